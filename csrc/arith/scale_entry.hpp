@@ -1,0 +1,39 @@
+// Scaling of one entry: the integer round(x * 2^shift), ties to even (paper, section IV-B; design.md section 3).
+// Done on the fields in integers, so subnormal numbers, the largest exponents and shifts beyond the FP64 range are right.
+#pragma once
+
+#include <cstdint>
+
+#include "arith/float_fields.hpp"
+#include "arith/host_device.hpp"
+
+namespace ozfp4 {
+
+// Scale exponent of a row (column) whose largest magnitude has exponent e: the integers stay at or below 2^capacity.
+OZFP4_HD int scale_exponent(int capacity, int largest_exponent) { return capacity - 1 - largest_exponent; }
+
+// Range: x finite (other values give an unspecified integer), |x| * 2^shift < 2^53 + 1/2, that is, shift comes from
+// scale_exponent of a row that holds x with capacity <= 53. Free of branches, so that loops over it vectorise.
+template <class T>
+OZFP4_HD std::int64_t scaled_integer(T x, int shift) {
+  using Format = FloatFormat<T>;
+  using Bits = FloatBits<T>;
+  constexpr int fraction_bits = Format::precision - 1;
+  const Bits magnitude = magnitude_bits(x);
+  const std::int64_t field = static_cast<std::int64_t>(magnitude >> fraction_bits);
+  const std::int64_t fraction = static_cast<std::int64_t>(magnitude & ((Bits(1) << fraction_bits) - 1));
+  const std::int64_t significand = fraction + (field > 0 ? (std::int64_t(1) << fraction_bits) : 0);
+  // x = ± significand * 2^(max(field, 1) - 1 + lowest_exponent)
+  const std::int64_t move = (field > 0 ? field - 1 : 0) + Format::lowest_exponent + shift;
+  // Left: at most 52 places by the range above. Right: from 54 places on the result is 0 (significand < 2^53).
+  const std::int64_t left = move > 0 ? (move < 62 ? move : 62) : 0;
+  const std::int64_t right = move < 0 ? (move > -62 ? -move : 62) : 0;
+  const std::int64_t quotient = significand >> right;
+  // Ties to even without a branch: add half an ulp less one, plus the quotient's last bit, before cutting.
+  const std::int64_t half_less_one = ((std::int64_t(1) << right) >> 1) - (right > 0 ? 1 : 0);
+  const std::int64_t bump = right > 0 ? half_less_one + (quotient & 1) : 0;
+  const std::int64_t rounded = static_cast<std::int64_t>(static_cast<std::uint64_t>((significand + bump) >> right) << left);
+  return (float_bits(x) >> (8 * sizeof(Bits) - 1)) ? -rounded : rounded;
+}
+
+}  // namespace ozfp4

@@ -1,0 +1,12 @@
+// The extension module `ozfp4._core`: lists what is registered, nothing else.
+#include <pybind11/pybind11.h>
+
+#include "bindings/register.hpp"
+
+PYBIND11_MODULE(_core, module) {
+  module.doc() = "Exact matrix multiplication on the CPU: plans, the four stages, and whole products.";
+  ozfp4::bindings::register_plan(module);
+  ozfp4::bindings::register_stages(module);
+  ozfp4::bindings::register_matmul(module);
+  ozfp4::bindings::register_arith(module);
+}

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace ozfp4::bindings {
+
+void register_plan(pybind11::module_& module);
+void register_stages(pybind11::module_& module);
+void register_matmul(pybind11::module_& module);
+void register_arith(pybind11::module_& module);
+
+}  // namespace ozfp4::bindings

@@ -1,0 +1,102 @@
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include "bindings/register.hpp"
+#include "plan/bounds.hpp"
+#include "plan/plan.hpp"
+
+namespace ozfp4::bindings {
+namespace {
+
+namespace py = pybind11;
+
+py::int_ to_python(const WideInt<8>& x) {
+  py::int_ value(0);
+  for (int i = 7; i >= 0; --i) value = py::int_((value << py::int_(32)) | py::int_(x.word[i]));
+  return value;
+}
+
+// int8 limbs, or int32 residues for the FP64 alphabet, [planes][...shape of x].
+py::array encode(const Plan& plan, const py::array_t<std::int64_t, py::array::c_style>& x) {
+  const std::int64_t limit = std::int64_t(1) << plan.bits;
+  const std::int64_t count = x.size();
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t v = x.data()[i];
+    const bool inside = plan.scheme == Scheme::integer ? v >= -128 && v <= 127 : v >= -limit && v <= limit;
+    if (!inside) {
+      throw py::value_error("x: " + std::to_string(v) + " is outside the plan's range of " + std::to_string(plan.bits) + " bits");
+    }
+  }
+  std::vector<py::ssize_t> shape(x.shape(), x.shape() + x.ndim());
+  shape.insert(shape.begin(), plan.planes_a);
+  py::array_t<std::int32_t> planes(shape);
+  std::vector<std::int32_t> limbs(static_cast<std::size_t>(plan.planes_a));
+  for (std::int64_t i = 0; i < count; ++i) {
+    encode_integer(plan, x.data()[i], limbs.data());
+    for (int p = 0; p < plan.planes_a; ++p) planes.mutable_data()[p * count + i] = limbs[static_cast<std::size_t>(p)];
+  }
+  if (plan.alphabet == Alphabet::fp64) return planes;
+  return planes.attr("astype")("int8");
+}
+
+}  // namespace
+
+void register_plan(py::module_& module) {
+  py::enum_<Scheme>(module, "Scheme").value("I", Scheme::one).value("II", Scheme::two).value("INT8", Scheme::integer);
+  py::enum_<Alphabet>(module, "Alphabet")
+      .value("fp4", Alphabet::fp4)
+      .value("int8", Alphabet::int8)
+      .value("fp64", Alphabet::fp64);
+
+  py::class_<Plan>(module, "Plan")
+      .def_readonly("scheme", &Plan::scheme)
+      .def_readonly("alphabet", &Plan::alphabet)
+      .def_readonly("family", &Plan::family)
+      .def_readonly("bits", &Plan::bits)
+      .def_readonly("k_max", &Plan::k_max)
+      .def_readonly("base", &Plan::base)
+      .def_readonly("planes_a", &Plan::planes_a)
+      .def_readonly("planes_b", &Plan::planes_b)
+      .def_readonly("prefix_allowed", &Plan::prefix_allowed)
+      .def_property_readonly("products", &Plan::products)
+      .def_property_readonly("group_count", [](const Plan& plan) { return plan.groups.size(); })
+      .def_property_readonly("moduli",
+                             [](const Plan& plan) {
+                               std::vector<std::int64_t> moduli;
+                               if (plan.has_moduli()) {
+                                 for (const Group& group : plan.groups) moduli.push_back(group.modulus);
+                               }
+                               return moduli;
+                             })
+      .def_property_readonly("terms",
+                             [](const Plan& plan) {
+                               std::vector<std::tuple<int, int, int, std::int64_t>> terms;
+                               for (const Term& t : plan.terms) terms.emplace_back(t.group, t.a_plane, t.b_plane, t.weight);
+                               return terms;
+                             })
+      .def_property_readonly("chains",
+                             [](const Plan& plan) {
+                               std::vector<std::vector<std::tuple<int, int, std::int64_t>>> chains;
+                               for (const Group& group : plan.groups) {
+                                 auto& chain = chains.emplace_back();
+                                 for (const Step& s : group.chain) chain.emplace_back(s.a_plane, s.b_plane, s.multiplier);
+                               }
+                               return chains;
+                             })
+      .def("product", [](const Plan& plan, int count) { return to_python(moduli_product(plan, count)); })
+      .def("moduli_needed", &moduli_needed)
+      .def("encode", &encode);
+
+  module.def(
+      "make_plan",
+      [](Scheme scheme, Alphabet alphabet, const std::string& family, int bits, std::int64_t k) {
+        return make_plan({scheme, alphabet, family, bits, k});
+      },
+      py::arg("scheme"), py::arg("alphabet"), py::arg("family"), py::arg("bits"), py::arg("k"));
+  module.def("make_int8_matmul_plan", &make_int8_matmul_plan, py::arg("products"));
+  module.def("gap_free_range", &gap_free_range, py::arg("p"));
+  module.def("limbs_needed", &limbs_needed, py::arg("bits"));
+  module.def("accumulator_k_max", &accumulator_k_max, py::arg("max_product"), py::arg("exact_limit"), py::arg("start") = 0);
+}
+
+}  // namespace ozfp4::bindings

@@ -1,0 +1,141 @@
+#include <pybind11/numpy.h>
+
+#include "bindings/register.hpp"
+#include "bindings/views.hpp"
+#include "encode/encode.hpp"
+#include "multiply/multiply.hpp"
+#include "reconstruct/reconstruct.hpp"
+#include "scale/scale.hpp"
+
+namespace ozfp4::bindings {
+namespace {
+
+using Shifts = py::array_t<std::int32_t, py::array::c_style>;
+using Integers = py::array_t<std::int64_t, py::array::c_style>;
+
+py::tuple scale(const py::array& operand, int capacity) {
+  const OperandView view = operand_view(operand, false);
+  Scales scales;
+  {
+    const py::gil_scoped_release unlocked;
+    scales = cpu_scale(view, capacity);
+  }
+  return py::make_tuple(Shifts(static_cast<py::ssize_t>(scales.shift.size()), scales.shift.data()),
+                        py::array_t<std::uint8_t>(static_cast<py::ssize_t>(scales.special.size()), scales.special.data()),
+                        scales.norm_squared);
+}
+
+Integers quantise(const py::array& operand, const Shifts& shift) {
+  const OperandView view = operand_view(operand, false);
+  if (shift.ndim() != 1 || shift.shape(0) != view.outer) throw py::value_error("shift: one entry per line is needed");
+  Integers integers({view.outer, view.inner});
+  cpu_quantise(view, shift.data(), 0, view.outer, 0, view.inner, integers.mutable_data());
+  return integers;
+}
+
+py::array empty_planes(const Plan& plan, int planes, std::int64_t outers, std::int64_t inners) {
+  const std::vector<py::ssize_t> shape{planes, outers, inners};
+  if (plan.alphabet == Alphabet::fp64) return py::array_t<double>(shape);
+  return py::array_t<std::int8_t>(shape);
+}
+
+py::array encode(const Plan& plan, int count, const Integers& integers) {
+  require_dimensions(integers, 2);
+  py::array planes = empty_planes(plan, planes_used(plan, count), integers.shape(0), integers.shape(1));
+  cpu_encode_integers(plan, count, integers.data(), integers.shape(0), integers.shape(1), planes.mutable_data());
+  return planes;
+}
+
+py::array empty_output(const Plan& plan, int count, std::int64_t rows, std::int64_t columns) {
+  const std::vector<py::ssize_t> shape{count, rows, columns};
+  switch (output_type(plan)) {
+    case OutputType::residue8: return py::array_t<std::uint8_t>(shape);
+    case OutputType::residue32: return py::array_t<std::int32_t>(shape);
+    case OutputType::sum64: break;
+  }
+  return py::array_t<std::int64_t>(shape);
+}
+
+// Planes must be exactly what encode returns for this plan: C-contiguous, three dimensions, the plan's plane type.
+void require_planes(const Plan& plan, int count, const py::array& planes, const char* name) {
+  require_dimensions(planes, 3);
+  const auto wanted = plan.alphabet == Alphabet::fp64 ? py::dtype::of<double>() : py::dtype::of<std::int8_t>();
+  if (!planes.dtype().equal(wanted)) {
+    throw py::type_error(std::string(name) + ": dtype " + std::string(py::str(planes.dtype())) + " is not the plan's plane type " +
+                         std::string(py::str(wanted)));
+  }
+  if (planes.shape(0) != planes_used(plan, count)) {
+    throw py::value_error(std::string(name) + ": " + std::to_string(planes.shape(0)) + " planes given, the plan uses " +
+                          std::to_string(planes_used(plan, count)));
+  }
+}
+
+py::array multiply(const Plan& plan, int count, const py::array& planes_a, const py::array& planes_b) {
+  require_planes(plan, count, planes_a, "planes_a");
+  require_planes(plan, count, planes_b, "planes_b");
+  const py::array a = py::array::ensure(planes_a, py::array::c_style), b = py::array::ensure(planes_b, py::array::c_style);
+  const MultiplyShape shape{a.shape(1), b.shape(1), a.shape(2)};
+  if (shape.inners != b.shape(2)) {
+    throw py::value_error("planes_b: inner dimension " + std::to_string(b.shape(2)) + " differs from that of planes_a, " +
+                          std::to_string(shape.inners));
+  }
+  py::array output = empty_output(plan, count, shape.rows, shape.columns);
+  if (output.size() == 0) return output;
+  if (shape.inners == 0) {
+    std::memset(output.mutable_data(), 0, static_cast<std::size_t>(output.nbytes()));
+    return output;
+  }
+  std::vector<double> scratch(static_cast<std::size_t>(cpu_multiply_scratch(plan, shape) / 8 + 1));
+  const py::gil_scoped_release unlocked;
+  cpu_multiply(plan, count, shape, a.data(), b.data(), false, output.mutable_data(), scratch.data());
+  return output;
+}
+
+void require_output(const Plan& plan, int count, const py::array& output) {
+  require_dimensions(output, 3);
+  const py::array wanted = empty_output(plan, 0, 0, 0);
+  if (!output.dtype().equal(wanted.dtype())) {
+    throw py::type_error("output: dtype " + std::string(py::str(output.dtype())) + " is not " +
+                         std::string(py::str(wanted.dtype())) + ", which multiply returns for this plan");
+  }
+  if (output.shape(0) != count) {
+    throw py::value_error("output: " + std::to_string(output.shape(0)) + " groups given, the plan uses " + std::to_string(count));
+  }
+}
+
+py::array reconstruct(const Plan& plan, int count, const py::array& output, const Shifts& shift_a, const Shifts& shift_b, bool single) {
+  require_output(plan, count, output);
+  const py::array contiguous = py::array::ensure(output, py::array::c_style);
+  const std::int64_t rows = output.shape(1), columns = output.shape(2);
+  if (shift_a.ndim() != 1 || shift_a.shape(0) != rows) throw py::value_error("shift_a: one entry per row is needed");
+  if (shift_b.ndim() != 1 || shift_b.shape(0) != columns) throw py::value_error("shift_b: one entry per column is needed");
+  const std::vector<py::ssize_t> shape{rows, columns};
+  py::array result = single ? py::array(py::array_t<float>(shape)) : py::array(py::array_t<double>(shape));
+  const ResultView view{static_cast<char*>(result.mutable_data()), single ? ElementType::float32 : ElementType::float64, rows,
+                        columns, result.strides(0), result.strides(1)};
+  cpu_reconstruct(plan, count, contiguous.data(), shift_a.data(), shift_b.data(), view);
+  return result;
+}
+
+// Little-endian 32-bit words of the integers, two's complement, [rows][columns][words].
+py::array integers(const Plan& plan, int count, const py::array& output) {
+  require_output(plan, count, output);
+  const py::array contiguous = py::array::ensure(output, py::array::c_style);
+  py::array_t<std::uint32_t> words(std::vector<py::ssize_t>{output.shape(1), output.shape(2), integer_words(plan)});
+  cpu_reconstruct_integers(plan, count, contiguous.data(), output.shape(1) * output.shape(2), words.mutable_data());
+  return words;
+}
+
+}  // namespace
+
+void register_stages(py::module_& module) {
+  module.def("scale", &scale, py::arg("operand"), py::arg("capacity"));
+  module.def("quantise", &quantise, py::arg("operand"), py::arg("shift"));
+  module.def("encode", &encode, py::arg("plan"), py::arg("count"), py::arg("integers"));
+  module.def("multiply", &multiply, py::arg("plan"), py::arg("count"), py::arg("planes_a"), py::arg("planes_b"));
+  module.def("reconstruct", &reconstruct, py::arg("plan"), py::arg("count"), py::arg("output"), py::arg("shift_a"),
+             py::arg("shift_b"), py::arg("single"));
+  module.def("integers", &integers, py::arg("plan"), py::arg("count"), py::arg("output"));
+}
+
+}  // namespace ozfp4::bindings

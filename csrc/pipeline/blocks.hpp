@@ -1,0 +1,19 @@
+// How a product is cut into blocks so that its workspace stays under a cap: computed before anything is allocated.
+#pragma once
+
+#include <cstdint>
+
+#include "plan/plan.hpp"
+
+namespace ozfp4 {
+
+struct BlockShape {
+  std::int64_t rows, columns, inners;
+  std::int64_t bytes;  // workspace of one block: planes of both operands, multiply's scratch and output
+};
+
+// The largest blocks whose workspace stays at or below `cap` bytes. Throws std::length_error with the least workspace
+// that the product can run in when even the smallest blocks do not fit.
+BlockShape choose_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t cap);
+
+}  // namespace ozfp4

@@ -1,0 +1,82 @@
+// The plan: everything that a matmul needs to know before it sees data, as one immutable value (design.md section 4).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "arith/wide_int.hpp"
+
+namespace ozfp4 {
+
+enum class Scheme { one, two, integer };  // integer: INT8 x INT8 -> INT32
+enum class Alphabet { fp4, int8, fp64 };
+
+// One plane product A_plane x B_plane with an integer weight, belonging to one output group.
+struct Term {
+  int group;
+  int a_plane;
+  int b_plane;
+  std::int64_t weight;  // modulo the group's modulus, or a plain integer where there is none
+};
+
+// The terms of one group as Horner's rule: after the K loop of a step the accumulator is folded modulo m and multiplied,
+// and carried on as the start value of the next step; multiplier 0 means: carry on without folding.
+struct Step {
+  int a_plane;
+  int b_plane;
+  std::int64_t multiplier;
+};
+
+// One output of the multiply stage: a modulus (scheme II), a digit group i + j (scheme I), or the product itself (INT8).
+struct Group {
+  std::int64_t modulus;      // 0 where the group is a plain integer sum
+  int first_plane, planes;   // scheme II: the planes that hold this modulus' residues
+  int first_term, terms;
+  std::vector<Step> chain;   // scheme II and INT8
+  std::vector<std::int8_t> limb_table;  // [planes][modulus]: limbs of each residue; empty where the residue is the limb
+  std::int64_t max_product;  // largest |limb of A * limb of B| in this group
+};
+
+struct Plan {
+  Scheme scheme;
+  Alphabet alphabet;
+  std::string family;
+  int bits;              // capacity c: scaled integers are at most 2^bits in magnitude
+  std::int64_t k_max;    // longest inner dimension for which the plan is exact whatever the data
+  std::int64_t base;     // scheme I: base of the digits; 0 otherwise
+  int planes_a, planes_b;
+  bool prefix_allowed;   // a prefix of the moduli may serve when the data's norms allow it
+  std::vector<Group> groups;
+  std::vector<Term> terms;
+
+  int products() const { return static_cast<int>(terms.size()); }
+  bool has_moduli() const { return scheme == Scheme::two; }
+};
+
+struct PlanRequest {
+  Scheme scheme = Scheme::two;
+  Alphabet alphabet = Alphabet::fp4;
+  std::string family = "least";
+  int bits = 53;
+  std::int64_t k = 1;
+};
+
+// The plan that serves inner dimension k. Throws std::invalid_argument for an unknown family or bits outside [2, 53],
+// and std::length_error, naming the bound and by how much it fails, when no plan is exact for k.
+Plan make_plan(const PlanRequest& request);
+
+// INT8 x INT8 -> INT32 in 6 products (limbs with weights 1, 29, 37 and their pairwise sums) or 9 (three base-13 limbs).
+Plan make_int8_matmul_plan(int products);
+
+// Product of the first `count` moduli.
+WideInt<8> moduli_product(const Plan& plan, int count);
+
+// Smallest prefix whose product exceeds 2 * |integer| for every integer of magnitude <= sqrt(bound_squared); count + 1
+// moduli where even all of them do not suffice. bound_squared is an upper bound in FP64.
+int moduli_needed(const Plan& plan, double bound_squared);
+
+// Limbs of the integer v, |v| <= 2^bits, in plane order; fp64 residues do not fit a byte, hence 32 bits.
+void encode_integer(const Plan& plan, std::int64_t v, std::int32_t* limbs);
+
+}  // namespace ozfp4

@@ -1,0 +1,21 @@
+// The CPU's matrix products go through the BLAS that SciPy carries: its function pointers are set once, from Python.
+#pragma once
+
+#include <cstdint>
+
+namespace ozfp4 {
+
+using DgemmPointer = void (*)(char*, char*, int*, int*, int*, double*, double*, int*, double*, int*, double*, double*, int*);
+using SgemmPointer = void (*)(char*, char*, int*, int*, int*, float*, float*, int*, float*, int*, float*, float*, int*);
+
+void set_blas(DgemmPointer dgemm, SgemmPointer sgemm);
+bool have_blas();
+
+// C = A B^T (+ C if accumulate), row-major: A is rows x k, B is columns x k, C is rows x columns; ld in entries.
+// Range: every size and ld below 2^31. Throws std::runtime_error when no BLAS was set.
+void gemm_nt(std::int64_t rows, std::int64_t columns, std::int64_t k, const float* a, std::int64_t lda, const float* b,
+             std::int64_t ldb, bool accumulate, float* c, std::int64_t ldc);
+void gemm_nt(std::int64_t rows, std::int64_t columns, std::int64_t k, const double* a, std::int64_t lda, const double* b,
+             std::int64_t ldb, bool accumulate, double* c, std::int64_t ldc);
+
+}  // namespace ozfp4

@@ -1,0 +1,62 @@
+// A strided matrix seen as one operand of the product: `outer` rows of A or columns of B, each with `inner` entries along
+// the inner dimension K. Strides are in bytes and may be zero or negative; entries need no alignment.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace ozfp4 {
+
+enum class ElementType { float64, float32, int8 };
+
+struct OperandView {
+  const char* data;
+  ElementType type;
+  std::int64_t outer, inner;
+  std::ptrdiff_t outer_stride, inner_stride;
+};
+
+// A strided output matrix.
+struct ResultView {
+  char* data;
+  ElementType type;  // float64 or float32
+  std::int64_t rows, columns;
+  std::ptrdiff_t row_stride, column_stride;
+};
+
+template <class T>
+T load(const char* address) {
+  T x;
+  std::memcpy(&x, address, sizeof x);
+  return x;
+}
+
+template <class T>
+void store(char* address, T x) {
+  std::memcpy(address, &x, sizeof x);
+}
+
+// Copies the tile [outer0, outer0 + outers) x [inner0, inner0 + inners) to `tile`, contiguous along the inner dimension.
+// The loop order follows the smaller stride, so that a cache line is read once.
+template <class T>
+void load_tile(const OperandView& view, std::int64_t outer0, std::int64_t outers, std::int64_t inner0, std::int64_t inners,
+               T* tile) {
+  const char* origin = view.data + outer0 * view.outer_stride + inner0 * view.inner_stride;
+  if (view.inner_stride == static_cast<std::ptrdiff_t>(sizeof(T))) {
+    for (std::int64_t o = 0; o < outers; ++o) {
+      std::memcpy(tile + o * inners, origin + o * view.outer_stride, static_cast<std::size_t>(inners) * sizeof(T));
+    }
+  } else {
+    for (std::int64_t k = 0; k < inners; ++k) {
+      const char* line = origin + k * view.inner_stride;
+      for (std::int64_t o = 0; o < outers; ++o) tile[o * inners + k] = load<T>(line + o * view.outer_stride);
+    }
+  }
+}
+
+// Tile shape of the scale and encode sweeps: 64 KiB of FP64, which leaves the second-level cache room for the planes.
+inline constexpr std::int64_t kTileOuter = 16;
+inline constexpr std::int64_t kTileInner = 512;
+
+}  // namespace ozfp4

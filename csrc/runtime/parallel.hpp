@@ -1,0 +1,16 @@
+// Loops over several threads. Threads live only as long as the loop, so a process that forks is safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace ozfp4 {
+
+// OZFP4_NUM_THREADS, else OMP_NUM_THREADS, else the CPUs this process may run on.
+int thread_count();
+
+// Calls body(begin, end) for disjoint ranges that cover [0, count), on at most thread_count() threads and with at least
+// `grain` items each. The first exception that a range throws is rethrown after all have ended.
+void parallel_for(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body);
+
+}  // namespace ozfp4

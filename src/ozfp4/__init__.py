@@ -1,0 +1,27 @@
+"""Exact FP64 matrix multiplication on low-precision matrix units (Ozaki schemes I and II over FP4, INT8 and FP64).
+
+>>> import numpy as np, ozfp4
+>>> c = ozfp4.matmul(a, b)                        # NumPy arrays or torch tensors
+>>> c, report = ozfp4.matmul(a, b, backend="fp4", report=True)
+"""
+
+from . import bounds, stages
+from .info import info
+from .int8 import int8_matmul
+from .matmul import matmul
+from .plans import Plan, Term, plan
+from .report import Report
+from .version import __version__
+
+__all__ = [
+    "Plan",
+    "Report",
+    "Term",
+    "__version__",
+    "bounds",
+    "info",
+    "int8_matmul",
+    "matmul",
+    "plan",
+    "stages",
+]

@@ -1,0 +1,54 @@
+"""The paper's exactness conditions as code: each returns the bound and the slack that an inner dimension K leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from . import _core
+from .plans import make_plan
+
+_FP32_EXACT = 2**24
+_INT32_EXACT = 2**31
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One condition on the inner dimension: it holds for ``k <= k_max``; ``slack`` is ``k_max - k``."""
+
+    name: str
+    k: int
+    k_max: int
+
+    @property
+    def slack(self) -> int:
+        return self.k_max - self.k
+
+    @property
+    def holds(self) -> bool:
+        return self.slack >= 0
+
+
+def gap_free_range(p: int) -> int:
+    """Lemma 1: X_p = (13^p - 1) / 3, the largest magnitude below which p limbs represent every integer (1 <= p <= 16)."""
+    if not 1 <= p <= 16:
+        raise ValueError(f"p: {p} is outside 1..16")
+    return _core.gap_free_range(p)
+
+
+def lemma2(k: int, p: int = 15, q: int = 15) -> tuple[Bound, ...]:
+    """Lemma 2: scheme I in FP32 accumulators, for any limbs of S and for the deepest group of greedy limbs."""
+    group = min(p, q)
+    return (
+        Bound("144 K <= 2^24", k, _core.accumulator_k_max(144, _FP32_EXACT)),
+        Bound(f"64 K n_g <= 2^24, n_g = {group}", k, _core.accumulator_k_max(64 * group, _FP32_EXACT)),
+    )
+
+
+def lemma3(k: int) -> tuple[Bound, ...]:
+    """Lemma 3: the four conditions of scheme II with the paper's 19 moduli and c = 53."""
+    return (
+        Bound("144 K <= 2^24 (each partial product)", k, _core.accumulator_k_max(144, _FP32_EXACT)),
+        Bound("288 K <= 2^24 (cross-term accumulation)", k, _core.accumulator_k_max(288, _FP32_EXACT)),
+        Bound("28224 K <= 2^31 (residue composition)", k, _core.accumulator_k_max(28224, _INT32_EXACT)),
+        Bound("2 K 2^106 < P (CRT)", k, make_plan("II", "fp4", "paper", 53, 1).k_max),
+    )

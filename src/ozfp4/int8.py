@@ -1,0 +1,49 @@
+"""``ozfp4.int8_matmul``: the integer GEMM of INT8 matrix units, bit for bit, from FP4 products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _core, _cpu
+from ._operands import as_array, check_dtype, check_same_library, like_input, pair
+from .matmul import check_workspace, workspace_errors
+from .plans import make_int8_plan
+
+
+def int8_matmul(a: Any, b: Any, *, products: int = 6, workspace_limit: int | None = None) -> Any:
+    """int8 × int8 → int32 matrix product, exact, over FP4 limbs.
+
+    Parameters
+    ----------
+    a, b : array_like or torch.Tensor of int8
+        Shapes as for ``numpy.matmul``.
+    products : {6, 9}
+        6: limbs with the weights 1, 29, 37 whose pairwise sums are limbs as well (Karatsuba); 9: three base-13
+        limbs (paper, section III).
+    workspace_limit : int, optional
+        Bytes that may be used beside inputs and output, 2**30 by default.
+
+    Raises
+    ------
+    TypeError
+        For dtypes other than int8.
+    ValueError
+        For shapes that do not fit, `products` other than 6 and 9, and an inner dimension above 131,071, from which on
+        128 · 128 · K could exceed INT32.
+    """
+    if products not in (6, 9):
+        raise ValueError(f"products: {products!r} is unknown; allowed are 6 and 9")
+    from_torch = check_same_library(a=a, b=b)
+    product = pair(check_dtype("a", as_array("a", a), (np.int8,)), check_dtype("b", as_array("b", b), (np.int8,)))
+    plan = make_int8_plan(int(products))
+    k = product.extents[2]
+    if k > plan.k_max:
+        raise ValueError(f"inner dimension {k} exceeds {plan.k_max}: 128 * 128 * K must stay below 2**31")
+    limit = check_workspace(workspace_limit)
+    result = np.empty(product.result_shape, np.int32)
+    _cpu.ensure_blas()
+    with workspace_errors():
+        _core.int8_matmul(plan._core, product.a, product.b, product.matrix_view(result), limit)
+    return like_input(result, from_torch)

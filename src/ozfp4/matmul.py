@@ -1,0 +1,168 @@
+"""``ozfp4.matmul``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import _core, _cpu
+from ._operands import Product, as_array, check_dtype, check_out, check_same_library, like_input, pair
+from .plans import Plan, check_bits, check_names, cheapest_backend, make_plan
+from .report import Report
+
+_FLOATS = (np.float64, np.float32)
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    *,
+    scheme: str = "II",
+    backend: str = "auto",
+    bits: int | None = None,
+    family: str = "least",
+    plan: Plan | None = None,
+    out: Any = None,
+    report: bool = False,
+    workspace_limit: int | None = None,
+    progress: Callable[[float], object] | None = None,
+) -> Any:
+    """Matrix product of `a` and `b`, exact on the scaled integers and rounded once.
+
+    Each row of `a` (column of `b`) is scaled by a power of two to integers of at most `bits` bits; their product is
+    computed without any rounding and rounded once to the result type (ties to even). The bits of the result do not
+    depend on scheme, backend, family, device, workspace or threads. NaN and infinity follow IEEE dot products.
+
+    Parameters
+    ----------
+    a, b : array_like or torch.Tensor
+        float64 or float32, shapes as for ``numpy.matmul``: 1-D, 2-D, or stacks with broadcasting; any strides.
+    scheme : {"II", "I"}
+        Ozaki scheme: residues and the Chinese remainder theorem, or positional digits.
+    backend : {"auto", "fp4", "int8", "fp64"}
+        Alphabet of the plane products; "auto" takes the fastest.
+    bits : int, optional
+        Capacity of the scaled integers, 2..53; by default 53, or 24 when both operands are float32.
+    family : {"least", "paper", "paper-karatsuba"}
+        Fewest products, or the paper's moduli.
+    plan : Plan, optional
+        Use this plan; scheme, backend, bits and family must then be left at their defaults or agree with it.
+    out : array or tensor, optional
+        Where to write the result: its exact shape and dtype, no memory shared with the inputs.
+    report : bool
+        Return ``(c, Report)`` instead of ``c``.
+    workspace_limit : int, optional
+        Bytes that may be used beside inputs and output, 2**30 by default; large products run in blocks.
+    progress : callable, optional
+        Called between blocks with the fraction done.
+
+    Returns
+    -------
+    c or (c, Report)
+        NumPy in, NumPy out; torch in, torch out. float32 if both operands are float32, else float64.
+
+    Raises
+    ------
+    TypeError
+        Unsupported dtypes, NumPy mixed with torch, masked arrays, `out` of another dtype.
+    ValueError
+        Shapes that do not fit, unknown names, bits outside 2..53, `out` of another shape, read-only or overlapping,
+        an inner dimension beyond the plan's limit.
+    RuntimeError
+        Tensors that require grad, or on a device without a kernel in this build.
+    MemoryError
+        A workspace limit below what the smallest blocks need.
+    """
+    check_names(scheme, backend, family)
+    from_torch = check_same_library(a=a, b=b, out=out)
+    array_a = check_dtype("a", as_array("a", a), _FLOATS)
+    array_b = check_dtype("b", as_array("b", b), _FLOATS)
+    product = pair(array_a, array_b)
+    dtype = np.promote_types(array_a.dtype, array_b.dtype)
+    chosen = _choose_plan(product, dtype, scheme, backend, bits, family, plan)
+    limit = check_workspace(workspace_limit)
+
+    if out is None:
+        result = np.empty(product.result_shape, dtype)
+    else:
+        result = check_out(out, product.result_shape, dtype, a=array_a, b=array_b)
+    _cpu.ensure_blas()
+    with workspace_errors():
+        outcome = _core.matmul(chosen._core, *_flat_stack(product, result), limit, progress)
+    c = out if out is not None else like_input(result, from_torch)
+    return (c, _report(chosen, outcome)) if report else c
+
+
+def _choose_plan(
+    product: Product, dtype: np.dtype[Any], scheme: str, backend: str, bits: int | None, family: str, plan: Plan | None
+) -> Plan:
+    k = max(product.extents[2], 1)
+    if plan is None:
+        capacity = (24 if dtype == np.float32 else 53) if bits is None else check_bits(bits)
+        alphabet = cheapest_backend(scheme, family) if backend == "auto" else backend
+        return make_plan(scheme, alphabet, family, capacity, k)
+    if not isinstance(plan, Plan):
+        raise TypeError(f"plan: {type(plan).__name__} is not an ozfp4.Plan")
+    if plan.scheme == "INT8":
+        raise ValueError("plan: an INT8 plan multiplies int8 matrices; use ozfp4.int8_matmul")
+    given = {
+        "scheme": (scheme, "II", plan.scheme),
+        "backend": (backend, "auto", plan.backend),
+        "bits": (bits, None, plan.bits),
+        "family": (family, "least", plan.family),
+    }
+    for name, (value, default, planned) in given.items():
+        if value not in (default, planned):
+            raise ValueError(f"{name}: {value!r} contradicts the given plan, whose {name} is {planned!r}")
+    if k > plan.k_max:
+        raise ValueError(f"plan: its limit is K <= {plan.k_max}, the inner dimension is {k}, {k - plan.k_max} too long")
+    return plan
+
+
+def check_workspace(limit: int | None) -> int:
+    if limit is None:
+        return _cpu.DEFAULT_WORKSPACE
+    if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)):
+        raise TypeError(f"workspace_limit: {limit!r} is not an integer")
+    if not 0 < limit < 2**62:
+        raise ValueError(f"workspace_limit: {limit} is not a positive number of bytes below 2**62")
+    return int(limit)
+
+
+class workspace_errors:  # noqa: N801 - reads as a statement: with workspace_errors()
+    """Turns the core's refusal of a workspace limit into the MemoryError that NumPy users expect."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, ValueError) and str(error).startswith("workspace_limit"):
+            raise MemoryError(str(error)) from None
+
+
+def _flat_stack(product: Product, result: np.ndarray[Any, Any]) -> tuple[Any, Any, Any]:
+    """A stack of A times one B is one tall product, if A and the result are contiguous: B is then encoded once."""
+    a, b, c = product.a, product.b, product.matrix_view(result)
+    tall = a.ndim > 2 and b[(0,) * (b.ndim - 2)].size and not any(b.strides[:-2]) if a.size and b.size else False
+    if tall and a.flags.c_contiguous and c.flags.c_contiguous:
+        return a.reshape(-1, a.shape[-1]), b[(0,) * (b.ndim - 2)], c.reshape(-1, c.shape[-1])
+    return a, b, c
+
+
+def _report(plan: Plan, outcome: dict[str, Any]) -> Report:
+    return Report(
+        backend=plan.backend,
+        kernel=_cpu.KERNELS[plan.backend],
+        device=_cpu.name(),
+        plan=plan,
+        moduli_used=outcome["moduli_used"],
+        products=outcome["products"],
+        bits=plan.bits,
+        exponents=outcome["exponents"],
+        special_rows=outcome["special_rows"],
+        special_columns=outcome["special_columns"],
+        workspace=outcome["workspace"],
+        seconds={stage: outcome[stage] for stage in ("scale", "encode", "multiply", "reconstruct")},
+    )

@@ -1,0 +1,268 @@
+"""Plans: what a product needs to know before it sees data, as immutable, printable values (docs: design, section 4)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+
+SCHEMES = {"I": _core.Scheme.I, "II": _core.Scheme.II}
+ALPHABETS = {"fp4": _core.Alphabet.fp4, "int8": _core.Alphabet.int8, "fp64": _core.Alphabet.fp64}
+FAMILIES = ("least", "paper", "paper-karatsuba")
+ALPHABET_TEXT = {
+    "fp4": "S = {0, ±1, ±2, ±3, ±4, ±6, ±8, ±12} (E2M1 × 2)",
+    "int8": "-128..127",
+    "fp64": "integers below 2^22",
+}
+
+
+@dataclass(frozen=True)
+class Term:
+    """One plane product A_plane × B_plane with an integer weight.
+
+    Scheme II: `modulus` is set and the weight is taken modulo it. Scheme I and INT8 products: `group` is set and
+    the weight is a plain integer (base^group for scheme I).
+    """
+
+    a_plane: int
+    b_plane: int
+    weight: int
+    modulus: int | None = None
+    group: int | None = None
+
+
+class Plan:
+    """Moduli or digit groups, planes, terms and limits of one way to multiply; immutable.
+
+    Made by :func:`ozfp4.plan`. ``sum(t.weight * l[t.a_plane] * k[t.b_plane])`` over the terms of one modulus, with
+    ``l = plan.encode(x)`` and ``k = plan.encode(y, operand="b")``, is congruent to ``x * y``; over all terms of a
+    plan without moduli it equals ``x * y``.
+    """
+
+    __slots__ = ("_core", "_request", "_terms")
+    _core: _core.Plan
+    _request: tuple[Any, ...]
+    _terms: tuple[Term, ...]
+
+    def __init__(self, core: _core.Plan, request: tuple[Any, ...]) -> None:
+        object.__setattr__(self, "_core", core)
+        object.__setattr__(self, "_request", request)
+        object.__setattr__(self, "_terms", tuple(_terms_of(core)))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Plan is immutable: {name} cannot be set")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Plan is immutable: {name} cannot be deleted")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Plan):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self._request,)
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.scheme, self.alphabet, self.family, self.bits, self.moduli, self._terms
+
+    @property
+    def scheme(self) -> str:
+        """"I", "II" or "INT8"."""
+        return self._core.scheme.name
+
+    @property
+    def alphabet(self) -> str:
+        """"fp4", "int8" or "fp64": what one matrix unit multiplies exactly."""
+        return self._core.alphabet.name
+
+    @property
+    def backend(self) -> str:
+        """The backend that runs this plan; named as its alphabet."""
+        return self.alphabet
+
+    @property
+    def family(self) -> str:
+        return self._core.family
+
+    @property
+    def bits(self) -> int:
+        """Capacity c: scaled integers are at most 2^c in magnitude."""
+        return self._core.bits
+
+    @property
+    def k_max(self) -> int:
+        """Longest inner dimension for which the plan is exact whatever the data."""
+        return self._core.k_max
+
+    @property
+    def base(self) -> int | None:
+        """Base of the digits of scheme I (and of the 9-product INT8 plan)."""
+        return self._core.base or None
+
+    @property
+    def moduli(self) -> tuple[int, ...]:
+        """Pairwise coprime moduli in the order in which they are used; empty without moduli."""
+        return tuple(self._core.moduli)
+
+    @property
+    def products(self) -> int:
+        """Number of plane products Q."""
+        return self._core.products
+
+    @property
+    def planes_a(self) -> int:
+        return self._core.planes_a
+
+    @property
+    def planes_b(self) -> int:
+        return self._core.planes_b
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        return self._terms
+
+    @property
+    def modulus_product(self) -> int:
+        """P, the product of all moduli (1 without moduli)."""
+        return self._core.product(len(self.moduli))
+
+    def encode(self, x: npt.ArrayLike, operand: str = "a") -> npt.NDArray[np.int8] | npt.NDArray[np.int32]:
+        """Limb planes of the integers `x`, shape ``(planes, *x.shape)``.
+
+        int8, or int32 for the fp64 alphabet, whose limbs do not fit a byte. Both operands are encoded alike.
+        Raises ValueError for integers outside the plan's range.
+        """
+        if operand not in ("a", "b"):
+            raise ValueError(f"operand: {operand!r} is neither 'a' nor 'b'")
+        integers = np.asarray(x)
+        if integers.dtype.kind not in "iu" or integers.dtype == np.uint64:
+            raise TypeError(f"x: dtype {integers.dtype} is not a signed integer type of up to 64 bits")
+        return self._core.encode(np.ascontiguousarray(integers, dtype=np.int64).reshape(integers.shape))
+
+    def __repr__(self) -> str:
+        return (
+            f"<ozfp4.Plan scheme {self.scheme}, {self.backend}, family {self.family!r}, {self.bits} bits, "
+            f"{self.products} products, K <= {self.k_max}>"
+        )
+
+    def __str__(self) -> str:
+        return "\n".join(_table(self))
+
+
+def _terms_of(core: _core.Plan) -> Iterator[Term]:
+    moduli = core.moduli
+    for group, a_plane, b_plane, weight in core.terms:
+        if moduli:
+            yield Term(a_plane, b_plane, weight, modulus=moduli[group])
+        elif core.scheme == _core.Scheme.I:
+            yield Term(a_plane, b_plane, core.base**group, group=group)
+        else:
+            yield Term(a_plane, b_plane, weight, group=group)
+
+
+def _table(plan: Plan) -> Iterator[str]:
+    yield f"scheme    {plan.scheme}"
+    yield f"backend   {plan.backend}: limbs {ALPHABET_TEXT[plan.alphabet]}"
+    yield f"family    {plan.family}"
+    yield f"bits      {plan.bits}"
+    yield f"products  {plan.products}"
+    yield f"planes    {plan.planes_a} of A, {plan.planes_b} of B"
+    yield f"K limit   {plan.k_max}"
+    if plan.moduli:
+        yield f"P         2^{math.log2(plan.modulus_product):.2f}"
+        yield "modulus   products  planes  weights"
+        for m in plan.moduli:
+            terms = [t for t in plan.terms if t.modulus == m]
+            planes = sorted({t.a_plane for t in terms})
+            weights = ", ".join(str(t.weight) for t in terms)
+            yield f"{m:<9} {len(terms):<9} {planes[0]}..{planes[-1]:<5} {weights}"
+    elif plan.scheme == "I":
+        groups = 1 + max(t.group or 0 for t in plan.terms)
+        yield f"digits    {plan.planes_a} of base {plan.base}, {groups} groups i + j"
+    else:
+        yield "weights   " + ", ".join(str(t.weight) for t in plan.terms)
+
+
+def check_names(scheme: str, backend: str, family: str) -> None:
+    """Raise ValueError for an unknown scheme, backend or family, naming what is allowed."""
+    if scheme not in SCHEMES:
+        raise ValueError(f"scheme: {scheme!r} is unknown; allowed are {', '.join(map(repr, SCHEMES))}")
+    if backend != "auto" and backend not in ALPHABETS:
+        raise ValueError(f"backend: {backend!r} is unknown; allowed are 'auto', {', '.join(map(repr, ALPHABETS))}")
+    if family not in FAMILIES:
+        raise ValueError(f"family: {family!r} is unknown; allowed are {', '.join(map(repr, FAMILIES))}")
+
+
+def check_bits(bits: object) -> int:
+    """`bits` as an int in 2..53; TypeError or ValueError otherwise."""
+    if isinstance(bits, bool) or not isinstance(bits, (int, np.integer)):
+        raise TypeError(f"bits: {bits!r} is not an integer")
+    if not 2 <= bits <= 53:
+        raise ValueError(f"bits: {bits} is outside 2..53")
+    return int(bits)
+
+
+def cheapest_backend(scheme: str, family: str) -> str:
+    """The CPU backend of least time: FP64 products of scheme II; the paper's families exist for FP4 alone."""
+    return "fp4" if scheme == "I" or family != "least" else "fp64"
+
+
+@lru_cache(maxsize=256)
+def make_plan(scheme: str, alphabet: str, family: str, bits: int, k: int) -> Plan:
+    request = (scheme, alphabet, family, bits, k)
+    return Plan(_core.make_plan(SCHEMES[scheme], ALPHABETS[alphabet], family, bits, k), request)
+
+
+@lru_cache(maxsize=2)
+def make_int8_plan(products: int) -> Plan:
+    return Plan(_core.make_int8_matmul_plan(products), ("INT8", products))
+
+
+def _rebuild(request: tuple[Any, ...]) -> Plan:
+    return make_int8_plan(request[1]) if request[0] == "INT8" else make_plan(*request)
+
+
+def plan(
+    m: int, n: int, k: int, *, scheme: str = "II", backend: str = "auto", bits: int = 53, family: str = "least"
+) -> Plan:
+    """The plan for an m × k by k × n product.
+
+    Parameters
+    ----------
+    m, n, k : int
+        Extents of the product. Exactness depends on `k` alone.
+    scheme : {"II", "I"}
+        Residues and CRT, or positional digits.
+    backend : {"auto", "fp4", "int8", "fp64"}
+        The alphabet; "auto" takes the one that is fastest on the CPU.
+    bits : int
+        Capacity of the scaled integers, 2..53.
+    family : {"least", "paper", "paper-karatsuba"}
+        Fewest products, or the paper's 19 moduli with 75 or 68 products (fp4, scheme II).
+
+    Raises
+    ------
+    ValueError
+        For unknown names, bits out of range, negative extents, or a `k` that no such plan serves exactly
+        (the message names the bound and the limit).
+    """
+    check_names(scheme, backend, family)
+    bits = check_bits(bits)
+    for name, extent in (("m", m), ("n", n), ("k", k)):
+        if isinstance(extent, bool) or not isinstance(extent, (int, np.integer)):
+            raise TypeError(f"{name}: {extent!r} is not an integer")
+        if extent < 0:
+            raise ValueError(f"{name}: {extent} is negative")
+    alphabet = cheapest_backend(scheme, family) if backend == "auto" else backend
+    return make_plan(scheme, alphabet, family, bits, max(int(k), 1))

@@ -1,0 +1,62 @@
+"""What a product did: returned beside the result by ``report=True``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .plans import Plan
+
+
+@dataclass(frozen=True)
+class Report:
+    """What ran, on what, and how.
+
+    Attributes
+    ----------
+    backend, kernel, device : str
+        The alphabet, the routine that multiplied the planes, and where.
+    plan : Plan
+        The plan; of its moduli the first `moduli_used` were needed for this data (0 for scheme I).
+    products : int
+        Plane products that ran for each matrix.
+    bits : int
+        Capacity of the scaled integers.
+    exponents : (int, int)
+        Least and largest exponent among the largest entries of the rows of A and the columns of B.
+    special_rows, special_columns : int
+        Rows of A and columns of B that hold a NaN or an infinity.
+    workspace : int
+        Bytes used beside inputs and output.
+    fallback : str or None
+        Why another backend than the preferred one ran; None if none did.
+    seconds : dict
+        Wall-clock seconds per stage.
+    """
+
+    backend: str
+    kernel: str
+    device: str
+    plan: Plan
+    moduli_used: int
+    products: int
+    bits: int
+    exponents: tuple[int, int]
+    special_rows: int
+    special_columns: int
+    workspace: int
+    fallback: str | None = None
+    seconds: dict[str, float] = field(default_factory=dict, compare=False)
+
+    def __str__(self) -> str:
+        lines = [
+            f"ran       scheme {self.plan.scheme}, {self.backend} ({self.kernel}) on {self.device}",
+            f"products  {self.products}"
+            + (f" ({self.moduli_used} of {len(self.plan.moduli)} moduli)" if self.plan.moduli else ""),
+            f"bits      {self.bits}",
+            f"exponents {self.exponents[0]} .. {self.exponents[1]}",
+            f"specials  {self.special_rows} rows of A, {self.special_columns} columns of B",
+            f"workspace {self.workspace / 2**20:.1f} MiB",
+            f"fallback  {self.fallback or 'none'}",
+        ]
+        lines += [f"{stage:<11} {1e3 * seconds:10.3f} ms" for stage, seconds in self.seconds.items()]
+        return "\n".join(lines)

@@ -1,0 +1,124 @@
+"""The four stages, each alone, for notebooks and tests: scale, encode, multiply, reconstruct.
+
+>>> plan = ozfp4.plan(m, n, k, backend="fp4")
+>>> sa, sb = scale(a, "a"), scale(b, "b")
+>>> planes_a, planes_b = encode(sa.integers, plan, "a"), encode(sb.integers, plan, "b")
+>>> output = multiply(planes_a, planes_b, plan)
+>>> c = reconstruct(output, plan, sa.exponents, sb.exponents)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core, _cpu
+from ._operands import as_array, check_dtype
+from .plans import Plan, check_bits
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Outcome of :func:`scale`.
+
+    Attributes
+    ----------
+    integers : int64 array, the operand's shape
+        round(x · 2^s), ties to even; 0 for non-finite entries.
+    exponents : int32 array
+        s_i of each row of A, t_j of each column of B.
+    special : uint8 array
+        Per row (column): bit 0 set if it holds an infinity, bit 1 if a NaN.
+    norm_squared : float
+        Upper bound of the largest sum of squares of a row's (column's) integers.
+    """
+
+    integers: npt.NDArray[np.int64]
+    exponents: npt.NDArray[np.int32]
+    special: npt.NDArray[np.uint8]
+    norm_squared: float
+
+
+def _matrix(name: str, x: object, allowed: tuple[type, ...]) -> npt.NDArray[Any]:
+    array = check_dtype(name, as_array(name, x), allowed)
+    if array.ndim != 2:
+        raise ValueError(f"{name}: {array.ndim} dimensions; a matrix has 2")
+    return array
+
+
+def _lines(matrix: npt.NDArray[Any], operand: str) -> npt.NDArray[Any]:
+    """The operand with K last: rows of A, columns of B."""
+    if operand not in ("a", "b"):
+        raise ValueError(f"operand: {operand!r} is neither 'a' nor 'b'")
+    return matrix if operand == "a" else matrix.T
+
+
+def _count(plan: Plan, moduli: int | None) -> int:
+    everything = plan._core.group_count
+    if moduli is None:
+        return everything
+    if not plan.moduli or not 1 <= moduli <= everything:
+        raise ValueError(f"moduli: {moduli} is outside 1..{len(plan.moduli)}, the moduli of this plan")
+    return moduli
+
+
+def scale(x: object, operand: str = "a", bits: int = 53) -> Scaled:
+    """Stage 1: scale each row of A (column of B) to integers of at most `bits` bits (paper, section IV-B).
+
+    `x` is a float64 or float32 matrix; 2 <= bits <= 53.
+    """
+    matrix = _matrix("x", x, (np.float64, np.float32))
+    lines = _lines(matrix, operand)
+    exponents, special, norm_squared = _core.scale(lines, check_bits(bits))
+    integers = _core.quantise(lines, exponents)
+    return Scaled(integers if operand == "a" else integers.T, exponents, special, norm_squared)
+
+
+def encode(integers: object, plan: Plan, operand: str = "a", *, moduli: int | None = None) -> npt.NDArray[Any]:
+    """Stage 2: planes of the integers, ``(planes, rows of A or columns of B, K)``, K contiguous.
+
+    int8 limbs, or float64 for the fp64 alphabet. `moduli`: use only the first so many moduli. ValueError for integers
+    beyond the plan's bits.
+    """
+    array = _matrix("integers", integers, (np.int64,))
+    limit = 2**plan.bits
+    if array.size and not (-limit <= int(array.min()) and int(array.max()) <= limit):
+        raise ValueError(f"integers: magnitudes up to {max(-int(array.min()), int(array.max()))} exceed 2^{plan.bits}")
+    return _core.encode(plan._core, _count(plan, moduli), np.ascontiguousarray(_lines(array, operand)))
+
+
+def multiply(
+    planes_a: npt.NDArray[Any], planes_b: npt.NDArray[Any], plan: Plan, *, moduli: int | None = None
+) -> npt.NDArray[Any]:
+    """Stage 3: one output per group, ``(groups, m, n)``: residues in [0, modulus), or int64 sums of digit groups."""
+    _cpu.ensure_blas()
+    return _core.multiply(plan._core, _count(plan, moduli), np.asarray(planes_a), np.asarray(planes_b))
+
+
+def integers(output: npt.NDArray[Any], plan: Plan, *, moduli: int | None = None) -> npt.NDArray[Any]:
+    """The exact integer product that the output of :func:`multiply` stands for, as an object array of Python integers."""
+    words = _core.integers(plan._core, _count(plan, moduli), output)
+    total = np.zeros(words.shape[:-1], dtype=object)
+    width = words.shape[-1]
+    for i in range(width):
+        total += words[..., i].astype(object) << (32 * i)
+    return np.where(words[..., -1] >> 31, total - (1 << (32 * width)), total)
+
+
+def reconstruct(
+    output: npt.NDArray[Any],
+    plan: Plan,
+    exponents_a: npt.NDArray[np.int32],
+    exponents_b: npt.NDArray[np.int32],
+    *,
+    dtype: npt.DTypeLike = np.float64,
+    moduli: int | None = None,
+) -> npt.NDArray[Any]:
+    """Stage 4: integer · 2^-(s_i + t_j), rounded once to `dtype` (float64 or float32), ties to even."""
+    if np.dtype(dtype) not in (np.dtype(np.float64), np.dtype(np.float32)):
+        raise TypeError(f"dtype: {np.dtype(dtype)} is not supported; allowed is float64 or float32")
+    single = np.dtype(dtype) == np.float32
+    return _core.reconstruct(plan._core, _count(plan, moduli), output, exponents_a, exponents_b, single)

@@ -1,0 +1,262 @@
+"""csrc/plan/least_table.hpp: every row multiplied out, every set checked, a part of the search repeated.
+
+The reader of the header, the encoder and the verifier below are written a second time on purpose: the table must be
+right by what it says, not by what the tool that wrote it believes.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from math import gcd, log2, prod
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("scipy")
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLE = ROOT / "csrc" / "plan" / "least_table.hpp"
+sys.path.insert(0, str(ROOT / "tools"))
+
+import find_least_plans  # noqa: E402
+from least_plans import beyond, encoding, header, int8, recipes, sets  # noqa: E402
+
+S = sorted({0, 1, 2, 3, 4, 6, 8, 12} | {-1, -2, -3, -4, -6, -8, -12})
+
+
+# --- reading the table ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Row:
+    modulus: int
+    kind: str
+    products: int
+    base: int
+    s: int
+    t: int
+
+
+def array_body(name: str) -> str:
+    match = re.search(rf"\b{name}\[\d*\] = \{{(.*?)\}};", TABLE.read_text(), re.DOTALL)
+    assert match, f"no array {name}"
+    return re.sub(r"//.*", "", match[1])
+
+
+def read_numbers(name: str) -> list[int]:
+    return [int(n) for n in re.findall(r"\d+", array_body(name))]
+
+
+def read_rows() -> list[Row]:
+    pattern = r"\{(\d+), RecipeKind::(\w+), (\d+), (\d+), (\d+), (\d+)\}"
+    found = re.findall(pattern, array_body("fp4_recipes"))
+    return [Row(int(m), kind, int(r), int(b), int(s), int(t)) for m, kind, r, b, s, t in found]
+
+
+def read_sets() -> dict[int, list[int]]:
+    moduli = read_numbers("fp4_least_moduli")
+    spans = re.findall(r"\{(\d+), (\d+), (\d+)\}", array_body("fp4_least_sets"))
+    assert sum(int(size) for _, size, _ in spans) == len(moduli)
+    return {int(q): moduli[int(first) : int(first) + int(size)] for q, size, first in spans}
+
+
+ROWS = read_rows()
+SETS = read_sets()
+PRODUCTS = {row.modulus: row.products for row in ROWS}
+
+
+# --- a second encoder and verifier ------------------------------------------------------------------------------
+
+
+def encode(row: Row) -> list[tuple[int, int, int]]:
+    """Limbs (c0, c1, e) of every residue by the rule in the head of the table."""
+    m = row.modulus
+    candidates: dict[int, list[tuple]] = {x: [] for x in range(m)}
+    for c0, c1 in product(S, [0] if row.kind == "direct" else S):
+        e = 0
+        if row.kind == "karatsuba":
+            thirds = sorted((abs(e), e < 0, e) for e in S if (row.s * c0 + row.t * c1 - e) % m == 0)
+            if not thirds:
+                continue
+            e = thirds[0][2]
+        order = (max(abs(c0), abs(c1), abs(e)), c0**2 + c1**2 + e**2, abs(c1), abs(c0), c0 < 0, c1 < 0)
+        candidates[(c0 + row.base * c1) % m].append((order, (c0, c1, e)))
+    missing = [x for x, found in candidates.items() if not found]
+    assert not missing, f"{row}: residues {missing} have no encoding"
+    return [min(candidates[x])[1] for x in range(m)]
+
+
+def multiply(row: Row, x: tuple[int, int, int], y: tuple[int, int, int]) -> int:
+    (c0, c1, e), (d0, d1, f), m, b = x, y, row.modulus, row.base
+    if row.kind == "direct":
+        return c0 * d0 % m
+    if row.kind == "square":
+        return (c0 * d0 + b * (c0 * d1 + c1 * d0)) % m
+    if row.kind == "pair":
+        return (c0 * d0 + b * (c0 * d1 + c1 * d0) + b * b * c1 * d1) % m
+    s_over_t, t_over_s = row.s * pow(row.t, -1, m), row.t * pow(row.s, -1, m)
+    w2 = b * pow(row.s * row.t, -1, m)
+    return ((1 - b * s_over_t) * c0 * d0 + (b * b - b * t_over_s) * c1 * d1 + w2 * e * f) % m
+
+
+def check(row: Row) -> None:
+    assert row.products == {"direct": 1, "square": 3, "karatsuba": 3, "pair": 4}[row.kind]
+    limbs = encode(row)
+    for x, y in product(range(row.modulus), repeat=2):
+        got = multiply(row, limbs[x], limbs[y])
+        assert got == x * y % row.modulus, f"{row}: {x} * {y} = {got}"
+
+
+# --- the table --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.modulus}-{row.kind}")
+def test_recipe_multiplies_all_residues(row: Row) -> None:
+    check(row)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.modulus}-{row.kind}")
+def test_tool_encodes_as_the_header_says(row: Row) -> None:
+    recipe = encoding.Recipe(row.modulus, row.kind, row.base, row.s, row.t)
+    assert encoding.encode_all(recipe) == encode(row)
+
+
+def test_rows_are_unique_and_used() -> None:
+    assert [row.modulus for row in ROWS] == sorted(set(PRODUCTS))
+    assert set(PRODUCTS) == {m for moduli in SETS.values() for m in moduli}
+
+
+def test_sets_are_coprime_ordered_and_cost_what_they_say() -> None:
+    reached = 1
+    for q, moduli in SETS.items():
+        assert all(gcd(m, n) == 1 for m, n in combinations(moduli, 2)), q
+        assert sum(PRODUCTS[m] for m in moduli) == q
+        assert moduli == sorted(moduli, key=lambda m: (-PRODUCTS[m], -m)), q
+        assert prod(moduli) > reached, f"Q = {q} reaches no further than fewer products"
+        reached = prod(moduli)
+    assert list(SETS) == sorted(SETS)
+
+
+@pytest.mark.parametrize(("bits", "least"), [(62, 28), (117, 57), (121, 59)])
+def test_least_products_for_bits(bits: int, least: int) -> None:
+    assert next(q for q, moduli in SETS.items() if prod(moduli) > 2**bits) == least
+
+
+def test_int8_moduli() -> None:
+    moduli = read_numbers("int8_moduli")
+    assert len(moduli) == 24
+    assert moduli[:4] == [256, 255, 253, 251]
+    assert all(gcd(m, n) == 1 for m, n in combinations(moduli, 2))
+    for before, after in zip(moduli, moduli[1:], strict=False):
+        skipped = range(after + 1, before)
+        assert all(any(gcd(m, n) > 1 for n in moduli if n > m) for m in skipped), "not the nested greedy list"
+    assert prod(moduli[:16]) > 2**125
+
+
+def test_paper_family() -> None:
+    moduli = read_numbers("paper_moduli")
+    assert len(moduli) == 19
+    assert all(gcd(m, n) == 1 for m, n in combinations(moduli, 2))
+    assert prod(moduli) > 2**121
+    for m in moduli:
+        check(Row(m, "square", 3, 13, 0, 0) if m == 169 else Row(m, "pair", 4, 13, 0, 0))
+    karatsuba = read_numbers("paper_karatsuba_moduli")
+    assert karatsuba == [83, 73, 71, 67, 61, 59, 53]
+    for m in karatsuba:
+        row = Row(m, "karatsuba", 3, 13, 1, 1)
+        check(row)
+        assert all(e == c0 + c1 for c0, c1, e in encode(row)), "the sum itself is the limb, not only modulo m"
+
+
+# --- the verifiers can fail -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"modulus": 97},  # more residues than these limbs reach
+        {"base": 1},
+        {"t": 2},
+        {"kind": "square"},  # the limbs reach every residue, the products are wrong
+        {"kind": "pair"},  # right arithmetic, but four products and not three
+    ],
+    ids=str,
+)
+def test_broken_row_is_detected(change: dict) -> None:
+    good = next(row for row in ROWS if row.modulus == 89)
+    check(good)
+    broken = replace(good, **change)
+    with pytest.raises(AssertionError):
+        check(broken)
+
+
+def test_broken_recipe_is_detected_by_the_tool() -> None:
+    with pytest.raises(ValueError, match="no encoding"):
+        encoding.verify(encoding.Recipe(163, "pair", 13))
+    with pytest.raises(ValueError, match="gives"):
+        encoding.verify(encoding.Recipe(80, "square", 9))
+
+
+# --- repeating the search ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def searched() -> tuple[dict[int, encoding.Recipe], list[sets.ModuliSet]]:
+    return find_least_plans.search()
+
+
+def test_table_is_the_result_of_the_search(searched: tuple) -> None:
+    found, best = searched
+    assert TABLE.read_text() == header.render(found, best, int8.nested_moduli(24))
+
+
+def test_no_modulus_has_fewer_products_than_the_search_says(searched: tuple) -> None:
+    """A plain enumeration of some moduli, without the shortcuts of the search."""
+    found, _ = searched
+    for m in (14, 47, 60, 62, 64):
+        units = [u for u in range(1, m) if gcd(u, m) == 1]
+        residues = {c % m for c in S}
+        karatsuba = any(
+            len({(c0 + b * c1) % m for c0, c1 in pairs}) == m
+            for s, t in product(units, repeat=2)
+            if len(pairs := [c for c in product(S, S) if (s * c[0] + t * c[1]) % m in residues]) >= m
+            for b in range(m)
+        )
+        square = m == 64
+        assert (found[m].products == 3) == (karatsuba or square), m
+
+
+@pytest.mark.parametrize("q", [*range(20, 31), 57, 58, 59])
+def test_integer_program_agrees(searched: tuple, q: int) -> None:
+    found, best = searched
+    solution, bound = sets.solve_program({m: r.products for m, r in found.items()}, q)
+    table = max(prod(moduli) for products, moduli in SETS.items() if products <= q)
+    assert solution.product == best[q].product == table
+    assert bound < log2(table) + 1e-6
+
+
+def test_dynamic_program_against_all_subsets() -> None:
+    """Exhaustive enumeration over a dozen moduli, with many shared primes."""
+    few = {m: recipes.find_recipe(m).products for m in (5, 6, 7, 8, 9, 10, 12, 15, 21, 35, 49, 55)}
+    for budget, chosen in enumerate(sets.best_sets(few, 12)):
+        best = 1
+        for size in range(len(few) + 1):
+            for moduli in combinations(few, size):
+                coprime = all(gcd(m, n) == 1 for m, n in combinations(moduli, 2))
+                if coprime and sum(few[m] for m in moduli) <= budget:
+                    best = max(best, prod(moduli))
+        assert chosen.product == best
+
+
+# --- 58 products ------------------------------------------------------------------------------------------------
+
+
+def test_58_products_do_not_reach_121_bits(searched: tuple) -> None:
+    """The optimum at Q = 58 by exact integers, and the dual bound, both below 121 bits."""
+    found, best = searched
+    _, bound = sets.solve_program({m: r.products for m, r in found.items()}, 58)
+    assert best[58].product < 2**121 < best[59].product
+    assert bound < 121
