@@ -67,6 +67,16 @@ OZFP4_HD int highest_bit(std::uint64_t x) {
 #endif
 }
 
+// Number of bits of x; 0 for 0. On the host by way of the exponent field of the (exact) FP64 value, which vectorises.
+OZFP4_HD int bit_length(std::uint32_t x) {
+#if defined(__CUDA_ARCH__)
+  return 32 - __clz(static_cast<int>(x));
+#else
+  const int field = static_cast<int>(float_bits(static_cast<double>(x)) >> 52);
+  return x != 0 ? field - 1022 : 0;
+#endif
+}
+
 // floor(log2 |x|) of a finite nonzero number, given its magnitude bits; subnormal numbers included.
 template <class T>
 OZFP4_HD int exponent_of_magnitude(FloatBits<T> magnitude) {

@@ -78,23 +78,39 @@ OZFP4_HD WideInt<Words> wide_mul_small(const WideInt<Words>& x, std::uint32_t fa
   return product;
 }
 
-// Signed comparison x > y.
+// All ones for a negative value, else 0: decisions without branches.
 template <int Words>
-OZFP4_HD bool wide_greater(const WideInt<Words>& x, const WideInt<Words>& y) {
-  if (wide_is_negative(x) != wide_is_negative(y)) return wide_is_negative(y);
-  for (int i = Words - 1; i >= 0; --i) {
-    if (x.word[i] != y.word[i]) return x.word[i] > y.word[i];
+OZFP4_HD std::uint32_t wide_sign_mask(const WideInt<Words>& x) {
+  return static_cast<std::uint32_t>(static_cast<std::int32_t>(x.word[Words - 1]) >> 31);
+}
+
+// x where the mask is all ones, 0 where it is 0.
+template <int Words>
+OZFP4_HD WideInt<Words> wide_masked(const WideInt<Words>& x, std::uint32_t mask) {
+  WideInt<Words> y;
+  for (int i = 0; i < Words; ++i) y.word[i] = x.word[i] & mask;
+  return y;
+}
+
+// |x| for the mask wide_sign_mask(x).
+template <int Words>
+OZFP4_HD WideInt<Words> wide_magnitude(const WideInt<Words>& x, std::uint32_t mask) {
+  WideInt<Words> y;
+  std::uint64_t carry = mask & 1u;
+  for (int i = 0; i < Words; ++i) {
+    carry += x.word[i] ^ mask;
+    y.word[i] = static_cast<std::uint32_t>(carry);
+    carry >>= 32;
   }
-  return false;
+  return y;
 }
 
 // Number of bits of a nonnegative value; 0 for 0.
 template <int Words>
 OZFP4_HD int wide_bit_length(const WideInt<Words>& x) {
-  for (int i = Words - 1; i >= 0; --i) {
-    if (x.word[i] != 0) return 32 * i + highest_bit(x.word[i]) + 1;
-  }
-  return 0;
+  int length = 0;
+  for (int i = 0; i < Words; ++i) length = x.word[i] != 0 ? 32 * i + bit_length(x.word[i]) : length;
+  return length;
 }
 
 // The nearest double up to a relative error of 2^-51. Range: 0 <= x < 2^1000.

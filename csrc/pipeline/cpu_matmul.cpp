@@ -2,30 +2,16 @@
 
 #include <algorithm>
 #include <chrono>
-#include <memory>
-#include <new>
-#include <stdexcept>
 
 #include "encode/encode.hpp"
 #include "multiply/multiply.hpp"
 #include "pipeline/blocks.hpp"
 #include "reconstruct/reconstruct.hpp"
-#include "runtime/parallel.hpp"
+#include "runtime/buffer.hpp"
 #include "scale/scale.hpp"
 
 namespace ozfp4 {
 namespace {
-
-constexpr std::align_val_t kAlignment{64};
-
-struct AlignedDelete {
-  void operator()(char* p) const { ::operator delete(p, kAlignment); }
-};
-using Buffer = std::unique_ptr<char, AlignedDelete>;
-
-Buffer allocate(std::int64_t bytes) {
-  return Buffer(static_cast<char*>(::operator new(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)), kAlignment)));
-}
 
 // Adds the seconds of its lifetime to a stage's total.
 class StageTimer {
@@ -47,10 +33,10 @@ class BlockRunner {
  public:
   BlockRunner(const Plan& plan, int count, const BlockShape& largest) : plan_(plan), count_(count) {
     const std::int64_t entry = plane_entry_bytes(plan), planes = planes_used(plan, count);
-    planes_a_ = allocate(planes * largest.rows * largest.inners * entry);
-    planes_b_ = allocate(planes * largest.columns * largest.inners * entry);
-    output_ = allocate(static_cast<std::int64_t>(count) * largest.rows * largest.columns * output_entry_bytes(plan));
-    scratch_ = allocate(cpu_multiply_scratch(plan, {largest.rows, largest.columns, largest.inners}));
+    planes_a_ = allocate_buffer(planes * largest.rows * largest.inners * entry);
+    planes_b_ = allocate_buffer(planes * largest.columns * largest.inners * entry);
+    output_ = allocate_buffer(static_cast<std::int64_t>(count) * largest.rows * largest.columns * output_entry_bytes(plan));
+    scratch_ = allocate_buffer(cpu_multiply_scratch(plan, {largest.rows, largest.columns, largest.inners}));
   }
 
   // Operand A is encoded anew only when its block changes: the loops below keep it while they walk over columns.
