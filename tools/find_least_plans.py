@@ -1,14 +1,14 @@
 """Find the plans of fewest products over the FP4 alphabet and write them as a C++ table.
 
-A product of integers modulo m costs R products of limbs from S = {0, +-1, +-2, +-3, +-4, +-6, +-8, +-12}, twice
-the values of E2M1. Pairwise coprime moduli of product P > 2 max|C| carry an exact matrix product, so the question is
-which moduli reach the largest P within a total of Q products. Three steps answer it:
+A product of integers modulo m costs R products of limbs from S = {0, +-1, +-2, +-3, +-4, +-6, +-8, +-12},
+twice the values of E2M1. Pairwise coprime moduli of product P > 2 max|C| carry an exact matrix product, so
+the question is which moduli reach the largest P within a total of Q products. Three steps answer it:
 
   recipes    for every m <= 225 the recipe of least R = 1, 3 or 4, over all multipliers b and all (s, t);
-             each is multiplied out for all m*m pairs of residues          (least_plans/encoding.py, recipes.py)
+             each is multiplied out for all m*m pairs of residues (least_plans/encoding.py, recipes.py)
   sets       for every Q the pairwise coprime set of largest P, by exact dynamic programming, and again as an
-             integer program whose dual bound certifies the optimum                        (least_plans/sets.py)
-  beyond     what other recipes, with terms of any form, could and could not change      (least_plans/beyond.py)
+             integer program whose dual bound certifies the optimum (least_plans/sets.py)
+  beyond     what other recipes, with terms of any form, could and could not change (least_plans/beyond.py)
 
 docs/least-plans.md tells the mathematics and the results. Needs NumPy and SciPy.
 
@@ -38,7 +38,7 @@ BOUND_SLACK = 1e-6
 
 
 def certify(products: Mapping[int, int], best: Sequence[ModuliSet]) -> None:
-    """The integer program must find the same P as the dynamic program, and its dual bound must not exceed it."""
+    """The integer program must find the same P as the dynamic program, and its dual bound must agree."""
     for q in range(1, len(best)):
         found, bound = solve_program(products, q)
         if found.product != best[q].product or bound > best[q].bits + BOUND_SLACK:
@@ -68,7 +68,9 @@ def print_summary(recipes: Mapping[int, Recipe], best: Sequence[ModuliSet]) -> N
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--write", action="store_true", help="write csrc/plan/least_table.hpp")
     parser.add_argument("--beyond", action="store_true", help="report on other recipes")
     options = parser.parse_args()

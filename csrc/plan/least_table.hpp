@@ -75,7 +75,7 @@ inline constexpr Recipe fp4_recipes[] = {
 struct RecipeSet {
   std::uint8_t products;  // Q
   std::uint8_t size;      // number of moduli
-  std::uint16_t first;    // the set is fp4_least_moduli[first] .. fp4_least_moduli[first + size - 1]
+  std::uint16_t first;    // index of its first modulus in fp4_least_moduli
 };
 
 // Inside a set: products descending, then modulus descending. One paragraph per set.
@@ -169,7 +169,7 @@ inline constexpr std::uint16_t fp4_least_moduli[] = {
     9, 8, 7,
 };
 
-// Q ascending; a Q that brings no larger P than Q - 1 is left out. The comment is floor(100 log2 P)/100.
+// Q ascending; a Q that brings no larger P than Q - 1 is left out. Comment: log2 P, cut off.
 inline constexpr RecipeSet fp4_least_sets[] = {
     {1, 1, 0},          // 3.70
     {2, 2, 1},          // 7.15
@@ -259,8 +259,8 @@ inline constexpr std::uint16_t int8_moduli[] = {
     167, 163, 157, 151,
 };
 
-// The paper's family: base 13 throughout, 169 = 13^2 a square, the others pairs; the second list may use
-// karatsuba with base 13 and s = t = 1.
+// The paper's family: base 13 throughout, 169 = 13^2 a square, the others pairs; those of the
+// second list may use karatsuba with base 13 and s = t = 1.
 inline constexpr std::uint16_t paper_moduli[19] = {
     169, 115, 113, 112, 111, 109, 107, 103, 101, 97, 89, 83, 79, 73, 71, 67, 61, 59, 53,
 };

@@ -1,7 +1,7 @@
 """csrc/plan/least_table.hpp: every row multiplied out, every set checked, a part of the search repeated.
 
-The reader of the header, the encoder and the verifier below are written a second time on purpose: the table must be
-right by what it says, not by what the tool that wrote it believes.
+The reader of the header, the encoder and the verifier below are written a second time on purpose: the table
+must be right by what it says, not by what the tool that wrote it believes.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from math import gcd, log2, prod
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("scipy")
@@ -27,7 +28,7 @@ from least_plans import beyond, encoding, header, int8, recipes, sets  # noqa: E
 S = sorted({0, 1, 2, 3, 4, 6, 8, 12} | {-1, -2, -3, -4, -6, -8, -12})
 
 
-# --- reading the table ------------------------------------------------------------------------------------------
+# --- reading the table ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ SETS = read_sets()
 PRODUCTS = {row.modulus: row.products for row in ROWS}
 
 
-# --- a second encoder and verifier ------------------------------------------------------------------------------
+# --- a second encoder and verifier ----------------------------------------------------------------
 
 
 def encode(row: Row) -> list[tuple[int, int, int]]:
@@ -110,7 +111,7 @@ def check(row: Row) -> None:
         assert got == x * y % row.modulus, f"{row}: {x} * {y} = {got}"
 
 
-# --- the table --------------------------------------------------------------------------------------------------
+# --- the table ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.modulus}-{row.kind}")
@@ -150,7 +151,7 @@ def test_int8_moduli() -> None:
     assert len(moduli) == 24
     assert moduli[:4] == [256, 255, 253, 251]
     assert all(gcd(m, n) == 1 for m, n in combinations(moduli, 2))
-    for before, after in zip(moduli, moduli[1:], strict=False):
+    for before, after in pairwise(moduli):
         skipped = range(after + 1, before)
         assert all(any(gcd(m, n) > 1 for n in moduli if n > m) for m in skipped), "not the nested greedy list"
     assert prod(moduli[:16]) > 2**125
@@ -171,7 +172,7 @@ def test_paper_family() -> None:
         assert all(e == c0 + c1 for c0, c1, e in encode(row)), "the sum itself is the limb, not only modulo m"
 
 
-# --- the verifiers can fail -------------------------------------------------------------------------------------
+# --- the verifiers can fail -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -200,7 +201,7 @@ def test_broken_recipe_is_detected_by_the_tool() -> None:
         encoding.verify(encoding.Recipe(80, "square", 9))
 
 
-# --- repeating the search ---------------------------------------------------------------------------------------
+# --- repeating the search -------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -251,7 +252,7 @@ def test_dynamic_program_against_all_subsets() -> None:
         assert chosen.product == best
 
 
-# --- 58 products ------------------------------------------------------------------------------------------------
+# --- 58 products ----------------------------------------------------------------------------------
 
 
 def test_58_products_do_not_reach_121_bits(searched: tuple) -> None:
@@ -260,3 +261,55 @@ def test_58_products_do_not_reach_121_bits(searched: tuple) -> None:
     _, bound = sets.solve_program({m: r.products for m, r in found.items()}, 58)
     assert best[58].product < 2**121 < best[59].product
     assert bound < 121
+
+
+def test_58_products_do_not_reach_121_bits_with_recipes_of_any_form_up_to_four_products(
+    searched: tuple,
+) -> None:
+    """A relaxation that grants every R <= 4 that is not excluded by a lemma; see docs/least-plans.md."""
+    found, _ = searched
+    relaxed = beyond.relaxed_products({m: r.products for m, r in found.items()})
+    assert all(relaxed[m] <= r.products for m, r in found.items())
+    _, bound = sets.solve_program(relaxed, 58)
+    assert bound < 120.5
+
+
+def test_lemmas_hold_of_this_alphabet() -> None:
+    differences = {abs(c - d) for c, d in product(S, S)} - {0}
+    assert all(p <= 13 for d in differences for p in sets.prime_factors(d)), (
+        "S is injective modulo primes >= 17"
+    )
+    assert all([c for c in S if c % p == 0] == [0] for p in (5, 7, 11)), "no other multiples"
+    assert len(S) < 17
+
+
+def test_two_non_unit_coefficients_reach_no_other_modulus(searched: tuple) -> None:
+    found, _ = searched
+    for m in set(range(4, 226)) - set(found):
+        non_units = [u for u in range(1, m) if gcd(u, m) > 1]
+        for u, v in combinations(non_units, 2):
+            if gcd(u, v, m) == 1:
+                assert len(np.unique(np.add.outer(np.multiply(u, S), np.multiply(v, S)) % m)) < m, (m, u, v)
+
+
+@pytest.mark.parametrize("m", [10, 16, 27])
+def test_two_products_found(m: int) -> None:
+    recipe = beyond.two_products(m)
+    assert recipe is not None
+    u, w, x_limbs, y_limbs = recipe
+    x = np.arange(m)
+    assert np.array_equal(u @ x_limbs % m, x)
+    assert np.array_equal((w[:, None] * x_limbs).T @ y_limbs % m, np.outer(x, x) % m)
+
+
+@pytest.mark.parametrize("m", [17, 25, 32, 48, 49, 54, 81])
+def test_two_products_impossible(m: int) -> None:
+    assert beyond.two_products(m) is None
+
+
+def test_five_products_of_a_prime() -> None:
+    """No prime above 779 has enough points; below, no linear form reaches all residues (one case here)."""
+    assert beyond.five_limb_points(1571, 699) == 779
+    planes = beyond.five_limb_planes(773, 773)
+    assert {points.shape[1] for _, _, points in planes} == {779}
+    assert beyond.five_limb_reach(773, planes[0][2]) == 651

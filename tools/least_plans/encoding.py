@@ -59,13 +59,13 @@ class Term(NamedTuple):
 
 
 def smallest_congruent(value: int, m: int) -> int | None:
-    """The element of S congruent to `value` modulo m of least magnitude, positive on a tie; None without one."""
-    found = [c for c in ALPHABET if (c - value) % m == 0]
-    return min(found, key=lambda c: (abs(c), c < 0), default=None)
+    """The element of S congruent to `value` modulo m of least magnitude, positive on a tie, or None."""
+    # ALPHABET is in this order: ascending magnitude, positive first
+    return next((c for c in ALPHABET if (c - value) % m == 0), None)
 
 
 def preference(limbs: Limbs) -> tuple[int, int, int, int, bool, bool]:
-    """The encoding of a residue is the one that minimises this tuple: small limbs first, then a unique choice."""
+    """A residue is encoded by the limbs that minimise this tuple: small limbs first, then a unique choice."""
     c0, c1, e = limbs
     return (max(abs(c0), abs(c1), abs(e)), c0 * c0 + c1 * c1 + e * e, abs(c1), abs(c0), c0 < 0, c1 < 0)
 
@@ -111,7 +111,10 @@ def verify(recipe: Recipe) -> None:
     if missing:
         raise ValueError(f"{recipe}: residue {missing[0]} has no encoding ({len(missing)} of {m} missing)")
     limbs = np.array(encoded, dtype=np.int64)
-    product = sum(w * np.outer(limbs[:, a], limbs[:, b]) for a, b, w in terms(recipe)) % m
+    product = np.zeros((m, m), dtype=np.int64)
+    for a, b, weight in terms(recipe):
+        product += weight * np.outer(limbs[:, a], limbs[:, b])
+    product %= m
     x = np.arange(m)
     wrong = np.argwhere(product != np.outer(x, x) % m)
     if wrong.size:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from .encoding import Recipe
 from .sets import ModuliSet
@@ -67,7 +68,7 @@ def _numbers(values: Iterable[int], indent: str = "    ", width: int = 108) -> s
 
 def useful_sets(best: Sequence[ModuliSet]) -> list[ModuliSet]:
     """Those sets that reach further than every set of fewer products."""
-    return [now for before, now in zip(best, best[1:], strict=False) if now.product > before.product]
+    return [now for before, now in pairwise(best) if now.product > before.product]
 
 
 def render(recipes: Mapping[int, Recipe], best: Sequence[ModuliSet], int8_moduli: Sequence[int]) -> str:
@@ -82,14 +83,16 @@ def render(recipes: Mapping[int, Recipe], best: Sequence[ModuliSet], int8_moduli
     out.append("struct RecipeSet {\n")
     out.append("  std::uint8_t products;  // Q\n")
     out.append("  std::uint8_t size;      // number of moduli\n")
-    out.append("  std::uint16_t first;    // the set is fp4_least_moduli[first] .. fp4_least_moduli[first + size - 1]\n")
+    out.append("  std::uint16_t first;    // index of its first modulus in fp4_least_moduli\n")
     out.append("};\n\n")
     out.append("// Inside a set: products descending, then modulus descending. One paragraph per set.\n")
     out.append("inline constexpr std::uint16_t fp4_least_moduli[] = {\n")
     for chosen in sets:
         out.append(_numbers(chosen.moduli))
     out.append("};\n\n")
-    out.append("// Q ascending; a Q that brings no larger P than Q - 1 is left out. The comment is floor(100 log2 P)/100.\n")
+    out.append(
+        "// Q ascending; a Q that brings no larger P than Q - 1 is left out. Comment: log2 P, cut off.\n"
+    )
     out.append("inline constexpr RecipeSet fp4_least_sets[] = {\n")
     first = 0
     for chosen in sets:
@@ -99,12 +102,15 @@ def render(recipes: Mapping[int, Recipe], best: Sequence[ModuliSet], int8_moduli
     out.append("};\n\n")
     out.append("// INT8, one product each; every prefix is pairwise coprime.\n")
     out.append("inline constexpr std::uint16_t int8_moduli[] = {\n" + _numbers(int8_moduli) + "};\n\n")
-    out.append("// The paper's family: base 13 throughout, 169 = 13^2 a square, the others pairs; the second list may use\n")
-    out.append("// karatsuba with base 13 and s = t = 1.\n")
+    out.append(
+        "// The paper's family: base 13 throughout, 169 = 13^2 a square, the others pairs; those of the\n"
+    )
+    out.append("// second list may use karatsuba with base 13 and s = t = 1.\n")
     out.append(f"inline constexpr std::uint16_t paper_moduli[{len(PAPER_MODULI)}] = {{\n")
     out.append(_numbers(PAPER_MODULI) + "};\n")
     names = ", ".join(map(str, PAPER_KARATSUBA_MODULI))
-    out.append(f"inline constexpr std::uint16_t paper_karatsuba_moduli[{len(PAPER_KARATSUBA_MODULI)}] = {{{names}}};\n\n")
+    size = len(PAPER_KARATSUBA_MODULI)
+    out.append(f"inline constexpr std::uint16_t paper_karatsuba_moduli[{size}] = {{{names}}};\n\n")
     out.append("}  // namespace ozfp4::plan\n")
     return "".join(out)
 

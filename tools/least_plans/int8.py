@@ -1,4 +1,4 @@
-"""INT8: S is -128 .. 127 or 0 .. 255, every modulus up to 256 needs one product, only coprimality is left to choose."""
+"""INT8: the alphabet covers every modulus up to 256 in one product; only coprimality is left to choose."""
 
 from __future__ import annotations
 
@@ -22,4 +22,4 @@ def nested_moduli(count: int) -> tuple[int, ...]:
 
 def best_set(count: int) -> tuple[ModuliSet, float]:
     """The best `count` moduli, nested or not, with the dual bound in bits."""
-    return solve_program({m: 1 for m in range(2, MODULUS_MAX + 1)}, count)
+    return solve_program(dict.fromkeys(range(2, MODULUS_MAX + 1), 1), count)

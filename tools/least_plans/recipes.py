@@ -1,14 +1,15 @@
 """Exhaustive search for the recipe of fewest products of each modulus.
 
 What has to be searched. An encoding x = u*c0 + v*c1 with a unit u becomes x = c0 + b*c1, b = v/u, when x is
-replaced by x/u, a bijection of the residues that changes the weights and nothing else. When v is the unit, swap
-the limbs. So one multiplier b in 0 .. m-1 covers every two-limb encoding with a unit coefficient; encodings with
-two non-units exist only for composite m and are searched in `beyond.py`: they add no modulus. For Karatsuba
-(s, t) and (-s, -t) give limbs e and -e, equally good since S = -S, so s <= m/2 suffices. No other scaling is
-used: S has no symmetry but the sign. A modulus above |S|**2 = 225 has more residues than limb pairs.
+replaced by x/u, a bijection of the residues that changes the weights and nothing else. When v is the unit,
+swap the limbs. So one multiplier b in 0 .. m-1 covers every two-limb encoding with a unit coefficient;
+those with two non-units exist only for composite m and reach none that has no multiplier (a test goes
+through them). For Karatsuba (s, t) and (-s, -t) give limbs e and -e, equally good since S = -S, so s <= m/2
+suffices. No other scaling is used: S has no symmetry but the sign. A modulus above |S|**2 = 225 has more
+residues than limb pairs.
 
-Among the valid parameters of the least kind the search takes those with the smallest limbs: the largest limb that
-any residue needs, then the sum of the squares of all limbs, then the least (b, s, t).
+Among the valid parameters of the least kind the search takes those with the smallest limbs: the largest limb
+that any residue needs, then the sum of the squares of all limbs, then the least (b, s, t).
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .encoding import ALPHABET, Recipe, encode_all, smallest_congruent, verify
+
+Array = NDArray[np.int64]
 
 #: no two-limb encoding reaches further
 MODULUS_MAX = len(ALPHABET) ** 2
@@ -34,8 +37,8 @@ def covers(m: int) -> bool:
     return len({c % m for c in ALPHABET}) == m
 
 
-def _best_costs(m: int, c0: NDArray, c1: NDArray, e: NDArray) -> Iterator[tuple[int, int, int]]:
-    """(largest limb, sum of squares, b) of every multiplier b for which these limb triples reach all residues."""
+def _best_costs(m: int, c0: Array, c1: Array, e: Array) -> Iterator[tuple[int, int, int]]:
+    """(largest limb, sum of squares, b) of every multiplier b that makes these limbs reach all residues."""
     cost = np.maximum(np.maximum(abs(c0), abs(c1)), abs(e)) * _MAX_WEIGHT + c0 * c0 + c1 * c1 + e * e
     order = np.argsort(-cost, kind="stable")  # the cheapest triple of a residue is written last and stays
     b = np.arange(m)[:, None]
@@ -80,7 +83,7 @@ def find_karatsuba(m: int) -> Recipe | None:
 
 
 def find_recipe(m: int) -> Recipe | None:
-    """The recipe of fewest products of m; a square before Karatsuba, for it needs two limb planes and not three."""
+    """The recipe of fewest products of m; a square before Karatsuba, for it has a limb plane less."""
     recipe = find_direct(m) or find_square(m) or find_karatsuba(m) or find_pair(m)
     if recipe:
         verify(recipe)

@@ -1,9 +1,9 @@
 """Pairwise coprime sets of moduli with the largest product P for a given number of products Q.
 
-`best_sets` is exact: dynamic programming with P as a Python integer. A modulus m <= 225 that has a recipe has at most
-one prime factor p >= 13 (13*17 = 221 has none), so a state needs no more than the products spent and which of
-the primes 2, 3, 5, 7, 11 are used; the moduli with the same p are alternatives, tried against the states from before any
-of them.
+`best_sets` is exact: dynamic programming with P as a Python integer. A modulus m <= 225 that has a recipe
+has at most one prime factor p >= 13 (13*17 = 221 has no recipe), so a state is no more than the products
+spent and which of the primes 2, 3, 5, 7, 11 are used. The moduli with the same p are alternatives, each
+tried against the states from before any of them.
 
 `solve_program` is the same question as an integer program for HiGHS,
 
@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import log2, prod
+from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -49,7 +50,8 @@ def prime_factors(n: int) -> set[int]:
     return found
 
 
-_State = tuple[int, tuple]  # product, moduli as a linked list
+_Chain = tuple[int, Any] | tuple[()]  # moduli as a linked list
+_State = tuple[int, _Chain]  # product and moduli
 
 
 def best_sets(products: Mapping[int, int], budget: int) -> list[ModuliSet]:
@@ -82,7 +84,7 @@ def best_sets(products: Mapping[int, int], budget: int) -> list[ModuliSet]:
     for q in range(1, budget + 1):
         best[q] = max(best[q], best[q - 1], key=lambda state: state[0])
 
-    def unlink(node: tuple) -> Iterable[int]:
+    def unlink(node: _Chain) -> Iterable[int]:
         while node:
             yield node[0]
             node = node[1]
