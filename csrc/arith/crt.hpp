@@ -14,9 +14,9 @@ inline constexpr int kMaxModuli = 32;
 template <int Words>
 struct CrtConstants {
   int count;
-  double inverse_product;         // fl(1 / P)
-  WideInt<Words> product;         // P
-  WideInt<Words> half;            // floor(P / 2)
+  double inverse_product;  // fl(1 / P)
+  WideInt<Words> product;  // P
+  WideInt<Words> half;     // floor(P / 2)
   WideInt<Words> weight[kMaxModuli];
 };
 

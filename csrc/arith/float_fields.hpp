@@ -14,9 +14,9 @@ struct FloatFormat;
 template <>
 struct FloatFormat<double> {
   using Bits = std::uint64_t;
-  static constexpr int precision = 53;         // bits of the significand, the leading one included
-  static constexpr int max_exponent = 1023;    // of the largest finite number's leading bit
-  static constexpr int min_exponent = -1022;   // of the smallest normal number
+  static constexpr int precision = 53;           // bits of the significand, the leading one included
+  static constexpr int max_exponent = 1023;      // of the largest finite number's leading bit
+  static constexpr int min_exponent = -1022;     // of the smallest normal number
   static constexpr int lowest_exponent = -1074;  // of the smallest subnormal number
 };
 
@@ -55,8 +55,7 @@ OZFP4_HD FloatBits<T> magnitude_bits(T x) {
 // Magnitude bits of infinity; anything above is a NaN.
 template <class T>
 inline constexpr FloatBits<T> kInfinityBits =
-    static_cast<FloatBits<T>>(FloatFormat<T>::max_exponent - FloatFormat<T>::min_exponent + 2)
-    << (FloatFormat<T>::precision - 1);
+    static_cast<FloatBits<T>>(FloatFormat<T>::max_exponent - FloatFormat<T>::min_exponent + 2) << (FloatFormat<T>::precision - 1);
 
 // Index of the highest set bit. Range: x > 0.
 OZFP4_HD int highest_bit(std::uint64_t x) {

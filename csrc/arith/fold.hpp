@@ -17,7 +17,8 @@ struct fold_constants {
   std::uint32_t modulus;
   std::uint32_t magic;
   std::uint32_t shift;
-  std::uint32_t offset;  // the multiple of modulus that makes a signed accumulator nonnegative; 0 for unsigned ones
+  std::uint32_t offset;   // the multiple of modulus that makes a signed accumulator nonnegative; 0 for unsigned ones
+  std::uint32_t negated;  // -modulus: x + q * negated is one instruction, x - q * modulus two
 };
 
 // Constants for a signed accumulator |x| <= bound (bound 0: for an unsigned one, 0 <= x < 2^31).
@@ -28,7 +29,7 @@ constexpr fold_constants make_fold(std::uint32_t modulus, std::uint32_t bound = 
   const std::uint64_t numerator = std::uint64_t(1) << (32 + shift);
   const std::uint64_t offset = (std::uint64_t(bound) + modulus - 1) / modulus * modulus;
   return {modulus, static_cast<std::uint32_t>((numerator + modulus - 1) / modulus), shift,
-          static_cast<std::uint32_t>(offset)};
+          static_cast<std::uint32_t>(offset), 0u - modulus};
 }
 
 constexpr bool is_foldable(std::uint32_t modulus, std::uint64_t bound) {
@@ -51,7 +52,7 @@ OZFP4_HD std::uint32_t fold_quotient(std::uint32_t x, const fold_constants& c) {
 
 // x mod m in [0, m). Range: 0 <= x < 2^31.
 OZFP4_HD std::uint32_t fold_unsigned(std::uint32_t x, const fold_constants& c) {
-  return x - fold_quotient(x, c) * c.modulus;
+  return x + fold_quotient(x, c) * c.negated;
 }
 
 // x mod m in [0, m). Range: |x| <= the bound that the constants were made for.

@@ -24,8 +24,9 @@ OZFP4_HD double round_to_integer(double x) {
   return (x + magic) - magic;
 }
 
-// x reduced towards [-m/2, m/2]. Range: |x| <= 2^24 - m (float), 2^53 - m (double), both x and m integers, m <= 2^8
-// (float), m <= 2^23 (double): then rint(x/m) * m and the difference are exact. The result is congruent to x, and
+// x reduced towards [-m/2, m/2]. Range: |x| <= 2^24 - m (float), 2^53 - m (double), both x and m integers, 4 <= m <= 2^8
+// (float), 4 <= m <= 2^23 (double): then x / m is in the range of round_to_integer (for m = 2 and 3 that takes |x| <=
+// 2^22 m, 2^51 m), and rint(x/m) * m and the difference are exact. The result is congruent to x, and
 // |result| <= m/2 + 2; it is at most m/2 when |x| < 2^22 (float), 2^51 (double).
 template <class Real>
 OZFP4_HD Real reduce(Real x, Real modulus, Real inverse) {

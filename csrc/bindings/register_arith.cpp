@@ -33,7 +33,8 @@ Array<T> round_words(const Array<std::uint32_t>& words, const Array<std::int32_t
 
 template <class T>
 Array<T> round_any(const Array<std::uint32_t>& words, const Array<std::int32_t>& exponent) {
-  if (words.ndim() != 2 || exponent.ndim() != 1 || words.shape(0) != exponent.shape(0)) throw py::value_error("shapes do not fit");
+  if (words.ndim() != 2 || exponent.ndim() != 1 || words.shape(0) != exponent.shape(0))
+    throw py::value_error("shapes do not fit");
   switch (words.shape(1)) {
     case 2: return round_words<T, 2>(words, exponent);
     case 5: return round_words<T, 5>(words, exponent);
@@ -65,19 +66,24 @@ void register_arith(py::module_& parent) {
   module.def("quotient13", py::vectorize([](std::int64_t v) { return take_limb13(v), v; }));
   module.def("balanced_digit", py::vectorize([](std::int64_t v, int width) { return take_balanced_digit(v, width); }));
   module.def("small_residue", py::vectorize([](std::int64_t v, std::int64_t m) {
-    const SmallModulus modulus{static_cast<float>(m), 1.0f / static_cast<float>(m),
-                               {static_cast<float>(balanced(std::int64_t(1) << 13, m)), static_cast<float>(balanced(std::int64_t(1) << 26, m)),
-                                static_cast<float>(balanced(std::int64_t(1) << 39, m))}};
-    return static_cast<std::int64_t>(residue_of(split_integer(v), modulus));
-  }));
+               const SmallModulus modulus{static_cast<float>(m),
+                                          1.0f / static_cast<float>(m),
+                                          {static_cast<float>(balanced(std::int64_t(1) << 13, m)),
+                                           static_cast<float>(balanced(std::int64_t(1) << 26, m)),
+                                           static_cast<float>(balanced(std::int64_t(1) << 39, m))}};
+               return static_cast<std::int64_t>(residue_of(split_integer(v), modulus));
+             }));
   module.def("large_residue", py::vectorize([](std::int64_t v, std::int64_t m) {
-    const LargeModulus modulus{static_cast<double>(m), 1.0 / static_cast<double>(m), static_cast<double>(balanced(std::int64_t(1) << 27, m))};
-    return static_cast<std::int64_t>(balanced_residue_of(v, modulus));
-  }));
+               const LargeModulus modulus{static_cast<double>(m), 1.0 / static_cast<double>(m),
+                                          static_cast<double>(balanced(std::int64_t(1) << 27, m))};
+               return static_cast<std::int64_t>(balanced_residue_of(v, modulus));
+             }));
   module.def("reduce32", py::vectorize([](float x, float m) { return reduce(x, m, 1.0f / m); }));
   module.def("reduce64", py::vectorize([](double x, double m) { return reduce(x, m, 1.0 / m); }));
   module.def("fold_unsigned", py::vectorize([](std::uint32_t x, std::uint32_t m) { return fold_unsigned(x, make_fold(m)); }));
-  module.def("fold_signed", py::vectorize([](std::int32_t x, std::uint32_t m, std::uint32_t bound) { return fold_signed(x, make_fold(m, bound)); }));
+  module.def("fold_signed", py::vectorize([](std::int32_t x, std::uint32_t m, std::uint32_t bound) {
+               return fold_signed(x, make_fold(m, bound));
+             }));
   module.def("round64", &round_any<double>, py::arg("words"), py::arg("exponent"));
   module.def("round32", &round_any<float>, py::arg("words"), py::arg("exponent"));
 }

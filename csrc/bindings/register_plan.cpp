@@ -43,10 +43,7 @@ py::array encode(const Plan& plan, const py::array_t<std::int64_t, py::array::c_
 
 void register_plan(py::module_& module) {
   py::enum_<Scheme>(module, "Scheme").value("I", Scheme::one).value("II", Scheme::two).value("INT8", Scheme::integer);
-  py::enum_<Alphabet>(module, "Alphabet")
-      .value("fp4", Alphabet::fp4)
-      .value("int8", Alphabet::int8)
-      .value("fp64", Alphabet::fp64);
+  py::enum_<Alphabet>(module, "Alphabet").value("fp4", Alphabet::fp4).value("int8", Alphabet::int8).value("fp64", Alphabet::fp64);
 
   py::class_<Plan>(module, "Plan")
       .def_readonly("scheme", &Plan::scheme)

@@ -61,8 +61,8 @@ void require_planes(const Plan& plan, int count, const py::array& planes, const 
   require_dimensions(planes, 3);
   const auto wanted = plan.alphabet == Alphabet::fp64 ? py::dtype::of<double>() : py::dtype::of<std::int8_t>();
   if (!planes.dtype().equal(wanted)) {
-    throw py::type_error(std::string(name) + ": dtype " + std::string(py::str(planes.dtype())) + " is not the plan's plane type " +
-                         std::string(py::str(wanted)));
+    throw py::type_error(std::string(name) + ": dtype " + std::string(py::str(planes.dtype())) +
+                         " is not the plan's plane type " + std::string(py::str(wanted)));
   }
   if (planes.shape(0) != planes_used(plan, count)) {
     throw py::value_error(std::string(name) + ": " + std::to_string(planes.shape(0)) + " planes given, the plan uses " +
@@ -103,7 +103,8 @@ void require_output(const Plan& plan, int count, const py::array& output) {
   }
 }
 
-py::array reconstruct(const Plan& plan, int count, const py::array& output, const Shifts& shift_a, const Shifts& shift_b, bool single) {
+py::array reconstruct(const Plan& plan, int count, const py::array& output, const Shifts& shift_a, const Shifts& shift_b,
+                      bool single) {
   require_output(plan, count, output);
   const py::array contiguous = py::array::ensure(output, py::array::c_style);
   const std::int64_t rows = output.shape(1), columns = output.shape(2);
@@ -111,8 +112,12 @@ py::array reconstruct(const Plan& plan, int count, const py::array& output, cons
   if (shift_b.ndim() != 1 || shift_b.shape(0) != columns) throw py::value_error("shift_b: one entry per column is needed");
   const std::vector<py::ssize_t> shape{rows, columns};
   py::array result = single ? py::array(py::array_t<float>(shape)) : py::array(py::array_t<double>(shape));
-  const ResultView view{static_cast<char*>(result.mutable_data()), single ? ElementType::float32 : ElementType::float64, rows,
-                        columns, result.strides(0), result.strides(1)};
+  const ResultView view{static_cast<char*>(result.mutable_data()),
+                        single ? ElementType::float32 : ElementType::float64,
+                        rows,
+                        columns,
+                        result.strides(0),
+                        result.strides(1)};
   cpu_reconstruct(plan, count, contiguous.data(), shift_a.data(), shift_b.data(), view);
   return result;
 }

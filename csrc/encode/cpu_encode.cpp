@@ -1,10 +1,9 @@
-#include "encode/encode.hpp"
-
 #include <algorithm>
 #include <vector>
 
 #include "arith/limbs.hpp"
 #include "arith/residue.hpp"
+#include "encode/encode.hpp"
 #include "runtime/parallel.hpp"
 #include "runtime/vectorise.hpp"
 #include "scale/line.hpp"
@@ -55,7 +54,9 @@ template <class Limb>
 inline void digit_impl(std::int64_t* v, std::int64_t n, int width, Limb* limbs) {
   for (std::int64_t i = 0; i < n; ++i) limbs[i] = static_cast<Limb>(take_balanced_digit(v[i], width));
 }
-OZFP4_VECTORISED void digit_line(std::int64_t* v, std::int64_t n, int width, std::int8_t* limbs) { digit_impl(v, n, width, limbs); }
+OZFP4_VECTORISED void digit_line(std::int64_t* v, std::int64_t n, int width, std::int8_t* limbs) {
+  digit_impl(v, n, width, limbs);
+}
 OZFP4_VECTORISED void digit_line(std::int64_t* v, std::int64_t n, int width, double* limbs) { digit_impl(v, n, width, limbs); }
 
 float balanced_power(int exponent, std::int64_t m) {
@@ -64,7 +65,8 @@ float balanced_power(int exponent, std::int64_t m) {
 }
 
 SmallModulus small_modulus(std::int64_t m) {
-  return {static_cast<float>(m), 1.0f / static_cast<float>(m), {balanced_power(13, m), balanced_power(26, m), balanced_power(39, m)}};
+  return {
+      static_cast<float>(m), 1.0f / static_cast<float>(m), {balanced_power(13, m), balanced_power(26, m), balanced_power(39, m)}};
 }
 
 LargeModulus large_modulus(std::int64_t m) {
@@ -177,7 +179,9 @@ void encode_tiles(const Plan& plan, int count, const OperandView& operand, const
   }
 }
 
-std::int64_t grain_for(std::int64_t inners) { return std::max<std::int64_t>(kTileOuter, 20000 / std::max<std::int64_t>(inners, 1)); }
+std::int64_t grain_for(std::int64_t inners) {
+  return std::max<std::int64_t>(kTileOuter, 20000 / std::max<std::int64_t>(inners, 1));
+}
 
 }  // namespace
 

@@ -14,7 +14,9 @@ inline std::int64_t plane_entry_bytes(const Plan& plan) { return plan.alphabet =
 // Planes of the groups that a prefix of `count` moduli uses (all planes for scheme I).
 inline int planes_used(const Plan& plan, int count) {
   if (!plan.has_moduli()) return plan.planes_a;
-  return count == 0 ? 0 : plan.groups[static_cast<std::size_t>(count - 1)].first_plane + plan.groups[static_cast<std::size_t>(count - 1)].planes;
+  return count == 0 ? 0
+                    : plan.groups[static_cast<std::size_t>(count - 1)].first_plane +
+                          plan.groups[static_cast<std::size_t>(count - 1)].planes;
 }
 
 // The part of an operand that one call encodes.

@@ -99,9 +99,8 @@ class Planes {
     if constexpr (sizeof(Real) == 4) {
       first_ = first;
       const auto* limbs = static_cast<const std::int8_t*>(planes_) + first * size_;
-      parallel_for(count * size_, kElementGrain, [&](std::int64_t begin, std::int64_t end) {
-        decode_entries(limbs + begin, end - begin, decoded_ + begin);
-      });
+      parallel_for(count * size_, kElementGrain,
+                   [&](std::int64_t begin, std::int64_t end) { decode_entries(limbs + begin, end - begin, decoded_ + begin); });
     } else {
       (void)first;
       (void)count;
@@ -128,8 +127,8 @@ struct Operands {
 
 // acc += A_plane[rows row0 ..] B_plane^T over [k0, k0 + k).
 template <class Real>
-void multiply_piece(const Operands<Real>& operands, int a_plane, int b_plane, std::int64_t row0, std::int64_t rows, std::int64_t k0,
-                    std::int64_t k, bool accumulate, Real* acc) {
+void multiply_piece(const Operands<Real>& operands, int a_plane, int b_plane, std::int64_t row0, std::int64_t rows,
+                    std::int64_t k0, std::int64_t k, bool accumulate, Real* acc) {
   const std::int64_t ld = operands.shape.inners;
   gemm_nt(rows, operands.shape.columns, k, operands.a.plane(a_plane) + row0 * ld + k0, ld, operands.b.plane(b_plane) + k0, ld,
           accumulate, acc, operands.shape.columns);
@@ -144,7 +143,8 @@ void multiply_chain(const Group& group, const Operands<Real>& operands, std::int
                     Residue<Real>* out, Real* acc) {
   const std::int64_t entries = rows * operands.shape.columns;
   const std::int64_t limit = exact_limit<Real>() - group.modulus;  // reduce() needs |acc| <= limit
-  const std::int64_t piece = even_piece(operands.shape.inners, accumulator_k_max(group.max_product, limit, group.modulus / 2 + 2));
+  const std::int64_t piece =
+      even_piece(operands.shape.inners, accumulator_k_max(group.max_product, limit, group.modulus / 2 + 2));
   const Real modulus = static_cast<Real>(group.modulus), inverse = Real(1) / modulus;
   std::int64_t held = 0;  // bound of |acc|
   bool started = false;
@@ -202,11 +202,12 @@ void multiply_sums(const Plan& plan, const Group& group, const Operands<Real>& o
 }
 
 template <class Real>
-void multiply_all(const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a, const void* planes_b, bool accumulate,
-                  void* output, void* scratch) {
+void multiply_all(const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a, const void* planes_b,
+                  bool accumulate, void* output, void* scratch) {
   const std::int64_t decoded = sizeof(Real) == 4 ? most_planes(plan) * shape.inners : 0;
   auto* workspace = static_cast<Real*>(scratch);
-  Operands<Real> operands{shape, {planes_a, shape.rows, shape.inners, workspace},
+  Operands<Real> operands{shape,
+                          {planes_a, shape.rows, shape.inners, workspace},
                           {planes_b, shape.columns, shape.inners, workspace + decoded * shape.rows}};
   Real* acc = workspace + decoded * (shape.rows + shape.columns);
   const std::int64_t panel = panel_rows(shape, sizeof(Real));
@@ -250,12 +251,13 @@ std::int64_t output_entry_bytes(const Plan& plan) {
 
 std::int64_t cpu_multiply_scratch(const Plan& plan, const MultiplyShape& shape) {
   const std::int64_t real_bytes = plan.alphabet == Alphabet::fp64 ? 8 : 4;
-  const std::int64_t decoded = plan.alphabet == Alphabet::fp64 ? 0 : most_planes(plan) * (shape.rows + shape.columns) * shape.inners;
+  const std::int64_t decoded =
+      plan.alphabet == Alphabet::fp64 ? 0 : most_planes(plan) * (shape.rows + shape.columns) * shape.inners;
   return (decoded + std::min(panel_rows(shape, real_bytes), shape.rows) * shape.columns) * real_bytes;
 }
 
-void cpu_multiply(const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a, const void* planes_b, bool accumulate,
-                  void* output, void* scratch) {
+void cpu_multiply(const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a, const void* planes_b,
+                  bool accumulate, void* output, void* scratch) {
   if (plan.alphabet == Alphabet::fp64) {
     multiply_all<double>(plan, count, shape, planes_a, planes_b, accumulate, output, scratch);
   } else {

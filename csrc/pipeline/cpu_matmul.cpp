@@ -144,8 +144,12 @@ MatmulOutcome cpu_matmul(const Plan& plan, const OperandView& a, const OperandVi
   // 2. and 3. encode and multiply block by block; 4. reconstruct: C_ij = fl(integer * 2^-(s_i + t_j)).
   run_blocks(plan, count, a, scale_a.shift.data(), b, scale_b.shift.data(), shape, options,
              [&](std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns, const void* output) {
-               const ResultView block{result.data + row * result.row_stride + column * result.column_stride, result.type, rows,
-                                      columns, result.row_stride, result.column_stride};
+               const ResultView block{result.data + row * result.row_stride + column * result.column_stride,
+                                      result.type,
+                                      rows,
+                                      columns,
+                                      result.row_stride,
+                                      result.column_stride};
                cpu_reconstruct(plan, count, output, scale_a.shift.data() + row, scale_b.shift.data() + column, block);
              });
   if (scale_a.special_lines + scale_b.special_lines > 0) {
@@ -163,7 +167,8 @@ MatmulOutcome cpu_matmul(const Plan& plan, const OperandView& a, const OperandVi
   return outcome;
 }
 
-void cpu_int8_matmul(const Plan& plan, const OperandView& a, const OperandView& b, std::int32_t* result, std::int64_t workspace_limit) {
+void cpu_int8_matmul(const Plan& plan, const OperandView& a, const OperandView& b, std::int32_t* result,
+                     std::int64_t workspace_limit) {
   const std::int64_t columns_all = b.outer;
   if (a.outer == 0 || columns_all == 0) return;
   if (a.inner == 0) {

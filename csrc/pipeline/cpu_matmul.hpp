@@ -15,7 +15,7 @@ struct StageTimes {
 };
 
 struct MatmulOutcome {
-  int moduli_used = 0;    // 0 for scheme I
+  int moduli_used = 0;  // 0 for scheme I
   int products = 0;
   std::int64_t workspace = 0;
   std::int32_t least_exponent = 0, largest_exponent = 0;
@@ -34,6 +34,7 @@ MatmulOutcome cpu_matmul(const Plan& plan, const OperandView& a, const OperandVi
                          const MatmulOptions& options);
 
 // result = A B for int8 operands, bit-exact in INT32 (row-major, contiguous).
-void cpu_int8_matmul(const Plan& plan, const OperandView& a, const OperandView& b, std::int32_t* result, std::int64_t workspace_limit);
+void cpu_int8_matmul(const Plan& plan, const OperandView& a, const OperandView& b, std::int32_t* result,
+                     std::int64_t workspace_limit);
 
 }  // namespace ozfp4

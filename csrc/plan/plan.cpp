@@ -89,8 +89,12 @@ std::vector<std::int8_t> build_limb_table(const Recipe& recipe) {
         if (sum == 127) continue;
       }
       const auto x = static_cast<std::size_t>(modulo(c0 + std::int64_t(recipe.base) * c1, m));
-      const Cost cost{std::max({std::abs(c0), std::abs(c1), std::abs(sum)}), c0 * c0 + c1 * c1 + sum * sum,
-                      std::abs(c1), std::abs(c0), c0 < 0, c1 < 0};
+      const Cost cost{std::max({std::abs(c0), std::abs(c1), std::abs(sum)}),
+                      c0 * c0 + c1 * c1 + sum * sum,
+                      std::abs(c1),
+                      std::abs(c0),
+                      c0 < 0,
+                      c1 < 0};
       if (cost < best[x]) {
         best[x] = cost;
         const int limbs[3] = {c0, c1, sum};
@@ -110,8 +114,7 @@ std::vector<Term> terms_of(const Recipe& recipe, int group, int first_plane) {
   switch (recipe.kind) {
     case RecipeKind::direct: return {{group, p0, p0, 1}};
     case RecipeKind::square: return {{group, p0, p1, b}, {group, p1, p0, b}, {group, p0, p0, 1}};
-    case RecipeKind::pair:
-      return {{group, p1, p1, b * b % m}, {group, p0, p1, b}, {group, p1, p0, b}, {group, p0, p0, 1}};
+    case RecipeKind::pair: return {{group, p1, p1, b * b % m}, {group, p0, p1, b}, {group, p1, p0, b}, {group, p0, p0, 1}};
     case RecipeKind::karatsuba: {
       // xy = c0 d0 + b (c0 d1 + c1 d0) + b^2 c1 d1, with s t (c0 d1 + c1 d0) = e e' - s^2 c0 d0 - t^2 c1 d1.
       const std::int64_t cross = b * inverse_modulo(s * t, m) % m;
@@ -255,8 +258,8 @@ void add_paper(Plan& plan, bool karatsuba) {
 void add_fp64(Plan& plan, std::int64_t k) {
   constexpr std::int64_t largest = (std::int64_t(1) << 23) - 1;
   for (std::int64_t m = largest; plan.groups.size() < 12; m -= 2) {
-    const bool coprime = std::all_of(plan.groups.begin(), plan.groups.end(),
-                                     [m](const Group& group) { return std::gcd(group.modulus, m) == 1; });
+    const bool coprime =
+        std::all_of(plan.groups.begin(), plan.groups.end(), [m](const Group& group) { return std::gcd(group.modulus, m) == 1; });
     if (!coprime) continue;
     add_residue_modulus(plan, m);
     if (suffices(moduli_product(plan, static_cast<int>(plan.groups.size())), plan.bits, k)) return;
@@ -336,8 +339,8 @@ Plan make_scheme_one(const PlanRequest& request) {
   const std::int64_t group_limit = accumulator_k_max(limbs * max_limb * max_limb, std::int64_t(1) << 62);
   plan.k_max = std::min(group_limit, std::int64_t(1) << 40);
   if (plan.k_max < request.k) {
-    throw std::length_error("k = " + std::to_string(request.k) + " breaks the digit group bound of scheme I, K <= " +
-                            std::to_string(plan.k_max));
+    throw std::length_error("k = " + std::to_string(request.k) +
+                            " breaks the digit group bound of scheme I, K <= " + std::to_string(plan.k_max));
   }
   return plan;
 }

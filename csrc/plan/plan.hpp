@@ -30,23 +30,23 @@ struct Step {
 
 // One output of the multiply stage: a modulus (scheme II), a digit group i + j (scheme I), or the product itself (INT8).
 struct Group {
-  std::int64_t modulus;      // 0 where the group is a plain integer sum
-  int first_plane, planes;   // scheme II: the planes that hold this modulus' residues
+  std::int64_t modulus;     // 0 where the group is a plain integer sum
+  int first_plane, planes;  // scheme II: the planes that hold this modulus' residues
   int first_term, terms;
-  std::vector<Step> chain;   // scheme II and INT8
+  std::vector<Step> chain;              // scheme II and INT8
   std::vector<std::int8_t> limb_table;  // [planes][modulus]: limbs of each residue; empty where the residue is the limb
-  std::int64_t max_product;  // largest |limb of A * limb of B| in this group
+  std::int64_t max_product;             // largest |limb of A * limb of B| in this group
 };
 
 struct Plan {
   Scheme scheme;
   Alphabet alphabet;
   std::string family;
-  int bits;              // capacity c: scaled integers are at most 2^bits in magnitude
-  std::int64_t k_max;    // longest inner dimension for which the plan is exact whatever the data
-  std::int64_t base;     // scheme I: base of the digits; 0 otherwise
+  int bits;            // capacity c: scaled integers are at most 2^bits in magnitude
+  std::int64_t k_max;  // longest inner dimension for which the plan is exact whatever the data
+  std::int64_t base;   // scheme I: base of the digits; 0 otherwise
   int planes_a, planes_b;
-  bool prefix_allowed;   // a prefix of the moduli may serve when the data's norms allow it
+  bool prefix_allowed;  // a prefix of the moduli may serve when the data's norms allow it
   std::vector<Group> groups;
   std::vector<Term> terms;
 

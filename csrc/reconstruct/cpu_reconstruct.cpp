@@ -40,14 +40,14 @@ inline void round_columns_impl(const Columns& column, int n, const CrtConstants<
 }
 
 // A function per type and width, because GCC clones functions but not templates.
-#define OZFP4_ROUND_COLUMNS(T, Words)                                                                              \
-  OZFP4_VECTORISED void round_columns(const Columns& column, int n, const CrtConstants<Words>& constants,          \
-                                      const std::int32_t* exponent, T* result) {                                   \
-    round_columns_impl(column, n, constants, exponent, result);                                                    \
+#define OZFP4_ROUND_COLUMNS(T, Words)                                                                     \
+  OZFP4_VECTORISED void round_columns(const Columns& column, int n, const CrtConstants<Words>& constants, \
+                                      const std::int32_t* exponent, T* result) {                          \
+    round_columns_impl(column, n, constants, exponent, result);                                           \
   }
-#define OZFP4_ADD_COLUMNS(Residue, Words)                                                                          \
+#define OZFP4_ADD_COLUMNS(Residue, Words)                                                                            \
   OZFP4_VECTORISED void add_columns(const Residue* residues, int n, const WideInt<Words>& weight, Columns& column) { \
-    add_columns_impl(residues, n, weight, column);                                                                 \
+    add_columns_impl(residues, n, weight, column);                                                                   \
   }
 OZFP4_ROUND_COLUMNS(double, 5)
 OZFP4_ROUND_COLUMNS(double, 6)

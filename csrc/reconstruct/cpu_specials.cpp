@@ -18,8 +18,8 @@ double entry(const OperandView& view, std::int64_t outer, std::int64_t inner) {
   return view.type == ElementType::float64 ? entry<double>(view, outer, inner) : entry<float>(view, outer, inner);
 }
 
-// What the infinities of one line meet. Products of two finite entries cannot make a sum non-finite by IEEE rules here:
-// overflow is decided by the exact result alone.
+// The sum of the products that the infinities of one line (at `places`) take part in: an infinity or NaN. The other
+// products of the sum are finite and change nothing.
 double meet(const OperandView& special, std::int64_t s, const std::vector<std::int64_t>& places, const OperandView& other,
             std::int64_t o) {
   bool plus = false, minus = false;
@@ -50,8 +50,7 @@ void put(const ResultView& result, std::int64_t row, std::int64_t column, double
   }
 }
 
-// What the infinities of the line at `outer` of `special` do to the entries that meet line `other` ... joined with those
-// that the other line brings: infinity of one sign, or NaN.
+// The sum of what the infinities of a row and those of a column give.
 double join(double x, double y) {
   if (std::isnan(x) || std::isnan(y) || x != y) return std::numeric_limits<double>::quiet_NaN();
   return x;

@@ -12,9 +12,9 @@ namespace ozfp4 {
 enum Special : std::uint8_t { kFinite = 0, kHasInfinity = 1, kHasNan = 2 };
 
 struct Scales {
-  std::vector<std::int32_t> shift;     // s_i (t_j), one per line
-  std::vector<std::uint8_t> special;   // Special flags, one per line
-  double norm_squared = 0;             // rigorous upper bound of the largest sum of squares of a line's integers
+  std::vector<std::int32_t> shift;    // s_i (t_j), one per line
+  std::vector<std::uint8_t> special;  // Special flags, one per line
+  double norm_squared = 0;            // rigorous upper bound of the largest sum of squares of a line's integers
   std::int32_t least_exponent = 0, largest_exponent = 0;  // of the lines' largest magnitudes; both 0 when all are zero
   std::int64_t special_lines = 0;
 };

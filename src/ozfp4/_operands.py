@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ._shapes import MatmulShape, matmul_shape
+
 Array = npt.NDArray[Any]
 
 
@@ -31,8 +33,8 @@ def check_same_library(**operands: object) -> bool:
     return next(iter(given.values()))
 
 
-def array_of_tensor(name: str, tensor: Any) -> Array:
-    """A NumPy view of a CPU tensor; lazily conjugated or negated tensors are resolved first."""
+def check_tensor(name: str, tensor: Any) -> None:
+    """RuntimeError for a tensor that requires grad, TypeError for one that is not dense."""
     torch = torch_module()
     assert torch is not None
     if tensor.requires_grad and torch.is_grad_enabled():
@@ -42,10 +44,18 @@ def array_of_tensor(name: str, tensor: Any) -> Array:
         )
     if tensor.layout != torch.strided:
         raise TypeError(f"{name}: layout {tensor.layout} is not supported; only dense (strided) tensors are")
+    if tensor.dtype not in (torch.float64, torch.float32, torch.int8):
+        raise TypeError(
+            f"{name}: dtype {tensor.dtype} is not supported; allowed are torch.float64 and torch.float32 "
+            f"(torch.int8 for int8_matmul)"
+        )
+
+
+def array_of_tensor(name: str, tensor: Any) -> Array:
+    """A NumPy view of a CPU tensor; a lazily negated tensor is resolved first."""
+    check_tensor(name, tensor)
     if tensor.device.type != "cpu":
         raise RuntimeError(f"{name}: device {tensor.device} has no kernel in this build; it holds: cpu")
-    if tensor.dtype not in (torch.float64, torch.float32, torch.int8):
-        raise TypeError(f"{name}: dtype {tensor.dtype} is not supported")
     view: Array = tensor.detach().resolve_neg().numpy()
     return view
 
@@ -69,65 +79,37 @@ def check_dtype(name: str, array: Array, allowed: tuple[type, ...]) -> Array:
 
 @dataclass(frozen=True)
 class Product:
-    """Two stacks of matrices ready for the core, and the shapes of the result.
-
-    `a`, `b` have equal numbers of axes and broadcast stack axes (stride 0). `matrix_shape` is the result with both
-    matrix axes, `result_shape` the one that the caller sees (axes of 1-D operands removed).
-    """
+    """Two stacks of matrices ready for the core: equal numbers of axes, broadcast stack axes with stride 0."""
 
     a: Array
     b: Array
-    matrix_shape: tuple[int, ...]
-    result_shape: tuple[int, ...]
-    a_vector: bool
-    b_vector: bool
-
-    @property
-    def extents(self) -> tuple[int, int, int]:
-        """(m, n, k)."""
-        return self.matrix_shape[-2], self.matrix_shape[-1], self.a.shape[-1]
+    shape: MatmulShape
 
     def matrix_view(self, result: Array) -> Array:
-        """`result` (of result_shape) with both matrix axes, as a view."""
-        if self.b_vector:
+        """`result` (of the shape that the caller sees) with both matrix axes, as a view."""
+        if self.shape.b_vector:
             result = result[..., np.newaxis]
-        if self.a_vector:
+        if self.shape.a_vector:
             result = result[..., np.newaxis, :]
         return result
 
 
 def pair(a: Array, b: Array) -> Product:
-    """NumPy's matmul semantics for the shapes; ValueError where they do not fit."""
-    for name, x in (("a", a), ("b", b)):
-        if x.ndim == 0:
-            raise ValueError(f"{name}: a 0-d array is not a matrix; at least 1 dimension is needed")
-    a_vector, b_vector = a.ndim == 1, b.ndim == 1
-    a2 = a[np.newaxis, :] if a_vector else a
-    b2 = b[:, np.newaxis] if b_vector else b
-    if a2.shape[-1] != b2.shape[-2]:
-        raise ValueError(
-            f"inner dimensions differ: a has shape {a.shape}, b has shape {b.shape}: {a2.shape[-1]} != {b2.shape[-2]}"
-        )
-    try:
-        stack = np.broadcast_shapes(a2.shape[:-2], b2.shape[:-2])
-    except ValueError:
-        raise ValueError(f"stacks do not broadcast: a has shape {a.shape}, b has shape {b.shape}") from None
-    matrix_shape = (*stack, a2.shape[-2], b2.shape[-1])
-    result_shape = (*stack, *(() if a_vector else (a2.shape[-2],)), *(() if b_vector else (b2.shape[-1],)))
+    """NumPy's matmul semantics for two arrays; ValueError where their shapes do not fit."""
+    shape = matmul_shape(a.shape, b.shape)
+    rows = a[np.newaxis, :] if shape.a_vector else a
+    columns = b[:, np.newaxis] if shape.b_vector else b
     return Product(
-        np.broadcast_to(a2, (*stack, *a2.shape[-2:])),
-        np.broadcast_to(b2, (*stack, *b2.shape[-2:])),
-        matrix_shape,
-        result_shape,
-        a_vector,
-        b_vector,
+        np.broadcast_to(rows, (*shape.stack, *rows.shape[-2:])),
+        np.broadcast_to(columns, (*shape.stack, *columns.shape[-2:])),
+        shape,
     )
 
 
 def _overlaps(x: Array, y: Array) -> bool:
     try:
         return np.shares_memory(x, y, max_work=100_000)
-    except np.exceptions.TooHardError:
+    except getattr(np, "exceptions", np).TooHardError:  # NumPy 1.24 has it at the top level
         return True
 
 
@@ -141,10 +123,21 @@ def _overlaps_itself(x: Array) -> bool:
     return False
 
 
+def _check_memory(array: Array, inputs: dict[str, Array]) -> None:
+    """ValueError if entries of `array` share memory with each other or with an input; looks at addresses alone."""
+    if array.size and _overlaps_itself(array):
+        raise ValueError("out: entries of the array share memory with each other")
+    for name, x in inputs.items():
+        if _overlaps(array, x):
+            raise ValueError(f"out: the array shares memory with {name}")
+
+
 def check_out(out: object, shape: tuple[int, ...], dtype: np.dtype[Any], **inputs: Array) -> Array:
     """`out` as an array that the core may write, or TypeError / ValueError naming what is wrong with it."""
     if not is_tensor(out) and not isinstance(out, np.ndarray):
         raise TypeError(f"out: {type(out).__name__} is neither a NumPy array nor a torch tensor")
+    if is_tensor(out) and out.is_neg():  # type: ignore[attr-defined]
+        raise ValueError("out: a lazily negated tensor cannot be written to; pass out.resolve_neg()")
     array = as_array("out", out)
     if array.shape != shape:
         raise ValueError(f"out: shape {array.shape} is not the result's shape {shape}")
@@ -152,12 +145,34 @@ def check_out(out: object, shape: tuple[int, ...], dtype: np.dtype[Any], **input
         raise TypeError(f"out: dtype {array.dtype} is not the result's dtype {dtype}")
     if not array.flags.writeable:
         raise ValueError("out: the array is read-only")
-    if array.size and _overlaps_itself(array):
-        raise ValueError("out: entries of the array share memory with each other")
-    for name, x in inputs.items():
-        if _overlaps(array, x):
-            raise ValueError(f"out: the array shares memory with {name}")
+    _check_memory(array, inputs)
     return array
+
+
+class _Addresses:
+    """A device tensor's addresses as NumPy's overlap checks read them; nothing may look at the entries."""
+
+    def __init__(self, tensor: Any) -> None:
+        size = tensor.element_size()
+        self.__array_interface__ = {
+            "data": (tensor.data_ptr() or 1, False),
+            "shape": tuple(tensor.shape),
+            "strides": tuple(stride * size for stride in tensor.stride()),
+            "typestr": f"|V{size}",
+            "version": 3,
+        }
+
+
+def check_device_out(out: Any, shape: tuple[int, ...], dtype: Any, **inputs: Any) -> None:
+    """The same checks for a tensor on a device."""
+    check_tensor("out", out)
+    if out.is_neg():
+        raise ValueError("out: a lazily negated tensor cannot be written to; pass out.resolve_neg()")
+    if tuple(out.shape) != shape:
+        raise ValueError(f"out: shape {tuple(out.shape)} is not the result's shape {shape}")
+    if out.dtype != dtype:
+        raise TypeError(f"out: dtype {out.dtype} is not the result's dtype {dtype}")
+    _check_memory(np.asarray(_Addresses(out)), {name: np.asarray(_Addresses(x)) for name, x in inputs.items()})
 
 
 def like_input(result: Array, torch_result: bool) -> Any:

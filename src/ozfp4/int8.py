@@ -33,16 +33,16 @@ def int8_matmul(a: Any, b: Any, *, products: int = 6, workspace_limit: int | Non
         For shapes that do not fit, `products` other than 6 and 9, and an inner dimension above 131,071, from which on
         128 · 128 · K could exceed INT32.
     """
-    if products not in (6, 9):
+    if not isinstance(products, (int, np.integer)) or products not in (6, 9):
         raise ValueError(f"products: {products!r} is unknown; allowed are 6 and 9")
     from_torch = check_same_library(a=a, b=b)
     product = pair(check_dtype("a", as_array("a", a), (np.int8,)), check_dtype("b", as_array("b", b), (np.int8,)))
     plan = make_int8_plan(int(products))
-    k = product.extents[2]
+    k = product.shape.k
     if k > plan.k_max:
         raise ValueError(f"inner dimension {k} exceeds {plan.k_max}: 128 * 128 * K must stay below 2**31")
     limit = check_workspace(workspace_limit)
-    result = np.empty(product.result_shape, np.int32)
+    result = np.empty(product.shape.result, np.int32)
     _cpu.ensure_blas()
     with workspace_errors():
         _core.int8_matmul(plan._core, product.a, product.b, product.matrix_view(result), limit)

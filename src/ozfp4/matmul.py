@@ -7,8 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, _cpu
-from ._operands import Product, as_array, check_dtype, check_out, check_same_library, like_input, pair
+from . import _core, _cpu, _device
+from ._operands import (
+    Product,
+    as_array,
+    check_dtype,
+    check_out,
+    check_same_library,
+    check_tensor,
+    like_input,
+    pair,
+    torch_module,
+)
+from ._shapes import matmul_shape
 from .plans import Plan, check_bits, check_names, cheapest_backend, make_plan
 from .report import Report
 
@@ -77,17 +88,21 @@ def matmul(
     """
     check_names(scheme, backend, family)
     from_torch = check_same_library(a=a, b=b, out=out)
+    if from_torch and (a.device.type != "cpu" or b.device.type != "cpu"):
+        return _device_matmul(a, b, scheme, backend, bits, family, plan, out, report, workspace_limit)
     array_a = check_dtype("a", as_array("a", a), _FLOATS)
     array_b = check_dtype("b", as_array("b", b), _FLOATS)
     product = pair(array_a, array_b)
     dtype = np.promote_types(array_a.dtype, array_b.dtype)
-    chosen = _choose_plan(product, dtype, scheme, backend, bits, family, plan)
+    chosen = choose_plan(product.shape.k, dtype == np.float32, scheme, backend, bits, family, plan)
     limit = check_workspace(workspace_limit)
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress: {progress!r} is not callable")
 
     if out is None:
-        result = np.empty(product.result_shape, dtype)
+        result = np.empty(product.shape.result, dtype)
     else:
-        result = check_out(out, product.result_shape, dtype, a=array_a, b=array_b)
+        result = check_out(out, product.shape.result, dtype, a=array_a, b=array_b)
     _cpu.ensure_blas()
     with workspace_errors():
         outcome = _core.matmul(chosen._core, *_flat_stack(product, result), limit, progress)
@@ -95,13 +110,44 @@ def matmul(
     return (c, _report(chosen, outcome)) if report else c
 
 
-def _choose_plan(
-    product: Product, dtype: np.dtype[Any], scheme: str, backend: str, bits: int | None, family: str, plan: Plan | None
+def _device_matmul(
+    a: Any, b: Any, scheme: str, backend: str, bits: int | None, family: str, plan: Plan | None, out: Any, report: bool,
+    workspace_limit: int | None,
+) -> Any:  # fmt: skip
+    """matmul for tensors on a GPU."""
+    check_tensor("a", a)
+    check_tensor("b", b)
+    _device.check_devices(a, b)
+    torch = torch_module()
+    assert torch is not None
+    for name, x in (("a", a), ("b", b)):
+        if x.dtype not in (torch.float64, torch.float32):
+            raise TypeError(f"{name}: dtype {x.dtype} is not supported; allowed is torch.float64 or torch.float32")
+    a, b = a.detach().resolve_neg(), b.detach().resolve_neg()
+    shape = matmul_shape(tuple(a.shape), tuple(b.shape))
+    dtype = torch.promote_types(a.dtype, b.dtype)
+    if plan is None and backend == "auto":
+        backend = _device.cheapest_backend(family)
+    chosen = choose_plan(shape.k, dtype == torch.float32, scheme, backend, bits, family, plan)
+    if chosen.backend not in _device.BACKENDS:
+        raise RuntimeError(f"backend: {chosen.backend!r} has no GPU kernel; available on {a.device}: 'int8', 'fp4'")
+    limit = None if workspace_limit is None else check_workspace(workspace_limit)
+    with workspace_errors():
+        c, launches = _device.matmul(chosen, a, b, shape, dtype, out, limit)
+    result = c if out is None else out
+    return (result, _device.make_report(chosen, a, b, launches)) if report else result
+
+
+def choose_plan(
+    k: int, single: bool, scheme: str, backend: str, bits: int | None, family: str, plan: Plan | None
 ) -> Plan:
-    k = max(product.extents[2], 1)
+    """The plan that the arguments of matmul ask for; `single`: the result is float32."""
+    k = max(k, 1)
+    if bits is not None:
+        bits = check_bits(bits)
     if plan is None:
-        capacity = (24 if dtype == np.float32 else 53) if bits is None else check_bits(bits)
-        alphabet = cheapest_backend(scheme, family) if backend == "auto" else backend
+        capacity = (24 if single else 53) if bits is None else bits
+        alphabet = cheapest_backend(family) if backend == "auto" else backend
         return make_plan(scheme, alphabet, family, capacity, k)
     if not isinstance(plan, Plan):
         raise TypeError(f"plan: {type(plan).__name__} is not an ozfp4.Plan")
@@ -145,9 +191,10 @@ class workspace_errors:  # noqa: N801 - reads as a statement: with workspace_err
 def _flat_stack(product: Product, result: np.ndarray[Any, Any]) -> tuple[Any, Any, Any]:
     """A stack of A times one B is one tall product, if A and the result are contiguous: B is then encoded once."""
     a, b, c = product.a, product.b, product.matrix_view(result)
-    tall = a.ndim > 2 and b[(0,) * (b.ndim - 2)].size and not any(b.strides[:-2]) if a.size and b.size else False
-    if tall and a.flags.c_contiguous and c.flags.c_contiguous:
-        return a.reshape(-1, a.shape[-1]), b[(0,) * (b.ndim - 2)], c.reshape(-1, c.shape[-1])
+    one_b = not any(b.strides[:-2])
+    if a.ndim > 2 and c.size and one_b and a.flags.c_contiguous and c.flags.c_contiguous:
+        rows = c.size // c.shape[-1]
+        return a.reshape(rows, a.shape[-1]), b[(0,) * (b.ndim - 2)], c.reshape(rows, c.shape[-1])
     return a, b, c
 
 

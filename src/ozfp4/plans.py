@@ -196,11 +196,11 @@ def _table(plan: Plan) -> Iterator[str]:
 
 def check_names(scheme: str, backend: str, family: str) -> None:
     """Raise ValueError for an unknown scheme, backend or family, naming what is allowed."""
-    if scheme not in SCHEMES:
+    if not isinstance(scheme, str) or scheme not in SCHEMES:
         raise ValueError(f"scheme: {scheme!r} is unknown; allowed are {', '.join(map(repr, SCHEMES))}")
-    if backend != "auto" and backend not in ALPHABETS:
+    if not isinstance(backend, str) or (backend != "auto" and backend not in ALPHABETS):
         raise ValueError(f"backend: {backend!r} is unknown; allowed are 'auto', {', '.join(map(repr, ALPHABETS))}")
-    if family not in FAMILIES:
+    if not isinstance(family, str) or family not in FAMILIES:
         raise ValueError(f"family: {family!r} is unknown; allowed are {', '.join(map(repr, FAMILIES))}")
 
 
@@ -213,9 +213,9 @@ def check_bits(bits: object) -> int:
     return int(bits)
 
 
-def cheapest_backend(scheme: str, family: str) -> str:
-    """The CPU backend of least time: FP64 products of scheme II; the paper's families exist for FP4 alone."""
-    return "fp4" if scheme == "I" or family != "least" else "fp64"
+def cheapest_backend(family: str) -> str:
+    """The CPU backend of least time: FP64, which needs the fewest products; the paper's families exist for FP4 alone."""
+    return "fp64" if family == "least" else "fp4"
 
 
 @lru_cache(maxsize=256)
@@ -264,5 +264,7 @@ def plan(
             raise TypeError(f"{name}: {extent!r} is not an integer")
         if extent < 0:
             raise ValueError(f"{name}: {extent} is negative")
-    alphabet = cheapest_backend(scheme, family) if backend == "auto" else backend
+        if extent >= 2**63:
+            raise ValueError(f"{name}: {extent} does not fit 63 bits")
+    alphabet = cheapest_backend(family) if backend == "auto" else backend
     return make_plan(scheme, alphabet, family, bits, max(int(k), 1))

@@ -56,13 +56,31 @@ def _lines(matrix: npt.NDArray[Any], operand: str) -> npt.NDArray[Any]:
     return matrix if operand == "a" else matrix.T
 
 
+def _stack(name: str, x: object) -> npt.NDArray[Any]:
+    array = np.asarray(x)
+    if array.ndim != 3:
+        raise ValueError(f"{name}: {array.ndim} dimensions; a stack of matrices has 3")
+    return array
+
+
+def _exponents(name: str, x: object, count: int) -> npt.NDArray[np.int32]:
+    array = check_dtype(name, np.asarray(x), (np.int32,))
+    if array.shape != (count,):
+        raise ValueError(f"{name}: shape {array.shape} is not {(count,)}, one exponent per row or column")
+    return array
+
+
 def _count(plan: Plan, moduli: int | None) -> int:
     everything = plan._core.group_count
     if moduli is None:
         return everything
-    if not plan.moduli or not 1 <= moduli <= everything:
-        raise ValueError(f"moduli: {moduli} is outside 1..{len(plan.moduli)}, the moduli of this plan")
-    return moduli
+    if not plan.moduli:
+        raise ValueError(f"moduli: {moduli!r} given, but this plan has no moduli")
+    if isinstance(moduli, bool) or not isinstance(moduli, (int, np.integer)):
+        raise TypeError(f"moduli: {moduli!r} is not an integer")
+    if not 1 <= moduli <= everything:
+        raise ValueError(f"moduli: {moduli} is outside 1..{everything}, the moduli of this plan")
+    return int(moduli)
 
 
 def scale(x: object, operand: str = "a", bits: int = 53) -> Scaled:
@@ -84,23 +102,29 @@ def encode(integers: object, plan: Plan, operand: str = "a", *, moduli: int | No
     beyond the plan's bits.
     """
     array = _matrix("integers", integers, (np.int64,))
-    limit = 2**plan.bits
-    if array.size and not (-limit <= int(array.min()) and int(array.max()) <= limit):
-        raise ValueError(f"integers: magnitudes up to {max(-int(array.min()), int(array.max()))} exceed 2^{plan.bits}")
+    least, largest = (-128, 127) if plan.scheme == "INT8" else (-(2**plan.bits), 2**plan.bits)
+    if array.size and not (least <= int(array.min()) and int(array.max()) <= largest):
+        raise ValueError(f"integers: {array.min()}..{array.max()} exceeds the plan's range {least}..{largest}")
     return _core.encode(plan._core, _count(plan, moduli), np.ascontiguousarray(_lines(array, operand)))
 
 
 def multiply(
     planes_a: npt.NDArray[Any], planes_b: npt.NDArray[Any], plan: Plan, *, moduli: int | None = None
 ) -> npt.NDArray[Any]:
-    """Stage 3: one output per group, ``(groups, m, n)``: residues in [0, modulus), or int64 sums of digit groups."""
+    """Stage 3: one output per group, ``(groups, m, n)``: residues in [0, modulus), or int64 sums of digit groups.
+
+    ValueError for an inner dimension beyond the plan's limit.
+    """
+    array_a, array_b = _stack("planes_a", planes_a), _stack("planes_b", planes_b)
+    if array_a.shape[2] > plan.k_max:
+        raise ValueError(f"planes_a: the inner dimension {array_a.shape[2]} exceeds {plan.k_max}, the plan's limit")
     _cpu.ensure_blas()
-    return _core.multiply(plan._core, _count(plan, moduli), np.asarray(planes_a), np.asarray(planes_b))
+    return _core.multiply(plan._core, _count(plan, moduli), array_a, array_b)
 
 
 def integers(output: npt.NDArray[Any], plan: Plan, *, moduli: int | None = None) -> npt.NDArray[Any]:
     """The exact integer product that the output of :func:`multiply` stands for, as an object array of Python integers."""
-    words = _core.integers(plan._core, _count(plan, moduli), output)
+    words = _core.integers(plan._core, _count(plan, moduli), _stack("output", output))
     total = np.zeros(words.shape[:-1], dtype=object)
     width = words.shape[-1]
     for i in range(width):
@@ -120,5 +144,7 @@ def reconstruct(
     """Stage 4: integer · 2^-(s_i + t_j), rounded once to `dtype` (float64 or float32), ties to even."""
     if np.dtype(dtype) not in (np.dtype(np.float64), np.dtype(np.float32)):
         raise TypeError(f"dtype: {np.dtype(dtype)} is not supported; allowed is float64 or float32")
-    single = np.dtype(dtype) == np.float32
-    return _core.reconstruct(plan._core, _count(plan, moduli), output, exponents_a, exponents_b, single)
+    array, single = _stack("output", output), np.dtype(dtype) == np.float32
+    rows = _exponents("exponents_a", exponents_a, array.shape[1])
+    columns = _exponents("exponents_b", exponents_b, array.shape[2])
+    return _core.reconstruct(plan._core, _count(plan, moduli), array, rows, columns, single)

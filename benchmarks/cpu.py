@@ -1,0 +1,186 @@
+"""The CPU's figures as tables: time against np.matmul, exactness, accuracy, import time.
+
+    python benchmarks/cpu.py [time] [accuracy] [exactness] [import] [--json FILE]
+
+Times are medians of runs that alternate between the methods, so that what else the machine does hits all of them; the
+ratios are within one run with the same threads. Nothing here is a test: the tests are in tests/.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy as np
+
+import ozfp4
+from ozfp4 import stages
+from ozfp4.testing import KINDS, difference, exact_matmul, operands, spread
+from ozfp4.testing.accuracy import effective_bits, real_product, relative_errors
+
+Row = dict[str, Any]
+
+
+def medians(methods: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    """Median seconds of each method, taken in turns after one warm-up."""
+    seconds: dict[str, list[float]] = {name: [] for name in methods}
+    for method in methods.values():
+        method()
+    for _ in range(repeats):
+        for name, method in methods.items():
+            start = time.perf_counter()
+            method()
+            seconds[name].append(time.perf_counter() - start)
+    return {name: statistics.median(taken) for name, taken in seconds.items()}
+
+
+def fmpz_product(a: np.ndarray, b: np.ndarray) -> Callable[[], object]:
+    """python-flint's product of the very integers that ozfp4 multiplies; their conversion is not timed."""
+    import flint
+
+    flint.ctx.threads = ozfp4.info().threads
+    x = flint.fmpz_mat(stages.scale(a, "a").integers.tolist())
+    y = flint.fmpz_mat(stages.scale(b, "b").integers.tolist())
+    return lambda: x * y
+
+
+def time_rows(sizes: tuple[int, ...] = (512, 1024, 2048)) -> list[Row]:
+    rows = []
+    for n in sizes:
+        rng = np.random.default_rng(n)
+        a, b = rng.standard_normal((n, n)), rng.standard_normal((n, n))
+        methods: dict[str, Callable[[], object]] = {"np.matmul": lambda a=a, b=b: np.matmul(a, b)}
+        for backend in ("fp64", "int8", "fp4"):
+            methods[backend] = lambda a=a, b=b, backend=backend: ozfp4.matmul(a, b, backend=backend)
+        methods["scheme I fp64"] = lambda a=a, b=b: ozfp4.matmul(a, b, scheme="I", backend="fp64")
+        if n <= 512:
+            methods["flint fmpz_mat"] = fmpz_product(a, b)
+        seconds = medians(methods, 3 if n > 1024 else 7)
+        for name, taken in seconds.items():
+            products = ""
+            if name in ("fp64", "int8", "fp4"):
+                products = ozfp4.matmul(a, b, backend=name, report=True)[1].products
+            rows.append(
+                {
+                    "N": n,
+                    "method": name,
+                    "products": products,
+                    "ms": round(1e3 * taken, 1),
+                    "times np.matmul": round(taken / seconds["np.matmul"], 2),
+                }
+            )
+    return rows
+
+
+def accuracy_rows(phis: tuple[int, ...] = (0, 4, 8, 16, 32), k: int = 8192, n: int = 128) -> list[Row]:
+    """The paper's experiment: all entries against exact integers, a sample against mpmath at 220 bits."""
+    rows = []
+    for phi in phis:
+        rng = np.random.default_rng(phi)
+        a, b = spread(rng, (n, k), phi), spread(rng, (k, n), phi)
+        exact = real_product(a, b)
+        c = ozfp4.matmul(a, b)
+        sample = [(int(i), int(j)) for i, j in rng.integers(0, n, (8, 2))]
+        errors = relative_errors(c, exact)
+        with mpmath.workprec(220):
+            for i, j in sample:
+                true = mpmath.fdot(map(mpmath.mpf, a[i].tolist()), map(mpmath.mpf, b[:, j].tolist()))
+                scale = mpmath.fdot(map(mpmath.mpf, abs(a[i]).tolist()), map(mpmath.mpf, abs(b[:, j]).tolist()))
+                if float(abs(mpmath.mpf(float(c[i, j])) - true) / scale) != errors[i, j]:
+                    raise SystemExit(f"the two references disagree at phi = {phi}, entry {(i, j)}")
+        same = all(
+            difference(ozfp4.matmul(a, b, scheme=scheme, backend=backend), c) is None
+            for scheme, backend in (("I", "fp4"), ("II", "fp4"), ("II", "int8"))
+        )
+        rows.append(
+            {
+                "phi": phi,
+                "ozfp4 bits": round(effective_bits(c, exact), 2),
+                "np.matmul bits": round(effective_bits(a @ b, exact), 2),
+                "schemes and backends": "identical" if same else "DIFFER",
+                "mpmath sample": "agrees",
+            }
+        )
+    return rows
+
+
+def exactness_rows(cases: int = 2000, largest: int = 300) -> list[Row]:
+    """Random shapes, values, schemes, backends and families against the Python-integer oracle."""
+    rng = np.random.default_rng(13)
+    kinds = tuple(KINDS)
+    paths = [("II", backend, "least") for backend in ("fp4", "int8", "fp64")]
+    paths += [("II", "fp4", "paper"), ("II", "fp4", "paper-karatsuba")]
+    paths += [("I", backend, "least") for backend in ("fp4", "int8", "fp64")]
+    wrong = {path: 0 for path in paths}
+    done = {path: 0 for path in paths}
+    for case in range(cases):
+        # Mostly small, the largest now and then: every path sees the whole range.
+        limit = largest if case % 20 == 0 else 40
+        m, k, n = (int(x) for x in rng.integers(0, limit + 1, 3))
+        a, b = operands(kinds[case % len(kinds)], m, k, n, seed=case)
+        if case % 3 == 1:
+            a, b = np.asfortranarray(a), b[:, ::-1]
+        path = paths[case % len(paths)]
+        scheme, backend, family = path
+        c = ozfp4.matmul(a, b, scheme=scheme, backend=backend, family=family)
+        done[path] += 1
+        wrong[path] += difference(c, exact_matmul(a, b)) is not None
+        if case % 100 == 99:
+            print(f"\rexactness {case + 1}/{cases}", end="", file=sys.stderr)
+    print(file=sys.stderr)
+    return [
+        {"scheme": s, "backend": b, "family": f, "cases": done[s, b, f], "mismatches": wrong[s, b, f]} for s, b, f in paths
+    ]
+
+
+def import_rows() -> list[Row]:
+    code = "import numpy, time; t = time.perf_counter(); import ozfp4; print(time.perf_counter() - t)"
+    seconds = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout) for _ in range(5)]
+    return [{"import ozfp4 after numpy, ms": round(1e3 * statistics.median(seconds), 1)}]
+
+
+def print_table(title: str, rows: list[Row]) -> None:
+    """A Markdown table."""
+    names = list(rows[0])
+    cells = [names, *([str(row[name]) for name in names] for row in rows)]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
+    print(f"\n{title}")
+    for number, line in enumerate(cells):
+        print("| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |")
+        if number == 0:
+            print("|" + "|".join("-" * (width + 2) for width in widths) + "|")
+
+
+SECTIONS: dict[str, tuple[str, Callable[[], list[Row]]]] = {
+    "import": ("Import", import_rows),
+    "time": ("Time, normal(0,1) float64, N x N x N", time_rows),
+    "accuracy": ("Effective bits, K = 8192, 128 x 128 entries, -log2 max |error| / sum |a||b|", accuracy_rows),
+    "exactness": ("Mismatches against Python integers", exactness_rows),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], default=list(SECTIONS))
+    parser.add_argument("--json", help="also write the rows to this file")
+    arguments = parser.parse_args()
+    print(ozfp4.info())
+    results = {}
+    for name in arguments.sections or SECTIONS:
+        title, measure = SECTIONS[name]
+        results[name] = measure()
+        print_table(title, results[name])
+    if arguments.json:
+        with open(arguments.json, "w", encoding="utf-8") as file:
+            json.dump({"device": ozfp4.info().backends[0].device, **results}, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,247 @@
+"""Products of torch CUDA tensors: views, workspace and launch. torch owns all memory; nothing here synchronises."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib import import_module
+from itertools import product
+from typing import Any
+
+from ._operands import check_device_out, torch_module
+from ._shapes import MatmulShape
+from .plans import Plan
+from .report import Report
+
+UNLIMITED = 2**62
+BACKENDS = ("int8", "fp4")
+
+
+def cheapest_backend(family: str) -> str:
+    """The backend of least products / rate on Hopper: both alphabets run on its INT8 units, INT8 in fewer products."""
+    return "fp4" if family != "least" else "int8"
+
+
+_MAX_STACK_RANK = 4
+_ready: set[int] = set()
+
+
+@lru_cache(maxsize=1)
+def extension() -> Any | None:
+    """The CUDA extension, or None in a build without it."""
+    try:
+        return import_module("ozfp4._cuda")
+    except ImportError:
+        return None
+
+
+def why_unavailable(device: Any) -> str | None:
+    """None if this build has kernels for a CUDA device; else one sentence that says what it lacks and how to get it."""
+    torch = torch_module()
+    assert torch is not None
+    cuda = extension()
+    if cuda is None:
+        return (
+            "this build of ozfp4 holds no CUDA kernels; install it where nvcc is, with "
+            "pip install . -C cmake.define.OZFP4_CUDA=ON"
+        )
+    capability = torch.cuda.get_device_capability(device)
+    if capability not in cuda.compute_capabilities:
+        held = ", ".join(f"{major}.{minor}" for major, minor in cuda.compute_capabilities)
+        return (
+            f"{torch.cuda.get_device_name(device)} has compute capability {capability[0]}.{capability[1]}; this build "
+            f"holds kernels for {held} only. Build with -C cmake.define.CMAKE_CUDA_ARCHITECTURES for other devices, or "
+            f"move the tensors to the CPU yourself: they never move on their own"
+        )
+    return None
+
+
+def check_devices(a: Any, b: Any) -> None:
+    """RuntimeError unless both tensors lie on one CUDA device that this build has kernels for."""
+    if a.device != b.device:
+        raise RuntimeError(f"b: device {b.device} differs from {a.device}, where a lies")
+    if a.device.type != "cuda":
+        raise RuntimeError(f"a: device {a.device} has no kernel in this build; it holds: cpu, cuda")
+    index = a.device.index
+    if index in _ready:
+        return
+    reason = why_unavailable(a.device)
+    if reason is not None:
+        raise RuntimeError(f"a: device {a.device}: {reason}")
+    torch = torch_module()
+    assert torch is not None
+    if torch.cuda.is_current_stream_capturing():
+        raise RuntimeError(
+            f"a: the first product on {a.device} loads its kernels, which a CUDA graph cannot capture; "
+            "run one product before the capture"
+        )
+    _ready.add(index)
+
+
+@lru_cache(maxsize=256)
+def _cuda_plan(plan: Plan, k: int) -> Any:
+    cuda = extension()
+    assert cuda is not None
+    return cuda.CudaPlan(plan._core, k)
+
+
+
+def _collapse(stack: tuple[int, ...], *strides: tuple[int, ...]) -> tuple[list[int], list[list[int]]]:
+    """Fewest axes that visit the same matrices: axes of extent 1 are dropped, adjacent ones merged where all can be."""
+    extents: list[int] = []
+    merged: list[list[int]] = [[] for _ in strides]
+    for axis in range(len(stack)):
+        extent = stack[axis]
+        if extent == 1:
+            continue
+        steps = [s[axis] for s in strides]
+        if extents and all(m[-1] == step * extent for m, step in zip(merged, steps, strict=True)):
+            extents[-1] *= extent
+            for m, step in zip(merged, steps, strict=True):
+                m[-1] = step
+        else:
+            extents.append(extent)
+            for m, step in zip(merged, steps, strict=True):
+                m.append(step)
+    return extents, merged
+
+
+def _distinct(extents: list[int], strides: list[int]) -> tuple[list[int], list[int], list[int]]:
+    """The axes along which an operand differs, their strides, and its matrix step for each output axis (0: broadcast)."""
+    kept = [i for i, stride in enumerate(strides) if stride != 0]
+    steps = [0] * len(extents)
+    count = 1
+    for i in reversed(kept):
+        steps[i] = count
+        count *= extents[i]
+    return [extents[i] for i in kept], [strides[i] for i in kept], steps
+
+
+def _axis_strides(tensor: Any, stack_rank: int, size: int) -> tuple[int, ...]:
+    """Strides in bytes of the stack axes as the output sees them: missing and broadcast axes have stride 0."""
+    own = tensor.dim() - 2
+    strides = tensor.stride()
+    shape = tensor.shape
+    present = tuple(0 if shape[i] == 1 else strides[i] * size for i in range(own))
+    return (0,) * (stack_rank - own) + present
+
+
+class Launch:
+    """One product on the device: what was built for it and the workspace that it used."""
+
+    def __init__(self, problem: Any, workspace: Any) -> None:
+        self.problem = problem
+        self.workspace = workspace
+
+
+def run(
+    plan: Plan, a: Any, b: Any, c: Any, shape: MatmulShape, limit: int, events: tuple[int, int, int] = (0, 0, 0)
+) -> list[Launch]:
+    """Enqueue c = a b; `a`, `b`, `c` are tensors with both matrix axes. Every extent is at least 1.
+
+    `events` are handles of CUDA events to record after scale, encode and multiply (0: none).
+    """
+    torch = torch_module()
+    assert torch is not None
+    cuda = extension()
+    assert cuda is not None
+    rank = len(shape.stack)
+    size_a, size_b, size_c = a.element_size(), b.element_size(), c.element_size()
+    strides = (
+        _axis_strides(a, rank, size_a),
+        _axis_strides(b, rank, size_b),
+        tuple(c.stride(i) * size_c for i in range(rank)),
+    )
+    extents, (stack_a, stack_b, stack_c) = _collapse(shape.stack, *strides) if rank else ([], ([], [], []))
+    device = a.device.index
+    stream = torch.cuda.current_stream(device).cuda_stream
+    made = _cuda_plan(plan, shape.k)
+    types = {torch.float64: cuda.ElementType.float64, torch.float32: cuda.ElementType.float32}
+    type_of = {**types, torch.int8: cuda.ElementType.int8, torch.int32: cuda.ElementType.float32}
+    launches = []
+    # More axes than a launch takes: the leading ones in turn.
+    leading = max(0, len(extents) - _MAX_STACK_RANK)
+    for index in product(*map(range, extents[:leading])):
+        offsets = [sum(i * s for i, s in zip(index, strides_of, strict=False)) for strides_of in (stack_a, stack_b, stack_c)]
+        rest = extents[leading:]
+        extents_a, strides_a, steps_a = _distinct(rest, stack_a[leading:])
+        extents_b, strides_b, steps_b = _distinct(rest, stack_b[leading:])
+        operand_a = cuda.Operand(
+            a.data_ptr() + offsets[0], type_of[a.dtype], shape.m, shape.k, a.stride(-2) * size_a, a.stride(-1) * size_a,
+            extents_a, strides_a,
+        )  # fmt: skip
+        operand_b = cuda.Operand(
+            b.data_ptr() + offsets[1], type_of[b.dtype], shape.n, shape.k, b.stride(-1) * size_b, b.stride(-2) * size_b,
+            extents_b, strides_b,
+        )  # fmt: skip
+        result = cuda.Result(
+            c.data_ptr() + offsets[2], type_of[c.dtype], shape.m, shape.n, c.stride(-2) * size_c, c.stride(-1) * size_c,
+            rest, stack_c[leading:], steps_a, steps_b,
+        )  # fmt: skip
+        problem = cuda.Problem(made, operand_a, operand_b, result, device, limit)
+        workspace = torch.empty(problem.bytes, dtype=torch.uint8, device=a.device)
+        problem.launch(workspace.data_ptr(), stream, *events)
+        launches.append(Launch(problem, workspace))
+    return launches
+
+
+def matmul(plan: Plan, a: Any, b: Any, shape: MatmulShape, dtype: Any, out: Any, limit: int | None) -> tuple[Any, list[Launch]]:
+    """The product of two CUDA tensors by a plan, into `out` if given; and its launches."""
+    torch = torch_module()
+    assert torch is not None
+    if out is None:
+        c = torch.empty(shape.result, dtype=dtype, device=a.device)
+    else:
+        if out.device != a.device:
+            raise RuntimeError(f"out: device {out.device} differs from {a.device}, where the operands lie")
+        check_device_out(out, shape.result, dtype, a=a, b=b)
+        c = out
+    for name, extent in (("m", shape.m), ("n", shape.n), ("k", shape.k)):
+        if extent >= 2**31:
+            raise ValueError(f"{name}: {extent} exceeds 2**31 - 1, the largest extent of a product on a GPU")
+    if c.numel() == 0:
+        return c, []
+    if shape.k == 0:
+        return c.zero_(), []
+    rows = a.unsqueeze(0) if shape.a_vector else a
+    columns = b.unsqueeze(-1) if shape.b_vector else b
+    view = c.unsqueeze(-1) if shape.b_vector else c
+    view = view.unsqueeze(-2) if shape.a_vector else view
+    return c, run(plan, rows, columns, view, shape, UNLIMITED if limit is None else limit)
+
+
+def make_report(plan: Plan, a: Any, b: Any, launches: list[Launch]) -> Report:
+    """What the launches did; waits for them, because the number of moduli was chosen on the device."""
+    torch = torch_module()
+    assert torch is not None
+    moduli, special_rows, special_columns, workspace, tile = 0, 0, 0, 0, "none"
+    exponents: list[int] = []
+    for launch in launches:
+        about = launch.problem.describe()
+        memory = launch.workspace
+        workspace = max(workspace, about["bytes"])
+        tile = about["tile"] + (f", {about['splits']} splits" if about["splits"] > 1 else "")
+        if plan.moduli:
+            start = about["units_used"]
+            moduli = max(moduli, int(memory[start : start + 4].view(torch.int32).item()))
+        for name, count in (("a", launch.problem.lines_a), ("b", launch.problem.lines_b)):
+            flags = memory[about[f"special_{name}"] :][:count]
+            special = int((flags != 0).sum().item())
+            special_rows += special if name == "a" else 0
+            special_columns += special if name == "b" else 0
+            shifts = memory[about[f"shift_{name}"] :][: 4 * count].view(torch.int32)
+            exponents += [plan.bits - 1 - int(shifts.max().item()), plan.bits - 1 - int(shifts.min().item())]
+    used = plan.moduli[: moduli] if plan.moduli else ()
+    products = sum(term.modulus in used for term in plan.terms) if plan.moduli else plan.products
+    return Report(
+        backend=plan.backend,
+        kernel=f"wgmma s8 sm_90a, tile {tile}",
+        device=f"{a.device} ({torch.cuda.get_device_name(a.device)})",
+        plan=plan,
+        moduli_used=moduli,
+        products=products,
+        bits=plan.bits,
+        exponents=(min(exponents, default=0), max(exponents, default=0)),
+        special_rows=special_rows,
+        special_columns=special_columns,
+        workspace=workspace,
+    )

@@ -1,0 +1,53 @@
+"""ozfp4.bounds: the numbers that the paper prints, and that each is tight."""
+
+from __future__ import annotations
+
+import pytest
+
+from ozfp4 import bounds
+from ozfp4.bounds import Bound
+
+
+def limits(conditions: tuple[Bound, ...]) -> list[int]:
+    return [condition.k_max for condition in conditions]
+
+
+def test_lemma_1() -> None:
+    assert [bounds.gap_free_range(p) for p in (1, 2, 3)] == [4, 56, 732]
+    assert all(bounds.gap_free_range(p) == (13**p - 1) // 3 for p in range(1, 17))
+    assert bounds.gap_free_range(14) < 2**53 <= bounds.gap_free_range(15)
+
+
+@pytest.mark.parametrize("p", [0, -1, 17])
+def test_lemma_1_is_defined_for_1_to_16_limbs(p: int) -> None:
+    with pytest.raises(ValueError, match=rf"p: {p} is outside 1\.\.16"):
+        bounds.gap_free_range(p)
+
+
+def test_lemma_2() -> None:
+    assert limits(bounds.lemma2(16384)) == [116508, 17476]
+    for (limit, factor) in zip(limits(bounds.lemma2(1)), (144, 64 * 15), strict=True):
+        assert factor * limit <= 2**24 < factor * (limit + 1)
+    assert limits(bounds.lemma2(1, p=8, q=15))[1] == 2**24 // (64 * 8)
+
+
+def test_lemma_3() -> None:
+    assert limits(bounds.lemma3(16384)) == [116508, 58254, 76087, 76549]
+    accumulators = ((144, 2**24), (288, 2**24), (28224, 2**31))
+    for limit, (factor, top) in zip(limits(bounds.lemma3(1))[:3], accumulators, strict=True):
+        assert factor * limit <= top < factor * (limit + 1)
+    product = 1
+    for m in (169, 115, 113, 112, 111, 109, 107, 103, 101, 97, 89, 83, 79, 73, 71, 67, 61, 59, 53):
+        product *= m
+    limit = limits(bounds.lemma3(1))[3]
+    assert 2 * limit * 2**106 < product <= 2 * (limit + 1) * 2**106
+
+
+def test_slack() -> None:
+    tightest = min(bounds.lemma3(16384), key=lambda bound: bound.slack)
+    assert tightest.k_max == 58254
+    assert tightest.slack == 58254 - 16384
+    assert tightest.holds
+    assert not Bound("x", k=5, k_max=4).holds
+    assert Bound("x", k=4, k_max=4).holds
+    assert [bound.holds for bound in bounds.lemma3(60000)] == [True, False, True, True]

@@ -1,0 +1,166 @@
+"""Numbers of products, moduli and the limits on K: the paper's, ours, and where they stop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.plans import Plan, make_int8_plan
+from ozfp4.testing import PATHS, Path, assert_same_bits, exact_matmul
+
+PAPER_MODULI = (169, 115, 113, 112, 111, 109, 107, 103, 101, 97, 89, 83, 79, 73, 71, 67, 61, 59, 53)
+
+
+def plan_of(path: Path, bits: int, k: int) -> Plan:
+    return ozfp4.plan(1, 1, k, bits=bits, **path._asdict())
+
+
+def test_the_paper_s_family() -> None:
+    paper = ozfp4.plan(1, 1, 16384, backend="fp4", family="paper")
+    karatsuba = ozfp4.plan(1, 1, 16384, backend="fp4", family="paper-karatsuba")
+    assert paper.moduli == karatsuba.moduli == PAPER_MODULI
+    assert (paper.products, karatsuba.products) == (75, 68)
+    assert (paper.planes_a, karatsuba.planes_a) == (38, 45)
+    counts = {m: sum(t.modulus == m for t in karatsuba.terms) for m in PAPER_MODULI}
+    assert {m for m, count in counts.items() if count == 3} == {169, 83, 73, 71, 67, 61, 59, 53}
+    assert set(counts.values()) == {3, 4}
+    weights = {t.weight for t in paper.terms if t.modulus == 169}
+    assert weights == {1, 13}
+    assert paper.k_max == karatsuba.k_max == 76549
+
+
+def test_scheme_one_has_the_paper_s_225_products() -> None:
+    plan = ozfp4.plan(1, 1, 16384, scheme="I", backend="fp4")
+    assert (plan.planes_a, plan.planes_b, plan.products, plan.base) == (15, 15, 225, 13)
+    assert plan == ozfp4.plan(1, 1, 16384, scheme="I", backend="fp4")
+    assert sum(t.group == 14 for t in plan.terms) == 15
+
+
+@pytest.mark.parametrize(
+    ("backend", "bits", "k", "products"),
+    [
+        ("fp4", 53, 16384, 59),
+        ("fp4", 53, 1024, 57),
+        ("fp4", 24, 16384, 28),
+        ("int8", 53, 2**18 - 1, 16),
+        ("int8", 53, 16384, 16),
+        ("fp64", 53, 16384, 6),
+    ],
+)
+def test_least_products(backend: str, bits: int, k: int, products: int) -> None:
+    assert ozfp4.plan(1, 1, k, backend=backend, bits=bits).products == products
+
+
+def test_the_examples_of_the_design_note() -> None:
+    assert sorted(ozfp4.plan(1, 1, 16384, backend="fp4", bits=24).moduli) == sorted(
+        [11, 9, 8, 7, 169, 89, 85, 83, 79, 73, 71, 67]
+    )
+
+
+def test_int8_products() -> None:
+    assert make_int8_plan(6).products == 6
+    assert make_int8_plan(9).products == 9
+    assert make_int8_plan(6).k_max == make_int8_plan(9).k_max == 131071
+
+
+@pytest.mark.parametrize("bits", [2, 7, 24, 53])
+@pytest.mark.parametrize("path", [p for p in PATHS if p.scheme == "II"], ids=str)
+def test_k_max_is_the_largest_k_of_the_crt_condition(path: Path, bits: int) -> None:
+    for k in (1, 1000, 30000):
+        plan = plan_of(path, bits, k)
+        assert plan.k_max >= k
+        if plan.k_max < 2**62:
+            assert 2 * plan.k_max * 4**bits < plan.modulus_product <= 2 * (plan.k_max + 1) * 4**bits
+
+
+@pytest.mark.parametrize("bits", [2, 24, 53])
+@pytest.mark.parametrize("path", [p for p in PATHS if p.scheme == "I"], ids=str)
+def test_k_max_of_scheme_one_keeps_group_sums_in_64_bits(path: Path, bits: int) -> None:
+    plan = plan_of(path, bits, 1)
+    largest = 8 if plan.base == 13 else plan.base // 2
+    assert plan.k_max == min(2**62 // (plan.planes_a * largest**2), 2**40)
+
+
+@pytest.mark.parametrize("backend", ["fp4", "int8", "fp64"])
+def test_the_least_family_grows_with_k_and_bits(backend: str) -> None:
+    for bits in range(2, 54):
+        plans = [ozfp4.plan(1, 1, k, backend=backend, bits=bits) for k in (1, 2**10, 2**14, 2**18)]
+        products = [plan.products for plan in plans]
+        assert products == sorted(products)
+    products = [ozfp4.plan(1, 1, 1024, backend=backend, bits=bits).products for bits in range(2, 54)]
+    assert products == sorted(products)
+
+
+@pytest.mark.parametrize("backend", ["fp4", "int8", "fp64"])
+def test_plans_serve_the_k_they_are_made_for(backend: str) -> None:
+    """From one modulus more to the next: k_max + 1 takes a larger plan."""
+    k, products = 1, 0
+    while k < 2**30:
+        plan = ozfp4.plan(1, 1, k, backend=backend, bits=5)
+        assert plan.products > products
+        products, k = plan.products, plan.k_max + 1
+
+
+def largest_entries(bits: int, shape: tuple[int, ...], sign: float) -> np.ndarray:
+    """Numbers that scale to 2^bits (2^53 - 1 at 53 bits, where nothing rounds up)."""
+    return np.full(shape, sign * (2.0 - 2.0**-52))
+
+
+TIGHT = [
+    (Path("II", "fp4", "least"), 53, 1),
+    (Path("II", "fp4", "least"), 53, 1024),
+    (Path("II", "fp4", "least"), 24, 1),
+    (Path("II", "fp4", "least"), 2, 1),
+    (Path("II", "fp4", "paper"), 53, 1),
+    (Path("II", "fp4", "paper-karatsuba"), 53, 1),
+    (Path("II", "int8", "least"), 53, 1),
+    (Path("II", "int8", "least"), 24, 1),
+    (Path("II", "int8", "least"), 5, 1),
+    (Path("II", "fp64", "least"), 53, 1),
+    (Path("II", "fp64", "least"), 30, 1),
+    (Path("II", "fp64", "least"), 3, 1),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("path", "bits", "k"), TIGHT, ids=[f"{p}-{bits}-{k}" for p, bits, k in TIGHT])
+def test_exact_at_k_max_and_refused_beyond(path: Path, bits: int, k: int) -> None:
+    plan = plan_of(path, bits, k)
+    k = min(plan.k_max, 150_000)
+    a = np.concatenate([largest_entries(bits, (1, k), 1.0), largest_entries(bits, (1, k), -1.0)])
+    b = largest_entries(bits, (k, 1), 1.0)
+    assert_same_bits(ozfp4.matmul(a, b, plan=plan), exact_matmul(a, b, bits=bits), plan)
+    if k < plan.k_max:
+        return
+    longer = np.zeros((1, k + 1)), np.zeros((k + 1, 1))
+    with pytest.raises(ValueError, match=rf"{plan.k_max}.* {k + 1}.* 1 too long"):
+        ozfp4.matmul(*longer, plan=plan)
+
+
+@pytest.mark.parametrize("family", ["paper", "paper-karatsuba"])
+def test_no_plan_beyond_the_paper_s_limit(family: str) -> None:
+    assert ozfp4.plan(1, 1, 76549, backend="fp4", family=family).k_max == 76549
+    with pytest.raises(ValueError, match=r"k = 76550 breaks the CRT bound .*K <= 76549"):
+        ozfp4.plan(1, 1, 76550, backend="fp4", family=family)
+    with pytest.raises(ValueError, match=r"76550.*76549"):
+        ozfp4.matmul(np.zeros((0, 76550)), np.zeros((76550, 0)), backend="fp4", family=family)
+
+
+def test_k_beyond_every_plan_is_refused() -> None:
+    for backend, k in (("fp4", 2**62 - 1), ("int8", 2**62 + 1), ("fp64", 2**62 + 1)):
+        with pytest.raises(ValueError, match=rf"k = {k} breaks the CRT bound"):
+            ozfp4.plan(1, 1, k, backend=backend)
+    for backend in ("fp4", "int8", "fp64"):
+        with pytest.raises(ValueError, match=r"digit group bound"):
+            ozfp4.plan(1, 1, 2**41, scheme="I", backend=backend)
+
+
+def test_an_empty_product_has_a_plan() -> None:
+    for path in PATHS:
+        assert ozfp4.plan(0, 0, 0, **path._asdict()).products > 0
+
+
+def test_auto_names_a_backend() -> None:
+    assert ozfp4.plan(1, 1, 1).backend in {"fp64", "int8", "fp4"}
+    assert ozfp4.plan(1, 1, 1, family="paper").backend == "fp4"

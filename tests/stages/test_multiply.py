@@ -1,0 +1,160 @@
+"""Stage 3 alone: folded sums of plane products against Python's integers, worst limbs at every limit along K."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4 import stages
+from ozfp4.plans import Plan, make_int8_plan
+from ozfp4.testing import PATHS, Path, assert_same_bits, integer_matmul
+
+SCHEME_TWO = [p for p in PATHS if p.scheme == "II"]
+
+
+def expected(planes_a: np.ndarray, planes_b: np.ndarray, plan: Plan) -> np.ndarray:
+    """Groups of outputs as objects: residues in [0, m), or plain sums."""
+    a, b = planes_a.astype(np.int64), planes_b.astype(np.int64).transpose(0, 2, 1)
+    products = {
+        (t.a_plane, t.b_plane): integer_matmul(a[t.a_plane], b[t.b_plane])
+        for t in plan.terms
+        if t.a_plane < len(a) and t.b_plane < len(b)
+    }
+    if plan.moduli:
+        used = [m for m in plan.moduli if max(t.a_plane for t in plan.terms if t.modulus == m) < len(a)]
+        sums = [
+            sum(t.weight * products[t.a_plane, t.b_plane] for t in plan.terms if t.modulus == m) % m for m in used
+        ]
+    elif plan.scheme == "I":
+        groups = range(1 + max(t.group for t in plan.terms))
+        sums = [sum(products[t.a_plane, t.b_plane] for t in plan.terms if t.group == g) for g in groups]
+    else:
+        sums = [sum(t.weight * products[t.a_plane, t.b_plane] for t in plan.terms)]
+    return np.array(sums, dtype=object)
+
+
+def check(planes_a: np.ndarray, planes_b: np.ndarray, plan: Plan) -> None:
+    output = stages.multiply(planes_a, planes_b, plan)
+    types = {"int8": np.uint8, "fp4": np.uint8, "fp64": np.int32}
+    dtype = types[plan.alphabet] if plan.moduli else np.int64
+    assert_same_bits(output, expected(planes_a, planes_b, plan).astype(dtype), plan)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (5, 40, 7), (17, 513, 3), (66, 30, 130)], ids=str)
+@pytest.mark.parametrize("path", PATHS, ids=str)
+def test_random_integers(path: Path, shape: tuple[int, int, int]) -> None:
+    m, k, n = shape
+    rng = np.random.default_rng(shape)
+    for bits in (53, 24):
+        plan = ozfp4.plan(m, n, k, bits=bits, **path._asdict())
+        a, b = (rng.integers(-(2**bits), 2**bits, s, endpoint=True) for s in ((m, k), (k, n)))
+        check(stages.encode(a, plan, "a"), stages.encode(b, plan, "b"), plan)
+
+
+@pytest.mark.parametrize("path", PATHS, ids=str)
+def test_empty(path: Path) -> None:
+    plan = ozfp4.plan(3, 4, 1, **path._asdict())
+    for m, k, n in ((3, 0, 4), (0, 5, 4), (3, 5, 0)):
+        planes_a = stages.encode(np.zeros((m, k), np.int64), plan, "a")
+        planes_b = stages.encode(np.zeros((k, n), np.int64), plan, "b")
+        output = stages.multiply(planes_a, planes_b, plan)
+        assert output.shape[1:] == (m, n)
+        assert not output.any()
+
+
+@pytest.mark.parametrize("path", SCHEME_TWO, ids=str)
+def test_a_prefix_of_the_moduli_gives_the_first_outputs(path: Path) -> None:
+    plan = ozfp4.plan(6, 5, 30, **path._asdict())
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(-(2**53), 2**53, (6, 30)), rng.integers(-(2**53), 2**53, (30, 5))
+    planes = stages.encode(a, plan, "a"), stages.encode(b, plan, "b")
+    everything = stages.multiply(*planes, plan)
+    for count in range(1, len(plan.moduli) + 1):
+        first = [stages.encode(x, plan, o, moduli=count) for x, o in ((a, "a"), (b, "b"))]
+        assert_same_bits(stages.multiply(*first, plan, moduli=count), everything[:count], count)
+
+
+def test_planes_in_any_layout() -> None:
+    plan = ozfp4.plan(6, 5, 30, backend="fp4")
+    rng = np.random.default_rng(2)
+    planes_a = stages.encode(rng.integers(-(2**53), 2**53, (6, 30)), plan, "a")
+    planes_b = stages.encode(rng.integers(-(2**53), 2**53, (30, 5)), plan, "b")
+    output = stages.multiply(planes_a, planes_b, plan)
+    assert_same_bits(stages.multiply(np.asfortranarray(planes_a), planes_b[..., ::-1][..., ::-1], plan), output)
+
+
+# ---- Worst limbs -------------------------------------------------------------------------------------------
+
+
+def extreme_planes(plan: Plan, which: int) -> np.ndarray:
+    """One limb per plane: for each modulus those of the residue with the largest limb (in turn: other planes, signs).
+
+    Digits of scheme I are as large as the plan says, each independently of the others.
+    """
+    if plan.scheme == "I":
+        assert plan.base is not None
+        top = 8 if plan.base == 13 else -plan.base // 2
+        return np.full(plan.planes_a, top if which % 2 == 0 or plan.base != 13 else -top)
+    limbs = np.zeros(plan.planes_a, np.int64)
+    for m in plan.moduli or (256,):
+        planes = sorted({t.a_plane for t in plan.terms if t.modulus in (m, None)})
+        if plan.alphabet == "fp64":
+            table = np.array([[m // 2, -(m // 2)]])
+        else:
+            table = plan.encode(np.arange(m) if plan.moduli else np.arange(-128, 128)).astype(np.int64)[planes]
+        order = np.argsort(-np.abs(table[which % len(planes)]), kind="stable")
+        limbs[planes] = table[:, order[which // len(planes) % 2]]
+    return limbs
+
+
+def check_worst(plan: Plan, k: int) -> None:
+    dtype = np.float64 if plan.alphabet == "fp64" else np.int8
+    rows = [extreme_planes(plan, which) for which in range(4)]
+    planes = np.array([np.broadcast_to(limb, (k, plan.planes_a)).T for limb in rows], dtype).transpose(1, 0, 2)
+    alternating = planes.copy()
+    alternating[:, 1::2, 1::2] *= -1 if plan.alphabet == "fp4" else 1  # -128 has no negative
+    check(planes, planes[:, :3], plan)
+    check(planes[:, :2], alternating, plan)
+
+
+# Around the longest pieces that FP32 (2^24) and FP64 (2^53) accumulators take, once and twice.
+PIECES = {
+    "int8": [1021, 1022, 1023, 1024, 1025, 2045, 2046, 2047, 2048, 2049],
+    "fp64": [510, 511, 512, 513, 1023, 1024, 1025, 1537],
+    "fp4": [17475, 17476, 17477, 58254, 58255, 65536],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("path", "k"), [(p, k) for p in PATHS for k in PIECES[p.backend]], ids=str)
+def test_worst_limbs_around_the_pieces_of_k(path: Path, k: int) -> None:
+    check_worst(ozfp4.plan(4, 4, k, **path._asdict()), k)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("k", [116_380, 116_507, 116_508, 116_509, 120_000])
+@pytest.mark.parametrize("path", [Path("II", "fp4", "least"), Path("I", "fp4", "least")], ids=str)
+def test_fp4_beyond_144_k(path: Path, k: int) -> None:
+    check_worst(ozfp4.plan(4, 4, k, **path._asdict()), k)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("products", [6, 9])
+@pytest.mark.parametrize("k", [1000, 116_508, 116_509, 131_071])
+def test_int8_products_beyond_144_k(products: int, k: int) -> None:
+    check_worst(make_int8_plan(products), k)
+
+
+@pytest.mark.parametrize("bits", [2, 24, 53])
+@pytest.mark.parametrize("backend", ["fp4", "int8", "fp64"])
+def test_worst_limbs_of_short_plans(backend: str, bits: int) -> None:
+    for k in (1, 300, 1100):
+        check_worst(ozfp4.plan(4, 4, k, backend=backend, bits=bits), k)
+
+
+def test_k_beyond_the_plan_is_refused() -> None:
+    plan = ozfp4.plan(1, 1, 100, backend="int8")
+    planes = np.zeros((plan.planes_a, 1, plan.k_max + 1), np.int8)
+    with pytest.raises(ValueError, match=rf"planes_a: .*{plan.k_max + 1} exceeds {plan.k_max}"):
+        stages.multiply(planes, planes, plan)

@@ -1,0 +1,146 @@
+"""Stage 4 alone: the CRT against Garner's algorithm in Python's integers, digits against powers, then one rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ozfp4
+from ozfp4 import stages
+from ozfp4.plans import Plan
+from ozfp4.testing import PATHS, Path, assert_same_bits, round_to_float
+
+SCHEME_TWO = [p for p in PATHS if p.scheme == "II"]
+
+
+def garner(residues: Sequence[int], moduli: Sequence[int]) -> int:
+    """The integer of least magnitude with these residues, by mixed-radix digits."""
+    x, radix = 0, 1
+    for r, m in zip(residues, moduli, strict=True):
+        digit = (r - x) * pow(radix, -1, m) % m
+        x, radix = x + digit * radix, radix * m
+    return x if 2 * x <= radix else x - radix
+
+
+def output_of(values: list[int], plan: Plan, count: int) -> np.ndarray:
+    """What multiply would leave for these integers, as one row."""
+    dtype = np.int32 if plan.alphabet == "fp64" else np.uint8
+    return np.array([[[v % m for v in values]] for m in plan.moduli[:count]], dtype)
+
+
+def interesting(product: int, seed: int) -> list[int]:
+    rng = np.random.default_rng([seed, product % 2**32])
+    half = (product - 1) // 2
+    near = [sign * (half - d) for sign in (1, -1) for d in (0, 1, 2, 1000) if half >= d]
+    small = [v for v in (0, 1, -1, 2, -3, 12345, -(2**52)) if abs(v) <= half]
+    powers = [s * 2**e for e in range(0, half.bit_length() - 1, 7) for s in (1, -1)]
+    anywhere = [int.from_bytes(rng.bytes(32), "little") % product - half for _ in range(60)]
+    return near + small + powers + anywhere
+
+
+def plans_of_scheme_two() -> list[Plan]:
+    wide = [ozfp4.plan(1, 1, 2**40, backend=backend) for backend in ("fp4", "int8", "fp64")]  # 192 and 256 bits
+    widest = [ozfp4.plan(1, 1, 2**60, backend="int8"), ozfp4.plan(1, 1, 2**60, backend="fp64")]
+    narrow = [ozfp4.plan(1, 1, 1, backend=backend, bits=2) for backend in ("fp4", "int8", "fp64")]
+    return [ozfp4.plan(1, 1, 16384, **p._asdict()) for p in SCHEME_TWO] + wide + widest + narrow
+
+
+every_plan = pytest.mark.parametrize("plan", plans_of_scheme_two(), ids=repr)
+
+
+@every_plan
+def test_integers_of_every_prefix(plan: Plan) -> None:
+    product = 1
+    for count, m in enumerate(plan.moduli, start=1):
+        product *= m
+        values = interesting(product, count)
+        output = output_of(values, plan, count)
+        assert [garner(r, plan.moduli[:count]) for r in output[:, 0].T.tolist()] == values
+        integers = stages.integers(output, plan, moduli=count)
+        assert integers.shape == (1, len(values))
+        assert integers[0].tolist() == values, count
+
+
+@every_plan
+def test_random_residues_give_the_integer_of_least_magnitude(plan: Plan) -> None:
+    """Every vector of residues but the one at exactly P / 2, which no bound admits."""
+    rng = np.random.default_rng(3)
+    residues = np.array([rng.integers(0, m, 300) for m in plan.moduli])
+    residues[:, 0], residues[:, 1] = 0, np.array(plan.moduli) - 1
+    expected = [garner(r, plan.moduli) for r in residues.T.tolist()]
+    output = residues[:, np.newaxis, :].astype(np.int32 if plan.alphabet == "fp64" else np.uint8)
+    assert stages.integers(output, plan)[0].tolist() == expected
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@every_plan
+def test_rounding_of_every_prefix(plan: Plan, dtype: type) -> None:
+    rng = np.random.default_rng(4)
+    product = 1
+    for count, m in enumerate(plan.moduli, start=1):
+        product *= m
+        values = interesting(product, count)
+        exponents_a = np.array([0, 52, -971, 1126, 1075], np.int32)
+        exponents_b = rng.integers(-971, 1127, len(values)).astype(np.int32)
+        output = np.repeat(output_of(values, plan, count), 5, axis=1)
+        actual = stages.reconstruct(output, plan, exponents_a, exponents_b, dtype=dtype, moduli=count)
+        expected = [
+            [round_to_float(v, -int(s + t), dtype) for v, t in zip(values, exponents_b, strict=True)]
+            for s in exponents_a
+        ]
+        assert_same_bits(actual, np.array(expected, dtype), (plan, count))
+
+
+@pytest.mark.parametrize("path", [p for p in PATHS if p.scheme == "I"], ids=str)
+def test_digit_groups_add_up(path: Path) -> None:
+    plan = ozfp4.plan(1, 1, 16384, **path._asdict())
+    assert plan.base is not None
+    groups = 2 * plan.planes_a - 1
+    limb = 8 if plan.base == 13 else plan.base // 2
+    rng = np.random.default_rng(5)
+    # Only sums whose total fits the 160 bits that a product can have: any group sums of digits that K = 2^14 allows.
+    for k in (1, 1000, 16384):
+        largest = k * limb**2
+        sums = np.array([rng.integers(-largest, largest, (3, 40), endpoint=True) for _ in range(groups)])
+        sums[:, 0, 0], sums[:, 0, 1], sums[:, 0, 2] = largest, -largest, 0
+        expected = sum(plan.base**g * sums[g].astype(object) for g in range(groups))
+        assert (stages.integers(sums, plan) == expected).all()
+        exponents = rng.integers(-971, 1127, 3).astype(np.int32), rng.integers(-971, 1127, 40).astype(np.int32)
+        for dtype in (np.float64, np.float32):
+            rounded = [
+                [round_to_float(expected[i, j], -int(exponents[0][i] + exponents[1][j]), dtype) for j in range(40)]
+                for i in range(3)
+            ]
+            assert_same_bits(stages.reconstruct(sums, plan, *exponents, dtype=dtype), np.array(rounded, dtype))
+
+
+@pytest.mark.parametrize("path", PATHS, ids=str)
+def test_empty(path: Path) -> None:
+    plan = ozfp4.plan(1, 1, 16, **path._asdict())
+    groups = len(plan.moduli) or 2 * plan.planes_a - 1
+    dtype = np.int64 if not plan.moduli else np.int32 if plan.alphabet == "fp64" else np.uint8
+    for m, n in ((0, 3), (3, 0), (0, 0)):
+        output = np.zeros((groups, m, n), dtype)
+        exponents = np.zeros(m, np.int32), np.zeros(n, np.int32)
+        assert stages.reconstruct(output, plan, *exponents).shape == (m, n)
+        assert stages.integers(output, plan).shape == (m, n)
+
+
+@given(st.sampled_from(SCHEME_TWO), st.data())
+def test_any_integer_at_any_exponent(path: Path, data: st.DataObject) -> None:
+    plan = ozfp4.plan(1, 1, 1024, **path._asdict())
+    count = data.draw(st.integers(1, len(plan.moduli)), "moduli")
+    product = 1
+    for m in plan.moduli[:count]:
+        product *= m
+    half = (product - 1) // 2
+    value = data.draw(st.integers(-half, half), "integer")
+    s, t = data.draw(st.integers(-971, 1126), "s"), data.draw(st.integers(-971, 1126), "t")
+    actual = stages.reconstruct(
+        output_of([value], plan, count), plan, np.array([s], np.int32), np.array([t], np.int32), moduli=count
+    )
+    assert_same_bits(actual, np.array([[round_to_float(value, -(s + t))]]))
