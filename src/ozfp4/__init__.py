@@ -1,4 +1,4 @@
-"""Exact FP64 matrix multiplication on low-precision matrix units (Ozaki schemes I and II over FP4, INT8 and FP64).
+"""Exact FP64 matrix multiplication on low-precision matrix units: Ozaki schemes I and II on FP4, INT8, FP64.
 
 >>> import numpy as np, ozfp4
 >>> c = ozfp4.matmul(a, b)                        # NumPy arrays or torch tensors

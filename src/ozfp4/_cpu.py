@@ -13,7 +13,7 @@ DEFAULT_WORKSPACE = 2**30
 
 
 def ensure_blas() -> None:
-    """Hand SciPy's dgemm and sgemm to the core; importing them takes a tenth of a second, so not before the first use."""
+    """Hand SciPy's dgemm and sgemm to the core, on first use: importing them takes a tenth of a second."""
     if not _core.have_blas():
         from scipy.linalg import cython_blas
 

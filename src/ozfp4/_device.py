@@ -7,6 +7,7 @@ from importlib import import_module
 from itertools import product
 from typing import Any
 
+from ._backend import Backend
 from ._operands import check_device_out, torch_module
 from ._shapes import MatmulShape
 from .plans import Plan
@@ -14,6 +15,7 @@ from .report import Report
 
 UNLIMITED = 2**62
 BACKENDS = ("int8", "fp4")
+KERNEL = "wgmma s8 sm_90a"
 
 
 def cheapest_backend(family: str) -> str:
@@ -60,7 +62,8 @@ def check_devices(a: Any, b: Any) -> None:
     if a.device != b.device:
         raise RuntimeError(f"b: device {b.device} differs from {a.device}, where a lies")
     if a.device.type != "cuda":
-        raise RuntimeError(f"a: device {a.device} has no kernel in this build; it holds: cpu, cuda")
+        held = "cpu" if extension() is None else "cpu, cuda"
+        raise RuntimeError(f"a: device {a.device} has no kernel in this build; it holds: {held}")
     index = a.device.index
     if index in _ready:
         return
@@ -184,6 +187,21 @@ def run(
     return launches
 
 
+def fill(plan: Plan, a: Any, b: Any, c: Any, shape: MatmulShape, limit: int | None) -> list[Launch]:
+    """Enqueue c = a b for any extents; `c` has both matrix axes, `a` and `b` are as the caller passed them."""
+    for name, extent in (("m", shape.m), ("n", shape.n), ("k", shape.k)):
+        if extent >= 2**31:
+            raise ValueError(f"{name}: {extent} exceeds 2**31 - 1, the largest extent of a product on a GPU")
+    if c.numel() == 0:
+        return []
+    if shape.k == 0:
+        c.zero_()
+        return []
+    rows = a.unsqueeze(0) if shape.a_vector else a
+    columns = b.unsqueeze(-1) if shape.b_vector else b
+    return run(plan, rows, columns, c, shape, UNLIMITED if limit is None else limit)
+
+
 def matmul(plan: Plan, a: Any, b: Any, shape: MatmulShape, dtype: Any, out: Any, limit: int | None) -> tuple[Any, list[Launch]]:
     """The product of two CUDA tensors by a plan, into `out` if given; and its launches."""
     torch = torch_module()
@@ -195,18 +213,8 @@ def matmul(plan: Plan, a: Any, b: Any, shape: MatmulShape, dtype: Any, out: Any,
             raise RuntimeError(f"out: device {out.device} differs from {a.device}, where the operands lie")
         check_device_out(out, shape.result, dtype, a=a, b=b)
         c = out
-    for name, extent in (("m", shape.m), ("n", shape.n), ("k", shape.k)):
-        if extent >= 2**31:
-            raise ValueError(f"{name}: {extent} exceeds 2**31 - 1, the largest extent of a product on a GPU")
-    if c.numel() == 0:
-        return c, []
-    if shape.k == 0:
-        return c.zero_(), []
-    rows = a.unsqueeze(0) if shape.a_vector else a
-    columns = b.unsqueeze(-1) if shape.b_vector else b
     view = c.unsqueeze(-1) if shape.b_vector else c
-    view = view.unsqueeze(-2) if shape.a_vector else view
-    return c, run(plan, rows, columns, view, shape, UNLIMITED if limit is None else limit)
+    return c, fill(plan, a, b, view.unsqueeze(-2) if shape.a_vector else view, shape, limit)
 
 
 def make_report(plan: Plan, a: Any, b: Any, launches: list[Launch]) -> Report:
@@ -234,7 +242,7 @@ def make_report(plan: Plan, a: Any, b: Any, launches: list[Launch]) -> Report:
     products = sum(term.modulus in used for term in plan.terms) if plan.moduli else plan.products
     return Report(
         backend=plan.backend,
-        kernel=f"wgmma s8 sm_90a, tile {tile}",
+        kernel=f"{KERNEL}, tile {tile}",
         device=f"{a.device} ({torch.cuda.get_device_name(a.device)})",
         plan=plan,
         moduli_used=moduli,
@@ -245,3 +253,22 @@ def make_report(plan: Plan, a: Any, b: Any, launches: list[Launch]) -> Report:
         special_columns=special_columns,
         workspace=workspace,
     )
+
+
+def backends() -> tuple[Backend, ...]:
+    """What this build and machine offer on GPUs; looks at devices only if torch is imported and has CUDA."""
+    torch = torch_module()
+    if extension() is None:
+        reason = "this build holds no CUDA kernels"
+    elif torch is None:
+        reason = "torch is not imported; GPU products take torch CUDA tensors"
+    elif not torch.cuda.is_available():
+        reason = "torch sees no CUDA device"
+    else:
+        found = []
+        for index in range(torch.cuda.device_count()):
+            missing = why_unavailable(torch.device("cuda", index))
+            device = f"cuda:{index} ({torch.cuda.get_device_name(index)})"
+            found += [Backend(device, name, missing is None, missing or KERNEL) for name in BACKENDS]
+        return tuple(found)
+    return tuple(Backend("cuda", name, False, reason) for name in BACKENDS)

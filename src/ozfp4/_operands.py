@@ -28,7 +28,9 @@ def check_same_library(**operands: object) -> bool:
     """True for torch, False for NumPy; TypeError when they are mixed."""
     given = {name: is_tensor(x) for name, x in operands.items() if x is not None}
     if len(set(given.values())) > 1:
-        kinds = ", ".join(f"{name} is a {'torch tensor' if t else 'NumPy array'}" for name, t in given.items())
+        kinds = ", ".join(
+            f"{name} is a {'torch tensor' if t else 'NumPy array'}" for name, t in given.items()
+        )
         raise TypeError(f"NumPy arrays and torch tensors cannot be mixed: {kinds}")
     return next(iter(given.values()))
 
@@ -79,7 +81,7 @@ def check_dtype(name: str, array: Array, allowed: tuple[type, ...]) -> Array:
 
 @dataclass(frozen=True)
 class Product:
-    """Two stacks of matrices ready for the core: equal numbers of axes, broadcast stack axes with stride 0."""
+    """Two stacks of matrices ready for the core: equal numbers of axes, stride 0 along broadcast ones."""
 
     a: Array
     b: Array
@@ -107,14 +109,15 @@ def pair(a: Array, b: Array) -> Product:
 
 
 def _overlaps(x: Array, y: Array) -> bool:
+    effort: Any = 100_000  # the stubs of NumPy 2.4 allow 0 and -1 alone
     try:
-        return np.shares_memory(x, y, max_work=100_000)
+        return np.shares_memory(x, y, max_work=effort)
     except getattr(np, "exceptions", np).TooHardError:  # NumPy 1.24 has it at the top level
         return True
 
 
 def _overlaps_itself(x: Array) -> bool:
-    """Whether two entries of `x` may lie in one place: no axis may step over less than the axes below it span."""
+    """Whether two entries of `x` may lie in one place: an axis steps over less than those below it span."""
     span = x.itemsize
     for stride, extent in sorted((abs(s), n) for s, n in zip(x.strides, x.shape, strict=True) if n > 1):
         if stride < span:
@@ -124,7 +127,7 @@ def _overlaps_itself(x: Array) -> bool:
 
 
 def _check_memory(array: Array, inputs: dict[str, Array]) -> None:
-    """ValueError if entries of `array` share memory with each other or with an input; looks at addresses alone."""
+    """ValueError if entries of `array` share memory with each other or an input; looks at addresses alone."""
     if array.size and _overlaps_itself(array):
         raise ValueError("out: entries of the array share memory with each other")
     for name, x in inputs.items():
@@ -172,11 +175,13 @@ def check_device_out(out: Any, shape: tuple[int, ...], dtype: Any, **inputs: Any
         raise ValueError(f"out: shape {tuple(out.shape)} is not the result's shape {shape}")
     if out.dtype != dtype:
         raise TypeError(f"out: dtype {out.dtype} is not the result's dtype {dtype}")
-    _check_memory(np.asarray(_Addresses(out)), {name: np.asarray(_Addresses(x)) for name, x in inputs.items()})
+    _check_memory(
+        np.asarray(_Addresses(out)), {name: np.asarray(_Addresses(x)) for name, x in inputs.items()}
+    )
 
 
 def like_input(result: Array, torch_result: bool) -> Any:
-    """The new result in the caller's library; a NumPy scalar for a product of two vectors, as np.matmul gives."""
+    """The new result in the caller's library; a NumPy scalar for a product of two vectors, as np.matmul."""
     if torch_result:
         torch = torch_module()
         assert torch is not None

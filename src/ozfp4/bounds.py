@@ -1,4 +1,4 @@
-"""The paper's exactness conditions as code: each returns the bound and the slack that an inner dimension K leaves."""
+"""The paper's exactness conditions as code: each returns the bound and the slack that K leaves."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Bound:
 
 
 def gap_free_range(p: int) -> int:
-    """Lemma 1: X_p = (13^p - 1) / 3, the largest magnitude below which p limbs represent every integer (1 <= p <= 16)."""
+    """Lemma 1: X_p = (13^p - 1) / 3, up to which p limbs represent every integer (1 <= p <= 16)."""
     if not 1 <= p <= 16:
         raise ValueError(f"p: {p} is outside 1..16")
     return _core.gap_free_range(p)
 
 
 def lemma2(k: int, p: int = 15, q: int = 15) -> tuple[Bound, ...]:
-    """Lemma 2: scheme I in FP32 accumulators, for any limbs of S and for the deepest group of greedy limbs."""
+    """Lemma 2: scheme I in FP32 accumulators, for any limbs of S and the deepest group of greedy limbs."""
     group = min(p, q)
     return (
         Bound("144 K <= 2^24", k, _core.accumulator_k_max(144, _FP32_EXACT)),

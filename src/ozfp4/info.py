@@ -7,19 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import _core, _cpu
+from . import _core, _cpu, _device
+from ._backend import Backend
 from .plans import ALPHABETS
 from .version import __version__
-
-
-@dataclass(frozen=True)
-class Backend:
-    """One (device, backend) pair: whether it can run, with which kernel, or why not."""
-
-    device: str
-    name: str
-    available: bool
-    detail: str
 
 
 @dataclass(frozen=True)
@@ -35,17 +26,27 @@ class Info:
 
     def __str__(self) -> str:
         lines = [
-            f"ozfp4 {self.version}, Python {self.python}, NumPy {self.numpy}, SciPy {self.scipy}, {self.threads} threads",
+            f"ozfp4 {self.version}, Python {self.python}, NumPy {self.numpy}, SciPy {self.scipy}, "
+            f"{self.threads} threads",
             f"{'device':<40} {'backend':<8} {'available':<10} detail",
         ]
-        lines += [f"{b.device:<40} {b.name:<8} {'yes' if b.available else 'no':<10} {b.detail}" for b in self.backends]
+        lines += [
+            f"{b.device:<40} {b.name:<8} {'yes' if b.available else 'no':<10} {b.detail}"
+            for b in self.backends
+        ]
         return "\n".join(lines)
 
 
 def info() -> Info:
-    """What this installation can run: devices, backends and why each is or is not available, build, versions."""
+    """What this installation can run: devices, backends and why each is or is not there, versions."""
     import scipy
 
     cpu = tuple(Backend(_cpu.name(), name, True, _cpu.KERNELS[name]) for name in ALPHABETS)
-    cuda = tuple(Backend("cuda", name, False, "this build holds no CUDA kernels") for name in ("fp4", "int8"))
-    return Info(__version__, platform.python_version(), np.__version__, scipy.__version__, _core.thread_count(), cpu + cuda)
+    return Info(
+        __version__,
+        platform.python_version(),
+        np.__version__,
+        scipy.__version__,
+        _core.thread_count(),
+        (*cpu, *_device.backends()),
+    )

@@ -20,7 +20,7 @@ from ._operands import (
     torch_module,
 )
 from ._shapes import matmul_shape
-from .plans import Plan, check_bits, check_names, cheapest_backend, make_plan
+from .plans import Plan, cheapest_backend, check_bits, check_names, make_plan
 from .report import Report
 
 _FLOATS = (np.float64, np.float32)
@@ -42,14 +42,16 @@ def matmul(
 ) -> Any:
     """Matrix product of `a` and `b`, exact on the scaled integers and rounded once.
 
-    Each row of `a` (column of `b`) is scaled by a power of two to integers of at most `bits` bits; their product is
-    computed without any rounding and rounded once to the result type (ties to even). The bits of the result do not
-    depend on scheme, backend, family, device, workspace or threads. NaN and infinity follow IEEE dot products.
+    Each row of `a` (column of `b`) is scaled by a power of two to integers of at most `bits` bits; their
+    product is computed without any rounding and rounded once to the result type (ties to even). The bits of
+    the result do not depend on scheme, backend, family, device, workspace or threads. NaN and infinity follow
+    IEEE dot products.
 
     Parameters
     ----------
     a, b : array_like or torch.Tensor
-        float64 or float32, shapes as for ``numpy.matmul``: 1-D, 2-D, or stacks with broadcasting; any strides.
+        float64 or float32, shapes as for ``numpy.matmul``: 1-D, 2-D, or stacks with broadcasting; any
+        strides.
     scheme : {"II", "I"}
         Ozaki scheme: residues and the Chinese remainder theorem, or positional digits.
     backend : {"auto", "fp4", "int8", "fp64"}
@@ -79,8 +81,8 @@ def matmul(
     TypeError
         Unsupported dtypes, NumPy mixed with torch, masked arrays, `out` of another dtype.
     ValueError
-        Shapes that do not fit, unknown names, bits outside 2..53, `out` of another shape, read-only or overlapping,
-        an inner dimension beyond the plan's limit.
+        Shapes that do not fit, unknown names, bits outside 2..53, `out` of another shape, read-only or
+        overlapping, an inner dimension beyond the plan's limit.
     RuntimeError
         Tensors that require grad, or on a device without a kernel in this build.
     MemoryError
@@ -111,9 +113,17 @@ def matmul(
 
 
 def _device_matmul(
-    a: Any, b: Any, scheme: str, backend: str, bits: int | None, family: str, plan: Plan | None, out: Any, report: bool,
+    a: Any,
+    b: Any,
+    scheme: str,
+    backend: str,
+    bits: int | None,
+    family: str,
+    plan: Plan | None,
+    out: Any,
+    report: bool,
     workspace_limit: int | None,
-) -> Any:  # fmt: skip
+) -> Any:
     """matmul for tensors on a GPU."""
     check_tensor("a", a)
     check_tensor("b", b)
@@ -122,7 +132,9 @@ def _device_matmul(
     assert torch is not None
     for name, x in (("a", a), ("b", b)):
         if x.dtype not in (torch.float64, torch.float32):
-            raise TypeError(f"{name}: dtype {x.dtype} is not supported; allowed is torch.float64 or torch.float32")
+            raise TypeError(
+                f"{name}: dtype {x.dtype} is not supported; allowed is torch.float64 or torch.float32"
+            )
     a, b = a.detach().resolve_neg(), b.detach().resolve_neg()
     shape = matmul_shape(tuple(a.shape), tuple(b.shape))
     dtype = torch.promote_types(a.dtype, b.dtype)
@@ -130,7 +142,9 @@ def _device_matmul(
         backend = _device.cheapest_backend(family)
     chosen = choose_plan(shape.k, dtype == torch.float32, scheme, backend, bits, family, plan)
     if chosen.backend not in _device.BACKENDS:
-        raise RuntimeError(f"backend: {chosen.backend!r} has no GPU kernel; available on {a.device}: 'int8', 'fp4'")
+        raise RuntimeError(
+            f"backend: {chosen.backend!r} has no GPU kernel; available on {a.device}: 'int8', 'fp4'"
+        )
     limit = None if workspace_limit is None else check_workspace(workspace_limit)
     with workspace_errors():
         c, launches = _device.matmul(chosen, a, b, shape, dtype, out, limit)
@@ -163,7 +177,9 @@ def choose_plan(
         if value not in (default, planned):
             raise ValueError(f"{name}: {value!r} contradicts the given plan, whose {name} is {planned!r}")
     if k > plan.k_max:
-        raise ValueError(f"plan: its limit is K <= {plan.k_max}, the inner dimension is {k}, {k - plan.k_max} too long")
+        raise ValueError(
+            f"plan: its limit is K <= {plan.k_max}, the inner dimension is {k}, {k - plan.k_max} too long"
+        )
     return plan
 
 
@@ -189,7 +205,7 @@ class workspace_errors:  # noqa: N801 - reads as a statement: with workspace_err
 
 
 def _flat_stack(product: Product, result: np.ndarray[Any, Any]) -> tuple[Any, Any, Any]:
-    """A stack of A times one B is one tall product, if A and the result are contiguous: B is then encoded once."""
+    """A stack of A times one B is one tall product, if A and C are contiguous: B is then encoded once."""
     a, b, c = product.a, product.b, product.matrix_view(result)
     one_b = not any(b.strides[:-2])
     if a.ndim > 2 and c.size and one_b and a.flags.c_contiguous and c.flags.c_contiguous:

@@ -1,4 +1,4 @@
-"""Plans: what a product needs to know before it sees data, as immutable, printable values (docs: design, section 4)."""
+"""Plans: what a product needs to know before it sees data, as immutable, printable values."""
 
 from __future__ import annotations
 
@@ -23,12 +23,16 @@ ALPHABET_TEXT = {
 }
 
 
+# The class below has an attribute _core, which would hide the module from its annotation.
+_CorePlan = _core.Plan
+
+
 @dataclass(frozen=True)
 class Term:
     """One plane product A_plane × B_plane with an integer weight.
 
-    Scheme II: `modulus` is set and the weight is taken modulo it. Scheme I and INT8 products: `group` is set and
-    the weight is a plain integer (base^group for scheme I).
+    Scheme II: `modulus` is set and the weight is taken modulo it. Scheme I and INT8 products: `group` is set
+    and the weight is a plain integer (base^group for scheme I).
     """
 
     a_plane: int
@@ -41,17 +45,17 @@ class Term:
 class Plan:
     """Moduli or digit groups, planes, terms and limits of one way to multiply; immutable.
 
-    Made by :func:`ozfp4.plan`. ``sum(t.weight * l[t.a_plane] * k[t.b_plane])`` over the terms of one modulus, with
-    ``l = plan.encode(x)`` and ``k = plan.encode(y, operand="b")``, is congruent to ``x * y``; over all terms of a
-    plan without moduli it equals ``x * y``.
+    Made by :func:`ozfp4.plan`. ``sum(t.weight * l[t.a_plane] * k[t.b_plane])`` over the terms of one modulus,
+    with ``l = plan.encode(x)`` and ``k = plan.encode(y, operand="b")``, is congruent to ``x * y``; over all
+    terms of a plan without moduli it equals ``x * y``.
     """
 
     __slots__ = ("_core", "_request", "_terms")
-    _core: _core.Plan
+    _core: _CorePlan
     _request: tuple[Any, ...]
     _terms: tuple[Term, ...]
 
-    def __init__(self, core: _core.Plan, request: tuple[Any, ...]) -> None:
+    def __init__(self, core: _CorePlan, request: tuple[Any, ...]) -> None:
         object.__setattr__(self, "_core", core)
         object.__setattr__(self, "_request", request)
         object.__setattr__(self, "_terms", tuple(_terms_of(core)))
@@ -78,12 +82,12 @@ class Plan:
 
     @property
     def scheme(self) -> str:
-        """"I", "II" or "INT8"."""
+        """Which scheme: "I", "II" or "INT8"."""
         return self._core.scheme.name
 
     @property
     def alphabet(self) -> str:
-        """"fp4", "int8" or "fp64": what one matrix unit multiplies exactly."""
+        """What one matrix unit multiplies exactly: "fp4", "int8" or "fp64"."""
         return self._core.alphabet.name
 
     @property
@@ -199,7 +203,9 @@ def check_names(scheme: str, backend: str, family: str) -> None:
     if not isinstance(scheme, str) or scheme not in SCHEMES:
         raise ValueError(f"scheme: {scheme!r} is unknown; allowed are {', '.join(map(repr, SCHEMES))}")
     if not isinstance(backend, str) or (backend != "auto" and backend not in ALPHABETS):
-        raise ValueError(f"backend: {backend!r} is unknown; allowed are 'auto', {', '.join(map(repr, ALPHABETS))}")
+        raise ValueError(
+            f"backend: {backend!r} is unknown; allowed are 'auto', {', '.join(map(repr, ALPHABETS))}"
+        )
     if not isinstance(family, str) or family not in FAMILIES:
         raise ValueError(f"family: {family!r} is unknown; allowed are {', '.join(map(repr, FAMILIES))}")
 
@@ -214,7 +220,7 @@ def check_bits(bits: object) -> int:
 
 
 def cheapest_backend(family: str) -> str:
-    """The CPU backend of least time: FP64, which needs the fewest products; the paper's families exist for FP4 alone."""
+    """The CPU backend of least time: FP64, of fewest products; the paper's families exist for FP4 alone."""
     return "fp64" if family == "least" else "fp4"
 
 
@@ -234,7 +240,14 @@ def _rebuild(request: tuple[Any, ...]) -> Plan:
 
 
 def plan(
-    m: int, n: int, k: int, *, scheme: str = "II", backend: str = "auto", bits: int = 53, family: str = "least"
+    m: int,
+    n: int,
+    k: int,
+    *,
+    scheme: str = "II",
+    backend: str = "auto",
+    bits: int = 53,
+    family: str = "least",
 ) -> Plan:
     """The plan for an m × k by k × n product.
 

@@ -95,35 +95,41 @@ def scale(x: object, operand: str = "a", bits: int = 53) -> Scaled:
     return Scaled(integers if operand == "a" else integers.T, exponents, special, norm_squared)
 
 
-def encode(integers: object, plan: Plan, operand: str = "a", *, moduli: int | None = None) -> npt.NDArray[Any]:
+def encode(
+    integers: object, plan: Plan, operand: str = "a", *, moduli: int | None = None
+) -> npt.NDArray[Any]:
     """Stage 2: planes of the integers, ``(planes, rows of A or columns of B, K)``, K contiguous.
 
-    int8 limbs, or float64 for the fp64 alphabet. `moduli`: use only the first so many moduli. ValueError for integers
-    beyond the plan's bits.
+    int8 limbs, or float64 for the fp64 alphabet. `moduli`: use only the first so many moduli. ValueError for
+    integers beyond the plan's bits.
     """
     array = _matrix("integers", integers, (np.int64,))
     least, largest = (-128, 127) if plan.scheme == "INT8" else (-(2**plan.bits), 2**plan.bits)
     if array.size and not (least <= int(array.min()) and int(array.max()) <= largest):
-        raise ValueError(f"integers: {array.min()}..{array.max()} exceeds the plan's range {least}..{largest}")
+        raise ValueError(
+            f"integers: {array.min()}..{array.max()} exceeds the plan's range {least}..{largest}"
+        )
     return _core.encode(plan._core, _count(plan, moduli), np.ascontiguousarray(_lines(array, operand)))
 
 
 def multiply(
     planes_a: npt.NDArray[Any], planes_b: npt.NDArray[Any], plan: Plan, *, moduli: int | None = None
 ) -> npt.NDArray[Any]:
-    """Stage 3: one output per group, ``(groups, m, n)``: residues in [0, modulus), or int64 sums of digit groups.
+    """Stage 3: one output per group, ``(groups, m, n)``: residues in [0, modulus) or int64 sums of digits.
 
     ValueError for an inner dimension beyond the plan's limit.
     """
     array_a, array_b = _stack("planes_a", planes_a), _stack("planes_b", planes_b)
     if array_a.shape[2] > plan.k_max:
-        raise ValueError(f"planes_a: the inner dimension {array_a.shape[2]} exceeds {plan.k_max}, the plan's limit")
+        raise ValueError(
+            f"planes_a: the inner dimension {array_a.shape[2]} exceeds {plan.k_max}, the plan's limit"
+        )
     _cpu.ensure_blas()
     return _core.multiply(plan._core, _count(plan, moduli), array_a, array_b)
 
 
 def integers(output: npt.NDArray[Any], plan: Plan, *, moduli: int | None = None) -> npt.NDArray[Any]:
-    """The exact integer product that the output of :func:`multiply` stands for, as an object array of Python integers."""
+    """The exact integers that the output of :func:`multiply` stands for, as an array of Python integers."""
     words = _core.integers(plan._core, _count(plan, moduli), _stack("output", output))
     total = np.zeros(words.shape[:-1], dtype=object)
     width = words.shape[-1]

@@ -68,6 +68,7 @@ def test_equality_is_by_value() -> None:
             assert (x == y) == (same_terms and x.family == y.family)
     assert ozfp4.plan(1, 1, 1000) == ozfp4.plan(5, 6, 1001)
     assert ozfp4.plan(1, 1, 1000) != ozfp4.plan(1, 1, 1000, bits=52)
+    assert ozfp4.plan(1, 1, 1000, family="paper") != ozfp4.plan(1, 1, 1000, family="paper", bits=52)
     assert ozfp4.plan(1, 1, 16, backend="fp4") != ozfp4.plan(1, 1, 16384, backend="fp4")
 
 

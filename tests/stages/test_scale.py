@@ -83,6 +83,20 @@ def test_nonfinite_entries_count_as_zeros() -> None:
     assert scaled.integers.tolist() == [[0, 3 * 2**51, 0], [0, 0, 0], [0, 0, 0]]
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+def test_nonfinite_entries_are_zeros_beside_the_largest_numbers_too(dtype: type) -> None:
+    """Where infinity would scale like a number of the next exponent, and NaNs of every payload."""
+    width = dtype().itemsize
+    infinity = int(np.array(np.inf, dtype).view(f"u{width}"))
+    largest_nan = 2 ** (8 * width - 1) - 1
+    payloads = np.array([infinity, infinity + 1, infinity + 12345, largest_nan], f"u{width}").view(dtype)
+    for largest in (np.finfo(dtype).max, dtype(1), np.finfo(dtype).smallest_subnormal):
+        row = np.concatenate([payloads, -payloads, [largest]]).astype(dtype)[np.newaxis, :]
+        integers = stages.scale(row).integers[0]
+        assert not integers[:-1].any()
+        assert integers[-1] >= 2**52
+
+
 def test_a_row_of_zeros_has_exponent_zero() -> None:
     assert stages.scale(np.array([[0.0, -0.0], [1.0, 0.0]])).exponents.tolist() == [0, 52]
 

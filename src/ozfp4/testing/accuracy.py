@@ -1,4 +1,4 @@
-"""Errors against the real-number product A B, in exact integer arithmetic (paper, section "Accuracy Evaluation")."""
+"""Errors against the real-number product A B, in exact integers (paper, section "Accuracy Evaluation")."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class RealProduct:
-    """Exact A B and |A| |B| of two finite FP64 matrices: object arrays of integers, in units of 2^exponent."""
+    """Exact A B and |A| |B| of two finite FP64 matrices: object arrays of integers, times 2^exponent."""
 
     product: Array
     magnitude: Array
@@ -53,11 +53,13 @@ def relative_errors(c: Array, exact: RealProduct) -> npt.NDArray[np.float64]:
     for index, value in np.ndenumerate(c):
         numerator, denominator = float(value).as_integer_ratio()
         shift = exact.exponent
-        difference = Fraction(numerator, denominator) - (
-            Fraction(exact.product[index] << shift) if shift >= 0 else Fraction(exact.product[index], 1 << -shift)
-        )
-        scale = Fraction(exact.magnitude[index]) * Fraction(2) ** shift
-        errors[index] = 0.0 if difference == 0 else (math.inf if scale == 0 else float(abs(difference) / scale))
+        unit = Fraction(2) ** shift
+        difference = Fraction(numerator, denominator) - exact.product[index] * unit
+        scale = exact.magnitude[index] * unit
+        if difference == 0:
+            errors[index] = 0.0
+        else:
+            errors[index] = math.inf if scale == 0 else float(abs(difference) / scale)
     return errors
 
 

@@ -300,7 +300,7 @@ def _strided(x: Array) -> Array:
 
 def _reversed(x: Array) -> Array:
     everything = (slice(None, None, -1),) * x.ndim
-    view: Array = np.ascontiguousarray(x[everything])[everything]
+    view: Array = x[everything].copy()[everything]
     return view
 
 
@@ -308,7 +308,7 @@ def _transposed(x: Array) -> Array:
     """The last two axes swapped in memory: column-major matrices in a C-ordered stack."""
     if x.ndim == 1:
         return np.copy(x)
-    view: Array = np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2)
+    view: Array = x.swapaxes(-1, -2).copy().swapaxes(-1, -2)
     return view
 
 
@@ -375,7 +375,7 @@ STACKS: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
     ((3, 1, 4, 5), (1, 2, 5, 3)),
     ((3, 2, 4, 5), (2, 5, 3)),
     ((2, 5, 3), (3, 1, 3, 4)),
-    ((2, 1, 2, 1, 3), (3, 1, 2, 3, 1)),
+    ((2, 1, 2, 1, 3), (1, 3, 2, 3, 1)),
     ((0, 4, 5), (5, 3)),
     ((0, 4, 5), (1, 5, 3)),
     ((2, 0, 5), (2, 5, 3)),

@@ -1,0 +1,60 @@
+# make run: set up and run the demo.    make test: set up and pass the tests.    Nothing is touched outside this folder.
+#
+# The virtual environment .venv and the wheel are made on first use; the package is built again only when a source changed.
+# Needs Python 3.10 or newer with venv, and a C++17 compiler. CMake and Ninja come from PyPI where the machine has none.
+
+PYTHON ?= python3
+VENV ?= .venv
+
+PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
+SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
+           $(shell find cmake csrc src/ozfp4 -type f -not -name '*.so' -not -name '*.pyc' 2>/dev/null)
+# importlib: the folder tests/torch must not become the module torch where torch is not installed.
+PYTEST := $(VENV)/bin/python -m pytest --import-mode=importlib
+NOTEBOOKS := $(wildcard notebooks/*.ipynb)
+
+# A Python path of the caller would hide the package under test.
+unexport PYTHONPATH
+
+.PHONY: run test lint notebooks clean
+
+run: $(VENV)/ready/cli
+	$(VENV)/bin/python -m ozfp4 demo
+
+test: $(VENV)/ready/test
+	$(PYTEST) $(PYTEST_ARGUMENTS)
+
+# least_table.hpp is generated and laid out by its generator.
+lint: $(VENV)/ready/dev,test
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/mypy
+	find csrc -type f -not -name least_table.hpp | xargs $(VENV)/bin/clang-format --dry-run -Werror
+
+notebooks: $(VENV)/ready/notebook,test
+ifeq ($(NOTEBOOKS),)
+	@echo "no notebooks"
+else
+	$(VENV)/bin/python tools/run_notebooks.py --check $(NOTEBOOKS)
+endif
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/bin/python:
+	@command -v $(PYTHON) >/dev/null || { echo "make: $(PYTHON) is not installed; set PYTHON=... to Python 3.10 or newer" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "make: $$($(PYTHON) -V) is too old; set PYTHON=... to 3.10 or newer" >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "make: $(PYTHON) lacks venv and ensurepip; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	@command -v $${CXX:-c++} >/dev/null || { echo "make: no C++ compiler ($${CXX:-c++}); on Debian and Ubuntu: apt install g++" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# Build requirements live in the environment, not in a new one for each build: paths stay, so only what changed is compiled.
+$(VENV)/ready/build: $(VENV)/bin/python
+	$(PIP) install --quiet 'scikit-build-core>=0.10' 'pybind11>=2.13' 'cmake>=3.24' 'ninja>=1.10'
+	@mkdir -p $(@D) && touch $@
+
+# ready/EXTRAS: the package as it is now is installed with these extras.
+$(VENV)/ready/%: $(VENV)/ready/build $(SOURCES)
+	@echo "building and installing ozfp4[$*], a minute or two the first time"
+	$(PIP) install --quiet --no-build-isolation --check-build-dependencies '.[$*]'
+	@touch $@

@@ -1,0 +1,96 @@
+"""``python -m ozfp4`` and the script ``ozfp4``.
+
+Every module of :mod:`ozfp4.cli.commands` is a subcommand: its docstring is the help,
+``add_arguments(parser)`` declares the arguments and ``run(options)`` does the work and returns the exit
+status. Adding a command means adding that file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import io
+import os
+import pkgutil
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import NoReturn
+
+from ..version import __version__
+from . import commands
+from .errors import InputError
+
+BAD_INPUT = 2
+INTERRUPTED = 130  # as shells count a death by SIGINT
+READER_GONE = 141  # and by SIGPIPE
+
+
+class _Parser(argparse.ArgumentParser):
+    """Complains in one line, like every other error of the command line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_INPUT, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def command_modules() -> dict[str, ModuleType]:
+    """The subcommands by name."""
+    names = sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
+    return {name: importlib.import_module(f"{commands.__name__}.{name}") for name in names}
+
+
+def _parser(modules: dict[str, ModuleType]) -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="ozfp4", description="Exact FP64 matrix multiplication on low-precision matrix units."
+    )
+    parser.add_argument("--version", action="version", version=f"ozfp4 {__version__}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, module in modules.items():
+        text = module.__doc__ or ""
+        subparser = subparsers.add_parser(
+            name,
+            help=text.partition("\n")[0].rstrip("."),
+            description=text,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.add_arguments(subparser)
+    return parser
+
+
+def _tolerate_any_encoding() -> None:
+    """A terminal that cannot show × shows ? instead of failing the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        What follows the program's name; by default the process's own arguments.
+
+    Returns
+    -------
+    int
+        Exit status: 0; 1 if a check failed; 2 for bad input, with one line on stderr; 130 after Ctrl-C.
+    """
+    _tolerate_any_encoding()
+    modules = command_modules()
+    options = _parser(modules).parse_args(arguments)
+    try:
+        status: int = modules[options.command].run(options)
+        sys.stdout.flush()
+    except InputError as error:
+        print(f"ozfp4 {options.command}: {error}", file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        print(f"ozfp4 {options.command}: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has seen enough (`| head`); what is still buffered must not complain at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return READER_GONE
+    return status

@@ -1,0 +1,234 @@
+"""Transform the Fock matrix of caffeine exactly, by every scheme and backend, and check every entry.
+
+Forms C^T S C and C^T F C (S: overlap, F: Fock matrix, C: orbital coefficients; RHF/6-31G*, 216 x 216), two
+chained products each. All schemes and backends must return the same bits, and every entry must equal the
+product of the scaled integers in exact arithmetic, rounded once. Exit status 1 if one does not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import math
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..progress import Progress
+from ..tables import show
+
+if TYPE_CHECKING:
+    from ..orbitals import Array, Multiply, Orbitals
+
+REPEATS = 5
+PATIENCE = 1.0  # seconds after which one way has been timed often enough
+PATHS = (
+    ("II", "fp4", "least"),
+    ("II", "fp4", "paper"),
+    ("II", "fp4", "paper-karatsuba"),
+    ("II", "int8", "least"),
+    ("II", "fp64", "least"),
+    ("I", "fp4", "least"),
+    ("I", "int8", "least"),
+    ("I", "fp64", "least"),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``ozfp4 demo``."""
+    parser.add_argument(
+        "file", metavar="FILE", nargs="?", type=Path, help="another .npz with members S, C and F"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compute, check, and print three tables and the verdict."""
+    from .. import orbitals as job
+
+    start = time.perf_counter()
+    orbitals = job.load(options.file)
+    basis, count = orbitals.C.shape
+    what = str(options.file) if options.file else "caffeine, RHF/6-31G*, density fitting"
+    print(f"{what}: overlap S, Fock matrix F, {count} orbitals C over {basis} basis functions, FP64")
+    print("X = SC, then CᵀX; X = FC, then CᵀX: four products")
+
+    with Progress("checking against exact integers") as progress:
+        exact = job.transform(orbitals, _exact())
+        progress.report(0.3)
+        outcomes = []
+        for path in PATHS:
+            outcomes.append(_measure(path, orbitals, exact))
+            progress.report(0.3 + 0.3 * len(outcomes) / len(PATHS))
+        numpy_outcome = _measure_numpy(orbitals, exact)
+        real = job.real_products(orbitals)
+
+    _show_paths([*outcomes, numpy_outcome], sum(x.size for x in exact.values()))
+    _show_errors(orbitals, outcomes[0].products, numpy_outcome.products, real)
+    _show_deviations(outcomes[0].products, numpy_outcome.products, real)
+    return _verdict(outcomes, sum(x.size for x in exact.values()), time.perf_counter() - start)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One way to multiply: its four products, their cost, and where they first differ from the exact ones."""
+
+    labels: tuple[str, str, str]
+    products: dict[str, Array]
+    plane_products: list[int]
+    milliseconds: float
+    wrong: int
+    first_wrong: str | None
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal exactly if all bits are equal."""
+        digest = hashlib.sha256()
+        for x in self.products.values():
+            digest.update(x.tobytes())
+        return digest.hexdigest()[:10]
+
+
+def _exact() -> Multiply:
+    from ...testing import exact_matmul
+
+    return exact_matmul
+
+
+def _measure(path: tuple[str, str, str], orbitals: Orbitals, exact: dict[str, Array]) -> Outcome:
+    import ozfp4
+
+    scheme, backend, family = path
+    plane_products: list[int] = []
+
+    def multiply(a: Array, b: Array) -> Array:
+        c, report = ozfp4.matmul(a, b, scheme=scheme, backend=backend, family=family, report=True)
+        plane_products.append(report.products)
+        return c  # type: ignore[no-any-return]
+
+    return _outcome(path, orbitals, exact, multiply, plane_products)
+
+
+def _measure_numpy(orbitals: Orbitals, exact: dict[str, Array]) -> Outcome:
+    import numpy as np
+
+    def multiply(a: Array, b: Array) -> Array:
+        c: Array = np.matmul(a, b)
+        return c
+
+    return _outcome(("NumPy", "DGEMM", ""), orbitals, exact, multiply, [])
+
+
+def _outcome(
+    labels: tuple[str, str, str],
+    orbitals: Orbitals,
+    exact: dict[str, Array],
+    multiply: Multiply,
+    plane_products: list[int],
+) -> Outcome:
+    import numpy as np
+
+    from ...testing import bits_of, difference
+    from ..orbitals import transform
+
+    products = transform(orbitals, multiply)
+    seconds = []
+    once = list(plane_products)
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        transform(orbitals, multiply)
+        seconds.append(time.perf_counter() - start)
+        if sum(seconds) > PATIENCE:
+            break
+    wrong = sum(int(np.count_nonzero(bits_of(products[name]) != bits_of(exact[name]))) for name in exact)
+    found = (f"{name}: {difference(products[name], exact[name])}" for name in exact)
+    first_wrong = next((text for text in found if not text.endswith(": None")), None)
+    return Outcome(labels, products, once, 1e3 * min(seconds), wrong, first_wrong)
+
+
+# ---- Tables ------------------------------------------------------------------------------------------------
+
+
+def _show_paths(outcomes: list[Outcome], entries: int) -> None:
+    rows = []
+    for x in outcomes:
+        scheme, backend, family = x.labels
+        counts = sorted(set(x.plane_products)) or [1]
+        products = str(counts[0]) if len(counts) == 1 else f"{counts[0]}..{counts[-1]}"
+        ours = scheme != "NumPy"
+        mark = "! " if x.wrong and ours else ""
+        equal = f"{entries - x.wrong:,} of {entries:,}"
+        rows.append([mark + scheme, backend, family, products, f"{x.milliseconds:.1f}", x.fingerprint, equal])
+    show(
+        "Cost and bits",
+        ["scheme", "backend", "family", "products", "ms", "SHA-256 of all bits", "entries equal to exact"],
+        rows,
+        left=3,
+    )
+    print("products: of planes, per matrix product; ms: all four; exact: scaled integers, rounded once")
+
+
+def _bits(relative: float) -> str:
+    return "all" if relative == 0 else f"{-math.log2(relative):.1f}"
+
+
+def _show_errors(
+    orbitals: Orbitals, ours: dict[str, Array], numpys: dict[str, Array], real: dict[str, Any]
+) -> None:
+    from ..orbitals import PRODUCTS, errors, factors, spread
+
+    rows = []
+    for name in PRODUCTS:
+        x = errors(ours[name], real[name], *factors(orbitals, ours)[name])
+        y = errors(numpys[name], real[name], *factors(orbitals, numpys)[name])
+        rows.append([
+            name,
+            *(f"{e.absolute:.2e}" for e in (x, y)),
+            *(_bits(e.to_norms) for e in (x, y)),
+            *(_bits(e.relative) for e in (x, y)),
+        ])  # fmt: skip
+    show(
+        "Largest errors against the real-number product of the stored entries",
+        ["", "absolute: ozfp4", "NumPy", "bits of ‖a‖‖b‖: ozfp4", "NumPy", "bits of Σ|a||b|: ozfp4", "NumPy"],
+        rows,
+    )
+    print(
+        "bits: -log2 of the error relative to the norms of row and column, or to the sum of all magnitudes;"
+    )
+    print("the triple products carry the rounding of SC and FC, their first halves, too.")
+    print("ozfp4 keeps 53 bits below the largest entry of each row of A and column of B. In one such line")
+    print(
+        f"entries differ by up to 2^{spread(orbitals)} here: sums of small ones have fewer bits than NumPy's."
+    )
+
+
+def _show_deviations(ours: dict[str, Array], numpys: dict[str, Array], real: dict[str, Any]) -> None:
+    from ..orbitals import FOCK, OVERLAP, off_diagonal, off_identity, real_off_diagonal, real_off_identity
+
+    rows = []
+    if len(real[OVERLAP].product):
+        x, y, z = off_identity(ours[OVERLAP]), off_identity(numpys[OVERLAP]), real_off_identity(real[OVERLAP])
+        rows.append([f"max |{OVERLAP} - I|", *(f"{v:.10e}" for v in (x, y, z))])
+        x, y, z = off_diagonal(ours[FOCK]), off_diagonal(numpys[FOCK]), real_off_diagonal(real[FOCK])
+        rows.append([f"max off-diagonal |{FOCK}|", *(f"{v:.10e}" for v in (x, y, z))])
+    show("Identities of the orbitals", ["", "ozfp4", "NumPy", "no rounding at all"], rows)
+    print(
+        "What is left without rounding lies in the stored matrices: their last bits, the SCF's convergence."
+    )
+
+
+def _verdict(outcomes: list[Outcome], entries: int, seconds: float) -> int:
+    bad = [x for x in outcomes if x.wrong]
+    fingerprints = {x.fingerprint for x in outcomes}
+    print()
+    for x in bad:
+        print(f"FAILED: {' '.join(x.labels)}: {x.first_wrong}")
+    if len(fingerprints) > 1:
+        print(f"FAILED: the {len(outcomes)} ways gave {len(fingerprints)} different results")
+    if bad or len(fingerprints) > 1:
+        return 1
+    print(
+        f"OK: {len(outcomes)} ways, {entries:,} entries each: all equal the exact product rounded once, "
+        f"all bits the same ({seconds:.1f} s)"
+    )
+    return 0

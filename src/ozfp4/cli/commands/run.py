@@ -1,0 +1,147 @@
+"""Multiply two matrices from files.
+
+A and B are float64 or float32: .npy, a member of an .npz archive (file.npz:NAME), or Matrix Market (.mtx,
+.mtx.gz; sparse matrices are made dense). The product is written to the same kinds of files; a file that
+exists is replaced in one step, and an .npz archive keeps its other members.
+
+  ozfp4 run a.npy b.npy -o c.npy
+  ozfp4 run molecule.npz:C molecule.npz:F --transpose-a --backend fp4 --workspace 512M -o result.npz:CtF
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..errors import InputError
+from ..files import Array, check_writable, locate, read, write
+from ..progress import Progress
+from ..sizes import bytes_of
+
+if TYPE_CHECKING:
+    from ..._shapes import MatmulShape
+    from ...plans import Plan
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``ozfp4 run``."""
+    parser.add_argument("a", metavar="A", help="left operand")
+    parser.add_argument("b", metavar="B", help="right operand")
+    parser.add_argument("-o", "--output", metavar="C", required=True, help="where the product goes")
+    parser.add_argument("--transpose-a", action="store_true", help="multiply by the transpose of A")
+    parser.add_argument("--transpose-b", action="store_true", help="multiply by the transpose of B")
+    parser.add_argument(
+        "--scheme", choices=("II", "I"), default="II", help="residues and CRT (II, default) or digits (I)"
+    )
+    parser.add_argument(
+        "--backend",
+        choices=("auto", "fp4", "int8", "fp64"),
+        default="auto",
+        help="default: auto, the fastest",
+    )
+    parser.add_argument(
+        "--family", choices=("least", "paper", "paper-karatsuba"), default="least", help="default: least"
+    )
+    parser.add_argument(
+        "--bits", type=int, help="bits of the scaled integers, 2 to 53; default 53, float32 24"
+    )
+    parser.add_argument(
+        "--workspace", type=bytes_of, metavar="SIZE", help="memory to use beside A, B and C; default 1G"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read, plan, multiply, write; say what was done."""
+    files = locate("A", options.a), locate("B", options.b)
+    target = locate("--output", options.output)
+
+    start = time.perf_counter()
+    a = _transposed("A", read(files[0]), options.transpose_a)
+    b = _transposed("B", read(files[1]), options.transpose_b)
+    read_seconds = time.perf_counter() - start
+
+    import numpy as np
+
+    import ozfp4
+
+    shape = _shape(a, b)
+    check_writable(target, len(shape.result))
+    plan = _plan(options, shape, single=a.dtype.itemsize == b.dtype.itemsize == 4)
+    for name, file, array, flipped in (
+        ("A", files[0], a, options.transpose_a),
+        ("B", files[1], b, options.transpose_b),
+    ):
+        extents = " × ".join(map(str, array.shape))
+        print(f"{name:<9} {extents} {array.dtype.name}, {file}{', transposed' if flipped else ''}")
+    print("\n".join(_summary(plan)), flush=True)
+
+    try:
+        with Progress("multiplying") as progress:
+            c, report = ozfp4.matmul(
+                a, b, plan=plan, report=True, workspace_limit=options.workspace, progress=progress.report
+            )
+    except MemoryError as error:
+        if str(error).startswith("workspace_limit"):
+            raise InputError(f"--workspace: {error}") from None
+        raise InputError(f"not enough memory: {error}; try a smaller --workspace") from None
+    start = time.perf_counter()
+    write(target, np.asarray(c))
+    write_seconds = time.perf_counter() - start
+
+    print(report)
+    for name, seconds in (("read", read_seconds), ("write", write_seconds)):
+        print(f"{name:<11} {1e3 * seconds:10.3f} ms")
+    print(f"C         {' × '.join(map(str, shape.result)) or 'scalar'} {c.dtype.name}, {target}")
+    return 0
+
+
+def _transposed(name: str, array: Array, wanted: bool) -> Array:
+    if not wanted:
+        return array
+    if array.ndim < 2:
+        raise InputError(
+            f"--transpose-{name.lower()}: {name} has {array.ndim} dimensions, nothing to transpose"
+        )
+    transposed: Array = array.swapaxes(-1, -2)
+    return transposed
+
+
+def _shape(a: Array, b: Array) -> MatmulShape:
+    from ..._shapes import matmul_shape
+
+    try:
+        return matmul_shape(a.shape, b.shape)
+    except ValueError as error:
+        raise InputError(f"A, B: {error}") from None
+
+
+def _plan(options: argparse.Namespace, shape: MatmulShape, *, single: bool) -> Plan:
+    import ozfp4
+
+    bits = (24 if single else 53) if options.bits is None else options.bits
+    try:
+        return ozfp4.plan(
+            shape.m,
+            shape.n,
+            shape.k,
+            scheme=options.scheme,
+            backend=options.backend,
+            family=options.family,
+            bits=bits,
+        )
+    except ValueError as error:
+        argument = str(error).partition(":")[0]
+        known = argument in ("scheme", "backend", "family", "bits")
+        raise InputError(f"--{error}" if known else f"A, B: {error}") from None
+
+
+def _summary(plan: Plan) -> Iterator[str]:
+    """The plan in four lines; ``print(plan)`` has all moduli and weights."""
+    yield f"plan      scheme {plan.scheme}, {plan.backend}, family {plan.family}, {plan.bits} bits"
+    yield f"products  up to {plan.products} of {plan.planes_a} × {plan.planes_b} planes, K <= {plan.k_max}"
+    if plan.moduli:
+        yield f"moduli    {' '.join(map(str, plan.moduli))}"
+    else:
+        yield f"digits    {plan.planes_a} of base {plan.base}"

@@ -1,0 +1,113 @@
+"""The frame of the command line: help, exit statuses, discovery of commands, info."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+import ozfp4
+from ozfp4 import cli
+
+
+def run_module(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "ozfp4", *arguments], capture_output=True, text=True, timeout=120, **options
+    )
+
+
+def test_info_prints_what_the_function_returns() -> None:
+    done = run_module("info")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert done.stdout == f"{ozfp4.info()}\n"
+
+
+def test_version_and_help() -> None:
+    assert run_module("--version").stdout == f"ozfp4 {ozfp4.__version__}\n"
+    text = run_module("--help").stdout
+    for name in ("info", "run", "demo"):
+        assert re.search(rf"^ +{name} +[A-Z]", text, re.MULTILINE), name
+
+
+@pytest.mark.parametrize("command", sorted(cli.command_modules()))
+def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        cli.main([command, "--help"])
+    assert stop.value.code == 0
+    assert f"usage: ozfp4 {command}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["nonsense"], ["info", "extra"], ["run", "a.npy"], ["demo", "--x"]]
+)
+def test_wrong_usage_is_one_line_and_status_2(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        cli.main(arguments)
+    assert stop.value.code == 2
+    written = capsys.readouterr()
+    assert written.out == ""
+    assert re.fullmatch(r"ozfp4[^\n]*: [^\n]+\(see ozfp4[^\n]* --help\)\n", written.err)
+
+
+def test_a_new_file_is_a_new_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "greet.py").write_text(
+        '"""Say hello."""\n'
+        "def add_arguments(parser):\n    parser.add_argument('name')\n"
+        "def run(options):\n    print('hello', options.name)\n    return 5\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(cli.commands, "__path__", [*cli.commands.__path__, str(tmp_path)])
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    assert cli.main(["greet", "world"]) == 5
+    assert capsys.readouterr().out == "hello world\n"
+
+
+def test_interrupt_is_status_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ozfp4, "info", interrupted)
+    assert cli.main(["info"]) == 130
+    assert capsys.readouterr().err == "ozfp4 info: interrupted\n"
+
+
+def test_errors_of_the_program_itself_keep_their_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(ozfp4, "info", broken)
+    with pytest.raises(ZeroDivisionError, match="a bug"):
+        cli.main(["info"])
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as closed:
+        done = subprocess.run(
+            [sys.executable, "-m", "ozfp4", "info"], stdout=closed, stderr=subprocess.PIPE, timeout=120
+        )
+    assert done.stderr == b""
+    assert done.returncode == 141
+
+
+def test_a_terminal_without_unicode_is_no_error() -> None:
+    done = run_module("run", "--help", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0
+
+
+def test_the_script_is_the_same_program() -> None:
+    scripts = [e for e in entry_points(group="console_scripts") if e.name == "ozfp4"]
+    if not scripts:
+        pytest.skip("ozfp4 is not installed, only imported from its source tree")
+    assert scripts[0].load() is cli.main

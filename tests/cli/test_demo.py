@@ -1,0 +1,155 @@
+"""``ozfp4 demo``: passes on the real data, and fails when anything about the results is wrong."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.cli import main
+from ozfp4.cli.commands import demo
+
+ROWS = [f"{scheme} {backend} {family}" for scheme, backend, family in demo.PATHS]
+
+
+@pytest.fixture
+def molecule(tmp_path: Path) -> str:
+    """Symmetric S and F, and a C with fewer orbitals than basis functions."""
+    rng = np.random.default_rng(5)
+    s, f = rng.standard_normal((2, 9, 9)) * 2.0 ** rng.integers(-40, 1, (2, 9, 9))
+    path = tmp_path / "molecule.npz"
+    np.savez(path, S=s + s.T, F=f + f.T, C=rng.standard_normal((9, 6)))
+    return str(path)
+
+
+@pytest.fixture(autouse=True)
+def plain_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rich.table", None)
+
+
+def table_rows(text: str) -> dict[str, list[str]]:
+    """Cells after the label of each row of the first table."""
+    rows = {}
+    for line in text.split("Cost and bits", 1)[1].splitlines():
+        words = line.split()
+        if words[:1] in (["I"], ["II"], ["!"]):
+            start = 1 if words[0] == "!" else 0
+            rows[" ".join(words[start : start + 3])] = words[start + 3 :]
+    return rows
+
+
+def test_the_real_thing() -> None:
+    """Caffeine, as ``make run`` does it, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "ozfp4", "demo"], capture_output=True, text=True, timeout=300
+    )
+    assert done.stderr == ""
+    assert done.returncode == 0
+    assert "caffeine" in done.stdout
+    rows = table_rows(done.stdout)
+    assert list(rows) == ROWS
+    assert {tuple(cells[2:]) for cells in rows.values()} == {
+        (cells[2], "186,624", "of", "186,624") for cells in rows.values()
+    }
+    assert len({cells[2] for cells in rows.values()}) == 1
+    assert re.search(r"^OK: 8 ways, 186,624 entries each", done.stdout, re.MULTILINE)
+
+
+def test_another_molecule(molecule: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", molecule]) == 0
+    text = capsys.readouterr().out
+    entries = 2 * (9 * 6 + 6 * 6)
+    assert list(table_rows(text)) == ROWS
+    assert f"OK: 8 ways, {entries} entries each" in text
+    for title in ("Cost and bits", "Largest errors", "Identities of the orbitals"):
+        assert f"\n{title}" in text
+
+
+def flip(x: np.ndarray, index: tuple[int, ...]) -> None:
+    x.view(np.uint64)[index] ^= 1
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_one_wrong_bit_of_one_way_fails(
+    row: str, molecule: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = ozfp4.matmul
+
+    def tampered(a: np.ndarray, b: np.ndarray, **options):
+        c, report = right(a, b, **options)
+        if f"{options['scheme']} {options['backend']} {options['family']}" == row and len(a) == 6:
+            flip(c, (3, 2))
+        return c, report
+
+    monkeypatch.setattr(ozfp4, "matmul", tampered)
+    assert main(["demo", molecule]) == 1
+    text = capsys.readouterr().out
+    assert f"FAILED: {row}: CᵀSC: 1 of 36 entries differ, first at (3, 2): " in text
+    assert "FAILED: the 8 ways gave 2 different results" in text
+    assert "OK:" not in text
+    assert re.search(rf"^! +{' +'.join(row.split())} ", text, re.MULTILINE)
+    assert len(re.findall(r"^FAILED", text, re.MULTILINE)) == 2
+
+
+def test_the_same_wrong_bits_everywhere_fail(
+    molecule: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = ozfp4.matmul
+
+    def tampered(a: np.ndarray, b: np.ndarray, **options):
+        return np.matmul(a, b), right(a, b, **options)[1]
+
+    monkeypatch.setattr(ozfp4, "matmul", tampered)
+    assert main(["demo", molecule]) == 1
+    text = capsys.readouterr().out
+    for row in ROWS:
+        assert f"FAILED: {row}: SC: " in text
+    assert "different results" not in text
+
+
+def test_a_result_that_depends_on_the_run_is_noticed(
+    molecule: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sign of zero is a bit like any other."""
+    right = ozfp4.matmul
+
+    def tampered(a: np.ndarray, b: np.ndarray, **options):
+        c, report = right(a, b, **options)
+        return (-c if options["backend"] == "int8" else c), report
+
+    monkeypatch.setattr(ozfp4, "matmul", tampered)
+    assert main(["demo", molecule]) == 1
+    assert "FAILED: II int8 least: SC: 54 of 54 entries differ" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"S": np.eye(3), "F": np.eye(3)}, r"C: no such member; the file holds S, F"),
+        ({"S": np.eye(3), "F": np.eye(3), "C": np.ones(3)}, r"C: not a finite float64 matrix, .*\(3,\)"),
+        ({"S": np.eye(3), "F": np.eye(2), "C": np.eye(3)}, r"F: shape \(2, 2\) does not fit C, \(3, 3\)"),
+        ({"S": np.full((3, 3), np.nan), "F": np.eye(3), "C": np.eye(3)}, r"S: not a finite float64 matrix.*"),
+        ({"S": np.eye(3, dtype="f4"), "F": np.eye(3), "C": np.eye(3)}, r"S: not a finite float64 matrix.*"),
+        ({"S": np.eye(3, dtype=int), "F": np.eye(3), "C": np.eye(3)}, r"S: dtype int64 is not supported.*"),
+    ],
+)  # fmt: skip
+def test_files_that_do_not_fit(
+    members: dict[str, np.ndarray], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.npz"
+    np.savez(path, **members)
+    assert main(["demo", str(path)]) == 2
+    written = capsys.readouterr()
+    assert re.fullmatch(rf"ozfp4 demo: FILE: {re.escape(str(path))}:{message}\n", written.err)
+    assert written.out == ""
+
+
+@pytest.mark.parametrize("name", ["missing.npz", "x.npy", "x"])
+def test_files_that_are_not_there(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", str(tmp_path / name)]) == 2
+    assert re.fullmatch(r"ozfp4 demo: FILE: .*\n", capsys.readouterr().err)

@@ -1,0 +1,129 @@
+"""Progress on stderr, tables on stdout, sizes on the command line."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+import time
+
+import pytest
+
+from ozfp4.cli import progress, tables
+from ozfp4.cli.sizes import bytes_of
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rich.progress", None)
+    monkeypatch.setitem(sys.modules, "rich.table", None)
+
+
+def work(monkeypatch: pytest.MonkeyPatch, stderr: io.StringIO, *, patience: float) -> str:
+    monkeypatch.setattr(sys, "stderr", stderr)
+    monkeypatch.setattr(progress, "PATIENCE", patience)
+    monkeypatch.setattr(progress, "INTERVAL", 0.01)
+    with progress.Progress("multiplying") as bar:
+        bar.report(0.25)
+        end = time.monotonic() + 10
+        while patience == 0 and "25" not in stderr.getvalue() and time.monotonic() < end:
+            time.sleep(0.01)
+    return stderr.getvalue()
+
+
+@pytest.mark.usefixtures("without_rich")
+def test_plain_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = work(monkeypatch, Terminal(), patience=0)
+    first, *_, blanks, end = text.split("\r")
+    assert first == ""
+    assert "\rmultiplying  25 % " in text
+    assert blanks.strip() == end == ""  # wiped
+
+
+def test_rich_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("rich")
+    monkeypatch.setenv("TERM", "xterm")
+    text = work(monkeypatch, Terminal(), patience=0)
+    assert "multiplying" in text
+    assert "25%" in text
+
+
+def test_short_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert work(monkeypatch, Terminal(), patience=60) == ""
+
+
+def test_no_terminal_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert work(monkeypatch, io.StringIO(), patience=0.0001) == ""
+
+
+@pytest.mark.usefixtures("without_rich")
+def test_progress_ends_with_the_work_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(progress, "PATIENCE", 0)
+    bar = progress.Progress("x")
+
+    def interrupted() -> None:
+        with bar:
+            time.sleep(0.05)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert terminal.getvalue().endswith("\r")
+    assert bar._thread is not None
+    assert not bar._thread.is_alive()
+
+
+ROWS = [["a", "1", "20.5"], ["long name", "100", "3"]]
+
+
+@pytest.mark.usefixtures("without_rich")
+def test_plain_table(capsys: pytest.CaptureFixture[str]) -> None:
+    tables.show("Title", ["name", "n", "ms"], ROWS)
+    assert capsys.readouterr().out.splitlines() == [
+        "",
+        "Title",
+        "--------------------",
+        "name         n    ms",
+        "--------------------",
+        "a            1  20.5",
+        "long name  100     3",
+        "--------------------",
+    ]
+
+
+def test_rich_table_holds_every_cell_unfolded(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("rich")
+    wide = [["[b]x[/b]", "y" * 200, "z"]]
+    tables.show("Title", ["name", "n", "ms"], [*ROWS, *wide])
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.split() == ["long", "name", "100", "3"] for line in lines)
+    assert any(line.split() == wide[0] for line in lines)  # nothing taken for markup, nothing cut
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("1", 1),
+        ("4096", 4096),
+        ("512M", 2**29),
+        ("2g", 2**31),
+        ("1.5G", 3 * 2**29),
+        ("8 KiB", 8192),
+        ("1TB", 2**40),
+    ],
+)
+def test_sizes(text: str, size: int) -> None:
+    assert bytes_of(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "M", "1X", "1e9", "nan", "0.1", "1 2"])
+def test_sizes_that_are_none(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="is not a size such as"):
+        bytes_of(text)

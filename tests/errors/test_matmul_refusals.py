@@ -1,0 +1,148 @@
+"""matmul and int8_matmul: messages say which argument, which value, what is allowed; nothing is written."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.plans import make_int8_plan
+from ozfp4.testing import noise
+
+A = np.random.default_rng(0).standard_normal((3, 4))
+B = np.random.default_rng(1).standard_normal((4, 5))
+FLOATS = "allowed is float64 or float32$"
+
+OPERANDS = [
+    ("int64", A.astype(int), B, rf"^a: dtype int64 .*{FLOATS}"),
+    ("int8", A, B.astype(np.int8), rf"^b: dtype int8 .*{FLOATS}"),
+    ("float16", A.astype(np.float16), B, rf"^a: dtype float16 .*{FLOATS}"),
+    ("longdouble", A.astype(np.longdouble), B, rf"^a: dtype .*{FLOATS}"),
+    ("complex", A, B + 0j, rf"^b: dtype complex128 .*{FLOATS}"),
+    ("bool", A > 0, B, rf"^a: dtype bool .*{FLOATS}"),
+    ("object", A.astype(object), B, rf"^a: dtype object .*{FLOATS}"),
+    ("None", None, B, rf"^a: dtype object .*{FLOATS}"),
+    ("text", A, "x", rf"^b: dtype <U1 .*{FLOATS}"),
+    ("date", A.astype("M8[s]"), B, rf"^a: dtype datetime64\[s\] .*{FLOATS}"),
+    ("record", np.zeros((3, 4), "f8,f8"), B, rf"^a: dtype \[.*{FLOATS}"),
+    ("list of ints", [[1, 2]], [[1.0], [2.0]], rf"^a: dtype int64 .*{FLOATS}"),
+    ("swapped int", A.astype(">i4"), B, rf"^a: dtype >i4 .*{FLOATS}"),
+    ("masked a", np.ma.masked_array(A), B, r"^a: masked arrays are not supported"),
+    ("masked b", A, np.ma.masked_array(B), r"^b: masked arrays are not supported"),
+]
+
+SHAPES = [
+    ((), (4, 5), r"^a: a 0-d array is not a matrix; at least 1 dimension"),
+    ((3, 4), (), r"^b: a 0-d array is not a matrix; at least 1 dimension"),
+    ((3, 4), (3, 4), r"^inner dimensions differ: a has shape \(3, 4\), b has shape \(3, 4\): 4 != 3$"),
+    ((4,), (5,), r"a has shape \(4,\), b has shape \(5,\): 4 != 5$"),
+    ((0,), (5, 2), r"a has shape \(0,\), b has shape \(5, 2\): 0 != 5$"),
+    ((2, 3, 4), (3, 4, 5), r"^stacks do not broadcast: a has shape \(2, 3, 4\), b has shape \(3, 4, 5\)$"),
+]
+
+FP4 = ozfp4.plan(3, 5, 4, backend="fp4")
+
+NAMES = [
+    ({"scheme": "III"}, ValueError, r"^scheme: 'III' is unknown; allowed are 'I', 'II'$"),
+    ({"scheme": 2}, ValueError, r"^scheme: 2 is unknown; allowed are 'I', 'II'$"),
+    ({"scheme": []}, ValueError, r"^scheme: \[\] is unknown; allowed are 'I', 'II'$"),
+    ({"backend": "fp8"}, ValueError, r"^backend: 'fp8' is unknown; .* 'auto', 'fp4', 'int8', 'fp64'$"),
+    ({"backend": None}, ValueError, r"^backend: None is unknown; .* 'auto', 'fp4', 'int8', 'fp64'$"),
+    ({"backend": {}}, ValueError, r"^backend: \{\} is unknown"),
+    ({"family": "best"}, ValueError, r"^family: 'best' is unknown; .*'least', 'paper', 'paper-karatsuba'$"),
+    ({"family": {}}, ValueError, r"^family: \{\} is unknown"),
+    ({"family": "paper", "backend": "int8"}, ValueError, r"^family: 'paper' .* fp4 alphabet only$"),
+    ({"scheme": "I", "family": "paper-karatsuba"}, ValueError, r"^family: 'paper-karatsuba' .*'paper'$"),
+    ({"bits": 1}, ValueError, r"^bits: 1 is outside 2\.\.53$"),
+    ({"bits": 54}, ValueError, r"^bits: 54 is outside 2\.\.53$"),
+    ({"bits": -3}, ValueError, r"^bits: -3 is outside 2\.\.53$"),
+    ({"bits": 10**30}, ValueError, r"^bits: 10{30} is outside 2\.\.53$"),
+    ({"bits": 24.0}, TypeError, r"^bits: 24\.0 is not an integer$"),
+    ({"bits": "24"}, TypeError, r"^bits: '24' is not an integer$"),
+    ({"bits": True}, TypeError, r"^bits: True is not an integer$"),
+    ({"plan": 5}, TypeError, r"^plan: int is not an ozfp4\.Plan$"),
+    ({"plan": make_int8_plan(6)}, ValueError, r"^plan: an INT8 plan .*ozfp4\.int8_matmul$"),
+    ({"plan": FP4, "scheme": "I"}, ValueError, r"^scheme: 'I' contradicts the given plan, .* is 'II'$"),
+    ({"plan": FP4, "backend": "int8"}, ValueError, r"^backend: 'int8' contradicts the given .*'fp4'$"),
+    ({"plan": FP4, "family": "paper"}, ValueError, r"^family: 'paper' contradicts the given .*'least'$"),
+    ({"plan": FP4, "bits": 52}, ValueError, r"^bits: 52 contradicts the given plan, whose bits is 53$"),
+    ({"plan": FP4, "bits": 53.0}, TypeError, r"^bits: 53\.0 is not an integer$"),
+    ({"workspace_limit": 0}, ValueError, r"^workspace_limit: 0 is not a positive number of bytes"),
+    ({"workspace_limit": -1}, ValueError, r"^workspace_limit: -1 is not a positive number of bytes"),
+    ({"workspace_limit": 2**62}, ValueError, r"^workspace_limit: 4611686018427387904 .* below 2\*\*62$"),
+    ({"workspace_limit": 1e9}, TypeError, r"^workspace_limit: 1000000000\.0 is not an integer$"),
+    ({"workspace_limit": True}, TypeError, r"^workspace_limit: True is not an integer$"),
+    ({"workspace_limit": 7}, MemoryError, r"^workspace_limit = 7 bytes is too small: .* at least \d+ bytes$"),
+    ({"progress": 5}, TypeError, r"^progress: 5 is not callable$"),
+]
+
+
+@pytest.mark.parametrize(("a", "b", "pattern"), [pytest.param(*o[1:], id=o[0]) for o in OPERANDS])
+def test_dtypes(check_refused, a, b, pattern: str) -> None:
+    check_refused(TypeError, pattern, ozfp4.matmul, a, b)
+    check_refused(TypeError, pattern, ozfp4.matmul, a, b, out=noise((3, 5)))
+
+
+@pytest.mark.parametrize(("a", "b", "pattern"), SHAPES)
+def test_shapes(check_refused, a, b, pattern: str) -> None:
+    check_refused(ValueError, pattern, ozfp4.matmul, np.ones(a), np.ones(b))
+    check_refused(ValueError, pattern, ozfp4.matmul, np.ones(a), np.ones(b), out=noise((3, 5)))
+    check_refused(ValueError, pattern, ozfp4.int8_matmul, np.ones(a, np.int8), np.ones(b, np.int8))
+
+
+@pytest.mark.parametrize(("names", "error", "pattern"), NAMES, ids=[str(n[0])[:50] for n in NAMES])
+def test_names_and_numbers(check_refused, names, error: type[Exception], pattern: str) -> None:
+    check_refused(error, pattern, ozfp4.matmul, A, B, **names)
+    check_refused(error, pattern, ozfp4.matmul, A, B, **names, out=noise((3, 5)))
+
+
+def test_k_beyond_a_plan(check_refused) -> None:
+    k = FP4.k_max + 3
+    a, b = np.zeros((3, k)), np.zeros((k, 5))
+    pattern = rf"^plan: its limit is K <= {FP4.k_max}, the inner dimension is {k}, 3 too long$"
+    check_refused(ValueError, pattern, ozfp4.matmul, a, b, plan=FP4)
+    check_refused(ValueError, pattern, ozfp4.matmul, a, b, plan=FP4, out=noise((3, 5)))
+
+
+def test_k_beyond_the_paper(check_refused) -> None:
+    pattern = r"^k = 76550 breaks the CRT bound .*'paper' at bits = 53.* admits K <= 76549$"
+    a, b = np.zeros((3, 76550)), np.zeros((76550, 5))
+    check_refused(ValueError, pattern, ozfp4.matmul, a, b, family="paper", out=noise((3, 5)))
+
+
+I8A, I8B = (np.ones(shape, np.int8) for shape in ((3, 4), (4, 5)))
+
+INT8_OPERANDS = [
+    (A, B, r"^a: dtype float64 .*allowed is int8$"),
+    (I8A, I8B.view(np.uint8), r"^b: dtype uint8 .*allowed is int8$"),
+    (I8A.astype(np.int32), I8B, r"^a: dtype int32 .*allowed is int8$"),
+    (I8A > 0, I8B, r"^a: dtype bool .*allowed is int8$"),
+    ([[1]], [[2]], r"^a: dtype int64 .*allowed is int8$"),
+    (I8A, np.ma.masked_array(I8B), r"^b: masked arrays are not supported"),
+]
+
+INT8_NAMES = [
+    ({"products": 7}, ValueError, r"^products: 7 is unknown; allowed are 6 and 9$"),
+    ({"products": 6.0}, ValueError, r"^products: 6\.0 is unknown; allowed are 6 and 9$"),
+    ({"products": "6"}, ValueError, r"^products: '6' is unknown; allowed are 6 and 9$"),
+    ({"products": None}, ValueError, r"^products: None is unknown; allowed are 6 and 9$"),
+    ({"products": np.array([6, 9])}, ValueError, r"^products: array\(\[6, 9\]\) is unknown"),
+    ({"workspace_limit": -5}, ValueError, r"^workspace_limit: -5 is not a positive"),
+    ({"workspace_limit": 0.5}, TypeError, r"^workspace_limit: 0\.5 is not an integer$"),
+    ({"workspace_limit": 2}, MemoryError, r"^workspace_limit = 2 bytes is too small"),
+]
+
+
+@pytest.mark.parametrize(("a", "b", "pattern"), INT8_OPERANDS)
+def test_int8_dtypes(check_refused, a, b, pattern: str) -> None:
+    check_refused(TypeError, pattern, ozfp4.int8_matmul, a, b)
+
+
+@pytest.mark.parametrize(("names", "error", "pattern"), INT8_NAMES)
+def test_int8_names_and_numbers(check_refused, names, error: type[Exception], pattern: str) -> None:
+    check_refused(error, pattern, ozfp4.int8_matmul, I8A, I8B, **names)
+
+
+def test_int8_k(check_refused) -> None:
+    a, b = np.zeros((1, 131_072), np.int8), np.zeros((131_072, 1), np.int8)
+    check_refused(ValueError, r"^inner dimension 131072 exceeds 131071: .*2\*\*31$", ozfp4.int8_matmul, a, b)

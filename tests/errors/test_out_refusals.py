@@ -1,0 +1,83 @@
+"""out=: what cannot hold the result is refused and keeps its bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.testing import assert_same_bits, exact_matmul, noise
+
+A = np.random.default_rng(0).standard_normal((3, 4))
+B = np.random.default_rng(1).standard_normal((4, 5))
+
+
+def read_only() -> np.ndarray:
+    out = noise((3, 5))
+    out.flags.writeable = False
+    return out
+
+
+def overlapping_entries() -> np.ndarray:
+    return np.lib.stride_tricks.as_strided(np.zeros(40), (3, 5), (8, 8))
+
+
+SHARE = "share memory with each other$"
+OUTS = [
+    ("shape", noise((5, 3)), ValueError, r"^out: shape \(5, 3\) is not the result's shape \(3, 5\)$"),
+    ("flat", noise((15,)), ValueError, r"^out: shape \(15,\) is not the result's shape \(3, 5\)$"),
+    ("extra axis", noise((1, 3, 5)), ValueError, r"^out: shape \(1, 3, 5\) is not"),
+    ("float32", noise((3, 5), np.float32), TypeError, r"^out: dtype float32 is not .* float64$"),
+    ("int64", noise((3, 5), np.int64), TypeError, r"^out: dtype int64 is not"),
+    ("complex", noise((3, 5), complex), TypeError, r"^out: dtype complex128 is not"),
+    ("swapped bytes", noise((3, 5), np.dtype("=f8").newbyteorder()), TypeError, r"^out: dtype .f8 is not"),
+    ("read-only", read_only(), ValueError, r"^out: the array is read-only$"),
+    ("broadcast", np.broadcast_to(noise((5,)), (3, 5)), ValueError, r"^out: the array is read-only$"),
+    ("overlapping", overlapping_entries(), ValueError, rf"^out: entries of the array {SHARE}"),
+    ("masked", np.ma.masked_array(noise((3, 5))), TypeError, r"^out: masked arrays"),
+    ("list", [[0.0] * 5] * 3, TypeError, r"^out: list is neither a NumPy array nor a torch tensor$"),
+    ("number", 3.5, TypeError, r"^out: float is neither a NumPy array nor a torch tensor$"),
+]
+
+
+@pytest.mark.parametrize(("out", "error", "pattern"), [pytest.param(*o[1:], id=o[0]) for o in OUTS])
+def test_refused(check_refused, out, error: type[Exception], pattern: str) -> None:
+    check_refused(error, pattern, ozfp4.matmul, A, B, out=out)
+
+
+def test_float64_for_a_float32_result(check_refused) -> None:
+    pattern = r"^out: dtype float64 is not the result's dtype float32$"
+    a, b = A.astype(np.float32), B.astype(np.float32)
+    check_refused(TypeError, pattern, ozfp4.matmul, a, b, out=noise((3, 5)))
+
+
+def test_0_d(check_refused) -> None:
+    pattern = r"^out: shape \(1,\) is not the result's shape \(\)$"
+    check_refused(ValueError, pattern, ozfp4.matmul, A[0], A[1], out=noise((1,)))
+
+
+def test_memory_shared_with_an_operand(check_refused) -> None:
+    memory = np.random.default_rng(2).standard_normal(400)
+    x, y = memory[:100].reshape(10, 10), memory[100:200].reshape(10, 10)
+    outs = {
+        "a": [x, x.T, x[::-1], memory[50:150].reshape(10, 10), memory[:200:2].reshape(10, 10)],
+        "b": [y, y.T, memory[199:299].reshape(10, 10), memory[101:301:2].reshape(10, 10)],
+    }
+    for name, candidates in outs.items():
+        for out in candidates:
+            pattern = rf"^out: the array shares memory with {name}$"
+            check_refused(ValueError, pattern, ozfp4.matmul, x, y, out=out)
+    stack = memory.reshape(4, 10, 10)
+    pattern = r"^out: the array shares memory with a$"
+    check_refused(ValueError, pattern, ozfp4.matmul, stack, y[0].copy(), out=stack[..., 0])
+
+
+def test_neighbours_of_an_operand_are_fine() -> None:
+    memory = np.random.default_rng(3).standard_normal(400)
+    x, y = memory[:200:2].reshape(10, 10), memory[200:300].reshape(10, 10)
+    expected = exact_matmul(x, y)
+    before = x.tobytes(), y.tobytes()
+    for out in (memory[1:201:2].reshape(10, 10), memory[300:].reshape(10, 10)):
+        ozfp4.matmul(x, y, out=out)
+        assert_same_bits(out, expected)
+        assert (x.tobytes(), y.tobytes()) == before

@@ -1,0 +1,73 @@
+"""bits from 2 to 53, and plans given by the caller."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.testing import PATHS, Path, assert_same_bits, exact_matmul, noise, operands
+
+
+@pytest.mark.parametrize("bits", range(2, 54))
+@pytest.mark.parametrize("path", PATHS, ids=str)
+def test_every_capacity_on_every_path(path: Path, bits: int) -> None:
+    for kind in ("normal", "scaling-ties", "integers", "specials"):
+        for dtype in (np.float64, np.float32):
+            a, b = operands(kind, 6, 17, 5, seed=bits, dtype=dtype)
+            expected = exact_matmul(a, b, bits=bits)
+            out = noise(expected.shape, dtype)
+            ozfp4.matmul(a, b, bits=bits, out=out, **path._asdict())
+            assert_same_bits(out, expected, (kind, np.dtype(dtype).name))
+
+
+@pytest.mark.parametrize("path", PATHS, ids=str)
+def test_a_plan_gives_what_its_names_give(path: Path) -> None:
+    a, b = operands("whole-range", 9, 30, 8)
+    for bits in (53, 31):
+        plan = ozfp4.plan(9, 8, 30, bits=bits, **path._asdict())
+        expected = exact_matmul(a, b, bits=bits)
+        assert_same_bits(ozfp4.matmul(a, b, plan=plan), expected)
+        assert_same_bits(ozfp4.matmul(a, b, plan=plan, bits=bits), expected)
+        assert_same_bits(ozfp4.matmul(a, b, plan=plan, **path._asdict()), expected)
+        c, report = ozfp4.matmul(a, b, plan=plan, report=True)
+        assert report.plan is plan
+        assert_same_bits(c, expected)
+
+
+def test_a_plan_serves_shorter_products_and_stacks() -> None:
+    plan = ozfp4.plan(1, 1, 16384, backend="fp4")
+    rng = np.random.default_rng(0)
+    for shape_a, shape_b in (((3, 4), (4, 5)), ((2, 3, 0), (0, 2)), ((7,), (7, 2)), ((2, 3, 4), (2, 4, 1))):
+        a, b = rng.standard_normal(shape_a), rng.standard_normal(shape_b)
+        assert_same_bits(ozfp4.matmul(a, b, plan=plan), exact_matmul(a, b))
+
+
+def test_a_plan_of_53_bits_for_float32_operands() -> None:
+    a, b = operands("spikes", 6, 7, 5, dtype=np.float32)
+    plan = ozfp4.plan(6, 5, 7)
+    assert_same_bits(ozfp4.matmul(a, b, plan=plan), exact_matmul(a, b, bits=53))
+    assert_same_bits(ozfp4.matmul(a, b, bits=53), exact_matmul(a, b, bits=53))
+
+
+@pytest.mark.parametrize("path", PATHS, ids=str)
+def test_float32_results_are_rounded_once(path: Path) -> None:
+    """1 + 2^-24 + 2^-80 is above a tie in float32, but a tie after rounding to float64."""
+    half, tiny = 2.0**-12, 2.0**-40
+    a = np.array([[1.0, half, tiny], [1.0, half, -tiny], [1.0, 3 * half, 0.0]], np.float32)
+    b = np.array([[1.0], [half], [tiny]], np.float32)
+    expected = np.array([[1.0 + 2.0**-23], [1.0], [1.0 + 2.0**-22]], np.float32)
+    assert_same_bits(exact_matmul(a, b, bits=53), expected)
+    assert_same_bits(ozfp4.matmul(a, b, bits=53, **path._asdict()), expected)
+
+
+def test_float32_uses_24_bits_and_mixed_types_53() -> None:
+    a, b = operands("normal", 3, 4, 5, dtype=np.float32)
+    for x, y, bits in ((a, b, 24), (a.astype(float), b, 53), (a, b.astype(float), 53)):
+        report = ozfp4.matmul(x, y, report=True)[1]
+        assert report.bits == report.plan.bits == bits
+
+
+def test_numpy_integers_are_bits() -> None:
+    a, b = operands("normal", 3, 4, 5)
+    assert_same_bits(ozfp4.matmul(a, b, bits=np.int64(20)), exact_matmul(a, b, bits=20))

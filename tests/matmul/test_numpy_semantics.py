@@ -1,0 +1,130 @@
+"""Shapes, types and refusals are those of numpy.matmul; the values are the reference's."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ozfp4
+from ozfp4.testing import PATHS, STACKS, Path, assert_same_bits, exact_matmul, noise, stack_operands
+
+STACK_IDS = [f"{a}@{b}".replace(" ", "") for a, b in STACKS]
+all_stacks = pytest.mark.parametrize("shapes", STACKS, ids=STACK_IDS)
+TYPES = list(itertools.product((np.float64, np.float32), repeat=2))
+
+
+@all_stacks
+@pytest.mark.parametrize("types", TYPES, ids=["dd", "ds", "sd", "ss"])
+def test_shape_dtype_and_kind_of_the_result(shapes, types) -> None:
+    a, b = stack_operands(shapes)
+    a, b = a.astype(types[0]), b.astype(types[1])
+    ours, theirs = ozfp4.matmul(a, b), np.matmul(a, b)
+    assert type(ours) is type(theirs)
+    assert ours.dtype == theirs.dtype
+    assert ours.shape == theirs.shape
+    assert_same_bits(ours, exact_matmul(a, b))
+
+
+@all_stacks
+@pytest.mark.parametrize("path", PATHS, ids=str)
+def test_every_path_takes_stacks(shapes, path: Path) -> None:
+    for dtype in (np.float64, np.float32):
+        a, b = stack_operands(shapes, dtype=dtype)
+        expected = exact_matmul(a, b)
+        out = noise(expected.shape, dtype)
+        ozfp4.matmul(a, b, out=out, **path._asdict())
+        assert_same_bits(out, expected, shapes)
+
+
+@all_stacks
+def test_stacks_through_strides(shapes) -> None:
+    """Stack axes reversed, swapped in memory, of stride zero, and inside larger arrays."""
+    a, b = stack_operands(shapes)
+    expected = exact_matmul(a, b)
+
+    def views(x: np.ndarray) -> list[np.ndarray]:
+        backwards = (slice(None, None, -1),) * x.ndim
+        larger = noise(tuple(2 * e for e in x.shape))
+        inside = larger[tuple(slice(0, 2 * e, 2) for e in x.shape)]
+        inside[...] = x
+        return [np.ascontiguousarray(x.T).T, np.ascontiguousarray(x[backwards])[backwards], inside]
+
+    for x, y in zip(views(a), views(b), strict=True):
+        assert_same_bits(ozfp4.matmul(x, b), expected)
+        assert_same_bits(ozfp4.matmul(a, y), expected)
+        assert_same_bits(ozfp4.matmul(x, y), expected)
+        out = views(noise(expected.shape))[1] if expected.ndim else noise(())
+        ozfp4.matmul(x, y, out=out)
+        assert_same_bits(out, expected)
+
+
+def test_a_broadcast_stack_of_stride_zero() -> None:
+    a, b = stack_operands(((4, 5), (5, 3)))
+    a6, b6 = np.broadcast_to(a, (2, 3, 4, 5)), np.broadcast_to(b, (2, 3, 5, 3))
+    expected = np.broadcast_to(exact_matmul(a, b), (2, 3, 4, 3))
+    for x, y in ((a6, b), (a, b6), (a6, b6), (a6[:1], b6), (a6[:, :1], b6[:1])):
+        assert_same_bits(ozfp4.matmul(x, y), expected)
+
+
+BAD_SHAPES = [
+    ((), (3,)),
+    ((3,), ()),
+    ((), ()),
+    ((2, 3), (2, 3)),
+    ((3,), (4,)),
+    ((3,), (4, 3)),
+    ((3, 4), (3,)),
+    ((2, 3, 4), (3, 4, 5)),
+    ((2, 3, 4), (2, 3, 5)),
+    ((2, 2, 3, 4), (3, 2, 4, 5)),
+    ((0, 2), (0, 2)),
+    ((2, 0), (1, 2)),
+]
+
+
+@pytest.mark.parametrize("shapes", BAD_SHAPES, ids=str)
+def test_shapes_that_numpy_refuses(shapes) -> None:
+    a, b = np.zeros(shapes[0]), np.zeros(shapes[1])
+    with pytest.raises(Exception) as theirs:
+        np.matmul(a, b)
+    with pytest.raises(ValueError) as ours:
+        ozfp4.matmul(a, b)
+    assert isinstance(theirs.value, type(ours.value))
+
+
+dimensions = st.integers(0, 4)
+
+
+@given(st.lists(dimensions, max_size=3), st.lists(dimensions, max_size=3))
+def test_any_pair_of_shapes(shape_a: list[int], shape_b: list[int]) -> None:
+    a, b = np.ones(shape_a), np.ones(shape_b)
+    try:
+        theirs = np.matmul(a, b)
+    except ValueError:
+        with pytest.raises(ValueError):
+            ozfp4.matmul(a, b)
+    else:
+        assert_same_bits(ozfp4.matmul(a, b), theirs)  # sums of at most 4 ones are exact everywhere
+
+
+def test_array_likes() -> None:
+    a, b = [[1.0, 2.0], [3.0, 4.0]], ((5.0,), (6.0,))
+    assert_same_bits(ozfp4.matmul(a, b), np.array([[17.0], [39.0]]))
+    assert_same_bits(ozfp4.matmul([1.0, 2.0], [3.0, 4.0]), np.array(11.0))
+
+    class Wrapped:
+        def __array__(self, dtype=None, copy=None) -> np.ndarray:
+            return np.array(a)
+
+    assert_same_bits(ozfp4.matmul(Wrapped(), b), np.array([[17.0], [39.0]]))
+    assert type(ozfp4.matmul(np.array(a).view(type("Sub", (np.ndarray,), {})), np.array(b))) is np.ndarray
+
+
+def test_a_scalar_like_numpy_s_for_two_vectors() -> None:
+    c = ozfp4.matmul(np.ones(3, np.float32), np.ones(3, np.float32))
+    assert type(c) is np.float32
+    assert c == 3.0

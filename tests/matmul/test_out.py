@@ -1,0 +1,101 @@
+"""out=: written whole and nowhere else, in every layout; returned as it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.testing import PATHS, Path, assert_same_bits, bits_of, exact_matmul, noise, operands
+
+M, K, N = 18, 33, 21
+LAYOUTS = {
+    "contiguous": lambda big: big[:M, :N].copy(),
+    "in-larger": lambda big: big[3 : 3 + M, 5 : 5 + N],
+    "fortran": lambda big: big.T[:M, :N],
+    "steps": lambda big: big[: 2 * M : 2, : 3 * N : 3],
+    "backwards": lambda big: big[M - 1 :: -1, N - 1 :: -1],
+    "reversed-rows": lambda big: big[M - 1 :: -1, :N],
+    "transposed-steps": lambda big: big.T[2 : 2 + 2 * M : 2, N:0:-1],
+}
+
+
+def packed(big: np.ndarray) -> np.ndarray:
+    """A field one byte off any alignment."""
+    records = noise((M, N), np.dtype([("pad", np.uint8), ("value", big.dtype)]))
+    return records["value"]
+
+
+@pytest.mark.parametrize("path", PATHS, ids=str)
+@pytest.mark.parametrize("layout", [*LAYOUTS, "unaligned"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+def test_every_layout(layout: str, dtype: type, path: Path) -> None:
+    a, b = operands("row-exponents", M, K, N, dtype=dtype)
+    big = noise((80, 80), dtype)
+    out = packed(big) if layout == "unaligned" else LAYOUTS[layout](big)
+    assert out.shape == (M, N)
+    c = ozfp4.matmul(a, b, out=out, **path._asdict())
+    assert c is out
+    assert_same_bits(out, exact_matmul(a, b), layout)
+    if layout != "unaligned" and np.shares_memory(out, big):
+        out[...] = noise((M, N), dtype)
+        assert_same_bits(big.view(np.uint8), noise((80, 80), dtype).view(np.uint8), "beside out")
+
+
+def test_bytes_between_unaligned_entries_stay() -> None:
+    a, b = operands("normal", M, K, N)
+    records = noise((M, N), np.dtype([("pad", np.uint8), ("value", np.float64)]))
+    ozfp4.matmul(a, b, out=records["value"])
+    assert (records["pad"] == 0xAB).all()
+    assert_same_bits(records["value"], exact_matmul(a, b))
+
+
+def test_guards_around_a_vector_result() -> None:
+    a, b = operands("normal", 7, 9, 1)
+    memory = noise((11,))
+    ozfp4.matmul(a, b[:, 0], out=memory[2:9])
+    assert_same_bits(memory[2:9], exact_matmul(a, b[:, 0]))
+    assert (bits_of(memory[[0, 1, 9, 10]]) == 0xABABABABABABABAB).all()
+
+
+def test_a_0_d_out() -> None:
+    out = noise(())
+    assert ozfp4.matmul([1.5, 2.0], [4.0, 0.5], out=out) is out
+    assert out == 7.0
+
+
+def test_out_with_report() -> None:
+    a, b = operands("normal", 4, 5, 6)
+    out = noise((4, 6))
+    c, report = ozfp4.matmul(a, b, out=out, report=True)
+    assert c is out
+    assert isinstance(report, ozfp4.Report)
+    assert_same_bits(out, exact_matmul(a, b))
+
+
+@pytest.mark.parametrize("shape", [(3, 0, 4), (0, 5, 4), (3, 5, 0), (0, 0, 0)], ids=str)
+@pytest.mark.parametrize("path", PATHS, ids=str)
+def test_empty_products_are_written_too(shape: tuple[int, int, int], path: Path) -> None:
+    m, k, n = shape
+    out = noise((m, n))
+    ozfp4.matmul(np.zeros((m, k)), np.zeros((k, n)), out=out, **path._asdict())
+    assert_same_bits(out, np.zeros((m, n)))
+
+
+def test_out_of_a_stack_through_strides() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((2, 3, 4, 5)), rng.standard_normal((3, 5, 6))
+    expected = exact_matmul(a, b)
+    out = noise((6, 4, 3, 2)).T
+    assert out.shape == expected.shape
+    ozfp4.matmul(a, b, out=out)
+    assert_same_bits(out, expected)
+
+
+def test_interleaved_real_and_imaginary_parts() -> None:
+    a, b = operands("normal", 5, 6, 7)
+    c = np.zeros((5, 7), complex)
+    ozfp4.matmul(a, b, out=c.real)
+    ozfp4.matmul(-a, b, out=c.imag)
+    assert_same_bits(c.real, exact_matmul(a, b))
+    assert_same_bits(c.imag, exact_matmul(-a, b))

@@ -1,0 +1,133 @@
+"""The bits depend neither on the number of threads, nor on concurrent callers, nor on a fork."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.testing import PATHS, assert_same_bits, exact_matmul, operands
+
+# Large enough that every loop over rows, planes and entries is cut into several ranges.
+SCRIPT = """
+import hashlib, sys
+import numpy as np
+import ozfp4
+from ozfp4.testing import PATHS, operands
+
+from ozfp4 import _core
+
+digest = hashlib.sha256()
+for kind, shape in (("phi8", (150, 300, 160)), ("specials", (130, 40, 140)), ("whole-range", (65, 129, 70))):
+    for dtype in (np.float64, np.float32):
+        a, b = operands(kind, *shape, dtype=dtype)
+        for path in PATHS:
+            c = ozfp4.matmul(a, b.copy(order="F"), **path._asdict())
+            c[np.isnan(c)] = np.nan
+            digest.update(c.tobytes())
+rng = np.random.default_rng(0)
+x, y = rng.integers(-128, 128, (300, 90), np.int8), rng.integers(-128, 128, (90, 350), np.int8)
+for products in (6, 9):
+    digest.update(ozfp4.int8_matmul(x, y, products=products).tobytes())
+print(_core.thread_count(), digest.hexdigest())
+"""
+
+
+def digest(**environment: str) -> tuple[int, str]:
+    variables = {k: v for k, v in os.environ.items() if k not in ("OZFP4_NUM_THREADS", "OMP_NUM_THREADS")}
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", SCRIPT],
+        env={**variables, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert run.returncode == 0, run.stderr
+    count, value = run.stdout.split()
+    return int(count), value
+
+
+@pytest.mark.slow
+def test_thread_counts_change_nothing() -> None:
+    one = digest(OZFP4_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    three = digest(OZFP4_NUM_THREADS="3")
+    seven = digest(OMP_NUM_THREADS="7", OPENBLAS_NUM_THREADS="1")
+    both = digest(OZFP4_NUM_THREADS="2", OMP_NUM_THREADS="5", OPENBLAS_NUM_THREADS="1")
+    assert [one[0], three[0], seven[0], both[0]] == [1, 3, 7, 2]
+    assert one[1] == three[1] == seven[1] == both[1]
+
+
+@pytest.mark.parametrize("value", ["0", "-3", "many", ""])
+def test_nonsense_in_the_environment_is_ignored(value: str) -> None:
+    code = "from ozfp4 import _core; print(_core.thread_count())"
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "OZFP4_NUM_THREADS": value, "OMP_NUM_THREADS": value},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert int(run.stdout) >= 1
+
+
+def test_calls_from_many_threads_at_once() -> None:
+    problems = [operands("phi8", 20 + i, 50, 30 - i, seed=i) for i in range(16)]
+    expected = [exact_matmul(a, b) for a, b in problems]
+
+    def run(job: int) -> np.ndarray:
+        a, b = problems[job % 16]
+        return ozfp4.matmul(a, b, **PATHS[job % len(PATHS)]._asdict())
+
+    with ThreadPoolExecutor(8) as pool:
+        for job, c in enumerate(pool.map(run, range(16 * 9))):
+            assert_same_bits(c, expected[job % 16], job)
+
+
+def test_other_python_threads_run_during_a_product() -> None:
+    """The interpreter lock is free while the core works. Python itself must not switch threads here."""
+    a, b = operands("normal", 300, 300, 300)
+    turns, during, interval = 0, 0, sys.getswitchinterval()
+
+    def product() -> np.ndarray:
+        nonlocal during
+        before = turns
+        c = ozfp4.matmul(a, b, scheme="I", backend="fp4")
+        during = turns - before
+        return c
+
+    ozfp4.matmul(a, b)  # whatever is imported or made on the first call
+    sys.setswitchinterval(1000)
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            future = pool.submit(product)
+            while not future.done():
+                turns += 1
+                time.sleep(0)
+    finally:
+        sys.setswitchinterval(interval)
+    assert during > 0
+    assert_same_bits(future.result(), ozfp4.matmul(a, b))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_multiplies_too() -> None:
+    code = """
+import os, warnings
+import numpy as np, ozfp4
+warnings.simplefilter("ignore")
+a = np.random.default_rng(0).standard_normal((200, 200))
+before = ozfp4.matmul(a, a, backend="fp4").tobytes()
+child = os.fork()
+if child == 0:
+    os._exit(0 if ozfp4.matmul(a, a, backend="fp4").tobytes() == before else 1)
+raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=120).returncode == 0

@@ -1,0 +1,116 @@
+"""Operands and results by their strides: every layout of VIEWS, stride 0, distances beyond 2^31 bytes."""
+
+from __future__ import annotations
+
+import mmap
+import sys
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.testing import (
+    PATHS,
+    VIEWS,
+    Path,
+    assert_same_bits,
+    constant_columns,
+    constant_rows,
+    exact_matmul,
+    noise,
+    operands,
+)
+
+both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+
+
+@pytest.mark.parametrize("view_b", VIEWS)
+@pytest.mark.parametrize("view_a", VIEWS)
+@both_types
+def test_every_pair_of_layouts(view_a: str, view_b: str, dtype: type) -> None:
+    a, b = operands("row-exponents", 19, 35, 18, dtype=dtype)
+    expected = exact_matmul(a, b)
+    x, y = VIEWS[view_a](a), VIEWS[view_b](b)
+    assert x.shape == a.shape
+    before = x.tobytes(), y.tobytes()
+    assert_same_bits(ozfp4.matmul(x, y), expected, (view_a, view_b))
+    assert (x.tobytes(), y.tobytes()) == before
+    assert_same_bits(ozfp4.matmul(y.T, x.T), exact_matmul(b.T, a.T), "transposed")
+
+
+@pytest.mark.parametrize("path", PATHS, ids=str)
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_path_takes_every_layout(view: str, path: Path) -> None:
+    a, b = operands("phi32", 5, 530, 17)
+    expected = exact_matmul(a, b)
+    assert_same_bits(ozfp4.matmul(VIEWS[view](a), VIEWS[view](b), **path._asdict()), expected, view)
+
+
+@pytest.mark.parametrize("path", PATHS, ids=str)
+@pytest.mark.parametrize("repeat", [constant_rows, constant_columns])
+@both_types
+def test_stride_zero(repeat, dtype: type, path: Path) -> None:
+    a, b = operands("normal", 18, 40, 21, dtype=dtype)
+    for x, y in ((repeat(a), b), (a, repeat(b)), (repeat(a), repeat(b))):
+        assert_same_bits(ozfp4.matmul(x, y, **path._asdict()), exact_matmul(x, y))
+
+
+def test_one_entry_everywhere() -> None:
+    x = np.broadcast_to(np.float64(1 / 3), (20, 30))
+    assert_same_bits(ozfp4.matmul(x, x.T), exact_matmul(x, x.T))
+
+
+def test_the_same_array_twice_and_overlapping_views() -> None:
+    a = operands("normal", 20, 20, 1)[0]
+    assert_same_bits(ozfp4.matmul(a, a), exact_matmul(a, a))
+    assert_same_bits(ozfp4.matmul(a, a.T), exact_matmul(a, a.T))
+    assert_same_bits(ozfp4.matmul(a[:, ::-1], a[::-1]), exact_matmul(a[:, ::-1], a[::-1]))
+    windows = np.lib.stride_tricks.sliding_window_view(a[0], 7)
+    assert_same_bits(ozfp4.matmul(windows, windows.T), exact_matmul(windows, windows.T))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs sparse anonymous memory")
+@both_types
+def test_distances_beyond_32_bits(dtype: type) -> None:
+    """Rows and columns several GiB apart, in memory of which only the touched pages exist."""
+    gap = 3 * 2**30 + 8
+    no_reserve = 0x4000  # MAP_NORESERVE of Linux, which mmap names from Python 3.13 on
+    try:
+        memory = mmap.mmap(-1, 3 * gap + 2**16, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | no_reserve)
+    except (AttributeError, OSError) as error:
+        pytest.skip(f"no sparse memory here: {error}")
+    a, b = operands("phi8", 4, 5, 3, dtype=dtype)
+    size = a.itemsize
+    start = 64
+    far_rows = np.ndarray((4, 5), dtype, memory, start, (gap, size))
+    far_columns = np.ndarray((5, 4), dtype, memory, start, (size, gap)).T
+    upwards = np.ndarray((4, 5), dtype, memory, start + 3 * gap, (-gap, size))
+    out = np.ndarray((4, 3), dtype, memory, start + 2048, (gap, size))
+    for view in (far_rows, far_columns, upwards):
+        view[...] = a
+        out[...] = 1
+        ozfp4.matmul(view, b, out=out)
+        assert_same_bits(out, exact_matmul(a, b))
+        assert_same_bits(ozfp4.matmul(b.T, view.T), exact_matmul(b.T, a.T))
+        expected = exact_matmul(np.ones((1, 4), dtype), a)
+        assert_same_bits(ozfp4.matmul(np.ones((1, 4), dtype), view), expected)
+    del far_rows, far_columns, upwards, view, out
+    memory.close()
+
+
+@pytest.mark.parametrize("kind", ["specials", "infinities"])
+@pytest.mark.parametrize("view", VIEWS)
+@both_types
+def test_specials_are_found_and_patched_through_views(view: str, kind: str, dtype: type) -> None:
+    a, b = operands(kind, 17, 12, 19, dtype=dtype)
+    x, y = VIEWS[view](a), VIEWS[view](b)
+    out = VIEWS["reversed"](noise((17, 19), dtype))
+    ozfp4.matmul(x, y, out=out)
+    assert_same_bits(out, exact_matmul(a, b), view)
+
+
+def test_read_only_memory_stays_as_it_is() -> None:
+    a, b = (x.tobytes() for x in operands("normal", 6, 7, 8))
+    x, y = np.frombuffer(a).reshape(6, 7), np.frombuffer(b).reshape(7, 8)
+    assert not x.flags.writeable
+    assert_same_bits(ozfp4.matmul(x, y), exact_matmul(x, y))

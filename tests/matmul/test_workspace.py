@@ -1,0 +1,139 @@
+"""Products in blocks: any workspace gives the same bits; progress is told between blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.testing import PATHS, Path, assert_same_bits, exact_matmul, noise, operands
+
+every_path = pytest.mark.parametrize("path", PATHS, ids=str)
+LIMITS = (3_000, 10_000, 40_000, 200_000, 1_000_000, 10_000_000)
+
+
+@every_path
+@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+def test_every_limit_gives_the_same_bits(limit: int, dtype: type, path: Path) -> None:
+    for kind, shape in (("row-exponents", (21, 37, 19)), ("specials", (40, 6, 33))):
+        a, b = operands(kind, *shape, dtype=dtype)
+        out = noise((shape[0], shape[2]), dtype)
+        report = ozfp4.matmul(a, b, out=out, workspace_limit=limit, report=True, **path._asdict())[1]
+        assert report.workspace <= limit
+        assert_same_bits(out, exact_matmul(a, b), (kind, limit))
+
+
+@pytest.mark.slow
+@every_path
+def test_blocks_along_k(path: Path) -> None:
+    """K longer than a block: residues and sums carried from piece to piece, worst integers included."""
+    for kind in ("normal", "integers"):
+        a, b = operands(kind, 5, 5000, 4)
+        expected = exact_matmul(a, b)
+        for limit in (20_000, 150_000, 1_000_000):
+            out = noise((5, 4))
+            seen: list[float] = []
+            ozfp4.matmul(a, b, out=out, workspace_limit=limit, progress=seen.append, **path._asdict())
+            assert_same_bits(out, expected, (kind, limit))
+        assert len(seen) >= 1
+
+
+@every_path
+def test_one_entry_at_a_time(path: Path) -> None:
+    a, b = operands("phi8", 3, 4, 2)
+    with pytest.raises(MemoryError) as refused:
+        ozfp4.matmul(a, b, workspace_limit=1, **path._asdict())
+    least = int(str(refused.value).split("at least ")[1].split()[0])
+    seen: list[float] = []
+    c = ozfp4.matmul(a, b, workspace_limit=least, progress=seen.append, **path._asdict())
+    assert_same_bits(c, exact_matmul(a, b))
+    assert len(seen) == 3 * 4 * 2
+    with pytest.raises(MemoryError, match=rf"workspace_limit = {least - 1} bytes .* at least {least} bytes"):
+        ozfp4.matmul(a, b, workspace_limit=least - 1, **path._asdict())
+
+
+def test_too_tiny_a_limit_leaves_everything_untouched() -> None:
+    a, b = operands("normal", 5, 6, 7)
+    before = a.tobytes(), b.tobytes()
+    out = noise((5, 7))
+    with pytest.raises(MemoryError, match="workspace_limit = 10 bytes"):
+        ozfp4.matmul(a, b, out=out, workspace_limit=10)
+    assert_same_bits(out.view(np.uint8), noise((5, 7)).view(np.uint8))
+    assert (a.tobytes(), b.tobytes()) == before
+
+
+def test_empty_products_need_no_workspace() -> None:
+    for m, k, n in ((0, 3, 4), (3, 0, 4), (3, 4, 0)):
+        c = ozfp4.matmul(np.ones((m, k)), np.ones((k, n)), workspace_limit=1)
+        assert_same_bits(c, np.zeros((m, n)))
+
+
+@pytest.mark.parametrize("products", [6, 9])
+def test_int8_products_in_blocks(products: int) -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(-128, 128, (33, 70), np.int8), rng.integers(-128, 128, (70, 25), np.int8)
+    expected = (a.astype(np.int64) @ b.astype(np.int64)).astype(np.int32)
+    for limit in (500, 2_000, 10_000, 100_000):
+        assert_same_bits(ozfp4.int8_matmul(a, b, products=products, workspace_limit=limit), expected, limit)
+    with pytest.raises(MemoryError, match="workspace_limit = 8 bytes"):
+        ozfp4.int8_matmul(a, b, products=products, workspace_limit=8)
+
+
+@every_path
+def test_progress_rises_to_one(path: Path) -> None:
+    a, b = operands("normal", 40, 50, 30)
+    seen: list[float] = []
+    ozfp4.matmul(a, b, progress=seen.append, workspace_limit=20_000, **path._asdict())
+    assert len(seen) > 1
+    assert seen == sorted(seen)
+    assert seen[0] > 0
+    assert seen[-1] == 1.0
+
+
+def test_progress_of_a_stack_rises_over_the_whole_stack() -> None:
+    a, b = np.ones((3, 4, 5)), np.ones((3, 5, 6))
+    seen: list[float] = []
+    ozfp4.matmul(a, b, progress=seen.append)
+    assert seen == sorted(seen)
+    assert len(seen) >= 3
+    assert seen[-1] == 1.0
+
+
+class StopHereError(Exception):
+    pass
+
+
+@every_path
+def test_an_exception_in_progress_comes_through(path: Path) -> None:
+    a, b = operands("normal", 40, 50, 30)
+    before = a.tobytes(), b.tobytes()
+    calls: list[float] = []
+
+    def progress(done: float) -> None:
+        calls.append(done)
+        if len(calls) == 3:
+            raise StopHereError(f"at {done}")
+
+    with pytest.raises(StopHereError, match=r"at 0\."):
+        ozfp4.matmul(a, b, progress=progress, workspace_limit=10_000, **path._asdict())
+    assert len(calls) == 3
+    assert (a.tobytes(), b.tobytes()) == before
+    assert_same_bits(ozfp4.matmul(a, b, **path._asdict()), exact_matmul(a, b), "after the exception")
+
+
+def test_keyboard_interrupts_come_through() -> None:
+    def progress(done: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ozfp4.matmul(np.ones((3, 3)), np.ones((3, 3)), progress=progress)
+
+
+def test_progress_may_multiply_itself() -> None:
+    a, b = operands("normal", 20, 20, 20)
+    inner: list[np.ndarray] = []
+    c = ozfp4.matmul(a, b, progress=lambda done: inner.append(ozfp4.matmul(b, a)), workspace_limit=20_000)
+    assert_same_bits(c, exact_matmul(a, b))
+    for x in inner:
+        assert_same_bits(x, exact_matmul(b, a))

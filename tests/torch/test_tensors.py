@@ -1,0 +1,258 @@
+"""torch in, torch out: the same bits as NumPy's, by the tensor's strides; everything else refused by name."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.testing import KINDS, PATHS, STACKS, Path, assert_same_bits, exact_matmul, noise, operands
+
+torch = pytest.importorskip("torch")
+
+
+def tensors(kind: str = "phi8", m: int = 7, k: int = 20, n: int = 9, dtype: type = np.float64):
+    a, b = operands(kind, m, k, n, dtype=dtype)
+    return torch.from_numpy(a), torch.from_numpy(b)
+
+
+def exact(a, b, **names) -> np.ndarray:
+    return exact_matmul(a.detach().resolve_neg().numpy(), b.detach().resolve_neg().numpy(), **names)
+
+
+@pytest.mark.parametrize("path", PATHS, ids=str)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind(kind: str, dtype: type, path: Path) -> None:
+    a, b = tensors(kind, dtype=dtype)
+    c = ozfp4.matmul(a, b, **path._asdict())
+    assert type(c) is torch.Tensor
+    assert c.dtype == a.dtype
+    assert c.device.type == "cpu"
+    assert not c.requires_grad
+    assert c.is_contiguous()
+    assert_same_bits(c, exact(a, b))
+
+
+def test_results_own_writable_memory() -> None:
+    a, b = tensors()
+    c = ozfp4.matmul(a, b)
+    expected = c.clone()
+    c.zero_()
+    assert_same_bits(ozfp4.matmul(a, b), expected)
+
+
+@pytest.mark.parametrize("shapes", STACKS, ids=str)
+def test_shapes_are_those_of_torch_matmul(shapes) -> None:
+    a, b = (torch.randn(s, dtype=torch.float64, generator=torch.Generator().manual_seed(1)) for s in shapes)
+    c = ozfp4.matmul(a, b)
+    assert c.shape == torch.matmul(a, b).shape
+    assert_same_bits(c, exact(a, b))
+
+
+def test_mixed_precision_gives_float64() -> None:
+    a, b = tensors()
+    c = ozfp4.matmul(a.float(), b)
+    assert c.dtype == torch.float64
+    assert_same_bits(c, exact(a.float(), b))
+
+
+def views(x):
+    """Tensors equal to x with other strides."""
+    wide = torch.full((2 * x.shape[0] + 1, 3 * x.shape[1] + 2), float("nan"), dtype=x.dtype)
+    steps = wide[1 : 1 + 2 * x.shape[0] : 2, 2 : 2 + 3 * x.shape[1] : 3]
+    steps.copy_(x)
+    flipped = torch.complex(torch.zeros_like(x), -x).conj().imag
+    assert flipped.is_neg()
+    return {
+        "contiguous": x,
+        "transposed": x.t().contiguous().t(),
+        "steps": steps,
+        "channels": torch.stack([x, torch.zeros_like(x)], dim=-1)[..., 0],
+        "real part": torch.complex(x, torch.ones_like(x)).real,
+        "lazily negated": flipped,
+        "detached": x.clone().requires_grad_().detach(),
+        "view of a view": torch.nn.functional.pad(x, (1, 2, 3, 4))[3:-4, 1:-2],
+    }
+
+
+@pytest.mark.parametrize("name", list(views(torch.ones(1, 1))))
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+def test_views(name: str, dtype: type) -> None:
+    a, b = tensors("row-exponents" if "negated" not in name else "phi8", dtype=dtype)
+    x, y = views(a)[name], views(b)[name]
+    assert torch.equal(x, a)
+    before = x.clone(), y.clone()
+    assert_same_bits(ozfp4.matmul(x, y), exact(a, b))
+    assert_same_bits(ozfp4.matmul(y.t(), x.mT), exact(b.t(), a.t()))
+    assert torch.equal(x, before[0])
+    assert torch.equal(y, before[1])
+
+
+def test_expanded_tensors() -> None:
+    a, b = tensors()
+    x, y = a[:1].expand(6, -1), b[:, :1].expand(-1, 5)
+    assert_same_bits(ozfp4.matmul(x, y), exact(x, y))
+    stack = a.expand(3, 2, *a.shape)
+    assert_same_bits(ozfp4.matmul(stack, b), exact(stack, b))
+
+
+def test_specials() -> None:
+    for kind in ("specials", "infinities"):
+        a, b = tensors(kind)
+        assert_same_bits(ozfp4.matmul(a, b), exact(a, b))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+def test_out(dtype: type) -> None:
+    a, b = tensors(dtype=dtype)
+    expected = exact(a, b)
+    base = torch.from_numpy(noise((30, 40), dtype))
+    for out in (base[:7, :9], base[::2, ::3][:7, :9], base.t()[:7, 20:29], base[:7, :9].clone()):
+        out.copy_(torch.from_numpy(noise((7, 9), dtype)))
+        assert ozfp4.matmul(a, b, out=out) is out
+        assert_same_bits(out, expected)
+
+
+def test_out_with_report_and_0_d_results() -> None:
+    a = torch.tensor([1.5, 2.0], dtype=torch.float64)
+    out = torch.full((), float("nan"), dtype=torch.float64)
+    c, report = ozfp4.matmul(a, a, out=out, report=True)
+    assert c is out
+    assert out.item() == 6.25
+    assert report.bits == 53
+    assert ozfp4.matmul(a, a).shape == ()
+
+
+def test_an_out_that_is_a_lazily_negated_view_is_refused() -> None:
+    """Writing to a resolved copy of it would lose the result."""
+    a, b = tensors()
+    out = torch.zeros(7, 9, dtype=torch.complex128).conj().imag
+    assert out.is_neg()
+    with pytest.raises(ValueError, match=r"out: a lazily negated tensor .* out\.resolve_neg\(\)"):
+        ozfp4.matmul(a, b, out=out)
+    assert not out.any()
+
+
+def test_an_expanded_out_is_refused() -> None:
+    a, b = tensors()
+    out = torch.zeros(7, 1, dtype=torch.float64).expand(7, 9)
+    with pytest.raises(ValueError, match="out: entries of the array share memory with each other"):
+        ozfp4.matmul(a, b, out=out)
+    assert not out.any()
+
+
+def test_an_out_that_shares_memory_with_an_operand_is_refused() -> None:
+    a, b = torch.arange(36.0).reshape(6, 6), torch.eye(6)
+    for out, name in ((a, "a"), (a.t(), "a"), (a.flip(0).copy_(a), None), (b[:], "b"), (b.t(), "b")):
+        before = a.clone(), b.clone()
+        if name is None:
+            assert_same_bits(ozfp4.matmul(a, b, out=out), a)
+        else:
+            with pytest.raises(ValueError, match=rf"^out: the array shares memory with {name}$"):
+                ozfp4.matmul(a, b, out=out)
+        assert torch.equal(a, before[0])
+        assert torch.equal(b, before[1])
+
+
+@pytest.mark.parametrize("which", ["a", "b", "out"])
+def test_requires_grad_is_refused(which: str) -> None:
+    a, b = tensors()
+    given = {"a": a, "b": b, "out": torch.full((7, 9), 5.0, dtype=torch.float64)}
+    given[which].requires_grad_()
+    with pytest.raises(RuntimeError, match=rf"{which}: the tensor requires grad.*{which}\.detach\(\)"):
+        ozfp4.matmul(given["a"], given["b"], out=given["out"])
+    assert (given["out"] == 5.0).all()
+
+
+def test_parameters_multiply_under_no_grad_and_inference_mode() -> None:
+    a, b = tensors()
+    expected = exact(a, b)
+    parameter = torch.nn.Parameter(a.clone())
+    with torch.no_grad():
+        c = ozfp4.matmul(parameter, b)
+    assert not c.requires_grad
+    assert_same_bits(c, expected)
+    with torch.inference_mode():
+        assert_same_bits(ozfp4.matmul(parameter, b), expected)
+        assert_same_bits(ozfp4.matmul(a.clone(), b.clone()), expected)
+    assert_same_bits(ozfp4.matmul(parameter.detach(), b), expected)
+
+
+def mixtures():
+    a, b = tensors()
+    return {
+        "a": (a, b.numpy(), None),
+        "b": (a.numpy(), b, None),
+        "out of numpy": (a, b, np.zeros((7, 9))),
+        "out of torch": (a.numpy(), b.numpy(), torch.zeros(7, 9, dtype=torch.float64)),
+        "list": (a, b.tolist(), None),
+    }
+
+
+@pytest.mark.parametrize("which", list(mixtures()))
+def test_numpy_and_torch_do_not_mix(which: str) -> None:
+    a, b, out = mixtures()[which]
+    with pytest.raises(TypeError, match=r"NumPy arrays and torch tensors cannot be mixed: a is a .*, b is"):
+        ozfp4.matmul(a, b, out=out)
+    if out is not None:
+        assert not out.any()
+
+
+UNSUPPORTED = ["bfloat16", "float16", "int32", "int64", "bool", "complex128", "uint8"]
+
+
+@pytest.mark.parametrize("name", UNSUPPORTED)
+def test_other_dtypes_are_refused(name: str) -> None:
+    x = torch.ones(3, 3, dtype=getattr(torch, name))
+    y = torch.ones(3, 3, dtype=torch.float64)
+    for a, b, which in ((x, y, "a"), (y, x, "b")):
+        with pytest.raises(TypeError, match=rf"{which}: dtype torch\.{name} is not supported; .*float64"):
+            ozfp4.matmul(a, b)
+    with pytest.raises(TypeError, match=rf"out: dtype torch\.{name} is not supported"):
+        ozfp4.matmul(y, y, out=x)
+    with pytest.raises(TypeError, match=r"a: dtype int8 is not supported; allowed is float64 or float32"):
+        ozfp4.matmul(y.to(torch.int8), y)
+
+
+def test_meta_and_sparse_tensors_are_refused() -> None:
+    y = torch.ones(3, 3, dtype=torch.float64)
+    with pytest.raises(RuntimeError, match="a: device meta has no kernel"):
+        ozfp4.matmul(y.to("meta"), y.to("meta"))
+    for a, b in ((y.to("meta"), y), (y, y.to("meta"))):
+        with pytest.raises(RuntimeError, match=r"[ab]: device .*meta"):
+            ozfp4.matmul(a, b)
+    with pytest.raises(RuntimeError, match="out: device meta has no kernel"):
+        ozfp4.matmul(y, y, out=y.to("meta"))
+    with pytest.raises(TypeError, match=r"b: layout torch\.sparse_coo is not supported"):
+        ozfp4.matmul(y, y.to_sparse())
+    with pytest.raises(TypeError, match=r"out: layout torch\.sparse_coo is not supported"):
+        ozfp4.matmul(y, y, out=y.to_sparse())
+
+
+def test_int8_tensors() -> None:
+    g = torch.Generator().manual_seed(0)
+    a = torch.randint(-128, 128, (9, 30), generator=g).to(torch.int8)
+    b = torch.randint(-128, 128, (30, 7), generator=g).to(torch.int8)
+    for products in (6, 9):
+        c = ozfp4.int8_matmul(a, b.t().contiguous().t(), products=products)
+        assert c.dtype == torch.int32
+        assert torch.equal(c.long(), a.long() @ b.long())
+    with pytest.raises(TypeError, match="cannot be mixed"):
+        ozfp4.int8_matmul(a, b.numpy())
+    with pytest.raises(TypeError, match=r"a: dtype .*float64 is not supported; allowed is int8"):
+        ozfp4.int8_matmul(a.double(), b)
+
+
+def test_ozfp4_does_not_import_torch() -> None:
+    code = """
+import sys
+import numpy as np, ozfp4, ozfp4.testing
+ozfp4.matmul(np.ones((2, 2)), np.ones((2, 2)))
+ozfp4.info()
+raise SystemExit("torch" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=120).returncode == 0
