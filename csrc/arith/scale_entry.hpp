@@ -2,6 +2,7 @@
 // Done on the fields in integers, so subnormal numbers, the largest exponents and shifts beyond the FP64 range are right.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "arith/float_fields.hpp"
@@ -35,5 +36,41 @@ OZFP4_HD std::int64_t scaled_integer(T x, int shift) {
   const std::int64_t rounded = static_cast<std::int64_t>(static_cast<std::uint64_t>((significand + bump) >> right) << left);
   return (float_bits(x) >> (8 * sizeof(Bits) - 1)) ? -rounded : rounded;
 }
+
+// 2^exponent as an FP64 or FP32 number. Range: a normal number.
+template <class T>
+OZFP4_HD T exact_power_of_two(int exponent) {
+  using Format = FloatFormat<T>;
+  return float_from_bits<T>(static_cast<FloatBits<T>>(exponent - Format::min_exponent + 1) << (Format::precision - 1));
+}
+
+// The same integer by two multiplications, for machines where those are cheaper: first * second = 2^shift, both of
+// them powers of two of about half the shift (halves_of), which are normal numbers where 2^shift may be none.
+//
+// Exact: for shift >= 0 the factors only enlarge x and |x| * 2^shift stays below 2^54, so nothing is rounded. For
+// shift < 0 a product can be rounded only where it is subnormal, and as the factors shrink, x * 2^shift is then below
+// 2^-126 in magnitude, exact or not, and rounds to 0. The conversion rounds once, ties to even (on the host in the
+// default rounding mode). Range: as scaled_integer; Integer holds the result.
+template <class Integer = std::int64_t, class T>
+OZFP4_HD Integer scaled_integer_by_multiplication(T x, T first, T second) {
+  const T y = x * first * second;
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(T) == 8) {
+    if constexpr (sizeof(Integer) == 8) return __double2ll_rn(y);
+    else return __double2int_rn(y);
+  } else {
+    if constexpr (sizeof(Integer) == 8) return __float2ll_rn(y);
+    else return __float2int_rn(y);
+  }
+#else
+  return static_cast<Integer>(std::nearbyint(y));
+#endif
+}
+
+// The exponents of first and second. Range: |shift| <= 1200 (FP64), 200 (FP32).
+struct ShiftHalves {
+  int first, second;
+};
+OZFP4_HD ShiftHalves halves_of(int shift) { return {shift >> 1, shift - (shift >> 1)}; }
 
 }  // namespace ozfp4

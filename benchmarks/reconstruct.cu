@@ -1,0 +1,218 @@
+// Stand-alone timing of stage 4 on the GPU against its floor: bytes read and written over the bandwidth of a device copy.
+//
+//   g++ -std=c++17 -O3 -I csrc -c csrc/plan/plan.cpp csrc/plan/crt_constants.cpp csrc/reconstruct/reconstruct_plan.cpp
+//   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90a,code=sm_90a -I csrc benchmarks/reconstruct.cu
+//        csrc/reconstruct/cuda_reconstruct.cu plan.o crt_constants.o reconstruct_plan.o -o reconstruct
+//   reconstruct [N...]
+//
+// Square results of N x N entries. ms is the median over event pairs around back-to-back launches that rotate through
+// enough buffers to leave the cache ("hot": one buffer, as after a multiply that fits the cache), "alone" around a single
+// launch. The floor counts every residue once and every result once. "random" results fill the range of the integers,
+// "small" ones are integers below 200, "special" ones have an infinity in every 1000th row.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "reconstruct/cuda_reconstruct.hpp"
+#include "scale/scale.hpp"
+
+using namespace ozfp4;
+using namespace ozfp4::cuda;
+
+namespace {
+
+void require(cudaError_t error, const char* what) {
+  if (error == cudaSuccess) return;
+  std::printf("%s: %s\n", what, cudaGetErrorString(error));
+  std::exit(1);
+}
+#define REQUIRE(call) require((call), #call)
+
+__device__ std::uint32_t hash(std::uint64_t x) {
+  x ^= x >> 33;
+  x *= 0xff51afd7ed558ccdull;
+  x ^= x >> 33;
+  x *= 0xc4ceb9fe1a85ec53ull;
+  return static_cast<std::uint32_t>(x >> 32);
+}
+
+__global__ void fill_plane(std::uint8_t* plane, std::int64_t bytes, std::uint32_t modulus, std::uint64_t seed) {
+  for (std::int64_t i = blockIdx.x * std::int64_t(blockDim.x) + threadIdx.x; i < bytes; i += std::int64_t(gridDim.x) * blockDim.x) {
+    plane[i] = static_cast<std::uint8_t>(__umulhi(hash(seed * 0x9E3779B97F4A7C15ull + i), modulus));
+  }
+}
+
+class Timer {
+ public:
+  Timer() {
+    REQUIRE(cudaEventCreate(&begin_));
+    REQUIRE(cudaEventCreate(&end_));
+    REQUIRE(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+  }
+  cudaStream_t stream() const { return stream_; }
+
+  // Median over samples of `launches` calls each.
+  template <class F>
+  double measure(F call, int launches, int samples) {
+    run(call, launches);
+    std::vector<double> ms;
+    for (int i = 0; i < samples; ++i) ms.push_back(run(call, launches));
+    std::sort(ms.begin(), ms.end());
+    return ms[ms.size() / 2];
+  }
+
+ private:
+  template <class F>
+  double run(F call, int launches) {
+    REQUIRE(cudaEventRecord(begin_, stream_));
+    for (int i = 0; i < launches; ++i) call(i);
+    REQUIRE(cudaEventRecord(end_, stream_));
+    REQUIRE(cudaEventSynchronize(end_));
+    float ms = 0;
+    REQUIRE(cudaEventElapsedTime(&ms, begin_, end_));
+    return ms / launches;
+  }
+
+  cudaEvent_t begin_, end_;
+  cudaStream_t stream_;
+};
+
+double copy_bytes_per_ms(Timer& timer) {
+  constexpr std::int64_t bytes = std::int64_t(2) << 30;
+  std::uint8_t *from, *to;
+  REQUIRE(cudaMalloc(&from, bytes));
+  REQUIRE(cudaMalloc(&to, bytes));
+  fill_plane<<<1024, 256>>>(from, bytes, 251, 1);
+  REQUIRE(cudaDeviceSynchronize());
+  const double ms = timer.measure([&](int) { REQUIRE(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, timer.stream())); }, 1, 9);
+  REQUIRE(cudaFree(from));
+  REQUIRE(cudaFree(to));
+  return 2.0 * bytes / ms;
+}
+
+struct Setting {
+  const char* name;
+  Scheme scheme;
+  Alphabet alphabet;
+  int bits;
+  ElementType type;
+  int splits;
+  enum Data { random, small, special } data;
+};
+
+void run_setting(const Setting& setting, std::int64_t n, double bytes_per_ms, Timer& timer) {
+  PlanRequest request;
+  request.scheme = setting.scheme;
+  request.alphabet = setting.alphabet;
+  request.bits = setting.bits;
+  request.k = n;
+  const Plan source = make_plan(request);
+  const ReconstructPlan plan = make_reconstruct_plan(source, n);
+  // Normal data needs one modulus less than the worst case at these bits.
+  const int count = plan.positional ? plan.digits : std::max(plan.least, setting.alphabet == Alphabet::int8 && setting.bits == 53 ? 15 : plan.all);
+
+  const std::int64_t entry = setting.type == ElementType::float64 ? 8 : 4, entries = n * n;
+  const double bytes = static_cast<double>(entries) * (count * setting.splits + entry);
+  const int buffers = std::max<int>(1, static_cast<int>(std::min(16.0, 200e6 / bytes + 1)));
+  std::vector<std::uint8_t*> in(buffers), out(buffers);
+  for (int i = 0; i < buffers; ++i) {
+    REQUIRE(cudaMalloc(&in[i], entries * count * setting.splits));
+    REQUIRE(cudaMalloc(&out[i], entries * entry));
+    for (int plane = 0; plane < count * setting.splits; ++plane) {
+      const int unit = plane / setting.splits;
+      const auto modulus = plan.positional ? (unit + 1 == count ? 256u : static_cast<unsigned>(plan.base)) : static_cast<unsigned>(source.groups[unit].modulus);
+      fill_plane<<<1024, 256>>>(in[i] + plane * entries, entries, setting.data == Setting::small ? 200 : modulus,
+                                setting.data == Setting::small ? i : 1000 * i + plane);
+    }
+  }
+  std::int32_t *shift;
+  std::uint8_t *flags_a, *flags_b;
+  int* units;
+  char* operand;
+  std::vector<std::uint8_t> flags(n, kFinite);
+  std::vector<double> line(n, 1.0);
+  if (setting.data == Setting::special) {
+    for (std::int64_t i = 0; i < n; i += 1000) flags[i] = kHasInfinity;
+    line[n / 2] = HUGE_VAL;
+  }
+  REQUIRE(cudaMalloc(&shift, 4 * n));
+  REQUIRE(cudaMalloc(&flags_a, n));
+  REQUIRE(cudaMalloc(&flags_b, n));
+  REQUIRE(cudaMalloc(&units, 4));
+  REQUIRE(cudaMalloc(&operand, 8 * n));
+  REQUIRE(cudaMemset(shift, 0, 4 * n));
+  REQUIRE(cudaMemset(flags_b, 0, n));
+  REQUIRE(cudaMemcpy(flags_a, flags.data(), n, cudaMemcpyHostToDevice));
+  REQUIRE(cudaMemcpy(units, &count, 4, cudaMemcpyHostToDevice));
+  REQUIRE(cudaMemcpy(operand, line.data(), 8 * n, cudaMemcpyHostToDevice));
+
+  ReconstructJob job;
+  job.result.type = setting.type;
+  job.result.rows = job.result.columns = static_cast<std::int32_t>(n);
+  job.result.row_stride = n * entry;
+  job.result.column_stride = entry;
+  job.outputs = {nullptr, n, entries, entries, setting.splits * entries, setting.splits};
+  job.scales = {shift, shift, flags_a, flags_b, units};
+  job.a.data = job.b.data = operand;  // every line is the same one
+  job.a.outer = job.b.outer = job.a.inner = job.b.inner = static_cast<std::int32_t>(n);
+  job.a.outer_stride = job.b.outer_stride = 0;
+  job.a.inner_stride = job.b.inner_stride = 8;
+  const auto launch = [&](int i) {
+    job.outputs.data = in[i % buffers];
+    job.result.data = reinterpret_cast<char*>(out[i % buffers]);
+    REQUIRE(launch_reconstruct(plan, job, timer.stream()));
+  };
+  REQUIRE(cudaDeviceSynchronize());
+  const int launches = std::clamp(static_cast<int>(3e9 / bytes), 1, 200);
+  const double cold = timer.measure(launch, launches, 9), hot = timer.measure([&](int) { launch(0); }, launches, 9);
+  const double alone = timer.measure([&](int) { launch(0); }, 1, 15);
+  const double floor = bytes / bytes_per_ms;
+  std::printf("%-26s %6lld  %2d planes  floor %8.4f  cold %8.4f (%.2f)  hot %8.4f  alone %8.4f ms\n", setting.name, static_cast<long long>(n),
+              count, floor, cold, cold / floor, hot, alone);
+  std::fflush(stdout);
+  for (int i = 0; i < buffers; ++i) {
+    REQUIRE(cudaFree(in[i]));
+    REQUIRE(cudaFree(out[i]));
+  }
+  for (void* pointer : {static_cast<void*>(shift), static_cast<void*>(flags_a), static_cast<void*>(flags_b), static_cast<void*>(units), static_cast<void*>(operand)}) {
+    REQUIRE(cudaFree(pointer));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::int64_t> sizes;
+  for (int i = 1; i < argc; ++i) {
+    const int n = std::atoi(argv[i]);
+    if (n <= 0 || n % 16 != 0) {
+      std::printf("usage: %s N...   (N multiples of 16)\n", argv[0]);
+      return 2;
+    }
+    sizes.push_back(n);
+  }
+  if (sizes.empty()) sizes = {1024, 4096, 16384};
+  Timer timer;
+  const double bytes_per_ms = copy_bytes_per_ms(timer);
+  std::printf("copy %.2f TB/s\n", bytes_per_ms * 1e-9);
+  const Setting settings[] = {
+      {"int8 float64 random", Scheme::two, Alphabet::int8, 53, ElementType::float64, 1, Setting::random},
+      {"int8 float64 small", Scheme::two, Alphabet::int8, 53, ElementType::float64, 1, Setting::small},
+      {"int8 float64 special", Scheme::two, Alphabet::int8, 53, ElementType::float64, 1, Setting::special},
+      {"int8 float64 2 splits", Scheme::two, Alphabet::int8, 53, ElementType::float64, 2, Setting::random},
+      {"int8 24 bits float32", Scheme::two, Alphabet::int8, 24, ElementType::float32, 1, Setting::random},
+      {"fp4 float64 random", Scheme::two, Alphabet::fp4, 53, ElementType::float64, 1, Setting::random},
+      {"fp4 24 bits float32", Scheme::two, Alphabet::fp4, 24, ElementType::float32, 1, Setting::random},
+      {"fp4 scheme I float64", Scheme::one, Alphabet::fp4, 53, ElementType::float64, 1, Setting::random},
+  };
+  for (const std::int64_t n : sizes) {
+    for (const Setting& setting : settings) run_setting(setting, n, bytes_per_ms, timer);
+  }
+  return 0;
+}

@@ -1,0 +1,157 @@
+// The extension module `ozfp4._cuda`: products on an NVIDIA GPU. Pointers, strides and the stream come in as integers, all
+// memory belongs to the caller, nothing synchronises. Needs `ozfp4._core` for the type of plans.
+#include <cuda_runtime_api.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "pipeline/cuda_matmul.hpp"
+
+namespace {
+
+namespace py = pybind11;
+using namespace ozfp4;
+using namespace ozfp4::cuda;
+
+void check(cudaError_t error, const char* what) {
+  if (error != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
+}
+
+// Makes a device current for its lifetime.
+class DeviceGuard {
+ public:
+  explicit DeviceGuard(int device) : device_(device) {
+    check(cudaGetDevice(&previous_), "cudaGetDevice");
+    if (previous_ != device_) check(cudaSetDevice(device_), "cudaSetDevice");
+  }
+  ~DeviceGuard() {
+    if (previous_ != device_) cudaSetDevice(previous_);
+  }
+  DeviceGuard(const DeviceGuard&) = delete;
+  DeviceGuard& operator=(const DeviceGuard&) = delete;
+
+ private:
+  int device_, previous_ = 0;
+};
+
+using Extents = std::vector<std::int64_t>;
+
+Stack make_stack(const Extents& extents, const Extents& strides) {
+  if (extents.size() != strides.size() || extents.size() > static_cast<std::size_t>(kMaxStackRank)) {
+    throw std::invalid_argument("stack: at most " + std::to_string(kMaxStackRank) + " axes");
+  }
+  Stack stack;
+  stack.rank = static_cast<int>(extents.size());
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    stack.extent[i] = static_cast<std::int32_t>(extents[i]);
+    stack.stride[i] = strides[i];
+  }
+  return stack;
+}
+
+DeviceOperand make_operand(std::uintptr_t data, ElementType type, std::int32_t outer, std::int32_t inner, std::int64_t outer_stride,
+                           std::int64_t inner_stride, const Extents& extents, const Extents& strides) {
+  return {reinterpret_cast<const char*>(data), type, outer, inner, outer_stride, inner_stride, make_stack(extents, strides)};
+}
+
+DeviceResult make_result(std::uintptr_t data, ElementType type, std::int32_t rows, std::int32_t columns, std::int64_t row_stride,
+                         std::int64_t column_stride, const Extents& extents, const Extents& strides, const Extents& a_step,
+                         const Extents& b_step) {
+  DeviceResult result{reinterpret_cast<char*>(data), type, rows, columns, row_stride, column_stride, make_stack(extents, strides)};
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    result.a_step[i] = static_cast<std::int32_t>(a_step.at(i));
+    result.b_step[i] = static_cast<std::int32_t>(b_step.at(i));
+  }
+  return result;
+}
+
+int multiprocessors(int device) {
+  int count = 0;
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
+  return count;
+}
+
+// One product: views, layout and launch.
+class Problem {
+ public:
+  Problem(std::shared_ptr<CudaPlan> plan, const DeviceOperand& a, const DeviceOperand& b, const DeviceResult& result, int device,
+          std::int64_t cap)
+      : plan_(std::move(plan)), a_(a), b_(b), result_(result), device_(device) {
+    layout_ = make_layout(*plan_, a_, b_, result_, multiprocessors(device), cap);
+  }
+
+  std::int64_t bytes() const { return layout_.bytes; }
+  const CudaLayout& layout() const { return layout_; }
+  std::int64_t lines_a() const { return std::int64_t(a_.stack.count()) * a_.outer; }
+  std::int64_t lines_b() const { return std::int64_t(b_.stack.count()) * b_.outer; }
+
+  void launch(std::uintptr_t workspace, std::uintptr_t stream, std::uintptr_t after_scale, std::uintptr_t after_encode,
+              std::uintptr_t after_multiply) const {
+    const DeviceGuard guard(device_);
+    const StageEvents events{reinterpret_cast<cudaEvent_t>(after_scale), reinterpret_cast<cudaEvent_t>(after_encode),
+                             reinterpret_cast<cudaEvent_t>(after_multiply)};
+    check(launch_matmul(*plan_, layout_, a_, b_, result_, reinterpret_cast<char*>(workspace),
+                        reinterpret_cast<cudaStream_t>(stream), events),
+          "launching the product");
+  }
+
+ private:
+  std::shared_ptr<CudaPlan> plan_;
+  DeviceOperand a_, b_;
+  DeviceResult result_;
+  int device_;
+  CudaLayout layout_;
+};
+
+py::dict describe(const Problem& problem) {
+  const CudaLayout& layout = problem.layout();
+  const TileGeometry& geometry = tile_geometry(layout.tile.shape);
+  py::dict d;
+  d["tile"] = std::string(geometry.name);
+  d["splits"] = layout.tile.splits;
+  d["block"] = py::make_tuple(layout.rows, layout.columns);
+  d["bytes"] = layout.bytes;
+  d["units_used"] = layout.units_used;
+  d["shift_a"] = layout.shift_a;
+  d["shift_b"] = layout.shift_b;
+  d["special_a"] = layout.special_a;
+  d["special_b"] = layout.special_b;
+  d["planes_a"] = layout.planes_a;
+  d["planes_b"] = layout.planes_b;
+  d["outputs"] = layout.outputs;
+  return d;
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_cuda, module) {
+  module.doc() = "Products on an NVIDIA GPU, enqueued on the caller's stream.";
+  py::module_::import("ozfp4._core");
+  module.attr("compute_capabilities") = py::make_tuple(py::make_tuple(9, 0));
+
+  py::enum_<ElementType>(module, "ElementType")
+      .value("float64", ElementType::float64)
+      .value("float32", ElementType::float32)
+      .value("int8", ElementType::int8);
+  py::class_<DeviceOperand>(module, "Operand")
+      .def(py::init(&make_operand), py::arg("data"), py::arg("type"), py::arg("outer"), py::arg("inner"), py::arg("outer_stride"),
+           py::arg("inner_stride"), py::arg("extents"), py::arg("strides"));
+  py::class_<DeviceResult>(module, "Result")
+      .def(py::init(&make_result), py::arg("data"), py::arg("type"), py::arg("rows"), py::arg("columns"), py::arg("row_stride"),
+           py::arg("column_stride"), py::arg("extents"), py::arg("strides"), py::arg("a_step"), py::arg("b_step"));
+  py::class_<CudaPlan, std::shared_ptr<CudaPlan>>(module, "CudaPlan")
+      .def(py::init([](const Plan& plan, int k) { return std::make_shared<CudaPlan>(make_cuda_plan(plan, k)); }), py::arg("plan"),
+           py::arg("k"));
+  py::class_<Problem>(module, "Problem")
+      .def(py::init<std::shared_ptr<CudaPlan>, const DeviceOperand&, const DeviceOperand&, const DeviceResult&, int, std::int64_t>(),
+           py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("result"), py::arg("device"), py::arg("workspace_limit"))
+      .def_property_readonly("bytes", &Problem::bytes)
+      .def_property_readonly("lines_a", &Problem::lines_a)
+      .def_property_readonly("lines_b", &Problem::lines_b)
+      .def("describe", &describe)
+      .def("launch", &Problem::launch, py::arg("workspace"), py::arg("stream"), py::arg("after_scale") = 0,
+           py::arg("after_encode") = 0, py::arg("after_multiply") = 0);
+}

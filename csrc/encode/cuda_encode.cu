@@ -1,0 +1,232 @@
+#include "encode/cuda_encode.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "arith/e2m1.hpp"
+#include "encode/encode_kernel.cuh"
+
+namespace ozfp4::cuda {
+
+// ---- The plan -------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+EncodeKind kind_of(const Plan& plan) {
+  if (plan.alphabet == Alphabet::fp64) throw std::invalid_argument("alphabet: fp64 planes exist on the CPU only");
+  switch (plan.scheme) {
+    case Scheme::integer: return EncodeKind::int8_limbs;
+    case Scheme::one: return plan.base == 13 ? EncodeKind::digits13 : EncodeKind::digits256;
+    case Scheme::two: return plan.alphabet == Alphabet::int8 ? EncodeKind::residues : EncodeKind::limb_tables;
+  }
+  throw std::logic_error("unknown scheme");
+}
+
+bool is_power_of_two(std::int64_t m) { return (m & (m - 1)) == 0; }
+
+// Appends the table of planes [first, first + planes) of a group: `entries` entries, entry x for residue x mod values.
+void append_table(EncodePlan& out, EncodeUnit& unit, const Group& group, int first, int entries, int values) {
+  if (out.table_entries + entries > kMaxTableEntries) throw std::length_error("the limb tables exceed the parameters of encode");
+  unit.table = static_cast<std::uint16_t>(out.table_entries);
+  for (int x = 0; x < entries; ++x) {
+    unsigned codes = 0;
+    for (int p = 0; p < unit.planes; ++p) {
+      const std::int8_t limb = group.limb_table[static_cast<std::size_t>(first + p) * values + x % values];
+      codes |= e2m1_encode(limb) << (4 * p);
+    }
+    out.table[out.table_entries++] = static_cast<std::uint16_t>(codes);
+  }
+}
+
+void append_int8_units(EncodePlan& out, const Group& group) {
+  for (int first = 0; first < group.planes; first += 3) {
+    EncodeUnit& unit = out.unit[out.units++];
+    unit.planes = static_cast<std::uint16_t>(std::min(3, group.planes - first));
+    append_table(out, unit, group, first, 256, 256);
+  }
+}
+
+void append_modulus(EncodePlan& out, const Group& group) {
+  EncodeUnit& unit = out.unit[out.units++];
+  const auto m = static_cast<int>(group.modulus);
+  unit.planes = static_cast<std::uint16_t>(group.planes);
+  if (out.kind == EncodeKind::residues) {
+    unit.modulus = make_byte_modulus(m, out.words);
+    return;
+  }
+  // Residues modulo a power of two are those of the byte, and the table is long enough to say so.
+  const int entries = is_power_of_two(m) ? 256 : m;
+  unit.modulus = make_byte_modulus(entries, out.words);
+  append_table(out, unit, group, 0, entries, m);
+}
+
+}  // namespace
+
+EncodePlan make_encode_plan(const Plan& plan) {
+  EncodePlan out;
+  out.kind = kind_of(plan);
+  out.planes = plan.planes_a;
+  out.words = plan.bits <= kOneWordBits ? 1 : 2;
+  if (out.kind == EncodeKind::digits13 || out.kind == EncodeKind::digits256) return out;
+  if (out.kind == EncodeKind::int8_limbs) {
+    append_int8_units(out, plan.groups[0]);
+    return out;
+  }
+  if (plan.groups.size() > kMaxModuli) throw std::length_error("more moduli than encode takes");
+  for (const Group& group : plan.groups) append_modulus(out, group);
+  return out;
+}
+
+// ---- The launch -----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr std::int64_t ceil_div(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
+
+std::int64_t line_count(const EncodeJob& job) { return std::int64_t(job.operand.stack.count()) * job.lines; }
+
+bool is_in_range(const EncodeJob& job, EncodeKind kind) {
+  const DevicePlanes& planes = job.planes;
+  const auto low = static_cast<std::uint64_t>(planes.pitch | planes.matrix_stride | planes.plane_stride) |
+                   reinterpret_cast<std::uintptr_t>(planes.data);
+  return (job.operand.type == ElementType::int8) == (kind == EncodeKind::int8_limbs) && job.operand.inner >= 1 &&
+         low % 16 == 0 && planes.pitch >= job.operand.inner && job.first_line >= 0 &&
+         job.first_line + std::int64_t(job.lines) <= job.operand.outer && line_count(job) < (std::int64_t(1) << 31) &&
+         (kind == EncodeKind::int8_limbs || job.shift != nullptr);
+}
+
+std::int64_t entry_count(const EncodeJob& job) { return line_count(job) * job.operand.inner; }
+
+// Everything but the tiling.
+EncodeOperand describe(const EncodeJob& job) {
+  const DeviceOperand& operand = job.operand;
+  EncodeOperand out{};
+  out.data = operand.data;
+  out.outer_stride = operand.outer_stride;
+  out.inner_stride = operand.inner_stride;
+  out.stack = operand.stack;
+  out.shift = job.shift;
+  out.planes = job.planes;
+  out.outer = static_cast<std::uint32_t>(operand.outer);
+  out.first_line = static_cast<std::uint32_t>(job.first_line);
+  out.lines = static_cast<std::uint32_t>(job.lines);
+  out.total_lines = static_cast<std::uint32_t>(line_count(job));
+  out.inner = static_cast<std::uint32_t>(operand.inner);
+  out.padded_inner = static_cast<std::uint32_t>(ceil_div(operand.inner, 16) * 16);
+  return out;
+}
+
+// Tiles as long along K as the plan of loads allows: runs of 128 bytes at least, read across lines as well as written
+// along K; with two steps 256 bytes written, and 512 where K is contiguous. Short lines make short tiles.
+template <class T>
+EncodeOperand cut(const EncodeJob& job, int log_steps) {
+  EncodeOperand out = describe(job);
+  constexpr int log_step = static_cast<int>(kLog<kStepEntries<T>>);
+  const bool along_k = runs_along_k(job.operand);
+  out.path = !along_k ? LoadPath::along_lines : has_aligned_lines(job.operand, sizeof(T)) ? LoadPath::vectors : LoadPath::along_k;
+  out.band = along_k ? 1 : 8;
+  const int most = 7 + (log_steps == 0 ? 0 : out.path == LoadPath::vectors ? 2 : 1);
+  int log_tile_k = kMinLogTileK;
+  while (log_tile_k < most && (1 << log_tile_k) < job.operand.inner) ++log_tile_k;
+  log_steps = std::min(log_steps, log_tile_k + 8 - log_step);  // a thread for each line: at most 256
+  out.log_tile_k = static_cast<std::uint8_t>(log_tile_k);
+  out.log_tile_lines = static_cast<std::uint8_t>(log_step + log_steps - log_tile_k);
+  out.steps = static_cast<std::uint8_t>(1 << log_steps);
+  out.line_tiles = static_cast<std::uint32_t>(ceil_div(out.total_lines, 1 << out.log_tile_lines));
+  out.k_tiles = static_cast<std::uint32_t>(ceil_div(out.padded_inner, 1 << log_tile_k));
+  return out;
+}
+
+// Multiprocessors times the blocks that fit each.
+template <class Kernel>
+cudaError_t resident_blocks(Kernel kernel, int shared_bytes, int& blocks) {
+  int device = 0, multiprocessors = 0;
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  if (error == cudaSuccess) error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
+  if (error == cudaSuccess) {
+    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kEncodeThreads, static_cast<std::size_t>(shared_bytes));
+  }
+  blocks *= multiprocessors;
+  return error;
+}
+
+// Problems from this many entries on have tiles of two steps: a dozen for each block of a GPU of today.
+constexpr std::int64_t kLargeProblem = std::int64_t(1) << 24;
+
+template <class T, EncodeKind Kind, int Words>
+cudaError_t launch_kind(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used, cudaStream_t stream) {
+  EncodeArguments arguments{};
+  const int log_steps = entry_count(a) + entry_count(b) >= kLargeProblem ? kMaxLogSteps : 0;
+  const EncodeJob* job[2] = {&a, &b};
+  std::int64_t tiles[2] = {0, 0};
+  for (int i = 0; i < 2; ++i) {
+    if (job[i]->lines == 0) continue;
+    const EncodeOperand& operand = arguments.operand[i] = cut<T>(*job[i], log_steps);
+    tiles[i] = std::int64_t(operand.line_tiles) * operand.k_tiles;
+    arguments.most_tile_lines = std::max(arguments.most_tile_lines, 1u << operand.log_tile_lines);
+    arguments.most_tile_bytes = std::max(arguments.most_tile_bytes, static_cast<std::uint32_t>(operand.steps * kStepEntries<T> * sizeof(T)));
+  }
+  if (tiles[0] + tiles[1] >= (std::int64_t(1) << 31)) return cudaErrorInvalidValue;
+  if (tiles[0] + tiles[1] == 0) return cudaSuccess;
+  std::copy_n(plan.unit, plan.units, arguments.unit);
+  arguments.units_used = Kind == EncodeKind::residues || Kind == EncodeKind::limb_tables ? units_used : nullptr;
+  arguments.tiles_a = static_cast<std::uint32_t>(tiles[0]);
+  arguments.tiles = static_cast<std::uint32_t>(tiles[0] + tiles[1]);
+  arguments.units = plan.units;
+  arguments.planes = plan.planes;
+  arguments.table_entries = plan.table_entries;
+  TableOf<Kind> table;
+  if constexpr (kHasLimbTable<Kind>) std::copy_n(plan.table, kMaxTableEntries, table.entry);
+
+  const auto kernel = encode_kernel<T, Kind, Words>;
+  const int shared_bytes = encode_shared_bytes<Kind>(arguments);
+  int blocks = 0;
+  const cudaError_t error = resident_blocks(kernel, shared_bytes, blocks);
+  if (error != cudaSuccess) return error;
+  if (blocks == 0) return cudaErrorInvalidConfiguration;
+  kernel<<<std::min(static_cast<unsigned>(blocks), arguments.tiles), kEncodeThreads, static_cast<std::size_t>(shared_bytes), stream>>>(
+      arguments, table);
+  return cudaGetLastError();
+}
+
+template <class T>
+cudaError_t launch_type(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used, cudaStream_t stream) {
+  if constexpr (sizeof(T) == 1) {
+    return launch_kind<T, EncodeKind::int8_limbs, 1>(plan, a, b, units_used, stream);
+  } else {
+    const bool one_word = plan.words == 1;
+    switch (plan.kind) {
+      case EncodeKind::residues:
+        return one_word ? launch_kind<T, EncodeKind::residues, 1>(plan, a, b, units_used, stream)
+                        : launch_kind<T, EncodeKind::residues, 2>(plan, a, b, units_used, stream);
+      case EncodeKind::limb_tables:
+        return one_word ? launch_kind<T, EncodeKind::limb_tables, 1>(plan, a, b, units_used, stream)
+                        : launch_kind<T, EncodeKind::limb_tables, 2>(plan, a, b, units_used, stream);
+      case EncodeKind::digits13: return launch_kind<T, EncodeKind::digits13, 2>(plan, a, b, units_used, stream);
+      case EncodeKind::digits256: return launch_kind<T, EncodeKind::digits256, 2>(plan, a, b, units_used, stream);
+      case EncodeKind::int8_limbs: break;
+    }
+    return cudaErrorInvalidValue;
+  }
+}
+
+}  // namespace
+
+cudaError_t launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used, cudaStream_t stream) {
+  for (const EncodeJob* job : {&a, &b}) {
+    if (job->lines != 0 && !is_in_range(*job, plan.kind)) return cudaErrorInvalidValue;
+  }
+  if (a.lines != 0 && b.lines != 0 && a.operand.type != b.operand.type) {
+    const cudaError_t error = launch_encode(plan, a, EncodeJob(), units_used, stream);
+    return error != cudaSuccess ? error : launch_encode(plan, b, EncodeJob(), units_used, stream);
+  }
+  switch ((a.lines != 0 ? a : b).operand.type) {
+    case ElementType::float64: return launch_type<double>(plan, a, b, units_used, stream);
+    case ElementType::float32: return launch_type<float>(plan, a, b, units_used, stream);
+    case ElementType::int8: return launch_type<std::int8_t>(plan, a, b, units_used, stream);
+  }
+  return cudaErrorInvalidValue;
+}
+
+}  // namespace ozfp4::cuda

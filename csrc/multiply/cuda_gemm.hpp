@@ -1,0 +1,137 @@
+// The contract of the CUDA multiply kernels: one launch multiplies all planes of all units, folds in registers and
+// writes one byte per residue (or base digit). What is multiplied, and what is done to the accumulator after each
+// product, is data: a list of steps per unit.
+//
+//   for every unit u < *units_used, split s, batch b, entry (i, j):
+//     acc = 0
+//     for every step of u:
+//       acc += sum of A[a_plane][b][i][k] * B[b_plane][b][j][k] over k in [k_begin, k_end), cut to the range of split s
+//       act on acc (enum Action); a store writes out[out_plane][s][b][i][j]
+//
+// A planes are [plane][batch][M][pitch] and B planes [plane][batch][N][pitch], K-contiguous bytes: base 128-byte
+// aligned, pitches and strides multiples of 16 bytes. Bytes beyond K in a row are never used. M, N, K >= 1 arbitrary.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "arith/fold.hpp"
+
+namespace ozfp4::cuda {
+
+// What happens to the accumulator after the K loop of a step. r = acc mod modulus in [0, modulus).
+enum class Action : std::uint8_t {
+  carry_on,       // nothing: the next step accumulates on top
+  fold,           // acc = r * multiplier
+  store_residue,  // store (r * multiplier) mod modulus; ends the unit
+  store_digit,    // store r, acc = (acc - r) / modulus: positional digits, one plane each. Steps with an empty K range
+                  // emit the rest of the carry; closing with store_residue modulo 256 stores a carry that fits int8 in
+                  // two's complement
+  multiply,       // acc = acc * multiplier modulo 2^32
+  store_int32,    // store acc * multiplier modulo 2^32 as int32; ends the unit
+};
+
+struct GemmStep {
+  std::uint16_t a_plane = 0, b_plane = 0;
+  std::uint16_t out_plane = 0;                  // of the store actions
+  Action action = Action::carry_on;
+  std::uint8_t shift = 0;                       // with magic: see fold_constants
+  std::int32_t k_begin = 0, k_end = 0;          // k_begin is a multiple of 128; so is k_end unless it is K
+  std::uint32_t modulus = 0, magic = 0;         // modulus at most 256 where a byte is stored
+  std::int32_t multiplier = 1;
+  std::int32_t offset_quotient = 0;             // signed planes: offset / modulus, see fold_constants
+};
+static_assert(sizeof(GemmStep) == 32, "two 16-byte loads a step; 256 of them stay well below the parameter limit");
+
+// A step whose fold is right for |acc| <= bound (signed planes) or 0 <= acc < 2^31 (unsigned planes: bound 0). The
+// bound counts the products of the K range, those of earlier steps that carried on, and the start value that the last
+// fold left.
+GemmStep make_step(int a_plane, int b_plane, int k_begin, int k_end, Action action, std::uint32_t modulus = 0,
+                   std::int32_t multiplier = 1, int out_plane = 0, std::uint32_t bound = 0);
+
+inline constexpr int kMaxUnits = 64;
+inline constexpr int kMaxInlineSteps = 256;  // schedules up to this length travel in the kernel's parameters
+inline constexpr int kMaxBatchRank = 4;
+
+// NumPy broadcasting: output matrix b has coordinates in `extent` (row-major, last fastest); its operands are the
+// matrices sum coordinate * stride of A and of B, stride 0 along a broadcast dimension.
+struct BatchMap {
+  int rank = 0;
+  std::int32_t extent[kMaxBatchRank] = {1, 1, 1, 1};
+  std::int32_t a_stride[kMaxBatchRank] = {};
+  std::int32_t b_stride[kMaxBatchRank] = {};
+};
+
+// One operand. Strides in bytes, best each a multiple of the one before it; one that is not needed may be 0.
+struct PlaneArray {
+  const void* data = nullptr;
+  int planes = 1, batches = 1;
+  std::int64_t pitch = 0, batch_stride = 0, plane_stride = 0;
+};
+
+struct GemmProblem {
+  int m = 0, n = 0, k = 0;
+  bool is_signed = false;          // s8 limbs, else u8 residues
+  std::uint32_t product_bound = 0;  // largest |a * b| of two limbs: 255 * 255, 144, ...; checked against the schedule
+  PlaneArray a, b;
+  BatchMap batch;
+
+  void* out = nullptr;                 // uint8, or int32 when the steps store int32
+  int out_planes = 1;                  // [out_plane][split][batch][M][out_pitch]
+  std::int64_t out_pitch = 0;          // in entries: a multiple of 16 (bytes) or 2 (int32)
+  std::int64_t out_matrix_stride = 0;  // in entries: a multiple of 16 (bytes) or 2 (int32), >= m * out_pitch
+
+  const GemmStep* steps = nullptr;      // host; steps of unit u are [unit_begin[u], unit_begin[u + 1])
+  const int* unit_begin = nullptr;      // host, unit_count + 1 entries
+  int unit_count = 0;
+  const GemmStep* device_steps = nullptr;  // the same steps in device memory; needed beyond kMaxInlineSteps only
+  const int* units_used = nullptr;         // device, may be null: how many leading units to compute
+};
+
+// Tiles of the output that one block computes, M x N; `consumers` warpgroups of 64 rows (128 rows for 256 x 128) each.
+enum class TileShape : std::uint8_t { m128n256, m256n128, m128n192, m128n128, m128n64, m64n256, m64n128, m64n64 };
+inline constexpr int kTileShapes = 8;
+
+struct TileGeometry {
+  int m, n, consumers, stages;
+  bool has_cluster;  // a variant whose two blocks, neighbours along M, share the tile of B by multicast exists
+  const char* name;
+};
+const TileGeometry& tile_geometry(TileShape shape);
+
+// What the L2 cache should do with an operand's lines.
+enum class CacheHint : std::uint8_t { normal, keep, stream };
+
+struct TileChoice {
+  TileShape shape = TileShape::m128n256;
+  int cluster = 1;            // 1 or 2 blocks
+  bool band_along_n = false;  // tiles are walked in bands along M (along N), the width running fastest
+  int band = 8;               // width of a band in tiles, along M in tiles of a cluster
+  int lag = 2;                // by how many K blocks of 128 the second warpgroup trails the first, below `stages`
+  int splits = 1;             // K is cut into this many ranges, each with its own output planes
+  CacheHint a_hint = CacheHint::normal, b_hint = CacheHint::normal;
+  bool overlap_previous = false;  // programmatic dependent launch: start while the previous kernel of the stream ends
+  int max_blocks = 0;             // 0: one per multiprocessor
+  double predicted_clocks = 0;    // of the cost model that chose
+};
+
+struct GemmShape {
+  int m = 1, n = 1, k = 1;
+  int units = 1, steps = 1;  // in all
+  int batches = 1;
+  int max_splits = 1;        // what the caller can take
+};
+TileChoice choose_tile(const GemmShape& shape, int multiprocessors);
+
+// The cost model itself: clocks of one launch.
+double predict_clocks(const GemmShape& shape, const TileChoice& choice, int multiprocessors);
+
+// Walks the schedule with worst-case accumulators. nullptr when the problem is well formed and exact, else the reason.
+const char* find_problem_error(const GemmProblem& problem, const TileChoice& choice);
+
+// Hopper (sm_90a). Neither synchronises nor allocates; may be captured into a graph. cudaErrorInvalidValue when
+// find_problem_error has a reason.
+cudaError_t launch_gemm(const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream);
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,33 @@
+// A plan as the multiply kernel walks it: units of steps, with every fold's range proved when the schedule is built.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "multiply/cuda_gemm.hpp"
+#include "plan/plan.hpp"
+#include "scale/cuda_scale.hpp"
+
+namespace ozfp4::cuda {
+
+struct Schedule {
+  std::vector<GemmStep> steps;
+  std::vector<int> unit_begin;
+  bool is_signed = false;  // limbs, else unsigned residues
+  std::uint32_t product_bound = 0;
+  int planes = 0;        // of each operand
+  int out_planes = 0;    // bytes per entry of the output (1 for int32)
+  int least_splits = 1;  // scheme I: K must be cut into at least so many splits for the sums to fit 32 bits
+  bool may_split = true;
+
+  int unit_count() const { return static_cast<int>(unit_begin.size()) - 1; }
+};
+
+// Schemes I and II and INT8 products, for the fp4 and int8 alphabets. Throws std::length_error, naming the limit, where
+// `k` exceeds what the kernel can sum exactly.
+Schedule make_schedule(const Plan& plan, int k);
+
+// Prefixes of the moduli among which the device chooses; all of them where a plan runs whole.
+PrefixRule make_prefix_rule(const Plan& plan);
+
+}  // namespace ozfp4::cuda

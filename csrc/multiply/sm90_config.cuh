@@ -1,0 +1,86 @@
+// One kernel variant, and what all variants receive.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+
+#include "multiply/cuda_gemm.hpp"
+#include "multiply/sm90_tile_order.cuh"
+
+namespace ozfp4::cuda::sm90 {
+
+inline constexpr int kBlockK = 128;  // bytes of K per stage: one row of the 128-byte swizzle, four wgmma of K = 32
+inline constexpr int kSharedLimit = 232448;
+
+// Bytes left of the output row that a staging box holds: TMA swizzles rows of 128 or 64 bytes.
+constexpr int box_columns(int tile_n) { return tile_n % 128 == 0 ? 128 : 64; }
+
+constexpr int stage_bytes(int m, int n) { return (m + n) * kBlockK; }
+
+// As many stages as fit beside the staging area for the output (m * n bytes), at most 8.
+constexpr int stage_count(int m, int n) {
+  const int fits = (kSharedLimit - 2048 - m * n) / stage_bytes(m, n);
+  return fits < 8 ? fits : 8;
+}
+
+template <int kTileM, int kTileN, int kConsumerGroups, int kClusterBlocks, bool kSignedPlanes>
+struct Config {
+  static constexpr int kM = kTileM, kN = kTileN, kConsumers = kConsumerGroups, kCluster = kClusterBlocks;
+  static constexpr bool kSigned = kSignedPlanes;
+
+  static constexpr int kSlices = kM / (64 * kConsumers);  // wgmma of 64 rows per warpgroup and K = 32
+  static constexpr int kAccumulators = kN / 2;            // registers of a slice
+  static constexpr int kThreads = 128 * (kConsumers + 1);
+  static constexpr int kStages = stage_count(kM, kN);
+  static constexpr int kStageBytesA = kM * kBlockK, kStageBytesB = kN * kBlockK;
+
+  static constexpr int kBoxColumns = box_columns(kN), kBoxes = kN / kBoxColumns;
+  static constexpr int kBoxBytes = 64 * kBoxColumns;                      // 64 rows
+  static constexpr int kStagingBytes = kSlices * kBoxes * kBoxBytes;      // of one warpgroup
+  static constexpr int kStagingAt = kStages * (kStageBytesA + kStageBytesB);
+  static constexpr int kBarriersAt = kStagingAt + kConsumers * kStagingBytes;
+  static constexpr int kSharedBytes = kBarriersAt + 2 * kStages * 8 + 1024;  // the base is aligned to 1024 by hand
+
+  // 65,536 registers: one producer warpgroup needs few, the consumers hold up to 128 accumulators a thread.
+  static constexpr bool kMovesRegisters = kConsumers == 2;
+  static constexpr int kProducerRegisters = 40, kConsumerRegisters = 232;
+
+  static_assert(kM % (64 * kConsumers) == 0 && kN % 64 == 0 && kN <= 256, "a warpgroup multiplies slices of 64 x N");
+  static_assert(kSlices * kAccumulators <= 128, "more accumulators than that would spill");
+  static_assert(kCluster == 1 || kCluster == 2, "the tile of B is cut in two for multicast");
+  static_assert(kStages >= 3 && kSharedBytes <= kSharedLimit, "the pipeline does not fit");
+};
+
+struct GemmParams {
+  CUtensorMap a_map, b_map, out_map;
+  TileOrder order;
+  Divisor batches;
+  BatchMap batch;
+  std::int32_t m, n;
+  std::int32_t blocks_per_split;  // of K, kBlockK bytes each
+  std::int32_t lag;
+  CacheHint a_hint, b_hint;
+  std::int32_t* out_int32;
+  std::int64_t out_pitch, out_matrix_stride;
+  std::uint32_t out_matrices;  // splits * batches: matrices per out plane
+  std::int32_t unit_count;
+  const int* units_used;
+  const GemmStep* device_steps;
+  std::int32_t unit_begin[kMaxUnits + 1];
+  GemmStep steps[kMaxInlineSteps];
+};
+
+// The K blocks of a step that belong to a split.
+struct BlockRange {
+  int first, count;
+};
+OZFP4_HD BlockRange block_range(int k_begin, int k_end, int split, int blocks_per_split) {
+  const int begin = k_begin / kBlockK, end = (k_end + kBlockK - 1) / kBlockK;
+  const int split_begin = split * blocks_per_split, split_end = split_begin + blocks_per_split;
+  const int first = begin > split_begin ? begin : split_begin;
+  const int last = end < split_end ? end : split_end;
+  return {first, last > first ? last - first : 0};
+}
+
+}  // namespace ozfp4::cuda::sm90

@@ -1,0 +1,165 @@
+// What a warpgroup does with its accumulators after a K loop: fold in place, or fold and store.
+//
+// Bytes go through shared memory: a thread holds pairs of neighbouring bytes, TMA wants boxes of 64 rows x 128 (64)
+// bytes, swizzled so that the eight rows that a warp writes at once fall into different banks.
+#pragma once
+
+#include <cstdint>
+
+#include "arith/fold.hpp"
+#include "multiply/sm90_barrier.cuh"
+#include "multiply/sm90_config.cuh"
+#include "multiply/sm90_tma.cuh"
+#include "multiply/sm90_wgmma.cuh"
+
+namespace ozfp4::cuda::sm90 {
+
+// Offset of byte `column` of `row` in a box of 64 rows x kColumns bytes under TMA's 128-byte (64-byte) swizzle: 16-byte
+// chunks are exchanged within rows; the pattern repeats after 8 rows (of 1024, of 512 bytes).
+template <int kColumns>
+OZFP4_HD std::uint32_t swizzled_offset(std::uint32_t row, std::uint32_t column) {
+  const std::uint32_t key = kColumns == 128 ? row & 7 : (row >> 1) & 3;
+  return row * kColumns + ((column & ~15u) ^ (key << 4)) + (column & 15u);
+}
+
+// x * y modulo 2^32.
+__device__ __forceinline__ std::int32_t wrapping_product(std::int32_t x, std::int32_t y) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(x) * static_cast<std::uint32_t>(y));
+}
+
+template <class C>
+struct Epilogue {
+  using Accumulators = std::int32_t (&)[C::kSlices][C::kAccumulators];
+
+  // The value that is folded: nonnegative, below 2^31 (see make_step).
+  static __device__ __forceinline__ std::uint32_t shifted(std::int32_t acc, const fold_constants& f) {
+    return C::kSigned ? static_cast<std::uint32_t>(acc) + f.offset : static_cast<std::uint32_t>(acc);
+  }
+
+  // Each pass over the accumulators starts with pin(acc), so that the compiler does not compute part of it for all of
+  // them ahead of time, and spill.
+  static __device__ __forceinline__ void clear(Accumulators acc) {
+#pragma unroll
+    for (int s = 0; s < C::kSlices; ++s) {
+#pragma unroll
+      // volatile keeps a rare clear behind its branch: plain assignments become one select per accumulator, always.
+      for (int i = 0; i < C::kAccumulators; ++i) asm volatile("mov.b32 %0, 0;" : "=r"(acc[s][i]));
+    }
+  }
+
+  static __device__ __forceinline__ void scale(Accumulators acc, std::int32_t multiplier) {
+    pin(acc);
+#pragma unroll
+    for (int s = 0; s < C::kSlices; ++s) {
+#pragma unroll
+      for (int i = 0; i < C::kAccumulators; ++i) {
+        acc[s][i] = wrapping_product(acc[s][i], multiplier);
+      }
+    }
+  }
+
+  // acc = (acc mod m) * multiplier.
+  static __device__ __forceinline__ void fold(Accumulators acc, const fold_constants& f, std::int32_t multiplier) {
+    pin(acc);
+#pragma unroll
+    for (int s = 0; s < C::kSlices; ++s) {
+#pragma unroll
+      for (int i = 0; i < C::kAccumulators; ++i) {
+        acc[s][i] = static_cast<std::int32_t>(fold_unsigned(shifted(acc[s][i], f), f)) * multiplier;
+      }
+    }
+  }
+
+  // acc = (acc - acc mod m) / m, the floor of acc / m.
+  static __device__ __forceinline__ void carry(Accumulators acc, const fold_constants& f,
+                                               std::int32_t offset_quotient) {
+    pin(acc);
+#pragma unroll
+    for (int s = 0; s < C::kSlices; ++s) {
+#pragma unroll
+      for (int i = 0; i < C::kAccumulators; ++i) {
+        acc[s][i] = static_cast<std::int32_t>(fold_quotient(shifted(acc[s][i], f), f)) - offset_quotient;
+      }
+    }
+  }
+
+  // acc mod m of all accumulators into the staging boxes of this warpgroup.
+  static __device__ __forceinline__ void stage(Accumulators acc, const fold_constants& f, std::uint32_t staging) {
+    const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+    const std::uint32_t row = 16 * warp + lane / 4, pair = 2 * (lane % 4);
+    pin(acc);
+#pragma unroll
+    for (int s = 0; s < C::kSlices; ++s) {
+#pragma unroll
+      for (int j = 0; j < C::kN / 8; ++j) {
+        const int box = s * C::kBoxes + 8 * j / C::kBoxColumns, column = 8 * j % C::kBoxColumns;
+        // The rows of the two halves differ by 8, so their swizzle is the same.
+        const std::uint32_t at =
+            staging + pair + swizzled_offset<C::kBoxColumns>(row, column & ~15) + (box * C::kBoxBytes + column % 16);
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const std::uint32_t left = fold_unsigned(shifted(acc[s][4 * j + 2 * half], f), f);
+          const std::uint32_t right = fold_unsigned(shifted(acc[s][4 * j + 2 * half + 1], f), f);
+          const std::uint32_t bytes = __byte_perm(left, right, 0x3240);
+          asm volatile("st.shared.u16 [%0], %1;" ::"r"(at + half * 8 * C::kBoxColumns),
+                       "h"(static_cast<std::uint16_t>(bytes))
+                       : "memory");
+        }
+      }
+    }
+  }
+
+  // Stores acc mod m, one byte per entry: rows from `row` on, columns from `column` on, of out matrix `matrix`.
+  static __device__ __forceinline__ void store_bytes(Accumulators acc, const fold_constants& f, const GemmParams& p,
+                                                     std::uint32_t staging, int group, int row, int column,
+                                                     int matrix) {
+    const bool is_storer = threadIdx.x % 128 == 0;
+    if (is_storer) wait_stores_read();  // the previous tile has left the staging boxes
+    __syncwarp();
+    named_sync(1 + group, 128);
+    stage(acc, f, staging);
+    publish_to_copy_engine();
+    named_sync(1 + group, 128);
+    if (is_storer) {
+#pragma unroll
+      for (int box = 0; box < C::kSlices * C::kBoxes; ++box) {
+        const int box_row = row + 64 * (box / C::kBoxes), box_column = column + C::kBoxColumns * (box % C::kBoxes);
+        if (box_row < p.m && box_column < p.n) {
+          store_box(&p.out_map, staging + box * C::kBoxBytes, box_column, box_row, matrix);
+        }
+      }
+      close_store_group();
+    }
+    __syncwarp();
+  }
+
+  // Four lanes write a 32-byte sector.
+  static __device__ __forceinline__ void store_words(Accumulators acc, std::int32_t multiplier, const GemmParams& p,
+                                                     int first_row, int first_column, int matrix) {
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+    std::int32_t* const base = p.out_int32 + matrix * p.out_matrix_stride;
+    pin(acc);
+#pragma unroll
+    for (int s = 0; s < C::kSlices; ++s) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int row = first_row + 64 * s + 16 * warp + 8 * half + lane / 4;
+        if (row >= p.m) continue;
+        std::int32_t* const line = base + row * p.out_pitch;
+#pragma unroll
+        for (int j = 0; j < C::kN / 8; ++j) {
+          const int column = first_column + 8 * j + 2 * (lane % 4);
+          const int2 pair = {wrapping_product(acc[s][4 * j + 2 * half], multiplier),
+                             wrapping_product(acc[s][4 * j + 2 * half + 1], multiplier)};
+          if (column + 1 < p.n) {
+            *reinterpret_cast<int2*>(line + column) = pair;
+          } else if (column < p.n) {
+            line[column] = pair.x;
+          }
+        }
+      }
+    }
+  }
+};
+
+}  // namespace ozfp4::cuda::sm90

@@ -1,0 +1,205 @@
+#include "pipeline/cuda_matmul.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace ozfp4::cuda {
+namespace {
+
+constexpr std::int64_t kAlignment = 256;
+
+std::int64_t round_up(std::int64_t x, std::int64_t multiple) { return (x + multiple - 1) / multiple * multiple; }
+
+#define OZFP4_RETURN_IF_FAILED(call)                              \
+  do {                                                            \
+    if (const cudaError_t error = (call); error != cudaSuccess) { \
+      return error;                                               \
+    }                                                             \
+  } while (false)
+
+BatchMap batch_map(const DeviceResult& result) {
+  BatchMap map;
+  map.rank = result.stack.rank;
+  for (int i = 0; i < result.stack.rank; ++i) {
+    map.extent[i] = result.stack.extent[i];
+    map.a_stride[i] = result.a_step[i];
+    map.b_stride[i] = result.b_step[i];
+  }
+  return map;
+}
+
+CudaLayout layout_for(const CudaPlan& plan, const DeviceOperand& a, const DeviceOperand& b, const DeviceResult& result,
+                      int multiprocessors, std::int32_t rows, std::int32_t columns) {
+  CudaLayout layout;
+  layout.rows = rows;
+  layout.columns = columns;
+  layout.k_pitch = round_up(a.inner, 16);
+  layout.out_pitch = round_up(columns, 16);
+  const std::int64_t stack_a = a.stack.count(), stack_b = b.stack.count(), stack = result.stack.count();
+
+  GemmShape shape;
+  shape.m = rows;
+  shape.n = columns;
+  shape.k = a.inner;
+  shape.units = plan.schedule.unit_count();
+  shape.steps = static_cast<int>(plan.schedule.steps.size());
+  shape.batches = static_cast<int>(stack);
+  // Cutting K costs output bytes, so it is for outputs whose tiles leave multiprocessors idle.
+  const std::int64_t tiles = ((rows + 127) / 128) * ((columns + 255) / 256) * stack * shape.units;
+  shape.max_splits = plan.schedule.may_split && tiles < multiprocessors ? kMaxSplits : 1;
+  layout.tile = choose_tile(shape, multiprocessors);
+  layout.tile.splits = std::max(layout.tile.splits, plan.schedule.least_splits);
+
+  std::int64_t end = 0;
+  auto take = [&end](std::int64_t bytes) {
+    const std::int64_t begin = end;
+    end = round_up(end + bytes, kAlignment);
+    return begin;
+  };
+  layout.units_used = take(sizeof(int));
+  if (!plan.integer) {
+    layout.shift_a = take(4 * stack_a * a.outer);
+    layout.shift_b = take(4 * stack_b * b.outer);
+    layout.special_a = take(stack_a * a.outer);
+    layout.special_b = take(stack_b * b.outer);
+    layout.scratch = take(scale_scratch_bytes(a, b));
+  }
+  layout.planes_a = take(plan.schedule.planes * stack_a * rows * layout.k_pitch);
+  layout.planes_b = take(plan.schedule.planes * stack_b * columns * layout.k_pitch);
+  layout.outputs = plan.integer ? end : take(plan.schedule.out_planes * layout.tile.splits * stack * rows * layout.out_pitch);
+  layout.bytes = end;
+  return layout;
+}
+
+}  // namespace
+
+CudaPlan make_cuda_plan(const Plan& plan, int k) {
+  CudaPlan made;
+  made.bits = plan.bits;
+  made.k = k;
+  made.integer = plan.scheme == Scheme::integer;
+  made.schedule = make_schedule(plan, k);
+  made.prefixes = make_prefix_rule(plan);
+  made.encode = make_encode_plan(plan);
+  if (!made.integer) {
+    made.reconstruct = make_reconstruct_plan(plan, k);
+  }
+  return made;
+}
+
+CudaLayout make_layout(const CudaPlan& plan, const DeviceOperand& a, const DeviceOperand& b, const DeviceResult& result,
+                       int multiprocessors, std::int64_t cap) {
+  std::int32_t rows = a.outer, columns = b.outer;
+  for (;;) {
+    const CudaLayout layout = layout_for(plan, a, b, result, multiprocessors, rows, columns);
+    if (layout.bytes <= cap) return layout;
+    // INT8 products store whole results; blocks below 256 would leave the tiles empty.
+    std::int32_t& longer = columns >= rows ? columns : rows;
+    if (plan.integer || longer <= 256) {
+      throw std::length_error("workspace_limit = " + std::to_string(cap) + " bytes is too small: this product needs at least " +
+                              std::to_string(layout.bytes) + " bytes");
+    }
+    longer = static_cast<std::int32_t>(round_up((longer + 1) / 2, 256));
+  }
+}
+
+cudaError_t launch_matmul(const CudaPlan& plan, const CudaLayout& layout, const DeviceOperand& a, const DeviceOperand& b,
+                          const DeviceResult& result, char* workspace, cudaStream_t stream, const StageEvents& events) {
+  auto record = [stream](cudaEvent_t event) { return event == nullptr ? cudaSuccess : cudaEventRecord(event, stream); };
+
+  // 1. scale: s_i, t_j, flags, norm bounds and from them the number of moduli.
+  DeviceScales scales;
+  scales.units_used = reinterpret_cast<int*>(workspace + layout.units_used);
+  if (!plan.integer) {
+    scales.shift_a = reinterpret_cast<std::int32_t*>(workspace + layout.shift_a);
+    scales.shift_b = reinterpret_cast<std::int32_t*>(workspace + layout.shift_b);
+    scales.special_a = reinterpret_cast<std::uint8_t*>(workspace + layout.special_a);
+    scales.special_b = reinterpret_cast<std::uint8_t*>(workspace + layout.special_b);
+    OZFP4_RETURN_IF_FAILED(launch_scale(a, b, plan.bits, plan.prefixes, scales, workspace + layout.scratch, stream));
+  }
+  OZFP4_RETURN_IF_FAILED(record(events.after_scale));
+  const int* units_used = plan.prefixes.all > 0 ? scales.units_used : nullptr;
+
+  const auto planes_at = [&](std::int64_t offset, std::int64_t lines, std::int64_t stack) {
+    DevicePlanes planes;
+    planes.data = reinterpret_cast<std::uint8_t*>(workspace + offset);
+    planes.pitch = layout.k_pitch;
+    planes.matrix_stride = lines * layout.k_pitch;
+    planes.plane_stride = stack * planes.matrix_stride;
+    return planes;
+  };
+  const auto array_of = [&](const DevicePlanes& planes, int stack) {
+    PlaneArray array;
+    array.data = planes.data;
+    array.planes = plan.schedule.planes;
+    array.batches = stack;
+    array.pitch = planes.pitch;
+    array.batch_stride = planes.matrix_stride;
+    array.plane_stride = planes.plane_stride;
+    return array;
+  };
+
+  for (std::int32_t row = 0; row < a.outer; row += layout.rows) {
+    const std::int32_t rows = std::min(layout.rows, a.outer - row);
+    for (std::int32_t column = 0; column < b.outer; column += layout.columns) {
+      const std::int32_t columns = std::min(layout.columns, b.outer - column);
+      const DevicePlanes planes_a = planes_at(layout.planes_a, layout.rows, a.stack.count());
+      const DevicePlanes planes_b = planes_at(layout.planes_b, layout.columns, b.stack.count());
+
+      // 2. encode: both operands in one launch; A only once for a row of blocks.
+      const EncodeJob job_a{a, scales.shift_a, row, column == 0 ? rows : 0, planes_a};
+      const EncodeJob job_b{b, scales.shift_b, column, columns, planes_b};
+      OZFP4_RETURN_IF_FAILED(column == 0 ? launch_encode(plan.encode, job_a, job_b, units_used, stream)
+                                         : launch_encode(plan.encode, job_b, job_a, units_used, stream));
+      OZFP4_RETURN_IF_FAILED(record(events.after_encode));
+
+      // 3. multiply: all units and terms in one launch.
+      GemmProblem problem;
+      problem.m = rows;
+      problem.n = columns;
+      problem.k = a.inner;
+      problem.is_signed = plan.schedule.is_signed;
+      problem.product_bound = plan.schedule.product_bound;
+      problem.a = array_of(planes_a, a.stack.count());
+      problem.b = array_of(planes_b, b.stack.count());
+      problem.batch = batch_map(result);
+      problem.out = plan.integer ? result.data : workspace + layout.outputs;
+      problem.out_planes = plan.schedule.out_planes;
+      problem.out_pitch = plan.integer ? result.row_stride / 4 : layout.out_pitch;
+      problem.out_matrix_stride = plan.integer ? result.rows * problem.out_pitch : layout.rows * layout.out_pitch;
+      problem.steps = plan.schedule.steps.data();
+      problem.unit_begin = plan.schedule.unit_begin.data();
+      problem.unit_count = plan.schedule.unit_count();
+      problem.units_used = units_used;
+      OZFP4_RETURN_IF_FAILED(launch_gemm(problem, layout.tile, stream));
+      OZFP4_RETURN_IF_FAILED(record(events.after_multiply));
+      if (plan.integer) continue;
+
+      // 4. reconstruct: C_ij = fl(integer * 2^-(s_i + t_j)), specials patched.
+      ReconstructJob job;
+      job.result = result;
+      job.result.rows = rows;
+      job.result.columns = columns;
+      job.result.data += row * result.row_stride + column * result.column_stride;
+      job.outputs.data = reinterpret_cast<const std::uint8_t*>(workspace + layout.outputs);
+      job.outputs.pitch = layout.out_pitch;
+      job.outputs.matrix_stride = problem.out_matrix_stride;
+      job.outputs.split_stride = result.stack.count() * problem.out_matrix_stride;
+      job.outputs.plane_stride = layout.tile.splits * job.outputs.split_stride;
+      job.outputs.splits = layout.tile.splits;
+      job.scales = scales;
+      job.scales.units_used = const_cast<int*>(units_used);
+      job.scales.shift_a += row;
+      job.scales.special_a += row;
+      job.a = a;
+      job.a.data += row * a.outer_stride;
+      job.b = b;
+      job.first_column = column;
+      OZFP4_RETURN_IF_FAILED(launch_reconstruct(plan.reconstruct, job, stream));
+    }
+  }
+  return cudaSuccess;
+}
+
+}  // namespace ozfp4::cuda

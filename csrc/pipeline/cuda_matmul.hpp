@@ -1,0 +1,53 @@
+// One matmul on the GPU: scale, encode, multiply, reconstruct, each one launch, nothing but launches on the stream.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "encode/cuda_encode.hpp"
+#include "multiply/cuda_schedule.hpp"
+#include "plan/plan.hpp"
+#include "reconstruct/cuda_reconstruct.hpp"
+#include "runtime/cuda_views.hpp"
+#include "scale/cuda_scale.hpp"
+
+namespace ozfp4::cuda {
+
+// What a plan becomes for one inner dimension; built once, reused by every call.
+struct CudaPlan {
+  int bits = 53;
+  int k = 0;
+  bool integer = false;  // INT8 x INT8 -> INT32
+  Schedule schedule;
+  PrefixRule prefixes;
+  EncodePlan encode;
+  ReconstructPlan reconstruct;
+};
+
+CudaPlan make_cuda_plan(const Plan& plan, int k);
+
+// Where everything lies in the workspace, in bytes from its start; computed before anything is allocated.
+struct CudaLayout {
+  std::int32_t rows = 0, columns = 0;  // of a block of the output
+  std::int64_t k_pitch = 0, out_pitch = 0;
+  TileChoice tile;
+  std::int64_t units_used = 0, shift_a = 0, shift_b = 0, special_a = 0, special_b = 0, scratch = 0;
+  std::int64_t planes_a = 0, planes_b = 0, outputs = 0, bytes = 0;
+};
+
+// The largest blocks whose workspace stays at or below `cap` bytes; throws std::length_error naming the least workspace
+// when even the smallest blocks do not fit.
+CudaLayout make_layout(const CudaPlan& plan, const DeviceOperand& a, const DeviceOperand& b, const DeviceResult& result,
+                       int multiprocessors, std::int64_t cap);
+
+// Events recorded between the stages of an unblocked product, for benchmarks; any may be null.
+struct StageEvents {
+  cudaEvent_t after_scale = nullptr, after_encode = nullptr, after_multiply = nullptr;
+};
+
+// Enqueues result = A B. `workspace` holds layout.bytes, aligned to 256. Range: every extent >= 1.
+cudaError_t launch_matmul(const CudaPlan& plan, const CudaLayout& layout, const DeviceOperand& a, const DeviceOperand& b,
+                          const DeviceResult& result, char* workspace, cudaStream_t stream, const StageEvents& events = {});
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,195 @@
+// From bytes of residues to columns of 16 bits: transpose four planes, multiply with the weights on the matrix unit, join.
+//
+// A warp works on 32 Vec consecutive entries of one row. Lane 4 g + t reads 4 Vec of them, those from 4 Vec g on, of the
+// planes 16 step + 4 t ... + 3. Four words of four planes, transposed, are four entries with four residues each: what
+// mma.m16n8k16 wants from that lane for its rows g and g + 8.
+#pragma once
+
+#include <cstdint>
+
+namespace ozfp4::cuda {
+
+template <int Vec>
+__device__ __forceinline__ void load_words(std::uint32_t (&word)[Vec], const std::uint8_t* address) {
+  if constexpr (Vec == 4) {
+    const uint4 v = __ldcs(reinterpret_cast<const uint4*>(address));
+    word[0] = v.x, word[1] = v.y, word[2] = v.z, word[3] = v.w;
+  } else {
+    static_assert(Vec == 2, "lanes read 8 or 16 bytes");
+    const uint2 v = __ldcs(reinterpret_cast<const uint2*>(address));
+    word[0] = v.x, word[1] = v.y;
+  }
+}
+
+// Keeps a value in its register: the compiler does not know where it came from and cannot compute it anew in every row.
+__device__ __forceinline__ void hold(std::uint32_t& x) { asm volatile("" : "+r"(x)); }
+__device__ __forceinline__ void hold(std::int32_t& x) { asm volatile("" : "+r"(x)); }
+
+// Shared memory by 32-bit addresses, which are cheaper to hold than pointers.
+__device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
+}
+__device__ __forceinline__ void store_shared(std::uint32_t address, const uint4& x) {
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w) : "memory");
+}
+__device__ __forceinline__ uint2 load_shared(std::uint32_t address) {
+  uint2 x;
+  asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(x.x), "=r"(x.y) : "r"(address) : "memory");
+  return x;
+}
+
+// word[plane] holds bytes of four entries; entry[e] gets the bytes of four planes.
+__device__ __forceinline__ void transpose_bytes(const std::uint32_t (&word)[4], std::uint32_t (&entry)[4]) {
+  const std::uint32_t low01 = __byte_perm(word[0], word[1], 0x5140), high01 = __byte_perm(word[0], word[1], 0x7362);
+  const std::uint32_t low23 = __byte_perm(word[2], word[3], 0x5140), high23 = __byte_perm(word[2], word[3], 0x7362);
+  entry[0] = __byte_perm(low01, low23, 0x5410);
+  entry[1] = __byte_perm(low01, low23, 0x7632);
+  entry[2] = __byte_perm(high01, high23, 0x5410);
+  entry[3] = __byte_perm(high01, high23, 0x7632);
+}
+
+// c += a b over 16 (two steps: 32) residues: c[0], c[1] are bytes 2 t, 2 t + 1 of row g, c[2], c[3] those of row g + 8.
+__device__ __forceinline__ void multiply_bytes(std::uint32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t b) {
+  asm("mma.sync.aligned.m16n8k16.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+      : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+      : "r"(a0), "r"(a1), "r"(b));
+}
+__device__ __forceinline__ void multiply_bytes(std::uint32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t a2,
+                                               std::uint32_t a3, std::uint32_t b0, std::uint32_t b1) {
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+
+// Where a lane reads: its planes of the current row. Beyond the last plane in use it reads that one again (the weights are
+// 0 there), so that all loads are unconditional and cost no memory traffic.
+template <int Steps>
+struct LanePlanes {
+  const std::uint8_t* pointer[Steps][4];
+  int t, last;
+
+  __device__ __forceinline__ int index(int step, int i) const { return min(16 * step + 4 * t + i, last); }
+
+  __device__ __forceinline__ void set(const std::uint8_t* plane0, std::int64_t plane_stride, int lane_t, int last_plane) {
+    t = lane_t;
+    last = last_plane;
+#pragma unroll
+    for (int step = 0; step < Steps; ++step) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) pointer[step][i] = plane0 + index(step, i) * plane_stride;
+    }
+  }
+
+  __device__ __forceinline__ void advance(std::int64_t bytes) {
+#pragma unroll
+    for (int step = 0; step < Steps; ++step) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) pointer[step][i] += bytes;
+    }
+  }
+};
+
+// The bytes of one row of entries.
+template <int Steps, int Vec, bool Split>
+struct EntryBytes {
+  static constexpr int units = Split ? 2 * Steps : Steps;  // low bytes of all steps, then high bytes of sums over splits
+  std::uint32_t word[units][4][Vec];                       // [unit][plane of the step][four entries each]
+
+  // One byte an entry. With HasBiased, plane `biased` holds signed bytes: 128 is added to them.
+  template <bool HasBiased>
+  __device__ __forceinline__ void load(const LanePlanes<Steps>& planes, int biased) {
+#pragma unroll
+    for (int step = 0; step < Steps; ++step) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        load_words(word[step][i], planes.pointer[step][i]);
+        if constexpr (HasBiased) flip(word[step][i], planes.index(step, i) == biased);
+      }
+    }
+  }
+
+  // Sums over splits, as a low and a high byte an entry.
+  template <bool HasBiased>
+  __device__ __forceinline__ void load_sums(const LanePlanes<Steps>& planes, int biased, std::int64_t split_stride, int splits) {
+    std::uint32_t even[Steps][4][Vec] = {}, odd[Steps][4][Vec] = {};  // entries 0, 2 and 1, 3 of a word, 16 bits each
+    std::int64_t offset = 0;
+#pragma unroll 1
+    for (int split = 0; split < splits; ++split, offset += split_stride) {
+#pragma unroll
+      for (int step = 0; step < Steps; ++step) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          load_words(word[step][i], planes.pointer[step][i] + offset);
+          if constexpr (HasBiased) flip(word[step][i], planes.index(step, i) == biased);
+        }
+      }
+#pragma unroll
+      for (int step = 0; step < Steps; ++step) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+#pragma unroll
+          for (int v = 0; v < Vec; ++v) {
+            even[step][i][v] += word[step][i][v] & 0x00ff00ffu;
+            odd[step][i][v] += (word[step][i][v] >> 8) & 0x00ff00ffu;
+          }
+        }
+      }
+    }
+#pragma unroll
+    for (int step = 0; step < Steps; ++step) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+#pragma unroll
+        for (int v = 0; v < Vec; ++v) {
+          word[step][i][v] = __byte_perm(even[step][i][v], odd[step][i][v], 0x6240);
+          word[Steps + step][i][v] = __byte_perm(even[step][i][v], odd[step][i][v], 0x7351);
+        }
+      }
+    }
+  }
+
+  // Turns word[unit][plane][v] into the residues of entry 4 v + e at word[unit][e][v].
+  __device__ __forceinline__ void transpose() {
+#pragma unroll
+    for (int unit = 0; unit < units; ++unit) {
+#pragma unroll
+      for (int v = 0; v < Vec; ++v) {
+        const std::uint32_t planes[4] = {word[unit][0][v], word[unit][1][v], word[unit][2][v], word[unit][3][v]};
+        std::uint32_t entry[4];
+        transpose_bytes(planes, entry);
+#pragma unroll
+        for (int e = 0; e < 4; ++e) word[unit][e][v] = entry[e];
+      }
+    }
+  }
+
+  // Column 4 tile + t of the entries 4 v ... 4 v + 3.
+  template <int Tiles>
+  __device__ __forceinline__ uint4 columns(int v, int tile, const std::uint32_t (&weight)[units][Tiles]) const {
+    std::uint32_t column[4];
+#pragma unroll
+    for (int pair = 0; pair < 2; ++pair) {
+      const int first = 2 * pair, second = 2 * pair + 1;
+      std::uint32_t c[4] = {};
+#pragma unroll
+      for (int unit = 0; unit + 1 < units; unit += 2) {
+        multiply_bytes(c, word[unit][first][v], word[unit][second][v], word[unit + 1][first][v], word[unit + 1][second][v],
+                       weight[unit][tile], weight[unit + 1][tile]);
+      }
+      if constexpr (units % 2 == 1) {
+        multiply_bytes(c, word[units - 1][first][v], word[units - 1][second][v], weight[units - 1][tile]);
+      }
+      column[first] = c[0] + 256 * c[1];
+      column[second] = c[2] + 256 * c[3];
+    }
+    return {column[0], column[1], column[2], column[3]};
+  }
+
+ private:
+  static __device__ __forceinline__ void flip(std::uint32_t (&read)[Vec], bool is_signed) {
+#pragma unroll
+    for (int v = 0; v < Vec; ++v) read[v] ^= is_signed ? 0x80808080u : 0u;
+  }
+};
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,401 @@
+#include "reconstruct/cuda_reconstruct.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "arith/column_crt.hpp"
+#include "arith/round_fast.hpp"
+#include "arith/round_wide.hpp"
+#include "reconstruct/cuda_columns.cuh"
+#include "reconstruct/cuda_special.cuh"
+
+namespace ozfp4::cuda {
+namespace {
+
+constexpr int kThreads = 128;
+constexpr int kWarps = kThreads / 32;
+constexpr int kMostRows = 32;          // of one warp; its lanes hold the scale exponents of one row each
+constexpr int kStartRows = 2;          // what the start of a warp costs, in rows
+constexpr int kMostGridBlocks = 65535;  // along y and z
+
+// Words of the integers, steps of 16 residues, sums over splits.
+template <int Words_, int Steps_, bool Split_>
+struct Shape {
+  static constexpr int Words = Words_, Steps = Steps_;
+  static constexpr bool Split = Split_;
+  static constexpr bool positional = Steps == kMaxRowSteps;  // residues need at most two steps
+  static constexpr int prefixes = positional ? 1 : kMaxPrefixes;
+  static constexpr int units = Split ? 2 * Steps : Steps;
+  static constexpr int tiles = Words / 2;
+  static constexpr int vec = units <= 2 && Words <= 4 ? 4 : 2;
+  static constexpr int segment = 32 * vec;   // entries of a warp
+  static constexpr int pitch = segment + 4;  // words of one column in shared memory: stores and loads without conflicts
+  static constexpr int table_words = static_cast<int>(sizeof(ColumnConstants<Words>)) / 4 + units * tiles * 32;
+  static constexpr int resident = units == 1 ? 5 : units <= 2 || !Split ? 4 : 3;  // blocks of one multiprocessor
+};
+
+// How the grid covers the result. A block holds warps_x x (kWarps / warps_x) warps along columns and rows.
+struct Cover {
+  std::int32_t log_warps_x, rows_per_warp;
+  std::int64_t blocks_x, blocks_y;
+};
+
+template <class S>
+struct Parameters {
+  ReconstructJob job;
+  Cover cover;
+  std::int64_t first_block_y;
+  std::int32_t first_matrix;
+  std::int32_t least, all;
+  bool has_pairs;  // two neighbours of the result may be stored at once
+  std::uint32_t table[S::prefixes][S::table_words];  // ColumnConstants<S::Words>, then fragments [unit][tile][lane]
+};
+
+template <class S>
+struct Shared {
+  alignas(16) std::uint32_t table[S::table_words];
+  alignas(16) std::uint32_t column[kWarps][2 * S::Words][S::pitch];
+};
+
+template <class T>
+struct PairOf;
+template <>
+struct PairOf<double> {
+  using type = double2;
+};
+template <>
+struct PairOf<float> {
+  using type = float2;
+};
+
+// One warp after the other takes rows of its segment of `segment` columns: bytes -> columns (in the lanes that have the
+// bytes) -> shared memory -> integers, results (in the lanes that store them).
+template <class T, class S>
+__global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(const __grid_constant__ Parameters<S> p) {
+  constexpr int Words = S::Words, vec = S::vec;
+  constexpr std::uint32_t all_lanes = 0xffffffffu;
+  __shared__ Shared<S> shared;
+  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
+  const ReconstructJob& job = p.job;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  if (job.overlap_previous) cudaGridDependencySynchronize();
+#endif
+
+  // ---- This warp's part of the result: `rows` rows, warps_y apart, of `entries` columns
+  const int warps_x = 1 << p.cover.log_warps_x, warps_y = kWarps >> p.cover.log_warps_x;
+  const std::int64_t first_column = (std::int64_t(blockIdx.x) * warps_x + (warp & (warps_x - 1))) * S::segment;
+  const std::int64_t first_row =
+      (p.first_block_y + blockIdx.y) * p.cover.rows_per_warp * warps_y + (warp >> p.cover.log_warps_x);
+  const std::int32_t matrix = p.first_matrix + static_cast<std::int32_t>(blockIdx.z);
+  const int entries = static_cast<int>(max(std::int64_t(0), min(std::int64_t(S::segment), job.result.columns - first_column)));
+  const int rows = static_cast<int>(
+      max(std::int64_t(0), min(std::int64_t(p.cover.rows_per_warp), (job.result.rows - first_row + warps_y - 1) / warps_y)));
+  const bool is_idle = entries == 0 || rows == 0;
+
+  // ---- The bytes of the first row: they do not wait for the number of moduli, planes beyond it have weight 0
+  const int group = lane / 4, t = lane % 4;
+  const std::uint8_t* source = job.outputs.data + matrix * job.outputs.matrix_stride + first_row * job.outputs.pitch +
+                               first_column + (4 * vec * group < entries ? 4 * vec * group : 0);
+  const std::int64_t source_step = job.outputs.pitch * warps_y;
+  LanePlanes<S::Steps> planes;
+  planes.set(source, job.outputs.plane_stride, t, p.all - 1);
+  EntryBytes<S::Steps, vec, S::Split> next;
+  const auto fetch = [&] {
+    if constexpr (S::Split) {
+      next.template load_sums<S::positional>(planes, p.all - 1, job.outputs.split_stride, job.outputs.splits);
+    } else {
+      next.template load<S::positional>(planes, p.all - 1);
+    }
+  };
+  if (!S::Split && !is_idle) fetch();
+
+  // ---- The constants of the prefix that the data needs
+  int count = p.all;
+  if (!S::positional && job.scales.units_used != nullptr) count = min(max(*job.scales.units_used, p.least), p.all);
+  const int prefix = S::positional ? 0 : count - p.least;
+#pragma unroll
+  for (int i = 0; i < S::table_words; i += kThreads) {
+    const int at = i + static_cast<int>(threadIdx.x);
+    if (at < S::table_words) shared.table[at] = p.table[prefix][at];
+  }
+  __syncthreads();
+  if (is_idle) return;
+  const auto& constants = *reinterpret_cast<const ColumnConstants<Words>*>(shared.table);
+  std::uint32_t weight[S::units][S::tiles];
+#pragma unroll
+  for (int unit = 0; unit < S::units; ++unit) {
+#pragma unroll
+    for (int tile = 0; tile < S::tiles; ++tile) {
+      weight[unit][tile] = shared.table[static_cast<int>(sizeof(constants)) / 4 + (unit * S::tiles + tile) * 32 + lane];
+    }
+  }
+  planes.set(source, job.outputs.plane_stride, t, count - 1);
+
+  // ---- Matrices of the operands
+  std::int32_t a_matrix = 0, b_matrix = 0;
+  char* target = job.result.data + first_row * job.result.row_stride;
+  for (std::int32_t i = job.result.stack.rank - 1, rest = matrix; i >= 0; --i) {
+    const std::int32_t coordinate = rest % job.result.stack.extent[i];
+    rest /= job.result.stack.extent[i];
+    a_matrix += coordinate * job.result.a_step[i];
+    b_matrix += coordinate * job.result.b_step[i];
+    target += coordinate * job.result.stack.stride[i];
+  }
+  const std::int64_t a_line = a_matrix * std::int64_t(job.a.outer) + first_row;
+  const std::int64_t b_line = b_matrix * std::int64_t(job.b.outer) + job.first_column + first_column;
+
+  // ---- Per row: lane i holds the exponent of row i of this warp
+  const int own_row = min(lane, rows - 1) * warps_y;
+  std::int32_t row_shifts = job.scales.shift_a[a_line + own_row];
+  std::uint32_t special_rows = 0;
+  if (job.scales.special_a != nullptr) special_rows = __ballot_sync(all_lanes, job.scales.special_a[a_line + own_row] != kFinite);
+
+  // ---- Per column: entry j of a lane is entry 64 (j / 2) + 2 lane + j % 2 of the segment
+  const auto entry_of = [lane](int j) { return 64 * (j / 2) + 2 * lane + j % 2; };
+  std::int32_t exponent[vec];
+  bool is_special = false;
+  // Row exponents for which every result of this lane is normal or 0; float32 is asked entry by entry.
+  std::int32_t least_shift = INT32_MIN, most_shift = INT32_MAX;
+#pragma unroll
+  for (int j = 0; j < vec; ++j) {
+    const int e = min(entry_of(j), entries - 1);
+    exponent[j] = -constants.shift - job.scales.shift_b[b_line + e];
+    if (job.scales.special_b != nullptr && job.scales.special_b[b_line + e] != kFinite) is_special = true;
+    least_shift = max(least_shift, exponent[j] - kMostSafeExponent<T, Words>);
+    most_shift = min(most_shift, exponent[j] - kLeastSafeExponent<T, Words>);
+  }
+  const bool has_special_column = __any_sync(all_lanes, is_special);
+
+  // ---- Row by row
+  target += (first_column + entry_of(0)) * job.result.column_stride;  // this lane's first entry
+  const std::int64_t target_step = job.result.row_stride * warps_y;
+  const bool is_plain = p.has_pairs && entry_of(vec - 1) < entries;  // all entries of this lane exist, in pairs
+  std::uint32_t column_to = shared_address(&shared.column[warp][t][4 * vec * group]);
+  std::uint32_t column_from = shared_address(&shared.column[warp][0][entry_of(0)]);
+  hold(column_to);
+  hold(column_from);
+#pragma unroll 1
+  for (int row = 0; row < rows; ++row, target += target_step) {
+    // The bytes of the next row are on their way while this one is worked on.
+    if constexpr (S::Split) fetch();
+    auto bytes = next;
+    bytes.transpose();
+    planes.advance(source_step);
+    if (!S::Split && row + 1 < rows) fetch();
+#pragma unroll
+    for (int v = 0; v < vec; ++v) {
+#pragma unroll
+      for (int tile = 0; tile < S::tiles; ++tile) {
+        store_shared(column_to + (4 * tile * S::pitch + 4 * v) * 4, bytes.columns(v, tile, weight));
+      }
+    }
+    __syncwarp();
+
+    const std::int32_t row_shift = __shfl_sync(all_lanes, row_shifts, row);
+    bool is_rare = std::is_same_v<T, double> && (row_shift < least_shift || row_shift > most_shift);
+    T value[vec];
+#pragma unroll
+    for (int pair = 0; pair < vec / 2; ++pair) {
+      std::uint32_t own[2][2 * Words];
+#pragma unroll
+      for (int s = 0; s < 2 * Words; ++s) {
+        const uint2 both = load_shared(column_from + (s * S::pitch + 64 * pair) * 4);
+        own[0][s] = both.x, own[1][s] = both.y;
+      }
+      WideInt<Words> x[2];
+      std::int32_t scale[2];
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        std::uint32_t quotient = static_cast<std::uint32_t>(job.outputs.splits);
+        if constexpr (!S::positional) {
+          const std::uint32_t estimate = column_estimate(own[i], constants);
+          quotient = column_quotient(estimate);
+          is_rare = is_rare || is_uncertain(estimate);
+        }
+        x[i] = column_integer(own[i], quotient, constants);
+        scale[i] = exponent[2 * pair + i] - row_shift;
+      }
+      if constexpr (Words > 2) {  // small numbers: one branch for both
+        if (has_redundant_word(x[0]) || has_redundant_word(x[1])) {
+          scale[0] -= drop_redundant_words(x[0]);
+          scale[1] -= drop_redundant_words(x[1]);
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        bool is_unusual = false;
+        value[2 * pair + i] = round_leading<T>(x[i], scale[i], is_unusual);
+        if constexpr (!std::is_same_v<T, double>) is_rare = is_rare || is_unusual;
+      }
+    }
+
+    if (is_plain) {
+#pragma unroll
+      for (int pair = 0; pair < vec / 2; ++pair) {
+        __stcs(reinterpret_cast<typename PairOf<T>::type*>(target) + 32 * pair, {value[2 * pair], value[2 * pair + 1]});
+      }
+    } else {
+#pragma unroll
+      for (int j = 0; j < vec; ++j) {
+        if (entry_of(j) < entries) *reinterpret_cast<T*>(target + (entry_of(j) - entry_of(0)) * job.result.column_stride) = value[j];
+      }
+    }
+
+    if (is_rare) {
+#pragma unroll 1
+      for (int j = 0; j < vec; ++j) {
+        const int e = entry_of(j);
+        if (e >= entries) continue;
+        std::uint32_t own[2 * Words];
+#pragma unroll
+        for (int s = 0; s < 2 * Words; ++s) own[s] = shared.column[warp][s][e];
+        const WideInt<Words> x = S::positional
+                                     ? column_integer(own, static_cast<std::uint32_t>(job.outputs.splits), constants)
+                                     : exact_column_integer(own, constants);
+        const std::int32_t own_exponent = -constants.shift - job.scales.shift_b[b_line + e] - row_shift;
+        *reinterpret_cast<T*>(target + (e - entry_of(0)) * job.result.column_stride) = round_scaled<T>(x, own_exponent);
+      }
+    }
+    if (has_special_column || ((special_rows >> row) & 1u) != 0) {
+      const Line line_a{job.a.data + stack_offset(job.a.stack, a_matrix) + (first_row + row * warps_y) * job.a.outer_stride,
+                        job.a.inner_stride, job.a.type};
+      const char* b_data = job.b.data + stack_offset(job.b.stack, b_matrix) + (job.first_column + first_column) * job.b.outer_stride;
+      patch_specials<vec>(
+          line_a, job.scales.special_a != nullptr ? job.scales.special_a[a_line + row * warps_y] : 0u, job.a.inner, entries,
+          [&](int e) { return Line{b_data + e * job.b.outer_stride, job.b.inner_stride, job.b.type}; },
+          [&](int e) -> std::uint32_t { return job.scales.special_b != nullptr ? job.scales.special_b[b_line + e] : 0u; }, entry_of,
+          [&](int e, double special) {
+            *reinterpret_cast<T*>(target + (e - entry_of(0)) * job.result.column_stride) = static_cast<T>(special);
+          });
+    }
+    __syncwarp();  // the columns of the next row come to the same place
+  }
+}
+
+// ---- Launch ------------------------------------------------------------------------------------------------------------
+
+template <class S>
+void set_tables(Parameters<S>& p, const ReconstructPlan& plan) {
+  for (int prefix = 0; prefix < S::prefixes && prefix <= plan.all - plan.least; ++prefix) {
+    const auto& from = plan.constants[prefix];
+    ColumnConstants<S::Words> constants{from.shift, from.inverse, from.offset, {}, {}, {}};
+    std::copy_n(from.negated, 2 * S::Words, constants.negated);
+    std::copy_n(from.product, S::Words, constants.product);
+    std::copy_n(from.lowest, S::Words, constants.lowest);
+    std::memcpy(p.table[prefix], &constants, sizeof constants);
+    std::uint32_t* fragment = p.table[prefix] + sizeof constants / 4;
+    for (int unit = 0; unit < S::units; ++unit) {
+      for (int tile = 0; tile < S::tiles; ++tile, fragment += 32) {
+        std::copy_n(plan.fragment[prefix][unit / S::Steps][unit % S::Steps][tile], 32, fragment);
+      }
+    }
+  }
+}
+
+bool is_multiple(std::int64_t x, std::int64_t of) { return x % of == 0; }
+bool is_multiple(const void* x, std::int64_t of) { return reinterpret_cast<std::uintptr_t>(x) % static_cast<std::uintptr_t>(of) == 0; }
+
+bool has_pairs(const DeviceResult& result, std::int64_t entry) {
+  bool aligned = result.column_stride == entry && is_multiple(result.data, 2 * entry) && is_multiple(result.row_stride, 2 * entry);
+  for (int i = 0; i < result.stack.rank; ++i) aligned = aligned && is_multiple(result.stack.stride[i], 2 * entry);
+  return aligned;
+}
+
+std::int64_t divide_up(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
+
+// Blocks as wide as the result, up to all warps side by side; as many rows a warp as make the fewest rows in a row, with
+// `resident` blocks at a time.
+Cover make_cover(const DeviceResult& result, int segment, std::int64_t resident) {
+  Cover cover{};
+  const std::int64_t segments = divide_up(result.columns, segment);
+  while ((1 << cover.log_warps_x) < kWarps && (std::int64_t(1) << cover.log_warps_x) < segments) ++cover.log_warps_x;
+  const std::int64_t warps_y = kWarps >> cover.log_warps_x;
+  cover.blocks_x = divide_up(segments, std::int64_t(1) << cover.log_warps_x);
+  std::int64_t least_cost = INT64_MAX;
+  for (int rows = 1; rows <= kMostRows; ++rows) {
+    const std::int64_t blocks_y = divide_up(result.rows, warps_y * rows);
+    const std::int64_t cost = divide_up(cover.blocks_x * blocks_y * result.stack.count(), resident) * (rows + kStartRows);
+    if (cost > least_cost) continue;
+    least_cost = cost;
+    cover.rows_per_warp = rows;
+    cover.blocks_y = blocks_y;
+  }
+  return cover;
+}
+
+template <class T, class S>
+cudaError_t launch_shape(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream) {
+  int device = 0, processors = 0;
+  if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) return error;
+  if (const cudaError_t error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device); error != cudaSuccess) {
+    return error;
+  }
+  Parameters<S> p;
+  p.job = job;
+  p.cover = make_cover(job.result, S::segment, std::int64_t(processors) * S::resident);
+  p.least = plan.least;
+  p.all = plan.all;
+  p.has_pairs = has_pairs(job.result, sizeof(T));
+  set_tables(p, plan);
+
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.blockDim = dim3(kThreads);
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = job.overlap_previous ? 1 : 0;
+  // One launch, but for stacks and rows beyond the limits of a grid.
+  const std::int32_t matrices = job.result.stack.count();
+  for (p.first_matrix = 0; p.first_matrix < matrices; p.first_matrix += kMostGridBlocks) {
+    for (p.first_block_y = 0; p.first_block_y < p.cover.blocks_y; p.first_block_y += kMostGridBlocks) {
+      config.gridDim = dim3(static_cast<unsigned>(p.cover.blocks_x),
+                            static_cast<unsigned>(std::min<std::int64_t>(kMostGridBlocks, p.cover.blocks_y - p.first_block_y)),
+                            static_cast<unsigned>(std::min(kMostGridBlocks, matrices - p.first_matrix)));
+      if (const cudaError_t error = cudaLaunchKernelEx(&config, reconstruct_kernel<T, S>, p); error != cudaSuccess) return error;
+    }
+  }
+  return cudaSuccess;
+}
+
+template <class T, int Words, int Steps>
+cudaError_t launch_split(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream) {
+  return job.outputs.splits > 1 ? launch_shape<T, Shape<Words, Steps, true>>(plan, job, stream)
+                                : launch_shape<T, Shape<Words, Steps, false>>(plan, job, stream);
+}
+
+template <class T>
+cudaError_t launch_typed(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream) {
+  switch (10 * plan.words + plan.row_steps) {
+    case 21: return launch_split<T, 2, 1>(plan, job, stream);
+    case 22: return launch_split<T, 2, 2>(plan, job, stream);
+    case 41: return launch_split<T, 4, 1>(plan, job, stream);
+    case 42: return launch_split<T, 4, 2>(plan, job, stream);
+    case 62: return launch_split<T, 6, 2>(plan, job, stream);
+    case 43: return launch_split<T, 4, 3>(plan, job, stream);
+    case 63: return launch_split<T, 6, 3>(plan, job, stream);
+    default: return cudaErrorInvalidValue;
+  }
+}
+
+bool is_well_formed(const ReconstructJob& job) {
+  const DeviceOutputs& outputs = job.outputs;
+  return is_multiple(outputs.data, 16) && is_multiple(outputs.pitch, 16) && is_multiple(outputs.matrix_stride, 16) &&
+         is_multiple(outputs.split_stride, 16) && is_multiple(outputs.plane_stride, 16) && outputs.pitch >= job.result.columns &&
+         outputs.splits >= 1 && outputs.splits <= kMaxSplits && job.result.rows >= 1 && job.result.columns >= 1;
+}
+
+}  // namespace
+
+cudaError_t launch_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream) {
+  if (!is_well_formed(job)) return cudaErrorInvalidValue;
+  switch (job.result.type) {
+    case ElementType::float64: return launch_typed<double>(plan, job, stream);
+    case ElementType::float32: return launch_typed<float>(plan, job, stream);
+    default: return cudaErrorInvalidValue;
+  }
+}
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,45 @@
+// What the reconstruct kernels need to know of a plan: constants of the wide integers and the weights as matrix fragments.
+//
+// The sum over the residues (or digits) is a small matrix product: [entries x residues] times [residues x bytes of the
+// weights]. Its accumulators are joined in pairs to columns of 16 bits, see arith/column_crt.hpp. The right-hand operand is
+// stored the way mma.m16n8k16 takes it from the 32 lanes of a warp.
+#pragma once
+
+#include <cstdint>
+
+#include "arith/column_crt.hpp"
+#include "plan/plan.hpp"
+
+namespace ozfp4 {
+
+inline constexpr int kMaxPrefixes = 8;           // prefixes of the moduli that one launch can serve: counts all - 7 .. all
+inline constexpr int kMaxColumnWords = 6;
+inline constexpr int kMaxColumnTiles = kMaxColumnWords / 2;  // tiles of 8 bytes
+inline constexpr int kRowsPerStep = 16;          // residues or digits that one step along the inner dimension takes
+inline constexpr int kMaxRowSteps = 3;
+inline constexpr int kMaxDigits = 40;
+inline constexpr int kMaxSplits = 64;
+
+struct ReconstructPlan {
+  bool positional = false;
+  int words = 0;                                 // 2, 4 or 6 words of 32 bits
+  int row_steps = 0;
+  int least = 0, all = 0;                        // prefixes below: counts least .. all; both `digits` where positional
+  std::int64_t base = 0;                         // positional: 13 or 256
+  int digits = 0;                                // positional: planes, low to high, digits in [0, base); the last plane is
+                                                 // a signed byte (two's complement), the rest of the carry
+  ColumnConstants<kMaxColumnWords> constants[kMaxPrefixes];  // only the first `words` (2 words) entries of each array count
+  // [prefix][high byte of a sum over splits][step][tile][lane]: lane 4 n + t holds byte 8 tile + n of the weights of the
+  // residues 16 step + 4 t ... + 3, the first in its low byte.
+  std::uint32_t fragment[kMaxPrefixes][2][kMaxRowSteps][kMaxColumnTiles][32];
+};
+
+// Smallest number of digit planes that hold every integer of a product over inner dimension k: the digits of all groups,
+// the rest of the carry as further digits, and a last plane of magnitude at most 127. Range: scheme I, base 13 or 256.
+int positional_digits(const Plan& plan, std::int64_t k);
+
+// Throws std::length_error where the integers, residues or digits of the plan are more than the kernels can hold; k
+// matters for positional plans only. Range: residues of one byte (alphabets fp4 and int8).
+ReconstructPlan make_reconstruct_plan(const Plan& plan, std::int64_t k);
+
+}  // namespace ozfp4

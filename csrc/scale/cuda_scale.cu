@@ -1,0 +1,126 @@
+#include "scale/cuda_scale.hpp"
+
+#include <algorithm>
+
+#include "scale/scale_kernel.cuh"
+
+namespace ozfp4::cuda {
+namespace {
+
+std::int64_t round_up(std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; }
+std::int64_t ceil_div(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
+
+// Smallest exponent with 2^result >= x, at most `most`.
+int log_up(std::int64_t x, int most) {
+  int log = 0;
+  while (log < most && (std::int64_t(1) << log) < x) ++log;
+  return log;
+}
+
+constexpr int kLogThreads = 8;
+constexpr std::int64_t kTargetBlocks = 512;  // about one wave; what is more makes blocks longer first
+
+// Entries a thread sums: few where there is little to do, so that all multiprocessors have work.
+std::int64_t entries_per_thread(std::int64_t entries) {
+  return std::int64_t(1) << std::clamp(log_up(entries / (kTargetBlocks * kScaleThreads), 6), 3, 6);
+}
+
+std::int64_t line_count(const DeviceOperand& operand) { return std::int64_t(operand.stack.count()) * operand.outer; }
+
+// Everything but the pointers.
+ScaleOperand cut(const DeviceOperand& operand, std::int64_t per_thread) {
+  const std::int64_t lines = line_count(operand);
+  const int bytes = entry_bytes(operand.type);
+  ScaleOperand out{};
+  out.data = operand.data;
+  out.outer_stride = operand.outer_stride;
+  out.inner_stride = operand.inner_stride;
+  out.stack = operand.stack;
+  out.outer = static_cast<std::uint32_t>(operand.outer);
+  out.inner = static_cast<std::uint32_t>(operand.inner);
+  out.total_lines = static_cast<std::uint32_t>(lines);
+  out.is_double = operand.type == ElementType::float64;
+  out.slots_adjacent = runs_along_k(operand);
+  out.vector_loads = out.slots_adjacent && has_aligned_lines(operand, bytes);
+  if (out.slots_adjacent) {
+    // A warp for each line as long as that leaves a load to every thread, more threads only where they have enough to do.
+    const int width = out.vector_loads ? 16 / bytes : 1;
+    const int warp = log_up(ceil_div(operand.inner, width), 5);
+    out.log_slots = static_cast<std::uint8_t>(std::max(warp, log_up(operand.inner / per_thread, kLogThreads)));
+  } else {
+    // A warp for 32 neighbouring lines where there are so many.
+    const int narrow = kLogThreads - log_up(std::min<std::int64_t>(operand.outer, lines), 5);
+    out.log_slots = static_cast<std::uint8_t>(log_up(operand.inner / kScaleBatch, narrow));
+  }
+  const std::int64_t slots = std::int64_t(1) << out.log_slots;
+  const std::int64_t strip = kScaleThreads / slots;
+  out.chunk_k = static_cast<std::uint32_t>(slots * per_thread);
+  out.strips = static_cast<std::uint32_t>(ceil_div(lines, strip));
+  out.chunks = static_cast<std::uint32_t>(ceil_div(operand.inner, out.chunk_k));
+  return out;
+}
+
+// Scratch: totals, tickets of A and B (all set to zero), then the partials of A and B.
+struct Layout {
+  ScaleOperand operand[2];
+  std::int64_t tickets[2], partials[2], zeroed, bytes;
+};
+
+Layout lay_out(const DeviceOperand& a, const DeviceOperand& b) {
+  Layout layout{};
+  const std::int64_t per_thread = entries_per_thread(line_count(a) * a.inner + line_count(b) * b.inner);
+  const DeviceOperand* operand[2] = {&a, &b};
+  std::int64_t at = sizeof(ScaleTotals);
+  for (int i = 0; i < 2; ++i) {
+    layout.operand[i] = cut(*operand[i], per_thread);
+    layout.tickets[i] = at;
+    if (layout.operand[i].chunks > 1) at += 4 * std::int64_t(layout.operand[i].strips);
+  }
+  layout.zeroed = at;
+  for (int i = 0; i < 2; ++i) {
+    const ScaleOperand& cut = layout.operand[i];
+    at = layout.partials[i] = round_up(at, 256);
+    if (cut.chunks > 1) at += 8 * std::int64_t(cut.chunks) * cut.strips * (kScaleThreads >> cut.log_slots);
+  }
+  layout.bytes = round_up(at, 256);
+  return layout;
+}
+
+bool is_in_range(const DeviceOperand& operand) {
+  return operand.type != ElementType::int8 && operand.outer >= 1 && operand.inner >= 1 && operand.stack.count() >= 1 &&
+         line_count(operand) < (std::int64_t(1) << 31);
+}
+
+}  // namespace
+
+std::int64_t scale_scratch_bytes(const DeviceOperand& a, const DeviceOperand& b) { return lay_out(a, b).bytes; }
+
+cudaError_t launch_scale(const DeviceOperand& a, const DeviceOperand& b, int capacity, const PrefixRule& rule,
+                         const DeviceScales& scales, void* scratch, cudaStream_t stream) {
+  if (!is_in_range(a) || !is_in_range(b) || rule.all > kMaxModuli || capacity < 2 || capacity > 53) return cudaErrorInvalidValue;
+  const Layout layout = lay_out(a, b);
+  auto* bytes = static_cast<char*>(scratch);
+  ScaleArguments arguments{};
+  for (int i = 0; i < 2; ++i) {
+    ScaleOperand& operand = arguments.operand[i] = layout.operand[i];
+    operand.shift = i == 0 ? scales.shift_a : scales.shift_b;
+    operand.special = i == 0 ? scales.special_a : scales.special_b;
+    operand.tickets = reinterpret_cast<std::uint32_t*>(bytes + layout.tickets[i]);
+    operand.partials = reinterpret_cast<std::uint64_t*>(bytes + layout.partials[i]);
+  }
+  arguments.rule = rule;
+  arguments.totals = reinterpret_cast<ScaleTotals*>(bytes);
+  arguments.units_used = scales.units_used;
+  arguments.capacity = capacity;
+  const std::int64_t blocks_a = std::int64_t(layout.operand[0].strips) * layout.operand[0].chunks;
+  const std::int64_t blocks_b = std::int64_t(layout.operand[1].strips) * layout.operand[1].chunks;
+  if (blocks_a + blocks_b >= (std::int64_t(1) << 31)) return cudaErrorInvalidValue;
+  arguments.blocks_a = static_cast<std::uint32_t>(blocks_a);
+
+  const cudaError_t error = cudaMemsetAsync(scratch, 0, static_cast<std::size_t>(layout.zeroed), stream);
+  if (error != cudaSuccess) return error;
+  scale_kernel<<<static_cast<unsigned>(blocks_a + blocks_b), kScaleThreads, 0, stream>>>(arguments);
+  return cudaGetLastError();
+}
+
+}  // namespace ozfp4::cuda

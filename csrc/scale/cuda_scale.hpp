@@ -1,0 +1,37 @@
+// Stage 1 on the GPU: scale exponents, special flags, rigorous norm bounds and the number of moduli, in one launch.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "arith/crt.hpp"
+#include "runtime/cuda_views.hpp"
+
+namespace ozfp4::cuda {
+
+// Which prefix of the moduli the data needs: the smallest count in [least, all] with norms_a * norms_b < limit[count - 1],
+// where norms are upper bounds of the largest sum of squares of a line; `all` if none. all = 0: nothing to choose.
+struct PrefixRule {
+  int least = 0, all = 0;
+  double limit[kMaxModuli] = {};
+};
+
+// Everything that scale leaves on the device; one entry per line, [matrix][line].
+struct DeviceScales {
+  std::int32_t* shift_a = nullptr;
+  std::int32_t* shift_b = nullptr;
+  std::uint8_t* special_a = nullptr;  // Special flags of scale/scale.hpp
+  std::uint8_t* special_b = nullptr;
+  int* units_used = nullptr;  // the count that PrefixRule chose
+};
+
+// Bytes of scratch (256-byte aligned) for two operands of any type.
+std::int64_t scale_scratch_bytes(const DeviceOperand& a, const DeviceOperand& b);
+
+// Enqueues the stage on the stream (kernels and memory sets only: no synchronisation, no allocation, capturable).
+// Range: capacity in [2, 53]; outer, inner >= 1.
+cudaError_t launch_scale(const DeviceOperand& a, const DeviceOperand& b, int capacity, const PrefixRule& rule,
+                         const DeviceScales& scales, void* scratch, cudaStream_t stream);
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,21 @@
+// Programmatic dependent launch: a kernel may start while the kernel before it in the stream ends. From sm_90 on; nothing
+// on older machines, where kernels follow each other as always.
+#pragma once
+
+namespace ozfp4::cuda {
+
+// Lets a next kernel that was launched with the attribute start as soon as multiprocessors have room.
+__device__ __forceinline__ void let_next_kernel_start() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+// Until all that the previous kernel wrote can be read; at once where this kernel was launched without the attribute.
+__device__ __forceinline__ void wait_for_previous_kernel() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+}  // namespace ozfp4::cuda

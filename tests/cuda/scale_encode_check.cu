@@ -1,0 +1,589 @@
+// Stand-alone check of stages 1 and 2 on the GPU: equality with the CPU's stages and with the plan's limbs.
+//
+//   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90,code=sm_90 -I csrc -Xcompiler -pthread
+//        tests/cuda/scale_encode_check.cu csrc/scale/cuda_scale.cu csrc/encode/cuda_encode.cu
+//        csrc/plan/plan.cpp csrc/plan/crt_constants.cpp csrc/runtime/parallel.cpp csrc/runtime/blas.cpp
+//        csrc/scale/cpu_scale.cpp csrc/encode/cpu_encode.cpp -o scale_encode_check
+//
+// The shared arithmetic is checked on the host first, so a machine without a GPU runs that part. Outputs are poisoned:
+// what the kernels have no business writing must still be poison afterwards. Prints "N passed, N failed" and exits with
+// 1 on a failure. An argument restricts the run to cases whose name contains it.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "arith/limb_words.hpp"
+#include "arith/line_sum.hpp"
+#include "arith/residue_bytes.hpp"
+#include "arith/scale_entry.hpp"
+#include "encode/cuda_encode.hpp"
+#include "encode/encode.hpp"
+#include "scale/cuda_scale.hpp"
+#include "scale/scale.hpp"
+
+using namespace ozfp4;
+using cuda::DeviceOperand;
+
+namespace {
+
+void require(cudaError_t error, const char* what) {
+  if (error == cudaSuccess) return;
+  std::printf("%s: %s\n", what, cudaGetErrorString(error));
+  std::exit(1);
+}
+#define REQUIRE(call) require((call), #call)
+
+std::mt19937_64 generator(20240607);
+std::int64_t random_int(std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(generator); }
+
+const char* filter = "";
+int passed = 0, failed = 0;
+
+bool selected(const std::string& name) { return name.find(filter) != std::string::npos; }
+
+void report(const std::string& name, bool good, const std::string& detail = "") {
+  (good ? passed : failed) += 1;
+  if (!good) std::printf("FAILED %s %s\n", name.c_str(), detail.c_str());
+}
+
+// ---- Data ------------------------------------------------------------------------------------------------------------
+
+enum class Data { plain, wide, sparse, tiny, subnormal, huge, specials };
+constexpr const char* data_names[] = {"plain", "wide", "sparse", "tiny", "subnormal", "huge", "specials"};
+
+template <class T>
+T random_entry(Data data) {
+  using Format = FloatFormat<T>;
+  const T fraction = static_cast<T>(1 + std::uniform_real_distribution<double>(0, 1)(generator));
+  const T sign = random_int(0, 1) != 0 ? T(1) : T(-1);
+  switch (data) {
+    case Data::plain: return sign * std::ldexp(fraction, static_cast<int>(random_int(-12, 0)));
+    case Data::wide: return sign * std::ldexp(fraction, static_cast<int>(random_int(Format::min_exponent / 2, Format::max_exponent / 2)));
+    case Data::sparse: return random_int(0, 3) != 0 ? T(0) : sign * std::ldexp(fraction, static_cast<int>(random_int(-3, 3)));
+    case Data::tiny: return sign * std::ldexp(fraction, static_cast<int>(random_int(Format::lowest_exponent, Format::min_exponent + 30)));
+    case Data::subnormal: return sign * std::ldexp(fraction, static_cast<int>(random_int(Format::lowest_exponent - 2, Format::min_exponent - 1)));
+    case Data::huge: return sign * std::ldexp(fraction, static_cast<int>(random_int(Format::max_exponent - 60, Format::max_exponent)));
+    case Data::specials: {
+      const std::int64_t kind = random_int(0, 99);
+      if (kind < 1) return std::numeric_limits<T>::quiet_NaN();
+      if (kind < 2) return sign * std::numeric_limits<T>::infinity();
+      return kind < 30 ? T(0) : sign * fraction;
+    }
+  }
+  return 0;
+}
+
+// ---- The shared arithmetic, on the host -----------------------------------------------------------------------------------
+
+// The same exponent with a significand of few bits, which makes ties when scaled down.
+template <class T>
+T short_entry(T x) {
+  int exponent;
+  const T fraction = std::frexp(x, &exponent);
+  return std::ldexp(std::rint(fraction * 64) / 64, exponent);
+}
+
+template <class T>
+void check_scaled_integers(const std::string& name) {
+  if (!selected(name)) return;
+  using Format = FloatFormat<T>;
+  const Data kinds[] = {Data::plain, Data::wide, Data::tiny, Data::subnormal, Data::huge};
+  bool good = true;
+  for (int i = 0; i < 400000; ++i) {
+    T x = random_entry<T>(kinds[i % 5]);
+    if (i % 3 == 0) x = short_entry(x);
+    if (x == 0 || !std::isfinite(x)) continue;
+    const int exponent = exponent_of_magnitude<T>(magnitude_bits(x));
+    // The row's largest exponent is anywhere above.
+    const int capacity = sizeof(T) == 4 && i % 2 == 0 ? static_cast<int>(random_int(2, kOneWordBits)) : static_cast<int>(random_int(2, 53));
+    const int largest = static_cast<int>(std::min<std::int64_t>(exponent + random_int(0, 60), Format::max_exponent));
+    const int shift = scale_exponent(capacity, largest);
+    const ShiftHalves halves = halves_of(shift);
+    const std::int64_t expected = scaled_integer(x, shift);
+    const double first = exact_power_of_two<double>(halves.first), second = exact_power_of_two<double>(halves.second);
+    good &= scaled_integer_by_multiplication(static_cast<double>(x), first, second) == expected;
+    if (sizeof(T) == 4 && capacity <= kOneWordBits) {
+      const T short_first = exact_power_of_two<T>(halves.first), short_second = exact_power_of_two<T>(halves.second);
+      good &= scaled_integer_by_multiplication<std::int32_t>(x, short_first, short_second) == expected;
+    }
+  }
+  report(name, good);
+}
+
+std::int64_t modulo(std::int64_t v, std::int64_t m) { return ((v % m) + m) % m; }
+
+void check_byte_moduli() {
+  if (!selected("residue bytes")) return;
+  for (int m = 3; m <= 256; ++m) {
+    const std::string name = "residue bytes modulo " + std::to_string(m);
+    const bool unsupported = m < 256 && m >= 8 && (m & (m - 1)) == 0;
+    bool good = true;
+    for (int words = 1; words <= 2; ++words) {
+      ByteModulus constants;
+      try {
+        constants = make_byte_modulus(m, words);
+      } catch (const std::invalid_argument&) {
+        report(name, unsupported, "has no constants");
+        good = false;
+        break;
+      }
+      // Every x that bytes can give, by way of the preset.
+      const auto start = static_cast<std::uint32_t>(modulo(-static_cast<std::int64_t>(words == 2 ? kTwoWordOffset : kOneWordOffset), m));
+      ByteModulus direct = constants;
+      direct.weight_low = direct.weight_high = 0;
+      for (std::uint32_t x = 0; x <= (7u * 255 + 1) * (m - 1) && m < 256; ++x) {
+        direct.preset = constants.preset - start + x;
+        good &= (residue_byte<1>({0, 0}, direct) & 255u) == x % m;
+      }
+      for (int i = 0; i < 3000; ++i) {
+        if (words == 2) {
+          const std::int64_t limit = std::int64_t(1) << 53;
+          const std::int64_t v = i < 100 ? limit - i : i < 200 ? i - 100 - limit : i < 300 ? i - 250 : random_int(-limit, limit);
+          good &= (residue_byte<2>(bytes_of(v), constants) & 255u) == static_cast<std::uint32_t>(modulo(v, m));
+        } else {
+          const std::int64_t limit = std::int64_t(1) << 30;
+          const auto v = static_cast<std::int32_t>(i < 100 ? limit - i : i < 200 ? i - 100 - limit : i < 300 ? i - 250 : random_int(-limit, limit));
+          good &= (residue_byte<1>(bytes_of(v), constants) & 255u) == static_cast<std::uint32_t>(modulo(v, m));
+        }
+      }
+    }
+    if (good) report(name, true);
+    else if (!unsupported) report(name, false);
+  }
+}
+
+void check_limb_words() {
+  if (!selected("limb words")) return;
+  bool good13 = true, good256 = true;
+  const std::int64_t limit = std::int64_t(1) << 53;
+  for (int i = 0; i < 300000; ++i) {
+    std::int64_t v = i < 20000 ? i - 10000 : i < 21000 ? limit - (i - 20000) : i < 22000 ? (i - 21000) - limit : random_int(-limit, limit) >> (i % 53);
+    if (i >= 22000 && i < 40000) v = random_int(-1100, 1100) * kPart13 * (i % 2 ? kPart13 : 1) + random_int(-2, 2);
+    if (std::abs(v) > limit) continue;
+    const std::uint64_t digits = balanced_bytes(v);
+    const Parts13 parts = split_parts13(v);
+    std::int64_t rest = v, rest256 = v;
+    std::int32_t x = 0;
+    for (int triple = 0; triple < 5; ++triple) {
+      if (triple % kTriplesPerPart == 0) x += parts.part[triple / kTriplesPerPart];
+      const std::uint32_t word = triple_word(take_triple_index(x));
+      x += triple_carry(word);
+      for (int j = 0; j < 3; ++j) good13 &= static_cast<std::int8_t>(word >> (8 * j)) == take_limb13(rest);
+    }
+    good13 &= x == 0 && rest == 0;
+    for (int p = 0; p < 7; ++p) good256 &= static_cast<std::int8_t>(digits >> (8 * p)) == take_balanced_digit(rest256, 8);
+  }
+  report("limb words, base 13", good13);
+  report("limb words, base 256", good256);
+}
+
+template <class T>
+void check_line_sums(const std::string& name) {
+  if (!selected(name)) return;
+  bool good = true;
+  double worst = 1;
+  for (int i = 0; i < 3000; ++i) {
+    const auto data = static_cast<Data>(i % 6);
+    const int n = static_cast<int>(random_int(1, 40)) * 8;
+    std::vector<T> x(n);
+    for (T& entry : x) entry = random_entry<T>(data);
+    LineSum sum, one_by_one;
+    int largest = kNoExponent;
+    for (int at = 0; at < n; at += 8) {
+      std::uint32_t word[8], top = 0;
+      for (int j = 0; j < 8; ++j) top = std::max(top, word[j] = upper_word(x[at + j]));
+      if (is_plain<T>(top)) add_words<T>(sum, word, top);
+      for (int j = 0; j < 8; ++j) {
+        if (x[at + j] == 0) continue;
+        if (!is_plain<T>(top)) add_entry(sum, x[at + j]);
+        add_entry(one_by_one, x[at + j]);
+        largest = std::max(largest, exponent_of_magnitude<T>(magnitude_bits(x[at + j])));
+      }
+    }
+    LineSum half[2];
+    for (int j = 0; j < n; ++j) {
+      if (x[j] != 0) add_entry(half[j % 2], x[j]);
+    }
+    const LineSum both = combine(half[0], half[1]);
+    long double exact = 0;
+    for (const T entry : x) exact += largest == kNoExponent ? 0 : std::pow(std::ldexp(static_cast<long double>(entry), -largest), 2);
+    for (const LineSum& result : {sum, one_by_one, both}) {
+      good &= result.exponent == largest && result.sum >= exact * (1 - 1e-15L);
+      if (exact > 0) worst = std::max(worst, static_cast<double>(result.sum / exact));
+    }
+  }
+  report(name, good && worst < 1 + 1e-4, "largest excess " + std::to_string(worst - 1));
+}
+
+// ---- Operands ----------------------------------------------------------------------------------------------------------
+
+enum class Layout { k_contiguous, line_contiguous, misaligned, strided, strided_lines, reversed };
+constexpr const char* layout_names[] = {"K-contiguous", "line-contiguous", "misaligned", "strided", "strided lines", "reversed"};
+
+// A stack of matrices in host and device memory at the same offsets.
+struct TestOperand {
+  std::vector<char> host;
+  char* device = nullptr;
+  std::int64_t origin = 0;
+  DeviceOperand view;
+
+  TestOperand(ElementType type, int outer, int inner, Layout layout, std::vector<int> extents, Data data) {
+    const int bytes = type == ElementType::float64 ? 8 : type == ElementType::float32 ? 4 : 1;
+    std::int64_t outer_stride = 0, inner_stride = 0;
+    switch (layout) {
+      case Layout::k_contiguous: inner_stride = 1, outer_stride = (inner + 15) / 16 * 16; break;
+      case Layout::line_contiguous: outer_stride = 1, inner_stride = outer + 3; break;
+      case Layout::misaligned: inner_stride = 1, outer_stride = inner | 1, origin = bytes; break;
+      case Layout::strided: inner_stride = 2, outer_stride = 2 * inner + 5; break;
+      case Layout::strided_lines: outer_stride = 3, inner_stride = 3 * outer + 1; break;
+      case Layout::reversed: inner_stride = -1, outer_stride = inner + 2, origin = std::int64_t(inner - 1) * bytes; break;
+    }
+    outer_stride *= bytes, inner_stride *= bytes;
+    const std::int64_t matrix = (std::abs(outer_stride) * outer + std::abs(inner_stride) * inner + origin + 15) / 16 * 16;
+    view.type = type;
+    view.outer = outer, view.inner = inner;
+    view.outer_stride = outer_stride, view.inner_stride = inner_stride;
+    view.stack.rank = static_cast<int>(extents.size());
+    std::int64_t stride = matrix;  // first axis fastest in memory, so the order of axes matters
+    for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+      view.stack.extent[axis] = extents[axis];
+      view.stack.stride[axis] = stride;
+      stride *= extents[axis];
+    }
+    host.resize(static_cast<std::size_t>(stride));
+    fill(data, bytes);
+    REQUIRE(cudaMalloc(&device, host.size()));
+    REQUIRE(cudaMemcpy(device, host.data(), host.size(), cudaMemcpyHostToDevice));
+    view.data = device + origin;
+  }
+  ~TestOperand() { cudaFree(device); }
+  TestOperand(const TestOperand&) = delete;
+
+  std::int64_t matrix_offset(int matrix) const {
+    std::int64_t offset = origin;
+    for (int axis = view.stack.rank - 1; axis >= 0; --axis) {
+      offset += matrix % view.stack.extent[axis] * view.stack.stride[axis];
+      matrix /= view.stack.extent[axis];
+    }
+    return offset;
+  }
+  OperandView matrix(int matrix) const {
+    return {host.data() + matrix_offset(matrix), view.type, view.outer, view.inner, view.outer_stride, view.inner_stride};
+  }
+
+ private:
+  void fill(Data data, int bytes) {
+    for (std::size_t at = 0; at + bytes <= host.size(); at += static_cast<std::size_t>(bytes)) {
+      if (bytes == 8) store(host.data() + at, random_entry<double>(data));
+      if (bytes == 4) store(host.data() + at, random_entry<float>(data));
+      if (bytes == 1) host[at] = static_cast<char>(random_int(-128, 127));
+    }
+    if (bytes == 1) return;
+    // Some lines are zero, some much smaller than others.
+    for (int m = 0; m < view.stack.count(); ++m) {
+      for (int o = 0; o < view.outer; ++o) {
+        const std::int64_t kind = random_int(0, 9);
+        if (kind > 1) continue;
+        for (int k = 0; k < view.inner; ++k) {
+          char* entry = host.data() + matrix_offset(m) + o * view.outer_stride + k * view.inner_stride;
+          if (bytes == 8) store(entry, kind == 0 ? 0.0 : load<double>(entry) * 0x1p-40);
+          if (bytes == 4) store(entry, kind == 0 ? 0.0f : load<float>(entry) * 0x1p-20f);
+        }
+      }
+    }
+  }
+};
+
+template <class T>
+struct DeviceArray {
+  T* data = nullptr;
+  std::size_t size;
+  explicit DeviceArray(std::size_t n) : size(n) {
+    REQUIRE(cudaMalloc(&data, n * sizeof(T)));
+    REQUIRE(cudaMemset(data, 0xA5, n * sizeof(T)));
+  }
+  ~DeviceArray() { cudaFree(data); }
+  DeviceArray(const DeviceArray&) = delete;
+  std::vector<T> host() const {
+    std::vector<T> out(size);
+    REQUIRE(cudaMemcpy(out.data(), data, size * sizeof(T), cudaMemcpyDeviceToHost));
+    return out;
+  }
+};
+
+struct Case {
+  std::string name;
+  Plan plan;
+  ElementType type = ElementType::float64;
+  int rows = 1, columns = 1, k = 1;
+  Layout layout_a = Layout::k_contiguous, layout_b = Layout::line_contiguous;
+  std::vector<int> extents_a = {}, extents_b = {};
+  Data data = Data::plain;
+  int first_line = 0, lines = 0;  // of B; 0 lines: all
+};
+
+std::size_t line_count(const DeviceOperand& operand) { return std::size_t(operand.stack.count()) * operand.outer; }
+
+// ---- Scale --------------------------------------------------------------------------------------------------------------
+
+struct HostScales {
+  std::vector<std::int32_t> shift;
+  std::vector<std::uint8_t> special;
+  double norm_squared = 0;
+};
+
+HostScales host_scales(const TestOperand& operand, int capacity) {
+  HostScales out;
+  for (int m = 0; m < operand.view.stack.count(); ++m) {
+    const Scales scales = cpu_scale(operand.matrix(m), capacity);
+    out.shift.insert(out.shift.end(), scales.shift.begin(), scales.shift.end());
+    out.special.insert(out.special.end(), scales.special.begin(), scales.special.end());
+    out.norm_squared = std::max(out.norm_squared, scales.norm_squared);
+  }
+  return out;
+}
+
+struct Scratch {
+  DeviceArray<std::int32_t> shift_a, shift_b;
+  DeviceArray<std::uint8_t> special_a, special_b;
+  DeviceArray<int> units_used;
+  Scratch(const DeviceOperand& a, const DeviceOperand& b)
+      : shift_a(line_count(a)), shift_b(line_count(b)), special_a(line_count(a)), special_b(line_count(b)), units_used(1) {}
+  cuda::DeviceScales scales() const { return {shift_a.data, shift_b.data, special_a.data, special_b.data, units_used.data}; }
+};
+
+// Runs scale with this rule; returns the count that it chose.
+int run_scale(const TestOperand& a, const TestOperand& b, int capacity, const cuda::PrefixRule& rule, Scratch& out) {
+  DeviceArray<char> scratch(static_cast<std::size_t>(cuda::scale_scratch_bytes(a.view, b.view)));
+  REQUIRE(cuda::launch_scale(a.view, b.view, capacity, rule, out.scales(), scratch.data, nullptr));
+  REQUIRE(cudaDeviceSynchronize());
+  return out.units_used.host()[0];
+}
+
+bool check_scale(const Case& c, const TestOperand& a, const TestOperand& b, Scratch& out) {
+  const HostScales expected_a = host_scales(a, c.plan.bits), expected_b = host_scales(b, c.plan.bits);
+  bool good = true;
+  if (c.plan.has_moduli()) {
+    // The count is the plan's for bounds at most 0.1 % apart.
+    const int all = static_cast<int>(c.plan.groups.size());
+    cuda::PrefixRule rule;
+    rule.least = c.plan.prefix_allowed ? 1 : all;
+    rule.all = all;
+    for (int i = 0; i < all; ++i) {
+      const double product = wide_to_double(moduli_product(c.plan, i + 1));
+      rule.limit[i] = product * product / 4.0 / (1.0 + 0x1p-40);
+    }
+    const double bound = expected_a.norm_squared * expected_b.norm_squared;
+    const int count = run_scale(a, b, c.plan.bits, rule, out);
+    good &= count >= std::min(all, moduli_needed(c.plan, bound * (1 - 1e-6))) && count <= std::min(all, moduli_needed(c.plan, bound * 1.001));
+  } else {
+    // A rule whose limits lie closely around the product of the norms.
+    cuda::PrefixRule rule;
+    rule.least = 2, rule.all = 6;
+    const double product = expected_a.norm_squared * expected_b.norm_squared;
+    for (int i = 0; i < 6; ++i) rule.limit[i] = product * (0.9 + 0.0333 * i);  // limit[3] = 0.9999, limit[4] = 1.033 times it
+    const int count = run_scale(a, b, c.plan.bits, rule, out);
+    good &= count == (product == 0 ? 6 : 5);
+  }
+  const bool shifts = out.shift_a.host() == expected_a.shift && out.shift_b.host() == expected_b.shift;
+  const bool flags = out.special_a.host() == expected_a.special && out.special_b.host() == expected_b.special;
+  report("scale " + c.name, good && shifts && flags, std::string(good ? "" : "count ") + (shifts ? "" : "shifts ") + (flags ? "" : "flags"));
+  return good && shifts && flags;
+}
+
+// ---- Encode -------------------------------------------------------------------------------------------------------------
+
+// The planes of one operand, compared byte for byte; returns a description of the first difference.
+std::string compare_planes(const Case& c, const TestOperand& operand, int first_line, int lines, int count,
+                           const std::vector<std::int32_t>& shift, const std::vector<std::uint8_t>& special,
+                           const cuda::DevicePlanes& layout, const std::vector<std::uint8_t>& planes) {
+  const DeviceOperand& view = operand.view;
+  const std::int64_t inner = view.inner, padded = (inner + 15) / 16 * 16;
+  const int used = planes_used(c.plan, count);
+  std::vector<std::int8_t> expected(std::size_t(std::max(used, 1)) * lines * inner);
+  std::vector<std::uint8_t> owned(planes.size(), 0);  // bytes that encode may write
+  for (int m = 0; m < view.stack.count(); ++m) {
+    const std::int32_t* line_shift = shift.empty() ? nullptr : shift.data() + std::int64_t(m) * view.outer;
+    cpu_encode(c.plan, count, operand.matrix(m), line_shift, {first_line, lines, 0, inner}, expected.data());
+    for (int p = 0; p < used; ++p) {
+      int modulus = 0;  // of unsigned residues
+      if (c.plan.has_moduli() && c.plan.alphabet == Alphabet::int8) modulus = static_cast<int>(c.plan.groups[static_cast<std::size_t>(p)].modulus);
+      for (int o = 0; o < lines; ++o) {
+        const std::int64_t row = p * layout.plane_stride + m * layout.matrix_stride + o * layout.pitch;
+        std::fill_n(owned.begin() + row, padded, 1);
+        const bool is_special = !special.empty() && special[static_cast<std::size_t>(std::int64_t(m) * view.outer + first_line + o)] != 0;
+        for (std::int64_t k = 0; k < inner; ++k) {
+          const int want = expected[static_cast<std::size_t>((std::int64_t(p) * lines + o) * inner + k)], got = planes[static_cast<std::size_t>(row + k)];
+          const bool same = is_special ? true : modulus != 0 ? got < modulus && (got - want) % modulus == 0 : static_cast<std::int8_t>(got) == want;
+          if (!same) {
+            return "matrix " + std::to_string(m) + " plane " + std::to_string(p) + " line " + std::to_string(o) + " k " +
+                   std::to_string(k) + ": " + std::to_string(got) + " instead of " + std::to_string(want);
+          }
+        }
+      }
+    }
+  }
+  for (std::size_t i = 0; i < planes.size(); ++i) {
+    if (owned[i] == 0 && planes[i] != 0xA5) return "wrote byte " + std::to_string(i) + ", which is not its own";
+  }
+  return "";
+}
+
+cuda::DevicePlanes plane_layout(const DeviceOperand& view, int lines) {
+  cuda::DevicePlanes planes;
+  planes.pitch = (view.inner + 15) / 16 * 16 + 32;
+  planes.matrix_stride = planes.pitch * lines + 16;
+  planes.plane_stride = planes.matrix_stride * view.stack.count() + 48;
+  return planes;
+}
+
+void check_case(const Case& c) {
+  if (!selected(c.name)) return;
+  TestOperand a(c.type, c.rows, c.k, c.layout_a, c.extents_a, c.data), b(c.type, c.columns, c.k, c.layout_b, c.extents_b, c.data);
+  Scratch scales(a.view, b.view);
+  const bool has_scale = c.type != ElementType::int8;
+  if (has_scale && !check_scale(c, a, b, scales)) return;
+  const std::vector<std::int32_t> shift_a = has_scale ? scales.shift_a.host() : std::vector<std::int32_t>();
+  const std::vector<std::int32_t> shift_b = has_scale ? scales.shift_b.host() : std::vector<std::int32_t>();
+  const std::vector<std::uint8_t> special_a = has_scale ? scales.special_a.host() : std::vector<std::uint8_t>();
+  const std::vector<std::uint8_t> special_b = has_scale ? scales.special_b.host() : std::vector<std::uint8_t>();
+
+  const int lines = c.lines == 0 ? c.columns : c.lines;
+  const auto plan = std::make_unique<cuda::EncodePlan>(cuda::make_encode_plan(c.plan));
+  cuda::EncodeJob job_a{a.view, has_scale ? scales.shift_a.data : nullptr, 0, c.rows, plane_layout(a.view, c.rows)};
+  cuda::EncodeJob job_b{b.view, has_scale ? scales.shift_b.data : nullptr, c.first_line, lines, plane_layout(b.view, lines)};
+  DeviceArray<std::uint8_t> planes_a(static_cast<std::size_t>(job_a.planes.plane_stride * c.plan.planes_a));
+  DeviceArray<std::uint8_t> planes_b(static_cast<std::size_t>(job_b.planes.plane_stride * c.plan.planes_b));
+  job_a.planes.data = planes_a.data;
+  job_b.planes.data = planes_b.data;
+  const bool prefix = has_scale && c.plan.has_moduli();
+  const int count = prefix ? scales.units_used.host()[0] : static_cast<int>(c.plan.groups.size());
+  REQUIRE(cuda::launch_encode(*plan, job_a, job_b, prefix ? scales.units_used.data : nullptr, nullptr));
+  REQUIRE(cudaDeviceSynchronize());
+  const std::string wrong_a = compare_planes(c, a, 0, c.rows, count, shift_a, special_a, job_a.planes, planes_a.host());
+  report("encode A " + c.name, wrong_a.empty(), wrong_a);
+  const std::string wrong_b = compare_planes(c, b, c.first_line, lines, count, shift_b, special_b, job_b.planes, planes_b.host());
+  report("encode B " + c.name, wrong_b.empty(), wrong_b);
+}
+
+// ---- Cases --------------------------------------------------------------------------------------------------------------
+
+Plan plan_of(Scheme scheme, Alphabet alphabet, const char* family, int bits, int k) { return make_plan({scheme, alphabet, family, bits, k}); }
+
+struct NamedPlan {
+  const char* name;
+  Plan plan;
+};
+
+std::vector<NamedPlan> float_plans(int k) {
+  return {{"int8", plan_of(Scheme::two, Alphabet::int8, "least", 53, k)},
+          {"int8 c=24", plan_of(Scheme::two, Alphabet::int8, "least", 24, k)},
+          {"fp4", plan_of(Scheme::two, Alphabet::fp4, "least", 53, k)},
+          {"fp4 c=24", plan_of(Scheme::two, Alphabet::fp4, "least", 24, k)},
+          {"fp4 paper", plan_of(Scheme::two, Alphabet::fp4, "paper", 53, k)},
+          {"fp4 karatsuba", plan_of(Scheme::two, Alphabet::fp4, "paper-karatsuba", 40, k)},
+          {"fp4 I", plan_of(Scheme::one, Alphabet::fp4, "least", 53, k)},
+          {"fp4 I c=24", plan_of(Scheme::one, Alphabet::fp4, "least", 24, k)},
+          {"int8 I", plan_of(Scheme::one, Alphabet::int8, "least", 53, k)},
+          {"int8 I c=2", plan_of(Scheme::one, Alphabet::int8, "least", 2, k)}};
+}
+
+void check_all() {
+  const ElementType types[] = {ElementType::float64, ElementType::float32};
+  int number = 0;
+  const auto add = [&](Case c) {
+    c.name = "#" + std::to_string(++number) + " " + c.name + (c.type == ElementType::float32 ? " f32 " : c.type == ElementType::int8 ? " i8 " : " f64 ") +
+             std::to_string(c.rows) + "x" + std::to_string(c.columns) + "x" + std::to_string(c.k) + " " +
+             layout_names[static_cast<int>(c.layout_a)] + "/" + layout_names[static_cast<int>(c.layout_b)] + " " + data_names[static_cast<int>(c.data)];
+    check_case(c);
+  };
+  // Every plan with every kind of data.
+  for (const ElementType type : types) {
+    for (const NamedPlan& plan : float_plans(300)) {
+      for (int data = 0; data < 7; ++data) {
+        Case c{plan.name, plan.plan, type, 37, 45, 300};
+        c.data = static_cast<Data>(data);
+        add(c);
+      }
+    }
+  }
+  // Every shape with every layout.
+  const int sizes[] = {1, 2, 3, 4, 5, 8, 15, 16, 17, 31, 64, 127, 128, 129, 257, 1000, 4100};
+  const Plan int8 = plan_of(Scheme::two, Alphabet::int8, "least", 53, 70000);
+  for (const ElementType type : types) {
+    for (const int k : sizes) {
+      for (int layout = 0; layout < 6; ++layout) {
+        Case c{"shapes", int8, type, sizes[random_int(0, 13)], sizes[random_int(0, 13)], k};
+        c.layout_a = static_cast<Layout>(layout);
+        c.layout_b = static_cast<Layout>((layout + 1 + random_int(0, 4)) % 6);
+        c.data = static_cast<Data>(random_int(0, 6));
+        add(c);
+      }
+    }
+  }
+  // Few long lines, many short ones.
+  for (int layout = 0; layout < 6; ++layout) {
+    Case c{"long", int8, ElementType::float64, 2, 1, 70001};
+    c.layout_a = c.layout_b = static_cast<Layout>(layout);
+    add(c);
+    c = {"tall", int8, ElementType::float64, 5000, 1, 3};
+    c.layout_a = c.layout_b = static_cast<Layout>(layout);
+    add(c);
+  }
+  // Stacks; a part of B's columns.
+  for (int layout = 0; layout < 6; ++layout) {
+    Case c{"stack", int8, ElementType::float64, 8, 8, 8};
+    c.layout_a = static_cast<Layout>(layout), c.layout_b = static_cast<Layout>(5 - layout);
+    c.extents_a = {64, 3, 2}, c.extents_b = {7};
+    add(c);
+    c = {"stack", plan_of(Scheme::two, Alphabet::fp4, "least", 53, 130), ElementType::float32, 33, 50, 130};
+    c.layout_a = static_cast<Layout>(layout), c.layout_b = static_cast<Layout>(5 - layout);
+    c.extents_a = {2, 1, 3}, c.extents_b = {2, 2, 1, 2};
+    c.first_line = 11, c.lines = 30;
+    add(c);
+  }
+  // int8 operands.
+  for (const int products : {6, 9}) {
+    for (int layout = 0; layout < 6; ++layout) {
+      Case c{"int8 products", make_int8_matmul_plan(products), ElementType::int8, 70, 90, 16 * layout + 259};
+      c.layout_a = static_cast<Layout>(layout), c.layout_b = static_cast<Layout>((layout + 1) % 6);
+      c.extents_a = {2, 2};
+      add(c);
+    }
+  }
+  // Large enough that every block has several tiles.
+  Case c{"large", int8, ElementType::float64, 1030, 2050, 1500};
+  add(c);
+  c.layout_a = Layout::line_contiguous, c.layout_b = Layout::k_contiguous;
+  add(c);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count > 1) filter = arguments[1];
+  check_scaled_integers<double>("scaled integers, FP64");
+  check_scaled_integers<float>("scaled integers, FP32");
+  check_byte_moduli();
+  check_limb_words();
+  check_line_sums<double>("line sums, FP64");
+  check_line_sums<float>("line sums, FP32");
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0) {
+    check_all();
+  } else {
+    std::printf("no GPU: only the shared arithmetic was checked\n");
+  }
+  std::printf("%d passed, %d failed\n", passed, failed);
+  return failed != 0;
+}

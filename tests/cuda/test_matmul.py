@@ -1,0 +1,246 @@
+"""Products on a GPU against the CPU path, bit for bit. Skipped where torch, a GPU or its kernels are missing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4 import _device
+from ozfp4.testing import KINDS, assert_same_bits, exact_matmul, operands
+
+torch = pytest.importorskip("torch")
+if not torch.cuda.is_available():
+    pytest.skip("no CUDA device", allow_module_level=True)
+REASON = _device.why_unavailable(torch.device("cuda", 0))
+if REASON:
+    pytest.skip(REASON, allow_module_level=True)
+
+DEVICE = torch.device("cuda", 0)
+PATHS = [
+    ("II", "int8", "least"),
+    ("II", "fp4", "least"),
+    ("II", "fp4", "paper"),
+    ("II", "fp4", "paper-karatsuba"),
+    ("I", "fp4", "least"),
+    ("I", "int8", "least"),
+]
+
+
+def on_device(x):
+    """The array's values on the device, in the array's layout where torch can express it."""
+    if any(stride < 0 for stride in x.strides):
+        x = x.copy()
+    return torch.from_numpy(np.ascontiguousarray(x)).to(DEVICE)
+
+
+def noisy(shape, dtype=torch.float64):
+    return torch.full(shape, float("nan"), dtype=dtype, device=DEVICE)
+
+
+def gpu(a, b, **options):
+    return ozfp4.matmul(a, b, **options).cpu().numpy()
+
+
+@pytest.mark.parametrize("path", PATHS, ids="-".join)
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_equals_cpu(path, kind):
+    scheme, backend, family = path
+    rng = np.random.default_rng(sum(map(ord, kind)))
+    for case, (m, k, n) in enumerate([(1, 1, 1), (7, 130, 5), *rng.integers(1, 300, (3, 3)).tolist()]):
+        a, b = operands(kind, m, k, n, seed=case)
+        expected = ozfp4.matmul(a, b)
+        out = noisy((m, n))
+        returned = ozfp4.matmul(on_device(a), on_device(b), scheme=scheme, backend=backend, family=family, out=out)
+        assert returned is out
+        assert_same_bits(out.cpu(), expected, f"{path} {kind} {m} x {k} x {n}")
+
+
+@pytest.mark.parametrize("path", PATHS[:2], ids="-".join)
+@pytest.mark.parametrize(
+    "shape", [(1, 70_000, 3), (300, 40_000, 17), (1000, 777, 1), (1, 5, 2000), (513, 1025, 257), (129, 128, 1)], ids=str
+)
+def test_shapes(path, shape):
+    m, k, n = shape
+    rng = np.random.default_rng(k)
+    a, b = rng.standard_normal((m, k)), rng.standard_normal((k, n))
+    c = gpu(on_device(a), on_device(b), scheme=path[0], backend=path[1], family=path[2])
+    assert_same_bits(c, ozfp4.matmul(a, b))
+
+
+@pytest.mark.parametrize("bits", [2, 3, 11, 24, 40, 52, 53])
+def test_bits(bits):
+    a, b = operands("phi8", 33, 70, 21, seed=bits)
+    for backend in ("int8", "fp4"):
+        assert_same_bits(gpu(on_device(a), on_device(b), bits=bits, backend=backend), exact_matmul(a, b, bits=bits))
+
+
+@pytest.mark.parametrize("dtypes", [("float32", "float32"), ("float32", "float64"), ("float64", "float32")], ids=str)
+def test_float32(dtypes):
+    rng = np.random.default_rng(3)
+    a, b = rng.standard_normal((50, 90)).astype(dtypes[0]), rng.standard_normal((90, 40)).astype(dtypes[1])
+    a[3, 5], b[7, 9] = np.nan, np.inf
+    assert_same_bits(gpu(on_device(a), on_device(b)), ozfp4.matmul(a, b))
+
+
+def test_views():
+    x = torch.randn(301, 420, dtype=torch.float64, device=DEVICE)
+    y = torch.randn(420, 333, dtype=torch.float64, device=DEVICE)
+    wide = torch.randn(5, dtype=torch.float64, device=DEVICE).expand(7, 5)
+    cases = [
+        (x, y), (x.T.contiguous().T, y), (x, y.T.contiguous().T), (x[::2, ::3], y[::3]), (x[1:, 1:], y[1:, 3:]),
+        (wide, torch.randn(5, 3, dtype=torch.float64, device=DEVICE)), (wide.T.contiguous(), wide),
+        (-x, torch._neg_view(y)),
+    ]  # fmt: skip
+    for a, b in cases:
+        expected = ozfp4.matmul(a.cpu().resolve_neg().numpy(), b.cpu().resolve_neg().numpy())
+        for backend in ("int8", "fp4"):
+            assert_same_bits(gpu(a, b, backend=backend), expected, (a.stride(), b.stride()))
+    strided = noisy((700, 400))[::2, 3:336]
+    ozfp4.matmul(x, y, out=strided[:301])
+    assert_same_bits(strided[:301].cpu(), ozfp4.matmul(x.cpu().numpy(), y.cpu().numpy()))
+    assert torch.isnan(strided[301:]).all()
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        ((4, 20, 30), (30, 10)), ((20, 30), (4, 30, 10)), ((4, 20, 30), (4, 30, 10)), ((2, 1, 9, 8), (3, 8, 7)),
+        ((2, 3, 1, 9, 8), (5, 8, 7)), ((1, 9, 8), (5, 8, 7)), ((8,), (5, 8, 7)), ((6, 9, 8), (8,)), ((8,), (8,)),
+        ((2, 1, 3, 1, 2, 1, 4, 5), (1, 2, 1, 3, 2, 1, 5, 3)), ((0, 4, 5), (5, 6)), ((4, 0), (0, 3)), ((3, 0, 5), (5, 2)),
+        ((300, 3, 4), (300, 4, 2)),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_stacks(shapes):
+    rng = np.random.default_rng(9)
+    a, b = rng.standard_normal(shapes[0]), rng.standard_normal(shapes[1])
+    if a.size > 3:
+        a.reshape(-1)[3] = np.inf
+    expected = ozfp4.matmul(a, b)
+    for path in PATHS:
+        c = ozfp4.matmul(on_device(a), on_device(b), scheme=path[0], backend=path[1], family=path[2])
+        assert_same_bits(c.cpu(), np.asarray(expected), path)
+
+
+def test_specials_touch_nothing_else():
+    rng = np.random.default_rng(11)
+    a, b = rng.standard_normal((200, 100)), rng.standard_normal((100, 150))
+    a[3, 4], a[9, 1], a[9, 2], a[17, 50] = np.nan, np.inf, -np.inf, -np.inf
+    b[50, 8], b[60, 9], b[2, 33] = 0.0, np.inf, np.nan
+    for backend in ("int8", "fp4"):
+        assert_same_bits(gpu(on_device(a), on_device(b), backend=backend), exact_matmul(a, b))
+
+
+@pytest.mark.parametrize("path", PATHS, ids="-".join)
+def test_workspace_limit(path):
+    rng = np.random.default_rng(12)
+    a, b = rng.standard_normal((700, 300)), rng.standard_normal((300, 900))
+    options = {"scheme": path[0], "backend": path[1], "family": path[2]}
+    whole, report = ozfp4.matmul(on_device(a), on_device(b), report=True, **options)
+    capped, small = ozfp4.matmul(
+        on_device(a), on_device(b), report=True, workspace_limit=report.workspace // 2, **options
+    )
+    assert small.workspace <= report.workspace // 2
+    assert_same_bits(capped.cpu(), whole.cpu())
+    with pytest.raises(MemoryError, match="workspace_limit = 1000"):
+        ozfp4.matmul(on_device(a), on_device(b), workspace_limit=1000, **options)
+
+
+def test_report():
+    a = torch.randn(512, 512, dtype=torch.float64, device=DEVICE)
+    a[3, 3] = float("nan")
+    _, report = ozfp4.matmul(a, a, report=True)
+    assert report.backend == "int8"
+    assert 0 < report.moduli_used <= len(report.plan.moduli)
+    assert report.products == report.moduli_used
+    assert (report.special_rows, report.special_columns) == (1, 1)
+    assert "cuda:0" in report.device
+
+
+def test_prefix_is_chosen_on_the_device():
+    x = torch.zeros(300, 300, dtype=torch.float64, device=DEVICE)
+    x.fill_diagonal_(1.0)
+    y = torch.randn(300, 300, dtype=torch.float64, device=DEVICE)
+    c, report = ozfp4.matmul(x, y, report=True)
+    assert report.moduli_used < len(report.plan.moduli)
+    assert_same_bits(c.cpu(), ozfp4.matmul(x.cpu().numpy(), y.cpu().numpy()))
+
+
+def test_graph_capture_and_streams():
+    a = torch.randn(256, 256, dtype=torch.float64, device=DEVICE)
+    b = torch.randn(256, 256, dtype=torch.float64, device=DEVICE)
+    for backend in ("int8", "fp4"):
+        out = noisy((256, 256))
+        ozfp4.matmul(a, b, out=out, backend=backend)
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            ozfp4.matmul(a, b, out=out, backend=backend)
+        a.normal_()
+        out.fill_(float("nan"))
+        graph.replay()
+        assert_same_bits(out.cpu(), ozfp4.matmul(a.cpu().numpy(), b.cpu().numpy()))
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        c = ozfp4.matmul(a, b)
+    side.synchronize()
+    assert_same_bits(c.cpu(), ozfp4.matmul(a.cpu().numpy(), b.cpu().numpy()))
+
+
+def test_large_product_against_integers():
+    n = 4096
+    a = torch.randn(n, n, dtype=torch.float64, device=DEVICE)
+    b = torch.randn(n, n, dtype=torch.float64, device=DEVICE)
+    rows, columns = [0, 1, 127, 128, 2047, n - 1], [0, 255, 256, 3000, n - 1]
+    expected = exact_matmul(a[rows].cpu().numpy(), b[:, columns].cpu().numpy())
+    for path in PATHS:
+        c = ozfp4.matmul(a, b, scheme=path[0], backend=path[1], family=path[2])
+        assert_same_bits(c[rows][:, columns].cpu(), expected, path)
+
+
+@pytest.mark.parametrize("products", [6, 9])
+def test_int8_matmul(products):
+    rng = np.random.default_rng(products)
+    for sa, sb in (((1, 1), (1, 1)), ((65, 200), (200, 33)), ((3, 40, 1000), (1000, 7)), ((5,), (5,)), ((4, 0), (0, 2))):
+        x, y = rng.integers(-128, 128, sa, dtype=np.int8), rng.integers(-128, 128, sb, dtype=np.int8)
+        c = ozfp4.int8_matmul(on_device(x), on_device(y), products=products)
+        assert_same_bits(c.cpu(), np.asarray(x.astype(np.int64) @ y.astype(np.int64), dtype=np.int32))
+    lowest = torch.full((3, 131_071), -128, dtype=torch.int8, device=DEVICE)
+    assert (ozfp4.int8_matmul(lowest, lowest.T, products=products) == 131_071 * 16384).all()
+
+
+def test_errors_leave_everything_untouched():
+    a = torch.randn(8, 9, dtype=torch.float64, device=DEVICE)
+    b = torch.randn(9, 7, dtype=torch.float64, device=DEVICE)
+    out = noisy((8, 7))
+    with pytest.raises(RuntimeError, match="b: device cpu"):
+        ozfp4.matmul(a, b.cpu(), out=out)
+    with pytest.raises(RuntimeError, match="out: device cpu"):
+        ozfp4.matmul(a, b, out=out.cpu())
+    with pytest.raises(TypeError, match="dtype torch.float16"):
+        ozfp4.matmul(a.half(), b)
+    with pytest.raises(ValueError, match="inner dimensions differ"):
+        ozfp4.matmul(a, a, out=out)
+    with pytest.raises(ValueError, match="out: shape"):
+        ozfp4.matmul(a, b, out=out.T)
+    with pytest.raises(ValueError, match="shares memory with a"):
+        ozfp4.matmul(a, b, out=a[:, :7])
+    with pytest.raises(RuntimeError, match="'fp64' has no GPU kernel"):
+        ozfp4.matmul(a, b, backend="fp64")
+    with pytest.raises(RuntimeError, match="requires grad"):
+        ozfp4.matmul(a.clone().requires_grad_(), b)
+    assert torch.isnan(out).all()
+
+
+def test_out_of_memory_is_torchs_error_and_the_next_call_works():
+    total = torch.cuda.get_device_properties(DEVICE).total_memory
+    k = 400_000
+    m = int(total / 4 / k)  # the planes alone, more than four bytes an entry, exceed the device
+    wide = torch.ones(1, dtype=torch.float64, device=DEVICE).expand(m, k)
+    held = torch.cuda.memory_allocated(DEVICE)
+    with pytest.raises(torch.cuda.OutOfMemoryError):
+        ozfp4.matmul(wide, wide.T[:, :1])
+    assert torch.cuda.memory_allocated(DEVICE) == held
+    a = torch.randn(64, 64, dtype=torch.float64, device=DEVICE)
+    assert_same_bits(gpu(a, a), ozfp4.matmul(a.cpu().numpy(), a.cpu().numpy()))
