@@ -92,7 +92,9 @@ def accuracy_rows(phis: tuple[int, ...] = (0, 4, 8, 16, 32), k: int = 8192, n: i
         with mpmath.workprec(220):
             for i, j in sample:
                 true = mpmath.fdot(map(mpmath.mpf, a[i].tolist()), map(mpmath.mpf, b[:, j].tolist()))
-                scale = mpmath.fdot(map(mpmath.mpf, abs(a[i]).tolist()), map(mpmath.mpf, abs(b[:, j]).tolist()))
+                scale = mpmath.fdot(
+                    map(mpmath.mpf, abs(a[i]).tolist()), map(mpmath.mpf, abs(b[:, j]).tolist())
+                )
                 if float(abs(mpmath.mpf(float(c[i, j])) - true) / scale) != errors[i, j]:
                     raise SystemExit(f"the two references disagree at phi = {phi}, entry {(i, j)}")
         same = all(
@@ -118,8 +120,8 @@ def exactness_rows(cases: int = 2000, largest: int = 300) -> list[Row]:
     paths = [("II", backend, "least") for backend in ("fp4", "int8", "fp64")]
     paths += [("II", "fp4", "paper"), ("II", "fp4", "paper-karatsuba")]
     paths += [("I", backend, "least") for backend in ("fp4", "int8", "fp64")]
-    wrong = {path: 0 for path in paths}
-    done = {path: 0 for path in paths}
+    wrong = dict.fromkeys(paths, 0)
+    done = dict.fromkeys(paths, 0)
     for case in range(cases):
         # Mostly small, the largest now and then: every path sees the whole range.
         limit = largest if case % 20 == 0 else 40
@@ -136,13 +138,17 @@ def exactness_rows(cases: int = 2000, largest: int = 300) -> list[Row]:
             print(f"\rexactness {case + 1}/{cases}", end="", file=sys.stderr)
     print(file=sys.stderr)
     return [
-        {"scheme": s, "backend": b, "family": f, "cases": done[s, b, f], "mismatches": wrong[s, b, f]} for s, b, f in paths
+        {"scheme": s, "backend": b, "family": f, "cases": done[s, b, f], "mismatches": wrong[s, b, f]}
+        for s, b, f in paths
     ]
 
 
 def import_rows() -> list[Row]:
     code = "import numpy, time; t = time.perf_counter(); import ozfp4; print(time.perf_counter() - t)"
-    seconds = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout) for _ in range(5)]
+    seconds = [
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+        for _ in range(5)
+    ]
     return [{"import ozfp4 after numpy, ms": round(1e3 * statistics.median(seconds), 1)}]
 
 
@@ -161,13 +167,18 @@ def print_table(title: str, rows: list[Row]) -> None:
 SECTIONS: dict[str, tuple[str, Callable[[], list[Row]]]] = {
     "import": ("Import", import_rows),
     "time": ("Time, normal(0,1) float64, N x N x N", time_rows),
-    "accuracy": ("Effective bits, K = 8192, 128 x 128 entries, -log2 max |error| / sum |a||b|", accuracy_rows),
+    "accuracy": (
+        "Effective bits, K = 8192, 128 x 128 entries, -log2 max |error| / sum |a||b|",
+        accuracy_rows,
+    ),
     "exactness": ("Mismatches against Python integers", exactness_rows),
 }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], default=list(SECTIONS))
     parser.add_argument("--json", help="also write the rows to this file")
     arguments = parser.parse_args()

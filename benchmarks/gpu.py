@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import platform
@@ -60,7 +61,8 @@ class Sampler:
             threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
-        assert self._process is not None and self._process.stdout is not None
+        assert self._process is not None
+        assert self._process.stdout is not None
         for line in self._process.stdout:
             with contextlib.suppress(ValueError):
                 power, clock = line.split(",")
@@ -122,7 +124,9 @@ def total_row(name: str, n: int, run: Callable[[], object], sampler: Sampler, bu
     return row
 
 
-def stage_row(name: str, n: int, a: torch.Tensor, b: torch.Tensor, options: dict[str, str], budget: float) -> Row:
+def stage_row(
+    name: str, n: int, a: torch.Tensor, b: torch.Tensor, options: dict[str, str], budget: float
+) -> Row:
     """Medians of the four stages of one product."""
     _, report = ozfp4.matmul(a, b, report=True, **options)
     shape = matmul_shape(tuple(a.shape), tuple(b.shape))
@@ -137,10 +141,12 @@ def stage_row(name: str, n: int, a: torch.Tensor, b: torch.Tensor, options: dict
         _device.run(report.plan, a, b, c, shape, _device.UNLIMITED, tuple(e.cuda_event for e in events[1:4]))
         events[4].record()
         torch.cuda.synchronize()
-        samples.append([x.elapsed_time(y) for x, y in zip(events[:-1], events[1:], strict=True)])
+        samples.append([x.elapsed_time(y) for x, y in itertools.pairwise(events)])
         if len(samples) >= 100:
             break
-    scale, encode, multiply, reconstruct = (statistics.median(column) for column in zip(*samples[2:], strict=True))
+    scale, encode, multiply, reconstruct = (
+        statistics.median(column) for column in zip(*samples[2:], strict=True)
+    )
     return {
         "N": n, "method": name, "products": report.products, "kernel": report.kernel,
         "scale ms": round(scale, 4), "encode ms": round(encode, 4), "multiply ms": round(multiply, 4),
@@ -158,12 +164,30 @@ def copy_bandwidth() -> float:
 
 def peer_rows(name: str, sizes: list[int], environment: dict[str, str], budget: float) -> list[Row]:
     """torch's float64 matmul in a process of its own with these environment variables."""
-    command = [sys.executable, __file__, "--methods", "native", "--budget", str(budget), "--rows-only", "--sizes", *map(str, sizes)]
-    outcome = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+    command = [
+        sys.executable,
+        __file__,
+        "--methods",
+        "native",
+        "--budget",
+        str(budget),
+        "--rows-only",
+        "--sizes",
+        *map(str, sizes),
+    ]
+    outcome = subprocess.run(
+        command, env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
     if outcome.returncode != 0:
         reason = outcome.stderr.strip().splitlines()[-1:] or ["no output"]
         return [{"N": "-", "method": name, "skipped": reason[0]}]
     return [{**row, "method": name} for row in json.loads(outcome.stdout)["totals"]]
+
+
+def driver() -> str:
+    """Driver version and power limit as nvidia-smi prints them."""
+    query = ["nvidia-smi", "--query-gpu=driver_version,power.limit", "--format=csv,noheader", "-i", "0"]
+    return subprocess.run(query, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def progress(message: str) -> None:
@@ -186,7 +210,13 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
             progress(f"N = {n}: {name}")
             try:
                 totals.append(
-                    total_row(name, n, lambda a=a, b=b, o=options: ozfp4.matmul(a, b, **o), sampler, arguments.budget)
+                    total_row(
+                        name,
+                        n,
+                        lambda a=a, b=b, o=options: ozfp4.matmul(a, b, **o),
+                        sampler,
+                        arguments.budget,
+                    )
                 )
                 stages.append(stage_row(name, n, a, b, options, arguments.budget / 2))
             except (RuntimeError, MemoryError) as error:  # say why the row is missing, keep the others
@@ -195,18 +225,23 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         torch.cuda.empty_cache()
     sampler.close()
     if not arguments.rows_only:
-        for name, environment in (("cuBLAS emulation, 55 bits", CUBLAS_FIXED), ("cuBLAS emulation, dynamic", CUBLAS_DYNAMIC)):
+        for name, environment in (
+            ("cuBLAS emulation, 55 bits", CUBLAS_FIXED),
+            ("cuBLAS emulation, dynamic", CUBLAS_DYNAMIC),
+        ):
             if "cublas" in methods:
                 progress(name)
                 totals += peer_rows(name, arguments.sizes, environment, arguments.budget)
         if arguments.gemmul8:
-            environment = {"LD_PRELOAD": arguments.gemmul8, "GEMMUL8_NUM_MOD_D": "15", "GEMMUL8_FASTMODE_D": "0"}
+            environment = {
+                "LD_PRELOAD": arguments.gemmul8,
+                "GEMMUL8_NUM_MOD_D": "15",
+                "GEMMUL8_FASTMODE_D": "0",
+            }
             totals += peer_rows("GEMMul8, 15 moduli", arguments.sizes, environment, arguments.budget)
     return {
         "device": torch.cuda.get_device_name(0),
-        "driver": subprocess.run(
-            ["nvidia-smi", "--query-gpu=driver_version,power.limit", "--format=csv,noheader"], capture_output=True, text=True, check=False
-        ).stdout.strip(),
+        "driver": driver(),
         "date": time.strftime("%Y-%m-%d"),
         "torch": torch.__version__, "cuda": torch.version.cuda, "python": platform.python_version(), "ozfp4": ozfp4.__version__,
         "copy GB/s": None if arguments.rows_only else round(copy_bandwidth()),
@@ -232,19 +267,35 @@ def markdown(results: dict[str, Any]) -> str:
         skipped = [row["skipped"] for row in cells.values() if "skipped" in row]
         if skipped:
             lines.append(f"| ({skipped[0]}) |" + " |" * len(sizes))
-    lines += ["", "| N | method | products | scale | encode | multiply | reconstruct ms | multiply TOPS | workspace GiB |", "|---" * 9 + "|"]
+    lines += [
+        "",
+        "| N | method | products | scale | encode | multiply | reconstruct ms | multiply TOPS | workspace GiB |",
+        "|---" * 9 + "|",
+    ]
     for row in results["stages"]:
-        lines.append(
-            f"| {row['N']} | {row['method']} | {row['products']} | {row['scale ms']} | {row['encode ms']} | {row['multiply ms']} | "
-            f"{row['reconstruct ms']} | {row['multiply TOPS']} | {row['workspace GiB']} |"
+        names = (
+            "N",
+            "method",
+            "products",
+            "scale ms",
+            "encode ms",
+            "multiply ms",
+            "reconstruct ms",
+            "multiply TOPS",
+            "workspace GiB",
         )
+        lines.append("| " + " | ".join(str(row[name]) for name in names) + " |")
     return "\n".join(lines)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
-    parser.add_argument("--methods", nargs="+", choices=["native", "cublas", *OWN], default=["native", "cublas", *OWN])
+    parser.add_argument(
+        "--methods", nargs="+", choices=["native", "cublas", *OWN], default=["native", "cublas", *OWN]
+    )
     parser.add_argument("--budget", type=float, default=0.6, help="seconds of measurement for each row")
     parser.add_argument("--gemmul8", help="GEMMul8's preload library")
     parser.add_argument("--out", help="write the rows as JSON to this file")

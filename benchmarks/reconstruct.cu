@@ -3,7 +3,7 @@
 //   g++ -std=c++17 -O3 -I csrc -c csrc/plan/plan.cpp csrc/plan/crt_constants.cpp csrc/reconstruct/reconstruct_plan.cpp
 //   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90a,code=sm_90a -I csrc benchmarks/reconstruct.cu
 //        csrc/reconstruct/cuda_reconstruct.cu plan.o crt_constants.o reconstruct_plan.o -o reconstruct
-//   reconstruct [N...]
+//   reconstruct [N...] [part of a setting's name]
 //
 // Square results of N x N entries. ms is the median over event pairs around back-to-back launches that rotate through
 // enough buffers to leave the cache ("hot": one buffer, as after a multiply that fits the cache), "alone" around a single
@@ -122,7 +122,7 @@ void run_setting(const Setting& setting, std::int64_t n, double bytes_per_ms, Ti
   const int buffers = std::max<int>(1, static_cast<int>(std::min(16.0, 200e6 / bytes + 1)));
   std::vector<std::uint8_t*> in(buffers), out(buffers);
   for (int i = 0; i < buffers; ++i) {
-    REQUIRE(cudaMalloc(&in[i], entries * count * setting.splits));
+    REQUIRE(cudaMalloc(&in[i], entries * plan.all * setting.splits));  // planes beyond `count` may be read
     REQUIRE(cudaMalloc(&out[i], entries * entry));
     for (int plane = 0; plane < count * setting.splits; ++plane) {
       const int unit = plane / setting.splits;
@@ -189,13 +189,14 @@ void run_setting(const Setting& setting, std::int64_t n, double bytes_per_ms, Ti
 
 int main(int argc, char** argv) {
   std::vector<std::int64_t> sizes;
+  std::string filter;
   for (int i = 1; i < argc; ++i) {
     const int n = std::atoi(argv[i]);
-    if (n <= 0 || n % 16 != 0) {
-      std::printf("usage: %s N...   (N multiples of 16)\n", argv[0]);
-      return 2;
+    if (n > 0 && n % 16 == 0) {
+      sizes.push_back(n);
+    } else {
+      filter = argv[i];
     }
-    sizes.push_back(n);
   }
   if (sizes.empty()) sizes = {1024, 4096, 16384};
   Timer timer;
@@ -212,7 +213,9 @@ int main(int argc, char** argv) {
       {"fp4 scheme I float64", Scheme::one, Alphabet::fp4, 53, ElementType::float64, 1, Setting::random},
   };
   for (const std::int64_t n : sizes) {
-    for (const Setting& setting : settings) run_setting(setting, n, bytes_per_ms, timer);
+    for (const Setting& setting : settings) {
+      if (std::string(setting.name).find(filter) != std::string::npos) run_setting(setting, n, bytes_per_ms, timer);
+    }
   }
   return 0;
 }

@@ -154,10 +154,14 @@ void run(const Case& c, Timer& timer, double copy_tbs) {
   const double encode_us = timer.measure(encode_floor, [&](cudaStream_t stream) {
     REQUIRE(cuda::launch_encode(*plan, jobs[0], jobs[1], nullptr, stream));
   });
+  const double both_us = timer.measure(scale_floor + encode_floor, [&](cudaStream_t stream) {
+    REQUIRE(cuda::launch_scale(a, b, c.plan.bits, rule, scales, scratch, stream));
+    REQUIRE(cuda::launch_encode(*plan, jobs[0], jobs[1], nullptr, stream, true));
+  });
   REQUIRE(cudaDeviceSynchronize());
-  std::printf("%-20s %6d %s%s %3d planes | scale %9.1f us %5.2f TB/s %5.2f x floor | encode %9.1f us %5.2f TB/s %5.2f x floor\n", c.name,
+  std::printf("%-20s %6d %s%s %3d planes | scale %9.1f us %5.2f TB/s %5.2f x floor | encode %9.1f us %5.2f TB/s %5.2f x floor | both %9.1f us\n", c.name,
               c.n, c.a_along_k ? "k" : "l", c.b_along_k ? "k" : "l", planes, scale_us, scale_bytes / scale_us * 1e-6,
-              scale_us / scale_floor, encode_us, encode_bytes / encode_us * 1e-6, encode_us / encode_floor);
+              scale_us / scale_floor, encode_us, encode_bytes / encode_us * 1e-6, encode_us / encode_floor, both_us);
   std::fflush(stdout);
   for (int i = 0; i < 2; ++i) {
     for (void* p : {static_cast<void*>(data[i]), static_cast<void*>(limbs[i]), static_cast<void*>(shift[i]), static_cast<void*>(special[i])}) {

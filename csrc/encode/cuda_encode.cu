@@ -116,16 +116,29 @@ EncodeOperand describe(const EncodeJob& job) {
   return out;
 }
 
-// Tiles as long along K as the plan of loads allows: runs of 128 bytes at least, read across lines as well as written
-// along K; with two steps 256 bytes written, and 512 where K is contiguous. Short lines make short tiles.
+// Whether 16-byte loads across lines are possible: lines adjacent, every column of every matrix 16-byte aligned from the
+// first line to encode on, and no load in two matrices.
+bool has_aligned_columns(const EncodeJob& job, int entry_bytes) {
+  const DeviceOperand& operand = job.operand;
+  std::uint64_t low = reinterpret_cast<std::uintptr_t>(operand.data) + static_cast<std::uint64_t>(job.first_line) * entry_bytes;
+  if (operand.inner > 1) low |= static_cast<std::uint64_t>(operand.inner_stride);
+  for (int axis = 0; axis < operand.stack.rank; ++axis) {
+    if (operand.stack.extent[axis] > 1) low |= static_cast<std::uint64_t>(operand.stack.stride[axis]);
+  }
+  if (operand.stack.count() > 1) low |= static_cast<std::uint64_t>(job.lines) * entry_bytes;
+  return operand.outer_stride == entry_bytes && low % 16 == 0;
+}
+
+// Tiles read and write runs of 128 bytes at least, those of two steps 256 (512 where K is contiguous). Short lines make
+// short tiles.
 template <class T>
 EncodeOperand cut(const EncodeJob& job, int log_steps) {
   EncodeOperand out = describe(job);
   constexpr int log_step = static_cast<int>(kLog<kStepEntries<T>>);
-  const bool along_k = runs_along_k(job.operand);
-  out.path = !along_k ? LoadPath::along_lines : has_aligned_lines(job.operand, sizeof(T)) ? LoadPath::vectors : LoadPath::along_k;
-  out.band = along_k ? 1 : 8;
-  const int most = 7 + (log_steps == 0 ? 0 : out.path == LoadPath::vectors ? 2 : 1);
+  out.order.has_columns = !runs_along_k(job.operand);
+  out.order.has_vectors = out.order.has_columns ? has_aligned_columns(job, sizeof(T)) : has_aligned_lines(job.operand, sizeof(T));
+  out.band = out.order.has_columns ? 8 : 1;
+  const int most = 7 + (log_steps == 0 ? 0 : !out.order.has_columns && out.order.has_vectors ? 2 : 1);
   int log_tile_k = kMinLogTileK;
   while (log_tile_k < most && (1 << log_tile_k) < job.operand.inner) ++log_tile_k;
   log_steps = std::min(log_steps, log_tile_k + 8 - log_step);  // a thread for each line: at most 256
@@ -137,25 +150,32 @@ EncodeOperand cut(const EncodeJob& job, int log_steps) {
   return out;
 }
 
-// Multiprocessors times the blocks that fit each.
-template <class Kernel>
-cudaError_t resident_blocks(Kernel kernel, int shared_bytes, int& blocks) {
-  int device = 0, multiprocessors = 0;
+struct Device {
+  int multiprocessors = 0;
+  bool has_dependent_launch = false;
+};
+
+cudaError_t find_device(Device& out) {
+  int device = 0, major = 0;
   cudaError_t error = cudaGetDevice(&device);
-  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
-  if (error == cudaSuccess) error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
-  if (error == cudaSuccess) {
-    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kEncodeThreads, static_cast<std::size_t>(shared_bytes));
-  }
-  blocks *= multiprocessors;
+  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&out.multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  out.has_dependent_launch = major >= 9;
   return error;
 }
 
 // Problems from this many entries on have tiles of two steps: a dozen for each block of a GPU of today.
 constexpr std::int64_t kLargeProblem = std::int64_t(1) << 24;
 
+// What a launch needs besides the operands.
+struct Launch {
+  const int* units_used;
+  cudaStream_t stream;
+  bool after_scale;
+};
+
 template <class T, EncodeKind Kind, int Words>
-cudaError_t launch_kind(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used, cudaStream_t stream) {
+cudaError_t launch_kind(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const Launch& launch) {
   EncodeArguments arguments{};
   const int log_steps = entry_count(a) + entry_count(b) >= kLargeProblem ? kMaxLogSteps : 0;
   const EncodeJob* job[2] = {&a, &b};
@@ -170,7 +190,7 @@ cudaError_t launch_kind(const EncodePlan& plan, const EncodeJob& a, const Encode
   if (tiles[0] + tiles[1] >= (std::int64_t(1) << 31)) return cudaErrorInvalidValue;
   if (tiles[0] + tiles[1] == 0) return cudaSuccess;
   std::copy_n(plan.unit, plan.units, arguments.unit);
-  arguments.units_used = Kind == EncodeKind::residues || Kind == EncodeKind::limb_tables ? units_used : nullptr;
+  arguments.units_used = Kind == EncodeKind::residues || Kind == EncodeKind::limb_tables ? launch.units_used : nullptr;
   arguments.tiles_a = static_cast<std::uint32_t>(tiles[0]);
   arguments.tiles = static_cast<std::uint32_t>(tiles[0] + tiles[1]);
   arguments.units = plan.units;
@@ -179,32 +199,51 @@ cudaError_t launch_kind(const EncodePlan& plan, const EncodeJob& a, const Encode
   TableOf<Kind> table;
   if constexpr (kHasLimbTable<Kind>) std::copy_n(plan.table, kMaxTableEntries, table.entry);
 
+  Device device;
+  cudaError_t error = find_device(device);
+  if (error != cudaSuccess) return error;
+  const bool early = launch.after_scale && device.has_dependent_launch;
+  arguments.reads_early = early;
+
   const auto kernel = encode_kernel<T, Kind, Words>;
   const int shared_bytes = encode_shared_bytes<Kind>(arguments);
-  int blocks = 0;
-  const cudaError_t error = resident_blocks(kernel, shared_bytes, blocks);
+  int blocks = 0;  // that fit a multiprocessor
+  error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
+  if (error != cudaSuccess) return error;
+  error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kEncodeThreads, static_cast<std::size_t>(shared_bytes));
   if (error != cudaSuccess) return error;
   if (blocks == 0) return cudaErrorInvalidConfiguration;
-  kernel<<<std::min(static_cast<unsigned>(blocks), arguments.tiles), kEncodeThreads, static_cast<std::size_t>(shared_bytes), stream>>>(
-      arguments, table);
-  return cudaGetLastError();
+
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(std::min(static_cast<unsigned>(blocks * device.multiprocessors), arguments.tiles));
+  config.blockDim = dim3(kEncodeThreads);
+  config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
+  config.stream = launch.stream;
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  config.attrs = &attribute;
+  config.numAttrs = early ? 1 : 0;
+  error = cudaLaunchKernelEx(&config, kernel, arguments, table);
+  const cudaError_t latest = cudaGetLastError();
+  return error != cudaSuccess ? error : latest;
 }
 
 template <class T>
-cudaError_t launch_type(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used, cudaStream_t stream) {
+cudaError_t launch_type(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const Launch& launch) {
   if constexpr (sizeof(T) == 1) {
-    return launch_kind<T, EncodeKind::int8_limbs, 1>(plan, a, b, units_used, stream);
+    return launch_kind<T, EncodeKind::int8_limbs, 1>(plan, a, b, launch);
   } else {
     const bool one_word = plan.words == 1;
     switch (plan.kind) {
       case EncodeKind::residues:
-        return one_word ? launch_kind<T, EncodeKind::residues, 1>(plan, a, b, units_used, stream)
-                        : launch_kind<T, EncodeKind::residues, 2>(plan, a, b, units_used, stream);
+        return one_word ? launch_kind<T, EncodeKind::residues, 1>(plan, a, b, launch)
+                        : launch_kind<T, EncodeKind::residues, 2>(plan, a, b, launch);
       case EncodeKind::limb_tables:
-        return one_word ? launch_kind<T, EncodeKind::limb_tables, 1>(plan, a, b, units_used, stream)
-                        : launch_kind<T, EncodeKind::limb_tables, 2>(plan, a, b, units_used, stream);
-      case EncodeKind::digits13: return launch_kind<T, EncodeKind::digits13, 2>(plan, a, b, units_used, stream);
-      case EncodeKind::digits256: return launch_kind<T, EncodeKind::digits256, 2>(plan, a, b, units_used, stream);
+        return one_word ? launch_kind<T, EncodeKind::limb_tables, 1>(plan, a, b, launch)
+                        : launch_kind<T, EncodeKind::limb_tables, 2>(plan, a, b, launch);
+      case EncodeKind::digits13: return launch_kind<T, EncodeKind::digits13, 2>(plan, a, b, launch);
+      case EncodeKind::digits256: return launch_kind<T, EncodeKind::digits256, 2>(plan, a, b, launch);
       case EncodeKind::int8_limbs: break;
     }
     return cudaErrorInvalidValue;
@@ -213,18 +252,20 @@ cudaError_t launch_type(const EncodePlan& plan, const EncodeJob& a, const Encode
 
 }  // namespace
 
-cudaError_t launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used, cudaStream_t stream) {
+cudaError_t launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used, cudaStream_t stream,
+                          bool after_scale) {
   for (const EncodeJob* job : {&a, &b}) {
     if (job->lines != 0 && !is_in_range(*job, plan.kind)) return cudaErrorInvalidValue;
   }
   if (a.lines != 0 && b.lines != 0 && a.operand.type != b.operand.type) {
-    const cudaError_t error = launch_encode(plan, a, EncodeJob(), units_used, stream);
+    const cudaError_t error = launch_encode(plan, a, EncodeJob(), units_used, stream, after_scale);
     return error != cudaSuccess ? error : launch_encode(plan, b, EncodeJob(), units_used, stream);
   }
+  const Launch launch{units_used, stream, after_scale};
   switch ((a.lines != 0 ? a : b).operand.type) {
-    case ElementType::float64: return launch_type<double>(plan, a, b, units_used, stream);
-    case ElementType::float32: return launch_type<float>(plan, a, b, units_used, stream);
-    case ElementType::int8: return launch_type<std::int8_t>(plan, a, b, units_used, stream);
+    case ElementType::float64: return launch_type<double>(plan, a, b, launch);
+    case ElementType::float32: return launch_type<float>(plan, a, b, launch);
+    case ElementType::int8: return launch_type<std::int8_t>(plan, a, b, launch);
   }
   return cudaErrorInvalidValue;
 }

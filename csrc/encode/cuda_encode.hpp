@@ -60,7 +60,10 @@ struct EncodeJob {
 
 // Encodes one or two operands (b.lines = 0: only a) in one launch, two where their element types differ. `units_used`
 // (device, may be null): how many leading moduli to write. Lines of non-finite entries hold limbs of no meaning there,
-// within the alphabet. Range: lines of all matrices of an operand together below 2^31.
-cudaError_t launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used, cudaStream_t stream);
+// within the alphabet. after_scale: the stream's latest work is launch_scale of these operands, so that encode may start
+// while that ends (programmatic dependent launch, sm_90 and later). Neither synchronises nor allocates; may be captured.
+// Range: lines of all matrices of an operand together below 2^31.
+cudaError_t launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used, cudaStream_t stream,
+                          bool after_scale = false);
 
 }  // namespace ozfp4::cuda

@@ -9,7 +9,7 @@ namespace ozfp4::cuda {
 
 inline constexpr int kEncodeThreads = 256;
 inline constexpr int kStages = 2;       // tiles in shared memory: one being encoded, one on its way
-inline constexpr int kPlaces = 3;       // tiles whose addresses are known: the same two and the one just finished
+inline constexpr int kPlaces = 3;       // tiles whose addresses are known: the same two and the one after
 inline constexpr int kLogGroup = 3;     // a thread encodes groups of 8 entries along K
 inline constexpr int kGroup = 1 << kLogGroup;
 inline constexpr int kMinLogTileK = 4;
@@ -20,7 +20,11 @@ template <class T>
 inline constexpr int kStepEntries = sizeof(T) == 8 ? 2048 : 4096;
 inline constexpr int kMaxLogSteps = 1;
 
-enum class LoadPath : std::uint8_t { vectors, along_k, along_lines };
+// A tile in shared memory keeps the order of the memory it comes from: lines of entries, or columns (the entries of all
+// lines at one k). Loads take 16 bytes where the operand's alignment allows, else one entry.
+struct TileOrder {
+  bool has_columns, has_vectors;
+};
 
 struct EncodeOperand {
   const char* data;
@@ -33,7 +37,7 @@ struct EncodeOperand {
   std::uint32_t line_tiles, k_tiles;
   std::uint32_t band;                                   // tiles are walked in bands of so many along the lines
   std::uint8_t log_tile_k, log_tile_lines, steps;
-  LoadPath path;
+  TileOrder order;
 };
 
 struct EncodeArguments {
@@ -43,6 +47,7 @@ struct EncodeArguments {
   std::uint32_t tiles_a, tiles;
   std::uint32_t most_tile_lines, most_tile_bytes;  // of either operand
   std::int32_t units, planes, table_entries;
+  bool reads_early;                                // the operands are there before the previous kernel ends
 };
 
 // The table of limbs, a parameter of the kernels that need one.

@@ -15,24 +15,37 @@ inline constexpr bool kFastFp64 = true;
 inline constexpr bool kFastFp64 = false;  // consumer cards and B300: FP64 at 1/64 of the FP32 rate
 #endif
 
+// Numbers the groups of a tile so that a warp's groups are neighbours along K, for writes of whole cache lines. In columns,
+// two lines of FP64 (four of FP32) alternate: with eight groups that makes the entries of one 16-byte piece.
 struct GroupPlace {
   std::uint32_t line, k;
 };
+template <class T>
 __device__ __forceinline__ GroupPlace group_place(const EncodeOperand& operand, std::uint32_t group) {
   const std::uint32_t log_groups = operand.log_tile_k - kLogGroup;
-  return {group >> log_groups, (group & ((1u << log_groups) - 1)) << kLogGroup};
+  const std::uint32_t log_alternate = operand.order.has_columns ? 4 - kLog<static_cast<int>(sizeof(T))> : 0;
+  const std::uint32_t k = (group >> log_alternate) & ((1u << log_groups) - 1);
+  return {(group >> (log_groups + log_alternate) << log_alternate) | (group & ((1u << log_alternate) - 1)), k << kLogGroup};
 }
 
-// The entries of a group, 16 bytes a load (8 of int8).
+// The entries of a group.
 template <class T>
-__device__ __forceinline__ void read_group(const unsigned char* stage, const TileLayout& layout, const GroupPlace& at, T (&x)[kGroup]) {
+__device__ __forceinline__ void read_group(const unsigned char* tile, const EncodeOperand& operand, const GroupPlace& at, T (&x)[kGroup]) {
+  const TileLayout<T> layout(operand);
+  if (layout.has_columns) {
+    const unsigned char* entry = tile + layout.in_columns(at.line, at.k);
+#pragma unroll
+    for (int i = 0; i < kGroup; ++i) x[i] = *reinterpret_cast<const T*>(entry + (i << layout.log_pitch));
+    return;
+  }
   constexpr int width = sizeof(T) == 1 ? kGroup : 16 / sizeof(T);
   struct alignas(width * sizeof(T)) Load {
     T x[width];
   };
+  const std::uint32_t first = layout.in_lines(at.line, at.k);
 #pragma unroll
   for (int i = 0; i < kGroup; i += width) {
-    const auto load = *reinterpret_cast<const Load*>(stage + layout.byte(at.line, (at.k + i) * sizeof(T)));
+    const auto load = *reinterpret_cast<const Load*>(tile + (first ^ (i * static_cast<std::uint32_t>(sizeof(T)))));
 #pragma unroll
     for (int j = 0; j < width; ++j) x[i + j] = load.x[j];
   }

@@ -63,15 +63,14 @@ __device__ __forceinline__ void encode_tile(const EncodeArguments& arguments, co
                                             const EncodeShared& shared, int units) {
   const TileOrigin origin = *place.origin;
   const EncodeOperand& operand = arguments.operand[origin.is_b];
-  const TileLayout layout = tile_layout<T>(operand);
 #pragma unroll 1
   for (std::uint32_t group = threadIdx.x; group < operand.steps * (kStepEntries<T> / kGroup); group += kEncodeThreads) {
-    const GroupPlace at = group_place(operand, group);
+    const GroupPlace at = group_place<T>(operand, group);
     const TileLine line = place.line[at.line];
     if (line.source == nullptr || origin.k0 + at.k >= operand.padded_inner) continue;
     const PlaneWriter writer(operand.planes.data + (line.target + at.k), operand.planes.plane_stride);
     T x[kGroup];
-    read_group(tile, layout, at, x);
+    read_group(tile, operand, at, x);
     if constexpr (Kind == EncodeKind::int8_limbs) {
       encode_int8(x, writer, shared.units, units, shared.table);
     } else {
@@ -103,36 +102,36 @@ __global__ void __launch_bounds__(kEncodeThreads, 4)
   fill_table<Kind>(shared.table, limb_table, shared_table_entries<Kind>(arguments.table_entries));
   let_next_kernel_start();
 
-  // What the previous kernel may still be writing is not read before this: everything, or just what scale leaves.
+  // What the previous kernel may still be writing is not read before this wait: everything, or what scale leaves.
   if (!arguments.reads_early) wait_for_previous_kernel();
-  std::uint32_t tile = blockIdx.x, following = tile + gridDim.x;
-  find_tile(arguments, tile, place_at(0));
-  __syncthreads();
-  load_tile<T>(arguments, place_at(0), shared.tiles);
-  wait_for_previous_kernel();
-  const int units = arguments.units_used == nullptr ? arguments.units : min(arguments.units, __ldg(arguments.units_used));
+  std::uint32_t next = blockIdx.x;
+  find_tile(arguments, next, place_at(0));
 
-  std::uint32_t tile = blockIdx.x;
-  find_tile(arguments, tile, place_at(0));
-  __syncthreads();
-  load_tile<T>(arguments, place_at(0), shared.tiles);
-  commit_copies();
-
-  // A barrier ends the encoding of the previous tile and publishes the next one's addresses, the other publishes the
-  // current tile's entries. Of three places none is written while a slower thread may still read it.
-  std::uint32_t place = 0, stage = 0;
-  for (; tile < arguments.tiles; tile += gridDim.x) {
-    const std::uint32_t next = tile + gridDim.x, next_place = place == kPlaces - 1 ? 0 : place + 1;
-    if (next < arguments.tiles) find_tile(arguments, next, place_at(next_place));
+  // Every round starts to load the next tile and encodes the current one (the first round has none). One barrier ends the
+  // encoding of the previous tile and publishes the next one's addresses, the other publishes the current tile's entries.
+  // Of three places none is written while a slower thread may still read it.
+  int units = arguments.units;
+  std::uint32_t place = kPlaces - 1, stage = 1;
+  for (bool is_first = true;; is_first = false) {
+    const bool has_next = next < arguments.tiles;
+    const std::uint32_t next_place = place == kPlaces - 1 ? 0 : place + 1;
     __syncthreads();
-    if (next < arguments.tiles) load_tile<T>(arguments, place_at(next_place), shared.tiles + (stage ^ 1) * arguments.most_tile_bytes);
+    if (has_next) load_tile<T>(arguments, place_at(next_place), shared.tiles + (stage ^ 1) * arguments.most_tile_bytes);
+    if (is_first) {
+      wait_for_previous_kernel();
+      if (arguments.units_used != nullptr) units = min(units, __ldg(arguments.units_used));
+    }
+    if (has_next) load_shifts(arguments, place_at(next_place));
     commit_copies();
     wait_for_copies<1>();
     __syncthreads();
-    encode_tile<T, Kind, Words>(arguments, place_at(place), shared.tiles + stage * arguments.most_tile_bytes, shared, units);
+    next += gridDim.x;
+    if (next < arguments.tiles) find_tile(arguments, next, place_at(kPlaces - place - next_place));
+    if (!is_first) encode_tile<T, Kind, Words>(arguments, place_at(place), shared.tiles + stage * arguments.most_tile_bytes, shared, units);
+    if (!has_next) return;
     place = next_place;
     stage ^= 1;
   }
 }
 
-E
+}  // namespace ozfp4::cuda

@@ -21,6 +21,7 @@
 //               in lexicographic order, false before true. e = 0 for square and pair. For karatsuba e is the
 //               element of S congruent to s*c0 + t*c1 modulo m of least |e|, the positive one on a tie; a
 //               pair (c0, c1) without such an e is no candidate.
+// clang-format off
 #pragma once
 
 #include <cstdint>

@@ -308,6 +308,9 @@ Plan make_scheme_one(const PlanRequest& request) {
   if (request.family != "least" && request.family != "paper") {
     throw std::invalid_argument("family: '" + request.family + "' does not exist for scheme I; allowed are 'least', 'paper'");
   }
+  if (request.family == "paper" && request.alphabet != Alphabet::fp4) {
+    throw std::invalid_argument("family: 'paper' exists for the fp4 alphabet only");
+  }
   Plan plan{};
   plan.scheme = Scheme::one;
   plan.alphabet = request.alphabet;

@@ -24,6 +24,7 @@ __device__ __forceinline__ void load_words(std::uint32_t (&word)[Vec], const std
 // Keeps a value in its register: the compiler does not know where it came from and cannot compute it anew in every row.
 __device__ __forceinline__ void hold(std::uint32_t& x) { asm volatile("" : "+r"(x)); }
 __device__ __forceinline__ void hold(std::int32_t& x) { asm volatile("" : "+r"(x)); }
+__device__ __forceinline__ void hold(std::int64_t& x) { asm volatile("" : "+l"(x)); }
 
 // Shared memory by 32-bit addresses, which are cheaper to hold than pointers.
 __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
@@ -148,15 +149,16 @@ struct EntryBytes {
     }
   }
 
-  // Turns word[unit][plane][v] into the residues of entry 4 v + e at word[unit][e][v].
-  __device__ __forceinline__ void transpose() {
+  // Makes word[unit][e][v] the residues of entry 4 v + e, from planes as `load` leaves them.
+  __device__ __forceinline__ void transpose(const EntryBytes& planes) {
 #pragma unroll
     for (int unit = 0; unit < units; ++unit) {
 #pragma unroll
       for (int v = 0; v < Vec; ++v) {
-        const std::uint32_t planes[4] = {word[unit][0][v], word[unit][1][v], word[unit][2][v], word[unit][3][v]};
+        const std::uint32_t plane[4] = {planes.word[unit][0][v], planes.word[unit][1][v], planes.word[unit][2][v],
+                                        planes.word[unit][3][v]};
         std::uint32_t entry[4];
-        transpose_bytes(planes, entry);
+        transpose_bytes(plane, entry);
 #pragma unroll
         for (int e = 0; e < 4; ++e) word[unit][e][v] = entry[e];
       }

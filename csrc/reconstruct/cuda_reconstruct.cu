@@ -13,8 +13,9 @@
 namespace ozfp4::cuda {
 namespace {
 
-constexpr int kThreads = 128;
-constexpr int kWarps = kThreads / 32;
+constexpr int kLogWarps = 2;
+constexpr int kWarps = 1 << kLogWarps;
+constexpr int kThreads = 32 * kWarps;
 constexpr int kMostRows = 32;          // of one warp; its lanes hold the scale exponents of one row each
 constexpr int kStartRows = 2;          // what the start of a warp costs, in rows
 constexpr int kMostGridBlocks = 65535;  // along y and z
@@ -32,7 +33,7 @@ struct Shape {
   static constexpr int segment = 32 * vec;   // entries of a warp
   static constexpr int pitch = segment + 4;  // words of one column in shared memory: stores and loads without conflicts
   static constexpr int table_words = static_cast<int>(sizeof(ColumnConstants<Words>)) / 4 + units * tiles * 32;
-  static constexpr int resident = units == 1 ? 5 : units <= 2 || !Split ? 4 : 3;  // blocks of one multiprocessor
+  static constexpr int resident = units == 1 ? 5 : units <= 3 ? 4 : units == 4 ? 3 : 2;  // blocks of one multiprocessor
 };
 
 // How the grid covers the result. A block holds warps_x x (kWarps / warps_x) warps along columns and rows.
@@ -56,6 +57,7 @@ template <class S>
 struct Shared {
   alignas(16) std::uint32_t table[S::table_words];
   alignas(16) std::uint32_t column[kWarps][2 * S::Words][S::pitch];
+  alignas(16) std::int32_t exponent[kWarps][S::vec / 2][32][2];  // per column, where its lane looks for it
 };
 
 template <class T>
@@ -69,8 +71,92 @@ struct PairOf<float> {
   using type = float2;
 };
 
-// One warp after the other takes rows of its segment of `segment` columns: bytes -> columns (in the lanes that have the
-// bytes) -> shared memory -> integers, results (in the lanes that store them).
+// Where a warp works: `rows` rows, step_y apart, of `entries` columns. Entry j of a lane is entry_of(j) of those columns.
+template <class S>
+struct Place {
+  std::int32_t matrix, step_y, rows, entries;
+  std::int64_t first_row, first_column;
+
+  __device__ __forceinline__ explicit Place(const Parameters<S>& p) {
+    std::int32_t block_x = static_cast<std::int32_t>(blockIdx.x), block_y = static_cast<std::int32_t>(blockIdx.y);
+    std::int32_t warp = static_cast<std::int32_t>(threadIdx.x / 32);
+    hold(block_x);  // a second Place is worked out anew: nothing is kept in registers for it
+    hold(block_y);
+    hold(warp);
+    step_y = kWarps >> p.cover.log_warps_x;
+    matrix = p.first_matrix + static_cast<std::int32_t>(blockIdx.z);
+    first_column = ((std::int64_t(block_x) << p.cover.log_warps_x) + (warp & ((1 << p.cover.log_warps_x) - 1))) * S::segment;
+    first_row = (p.first_block_y + block_y) * p.cover.rows_per_warp * step_y + (warp >> p.cover.log_warps_x);
+    const std::int64_t rows_left = (p.job.result.rows - first_row + step_y - 1) >> (kLogWarps - p.cover.log_warps_x);
+    rows = static_cast<std::int32_t>(max(std::int64_t(0), min(std::int64_t(p.cover.rows_per_warp), rows_left)));
+    entries = static_cast<std::int32_t>(
+        max(std::int64_t(0), min(std::int64_t(S::segment), p.job.result.columns - first_column)));
+  }
+
+  __device__ __forceinline__ static int entry_of(int j) { return 64 * (j / 2) + 2 * static_cast<int>(threadIdx.x % 32) + j % 2; }
+};
+
+// The matrices of the operands that make matrix `matrix` of the result, and where in them a place is.
+struct Lines {
+  std::int32_t a_matrix = 0, b_matrix = 0;
+  std::int64_t a, b;                // lines of all matrices: of the first row and of the first column
+  std::int64_t result_offset = 0;   // bytes to the matrix of the result
+
+  template <class S>
+  __device__ __forceinline__ Lines(const ReconstructJob& job, const Place<S>& place) {
+#pragma unroll 1
+    for (std::int32_t i = job.result.stack.rank - 1, rest = place.matrix; i >= 0; --i) {
+      const std::int32_t coordinate = rest % job.result.stack.extent[i];
+      rest /= job.result.stack.extent[i];
+      a_matrix += coordinate * job.result.a_step[i];
+      b_matrix += coordinate * job.result.b_step[i];
+      result_offset += coordinate * job.result.stack.stride[i];
+    }
+    a = a_matrix * std::int64_t(job.a.outer) + place.first_row;
+    b = b_matrix * std::int64_t(job.b.outer) + job.first_column + place.first_column;
+  }
+};
+
+// What seldom happens to a row: results that the fast functions are not sure of, and special entries. `target` is the
+// lane's first entry.
+template <class T, class S>
+__device__ __forceinline__ void correct_row(const Parameters<S>& p, const std::uint32_t (&column)[2 * S::Words][S::pitch],
+                                            const ColumnConstants<S::Words>& constants, std::int32_t row, bool is_rare,
+                                            bool is_special, char* target) {
+  const ReconstructJob& job = p.job;
+  const Place<S> place(p);
+  const Lines lines(job, place);
+  const auto store = [&](int e, T value) {
+    *reinterpret_cast<T*>(target + (e - place.entry_of(0)) * job.result.column_stride) = value;
+  };
+  if (is_rare) {
+    const std::int32_t row_shift = job.scales.shift_a[lines.a + row * place.step_y];
+#pragma unroll 1
+    for (int j = 0; j < S::vec; ++j) {
+      const int e = place.entry_of(j);
+      if (e >= place.entries) continue;
+      std::uint32_t own[2 * S::Words];
+#pragma unroll
+      for (int s = 0; s < 2 * S::Words; ++s) own[s] = column[s][e];
+      const WideInt<S::Words> x = S::positional ? column_integer(own, static_cast<std::uint32_t>(job.outputs.splits), constants)
+                                                : exact_column_integer(own, constants);
+      store(e, round_scaled<T>(x, -constants.shift - job.scales.shift_b[lines.b + e] - row_shift));
+    }
+  }
+  if (is_special) {
+    const Line line_a{job.a.data + stack_offset(job.a.stack, lines.a_matrix) + (place.first_row + row * place.step_y) * job.a.outer_stride,
+                      job.a.inner_stride, job.a.type};
+    const char* b_data = job.b.data + stack_offset(job.b.stack, lines.b_matrix) + (job.first_column + place.first_column) * job.b.outer_stride;
+    patch_specials<S::vec>(
+        line_a, job.scales.special_a != nullptr ? job.scales.special_a[lines.a + row * place.step_y] : 0u, job.a.inner, place.entries,
+        [&](int e) { return Line{b_data + e * job.b.outer_stride, job.b.inner_stride, job.b.type}; },
+        [&](int e) -> std::uint32_t { return job.scales.special_b != nullptr ? job.scales.special_b[lines.b + e] : 0u; },
+        place.entry_of, [&](int e, double value) { store(e, static_cast<T>(value)); });
+  }
+}
+
+// Every warp takes some rows of a segment of columns. Bytes -> columns, in the lanes that have the bytes -> shared memory
+// -> integers -> results, in the lanes that store them.
 template <class T, class S>
 __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(const __grid_constant__ Parameters<S> p) {
   constexpr int Words = S::Words, vec = S::vec;
@@ -82,25 +168,15 @@ __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(cons
   if (job.overlap_previous) cudaGridDependencySynchronize();
 #endif
 
-  // ---- This warp's part of the result: `rows` rows, warps_y apart, of `entries` columns
-  const int warps_x = 1 << p.cover.log_warps_x, warps_y = kWarps >> p.cover.log_warps_x;
-  const std::int64_t first_column = (std::int64_t(blockIdx.x) * warps_x + (warp & (warps_x - 1))) * S::segment;
-  const std::int64_t first_row =
-      (p.first_block_y + blockIdx.y) * p.cover.rows_per_warp * warps_y + (warp >> p.cover.log_warps_x);
-  const std::int32_t matrix = p.first_matrix + static_cast<std::int32_t>(blockIdx.z);
-  const int entries = static_cast<int>(max(std::int64_t(0), min(std::int64_t(S::segment), job.result.columns - first_column)));
-  const int rows = static_cast<int>(
-      max(std::int64_t(0), min(std::int64_t(p.cover.rows_per_warp), (job.result.rows - first_row + warps_y - 1) / warps_y)));
-  const bool is_idle = entries == 0 || rows == 0;
-
-  // ---- The bytes of the first row: they do not wait for the number of moduli, planes beyond it have weight 0
+  // ---- The bytes of the first row do not wait for the number of moduli: planes beyond it have weight 0
+  const Place<S> place(p);
+  const bool is_idle = place.entries == 0 || place.rows == 0;
   const int group = lane / 4, t = lane % 4;
-  const std::uint8_t* source = job.outputs.data + matrix * job.outputs.matrix_stride + first_row * job.outputs.pitch +
-                               first_column + (4 * vec * group < entries ? 4 * vec * group : 0);
-  const std::int64_t source_step = job.outputs.pitch * warps_y;
+  const std::uint8_t* source = job.outputs.data + place.matrix * job.outputs.matrix_stride + place.first_row * job.outputs.pitch +
+                               place.first_column + (4 * vec * group < place.entries ? 4 * vec * group : 0);
   LanePlanes<S::Steps> planes;
   planes.set(source, job.outputs.plane_stride, t, p.all - 1);
-  EntryBytes<S::Steps, vec, S::Split> next;
+  EntryBytes<S::Steps, vec, S::Split> bytes, next;
   const auto fetch = [&] {
     if constexpr (S::Split) {
       next.template load_sums<S::positional>(planes, p.all - 1, job.outputs.split_stride, job.outputs.splits);
@@ -108,7 +184,7 @@ __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(cons
       next.template load<S::positional>(planes, p.all - 1);
     }
   };
-  if (!S::Split && !is_idle) fetch();
+  if (!is_idle) fetch();
 
   // ---- The constants of the prefix that the data needs
   int count = p.all;
@@ -132,57 +208,50 @@ __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(cons
   }
   planes.set(source, job.outputs.plane_stride, t, count - 1);
 
-  // ---- Matrices of the operands
-  std::int32_t a_matrix = 0, b_matrix = 0;
-  char* target = job.result.data + first_row * job.result.row_stride;
-  for (std::int32_t i = job.result.stack.rank - 1, rest = matrix; i >= 0; --i) {
-    const std::int32_t coordinate = rest % job.result.stack.extent[i];
-    rest /= job.result.stack.extent[i];
-    a_matrix += coordinate * job.result.a_step[i];
-    b_matrix += coordinate * job.result.b_step[i];
-    target += coordinate * job.result.stack.stride[i];
-  }
-  const std::int64_t a_line = a_matrix * std::int64_t(job.a.outer) + first_row;
-  const std::int64_t b_line = b_matrix * std::int64_t(job.b.outer) + job.first_column + first_column;
-
-  // ---- Per row: lane i holds the exponent of row i of this warp
-  const int own_row = min(lane, rows - 1) * warps_y;
-  std::int32_t row_shifts = job.scales.shift_a[a_line + own_row];
-  std::uint32_t special_rows = 0;
-  if (job.scales.special_a != nullptr) special_rows = __ballot_sync(all_lanes, job.scales.special_a[a_line + own_row] != kFinite);
-
-  // ---- Per column: entry j of a lane is entry 64 (j / 2) + 2 lane + j % 2 of the segment
-  const auto entry_of = [lane](int j) { return 64 * (j / 2) + 2 * lane + j % 2; };
-  std::int32_t exponent[vec];
-  bool is_special = false;
+  // ---- Rows: lane i holds the exponent of row i. Columns: every lane holds those of its entries
+  const Lines lines(job, place);
+  const std::int64_t own_row = lines.a + min(lane, place.rows - 1) * place.step_y;
+  const std::int32_t row_shifts = job.scales.shift_a[own_row];
+  bool is_special = job.scales.special_a != nullptr && job.scales.special_a[own_row] != kFinite;
+  std::uint32_t special_rows = __ballot_sync(all_lanes, is_special);
   // Row exponents for which every result of this lane is normal or 0; float32 is asked entry by entry.
   std::int32_t least_shift = INT32_MIN, most_shift = INT32_MAX;
+  is_special = false;
 #pragma unroll
   for (int j = 0; j < vec; ++j) {
-    const int e = min(entry_of(j), entries - 1);
-    exponent[j] = -constants.shift - job.scales.shift_b[b_line + e];
-    if (job.scales.special_b != nullptr && job.scales.special_b[b_line + e] != kFinite) is_special = true;
-    least_shift = max(least_shift, exponent[j] - kMostSafeExponent<T, Words>);
-    most_shift = min(most_shift, exponent[j] - kLeastSafeExponent<T, Words>);
+    const std::int64_t line = lines.b + min(place.entry_of(j), place.entries - 1);
+    const std::int32_t exponent = -constants.shift - job.scales.shift_b[line];
+    shared.exponent[warp][j / 2][lane][j % 2] = exponent;
+    if (job.scales.special_b != nullptr && job.scales.special_b[line] != kFinite) is_special = true;
+    least_shift = max(least_shift, exponent - kMostSafeExponent<T, Words>);
+    most_shift = min(most_shift, exponent - kLeastSafeExponent<T, Words>);
   }
-  const bool has_special_column = __any_sync(all_lanes, is_special);
+  if (__any_sync(all_lanes, is_special)) special_rows = ~0u;
 
   // ---- Row by row
-  target += (first_column + entry_of(0)) * job.result.column_stride;  // this lane's first entry
-  const std::int64_t target_step = job.result.row_stride * warps_y;
-  const bool is_plain = p.has_pairs && entry_of(vec - 1) < entries;  // all entries of this lane exist, in pairs
+  char* target = job.result.data + lines.result_offset + place.first_row * job.result.row_stride +
+                 (place.first_column + place.entry_of(0)) * job.result.column_stride;  // this lane's first entry
+  std::int64_t source_step = job.outputs.pitch * place.step_y, target_step = job.result.row_stride * place.step_y;
+  std::int32_t rows = place.rows, entries = place.entries;
+  std::int32_t is_plain = p.has_pairs && place.entry_of(vec - 1) < entries;  // all entries of this lane exist, in pairs
   std::uint32_t column_to = shared_address(&shared.column[warp][t][4 * vec * group]);
-  std::uint32_t column_from = shared_address(&shared.column[warp][0][entry_of(0)]);
+  std::uint32_t column_from = shared_address(&shared.column[warp][0][place.entry_of(0)]);
+  hold(rows);
+  hold(source_step);
+  hold(target_step);
+  hold(is_plain);
   hold(column_to);
+  std::uint32_t exponent_from = shared_address(&shared.exponent[warp][0][lane][0]);
   hold(column_from);
+  hold(exponent_from);
+  bytes.transpose(next);
 #pragma unroll 1
-  for (int row = 0; row < rows; ++row, target += target_step) {
-    // The bytes of the next row are on their way while this one is worked on.
-    if constexpr (S::Split) fetch();
-    auto bytes = next;
-    bytes.transpose();
-    planes.advance(source_step);
-    if (!S::Split && row + 1 < rows) fetch();
+  for (std::int32_t row = 0; row < rows; ++row, target += target_step) {
+    // The bytes of the next row are on their way while this one is worked on; the last row is read twice, which costs less
+    // than a branch.
+    const bool is_last = row + 1 == rows;
+    planes.advance(is_last ? 0 : source_step);
+    if (!S::Split || !is_last) fetch();
 #pragma unroll
     for (int v = 0; v < vec; ++v) {
 #pragma unroll
@@ -203,8 +272,9 @@ __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(cons
         const uint2 both = load_shared(column_from + (s * S::pitch + 64 * pair) * 4);
         own[0][s] = both.x, own[1][s] = both.y;
       }
+      const uint2 exponent = load_shared(exponent_from + pair * static_cast<int>(sizeof shared.exponent[0][0]));
       WideInt<Words> x[2];
-      std::int32_t scale[2];
+      std::int32_t scale[2] = {static_cast<std::int32_t>(exponent.x) - row_shift, static_cast<std::int32_t>(exponent.y) - row_shift};
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         std::uint32_t quotient = static_cast<std::uint32_t>(job.outputs.splits);
@@ -214,7 +284,6 @@ __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(cons
           is_rare = is_rare || is_uncertain(estimate);
         }
         x[i] = column_integer(own[i], quotient, constants);
-        scale[i] = exponent[2 * pair + i] - row_shift;
       }
       if constexpr (Words > 2) {  // small numbers: one branch for both
         if (has_redundant_word(x[0]) || has_redundant_word(x[1])) {
@@ -230,7 +299,7 @@ __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(cons
       }
     }
 
-    if (is_plain) {
+    if (is_plain != 0) {
 #pragma unroll
       for (int pair = 0; pair < vec / 2; ++pair) {
         __stcs(reinterpret_cast<typename PairOf<T>::type*>(target) + 32 * pair, {value[2 * pair], value[2 * pair + 1]});
@@ -238,37 +307,16 @@ __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(cons
     } else {
 #pragma unroll
       for (int j = 0; j < vec; ++j) {
-        if (entry_of(j) < entries) *reinterpret_cast<T*>(target + (entry_of(j) - entry_of(0)) * job.result.column_stride) = value[j];
+        if (place.entry_of(j) < entries) {
+          *reinterpret_cast<T*>(target + (place.entry_of(j) - place.entry_of(0)) * job.result.column_stride) = value[j];
+        }
       }
     }
-
-    if (is_rare) {
-#pragma unroll 1
-      for (int j = 0; j < vec; ++j) {
-        const int e = entry_of(j);
-        if (e >= entries) continue;
-        std::uint32_t own[2 * Words];
-#pragma unroll
-        for (int s = 0; s < 2 * Words; ++s) own[s] = shared.column[warp][s][e];
-        const WideInt<Words> x = S::positional
-                                     ? column_integer(own, static_cast<std::uint32_t>(job.outputs.splits), constants)
-                                     : exact_column_integer(own, constants);
-        const std::int32_t own_exponent = -constants.shift - job.scales.shift_b[b_line + e] - row_shift;
-        *reinterpret_cast<T*>(target + (e - entry_of(0)) * job.result.column_stride) = round_scaled<T>(x, own_exponent);
-      }
+    const bool is_special_row = ((special_rows >> row) & 1u) != 0;
+    if (is_rare || is_special_row) {
+      correct_row<T>(p, shared.column[warp], constants, row, is_rare, is_special_row, target);
     }
-    if (has_special_column || ((special_rows >> row) & 1u) != 0) {
-      const Line line_a{job.a.data + stack_offset(job.a.stack, a_matrix) + (first_row + row * warps_y) * job.a.outer_stride,
-                        job.a.inner_stride, job.a.type};
-      const char* b_data = job.b.data + stack_offset(job.b.stack, b_matrix) + (job.first_column + first_column) * job.b.outer_stride;
-      patch_specials<vec>(
-          line_a, job.scales.special_a != nullptr ? job.scales.special_a[a_line + row * warps_y] : 0u, job.a.inner, entries,
-          [&](int e) { return Line{b_data + e * job.b.outer_stride, job.b.inner_stride, job.b.type}; },
-          [&](int e) -> std::uint32_t { return job.scales.special_b != nullptr ? job.scales.special_b[b_line + e] : 0u; }, entry_of,
-          [&](int e, double special) {
-            *reinterpret_cast<T*>(target + (e - entry_of(0)) * job.result.column_stride) = static_cast<T>(special);
-          });
-    }
+    bytes.transpose(next);
     __syncwarp();  // the columns of the next row come to the same place
   }
 }

@@ -12,6 +12,7 @@ namespace ozfp4::cuda {
 // Bytes from the first matrix of a stack to matrix `index`.
 __device__ __forceinline__ std::int64_t stack_offset(const Stack& stack, std::int32_t index) {
   std::int64_t offset = 0;
+#pragma unroll 1
   for (int i = stack.rank - 1; i >= 0; --i) {
     offset += index % stack.extent[i] * stack.stride[i];
     index /= stack.extent[i];
@@ -60,6 +61,7 @@ __device__ __forceinline__ void patch_specials(const Line& line_a, std::uint32_t
       for (std::uint32_t rest = __ballot_sync(all_lanes, is_infinite(own)); rest != 0; rest &= rest - 1) {
         const int source = __ffs(static_cast<int>(rest)) - 1;
         const double x = __shfl_sync(all_lanes, own, source);
+#pragma unroll 1
         for (int j = 0; j < Vec; ++j) {
           if (entry_of(j) < entries) seen |= sign_of(x * line_b(entry_of(j))[first + source]) << (2 * j);
         }
@@ -67,6 +69,7 @@ __device__ __forceinline__ void patch_specials(const Line& line_a, std::uint32_t
     }
   }
   if ((flags_a & kHasNan) == 0) {  // the infinities of a column meet the row; all lanes search the column
+#pragma unroll 1
     for (int j = 0; j < Vec; ++j) {
       const bool is_searched = entry_of(j) < entries && flags_b(entry_of(j)) == kHasInfinity;
 #pragma unroll 1
@@ -74,6 +77,7 @@ __device__ __forceinline__ void patch_specials(const Line& line_a, std::uint32_t
         const int owner = __ffs(static_cast<int>(rest)) - 1;
         const Line column = line_b(__shfl_sync(all_lanes, entry_of(j), owner));
         std::uint32_t signs = 0;
+#pragma unroll 4
         for (std::int32_t k = lane; k < inner; k += 32) {
           const double y = column[k];
           if (is_infinite(y)) signs |= sign_of(line_a[k] * y);
@@ -84,6 +88,7 @@ __device__ __forceinline__ void patch_specials(const Line& line_a, std::uint32_t
       }
     }
   }
+#pragma unroll 1
   for (int j = 0; j < Vec; ++j) {
     if (entry_of(j) >= entries) continue;
     const std::uint32_t flags = flags_a | flags_b(entry_of(j));

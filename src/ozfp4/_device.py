@@ -80,12 +80,13 @@ def check_devices(a: Any, b: Any) -> None:
     _ready.add(index)
 
 
-@lru_cache(maxsize=256)
 def _cuda_plan(plan: Plan, k: int) -> Any:
-    cuda = extension()
-    assert cuda is not None
-    return cuda.CudaPlan(plan._core, k)
-
+    made = plan._device_plans.get(k)
+    if made is None:
+        cuda = extension()
+        assert cuda is not None
+        made = plan._device_plans[k] = cuda.CudaPlan(plan._core, k)
+    return made
 
 
 def _collapse(stack: tuple[int, ...], *strides: tuple[int, ...]) -> tuple[list[int], list[list[int]]]:
@@ -124,8 +125,8 @@ def _axis_strides(tensor: Any, stack_rank: int, size: int) -> tuple[int, ...]:
     own = tensor.dim() - 2
     strides = tensor.stride()
     shape = tensor.shape
-    present = tuple(0 if shape[i] == 1 else strides[i] * size for i in range(own))
-    return (0,) * (stack_rank - own) + present
+    present = (0 if shape[i] == 1 else int(strides[i]) * size for i in range(own))
+    return (*(0 for _ in range(stack_rank - own)), *present)
 
 
 class Launch:
@@ -137,7 +138,13 @@ class Launch:
 
 
 def run(
-    plan: Plan, a: Any, b: Any, c: Any, shape: MatmulShape, limit: int, events: tuple[int, int, int] = (0, 0, 0)
+    plan: Plan,
+    a: Any,
+    b: Any,
+    c: Any,
+    shape: MatmulShape,
+    limit: int,
+    events: tuple[int, int, int] = (0, 0, 0),
 ) -> list[Launch]:
     """Enqueue c = a b; `a`, `b`, `c` are tensors with both matrix axes. Every extent is at least 1.
 
@@ -164,7 +171,10 @@ def run(
     # More axes than a launch takes: the leading ones in turn.
     leading = max(0, len(extents) - _MAX_STACK_RANK)
     for index in product(*map(range, extents[:leading])):
-        offsets = [sum(i * s for i, s in zip(index, strides_of, strict=False)) for strides_of in (stack_a, stack_b, stack_c)]
+        offsets = [
+            sum(i * s for i, s in zip(index, strides_of, strict=False))
+            for strides_of in (stack_a, stack_b, stack_c)
+        ]
         rest = extents[leading:]
         extents_a, strides_a, steps_a = _distinct(rest, stack_a[leading:])
         extents_b, strides_b, steps_b = _distinct(rest, stack_b[leading:])
@@ -202,7 +212,9 @@ def fill(plan: Plan, a: Any, b: Any, c: Any, shape: MatmulShape, limit: int | No
     return run(plan, rows, columns, c, shape, UNLIMITED if limit is None else limit)
 
 
-def matmul(plan: Plan, a: Any, b: Any, shape: MatmulShape, dtype: Any, out: Any, limit: int | None) -> tuple[Any, list[Launch]]:
+def matmul(
+    plan: Plan, a: Any, b: Any, shape: MatmulShape, dtype: Any, out: Any, limit: int | None
+) -> tuple[Any, list[Launch]]:
     """The product of two CUDA tensors by a plan, into `out` if given; and its launches."""
     torch = torch_module()
     assert torch is not None
@@ -238,7 +250,7 @@ def make_report(plan: Plan, a: Any, b: Any, launches: list[Launch]) -> Report:
             special_columns += special if name == "b" else 0
             shifts = memory[about[f"shift_{name}"] :][: 4 * count].view(torch.int32)
             exponents += [plan.bits - 1 - int(shifts.max().item()), plan.bits - 1 - int(shifts.min().item())]
-    used = plan.moduli[: moduli] if plan.moduli else ()
+    used = plan.moduli[:moduli] if plan.moduli else ()
     products = sum(term.modulus in used for term in plan.terms) if plan.moduli else plan.products
     return Report(
         backend=plan.backend,

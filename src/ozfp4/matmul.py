@@ -69,7 +69,7 @@ def matmul(
     workspace_limit : int, optional
         Bytes that may be used beside inputs and output, 2**30 by default; large products run in blocks.
     progress : callable, optional
-        Called between blocks with the fraction done.
+        Called between blocks with the fraction done. Not called for tensors on a GPU, whose products are only enqueued.
 
     Returns
     -------

@@ -50,15 +50,17 @@ class Plan:
     terms of a plan without moduli it equals ``x * y``.
     """
 
-    __slots__ = ("_core", "_request", "_terms")
+    __slots__ = ("_core", "_device_plans", "_request", "_terms")
     _core: _CorePlan
     _request: tuple[Any, ...]
     _terms: tuple[Term, ...]
+    _device_plans: dict[int, Any]  # what GPUs make of the plan, by inner dimension; filled on first use
 
     def __init__(self, core: _CorePlan, request: tuple[Any, ...]) -> None:
         object.__setattr__(self, "_core", core)
         object.__setattr__(self, "_request", request)
         object.__setattr__(self, "_terms", tuple(_terms_of(core)))
+        object.__setattr__(self, "_device_plans", {})
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Plan is immutable: {name} cannot be set")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from ozfp4._core import arith
 
 CODES = np.arange(16, dtype=np.uint32)

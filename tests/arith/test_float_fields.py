@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+
 from ozfp4._core import arith
 
 FORMATS = {

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from ozfp4._core import arith
 
 TINY = 5e-324
@@ -78,9 +79,7 @@ def test_rounding_up_reaches_the_capacity() -> None:
     assert arith.scaled_integer64(TINY, 52 + 1074) == 2**52
 
 
-@given(
-    st.floats(allow_nan=False, allow_infinity=False).filter(bool), st.integers(2, 53), st.integers(0, 80)
-)
+@given(st.floats(allow_nan=False, allow_infinity=False).filter(bool), st.integers(2, 53), st.integers(0, 80))
 def test_any_number_in_any_row(x: float, bits: int, below: int) -> None:
     shift = bits - 1 - exponent(x) - below
     assert arith.scaled_integer64(x, shift) == rounded(x, shift)

@@ -4,7 +4,13 @@ import torch
 
 import ozfp4
 
-PATHS = [("II", "int8", "least"), ("II", "fp4", "least"), ("II", "fp4", "paper"), ("I", "fp4", "least"), ("I", "int8", "least")]
+PATHS = [
+    ("II", "int8", "least"),
+    ("II", "fp4", "least"),
+    ("II", "fp4", "paper"),
+    ("I", "fp4", "least"),
+    ("I", "int8", "least"),
+]
 
 torch.manual_seed(0)
 for m, k, n in ((5, 37, 9), (130, 200, 70)):
@@ -15,10 +21,14 @@ for m, k, n in ((5, 37, 9), (130, 200, 70)):
     for scheme, backend, family in PATHS:
         c = ozfp4.matmul(a, b, scheme=scheme, backend=backend, family=family)
         assert torch.equal(torch.nan_to_num(c.cpu()), torch.nan_to_num(expected)), (scheme, backend, family)
-        stack = ozfp4.matmul(a.expand(3, m, k).contiguous(), b.T.contiguous().T, scheme=scheme, backend=backend, family=family)
+        stack = ozfp4.matmul(
+            a.expand(3, m, k).contiguous(), b.T.contiguous().T, scheme=scheme, backend=backend, family=family
+        )
         assert torch.equal(torch.nan_to_num(stack[2]), torch.nan_to_num(c)), (scheme, backend, family)
     x = torch.randint(-128, 128, (m, k), dtype=torch.int8, device="cuda")
     y = torch.randint(-128, 128, (k, n), dtype=torch.int8, device="cuda")
     for products in (6, 9):
-        assert torch.equal(ozfp4.int8_matmul(x, y, products=products).cpu(), x.cpu().int() @ y.cpu().int()), products
+        assert torch.equal(ozfp4.int8_matmul(x, y, products=products).cpu(), x.cpu().int() @ y.cpu().int()), (
+            products
+        )
 print("small cases passed")

@@ -51,14 +51,18 @@ def test_equals_cpu(path, kind):
         a, b = operands(kind, m, k, n, seed=case)
         expected = ozfp4.matmul(a, b)
         out = noisy((m, n))
-        returned = ozfp4.matmul(on_device(a), on_device(b), scheme=scheme, backend=backend, family=family, out=out)
+        returned = ozfp4.matmul(
+            on_device(a), on_device(b), scheme=scheme, backend=backend, family=family, out=out
+        )
         assert returned is out
         assert_same_bits(out.cpu(), expected, f"{path} {kind} {m} x {k} x {n}")
 
 
 @pytest.mark.parametrize("path", PATHS[:2], ids="-".join)
 @pytest.mark.parametrize(
-    "shape", [(1, 70_000, 3), (300, 40_000, 17), (1000, 777, 1), (1, 5, 2000), (513, 1025, 257), (129, 128, 1)], ids=str
+    "shape",
+    [(1, 70_000, 3), (300, 40_000, 17), (1000, 777, 1), (1, 5, 2000), (513, 1025, 257), (129, 128, 1)],
+    ids=str,
 )
 def test_shapes(path, shape):
     m, k, n = shape
@@ -72,10 +76,14 @@ def test_shapes(path, shape):
 def test_bits(bits):
     a, b = operands("phi8", 33, 70, 21, seed=bits)
     for backend in ("int8", "fp4"):
-        assert_same_bits(gpu(on_device(a), on_device(b), bits=bits, backend=backend), exact_matmul(a, b, bits=bits))
+        assert_same_bits(
+            gpu(on_device(a), on_device(b), bits=bits, backend=backend), exact_matmul(a, b, bits=bits)
+        )
 
 
-@pytest.mark.parametrize("dtypes", [("float32", "float32"), ("float32", "float64"), ("float64", "float32")], ids=str)
+@pytest.mark.parametrize(
+    "dtypes", [("float32", "float32"), ("float32", "float64"), ("float64", "float32")], ids=str
+)
 def test_float32(dtypes):
     rng = np.random.default_rng(3)
     a, b = rng.standard_normal((50, 90)).astype(dtypes[0]), rng.standard_normal((90, 40)).astype(dtypes[1])
@@ -202,7 +210,13 @@ def test_large_product_against_integers():
 @pytest.mark.parametrize("products", [6, 9])
 def test_int8_matmul(products):
     rng = np.random.default_rng(products)
-    for sa, sb in (((1, 1), (1, 1)), ((65, 200), (200, 33)), ((3, 40, 1000), (1000, 7)), ((5,), (5,)), ((4, 0), (0, 2))):
+    for sa, sb in (
+        ((1, 1), (1, 1)),
+        ((65, 200), (200, 33)),
+        ((3, 40, 1000), (1000, 7)),
+        ((5,), (5,)),
+        ((4, 0), (0, 2)),
+    ):
         x, y = rng.integers(-128, 128, sa, dtype=np.int8), rng.integers(-128, 128, sb, dtype=np.int8)
         c = ozfp4.int8_matmul(on_device(x), on_device(y), products=products)
         assert_same_bits(c.cpu(), np.asarray(x.astype(np.int64) @ y.astype(np.int64), dtype=np.int32))
@@ -218,7 +232,7 @@ def test_errors_leave_everything_untouched():
         ozfp4.matmul(a, b.cpu(), out=out)
     with pytest.raises(RuntimeError, match="out: device cpu"):
         ozfp4.matmul(a, b, out=out.cpu())
-    with pytest.raises(TypeError, match="dtype torch.float16"):
+    with pytest.raises(TypeError, match=r"dtype torch\.float16"):
         ozfp4.matmul(a.half(), b)
     with pytest.raises(ValueError, match="inner dimensions differ"):
         ozfp4.matmul(a, a, out=out)

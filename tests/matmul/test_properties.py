@@ -73,8 +73,14 @@ def test_signs_pass_through(operands, path) -> None:
     assert (negated[zeros] == 0).all()
 
 
-@given(hnp.arrays(np.float64, st.tuples(st.integers(0, 5), st.integers(0, 5)),
-                  elements=st.floats(allow_nan=False, allow_infinity=False)), paths)
+@given(
+    hnp.arrays(
+        np.float64,
+        st.tuples(st.integers(0, 5), st.integers(0, 5)),
+        elements=st.floats(allow_nan=False, allow_infinity=False),
+    ),
+    paths,
+)
 def test_one_is_neutral_where_a_column_keeps_its_bits(x: np.ndarray, path) -> None:
     """Columns whose entries have one exponent lose nothing to scaling: I X = X."""
     _, exponent = np.frexp(x)

@@ -26,7 +26,7 @@ def test_lemma_1_is_defined_for_1_to_16_limbs(p: int) -> None:
 
 def test_lemma_2() -> None:
     assert limits(bounds.lemma2(16384)) == [116508, 17476]
-    for (limit, factor) in zip(limits(bounds.lemma2(1)), (144, 64 * 15), strict=True):
+    for limit, factor in zip(limits(bounds.lemma2(1)), (144, 64 * 15), strict=True):
         assert factor * limit <= 2**24 < factor * (limit + 1)
     assert limits(bounds.lemma2(1, p=8, q=15))[1] == 2**24 // (64 * 8)
 
