@@ -483,7 +483,9 @@ void check_case(const Case& c) {
     DeviceArray<char> scratch(static_cast<std::size_t>(cuda::scale_scratch_bytes(a.view, b.view)));
     cuda::PrefixRule rule;
     rule.least = rule.all = count;
-    REQUIRE(cuda::launch_scale(a.view, b.view, c.plan.bits, rule, scales.scales(), scratch.data, nullptr));
+    for (const bool is_clear : {false, true}) {
+      REQUIRE(cuda::launch_scale(a.view, b.view, c.plan.bits, rule, scales.scales(), scratch.data, nullptr, is_clear));
+    }
     REQUIRE(cuda::launch_encode(*plan, job_a, job_b, prefix ? scales.units_used.data : nullptr, nullptr, true));
     REQUIRE(cudaDeviceSynchronize());
     report("encode behind scale " + c.name, planes_a.host() == before_a && planes_b.host() == before_b);
@@ -560,13 +562,13 @@ void check_all() {
   for (int layout = 0; layout < kLayouts; ++layout) {
     Case c{"small stack", int8, ElementType::float64, 8, 8, 8};
     c.layout_a = static_cast<Layout>(layout), c.layout_b = static_cast<Layout>(kLayouts - 1 - layout);
-    c.extents_a = {64, 3, 2}, c.extents_b = {7};
+    c.extents_a = std::vector<int>{64, 3, 2}, c.extents_b = std::vector<int>{7};
     add(c);
     c.name = "stack";
     c.plan = plan_of(Scheme::two, Alphabet::fp4, "least", 53, 130);
     c.type = ElementType::float32;
     c.rows = 33, c.columns = 50, c.k = 130;
-    c.extents_a = {2, 1, 3}, c.extents_b = {2, 2, 1, 2};
+    c.extents_a = std::vector<int>{2, 1, 3}, c.extents_b = std::vector<int>{2, 2, 1, 2};
     c.first_line = 11, c.lines = 30;
     add(c);
     c.type = ElementType::float64;
@@ -578,7 +580,7 @@ void check_all() {
     for (int layout = 0; layout < kLayouts; ++layout) {
       Case c{"int8 products", make_int8_matmul_plan(products), ElementType::int8, 70, 90, 16 * layout + 259};
       c.layout_a = static_cast<Layout>(layout), c.layout_b = static_cast<Layout>((layout + 1) % kLayouts);
-      c.extents_a = {2, 2};
+      c.extents_a = std::vector<int>{2, 2};
       add(c);
     }
   }
