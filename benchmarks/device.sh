@@ -22,7 +22,7 @@ export PYTHONPATH=$PWD/$site
 nvidia-smi --query-gpu=name,driver_version,power.limit --format=csv,noheader
 python3 -c 'import torch, ozfp4; print(ozfp4.info())'
 
-timeout 400 python3 -m pytest -q tests/cuda -W ignore::DeprecationWarning >"$out/tests.txt" 2>&1 || status=1
+timeout 120 python3 -m pytest -q tests/cuda -W ignore::DeprecationWarning >"$out/tests.txt" 2>&1 || status=1
 tail -15 "$out/tests.txt"
 
 if [ "${OZFP4_SANITIZER:-1}" = 1 ] && command -v compute-sanitizer >/dev/null; then

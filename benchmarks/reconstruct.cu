@@ -43,7 +43,8 @@ __device__ std::uint32_t hash(std::uint64_t x) {
 }
 
 __global__ void fill_plane(std::uint8_t* plane, std::int64_t bytes, std::uint32_t modulus, std::uint64_t seed) {
-  for (std::int64_t i = blockIdx.x * std::int64_t(blockDim.x) + threadIdx.x; i < bytes; i += std::int64_t(gridDim.x) * blockDim.x) {
+  for (std::int64_t i = blockIdx.x * std::int64_t(blockDim.x) + threadIdx.x; i < bytes;
+       i += std::int64_t(gridDim.x) * blockDim.x) {
     plane[i] = static_cast<std::uint8_t>(__umulhi(hash(seed * 0x9E3779B97F4A7C15ull + i), modulus));
   }
 }
@@ -90,7 +91,8 @@ double copy_bytes_per_ms(Timer& timer) {
   REQUIRE(cudaMalloc(&to, bytes));
   fill_plane<<<1024, 256>>>(from, bytes, 251, 1);
   REQUIRE(cudaDeviceSynchronize());
-  const double ms = timer.measure([&](int) { REQUIRE(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, timer.stream())); }, 1, 9);
+  const double ms =
+      timer.measure([&](int) { REQUIRE(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, timer.stream())); }, 1, 9);
   REQUIRE(cudaFree(from));
   REQUIRE(cudaFree(to));
   return 2.0 * bytes / ms;
@@ -115,7 +117,9 @@ void run_setting(const Setting& setting, std::int64_t n, double bytes_per_ms, Ti
   const Plan source = make_plan(request);
   const ReconstructPlan plan = make_reconstruct_plan(source, n);
   // Normal data needs one modulus less than the worst case at these bits.
-  const int count = plan.positional ? plan.digits : std::max(plan.least, setting.alphabet == Alphabet::int8 && setting.bits == 53 ? 15 : plan.all);
+  const int count = plan.positional
+                        ? plan.digits
+                        : std::max(plan.least, setting.alphabet == Alphabet::int8 && setting.bits == 53 ? 15 : plan.all);
 
   const std::int64_t entry = setting.type == ElementType::float64 ? 8 : 4, entries = n * n;
   const double bytes = static_cast<double>(entries) * (count * setting.splits + entry);
@@ -126,12 +130,13 @@ void run_setting(const Setting& setting, std::int64_t n, double bytes_per_ms, Ti
     REQUIRE(cudaMalloc(&out[i], entries * entry));
     for (int plane = 0; plane < count * setting.splits; ++plane) {
       const int unit = plane / setting.splits;
-      const auto modulus = plan.positional ? (unit + 1 == count ? 256u : static_cast<unsigned>(plan.base)) : static_cast<unsigned>(source.groups[unit].modulus);
+      const auto modulus = plan.positional ? (unit + 1 == count ? 256u : static_cast<unsigned>(plan.base))
+                                           : static_cast<unsigned>(source.groups[unit].modulus);
       fill_plane<<<1024, 256>>>(in[i] + plane * entries, entries, setting.data == Setting::small ? 200 : modulus,
                                 setting.data == Setting::small ? i : 1000 * i + plane);
     }
   }
-  std::int32_t *shift;
+  std::int32_t* shift;
   std::uint8_t *flags_a, *flags_b;
   int* units;
   char* operand;
@@ -173,14 +178,15 @@ void run_setting(const Setting& setting, std::int64_t n, double bytes_per_ms, Ti
   const double cold = timer.measure(launch, launches, 9), hot = timer.measure([&](int) { launch(0); }, launches, 9);
   const double alone = timer.measure([&](int) { launch(0); }, 1, 15);
   const double floor = bytes / bytes_per_ms;
-  std::printf("%-26s %6lld  %2d planes  floor %8.4f  cold %8.4f (%.2f)  hot %8.4f  alone %8.4f ms\n", setting.name, static_cast<long long>(n),
-              count, floor, cold, cold / floor, hot, alone);
+  std::printf("%-26s %6lld  %2d planes  floor %8.4f  cold %8.4f (%.2f)  hot %8.4f  alone %8.4f ms\n", setting.name,
+              static_cast<long long>(n), count, floor, cold, cold / floor, hot, alone);
   std::fflush(stdout);
   for (int i = 0; i < buffers; ++i) {
     REQUIRE(cudaFree(in[i]));
     REQUIRE(cudaFree(out[i]));
   }
-  for (void* pointer : {static_cast<void*>(shift), static_cast<void*>(flags_a), static_cast<void*>(flags_b), static_cast<void*>(units), static_cast<void*>(operand)}) {
+  for (void* pointer : {static_cast<void*>(shift), static_cast<void*>(flags_a), static_cast<void*>(flags_b),
+                        static_cast<void*>(units), static_cast<void*>(operand)}) {
     REQUIRE(cudaFree(pointer));
   }
 }

@@ -5,7 +5,8 @@
 //   scale_encode [start of a case's name [n]]
 //
 // us: median over graph replays of several launches. TB/s counts the bytes that the stage has to move, each entry read
-// once and each limb written once; floor is the time that the copy bandwidth needs for them.
+// once and each limb written once; floor is the time that the copy bandwidth needs for them. Both: one after the other,
+// the scratch clear, encode starting while scale ends.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -34,7 +35,8 @@ void require(cudaError_t error, const char* what) {
 // Entries ±(1 + u) 2^e with e in {0, -1, ..., -7}.
 template <class T>
 __global__ void fill(T* x, std::int64_t count, std::uint64_t seed) {
-  for (std::int64_t i = blockIdx.x * std::int64_t(blockDim.x) + threadIdx.x; i < count; i += std::int64_t(gridDim.x) * blockDim.x) {
+  for (std::int64_t i = blockIdx.x * std::int64_t(blockDim.x) + threadIdx.x; i < count;
+       i += std::int64_t(gridDim.x) * blockDim.x) {
     std::uint64_t h = seed * 0x9E3779B97F4A7C15ull + static_cast<std::uint64_t>(i);
     h = (h ^ (h >> 33)) * 0xff51afd7ed558ccdull;
     h = (h ^ (h >> 33)) * 0xc4ceb9fe1a85ec53ull;
@@ -94,7 +96,7 @@ struct Case {
   const char* name;
   Plan plan;
   ElementType type;
-  int n;               // A is n x n, B is n x n
+  int n;  // A is n x n, B is n x n
   bool a_along_k, b_along_k;
   int matrices = 1;
 };
@@ -128,8 +130,10 @@ void run(const Case& c, Timer& timer, double copy_tbs) {
     REQUIRE(cudaMalloc(&limbs[i], plane * planes));
     REQUIRE(cudaMalloc(&shift[i], lines * 4));
     REQUIRE(cudaMalloc(&special[i], lines));
-    if (bytes == 8) fill<<<2048, 256>>>(reinterpret_cast<double*>(data[i]), entries, i + 1);
-    else fill<<<2048, 256>>>(reinterpret_cast<float*>(data[i]), entries, i + 1);
+    if (bytes == 8)
+      fill<<<2048, 256>>>(reinterpret_cast<double*>(data[i]), entries, i + 1);
+    else
+      fill<<<2048, 256>>>(reinterpret_cast<float*>(data[i]), entries, i + 1);
   }
   REQUIRE(cudaMalloc(&units, 4));
   const DeviceOperand a = operand_of(c, data[0], c.a_along_k), b = operand_of(c, data[1], c.b_along_k);
@@ -142,29 +146,30 @@ void run(const Case& c, Timer& timer, double copy_tbs) {
   const cuda::DeviceScales scales{shift[0], shift[1], special[0], special[1], units};
   const double scale_bytes = 2.0 * entries * bytes, encode_bytes = 2.0 * entries * (bytes + planes);
   const double scale_floor = scale_bytes / copy_tbs * 1e-6, encode_floor = encode_bytes / copy_tbs * 1e-6;
-  const double scale_us = timer.measure(scale_floor, [&](cudaStream_t stream) {
-    REQUIRE(cuda::launch_scale(a, b, c.plan.bits, rule, scales, scratch, stream));
-  });
+  const double scale_us = timer.measure(
+      scale_floor, [&](cudaStream_t stream) { REQUIRE(cuda::launch_scale(a, b, c.plan.bits, rule, scales, scratch, stream)); });
 
   const auto plan = std::make_unique<cuda::EncodePlan>(cuda::make_encode_plan(c.plan));
   cuda::EncodeJob jobs[2];
   for (int i = 0; i < 2; ++i) {
     jobs[i] = {i == 0 ? a : b, shift[i], 0, c.n, {limbs[i], pitch, pitch * c.n, plane}};
   }
-  const double encode_us = timer.measure(encode_floor, [&](cudaStream_t stream) {
-    REQUIRE(cuda::launch_encode(*plan, jobs[0], jobs[1], nullptr, stream));
-  });
+  const double encode_us = timer.measure(
+      encode_floor, [&](cudaStream_t stream) { REQUIRE(cuda::launch_encode(*plan, jobs[0], jobs[1], nullptr, stream)); });
   const double both_us = timer.measure(scale_floor + encode_floor, [&](cudaStream_t stream) {
-    REQUIRE(cuda::launch_scale(a, b, c.plan.bits, rule, scales, scratch, stream));
+    REQUIRE(cuda::launch_scale(a, b, c.plan.bits, rule, scales, scratch, stream, true));
     REQUIRE(cuda::launch_encode(*plan, jobs[0], jobs[1], nullptr, stream, true));
   });
   REQUIRE(cudaDeviceSynchronize());
-  std::printf("%-20s %6d %s%s %3d planes | scale %9.1f us %5.2f TB/s %5.2f x floor | encode %9.1f us %5.2f TB/s %5.2f x floor | both %9.1f us\n", c.name,
-              c.n, c.a_along_k ? "k" : "l", c.b_along_k ? "k" : "l", planes, scale_us, scale_bytes / scale_us * 1e-6,
-              scale_us / scale_floor, encode_us, encode_bytes / encode_us * 1e-6, encode_us / encode_floor, both_us);
+  std::printf(
+      "%-20s %6d %s%s %3d planes | scale %9.1f us %5.2f TB/s %5.2f x floor | encode %9.1f us %5.2f TB/s %5.2f x floor | both "
+      "%9.1f us\n",
+      c.name, c.n, c.a_along_k ? "k" : "l", c.b_along_k ? "k" : "l", planes, scale_us, scale_bytes / scale_us * 1e-6,
+      scale_us / scale_floor, encode_us, encode_bytes / encode_us * 1e-6, encode_us / encode_floor, both_us);
   std::fflush(stdout);
   for (int i = 0; i < 2; ++i) {
-    for (void* p : {static_cast<void*>(data[i]), static_cast<void*>(limbs[i]), static_cast<void*>(shift[i]), static_cast<void*>(special[i])}) {
+    for (void* p : {static_cast<void*>(data[i]), static_cast<void*>(limbs[i]), static_cast<void*>(shift[i]),
+                    static_cast<void*>(special[i])}) {
       REQUIRE(cudaFree(p));
     }
   }
@@ -173,7 +178,8 @@ void run(const Case& c, Timer& timer, double copy_tbs) {
 }
 
 __global__ void copy(uint4* to, const uint4* from, std::int64_t count) {
-  for (std::int64_t i = blockIdx.x * std::int64_t(blockDim.x) + threadIdx.x; i < count; i += std::int64_t(gridDim.x) * blockDim.x) to[i] = from[i];
+  for (std::int64_t i = blockIdx.x * std::int64_t(blockDim.x) + threadIdx.x; i < count; i += std::int64_t(gridDim.x) * blockDim.x)
+    to[i] = from[i];
 }
 
 // Of cudaMemcpyAsync and of a plain kernel, the better.
@@ -186,9 +192,8 @@ double copy_bandwidth(Timer& timer) {
   const double kernel_us = timer.measure(2000, [&](cudaStream_t stream) {
     copy<<<1056, 256, 0, stream>>>(reinterpret_cast<uint4*>(to), reinterpret_cast<const uint4*>(from), bytes / 16);
   });
-  const double memcpy_us = timer.measure_plain([&](cudaStream_t stream) {
-    REQUIRE(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream));
-  });
+  const double memcpy_us = timer.measure_plain(
+      [&](cudaStream_t stream) { REQUIRE(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream)); });
   REQUIRE(cudaFree(from));
   REQUIRE(cudaFree(to));
   return 2.0 * bytes / std::min(kernel_us, memcpy_us) * 1e-6;
@@ -207,7 +212,8 @@ int main(int count, char** arguments) {
   };
   std::vector<Case> cases;
   constexpr ElementType f64 = ElementType::float64, f32 = ElementType::float32;
-  for (const int n : {1024, 2048, 4096, 8192, 16384}) cases.push_back({"int8", plan(Scheme::two, Alphabet::int8, "least", 53, n), f64, n, true, false});
+  for (const int n : {1024, 2048, 4096, 8192, 16384})
+    cases.push_back({"int8", plan(Scheme::two, Alphabet::int8, "least", 53, n), f64, n, true, false});
   for (const int n : {1024, 8192}) {
     cases.push_back({"int8 both along k", plan(Scheme::two, Alphabet::int8, "least", 53, n), f64, n, true, true});
     cases.push_back({"int8 along lines", plan(Scheme::two, Alphabet::int8, "least", 53, n), f64, n, false, false});

@@ -1,20 +1,19 @@
-// Stand-alone timing of the Hopper multiply kernel: sweeps tiles, clusters, bands, lags and cache hints.
+// Stand-alone timing of the Hopper multiply kernel: the tile that choose_tile picks against all the others.
 //
 //   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90a,code=sm_90a -I csrc
 //        benchmarks/sm90_multiply.cu csrc/multiply/sm90_gemm.cu -o sm90_multiply
-//   sm90_multiply [int8|fp4|both] [quick|full] N...
+//   sm90_multiply [int8|fp4|digits] [chosen|all] [splits=S] MxNxK...     (default: int8 all 1024 2048 4096; N means NxNxN)
 //
 // int8: 15 moduli, unsigned residues uniform in [0, m). fp4: the least plan of 59 products over 21 moduli, limbs of S.
-// ms is the median over event pairs around back-to-back launches, "alone" around a single launch; TOPS counts
-// 2 N^3 products / ms. The sweep is a descent: every tile with its default band, then bands, lags, hints of the best.
+// digits: scheme I, 15 limbs a side, 225 products, one unit. K is cut into as many as S splits where that may pay.
+// A line gives the median over launches back to back, as they come to rest under the card's power limit, the clock that
+// the multiprocessors had then, and the share of the peak of 8192 operations a clock. TOPS counts 2 M N K products / ms.
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -44,41 +43,62 @@ __device__ std::uint32_t hash(std::uint64_t x) {
 // Residues uniform in [0, modulus), or with modulus 0 the limbs that the residue classes modulo 13 have in S.
 __global__ void fill_plane(std::uint8_t* plane, std::int64_t bytes, std::uint32_t modulus, std::uint64_t seed) {
   const std::int8_t limbs[13] = {0, 1, 2, 3, 4, -8, 6, -6, 8, -4, -3, -2, -1};
-  for (std::int64_t i = blockIdx.x * std::int64_t(blockDim.x) + threadIdx.x; i < bytes; i += std::int64_t(gridDim.x) * blockDim.x) {
+  for (std::int64_t i = blockIdx.x * std::int64_t(blockDim.x) + threadIdx.x; i < bytes;
+       i += std::int64_t(gridDim.x) * blockDim.x) {
     const std::uint32_t h = hash(seed * 0x9E3779B97F4A7C15ull + i);
     plane[i] = static_cast<std::uint8_t>(modulus != 0 ? __umulhi(h, modulus) : limbs[__umulhi(h, 13)]);
   }
 }
 
+// When each multiprocessor was where on its clock.
+struct Stamp {
+  long long clocks, nanoseconds;
+};
+__global__ void stamp_clocks(Stamp* stamps) {
+  unsigned multiprocessor;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+  long long now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  if (threadIdx.x == 0) stamps[multiprocessor] = {clock64(), now};
+}
+
 // ---- Schedules ---------------------------------------------------------------------------------------------------------
 
 struct Schedule {
-  const char* name;
-  bool is_signed;
+  std::string name;
+  bool is_signed = false;
+  int out_planes = 0;
   std::vector<GemmStep> steps;
   std::vector<int> unit_begin{0};
   std::vector<std::uint32_t> plane_moduli;  // 0: limbs
 };
 
 Schedule int8_schedule(int k) {
-  Schedule schedule{"int8 15 moduli", false, {}, {0}, {}};
+  Schedule schedule;
+  schedule.name = "int8 15 moduli";
   for (const std::uint32_t m : {256u, 255u, 253u, 251u, 247u, 241u, 239u, 233u, 229u, 227u, 223u, 217u, 211u, 199u, 197u}) {
-    const int u = static_cast<int>(schedule.plane_moduli.size());
+    const int u = schedule.out_planes++;
     schedule.plane_moduli.push_back(m);
-    schedule.steps.push_back(make_step(u, u, 0, k, Action::store_residue, m, 1, u));
-    schedule.unit_begin.push_back(u + 1);
+    for (int begin = 0; begin < k; begin += 32768) {
+      const bool is_last = begin + 32768 >= k;
+      schedule.steps.push_back(
+          make_step(u, u, begin, is_last ? k : begin + 32768, is_last ? Action::store_residue : Action::fold, m, 1, u));
+    }
+    schedule.unit_begin.push_back(static_cast<int>(schedule.steps.size()));
   }
   return schedule;
 }
 
 Schedule fp4_schedule(int k) {
-  Schedule schedule{"fp4 59 products", true, {}, {0}, {}};
+  Schedule schedule;
+  schedule.name = "fp4 59 products";
+  schedule.is_signed = true;
   const std::uint32_t bound = static_cast<std::uint32_t>(2 * 144 * std::int64_t(k) + (1 << 16));
   const auto add = [&](int a, int b, Action action, std::uint32_t m, int multiplier) {
-    const int unit = static_cast<int>(schedule.unit_begin.size()) - 1;
-    schedule.steps.push_back(make_step(a, b, 0, k, action, m, multiplier, unit, bound));
+    schedule.steps.push_back(make_step(a, b, 0, k, action, m, multiplier, schedule.out_planes, bound));
   };
-  for (const std::uint32_t m : {157u, 151u, 149u, 139u, 169u, 89u, 85u, 83u, 79u, 73u, 71u, 67u, 61u, 59u, 53u, 47u, 43u, 11u, 9u, 8u, 7u}) {
+  for (const std::uint32_t m :
+       {157u, 151u, 149u, 139u, 169u, 89u, 85u, 83u, 79u, 73u, 71u, 67u, 61u, 59u, 53u, 47u, 43u, 11u, 9u, 8u, 7u}) {
     const int p = static_cast<int>(schedule.plane_moduli.size());
     int planes = 0;
     if (m > 130 && m != 169) {  // pair
@@ -103,34 +123,57 @@ Schedule fp4_schedule(int k) {
     }
     schedule.plane_moduli.insert(schedule.plane_moduli.end(), planes, 0u);
     schedule.unit_begin.push_back(static_cast<int>(schedule.steps.size()));
+    ++schedule.out_planes;
   }
+  return schedule;
+}
+
+Schedule digit_schedule(int k) {
+  constexpr int limbs = 15;
+  Schedule schedule;
+  schedule.name = "digits 225 products";
+  schedule.is_signed = true;
+  for (int g = 0; g <= 2 * limbs - 2; ++g) {
+    const int first = std::max(0, g - limbs + 1), last = std::min(g, limbs - 1);
+    for (int i = first; i <= last; ++i) {
+      const Action action = i == last ? Action::store_digit : Action::carry_on;
+      schedule.steps.push_back(make_step(i, g - i, 0, k, action, 13, 1, schedule.out_planes, 1u << 29));
+    }
+    ++schedule.out_planes;
+  }
+  schedule.steps.push_back(make_step(0, 0, 0, 0, Action::store_residue, 256, 1, schedule.out_planes++, 1u << 29));
+  schedule.unit_begin.push_back(static_cast<int>(schedule.steps.size()));
+  schedule.plane_moduli.assign(limbs, 0);
   return schedule;
 }
 
 // ---- Timing ------------------------------------------------------------------------------------------------------------
 
 struct Timing {
-  double together, alone;  // ms
+  double ms, megahertz;
 };
 
 class Timer {
  public:
-  Timer() {
+  explicit Timer(int multiprocessors) : multiprocessors_(multiprocessors) {
     REQUIRE(cudaEventCreate(&begin_));
     REQUIRE(cudaEventCreate(&end_));
     REQUIRE(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+    REQUIRE(cudaMalloc(&stamps_, 2 * multiprocessors * sizeof(Stamp)));
   }
 
-  Timing measure(const GemmProblem& problem, const TileChoice& choice, double warm_ms) {
+  Timing measure(const GemmProblem& problem, const TileChoice& choice, double warm_ms, double run_ms) {
     const double estimate = run(problem, choice, 1);
-    const int warm = std::max(2, static_cast<int>(warm_ms / std::max(estimate, 1e-3)));
-    const double each = run(problem, choice, warm);
-    const int launches = std::max(1, std::min(50, static_cast<int>(2.0 / each)));
-    const int samples = each > 30 ? 4 : each > 5 ? 7 : 11;
-    std::vector<double> together, alone;
-    for (int i = 0; i < samples; ++i) together.push_back(run(problem, choice, launches));
-    for (int i = 0; i < samples && launches > 1; ++i) alone.push_back(run(problem, choice, 1));
-    return {median(together), launches > 1 ? median(alone) : median(together)};
+    const double each = run(problem, choice, std::max(1, static_cast<int>(warm_ms / estimate)));
+    std::vector<Timing> samples;
+    for (int i = 0; i < 3; ++i) {
+      stamp_clocks<<<4 * multiprocessors_, 1024, 0, stream_>>>(stamps_);
+      const double ms = run(problem, choice, std::max(1, static_cast<int>(run_ms / each)));
+      stamp_clocks<<<4 * multiprocessors_, 1024, 0, stream_>>>(stamps_ + multiprocessors_);
+      samples.push_back({ms, read_megahertz()});
+    }
+    std::sort(samples.begin(), samples.end(), [](const Timing& x, const Timing& y) { return x.ms < y.ms; });
+    return samples[1];
   }
 
  private:
@@ -143,139 +186,95 @@ class Timer {
     REQUIRE(cudaEventElapsedTime(&ms, begin_, end_));
     return ms / launches;
   }
-  static double median(std::vector<double> x) {
-    std::sort(x.begin(), x.end());
-    return x[x.size() / 2];
+  double read_megahertz() {
+    REQUIRE(cudaStreamSynchronize(stream_));
+    std::vector<Stamp> stamps(2 * multiprocessors_);
+    REQUIRE(cudaMemcpy(stamps.data(), stamps_, stamps.size() * sizeof(Stamp), cudaMemcpyDeviceToHost));
+    double sum = 0;
+    for (int i = 0; i < multiprocessors_; ++i) {
+      const Stamp first = stamps[i], last = stamps[multiprocessors_ + i];
+      sum += 1e3 * static_cast<double>(last.clocks - first.clocks) / static_cast<double>(last.nanoseconds - first.nanoseconds);
+    }
+    return sum / multiprocessors_;
   }
 
+  int multiprocessors_;
   cudaEvent_t begin_, end_;
   cudaStream_t stream_;
+  Stamp* stamps_;
 };
 
-const char* hint_name(CacheHint hint) { return hint == CacheHint::keep ? "keep" : hint == CacheHint::stream ? "stream" : "-"; }
-
-struct Sweep {
-  const GemmProblem& problem;
-  GemmShape shape;
-  int multiprocessors;
-  Timer& timer;
-  TileChoice best;
-  double best_ms = 1e30;
-
-  void try_choice(TileChoice choice) {
-    choice.predicted_clocks = predict_clocks(shape, choice, multiprocessors);
-    const Timing timing = timer.measure(problem, choice, shape.n >= 8192 ? 300 : shape.n >= 4096 ? 200 : 50);
-    const double operations = 2.0 * shape.m * shape.n * shape.k * shape.steps;
-    std::printf("%6d  %-8s %d  %s%-2d  lag %d  %-6s %-6s %9.4f ms %7.1f TOPS   alone %9.4f ms   model %.0f clocks%s\n", shape.n,
-                tile_geometry(choice.shape).name, choice.cluster, choice.band_along_n ? "n" : "m", choice.band, choice.lag,
-                hint_name(choice.a_hint), hint_name(choice.b_hint), timing.together, operations / timing.together * 1e-9,
-                timing.alone, choice.predicted_clocks, timing.together < best_ms ? "  *" : "");
-    std::fflush(stdout);
-    if (timing.together < best_ms) {
-      best_ms = timing.together;
-      best = choice;
-    }
-  }
-};
-
-void run_size(const Schedule& schedule, int n, bool full, int multiprocessors, Timer& timer) {
+void run_shape(const Schedule& schedule, int m, int n, int k, int max_splits, bool tries_all, int multiprocessors, Timer& timer) {
   const int planes = static_cast<int>(schedule.plane_moduli.size());
-  const int units = static_cast<int>(schedule.unit_begin.size()) - 1;
-  const std::int64_t plane_bytes = std::int64_t(n) * n;
+  const std::int64_t k_pitch = (k + 15) / 16 * 16, out_pitch = (n + 15) / 16 * 16;
+  const std::int64_t a_bytes = m * k_pitch, b_bytes = n * k_pitch, out_bytes = m * out_pitch;
   std::uint8_t *a, *b, *out;
-  REQUIRE(cudaMalloc(&a, planes * plane_bytes));
-  REQUIRE(cudaMalloc(&b, planes * plane_bytes));
-  REQUIRE(cudaMalloc(&out, units * plane_bytes));
+  REQUIRE(cudaMalloc(&a, planes * a_bytes));
+  REQUIRE(cudaMalloc(&b, planes * b_bytes));
+  REQUIRE(cudaMalloc(&out, schedule.out_planes * max_splits * out_bytes));
   for (int p = 0; p < planes; ++p) {
-    fill_plane<<<1024, 256>>>(a + p * plane_bytes, plane_bytes, schedule.plane_moduli[p], 2 * p + 1);
-    fill_plane<<<1024, 256>>>(b + p * plane_bytes, plane_bytes, schedule.plane_moduli[p], 2 * p + 2);
+    fill_plane<<<1024, 256>>>(a + p * a_bytes, a_bytes, schedule.plane_moduli[p], 2 * p + 1);
+    fill_plane<<<1024, 256>>>(b + p * b_bytes, b_bytes, schedule.plane_moduli[p], 2 * p + 2);
   }
   REQUIRE(cudaDeviceSynchronize());
 
   GemmProblem problem;
-  problem.m = problem.n = problem.k = n;
+  problem.m = m;
+  problem.n = n;
+  problem.k = k;
   problem.is_signed = schedule.is_signed;
   problem.product_bound = schedule.is_signed ? 144 : 255 * 255;
-  problem.a = {a, planes, 1, n, plane_bytes, plane_bytes};
-  problem.b = {b, planes, 1, n, plane_bytes, plane_bytes};
+  problem.a = {a, planes, 1, k_pitch, a_bytes, a_bytes};
+  problem.b = {b, planes, 1, k_pitch, b_bytes, b_bytes};
   problem.out = out;
-  problem.out_planes = units;
-  problem.out_pitch = n;
-  problem.out_matrix_stride = plane_bytes;
+  problem.out_planes = schedule.out_planes;
+  problem.out_pitch = out_pitch;
+  problem.out_matrix_stride = out_bytes;
   problem.steps = schedule.steps.data();
   problem.unit_begin = schedule.unit_begin.data();
-  problem.unit_count = units;
+  problem.unit_count = static_cast<int>(schedule.unit_begin.size()) - 1;
 
-  Sweep sweep{problem, {}, multiprocessors, timer, {}};
-  sweep.shape.m = sweep.shape.n = sweep.shape.k = n;
-  sweep.shape.units = units;
-  sweep.shape.steps = static_cast<int>(schedule.steps.size());
-  const TileChoice chosen = choose_tile(sweep.shape, multiprocessors);
-  if (const char* error = find_problem_error(problem, chosen)) {
-    std::printf("%d: %s\n", n, error);
-    std::exit(1);
-  }
-  std::printf("\n%s, N = %d, chosen: %s cluster %d band %s%d\n", schedule.name, n, tile_geometry(chosen.shape).name,
-              chosen.cluster, chosen.band_along_n ? "n" : "m", chosen.band);
-  sweep.try_choice(chosen);
-
-  // 1. Tiles. The model rules out what cannot be close.
-  for (int t = 0; t < kTileShapes; ++t) {
-    for (int cluster = 1; cluster <= (tile_geometry(static_cast<TileShape>(t)).has_cluster ? 2 : 1); ++cluster) {
+  GemmShape shape;
+  shape.m = m;
+  shape.n = n;
+  shape.k = k;
+  shape.units = problem.unit_count;
+  shape.steps = static_cast<int>(schedule.steps.size());
+  shape.max_splits = max_splits;
+  const TileChoice chosen = choose_tile(shape, multiprocessors);
+  std::vector<TileChoice> choices{chosen};
+  for (int t = 0; tries_all && t < kTileShapes; ++t) {
+    for (int splits = 1; splits <= max_splits; splits *= 2) {
       TileChoice choice = chosen;
       choice.shape = static_cast<TileShape>(t);
-      choice.cluster = cluster;
-      choice.lag = tile_geometry(choice.shape).consumers == 1 ? 0 : 2;
-      choice.band = std::max(1, 1024 * 2 / (tile_geometry(choice.shape).m * cluster));
-      choice.band_along_n = false;
-      if (predict_clocks(sweep.shape, choice, multiprocessors) < 1.35 * chosen.predicted_clocks) sweep.try_choice(choice);
+      choice.splits = splits;
+      choice.predicted_clocks = predict_clocks(shape, choice, multiprocessors);
+      const bool is_new = choice.shape != chosen.shape || choice.splits != chosen.splits;
+      if (is_new && choice.predicted_clocks < 2.5 * chosen.predicted_clocks) choices.push_back(choice);
     }
   }
-  // 2. Bands, of the best and of the clustered 128 x 256.
-  if (n >= 2048) {
-    const TileChoice base = sweep.best;
-    for (const bool clustered : {false, true}) {
-      if (clustered && !full) break;
-      for (const bool along_n : {false, true}) {
-        for (const int band : {4, 8, 12, 16}) {
-          TileChoice choice = base;
-          if (clustered) {
-            choice.shape = TileShape::m128n256;
-            choice.cluster = 2;
-            choice.lag = 2;
-          }
-          choice.band = choice.cluster == 2 && !along_n ? band / 2 : band;
-          choice.band_along_n = along_n;
-          sweep.try_choice(choice);
-        }
-      }
+
+  std::printf("%s, %d x %d x %d\n", schedule.name.c_str(), m, n, k);
+  const double operations = 2.0 * m * n * k * static_cast<double>(schedule.steps.size());
+  double chosen_ms = 0, best_ms = 1e30;
+  for (const TileChoice& choice : choices) {
+    if (const char* error = find_problem_error(problem, choice)) {
+      std::printf("  refused: %s\n", error);
+      continue;
     }
+    const Timing timing = timer.measure(problem, choice, choices.size() > 1 ? 15 : 60, choices.size() > 1 ? 10 : 60);
+    // What splits cost later: their bytes are written here and read by reconstruct.
+    const double later_ms = choice.splits > 1 ? 2e-9 * schedule.out_planes * choice.splits * out_bytes / 4.2 : 0;
+    const double clocks = timing.ms * timing.megahertz * 1e3;
+    std::printf("  %-8s splits %-2d%s %9.4f ms %7.1f TOPS  %5.0f MHz %5.1f %%  %10.0f clocks, model %10.0f\n",
+                tile_geometry(choice.shape).name, choice.splits, choice.keep_together ? " together" : "", timing.ms,
+                operations / timing.ms * 1e-9, timing.megahertz, 100 * operations / (clocks * 8192 * multiprocessors), clocks,
+                choice.predicted_clocks);
+    std::fflush(stdout);
+    if (&choice == &choices[0]) chosen_ms = timing.ms + later_ms;
+    best_ms = std::min(best_ms, timing.ms + later_ms);
   }
-  // 3. Lags.
-  const TileChoice with_band = sweep.best;
-  if (tile_geometry(with_band.shape).consumers > 1) {
-    for (int lag = 0; lag < std::min(5, tile_geometry(with_band.shape).stages); ++lag) {
-      TileChoice choice = with_band;
-      choice.lag = lag;
-      if (lag != with_band.lag) sweep.try_choice(choice);
-    }
-  }
-  // 4. Cache hints.
-  if (full && n >= 4096) {
-    const TileChoice with_lag = sweep.best;
-    const CacheHint hints[4][2] = {{CacheHint::keep, CacheHint::normal}, {CacheHint::normal, CacheHint::keep},
-                                   {CacheHint::keep, CacheHint::stream}, {CacheHint::stream, CacheHint::keep}};
-    for (const auto& hint : hints) {
-      TileChoice choice = with_lag;
-      choice.a_hint = hint[0];
-      choice.b_hint = hint[1];
-      sweep.try_choice(choice);
-    }
-  }
-  std::printf("best    %-8s %d  %s%-2d  lag %d  %-6s %-6s %9.4f ms %7.1f TOPS\n", tile_geometry(sweep.best.shape).name,
-              sweep.best.cluster, sweep.best.band_along_n ? "n" : "m", sweep.best.band, sweep.best.lag, hint_name(sweep.best.a_hint),
-              hint_name(sweep.best.b_hint), sweep.best_ms,
-              2.0 * n * double(n) * n * static_cast<double>(schedule.steps.size()) / sweep.best_ms * 1e-9);
+  if (tries_all) std::printf("  the chosen one takes %.1f %% more than the best\n", 100 * (chosen_ms / best_ms - 1));
   REQUIRE(cudaFree(a));
   REQUIRE(cudaFree(b));
   REQUIRE(cudaFree(out));
@@ -284,32 +283,38 @@ void run_size(const Schedule& schedule, int n, bool full, int multiprocessors, T
 }  // namespace
 
 int main(int argc, char** argv) {
-  bool int8 = true, fp4 = false, full = true;
-  std::vector<int> sizes;
+  std::string kind = "int8";
+  bool tries_all = true;
+  int max_splits = 1;
+  struct Shape {
+    int m, n, k;
+  };
+  std::vector<Shape> shapes;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    if (word == "int8" || word == "fp4" || word == "both") {
-      int8 = word != "fp4";
-      fp4 = word != "int8";
-    } else if (word == "quick" || word == "full") {
-      full = word == "full";
-    } else if (std::atoi(argv[i]) > 0 && std::atoi(argv[i]) % 128 == 0) {
-      sizes.push_back(std::atoi(argv[i]));
+    Shape shape;
+    if (word == "int8" || word == "fp4" || word == "digits") {
+      kind = word;
+    } else if (word == "chosen" || word == "all") {
+      tries_all = word == "all";
+    } else if (std::sscanf(argv[i], "splits=%d", &max_splits) == 1) {
+    } else if (std::sscanf(argv[i], "%dx%dx%d", &shape.m, &shape.n, &shape.k) == 3) {
+      shapes.push_back(shape);
+    } else if (std::atoi(argv[i]) > 0) {
+      shapes.push_back({std::atoi(argv[i]), std::atoi(argv[i]), std::atoi(argv[i])});
     } else {
-      std::printf("usage: %s [int8|fp4|both] [quick|full] N...   (N multiples of 128)\n", argv[0]);
+      std::printf("usage: %s [int8|fp4|digits] [chosen|all] [splits=S] MxNxK...\n", argv[0]);
       return 2;
     }
   }
-  if (sizes.empty()) sizes = {1024, 2048, 4096};
+  if (shapes.empty()) shapes = {{1024, 1024, 1024}, {2048, 2048, 2048}, {4096, 4096, 4096}};
   cudaDeviceProp properties;
   REQUIRE(cudaGetDeviceProperties(&properties, 0));
   std::printf("%s, %d multiprocessors\n", properties.name, properties.multiProcessorCount);
-  const auto start = std::chrono::steady_clock::now();
-  Timer timer;
-  for (const int n : sizes) {
-    if (int8) run_size(int8_schedule(n), n, full, properties.multiProcessorCount, timer);
-    if (fp4) run_size(fp4_schedule(n), n, full, properties.multiProcessorCount, timer);
+  Timer timer(properties.multiProcessorCount);
+  for (const Shape& s : shapes) {
+    const Schedule schedule = kind == "int8" ? int8_schedule(s.k) : kind == "fp4" ? fp4_schedule(s.k) : digit_schedule(s.k);
+    run_shape(schedule, s.m, s.n, s.k, max_splits, tries_all, properties.multiProcessorCount, timer);
   }
-  std::printf("\n%.1f s\n", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   return 0;
 }

@@ -15,10 +15,10 @@ namespace ozfp4 {
 // v mod 2197 alone: with v = 2197 q + r they are those of r, and what remains of v is q plus what remains of r.
 
 inline constexpr int kTriple = 13 * 13 * 13;
-inline constexpr int kTripleReach = 1100;                       // |r| is at most this, see take_triple_index
+inline constexpr int kTripleReach = 1100;  // |r| is at most this, see take_triple_index
 inline constexpr int kTripleEntries = 2 * kTripleReach + 1;
 inline constexpr int kTriplesPerPart = 2;
-inline constexpr int kPart13 = kTriple * kTriple;               // 13^6 = 4,826,809
+inline constexpr int kPart13 = kTriple * kTriple;  // 13^6 = 4,826,809
 
 // Table entry of r = index - kTripleReach: bytes 0 to 2 are the limbs, byte 3 is what remains, in {-1, 0, 1}.
 OZFP4_HD std::uint32_t triple_word(int index) {

@@ -10,7 +10,8 @@
 //     X * inverse + shift = 2^23 + 1 + x / m + t + x e / m,  inverse = (1 + e) / m,  t = (2^23 + d) inverse + shift - 2^23 - 1,
 // and x / m lies in floor(x / m) + {0, 1/m, ..., (m - 1)/m}. So rounding to nearest gives the floor for every x if
 //     -1/2 + |x e| / m < t < -1/2 + 1/m - |x e| / m,   that is,   margin < (t + 1/2) m < 1 - margin,  margin = max |x e|.
-// All numbers of the check are exact in FP64. The bit pattern of Q is that of 2^23 plus 1 + floor(x / m). So modulo 256
+// The check runs in FP64, whose rounding is far below the slack it keeps. The bit pattern of Q is that of 2^23 plus 1 + floor(x /
+// m). So modulo 256
 //     bits(X) - m bits(Q) = d + x - m - m floor(x / m) = d - m + (x mod m),
 // and d is a number that is m modulo 256: the low byte is x mod m.
 //
@@ -52,7 +53,7 @@ struct ByteModulus {
   std::uint32_t weight_low = 0, weight_high = 0;  // w_0 .. w_3 and w_4 .. w_6 as bytes; w_7 is 0
   std::uint32_t preset = 0;
   float inverse = 0, shift = 0;
-  std::uint32_t negated = 0;                      // -m
+  std::uint32_t negated = 0;  // -m
 };
 
 // sum + dot product of four unsigned bytes.
@@ -101,7 +102,8 @@ inline ByteModulus make_byte_modulus(int m, int words) {
     constants.preset = 0x4B000000u + constant;
     return constants;
   }
-  double best = 0.5;
+  constexpr double most = 0.49;  // of 1/2: the slack
+  double best = most;
   float inverse = 1.0f / static_cast<float>(m);
   for (int up = 0; up < 2; ++up) inverse = std::nextafterf(inverse, 1.0f);
   for (int candidate = 0; candidate < 5; ++candidate, inverse = std::nextafterf(inverse, 0.0f)) {
@@ -118,7 +120,7 @@ inline ByteModulus make_byte_modulus(int m, int words) {
       constants.shift = static_cast<float>(two_23 + 1 - down);
     }
   }
-  if (best >= 0.5) throw std::invalid_argument("no residue constants for modulus " + std::to_string(m));
+  if (best >= most) throw std::invalid_argument("no residue constants for modulus " + std::to_string(m));
   return constants;
 }
 

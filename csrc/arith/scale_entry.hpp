@@ -56,11 +56,15 @@ OZFP4_HD Integer scaled_integer_by_multiplication(T x, T first, T second) {
   const T y = x * first * second;
 #if defined(__CUDA_ARCH__)
   if constexpr (sizeof(T) == 8) {
-    if constexpr (sizeof(Integer) == 8) return __double2ll_rn(y);
-    else return __double2int_rn(y);
+    if constexpr (sizeof(Integer) == 8)
+      return __double2ll_rn(y);
+    else
+      return __double2int_rn(y);
   } else {
-    if constexpr (sizeof(Integer) == 8) return __float2ll_rn(y);
-    else return __float2int_rn(y);
+    if constexpr (sizeof(Integer) == 8)
+      return __float2ll_rn(y);
+    else
+      return __float2int_rn(y);
   }
 #else
   return static_cast<Integer>(std::nearbyint(y));

@@ -52,15 +52,16 @@ Stack make_stack(const Extents& extents, const Extents& strides) {
   return stack;
 }
 
-DeviceOperand make_operand(std::uintptr_t data, ElementType type, std::int32_t outer, std::int32_t inner, std::int64_t outer_stride,
-                           std::int64_t inner_stride, const Extents& extents, const Extents& strides) {
+DeviceOperand make_operand(std::uintptr_t data, ElementType type, std::int32_t outer, std::int32_t inner,
+                           std::int64_t outer_stride, std::int64_t inner_stride, const Extents& extents, const Extents& strides) {
   return {reinterpret_cast<const char*>(data), type, outer, inner, outer_stride, inner_stride, make_stack(extents, strides)};
 }
 
 DeviceResult make_result(std::uintptr_t data, ElementType type, std::int32_t rows, std::int32_t columns, std::int64_t row_stride,
                          std::int64_t column_stride, const Extents& extents, const Extents& strides, const Extents& a_step,
                          const Extents& b_step) {
-  DeviceResult result{reinterpret_cast<char*>(data), type, rows, columns, row_stride, column_stride, make_stack(extents, strides)};
+  DeviceResult result{reinterpret_cast<char*>(data), type, rows, columns, row_stride, column_stride,
+                      make_stack(extents, strides)};
   for (std::size_t i = 0; i < extents.size(); ++i) {
     result.a_step[i] = static_cast<std::int32_t>(a_step.at(i));
     result.b_step[i] = static_cast<std::int32_t>(b_step.at(i));
@@ -146,7 +147,8 @@ PYBIND11_MODULE(_cuda, module) {
       .def(py::init([](const Plan& plan, int k) { return std::make_shared<CudaPlan>(make_cuda_plan(plan, k)); }), py::arg("plan"),
            py::arg("k"));
   py::class_<Problem>(module, "Problem")
-      .def(py::init<std::shared_ptr<CudaPlan>, const DeviceOperand&, const DeviceOperand&, const DeviceResult&, int, std::int64_t>(),
+      .def(py::init<std::shared_ptr<CudaPlan>, const DeviceOperand&, const DeviceOperand&, const DeviceResult&, int,
+                    std::int64_t>(),
            py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("result"), py::arg("device"), py::arg("workspace_limit"))
       .def_property_readonly("bytes", &Problem::bytes)
       .def_property_readonly("lines_a", &Problem::lines_a)

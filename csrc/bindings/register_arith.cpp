@@ -1,11 +1,13 @@
 // The shared arithmetic, elementwise over arrays, so that the tests reach every function to the ends of its range.
 #include <pybind11/numpy.h>
 
+#include "arith/column_crt.hpp"
 #include "arith/e2m1.hpp"
 #include "arith/float_fields.hpp"
 #include "arith/fold.hpp"
 #include "arith/limbs.hpp"
 #include "arith/residue.hpp"
+#include "arith/round_fast.hpp"
 #include "arith/round_wide.hpp"
 #include "arith/scale_entry.hpp"
 #include "arith/wide_int.hpp"
@@ -40,6 +42,72 @@ Array<T> round_any(const Array<std::uint32_t>& words, const Array<std::int32_t>&
     case 5: return round_words<T, 5>(words, exponent);
     case 8: return round_words<T, 8>(words, exponent);
     default: throw py::value_error("words: 2, 5 or 8 per integer");
+  }
+}
+
+// round_words by conversion instructions, and which results are rare.
+template <class T, int Words>
+py::tuple round_words_fast(const Array<std::uint32_t>& words, const Array<std::int32_t>& exponent) {
+  Array<T> result(words.shape(0));
+  Array<bool> rare(words.shape(0));
+  for (py::ssize_t i = 0; i < words.shape(0); ++i) {
+    WideInt<Words> x;
+    for (int k = 0; k < Words; ++k) x.word[k] = words.data()[i * Words + k];
+    bool is_rare = false;
+    result.mutable_data()[i] = round_fast<T>(x, exponent.data()[i], is_rare);
+    rare.mutable_data()[i] = is_rare;
+  }
+  return py::make_tuple(result, rare);
+}
+
+template <class T>
+py::tuple round_any_fast(const Array<std::uint32_t>& words, const Array<std::int32_t>& exponent) {
+  if (words.ndim() != 2 || exponent.ndim() != 1 || words.shape(0) != exponent.shape(0))
+    throw py::value_error("shapes do not fit");
+  switch (words.shape(1)) {
+    case 2: return round_words_fast<T, 2>(words, exponent);
+    case 4: return round_words_fast<T, 4>(words, exponent);
+    case 6: return round_words_fast<T, 6>(words, exponent);
+    default: throw py::value_error("words: 2, 4 or 6 per integer");
+  }
+}
+
+// The CRT of columns [n][2 Words] with the constants of one product, all in 32-bit words: the integers times 2^shift as
+// words [n][Words], and which quotients are uncertain.
+template <int Words>
+py::tuple crt_of_columns(const Array<std::uint32_t>& columns, std::uint32_t inverse, std::uint32_t offset,
+                         const Array<std::uint32_t>& negated, const Array<std::uint32_t>& product,
+                         const Array<std::uint32_t>& lowest) {
+  ColumnConstants<Words> constants{0, inverse, offset, {}, {}, {}};
+  for (int k = 0; k < 2 * Words; ++k) constants.negated[k] = negated.at(k);
+  for (int k = 0; k < Words; ++k) {
+    constants.product[k] = product.at(k);
+    constants.lowest[k] = lowest.at(k);
+  }
+  Array<std::uint32_t> words({columns.shape(0), py::ssize_t(Words)});
+  Array<bool> uncertain(columns.shape(0));
+  for (py::ssize_t i = 0; i < columns.shape(0); ++i) {
+    std::uint32_t column[2 * Words];
+    for (int k = 0; k < 2 * Words; ++k) column[k] = columns.data()[i * 2 * Words + k];
+    uncertain.mutable_data()[i] = is_uncertain(column_estimate(column, constants));
+    const WideInt<Words> x = exact_column_integer(column, constants);
+    for (int k = 0; k < Words; ++k) words.mutable_data()[i * Words + k] = x.word[k];
+  }
+  return py::make_tuple(words, uncertain);
+}
+
+py::tuple column_crt(const Array<std::uint32_t>& columns, std::uint32_t inverse, std::uint32_t offset,
+                     const Array<std::uint32_t>& negated, const Array<std::uint32_t>& product,
+                     const Array<std::uint32_t>& lowest) {
+  if (columns.ndim() != 2 || negated.size() != columns.shape(1) || 2 * product.size() != columns.shape(1) ||
+      2 * lowest.size() != columns.shape(1)) {
+    throw py::value_error("shapes do not fit");
+  }
+  switch (columns.shape(1)) {
+    case 4: return crt_of_columns<2>(columns, inverse, offset, negated, product, lowest);
+    case 8: return crt_of_columns<4>(columns, inverse, offset, negated, product, lowest);
+    case 12: return crt_of_columns<6>(columns, inverse, offset, negated, product, lowest);
+    default: throw py::value_error("columns: 4, 8 or 12 per integer");
   }
 }
 
@@ -86,6 +154,10 @@ void register_arith(py::module_& parent) {
              }));
   module.def("round64", &round_any<double>, py::arg("words"), py::arg("exponent"));
   module.def("round32", &round_any<float>, py::arg("words"), py::arg("exponent"));
+  module.def("round_fast64", &round_any_fast<double>, py::arg("words"), py::arg("exponent"));
+  module.def("round_fast32", &round_any_fast<float>, py::arg("words"), py::arg("exponent"));
+  module.def("column_crt", &column_crt, py::arg("columns"), py::arg("inverse"), py::arg("offset"), py::arg("negated"),
+             py::arg("product"), py::arg("lowest"));
 }
 
 }  // namespace ozfp4::bindings

@@ -1,9 +1,8 @@
-#include "encode/cuda_encode.hpp"
-
 #include <algorithm>
 #include <stdexcept>
 
 #include "arith/e2m1.hpp"
+#include "encode/cuda_encode.hpp"
 #include "encode/encode_kernel.cuh"
 
 namespace ozfp4::cuda {
@@ -89,8 +88,8 @@ bool is_in_range(const EncodeJob& job, EncodeKind kind) {
   const DevicePlanes& planes = job.planes;
   const auto low = static_cast<std::uint64_t>(planes.pitch | planes.matrix_stride | planes.plane_stride) |
                    reinterpret_cast<std::uintptr_t>(planes.data);
-  return (job.operand.type == ElementType::int8) == (kind == EncodeKind::int8_limbs) && job.operand.inner >= 1 &&
-         low % 16 == 0 && planes.pitch >= job.operand.inner && job.first_line >= 0 &&
+  return (job.operand.type == ElementType::int8) == (kind == EncodeKind::int8_limbs) && job.operand.inner >= 1 && low % 16 == 0 &&
+         planes.pitch >= job.operand.inner && job.first_line >= 0 &&
          job.first_line + std::int64_t(job.lines) <= job.operand.outer && line_count(job) < (std::int64_t(1) << 31) &&
          (kind == EncodeKind::int8_limbs || job.shift != nullptr);
 }
@@ -145,6 +144,10 @@ EncodeOperand cut(const EncodeJob& job, int log_steps) {
   out.log_tile_k = static_cast<std::uint8_t>(log_tile_k);
   out.log_tile_lines = static_cast<std::uint8_t>(log_step + log_steps - log_tile_k);
   out.steps = static_cast<std::uint8_t>(1 << log_steps);
+  const int log_pitch =
+      (out.order.has_columns ? out.log_tile_lines : log_tile_k) + static_cast<int>(kLog<static_cast<int>(sizeof(T))>);
+  out.log_pitch = static_cast<std::uint8_t>(log_pitch);
+  out.swizzle_mask = static_cast<std::uint8_t>(log_pitch >= 7 ? 7 : (1 << (log_pitch - 4)) - 1);
   out.line_tiles = static_cast<std::uint32_t>(ceil_div(out.total_lines, 1 << out.log_tile_lines));
   out.k_tiles = static_cast<std::uint32_t>(ceil_div(out.padded_inner, 1 << log_tile_k));
   return out;
@@ -185,7 +188,8 @@ cudaError_t launch_kind(const EncodePlan& plan, const EncodeJob& a, const Encode
     const EncodeOperand& operand = arguments.operand[i] = cut<T>(*job[i], log_steps);
     tiles[i] = std::int64_t(operand.line_tiles) * operand.k_tiles;
     arguments.most_tile_lines = std::max(arguments.most_tile_lines, 1u << operand.log_tile_lines);
-    arguments.most_tile_bytes = std::max(arguments.most_tile_bytes, static_cast<std::uint32_t>(operand.steps * kStepEntries<T> * sizeof(T)));
+    arguments.most_tile_bytes =
+        std::max(arguments.most_tile_bytes, static_cast<std::uint32_t>(operand.steps * kStepEntries<T> * sizeof(T)));
   }
   if (tiles[0] + tiles[1] >= (std::int64_t(1) << 31)) return cudaErrorInvalidValue;
   if (tiles[0] + tiles[1] == 0) return cudaSuccess;
@@ -252,8 +256,8 @@ cudaError_t launch_type(const EncodePlan& plan, const EncodeJob& a, const Encode
 
 }  // namespace
 
-cudaError_t launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used, cudaStream_t stream,
-                          bool after_scale) {
+cudaError_t launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used,
+                          cudaStream_t stream, bool after_scale) {
   for (const EncodeJob* job : {&a, &b}) {
     if (job->lines != 0 && !is_in_range(*job, plan.kind)) return cudaErrorInvalidValue;
   }

@@ -23,7 +23,7 @@ enum class EncodeKind : std::uint8_t {
 // Planes that come from one residue (or int8 entry): a residue plane, or one to three limbs of a table entry.
 struct EncodeUnit {
   ByteModulus modulus;
-  std::uint16_t table = 0;   // first table entry
+  std::uint16_t table = 0;  // first table entry
   std::uint16_t planes = 1;
 };
 
@@ -32,9 +32,9 @@ inline constexpr int kMaxTableEntries = 2560;
 // What encode needs to know of a plan; built once per plan on the host, read by the kernel from its parameters.
 struct EncodePlan {
   EncodeKind kind = EncodeKind::residues;
-  int units = 0;           // moduli; 1 or 2 for int8_limbs; 0 for digits
+  int units = 0;  // moduli; 1 or 2 for int8_limbs; 0 for digits
   int planes = 0;
-  int words = 2;           // of IntegerBytes
+  int words = 2;  // of IntegerBytes
   EncodeUnit unit[kMaxModuli];
   int table_entries = 0;
   std::uint16_t table[kMaxTableEntries] = {};  // three E2M1 codes each, the first plane's lowest
@@ -53,7 +53,7 @@ struct DevicePlanes {
 
 struct EncodeJob {
   DeviceOperand operand;
-  const std::int32_t* shift = nullptr;  // [matrix][line of the whole operand]; null for int8 operands
+  const std::int32_t* shift = nullptr;     // [matrix][line of the whole operand]; null for int8 operands
   std::int32_t first_line = 0, lines = 0;  // the lines to encode; planes hold only these
   DevicePlanes planes;
 };
@@ -63,7 +63,7 @@ struct EncodeJob {
 // within the alphabet. after_scale: the stream's latest work is launch_scale of these operands, so that encode may start
 // while that ends (programmatic dependent launch, sm_90 and later). Neither synchronises nor allocates; may be captured.
 // Range: lines of all matrices of an operand together below 2^31.
-cudaError_t launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used, cudaStream_t stream,
-                          bool after_scale = false);
+cudaError_t launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used,
+                          cudaStream_t stream, bool after_scale = false);
 
 }  // namespace ozfp4::cuda

@@ -8,9 +8,9 @@
 namespace ozfp4::cuda {
 
 inline constexpr int kEncodeThreads = 256;
-inline constexpr int kStages = 2;       // tiles in shared memory: one being encoded, one on its way
-inline constexpr int kPlaces = 3;       // tiles whose addresses are known: the same two and the one after
-inline constexpr int kLogGroup = 3;     // a thread encodes groups of 8 entries along K
+inline constexpr int kStages = 2;    // tiles in shared memory: one being encoded, one on its way
+inline constexpr int kPlaces = 3;    // tiles whose addresses are known: the same two and the one after
+inline constexpr int kLogGroup = 3;  // a thread encodes groups of 8 entries along K
 inline constexpr int kGroup = 1 << kLogGroup;
 inline constexpr int kMinLogTileK = 4;
 
@@ -35,8 +35,9 @@ struct EncodeOperand {
   std::uint32_t outer, first_line, lines, total_lines;  // total: of all matrices, of those to encode
   std::uint32_t inner, padded_inner;                    // padded to the next multiple of 16
   std::uint32_t line_tiles, k_tiles;
-  std::uint32_t band;                                   // tiles are walked in bands of so many along the lines
+  std::uint32_t band;  // tiles are walked in bands of so many along the lines
   std::uint8_t log_tile_k, log_tile_lines, steps;
+  std::uint8_t log_pitch, swizzle_mask;  // of the tile in shared memory, see TileLayout
   TileOrder order;
 };
 
@@ -47,7 +48,7 @@ struct EncodeArguments {
   std::uint32_t tiles_a, tiles;
   std::uint32_t most_tile_lines, most_tile_bytes;  // of either operand
   std::int32_t units, planes, table_entries;
-  bool reads_early;                                // the operands are there before the previous kernel ends
+  bool reads_early;  // the operands are there before the previous kernel ends
 };
 
 // The table of limbs, a parameter of the kernels that need one.

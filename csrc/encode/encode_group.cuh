@@ -30,12 +30,14 @@ __device__ __forceinline__ GroupPlace group_place(const EncodeOperand& operand, 
 
 // The entries of a group.
 template <class T>
-__device__ __forceinline__ void read_group(const unsigned char* tile, const EncodeOperand& operand, const GroupPlace& at, T (&x)[kGroup]) {
+__device__ __forceinline__ void read_group(const unsigned char* tile, const EncodeOperand& operand, const GroupPlace& at,
+                                           T (&x)[kGroup]) {
   const TileLayout<T> layout(operand);
   if (layout.has_columns) {
     const unsigned char* entry = tile + layout.in_columns(at.line, at.k);
+    const std::uint32_t pitch = 1u << layout.log_pitch;
 #pragma unroll
-    for (int i = 0; i < kGroup; ++i) x[i] = *reinterpret_cast<const T*>(entry + (i << layout.log_pitch));
+    for (int i = 0; i < kGroup; ++i, entry += pitch) x[i] = *reinterpret_cast<const T*>(entry);
     return;
   }
   constexpr int width = sizeof(T) == 1 ? kGroup : 16 / sizeof(T);
@@ -80,7 +82,8 @@ class PlaneWriter {
     constexpr std::uint32_t pick = Byte | (Byte + 4) << 4;
 #pragma unroll
     for (int i = 0; i < kGroup; i += 4) {
-      bytes.word[i / 4] = __byte_perm(__byte_perm(word[i], word[i + 1], pick), __byte_perm(word[i + 2], word[i + 3], pick), 0x5410);
+      bytes.word[i / 4] =
+          __byte_perm(__byte_perm(word[i], word[i + 1], pick), __byte_perm(word[i + 2], word[i + 3], pick), 0x5410);
     }
     *reinterpret_cast<Bytes*>(at_) = bytes;
     at_ += stride_;

@@ -87,8 +87,20 @@ __device__ __forceinline__ void encode_tile(const EncodeArguments& arguments, co
   }
 }
 
+// Blocks a multiprocessor that leave the compiler enough registers.
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900)
+template <EncodeKind Kind>
+inline constexpr int kEncodeBlocks = 4;
+#elif defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 1000 || __CUDA_ARCH__ == 1030)
+template <EncodeKind Kind>
+inline constexpr int kEncodeBlocks = Kind == EncodeKind::int8_limbs ? 2 : 3;
+#else
+template <EncodeKind Kind>
+inline constexpr int kEncodeBlocks = 2;  // consumer cards: their 100 KiB of shared memory admit no more
+#endif
+
 template <class T, EncodeKind Kind, int Words>
-__global__ void __launch_bounds__(kEncodeThreads, 4)
+__global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind>)
     encode_kernel(const __grid_constant__ EncodeArguments arguments, const __grid_constant__ TableOf<Kind> limb_table) {
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   __shared__ TileOrigin origins[kPlaces];
@@ -127,7 +139,8 @@ __global__ void __launch_bounds__(kEncodeThreads, 4)
     __syncthreads();
     next += gridDim.x;
     if (next < arguments.tiles) find_tile(arguments, next, place_at(kPlaces - place - next_place));
-    if (!is_first) encode_tile<T, Kind, Words>(arguments, place_at(place), shared.tiles + stage * arguments.most_tile_bytes, shared, units);
+    if (!is_first)
+      encode_tile<T, Kind, Words>(arguments, place_at(place), shared.tiles + stage * arguments.most_tile_bytes, shared, units);
     if (!has_next) return;
     place = next_place;
     stage ^= 1;

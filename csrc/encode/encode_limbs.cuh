@@ -17,12 +17,12 @@ static_assert(sizeof(SharedUnit) == 32, "two 16-byte loads");
 
 // Residues, or the limbs that the table has for them.
 template <EncodeKind Kind, int Words, class Integer>
-__device__ __forceinline__ void encode_residues(const Integer (&v)[kGroup], PlaneWriter writer, const SharedUnit* units, int count,
-                                                const std::uint32_t* table) {
+__device__ __forceinline__ void encode_residues(const Integer (&v)[kGroup], PlaneWriter writer, const SharedUnit* units,
+                                                int count, const std::uint32_t* table) {
   IntegerBytes bytes[kGroup];
 #pragma unroll
   for (int i = 0; i < kGroup; ++i) bytes[i] = bytes_of(v[i]);
-#pragma unroll (Kind == EncodeKind::residues ? 2 : 1)
+#pragma unroll(Kind == EncodeKind::residues ? 2 : 1)
   for (const SharedUnit* end = units + count; units != end; ++units) {
     const SharedUnit unit = *units;
     std::uint32_t word[kGroup];
@@ -72,8 +72,8 @@ __device__ __forceinline__ void encode_digits256(const std::int64_t (&v)[kGroup]
 }
 
 // int8 entries are numbers of table entries already.
-__device__ __forceinline__ void encode_int8(const std::int8_t (&x)[kGroup], PlaneWriter writer, const SharedUnit* units, int count,
-                                            const std::uint32_t* table) {
+__device__ __forceinline__ void encode_int8(const std::int8_t (&x)[kGroup], PlaneWriter writer, const SharedUnit* units,
+                                            int count, const std::uint32_t* table) {
   for (const SharedUnit* end = units + count; units != end; ++units) {
     std::uint32_t word[kGroup];
 #pragma unroll

@@ -39,7 +39,7 @@ __device__ __forceinline__ TileCoordinates tile_coordinates(const EncodeOperand&
   const std::uint32_t whole = operand.band * operand.k_tiles;
   const std::uint32_t band = tile / whole, rest = tile - band * whole;
   const std::uint32_t first = band * operand.band, width = min(operand.band, operand.line_tiles - first);
-  const std::uint32_t k = rest / width;
+  const std::uint32_t k = operand.band == 1 ? rest : rest / width;
   return {first + rest - k * width, k};
 }
 
@@ -56,7 +56,8 @@ __device__ __forceinline__ void find_tile(const EncodeArguments& arguments, std:
   if (stacked_line < operand.total_lines) {
     const LinePlace in = place_of(stacked_line, operand.lines);
     const std::uint32_t whole_line = operand.first_line + in.line;
-    line.source = operand.data + matrix_offset(operand.stack, in.matrix) + whole_line * operand.outer_stride + k0 * operand.inner_stride;
+    line.source =
+        operand.data + matrix_offset(operand.stack, in.matrix) + whole_line * operand.outer_stride + k0 * operand.inner_stride;
     line.target = in.matrix * operand.planes.matrix_stride + in.line * operand.planes.pitch + k0;
     if (operand.shift != nullptr) line.shift_source = operand.shift + std::int64_t(in.matrix) * operand.outer + whole_line;
   }
@@ -79,10 +80,8 @@ struct TileLayout {
   bool has_columns;
   std::uint32_t log_pitch, mask;
 
-  __device__ __forceinline__ explicit TileLayout(const EncodeOperand& operand) : has_columns(operand.order.has_columns) {
-    log_pitch = (has_columns ? operand.log_tile_lines : operand.log_tile_k) + kLog<static_cast<int>(sizeof(T))>;
-    mask = log_pitch >= 7 ? 7u : (1u << (log_pitch - 4)) - 1;
-  }
+  __device__ __forceinline__ explicit TileLayout(const EncodeOperand& operand)
+      : has_columns(operand.order.has_columns), log_pitch(operand.log_pitch), mask(operand.swizzle_mask) {}
   __device__ __forceinline__ std::uint32_t in_lines(std::uint32_t line, std::uint32_t k) const {
     const std::uint32_t byte = k * static_cast<std::uint32_t>(sizeof(T));
     return (line << log_pitch) + (byte ^ (((line ^ (byte >> 7)) & mask) << 4));
@@ -166,7 +165,8 @@ template <class T, bool Whole>
 __device__ __forceinline__ void load_order(const EncodeOperand& operand, const TilePlace& place, unsigned char* tile) {
   constexpr int width = 16 / sizeof(T);
   if (operand.order.has_columns) {
-    operand.order.has_vectors ? load_columns<T, width, Whole>(operand, place, tile) : load_columns<T, 1, Whole>(operand, place, tile);
+    operand.order.has_vectors ? load_columns<T, width, Whole>(operand, place, tile)
+                              : load_columns<T, 1, Whole>(operand, place, tile);
   } else {
     operand.order.has_vectors ? load_lines<T, width, Whole>(operand, place, tile) : load_lines<T, 1, Whole>(operand, place, tile);
   }

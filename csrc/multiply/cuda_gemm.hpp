@@ -10,6 +10,7 @@
 //
 // A planes are [plane][batch][M][pitch] and B planes [plane][batch][N][pitch], K-contiguous bytes: base 128-byte
 // aligned, pitches and strides multiples of 16 bytes. Bytes beyond K in a row are never used. M, N, K >= 1 arbitrary.
+// In a row of stored bytes the columns from N to the next multiple of 16 are overwritten too, with anything.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -34,15 +35,16 @@ enum class Action : std::uint8_t {
 
 struct GemmStep {
   std::uint16_t a_plane = 0, b_plane = 0;
-  std::uint16_t out_plane = 0;                  // of the store actions
+  std::uint16_t out_plane = 0;  // of the store actions
   Action action = Action::carry_on;
-  std::uint8_t shift = 0;                       // with magic: see fold_constants
-  std::int32_t k_begin = 0, k_end = 0;          // k_begin is a multiple of 128; so is k_end unless it is K
-  std::uint32_t modulus = 0, magic = 0;         // modulus at most 256 where a byte is stored
+  std::uint8_t shift = 0;                // with magic: see fold_constants
+  std::int32_t k_begin = 0, k_end = 0;   // k_begin is a multiple of 128; so is k_end unless it is K
+  std::uint32_t modulus = 0, magic = 0;  // 2 <= modulus <= 256 where there is a fold
   std::int32_t multiplier = 1;
-  std::int32_t offset_quotient = 0;             // signed planes: offset / modulus, see fold_constants
+  std::int32_t offset_quotient = 0;  // signed planes: offset / modulus, see fold_constants
+  byte_fold bytes;
 };
-static_assert(sizeof(GemmStep) == 32, "two 16-byte loads a step; 256 of them stay well below the parameter limit");
+static_assert(sizeof(GemmStep) == 48, "256 of them stay well below the limit of 32,764 bytes of parameters");
 
 // A step whose fold is right for |acc| <= bound (signed planes) or 0 <= acc < 2^31 (unsigned planes: bound 0). The
 // bound counts the products of the K range, those of earlier steps that carried on, and the start value that the last
@@ -72,7 +74,7 @@ struct PlaneArray {
 
 struct GemmProblem {
   int m = 0, n = 0, k = 0;
-  bool is_signed = false;          // s8 limbs, else u8 residues
+  bool is_signed = false;           // s8 limbs, else u8 residues
   std::uint32_t product_bound = 0;  // largest |a * b| of two limbs: 255 * 255, 144, ...; checked against the schedule
   PlaneArray a, b;
   BatchMap batch;
@@ -82,45 +84,39 @@ struct GemmProblem {
   std::int64_t out_pitch = 0;          // in entries: a multiple of 16 (bytes) or 2 (int32)
   std::int64_t out_matrix_stride = 0;  // in entries: a multiple of 16 (bytes) or 2 (int32), >= m * out_pitch
 
-  const GemmStep* steps = nullptr;      // host; steps of unit u are [unit_begin[u], unit_begin[u + 1])
-  const int* unit_begin = nullptr;      // host, unit_count + 1 entries
+  const GemmStep* steps = nullptr;  // host; steps of unit u are [unit_begin[u], unit_begin[u + 1])
+  const int* unit_begin = nullptr;  // host, unit_count + 1 entries
   int unit_count = 0;
   const GemmStep* device_steps = nullptr;  // the same steps in device memory; needed beyond kMaxInlineSteps only
   const int* units_used = nullptr;         // device, may be null: how many leading units to compute
 };
 
-// Tiles of the output that one block computes, M x N; `consumers` warpgroups of 64 rows (128 rows for 256 x 128) each.
-enum class TileShape : std::uint8_t { m128n256, m256n128, m128n192, m128n128, m128n64, m64n256, m64n128, m64n64 };
-inline constexpr int kTileShapes = 8;
+// Tiles of the output that one block computes, M x N; a warpgroup has 64 rows.
+enum class TileShape : std::uint8_t { m128n256, m128n128, m128n64, m64n256, m64n128, m64n64 };
+inline constexpr int kTileShapes = 6;
 
 struct TileGeometry {
-  int m, n, consumers, stages;
-  bool has_cluster;  // a variant whose two blocks, neighbours along M, share the tile of B by multicast exists
+  int m, n, stages;
   const char* name;
 };
 const TileGeometry& tile_geometry(TileShape shape);
 
-// What the L2 cache should do with an operand's lines.
-enum class CacheHint : std::uint8_t { normal, keep, stream };
-
 struct TileChoice {
   TileShape shape = TileShape::m128n256;
-  int cluster = 1;            // 1 or 2 blocks
-  bool band_along_n = false;  // tiles are walked in bands along M (along N), the width running fastest
-  int band = 8;               // width of a band in tiles, along M in tiles of a cluster
-  int lag = 2;                // by how many K blocks of 128 the second warpgroup trails the first, below `stages`
-  int splits = 1;             // K is cut into this many ranges, each with its own output planes
-  CacheHint a_hint = CacheHint::normal, b_hint = CacheHint::normal;
-  bool overlap_previous = false;  // programmatic dependent launch: start while the previous kernel of the stream ends
-  int max_blocks = 0;             // 0: one per multiprocessor
-  double predicted_clocks = 0;    // of the cost model that chose
+  int band = 8;                  // tiles are walked in bands so many tiles wide along M, the width running fastest
+  int splits = 1;                // K is cut into so many ranges, each with its own output planes
+  bool keep_together = false;    // blocks wait for each other between tiles: for operands much larger than L2
+  bool overlap_previous = true;  // programmatic dependent launch: set up while the previous kernel of the stream ends
+  int max_blocks = 0;            // 0: one per multiprocessor
+  double predicted_clocks = 0;   // of the cost model that chose
 };
 
 struct GemmShape {
   int m = 1, n = 1, k = 1;
   int units = 1, steps = 1;  // in all
+  int folds = 0;             // steps that do not carry on; 0: all of them
   int batches = 1;
-  int max_splits = 1;        // what the caller can take
+  int max_splits = 1;  // what the caller can take
 };
 TileChoice choose_tile(const GemmShape& shape, int multiprocessors);
 

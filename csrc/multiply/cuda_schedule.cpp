@@ -132,7 +132,7 @@ Schedule int8_schedule(const Plan& plan, int k) {
 }  // namespace
 
 Schedule make_schedule(const Plan& plan, int k) {
-  Schedule schedule = plan.scheme == Scheme::one ? digit_schedule(plan, k)
+  Schedule schedule = plan.scheme == Scheme::one   ? digit_schedule(plan, k)
                       : plan.scheme == Scheme::two ? residue_schedule(plan, k)
                                                    : int8_schedule(plan, k);
   if (schedule.steps.size() > static_cast<std::size_t>(kMaxInlineSteps)) {

@@ -1,4 +1,4 @@
-// Barriers of Hopper: mbarriers in shared memory, named barriers among warpgroups, cluster barriers. Addresses are
+// Barriers of Hopper: mbarriers in shared memory, named barriers among warps, and the order of kernels. Addresses are
 // 32-bit shared-memory addresses.
 #pragma once
 
@@ -16,10 +16,8 @@ __device__ __forceinline__ void init_barrier(std::uint32_t barrier, int arrivals
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
 
-// Makes initialised barriers visible to the other blocks of the cluster and to the copy engine.
-__device__ __forceinline__ void publish_barriers() {
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
+// Makes initialised barriers visible to the copy engine.
+__device__ __forceinline__ void publish_barriers() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 
 // Blocks until the phase of the given parity has completed. A fresh barrier has "completed" parity 1.
 __device__ __forceinline__ void wait_barrier(std::uint32_t barrier, std::uint32_t parity) {
@@ -31,25 +29,13 @@ __device__ __forceinline__ void wait_barrier(std::uint32_t barrier, std::uint32_
       "@done bra finished;\n"
       "bra again;\n"
       "finished:\n"
-      "}"
-      ::"r"(barrier), "r"(parity)
+      "}" ::"r"(barrier),
+      "r"(parity)
       : "memory");
 }
 
 __device__ __forceinline__ void arrive(std::uint32_t barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
-}
-
-// Arrives at the barrier of the same offset in block `rank` of the cluster.
-__device__ __forceinline__ void arrive_at(std::uint32_t barrier, std::uint32_t rank) {
-  asm volatile(
-      "{\n"
-      ".reg .b32 remote;\n"
-      "mapa.shared::cluster.u32 remote, %0, %1;\n"
-      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n"
-      "}"
-      ::"r"(barrier), "r"(rank)
-      : "memory");
 }
 
 // One arrival that also announces `bytes` of copies which complete on this barrier.
@@ -62,23 +48,14 @@ __device__ __forceinline__ void arrive_expecting(std::uint32_t barrier, std::uin
 __device__ __forceinline__ void named_sync(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
-__device__ __forceinline__ void named_arrive(int id, int threads) {
-  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
-}
 
-// ---- Cluster, grid, registers --------------------------------------------------------------------------------------
-
-__device__ __forceinline__ std::uint32_t cluster_rank() {
-  std::uint32_t rank;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return rank;
-}
-__device__ __forceinline__ void cluster_sync() {
-  asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
-}
+// ---- Grid, registers -----------------------------------------------------------------------------------------------
 
 // Programmatic dependent launch: returns when the kernels that this one depends on have finished and flushed.
 __device__ __forceinline__ void wait_for_previous_kernel() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+
+// Lets kernels that were launched with the same attribute start as soon as all blocks of this one have come here or ended.
+__device__ __forceinline__ void release_next_kernel() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
 
 template <int kRegisters>
 __device__ __forceinline__ void take_registers() {

@@ -24,20 +24,20 @@ constexpr int stage_count(int m, int n) {
   return fits < 8 ? fits : 8;
 }
 
-template <int kTileM, int kTileN, int kConsumerGroups, int kClusterBlocks, bool kSignedPlanes>
+template <int kTileM, int kTileN, bool kSignedPlanes>
 struct Config {
-  static constexpr int kM = kTileM, kN = kTileN, kConsumers = kConsumerGroups, kCluster = kClusterBlocks;
+  static constexpr int kM = kTileM, kN = kTileN;
   static constexpr bool kSigned = kSignedPlanes;
 
-  static constexpr int kSlices = kM / (64 * kConsumers);  // wgmma of 64 rows per warpgroup and K = 32
-  static constexpr int kAccumulators = kN / 2;            // registers of a slice
+  static constexpr int kConsumers = kM / 64;    // warpgroups, 64 rows each
+  static constexpr int kAccumulators = kN / 2;  // registers of a thread
   static constexpr int kThreads = 128 * (kConsumers + 1);
   static constexpr int kStages = stage_count(kM, kN);
   static constexpr int kStageBytesA = kM * kBlockK, kStageBytesB = kN * kBlockK;
 
   static constexpr int kBoxColumns = box_columns(kN), kBoxes = kN / kBoxColumns;
-  static constexpr int kBoxBytes = 64 * kBoxColumns;                      // 64 rows
-  static constexpr int kStagingBytes = kSlices * kBoxes * kBoxBytes;      // of one warpgroup
+  static constexpr int kBoxBytes = 64 * kBoxColumns;        // 64 rows
+  static constexpr int kStagingBytes = kBoxes * kBoxBytes;  // of one warpgroup
   static constexpr int kStagingAt = kStages * (kStageBytesA + kStageBytesB);
   static constexpr int kBarriersAt = kStagingAt + kConsumers * kStagingBytes;
   static constexpr int kSharedBytes = kBarriersAt + 2 * kStages * 8 + 1024;  // the base is aligned to 1024 by hand
@@ -46,9 +46,8 @@ struct Config {
   static constexpr bool kMovesRegisters = kConsumers == 2;
   static constexpr int kProducerRegisters = 40, kConsumerRegisters = 232;
 
-  static_assert(kM % (64 * kConsumers) == 0 && kN % 64 == 0 && kN <= 256, "a warpgroup multiplies slices of 64 x N");
-  static_assert(kSlices * kAccumulators <= 128, "more accumulators than that would spill");
-  static_assert(kCluster == 1 || kCluster == 2, "the tile of B is cut in two for multicast");
+  static_assert(kM == 64 || kM == 128, "one or two consumer warpgroups");
+  static_assert(kN == 64 || kN == 128 || kN == 256, "the widths of Multiply, see sm90_wgmma.cuh");
   static_assert(kStages >= 3 && kSharedBytes <= kSharedLimit, "the pipeline does not fit");
 };
 
@@ -59,8 +58,7 @@ struct GemmParams {
   BatchMap batch;
   std::int32_t m, n;
   std::int32_t blocks_per_split;  // of K, kBlockK bytes each
-  std::int32_t lag;
-  CacheHint a_hint, b_hint;
+  std::int32_t wave_slot;         // negative: blocks are not kept together, see sm90_wave_gate.cuh
   std::int32_t* out_int32;
   std::int64_t out_pitch, out_matrix_stride;
   std::uint32_t out_matrices;  // splits * batches: matrices per out plane

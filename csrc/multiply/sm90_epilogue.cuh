@@ -27,92 +27,88 @@ __device__ __forceinline__ std::int32_t wrapping_product(std::int32_t x, std::in
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(x) * static_cast<std::uint32_t>(y));
 }
 
+// The constants of a step's fold, as the passes below want them.
+struct Fold {
+  byte_fold bytes;
+  std::uint32_t negated;  // -modulus
+  std::uint32_t offset;   // added to signed accumulators: nonnegative after that, see make_step
+
+  __device__ __forceinline__ explicit Fold(const GemmStep& step)
+      : bytes(step.bytes), negated(0u - step.modulus), offset(static_cast<std::uint32_t>(step.offset_quotient) * step.modulus) {
+    asm("mov.b32 %0, %0;" : "+r"(negated));  // else the compiler sees the minus and negates each quotient instead
+  }
+};
+
 template <class C>
 struct Epilogue {
-  using Accumulators = std::int32_t (&)[C::kSlices][C::kAccumulators];
+  using Accumulators = std::int32_t (&)[C::kAccumulators];
 
   // The value that is folded: nonnegative, below 2^31 (see make_step).
-  static __device__ __forceinline__ std::uint32_t shifted(std::int32_t acc, const fold_constants& f) {
-    return C::kSigned ? static_cast<std::uint32_t>(acc) + f.offset : static_cast<std::uint32_t>(acc);
+  static __device__ __forceinline__ std::uint32_t shifted(std::int32_t acc, std::uint32_t offset) {
+    return C::kSigned ? static_cast<std::uint32_t>(acc) + offset : static_cast<std::uint32_t>(acc);
   }
 
   // Each pass over the accumulators starts with pin(acc), so that the compiler does not compute part of it for all of
   // them ahead of time, and spill.
   static __device__ __forceinline__ void clear(Accumulators acc) {
 #pragma unroll
-    for (int s = 0; s < C::kSlices; ++s) {
-#pragma unroll
-      // volatile keeps a rare clear behind its branch: plain assignments become one select per accumulator, always.
-      for (int i = 0; i < C::kAccumulators; ++i) asm volatile("mov.b32 %0, 0;" : "=r"(acc[s][i]));
-    }
+    // volatile keeps a rare clear behind its branch: plain assignments become one select per accumulator, always.
+    for (int i = 0; i < C::kAccumulators; ++i) asm volatile("mov.b32 %0, 0;" : "=r"(acc[i]));
   }
 
   static __device__ __forceinline__ void scale(Accumulators acc, std::int32_t multiplier) {
     pin(acc);
 #pragma unroll
-    for (int s = 0; s < C::kSlices; ++s) {
-#pragma unroll
-      for (int i = 0; i < C::kAccumulators; ++i) {
-        acc[s][i] = wrapping_product(acc[s][i], multiplier);
-      }
-    }
+    for (int i = 0; i < C::kAccumulators; ++i) acc[i] = wrapping_product(acc[i], multiplier);
   }
 
-  // acc = (acc mod m) * multiplier.
-  static __device__ __forceinline__ void fold(Accumulators acc, const fold_constants& f, std::int32_t multiplier) {
+  // acc = (acc mod m) * multiplier, modulo 2^32.
+  static __device__ __forceinline__ void fold(Accumulators acc, const Fold& f, const GemmStep& step) {
+    const std::uint32_t multiplier = static_cast<std::uint32_t>(step.multiplier);
+    const std::uint32_t correction = 0u - byte_fold_excess(f.bytes, step.modulus) * multiplier;
     pin(acc);
 #pragma unroll
-    for (int s = 0; s < C::kSlices; ++s) {
-#pragma unroll
-      for (int i = 0; i < C::kAccumulators; ++i) {
-        acc[s][i] = static_cast<std::int32_t>(fold_unsigned(shifted(acc[s][i], f), f)) * multiplier;
-      }
+    for (int i = 0; i < C::kAccumulators; ++i) {
+      const std::uint32_t word = fold_to_byte(shifted(acc[i], f.offset), f.bytes, f.negated);
+      acc[i] = static_cast<std::int32_t>(word * multiplier + correction);
     }
   }
 
   // acc = (acc - acc mod m) / m, the floor of acc / m.
-  static __device__ __forceinline__ void carry(Accumulators acc, const fold_constants& f,
-                                               std::int32_t offset_quotient) {
+  static __device__ __forceinline__ void carry(Accumulators acc, const Fold& f, const GemmStep& step) {
+    const fold_constants constants = {step.modulus, step.magic, step.shift, f.offset, f.negated};
     pin(acc);
 #pragma unroll
-    for (int s = 0; s < C::kSlices; ++s) {
-#pragma unroll
-      for (int i = 0; i < C::kAccumulators; ++i) {
-        acc[s][i] = static_cast<std::int32_t>(fold_quotient(shifted(acc[s][i], f), f)) - offset_quotient;
-      }
+    for (int i = 0; i < C::kAccumulators; ++i) {
+      acc[i] = static_cast<std::int32_t>(fold_quotient(shifted(acc[i], f.offset), constants)) - step.offset_quotient;
     }
   }
 
   // acc mod m of all accumulators into the staging boxes of this warpgroup.
-  static __device__ __forceinline__ void stage(Accumulators acc, const fold_constants& f, std::uint32_t staging) {
+  static __device__ __forceinline__ void stage(Accumulators acc, const Fold& f, std::uint32_t staging) {
     const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
     const std::uint32_t row = 16 * warp + lane / 4, pair = 2 * (lane % 4);
     pin(acc);
 #pragma unroll
-    for (int s = 0; s < C::kSlices; ++s) {
+    for (int j = 0; j < C::kN / 8; ++j) {
+      const int box = 8 * j / C::kBoxColumns, column = 8 * j % C::kBoxColumns;
+      // The rows of the two halves differ by 8, so their swizzle is the same.
+      const std::uint32_t at =
+          staging + pair + swizzled_offset<C::kBoxColumns>(row, column & ~15) + (box * C::kBoxBytes + column % 16);
 #pragma unroll
-      for (int j = 0; j < C::kN / 8; ++j) {
-        const int box = s * C::kBoxes + 8 * j / C::kBoxColumns, column = 8 * j % C::kBoxColumns;
-        // The rows of the two halves differ by 8, so their swizzle is the same.
-        const std::uint32_t at =
-            staging + pair + swizzled_offset<C::kBoxColumns>(row, column & ~15) + (box * C::kBoxBytes + column % 16);
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          const std::uint32_t left = fold_unsigned(shifted(acc[s][4 * j + 2 * half], f), f);
-          const std::uint32_t right = fold_unsigned(shifted(acc[s][4 * j + 2 * half + 1], f), f);
-          const std::uint32_t bytes = __byte_perm(left, right, 0x3240);
-          asm volatile("st.shared.u16 [%0], %1;" ::"r"(at + half * 8 * C::kBoxColumns),
-                       "h"(static_cast<std::uint16_t>(bytes))
-                       : "memory");
-        }
+      for (int half = 0; half < 2; ++half) {
+        const std::uint32_t left = fold_to_byte(shifted(acc[4 * j + 2 * half], f.offset), f.bytes, f.negated);
+        const std::uint32_t right = fold_to_byte(shifted(acc[4 * j + 2 * half + 1], f.offset), f.bytes, f.negated);
+        const std::uint32_t bytes = __byte_perm(left, right, 0x3240);
+        asm volatile("st.shared.u16 [%0], %1;" ::"r"(at + half * 8 * C::kBoxColumns), "h"(static_cast<std::uint16_t>(bytes))
+                     : "memory");
       }
     }
   }
 
   // Stores acc mod m, one byte per entry: rows from `row` on, columns from `column` on, of out matrix `matrix`.
-  static __device__ __forceinline__ void store_bytes(Accumulators acc, const fold_constants& f, const GemmParams& p,
-                                                     std::uint32_t staging, int group, int row, int column,
-                                                     int matrix) {
+  static __device__ __forceinline__ void store_bytes(Accumulators acc, const Fold& f, const GemmParams& p, std::uint32_t staging,
+                                                     int group, int row, int column, int matrix) {
     const bool is_storer = threadIdx.x % 128 == 0;
     if (is_storer) wait_stores_read();  // the previous tile has left the staging boxes
     __syncwarp();
@@ -122,11 +118,9 @@ struct Epilogue {
     named_sync(1 + group, 128);
     if (is_storer) {
 #pragma unroll
-      for (int box = 0; box < C::kSlices * C::kBoxes; ++box) {
-        const int box_row = row + 64 * (box / C::kBoxes), box_column = column + C::kBoxColumns * (box % C::kBoxes);
-        if (box_row < p.m && box_column < p.n) {
-          store_box(&p.out_map, staging + box * C::kBoxBytes, box_column, box_row, matrix);
-        }
+      for (int box = 0; box < C::kBoxes; ++box) {
+        const int box_column = column + C::kBoxColumns * box;
+        if (box_column < p.n) store_box(&p.out_map, staging + box * C::kBoxBytes, box_column, row, matrix);
       }
       close_store_group();
     }
@@ -140,22 +134,19 @@ struct Epilogue {
     std::int32_t* const base = p.out_int32 + matrix * p.out_matrix_stride;
     pin(acc);
 #pragma unroll
-    for (int s = 0; s < C::kSlices; ++s) {
+    for (int half = 0; half < 2; ++half) {
+      const int row = first_row + 16 * warp + 8 * half + lane / 4;
+      if (row >= p.m) continue;
+      std::int32_t* const line = base + row * p.out_pitch;
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int row = first_row + 64 * s + 16 * warp + 8 * half + lane / 4;
-        if (row >= p.m) continue;
-        std::int32_t* const line = base + row * p.out_pitch;
-#pragma unroll
-        for (int j = 0; j < C::kN / 8; ++j) {
-          const int column = first_column + 8 * j + 2 * (lane % 4);
-          const int2 pair = {wrapping_product(acc[s][4 * j + 2 * half], multiplier),
-                             wrapping_product(acc[s][4 * j + 2 * half + 1], multiplier)};
-          if (column + 1 < p.n) {
-            *reinterpret_cast<int2*>(line + column) = pair;
-          } else if (column < p.n) {
-            line[column] = pair.x;
-          }
+      for (int j = 0; j < C::kN / 8; ++j) {
+        const int column = first_column + 8 * j + 2 * (lane % 4);
+        const int2 pair = {wrapping_product(acc[4 * j + 2 * half], multiplier),
+                           wrapping_product(acc[4 * j + 2 * half + 1], multiplier)};
+        if (column + 1 < p.n) {
+          *reinterpret_cast<int2*>(line + column) = pair;
+        } else if (column < p.n) {
+          line[column] = pair.x;
         }
       }
     }

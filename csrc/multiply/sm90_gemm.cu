@@ -32,25 +32,20 @@ class BoundWalk {
     const std::uint64_t factor = static_cast<std::uint64_t>(std::abs(std::int64_t(step.multiplier)));
     const std::uint64_t product = (std::uint64_t(step.modulus) - 1) * factor;
     switch (step.action) {
-      case Action::carry_on:
-        return nullptr;
+      case Action::carry_on: return nullptr;
       case Action::multiply:
-      case Action::store_int32:
-        wraps_ = true;
-        return nullptr;
+      case Action::store_int32: wraps_ = true; return nullptr;
       case Action::fold:
         if (const char* error = find_fold_error(step, bound_)) return error;
         if (!problem_.is_signed && step.multiplier < 0) return "a negative multiplier needs signed planes";
         bound_ = product;
         return nullptr;
       case Action::store_residue:
-        if (step.modulus > 256) return "a residue byte needs a modulus of at most 256";
         if (const char* error = find_fold_error(step, bound_)) return error;
         if (step.multiplier == 1) return nullptr;
         if (!problem_.is_signed && step.multiplier < 0) return "a negative multiplier needs signed planes";
         return find_fold_error(step, product, step.multiplier >= 0);
       case Action::store_digit:
-        if (step.modulus > 256) return "a digit byte needs a base of at most 256";
         if (const char* error = find_fold_error(step, bound_)) return error;
         bound_ = bound_ / step.modulus + 1;
         return nullptr;
@@ -60,10 +55,12 @@ class BoundWalk {
 
  private:
   const char* find_fold_error(const GemmStep& step, std::uint64_t bound, bool is_nonnegative = false) const {
-    if (step.modulus < 2) return "a fold needs a modulus of at least 2";
+    if (step.modulus < 2 || step.modulus > 256) return "a fold needs a modulus from 2 to 256";
     if (wraps_) return "an accumulator that may have wrapped cannot be folded";
     const fold_constants expected = make_fold(step.modulus);
-    if (step.magic != expected.magic || step.shift != expected.shift) return "wrong magic number: use make_step";
+    if (step.magic != expected.magic || step.shift != expected.shift || !is_byte_fold(step.bytes, step.modulus)) {
+      return "wrong constants of a fold: use make_step";
+    }
     const std::uint64_t offset = static_cast<std::uint64_t>(step.offset_quotient) * step.modulus;
     if (step.offset_quotient < 0 || offset + bound >= kAccumulatorLimit) {
       return "the sum may exceed the INT32 accumulator";
@@ -173,10 +170,8 @@ const char* find_output_error(const GemmProblem& problem, bool stores_words) {
 const char* find_choice_error(const GemmProblem& problem, const TileChoice& choice) {
   if (static_cast<int>(choice.shape) >= kTileShapes) return "unknown tile shape";
   const TileGeometry& tile = tile_geometry(choice.shape);
-  if (choice.cluster != 1 && !(choice.cluster == 2 && tile.has_cluster)) return "no such cluster for this tile";
-  if (choice.lag < 0 || choice.lag >= tile.stages) return "the lag must be below the number of stages";
   if (choice.band < 1 || choice.splits < 1) return "band and splits must be positive";
-  const std::int64_t tiles = sm90::ceil_div(problem.m, tile.m * choice.cluster) * sm90::ceil_div(problem.n, tile.n) *
+  const std::int64_t tiles = sm90::ceil_div(problem.m, tile.m) * sm90::ceil_div(problem.n, tile.n) *
                              std::int64_t(batch_count(problem.batch)) * choice.splits;
   if (tiles * std::max(problem.unit_count, 1) >= std::int64_t(kAccumulatorLimit)) return "too many tiles";
   return nullptr;
@@ -210,43 +205,35 @@ template <class C>
 cudaError_t launch_variant(const sm90::GemmParams& params, const TileChoice& choice, int blocks, int device,
                            cudaStream_t stream) {
   if (const cudaError_t error = raise_shared_limit<C>(device)) return error;
-  cudaLaunchAttribute attributes[2] = {};
+  cudaLaunchAttribute overlap = {};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(static_cast<unsigned>(blocks));
   config.blockDim = dim3(C::kThreads);
   config.dynamicSmemBytes = C::kSharedBytes;
   config.stream = stream;
-  config.attrs = attributes;
-  if (C::kCluster > 1) {
-    cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim.x = C::kCluster;
-    attribute.val.clusterDim.y = 1;
-    attribute.val.clusterDim.z = 1;
-  }
-  if (choice.overlap_previous) {
-    cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-  }
+  config.attrs = &overlap;
+  config.numAttrs = choice.overlap_previous ? 1 : 0;
   return cudaLaunchKernelEx(&config, sm90::gemm_kernel<C>, params);
+}
+
+int next_wave_slot() {
+  static std::atomic<unsigned> next{0};
+  return static_cast<int>(next.fetch_add(1, std::memory_order_relaxed) % sm90::kWaveSlots);
 }
 
 using Launcher = cudaError_t (*)(const sm90::GemmParams&, const TileChoice&, int blocks, int device, cudaStream_t);
 
-// Variants in the order of TileShape; nullptr where there is none. Geometry must agree with sm90::kGeometry.
+// Variants in the order of TileShape. Geometry must agree with sm90::kGeometry.
 template <bool kSigned>
-Launcher find_launcher(const TileChoice& choice) {
+Launcher find_launcher(TileShape shape) {
   using sm90::Config;
-  static constexpr Launcher single[kTileShapes] = {
-      launch_variant<Config<128, 256, 2, 1, kSigned>>, launch_variant<Config<256, 128, 2, 1, kSigned>>,
-      launch_variant<Config<128, 192, 2, 1, kSigned>>, launch_variant<Config<128, 128, 2, 1, kSigned>>,
-      launch_variant<Config<128, 64, 2, 1, kSigned>>,  launch_variant<Config<64, 256, 1, 1, kSigned>>,
-      launch_variant<Config<64, 128, 1, 1, kSigned>>,  launch_variant<Config<64, 64, 1, 1, kSigned>>};
-  static constexpr Launcher clustered[kTileShapes] = {
-      launch_variant<Config<128, 256, 2, 2, kSigned>>, nullptr, nullptr,
-      launch_variant<Config<128, 128, 2, 2, kSigned>>, nullptr, nullptr, nullptr, nullptr};
-  return (choice.cluster == 1 ? single : clustered)[static_cast<int>(choice.shape)];
+  static constexpr Launcher launchers[kTileShapes] = {
+      launch_variant<Config<128, 256, kSigned>>, launch_variant<Config<128, 128, kSigned>>,
+      launch_variant<Config<128, 64, kSigned>>,  launch_variant<Config<64, 256, kSigned>>,
+      launch_variant<Config<64, 128, kSigned>>,  launch_variant<Config<64, 64, kSigned>>};
+  return launchers[static_cast<int>(shape)];
 }
 
 }  // namespace
@@ -275,6 +262,7 @@ GemmStep make_step(int a_plane, int b_plane, int k_begin, int k_end, Action acti
     step.magic = f.magic;
     step.shift = static_cast<std::uint8_t>(f.shift);
     step.offset_quotient = static_cast<std::int32_t>(f.offset / modulus);
+    if (modulus <= 256) step.bytes = make_byte_fold(modulus);
   }
   return step;
 }
@@ -298,15 +286,14 @@ cudaError_t launch_gemm(const GemmProblem& problem, const TileChoice& choice, cu
   const TileGeometry& tile = tile_geometry(choice.shape);
   const int batches = batch_count(problem.batch);
   const int step_count = problem.unit_begin[problem.unit_count];
-  const std::uint32_t m_tiles = static_cast<std::uint32_t>(sm90::ceil_div(problem.m, tile.m * choice.cluster));
+  const std::uint32_t m_tiles = static_cast<std::uint32_t>(sm90::ceil_div(problem.m, tile.m));
   const std::uint32_t n_tiles = static_cast<std::uint32_t>(sm90::ceil_div(problem.n, tile.n));
   const std::uint32_t matrices = static_cast<std::uint32_t>(batches * choice.splits);
 
   sm90::GemmParams params = {};
-  const int b_rows = tile.n / choice.cluster;  // what one block fetches
   cudaError_t error = sm90::encode_plane_map(&params.a_map, problem.a, problem.m, problem.k, tile.m, sm90::kBlockK);
   if (error != cudaSuccess) return error;
-  error = sm90::encode_plane_map(&params.b_map, problem.b, problem.n, problem.k, b_rows, sm90::kBlockK);
+  error = sm90::encode_plane_map(&params.b_map, problem.b, problem.n, problem.k, tile.n, sm90::kBlockK);
   if (error != cudaSuccess) return error;
   if (stores_words) {
     params.out_map = params.a_map;  // not used
@@ -315,17 +302,13 @@ cudaError_t launch_gemm(const GemmProblem& problem, const TileChoice& choice, cu
     error = sm90::encode_output_map(&params.out_map, problem, choice.splits, batches, sm90::box_columns(tile.n));
     if (error != cudaSuccess) return error;
   }
-  params.order = sm90::make_tile_order(m_tiles, n_tiles, matrices, static_cast<std::uint32_t>(choice.band),
-                                       choice.band_along_n);
+  params.order = sm90::make_tile_order(m_tiles, n_tiles, matrices, static_cast<std::uint32_t>(choice.band));
   params.batches = sm90::make_divisor(static_cast<std::uint32_t>(batches));
   params.batch = problem.batch;
   params.m = problem.m;
   params.n = problem.n;
-  params.blocks_per_split =
-      static_cast<std::int32_t>(sm90::ceil_div(sm90::ceil_div(problem.k, sm90::kBlockK), choice.splits));
-  params.lag = choice.lag;
-  params.a_hint = choice.a_hint;
-  params.b_hint = choice.b_hint;
+  params.blocks_per_split = static_cast<std::int32_t>(sm90::ceil_div(sm90::ceil_div(problem.k, sm90::kBlockK), choice.splits));
+  params.wave_slot = choice.keep_together ? next_wave_slot() : -1;
   params.out_pitch = problem.out_pitch;
   params.out_matrix_stride = problem.out_matrix_stride;
   params.out_matrices = matrices;
@@ -335,11 +318,10 @@ cudaError_t launch_gemm(const GemmProblem& problem, const TileChoice& choice, cu
   std::copy_n(problem.unit_begin, problem.unit_count + 1, params.unit_begin);
   if (problem.device_steps == nullptr) std::copy_n(problem.steps, step_count, params.steps);
 
-  const std::int64_t clusters = std::int64_t(m_tiles) * n_tiles * matrices * problem.unit_count;
+  const std::int64_t tiles = std::int64_t(m_tiles) * n_tiles * matrices * problem.unit_count;
   const int limit = choice.max_blocks > 0 ? std::min(choice.max_blocks, multiprocessors) : multiprocessors;
-  const int resident = std::max(1, limit / choice.cluster);
-  const int blocks = static_cast<int>(std::min<std::int64_t>(clusters, resident)) * choice.cluster;
-  const Launcher launcher = problem.is_signed ? find_launcher<true>(choice) : find_launcher<false>(choice);
+  const int blocks = static_cast<int>(std::min<std::int64_t>(tiles, limit));
+  const Launcher launcher = problem.is_signed ? find_launcher<true>(choice.shape) : find_launcher<false>(choice.shape);
   return launcher(params, choice, blocks, device, stream);
 }
 

@@ -11,8 +11,8 @@
 namespace ozfp4::cuda::sm90 {
 
 // Fails with cudaErrorNotSupported when the driver has no tensor maps.
-inline cudaError_t encode_map(CUtensorMap* map, int rank, const void* data, const cuuint64_t* extent,
-                              const cuuint64_t* stride, const cuuint32_t* box, CUtensorMapSwizzle swizzle) {
+inline cudaError_t encode_map(CUtensorMap* map, int rank, const void* data, const cuuint64_t* extent, const cuuint64_t* stride,
+                              const cuuint32_t* box, CUtensorMapSwizzle swizzle) {
   static const auto encode = [] {
     void* function = nullptr;
     cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
@@ -27,17 +27,16 @@ inline cudaError_t encode_map(CUtensorMap* map, int rank, const void* data, cons
   }();
   if (encode == nullptr) return cudaErrorNotSupported;
   const cuuint32_t element_stride[5] = {1, 1, 1, 1, 1};
-  const CUresult result = encode(map, CU_TENSOR_MAP_DATA_TYPE_UINT8, static_cast<cuuint32_t>(rank),
-                                 const_cast<void*>(data), extent, stride, box, element_stride,
-                                 CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);  // reads outside give zeros
+  const CUresult result =
+      encode(map, CU_TENSOR_MAP_DATA_TYPE_UINT8, static_cast<cuuint32_t>(rank), const_cast<void*>(data), extent, stride, box,
+             element_stride, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);  // reads outside give zeros
   return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 // Planes [plane][batch][row][k], read in boxes of `box_rows` rows x `box_k` bytes (128: the swizzled row). The extent
 // along K is the true one, so the padding of a row reads as zero.
-inline cudaError_t encode_plane_map(CUtensorMap* map, const PlaneArray& planes, int rows, int k, int box_rows,
-                                    int box_k) {
+inline cudaError_t encode_plane_map(CUtensorMap* map, const PlaneArray& planes, int rows, int k, int box_rows, int box_k) {
   // A stride must be valid even where the extent is 1 and the caller left it 0.
   const std::int64_t batch_stride = planes.batch_stride != 0 ? planes.batch_stride : rows * planes.pitch;
   const std::int64_t plane_stride = planes.plane_stride != 0 ? planes.plane_stride : planes.batches * batch_stride;
@@ -50,13 +49,11 @@ inline cudaError_t encode_plane_map(CUtensorMap* map, const PlaneArray& planes, 
 }
 
 // Byte output [matrix][row][column], written in boxes of 64 rows x 128 (64) bytes.
-inline cudaError_t encode_output_map(CUtensorMap* map, const GemmProblem& problem, int splits, int batches,
-                                     int box_columns) {
+inline cudaError_t encode_output_map(CUtensorMap* map, const GemmProblem& problem, int splits, int batches, int box_columns) {
   const cuuint64_t extent[3] = {
       static_cast<cuuint64_t>(problem.n), static_cast<cuuint64_t>(problem.m),
       static_cast<cuuint64_t>(problem.out_planes) * static_cast<cuuint64_t>(splits) * static_cast<cuuint64_t>(batches)};
-  const cuuint64_t stride[2] = {static_cast<cuuint64_t>(problem.out_pitch),
-                                static_cast<cuuint64_t>(problem.out_matrix_stride)};
+  const cuuint64_t stride[2] = {static_cast<cuuint64_t>(problem.out_pitch), static_cast<cuuint64_t>(problem.out_matrix_stride)};
   const cuuint32_t box[3] = {static_cast<cuuint32_t>(box_columns), 64, 1};
   return encode_map(map, 3, problem.out, extent, stride, box,
                     box_columns == 128 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B);

@@ -1,8 +1,9 @@
 // The order in which output tiles are computed: units outermost, then splits and batches, then bands of tiles.
 //
-// Blocks that run together should share operands in L2. A matrix of tiles is cut into bands `band` tiles wide along M
-// (or along N); within a band the width runs fastest. So a wave of w blocks touches about `band` tile rows of one
-// operand and w / band of the other, instead of one and w.
+// Blocks that run together should share operands in L2. A matrix of tiles is cut into bands `band` tiles wide along M;
+// within a band the width runs fastest. So a wave of w blocks touches about `band` tile rows of A and w / band of B,
+// instead of one and w. Neighbouring blocks share the tile of B, the larger one: they mostly run on neighbouring
+// multiprocessors, whose requests for the same lines are merged on the way to L2.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,7 @@ namespace ozfp4::cuda::sm90 {
 struct Divisor {
   fold_constants constants;
 };
-constexpr Divisor make_divisor(std::uint32_t d) {
-  return {d == 1 ? fold_constants{1, 0, 0, 0, 0u - 1u} : make_fold(d)};
-}
+constexpr Divisor make_divisor(std::uint32_t d) { return {d == 1 ? fold_constants{1, 0, 0, 0, 0u - 1u} : make_fold(d)}; }
 OZFP4_HD std::uint32_t divide(std::uint32_t x, const Divisor& d) {
   return d.constants.modulus == 1 ? x : fold_quotient(x, d.constants);
 }
@@ -29,21 +28,21 @@ struct TileOrder {
   Divisor width;       // of a full band
   Divisor last_width;  // of the last band
   std::uint32_t bands;
-  bool band_along_n;
 };
 
-// A tile along M is a cluster's: its blocks are the tiles 2 m and 2 m + 1.
 struct Tile {
   std::uint32_t unit, matrix, m, n;  // matrix = split * batches + batch
 };
 
-inline TileOrder make_tile_order(std::uint32_t m_tiles, std::uint32_t n_tiles, std::uint32_t matrices,
-                                 std::uint32_t band, bool band_along_n) {
-  const std::uint32_t wide = band_along_n ? n_tiles : m_tiles, length = band_along_n ? m_tiles : n_tiles;
-  const std::uint32_t width = band < 1 ? 1 : band < wide ? band : wide;
-  const std::uint32_t bands = (wide + width - 1) / width;
-  return {make_divisor(m_tiles * n_tiles * matrices), make_divisor(m_tiles * n_tiles), make_divisor(width * length),
-          make_divisor(width),                        make_divisor(wide - (bands - 1) * width), bands, band_along_n};
+inline TileOrder make_tile_order(std::uint32_t m_tiles, std::uint32_t n_tiles, std::uint32_t matrices, std::uint32_t band) {
+  const std::uint32_t width = band < m_tiles ? band : m_tiles;
+  const std::uint32_t bands = (m_tiles + width - 1) / width;
+  return {make_divisor(m_tiles * n_tiles * matrices),
+          make_divisor(m_tiles * n_tiles),
+          make_divisor(width * n_tiles),
+          make_divisor(width),
+          make_divisor(m_tiles - (bands - 1) * width),
+          bands};
 }
 
 OZFP4_HD Tile tile_at(const TileOrder& order, std::uint32_t index) {
@@ -55,11 +54,9 @@ OZFP4_HD Tile tile_at(const TileOrder& order, std::uint32_t index) {
   const std::uint32_t band = divide(index, order.per_band);
   index -= band * order.per_band.constants.modulus;
   const bool is_last = band + 1 == order.bands;
-  const std::uint32_t along = divide(index, is_last ? order.last_width : order.width);
+  tile.n = divide(index, is_last ? order.last_width : order.width);
   const std::uint32_t width = is_last ? order.last_width.constants.modulus : order.width.constants.modulus;
-  const std::uint32_t across = band * order.width.constants.modulus + index - along * width;
-  tile.m = order.band_along_n ? along : across;
-  tile.n = order.band_along_n ? across : along;
+  tile.m = band * order.width.constants.modulus + index - tile.n * width;
   return tile;
 }
 

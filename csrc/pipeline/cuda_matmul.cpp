@@ -49,6 +49,7 @@ CudaLayout layout_for(const CudaPlan& plan, const DeviceOperand& a, const Device
   const std::int64_t tiles = ((rows + 127) / 128) * ((columns + 255) / 256) * stack * shape.units;
   shape.max_splits = plan.schedule.may_split && tiles < multiprocessors ? kMaxSplits : 1;
   layout.tile = choose_tile(shape, multiprocessors);
+  layout.tile.overlap_previous = false;  // stages start one after the other
   layout.tile.splits = std::max(layout.tile.splits, plan.schedule.least_splits);
 
   std::int64_t end = 0;

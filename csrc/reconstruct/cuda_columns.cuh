@@ -62,32 +62,12 @@ __device__ __forceinline__ void multiply_bytes(std::uint32_t (&c)[4], std::uint3
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
-// Where a lane reads: its planes of the current row. Beyond the last plane in use it reads that one again (the weights are
-// 0 there), so that all loads are unconditional and cost no memory traffic.
+// The planes that a lane reads, those of 16 step + 4 t ... + 3. Beyond the last plane in use it reads that one again (the
+// weights are 0 there), so that all loads are unconditional and cost no memory traffic.
 template <int Steps>
 struct LanePlanes {
-  const std::uint8_t* pointer[Steps][4];
   int t, last;
-
-  __device__ __forceinline__ int index(int step, int i) const { return min(16 * step + 4 * t + i, last); }
-
-  __device__ __forceinline__ void set(const std::uint8_t* plane0, std::int64_t plane_stride, int lane_t, int last_plane) {
-    t = lane_t;
-    last = last_plane;
-#pragma unroll
-    for (int step = 0; step < Steps; ++step) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) pointer[step][i] = plane0 + index(step, i) * plane_stride;
-    }
-  }
-
-  __device__ __forceinline__ void advance(std::int64_t bytes) {
-#pragma unroll
-    for (int step = 0; step < Steps; ++step) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) pointer[step][i] += bytes;
-    }
-  }
+  __device__ __forceinline__ int operator()(int step, int i) const { return min(16 * step + 4 * t + i, last); }
 };
 
 // The bytes of one row of entries.
@@ -96,32 +76,39 @@ struct EntryBytes {
   static constexpr int units = Split ? 2 * Steps : Steps;  // low bytes of all steps, then high bytes of sums over splits
   std::uint32_t word[units][4][Vec];                       // [unit][plane of the step][four entries each]
 
-  // One byte an entry. With HasBiased, plane `biased` holds signed bytes: 128 is added to them.
+  // Reads the planes at `address` of plane 0; sums over splits become a low and a high byte an entry. With HasBiased, plane
+  // `biased` holds signed bytes: 128 is added to them.
   template <bool HasBiased>
-  __device__ __forceinline__ void load(const LanePlanes<Steps>& planes, int biased) {
-#pragma unroll
-    for (int step = 0; step < Steps; ++step) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        load_words(word[step][i], planes.pointer[step][i]);
-        if constexpr (HasBiased) flip(word[step][i], planes.index(step, i) == biased);
-      }
-    }
-  }
-
-  // Sums over splits, as a low and a high byte an entry.
-  template <bool HasBiased>
-  __device__ __forceinline__ void load_sums(const LanePlanes<Steps>& planes, int biased, std::int64_t split_stride, int splits) {
-    std::uint32_t even[Steps][4][Vec] = {}, odd[Steps][4][Vec] = {};  // entries 0, 2 and 1, 3 of a word, 16 bits each
-    std::int64_t offset = 0;
-#pragma unroll 1
-    for (int split = 0; split < splits; ++split, offset += split_stride) {
+  __device__ __forceinline__ void load(const std::uint8_t* address, const LanePlanes<Steps>& planes, std::int64_t plane_stride,
+                                       int biased, std::int64_t split_stride, int splits) {
+    const auto load_planes = [&](const std::uint8_t* from) {
 #pragma unroll
       for (int step = 0; step < Steps; ++step) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          load_words(word[step][i], planes.pointer[step][i] + offset);
-          if constexpr (HasBiased) flip(word[step][i], planes.index(step, i) == biased);
+          const int plane = planes(step, i);
+          load_words(word[step][i], from + static_cast<std::uint32_t>(plane) * plane_stride);
+          if constexpr (HasBiased) flip(word[step][i], plane == biased);
+        }
+      }
+    };
+    if constexpr (!Split) {
+      load_planes(address);
+    } else {
+      std::uint32_t even[Steps][4][Vec] = {}, odd[Steps][4][Vec] = {};  // entries 0, 2 and 1, 3 of a word, 16 bits each
+#pragma unroll 1
+      for (int split = 0; split < splits; ++split, address += split_stride) {
+        load_planes(address);
+#pragma unroll
+        for (int step = 0; step < Steps; ++step) {
+#pragma unroll
+          for (int i = 0; i < 4; ++i) {
+#pragma unroll
+            for (int v = 0; v < Vec; ++v) {
+              even[step][i][v] += word[step][i][v] & 0x00ff00ffu;
+              odd[step][i][v] += (word[step][i][v] >> 8) & 0x00ff00ffu;
+            }
+          }
         }
       }
 #pragma unroll
@@ -130,33 +117,21 @@ struct EntryBytes {
         for (int i = 0; i < 4; ++i) {
 #pragma unroll
           for (int v = 0; v < Vec; ++v) {
-            even[step][i][v] += word[step][i][v] & 0x00ff00ffu;
-            odd[step][i][v] += (word[step][i][v] >> 8) & 0x00ff00ffu;
+            word[step][i][v] = __byte_perm(even[step][i][v], odd[step][i][v], 0x6240);
+            word[Steps + step][i][v] = __byte_perm(even[step][i][v], odd[step][i][v], 0x7351);
           }
-        }
-      }
-    }
-#pragma unroll
-    for (int step = 0; step < Steps; ++step) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-#pragma unroll
-        for (int v = 0; v < Vec; ++v) {
-          word[step][i][v] = __byte_perm(even[step][i][v], odd[step][i][v], 0x6240);
-          word[Steps + step][i][v] = __byte_perm(even[step][i][v], odd[step][i][v], 0x7351);
         }
       }
     }
   }
 
-  // Makes word[unit][e][v] the residues of entry 4 v + e, from planes as `load` leaves them.
-  __device__ __forceinline__ void transpose(const EntryBytes& planes) {
+  // Makes word[unit][e][v] the residues of entry 4 v + e.
+  __device__ __forceinline__ void transpose() {
 #pragma unroll
     for (int unit = 0; unit < units; ++unit) {
 #pragma unroll
       for (int v = 0; v < Vec; ++v) {
-        const std::uint32_t plane[4] = {planes.word[unit][0][v], planes.word[unit][1][v], planes.word[unit][2][v],
-                                        planes.word[unit][3][v]};
+        const std::uint32_t plane[4] = {word[unit][0][v], word[unit][1][v], word[unit][2][v], word[unit][3][v]};
         std::uint32_t entry[4];
         transpose_bytes(plane, entry);
 #pragma unroll

@@ -1,6 +1,5 @@
-#include "reconstruct/cuda_reconstruct.hpp"
-
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <type_traits>
 
@@ -8,6 +7,7 @@
 #include "arith/round_fast.hpp"
 #include "arith/round_wide.hpp"
 #include "reconstruct/cuda_columns.cuh"
+#include "reconstruct/cuda_reconstruct.hpp"
 #include "reconstruct/cuda_special.cuh"
 
 namespace ozfp4::cuda {
@@ -16,9 +16,10 @@ namespace {
 constexpr int kLogWarps = 2;
 constexpr int kWarps = 1 << kLogWarps;
 constexpr int kThreads = 32 * kWarps;
-constexpr int kMostRows = 32;          // of one warp; its lanes hold the scale exponents of one row each
-constexpr int kStartRows = 2;          // what the start of a warp costs, in rows
-constexpr int kMostGridBlocks = 65535;  // along y and z
+constexpr int kMostRows = 32;                          // of one warp; its lanes hold the scale exponents of one row each
+constexpr int kStartRows = 2;                          // what the start of a warp costs, in rows
+constexpr int kMostGridBlocks = 65535;                 // along y and z
+constexpr std::int32_t kMostLines = INT32_MAX - 4096;  // places beyond the result, in the last blocks, fit 32 bits as well
 
 // Words of the integers, steps of 16 residues, sums over splits.
 template <int Words_, int Steps_, bool Split_>
@@ -33,31 +34,38 @@ struct Shape {
   static constexpr int segment = 32 * vec;   // entries of a warp
   static constexpr int pitch = segment + 4;  // words of one column in shared memory: stores and loads without conflicts
   static constexpr int table_words = static_cast<int>(sizeof(ColumnConstants<Words>)) / 4 + units * tiles * 32;
-  static constexpr int resident = units == 1 ? 5 : units <= 3 ? 4 : units == 4 ? 3 : 2;  // blocks of one multiprocessor
+  static constexpr int resident = units == 1 ? 8 : units <= 3 ? 4 : units == 4 ? 3 : 2;  // blocks of one multiprocessor
 };
 
-// How the grid covers the result. A block holds warps_x x (kWarps / warps_x) warps along columns and rows.
+// How the grid covers the result. A block holds 2^log_warps_x warps along columns, the others along rows; the rows of one
+// warp are as far apart as a block has warps along rows.
 struct Cover {
   std::int32_t log_warps_x, rows_per_warp;
-  std::int64_t blocks_x, blocks_y;
+  std::int32_t blocks_x, blocks_y;
 };
 
 template <class S>
 struct Parameters {
   ReconstructJob job;
   Cover cover;
-  std::int64_t first_block_y;
-  std::int32_t first_matrix;
+  std::int64_t source_step, target_step;  // bytes from one row of a warp to the next
+  std::int32_t first_block_y, first_matrix;
   std::int32_t least, all;
-  bool has_pairs;  // two neighbours of the result may be stored at once
+  bool has_pairs;                                    // two neighbours of the result may be stored at once
   std::uint32_t table[S::prefixes][S::table_words];  // ColumnConstants<S::Words>, then fragments [unit][tile][lane]
+};
+
+template <class S>
+struct WarpShared {
+  alignas(16) std::uint32_t column[2 * S::Words][S::pitch];
+  std::int32_t exponent[S::vec / 2][32][2];  // per column, where its lane looks for it
+  std::int32_t row_shift[32];                // of the i-th last row
 };
 
 template <class S>
 struct Shared {
   alignas(16) std::uint32_t table[S::table_words];
-  alignas(16) std::uint32_t column[kWarps][2 * S::Words][S::pitch];
-  alignas(16) std::int32_t exponent[kWarps][S::vec / 2][32][2];  // per column, where its lane looks for it
+  WarpShared<S> warp[kWarps];
 };
 
 template <class T>
@@ -74,8 +82,7 @@ struct PairOf<float> {
 // Where a warp works: `rows` rows, step_y apart, of `entries` columns. Entry j of a lane is entry_of(j) of those columns.
 template <class S>
 struct Place {
-  std::int32_t matrix, step_y, rows, entries;
-  std::int64_t first_row, first_column;
+  std::int32_t matrix, step_y, first_row, first_column, rows, entries;
 
   __device__ __forceinline__ explicit Place(const Parameters<S>& p) {
     std::int32_t block_x = static_cast<std::int32_t>(blockIdx.x), block_y = static_cast<std::int32_t>(blockIdx.y);
@@ -83,14 +90,13 @@ struct Place {
     hold(block_x);  // a second Place is worked out anew: nothing is kept in registers for it
     hold(block_y);
     hold(warp);
-    step_y = kWarps >> p.cover.log_warps_x;
+    const std::int32_t log_x = p.cover.log_warps_x, log_y = kLogWarps - log_x;
+    step_y = 1 << log_y;
     matrix = p.first_matrix + static_cast<std::int32_t>(blockIdx.z);
-    first_column = ((std::int64_t(block_x) << p.cover.log_warps_x) + (warp & ((1 << p.cover.log_warps_x) - 1))) * S::segment;
-    first_row = (p.first_block_y + block_y) * p.cover.rows_per_warp * step_y + (warp >> p.cover.log_warps_x);
-    const std::int64_t rows_left = (p.job.result.rows - first_row + step_y - 1) >> (kLogWarps - p.cover.log_warps_x);
-    rows = static_cast<std::int32_t>(max(std::int64_t(0), min(std::int64_t(p.cover.rows_per_warp), rows_left)));
-    entries = static_cast<std::int32_t>(
-        max(std::int64_t(0), min(std::int64_t(S::segment), p.job.result.columns - first_column)));
+    first_column = ((block_x << log_x) + (warp & ((1 << log_x) - 1))) * S::segment;
+    first_row = (((p.first_block_y + block_y) * p.cover.rows_per_warp) << log_y) + (warp >> log_x);
+    rows = max(0, min(p.cover.rows_per_warp, (p.job.result.rows - first_row + step_y - 1) >> log_y));
+    entries = max(0, min(S::segment, p.job.result.columns - first_column));
   }
 
   __device__ __forceinline__ static int entry_of(int j) { return 64 * (j / 2) + 2 * static_cast<int>(threadIdx.x % 32) + j % 2; }
@@ -99,8 +105,8 @@ struct Place {
 // The matrices of the operands that make matrix `matrix` of the result, and where in them a place is.
 struct Lines {
   std::int32_t a_matrix = 0, b_matrix = 0;
-  std::int64_t a, b;                // lines of all matrices: of the first row and of the first column
-  std::int64_t result_offset = 0;   // bytes to the matrix of the result
+  std::int64_t a, b;               // lines of all matrices: of the first row and of the first column
+  std::int64_t result_offset = 0;  // bytes to the matrix of the result
 
   template <class S>
   __device__ __forceinline__ Lines(const ReconstructJob& job, const Place<S>& place) {
@@ -118,51 +124,56 @@ struct Lines {
 };
 
 // What seldom happens to a row: results that the fast functions are not sure of, and special entries. `target` is the
-// lane's first entry.
+// lane's first entry. All lanes of the warp call it.
 template <class T, class S>
 __device__ __forceinline__ void correct_row(const Parameters<S>& p, const std::uint32_t (&column)[2 * S::Words][S::pitch],
-                                            const ColumnConstants<S::Words>& constants, std::int32_t row, bool is_rare,
-                                            bool is_special, char* target) {
+                                            const ColumnConstants<S::Words>& constants, std::int32_t row, char* target) {
   const ReconstructJob& job = p.job;
   const Place<S> place(p);
   const Lines lines(job, place);
+  const std::int64_t line_of_row = lines.a + row * place.step_y;
   const auto store = [&](int e, T value) {
     *reinterpret_cast<T*>(target + (e - place.entry_of(0)) * job.result.column_stride) = value;
   };
-  if (is_rare) {
-    const std::int32_t row_shift = job.scales.shift_a[lines.a + row * place.step_y];
+  const std::int32_t row_shift = job.scales.shift_a[line_of_row];
+  const std::uint32_t row_flags = job.scales.special_a != nullptr ? job.scales.special_a[line_of_row] : 0u;
+  const auto column_flags = [&](int e) -> std::uint32_t {
+    return job.scales.special_b != nullptr ? job.scales.special_b[lines.b + e] : 0u;
+  };
+  bool is_special = row_flags != kFinite;
 #pragma unroll 1
-    for (int j = 0; j < S::vec; ++j) {
-      const int e = place.entry_of(j);
-      if (e >= place.entries) continue;
-      std::uint32_t own[2 * S::Words];
+  for (int j = 0; j < S::vec; ++j) {
+    const int e = place.entry_of(j);
+    if (e >= place.entries) continue;
+    std::uint32_t own[2 * S::Words];
 #pragma unroll
-      for (int s = 0; s < 2 * S::Words; ++s) own[s] = column[s][e];
-      const WideInt<S::Words> x = S::positional ? column_integer(own, static_cast<std::uint32_t>(job.outputs.splits), constants)
-                                                : exact_column_integer(own, constants);
-      store(e, round_scaled<T>(x, -constants.shift - job.scales.shift_b[lines.b + e] - row_shift));
-    }
+    for (int s = 0; s < 2 * S::Words; ++s) own[s] = column[s][e];
+    const WideInt<S::Words> x = S::positional ? column_integer(own, static_cast<std::uint32_t>(job.outputs.splits), constants)
+                                              : exact_column_integer(own, constants);
+    store(e, round_scaled<T>(x, -constants.shift - job.scales.shift_b[lines.b + e] - row_shift));
+    is_special = is_special || column_flags(e) != kFinite;
   }
-  if (is_special) {
-    const Line line_a{job.a.data + stack_offset(job.a.stack, lines.a_matrix) + (place.first_row + row * place.step_y) * job.a.outer_stride,
-                      job.a.inner_stride, job.a.type};
-    const char* b_data = job.b.data + stack_offset(job.b.stack, lines.b_matrix) + (job.first_column + place.first_column) * job.b.outer_stride;
-    patch_specials<S::vec>(
-        line_a, job.scales.special_a != nullptr ? job.scales.special_a[lines.a + row * place.step_y] : 0u, job.a.inner, place.entries,
-        [&](int e) { return Line{b_data + e * job.b.outer_stride, job.b.inner_stride, job.b.type}; },
-        [&](int e) -> std::uint32_t { return job.scales.special_b != nullptr ? job.scales.special_b[lines.b + e] : 0u; },
-        place.entry_of, [&](int e, double value) { store(e, static_cast<T>(value)); });
-  }
+  if (!__any_sync(0xffffffffu, is_special)) return;
+  const Line line_a{job.a.data + stack_offset(job.a.stack, lines.a_matrix) +
+                        (std::int64_t(place.first_row) + row * place.step_y) * job.a.outer_stride,
+                    job.a.inner_stride, job.a.type};
+  const char* b_data = job.b.data + stack_offset(job.b.stack, lines.b_matrix) +
+                       (std::int64_t(job.first_column) + place.first_column) * job.b.outer_stride;
+  patch_specials<S::vec>(
+      line_a, row_flags, job.a.inner, place.entries,
+      [&](int e) { return Line{b_data + e * job.b.outer_stride, job.b.inner_stride, job.b.type}; }, column_flags, place.entry_of,
+      [&](int e, double value) { store(e, static_cast<T>(value)); });
 }
 
 // Every warp takes some rows of a segment of columns. Bytes -> columns, in the lanes that have the bytes -> shared memory
-// -> integers -> results, in the lanes that store them.
+// -> integers -> results, in the lanes that store them. Many warps wait for memory at a time, so none reads ahead.
 template <class T, class S>
 __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(const __grid_constant__ Parameters<S> p) {
   constexpr int Words = S::Words, vec = S::vec;
   constexpr std::uint32_t all_lanes = 0xffffffffu;
   __shared__ Shared<S> shared;
-  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  WarpShared<S>& own_shared = shared.warp[threadIdx.x / 32];
   const ReconstructJob& job = p.job;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   if (job.overlap_previous) cudaGridDependencySynchronize();
@@ -174,17 +185,30 @@ __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(cons
   const int group = lane / 4, t = lane % 4;
   const std::uint8_t* source = job.outputs.data + place.matrix * job.outputs.matrix_stride + place.first_row * job.outputs.pitch +
                                place.first_column + (4 * vec * group < place.entries ? 4 * vec * group : 0);
-  LanePlanes<S::Steps> planes;
-  planes.set(source, job.outputs.plane_stride, t, p.all - 1);
-  EntryBytes<S::Steps, vec, S::Split> bytes, next;
+  LanePlanes<S::Steps> planes{t, p.all - 1};
+  EntryBytes<S::Steps, vec, S::Split> bytes;
   const auto fetch = [&] {
-    if constexpr (S::Split) {
-      next.template load_sums<S::positional>(planes, p.all - 1, job.outputs.split_stride, job.outputs.splits);
-    } else {
-      next.template load<S::positional>(planes, p.all - 1);
-    }
+    bytes.template load<S::positional>(source, planes, job.outputs.plane_stride, p.all - 1, job.outputs.split_stride,
+                                       job.outputs.splits);
+    source += p.source_step;
   };
   if (!is_idle) fetch();
+
+  // ---- Scale exponents: a lane knows those of its entries' columns, lane i that of the i-th last row
+  const Lines lines(job, place);
+  std::int32_t row_shift = 0, column_shift[vec] = {};
+  std::uint32_t row_flags = 0, column_flags = 0;
+  if (!is_idle) {
+    const std::int64_t own_row = lines.a + max(place.rows - 1 - lane, 0) * place.step_y;
+    row_shift = job.scales.shift_a[own_row];
+    if (job.scales.special_a != nullptr) row_flags = job.scales.special_a[own_row];
+#pragma unroll
+    for (int j = 0; j < vec; ++j) {
+      const std::int64_t line = lines.b + min(place.entry_of(j), place.entries - 1);
+      column_shift[j] = job.scales.shift_b[line];
+      if (job.scales.special_b != nullptr) column_flags |= job.scales.special_b[line];
+    }
+  }
 
   // ---- The constants of the prefix that the data needs
   int count = p.all;
@@ -206,52 +230,42 @@ __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(cons
       weight[unit][tile] = shared.table[static_cast<int>(sizeof(constants)) / 4 + (unit * S::tiles + tile) * 32 + lane];
     }
   }
-  planes.set(source, job.outputs.plane_stride, t, count - 1);
+  planes.last = count - 1;
 
-  // ---- Rows: lane i holds the exponent of row i. Columns: every lane holds those of its entries
-  const Lines lines(job, place);
-  const std::int64_t own_row = lines.a + min(lane, place.rows - 1) * place.step_y;
-  const std::int32_t row_shifts = job.scales.shift_a[own_row];
-  bool is_special = job.scales.special_a != nullptr && job.scales.special_a[own_row] != kFinite;
-  std::uint32_t special_rows = __ballot_sync(all_lanes, is_special);
-  // Row exponents for which every result of this lane is normal or 0; float32 is asked entry by entry.
+  // ---- Rows to take care of: with special entries, or with exponents that could make a result neither normal nor 0
+  // (float32 is asked entry by entry). Bit i stands for the i-th last row.
   std::int32_t least_shift = INT32_MIN, most_shift = INT32_MAX;
-  is_special = false;
 #pragma unroll
   for (int j = 0; j < vec; ++j) {
-    const std::int64_t line = lines.b + min(place.entry_of(j), place.entries - 1);
-    const std::int32_t exponent = -constants.shift - job.scales.shift_b[line];
-    shared.exponent[warp][j / 2][lane][j % 2] = exponent;
-    if (job.scales.special_b != nullptr && job.scales.special_b[line] != kFinite) is_special = true;
+    const std::int32_t exponent = -constants.shift - column_shift[j];
+    own_shared.exponent[j / 2][lane][j % 2] = exponent;
     least_shift = max(least_shift, exponent - kMostSafeExponent<T, Words>);
     most_shift = min(most_shift, exponent - kLeastSafeExponent<T, Words>);
   }
-  if (__any_sync(all_lanes, is_special)) special_rows = ~0u;
+  bool needs_care = row_flags != kFinite;
+  if constexpr (std::is_same_v<T, double>) {
+    least_shift = __reduce_max_sync(all_lanes, least_shift);
+    most_shift = __reduce_min_sync(all_lanes, most_shift);
+    needs_care = needs_care || row_shift < least_shift || row_shift > most_shift;
+  }
+  own_shared.row_shift[lane] = row_shift;
+  std::uint32_t care = __ballot_sync(all_lanes, needs_care);
+  if (__any_sync(all_lanes, column_flags != kFinite)) care = ~0u;
 
   // ---- Row by row
   char* target = job.result.data + lines.result_offset + place.first_row * job.result.row_stride +
-                 (place.first_column + place.entry_of(0)) * job.result.column_stride;  // this lane's first entry
-  std::int64_t source_step = job.outputs.pitch * place.step_y, target_step = job.result.row_stride * place.step_y;
-  std::int32_t rows = place.rows, entries = place.entries;
-  std::int32_t is_plain = p.has_pairs && place.entry_of(vec - 1) < entries;  // all entries of this lane exist, in pairs
-  std::uint32_t column_to = shared_address(&shared.column[warp][t][4 * vec * group]);
-  std::uint32_t column_from = shared_address(&shared.column[warp][0][place.entry_of(0)]);
-  hold(rows);
-  hold(source_step);
-  hold(target_step);
+                 (std::int64_t(place.first_column) + place.entry_of(0)) * job.result.column_stride;  // this lane's first entry
+  std::int32_t is_plain = p.has_pairs && place.entry_of(vec - 1) < place.entries;  // all entries of this lane exist, in pairs
+  std::uint32_t column_to = shared_address(&own_shared.column[t][4 * vec * group]);
+  std::uint32_t column_from = shared_address(&own_shared.column[0][place.entry_of(0)]);
+  constexpr std::uint32_t exponent_from = offsetof(WarpShared<S>, exponent);  // from column_from
+  std::int32_t left = place.rows - 1;
+  hold(left);
   hold(is_plain);
   hold(column_to);
-  std::uint32_t exponent_from = shared_address(&shared.exponent[warp][0][lane][0]);
   hold(column_from);
-  hold(exponent_from);
-  bytes.transpose(next);
-#pragma unroll 1
-  for (std::int32_t row = 0; row < rows; ++row, target += target_step) {
-    // The bytes of the next row are on their way while this one is worked on; the last row is read twice, which costs less
-    // than a branch.
-    const bool is_last = row + 1 == rows;
-    planes.advance(is_last ? 0 : source_step);
-    if (!S::Split || !is_last) fetch();
+  for (;;) {
+    bytes.transpose();
 #pragma unroll
     for (int v = 0; v < vec; ++v) {
 #pragma unroll
@@ -261,20 +275,20 @@ __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(cons
     }
     __syncwarp();
 
-    const std::int32_t row_shift = __shfl_sync(all_lanes, row_shifts, row);
-    bool is_rare = std::is_same_v<T, double> && (row_shift < least_shift || row_shift > most_shift);
-    T value[vec];
-#pragma unroll
+    const std::int32_t shift = own_shared.row_shift[left];
+    bool is_rare = ((care >> left) & 1u) != 0;
+#pragma unroll 1
     for (int pair = 0; pair < vec / 2; ++pair) {
+      const std::uint32_t from = column_from + 256 * static_cast<std::uint32_t>(pair);
       std::uint32_t own[2][2 * Words];
 #pragma unroll
       for (int s = 0; s < 2 * Words; ++s) {
-        const uint2 both = load_shared(column_from + (s * S::pitch + 64 * pair) * 4);
+        const uint2 both = load_shared(from + s * S::pitch * 4);
         own[0][s] = both.x, own[1][s] = both.y;
       }
-      const uint2 exponent = load_shared(exponent_from + pair * static_cast<int>(sizeof shared.exponent[0][0]));
+      const uint2 exponent = load_shared(from + exponent_from);
       WideInt<Words> x[2];
-      std::int32_t scale[2] = {static_cast<std::int32_t>(exponent.x) - row_shift, static_cast<std::int32_t>(exponent.y) - row_shift};
+      std::int32_t scale[2] = {static_cast<std::int32_t>(exponent.x) - shift, static_cast<std::int32_t>(exponent.y) - shift};
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         std::uint32_t quotient = static_cast<std::uint32_t>(job.outputs.splits);
@@ -291,33 +305,31 @@ __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(cons
           scale[1] -= drop_redundant_words(x[1]);
         }
       }
+      T value[2];
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         bool is_unusual = false;
-        value[2 * pair + i] = round_leading<T>(x[i], scale[i], is_unusual);
+        value[i] = round_leading<T>(x[i], scale[i], is_unusual);
         if constexpr (!std::is_same_v<T, double>) is_rare = is_rare || is_unusual;
       }
-    }
 
-    if (is_plain != 0) {
+      if (is_plain != 0) {
+        __stcs(reinterpret_cast<typename PairOf<T>::type*>(target) + 32 * pair, {value[0], value[1]});
+      } else {
+        const int left_of_row = Place<S>(p).entries;
 #pragma unroll
-      for (int pair = 0; pair < vec / 2; ++pair) {
-        __stcs(reinterpret_cast<typename PairOf<T>::type*>(target) + 32 * pair, {value[2 * pair], value[2 * pair + 1]});
-      }
-    } else {
-#pragma unroll
-      for (int j = 0; j < vec; ++j) {
-        if (place.entry_of(j) < entries) {
-          *reinterpret_cast<T*>(target + (place.entry_of(j) - place.entry_of(0)) * job.result.column_stride) = value[j];
+        for (int i = 0; i < 2; ++i) {
+          const int e = place.entry_of(2 * pair + i);
+          if (e < left_of_row) *reinterpret_cast<T*>(target + (e - place.entry_of(0)) * job.result.column_stride) = value[i];
         }
       }
     }
-    const bool is_special_row = ((special_rows >> row) & 1u) != 0;
-    if (is_rare || is_special_row) {
-      correct_row<T>(p, shared.column[warp], constants, row, is_rare, is_special_row, target);
-    }
-    bytes.transpose(next);
+    if (__any_sync(all_lanes, is_rare)) correct_row<T>(p, own_shared.column, constants, Place<S>(p).rows - 1 - left, target);
+    if (left == 0) return;
+    --left;
+    target += p.target_step;
     __syncwarp();  // the columns of the next row come to the same place
+    fetch();
   }
 }
 
@@ -342,10 +354,13 @@ void set_tables(Parameters<S>& p, const ReconstructPlan& plan) {
 }
 
 bool is_multiple(std::int64_t x, std::int64_t of) { return x % of == 0; }
-bool is_multiple(const void* x, std::int64_t of) { return reinterpret_cast<std::uintptr_t>(x) % static_cast<std::uintptr_t>(of) == 0; }
+bool is_multiple(const void* x, std::int64_t of) {
+  return reinterpret_cast<std::uintptr_t>(x) % static_cast<std::uintptr_t>(of) == 0;
+}
 
 bool has_pairs(const DeviceResult& result, std::int64_t entry) {
-  bool aligned = result.column_stride == entry && is_multiple(result.data, 2 * entry) && is_multiple(result.row_stride, 2 * entry);
+  bool aligned =
+      result.column_stride == entry && is_multiple(result.data, 2 * entry) && is_multiple(result.row_stride, 2 * entry);
   for (int i = 0; i < result.stack.rank; ++i) aligned = aligned && is_multiple(result.stack.stride[i], 2 * entry);
   return aligned;
 }
@@ -359,7 +374,7 @@ Cover make_cover(const DeviceResult& result, int segment, std::int64_t resident)
   const std::int64_t segments = divide_up(result.columns, segment);
   while ((1 << cover.log_warps_x) < kWarps && (std::int64_t(1) << cover.log_warps_x) < segments) ++cover.log_warps_x;
   const std::int64_t warps_y = kWarps >> cover.log_warps_x;
-  cover.blocks_x = divide_up(segments, std::int64_t(1) << cover.log_warps_x);
+  cover.blocks_x = static_cast<std::int32_t>(divide_up(segments, std::int64_t(1) << cover.log_warps_x));
   std::int64_t least_cost = INT64_MAX;
   for (int rows = 1; rows <= kMostRows; ++rows) {
     const std::int64_t blocks_y = divide_up(result.rows, warps_y * rows);
@@ -367,7 +382,7 @@ Cover make_cover(const DeviceResult& result, int segment, std::int64_t resident)
     if (cost > least_cost) continue;
     least_cost = cost;
     cover.rows_per_warp = rows;
-    cover.blocks_y = blocks_y;
+    cover.blocks_y = static_cast<std::int32_t>(blocks_y);
   }
   return cover;
 }
@@ -376,7 +391,8 @@ template <class T, class S>
 cudaError_t launch_shape(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream) {
   int device = 0, processors = 0;
   if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) return error;
-  if (const cudaError_t error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device); error != cudaSuccess) {
+  if (const cudaError_t error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+      error != cudaSuccess) {
     return error;
   }
   Parameters<S> p;
@@ -384,6 +400,8 @@ cudaError_t launch_shape(const ReconstructPlan& plan, const ReconstructJob& job,
   p.cover = make_cover(job.result, S::segment, std::int64_t(processors) * S::resident);
   p.least = plan.least;
   p.all = plan.all;
+  p.source_step = job.outputs.pitch << (kLogWarps - p.cover.log_warps_x);
+  p.target_step = job.result.row_stride * (std::int64_t(1) << (kLogWarps - p.cover.log_warps_x));
   p.has_pairs = has_pairs(job.result, sizeof(T));
   set_tables(p, plan);
 
@@ -400,7 +418,7 @@ cudaError_t launch_shape(const ReconstructPlan& plan, const ReconstructJob& job,
   for (p.first_matrix = 0; p.first_matrix < matrices; p.first_matrix += kMostGridBlocks) {
     for (p.first_block_y = 0; p.first_block_y < p.cover.blocks_y; p.first_block_y += kMostGridBlocks) {
       config.gridDim = dim3(static_cast<unsigned>(p.cover.blocks_x),
-                            static_cast<unsigned>(std::min<std::int64_t>(kMostGridBlocks, p.cover.blocks_y - p.first_block_y)),
+                            static_cast<unsigned>(std::min(kMostGridBlocks, p.cover.blocks_y - p.first_block_y)),
                             static_cast<unsigned>(std::min(kMostGridBlocks, matrices - p.first_matrix)));
       if (const cudaError_t error = cudaLaunchKernelEx(&config, reconstruct_kernel<T, S>, p); error != cudaSuccess) return error;
     }
@@ -432,7 +450,8 @@ bool is_well_formed(const ReconstructJob& job) {
   const DeviceOutputs& outputs = job.outputs;
   return is_multiple(outputs.data, 16) && is_multiple(outputs.pitch, 16) && is_multiple(outputs.matrix_stride, 16) &&
          is_multiple(outputs.split_stride, 16) && is_multiple(outputs.plane_stride, 16) && outputs.pitch >= job.result.columns &&
-         outputs.splits >= 1 && outputs.splits <= kMaxSplits && job.result.rows >= 1 && job.result.columns >= 1;
+         outputs.splits >= 1 && outputs.splits <= kMaxSplits && job.result.rows >= 1 && job.result.columns >= 1 &&
+         job.result.rows <= kMostLines && job.result.columns <= kMostLines;
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace ozfp4::cuda {
 struct DeviceOutputs {
   const std::uint8_t* data = nullptr;
   std::int64_t pitch = 0, matrix_stride = 0, split_stride = 0, plane_stride = 0;
-  int splits = 1;                        // residues (digits) of the splits are summed; at most kMaxSplits
+  int splits = 1;  // residues (digits) of the splits are summed; at most kMaxSplits
 };
 
 // The result is a block of B's columns, those from first_column on: shift_b, special_b and b are those of the whole
@@ -24,10 +24,10 @@ struct DeviceOutputs {
 struct ReconstructJob {
   DeviceResult result;
   DeviceOutputs outputs;
-  DeviceScales scales;                   // units_used may be null: all residues of the plan; not looked at for digits
+  DeviceScales scales;  // units_used may be null: all residues of the plan; not looked at for digits
   DeviceOperand a, b;
   std::int32_t first_column = 0;
-  bool overlap_previous = false;         // programmatic dependent launch: start while the previous kernel of the stream ends
+  bool overlap_previous = false;  // programmatic dependent launch: start while the previous kernel of the stream ends
 };
 
 // Enqueues one kernel on the stream; neither synchronises nor allocates; may be captured into a graph.

@@ -100,7 +100,8 @@ ReconstructPlan make_residue_plan(const Plan& plan) {
     }
     constants.inverse = divide(shift_left(one, 32 * result.words + 30), product);
     // ceil((2^15 + 3) / (inverse / 2^32)), see arith/column_crt.hpp.
-    constants.offset = static_cast<std::uint32_t>(((((std::uint64_t(1) << 15) + 3) << 32) + constants.inverse - 1) / constants.inverse);
+    constants.offset =
+        static_cast<std::uint32_t>(((((std::uint64_t(1) << 15) + 3) << 32) + constants.inverse - 1) / constants.inverse);
     set_halfwords(constants.negated, wide_negate(product), result.words);
     const Wide lowest = wide_negate(shift_left(crt.half, constants.shift));
     for (int i = 0; i < result.words; ++i) {

@@ -12,22 +12,22 @@
 
 namespace ozfp4 {
 
-inline constexpr int kMaxPrefixes = 8;           // prefixes of the moduli that one launch can serve: counts all - 7 .. all
+inline constexpr int kMaxPrefixes = 8;  // prefixes of the moduli that one launch can serve: counts all - 7 .. all
 inline constexpr int kMaxColumnWords = 6;
 inline constexpr int kMaxColumnTiles = kMaxColumnWords / 2;  // tiles of 8 bytes
-inline constexpr int kRowsPerStep = 16;          // residues or digits that one step along the inner dimension takes
+inline constexpr int kRowsPerStep = 16;                      // residues or digits that one step along the inner dimension takes
 inline constexpr int kMaxRowSteps = 3;
 inline constexpr int kMaxDigits = 40;
 inline constexpr int kMaxSplits = 64;
 
 struct ReconstructPlan {
   bool positional = false;
-  int words = 0;                                 // 2, 4 or 6 words of 32 bits
+  int words = 0;  // 2, 4 or 6 words of 32 bits
   int row_steps = 0;
-  int least = 0, all = 0;                        // prefixes below: counts least .. all; both `digits` where positional
-  std::int64_t base = 0;                         // positional: 13 or 256
-  int digits = 0;                                // positional: planes, low to high, digits in [0, base); the last plane is
-                                                 // a signed byte (two's complement), the rest of the carry
+  int least = 0, all = 0;  // prefixes below: counts least .. all; both `digits` where positional
+  std::int64_t base = 0;   // positional: 13 or 256
+  int digits = 0;          // positional: planes, low to high, digits in [0, base); the last plane is
+                           // a signed byte (two's complement), the rest of the carry
   ColumnConstants<kMaxColumnWords> constants[kMaxPrefixes];  // only the first `words` (2 words) entries of each array count
   // [prefix][high byte of a sum over splits][step][tile][lane]: lane 4 n + t holds byte 8 tile + n of the weights of the
   // residues 16 step + 4 t ... + 3, the first in its low byte.

@@ -1,7 +1,6 @@
-#include "scale/cuda_scale.hpp"
-
 #include <algorithm>
 
+#include "scale/cuda_scale.hpp"
 #include "scale/scale_kernel.cuh"
 
 namespace ozfp4::cuda {
@@ -42,23 +41,30 @@ ScaleOperand cut(const DeviceOperand& operand, std::int64_t per_thread) {
   out.is_double = operand.type == ElementType::float64;
   out.slots_adjacent = runs_along_k(operand);
   out.vector_loads = out.slots_adjacent && has_aligned_lines(operand, bytes);
+  const std::int64_t batch = 64 / bytes;
   if (out.slots_adjacent) {
-    // A warp for each line as long as that leaves a load to every thread, more threads only where they have enough to do.
+    // Eight loads of a line side by side make whole cache lines; beyond that, a batch of loads for every thread, up to a
+    // warp for each line; more threads only where they have enough to do.
     const int width = out.vector_loads ? 16 / bytes : 1;
-    const int warp = log_up(ceil_div(operand.inner, width), 5);
-    out.log_slots = static_cast<std::uint8_t>(std::max(warp, log_up(operand.inner / per_thread, kLogThreads)));
+    const int side_by_side = std::max(log_up(ceil_div(operand.inner, width), 3), log_up(ceil_div(operand.inner, batch), 5));
+    out.log_slots = static_cast<std::uint8_t>(std::max(side_by_side, log_up(operand.inner / per_thread, kLogThreads)));
   } else {
     // A warp for 32 neighbouring lines where there are so many.
     const int narrow = kLogThreads - log_up(std::min<std::int64_t>(operand.outer, lines), 5);
-    out.log_slots = static_cast<std::uint8_t>(log_up(operand.inner / kScaleBatch, narrow));
+    out.log_slots = static_cast<std::uint8_t>(log_up(operand.inner / batch, narrow));
   }
   const std::int64_t slots = std::int64_t(1) << out.log_slots;
   const std::int64_t strip = kScaleThreads / slots;
-  out.chunk_k = static_cast<std::uint32_t>(slots * per_thread);
+  out.chunk_k = static_cast<std::uint32_t>(slots * std::max(per_thread, batch));
   out.strips = static_cast<std::uint32_t>(ceil_div(lines, strip));
   out.chunks = static_cast<std::uint32_t>(ceil_div(operand.inner, out.chunk_k));
+  const std::int64_t thread_entries = std::max(ceil_div(operand.inner, slots), batch / 2);
+  out.strips_per_block = static_cast<std::uint32_t>(out.chunks > 1 ? 1 : std::max<std::int64_t>(per_thread / thread_entries, 1));
   return out;
 }
+
+// Blocks that end their strips: one for each group of strips, the last of all its chunks.
+std::int64_t ending_blocks(const ScaleOperand& operand) { return ceil_div(operand.strips, operand.strips_per_block); }
 
 // Scratch: totals, tickets of A and B (all set to zero), then the partials of A and B.
 struct Layout {
@@ -96,7 +102,7 @@ bool is_in_range(const DeviceOperand& operand) {
 std::int64_t scale_scratch_bytes(const DeviceOperand& a, const DeviceOperand& b) { return lay_out(a, b).bytes; }
 
 cudaError_t launch_scale(const DeviceOperand& a, const DeviceOperand& b, int capacity, const PrefixRule& rule,
-                         const DeviceScales& scales, void* scratch, cudaStream_t stream) {
+                         const DeviceScales& scales, void* scratch, cudaStream_t stream, bool scratch_is_clear) {
   if (!is_in_range(a) || !is_in_range(b) || rule.all > kMaxModuli || capacity < 2 || capacity > 53) return cudaErrorInvalidValue;
   const Layout layout = lay_out(a, b);
   auto* bytes = static_cast<char*>(scratch);
@@ -112,13 +118,16 @@ cudaError_t launch_scale(const DeviceOperand& a, const DeviceOperand& b, int cap
   arguments.totals = reinterpret_cast<ScaleTotals*>(bytes);
   arguments.units_used = scales.units_used;
   arguments.capacity = capacity;
-  const std::int64_t blocks_a = std::int64_t(layout.operand[0].strips) * layout.operand[0].chunks;
-  const std::int64_t blocks_b = std::int64_t(layout.operand[1].strips) * layout.operand[1].chunks;
+  const std::int64_t ending_a = ending_blocks(layout.operand[0]), blocks_a = ending_a * layout.operand[0].chunks;
+  const std::int64_t ending_b = ending_blocks(layout.operand[1]), blocks_b = ending_b * layout.operand[1].chunks;
   if (blocks_a + blocks_b >= (std::int64_t(1) << 31)) return cudaErrorInvalidValue;
   arguments.blocks_a = static_cast<std::uint32_t>(blocks_a);
+  arguments.ending_blocks = static_cast<std::uint32_t>(ending_a + ending_b);
 
-  const cudaError_t error = cudaMemsetAsync(scratch, 0, static_cast<std::size_t>(layout.zeroed), stream);
-  if (error != cudaSuccess) return error;
+  if (!scratch_is_clear) {
+    const cudaError_t error = cudaMemsetAsync(scratch, 0, static_cast<std::size_t>(layout.zeroed), stream);
+    if (error != cudaSuccess) return error;
+  }
   scale_kernel<<<static_cast<unsigned>(blocks_a + blocks_b), kScaleThreads, 0, stream>>>(arguments);
   return cudaGetLastError();
 }

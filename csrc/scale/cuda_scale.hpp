@@ -29,9 +29,12 @@ struct DeviceScales {
 // Bytes of scratch (256-byte aligned) for two operands of any type.
 std::int64_t scale_scratch_bytes(const DeviceOperand& a, const DeviceOperand& b);
 
-// Enqueues the stage on the stream (kernels and memory sets only: no synchronisation, no allocation, capturable).
-// Range: capacity in [2, 53]; outer, inner >= 1.
+// Enqueues the stage on the stream (kernels and memory sets only: no synchronisation, no allocation, capturable). Counters
+// at the start of the scratch are zero when the stage ends; a caller who keeps the scratch for launches that follow each
+// other, of operands alike in type, shape and strides, says scratch_is_clear and saves the memory set. units_used is written if
+// rule.all > 0. Range: float64 or float32; capacity in [2, 53]; outer, inner >= 1; lines of all matrices of an operand
+// together below 2^31.
 cudaError_t launch_scale(const DeviceOperand& a, const DeviceOperand& b, int capacity, const PrefixRule& rule,
-                         const DeviceScales& scales, void* scratch, cudaStream_t stream);
+                         const DeviceScales& scales, void* scratch, cudaStream_t stream, bool scratch_is_clear = false);
 
 }  // namespace ozfp4::cuda

@@ -1,4 +1,4 @@
-// How the scale kernel cuts its operands: strips of lines times chunks of K, one block each.
+// How the scale kernel cuts its operands: strips of lines times chunks of K.
 #pragma once
 
 #include <cstdint>
@@ -9,29 +9,33 @@
 namespace ozfp4::cuda {
 
 inline constexpr int kScaleThreads = 256;
-inline constexpr int kScaleBatch = 8;  // entries that a thread loads before it looks at them
+// Entries that a thread loads before it looks at them: 64 bytes on the way keep the memory busy.
+template <class T>
+inline constexpr int kScaleBatch = 64 / static_cast<int>(sizeof(T));
 
-// One block serves lines * slots = 256 threads: `slots` threads share a line and take turns along K.
+// A strip is what a block's 256 threads serve at a time, lines * slots: `slots` threads share a line and take turns along
+// K. Of operands of short lines a block serves several strips, one after the other.
 struct ScaleOperand {
   const char* data;
   std::int64_t outer_stride, inner_stride;
   Stack stack;
   std::int32_t* shift;
   std::uint8_t* special;
-  std::uint64_t* partials;     // [chunk][line], of operands of several chunks
-  std::uint32_t* tickets;      // [strip], likewise
+  std::uint64_t* partials;  // [chunk][line], of operands of several chunks
+  std::uint32_t* tickets;   // [strip], likewise
   std::uint32_t outer, inner, total_lines;
-  std::uint32_t strips, chunks, chunk_k;
+  std::uint32_t strips, strips_per_block;  // more than one only where there is one chunk
+  std::uint32_t chunks, chunk_k;
   std::uint8_t log_slots;
-  bool slots_adjacent;         // neighbouring threads along K (else along lines)
-  bool vector_loads;           // 16 bytes a load
+  bool slots_adjacent;  // neighbouring threads along K (else along lines)
+  bool vector_loads;    // 16 bytes a load
   bool is_double;
 };
 
-// What all blocks share; set to zero before the launch.
+// What all blocks share. This and the tickets are zero before the launch and after it.
 struct ScaleTotals {
   std::uint32_t largest_sum[2];  // bits of the largest LineSum::sum of A and of B, as nonnegative floats order like integers
-  std::uint32_t strips_done;
+  std::uint32_t blocks_done;     // of those that ended their strips
   std::uint32_t unused;
 };
 
@@ -40,7 +44,7 @@ struct ScaleArguments {
   PrefixRule rule;
   ScaleTotals* totals;
   int* units_used;
-  std::uint32_t blocks_a;
+  std::uint32_t blocks_a, ending_blocks;
   int capacity;
 };
 

@@ -29,10 +29,11 @@ __device__ __forceinline__ LineState unpack(std::uint64_t word) {
 }
 
 template <class T>
-__device__ __forceinline__ void add_batch(LineState& state, const T (&x)[kScaleBatch]) {
-  std::uint32_t word[kScaleBatch], largest = 0;
+__device__ __forceinline__ void add_batch(LineState& state, const T (&x)[kScaleBatch<T>]) {
+  constexpr int count = kScaleBatch<T>;
+  std::uint32_t word[count], largest = 0;
 #pragma unroll
-  for (int i = 0; i < kScaleBatch; ++i) {
+  for (int i = 0; i < count; ++i) {
     word[i] = upper_word(x[i]);
     largest = max(largest, word[i]);
   }
@@ -41,7 +42,7 @@ __device__ __forceinline__ void add_batch(LineState& state, const T (&x)[kScaleB
     return;
   }
 #pragma unroll
-  for (int i = 0; i < kScaleBatch; ++i) {
+  for (int i = 0; i < count; ++i) {
     const FloatBits<T> magnitude = magnitude_bits(x[i]);
     if (magnitude >= kInfinityBits<T>) {
       state.special |= magnitude > kInfinityBits<T> ? kHasNan : kHasInfinity;
@@ -60,14 +61,14 @@ struct alignas(16) LoadVector {
 template <class T, int Width>
 __device__ __forceinline__ LineState sum_entries(const ScaleOperand& operand, const char* line, std::uint32_t begin,
                                                  std::uint32_t end, std::uint32_t slot) {
-  constexpr int loads = kScaleBatch / Width;
+  constexpr int loads = kScaleBatch<T> / Width;
   const std::uint32_t step = static_cast<std::uint32_t>(Width) << operand.log_slots;
   const std::int64_t step_bytes = step * operand.inner_stride;
   LineState state;
   std::uint32_t k = begin + slot * Width;
   const char* address = line + k * operand.inner_stride;
   for (; k + (loads - 1) * step + Width <= end; k += loads * step) {
-    T x[kScaleBatch];
+    T x[kScaleBatch<T>];
 #pragma unroll
     for (int i = 0; i < loads; ++i, address += step_bytes) {
       if constexpr (Width == 1) {
@@ -81,7 +82,7 @@ __device__ __forceinline__ LineState sum_entries(const ScaleOperand& operand, co
     add_batch(state, x);
   }
   if (k < end) {  // fewer than `loads` whole loads remain: entry by entry
-    T x[kScaleBatch];
+    T x[kScaleBatch<T>];
 #pragma unroll
     for (int i = 0; i < loads; ++i, address += step_bytes) {
 #pragma unroll

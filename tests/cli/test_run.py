@@ -408,15 +408,24 @@ def test_ctrl_c_during_the_product(folder: Path) -> None:
     before = contents(folder)
     # A tiny workspace makes this take minutes, in many short blocks.
     arguments = ["run", "tall.npy", "tall.npy", "--transpose-b", "-o", "c.npy", "--workspace", "1K"]
+    # A shell that runs the tests in the background lets its children ignore Ctrl-C, hence the handler.
+    program = (
+        "import signal, sys; from ozfp4.cli import main; "
+        "signal.signal(signal.SIGINT, signal.default_int_handler); sys.exit(main())"
+    )
     child = subprocess.Popen(
-        [sys.executable, "-m", "ozfp4", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert child.stdout is not None
-    while not child.stdout.readline().startswith("moduli"):
-        assert child.poll() is None
-    time.sleep(0.5)
-    child.send_signal(signal.SIGINT)
-    _, errors = child.communicate(timeout=60)
+    try:
+        while not child.stdout.readline().startswith("moduli"):
+            assert child.poll() is None
+        time.sleep(0.5)
+        child.send_signal(signal.SIGINT)
+        _, errors = child.communicate(timeout=60)
+    finally:
+        child.kill()
+        child.wait()
     assert child.returncode == 130
     assert errors == "ozfp4 run: interrupted\n"
     assert contents(folder) == before

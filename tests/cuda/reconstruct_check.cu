@@ -314,8 +314,9 @@ Outputs make_outputs(const Case& test, const ReconstructPlan& plan, int matrices
   for (int matrix = 0; matrix < matrices; ++matrix) {
     for (std::int64_t entry = 0; entry < entries; ++entry) {
       const auto byte = [&](int plane, int split) -> std::uint8_t& {
-        return out.bytes[static_cast<std::size_t>(plane * out.plane_stride + split * out.split_stride + matrix * out.matrix_stride +
-                                                  entry / test.columns * out.pitch + entry % test.columns)];
+        return out
+            .bytes[static_cast<std::size_t>(plane * out.plane_stride + split * out.split_stride + matrix * out.matrix_stride +
+                                            entry / test.columns * out.pitch + entry % test.columns)];
       };
       if (plan.positional) {
         for (int split = 0; split < test.splits; ++split) {
@@ -323,9 +324,11 @@ Outputs make_outputs(const Case& test, const ReconstructPlan& plan, int matrices
           const bool is_small = one_in(4);
           for (int g = 0; g < groups; ++g) {
             // Together below 2^(2 bits) k / splits.
-            const double room = std::ldexp(static_cast<double>(test.plan->k), 2 * source.bits) / 64 / test.splits / std::pow(double(plan.base), g);
+            const double room = std::ldexp(static_cast<double>(test.plan->k), 2 * source.bits) / 64 / test.splits /
+                                std::pow(double(plan.base), g);
             const double limit = std::min(room, is_small ? (g < 2 ? 100.0 : 0.0) : 0x1p40);
-            sums[static_cast<std::size_t>(g)] = static_cast<std::int64_t>(std::uniform_real_distribution<double>(-limit, limit)(generator));
+            sums[static_cast<std::size_t>(g)] =
+                static_cast<std::int64_t>(std::uniform_real_distribution<double>(-limit, limit)(generator));
             out.sums[static_cast<std::size_t>((matrix * groups + g) * entries + entry)] += sums[static_cast<std::size_t>(g)];
           }
           std::int64_t acc = 0;
@@ -342,8 +345,8 @@ Outputs make_outputs(const Case& test, const ReconstructPlan& plan, int matrices
           }
         }
       } else {
-        const Wide x = random_integer(product);
-        const bool is_random = one_in(2);
+        const bool is_random = entries > 100000 ? !one_in(8) : one_in(2);
+        const Wide x = is_random ? wide_zero<8>() : random_integer(product);
         for (int unit = 0; unit < count; ++unit) {
           const auto m = static_cast<int>(source.groups[static_cast<std::size_t>(unit)].modulus);
           int rest = is_random ? random_int(0, m - 1) : static_cast<int>(modulo(x, m));
@@ -391,7 +394,8 @@ Operand make_operand(const Case& test, int lines, int inner, int matrices, int c
   operand.data.resize(static_cast<std::size_t>(matrices * operand.matrix_bytes));
   operand.special.assign(static_cast<std::size_t>(matrices * lines), kFinite);
   const auto put = [&](std::int64_t matrix, std::int64_t line, std::int64_t k, double value) {
-    std::uint8_t* address = operand.data.data() + operand.origin + matrix * operand.matrix_bytes + line * operand.outer_stride + k * operand.inner_stride;
+    std::uint8_t* address = operand.data.data() + operand.origin + matrix * operand.matrix_bytes + line * operand.outer_stride +
+                            k * operand.inner_stride;
     if (operand.type == ElementType::float64) {
       std::memcpy(address, &value, 8);
     } else {
@@ -416,7 +420,8 @@ Operand make_operand(const Case& test, int lines, int inner, int matrices, int c
         const char* address = operand.matrix(matrix) + line * operand.outer_stride + k * operand.inner_stride;
         double x;
         float narrow;
-        std::memcpy(operand.type == ElementType::float64 ? static_cast<void*>(&x) : &narrow, address, static_cast<std::size_t>(entry));
+        std::memcpy(operand.type == ElementType::float64 ? static_cast<void*>(&x) : &narrow, address,
+                    static_cast<std::size_t>(entry));
         if (operand.type != ElementType::float64) x = narrow;
         auto& flags = operand.special[static_cast<std::size_t>(matrix * lines + line)];
         flags = static_cast<std::uint8_t>(flags | (std::isnan(x) ? kHasNan : std::isinf(x) ? kHasInfinity : kFinite));
@@ -477,10 +482,13 @@ bool run_case(const Case& test, cudaStream_t stream) {
   int length = test.plan->plan.bits * 2 + 10;
   if (!plan.positional) length = wide_bit_length(moduli_product(test.plan->plan, test.count >= 0 ? test.count : plan.all));
   const bool is_double = test.type == ElementType::float64;
-  const int wanted = test.size == Size::normal ? 0 : test.size == Size::subnormal ? (is_double ? -1040 : -135) : (is_double ? 1023 : 127);
+  const int wanted = test.size == Size::normal      ? 0
+                     : test.size == Size::subnormal ? (is_double ? -1040 : -135)
+                                                    : (is_double ? 1023 : 127);
   const int inner = random_int(1, 100);
   const Operand a = make_operand(test, test.rows, inner, a_matrices, (length - wanted) / 2);
-  const Operand b = make_operand(test, test.first_column + test.columns + test.more_columns, inner, b_matrices, (length - wanted) / 2);
+  const Operand b =
+      make_operand(test, test.first_column + test.columns + test.more_columns, inner, b_matrices, (length - wanted) / 2);
 
   // The reference.
   std::vector<std::uint8_t> expected(static_cast<std::size_t>(matrices * matrix_bytes), kPoison);
@@ -495,7 +503,12 @@ bool run_case(const Case& test, cudaStream_t stream) {
       offset += rest % test.extent[d] * result.stack.stride[d];
       rest /= test.extent[d];
     }
-    const ResultView view{reinterpret_cast<char*>(expected.data()) + offset, test.type, test.rows, test.columns, result.row_stride, result.column_stride};
+    const ResultView view{reinterpret_cast<char*>(expected.data()) + offset,
+                          test.type,
+                          test.rows,
+                          test.columns,
+                          result.row_stride,
+                          result.column_stride};
     const std::int32_t* shift_a = a.shift.data() + a_matrix * a.lines;
     const std::int32_t* shift_b = b.shift.data() + b_matrix * b.lines + test.first_column;
     if (plan.positional) {
@@ -507,7 +520,8 @@ bool run_case(const Case& test, cudaStream_t stream) {
     if (!test.has_flags) continue;
     Scales scale_a, scale_b;
     scale_a.special.assign(a.special.begin() + a_matrix * a.lines, a.special.begin() + (a_matrix + 1) * a.lines);
-    scale_b.special.assign(b.special.begin() + b_matrix * b.lines + test.first_column, b.special.begin() + (b_matrix + 1) * b.lines);
+    scale_b.special.assign(b.special.begin() + b_matrix * b.lines + test.first_column,
+                           b.special.begin() + (b_matrix + 1) * b.lines);
     OperandView b_view = b.view(b_matrix);
     b_view.data += test.first_column * b.outer_stride;
     b_view.outer = test.columns;
@@ -547,10 +561,11 @@ bool run_case(const Case& test, cudaStream_t stream) {
   require(cudaStreamSynchronize(stream), test.name.c_str());
   std::vector<std::uint8_t> actual(expected.size());
   REQUIRE(cudaMemcpy(actual.data(), device_result, actual.size(), cudaMemcpyDeviceToHost));
-  for (const void* pointer : {static_cast<const void*>(device_bytes), static_cast<const void*>(device_result), static_cast<const void*>(device_a),
-                              static_cast<const void*>(device_b), static_cast<const void*>(device_units), static_cast<const void*>(job.scales.shift_a),
-                              static_cast<const void*>(job.scales.shift_b), static_cast<const void*>(job.scales.special_a),
-                              static_cast<const void*>(job.scales.special_b)}) {
+  for (const void* pointer :
+       {static_cast<const void*>(device_bytes), static_cast<const void*>(device_result), static_cast<const void*>(device_a),
+        static_cast<const void*>(device_b), static_cast<const void*>(device_units), static_cast<const void*>(job.scales.shift_a),
+        static_cast<const void*>(job.scales.shift_b), static_cast<const void*>(job.scales.special_a),
+        static_cast<const void*>(job.scales.special_b)}) {
     REQUIRE(cudaFree(const_cast<void*>(pointer)));
   }
 
@@ -578,8 +593,8 @@ bool run_case(const Case& test, cudaStream_t stream) {
       }
       const bool same = (std::isnan(x) && std::isnan(y)) || std::memcmp(found, right, static_cast<std::size_t>(entry)) == 0;
       if (!same && ++wrong < 4) {
-        std::printf("%s: matrix %d row %lld column %lld: %a, expected %a\n", test.name.c_str(), matrix, static_cast<long long>(i / test.columns),
-                    static_cast<long long>(i % test.columns), x, y);
+        std::printf("%s: matrix %d row %lld column %lld: %a, expected %a\n", test.name.c_str(), matrix,
+                    static_cast<long long>(i / test.columns), static_cast<long long>(i % test.columns), x, y);
       }
       std::memcpy(found, right, static_cast<std::size_t>(entry));
     }
@@ -595,10 +610,10 @@ void name_case(Case& test) {
   constexpr const char* layouts[] = {"contiguous", "padded", "transposed", "spread", "misaligned", "reversed"};
   constexpr const char* sizes[] = {"normal", "subnormal", "overflow"};
   char text[300];
-  std::snprintf(text, sizeof text, "%s: %dx%d%s rank %d (%d %d %d) splits %d count %d %s %s first %d specials %d%s", test.plan->name.c_str(),
-                test.rows, test.columns, test.type == ElementType::float32 ? " float32" : "", test.rank, test.extent[0], test.extent[1], test.extent[2],
-                test.splits, test.count, layouts[static_cast<int>(test.layout)], sizes[static_cast<int>(test.size)], test.first_column, test.specials,
-                test.has_flags ? "" : " no flags");
+  std::snprintf(text, sizeof text, "%s: %dx%d%s rank %d (%d %d %d) splits %d count %d %s %s first %d specials %d%s",
+                test.plan->name.c_str(), test.rows, test.columns, test.type == ElementType::float32 ? " float32" : "", test.rank,
+                test.extent[0], test.extent[1], test.extent[2], test.splits, test.count, layouts[static_cast<int>(test.layout)],
+                sizes[static_cast<int>(test.size)], test.first_column, test.specials, test.has_flags ? "" : " no flags");
   test.name = text;
 }
 
@@ -642,6 +657,24 @@ std::vector<Case> make_cases(const std::vector<NamedPlan>& plans) {
       if (test.splits > 16) test.rows = random_int(1, 8);
       name_case(test);
       cases.push_back(test);
+    }
+  }
+  // Tall ones, where a warp works on many rows, ordinary, special and out of range.
+  for (const NamedPlan& plan : plans) {
+    if (plan.name != "II int8 least bits 53 k 300" && plan.name != "II fp4 least bits 24 k 300") continue;
+    for (const ElementType type : {ElementType::float64, ElementType::float32}) {
+      for (const Size size : {Size::normal, Size::subnormal}) {
+        Case test;
+        test.plan = &plan;
+        test.rows = 9000;
+        test.columns = 140;
+        test.type = type;
+        test.size = size;
+        test.layout = Layout::padded;
+        test.specials = 60;
+        name_case(test);
+        cases.push_back(test);
+      }
     }
   }
   return cases;

@@ -44,7 +44,9 @@ void require(cudaError_t error, const char* what) {
 #define REQUIRE(call) require((call), #call)
 
 std::mt19937_64 generator(20240607);
-std::int64_t random_int(std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(generator); }
+std::int64_t random_int(std::int64_t low, std::int64_t high) {
+  return std::uniform_int_distribution<std::int64_t>(low, high)(generator);
+}
 
 const char* filter = "";
 int passed = 0, failed = 0;
@@ -68,11 +70,15 @@ T random_entry(Data data) {
   const T sign = random_int(0, 1) != 0 ? T(1) : T(-1);
   switch (data) {
     case Data::plain: return sign * std::ldexp(fraction, static_cast<int>(random_int(-12, 0)));
-    case Data::wide: return sign * std::ldexp(fraction, static_cast<int>(random_int(Format::min_exponent / 2, Format::max_exponent / 2)));
+    case Data::wide:
+      return sign * std::ldexp(fraction, static_cast<int>(random_int(Format::min_exponent / 2, Format::max_exponent / 2)));
     case Data::sparse: return random_int(0, 3) != 0 ? T(0) : sign * std::ldexp(fraction, static_cast<int>(random_int(-3, 3)));
-    case Data::tiny: return sign * std::ldexp(fraction, static_cast<int>(random_int(Format::lowest_exponent, Format::min_exponent + 30)));
-    case Data::subnormal: return sign * std::ldexp(fraction, static_cast<int>(random_int(Format::lowest_exponent - 2, Format::min_exponent - 1)));
-    case Data::huge: return sign * std::ldexp(fraction, static_cast<int>(random_int(Format::max_exponent - 60, Format::max_exponent)));
+    case Data::tiny:
+      return sign * std::ldexp(fraction, static_cast<int>(random_int(Format::lowest_exponent, Format::min_exponent + 30)));
+    case Data::subnormal:
+      return sign * std::ldexp(fraction, static_cast<int>(random_int(Format::lowest_exponent - 2, Format::min_exponent - 1)));
+    case Data::huge:
+      return sign * std::ldexp(fraction, static_cast<int>(random_int(Format::max_exponent - 60, Format::max_exponent)));
     case Data::specials: {
       const std::int64_t kind = random_int(0, 99);
       if (kind < 1) return std::numeric_limits<T>::quiet_NaN();
@@ -105,7 +111,8 @@ void check_scaled_integers(const std::string& name) {
     if (x == 0 || !std::isfinite(x)) continue;
     const int exponent = exponent_of_magnitude<T>(magnitude_bits(x));
     // The row's largest exponent is anywhere above.
-    const int capacity = sizeof(T) == 4 && i % 2 == 0 ? static_cast<int>(random_int(2, kOneWordBits)) : static_cast<int>(random_int(2, 53));
+    const int capacity =
+        sizeof(T) == 4 && i % 2 == 0 ? static_cast<int>(random_int(2, kOneWordBits)) : static_cast<int>(random_int(2, 53));
     const int largest = static_cast<int>(std::min<std::int64_t>(exponent + random_int(0, 60), Format::max_exponent));
     const int shift = scale_exponent(capacity, largest);
     const ShiftHalves halves = halves_of(shift);
@@ -138,7 +145,8 @@ void check_byte_moduli() {
         break;
       }
       // Every x that bytes can give, by way of the preset.
-      const auto start = static_cast<std::uint32_t>(modulo(-static_cast<std::int64_t>(words == 2 ? kTwoWordOffset : kOneWordOffset), m));
+      const auto start =
+          static_cast<std::uint32_t>(modulo(-static_cast<std::int64_t>(words == 2 ? kTwoWordOffset : kOneWordOffset), m));
       ByteModulus direct = constants;
       direct.weight_low = direct.weight_high = 0;
       for (std::uint32_t x = 0; x <= (7u * 255 + 1) * (m - 1) && m < 256; ++x) {
@@ -152,13 +160,18 @@ void check_byte_moduli() {
           good &= (residue_byte<2>(bytes_of(v), constants) & 255u) == static_cast<std::uint32_t>(modulo(v, m));
         } else {
           const std::int64_t limit = std::int64_t(1) << 30;
-          const auto v = static_cast<std::int32_t>(i < 100 ? limit - i : i < 200 ? i - 100 - limit : i < 300 ? i - 250 : random_int(-limit, limit));
+          const auto v = static_cast<std::int32_t>(i < 100   ? limit - i
+                                                   : i < 200 ? i - 100 - limit
+                                                   : i < 300 ? i - 250
+                                                             : random_int(-limit, limit));
           good &= (residue_byte<1>(bytes_of(v), constants) & 255u) == static_cast<std::uint32_t>(modulo(v, m));
         }
       }
     }
-    if (good) report(name, true);
-    else if (!unsupported) report(name, false);
+    if (good)
+      report(name, true);
+    else if (!unsupported)
+      report(name, false);
   }
 }
 
@@ -167,7 +180,10 @@ void check_limb_words() {
   bool good13 = true, good256 = true;
   const std::int64_t limit = std::int64_t(1) << 53;
   for (int i = 0; i < 300000; ++i) {
-    std::int64_t v = i < 20000 ? i - 10000 : i < 21000 ? limit - (i - 20000) : i < 22000 ? (i - 21000) - limit : random_int(-limit, limit) >> (i % 53);
+    std::int64_t v = i < 20000   ? i - 10000
+                     : i < 21000 ? limit - (i - 20000)
+                     : i < 22000 ? (i - 21000) - limit
+                                 : random_int(-limit, limit) >> (i % 53);
     if (i >= 22000 && i < 40000) v = random_int(-1100, 1100) * kPart13 * (i % 2 ? kPart13 : 1) + random_int(-2, 2);
     if (std::abs(v) > limit) continue;
     const std::uint64_t digits = balanced_bytes(v);
@@ -216,7 +232,8 @@ void check_line_sums(const std::string& name) {
     }
     const LineSum both = combine(half[0], half[1]);
     long double exact = 0;
-    for (const T entry : x) exact += largest == kNoExponent ? 0 : std::pow(std::ldexp(static_cast<long double>(entry), -largest), 2);
+    for (const T entry : x)
+      exact += largest == kNoExponent ? 0 : std::pow(std::ldexp(static_cast<long double>(entry), -largest), 2);
     for (const LineSum& result : {sum, one_by_one, both}) {
       good &= result.exponent == largest && result.sum >= exact * (1 - 1e-15L);
       if (exact > 0) worst = std::max(worst, static_cast<double>(result.sum / exact));
@@ -229,7 +246,8 @@ void check_line_sums(const std::string& name) {
 
 enum class Layout { k_contiguous, line_contiguous, misaligned, strided, strided_lines, reversed, line_aligned };
 constexpr int kLayouts = 7;
-constexpr const char* layout_names[] = {"K-contiguous", "line-contiguous", "misaligned", "strided", "strided lines", "reversed", "line-aligned"};
+constexpr const char* layout_names[] = {"K-contiguous",  "line-contiguous", "misaligned",  "strided",
+                                        "strided lines", "reversed",        "line-aligned"};
 
 // A stack of matrices in host and device memory at the same offsets.
 struct TestOperand {
@@ -389,7 +407,8 @@ bool check_scale(const Case& c, const TestOperand& a, const TestOperand& b, Scra
     }
     const double bound = expected_a.norm_squared * expected_b.norm_squared;
     const int count = run_scale(a, b, c.plan.bits, rule, out);
-    good &= count >= std::min(all, moduli_needed(c.plan, bound * (1 - 1e-6))) && count <= std::min(all, moduli_needed(c.plan, bound * 1.001));
+    good &= count >= std::min(all, moduli_needed(c.plan, bound * (1 - 1e-6))) &&
+            count <= std::min(all, moduli_needed(c.plan, bound * 1.001));
   } else {
     // A rule whose limits lie closely around the product of the norms.
     cuda::PrefixRule rule;
@@ -401,7 +420,8 @@ bool check_scale(const Case& c, const TestOperand& a, const TestOperand& b, Scra
   }
   const bool shifts = out.shift_a.host() == expected_a.shift && out.shift_b.host() == expected_b.shift;
   const bool flags = out.special_a.host() == expected_a.special && out.special_b.host() == expected_b.special;
-  report("scale " + c.name, good && shifts && flags, std::string(good ? "" : "count ") + (shifts ? "" : "shifts ") + (flags ? "" : "flags"));
+  report("scale " + c.name, good && shifts && flags,
+         std::string(good ? "" : "count ") + (shifts ? "" : "shifts ") + (flags ? "" : "flags"));
   return good && shifts && flags;
 }
 
@@ -421,14 +441,19 @@ std::string compare_planes(const Case& c, const TestOperand& operand, int first_
     cpu_encode(c.plan, count, operand.matrix(m), line_shift, {first_line, lines, 0, inner}, expected.data());
     for (int p = 0; p < used; ++p) {
       int modulus = 0;  // of unsigned residues
-      if (c.plan.has_moduli() && c.plan.alphabet == Alphabet::int8) modulus = static_cast<int>(c.plan.groups[static_cast<std::size_t>(p)].modulus);
+      if (c.plan.has_moduli() && c.plan.alphabet == Alphabet::int8)
+        modulus = static_cast<int>(c.plan.groups[static_cast<std::size_t>(p)].modulus);
       for (int o = 0; o < lines; ++o) {
         const std::int64_t row = p * layout.plane_stride + m * layout.matrix_stride + o * layout.pitch;
         std::fill_n(owned.begin() + row, padded, 1);
-        const bool is_special = !special.empty() && special[static_cast<std::size_t>(std::int64_t(m) * view.outer + first_line + o)] != 0;
+        const bool is_special =
+            !special.empty() && special[static_cast<std::size_t>(std::int64_t(m) * view.outer + first_line + o)] != 0;
         for (std::int64_t k = 0; k < inner; ++k) {
-          const int want = expected[static_cast<std::size_t>((std::int64_t(p) * lines + o) * inner + k)], got = planes[static_cast<std::size_t>(row + k)];
-          const bool same = is_special ? true : modulus != 0 ? got < modulus && (got - want) % modulus == 0 : static_cast<std::int8_t>(got) == want;
+          const int want = expected[static_cast<std::size_t>((std::int64_t(p) * lines + o) * inner + k)],
+                    got = planes[static_cast<std::size_t>(row + k)];
+          const bool same = is_special     ? true
+                            : modulus != 0 ? got < modulus && (got - want) % modulus == 0
+                                           : static_cast<std::int8_t>(got) == want;
           if (!same) {
             return "matrix " + std::to_string(m) + " plane " + std::to_string(p) + " line " + std::to_string(o) + " k " +
                    std::to_string(k) + ": " + std::to_string(got) + " instead of " + std::to_string(want);
@@ -479,7 +504,8 @@ void check_case(const Case& c) {
   if (has_scale && wrong_a.empty()) {  // once more right behind scale, while that may still run: the same bytes
     const std::vector<std::uint8_t> before_a = planes_a.host(), before_b = planes_b.host();
     for (DeviceArray<std::uint8_t>* planes : {&planes_a, &planes_b}) REQUIRE(cudaMemset(planes->data, 0xA5, planes->size));
-    for (DeviceArray<std::int32_t>* shifts : {&scales.shift_a, &scales.shift_b}) REQUIRE(cudaMemset(shifts->data, 0xA5, 4 * shifts->size));
+    for (DeviceArray<std::int32_t>* shifts : {&scales.shift_a, &scales.shift_b})
+      REQUIRE(cudaMemset(shifts->data, 0xA5, 4 * shifts->size));
     DeviceArray<char> scratch(static_cast<std::size_t>(cuda::scale_scratch_bytes(a.view, b.view)));
     cuda::PrefixRule rule;
     rule.least = rule.all = count;
@@ -496,7 +522,9 @@ void check_case(const Case& c) {
 
 // ---- Cases --------------------------------------------------------------------------------------------------------------
 
-Plan plan_of(Scheme scheme, Alphabet alphabet, const char* family, int bits, int k) { return make_plan({scheme, alphabet, family, bits, k}); }
+Plan plan_of(Scheme scheme, Alphabet alphabet, const char* family, int bits, int k) {
+  return make_plan({scheme, alphabet, family, bits, k});
+}
 
 struct NamedPlan {
   const char* name;
@@ -520,9 +548,13 @@ void check_all() {
   const ElementType types[] = {ElementType::float64, ElementType::float32};
   int number = 0;
   const auto add = [&](Case c) {
-    c.name = "#" + std::to_string(++number) + " " + c.name + (c.type == ElementType::float32 ? " f32 " : c.type == ElementType::int8 ? " i8 " : " f64 ") +
+    c.name = "#" + std::to_string(++number) + " " + c.name +
+             (c.type == ElementType::float32 ? " f32 "
+              : c.type == ElementType::int8  ? " i8 "
+                                             : " f64 ") +
              std::to_string(c.rows) + "x" + std::to_string(c.columns) + "x" + std::to_string(c.k) + " " +
-             layout_names[static_cast<int>(c.layout_a)] + "/" + layout_names[static_cast<int>(c.layout_b)] + " " + data_names[static_cast<int>(c.data)];
+             layout_names[static_cast<int>(c.layout_a)] + "/" + layout_names[static_cast<int>(c.layout_b)] + " " +
+             data_names[static_cast<int>(c.data)];
     check_case(c);
   };
   // Every plan with every kind of data.
@@ -556,6 +588,8 @@ void check_all() {
     add(c);
     c.name = "tall";
     c.rows = 5000, c.k = 3;
+    add(c);
+    c.rows = 30000, c.k = 40;
     add(c);
   }
   // Stacks; a part of B's columns.

@@ -21,6 +21,7 @@
 
 #include "multiply/cuda_gemm.hpp"
 
+using namespace ozfp4;
 using namespace ozfp4::cuda;
 
 namespace {
@@ -131,8 +132,8 @@ Schedule make_schedule(Kind kind, bool is_signed, int k, int units, int& planes)
       planes = 3;
       for (int u = 0; u < units; ++u) {
         for (int t = 0; t < 3; ++t) {
-          schedule.steps.push_back(make_step(t, (t + u) % 3, 0, k, t < 2 ? Action::multiply : Action::store_int32, 0,
-                                             2 * random_int(-40, 40) + 1, u));
+          schedule.steps.push_back(
+              make_step(t, (t + u) % 3, 0, k, t < 2 ? Action::multiply : Action::store_int32, 0, 2 * random_int(-40, 40) + 1, u));
         }
         schedule.end_unit();
       }
@@ -186,8 +187,13 @@ void compute_entry(const Schedule& schedule, int units, bool is_signed, const st
           store(step.out_plane, residue);
           acc = (acc - residue) / m;
           break;
-        case Action::multiply: acc = static_cast<std::int32_t>(static_cast<std::uint32_t>(acc) * static_cast<std::uint32_t>(step.multiplier)); break;
-        case Action::store_int32: store(step.out_plane, static_cast<std::int32_t>(static_cast<std::uint32_t>(acc) * static_cast<std::uint32_t>(step.multiplier))); break;
+        case Action::multiply:
+          acc = static_cast<std::int32_t>(static_cast<std::uint32_t>(acc) * static_cast<std::uint32_t>(step.multiplier));
+          break;
+        case Action::store_int32:
+          store(step.out_plane,
+                static_cast<std::int32_t>(static_cast<std::uint32_t>(acc) * static_cast<std::uint32_t>(step.multiplier)));
+          break;
       }
     }
   }
@@ -200,7 +206,9 @@ std::vector<std::uint8_t> random_planes(std::int64_t bytes, bool is_signed, bool
   for (std::int64_t i = 0; i < bytes; ++i) {
     if (i % 8 == 0) bits = generator();
     const int byte = static_cast<int>(bits >> (8 * (i % 8))) & 255;
-    planes[i] = static_cast<std::uint8_t>(extremes ? (is_signed ? (byte < 250 ? 12 : -12) : 255) : is_signed ? alphabet[byte % 16] : byte);
+    planes[i] = static_cast<std::uint8_t>(extremes    ? (is_signed ? (byte < 250 ? 12 : -12) : 255)
+                                          : is_signed ? alphabet[byte % 16]
+                                                      : byte);
   }
   return planes;
 }
@@ -315,28 +323,35 @@ bool run_case(const Case& test, cudaStream_t stream) {
             b_matrix += rest % test.batch.extent[d] * test.batch.b_stride[d];
             rest /= test.batch.extent[d];
           }
-          const auto a_row = [&](int plane) { return a.data() + plane * problem.a.plane_stride + a_matrix * problem.a.batch_stride + i * pitch; };
-          const auto b_row = [&](int plane) { return b.data() + plane * problem.b.plane_stride + b_matrix * problem.b.batch_stride + j * pitch; };
+          const auto a_row = [&](int plane) {
+            return a.data() + plane * problem.a.plane_stride + a_matrix * problem.a.batch_stride + i * pitch;
+          };
+          const auto b_row = [&](int plane) {
+            return b.data() + plane * problem.b.plane_stride + b_matrix * problem.b.batch_stride + j * pitch;
+          };
           compute_entry(schedule, units, test.is_signed, a_row, b_row, split * blocks_per_split * 128,
                         (split + 1) * blocks_per_split * 128, [&](int out_plane, std::int64_t expected) {
-            const std::int64_t at = (std::int64_t(out_plane) * test.choice.splits * batches + matrix) * problem.out_matrix_stride + i * problem.out_pitch + j;
-            std::int64_t found = out[at * entry];
-            if (words) {
-              std::int32_t word;
-              std::memcpy(&word, out.data() + at * entry, 4);
-              found = word;
-            }
-            if (found != expected && wrong.fetch_add(1) < 3) {
-              std::printf("%s: plane %d matrix %d row %d column %d: %lld, expected %lld\n", test.name.c_str(), out_plane, matrix,
-                          i, j, static_cast<long long>(found), static_cast<long long>(expected));
-            }
-          });
+                          const std::int64_t at =
+                              (std::int64_t(out_plane) * test.choice.splits * batches + matrix) * problem.out_matrix_stride +
+                              i * problem.out_pitch + j;
+                          std::int64_t found = out[at * entry];
+                          if (words) {
+                            std::int32_t word;
+                            std::memcpy(&word, out.data() + at * entry, 4);
+                            found = word;
+                          }
+                          if (found != expected && wrong.fetch_add(1) < 3) {
+                            std::printf("%s: plane %d matrix %d row %d column %d: %lld, expected %lld\n", test.name.c_str(),
+                                        out_plane, matrix, i, j, static_cast<long long>(found), static_cast<long long>(expected));
+                          }
+                        });
         }
       }
     }
   };
   std::vector<std::thread> threads;
-  for (unsigned t = 0; t < std::max(1u, std::min(16u, std::thread::hardware_concurrency())); ++t) threads.emplace_back(check_entries);
+  for (unsigned t = 0; t < std::max(1u, std::min(16u, std::thread::hardware_concurrency())); ++t)
+    threads.emplace_back(check_entries);
   for (std::thread& thread : threads) thread.join();
 
   // Poison: padding (of a byte row only what lies beyond the next multiple of 16), and all of the planes of units that
@@ -359,42 +374,23 @@ bool run_case(const Case& test, cudaStream_t stream) {
 
 // ---- Cases -----------------------------------------------------------------------------------------------------------
 
-struct Variant {
-  TileShape shape;
-  int cluster;
-};
-
-std::vector<Variant> all_variants() {
-  std::vector<Variant> variants;
-  for (int t = 0; t < kTileShapes; ++t) {
-    const TileShape shape = static_cast<TileShape>(t);
-    variants.push_back({shape, 1});
-    if (tile_geometry(shape).has_cluster) variants.push_back({shape, 2});
-  }
-  return variants;
-}
-
-TileChoice random_choice(const Variant& variant) {
+TileChoice random_choice(TileShape shape) {
   TileChoice choice;
-  choice.shape = variant.shape;
-  choice.cluster = variant.cluster;
+  choice.shape = shape;
   choice.band = random_int(1, 5);
-  choice.band_along_n = random_int(0, 1) == 1;
-  choice.lag = random_int(0, tile_geometry(variant.shape).stages - 1);
-  choice.max_blocks = random_int(0, 1) == 0 ? 0 : 2 * random_int(1, 6);  // few blocks: many tiles each
-  choice.a_hint = static_cast<CacheHint>(random_int(0, 2));
-  choice.b_hint = static_cast<CacheHint>(random_int(0, 2));
-  choice.overlap_previous = random_int(0, 3) == 0;
+  choice.max_blocks = random_int(0, 1) == 0 ? 0 : random_int(1, 12);  // few blocks: many tiles each
+  choice.keep_together = random_int(0, 1) == 0;
+  choice.overlap_previous = random_int(0, 1) == 0;
   return choice;
 }
 
 void name_case(Case& test) {
   const TileGeometry& tile = tile_geometry(test.choice.shape);
   char text[256];
-  std::snprintf(text, sizeof text, "%s %s %dx%dx%d units %d batches %d splits %d used %d tile %s cluster %d lag %d band %d%s blocks %d",
+  std::snprintf(text, sizeof text, "%s %s %dx%dx%d units %d batches %d splits %d used %d tile %s band %d blocks %d%s%s",
                 kind_name(test.kind), test.is_signed ? "s8" : "u8", test.m, test.n, test.k, test.units, batch_count(test.batch),
-                test.choice.splits, test.units_used, tile.name, test.choice.cluster, test.choice.lag, test.choice.band,
-                test.choice.band_along_n ? "n" : "m", test.choice.max_blocks);
+                test.choice.splits, test.units_used, tile.name, test.choice.band, test.choice.max_blocks,
+                test.choice.keep_together ? " together" : "", test.choice.overlap_previous ? " overlapping" : "");
   test.name = text;
 }
 
@@ -405,7 +401,7 @@ std::vector<Case> make_cases() {
     cases.push_back(test);
   };
 
-  for (const Variant& variant : all_variants()) {
+  for (int shape = 0; shape < kTileShapes; ++shape) {
     for (const bool is_signed : {false, true}) {
       for (const Kind kind : {Kind::residues, Kind::horner, Kind::karatsuba, Kind::digits, Kind::words}) {
         if (kind == Kind::digits && !is_signed) continue;
@@ -417,7 +413,7 @@ std::vector<Case> make_cases() {
           test.n = random_int(1, 300);
           test.k = repeat == 0 ? random_int(1, 200) : random_int(1, 1500);
           test.units = random_int(1, 4);
-          test.choice = random_choice(variant);
+          test.choice = random_choice(static_cast<TileShape>(shape));
           if (repeat == 1) {  // batches, broadcasting
             test.m = random_int(1, 150);
             test.n = random_int(1, 150);
@@ -442,7 +438,7 @@ std::vector<Case> make_cases() {
       // The smallest, and exact multiples of the tile.
       Case one;
       one.is_signed = is_signed;
-      one.choice = random_choice(variant);
+      one.choice = random_choice(static_cast<TileShape>(shape));
       add(one);
       Case exact = one;
       exact.m = 512;
@@ -482,12 +478,8 @@ std::vector<Case> make_cases() {
     shape.steps = is_signed ? 4 * large.units : large.units;
     large.choice = choose_tile(shape, 132);
     add(large);
-    for (const int lag : {0, 1, 2, 3}) {
-      large.choice.shape = TileShape::m128n256;
-      large.choice.cluster = 1 + lag % 2;
-      large.choice.lag = lag;
-      add(large);
-    }
+    large.choice.keep_together = true;
+    add(large);
   }
   Case scheme_one;  // 225 products
   scheme_one.kind = Kind::digits;
@@ -507,6 +499,33 @@ std::vector<Case> make_cases() {
   return cases;
 }
 
+// fold_to_byte against the remainder, for every modulus: all values of its inner sum and the ends of the 32-bit range.
+__global__ void check_fold(byte_fold constants, std::uint32_t modulus, unsigned long long* wrong) {
+  const std::uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x, negated = 0u - modulus;
+  for (std::uint32_t i = thread; i < (1u << 20); i += gridDim.x * blockDim.x) {
+    for (const std::uint32_t x : {i, ~i, i * 4099u, (1u << 31) + i, (1u << 31) - i}) {
+      const std::uint32_t word = fold_to_byte(x, constants, negated), residue = x % modulus;
+      const bool right = word - byte_fold_excess(constants, modulus) == residue && (word & 255) == (residue & 255);
+      if (!right) atomicAdd(wrong, 1ull);
+    }
+  }
+}
+
+bool folds_are_right() {
+  unsigned long long wrong = 0, *device_wrong;
+  REQUIRE(cudaMalloc(&device_wrong, sizeof wrong));
+  REQUIRE(cudaMemset(device_wrong, 0, sizeof wrong));
+  for (std::uint32_t modulus = 2; modulus <= 256; ++modulus) {
+    if (!is_byte_foldable(modulus)) ++wrong;
+    check_fold<<<128, 256>>>(make_byte_fold(modulus), modulus, device_wrong);
+  }
+  unsigned long long found = 0;
+  REQUIRE(cudaMemcpy(&found, device_wrong, sizeof found, cudaMemcpyDeviceToHost));
+  REQUIRE(cudaFree(device_wrong));
+  if (wrong + found != 0) std::printf("%llu wrong folds\n", wrong + found);
+  return wrong + found == 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -514,6 +533,7 @@ int main(int argc, char** argv) {
   cudaStream_t stream;
   REQUIRE(cudaStreamCreate(&stream));
   int passed = 0, failed = 0;
+  ++(folds_are_right() ? passed : failed);
   for (const Case& test : make_cases()) {
     if (test.name.find(filter) == std::string::npos) continue;
     if (run_case(test, stream)) {
