@@ -16,7 +16,8 @@ namespace {
 // Accumulator of one panel of rows: small enough for the last-level cache, where the fold finds it after the GEMM, and tall
 // enough that packing the other operand costs the BLAS little.
 constexpr std::int64_t kAccumulatorBytes = 16 << 20;
-constexpr std::int64_t kElementGrain = 100000;
+// Below this a second thread costs more than it brings: the BLAS leaves its own threads spinning.
+constexpr std::int64_t kElementGrain = 500000;
 
 template <class Real>
 constexpr std::int64_t exact_limit() {

@@ -10,8 +10,8 @@
 namespace ozfp4 {
 namespace {
 
-constexpr std::int64_t kLongInner = 2048;  // pieces of K above this amortise the folds between them
-constexpr std::int64_t kShortInner = 256;  // and below this they no longer do
+constexpr std::int64_t kLongInner = 512;   // pieces of K above this amortise the folds between them
+constexpr std::int64_t kShortInner = 128;  // and below this they no longer do
 constexpr std::int64_t kSmallSide = 64;
 constexpr std::int64_t kBlasLimit = std::int64_t(1) << 30;  // BLAS sizes are 32-bit integers
 
