@@ -110,7 +110,7 @@ OZFP4_HD T round_leading(const WideInt<Words>& value, std::int32_t exponent, boo
     // |window| is 0 or in [2^61, 2^63], so its exponent field lies in [bias + 61, bias + 63].
     const std::int32_t scale = exponent + 32 * (Words - 2) - static_cast<std::int32_t>(shift);
     constexpr std::int32_t least = 1 - (bias + 61), most = highest_field - (bias + 63);
-    is_rare = static_cast<std::uint32_t>(scale - least) > static_cast<std::uint32_t>(most - least);
+    is_rare = window_high != 0 && static_cast<std::uint32_t>(scale - least) > static_cast<std::uint32_t>(most - least);
     const FloatBits<T> bits = float_bits(static_cast<T>(window));
     return float_from_bits<T>(add_to_exponent(bits, window_high != 0 ? scale : 0));
   }
@@ -123,8 +123,7 @@ OZFP4_HD T round_fast(WideInt<Words> value, std::int32_t exponent, bool& is_rare
   return round_leading<T>(value, exponent, is_rare);
 }
 
-// Exponents for which round_fast is right for every value of so many words, whatever it says of rarity: |value| is 0 or in
-// [1, 2^(32 Words - 1)].
+// Exponents for which no value of so many words is rare: it is 0 or its magnitude lies in [1, 2^(32 Words - 1)].
 template <class T, int Words>
 inline constexpr std::int32_t kLeastSafeExponent = FloatFormat<T>::min_exponent + 1;
 template <class T, int Words>

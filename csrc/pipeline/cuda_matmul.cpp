@@ -49,7 +49,6 @@ CudaLayout layout_for(const CudaPlan& plan, const DeviceOperand& a, const Device
   const std::int64_t tiles = ((rows + 127) / 128) * ((columns + 255) / 256) * stack * shape.units;
   shape.max_splits = plan.schedule.may_split && tiles < multiprocessors ? kMaxSplits : 1;
   layout.tile = choose_tile(shape, multiprocessors);
-  layout.tile.overlap_previous = false;  // stages start one after the other
   layout.tile.splits = std::max(layout.tile.splits, plan.schedule.least_splits);
 
   std::int64_t end = 0;
@@ -151,7 +150,9 @@ cudaError_t launch_matmul(const CudaPlan& plan, const CudaLayout& layout, const 
       // 2. encode: both operands in one launch; A only once for a row of blocks.
       const EncodeJob job_a{a, scales.shift_a, row, column == 0 ? rows : 0, planes_a};
       const EncodeJob job_b{b, scales.shift_b, column, columns, planes_b};
-      OZFP4_RETURN_IF_FAILED(column == 0 ? launch_encode(plan.encode, job_a, job_b, units_used, stream)
+      // Right behind scale the kernel may start early and prefetch while scale ends.
+      const bool after_scale = !plan.integer && row == 0 && column == 0 && events.after_scale == nullptr;
+      OZFP4_RETURN_IF_FAILED(column == 0 ? launch_encode(plan.encode, job_a, job_b, units_used, stream, after_scale)
                                          : launch_encode(plan.encode, job_b, job_a, units_used, stream));
       OZFP4_RETURN_IF_FAILED(record(events.after_encode));
 
@@ -197,6 +198,7 @@ cudaError_t launch_matmul(const CudaPlan& plan, const CudaLayout& layout, const 
       job.a.data += row * a.outer_stride;
       job.b = b;
       job.first_column = column;
+      job.overlap_previous = events.after_multiply == nullptr;
       OZFP4_RETURN_IF_FAILED(launch_reconstruct(plan.reconstruct, job, stream));
     }
   }

@@ -125,13 +125,14 @@ struct EntryBytes {
     }
   }
 
-  // Makes word[unit][e][v] the residues of entry 4 v + e.
-  __device__ __forceinline__ void transpose() {
+  // Makes word[unit][e][v] the residues of entry 4 v + e, from planes as `load` leaves them.
+  __device__ __forceinline__ void transpose(const EntryBytes& planes) {
 #pragma unroll
     for (int unit = 0; unit < units; ++unit) {
 #pragma unroll
       for (int v = 0; v < Vec; ++v) {
-        const std::uint32_t plane[4] = {word[unit][0][v], word[unit][1][v], word[unit][2][v], word[unit][3][v]};
+        const std::uint32_t plane[4] = {planes.word[unit][0][v], planes.word[unit][1][v], planes.word[unit][2][v],
+                                        planes.word[unit][3][v]};
         std::uint32_t entry[4];
         transpose_bytes(plane, entry);
 #pragma unroll

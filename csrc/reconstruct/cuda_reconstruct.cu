@@ -34,7 +34,9 @@ struct Shape {
   static constexpr int segment = 32 * vec;   // entries of a warp
   static constexpr int pitch = segment + 4;  // words of one column in shared memory: stores and loads without conflicts
   static constexpr int table_words = static_cast<int>(sizeof(ColumnConstants<Words>)) / 4 + units * tiles * 32;
-  static constexpr int resident = units == 1 ? 8 : units <= 3 ? 4 : units == 4 ? 3 : 2;  // blocks of one multiprocessor
+  // The bytes of the next row are read while a row is worked on, where registers allow: that beats more warps.
+  static constexpr bool reads_ahead = !Split && !positional;
+  static constexpr int resident = reads_ahead && units == 1 ? 5 : units <= 3 ? 4 : units == 4 ? 3 : 2;  // blocks of one processor
 };
 
 // How the grid covers the result. A block holds 2^log_warps_x warps along columns, the others along rows; the rows of one
@@ -166,7 +168,7 @@ __device__ __forceinline__ void correct_row(const Parameters<S>& p, const std::u
 }
 
 // Every warp takes some rows of a segment of columns. Bytes -> columns, in the lanes that have the bytes -> shared memory
-// -> integers -> results, in the lanes that store them. Many warps wait for memory at a time, so none reads ahead.
+// -> integers -> results, in the lanes that store them.
 template <class T, class S>
 __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(const __grid_constant__ Parameters<S> p) {
   constexpr int Words = S::Words, vec = S::vec;
@@ -186,11 +188,10 @@ __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(cons
   const std::uint8_t* source = job.outputs.data + place.matrix * job.outputs.matrix_stride + place.first_row * job.outputs.pitch +
                                place.first_column + (4 * vec * group < place.entries ? 4 * vec * group : 0);
   LanePlanes<S::Steps> planes{t, p.all - 1};
-  EntryBytes<S::Steps, vec, S::Split> bytes;
+  EntryBytes<S::Steps, vec, S::Split> bytes, next;
   const auto fetch = [&] {
-    bytes.template load<S::positional>(source, planes, job.outputs.plane_stride, p.all - 1, job.outputs.split_stride,
-                                       job.outputs.splits);
-    source += p.source_step;
+    next.template load<S::positional>(source, planes, job.outputs.plane_stride, p.all - 1, job.outputs.split_stride,
+                                      job.outputs.splits);
   };
   if (!is_idle) fetch();
 
@@ -264,8 +265,12 @@ __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(cons
   hold(is_plain);
   hold(column_to);
   hold(column_from);
+  bytes.transpose(next);
   for (;;) {
-    bytes.transpose();
+    if constexpr (S::reads_ahead) {
+      source += left != 0 ? p.source_step : 0;  // the last row is read twice, which costs less than a branch
+      fetch();
+    }
 #pragma unroll
     for (int v = 0; v < vec; ++v) {
 #pragma unroll
@@ -277,7 +282,7 @@ __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(cons
 
     const std::int32_t shift = own_shared.row_shift[left];
     bool is_rare = ((care >> left) & 1u) != 0;
-#pragma unroll 1
+#pragma unroll(S::reads_ahead ? vec / 2 : 1)
     for (int pair = 0; pair < vec / 2; ++pair) {
       const std::uint32_t from = column_from + 256 * static_cast<std::uint32_t>(pair);
       std::uint32_t own[2][2 * Words];
@@ -328,8 +333,12 @@ __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(cons
     if (left == 0) return;
     --left;
     target += p.target_step;
+    if constexpr (!S::reads_ahead) {
+      source += p.source_step;
+      fetch();
+    }
+    bytes.transpose(next);
     __syncwarp();  // the columns of the next row come to the same place
-    fetch();
   }
 }
 

@@ -11,8 +11,9 @@
 
 namespace ozfp4::cuda {
 
-// Output bytes of multiply: [plane][split][matrix][row][pitch]. Base, pitch and strides are multiples of 16 bytes; bytes
-// between the columns and the next multiple of 16 are read and not used.
+// Output bytes of multiply: [plane][split][matrix][row][pitch]. Base, pitch and strides are multiples of 16 bytes. Bytes
+// between the columns and the next multiple of 16, and planes of the plan beyond *units_used, may be read; what they hold
+// does not matter.
 struct DeviceOutputs {
   const std::uint8_t* data = nullptr;
   std::int64_t pitch = 0, matrix_stride = 0, split_stride = 0, plane_stride = 0;
@@ -24,7 +25,7 @@ struct DeviceOutputs {
 struct ReconstructJob {
   DeviceResult result;
   DeviceOutputs outputs;
-  DeviceScales scales;  // units_used may be null: all residues of the plan; not looked at for digits
+  DeviceScales scales;  // units_used may be null: all residues of the plan (digits always are); flags may be null: none
   DeviceOperand a, b;
   std::int32_t first_column = 0;
   bool overlap_previous = false;  // programmatic dependent launch: start while the previous kernel of the stream ends

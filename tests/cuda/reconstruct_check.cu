@@ -170,7 +170,7 @@ bool check_rounding(const WideInt<Words>& x, int exponent, long& rare) {
   const T fast = round_fast<T>(x, exponent, is_rare), general = round_scaled<T>(x, exponent);
   rare += is_rare;
   const bool is_safe = exponent >= kLeastSafeExponent<T, Words> && exponent <= kMostSafeExponent<T, Words>;
-  return (is_rare && !is_safe) || float_bits(fast) == float_bits(general);
+  return is_rare ? !is_safe : float_bits(fast) == float_bits(general);
 }
 
 struct Tally {
