@@ -11,6 +11,7 @@ import os
 import re
 import stat
 import tempfile
+import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -132,7 +133,10 @@ def _read_mtx(file: MatrixFile) -> Array:
     rows, columns = mminfo(source())[:2]
     if rows == 0 or columns == 0:  # and its mmread divides by the number of rows
         return np.zeros((rows, columns))
-    matrix = mmread(source())
+    with warnings.catch_warnings():
+        # Newer SciPy announces another sparse type; both have toarray, and older SciPy has no argument to choose.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        matrix = mmread(source())
     array: Array = np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
     if array.dtype.kind in "iu":
         if array.size and max(abs(int(array.min())), abs(int(array.max()))) > _LARGEST_EXACT:
