@@ -1,7 +1,7 @@
 // Stand-alone timing of the Hopper multiply kernel: the tile that choose_tile picks against all the others.
 //
 //   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90a,code=sm_90a -I csrc
-//        benchmarks/sm90_multiply.cu csrc/multiply/sm90_gemm.cu -o sm90_multiply
+//        benchmarks/sm90_multiply.cu csrc/multiply/sm90_gemm.cu csrc/multiply/gemm_problem.cpp -o sm90_multiply
 //   sm90_multiply [int8|fp4|digits] [chosen|all] [splits=S] MxNxK...     (default: int8 all 1024 2048 4096; N means NxNxN)
 //
 // int8: 15 moduli, unsigned residues uniform in [0, m). fp4: the least plan of 59 products over 21 moduli, limbs of S.
@@ -222,7 +222,7 @@ void run_shape(const Schedule& schedule, int m, int n, int k, int max_splits, bo
   problem.m = m;
   problem.n = n;
   problem.k = k;
-  problem.is_signed = schedule.is_signed;
+  problem.element = schedule.is_signed ? Element::s8 : Element::u8;
   problem.product_bound = schedule.is_signed ? 144 : 255 * 255;
   problem.a = {a, planes, 1, k_pitch, a_bytes, a_bytes};
   problem.b = {b, planes, 1, k_pitch, b_bytes, b_bytes};

@@ -13,6 +13,7 @@ set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 pybind11_add_module(_cuda MODULE NO_EXTRAS
   csrc/bindings/cuda_module.cpp
   csrc/multiply/cuda_schedule.cpp
+  csrc/multiply/gemm_problem.cpp
   csrc/pipeline/cuda_matmul.cpp
   csrc/scale/cuda_scale.cu
   csrc/encode/cuda_encode.cu

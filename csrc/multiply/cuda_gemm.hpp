@@ -8,8 +8,9 @@
 //       acc += sum of A[a_plane][b][i][k] * B[b_plane][b][j][k] over k in [k_begin, k_end), cut to the range of split s
 //       act on acc (enum Action); a store writes out[out_plane][s][b][i][j]
 //
-// A planes are [plane][batch][M][pitch] and B planes [plane][batch][N][pitch], K-contiguous bytes: base 128-byte
-// aligned, pitches and strides multiples of 16 bytes. Bytes beyond K in a row are never used. M, N, K >= 1 arbitrary.
+// A planes are [plane][batch][M][pitch] and B planes [plane][batch][N][pitch], K-contiguous, one byte an entry or two E2M1
+// codes a byte: base 128-byte aligned, pitches and strides multiples of 16 bytes. Bytes beyond K in a row are never used;
+// the unused half of the last byte of an odd number of codes is a zero. M, N, K >= 1 arbitrary.
 // In a row of stored bytes the columns from N to the next multiple of 16 are overwritten too, with anything.
 #pragma once
 
@@ -20,6 +21,31 @@
 #include "arith/fold.hpp"
 
 namespace ozfp4::cuda {
+
+// What an entry of a plane is.
+enum class Element : std::uint8_t {
+  u8,    // residue, 0 .. 255
+  s8,    // limb, -128 .. 127
+  e2m1,  // limb of S as an E2M1 code (arith/e2m1.hpp), two a byte, the entry with the even index in the low nibble
+};
+constexpr bool is_signed(Element element) { return element != Element::u8; }
+constexpr int entries_per_byte(Element element) { return element == Element::e2m1 ? 2 : 1; }
+constexpr std::int64_t row_bytes(Element element, std::int64_t k) {
+  return (k + entries_per_byte(element) - 1) / entries_per_byte(element);
+}
+// K ranges and splits are cut at multiples of this: 128 bytes.
+constexpr int block_entries(Element element) { return 128 * entries_per_byte(element); }
+
+// The kernels, see find_kernel_error for which runs where.
+enum class Kernel : std::uint8_t {
+  sm90,           // wgmma on bytes: Hopper
+  warp_copy,      // mma.sync on bytes, operands loaded by cp.async: Ampere and all that came later
+  warp_bulk,      // the same, loaded by TMA: Hopper and later
+  warp_fp4,       // mma.sync kind::mxf4 on E2M1 codes, loaded by TMA: sm_120 and sm_121
+  stand_in_copy,  // warp_fp4 with its tensor-core instruction replaced by decoding and two multiplications of bytes:
+  stand_in_bulk,  // for tests of all the rest of that kernel on other GPUs, slow
+};
+inline constexpr int kKernels = 6;
 
 // What happens to the accumulator after the K loop of a step. r = acc mod modulus in [0, modulus).
 enum class Action : std::uint8_t {
@@ -38,7 +64,7 @@ struct GemmStep {
   std::uint16_t out_plane = 0;  // of the store actions
   Action action = Action::carry_on;
   std::uint8_t shift = 0;                // with magic: see fold_constants
-  std::int32_t k_begin = 0, k_end = 0;   // k_begin is a multiple of 128; so is k_end unless it is K
+  std::int32_t k_begin = 0, k_end = 0;   // k_begin is a multiple of block_entries; so is k_end unless it is K
   std::uint32_t modulus = 0, magic = 0;  // 2 <= modulus <= 256 where there is a fold
   std::int32_t multiplier = 1;
   std::int32_t offset_quotient = 0;  // signed planes: offset / modulus, see fold_constants
@@ -74,7 +100,7 @@ struct PlaneArray {
 
 struct GemmProblem {
   int m = 0, n = 0, k = 0;
-  bool is_signed = false;           // s8 limbs, else u8 residues
+  Element element = Element::u8;
   std::uint32_t product_bound = 0;  // largest |a * b| of two limbs: 255 * 255, 144, ...; checked against the schedule
   PlaneArray a, b;
   BatchMap batch;
@@ -96,7 +122,7 @@ enum class TileShape : std::uint8_t { m128n256, m128n128, m128n64, m64n256, m64n
 inline constexpr int kTileShapes = 6;
 
 struct TileGeometry {
-  int m, n, stages;
+  int m, n;
   const char* name;
 };
 const TileGeometry& tile_geometry(TileShape shape);
@@ -123,11 +149,34 @@ TileChoice choose_tile(const GemmShape& shape, int multiprocessors);
 // The cost model itself: clocks of one launch.
 double predict_clocks(const GemmShape& shape, const TileChoice& choice, int multiprocessors);
 
-// Walks the schedule with worst-case accumulators. nullptr when the problem is well formed and exact, else the reason.
+// Walks the schedule with worst-case accumulators: 32-bit integers for bytes, FP32 for E2M1 codes, exact up to 2^24.
+// nullptr when the problem is well formed and exact, else the reason.
 const char* find_problem_error(const GemmProblem& problem, const TileChoice& choice);
 
 // Hopper (sm_90a). Neither synchronises nor allocates; may be captured into a graph. cudaErrorInvalidValue when
 // find_problem_error has a reason.
 cudaError_t launch_gemm(const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream);
+
+// ---- All kernels ----------------------------------------------------------------------------------------------------
+
+const char* kernel_name(Kernel kernel);
+
+struct Gpu {
+  int capability = 90;  // 10 * major + minor
+  int multiprocessors = 132;
+};
+
+// nullptr where this build holds the kernel and it multiplies these elements on such a GPU, else the reason.
+const char* find_kernel_error(Kernel kernel, Element element, const Gpu& gpu);
+
+// The fastest kernel for these elements on this GPU; false when there is none. Never a stand-in.
+bool find_kernel(Element element, const Gpu& gpu, Kernel* kernel);
+
+TileChoice choose_tile(const GemmShape& shape, Kernel kernel, Element element, const Gpu& gpu);
+double predict_clocks(const GemmShape& shape, const TileChoice& choice, Kernel kernel, Element element, const Gpu& gpu);
+
+// As launch_gemm above, with any kernel that runs on the current device. cudaErrorInvalidValue also when the kernel does
+// not take the elements or the tile, cudaErrorNoKernelImageForDevice when this build does not hold it for the device.
+cudaError_t launch_gemm(const GemmProblem& problem, const TileChoice& choice, Kernel kernel, cudaStream_t stream);
 
 }  // namespace ozfp4::cuda

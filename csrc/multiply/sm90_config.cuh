@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "multiply/cuda_gemm.hpp"
-#include "multiply/sm90_tile_order.cuh"
+#include "multiply/tile_order.cuh"
 
 namespace ozfp4::cuda::sm90 {
 
@@ -68,17 +68,5 @@ struct GemmParams {
   std::int32_t unit_begin[kMaxUnits + 1];
   GemmStep steps[kMaxInlineSteps];
 };
-
-// The K blocks of a step that belong to a split.
-struct BlockRange {
-  int first, count;
-};
-OZFP4_HD BlockRange block_range(int k_begin, int k_end, int split, int blocks_per_split) {
-  const int begin = k_begin / kBlockK, end = (k_end + kBlockK - 1) / kBlockK;
-  const int split_begin = split * blocks_per_split, split_end = split_begin + blocks_per_split;
-  const int first = begin > split_begin ? begin : split_begin;
-  const int last = end < split_end ? end : split_end;
-  return {first, last > first ? last - first : 0};
-}
 
 }  // namespace ozfp4::cuda::sm90

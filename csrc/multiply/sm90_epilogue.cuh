@@ -6,11 +6,11 @@
 
 #include <cstdint>
 
-#include "arith/fold.hpp"
 #include "multiply/sm90_barrier.cuh"
 #include "multiply/sm90_config.cuh"
 #include "multiply/sm90_tma.cuh"
 #include "multiply/sm90_wgmma.cuh"
+#include "multiply/step_fold.cuh"
 
 namespace ozfp4::cuda::sm90 {
 
@@ -22,31 +22,9 @@ OZFP4_HD std::uint32_t swizzled_offset(std::uint32_t row, std::uint32_t column) 
   return row * kColumns + ((column & ~15u) ^ (key << 4)) + (column & 15u);
 }
 
-// x * y modulo 2^32.
-__device__ __forceinline__ std::int32_t wrapping_product(std::int32_t x, std::int32_t y) {
-  return static_cast<std::int32_t>(static_cast<std::uint32_t>(x) * static_cast<std::uint32_t>(y));
-}
-
-// The constants of a step's fold, as the passes below want them.
-struct Fold {
-  byte_fold bytes;
-  std::uint32_t negated;  // -modulus
-  std::uint32_t offset;   // added to signed accumulators: nonnegative after that, see make_step
-
-  __device__ __forceinline__ explicit Fold(const GemmStep& step)
-      : bytes(step.bytes), negated(0u - step.modulus), offset(static_cast<std::uint32_t>(step.offset_quotient) * step.modulus) {
-    asm("mov.b32 %0, %0;" : "+r"(negated));  // else the compiler sees the minus and negates each quotient instead
-  }
-};
-
 template <class C>
 struct Epilogue {
   using Accumulators = std::int32_t (&)[C::kAccumulators];
-
-  // The value that is folded: nonnegative, below 2^31 (see make_step).
-  static __device__ __forceinline__ std::uint32_t shifted(std::int32_t acc, std::uint32_t offset) {
-    return C::kSigned ? static_cast<std::uint32_t>(acc) + offset : static_cast<std::uint32_t>(acc);
-  }
 
   // Each pass over the accumulators starts with pin(acc), so that the compiler does not compute part of it for all of
   // them ahead of time, and spill.
@@ -64,24 +42,18 @@ struct Epilogue {
 
   // acc = (acc mod m) * multiplier, modulo 2^32.
   static __device__ __forceinline__ void fold(Accumulators acc, const Fold& f, const GemmStep& step) {
-    const std::uint32_t multiplier = static_cast<std::uint32_t>(step.multiplier);
-    const std::uint32_t correction = 0u - byte_fold_excess(f.bytes, step.modulus) * multiplier;
+    const MultipliedResidue residue(f, step);
     pin(acc);
 #pragma unroll
-    for (int i = 0; i < C::kAccumulators; ++i) {
-      const std::uint32_t word = fold_to_byte(shifted(acc[i], f.offset), f.bytes, f.negated);
-      acc[i] = static_cast<std::int32_t>(word * multiplier + correction);
-    }
+    for (int i = 0; i < C::kAccumulators; ++i) acc[i] = residue.template of<C::kSigned>(acc[i], f);
   }
 
   // acc = (acc - acc mod m) / m, the floor of acc / m.
   static __device__ __forceinline__ void carry(Accumulators acc, const Fold& f, const GemmStep& step) {
-    const fold_constants constants = {step.modulus, step.magic, step.shift, f.offset, f.negated};
+    const Carry carried(f, step);
     pin(acc);
 #pragma unroll
-    for (int i = 0; i < C::kAccumulators; ++i) {
-      acc[i] = static_cast<std::int32_t>(fold_quotient(shifted(acc[i], f.offset), constants)) - step.offset_quotient;
-    }
+    for (int i = 0; i < C::kAccumulators; ++i) acc[i] = carried.template of<C::kSigned>(acc[i]);
   }
 
   // acc mod m of all accumulators into the staging boxes of this warpgroup.
@@ -97,8 +69,8 @@ struct Epilogue {
           staging + pair + swizzled_offset<C::kBoxColumns>(row, column & ~15) + (box * C::kBoxBytes + column % 16);
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const std::uint32_t left = fold_to_byte(shifted(acc[4 * j + 2 * half], f.offset), f.bytes, f.negated);
-        const std::uint32_t right = fold_to_byte(shifted(acc[4 * j + 2 * half + 1], f.offset), f.bytes, f.negated);
+        const std::uint32_t left = residue_word<C::kSigned>(acc[4 * j + 2 * half], f);
+        const std::uint32_t right = residue_word<C::kSigned>(acc[4 * j + 2 * half + 1], f);
         const std::uint32_t bytes = __byte_perm(left, right, 0x3240);
         asm volatile("st.shared.u16 [%0], %1;" ::"r"(at + half * 8 * C::kBoxColumns), "h"(static_cast<std::uint16_t>(bytes))
                      : "memory");

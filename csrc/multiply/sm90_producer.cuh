@@ -11,21 +11,6 @@
 
 namespace ozfp4::cuda::sm90 {
 
-struct Operands {
-  int a, b;  // matrices of the batch
-};
-__device__ __forceinline__ Operands find_operands(const GemmParams& p, const Tile& tile, int split) {
-  int rest = tile.matrix - split * p.batches.constants.modulus;
-  Operands matrix = {0, 0};
-  for (int d = p.batch.rank - 1; d >= 0; --d) {
-    const int coordinate = rest % p.batch.extent[d];
-    rest /= p.batch.extent[d];
-    matrix.a += coordinate * p.batch.a_stride[d];
-    matrix.b += coordinate * p.batch.b_stride[d];
-  }
-  return matrix;
-}
-
 template <class C>
 __device__ __forceinline__ void produce(const GemmParams& p, const SharedLayout<C>& shared, const TileLoop& tiles) {
   RingPosition<C::kStages> ring;

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "multiply/cuda_gemm.hpp"
+#include "multiply/gemm_problem.hpp"
 
 namespace ozfp4::cuda::sm90 {
 
@@ -34,18 +35,17 @@ inline cudaError_t encode_map(CUtensorMap* map, int rank, const void* data, cons
   return result == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-// Planes [plane][batch][row][k], read in boxes of `box_rows` rows x `box_k` bytes (128: the swizzled row). The extent
-// along K is the true one, so the padding of a row reads as zero.
-inline cudaError_t encode_plane_map(CUtensorMap* map, const PlaneArray& planes, int rows, int k, int box_rows, int box_k) {
-  // A stride must be valid even where the extent is 1 and the caller left it 0.
-  const std::int64_t batch_stride = planes.batch_stride != 0 ? planes.batch_stride : rows * planes.pitch;
-  const std::int64_t plane_stride = planes.plane_stride != 0 ? planes.plane_stride : planes.batches * batch_stride;
-  const cuuint64_t extent[4] = {static_cast<cuuint64_t>(k), static_cast<cuuint64_t>(rows),
+// Planes [plane][batch][row][byte], read in boxes of `box_rows` rows x `box_bytes` bytes (128 or 64: the swizzled row). The
+// extent along K is the true one, so the padding of a row reads as zero.
+inline cudaError_t encode_plane_map(CUtensorMap* map, const PlaneArray& planes, int rows, std::int64_t bytes, int box_rows,
+                                    int box_bytes) {
+  const cuuint64_t extent[4] = {static_cast<cuuint64_t>(bytes), static_cast<cuuint64_t>(rows),
                                 static_cast<cuuint64_t>(planes.batches), static_cast<cuuint64_t>(planes.planes)};
-  const cuuint64_t stride[3] = {static_cast<cuuint64_t>(planes.pitch), static_cast<cuuint64_t>(batch_stride),
-                                static_cast<cuuint64_t>(plane_stride)};
-  const cuuint32_t box[4] = {static_cast<cuuint32_t>(box_k), static_cast<cuuint32_t>(box_rows), 1, 1};
-  return encode_map(map, 4, planes.data, extent, stride, box, CU_TENSOR_MAP_SWIZZLE_128B);
+  const cuuint64_t stride[3] = {static_cast<cuuint64_t>(planes.pitch), static_cast<cuuint64_t>(batch_stride(planes, rows)),
+                                static_cast<cuuint64_t>(plane_stride(planes, rows))};
+  const cuuint32_t box[4] = {static_cast<cuuint32_t>(box_bytes), static_cast<cuuint32_t>(box_rows), 1, 1};
+  return encode_map(map, 4, planes.data, extent, stride, box,
+                    box_bytes == 128 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B);
 }
 
 // Byte output [matrix][row][column], written in boxes of 64 rows x 128 (64) bytes.

@@ -5,15 +5,10 @@
 #include <cstdint>
 
 #include "multiply/cuda_gemm.hpp"
+#include "multiply/gemm_problem.hpp"
 #include "multiply/sm90_config.cuh"
 
 namespace ozfp4::cuda::sm90 {
-
-inline constexpr TileGeometry kGeometry[kTileShapes] = {
-    {128, 256, stage_count(128, 256), "128x256"}, {128, 128, stage_count(128, 128), "128x128"},
-    {128, 64, stage_count(128, 64), "128x64"},    {64, 256, stage_count(64, 256), "64x256"},
-    {64, 128, stage_count(64, 128), "64x128"},    {64, 64, stage_count(64, 64), "64x64"},
-};
 
 // Two operand planes of more bytes than this profit from blocks that stay together (N = 8192: no, 16384: yes).
 inline constexpr double kFitsL2 = 200e6;
@@ -35,10 +30,8 @@ inline constexpr double kTwoConsumerClocks = 3000;    // more of them for the ti
 inline constexpr double kMemoryBytesPerClock = 2400;  // of the device: 4.2 TB/s at 1.75 GHz
 inline constexpr double kOverlapCost = 0.15;          // of the shorter one of computing and loading from memory
 
-constexpr std::int64_t ceil_div(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
-
 inline double model_clocks(const GemmShape& shape, const TileChoice& choice, int multiprocessors) {
-  const TileGeometry& tile = kGeometry[static_cast<int>(choice.shape)];
+  const TileGeometry& tile = tile_geometry(choice.shape);
   const std::int64_t m_tiles = ceil_div(shape.m, tile.m), n_tiles = ceil_div(shape.n, tile.n);
   const std::int64_t tiles = m_tiles * n_tiles * static_cast<std::int64_t>(shape.units) * shape.batches * choice.splits;
   const double entries = static_cast<double>(tile.m) * tile.n, rows = tile.m + tile.n;
@@ -66,9 +59,10 @@ inline TileChoice choose(const GemmShape& shape, int multiprocessors) {
   TileChoice best;
   best.predicted_clocks = -1;
   for (int t = 0; t < kTileShapes; ++t) {
+    const TileGeometry& tile = tile_geometry(static_cast<TileShape>(t));
     for (int splits = 1; splits <= shape.max_splits; splits *= 2) {
       // A split shorter than the ring is not worth its output; an empty one is possible but useless.
-      if (splits > 1 && ceil_div(shape.k, kBlockK) / splits < kGeometry[t].stages) break;
+      if (splits > 1 && ceil_div(shape.k, kBlockK) / splits < stage_count(tile.m, tile.n)) break;
       TileChoice choice;
       choice.shape = static_cast<TileShape>(t);
       choice.splits = splits;

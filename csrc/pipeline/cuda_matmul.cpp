@@ -161,7 +161,7 @@ cudaError_t launch_matmul(const CudaPlan& plan, const CudaLayout& layout, const 
       problem.m = rows;
       problem.n = columns;
       problem.k = a.inner;
-      problem.is_signed = plan.schedule.is_signed;
+      problem.element = plan.schedule.is_signed ? Element::s8 : Element::u8;
       problem.product_bound = plan.schedule.product_bound;
       problem.a = array_of(planes_a, a.stack.count());
       problem.b = array_of(planes_b, b.stack.count());

@@ -1,7 +1,7 @@
 // Stand-alone check of the Hopper multiply kernel against a loop on the CPU: equality, every tile shape, every action.
 //
 //   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90a,code=sm_90a -I csrc
-//        tests/cuda/sm90_gemm_check.cu csrc/multiply/sm90_gemm.cu -o sm90_gemm_check
+//        tests/cuda/sm90_gemm_check.cu csrc/multiply/sm90_gemm.cu csrc/multiply/gemm_problem.cpp -o sm90_gemm_check
 //
 // Outputs are poisoned first: what the kernel has no business writing must still be poison afterwards. Prints
 // "N passed, N failed" and exits with 1 on a failure. An argument restricts the run to cases whose name contains it.
@@ -225,7 +225,7 @@ bool run_case(const Case& test, cudaStream_t stream) {
   problem.m = test.m;
   problem.n = test.n;
   problem.k = test.k;
-  problem.is_signed = test.is_signed;
+  problem.element = test.is_signed ? Element::s8 : Element::u8;
   problem.product_bound = test.is_signed ? 144 : 255 * 255;
   problem.batch = test.batch;
   const auto describe = [&](PlaneArray& operand, int rows, int count) {

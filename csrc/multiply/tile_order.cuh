@@ -10,7 +10,7 @@
 
 #include "arith/fold.hpp"
 
-namespace ozfp4::cuda::sm90 {
+namespace ozfp4::cuda {
 
 // Division by a constant known at launch. Range: dividends below 2^31, divisor in [1, 2^31].
 struct Divisor {
@@ -60,4 +60,4 @@ OZFP4_HD Tile tile_at(const TileOrder& order, std::uint32_t index) {
   return tile;
 }
 
-}  // namespace ozfp4::cuda::sm90
+}  // namespace ozfp4::cuda
