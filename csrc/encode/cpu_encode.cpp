@@ -159,7 +159,7 @@ void encode_tiles(const Plan& plan, int count, const OperandView& operand, const
   const std::int64_t pitch = block.outers * block.inners;
   const std::int64_t entry = plane_entry_bytes(plan);
   LineEncoder encoder(plan, count);
-  std::vector<T> tile(static_cast<std::size_t>(kTileOuter * kTileInner));
+  std::vector<T> tile(static_cast<std::size_t>(kTileOuter * kTilePitch));
   std::int64_t integers[kLine];
   for (std::int64_t outer = outer_begin; outer < outer_end; outer += kTileOuter) {
     const std::int64_t outers = std::min(kTileOuter, outer_end - outer);
@@ -167,7 +167,7 @@ void encode_tiles(const Plan& plan, int count, const OperandView& operand, const
       const std::int64_t inners = std::min(kTileInner, block.inners - inner);
       load_tile(operand, block.outer0 + outer, outers, block.inner0 + inner, inners, tile.data());
       for (std::int64_t o = 0; o < outers; ++o) {
-        const T* line = tile.data() + o * inners;
+        const T* line = tile.data() + o * kTilePitch;
         if constexpr (sizeof(T) == 1) {
           for (std::int64_t i = 0; i < inners; ++i) integers[i] = line[i];
         } else {

@@ -37,26 +37,28 @@ void store(char* address, T x) {
   std::memcpy(address, &x, sizeof x);
 }
 
-// Copies the tile [outer0, outer0 + outers) x [inner0, inner0 + inners) to `tile`, contiguous along the inner dimension.
-// The loop order follows the smaller stride, so that a cache line is read once.
+// Tile shape of the scale and encode sweeps: 64 KiB of FP64, which leaves the second-level cache room for the planes. Lines
+// of a tile lie kTilePitch apart, no power of two, so that entries of one column do not compete for the same cache set.
+inline constexpr std::int64_t kTileOuter = 16;
+inline constexpr std::int64_t kTileInner = 512;
+inline constexpr std::int64_t kTilePitch = kTileInner + 8;
+
+// Copies [outer0, outer0 + outers) x [inner0, inner0 + inners) to the lines of `tile`. Range: inners <= kTileInner, or one
+// line. The loop order follows the smaller stride, so that a cache line is read once.
 template <class T>
 void load_tile(const OperandView& view, std::int64_t outer0, std::int64_t outers, std::int64_t inner0, std::int64_t inners,
                T* tile) {
   const char* origin = view.data + outer0 * view.outer_stride + inner0 * view.inner_stride;
   if (view.inner_stride == static_cast<std::ptrdiff_t>(sizeof(T))) {
     for (std::int64_t o = 0; o < outers; ++o) {
-      std::memcpy(tile + o * inners, origin + o * view.outer_stride, static_cast<std::size_t>(inners) * sizeof(T));
+      std::memcpy(tile + o * kTilePitch, origin + o * view.outer_stride, static_cast<std::size_t>(inners) * sizeof(T));
     }
   } else {
     for (std::int64_t k = 0; k < inners; ++k) {
       const char* line = origin + k * view.inner_stride;
-      for (std::int64_t o = 0; o < outers; ++o) tile[o * inners + k] = load<T>(line + o * view.outer_stride);
+      for (std::int64_t o = 0; o < outers; ++o) tile[o * kTilePitch + k] = load<T>(line + o * view.outer_stride);
     }
   }
 }
-
-// Tile shape of the scale and encode sweeps: 64 KiB of FP64, which leaves the second-level cache room for the planes.
-inline constexpr std::int64_t kTileOuter = 16;
-inline constexpr std::int64_t kTileInner = 512;
 
 }  // namespace ozfp4

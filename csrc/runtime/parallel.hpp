@@ -1,4 +1,4 @@
-// Loops over several threads. Threads live only as long as the loop, so a process that forks is safe.
+// Loops over several threads. Threads are started for each loop and none outlives its work, so a process that forks is safe.
 #pragma once
 
 #include <cstdint>

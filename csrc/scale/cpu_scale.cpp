@@ -109,14 +109,14 @@ double norm_squared_bound(double sum, std::int64_t k, int capacity) {
 template <class T>
 void scale_lines(const OperandView& view, int capacity, std::int64_t begin, std::int64_t end, Scales& scales, int* exponents,
                  double* norms) {
-  std::vector<T> tile(static_cast<std::size_t>(kTileOuter * std::min(kTileInner, std::max<std::int64_t>(view.inner, 1))));
+  std::vector<T> tile(static_cast<std::size_t>(kTileOuter * kTilePitch));
   for (std::int64_t outer = begin; outer < end; outer += kTileOuter) {
     const std::int64_t outers = std::min(kTileOuter, end - outer);
     LineState lines[kTileOuter];
     for (std::int64_t inner = 0; inner < view.inner; inner += kTileInner) {
       const std::int64_t inners = std::min(kTileInner, view.inner - inner);
       load_tile(view, outer, outers, inner, inners, tile.data());
-      for (std::int64_t o = 0; o < outers; ++o) extend(lines[o], tile.data() + o * inners, inners);
+      for (std::int64_t o = 0; o < outers; ++o) extend(lines[o], tile.data() + o * kTilePitch, inners);
     }
     for (std::int64_t o = 0; o < outers; ++o) {
       const LineState& line = lines[o];
