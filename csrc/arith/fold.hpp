@@ -22,7 +22,7 @@ struct fold_constants {
 };
 
 // Constants for a signed accumulator |x| <= bound (bound 0: for an unsigned one, 0 <= x < 2^31).
-// Range: 2 <= modulus <= 2^31, offset + bound < 2^31, that is about bound < 2^30; is_foldable tells.
+// Range: 2 <= modulus <= 2^31, offset + bound < 2^31, that is about bound < 2^30.
 constexpr fold_constants make_fold(std::uint32_t modulus, std::uint32_t bound = 0) {
   std::uint32_t shift = 0;
   while ((std::uint64_t(2) << shift) < modulus) ++shift;
@@ -30,11 +30,6 @@ constexpr fold_constants make_fold(std::uint32_t modulus, std::uint32_t bound = 
   const std::uint64_t offset = (std::uint64_t(bound) + modulus - 1) / modulus * modulus;
   return {modulus, static_cast<std::uint32_t>((numerator + modulus - 1) / modulus), shift, static_cast<std::uint32_t>(offset),
           0u - modulus};
-}
-
-constexpr bool is_foldable(std::uint32_t modulus, std::uint64_t bound) {
-  return modulus >= 2 && modulus <= (std::uint32_t(1) << 31) &&
-         (bound + modulus - 1) / modulus * modulus + bound < (std::uint64_t(1) << 31);
 }
 
 OZFP4_HD std::uint32_t multiply_high(std::uint32_t x, std::uint32_t y) {

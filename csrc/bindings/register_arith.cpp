@@ -8,6 +8,7 @@
 #include "arith/limbs.hpp"
 #include "arith/residue.hpp"
 #include "arith/round_fast.hpp"
+#include "arith/round_pieces.hpp"
 #include "arith/round_wide.hpp"
 #include "arith/scale_entry.hpp"
 #include "arith/wide_int.hpp"
@@ -43,6 +44,18 @@ Array<T> round_any(const Array<std::uint32_t>& words, const Array<std::int32_t>&
     case 8: return round_words<T, 8>(words, exponent);
     default: throw py::value_error("words: 2, 5 or 8 per integer");
   }
+}
+
+Array<double> round_five_words(const Array<std::uint32_t>& words, const Array<std::int32_t>& exponent) {
+  if (words.ndim() != 2 || words.shape(1) != 5 || exponent.ndim() != 1 || words.shape(0) != exponent.shape(0))
+    throw py::value_error("shapes do not fit");
+  Array<double> result(words.shape(0));
+  for (py::ssize_t i = 0; i < words.shape(0); ++i) {
+    WideInt<5> x;
+    for (int k = 0; k < 5; ++k) x.word[k] = words.data()[i * 5 + k];
+    result.mutable_data()[i] = round_pieces(x, exponent.data()[i]);
+  }
+  return result;
 }
 
 // round_words by conversion instructions, and which results are rare.
@@ -154,6 +167,7 @@ void register_arith(py::module_& parent) {
              }));
   module.def("round64", &round_any<double>, py::arg("words"), py::arg("exponent"));
   module.def("round32", &round_any<float>, py::arg("words"), py::arg("exponent"));
+  module.def("round_pieces", &round_five_words, py::arg("words"), py::arg("exponent"));
   module.def("round_fast64", &round_any_fast<double>, py::arg("words"), py::arg("exponent"));
   module.def("round_fast32", &round_any_fast<float>, py::arg("words"), py::arg("exponent"));
   module.def("column_crt", &column_crt, py::arg("columns"), py::arg("inverse"), py::arg("offset"), py::arg("negated"),

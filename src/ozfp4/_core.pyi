@@ -159,3 +159,22 @@ class arith:  # noqa: N801
     def round64(words: npt.ArrayLike, exponent: npt.ArrayLike) -> npt.NDArray[np.float64]: ...
     @staticmethod
     def round32(words: npt.ArrayLike, exponent: npt.ArrayLike) -> npt.NDArray[np.float32]: ...
+    @staticmethod
+    def round_pieces(words: npt.ArrayLike, exponent: npt.ArrayLike) -> npt.NDArray[np.float64]: ...
+    @staticmethod
+    def round_fast64(
+        words: npt.ArrayLike, exponent: npt.ArrayLike
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]: ...
+    @staticmethod
+    def round_fast32(
+        words: npt.ArrayLike, exponent: npt.ArrayLike
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]: ...
+    @staticmethod
+    def column_crt(
+        columns: npt.ArrayLike,
+        inverse: int,
+        offset: int,
+        negated: npt.ArrayLike,
+        product: npt.ArrayLike,
+        lowest: npt.ArrayLike,
+    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_]]: ...

@@ -94,14 +94,16 @@ def test_rounding_of_every_prefix(plan: Plan, dtype: type) -> None:
         product *= m
         values = interesting(product, count)
         exponents_a = np.array([0, 52, -971, 1126, 1075], np.int32)
-        exponents_b = rng.integers(-971, 1127, len(values)).astype(np.int32)
         output = np.repeat(output_of(values, plan, count), 5, axis=1)
-        actual = stages.reconstruct(output, plan, exponents_a, exponents_b, dtype=dtype, moduli=count)
-        expected = [
-            [round_to_float(v, -int(s + t), dtype) for v, t in zip(values, exponents_b, strict=True)]
-            for s in exponents_a
-        ]
-        assert_same_bits(actual, np.array(expected, dtype), f"{plan!r}, {count} moduli")
+        # Any exponents, and such that no result of the first rows is near the ends of the format.
+        for low, high in ((-971, 1127), (0, 100)):
+            exponents_b = rng.integers(low, high, len(values)).astype(np.int32)
+            actual = stages.reconstruct(output, plan, exponents_a, exponents_b, dtype=dtype, moduli=count)
+            expected = [
+                [round_to_float(v, -int(s + t), dtype) for v, t in zip(values, exponents_b, strict=True)]
+                for s in exponents_a
+            ]
+            assert_same_bits(actual, np.array(expected, dtype), f"{plan!r}, {count} moduli")
 
 
 @pytest.mark.parametrize("path", [p for p in PATHS if p.scheme == "I"], ids=str)
