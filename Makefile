@@ -9,8 +9,7 @@ VENV ?= .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
            $(shell find cmake csrc src/ozfp4 -type f -not -name '*.so' -not -name '*.pyc' 2>/dev/null)
-# importlib: the folder tests/torch must not become the module torch where torch is not installed.
-PYTEST := $(VENV)/bin/python -m pytest --import-mode=importlib
+PYTEST := $(VENV)/bin/python -m pytest
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 
 # A Python path of the caller would hide the package under test.

@@ -204,7 +204,7 @@ void multiply_sums(const Plan& plan, const Group& group, const Operands<Real>& o
 
 template <class Real>
 void multiply_all(const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a, const void* planes_b,
-                  bool accumulate, void* output, void* scratch) {
+                  bool accumulate, void* output, void* scratch, const std::function<void(double)>& progress) {
   const std::int64_t decoded = sizeof(Real) == 4 ? most_planes(plan) * shape.inners : 0;
   auto* workspace = static_cast<Real*>(scratch);
   Operands<Real> operands{shape,
@@ -216,6 +216,8 @@ void multiply_all(const Plan& plan, int count, const MultiplyShape& shape, const
     operands.a.decode(0, plan.planes_a);
     operands.b.decode(0, plan.planes_b);
   }
+  int terms = 0, terms_done = 0;
+  for (int g = 0; g < count; ++g) terms += plan.groups[static_cast<std::size_t>(g)].terms;
   for (int g = 0; g < count; ++g) {
     const Group& group = plan.groups[static_cast<std::size_t>(g)];
     if (plan.scheme != Scheme::one) {
@@ -230,7 +232,12 @@ void multiply_all(const Plan& plan, int count, const MultiplyShape& shape, const
       } else {
         multiply_sums(plan, group, operands, row0, rows, accumulate, static_cast<std::int64_t*>(output) + offset, acc);
       }
+      if (progress) {
+        const double of_group = static_cast<double>(row0 + rows) / static_cast<double>(shape.rows);
+        progress((terms_done + group.terms * of_group) / terms);
+      }
     }
+    terms_done += group.terms;
   }
 }
 
@@ -258,11 +265,11 @@ std::int64_t cpu_multiply_scratch(const Plan& plan, const MultiplyShape& shape) 
 }
 
 void cpu_multiply(const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a, const void* planes_b,
-                  bool accumulate, void* output, void* scratch) {
+                  bool accumulate, void* output, void* scratch, const std::function<void(double)>& progress) {
   if (plan.alphabet == Alphabet::fp64) {
-    multiply_all<double>(plan, count, shape, planes_a, planes_b, accumulate, output, scratch);
+    multiply_all<double>(plan, count, shape, planes_a, planes_b, accumulate, output, scratch, progress);
   } else {
-    multiply_all<float>(plan, count, shape, planes_a, planes_b, accumulate, output, scratch);
+    multiply_all<float>(plan, count, shape, planes_a, planes_b, accumulate, output, scratch, progress);
   }
 }
 

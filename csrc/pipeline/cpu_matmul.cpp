@@ -48,9 +48,9 @@ class BlockRunner {
     held_b_ = block_b;
   }
 
-  void multiply(bool accumulate) {
+  void multiply(bool accumulate, const std::function<void(double)>& progress) {
     cpu_multiply(plan_, count_, {held_a_.outers, held_b_.outers, held_a_.inners}, planes_a_.get(), planes_b_.get(), accumulate,
-                 output_.get(), scratch_.get());
+                 output_.get(), scratch_.get(), progress);
   }
 
   const void* output() const { return output_.get(); }
@@ -85,12 +85,13 @@ void run_blocks(const Plan& plan, int count, const OperandView& a, const std::in
           const StageTimer timer(&times.encode);
           runner.encode(a, shift_a, {row, rows, inner, inners}, b, shift_b, {column, columns, inner, inners});
         }
+        const double share = static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(inners);
+        const auto report = [&](double fraction) { options.progress((done + share * fraction) / total); };
         {
           const StageTimer timer(&times.multiply);
-          runner.multiply(inner > 0);
+          runner.multiply(inner > 0, options.progress ? std::function<void(double)>(report) : nullptr);
         }
-        done += static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(inners);
-        if (options.progress) options.progress(done / total);
+        done += share;
       }
       const StageTimer timer(&times.reconstruct);
       finish(row, rows, column, columns, runner.output());

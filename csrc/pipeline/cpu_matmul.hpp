@@ -25,7 +25,7 @@ struct MatmulOutcome {
 struct MatmulOptions {
   std::int64_t workspace_limit;
   StageTimes* times = nullptr;
-  std::function<void(double)> progress;  // called between blocks with the fraction done; may throw to stop
+  std::function<void(double)> progress;  // called with the fraction done; may throw to stop
 };
 
 // result = A B. `b` is seen from its columns: outer = columns of B, inner = K. Range: equal inner dimensions at most

@@ -25,7 +25,7 @@ double meet(const OperandView& special, std::int64_t s, const std::vector<std::i
   bool plus = false, minus = false;
   for (const std::int64_t k : places) {
     const double product = entry(special, s, k) * entry(other, o, k);
-    if (std::isnan(product)) return product;
+    if (std::isnan(product)) return std::numeric_limits<double>::quiet_NaN();  // one NaN, whatever the processor makes
     plus = plus || product > 0;
     minus = minus || product < 0;
   }

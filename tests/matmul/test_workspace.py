@@ -1,4 +1,4 @@
-"""Products in blocks: any workspace gives the same bits; progress is told between blocks."""
+"""Products in blocks: any workspace gives the same bits; progress is told on the way."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_one_entry_at_a_time(path: Path) -> None:
     seen: list[float] = []
     c = ozfp4.matmul(a, b, workspace_limit=least, progress=seen.append, **path._asdict())
     assert_same_bits(c, exact_matmul(a, b))
-    assert len(seen) == 3 * 4 * 2
+    assert len(seen) % (3 * 4 * 2) == 0
     with pytest.raises(MemoryError, match=rf"workspace_limit = {least - 1} bytes .* at least {least} bytes"):
         ozfp4.matmul(a, b, workspace_limit=least - 1, **path._asdict())
 
@@ -91,6 +91,17 @@ def test_progress_rises_to_one(path: Path) -> None:
     assert seen[-1] == 1.0
 
 
+@every_path
+def test_progress_is_told_within_a_block(path: Path) -> None:
+    seen: list[float] = []
+    _, report = ozfp4.matmul(
+        np.ones((9, 9)), np.ones((9, 9)), progress=seen.append, report=True, **path._asdict()
+    )
+    assert len(seen) == (report.moduli_used or len({t.group for t in report.plan.terms}))
+    assert seen == sorted(seen)
+    assert seen[-1] == 1.0
+
+
 def test_progress_of_a_stack_rises_over_the_whole_stack() -> None:
     a, b = np.ones((3, 4, 5)), np.ones((3, 5, 6))
     seen: list[float] = []
@@ -115,7 +126,7 @@ def test_an_exception_in_progress_comes_through(path: Path) -> None:
         if len(calls) == 3:
             raise StopHereError(f"at {done}")
 
-    with pytest.raises(StopHereError, match=r"at 0\."):
+    with pytest.raises(StopHereError, match="at "):
         ozfp4.matmul(a, b, progress=progress, workspace_limit=10_000, **path._asdict())
     assert len(calls) == 3
     assert (a.tobytes(), b.tobytes()) == before
