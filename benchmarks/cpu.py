@@ -3,19 +3,25 @@
     python benchmarks/cpu.py [time] [accuracy] [exactness] [import] [--json FILE]
 
 Times are medians of runs that alternate between the methods, so that what else the machine does hits all of them; the
-ratios are within one run with the same threads. Nothing here is a test: the tests are in tests/.
+ratios are within one run with the same threads. NumPy and SciPy each bring an OpenBLAS whose threads spin for some 25 ms
+after a product and would take the CPUs of the method measured next: OPENBLAS_THREAD_TIMEOUT=4 sends them to sleep at once,
+unless the caller has set it. Nothing here is a test: the tests are in tests/.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
+
+# Read when NumPy and SciPy load their BLAS, so before them.
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
 import mpmath
 import numpy as np
