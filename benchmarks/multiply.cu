@@ -1,9 +1,11 @@
-// Stand-alone timing of the Hopper multiply kernel: the tile that choose_tile picks against all the others.
+// Stand-alone timing of the multiply kernels: the tile that choose_tile picks against all the others.
 //
-//   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90a,code=sm_90a -I csrc
-//        benchmarks/sm90_multiply.cu csrc/multiply/sm90_gemm.cu csrc/multiply/gemm_problem.cpp -o sm90_multiply
-//   sm90_multiply [int8|fp4|digits] [chosen|all] [splits=S] MxNxK...     (default: int8 all 1024 2048 4096; N means NxNxN)
+//   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90a,code=sm_90a -I csrc -DOZFP4_NO_WARP_FP4 benchmarks/multiply.cu
+//        csrc/multiply/{warp_gemm,warp_bytes_copy,warp_bytes_bulk,warp_stand_in_copy,warp_stand_in_bulk,sm90_gemm}.cu
+//        csrc/multiply/{gemm_problem,gemm_dispatch,warp_tile_choice}.cpp -o multiply
+//   multiply [int8|fp4|digits] [chosen|all] [splits=S] [kernel=K] MxNxK...
 //
+// Without sizes: 1024, 2048 and 4096, N means NxNxN. K is the number of enum class Kernel, 0 (wgmma) unless given.
 // int8: 15 moduli, unsigned residues uniform in [0, m). fp4: the least plan of 59 products over 21 moduli, limbs of S.
 // digits: scheme I, 15 limbs a side, 225 products, one unit. K is cut into as many as S splits where that may pay.
 // A line gives the median over launches back to back, as they come to rest under the card's power limit, the clock that
@@ -29,6 +31,9 @@ void require(cudaError_t error, const char* what) {
   std::exit(1);
 }
 #define REQUIRE(call) require((call), #call)
+
+Kernel kernel = Kernel::sm90;
+Gpu gpu;
 
 // ---- Data ------------------------------------------------------------------------------------------------------------
 
@@ -179,7 +184,7 @@ class Timer {
  private:
   double run(const GemmProblem& problem, const TileChoice& choice, int launches) {
     REQUIRE(cudaEventRecord(begin_, stream_));
-    for (int i = 0; i < launches; ++i) REQUIRE(launch_gemm(problem, choice, stream_));
+    for (int i = 0; i < launches; ++i) REQUIRE(launch_gemm(problem, choice, kernel, stream_));
     REQUIRE(cudaEventRecord(end_, stream_));
     REQUIRE(cudaEventSynchronize(end_));
     float ms = 0;
@@ -206,7 +211,9 @@ class Timer {
 
 void run_shape(const Schedule& schedule, int m, int n, int k, int max_splits, bool tries_all, int multiprocessors, Timer& timer) {
   const int planes = static_cast<int>(schedule.plane_moduli.size());
-  const std::int64_t k_pitch = (k + 15) / 16 * 16, out_pitch = (n + 15) / 16 * 16;
+  const bool is_packed = find_kernel_error(kernel, Element::e2m1, gpu) == nullptr;
+  const Element element = is_packed ? Element::e2m1 : schedule.is_signed ? Element::s8 : Element::u8;
+  const std::int64_t k_pitch = (row_bytes(element, k) + 15) / 16 * 16, out_pitch = (n + 15) / 16 * 16;
   const std::int64_t a_bytes = m * k_pitch, b_bytes = n * k_pitch, out_bytes = m * out_pitch;
   std::uint8_t *a, *b, *out;
   REQUIRE(cudaMalloc(&a, planes * a_bytes));
@@ -222,7 +229,7 @@ void run_shape(const Schedule& schedule, int m, int n, int k, int max_splits, bo
   problem.m = m;
   problem.n = n;
   problem.k = k;
-  problem.element = schedule.is_signed ? Element::s8 : Element::u8;
+  problem.element = element;
   problem.product_bound = schedule.is_signed ? 144 : 255 * 255;
   problem.a = {a, planes, 1, k_pitch, a_bytes, a_bytes};
   problem.b = {b, planes, 1, k_pitch, b_bytes, b_bytes};
@@ -241,14 +248,14 @@ void run_shape(const Schedule& schedule, int m, int n, int k, int max_splits, bo
   shape.units = problem.unit_count;
   shape.steps = static_cast<int>(schedule.steps.size());
   shape.max_splits = max_splits;
-  const TileChoice chosen = choose_tile(shape, multiprocessors);
+  const TileChoice chosen = choose_tile(shape, kernel, element, gpu);
   std::vector<TileChoice> choices{chosen};
   for (int t = 0; tries_all && t < kTileShapes; ++t) {
     for (int splits = 1; splits <= max_splits; splits *= 2) {
       TileChoice choice = chosen;
       choice.shape = static_cast<TileShape>(t);
       choice.splits = splits;
-      choice.predicted_clocks = predict_clocks(shape, choice, multiprocessors);
+      choice.predicted_clocks = predict_clocks(shape, choice, kernel, element, gpu);
       const bool is_new = choice.shape != chosen.shape || choice.splits != chosen.splits;
       if (is_new && choice.predicted_clocks < 2.5 * chosen.predicted_clocks) choices.push_back(choice);
     }
@@ -285,7 +292,7 @@ void run_shape(const Schedule& schedule, int m, int n, int k, int max_splits, bo
 int main(int argc, char** argv) {
   std::string kind = "int8";
   bool tries_all = true;
-  int max_splits = 1;
+  int max_splits = 1, kernel_number = 0;
   struct Shape {
     int m, n, k;
   };
@@ -298,19 +305,22 @@ int main(int argc, char** argv) {
     } else if (word == "chosen" || word == "all") {
       tries_all = word == "all";
     } else if (std::sscanf(argv[i], "splits=%d", &max_splits) == 1) {
+    } else if (std::sscanf(argv[i], "kernel=%d", &kernel_number) == 1) {
+      kernel = static_cast<Kernel>(kernel_number);
     } else if (std::sscanf(argv[i], "%dx%dx%d", &shape.m, &shape.n, &shape.k) == 3) {
       shapes.push_back(shape);
     } else if (std::atoi(argv[i]) > 0) {
       shapes.push_back({std::atoi(argv[i]), std::atoi(argv[i]), std::atoi(argv[i])});
     } else {
-      std::printf("usage: %s [int8|fp4|digits] [chosen|all] [splits=S] MxNxK...\n", argv[0]);
+      std::printf("usage: %s [int8|fp4|digits] [chosen|all] [splits=S] [kernel=K] MxNxK...\n", argv[0]);
       return 2;
     }
   }
   if (shapes.empty()) shapes = {{1024, 1024, 1024}, {2048, 2048, 2048}, {4096, 4096, 4096}};
   cudaDeviceProp properties;
   REQUIRE(cudaGetDeviceProperties(&properties, 0));
-  std::printf("%s, %d multiprocessors\n", properties.name, properties.multiProcessorCount);
+  gpu = {10 * properties.major + properties.minor, properties.multiProcessorCount};
+  std::printf("%s, %d multiprocessors, %s\n", properties.name, properties.multiProcessorCount, kernel_name(kernel));
   Timer timer(properties.multiProcessorCount);
   for (const Shape& s : shapes) {
     const Schedule schedule = kind == "int8" ? int8_schedule(s.k) : kind == "fp4" ? fp4_schedule(s.k) : digit_schedule(s.k);

@@ -1,0 +1,132 @@
+// Which multiply kernel runs where, and the launch of any of them.
+//
+// OZFP4_TARGETS_<kernel> lists the compute capabilities (10 * major + minor) that this build holds machine code for, set by
+// cmake/cuda.cmake; OZFP4_PTX, where set, the one whose PTX is there for later GPUs. OZFP4_NO_<KERNEL> leaves a kernel out.
+#include <cuda_runtime_api.h>
+
+#include <initializer_list>
+
+#include "multiply/cuda_gemm.hpp"
+#include "multiply/gemm_problem.hpp"
+#include "multiply/warp_gemm.hpp"
+
+#ifndef OZFP4_TARGETS_sm90
+#define OZFP4_TARGETS_sm90 90
+#endif
+#ifndef OZFP4_TARGETS_bytes_copy
+#define OZFP4_TARGETS_bytes_copy 80, 86, 89, 90, 120
+#endif
+#ifndef OZFP4_TARGETS_bytes_bulk
+#define OZFP4_TARGETS_bytes_bulk 90, 120
+#endif
+#ifndef OZFP4_TARGETS_fp4
+#define OZFP4_TARGETS_fp4 120
+#endif
+#ifndef OZFP4_PTX
+#define OZFP4_PTX 0
+#endif
+
+namespace ozfp4::cuda {
+namespace {
+
+// Machine code runs on its own capability and on later ones of the same generation.
+bool is_held(std::initializer_list<int> targets, int capability) {
+  for (const int target : targets) {
+    if (target / 10 == capability / 10 && target <= capability) return true;
+  }
+  return false;
+}
+
+bool has_code(Kernel kernel, int capability) {
+  switch (kernel) {
+    // Machine code with features of one architecture runs on that one only; code of a family on all of the family.
+#ifndef OZFP4_NO_SM90
+    case Kernel::sm90: return capability == 90 && is_held({OZFP4_TARGETS_sm90}, capability);
+#endif
+    case Kernel::warp_copy: return is_held({OZFP4_TARGETS_bytes_copy}, capability) || (OZFP4_PTX != 0 && capability >= OZFP4_PTX);
+#ifndef OZFP4_NO_WARP_BULK
+    case Kernel::warp_bulk: return is_held({OZFP4_TARGETS_bytes_bulk}, capability);
+#endif
+#ifndef OZFP4_NO_WARP_FP4
+    case Kernel::warp_fp4: return is_held({OZFP4_TARGETS_fp4}, capability);
+#endif
+#ifndef OZFP4_NO_STAND_IN_COPY
+    case Kernel::stand_in_copy: return capability >= 80;
+#endif
+#ifndef OZFP4_NO_STAND_IN_BULK
+    case Kernel::stand_in_bulk: return capability == 90;
+#endif
+    default: return false;
+  }
+}
+
+cudaError_t read_gpu(int* device, Gpu* gpu) {
+  int major = 0, minor = 0;
+  if (const cudaError_t error = cudaGetDevice(device)) return error;
+  if (const cudaError_t error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, *device)) return error;
+  if (const cudaError_t error = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, *device)) return error;
+  gpu->capability = 10 * major + minor;
+  return cudaDeviceGetAttribute(&gpu->multiprocessors, cudaDevAttrMultiProcessorCount, *device);
+}
+
+}  // namespace
+
+const char* kernel_name(Kernel kernel) {
+  constexpr const char* names[kKernels] = {"wgmma s8 sm_90a", "warp s8 cp.async",           "warp s8 tma",
+                                           "warp fp4 tma",    "warp fp4 stand-in cp.async", "warp fp4 stand-in tma"};
+  return static_cast<int>(kernel) < kKernels ? names[static_cast<int>(kernel)] : "unknown kernel";
+}
+
+const char* find_kernel_error(Kernel kernel, Element element, const Gpu& gpu) {
+  const bool takes_codes = kernel == Kernel::warp_fp4 || kernel == Kernel::stand_in_copy || kernel == Kernel::stand_in_bulk;
+  if (static_cast<int>(kernel) >= kKernels) return "unknown kernel";
+  if (takes_codes != (element == Element::e2m1)) {
+    return takes_codes ? "the kernel multiplies E2M1 codes, not bytes" : "the kernel multiplies bytes, not E2M1 codes";
+  }
+  if (kernel == Kernel::sm90 && gpu.capability != 90) return "the kernel needs compute capability 9.0";
+  if (kernel == Kernel::warp_copy && gpu.capability < 80) return "the kernel needs compute capability 8.0 or later";
+  if (kernel == Kernel::warp_bulk && gpu.capability < 90) return "the kernel needs compute capability 9.0 or later";
+  if (kernel == Kernel::warp_fp4 && gpu.capability / 10 != 12) return "the kernel needs the FP4 units of compute capability 12.x";
+  if (!has_code(kernel, gpu.capability)) return "this build holds no code of the kernel for the GPU's compute capability";
+  return nullptr;
+}
+
+bool find_kernel(Element element, const Gpu& gpu, Kernel* kernel) {
+  for (const Kernel candidate : {Kernel::sm90, Kernel::warp_fp4, Kernel::warp_bulk, Kernel::warp_copy}) {
+    if (find_kernel_error(candidate, element, gpu) != nullptr) continue;
+    *kernel = candidate;
+    return true;
+  }
+  return false;
+}
+
+double predict_clocks(const GemmShape& shape, const TileChoice& choice, Kernel kernel, Element element, const Gpu& gpu) {
+#ifndef OZFP4_NO_SM90
+  if (kernel == Kernel::sm90) return predict_clocks(shape, choice, gpu.multiprocessors);
+#endif
+  return warp::model_clocks(shape, choice, kernel, element, gpu);
+}
+
+TileChoice choose_tile(const GemmShape& shape, Kernel kernel, Element element, const Gpu& gpu) {
+#ifndef OZFP4_NO_SM90
+  if (kernel == Kernel::sm90) return choose_tile(shape, gpu.multiprocessors);
+#endif
+  return warp::choose(shape, kernel, element, gpu);
+}
+
+cudaError_t launch_gemm(const GemmProblem& problem, const TileChoice& choice, Kernel kernel, cudaStream_t stream) {
+#ifndef OZFP4_NO_SM90
+  if (kernel == Kernel::sm90) return launch_gemm(problem, choice, stream);
+#endif
+  if (find_problem_error(problem, choice) != nullptr) return cudaErrorInvalidValue;
+  if (problem.unit_count == 0) return cudaSuccess;
+  int device = 0;
+  Gpu gpu;
+  if (const cudaError_t error = read_gpu(&device, &gpu)) return error;
+  if (find_kernel_error(kernel, problem.element, gpu) != nullptr) {
+    return has_code(kernel, gpu.capability) ? cudaErrorInvalidValue : cudaErrorNoKernelImageForDevice;
+  }
+  return warp::launch(problem, choice, kernel, gpu, device, stream);
+}
+
+}  // namespace ozfp4::cuda

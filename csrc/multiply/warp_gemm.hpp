@@ -1,0 +1,18 @@
+// The warp-level kernels as cuda_gemm.hpp's dispatch sees them.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "multiply/cuda_gemm.hpp"
+
+namespace ozfp4::cuda::warp {
+
+// Range: a problem without an error, elements that the kernel takes, on a GPU that it runs on.
+cudaError_t launch(const GemmProblem& problem, const TileChoice& choice, Kernel kernel, const Gpu& gpu, int device,
+                   cudaStream_t stream);
+
+// The cost model: clocks of one launch.
+double model_clocks(const GemmShape& shape, const TileChoice& choice, Kernel kernel, Element element, const Gpu& gpu);
+TileChoice choose(const GemmShape& shape, Kernel kernel, Element element, const Gpu& gpu);
+
+}  // namespace ozfp4::cuda::warp

@@ -1,0 +1,10 @@
+// E2M1 codes with the stand-in for the FP4 tensor core, operands loaded by cp.async: for tests on sm_80 and later.
+#include "multiply/warp_variants.cuh"
+
+namespace ozfp4::cuda::warp {
+
+cudaError_t launch_stand_in_copy(const WarpParams& params, const Launch& launch) {
+  return launch_family<StandInAtom, CopyLoader>(params, launch);
+}
+
+}  // namespace ozfp4::cuda::warp

@@ -1,0 +1,583 @@
+// Stand-alone check of the warp-level multiply kernels against a loop on the CPU: equality, every kernel, every tile shape,
+// every action, sizes around the edges of tiles and of K blocks, K up to the limit of FP32 accumulators.
+//
+//   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90a,code=sm_90a -I csrc -DOZFP4_NO_WARP_FP4 tests/cuda/warp_gemm_check.cu
+//        csrc/multiply/{warp_gemm,warp_bytes_copy,warp_bytes_bulk,warp_stand_in_copy,warp_stand_in_bulk,sm90_gemm}.cu
+//        csrc/multiply/{gemm_problem,gemm_dispatch,warp_tile_choice}.cpp -o warp_gemm_check
+//   warp_gemm_check [few] [part of a name]     few: a small subset, for the sanitizer
+//
+// With -gencode arch=compute_80,code=compute_80, -DOZFP4_NO_WARP_BULK and the files of the cp.async kernels alone, the
+// driver compiles the PTX that Ampere gets. Outputs are poisoned first: what the kernel has no business writing must still
+// be poison afterwards. Bytes beyond K are noise. Prints "N passed, N failed" and exits with 1 on a failure.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "arith/e2m1.hpp"
+#include "multiply/cuda_gemm.hpp"
+
+using namespace ozfp4;
+using namespace ozfp4::cuda;
+
+namespace {
+
+void require(cudaError_t error, const char* what) {
+  if (error == cudaSuccess) return;
+  std::printf("%s: %s\n", what, cudaGetErrorString(error));
+  std::exit(1);
+}
+#define REQUIRE(call) require((call), #call)
+
+constexpr std::uint8_t kPoison = 0xA5;
+
+std::int64_t round_up(std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; }
+
+std::mt19937_64 generator(20240611);
+int random_int(int low, int high) { return std::uniform_int_distribution<int>(low, high)(generator); }
+
+struct Schedule {
+  std::vector<GemmStep> steps;
+  std::vector<int> unit_begin{0};
+  int out_planes = 0;
+  void end_unit() { unit_begin.push_back(static_cast<int>(steps.size())); }
+  int units() const { return static_cast<int>(unit_begin.size()) - 1; }
+};
+
+enum class Kind { residues, horner, karatsuba, digits, words };
+const char* kind_name(Kind kind) {
+  constexpr const char* names[] = {"residues", "horner", "karatsuba", "digits", "words"};
+  return names[static_cast<int>(kind)];
+}
+
+// A term over all of K, cut into ranges with a fold between them.
+void append_term(Schedule& schedule, int chunk, int a_plane, int b_plane, int k, Action action, std::uint32_t modulus,
+                 std::int32_t multiplier, int out_plane, std::uint32_t bound) {
+  int begin = 0;
+  for (; k - begin > chunk; begin += chunk) {
+    schedule.steps.push_back(make_step(a_plane, b_plane, begin, begin + chunk, Action::fold, modulus, 1, 0, bound));
+  }
+  schedule.steps.push_back(make_step(a_plane, b_plane, begin, k, action, modulus, multiplier, out_plane, bound));
+}
+
+// The longest K range of one step: INT32 holds 2 * 32768 * 255 * 255 + 2^16; FP32 holds 144 * 116480 + 168 * 168.
+int longest_range(Element element) { return element == Element::e2m1 ? 57344 : 32768; }
+
+// `units` moduli, or digit groups of limbs x limbs, or weighted words.
+Schedule make_schedule(Kind kind, Element element, int k, int units, int& planes) {
+  Schedule schedule;
+  constexpr int int8_moduli[] = {256, 255, 253, 251, 247, 241, 239, 233, 229, 227, 223, 217, 211, 199, 197};
+  constexpr int fp4_moduli[] = {169, 113, 112, 7, 8, 101, 53, 13};
+  const bool is_signed = element != Element::u8, is_float = element == Element::e2m1;
+  const int chunk = kind == Kind::residues && is_float ? 116480 : longest_range(element);
+  const int product = is_signed ? 144 : 255 * 255;
+  const std::int64_t range = std::min(k, chunk);
+  // Signed: two products, plus a start value below 256 * 256. Unsigned accumulators need no bound.
+  const std::uint32_t bound = is_signed ? static_cast<std::uint32_t>(2 * product * range + (1 << 16)) : 0;
+  switch (kind) {
+    case Kind::residues:
+      planes = units;
+      for (int u = 0; u < units; ++u) {
+        const std::uint32_t m = is_signed ? fp4_moduli[u % 8] : int8_moduli[u % 15];
+        append_term(schedule, chunk, u, u, k, Action::store_residue, m, 1, u, bound);
+        schedule.end_unit();
+      }
+      schedule.out_planes = units;
+      break;
+    case Kind::horner:  // ((a1 b1) 13 + (a0 b1 + a1 b0)) 13 + a0 b0
+      planes = 2 * units;
+      for (int u = 0; u < units; ++u) {
+        const int low = 2 * u, high = 2 * u + 1;
+        const std::uint32_t m = fp4_moduli[u % 8];
+        append_term(schedule, chunk, high, high, k, Action::fold, m, 13, 0, bound);
+        append_term(schedule, chunk, low, high, k, k > chunk / 2 || !is_signed ? Action::fold : Action::carry_on, m, 1, 0, bound);
+        append_term(schedule, chunk, high, low, k, Action::fold, m, 13, 0, bound);
+        append_term(schedule, chunk, low, low, k, Action::store_residue, m, 1, u, bound);
+        schedule.end_unit();
+      }
+      schedule.out_planes = units;
+      break;
+    case Kind::karatsuba:  // ((a0 b0) w0 + a1 b1) w1 + a2 b2, times w2
+      planes = 3 * units;
+      for (int u = 0; u < units; ++u) {
+        const std::uint32_t m = fp4_moduli[u % 8];
+        for (int t = 0; t < 3; ++t) {
+          const int multiplier = random_int(2, std::max(2, static_cast<int>(m) - 1));
+          append_term(schedule, chunk, 3 * u + t, 3 * u + 2 - t, k, t < 2 ? Action::fold : Action::store_residue, m, multiplier,
+                      u, bound);
+        }
+        schedule.end_unit();
+      }
+      schedule.out_planes = units;
+      break;
+    case Kind::digits: {  // one unit: sum over i + j = g, base 13, ascending
+      planes = units;
+      const std::uint32_t group_bound =
+          is_signed ? static_cast<std::uint32_t>(std::min<std::int64_t>(product * range * units + (1 << 22), 1 << 29)) : 0;
+      for (int g = 0; g <= 2 * units - 2; ++g) {
+        for (int i = std::max(0, g - units + 1); i <= std::min(g, units - 1); ++i) {
+          const bool is_last = i == std::min(g, units - 1);
+          schedule.steps.push_back(make_step(i, g - i, 0, k, is_last ? Action::store_digit : Action::carry_on, 13, 1,
+                                             schedule.out_planes, group_bound));
+          schedule.out_planes += is_last;
+        }
+      }
+      for (int extra = 0; extra < 8; ++extra) {
+        schedule.steps.push_back(make_step(0, 0, 0, 0, Action::store_digit, 13, 1, schedule.out_planes++, group_bound));
+      }
+      schedule.steps.push_back(make_step(0, 0, 0, 0, Action::store_residue, 256, 1, schedule.out_planes++, group_bound));
+      schedule.end_unit();
+      break;
+    }
+    case Kind::words:
+      planes = 3;
+      for (int u = 0; u < units; ++u) {
+        for (int t = 0; t < 3; ++t) {
+          // What FP32 accumulators start with is limited, those of integers wrap.
+          const int multiplier = is_float && t < 2 ? 1 - 2 * random_int(0, 1) : 2 * random_int(-40, 40) + 1;
+          schedule.steps.push_back(
+              make_step(t, (t + u) % 3, 0, k, t < 2 ? Action::multiply : Action::store_int32, 0, multiplier, u));
+        }
+        schedule.end_unit();
+      }
+      schedule.out_planes = units;
+      break;
+  }
+  return schedule;
+}
+
+struct Case {
+  std::string name;
+  Kind kind = Kind::residues;
+  Kernel kernel = Kernel::warp_copy;
+  Element element = Element::u8;
+  int m = 1, n = 1, k = 1, units = 1;
+  BatchMap batch;
+  int a_batches = 1, b_batches = 1;
+  int units_used = -1;  // -1: no pointer
+  bool uses_device_steps = false;
+  bool extremes = false;  // all limbs at the largest magnitude
+  TileChoice choice;
+};
+
+int batch_count(const BatchMap& batch) {
+  int count = 1;
+  for (int d = 0; d < batch.rank; ++d) count *= batch.extent[d];
+  return count;
+}
+
+// One entry through the whole schedule; calls store(out_plane, value).
+template <class Store>
+void compute_entry(const Schedule& schedule, int units, bool is_signed, const std::function<const std::uint8_t*(int)>& a_row,
+                   const std::function<const std::uint8_t*(int)>& b_row, int k_first, int k_last, const Store& store) {
+  for (int u = 0; u < units; ++u) {
+    std::int64_t acc = 0;
+    for (int s = schedule.unit_begin[u]; s < schedule.unit_begin[u + 1]; ++s) {
+      const GemmStep& step = schedule.steps[s];
+      const std::uint8_t* a = a_row(step.a_plane);
+      const std::uint8_t* b = b_row(step.b_plane);
+      std::int64_t sum = 0;
+      for (int k = std::max(step.k_begin, k_first); k < std::min(step.k_end, k_last); ++k) {
+        sum += is_signed ? static_cast<std::int8_t>(a[k]) * static_cast<std::int8_t>(b[k]) : a[k] * b[k];
+      }
+      acc += sum;
+      const std::int64_t m = step.modulus;
+      const std::int64_t residue = m > 0 ? ((acc % m) + m) % m : 0;
+      switch (step.action) {
+        case Action::carry_on: break;
+        case Action::fold: acc = residue * step.multiplier; break;
+        case Action::store_residue: store(step.out_plane, residue * step.multiplier % m); break;
+        case Action::store_digit:
+          store(step.out_plane, residue);
+          acc = (acc - residue) / m;
+          break;
+        case Action::multiply:
+          acc = static_cast<std::int32_t>(static_cast<std::uint32_t>(acc) * static_cast<std::uint32_t>(step.multiplier));
+          break;
+        case Action::store_int32:
+          store(step.out_plane,
+                static_cast<std::int32_t>(static_cast<std::uint32_t>(acc) * static_cast<std::uint32_t>(step.multiplier)));
+          break;
+      }
+    }
+  }
+}
+
+// One byte an entry, also for what is packed later.
+std::vector<std::uint8_t> random_planes(std::int64_t bytes, bool is_signed, bool extremes) {
+  constexpr int alphabet[] = {0, 1, 2, 3, 4, 6, 8, 12, -1, -2, -3, -4, -6, -8, -12, 12};
+  std::vector<std::uint8_t> planes(bytes);
+  std::uint64_t bits = 0;
+  for (std::int64_t i = 0; i < bytes; ++i) {
+    if (i % 8 == 0) bits = generator();
+    const int byte = static_cast<int>(bits >> (8 * (i % 8))) & 255;
+    planes[i] = static_cast<std::uint8_t>(extremes    ? (is_signed ? (byte < 250 ? 12 : -12) : 255)
+                                          : is_signed ? alphabet[byte % 16]
+                                                      : byte);
+  }
+  return planes;
+}
+
+// The codes of [rows][pitch] limbs in [rows][pitch / 2] bytes; zeros are 0 or, now and then, minus zero. The unused half
+// of a row's last byte is a zero; bytes beyond stay noise.
+std::vector<std::uint8_t> pack(const std::vector<std::uint8_t>& limbs, std::int64_t pitch, int k) {
+  std::vector<std::uint8_t> packed(limbs.size() / 2);
+  for (std::size_t i = 0; i < packed.size(); ++i) {
+    const std::int64_t column = static_cast<std::int64_t>(2 * i) % pitch;
+    const int even = static_cast<std::int8_t>(limbs[2 * i]),
+              odd = column + 1 == k ? 0 : static_cast<std::int8_t>(limbs[2 * i + 1]);
+    packed[i] = static_cast<std::uint8_t>(e2m1_pack(even, odd) | (even == 0 && i % 3 == 0 ? 0x08 : 0) |
+                                          (odd == 0 && i % 5 == 0 ? 0x80 : 0));
+  }
+  return packed;
+}
+
+bool run_case(const Case& test, cudaStream_t stream) {
+  int planes = 0;
+  const Schedule schedule = make_schedule(test.kind, test.element, test.k, test.units, planes);
+  const bool words = test.kind == Kind::words;
+  const int batches = batch_count(test.batch), entry = words ? 4 : 1;
+
+  // Rows are longer than K and the bytes beyond K are noise: they must not count.
+  const int packing = entries_per_byte(test.element);
+  const bool is_signed = test.element != Element::u8;
+  const std::int64_t pitch = round_up(test.k, 16 * packing) + 16 * packing * random_int(0, 2);  // in entries
+  GemmProblem problem;
+  problem.m = test.m;
+  problem.n = test.n;
+  problem.k = test.k;
+  problem.element = test.element;
+  problem.product_bound = is_signed ? 144 : 255 * 255;
+  problem.batch = test.batch;
+  const auto describe = [&](PlaneArray& operand, int rows, int count) {
+    operand.planes = planes;
+    operand.batches = count;
+    operand.pitch = pitch / packing;
+    operand.batch_stride = rows * operand.pitch;
+    operand.plane_stride = count * operand.batch_stride;
+  };
+  describe(problem.a, test.m, test.a_batches);
+  describe(problem.b, test.n, test.b_batches);
+  const std::int64_t a_bytes = planes * problem.a.plane_stride, b_bytes = planes * problem.b.plane_stride;
+  const std::vector<std::uint8_t> a = random_planes(a_bytes * packing, is_signed, test.extremes);
+  const std::vector<std::uint8_t> b = random_planes(b_bytes * packing, is_signed, test.extremes);
+
+  problem.out_planes = schedule.out_planes;
+  problem.out_pitch = round_up(test.n, words ? 2 : 16) + (words ? 2 : 16) * random_int(0, 1);
+  problem.out_matrix_stride = test.m * problem.out_pitch + (words ? 2 : 16) * random_int(0, 1);
+  const std::int64_t matrices = std::int64_t(schedule.out_planes) * test.choice.splits * batches;
+  const std::int64_t out_bytes = matrices * problem.out_matrix_stride * entry;
+
+  std::uint8_t *device_a, *device_b, *device_out;
+  int* device_units = nullptr;
+  GemmStep* device_steps = nullptr;
+  REQUIRE(cudaMalloc(&device_a, a_bytes));
+  REQUIRE(cudaMalloc(&device_b, b_bytes));
+  REQUIRE(cudaMalloc(&device_out, out_bytes));
+  const auto upload = [&](std::uint8_t* target, const std::vector<std::uint8_t>& entries, std::int64_t bytes) {
+    const std::vector<std::uint8_t> packed = packing == 2 ? pack(entries, pitch, test.k) : entries;
+    REQUIRE(cudaMemcpy(target, packed.data(), bytes, cudaMemcpyHostToDevice));
+  };
+  upload(device_a, a, a_bytes);
+  upload(device_b, b, b_bytes);
+  REQUIRE(cudaMemset(device_out, kPoison, out_bytes));
+  if (test.units_used >= 0) {
+    REQUIRE(cudaMalloc(&device_units, sizeof(int)));
+    REQUIRE(cudaMemcpy(device_units, &test.units_used, sizeof(int), cudaMemcpyHostToDevice));
+  }
+  if (test.uses_device_steps) {
+    const std::size_t bytes = schedule.steps.size() * sizeof(GemmStep);
+    REQUIRE(cudaMalloc(&device_steps, bytes));
+    REQUIRE(cudaMemcpy(device_steps, schedule.steps.data(), bytes, cudaMemcpyHostToDevice));
+  }
+  problem.a.data = device_a;
+  problem.b.data = device_b;
+  problem.out = device_out;
+  problem.steps = schedule.steps.data();
+  problem.unit_begin = schedule.unit_begin.data();
+  problem.unit_count = schedule.units();
+  problem.device_steps = device_steps;
+  problem.units_used = device_units;
+
+  bool passed = true;
+  if (const char* error = find_problem_error(problem, test.choice)) {
+    std::printf("%s: refused: %s\n", test.name.c_str(), error);
+    passed = false;
+  }
+  std::vector<std::uint8_t> out(out_bytes);
+  if (passed) {
+    REQUIRE(cudaDeviceSynchronize());
+    if (const cudaError_t error = launch_gemm(problem, test.choice, test.kernel, stream)) {
+      std::printf("%s: not launched: %s\n", test.name.c_str(), cudaGetErrorString(error));
+      passed = false;
+    }
+    require(cudaStreamSynchronize(stream), test.name.c_str());
+    REQUIRE(cudaMemcpy(out.data(), device_out, out_bytes, cudaMemcpyDeviceToHost));
+  }
+  REQUIRE(cudaFree(device_a));
+  REQUIRE(cudaFree(device_b));
+  REQUIRE(cudaFree(device_out));
+  REQUIRE(cudaFree(device_units));
+  REQUIRE(cudaFree(device_steps));
+  if (!passed) return false;
+
+  // All entries when that is cheap, else a sample that includes the corners and the edges of tiles.
+  const int units = test.units_used >= 0 ? std::min(test.units_used, schedule.units()) : schedule.units();
+  const double work = static_cast<double>(test.m) * test.n * test.k * schedule.steps.size() * batches;
+  const double fraction = std::min(1.0, 1e7 / work);
+  std::vector<std::int64_t> entries;
+  for (std::int64_t e = 0; e < std::int64_t(test.m) * test.n; ++e) {
+    const int i = static_cast<int>(e / test.n), j = static_cast<int>(e % test.n);
+    const bool corner = (i == 0 || i == test.m - 1) && (j == 0 || j == test.n - 1);
+    if (corner || fraction >= 1 || generator() % (1 << 20) < fraction * (1 << 20)) entries.push_back(e);
+  }
+  const int blocks_per_split =
+      static_cast<int>(round_up(round_up(test.k, 128 * packing) / (128 * packing), test.choice.splits) / test.choice.splits);
+  std::atomic<std::int64_t> wrong{0};
+  std::atomic<std::size_t> next{0};
+  const auto check_entries = [&] {
+    for (;;) {
+      const std::size_t first = next.fetch_add(64);
+      if (first >= entries.size()) return;
+      for (std::size_t e = first; e < std::min(first + 64, entries.size()); ++e) {
+        const int i = static_cast<int>(entries[e] / test.n), j = static_cast<int>(entries[e] % test.n);
+        for (int matrix = 0; matrix < test.choice.splits * batches; ++matrix) {
+          const int split = matrix / batches;
+          int rest = matrix % batches, a_matrix = 0, b_matrix = 0;
+          for (int d = test.batch.rank - 1; d >= 0; --d) {
+            a_matrix += rest % test.batch.extent[d] * test.batch.a_stride[d];
+            b_matrix += rest % test.batch.extent[d] * test.batch.b_stride[d];
+            rest /= test.batch.extent[d];
+          }
+          const auto a_row = [&](int plane) {
+            return a.data() + (plane * problem.a.plane_stride + a_matrix * problem.a.batch_stride) * packing + i * pitch;
+          };
+          const auto b_row = [&](int plane) {
+            return b.data() + (plane * problem.b.plane_stride + b_matrix * problem.b.batch_stride) * packing + j * pitch;
+          };
+          compute_entry(schedule, units, is_signed, a_row, b_row, split * blocks_per_split * 128 * packing,
+                        (split + 1) * blocks_per_split * 128 * packing, [&](int out_plane, std::int64_t expected) {
+                          const std::int64_t at =
+                              (std::int64_t(out_plane) * test.choice.splits * batches + matrix) * problem.out_matrix_stride +
+                              i * problem.out_pitch + j;
+                          std::int64_t found = out[at * entry];
+                          if (words) {
+                            std::int32_t word;
+                            std::memcpy(&word, out.data() + at * entry, 4);
+                            found = word;
+                          }
+                          if (found != expected && wrong.fetch_add(1) < 3) {
+                            std::printf("%s: plane %d matrix %d row %d column %d: %lld, expected %lld\n", test.name.c_str(),
+                                        out_plane, matrix, i, j, static_cast<long long>(found), static_cast<long long>(expected));
+                          }
+                        });
+        }
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < std::max(1u, std::min(16u, std::thread::hardware_concurrency())); ++t)
+    threads.emplace_back(check_entries);
+  for (std::thread& thread : threads) thread.join();
+
+  // Poison: padding (of a byte row only what lies beyond the next multiple of 16), and all of the planes of units that
+  // were not asked for.
+  const std::int64_t written_columns = words ? test.n : round_up(test.n, 16);
+  std::vector<bool> used(schedule.out_planes, false);
+  for (int s = 0; s < schedule.unit_begin[units]; ++s) used[schedule.steps[s].out_plane] = true;
+  std::int64_t trespasses = 0;
+  for (std::int64_t matrix = 0; matrix < matrices; ++matrix) {
+    const bool is_used = used[matrix / (test.choice.splits * batches)];
+    for (std::int64_t x = 0; x < problem.out_matrix_stride * entry; ++x) {
+      const std::int64_t row = x / (problem.out_pitch * entry), column = x % (problem.out_pitch * entry) / entry;
+      const bool is_inside = is_used && row < test.m && column < written_columns;
+      if (!is_inside && out[matrix * problem.out_matrix_stride * entry + x] != kPoison) ++trespasses;
+    }
+  }
+  if (trespasses != 0) std::printf("%s: %lld bytes written outside\n", test.name.c_str(), static_cast<long long>(trespasses));
+  return wrong == 0 && trespasses == 0;
+}
+
+// ---- Cases -----------------------------------------------------------------------------------------------------------
+
+TileChoice random_choice(TileShape shape) {
+  TileChoice choice;
+  choice.shape = shape;
+  choice.band = random_int(1, 5);
+  choice.max_blocks = random_int(0, 1) == 0 ? 0 : random_int(1, 12);  // few blocks: many tiles each
+  choice.keep_together = random_int(0, 1) == 0;
+  choice.overlap_previous = random_int(0, 1) == 0;
+  return choice;
+}
+
+void name_case(Case& test) {
+  const TileGeometry& tile = tile_geometry(test.choice.shape);
+  constexpr const char* elements[] = {"u8", "s8", "e2m1"};
+  char text[256];
+  std::snprintf(text, sizeof text, "%s: %s %s %dx%dx%d units %d batches %d splits %d used %d tile %s band %d blocks %d%s%s",
+                kernel_name(test.kernel), kind_name(test.kind), elements[static_cast<int>(test.element)], test.m, test.n, test.k,
+                test.units, batch_count(test.batch), test.choice.splits, test.units_used, tile.name, test.choice.band,
+                test.choice.max_blocks, test.uses_device_steps ? " steps" : "", test.extremes ? " extremes" : "");
+  test.name = text;
+}
+
+// One of the sizes around a multiple of `tile`, or any.
+int edge_size(int tile, int most) {
+  const int kind = random_int(0, 5);
+  if (kind == 0) return random_int(1, most);
+  if (kind == 1) return random_int(1, 17);
+  return std::max(1, std::min(most, tile * random_int(1, 3) + random_int(-1, 1)));
+}
+
+void add_batch(Case& test) {
+  test.batch.rank = 3;
+  const int extent[3] = {2, random_int(1, 3), 2}, a_stride[3] = {extent[1], 1, 0}, b_stride[3] = {0, 2, 1};
+  for (int d = 0; d < 3; ++d) {
+    test.batch.extent[d] = extent[d];
+    test.batch.a_stride[d] = a_stride[d];
+    test.batch.b_stride[d] = b_stride[d];
+  }
+  test.a_batches = 2 * extent[1];
+  test.b_batches = 2 * extent[1];
+}
+
+std::vector<Case> make_cases(Kernel kernel, bool is_few) {
+  std::vector<Case> cases;
+  const auto add = [&](Case test) {
+    name_case(test);
+    cases.push_back(test);
+  };
+  for (const Element element : {Element::u8, Element::s8, Element::e2m1}) {
+    if (find_kernel_error(kernel, element, {}) != nullptr) continue;
+    for (int shape = 0; shape < kTileShapes; ++shape) {
+      Case base;
+      base.kernel = kernel;
+      base.element = element;
+      base.choice.shape = static_cast<TileShape>(shape);
+      const TileGeometry& tile = tile_geometry(base.choice.shape);
+      const int block = block_entries(element);
+      for (const Kind kind : {Kind::residues, Kind::horner, Kind::karatsuba, Kind::digits, Kind::words}) {
+        if (kind == Kind::digits && element == Element::u8) continue;
+        for (int repeat = 0; repeat < (is_few ? 1 : 7); ++repeat) {
+          Case test = base;
+          test.kind = kind;
+          test.choice = random_choice(base.choice.shape);
+          test.m = is_few ? random_int(1, 90) : edge_size(tile.m, 400);
+          test.n = is_few ? random_int(1, 90) : edge_size(tile.n, 520);
+          test.k = repeat < 2 ? random_int(1, 200) : edge_size(repeat % 2 == 0 ? block : block / 4, 1500);
+          test.units = random_int(1, is_few ? 2 : 4);
+          if (repeat == 1 || repeat == 4) {
+            test.m = std::min(test.m, 140);
+            test.n = std::min(test.n, 270);
+            add_batch(test);
+          }
+          if (repeat == 2 || repeat == 5) {
+            test.choice.splits = random_int(1, 4);
+            if (kind != Kind::digits) test.units_used = random_int(0, test.units + 1);
+          }
+          test.uses_device_steps = random_int(0, 3) == 0;
+          add(test);
+        }
+      }
+      add(base);  // the smallest
+      if (is_few) continue;
+      Case exact = base;  // exact multiples of the tile
+      exact.m = 512;
+      exact.n = 512;
+      exact.k = 1024;
+      exact.units = 3;
+      add(exact);
+      // At the largest magnitudes: the most that one accumulator holds, and more.
+      Case deep = base;
+      deep.m = 70;
+      deep.n = 65;
+      deep.units = 2;
+      deep.extremes = true;
+      for (const int k :
+           {random_int(1, 116480), element == Element::e2m1 ? 116224 : 33024, 116480, 116480 + random_int(1, 300)}) {
+        deep.k = k;
+        deep.kind = Kind::residues;
+        add(deep);
+      }
+      deep.kind = Kind::horner;
+      deep.k = 66000 + random_int(0, 300);
+      deep.units = 1;
+      deep.choice.splits = 3;
+      add(deep);
+    }
+    if (is_few) continue;
+    // Many tiles, the choice that the cost model makes.
+    Case large;
+    large.kernel = kernel;
+    large.element = element;
+    large.kind = element == Element::u8 ? Kind::residues : Kind::horner;
+    large.m = 1500;
+    large.n = 1300;
+    large.k = 2100;
+    large.units = 8;
+    GemmShape shape;
+    shape.m = large.m;
+    shape.n = large.n;
+    shape.k = large.k;
+    shape.units = large.units;
+    shape.steps = element == Element::u8 ? large.units : 4 * large.units;
+    large.choice = choose_tile(shape, kernel, element, {});
+    add(large);
+    Case scheme_one;  // 169 products
+    scheme_one.kernel = kernel;
+    scheme_one.element = element;
+    scheme_one.kind = Kind::digits;
+    scheme_one.m = 260;
+    scheme_one.n = 300;
+    scheme_one.k = 500;
+    scheme_one.units = 13;
+    if (element != Element::u8) add(scheme_one);
+  }
+  return cases;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool is_few = argc > 1 && std::strcmp(argv[1], "few") == 0;
+  const char* filter = argc > 1 + is_few ? argv[1 + is_few] : "";
+  cudaDeviceProp properties;
+  REQUIRE(cudaGetDeviceProperties(&properties, 0));
+  const Gpu gpu = {10 * properties.major + properties.minor, properties.multiProcessorCount};
+  cudaStream_t stream;
+  REQUIRE(cudaStreamCreate(&stream));
+  std::printf("%s\n", properties.name);
+  int failed = 0, passed = 0;
+  for (int i = 0; i < kKernels; ++i) {
+    const auto kernel = static_cast<Kernel>(i);
+    const bool runs =
+        find_kernel_error(kernel, Element::u8, gpu) == nullptr || find_kernel_error(kernel, Element::e2m1, gpu) == nullptr;
+    if (kernel == Kernel::sm90 || !runs) continue;
+    int passed_here = 0, failed_here = 0;
+    for (const Case& test : make_cases(kernel, is_few)) {
+      if (test.name.find(filter) == std::string::npos) continue;
+      if (run_case(test, stream)) {
+        ++passed_here;
+      } else {
+        ++failed_here;
+        std::printf("FAILED %s\n", test.name.c_str());
+      }
+      std::fflush(stdout);
+      if (failed_here == 20) break;
+    }
+    std::printf("%s: %d passed, %d failed\n", kernel_name(kernel), passed_here, failed_here);
+    passed += passed_here;
+    failed += failed_here;
+  }
+  std::printf("%d passed, %d failed\n", passed, failed);
+  return failed == 0 ? 0 : 1;
+}
