@@ -16,7 +16,6 @@ import os
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -28,23 +27,11 @@ import numpy as np
 
 import ozfp4
 from ozfp4 import stages
+from ozfp4.bench.timing import medians
 from ozfp4.testing import KINDS, difference, exact_matmul, operands, spread
 from ozfp4.testing.accuracy import effective_bits, real_product, relative_errors
 
 Row = dict[str, Any]
-
-
-def medians(methods: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Median seconds of each method, taken in turns after one warm-up."""
-    seconds: dict[str, list[float]] = {name: [] for name in methods}
-    for method in methods.values():
-        method()
-    for _ in range(repeats):
-        for name, method in methods.items():
-            start = time.perf_counter()
-            method()
-            seconds[name].append(time.perf_counter() - start)
-    return {name: statistics.median(taken) for name, taken in seconds.items()}
 
 
 def fmpz_product(a: np.ndarray, b: np.ndarray) -> Callable[[], object]:

@@ -11,24 +11,18 @@ a test.
 from __future__ import annotations
 
 import argparse
-import contextlib
-import itertools
 import json
-import os
 import platform
-import statistics
-import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 
 import ozfp4
-from ozfp4 import _device
-from ozfp4._shapes import matmul_shape
+from ozfp4.bench import peers
+from ozfp4.bench.gpu import Sampler, copy_bandwidth, operands, stage_row, total_row
+from ozfp4.bench.machine import commit, driver
 
 Row = dict[str, Any]
 SIZES = (1024, 2048, 4096, 8192, 16384)
@@ -39,155 +33,19 @@ OWN = {
     "scheme I fp4": {"scheme": "I", "backend": "fp4"},
     "scheme I int8": {"scheme": "I", "backend": "int8"},
 }
-CUBLAS_FIXED = {
-    "CUBLAS_EMULATE_DOUBLE_PRECISION": "1",
-    "CUBLAS_EMULATION_STRATEGY": "eager",
-    "CUBLAS_FIXEDPOINT_EMULATION_MANTISSA_BIT_COUNT": "55",
-}
-CUBLAS_DYNAMIC = {"CUBLAS_EMULATE_DOUBLE_PRECISION": "1", "CUBLAS_EMULATION_STRATEGY": "eager"}
-
-
-class Sampler:
-    """Board power in watts and SM clock in MHz, sampled in the background through nvidia-smi."""
-
-    def __init__(self) -> None:
-        self.samples: list[tuple[float, float]] = []
-        self._process: subprocess.Popen[str] | None = None
-        with contextlib.suppress(OSError):
-            self._process = subprocess.Popen(
-                ["nvidia-smi", "--query-gpu=power.draw,clocks.sm", "--format=csv,noheader,nounits", "-lms", "50", "-i", "0"],
-                stdout=subprocess.PIPE, text=True,
-            )  # fmt: skip
-            threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self) -> None:
-        assert self._process is not None
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            with contextlib.suppress(ValueError):
-                power, clock = line.split(",")
-                self.samples.append((float(power), float(clock)))
-
-    @contextlib.contextmanager
-    def during(self, row: Row) -> Iterator[None]:
-        start = len(self.samples)
-        yield
-        taken = self.samples[start + 1 :] or self.samples[-1:]
-        if taken:
-            row["W"] = round(statistics.median(p for p, _ in taken))
-            row["MHz"] = round(statistics.median(c for _, c in taken))
-
-    def close(self) -> None:
-        if self._process is not None:
-            self._process.terminate()
-
-
-def event_times(run: Callable[[], object], budget: float, batch: int = 1) -> list[float]:
-    """Milliseconds per call, `batch` calls between two events, after a warm-up of a third of `budget` seconds."""
-    run()
-    torch.cuda.synchronize()
-    start = time.perf_counter()
-    while time.perf_counter() - start < budget / 3:
-        run()
-        torch.cuda.synchronize()
-    times = []
-    start = time.perf_counter()
-    while time.perf_counter() - start < budget or len(times) < 5:
-        first, last = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        first.record()
-        for _ in range(batch):
-            run()
-        last.record()
-        torch.cuda.synchronize()
-        times.append(first.elapsed_time(last) / batch)
-        if len(times) >= 200:
-            break
-    return times
-
-
-def operands(n: int) -> tuple[torch.Tensor, torch.Tensor]:
-    generator = torch.Generator("cuda").manual_seed(n)
-    a = torch.randn(n, n, dtype=torch.float64, device="cuda", generator=generator)
-    return a, torch.randn(n, n, dtype=torch.float64, device="cuda", generator=generator)
-
-
-def batch_for(n: int) -> int:
-    """Calls between two events: short products are timed in a row, as a program would issue them."""
-    return 20 if n <= 1024 else 5 if n <= 2048 else 1
-
-
-def total_row(name: str, n: int, run: Callable[[], object], sampler: Sampler, budget: float) -> Row:
-    row: Row = {"N": n, "method": name}
-    with sampler.during(row):
-        ms = statistics.median(event_times(run, budget, batch_for(n)))
-    row |= {"ms": round(ms, 4), "TFLOPS": round(2 * n**3 / ms / 1e9, 1)}
-    return row
-
-
-def stage_row(
-    name: str, n: int, a: torch.Tensor, b: torch.Tensor, options: dict[str, str], budget: float
-) -> Row:
-    """Medians of the four stages of one product."""
-    _, report = ozfp4.matmul(a, b, report=True, **options)
-    shape = matmul_shape(tuple(a.shape), tuple(b.shape))
-    c = torch.empty(n, n, dtype=torch.float64, device="cuda")
-    samples: list[list[float]] = []
-    start = time.perf_counter()
-    while time.perf_counter() - start < budget or len(samples) < 6:
-        events = [torch.cuda.Event(enable_timing=True) for _ in range(5)]
-        for event in events:
-            event.record()  # creates the handle
-        events[0].record()
-        _device.run(report.plan, a, b, c, shape, _device.UNLIMITED, tuple(e.cuda_event for e in events[1:4]))
-        events[4].record()
-        torch.cuda.synchronize()
-        samples.append([x.elapsed_time(y) for x, y in itertools.pairwise(events)])
-        if len(samples) >= 100:
-            break
-    scale, encode, multiply, reconstruct = (
-        statistics.median(column) for column in zip(*samples[2:], strict=True)
-    )
-    return {
-        "N": n, "method": name, "products": report.products, "kernel": report.kernel,
-        "scale ms": round(scale, 4), "encode ms": round(encode, 4), "multiply ms": round(multiply, 4),
-        "reconstruct ms": round(reconstruct, 4), "multiply TOPS": round(2 * report.products * n**3 / multiply / 1e9),
-        "workspace GiB": round(report.workspace / 2**30, 2),
-    }  # fmt: skip
-
-
-def copy_bandwidth() -> float:
-    """GB/s of a device-to-device copy, bytes read plus bytes written."""
-    x = torch.empty(2**29, dtype=torch.float64, device="cuda").normal_()
-    y = torch.empty_like(x)
-    return 2 * x.nbytes / statistics.median(event_times(lambda: y.copy_(x), 0.3)) / 1e6
 
 
 def peer_rows(name: str, sizes: list[int], environment: dict[str, str], budget: float) -> list[Row]:
     """torch's float64 matmul in a process of its own with these environment variables."""
-    command = [
-        sys.executable,
-        __file__,
-        "--methods",
-        "native",
-        "--budget",
-        str(budget),
-        "--rows-only",
-        "--sizes",
-        *map(str, sizes),
-    ]
-    outcome = subprocess.run(
-        command, env={**os.environ, **environment}, capture_output=True, text=True, check=False
-    )
-    if outcome.returncode != 0:
-        reason = outcome.stderr.strip().splitlines()[-1:] or ["no output"]
-        return [{"N": "-", "method": name, "skipped": reason[0]}]
-    return [{**row, "method": name} for row in json.loads(outcome.stdout)["totals"]]
-
-
-def driver() -> str:
-    """Driver version and power limit as nvidia-smi prints them."""
-    query = ["nvidia-smi", "--query-gpu=driver_version,power.limit", "--format=csv,noheader", "-i", "0"]
-    return subprocess.run(query, capture_output=True, text=True, check=False).stdout.strip()
+    rows: list[Row] = []
+    with peers.Peer(environment) as peer:
+        for n in sizes:
+            try:
+                rows.append({**peer.ask(time=[n, budget]), "method": name})
+            except peers.PeerError as error:
+                rows.append({"N": n, "method": name, "skipped": str(error)})
+                break
+    return rows
 
 
 def progress(message: str) -> None:
@@ -226,23 +84,20 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     sampler.close()
     if not arguments.rows_only:
         for name, environment in (
-            ("cuBLAS emulation, 55 bits", CUBLAS_FIXED),
-            ("cuBLAS emulation, dynamic", CUBLAS_DYNAMIC),
+            ("cuBLAS emulation, 55 bits", peers.CUBLAS_FIXED),
+            ("cuBLAS emulation, dynamic", peers.CUBLAS_DYNAMIC),
         ):
             if "cublas" in methods:
                 progress(name)
                 totals += peer_rows(name, arguments.sizes, environment, arguments.budget)
         if arguments.gemmul8:
-            environment = {
-                "LD_PRELOAD": arguments.gemmul8,
-                "GEMMUL8_NUM_MOD_D": "15",
-                "GEMMUL8_FASTMODE_D": "0",
-            }
+            environment = peers.gemmul8_environment(arguments.gemmul8)
             totals += peer_rows("GEMMul8, 15 moduli", arguments.sizes, environment, arguments.budget)
     return {
         "device": torch.cuda.get_device_name(0),
         "driver": driver(),
         "date": time.strftime("%Y-%m-%d"),
+        "commit": commit(),
         "torch": torch.__version__, "cuda": torch.version.cuda, "python": platform.python_version(), "ozfp4": ozfp4.__version__,
         "copy GB/s": None if arguments.rows_only else round(copy_bandwidth()),
         "totals": totals, "stages": stages,

@@ -1,0 +1,101 @@
+"""Effective bits against phi, and the error of graded operands against their range."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..accuracy import PAPER
+from ..machine import sentence
+from . import style
+
+
+def _curves(rows: list[dict[str, Any]], labels: dict[str, str]) -> list[tuple[str, list[tuple[int, float]]]]:
+    """A curve for each group of methods with equal results everywhere; `labels` gives their order and names."""
+    by_method: dict[str, dict[int, tuple[float, str]]] = {}
+    for row in rows:
+        if "bits" in row:
+            by_method.setdefault(row["method"], {})[row["phi"]] = (row["bits"], row["sha"])
+    groups: dict[tuple[tuple[int, str], ...], list[str]] = {}
+    for name in labels:
+        if name in by_method:
+            points = sorted(by_method[name].items())
+            groups.setdefault(tuple((phi, sha) for phi, (_, sha) in points), []).append(name)
+    curves = []
+    for names in groups.values():
+        label = labels[names[0]]
+        if len(names) > 1:
+            ours = all(labels[name].startswith("ozfp4") for name in names)
+            label = (
+                f"ozfp4, {len(names)} ways, same bits" if ours else " = ".join(labels[name] for name in names)
+            )
+        curves.append((label, [(phi, bits) for phi, (bits, _) in sorted(by_method[names[0]].items())]))
+    return curves
+
+
+def effective_bits(results: dict[str, Any]) -> Any:
+    """The sweep over phi; methods with equal bits share a curve."""
+    settings = results["settings"]
+    with style.styled() as plt:
+        figure, axes = plt.subplots(figsize=(7.2, 4.3))
+        for index, (label, points) in enumerate(_curves(results["rows"], results["labels"])):
+            x, y = zip(*points, strict=True)
+            axes.plot(x, y, label=label, color=style.CYCLE[index % 8], marker=style.MARKERS[index % 8])
+        if settings["k"] == 8192:
+            axes.plot(
+                list(PAPER),
+                list(PAPER.values()),
+                "o",
+                ms=13,
+                mfc="none",
+                mec=style.RED,
+                mew=1.6,
+                label="the paper's text",
+            )
+        axes.axhline(53, color=style.BLACK, lw=1, ls=":")
+        axes.annotate("53 bits: unit roundoff", (1, 53), (0, -4), textcoords="offset points", va="top", fontsize=9,
+                      xycoords=("axes fraction", "data"), ha="right")  # fmt: skip
+        axes.set(xlabel="spread of the exponents φ", ylabel="effective bits of the worst entry")
+        axes.set_title(
+            f"K = {settings['k']}, {settings['extent']} × {settings['extent']} entries, all checked"
+        )
+        axes.legend(ncols=2 if len(results["labels"]) > 5 else 1)
+        style.note(figure, sentence(results["machine"]))
+    return figure
+
+
+def graded_errors(results: dict[str, Any]) -> Any:
+    """Test 2b of Demmel and others: quotients of criteria A and B against the range of exponents."""
+    by_method: dict[str, list[dict[str, Any]]] = {}
+    for row in results["graded"]:
+        by_method.setdefault(row["method"], []).append(row)
+    curves: dict[tuple[tuple[float, float], ...], list[str]] = {}
+    for name, rows in by_method.items():
+        curves.setdefault(tuple((row["a"], row["b"]) for row in rows), []).append(name)
+    with style.styled() as plt:
+        figure, axes = plt.subplots(figsize=(7.2, 4.0))
+        for index, names in enumerate(curves.values()):
+            rows = by_method[names[0]]
+            x = [max(row["exponent"], 0.5) for row in rows]
+            label = results["labels"][names[0]] if len(names) == 1 else f"{len(names)} ways of ozfp4"
+            colour, marker = style.CYCLE[index % 8], style.MARKERS[index % 8]
+            axes.plot(
+                x, [row["a"] for row in rows], color=colour, marker=marker, label=f"{label}, criterion A"
+            )
+            axes.plot(x, [row["b"] for row in rows], color=colour, marker=marker, mfc="white", ls="--", lw=1.2,
+                      label=f"{label}, criterion B")  # fmt: skip
+        axes.axhline(1, color=style.BLACK, lw=1.2)
+        axes.annotate("allowed: n u", (1, 1), (0, 3), xycoords=("axes fraction", "data"), textcoords="offset points",
+                      ha="right", fontsize=9)  # fmt: skip
+        axes.set(
+            xscale="log",
+            yscale="log",
+            xlabel="entries of a row range over 2^±e, e",
+            ylabel="largest error / (n u · measure)",
+        )
+        ticks = sorted({row["exponent"] for rows in by_method.values() for row in rows})
+        axes.set_xticks([max(t, 0.5) for t in ticks], [str(t) for t in ticks])
+        axes.minorticks_off()
+        axes.set_title("Graded operands (Demmel and others, test 2b), n = 64")
+        axes.legend(fontsize=9)
+        style.note(figure, sentence(results["machine"]))
+    return figure

@@ -1,0 +1,75 @@
+"""One style for all figures: legible in print, to colour-blind readers, and on a dark page.
+
+Figures carry their own white ground, so a dark page shows them as a card. Colours are Okabe and Ito's; every series has
+a marker or hatch of its own as well, so nothing hangs on colour alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+BLACK, ORANGE, SKY, GREEN = "#000000", "#e69f00", "#56b4e9", "#009e73"
+BLUE, RED, PURPLE, GREY = "#0072b2", "#d55e00", "#cc79a7", "#7f7f7f"
+CYCLE = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK, GREY)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+RC: Any = {
+    "figure.dpi": 100,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "savefig.dpi": 160,
+    "figure.constrained_layout.use": True,
+    "font.size": 11,
+    "axes.titlesize": 12,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#d9d9d9",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 6,
+    "legend.frameon": False,
+    "legend.fontsize": 10,
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "ozfp4",  # the same data give the same file
+}
+
+
+@contextmanager
+def styled() -> Iterator[Any]:
+    """matplotlib.pyplot under this style, drawing to files only; the caller's settings are left alone.
+
+    Raises
+    ------
+    ImportError
+        matplotlib is not installed.
+    """
+    import matplotlib
+    from matplotlib import pyplot
+
+    with matplotlib.rc_context(RC):
+        yield pyplot
+
+
+def note(figure: Any, text: str) -> None:
+    """A caption below the axes: the device, the date, and "modelled" where it is."""
+    figure.supxlabel(text, fontsize=8.5, color="#444444", x=0.01, ha="left")
+
+
+def save(figure: Any, folder: Path, name: str) -> list[Path]:
+    """Write `name`.svg and `name`.png and close the figure; returns the two paths."""
+    paths = [folder / f"{name}.svg", folder / f"{name}.png"]
+    with styled() as pyplot:
+        for path in paths:
+            metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+            figure.savefig(path, metadata=metadata)
+        pyplot.close(figure)
+    # matplotlib leaves blanks at the ends of lines, which every later diff would show.
+    svg = paths[0].read_text(encoding="utf-8")
+    paths[0].write_text("".join(f"{line.rstrip()}\n" for line in svg.splitlines()), encoding="utf-8")
+    return paths

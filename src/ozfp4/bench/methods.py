@@ -1,0 +1,140 @@
+"""What can multiply on this machine, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _device
+from ..matmul import matmul
+from ..testing import PATHS
+from . import peers
+from .machine import have_cuda, have_torch
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to multiply.
+
+    Attributes
+    ----------
+    name, label : str
+        On the command line and in tables.
+    kind : {"ozfp4", "native", "peer"}
+    device : {"cpu", "cuda"}
+    multiply : callable
+        float64 matrices in NumPy arrays in and out, wherever the product is computed.
+    options : dict
+        Keyword arguments of ``ozfp4.matmul``; environment variables of a peer.
+    """
+
+    name: str
+    label: str
+    kind: str
+    device: str
+    multiply: Callable[[Array, Array], Array] = field(compare=False)
+    options: dict[str, Any] = field(default_factory=dict, compare=False)
+
+
+def _numpy(a: Array, b: Array) -> Array:
+    c: Array = np.matmul(a, b)
+    return c
+
+
+def _torch(device: str) -> Callable[[Array, Array], Array]:
+    def multiply(a: Array, b: Array) -> Array:
+        torch = import_module("torch")
+        x, y = (torch.from_numpy(np.ascontiguousarray(z)).to(device) for z in (a, b))
+        c: Array = (x @ y).cpu().numpy()
+        return c
+
+    return multiply
+
+
+def _ozfp4(device: str, options: dict[str, Any]) -> Callable[[Array, Array], Array]:
+    def multiply(a: Array, b: Array) -> Array:
+        if device == "cpu":
+            c: Array = matmul(a, b, **options)
+            return c
+        torch = import_module("torch")
+        x, y = (torch.from_numpy(np.ascontiguousarray(z)).to(device) for z in (a, b))
+        product: Array = matmul(x, y, **options).cpu().numpy()
+        return product
+
+    return multiply
+
+
+def own_methods(device: str) -> list[Method]:
+    """Every scheme, backend and family that the device has a kernel for."""
+    found = []
+    for path in PATHS:
+        if path.scheme == "I" and path.family != "least":
+            continue  # the same digits as family "least"
+        if device == "cuda" and path.backend not in _device.BACKENDS:
+            continue
+        options = path._asdict()
+        prefix = "cuda-" if device == "cuda" else ""
+        family = "" if path.family == "least" and path.backend != "fp4" else f" {path.family}"
+        label = f"ozfp4 {path.scheme} {path.backend}{family}" + (" (GPU)" if device == "cuda" else "")
+        found.append(
+            Method(f"{prefix}{path}", label, "ozfp4", device, _ozfp4(device, options), dict(options))
+        )
+    return found
+
+
+def peer_methods(gemmul8: str | None) -> list[Method]:
+    """cuBLAS's own emulation, and GEMMul8 if its preload library is named; each product starts a child or reuses it."""
+    environments = {
+        "cublas-55": ("cuBLAS emulation, 55 bits", peers.CUBLAS_FIXED),
+        "cublas-dynamic": ("cuBLAS emulation, dynamic", peers.CUBLAS_DYNAMIC),
+    }
+    if gemmul8 is not None:
+        environments["gemmul8"] = ("GEMMul8 INT8, 15 moduli", peers.gemmul8_environment(gemmul8))
+    return [
+        Method(name, label, "peer", "cuda", peers.Peer(environment).multiply, environment)
+        for name, (label, environment) in environments.items()
+    ]
+
+
+def at_hand(gemmul8: str | None = None) -> dict[str, Method]:
+    """Everything that can multiply here, by name; ozfp4's ways first.
+
+    Parameters
+    ----------
+    gemmul8 : str, optional
+        GEMMul8's preload library; it is used on a GPU only.
+    """
+    found = own_methods("cpu")
+    found.append(Method("numpy", "NumPy", "native", "cpu", _numpy))
+    if have_torch():
+        found.append(Method("torch", "torch", "native", "cpu", _torch("cpu")))
+    if have_cuda():
+        if all(backend.available for backend in _device.backends()):
+            found += own_methods("cuda")
+        found.append(Method("torch-cuda", "torch (GPU), native FP64", "native", "cuda", _torch("cuda")))
+        found += peer_methods(gemmul8)
+    return {method.name: method for method in found}
+
+
+def select(names: Iterable[str] | None, methods: dict[str, Method]) -> list[Method]:
+    """The named methods in the order of the table, all without names.
+
+    Raises
+    ------
+    ValueError
+        For a name that is not there; the message lists those that are.
+    """
+    if names is None:
+        return list(methods.values())
+    wanted = list(names)
+    for name in wanted:
+        if name not in methods:
+            raise ValueError(f"{name!r} is not at hand; at hand are {', '.join(methods)}")
+    return [method for name, method in methods.items() if name in wanted]
