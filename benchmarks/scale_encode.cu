@@ -1,12 +1,13 @@
 // Stand-alone timing of stages 1 and 2 on the GPU against the copy bandwidth measured in the same run.
 //
 //   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90,code=sm_90 -I csrc benchmarks/scale_encode.cu
-//        csrc/scale/cuda_scale.cu csrc/encode/cuda_encode.cu csrc/plan/plan.cpp csrc/plan/crt_constants.cpp -o scale_encode
+//        csrc/scale/cuda_scale.cu csrc/encode/cuda_encode.cu csrc/encode/cuda_scale_encode.cu csrc/plan/plan.cpp
+//        csrc/plan/crt_constants.cpp -o scale_encode
 //   scale_encode [start of a case's name [n]]
 //
 // us: median over graph replays of several launches. TB/s counts the bytes that the stage has to move, each entry read
 // once and each limb written once; floor is the time that the copy bandwidth needs for them. Both: one after the other,
-// the scratch clear, encode starting while scale ends.
+// the counters clear, encode starting while scale ends. One launch: of both stages, where lines are short enough; 0 elsewhere.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "encode/cuda_encode.hpp"
+#include "encode/cuda_scale_encode.hpp"
 #include "scale/cuda_scale.hpp"
 
 using namespace ozfp4;
@@ -122,7 +124,7 @@ void run(const Case& c, Timer& timer, double copy_tbs) {
   const int bytes = c.type == ElementType::float64 ? 8 : 4;
   const std::int64_t pitch = (c.n + 15) / 16 * 16, plane = pitch * lines;
   const int planes = c.plan.planes_a;
-  char *data[2], *scratch;
+  char *data[2], *scratch, *counters;
   std::uint8_t *limbs[2], *special[2];
   std::int32_t *shift[2], *units;
   for (int i = 0; i < 2; ++i) {
@@ -136,6 +138,8 @@ void run(const Case& c, Timer& timer, double copy_tbs) {
       fill<<<2048, 256>>>(reinterpret_cast<float*>(data[i]), entries, i + 1);
   }
   REQUIRE(cudaMalloc(&units, 4));
+  REQUIRE(cudaMalloc(&counters, cuda::kScaleCounterBytes));
+  REQUIRE(cudaMemset(counters, 0, cuda::kScaleCounterBytes));
   const DeviceOperand a = operand_of(c, data[0], c.a_along_k), b = operand_of(c, data[1], c.b_along_k);
   REQUIRE(cudaMalloc(&scratch, cuda::scale_scratch_bytes(a, b)));
   REQUIRE(cudaDeviceSynchronize());
@@ -157,15 +161,22 @@ void run(const Case& c, Timer& timer, double copy_tbs) {
   const double encode_us = timer.measure(
       encode_floor, [&](cudaStream_t stream) { REQUIRE(cuda::launch_encode(*plan, jobs[0], jobs[1], nullptr, stream)); });
   const double both_us = timer.measure(scale_floor + encode_floor, [&](cudaStream_t stream) {
-    REQUIRE(cuda::launch_scale(a, b, c.plan.bits, rule, scales, scratch, stream, true));
+    REQUIRE(cuda::launch_scale(a, b, c.plan.bits, rule, scales, scratch, stream, counters));
     REQUIRE(cuda::launch_encode(*plan, jobs[0], jobs[1], nullptr, stream, true));
   });
+  double one_us = 0;
+  if (cuda::can_scale_and_encode(*plan, a, b)) {
+    one_us = timer.measure(encode_floor, [&](cudaStream_t stream) {
+      REQUIRE(cuda::launch_scale_encode(*plan, a, jobs[0].planes, b, jobs[1].planes, c.plan.bits, rule, scales, scratch, stream,
+                                        counters));
+    });
+  }
   REQUIRE(cudaDeviceSynchronize());
   std::printf(
       "%-20s %6d %s%s %3d planes | scale %9.1f us %5.2f TB/s %5.2f x floor | encode %9.1f us %5.2f TB/s %5.2f x floor | both "
-      "%9.1f us\n",
+      "%9.1f us | one launch %9.1f us\n",
       c.name, c.n, c.a_along_k ? "k" : "l", c.b_along_k ? "k" : "l", planes, scale_us, scale_bytes / scale_us * 1e-6,
-      scale_us / scale_floor, encode_us, encode_bytes / encode_us * 1e-6, encode_us / encode_floor, both_us);
+      scale_us / scale_floor, encode_us, encode_bytes / encode_us * 1e-6, encode_us / encode_floor, both_us, one_us);
   std::fflush(stdout);
   for (int i = 0; i < 2; ++i) {
     for (void* p : {static_cast<void*>(data[i]), static_cast<void*>(limbs[i]), static_cast<void*>(shift[i]),
@@ -175,6 +186,7 @@ void run(const Case& c, Timer& timer, double copy_tbs) {
   }
   REQUIRE(cudaFree(units));
   REQUIRE(cudaFree(scratch));
+  REQUIRE(cudaFree(counters));
 }
 
 __global__ void copy(uint4* to, const uint4* from, std::int64_t count) {

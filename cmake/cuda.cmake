@@ -17,6 +17,7 @@ pybind11_add_module(_cuda MODULE NO_EXTRAS
   csrc/pipeline/cuda_matmul.cpp
   csrc/scale/cuda_scale.cu
   csrc/encode/cuda_encode.cu
+  csrc/encode/cuda_scale_encode.cu
   csrc/multiply/sm90_gemm.cu
   csrc/reconstruct/reconstruct_plan.cpp
   csrc/reconstruct/cuda_reconstruct.cu)

@@ -37,6 +37,8 @@ class DeviceGuard {
   int device_, previous_ = 0;
 };
 
+constexpr std::uintptr_t kPointerAlignment = 16;  // the widest loads and stores
+
 using Extents = std::vector<std::int64_t>;
 
 Stack make_stack(const Extents& extents, const Extents& strides) {
@@ -75,7 +77,8 @@ int multiprocessors(int device) {
   return count;
 }
 
-// One product: views, layout and launch.
+// What calls of the same shapes, strides, types and alignments share: views, layout. The data pointers that it is made with
+// matter by their alignment to kPointerAlignment alone; every launch brings its own.
 class Problem {
  public:
   Problem(std::shared_ptr<CudaPlan> plan, const DeviceOperand& a, const DeviceOperand& b, const DeviceResult& result, int device,
@@ -89,23 +92,47 @@ class Problem {
   std::int64_t lines_a() const { return std::int64_t(a_.stack.count()) * a_.outer; }
   std::int64_t lines_b() const { return std::int64_t(b_.stack.count()) * b_.outer; }
 
-  void launch(std::uintptr_t workspace, std::uintptr_t stream, std::uintptr_t after_scale, std::uintptr_t after_encode,
+  void launch(std::uintptr_t a, std::uintptr_t b, std::uintptr_t c, std::uintptr_t workspace, std::uintptr_t clear_counters,
+              std::uintptr_t stream, std::uintptr_t after_scale, std::uintptr_t after_encode,
               std::uintptr_t after_multiply) const {
     const DeviceGuard guard(device_);
     const StageEvents events{reinterpret_cast<cudaEvent_t>(after_scale), reinterpret_cast<cudaEvent_t>(after_encode),
                              reinterpret_cast<cudaEvent_t>(after_multiply)};
-    check(launch_matmul(*plan_, layout_, a_, b_, result_, reinterpret_cast<char*>(workspace),
-                        reinterpret_cast<cudaStream_t>(stream), events),
+    check(launch_matmul(*plan_, layout_, at(a_, a), at(b_, b), at(result_, c), reinterpret_cast<char*>(workspace),
+                        reinterpret_cast<void*>(clear_counters), reinterpret_cast<cudaStream_t>(stream), events),
           "launching the product");
   }
 
  private:
+  template <class View>
+  static View at(View view, std::uintptr_t data) {
+    if ((reinterpret_cast<std::uintptr_t>(view.data) ^ data) % kPointerAlignment != 0) {
+      throw std::invalid_argument("a pointer is aligned otherwise than the one the problem was made with");
+    }
+    view.data = reinterpret_cast<decltype(view.data)>(data);
+    return view;
+  }
+
   std::shared_ptr<CudaPlan> plan_;
   DeviceOperand a_, b_;
   DeviceResult result_;
   int device_;
   CudaLayout layout_;
 };
+
+// The stream's number, unique in the process for all time; -1 where the stream is being captured.
+std::int64_t stream_id(std::uintptr_t stream, int device) {
+  const DeviceGuard guard(device);
+  const auto handle = reinterpret_cast<cudaStream_t>(stream);
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  unsigned long long id = 0;
+  if (cudaStreamIsCapturing(handle, &status) != cudaSuccess || status != cudaStreamCaptureStatusNone ||
+      cudaStreamGetId(handle, &id) != cudaSuccess) {
+    cudaGetLastError();  // of the queries: the caller then does without the number
+    return -1;
+  }
+  return static_cast<std::int64_t>(id);
+}
 
 py::dict describe(const Problem& problem) {
   const CudaLayout& layout = problem.layout();
@@ -154,6 +181,9 @@ PYBIND11_MODULE(_cuda, module) {
       .def_property_readonly("lines_a", &Problem::lines_a)
       .def_property_readonly("lines_b", &Problem::lines_b)
       .def("describe", &describe)
-      .def("launch", &Problem::launch, py::arg("workspace"), py::arg("stream"), py::arg("after_scale") = 0,
-           py::arg("after_encode") = 0, py::arg("after_multiply") = 0);
+      .def("launch", &Problem::launch, py::arg("a"), py::arg("b"), py::arg("c"), py::arg("workspace"), py::arg("clear_counters"),
+           py::arg("stream"), py::arg("after_scale") = 0, py::arg("after_encode") = 0, py::arg("after_multiply") = 0);
+  module.attr("pointer_alignment") = kPointerAlignment;
+  module.attr("counter_bytes") = kScaleCounterBytes;
+  module.def("stream_id", &stream_id, py::arg("stream"), py::arg("device"));
 }

@@ -3,6 +3,7 @@
 
 #include "arith/e2m1.hpp"
 #include "encode/cuda_encode.hpp"
+#include "encode/encode_cut.cuh"
 #include "encode/encode_kernel.cuh"
 
 namespace ozfp4::cuda {
@@ -80,76 +81,18 @@ EncodePlan make_encode_plan(const Plan& plan) {
 
 namespace {
 
-constexpr std::int64_t ceil_div(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
-
-std::int64_t line_count(const EncodeJob& job) { return std::int64_t(job.operand.stack.count()) * job.lines; }
-
-bool is_in_range(const EncodeJob& job, EncodeKind kind) {
-  const DevicePlanes& planes = job.planes;
-  const auto low = static_cast<std::uint64_t>(planes.pitch | planes.matrix_stride | planes.plane_stride) |
-                   reinterpret_cast<std::uintptr_t>(planes.data);
-  return (job.operand.type == ElementType::int8) == (kind == EncodeKind::int8_limbs) && job.operand.inner >= 1 && low % 16 == 0 &&
-         planes.pitch >= job.operand.inner && job.first_line >= 0 &&
-         job.first_line + std::int64_t(job.lines) <= job.operand.outer && line_count(job) < (std::int64_t(1) << 31) &&
-         (kind == EncodeKind::int8_limbs || job.shift != nullptr);
-}
-
-std::int64_t entry_count(const EncodeJob& job) { return line_count(job) * job.operand.inner; }
-
-// Everything but the tiling.
-EncodeOperand describe(const EncodeJob& job) {
-  const DeviceOperand& operand = job.operand;
-  EncodeOperand out{};
-  out.data = operand.data;
-  out.outer_stride = operand.outer_stride;
-  out.inner_stride = operand.inner_stride;
-  out.stack = operand.stack;
-  out.shift = job.shift;
-  out.planes = job.planes;
-  out.outer = static_cast<std::uint32_t>(operand.outer);
-  out.first_line = static_cast<std::uint32_t>(job.first_line);
-  out.lines = static_cast<std::uint32_t>(job.lines);
-  out.total_lines = static_cast<std::uint32_t>(line_count(job));
-  out.inner = static_cast<std::uint32_t>(operand.inner);
-  out.padded_inner = static_cast<std::uint32_t>(ceil_div(operand.inner, 16) * 16);
-  return out;
-}
-
-// Whether 16-byte loads across lines are possible: lines adjacent, every column of every matrix 16-byte aligned from the
-// first line to encode on, and no load in two matrices.
-bool has_aligned_columns(const EncodeJob& job, int entry_bytes) {
-  const DeviceOperand& operand = job.operand;
-  std::uint64_t low = reinterpret_cast<std::uintptr_t>(operand.data) + static_cast<std::uint64_t>(job.first_line) * entry_bytes;
-  if (operand.inner > 1) low |= static_cast<std::uint64_t>(operand.inner_stride);
-  for (int axis = 0; axis < operand.stack.rank; ++axis) {
-    if (operand.stack.extent[axis] > 1) low |= static_cast<std::uint64_t>(operand.stack.stride[axis]);
-  }
-  if (operand.stack.count() > 1) low |= static_cast<std::uint64_t>(job.lines) * entry_bytes;
-  return operand.outer_stride == entry_bytes && low % 16 == 0;
-}
-
 // Tiles read and write runs of 128 bytes at least, those of two steps 256 (512 where K is contiguous). Short lines make
 // short tiles.
 template <class T>
 EncodeOperand cut(const EncodeJob& job, int log_steps) {
-  EncodeOperand out = describe(job);
-  constexpr int log_step = static_cast<int>(kLog<kStepEntries<T>>);
-  out.order.has_columns = !runs_along_k(job.operand);
-  out.order.has_vectors = out.order.has_columns ? has_aligned_columns(job, sizeof(T)) : has_aligned_lines(job.operand, sizeof(T));
-  out.band = out.order.has_columns ? 8 : 1;
-  const int most = 7 + (log_steps == 0 ? 0 : !out.order.has_columns && out.order.has_vectors ? 2 : 1);
+  const bool has_columns = !runs_along_k(job.operand);
+  const int most = 7 + (log_steps == 0 ? 0 : !has_columns && has_aligned_lines(job.operand, sizeof(T)) ? 2 : 1);
   int log_tile_k = kMinLogTileK;
   while (log_tile_k < most && (1 << log_tile_k) < job.operand.inner) ++log_tile_k;
-  log_steps = std::min(log_steps, log_tile_k + 8 - log_step);  // a thread for each line: at most 256
-  out.log_tile_k = static_cast<std::uint8_t>(log_tile_k);
-  out.log_tile_lines = static_cast<std::uint8_t>(log_step + log_steps - log_tile_k);
-  out.steps = static_cast<std::uint8_t>(1 << log_steps);
-  const int log_pitch =
-      (out.order.has_columns ? out.log_tile_lines : log_tile_k) + static_cast<int>(kLog<static_cast<int>(sizeof(T))>);
-  out.log_pitch = static_cast<std::uint8_t>(log_pitch);
-  out.swizzle_mask = static_cast<std::uint8_t>(log_pitch >= 7 ? 7 : (1 << (log_pitch - 4)) - 1);
-  out.line_tiles = static_cast<std::uint32_t>(ceil_div(out.total_lines, 1 << out.log_tile_lines));
-  out.k_tiles = static_cast<std::uint32_t>(ceil_div(out.padded_inner, 1 << log_tile_k));
+  // A thread for each line: at most 256.
+  EncodeOperand out =
+      cut_tiles<T>(job, {log_tile_k, std::min(log_steps, log_tile_k + 8 - static_cast<int>(kLog<kStepEntries<T>>))});
+  out.band = has_columns ? 8 : 1;
   return out;
 }
 
@@ -238,19 +181,7 @@ cudaError_t launch_type(const EncodePlan& plan, const EncodeJob& a, const Encode
   if constexpr (sizeof(T) == 1) {
     return launch_kind<T, EncodeKind::int8_limbs, 1>(plan, a, b, launch);
   } else {
-    const bool one_word = plan.words == 1;
-    switch (plan.kind) {
-      case EncodeKind::residues:
-        return one_word ? launch_kind<T, EncodeKind::residues, 1>(plan, a, b, launch)
-                        : launch_kind<T, EncodeKind::residues, 2>(plan, a, b, launch);
-      case EncodeKind::limb_tables:
-        return one_word ? launch_kind<T, EncodeKind::limb_tables, 1>(plan, a, b, launch)
-                        : launch_kind<T, EncodeKind::limb_tables, 2>(plan, a, b, launch);
-      case EncodeKind::digits13: return launch_kind<T, EncodeKind::digits13, 2>(plan, a, b, launch);
-      case EncodeKind::digits256: return launch_kind<T, EncodeKind::digits256, 2>(plan, a, b, launch);
-      case EncodeKind::int8_limbs: break;
-    }
-    return cudaErrorInvalidValue;
+    return with_kind(plan, [&](auto kind, auto words) { return launch_kind<T, kind.value, words.value>(plan, a, b, launch); });
   }
 }
 

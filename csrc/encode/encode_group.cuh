@@ -34,10 +34,9 @@ __device__ __forceinline__ void read_group(const unsigned char* tile, const Enco
                                            T (&x)[kGroup]) {
   const TileLayout<T> layout(operand);
   if (layout.has_columns) {
-    const unsigned char* entry = tile + layout.in_columns(at.line, at.k);
-    const std::uint32_t pitch = 1u << layout.log_pitch;
+    const std::uint32_t first = layout.in_columns(at.line, at.k);
 #pragma unroll
-    for (int i = 0; i < kGroup; ++i, entry += pitch) x[i] = *reinterpret_cast<const T*>(entry);
+    for (int i = 0; i < kGroup; ++i) x[i] = *reinterpret_cast<const T*>(tile + (first ^ (i << layout.log_pitch)));
     return;
   }
   constexpr int width = sizeof(T) == 1 ? kGroup : 16 / sizeof(T);

@@ -72,13 +72,14 @@ inline constexpr std::uint32_t kLog = 1 + kLog<X / 2>;
 template <>
 inline constexpr std::uint32_t kLog<1> = 0;
 
-// Byte of an entry. The 16-byte pieces of 128 bytes are permuted so that the threads of a warp, each on its own group of
-// entries along K, meet different banks: lines by the number of the 128 bytes and of the line, columns by the number of
-// the group. Within a group nothing but the entry's own offset changes, see read_group.
+// Byte of an entry. The 16-byte pieces of 128 bytes are permuted, so that the threads of a warp meet different banks when
+// each is on its own group of entries along K, and when some are on different lines of columns: lines by the number of the
+// 128 bytes and of the line, columns by the number of the group. Within a group nothing but the entry's own offset changes,
+// see read_group.
 template <class T>
 struct TileLayout {
   bool has_columns;
-  std::uint32_t log_pitch, mask;
+  std::uint32_t log_pitch, mask;  // mask: of lines
 
   __device__ __forceinline__ explicit TileLayout(const EncodeOperand& operand)
       : has_columns(operand.order.has_columns), log_pitch(operand.log_pitch), mask(operand.swizzle_mask) {}
@@ -86,8 +87,11 @@ struct TileLayout {
     const std::uint32_t byte = k * static_cast<std::uint32_t>(sizeof(T));
     return (line << log_pitch) + (byte ^ (((line ^ (byte >> 7)) & mask) << 4));
   }
+  // Groups that follow each other go to different halves first, then quarters, then eighths: with few lines, the groups of
+  // several slots lie side by side. Range: log_pitch >= 4.
   __device__ __forceinline__ std::uint32_t in_columns(std::uint32_t line, std::uint32_t k) const {
-    return (k << log_pitch) + (line * static_cast<std::uint32_t>(sizeof(T)) ^ (((k >> kLogGroup) & mask) << 4));
+    const std::uint32_t byte = (k << log_pitch) + line * static_cast<std::uint32_t>(sizeof(T));
+    return byte ^ (__brev(k >> kLogGroup) >> 29 << 4);
   }
 };
 
@@ -123,20 +127,20 @@ __device__ __forceinline__ std::uint32_t bytes_inside(std::uint32_t first, std::
   return first >= inside ? 0 : min(static_cast<std::uint32_t>(Width), inside - first) * static_cast<std::uint32_t>(sizeof(T));
 }
 
-// Lines, `Width` entries along K a copy: a thread keeps its place along K and goes from line to line.
+// Lines, `Width` entries along K a copy; neighbouring threads along K.
 template <class T, int Width, bool Whole>
 __device__ __forceinline__ void load_lines(const EncodeOperand& operand, const TilePlace& place, unsigned char* tile) {
   const TileLayout<T> layout(operand);
-  const std::uint32_t log_pieces = operand.log_tile_k - kLog<Width>;
-  const std::uint32_t k = (threadIdx.x & ((1u << log_pieces) - 1)) * Width;
-  const std::uint32_t valid = Whole ? 0 : bytes_inside<T, Width>(k, operand.inner - place.origin->k0);
-  const std::int64_t offset = k * operand.inner_stride;
-  std::uint32_t line = threadIdx.x >> log_pieces;
+  const std::uint32_t log_pieces = operand.log_tile_k - kLog<Width>, inside = operand.inner - place.origin->k0;
+  const std::int64_t stride = Width > 1 ? static_cast<std::int64_t>(sizeof(T)) : operand.inner_stride;
+  std::uint32_t piece = threadIdx.x;
   for (std::uint32_t step = 0; step < operand.steps; ++step) {
 #pragma unroll
-    for (int i = 0; i < kStepEntries<T> / (kEncodeThreads * Width); ++i, line += kEncodeThreads >> log_pieces) {
+    for (int i = 0; i < kStepEntries<T> / (kEncodeThreads * Width); ++i, piece += kEncodeThreads) {
+      const std::uint32_t line = piece >> log_pieces, k = (piece & ((1u << log_pieces) - 1)) * Width;
+      const std::uint32_t valid = Whole ? 0 : bytes_inside<T, Width>(k, inside);
       const char* source = place.line[line].source;
-      copy_entries<Width * sizeof(T), Whole>(tile + layout.in_lines(line, k), source + offset, source == nullptr ? 0 : valid);
+      copy_entries<Width * sizeof(T), Whole>(tile + layout.in_lines(line, k), source + k * stride, source == nullptr ? 0 : valid);
     }
   }
 }

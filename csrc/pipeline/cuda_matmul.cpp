@@ -29,12 +29,17 @@ BatchMap batch_map(const DeviceResult& result) {
   return map;
 }
 
+int fold_count(const Schedule& schedule) {
+  return static_cast<int>(std::count_if(schedule.steps.begin(), schedule.steps.end(),
+                                        [](const GemmStep& step) { return step.action != Action::carry_on; }));
+}
+
 CudaLayout layout_for(const CudaPlan& plan, const DeviceOperand& a, const DeviceOperand& b, const DeviceResult& result,
                       int multiprocessors, std::int32_t rows, std::int32_t columns) {
   CudaLayout layout;
   layout.rows = rows;
   layout.columns = columns;
-  layout.k_pitch = round_up(a.inner, 16);
+  layout.k_pitch = round_up(a.inner, a.inner >= 128 ? 128 : 16);  // whole lines of the cache for the multiply kernel
   layout.out_pitch = round_up(columns, 16);
   const std::int64_t stack_a = a.stack.count(), stack_b = b.stack.count(), stack = result.stack.count();
 
@@ -44,12 +49,15 @@ CudaLayout layout_for(const CudaPlan& plan, const DeviceOperand& a, const Device
   shape.k = a.inner;
   shape.units = plan.schedule.unit_count();
   shape.steps = static_cast<int>(plan.schedule.steps.size());
+  shape.folds = fold_count(plan.schedule);
   shape.batches = static_cast<int>(stack);
   // Cutting K costs output bytes, so it is for outputs whose tiles leave multiprocessors idle.
   const std::int64_t tiles = ((rows + 127) / 128) * ((columns + 255) / 256) * stack * shape.units;
   shape.max_splits = plan.schedule.may_split && tiles < multiprocessors ? kMaxSplits : 1;
   layout.tile = choose_tile(shape, multiprocessors);
   layout.tile.splits = std::max(layout.tile.splits, plan.schedule.least_splits);
+
+  layout.scales_and_encodes = !plan.integer && rows == a.outer && columns == b.outer && can_scale_and_encode(plan.encode, a, b);
 
   std::int64_t end = 0;
   auto take = [&end](std::int64_t bytes) {
@@ -105,7 +113,8 @@ CudaLayout make_layout(const CudaPlan& plan, const DeviceOperand& a, const Devic
 }
 
 cudaError_t launch_matmul(const CudaPlan& plan, const CudaLayout& layout, const DeviceOperand& a, const DeviceOperand& b,
-                          const DeviceResult& result, char* workspace, cudaStream_t stream, const StageEvents& events) {
+                          const DeviceResult& result, char* workspace, void* clear_counters, cudaStream_t stream,
+                          const StageEvents& events) {
   auto record = [stream](cudaEvent_t event) { return event == nullptr ? cudaSuccess : cudaEventRecord(event, stream); };
 
   // 1. scale: s_i, t_j, flags, norm bounds and from them the number of moduli.
@@ -116,7 +125,10 @@ cudaError_t launch_matmul(const CudaPlan& plan, const CudaLayout& layout, const 
     scales.shift_b = reinterpret_cast<std::int32_t*>(workspace + layout.shift_b);
     scales.special_a = reinterpret_cast<std::uint8_t*>(workspace + layout.special_a);
     scales.special_b = reinterpret_cast<std::uint8_t*>(workspace + layout.special_b);
-    OZFP4_RETURN_IF_FAILED(launch_scale(a, b, plan.bits, plan.prefixes, scales, workspace + layout.scratch, stream));
+  }
+  if (!plan.integer && !layout.scales_and_encodes) {
+    OZFP4_RETURN_IF_FAILED(
+        launch_scale(a, b, plan.bits, plan.prefixes, scales, workspace + layout.scratch, stream, clear_counters));
   }
   OZFP4_RETURN_IF_FAILED(record(events.after_scale));
   const int* units_used = plan.prefixes.all > 0 ? scales.units_used : nullptr;
@@ -152,8 +164,13 @@ cudaError_t launch_matmul(const CudaPlan& plan, const CudaLayout& layout, const 
       const EncodeJob job_b{b, scales.shift_b, column, columns, planes_b};
       // Right behind scale the kernel may start early and prefetch while scale ends.
       const bool after_scale = !plan.integer && row == 0 && column == 0 && events.after_scale == nullptr;
-      OZFP4_RETURN_IF_FAILED(column == 0 ? launch_encode(plan.encode, job_a, job_b, units_used, stream, after_scale)
-                                         : launch_encode(plan.encode, job_b, job_a, units_used, stream));
+      if (layout.scales_and_encodes) {
+        OZFP4_RETURN_IF_FAILED(launch_scale_encode(plan.encode, a, planes_a, b, planes_b, plan.bits, plan.prefixes, scales,
+                                                   workspace + layout.scratch, stream, clear_counters));
+      } else {
+        OZFP4_RETURN_IF_FAILED(column == 0 ? launch_encode(plan.encode, job_a, job_b, units_used, stream, after_scale)
+                                           : launch_encode(plan.encode, job_b, job_a, units_used, stream));
+      }
       OZFP4_RETURN_IF_FAILED(record(events.after_encode));
 
       // 3. multiply: all units and terms in one launch.

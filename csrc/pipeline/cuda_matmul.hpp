@@ -1,4 +1,5 @@
-// One matmul on the GPU: scale, encode, multiply, reconstruct, each one launch, nothing but launches on the stream.
+// One matmul on the GPU: scale, encode, multiply, reconstruct, each one launch (scale and encode together where lines are
+// short), nothing but launches on the stream.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -6,6 +7,7 @@
 #include <cstdint>
 
 #include "encode/cuda_encode.hpp"
+#include "encode/cuda_scale_encode.hpp"
 #include "multiply/cuda_schedule.hpp"
 #include "plan/plan.hpp"
 #include "reconstruct/cuda_reconstruct.hpp"
@@ -32,6 +34,7 @@ struct CudaLayout {
   std::int32_t rows = 0, columns = 0;  // of a block of the output
   std::int64_t k_pitch = 0, out_pitch = 0;
   TileChoice tile;
+  bool scales_and_encodes = false;  // in one launch
   std::int64_t units_used = 0, shift_a = 0, shift_b = 0, special_a = 0, special_b = 0, scratch = 0;
   std::int64_t planes_a = 0, planes_b = 0, outputs = 0, bytes = 0;
 };
@@ -41,13 +44,16 @@ struct CudaLayout {
 CudaLayout make_layout(const CudaPlan& plan, const DeviceOperand& a, const DeviceOperand& b, const DeviceResult& result,
                        int multiprocessors, std::int64_t cap);
 
-// Events recorded between the stages of an unblocked product, for benchmarks; any may be null.
+// Events recorded between the stages of an unblocked product, for benchmarks; any may be null. Where one launch scales and
+// encodes, all of it comes after after_scale.
 struct StageEvents {
   cudaEvent_t after_scale = nullptr, after_encode = nullptr, after_multiply = nullptr;
 };
 
-// Enqueues result = A B. `workspace` holds layout.bytes, aligned to 256. Range: every extent >= 1.
+// Enqueues result = A B. `workspace` holds layout.bytes, aligned to 256; clear_counters: see launch_scale, null for a
+// capture. Range: every extent >= 1.
 cudaError_t launch_matmul(const CudaPlan& plan, const CudaLayout& layout, const DeviceOperand& a, const DeviceOperand& b,
-                          const DeviceResult& result, char* workspace, cudaStream_t stream, const StageEvents& events = {});
+                          const DeviceResult& result, char* workspace, void* clear_counters, cudaStream_t stream,
+                          const StageEvents& events = {});
 
 }  // namespace ozfp4::cuda

@@ -39,21 +39,21 @@ ScaleOperand cut(const DeviceOperand& operand, std::int64_t per_thread) {
   out.inner = static_cast<std::uint32_t>(operand.inner);
   out.total_lines = static_cast<std::uint32_t>(lines);
   out.is_double = operand.type == ElementType::float64;
-  out.slots_adjacent = runs_along_k(operand);
-  out.vector_loads = out.slots_adjacent && has_aligned_lines(operand, bytes);
+  out.slots.are_adjacent = runs_along_k(operand);
+  out.vector_loads = out.slots.are_adjacent && has_aligned_lines(operand, bytes);
   const std::int64_t batch = 64 / bytes;
-  if (out.slots_adjacent) {
+  if (out.slots.are_adjacent) {
     // Eight loads of a line side by side make whole cache lines; beyond that, a batch of loads for every thread, up to a
     // warp for each line; more threads only where they have enough to do.
     const int width = out.vector_loads ? 16 / bytes : 1;
     const int side_by_side = std::max(log_up(ceil_div(operand.inner, width), 3), log_up(ceil_div(operand.inner, batch), 5));
-    out.log_slots = static_cast<std::uint8_t>(std::max(side_by_side, log_up(operand.inner / per_thread, kLogThreads)));
+    out.slots.log_count = static_cast<std::uint8_t>(std::max(side_by_side, log_up(operand.inner / per_thread, kLogThreads)));
   } else {
     // A warp for 32 neighbouring lines where there are so many.
     const int narrow = kLogThreads - log_up(std::min<std::int64_t>(operand.outer, lines), 5);
-    out.log_slots = static_cast<std::uint8_t>(log_up(operand.inner / batch, narrow));
+    out.slots.log_count = static_cast<std::uint8_t>(log_up(operand.inner / batch, narrow));
   }
-  const std::int64_t slots = std::int64_t(1) << out.log_slots;
+  const std::int64_t slots = std::int64_t(1) << out.slots.log_count;
   const std::int64_t strip = kScaleThreads / slots;
   out.chunk_k = static_cast<std::uint32_t>(slots * std::max(per_thread, batch));
   out.strips = static_cast<std::uint32_t>(ceil_div(lines, strip));
@@ -86,7 +86,7 @@ Layout lay_out(const DeviceOperand& a, const DeviceOperand& b) {
   for (int i = 0; i < 2; ++i) {
     const ScaleOperand& cut = layout.operand[i];
     at = layout.partials[i] = round_up(at, 256);
-    if (cut.chunks > 1) at += 8 * std::int64_t(cut.chunks) * cut.strips * (kScaleThreads >> cut.log_slots);
+    if (cut.chunks > 1) at += 8 * std::int64_t(cut.chunks) * cut.strips * (kScaleThreads >> cut.slots.log_count);
   }
   layout.bytes = round_up(at, 256);
   return layout;
@@ -102,29 +102,33 @@ bool is_in_range(const DeviceOperand& operand) {
 std::int64_t scale_scratch_bytes(const DeviceOperand& a, const DeviceOperand& b) { return lay_out(a, b).bytes; }
 
 cudaError_t launch_scale(const DeviceOperand& a, const DeviceOperand& b, int capacity, const PrefixRule& rule,
-                         const DeviceScales& scales, void* scratch, cudaStream_t stream, bool scratch_is_clear) {
-  if (!is_in_range(a) || !is_in_range(b) || rule.all > kMaxModuli || capacity < 2 || capacity > 53) return cudaErrorInvalidValue;
+                         const DeviceScales& scales, void* scratch, cudaStream_t stream, void* clear_counters) {
+  if (!is_in_range(a) || !is_in_range(b) || a.inner != b.inner || rule.all > kMaxModuli || capacity < 2 || capacity > 53)
+    return cudaErrorInvalidValue;
   const Layout layout = lay_out(a, b);
   auto* bytes = static_cast<char*>(scratch);
+  const bool is_clear = clear_counters != nullptr && layout.zeroed <= kScaleCounterBytes;
+  char* counters = is_clear ? static_cast<char*>(clear_counters) : bytes;
   ScaleArguments arguments{};
   for (int i = 0; i < 2; ++i) {
     ScaleOperand& operand = arguments.operand[i] = layout.operand[i];
     operand.shift = i == 0 ? scales.shift_a : scales.shift_b;
     operand.special = i == 0 ? scales.special_a : scales.special_b;
-    operand.tickets = reinterpret_cast<std::uint32_t*>(bytes + layout.tickets[i]);
+    operand.tickets = reinterpret_cast<std::uint32_t*>(counters + layout.tickets[i]);
     operand.partials = reinterpret_cast<std::uint64_t*>(bytes + layout.partials[i]);
   }
-  arguments.rule = rule;
-  arguments.totals = reinterpret_cast<ScaleTotals*>(bytes);
-  arguments.units_used = scales.units_used;
-  arguments.capacity = capacity;
   const std::int64_t ending_a = ending_blocks(layout.operand[0]), blocks_a = ending_a * layout.operand[0].chunks;
   const std::int64_t ending_b = ending_blocks(layout.operand[1]), blocks_b = ending_b * layout.operand[1].chunks;
   if (blocks_a + blocks_b >= (std::int64_t(1) << 31)) return cudaErrorInvalidValue;
   arguments.blocks_a = static_cast<std::uint32_t>(blocks_a);
-  arguments.ending_blocks = static_cast<std::uint32_t>(ending_a + ending_b);
+  arguments.norms.rule = rule;
+  arguments.norms.totals = reinterpret_cast<ScaleTotals*>(counters);
+  arguments.norms.units_used = scales.units_used;
+  arguments.norms.blocks = static_cast<std::uint32_t>(ending_a + ending_b);
+  arguments.norms.inner = static_cast<std::uint32_t>(a.inner);
+  arguments.norms.capacity = capacity;
 
-  if (!scratch_is_clear) {
+  if (!is_clear) {
     const cudaError_t error = cudaMemsetAsync(scratch, 0, static_cast<std::size_t>(layout.zeroed), stream);
     if (error != cudaSuccess) return error;
   }

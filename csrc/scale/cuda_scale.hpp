@@ -29,12 +29,15 @@ struct DeviceScales {
 // Bytes of scratch (256-byte aligned) for two operands of any type.
 std::int64_t scale_scratch_bytes(const DeviceOperand& a, const DeviceOperand& b);
 
-// Enqueues the stage on the stream (kernels and memory sets only: no synchronisation, no allocation, capturable). Counters
-// at the start of the scratch are zero when the stage ends; a caller who keeps the scratch for launches that follow each
-// other, of operands alike in type, shape and strides, says scratch_is_clear and saves the memory set. units_used is written if
-// rule.all > 0. Range: float64 or float32; capacity in [2, 53]; outer, inner >= 1; lines of all matrices of an operand
-// together below 2^31.
+// Counters that launches of one stream share, so that none of them has to set any to zero: they are zero before a launch and
+// after it. Launches that share them must not run at the same time.
+inline constexpr std::int64_t kScaleCounterBytes = 65536;
+
+// Enqueues the stage on the stream (kernels and memory sets only: no synchronisation, no allocation, capturable).
+// clear_counters: kScaleCounterBytes of them; null: the scratch holds counters, set to zero first. units_used is written if
+// rule.all > 0. Range: float64 or float32; capacity in [2, 53]; outer, inner >= 1, inner the same; lines of all matrices of an
+// operand together below 2^31.
 cudaError_t launch_scale(const DeviceOperand& a, const DeviceOperand& b, int capacity, const PrefixRule& rule,
-                         const DeviceScales& scales, void* scratch, cudaStream_t stream, bool scratch_is_clear = false);
+                         const DeviceScales& scales, void* scratch, cudaStream_t stream, void* clear_counters = nullptr);
 
 }  // namespace ozfp4::cuda

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "arith/line_sum.hpp"
+#include "arith/scale_entry.hpp"
 #include "scale/scale.hpp"
 #include "scale/scale_arguments.cuh"
 
@@ -28,9 +29,13 @@ __device__ __forceinline__ LineState unpack(std::uint64_t word) {
   return {{high >> 2, float_from_bits<float>(static_cast<std::uint32_t>(word))}, static_cast<std::uint32_t>(high) & 3u};
 }
 
-template <class T>
-__device__ __forceinline__ void add_batch(LineState& state, const T (&x)[kScaleBatch<T>]) {
-  constexpr int count = kScaleBatch<T>;
+// The scale exponent of a line.
+__device__ __forceinline__ int line_shift(const LineState& state, int capacity) {
+  return state.sum.exponent == kNoExponent ? 0 : scale_exponent(capacity, state.sum.exponent);
+}
+
+template <class T, int count>
+__device__ __forceinline__ void add_batch(LineState& state, const T (&x)[count]) {
   std::uint32_t word[count], largest = 0;
 #pragma unroll
   for (int i = 0; i < count; ++i) {
@@ -62,7 +67,7 @@ template <class T, int Width>
 __device__ __forceinline__ LineState sum_entries(const ScaleOperand& operand, const char* line, std::uint32_t begin,
                                                  std::uint32_t end, std::uint32_t slot) {
   constexpr int loads = kScaleBatch<T> / Width;
-  const std::uint32_t step = static_cast<std::uint32_t>(Width) << operand.log_slots;
+  const std::uint32_t step = static_cast<std::uint32_t>(Width) << operand.slots.log_count;
   const std::int64_t step_bytes = step * operand.inner_stride;
   LineState state;
   std::uint32_t k = begin + slot * Width;

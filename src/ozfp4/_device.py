@@ -120,13 +120,13 @@ def _distinct(extents: list[int], strides: list[int]) -> tuple[list[int], list[i
     return [extents[i] for i in kept], [strides[i] for i in kept], steps
 
 
-def _axis_strides(tensor: Any, stack_rank: int, size: int) -> tuple[int, ...]:
-    """Strides in bytes of the stack axes as the output sees them: missing and broadcast axes have stride 0."""
-    own = tensor.dim() - 2
-    strides = tensor.stride()
-    shape = tensor.shape
-    present = (0 if shape[i] == 1 else int(strides[i]) * size for i in range(own))
-    return (*(0 for _ in range(stack_rank - own)), *present)
+def _axis_strides(extents: tuple[int, ...], strides: tuple[int, ...], stack_rank: int) -> tuple[int, ...]:
+    """Strides of an operand's stack axes as the output sees them: missing and broadcast axes have stride 0."""
+    own = len(extents) - 2
+    return (
+        *(0 for _ in range(stack_rank - own)),
+        *(0 if extents[i] == 1 else strides[i] for i in range(own)),
+    )
 
 
 class Launch:
@@ -135,6 +135,93 @@ class Launch:
     def __init__(self, problem: Any, workspace: Any) -> None:
         self.problem = problem
         self.workspace = workspace
+
+
+# What a tensor's address does not say: shape, strides in entries, dtype.
+Geometry = tuple[tuple[int, ...], tuple[int, ...], Any]
+
+
+@lru_cache(maxsize=512)
+def _problems(
+    made: Any,
+    shape: MatmulShape,
+    a: Geometry,
+    b: Geometry,
+    c: Geometry,
+    alignments: tuple[int, int, int],
+    device: int,
+    limit: int,
+) -> list[tuple[Any, tuple[int, int, int]]]:
+    """The launches of a product, each with the offsets in bytes of its matrices from the first ones.
+
+    `made` is the plan's CudaPlan, `alignments` are the addresses modulo cuda.pointer_alignment.
+    """
+    torch = torch_module()
+    assert torch is not None
+    cuda = extension()
+    assert cuda is not None
+    types = {torch.float64: cuda.ElementType.float64, torch.float32: cuda.ElementType.float32}
+    type_of = {**types, torch.int8: cuda.ElementType.int8, torch.int32: cuda.ElementType.float32}
+    rank = len(shape.stack)
+    in_bytes = [tuple(s * x[2].itemsize for s in x[1]) for x in (a, b, c)]
+    strides = (
+        _axis_strides(a[0], in_bytes[0], rank),
+        _axis_strides(b[0], in_bytes[1], rank),
+        in_bytes[2][:rank],
+    )
+    extents, (stack_a, stack_b, stack_c) = _collapse(shape.stack, *strides) if rank else ([], ([], [], []))
+    problems = []
+    # More axes than a launch takes: the leading ones in turn.
+    leading = max(0, len(extents) - _MAX_STACK_RANK)
+    for index in product(*map(range, extents[:leading])):
+        offsets = [
+            sum(i * s for i, s in zip(index, strides_of, strict=False))
+            for strides_of in (stack_a, stack_b, stack_c)
+        ]
+        at = [(x + y) % cuda.pointer_alignment for x, y in zip(alignments, offsets, strict=True)]
+        rest = extents[leading:]
+        extents_a, strides_a, steps_a = _distinct(rest, stack_a[leading:])
+        extents_b, strides_b, steps_b = _distinct(rest, stack_b[leading:])
+        operand_a = cuda.Operand(
+            at[0], type_of[a[2]], shape.m, shape.k, in_bytes[0][-2], in_bytes[0][-1], extents_a, strides_a
+        )
+        operand_b = cuda.Operand(
+            at[1], type_of[b[2]], shape.n, shape.k, in_bytes[1][-1], in_bytes[1][-2], extents_b, strides_b
+        )
+        result = cuda.Result(
+            at[2], type_of[c[2]], shape.m, shape.n, in_bytes[2][-2], in_bytes[2][-1],
+            rest, stack_c[leading:], steps_a, steps_b,
+        )  # fmt: skip
+        problem = cuda.Problem(made, operand_a, operand_b, result, device, limit)
+        problems.append((problem, (offsets[0], offsets[1], offsets[2])))
+    return problems
+
+
+# By device and stream: counters that launches leave as they found them, zero. Launches of one stream follow each other.
+_counters: dict[tuple[int, int], Any] = {}
+
+
+def _clear_counters(stream: int, device: int) -> int:
+    """The address of the current stream's counters; 0 while it is captured: a graph may run beside the stream."""
+    cuda = extension()
+    assert cuda is not None
+    number = cuda.stream_id(stream, device)
+    if number < 0:
+        return 0
+    key = (device, number)
+    counters = _counters.get(key)
+    if counters is None:
+        torch = torch_module()
+        assert torch is not None
+        counters = torch.zeros(cuda.counter_bytes, dtype=torch.uint8, device=torch.device("cuda", device))
+        _counters[key] = counters
+    return int(counters.data_ptr())
+
+
+def _current_stream(torch: Any, device: int) -> int:
+    """The handle of the device's current stream, without the object around it where torch offers that."""
+    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+    return int(torch.cuda.current_stream(device).cuda_stream if raw is None else raw(device))
 
 
 def run(
@@ -154,54 +241,41 @@ def run(
     assert torch is not None
     cuda = extension()
     assert cuda is not None
-    rank = len(shape.stack)
-    size_a, size_b, size_c = a.element_size(), b.element_size(), c.element_size()
-    strides = (
-        _axis_strides(a, rank, size_a),
-        _axis_strides(b, rank, size_b),
-        tuple(c.stride(i) * size_c for i in range(rank)),
+    device = a.device
+    addresses = (a.data_ptr(), b.data_ptr(), c.data_ptr())
+    alignment = cuda.pointer_alignment
+    problems = _problems(
+        _cuda_plan(plan, shape.k),
+        shape,
+        (a.shape, a.stride(), a.dtype),
+        (b.shape, b.stride(), b.dtype),
+        (c.shape, c.stride(), c.dtype),
+        (addresses[0] % alignment, addresses[1] % alignment, addresses[2] % alignment),
+        device.index,
+        limit,
     )
-    extents, (stack_a, stack_b, stack_c) = _collapse(shape.stack, *strides) if rank else ([], ([], [], []))
-    device = a.device.index
-    stream = torch.cuda.current_stream(device).cuda_stream
-    made = _cuda_plan(plan, shape.k)
-    types = {torch.float64: cuda.ElementType.float64, torch.float32: cuda.ElementType.float32}
-    type_of = {**types, torch.int8: cuda.ElementType.int8, torch.int32: cuda.ElementType.float32}
+    stream = _current_stream(torch, device.index)
     launches = []
-    # More axes than a launch takes: the leading ones in turn.
-    leading = max(0, len(extents) - _MAX_STACK_RANK)
-    for index in product(*map(range, extents[:leading])):
-        offsets = [
-            sum(i * s for i, s in zip(index, strides_of, strict=False))
-            for strides_of in (stack_a, stack_b, stack_c)
-        ]
-        rest = extents[leading:]
-        extents_a, strides_a, steps_a = _distinct(rest, stack_a[leading:])
-        extents_b, strides_b, steps_b = _distinct(rest, stack_b[leading:])
-        operand_a = cuda.Operand(
-            a.data_ptr() + offsets[0], type_of[a.dtype], shape.m, shape.k, a.stride(-2) * size_a, a.stride(-1) * size_a,
-            extents_a, strides_a,
-        )  # fmt: skip
-        operand_b = cuda.Operand(
-            b.data_ptr() + offsets[1], type_of[b.dtype], shape.n, shape.k, b.stride(-1) * size_b, b.stride(-2) * size_b,
-            extents_b, strides_b,
-        )  # fmt: skip
-        result = cuda.Result(
-            c.data_ptr() + offsets[2], type_of[c.dtype], shape.m, shape.n, c.stride(-2) * size_c, c.stride(-1) * size_c,
-            rest, stack_c[leading:], steps_a, steps_b,
-        )  # fmt: skip
-        problem = cuda.Problem(made, operand_a, operand_b, result, device, limit)
-        workspace = torch.empty(problem.bytes, dtype=torch.uint8, device=a.device)
-        problem.launch(workspace.data_ptr(), stream, *events)
+    for problem, offsets in problems:
+        workspace = torch.empty(problem.bytes, dtype=torch.uint8, device=device)
+        problem.launch(
+            addresses[0] + offsets[0],
+            addresses[1] + offsets[1],
+            addresses[2] + offsets[2],
+            workspace.data_ptr(),
+            _clear_counters(stream, device.index),
+            stream,
+            *events,
+        )
         launches.append(Launch(problem, workspace))
     return launches
 
 
 def fill(plan: Plan, a: Any, b: Any, c: Any, shape: MatmulShape, limit: int | None) -> list[Launch]:
     """Enqueue c = a b for any extents; `c` has both matrix axes, `a` and `b` are as the caller passed them."""
-    for name, extent in (("m", shape.m), ("n", shape.n), ("k", shape.k)):
-        if extent >= 2**31:
-            raise ValueError(f"{name}: {extent} exceeds 2**31 - 1, the largest extent of a product on a GPU")
+    if max(shape.m, shape.n, shape.k) >= 2**31:
+        name, extent = max((("m", shape.m), ("n", shape.n), ("k", shape.k)), key=lambda x: x[1])
+        raise ValueError(f"{name}: {extent} exceeds 2**31 - 1, the largest extent of a product on a GPU")
     if c.numel() == 0:
         return []
     if shape.k == 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from ._operands import (
     pair,
     torch_module,
 )
-from ._shapes import matmul_shape
+from ._shapes import MatmulShape, matmul_shape
 from .plans import Plan, cheapest_backend, check_bits, check_names, make_plan
 from .report import Report
 
@@ -135,12 +136,17 @@ def _device_matmul(
             raise TypeError(
                 f"{name}: dtype {x.dtype} is not supported; allowed is torch.float64 or torch.float32"
             )
-    a, b = a.detach().resolve_neg(), b.detach().resolve_neg()
-    shape = matmul_shape(tuple(a.shape), tuple(b.shape))
-    dtype = torch.promote_types(a.dtype, b.dtype)
+    if a.is_neg():
+        a = a.resolve_neg()
+    if b.is_neg():
+        b = b.resolve_neg()
     if plan is None and backend == "auto":
         backend = _device.cheapest_backend(family)
-    chosen = choose_plan(shape.k, dtype == torch.float32, scheme, backend, bits, family, plan)
+    if bits is not None:
+        bits = check_bits(bits)  # an int: True would find what was made for 1
+    shape, dtype, chosen = _device_request(
+        a.shape, b.shape, a.dtype, b.dtype, scheme, backend, bits, family, plan
+    )
     if chosen.backend not in _device.BACKENDS:
         raise RuntimeError(
             f"backend: {chosen.backend!r} has no GPU kernel; available on {a.device}: 'int8', 'fp4'"
@@ -150,6 +156,26 @@ def _device_matmul(
         c, launches = _device.matmul(chosen, a, b, shape, dtype, out, limit)
     result = c if out is None else out
     return (result, _device.make_report(chosen, a, b, launches)) if report else result
+
+
+@lru_cache(maxsize=256)
+def _device_request(
+    a: tuple[int, ...],
+    b: tuple[int, ...],
+    dtype_a: Any,
+    dtype_b: Any,
+    scheme: str,
+    backend: str,
+    bits: int | None,
+    family: str,
+    plan: Plan | None,
+) -> tuple[MatmulShape, Any, Plan]:
+    """Extents, result dtype and plan of a product, from the operands' shapes and dtypes and the arguments of matmul."""
+    torch = torch_module()
+    assert torch is not None
+    shape = matmul_shape(tuple(a), tuple(b))
+    dtype = torch.promote_types(dtype_a, dtype_b)
+    return shape, dtype, choose_plan(shape.k, dtype == torch.float32, scheme, backend, bits, family, plan)
 
 
 def choose_plan(

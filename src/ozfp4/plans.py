@@ -50,10 +50,11 @@ class Plan:
     terms of a plan without moduli it equals ``x * y``.
     """
 
-    __slots__ = ("_core", "_device_plans", "_request", "_terms")
+    __slots__ = ("_core", "_device_plans", "_hash", "_request", "_terms")
     _core: _CorePlan
     _request: tuple[Any, ...]
     _terms: tuple[Term, ...]
+    _hash: int
     _device_plans: dict[int, Any]  # what GPUs make of the plan, by inner dimension; filled on first use
 
     def __init__(self, core: _CorePlan, request: tuple[Any, ...]) -> None:
@@ -61,6 +62,7 @@ class Plan:
         object.__setattr__(self, "_request", request)
         object.__setattr__(self, "_terms", tuple(_terms_of(core)))
         object.__setattr__(self, "_device_plans", {})
+        object.__setattr__(self, "_hash", hash(self._key()))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Plan is immutable: {name} cannot be set")
@@ -74,7 +76,7 @@ class Plan:
         return self._key() == other._key()
 
     def __hash__(self) -> int:
-        return hash(self._key())
+        return self._hash
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self._request,)

@@ -1,7 +1,7 @@
 // Stand-alone check of stages 1 and 2 on the GPU: equality with the CPU's stages and with the plan's limbs.
 //
 //   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90,code=sm_90 -I csrc -Xcompiler -pthread
-//        tests/cuda/scale_encode_check.cu csrc/scale/cuda_scale.cu csrc/encode/cuda_encode.cu
+//        tests/cuda/scale_encode_check.cu csrc/scale/cuda_scale.cu csrc/encode/cuda_encode.cu csrc/encode/cuda_scale_encode.cu
 //        csrc/plan/plan.cpp csrc/plan/crt_constants.cpp csrc/runtime/parallel.cpp csrc/runtime/blas.cpp
 //        csrc/scale/cpu_scale.cpp csrc/encode/cpu_encode.cpp -o scale_encode_check
 //
@@ -27,6 +27,7 @@
 #include "arith/residue_bytes.hpp"
 #include "arith/scale_entry.hpp"
 #include "encode/cuda_encode.hpp"
+#include "encode/cuda_scale_encode.hpp"
 #include "encode/encode.hpp"
 #include "scale/cuda_scale.hpp"
 #include "scale/scale.hpp"
@@ -476,6 +477,46 @@ cuda::DevicePlanes plane_layout(const DeviceOperand& view, int lines) {
   return planes;
 }
 
+bool is_zero(const DeviceArray<char>& array) {
+  const std::vector<char> bytes = array.host();
+  return std::all_of(bytes.begin(), bytes.end(), [](char byte) { return byte == 0; });
+}
+
+// One launch for both stages: the shifts, flags and count that scale leaves, and all planes.
+void check_both(const Case& c, const cuda::EncodePlan& plan, const TestOperand& a, const TestOperand& b, const Scratch& expected,
+                const std::vector<std::int32_t>& shift_a, const std::vector<std::int32_t>& shift_b,
+                const std::vector<std::uint8_t>& special_a, const std::vector<std::uint8_t>& special_b) {
+  const int groups = static_cast<int>(c.plan.groups.size()), count = c.plan.has_moduli() ? groups : 0;
+  cuda::PrefixRule rule;
+  rule.least = 1, rule.all = count;
+  for (int i = 0; i < count; ++i) {
+    const double product = wide_to_double(moduli_product(c.plan, i + 1));
+    rule.limit[i] = product * product / 4.0 / (1.0 + 0x1p-40);
+  }
+  Scratch two(a.view, b.view);
+  run_scale(a, b, c.plan.bits, rule, two);  // for the count under this rule
+  DeviceArray<char> scratch(256), counters(cuda::kScaleCounterBytes);
+  REQUIRE(cudaMemset(counters.data, 0, counters.size));
+  for (void* clear : {static_cast<char*>(nullptr), counters.data}) {
+    Scratch one(a.view, b.view);
+    cuda::DevicePlanes layout_a = plane_layout(a.view, c.rows), layout_b = plane_layout(b.view, c.columns);
+    DeviceArray<std::uint8_t> planes_a(static_cast<std::size_t>(layout_a.plane_stride * c.plan.planes_a));
+    DeviceArray<std::uint8_t> planes_b(static_cast<std::size_t>(layout_b.plane_stride * c.plan.planes_b));
+    layout_a.data = planes_a.data, layout_b.data = planes_b.data;
+    REQUIRE(cuda::launch_scale_encode(plan, a.view, layout_a, b.view, layout_b, c.plan.bits, rule, one.scales(), scratch.data,
+                                      nullptr, clear));
+    REQUIRE(cudaDeviceSynchronize());
+    const bool scales = one.shift_a.host() == expected.shift_a.host() && one.shift_b.host() == expected.shift_b.host() &&
+                        one.special_a.host() == expected.special_a.host() && one.special_b.host() == expected.special_b.host() &&
+                        (count == 0 || one.units_used.host() == two.units_used.host());
+    report("both, scales " + c.name, scales && is_zero(counters));
+    const std::string wrong_a = compare_planes(c, a, 0, c.rows, groups, shift_a, special_a, layout_a, planes_a.host());
+    report("both, A " + c.name, wrong_a.empty(), wrong_a);
+    const std::string wrong_b = compare_planes(c, b, 0, c.columns, groups, shift_b, special_b, layout_b, planes_b.host());
+    report("both, B " + c.name, wrong_b.empty(), wrong_b);
+  }
+}
+
 void check_case(const Case& c) {
   if (!selected(c.name)) return;
   TestOperand a(c.type, c.rows, c.k, c.layout_a, c.extents_a, c.data), b(c.type, c.columns, c.k, c.layout_b, c.extents_b, c.data);
@@ -509,15 +550,21 @@ void check_case(const Case& c) {
     DeviceArray<char> scratch(static_cast<std::size_t>(cuda::scale_scratch_bytes(a.view, b.view)));
     cuda::PrefixRule rule;
     rule.least = rule.all = count;
-    for (const bool is_clear : {false, true}) {
-      REQUIRE(cuda::launch_scale(a.view, b.view, c.plan.bits, rule, scales.scales(), scratch.data, nullptr, is_clear));
+    DeviceArray<char> counters(cuda::kScaleCounterBytes);
+    REQUIRE(cudaMemset(counters.data, 0, counters.size));
+    for (void* clear : {static_cast<char*>(nullptr), counters.data, counters.data}) {
+      REQUIRE(cuda::launch_scale(a.view, b.view, c.plan.bits, rule, scales.scales(), scratch.data, nullptr, clear));
     }
     REQUIRE(cuda::launch_encode(*plan, job_a, job_b, prefix ? scales.units_used.data : nullptr, nullptr, true));
     REQUIRE(cudaDeviceSynchronize());
     report("encode behind scale " + c.name, planes_a.host() == before_a && planes_b.host() == before_b);
+    report("counters " + c.name, is_zero(counters));
   }
   const std::string wrong_b = compare_planes(c, b, c.first_line, lines, count, shift_b, special_b, job_b.planes, planes_b.host());
   report("encode B " + c.name, wrong_b.empty(), wrong_b);
+  if (has_scale && wrong_a.empty() && cuda::can_scale_and_encode(*plan, a.view, b.view)) {
+    check_both(c, *plan, a, b, scales, shift_a, shift_b, special_a, special_b);
+  }
 }
 
 // ---- Cases --------------------------------------------------------------------------------------------------------------
@@ -568,7 +615,7 @@ void check_all() {
     }
   }
   // Every shape with every layout.
-  const int sizes[] = {1, 2, 3, 4, 5, 8, 15, 16, 17, 31, 64, 127, 128, 129, 257, 1000, 4100};
+  const int sizes[] = {1, 2, 3, 4, 5, 8, 15, 16, 17, 31, 64, 127, 128, 129, 257, 1000, 1800, 2048, 4100};
   const Plan int8 = plan_of(Scheme::two, Alphabet::int8, "least", 53, 70000);
   for (const ElementType type : types) {
     for (const int k : sizes) {

@@ -13,7 +13,7 @@ PATHS = [
 ]
 
 torch.manual_seed(0)
-for m, k, n in ((5, 37, 9), (130, 200, 70)):
+for m, k, n in ((5, 37, 9), (130, 200, 70), (33, 700, 20)):
     a = torch.randn(m, k, dtype=torch.float64, device="cuda")
     b = torch.randn(k, n, dtype=torch.float64, device="cuda")
     a[0, 0] = float("inf")

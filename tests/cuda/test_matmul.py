@@ -72,6 +72,46 @@ def test_shapes(path, shape):
     assert_same_bits(c, ozfp4.matmul(a, b))
 
 
+# Inner dimensions around those where scale and encode become one launch, or its panels another shape; both operands by rows,
+# by columns and with gaps.
+@pytest.mark.parametrize("k", [15, 16, 511, 513, 1023, 1025, 2047, 3100, 8192, 8193])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["f64", "f32"])
+def test_panels(k, dtype):
+    generator = torch.Generator(DEVICE).manual_seed(k)
+    for m, n in ((1, 1), (37, 19), (18, 130)):
+        a = torch.randn(m, k, dtype=dtype, device=DEVICE, generator=generator)
+        b = torch.randn(k, n, dtype=dtype, device=DEVICE, generator=generator)
+        a[0] *= 2.0**-100
+        b[:, -1] *= 2.0**100
+        a[m // 2, k - 1], b[k // 2, n // 2] = 0.0, 2.0**-140
+        if n > 1:
+            b[k - 1, 1] = float("inf")
+        gaps = torch.zeros(2 * m, 3 * k, dtype=dtype, device=DEVICE)
+        gaps[::2, ::3] = a
+        for x, y in ((a, b), (a.T.contiguous().T, b.T.contiguous().T), (gaps[::2, ::3], b)):
+            expected = ozfp4.matmul(x.cpu().numpy(), y.cpu().numpy())
+            for path in PATHS:
+                out = noisy((m, n), dtype)
+                ozfp4.matmul(x, y, scheme=path[0], backend=path[1], family=path[2], out=out)
+                assert_same_bits(out.cpu(), expected, (path, m, n, x.stride(), y.stride()))
+
+
+def test_streams_keep_their_counters():
+    x = torch.randn(70, 300, dtype=torch.float64, device=DEVICE)
+    y = torch.randn(300, 90, dtype=torch.float64, device=DEVICE)
+    expected = ozfp4.matmul(x.cpu().numpy(), y.cpu().numpy())
+    torch.cuda.synchronize()
+    streams = [torch.cuda.Stream() for _ in range(4)]
+    outs = []
+    for _ in range(20):
+        for stream in streams:
+            with torch.cuda.stream(stream):
+                outs.append(ozfp4.matmul(x, y))
+    torch.cuda.synchronize()
+    for out in outs:
+        assert_same_bits(out.cpu(), expected)
+
+
 @pytest.mark.parametrize("bits", [2, 3, 11, 24, 40, 52, 53])
 def test_bits(bits):
     a, b = operands("phi8", 33, 70, 21, seed=bits)

@@ -1,0 +1,74 @@
+// Clusters: blocks that run at the same time and write to each other's shared memory. From sm_90 on.
+#pragma once
+
+#include <cstdint>
+
+namespace ozfp4::cuda {
+
+inline constexpr unsigned kMaxClusterBlocks = 8;  // that every device with clusters has room for
+
+// What arrives in a block from those of its cluster is counted by a barrier in its shared memory: unlike the barrier of the
+// cluster it waits for nothing else that is on its way to memory.
+class Inbox {
+ public:
+  // `barrier` lies at the same place in all blocks.
+  __device__ __forceinline__ explicit Inbox(std::uint64_t* barrier)
+      : barrier_(static_cast<std::uint32_t>(__cvta_generic_to_shared(barrier))) {}
+
+  // All threads, first of all. `bytes` will come, this block's own included.
+  __device__ __forceinline__ void open(std::uint32_t bytes) const {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    if (threadIdx.x == 0) {
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier_) : "memory");
+      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier_), "r"(bytes) : "memory");
+      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncwarp();
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+#else
+    (void)bytes;
+#endif
+  }
+
+  // All threads: until every block of the cluster has opened its inbox.
+  __device__ __forceinline__ void wait_for_others() const {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+#endif
+  }
+
+  // Sends a word to where block `block` of the cluster has what lies at `at` in this block's shared memory.
+  __device__ __forceinline__ void send(const std::uint64_t* at, std::uint32_t block, std::uint64_t word) const {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    std::uint32_t address, barrier;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
+                 : "=r"(address)
+                 : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(at))), "r"(block));
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(barrier) : "r"(barrier_), "r"(block));
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u64 [%0], %1, [%2];" ::"r"(address), "l"(word),
+                 "r"(barrier)
+                 : "memory");
+#else
+    (void)at, (void)block, (void)word;
+#endif
+  }
+
+  // Until everything has come.
+  __device__ __forceinline__ void wait() const {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    std::uint32_t is_complete = 0;
+    while (is_complete == 0) {
+      asm volatile(
+          "{\n.reg .pred p;\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], 0;\nselp.u32 %0, 1, 0, p;\n}"
+          : "=r"(is_complete)
+          : "r"(barrier_)
+          : "memory");
+    }
+#endif
+  }
+
+ private:
+  std::uint32_t barrier_;
+};
+
+}  // namespace ozfp4::cuda
