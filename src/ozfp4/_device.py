@@ -254,21 +254,75 @@ def run(
         device.index,
         limit,
     )
-    stream = _current_stream(torch, device.index)
     launches = []
     for problem, offsets in problems:
-        workspace = torch.empty(problem.bytes, dtype=torch.uint8, device=device)
-        problem.launch(
-            addresses[0] + offsets[0],
-            addresses[1] + offsets[1],
-            addresses[2] + offsets[2],
-            workspace.data_ptr(),
-            _clear_counters(stream, device.index),
-            stream,
-            *events,
-        )
-        launches.append(Launch(problem, workspace))
+        starts = (addresses[0] + offsets[0], addresses[1] + offsets[1], addresses[2] + offsets[2])
+        launches.append(Launch(problem, _launch(problem, starts, device, events)))
     return launches
+
+
+def _launch(
+    problem: Any, addresses: tuple[int, int, int], device: Any, events: tuple[int, int, int] = (0, 0, 0)
+) -> Any:
+    """Enqueue a problem on matrices at these addresses; returns the workspace, which the stream still uses."""
+    torch = torch_module()
+    assert torch is not None
+    index = device.index
+    workspace = torch.empty(problem.bytes, dtype=torch.uint8, device=device)
+    stream = _current_stream(torch, index)
+    problem.launch(*addresses, workspace.data_ptr(), _clear_counters(stream, index), stream, *events)
+    return workspace
+
+
+# What matmul did with two tensors and its other arguments, for tensors that differ from them in their data alone: the
+# problem, the shape and the dtype of the result. A short product takes less time than all the checks.
+_known: dict[tuple[Any, ...], tuple[Any, tuple[int, ...], Any]] = {}
+_MOST_KNOWN = 512
+
+
+def _likeness(a: Any, b: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """All that decides what becomes of a product but for the data; None where repeat does not serve."""
+    torch = torch_module()
+    if torch is None or type(a) is not torch.Tensor or type(b) is not torch.Tensor or not a.is_cuda:
+        return None
+    if a.layout != torch.strided or b.layout != torch.strided:
+        return None
+    if a.requires_grad or b.requires_grad or a.is_neg() or b.is_neg():
+        return None
+    # Types because 2.0 == 2 and True == 1.
+    return (
+        a.shape, a.stride(), a.dtype, a.device, a.data_ptr() % 16, b.shape, b.stride(), b.dtype, b.device,
+        b.data_ptr() % 16, *arguments, *map(type, arguments),
+    )  # fmt: skip
+
+
+def repeat(a: Any, b: Any, arguments: tuple[Any, ...]) -> Any | None:
+    """The product if one like it has been made before; None otherwise, also for whatever matmul may have to refuse."""
+    key = _likeness(a, b, arguments)
+    if key is None:
+        return None
+    try:
+        known = _known.get(key)
+    except TypeError:  # an argument that is not hashable
+        return None
+    if known is None:
+        return None
+    problem, shape, dtype = known
+    torch = torch_module()
+    assert torch is not None
+    c = torch.empty(shape, dtype=dtype, device=a.device)
+    _launch(problem, (a.data_ptr(), b.data_ptr(), c.data_ptr()), a.device)
+    return c
+
+
+def remember(a: Any, b: Any, arguments: tuple[Any, ...], c: Any, launches: list[Launch]) -> None:
+    """Let repeat serve products like this one, whose result `c` is new."""
+    key = _likeness(a, b, arguments)
+    if key is None or len(launches) != 1:
+        return
+    if len(_known) >= _MOST_KNOWN:
+        _known.clear()
+    _known[key] = (launches[0].problem, tuple(c.shape), c.dtype)
 
 
 def fill(plan: Plan, a: Any, b: Any, c: Any, shape: MatmulShape, limit: int | None) -> list[Launch]:

@@ -89,10 +89,19 @@ def matmul(
     MemoryError
         A workspace limit below what the smallest blocks need.
     """
+    arguments = (scheme, backend, bits, family, workspace_limit)
+    is_plain = plan is None and out is None and not report
+    if is_plain:
+        repeated = _device.repeat(a, b, arguments)
+        if repeated is not None:
+            return repeated
     check_names(scheme, backend, family)
     from_torch = check_same_library(a=a, b=b, out=out)
     if from_torch and (a.device.type != "cpu" or b.device.type != "cpu"):
-        return _device_matmul(a, b, scheme, backend, bits, family, plan, out, report, workspace_limit)
+        c, launches = _device_matmul(a, b, scheme, backend, bits, family, plan, out, report, workspace_limit)
+        if is_plain:
+            _device.remember(a, b, arguments, c, launches)
+        return c
     array_a = check_dtype("a", as_array("a", a), _FLOATS)
     array_b = check_dtype("b", as_array("b", b), _FLOATS)
     product = pair(array_a, array_b)
@@ -124,8 +133,8 @@ def _device_matmul(
     out: Any,
     report: bool,
     workspace_limit: int | None,
-) -> Any:
-    """matmul for tensors on a GPU."""
+) -> tuple[Any, list[_device.Launch]]:
+    """matmul for tensors on a GPU: what it returns, and its launches."""
     check_tensor("a", a)
     check_tensor("b", b)
     _device.check_devices(a, b)
@@ -155,7 +164,7 @@ def _device_matmul(
     with workspace_errors():
         c, launches = _device.matmul(chosen, a, b, shape, dtype, out, limit)
     result = c if out is None else out
-    return (result, _device.make_report(chosen, a, b, launches)) if report else result
+    return ((result, _device.make_report(chosen, a, b, launches)) if report else result), launches
 
 
 @lru_cache(maxsize=256)

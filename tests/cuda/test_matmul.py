@@ -96,6 +96,27 @@ def test_panels(k, dtype):
                 assert_same_bits(out.cpu(), expected, (path, m, n, x.stride(), y.stride()))
 
 
+def test_repeated_products_are_checked_all_the_same():
+    x = torch.randn(20, 30, dtype=torch.float64, device=DEVICE)
+    y = torch.randn(30, 10, dtype=torch.float64, device=DEVICE)
+    for _ in range(3):
+        assert_same_bits(gpu(x, y, bits=3), exact_matmul(x.cpu().numpy(), y.cpu().numpy(), bits=3))
+        x, y = x * 0.3, y + 1.0
+    negated = torch._neg_view(x)
+    assert_same_bits(gpu(negated, y), exact_matmul(-x.cpu().numpy(), y.cpu().numpy()))
+    assert_same_bits(gpu(negated, y), exact_matmul(-x.cpu().numpy(), y.cpu().numpy()))
+    row = x[0]
+    for _ in range(2):
+        assert ozfp4.matmul(row, y).shape == (10,)
+        assert ozfp4.matmul(row, row).shape == ()
+    with pytest.raises(TypeError, match="bits"):
+        ozfp4.matmul(x, y, bits=3.0)
+    with pytest.raises(ValueError, match="scheme"):
+        ozfp4.matmul(x, y, scheme=["II"])
+    with pytest.raises(RuntimeError, match="requires grad"):
+        ozfp4.matmul(x.requires_grad_(), y)
+
+
 def test_streams_keep_their_counters():
     x = torch.randn(70, 300, dtype=torch.float64, device=DEVICE)
     y = torch.randn(300, 90, dtype=torch.float64, device=DEVICE)
