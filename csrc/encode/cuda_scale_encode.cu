@@ -82,6 +82,12 @@ bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& a, const 
          cluster_blocks(a.inner, cut_of(a.inner)) <= static_cast<std::int64_t>(kMaxClusterBlocks);
 }
 
+bool has_clusters() {
+  int device = 0, major = 0;
+  return cudaGetDevice(&device) == cudaSuccess &&
+         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess && major >= 9;
+}
+
 cudaError_t launch_scale_encode(const EncodePlan& plan, const DeviceOperand& a, const DevicePlanes& planes_a,
                                 const DeviceOperand& b, const DevicePlanes& planes_b, int capacity, const PrefixRule& rule,
                                 const DeviceScales& scales, void* scratch, cudaStream_t stream, void* clear_counters) {

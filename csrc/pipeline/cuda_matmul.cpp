@@ -126,7 +126,8 @@ cudaError_t launch_matmul(const CudaPlan& plan, const CudaLayout& layout, const 
     scales.special_a = reinterpret_cast<std::uint8_t*>(workspace + layout.special_a);
     scales.special_b = reinterpret_cast<std::uint8_t*>(workspace + layout.special_b);
   }
-  if (!plan.integer && !layout.scales_and_encodes) {
+  const bool in_one_launch = layout.scales_and_encodes && has_clusters();
+  if (!plan.integer && !in_one_launch) {
     OZFP4_RETURN_IF_FAILED(
         launch_scale(a, b, plan.bits, plan.prefixes, scales, workspace + layout.scratch, stream, clear_counters));
   }
@@ -164,7 +165,7 @@ cudaError_t launch_matmul(const CudaPlan& plan, const CudaLayout& layout, const 
       const EncodeJob job_b{b, scales.shift_b, column, columns, planes_b};
       // Right behind scale the kernel may start early and prefetch while scale ends.
       const bool after_scale = !plan.integer && row == 0 && column == 0 && events.after_scale == nullptr;
-      if (layout.scales_and_encodes) {
+      if (in_one_launch) {
         OZFP4_RETURN_IF_FAILED(launch_scale_encode(plan.encode, a, planes_a, b, planes_b, plan.bits, plan.prefixes, scales,
                                                    workspace + layout.scratch, stream, clear_counters));
       } else {

@@ -34,7 +34,7 @@ struct CudaLayout {
   std::int32_t rows = 0, columns = 0;  // of a block of the output
   std::int64_t k_pitch = 0, out_pitch = 0;
   TileChoice tile;
-  bool scales_and_encodes = false;  // in one launch
+  bool scales_and_encodes = false;  // in one launch, where the device has clusters
   std::int64_t units_used = 0, shift_a = 0, shift_b = 0, special_a = 0, special_b = 0, scratch = 0;
   std::int64_t planes_a = 0, planes_b = 0, outputs = 0, bytes = 0;
 };
