@@ -1,4 +1,7 @@
-# The extension ozfp4._cuda: kernels for sm_90a, cudart linked statically, no link to torch or libcuda.
+# The extension ozfp4._cuda: cudart linked statically, no link to torch or libcuda.
+#
+# CMAKE_CUDA_ARCHITECTURES chooses the GPUs, as 80;86-real;89-real;90a-real;120f-real; 90a must be there. Every multiply kernel is
+# compiled for those of them that it runs on, see csrc/multiply/gemm_dispatch.cpp; scale, encode and reconstruct for all.
 if(NOT CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES 90a)
 endif()
@@ -13,12 +16,14 @@ set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 pybind11_add_module(_cuda MODULE NO_EXTRAS
   csrc/bindings/cuda_module.cpp
   csrc/multiply/cuda_schedule.cpp
+  csrc/multiply/gemm_dispatch.cpp
   csrc/multiply/gemm_problem.cpp
+  csrc/multiply/warp_tile_choice.cpp
   csrc/pipeline/cuda_matmul.cpp
   csrc/scale/cuda_scale.cu
   csrc/encode/cuda_encode.cu
   csrc/encode/cuda_scale_encode.cu
-  csrc/multiply/sm90_gemm.cu
+  csrc/multiply/warp_gemm.cu
   csrc/reconstruct/reconstruct_plan.cpp
   csrc/reconstruct/cuda_reconstruct.cu)
 target_link_libraries(_cuda PRIVATE ozfp4_cpu CUDA::cudart_static)
@@ -27,4 +32,42 @@ set(cuda_warnings -Wall,-Wextra$<$<BOOL:${OZFP4_WERROR}>:,-Werror>)
 target_compile_options(_cuda PRIVATE
   $<$<COMPILE_LANGUAGE:CUDA>:-O3 -DNDEBUG -Xcompiler=${cuda_warnings} $<$<BOOL:${OZFP4_WERROR}>:-Werror=all-warnings>>
   $<$<COMPILE_LANGUAGE:CXX>:-O2 -Wall -Wextra $<$<BOOL:${OZFP4_WERROR}>:-Werror>>)
+
+# One multiply kernel of one source file, for the chosen architectures that match `pattern`. gemm_dispatch.cpp learns which,
+# as OZFP4_TARGETS_<name>; where there are none the kernel is left out, as OZFP4_NO_<name> in capitals.
+function(add_kernel name option pattern source)
+  set(architectures ${CMAKE_CUDA_ARCHITECTURES})
+  list(FILTER architectures INCLUDE REGEX "${pattern}")
+  if(NOT architectures)
+    target_compile_definitions(_cuda PRIVATE OZFP4_NO_${option})
+    return()
+  endif()
+  add_library(kernel_${name} OBJECT ${source})
+  set_target_properties(kernel_${name} PROPERTIES CUDA_ARCHITECTURES "${architectures}" POSITION_INDEPENDENT_CODE ON
+                        CUDA_VISIBILITY_PRESET hidden)
+  target_include_directories(kernel_${name} PRIVATE csrc)
+  target_compile_options(kernel_${name} PRIVATE $<TARGET_PROPERTY:_cuda,COMPILE_OPTIONS>)
+  target_link_libraries(_cuda PRIVATE kernel_${name})
+  string(REGEX REPLACE "[^0-9;]" "" capabilities "${architectures}")
+  string(REPLACE ";" "," capabilities "${capabilities}")
+  # nvcc would take the commas for separators of definitions.
+  target_compile_definitions(_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:OZFP4_TARGETS_${name}=${capabilities}>")
+endfunction()
+
+if(NOT "${CMAKE_CUDA_ARCHITECTURES}" MATCHES "90a")
+  message(FATAL_ERROR "ozfp4: CMAKE_CUDA_ARCHITECTURES=${CMAKE_CUDA_ARCHITECTURES} must contain 90a")
+endif()
+add_kernel(sm90 SM90 "^90a" csrc/multiply/sm90_gemm.cu)
+add_kernel(bytes_copy WARP_COPY "^(80|86|89|90|120)[af]?" csrc/multiply/warp_bytes_copy.cu)
+add_kernel(bytes_bulk WARP_BULK "^(90a|120[af])" csrc/multiply/warp_bytes_bulk.cu)
+add_kernel(fp4 WARP_FP4 "^120[af]" csrc/multiply/warp_fp4.cu)
+# PTX for GPUs of later generations: of the first architecture without features of its own, unless it is machine code only.
+foreach(architecture ${CMAKE_CUDA_ARCHITECTURES})
+  if(architecture MATCHES "^([0-9]+)(-virtual)?$")
+    target_compile_definitions(_cuda PRIVATE OZFP4_PTX=${CMAKE_MATCH_1})
+    break()
+  endif()
+endforeach()
+# The stand-ins are for tests.
+target_compile_definitions(_cuda PRIVATE OZFP4_NO_STAND_IN_COPY OZFP4_NO_STAND_IN_BULK)
 install(TARGETS _cuda LIBRARY DESTINATION ozfp4)

@@ -19,7 +19,7 @@ Rates rates_of(int capability) {
   if (capability < 80) return {512, 512, 16};
   if (capability == 80) return {2048, 2048, 40};
   if (capability < 90) return {1024, 1024, 24};
-  if (capability < 100) return {2450, 2450, 48};
+  if (capability < 100) return {2540, 2540, 48};
   if (capability < 120) return {1024, 1024, 48};
   return {1024, 2048, 24};
 }
@@ -27,13 +27,24 @@ Rates rates_of(int capability) {
 constexpr double kFoldClocksPerEntry = 0.12;  // when all warps of a multiprocessor fold
 constexpr double kStepClocks = 600;           // between K loops, whatever the tile
 constexpr double kLaunchClocks = 6000;        // launch, first loads, last store
-constexpr double kStageClocks = 60;           // barriers of one stage, hidden where two blocks share a multiprocessor
-constexpr double kMemoryBytesPerClock = 16;   // of one multiprocessor
+// The load-store unit's clocks for a row of a stage that cp.async copies, and for one fragment of ldmatrix.
+constexpr double kCopyRowClocks = 1.53, kFragmentClocks = 4;
+constexpr double kLoneWarps = 0.78;          // of the rate, with one warp on each of the four schedulers
+constexpr double kMemoryBytesPerClock = 16;  // of one multiprocessor
 
-// Fraction of the tensor cores' rate that warps of this tile reach: narrow ones read more fragments per multiplication.
-double efficiency(const WarpShape& tile) {
+// Fraction of the tensor cores' rate that one multiprocessor's warps reach. Narrow ones read more fragments per
+// multiplication, which counts where the tensor cores are fast (fitted on sm_90).
+double efficiency(const WarpShape& tile, double rate) {
   const double warp_m = static_cast<double>(tile.m) / tile.warps_m, warp_n = static_cast<double>(tile.n) / tile.warps_n;
-  return std::min(1.0, 1.06 - 1.9 * (1 / warp_m + 1 / warp_n));
+  const double narrow = rate < 2000 ? 1.0 : std::min(1.0, 1.39 - 12.5 * (1 / warp_m + 1 / warp_n));
+  return narrow * (tile.warps_m * tile.warps_n * tile.blocks < 8 ? kLoneWarps : 1.0);
+}
+
+// Clocks of the load-store unit for 128 bytes of K.
+double shared_clocks(const WarpShape& tile, bool copies) {
+  const double fragments = 4.0 * tile.warps_m * tile.warps_n *
+                           (static_cast<double>(tile.m) / tile.warps_m / 16 + static_cast<double>(tile.n) / tile.warps_n / 16);
+  return kFragmentClocks * fragments + (copies ? kCopyRowClocks * (tile.m + tile.n) * 128 / tile.row_bytes : 0);
 }
 
 }  // namespace
@@ -51,9 +62,9 @@ double model_clocks(const GemmShape& shape, const TileChoice& choice, Kernel ker
   const double blocks = static_cast<double>(ceil_div(ceil_div(shape.k, block), choice.splits)) * steps;
   const bool is_stand_in = kernel == Kernel::stand_in_copy || kernel == Kernel::stand_in_bulk;
   const double rate = is_stand_in ? 400 : element == Element::e2m1 ? rates.fp4_macs : rates.byte_macs;
-  const double multiply =
-      entries * static_cast<double>(block) / (rate * efficiency(tile)) + kStageClocks * 128.0 / tile.row_bytes;
-  const double load = 128.0 * (tile.m + tile.n) / rates.l2_bytes;
+  const double multiply = entries * static_cast<double>(block) / (rate * efficiency(tile, rate));
+  const bool copies = kernel == Kernel::warp_copy || kernel == Kernel::stand_in_copy;
+  const double load = std::max(128.0 * (tile.m + tile.n) / rates.l2_bytes, shared_clocks(tile, copies));
 
   // Blocks on one multiprocessor share its tensor cores; one alone cannot keep them busy.
   const std::int64_t most = static_cast<std::int64_t>(gpu.multiprocessors) * tile.blocks;
