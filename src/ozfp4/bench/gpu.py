@@ -168,3 +168,9 @@ def copy_bandwidth(budget: float = 0.3) -> float:
     x = torch.empty(2**29, dtype=torch.float64, device="cuda").normal_()
     y = torch.empty_like(x)
     return float(2 * x.nbytes / statistics.median(event_times(lambda: y.copy_(x), budget)) / 1e6)
+
+
+def free_memory() -> int:
+    """Bytes of device memory that are free."""
+    free, _ = _torch().cuda.mem_get_info()
+    return int(free)

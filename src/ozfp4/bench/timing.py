@@ -6,7 +6,6 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 
-
 # NumPy and SciPy each bring an OpenBLAS whose threads spin for some 25 ms after a product and would take the CPUs of the
 # method measured next: so long they are given to fall asleep.
 REST = 0.04

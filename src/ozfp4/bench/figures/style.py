@@ -6,6 +6,7 @@ a marker or hatch of its own as well, so nothing hangs on colour alone.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,7 +59,8 @@ def styled() -> Iterator[Any]:
 
 def note(figure: Any, text: str) -> None:
     """A caption below the axes: the device, the date, and "modelled" where it is."""
-    figure.supxlabel(text, fontsize=8.5, color="#444444", x=0.01, ha="left")
+    wrapped = textwrap.fill(text, int(15 * figure.get_figwidth()))
+    figure.supxlabel(wrapped, fontsize=8.5, color="#444444", x=0.01, ha="left")
 
 
 def save(figure: Any, folder: Path, name: str) -> list[Path]:

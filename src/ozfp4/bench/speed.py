@@ -1,0 +1,213 @@
+"""How long products take: whole calls and the four stages, on the CPU and on a GPU by one interface.
+
+The *compute stage* is multiply and reconstruct, as in the paper; scale and encode are its preprocessing.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+
+import numpy as np
+
+from .. import _core, _device
+from ..matmul import matmul
+from ..plans import Plan, make_plan
+from . import gpu, peers
+from .methods import Array, Method
+from .rows import Row
+from .timing import REST, repeats_for
+
+CPU_SIZES = (512, 1024, 2048)
+GPU_SIZES = (1024, 2048, 4096, 8192, 16384)
+STAGES = ("scale", "encode", "multiply", "reconstruct")
+
+
+def operands(n: int) -> tuple[Array, Array]:
+    """A pair of seeded n × n float64 matrices, normal(0, 1)."""
+    rng = np.random.default_rng(n)
+    return rng.standard_normal((n, n)), rng.standard_normal((n, n))
+
+
+def free_memory() -> int | None:
+    """Bytes of main memory that programs can still have; None where the system does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return 1024 * int(line.split()[1])
+        return int(os.sysconf("SC_AVPHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def why_too_large(method: Method, n: int, free: int | None = None) -> str | None:
+    """None if an n × n × n product fits the memory of the method's device; else one clause that says what is missing.
+
+    Parameters
+    ----------
+    method : Method
+    n : int
+    free : int, optional
+        Bytes at hand; by default what the device has free now.
+    """
+    need = 24 * n * n  # A, B and C
+    if method.kind == "ozfp4":
+        need += 2**30 if method.device == "cpu" else 2 * _plan(method, n).planes_a * n * n
+    if free is None and method.device == "cuda":
+        free = int(gpu.free_memory())
+    elif free is None:
+        free = free_memory()
+    if free is None or need <= free:
+        return None
+    return f"N = {n} needs about {need / 2**30:.1f} GiB, {free / 2**30:.1f} GiB are free"
+
+
+def _plan(method: Method, n: int) -> Plan:
+    options = method.options
+    return make_plan(options["scheme"], options["backend"], options["family"], 53, n)
+
+
+def _finish(row: Row, n: int) -> Row:
+    compute = row.get("multiply ms", 0.0) + row.get("reconstruct ms", 0.0) or row["ms"]
+    row["compute ms"] = round(compute, 4)
+    row["TFLOPS"] = float(f"{2 * n**3 / row['ms'] / 1e9:.4g}")
+    row["compute TFLOPS"] = float(f"{2 * n**3 / compute / 1e9:.4g}")
+    return row
+
+
+def measure(method: Method, n: int, budget: float = 1.0) -> Row:
+    """One row of the performance table.
+
+    Parameters
+    ----------
+    method : Method
+    n : int
+        The product is n × n × n.
+    budget : float
+        Seconds of measurement, after a warm-up; at least one call.
+
+    Returns
+    -------
+    dict
+        N, method; ms, TFLOPS: whole call, 2 N³ / t; compute ms, compute TFLOPS: multiply and reconstruct, the whole call for
+        methods without stages; for our own also products and the milliseconds of each stage.
+
+    Raises
+    ------
+    RuntimeError, MemoryError
+        What the method raises.
+    """
+    reason = why_too_large(method, n)
+    if reason is not None:
+        return {"N": n, "method": method.name, "skipped": reason}
+    row: Row = {"N": n, "method": method.name}
+    if method.kind == "peer":
+        with peers.Peer(method.options) as peer:
+            return _finish({**peer.ask(time=[n, budget]), "method": method.name}, n)
+    if method.device == "cuda":
+        return _finish(row | _on_gpu(method, n, budget), n)
+    return _finish(row | _on_cpu(method, n, budget), n)
+
+
+def _on_cpu(method: Method, n: int, budget: float) -> Row:
+    a, b = operands(n)
+    stages: list[dict[str, float]] = []
+    products = None
+
+    def run() -> None:
+        nonlocal products
+        if method.kind == "ozfp4":
+            _, report = matmul(a, b, report=True, **method.options)
+            stages.append(report.seconds)
+            products = report.products
+        else:
+            method.multiply(a, b)
+
+    start = time.perf_counter()
+    run()
+    warm = time.perf_counter() - start
+    stages.clear()
+    taken = []
+    for _ in range(repeats_for(warm, budget)):
+        time.sleep(REST)
+        start = time.perf_counter()
+        run()
+        taken.append(time.perf_counter() - start)
+    row: Row = {"ms": round(1e3 * statistics.median(taken), 4)}
+    if stages:
+        row["products"] = products
+        for stage in STAGES:
+            row[f"{stage} ms"] = round(1e3 * statistics.median(s[stage] for s in stages), 4)
+    return row
+
+
+def _on_gpu(method: Method, n: int, budget: float) -> Row:
+    a, b = gpu.operands(n)
+    sampler = gpu.Sampler()
+    try:
+        if method.kind != "ozfp4":
+            return gpu.total_row(method.name, n, lambda: a @ b, sampler, budget)
+        options = method.options
+        row = gpu.total_row(method.name, n, lambda: matmul(a, b, **options), sampler, budget)
+        return row | gpu.stage_row(method.name, n, a, b, options, budget / 2)
+    finally:
+        sampler.close()
+
+
+# ---- What the machine gives: rate and bandwidth -------------------------------------------------------------
+
+
+def short_plan(method: Method, n: int) -> Plan:
+    """A plan of the same alphabet and scheme with few products, to measure the rate of one without the others."""
+    options = method.options
+    for bits in range(4, 53):
+        plan = make_plan(options["scheme"], options["backend"], "least", bits, n)
+        if plan.products >= 3:
+            return plan
+    raise AssertionError("53 bits take more than three products in every alphabet")
+
+
+def product_rate(method: Method, n: int, budget: float = 0.5) -> float:
+    """Operations a second, 2 N³ for each plane product, that the multiply stage reaches with a short plan.
+
+    The plan differs from those that the rate is used to predict, as the paper's kernel benchmark does.
+    """
+    plan = short_plan(method, n)
+    if method.device == "cuda":
+        a, b = gpu.operands(n)
+        milliseconds = gpu.stage_medians(plan, a, b, budget)[2]
+        used = matmul(a, b, plan=plan, report=True)[1].products
+        return float(2e3 * used * n**3 / milliseconds)
+    a, b = operands(n)
+    seconds: list[float] = []
+    used = 0
+    start = time.perf_counter()
+    while len(seconds) < 4 or (time.perf_counter() - start < budget and len(seconds) < 50):
+        _, report = matmul(a, b, plan=plan, report=True)
+        seconds.append(report.seconds["multiply"])
+        used = report.products
+    return float(2 * used * n**3 / statistics.median(seconds[1:]))
+
+
+def copy_bandwidth(device: str, size: int = 2**27) -> float:
+    """Bytes a second, read plus written, of a copy with all threads; on the CPU of `size` bytes for each thread."""
+    if device == "cuda":
+        return 1e9 * gpu.copy_bandwidth()
+    from concurrent.futures import ThreadPoolExecutor
+
+    threads = _core.thread_count()
+    pairs = [(np.ones(size // 8), np.zeros(size // 8)) for _ in range(threads)]
+    taken = []
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in range(7):
+            start = time.perf_counter()
+            list(pool.map(lambda pair: np.copyto(pair[1], pair[0]), pairs))  # releases the interpreter's lock
+            taken.append(time.perf_counter() - start)
+    return 2 * threads * size / statistics.median(taken[1:])
+
+
+def available_on_gpu() -> bool:
+    """Whether our kernels run on the GPU at hand."""
+    return all(backend.available for backend in _device.backends())

@@ -1,0 +1,319 @@
+"""Predict running times by the paper's model, 2 Q N³ / R + D / beta, and compare with what this machine does.
+
+R (rate of the plane products, from a short plan) and beta (copy bandwidth) are measured here; then every method is measured
+and set against the prediction. The paper's own table is recomputed from its constants. Other devices are projected from
+nominal rates, marked as modelled; the last table and the map say which ratios of rates make which method win.
+
+  ozfp4 model -o results                 on the CPU, or on the GPU if torch has one (--device chooses)
+  ozfp4 model --no-measure               only the tables that need no measurement
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InputError
+from ..experiment import (
+    add_output_arguments,
+    draw,
+    positive,
+    prepare_output,
+    report_at_the_end,
+    rows_file,
+    say_resumed,
+)
+from ..progress import Progress
+from ..tables import show
+
+if TYPE_CHECKING:
+    from ...bench.methods import Method
+    from ...bench.model import Contender
+    from ...bench.rows import Row, RowStore
+
+DEFAULT_METHODS = ("II-fp4-least", "II-fp4-paper", "II-int8-least", "II-fp64-least")
+PROJECTED_N = 16384
+ATTAINED = 0.65  # of the nominal peak: what the paper's kernel reaches on its device
+FP8_SHARES = (0.5, 0.75)
+
+
+def fraction(text: str) -> float:
+    """An argparse type: a number in (0, 1]."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a fraction above 0 and up to 1")
+    return value
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``ozfp4 model``."""
+    parser.add_argument("--device", choices=("cpu", "cuda"), help="default: cuda if torch has it, else cpu")
+    parser.add_argument(
+        "--sizes", type=positive, nargs="+", metavar="N", help="default 512 to 2048; GPU 1024 to 16384"
+    )
+    parser.add_argument("--methods", nargs="+", metavar="NAME", help="default: scheme II in every alphabet")
+    parser.add_argument("--budget", type=float, default=1.0, help="seconds for each measurement; default 1")
+    parser.add_argument("--no-measure", action="store_true", help="only what follows from constants")
+    parser.add_argument(
+        "--attained",
+        type=fraction,
+        default=ATTAINED,
+        help="of nominal peaks, for projections; default 0.65, the paper's",
+    )
+    add_output_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure, predict, print, write."""
+    folder = prepare_output(options)
+    if not 0 < options.budget < 1e6:
+        raise InputError(f"--budget: {options.budget} is not a positive number of seconds")
+    _show_paper()
+    store, methods = (None, []) if options.no_measure else _measured(options, folder)
+    _finish(options, folder, store, methods)
+    return 0
+
+
+# ---- The paper's table -------------------------------------------------------------------------------------
+
+
+def _show_paper() -> None:
+    from ...bench import model
+
+    rows = [
+        [
+            str(row["N"]), f"{row['products ms']:.2f}", f"{row['reconstruct ms']:.2f}", f"{row['compute ms']:.2f}",
+            f"{row['percent']:+.1f} %", f"+{row['paper percent']} %", f"{row['preprocess factor']:.2f}",
+        ]
+        for row in model.paper_rows()
+    ]  # fmt: skip
+    show(
+        "The paper's RTX PRO 6000, OzII-FP4: its table recomputed (R = 1408 TFLOPS, beta = 1490 GB/s, Q = 75)",
+        [
+            "N",
+            "2QN³/R ms",
+            "reconstruct ms",
+            "measured ms",
+            "over model",
+            "paper prints",
+            "preprocessing × bound",
+        ],
+        rows,
+    )
+    advantage = 39 * 2 / 75
+    print(
+        f"advantage over GEMMul8-FP8 by products and nominal rates: {advantage:.2f} (paper: {model.PAPER_ADVANTAGE})"
+    )
+    for method, (least, most) in model.PAPER_ATTAINED.items():
+        found = [model.paper_attained(method, n) for n in model.PAPER_DEVIATIONS]
+        print(
+            f"{method} attains {min(found):.0f} to {max(found):.0f} % of its nominal peak (paper: {least} to {most} %)"
+        )
+
+
+# ---- This machine ------------------------------------------------------------------------------------------
+
+
+def _measured(options: argparse.Namespace, folder: Path | None) -> tuple[RowStore, list[Method]]:
+    from ...bench import speed
+    from ...bench.machine import describe, have_cuda, sentence
+    from ...bench.methods import own_methods, select
+    from ...bench.rows import RowStore
+
+    device = options.device or ("cuda" if have_cuda() and speed.available_on_gpu() else "cpu")
+    if device == "cuda" and not (have_cuda() and speed.available_on_gpu()):
+        raise InputError("--device: cuda: no GPU that this build has kernels for (see ozfp4 info)")
+    own = {method.name.removeprefix("cuda-"): method for method in own_methods(device)}
+    try:
+        methods = select(options.methods or [name for name in DEFAULT_METHODS if name in own], own)
+    except ValueError as error:
+        raise InputError(f"--methods: {error}") from None
+    sizes = options.sizes or list(speed.GPU_SIZES if device == "cuda" else speed.CPU_SIZES)
+    machine = describe(device)
+    store = RowStore(
+        rows_file(options, folder, "model"),
+        {"device": device, "budget": options.budget},
+        machine,
+        ("N", "method"),
+    )
+    say_resumed(store.resumed)
+    print(f"\nthis machine: {sentence(machine)}")
+    with report_at_the_end(lambda: _show_measured(store, methods)):
+        _measure_all(options, device, sizes, methods, store)
+    return store, methods
+
+
+def _measure_all(
+    options: argparse.Namespace, device: str, sizes: list[int], methods: list[Method], store: RowStore
+) -> None:
+    left = [(n, m) for n in sizes for m in methods if store.get(N=n, method=m.name) is None]
+    if not left:
+        return
+    from ...bench import speed
+
+    with Progress("bandwidth") as progress:
+        bandwidth = speed.copy_bandwidth(device)
+        progress.report(1.0)
+    for done, (n, method) in enumerate(left):
+        with Progress(f"N = {n}, {method.name} ({1 + done} of {len(left)})") as progress:
+            progress.report(done / len(left))
+            store.add(_row(method, n, bandwidth, options.budget))
+
+
+def _row(method: Method, n: int, bandwidth: float, budget: float) -> Row:
+    from ...bench import speed
+    from ...bench.model import deviation, predict, traffic
+    from ...plans import make_plan
+
+    try:
+        row = speed.measure(method, n, budget)
+        if "skipped" in row:
+            return row
+        rate = speed.product_rate(method, n, budget / 2)
+    except (RuntimeError, MemoryError) as error:
+        return {
+            "N": n,
+            "method": method.name,
+            "skipped": (str(error) or type(error).__name__).splitlines()[0],
+        }
+    plan = make_plan(*(method.options[name] for name in ("scheme", "backend", "family")), 53, n)
+    times = predict(row["products"], n, rate, bandwidth, traffic(plan))
+    preprocess = row["scale ms"] + row["encode ms"]
+    return row | {
+        "rate": rate,
+        "bandwidth": bandwidth,
+        "preprocess ms": round(preprocess, 4),
+        "model compute ms": round(1e3 * times.compute, 4),
+        "model preprocess ms": round(1e3 * times.preprocess, 4),
+        "percent": round(deviation(row["compute ms"], 1e3 * times.compute), 2),
+        "preprocess factor": round(preprocess / (1e3 * times.preprocess), 2),
+    }
+
+
+def _show_measured(store: RowStore, methods: list[Method]) -> None:
+    labels = {method.name: method.label for method in methods}
+    rows = [row for row in store if row["method"] in labels]
+    if not rows:
+        return
+    lines = []
+    for row in rows:
+        if "skipped" not in row:
+            lines.append([
+                labels[row["method"]], str(row["N"]), str(row["products"]), f"{row['rate'] / 1e12:.4g}",
+                f"{row['model compute ms']:.4g}", f"{row['compute ms']:.4g}", f"{row['percent']:+.1f} %",
+                f"{row['model preprocess ms']:.3g}", f"{row['preprocess ms']:.3g}", f"{row['preprocess factor']:.1f}",
+            ])  # fmt: skip
+    show(
+        "Predicted and measured",
+        [
+            "",
+            "N",
+            "products",
+            "R TOPS",
+            "compute: model ms",
+            "measured",
+            "over model",
+            "D / beta ms",
+            "measured",
+            "×",
+        ],
+        lines,
+    )
+    for row in rows:
+        if "skipped" in row:
+            print(f"skipped {labels[row['method']]}: {row['skipped']}")
+    bandwidths = [row["bandwidth"] for row in rows if "bandwidth" in row]
+    if bandwidths:
+        print(f"beta = {bandwidths[-1] / 1e9:.4g} GB/s, by a copy; R by a short plan at each N")
+
+
+# ---- Other machines ----------------------------------------------------------------------------------------
+
+
+def _projections(attained: float) -> tuple[list[Row], list[Contender]]:
+    from ...bench.model import contenders, projection
+    from ...rates import DEVICES
+
+    field = contenders(PROJECTED_N)
+    rows = [
+        {"device": device.name, "method": c.name, "products": c.products,
+         "TFLOPS": float(f"{projection(c, device, PROJECTED_N, attained):.4g}"), "status": "modelled"}
+        for device in DEVICES for c in field
+    ]  # fmt: skip
+    return rows, field
+
+
+def _finish(
+    options: argparse.Namespace, folder: Path | None, store: RowStore | None, methods: list[Method]
+) -> None:
+    rows, field = _projections(options.attained)
+    _show_projections(rows, field, options.attained)
+    _show_break_even(field)
+    if folder is None:
+        return
+    from ...bench import model
+    from ...bench.rows import write_csv, write_json
+
+    measured = list(store) if store is not None else []
+    about = store.machine if store is not None else {}
+    facts = {"n": PROJECTED_N, "attained": options.attained}
+    labels = {method.name: method.label for method in methods}
+    tables: dict[str, Any] = {
+        "labels": labels,
+        "paper": model.paper_rows(),
+        "measured": measured,
+        "projection": facts,
+        "projections": rows,
+    }
+    write_json(folder / "model.json", about, **tables)
+    kinds = ("paper", "measured", "projections")
+    write_csv(folder / "model.csv", [{"table": name, **row} for name in kinds for row in tables[name]])
+    print(f"wrote {folder / 'model.json'}, {folder / 'model.csv'}")
+    if options.no_figures:
+        return
+    from ...bench.figures import model as figures
+
+    results = {"machine": about, **tables}
+    if any("skipped" not in row for row in measured):
+        draw(folder, [("model", figures.predicted_and_measured(results))])
+    best = [c for c in field if c.name in ("FP4 least", "INT8", "FP8 published", "native FP64")]
+    draw(
+        folder,
+        [
+            ("projections", figures.projections(results)),
+            ("winners", figures.winners_map(best, FP8_SHARES, PROJECTED_N)),
+        ],
+    )
+
+
+def _show_projections(rows: list[Row], field: list[Contender], attained: float) -> None:
+    lines = []
+    for device in dict.fromkeys(row["device"] for row in rows):
+        cells = {row["method"]: row["TFLOPS"] for row in rows if row["device"] == device}
+        best = max(cells, key=lambda name: cells[name])
+        lines.append([device, *(f"{v:.3g}" if v else "-" for v in cells.values()), best])
+    show(
+        f"MODELLED TFLOPS of whole products, N = {PROJECTED_N}, at {attained:.0%} of nominal rates (nothing of this is measured)",
+        ["", *(f"{c.name} ({c.products})" for c in field), "first"],
+        lines,
+    )
+    print("(products) in the worst case for the data; without an FP4 unit limbs run as INT8;")
+    print("FP8: the published method's products, this package has no such backend")
+
+
+def _show_break_even(field: list[Contender]) -> None:
+    from ...bench.model import break_even
+
+    others = [c for c in field if c.name in ("INT8", "FP8 published", "native FP64")]
+    lines = [
+        [c.name, *(f"{break_even(c, other):.2f}" for other in others)] for c in field if c.alphabet == "fp4"
+    ]
+    show(
+        "Break-even: FP4 wins where its unit is more than so many times faster than",
+        ["", *(other.name for other in others)],
+        lines,
+    )

@@ -1,0 +1,120 @@
+"""The model reproduces what the paper prints; rates and winners are what their table says."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from ozfp4.bench import model
+from ozfp4.plans import make_plan
+from ozfp4.rates import DEVICES, Rates, alphabet_rate, device_rates, predicted_seconds
+
+
+def test_the_papers_deviations() -> None:
+    for row in model.paper_rows():
+        assert round(row["percent"]) == row["paper percent"], row
+        assert row["preprocess factor"] == pytest.approx(model.PAPER_PREPROCESS_FACTOR, abs=0.05)
+
+
+def test_the_papers_advantage_and_attained_fractions() -> None:
+    field = {c.name: c for c in model.contenders(16384)}
+    assert 2 / model.break_even(field["FP4 paper"], field["FP8 published"]) == pytest.approx(1.04)
+    assert 2 / model.break_even(field["FP4 paper + Karatsuba"], field["FP8 published"]) == pytest.approx(
+        1.147, abs=1e-3
+    )
+    for method, printed in model.PAPER_ATTAINED.items():
+        found = [model.paper_attained(method, n) for n in model.PAPER_DEVIATIONS]
+        assert (round(min(found)), round(max(found))) == printed
+
+
+def test_products_of_the_contenders() -> None:
+    assert {c.name: c.products for c in model.contenders(16384)} == {
+        "FP4 least": 59,
+        "FP4 paper + Karatsuba": 68,
+        "FP4 paper": 75,
+        "FP4 scheme I": 225,
+        "INT8": 16,
+        "FP8 published": 39,
+        "native FP64": 1,
+    }
+
+
+def test_traffic_of_plans() -> None:
+    paper = make_plan("II", "fp4", "paper", 53, 16384)
+    assert model.traffic(paper) == model.Traffic(16 + 38, 19 + 8)
+    assert model.traffic(paper, packed=True) == model.Traffic(16 + 19, 19 + 8)
+    digits = make_plan("I", "fp4", "least", 53, 16384)
+    assert model.traffic(digits) == model.Traffic(16 + 15, 8 * 29 + 8)
+    fp64 = make_plan("II", "fp64", "least", 53, 16384)
+    assert model.traffic(fp64) == model.Traffic(16 + 8 * 6, 4 * 6 + 8)
+
+
+def test_the_two_terms() -> None:
+    times = model.predict(3, 10, 6000.0, 100.0, model.Traffic(5, 7))
+    assert (times.products, times.reconstruct, times.preprocess) == (1.0, 7.0, 10.0)
+    assert (times.compute, times.total) == (8.0, 18.0)
+    assert model.deviation(8.4, 8.0) == pytest.approx(5)
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("NVIDIA H200", "H200"),
+        ("NVIDIA GeForce RTX 5090", "RTX 5090"),
+        ("NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "RTX PRO 6000"),
+        ("NVIDIA GB200", "GB200"),
+        ("NVIDIA B200", "B200"),
+        ("NVIDIA H100 80GB HBM3", "H100 SXM"),
+        ("Radeon", None),
+    ],
+)
+def test_devices_by_their_drivers_name(name: str, found: str | None) -> None:
+    rates = device_rates(name)
+    assert (rates.name if rates else None) == found
+
+
+def test_every_device_is_plausible() -> None:
+    for rates in DEVICES:
+        assert device_rates(f"NVIDIA {rates.name}") is rates
+        assert rates.fp4 == 0 or rates.fp4 >= rates.fp8 >= rates.int8 * 0.4 or rates.int8 > rates.fp8
+        assert min(rates.fp64, rates.bandwidth, rates.watts) > 0
+
+
+def test_limbs_run_as_bytes_without_an_fp4_unit() -> None:
+    h200, b300 = device_rates("NVIDIA H200"), device_rates("NVIDIA B300")
+    assert h200 is not None
+    assert b300 is not None
+    assert alphabet_rate(h200, "fp4") == alphabet_rate(h200, "int8") == 1979
+    assert alphabet_rate(b300, "fp4") > 50 * alphabet_rate(b300, "int8")
+    with pytest.raises(ValueError, match="alphabet: 'fp6' is unknown"):
+        alphabet_rate(h200, "fp6")
+    assert predicted_seconds(16, 1000, 1000, 1000, h200, "int8", attained=0.5) == pytest.approx(
+        32e9 / 989.5e12
+    )
+    assert predicted_seconds(1, 1, 1, 1, Rates("X", 1, 0, 1, 1, 1, 1, ()), "fp8") == math.inf
+
+
+@pytest.mark.parametrize(
+    ("rates", "name"),
+    [
+        ({"fp4": 3.6, "int8": 1.0, "fp8": 1.8, "native": 0.01}, "INT8"),
+        ({"fp4": 3.8, "int8": 1.0, "fp8": 1.9, "native": 0.01}, "FP4 least"),
+        ({"fp4": 3.8, "int8": 0.0, "fp8": 2.6, "native": 0.01}, "FP8 published"),
+        ({"fp4": 58.0, "int8": 0.0, "fp8": 0.0, "native": 1.0}, "native FP64"),
+        ({"fp4": 60.0, "int8": 0.0, "fp8": 0.0, "native": 1.0}, "FP4 least"),
+    ],
+)
+def test_winners_change_at_the_ratio_of_products(rates: dict[str, float], name: str) -> None:
+    assert model.winner(rates, model.contenders(16384)).name == name
+
+
+def test_projections() -> None:
+    field = {c.name: c for c in model.contenders(16384)}
+    h200 = device_rates("NVIDIA H200")
+    assert h200 is not None
+    assert model.projection(field["native FP64"], h200, 16384, 1.0) == pytest.approx(67)
+    assert 0.9 * 1979 / 16 < model.projection(field["INT8"], h200, 16384, 1.0) < 1979 / 16
+    a100 = device_rates("NVIDIA A100-SXM4-80GB")
+    assert a100 is not None
+    assert model.projection(field["FP8 published"], a100, 16384, 1.0) == 0
