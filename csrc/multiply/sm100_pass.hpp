@@ -1,0 +1,54 @@
+// How the sm_100 kernels walk a schedule. CUTLASS's collectives end an output tile with their epilogue, so a chain that
+// folds between its terms takes one launch, a *pass*, per fold: pass p sums what stands before the (p + 1)-th fold of every
+// unit that has so many, all of them in one launch, and
+//     out = ((sum + out * multiplier) * weight) mod m,
+// where `out` is the byte that the pass before stored. Terms of equal weight continue along K within a pass.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "multiply/cuda_gemm.hpp"
+#include "multiply/sm100_fold.hpp"
+#include "multiply/tile_order.cuh"
+
+namespace ozfp4::cuda::sm100 {
+
+// One plane product over a range of K.
+struct PassTerm {
+  std::uint16_t a_plane, b_plane;
+  std::int32_t k_begin, k_end;
+};
+
+// What the loading and scheduling warps read. Matrices of the output are numbered unit * matrices + split * batches + batch.
+struct Pass {
+  Divisor matrices;  // of a unit
+  Divisor batches;
+  BatchMap batch;
+  std::int32_t blocks_per_split;
+  std::int32_t a_plane_step, b_plane_step;  // how many matrices of the operand lie between its planes
+  std::int32_t unit_count;                  // that have this pass
+  const int* units_used;                    // device, may be null
+  std::uint8_t unit[kMaxUnits];             // which, ascending
+  std::uint16_t first_term[kMaxUnits];      // by unit, as is term_end
+  std::uint16_t term_end[kMaxUnits];
+  PassTerm terms[kMaxInlineSteps];
+};
+
+// What the epilogue reads.
+struct PassFolds {
+  Divisor matrices;
+  PassFold fold[kMaxUnits];
+};
+
+// Passes of the longest chain.
+int count_passes(const GemmProblem& problem);
+
+// Range: a problem without an error (both functions below), 0 <= index < count_passes(problem).
+void make_pass(const GemmProblem& problem, int splits, int index, Pass* pass, PassFolds* folds);
+
+// nullptr where these kernels take a problem that find_problem_error has nothing against, else the reason.
+const char* find_pass_error(const GemmProblem& problem, const TileChoice& choice);
+
+}  // namespace ozfp4::cuda::sm100

@@ -1,0 +1,309 @@
+// Stand-alone check, without a GPU, of all that the sm_100 kernels compute outside CUTLASS: the fold of the epilogue over
+// its whole domain, how a schedule is cut into passes, and the walk over K blocks, against the contract of cuda_gemm.hpp.
+//
+//   nvcc -std=c++17 -O3 -I csrc tests/cuda/sm100_pass_check.cu csrc/multiply/sm100_pass.cpp csrc/multiply/gemm_problem.cpp
+//        -o sm100_pass_check
+//
+// Prints "N passed, N failed" and exits with 1 on a failure.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "multiply/sm100_fold.hpp"
+#include "multiply/sm100_pass.hpp"
+#include "multiply/sm100_walk.cuh"
+
+using namespace ozfp4;
+using namespace ozfp4::cuda;
+
+namespace {
+
+std::int64_t passed = 0, failed = 0;
+
+bool check(bool holds, const char* what, long long a = 0, long long b = 0) {
+  ++(holds ? passed : failed);
+  if (!holds && failed <= 20) std::printf("FAILED %s (%lld, %lld)\n", what, a, b);
+  return holds;
+}
+
+std::mt19937_64 generator(20250711);
+int random_int(int low, int high) { return std::uniform_int_distribution<int>(low, high)(generator); }
+
+std::int64_t floor_mod(std::int64_t x, std::int64_t m) { return ((x % m) + m) % m; }
+
+// ---- The fold --------------------------------------------------------------------------------------------------------
+
+constexpr std::int32_t kFloatLimit = 1 << 24;
+
+// Every FP32 accumulator, every modulus. One check per modulus.
+void check_all_accumulators() {
+  for (std::uint32_t m = 2; m <= 256; ++m) {
+    sm100::PassFold f;
+    f.constants = make_fold(m, kFloatLimit);
+    auto expected = static_cast<std::uint32_t>(floor_mod(-kFloatLimit, m));
+    std::int64_t wrong = 0;
+    for (std::int32_t x = -kFloatLimit; x <= kFloatLimit; ++x) {
+      const std::int32_t acc = sm100::accumulated_integer(static_cast<float>(x));
+      wrong += acc != x || sm100::fold_sum(acc, 255, f) != expected;
+      expected = expected + 1 == m ? 0 : expected + 1;
+    }
+    check(wrong == 0, "fold of an accumulator", m, wrong);
+  }
+}
+
+// Every previous residue with every multiplier (or weight) of every modulus, at the ends of the accumulators' ranges. One
+// check per modulus and accumulator.
+void check_all_multipliers() {
+  struct Range {
+    std::int32_t low, high;
+    std::uint32_t bound;
+  };
+  const Range ranges[] = {{-kFloatLimit, kFloatLimit, 1u << 24},
+                          {-(1 << 29), 1 << 29, 1u << 29},
+                          {0, static_cast<std::int32_t>((std::uint32_t(1) << 31) - (1 << 16)), 0}};
+  for (const Range& range : ranges) {
+    for (std::uint32_t m = 2; m <= 256; ++m) {
+      sm100::PassFold f;
+      f.constants = make_fold(m, range.bound);
+      for (const std::int32_t acc : {range.low, range.low + 1, 0, 1, range.high - 1, range.high}) {
+        std::int64_t wrong = 0;
+        for (std::uint32_t previous = 0; previous < m; ++previous) {
+          for (std::uint32_t factor = 0; factor < m; ++factor) {
+            f.multiplier = factor;
+            f.weight = 1;
+            const std::int64_t sum = acc + std::int64_t(previous) * factor;
+            wrong += sm100::fold_sum(acc, previous, f) != floor_mod(sum, m);
+            f.weight = m - 1 - factor;
+            wrong += sm100::fold_weighted_sum(acc, previous, f) != floor_mod(sum * f.weight, m);
+          }
+        }
+        check(wrong == 0, "fold with a multiplier and a weight", m, acc);
+      }
+    }
+  }
+}
+
+// ---- Passes ----------------------------------------------------------------------------------------------------------
+
+// A product of one row and one column per matrix: what the kernels do with tiles they do with every entry.
+struct Case {
+  Element element;
+  int k, planes, batches, splits;
+  std::vector<std::vector<int>> a, b;  // [plane * batches + batch][k]
+  std::vector<GemmStep> steps;
+  std::vector<int> unit_begin{0};
+  alignas(128) std::uint8_t memory[128];
+
+  int units() const { return static_cast<int>(unit_begin.size()) - 1; }
+
+  GemmProblem problem() {
+    GemmProblem p;
+    p.m = p.n = 1;
+    p.k = k;
+    p.element = element;
+    p.product_bound = element == Element::u8 ? 255 * 255 : 144;
+    const std::int64_t pitch = (row_bytes(element, k) + 15) / 16 * 16;
+    p.a = p.b = {memory, planes, batches, pitch, pitch, pitch * batches};
+    p.batch.rank = 1;
+    p.batch.extent[0] = batches;
+    p.batch.a_stride[0] = p.batch.b_stride[0] = 1;
+    p.out = memory;
+    p.out_planes = units();
+    p.out_pitch = p.out_matrix_stride = 16;
+    p.steps = steps.data();
+    p.unit_begin = unit_begin.data();
+    p.unit_count = units();
+    return p;
+  }
+};
+
+constexpr int kLimbs[] = {0, 1, 2, 3, 4, 6, 8, 12, -1, -2, -3, -4, -6, -8, -12};
+
+int random_limb(Element element) {
+  if (element == Element::u8) return random_int(0, 9) < 3 ? 255 : random_int(0, 255);
+  return random_int(0, 9) < 3 ? 12 : kLimbs[random_int(0, 14)];
+}
+
+// Units of up to four terms, folded or carried on in between, each term's K range cut at random places.
+Case random_case() {
+  Case c;
+  constexpr Element elements[] = {Element::e2m1, Element::u8, Element::s8};
+  c.element = elements[random_int(0, 2)];
+  const int block = block_entries(c.element);
+  c.k = random_int(0, 2) == 0 ? random_int(1, 8 * block) : block * random_int(1, 8);
+  c.planes = random_int(1, 5);
+  c.batches = random_int(1, 3);
+  c.splits = random_int(1, 4);
+  for (int i = 0; i < c.planes * c.batches; ++i) {
+    for (auto* operand : {&c.a, &c.b}) {
+      operand->emplace_back(c.k);
+      for (int& x : operand->back()) x = random_limb(c.element);
+    }
+  }
+  const bool is_signed_element = is_signed(c.element);
+  // Bounds as a schedule has them: products that carried on, and the start value that the last fold left.
+  const int units = random_int(1, 6);
+  for (int u = 0; u < units; ++u) {
+    const int m = random_int(2, 256), terms = random_int(1, 4);
+    std::uint32_t held = 0;
+    for (int t = 0; t < terms; ++t) {
+      const int a_plane = random_int(0, c.planes - 1), b_plane = random_int(0, c.planes - 1);
+      for (int begin = 0; begin < c.k;) {
+        int end = random_int(0, 1) == 0 ? c.k : begin + block * random_int(1, 4);
+        if (end > c.k) end = c.k;
+        held += static_cast<std::uint32_t>(end - begin) * (c.element == Element::u8 ? 255 * 255 : 144);
+        const bool is_last = t + 1 == terms && end == c.k;
+        const Action action = is_last ? Action::store_residue : random_int(0, 1) == 0 ? Action::carry_on : Action::fold;
+        const int multiplier = random_int(is_signed_element ? -(m - 1) : 0, m - 1);
+        const std::uint32_t bound = is_signed_element ? std::max<std::uint32_t>(held, m * m) : 0;
+        c.steps.push_back(
+            make_step(a_plane, b_plane, begin, end, action, action == Action::carry_on ? 0 : m, multiplier, u, bound));
+        if (action == Action::fold) held = static_cast<std::uint32_t>((m - 1) * std::abs(multiplier));
+        begin = end;
+      }
+    }
+    c.unit_begin.push_back(static_cast<int>(c.steps.size()));
+  }
+  return c;
+}
+
+std::int64_t dot(const Case& c, int a_plane, int b_plane, int batch, int begin, int end) {
+  const auto& a = c.a[a_plane * c.batches + batch];
+  const auto& b = c.b[b_plane * c.batches + batch];
+  std::int64_t sum = 0;
+  for (int i = begin; i < std::min(end, c.k); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// What cuda_gemm.hpp says that a unit stores.
+std::int64_t by_contract(const Case& c, int unit, int split, int batch) {
+  const int block = block_entries(c.element), blocks = (c.k + block - 1) / block;
+  const int length = (blocks + c.splits - 1) / c.splits * block;
+  std::int64_t acc = 0;
+  for (int s = c.unit_begin[unit]; s < c.unit_begin[unit + 1]; ++s) {
+    const GemmStep& step = c.steps[s];
+    const int begin = std::max(step.k_begin, split * length), end = std::min(step.k_end, (split + 1) * length);
+    if (begin < end) acc += dot(c, step.a_plane, step.b_plane, batch, begin, end);
+    if (step.action == Action::carry_on) continue;
+    acc = floor_mod(acc, step.modulus) * step.multiplier;
+    if (step.action == Action::store_residue) return floor_mod(acc, step.modulus);
+  }
+  return -1;
+}
+
+// The blocks [first, first + count) as the tensor cores see them: whole blocks, zeros beyond K.
+std::int64_t block_sum(const Case& c, int a_plane, int b_plane, int batch, std::int64_t first, int count) {
+  const std::int64_t block = block_entries(c.element);
+  if (first * block >= c.k) return 0;
+  return dot(c, a_plane, b_plane, batch, static_cast<int>(first * block), static_cast<int>((first + count) * block));
+}
+
+// What the passes store, matrix by matrix.
+template <int kBlockEntries>
+std::vector<std::uint8_t> by_passes(Case& c, int units_used) {
+  const GemmProblem problem = c.problem();
+  std::vector<std::uint8_t> out(static_cast<std::size_t>(c.units() * c.splits * c.batches), 0xA5);
+  for (int index = 0; index < sm100::count_passes(problem); ++index) {
+    sm100::Pass pass;
+    sm100::PassFolds folds;
+    sm100::make_pass(problem, c.splits, index, &pass, &folds);
+    for (int i = 0; i < pass.unit_count * c.splits * c.batches; ++i) {
+      const int number = sm100::matrix_number(pass, i);
+      const sm100::OutputMatrix matrix = sm100::output_matrix(pass, number);
+      const int batch = static_cast<int>(matrix.tile.matrix) - matrix.split * c.batches;
+      const int count = sm100::count_blocks<kBlockEntries>(pass, matrix, units_used);
+      std::int64_t acc = 0;
+      int loaded = 0;
+      const int prologue = std::min(count, 3);
+      for (const auto& [begin, blocks] : {std::pair{0, prologue}, std::pair{prologue, count - prologue}}) {
+        sm100::RangeWalk<kBlockEntries> walk(pass, matrix, begin, blocks);
+        for (sm100::LoadRange range; walk.next(&range);) {
+          loaded += range.count;
+          acc += block_sum(c, range.a_plane, range.b_plane, batch, range.first, range.count);
+        }
+      }
+      check(loaded == count, "blocks loaded", loaded, count);
+      const sm100::PassFold& fold = folds.fold[divide(static_cast<std::uint32_t>(number), folds.matrices)];
+      check(fold.weight != 1 || sm100::fold_weighted_sum(static_cast<int>(acc), out[number], fold) ==
+                                    sm100::fold_sum(static_cast<int>(acc), out[number], fold),
+            "a weight of 1");
+      out[number] = static_cast<std::uint8_t>(sm100::fold_weighted_sum(static_cast<int>(acc), out[number], fold));
+    }
+  }
+  return out;
+}
+
+void check_passes(int cases) {
+  int most = 0;
+  for (int i = 0; i < cases; ++i) {
+    Case c = random_case();
+    const GemmProblem problem = c.problem();
+    TileChoice choice;
+    choice.splits = c.splits;
+    const char* error = find_problem_error(problem, choice);
+    if (error == nullptr) error = sm100::find_pass_error(problem, choice);
+    if (!check(error == nullptr, error == nullptr ? "" : error, i)) continue;
+    most = std::max(most, sm100::count_passes(problem));
+    const int units_used = random_int(0, 3) == 0 ? random_int(1, c.units()) : kMaxUnits;
+    const auto out = c.element == Element::e2m1 ? by_passes<256>(c, units_used) : by_passes<128>(c, units_used);
+    for (int number = 0; number < static_cast<int>(out.size()); ++number) {
+      const int unit = number / (c.splits * c.batches);
+      if (unit >= units_used) continue;
+      const int split = number / c.batches % c.splits;
+      const std::int64_t expected = by_contract(c, unit, split, number % c.batches);
+      check(out[number] == expected, "residue", out[number], expected);
+    }
+  }
+  std::printf("%d random problems, up to %d passes\n", cases, most);
+}
+
+// ---- Refusals --------------------------------------------------------------------------------------------------------
+
+template <class Change>
+void check_refusal(const char* part, const Change& change) {
+  Case c;
+  c.element = Element::e2m1;
+  c.k = 300;
+  c.planes = 2;
+  c.batches = 2;
+  c.splits = 1;
+  for (int u = 0; u < 2; ++u) {
+    c.steps.push_back(make_step(u, u, 0, 300, Action::fold, 13, 3, 0, 144 * 300));
+    c.steps.push_back(make_step(u, u, 0, 300, Action::store_residue, 13, 1, u, 144 * 300 + 36));
+    c.unit_begin.push_back(static_cast<int>(c.steps.size()));
+  }
+  GemmProblem problem = c.problem();
+  TileChoice choice;
+  check(sm100::find_pass_error(problem, choice) == nullptr, "the problem before the change");
+  change(problem, c.steps);
+  const char* error = sm100::find_pass_error(problem, choice);
+  check(error != nullptr && std::strstr(error, part) != nullptr, part);
+}
+
+void check_refusals() {
+  using Steps = std::vector<GemmStep>;
+  check_refusal("digits", [](GemmProblem&, Steps& steps) { steps[0].action = Action::store_digit; });
+  check_refusal("int32", [](GemmProblem&, Steps& steps) { steps[3].action = Action::store_int32; });
+  check_refusal("int32", [](GemmProblem&, Steps& steps) { steps[0].action = Action::multiply; });
+  check_refusal("one modulus", [](GemmProblem&, Steps& steps) { steps[0].modulus = 11; });
+  check_refusal("output plane", [](GemmProblem&, Steps& steps) { steps[1].out_plane = 1; });
+  check_refusal("fewer planes", [](GemmProblem& p, Steps&) { p.out_planes = 1; });
+  check_refusal("exactly", [](GemmProblem& p, Steps&) { p.product_bound = (1 << 24) / 300 + 1; });
+  check_refusal("multiples", [](GemmProblem& p, Steps&) { p.a.plane_stride += 16; });
+  check_refusal("65535", [](GemmProblem& p, Steps&) { p.batch.extent[0] = 40000; });
+}
+
+}  // namespace
+
+int main() {
+  check_refusals();
+  check_passes(20000);
+  check_all_multipliers();
+  check_all_accumulators();
+  std::printf("%lld passed, %lld failed\n", static_cast<long long>(passed), static_cast<long long>(failed));
+  return failed == 0 ? 0 : 1;
+}
