@@ -13,7 +13,7 @@ status=0
 build=build/device-build
 site=build/device-site
 {
-  cmake -S . -B "$build" -G Ninja -DOZFP4_CUDA=ON -DOZFP4_WERROR=ON -Dpybind11_DIR="$(python3 -m pybind11 --cmakedir)" \
+  cmake -S . -B "$build" -G Ninja -DOZFP4_CUDA=ON -DOZFP4_WERROR=ON -DOZFP4_STAND_INS=ON -Dpybind11_DIR="$(python3 -m pybind11 --cmakedir)" \
     -DPython_EXECUTABLE="$(command -v python3)" && cmake --build "$build" &&
     rm -rf "$site" && mkdir -p "$site" && cp -r src/ozfp4 "$site/" && find "$site" -name '*.so' -delete &&
     cp "$build"/_core*.so "$build"/_cuda*.so "$site/ozfp4/"

@@ -1,6 +1,6 @@
 # The extension ozfp4._cuda: cudart linked statically, no link to torch or libcuda.
 #
-# CMAKE_CUDA_ARCHITECTURES chooses the GPUs, as 80;86-real;89-real;90a-real;120f-real; 90a must be there. Every multiply kernel is
+# CMAKE_CUDA_ARCHITECTURES chooses the GPUs, as 80;86-real;89-real;90a-real;120f-real. Every multiply kernel is
 # compiled for those of them that it runs on, see csrc/multiply/gemm_dispatch.cpp; scale, encode and reconstruct for all.
 if(NOT CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES 90a)
@@ -54,9 +54,6 @@ function(add_kernel name option pattern source)
   target_compile_definitions(_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:OZFP4_TARGETS_${name}=${capabilities}>")
 endfunction()
 
-if(NOT "${CMAKE_CUDA_ARCHITECTURES}" MATCHES "90a")
-  message(FATAL_ERROR "ozfp4: CMAKE_CUDA_ARCHITECTURES=${CMAKE_CUDA_ARCHITECTURES} must contain 90a")
-endif()
 add_kernel(sm90 SM90 "^90a" csrc/multiply/sm90_gemm.cu)
 add_kernel(bytes_copy WARP_COPY "^(80|86|89|90|120)[af]?" csrc/multiply/warp_bytes_copy.cu)
 add_kernel(bytes_bulk WARP_BULK "^(90a|120[af])" csrc/multiply/warp_bytes_bulk.cu)
@@ -68,6 +65,11 @@ foreach(architecture ${CMAKE_CUDA_ARCHITECTURES})
     break()
   endif()
 endforeach()
-# The stand-ins are for tests.
-target_compile_definitions(_cuda PRIVATE OZFP4_NO_STAND_IN_COPY OZFP4_NO_STAND_IN_BULK)
+# The kernel for FP4 units with its tensor-core instruction replaced, for tests of all the rest of it on other GPUs.
+if(OZFP4_STAND_INS)
+  add_kernel(stand_in_copy STAND_IN_COPY "^(80|86|89|90)a?" csrc/multiply/warp_stand_in_copy.cu)
+  add_kernel(stand_in_bulk STAND_IN_BULK "^90a" csrc/multiply/warp_stand_in_bulk.cu)
+else()
+  target_compile_definitions(_cuda PRIVATE OZFP4_NO_STAND_IN_COPY OZFP4_NO_STAND_IN_BULK)
+endif()
 install(TARGETS _cuda LIBRARY DESTINATION ozfp4)

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "arith/e2m1.hpp"
 #include "arith/host_device.hpp"
 #include "arith/limbs.hpp"
 #include "arith/residue.hpp"
@@ -28,6 +29,16 @@ OZFP4_HD std::uint32_t triple_word(int index) {
   return word | static_cast<std::uint32_t>(rest & 255) << 24;
 }
 OZFP4_HD int triple_carry(std::uint32_t word) { return static_cast<std::int32_t>(word) >> 24; }
+
+// The same entry with E2M1 codes for limbs. Range: a word of triple_word.
+OZFP4_HD std::uint32_t triple_codes(std::uint32_t word) {
+  std::uint32_t codes = word & 0xff000000u;
+  for (int i = 0; i < 3; ++i) {
+    const std::uint32_t limb = (word >> (8 * i)) & 255u;
+    codes |= e2m1_encode(limb < 128u ? static_cast<int>(limb) : static_cast<int>(limb) - 256) << (8 * i);
+  }
+  return codes;
+}
 
 // v = part[0] + 13^6 (part[1] + 13^6 part[2]). Two triples in parts 0 and 1, one in part 2: fifteen limbs.
 struct Parts13 {

@@ -71,10 +71,14 @@ DeviceResult make_result(std::uintptr_t data, ElementType type, std::int32_t row
   return result;
 }
 
-int multiprocessors(int device) {
-  int count = 0;
-  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
-  return count;
+Gpu gpu_of(int device) {
+  int major = 0, minor = 0;
+  Gpu gpu;
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
+  check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "cudaDeviceGetAttribute");
+  check(cudaDeviceGetAttribute(&gpu.multiprocessors, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
+  gpu.capability = 10 * major + minor;
+  return gpu;
 }
 
 // What calls of the same shapes, strides, types and alignments share: views, layout. The data pointers that it is made with
@@ -82,13 +86,19 @@ int multiprocessors(int device) {
 class Problem {
  public:
   Problem(std::shared_ptr<CudaPlan> plan, const DeviceOperand& a, const DeviceOperand& b, const DeviceResult& result, int device,
-          std::int64_t cap)
-      : plan_(std::move(plan)), a_(a), b_(b), result_(result), device_(device) {
-    layout_ = make_layout(*plan_, a_, b_, result_, multiprocessors(device), cap);
+          std::int64_t cap, std::uintptr_t device_steps)
+      : plan_(std::move(plan)),
+        a_(a),
+        b_(b),
+        result_(result),
+        device_(device),
+        device_steps_(reinterpret_cast<const GemmStep*>(device_steps)) {
+    layout_ = make_layout(*plan_, a_, b_, result_, gpu_of(device), cap);
   }
 
   std::int64_t bytes() const { return layout_.bytes; }
   const CudaLayout& layout() const { return layout_; }
+  const CudaPlan& plan() const { return *plan_; }
   std::int64_t lines_a() const { return std::int64_t(a_.stack.count()) * a_.outer; }
   std::int64_t lines_b() const { return std::int64_t(b_.stack.count()) * b_.outer; }
 
@@ -99,7 +109,7 @@ class Problem {
     const StageEvents events{reinterpret_cast<cudaEvent_t>(after_scale), reinterpret_cast<cudaEvent_t>(after_encode),
                              reinterpret_cast<cudaEvent_t>(after_multiply)};
     check(launch_matmul(*plan_, layout_, at(a_, a), at(b_, b), at(result_, c), reinterpret_cast<char*>(workspace),
-                        reinterpret_cast<void*>(clear_counters), reinterpret_cast<cudaStream_t>(stream), events),
+                        reinterpret_cast<void*>(clear_counters), device_steps_, reinterpret_cast<cudaStream_t>(stream), events),
           "launching the product");
   }
 
@@ -117,6 +127,7 @@ class Problem {
   DeviceOperand a_, b_;
   DeviceResult result_;
   int device_;
+  const GemmStep* device_steps_;
   CudaLayout layout_;
 };
 
@@ -138,6 +149,7 @@ py::dict describe(const Problem& problem) {
   const CudaLayout& layout = problem.layout();
   const TileGeometry& geometry = tile_geometry(layout.tile.shape);
   py::dict d;
+  d["kernel"] = std::string(kernel_name(problem.plan().kernel));
   d["tile"] = std::string(geometry.name);
   d["splits"] = layout.tile.splits;
   d["block"] = py::make_tuple(layout.rows, layout.columns);
@@ -153,12 +165,104 @@ py::dict describe(const Problem& problem) {
   return d;
 }
 
+Kernel kernel_of(int number) {
+  if (number < 0 || number >= kKernels) throw std::invalid_argument("kernel: " + std::to_string(number) + " is no kernel");
+  return static_cast<Kernel>(number);
+}
+
+Element element_of_name(const std::string& name) {
+  if (name == "u8") return Element::u8;
+  if (name == "s8") return Element::s8;
+  if (name == "e2m1") return Element::e2m1;
+  throw std::invalid_argument("element: '" + name + "'; one of 'u8', 's8', 'e2m1'");
+}
+
+py::tuple capabilities() {
+  py::list held;
+  for (const int* capability = held_capabilities(); *capability != 0; ++capability) {
+    held.append(py::make_tuple(*capability / 10, *capability % 10));
+  }
+  return py::tuple(held);
+}
+
+py::tuple kernel_names() {
+  py::list names;
+  for (int i = 0; i < kKernels; ++i) names.append(kernel_name(static_cast<Kernel>(i)));
+  return py::tuple(names);
+}
+
+// The steps of a schedule that is too long for the kernel's parameters, as bytes to be brought to the device; else none.
+py::bytes device_steps(const CudaPlan& plan) {
+  const auto& steps = plan.schedule.steps;
+  if (steps.size() <= static_cast<std::size_t>(kMaxInlineSteps)) return py::bytes();
+  return py::bytes(reinterpret_cast<const char*>(steps.data()), steps.size() * sizeof(GemmStep));
+}
+
+// out[u][i][j] = (sum over k of A[i][k] B[j][k]) mod moduli[u], for tests of a kernel by itself.
+void multiply(int kernel, const std::string& element_name, int m, int n, int k, std::uintptr_t a, std::int64_t pitch_a,
+              std::uintptr_t b, std::int64_t pitch_b, const std::vector<std::uint32_t>& moduli, std::uintptr_t out,
+              std::int64_t out_pitch, std::uintptr_t stream, int device) {
+  const DeviceGuard guard(device);
+  const Element element = element_of_name(element_name);
+  const Gpu gpu = gpu_of(device);
+  if (const char* error = find_kernel_error(kernel_of(kernel), element, gpu))
+    throw std::invalid_argument(std::string("kernel: ") + error);
+  if (moduli.empty() || moduli.size() > static_cast<std::size_t>(kMaxUnits))
+    throw std::invalid_argument("moduli: 1 to 64 of them");
+  GemmProblem problem;
+  problem.m = m, problem.n = n, problem.k = k;
+  problem.element = element;
+  problem.product_bound = element == Element::u8 ? 255 * 255 : element == Element::s8 ? 128 * 128 : 144;
+  problem.a = {reinterpret_cast<const void*>(a), 1, 1, pitch_a, m * pitch_a, m * pitch_a};
+  problem.b = {reinterpret_cast<const void*>(b), 1, 1, pitch_b, n * pitch_b, n * pitch_b};
+  problem.out = reinterpret_cast<void*>(out);
+  problem.out_planes = static_cast<int>(moduli.size());
+  problem.out_pitch = out_pitch;
+  problem.out_matrix_stride = m * out_pitch;
+  const std::uint32_t bound = is_signed(element) ? problem.product_bound * static_cast<std::uint32_t>(k) : 0;
+  std::vector<GemmStep> steps;
+  std::vector<int> unit_begin(1, 0);
+  for (const std::uint32_t modulus : moduli) {
+    if (modulus < 2 || modulus > 256) throw std::invalid_argument("moduli: " + std::to_string(modulus) + " is not in 2..256");
+    steps.push_back(make_step(0, 0, 0, k, Action::store_residue, modulus, 1, static_cast<int>(steps.size()), bound));
+    unit_begin.push_back(static_cast<int>(steps.size()));
+  }
+  problem.steps = steps.data();
+  problem.unit_begin = unit_begin.data();
+  problem.unit_count = static_cast<int>(moduli.size());
+  GemmShape shape;
+  shape.m = m, shape.n = n, shape.k = k;
+  shape.units = shape.steps = shape.folds = problem.unit_count;
+  const TileChoice choice = choose_tile(shape, kernel_of(kernel), element, gpu);
+  if (const char* error = find_problem_error(problem, choice)) throw std::invalid_argument(error);
+  check(launch_gemm(problem, choice, kernel_of(kernel), reinterpret_cast<cudaStream_t>(stream)), "launching the kernel");
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_cuda, module) {
   module.doc() = "Products on an NVIDIA GPU, enqueued on the caller's stream.";
   py::module_::import("ozfp4._core");
-  module.attr("compute_capabilities") = py::make_tuple(py::make_tuple(9, 0));
+  module.attr("compute_capabilities") = capabilities();
+  module.attr("kernels") = kernel_names();
+  module.def(
+      "kernel_error",
+      [](int kernel, const std::string& element, int device) -> py::object {
+        const char* error = find_kernel_error(kernel_of(kernel), element_of_name(element), gpu_of(device));
+        return error == nullptr ? py::object(py::none()) : py::object(py::str(error));
+      },
+      py::arg("kernel"), py::arg("element"), py::arg("device"));
+  module.def(
+      "find_kernel",
+      [](const std::string& element, int device) -> py::object {
+        Kernel kernel = Kernel::sm90;
+        if (!find_kernel(element_of_name(element), gpu_of(device), &kernel)) return py::none();
+        return py::int_(static_cast<int>(kernel));
+      },
+      py::arg("element"), py::arg("device"));
+  module.def("multiply", &multiply, py::arg("kernel"), py::arg("element"), py::arg("m"), py::arg("n"), py::arg("k"), py::arg("a"),
+             py::arg("pitch_a"), py::arg("b"), py::arg("pitch_b"), py::arg("moduli"), py::arg("out"), py::arg("out_pitch"),
+             py::arg("stream"), py::arg("device"));
 
   py::enum_<ElementType>(module, "ElementType")
       .value("float64", ElementType::float64)
@@ -171,12 +275,16 @@ PYBIND11_MODULE(_cuda, module) {
       .def(py::init(&make_result), py::arg("data"), py::arg("type"), py::arg("rows"), py::arg("columns"), py::arg("row_stride"),
            py::arg("column_stride"), py::arg("extents"), py::arg("strides"), py::arg("a_step"), py::arg("b_step"));
   py::class_<CudaPlan, std::shared_ptr<CudaPlan>>(module, "CudaPlan")
-      .def(py::init([](const Plan& plan, int k) { return std::make_shared<CudaPlan>(make_cuda_plan(plan, k)); }), py::arg("plan"),
-           py::arg("k"));
+      .def(py::init([](const Plan& plan, int k, int kernel) {
+             return std::make_shared<CudaPlan>(make_cuda_plan(plan, k, kernel_of(kernel)));
+           }),
+           py::arg("plan"), py::arg("k"), py::arg("kernel"))
+      .def_property_readonly("device_steps", &device_steps);
   py::class_<Problem>(module, "Problem")
-      .def(py::init<std::shared_ptr<CudaPlan>, const DeviceOperand&, const DeviceOperand&, const DeviceResult&, int,
-                    std::int64_t>(),
-           py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("result"), py::arg("device"), py::arg("workspace_limit"))
+      .def(py::init<std::shared_ptr<CudaPlan>, const DeviceOperand&, const DeviceOperand&, const DeviceResult&, int, std::int64_t,
+                    std::uintptr_t>(),
+           py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("result"), py::arg("device"), py::arg("workspace_limit"),
+           py::arg("device_steps"))
       .def_property_readonly("bytes", &Problem::bytes)
       .def_property_readonly("lines_a", &Problem::lines_a)
       .def_property_readonly("lines_b", &Problem::lines_b)

@@ -12,7 +12,7 @@ namespace ozfp4::cuda {
 
 namespace {
 
-EncodeKind kind_of(const Plan& plan) {
+EncodeKind byte_kind_of(const Plan& plan) {
   if (plan.alphabet == Alphabet::fp64) throw std::invalid_argument("alphabet: fp64 planes exist on the CPU only");
   switch (plan.scheme) {
     case Scheme::integer: return EncodeKind::int8_limbs;
@@ -20,6 +20,14 @@ EncodeKind kind_of(const Plan& plan) {
     case Scheme::two: return plan.alphabet == Alphabet::int8 ? EncodeKind::residues : EncodeKind::limb_tables;
   }
   throw std::logic_error("unknown scheme");
+}
+
+EncodeKind kind_of(const Plan& plan, bool as_codes) {
+  const EncodeKind kind = byte_kind_of(plan);
+  if (!as_codes) return kind;
+  if (kind == EncodeKind::limb_tables) return EncodeKind::limb_codes;
+  if (kind == EncodeKind::digits13) return EncodeKind::digit13_codes;
+  throw std::invalid_argument("plan: its limbs are not written as E2M1 codes");
 }
 
 bool is_power_of_two(std::int64_t m) { return (m & (m - 1)) == 0; }
@@ -62,12 +70,12 @@ void append_modulus(EncodePlan& out, const Group& group) {
 
 }  // namespace
 
-EncodePlan make_encode_plan(const Plan& plan) {
+EncodePlan make_encode_plan(const Plan& plan, bool as_codes) {
   EncodePlan out;
-  out.kind = kind_of(plan);
+  out.kind = kind_of(plan, as_codes);
   out.planes = plan.planes_a;
   out.words = plan.bits <= kOneWordBits ? 1 : 2;
-  if (out.kind == EncodeKind::digits13 || out.kind == EncodeKind::digits256) return out;
+  if (plan.scheme == Scheme::one) return out;
   if (out.kind == EncodeKind::int8_limbs) {
     append_int8_units(out, plan.groups[0]);
     return out;
@@ -84,14 +92,14 @@ namespace {
 // Tiles read and write runs of 128 bytes at least, those of two steps 256 (512 where K is contiguous). Short lines make
 // short tiles.
 template <class T>
-EncodeOperand cut(const EncodeJob& job, int log_steps) {
+EncodeOperand cut(const EncodeJob& job, EncodeKind kind, int log_steps) {
   const bool has_columns = !runs_along_k(job.operand);
   const int most = 7 + (log_steps == 0 ? 0 : !has_columns && has_aligned_lines(job.operand, sizeof(T)) ? 2 : 1);
   int log_tile_k = kMinLogTileK;
   while (log_tile_k < most && (1 << log_tile_k) < job.operand.inner) ++log_tile_k;
   // A thread for each line: at most 256.
   EncodeOperand out =
-      cut_tiles<T>(job, {log_tile_k, std::min(log_steps, log_tile_k + 8 - static_cast<int>(kLog<kStepEntries<T>>))});
+      cut_tiles<T>(job, kind, {log_tile_k, std::min(log_steps, log_tile_k + 8 - static_cast<int>(kLog<kStepEntries<T>>))});
   out.band = has_columns ? 8 : 1;
   return out;
 }
@@ -128,7 +136,7 @@ cudaError_t launch_kind(const EncodePlan& plan, const EncodeJob& a, const Encode
   std::int64_t tiles[2] = {0, 0};
   for (int i = 0; i < 2; ++i) {
     if (job[i]->lines == 0) continue;
-    const EncodeOperand& operand = arguments.operand[i] = cut<T>(*job[i], log_steps);
+    const EncodeOperand& operand = arguments.operand[i] = cut<T>(*job[i], Kind, log_steps);
     tiles[i] = std::int64_t(operand.line_tiles) * operand.k_tiles;
     arguments.most_tile_lines = std::max(arguments.most_tile_lines, 1u << operand.log_tile_lines);
     arguments.most_tile_bytes =
@@ -137,7 +145,7 @@ cudaError_t launch_kind(const EncodePlan& plan, const EncodeJob& a, const Encode
   if (tiles[0] + tiles[1] >= (std::int64_t(1) << 31)) return cudaErrorInvalidValue;
   if (tiles[0] + tiles[1] == 0) return cudaSuccess;
   std::copy_n(plan.unit, plan.units, arguments.unit);
-  arguments.units_used = Kind == EncodeKind::residues || Kind == EncodeKind::limb_tables ? launch.units_used : nullptr;
+  arguments.units_used = plan.units > 0 && Kind != EncodeKind::int8_limbs ? launch.units_used : nullptr;
   arguments.tiles_a = static_cast<std::uint32_t>(tiles[0]);
   arguments.tiles = static_cast<std::uint32_t>(tiles[0] + tiles[1]);
   arguments.units = plan.units;

@@ -18,7 +18,11 @@ enum class EncodeKind : std::uint8_t {
   digits13,     // scheme I, fp4: base-13 limbs
   digits256,    // scheme I, int8: balanced digits of base 256
   int8_limbs,   // int8 operands: limbs of the entry, from a table
+  // The limbs of limb_tables and digits13 as E2M1 codes, two a byte, the entry with the even index in the low nibble.
+  limb_codes,
+  digit13_codes,
 };
+constexpr bool writes_codes(EncodeKind kind) { return kind == EncodeKind::limb_codes || kind == EncodeKind::digit13_codes; }
 
 // Planes that come from one residue (or int8 entry): a residue plane, or one to three limbs of a table entry.
 struct EncodeUnit {
@@ -40,12 +44,13 @@ struct EncodePlan {
   std::uint16_t table[kMaxTableEntries] = {};  // three E2M1 codes each, the first plane's lowest
 };
 
-// Throws std::invalid_argument for plans over the fp64 alphabet, which no GPU multiplies.
-// Residue planes are uint8 in [0, m) for int8 plans of scheme II; limb planes are int8.
-EncodePlan make_encode_plan(const Plan& plan);
+// Residue planes are uint8 in [0, m) for int8 plans of scheme II; limb planes are int8, or E2M1 codes with `as_codes`.
+// Throws std::invalid_argument for plans over the fp64 alphabet, which no GPU multiplies, and where limbs as codes are asked
+// of a plan that is not of schemes I or II over the fp4 alphabet.
+EncodePlan make_encode_plan(const Plan& plan, bool as_codes = false);
 
-// Planes in device memory: [plane][matrix][line][pitch] bytes; the pointer and all strides multiples of 16, pitch >= inner
-// rounded up to 16. Bytes beyond `inner` up to the next multiple of 16 are written too, as if the entries there were 0.
+// Planes in device memory: [plane][matrix][line][pitch] bytes; the pointer and all strides multiples of 16, pitch at least
+// the bytes of `inner` entries, rounded up to 16. Entries beyond `inner` up to the next multiple of 16 are written too, as 0.
 struct DevicePlanes {
   std::uint8_t* data = nullptr;
   std::int64_t pitch = 0, matrix_stride = 0, plane_stride = 0;

@@ -60,7 +60,7 @@ cudaError_t launch_type(const EncodePlan& plan, const EncodeJob (&job)[2], Scale
                             tile.log_tile_k + static_cast<int>(kLog<kEncodeThreads>) - static_cast<int>(kLog<kStepEntries<T>>));
   std::int64_t tiles[2], panels = 0;
   for (int i = 0; i < 2; ++i) {
-    const EncodeOperand& operand = encode.operand[i] = cut_tiles<T>(job[i], tile);
+    const EncodeOperand& operand = encode.operand[i] = cut_tiles<T>(job[i], plan.kind, tile);
     tiles[i] = std::int64_t(operand.line_tiles) * operand.k_tiles;
     panels += operand.line_tiles;
     encode.most_tile_lines = 1u << operand.log_tile_lines;

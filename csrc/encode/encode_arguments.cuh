@@ -38,6 +38,7 @@ struct EncodeOperand {
   std::uint32_t band;  // tiles are walked in bands of so many along the lines
   std::uint8_t log_tile_k, log_tile_lines, steps;
   std::uint8_t log_pitch, swizzle_mask;  // of the tile in shared memory, see TileLayout
+  std::uint8_t log_entries_per_byte;     // of the planes
   TileOrder order;
 };
 
@@ -50,6 +51,9 @@ struct EncodeArguments {
   std::int32_t units, planes, table_entries;
   bool reads_early;  // the operands are there before the previous kernel ends
 };
+
+template <EncodeKind Kind>
+inline constexpr bool kWritesCodes = writes_codes(Kind);
 
 // The table of limbs, a parameter of the kernels that need one.
 struct LimbTable {

@@ -10,14 +10,17 @@
 namespace ozfp4::cuda {
 
 template <EncodeKind Kind>
-inline constexpr bool kHasLimbTable = Kind == EncodeKind::limb_tables || Kind == EncodeKind::int8_limbs;
+inline constexpr bool kHasLimbTable =
+    Kind == EncodeKind::limb_tables || Kind == EncodeKind::int8_limbs || Kind == EncodeKind::limb_codes;
+template <EncodeKind Kind>
+inline constexpr bool kHasDigits13 = Kind == EncodeKind::digits13 || Kind == EncodeKind::digit13_codes;
 template <EncodeKind Kind>
 using TableOf = std::conditional_t<kHasLimbTable<Kind>, LimbTable, NoTable>;
 
-// Words of the table, three limbs each.
+// Words of the table, three limbs (or codes) each.
 template <EncodeKind Kind>
 __host__ __device__ inline int shared_table_entries(int table_entries) {
-  return kHasLimbTable<Kind> ? table_entries : Kind == EncodeKind::digits13 ? kTripleEntries : 0;
+  return kHasLimbTable<Kind> ? table_entries : kHasDigits13<Kind> ? kTripleEntries : 0;
 }
 
 __device__ __forceinline__ void fill_units(SharedUnit* units, const EncodeArguments& arguments) {
@@ -32,10 +35,14 @@ __device__ __forceinline__ void fill_table(std::uint32_t* table, const TableOf<K
       const unsigned codes = source.entry[i];
       std::uint32_t word = 0;
 #pragma unroll
-      for (int p = 0; p < 3; ++p) word |= static_cast<std::uint32_t>(e2m1_decode((codes >> (4 * p)) & 15u) & 255) << (8 * p);
+      for (int p = 0; p < 3; ++p) {
+        const unsigned code = (codes >> (4 * p)) & 15u;
+        const unsigned byte = kWritesCodes<Kind> ? code : static_cast<unsigned>(e2m1_decode(code)) & 255u;
+        word |= byte << (8 * p);
+      }
       table[i] = word;
-    } else if constexpr (Kind == EncodeKind::digits13) {
-      table[i] = triple_word(i);
+    } else if constexpr (kHasDigits13<Kind>) {
+      table[i] = kWritesCodes<Kind> ? triple_codes(triple_word(i)) : triple_word(i);
     }
   }
 }
@@ -59,7 +66,8 @@ __device__ __forceinline__ void encode_group(const EncodeArguments& arguments, c
   const GroupPlace at = group_place<T>(operand, group);
   const TileLine line = place.line[at.line];
   if (line.source == nullptr || origin.k0 + at.k >= operand.padded_inner) return;
-  const PlaneWriter writer(operand.planes.data + (line.target + at.k), operand.planes.plane_stride);
+  const PlaneWriter<kWritesCodes<Kind>> writer(operand.planes.data + (line.target + (kWritesCodes<Kind> ? at.k / 2 : at.k)),
+                                               operand.planes.plane_stride);
   T x[kGroup];
   read_group(tile, operand, at, x);
   if constexpr (Kind == EncodeKind::int8_limbs) {
@@ -67,7 +75,7 @@ __device__ __forceinline__ void encode_group(const EncodeArguments& arguments, c
   } else {
     std::conditional_t<Words == 2, std::int64_t, std::int32_t> v[kGroup];
     scale_group(x, line.shift, v);
-    if constexpr (Kind == EncodeKind::digits13) {
+    if constexpr (kHasDigits13<Kind>) {
       encode_digits13(v, writer, arguments.planes, shared.table);
     } else if constexpr (Kind == EncodeKind::digits256) {
       encode_digits256(v, writer, arguments.planes);

@@ -17,7 +17,7 @@ inline bool is_in_range(const EncodeJob& job, EncodeKind kind) {
   const auto low = static_cast<std::uint64_t>(planes.pitch | planes.matrix_stride | planes.plane_stride) |
                    reinterpret_cast<std::uintptr_t>(planes.data);
   return (job.operand.type == ElementType::int8) == (kind == EncodeKind::int8_limbs) && job.operand.inner >= 1 && low % 16 == 0 &&
-         planes.pitch >= job.operand.inner && job.first_line >= 0 &&
+         planes.pitch >= ceil_div(job.operand.inner, writes_codes(kind) ? 2 : 1) && job.first_line >= 0 &&
          job.first_line + std::int64_t(job.lines) <= job.operand.outer && line_count(job) < (std::int64_t(1) << 31) &&
          (kind == EncodeKind::int8_limbs || job.shift != nullptr);
 }
@@ -63,12 +63,13 @@ struct TileCut {
 
 // Range: as many lines as make the tile, at most 256.
 template <class T>
-EncodeOperand cut_tiles(const EncodeJob& job, const TileCut& tile) {
+EncodeOperand cut_tiles(const EncodeJob& job, EncodeKind kind, const TileCut& tile) {
   constexpr int log_step = static_cast<int>(kLog<kStepEntries<T>>);
   EncodeOperand out = describe(job);
   out.order.has_columns = !runs_along_k(job.operand);
   out.order.has_vectors = out.order.has_columns ? has_aligned_columns(job, sizeof(T)) : has_aligned_lines(job.operand, sizeof(T));
   out.band = 1;
+  out.log_entries_per_byte = writes_codes(kind) ? 1 : 0;
   out.log_tile_k = static_cast<std::uint8_t>(tile.log_tile_k);
   out.log_tile_lines = static_cast<std::uint8_t>(log_step + tile.log_steps - tile.log_tile_k);
   out.steps = static_cast<std::uint8_t>(1 << tile.log_steps);
@@ -93,6 +94,10 @@ cudaError_t with_kind(const EncodePlan& plan, const Launch& launch) {
     case EncodeKind::residues: return plan.words == 1 ? launch(Residues(), One()) : launch(Residues(), Two());
     case EncodeKind::limb_tables: return plan.words == 1 ? launch(LimbTables(), One()) : launch(LimbTables(), Two());
     case EncodeKind::digits13: return launch(integral_constant<EncodeKind, EncodeKind::digits13>(), Two());
+    case EncodeKind::limb_codes:
+      return plan.words == 1 ? launch(integral_constant<EncodeKind, EncodeKind::limb_codes>(), One())
+                             : launch(integral_constant<EncodeKind, EncodeKind::limb_codes>(), Two());
+    case EncodeKind::digit13_codes: return launch(integral_constant<EncodeKind, EncodeKind::digit13_codes>(), Two());
     case EncodeKind::digits256: return launch(integral_constant<EncodeKind, EncodeKind::digits256>(), Two());
     case EncodeKind::int8_limbs: break;
   }

@@ -67,7 +67,8 @@ __device__ __forceinline__ void scale_group(const T (&x)[kGroup], int shift, Int
   }
 }
 
-// Writes a group to plane after plane.
+// Writes a group to plane after plane: a byte an entry, or the low nibbles of two in one.
+template <bool Codes>
 class PlaneWriter {
  public:
   __device__ __forceinline__ PlaneWriter(std::uint8_t* first, std::int64_t plane_stride) : at_(first), stride_(plane_stride) {}
@@ -84,7 +85,14 @@ class PlaneWriter {
       bytes.word[i / 4] =
           __byte_perm(__byte_perm(word[i], word[i + 1], pick), __byte_perm(word[i + 2], word[i + 3], pick), 0x5410);
     }
-    *reinterpret_cast<Bytes*>(at_) = bytes;
+    if constexpr (Codes) {
+      static_assert(kGroup == 8, "eight codes make one word");
+      // Codes lie in the low nibbles of bytes: after the shift bytes 0 and 2 hold two each.
+      const std::uint32_t low = bytes.word[0] | (bytes.word[0] >> 4), high = bytes.word[1] | (bytes.word[1] >> 4);
+      *reinterpret_cast<std::uint32_t*>(at_) = __byte_perm(low, high, 0x6420);
+    } else {
+      *reinterpret_cast<Bytes*>(at_) = bytes;
+    }
     at_ += stride_;
   }
 

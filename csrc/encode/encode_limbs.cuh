@@ -17,8 +17,8 @@ static_assert(sizeof(SharedUnit) == 32, "two 16-byte loads");
 
 // Residues, or the limbs that the table has for them.
 template <EncodeKind Kind, int Words, class Integer>
-__device__ __forceinline__ void encode_residues(const Integer (&v)[kGroup], PlaneWriter writer, const SharedUnit* units,
-                                                int count, const std::uint32_t* table) {
+__device__ __forceinline__ void encode_residues(const Integer (&v)[kGroup], PlaneWriter<kWritesCodes<Kind>> writer,
+                                                const SharedUnit* units, int count, const std::uint32_t* table) {
   IntegerBytes bytes[kGroup];
 #pragma unroll
   for (int i = 0; i < kGroup; ++i) bytes[i] = bytes_of(v[i]);
@@ -38,7 +38,8 @@ __device__ __forceinline__ void encode_residues(const Integer (&v)[kGroup], Plan
   }
 }
 
-__device__ __forceinline__ void encode_digits13(const std::int64_t (&integer)[kGroup], PlaneWriter writer, int planes,
+template <bool Codes>
+__device__ __forceinline__ void encode_digits13(const std::int64_t (&integer)[kGroup], PlaneWriter<Codes> writer, int planes,
                                                 const std::uint32_t* table) {
   Parts13 parts[kGroup];
   std::int32_t v[kGroup] = {};
@@ -58,7 +59,7 @@ __device__ __forceinline__ void encode_digits13(const std::int64_t (&integer)[kG
   }
 }
 
-__device__ __forceinline__ void encode_digits256(const std::int64_t (&v)[kGroup], PlaneWriter writer, int planes) {
+__device__ __forceinline__ void encode_digits256(const std::int64_t (&v)[kGroup], PlaneWriter<false> writer, int planes) {
   std::uint32_t low[kGroup], high[kGroup];
 #pragma unroll
   for (int i = 0; i < kGroup; ++i) {
@@ -72,7 +73,7 @@ __device__ __forceinline__ void encode_digits256(const std::int64_t (&v)[kGroup]
 }
 
 // int8 entries are numbers of table entries already.
-__device__ __forceinline__ void encode_int8(const std::int8_t (&x)[kGroup], PlaneWriter writer, const SharedUnit* units,
+__device__ __forceinline__ void encode_int8(const std::int8_t (&x)[kGroup], PlaneWriter<false> writer, const SharedUnit* units,
                                             int count, const std::uint32_t* table) {
   for (const SharedUnit* end = units + count; units != end; ++units) {
     std::uint32_t word[kGroup];

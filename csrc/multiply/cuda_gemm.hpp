@@ -46,6 +46,9 @@ enum class Kernel : std::uint8_t {
   stand_in_bulk,  // for tests of all the rest of that kernel on other GPUs, slow
 };
 inline constexpr int kKernels = 6;
+constexpr bool takes_codes(Kernel kernel) {
+  return kernel == Kernel::warp_fp4 || kernel == Kernel::stand_in_copy || kernel == Kernel::stand_in_bulk;
+}
 
 // What happens to the accumulator after the K loop of a step. r = acc mod modulus in [0, modulus).
 enum class Action : std::uint8_t {
@@ -171,6 +174,9 @@ const char* find_kernel_error(Kernel kernel, Element element, const Gpu& gpu);
 
 // The fastest kernel for these elements on this GPU; false when there is none. Never a stand-in.
 bool find_kernel(Element element, const Gpu& gpu, Kernel* kernel);
+
+// The compute capabilities that this build holds machine code for, in ascending order; ends with 0.
+const int* held_capabilities();
 
 TileChoice choose_tile(const GemmShape& shape, Kernel kernel, Element element, const Gpu& gpu);
 double predict_clocks(const GemmShape& shape, const TileChoice& choice, Kernel kernel, Element element, const Gpu& gpu);

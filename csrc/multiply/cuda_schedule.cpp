@@ -11,18 +11,23 @@ namespace {
 
 constexpr std::int64_t kSignedLimit = std::int64_t(1) << 29;          // fold_signed takes |acc| below about 2^30
 constexpr std::int64_t kUnsignedLimit = (std::int64_t(1) << 31) - 1;  // fold_unsigned takes acc < 2^31
-constexpr std::int64_t kBlock = 128;                                  // K ranges start at multiples of this
+constexpr std::int64_t kFp32Limit = std::int64_t(1) << 24;            // sums of codes are exact up to here
+
+std::int64_t limit_of(Element element) {
+  return element == Element::e2m1 ? kFp32Limit : element == Element::s8 ? kSignedLimit : kUnsignedLimit;
+}
 
 std::int64_t round_down(std::int64_t x, std::int64_t multiple) { return x / multiple * multiple; }
 
 // Appends the steps of one modulus: its chain, each term's K range cut so that the accumulator stays foldable.
-void add_chain(Schedule& schedule, const Group& group, int unit, int k, std::int64_t max_product, std::int64_t limit) {
+void add_chain(Schedule& schedule, const Group& group, int unit, int k, std::int64_t max_product) {
+  const std::int64_t limit = limit_of(schedule.element);
   const auto modulus = static_cast<std::uint32_t>(group.modulus);
   // What a fold leaves: a residue below m, times a multiplier below m.
   const std::int64_t start_limit = group.modulus * group.modulus;
-  const std::int64_t longest = round_down((limit - start_limit) / max_product, kBlock);
+  const std::int64_t longest = round_down((limit - start_limit) / max_product, block_entries(schedule.element));
   std::int64_t held = 0;
-  auto bound = [&] { return schedule.is_signed ? static_cast<std::uint32_t>(held) : 0u; };
+  auto bound = [&] { return is_signed(schedule.element) ? static_cast<std::uint32_t>(held) : 0u; };
   auto fold_last = [&](std::int64_t multiplier) {
     GemmStep& last = schedule.steps.back();
     last = make_step(last.a_plane, last.b_plane, last.k_begin, last.k_end, Action::fold, modulus,
@@ -46,43 +51,43 @@ void add_chain(Schedule& schedule, const Group& group, int unit, int k, std::int
   schedule.unit_begin.push_back(static_cast<int>(schedule.steps.size()));
 }
 
-Schedule residue_schedule(const Plan& plan, int k) {
+Schedule residue_schedule(const Plan& plan, Element element, int k) {
   Schedule schedule;
-  schedule.is_signed = plan.alphabet == Alphabet::fp4;
+  schedule.element = element;
   schedule.planes = plan.planes_a;
   schedule.out_planes = static_cast<int>(plan.groups.size());
   schedule.unit_begin.push_back(0);
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
     const Group& group = plan.groups[g];
     // Limbs as the plan has them; residues in [0, m) on the GPU.
-    const std::int64_t max_product = schedule.is_signed ? group.max_product : (group.modulus - 1) * (group.modulus - 1);
+    const std::int64_t max_product = is_signed(element) ? group.max_product : (group.modulus - 1) * (group.modulus - 1);
     schedule.product_bound = std::max(schedule.product_bound, static_cast<std::uint32_t>(max_product));
   }
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
-    add_chain(schedule, plan.groups[g], static_cast<int>(g), k, schedule.product_bound,
-              schedule.is_signed ? kSignedLimit : kUnsignedLimit);
+    add_chain(schedule, plan.groups[g], static_cast<int>(g), k, schedule.product_bound);
   }
   return schedule;
 }
 
 // One unit: the digit groups from low to high; each emits its digit and carries the rest on.
-Schedule digit_schedule(const Plan& plan, int k) {
+Schedule digit_schedule(const Plan& plan, Element element, int k) {
   Schedule schedule;
-  schedule.is_signed = true;
+  schedule.element = element;
   schedule.planes = plan.planes_a;
   schedule.product_bound = static_cast<std::uint32_t>(plan.groups[0].max_product);
   const auto base = static_cast<std::uint32_t>(plan.base);
   const int groups = static_cast<int>(plan.groups.size()), digits = positional_digits(plan, k);
   schedule.out_planes = digits;
   // A group's sum and the carry into it, which is below 1 / (base - 1) of the largest such sum.
+  const std::int64_t limit = limit_of(element);
   const std::int64_t per_k = static_cast<std::int64_t>(schedule.product_bound) * plan.planes_a;
-  const std::int64_t longest = round_down((kSignedLimit - kSignedLimit / 8) / per_k, kBlock);
+  const std::int64_t longest = round_down((limit - limit / 8) / per_k, block_entries(element));
   schedule.least_splits = static_cast<int>((k + longest - 1) / longest);
   if (schedule.least_splits > kMaxSplits) {
     throw std::length_error("k = " + std::to_string(k) +
-                            " exceeds what scheme I sums in 32 bits on a GPU, K <= " + std::to_string(longest * kMaxSplits));
+                            " exceeds what scheme I sums exactly on a GPU, K <= " + std::to_string(longest * kMaxSplits));
   }
-  const auto bound = static_cast<std::uint32_t>(kSignedLimit);
+  const auto bound = static_cast<std::uint32_t>(limit);
   schedule.unit_begin.push_back(0);
   for (int g = 0; g < groups; ++g) {
     const Group& group = plan.groups[static_cast<std::size_t>(g)];
@@ -110,7 +115,7 @@ std::uint32_t odd_inverse(std::uint32_t x) {
 // INT8 products: Horner's rule modulo 2^32, where every weight is odd and so divides every other.
 Schedule int8_schedule(const Plan& plan, int k) {
   Schedule schedule;
-  schedule.is_signed = true;
+  schedule.element = Element::s8;
   schedule.planes = plan.planes_a;
   schedule.out_planes = 1;
   schedule.may_split = false;
@@ -131,16 +136,24 @@ Schedule int8_schedule(const Plan& plan, int k) {
 
 }  // namespace
 
-Schedule make_schedule(const Plan& plan, int k) {
-  Schedule schedule = plan.scheme == Scheme::one   ? digit_schedule(plan, k)
-                      : plan.scheme == Scheme::two ? residue_schedule(plan, k)
-                                                   : int8_schedule(plan, k);
-  if (schedule.steps.size() > static_cast<std::size_t>(kMaxInlineSteps)) {
-    throw std::length_error("k = " + std::to_string(k) + " needs " + std::to_string(schedule.steps.size()) +
-                            " steps on a GPU, which takes " + std::to_string(kMaxInlineSteps) +
-                            ": cut the inner dimension and add the products");
+Element element_of(const Plan& plan, Kernel kernel) {
+  if (takes_codes(kernel)) {
+    if (plan.alphabet != Alphabet::fp4 || plan.scheme == Scheme::integer) {
+      throw std::invalid_argument(std::string("kernel: ") + kernel_name(kernel) +
+                                  " multiplies E2M1 codes, which this plan has none of");
+    }
+    return Element::e2m1;
   }
-  return schedule;
+  return plan.scheme == Scheme::two && plan.alphabet == Alphabet::int8 ? Element::u8 : Element::s8;
+}
+
+Schedule make_schedule(const Plan& plan, Element element, int k) {
+  switch (plan.scheme) {
+    case Scheme::one: return digit_schedule(plan, element, k);
+    case Scheme::two: return residue_schedule(plan, element, k);
+    case Scheme::integer: return int8_schedule(plan, k);
+  }
+  throw std::logic_error("unknown scheme");
 }
 
 PrefixRule make_prefix_rule(const Plan& plan) {

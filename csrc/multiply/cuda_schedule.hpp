@@ -13,7 +13,7 @@ namespace ozfp4::cuda {
 struct Schedule {
   std::vector<GemmStep> steps;
   std::vector<int> unit_begin;
-  bool is_signed = false;  // limbs, else unsigned residues
+  Element element = Element::u8;
   std::uint32_t product_bound = 0;
   int planes = 0;        // of each operand
   int out_planes = 0;    // bytes per entry of the output (1 for int32)
@@ -23,9 +23,12 @@ struct Schedule {
   int unit_count() const { return static_cast<int>(unit_begin.size()) - 1; }
 };
 
-// Schemes I and II and INT8 products, for the fp4 and int8 alphabets. Throws std::length_error, naming the limit, where
-// `k` exceeds what the kernel can sum exactly.
-Schedule make_schedule(const Plan& plan, int k);
+// The planes of a plan that the kernel multiplies. Throws std::invalid_argument where it takes none of the plan's.
+Element element_of(const Plan& plan, Kernel kernel);
+
+// Schemes I and II and INT8 products, for the fp4 and int8 alphabets; INT8 products are of bytes. Throws std::length_error,
+// naming the limit, where `k` exceeds what the kernel can sum exactly.
+Schedule make_schedule(const Plan& plan, Element element, int k);
 
 // Prefixes of the moduli among which the device chooses; all of them where a plan runs whole.
 PrefixRule make_prefix_rule(const Plan& plan);

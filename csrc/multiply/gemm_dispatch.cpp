@@ -78,10 +78,9 @@ const char* kernel_name(Kernel kernel) {
 }
 
 const char* find_kernel_error(Kernel kernel, Element element, const Gpu& gpu) {
-  const bool takes_codes = kernel == Kernel::warp_fp4 || kernel == Kernel::stand_in_copy || kernel == Kernel::stand_in_bulk;
   if (static_cast<int>(kernel) >= kKernels) return "unknown kernel";
-  if (takes_codes != (element == Element::e2m1)) {
-    return takes_codes ? "the kernel multiplies E2M1 codes, not bytes" : "the kernel multiplies bytes, not E2M1 codes";
+  if (takes_codes(kernel) != (element == Element::e2m1)) {
+    return takes_codes(kernel) ? "the kernel multiplies E2M1 codes, not bytes" : "the kernel multiplies bytes, not E2M1 codes";
   }
   if (kernel == Kernel::sm90 && gpu.capability != 90) return "the kernel needs compute capability 9.0";
   if (kernel == Kernel::warp_copy && gpu.capability < 80) return "the kernel needs compute capability 8.0 or later";
@@ -105,6 +104,11 @@ double predict_clocks(const GemmShape& shape, const TileChoice& choice, Kernel k
   if (kernel == Kernel::sm90) return predict_clocks(shape, choice, gpu.multiprocessors);
 #endif
   return warp::model_clocks(shape, choice, kernel, element, gpu);
+}
+
+const int* held_capabilities() {
+  static constexpr int held[] = {OZFP4_TARGETS_bytes_copy, 0};
+  return held;
 }
 
 TileChoice choose_tile(const GemmShape& shape, Kernel kernel, Element element, const Gpu& gpu) {

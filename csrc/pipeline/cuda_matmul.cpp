@@ -35,11 +35,12 @@ int fold_count(const Schedule& schedule) {
 }
 
 CudaLayout layout_for(const CudaPlan& plan, const DeviceOperand& a, const DeviceOperand& b, const DeviceResult& result,
-                      int multiprocessors, std::int32_t rows, std::int32_t columns) {
+                      const Gpu& gpu, std::int32_t rows, std::int32_t columns) {
   CudaLayout layout;
   layout.rows = rows;
   layout.columns = columns;
-  layout.k_pitch = round_up(a.inner, a.inner >= 128 ? 128 : 16);  // whole lines of the cache for the multiply kernel
+  const std::int64_t bytes = row_bytes(plan.schedule.element, a.inner);
+  layout.k_pitch = round_up(bytes, bytes >= 128 ? 128 : 16);  // whole lines of the cache for the multiply kernel
   layout.out_pitch = round_up(columns, 16);
   const std::int64_t stack_a = a.stack.count(), stack_b = b.stack.count(), stack = result.stack.count();
 
@@ -53,8 +54,8 @@ CudaLayout layout_for(const CudaPlan& plan, const DeviceOperand& a, const Device
   shape.batches = static_cast<int>(stack);
   // Cutting K costs output bytes, so it is for outputs whose tiles leave multiprocessors idle.
   const std::int64_t tiles = ((rows + 127) / 128) * ((columns + 255) / 256) * stack * shape.units;
-  shape.max_splits = plan.schedule.may_split && tiles < multiprocessors ? kMaxSplits : 1;
-  layout.tile = choose_tile(shape, multiprocessors);
+  shape.max_splits = plan.schedule.may_split && tiles < gpu.multiprocessors ? kMaxSplits : 1;
+  layout.tile = choose_tile(shape, plan.kernel, plan.schedule.element, gpu);
   layout.tile.splits = std::max(layout.tile.splits, plan.schedule.least_splits);
 
   layout.scales_and_encodes = !plan.integer && rows == a.outer && columns == b.outer && can_scale_and_encode(plan.encode, a, b);
@@ -82,14 +83,15 @@ CudaLayout layout_for(const CudaPlan& plan, const DeviceOperand& a, const Device
 
 }  // namespace
 
-CudaPlan make_cuda_plan(const Plan& plan, int k) {
+CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel) {
   CudaPlan made;
   made.bits = plan.bits;
   made.k = k;
   made.integer = plan.scheme == Scheme::integer;
-  made.schedule = make_schedule(plan, k);
+  made.kernel = kernel;
+  made.schedule = make_schedule(plan, element_of(plan, kernel), k);
   made.prefixes = make_prefix_rule(plan);
-  made.encode = make_encode_plan(plan);
+  made.encode = make_encode_plan(plan, made.schedule.element == Element::e2m1);
   if (!made.integer) {
     made.reconstruct = make_reconstruct_plan(plan, k);
   }
@@ -97,10 +99,10 @@ CudaPlan make_cuda_plan(const Plan& plan, int k) {
 }
 
 CudaLayout make_layout(const CudaPlan& plan, const DeviceOperand& a, const DeviceOperand& b, const DeviceResult& result,
-                       int multiprocessors, std::int64_t cap) {
+                       const Gpu& gpu, std::int64_t cap) {
   std::int32_t rows = a.outer, columns = b.outer;
   for (;;) {
-    const CudaLayout layout = layout_for(plan, a, b, result, multiprocessors, rows, columns);
+    const CudaLayout layout = layout_for(plan, a, b, result, gpu, rows, columns);
     if (layout.bytes <= cap) return layout;
     // INT8 products store whole results; blocks below 256 would leave the tiles empty.
     std::int32_t& longer = columns >= rows ? columns : rows;
@@ -113,8 +115,8 @@ CudaLayout make_layout(const CudaPlan& plan, const DeviceOperand& a, const Devic
 }
 
 cudaError_t launch_matmul(const CudaPlan& plan, const CudaLayout& layout, const DeviceOperand& a, const DeviceOperand& b,
-                          const DeviceResult& result, char* workspace, void* clear_counters, cudaStream_t stream,
-                          const StageEvents& events) {
+                          const DeviceResult& result, char* workspace, void* clear_counters, const GemmStep* device_steps,
+                          cudaStream_t stream, const StageEvents& events) {
   auto record = [stream](cudaEvent_t event) { return event == nullptr ? cudaSuccess : cudaEventRecord(event, stream); };
 
   // 1. scale: s_i, t_j, flags, norm bounds and from them the number of moduli.
@@ -179,7 +181,7 @@ cudaError_t launch_matmul(const CudaPlan& plan, const CudaLayout& layout, const 
       problem.m = rows;
       problem.n = columns;
       problem.k = a.inner;
-      problem.element = plan.schedule.is_signed ? Element::s8 : Element::u8;
+      problem.element = plan.schedule.element;
       problem.product_bound = plan.schedule.product_bound;
       problem.a = array_of(planes_a, a.stack.count());
       problem.b = array_of(planes_b, b.stack.count());
@@ -189,10 +191,11 @@ cudaError_t launch_matmul(const CudaPlan& plan, const CudaLayout& layout, const 
       problem.out_pitch = plan.integer ? result.row_stride / 4 : layout.out_pitch;
       problem.out_matrix_stride = plan.integer ? result.rows * problem.out_pitch : layout.rows * layout.out_pitch;
       problem.steps = plan.schedule.steps.data();
+      problem.device_steps = device_steps;
       problem.unit_begin = plan.schedule.unit_begin.data();
       problem.unit_count = plan.schedule.unit_count();
       problem.units_used = units_used;
-      OZFP4_RETURN_IF_FAILED(launch_gemm(problem, layout.tile, stream));
+      OZFP4_RETURN_IF_FAILED(launch_gemm(problem, layout.tile, plan.kernel, stream));
       OZFP4_RETURN_IF_FAILED(record(events.after_multiply));
       if (plan.integer) continue;
 

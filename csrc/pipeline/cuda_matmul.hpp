@@ -21,13 +21,15 @@ struct CudaPlan {
   int bits = 53;
   int k = 0;
   bool integer = false;  // INT8 x INT8 -> INT32
+  Kernel kernel = Kernel::sm90;
   Schedule schedule;
   PrefixRule prefixes;
   EncodePlan encode;
   ReconstructPlan reconstruct;
 };
 
-CudaPlan make_cuda_plan(const Plan& plan, int k);
+// Throws std::invalid_argument where the kernel does not take the plan's planes, std::length_error where `k` is too long.
+CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel);
 
 // Where everything lies in the workspace, in bytes from its start; computed before anything is allocated.
 struct CudaLayout {
@@ -42,7 +44,7 @@ struct CudaLayout {
 // The largest blocks whose workspace stays at or below `cap` bytes; throws std::length_error naming the least workspace
 // when even the smallest blocks do not fit.
 CudaLayout make_layout(const CudaPlan& plan, const DeviceOperand& a, const DeviceOperand& b, const DeviceResult& result,
-                       int multiprocessors, std::int64_t cap);
+                       const Gpu& gpu, std::int64_t cap);
 
 // Events recorded between the stages of an unblocked product, for benchmarks; any may be null. Where one launch scales and
 // encodes, all of it comes after after_scale.
@@ -51,9 +53,10 @@ struct StageEvents {
 };
 
 // Enqueues result = A B. `workspace` holds layout.bytes, aligned to 256; clear_counters: see launch_scale, null for a
-// capture. Range: every extent >= 1.
+// capture; device_steps: plan.schedule.steps on the device, needed where they are more than kMaxInlineSteps.
+// Range: every extent >= 1.
 cudaError_t launch_matmul(const CudaPlan& plan, const CudaLayout& layout, const DeviceOperand& a, const DeviceOperand& b,
-                          const DeviceResult& result, char* workspace, void* clear_counters, cudaStream_t stream,
-                          const StageEvents& events = {});
+                          const DeviceResult& result, char* workspace, void* clear_counters, const GemmStep* device_steps,
+                          cudaStream_t stream, const StageEvents& events = {});
 
 }  // namespace ozfp4::cuda

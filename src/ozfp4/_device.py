@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from importlib import import_module
 from itertools import product
 from typing import Any
 
 from ._backend import Backend
+from ._gpu_kernels import extension, is_forced, kernel_for, kernel_names, why_unavailable
 from ._operands import check_device_out, torch_module
 from ._shapes import MatmulShape
 from .plans import Plan
@@ -15,7 +15,6 @@ from .report import Report
 
 UNLIMITED = 2**62
 BACKENDS = ("int8", "fp4")
-KERNEL = "wgmma s8 sm_90a"
 
 
 def cheapest_backend(family: str) -> str:
@@ -25,36 +24,6 @@ def cheapest_backend(family: str) -> str:
 
 _MAX_STACK_RANK = 4
 _ready: set[int] = set()
-
-
-@lru_cache(maxsize=1)
-def extension() -> Any | None:
-    """The CUDA extension, or None in a build without it."""
-    try:
-        return import_module("ozfp4._cuda")
-    except ImportError:
-        return None
-
-
-def why_unavailable(device: Any) -> str | None:
-    """None if this build has kernels for a CUDA device; else one sentence that says what it lacks and how to get it."""
-    torch = torch_module()
-    assert torch is not None
-    cuda = extension()
-    if cuda is None:
-        return (
-            "this build of ozfp4 holds no CUDA kernels; install it where nvcc is, with "
-            "pip install . -C cmake.define.OZFP4_CUDA=ON"
-        )
-    capability = torch.cuda.get_device_capability(device)
-    if capability not in cuda.compute_capabilities:
-        held = ", ".join(f"{major}.{minor}" for major, minor in cuda.compute_capabilities)
-        return (
-            f"{torch.cuda.get_device_name(device)} has compute capability {capability[0]}.{capability[1]}; this build "
-            f"holds kernels for {held} only. Build with -C cmake.define.CMAKE_CUDA_ARCHITECTURES for other devices, or "
-            f"move the tensors to the CPU yourself: they never move on their own"
-        )
-    return None
 
 
 def check_devices(a: Any, b: Any) -> None:
@@ -80,12 +49,37 @@ def check_devices(a: Any, b: Any) -> None:
     _ready.add(index)
 
 
-def _cuda_plan(plan: Plan, k: int) -> Any:
-    made = plan._device_plans.get(k)
-    if made is None:
+class DevicePlan:
+    """What a kernel on a device makes of a plan for one inner dimension; equal only to itself."""
+
+    def __init__(self, plan: Plan, k: int, kernel: int, device: int) -> None:
+        torch = torch_module()
         cuda = extension()
+        assert torch is not None
         assert cuda is not None
-        made = plan._device_plans[k] = cuda.CudaPlan(plan._core, k)
+        self.cuda_plan = cuda.CudaPlan(plan._core, k, kernel)
+        self.steps: Any = None
+        # A schedule too long for the kernel's parameters is read from the device.
+        if steps := self.cuda_plan.device_steps:
+            if torch.cuda.is_current_stream_capturing():
+                raise RuntimeError(
+                    f"k: the first product of this plan at k = {k} brings its schedule to cuda:{device}, which a CUDA graph "
+                    "cannot capture; run one product before the capture"
+                )
+            self.steps = torch.frombuffer(bytearray(steps), dtype=torch.uint8).to(
+                torch.device("cuda", device)
+            )
+
+    def steps_address(self) -> int:
+        return 0 if self.steps is None else int(self.steps.data_ptr())
+
+
+def _device_plan(plan: Plan, k: int, device: int) -> DevicePlan:
+    kernel = kernel_for(plan, device)
+    key = (k, kernel, device)
+    made = plan._device_plans.get(key)
+    if made is None:
+        made = plan._device_plans[key] = DevicePlan(plan, k, kernel, device)
     return made
 
 
@@ -143,7 +137,7 @@ Geometry = tuple[tuple[int, ...], tuple[int, ...], Any]
 
 @lru_cache(maxsize=512)
 def _problems(
-    made: Any,
+    made: DevicePlan,
     shape: MatmulShape,
     a: Geometry,
     b: Geometry,
@@ -154,7 +148,7 @@ def _problems(
 ) -> list[tuple[Any, tuple[int, int, int]]]:
     """The launches of a product, each with the offsets in bytes of its matrices from the first ones.
 
-    `made` is the plan's CudaPlan, `alignments` are the addresses modulo cuda.pointer_alignment.
+    `alignments` are the addresses modulo cuda.pointer_alignment.
     """
     torch = torch_module()
     assert torch is not None
@@ -192,7 +186,9 @@ def _problems(
             at[2], type_of[c[2]], shape.m, shape.n, in_bytes[2][-2], in_bytes[2][-1],
             rest, stack_c[leading:], steps_a, steps_b,
         )  # fmt: skip
-        problem = cuda.Problem(made, operand_a, operand_b, result, device, limit)
+        problem = cuda.Problem(
+            made.cuda_plan, operand_a, operand_b, result, device, limit, made.steps_address()
+        )
         problems.append((problem, (offsets[0], offsets[1], offsets[2])))
     return problems
 
@@ -245,7 +241,7 @@ def run(
     addresses = (a.data_ptr(), b.data_ptr(), c.data_ptr())
     alignment = cuda.pointer_alignment
     problems = _problems(
-        _cuda_plan(plan, shape.k),
+        _device_plan(plan, shape.k, device.index),
         shape,
         (a.shape, a.stride(), a.dtype),
         (b.shape, b.stride(), b.dtype),
@@ -283,7 +279,13 @@ _MOST_KNOWN = 512
 def _likeness(a: Any, b: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """All that decides what becomes of a product but for the data; None where repeat does not serve."""
     torch = torch_module()
-    if torch is None or type(a) is not torch.Tensor or type(b) is not torch.Tensor or not a.is_cuda:
+    if (
+        is_forced()
+        or torch is None
+        or type(a) is not torch.Tensor
+        or type(b) is not torch.Tensor
+        or not a.is_cuda
+    ):
         return None
     if a.layout != torch.strided or b.layout != torch.strided:
         return None
@@ -361,13 +363,14 @@ def make_report(plan: Plan, a: Any, b: Any, launches: list[Launch]) -> Report:
     """What the launches did; waits for them, because the number of moduli was chosen on the device."""
     torch = torch_module()
     assert torch is not None
-    moduli, special_rows, special_columns, workspace, tile = 0, 0, 0, 0, "none"
+    moduli, special_rows, special_columns, workspace, kernel = 0, 0, 0, 0, "none"
     exponents: list[int] = []
     for launch in launches:
         about = launch.problem.describe()
         memory = launch.workspace
         workspace = max(workspace, about["bytes"])
-        tile = about["tile"] + (f", {about['splits']} splits" if about["splits"] > 1 else "")
+        splits = f", {about['splits']} splits" if about["splits"] > 1 else ""
+        kernel = f"{about['kernel']}, tile {about['tile']}{splits}"
         if plan.moduli:
             start = about["units_used"]
             moduli = max(moduli, int(memory[start : start + 4].view(torch.int32).item()))
@@ -382,7 +385,7 @@ def make_report(plan: Plan, a: Any, b: Any, launches: list[Launch]) -> Report:
     products = sum(term.modulus in used for term in plan.terms) if plan.moduli else plan.products
     return Report(
         backend=plan.backend,
-        kernel=f"{KERNEL}, tile {tile}",
+        kernel=kernel,
         device=f"{a.device} ({torch.cuda.get_device_name(a.device)})",
         plan=plan,
         moduli_used=moduli,
@@ -409,6 +412,9 @@ def backends() -> tuple[Backend, ...]:
         for index in range(torch.cuda.device_count()):
             missing = why_unavailable(torch.device("cuda", index))
             device = f"cuda:{index} ({torch.cuda.get_device_name(index)})"
-            found += [Backend(device, name, missing is None, missing or KERNEL) for name in BACKENDS]
+            found += [
+                Backend(device, name, missing is None, missing or kernel_names(name, index))
+                for name in BACKENDS
+            ]
         return tuple(found)
     return tuple(Backend("cuda", name, False, reason) for name in BACKENDS)

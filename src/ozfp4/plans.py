@@ -55,7 +55,7 @@ class Plan:
     _request: tuple[Any, ...]
     _terms: tuple[Term, ...]
     _hash: int
-    _device_plans: dict[int, Any]  # what GPUs make of the plan, by inner dimension; filled on first use
+    _device_plans: dict[Any, Any]  # what GPUs make of the plan, by (k, kernel, device); filled on first use
 
     def __init__(self, core: _CorePlan, request: tuple[Any, ...]) -> None:
         object.__setattr__(self, "_core", core)

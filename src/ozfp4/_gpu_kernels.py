@@ -1,0 +1,99 @@
+"""The CUDA extension and which of its multiply kernels serves a product on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+from ._operands import torch_module
+from .plans import Plan
+
+
+@lru_cache(maxsize=1)
+def extension() -> Any | None:
+    """The CUDA extension, or None in a build without it."""
+    try:
+        return import_module("ozfp4._cuda")
+    except ImportError:
+        return None
+
+
+def why_unavailable(device: Any) -> str | None:
+    """None if this build has kernels for a CUDA device; else one sentence that says what it lacks and how to get it."""
+    torch = torch_module()
+    assert torch is not None
+    cuda = extension()
+    if cuda is None:
+        return (
+            "this build of ozfp4 holds no CUDA kernels; install it where nvcc is, with "
+            "pip install . -C cmake.define.OZFP4_CUDA=ON"
+        )
+    index = torch.device(device).index or 0
+    if cuda.find_kernel("u8", index) is None or cuda.find_kernel("s8", index) is None:
+        capability = torch.cuda.get_device_capability(device)
+        held = ", ".join(f"{major}.{minor}" for major, minor in cuda.compute_capabilities)
+        return (
+            f"{torch.cuda.get_device_name(device)} has compute capability {capability[0]}.{capability[1]}; this build "
+            f"holds kernels for {held} only. Build with -C cmake.define.CMAKE_CUDA_ARCHITECTURES for other devices, or "
+            f"move the tensors to the CPU yourself: they never move on their own"
+        )
+    return None
+
+
+_forced: int | None = None
+
+
+@contextmanager
+def forced_kernel(name: str) -> Iterator[None]:
+    """Products within run on the kernel of this name, for tests; ValueError if the extension has none such.
+
+    The kernel's own errors come when a product is made: it may not run on the device or not take the plan's planes.
+    """
+    global _forced
+    cuda = extension()
+    names = () if cuda is None else cuda.kernels
+    if name not in names:
+        raise ValueError(f"kernel: {name!r} is none of {', '.join(names) or 'this build, which has none'}")
+    before, _forced = _forced, names.index(name)
+    try:
+        yield
+    finally:
+        _forced = before
+
+
+def is_forced() -> bool:
+    """Whether forced_kernel is at work."""
+    return _forced is not None
+
+
+def elements(plan: Plan) -> tuple[str, ...]:
+    """What the planes of a plan can be on a GPU, best first: E2M1 codes ("e2m1"), limbs ("s8") or residues ("u8")."""
+    if plan.alphabet == "fp4":
+        return ("e2m1", "s8") if plan.scheme in ("I", "II") else ("s8",)
+    return ("u8",) if plan.scheme == "II" else ("s8",)
+
+
+@lru_cache(maxsize=256)
+def _best_kernel(kinds: tuple[str, ...], device: int) -> int:
+    cuda = extension()
+    assert cuda is not None
+    for element in kinds:
+        kernel = cuda.find_kernel(element, device)
+        if kernel is not None:
+            return int(kernel)
+    raise RuntimeError(f"no multiply kernel of this build takes {' or '.join(kinds)} planes on cuda:{device}")
+
+
+def kernel_for(plan: Plan, device: int) -> int:
+    """The number of the kernel that multiplies the planes of a plan on a device."""
+    return _best_kernel(elements(plan), device) if _forced is None else _forced
+
+
+def kernel_names(backend: str, device: int) -> str:
+    """The kernel that serves a backend on a device, by name."""
+    cuda = extension()
+    assert cuda is not None
+    return str(cuda.kernels[_best_kernel(("e2m1", "s8") if backend == "fp4" else ("u8",), device)])
