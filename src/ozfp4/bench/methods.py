@@ -71,13 +71,18 @@ def _ozfp4(device: str, options: dict[str, Any]) -> Callable[[Array, Array], Arr
     return multiply
 
 
+def gpu_backends() -> set[str]:
+    """Alphabets that this build has kernels for on the GPU at hand."""
+    return {backend.name for backend in _device.backends() if backend.available}
+
+
 def own_methods(device: str) -> list[Method]:
     """Every scheme, backend and family that the device has a kernel for."""
     found = []
     for path in PATHS:
         if path.scheme == "I" and path.family != "least":
             continue  # the same digits as family "least"
-        if device == "cuda" and path.backend not in _device.BACKENDS:
+        if device == "cuda" and path.backend not in gpu_backends():
             continue
         options = path._asdict()
         prefix = "cuda-" if device == "cuda" else ""
@@ -116,8 +121,7 @@ def at_hand(gemmul8: str | None = None) -> dict[str, Method]:
     if have_torch():
         found.append(Method("torch", "torch", "native", "cpu", _torch("cpu")))
     if have_cuda():
-        if all(backend.available for backend in _device.backends()):
-            found += own_methods("cuda")
+        found += own_methods("cuda")
         found.append(Method("torch-cuda", "torch (GPU), native FP64", "native", "cuda", _torch("cuda")))
         found += peer_methods(gemmul8)
     return {method.name: method for method in found}

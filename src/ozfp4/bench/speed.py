@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 
-from .. import _core, _device
+from .. import _core
 from ..matmul import matmul
 from ..plans import Plan, make_plan
 from . import gpu, peers
@@ -206,8 +206,3 @@ def copy_bandwidth(device: str, size: int = 2**27) -> float:
             list(pool.map(lambda pair: np.copyto(pair[1], pair[0]), pairs))  # releases the interpreter's lock
             taken.append(time.perf_counter() - start)
     return 2 * threads * size / statistics.median(taken[1:])
-
-
-def available_on_gpu() -> bool:
-    """Whether our kernels run on the GPU at hand."""
-    return all(backend.available for backend in _device.backends())

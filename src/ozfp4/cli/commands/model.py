@@ -121,11 +121,12 @@ def _show_paper() -> None:
 def _measured(options: argparse.Namespace, folder: Path | None) -> tuple[RowStore, list[Method]]:
     from ...bench import speed
     from ...bench.machine import describe, have_cuda, sentence
-    from ...bench.methods import own_methods, select
+    from ...bench.methods import gpu_backends, own_methods, select
     from ...bench.rows import RowStore
 
-    device = options.device or ("cuda" if have_cuda() and speed.available_on_gpu() else "cpu")
-    if device == "cuda" and not (have_cuda() and speed.available_on_gpu()):
+    gpu = options.device != "cpu" and have_cuda() and bool(gpu_backends())
+    device = options.device or ("cuda" if gpu else "cpu")
+    if device == "cuda" and not gpu:
         raise InputError("--device: cuda: no GPU that this build has kernels for (see ozfp4 info)")
     own = {method.name.removeprefix("cuda-"): method for method in own_methods(device)}
     try:
