@@ -1,0 +1,95 @@
+"""``ozfp4 bench``: tables, files, resuming, reasons for missing rows, one line for bad input."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from ozfp4.bench import speed
+from ozfp4.cli import main
+
+SMALL = [
+    "bench",
+    "--device",
+    "cpu",
+    "--sizes",
+    "32",
+    "48",
+    "--budget",
+    "0.01",
+    "--methods",
+    "II-fp64-least",
+    "numpy",
+]
+
+
+@pytest.fixture(autouse=True)
+def plain_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rich.table", None)
+
+
+def test_tables_files_and_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    assert main([*SMALL, "-o", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert "Milliseconds by stage" in text
+    rows = json.loads((tmp_path / "bench.json").read_text())["rows"]
+    assert [(row["N"], row["method"]) for row in rows] == [
+        (n, name) for n in (32, 48) for name in ("II-fp64-least", "numpy")
+    ]
+    own, numpy = rows[0], rows[1]
+    assert own["compute ms"] == pytest.approx(own["multiply ms"] + own["reconstruct ms"], abs=1e-3)
+    assert own["compute TFLOPS"] >= own["TFLOPS"]
+    assert numpy["compute TFLOPS"] == numpy["TFLOPS"]
+    assert own["TFLOPS"] == pytest.approx(2 * 32**3 / own["ms"] / 1e9, rel=1e-3)
+    assert {path.name for path in tmp_path.glob("*.png")} == {"bench.png", "stages.png"}
+
+
+def test_ctrl_c_and_resume(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real = speed.measure
+
+    def measure(method: object, n: int, budget: float) -> dict:
+        if n == 48:
+            raise KeyboardInterrupt
+        return real(method, n, budget)
+
+    monkeypatch.setattr(speed, "measure", measure)
+    arguments = [*SMALL, "-o", str(tmp_path), "--no-figures"]
+    assert main(arguments) == 130
+    assert len(json.loads((tmp_path / "bench.json").read_text())["rows"]) == 2
+    monkeypatch.setattr(speed, "measure", real)
+    assert main(arguments) == 0
+    assert "2 finished rows taken over" in capsys.readouterr().out
+    assert main([*arguments, "--fresh"]) == 0
+    assert "taken over" not in capsys.readouterr().out
+
+
+def test_reasons_for_missing_rows(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(speed, "free_memory", lambda: 2**30 + 24 * 40**2)
+    assert main(SMALL) == 0
+    assert (
+        "skipped II-fp64-least, N = 48: N = 48 needs about 1.0 GiB, 1.0 GiB are free"
+        in capsys.readouterr().out
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--methods", "cublas-55"], "--methods: 'cublas-55' is not at hand; at hand are II-fp4-least"),
+        (["--budget", "inf"], "--budget: inf is not a positive number of seconds"),
+        (["--gemmul8", "/no/such.so"], "--gemmul8: no such file: /no/such.so"),
+    ],
+)
+def test_bad_input(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--device", "cpu", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"ozfp4 bench: {message}")
+    assert error.count("\n") == 1
