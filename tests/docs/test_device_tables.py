@@ -1,0 +1,82 @@
+"""The GPU tables of README.md and docs/ say what docs/data/h200.json says, and other data would change them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import device_tables  # noqa: E402
+
+RESULTS = {
+    "device": "NVIDIA H200", "driver": "1.2", "cuda": "13.0", "torch": "2.11", "date": "2026-01-01", "commit": "abc",
+    "totals": [
+        {"N": 1024, "method": "native", "ms": 0.04, "TFLOPS": 51.26},
+        {"N": 1024, "method": "int8", "ms": 0.08, "TFLOPS": 26.8},
+        {"N": 2048, "method": "int8", "skipped": "out of memory"},
+    ],
+    "stages": [
+        {"N": 1024, "method": "int8", "products": 15, "scale ms": 0.01, "encode ms": 0.01, "multiply ms": 0.04,
+         "reconstruct ms": 0.01, "multiply TOPS": 800},
+    ],
+}  # fmt: skip
+
+
+def test_pages_agree_with_the_data() -> None:
+    assert device_tables.main(["--check"]) == 0
+
+
+@pytest.mark.parametrize("path", device_tables.PAGES, ids=lambda path: path.name)
+def test_every_page_has_a_table(path: Path) -> None:
+    assert any(f"<!-- {name} -->" in path.read_text(encoding="utf-8") for name in device_tables.BLOCKS)
+
+
+def test_a_changed_figure_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(device_tables, "ROOT", tmp_path)
+    monkeypatch.setattr(device_tables, "DATA", tmp_path / "h200.json")
+    monkeypatch.setattr(device_tables, "PAGES", (tmp_path / "README.md",))
+    page, measured = tmp_path / "README.md", tmp_path / "gpu.json"
+    page.write_text("before\n<!-- gpu-table -->\n<!-- /gpu-table -->\nafter\n")
+    measured.write_text(json.dumps(RESULTS))
+    assert device_tables.main(["--take", str(measured)]) == 0
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    assert "NVIDIA H200, driver 1.2, CUDA 13.0, torch 2.11, commit abc, 2026-01-01:" in text
+    assert "| ozfp4 `int8` (15 products) | 26.8 |" in text
+    assert "Not measured: ozfp4 `int8`, N = 2048: out of memory" in text
+    assert device_tables.main(["--check"]) == 0
+    page.write_text(text.replace("26.8", "28.6"))
+    assert device_tables.main(["--check"]) == 1
+    assert "README.md disagrees with h200.json" in capsys.readouterr().err
+    assert page.read_text() != text  # --check writes nothing
+
+
+def test_compute_stage_beside_the_whole_call() -> None:
+    text = device_tables.compute_stage(RESULTS)
+    assert "| TFLOPS | 1024 compute | total |" in text
+    assert "| native FP64 (cuBLAS DGEMM) | 51.3 | 51.3 |" in text
+    assert f"| ozfp4 `int8` (15 products) | {2 * 1024**3 / 0.05 / 1e9:.1f} | 26.8 |" in text
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("{", "not JSON"), ("{}", "not a file of benchmarks/gpu.py"), (None, "No such file")],
+)
+def test_bad_measurements(
+    tmp_path: Path, content: str | None, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "gpu.json"
+    if content is not None:
+        path.write_text(content)
+    assert device_tables.main(["--take", str(path)]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1

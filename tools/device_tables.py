@@ -1,0 +1,207 @@
+"""Write the tables of GPU figures into README.md and docs/performance.md, from the measurements in docs/data/h200.json.
+
+    python tools/device_tables.py                  write the tables
+    python tools/device_tables.py --take FILE      first take FILE, which benchmarks/gpu.py --out wrote, as docs/data/h200.json
+    python tools/device_tables.py --check          write nothing; exit status 1 if a page disagrees with the data
+
+A table stands between <!-- NAME --> and <!-- /NAME -->, NAME one of gpu-table (whole calls), gpu-stages (compute stage beside
+whole call) and gpu-milliseconds (each stage). What is outside the markers is written by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = ROOT / "docs" / "data" / "h200.json"
+PAGES = (ROOT / "README.md", ROOT / "docs" / "performance.md")
+
+Results = dict[str, Any]
+Row = dict[str, Any]
+
+# How tables call the methods of benchmarks/gpu.py; others keep the name that they have there.
+LABELS = {
+    "native": "native FP64 (cuBLAS DGEMM)",
+    "int8": "ozfp4 `int8`",
+    "fp4 least": "ozfp4 `fp4`, least",
+    "fp4 paper": "ozfp4 `fp4`, paper",
+    "scheme I fp4": "ozfp4 scheme I `fp4`",
+    "scheme I int8": "ozfp4 scheme I `int8`",
+}
+STAGES = ("scale ms", "encode ms", "multiply ms", "reconstruct ms")
+
+
+def load(path: Path) -> Results:
+    """What benchmarks/gpu.py wrote; ValueError with the reason if it is something else."""
+    try:
+        results = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: not JSON: {error}") from None
+    if not isinstance(results, dict) or not all(name in results for name in ("device", "totals", "stages")):
+        raise ValueError(f"{path}: not a file of benchmarks/gpu.py: device, totals or stages is missing")
+    if not any("TFLOPS" in row for row in results["totals"]):
+        raise ValueError(f"{path}: no measured row")
+    return results
+
+
+def save(results: Results, path: Path) -> None:
+    """The same values, a row a line."""
+    parts = []
+    for name, value in results.items():
+        if isinstance(value, list):
+            rows = ",\n  ".join(json.dumps(row) for row in value)
+            parts.append(f'"{name}": [\n  {rows}\n ]' if value else f'"{name}": []')
+        else:
+            parts.append(f'"{name}": {json.dumps(value)}')
+    path.write_text("{" + ",\n ".join(parts) + "}\n", encoding="utf-8")
+
+
+# ---- Tables ------------------------------------------------------------------------------------------------
+
+
+def _machine(results: Results) -> str:
+    named = [
+        (name, results.get(name.lower()))
+        for name in ("driver", "CUDA", "torch", "commit")
+        if results.get(name.lower())
+    ]
+    parts = [results["device"], *(f"{name} {value}" for name, value in named), results["date"]]
+    return ", ".join(parts) + (f"; {results['note']}" if results.get("note") else "") + ":"
+
+
+def _sizes(rows: list[Row]) -> list[int]:
+    return sorted({row["N"] for row in rows if isinstance(row["N"], int)})
+
+
+def _label(results: Results, method: str) -> str:
+    counts = sorted({row["products"] for row in results["stages"] if row["method"] == method})
+    if not counts:
+        return LABELS.get(method, method)
+    text = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
+    return f"{LABELS.get(method, method)} ({text} products)"
+
+
+def _table(head: list[str], lines: list[list[str]]) -> str:
+    rule = ["---", *("---:" for _ in head[1:])]
+    return "\n".join("| " + " | ".join(line) + " |" for line in (head, rule, *lines))
+
+
+def _number(x: float | None) -> str:
+    return "-" if x is None else f"{x:.1f}"
+
+
+def whole_calls(results: Results) -> str:
+    """TFLOPS of whole calls by method and size, with the reasons for what is missing."""
+    sizes = _sizes(results["totals"])
+    cells = {(row["method"], row["N"]): row for row in results["totals"]}
+    methods = list(dict.fromkeys(row["method"] for row in results["totals"]))
+    measured = [m for m in methods if any("TFLOPS" in cells.get((m, n), {}) for n in sizes)]
+    lines = [
+        [_label(results, m), *(_number(cells.get((m, n), {}).get("TFLOPS")) for n in sizes)] for m in measured
+    ]
+    reasons = [
+        f"Not measured: {LABELS.get(row['method'], row['method'])}, N = {row['N']}: {row['skipped']}"
+        for row in results["totals"]
+        if "skipped" in row
+    ]
+    table = _table(["TFLOPS", *map(str, sizes)], lines)
+    return "\n\n".join([_machine(results), table, *reasons])
+
+
+def compute_tflops(row: Row) -> float | None:
+    """TFLOPS of multiply and reconstruct; None for a row without times."""
+    if "multiply ms" not in row:
+        return None
+    return 2 * row["N"] ** 3 / (row["multiply ms"] + row["reconstruct ms"]) / 1e9
+
+
+def compute_stage(results: Results) -> str:
+    """The paper's table: compute stage and total; methods without stages count whole in both."""
+    totals = {(row["method"], row["N"]): row for row in results["totals"] if "TFLOPS" in row}
+    stages = {(row["method"], row["N"]): row for row in results["stages"]}
+    sizes = _sizes(list(totals.values()))
+    lines = []
+    for method in dict.fromkeys(method for method, _ in totals):
+        line = [_label(results, method)]
+        own = any(name == method for name, _ in stages)
+        for n in sizes:
+            total = totals.get((method, n), {}).get("TFLOPS")
+            line += [_number(compute_tflops(stages.get((method, n), {})) if own else total), _number(total)]
+        lines.append(line)
+    head = [text for n in sizes for text in (f"{n} compute", "total")]
+    return f"{_machine(results)}\n\n{_table(['TFLOPS', *head], lines)}"
+
+
+def milliseconds(results: Results) -> str:
+    """Time of each stage."""
+    rows = [row for row in results["stages"] if "multiply ms" in row]
+    if not rows:
+        return "No times by stage in the present data."
+    lines = [
+        [LABELS.get(row["method"], row["method"]), str(row["N"]), str(row["products"]),
+         *(f"{row[name]:.3f}" for name in STAGES), str(row.get("multiply TOPS", "-"))]
+        for row in rows
+    ]  # fmt: skip
+    head = ["ms", "N", "products", *(name.removesuffix(" ms") for name in STAGES), "multiply, TOPS"]
+    return f"{_machine(results)}\n\n{_table(head, lines)}"
+
+
+BLOCKS: dict[str, Callable[[Results], str]] = {
+    "gpu-table": whole_calls,
+    "gpu-stages": compute_stage,
+    "gpu-milliseconds": milliseconds,
+}
+
+
+# ---- Pages -------------------------------------------------------------------------------------------------
+
+
+def rewrite(text: str, results: Results) -> str:
+    """The page with every table that it has markers for; ValueError for a marker that is not closed."""
+    for name, block in BLOCKS.items():
+        start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+        if text.count(start) != text.count(end):
+            raise ValueError(f"{start} and {end} do not pair")
+        body = block(results)
+        text = re.sub(
+            f"{re.escape(start)}.*?{re.escape(end)}",
+            lambda _, s=start, b=body, e=end: f"{s}\n\n{b}\n\n{e}",  # type: ignore[misc]
+            text,
+            flags=re.DOTALL,
+        )
+    return text
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--take", type=Path, metavar="FILE", help="measurements to take over")
+    parser.add_argument("--check", action="store_true", help="compare only")
+    options = parser.parse_args(arguments)
+    try:
+        if options.take:
+            save(load(options.take), DATA)
+        results = load(DATA)
+        fresh = {path: rewrite(path.read_text(encoding="utf-8"), results) for path in PAGES if path.exists()}
+    except (OSError, ValueError) as error:
+        print(f"device_tables: {error}", file=sys.stderr)
+        return 2
+    stale = [path for path, text in fresh.items() if path.read_text(encoding="utf-8") != text]
+    for path in stale:
+        if options.check:
+            print(f"{path.relative_to(ROOT)} disagrees with {DATA.relative_to(ROOT)}", file=sys.stderr)
+        else:
+            path.write_text(fresh[path], encoding="utf-8")
+            print(f"wrote {path.relative_to(ROOT)}")
+    return 1 if stale and options.check else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
