@@ -1,6 +1,6 @@
 # The extension ozfp4._cuda: cudart linked statically, no link to torch or libcuda.
 #
-# CMAKE_CUDA_ARCHITECTURES chooses the GPUs, as 80;86-real;89-real;90a-real;120f-real. Every multiply kernel is
+# CMAKE_CUDA_ARCHITECTURES chooses the GPUs, as 80;86-real;89-real;90a-real;100f-real;120f-real. Every multiply kernel is
 # compiled for those of them that it runs on, see csrc/multiply/gemm_dispatch.cpp; scale, encode and reconstruct for all.
 if(NOT CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES 90a)
@@ -33,8 +33,25 @@ target_compile_options(_cuda PRIVATE
   $<$<COMPILE_LANGUAGE:CUDA>:-O3 -DNDEBUG -Xcompiler=${cuda_warnings} $<$<BOOL:${OZFP4_WERROR}>:-Werror=all-warnings>>
   $<$<COMPILE_LANGUAGE:CXX>:-O2 -Wall -Wextra $<$<BOOL:${OZFP4_WERROR}>:-Werror>>)
 
-# One multiply kernel of one source file, for the chosen architectures that match `pattern`. gemm_dispatch.cpp learns which,
-# as OZFP4_TARGETS_<name>; where there are none the kernel is left out, as OZFP4_NO_<name> in capitals.
+# One multiply kernel for the given architectures: kernel_<name>, of the sources that follow. gemm_dispatch.cpp learns which
+# architectures, as OZFP4_TARGETS_<name>.
+function(add_kernel_library name architectures)
+  add_library(kernel_${name} OBJECT ${ARGN})
+  set_target_properties(kernel_${name} PROPERTIES CUDA_ARCHITECTURES "${architectures}" POSITION_INDEPENDENT_CODE ON
+                        CUDA_VISIBILITY_PRESET hidden)
+  target_include_directories(kernel_${name} PRIVATE csrc)
+  target_compile_options(kernel_${name} PRIVATE $<TARGET_PROPERTY:_cuda,COMPILE_OPTIONS>)
+  target_link_libraries(_cuda PRIVATE kernel_${name})
+  # Code with the features of one architecture (90a) runs on that one only, which the minus says.
+  string(REGEX REPLACE "([0-9]+)a" "-\\1" capabilities "${architectures}")
+  string(REGEX REPLACE "([0-9])[-a-z]+" "\\1" capabilities "${capabilities}")
+  string(REPLACE ";" "," capabilities "${capabilities}")
+  # nvcc would take the commas for separators of definitions.
+  target_compile_definitions(_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:OZFP4_TARGETS_${name}=${capabilities}>")
+endfunction()
+
+# The same for the chosen architectures that match `pattern`; where there are none the kernel is left out, as
+# OZFP4_NO_<option>.
 function(add_kernel name option pattern source)
   set(architectures ${CMAKE_CUDA_ARCHITECTURES})
   list(FILTER architectures INCLUDE REGEX "${pattern}")
@@ -42,22 +59,14 @@ function(add_kernel name option pattern source)
     target_compile_definitions(_cuda PRIVATE OZFP4_NO_${option})
     return()
   endif()
-  add_library(kernel_${name} OBJECT ${source})
-  set_target_properties(kernel_${name} PROPERTIES CUDA_ARCHITECTURES "${architectures}" POSITION_INDEPENDENT_CODE ON
-                        CUDA_VISIBILITY_PRESET hidden)
-  target_include_directories(kernel_${name} PRIVATE csrc)
-  target_compile_options(kernel_${name} PRIVATE $<TARGET_PROPERTY:_cuda,COMPILE_OPTIONS>)
-  target_link_libraries(_cuda PRIVATE kernel_${name})
-  string(REGEX REPLACE "[^0-9;]" "" capabilities "${architectures}")
-  string(REPLACE ";" "," capabilities "${capabilities}")
-  # nvcc would take the commas for separators of definitions.
-  target_compile_definitions(_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:OZFP4_TARGETS_${name}=${capabilities}>")
+  add_kernel_library(${name} "${architectures}" ${source})
 endfunction()
 
 add_kernel(sm90 SM90 "^90a" csrc/multiply/sm90_gemm.cu)
-add_kernel(bytes_copy WARP_COPY "^(80|86|89|90|120)[af]?" csrc/multiply/warp_bytes_copy.cu)
-add_kernel(bytes_bulk WARP_BULK "^(90a|120[af])" csrc/multiply/warp_bytes_bulk.cu)
+add_kernel(bytes_copy WARP_COPY "^(80|86|89|90|100|103|120)[af]?" csrc/multiply/warp_bytes_copy.cu)
+add_kernel(bytes_bulk WARP_BULK "^(90a|(100|103|120)[af])" csrc/multiply/warp_bytes_bulk.cu)
 add_kernel(fp4 WARP_FP4 "^120[af]" csrc/multiply/warp_fp4.cu)
+include(cmake/sm100.cmake)
 # PTX for GPUs of later generations: of the first architecture without features of its own, unless it is machine code only.
 foreach(architecture ${CMAKE_CUDA_ARCHITECTURES})
   if(architecture MATCHES "^([0-9]+)(-virtual)?$")

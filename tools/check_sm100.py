@@ -142,6 +142,10 @@ def main() -> int:
             "tests/cuda/sm100_pass_check.cu",
             "csrc/multiply/sm100_pass.cpp",
             "csrc/multiply/gemm_problem.cpp",
+            "csrc/multiply/cuda_schedule.cpp",
+            "csrc/plan/plan.cpp",
+            "csrc/plan/crt_constants.cpp",
+            "csrc/reconstruct/reconstruct_plan.cpp",
         ]
         warnings = ["-Xcompiler=-Wall,-Wextra,-Werror", "-Werror=all-warnings"]
         run([arguments.nvcc, "-std=c++17", "-O3", *warnings, "-Icsrc", "-o", program, *sources])

@@ -254,12 +254,12 @@ PYBIND11_MODULE(_cuda, module) {
       py::arg("kernel"), py::arg("element"), py::arg("device"));
   module.def(
       "find_kernel",
-      [](const std::string& element, int device) -> py::object {
+      [](const std::string& element, int device, bool residues) -> py::object {
         Kernel kernel = Kernel::sm90;
-        if (!find_kernel(element_of_name(element), gpu_of(device), &kernel)) return py::none();
+        if (!find_kernel(element_of_name(element), gpu_of(device), residues, &kernel)) return py::none();
         return py::int_(static_cast<int>(kernel));
       },
-      py::arg("element"), py::arg("device"));
+      py::arg("element"), py::arg("device"), py::arg("residues") = true);
   module.def("multiply", &multiply, py::arg("kernel"), py::arg("element"), py::arg("m"), py::arg("n"), py::arg("k"), py::arg("a"),
              py::arg("pitch_a"), py::arg("b"), py::arg("pitch_b"), py::arg("moduli"), py::arg("out"), py::arg("out_pitch"),
              py::arg("stream"), py::arg("device"));

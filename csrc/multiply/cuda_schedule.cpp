@@ -137,6 +137,10 @@ Schedule int8_schedule(const Plan& plan, int k) {
 }  // namespace
 
 Element element_of(const Plan& plan, Kernel kernel) {
+  if (stores_residues_only(kernel) && plan.scheme != Scheme::two) {
+    throw std::invalid_argument(std::string("kernel: ") + kernel_name(kernel) +
+                                " stores residues, which only plans of scheme II have");
+  }
   if (takes_codes(kernel)) {
     if (plan.alphabet != Alphabet::fp4 || plan.scheme == Scheme::integer) {
       throw std::invalid_argument(std::string("kernel: ") + kernel_name(kernel) +

@@ -1,17 +1,21 @@
 // Which multiply kernel runs where, and the launch of any of them.
 //
 // OZFP4_TARGETS_<kernel> lists the compute capabilities (10 * major + minor) that this build holds machine code for, set by
-// cmake/cuda.cmake; OZFP4_PTX, where set, the one whose PTX is there for later GPUs. OZFP4_NO_<KERNEL> leaves a kernel out.
+// cmake/cuda.cmake, negative where the code runs on that one only (sm_90a); OZFP4_PTX, where set, the one whose PTX is there
+// for later GPUs. OZFP4_NO_<KERNEL> leaves a kernel out; those of sm_100 are in where their targets are given.
 #include <cuda_runtime_api.h>
 
+#include <cstdlib>
 #include <initializer_list>
+#include <vector>
 
 #include "multiply/cuda_gemm.hpp"
 #include "multiply/gemm_problem.hpp"
+#include "multiply/sm100_gemm.hpp"
 #include "multiply/warp_gemm.hpp"
 
 #ifndef OZFP4_TARGETS_sm90
-#define OZFP4_TARGETS_sm90 90
+#define OZFP4_TARGETS_sm90 -90
 #endif
 #ifndef OZFP4_TARGETS_bytes_copy
 #define OZFP4_TARGETS_bytes_copy 80, 86, 89, 90, 120
@@ -22,6 +26,9 @@
 #ifndef OZFP4_TARGETS_fp4
 #define OZFP4_TARGETS_fp4 120
 #endif
+#if defined(OZFP4_TARGETS_sm100_fp4) || defined(OZFP4_TARGETS_sm100_bytes)
+#define OZFP4_SM100
+#endif
 #ifndef OZFP4_PTX
 #define OZFP4_PTX 0
 #endif
@@ -29,19 +36,18 @@
 namespace ozfp4::cuda {
 namespace {
 
-// Machine code runs on its own capability and on later ones of the same generation.
+// Machine code runs on its own capability and, unless it is for that one only, on later ones of the same generation.
 bool is_held(std::initializer_list<int> targets, int capability) {
   for (const int target : targets) {
-    if (target / 10 == capability / 10 && target <= capability) return true;
+    if (target == -capability || (target / 10 == capability / 10 && target <= capability)) return true;
   }
   return false;
 }
 
 bool has_code(Kernel kernel, int capability) {
   switch (kernel) {
-    // Machine code with features of one architecture runs on that one only; code of a family on all of the family.
 #ifndef OZFP4_NO_SM90
-    case Kernel::sm90: return capability == 90 && is_held({OZFP4_TARGETS_sm90}, capability);
+    case Kernel::sm90: return is_held({OZFP4_TARGETS_sm90}, capability);
 #endif
     case Kernel::warp_copy: return is_held({OZFP4_TARGETS_bytes_copy}, capability) || (OZFP4_PTX != 0 && capability >= OZFP4_PTX);
 #ifndef OZFP4_NO_WARP_BULK
@@ -49,6 +55,12 @@ bool has_code(Kernel kernel, int capability) {
 #endif
 #ifndef OZFP4_NO_WARP_FP4
     case Kernel::warp_fp4: return is_held({OZFP4_TARGETS_fp4}, capability);
+#endif
+#ifdef OZFP4_TARGETS_sm100_fp4
+    case Kernel::sm100_fp4: return is_held({OZFP4_TARGETS_sm100_fp4}, capability);
+#endif
+#ifdef OZFP4_TARGETS_sm100_bytes
+    case Kernel::sm100_bytes: return is_held({OZFP4_TARGETS_sm100_bytes}, capability);
 #endif
 #ifndef OZFP4_NO_STAND_IN_COPY
     case Kernel::stand_in_copy: return capability >= 80;
@@ -59,6 +71,8 @@ bool has_code(Kernel kernel, int capability) {
     default: return false;
   }
 }
+
+[[maybe_unused]] constexpr bool is_sm100(Kernel kernel) { return kernel == Kernel::sm100_fp4 || kernel == Kernel::sm100_bytes; }
 
 cudaError_t read_gpu(int* device, Gpu* gpu) {
   int major = 0, minor = 0;
@@ -72,8 +86,9 @@ cudaError_t read_gpu(int* device, Gpu* gpu) {
 }  // namespace
 
 const char* kernel_name(Kernel kernel) {
-  constexpr const char* names[kKernels] = {"wgmma s8 sm_90a", "warp s8 cp.async",           "warp s8 tma",
-                                           "warp fp4 tma",    "warp fp4 stand-in cp.async", "warp fp4 stand-in tma"};
+  constexpr const char* names[kKernels] = {
+      "wgmma s8 sm_90a", "warp s8 cp.async",           "warp s8 tma",          "warp fp4 tma", "tcgen05 fp4",
+      "tcgen05 s8",      "warp fp4 stand-in cp.async", "warp fp4 stand-in tma"};
   return static_cast<int>(kernel) < kKernels ? names[static_cast<int>(kernel)] : "unknown kernel";
 }
 
@@ -86,13 +101,17 @@ const char* find_kernel_error(Kernel kernel, Element element, const Gpu& gpu) {
   if (kernel == Kernel::warp_copy && gpu.capability < 80) return "the kernel needs compute capability 8.0 or later";
   if (kernel == Kernel::warp_bulk && gpu.capability < 90) return "the kernel needs compute capability 9.0 or later";
   if (kernel == Kernel::warp_fp4 && gpu.capability / 10 != 12) return "the kernel needs the FP4 units of compute capability 12.x";
+  if (kernel == Kernel::sm100_fp4 && gpu.capability / 10 != 10)
+    return "the kernel needs the FP4 units of compute capability 10.x";
+  if (kernel == Kernel::sm100_bytes && gpu.capability != 100) return "the kernel needs the INT8 units of compute capability 10.0";
   if (!has_code(kernel, gpu.capability)) return "this build holds no code of the kernel for the GPU's compute capability";
   return nullptr;
 }
 
-bool find_kernel(Element element, const Gpu& gpu, Kernel* kernel) {
-  for (const Kernel candidate : {Kernel::sm90, Kernel::warp_fp4, Kernel::warp_bulk, Kernel::warp_copy}) {
-    if (find_kernel_error(candidate, element, gpu) != nullptr) continue;
+bool find_kernel(Element element, const Gpu& gpu, bool residues, Kernel* kernel) {
+  for (const Kernel candidate :
+       {Kernel::sm90, Kernel::sm100_fp4, Kernel::sm100_bytes, Kernel::warp_fp4, Kernel::warp_bulk, Kernel::warp_copy}) {
+    if (find_kernel_error(candidate, element, gpu) != nullptr || (!residues && stores_residues_only(candidate))) continue;
     *kernel = candidate;
     return true;
   }
@@ -103,17 +122,27 @@ double predict_clocks(const GemmShape& shape, const TileChoice& choice, Kernel k
 #ifndef OZFP4_NO_SM90
   if (kernel == Kernel::sm90) return predict_clocks(shape, choice, gpu.multiprocessors);
 #endif
+#ifdef OZFP4_SM100
+  if (is_sm100(kernel)) return sm100::model_clocks(shape, choice, element, gpu);
+#endif
   return warp::model_clocks(shape, choice, kernel, element, gpu);
 }
 
 const int* held_capabilities() {
-  static constexpr int held[] = {OZFP4_TARGETS_bytes_copy, 0};
-  return held;
+  static const std::vector<int> held = [] {
+    std::vector<int> capabilities = {OZFP4_TARGETS_bytes_copy, 0};
+    for (int& capability : capabilities) capability = std::abs(capability);
+    return capabilities;
+  }();
+  return held.data();
 }
 
 TileChoice choose_tile(const GemmShape& shape, Kernel kernel, Element element, const Gpu& gpu) {
 #ifndef OZFP4_NO_SM90
   if (kernel == Kernel::sm90) return choose_tile(shape, gpu.multiprocessors);
+#endif
+#ifdef OZFP4_SM100
+  if (is_sm100(kernel)) return sm100::choose(shape, element, gpu);
 #endif
   return warp::choose(shape, kernel, element, gpu);
 }
@@ -130,6 +159,9 @@ cudaError_t launch_gemm(const GemmProblem& problem, const TileChoice& choice, Ke
   if (find_kernel_error(kernel, problem.element, gpu) != nullptr) {
     return has_code(kernel, gpu.capability) ? cudaErrorInvalidValue : cudaErrorNoKernelImageForDevice;
   }
+#ifdef OZFP4_SM100
+  if (is_sm100(kernel)) return sm100::launch(problem, choice, device, stream);
+#endif
   return warp::launch(problem, choice, kernel, gpu, device, stream);
 }
 

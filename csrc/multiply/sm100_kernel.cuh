@@ -117,8 +117,11 @@ cudaError_t launch_passes(const GemmProblem& problem, const TileChoice& choice, 
     };
     mainloop.matrices = std::max(last_plane(problem.a, pass.a_plane_step), last_plane(problem.b, pass.b_plane_step));
     epilogue.thread.op_1.exists = index > 0;
-    const bool overlap = index > 0 || choice.overlap_previous;
-    if (const cudaError_t error = launch_kernel<Kernel>(arguments, overlap, device, stream)) return error;
+    for (const int all = pass.matrix_count; pass.first_matrix < all; pass.first_matrix += kMaxLaunchMatrices) {
+      pass.matrix_count = std::min(all - pass.first_matrix, kMaxLaunchMatrices);
+      const bool overlap = index > 0 || pass.first_matrix > 0 || choice.overlap_previous;
+      if (const cudaError_t error = launch_kernel<Kernel>(arguments, overlap, device, stream)) return error;
+    }
   }
   return cudaSuccess;
 }

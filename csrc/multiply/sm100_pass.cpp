@@ -1,6 +1,7 @@
 #include "multiply/sm100_pass.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "multiply/gemm_problem.hpp"
 
@@ -10,7 +11,6 @@ namespace {
 constexpr std::uint64_t kFloatLimit = std::uint64_t(1) << 24;
 constexpr std::uint64_t kIntegerLimit = (std::uint64_t(1) << 31) - (std::uint64_t(1) << 16);  // 2^16 > (m - 1)^2
 constexpr std::uint64_t kSignedLimit = std::uint64_t(1) << 29;
-constexpr std::int64_t kGridLimit = 65535;
 
 bool ends_pass(const GemmStep& step) { return step.action == Action::fold || step.action == Action::store_residue; }
 
@@ -31,6 +31,20 @@ std::int64_t matrix_stride(const PlaneArray& operand, int rows) {
 
 std::int32_t plane_step(const PlaneArray& operand, int rows) {
   return operand.batches > 1 ? static_cast<std::int32_t>(plane_stride(operand, rows) / batch_stride(operand, rows)) : 1;
+}
+
+// Terms of the pass that has most.
+int count_pass_terms(const GemmProblem& problem) {
+  std::vector<int> terms;
+  for (int u = 0; u < problem.unit_count; ++u) {
+    std::size_t pass = 0;
+    for (int s = problem.unit_begin[u]; s < problem.unit_begin[u + 1]; ++s) {
+      if (terms.size() <= pass) terms.push_back(0);
+      ++terms[pass];
+      pass += ends_pass(problem.steps[s]);
+    }
+  }
+  return terms.empty() ? 0 : *std::max_element(terms.begin(), terms.end());
 }
 
 const char* find_unit_error(const GemmProblem& problem, int unit, std::int64_t longest) {
@@ -102,21 +116,17 @@ void make_pass(const GemmProblem& problem, int splits, int index, Pass* pass, Pa
     }
     pass->term_end[u] = static_cast<std::uint16_t>(terms);
   }
+  pass->matrix_count = pass->unit_count * batches * splits;
 }
 
 const char* find_pass_error(const GemmProblem& problem, const TileChoice& choice) {
-  if (problem.unit_count > 0 && problem.unit_begin[problem.unit_count] > kMaxInlineSteps) {
-    return "the schedule is longer than the sm_100 kernels take";
-  }
+  if (count_pass_terms(problem) > kMaxPassTerms) return "a pass of the sm_100 kernels sums at most 256 terms";
   const int block = block_entries(problem.element);
   const std::int64_t longest = ceil_div(ceil_div(problem.k, block), choice.splits) * block;
   for (int u = 0; u < problem.unit_count; ++u) {
     if (const char* error = find_unit_error(problem, u, longest)) return error;
   }
   if (problem.out_planes < problem.unit_count) return "the output has fewer planes than units";
-  if (std::int64_t(problem.unit_count) * choice.splits * batch_count(problem.batch) > kGridLimit) {
-    return "the sm_100 kernels take at most 65535 output matrices, counted over units, splits and batches";
-  }
   if (plane_stride(problem.a, problem.m) % matrix_stride(problem.a, problem.m) != 0 ||
       plane_stride(problem.b, problem.n) % matrix_stride(problem.b, problem.n) != 0) {
     return "the sm_100 kernels need plane strides that are multiples of the batch strides";

@@ -15,6 +15,11 @@
 
 namespace ozfp4::cuda::sm100 {
 
+// Terms of all units in one pass; a plan has at most so many products.
+inline constexpr int kMaxPassTerms = 256;
+// Output matrices of one launch: CUTLASS's grid has one block along z for each.
+inline constexpr int kMaxLaunchMatrices = 65535;
+
 // One plane product over a range of K.
 struct PassTerm {
   std::uint16_t a_plane, b_plane;
@@ -29,11 +34,12 @@ struct Pass {
   std::int32_t blocks_per_split;
   std::int32_t a_plane_step, b_plane_step;  // how many matrices of the operand lie between its planes
   std::int32_t unit_count;                  // that have this pass
+  std::int32_t first_matrix, matrix_count;  // of this launch, of the unit_count * matrices that the pass computes
   const int* units_used;                    // device, may be null
   std::uint8_t unit[kMaxUnits];             // which, ascending
   std::uint16_t first_term[kMaxUnits];      // by unit, as is term_end
   std::uint16_t term_end[kMaxUnits];
-  PassTerm terms[kMaxInlineSteps];
+  PassTerm terms[kMaxPassTerms];
 };
 
 // What the epilogue reads.
@@ -45,7 +51,8 @@ struct PassFolds {
 // Passes of the longest chain.
 int count_passes(const GemmProblem& problem);
 
-// Range: a problem without an error (both functions below), 0 <= index < count_passes(problem).
+// Range: a problem without an error (find_problem_error, find_pass_error), 0 <= index < count_passes(problem). One launch
+// for all matrices: see launch_passes for where there are too many.
 void make_pass(const GemmProblem& problem, int splits, int index, Pass* pass, PassFolds* folds);
 
 // nullptr where these kernels take a problem that find_problem_error has nothing against, else the reason.

@@ -72,8 +72,7 @@ class PassScheduler : public cutlass::gemm::kernel::detail::PersistentTileSchedu
  private:
   template <class Problem>
   static auto of_pass(const Problem& problem, const Pass& pass) {
-    const int matrices = pass.unit_count * static_cast<int>(pass.matrices.constants.modulus);
-    return cute::make_shape(cute::get<0>(problem), cute::get<1>(problem), cute::get<2>(problem), matrices);
+    return cute::make_shape(cute::get<0>(problem), cute::get<1>(problem), cute::get<2>(problem), pass.matrix_count);
   }
 
   // Numbers the matrix as the output has it, and adds the length of its K loop.

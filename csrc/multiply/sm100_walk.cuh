@@ -20,9 +20,10 @@ OZFP4_HD OutputMatrix output_matrix(const Pass& pass, std::int32_t number) {
   return {static_cast<std::int32_t>(unit), static_cast<std::int32_t>(divide(matrix, pass.batches)), Tile{unit, matrix, 0, 0}};
 }
 
-// The number of the index-th matrix that the pass computes.
+// The number of the index-th matrix that a launch of the pass computes.
 OZFP4_HD std::int32_t matrix_number(const Pass& pass, std::int32_t index) {
   const auto matrices = static_cast<std::int32_t>(pass.matrices.constants.modulus);
+  index += pass.first_matrix;
   const auto ordinal = static_cast<std::int32_t>(divide(static_cast<std::uint32_t>(index), pass.matrices));
   return pass.unit[ordinal] * matrices + (index - ordinal * matrices);
 }

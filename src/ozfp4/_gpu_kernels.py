@@ -14,11 +14,26 @@ from .plans import Plan
 
 @lru_cache(maxsize=1)
 def extension() -> Any | None:
-    """The CUDA extension, or None in a build without it."""
+    """The CUDA extension, or None in a build without it or where it cannot be loaded: see extension_error."""
+    return _load()[0]
+
+
+@lru_cache(maxsize=1)
+def _load() -> tuple[Any | None, str]:
     try:
-        return import_module("ozfp4._cuda")
-    except ImportError:
-        return None
+        return import_module("ozfp4._cuda"), ""
+    except ImportError as error:
+        if isinstance(error, ModuleNotFoundError) and error.name == "ozfp4._cuda":
+            return None, (
+                "this build of ozfp4 holds no CUDA kernels; install it where nvcc is, with "
+                "pip install . -C cmake.define.OZFP4_CUDA=ON"
+            )
+        return None, f"the CUDA kernels of this build cannot be loaded: {error}"
+
+
+def extension_error() -> str:
+    """Why there is no extension; "" if there is."""
+    return _load()[1]
 
 
 def why_unavailable(device: Any) -> str | None:
@@ -27,12 +42,17 @@ def why_unavailable(device: Any) -> str | None:
     assert torch is not None
     cuda = extension()
     if cuda is None:
-        return (
-            "this build of ozfp4 holds no CUDA kernels; install it where nvcc is, with "
-            "pip install . -C cmake.define.OZFP4_CUDA=ON"
-        )
+        return extension_error()
     index = torch.device(device).index or 0
-    if cuda.find_kernel("u8", index) is None or cuda.find_kernel("s8", index) is None:
+    try:
+        complete = all(
+            cuda.find_kernel(element, index, residues) is not None
+            for element, residues in (("u8", True), ("s8", False))
+        )
+    except RuntimeError as error:
+        # What torch runs on may be too old for the CUDA version of this build.
+        return f"the CUDA runtime of this build cannot use {torch.cuda.get_device_name(device)}: {error}"
+    if not complete:
         capability = torch.cuda.get_device_capability(device)
         held = ", ".join(f"{major}.{minor}" for major, minor in cuda.compute_capabilities)
         return (
@@ -64,6 +84,11 @@ def forced_kernel(name: str) -> Iterator[None]:
         _forced = before
 
 
+def forced_number() -> int | None:
+    """The number of the kernel that forced_kernel chose."""
+    return _forced
+
+
 def is_forced() -> bool:
     """Whether forced_kernel is at work."""
     return _forced is not None
@@ -77,11 +102,11 @@ def elements(plan: Plan) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=256)
-def _best_kernel(kinds: tuple[str, ...], device: int) -> int:
+def _best_kernel(kinds: tuple[str, ...], residues: bool, device: int) -> int:
     cuda = extension()
     assert cuda is not None
     for element in kinds:
-        kernel = cuda.find_kernel(element, device)
+        kernel = cuda.find_kernel(element, device, residues)
         if kernel is not None:
             return int(kernel)
     raise RuntimeError(f"no multiply kernel of this build takes {' or '.join(kinds)} planes on cuda:{device}")
@@ -89,11 +114,13 @@ def _best_kernel(kinds: tuple[str, ...], device: int) -> int:
 
 def kernel_for(plan: Plan, device: int) -> int:
     """The number of the kernel that multiplies the planes of a plan on a device."""
-    return _best_kernel(elements(plan), device) if _forced is None else _forced
+    if _forced is not None:
+        return _forced
+    return _best_kernel(elements(plan), plan.scheme == "II", device)
 
 
 def kernel_names(backend: str, device: int) -> str:
-    """The kernel that serves a backend on a device, by name."""
+    """The kernel that serves scheme II of a backend on a device, by name."""
     cuda = extension()
     assert cuda is not None
-    return str(cuda.kernels[_best_kernel(("e2m1", "s8") if backend == "fp4" else ("u8",), device)])
+    return str(cuda.kernels[_best_kernel(("e2m1", "s8") if backend == "fp4" else ("u8",), True, device)])

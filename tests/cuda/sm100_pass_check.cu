@@ -1,21 +1,27 @@
 // Stand-alone check, without a GPU, of all that the sm_100 kernels compute outside CUTLASS: the fold of the epilogue over
-// its whole domain, how a schedule is cut into passes, and the walk over K blocks, against the contract of cuda_gemm.hpp.
+// its whole domain, how a schedule is cut into passes, and the walk over K blocks, against the contract of cuda_gemm.hpp;
+// and that the schedules of all plans of scheme II, up to long K, are taken.
 //
-//   nvcc -std=c++17 -O3 -I csrc tests/cuda/sm100_pass_check.cu csrc/multiply/sm100_pass.cpp csrc/multiply/gemm_problem.cpp
-//        -o sm100_pass_check
+//   nvcc -std=c++17 -O3 -I csrc tests/cuda/sm100_pass_check.cu csrc/multiply/{sm100_pass,gemm_problem,cuda_schedule}.cpp
+//        csrc/plan/{plan,crt_constants}.cpp csrc/reconstruct/reconstruct_plan.cpp -o sm100_pass_check
 //
 // Prints "N passed, N failed" and exits with 1 on a failure.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <random>
 #include <utility>
 #include <vector>
 
+#include "multiply/cuda_schedule.hpp"
 #include "multiply/sm100_fold.hpp"
 #include "multiply/sm100_pass.hpp"
 #include "multiply/sm100_walk.cuh"
+
+// The one thing that cuda_schedule.cpp wants of the dispatch, which wants all kernels.
+const char* ozfp4::cuda::kernel_name(Kernel) { return "a kernel"; }
 
 using namespace ozfp4;
 using namespace ozfp4::cuda;
@@ -211,8 +217,11 @@ std::vector<std::uint8_t> by_passes(Case& c, int units_used) {
     sm100::Pass pass;
     sm100::PassFolds folds;
     sm100::make_pass(problem, c.splits, index, &pass, &folds);
-    for (int i = 0; i < pass.unit_count * c.splits * c.batches; ++i) {
-      const int number = sm100::matrix_number(pass, i);
+    check(pass.matrix_count == pass.unit_count * c.splits * c.batches, "matrices of a pass", pass.matrix_count);
+    const int per_launch = random_int(1, pass.matrix_count);
+    for (int i = 0; i < pass.matrix_count; ++i) {
+      pass.first_matrix = i / per_launch * per_launch;
+      const int number = sm100::matrix_number(pass, i - pass.first_matrix);
       const sm100::OutputMatrix matrix = sm100::output_matrix(pass, number);
       const int batch = static_cast<int>(matrix.tile.matrix) - matrix.split * c.batches;
       const int count = sm100::count_blocks<kBlockEntries>(pass, matrix, units_used);
@@ -261,6 +270,59 @@ void check_passes(int cases) {
   std::printf("%d random problems, up to %d passes\n", cases, most);
 }
 
+// ---- Plans -----------------------------------------------------------------------------------------------------------
+
+void check_plans() {
+  struct Way {
+    Alphabet alphabet;
+    const char* family;
+    Element element;
+  };
+  const Way ways[] = {{Alphabet::fp4, "least", Element::e2m1},
+                      {Alphabet::fp4, "least", Element::s8},
+                      {Alphabet::fp4, "paper", Element::e2m1},
+                      {Alphabet::fp4, "paper-karatsuba", Element::e2m1},
+                      {Alphabet::int8, "least", Element::u8}};
+  alignas(128) static std::uint8_t memory[128];
+  int most = 0, count = 0;
+  for (const Way& way : ways) {
+    for (const int bits : {2, 24, 53}) {
+      for (const int k : {1, 255, 256, 16384, 116480, 116736, 600000, 3000000}) {
+        Plan plan;
+        try {
+          plan = make_plan({Scheme::two, way.alphabet, way.family, bits, k});
+        } catch (const std::exception&) {
+          continue;  // K beyond the plan's limit
+        }
+        const Schedule schedule = make_schedule(plan, way.element, k);
+        for (const int splits : {1, 4}) {
+          GemmProblem p;
+          p.m = p.n = 1;
+          p.k = k;
+          p.element = way.element;
+          p.product_bound = schedule.product_bound;
+          const std::int64_t pitch = (row_bytes(way.element, k) + 127) / 128 * 128;
+          p.a = p.b = {memory, schedule.planes, 1, pitch, pitch, pitch};
+          p.out = memory;
+          p.out_planes = schedule.out_planes;
+          p.out_pitch = p.out_matrix_stride = 16;
+          p.steps = p.device_steps = schedule.steps.data();
+          p.unit_begin = schedule.unit_begin.data();
+          p.unit_count = schedule.unit_count();
+          TileChoice choice;
+          choice.splits = splits;
+          const char* error = find_problem_error(p, choice);
+          if (error == nullptr) error = sm100::find_pass_error(p, choice);
+          check(error == nullptr, error == nullptr ? "" : error, k, bits);
+          most = std::max(most, sm100::count_passes(p));
+          ++count;
+        }
+      }
+    }
+  }
+  std::printf("%d schedules of plans, up to %d passes\n", count, most);
+}
+
 // ---- Refusals --------------------------------------------------------------------------------------------------------
 
 template <class Change>
@@ -294,13 +356,23 @@ void check_refusals() {
   check_refusal("fewer planes", [](GemmProblem& p, Steps&) { p.out_planes = 1; });
   check_refusal("exactly", [](GemmProblem& p, Steps&) { p.product_bound = (1 << 24) / 300 + 1; });
   check_refusal("multiples", [](GemmProblem& p, Steps&) { p.a.plane_stride += 16; });
-  check_refusal("65535", [](GemmProblem& p, Steps&) { p.batch.extent[0] = 40000; });
+  check_refusal("256 terms", [](GemmProblem& p, Steps& steps) {
+    static int unit_begin[2];
+    const GemmStep last = steps.back();
+    steps.assign(sm100::kMaxPassTerms, make_step(0, 0, 0, 0, Action::carry_on));
+    steps.push_back(last);
+    unit_begin[1] = static_cast<int>(steps.size());
+    p.steps = steps.data();
+    p.unit_begin = unit_begin;
+    p.unit_count = 1;
+  });
 }
 
 }  // namespace
 
 int main() {
   check_refusals();
+  check_plans();
   check_passes(20000);
   check_all_multipliers();
   check_all_accumulators();
