@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 
 #include "encode/cuda_scale_encode.hpp"
 #include "encode/encode_cut.cuh"
@@ -18,6 +19,21 @@ TileCut cut_of(int inner) {
 
 std::int64_t cluster_blocks(int inner, const TileCut& cut) { return ceil_div(inner, std::int64_t(1) << cut.log_tile_k); }
 
+// The limit on dynamic shared memory is raised once per kernel and device.
+template <class T, EncodeKind Kind, int Words>
+cudaError_t raise_shared_limit() {
+  static std::atomic<std::uint64_t> done{0};
+  constexpr int most_bytes = 96 * 1024;  // within what every device with clusters has, and more than any tile, its sums and the longest table need
+  int device = 0;
+  if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) return error;
+  const std::uint64_t bit = std::uint64_t(1) << (device % 64);
+  if (device < 64 && (done.load(std::memory_order_relaxed) & bit) != 0) return cudaSuccess;
+  const cudaError_t error =
+      cudaFuncSetAttribute(scale_encode_kernel<T, Kind, Words>, cudaFuncAttributeMaxDynamicSharedMemorySize, most_bytes);
+  if (error == cudaSuccess) done.fetch_or(bit, std::memory_order_relaxed);
+  return error;
+}
+
 template <class T, EncodeKind Kind, int Words>
 cudaError_t launch(const EncodePlan& plan, ScaleEncodeArguments& arguments, cudaStream_t stream, bool overlap_previous) {
   EncodeArguments& encode = arguments.encode;
@@ -30,7 +46,7 @@ cudaError_t launch(const EncodePlan& plan, ScaleEncodeArguments& arguments, cuda
 
   const auto kernel = scale_encode_kernel<T, Kind, Words>;
   const int shared_bytes = scale_encode_shared_bytes<Kind>(arguments);
-  cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
+  cudaError_t error = raise_shared_limit<T, Kind, Words>();
   if (error != cudaSuccess) return error;
   cudaLaunchAttribute attribute[2] = {};
   attribute[0].id = cudaLaunchAttributeClusterDimension;

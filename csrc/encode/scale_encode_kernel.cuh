@@ -49,7 +49,7 @@ __device__ __forceinline__ LineState sum_tile(const EncodeOperand& operand, cons
 // From the states of a line in all blocks of the cluster to that of the whole line, in the threads of slot 0.
 __device__ __forceinline__ LineState combine_blocks(LineState state, const Inbox& inbox, std::uint64_t* sums, std::uint32_t block,
                                                     std::uint32_t blocks, std::uint32_t lines, const ScaleRole& role) {
-  inbox.wait_for_others();
+  inbox.expect(blocks * lines * static_cast<std::uint32_t>(sizeof(std::uint64_t)));
   if (role.slot != 0) return state;
   for (std::uint32_t other = 0; other < blocks; ++other) inbox.send(sums + block * lines + role.line, other, pack(state));
   inbox.wait();
@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind>)
   shared.table = reinterpret_cast<std::uint32_t*>(place.line + encode.most_tile_lines);
 
   const std::uint32_t blocks = arguments.cluster_blocks;
-  if (blocks > 1) inbox.open(blocks * encode.most_tile_lines * static_cast<std::uint32_t>(sizeof(std::uint64_t)));
+  if (blocks > 1) inbox.open();
   find_tile(encode, blockIdx.x, place);
   if (threadIdx.x == 0) next_groups = 0;
   wait_for_previous_kernel();

@@ -9,6 +9,7 @@
 #include "reconstruct/cuda_columns.cuh"
 #include "reconstruct/cuda_reconstruct.hpp"
 #include "reconstruct/cuda_special.cuh"
+#include "scale/dependent_launch.cuh"
 
 namespace ozfp4::cuda {
 namespace {
@@ -177,6 +178,7 @@ __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(cons
   const int lane = static_cast<int>(threadIdx.x % 32);
   WarpShared<S>& own_shared = shared.warp[threadIdx.x / 32];
   const ReconstructJob& job = p.job;
+  let_next_kernel_start();  // the next product's first one, say
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   if (job.overlap_previous) cudaGridDependencySynchronize();
 #endif

@@ -15,25 +15,29 @@ class Inbox {
   __device__ __forceinline__ explicit Inbox(std::uint64_t* barrier)
       : barrier_(static_cast<std::uint32_t>(__cvta_generic_to_shared(barrier))) {}
 
-  // All threads, first of all. `bytes` will come, this block's own included.
-  __device__ __forceinline__ void open(std::uint32_t bytes) const {
+  // All threads, first of all.
+  __device__ __forceinline__ void open() const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     if (threadIdx.x == 0) {
       asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier_) : "memory");
-      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier_), "r"(bytes) : "memory");
       asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
     __syncwarp();
     asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
-#else
-    (void)bytes;
 #endif
   }
 
-  // All threads: until every block of the cluster has opened its inbox.
-  __device__ __forceinline__ void wait_for_others() const {
+  // All threads, a barrier of the block after open: `bytes` will come, this block's own included. Until every block of the
+  // cluster has opened its inbox.
+  __device__ __forceinline__ void expect(std::uint32_t bytes) const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    if (threadIdx.x == 0) {
+      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier_), "r"(bytes) : "memory");
+    }
+    __syncwarp();
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+#else
+    (void)bytes;
 #endif
   }
 

@@ -3,6 +3,7 @@
 import torch
 
 import ozfp4
+from ozfp4 import _gpu_kernels
 
 PATHS = [
     ("II", "int8", "least"),
@@ -31,4 +32,20 @@ for m, k, n in ((5, 37, 9), (130, 200, 70), (33, 700, 20)):
         assert torch.equal(ozfp4.int8_matmul(x, y, products=products).cpu(), x.cpu().int() @ y.cpu().int()), (
             products
         )
+
+# Every multiply kernel that runs here, beyond those that serve by themselves.
+cuda = _gpu_kernels.extension()
+a = torch.randn(130, 333, dtype=torch.float64, device="cuda")
+b = torch.randn(333, 70, dtype=torch.float64, device="cuda")
+expected = ozfp4.matmul(a, b)
+for number, name in enumerate(cuda.kernels):
+    for scheme, backend, family in PATHS:
+        elements = _gpu_kernels.elements(
+            ozfp4.plan(130, 70, 333, scheme=scheme, backend=backend, family=family)
+        )
+        if all(cuda.kernel_error(number, element, 0) for element in elements):
+            continue
+        with _gpu_kernels.forced_kernel(name):
+            c = ozfp4.matmul(a, b, scheme=scheme, backend=backend, family=family)
+        assert torch.equal(c, expected), (name, scheme, backend, family)
 print("small cases passed")

@@ -1,0 +1,132 @@
+"""Every multiply kernel that runs on the GPU at hand, in whole products, against the kernel that serves them there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4 import _device, _gpu_kernels
+from ozfp4.testing import assert_same_bits
+
+torch = pytest.importorskip("torch")
+if not torch.cuda.is_available():
+    pytest.skip("no CUDA device", allow_module_level=True)
+REASON = _device.why_unavailable(torch.device("cuda", 0))
+if REASON:
+    pytest.skip(REASON, allow_module_level=True)
+
+DEVICE = torch.device("cuda", 0)
+CUDA = _gpu_kernels.extension()
+PATHS = [
+    ("II", "int8", "least"),
+    ("I", "int8", "least"),
+    ("II", "fp4", "least"),
+    ("II", "fp4", "paper"),
+    ("II", "fp4", "paper-karatsuba"),
+    ("I", "fp4", "least"),
+]
+# At and around the extents of tiles of rows and columns, and of steps along K.
+EXTENTS = (1, 2, 7, 15, 16, 17, 31, 63, 64, 65, 127, 128, 129, 191, 193, 255, 256, 257, 300)
+INNER = (
+    1,
+    2,
+    31,
+    32,
+    33,
+    63,
+    64,
+    65,
+    127,
+    128,
+    129,
+    255,
+    256,
+    257,
+    383,
+    385,
+    511,
+    513,
+    1023,
+    1025,
+    2047,
+    2049,
+    4097,
+)
+
+
+def runs_on(kernel, path):
+    """Whether the kernel takes the planes of a path's plan on this device."""
+    plan = ozfp4.plan(1, 1, 1, scheme=path[0], backend=path[1], family=path[2])
+    return any(
+        CUDA.kernel_error(kernel, element, DEVICE.index) is None for element in _gpu_kernels.elements(plan)
+    )
+
+
+PAIRS = [
+    pytest.param(name, path, id=f"{name} {'-'.join(path)}")
+    for number, name in enumerate(CUDA.kernels)
+    for path in PATHS
+    if runs_on(number, path)
+]
+
+
+def compare(kernel, path, m, k, n, seed):
+    generator = torch.Generator(DEVICE).manual_seed(seed)
+    a = torch.randn(m, k, dtype=torch.float64, device=DEVICE, generator=generator)
+    b = torch.randn(k, n, dtype=torch.float64, device=DEVICE, generator=generator)
+    if seed % 3 == 1:  # largest limbs of either sign in long runs
+        a.sign_()
+        b.sign_()
+    if seed % 3 == 2:
+        a *= torch.exp2(torch.randint(-30, 30, a.shape, device=DEVICE, generator=generator))
+    options = {"scheme": path[0], "backend": path[1], "family": path[2]}
+    expected = ozfp4.matmul(a, b)
+    out = torch.full((m, n), float("nan"), dtype=torch.float64, device=DEVICE)
+    with _gpu_kernels.forced_kernel(kernel):
+        ozfp4.matmul(a, b, out=out, **options)
+    assert torch.equal(out, expected), (kernel, path, m, k, n, seed)
+    return a, b, out
+
+
+@pytest.mark.parametrize(("kernel", "path"), PAIRS)
+def test_equals_the_kernel_that_serves(kernel, path):
+    rng = np.random.default_rng(5)
+    for seed in range(90):
+        m, n, k = (int(rng.choice(extents)) for extents in (EXTENTS, EXTENTS, INNER))
+        a, b, c = compare(kernel, path, m, k, n, seed)
+        if seed < 6:
+            assert_same_bits(c.cpu(), ozfp4.matmul(a.cpu().numpy(), b.cpu().numpy()))
+
+
+@pytest.mark.parametrize(("kernel", "path"), PAIRS)
+def test_long_inner_dimensions(kernel, path):
+    plan = ozfp4.plan(1, 1, 1, scheme=path[0], backend=path[1], family=path[2])
+    for seed, k in enumerate((16_385, 65_536, 116_479, 116_480, 116_481, 250_000)):
+        if k <= plan.k_max:
+            compare(kernel, path, 19, k, 33, seed)
+
+
+@pytest.mark.parametrize(("kernel", "path"), PAIRS)
+def test_stacks_and_views(kernel, path):
+    x = torch.randn(5, 40, 203, dtype=torch.float64, device=DEVICE)
+    y = torch.randn(203, 70, dtype=torch.float64, device=DEVICE)
+    options = {"scheme": path[0], "backend": path[1], "family": path[2]}
+    for a, b in ((x, y), (x[:, ::2], y[:, 1:].T.contiguous().T), (x[:, :, :1], y[:1])):
+        with _gpu_kernels.forced_kernel(kernel):
+            c, report = ozfp4.matmul(a, b, report=True, **options)
+        assert kernel in report.kernel
+        assert torch.equal(c, ozfp4.matmul(a, b))
+
+
+def test_a_forced_kernel_that_cannot_serve_says_why():
+    with pytest.raises(ValueError, match="kernel: 'no such'"), _gpu_kernels.forced_kernel("no such"):
+        pass
+    a = torch.randn(8, 8, dtype=torch.float64, device=DEVICE)
+    codes = [name for name in CUDA.kernels if "fp4" in name]
+    if codes:
+        with (
+            _gpu_kernels.forced_kernel(codes[-1]),
+            pytest.raises((RuntimeError, ValueError), match="E2M1 codes|FP4 units|no code"),
+        ):
+            ozfp4.matmul(a, a, backend="int8")
