@@ -1,0 +1,200 @@
+"""What each optimisation brings: a product from one array operation at a time to the product path, step by step.
+
+    python benchmarks/breakdown.py [--device cpu|cuda] [-n N] [--schemes II I] [-o FOLDER]
+
+The first steps run the stages of array_stages.py, NumPy on the CPU and torch on a GPU: a pass over memory for each plane that is
+encoded, a library GEMM for each plane product, Garner's reconstruction. The later steps replace them one after the other by
+those of the product path. Each stage is timed alone, median of warm runs; the result of the first step is compared with
+ozfp4.matmul bit for bit. Steps that replace array operations by compiled code also gain what compiled code gains.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import array_stages
+
+import ozfp4
+from ozfp4.bench import gpu, speed
+from ozfp4.bench.figures import breakdown as figures
+from ozfp4.bench.figures import style
+from ozfp4.bench.machine import describe, have_cuda, sentence
+from ozfp4.bench.methods import own_methods
+from ozfp4.bench.rows import Row, RowStore, write_csv, write_json
+
+SIZES = {"cpu": 1024, "cuda": 8192}
+
+
+class Step(NamedTuple):
+    """One configuration: the family of the plan, and which implementation encodes, multiplies and reconstructs."""
+
+    label: str
+    family: str
+    encode: str
+    multiply: str
+    reconstruct: str
+
+
+PATH = ("product path",) * 3
+STEPS = {
+    "II": (
+        Step("paper's plan: a pass for each plane, a GEMM for each product, Garner", "paper", "plane", "gemm", "garner"),
+        Step("direct CRT", "paper", "plane", "gemm", "direct"),
+        Step("all planes in one sweep", "paper", PATH[0], "gemm", "direct"),
+        Step("all products in one launch, one pass to reconstruct", "paper", *PATH),
+        Step("Karatsuba where it exists", "paper-karatsuba", *PATH),
+        Step("plan of least products", "least", *PATH),
+    ),
+    "I": (
+        Step("a pass for each plane, a GEMM for each product", "least", "plane", "gemm", "positional"),
+        Step("all planes in one sweep", "least", PATH[0], "gemm", "positional"),
+        Step("all products in one launch, one pass to reconstruct", "least", *PATH),
+    ),
+}  # fmt: skip
+
+
+def clock(run: Callable[[], object], device: str, budget: float) -> float:
+    """Median milliseconds after a warm-up."""
+    if device == "cuda":
+        return statistics.median(gpu.event_times(run, budget))
+    run()
+    taken: list[float] = []
+    start = time.perf_counter()
+    while not taken or (time.perf_counter() - start < budget and len(taken) < 15):
+        begin = time.perf_counter()
+        run()
+        taken.append(1e3 * (time.perf_counter() - begin))
+    return statistics.median(taken)
+
+
+def array_times(scheme: str, n: int, device: str, budget: float) -> dict[str, float]:
+    """Milliseconds of every stage of array_stages for the paper's plan, after a check of the whole product."""
+    a, b = gpu.operands(n) if device == "cuda" else speed.operands(n)
+    plan = ozfp4.plan(n, n, n, scheme=scheme, backend="fp4", family="paper" if scheme == "II" else "least")
+    (ia, sa), (ib, sb) = array_stages.scale(a, 1), array_stages.scale(b, 0)
+    planes_a, planes_b = array_stages.encode(ia, plan), array_stages.encode(ib, plan)
+    if device == "cuda":
+        planes_b = [
+            plane.t().contiguous().t() for plane in planes_b
+        ]  # K-contiguous, as the INT8 GEMM wants it
+    output = array_stages.multiply(planes_a, planes_b, plan)
+    ways: dict[str, Callable[[], Any]] = {}
+    if scheme == "II":
+        ways["garner"] = lambda: array_stages.round_once(array_stages.garner(output, plan), sa, sb)
+        ways["direct"] = lambda: array_stages.round_once(array_stages.direct_crt(output, plan), sa, sb)
+    else:
+        ways["positional"] = lambda: array_stages.round_once(array_stages.positional(output, plan, n), sa, sb)
+    expected = ozfp4.matmul(a, b, plan=plan)
+    for name, way in ways.items():
+        if not bool((way() == expected).all()):
+            raise SystemExit(f"scheme {scheme}, {name}: the result differs from ozfp4.matmul")
+    ways["plane"] = lambda: [array_stages.encode(x, plan) for x in (ia, ib)]
+    ways["gemm"] = lambda: array_stages.multiply(planes_a, planes_b, plan)
+    return {name: clock(way, device, budget) for name, way in ways.items()}
+
+
+def path_row(scheme: str, family: str, n: int, device: str, budget: float) -> Row:
+    """Milliseconds of the stages of the product path."""
+    options = {"scheme": scheme, "backend": "fp4", "family": family}
+    method = next((m for m in own_methods(device) if m.options == options), None)
+    if method is None:
+        raise SystemExit(f"no {scheme} fp4 {family} on {device}: see python -m ozfp4 info")
+    row = speed.measure(method, n, budget)
+    if "skipped" in row:
+        raise SystemExit(row["skipped"])
+    return row
+
+
+def measure(scheme: str, n: int, device: str, budget: float) -> list[Row]:
+    """A row for each step: products and the milliseconds of the four stages."""
+    arrays = array_times(scheme, n, device, budget)
+    families = dict.fromkeys(step.family for step in STEPS[scheme])
+    paths = {family: path_row(scheme, family, n, device, budget) for family in families}
+    rows = []
+    for number, step in enumerate(STEPS[scheme], 1):
+        path = paths[step.family]
+        row: Row = {
+            "scheme": scheme,
+            "N": n,
+            "step": number,
+            "label": step.label,
+            "products": path["products"],
+        }
+        row["scale ms"] = path["scale ms"]
+        for stage in ("encode", "multiply", "reconstruct"):
+            way = getattr(step, stage)
+            row[f"{stage} by"] = way
+            row[f"{stage} ms"] = path[f"{stage} ms"] if way == PATH[0] else round(arrays[way], 4)
+        row["ms"] = round(sum(row[f"{stage} ms"] for stage in speed.STAGES), 4)
+        rows.append(row)
+    return rows
+
+
+def markdown(rows: list[Row]) -> str:
+    """One table for each scheme."""
+    lines = []
+    for scheme in dict.fromkeys(row["scheme"] for row in rows):
+        here = [row for row in rows if row["scheme"] == scheme]
+        lines += ["", f"Scheme {scheme}, N = {here[0]['N']}, ms:", ""]
+        lines += ["| step | products | scale | encode | multiply | reconstruct | sum | times faster than 1 |"]
+        lines += ["|---|" + "---:|" * 7]
+        for row in here:
+            times = " | ".join(f"{row[f'{stage} ms']:.4g}" for stage in speed.STAGES)
+            gain = here[0]["ms"] / row["ms"]
+            lines.append(
+                f"| {row['step']}. {row['label']} | {row['products']} | {times} | {row['ms']:.4g} | {gain:.2f} |"
+            )
+    return "\n".join(lines[1:])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cuda" if have_cuda() else "cpu")
+    parser.add_argument(
+        "-n", type=int, help="extent of the matrices; default 1024, on a GPU 8192 as in the paper"
+    )
+    parser.add_argument("--schemes", nargs="+", choices=list(STEPS), default=list(STEPS))
+    parser.add_argument("--budget", type=float, default=4.0, help="seconds for each measurement; default 4")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FOLDER", help="breakdown.json, .csv, .svg, .png"
+    )
+    parser.add_argument("--no-figures", action="store_true", help="no matplotlib needed")
+    options = parser.parse_args()
+    n = options.n or SIZES[options.device]
+    machine = describe(options.device)
+    print(sentence(machine))
+    if options.output:
+        options.output.mkdir(parents=True, exist_ok=True)
+    path = options.output / "breakdown.rows.jsonl" if options.output else None
+    store = RowStore(
+        path, {"n": n, "device": options.device, "budget": options.budget}, machine, ("scheme", "step")
+    )
+    try:
+        for scheme in options.schemes:
+            if store.get(scheme=scheme, step=1) is None:
+                print(f"scheme {scheme}", file=sys.stderr, flush=True)
+                for row in measure(scheme, n, options.device, options.budget):
+                    store.add(row)
+    finally:
+        rows = [row for row in store if row["scheme"] in options.schemes]
+        if rows:
+            print(markdown(rows))
+            if options.output:
+                write_json(options.output / "breakdown.json", machine, rows=rows)
+                write_csv(options.output / "breakdown.csv", rows)
+                if not options.no_figures:
+                    style.save(
+                        figures.breakdown({"machine": machine, "rows": rows}), options.output, "breakdown"
+                    )
+
+
+if __name__ == "__main__":
+    main()
