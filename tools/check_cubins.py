@@ -1,11 +1,15 @@
 """Reads the kernels that a build holds and checks them, without a GPU and without NVIDIA's tools.
 
-    python tools/check_cubins.py BINARY_OR_CUBIN... [--require sm_80 ...] [--quiet]
+    python tools/check_cubins.py BINARY_OR_CUBIN... [--require sm_80 ...] [--ptx sm_80] [--quiet]
 
 Takes cubins, or binaries that hold them uncompressed (object files, shared libraries built with nvcc's option --no-compress).
-For every kernel: registers, stack, shared memory, tensor-core instructions by the low twelve bits of their 128-bit words.
-Exits with 1 when a kernel spills (a stack frame, or loads and stores of local memory), calls a function, or, by its name,
-multiplies with the wrong instruction. Opcodes are those of the toolkits that KNOWN_TOOLKITS names.
+For every kernel: registers, threads, stack, static shared memory, tensor-core instructions by the fields of their 128-bit
+words. Exits with 1 when a kernel spills (a stack frame, or loads and stores of local memory), calls a function, does not fit
+the registers of a multiprocessor, or, by its name, multiplies with the wrong instruction: a kernel of E2M1 codes holds FP4
+instructions and none of bytes or f8f6f4. Opcodes are those of the toolkits that KNOWN_TOOLKITS names.
+
+--require: these targets must have kernels, and those with FP4 units (FP4_KERNELS) their FP4 kernels. --ptx: the PTX that
+later GPUs compile must be there for that target: of every kernel that does without features of one architecture.
 """
 
 import argparse
@@ -29,16 +33,28 @@ OPCODES = {
     0x343: "CALL.ABS",
     0x944: "CALL.REL",
 }
-TENSOR = ("IMMA", "QMMA", "OMMA", "IGMMA")
+# tcgen05 of data-centre Blackwell: one opcode of eleven bits, the kind in the upper word.
+UTC_OPCODE = 0x5EA
+UTC_KINDS = ("UTCHMMA", "UTCIMMA", "UTC?MMA", "UTCQMMA")
+UTC_FP4 = "UTCOMMA"
+TENSOR = ("IMMA", "QMMA", "OMMA", "IGMMA", UTC_FP4, *UTC_KINDS)
 # What a kernel must hold and must not, by the atom in its mangled name.
 RULES = {
-    "Fp4Atom": ({"OMMA"}, {"IMMA", "QMMA", "IGMMA"}),
-    "ByteAtom": ({"IMMA"}, {"OMMA", "QMMA", "IGMMA"}),
-    "StandInAtom": ({"IMMA"}, {"OMMA", "QMMA", "IGMMA"}),
-    "sm9011gemm_kernel": ({"IGMMA"}, {"OMMA", "QMMA", "IMMA"}),
+    "Fp4Atom": "OMMA",
+    "ByteAtom": "IMMA",
+    "StandInAtom": "IMMA",
+    "sm9011gemm_kernel": "IGMMA",
+    "sm10011Fp4Mainloop": UTC_FP4,
+    "sm10012ByteMainloop": "UTCIMMA",
 }
+# Targets whose builds must hold a kernel with this mark.
+FP4_KERNELS = {"sm_100": "sm10011Fp4Mainloop", "sm_103": "sm10011Fp4Mainloop", "sm_120": "Fp4Atom"}
+# Kernels that PTX for later GPUs must hold, by a part of their names.
+PTX_KERNELS = ("scale", "encode", "ByteAtom", "reconstruct")
 MAX_REGISTERS = 255
-# Shared memory that a block may ask for beyond its static part is a launch parameter; warp_config.cuh asserts it.
+REGISTER_FILE = 65536  # of a multiprocessor; a warp takes them eight a thread at a time
+# Shared memory that a block may ask for beyond its static part is a launch parameter, asserted where kernels are put
+# together: warp_config.cuh, sm90_config.cuh, sm100_kernel.cuh.
 MAX_STATIC_SHARED = 49152
 
 
@@ -49,6 +65,7 @@ class Kernel:
     registers: int = 0
     frame: int = 0
     shared: int = 0
+    threads: int = 0  # of a block, at most; 0: unbounded
     opcodes: Counter[str] = field(default_factory=Counter)
 
     def faults(self) -> list[str]:
@@ -63,15 +80,39 @@ class Kernel:
                 found.append(f"{self.opcodes[opcode]} calls out of the kernel")
         if self.registers > MAX_REGISTERS:
             found.append(f"{self.registers} registers")
+        if -(-self.registers // 8) * 8 * self.threads > REGISTER_FILE:
+            found.append(f"{self.registers} registers for each of {self.threads} threads")
         if self.shared > MAX_STATIC_SHARED:
             found.append(f"{self.shared} bytes of static shared memory")
-        for mark, (needed, forbidden) in RULES.items():
+        for mark, needed in RULES.items():
             if mark in self.name:
-                found += [f"no {opcode}" for opcode in sorted(needed) if not self.opcodes[opcode]]
+                if not self.opcodes[needed]:
+                    found.append(f"no {needed}")
                 found += [
-                    f"{self.opcodes[opcode]} {opcode}" for opcode in sorted(forbidden) if self.opcodes[opcode]
+                    f"{self.opcodes[opcode]} {opcode}"
+                    for opcode in TENSOR
+                    if opcode != needed and self.opcodes[opcode]
                 ]
         return found
+
+
+def opcode_name(low: int, high: int) -> str | None:
+    """What the two words of an instruction are, of those in OPCODES and the tensor-core instructions of tcgen05."""
+    if low & 0x7FF != UTC_OPCODE:
+        return OPCODES.get(low & 0xFFF)
+    kind = high >> 8 & 3
+    return UTC_FP4 if kind == 0 and low >> 62 else UTC_KINDS[kind]
+
+
+def ptx_entries(data: bytes) -> dict[str, list[str]]:
+    """Names of the kernels in the PTX that lies uncompressed in a binary, by target."""
+    found: dict[str, list[str]] = {}
+    for match in re.finditer(rb"\n\.target (sm_\d+[af]?)", data):
+        end = data.find(b"\0", match.end())
+        text = data[match.end() : end if end >= 0 else len(data)]
+        names = [name.decode() for name in re.findall(rb"\.entry\s+([\w$]+)", text)]
+        found.setdefault(match[1].decode(), []).extend(names)
+    return found
 
 
 def elf_images(data: bytes) -> Iterator[bytes]:
@@ -83,35 +124,71 @@ def elf_images(data: bytes) -> Iterator[bytes]:
         at = data.find(b"\x7fELF", at + 4)
 
 
+def max_threads(image: bytes, info: tuple[int, ...] | None) -> int:
+    """Threads of a block by a kernel's launch bounds (attribute 0x05 of its section of attributes); 0 without any."""
+    if info is None:
+        return 0
+    at, end = info[4], info[4] + info[5]
+    while at < end:
+        kind, attribute, size = struct.unpack_from("<BBH", image, at)
+        if kind == 4 and attribute == 0x05 and size == 12:
+            x, y, z = struct.unpack_from("<III", image, at + 4)
+            return int(x * y * z)
+        at += 4 + (size if kind == 4 else 0)
+    return 0
+
+
+class Sections:
+    """The sections of a cubin, by name."""
+
+    def __init__(self, image: bytes) -> None:
+        self.image = image
+        table = struct.unpack_from("<Q", image, 0x28)[0]
+        flags = struct.unpack_from("<I", image, 0x30)[0]
+        count, self._names = struct.unpack_from("<HH", image, 0x3C)
+        self.headers = [struct.unpack_from("<IIQQQQIIQQ", image, table + 64 * i) for i in range(count)]
+        # The architecture is bits 8..15 of the flags since CUDA 13, bits 0..7 before.
+        self.target = f"sm_{flags >> 8 & 0xFF if image[8] >= 8 else flags & 0xFF}"
+        self.by_name = {self.text(self._names, header[0]): header for header in self.headers}
+
+    def text(self, table: int, offset: int) -> str:
+        """The string at an offset of the string table with this index."""
+        start = self.headers[table][4] + offset
+        return self.image[start : self.image.index(b"\0", start)].decode()
+
+    def code(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Names of kernels and functions, and the headers of their code."""
+        for name, header in self.by_name.items():
+            if name.startswith(".text."):
+                yield name[6:], header
+
+
+def read_sections(image: bytes, target: str) -> Iterator[tuple[str, bytes]]:
+    """Names and machine code of the kernels of a cubin; nothing of a cubin for another target."""
+    sections = Sections(image)
+    if sections.target == target:
+        for name, header in sections.code():
+            yield name, image[header[4] : header[4] + header[5]]
+
+
 def read_kernels(image: bytes) -> list[Kernel]:
-    section_table = struct.unpack_from("<Q", image, 0x28)[0]
-    flags = struct.unpack_from("<I", image, 0x30)[0]
-    count, names_index = struct.unpack_from("<HH", image, 0x3C)
-    headers = [struct.unpack_from("<IIQQQQIIQQ", image, section_table + 64 * i) for i in range(count)]
-
-    def text(table: int, offset: int) -> str:
-        start = headers[table][4] + offset
-        return image[start : image.index(b"\0", start)].decode()
-
-    sections = {text(names_index, header[0]): header for header in headers}
-    # The architecture is bits 8..15 of the flags since CUDA 13, bits 0..7 before.
-    architecture = flags >> 8 & 0xFF if image[8] >= 8 else flags & 0xFF
+    sections = Sections(image)
+    headers, text = sections.headers, sections.text
     symbols_index = next((i for i, header in enumerate(headers) if header[1] == 2), None)
     kernels: dict[str, Kernel] = {}
-    for name, header in sections.items():
-        if not name.startswith(".text."):
-            continue
-        kernel = Kernel(f"sm_{architecture}", name[6:])
+    for name, header in sections.code():
+        kernel = Kernel(sections.target, name)
         kernel.registers = header[7] >> 24
         for at in range(header[4], header[4] + header[5], 16):
-            low = struct.unpack_from("<H", image, at)[0] & 0xFFF
-            if low in OPCODES:
-                kernel.opcodes[OPCODES[low]] += 1
-        shared = sections.get(".nv.shared." + kernel.name)
+            opcode = opcode_name(*struct.unpack_from("<QQ", image, at))
+            if opcode is not None:
+                kernel.opcodes[opcode] += 1
+        shared = sections.by_name.get(".nv.shared." + kernel.name)
         kernel.shared = shared[5] if shared else 0
+        kernel.threads = max_threads(image, sections.by_name.get(".nv.info." + kernel.name))
         kernels[kernel.name] = kernel
     # Attributes of all functions: format 4 (sized), attribute 0x11 frame size, 0x2f registers; symbol index, value.
-    info = sections.get(".nv.info")
+    info = sections.by_name.get(".nv.info")
     if info and symbols_index is not None:
         at, end = info[4], info[4] + info[5]
         symbols = headers[symbols_index]
@@ -127,7 +204,11 @@ def read_kernels(image: bytes) -> list[Kernel]:
 
 
 def short_name(name: str) -> str:
-    """The tile and parts of a warp-level kernel, the tile of a Hopper one, else the name's last words."""
+    """The tile and parts of a multiply kernel, else the name's last words."""
+    if "sm10011Fp4Mainloop" in name:
+        return "tcgen05 fp4 256x256"
+    if "sm10012ByteMainloop" in name:
+        return f"tcgen05 {'u8' if 'EEEEEEhNS' in name else 's8'} 256x256"
     parts = [part for part in ("Fp4Atom", "StandInAtom", "ByteAtomILb0", "ByteAtomILb1") if part in name]
     loader = re.search(r"(Copy|Bulk)Loader", name)
     sizes = re.findall(r"Li(\d+)E", name)
@@ -144,14 +225,11 @@ def main() -> int:
     )
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--require", nargs="*", default=[], help="targets that must be there, as sm_80")
+    parser.add_argument("--ptx", help="target that must have PTX, as sm_80")
     parser.add_argument("--quiet", action="store_true", help="faults and totals only")
     arguments = parser.parse_args()
-    kernels = [
-        kernel
-        for path in arguments.files
-        for image in elf_images(path.read_bytes())
-        for kernel in read_kernels(image)
-    ]
+    binaries = [path.read_bytes() for path in arguments.files]
+    kernels = [kernel for data in binaries for image in elf_images(data) for kernel in read_kernels(image)]
     if not kernels:
         print(
             "no kernels found: compressed fat binaries cannot be read, build with nvcc --no-compress",
@@ -169,11 +247,25 @@ def main() -> int:
                 f"{kernel.target:7} {short_name(kernel.name):44} {kernel.registers:3} registers  {tensor:24} {verdict}"
             )
     totals = Counter(kernel.target for kernel in kernels)
-    missing = [target for target in arguments.require if target not in totals]
     print(
         ", ".join(f"{target}: {count} kernels" for target, count in sorted(totals.items()))
         + f"; {bad} with faults"
     )
+    missing = [target for target in arguments.require if target not in totals]
+    missing += [
+        f"an FP4 kernel for {target}"
+        for target in arguments.require
+        if target in FP4_KERNELS
+        and not any(k.target == target and FP4_KERNELS[target] in k.name for k in kernels)
+    ]
+    if arguments.ptx:
+        entries = [name for data in binaries for name in ptx_entries(data).get(arguments.ptx, [])]
+        missing += [
+            f"PTX for {arguments.ptx} of kernels named {part}"
+            for part in PTX_KERNELS
+            if not any(part in name for name in entries)
+        ]
+        print(f"PTX for {arguments.ptx}: {len(entries)} kernels")
     if missing:
         print("missing: " + ", ".join(missing))
     return 1 if bad or missing else 0

@@ -53,6 +53,7 @@ Stride operand_stride(const PlaneArray& operand, int rows, Element element) {
 
 template <class Kernel>
 cudaError_t launch_kernel(const typename Kernel::Arguments& arguments, bool overlap_previous, int device, cudaStream_t stream) {
+  static_assert(Kernel::SharedStorageSize <= 232448, "a block of sm_100 has 227 KB of shared memory");
   constexpr auto kernel = cutlass::device_kernel<Kernel>;
   static std::atomic<std::uint64_t> prepared{0};  // a bit per device
   const std::uint64_t bit = device < 64 ? std::uint64_t(1) << device : 0;
