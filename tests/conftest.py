@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -13,6 +16,11 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("ozfp4")
+
+
+# Verdicts of self-tests are kept there, in child processes too, and never in the user's folder.
+_CACHE = tempfile.TemporaryDirectory(prefix="ozfp4-tests-")
+os.environ["OZFP4_CACHE_DIR"] = _CACHE.name
 
 
 def pytest_configure(config: pytest.Config) -> None:

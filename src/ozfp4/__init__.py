@@ -11,11 +11,13 @@ from .int8 import int8_matmul
 from .matmul import matmul
 from .plans import Plan, Term, plan
 from .report import Report
+from .selftest import SelfTest, selftest
 from .version import __version__
 
 __all__ = [
     "Plan",
     "Report",
+    "SelfTest",
     "Term",
     "__version__",
     "bounds",
@@ -23,5 +25,6 @@ __all__ = [
     "int8_matmul",
     "matmul",
     "plan",
+    "selftest",
     "stages",
 ]

@@ -22,13 +22,18 @@ def ensure_blas() -> None:
 
 
 @lru_cache(maxsize=1)
-def name() -> str:
-    """The processor's name and the number of threads, e.g. ``cpu (AMD EPYC, 2 threads)``."""
+def model() -> str:
+    """The processor's name."""
     model = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
         for line in cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines():
             if line.startswith("model name"):
-                model = line.split(":", 1)[1].strip()
-                break
-    return f"cpu ({model}, {_core.thread_count()} threads)"
+                return line.split(":", 1)[1].strip()
+    return model
+
+
+@lru_cache(maxsize=1)
+def name() -> str:
+    """The processor's name and the number of threads, e.g. ``cpu (AMD EPYC, 2 threads)``."""
+    return f"cpu ({model()}, {_core.thread_count()} threads)"

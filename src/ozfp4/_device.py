@@ -6,11 +6,12 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
+from . import _guard
 from ._backend import Backend
-from ._gpu_kernels import extension, is_forced, kernel_for, kernel_names, why_unavailable
+from ._gpu_kernels import extension, extension_error, is_forced, why_unavailable
 from ._operands import check_device_out, torch_module
 from ._shapes import MatmulShape
-from .plans import Plan
+from .plans import Plan, make_plan
 from .report import Report
 
 UNLIMITED = 2**62
@@ -74,8 +75,9 @@ class DevicePlan:
         return 0 if self.steps is None else int(self.steps.data_ptr())
 
 
-def _device_plan(plan: Plan, k: int, device: int) -> DevicePlan:
-    kernel = kernel_for(plan, device)
+def _device_plan(plan: Plan, k: int, device: int, kernel: int | None) -> DevicePlan:
+    if kernel is None:
+        kernel = _guard.serving_kernel(plan, device)
     key = (k, kernel, device)
     made = plan._device_plans.get(key)
     if made is None:
@@ -228,10 +230,12 @@ def run(
     shape: MatmulShape,
     limit: int,
     events: tuple[int, int, int] = (0, 0, 0),
+    kernel: int | None = None,
 ) -> list[Launch]:
     """Enqueue c = a b; `a`, `b`, `c` are tensors with both matrix axes. Every extent is at least 1.
 
-    `events` are handles of CUDA events to record after scale, encode and multiply (0: none).
+    `events` are handles of CUDA events to record after scale, encode and multiply (0: none). `kernel` is the number of the
+    kernel that multiplies; by default the best one that passes its self-test.
     """
     torch = torch_module()
     assert torch is not None
@@ -241,7 +245,7 @@ def run(
     addresses = (a.data_ptr(), b.data_ptr(), c.data_ptr())
     alignment = cuda.pointer_alignment
     problems = _problems(
-        _device_plan(plan, shape.k, device.index),
+        _device_plan(plan, shape.k, device.index, kernel),
         shape,
         (a.shape, a.stride(), a.dtype),
         (b.shape, b.stride(), b.dtype),
@@ -296,6 +300,11 @@ def _likeness(a: Any, b: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...] | N
         a.shape, a.stride(), a.dtype, a.device, a.data_ptr() % 16, b.shape, b.stride(), b.dtype, b.device,
         b.data_ptr() % 16, *arguments, *map(type, arguments),
     )  # fmt: skip
+
+
+def forget() -> None:
+    """Let no product repeat what was made for a kernel that may be disabled by now."""
+    _known.clear()
 
 
 def repeat(a: Any, b: Any, arguments: tuple[Any, ...]) -> Any | None:
@@ -359,7 +368,7 @@ def matmul(
     return c, fill(plan, a, b, view.unsqueeze(-2) if shape.a_vector else view, shape, limit)
 
 
-def make_report(plan: Plan, a: Any, b: Any, launches: list[Launch]) -> Report:
+def make_report(plan: Plan, a: Any, b: Any, launches: list[Launch], fallback: str | None) -> Report:
     """What the launches did; waits for them, because the number of moduli was chosen on the device."""
     torch = torch_module()
     assert torch is not None
@@ -395,14 +404,41 @@ def make_report(plan: Plan, a: Any, b: Any, launches: list[Launch]) -> Report:
         special_rows=special_rows,
         special_columns=special_columns,
         workspace=workspace,
+        fallback=fallback,
     )
+
+
+def _plan_of(scheme: str, backend: str) -> Plan:
+    """Some plan of a backend: all of a scheme have planes of the same kind."""
+    return make_plan(scheme, backend, "least", 53, 1)
+
+
+def serving_backend(scheme: str, family: str, index: int) -> tuple[str, str | None]:
+    """The backend that "auto" takes on a CUDA device, and why not the cheapest (None if it is that one).
+
+    Raises
+    ------
+    RuntimeError
+        If no kernel on the device passes its self-test, or it would have to be tested while a CUDA graph is captured.
+    """
+    cheapest = cheapest_backend(family)
+    fallback = None
+    # The paper's families are made of limbs of FP4.
+    others = [name for name in BACKENDS if name != cheapest] if family == "least" else []
+    for backend in (cheapest, *others):
+        try:
+            _guard.serving_kernel(_plan_of(scheme, backend), index)
+            return backend, fallback
+        except _guard.AllFailedError as error:
+            fallback = fallback or str(error)
+    raise RuntimeError(f"{fallback}; no other backend is left on cuda:{index}")
 
 
 def backends() -> tuple[Backend, ...]:
     """What this build and machine offer on GPUs; looks at devices only if torch is imported and has CUDA."""
     torch = torch_module()
     if extension() is None:
-        reason = "this build holds no CUDA kernels"
+        reason = extension_error()
     elif torch is None:
         reason = "torch is not imported; GPU products take torch CUDA tensors"
     elif not torch.cuda.is_available():
@@ -412,9 +448,10 @@ def backends() -> tuple[Backend, ...]:
         for index in range(torch.cuda.device_count()):
             missing = why_unavailable(torch.device("cuda", index))
             device = f"cuda:{index} ({torch.cuda.get_device_name(index)})"
-            found += [
-                Backend(device, name, missing is None, missing or kernel_names(name, index))
-                for name in BACKENDS
-            ]
+            for name in BACKENDS:
+                kernel, reason = (
+                    ("", missing) if missing else _guard.likely_kernel(_plan_of("II", name), index)
+                )
+                found.append(Backend(device, name, not reason, reason or kernel))
         return tuple(found)
     return tuple(Backend("cuda", name, False, reason) for name in BACKENDS)

@@ -99,28 +99,3 @@ def elements(plan: Plan) -> tuple[str, ...]:
     if plan.alphabet == "fp4":
         return ("e2m1", "s8") if plan.scheme in ("I", "II") else ("s8",)
     return ("u8",) if plan.scheme == "II" else ("s8",)
-
-
-@lru_cache(maxsize=256)
-def _best_kernel(kinds: tuple[str, ...], residues: bool, device: int) -> int:
-    cuda = extension()
-    assert cuda is not None
-    for element in kinds:
-        kernel = cuda.find_kernel(element, device, residues)
-        if kernel is not None:
-            return int(kernel)
-    raise RuntimeError(f"no multiply kernel of this build takes {' or '.join(kinds)} planes on cuda:{device}")
-
-
-def kernel_for(plan: Plan, device: int) -> int:
-    """The number of the kernel that multiplies the planes of a plan on a device."""
-    if _forced is not None:
-        return _forced
-    return _best_kernel(elements(plan), plan.scheme == "II", device)
-
-
-def kernel_names(backend: str, device: int) -> str:
-    """The kernel that serves scheme II of a backend on a device, by name."""
-    cuda = extension()
-    assert cuda is not None
-    return str(cuda.kernels[_best_kernel(("e2m1", "s8") if backend == "fp4" else ("u8",), True, device)])

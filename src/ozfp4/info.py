@@ -7,15 +7,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import _core, _cpu, _device
+from . import _core, _cpu, _device, _guard, _kernels
 from ._backend import Backend
 from .plans import ALPHABETS
+from .selftest import pairs
 from .version import __version__
 
 
 @dataclass(frozen=True)
+class Kernel:
+    """One (device, kernel) pair: the entries that it multiplies, and what its self-test found."""
+
+    device: str
+    name: str
+    element: str
+    verdict: str
+
+
+@dataclass(frozen=True)
 class Info:
-    """Devices, backends, build and versions; prints as a table."""
+    """Devices, backends, kernels with the verdicts of their self-tests, build and versions; prints as a table."""
 
     version: str
     python: str
@@ -23,6 +34,7 @@ class Info:
     scipy: str
     threads: int
     backends: tuple[Backend, ...]
+    kernels: tuple[Kernel, ...]
 
     def __str__(self) -> str:
         lines = [
@@ -34,19 +46,35 @@ class Info:
             f"{b.device:<40} {b.name:<8} {'yes' if b.available else 'no':<10} {b.detail}"
             for b in self.backends
         ]
+        lines += ["", f"{'device':<40} {'kernel':<28} {'element':<8} self-test"]
+        lines += [f"{k.device:<40} {k.name:<28} {k.element:<8} {k.verdict}" for k in self.kernels]
         return "\n".join(lines)
 
 
+def _cpu_backend(name: str) -> Backend:
+    verdict = _guard.look_up(_kernels.cpu_pair(name))
+    failed = verdict is not None and not verdict.passed
+    detail = verdict.text if verdict is not None and failed else _cpu.KERNELS[name]
+    return Backend(_cpu.name(), name, not failed, detail)
+
+
+def _kernel(pair: _kernels.Pair) -> Kernel:
+    verdict = _guard.look_up(pair)
+    text = "not tested yet: the first product does" if verdict is None else verdict.text
+    return Kernel(_kernels.device_name(pair.device), pair.kernel, pair.element, text)
+
+
 def info() -> Info:
-    """What this installation can run: devices, backends and why each is or is not there, versions."""
+    """What this installation can run: devices, backends and why each is or is not there, kernels and what their self-tests
+    found so far, versions. Tests nothing itself."""
     import scipy
 
-    cpu = tuple(Backend(_cpu.name(), name, True, _cpu.KERNELS[name]) for name in ALPHABETS)
     return Info(
         __version__,
         platform.python_version(),
         np.__version__,
         scipy.__version__,
         _core.thread_count(),
-        (*cpu, *_device.backends()),
+        (*map(_cpu_backend, ALPHABETS), *_device.backends()),
+        tuple(_kernel(pair) for pair in pairs()),
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, _cpu, _device
+from . import _core, _cpu, _device, _guard
 from ._operands import as_array, check_dtype, check_same_library, check_tensor, like_input, pair, torch_module
 from ._shapes import matmul_shape
 from .matmul import check_workspace, workspace_errors
@@ -33,6 +33,8 @@ def int8_matmul(a: Any, b: Any, *, products: int = 6, workspace_limit: int | Non
     ValueError
         For shapes that do not fit, `products` other than 6 and 9, and an inner dimension above 131,071, from
         which on 128 · 128 · K could exceed INT32.
+    RuntimeError
+        If the kernels that could serve failed their self-test (:func:`ozfp4.selftest`).
     """
     if not isinstance(products, (int, np.integer)) or products not in (6, 9):
         raise ValueError(f"products: {products!r} is unknown; allowed are 6 and 9")
@@ -46,6 +48,8 @@ def int8_matmul(a: Any, b: Any, *, products: int = 6, workspace_limit: int | Non
     limit = check_workspace(workspace_limit)
     result = np.empty(product.shape.result, np.int32)
     _cpu.ensure_blas()
+    if (refusal := _guard.cpu_refusal(plan.alphabet)) is not None:
+        raise RuntimeError(refusal)
     with workspace_errors():
         _core.int8_matmul(plan._core, product.a, product.b, product.matrix_view(result), limit)
     return like_input(result, from_torch)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, _cpu, _device
+from . import _core, _cpu, _device, _guard
 from ._operands import (
     Product,
     as_array,
@@ -25,6 +25,7 @@ from .plans import Plan, cheapest_backend, check_bits, check_names, make_plan
 from .report import Report
 
 _FLOATS = (np.float64, np.float32)
+_CPU_BACKENDS = ("fp64", "int8", "fp4")  # fewest products first
 
 
 def matmul(
@@ -85,7 +86,8 @@ def matmul(
         Shapes that do not fit, unknown names, bits outside 2..53, `out` of another shape, read-only or
         overlapping, an inner dimension beyond the plan's limit.
     RuntimeError
-        Tensors that require grad, or on a device without a kernel in this build.
+        Tensors that require grad, or on a device without a kernel in this build; a backend whose every kernel failed its
+        self-test (:func:`ozfp4.selftest`).
     MemoryError
         A workspace limit below what the smallest blocks need.
     """
@@ -106,7 +108,8 @@ def matmul(
     array_b = check_dtype("b", as_array("b", b), _FLOATS)
     product = pair(array_a, array_b)
     dtype = np.promote_types(array_a.dtype, array_b.dtype)
-    chosen = choose_plan(product.shape.k, dtype == np.float32, scheme, backend, bits, family, plan)
+    request = (product.shape.k, dtype == np.float32, scheme, backend, bits, family, plan)
+    chosen = choose_plan(*request)
     limit = check_workspace(workspace_limit)
     if progress is not None and not callable(progress):
         raise TypeError(f"progress: {progress!r} is not callable")
@@ -116,10 +119,32 @@ def matmul(
     else:
         result = check_out(out, product.shape.result, dtype, a=array_a, b=array_b)
     _cpu.ensure_blas()
+    fallback = None
+    if (refusal := _guard.cpu_refusal(chosen.backend)) is not None:
+        chosen, fallback = _fall_back(chosen.backend, refusal, *request)
     with workspace_errors():
         outcome = _core.matmul(chosen._core, *_flat_stack(product, result), limit, progress)
     c = out if out is not None else like_input(result, from_torch)
-    return (c, _report(chosen, outcome)) if report else c
+    return (c, _report(chosen, outcome, fallback)) if report else c
+
+
+def _fall_back(
+    failed: str,
+    refusal: str,
+    k: int,
+    single: bool,
+    scheme: str,
+    backend: str,
+    bits: int | None,
+    family: str,
+    plan: Plan | None,
+) -> tuple[Plan, str]:
+    """Another plan where the CPU's kernel of the `failed` backend is disabled, and why; RuntimeError where none may serve."""
+    if plan is None and backend == "auto" and family == "least":
+        for other in _CPU_BACKENDS:
+            if other != failed and _guard.cpu_refusal(other) is None:
+                return choose_plan(k, single, scheme, other, bits, family, None), refusal
+    raise RuntimeError(refusal)
 
 
 def _device_matmul(
@@ -149,8 +174,9 @@ def _device_matmul(
         a = a.resolve_neg()
     if b.is_neg():
         b = b.resolve_neg()
+    fallback = None
     if plan is None and backend == "auto":
-        backend = _device.cheapest_backend(family)
+        backend, fallback = _device.serving_backend(scheme, family, a.device.index)
     if bits is not None:
         bits = check_bits(bits)  # an int: True would find what was made for 1
     shape, dtype, chosen = _device_request(
@@ -164,7 +190,7 @@ def _device_matmul(
     with workspace_errors():
         c, launches = _device.matmul(chosen, a, b, shape, dtype, out, limit)
     result = c if out is None else out
-    return ((result, _device.make_report(chosen, a, b, launches)) if report else result), launches
+    return ((result, _device.make_report(chosen, a, b, launches, fallback)) if report else result), launches
 
 
 @lru_cache(maxsize=256)
@@ -249,7 +275,7 @@ def _flat_stack(product: Product, result: np.ndarray[Any, Any]) -> tuple[Any, An
     return a, b, c
 
 
-def _report(plan: Plan, outcome: dict[str, Any]) -> Report:
+def _report(plan: Plan, outcome: dict[str, Any], fallback: str | None) -> Report:
     return Report(
         backend=plan.backend,
         kernel=_cpu.KERNELS[plan.backend],
@@ -262,5 +288,6 @@ def _report(plan: Plan, outcome: dict[str, Any]) -> Report:
         special_rows=outcome["special_rows"],
         special_columns=outcome["special_columns"],
         workspace=outcome["workspace"],
+        fallback=fallback,
         seconds={stage: outcome[stage] for stage in ("scale", "encode", "multiply", "reconstruct")},
     )

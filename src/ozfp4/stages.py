@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _core, _cpu
+from . import _core, _cpu, _guard
 from ._operands import as_array, check_dtype
 from .plans import Plan, check_bits
 
@@ -117,7 +117,7 @@ def multiply(
 ) -> npt.NDArray[Any]:
     """Stage 3: one output per group, ``(groups, m, n)``: residues in [0, modulus) or int64 sums of digits.
 
-    ValueError for an inner dimension beyond the plan's limit.
+    ValueError for an inner dimension beyond the plan's limit, RuntimeError if the kernel failed its self-test.
     """
     array_a, array_b = _stack("planes_a", planes_a), _stack("planes_b", planes_b)
     if array_a.shape[2] > plan.k_max:
@@ -125,6 +125,8 @@ def multiply(
             f"planes_a: the inner dimension {array_a.shape[2]} exceeds {plan.k_max}, the plan's limit"
         )
     _cpu.ensure_blas()
+    if (refusal := _guard.cpu_refusal(plan.alphabet)) is not None:
+        raise RuntimeError(refusal)
     return _core.multiply(plan._core, _count(plan, moduli), array_a, array_b)
 
 

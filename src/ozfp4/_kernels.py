@@ -1,0 +1,233 @@
+"""Every (device, kernel) pair of this installation, and a way to run each of them alone on chosen entries.
+
+On the CPU a kernel is a BLAS routine on the planes of one alphabet; on a GPU it is one of the extension's multiply
+kernels with one type of plane entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core, _cpu
+from ._gpu_kernels import extension
+from ._operands import torch_module
+from ._shapes import matmul_shape
+from .plans import ALPHABETS, Plan, make_plan
+
+if TYPE_CHECKING:
+    from ._exact_cases import Case
+
+# Residues modulo all of them tell any two sums below 2^39 apart: pairwise coprime, each in a byte.
+MODULI = (256, 255, 253, 251, 247)
+_STAND_IN = "stand-in"  # in the names of kernels that only tests call
+_RESIDUES_ONLY = "tcgen05"  # begins the names of kernels that store residues, but neither digits nor INT32
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A kernel on a device.
+
+    Attributes
+    ----------
+    device : str
+        "cpu", or "cuda:0" and so on.
+    kernel : str
+        The kernel's name, as in a Report.
+    element : str
+        Entries of its planes: an alphabet of the CPU ("fp4", "int8", "fp64"); residues ("u8"), limbs ("s8") or E2M1 codes
+        ("e2m1") of a GPU.
+    """
+
+    device: str
+    kernel: str
+    element: str
+
+    @property
+    def index(self) -> int:
+        """Number of the CUDA device."""
+        return int(self.device.partition(":")[2])
+
+    @property
+    def number(self) -> int:
+        """Number of the CUDA kernel."""
+        cuda = extension()
+        assert cuda is not None
+        return int(cuda.kernels.index(self.kernel))
+
+    def __str__(self) -> str:
+        return f"'{self.kernel}' ({self.element}) on {device_name(self.device)}"
+
+
+def device_name(device: str) -> str:
+    """The device with the name of its hardware, e.g. ``cuda:0 (NVIDIA H200)``."""
+    if device == "cpu":
+        return _cpu.name()
+    torch = torch_module()
+    assert torch is not None
+    return f"{device} ({torch.cuda.get_device_name(device)})"
+
+
+# ---- Which there are ------------------------------------------------------------------------------------------------
+
+
+def cpu_pair(alphabet: str) -> Pair:
+    return Pair("cpu", _cpu.KERNELS[alphabet], alphabet)
+
+
+def cpu_pairs() -> list[Pair]:
+    return [cpu_pair(alphabet) for alphabet in ALPHABETS]
+
+
+@lru_cache(maxsize=256)
+def gpu_pairs(elements: Sequence[str], index: int, residues: bool = True) -> tuple[Pair, ...]:
+    """The pairs of a CUDA device that may serve planes of these elements, best first; without stand-ins.
+
+    `residues`: nothing but residues is stored, as by scheme II.
+    """
+    cuda = extension()
+    assert cuda is not None
+    found: list[Pair] = []
+    for element in elements:
+        best = cuda.find_kernel(element, index, residues)
+        numbers = sorted(range(len(cuda.kernels)), key=lambda number: number != best)
+        found += [
+            Pair(f"cuda:{index}", cuda.kernels[number], element)
+            for number in numbers
+            if cuda.kernel_error(number, element, index) is None
+            and _STAND_IN not in cuda.kernels[number]
+            and (residues or not cuda.kernels[number].startswith(_RESIDUES_ONLY))
+        ]
+    return tuple(found)
+
+
+def stand_ins(index: int) -> list[Pair]:
+    """The pairs of a CUDA device that only tests use: kernels for FP4 units with the instruction itself replaced."""
+    cuda = extension()
+    assert cuda is not None
+    return [
+        Pair(f"cuda:{index}", name, "e2m1")
+        for number, name in enumerate(cuda.kernels)
+        if _STAND_IN in name and cuda.kernel_error(number, "e2m1", index) is None
+    ]
+
+
+# ---- Running one ----------------------------------------------------------------------------------------------------
+
+
+def identity(pair: Pair) -> dict[str, str]:
+    """All that a verdict about the pair depends on."""
+    from . import _exact_cases, _identity
+
+    about = _identity.cpu() if pair.device == "cpu" else _identity.gpu(pair.index)
+    return {**about, "kernel": pair.kernel, "element": pair.element, "cases": str(_exact_cases.VERSION)}
+
+
+def multiply(pair: Pair, case: Case) -> list[tuple[int, npt.NDArray[Any]]]:
+    """The kernel's product of the matrices of a case: (modulus, m × n matrix), the modulus 0 for the sums themselves.
+
+    Raises
+    ------
+    RuntimeError
+        What the device says if the kernel cannot run.
+    """
+    return _on_cpu(pair, case) if pair.device == "cpu" else _on_gpu(pair, case)
+
+
+def _on_cpu(pair: Pair, case: Case) -> list[tuple[int, npt.NDArray[Any]]]:
+    # A plan of one digit: its only output are the sums of products as the BLAS returns them.
+    plan = make_plan("I", pair.element, "least", 2, 1)
+    dtype = np.float64 if pair.element == "fp64" else np.int8
+    a, b = case.rows_of_a(case.a.astype(dtype)), case.rows_of_b(case.b.astype(dtype))
+    _cpu.ensure_blas()
+    return [(0, _core.multiply(plan._core, 1, a[np.newaxis], b[np.newaxis])[0])]
+
+
+def _codes(limbs: npt.NDArray[np.int64], minus_zero: bool) -> npt.NDArray[np.uint8]:
+    """E2M1 codes of limbs of S; zeros become minus zero, code 8, on request."""
+    from . import _exact_cases
+
+    table = np.zeros(25, np.uint8)
+    for limb in _exact_cases.ALPHABETS["e2m1"].limbs:
+        table[limb] = _core.arith.e2m1_encode(limb)  # negative limbs from the end
+    if minus_zero:
+        table[0] = 8
+    codes: npt.NDArray[np.uint8] = table[limbs]
+    return codes
+
+
+def _plane(rows: npt.NDArray[np.uint8], element: str) -> npt.NDArray[np.uint8]:
+    """A plane as the kernels read it: packed codes or bytes, rows at a multiple of 16 bytes with noise behind them."""
+    if element == "e2m1":
+        even, odd = rows[:, ::2], rows[:, 1::2]
+        packed = even.copy()
+        packed[:, : odd.shape[1]] |= odd << 4
+        rows = packed
+    plane = np.full((rows.shape[0], -(-rows.shape[1] // 16) * 16), 0x5A, np.uint8)
+    plane[:, : rows.shape[1]] = rows
+    return plane
+
+
+def _on_gpu(pair: Pair, case: Case) -> list[tuple[int, npt.NDArray[Any]]]:
+    torch, cuda = torch_module(), extension()
+    assert torch is not None
+    assert cuda is not None
+    m, n, k = case.shape
+    small = [
+        _codes(x, case.minus_zero) if pair.element == "e2m1" else x.astype(np.uint8) for x in (case.a, case.b)
+    ]
+    planes = [_plane(rows, pair.element) for rows in (case.rows_of_a(small[0]), case.rows_of_b(small[1]))]
+    a, b = (torch.from_numpy(plane).to(pair.device) for plane in planes)
+    moduli = MODULI * case.repeats
+    pitch = -(-n // 16) * 16
+    behind = 256  # bytes after the output, which must stay as they are
+    out = torch.full((len(moduli) * m * pitch + behind,), 0x5A, dtype=torch.uint8, device=pair.device)
+    stream = torch.cuda.current_stream(pair.index).cuda_stream
+    cuda.multiply(
+        pair.number, pair.element, m, n, k, a.data_ptr(), a.shape[1], b.data_ptr(), b.shape[1], moduli,
+        out.data_ptr(), pitch, stream, pair.index,
+    )  # fmt: skip
+    host = out.cpu().numpy()
+    if (host[-behind:] != 0x5A).any():
+        raise RuntimeError("the kernel wrote behind its output")
+    return list(zip(moduli, host[:-behind].reshape(len(moduli), m, pitch)[:, :, :n], strict=True))
+
+
+def plans(pair: Pair, k: int, *, short: bool) -> Iterator[Plan]:
+    """Plans for whole products on a pair: one in the short form, else one of every kind that its planes serve."""
+    alphabet = {"u8": "int8", "s8": "fp4", "e2m1": "fp4"}.get(pair.element, pair.element)
+    yield make_plan("II", alphabet, "least", 53, k)
+    if short:
+        return
+    if alphabet == "fp4":
+        yield make_plan("II", alphabet, "paper", 53, k)
+        yield make_plan("II", alphabet, "paper-karatsuba", 53, k)
+    if pair.element != "u8" and not pair.kernel.startswith(_RESIDUES_ONLY):
+        yield make_plan("I", alphabet, "least", 53, k)
+    if pair.element == "s8":
+        yield make_plan("I", "int8", "least", 53, k)
+
+
+def whole_product(
+    pair: Pair, plan: Plan, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """`a` times `b` by all four stages of a plan, whose planes the kernel multiplies. Raises as :func:`multiply`."""
+    if pair.device == "cpu":
+        c = np.full((a.shape[0], b.shape[1]), np.nan)
+        _cpu.ensure_blas()
+        _core.matmul(plan._core, a, b, c, _cpu.DEFAULT_WORKSPACE, None)
+        return c
+    from . import _device  # which chooses among the kernels that were found good
+
+    torch = torch_module()
+    assert torch is not None
+    x, y = (torch.from_numpy(z).to(pair.device) for z in (a, b))
+    out = torch.full((a.shape[0], b.shape[1]), float("nan"), dtype=torch.float64, device=pair.device)
+    _device.run(plan, x, y, out, matmul_shape(a.shape, b.shape), _device.UNLIMITED, kernel=pair.number)
+    result: npt.NDArray[np.float64] = out.cpu().numpy()
+    return result
