@@ -53,11 +53,11 @@ _BYTES = tuple(range(-128, 128))
 _WIDE = tuple(sorted({s * min(2**e + d, 2**22) for e in range(23) for d in (-1, 0, 1) for s in (-1, 1)}))
 
 ALPHABETS = {
-    # Elements of the GPU kernels: FP32 accumulators up to 2^24, INT32 ones below 2^31, or 2^30 where the fold of signed
-    # sums adds an offset.
+    # Elements of the GPU kernels: FP32 accumulators up to 2^24; INT32 ones as far as every kernel folds them, up to
+    # 2^31 - 2^16, or 2^29 where the fold of signed sums adds an offset.
     "e2m1": Alphabet("e2m1", _S, 116_508),
-    "u8": Alphabet("u8", tuple(range(256)), 33_025),
-    "s8": Alphabet("s8", _BYTES, 65_535),
+    "u8": Alphabet("u8", tuple(range(256)), 33_024),
+    "s8": Alphabet("s8", _BYTES, 32_768),
     # Alphabets of the CPU: SGEMM up to 2^24, DGEMM up to 2^53.
     "fp4": Alphabet("fp4", _S, 116_508),
     "int8": Alphabet("int8", _BYTES, 1024),

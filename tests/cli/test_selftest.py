@@ -1,0 +1,140 @@
+"""``ozfp4 selftest``: the table, the exit status, the report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4 import _device, _guard, _kernels, cli
+from ozfp4.bench import card
+from ozfp4.bench.methods import own_methods
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process knows nothing before, and what it knew again afterwards."""
+    monkeypatch.setenv("OZFP4_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(_guard, "_known", {})
+    monkeypatch.setattr(_guard, "_serving", {})
+
+
+def break_dgemm(monkeypatch: pytest.MonkeyPatch) -> None:
+    multiply = _kernels.multiply
+
+    def wrong(pair: _kernels.Pair, case: object) -> list:
+        outputs = multiply(pair, case)
+        if pair.element == "fp64":
+            outputs[0][1][-1, -1] += 1
+        return outputs
+
+    monkeypatch.setattr(_kernels, "multiply", wrong)
+
+
+def test_the_short_form(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["selftest", "--short"]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    for element, kernel in (("fp64", "DGEMM on residues"), ("fp4", "SGEMM on decoded limbs")):
+        (line,) = (line for line in shown.out.splitlines() if kernel in line)
+        assert element in line
+        assert line.rstrip().endswith("passed, short form")
+
+
+@pytest.mark.slow
+def test_the_long_form_serves_the_table_of_the_function() -> None:
+    tested = ozfp4.selftest()
+    assert tested
+    assert all(verdict.form == "long" for verdict in tested.verdicts)
+    assert {v.pair.element for v in tested.verdicts if v.pair.device == "cpu"} == {"fp4", "int8", "fp64"}
+    assert str(tested).count("passed, long form") == len(tested.verdicts)
+    assert [k.verdict for k in ozfp4.info().kernels if k.device.startswith("cpu")] == 3 * [
+        "passed, long form"
+    ]
+
+
+def test_progress() -> None:
+    seen: list[float] = []
+    ozfp4.selftest(short=True, progress=seen.append)
+    assert seen[0] == 0
+    assert seen == sorted(seen)
+    assert all(0 <= x < 1 for x in seen)
+
+
+def test_a_wrong_kernel_is_exit_status_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    break_dgemm(monkeypatch)
+    assert cli.main(["selftest", "--short"]) == 1
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    (line,) = (line for line in shown.out.splitlines() if "DGEMM on residues" in line)
+    assert line.lstrip().startswith("! cpu")
+    assert "FAILED: every pair of limbs, K = 1: entry (" in line
+    assert "no fp64 on cpu" in shown.out
+    assert cli.main(["info"]) == 0
+    assert "FAILED" in capsys.readouterr().out
+
+
+def test_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    selftest = ozfp4.selftest
+    monkeypatch.setattr(ozfp4, "selftest", lambda **options: selftest(**{**options, "short": True}))
+    monkeypatch.setattr(card, "CPU_SIZES", (16, 24))
+    monkeypatch.setattr(card, "GPU_SIZES", (64,))
+    monkeypatch.setattr(card, "SECONDS", 0.01)
+    break_dgemm(monkeypatch)
+    file = tmp_path / "card.json"
+    file.write_text("older")
+    assert cli.main(["selftest", "--report", str(file)]) == 1
+    assert f"wrote {file}" in capsys.readouterr().out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "card.json"]
+    found = json.loads(file.read_text(encoding="utf-8"))
+    assert list(found) == ["schema", "machine", "gpus", "clocks before", "clocks after", "verdicts", "times"]
+    assert found["schema"] == card.SCHEMA
+    assert found["machine"]["numpy"] == np.__version__
+    assert found["machine"]["ozfp4"] == ozfp4.__version__
+    verdicts = {(v["kernel"], v["element"]): v for v in found["verdicts"]}
+    assert not verdicts["DGEMM on residues", "fp64"]["passed"]
+    assert "entry (" in verdicts["DGEMM on residues", "fp64"]["reason"]
+    assert verdicts["SGEMM on decoded limbs", "fp4"]["passed"]
+    times = {(row["method"], row["N"]): row for row in found["times"]}
+    for method in own_methods("cpu"):
+        for n in (16, 24):
+            row = times[method.name, n]
+            if method.options["backend"] == "fp64":
+                assert "every kernel of 'fp64' failed its self-test" in row["skipped"]
+            else:
+                assert row["ms"] > 0
+                assert row["products"] > 0
+
+
+@pytest.mark.parametrize("file", ["missing/card.json", "."])
+def test_a_report_that_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["selftest", "--report", file]) == 2
+    assert capsys.readouterr().err == f"ozfp4 selftest: --report: {Path(file)} cannot be written\n"
+
+
+def test_short_and_report_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["selftest", "--short", "--report"])
+    assert stop.value.code == 2
+    assert "not allowed with" in capsys.readouterr().err
+
+
+def test_a_repeated_product_forgets_a_disabled_kernel() -> None:
+    """What _device keeps for quick repetition does not outlive a change of verdict."""
+    pair = _kernels.cpu_pair("fp64")
+    right = _guard.Verdict(pair, True, "short", 1, 0.0)
+    _guard.settle(right)
+    _device._known[("like",)] = (None, (), None)
+    _guard._serving[(("u8",), True, 0)] = 0
+    with pytest.warns(RuntimeWarning, match="is disabled"):
+        _guard.settle(_guard.Verdict(pair, False, "long", 1, 0.0, "wrong"))
+    assert not _device._known
+    assert not _guard._serving

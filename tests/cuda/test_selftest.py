@@ -1,0 +1,190 @@
+"""The self-test on a GPU: every kernel passes, one that is made wrong is named and replaced, quick repetition stays quick."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4 import _device, _guard, _kernels
+from ozfp4.testing import assert_same_bits, exact_matmul
+
+torch = pytest.importorskip("torch")
+if not torch.cuda.is_available():
+    pytest.skip("no CUDA device", allow_module_level=True)
+REASON = _device.why_unavailable(torch.device("cuda", 0))
+if REASON:
+    pytest.skip(REASON, allow_module_level=True)
+
+DEVICE = torch.device("cuda", 0)
+SERVING = _kernels.gpu_pairs(("u8", "s8", "e2m1"), 0)
+PAIRS = [*SERVING, *_kernels.stand_ins(0)]
+A, B = np.random.default_rng(0).standard_normal((2, 40, 40))
+EXACT = exact_matmul(A, B)
+
+
+def name(pair):
+    return f"{pair.kernel} {pair.element}"
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch):
+    """The process knows nothing before, and what it knew again afterwards."""
+    monkeypatch.setenv("OZFP4_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(_guard, "_known", {})
+    monkeypatch.setattr(_guard, "_serving", {})
+    monkeypatch.setattr(_device, "_known", {})
+    return tmp_path
+
+
+@pytest.fixture
+def break_kernels(monkeypatch):
+    """break_kernels(condition): products of pairs that meet it have one residue that is off by one."""
+    multiply = _kernels.multiply
+
+    def make(condition):
+        def wrong(pair, case):
+            outputs = [(modulus, matrix.copy()) for modulus, matrix in multiply(pair, case)]
+            if pair.device != "cpu" and condition(pair):
+                modulus, matrix = outputs[-1]
+                matrix[-1, -1] = (int(matrix[-1, -1]) + 1) % modulus
+            return outputs
+
+        monkeypatch.setattr(_kernels, "multiply", wrong)
+
+    return make
+
+
+def on_device():
+    return torch.from_numpy(A).to(DEVICE), torch.from_numpy(B).to(DEVICE)
+
+
+@pytest.mark.parametrize("short", [True, False], ids=["short", "long"])
+@pytest.mark.parametrize("pair", PAIRS, ids=name)
+def test_every_kernel_passes(pair, short):
+    verdict = _guard.examine(pair, short=short)
+    assert verdict.reason is None
+    assert verdict.passed
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=name)
+def test_one_wrong_residue_is_found(pair, break_kernels):
+    break_kernels(lambda other: other == pair)
+    verdict = _guard.examine(pair, short=True)
+    assert not verdict.passed
+    assert "modulo 247 entry (" in verdict.reason
+
+
+@pytest.mark.parametrize("pair", SERVING, ids=name)
+def test_the_short_form_takes_little_time(pair):
+    _guard.examine(pair, short=True)  # loads the kernels
+    torch.cuda.synchronize()
+    seconds = min(_guard.examine(pair, short=True).seconds for _ in range(3))
+    assert seconds < 0.05, f"{1e3 * seconds:.1f} ms"
+
+
+def test_a_stored_verdict_takes_little_time(cache):
+    a, b = on_device()
+    ozfp4.matmul(a, b)
+    assert len(list(cache.iterdir())) == 1
+    _guard._known.clear()
+    _guard._serving.clear()
+    start = time.perf_counter()
+    number = _guard.serving_kernel(ozfp4.plan(40, 40, 40, backend="int8"), 0)
+    assert time.perf_counter() - start < 0.01
+    assert number == SERVING[0].number
+    assert_same_bits(ozfp4.matmul(a, b).cpu(), EXACT)
+
+
+def test_a_wrong_kernel_is_named_disabled_and_replaced(cache, break_kernels):
+    first = SERVING[0]
+    assert first.element == "u8"
+    break_kernels(lambda pair: pair == first)
+    a, b = on_device()
+    with pytest.warns(
+        RuntimeWarning, match=r"\(u8\) on cuda:0 .* failed its self-test and is disabled"
+    ) as caught:
+        c, report = ozfp4.matmul(a, b, report=True)
+    assert first.kernel in str(caught[0].message)
+    assert_same_bits(c.cpu(), EXACT)
+    others = [pair.kernel for pair in SERVING if pair.element == "u8"][1:]
+    if others:
+        assert report.backend == "int8"
+        assert report.kernel.startswith(others[0])
+    else:
+        assert report.backend == "fp4"
+        assert first.kernel in report.fallback
+    assert any(k.verdict.startswith("FAILED") and k.name == first.kernel for k in ozfp4.info().kernels)
+
+
+def test_a_wrong_backend_is_replaced_and_refused(cache, break_kernels):
+    break_kernels(lambda pair: pair.element == "u8")
+    a, b = on_device()
+    with pytest.warns(RuntimeWarning, match="is disabled"):
+        c, report = ozfp4.matmul(a, b, report=True)
+    assert report.backend == "fp4"
+    assert "every kernel of 'int8' failed" in report.fallback
+    assert_same_bits(c.cpu(), EXACT)
+    with pytest.raises(RuntimeError, match="every kernel of 'int8' failed its self-test"):
+        ozfp4.matmul(a, b, backend="int8")
+    about = {x.name: x for x in ozfp4.info().backends if x.device.startswith("cuda:0")}
+    assert not about["int8"].available
+    assert about["fp4"].available
+
+
+def test_all_wrong_is_refused(cache, break_kernels):
+    break_kernels(lambda pair: True)
+    a, b = on_device()
+    out = torch.full((40, 40), 7.0, dtype=torch.float64, device=DEVICE)
+    with (
+        pytest.warns(RuntimeWarning),
+        pytest.raises(RuntimeError, match="no other backend is left on cuda:0"),
+    ):
+        ozfp4.matmul(a, b, out=out)
+    assert (out == 7.0).all()
+    assert_same_bits(ozfp4.matmul(A, B), EXACT)  # the CPU is another device
+
+
+def test_a_disabled_kernel_repeats_no_product(cache, break_kernels):
+    a, b = on_device()
+    for _ in range(3):
+        assert_same_bits(ozfp4.matmul(a, b).cpu(), EXACT)
+    assert _device._known
+    break_kernels(lambda pair: pair.element == "u8")
+    for pair in SERVING:
+        if pair.element == "u8":
+            with pytest.warns(RuntimeWarning, match="is disabled"):
+                _guard.test(pair, short=True)
+    assert not _device._known
+    assert ozfp4.matmul(a, b, report=True)[1].backend == "fp4"
+    for _ in range(2):
+        assert_same_bits(ozfp4.matmul(a, b).cpu(), EXACT)
+
+
+def test_a_capture_before_the_first_use_is_refused(cache):
+    a, b = on_device()
+    out = torch.empty(40, 40, dtype=torch.float64, device=DEVICE)
+    _device.check_devices(a, b)
+    for backend in ("int8", "fp4"):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            out.zero_()  # torch warns of empty graphs
+            with pytest.raises(RuntimeError, match="before the capture"):
+                ozfp4.matmul(a, b, out=out, backend=backend)
+        ozfp4.matmul(a, b, out=out, backend=backend)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            ozfp4.matmul(a, b, out=out, backend=backend)
+        out.zero_()
+        graph.replay()
+        assert_same_bits(out.cpu(), EXACT)
+
+
+def test_the_whole_self_test(cache):
+    tested = ozfp4.selftest(short=True)
+    assert tested, str(tested)
+    assert {v.pair for v in tested.verdicts} >= set(SERVING)
+    assert len(ozfp4.info().kernels) == len(tested.verdicts)
