@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
-from . import _guard
+from . import _guard, cost
 from ._backend import Backend
 from ._gpu_kernels import extension, extension_error, is_forced, why_unavailable
 from ._operands import check_device_out, torch_module
@@ -15,14 +15,7 @@ from .plans import Plan, make_plan
 from .report import Report
 
 UNLIMITED = 2**62
-BACKENDS = ("int8", "fp4")
-
-
-def cheapest_backend(family: str) -> str:
-    """The backend of least products / rate on Hopper: both alphabets run on its INT8 units, INT8 in fewer products."""
-    return "fp4" if family != "least" else "int8"
-
-
+BACKENDS = cost.GPU_BACKENDS
 _MAX_STACK_RANK = 4
 _ready: set[int] = set()
 
@@ -368,7 +361,9 @@ def matmul(
     return c, fill(plan, a, b, view.unsqueeze(-2) if shape.a_vector else view, shape, limit)
 
 
-def make_report(plan: Plan, a: Any, b: Any, launches: list[Launch], fallback: str | None) -> Report:
+def make_report(
+    plan: Plan, a: Any, b: Any, launches: list[Launch], reason: str, fallback: str | None
+) -> Report:
     """What the launches did; waits for them, because the number of moduli was chosen on the device."""
     torch = torch_module()
     assert torch is not None
@@ -404,6 +399,7 @@ def make_report(plan: Plan, a: Any, b: Any, launches: list[Launch], fallback: st
         special_rows=special_rows,
         special_columns=special_columns,
         workspace=workspace,
+        reason=reason,
         fallback=fallback,
     )
 
@@ -413,19 +409,17 @@ def _plan_of(scheme: str, backend: str) -> Plan:
     return make_plan(scheme, backend, "least", 53, 1)
 
 
-def serving_backend(scheme: str, family: str, index: int) -> tuple[str, str | None]:
-    """The backend that "auto" takes on a CUDA device, and why not the cheapest (None if it is that one).
+def serving_backend(choice: cost.Choice, scheme: str, index: int) -> tuple[str, str | None]:
+    """The first of the choice's backends that has a kernel on a CUDA device which passes its self-test, and why it is not
+    the very first (None if it is).
 
     Raises
     ------
     RuntimeError
         If no kernel on the device passes its self-test, or it would have to be tested while a CUDA graph is captured.
     """
-    cheapest = cheapest_backend(family)
     fallback = None
-    # The paper's families are made of limbs of FP4.
-    others = [name for name in BACKENDS if name != cheapest] if family == "least" else []
-    for backend in (cheapest, *others):
+    for backend in choice.order:
         try:
             _guard.serving_kernel(_plan_of(scheme, backend), index)
             return backend, fallback

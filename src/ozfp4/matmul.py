@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, _cpu, _device, _guard
+from . import _core, _cpu, _device, _guard, cost
 from ._operands import (
     Product,
     as_array,
@@ -21,11 +21,10 @@ from ._operands import (
     torch_module,
 )
 from ._shapes import MatmulShape, matmul_shape
-from .plans import Plan, cheapest_backend, check_bits, check_names, make_plan
+from .plans import Plan, check_bits, check_names, make_plan
 from .report import Report
 
 _FLOATS = (np.float64, np.float32)
-_CPU_BACKENDS = ("fp64", "int8", "fp4")  # fewest products first
 
 
 def matmul(
@@ -125,7 +124,12 @@ def matmul(
     with workspace_errors():
         outcome = _core.matmul(chosen._core, *_flat_stack(product, result), limit, progress)
     c = out if out is not None else like_input(result, from_torch)
-    return (c, _report(chosen, outcome, fallback)) if report else c
+    if not report:
+        return c
+    reason = cost.ASKED_FOR
+    if plan is None and backend == "auto":
+        reason = cost.cpu_choice(scheme, family, chosen.bits, max(product.shape.k, 1)).reason
+    return c, _report(chosen, outcome, reason, fallback)
 
 
 def _fall_back(
@@ -141,7 +145,7 @@ def _fall_back(
 ) -> tuple[Plan, str]:
     """Another plan where the CPU's kernel of the `failed` backend is disabled, and why; RuntimeError where none may serve."""
     if plan is None and backend == "auto" and family == "least":
-        for other in _CPU_BACKENDS:
+        for other in cost.CPU_BACKENDS:
             if other != failed and _guard.cpu_refusal(other) is None:
                 return choose_plan(k, single, scheme, other, bits, family, None), refusal
     raise RuntimeError(refusal)
@@ -174,11 +178,14 @@ def _device_matmul(
         a = a.resolve_neg()
     if b.is_neg():
         b = b.resolve_neg()
-    fallback = None
-    if plan is None and backend == "auto":
-        backend, fallback = _device.serving_backend(scheme, family, a.device.index)
     if bits is not None:
         bits = check_bits(bits)  # an int: True would find what was made for 1
+    choice, fallback = None, None
+    if plan is None and backend == "auto":
+        single = a.dtype == b.dtype == torch.float32
+        k = max(a.shape[-1], 1) if a.dim() > 0 else 1
+        choice = cost.gpu_choice(scheme, family, capacity(bits, single), k, a.device.index)
+        backend, fallback = _device.serving_backend(choice, scheme, a.device.index)
     shape, dtype, chosen = _device_request(
         a.shape, b.shape, a.dtype, b.dtype, scheme, backend, bits, family, plan
     )
@@ -190,7 +197,10 @@ def _device_matmul(
     with workspace_errors():
         c, launches = _device.matmul(chosen, a, b, shape, dtype, out, limit)
     result = c if out is None else out
-    return ((result, _device.make_report(chosen, a, b, launches, fallback)) if report else result), launches
+    if not report:
+        return result, launches
+    reason = cost.ASKED_FOR if choice is None else choice.reason
+    return (result, _device.make_report(chosen, a, b, launches, reason, fallback)), launches
 
 
 @lru_cache(maxsize=256)
@@ -213,6 +223,11 @@ def _device_request(
     return shape, dtype, choose_plan(shape.k, dtype == torch.float32, scheme, backend, bits, family, plan)
 
 
+def capacity(bits: int | None, single: bool) -> int:
+    """Bits of the scaled integers; `single`: the result is float32."""
+    return (24 if single else 53) if bits is None else bits
+
+
 def choose_plan(
     k: int, single: bool, scheme: str, backend: str, bits: int | None, family: str, plan: Plan | None
 ) -> Plan:
@@ -221,9 +236,9 @@ def choose_plan(
     if bits is not None:
         bits = check_bits(bits)
     if plan is None:
-        capacity = (24 if single else 53) if bits is None else bits
-        alphabet = cheapest_backend(family) if backend == "auto" else backend
-        return make_plan(scheme, alphabet, family, capacity, k)
+        size = capacity(bits, single)
+        alphabet = cost.cpu_choice(scheme, family, size, k).backend if backend == "auto" else backend
+        return make_plan(scheme, alphabet, family, size, k)
     if not isinstance(plan, Plan):
         raise TypeError(f"plan: {type(plan).__name__} is not an ozfp4.Plan")
     if plan.scheme == "INT8":
@@ -275,7 +290,7 @@ def _flat_stack(product: Product, result: np.ndarray[Any, Any]) -> tuple[Any, An
     return a, b, c
 
 
-def _report(plan: Plan, outcome: dict[str, Any], fallback: str | None) -> Report:
+def _report(plan: Plan, outcome: dict[str, Any], reason: str, fallback: str | None) -> Report:
     return Report(
         backend=plan.backend,
         kernel=_cpu.KERNELS[plan.backend],
@@ -288,6 +303,7 @@ def _report(plan: Plan, outcome: dict[str, Any], fallback: str | None) -> Report
         special_rows=outcome["special_rows"],
         special_columns=outcome["special_columns"],
         workspace=outcome["workspace"],
+        reason=reason,
         fallback=fallback,
         seconds={stage: outcome[stage] for stage in ("scale", "encode", "multiply", "reconstruct")},
     )

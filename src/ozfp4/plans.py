@@ -223,11 +223,6 @@ def check_bits(bits: object) -> int:
     return int(bits)
 
 
-def cheapest_backend(family: str) -> str:
-    """The CPU backend of least time: FP64, of fewest products; the paper's families exist for FP4 alone."""
-    return "fp64" if family == "least" else "fp4"
-
-
 @lru_cache(maxsize=256)
 def make_plan(scheme: str, alphabet: str, family: str, bits: int, k: int) -> Plan:
     request = (scheme, alphabet, family, bits, k)
@@ -262,7 +257,7 @@ def plan(
     scheme : {"II", "I"}
         Residues and CRT, or positional digits.
     backend : {"auto", "fp4", "int8", "fp64"}
-        The alphabet; "auto" takes the one that is fastest on the CPU.
+        The alphabet; "auto" takes the one that is fastest on the CPU by :mod:`ozfp4.cost`.
     bits : int
         Capacity of the scaled integers, 2..53.
     family : {"least", "paper", "paper-karatsuba"}
@@ -283,5 +278,9 @@ def plan(
             raise ValueError(f"{name}: {extent} is negative")
         if extent >= 2**63:
             raise ValueError(f"{name}: {extent} does not fit 63 bits")
-    alphabet = cheapest_backend(family) if backend == "auto" else backend
-    return make_plan(scheme, alphabet, family, bits, max(int(k), 1))
+    inner = max(int(k), 1)
+    if backend == "auto":
+        from . import cost  # which makes plans itself
+
+        backend = cost.cpu_choice(scheme, family, bits, inner).backend
+    return make_plan(scheme, backend, family, bits, inner)

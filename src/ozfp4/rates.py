@@ -30,6 +30,8 @@ class Rates:
         Board power limit.
     matches : tuple of str
         All of these, in lower case, occur in the name that the driver gives the device.
+    int8_warp : float
+        INT8 rate of warp-level instructions on devices with tcgen05, whose own kernels store residues only; 0: no tcgen05.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Rates:
     bandwidth: float
     watts: int
     matches: tuple[str, ...]
+    int8_warp: float = 0.0
 
 
 # First match counts: longer names before their prefixes.
@@ -49,11 +52,11 @@ DEVICES: tuple[Rates, ...] = (
     # NVIDIA RTX Blackwell architecture paper: 1676 FP4, 838 INT8, FP8 with FP32 sums 419 (FP4 measured: 1474 to 2060).
     Rates("RTX 5090", 1676, 419, 838, 1.64, 1792, 575, ("rtx 5090",)),
     # NVIDIA HGX platform tables. FP8 of B300 is 4500 in most sources, 7000 in one; INT8 is nearly gone (150), FP64 1.25.
-    Rates("GB300", 15000, 5000, 165, 1.3, 8000, 1400, ("gb300",)),
-    Rates("B300", 13500, 4500, 150, 1.25, 7700, 1100, ("b300",)),
-    # GB200: some tables give 9000/4500/4500.
-    Rates("GB200", 10000, 5000, 5000, 40, 8000, 1200, ("gb200",)),
-    Rates("B200", 9000, 4500, 4500, 37, 7700, 1000, ("b200",)),
+    Rates("GB300", 15000, 5000, 165, 1.3, 8000, 1400, ("gb300",), 165),
+    Rates("B300", 13500, 4500, 150, 1.25, 7700, 1100, ("b300",), 150),
+    # GB200: some tables give 9000/4500/4500. Warp-level INT8: 1024 multiply-adds a clock and multiprocessor, assumed.
+    Rates("GB200", 10000, 5000, 5000, 40, 8000, 1200, ("gb200",), 560),
+    Rates("B200", 9000, 4500, 4500, 37, 7700, 1000, ("b200",), 560),
     # NVIDIA's data sheets, SXM boards. FP8 keeps 13 fraction bits of its sums: not usable for exact ones.
     Rates("H200", 0, 1979, 1979, 67, 4800, 700, ("h200",)),
     Rates("H100 SXM", 0, 1979, 1979, 67, 3350, 700, ("h100",)),

@@ -27,6 +27,8 @@ class Report:
         Rows of A and columns of B that hold a NaN or an infinity.
     workspace : int
         Bytes used beside inputs and output.
+    reason : str
+        Why this backend: what "auto" compared, or that it was asked for.
     fallback : str or None
         Why another backend than the preferred one ran; None if none did.
     seconds : dict
@@ -44,6 +46,7 @@ class Report:
     special_rows: int
     special_columns: int
     workspace: int
+    reason: str = ""
     fallback: str | None = None
     seconds: dict[str, float] = field(default_factory=dict, compare=False)
 
@@ -56,6 +59,7 @@ class Report:
             f"exponents {self.exponents[0]} .. {self.exponents[1]}",
             f"specials  {self.special_rows} rows of A, {self.special_columns} columns of B",
             f"workspace {self.workspace / 2**20:.1f} MiB",
+            f"chosen    {self.reason}",
             f"fallback  {self.fallback or 'none'}",
         ]
         lines += [f"{stage:<11} {1e3 * seconds:10.3f} ms" for stage, seconds in self.seconds.items()]
