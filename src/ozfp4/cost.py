@@ -124,6 +124,8 @@ def gpu_machine(rates: Rates, attained: float = ATTAINED) -> Machine:
         backend: rates.int8_warp if tcgen05 else alphabet_rate(rates, backend) for backend in GPU_BACKENDS
     }
     figures = {("II", backend): alphabet_rate(rates, backend) for backend in GPU_BACKENDS}
+    if rates.fp4_step_64:
+        figures["II", "fp4"] = rates.fp4_step_64
     figures |= {("I", backend): digits[backend] for backend in GPU_BACKENDS}
     codes = rates.fp4 > rates.int8
     return Machine(

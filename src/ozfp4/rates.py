@@ -32,6 +32,8 @@ class Rates:
         All of these, in lower case, occur in the name that the driver gives the device.
     int8_warp : float
         INT8 rate of warp-level instructions on devices with tcgen05, whose own kernels store residues only; 0: no tcgen05.
+    fp4_step_64 : float
+        FP4 rate of instructions with K = 64 where the peak takes K = 96; 0: the peak.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Rates:
     watts: int
     matches: tuple[str, ...]
     int8_warp: float = 0.0
+    fp4_step_64: float = 0.0
 
 
 # First match counts: longer names before their prefixes.
@@ -52,8 +55,9 @@ DEVICES: tuple[Rates, ...] = (
     # NVIDIA RTX Blackwell architecture paper: 1676 FP4, 838 INT8, FP8 with FP32 sums 419 (FP4 measured: 1474 to 2060).
     Rates("RTX 5090", 1676, 419, 838, 1.64, 1792, 575, ("rtx 5090",)),
     # NVIDIA HGX platform tables. FP8 of B300 is 4500 in most sources, 7000 in one; INT8 is nearly gone (150), FP64 1.25.
-    Rates("GB300", 15000, 5000, 165, 1.3, 8000, 1400, ("gb300",), 165),
-    Rates("B300", 13500, 4500, 150, 1.25, 7700, 1100, ("b300",), 150),
+    # FP4 by K = 64 instructions, as on B200, is two thirds of the peak.
+    Rates("GB300", 15000, 5000, 165, 1.3, 8000, 1400, ("gb300",), 165, 10000),
+    Rates("B300", 13500, 4500, 150, 1.25, 7700, 1100, ("b300",), 150, 9000),
     # GB200: some tables give 9000/4500/4500. Warp-level INT8: 1024 multiply-adds a clock and multiprocessor, assumed.
     Rates("GB200", 10000, 5000, 5000, 40, 8000, 1200, ("gb200",), 560),
     Rates("B200", 9000, 4500, 4500, 37, 7700, 1000, ("b200",), 560),

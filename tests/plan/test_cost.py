@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4 import _gpu_kernels, _identity, _operands, cost
+from ozfp4 import _gpu_kernels, _operands, cost
 from ozfp4.plans import make_plan
 from ozfp4.rates import DEVICES, TERA, device_rates
 
@@ -19,7 +19,8 @@ CACHED = (cost.this_cpu, cost.this_gpu, cost.cpu_choice, cost.gpu_choice)
 
 @pytest.fixture
 def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    monkeypatch.setenv("OZFP4_CACHE_DIR", str(tmp_path / "cache"))
+    """Nothing is known of this machine, and what a test finds out no other one sees."""
+    monkeypatch.setattr(cost, "_key", lambda index: {"test": str(tmp_path), "device": str(index)})
     for cached in CACHED:
         cached.cache_clear()
     yield
@@ -143,7 +144,6 @@ def test_what_a_build_holds_for_a_gpu(
     torch = SimpleNamespace(cuda=SimpleNamespace(get_device_name=lambda index: name))
     monkeypatch.setattr(_gpu_kernels, "extension", lambda: fake)
     monkeypatch.setattr(_operands, "torch_module", lambda: torch)
-    monkeypatch.setattr(_identity, "gpu", lambda index: {"device": name})
     assert cost.gpu_choice("II", "least", 53, 4096, 0).backend == backend
     assert cost.gpu_choice("I", "least", 53, 4096, 0).backend == "int8"
     assert cost.this_gpu(0).packed == packed
