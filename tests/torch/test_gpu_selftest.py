@@ -193,6 +193,17 @@ def test_fp32_accumulators_hold_codes(cuda: Extension) -> None:
     assert _guard.examine(_kernels.Pair(DEVICE, "warp fp4", "e2m1"), short=False).passed
 
 
+def test_no_memory_is_no_verdict(on_cpu_zero: Extension) -> None:
+    def fail(kernel: str, element: str, sums: np.ndarray) -> None:
+        raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+
+    on_cpu_zero.spoil = fail
+    with pytest.raises(torch.cuda.OutOfMemoryError):
+        _guard.serving_kernel(INT8, 0)
+    on_cpu_zero.spoil = lambda kernel, element, sums: None
+    assert _guard.serving_kernel(INT8, 0) == 0
+
+
 def test_a_store_behind_the_output_is_found(cuda: Extension) -> None:
     multiply = cuda.multiply
 
