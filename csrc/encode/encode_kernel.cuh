@@ -28,7 +28,6 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind>)
   const auto place_at = [&](std::uint32_t i) { return TilePlace{origins + i, lines + i * arguments.most_tile_lines}; };
   fill_units(shared.units, arguments);
   fill_table<Kind>(shared.table, limb_table, shared_table_entries<Kind>(arguments.table_entries));
-  let_next_kernel_start();
 
   // What the previous kernel may still be writing is not read before this wait: everything, or what scale leaves.
   if (!arguments.reads_early) wait_for_previous_kernel();

@@ -91,7 +91,6 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind>)
   commit_copies();
   fill_units(shared.units, encode);
   fill_table<Kind>(shared.table, limb_table, shared_table_entries<Kind>(encode.table_entries));
-  let_next_kernel_start();
   wait_for_copies<0>();
   __syncthreads();
 

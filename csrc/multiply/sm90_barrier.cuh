@@ -49,6 +49,10 @@ __device__ __forceinline__ void named_sync(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
+__device__ __forceinline__ void named_arrive(int id, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
 // ---- Grid, registers -----------------------------------------------------------------------------------------------
 
 // Programmatic dependent launch: returns when the kernels that this one depends on have finished and flushed.

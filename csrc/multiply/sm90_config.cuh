@@ -10,6 +10,10 @@
 
 namespace ozfp4::cuda::sm90 {
 
+// The accumulators of a thread: of its slabs, kN / 2 registers each.
+template <class C>
+using Accumulators = std::int32_t[C::kSlabs][C::kN / 2];
+
 inline constexpr int kBlockK = 128;  // bytes of K per stage: one row of the 128-byte swizzle, four wgmma of K = 32
 inline constexpr int kSharedLimit = 232448;
 
@@ -18,9 +22,13 @@ constexpr int box_columns(int tile_n) { return tile_n % 128 == 0 ? 128 : 64; }
 
 constexpr int stage_bytes(int m, int n) { return (m + n) * kBlockK; }
 
-// As many stages as fit beside the staging area for the output (m * n bytes), at most 8.
+// Two warpgroups share a tile, 64 rows each, or take tiles in turns: then one folds and stores while the other multiplies, at
+// the price of tiles half as large. See sm90_turns.cuh.
+constexpr bool takes_turns(int m, int n) { return m == 128 && n == 128; }
+
+// As many stages as fit beside the staging area for the output (m * n bytes a tile), at most 8.
 constexpr int stage_count(int m, int n) {
-  const int fits = (kSharedLimit - 2048 - m * n) / stage_bytes(m, n);
+  const int fits = (kSharedLimit - 2048 - m * n * (takes_turns(m, n) ? 2 : 1)) / stage_bytes(m, n);
   return fits < 8 ? fits : 8;
 }
 
@@ -29,15 +37,18 @@ struct Config {
   static constexpr int kM = kTileM, kN = kTileN;
   static constexpr bool kSigned = kSignedPlanes;
 
-  static constexpr int kConsumers = kM / 64;    // warpgroups, 64 rows each
-  static constexpr int kAccumulators = kN / 2;  // registers of a thread
+  static constexpr bool kTurns = takes_turns(kM, kN);
+  static constexpr int kConsumers = kM / 64;                // warpgroups
+  static constexpr int kSlabs = kTurns ? kM / 64 : 1;       // of 64 rows, in the registers of one warpgroup
+  static constexpr int kReaders = kTurns ? 1 : kConsumers;  // warpgroups that read a stage
   static constexpr int kThreads = 128 * (kConsumers + 1);
   static constexpr int kStages = stage_count(kM, kN);
   static constexpr int kStageBytesA = kM * kBlockK, kStageBytesB = kN * kBlockK;
 
   static constexpr int kBoxColumns = box_columns(kN), kBoxes = kN / kBoxColumns;
-  static constexpr int kBoxBytes = 64 * kBoxColumns;        // 64 rows
-  static constexpr int kStagingBytes = kBoxes * kBoxBytes;  // of one warpgroup
+  static constexpr int kBoxBytes = 64 * kBoxColumns;  // 64 rows
+  static constexpr int kSlabBytes = kBoxes * kBoxBytes;
+  static constexpr int kStagingBytes = kSlabs * kSlabBytes;  // of one warpgroup
   static constexpr int kStagingAt = kStages * (kStageBytesA + kStageBytesB);
   static constexpr int kBarriersAt = kStagingAt + kConsumers * kStagingBytes;
   static constexpr int kSharedBytes = kBarriersAt + 2 * kStages * 8 + 1024;  // the base is aligned to 1024 by hand

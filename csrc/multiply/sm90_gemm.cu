@@ -108,7 +108,7 @@ cudaError_t launch_gemm(const GemmProblem& problem, const TileChoice& choice, cu
   params.m = problem.m;
   params.n = problem.n;
   params.blocks_per_split = static_cast<std::int32_t>(ceil_div(ceil_div(problem.k, sm90::kBlockK), choice.splits));
-  params.wave_slot = choice.keep_together ? next_wave_slot() : -1;
+  params.wave_slot = choice.keep_together && !sm90::takes_turns(tile.m, tile.n) ? next_wave_slot() : -1;
   params.out_pitch = problem.out_pitch;
   params.out_matrix_stride = problem.out_matrix_stride;
   params.out_matrices = matrices;

@@ -1,15 +1,18 @@
 // The Hopper multiply kernel: persistent, warp-specialised. One producer thread keeps a ring of stages filled by TMA;
-// each consumer warpgroup multiplies 64 rows of the tile by the whole tile of B from the same stages. A stage is free
-// when all of them have multiplied it. While a warpgroup folds and stores, the ring fills up for the next K loop.
+// each consumer warpgroup multiplies 64 rows of the tile by the whole tile of B from the same stages, or takes whole tiles
+// in turns with the other one. A stage is free when all its readers have multiplied it. While a warpgroup folds and stores,
+// the ring fills up for the next K loop.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "multiply/sm90_barrier.cuh"
 #include "multiply/sm90_config.cuh"
 #include "multiply/sm90_epilogue.cuh"
 #include "multiply/sm90_producer.cuh"
 #include "multiply/sm90_schedule.cuh"
+#include "multiply/sm90_turns.cuh"
 #include "multiply/sm90_wgmma.cuh"
 
 namespace ozfp4::cuda::sm90 {
@@ -22,7 +25,7 @@ struct Consumer {
   const SharedLayout<C>& shared;
   const int group;  // of the consumers, from 0
   RingPosition<C::kStages> ring;
-  std::int32_t acc[C::kAccumulators];
+  Accumulators<C> acc;
 
   __device__ __forceinline__ Consumer(const GemmParams& p, const SharedLayout<C>& shared, int group)
       : p(p), shared(shared), group(group) {
@@ -37,34 +40,41 @@ struct Consumer {
   // Waits for the next stage and multiplies its K block: acc = (accumulate ? acc : 0) + A * B, asynchronously.
   __device__ __forceinline__ void issue(bool accumulate) {
     wait_barrier(shared.full(ring.stage), ring.parity);
-    const std::uint64_t a = tile_descriptor(shared.a(ring.stage) + group * 64 * kBlockK);
+    const std::uint64_t a = tile_descriptor(shared.a(ring.stage) + (C::kTurns ? 0 : group * 64 * kBlockK));
     const std::uint64_t b = tile_descriptor(shared.b(ring.stage));
     begin_multiply();
 #pragma unroll
     for (int k = 0; k < kBlockK / 32; ++k) {
-      Multiply<C::kSigned>::run(acc, a + 2 * k, b + 2 * k, k > 0 || accumulate ? 1 : 0);
+#pragma unroll
+      for (int slab = 0; slab < C::kSlabs; ++slab) {
+        Multiply<C::kSigned>::run(acc[slab], a + (slab * 64 * kBlockK / 16 + 2 * k), b + 2 * k, k > 0 || accumulate ? 1 : 0);
+      }
     }
     commit_multiply();
   }
 
   __device__ __forceinline__ void run(const TileLoop& tiles) {
     if (tiles.first >= tiles.count) return;
-    Cursor next(p, tiles);
-    GemmStep next_step = read_step(p, next.step);
-    bool has_next = true, has_value = false;
-    while (has_next) {
-      const Tile tile = next.tile;
+    std::conditional_t<C::kTurns, EverySecondTile, AllSteps> next(p, tiles, group);
+    GemmStep next_step = read_step(p, next.step());
+    bool has_value = false;
+    while (next.exists()) {
+      const Tile tile = next.tile();
       const GemmStep step = next_step;
       const int count = block_range(step.k_begin, step.k_end, divide(tile.matrix, p.batches), p.blocks_per_split).count;
+      const bool hands_over = next.hands_over();
+      next.begin(ring);
       if (count > 0) {
         pin(acc);
         issue(has_value);
         std::uint32_t previous = ring.stage;
         ring.advance();
         // What comes next is looked up while the tensor cores are busy: it takes a chain of reads from constant memory,
-        // over a thousand clocks where the caches do not hold them.
-        has_next = next.advance(p, tiles);
-        next_step = read_step(p, next.step);
+        // over a thousand clocks where the caches do not hold them. In turns, while they are busy for the other warpgroup.
+        if (!C::kTurns) {
+          next.advance(p, tiles);
+          next_step = read_step(p, next.step());
+        }
         for (int i = 1; i < count; ++i) {
           issue(true);
           wait_multiply<1>();  // only the group just issued may be unfinished: the stage before is free
@@ -72,13 +82,17 @@ struct Consumer {
           previous = ring.stage;
           ring.advance();
         }
+        if (hands_over) next.hand_over();
         wait_multiply<0>();
         pin(acc);
         release(previous);
         has_value = true;
-      } else {
-        has_next = next.advance(p, tiles);
-        next_step = read_step(p, next.step);
+      } else if (hands_over) {
+        next.hand_over();
+      }
+      if (C::kTurns || count == 0) {
+        next.advance(p, tiles);
+        next_step = read_step(p, next.step());
       }
       if (step.action == Action::carry_on) continue;
       if (!has_value) Epilogue<C>::clear(acc);
@@ -90,7 +104,7 @@ struct Consumer {
 
   __device__ __forceinline__ void act(const GemmStep& step, const Tile& tile) {
     const Fold f(step);
-    const int row = tile.m * C::kM + group * 64, column = tile.n * C::kN;
+    const int row = tile.m * C::kM + (C::kTurns ? 0 : group * 64), column = tile.n * C::kN;
     const int out_matrix = step.out_plane * p.out_matrices + tile.matrix;
     const bool is_inside = row < p.m;  // the whole warpgroup may lie below the last row
     const bool is_residue = step.action == Action::store_residue, is_digit = step.action == Action::store_digit;
@@ -123,7 +137,7 @@ __global__ void __launch_bounds__(C::kThreads, 1) gemm_kernel(const __grid_const
     prefetch_map(&p.out_map);
     for (int stage = 0; stage < C::kStages; ++stage) {
       init_barrier(shared.full(stage), 1);
-      init_barrier(shared.empty(stage), 4 * C::kConsumers);
+      init_barrier(shared.empty(stage), 4 * C::kReaders);
     }
     publish_barriers();
   }
@@ -137,7 +151,7 @@ __global__ void __launch_bounds__(C::kThreads, 1) gemm_kernel(const __grid_const
   if (warp < 4) {
     if (C::kMovesRegisters) give_registers<C::kProducerRegisters>();
     if (threadIdx.x == 0) {
-      produce<C>(p, shared, tiles);
+      Producer<C>(p, shared, tiles).run(tiles);
       release_next_kernel();
     }
   } else {

@@ -25,6 +25,7 @@ inline constexpr double kEmptyRowClocks = 5.9;  // beyond the last row: zeros
 inline constexpr double kStepClocks = 740;      // between K loops, whatever the tile
 inline constexpr double kFoldClocksPerEntry = 0.077;
 inline constexpr double kLoneConsumer = 1.6;          // times that where one warpgroup folds alone
+inline constexpr double kTurnClocks = 100;            // between the K loops of two warpgroups that take turns
 inline constexpr double kLaunchClocks = 6000;         // launch, first loads, last store
 inline constexpr double kTwoConsumerClocks = 3000;    // more of them for the tiles of 128 rows
 inline constexpr double kMemoryBytesPerClock = 2400;  // of the device: 4.2 TB/s at 1.75 GHz
@@ -43,9 +44,13 @@ inline double model_clocks(const GemmShape& shape, const TileChoice& choice, int
   const double multiply = entries * kBlockK / kMacsPerClock * (1 + kTrafficCost * (rows / entries - 384.0 / 32768));
   const double a_rows = static_cast<double>(shape.m) / m_tiles, b_rows = static_cast<double>(shape.n) / n_tiles;
   const double load = a_rows * kRowClocksA + b_rows * kRowClocksB + (rows - a_rows - b_rows) * kEmptyRowClocks;
-  const double fold = entries * kFoldClocksPerEntry * (tile.m == 128 ? 1 : kLoneConsumer);
-  const double compute = static_cast<double>(ceil_div(tiles, multiprocessors)) *
-                         (blocks * std::max(multiply, load) + steps * kStepClocks + folds * fold);
+  const bool turns = takes_turns(tile.m, tile.n);
+  const double fold = entries * kFoldClocksPerEntry * (tile.m == 128 && !turns ? 1 : kLoneConsumer);
+  const double stream = blocks * std::max(multiply, load), rest = steps * kStepClocks + folds * fold;
+  const auto rounds = static_cast<double>(ceil_div(tiles, multiprocessors));
+  // In turns, the tensor cores are busy with one tile while the other one is folded.
+  const double compute =
+      turns ? rounds * std::max(stream + steps * kTurnClocks, (stream + rest) / 2) + rest : rounds * (stream + rest);
 
   const double out_bytes = static_cast<double>(shape.units) * shape.batches * choice.splits * shape.m * shape.n;
   const double bytes = (static_cast<double>(shape.m) + shape.n) * shape.k * shape.steps * shape.batches + out_bytes;

@@ -27,10 +27,10 @@ __device__ __forceinline__ void wait_multiply() {
 }
 
 // Keeps the compiler from moving uses of the accumulators across this point; costs nothing.
-template <int kCount>
-__device__ __forceinline__ void pin(std::int32_t (&acc)[kCount]) {
+template <int kSlabs, int kCount>
+__device__ __forceinline__ void pin(std::int32_t (&acc)[kSlabs][kCount]) {
 #pragma unroll
-  for (int i = 0; i < kCount; ++i) asm volatile("" : "+r"(acc[i]));
+  for (int i = 0; i < kSlabs * kCount; ++i) asm volatile("" : "+r"(acc[i / kCount][i % kCount]));
 }
 
 // acc = (accumulate ? acc : 0) + A * B, asynchronous. N is twice the number of accumulators.
