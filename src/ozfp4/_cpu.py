@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import platform
 from functools import lru_cache
-from pathlib import Path
 
 from . import _core
 
@@ -24,13 +24,16 @@ def ensure_blas() -> None:
 @lru_cache(maxsize=1)
 def model() -> str:
     """The processor's name."""
-    model = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return model
+    return cpuinfo("model name") or platform.processor() or platform.machine()
+
+
+def cpuinfo(*names: str) -> str:
+    """What Linux says about the first CPU under one of these names, "" elsewhere."""
+    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
+        for line in lines:  # no further than needed: each CPU's lines take time
+            if line.startswith(names):
+                return line.partition(":")[2].strip()
+    return ""
 
 
 @lru_cache(maxsize=1)

@@ -29,29 +29,19 @@ def _stamp(file: str | None) -> str:
         return str(file)
 
 
-def _text(file: str) -> str:
-    """A small file of the system, "" where there is none."""
-    try:
-        return Path(file).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-
-
 def _loaded_libraries(name: re.Pattern[str]) -> str:
     """The libraries of this process whose file name matches, where the system lists them."""
-    files = {
-        line[line.find("/") :]
-        for line in _text("/proc/self/maps").splitlines()
-        if ".so" in line and "/" in line
-    }
+    try:
+        maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    files = {line[line.find("/") :] for line in maps.splitlines() if ".so" in line and "/" in line}
     return "; ".join(sorted(_stamp(file) for file in files if name.match(file.rpartition("/")[2])))
 
 
 def _instruction_sets() -> str:
     """Digest of the processor's flags: a virtual machine may hide some, and a BLAS then takes other kernels."""
-    lines = _text("/proc/cpuinfo").splitlines()
-    flags = next((line for line in lines if line.startswith(("flags", "Features"))), "")
-    return hashlib.blake2b(flags.encode(), digest_size=8).hexdigest()
+    return hashlib.blake2b(_cpu.cpuinfo("flags", "Features").encode(), digest_size=8).hexdigest()
 
 
 @lru_cache(maxsize=1)

@@ -37,12 +37,12 @@ def cache_folder() -> Path | None:
 
 
 def file_of(key: Mapping[str, str]) -> Path | None:
-    """The file of the verdict under a key; None without a cache folder."""
+    """The file of the finding under a key; None without a cache folder."""
     folder = cache_folder()
     if folder is None:
         return None
     text = json.dumps(dict(key), sort_keys=True)
-    return folder / f"verdict-{hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}.json"
+    return folder / f"{hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}.json"
 
 
 def load(key: Mapping[str, str]) -> dict[str, Any] | None:
@@ -62,7 +62,7 @@ def load(key: Mapping[str, str]) -> dict[str, Any] | None:
 
 
 def store(key: Mapping[str, str], value: Mapping[str, Any]) -> bool:
-    """Keep a verdict. `value` must be plain JSON. Returns whether it could be kept."""
+    """Keep a finding. `value` must be plain JSON. Returns whether it could be kept."""
     file = file_of(key)
     if file is None:
         return False
