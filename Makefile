@@ -15,7 +15,7 @@ NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 # A Python path of the caller would hide the package under test.
 unexport PYTHONPATH
 
-.PHONY: run test lint notebooks clean
+.PHONY: run test lint notebooks docs device-tables clean
 
 run: $(VENV)/ready/cli
 	$(VENV)/bin/python -m ozfp4 demo
@@ -36,6 +36,16 @@ ifeq ($(NOTEBOOKS),)
 else
 	$(VENV)/bin/python tools/run_notebooks.py --check $(NOTEBOOKS)
 endif
+
+# The site in build/site; a link that leads nowhere fails.
+docs: $(VENV)/ready/docs
+	$(VENV)/bin/python -m mkdocs build --strict
+	@echo "wrote build/site/index.html"
+
+# Tables and figures of the GPU from docs/data/h200.json; FROM=gpu.json takes over what benchmarks/gpu.py measured.
+device-tables: $(VENV)/ready/test
+	$(VENV)/bin/python tools/device_tables.py $(if $(FROM),--take $(FROM))
+	$(VENV)/bin/python tools/device_figures.py
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -26,12 +26,27 @@ def speeds(results: dict[str, Any]) -> Any:
             look = {"color": style.CYCLE[index % 8], "marker": style.MARKERS[index % 8]}
             more = {} if index < 8 else {"ls": "--", "mfc": "white"}
             axes.plot(x, [factor * v for v in y], label=labels[name], **look, **more)
-        axes.set(xscale="log", yscale="log", xlabel="N", ylabel=f"{unit} = 2 N³ / t, whole call")
-        axes.set_xticks(sizes, map(str, sizes))
-        axes.minorticks_off()
+        axes.set(xscale="log", xlabel="N", ylabel=f"{unit} = 2 N³ / t, whole call")
+        _vertical_scale(axes, [factor * row["TFLOPS"] for row in rows])
+        axes.set_xticks(sizes, map(str, sizes), minor=False)
+        axes.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
         figure.legend(loc="outside upper left", ncols=3, fontsize=9)
         style.note(figure, sentence(results["machine"]))
     return figure
+
+
+def _vertical_scale(axes: Any, values: list[float]) -> None:
+    """From zero if the values lie within a factor of 30, else logarithmic with ticks at 1, 2 and 5."""
+    if max(values) < 30 * min(values):
+        axes.set_ylim(0, 1.08 * max(values))
+        return
+    axes.set_yscale("log")
+    decades = range(-3, 5)
+    ticks = [
+        t * 10.0**d for d in decades for t in (1, 2, 5) if min(values) / 2 < t * 10.0**d < 2 * max(values)
+    ]
+    axes.set_yticks(ticks, [f"{t:g}" for t in ticks])
+    axes.tick_params(axis="y", which="minor", left=False)
 
 
 def stages(results: dict[str, Any]) -> Any:

@@ -1,0 +1,43 @@
+"""Links and names of files in README.md, docs/ and notebooks/README.md lead somewhere; `make docs` checks anchors too."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "notebooks" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+NAMED = re.compile(r"`((?:csrc|src|tools|tests|benchmarks|docs|notebooks|cmake|\.ci)/[\w./*-]+)`")
+
+
+def targets(page: Path) -> Iterator[Path]:
+    text = page.read_text(encoding="utf-8")
+    for link in LINK.findall(text):
+        if not link.startswith(("http:", "https:")):
+            # The site makes pages of the notebooks.
+            made = re.fullmatch(r"(notebooks/\w+)\.html", link)
+            yield ROOT / f"{made[1]}.ipynb" if made else page.parent / link
+    yield from (ROOT / name for name in NAMED.findall(text))
+
+
+@pytest.mark.parametrize(
+    "page", PAGES, ids=lambda page: page.name if page.parent.name != "notebooks" else "notebooks"
+)
+def test_what_a_page_names_exists(page: Path) -> None:
+    missing = [
+        str(t.relative_to(ROOT)) for t in targets(page) if not t.exists() and not list(t.parent.glob(t.name))
+    ]
+    assert missing == []
+
+
+def test_every_page_is_in_the_table_of_contents() -> None:
+    contents = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in (ROOT / "docs").glob("*.md"):
+        assert f": {page.name}" in contents
+    for notebook in (ROOT / "notebooks").glob("*.ipynb"):
+        assert f": notebooks/{notebook.stem}.html" in contents
+        assert notebook.name in (ROOT / "notebooks" / "README.md").read_text(encoding="utf-8")
