@@ -1,4 +1,7 @@
-"""Draw the figures of docs/figures/h200 from the measurements in docs/data/h200.json: speed of whole calls, share of the stages.
+"""Draw the figures of docs/figures/h200: speed and stages from docs/data/h200.json, others from the data that lie there.
+
+accuracy.json, model.json and breakdown.json are what `ozfp4 accuracy`, `ozfp4 model` and benchmarks/breakdown.py wrote on the
+device (with --no-figures where it has no matplotlib); those that are missing are left out.
 
     python tools/device_figures.py
 
@@ -8,11 +11,13 @@ Needs matplotlib and ozfp4 (installed, or PYTHONPATH=src). tools/device_tables.p
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import device_tables
 
-from ozfp4.bench.figures import speed, style
+from ozfp4.bench.figures import accuracy, breakdown, model, speed, style
+from ozfp4.bench.rows import read_json
 
 FOLDER = device_tables.ROOT / "docs" / "figures" / "h200"
 
@@ -27,6 +32,22 @@ def figure_data(measured: dict[str, Any]) -> dict[str, Any]:
     return {"machine": measured, "labels": labels, "rows": rows}
 
 
+def figures(results: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Names and figures of everything that there are data for."""
+    yield "speed", speed.speeds(results)
+    if any("multiply ms" in row for row in results["rows"]):
+        yield "stages", speed.stages(results)
+    makers = {
+        "accuracy": accuracy.effective_bits,
+        "model": model.predicted_and_measured,
+        "breakdown": breakdown.breakdown,
+    }
+    for name, make in makers.items():
+        path = FOLDER / f"{name}.json"
+        if path.exists():
+            yield name, make(read_json(path))
+
+
 def main() -> int:
     try:
         results = figure_data(device_tables.load(device_tables.DATA))
@@ -34,10 +55,7 @@ def main() -> int:
         print(f"device_figures: {error}", file=sys.stderr)
         return 2
     FOLDER.mkdir(parents=True, exist_ok=True)
-    figures = [("speed", speed.speeds(results))]
-    if any("multiply ms" in row for row in results["rows"]):
-        figures.append(("stages", speed.stages(results)))
-    for name, figure in figures:
+    for name, figure in figures(results):
         paths = style.save(figure, FOLDER, name)
         print("wrote " + ", ".join(str(path.relative_to(device_tables.ROOT)) for path in paths))
     return 0

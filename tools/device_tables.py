@@ -5,7 +5,8 @@
     python tools/device_tables.py --check          write nothing; exit status 1 if a page disagrees with the data
 
 A table stands between <!-- NAME --> and <!-- /NAME -->, NAME one of gpu-table (whole calls), gpu-stages (compute stage beside
-whole call) and gpu-milliseconds (each stage). What is outside the markers is written by hand.
+whole call), gpu-milliseconds (each stage) and gpu-model (predicted and measured, from what `ozfp4 model --device cuda` wrote
+to docs/figures/h200). What is outside the markers is written by hand.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "docs" / "data" / "h200.json"
+MODEL = ROOT / "docs" / "figures" / "h200" / "model.json"
 PAGES = (ROOT / "README.md", ROOT / "docs" / "performance.md")
 
 Results = dict[str, Any]
@@ -152,10 +154,26 @@ def milliseconds(results: Results) -> str:
     return f"{_machine(results)}\n\n{_table(head, lines)}"
 
 
+def predicted(results: Results) -> str:
+    """The runtime model beside measurements of the same device, as `ozfp4 model` prints them."""
+    if not MODEL.exists():
+        return "No comparison of this device with the model in the present data."
+    found = json.loads(MODEL.read_text(encoding="utf-8"))
+    rows = [row for row in found["measured"] if "percent" in row]
+    lines = [
+        [found["labels"][row["method"]], str(row["N"]), str(row["products"]), f"{row['rate'] / 1e12:.0f}",
+         f"{row['model compute ms']:.3f}", f"{row['compute ms']:.3f}", f"{row['percent']:+.1f} %"]
+        for row in rows
+    ]  # fmt: skip
+    head = ["compute stage", "N", "products", "R, TOPS", "model, ms", "measured, ms", "over the model"]
+    return f"{_machine(found['machine'])}\n\n{_table(head, lines)}\n\n![Predicted and measured](figures/h200/model.svg)"
+
+
 BLOCKS: dict[str, Callable[[Results], str]] = {
     "gpu-table": whole_calls,
     "gpu-stages": compute_stage,
     "gpu-milliseconds": milliseconds,
+    "gpu-model": predicted,
 }
 
 

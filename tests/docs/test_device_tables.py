@@ -80,3 +80,30 @@ def test_bad_measurements(
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+def test_model_beside_measurement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_tables, "MODEL", tmp_path / "model.json")
+    assert "No comparison" in device_tables.predicted(RESULTS)
+    row = {"N": 4096, "method": "cuda-II-int8-least", "products": 15, "rate": 1.3e15, "model compute ms": 1.6,
+           "compute ms": 1.648, "percent": 3.0}  # fmt: skip
+    machine = {name: RESULTS[name] for name in ("device", "driver", "date")}
+    model = {"machine": machine, "labels": {"cuda-II-int8-least": "ozfp4 II int8 (GPU)"}, "measured": [row]}
+    (tmp_path / "model.json").write_text(json.dumps(model))
+    assert "| ozfp4 II int8 (GPU) | 4096 | 15 | 1300 | 1.600 | 1.648 | +3.0 % |" in device_tables.predicted(
+        RESULTS
+    )
+
+
+def test_figures_of_a_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    import device_figures
+
+    monkeypatch.setattr(device_tables, "ROOT", tmp_path)
+    monkeypatch.setattr(device_tables, "DATA", tmp_path / "h200.json")
+    monkeypatch.setattr(device_figures, "FOLDER", tmp_path / "figures")
+    (tmp_path / "h200.json").write_text(json.dumps(RESULTS))
+    assert device_figures.main() == 0
+    assert {path.name for path in (tmp_path / "figures").iterdir()} == {
+        f"{name}.{kind}" for name in ("speed", "stages") for kind in ("svg", "png")
+    }

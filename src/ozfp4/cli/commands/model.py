@@ -1,6 +1,6 @@
 """Predict running times by the paper's model, 2 Q N³ / R + D / beta, and compare with what this machine does.
 
-R (rate of the plane products, from a short plan) and beta (copy bandwidth) are measured here; then every method is measured
+R (rate of the plane products, from a shorter plan) and beta (copy bandwidth) are measured here; then every method is measured
 and set against the prediction. The paper's own table is recomputed from its constants. Other devices are projected from
 nominal rates, marked as modelled; the last table and the map say which ratios of rates make which method win.
 
@@ -229,7 +229,9 @@ def _show_measured(store: RowStore, methods: list[Method]) -> None:
             print(f"skipped {labels[row['method']]}: {row['skipped']}")
     bandwidths = [row["bandwidth"] for row in rows if "bandwidth" in row]
     if bandwidths:
-        print(f"beta = {bandwidths[-1] / 1e9:.4g} GB/s, by a copy; R by a short plan at each N")
+        print(
+            f"beta = {bandwidths[-1] / 1e9:.4g} GB/s, by a copy; R by a plan of half the products, at each N"
+        )
 
 
 # ---- Other machines ----------------------------------------------------------------------------------------
