@@ -14,7 +14,7 @@ import argparse
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -111,13 +111,17 @@ def path_row(scheme: str, family: str, n: int, device: str, budget: float) -> Ro
     return row
 
 
-def measure(scheme: str, n: int, device: str, budget: float) -> list[Row]:
-    """A row for each step: products and the milliseconds of the four stages."""
-    arrays = array_times(scheme, n, device, budget)
-    families = dict.fromkeys(step.family for step in STEPS[scheme])
-    paths = {family: path_row(scheme, family, n, device, budget) for family in families}
-    rows = []
-    for number, step in enumerate(STEPS[scheme], 1):
+def missing_rows(store: RowStore, scheme: str, n: int, device: str, budget: float) -> Iterator[Row]:
+    """The rows of steps that the store has not: products and the milliseconds of the four stages."""
+    missing = [
+        (i, step) for i, step in enumerate(STEPS[scheme], 1) if store.get(scheme=scheme, step=i) is None
+    ]
+    by_arrays = any(step[2:] != PATH for _, step in missing)
+    arrays = array_times(scheme, n, device, budget) if by_arrays else {}
+    paths: dict[str, Row] = {}
+    for number, step in missing:
+        if step.family not in paths:
+            paths[step.family] = path_row(scheme, step.family, n, device, budget)
         path = paths[step.family]
         row: Row = {
             "scheme": scheme,
@@ -132,8 +136,7 @@ def measure(scheme: str, n: int, device: str, budget: float) -> list[Row]:
             row[f"{stage} by"] = way
             row[f"{stage} ms"] = path[f"{stage} ms"] if way == PATH[0] else round(arrays[way], 4)
         row["ms"] = round(sum(row[f"{stage} ms"] for stage in speed.STAGES), 4)
-        rows.append(row)
-    return rows
+        yield row
 
 
 def markdown(rows: list[Row]) -> str:
@@ -153,7 +156,7 @@ def markdown(rows: list[Row]) -> str:
     return "\n".join(lines[1:])
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -169,32 +172,38 @@ def main() -> None:
     parser.add_argument("--no-figures", action="store_true", help="no matplotlib needed")
     options = parser.parse_args()
     n = options.n or SIZES[options.device]
+    if n < 1:
+        parser.error(f"-n: {n} is not a positive integer")
     machine = describe(options.device)
     print(sentence(machine))
     if options.output:
-        options.output.mkdir(parents=True, exist_ok=True)
+        try:
+            options.output.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            parser.error(f"--output: {options.output}: cannot be made: {error.strerror}")
     path = options.output / "breakdown.rows.jsonl" if options.output else None
     store = RowStore(
         path, {"n": n, "device": options.device, "budget": options.budget}, machine, ("scheme", "step")
     )
+    status = 0
     try:
         for scheme in options.schemes:
-            if store.get(scheme=scheme, step=1) is None:
-                print(f"scheme {scheme}", file=sys.stderr, flush=True)
-                for row in measure(scheme, n, options.device, options.budget):
-                    store.add(row)
-    finally:
-        rows = [row for row in store if row["scheme"] in options.schemes]
-        if rows:
-            print(markdown(rows))
-            if options.output:
-                write_json(options.output / "breakdown.json", machine, rows=rows)
-                write_csv(options.output / "breakdown.csv", rows)
-                if not options.no_figures:
-                    style.save(
-                        figures.breakdown({"machine": machine, "rows": rows}), options.output, "breakdown"
-                    )
+            for row in missing_rows(store, scheme, n, options.device, options.budget):
+                print(f"scheme {scheme}, step {row['step']}: {row['ms']:.4g} ms", file=sys.stderr, flush=True)
+                store.add(row)
+    except KeyboardInterrupt:
+        print("stopped: what follows was finished", file=sys.stderr)
+        status = 130
+    rows = [row for row in store if row["scheme"] in options.schemes]
+    if rows:
+        print(markdown(rows))
+        if options.output:
+            write_json(options.output / "breakdown.json", machine, rows=rows)
+            write_csv(options.output / "breakdown.csv", rows)
+            if not options.no_figures:
+                style.save(figures.breakdown({"machine": machine, "rows": rows}), options.output, "breakdown")
+    return status
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -64,7 +64,7 @@ def test_rows_and_table(
         str(tmp_path),
     ]
     monkeypatch.setattr(sys, "argv", command)
-    breakdown.main()
+    assert breakdown.main() == 0
     text = capsys.readouterr().out
     assert "Scheme II, N = 32, ms:" in text
     rows = import_module("json").loads((tmp_path / "breakdown.json").read_text())["rows"]
@@ -76,3 +76,23 @@ def test_rows_and_table(
         assert row["ms"] == pytest.approx(
             sum(row[f"{stage} ms"] for stage in breakdown.speed.STAGES), abs=1e-3
         )
+
+
+def test_ctrl_c_keeps_finished_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real, command = breakdown.path_row, ["breakdown.py", "--device", "cpu", "-n", "24", "--budget", "0.001"]
+    monkeypatch.setattr(sys, "argv", [*command, "--no-figures", "--schemes", "II", "-o", str(tmp_path)])
+
+    def stop_at_karatsuba(scheme: str, family: str, *rest: Any) -> Any:
+        if family == "paper-karatsuba":
+            raise KeyboardInterrupt
+        return real(scheme, family, *rest)
+
+    monkeypatch.setattr(breakdown, "path_row", stop_at_karatsuba)
+    assert breakdown.main() == 130
+    assert "4. all products" in capsys.readouterr().out
+    monkeypatch.setattr(breakdown, "path_row", real)
+    monkeypatch.setattr(breakdown, "array_times", lambda *arguments: pytest.fail("measured again"))
+    assert breakdown.main() == 0
+    assert "6. plan of least products" in capsys.readouterr().out

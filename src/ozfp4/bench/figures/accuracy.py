@@ -52,8 +52,8 @@ def effective_bits(results: dict[str, Any]) -> Any:
                 label="the paper's text",
             )
         axes.axhline(53, color=style.BLACK, lw=1, ls=":")
-        axes.annotate("53 bits: unit roundoff", (1, 53), (0, -4), textcoords="offset points", va="top", fontsize=9,
-                      xycoords=("axes fraction", "data"), ha="right")  # fmt: skip
+        axes.annotate("53 bits: unit roundoff", (0, 53), (4, -4), textcoords="offset points", va="top", fontsize=9,
+                      xycoords=("axes fraction", "data"))  # fmt: skip
         axes.set(xlabel="spread of the exponents φ", ylabel="effective bits of the worst entry")
         axes.set_title(
             f"K = {settings['k']}, {settings['extent']} × {settings['extent']} entries, all checked"
@@ -89,7 +89,7 @@ def graded_errors(results: dict[str, Any]) -> Any:
         axes.set(
             xscale="log",
             yscale="log",
-            xlabel="entries of a row range over 2^±e, e",
+            xlabel="e: entries of a row range over 2^±e",
             ylabel="largest error / (n u · measure)",
         )
         ticks = sorted({row["exponent"] for rows in by_method.values() for row in rows})
