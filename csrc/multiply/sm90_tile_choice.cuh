@@ -24,10 +24,11 @@ inline constexpr double kRowClocksA = 2.1, kRowClocksB = 1.4;
 inline constexpr double kEmptyRowClocks = 5.9;  // beyond the last row: zeros
 inline constexpr double kStepClocks = 740;      // between K loops, whatever the tile
 inline constexpr double kFoldClocksPerEntry = 0.077;
-inline constexpr double kLoneConsumer = 1.6;          // times that where one warpgroup folds alone
-inline constexpr double kTurnClocks = 100;            // between the K loops of two warpgroups that take turns
-inline constexpr double kLaunchClocks = 6000;         // launch, first loads, last store
-inline constexpr double kTwoConsumerClocks = 3000;    // more of them for the tiles of 128 rows
+inline constexpr double kLoneConsumer = 1.6;        // times that where one warpgroup folds alone
+inline constexpr double kTurnClocks = 100;          // between the K loops of two warpgroups that take turns
+inline constexpr double kTurnCost = 1.05;           // times their loops: in products from N = 4096 on, wide tiles draw less power
+inline constexpr double kLaunchClocks = 6000;       // launch, first loads, last store
+inline constexpr double kTwoConsumerClocks = 3000;  // more of them for the tiles of 128 rows
 inline constexpr double kMemoryBytesPerClock = 2400;  // of the device: 4.2 TB/s at 1.75 GHz
 inline constexpr double kOverlapCost = 0.15;          // of the shorter one of computing and loading from memory
 
@@ -50,7 +51,7 @@ inline double model_clocks(const GemmShape& shape, const TileChoice& choice, int
   const auto rounds = static_cast<double>(ceil_div(tiles, multiprocessors));
   // In turns, the tensor cores are busy with one tile while the other one is folded.
   const double compute =
-      turns ? rounds * std::max(stream + steps * kTurnClocks, (stream + rest) / 2) + rest : rounds * (stream + rest);
+      turns ? rounds * std::max(kTurnCost * stream + steps * kTurnClocks, (stream + rest) / 2) + rest : rounds * (stream + rest);
 
   const double out_bytes = static_cast<double>(shape.units) * shape.batches * choice.splits * shape.m * shape.n;
   const double bytes = (static_cast<double>(shape.m) + shape.n) * shape.k * shape.steps * shape.batches + out_bytes;
