@@ -127,6 +127,6 @@ def test_a_forced_kernel_that_cannot_serve_says_why():
     if codes:
         with (
             _gpu_kernels.forced_kernel(codes[-1]),
-            pytest.raises((RuntimeError, ValueError), match="E2M1 codes|FP4 units|no code"),
+            pytest.raises((RuntimeError, ValueError), match=r"E2M1 codes|FP4 units|no code"),
         ):
             ozfp4.matmul(a, a, backend="int8")
