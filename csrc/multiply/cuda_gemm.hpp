@@ -123,7 +123,6 @@ struct GemmProblem {
   int unit_count = 0;
   const GemmStep* device_steps = nullptr;  // the same steps in device memory; needed beyond kMaxInlineSteps only
   const int* units_used = nullptr;         // device, may be null: how many leading units to compute
-  int least_units = 0;                     // *units_used is at least that
 };
 
 // Tiles of the output that one block computes, M x N; a warpgroup has 64 rows.

@@ -74,7 +74,6 @@ struct GemmParams {
   std::int64_t out_pitch, out_matrix_stride;
   std::uint32_t out_matrices;  // splits * batches: matrices per out plane
   std::int32_t unit_count;
-  std::uint32_t known_tiles;  // of units that are computed whatever *units_used is
   const int* units_used;
   const GemmStep* device_steps;
   std::int32_t unit_begin[kMaxUnits + 1];

@@ -114,8 +114,6 @@ cudaError_t launch_gemm(const GemmProblem& problem, const TileChoice& choice, cu
   params.out_matrices = matrices;
   params.unit_count = problem.unit_count;
   params.units_used = problem.units_used;
-  params.known_tiles =
-      m_tiles * n_tiles * matrices * static_cast<std::uint32_t>(std::min(problem.least_units, problem.unit_count));
   params.device_steps = problem.device_steps;
   std::copy_n(problem.unit_begin, problem.unit_count + 1, params.unit_begin);
   if (problem.device_steps == nullptr) std::copy_n(problem.steps, step_count, params.steps);

@@ -54,7 +54,7 @@ struct Consumer {
   }
 
   __device__ __forceinline__ void run(const TileLoop& tiles) {
-    if (!tiles.has(tiles.first)) return;
+    if (tiles.first >= tiles.count) return;
     std::conditional_t<C::kTurns, EverySecondTile, AllSteps> next(p, tiles, group);
     GemmStep next_step = read_step(p, next.step());
     bool has_value = false;
@@ -144,7 +144,9 @@ __global__ void __launch_bounds__(C::kThreads, 1) gemm_kernel(const __grid_const
   __syncthreads();
   wait_for_previous_kernel();
 
-  const TileLoop tiles(p, blockIdx.x, gridDim.x);
+  int units = p.unit_count;
+  if (p.units_used != nullptr) units = max(0, min(units, *p.units_used));
+  const TileLoop tiles = {blockIdx.x, gridDim.x, units * p.order.per_unit.constants.modulus};
 
   if (warp < 4) {
     if (C::kMovesRegisters) give_registers<C::kProducerRegisters>();

@@ -19,11 +19,11 @@ class Producer {
 
   __device__ __forceinline__ void run(const TileLoop& tiles) {
     constexpr std::uint32_t together = C::kTurns ? 2 : 1;  // tiles whose steps alternate, see sm90_turns.cuh
-    for (std::uint32_t index = tiles.first; tiles.has(index); index += together * tiles.stride) {
+    for (std::uint32_t index = tiles.first; index < tiles.count; index += together * tiles.stride) {
       if (index != tiles.first) gate_.wait();
       Source source[together];
 #pragma unroll
-      for (std::uint32_t t = 0; t < together; ++t) source[t] = source_of(index + t * tiles.stride, tiles);
+      for (std::uint32_t t = 0; t < together; ++t) source[t] = source_of(index + t * tiles.stride, tiles.count);
       bool is_done = false;
       while (!is_done) {
         is_done = true;
@@ -45,8 +45,8 @@ class Producer {
     int split, step, last;
   };
 
-  __device__ __forceinline__ Source source_of(std::uint32_t index, const TileLoop& tiles) const {
-    if (C::kTurns && !tiles.has(index)) return {0, 0, {0, 0}, 0, 0, 0};
+  __device__ __forceinline__ Source source_of(std::uint32_t index, std::uint32_t count) const {
+    if (C::kTurns && index >= count) return {0, 0, {0, 0}, 0, 0, 0};
     const Tile tile = tile_at(p_.order, index);
     const int split = divide(tile.matrix, p_.batches);
     return {static_cast<int>(tile.m) * C::kM, static_cast<int>(tile.n) * C::kN, find_operands(p_, tile, split), split,

@@ -18,7 +18,7 @@ class AllSteps {
  public:
   template <class Params>
   __device__ __forceinline__ AllSteps(const Params& p, const TileLoop& tiles, int)
-      : cursor_(p, tiles), exists_(tiles.has(tiles.first)) {}
+      : cursor_(p, tiles), exists_(tiles.first < tiles.count) {}
 
   __device__ __forceinline__ bool exists() const { return exists_; }
   __device__ __forceinline__ const Tile& tile() const { return cursor_.tile; }
@@ -81,19 +81,19 @@ class EverySecondTile {
   template <class Params>
   __device__ __forceinline__ void enter(const Params& p, const TileLoop& tiles) {
     const std::uint32_t own = first_ + (group_ == 0 ? 0 : tiles.stride), other = first_ + (group_ == 0 ? tiles.stride : 0);
-    exists_ = tiles.has(own);
+    exists_ = own < tiles.count;
     if (!exists_) return;
     tile_ = tile_at(p.order, own);
     step_ = p.unit_begin[tile_.unit];
     last_ = p.unit_begin[tile_.unit + 1];
     other_step_ = other_last_ = 0;
-    if (tiles.has(other)) {
+    if (other < tiles.count) {
       const Tile tile = tile_at(p.order, other);
       other_step_ = p.unit_begin[tile.unit];
       other_last_ = p.unit_begin[tile.unit + 1];
       other_split_ = divide(tile.matrix, p.batches);
     }
-    has_next_ = tiles.has(first_ + 2 * tiles.stride);
+    has_next_ = first_ + 2 * tiles.stride < tiles.count;
     if (group_ != 0) leave_one(p);
     note_follower();
   }

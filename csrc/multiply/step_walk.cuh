@@ -61,35 +61,9 @@ __device__ __forceinline__ Operands find_operands(const Params& p, const Tile& t
   return matrix;
 }
 
-// The tiles of a block are first, first + stride, ... as long as there are any: those of the leading units that the data
-// needs. How many these are is read when it matters, not before the first tiles.
-class TileLoop {
- public:
-  std::uint32_t first, stride;
-
-  template <class Params>
-  __device__ __forceinline__ TileLoop(const Params& p, std::uint32_t first, std::uint32_t stride)
-      : first(first),
-        stride(stride),
-        known_(p.known_tiles),
-        all_(p.unit_count * p.order.per_unit.constants.modulus),
-        per_unit_(p.order.per_unit.constants.modulus),
-        units_used_(p.units_used) {}
-
-  __device__ __forceinline__ bool has(std::uint32_t index) const {
-    if (index < known_) return true;
-    if (units_used_ != nullptr) {
-      all_ = min(all_, max(0, *units_used_) * per_unit_);
-      units_used_ = nullptr;
-    }
-    return index < all_;
-  }
-
- private:
-  std::uint32_t known_;
-  mutable std::uint32_t all_;
-  std::uint32_t per_unit_;
-  mutable const int* units_used_;
+// The tiles of a block are first, first + stride, ... below count.
+struct TileLoop {
+  std::uint32_t first, stride, count;
 };
 
 // Walks the steps of those tiles.
@@ -111,7 +85,7 @@ struct Cursor {
       ++step;
       return true;
     }
-    if (!tiles.has(index + tiles.stride)) return false;
+    if (index + tiles.stride >= tiles.count) return false;
     index += tiles.stride;
     enter(p);
     return true;

@@ -73,8 +73,6 @@ cudaError_t launch(const GemmProblem& problem, const TileChoice& choice, Kernel 
   params.out_matrices = matrices;
   params.unit_count = problem.unit_count;
   params.units_used = problem.units_used;
-  params.known_tiles =
-      m_tiles * n_tiles * matrices * static_cast<std::uint32_t>(std::min(problem.least_units, problem.unit_count));
   params.device_steps = problem.device_steps;
   std::copy_n(problem.unit_begin, problem.unit_count + 1, params.unit_begin);
   if (problem.device_steps == nullptr) std::copy_n(problem.steps, problem.unit_begin[problem.unit_count], params.steps);

@@ -147,8 +147,11 @@ __global__ void __launch_bounds__(C::kThreads, C::kBlocksPerMultiprocessor)
   __syncthreads();
   wait_for_previous_kernel();
 
-  const TileLoop tiles(p, blockIdx.x, gridDim.x);
-  if (!tiles.has(tiles.first)) return;
+  int units = p.unit_count;
+  if (p.units_used != nullptr) units = max(0, min(units, *p.units_used));
+  const TileLoop tiles = {blockIdx.x, gridDim.x, units * p.order.per_unit.constants.modulus};
+
+  if (tiles.first >= tiles.count) return;
 
   if constexpr (C::Loader::kWarps == 0) {
     Filler<C> filler(p, shared, tiles);

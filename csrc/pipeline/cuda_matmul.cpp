@@ -195,7 +195,6 @@ cudaError_t launch_matmul(const CudaPlan& plan, const CudaLayout& layout, const 
       problem.unit_begin = plan.schedule.unit_begin.data();
       problem.unit_count = plan.schedule.unit_count();
       problem.units_used = units_used;
-      problem.least_units = units_used != nullptr ? plan.prefixes.least : 0;
       OZFP4_RETURN_IF_FAILED(launch_gemm(problem, layout.tile, plan.kernel, stream));
       OZFP4_RETURN_IF_FAILED(record(events.after_multiply));
       if (plan.integer) continue;
