@@ -44,8 +44,9 @@ docs: $(VENV)/ready/docs
 
 # Tables and figures of the GPU from docs/data/h200.json; FROM=gpu.json takes over what benchmarks/gpu.py measured.
 device-tables: $(VENV)/ready/test
-	$(VENV)/bin/python tools/device_tables.py $(if $(FROM),--take $(FROM))
+	$(if $(FROM),$(VENV)/bin/python tools/device_tables.py --take $(FROM))
 	$(VENV)/bin/python tools/device_figures.py
+	$(VENV)/bin/python tools/device_tables.py
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -19,7 +19,7 @@ import device_tables
 from ozfp4.bench.figures import accuracy, breakdown, model, speed, style
 from ozfp4.bench.rows import read_json
 
-FOLDER = device_tables.ROOT / "docs" / "figures" / "h200"
+FOLDER = device_tables.FIGURES
 
 
 def figure_data(measured: dict[str, Any]) -> dict[str, Any]:

@@ -5,8 +5,8 @@
     python tools/device_tables.py --check          write nothing; exit status 1 if a page disagrees with the data
 
 A table stands between <!-- NAME --> and <!-- /NAME -->, NAME one of gpu-table (whole calls), gpu-stages (compute stage beside
-whole call), gpu-milliseconds (each stage) and gpu-model (predicted and measured, from what `ozfp4 model --device cuda` wrote
-to docs/figures/h200). What is outside the markers is written by hand.
+whole call), gpu-milliseconds (each stage), gpu-model (predicted and measured, from what `ozfp4 model --device cuda` wrote
+to docs/figures/h200) and gpu-figures (the figures there). What is outside the markers is written by hand.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "docs" / "data" / "h200.json"
-MODEL = ROOT / "docs" / "figures" / "h200" / "model.json"
+FIGURES = ROOT / "docs" / "figures" / "h200"
 PAGES = (ROOT / "README.md", ROOT / "docs" / "performance.md")
 
 Results = dict[str, Any]
@@ -156,9 +156,10 @@ def milliseconds(results: Results) -> str:
 
 def predicted(results: Results) -> str:
     """The runtime model beside measurements of the same device, as `ozfp4 model` prints them."""
-    if not MODEL.exists():
+    path = FIGURES / "model.json"
+    if not path.exists():
         return "No comparison of this device with the model in the present data."
-    found = json.loads(MODEL.read_text(encoding="utf-8"))
+    found = json.loads(path.read_text(encoding="utf-8"))
     rows = [row for row in found["measured"] if "percent" in row]
     lines = [
         [found["labels"][row["method"]], str(row["N"]), str(row["products"]), f"{row['rate'] / 1e12:.0f}",
@@ -169,11 +170,26 @@ def predicted(results: Results) -> str:
     return f"{_machine(found['machine'])}\n\n{_table(head, lines)}\n\n![Predicted and measured](figures/h200/model.svg)"
 
 
+CAPTIONS = {
+    "speed": "Whole calls",
+    "stages": "Share of the stages",
+    "breakdown": "What each optimisation brings",
+    "accuracy": "Effective bits against the spread of exponents",
+}
+
+
+def figures(results: Results) -> str:
+    """The figures that tools/device_figures.py drew, the model's left out."""
+    drawn = [name for name in CAPTIONS if (FIGURES / f"{name}.svg").exists()]
+    return "\n\n".join(f"![{CAPTIONS[name]}, {results['device']}](figures/h200/{name}.svg)" for name in drawn)
+
+
 BLOCKS: dict[str, Callable[[Results], str]] = {
     "gpu-table": whole_calls,
     "gpu-stages": compute_stage,
     "gpu-milliseconds": milliseconds,
     "gpu-model": predicted,
+    "gpu-figures": figures,
 }
 
 

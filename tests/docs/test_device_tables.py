@@ -83,7 +83,7 @@ def test_bad_measurements(
 
 
 def test_model_beside_measurement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_tables, "MODEL", tmp_path / "model.json")
+    monkeypatch.setattr(device_tables, "FIGURES", tmp_path)
     assert "No comparison" in device_tables.predicted(RESULTS)
     row = {"N": 4096, "method": "cuda-II-int8-least", "products": 15, "rate": 1.3e15, "model compute ms": 1.6,
            "compute ms": 1.648, "percent": 3.0}  # fmt: skip
