@@ -1,4 +1,12 @@
-"""A few small products through every kernel, for compute-sanitizer: python tests/cuda/small_cases.py"""
+"""A few small products for compute-sanitizer: python tests/cuda/small_cases.py [--kernels] [--every-modulus]
+
+--kernels: also by every multiply kernel that runs on the GPU but serves nothing there. Not for racecheck, which takes the
+arrival of one lane for a warp on a barrier for a race; tests/cuda/warp_gemm_check.cu built with OZFP4_RACECHECK is.
+--every-modulus: entries of which the products need every modulus. For initcheck: reconstruct reads ahead in planes of moduli
+that nothing may have written, and gives them weight 0.
+"""
+
+import sys
 
 import torch
 
@@ -13,39 +21,42 @@ PATHS = [
     ("I", "int8", "least"),
 ]
 
+
+def entries(*shape: int) -> torch.Tensor:
+    x = torch.randn(*shape, dtype=torch.float64, device="cuda")
+    return x.sign() * (2.0 - 2.0**-52) if "--every-modulus" in sys.argv else x
+
+
+def equal(x: torch.Tensor, y: torch.Tensor) -> bool:
+    return torch.equal(torch.nan_to_num(x.cpu()), torch.nan_to_num(y.cpu()))
+
+
 torch.manual_seed(0)
-for m, k, n in ((5, 37, 9), (130, 200, 70), (33, 700, 20)):
-    a = torch.randn(m, k, dtype=torch.float64, device="cuda")
-    b = torch.randn(k, n, dtype=torch.float64, device="cuda")
+for m, k, n in ((5, 37, 9), (130, 200, 70), (33, 700, 20), (20, 9000, 30)):
+    a, b = entries(m, k), entries(k, n)
     a[0, 0] = float("inf")
     expected = ozfp4.matmul(a.cpu(), b.cpu())
     for scheme, backend, family in PATHS:
-        c = ozfp4.matmul(a, b, scheme=scheme, backend=backend, family=family)
-        assert torch.equal(torch.nan_to_num(c.cpu()), torch.nan_to_num(expected)), (scheme, backend, family)
-        stack = ozfp4.matmul(
-            a.expand(3, m, k).contiguous(), b.T.contiguous().T, scheme=scheme, backend=backend, family=family
-        )
-        assert torch.equal(torch.nan_to_num(stack[2]), torch.nan_to_num(c)), (scheme, backend, family)
+        options = {"scheme": scheme, "backend": backend, "family": family}
+        assert equal(ozfp4.matmul(a, b, **options), expected), options
+        stack = ozfp4.matmul(a.expand(3, m, k).contiguous(), b.T.contiguous().T, **options)
+        assert equal(stack[2], expected), options
     x = torch.randint(-128, 128, (m, k), dtype=torch.int8, device="cuda")
     y = torch.randint(-128, 128, (k, n), dtype=torch.int8, device="cuda")
     for products in (6, 9):
-        assert torch.equal(ozfp4.int8_matmul(x, y, products=products).cpu(), x.cpu().int() @ y.cpu().int()), (
-            products
-        )
+        c = ozfp4.int8_matmul(x, y, products=products)
+        assert torch.equal(c.cpu(), x.cpu().int() @ y.cpu().int()), products
 
-# Every multiply kernel that runs here, beyond those that serve by themselves.
-cuda = _gpu_kernels.extension()
-a = torch.randn(130, 333, dtype=torch.float64, device="cuda")
-b = torch.randn(333, 70, dtype=torch.float64, device="cuda")
-expected = ozfp4.matmul(a, b)
-for number, name in enumerate(cuda.kernels):
-    for scheme, backend, family in PATHS:
-        elements = _gpu_kernels.elements(
-            ozfp4.plan(130, 70, 333, scheme=scheme, backend=backend, family=family)
-        )
-        if all(cuda.kernel_error(number, element, 0) for element in elements):
-            continue
-        with _gpu_kernels.forced_kernel(name):
-            c = ozfp4.matmul(a, b, scheme=scheme, backend=backend, family=family)
-        assert torch.equal(c, expected), (name, scheme, backend, family)
+if "--kernels" in sys.argv:
+    cuda = _gpu_kernels.extension()
+    a, b = entries(130, 333), entries(333, 70)
+    expected = ozfp4.matmul(a, b)
+    for number, name in enumerate(cuda.kernels):
+        for scheme, backend, family in PATHS:
+            options = {"scheme": scheme, "backend": backend, "family": family}
+            elements = _gpu_kernels.elements(ozfp4.plan(130, 70, 333, **options))
+            if all(cuda.kernel_error(number, element, 0) for element in elements):
+                continue
+            with _gpu_kernels.forced_kernel(name):
+                assert equal(ozfp4.matmul(a, b, **options), expected), (name, options)
 print("small cases passed")
