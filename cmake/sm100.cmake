@@ -33,8 +33,8 @@ function(add_sm100_kernel name architectures)
   target_compile_definitions(kernel_${name} PRIVATE CUTLASS_ENABLE_GDC_FOR_SM100=1)
 endfunction()
 
-# For those of CMAKE_CUDA_ARCHITECTURES that have tcgen05: E2M1 codes for 100 and 103 (100f serves both), bytes for 100 alone
-# (INT8 is a feature of 100a, not of its family).
+# For those of CMAKE_CUDA_ARCHITECTURES that have tcgen05: E2M1 codes for 100 and 103 (100f serves both); with K = 96
+# instructions for 103 alone; bytes for 100 alone (INT8 is a feature of 100a, not of its family).
 set(codes ${CMAKE_CUDA_ARCHITECTURES})
 list(FILTER codes INCLUDE REGEX "^10[03][af]")
 if(codes)
@@ -42,6 +42,11 @@ if(codes)
   message(STATUS "ozfp4: CUTLASS in ${cutlass}")
   target_sources(_cuda PRIVATE csrc/multiply/sm100_gemm.cpp csrc/multiply/sm100_pass.cpp csrc/multiply/sm100_tile_choice.cpp)
   add_sm100_kernel(sm100_fp4 "${codes}" csrc/multiply/sm100_fp4.cu)
+  set(codes_96 ${codes})
+  list(FILTER codes_96 INCLUDE REGEX "^(103|100f)")
+  if(codes_96)
+    add_sm100_kernel(sm103_fp4 "103a-real" csrc/multiply/sm103_fp4.cu)
+  endif()
   set(bytes ${codes})
   list(FILTER bytes INCLUDE REGEX "^100")
   if(bytes)

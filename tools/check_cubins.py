@@ -45,10 +45,11 @@ RULES = {
     "StandInAtom": "IMMA",
     "sm9011gemm_kernel": "IGMMA",
     "sm10011Fp4Mainloop": UTC_FP4,
+    "sm10013Fp4Mainloop96": UTC_FP4,
     "sm10012ByteMainloop": "UTCIMMA",
 }
 # Targets whose builds must hold a kernel with this mark.
-FP4_KERNELS = {"sm_100": "sm10011Fp4Mainloop", "sm_103": "sm10011Fp4Mainloop", "sm_120": "Fp4Atom"}
+FP4_KERNELS = {"sm_100": "sm10011Fp4Mainloop", "sm_103": "sm10013Fp4Mainloop96", "sm_120": "Fp4Atom"}
 # Kernels that PTX for later GPUs must hold, by a part of their names.
 PTX_KERNELS = ("scale", "encode", "ByteAtom", "reconstruct")
 MAX_REGISTERS = 255
@@ -207,6 +208,8 @@ def short_name(name: str) -> str:
     """The tile and parts of a multiply kernel, else the name's last words."""
     if "sm10011Fp4Mainloop" in name:
         return "tcgen05 fp4 256x256"
+    if "sm10013Fp4Mainloop96" in name:
+        return "tcgen05 fp4 K=96 256x256"
     if "sm10012ByteMainloop" in name:
         return f"tcgen05 {'u8' if 'EEEEEEhNS' in name else 's8'} 256x256"
     parts = [part for part in ("Fp4Atom", "StandInAtom", "ByteAtomILb0", "ByteAtomILb1") if part in name]

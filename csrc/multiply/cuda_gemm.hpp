@@ -43,17 +43,20 @@ enum class Kernel : std::uint8_t {
   warp_bulk,      // the same, loaded by TMA: Hopper and later
   warp_fp4,       // mma.sync kind::mxf4 on E2M1 codes, loaded by TMA: sm_120 and sm_121
   sm100_fp4,      // tcgen05 kind::mxf4 on E2M1 codes: sm_100 and sm_103
+  sm103_fp4,      // the same with K = 96 instructions: sm_103
   sm100_bytes,    // tcgen05 kind::i8 on bytes: sm_100
   stand_in_copy,  // warp_fp4 with its tensor-core instruction replaced by decoding and two multiplications of bytes:
   stand_in_bulk,  // for tests of all the rest of that kernel on other GPUs, slow
 };
-inline constexpr int kKernels = 8;
+inline constexpr int kKernels = 9;
 constexpr bool takes_codes(Kernel kernel) {
-  return kernel == Kernel::warp_fp4 || kernel == Kernel::sm100_fp4 || kernel == Kernel::stand_in_copy ||
-         kernel == Kernel::stand_in_bulk;
+  return kernel == Kernel::warp_fp4 || kernel == Kernel::sm100_fp4 || kernel == Kernel::sm103_fp4 ||
+         kernel == Kernel::stand_in_copy || kernel == Kernel::stand_in_bulk;
 }
 // The others store digits and int32 (enum Action), too.
-constexpr bool stores_residues_only(Kernel kernel) { return kernel == Kernel::sm100_fp4 || kernel == Kernel::sm100_bytes; }
+constexpr bool stores_residues_only(Kernel kernel) {
+  return kernel == Kernel::sm100_fp4 || kernel == Kernel::sm103_fp4 || kernel == Kernel::sm100_bytes;
+}
 
 // What happens to the accumulator after the K loop of a step. r = acc mod modulus in [0, modulus).
 enum class Action : std::uint8_t {

@@ -59,6 +59,9 @@ bool has_code(Kernel kernel, int capability) {
 #ifdef OZFP4_TARGETS_sm100_fp4
     case Kernel::sm100_fp4: return is_held({OZFP4_TARGETS_sm100_fp4}, capability);
 #endif
+#ifdef OZFP4_TARGETS_sm103_fp4
+    case Kernel::sm103_fp4: return is_held({OZFP4_TARGETS_sm103_fp4}, capability);
+#endif
 #ifdef OZFP4_TARGETS_sm100_bytes
     case Kernel::sm100_bytes: return is_held({OZFP4_TARGETS_sm100_bytes}, capability);
 #endif
@@ -71,8 +74,6 @@ bool has_code(Kernel kernel, int capability) {
     default: return false;
   }
 }
-
-[[maybe_unused]] constexpr bool is_sm100(Kernel kernel) { return kernel == Kernel::sm100_fp4 || kernel == Kernel::sm100_bytes; }
 
 cudaError_t read_gpu(int* device, Gpu* gpu) {
   int major = 0, minor = 0;
@@ -87,7 +88,7 @@ cudaError_t read_gpu(int* device, Gpu* gpu) {
 
 const char* kernel_name(Kernel kernel) {
   constexpr const char* names[kKernels] = {
-      "wgmma s8 sm_90a", "warp s8 cp.async",           "warp s8 tma",          "warp fp4 tma", "tcgen05 fp4",
+      "wgmma s8 sm_90a", "warp s8 cp.async",           "warp s8 tma",          "warp fp4 tma", "tcgen05 fp4", "tcgen05 fp4 K=96",
       "tcgen05 s8",      "warp fp4 stand-in cp.async", "warp fp4 stand-in tma"};
   return static_cast<int>(kernel) < kKernels ? names[static_cast<int>(kernel)] : "unknown kernel";
 }
@@ -103,14 +104,15 @@ const char* find_kernel_error(Kernel kernel, Element element, const Gpu& gpu) {
   if (kernel == Kernel::warp_fp4 && gpu.capability / 10 != 12) return "the kernel needs the FP4 units of compute capability 12.x";
   if (kernel == Kernel::sm100_fp4 && gpu.capability / 10 != 10)
     return "the kernel needs the FP4 units of compute capability 10.x";
+  if (kernel == Kernel::sm103_fp4 && gpu.capability != 103) return "the kernel needs the FP4 units of compute capability 10.3";
   if (kernel == Kernel::sm100_bytes && gpu.capability != 100) return "the kernel needs the INT8 units of compute capability 10.0";
   if (!has_code(kernel, gpu.capability)) return "this build holds no code of the kernel for the GPU's compute capability";
   return nullptr;
 }
 
 bool find_kernel(Element element, const Gpu& gpu, bool residues, Kernel* kernel) {
-  for (const Kernel candidate :
-       {Kernel::sm90, Kernel::sm100_fp4, Kernel::sm100_bytes, Kernel::warp_fp4, Kernel::warp_bulk, Kernel::warp_copy}) {
+  for (const Kernel candidate : {Kernel::sm90, Kernel::sm103_fp4, Kernel::sm100_fp4, Kernel::sm100_bytes, Kernel::warp_fp4,
+                                 Kernel::warp_bulk, Kernel::warp_copy}) {
     if (find_kernel_error(candidate, element, gpu) != nullptr || (!residues && stores_residues_only(candidate))) continue;
     *kernel = candidate;
     return true;
@@ -123,7 +125,7 @@ double predict_clocks(const GemmShape& shape, const TileChoice& choice, Kernel k
   if (kernel == Kernel::sm90) return predict_clocks(shape, choice, gpu.multiprocessors);
 #endif
 #ifdef OZFP4_SM100
-  if (is_sm100(kernel)) return sm100::model_clocks(shape, choice, element, gpu);
+  if (stores_residues_only(kernel)) return sm100::model_clocks(shape, choice, kernel, element, gpu);
 #endif
   return warp::model_clocks(shape, choice, kernel, element, gpu);
 }
@@ -142,7 +144,7 @@ TileChoice choose_tile(const GemmShape& shape, Kernel kernel, Element element, c
   if (kernel == Kernel::sm90) return choose_tile(shape, gpu.multiprocessors);
 #endif
 #ifdef OZFP4_SM100
-  if (is_sm100(kernel)) return sm100::choose(shape, element, gpu);
+  if (stores_residues_only(kernel)) return sm100::choose(shape, kernel, element, gpu);
 #endif
   return warp::choose(shape, kernel, element, gpu);
 }
@@ -160,7 +162,7 @@ cudaError_t launch_gemm(const GemmProblem& problem, const TileChoice& choice, Ke
     return has_code(kernel, gpu.capability) ? cudaErrorInvalidValue : cudaErrorNoKernelImageForDevice;
   }
 #ifdef OZFP4_SM100
-  if (is_sm100(kernel)) return sm100::launch(problem, choice, device, stream);
+  if (stores_residues_only(kernel)) return sm100::launch(problem, choice, kernel, device, stream);
 #endif
   return warp::launch(problem, choice, kernel, gpu, device, stream);
 }

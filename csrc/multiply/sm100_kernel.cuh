@@ -1,5 +1,5 @@
 // One kernel of the sm_100 family: collectives put together, and its launch. Two multiprocessors of a cluster compute a tile
-// of 256 x 256 together, 128 bytes along K at a time.
+// of 256 x 256 together, in blocks of 128 bytes along K.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -12,7 +12,6 @@
 
 #include "multiply/gemm_problem.hpp"
 #include "multiply/sm100_epilogue.cuh"
-#include "multiply/sm100_mainloop.cuh"
 #include "multiply/sm100_pass.hpp"
 #include "multiply/sm100_scheduler.cuh"
 
@@ -20,12 +19,13 @@ namespace ozfp4::cuda::sm100 {
 
 inline constexpr int kTile = 256;
 
-// Element_: as CUTLASS names it; Class: its operator class; Mainloop: Fp4Mainloop or ByteMainloop.
-template <class Element_, class Accumulator, class Class, class Schedule, template <class, int> class Mainloop, int kEntries>
+// Element_: as CUTLASS names it; Class: its operator class; Mainloop: Fp4Mainloop, Fp4Mainloop96 or ByteMainloop; kEntries:
+// of a block along K; kTileEntries: of what the main loop multiplies at a time.
+template <class Arch, class Element_, class Accumulator, class Class, class Schedule, template <class, int> class Mainloop,
+          int kEntries, int kTileEntries = kEntries>
 struct Config {
-  static constexpr int kBlockEntries = kEntries;   // along K
   static constexpr int kAlignment = kEntries / 8;  // 16 bytes
-  using TileShape = cute::Shape<cute::Int<kTile>, cute::Int<kTile>, cute::Int<kEntries>>;
+  using TileShape = cute::Shape<cute::Int<kTile>, cute::Int<kTile>, cute::Int<kTileEntries>>;
   // Columns that leave tensor memory at a time. The fewer, the sooner the next tile's sums may take their place, and the less
   // shared memory is lost to staging.
   using EpilogueTile = cute::Shape<cute::_128, cute::_64>;
@@ -34,14 +34,14 @@ struct Config {
   using Columns = cutlass::layout::ColumnMajor;
 
   using Epilogue = typename cutlass::epilogue::collective::CollectiveBuilder<
-      cutlass::arch::Sm100, Class, TileShape, ClusterShape, EpilogueTile, Accumulator, Accumulator, std::uint8_t, Rows, 16,
-      std::uint8_t, Rows, 16, cutlass::epilogue::TmaWarpSpecialized2Sm, ResidueTree>::CollectiveOp;
+      Arch, Class, TileShape, ClusterShape, EpilogueTile, Accumulator, Accumulator, std::uint8_t, Rows, 16, std::uint8_t, Rows,
+      16, cutlass::epilogue::TmaWarpSpecialized2Sm, ResidueTree>::CollectiveOp;
   using Collective = typename cutlass::gemm::collective::CollectiveBuilder<
-      cutlass::arch::Sm100, Class, Element_, Rows, kAlignment, Element_, Columns, kAlignment, Accumulator, TileShape,
-      ClusterShape, cutlass::gemm::collective::StageCountAutoCarveout<static_cast<int>(sizeof(typename Epilogue::SharedStorage))>,
+      Arch, Class, Element_, Rows, kAlignment, Element_, Columns, kAlignment, Accumulator, TileShape, ClusterShape,
+      cutlass::gemm::collective::StageCountAutoCarveout<static_cast<int>(sizeof(typename Epilogue::SharedStorage))>,
       Schedule>::CollectiveOp;
   using Kernel = cutlass::gemm::kernel::GemmUniversal<cute::Shape<int, int, int, int>, Mainloop<Collective, kEntries>, Epilogue,
-                                                      PassSchedule<kEntries>>;
+                                                      PassSchedule<kEntries, kTileEntries / kEntries>>;
 };
 
 // Strides of a K-contiguous operand in entries.

@@ -1,12 +1,13 @@
 // tcgen05 on signed bytes (kind::i8), INT32 accumulators. sm_100 has these units, sm_103 has not.
 #include "multiply/sm100_gemm.hpp"
 #include "multiply/sm100_kernel.cuh"
+#include "multiply/sm100_mainloop.cuh"
 
 namespace ozfp4::cuda::sm100 {
 
 cudaError_t launch_s8(const GemmProblem& problem, const TileChoice& choice, int device, cudaStream_t stream) {
-  using Bytes = Config<std::int8_t, std::int32_t, cutlass::arch::OpClassTensorOp, cutlass::gemm::KernelTmaWarpSpecialized2SmSm100,
-                       ByteMainloop, block_entries(Element::s8)>;
+  using Bytes = Config<cutlass::arch::Sm100, std::int8_t, std::int32_t, cutlass::arch::OpClassTensorOp,
+                       cutlass::gemm::KernelTmaWarpSpecialized2SmSm100, ByteMainloop, block_entries(Element::s8)>;
   return launch_passes<Bytes>(problem, choice, device, stream, [](auto&) {});
 }
 

@@ -9,13 +9,14 @@
 
 namespace ozfp4::cuda::sm100 {
 
-template <int kBlockEntries, class ClusterShape, std::uint32_t kStages>
+// kTileBlocks: K blocks that the main loop takes at a time.
+template <int kBlockEntries, int kTileBlocks, class ClusterShape, std::uint32_t kStages>
 class PassScheduler : public cutlass::gemm::kernel::detail::PersistentTileSchedulerSm100<ClusterShape, kStages> {
   using Base = cutlass::gemm::kernel::detail::PersistentTileSchedulerSm100<ClusterShape, kStages>;
 
  public:
   struct WorkTileInfo : Base::WorkTileInfo {
-    std::int32_t k_blocks = 0;
+    std::int32_t k_tiles = 0;
   };
   struct Arguments : Base::Arguments {
     const Pass* pass = nullptr;
@@ -66,7 +67,7 @@ class PassScheduler : public cutlass::gemm::kernel::detail::PersistentTileSchedu
 
   template <class Problem, class TileShape>
   __device__ __forceinline__ static int get_work_k_tile_count(const WorkTileInfo& tile, Problem, TileShape) {
-    return tile.k_blocks;
+    return tile.k_tiles;
   }
 
  private:
@@ -81,7 +82,8 @@ class PassScheduler : public cutlass::gemm::kernel::detail::PersistentTileSchedu
     if (!tile.is_valid()) return result;
     result.L_idx = matrix_number(pass_, tile.L_idx);
     const std::int32_t units_used = pass_.units_used != nullptr ? *pass_.units_used : kMaxUnits;
-    result.k_blocks = count_blocks<kBlockEntries>(pass_, output_matrix(pass_, result.L_idx), units_used);
+    const std::int32_t blocks = count_blocks<kBlockEntries>(pass_, output_matrix(pass_, result.L_idx), units_used);
+    result.k_tiles = (blocks + kTileBlocks - 1) / kTileBlocks;
     return result;
   }
 
@@ -89,16 +91,23 @@ class PassScheduler : public cutlass::gemm::kernel::detail::PersistentTileSchedu
 };
 
 // Names PassScheduler to CUTLASS's kernel.
-template <int kBlockEntries>
+template <int kBlockEntries, int kTileBlocks>
 struct PassSchedule {};
 
 }  // namespace ozfp4::cuda::sm100
 
 namespace cutlass::gemm::kernel::detail {
 
-template <int kBlockEntries, class TileShape, class ClusterShape, std::uint32_t kStages>
-struct TileSchedulerSelector<ozfp4::cuda::sm100::PassSchedule<kBlockEntries>, arch::Sm100, TileShape, ClusterShape, kStages> {
-  using Scheduler = ozfp4::cuda::sm100::PassScheduler<kBlockEntries, ClusterShape, kStages>;
+template <int kBlockEntries, int kTileBlocks, class TileShape, class ClusterShape, std::uint32_t kStages>
+struct TileSchedulerSelector<ozfp4::cuda::sm100::PassSchedule<kBlockEntries, kTileBlocks>, arch::Sm100, TileShape, ClusterShape,
+                             kStages> {
+  using Scheduler = ozfp4::cuda::sm100::PassScheduler<kBlockEntries, kTileBlocks, ClusterShape, kStages>;
+};
+
+template <int kBlockEntries, int kTileBlocks, class TileShape, class ClusterShape, std::uint32_t kStages>
+struct TileSchedulerSelector<ozfp4::cuda::sm100::PassSchedule<kBlockEntries, kTileBlocks>, arch::Sm103, TileShape, ClusterShape,
+                             kStages> {
+  using Scheduler = ozfp4::cuda::sm100::PassScheduler<kBlockEntries, kTileBlocks, ClusterShape, kStages>;
 };
 
 }  // namespace cutlass::gemm::kernel::detail

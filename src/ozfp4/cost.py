@@ -124,8 +124,6 @@ def gpu_machine(rates: Rates, attained: float = ATTAINED) -> Machine:
         backend: rates.int8_warp if tcgen05 else alphabet_rate(rates, backend) for backend in GPU_BACKENDS
     }
     figures = {("II", backend): alphabet_rate(rates, backend) for backend in GPU_BACKENDS}
-    if rates.fp4_step_64:
-        figures["II", "fp4"] = rates.fp4_step_64
     figures |= {("I", backend): digits[backend] for backend in GPU_BACKENDS}
     codes = rates.fp4 > rates.int8
     return Machine(
@@ -217,6 +215,8 @@ def this_gpu(index: int) -> Machine:
         rates["II", "int8"] = bytes_by_warps
     if not codes:
         rates["II", "fp4"] = rates["II", "int8"]
+    elif known.fp4_step_64 and "K=96" not in codes:
+        rates["II", "fp4"] = scale * known.fp4_step_64
     if not digit_codes:
         rates["I", "fp4"] = rates["I", "int8"] = bytes_by_warps
     packed = frozenset(scheme for scheme, held in (("II", codes), ("I", digit_codes)) if held)

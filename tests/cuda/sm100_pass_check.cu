@@ -208,9 +208,9 @@ std::int64_t block_sum(const Case& c, int a_plane, int b_plane, int batch, std::
   return dot(c, a_plane, b_plane, batch, static_cast<int>(first * block), static_cast<int>((first + count) * block));
 }
 
-// What the passes store, matrix by matrix.
+// What the passes store, matrix by matrix. `tile_blocks`: K blocks that the main loop takes at a time.
 template <int kBlockEntries>
-std::vector<std::uint8_t> by_passes(Case& c, int units_used) {
+std::vector<std::uint8_t> by_passes(Case& c, int units_used, int tile_blocks) {
   const GemmProblem problem = c.problem();
   std::vector<std::uint8_t> out(static_cast<std::size_t>(c.units() * c.splits * c.batches), 0xA5);
   for (int index = 0; index < sm100::count_passes(problem); ++index) {
@@ -224,10 +224,11 @@ std::vector<std::uint8_t> by_passes(Case& c, int units_used) {
       const int number = sm100::matrix_number(pass, i - pass.first_matrix);
       const sm100::OutputMatrix matrix = sm100::output_matrix(pass, number);
       const int batch = static_cast<int>(matrix.tile.matrix) - matrix.split * c.batches;
-      const int count = sm100::count_blocks<kBlockEntries>(pass, matrix, units_used);
+      const int needed = sm100::count_blocks<kBlockEntries>(pass, matrix, units_used);
+      const int count = (needed + tile_blocks - 1) / tile_blocks * tile_blocks;
       std::int64_t acc = 0;
       int loaded = 0;
-      const int prologue = std::min(count, 3);
+      const int prologue = std::min(count, 3 * tile_blocks);
       for (const auto& [begin, blocks] : {std::pair{0, prologue}, std::pair{prologue, count - prologue}}) {
         sm100::RangeWalk<kBlockEntries> walk(pass, matrix, begin, blocks);
         for (sm100::LoadRange range; walk.next(&range);) {
@@ -258,7 +259,8 @@ void check_passes(int cases) {
     if (!check(error == nullptr, error == nullptr ? "" : error, i)) continue;
     most = std::max(most, sm100::count_passes(problem));
     const int units_used = random_int(0, 3) == 0 ? random_int(1, c.units()) : kMaxUnits;
-    const auto out = c.element == Element::e2m1 ? by_passes<256>(c, units_used) : by_passes<128>(c, units_used);
+    const auto out =
+        c.element == Element::e2m1 ? by_passes<256>(c, units_used, i % 2 == 0 ? 1 : 3) : by_passes<128>(c, units_used, 1);
     for (int number = 0; number < static_cast<int>(out.size()); ++number) {
       const int unit = number / (c.splits * c.batches);
       if (unit >= units_used) continue;

@@ -116,6 +116,7 @@ def test_figures_that_make_no_sense_are_left_out(found: Any) -> None:
     ("name", "kernels", "backend", "packed"),
     [
         # kernels: of E2M1 codes, of bytes; then both where digits are stored.
+        ("NVIDIA B300", ("tcgen05 fp4 K=96", "warp s8 tma", "", "warp s8 tma"), "fp4", {"II"}),
         ("NVIDIA B300", ("tcgen05 fp4", "warp s8 tma", "", "warp s8 tma"), "fp4", {"II"}),
         ("NVIDIA B300", ("", "warp s8 cp.async", "", "warp s8 cp.async"), "int8", set()),
         ("NVIDIA B200", ("tcgen05 fp4", "tcgen05 s8", "", "warp s8 tma"), "int8", {"II"}),
@@ -147,5 +148,8 @@ def test_what_a_build_holds_for_a_gpu(
     assert cost.gpu_choice("II", "least", 53, 4096, 0).backend == backend
     assert cost.gpu_choice("I", "least", 53, 4096, 0).backend == "int8"
     assert cost.this_gpu(0).packed == packed
+    if name == "NVIDIA B300":
+        rates = {"tcgen05 fp4 K=96": 13500, "tcgen05 fp4": 9000, "": 150}
+        assert cost.this_gpu(0).rates["II", "fp4"] == pytest.approx(cost.ATTAINED * TERA * rates[kernels[0]])
     assert cost.remember(0, {"fp4": 1.0, "int8": 1e15})
     assert cost.gpu_choice("II", "least", 53, 4096, 0).backend == "int8"

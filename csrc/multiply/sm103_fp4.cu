@@ -1,0 +1,27 @@
+// tcgen05 on E2M1 codes with K = 96 instructions, which sm_103 alone has: half as fast again as K = 64. FP32 accumulators.
+#include "multiply/sm100_gemm.hpp"
+#include "multiply/sm100_kernel.cuh"
+#include "multiply/sm100_scale_tile.cuh"
+#include "multiply/sm103_mainloop.cuh"
+
+namespace ozfp4::cuda::sm100 {
+namespace {
+
+constexpr int kTileEntries = 768;  // eight instructions, and three blocks
+using Codes = cute::tuple<cutlass::float_e2m1_t, cutlass::float_ue8m0_t>;
+using Fp4 = Config<cutlass::arch::Sm103, Codes, float, cutlass::arch::OpClassBlockScaledTensorOp,
+                   cutlass::gemm::KernelTmaWarpSpecialized2SmBlockScaledMxNvf4UltraVs32Sm103DisablePrefetch, Fp4Mainloop96,
+                   block_entries(Element::e2m1), kTileEntries>;
+
+__device__ const ScaleTile<kTile * kTileEntries / 32> scale_tile;
+
+}  // namespace
+
+cudaError_t launch_fp4_96(const GemmProblem& problem, const TileChoice& choice, int device, cudaStream_t stream) {
+  void* scales = nullptr;
+  if (const cudaError_t error = cudaGetSymbolAddress(&scales, scale_tile)) return error;
+  return launch_passes<Fp4>(problem, choice, device, stream,
+                            [&](auto& mainloop) { set_scales<Fp4::Collective, kTile, kTileEntries>(mainloop, scales); });
+}
+
+}  // namespace ozfp4::cuda::sm100
