@@ -1,12 +1,17 @@
-"""A few small products for compute-sanitizer: python tests/cuda/small_cases.py [--kernels] [--every-modulus]
+"""A few small products for compute-sanitizer.
+
+    python tests/cuda/small_cases.py [--kernels] [--only KERNEL] [--every-modulus]
 
 --kernels: also by every multiply kernel that runs on the GPU but serves nothing there. Not for racecheck, which takes the
 arrival of one lane for a warp on a barrier for a race; tests/cuda/warp_gemm_check.cu built with OZFP4_RACECHECK is.
---every-modulus: entries of which the products need every modulus. For initcheck: reconstruct reads ahead in planes of moduli
-that nothing may have written, and gives them weight 0.
+--only: all products by the kernel of this name.
+--every-modulus: entries of which the products need every modulus, because reconstruct reads ahead in planes of moduli that
+nothing may have written, and gives them weight 0.
+initcheck needs both: it does not see what TMA stores, as the serving kernel on Hopper does.
 """
 
-import sys
+import argparse
+import contextlib
 
 import torch
 
@@ -21,16 +26,30 @@ PATHS = [
     ("I", "int8", "least"),
 ]
 
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("--kernels", action="store_true")
+parser.add_argument("--only", metavar="KERNEL")
+parser.add_argument("--every-modulus", action="store_true")
+arguments = parser.parse_args()
+
 
 def entries(*shape: int) -> torch.Tensor:
     x = torch.randn(*shape, dtype=torch.float64, device="cuda")
-    return x.sign() * (2.0 - 2.0**-52) if "--every-modulus" in sys.argv else x
+    return x.sign() * (2.0 - 2.0**-52) if arguments.every_modulus else x
 
 
 def equal(x: torch.Tensor, y: torch.Tensor) -> bool:
     return torch.equal(torch.nan_to_num(x.cpu()), torch.nan_to_num(y.cpu()))
 
 
+def takes(kernel: str, options: dict[str, str]) -> bool:
+    """Whether a kernel multiplies the planes of a plan here."""
+    elements = _gpu_kernels.elements(ozfp4.plan(9, 9, 9, **options))
+    number = cuda.kernels.index(kernel)
+    return any(cuda.kernel_error(number, element, 0) is None for element in elements)
+
+
+cuda = _gpu_kernels.extension()
 torch.manual_seed(0)
 for m, k, n in ((5, 37, 9), (130, 200, 70), (33, 700, 20), (20, 9000, 30)):
     a, b = entries(m, k), entries(k, n)
@@ -38,24 +57,25 @@ for m, k, n in ((5, 37, 9), (130, 200, 70), (33, 700, 20), (20, 9000, 30)):
     expected = ozfp4.matmul(a.cpu(), b.cpu())
     for scheme, backend, family in PATHS:
         options = {"scheme": scheme, "backend": backend, "family": family}
-        assert equal(ozfp4.matmul(a, b, **options), expected), options
-        stack = ozfp4.matmul(a.expand(3, m, k).contiguous(), b.T.contiguous().T, **options)
-        assert equal(stack[2], expected), options
+        if arguments.only and not takes(arguments.only, options):
+            continue
+        with _gpu_kernels.forced_kernel(arguments.only) if arguments.only else contextlib.nullcontext():
+            assert equal(ozfp4.matmul(a, b, **options), expected), options
+            stack = ozfp4.matmul(a.expand(3, m, k).contiguous(), b.T.contiguous().T, **options)
+            assert equal(stack[2], expected), options
     x = torch.randint(-128, 128, (m, k), dtype=torch.int8, device="cuda")
     y = torch.randint(-128, 128, (k, n), dtype=torch.int8, device="cuda")
     for products in (6, 9):
         c = ozfp4.int8_matmul(x, y, products=products)
         assert torch.equal(c.cpu(), x.cpu().int() @ y.cpu().int()), products
 
-if "--kernels" in sys.argv:
-    cuda = _gpu_kernels.extension()
+if arguments.kernels:
     a, b = entries(130, 333), entries(333, 70)
     expected = ozfp4.matmul(a, b)
-    for number, name in enumerate(cuda.kernels):
+    for name in cuda.kernels:
         for scheme, backend, family in PATHS:
             options = {"scheme": scheme, "backend": backend, "family": family}
-            elements = _gpu_kernels.elements(ozfp4.plan(130, 70, 333, **options))
-            if all(cuda.kernel_error(number, element, 0) for element in elements):
+            if not takes(name, options):
                 continue
             with _gpu_kernels.forced_kernel(name):
                 assert equal(ozfp4.matmul(a, b, **options), expected), (name, options)
