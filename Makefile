@@ -42,10 +42,12 @@ docs: $(VENV)/ready/docs
 	$(VENV)/bin/python -m mkdocs build --strict
 	@echo "wrote build/site/index.html"
 
-# Tables and figures of the GPU from docs/data/h200.json; FROM=gpu.json takes over what benchmarks/gpu.py measured.
+# Tables and figures of the GPU from docs/data/h200.json; FROM=gpu.json takes over what benchmarks/gpu.py measured. The tables
+# come once more at the end, as the pages show what figures there are.
 device-tables: $(VENV)/ready/test
 	$(if $(FROM),$(VENV)/bin/python tools/device_tables.py --take $(FROM))
 	$(VENV)/bin/python tools/device_figures.py
+	$(VENV)/bin/python tools/device_tables.py
 	$(VENV)/bin/python tools/device_tables.py
 
 clean:
