@@ -23,7 +23,8 @@ std::int64_t cluster_blocks(int inner, const TileCut& cut) { return ceil_div(inn
 template <class T, EncodeKind Kind, int Words>
 cudaError_t raise_shared_limit() {
   static std::atomic<std::uint64_t> done{0};
-  constexpr int most_bytes = 96 * 1024;  // within what every device with clusters has, and more than any tile, its sums and the longest table need
+  constexpr int most_bytes =
+      96 * 1024;  // within what every device with clusters has, and more than any tile, its sums and the longest table need
   int device = 0;
   if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) return error;
   const std::uint64_t bit = std::uint64_t(1) << (device % 64);
@@ -46,8 +47,7 @@ cudaError_t launch(const EncodePlan& plan, ScaleEncodeArguments& arguments, cuda
 
   const auto kernel = scale_encode_kernel<T, Kind, Words>;
   const int shared_bytes = scale_encode_shared_bytes<Kind>(arguments);
-  cudaError_t error = raise_shared_limit<T, Kind, Words>();
-  if (error != cudaSuccess) return error;
+  if (const cudaError_t error = raise_shared_limit<T, Kind, Words>(); error != cudaSuccess) return error;
   cudaLaunchAttribute attribute[2] = {};
   attribute[0].id = cudaLaunchAttributeClusterDimension;
   attribute[0].val.clusterDim.x = arguments.cluster_blocks;
@@ -61,9 +61,7 @@ cudaError_t launch(const EncodePlan& plan, ScaleEncodeArguments& arguments, cuda
   config.stream = stream;
   config.attrs = attribute;
   config.numAttrs = overlap_previous ? 2 : 1;
-  error = cudaLaunchKernelEx(&config, kernel, arguments, table);
-  const cudaError_t latest = cudaGetLastError();
-  return error != cudaSuccess ? error : latest;
+  return cudaLaunchKernelEx(&config, kernel, arguments, table);
 }
 
 template <class T>
