@@ -52,8 +52,8 @@ def effective_bits(results: dict[str, Any]) -> Any:
                 label="the paper's text",
             )
         axes.axhline(53, color=style.BLACK, lw=1, ls=":")
-        axes.annotate("53 bits: unit roundoff", (0, 53), (4, -4), textcoords="offset points", va="top", fontsize=9,
-                      xycoords=("axes fraction", "data"))  # fmt: skip
+        axes.annotate("2⁻⁵³", (1, 53), (4, 0), textcoords="offset points", va="center", fontsize=9,
+                      xycoords=("axes fraction", "data"), annotation_clip=False)  # fmt: skip
         axes.set(xlabel="spread of the exponents φ", ylabel="effective bits of the worst entry")
         axes.set_title(
             f"K = {settings['k']}, {settings['extent']} × {settings['extent']} entries, all checked"

@@ -19,9 +19,13 @@ def predicted_and_measured(results: dict[str, Any]) -> Any:
     rows = [row for row in results["measured"] if "skipped" not in row]
     sizes = sorted({row["N"] for row in rows})
     with style.styled() as plt:
-        size = (3.6 * len(sizes), 0.62 * len(rows) / len(sizes) + 2.0)
-        figure, panels = plt.subplots(1, len(sizes), figsize=size, sharey=True, squeeze=False)
-        for axes, n in zip(panels[0], sizes, strict=True):
+        columns = min(len(sizes), 3)
+        lines = -(-len(sizes) // columns)
+        size = (3.6 * columns, lines * (0.62 * len(rows) / len(sizes) + 1.2) + 0.8)
+        figure, panels = plt.subplots(lines, columns, figsize=size, sharey=True, squeeze=False)
+        for axes in panels.flat[len(sizes) :]:
+            axes.set_axis_off()
+        for axes, n in zip(panels.flat, sizes, strict=False):
             here = [row for row in rows if row["N"] == n]
             for y, row in enumerate(here):
                 parts = ((row["compute ms"], style.BLUE), (row["preprocess ms"], style.SKY))
