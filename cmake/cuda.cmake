@@ -3,7 +3,8 @@
 # CMAKE_CUDA_ARCHITECTURES chooses the GPUs, as 80;86-real;89-real;90a-real;100f-real;120f-real. Every multiply kernel is
 # compiled for those of them that it runs on, see csrc/multiply/gemm_dispatch.cpp; scale, encode and reconstruct for all.
 if(NOT CMAKE_CUDA_ARCHITECTURES)
-  set(CMAKE_CUDA_ARCHITECTURES 90a)
+  include(cmake/gpu_targets.cmake)
+  find_gpu_targets(CMAKE_CUDA_ARCHITECTURES)
 endif()
 if(NOT CMAKE_CUDA_COMPILER AND OZFP4_NVCC)
   set(CMAKE_CUDA_COMPILER ${OZFP4_NVCC})
