@@ -4,11 +4,10 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "arith/multiples.hpp"
 #include "encode/encode_tile.cuh"
 
 namespace ozfp4::cuda {
-
-inline constexpr std::int64_t ceil_div(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
 
 inline std::int64_t line_count(const EncodeJob& job) { return std::int64_t(job.operand.stack.count()) * job.lines; }
 
@@ -39,7 +38,7 @@ inline EncodeOperand describe(const EncodeJob& job) {
   out.lines = static_cast<std::uint32_t>(job.lines);
   out.total_lines = static_cast<std::uint32_t>(line_count(job));
   out.inner = static_cast<std::uint32_t>(operand.inner);
-  out.padded_inner = static_cast<std::uint32_t>(ceil_div(operand.inner, 16) * 16);
+  out.padded_inner = static_cast<std::uint32_t>(round_up(operand.inner, 16));
   return out;
 }
 

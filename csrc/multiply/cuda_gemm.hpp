@@ -10,7 +10,7 @@
 //
 // A planes are [plane][batch][M][pitch] and B planes [plane][batch][N][pitch], K-contiguous, one byte an entry or two E2M1
 // codes a byte: base 128-byte aligned, pitches and strides multiples of 16 bytes. Bytes beyond K in a row are never used;
-// the unused half of the last byte of an odd number of codes is a zero. M, N, K >= 1 arbitrary.
+// the unused half of the last byte of an odd number of codes is a zero. M, N, K >= 1 arbitrary, K up to kLongestK.
 // In a row of stored bytes the columns from N to the next multiple of 16 are overwritten too, with anything.
 #pragma once
 
@@ -33,6 +33,8 @@ constexpr int entries_per_byte(Element element) { return element == Element::e2m
 constexpr std::int64_t row_bytes(Element element, std::int64_t k) {
   return (k + entries_per_byte(element) - 1) / entries_per_byte(element);
 }
+// Leaves room for K rounded up to whole blocks, or a few blocks beyond, in 32 bits.
+inline constexpr std::int32_t kLongestK = INT32_MAX - 4095;
 // K ranges and splits are cut at multiples of this: 128 bytes.
 constexpr int block_entries(Element element) { return 128 * entries_per_byte(element); }
 
@@ -128,7 +130,7 @@ struct GemmProblem {
   const int* units_used = nullptr;         // device, may be null: how many leading units to compute
 };
 
-// Tiles of the output that one block computes, M x N; a warpgroup has 64 rows.
+// Tiles of the output that one block computes, M x N.
 enum class TileShape : std::uint8_t { m128n256, m128n128, m128n64, m64n256, m64n128, m64n64 };
 inline constexpr int kTileShapes = 6;
 

@@ -9,8 +9,8 @@
 namespace ozfp4::cuda {
 namespace {
 
-constexpr std::int64_t kSignedLimit = std::int64_t(1) << 29;          // fold_signed takes |acc| below about 2^30
-constexpr std::int64_t kUnsignedLimit = (std::int64_t(1) << 31) - 1;  // fold_unsigned takes acc < 2^31
+constexpr std::int64_t kSignedLimit = std::int64_t(1) << 29;          // |acc| plus the offset of its fold stays below 2^31
+constexpr std::int64_t kUnsignedLimit = (std::int64_t(1) << 31) - 1;  // a fold takes acc < 2^31
 constexpr std::int64_t kFp32Limit = std::int64_t(1) << 24;            // sums of codes are exact up to here
 
 std::int64_t limit_of(Element element) {
@@ -152,6 +152,10 @@ Element element_of(const Plan& plan, Kernel kernel) {
 }
 
 Schedule make_schedule(const Plan& plan, Element element, int k) {
+  if (k > kLongestK) {
+    throw std::length_error("k = " + std::to_string(k) +
+                            " exceeds the longest products of a GPU, K <= " + std::to_string(kLongestK));
+  }
   switch (plan.scheme) {
     case Scheme::one: return digit_schedule(plan, element, k);
     case Scheme::two: return residue_schedule(plan, element, k);

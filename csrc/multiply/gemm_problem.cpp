@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <initializer_list>
 
 #include "multiply/cuda_gemm.hpp"
 
@@ -162,14 +163,26 @@ const char* find_output_error(const GemmProblem& problem) {
   return nullptr;
 }
 
+// Whether the product is below 2^31, zeros taken for ones. Range: numbers from 0 on.
+bool fits_words(std::initializer_list<std::int64_t> factors) {
+  std::int64_t product = 1;
+  for (const std::int64_t factor : factors) {
+    if (factor >= std::int64_t(kIntegerLimit)) return false;
+    product *= std::max<std::int64_t>(factor, 1);
+    if (product >= std::int64_t(kIntegerLimit)) return false;
+  }
+  return true;
+}
+
 const char* find_choice_error(const GemmProblem& problem, const TileChoice& choice) {
   if (static_cast<int>(choice.shape) >= kTileShapes) return "unknown tile shape";
   const TileGeometry& tile = tile_geometry(choice.shape);
   if (choice.band < 1 || choice.splits < 1) return "band and splits must be positive";
-  const std::int64_t tiles =
-      ceil_div(problem.m, tile.m) * ceil_div(problem.n, tile.n) * std::int64_t(batch_count(problem.batch)) * choice.splits;
-  if (tiles * std::max(problem.unit_count, 1) >= std::int64_t(kIntegerLimit)) return "too many tiles";
-  return nullptr;
+  const std::int64_t matrices = std::int64_t(batch_count(problem.batch)) * choice.splits;
+  if (!fits_words({matrices, ceil_div(problem.m, tile.m), ceil_div(problem.n, tile.n), problem.unit_count})) {
+    return "too many tiles";
+  }
+  return fits_words({matrices, problem.out_planes}) ? nullptr : "too many output matrices";
 }
 
 constexpr TileGeometry kGeometry[kTileShapes] = {{128, 256, "128x256"}, {128, 128, "128x128"}, {128, 64, "128x64"},
@@ -220,6 +233,7 @@ GemmStep make_step(int a_plane, int b_plane, int k_begin, int k_end, Action acti
 
 const char* find_problem_error(const GemmProblem& problem, const TileChoice& choice) {
   if (problem.m < 1 || problem.n < 1 || problem.k < 1) return "M, N and K must be positive";
+  if (problem.k > kLongestK) return "K is above 2^31 - 4096, up to which positions along K fit 32 bits";
   const std::int64_t bytes = row_bytes(problem.element, problem.k);
   if (const char* error = find_operand_error(problem.a, problem.m, bytes)) return error;
   if (const char* error = find_operand_error(problem.b, problem.n, bytes)) return error;

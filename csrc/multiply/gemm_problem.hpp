@@ -3,12 +3,10 @@
 
 #include <cstdint>
 
+#include "arith/multiples.hpp"
 #include "multiply/cuda_gemm.hpp"
 
 namespace ozfp4::cuda {
-
-// Range: x >= 0, y >= 1.
-constexpr std::int64_t ceil_div(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
 
 // Output matrices before splitting.
 int batch_count(const BatchMap& batch);

@@ -29,8 +29,9 @@ std::int64_t matrix_stride(const PlaneArray& operand, int rows) {
   return operand.batches > 1 ? batch_stride(operand, rows) : plane_stride(operand, rows);
 }
 
-std::int32_t plane_step(const PlaneArray& operand, int rows) {
-  return operand.batches > 1 ? static_cast<std::int32_t>(plane_stride(operand, rows) / batch_stride(operand, rows)) : 1;
+// Matrices from one plane to the next.
+std::int64_t plane_step(const PlaneArray& operand, int rows) {
+  return operand.batches > 1 ? plane_stride(operand, rows) / batch_stride(operand, rows) : 1;
 }
 
 // Terms of the pass that has most.
@@ -45,6 +46,11 @@ int count_pass_terms(const GemmProblem& problem) {
     }
   }
   return terms.empty() ? 0 : *std::max_element(terms.begin(), terms.end());
+}
+
+// Matrices of the flattened array up to the last one.
+std::int64_t count_matrices(const PlaneArray& operand, int rows) {
+  return (operand.planes - 1) * plane_step(operand, rows) + operand.batches;
 }
 
 const char* find_unit_error(const GemmProblem& problem, int unit, std::int64_t longest) {
@@ -90,8 +96,8 @@ void make_pass(const GemmProblem& problem, int splits, int index, Pass* pass, Pa
   pass->batches = make_divisor(static_cast<std::uint32_t>(batches));
   pass->batch = problem.batch;
   pass->blocks_per_split = static_cast<std::int32_t>(ceil_div(ceil_div(problem.k, block_entries(problem.element)), splits));
-  pass->a_plane_step = plane_step(problem.a, problem.m);
-  pass->b_plane_step = plane_step(problem.b, problem.n);
+  pass->a_plane_step = static_cast<std::int32_t>(plane_step(problem.a, problem.m));
+  pass->b_plane_step = static_cast<std::int32_t>(plane_step(problem.b, problem.n));
   pass->units_used = problem.units_used;
   const std::uint64_t bound = is_signed(problem.element) ? sum_limit(problem.element) : 0;
   int terms = 0;
@@ -130,6 +136,9 @@ const char* find_pass_error(const GemmProblem& problem, const TileChoice& choice
   if (plane_stride(problem.a, problem.m) % matrix_stride(problem.a, problem.m) != 0 ||
       plane_stride(problem.b, problem.n) % matrix_stride(problem.b, problem.n) != 0) {
     return "the sm_100 kernels need plane strides that are multiples of the batch strides";
+  }
+  if (std::max(count_matrices(problem.a, problem.m), count_matrices(problem.b, problem.n)) > INT32_MAX) {
+    return "planes and matrices of an operand are together too many for the sm_100 kernels";
   }
   return nullptr;
 }

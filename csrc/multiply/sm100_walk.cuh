@@ -80,8 +80,8 @@ class RangeWalk {
   }
 
  private:
-  // Loads beyond K give zeros.
-  static constexpr std::int32_t kBeyondK = (1 << 30) / kBlockEntries;
+  // Loads beyond K give zeros. No K reaches this block, and the next few end in 32 bits.
+  static constexpr std::int32_t kBeyondK = kLongestK / kBlockEntries;
 
   const Pass& pass_;
   std::int32_t split_, term_, end_;

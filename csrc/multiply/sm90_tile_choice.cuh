@@ -19,7 +19,7 @@ inline constexpr double kMacsPerClock = 4096;  // of one multiprocessor, bytes
 // Narrow tiles move more bytes per product, which costs energy, so clock frequency: (m + n) / (m n) beyond that of
 // 128 x 256, times this, is the loss of rate.
 inline constexpr double kTrafficCost = 15;
-// Loading 128 bytes of a row when all multiprocessors do. Neighbours share the rows of B, see sm90_tile_order.cuh.
+// Loading 128 bytes of a row when all multiprocessors do. Neighbours share the rows of B, see tile_order.cuh.
 inline constexpr double kRowClocksA = 2.1, kRowClocksB = 1.4;
 inline constexpr double kEmptyRowClocks = 5.9;  // beyond the last row: zeros
 inline constexpr double kStepClocks = 740;      // between K loops, whatever the tile

@@ -1,15 +1,29 @@
 #include "pipeline/cuda_matmul.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
+
+#include "arith/multiples.hpp"
 
 namespace ozfp4::cuda {
 namespace {
 
 constexpr std::int64_t kAlignment = 256;
 
-std::int64_t round_up(std::int64_t x, std::int64_t multiple) { return (x + multiple - 1) / multiple * multiple; }
+// Above what any memory holds, and so little that a sum of all parts of a workspace does not overflow.
+constexpr std::int64_t kMostBytes = std::int64_t(1) << 55;
+
+// The product, or kMostBytes where it is larger: stacks of expanded operands can be of any size. Range: numbers from 0 on.
+std::int64_t size_of(std::initializer_list<std::int64_t> factors) {
+  std::int64_t product = 1;
+  for (const std::int64_t factor : factors) {
+    if (factor != 0 && product > kMostBytes / factor) return kMostBytes;
+    product *= factor;
+  }
+  return product;
+}
 
 #define OZFP4_RETURN_IF_FAILED(call)                              \
   do {                                                            \
@@ -53,7 +67,7 @@ CudaLayout layout_for(const CudaPlan& plan, const DeviceOperand& a, const Device
   shape.folds = fold_count(plan.schedule);
   shape.batches = static_cast<int>(stack);
   // Cutting K costs output bytes, so it is for outputs whose tiles leave multiprocessors idle.
-  const std::int64_t tiles = ((rows + 127) / 128) * ((columns + 255) / 256) * stack * shape.units;
+  const std::int64_t tiles = size_of({ceil_div(rows, 128), ceil_div(columns, 256), stack, shape.units});
   shape.max_splits = plan.schedule.may_split && tiles < gpu.multiprocessors ? kMaxSplits : 1;
   layout.tile = choose_tile(shape, plan.kernel, plan.schedule.element, gpu);
   layout.tile.splits = std::max(layout.tile.splits, plan.schedule.least_splits);
@@ -74,9 +88,10 @@ CudaLayout layout_for(const CudaPlan& plan, const DeviceOperand& a, const Device
     layout.special_b = take(stack_b * b.outer);
     layout.scratch = take(scale_scratch_bytes(a, b));
   }
-  layout.planes_a = take(plan.schedule.planes * stack_a * rows * layout.k_pitch);
-  layout.planes_b = take(plan.schedule.planes * stack_b * columns * layout.k_pitch);
-  layout.outputs = plan.integer ? end : take(plan.schedule.out_planes * layout.tile.splits * stack * rows * layout.out_pitch);
+  layout.planes_a = take(size_of({plan.schedule.planes, stack_a, rows, layout.k_pitch}));
+  layout.planes_b = take(size_of({plan.schedule.planes, stack_b, columns, layout.k_pitch}));
+  layout.outputs =
+      plan.integer ? end : take(size_of({plan.schedule.out_planes, layout.tile.splits, stack, rows, layout.out_pitch}));
   layout.bytes = end;
   return layout;
 }
@@ -110,7 +125,7 @@ CudaLayout make_layout(const CudaPlan& plan, const DeviceOperand& a, const Devic
       throw std::length_error("workspace_limit = " + std::to_string(cap) + " bytes is too small: this product needs at least " +
                               std::to_string(layout.bytes) + " bytes");
     }
-    longer = static_cast<std::int32_t>(round_up((longer + 1) / 2, 256));
+    longer = static_cast<std::int32_t>(round_up(ceil_div(longer, 2), 256));
   }
 }
 

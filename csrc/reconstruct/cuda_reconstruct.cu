@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "arith/column_crt.hpp"
+#include "arith/multiples.hpp"
 #include "arith/round_fast.hpp"
 #include "arith/round_wide.hpp"
 #include "reconstruct/cuda_columns.cuh"
@@ -376,20 +377,18 @@ bool has_pairs(const DeviceResult& result, std::int64_t entry) {
   return aligned;
 }
 
-std::int64_t divide_up(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
-
 // Blocks as wide as the result, up to all warps side by side; as many rows a warp as make the fewest rows in a row, with
 // `resident` blocks at a time.
 Cover make_cover(const DeviceResult& result, int segment, std::int64_t resident) {
   Cover cover{};
-  const std::int64_t segments = divide_up(result.columns, segment);
+  const std::int64_t segments = ceil_div(result.columns, segment);
   while ((1 << cover.log_warps_x) < kWarps && (std::int64_t(1) << cover.log_warps_x) < segments) ++cover.log_warps_x;
   const std::int64_t warps_y = kWarps >> cover.log_warps_x;
-  cover.blocks_x = static_cast<std::int32_t>(divide_up(segments, std::int64_t(1) << cover.log_warps_x));
+  cover.blocks_x = static_cast<std::int32_t>(ceil_div(segments, std::int64_t(1) << cover.log_warps_x));
   std::int64_t least_cost = INT64_MAX;
   for (int rows = 1; rows <= kMostRows; ++rows) {
-    const std::int64_t blocks_y = divide_up(result.rows, warps_y * rows);
-    const std::int64_t cost = divide_up(cover.blocks_x * blocks_y * result.stack.count(), resident) * (rows + kStartRows);
+    const std::int64_t blocks_y = ceil_div(result.rows, warps_y * rows);
+    const std::int64_t cost = ceil_div(cover.blocks_x * blocks_y * result.stack.count(), resident) * (rows + kStartRows);
     if (cost > least_cost) continue;
     least_cost = cost;
     cover.rows_per_warp = rows;
