@@ -4,9 +4,12 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "pipeline/cuda_matmul.hpp"
 
@@ -17,7 +20,9 @@ using namespace ozfp4;
 using namespace ozfp4::cuda;
 
 void check(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
+  if (error == cudaSuccess) return;
+  cudaGetLastError();  // else the caller's next look for errors, in work that has nothing to do with it, finds this one
+  throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
 }
 
 // Makes a device current for its lifetime.

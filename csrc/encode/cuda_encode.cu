@@ -179,9 +179,7 @@ cudaError_t launch_kind(const EncodePlan& plan, const EncodeJob& a, const Encode
   attribute.val.programmaticStreamSerializationAllowed = 1;
   config.attrs = &attribute;
   config.numAttrs = early ? 1 : 0;
-  error = cudaLaunchKernelEx(&config, kernel, arguments, table);
-  const cudaError_t latest = cudaGetLastError();
-  return error != cudaSuccess ? error : latest;
+  return cudaLaunchKernelEx(&config, kernel, arguments, table);
 }
 
 template <class T>

@@ -1,13 +1,11 @@
 #include <algorithm>
 
+#include "arith/multiples.hpp"
 #include "scale/cuda_scale.hpp"
 #include "scale/scale_kernel.cuh"
 
 namespace ozfp4::cuda {
 namespace {
-
-std::int64_t round_up(std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; }
-std::int64_t ceil_div(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
 
 // Smallest exponent with 2^result >= x, at most `most`.
 int log_up(std::int64_t x, int most) {
@@ -132,8 +130,11 @@ cudaError_t launch_scale(const DeviceOperand& a, const DeviceOperand& b, int cap
     const cudaError_t error = cudaMemsetAsync(scratch, 0, static_cast<std::size_t>(layout.zeroed), stream);
     if (error != cudaSuccess) return error;
   }
-  scale_kernel<<<static_cast<unsigned>(blocks_a + blocks_b), kScaleThreads, 0, stream>>>(arguments);
-  return cudaGetLastError();
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(blocks_a + blocks_b));
+  config.blockDim = dim3(kScaleThreads);
+  config.stream = stream;
+  return cudaLaunchKernelEx(&config, scale_kernel, arguments);
 }
 
 }  // namespace ozfp4::cuda
