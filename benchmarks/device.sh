@@ -38,14 +38,14 @@ if [ "${OZFP4_SANITIZER:-1}" = 1 ] && command -v compute-sanitizer >/dev/null; t
   sanitize racecheck python3 tests/cuda/small_cases.py
   kernels=$(printf "csrc/multiply/%s.cu " warp_gemm warp_bytes_copy warp_bytes_bulk warp_stand_in_copy warp_stand_in_bulk sm90_gemm)
   mkdir -p "$build/checks"
-  for source in tests/cuda/warp_gemm_check.cu $kernels; do
+  for source in tests/cuda/gemm_check.cu $kernels; do
     nvcc -std=c++17 -O3 -DNDEBUG -DOZFP4_RACECHECK -DOZFP4_NO_WARP_FP4 -gencode arch=compute_90a,code=sm_90a -I csrc -c "$source" \
       -o "$build/checks/$(basename "$source").o" &
   done
   wait
   nvcc -std=c++17 -O2 -DOZFP4_NO_WARP_FP4 -gencode arch=compute_90a,code=sm_90a -I csrc "$build"/checks/*.o \
-    csrc/multiply/{gemm_problem,gemm_dispatch,warp_tile_choice}.cpp -o "$build/warp_gemm_check" &&
-    sanitize racecheck "$build/warp_gemm_check" few || status=1
+    csrc/multiply/{gemm_problem,gemm_dispatch,warp_tile_choice}.cpp -o "$build/gemm_check" &&
+    sanitize racecheck "$build/gemm_check" few || status=1
 fi
 
 if [ "${OZFP4_BENCHMARK:-1}" = 1 ]; then

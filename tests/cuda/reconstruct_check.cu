@@ -25,31 +25,23 @@
 
 #include "arith/column_crt.hpp"
 #include "arith/crt.hpp"
+#include "arith/multiples.hpp"
 #include "arith/round_fast.hpp"
 #include "arith/round_wide.hpp"
+#include "check.cuh"
 #include "plan/crt_constants.hpp"
 #include "reconstruct/cuda_reconstruct.hpp"
 #include "reconstruct/reconstruct.hpp"
+#include "require.cuh"
 
 using namespace ozfp4;
 using namespace ozfp4::cuda;
 
 namespace {
 
-void require(cudaError_t error, const char* what) {
-  if (error == cudaSuccess) return;
-  std::printf("%s: %s\n", what, cudaGetErrorString(error));
-  std::exit(1);
-}
-#define REQUIRE(call) require((call), #call)
-
-constexpr std::uint8_t kPoison = 0xA5;
 using Wide = WideInt<8>;
 
-std::mt19937_64 generator(20240612);
-int random_int(int low, int high) { return std::uniform_int_distribution<int>(low, high)(generator); }
 bool one_in(int n) { return random_int(1, n) == 1; }
-std::int64_t round_up(std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; }
 
 std::int64_t modulo(const Wide& x, std::int64_t m) {
   const std::uint32_t sign = wide_sign_mask(x);
@@ -684,10 +676,9 @@ std::vector<Case> make_cases(const std::vector<NamedPlan>& plans) {
 
 int main(int argc, char** argv) {
   const std::string filter = argc > 1 ? argv[1] : "";
-  int passed = 0, failed = 0;
   const std::vector<NamedPlan> plans = all_plans();
   if (filter.empty() || filter == "host") {
-    for (const NamedPlan& plan : plans) ++(check_plan(plan) ? passed : failed);
+    for (const NamedPlan& plan : plans) report(plan.name, check_plan(plan));
   }
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
@@ -697,14 +688,8 @@ int main(int argc, char** argv) {
     REQUIRE(cudaStreamCreate(&stream));
     for (const Case& test : make_cases(plans)) {
       if (test.name.find(filter) == std::string::npos) continue;
-      if (run_case(test, stream)) {
-        ++passed;
-      } else {
-        ++failed;
-        std::printf("FAILED %s\n", test.name.c_str());
-      }
+      report(test.name, run_case(test, stream));
     }
   }
-  std::printf("%d passed, %d failed\n", passed, failed);
-  return failed == 0 ? 0 : 1;
+  return finish();
 }

@@ -26,9 +26,11 @@
 #include "arith/line_sum.hpp"
 #include "arith/residue_bytes.hpp"
 #include "arith/scale_entry.hpp"
+#include "check.cuh"
 #include "encode/cuda_encode.hpp"
 #include "encode/cuda_scale_encode.hpp"
 #include "encode/encode.hpp"
+#include "require.cuh"
 #include "scale/cuda_scale.hpp"
 #include "scale/scale.hpp"
 
@@ -37,27 +39,9 @@ using cuda::DeviceOperand;
 
 namespace {
 
-void require(cudaError_t error, const char* what) {
-  if (error == cudaSuccess) return;
-  std::printf("%s: %s\n", what, cudaGetErrorString(error));
-  std::exit(1);
-}
-#define REQUIRE(call) require((call), #call)
-
-std::mt19937_64 generator(20240607);
-std::int64_t random_int(std::int64_t low, std::int64_t high) {
-  return std::uniform_int_distribution<std::int64_t>(low, high)(generator);
-}
-
 const char* filter = "";
-int passed = 0, failed = 0;
 
 bool selected(const std::string& name) { return name.find(filter) != std::string::npos; }
-
-void report(const std::string& name, bool good, const std::string& detail = "") {
-  (good ? passed : failed) += 1;
-  if (!good) std::printf("FAILED %s %s\n", name.c_str(), detail.c_str());
-}
 
 // ---- Data ------------------------------------------------------------------------------------------------------------
 
@@ -185,7 +169,7 @@ void check_limb_words() {
                      : i < 21000 ? limit - (i - 20000)
                      : i < 22000 ? (i - 21000) - limit
                                  : random_int(-limit, limit) >> (i % 53);
-    if (i >= 22000 && i < 40000) v = random_int(-1100, 1100) * kPart13 * (i % 2 ? kPart13 : 1) + random_int(-2, 2);
+    if (i >= 22000 && i < 40000) v = random_int(std::int64_t(-1100), 1100) * kPart13 * (i % 2 ? kPart13 : 1) + random_int(-2, 2);
     if (std::abs(v) > limit) continue;
     const std::uint64_t digits = balanced_bytes(v);
     const Parts13 parts = split_parts13(v);
@@ -333,7 +317,7 @@ struct DeviceArray {
   std::size_t size;
   explicit DeviceArray(std::size_t n) : size(n) {
     REQUIRE(cudaMalloc(&data, n * sizeof(T)));
-    REQUIRE(cudaMemset(data, 0xA5, n * sizeof(T)));
+    REQUIRE(cudaMemset(data, kPoison, n * sizeof(T)));
   }
   ~DeviceArray() { cudaFree(data); }
   DeviceArray(const DeviceArray&) = delete;
@@ -464,7 +448,7 @@ std::string compare_planes(const Case& c, const TestOperand& operand, int first_
     }
   }
   for (std::size_t i = 0; i < planes.size(); ++i) {
-    if (owned[i] == 0 && planes[i] != 0xA5) return "wrote byte " + std::to_string(i) + ", which is not its own";
+    if (owned[i] == 0 && planes[i] != kPoison) return "wrote byte " + std::to_string(i) + ", which is not its own";
   }
   return "";
 }
@@ -544,9 +528,9 @@ void check_case(const Case& c) {
   report("encode A " + c.name, wrong_a.empty(), wrong_a);
   if (has_scale && wrong_a.empty()) {  // once more right behind scale, while that may still run: the same bytes
     const std::vector<std::uint8_t> before_a = planes_a.host(), before_b = planes_b.host();
-    for (DeviceArray<std::uint8_t>* planes : {&planes_a, &planes_b}) REQUIRE(cudaMemset(planes->data, 0xA5, planes->size));
+    for (DeviceArray<std::uint8_t>* planes : {&planes_a, &planes_b}) REQUIRE(cudaMemset(planes->data, kPoison, planes->size));
     for (DeviceArray<std::int32_t>* shifts : {&scales.shift_a, &scales.shift_b})
-      REQUIRE(cudaMemset(shifts->data, 0xA5, 4 * shifts->size));
+      REQUIRE(cudaMemset(shifts->data, kPoison, 4 * shifts->size));
     DeviceArray<char> scratch(static_cast<std::size_t>(cuda::scale_scratch_bytes(a.view, b.view)));
     cuda::PrefixRule rule;
     rule.least = rule.all = count;
@@ -697,6 +681,5 @@ int main(int count, char** arguments) {
   } else {
     std::printf("no GPU: only the shared arithmetic was checked\n");
   }
-  std::printf("%d passed, %d failed\n", passed, failed);
-  return failed != 0;
+  return finish();
 }

@@ -11,10 +11,12 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <random>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "check.cuh"
 #include "multiply/cuda_schedule.hpp"
 #include "multiply/sm100_fold.hpp"
 #include "multiply/sm100_pass.hpp"
@@ -28,16 +30,9 @@ using namespace ozfp4::cuda;
 
 namespace {
 
-std::int64_t passed = 0, failed = 0;
-
 bool check(bool holds, const char* what, long long a = 0, long long b = 0) {
-  ++(holds ? passed : failed);
-  if (!holds && failed <= 20) std::printf("FAILED %s (%lld, %lld)\n", what, a, b);
-  return holds;
+  return report(what, holds, holds ? "" : std::to_string(a) + ", " + std::to_string(b));
 }
-
-std::mt19937_64 generator(20250711);
-int random_int(int low, int high) { return std::uniform_int_distribution<int>(low, high)(generator); }
 
 std::int64_t floor_mod(std::int64_t x, std::int64_t m) { return ((x % m) + m) % m; }
 
@@ -289,7 +284,7 @@ void check_plans() {
   int most = 0, count = 0;
   for (const Way& way : ways) {
     for (const int bits : {2, 24, 53}) {
-      for (const int k : {1, 255, 256, 16384, 116480, 116736, 600000, 3000000}) {
+      for (const int k : {1, 255, 256, 16384, 116480, 116736, 600000, 3000000, kLongestK}) {
         Plan plan;
         try {
           plan = make_plan({Scheme::two, way.alphabet, way.family, bits, k});
@@ -348,6 +343,77 @@ void check_refusal(const char* part, const Change& change) {
   check(error != nullptr && std::strstr(error, part) != nullptr, part);
 }
 
+// Extents at which something would leave 32 bits.
+void check_extents() {
+  const Plan plan = make_plan({Scheme::two, Alphabet::int8, "least", 53, INT32_MAX});
+  bool is_refused = false;
+  try {
+    make_schedule(plan, Element::u8, kLongestK + 1);
+  } catch (const std::length_error&) {
+    is_refused = true;
+  }
+  check(is_refused, "a schedule of too long products");
+
+  struct Extents {
+    int m, n, k, batches, out_planes, splits;
+    const char* part;  // of the error; null: none
+  };
+  const Extents all[] = {{1, 1, kLongestK, 1, 1, 1, nullptr},
+                         {1, 1, kLongestK + 1, 1, 1, 1, "K is above"},
+                         {INT32_MAX, 1, 1, 1, 1, 1, nullptr},
+                         {INT32_MAX, 127, 1, 127, 1, 1, nullptr},
+                         {INT32_MAX, 129, 1, 128, 1, 1, "too many tiles"},
+                         {INT32_MAX, INT32_MAX, 1, INT32_MAX, 1, 1024, "too many tiles"},
+                         {1, 1, 1, INT32_MAX, 1, 1, nullptr},
+                         {1, 1, 1, 1 << 26, 31, 1, nullptr},
+                         {1, 1, 1, 1 << 26, 32, 1, "too many output matrices"},
+                         {1, 1, 1, 1 << 20, 32, 64, "too many output matrices"}};
+  for (const Extents& e : all) {
+    Case c;
+    c.element = Element::s8;
+    c.k = e.k;
+    c.planes = 1;
+    c.batches = e.batches;
+    for (std::int64_t begin = 0; begin < e.k; begin += 1 << 20) {
+      const int end = static_cast<int>(std::min<std::int64_t>(begin + (1 << 20), e.k));
+      c.steps.push_back(make_step(0, 0, static_cast<int>(begin), end, Action::fold, 13, 1, 0, 144 << 20 | 1 << 10));
+    }
+    c.steps.push_back(make_step(0, 0, 0, 0, Action::store_residue, 13, 1, 0, 1 << 10));
+    c.unit_begin.push_back(static_cast<int>(c.steps.size()));
+    GemmProblem p = c.problem();
+    p.m = e.m;
+    p.n = e.n;
+    p.a.batch_stride = p.a.plane_stride = p.m * p.a.pitch;
+    p.b.batch_stride = p.b.plane_stride = p.n * p.b.pitch;
+    p.out_planes = e.out_planes;
+    p.out_pitch = (std::int64_t(e.n) + 15) / 16 * 16;
+    p.out_matrix_stride = p.m * p.out_pitch;
+    p.device_steps = c.steps.data();
+    TileChoice choice;
+    choice.splits = e.splits;
+    const char* error = find_problem_error(p, choice);
+    const bool is_right = e.part == nullptr ? error == nullptr : error != nullptr && std::strstr(error, e.part) != nullptr;
+    if (!check(is_right, "extents", e.m, e.k)) std::printf("  %s\n", error == nullptr ? "no error" : error);
+  }
+
+  // What stands for nothing to sum lies beyond every K, and its bytes are within 32 bits.
+  Case c;
+  c.element = Element::e2m1;
+  c.k = 512;
+  c.planes = c.batches = 1;
+  c.splits = 3;  // the last one is empty
+  c.steps.push_back(make_step(0, 0, 0, 512, Action::store_residue, 13, 1, 0, 144 * 512));
+  c.unit_begin.push_back(1);
+  const GemmProblem problem = c.problem();
+  sm100::Pass pass;
+  sm100::PassFolds folds;
+  sm100::make_pass(problem, c.splits, 0, &pass, &folds);
+  sm100::RangeWalk<256> walk(pass, sm100::output_matrix(pass, 2), 0, 3);
+  sm100::LoadRange range{};
+  check(walk.next(&range) && range.first >= (kLongestK + 255) / 256, "a block beyond every K", range.first);
+  check((std::int64_t(range.first) + range.count) * 256 <= INT32_MAX, "the end of the blocks beyond K", range.first);
+}
+
 void check_refusals() {
   using Steps = std::vector<GemmStep>;
   check_refusal("digits", [](GemmProblem&, Steps& steps) { steps[0].action = Action::store_digit; });
@@ -357,6 +423,11 @@ void check_refusals() {
   check_refusal("output plane", [](GemmProblem&, Steps& steps) { steps[1].out_plane = 1; });
   check_refusal("fewer planes", [](GemmProblem& p, Steps&) { p.out_planes = 1; });
   check_refusal("exactly", [](GemmProblem& p, Steps&) { p.product_bound = (1 << 24) / 300 + 1; });
+  check_refusal("too many", [](GemmProblem& p, Steps&) {
+    p.a.planes = 1 << 16;
+    p.a.batches = 1 << 15;
+    p.a.plane_stride = p.a.batches * p.a.batch_stride;
+  });
   check_refusal("multiples", [](GemmProblem& p, Steps&) { p.a.plane_stride += 16; });
   check_refusal("256 terms", [](GemmProblem& p, Steps& steps) {
     static int unit_begin[2];
@@ -374,10 +445,10 @@ void check_refusals() {
 
 int main() {
   check_refusals();
+  check_extents();
   check_plans();
   check_passes(20000);
   check_all_multipliers();
   check_all_accumulators();
-  std::printf("%lld passed, %lld failed\n", static_cast<long long>(passed), static_cast<long long>(failed));
-  return failed == 0 ? 0 : 1;
+  return finish();
 }

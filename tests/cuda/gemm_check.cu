@@ -1,49 +1,39 @@
-// Stand-alone check of the warp-level multiply kernels against a loop on the CPU: equality, every kernel, every tile shape,
-// every action, sizes around the edges of tiles and of K blocks, K up to the limit of FP32 accumulators.
+// Stand-alone check of the multiply kernels against a loop on the CPU: equality, every kernel that runs here, every tile shape,
+// every action, sizes around the edges of tiles and of K blocks, K up to the limits of INT32 and FP32 accumulators. And of the
+// fold of every modulus.
 //
-//   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90a,code=sm_90a -I csrc -DOZFP4_NO_WARP_FP4 tests/cuda/warp_gemm_check.cu
+//   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90a,code=sm_90a -I csrc -DOZFP4_NO_WARP_FP4 tests/cuda/gemm_check.cu
 //        csrc/multiply/{warp_gemm,warp_bytes_copy,warp_bytes_bulk,warp_stand_in_copy,warp_stand_in_bulk,sm90_gemm}.cu
-//        csrc/multiply/{gemm_problem,gemm_dispatch,warp_tile_choice}.cpp -o warp_gemm_check
-//   warp_gemm_check [few] [part of a name]     few: a small subset, for the sanitizer
+//        csrc/multiply/{gemm_problem,gemm_dispatch,warp_tile_choice}.cpp -o gemm_check
+//   gemm_check [few] [part of a name]     few: a small subset of the warp-level kernels, for the sanitizer
 //
-// With -gencode arch=compute_80,code=compute_80, -DOZFP4_NO_WARP_BULK and the files of the cp.async kernels alone, the
-// driver compiles the PTX that Ampere gets. Outputs are poisoned first: what the kernel has no business writing must still
-// be poison afterwards. Bytes beyond K are noise. Prints "N passed, N failed" and exits with 1 on a failure.
+// With -gencode arch=compute_80,code=compute_80, -DOZFP4_NO_SM90, -DOZFP4_NO_WARP_BULK and the files of the cp.async kernels
+// alone, the driver compiles the PTX that Ampere gets. Outputs are poisoned first: what the kernel has no business writing must
+// still be poison afterwards. Bytes beyond K are noise. Prints "N passed, N failed" and exits with 1 on a failure; without a GPU
+// it says whether all problems are accepted.
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "arith/e2m1.hpp"
+#include "arith/fold.hpp"
+#include "arith/multiples.hpp"
+#include "check.cuh"
 #include "multiply/cuda_gemm.hpp"
+#include "require.cuh"
 
 using namespace ozfp4;
 using namespace ozfp4::cuda;
 
 namespace {
-
-void require(cudaError_t error, const char* what) {
-  if (error == cudaSuccess) return;
-  std::printf("%s: %s\n", what, cudaGetErrorString(error));
-  std::exit(1);
-}
-#define REQUIRE(call) require((call), #call)
-
-constexpr std::uint8_t kPoison = 0xA5;
-
-std::int64_t round_up(std::int64_t x, std::int64_t to) { return (x + to - 1) / to * to; }
-
-std::mt19937_64 generator(20240611);
-int random_int(int low, int high) { return std::uniform_int_distribution<int>(low, high)(generator); }
 
 struct Schedule {
   std::vector<GemmStep> steps;
@@ -241,7 +231,8 @@ std::vector<std::uint8_t> pack(const std::vector<std::uint8_t>& limbs, std::int6
   return packed;
 }
 
-bool run_case(const Case& test, cudaStream_t stream) {
+// Without a GPU, whether the kernels would take the problem.
+bool run_case(const Case& test, cudaStream_t stream, bool has_gpu) {
   int planes = 0;
   const Schedule schedule = make_schedule(test.kind, test.element, test.k, test.units, planes);
   const bool words = test.kind == Kind::words;
@@ -268,14 +259,24 @@ bool run_case(const Case& test, cudaStream_t stream) {
   describe(problem.a, test.m, test.a_batches);
   describe(problem.b, test.n, test.b_batches);
   const std::int64_t a_bytes = planes * problem.a.plane_stride, b_bytes = planes * problem.b.plane_stride;
-  const std::vector<std::uint8_t> a = random_planes(a_bytes * packing, is_signed, test.extremes);
-  const std::vector<std::uint8_t> b = random_planes(b_bytes * packing, is_signed, test.extremes);
 
   problem.out_planes = schedule.out_planes;
   problem.out_pitch = round_up(test.n, words ? 2 : 16) + (words ? 2 : 16) * random_int(0, 1);
   problem.out_matrix_stride = test.m * problem.out_pitch + (words ? 2 : 16) * random_int(0, 1);
   const std::int64_t matrices = std::int64_t(schedule.out_planes) * test.choice.splits * batches;
   const std::int64_t out_bytes = matrices * problem.out_matrix_stride * entry;
+
+  problem.steps = schedule.steps.data();
+  problem.unit_begin = schedule.unit_begin.data();
+  problem.unit_count = schedule.units();
+  alignas(128) static std::uint8_t place[128];  // of everything, until there is memory
+  problem.a.data = problem.b.data = problem.out = place;
+  problem.device_steps = test.uses_device_steps ? schedule.steps.data() : nullptr;
+  if (const char* error = find_problem_error(problem, test.choice)) {
+    std::printf("%s: refused: %s\n", test.name.c_str(), error);
+    return false;
+  }
+  if (!has_gpu) return true;
 
   std::uint8_t *device_a, *device_b, *device_out;
   int* device_units = nullptr;
@@ -287,6 +288,8 @@ bool run_case(const Case& test, cudaStream_t stream) {
     const std::vector<std::uint8_t> packed = packing == 2 ? pack(entries, pitch, test.k) : entries;
     REQUIRE(cudaMemcpy(target, packed.data(), bytes, cudaMemcpyHostToDevice));
   };
+  const std::vector<std::uint8_t> a = random_planes(a_bytes * packing, is_signed, test.extremes);
+  const std::vector<std::uint8_t> b = random_planes(b_bytes * packing, is_signed, test.extremes);
   upload(device_a, a, a_bytes);
   upload(device_b, b, b_bytes);
   REQUIRE(cudaMemset(device_out, kPoison, out_bytes));
@@ -302,33 +305,20 @@ bool run_case(const Case& test, cudaStream_t stream) {
   problem.a.data = device_a;
   problem.b.data = device_b;
   problem.out = device_out;
-  problem.steps = schedule.steps.data();
-  problem.unit_begin = schedule.unit_begin.data();
-  problem.unit_count = schedule.units();
   problem.device_steps = device_steps;
   problem.units_used = device_units;
 
-  bool passed = true;
-  if (const char* error = find_problem_error(problem, test.choice)) {
-    std::printf("%s: refused: %s\n", test.name.c_str(), error);
-    passed = false;
-  }
   std::vector<std::uint8_t> out(out_bytes);
-  if (passed) {
-    REQUIRE(cudaDeviceSynchronize());
-    if (const cudaError_t error = launch_gemm(problem, test.choice, test.kernel, stream)) {
-      std::printf("%s: not launched: %s\n", test.name.c_str(), cudaGetErrorString(error));
-      passed = false;
-    }
-    require(cudaStreamSynchronize(stream), test.name.c_str());
-    REQUIRE(cudaMemcpy(out.data(), device_out, out_bytes, cudaMemcpyDeviceToHost));
+  REQUIRE(cudaDeviceSynchronize());
+  const cudaError_t launched = launch_gemm(problem, test.choice, test.kernel, stream);
+  if (launched != cudaSuccess) std::printf("%s: not launched: %s\n", test.name.c_str(), cudaGetErrorString(launched));
+  require(cudaStreamSynchronize(stream), test.name.c_str());
+  REQUIRE(cudaMemcpy(out.data(), device_out, out_bytes, cudaMemcpyDeviceToHost));
+  for (void* memory : {static_cast<void*>(device_a), static_cast<void*>(device_b), static_cast<void*>(device_out),
+                       static_cast<void*>(device_units), static_cast<void*>(device_steps)}) {
+    REQUIRE(cudaFree(memory));
   }
-  REQUIRE(cudaFree(device_a));
-  REQUIRE(cudaFree(device_b));
-  REQUIRE(cudaFree(device_out));
-  REQUIRE(cudaFree(device_units));
-  REQUIRE(cudaFree(device_steps));
-  if (!passed) return false;
+  if (launched != cudaSuccess) return false;
 
   // All entries when that is cheap, else a sample that includes the corners and the edges of tiles.
   const int units = test.units_used >= 0 ? std::min(test.units_used, schedule.units()) : schedule.units();
@@ -532,17 +522,57 @@ std::vector<Case> make_cases(Kernel kernel, bool is_few) {
     shape.steps = element == Element::u8 ? large.units : 4 * large.units;
     large.choice = choose_tile(shape, kernel, element, {});
     add(large);
-    Case scheme_one;  // 169 products
+    large.choice.keep_together = true;
+    add(large);
+    Case extreme;
+    extreme.kernel = kernel;
+    extreme.element = element;
+    extreme.m = 200;
+    extreme.n = 300;
+    extreme.k = 32768;
+    extreme.units = 15;
+    extreme.extremes = true;
+    add(extreme);
+    Case scheme_one;  // 169 products, 225 of bytes
     scheme_one.kernel = kernel;
     scheme_one.element = element;
     scheme_one.kind = Kind::digits;
     scheme_one.m = 260;
     scheme_one.n = 300;
     scheme_one.k = 500;
-    scheme_one.units = 13;
+    scheme_one.units = element == Element::s8 ? 15 : 13;
     if (element != Element::u8) add(scheme_one);
   }
   return cases;
+}
+
+// ---- The fold --------------------------------------------------------------------------------------------------------
+
+// fold_to_byte against the remainder, for every modulus: all values of its inner sum and the ends of the 32-bit range.
+__global__ void check_fold(byte_fold constants, std::uint32_t modulus, unsigned long long* wrong) {
+  const std::uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x, negated = 0u - modulus;
+  for (std::uint32_t i = thread; i < (1u << 20); i += gridDim.x * blockDim.x) {
+    for (const std::uint32_t x : {i, ~i, i * 4099u, (1u << 31) + i, (1u << 31) - i}) {
+      const std::uint32_t word = fold_to_byte(x, constants, negated), residue = x % modulus;
+      const bool right = word - byte_fold_excess(constants, modulus) == residue && (word & 255) == (residue & 255);
+      if (!right) atomicAdd(wrong, 1ull);
+    }
+  }
+}
+
+bool folds_are_right() {
+  unsigned long long wrong = 0, *device_wrong;
+  REQUIRE(cudaMalloc(&device_wrong, sizeof wrong));
+  REQUIRE(cudaMemset(device_wrong, 0, sizeof wrong));
+  for (std::uint32_t modulus = 2; modulus <= 256; ++modulus) {
+    if (!is_byte_foldable(modulus)) ++wrong;
+    check_fold<<<128, 256>>>(make_byte_fold(modulus), modulus, device_wrong);
+  }
+  unsigned long long found = 0;
+  REQUIRE(cudaMemcpy(&found, device_wrong, sizeof found, cudaMemcpyDeviceToHost));
+  REQUIRE(cudaFree(device_wrong));
+  if (wrong + found != 0) std::printf("%llu wrong folds\n", wrong + found);
+  return wrong + found == 0;
 }
 
 }  // namespace
@@ -550,34 +580,31 @@ std::vector<Case> make_cases(Kernel kernel, bool is_few) {
 int main(int argc, char** argv) {
   const bool is_few = argc > 1 && std::strcmp(argv[1], "few") == 0;
   const char* filter = argc > 1 + is_few ? argv[1 + is_few] : "";
-  cudaDeviceProp properties;
-  REQUIRE(cudaGetDeviceProperties(&properties, 0));
-  const Gpu gpu = {10 * properties.major + properties.minor, properties.multiProcessorCount};
-  cudaStream_t stream;
-  REQUIRE(cudaStreamCreate(&stream));
-  std::printf("%s\n", properties.name);
-  int failed = 0, passed = 0;
+  int devices = 0;
+  const bool has_gpu = cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0;
+  Gpu gpu;
+  cudaStream_t stream = nullptr;
+  if (has_gpu) {
+    cudaDeviceProp properties;
+    REQUIRE(cudaGetDeviceProperties(&properties, 0));
+    gpu = {10 * properties.major + properties.minor, properties.multiProcessorCount};
+    REQUIRE(cudaStreamCreate(&stream));
+    std::printf("%s\n", properties.name);
+    if (!is_few) report("folds", folds_are_right());
+  } else {
+    std::printf("no GPU: kernels were not run\n");
+  }
   for (int i = 0; i < kKernels; ++i) {
     const auto kernel = static_cast<Kernel>(i);
     const bool runs =
         find_kernel_error(kernel, Element::u8, gpu) == nullptr || find_kernel_error(kernel, Element::e2m1, gpu) == nullptr;
-    if (kernel == Kernel::sm90 || !runs) continue;
-    int passed_here = 0, failed_here = 0;
+    if (!runs || (is_few && kernel == Kernel::sm90)) continue;
+    const std::int64_t before = passed_checks;
     for (const Case& test : make_cases(kernel, is_few)) {
-      if (test.name.find(filter) == std::string::npos) continue;
-      if (run_case(test, stream)) {
-        ++passed_here;
-      } else {
-        ++failed_here;
-        std::printf("FAILED %s\n", test.name.c_str());
-      }
+      if (test.name.find(filter) != std::string::npos) report(test.name, run_case(test, stream, has_gpu));
       std::fflush(stdout);
-      if (failed_here == 20) break;
     }
-    std::printf("%s: %d passed, %d failed\n", kernel_name(kernel), passed_here, failed_here);
-    passed += passed_here;
-    failed += failed_here;
+    std::printf("%s: %lld passed\n", kernel_name(kernel), static_cast<long long>(passed_checks - before));
   }
-  std::printf("%d passed, %d failed\n", passed, failed);
-  return failed == 0 ? 0 : 1;
+  return finish();
 }

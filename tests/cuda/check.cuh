@@ -1,0 +1,33 @@
+// What the stand-alone checks share: random numbers, and the count of what passed.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <random>
+#include <string>
+#include <type_traits>
+
+constexpr std::uint8_t kPoison = 0xA5;  // in bytes that nothing may write to
+
+inline std::mt19937_64 generator(20240611);
+
+// Uniform in [low, high].
+template <class Low, class High>
+auto random_int(Low low, High high) {
+  return std::uniform_int_distribution<std::common_type_t<Low, High>>(low, high)(generator);
+}
+
+inline std::int64_t passed_checks = 0, failed_checks = 0;
+
+// Counts one check, and names it where it failed; the first 20 of those.
+inline bool report(const std::string& name, bool holds, const std::string& detail = "") {
+  ++(holds ? passed_checks : failed_checks);
+  if (!holds && failed_checks <= 20) std::printf("FAILED %s %s\n", name.c_str(), detail.c_str());
+  return holds;
+}
+
+// The last line of a check; returns its exit status.
+inline int finish() {
+  std::printf("%lld passed, %lld failed\n", static_cast<long long>(passed_checks), static_cast<long long>(failed_checks));
+  return failed_checks == 0 ? 0 : 1;
+}
