@@ -13,13 +13,13 @@ namespace ozfp4::cuda {
 template <int kStages>
 struct RingPosition {
   std::uint32_t stage = 0, parity = 0;
-  __device__ __forceinline__ void advance() {
+  OZFP4_HD void advance() {
     if (++stage == kStages) {
       stage = 0;
       parity ^= 1;
     }
   }
-  __device__ __forceinline__ void advance(std::uint32_t count) {
+  OZFP4_HD void advance(std::uint32_t count) {
     stage += count;
     parity ^= stage / kStages & 1;
     stage %= kStages;
@@ -27,7 +27,7 @@ struct RingPosition {
 };
 
 template <class Params>
-__device__ __forceinline__ GemmStep read_step(const Params& p, int index) {
+OZFP4_HD GemmStep read_step(const Params& p, int index) {
   return p.device_steps != nullptr ? p.device_steps[index] : p.steps[index];
 }
 
@@ -49,7 +49,7 @@ struct Operands {
   int a, b;
 };
 template <class Params>
-__device__ __forceinline__ Operands find_operands(const Params& p, const Tile& tile, int split) {
+OZFP4_HD Operands find_operands(const Params& p, const Tile& tile, int split) {
   int rest = tile.matrix - split * p.batches.constants.modulus;
   Operands matrix = {0, 0};
   for (int d = p.batch.rank - 1; d >= 0; --d) {
@@ -74,13 +74,13 @@ struct Cursor {
 
   // Range: there is at least one tile.
   template <class Params>
-  __device__ __forceinline__ Cursor(const Params& p, const TileLoop& tiles) : index(tiles.first) {
+  OZFP4_HD Cursor(const Params& p, const TileLoop& tiles) : index(tiles.first) {
     enter(p);
   }
 
   // False after the last step of the last tile; the cursor then stays there.
   template <class Params>
-  __device__ __forceinline__ bool advance(const Params& p, const TileLoop& tiles) {
+  OZFP4_HD bool advance(const Params& p, const TileLoop& tiles) {
     if (step + 1 < last) {
       ++step;
       return true;
@@ -93,7 +93,7 @@ struct Cursor {
 
  private:
   template <class Params>
-  __device__ __forceinline__ void enter(const Params& p) {
+  OZFP4_HD void enter(const Params& p) {
     tile = tile_at(p.order, index);
     step = p.unit_begin[tile.unit];
     last = p.unit_begin[tile.unit + 1];

@@ -1,0 +1,504 @@
+// Stand-alone check, without a GPU, of what to multiply and in which order: the schedules of all kinds of plans against the
+// products themselves; that a tile order names every tile once; and the two warpgroups of sm90_turns.cuh that take tiles in
+// turns, played through with barriers as the hardware has them, in random interleavings.
+//
+//   nvcc -std=c++17 -O3 -I csrc tests/cuda/schedule_check.cu csrc/multiply/{gemm_problem,cuda_schedule}.cpp
+//        csrc/plan/{plan,crt_constants}.cpp csrc/reconstruct/reconstruct_plan.cpp -o schedule_check
+//
+// Prints "N passed, N failed" and exits with 1 on a failure.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "check.cuh"
+#include "multiply/cuda_schedule.hpp"
+#include "multiply/sm90_config.cuh"
+#include "multiply/sm90_turns.cuh"
+#include "multiply/step_walk.cuh"
+#include "multiply/tile_order.cuh"
+
+// The one thing that cuda_schedule.cpp wants of the dispatch, which wants all kernels.
+const char* ozfp4::cuda::kernel_name(Kernel) { return "a kernel"; }
+
+using namespace ozfp4;
+using namespace ozfp4::cuda;
+
+namespace {
+
+using Integer = __int128;
+
+Integer floor_mod(Integer x, Integer m) { return ((x % m) + m) % m; }
+
+// ---- Schedules of plans ------------------------------------------------------------------------------------------------
+
+// What the schedule stores for one entry and one split, by the contract of cuda_gemm.hpp; the accumulator keeps 32 bits.
+std::vector<std::int64_t> stored(const Schedule& schedule, const std::vector<std::vector<int>>& a,
+                                 const std::vector<std::vector<int>>& b, int k_first, int k_last) {
+  std::vector<std::int64_t> out(static_cast<std::size_t>(schedule.out_planes), -1);
+  for (int u = 0; u < schedule.unit_count(); ++u) {
+    std::int64_t acc = 0;
+    for (int s = schedule.unit_begin[u]; s < schedule.unit_begin[u + 1]; ++s) {
+      const GemmStep& step = schedule.steps[s];
+      for (int k = std::max(step.k_begin, k_first); k < std::min(step.k_end, k_last); ++k) {
+        acc += std::int64_t(a[step.a_plane][k]) * b[step.b_plane][k];
+      }
+      const auto m = static_cast<std::int64_t>(step.modulus);
+      switch (step.action) {
+        case Action::carry_on: break;
+        case Action::fold: acc = static_cast<std::int64_t>(floor_mod(acc, m)) * step.multiplier; break;
+        case Action::store_residue: out[step.out_plane] = static_cast<std::int64_t>(floor_mod(acc * step.multiplier, m)); break;
+        case Action::store_digit:
+          out[step.out_plane] = static_cast<std::int64_t>(floor_mod(acc, m));
+          acc = (acc - out[step.out_plane]) / m;
+          break;
+        case Action::multiply: acc = static_cast<std::int32_t>(acc * step.multiplier); break;
+        case Action::store_int32: out[step.out_plane] = static_cast<std::int32_t>(acc * step.multiplier); break;
+      }
+    }
+  }
+  return out;
+}
+
+// `out`: summed over splits.
+bool is_right(const Plan& plan, const std::vector<std::int64_t>& out, Integer product) {
+  if (plan.scheme == Scheme::integer) return out[0] == static_cast<std::int32_t>(static_cast<std::int64_t>(product));
+  if (plan.scheme == Scheme::two) {
+    for (std::size_t g = 0; g < plan.groups.size(); ++g) {
+      if (floor_mod(out[g], plan.groups[g].modulus) != floor_mod(product, plan.groups[g].modulus)) return false;
+    }
+    return true;
+  }
+  Integer sum = 0;
+  for (std::size_t d = out.size(); d-- > 0;) sum = sum * plan.base + out[d];
+  return sum == product;
+}
+
+void check_schedule(const Plan& plan, Element element, int k, const std::string& name) {
+  const Schedule schedule = make_schedule(plan, element, k);
+  const std::int64_t limit = plan.scheme == Scheme::integer ? 128 : std::int64_t(1) << plan.bits;
+  for (const bool is_extreme : {false, true}) {
+    std::vector<std::vector<int>> a(plan.planes_a, std::vector<int>(k)), b(plan.planes_b, std::vector<int>(k));
+    std::vector<std::int32_t> limbs(std::max(plan.planes_a, plan.planes_b));
+    std::vector<std::int64_t> x(k), y(k);
+    for (auto& [values, planes] : {std::pair{&x, &a}, std::pair{&y, &b}}) {
+      for (int i = 0; i < k; ++i) {
+        std::int64_t& v = (*values)[i] = is_extreme ? (values == &x ? -limit : limit) : random_int(-limit, limit);
+        if (plan.scheme == Scheme::integer) v = std::min<std::int64_t>(v, 127);
+        encode_integer(plan, v, limbs.data());
+        for (std::size_t p = 0; p < planes->size(); ++p) (*planes)[p][i] = limbs[p];
+        if (element != Element::u8) continue;
+        for (const Group& group : plan.groups) {
+          (*planes)[group.first_plane][i] = static_cast<int>(floor_mod(v, group.modulus));
+        }
+      }
+    }
+    Integer product = 0;
+    for (int i = 0; i < k; ++i) product += Integer(x[i]) * y[i];
+
+    const int block = block_entries(element), splits = schedule.may_split ? std::max(schedule.least_splits, random_int(1, 3)) : 1;
+    const int length = ((k + block - 1) / block + splits - 1) / splits * block;
+    std::vector<std::int64_t> out(static_cast<std::size_t>(schedule.out_planes), 0);
+    bool fits = true;
+    for (int split = 0; split < splits; ++split) {
+      auto part = stored(schedule, a, b, split * length, (split + 1) * length);
+      // The last digit is a byte in two's complement, as the carry leaves it.
+      if (plan.scheme == Scheme::one) part.back() = static_cast<std::int8_t>(part.back());
+      for (std::size_t p = 0; p < out.size(); ++p) {
+        fits = fits && (plan.scheme == Scheme::integer || (part[p] >= -128 && part[p] < 256));
+        out[p] += part[p];
+      }
+    }
+    report(name + (is_extreme ? " extreme" : ""), fits && is_right(plan, out, product),
+           std::to_string(k) + " in " + std::to_string(splits));
+  }
+
+  alignas(128) static std::uint8_t place[128];
+  GemmProblem p;
+  p.m = p.n = 1;
+  p.k = k;
+  p.element = element;
+  p.product_bound = schedule.product_bound;
+  const std::int64_t pitch = (row_bytes(element, k) + 127) / 128 * 128;
+  p.a = p.b = {place, schedule.planes, 1, pitch, pitch, pitch};
+  p.out = place;
+  p.out_planes = schedule.out_planes;
+  p.out_pitch = p.out_matrix_stride = 16;
+  p.steps = p.device_steps = schedule.steps.data();
+  p.unit_begin = schedule.unit_begin.data();
+  p.unit_count = schedule.unit_count();
+  TileChoice choice;
+  choice.splits = schedule.least_splits;
+  const char* error = find_problem_error(p, choice);
+  report(name, error == nullptr, error == nullptr ? "" : error);
+}
+
+void check_plans() {
+  struct Way {
+    Scheme scheme;
+    Alphabet alphabet;
+    const char* family;
+    Element element;
+  };
+  const Way ways[] = {
+      {Scheme::two, Alphabet::int8, "least", Element::u8},          {Scheme::two, Alphabet::fp4, "least", Element::s8},
+      {Scheme::two, Alphabet::fp4, "least", Element::e2m1},         {Scheme::two, Alphabet::fp4, "paper", Element::e2m1},
+      {Scheme::two, Alphabet::fp4, "paper-karatsuba", Element::s8}, {Scheme::one, Alphabet::fp4, "least", Element::s8},
+      {Scheme::one, Alphabet::fp4, "least", Element::e2m1},         {Scheme::one, Alphabet::int8, "least", Element::s8}};
+  constexpr const char* schemes[] = {"I", "II"};
+  for (const Way& way : ways) {
+    for (const int bits : {3, 24, 53}) {
+      for (const int k : {1, 100, 257, 1000, 34000, 120000}) {
+        Plan plan;
+        try {
+          plan = make_plan({way.scheme, way.alphabet, way.family, bits, k});
+        } catch (const std::exception&) {
+          continue;  // too few bits, or too long
+        }
+        check_schedule(plan, way.element, k,
+                       std::string(schemes[static_cast<int>(way.scheme)]) + " " + way.family + " element " +
+                           std::to_string(static_cast<int>(way.element)) + " bits " + std::to_string(bits) + " k " +
+                           std::to_string(k));
+      }
+    }
+  }
+  for (const int products : {6, 9}) {
+    for (const int k : {1, 257, 34000, 100000}) {
+      check_schedule(make_int8_matmul_plan(products), Element::s8, k, "INT8 products, k " + std::to_string(k));
+    }
+  }
+}
+
+// ---- The order of tiles ------------------------------------------------------------------------------------------------
+
+void check_orders() {
+  for (int i = 0; i < 2000; ++i) {
+    const std::uint32_t m = random_int(1, 12), n = random_int(1, 12), matrices = random_int(1, 6), units = random_int(1, 4);
+    const TileOrder order = make_tile_order(m, n, matrices, random_int(1, 14));
+    std::vector<int> seen(m * n * matrices * units);
+    bool is_inside = true;
+    for (std::uint32_t index = 0; index < seen.size(); ++index) {
+      const Tile tile = tile_at(order, index);
+      is_inside = is_inside && tile.unit < units && tile.matrix < matrices && tile.m < m && tile.n < n;
+      if (is_inside) ++seen[((tile.unit * matrices + tile.matrix) * m + tile.m) * n + tile.n];
+    }
+    report("tile order", is_inside && std::all_of(seen.begin(), seen.end(), [](int times) { return times == 1; }));
+  }
+  // The last tiles of the most there can be.
+  const TileOrder long_order = make_tile_order(1 << 24, 127, 1, 8);
+  const Tile last = tile_at(long_order, (127u << 24) - 1);
+  report("last of many tiles", last.unit == 0 && last.matrix == 0 && last.m == (1 << 24) - 1 && last.n == 126);
+  const TileOrder flat = make_tile_order(1, 1, 1, 8);
+  const Tile unit = tile_at(flat, INT32_MAX);
+  report("many units of one tile", unit.unit == INT32_MAX && unit.matrix == 0 && unit.m == 0 && unit.n == 0);
+}
+
+// ---- Tiles in turns ----------------------------------------------------------------------------------------------------
+
+// What step_walk.cuh wants of a kernel's parameters.
+struct Params {
+  TileOrder order;
+  Divisor batches;
+  std::int32_t blocks_per_split;
+  const GemmStep* device_steps = nullptr;
+  std::int32_t unit_begin[5] = {};
+  GemmStep steps[4 * 7];
+};
+
+// A step of the ring's order: whose it is, and its stages.
+struct Turn {
+  std::uint32_t tile;
+  int step, group;
+  std::uint32_t stages;
+};
+
+struct Block {
+  Params p;
+  TileLoop tiles;
+};
+
+Block random_block() {
+  Block block;
+  Params& p = block.p;
+  const int units = random_int(1, 4), blocks = random_int(1, 6), batches = random_int(1, 2), splits = random_int(1, 3);
+  for (int u = 0, count = 0; u < units; ++u) {
+    for (int s = random_int(1, random_int(0, 3) == 0 ? 7 : 2); s > 0; --s) {
+      const int begin = random_int(0, blocks), end = random_int(0, 3) == 0 ? begin : random_int(begin, blocks);
+      p.steps[count++] = make_step(0, 0, 128 * begin, 128 * end, s == 1 ? Action::store_residue : Action::fold, 13);
+    }
+    p.unit_begin[u + 1] = count;
+  }
+  const std::uint32_t matrices = batches * splits;
+  p.order = make_tile_order(random_int(1, 3), random_int(1, 3), matrices, random_int(1, 4));
+  p.batches = make_divisor(batches);
+  p.blocks_per_split = (blocks + splits - 1) / splits;
+  const std::uint32_t stride = random_int(1, 9);
+  block.tiles = {static_cast<std::uint32_t>(random_int(0, static_cast<int>(stride) - 1)), stride,
+                 random_int(0, units) * p.order.per_unit.constants.modulus};
+  return block;
+}
+
+std::uint32_t stages_of(const Params& p, std::uint32_t index, int step) {
+  const int split = divide(tile_at(p.order, index).matrix, p.batches);
+  return block_range(p.steps[step].k_begin, p.steps[step].k_end, split, p.blocks_per_split).count;
+}
+
+// The order that sm90_turns.cuh states, in which the producer loads.
+std::vector<Turn> order_of(const Block& block) {
+  const auto& [p, tiles] = block;
+  std::vector<Turn> turns;
+  for (std::uint32_t index = tiles.first; index < tiles.count; index += 2 * tiles.stride) {
+    int step[2] = {0, 0}, last[2] = {0, 0};
+    for (int t = 0; t < 2; ++t) {
+      if (index + t * tiles.stride >= tiles.count) continue;
+      const std::uint32_t unit = tile_at(p.order, index + t * tiles.stride).unit;
+      step[t] = p.unit_begin[unit], last[t] = p.unit_begin[unit + 1];
+    }
+    while (step[0] < last[0] || step[1] < last[1]) {
+      for (int t = 0; t < 2; ++t) {
+        const std::uint32_t tile = index + t * tiles.stride;
+        if (step[t] < last[t]) turns.push_back({tile, step[t], t, stages_of(p, tile, step[t])}), ++step[t];
+      }
+    }
+  }
+  return turns;
+}
+
+bool is_same(const Tile& x, const Tile& y) { return x.unit == y.unit && x.matrix == y.matrix && x.m == y.m && x.n == y.n; }
+
+// What one warp does, one after the other.
+struct Operation {
+  enum Kind { sync, arrive, wait_full, release, wait_empty, load } kind;
+  std::uint32_t stage = 0, parity = 0;  // sync and arrive: the named barrier
+  std::uint64_t position = 0;           // in the ring's order
+};
+using Program = std::vector<Operation>;
+
+template <int kStages>
+Program producer_program(const std::vector<Turn>& turns) {
+  Program program;
+  RingPosition<kStages> ring;
+  std::uint64_t position = 0;
+  for (const Turn& turn : turns) {
+    for (std::uint32_t i = 0; i < turn.stages; ++i, ++position) {
+      program.push_back({Operation::wait_empty, ring.stage, ring.parity ^ 1, position});
+      program.push_back({Operation::load, ring.stage, 0, position});
+      ring.advance();
+    }
+  }
+  return program;
+}
+
+// What Consumer::run does on the way, and whether that is in step with the order.
+template <int kStages>
+Program consumer_program(const Block& block, const std::vector<Turn>& turns, int group, bool& is_in_step) {
+  Program program;
+  const auto& [p, tiles] = block;
+  if (tiles.first >= tiles.count) return program;
+  RingPosition<kStages> ring;
+  std::uint64_t position = 0;
+  std::size_t at = 0;
+  sm90::EverySecondTile next(p, tiles, group);
+  while (next.exists()) {
+    std::uint32_t between = 0;
+    const std::size_t before = at;
+    for (; at < turns.size() && turns[at].group != group; ++at) between += turns[at].stages;
+    if (at == turns.size()) {
+      is_in_step = false;
+      return program;
+    }
+    const Turn& turn = turns[at++];
+    const bool is_followed = at < turns.size() && turns[at].group != group;
+    is_in_step = is_in_step && is_same(next.tile(), tile_at(p.order, turn.tile)) && next.step() == turn.step &&
+                 next.waits() == (before + 1 != at) && next.stages_before() == between && next.hands_over() == is_followed;
+
+    if (next.waits()) {
+      program.push_back({Operation::sync, static_cast<std::uint32_t>(group)});
+      ring.advance(next.stages_before());
+    }
+    position += between;
+    for (std::uint32_t i = 0; i < turn.stages; ++i) {
+      program.push_back({Operation::wait_full, ring.stage, ring.parity, position + i});
+      // The stage before is free when its multiplication has ended, that is after the next one has begun.
+      if (i > 0) program.push_back({Operation::release, (ring.stage + kStages - 1) % kStages, 0, position + i - 1});
+      ring.advance();
+    }
+    if (next.hands_over()) program.push_back({Operation::arrive, static_cast<std::uint32_t>(1 - group)});
+    position += turn.stages;
+    if (turn.stages > 0) program.push_back({Operation::release, (ring.stage + kStages - 1) % kStages, 0, position - 1});
+    next.advance(p, tiles);
+  }
+  for (; at < turns.size(); ++at) is_in_step = is_in_step && turns[at].group != group;
+  return program;
+}
+
+// An mbarrier: a wait for a parity passes while the phase that is open has the other one.
+struct Barrier {
+  int arrivals, pending;
+  std::uint32_t phase = 0;
+  explicit Barrier(int arrivals) : arrivals(arrivals), pending(arrivals) {}
+  void arrive() {
+    if (--pending == 0) pending = arrivals, ++phase;
+  }
+  bool passes(std::uint32_t parity) const { return (phase & 1) != parity; }
+};
+
+// A named barrier of all eight warps: four arrive, four wait.
+struct NamedBarrier {
+  int arrived = 0;
+  std::uint32_t generation = 0;
+  int from[2] = {0, 0};  // warps of each warpgroup
+};
+
+constexpr int kWarps = 4;  // of a warpgroup
+
+// Whether all programs end, every multiplication with the stage that it is meant for.
+template <int kStages>
+bool plays(const Program& producer, const Program (&consumer)[2]) {
+  std::vector<Barrier> full(kStages, Barrier(1)), empty(kStages, Barrier(kWarps));
+  std::vector<std::int64_t> content(kStages, -1);
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> on_the_way;  // stage, position
+  NamedBarrier named[2];
+  struct Warp {
+    const Program* program;
+    int group;
+    std::size_t next = 0;
+    bool is_counted = false;  // at a named barrier
+    std::uint32_t generation = 0;
+  };
+  std::vector<Warp> warps = {{&producer, -1}};
+  for (int i = 0; i < 2 * kWarps; ++i) warps.push_back({&consumer[i / kWarps], i / kWarps});
+  bool is_right = true;
+  const auto count = [&](NamedBarrier& barrier, int group) {
+    is_right = is_right && ++barrier.from[group] <= kWarps;
+    if (++barrier.arrived == 2 * kWarps) barrier.arrived = barrier.from[0] = barrier.from[1] = 0, ++barrier.generation;
+  };
+  const auto try_step = [&](Warp& warp) {
+    if (warp.next == warp.program->size()) return false;
+    const Operation& operation = (*warp.program)[warp.next];
+    switch (operation.kind) {
+      case Operation::arrive: count(named[operation.stage], warp.group); break;
+      case Operation::sync: {
+        NamedBarrier& barrier = named[operation.stage];
+        const bool was_counted = warp.is_counted;
+        if (!was_counted) {
+          warp.is_counted = true;
+          warp.generation = barrier.generation;
+          count(barrier, warp.group);
+        }
+        if (barrier.generation == warp.generation) return !was_counted;
+        warp.is_counted = false;
+        break;
+      }
+      case Operation::wait_full:
+        if (!full[operation.stage].passes(operation.parity)) return false;
+        is_right = is_right && content[operation.stage] == static_cast<std::int64_t>(operation.position);
+        break;
+      case Operation::release:
+        is_right = is_right && content[operation.stage] == static_cast<std::int64_t>(operation.position);
+        empty[operation.stage].arrive();
+        break;
+      case Operation::wait_empty:
+        if (!empty[operation.stage].passes(operation.parity)) return false;
+        break;
+      case Operation::load:
+        content[operation.stage] = -1;
+        on_the_way.push_back({operation.stage, operation.position});
+        break;
+    }
+    ++warp.next;
+    return true;
+  };
+  const auto land = [&] {  // loads arrive in any order
+    if (on_the_way.empty()) return false;
+    std::swap(on_the_way[random_int(std::size_t(0), on_the_way.size() - 1)], on_the_way.back());
+    const auto [stage, position] = on_the_way.back();
+    on_the_way.pop_back();
+    content[stage] = static_cast<std::int64_t>(position);
+    full[stage].arrive();
+    return true;
+  };
+  // Some warps are slow for a whole game.
+  std::vector<int> patience(warps.size() + 1);
+  for (int& x : patience) x = random_int(0, 2) == 0 ? random_int(1, 30) : 1;
+  for (;;) {
+    bool moved = false;
+    for (int tries = 0; tries < 20; ++tries) {
+      const int who = random_int(0, static_cast<int>(warps.size()));
+      if (random_int(1, patience[who]) == 1) moved |= who == static_cast<int>(warps.size()) ? land() : try_step(warps[who]);
+    }
+    if (moved) continue;
+    for (Warp& warp : warps) moved |= try_step(warp);
+    moved |= land();
+    if (!moved) break;
+  }
+  return is_right && std::all_of(warps.begin(), warps.end(), [](const Warp& w) { return w.next == w.program->size(); });
+}
+
+template <int kStages>
+void check_turns(int games) {
+  for (int i = 0; i < games; ++i) {
+    const Block block = random_block();
+    const std::vector<Turn> turns = order_of(block);
+    bool is_in_step = true;
+    const Program consumer[2] = {consumer_program<kStages>(block, turns, 0, is_in_step),
+                                 consumer_program<kStages>(block, turns, 1, is_in_step)};
+    report("turns in step with the ring", is_in_step, std::to_string(i));
+    report("turns played through", plays<kStages>(producer_program<kStages>(turns), consumer), std::to_string(i));
+  }
+}
+
+// Warpgroups that share all tiles walk every step of every tile.
+void check_all_steps(int cases) {
+  for (int i = 0; i < cases; ++i) {
+    const Block block = random_block();
+    const auto& [p, tiles] = block;
+    bool is_right = true;
+    std::uint32_t index = tiles.first;
+    if (tiles.first < tiles.count) {
+      sm90::AllSteps next(p, tiles, 0);
+      for (; index < tiles.count; index += tiles.stride) {
+        const Tile tile = tile_at(p.order, index);
+        for (int step = p.unit_begin[tile.unit]; step < p.unit_begin[tile.unit + 1]; ++step) {
+          is_right = is_right && next.exists() && is_same(next.tile(), tile) && next.step() == step;
+          next.advance(p, tiles);
+        }
+      }
+      is_right = is_right && !next.exists();
+    }
+    report("all steps", is_right, std::to_string(i));
+  }
+}
+
+// A game in which a warpgroup does not wait for its turn must fail: else the check sees nothing.
+void check_the_check() {
+  bool fails = false;
+  for (int i = 0; i < 300 && !fails; ++i) {
+    const Block block = random_block();
+    const std::vector<Turn> turns = order_of(block);
+    bool is_in_step = true;
+    Program consumer[2] = {consumer_program<3>(block, turns, 0, is_in_step), consumer_program<3>(block, turns, 1, is_in_step)};
+    for (Program& program : consumer) {
+      program.erase(std::remove_if(program.begin(), program.end(),
+                                   [](const Operation& o) { return o.kind == Operation::sync || o.kind == Operation::arrive; }),
+                    program.end());
+    }
+    fails = !plays<3>(producer_program<3>(turns), consumer);
+  }
+  report("warpgroups without turns go wrong", fails);
+}
+
+}  // namespace
+
+int main() {
+  check_orders();
+  check_all_steps(5000);
+  check_the_check();
+  check_turns<3>(4000);
+  check_turns<sm90::Config<128, 128, true>::kStages>(4000);
+  check_plans();
+  return finish();
+}
