@@ -1,0 +1,122 @@
+"""The extension module of products on NVIDIA GPUs (source: csrc/bindings/cuda_module.cpp); not in every build.
+
+Pointers, strides (bytes) and streams are integers. What a function refuses comes as ValueError, a failed call of CUDA as
+RuntimeError.
+"""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from ._core import Plan
+
+compute_capabilities: tuple[tuple[int, int], ...]
+kernels: tuple[str, ...]
+pointer_alignment: int
+counter_bytes: int
+
+class ElementType:
+    float64: ClassVar[ElementType]
+    float32: ClassVar[ElementType]
+    int8: ClassVar[ElementType]
+    __members__: ClassVar[dict[str, ElementType]]
+
+    def __init__(self, value: int) -> None: ...
+    def __int__(self) -> int: ...
+    def __index__(self) -> int: ...
+    def __hash__(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def value(self) -> int: ...
+
+class Operand:
+    """Rows of A or columns of B, of a stack of distinct matrices."""
+
+    def __init__(
+        self,
+        data: int,
+        type: ElementType,
+        outer: int,
+        inner: int,
+        outer_stride: int,
+        inner_stride: int,
+        extents: Sequence[int],
+        strides: Sequence[int],
+    ) -> None: ...
+
+class Result:
+    """A stack of results; a_step and b_step: matrices of the operands from one to the next along each axis."""
+
+    def __init__(
+        self,
+        data: int,
+        type: ElementType,
+        rows: int,
+        columns: int,
+        row_stride: int,
+        column_stride: int,
+        extents: Sequence[int],
+        strides: Sequence[int],
+        a_step: Sequence[int],
+        b_step: Sequence[int],
+    ) -> None: ...
+
+class CudaPlan:
+    """What a kernel makes of a plan for one inner dimension."""
+
+    def __init__(self, plan: Plan, k: int, kernel: int) -> None: ...
+    @property
+    def device_steps(self) -> bytes: ...
+
+class Problem:
+    """A product of given shapes, strides, types and alignments, to be launched any number of times."""
+
+    def __init__(
+        self,
+        plan: CudaPlan,
+        a: Operand,
+        b: Operand,
+        result: Result,
+        device: int,
+        workspace_limit: int,
+        device_steps: int,
+    ) -> None: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def lines_a(self) -> int: ...
+    @property
+    def lines_b(self) -> int: ...
+    def describe(self) -> dict[str, Any]: ...
+    def launch(
+        self,
+        a: int,
+        b: int,
+        c: int,
+        workspace: int,
+        clear_counters: int,
+        stream: int,
+        after_scale: int = 0,
+        after_encode: int = 0,
+        after_multiply: int = 0,
+    ) -> None: ...
+
+def kernel_error(kernel: int, element: str, device: int) -> str | None: ...
+def find_kernel(element: str, device: int, residues: bool = True) -> int | None: ...
+def multiply(
+    kernel: int,
+    element: str,
+    m: int,
+    n: int,
+    k: int,
+    a: int,
+    pitch_a: int,
+    b: int,
+    pitch_b: int,
+    moduli: Sequence[int],
+    out: int,
+    out_pitch: int,
+    stream: int,
+    device: int,
+) -> None: ...
+def stream_id(stream: int, device: int) -> int: ...
