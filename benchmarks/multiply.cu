@@ -20,37 +20,23 @@
 #include <vector>
 
 #include "multiply/cuda_gemm.hpp"
+#include "timing.cuh"
 
 using namespace ozfp4::cuda;
 
 namespace {
-
-void require(cudaError_t error, const char* what) {
-  if (error == cudaSuccess) return;
-  std::printf("%s: %s\n", what, cudaGetErrorString(error));
-  std::exit(1);
-}
-#define REQUIRE(call) require((call), #call)
 
 Kernel kernel = Kernel::sm90;
 Gpu gpu;
 
 // ---- Data ------------------------------------------------------------------------------------------------------------
 
-__device__ std::uint32_t hash(std::uint64_t x) {
-  x ^= x >> 33;
-  x *= 0xff51afd7ed558ccdull;
-  x ^= x >> 33;
-  x *= 0xc4ceb9fe1a85ec53ull;
-  return static_cast<std::uint32_t>(x >> 32);
-}
-
 // Residues uniform in [0, modulus), or with modulus 0 the limbs that the residue classes modulo 13 have in S.
 __global__ void fill_plane(std::uint8_t* plane, std::int64_t bytes, std::uint32_t modulus, std::uint64_t seed) {
   const std::int8_t limbs[13] = {0, 1, 2, 3, 4, -8, 6, -6, 8, -4, -3, -2, -1};
   for (std::int64_t i = blockIdx.x * std::int64_t(blockDim.x) + threadIdx.x; i < bytes;
        i += std::int64_t(gridDim.x) * blockDim.x) {
-    const std::uint32_t h = hash(seed * 0x9E3779B97F4A7C15ull + i);
+    const auto h = static_cast<std::uint32_t>(random_bits(seed, i) >> 32);
     plane[i] = static_cast<std::uint8_t>(modulus != 0 ? __umulhi(h, modulus) : limbs[__umulhi(h, 13)]);
   }
 }
@@ -161,9 +147,6 @@ struct Timing {
 class Timer {
  public:
   explicit Timer(int multiprocessors) : multiprocessors_(multiprocessors) {
-    REQUIRE(cudaEventCreate(&begin_));
-    REQUIRE(cudaEventCreate(&end_));
-    REQUIRE(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
     REQUIRE(cudaMalloc(&stamps_, 2 * multiprocessors * sizeof(Stamp)));
   }
 
@@ -172,9 +155,9 @@ class Timer {
     const double each = run(problem, choice, std::max(1, static_cast<int>(warm_ms / estimate)));
     std::vector<Timing> samples;
     for (int i = 0; i < 3; ++i) {
-      stamp_clocks<<<4 * multiprocessors_, 1024, 0, stream_>>>(stamps_);
+      stamp_clocks<<<4 * multiprocessors_, 1024, 0, stopwatch_.stream()>>>(stamps_);
       const double ms = run(problem, choice, std::max(1, static_cast<int>(run_ms / each)));
-      stamp_clocks<<<4 * multiprocessors_, 1024, 0, stream_>>>(stamps_ + multiprocessors_);
+      stamp_clocks<<<4 * multiprocessors_, 1024, 0, stopwatch_.stream()>>>(stamps_ + multiprocessors_);
       samples.push_back({ms, read_megahertz()});
     }
     std::sort(samples.begin(), samples.end(), [](const Timing& x, const Timing& y) { return x.ms < y.ms; });
@@ -183,16 +166,12 @@ class Timer {
 
  private:
   double run(const GemmProblem& problem, const TileChoice& choice, int launches) {
-    REQUIRE(cudaEventRecord(begin_, stream_));
-    for (int i = 0; i < launches; ++i) REQUIRE(launch_gemm(problem, choice, kernel, stream_));
-    REQUIRE(cudaEventRecord(end_, stream_));
-    REQUIRE(cudaEventSynchronize(end_));
-    float ms = 0;
-    REQUIRE(cudaEventElapsedTime(&ms, begin_, end_));
-    return ms / launches;
+    return stopwatch_.measure([&] {
+      for (int i = 0; i < launches; ++i) REQUIRE(launch_gemm(problem, choice, kernel, stopwatch_.stream()));
+    }) / launches;
   }
   double read_megahertz() {
-    REQUIRE(cudaStreamSynchronize(stream_));
+    REQUIRE(cudaStreamSynchronize(stopwatch_.stream()));
     std::vector<Stamp> stamps(2 * multiprocessors_);
     REQUIRE(cudaMemcpy(stamps.data(), stamps_, stamps.size() * sizeof(Stamp), cudaMemcpyDeviceToHost));
     double sum = 0;
@@ -204,8 +183,7 @@ class Timer {
   }
 
   int multiprocessors_;
-  cudaEvent_t begin_, end_;
-  cudaStream_t stream_;
+  Stopwatch stopwatch_;
   Stamp* stamps_;
 };
 

@@ -21,42 +21,23 @@
 
 #include "reconstruct/cuda_reconstruct.hpp"
 #include "scale/scale.hpp"
+#include "timing.cuh"
 
 using namespace ozfp4;
 using namespace ozfp4::cuda;
 
 namespace {
 
-void require(cudaError_t error, const char* what) {
-  if (error == cudaSuccess) return;
-  std::printf("%s: %s\n", what, cudaGetErrorString(error));
-  std::exit(1);
-}
-#define REQUIRE(call) require((call), #call)
-
-__device__ std::uint32_t hash(std::uint64_t x) {
-  x ^= x >> 33;
-  x *= 0xff51afd7ed558ccdull;
-  x ^= x >> 33;
-  x *= 0xc4ceb9fe1a85ec53ull;
-  return static_cast<std::uint32_t>(x >> 32);
-}
-
 __global__ void fill_plane(std::uint8_t* plane, std::int64_t bytes, std::uint32_t modulus, std::uint64_t seed) {
   for (std::int64_t i = blockIdx.x * std::int64_t(blockDim.x) + threadIdx.x; i < bytes;
        i += std::int64_t(gridDim.x) * blockDim.x) {
-    plane[i] = static_cast<std::uint8_t>(__umulhi(hash(seed * 0x9E3779B97F4A7C15ull + i), modulus));
+    plane[i] = static_cast<std::uint8_t>(__umulhi(static_cast<std::uint32_t>(random_bits(seed, i) >> 32), modulus));
   }
 }
 
 class Timer {
  public:
-  Timer() {
-    REQUIRE(cudaEventCreate(&begin_));
-    REQUIRE(cudaEventCreate(&end_));
-    REQUIRE(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
-  }
-  cudaStream_t stream() const { return stream_; }
+  cudaStream_t stream() const { return stopwatch_.stream(); }
 
   // Median over samples of `launches` calls each.
   template <class F>
@@ -64,24 +45,18 @@ class Timer {
     run(call, launches);
     std::vector<double> ms;
     for (int i = 0; i < samples; ++i) ms.push_back(run(call, launches));
-    std::sort(ms.begin(), ms.end());
-    return ms[ms.size() / 2];
+    return median(ms);
   }
 
  private:
   template <class F>
   double run(F call, int launches) {
-    REQUIRE(cudaEventRecord(begin_, stream_));
-    for (int i = 0; i < launches; ++i) call(i);
-    REQUIRE(cudaEventRecord(end_, stream_));
-    REQUIRE(cudaEventSynchronize(end_));
-    float ms = 0;
-    REQUIRE(cudaEventElapsedTime(&ms, begin_, end_));
-    return ms / launches;
+    return stopwatch_.measure([&] {
+      for (int i = 0; i < launches; ++i) call(i);
+    }) / launches;
   }
 
-  cudaEvent_t begin_, end_;
-  cudaStream_t stream_;
+  Stopwatch stopwatch_;
 };
 
 double copy_bytes_per_ms(Timer& timer) {

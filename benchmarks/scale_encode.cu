@@ -14,34 +14,25 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "encode/cuda_encode.hpp"
 #include "encode/cuda_scale_encode.hpp"
 #include "scale/cuda_scale.hpp"
+#include "timing.cuh"
 
 using namespace ozfp4;
 using cuda::DeviceOperand;
 
 namespace {
 
-void require(cudaError_t error, const char* what) {
-  if (error == cudaSuccess) return;
-  std::printf("%s: %s\n", what, cudaGetErrorString(error));
-  std::exit(1);
-}
-#define REQUIRE(call) require((call), #call)
-
 // Entries ±(1 + u) 2^e with e in {0, -1, ..., -7}.
 template <class T>
 __global__ void fill(T* x, std::int64_t count, std::uint64_t seed) {
   for (std::int64_t i = blockIdx.x * std::int64_t(blockDim.x) + threadIdx.x; i < count;
        i += std::int64_t(gridDim.x) * blockDim.x) {
-    std::uint64_t h = seed * 0x9E3779B97F4A7C15ull + static_cast<std::uint64_t>(i);
-    h = (h ^ (h >> 33)) * 0xff51afd7ed558ccdull;
-    h = (h ^ (h >> 33)) * 0xc4ceb9fe1a85ec53ull;
+    std::uint64_t h = random_bits(seed, i);
     h ^= h >> 33;
     const double y = 1.0 + static_cast<double>(h >> 12) * 0x1p-52;
     x[i] = static_cast<T>(((h & 1) ? y : -y) / static_cast<double>(1 << ((h >> 1) & 7)));
@@ -50,21 +41,15 @@ __global__ void fill(T* x, std::int64_t count, std::uint64_t seed) {
 
 class Timer {
  public:
-  Timer() {
-    REQUIRE(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
-    REQUIRE(cudaEventCreate(&begin_));
-    REQUIRE(cudaEventCreate(&end_));
-  }
-
   // Microseconds of one call of `enqueue(stream)`, of several in a graph.
   template <class Enqueue>
   double measure(double expected_us, Enqueue enqueue) {
     const int calls = std::clamp(static_cast<int>(400 / expected_us), 1, 20);
     cudaGraph_t graph;
     cudaGraphExec_t replay;
-    REQUIRE(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
-    for (int i = 0; i < calls; ++i) enqueue(stream_);
-    REQUIRE(cudaStreamEndCapture(stream_, &graph));
+    REQUIRE(cudaStreamBeginCapture(stopwatch_.stream(), cudaStreamCaptureModeThreadLocal));
+    for (int i = 0; i < calls; ++i) enqueue(stopwatch_.stream());
+    REQUIRE(cudaStreamEndCapture(stopwatch_.stream(), &graph));
     REQUIRE(cudaGraphInstantiate(&replay, graph, 0));
     const double us = measure_plain([&](cudaStream_t stream) { REQUIRE(cudaGraphLaunch(replay, stream)); });
     REQUIRE(cudaGraphExecDestroy(replay));
@@ -74,24 +59,16 @@ class Timer {
 
   template <class Enqueue>
   double measure_plain(Enqueue enqueue) {
-    for (int i = 0; i < 3; ++i) enqueue(stream_);
+    for (int i = 0; i < 3; ++i) enqueue(stopwatch_.stream());
     std::vector<double> times;
     for (int i = 0; i < 15; ++i) {
-      REQUIRE(cudaEventRecord(begin_, stream_));
-      enqueue(stream_);
-      REQUIRE(cudaEventRecord(end_, stream_));
-      REQUIRE(cudaEventSynchronize(end_));
-      float ms = 0;
-      REQUIRE(cudaEventElapsedTime(&ms, begin_, end_));
-      times.push_back(ms * 1e3);
+      times.push_back(1e3 * stopwatch_.measure([&] { enqueue(stopwatch_.stream()); }));
     }
-    std::sort(times.begin(), times.end());
-    return times[times.size() / 2];
+    return median(times);
   }
 
  private:
-  cudaStream_t stream_;
-  cudaEvent_t begin_, end_;
+  Stopwatch stopwatch_;
 };
 
 struct Case {
