@@ -7,6 +7,7 @@ once; afterwards asking costs one look into a dictionary.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _gpu_kernels, _kernels
+from . import _cpu, _gpu_kernels, _kernels
 from ._kernels import Pair
 from ._operands import torch_module
 from .plans import Plan
@@ -62,6 +63,16 @@ class Verdict:
 _known: dict[Pair, Verdict] = {}
 _serving: dict[tuple[tuple[str, ...], bool, int], int] = {}  # what serving_kernel found
 _lock = threading.RLock()  # of the first use
+
+
+def _renew_lock() -> None:
+    """A forked child has none of the threads that may have held the lock."""
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 # ---- Testing one pair -----------------------------------------------------------------------------------------------
@@ -115,6 +126,8 @@ def examine(pair: Pair, *, short: bool) -> Verdict:
     torch = torch_module()
     no_memory = (MemoryError,) if torch is None else (MemoryError, torch.cuda.OutOfMemoryError)
     form = "short" if short else "long"
+    if pair.device == "cpu":
+        _cpu.ensure_blas()  # whose import takes longer than a short test
     start = time.perf_counter()
     count, name = 0, "first case"
 
@@ -273,7 +286,8 @@ def serving_kernel(plan: Plan, index: int) -> int:
     key = (elements, residues, index)
     number = _serving.get(key)
     if number is None:
-        number = _serving[key] = _first_good(elements, residues, index, plan.backend)
+        with _lock:  # no verdict changes between the choice and its entry
+            number = _serving[key] = _first_good(elements, residues, index, plan.backend)
     return number
 
 

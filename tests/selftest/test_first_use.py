@@ -343,3 +343,38 @@ def test_nothing_is_written_outside_of_the_folder(cache: Path, tmp_path: Path) -
     ozfp4.matmul(A, B)
     assert _verdicts.cache_folder() == cache
     assert os.listdir(tmp_path) == ["cache"]
+
+
+# Another thread is in the middle of the first use when the process forks.
+FORK_DURING_A_TEST = """
+import os, threading
+import numpy as np, ozfp4
+from ozfp4 import _guard
+
+a = np.ones((2, 2))
+examine, begun, go_on = _guard.examine, threading.Event(), threading.Event()
+
+def slow(pair, *, short):
+    begun.set()
+    go_on.wait()
+    return examine(pair, short=short)
+
+_guard.examine = slow
+thread = threading.Thread(target=ozfp4.matmul, args=(a, a))
+thread.start()
+begun.wait()
+child = os.fork()
+if child == 0:
+    _guard.examine = examine
+    os._exit(0 if (ozfp4.matmul(a, a) == 2).all() else 1)
+status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+go_on.set()
+thread.join()
+raise SystemExit(status)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_forked_during_a_test_tests_for_itself(cache: Path) -> None:
+    command = [sys.executable, "-W", "ignore", "-c", FORK_DURING_A_TEST]
+    assert subprocess.run(command, check=False, timeout=120).returncode == 0
