@@ -24,15 +24,17 @@ def is_tensor(x: object) -> bool:
     return torch is not None and isinstance(x, torch.Tensor)
 
 
-def check_same_library(**operands: object) -> bool:
+def check_same_library(a: object, b: object, out: object = None) -> bool:
     """True for torch, False for NumPy; TypeError when they are mixed."""
-    given = {name: is_tensor(x) for name, x in operands.items() if x is not None}
+    given = {"a": is_tensor(a), "b": is_tensor(b)}
+    if out is not None:
+        given["out"] = is_tensor(out)
     if len(set(given.values())) > 1:
         kinds = ", ".join(
             f"{name} is a {'torch tensor' if t else 'NumPy array'}" for name, t in given.items()
         )
         raise TypeError(f"NumPy arrays and torch tensors cannot be mixed: {kinds}")
-    return next(iter(given.values()))
+    return given["a"]
 
 
 def check_tensor(name: str, tensor: Any) -> None:

@@ -36,7 +36,10 @@ def gap_free_range(p: int) -> int:
 
 
 def lemma2(k: int, p: int = 15, q: int = 15) -> tuple[Bound, ...]:
-    """Lemma 2: scheme I in FP32 accumulators, for any limbs of S and the deepest group of greedy limbs."""
+    """Lemma 2: scheme I in FP32 accumulators, for any limbs of S and the deepest group of greedy limbs (p, q >= 1)."""
+    for name, limbs in (("p", p), ("q", q)):
+        if limbs < 1:
+            raise ValueError(f"{name}: {limbs} is not a positive number of limbs")
     group = min(p, q)
     return (
         Bound("144 K <= 2^24", k, _core.accumulator_k_max(144, _FP32_EXACT)),

@@ -21,7 +21,7 @@ from ._operands import (
     torch_module,
 )
 from ._shapes import MatmulShape, matmul_shape
-from .plans import Plan, check_bits, check_names, make_plan
+from .plans import Plan, check_bits, check_names, check_plan, make_plan
 from .report import Report
 
 _FLOATS = (np.float64, np.float32)
@@ -239,8 +239,7 @@ def choose_plan(
         size = capacity(bits, single)
         alphabet = cost.cpu_choice(scheme, family, size, k).backend if backend == "auto" else backend
         return make_plan(scheme, alphabet, family, size, k)
-    if not isinstance(plan, Plan):
-        raise TypeError(f"plan: {type(plan).__name__} is not an ozfp4.Plan")
+    check_plan(plan)
     if plan.scheme == "INT8":
         raise ValueError("plan: an INT8 plan multiplies int8 matrices; use ozfp4.int8_matmul")
     given = {

@@ -149,12 +149,12 @@ class Plan:
         """Limb planes of the integers `x`, shape ``(planes, *x.shape)``.
 
         int8, or int32 for the fp64 alphabet, whose limbs do not fit a byte. Both operands are encoded alike.
-        Raises ValueError for integers outside the plan's range.
+        Raises ValueError for integers outside the plan's range, TypeError for other types.
         """
         if operand not in ("a", "b"):
             raise ValueError(f"operand: {operand!r} is neither 'a' nor 'b'")
         integers = np.asarray(x)
-        if integers.dtype.kind not in "iu" or integers.dtype == np.uint64:
+        if integers.dtype.kind not in "iu" or (integers.dtype.kind == "u" and integers.dtype.itemsize == 8):
             raise TypeError(f"x: dtype {integers.dtype} is not a signed integer type of up to 64 bits")
         return self._core.encode(np.ascontiguousarray(integers, dtype=np.int64).reshape(integers.shape))
 
@@ -214,6 +214,13 @@ def check_names(scheme: str, backend: str, family: str) -> None:
         raise ValueError(f"family: {family!r} is unknown; allowed are {', '.join(map(repr, FAMILIES))}")
 
 
+def check_plan(plan: object) -> Plan:
+    """`plan` itself; TypeError if it is something else."""
+    if not isinstance(plan, Plan):
+        raise TypeError(f"plan: {type(plan).__name__} is not an ozfp4.Plan")
+    return plan
+
+
 def check_bits(bits: object) -> int:
     """`bits` as an int in 2..53; TypeError or ValueError otherwise."""
     if isinstance(bits, bool) or not isinstance(bits, (int, np.integer)):
@@ -265,6 +272,8 @@ def plan(
 
     Raises
     ------
+    TypeError
+        For extents or bits that are not integers.
     ValueError
         For unknown names, bits out of range, negative extents, or a `k` that no such plan serves exactly
         (the message names the bound and the limit).

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from . import _core, _cpu, _guard
 from ._operands import as_array, check_dtype
-from .plans import Plan, check_bits
+from .plans import Plan, check_bits, check_plan
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,7 @@ def encode(
     int8 limbs, or float64 for the fp64 alphabet. `moduli`: use only the first so many moduli. ValueError for
     integers beyond the plan's bits.
     """
+    check_plan(plan)
     array = _matrix("integers", integers, (np.int64,))
     least, largest = (-128, 127) if plan.scheme == "INT8" else (-(2**plan.bits), 2**plan.bits)
     if array.size and not (least <= int(array.min()) and int(array.max()) <= largest):
@@ -119,6 +120,7 @@ def multiply(
 
     ValueError for an inner dimension beyond the plan's limit, RuntimeError if the kernel failed its self-test.
     """
+    check_plan(plan)
     array_a, array_b = _stack("planes_a", planes_a), _stack("planes_b", planes_b)
     if array_a.shape[2] > plan.k_max:
         raise ValueError(
@@ -132,6 +134,7 @@ def multiply(
 
 def integers(output: npt.NDArray[Any], plan: Plan, *, moduli: int | None = None) -> npt.NDArray[Any]:
     """The exact integers that the output of :func:`multiply` stands for, as an array of Python integers."""
+    check_plan(plan)
     words = _core.integers(plan._core, _count(plan, moduli), _stack("output", output))
     total = np.zeros(words.shape[:-1], dtype=object)
     width = words.shape[-1]
@@ -150,6 +153,7 @@ def reconstruct(
     moduli: int | None = None,
 ) -> npt.NDArray[Any]:
     """Stage 4: integer · 2^-(s_i + t_j), rounded once to `dtype` (float64 or float32), ties to even."""
+    check_plan(plan)
     if np.dtype(dtype) not in (np.dtype(np.float64), np.dtype(np.float32)):
         raise TypeError(f"dtype: {np.dtype(dtype)} is not supported; allowed is float64 or float32")
     array, single = _stack("output", output), np.dtype(dtype) == np.float32

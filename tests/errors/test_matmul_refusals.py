@@ -22,6 +22,7 @@ OPERANDS = [
     ("bool", A > 0, B, rf"^a: dtype bool .*{FLOATS}"),
     ("object", A.astype(object), B, rf"^a: dtype object .*{FLOATS}"),
     ("None", None, B, rf"^a: dtype object .*{FLOATS}"),
+    ("twice None", None, None, rf"^a: dtype object .*{FLOATS}"),
     ("text", A, "x", rf"^b: dtype <U1 .*{FLOATS}"),
     ("date", A.astype("M8[s]"), B, rf"^a: dtype datetime64\[s\] .*{FLOATS}"),
     ("record", np.zeros((3, 4), "f8,f8"), B, rf"^a: dtype \[.*{FLOATS}"),

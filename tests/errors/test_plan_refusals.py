@@ -42,6 +42,7 @@ INTEGERS = [
     (INT8, [-129], ValueError, r"^x: -129 is outside"),
     (FP4, [1.0], TypeError, r"^x: dtype float64 is not a signed integer type"),
     (FP4, np.ones(1, np.uint64), TypeError, r"^x: dtype uint64 is not a signed integer type"),
+    (FP4, np.ones(1, ">u8"), TypeError, r"^x: dtype >u8 is not a signed integer type"),
     (FP4, [True], TypeError, r"^x: dtype bool is not a signed integer type"),
     (FP4, [2**70], TypeError, r"^x: dtype object is not a signed integer type"),
 ]

@@ -90,3 +90,11 @@ def test_integers(check_refused) -> None:
     floats = OUTPUT.astype(float)
     check_refused(TypeError, r"^output: dtype float64 is not uint8", stages.integers, floats, PLAN)
     check_refused(ValueError, r"^output: 2 dimensions; .*3$", stages.integers, OUTPUT[0], PLAN)
+
+
+def test_what_is_no_plan(check_refused) -> None:
+    message = r"^plan: str is not an ozfp4\.Plan$"
+    check_refused(TypeError, message, stages.encode, X, "fp4")
+    check_refused(TypeError, message, stages.multiply, PLANES, PLANES, "fp4")
+    check_refused(TypeError, message, stages.integers, OUTPUT, "fp4")
+    check_refused(TypeError, message, stages.reconstruct, OUTPUT, "fp4", ZEROS, ZEROS)

@@ -31,6 +31,12 @@ def test_lemma_2() -> None:
     assert limits(bounds.lemma2(1, p=8, q=15))[1] == 2**24 // (64 * 8)
 
 
+@pytest.mark.parametrize(("p", "q", "message"), [(0, 15, "p: 0 is not"), (15, -1, "q: -1 is not")])
+def test_lemma_2_needs_limbs(p: int, q: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        bounds.lemma2(1, p, q)
+
+
 def test_lemma_3() -> None:
     assert limits(bounds.lemma3(16384)) == [116508, 58254, 76087, 76549]
     accumulators = ((144, 2**24), (288, 2**24), (28224, 2**31))
