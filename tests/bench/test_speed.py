@@ -34,3 +34,23 @@ def test_a_row_of_the_table() -> None:
     assert row["products"] in (14, 15)  # by the norms of the data
     assert row["compute ms"] == pytest.approx(row["multiply ms"] + row["reconstruct ms"], abs=1e-3)
     assert set(row) >= {"scale ms", "encode ms", "TFLOPS", "compute TFLOPS"}
+
+
+@pytest.mark.parametrize(
+    ("error", "skipped"),
+    [
+        (MemoryError(), "MemoryError"),
+        (ValueError("k = 9 breaks\nit"), "k = 9 breaks"),
+        (RuntimeError("no"), "no"),
+    ],
+    ids=repr,
+)
+def test_a_product_that_cannot_be_made_is_a_row_with_the_reason(
+    error: Exception, skipped: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(speed, "_on_cpu", fail)
+    row = speed.attempt(METHODS["II-int8-least"], 8, 0.001)
+    assert row == {"N": 8, "method": "II-int8-least", "skipped": skipped}

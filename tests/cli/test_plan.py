@@ -83,6 +83,7 @@ def test_measured_figures_are_kept(
     ("arguments", "complaint"),
     [
         (["1", "2"], "2 extents: give one for N × N × N, or three for M N K"),
+        (["2", "2", "9223372036854775808"], "N: 9223372036854775808 does not fit 63 bits"),
         (["--device", "X1"], "--device: 'X1' is not in the table of rates; there are 'RTX PRO 6000'"),
         (["--family", "most"], "--family: 'most' is unknown"),
         (["--bits", "54"], "--bits: 54 is outside 2..53"),

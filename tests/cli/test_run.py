@@ -20,6 +20,7 @@ from scipy.io import mmread, mmwrite
 from scipy.sparse import random as random_sparse
 
 import ozfp4
+from ozfp4 import _guard
 from ozfp4.cli import main
 from ozfp4.testing import assert_same_bits, exact_matmul
 
@@ -143,6 +144,7 @@ def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         r"B +7 × 5 float64, ab\.npz:A, transposed",
         r"plan +scheme II, fp64, family least, 53 bits",
         r"ran +scheme II, fp64 .* on cpu .*",
+        r"chosen +least products / rate: .*",
         r"C +4 × 5 float64, c\.npz:X",
         *(
             rf"{stage} +[0-9.]+ ms"
@@ -264,6 +266,20 @@ def test_permissions_and_links_stay() -> None:
     assert Path("new.npy").stat().st_mode & 0o777 == 0o640
 
 
+@pytest.mark.usefixtures("folder")
+def test_another_backend_serves_where_a_kernel_is_disabled(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusals = {"fp64": "backend: every kernel of 'fp64' failed its self-test"}
+    monkeypatch.setattr(_guard, "cpu_refusal", refusals.get)
+    assert main(["run", "a.npy", "b.npy", "-o", "c.npy"]) == 0
+    assert_same_bits(np.load("c.npy"), exact_matmul(A, B))
+    assert f"fallback  {refusals['fp64']}" in capsys.readouterr().out
+    assert main(["run", "a.npy", "b.npy", "-o", "d.npy", "--backend", "fp64"]) == 2
+    assert capsys.readouterr().err == f"ozfp4 run: {refusals['fp64']}\n"
+    assert not Path("d.npy").exists()
+
+
 # ---- What is refused --------------------------------------------------------------------------------------
 
 BAD_INPUTS = [
@@ -315,6 +331,7 @@ def test_matrix_market_values_that_float64_lacks(folder: Path, capsys: pytest.Ca
         (["a.npy", "b.npy", "--backend", "int8", "--family", "paper"], r"--family: 'paper' exists for .*"),
         (["a.npy", "b.npy", "--workspace", "0"], r"argument --workspace: '0' is not a size such as .*"),
         (["a.npy", "b.npy", "--workspace", "2X"], r"argument --workspace: '2X' is not a size such as .*"),
+        (["a.npy", "b.npy", "--workspace", "9999999999T"], r"argument --workspace: '9999999999T' is not a size .*"),
         (["a.npy", "b.npy", "--workspace", "16"], r"--workspace: .* = 16 bytes is too small: .*"),
     ],
 )  # fmt: skip

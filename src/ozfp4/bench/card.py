@@ -15,8 +15,7 @@ from .._operands import torch_module
 from ..selftest import SelfTest
 from . import speed
 from .machine import describe
-from .methods import Method, own_methods
-from .rows import Row
+from .methods import own_methods
 
 SCHEMA = 1
 CPU_SIZES = (512, 1024)
@@ -70,15 +69,6 @@ def _verdicts(tested: SelfTest) -> list[dict[str, Any]]:
     return rows
 
 
-def _time(method: Method, n: int) -> Row:
-    """The method's row, or the reason why there is none."""
-    try:
-        return speed.measure(method, n, SECONDS)
-    except (RuntimeError, MemoryError, ValueError) as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        return {"N": n, "method": method.name, "skipped": reason}
-
-
 def report(tested: SelfTest, *, progress: Callable[[float], Any] | None = None) -> dict[str, Any]:
     """Measure this machine and put everything into one value, plain JSON.
 
@@ -116,7 +106,7 @@ def report(tested: SelfTest, *, progress: Callable[[float], Any] | None = None) 
     for done, (method, n) in enumerate(methods):
         if progress is not None:
             progress(done / len(methods))
-        times.append(_time(method, n))
+        times.append(speed.attempt(method, n, SECONDS))
     return {
         "schema": SCHEMA,
         "machine": machine,

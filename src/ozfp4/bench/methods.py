@@ -19,6 +19,15 @@ from .machine import have_cuda, have_torch
 Array = npt.NDArray[Any]
 
 
+# What a product that cannot be made raises: no kernel, no memory, no plan for so long a K.
+REFUSALS = (RuntimeError, MemoryError, ValueError)
+
+
+def reason(error: BaseException) -> str:
+    """The first line of an error, or its type where it says nothing: why a row is missing."""
+    return (str(error) or type(error).__name__).splitlines()[0]
+
+
 @dataclass(frozen=True)
 class Method:
     """One way to multiply.

@@ -15,7 +15,7 @@ from .. import _core
 from ..matmul import matmul
 from ..plans import Plan, make_plan
 from . import gpu, peers
-from .methods import Array, Method
+from .methods import REFUSALS, Array, Method, reason
 from .rows import Row
 from .timing import REST, repeats_for
 
@@ -109,6 +109,14 @@ def measure(method: Method, n: int, budget: float = 1.0) -> Row:
     if method.device == "cuda":
         return _finish(row | _on_gpu(method, n, budget), n)
     return _finish(row | _on_cpu(method, n, budget), n)
+
+
+def attempt(method: Method, n: int, budget: float) -> Row:
+    """The row of :func:`measure`, or the reason why there is none under "skipped"."""
+    try:
+        return measure(method, n, budget)
+    except REFUSALS as error:
+        return {"N": n, "method": method.name, "skipped": reason(error)}
 
 
 def _on_cpu(method: Method, n: int, budget: float) -> Row:

@@ -41,6 +41,17 @@ def natural(text: str) -> int:
     return int(text)
 
 
+def fraction(text: str) -> float:
+    """An argparse type: a number in (0, 1]."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a fraction above 0 and up to 1")
+    return value
+
+
 def prepare_output(options: argparse.Namespace) -> Path | None:
     """The output folder, made and writable, and matplotlib at hand if figures are wanted; else InputError.
 

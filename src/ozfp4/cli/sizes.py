@@ -17,7 +17,7 @@ def bytes_of(text: str) -> int:
         Digits, optionally with a fraction, and K, M, G or T (powers of 1024), optionally followed by B or iB.
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:I?B)?", text.strip().upper())
-    size = int(float(match[1]) * _UNITS[match[2]]) if match else 0
-    if size <= 0:
+    size = float(match[1]) * _UNITS[match[2]] if match else 0.0
+    if not 1 <= size < 2**62:
         raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 4096, 512M or 2G")
-    return size
+    return int(size)

@@ -117,24 +117,25 @@ def _sweep(
 def _attempt(case: Any, method: Method) -> Row:
     """The method's row, or the reason why there is none."""
     from ...bench.accuracy import measure
+    from ...bench.methods import REFUSALS, reason
 
     try:
         return measure(case, method)
-    except (RuntimeError, MemoryError, ValueError) as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        return {"phi": case.phi, "method": method.name, "skipped": reason}
+    except REFUSALS as error:
+        return {"phi": case.phi, "method": method.name, "skipped": reason(error)}
 
 
 def _grade(methods: list[Method], store: RowStore) -> None:
     from ...bench.grades import grade_rows
+    from ...bench.methods import REFUSALS, reason
 
     with Progress("grading") as progress:
         for done, method in enumerate(methods):
             if store.get(kind="grade", phi=None, method=method.name) is None:
                 try:
                     summary, graded = grade_rows(method.name, method.multiply)
-                except (RuntimeError, MemoryError, ValueError) as error:
-                    summary, graded = {"method": method.name, "skipped": str(error).splitlines()[0]}, []
+                except REFUSALS as error:
+                    summary, graded = {"method": method.name, "skipped": reason(error)}, []
                 store.add({"kind": "grade", "phi": None, **summary, "graded_rows": graded})
             progress.report((1 + done) / len(methods))
 

@@ -77,19 +77,8 @@ def run(options: argparse.Namespace) -> int:
         for done, (n, method) in enumerate(left):
             with Progress(f"N = {n}, {method.name} ({1 + done} of {len(left)})") as progress:
                 progress.report(done / len(left))
-                store.add(_attempt(method, n, options.budget))
+                store.add(speed.attempt(method, n, options.budget))
     return 0
-
-
-def _attempt(method: Method, n: int, budget: float) -> Row:
-    """The method's row, or the reason why there is none."""
-    from ...bench.speed import measure
-
-    try:
-        return measure(method, n, budget)
-    except (RuntimeError, MemoryError, ValueError) as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        return {"N": n, "method": method.name, "skipped": reason}
 
 
 # ---- What is shown and written -----------------------------------------------------------------------------

@@ -14,10 +14,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...cost import ATTAINED
 from ..errors import InputError
 from ..experiment import (
     add_output_arguments,
     draw,
+    fraction,
     positive,
     prepare_output,
     report_at_the_end,
@@ -34,19 +36,7 @@ if TYPE_CHECKING:
 
 DEFAULT_METHODS = ("II-fp4-least", "II-fp4-paper", "II-int8-least", "II-fp64-least")
 PROJECTED_N = 16384
-ATTAINED = 0.65  # of the nominal peak: what the paper's kernel reaches on its device
 FP8_SHARES = (0.5, 0.75)
-
-
-def fraction(text: str) -> float:
-    """An argparse type: a number in (0, 1]."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a fraction above 0 and up to 1")
-    return value
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -167,6 +157,7 @@ def _measure_all(
 
 def _row(method: Method, n: int, bandwidth: float, budget: float) -> Row:
     from ...bench import speed
+    from ...bench.methods import REFUSALS, reason
     from ...bench.model import deviation, predict, traffic
     from ...plans import make_plan
 
@@ -175,12 +166,8 @@ def _row(method: Method, n: int, bandwidth: float, budget: float) -> Row:
         if "skipped" in row:
             return row
         rate = speed.product_rate(method, n, budget / 2)
-    except (RuntimeError, MemoryError) as error:
-        return {
-            "N": n,
-            "method": method.name,
-            "skipped": (str(error) or type(error).__name__).splitlines()[0],
-        }
+    except REFUSALS as error:
+        return {"N": n, "method": method.name, "skipped": reason(error)}
     plan = make_plan(*(method.options[name] for name in ("scheme", "backend", "family")), 53, n)
     times = predict(row["products"], n, rate, bandwidth, traffic(plan))
     preprocess = row["scale ms"] + row["encode ms"]

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING
 
 from ...cost import ATTAINED, LAUNCH_SECONDS
 from ..errors import InputError
-from ..experiment import positive
+from ..experiment import fraction, positive
 from ..tables import show
-from .model import fraction
 
 if TYPE_CHECKING:
     from ...cost import Machine
@@ -76,6 +75,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _extents(size: list[int]) -> Extents:
+    if max(size, default=0) >= 2**63:
+        raise InputError(f"N: {max(size)} does not fit 63 bits")
     if len(size) == 3:
         return size[0], size[1], size[2]
     if len(size) > 1:

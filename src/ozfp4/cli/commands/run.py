@@ -79,9 +79,20 @@ def run(options: argparse.Namespace) -> int:
 
     try:
         with Progress("multiplying") as progress:
+            # Not with the plan: where its kernel failed the self-test, "auto" takes another backend.
             c, report = ozfp4.matmul(
-                a, b, plan=plan, report=True, workspace_limit=options.workspace, progress=progress.report
+                a,
+                b,
+                scheme=options.scheme,
+                backend=options.backend,
+                family=options.family,
+                bits=options.bits,
+                report=True,
+                workspace_limit=options.workspace,
+                progress=progress.report,
             )
+    except RuntimeError as error:
+        raise InputError(str(error)) from None  # every kernel that could serve is disabled
     except MemoryError as error:
         if str(error).startswith("workspace_limit"):
             raise InputError(f"--workspace: {error}") from None
