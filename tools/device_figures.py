@@ -10,6 +10,7 @@ Needs matplotlib and ozfp4 (installed, or PYTHONPATH=src). tools/device_tables.p
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -49,6 +50,9 @@ def figures(results: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def main() -> int:
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     try:
         results = figure_data(device_tables.load(device_tables.DATA))
     except (OSError, ValueError) as error:
