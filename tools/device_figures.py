@@ -49,10 +49,10 @@ def figures(results: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, make(read_json(path))
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    ).parse_args()
+    ).parse_args(arguments)
     try:
         results = figure_data(device_tables.load(device_tables.DATA))
     except (OSError, ValueError) as error:

@@ -103,7 +103,7 @@ def test_figures_of_a_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(device_tables, "DATA", tmp_path / "h200.json")
     monkeypatch.setattr(device_figures, "FOLDER", tmp_path / "figures")
     (tmp_path / "h200.json").write_text(json.dumps(RESULTS))
-    assert device_figures.main() == 0
+    assert device_figures.main([]) == 0
     assert {path.name for path in (tmp_path / "figures").iterdir()} == {
         f"{name}.{kind}" for name in ("speed", "stages") for kind in ("svg", "png")
     }
