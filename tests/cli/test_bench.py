@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -93,3 +94,13 @@ def test_bad_input(arguments: list[str], message: str, capsys: pytest.CaptureFix
     error = capsys.readouterr().err
     assert error.startswith(f"ozfp4 bench: {message}")
     assert error.count("\n") == 1
+
+
+def test_a_file_that_cannot_be_read_or_written_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bench.rows.jsonl").mkdir()
+    arguments = ["--device", "cpu", "--sizes", "8", "--methods", "numpy", "--no-figures", "-o", str(tmp_path)]
+    assert main(["bench", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert re.fullmatch(r"ozfp4 bench: .*Is a directory: .*bench\.rows\.jsonl.*\n", error)

@@ -93,4 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader has seen enough (`| head`); what is still buffered must not complain at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return READER_GONE
+    except OSError as error:  # a full disk, a folder where a file should be
+        print(f"ozfp4 {options.command}: {error}", file=sys.stderr)
+        return BAD_INPUT
     return status
