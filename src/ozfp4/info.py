@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _core, _cpu, _device, _guard, _kernels
 from ._backend import Backend
+from ._columns import columns
 from .plans import ALPHABETS
 from .selftest import pairs
 from .version import __version__
@@ -40,14 +41,20 @@ class Info:
         lines = [
             f"ozfp4 {self.version}, Python {self.python}, NumPy {self.numpy}, SciPy {self.scipy}, "
             f"{self.threads} threads",
-            f"{'device':<40} {'backend':<8} {'available':<10} detail",
         ]
-        lines += [
-            f"{b.device:<40} {b.name:<8} {'yes' if b.available else 'no':<10} {b.detail}"
-            for b in self.backends
-        ]
-        lines += ["", f"{'device':<40} {'kernel':<28} {'element':<8} self-test"]
-        lines += [f"{k.device:<40} {k.name:<28} {k.element:<8} {k.verdict}" for k in self.kernels]
+        lines += columns(
+            [
+                ("device", "backend", "available", "detail"),
+                *((b.device, b.name, "yes" if b.available else "no", b.detail) for b in self.backends),
+            ]
+        )
+        lines += [""]
+        lines += columns(
+            [
+                ("device", "kernel", "element", "self-test"),
+                *((k.device, k.name, k.element, k.verdict) for k in self.kernels),
+            ]
+        )
         return "\n".join(lines)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _guard, _kernels
+from ._columns import columns
 from ._gpu_kernels import extension, why_unavailable
 from ._guard import Verdict
 from ._kernels import Pair
@@ -27,13 +28,20 @@ class SelfTest:
         return self.passed
 
     def __str__(self) -> str:
-        lines = [f"{'device':<40} {'kernel':<28} {'element':<8} {'cases':>5} {'ms':>8}  verdict"]
-        lines += [
-            f"{_kernels.device_name(v.pair.device):<40} {v.pair.kernel:<28} {v.pair.element:<8} {v.cases:>5} "
-            f"{1e3 * v.seconds:>8.1f}  {v.text}"
+        rows = [
+            (
+                _kernels.device_name(v.pair.device),
+                v.pair.kernel,
+                v.pair.element,
+                str(v.cases),
+                f"{1e3 * v.seconds:.1f}",
+                v.text,
+            )
             for v in self.verdicts
         ]
-        return "\n".join(lines)
+        return "\n".join(
+            columns([("device", "kernel", "element", "cases", "ms", "verdict"), *rows], right=(3, 4))
+        )
 
 
 def pairs(*, stand_ins: bool = False) -> list[Pair]:
