@@ -23,8 +23,8 @@ std::int64_t cluster_blocks(int inner, const TileCut& cut) { return ceil_div(inn
 template <class T, EncodeKind Kind, int Words>
 cudaError_t raise_shared_limit() {
   static std::atomic<std::uint64_t> done{0};
-  constexpr int most_bytes =
-      96 * 1024;  // within what every device with clusters has, and more than any tile, its sums and the longest table need
+  // More than any tile, its sums and the longest table need, and what every device with clusters has.
+  constexpr int most_bytes = 96 * 1024;
   int device = 0;
   if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) return error;
   const std::uint64_t bit = std::uint64_t(1) << (device % 64);
