@@ -10,7 +10,7 @@
 //
 // A planes are [plane][batch][M][pitch] and B planes [plane][batch][N][pitch], K-contiguous, one byte an entry or two E2M1
 // codes a byte: base 128-byte aligned, pitches and strides multiples of 16 bytes. Bytes beyond K in a row are never used;
-// the unused half of the last byte of an odd number of codes is a zero. M, N, K >= 1 arbitrary, K up to kLongestK.
+// the unused half of the last byte of an odd number of codes is a zero. M, N, K from 1 to kLongestExtent.
 // In a row of stored bytes the columns from N to the next multiple of 16 are overwritten too, with anything.
 #pragma once
 
@@ -33,8 +33,8 @@ constexpr int entries_per_byte(Element element) { return element == Element::e2m
 constexpr std::int64_t row_bytes(Element element, std::int64_t k) {
   return (k + entries_per_byte(element) - 1) / entries_per_byte(element);
 }
-// Leaves room for K rounded up to whole blocks, or a few blocks beyond, in 32 bits.
-inline constexpr std::int32_t kLongestK = INT32_MAX - 4095;
+// Of M, N and K: leaves room in 32 bits for an extent rounded up to whole tiles or blocks, or a few of them beyond.
+inline constexpr std::int32_t kLongestExtent = INT32_MAX - 4095;
 // K ranges and splits are cut at multiples of this: 128 bytes.
 constexpr int block_entries(Element element) { return 128 * entries_per_byte(element); }
 

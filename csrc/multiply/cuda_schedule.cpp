@@ -152,9 +152,9 @@ Element element_of(const Plan& plan, Kernel kernel) {
 }
 
 Schedule make_schedule(const Plan& plan, Element element, int k) {
-  if (k > kLongestK) {
+  if (k > kLongestExtent) {
     throw std::length_error("k = " + std::to_string(k) +
-                            " exceeds the longest products of a GPU, K <= " + std::to_string(kLongestK));
+                            " exceeds the longest products of a GPU, K <= " + std::to_string(kLongestExtent));
   }
   switch (plan.scheme) {
     case Scheme::one: return digit_schedule(plan, element, k);

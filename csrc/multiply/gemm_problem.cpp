@@ -233,7 +233,9 @@ GemmStep make_step(int a_plane, int b_plane, int k_begin, int k_end, Action acti
 
 const char* find_problem_error(const GemmProblem& problem, const TileChoice& choice) {
   if (problem.m < 1 || problem.n < 1 || problem.k < 1) return "M, N and K must be positive";
-  if (problem.k > kLongestK) return "K is above 2^31 - 4096, up to which positions along K fit 32 bits";
+  if (std::max({problem.m, problem.n, problem.k}) > kLongestExtent) {
+    return "M, N or K is above 2^31 - 4096, up to which positions fit 32 bits";
+  }
   const std::int64_t bytes = row_bytes(problem.element, problem.k);
   if (const char* error = find_operand_error(problem.a, problem.m, bytes)) return error;
   if (const char* error = find_operand_error(problem.b, problem.n, bytes)) return error;

@@ -25,10 +25,12 @@ __device__ __forceinline__ auto first_everywhere(const Tensor& tiles) {
                            cute::make_layout(shape, cute::make_stride(cute::stride<0>(tiles), Zero{}, Zero{}, Zero{})));
 }
 
-// What both kinds of operands share. Base: a CUTLASS collective. Derived: has `inputs_of`.
-template <class Base, class Derived, int kBlockEntries>
-class PassMainloop : public Base {
+// A CUTLASS collective that gets a pass along with its own arguments.
+template <class Base>
+class WithPass : public Base {
  public:
+  using Base::Base;
+
   struct Arguments : Base::Arguments {
     const Pass* pass = nullptr;
     int matrices = 1;  // of the larger operand
@@ -45,10 +47,17 @@ class PassMainloop : public Base {
     return {Base::to_underlying_arguments(cute::make_shape(m, n, k, arguments.matrices), base, workspace, hardware),
             *arguments.pass};
   }
+};
+
+// What both kinds of operands share. Base: a CUTLASS collective. Derived: has `inputs_of`.
+template <class Base, class Derived, int kBlockEntries>
+class PassMainloop : public WithPass<Base> {
+ public:
+  using typename WithPass<Base>::Params;
 
   template <class Cluster>
   __device__ __forceinline__ PassMainloop(const Params& params, Cluster cluster, std::uint32_t rank)
-      : Base(params, cluster, rank), pass_(params.pass) {}
+      : WithPass<Base>(params, cluster, rank), pass_(params.pass) {}
 
   // Loads `count` K blocks of the sum of an output tile, from the block `from` on.
   template <class Pipeline, class State, class Inputs, class Coordinate>

@@ -81,7 +81,7 @@ class RangeWalk {
 
  private:
   // Loads beyond K give zeros. No K reaches this block, and the next few end in 32 bits.
-  static constexpr std::int32_t kBeyondK = kLongestK / kBlockEntries;
+  static constexpr std::int32_t kBeyondK = kLongestExtent / kBlockEntries;
 
   const Pass& pass_;
   std::int32_t split_, term_, end_;

@@ -13,28 +13,12 @@
 namespace ozfp4::cuda::sm100 {
 
 template <class Base, int kBlockEntries>
-class Fp4Mainloop96 : public Base {
+class Fp4Mainloop96 : public WithPass<Base> {
  public:
+  using typename WithPass<Base>::Params;
   static constexpr int kTileBlocks = cute::size<2>(typename Base::TileShape{}) / kBlockEntries;
 
-  struct Arguments : Base::Arguments {
-    const Pass* pass = nullptr;
-    int matrices = 1;  // of the larger operand
-  };
-  struct Params : Base::Params {
-    Pass pass;
-  };
-
-  template <class Problem>
-  static Params to_underlying_arguments(const Problem& problem, const Arguments& arguments, void* workspace,
-                                        const cutlass::KernelHardwareInfo& hardware) {
-    const typename Base::Arguments& base = arguments;
-    const auto [m, n, k, l] = problem;
-    return {Base::to_underlying_arguments(cute::make_shape(m, n, k, arguments.matrices), base, workspace, hardware),
-            *arguments.pass};
-  }
-
-  __device__ __forceinline__ explicit Fp4Mainloop96(const Params& params) : Base(params) {}
+  __device__ __forceinline__ explicit Fp4Mainloop96(const Params& params) : WithPass<Base>(params) {}
 
   // Loads `count` tiles of the sum of an output tile, from the tile `from` on.
   template <class Pipeline, class State, class Inputs, class Coordinate, class Iterator>

@@ -116,6 +116,10 @@ CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel) {
 CudaLayout make_layout(const CudaPlan& plan, const DeviceOperand& a, const DeviceOperand& b, const DeviceResult& result,
                        const Gpu& gpu, std::int64_t cap) {
   std::int32_t rows = a.outer, columns = b.outer;
+  if (std::max(rows, columns) > kLongestExtent) {
+    throw std::length_error("rows of a or columns of b: " + std::to_string(std::max(rows, columns)) +
+                            " exceeds the largest extent of a product on a GPU, " + std::to_string(kLongestExtent));
+  }
   for (;;) {
     const CudaLayout layout = layout_for(plan, a, b, result, gpu, rows, columns);
     if (layout.bytes <= cap) return layout;

@@ -17,6 +17,7 @@ from .report import Report
 UNLIMITED = 2**62
 BACKENDS = cost.GPU_BACKENDS
 _MAX_STACK_RANK = 4
+_LONGEST_EXTENT = 2**31 - 4096  # kLongestExtent of csrc/multiply/cuda_gemm.hpp
 _ready: set[int] = set()
 
 
@@ -331,9 +332,9 @@ def remember(a: Any, b: Any, arguments: tuple[Any, ...], c: Any, launches: list[
 
 def fill(plan: Plan, a: Any, b: Any, c: Any, shape: MatmulShape, limit: int | None) -> list[Launch]:
     """Enqueue c = a b for any extents; `c` has both matrix axes, `a` and `b` are as the caller passed them."""
-    if max(shape.m, shape.n, shape.k) >= 2**31:
+    if max(shape.m, shape.n, shape.k) > _LONGEST_EXTENT:
         name, extent = max((("m", shape.m), ("n", shape.n), ("k", shape.k)), key=lambda x: x[1])
-        raise ValueError(f"{name}: {extent} exceeds 2**31 - 1, the largest extent of a product on a GPU")
+        raise ValueError(f"{name}: {extent} exceeds 2**31 - 4096, the largest extent of a product on a GPU")
     if c.numel() == 0:
         return []
     if shape.k == 0:

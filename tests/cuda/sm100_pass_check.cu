@@ -285,7 +285,7 @@ void check_plans() {
   int most = 0, count = 0;
   for (const Way& way : ways) {
     for (const int bits : {2, 24, 53}) {
-      for (const int k : {1, 255, 256, 16384, 116480, 116736, 600000, 3000000, kLongestK}) {
+      for (const int k : {1, 255, 256, 16384, 116480, 116736, 600000, 3000000, kLongestExtent}) {
         Plan plan;
         try {
           plan = make_plan({Scheme::two, way.alphabet, way.family, bits, k});
@@ -349,7 +349,7 @@ void check_extents() {
   const Plan plan = make_plan({Scheme::two, Alphabet::int8, "least", 53, INT32_MAX});
   bool is_refused = false;
   try {
-    make_schedule(plan, Element::u8, kLongestK + 1);
+    make_schedule(plan, Element::u8, kLongestExtent + 1);
   } catch (const std::length_error&) {
     is_refused = true;
   }
@@ -359,12 +359,14 @@ void check_extents() {
     int m, n, k, batches, out_planes, splits;
     const char* part;  // of the error; null: none
   };
-  const Extents all[] = {{1, 1, kLongestK, 1, 1, 1, nullptr},
-                         {1, 1, kLongestK + 1, 1, 1, 1, "K is above"},
-                         {INT32_MAX, 1, 1, 1, 1, 1, nullptr},
-                         {INT32_MAX, 127, 1, 127, 1, 1, nullptr},
-                         {INT32_MAX, 129, 1, 128, 1, 1, "too many tiles"},
-                         {INT32_MAX, INT32_MAX, 1, INT32_MAX, 1, 1024, "too many tiles"},
+  const Extents all[] = {{1, 1, kLongestExtent, 1, 1, 1, nullptr},
+                         {1, 1, kLongestExtent + 1, 1, 1, 1, "K is above"},
+                         {kLongestExtent + 1, 1, 1, 1, 1, 1, "K is above"},
+                         {1, kLongestExtent + 1, 1, 1, 1, 1, "K is above"},
+                         {kLongestExtent, 1, 1, 1, 1, 1, nullptr},
+                         {kLongestExtent, 127, 1, 127, 1, 1, nullptr},
+                         {kLongestExtent, 129, 1, 129, 1, 1, "too many tiles"},
+                         {kLongestExtent, kLongestExtent, 1, INT32_MAX, 1, 1024, "too many tiles"},
                          {1, 1, 1, INT32_MAX, 1, 1, nullptr},
                          {1, 1, 1, 1 << 26, 31, 1, nullptr},
                          {1, 1, 1, 1 << 26, 32, 1, "too many output matrices"},
@@ -411,7 +413,7 @@ void check_extents() {
   sm100::make_pass(problem, c.splits, 0, &pass, &folds);
   sm100::RangeWalk<256> walk(pass, sm100::output_matrix(pass, 2), 0, 3);
   sm100::LoadRange range{};
-  check(walk.next(&range) && range.first >= (kLongestK + 255) / 256, "a block beyond every K", range.first);
+  check(walk.next(&range) && range.first >= (kLongestExtent + 255) / 256, "a block beyond every K", range.first);
   check((std::int64_t(range.first) + range.count) * 256 <= INT32_MAX, "the end of the blocks beyond K", range.first);
 }
 
