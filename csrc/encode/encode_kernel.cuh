@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind>)
     if (has_next) load_tile<T>(arguments, place_at(next_place), shared_bytes + (stage ^ 1) * arguments.most_tile_bytes);
     if (is_first) {
       wait_for_previous_kernel();
-      if (arguments.units_used != nullptr) units = min(units, __ldg(arguments.units_used));
+      if (arguments.units_used != nullptr) units = min(units, __ldcg(arguments.units_used));
     }
     if (has_next) load_shifts(arguments, place_at(next_place));
     commit_copies();
