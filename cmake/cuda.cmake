@@ -2,10 +2,11 @@
 #
 # CMAKE_CUDA_ARCHITECTURES chooses the GPUs, as 80;86-real;89-real;90a-real;100f-real;120f-real. Every multiply kernel is
 # compiled for those of them that it runs on, see csrc/multiply/gemm_dispatch.cpp; scale, encode and reconstruct for all.
+include(cmake/gpu_targets.cmake)
 if(NOT CMAKE_CUDA_ARCHITECTURES)
-  include(cmake/gpu_targets.cmake)
   find_gpu_targets(CMAKE_CUDA_ARCHITECTURES)
 endif()
+resolve_gpu_targets(CMAKE_CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}")
 if(NOT CMAKE_CUDA_COMPILER AND OZFP4_NVCC)
   set(CMAKE_CUDA_COMPILER ${OZFP4_NVCC})
 endif()
@@ -43,9 +44,7 @@ function(add_kernel_library name architectures)
   target_include_directories(kernel_${name} PRIVATE csrc)
   target_compile_options(kernel_${name} PRIVATE $<TARGET_PROPERTY:_cuda,COMPILE_OPTIONS>)
   target_link_libraries(_cuda PRIVATE kernel_${name})
-  # Code with the features of one architecture (90a) runs on that one only, which the minus says.
-  string(REGEX REPLACE "([0-9]+)a" "-\\1" capabilities "${architectures}")
-  string(REGEX REPLACE "([0-9])[-a-z]+" "\\1" capabilities "${capabilities}")
+  list_held_code(capabilities "${architectures}")
   string(REPLACE ";" "," capabilities "${capabilities}")
   # nvcc would take the commas for separators of definitions.
   target_compile_definitions(_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:OZFP4_TARGETS_${name}=${capabilities}>")
@@ -64,17 +63,11 @@ function(add_kernel name option pattern source)
 endfunction()
 
 add_kernel(sm90 SM90 "^90a" csrc/multiply/sm90_gemm.cu)
-add_kernel(bytes_copy WARP_COPY "^(80|86|89|90|100|103|120)[af]?" csrc/multiply/warp_bytes_copy.cu)
+# For every architecture: this kernel alone serves whatever the others do not.
+add_kernel_library(bytes_copy "${CMAKE_CUDA_ARCHITECTURES}" csrc/multiply/warp_bytes_copy.cu)
 add_kernel(bytes_bulk WARP_BULK "^(90a|(100|103|120)[af])" csrc/multiply/warp_bytes_bulk.cu)
 add_kernel(fp4 WARP_FP4 "^120[af]" csrc/multiply/warp_fp4.cu)
 include(cmake/sm100.cmake)
-# PTX for GPUs of later generations: of the first architecture without features of its own, unless it is machine code only.
-foreach(architecture ${CMAKE_CUDA_ARCHITECTURES})
-  if(architecture MATCHES "^([0-9]+)(-virtual)?$")
-    target_compile_definitions(_cuda PRIVATE OZFP4_PTX=${CMAKE_MATCH_1})
-    break()
-  endif()
-endforeach()
 # The kernel for FP4 units with its tensor-core instruction replaced, for tests of all the rest of it on other GPUs.
 if(OZFP4_STAND_INS)
   add_kernel(stand_in_copy STAND_IN_COPY "^(80|86|89|90)a?" csrc/multiply/warp_stand_in_copy.cu)

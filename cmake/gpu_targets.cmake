@@ -1,8 +1,8 @@
-# The GPUs to build for where CMAKE_CUDA_ARCHITECTURES does not say: those of this machine; where it shows none, all whose
-# kernels need nothing but nvcc, which takes some minutes.
+# The GPUs to build for, as CMAKE_CUDA_ARCHITECTURES names them, and which GPUs code for them runs on. Nothing here needs nvcc.
 find_program(OZFP4_NVIDIA_SMI nvidia-smi)
 
-function(find_gpu_targets result)
+# Those of this machine; none where it shows none.
+function(find_machine_targets result)
   set(capabilities "")
   if(OZFP4_NVIDIA_SMI)
     execute_process(COMMAND "${OZFP4_NVIDIA_SMI}" --query-gpu=compute_cap --format=csv,noheader OUTPUT_VARIABLE capabilities ERROR_QUIET)
@@ -28,9 +28,67 @@ function(find_gpu_targets result)
     endif()
   endforeach()
   list(REMOVE_DUPLICATES targets)
+  set(${result} "${targets}" PARENT_SCOPE)
+endfunction()
+
+# Where CMAKE_CUDA_ARCHITECTURES does not say: those of this machine; where it shows none, all whose kernels need nothing but
+# nvcc, which takes some minutes.
+function(find_gpu_targets result)
+  find_machine_targets(targets)
   if(NOT targets)
     set(targets 80 86-real 89-real 90a-real 120f-real)
   endif()
   message(STATUS "ozfp4: kernels for ${targets}")
   set(${result} "${targets}" PARENT_SCOPE)
+endfunction()
+
+# The list without `native`, which stands for the GPUs of this machine. Fails where an entry names no GPU that there is a kernel
+# for: a build would hold nothing for it, and nobody would know before the first product.
+function(resolve_gpu_targets result architectures)
+  if("native" IN_LIST architectures)
+    find_machine_targets(own)
+    if(NOT own)
+      message(FATAL_ERROR "ozfp4: CMAKE_CUDA_ARCHITECTURES is 'native', and nvidia-smi shows no GPU of compute capability 8.0 or "
+              "later on this machine. Name the GPUs: 80, 86-real, 89-real, 90a-real, 100f-real, 120f-real.")
+    endif()
+    list(TRANSFORM architectures REPLACE "^native$" "${own}")
+    list(REMOVE_DUPLICATES architectures)
+  endif()
+  foreach(architecture ${architectures})
+    if(NOT architecture MATCHES "^(80|86|89|90a?|(100|103|120)[af]?)(-real|-virtual)?$")
+      message(FATAL_ERROR "ozfp4: CMAKE_CUDA_ARCHITECTURES names '${architecture}', for which there are no kernels. There are for 80, "
+              "86, 89, 90a, 100f, 103f and 120f, each alone, with -real or with -virtual; machine code runs on later GPUs of its "
+              "generation as well (86 on 8.7), PTX (80 or 80-virtual) on all later ones.")
+    endif()
+  endforeach()
+  set(${result} "${architectures}" PARENT_SCOPE)
+endfunction()
+
+# Which GPUs code for the architectures runs on, as csrc/multiply/gemm_dispatch.cpp reads it. For each architecture: its
+# capability, 10 * major + minor, where machine code of it is there, for its generation from that one on; negative where code with
+# the features of one architecture (90a) runs on that one only; 1000 more where its PTX is there, for all later GPUs. PTX with
+# features of an architecture or a family (90a, 120f) runs where machine code with them does.
+function(list_held_code result architectures)
+  set(held "")
+  foreach(architecture ${architectures})
+    string(REGEX MATCH "^([0-9]+)([af]?)(-real|-virtual)?$" ignored "${architecture}")
+    set(capability ${CMAKE_MATCH_1})
+    set(feature "${CMAKE_MATCH_2}")
+    set(kind "${CMAKE_MATCH_3}")
+    if(feature STREQUAL "a")
+      list(APPEND held -${capability})
+    elseif(feature STREQUAL "f")
+      list(APPEND held ${capability})
+    else()
+      if(NOT kind STREQUAL "-virtual")
+        list(APPEND held ${capability})
+      endif()
+      if(NOT kind STREQUAL "-real")
+        math(EXPR ptx "1000 + ${capability}")
+        list(APPEND held ${ptx})
+      endif()
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES held)
+  set(${result} "${held}" PARENT_SCOPE)
 endfunction()

@@ -1,10 +1,10 @@
 // Which multiply kernel runs where, and the launch of any of them.
 //
-// OZFP4_TARGETS_<kernel> lists the compute capabilities (10 * major + minor) that this build holds machine code for, set by
-// cmake/cuda.cmake, negative where the code runs on that one only (sm_90a); OZFP4_PTX, where set, the one whose PTX is there
-// for later GPUs. OZFP4_NO_<KERNEL> leaves a kernel out; those of sm_100 are in where their targets are given.
+// OZFP4_TARGETS_<kernel> lists what this build holds code for, as list_held_code of cmake/gpu_targets.cmake writes it.
+// OZFP4_NO_<KERNEL> leaves a kernel out; those of sm_100 are in where their targets are given.
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <initializer_list>
 #include <vector>
@@ -26,20 +26,27 @@
 #ifndef OZFP4_TARGETS_fp4
 #define OZFP4_TARGETS_fp4 120
 #endif
+#ifndef OZFP4_TARGETS_stand_in_copy
+#define OZFP4_TARGETS_stand_in_copy 80, 86, 89, 90
+#endif
+#ifndef OZFP4_TARGETS_stand_in_bulk
+#define OZFP4_TARGETS_stand_in_bulk -90
+#endif
 #if defined(OZFP4_TARGETS_sm100_fp4) || defined(OZFP4_TARGETS_sm100_bytes)
 #define OZFP4_SM100
-#endif
-#ifndef OZFP4_PTX
-#define OZFP4_PTX 0
 #endif
 
 namespace ozfp4::cuda {
 namespace {
 
-// Machine code runs on its own capability and, unless it is for that one only, on later ones of the same generation.
+constexpr int kPtx = 1000;  // in a list of targets: added where it is PTX
+
+// Machine code runs on its own capability and, unless it is for that one only, on later ones of the same generation; PTX on all
+// later ones.
 bool is_held(std::initializer_list<int> targets, int capability) {
   for (const int target : targets) {
     if (target == -capability || (target / 10 == capability / 10 && target <= capability)) return true;
+    if (target >= kPtx && target - kPtx <= capability) return true;
   }
   return false;
 }
@@ -49,7 +56,7 @@ bool has_code(Kernel kernel, int capability) {
 #ifndef OZFP4_NO_SM90
     case Kernel::sm90: return is_held({OZFP4_TARGETS_sm90}, capability);
 #endif
-    case Kernel::warp_copy: return is_held({OZFP4_TARGETS_bytes_copy}, capability) || (OZFP4_PTX != 0 && capability >= OZFP4_PTX);
+    case Kernel::warp_copy: return is_held({OZFP4_TARGETS_bytes_copy}, capability);
 #ifndef OZFP4_NO_WARP_BULK
     case Kernel::warp_bulk: return is_held({OZFP4_TARGETS_bytes_bulk}, capability);
 #endif
@@ -66,10 +73,10 @@ bool has_code(Kernel kernel, int capability) {
     case Kernel::sm100_bytes: return is_held({OZFP4_TARGETS_sm100_bytes}, capability);
 #endif
 #ifndef OZFP4_NO_STAND_IN_COPY
-    case Kernel::stand_in_copy: return capability >= 80;
+    case Kernel::stand_in_copy: return is_held({OZFP4_TARGETS_stand_in_copy}, capability);
 #endif
 #ifndef OZFP4_NO_STAND_IN_BULK
-    case Kernel::stand_in_bulk: return capability == 90;
+    case Kernel::stand_in_bulk: return is_held({OZFP4_TARGETS_stand_in_bulk}, capability);
 #endif
     default: return false;
   }
@@ -132,8 +139,11 @@ double predict_clocks(const GemmShape& shape, const TileChoice& choice, Kernel k
 
 const int* held_capabilities() {
   static const std::vector<int> held = [] {
-    std::vector<int> capabilities = {OZFP4_TARGETS_bytes_copy, 0};
-    for (int& capability : capabilities) capability = std::abs(capability);
+    std::vector<int> capabilities = {OZFP4_TARGETS_bytes_copy};
+    for (int& capability : capabilities) capability = std::abs(capability) % kPtx;
+    std::sort(capabilities.begin(), capabilities.end());
+    capabilities.erase(std::unique(capabilities.begin(), capabilities.end()), capabilities.end());
+    capabilities.push_back(0);
     return capabilities;
   }();
   return held.data();
