@@ -168,6 +168,9 @@ PrefixRule make_prefix_rule(const Plan& plan) {
   PrefixRule rule;
   if (!plan.has_moduli()) return rule;
   rule.all = static_cast<int>(plan.groups.size());
+  if (rule.all > kMaxModuli) {
+    throw std::length_error("plan: " + std::to_string(rule.all) + " moduli; a GPU takes at most " + std::to_string(kMaxModuli));
+  }
   rule.least = plan.prefix_allowed ? std::max(1, rule.all - kMaxPrefixes + 1) : rule.all;
   for (int count = 1; count <= rule.all; ++count) {
     // The negation of moduli_needed: 4 norms (1 + 2^-40) < P^2, with room for the rounding of P^2 and of this line.

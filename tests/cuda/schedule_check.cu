@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -491,9 +492,25 @@ void check_the_check() {
   report("warpgroups without turns go wrong", fails);
 }
 
+// As many moduli as the rule has room for, and one more.
+void check_prefix_rule() {
+  Plan plan = make_plan({Scheme::two, Alphabet::int8, "least", 53, 1024});
+  const std::size_t own = plan.groups.size();
+  report("limits of all moduli", make_prefix_rule(plan).all == static_cast<int>(own));
+  plan.groups.resize(kMaxModuli + 1, plan.groups.back());
+  bool is_refused = false;
+  try {
+    make_prefix_rule(plan);
+  } catch (const std::length_error&) {
+    is_refused = true;
+  }
+  report("too many moduli for a rule", is_refused);
+}
+
 }  // namespace
 
 int main() {
+  check_prefix_rule();
   check_orders();
   check_all_steps(5000);
   check_the_check();
