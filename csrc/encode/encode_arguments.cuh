@@ -22,7 +22,7 @@ inline constexpr int kMaxLogSteps = 1;
 
 // A tile in shared memory keeps the order of the memory it comes from: lines of entries, or columns (the entries of all
 // lines at one k). Loads take 16 bytes where the operand's alignment allows, else one entry.
-struct TileOrder {
+struct TileMemory {
   bool has_columns, has_vectors;
 };
 
@@ -39,7 +39,7 @@ struct EncodeOperand {
   std::uint8_t log_tile_k, log_tile_lines, steps;
   std::uint8_t log_pitch, swizzle_mask;  // of the tile in shared memory, see TileLayout
   std::uint8_t log_entries_per_byte;     // of the planes
-  TileOrder order;
+  TileMemory order;
 };
 
 struct EncodeArguments {
