@@ -44,7 +44,7 @@ if [ "${OZFP4_SANITIZER:-1}" = 1 ] && command -v compute-sanitizer >/dev/null; t
   done
   wait
   nvcc -std=c++17 -O2 -DOZFP4_NO_WARP_FP4 -gencode arch=compute_90a,code=sm_90a -I csrc "$build"/checks/*.o \
-    csrc/multiply/{gemm_problem,gemm_dispatch,warp_tile_choice}.cpp -o "$build/gemm_check" &&
+    csrc/multiply/{gemm_problem,gemm_dispatch,warp_tile_choice}.cpp csrc/cuda/launch.cpp -o "$build/gemm_check" &&
     sanitize racecheck "$build/gemm_check" few || status=1
 fi
 

@@ -2,7 +2,7 @@
 //
 //   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90a,code=sm_90a -I csrc -DOZFP4_NO_WARP_FP4 benchmarks/multiply.cu
 //        csrc/multiply/{warp_gemm,warp_bytes_copy,warp_bytes_bulk,warp_stand_in_copy,warp_stand_in_bulk,sm90_gemm}.cu
-//        csrc/multiply/{gemm_problem,gemm_dispatch,warp_tile_choice}.cpp -o multiply
+//        csrc/multiply/{gemm_problem,gemm_dispatch,warp_tile_choice}.cpp csrc/cuda/launch.cpp -o multiply
 //   multiply [int8|fp4|digits] [chosen|all] [splits=S] [kernel=K] MxNxK...
 //
 // Without sizes: 1024, 2048 and 4096, N means NxNxN. K is the number of enum class Kernel, 0 (wgmma) unless given.
@@ -167,7 +167,7 @@ class Timer {
  private:
   double run(const GemmProblem& problem, const TileChoice& choice, int launches) {
     return stopwatch_.measure([&] {
-      for (int i = 0; i < launches; ++i) REQUIRE(launch_gemm(problem, choice, kernel, stopwatch_.stream()));
+      for (int i = 0; i < launches; ++i) launch_gemm(problem, choice, kernel, stopwatch_.stream());
     }) / launches;
   }
   double read_megahertz() {

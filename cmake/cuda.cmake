@@ -17,6 +17,7 @@ set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 
 pybind11_add_module(_cuda MODULE NO_EXTRAS
   csrc/bindings/cuda_module.cpp
+  csrc/cuda/launch.cpp
   csrc/multiply/cuda_schedule.cpp
   csrc/multiply/gemm_dispatch.cpp
   csrc/multiply/gemm_problem.cpp

@@ -98,7 +98,10 @@ class Problem {
         result_(result),
         device_(device),
         device_steps_(reinterpret_cast<const GemmStep*>(device_steps)) {
-    layout_ = make_layout(*plan_, a_, b_, result_, gpu_of(device), cap);
+    const DeviceGuard guard(device);
+    const Gpu gpu = gpu_of(device);
+    layout_ = make_layout(*plan_, a_, b_, result_, gpu, cap);
+    check_matmul(*plan_, layout_, a_, b_, result_, device_steps_, gpu);
   }
 
   std::int64_t bytes() const { return layout_.bytes; }
@@ -113,9 +116,8 @@ class Problem {
     const DeviceGuard guard(device_);
     const StageEvents events{reinterpret_cast<cudaEvent_t>(after_scale), reinterpret_cast<cudaEvent_t>(after_encode),
                              reinterpret_cast<cudaEvent_t>(after_multiply)};
-    check(launch_matmul(*plan_, layout_, at(a_, a), at(b_, b), at(result_, c), reinterpret_cast<char*>(workspace),
-                        reinterpret_cast<void*>(clear_counters), device_steps_, reinterpret_cast<cudaStream_t>(stream), events),
-          "launching the product");
+    launch_matmul(*plan_, layout_, at(a_, a), at(b_, b), at(result_, c), reinterpret_cast<char*>(workspace),
+                  reinterpret_cast<void*>(clear_counters), device_steps_, reinterpret_cast<cudaStream_t>(stream), events);
   }
 
  private:
@@ -157,6 +159,7 @@ py::dict describe(const Problem& problem) {
   d["kernel"] = std::string(kernel_name(problem.plan().kernel));
   d["tile"] = std::string(geometry.name);
   d["splits"] = layout.tile.splits;
+  d["scales_and_encodes"] = layout.scales_and_encodes;
   d["block"] = py::make_tuple(layout.rows, layout.columns);
   d["bytes"] = layout.bytes;
   d["units_used"] = layout.units_used;
@@ -239,8 +242,8 @@ void multiply(int kernel, const std::string& element_name, int m, int n, int k, 
   shape.m = m, shape.n = n, shape.k = k;
   shape.units = shape.steps = shape.folds = problem.unit_count;
   const TileChoice choice = choose_tile(shape, kernel_of(kernel), element, gpu);
-  if (const char* error = find_problem_error(problem, choice)) throw std::invalid_argument(error);
-  check(launch_gemm(problem, choice, kernel_of(kernel), reinterpret_cast<cudaStream_t>(stream)), "launching the kernel");
+  if (const char* error = find_launch_error(problem, choice, kernel_of(kernel), gpu)) throw std::invalid_argument(error);
+  launch_gemm(problem, choice, kernel_of(kernel), reinterpret_cast<cudaStream_t>(stream));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <stdexcept>
 
 #include "arith/e2m1.hpp"
+#include "cuda/launch.hpp"
 #include "encode/cuda_encode.hpp"
 #include "encode/encode_cut.cuh"
 #include "encode/encode_kernel.cuh"
@@ -104,48 +105,67 @@ EncodeOperand cut(const EncodeJob& job, EncodeKind kind, int log_steps) {
   return out;
 }
 
-struct Device {
-  int multiprocessors = 0;
-  bool has_dependent_launch = false;
-};
-
-cudaError_t find_device(Device& out) {
-  int device = 0, major = 0;
-  cudaError_t error = cudaGetDevice(&device);
-  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&out.multiprocessors, cudaDevAttrMultiProcessorCount, device);
-  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-  out.has_dependent_launch = major >= 9;
-  return error;
-}
-
 // Problems from this many entries on have tiles of two steps: a dozen for each block of a GPU of today.
 constexpr std::int64_t kLargeProblem = std::int64_t(1) << 24;
 
+int log_steps_of(const EncodeJob& a, const EncodeJob& b) {
+  return entry_count(a) + entry_count(b) >= kLargeProblem ? kMaxLogSteps : 0;
+}
+
+std::int64_t tile_count(const EncodeOperand& operand) { return std::int64_t(operand.line_tiles) * operand.k_tiles; }
+
+std::int64_t tile_count(const EncodeJob& job, EncodeKind kind, int log_steps) {
+  if (job.lines == 0) return 0;
+  switch (job.operand.type) {
+    case ElementType::float64: return tile_count(cut<double>(job, kind, log_steps));
+    case ElementType::float32: return tile_count(cut<float>(job, kind, log_steps));
+    case ElementType::int8: return tile_count(cut<std::int8_t>(job, kind, log_steps));
+  }
+  return 0;
+}
+
+const char* find_job_error(const EncodeJob& job, EncodeKind kind) {
+  const DevicePlanes& planes = job.planes;
+  const auto low = static_cast<std::uint64_t>(planes.pitch | planes.matrix_stride | planes.plane_stride) |
+                   reinterpret_cast<std::uintptr_t>(planes.data);
+  if ((job.operand.type == ElementType::int8) != (kind == EncodeKind::int8_limbs)) {
+    return "the plan is not for entries of this type";
+  }
+  if (job.operand.inner < 1) return "K must be at least 1";
+  if (low % 16 != 0) return "planes, their pitch and their strides must be multiples of 16 bytes";
+  if (planes.pitch < ceil_div(job.operand.inner, writes_codes(kind) ? 2 : 1)) return "the pitch of a plane is below K";
+  if (job.first_line < 0 || job.first_line + std::int64_t(job.lines) > job.operand.outer) {
+    return "the operand does not have these lines";
+  }
+  if (line_count(job) >= (std::int64_t(1) << 31)) return "the lines of all matrices of an operand must be fewer than 2^31";
+  if (kind != EncodeKind::int8_limbs && job.shift == nullptr) return "the shifts of an operand's lines are missing";
+  return nullptr;
+}
+
 // What a launch needs besides the operands.
-struct Launch {
+struct EncodeLaunch {
   const int* units_used;
   cudaStream_t stream;
   bool after_scale;
 };
 
 template <class T, EncodeKind Kind, int Words>
-cudaError_t launch_kind(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const Launch& launch) {
+void launch_kind(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const EncodeLaunch& how) {
   EncodeArguments arguments{};
-  const int log_steps = entry_count(a) + entry_count(b) >= kLargeProblem ? kMaxLogSteps : 0;
+  const int log_steps = log_steps_of(a, b);
   const EncodeJob* job[2] = {&a, &b};
   std::int64_t tiles[2] = {0, 0};
   for (int i = 0; i < 2; ++i) {
     if (job[i]->lines == 0) continue;
     const EncodeOperand& operand = arguments.operand[i] = cut<T>(*job[i], Kind, log_steps);
-    tiles[i] = std::int64_t(operand.line_tiles) * operand.k_tiles;
+    tiles[i] = tile_count(operand);
     arguments.most_tile_lines = std::max(arguments.most_tile_lines, 1u << operand.log_tile_lines);
     arguments.most_tile_bytes =
         std::max(arguments.most_tile_bytes, static_cast<std::uint32_t>(operand.steps * kStepEntries<T> * sizeof(T)));
   }
-  if (tiles[0] + tiles[1] >= (std::int64_t(1) << 31)) return cudaErrorInvalidValue;
-  if (tiles[0] + tiles[1] == 0) return cudaSuccess;
+  if (tiles[0] + tiles[1] == 0) return;
   std::copy_n(plan.unit, plan.units, arguments.unit);
-  arguments.units_used = plan.units > 0 && Kind != EncodeKind::int8_limbs ? launch.units_used : nullptr;
+  arguments.units_used = plan.units > 0 && Kind != EncodeKind::int8_limbs ? how.units_used : nullptr;
   arguments.tiles_a = static_cast<std::uint32_t>(tiles[0]);
   arguments.tiles = static_cast<std::uint32_t>(tiles[0] + tiles[1]);
   arguments.units = plan.units;
@@ -154,61 +174,55 @@ cudaError_t launch_kind(const EncodePlan& plan, const EncodeJob& a, const Encode
   TableOf<Kind> table;
   if constexpr (kHasLimbTable<Kind>) std::copy_n(plan.table, kMaxTableEntries, table.entry);
 
-  Device device;
-  cudaError_t error = find_device(device);
-  if (error != cudaSuccess) return error;
-  const bool early = launch.after_scale && device.has_dependent_launch;
-  arguments.reads_early = early;
+  // Code that cannot wait is not launched before scale has ended.
+  arguments.reads_early = how.after_scale;
 
   const auto kernel = encode_kernel<T, Kind, Words>;
-  const int shared_bytes = encode_shared_bytes<Kind>(arguments);
-  int blocks = 0;  // that fit a multiprocessor
-  error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
-  if (error != cudaSuccess) return error;
-  error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kEncodeThreads, static_cast<std::size_t>(shared_bytes));
-  if (error != cudaSuccess) return error;
-  if (blocks == 0) return cudaErrorInvalidConfiguration;
-
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(std::min(static_cast<unsigned>(blocks * device.multiprocessors), arguments.tiles));
-  config.blockDim = dim3(kEncodeThreads);
-  config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
-  config.stream = launch.stream;
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  config.attrs = &attribute;
-  config.numAttrs = early ? 1 : 0;
-  return cudaLaunchKernelEx(&config, kernel, arguments, table);
+  LaunchConfig config;
+  config.stage = Stage::encode;
+  config.block = dim3(kEncodeThreads);
+  config.shared_bytes = encode_shared_bytes<Kind>(arguments);
+  config.overlap_previous = how.after_scale;
+  config.stream = how.stream;
+  const int resident = blocks_per_multiprocessor(kernel, config) * current_device(Stage::encode).multiprocessors;
+  config.grid = dim3(std::min(static_cast<unsigned>(resident), arguments.tiles));
+  launch(kernel, config, arguments, table);
 }
 
 template <class T>
-cudaError_t launch_type(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const Launch& launch) {
+void launch_type(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const EncodeLaunch& how) {
   if constexpr (sizeof(T) == 1) {
-    return launch_kind<T, EncodeKind::int8_limbs, 1>(plan, a, b, launch);
+    launch_kind<T, EncodeKind::int8_limbs, 1>(plan, a, b, how);
   } else {
-    return with_kind(plan, [&](auto kind, auto words) { return launch_kind<T, kind.value, words.value>(plan, a, b, launch); });
+    with_kind(plan, [&](auto kind, auto words) { launch_kind<T, kind.value, words.value>(plan, a, b, how); });
   }
 }
 
 }  // namespace
 
-cudaError_t launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used,
-                          cudaStream_t stream, bool after_scale) {
+const char* find_encode_error(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b) {
   for (const EncodeJob* job : {&a, &b}) {
-    if (job->lines != 0 && !is_in_range(*job, plan.kind)) return cudaErrorInvalidValue;
+    if (job->lines == 0) continue;
+    if (const char* error = find_job_error(*job, plan.kind)) return error;
   }
+  const int log_steps = log_steps_of(a, b);
+  const bool fits = tile_count(a, plan.kind, log_steps) + tile_count(b, plan.kind, log_steps) < (std::int64_t(1) << 31);
+  return fits ? nullptr : "the operands have 2^31 tiles or more";
+}
+
+void launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used, cudaStream_t stream,
+                   bool after_scale) {
   if (a.lines != 0 && b.lines != 0 && a.operand.type != b.operand.type) {
-    const cudaError_t error = launch_encode(plan, a, EncodeJob(), units_used, stream, after_scale);
-    return error != cudaSuccess ? error : launch_encode(plan, b, EncodeJob(), units_used, stream);
+    launch_encode(plan, a, EncodeJob(), units_used, stream, after_scale);
+    launch_encode(plan, b, EncodeJob(), units_used, stream);
+    return;
   }
-  const Launch launch{units_used, stream, after_scale};
+  const EncodeLaunch how{units_used, stream, after_scale};
   switch ((a.lines != 0 ? a : b).operand.type) {
-    case ElementType::float64: return launch_type<double>(plan, a, b, launch);
-    case ElementType::float32: return launch_type<float>(plan, a, b, launch);
-    case ElementType::int8: return launch_type<std::int8_t>(plan, a, b, launch);
+    case ElementType::float64: return launch_type<double>(plan, a, b, how);
+    case ElementType::float32: return launch_type<float>(plan, a, b, how);
+    case ElementType::int8: return launch_type<std::int8_t>(plan, a, b, how);
   }
-  return cudaErrorInvalidValue;
 }
 
 }  // namespace ozfp4::cuda

@@ -66,9 +66,12 @@ struct EncodeJob {
 // Encodes one or two operands (b.lines = 0: only a) in one launch, two where their element types differ. `units_used`
 // (device, may be null): how many leading moduli to write. Lines of non-finite entries hold limbs of no meaning there,
 // within the alphabet. after_scale: the stream's latest work is launch_scale of these operands, so that encode may start
-// while that ends (programmatic dependent launch, sm_90 and later). Neither synchronises nor allocates; may be captured.
-// Range: lines of all matrices of an operand together below 2^31.
-cudaError_t launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used,
-                          cudaStream_t stream, bool after_scale = false);
+// while that ends, where its code can (programmatic dependent launch). Neither synchronises nor allocates; may be captured.
+// Throws LaunchError. Range: nothing that find_encode_error has a reason against.
+void launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used, cudaStream_t stream,
+                   bool after_scale = false);
+
+// nullptr where launch_encode takes the jobs, else the reason; lines of all matrices of an operand together are below 2^31.
+const char* find_encode_error(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b);
 
 }  // namespace ozfp4::cuda

@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <atomic>
 
+#include "cuda/launch.hpp"
 #include "encode/cuda_scale_encode.hpp"
 #include "encode/encode_cut.cuh"
 #include "encode/scale_encode_kernel.cuh"
@@ -19,24 +19,8 @@ TileCut cut_of(int inner) {
 
 std::int64_t cluster_blocks(int inner, const TileCut& cut) { return ceil_div(inner, std::int64_t(1) << cut.log_tile_k); }
 
-// The limit on dynamic shared memory is raised once per kernel and device.
 template <class T, EncodeKind Kind, int Words>
-cudaError_t raise_shared_limit() {
-  static std::atomic<std::uint64_t> done{0};
-  // More than any tile, its sums and the longest table need, and what every device with clusters has.
-  constexpr int most_bytes = 96 * 1024;
-  int device = 0;
-  if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) return error;
-  const std::uint64_t bit = std::uint64_t(1) << (device % 64);
-  if (device < 64 && (done.load(std::memory_order_relaxed) & bit) != 0) return cudaSuccess;
-  const cudaError_t error =
-      cudaFuncSetAttribute(scale_encode_kernel<T, Kind, Words>, cudaFuncAttributeMaxDynamicSharedMemorySize, most_bytes);
-  if (error == cudaSuccess) done.fetch_or(bit, std::memory_order_relaxed);
-  return error;
-}
-
-template <class T, EncodeKind Kind, int Words>
-cudaError_t launch(const EncodePlan& plan, ScaleEncodeArguments& arguments, cudaStream_t stream, bool overlap_previous) {
+void launch_kind(const EncodePlan& plan, ScaleEncodeArguments& arguments, cudaStream_t stream, bool overlap_previous) {
   EncodeArguments& encode = arguments.encode;
   std::copy_n(plan.unit, plan.units, encode.unit);
   encode.units = plan.units;
@@ -45,33 +29,39 @@ cudaError_t launch(const EncodePlan& plan, ScaleEncodeArguments& arguments, cuda
   TableOf<Kind> table;
   if constexpr (kHasLimbTable<Kind>) std::copy_n(plan.table, kMaxTableEntries, table.entry);
 
-  const auto kernel = scale_encode_kernel<T, Kind, Words>;
-  const int shared_bytes = scale_encode_shared_bytes<Kind>(arguments);
-  if (const cudaError_t error = raise_shared_limit<T, Kind, Words>(); error != cudaSuccess) return error;
-  cudaLaunchAttribute attribute[2] = {};
-  attribute[0].id = cudaLaunchAttributeClusterDimension;
-  attribute[0].val.clusterDim.x = arguments.cluster_blocks;
-  attribute[0].val.clusterDim.y = attribute[0].val.clusterDim.z = 1;
-  attribute[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute[1].val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(encode.tiles);
-  config.blockDim = dim3(kEncodeThreads);
-  config.dynamicSmemBytes = static_cast<std::size_t>(shared_bytes);
+  LaunchConfig config;
+  config.stage = Stage::scale_encode;
+  config.grid = dim3(encode.tiles);
+  config.block = dim3(kEncodeThreads);
+  config.shared_bytes = scale_encode_shared_bytes<Kind>(arguments);
+  config.cluster_blocks = arguments.cluster_blocks;
+  config.overlap_previous = overlap_previous;
   config.stream = stream;
-  config.attrs = attribute;
-  config.numAttrs = overlap_previous ? 2 : 1;
-  return cudaLaunchKernelEx(&config, kernel, arguments, table);
+  launch(scale_encode_kernel<T, Kind, Words>, config, arguments, table);
 }
 
+// The tiles of an operand of lines of `inner` entries.
 template <class T>
-cudaError_t launch_type(const EncodePlan& plan, const EncodeJob (&job)[2], ScaleEncodeArguments& arguments, cudaStream_t stream,
-                        bool overlap_previous) {
-  EncodeArguments& encode = arguments.encode;
-  TileCut tile = cut_of(job[0].operand.inner);
+TileCut tile_of(int inner) {
+  TileCut tile = cut_of(inner);
   // A thread for each line.
   tile.log_steps = std::min(tile.log_steps,
                             tile.log_tile_k + static_cast<int>(kLog<kEncodeThreads>) - static_cast<int>(kLog<kStepEntries<T>>));
+  return tile;
+}
+
+template <class T>
+bool has_code(const EncodePlan& plan) {
+  return with_kind(plan, [](auto kind, auto words) {
+    return code_has(scale_encode_kernel<T, kind.value, words.value>, CodeFeature::clusters);
+  });
+}
+
+template <class T>
+void launch_type(const EncodePlan& plan, const EncodeJob (&job)[2], ScaleEncodeArguments& arguments, cudaStream_t stream,
+                 bool overlap_previous) {
+  EncodeArguments& encode = arguments.encode;
+  const TileCut tile = tile_of<T>(job[0].operand.inner);
   std::int64_t tiles[2], panels = 0;
   for (int i = 0; i < 2; ++i) {
     const EncodeOperand& operand = encode.operand[i] = cut_tiles<T>(job[i], plan.kind, tile);
@@ -80,40 +70,39 @@ cudaError_t launch_type(const EncodePlan& plan, const EncodeJob (&job)[2], Scale
     encode.most_tile_lines = 1u << operand.log_tile_lines;
     encode.most_tile_bytes = static_cast<std::uint32_t>(operand.steps * kStepEntries<T> * sizeof(T));
   }
-  if (tiles[0] + tiles[1] >= (std::int64_t(1) << 31)) return cudaErrorInvalidValue;
   encode.tiles_a = static_cast<std::uint32_t>(tiles[0]);
   encode.tiles = static_cast<std::uint32_t>(tiles[0] + tiles[1]);
   arguments.cluster_blocks = encode.operand[0].k_tiles;
   arguments.norms.blocks = static_cast<std::uint32_t>(panels);
-  return with_kind(
-      plan, [&](auto kind, auto words) { return launch<T, kind.value, words.value>(plan, arguments, stream, overlap_previous); });
+  with_kind(plan,
+            [&](auto kind, auto words) { launch_kind<T, kind.value, words.value>(plan, arguments, stream, overlap_previous); });
 }
 
 }  // namespace
 
 bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& a, const DeviceOperand& b) {
-  return plan.kind != EncodeKind::int8_limbs && a.type == b.type && a.type != ElementType::int8 &&
-         cluster_blocks(a.inner, cut_of(a.inner)) <= static_cast<std::int64_t>(kMaxClusterBlocks);
-}
-
-bool has_clusters() {
-  int device = 0, major = 0;
-  return cudaGetDevice(&device) == cudaSuccess &&
-         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess && major >= 9;
-}
-
-cudaError_t launch_scale_encode(const EncodePlan& plan, const DeviceOperand& a, const DevicePlanes& planes_a,
-                                const DeviceOperand& b, const DevicePlanes& planes_b, int capacity, const PrefixRule& rule,
-                                const DeviceScales& scales, void* scratch, cudaStream_t stream, void* clear_counters) {
-  const EncodeJob job[2] = {{a, scales.shift_a, 0, a.outer, planes_a}, {b, scales.shift_b, 0, b.outer, planes_b}};
-  if (!is_in_range(job[0], plan.kind) || !is_in_range(job[1], plan.kind) || !can_scale_and_encode(plan, a, b) ||
-      a.inner != b.inner || a.outer < 1 || b.outer < 1 || rule.all > kMaxModuli || capacity < 2 || capacity > 53) {
-    return cudaErrorInvalidValue;
+  if (plan.kind == EncodeKind::int8_limbs || a.type != b.type || a.type == ElementType::int8 || a.inner != b.inner ||
+      cluster_blocks(a.inner, cut_of(a.inner)) > static_cast<std::int64_t>(kMaxClusterBlocks)) {
+    return false;
   }
+  const bool is_double = a.type == ElementType::float64;
+  std::int64_t tiles = 0;
+  for (const DeviceOperand* operand : {&a, &b}) {
+    const EncodeJob job{*operand, nullptr, 0, operand->outer, {}};
+    const EncodeOperand cut = is_double ? cut_tiles<double>(job, plan.kind, tile_of<double>(a.inner))
+                                        : cut_tiles<float>(job, plan.kind, tile_of<float>(a.inner));
+    tiles += std::int64_t(cut.line_tiles) * cut.k_tiles;
+  }
+  return tiles < (std::int64_t(1) << 31) && (is_double ? has_code<double>(plan) : has_code<float>(plan));
+}
+
+void launch_scale_encode(const EncodePlan& plan, const DeviceOperand& a, const DevicePlanes& planes_a, const DeviceOperand& b,
+                         const DevicePlanes& planes_b, int capacity, const PrefixRule& rule, const DeviceScales& scales,
+                         void* scratch, cudaStream_t stream, void* clear_counters) {
+  const EncodeJob job[2] = {{a, scales.shift_a, 0, a.outer, planes_a}, {b, scales.shift_b, 0, b.outer, planes_b}};
   const bool is_clear = clear_counters != nullptr;
   if (!is_clear) {
-    const cudaError_t error = cudaMemsetAsync(scratch, 0, sizeof(ScaleTotals), stream);
-    if (error != cudaSuccess) return error;
+    require_launched(cudaMemsetAsync(scratch, 0, sizeof(ScaleTotals), stream), Stage::scale_encode, "its counters");
   }
   ScaleEncodeArguments arguments{};
   arguments.shift[0] = scales.shift_a, arguments.shift[1] = scales.shift_b;
@@ -123,8 +112,8 @@ cudaError_t launch_scale_encode(const EncodePlan& plan, const DeviceOperand& a, 
   arguments.norms.units_used = scales.units_used;
   arguments.norms.inner = static_cast<std::uint32_t>(a.inner);
   arguments.norms.capacity = capacity;
-  return a.type == ElementType::float64 ? launch_type<double>(plan, job, arguments, stream, is_clear)
-                                        : launch_type<float>(plan, job, arguments, stream, is_clear);
+  a.type == ElementType::float64 ? launch_type<double>(plan, job, arguments, stream, is_clear)
+                                 : launch_type<float>(plan, job, arguments, stream, is_clear);
 }
 
 }  // namespace ozfp4::cuda

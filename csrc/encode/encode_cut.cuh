@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 #include <type_traits>
 
 #include "arith/multiples.hpp"
@@ -10,16 +11,6 @@
 namespace ozfp4::cuda {
 
 inline std::int64_t line_count(const EncodeJob& job) { return std::int64_t(job.operand.stack.count()) * job.lines; }
-
-inline bool is_in_range(const EncodeJob& job, EncodeKind kind) {
-  const DevicePlanes& planes = job.planes;
-  const auto low = static_cast<std::uint64_t>(planes.pitch | planes.matrix_stride | planes.plane_stride) |
-                   reinterpret_cast<std::uintptr_t>(planes.data);
-  return (job.operand.type == ElementType::int8) == (kind == EncodeKind::int8_limbs) && job.operand.inner >= 1 && low % 16 == 0 &&
-         planes.pitch >= ceil_div(job.operand.inner, writes_codes(kind) ? 2 : 1) && job.first_line >= 0 &&
-         job.first_line + std::int64_t(job.lines) <= job.operand.outer && line_count(job) < (std::int64_t(1) << 31) &&
-         (kind == EncodeKind::int8_limbs || job.shift != nullptr);
-}
 
 inline std::int64_t entry_count(const EncodeJob& job) { return line_count(job) * job.operand.inner; }
 
@@ -83,7 +74,7 @@ EncodeOperand cut_tiles(const EncodeJob& job, EncodeKind kind, const TileCut& ti
 
 // Calls launch(kind, words) with std::integral_constants of a plan over floating-point entries.
 template <class Launch>
-cudaError_t with_kind(const EncodePlan& plan, const Launch& launch) {
+auto with_kind(const EncodePlan& plan, const Launch& launch) {
   using std::integral_constant;
   using One = integral_constant<int, 1>;
   using Two = integral_constant<int, 2>;
@@ -100,7 +91,7 @@ cudaError_t with_kind(const EncodePlan& plan, const Launch& launch) {
     case EncodeKind::digits256: return launch(integral_constant<EncodeKind, EncodeKind::digits256>(), Two());
     case EncodeKind::int8_limbs: break;
   }
-  return cudaErrorInvalidValue;
+  throw std::logic_error("no kernel encodes floating-point entries as limbs of int8 entries");
 }
 
 }  // namespace ozfp4::cuda

@@ -166,9 +166,9 @@ double predict_clocks(const GemmShape& shape, const TileChoice& choice, int mult
 // nullptr when the problem is well formed and exact, else the reason.
 const char* find_problem_error(const GemmProblem& problem, const TileChoice& choice);
 
-// Hopper (sm_90a). Neither synchronises nor allocates; may be captured into a graph. cudaErrorInvalidValue when
-// find_problem_error has a reason.
-cudaError_t launch_gemm(const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream);
+// Hopper (sm_90a). Neither synchronises nor allocates; may be captured into a graph. Throws LaunchError.
+// Range: bytes, and a problem that find_problem_error has nothing against.
+void launch_gemm(const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream);
 
 // ---- All kernels ----------------------------------------------------------------------------------------------------
 
@@ -186,14 +186,17 @@ const char* find_kernel_error(Kernel kernel, Element element, const Gpu& gpu);
 // nothing but residues.
 bool find_kernel(Element element, const Gpu& gpu, bool residues, Kernel* kernel);
 
-// The compute capabilities that this build holds machine code for, in ascending order; ends with 0.
+// The compute capabilities that this build holds machine code or PTX for, in ascending order; ends with 0.
 const int* held_capabilities();
 
 TileChoice choose_tile(const GemmShape& shape, Kernel kernel, Element element, const Gpu& gpu);
 double predict_clocks(const GemmShape& shape, const TileChoice& choice, Kernel kernel, Element element, const Gpu& gpu);
 
-// As launch_gemm above, with any kernel that runs on the current device. cudaErrorInvalidValue also when the kernel does
-// not take the elements or the tile, cudaErrorNoKernelImageForDevice when this build does not hold it for the device.
-cudaError_t launch_gemm(const GemmProblem& problem, const TileChoice& choice, Kernel kernel, cudaStream_t stream);
+// nullptr where the kernel multiplies the problem on such a GPU, else the reason; find_problem_error is part of it. Walks the
+// whole schedule: for the making of a problem, not for every launch.
+const char* find_launch_error(const GemmProblem& problem, const TileChoice& choice, Kernel kernel, const Gpu& gpu);
+
+// As launch_gemm above, with any kernel. Range: what find_launch_error has nothing against, for the current device.
+void launch_gemm(const GemmProblem& problem, const TileChoice& choice, Kernel kernel, cudaStream_t stream);
 
 }  // namespace ozfp4::cuda

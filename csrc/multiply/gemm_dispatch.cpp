@@ -12,6 +12,7 @@
 #include "multiply/cuda_gemm.hpp"
 #include "multiply/gemm_problem.hpp"
 #include "multiply/sm100_gemm.hpp"
+#include "multiply/sm100_pass.hpp"
 #include "multiply/warp_gemm.hpp"
 
 #ifndef OZFP4_TARGETS_sm90
@@ -82,15 +83,6 @@ bool has_code(Kernel kernel, int capability) {
   }
 }
 
-cudaError_t read_gpu(int* device, Gpu* gpu) {
-  int major = 0, minor = 0;
-  if (const cudaError_t error = cudaGetDevice(device)) return error;
-  if (const cudaError_t error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, *device)) return error;
-  if (const cudaError_t error = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, *device)) return error;
-  gpu->capability = 10 * major + minor;
-  return cudaDeviceGetAttribute(&gpu->multiprocessors, cudaDevAttrMultiProcessorCount, *device);
-}
-
 }  // namespace
 
 const char* kernel_name(Kernel kernel) {
@@ -159,22 +151,24 @@ TileChoice choose_tile(const GemmShape& shape, Kernel kernel, Element element, c
   return warp::choose(shape, kernel, element, gpu);
 }
 
-cudaError_t launch_gemm(const GemmProblem& problem, const TileChoice& choice, Kernel kernel, cudaStream_t stream) {
+const char* find_launch_error(const GemmProblem& problem, const TileChoice& choice, Kernel kernel, const Gpu& gpu) {
+  if (const char* error = find_kernel_error(kernel, problem.element, gpu)) return error;
+  if (const char* error = find_problem_error(problem, choice)) return error;
+#ifdef OZFP4_SM100
+  if (stores_residues_only(kernel)) return sm100::find_pass_error(problem, choice);
+#endif
+  return nullptr;
+}
+
+void launch_gemm(const GemmProblem& problem, const TileChoice& choice, Kernel kernel, cudaStream_t stream) {
+  if (problem.unit_count == 0) return;
 #ifndef OZFP4_NO_SM90
   if (kernel == Kernel::sm90) return launch_gemm(problem, choice, stream);
 #endif
-  if (find_problem_error(problem, choice) != nullptr) return cudaErrorInvalidValue;
-  if (problem.unit_count == 0) return cudaSuccess;
-  int device = 0;
-  Gpu gpu;
-  if (const cudaError_t error = read_gpu(&device, &gpu)) return error;
-  if (find_kernel_error(kernel, problem.element, gpu) != nullptr) {
-    return has_code(kernel, gpu.capability) ? cudaErrorInvalidValue : cudaErrorNoKernelImageForDevice;
-  }
 #ifdef OZFP4_SM100
-  if (stores_residues_only(kernel)) return sm100::launch(problem, choice, kernel, device, stream);
+  if (stores_residues_only(kernel)) return sm100::launch(problem, choice, kernel, stream);
 #endif
-  return warp::launch(problem, choice, kernel, gpu, device, stream);
+  warp::launch(problem, choice, kernel, stream);
 }
 
 }  // namespace ozfp4::cuda

@@ -5,11 +5,11 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cutlass/epilogue/collective/collective_builder.hpp>
 #include <cutlass/gemm/collective/collective_builder.hpp>
 #include <cutlass/gemm/kernel/gemm_universal.hpp>
 
+#include "cuda/launch.hpp"
 #include "multiply/gemm_problem.hpp"
 #include "multiply/sm100_epilogue.cuh"
 #include "multiply/sm100_pass.hpp"
@@ -52,40 +52,26 @@ Stride operand_stride(const PlaneArray& operand, int rows, Element element) {
 }
 
 template <class Kernel>
-cudaError_t launch_kernel(const typename Kernel::Arguments& arguments, bool overlap_previous, int device, cudaStream_t stream) {
+void launch_kernel(const typename Kernel::Arguments& arguments, LaunchConfig config) {
   static_assert(Kernel::SharedStorageSize <= 232448, "a block of sm_100 has 227 KB of shared memory");
-  constexpr auto kernel = cutlass::device_kernel<Kernel>;
-  static std::atomic<std::uint64_t> prepared{0};  // a bit per device
-  const std::uint64_t bit = device < 64 ? std::uint64_t(1) << device : 0;
-  if ((prepared.load(std::memory_order_relaxed) & bit) == 0) {
-    if (const cudaError_t error =
-            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Kernel::SharedStorageSize)) {
-      return error;
-    }
-    prepared.fetch_or(bit, std::memory_order_relaxed);
-  }
   const typename Kernel::Params params = Kernel::to_underlying_arguments(arguments, nullptr);
-  cudaLaunchAttribute attributes[2] = {};
-  attributes[0].id = cudaLaunchAttributeClusterDimension;
-  attributes[0].val.clusterDim = {cute::size<0>(typename Kernel::ClusterShape{}), 1, 1};
-  attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[1].val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = Kernel::get_grid_shape(params);
-  config.blockDim = Kernel::get_block_shape();
-  config.dynamicSmemBytes = Kernel::SharedStorageSize;
-  config.stream = stream;
-  config.attrs = attributes;
-  config.numAttrs = overlap_previous ? 2 : 1;
-  return cudaLaunchKernelEx(&config, kernel, params);
+  config.grid = Kernel::get_grid_shape(params);
+  config.block = Kernel::get_block_shape();
+  config.shared_bytes = Kernel::SharedStorageSize;
+  config.cluster_blocks = cute::size<0>(typename Kernel::ClusterShape{});
+  cuda::launch(cutlass::device_kernel<Kernel>, config, params);
 }
 
 // All passes of a problem. `complete` adds what the kind of operands needs to the arguments of the main loop.
 // Range: a problem without an error (find_problem_error, find_pass_error) of the config's elements.
 template <class Config, class Complete>
-cudaError_t launch_passes(const GemmProblem& problem, const TileChoice& choice, int device, cudaStream_t stream,
-                          const Complete& complete) {
+void launch_passes(const GemmProblem& problem, const TileChoice& choice, cuda::Kernel kernel, cudaStream_t stream,
+                   const Complete& complete) {
   using Kernel = typename Config::Kernel;
+  LaunchConfig config;
+  config.stage = Stage::multiply;
+  config.detail = kernel_name(kernel);
+  config.stream = stream;
   typename Kernel::Arguments arguments;
   const int matrices = problem.unit_count * choice.splits * batch_count(problem.batch);
   // An odd number of codes ends in half a byte, which is zero: TMA counts whole bytes.
@@ -120,11 +106,10 @@ cudaError_t launch_passes(const GemmProblem& problem, const TileChoice& choice, 
     epilogue.thread.op_1.exists = index > 0;
     for (const int all = pass.matrix_count; pass.first_matrix < all; pass.first_matrix += kMaxLaunchMatrices) {
       pass.matrix_count = std::min(all - pass.first_matrix, kMaxLaunchMatrices);
-      const bool overlap = index > 0 || pass.first_matrix > 0 || choice.overlap_previous;
-      if (const cudaError_t error = launch_kernel<Kernel>(arguments, overlap, device, stream)) return error;
+      config.overlap_previous = index > 0 || pass.first_matrix > 0 || choice.overlap_previous;
+      launch_kernel<Kernel>(arguments, config);
     }
   }
-  return cudaSuccess;
 }
 
 }  // namespace ozfp4::cuda::sm100

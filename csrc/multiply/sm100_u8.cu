@@ -5,10 +5,10 @@
 
 namespace ozfp4::cuda::sm100 {
 
-cudaError_t launch_u8(const GemmProblem& problem, const TileChoice& choice, int device, cudaStream_t stream) {
+void launch_u8(const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream) {
   using Bytes = Config<cutlass::arch::Sm100, std::uint8_t, std::int32_t, cutlass::arch::OpClassTensorOp,
                        cutlass::gemm::KernelTmaWarpSpecialized2SmSm100, ByteMainloop, block_entries(Element::u8)>;
-  return launch_passes<Bytes>(problem, choice, device, stream, [](auto&) {});
+  launch_passes<Bytes>(problem, choice, Kernel::sm100_bytes, stream, [](auto&) {});
 }
 
 }  // namespace ozfp4::cuda::sm100

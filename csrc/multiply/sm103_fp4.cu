@@ -17,11 +17,11 @@ __device__ const ScaleTile<kTile * kTileEntries / 32> scale_tile;
 
 }  // namespace
 
-cudaError_t launch_fp4_96(const GemmProblem& problem, const TileChoice& choice, int device, cudaStream_t stream) {
+void launch_fp4_96(const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream) {
   void* scales = nullptr;
-  if (const cudaError_t error = cudaGetSymbolAddress(&scales, scale_tile)) return error;
-  return launch_passes<Fp4>(problem, choice, device, stream,
-                            [&](auto& mainloop) { set_scales<Fp4::Collective, kTile, kTileEntries>(mainloop, scales); });
+  require_launched(cudaGetSymbolAddress(&scales, scale_tile), Stage::multiply, "its table of scales");
+  launch_passes<Fp4>(problem, choice, Kernel::sm103_fp4, stream,
+                     [&](auto& mainloop) { set_scales<Fp4::Collective, kTile, kTileEntries>(mainloop, scales); });
 }
 
 }  // namespace ozfp4::cuda::sm100

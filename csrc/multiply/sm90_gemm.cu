@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "cuda/launch.hpp"
 #include "multiply/cuda_gemm.hpp"
 #include "multiply/gemm_problem.hpp"
 #include "multiply/sm90_config.cuh"
@@ -18,33 +19,12 @@ namespace {
 
 // ---- Launch --------------------------------------------------------------------------------------------------------
 
-// The limit on dynamic shared memory is raised once per variant and device.
 template <class C>
-cudaError_t raise_shared_limit(int device) {
-  static std::atomic<std::uint64_t> done{0};
-  const std::uint64_t bit = std::uint64_t(1) << (device % 64);
-  if (device < 64 && (done.load(std::memory_order_relaxed) & bit) != 0) return cudaSuccess;
-  const cudaError_t error =
-      cudaFuncSetAttribute(sm90::gemm_kernel<C>, cudaFuncAttributeMaxDynamicSharedMemorySize, C::kSharedBytes);
-  if (error == cudaSuccess) done.fetch_or(bit, std::memory_order_relaxed);
-  return error;
-}
-
-template <class C>
-cudaError_t launch_variant(const sm90::GemmParams& params, const TileChoice& choice, int blocks, int device,
-                           cudaStream_t stream) {
-  if (const cudaError_t error = raise_shared_limit<C>(device)) return error;
-  cudaLaunchAttribute overlap = {};
-  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  overlap.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(static_cast<unsigned>(blocks));
-  config.blockDim = dim3(C::kThreads);
-  config.dynamicSmemBytes = C::kSharedBytes;
-  config.stream = stream;
-  config.attrs = &overlap;
-  config.numAttrs = choice.overlap_previous ? 1 : 0;
-  return cudaLaunchKernelEx(&config, sm90::gemm_kernel<C>, params);
+void launch_variant(const sm90::GemmParams& params, const LaunchConfig& how) {
+  LaunchConfig config = how;
+  config.block = dim3(C::kThreads);
+  config.shared_bytes = C::kSharedBytes;
+  launch(sm90::gemm_kernel<C>, config, params);
 }
 
 int next_wave_slot() {
@@ -52,7 +32,7 @@ int next_wave_slot() {
   return static_cast<int>(next.fetch_add(1, std::memory_order_relaxed) % sm90::kWaveSlots);
 }
 
-using Launcher = cudaError_t (*)(const sm90::GemmParams&, const TileChoice&, int blocks, int device, cudaStream_t);
+using Launcher = void (*)(const sm90::GemmParams&, const LaunchConfig&);
 
 // Variants in the order of TileShape.
 template <bool kSigned>
@@ -73,16 +53,9 @@ double predict_clocks(const GemmShape& shape, const TileChoice& choice, int mult
   return sm90::model_clocks(shape, choice, multiprocessors);
 }
 
-cudaError_t launch_gemm(const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream) {
-  if (problem.element == Element::e2m1 || find_problem_error(problem, choice) != nullptr) return cudaErrorInvalidValue;
-  if (problem.unit_count == 0) return cudaSuccess;
-
-  int device = 0, multiprocessors = 0;
-  if (const cudaError_t error = cudaGetDevice(&device)) return error;
-  if (const cudaError_t error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device)) {
-    return error;
-  }
-
+void launch_gemm(const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream) {
+  if (problem.unit_count == 0) return;
+  const int multiprocessors = current_device(Stage::multiply).multiprocessors;
   const TileGeometry& tile = tile_geometry(choice.shape);
   const int batches = batch_count(problem.batch);
   const int step_count = problem.unit_begin[problem.unit_count];
@@ -91,16 +64,13 @@ cudaError_t launch_gemm(const GemmProblem& problem, const TileChoice& choice, cu
   const std::uint32_t matrices = static_cast<std::uint32_t>(batches * choice.splits);
 
   sm90::GemmParams params = {};
-  cudaError_t error = sm90::encode_plane_map(&params.a_map, problem.a, problem.m, problem.k, tile.m, sm90::kBlockK);
-  if (error != cudaSuccess) return error;
-  error = sm90::encode_plane_map(&params.b_map, problem.b, problem.n, problem.k, tile.n, sm90::kBlockK);
-  if (error != cudaSuccess) return error;
+  sm90::encode_plane_map(&params.a_map, problem.a, problem.m, problem.k, tile.m, sm90::kBlockK);
+  sm90::encode_plane_map(&params.b_map, problem.b, problem.n, problem.k, tile.n, sm90::kBlockK);
   if (stores_words(problem)) {
     params.out_map = params.a_map;  // not used
     params.out_int32 = static_cast<std::int32_t*>(problem.out);
   } else {
-    error = sm90::encode_output_map(&params.out_map, problem, choice.splits, batches, sm90::box_columns(tile.n));
-    if (error != cudaSuccess) return error;
+    sm90::encode_output_map(&params.out_map, problem, choice.splits, batches, sm90::box_columns(tile.n));
   }
   params.order = make_tile_order(m_tiles, n_tiles, matrices, static_cast<std::uint32_t>(choice.band));
   params.batches = make_divisor(static_cast<std::uint32_t>(batches));
@@ -120,9 +90,14 @@ cudaError_t launch_gemm(const GemmProblem& problem, const TileChoice& choice, cu
 
   const std::int64_t tiles = std::int64_t(m_tiles) * n_tiles * matrices * problem.unit_count;
   const int limit = choice.max_blocks > 0 ? std::min(choice.max_blocks, multiprocessors) : multiprocessors;
-  const int blocks = static_cast<int>(std::min<std::int64_t>(tiles, limit));
+  LaunchConfig config;
+  config.stage = Stage::multiply;
+  config.detail = kernel_name(Kernel::sm90);
+  config.grid = dim3(static_cast<unsigned>(std::min<std::int64_t>(tiles, limit)));
+  config.overlap_previous = choice.overlap_previous;
+  config.stream = stream;
   const Launcher launcher = is_signed(problem.element) ? find_launcher<true>(choice.shape) : find_launcher<false>(choice.shape);
-  return launcher(params, choice, blocks, device, stream);
+  launcher(params, config);
 }
 
 }  // namespace ozfp4::cuda

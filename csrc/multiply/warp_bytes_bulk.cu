@@ -3,9 +3,9 @@
 
 namespace ozfp4::cuda::warp {
 
-cudaError_t launch_bytes_bulk(const WarpParams& params, const Launch& launch, bool is_signed) {
-  return is_signed ? launch_family<ByteAtom<true>, BulkLoader>(params, launch)
-                   : launch_family<ByteAtom<false>, BulkLoader>(params, launch);
+void launch_bytes_bulk(const WarpParams& params, TileShape shape, const LaunchConfig& how, bool is_signed) {
+  return is_signed ? launch_family<ByteAtom<true>, BulkLoader>(params, shape, how)
+                   : launch_family<ByteAtom<false>, BulkLoader>(params, shape, how);
 }
 
 }  // namespace ozfp4::cuda::warp

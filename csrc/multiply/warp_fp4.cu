@@ -3,8 +3,8 @@
 
 namespace ozfp4::cuda::warp {
 
-cudaError_t launch_fp4(const WarpParams& params, const Launch& launch) {
-  return launch_family<Fp4Atom, BulkLoader>(params, launch);
+void launch_fp4(const WarpParams& params, TileShape shape, const LaunchConfig& how) {
+  return launch_family<Fp4Atom, BulkLoader>(params, shape, how);
 }
 
 }  // namespace ozfp4::cuda::warp

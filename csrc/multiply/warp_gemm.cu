@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "cuda/launch.hpp"
 #include "multiply/gemm_problem.hpp"
 #include "multiply/sm90_tensor_map.cuh"
 #include "multiply/warp_config.cuh"
@@ -17,29 +18,28 @@ PlaneView view_of(const PlaneArray& operand, int rows) {
           rows};
 }
 
-cudaError_t run(const WarpParams& params, const Launch& launch, Kernel kernel, Element element) {
+void run(const WarpParams& params, TileShape shape, const LaunchConfig& how, Kernel kernel, Element element) {
   switch (kernel) {
-    case Kernel::warp_copy: return launch_bytes_copy(params, launch, is_signed(element));
+    case Kernel::warp_copy: return launch_bytes_copy(params, shape, how, is_signed(element));
 #ifndef OZFP4_NO_WARP_BULK
-    case Kernel::warp_bulk: return launch_bytes_bulk(params, launch, is_signed(element));
+    case Kernel::warp_bulk: return launch_bytes_bulk(params, shape, how, is_signed(element));
 #endif
 #ifndef OZFP4_NO_WARP_FP4
-    case Kernel::warp_fp4: return launch_fp4(params, launch);
+    case Kernel::warp_fp4: return launch_fp4(params, shape, how);
 #endif
 #ifndef OZFP4_NO_STAND_IN_COPY
-    case Kernel::stand_in_copy: return launch_stand_in_copy(params, launch);
+    case Kernel::stand_in_copy: return launch_stand_in_copy(params, shape, how);
 #endif
 #ifndef OZFP4_NO_STAND_IN_BULK
-    case Kernel::stand_in_bulk: return launch_stand_in_bulk(params, launch);
+    case Kernel::stand_in_bulk: return launch_stand_in_bulk(params, shape, how);
 #endif
-    default: return cudaErrorNoKernelImageForDevice;
+    default: throw LaunchError(Stage::multiply, cudaErrorNoKernelImageForDevice, how.detail);
   }
 }
 
 }  // namespace
 
-cudaError_t launch(const GemmProblem& problem, const TileChoice& choice, Kernel kernel, const Gpu& gpu, int device,
-                   cudaStream_t stream) {
+void launch(const GemmProblem& problem, const TileChoice& choice, Kernel kernel, cudaStream_t stream) {
   const WarpShape& tile = kShapes[static_cast<int>(choice.shape)];
   const int batches = batch_count(problem.batch), block = block_entries(problem.element);
   const auto m_tiles = static_cast<std::uint32_t>(ceil_div(problem.m, tile.m));
@@ -49,10 +49,8 @@ cudaError_t launch(const GemmProblem& problem, const TileChoice& choice, Kernel 
 
   WarpParams params = {};
   if (kernel != Kernel::warp_copy && kernel != Kernel::stand_in_copy) {
-    cudaError_t error = sm90::encode_plane_map(&params.a_map, problem.a, problem.m, bytes, tile.m, tile.row_bytes);
-    if (error != cudaSuccess) return error;
-    error = sm90::encode_plane_map(&params.b_map, problem.b, problem.n, bytes, tile.n, tile.row_bytes);
-    if (error != cudaSuccess) return error;
+    sm90::encode_plane_map(&params.a_map, problem.a, problem.m, bytes, tile.m, tile.row_bytes);
+    sm90::encode_plane_map(&params.b_map, problem.b, problem.n, bytes, tile.n, tile.row_bytes);
   }
   params.a = view_of(problem.a, problem.m);
   params.b = view_of(problem.b, problem.n);
@@ -78,11 +76,15 @@ cudaError_t launch(const GemmProblem& problem, const TileChoice& choice, Kernel 
   if (problem.device_steps == nullptr) std::copy_n(problem.steps, problem.unit_begin[problem.unit_count], params.steps);
 
   const std::int64_t tiles = std::int64_t(m_tiles) * n_tiles * matrices * problem.unit_count;
-  const int most = gpu.multiprocessors * tile.blocks;
+  const int most = current_device(Stage::multiply).multiprocessors * tile.blocks;
   const int limit = choice.max_blocks > 0 ? std::min(choice.max_blocks, most) : most;
-  const Launch how = {choice.shape, static_cast<int>(std::min<std::int64_t>(tiles, limit)),
-                      choice.overlap_previous && gpu.capability >= 90, device, stream};
-  return run(params, how, kernel, problem.element);
+  LaunchConfig how;
+  how.stage = Stage::multiply;
+  how.detail = kernel_name(kernel);
+  how.grid = dim3(static_cast<unsigned>(std::min<std::int64_t>(tiles, limit)));
+  how.overlap_previous = choice.overlap_previous;
+  how.stream = stream;
+  run(params, choice.shape, how, kernel, problem.element);
 }
 
 }  // namespace ozfp4::cuda::warp

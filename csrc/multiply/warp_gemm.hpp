@@ -7,9 +7,8 @@
 
 namespace ozfp4::cuda::warp {
 
-// Range: a problem without an error, elements that the kernel takes, on a GPU that it runs on.
-cudaError_t launch(const GemmProblem& problem, const TileChoice& choice, Kernel kernel, const Gpu& gpu, int device,
-                   cudaStream_t stream);
+// Throws LaunchError. Range: a problem without an error, elements that the kernel takes, on a GPU that it runs on.
+void launch(const GemmProblem& problem, const TileChoice& choice, Kernel kernel, cudaStream_t stream);
 
 // The cost model: clocks of one launch.
 double model_clocks(const GemmShape& shape, const TileChoice& choice, Kernel kernel, Element element, const Gpu& gpu);

@@ -3,8 +3,8 @@
 
 namespace ozfp4::cuda::warp {
 
-cudaError_t launch_stand_in_bulk(const WarpParams& params, const Launch& launch) {
-  return launch_family<StandInAtom, BulkLoader>(params, launch);
+void launch_stand_in_bulk(const WarpParams& params, TileShape shape, const LaunchConfig& how) {
+  return launch_family<StandInAtom, BulkLoader>(params, shape, how);
 }
 
 }  // namespace ozfp4::cuda::warp

@@ -1,26 +1,20 @@
-// The families of variants, one file each: all tiles of one atom and one loader.
+// The families of variants, one file each: all tiles of one atom and one loader. `how` says everything but the threads and the
+// shared memory of a block.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
+#include "cuda/launch.hpp"
 #include "multiply/cuda_gemm.hpp"
 
 namespace ozfp4::cuda::warp {
 
 struct WarpParams;
 
-struct Launch {
-  TileShape shape;
-  int blocks;
-  bool overlap_previous;  // programmatic dependent launch; from capability 9.0 on
-  int device;
-  cudaStream_t stream;
-};
-
-cudaError_t launch_bytes_copy(const WarpParams& params, const Launch& launch, bool is_signed);
-cudaError_t launch_bytes_bulk(const WarpParams& params, const Launch& launch, bool is_signed);
-cudaError_t launch_fp4(const WarpParams& params, const Launch& launch);
-cudaError_t launch_stand_in_copy(const WarpParams& params, const Launch& launch);
-cudaError_t launch_stand_in_bulk(const WarpParams& params, const Launch& launch);
+void launch_bytes_copy(const WarpParams& params, TileShape shape, const LaunchConfig& how, bool is_signed);
+void launch_bytes_bulk(const WarpParams& params, TileShape shape, const LaunchConfig& how, bool is_signed);
+void launch_fp4(const WarpParams& params, TileShape shape, const LaunchConfig& how);
+void launch_stand_in_copy(const WarpParams& params, TileShape shape, const LaunchConfig& how);
+void launch_stand_in_bulk(const WarpParams& params, TileShape shape, const LaunchConfig& how);
 
 }  // namespace ozfp4::cuda::warp

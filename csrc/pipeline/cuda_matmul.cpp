@@ -6,6 +6,7 @@
 #include <string>
 
 #include "arith/multiples.hpp"
+#include "cuda/launch.hpp"
 
 namespace ozfp4::cuda {
 namespace {
@@ -24,13 +25,6 @@ std::int64_t size_of(std::initializer_list<std::int64_t> factors) {
   }
   return product;
 }
-
-#define OZFP4_RETURN_IF_FAILED(call)                              \
-  do {                                                            \
-    if (const cudaError_t error = (call); error != cudaSuccess) { \
-      return error;                                               \
-    }                                                             \
-  } while (false)
 
 BatchMap batch_map(const DeviceResult& result) {
   BatchMap map;
@@ -96,6 +90,196 @@ CudaLayout layout_for(const CudaPlan& plan, const DeviceOperand& a, const Device
   return layout;
 }
 
+// What walk does with the stages: enqueues them.
+class Launches {
+ public:
+  Launches(const CudaPlan& plan, cudaStream_t stream, void* clear_counters)
+      : plan_(plan), stream_(stream), clear_counters_(clear_counters) {}
+
+  bool skips(bool, bool) const { return false; }
+  void scale(const DeviceOperand& a, const DeviceOperand& b, const DeviceScales& scales, void* scratch) const {
+    launch_scale(a, b, plan_.bits, plan_.prefixes, scales, scratch, stream_, clear_counters_);
+  }
+  void scale_encode(const EncodeJob& a, const EncodeJob& b, const DeviceScales& scales, void* scratch) const {
+    launch_scale_encode(plan_.encode, a.operand, a.planes, b.operand, b.planes, plan_.bits, plan_.prefixes, scales, scratch,
+                        stream_, clear_counters_);
+  }
+  void encode(const EncodeJob& a, const EncodeJob& b, const int* units_used, bool after_scale) const {
+    launch_encode(plan_.encode, a, b, units_used, stream_, after_scale);
+  }
+  void multiply(const GemmProblem& problem, const TileChoice& choice) const {
+    launch_gemm(problem, choice, plan_.kernel, stream_);
+  }
+  void reconstruct(const ReconstructJob& job) const { launch_reconstruct(plan_.reconstruct, job, stream_); }
+  void record(cudaEvent_t event, Stage stage) const {
+    if (event != nullptr) require_launched(cudaEventRecord(event, stream_), stage, "an event behind it");
+  }
+
+ private:
+  const CudaPlan& plan_;
+  cudaStream_t stream_;
+  void* clear_counters_;
+};
+
+// What walk does with the stages: throws std::invalid_argument where one would not take what it is given. All that a stage looks
+// at is the same for all blocks but for the extents of the last ones.
+class Checks {
+ public:
+  Checks(const CudaPlan& plan, const Gpu& gpu) : plan_(plan), gpu_(gpu) {}
+
+  bool skips(bool is_inner_row, bool is_inner_column) const { return is_inner_row || is_inner_column; }
+  void scale(const DeviceOperand& a, const DeviceOperand& b, const DeviceScales&, void*) const {
+    refuse(Stage::scale, find_scale_error(a, b, plan_.bits, plan_.prefixes));
+  }
+  void scale_encode(const EncodeJob& a, const EncodeJob& b, const DeviceScales& scales, void* scratch) const {
+    scale(a.operand, b.operand, scales, scratch);
+    encode(a, b, nullptr, false);
+  }
+  void encode(const EncodeJob& a, const EncodeJob& b, const int*, bool) const {
+    refuse(Stage::encode, find_encode_error(plan_.encode, a, b));
+  }
+  void multiply(const GemmProblem& problem, const TileChoice& choice) const {
+    refuse(Stage::multiply, find_launch_error(problem, choice, plan_.kernel, gpu_), kernel_name(plan_.kernel));
+  }
+  void reconstruct(const ReconstructJob& job) const { refuse(Stage::reconstruct, find_reconstruct_error(job)); }
+  void record(cudaEvent_t, Stage) const {}
+
+ private:
+  static void refuse(Stage stage, const char* reason, const char* kernel = nullptr) {
+    if (reason == nullptr) return;
+    const std::string which = kernel == nullptr ? std::string() : std::string(" (") + kernel + ")";
+    throw std::invalid_argument(stage_name(stage) + which + ": " + reason);
+  }
+
+  const CudaPlan& plan_;
+  const Gpu& gpu_;
+};
+
+// Hands every stage of every block, in the order in which they run, to `stages`.
+template <class Stages>
+void walk(const CudaPlan& plan, const CudaLayout& layout, const DeviceOperand& a, const DeviceOperand& b,
+          const DeviceResult& result, char* workspace, const GemmStep* device_steps, const StageEvents& events,
+          const Stages& stages) {
+  // 1. scale: s_i, t_j, flags, norm bounds and from them the number of moduli.
+  DeviceScales scales;
+  scales.units_used = reinterpret_cast<int*>(workspace + layout.units_used);
+  if (!plan.integer) {
+    scales.shift_a = reinterpret_cast<std::int32_t*>(workspace + layout.shift_a);
+    scales.shift_b = reinterpret_cast<std::int32_t*>(workspace + layout.shift_b);
+    scales.special_a = reinterpret_cast<std::uint8_t*>(workspace + layout.special_a);
+    scales.special_b = reinterpret_cast<std::uint8_t*>(workspace + layout.special_b);
+  }
+  if (!plan.integer && !layout.scales_and_encodes) stages.scale(a, b, scales, workspace + layout.scratch);
+  stages.record(events.after_scale, Stage::scale);
+  const int* units_used = plan.prefixes.all > 0 ? scales.units_used : nullptr;
+
+  const auto planes_at = [&](std::int64_t offset, std::int64_t lines, std::int64_t stack) {
+    DevicePlanes planes;
+    planes.data = reinterpret_cast<std::uint8_t*>(workspace + offset);
+    planes.pitch = layout.k_pitch;
+    planes.matrix_stride = lines * layout.k_pitch;
+    planes.plane_stride = stack * planes.matrix_stride;
+    return planes;
+  };
+  const auto array_of = [&](const DevicePlanes& planes, int stack) {
+    PlaneArray array;
+    array.data = planes.data;
+    array.planes = plan.schedule.planes;
+    array.batches = stack;
+    array.pitch = planes.pitch;
+    array.batch_stride = planes.matrix_stride;
+    array.plane_stride = planes.plane_stride;
+    return array;
+  };
+
+  for (std::int32_t row = 0; row < a.outer; row += layout.rows) {
+    const std::int32_t rows = std::min(layout.rows, a.outer - row);
+    for (std::int32_t column = 0; column < b.outer; column += layout.columns) {
+      const std::int32_t columns = std::min(layout.columns, b.outer - column);
+      if (stages.skips(row > 0 && rows == layout.rows, column > 0 && columns == layout.columns)) continue;
+      const DevicePlanes planes_a = planes_at(layout.planes_a, layout.rows, a.stack.count());
+      const DevicePlanes planes_b = planes_at(layout.planes_b, layout.columns, b.stack.count());
+
+      // 2. encode: both operands in one launch; A only once for a row of blocks.
+      const EncodeJob job_a{a, scales.shift_a, row, column == 0 ? rows : 0, planes_a};
+      const EncodeJob job_b{b, scales.shift_b, column, columns, planes_b};
+      // Right behind scale the kernel may start early and prefetch while scale ends.
+      const bool after_scale = !plan.integer && row == 0 && column == 0 && events.after_scale == nullptr;
+      if (layout.scales_and_encodes) {
+        stages.scale_encode(job_a, job_b, scales, workspace + layout.scratch);
+      } else if (column == 0) {
+        stages.encode(job_a, job_b, units_used, after_scale);
+      } else {
+        stages.encode(job_b, job_a, units_used, false);
+      }
+      stages.record(events.after_encode, Stage::encode);
+
+      // 3. multiply: all units and terms in one launch.
+      GemmProblem problem;
+      problem.m = rows;
+      problem.n = columns;
+      problem.k = a.inner;
+      problem.element = plan.schedule.element;
+      problem.product_bound = plan.schedule.product_bound;
+      problem.a = array_of(planes_a, a.stack.count());
+      problem.b = array_of(planes_b, b.stack.count());
+      problem.batch = batch_map(result);
+      problem.out = plan.integer ? result.data : workspace + layout.outputs;
+      problem.out_planes = plan.schedule.out_planes;
+      problem.out_pitch = plan.integer ? result.row_stride / 4 : layout.out_pitch;
+      problem.out_matrix_stride = plan.integer ? result.rows * problem.out_pitch : layout.rows * layout.out_pitch;
+      problem.steps = plan.schedule.steps.data();
+      problem.device_steps = device_steps;
+      problem.unit_begin = plan.schedule.unit_begin.data();
+      problem.unit_count = plan.schedule.unit_count();
+      problem.units_used = units_used;
+      stages.multiply(problem, layout.tile);
+      stages.record(events.after_multiply, Stage::multiply);
+      if (plan.integer) continue;
+
+      // 4. reconstruct: C_ij = fl(integer * 2^-(s_i + t_j)), specials patched.
+      ReconstructJob job;
+      job.result = result;
+      job.result.rows = rows;
+      job.result.columns = columns;
+      job.result.data += row * result.row_stride + column * result.column_stride;
+      job.outputs.data = reinterpret_cast<const std::uint8_t*>(workspace + layout.outputs);
+      job.outputs.pitch = layout.out_pitch;
+      job.outputs.matrix_stride = problem.out_matrix_stride;
+      job.outputs.split_stride = result.stack.count() * problem.out_matrix_stride;
+      job.outputs.plane_stride = layout.tile.splits * job.outputs.split_stride;
+      job.outputs.splits = layout.tile.splits;
+      job.scales = scales;
+      job.scales.units_used = const_cast<int*>(units_used);
+      job.scales.shift_a += row;
+      job.scales.special_a += row;
+      job.a = a;
+      job.a.data += row * a.outer_stride;
+      job.b = b;
+      job.first_column = column;
+      job.overlap_previous = events.after_multiply == nullptr;
+      stages.reconstruct(job);
+    }
+  }
+}
+
+// INT8 products are stored by multiply itself: rows of adjacent int32, matrices one behind the other.
+void check_integer_result(const DeviceResult& result) {
+  if (result.columns > 1 && result.column_stride != 4) {
+    throw std::invalid_argument("result: its columns are " + std::to_string(result.column_stride) +
+                                " bytes apart; an INT8 product stores rows of adjacent int32");
+  }
+  std::int64_t behind = result.rows * result.row_stride;
+  for (int i = result.stack.rank - 1; i >= 0; --i) {
+    if (result.stack.extent[i] > 1 && result.stack.stride[i] != behind) {
+      throw std::invalid_argument("result: its matrices are " + std::to_string(result.stack.stride[i]) +
+                                  " bytes apart along axis " + std::to_string(i) + "; an INT8 product stores them " +
+                                  std::to_string(behind) + " apart");
+    }
+    behind *= result.stack.extent[i];
+  }
+}
+
 }  // namespace
 
 CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel) {
@@ -133,116 +317,20 @@ CudaLayout make_layout(const CudaPlan& plan, const DeviceOperand& a, const Devic
   }
 }
 
-cudaError_t launch_matmul(const CudaPlan& plan, const CudaLayout& layout, const DeviceOperand& a, const DeviceOperand& b,
-                          const DeviceResult& result, char* workspace, void* clear_counters, const GemmStep* device_steps,
-                          cudaStream_t stream, const StageEvents& events) {
-  auto record = [stream](cudaEvent_t event) { return event == nullptr ? cudaSuccess : cudaEventRecord(event, stream); };
+void check_matmul(const CudaPlan& plan, const CudaLayout& layout, const DeviceOperand& a, const DeviceOperand& b,
+                  const DeviceResult& result, const GemmStep* device_steps, const Gpu& gpu) {
+  if (plan.integer) check_integer_result(result);
+  // Addresses matter by their alignment alone.
+  const auto address = [](std::int64_t offset) { return reinterpret_cast<char*>(kAlignment + offset % kAlignment); };
+  DeviceResult somewhere = result;
+  somewhere.data = address(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(result.data)));
+  walk(plan, layout, a, b, somewhere, address(0), device_steps, {}, Checks(plan, gpu));
+}
 
-  // 1. scale: s_i, t_j, flags, norm bounds and from them the number of moduli.
-  DeviceScales scales;
-  scales.units_used = reinterpret_cast<int*>(workspace + layout.units_used);
-  if (!plan.integer) {
-    scales.shift_a = reinterpret_cast<std::int32_t*>(workspace + layout.shift_a);
-    scales.shift_b = reinterpret_cast<std::int32_t*>(workspace + layout.shift_b);
-    scales.special_a = reinterpret_cast<std::uint8_t*>(workspace + layout.special_a);
-    scales.special_b = reinterpret_cast<std::uint8_t*>(workspace + layout.special_b);
-  }
-  const bool in_one_launch = layout.scales_and_encodes && has_clusters();
-  if (!plan.integer && !in_one_launch) {
-    OZFP4_RETURN_IF_FAILED(
-        launch_scale(a, b, plan.bits, plan.prefixes, scales, workspace + layout.scratch, stream, clear_counters));
-  }
-  OZFP4_RETURN_IF_FAILED(record(events.after_scale));
-  const int* units_used = plan.prefixes.all > 0 ? scales.units_used : nullptr;
-
-  const auto planes_at = [&](std::int64_t offset, std::int64_t lines, std::int64_t stack) {
-    DevicePlanes planes;
-    planes.data = reinterpret_cast<std::uint8_t*>(workspace + offset);
-    planes.pitch = layout.k_pitch;
-    planes.matrix_stride = lines * layout.k_pitch;
-    planes.plane_stride = stack * planes.matrix_stride;
-    return planes;
-  };
-  const auto array_of = [&](const DevicePlanes& planes, int stack) {
-    PlaneArray array;
-    array.data = planes.data;
-    array.planes = plan.schedule.planes;
-    array.batches = stack;
-    array.pitch = planes.pitch;
-    array.batch_stride = planes.matrix_stride;
-    array.plane_stride = planes.plane_stride;
-    return array;
-  };
-
-  for (std::int32_t row = 0; row < a.outer; row += layout.rows) {
-    const std::int32_t rows = std::min(layout.rows, a.outer - row);
-    for (std::int32_t column = 0; column < b.outer; column += layout.columns) {
-      const std::int32_t columns = std::min(layout.columns, b.outer - column);
-      const DevicePlanes planes_a = planes_at(layout.planes_a, layout.rows, a.stack.count());
-      const DevicePlanes planes_b = planes_at(layout.planes_b, layout.columns, b.stack.count());
-
-      // 2. encode: both operands in one launch; A only once for a row of blocks.
-      const EncodeJob job_a{a, scales.shift_a, row, column == 0 ? rows : 0, planes_a};
-      const EncodeJob job_b{b, scales.shift_b, column, columns, planes_b};
-      // Right behind scale the kernel may start early and prefetch while scale ends.
-      const bool after_scale = !plan.integer && row == 0 && column == 0 && events.after_scale == nullptr;
-      if (in_one_launch) {
-        OZFP4_RETURN_IF_FAILED(launch_scale_encode(plan.encode, a, planes_a, b, planes_b, plan.bits, plan.prefixes, scales,
-                                                   workspace + layout.scratch, stream, clear_counters));
-      } else {
-        OZFP4_RETURN_IF_FAILED(column == 0 ? launch_encode(plan.encode, job_a, job_b, units_used, stream, after_scale)
-                                           : launch_encode(plan.encode, job_b, job_a, units_used, stream));
-      }
-      OZFP4_RETURN_IF_FAILED(record(events.after_encode));
-
-      // 3. multiply: all units and terms in one launch.
-      GemmProblem problem;
-      problem.m = rows;
-      problem.n = columns;
-      problem.k = a.inner;
-      problem.element = plan.schedule.element;
-      problem.product_bound = plan.schedule.product_bound;
-      problem.a = array_of(planes_a, a.stack.count());
-      problem.b = array_of(planes_b, b.stack.count());
-      problem.batch = batch_map(result);
-      problem.out = plan.integer ? result.data : workspace + layout.outputs;
-      problem.out_planes = plan.schedule.out_planes;
-      problem.out_pitch = plan.integer ? result.row_stride / 4 : layout.out_pitch;
-      problem.out_matrix_stride = plan.integer ? result.rows * problem.out_pitch : layout.rows * layout.out_pitch;
-      problem.steps = plan.schedule.steps.data();
-      problem.device_steps = device_steps;
-      problem.unit_begin = plan.schedule.unit_begin.data();
-      problem.unit_count = plan.schedule.unit_count();
-      problem.units_used = units_used;
-      OZFP4_RETURN_IF_FAILED(launch_gemm(problem, layout.tile, plan.kernel, stream));
-      OZFP4_RETURN_IF_FAILED(record(events.after_multiply));
-      if (plan.integer) continue;
-
-      // 4. reconstruct: C_ij = fl(integer * 2^-(s_i + t_j)), specials patched.
-      ReconstructJob job;
-      job.result = result;
-      job.result.rows = rows;
-      job.result.columns = columns;
-      job.result.data += row * result.row_stride + column * result.column_stride;
-      job.outputs.data = reinterpret_cast<const std::uint8_t*>(workspace + layout.outputs);
-      job.outputs.pitch = layout.out_pitch;
-      job.outputs.matrix_stride = problem.out_matrix_stride;
-      job.outputs.split_stride = result.stack.count() * problem.out_matrix_stride;
-      job.outputs.plane_stride = layout.tile.splits * job.outputs.split_stride;
-      job.outputs.splits = layout.tile.splits;
-      job.scales = scales;
-      job.scales.units_used = const_cast<int*>(units_used);
-      job.scales.shift_a += row;
-      job.scales.special_a += row;
-      job.a = a;
-      job.a.data += row * a.outer_stride;
-      job.b = b;
-      job.first_column = column;
-      job.overlap_previous = events.after_multiply == nullptr;
-      OZFP4_RETURN_IF_FAILED(launch_reconstruct(plan.reconstruct, job, stream));
-    }
-  }
-  return cudaSuccess;
+void launch_matmul(const CudaPlan& plan, const CudaLayout& layout, const DeviceOperand& a, const DeviceOperand& b,
+                   const DeviceResult& result, char* workspace, void* clear_counters, const GemmStep* device_steps,
+                   cudaStream_t stream, const StageEvents& events) {
+  walk(plan, layout, a, b, result, workspace, device_steps, events, Launches(plan, stream, clear_counters));
 }
 
 }  // namespace ozfp4::cuda

@@ -36,13 +36,13 @@ struct CudaLayout {
   std::int32_t rows = 0, columns = 0;  // of a block of the output
   std::int64_t k_pitch = 0, out_pitch = 0;
   TileChoice tile;
-  bool scales_and_encodes = false;  // in one launch, where the device has clusters
+  bool scales_and_encodes = false;  // in one launch
   std::int64_t units_used = 0, shift_a = 0, shift_b = 0, special_a = 0, special_b = 0, scratch = 0;
   std::int64_t planes_a = 0, planes_b = 0, outputs = 0, bytes = 0;
 };
 
-// The largest blocks whose workspace stays at or below `cap` bytes; throws std::length_error naming the least workspace
-// when even the smallest blocks do not fit.
+// For the current device. The largest blocks whose workspace stays at or below `cap` bytes; throws std::length_error naming the
+// least workspace when even the smallest blocks do not fit.
 CudaLayout make_layout(const CudaPlan& plan, const DeviceOperand& a, const DeviceOperand& b, const DeviceResult& result,
                        const Gpu& gpu, std::int64_t cap);
 
@@ -54,9 +54,14 @@ struct StageEvents {
 
 // Enqueues result = A B. `workspace` holds layout.bytes, aligned to 256; clear_counters: see launch_scale, null for a
 // capture; device_steps: plan.schedule.steps on the device, needed where they are more than kMaxInlineSteps.
-// Range: every extent >= 1.
-cudaError_t launch_matmul(const CudaPlan& plan, const CudaLayout& layout, const DeviceOperand& a, const DeviceOperand& b,
-                          const DeviceResult& result, char* workspace, void* clear_counters, const GemmStep* device_steps,
-                          cudaStream_t stream, const StageEvents& events = {});
+// Throws LaunchError. Range: what check_matmul lets pass, on the device of the layout.
+void launch_matmul(const CudaPlan& plan, const CudaLayout& layout, const DeviceOperand& a, const DeviceOperand& b,
+                   const DeviceResult& result, char* workspace, void* clear_counters, const GemmStep* device_steps,
+                   cudaStream_t stream, const StageEvents& events = {});
+
+// Throws std::invalid_argument with the stage and the reason where one would not take its part of the product; proves the
+// schedule on the way. Once for a product: every launch of it is the same but for its addresses.
+void check_matmul(const CudaPlan& plan, const CudaLayout& layout, const DeviceOperand& a, const DeviceOperand& b,
+                  const DeviceResult& result, const GemmStep* device_steps, const Gpu& gpu);
 
 }  // namespace ozfp4::cuda

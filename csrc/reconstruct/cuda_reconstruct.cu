@@ -1,12 +1,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <stdexcept>
+#include <string>
 #include <type_traits>
 
 #include "arith/column_crt.hpp"
 #include "arith/multiples.hpp"
 #include "arith/round_fast.hpp"
 #include "arith/round_wide.hpp"
+#include "cuda/launch.hpp"
+#include "multiply/cuda_gemm.hpp"
 #include "reconstruct/cuda_columns.cuh"
 #include "reconstruct/cuda_reconstruct.hpp"
 #include "reconstruct/cuda_special.cuh"
@@ -18,10 +22,11 @@ namespace {
 constexpr int kLogWarps = 2;
 constexpr int kWarps = 1 << kLogWarps;
 constexpr int kThreads = 32 * kWarps;
-constexpr int kMostRows = 32;                          // of one warp; its lanes hold the scale exponents of one row each
-constexpr int kStartRows = 2;                          // what the start of a warp costs, in rows
-constexpr int kMostGridBlocks = 65535;                 // along y and z
-constexpr std::int32_t kMostLines = INT32_MAX - 4096;  // places beyond the result, in the last blocks, fit 32 bits as well
+constexpr int kMostRows = 32;           // of one warp; its lanes hold the scale exponents of one row each
+constexpr int kStartRows = 2;           // what the start of a warp costs, in rows
+constexpr int kMostGridBlocks = 65535;  // along y and z
+// Places beyond the result, in the last blocks, fit 32 bits as well.
+static_assert(kLongestExtent <= INT32_MAX - kMostRows * kWarps && kLongestExtent <= INT32_MAX - 128 * kWarps);
 
 // Words of the integers, steps of 16 residues, sums over splits.
 template <int Words_, int Steps_, bool Split_>
@@ -180,9 +185,7 @@ __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(cons
   WarpShared<S>& own_shared = shared.warp[threadIdx.x / 32];
   const ReconstructJob& job = p.job;
   let_next_kernel_start();  // the next product's first one, say
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  if (job.overlap_previous) cudaGridDependencySynchronize();
-#endif
+  wait_for_previous_kernel();
 
   // ---- The bytes of the first row do not wait for the number of moduli: planes beyond it have weight 0
   const Place<S> place(p);
@@ -398,16 +401,11 @@ Cover make_cover(const DeviceResult& result, int segment, std::int64_t resident)
 }
 
 template <class T, class S>
-cudaError_t launch_shape(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream) {
-  int device = 0, processors = 0;
-  if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) return error;
-  if (const cudaError_t error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-      error != cudaSuccess) {
-    return error;
-  }
+void launch_shape(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream) {
+  const std::int64_t processors = current_device(Stage::reconstruct).multiprocessors;
   Parameters<S> p;
   p.job = job;
-  p.cover = make_cover(job.result, S::segment, std::int64_t(processors) * S::resident);
+  p.cover = make_cover(job.result, S::segment, processors * S::resident);
   p.least = plan.least;
   p.all = plan.all;
   p.source_step = job.outputs.pitch << (kLogWarps - p.cover.log_warps_x);
@@ -415,35 +413,31 @@ cudaError_t launch_shape(const ReconstructPlan& plan, const ReconstructJob& job,
   p.has_pairs = has_pairs(job.result, sizeof(T));
   set_tables(p, plan);
 
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.blockDim = dim3(kThreads);
+  LaunchConfig config;
+  config.stage = Stage::reconstruct;
+  config.block = dim3(kThreads);
+  config.overlap_previous = job.overlap_previous;
   config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = job.overlap_previous ? 1 : 0;
   // One launch, but for stacks and rows beyond the limits of a grid.
   const std::int32_t matrices = job.result.stack.count();
   for (p.first_matrix = 0; p.first_matrix < matrices; p.first_matrix += kMostGridBlocks) {
     for (p.first_block_y = 0; p.first_block_y < p.cover.blocks_y; p.first_block_y += kMostGridBlocks) {
-      config.gridDim = dim3(static_cast<unsigned>(p.cover.blocks_x),
-                            static_cast<unsigned>(std::min(kMostGridBlocks, p.cover.blocks_y - p.first_block_y)),
-                            static_cast<unsigned>(std::min(kMostGridBlocks, matrices - p.first_matrix)));
-      if (const cudaError_t error = cudaLaunchKernelEx(&config, reconstruct_kernel<T, S>, p); error != cudaSuccess) return error;
+      config.grid = dim3(static_cast<unsigned>(p.cover.blocks_x),
+                         static_cast<unsigned>(std::min(kMostGridBlocks, p.cover.blocks_y - p.first_block_y)),
+                         static_cast<unsigned>(std::min(kMostGridBlocks, matrices - p.first_matrix)));
+      launch(reconstruct_kernel<T, S>, config, p);
     }
   }
-  return cudaSuccess;
 }
 
 template <class T, int Words, int Steps>
-cudaError_t launch_split(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream) {
+void launch_split(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream) {
   return job.outputs.splits > 1 ? launch_shape<T, Shape<Words, Steps, true>>(plan, job, stream)
                                 : launch_shape<T, Shape<Words, Steps, false>>(plan, job, stream);
 }
 
 template <class T>
-cudaError_t launch_typed(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream) {
+void launch_typed(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream) {
   switch (10 * plan.words + plan.row_steps) {
     case 21: return launch_split<T, 2, 1>(plan, job, stream);
     case 22: return launch_split<T, 2, 2>(plan, job, stream);
@@ -452,27 +446,30 @@ cudaError_t launch_typed(const ReconstructPlan& plan, const ReconstructJob& job,
     case 62: return launch_split<T, 6, 2>(plan, job, stream);
     case 43: return launch_split<T, 4, 3>(plan, job, stream);
     case 63: return launch_split<T, 6, 3>(plan, job, stream);
-    default: return cudaErrorInvalidValue;
+    default: throw std::logic_error("no reconstruct kernel for integers of " + std::to_string(plan.words) + " words");
   }
-}
-
-bool is_well_formed(const ReconstructJob& job) {
-  const DeviceOutputs& outputs = job.outputs;
-  return is_multiple(outputs.data, 16) && is_multiple(outputs.pitch, 16) && is_multiple(outputs.matrix_stride, 16) &&
-         is_multiple(outputs.split_stride, 16) && is_multiple(outputs.plane_stride, 16) && outputs.pitch >= job.result.columns &&
-         outputs.splits >= 1 && outputs.splits <= kMaxSplits && job.result.rows >= 1 && job.result.columns >= 1 &&
-         job.result.rows <= kMostLines && job.result.columns <= kMostLines;
 }
 
 }  // namespace
 
-cudaError_t launch_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream) {
-  if (!is_well_formed(job)) return cudaErrorInvalidValue;
-  switch (job.result.type) {
-    case ElementType::float64: return launch_typed<double>(plan, job, stream);
-    case ElementType::float32: return launch_typed<float>(plan, job, stream);
-    default: return cudaErrorInvalidValue;
+const char* find_reconstruct_error(const ReconstructJob& job) {
+  const DeviceOutputs& outputs = job.outputs;
+  if (job.result.type == ElementType::int8) return "the result must be float64 or float32";
+  if (job.result.rows < 1 || job.result.columns < 1) return "every extent of the result must be at least 1";
+  if (std::max(job.result.rows, job.result.columns) > kLongestExtent) {
+    return "an extent of the result is above 2^31 - 4096, up to which positions fit 32 bits";
   }
+  if (!is_multiple(outputs.data, 16) || !is_multiple(outputs.pitch, 16) || !is_multiple(outputs.matrix_stride, 16) ||
+      !is_multiple(outputs.split_stride, 16) || !is_multiple(outputs.plane_stride, 16)) {
+    return "the bytes of multiply, their pitch and their strides must be multiples of 16 bytes";
+  }
+  if (outputs.pitch < job.result.columns) return "the pitch of the bytes of multiply is below the columns of the result";
+  if (outputs.splits < 1 || outputs.splits > kMaxSplits) return "K must be cut into 1 to 64 splits";
+  return nullptr;
+}
+
+void launch_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream) {
+  job.result.type == ElementType::float64 ? launch_typed<double>(plan, job, stream) : launch_typed<float>(plan, job, stream);
 }
 
 }  // namespace ozfp4::cuda

@@ -31,8 +31,11 @@ struct ReconstructJob {
   bool overlap_previous = false;  // programmatic dependent launch: start while the previous kernel of the stream ends
 };
 
-// Enqueues one kernel on the stream; neither synchronises nor allocates; may be captured into a graph.
-// cudaErrorInvalidValue for views that break the ranges above or a result that is neither float64 nor float32.
-cudaError_t launch_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream);
+// nullptr where the views keep the ranges above and the result is float64 or float32, else the reason.
+const char* find_reconstruct_error(const ReconstructJob& job);
+
+// Enqueues one kernel on the stream; neither synchronises nor allocates; may be captured into a graph. Throws LaunchError.
+// Range: nothing that find_reconstruct_error has a reason against.
+void launch_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream);
 
 }  // namespace ozfp4::cuda

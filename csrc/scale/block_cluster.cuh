@@ -1,7 +1,9 @@
-// Clusters: blocks that run at the same time and write to each other's shared memory. From sm_90 on.
+// Clusters: blocks that run at the same time and write to each other's shared memory. In code of CodeFeature::clusters only.
 #pragma once
 
 #include <cstdint>
+
+#include "cuda/code.hpp"
 
 namespace ozfp4::cuda {
 
@@ -17,7 +19,7 @@ class Inbox {
 
   // All threads, first of all.
   __device__ __forceinline__ void open() const {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#if OZFP4_IS_SM90_CODE
     if (threadIdx.x == 0) {
       asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier_) : "memory");
       asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -30,7 +32,7 @@ class Inbox {
   // All threads, a barrier of the block after open: `bytes` will come, this block's own included. Until every block of the
   // cluster has opened its inbox.
   __device__ __forceinline__ void expect(std::uint32_t bytes) const {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#if OZFP4_IS_SM90_CODE
     if (threadIdx.x == 0) {
       asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier_), "r"(bytes) : "memory");
     }
@@ -43,7 +45,7 @@ class Inbox {
 
   // Sends a word to where block `block` of the cluster has what lies at `at` in this block's shared memory.
   __device__ __forceinline__ void send(const std::uint64_t* at, std::uint32_t block, std::uint64_t word) const {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#if OZFP4_IS_SM90_CODE
     std::uint32_t address, barrier;
     asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
                  : "=r"(address)
@@ -59,7 +61,7 @@ class Inbox {
 
   // Until everything has come.
   __device__ __forceinline__ void wait() const {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#if OZFP4_IS_SM90_CODE
     std::uint32_t is_complete = 0;
     while (is_complete == 0) {
       asm volatile(

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "arith/multiples.hpp"
+#include "cuda/launch.hpp"
 #include "scale/cuda_scale.hpp"
 #include "scale/scale_kernel.cuh"
 
@@ -90,19 +91,31 @@ Layout lay_out(const DeviceOperand& a, const DeviceOperand& b) {
   return layout;
 }
 
-bool is_in_range(const DeviceOperand& operand) {
-  return operand.type != ElementType::int8 && operand.outer >= 1 && operand.inner >= 1 && operand.stack.count() >= 1 &&
-         line_count(operand) < (std::int64_t(1) << 31);
+// Blocks of a launch.
+std::int64_t block_count(const Layout& layout) {
+  return ending_blocks(layout.operand[0]) * layout.operand[0].chunks +
+         ending_blocks(layout.operand[1]) * layout.operand[1].chunks;
 }
 
 }  // namespace
 
+const char* find_scale_error(const DeviceOperand& a, const DeviceOperand& b, int capacity, const PrefixRule& rule) {
+  for (const DeviceOperand* operand : {&a, &b}) {
+    if (operand->type == ElementType::int8) return "the operands must be float64 or float32";
+    if (operand->outer < 1 || operand->inner < 1 || operand->stack.count() < 1) return "every extent must be at least 1";
+    if (line_count(*operand) >= (std::int64_t(1) << 31)) return "the lines of all matrices of an operand must be fewer than 2^31";
+  }
+  if (a.inner != b.inner) return "the operands differ along K";
+  if (rule.all > kMaxModuli) return "more moduli than scale chooses among";
+  if (capacity < 2 || capacity > 53) return "the integers must have 2 to 53 bits";
+  if (block_count(lay_out(a, b)) >= (std::int64_t(1) << 31)) return "the operands need 2^31 blocks or more";
+  return nullptr;
+}
+
 std::int64_t scale_scratch_bytes(const DeviceOperand& a, const DeviceOperand& b) { return lay_out(a, b).bytes; }
 
-cudaError_t launch_scale(const DeviceOperand& a, const DeviceOperand& b, int capacity, const PrefixRule& rule,
-                         const DeviceScales& scales, void* scratch, cudaStream_t stream, void* clear_counters) {
-  if (!is_in_range(a) || !is_in_range(b) || a.inner != b.inner || rule.all > kMaxModuli || capacity < 2 || capacity > 53)
-    return cudaErrorInvalidValue;
+void launch_scale(const DeviceOperand& a, const DeviceOperand& b, int capacity, const PrefixRule& rule,
+                  const DeviceScales& scales, void* scratch, cudaStream_t stream, void* clear_counters) {
   const Layout layout = lay_out(a, b);
   auto* bytes = static_cast<char*>(scratch);
   const bool is_clear = clear_counters != nullptr && layout.zeroed <= kScaleCounterBytes;
@@ -115,10 +128,8 @@ cudaError_t launch_scale(const DeviceOperand& a, const DeviceOperand& b, int cap
     operand.tickets = reinterpret_cast<std::uint32_t*>(counters + layout.tickets[i]);
     operand.partials = reinterpret_cast<std::uint64_t*>(bytes + layout.partials[i]);
   }
-  const std::int64_t ending_a = ending_blocks(layout.operand[0]), blocks_a = ending_a * layout.operand[0].chunks;
-  const std::int64_t ending_b = ending_blocks(layout.operand[1]), blocks_b = ending_b * layout.operand[1].chunks;
-  if (blocks_a + blocks_b >= (std::int64_t(1) << 31)) return cudaErrorInvalidValue;
-  arguments.blocks_a = static_cast<std::uint32_t>(blocks_a);
+  const std::int64_t ending_a = ending_blocks(layout.operand[0]), ending_b = ending_blocks(layout.operand[1]);
+  arguments.blocks_a = static_cast<std::uint32_t>(ending_a * layout.operand[0].chunks);
   arguments.norms.rule = rule;
   arguments.norms.totals = reinterpret_cast<ScaleTotals*>(counters);
   arguments.norms.units_used = scales.units_used;
@@ -127,14 +138,14 @@ cudaError_t launch_scale(const DeviceOperand& a, const DeviceOperand& b, int cap
   arguments.norms.capacity = capacity;
 
   if (!is_clear) {
-    const cudaError_t error = cudaMemsetAsync(scratch, 0, static_cast<std::size_t>(layout.zeroed), stream);
-    if (error != cudaSuccess) return error;
+    require_launched(cudaMemsetAsync(scratch, 0, static_cast<std::size_t>(layout.zeroed), stream), Stage::scale, "its counters");
   }
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(blocks_a + blocks_b));
-  config.blockDim = dim3(kScaleThreads);
+  LaunchConfig config;
+  config.stage = Stage::scale;
+  config.grid = dim3(static_cast<unsigned>(block_count(layout)));
+  config.block = dim3(kScaleThreads);
   config.stream = stream;
-  return cudaLaunchKernelEx(&config, scale_kernel, arguments);
+  launch(scale_kernel, config, arguments);
 }
 
 }  // namespace ozfp4::cuda

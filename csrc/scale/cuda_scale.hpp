@@ -33,11 +33,14 @@ std::int64_t scale_scratch_bytes(const DeviceOperand& a, const DeviceOperand& b)
 // after it. Launches that share them must not run at the same time.
 inline constexpr std::int64_t kScaleCounterBytes = 65536;
 
+// nullptr where launch_scale takes the operands, else the reason: float64 or float32; capacity in [2, 53]; outer, inner >= 1,
+// inner the same; lines of all matrices of an operand together below 2^31.
+const char* find_scale_error(const DeviceOperand& a, const DeviceOperand& b, int capacity, const PrefixRule& rule);
+
 // Enqueues the stage on the stream (kernels and memory sets only: no synchronisation, no allocation, capturable).
 // clear_counters: kScaleCounterBytes of them; null: the scratch holds counters, set to zero first. units_used is written if
-// rule.all > 0. Range: float64 or float32; capacity in [2, 53]; outer, inner >= 1, inner the same; lines of all matrices of an
-// operand together below 2^31.
-cudaError_t launch_scale(const DeviceOperand& a, const DeviceOperand& b, int capacity, const PrefixRule& rule,
-                         const DeviceScales& scales, void* scratch, cudaStream_t stream, void* clear_counters = nullptr);
+// rule.all > 0. Throws LaunchError. Range: nothing that find_scale_error has a reason against.
+void launch_scale(const DeviceOperand& a, const DeviceOperand& b, int capacity, const PrefixRule& rule,
+                  const DeviceScales& scales, void* scratch, cudaStream_t stream, void* clear_counters = nullptr);
 
 }  // namespace ozfp4::cuda

@@ -1,6 +1,8 @@
-// Programmatic dependent launch: a kernel may start while the kernel before it in the stream ends. From sm_90 on; nothing
-// on older machines, where kernels follow each other as always.
+// Programmatic dependent launch: a kernel may start while the kernel before it in the stream ends. In code of
+// CodeFeature::dependent_launch; nothing in older code, whose launches follow each other as always.
 #pragma once
+
+#include "cuda/code.hpp"
 
 namespace ozfp4::cuda {
 
@@ -8,14 +10,14 @@ namespace ozfp4::cuda {
 // call it: blocks of the multiply kernel would be spread as multiprocessors fall free, and lose what neighbours on the chip
 // share; on an H200 that cost 13 % at N = 4096 with tiles of 128 x 128.
 __device__ __forceinline__ void let_next_kernel_start() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#if OZFP4_IS_SM90_CODE
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
 
 // Until all that the previous kernel wrote can be read; at once where this kernel was launched without the attribute.
 __device__ __forceinline__ void wait_for_previous_kernel() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#if OZFP4_IS_SM90_CODE
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }

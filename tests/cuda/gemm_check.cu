@@ -4,7 +4,7 @@
 //
 //   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90a,code=sm_90a -I csrc -DOZFP4_NO_WARP_FP4 tests/cuda/gemm_check.cu
 //        csrc/multiply/{warp_gemm,warp_bytes_copy,warp_bytes_bulk,warp_stand_in_copy,warp_stand_in_bulk,sm90_gemm}.cu
-//        csrc/multiply/{gemm_problem,gemm_dispatch,warp_tile_choice}.cpp -o gemm_check
+//        csrc/multiply/{gemm_problem,gemm_dispatch,warp_tile_choice}.cpp csrc/cuda/launch.cpp -o gemm_check
 //   gemm_check [few] [part of a name]     few: a small subset of the warp-level kernels, for the sanitizer
 //
 // With -gencode arch=compute_80,code=compute_80, -DOZFP4_NO_SM90, -DOZFP4_NO_WARP_BULK and the files of the cp.async kernels
@@ -27,6 +27,7 @@
 #include "arith/fold.hpp"
 #include "arith/multiples.hpp"
 #include "check.cuh"
+#include "cuda/launch.hpp"
 #include "multiply/cuda_gemm.hpp"
 #include "require.cuh"
 
@@ -310,15 +311,20 @@ bool run_case(const Case& test, cudaStream_t stream, bool has_gpu) {
 
   std::vector<std::uint8_t> out(out_bytes);
   REQUIRE(cudaDeviceSynchronize());
-  const cudaError_t launched = launch_gemm(problem, test.choice, test.kernel, stream);
-  if (launched != cudaSuccess) std::printf("%s: not launched: %s\n", test.name.c_str(), cudaGetErrorString(launched));
+  bool is_launched = true;
+  try {
+    launch_gemm(problem, test.choice, test.kernel, stream);
+  } catch (const LaunchError& error) {
+    is_launched = false;
+    std::printf("%s: %s\n", test.name.c_str(), error.what());
+  }
   require(cudaStreamSynchronize(stream), test.name.c_str());
   REQUIRE(cudaMemcpy(out.data(), device_out, out_bytes, cudaMemcpyDeviceToHost));
   for (void* memory : {static_cast<void*>(device_a), static_cast<void*>(device_b), static_cast<void*>(device_out),
                        static_cast<void*>(device_units), static_cast<void*>(device_steps)}) {
     REQUIRE(cudaFree(memory));
   }
-  if (launched != cudaSuccess) return false;
+  if (!is_launched) return false;
 
   // All entries when that is cheap, else a sample that includes the corners and the edges of tiles.
   const int units = test.units_used >= 0 ? std::min(test.units_used, schedule.units()) : schedule.units();

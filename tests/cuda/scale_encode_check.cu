@@ -3,7 +3,7 @@
 //   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90,code=sm_90 -I csrc -Xcompiler -pthread
 //        tests/cuda/scale_encode_check.cu csrc/scale/cuda_scale.cu csrc/encode/cuda_encode.cu csrc/encode/cuda_scale_encode.cu
 //        csrc/plan/plan.cpp csrc/plan/crt_constants.cpp csrc/runtime/parallel.cpp csrc/runtime/blas.cpp
-//        csrc/scale/cpu_scale.cpp csrc/encode/cpu_encode.cpp -o scale_encode_check
+//        csrc/scale/cpu_scale.cpp csrc/encode/cpu_encode.cpp csrc/cuda/launch.cpp -o scale_encode_check
 //
 // The shared arithmetic is checked on the host first, so a machine without a GPU runs that part. Outputs are poisoned:
 // what the kernels have no business writing must still be poison afterwards. Prints "N passed, N failed" and exits with
@@ -371,7 +371,7 @@ struct Scratch {
 // Runs scale with this rule; returns the count that it chose.
 int run_scale(const TestOperand& a, const TestOperand& b, int capacity, const cuda::PrefixRule& rule, Scratch& out) {
   DeviceArray<char> scratch(static_cast<std::size_t>(cuda::scale_scratch_bytes(a.view, b.view)));
-  REQUIRE(cuda::launch_scale(a.view, b.view, capacity, rule, out.scales(), scratch.data, nullptr));
+  cuda::launch_scale(a.view, b.view, capacity, rule, out.scales(), scratch.data, nullptr);
   REQUIRE(cudaDeviceSynchronize());
   return out.units_used.host()[0];
 }
@@ -486,8 +486,8 @@ void check_both(const Case& c, const cuda::EncodePlan& plan, const TestOperand& 
     DeviceArray<std::uint8_t> planes_a(static_cast<std::size_t>(layout_a.plane_stride * c.plan.planes_a));
     DeviceArray<std::uint8_t> planes_b(static_cast<std::size_t>(layout_b.plane_stride * c.plan.planes_b));
     layout_a.data = planes_a.data, layout_b.data = planes_b.data;
-    REQUIRE(cuda::launch_scale_encode(plan, a.view, layout_a, b.view, layout_b, c.plan.bits, rule, one.scales(), scratch.data,
-                                      nullptr, clear));
+    cuda::launch_scale_encode(plan, a.view, layout_a, b.view, layout_b, c.plan.bits, rule, one.scales(), scratch.data, nullptr,
+                              clear);
     REQUIRE(cudaDeviceSynchronize());
     const bool scales = one.shift_a.host() == expected.shift_a.host() && one.shift_b.host() == expected.shift_b.host() &&
                         one.special_a.host() == expected.special_a.host() && one.special_b.host() == expected.special_b.host() &&
@@ -521,7 +521,7 @@ void check_case(const Case& c) {
   job_b.planes.data = planes_b.data;
   const bool prefix = has_scale && c.plan.has_moduli();
   const int count = prefix ? scales.units_used.host()[0] : static_cast<int>(c.plan.groups.size());
-  REQUIRE(cuda::launch_encode(*plan, job_a, job_b, prefix ? scales.units_used.data : nullptr, nullptr));
+  cuda::launch_encode(*plan, job_a, job_b, prefix ? scales.units_used.data : nullptr, nullptr);
   REQUIRE(cudaDeviceSynchronize());
   const std::string wrong_a = compare_planes(c, a, 0, c.rows, count, shift_a, special_a, job_a.planes, planes_a.host());
   report("encode A " + c.name, wrong_a.empty(), wrong_a);
@@ -536,9 +536,9 @@ void check_case(const Case& c) {
     DeviceArray<char> counters(cuda::kScaleCounterBytes);
     REQUIRE(cudaMemset(counters.data, 0, counters.size));
     for (void* clear : {static_cast<char*>(nullptr), counters.data, counters.data}) {
-      REQUIRE(cuda::launch_scale(a.view, b.view, c.plan.bits, rule, scales.scales(), scratch.data, nullptr, clear));
+      cuda::launch_scale(a.view, b.view, c.plan.bits, rule, scales.scales(), scratch.data, nullptr, clear);
     }
-    REQUIRE(cuda::launch_encode(*plan, job_a, job_b, prefix ? scales.units_used.data : nullptr, nullptr, true));
+    cuda::launch_encode(*plan, job_a, job_b, prefix ? scales.units_used.data : nullptr, nullptr, true);
     REQUIRE(cudaDeviceSynchronize());
     report("encode behind scale " + c.name, planes_a.host() == before_a && planes_b.host() == before_b);
     report("counters " + c.name, is_zero(counters));

@@ -1,0 +1,129 @@
+#include "cuda/launch.hpp"
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace ozfp4::cuda {
+namespace {
+
+// What is known of a kernel on a device.
+struct KernelFacts {
+  CodeVersion code;
+  int shared_limit = 0;  // on dynamic shared memory, in bytes; only ever raised
+};
+
+// Guards the facts and the limit itself, so that a smaller limit never follows a larger one.
+std::mutex facts_lock;
+std::map<std::pair<int, const void*>, KernelFacts> known_facts;
+
+// Range: the caller holds facts_lock.
+cudaError_t find_facts(const void* kernel, KernelFacts** facts) {
+  int device = 0;
+  if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) return error;
+  const std::pair<int, const void*> key(device, kernel);
+  auto found = known_facts.find(key);
+  if (found == known_facts.end()) {
+    cudaFuncAttributes attributes{};
+    if (const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel); error != cudaSuccess) return error;
+    const KernelFacts read{{attributes.ptxVersion, attributes.binaryVersion}, attributes.maxDynamicSharedSizeBytes};
+    found = known_facts.emplace(key, read).first;
+  }
+  *facts = &found->second;
+  return cudaSuccess;
+}
+
+// The code's version; raises the limit on dynamic shared memory to what the launch needs.
+CodeVersion prepare(const void* kernel, const LaunchConfig& config) {
+  const std::lock_guard<std::mutex> lock(facts_lock);
+  KernelFacts* facts = nullptr;
+  require_launched(find_facts(kernel, &facts), config.stage, config.detail);
+  if (config.shared_bytes > facts->shared_limit) {
+    require_launched(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, config.shared_bytes), config.stage,
+                     config.detail);
+    facts->shared_limit = config.shared_bytes;
+  }
+  return facts->code;
+}
+
+std::string describe(Stage stage, cudaError_t error, const char* detail) {
+  const std::string what = detail == nullptr ? std::string() : std::string(" (") + detail + ")";
+  return std::string("ozfp4: launching ") + stage_name(stage) + what + ": " + cudaGetErrorString(error);
+}
+
+}  // namespace
+
+const char* stage_name(Stage stage) {
+  switch (stage) {
+    case Stage::scale: return "scale";
+    case Stage::encode: return "encode";
+    case Stage::scale_encode: return "scale and encode";
+    case Stage::multiply: return "multiply";
+    case Stage::reconstruct: return "reconstruct";
+  }
+  return "an unknown stage";
+}
+
+LaunchError::LaunchError(Stage stage, cudaError_t error, const char* detail)
+    : std::runtime_error(describe(stage, error, detail)), stage_(stage), error_(error) {
+  cudaGetLastError();
+}
+
+LaunchDevice current_device(Stage stage) {
+  LaunchDevice device;
+  require_launched(cudaGetDevice(&device.index), stage);
+  require_launched(cudaDeviceGetAttribute(&device.multiprocessors, cudaDevAttrMultiProcessorCount, device.index), stage);
+  return device;
+}
+
+namespace detail {
+
+void launch(const void* kernel, const LaunchConfig& config, void** arguments) {
+  const CodeVersion code = prepare(kernel, config);
+  cudaLaunchAttribute attribute[2] = {};
+  cudaLaunchConfig_t launched{};
+  launched.gridDim = config.grid;
+  launched.blockDim = config.block;
+  launched.dynamicSmemBytes = static_cast<std::size_t>(config.shared_bytes);
+  launched.stream = config.stream;
+  launched.attrs = attribute;
+  if (config.cluster_blocks > 0) {
+    if (!code_has(code, CodeFeature::clusters)) throw LaunchError(config.stage, cudaErrorNotSupported, config.detail);
+    cudaLaunchAttribute& cluster = attribute[launched.numAttrs++];
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim.x = config.cluster_blocks;
+    cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+  }
+  // Code that cannot wait would read what the previous kernel has not written yet.
+  if (config.overlap_previous && code_has(code, CodeFeature::dependent_launch)) {
+    cudaLaunchAttribute& overlap = attribute[launched.numAttrs++];
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+  }
+  require_launched(cudaLaunchKernelExC(&launched, kernel, arguments), config.stage, config.detail);
+}
+
+int blocks_per_multiprocessor(const void* kernel, const LaunchConfig& config) {
+  prepare(kernel, config);
+  const auto threads = static_cast<int>(config.block.x * config.block.y * config.block.z);
+  int blocks = 0;
+  require_launched(
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, static_cast<std::size_t>(config.shared_bytes)),
+      config.stage, config.detail);
+  if (blocks < 1) throw LaunchError(config.stage, cudaErrorInvalidConfiguration, config.detail);
+  return blocks;
+}
+
+bool code_has(const void* kernel, CodeFeature feature) {
+  const std::lock_guard<std::mutex> lock(facts_lock);
+  KernelFacts* facts = nullptr;
+  if (find_facts(kernel, &facts) != cudaSuccess) {
+    cudaGetLastError();
+    return false;
+  }
+  return cuda::code_has(facts->code, feature);
+}
+
+}  // namespace detail
+}  // namespace ozfp4::cuda

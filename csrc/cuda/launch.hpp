@@ -1,0 +1,80 @@
+// The only place that launches kernels: shared memory, clusters, overlap with the kernel before, and errors that name the stage.
+// What a launch may use is what the kernel's code has (cuda/code.hpp), whatever the device could do.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <type_traits>
+
+#include "cuda/code.hpp"
+
+namespace ozfp4::cuda {
+
+enum class Stage : std::uint8_t { scale, encode, scale_encode, multiply, reconstruct };
+const char* stage_name(Stage stage);
+
+// "ozfp4: launching multiply (wgmma s8 sm_90a): invalid argument". CUDA's own note of the error is cleared: else the caller's
+// next look for errors, in work that has nothing to do with it, would find this one.
+class LaunchError : public std::runtime_error {
+ public:
+  LaunchError(Stage stage, cudaError_t error, const char* detail = nullptr);
+  Stage stage() const { return stage_; }
+  cudaError_t error() const { return error_; }
+
+ private:
+  Stage stage_;
+  cudaError_t error_;
+};
+
+// Throws LaunchError unless the call of CUDA went well. `detail`: which kernel of the stage, or what for; may be null.
+inline void require_launched(cudaError_t error, Stage stage, const char* detail = nullptr) {
+  if (error != cudaSuccess) throw LaunchError(stage, error, detail);
+}
+
+// The current device.
+struct LaunchDevice {
+  int index = 0, multiprocessors = 0;
+};
+LaunchDevice current_device(Stage stage);
+
+struct LaunchConfig {
+  Stage stage = Stage::scale;
+  const char* detail = nullptr;  // see require_launched
+  dim3 grid, block;
+  int shared_bytes = 0;           // dynamic; the kernel's limit is raised where it is below
+  unsigned cluster_blocks = 0;    // along x; 0: the kernel does not ask for clusters
+  bool overlap_previous = false;  // programmatic dependent launch: start while the previous kernel of the stream ends, where
+                                  // the kernel's code can wait for it; behind it like any other elsewhere
+  cudaStream_t stream = nullptr;
+};
+
+namespace detail {
+void launch(const void* kernel, const LaunchConfig& config, void** arguments);
+int blocks_per_multiprocessor(const void* kernel, const LaunchConfig& config);
+bool code_has(const void* kernel, CodeFeature feature);
+}  // namespace detail
+
+// Enqueues the kernel; neither synchronises nor allocates on the device; may be captured. Throws LaunchError, with
+// cudaErrorNotSupported where clusters are asked of code that has none.
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), const LaunchConfig& config, const Arguments&... arguments) {
+  static_assert((std::is_same_v<std::remove_const_t<Parameters>, Arguments> && ...), "arguments are passed by their address");
+  void* addresses[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
+  detail::launch(reinterpret_cast<const void*>(kernel), config, addresses);
+}
+
+// How many blocks of the launch a multiprocessor holds at a time, at least 1. Throws LaunchError.
+template <class... Parameters>
+int blocks_per_multiprocessor(void (*kernel)(Parameters...), const LaunchConfig& config) {
+  return detail::blocks_per_multiprocessor(reinterpret_cast<const void*>(kernel), config);
+}
+
+// Whether the code of the kernel on the current device has the feature; false where there is no code at all.
+template <class... Parameters>
+bool code_has(void (*kernel)(Parameters...), CodeFeature feature) {
+  return detail::code_has(reinterpret_cast<const void*>(kernel), feature);
+}
+
+}  // namespace ozfp4::cuda

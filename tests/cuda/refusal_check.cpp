@@ -1,0 +1,131 @@
+// What a product on a GPU is refused for when it is made, with the reason, and that nothing right is refused: check_matmul, on a
+// machine without a GPU. Needs the objects of a CUDA build in BUILD, of any architecture:
+//
+//   nvcc -std=c++17 -O2 -I csrc tests/cuda/refusal_check.cpp
+//        $(find BUILD/CMakeFiles -path '*_cuda.dir*.o' ! -name 'cuda_module*' -o -path '*kernel_*.o') BUILD/libozfp4_cpu.a
+//        -o refusal_check
+//
+// Prints "N passed, N failed" and exits with 1 on a failure.
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+#include "check.cuh"
+#include "pipeline/cuda_matmul.hpp"
+
+using namespace ozfp4;
+using namespace ozfp4::cuda;
+
+namespace {
+
+constexpr Kernel kKernel = Kernel::warp_copy;  // in every build
+
+// The capability that this build holds the kernel for.
+Gpu gpu_of_the_build() { return {held_capabilities()[0], 132}; }
+
+// A product and everything that may be changed before it is checked.
+struct Product {
+  CudaPlan plan;
+  DeviceOperand a, b;
+  DeviceResult result;
+  CudaLayout layout;
+  Gpu gpu = gpu_of_the_build();
+};
+
+Product make_product(const PlanRequest& request, int m, int n, int k, std::int64_t cap = INT64_MAX) {
+  Product p;
+  p.plan = make_cuda_plan(request.scheme == Scheme::integer ? make_int8_matmul_plan(6) : make_plan(request), k, kKernel);
+  const bool is_integer = p.plan.integer;
+  const ElementType type = is_integer ? ElementType::int8 : ElementType::float64;
+  const std::int64_t entry = is_integer ? 1 : 8;
+  p.a = {nullptr, type, m, k, k * entry, entry, {}};
+  p.b = {nullptr, type, n, k, entry, n * entry, {}};
+  p.result.type = is_integer ? ElementType::float32 : ElementType::float64;  // int32 is as wide
+  p.result.rows = m;
+  p.result.columns = n;
+  p.result.column_stride = is_integer ? 4 : 8;
+  p.result.row_stride = (n + n % 2) * p.result.column_stride;
+  p.layout = make_layout(p.plan, p.a, p.b, p.result, p.gpu, cap);
+  return p;
+}
+
+// Why it is refused; "" where it is not.
+std::string refusal_of(const Product& p) {
+  try {
+    check_matmul(p.plan, p.layout, p.a, p.b, p.result, p.plan.schedule.steps.data(), p.gpu);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+const PlanRequest kResidues{Scheme::two, Alphabet::int8, "least", 53, 1 << 20};
+const PlanRequest kIntegers{Scheme::integer, Alphabet::fp4, "least", 8, 1000};
+
+void check_right_products() {
+  const PlanRequest requests[] = {kResidues,
+                                  {Scheme::two, Alphabet::fp4, "least", 53, 1 << 20},
+                                  {Scheme::two, Alphabet::fp4, "paper", 53, 1 << 14},
+                                  {Scheme::one, Alphabet::int8, "least", 53, 1 << 14},
+                                  {Scheme::one, Alphabet::fp4, "least", 24, 1 << 14}};
+  for (const PlanRequest& request : requests) {
+    const int extents[][3] = {{1, 1, 1}, {300, 17, 129}, {5000, 7, 1000}, {1000, 1000, 16384}};
+    for (const auto& [m, n, k] : extents) {
+      const Product whole = make_product(request, m, n, k);
+      report("a right product", refusal_of(whole).empty(), refusal_of(whole));
+      if (std::max(m, n) < 512) continue;
+      const Product blocks = make_product(request, m, n, k, whole.layout.bytes / 2);
+      report("it comes in blocks", blocks.layout.rows < m || blocks.layout.columns < n);
+      report("a right product in blocks", refusal_of(blocks).empty(), refusal_of(blocks));
+    }
+  }
+  for (const int n : {1, 2, 33}) {
+    Product p = make_product(kIntegers, 9, n, 70);
+    report("a right product of bytes", refusal_of(p).empty(), refusal_of(p));
+  }
+}
+
+void check_refusal(const PlanRequest& request, const std::string& part, const std::function<void(Product&)>& change) {
+  Product p = make_product(request, 900, 700, 257);
+  change(p);
+  const std::string found = refusal_of(p);
+  report(part, found.find(part) != std::string::npos, "but: '" + found + "'");
+}
+
+void check_refusals() {
+  check_refusal(kResidues, "scale: the operands must be float64 or float32", [](Product& p) { p.a.type = ElementType::int8; });
+  check_refusal(kResidues, "scale: the operands differ along K", [](Product& p) { p.b.inner = 1; });
+  check_refusal(kResidues, "scale: the lines of all matrices", [](Product& p) {
+    p.a.stack.rank = 1;
+    p.a.stack.extent[0] = 1 << 22;
+  });
+  check_refusal(kResidues, "scale: the integers must have 2 to 53 bits", [](Product& p) { p.plan.bits = 54; });
+  check_refusal(kResidues, "encode: the pitch of a plane is below K", [](Product& p) { p.layout.k_pitch = 16; });
+  check_refusal(kResidues, "encode: planes, their pitch and their strides must be multiples of 16 bytes",
+                [](Product& p) { p.layout.planes_b += 8; });
+  check_refusal(kResidues, std::string("multiply (") + kernel_name(kKernel) + "): output rows or matrices overlap",
+                [](Product& p) { p.layout.out_pitch = 16; });
+  check_refusal(kResidues, "the sum may exceed the INT32 accumulator",
+                [](Product& p) { p.plan.schedule.product_bound = INT32_MAX; });
+  check_refusal(kResidues, "the kernel needs compute capability 8.0 or later", [](Product& p) { p.gpu.capability = 75; });
+  check_refusal(kResidues, "reconstruct: K must be cut into 1 to 64 splits", [](Product& p) { p.layout.tile.splits = 65; });
+  check_refusal(kResidues, "reconstruct: the result must be float64 or float32",
+                [](Product& p) { p.result.type = ElementType::int8; });
+  check_refusal(kIntegers, "result: its columns are 8 bytes apart", [](Product& p) { p.result.column_stride = 8; });
+  check_refusal(kIntegers, "result: its matrices are 4 bytes apart along axis 0", [](Product& p) {
+    p.result.stack.rank = 1;
+    p.result.stack.extent[0] = 3;
+    p.result.stack.stride[0] = 4;
+  });
+  check_refusal(kIntegers, "pitch and stride of the output", [](Product& p) { p.result.row_stride += 4; });
+}
+
+}  // namespace
+
+int main() {
+  check_right_products();
+  check_refusals();
+  return finish();
+}
