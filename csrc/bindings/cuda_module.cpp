@@ -152,6 +152,10 @@ std::int64_t stream_id(std::uintptr_t stream, int device) {
   return static_cast<std::int64_t>(id);
 }
 
+const char* element_name(Element element) {
+  return element == Element::u8 ? "u8" : element == Element::s8 ? "s8" : "e2m1";
+}
+
 py::dict describe(const Problem& problem) {
   const CudaLayout& layout = problem.layout();
   const TileGeometry& geometry = tile_geometry(layout.tile.shape);
@@ -170,6 +174,11 @@ py::dict describe(const Problem& problem) {
   d["planes_a"] = layout.planes_a;
   d["planes_b"] = layout.planes_b;
   d["outputs"] = layout.outputs;
+  d["element"] = std::string(element_name(problem.plan().schedule.element));
+  d["plane_count"] = problem.plan().schedule.planes;
+  d["output_planes"] = problem.plan().schedule.out_planes;
+  d["k_pitch"] = layout.k_pitch;
+  d["out_pitch"] = layout.out_pitch;
   return d;
 }
 

@@ -25,7 +25,7 @@ from ._operands import torch_module
 from .plans import Plan
 
 if TYPE_CHECKING:
-    from ._exact_cases import Case
+    from ._exact_cases import Case, Product
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,22 @@ def _wrong_sum(pair: Pair, case: Case) -> str | None:
     return None
 
 
+def _wrong_stage(pair: Pair, plan: Plan, product: Product) -> str:
+    """Which stage of a wrong product was the first wrong one, as the end of a sentence; the product is made once more."""
+    from . import _stage_search
+
+    try:
+        found = _kernels.stage_results(pair, plan, product.a, product.b)
+    except (RuntimeError, ValueError) as error:
+        return f"; its stages could not be looked at: {error}"
+    if found is None:
+        return ""
+    stage = _stage_search.first_wrong_stage(plan, product.a, product.b, product.expected, found)
+    return (
+        f"; first wrong in {stage}" if stage is not None else "; made once more, it was right in every stage"
+    )
+
+
 def _findings(pair: Pair, short: bool) -> Iterator[tuple[str, str | None]]:
     """Every case by name, with what is wrong or None."""
     from . import _exact_cases  # here and below: importing the package stays quick
@@ -109,10 +125,10 @@ def _findings(pair: Pair, short: bool) -> Iterator[tuple[str, str | None]]:
     for product in _exact_cases.products(short=short):
         for plan in _kernels.plans(pair, product.a.shape[1], short=short):
             name = f"{product.name}, scheme {plan.scheme} {plan.backend} {plan.family}"
-            yield (
-                name,
-                _first_wrong(_kernels.whole_product(pair, plan, product.a, product.b), product.expected),
-            )
+            wrong = _first_wrong(_kernels.whole_product(pair, plan, product.a, product.b), product.expected)
+            if wrong is not None:
+                wrong += _wrong_stage(pair, plan, product)
+            yield name, wrong
 
 
 def examine(pair: Pair, *, short: bool) -> Verdict:

@@ -6,7 +6,7 @@ kernels with one type of plane entries.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from . import _core, _cpu
 from ._gpu_kernels import extension
 from ._operands import torch_module
 from ._shapes import matmul_shape
+from ._stage_search import StageResults, digits_to_integers
 from .plans import ALPHABETS, Plan, make_plan
 
 if TYPE_CHECKING:
@@ -216,6 +217,60 @@ def plans(pair: Pair, k: int, *, short: bool) -> Iterator[Plan]:
         yield make_plan("I", "int8", "least", 53, k)
 
 
+def _decoded(codes: npt.NDArray[np.uint8]) -> npt.NDArray[np.int8]:
+    """Limbs of packed E2M1 codes, two for each byte of the last axis."""
+    from . import _exact_cases
+
+    table = np.zeros(16, np.int8)
+    for limb in _exact_cases.ALPHABETS["e2m1"].limbs:
+        table[_core.arith.e2m1_encode(limb)] = limb
+    limbs: npt.NDArray[np.int8] = table[np.stack([codes & 15, codes >> 4], axis=-1)]
+    return limbs.reshape(*codes.shape[:-1], 2 * codes.shape[-1])
+
+
+def read_stages(
+    plan: Plan,
+    about: Mapping[str, Any],
+    memory: npt.NDArray[np.uint8],
+    shape: tuple[int, int, int],
+    c: npt.NDArray[np.float64],
+) -> StageResults:
+    """What the stages of one product (m, n, K) left in its workspace, which lies as Problem.describe says."""
+    m, n, k = shape
+
+    def part(name: str, *extents: int) -> npt.NDArray[np.uint8]:
+        begin = int(about[name])
+        return memory[begin : begin + int(np.prod(extents))].reshape(extents)
+
+    planes = []
+    for name, lines in (("planes_a", m), ("planes_b", n)):
+        raw = part(name, about["plane_count"], lines, about["k_pitch"])
+        entries = {"u8": raw, "s8": raw.view(np.int8)}.get(about["element"])
+        planes.append((_decoded(raw) if entries is None else entries)[:, :, :k])
+    output = part("outputs", about["output_planes"], about["splits"], m, about["out_pitch"])[..., :n]
+    if plan.moduli:
+        moduli = int(part("units_used", 4).view(np.int32)[0])
+        residues = output.sum(axis=1, dtype=np.int64) % np.array(plan.moduli)[:, np.newaxis, np.newaxis]
+    else:
+        moduli = plan._core.group_count
+        assert plan.base is not None
+        splits = [digits_to_integers(output[:, split], plan.base) for split in range(output.shape[1])]
+        residues = np.sum(splits, axis=0)[np.newaxis]
+    exponents = part("shift_a", 4 * m).view(np.int32), part("shift_b", 4 * n).view(np.int32)
+    return StageResults(moduli, exponents, (planes[0], planes[1]), residues, c)
+
+
+def stage_results(
+    pair: Pair, plan: Plan, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]
+) -> StageResults | None:
+    """As :func:`whole_product`, with what every stage left; None on the CPU, whose stages are what others are compared with."""
+    if pair.device == "cpu":
+        return None
+    launch, c = _product_on_gpu(pair, plan, a, b)
+    shape = (a.shape[0], b.shape[1], a.shape[1])
+    return read_stages(plan, launch.problem.describe(), launch.workspace.cpu().numpy(), shape, c)
+
+
 def whole_product(
     pair: Pair, plan: Plan, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
@@ -225,12 +280,20 @@ def whole_product(
         _cpu.ensure_blas()
         _core.matmul(plan._core, a, b, c, _cpu.DEFAULT_WORKSPACE, None)
         return c
+    return _product_on_gpu(pair, plan, a, b)[1]
+
+
+def _product_on_gpu(
+    pair: Pair, plan: Plan, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]
+) -> tuple[Any, npt.NDArray[np.float64]]:
+    """The launch of a whole product, which is over, and the product."""
     from . import _device  # which chooses among the kernels that were found good
 
     torch = torch_module()
     assert torch is not None
     x, y = (torch.from_numpy(z).to(pair.device) for z in (a, b))
     out = torch.full((a.shape[0], b.shape[1]), float("nan"), dtype=torch.float64, device=pair.device)
-    _device.run(plan, x, y, out, matmul_shape(a.shape, b.shape), _device.UNLIMITED, kernel=pair.number)
+    shape = matmul_shape(a.shape, b.shape)
+    (launch,) = _device.run(plan, x, y, out, shape, _device.UNLIMITED, kernel=pair.number)
     result: npt.NDArray[np.float64] = out.cpu().numpy()
-    return result
+    return launch, result

@@ -74,4 +74,6 @@ def test_what_no_kernel_is_for_fails(tmp_path: Path, wrong: str, rest: str) -> N
 def test_native_without_a_gpu_fails(tmp_path: Path, gpus: str) -> None:
     done = run_cmake(tmp_path, "native", gpus)
     assert done.returncode != 0
-    assert "CMAKE_CUDA_ARCHITECTURES is 'native', and nvidia-smi shows no GPU" in " ".join(done.stderr.split())
+    assert "CMAKE_CUDA_ARCHITECTURES is 'native', and nvidia-smi shows no GPU" in " ".join(
+        done.stderr.split()
+    )
