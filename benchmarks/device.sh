@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds, tests and measures on a machine with an NVIDIA GPU, CUDA 13 and torch, without a network.
 #   benchmarks/device.sh [OUTPUT_FOLDER] [benchmark sizes...]
-# Writes build.txt, tests.txt, sanitizer.txt, gpu.json and gpu.md to the output folder. Needs pybind11, cmake, ninja, pytest.
+# Writes build.txt, tests.txt, the same of a build that holds nothing but PTX of compute capability 8.0 (build_ptx.txt,
+# tests_ptx.txt), sanitizer.txt, gpu.json and gpu.md to the output folder. Needs pybind11, cmake, ninja, pytest.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 out=$(realpath -m "${1:-build/device}")
@@ -10,20 +11,30 @@ mkdir -p "$out"
 export PYTHONUNBUFFERED=1
 status=0
 
+install() { # build folder, folder for the package, log, further arguments of cmake
+  {
+    cmake -S . -B "$1" -G Ninja -DOZFP4_CUDA=ON -DOZFP4_WERROR=ON -DOZFP4_STAND_INS=ON \
+      -Dpybind11_DIR="$(python3 -m pybind11 --cmakedir)" -DPython_EXECUTABLE="$(command -v python3)" "${@:4}" &&
+      cmake --build "$1" && rm -rf "$2" && mkdir -p "$2" && cp -r src/ozfp4 "$2/" && find "$2" -name '*.so' -delete &&
+      cp "$1"/_core*.so "$1"/_cuda*.so "$2/ozfp4/"
+  } >"$3" 2>&1 || { tail -40 "$3"; exit 1; }
+}
 build=build/device-build
-site=build/device-site
-{
-  cmake -S . -B "$build" -G Ninja -DOZFP4_CUDA=ON -DOZFP4_WERROR=ON -DOZFP4_STAND_INS=ON -Dpybind11_DIR="$(python3 -m pybind11 --cmakedir)" \
-    -DPython_EXECUTABLE="$(command -v python3)" && cmake --build "$build" &&
-    rm -rf "$site" && mkdir -p "$site" && cp -r src/ozfp4 "$site/" && find "$site" -name '*.so' -delete &&
-    cp "$build"/_core*.so "$build"/_cuda*.so "$site/ozfp4/"
-} >"$out/build.txt" 2>&1 || { tail -40 "$out/build.txt"; exit 1; }
-export PYTHONPATH=$PWD/$site OZFP4_CACHE_DIR=$PWD/$build/cache
+install "$build" build/device-site "$out/build.txt"
+export PYTHONPATH=$PWD/build/device-site OZFP4_CACHE_DIR=$PWD/$build/cache
 nvidia-smi --query-gpu=name,driver_version,power.limit --format=csv,noheader
 python3 -c 'import torch, ozfp4; print(ozfp4.info())'
 
 timeout 200 python3 -m pytest -q tests/cuda -W ignore::DeprecationWarning >"$out/tests.txt" 2>&1 || status=1
 tail -15 "$out/tests.txt"
+
+if [ "${OZFP4_PTX:-1}" = 1 ]; then
+  install "$build-ptx" build/device-site-ptx "$out/build_ptx.txt" -DCMAKE_CUDA_ARCHITECTURES=80-virtual
+  # The driver compiles every kernel on its first use, which takes longer than the tests.
+  PYTHONPATH=$PWD/build/device-site-ptx OZFP4_CACHE_DIR=$PWD/$build-ptx/cache CUDA_CACHE_PATH=$PWD/$build-ptx/driver \
+    timeout 500 python3 -m pytest -q tests/cuda -W ignore::DeprecationWarning >"$out/tests_ptx.txt" 2>&1 || status=1
+  tail -15 "$out/tests_ptx.txt"
+fi
 
 if [ "${OZFP4_SANITIZER:-1}" = 1 ] && command -v compute-sanitizer >/dev/null; then
   : >"$out/sanitizer.txt"

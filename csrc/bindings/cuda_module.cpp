@@ -152,9 +152,7 @@ std::int64_t stream_id(std::uintptr_t stream, int device) {
   return static_cast<std::int64_t>(id);
 }
 
-const char* element_name(Element element) {
-  return element == Element::u8 ? "u8" : element == Element::s8 ? "s8" : "e2m1";
-}
+const char* element_name(Element element) { return element == Element::u8 ? "u8" : element == Element::s8 ? "s8" : "e2m1"; }
 
 py::dict describe(const Problem& problem) {
   const CudaLayout& layout = problem.layout();
@@ -310,5 +308,13 @@ PYBIND11_MODULE(_cuda, module) {
            py::arg("stream"), py::arg("after_scale") = 0, py::arg("after_encode") = 0, py::arg("after_multiply") = 0);
   module.attr("pointer_alignment") = kPointerAlignment;
   module.attr("counter_bytes") = kScaleCounterBytes;
+  module.def(
+      "code_version",
+      [](int device) {
+        const DeviceGuard guard(device);
+        const CodeVersion code = built_code();
+        return py::make_tuple(code.ptx, code.binary);
+      },
+      py::arg("device"));
   module.def("stream_id", &stream_id, py::arg("stream"), py::arg("device"));
 }

@@ -115,14 +115,14 @@ int blocks_per_multiprocessor(const void* kernel, const LaunchConfig& config) {
   return blocks;
 }
 
-bool code_has(const void* kernel, CodeFeature feature) {
+CodeVersion code_version(const void* kernel) {
   const std::lock_guard<std::mutex> lock(facts_lock);
   KernelFacts* facts = nullptr;
   if (find_facts(kernel, &facts) != cudaSuccess) {
     cudaGetLastError();
-    return false;
+    return {};
   }
-  return cuda::code_has(facts->code, feature);
+  return facts->code;
 }
 
 }  // namespace detail

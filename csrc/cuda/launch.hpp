@@ -53,7 +53,7 @@ struct LaunchConfig {
 namespace detail {
 void launch(const void* kernel, const LaunchConfig& config, void** arguments);
 int blocks_per_multiprocessor(const void* kernel, const LaunchConfig& config);
-bool code_has(const void* kernel, CodeFeature feature);
+CodeVersion code_version(const void* kernel);
 }  // namespace detail
 
 // Enqueues the kernel; neither synchronises nor allocates on the device; may be captured. Throws LaunchError, with
@@ -71,10 +71,15 @@ int blocks_per_multiprocessor(void (*kernel)(Parameters...), const LaunchConfig&
   return detail::blocks_per_multiprocessor(reinterpret_cast<const void*>(kernel), config);
 }
 
-// Whether the code of the kernel on the current device has the feature; false where there is no code at all.
+// Of the kernel's code that runs on the current device; unknown where there is none.
+template <class... Parameters>
+CodeVersion code_version(void (*kernel)(Parameters...)) {
+  return detail::code_version(reinterpret_cast<const void*>(kernel));
+}
+
 template <class... Parameters>
 bool code_has(void (*kernel)(Parameters...), CodeFeature feature) {
-  return detail::code_has(reinterpret_cast<const void*>(kernel), feature);
+  return code_has(code_version(kernel), feature);
 }
 
 }  // namespace ozfp4::cuda

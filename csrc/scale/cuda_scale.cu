@@ -99,6 +99,8 @@ std::int64_t block_count(const Layout& layout) {
 
 }  // namespace
 
+CodeVersion built_code() { return code_version(scale_kernel); }
+
 const char* find_scale_error(const DeviceOperand& a, const DeviceOperand& b, int capacity, const PrefixRule& rule) {
   for (const DeviceOperand* operand : {&a, &b}) {
     if (operand->type == ElementType::int8) return "the operands must be float64 or float32";

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "arith/crt.hpp"
+#include "cuda/code.hpp"
 #include "runtime/cuda_views.hpp"
 
 namespace ozfp4::cuda {
@@ -32,6 +33,9 @@ std::int64_t scale_scratch_bytes(const DeviceOperand& a, const DeviceOperand& b)
 // Counters that launches of one stream share, so that none of them has to set any to zero: they are zero before a launch and
 // after it. Launches that share them must not run at the same time.
 inline constexpr std::int64_t kScaleCounterBytes = 65536;
+
+// What code of this build runs on the current device: that of scale, which is made for every GPU that the build is for.
+CodeVersion built_code();
 
 // nullptr where launch_scale takes the operands, else the reason: float64 or float32; capacity in [2, 53]; outer, inner >= 1,
 // inner the same; lines of all matrices of an operand together below 2^31.
