@@ -6,10 +6,11 @@
 """
 
 from . import bounds, stages
+from ._planning import plan, plan_for
 from .info import info
 from .int8 import int8_matmul
 from .matmul import matmul
-from .plans import Plan, Term, plan
+from .plans import Plan, Term
 from .report import Report
 from .selftest import SelfTest, selftest
 from .version import __version__
@@ -25,6 +26,7 @@ __all__ = [
     "int8_matmul",
     "matmul",
     "plan",
+    "plan_for",
     "selftest",
     "stages",
 ]
