@@ -19,7 +19,7 @@ FAMILIES = ("least", "paper", "paper-karatsuba")
 ALPHABET_TEXT = {
     "fp4": "S = {0, ±1, ±2, ±3, ±4, ±6, ±8, ±12} (E2M1 × 2)",
     "int8": "-128..127",
-    "fp64": "integers below 2^22",
+    "fp64": "integers up to 2^22 in magnitude",
 }
 
 
