@@ -5,6 +5,7 @@
 >>> c, report = ozfp4.matmul(a, b, backend="fp4", report=True)
 """
 
+from . import _extension  # noqa: F401, I001 - first: where it is missing, all else fails with less to say
 from . import bounds, stages
 from ._planning import plan, plan_for
 from .info import info
