@@ -80,7 +80,8 @@ def _check_writable(file: Path) -> None:
     """InputError before minutes of measurement, not after."""
     try:
         if not file.exists():
-            tempfile.TemporaryFile(dir=file.parent).close()  # which permissions do not promise: /proc takes no file
+            # Permissions do not say it: /proc takes no file.
+            tempfile.TemporaryFile(dir=file.parent).close()
         elif file.is_dir() or not os.access(file, os.W_OK):
             raise InputError(f"--report: {file} cannot be written")
     except OSError:
