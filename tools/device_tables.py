@@ -151,7 +151,7 @@ def compute_stage(results: Results) -> str:
 
 
 def milliseconds(results: Results) -> str:
-    """Time of each stage."""
+    """Time of each stage, and whether the host's time is in it."""
     rows = [row for row in results["stages"] if "multiply ms" in row]
     if not rows:
         return "No times by stage in the present data."
@@ -161,7 +161,13 @@ def milliseconds(results: Results) -> str:
         for row in rows
     ]  # fmt: skip
     head = ["ms", "N", "products", *(name.removesuffix(" ms") for name in STAGES), "multiply, TOPS"]
-    return f"{_machine(results)}\n\n{_table(head, lines)}"
+    timed_apart = all(row.get("host") == "apart" for row in rows)
+    note = (
+        []
+        if timed_apart
+        else ["What stands under scale includes the time of the host until the first launch."]
+    )
+    return "\n\n".join([_machine(results), _table(head, lines), *note])
 
 
 def predicted(results: Results) -> str:

@@ -84,6 +84,12 @@ def test_compute_stage_beside_the_whole_call() -> None:
     assert f"| ozfp4 `int8` (15 products) | {2 * 1024**3 / 0.05 / 1e9:.1f} | 26.8 |" in text
 
 
+def test_times_by_stage_say_whether_the_host_is_in_them() -> None:
+    assert "includes the time of the host" in device_tables.milliseconds(RESULTS)
+    apart = RESULTS | {"stages": [row | {"host": "apart"} for row in RESULTS["stages"]]}
+    assert "host" not in device_tables.milliseconds(apart)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [("{", "not JSON"), ("{}", "not a file of benchmarks/gpu.py"), (None, "No such file")],
