@@ -38,7 +38,8 @@ class Sampler:
         query = ["--query-gpu=power.draw,clocks.sm", "--format=csv,noheader,nounits", "-lms", "50", "-i", "0"]
         with contextlib.suppress(OSError):
             self._process = subprocess.Popen(["nvidia-smi", *query], stdout=subprocess.PIPE, text=True)
-            threading.Thread(target=self._read, daemon=True).start()
+            self._reader = threading.Thread(target=self._read, daemon=True)
+            self._reader.start()
 
     def _read(self) -> None:
         assert self._process is not None
@@ -61,6 +62,11 @@ class Sampler:
     def close(self) -> None:
         if self._process is not None:
             self._process.terminate()
+            self._process.wait()
+            self._reader.join()  # which ends with the process's output
+            assert self._process.stdout is not None
+            self._process.stdout.close()
+            self._process = None
 
 
 def event_times(run: Callable[[], object], budget: float, batch: int = 1) -> list[float]:
