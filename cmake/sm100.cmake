@@ -1,28 +1,5 @@
-# The tcgen05 kernels (B200, B300), built with CUTLASS 4.2: headers only, wanted for nothing else. They come from
-# OZFP4_CUTLASS_INCLUDE, or from the Python package nvidia-cutlass of the interpreter that runs the build:
-#   pip install --no-deps nvidia-cutlass==4.2.0
-set(OZFP4_CUTLASS_INCLUDE "" CACHE PATH "Folder that holds cutlass/cutlass.h; empty: ask the Python package nvidia-cutlass")
-
-function(find_cutlass result)
-  set(folder "${OZFP4_CUTLASS_INCLUDE}")
-  if(NOT folder)
-    find_package(Python COMPONENTS Interpreter QUIET)
-    execute_process(
-      COMMAND "${Python_EXECUTABLE}" -c "from importlib.util import find_spec; spec = find_spec('cutlass_library'); print(list(spec.submodule_search_locations)[0] + '/source/include' if spec else '')"
-      OUTPUT_VARIABLE folder OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-  endif()
-  if(NOT EXISTS "${folder}/cutlass/cutlass.h")
-    if(folder)
-      set(reason "'${folder}/cutlass/cutlass.h' is not there")
-    else()
-      set(reason "${Python_EXECUTABLE} does not have the package nvidia-cutlass")
-    endif()
-    message(FATAL_ERROR "ozfp4: the kernels for sm_100 and sm_103 need the headers of CUTLASS 4.2, and ${reason}. Run "
-            "`pip install --no-deps nvidia-cutlass==4.2.0`, set OZFP4_CUTLASS_INCLUDE, or take 100 and 103 out of "
-            "CMAKE_CUDA_ARCHITECTURES (${CMAKE_CUDA_ARCHITECTURES}).")
-  endif()
-  set(${result} "${folder}" PARENT_SCOPE)
-endfunction()
+# The tcgen05 kernels (B200, B300), built with CUTLASS 4.2: headers only, wanted for nothing else.
+include(cmake/cutlass.cmake)
 
 # One kernel of the given sources for the given architectures.
 function(add_sm100_kernel name architectures)
@@ -38,7 +15,8 @@ endfunction()
 set(codes ${CMAKE_CUDA_ARCHITECTURES})
 list(FILTER codes INCLUDE REGEX "^10[03][af]")
 if(codes)
-  find_cutlass(cutlass)
+  find_package(Python COMPONENTS Interpreter REQUIRED)
+  find_cutlass(cutlass "${Python_EXECUTABLE}" "${CMAKE_BINARY_DIR}/cutlass")
   message(STATUS "ozfp4: CUTLASS in ${cutlass}")
   target_sources(_cuda PRIVATE csrc/multiply/sm100_gemm.cpp csrc/multiply/sm100_pass.cpp csrc/multiply/sm100_tile_choice.cpp)
   add_sm100_kernel(sm100_fp4 "${codes}" csrc/multiply/sm100_fp4.cu)

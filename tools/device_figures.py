@@ -46,7 +46,11 @@ def figures(results: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, make in makers.items():
         path = FOLDER / f"{name}.json"
         if path.exists():
-            yield name, make(read_json(path))
+            found = read_json(path)
+            device_tables.check_commit(
+                path, found["machine"], known=False
+            )  # where there is none the figure says so
+            yield name, make(found)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -55,11 +59,13 @@ def main(arguments: list[str] | None = None) -> int:
     ).parse_args(arguments)
     try:
         results = figure_data(device_tables.load(device_tables.DATA))
+        device_tables.check_commit(device_tables.DATA, results["machine"], known=True)
+        drawn = list(figures(results))
     except (OSError, ValueError) as error:
         print(f"device_figures: {error}", file=sys.stderr)
         return 2
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name, figure in figures(results):
+    for name, figure in drawn:
         paths = style.save(figure, FOLDER, name)
         print("wrote " + ", ".join(str(path.relative_to(device_tables.ROOT)) for path in paths))
     return 0

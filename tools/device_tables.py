@@ -52,6 +52,17 @@ def load(path: Path) -> Results:
     return results
 
 
+def check_commit(source: Path, about: dict[str, Any], *, known: bool) -> None:
+    """ValueError for measurements that nobody can repeat: of a tree with changes; with `known` also of no known commit."""
+    commit = about.get("commit")
+    if commit is None and known:
+        raise ValueError(f"{source}: it names no commit: measure from a checkout, PYTHONPATH=src")
+    if commit is not None and commit.endswith("-dirty"):
+        raise ValueError(
+            f"{source}: measured with changes that no commit has ({commit}): commit them and measure again"
+        )
+
+
 def save(results: Results, path: Path) -> None:
     """The same values, a row a line."""
     parts = []
@@ -69,10 +80,9 @@ def save(results: Results, path: Path) -> None:
 
 def _machine(results: Results) -> str:
     named = [
-        (name, results.get(name.lower()))
-        for name in ("driver", "CUDA", "torch", "commit")
-        if results.get(name.lower())
+        (name, results.get(name.lower())) for name in ("driver", "CUDA", "torch") if results.get(name.lower())
     ]
+    named.append(("commit", results.get("commit") or "unknown"))
     parts = [results["device"], *(f"{name} {value}" for name, value in named), results["date"]]
     return ", ".join(parts) + (f"; {results['note']}" if results.get("note") else "") + ":"
 
@@ -141,7 +151,7 @@ def compute_stage(results: Results) -> str:
 
 
 def milliseconds(results: Results) -> str:
-    """Time of each stage."""
+    """Time of each stage, and whether the host's time is in it."""
     rows = [row for row in results["stages"] if "multiply ms" in row]
     if not rows:
         return "No times by stage in the present data."
@@ -151,7 +161,13 @@ def milliseconds(results: Results) -> str:
         for row in rows
     ]  # fmt: skip
     head = ["ms", "N", "products", *(name.removesuffix(" ms") for name in STAGES), "multiply, TOPS"]
-    return f"{_machine(results)}\n\n{_table(head, lines)}"
+    timed_apart = all(row.get("host") == "apart" for row in rows)
+    note = (
+        []
+        if timed_apart
+        else ["What stands under scale includes the time of the host until the first launch."]
+    )
+    return "\n\n".join([_machine(results), _table(head, lines), *note])
 
 
 def predicted(results: Results) -> str:
@@ -221,7 +237,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         if options.take:
-            save(load(options.take), DATA)
+            taken = load(options.take)
+            check_commit(options.take, taken, known=True)
+            save(taken, DATA)
         results = load(DATA)
         fresh = {path: rewrite(path.read_text(encoding="utf-8"), results) for path in PAGES if path.exists()}
     except (OSError, ValueError) as error:

@@ -2,7 +2,8 @@
 
     python tools/run_notebooks.py notebooks            execute copies
     python tools/run_notebooks.py --check notebooks    and compare the text of cells tagged `deterministic`
-    python tools/run_notebooks.py --write notebooks    execute and store the outputs in the files
+    python tools/run_notebooks.py --write notebooks    execute and store the outputs in the files; refused where they show
+                                                       figures of a tree with changes that no commit has
 
 Arguments are notebooks or folders of notebooks. Each notebook runs in a fresh kernel of the interpreter that
 runs this program, in the notebook's folder; ozfp4 must be importable (installed, or PYTHONPATH=src). Figures
@@ -33,6 +34,7 @@ from nbformat import NotebookNode
 TAG = "deterministic"
 TEXT_TYPES = ("text/markdown", "text/plain")  # the first one that an output carries is compared
 PNG_TYPE = "image/png"
+DIRTY = re.compile(r"\b[0-9a-f]{7,40}-dirty\b")  # as ozfp4.bench.machine.commit names a tree with changes
 ANSI_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -102,24 +104,42 @@ def changes(stored: NotebookNode, fresh: NotebookNode) -> Iterator[str]:
             yield f"cell {index}:\n" + "\n".join(f"    {line}" for line in lines)
 
 
-def run(path: Path, *, check: bool, write: bool, timeout: float) -> bool:
+def unrepeatable(notebook: NotebookNode) -> str | None:
+    """The commit with changes that an output names, or None: what it shows could not be repeated."""
+    found = (DIRTY.search(text_of(cell)) for cell in notebook.cells)
+    return next((match[0] for match in found if match), None)
+
+
+def run(path: Path, *, check: bool, timeout: float) -> tuple[bool, NotebookNode | None]:
+    """Whether all is well, and the executed notebook."""
     stored = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     start = time.perf_counter()
     try:
         fresh = execute(stored, path.parent, timeout)
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         print(f"{path}: FAILED\n{ANSI_COLOUR.sub('', str(error))}", file=sys.stderr)
-        return False
+        return False, None
     seconds = time.perf_counter() - start
     found = list(changes(stored, fresh)) if check else []
     for change in found:
         print(f"{path}: {change}", file=sys.stderr)
-    if write:
-        nbformat.write(fresh, path)  # type: ignore[no-untyped-call]
     checked = sum(TAG in cell.metadata.get("tags", []) for cell in stored.cells)
-    outcome = ", written" if write else f", {checked} cells compared, {len(found)} changed" if check else ""
+    outcome = f", {checked} cells compared, {len(found)} changed" if check else ""
     print(f"{path}: executed in {seconds:.1f} s{outcome}")
-    return not found
+    return not found, fresh
+
+
+def write(executed: dict[Path, NotebookNode]) -> bool:
+    """Store the outputs in the files, all or none: a file that is written first would make the tree of the next one dirty."""
+    dirty = {path: commit for path, notebook in executed.items() if (commit := unrepeatable(notebook))}
+    for path, commit in dirty.items():
+        print(f"{path}: not written, it shows figures of {commit}: commit the changes first", file=sys.stderr)
+    if dirty:
+        return False
+    for path, notebook in executed.items():
+        nbformat.write(notebook, path)  # type: ignore[no-untyped-call]
+        print(f"{path}: written")
+    return True
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -140,8 +160,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not notebooks:
         print("no notebooks found", file=sys.stderr)
         return 2
-    good = [run(p, check=options.check, write=options.write, timeout=options.timeout) for p in notebooks]
-    return 0 if all(good) else 1
+    outcomes = {path: run(path, check=options.check, timeout=options.timeout) for path in notebooks}
+    good = all(well for well, _ in outcomes.values())
+    if options.write:
+        good &= write({path: fresh for path, (_, fresh) in outcomes.items() if fresh is not None})
+    return 0 if good else 1
 
 
 if __name__ == "__main__":

@@ -64,36 +64,35 @@ py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, py::ar
   MatmulOutcome total;
   {
     const py::gil_scoped_release unlocked;
-    for_each_matrix(
-        a, b, out, [&](py::ssize_t item, py::ssize_t count, py::ssize_t offset_a, py::ssize_t offset_b, py::ssize_t offset_c) {
-          OperandView one_a = view_a, one_b = view_b;
-          one_a.data += offset_a;
-          one_b.data += offset_b;
-          const ResultView result{out_data + offset_c,         out_type,
-                                  out.shape(out.ndim() - 2),   out.shape(out.ndim() - 1),
-                                  out.strides(out.ndim() - 2), out.strides(out.ndim() - 1)};
-          MatmulOptions options{workspace_limit, &times, {}};
-          options.progress = [&](double fraction) {
-            const py::gil_scoped_acquire locked;
-            if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-            if (!progress.is_none()) progress((static_cast<double>(item) + fraction) / static_cast<double>(count));
-          };
-          const MatmulOutcome outcome = cpu_matmul(plan, one_a, one_b, result, options);
-          total.moduli_used = std::max(total.moduli_used, outcome.moduli_used);
-          total.products = std::max(total.products, outcome.products);
-          total.workspace = std::max(total.workspace, outcome.workspace);
-          total.least_exponent = item == 0 ? outcome.least_exponent : std::min(total.least_exponent, outcome.least_exponent);
-          total.largest_exponent =
-              item == 0 ? outcome.largest_exponent : std::max(total.largest_exponent, outcome.largest_exponent);
-          total.special_rows += outcome.special_rows;
-          total.special_columns += outcome.special_columns;
-        });
+    for_each_matrix(a, b, out,
+                    [&](py::ssize_t item, py::ssize_t count, py::ssize_t offset_a, py::ssize_t offset_b, py::ssize_t offset_c) {
+                      OperandView one_a = view_a, one_b = view_b;
+                      one_a.data += offset_a;
+                      one_b.data += offset_b;
+                      const ResultView result{out_data + offset_c,         out_type,
+                                              out.shape(out.ndim() - 2),   out.shape(out.ndim() - 1),
+                                              out.strides(out.ndim() - 2), out.strides(out.ndim() - 1)};
+                      MatmulOptions options{workspace_limit, &times, {}};
+                      options.progress = [&](double fraction) {
+                        const py::gil_scoped_acquire locked;
+                        if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+                        if (!progress.is_none()) progress((static_cast<double>(item) + fraction) / static_cast<double>(count));
+                      };
+                      const MatmulOutcome outcome = cpu_matmul(plan, one_a, one_b, result, options);
+                      total.moduli_used = std::max(total.moduli_used, outcome.moduli_used);
+                      total.products = std::max(total.products, outcome.products);
+                      total.workspace = std::max(total.workspace, outcome.workspace);
+                      total.exponents.extend(outcome.exponents);
+                      total.special_rows += outcome.special_rows;
+                      total.special_columns += outcome.special_columns;
+                    });
   }
   py::dict outcome;
   outcome["moduli_used"] = total.moduli_used;
   outcome["products"] = total.products;
   outcome["workspace"] = total.workspace;
-  outcome["exponents"] = py::make_tuple(total.least_exponent, total.largest_exponent);
+  if (total.exponents.empty()) total.exponents = {0, 0};
+  outcome["exponents"] = py::make_tuple(total.exponents.least, total.exponents.largest);
   outcome["special_rows"] = total.special_rows;
   outcome["special_columns"] = total.special_columns;
   outcome["scale"] = times.scale;

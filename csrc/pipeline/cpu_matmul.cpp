@@ -161,8 +161,8 @@ MatmulOutcome cpu_matmul(const Plan& plan, const OperandView& a, const OperandVi
   outcome.moduli_used = plan.has_moduli() ? count : 0;
   outcome.products = products_of(plan, count);
   outcome.workspace = shape.bytes;
-  outcome.least_exponent = std::min(scale_a.least_exponent, scale_b.least_exponent);
-  outcome.largest_exponent = std::max(scale_a.largest_exponent, scale_b.largest_exponent);
+  outcome.exponents = scale_a.exponents;
+  outcome.exponents.extend(scale_b.exponents);
   outcome.special_rows = scale_a.special_lines;
   outcome.special_columns = scale_b.special_lines;
   return outcome;

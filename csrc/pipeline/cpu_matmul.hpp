@@ -6,6 +6,7 @@
 
 #include "plan/plan.hpp"
 #include "runtime/matrix_view.hpp"
+#include "scale/scale.hpp"
 
 namespace ozfp4 {
 
@@ -18,7 +19,7 @@ struct MatmulOutcome {
   int moduli_used = 0;  // 0 for scheme I
   int products = 0;
   std::int64_t workspace = 0;
-  std::int32_t least_exponent = 0, largest_exponent = 0;
+  ExponentRange exponents;
   std::int64_t special_rows = 0, special_columns = 0;
 };
 

@@ -152,14 +152,10 @@ Scales cpu_scale(const OperandView& operand, int capacity) {
       scale_lines<float>(operand, capacity, begin, end, scales, exponents.data(), norms.data());
     }
   });
-  bool first = true;
   for (std::size_t i = 0; i < exponents.size(); ++i) {
     scales.special_lines += scales.special[i] != kFinite;
     scales.norm_squared = std::max(scales.norm_squared, norms[i]);
-    if (exponents[i] == kNoExponent) continue;
-    scales.least_exponent = first ? exponents[i] : std::min(scales.least_exponent, exponents[i]);
-    scales.largest_exponent = first ? exponents[i] : std::max(scales.largest_exponent, exponents[i]);
-    first = false;
+    if (exponents[i] != kNoExponent) scales.exponents.extend({exponents[i], exponents[i]});
   }
   return scales;
 }

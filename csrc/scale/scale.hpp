@@ -2,7 +2,9 @@
 // s = c - 1 - e (0 for a line without finite nonzero entries); the integers are round(a * 2^s), ties to even.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "runtime/matrix_view.hpp"
@@ -11,11 +13,22 @@ namespace ozfp4 {
 
 enum Special : std::uint8_t { kFinite = 0, kHasInfinity = 1, kHasNan = 2 };
 
+// Of the largest magnitudes of the lines that have a finite nonzero entry; empty: none has.
+struct ExponentRange {
+  std::int32_t least = std::numeric_limits<std::int32_t>::max(), largest = std::numeric_limits<std::int32_t>::min();
+
+  bool empty() const { return least > largest; }
+  void extend(const ExponentRange& other) {
+    least = std::min(least, other.least);
+    largest = std::max(largest, other.largest);
+  }
+};
+
 struct Scales {
   std::vector<std::int32_t> shift;    // s_i (t_j), one per line
   std::vector<std::uint8_t> special;  // Special flags, one per line
   double norm_squared = 0;            // rigorous upper bound of the largest sum of squares of a line's integers
-  std::int32_t least_exponent = 0, largest_exponent = 0;  // of the lines' largest magnitudes; both 0 when all are zero
+  ExponentRange exponents;
   std::int64_t special_lines = 0;
 };
 

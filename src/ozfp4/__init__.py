@@ -5,11 +5,13 @@
 >>> c, report = ozfp4.matmul(a, b, backend="fp4", report=True)
 """
 
+from . import _extension  # noqa: F401, I001 - first: where it is missing, all else fails with less to say
 from . import bounds, stages
+from ._planning import plan, plan_for
 from .info import info
 from .int8 import int8_matmul
 from .matmul import matmul
-from .plans import Plan, Term, plan
+from .plans import Plan, Term
 from .report import Report
 from .selftest import SelfTest, selftest
 from .version import __version__
@@ -25,6 +27,7 @@ __all__ = [
     "int8_matmul",
     "matmul",
     "plan",
+    "plan_for",
     "selftest",
     "stages",
 ]

@@ -362,6 +362,23 @@ def matmul(
     return c, fill(plan, a, b, view.unsqueeze(-2) if shape.a_vector else view, shape, limit)
 
 
+def _exponents(bits: int, shifts: Any, operand: Any) -> list[int]:
+    """Least and largest exponent of lines by their shifts; lines of the operand with nothing finite but zeros have none.
+
+    Their shift is 0, and so is that of lines whose largest entry has the exponent bits - 1: the operand, with its lines along
+    the last axis, says whether there are such.
+    """
+    torch = torch_module()
+    assert torch is not None
+    others = shifts[shifts != 0]
+    found = [bits - 1 - int(others.max()), bits - 1 - int(others.min())] if len(others) else []
+    if len(others) < len(shifts):
+        largest = torch.where(torch.isfinite(operand), operand, 0).abs().amax(-1)
+        if bool(((largest >= 2.0 ** (bits - 1)) & (largest < 2.0**bits)).any()):
+            found.append(bits - 1)
+    return found
+
+
 def make_report(
     plan: Plan, a: Any, b: Any, launches: list[Launch], reason: str, fallback: str | None
 ) -> Report:
@@ -385,7 +402,7 @@ def make_report(
             special_rows += special if name == "a" else 0
             special_columns += special if name == "b" else 0
             shifts = memory[about[f"shift_{name}"] :][: 4 * count].view(torch.int32)
-            exponents += [plan.bits - 1 - int(shifts.max().item()), plan.bits - 1 - int(shifts.min().item())]
+            exponents += _exponents(plan.bits, shifts, a if name == "a" else b.mT if b.dim() > 1 else b)
     used = plan.moduli[:moduli] if plan.moduli else ()
     products = sum(term.modulus in used for term in plan.terms) if plan.moduli else plan.products
     return Report(

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ._shapes import MatmulShape, matmul_shape
 
 Array = npt.NDArray[Any]
+FLOATS = (np.float64, np.float32)  # what matmul takes
 
 
 def torch_module() -> Any | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from . import _core
 from .plans import make_plan
 
@@ -28,18 +30,26 @@ class Bound:
         return self.slack >= 0
 
 
+def _check(name: str, value: object, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name}: {value!r} is not an integer")
+    if value < least:
+        raise ValueError(f"{name}: {value} is below {least}")
+
+
 def gap_free_range(p: int) -> int:
     """Lemma 1: X_p = (13^p - 1) / 3, up to which p limbs represent every integer (1 <= p <= 16)."""
-    if not 1 <= p <= 16:
+    _check("p", p, 1)
+    if p > 16:
         raise ValueError(f"p: {p} is outside 1..16")
     return _core.gap_free_range(p)
 
 
 def lemma2(k: int, p: int = 15, q: int = 15) -> tuple[Bound, ...]:
-    """Lemma 2: scheme I in FP32 accumulators, for any limbs of S and the deepest group of greedy limbs (p, q >= 1)."""
+    """Lemma 2: scheme I in FP32 accumulators, for any limbs of S and the deepest group of greedy limbs (k >= 0; p, q >= 1)."""
+    _check("k", k, 0)
     for name, limbs in (("p", p), ("q", q)):
-        if limbs < 1:
-            raise ValueError(f"{name}: {limbs} is not a positive number of limbs")
+        _check(name, limbs, 1)
     group = min(p, q)
     return (
         Bound("144 K <= 2^24", k, _core.accumulator_k_max(144, _FP32_EXACT)),
@@ -48,7 +58,8 @@ def lemma2(k: int, p: int = 15, q: int = 15) -> tuple[Bound, ...]:
 
 
 def lemma3(k: int) -> tuple[Bound, ...]:
-    """Lemma 3: the four conditions of scheme II with the paper's 19 moduli and c = 53."""
+    """Lemma 3: the four conditions of scheme II with the paper's 19 moduli and c = 53 (k >= 0)."""
+    _check("k", k, 0)
     return (
         Bound("144 K <= 2^24 (each partial product)", k, _core.accumulator_k_max(144, _FP32_EXACT)),
         Bound("288 K <= 2^24 (cross-term accumulation)", k, _core.accumulator_k_max(288, _FP32_EXACT)),

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from . import _core, _cpu, _device, _guard, cost
+from . import _core, _cpu, _device, cost
 from ._operands import (
+    FLOATS,
     Product,
     as_array,
     check_dtype,
     check_out,
     check_same_library,
-    check_tensor,
     like_input,
     pair,
-    torch_module,
 )
-from ._shapes import MatmulShape, matmul_shape
-from .plans import Plan, check_bits, check_names, check_plan, make_plan
+from ._planning import check_device_operands, choose_plan, device_decision, serving_plan
+from .plans import Plan, check_names
 from .report import Report
-
-_FLOATS = (np.float64, np.float32)
 
 
 def matmul(
@@ -103,8 +99,8 @@ def matmul(
         if is_plain:
             _device.remember(a, b, arguments, c, launches)
         return c
-    array_a = check_dtype("a", as_array("a", a), _FLOATS)
-    array_b = check_dtype("b", as_array("b", b), _FLOATS)
+    array_a = check_dtype("a", as_array("a", a), FLOATS)
+    array_b = check_dtype("b", as_array("b", b), FLOATS)
     product = pair(array_a, array_b)
     dtype = np.promote_types(array_a.dtype, array_b.dtype)
     request = (product.shape.k, dtype == np.float32, scheme, backend, bits, family, plan)
@@ -118,9 +114,7 @@ def matmul(
     else:
         result = check_out(out, product.shape.result, dtype, a=array_a, b=array_b)
     _cpu.ensure_blas()
-    fallback = None
-    if (refusal := _guard.cpu_refusal(chosen.backend)) is not None:
-        chosen, fallback = _fall_back(chosen.backend, refusal, *request)
+    chosen, fallback = serving_plan(chosen, *request)
     with workspace_errors():
         outcome = _core.matmul(chosen._core, *_flat_stack(product, result), limit, progress)
     c = out if out is not None else like_input(result, from_torch)
@@ -130,25 +124,6 @@ def matmul(
     if plan is None and backend == "auto":
         reason = cost.cpu_choice(scheme, family, chosen.bits, max(product.shape.k, 1)).reason
     return c, _report(chosen, outcome, reason, fallback)
-
-
-def _fall_back(
-    failed: str,
-    refusal: str,
-    k: int,
-    single: bool,
-    scheme: str,
-    backend: str,
-    bits: int | None,
-    family: str,
-    plan: Plan | None,
-) -> tuple[Plan, str]:
-    """Another plan where the CPU's kernel of the `failed` backend is disabled, and why; RuntimeError where none may serve."""
-    if plan is None and backend == "auto" and family == "least":
-        for other in cost.CPU_BACKENDS:
-            if other != failed and _guard.cpu_refusal(other) is None:
-                return choose_plan(k, single, scheme, other, bits, family, None), refusal
-    raise RuntimeError(refusal)
 
 
 def _device_matmul(
@@ -164,35 +139,12 @@ def _device_matmul(
     workspace_limit: int | None,
 ) -> tuple[Any, list[_device.Launch]]:
     """matmul for tensors on a GPU: what it returns, and its launches."""
-    check_tensor("a", a)
-    check_tensor("b", b)
-    _device.check_devices(a, b)
-    torch = torch_module()
-    assert torch is not None
-    for name, x in (("a", a), ("b", b)):
-        if x.dtype not in (torch.float64, torch.float32):
-            raise TypeError(
-                f"{name}: dtype {x.dtype} is not supported; allowed is torch.float64 or torch.float32"
-            )
+    check_device_operands(a, b)
     if a.is_neg():
         a = a.resolve_neg()
     if b.is_neg():
         b = b.resolve_neg()
-    if bits is not None:
-        bits = check_bits(bits)  # an int: True would find what was made for 1
-    choice, fallback = None, None
-    if plan is None and backend == "auto":
-        single = a.dtype == b.dtype == torch.float32
-        k = max(a.shape[-1], 1) if a.dim() > 0 else 1
-        choice = cost.gpu_choice(scheme, family, capacity(bits, single), k, a.device.index)
-        backend, fallback = _device.serving_backend(choice, scheme, a.device.index)
-    shape, dtype, chosen = _device_request(
-        a.shape, b.shape, a.dtype, b.dtype, scheme, backend, bits, family, plan
-    )
-    if chosen.backend not in _device.BACKENDS:
-        raise RuntimeError(
-            f"backend: {chosen.backend!r} has no GPU kernel; available on {a.device}: 'int8', 'fp4'"
-        )
+    shape, dtype, chosen, choice, fallback = device_decision(a, b, scheme, backend, bits, family, plan)
     limit = None if workspace_limit is None else check_workspace(workspace_limit)
     with workspace_errors():
         c, launches = _device.matmul(chosen, a, b, shape, dtype, out, limit)
@@ -201,61 +153,6 @@ def _device_matmul(
         return result, launches
     reason = cost.ASKED_FOR if choice is None else choice.reason
     return (result, _device.make_report(chosen, a, b, launches, reason, fallback)), launches
-
-
-@lru_cache(maxsize=256)
-def _device_request(
-    a: tuple[int, ...],
-    b: tuple[int, ...],
-    dtype_a: Any,
-    dtype_b: Any,
-    scheme: str,
-    backend: str,
-    bits: int | None,
-    family: str,
-    plan: Plan | None,
-) -> tuple[MatmulShape, Any, Plan]:
-    """Extents, result dtype and plan of a product, from the operands' shapes and dtypes and the arguments of matmul."""
-    torch = torch_module()
-    assert torch is not None
-    shape = matmul_shape(tuple(a), tuple(b))
-    dtype = torch.promote_types(dtype_a, dtype_b)
-    return shape, dtype, choose_plan(shape.k, dtype == torch.float32, scheme, backend, bits, family, plan)
-
-
-def capacity(bits: int | None, single: bool) -> int:
-    """Bits of the scaled integers; `single`: the result is float32."""
-    return (24 if single else 53) if bits is None else bits
-
-
-def choose_plan(
-    k: int, single: bool, scheme: str, backend: str, bits: int | None, family: str, plan: Plan | None
-) -> Plan:
-    """The plan that the arguments of matmul ask for; `single`: the result is float32."""
-    k = max(k, 1)
-    if bits is not None:
-        bits = check_bits(bits)
-    if plan is None:
-        size = capacity(bits, single)
-        alphabet = cost.cpu_choice(scheme, family, size, k).backend if backend == "auto" else backend
-        return make_plan(scheme, alphabet, family, size, k)
-    check_plan(plan)
-    if plan.scheme == "INT8":
-        raise ValueError("plan: an INT8 plan multiplies int8 matrices; use ozfp4.int8_matmul")
-    given = {
-        "scheme": (scheme, "II", plan.scheme),
-        "backend": (backend, "auto", plan.backend),
-        "bits": (bits, None, plan.bits),
-        "family": (family, "least", plan.family),
-    }
-    for name, (value, default, planned) in given.items():
-        if value not in (default, planned):
-            raise ValueError(f"{name}: {value!r} contradicts the given plan, whose {name} is {planned!r}")
-    if k > plan.k_max:
-        raise ValueError(
-            f"plan: its limit is K <= {plan.k_max}, the inner dimension is {k}, {k - plan.k_max} too long"
-        )
-    return plan
 
 
 def check_workspace(limit: int | None) -> int:

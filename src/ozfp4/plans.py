@@ -19,7 +19,7 @@ FAMILIES = ("least", "paper", "paper-karatsuba")
 ALPHABET_TEXT = {
     "fp4": "S = {0, ±1, ±2, ±3, ±4, ±6, ±8, ±12} (E2M1 × 2)",
     "int8": "-128..127",
-    "fp64": "integers below 2^22",
+    "fp64": "integers up to 2^22 in magnitude",
 }
 
 
@@ -45,9 +45,9 @@ class Term:
 class Plan:
     """Moduli or digit groups, planes, terms and limits of one way to multiply; immutable.
 
-    Made by :func:`ozfp4.plan`. ``sum(t.weight * l[t.a_plane] * k[t.b_plane])`` over the terms of one modulus,
-    with ``l = plan.encode(x)`` and ``k = plan.encode(y, operand="b")``, is congruent to ``x * y``; over all
-    terms of a plan without moduli it equals ``x * y``.
+    Made by :func:`ozfp4.plan` and :func:`ozfp4.plan_for`. With ``l = plan.encode(x)`` and ``k = plan.encode(y, operand="b")``,
+    ``sum(t.weight * l[t.a_plane] * k[t.b_plane])`` over the terms of one modulus is congruent to ``x * y``; over all terms of a
+    plan without moduli it equals ``x * y``.
     """
 
     __slots__ = ("_core", "_device_plans", "_hash", "_request", "_terms")
@@ -243,53 +243,3 @@ def make_int8_plan(products: int) -> Plan:
 
 def _rebuild(request: tuple[Any, ...]) -> Plan:
     return make_int8_plan(request[1]) if request[0] == "INT8" else make_plan(*request)
-
-
-def plan(
-    m: int,
-    n: int,
-    k: int,
-    *,
-    scheme: str = "II",
-    backend: str = "auto",
-    bits: int = 53,
-    family: str = "least",
-) -> Plan:
-    """The plan for an m × k by k × n product.
-
-    Parameters
-    ----------
-    m, n, k : int
-        Extents of the product. Exactness depends on `k` alone.
-    scheme : {"II", "I"}
-        Residues and CRT, or positional digits.
-    backend : {"auto", "fp4", "int8", "fp64"}
-        The alphabet; "auto" takes the one that is fastest on the CPU by :mod:`ozfp4.cost`.
-    bits : int
-        Capacity of the scaled integers, 2..53.
-    family : {"least", "paper", "paper-karatsuba"}
-        Fewest products, or the paper's 19 moduli with 75 or 68 products (fp4, scheme II).
-
-    Raises
-    ------
-    TypeError
-        For extents or bits that are not integers.
-    ValueError
-        For unknown names, bits out of range, negative extents, or a `k` that no such plan serves exactly
-        (the message names the bound and the limit).
-    """
-    check_names(scheme, backend, family)
-    bits = check_bits(bits)
-    for name, extent in (("m", m), ("n", n), ("k", k)):
-        if isinstance(extent, bool) or not isinstance(extent, (int, np.integer)):
-            raise TypeError(f"{name}: {extent!r} is not an integer")
-        if extent < 0:
-            raise ValueError(f"{name}: {extent} is negative")
-        if extent >= 2**63:
-            raise ValueError(f"{name}: {extent} does not fit 63 bits")
-    inner = max(int(k), 1)
-    if backend == "auto":
-        from . import cost  # which makes plans itself
-
-        backend = cost.cpu_choice(scheme, family, bits, inner).backend
-    return make_plan(scheme, backend, family, bits, inner)

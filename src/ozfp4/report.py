@@ -22,7 +22,8 @@ class Report:
     bits : int
         Capacity of the scaled integers.
     exponents : (int, int)
-        Least and largest exponent among the largest entries of the rows of A and the columns of B.
+        Least and largest exponent among the largest finite entries of the rows of A and the columns of B; zeros have none,
+        and (0, 0) says that there is none at all.
     special_rows, special_columns : int
         Rows of A and columns of B that hold a NaN or an infinity.
     workspace : int

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from . import _core, _cpu, _guard
 from ._operands import as_array, check_dtype
-from .plans import Plan, check_bits, check_plan
+from .plans import ALPHABET_TEXT, Plan, check_bits, check_plan
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,29 @@ def _exponents(name: str, x: object, count: int) -> npt.NDArray[np.int32]:
     return array
 
 
+# Whether a byte is a limb of S.
+_IS_LIMB = np.zeros(256, bool)
+_IS_LIMB[np.array([0, *(s * x for x in (1, 2, 3, 4, 6, 8, 12) for s in (1, -1))], np.int8).view(np.uint8)] = (
+    True
+)
+_FP64_LIMIT = 2.0**22  # of the magnitude of FP64 limbs: chunks of 512 products are summed in 53 bits
+
+
+def _check_limbs(name: str, planes: npt.NDArray[Any], plan: Plan) -> None:
+    """ValueError for entries outside the plan's alphabet, whose sums no bound covers; every byte is one of INT8's."""
+    if plan.alphabet == "fp4" and planes.dtype == np.int8:
+        good = _IS_LIMB[planes.view(np.uint8)]
+    elif plan.alphabet == "fp64" and planes.dtype == np.float64:
+        good = (np.abs(planes) <= _FP64_LIMIT) & (planes == np.rint(planes))
+    else:
+        return
+    if not good.all():
+        wrong = planes[~good].flat[0]
+        raise ValueError(
+            f"{name}: the entry {wrong} is no limb of the plan's alphabet, {ALPHABET_TEXT[plan.alphabet]}"
+        )
+
+
 def _count(plan: Plan, moduli: int | None) -> int:
     everything = plan._core.group_count
     if moduli is None:
@@ -118,7 +141,8 @@ def multiply(
 ) -> npt.NDArray[Any]:
     """Stage 3: one output per group, ``(groups, m, n)``: residues in [0, modulus) or int64 sums of digits.
 
-    ValueError for an inner dimension beyond the plan's limit, RuntimeError if the kernel failed its self-test.
+    ValueError for entries outside the plan's alphabet and an inner dimension beyond its limit, RuntimeError if the kernel
+    failed its self-test.
     """
     check_plan(plan)
     array_a, array_b = _stack("planes_a", planes_a), _stack("planes_b", planes_b)
@@ -126,6 +150,8 @@ def multiply(
         raise ValueError(
             f"planes_a: the inner dimension {array_a.shape[2]} exceeds {plan.k_max}, the plan's limit"
         )
+    _check_limbs("planes_a", array_a, plan)
+    _check_limbs("planes_b", array_b, plan)
     _cpu.ensure_blas()
     if (refusal := _guard.cpu_refusal(plan.alphabet)) is not None:
         raise RuntimeError(refusal)

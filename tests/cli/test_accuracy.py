@@ -94,6 +94,27 @@ def test_a_method_that_fails_is_skipped_with_its_reason(
     assert "skipped NumPy: out of luck\n" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("k", [10**18, 10**30])
+def test_an_inner_dimension_beyond_memory_is_skipped(k: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["accuracy", "--k", str(k), "--phi", "0", "--methods", "numpy", "--no-grades"]) == 0
+    assert f"skipped NumPy: K = {k} needs about " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["accuracy", "bench", "model"])
+def test_what_is_refused_makes_no_folder(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "new"
+    assert main([command, "--methods", "nonsense", "-o", str(folder)]) == 2
+    assert not folder.exists()
+    monkeypatch.setattr("ozfp4.cli.experiment.find_spec", lambda name: None)
+    assert main([command, "-o", str(folder)]) == 2
+    assert not folder.exists()
+    errors = capsys.readouterr().err.splitlines()
+    assert len(errors) == 2
+    assert errors[1].startswith(f"ozfp4 {command}: figures need matplotlib")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

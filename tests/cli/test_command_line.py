@@ -21,11 +21,35 @@ def run_module(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_info_prints_what_the_function_returns() -> None:
+def test_info_prints_what_the_function_returns(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["info"]) == 0
+    assert capsys.readouterr() == (f"{ozfp4.info()}\n", "")
     done = run_module("info")
     assert done.returncode == 0
     assert done.stderr == ""
-    assert done.stdout == f"{ozfp4.info()}\n"
+    assert done.stdout.splitlines()[0] == str(ozfp4.info()).splitlines()[0]
+
+
+def test_info_looks_for_gpus_where_torch_is_installed(tmp_path: Path) -> None:
+    torch = tmp_path / "torch"
+    torch.mkdir()
+    (torch / "__init__.py").write_text(
+        "from types import SimpleNamespace\n"
+        "Tensor = type('Tensor', (), {})\n"
+        "cuda = SimpleNamespace(is_available=lambda: False, OutOfMemoryError=MemoryError)\n",
+        encoding="utf-8",
+    )
+    program = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from ozfp4 import _device, cli\n"
+        "_device.extension = lambda: object()  # as in a build with CUDA kernels\n"
+        "assert 'torch' not in sys.modules\n"
+        "cli.main(['info'])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.stderr == ""
+    assert "torch sees no CUDA device" in done.stdout
+    assert "not imported" not in done.stdout
 
 
 def test_version_and_help() -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ozfp4
+from ozfp4.bench import timing
 from ozfp4.cli import main
+from ozfp4.cli import orbitals as job
 from ozfp4.cli.commands import demo
 
 ROWS = [f"{scheme} {backend} {family}" for scheme, backend, family in demo.PATHS]
@@ -30,6 +33,13 @@ def molecule(tmp_path: Path) -> str:
 @pytest.fixture(autouse=True)
 def plain_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rich.table", None)
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is checked is not what it takes."""
+    monkeypatch.setattr(demo, "WARM_UP", 0.0)
+    monkeypatch.setattr(timing, "REST", 0.0)
 
 
 def table_rows(text: str) -> dict[str, list[str]]:
@@ -125,6 +135,20 @@ def test_a_result_that_depends_on_the_run_is_noticed(
     monkeypatch.setattr(ozfp4, "matmul", tampered)
     assert main(["demo", molecule]) == 1
     assert "FAILED: II int8 least: SC: 54 of 54 entries differ" in capsys.readouterr().out
+
+
+def test_a_way_that_is_slow_at_first_is_timed_warm(molecule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "WARM_UP", 0.3)
+    orbitals = job.load(Path(molecule))
+    exact = job.transform(orbitals, np.matmul)
+    calls = []
+
+    def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        calls.append(a)
+        time.sleep(0.004 if len(calls) < 32 else 0)
+        return a @ b
+
+    assert demo._outcome(("", "", ""), orbitals, exact, multiply, []).milliseconds < 8  # cold it takes 16
 
 
 @pytest.mark.parametrize(

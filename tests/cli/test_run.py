@@ -323,7 +323,8 @@ def test_matrix_market_values_that_float64_lacks(folder: Path, capsys: pytest.Ca
     [
         (["b.npy", "a.npy"], r"A, B: inner dimensions differ: .* \(7, 4\), .* \(5, 7\): 4 != 5"),
         (["a.npy", "b.npy", "--transpose-a"], r"A, B: inner dimensions differ: a has shape \(7, 5\), .*"),
-        (["number.npy", "b.npy"], r"A, B: a: a 0-d array is not a matrix; .*"),
+        (["number.npy", "b.npy"], r"A: a 0-d array is not a matrix; .*"),
+        (["a.npy", "number.npy"], r"B: a 0-d array is not a matrix; .*"),
         (["vector.npy", "b.npy", "--transpose-a"], r"--transpose-a: A has 1 dimensions, .*"),
         (["a.npy", "b.npy", "--bits", "54"], r"--bits: 54 is outside 2\.\.53"),
         (["a.npy", "b.npy", "--bits", "1.5"], r"argument --bits: invalid int value: '1\.5' \(see .*\)"),
@@ -349,11 +350,22 @@ def test_bad_requests(
         ("c.npz", r"c\.npz: name the member to write, e\.g\. c\.npz:C"),
         ("missing/c.npy", r"missing/c\.npy: no such folder: .*/missing"),
         ("a.npy/c.npy", r"a\.npy/c\.npy: no such folder: .*"),
+        ("/proc/c.npy", r"/proc/c\.npy: cannot be written: .*"),
         ("folder.npy", r"folder\.npy: exists and is not a regular file"),
         ("text.npz:C", r"text\.npz:C: exists and is not an \.npz file, .*"),
     ],
 )
-def test_bad_outputs(output: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_outputs(
+    output: str,
+    message: str,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def multiplied(*_: object, **__: object) -> None:
+        raise AssertionError("multiplied before the output was looked at")
+
+    monkeypatch.setattr(ozfp4, "matmul", multiplied)
     refuse(folder, capsys, ["a.npy", "b.npy", "-o", output], f"--output: {message}")
 
 

@@ -111,7 +111,7 @@ def test_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.
                 assert row["products"] > 0
 
 
-@pytest.mark.parametrize("file", ["missing/card.json", "."])
+@pytest.mark.parametrize("file", ["missing/card.json", ".", "/proc/card.json"])
 def test_a_report_that_cannot_be_written(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

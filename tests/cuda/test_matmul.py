@@ -38,6 +38,19 @@ def noisy(shape, dtype=torch.float64):
     return torch.full(shape, float("nan"), dtype=dtype, device=DEVICE)
 
 
+@pytest.mark.parametrize("bits", [53, 30])
+@pytest.mark.parametrize("top", [1.0, 2.0**29, 2.0**52])
+def test_the_report_counts_the_exponents_that_the_cpu_counts(bits, top):
+    a = np.array([[0.0, 0.0], [1e-5, 0.0], [np.inf, 0.0], [top, 3.0]])
+    b = np.array([[0.0, 5.0, np.nan], [0.0, 0.0, 0.0]])
+    for x, y in ((a, b), (a[:1], b), (a[:1], b[:, :1]), (a[None], np.stack([b, 8 * b])), (a[1], b[:, 1])):
+        reports = [
+            ozfp4.matmul(*operands, bits=bits, backend="int8", report=True)[1]
+            for operands in ((x, y), (on_device(x), on_device(y)))
+        ]
+        assert reports[0].exponents == reports[1].exponents
+
+
 def gpu(a, b, **options):
     return ozfp4.matmul(a, b, **options).cpu().numpy()
 

@@ -59,11 +59,35 @@ def test_a_changed_figure_is_refused(
     assert page.read_text() != text  # --check writes nothing
 
 
+@pytest.mark.parametrize(
+    ("commit", "message"), [("abc-dirty", "changes that no commit has"), (None, "no commit")]
+)
+def test_what_nobody_can_repeat_is_not_published(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    commit: str | None,
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(device_tables, "DATA", tmp_path / "h200.json")
+    monkeypatch.setattr(device_tables, "PAGES", ())
+    (tmp_path / "gpu.json").write_text(json.dumps(RESULTS | {"commit": commit}))
+    assert device_tables.main(["--take", str(tmp_path / "gpu.json")]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "h200.json").exists()
+
+
 def test_compute_stage_beside_the_whole_call() -> None:
     text = device_tables.compute_stage(RESULTS)
     assert "| TFLOPS | 1024 compute | total |" in text
     assert "| native FP64 (cuBLAS DGEMM) | 51.3 | 51.3 |" in text
     assert f"| ozfp4 `int8` (15 products) | {2 * 1024**3 / 0.05 / 1e9:.1f} | 26.8 |" in text
+
+
+def test_times_by_stage_say_whether_the_host_is_in_them() -> None:
+    assert "includes the time of the host" in device_tables.milliseconds(RESULTS)
+    apart = RESULTS | {"stages": [row | {"host": "apart"} for row in RESULTS["stages"]]}
+    assert "host" not in device_tables.milliseconds(apart)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +117,33 @@ def test_model_beside_measurement(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "| ozfp4 II int8 (GPU) | 4096 | 15 | 1300 | 1.600 | 1.648 | +3.0 % |" in device_tables.predicted(
         RESULTS
     )
+
+
+def test_figures_of_a_tree_with_changes_are_not_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    import device_figures
+
+    monkeypatch.setattr(device_tables, "ROOT", tmp_path)
+    monkeypatch.setattr(device_tables, "DATA", tmp_path / "h200.json")
+    monkeypatch.setattr(device_figures, "FOLDER", tmp_path)
+    (tmp_path / "h200.json").write_text(json.dumps(RESULTS))
+    (tmp_path / "accuracy.json").write_text(
+        json.dumps({"machine": {"device": "X", "commit": "abc1234-dirty"}})
+    )
+    assert device_figures.main([]) == 2
+    assert (
+        "accuracy.json: measured with changes that no commit has (abc1234-dirty)" in capsys.readouterr().err
+    )
+    assert not list(tmp_path.glob("*.svg"))
+
+
+def test_a_caption_says_that_the_commit_is_unknown() -> None:
+    from ozfp4.bench.machine import sentence
+
+    assert sentence({"device": "X", "date": "2026-01-01"}) == "X, commit unknown, 2026-01-01"
+    assert device_tables._machine({"device": "X", "date": "2026-01-01"}) == "X, commit unknown, 2026-01-01:"
 
 
 def test_figures_of_a_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

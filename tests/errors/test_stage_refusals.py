@@ -43,11 +43,22 @@ ENCODE = [
 ]
 
 COUNT = len(PLANES)
+FP64 = ozfp4.plan(3, 5, 4, backend="fp64")
+HALVES = np.full((FP64.planes_a, 2, 3), 0.5)
 MULTIPLY = [
     ((PLANES, PLANES[1:], PLAN), ValueError, rf"^planes_b: {COUNT - 1} planes given, the plan uses {COUNT}$"),
     ((PLANES[:0], PLANES, PLAN), ValueError, rf"^planes_a: 0 planes given, the plan uses {COUNT}$"),
     ((PLANES.astype(float), PLANES, PLAN), TypeError, r"^planes_a: dtype float64 .*plane type int8$"),
     ((PLANES, PLANES.view(np.uint8), PLAN), TypeError, r"^planes_b: dtype uint8 .*plane type int8$"),
+    (
+        (PLANES + 5, PLANES, PLAN),
+        ValueError,
+        r"^planes_a: the entry -?\d+ is no limb of the plan's alphabet, S = ",
+    ),
+    ((PLANES, np.full_like(PLANES, -7), PLAN), ValueError, r"^planes_b: the entry -7 is no limb"),
+    ((HALVES, HALVES, FP64), ValueError, r"^planes_a: the entry 0\.5 is no limb .*, integers up to 2\^22"),
+    ((HALVES * 2**23 + 2, HALVES, FP64), ValueError, r"^planes_a: the entry 4194306\.0 is no limb"),
+    ((HALVES * np.nan, HALVES, FP64), ValueError, r"^planes_a: the entry nan is no limb"),
     ((PLANES[0], PLANES, PLAN), ValueError, r"^planes_a: 2 dimensions; .*3$"),
     ((PLANES, PLANES[0], PLAN), ValueError, r"^planes_b: 2 dimensions; .*3$"),
     ((PLANES, PLANES[..., :2], PLAN), ValueError, r"^planes_b: inner dimension 2 .*planes_a, 3$"),

@@ -43,6 +43,21 @@ def test_exponents_are_those_of_the_largest_entries(path: Path) -> None:
     assert report.exponents == (-1074, math.frexp(1e300)[1] - 1)
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "exponents"),
+    [
+        ([[0.0, 0.0]], [[8.0], [1.0]], (3, 3)),
+        ([[0.0, np.inf], [0.0, 4.0]], [[0.0], [0.0]], (2, 2)),
+        ([[0.0, np.nan]], [[0.0], [-np.inf]], (0, 0)),
+        (np.zeros((2, 0)), np.zeros((0, 3)), (0, 0)),
+        ([[[0.0]], [[2.0**-9]]], [[2.0**-3]], (-9, -3)),
+        ([[[2.0**-9]], [[0.0]]], [[[0.0]], [[0.0]]], (-9, -9)),
+    ],
+)
+def test_zeros_have_no_exponent(a: object, b: object, exponents: tuple[int, int]) -> None:
+    assert ozfp4.matmul(np.array(a), np.array(b), report=True)[1].exponents == exponents
+
+
 @pytest.mark.parametrize("backend", ["fp4", "int8", "fp64"])
 def test_small_data_use_a_prefix_that_suffices(backend: str) -> None:
     rng = np.random.default_rng(0)

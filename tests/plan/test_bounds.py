@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from ozfp4 import bounds
@@ -18,9 +20,11 @@ def test_lemma_1() -> None:
     assert bounds.gap_free_range(14) < 2**53 <= bounds.gap_free_range(15)
 
 
-@pytest.mark.parametrize("p", [0, -1, 17])
-def test_lemma_1_is_defined_for_1_to_16_limbs(p: int) -> None:
-    with pytest.raises(ValueError, match=rf"p: {p} is outside 1\.\.16"):
+@pytest.mark.parametrize(
+    ("p", "message"), [(0, "p: 0 is below 1"), (-1, "p: -1 is below 1"), (17, r"p: 17 is outside 1\.\.16")]
+)
+def test_lemma_1_is_defined_for_1_to_16_limbs(p: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         bounds.gap_free_range(p)
 
 
@@ -31,7 +35,7 @@ def test_lemma_2() -> None:
     assert limits(bounds.lemma2(1, p=8, q=15))[1] == 2**24 // (64 * 8)
 
 
-@pytest.mark.parametrize(("p", "q", "message"), [(0, 15, "p: 0 is not"), (15, -1, "q: -1 is not")])
+@pytest.mark.parametrize(("p", "q", "message"), [(0, 15, "p: 0 is below 1"), (15, -1, "q: -1 is below 1")])
 def test_lemma_2_needs_limbs(p: int, q: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         bounds.lemma2(1, p, q)
@@ -47,6 +51,20 @@ def test_lemma_3() -> None:
         product *= m
     limit = limits(bounds.lemma3(1))[3]
     assert 2 * limit * 2**106 < product <= 2 * (limit + 1) * 2**106
+
+
+@pytest.mark.parametrize("lemma", [bounds.lemma2, bounds.lemma3])
+def test_the_inner_dimension_is_a_number_from_0_on(lemma: Callable[[object], tuple[Bound, ...]]) -> None:
+    for k in ("a", 5.0, None, True, [1]):
+        with pytest.raises(TypeError, match=r"^k: .* is not an integer"):
+            lemma(k)
+    with pytest.raises(ValueError, match=r"^k: -5 is below 0"):
+        lemma(-5)
+    assert all(bound.holds for bound in lemma(0))
+    with pytest.raises(TypeError, match=r"^p: '3' is not an integer"):
+        bounds.gap_free_range("3")
+    with pytest.raises(TypeError, match=r"^q: 2\.5 is not an integer"):
+        bounds.lemma2(1, 2, 2.5)
 
 
 def test_slack() -> None:

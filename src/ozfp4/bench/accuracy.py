@@ -17,11 +17,15 @@ from ..testing import bits_of, spread
 from ..testing.accuracy import RealProduct, real_product, relative_errors
 from .methods import Array, Method
 from .rows import Row
+from .speed import free_memory
 
 PHIS = (0, 2, 4, 8, 12, 16, 20, 24, 28, 32)
 WIDE = (48, 64, 96, 128, 160, 200)
 # What the paper's text gives for its method (both schemes), phi: bits.
 PAPER = {0: 58.2, 32: 52.3}
+
+
+_ENTRY_BYTES = 40  # at least, of an entry of A or B: itself, its significand and shift, two digits
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,10 @@ class Case:
 
 
 def make_case(phi: int, k: int, extent: int, seed: int = 0) -> Case:
-    """Seeded operands, extent × k by k × extent, with their exact product."""
+    """Seeded operands, extent × k by k × extent, with their exact product; MemoryError if there is no room for them."""
+    need, free = _ENTRY_BYTES * 2 * extent * k, free_memory()
+    if free is not None and need > free:
+        raise MemoryError(f"K = {k} needs about {need / 2**30:.3g} GiB, {free / 2**30:.1f} GiB are free")
     rng = np.random.default_rng([seed, phi])
     a, b = spread(rng, (extent, k), phi), spread(rng, (k, extent), phi)
     start = time.perf_counter()

@@ -82,5 +82,5 @@ def sentence(about: dict[str, Any]) -> str:
     """The description in one line, for tables and captions."""
     parts = [str(about["device"])]
     parts += [f"{name} {about[name]}" for name in ("driver", "cuda", "torch", "numpy") if about.get(name)]
-    parts += [f"commit {about['commit']}"] if about.get("commit") else []
+    parts += [f"commit {about.get('commit', 'unknown')}"]
     return ", ".join([*parts, str(about["date"])])

@@ -12,6 +12,8 @@ import os
 import subprocess
 import sys
 import tempfile
+import weakref
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -35,25 +37,26 @@ class PeerError(RuntimeError):
     """The peer's process failed; the message is its last line."""
 
 
-class Peer:
-    """A child process with some environment; started on first use, ended by ``close`` or at the end of a with block."""
+class _Child:
+    """The peer's process and the file that takes what it complains about."""
 
     def __init__(self, environment: dict[str, str]) -> None:
-        self._environment = environment
-        self._process: subprocess.Popen[str] | None = None
-        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - lives as long as the child
-
-    def ask(self, **request: Any) -> Any:
-        """Send one request and wait for its answer; PeerError if the child failed."""
-        if self._process is None:
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - lives as long as the process
+        try:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", __name__],
-                env={**os.environ, **self._environment},
+                env={**os.environ, **environment},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
                 text=True,
             )
+        except OSError:
+            self._errors.close()
+            raise
+
+    def ask(self, request: dict[str, Any]) -> str:
+        """The line that answers a request; PeerError if there is none."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
@@ -65,7 +68,39 @@ class Peer:
             line = ""
         if not line:
             raise PeerError(self._last_words())
-        answer = json.loads(line)
+        return line
+
+    def _last_words(self) -> str:
+        self._errors.seek(0)
+        lines = self._errors.read().strip().splitlines()
+        return lines[-1] if lines else "its process ended without a word"
+
+    def end(self) -> None:
+        """Let it finish; a process that does not is killed."""
+        try:
+            self._process.communicate(timeout=60)  # closes its input, on which it ends, and waits
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.communicate()
+        finally:
+            self._errors.close()
+
+
+class Peer:
+    """A child process with some environment; started on first use, ended by ``close``, at the end of a with block, or with
+    the peer itself: methods hold peers that nobody closes."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self._environment = environment
+        self._child: _Child | None = None
+        self._end: Callable[[], object] = lambda: None
+
+    def ask(self, **request: Any) -> Any:
+        """Send one request and wait for its answer; PeerError if the child failed."""
+        if self._child is None:
+            self._child = _Child(self._environment)
+            self._end = weakref.finalize(self, self._child.end)
+        answer = json.loads(self._child.ask(request))
         if "error" in answer:
             raise PeerError(answer["error"])
         return answer["result"]
@@ -79,18 +114,9 @@ class Peer:
             c: Array = np.load(product)
         return c
 
-    def _last_words(self) -> str:
-        self._errors.seek(0)
-        lines = self._errors.read().strip().splitlines()
-        return lines[-1] if lines else "its process ended without a word"
-
     def close(self) -> None:
-        if self._process is not None:
-            if self._process.stdin is not None:
-                self._process.stdin.close()
-            self._process.wait(timeout=60)
-            self._process = None
-        self._errors.close()
+        self._end()
+        self._child = None
 
     def __enter__(self) -> Peer:
         return self

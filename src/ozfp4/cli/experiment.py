@@ -55,21 +55,21 @@ def fraction(text: str) -> float:
 def prepare_output(options: argparse.Namespace) -> Path | None:
     """The output folder, made and writable, and matplotlib at hand if figures are wanted; else InputError.
 
-    Checked before anything is measured.
+    Called before anything is measured, and after all other checks: what is refused makes no folder.
     """
     folder: Path | None = options.output
     if folder is None:
         return None
+    if not options.no_figures and find_spec("matplotlib") is None:
+        raise InputError(
+            'figures need matplotlib, which is not installed: pip install "ozfp4[figures]", or give --no-figures'
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"--output: {folder}: cannot be made: {error.strerror}") from None
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InputError(f"--output: no permission to write in {folder}")
-    if not options.no_figures and find_spec("matplotlib") is None:
-        raise InputError(
-            'figures need matplotlib, which is not installed: pip install "ozfp4[figures]", or give --no-figures'
-        )
     return folder
 
 

@@ -168,6 +168,10 @@ def check_writable(file: MatrixFile, dimensions: int) -> None:
         raise file.bad("exists and is not a regular file")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise file.bad(f"no permission to write in {folder}")
+    try:
+        tempfile.TemporaryFile(dir=folder).close()  # which permissions do not promise: /proc takes no file
+    except OSError as error:
+        raise file.bad(f"cannot be written: {_one_line(error)}") from None
     if file.format == ".npz" and file.path.exists() and not zipfile.is_zipfile(file.path):
         raise file.bad("exists and is not an .npz file, so no member can be put into it")
 

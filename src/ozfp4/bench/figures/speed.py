@@ -49,8 +49,19 @@ def _vertical_scale(axes: Any, values: list[float]) -> None:
     axes.tick_params(axis="y", which="minor", left=False)
 
 
+HOST_TIME = "scale includes what the host takes until the first launch"
+
+
+def with_host_time(row: dict[str, Any]) -> bool:
+    """Whether the stages of a row were timed on a GPU that waited for the host."""
+    return "multiply TOPS" in row and row.get("host") != "apart"
+
+
 def stages(results: dict[str, Any]) -> Any:
-    """Share of each stage in the time of a product, by method and N."""
+    """Share of each stage in the time of a product, by method and N, and the time of a whole call.
+
+    Whole calls let stages overlap, and so take less than the stages one by one.
+    """
     labels = results["labels"]
     rows = [row for row in results["rows"] if "multiply ms" in row]
     rows.sort(key=lambda row: (list(labels).index(row["method"]), row["N"]))
@@ -64,8 +75,9 @@ def stages(results: dict[str, Any]) -> Any:
                 axes.barh(y, share, 0.8, left=left, color=colour, hatch=hatch, edgecolor="white", lw=0.4,
                           label=stage if y == 0 else None)  # fmt: skip
                 left += share
+            call = row["ms"]
             axes.annotate(
-                f"{total:.3g} ms" if total < 1000 else f"{total / 1e3:.3g} s",
+                f"{call:.3g} ms" if call < 1000 else f"{call / 1e3:.3g} s",
                 (100, y),
                 (4, 0),
                 textcoords="offset points",
@@ -76,8 +88,17 @@ def stages(results: dict[str, Any]) -> Any:
             range(len(rows)), [f"{labels[row['method']]}, {row['N']}" for row in rows], fontsize=9
         )
         axes.grid(axis="y", visible=False)
-        axes.set(xlabel="percent of the time of all stages", xlim=(0, 112), ylim=(len(rows) - 0.4, -0.6))
+        axes.set(
+            xlabel="percent of the time of all stages; at the right a whole call",
+            xlim=(0, 112),
+            ylim=(len(rows) - 0.4, -0.6),
+        )
         axes.set_xticks(range(0, 101, 20))
         figure.legend(loc="outside upper left", ncols=4)
-        style.note(figure, sentence(results["machine"]))
+        style.note(
+            figure,
+            "; ".join(
+                [*([HOST_TIME] if any(map(with_host_time, rows)) else []), sentence(results["machine"])]
+            ),
+        )
     return figure

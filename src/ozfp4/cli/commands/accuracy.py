@@ -61,7 +61,6 @@ def run(options: argparse.Namespace) -> int:
     from ...bench.methods import at_hand, select
     from ...bench.rows import RowStore
 
-    folder = prepare_output(options)
     phis = tuple(dict.fromkeys((*(options.phi or PHIS), *(WIDE if options.wide else ()))))
     if max(phis) > LARGEST_PHI:
         raise InputError(
@@ -73,6 +72,7 @@ def run(options: argparse.Namespace) -> int:
         methods = select(options.methods, at_hand(options.gemmul8))
     except ValueError as error:
         raise InputError(f"--methods: {error}") from None
+    folder = prepare_output(options)
     machine = describe("cuda" if any(method.device == "cuda" for method in methods) else "cpu")
     settings = {"k": options.k, "extent": options.extent, "seed": options.seed}
     store = RowStore(rows_file(options, folder, "accuracy"), settings, machine, ("kind", "phi", "method"))
@@ -93,6 +93,7 @@ def _sweep(
     options: argparse.Namespace, phis: tuple[int, ...], methods: list[Method], store: RowStore
 ) -> None:
     from ...bench import accuracy
+    from ...bench.methods import reason
 
     for phi in phis:
         left = [method for method in methods if store.get(kind="bits", phi=phi, method=method.name) is None]
@@ -101,11 +102,9 @@ def _sweep(
         with Progress(f"accuracy, phi {phi}") as progress:
             try:
                 case = accuracy.make_case(phi, options.k, options.extent, options.seed)
-            except MemoryError:
+            except MemoryError as error:
                 for method in left:
-                    store.add(
-                        {"kind": "bits", "phi": phi, "method": method.name, "skipped": "not enough memory"}
-                    )
+                    store.add({"kind": "bits", "phi": phi, "method": method.name, "skipped": reason(error)})
                 continue
             for done, method in enumerate(left):
                 progress.report((1 + done) / (1 + len(left)))

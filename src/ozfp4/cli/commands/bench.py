@@ -53,7 +53,6 @@ def run(options: argparse.Namespace) -> int:
     from ...bench.methods import at_hand, select
     from ...bench.rows import RowStore
 
-    folder = prepare_output(options)
     if not 0 < options.budget < 1e6:
         raise InputError(f"--budget: {options.budget} is not a positive number of seconds")
     if options.gemmul8 is not None and not Path(options.gemmul8).is_file():
@@ -67,6 +66,7 @@ def run(options: argparse.Namespace) -> int:
     except ValueError as error:
         raise InputError(f"--methods: {error}") from None
     sizes = options.sizes or list(speed.GPU_SIZES if device == "cuda" else speed.CPU_SIZES)
+    folder = prepare_output(options)
     machine = describe(device)
     settings = {"device": device, "budget": options.budget}
     store = RowStore(rows_file(options, folder, "bench"), settings, machine, ("N", "method"))

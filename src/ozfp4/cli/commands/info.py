@@ -13,5 +13,8 @@ def run(options: argparse.Namespace) -> int:
     """Print ``ozfp4.info()``."""
     import ozfp4
 
+    from ...bench.machine import have_cuda
+
+    have_cuda()  # imports torch where it is installed: info() itself sees no GPU without it
     print(ozfp4.info())
     return 0

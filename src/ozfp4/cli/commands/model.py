@@ -59,11 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Measure, predict, print, write."""
-    folder = prepare_output(options)
     if not 0 < options.budget < 1e6:
         raise InputError(f"--budget: {options.budget} is not a positive number of seconds")
+    device, methods = ("", []) if options.no_measure else _chosen(options)
+    folder = prepare_output(options)
     _show_paper()
-    store, methods = (None, []) if options.no_measure else _measured(options, folder)
+    store = None if options.no_measure else _measured(options, folder, device, methods)
     _finish(options, folder, store, methods)
     return 0
 
@@ -108,11 +109,10 @@ def _show_paper() -> None:
 # ---- This machine ------------------------------------------------------------------------------------------
 
 
-def _measured(options: argparse.Namespace, folder: Path | None) -> tuple[RowStore, list[Method]]:
-    from ...bench import speed
-    from ...bench.machine import describe, have_cuda, sentence
+def _chosen(options: argparse.Namespace) -> tuple[str, list[Method]]:
+    """The device to measure and its methods; InputError where they are not there."""
+    from ...bench.machine import have_cuda
     from ...bench.methods import gpu_backends, own_methods, select
-    from ...bench.rows import RowStore
 
     gpu = options.device != "cpu" and have_cuda() and bool(gpu_backends())
     device = options.device or ("cuda" if gpu else "cpu")
@@ -123,6 +123,16 @@ def _measured(options: argparse.Namespace, folder: Path | None) -> tuple[RowStor
         methods = select(options.methods or [name for name in DEFAULT_METHODS if name in own], own)
     except ValueError as error:
         raise InputError(f"--methods: {error}") from None
+    return device, methods
+
+
+def _measured(
+    options: argparse.Namespace, folder: Path | None, device: str, methods: list[Method]
+) -> RowStore:
+    from ...bench import speed
+    from ...bench.machine import describe, sentence
+    from ...bench.rows import RowStore
+
     sizes = options.sizes or list(speed.GPU_SIZES if device == "cuda" else speed.CPU_SIZES)
     machine = describe(device)
     store = RowStore(
@@ -135,7 +145,7 @@ def _measured(options: argparse.Namespace, folder: Path | None) -> tuple[RowStor
     print(f"\nthis machine: {sentence(machine)}")
     with report_at_the_end(lambda: _show_measured(store, methods)):
         _measure_all(options, device, sizes, methods, store)
-    return store, methods
+    return store
 
 
 def _measure_all(

@@ -125,7 +125,9 @@ def _shape(a: Array, b: Array) -> MatmulShape:
     try:
         return matmul_shape(a.shape, b.shape)
     except ValueError as error:
-        raise InputError(f"A, B: {error}") from None
+        name, _, problem = str(error).partition(": ")
+        operand = {"a": "A", "b": "B"}.get(name)
+        raise InputError(f"{operand}: {problem}" if operand else f"A, B: {error}") from None
 
 
 def _plan(options: argparse.Namespace, shape: MatmulShape, *, single: bool) -> Plan:

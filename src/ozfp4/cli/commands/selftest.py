@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -77,5 +78,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _check_writable(file: Path) -> None:
     """InputError before minutes of measurement, not after."""
-    if file.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK):
-        raise InputError(f"--report: {file} cannot be written")
+    try:
+        if not file.exists():
+            # Permissions do not say it: /proc takes no file.
+            tempfile.TemporaryFile(dir=file.parent).close()
+        elif file.is_dir() or not os.access(file, os.W_OK):
+            raise InputError(f"--report: {file} cannot be written")
+    except OSError:
+        raise InputError(f"--report: {file} cannot be written") from None

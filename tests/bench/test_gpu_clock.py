@@ -1,0 +1,92 @@
+"""Times of the stages on a GPU that is a simulated queue: the host's time is in none of them, however long it takes."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import ozfp4
+from ozfp4 import _device
+from ozfp4.bench import gpu
+from ozfp4.bench.figures import speed
+
+STAGES = (0.01, 0.02, 0.04, 0.03)  # milliseconds
+
+
+class Queue:
+    """A GPU that works off what the host enqueues; times in milliseconds, at 2 GHz. The host takes `host` for a product."""
+
+    def __init__(self, host: float) -> None:
+        self.host = host
+        self.now = 0.0
+        self.free = 0.0  # when all that is enqueued is done
+        self.handles: list[Event] = []
+
+    def work(self, milliseconds: float) -> None:
+        self.free = max(self.now, self.free) + milliseconds
+
+    def sleep(self, clocks: int) -> None:
+        self.work(clocks / 2e6)
+
+    def synchronize(self) -> None:
+        self.now = max(self.now, self.free)
+
+    def run(
+        self, plan: Any, a: Any, b: Any, c: Any, shape: Any, limit: int, handles: tuple[int, ...]
+    ) -> None:
+        for i, milliseconds in enumerate(STAGES):
+            self.now += self.host / 4
+            self.work(milliseconds)
+            if i < 3:
+                self.handles[handles[i]].record()
+
+
+class Event:
+    def __init__(self, queue: Queue) -> None:
+        self.queue, self.at = queue, 0.0
+        self.cuda_event = len(queue.handles)
+        queue.handles.append(self)
+
+    def record(self) -> None:
+        self.at = max(self.queue.now, self.queue.free)
+
+    def query(self) -> bool:
+        return self.at <= self.queue.now
+
+    def elapsed_time(self, other: Event) -> float:
+        return other.at - self.at
+
+
+def medians(monkeypatch: pytest.MonkeyPatch, host: float) -> tuple[float, ...]:
+    queue = Queue(host)
+    cuda = SimpleNamespace(
+        Event=lambda enable_timing: Event(queue), _sleep=queue.sleep, synchronize=queue.synchronize
+    )
+    torch = SimpleNamespace(cuda=cuda, empty=lambda *_, **__: None, float64=None)
+    monkeypatch.setattr(gpu, "_torch", lambda: torch)
+    monkeypatch.setattr(_device, "run", queue.run)
+    matrix = SimpleNamespace(shape=(8, 8))
+    return gpu.stage_medians(ozfp4.plan(8, 8, 8, backend="int8"), matrix, matrix, 0.0)
+
+
+@pytest.mark.parametrize("host", [0.0, 0.05, 0.5, 3.0, 700.0])
+def test_the_hosts_time_is_in_no_stage(monkeypatch: pytest.MonkeyPatch, host: float) -> None:
+    assert medians(monkeypatch, host) == pytest.approx(STAGES)
+
+
+def test_a_host_that_takes_seconds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(RuntimeError, match="the host takes seconds"):
+        medians(monkeypatch, 10_000.0)
+
+
+@pytest.mark.parametrize("host", ["apart", None])
+def test_a_figure_says_what_its_times_hold(host: str | None) -> None:
+    pytest.importorskip("matplotlib")
+    row = {"N": 1024, "method": "int8", "ms": 0.0646, "scale ms": 0.0238, "encode ms": 0.03, "multiply ms": 0.0323,
+           "reconstruct ms": 0.0123, "multiply TOPS": 997, **({"host": host} if host else {})}  # fmt: skip
+    figure = speed.stages({"machine": {"device": "X", "date": ""}, "labels": {"int8": "int8"}, "rows": [row]})
+    texts = [text.get_text() for text in figure.findobj(lambda artist: hasattr(artist, "get_text"))]
+    assert "0.0646 ms" in texts  # the whole call, not the sum of stages that wait for each other
+    assert any(speed.HOST_TIME in text for text in texts) == (host is None)
