@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ozfp4.bench import accuracy
@@ -92,6 +93,29 @@ def test_a_method_that_fails_is_skipped_with_its_reason(
     monkeypatch.setattr(accuracy, "measure", measure)
     assert main([*SMALL, "--no-grades"]) == 0
     assert "skipped NumPy: out of luck\n" in capsys.readouterr().out
+
+
+def test_two_ways_that_differ_fail(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one bit of one entry, at one phi of two; NumPy may differ as it does."""
+    real = accuracy.fingerprint
+    calls: list[str] = []
+
+    def fingerprint(c: np.ndarray) -> str:
+        calls.append("")
+        if len(calls) == 5:  # phi 8, the second of three methods
+            c = c.copy()
+            c.view(np.uint64)[3, 2] ^= 1
+        return real(c)
+
+    monkeypatch.setattr(accuracy, "fingerprint", fingerprint)
+    assert main([*SMALL, "--no-grades"]) == 1
+    text = capsys.readouterr().out
+    assert text.count("FAILED: ") == 1
+    assert "FAILED: phi 8: II-fp64-least " in text
+    assert ", I-int8-least " in text
+    assert "OK:" not in text
 
 
 @pytest.mark.parametrize(

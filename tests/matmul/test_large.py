@@ -13,7 +13,8 @@ from ozfp4 import stages
 from ozfp4.testing import PATHS, Path, assert_same_bits, noise
 
 # Every kernel's loops once: scheme I over FP4 limbs shares them with scheme I over bytes, at twice the workspace.
-LARGE = [Path(*p) for p in (("II", "fp4", "least"), ("II", "int8", "least"), ("II", "fp64", "least"), ("I", "int8", "least"), ("I", "fp64", "least"))]  # fmt: skip
+KERNELS = (("II", "fp4"), ("II", "int8"), ("II", "fp64"), ("I", "int8"), ("I", "fp64"))
+LARGE = [Path(scheme, backend, "least") for scheme, backend in KERNELS]
 
 
 @pytest.fixture(autouse=True)
