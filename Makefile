@@ -8,7 +8,9 @@ VENV ?= .venv
 
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
-           $(shell find cmake csrc src/ozfp4 -type f -not -name '*.so' -not -name '*.pyc' 2>/dev/null)
+           $(shell find cmake csrc src/ozfp4 -type f -not -name '*.so' -not -name '*.pyc' 2>/dev/null) \
+           $(shell find tests -name '*_check.cpp')
+BUILD := build/package
 PYTEST := $(VENV)/bin/python -m pytest
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 
@@ -21,6 +23,7 @@ run: $(VENV)/ready/cli
 	$(VENV)/bin/python -m ozfp4 demo
 
 test: $(VENV)/ready/test
+	$(VENV)/bin/ctest --test-dir $(BUILD) --output-on-failure --no-tests=error
 	$(PYTEST) $(PYTEST_ARGUMENTS)
 
 # least_table.hpp is generated and laid out by its generator.
@@ -68,5 +71,6 @@ $(VENV)/ready/build: $(VENV)/bin/python
 # ready/EXTRAS: the package as it is now is installed with these extras.
 $(VENV)/ready/%: $(VENV)/ready/build $(SOURCES)
 	@echo "building and installing ozfp4[$*], a minute or two the first time"
-	$(PIP) install --quiet --no-build-isolation --check-build-dependencies '.[$*]'
+	$(PIP) install --quiet --no-build-isolation --check-build-dependencies '.[$*]' \
+	  --config-settings=build-dir=$(BUILD) --config-settings=cmake.define.OZFP4_CHECKS=ON
 	@touch $@

@@ -7,7 +7,6 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <system_error>
 #include <thread>
 
 #if defined(__linux__)
@@ -111,8 +110,8 @@ void parallel_for(std::int64_t count, std::int64_t grain, const std::function<vo
         leave_cpu(cpu);
         loop->work();
       }).detach();
-    } catch (const std::system_error&) {
-      break;  // fewer threads than asked for: the others do the work
+    } catch (...) {
+      break;  // no thread or no memory for one: whoever is there does the work; unwinding would leave them without `body`
     }
   }
   loop->work();

@@ -3,7 +3,13 @@
 #pragma once
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && !defined(OZFP4_NO_CLONES)
+#if __GNUC__ >= 12
 #define OZFP4_VECTORISED __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), flatten))
+#else
+// The levels x86-64-v3 and -v4 are known to GCC 12 and later. The arch= names of GCC 11 are chosen by the very processor, so
+// that a Zen 4 would not run what is meant for skylake-avx512; single features are chosen by what the processor has.
+#define OZFP4_VECTORISED __attribute__((target_clones("avx512f", "avx2", "default"), flatten))
+#endif
 #else
 #define OZFP4_VECTORISED
 #endif

@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ozfp4.bench import accuracy
@@ -94,6 +95,7 @@ def test_a_method_that_fails_is_skipped_with_its_reason(
     assert "skipped NumPy: out of luck\n" in capsys.readouterr().out
 
 
+<<<<<<< HEAD
 @pytest.mark.parametrize("k", [10**18, 10**30])
 def test_an_inner_dimension_beyond_memory_is_skipped(k: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["accuracy", "--k", str(k), "--phi", "0", "--methods", "numpy", "--no-grades"]) == 0
@@ -113,6 +115,29 @@ def test_what_is_refused_makes_no_folder(
     errors = capsys.readouterr().err.splitlines()
     assert len(errors) == 2
     assert errors[1].startswith(f"ozfp4 {command}: figures need matplotlib")
+=======
+def test_two_ways_that_differ_fail(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one bit of one entry, at one phi of two; NumPy may differ as it does."""
+    real = accuracy.fingerprint
+    calls: list[str] = []
+
+    def fingerprint(c: np.ndarray) -> str:
+        calls.append("")
+        if len(calls) == 5:  # phi 8, the second of three methods
+            c = c.copy()
+            c.view(np.uint64)[3, 2] ^= 1
+        return real(c)
+
+    monkeypatch.setattr(accuracy, "fingerprint", fingerprint)
+    assert main([*SMALL, "--no-grades"]) == 1
+    text = capsys.readouterr().out
+    assert text.count("FAILED: ") == 1
+    assert "FAILED: phi 8: II-fp64-least " in text
+    assert ", I-int8-least " in text
+    assert "OK:" not in text
+>>>>>>> cpu-tests
 
 
 @pytest.mark.parametrize(

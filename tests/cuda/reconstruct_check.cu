@@ -165,6 +165,12 @@ bool check_rounding(const WideInt<Words>& x, int exponent, long& rare) {
   return is_rare ? !is_safe : float_bits(fast) == float_bits(general);
 }
 
+// What the proof of arith/column_crt.hpp takes for granted: offset f in [2^15 + 3, 2^15 + 3.51), f = inverse / 2^32.
+bool has_right_offset(std::uint32_t inverse, std::uint32_t offset) {
+  const std::uint64_t product = std::uint64_t(offset) * inverse, least = ((std::uint64_t(1) << 15) + 3) << 32;
+  return product >= least && product - least < (std::uint64_t(51) << 32) / 100;
+}
+
 struct Tally {
   long entries = 0, uncertain = 0, rare = 0;
 };
@@ -174,6 +180,7 @@ bool check_arithmetic(const NamedPlan& named, const ReconstructPlan& plan, Tally
   for (int count = plan.least; count <= plan.all; ++count) {
     const int prefix = count - plan.least;
     const auto constants = constants_of<Words>(plan, prefix);
+    if (!plan.positional && !has_right_offset(constants.inverse, constants.offset)) return false;
     const Wide product = plan.positional ? wide_zero<8>() : moduli_product(named.plan, count);
     const auto crt_constants = plan.positional ? CrtConstants<8>{} : make_crt_constants<8>(named.plan, count);
     for (int entry = 0; entry < 400; ++entry) {

@@ -72,6 +72,38 @@ def test_memory_shared_with_an_operand(check_refused) -> None:
     check_refused(ValueError, pattern, ozfp4.matmul, stack, y[0].copy(), out=stack[..., 0])
 
 
+@pytest.mark.parametrize(
+    "strides",
+    [(32, 8), (36, 8), (39, 8), (8, 16), (8, 0), (0, 8), (40, 4), (40, 7), (-32, 8), (8, -16)],
+    ids=str,
+)
+def test_entries_that_share_bytes(check_refused, strides: tuple[int, int]) -> None:
+    """Rows that begin before the one above ends, or columns nearer than an entry is wide; one stride less than is fine."""
+    memory = noise((400,))
+    out = np.lib.stride_tricks.as_strided(memory[200:], (3, 5), strides)
+    check_refused(ValueError, rf"^out: entries of the array {SHARE}", ozfp4.matmul, A, B, out=out)
+
+
+@pytest.mark.parametrize("strides", [(40, 8), (8, 24), (-40, 8), (8, -24), (41, 8), (45, 9)], ids=str)
+def test_entries_side_by_side_are_fine(strides: tuple[int, int]) -> None:
+    out = np.lib.stride_tricks.as_strided(noise((400,))[200:], (3, 5), strides)
+    ozfp4.matmul(A, B, out=out)
+    assert_same_bits(out, exact_matmul(A, B))
+
+
+def test_memory_that_takes_too_long_to_compare_counts_as_shared(
+    check_refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether two arrays of many axes share memory is a hard problem: NumPy gives up at the effort that it is allowed."""
+
+    def give_up(x: np.ndarray, y: np.ndarray, max_work: int) -> bool:
+        raise getattr(np, "exceptions", np).TooHardError("Exceeded max_work")
+
+    monkeypatch.setattr(np, "shares_memory", give_up)
+    pattern = r"^out: the array shares memory with a$"
+    check_refused(ValueError, pattern, ozfp4.matmul, A, B, out=noise((3, 5)))
+
+
 def test_neighbours_of_an_operand_are_fine() -> None:
     memory = np.random.default_rng(3).standard_normal(400)
     x, y = memory[:200:2].reshape(10, 10), memory[200:300].reshape(10, 10)

@@ -24,6 +24,8 @@ SCALE = [
     ((np.ma.masked_array(A),), TypeError, r"^x: masked arrays"),
     ((A, "c"), ValueError, r"^operand: 'c' is neither 'a' nor 'b'$"),
     ((A, "a", 99), ValueError, r"^bits: 99 is outside 2\.\.53$"),
+    ((A, "a", 54), ValueError, r"^bits: 54 is outside 2\.\.53$"),
+    ((A, "b", 1), ValueError, r"^bits: 1 is outside 2\.\.53$"),
     ((A, "a", 2.5), TypeError, r"^bits: 2\.5 is not an integer$"),
 ]
 

@@ -92,6 +92,22 @@ def test_out_of_a_stack_through_strides() -> None:
     assert_same_bits(out, expected)
 
 
+@pytest.mark.parametrize("path", PATHS, ids=str)
+def test_a_stack_times_one_matrix_into_part_of_an_array(path: Path) -> None:
+    """Matrices that do not lie one behind the other are no single tall one."""
+    rng = np.random.default_rng(1)
+    a, b = rng.standard_normal((4, 3, 6)), rng.standard_normal((6, 5))
+    expected = exact_matmul(a, b)
+    for part in (np.s_[:, :3, :5], np.s_[:, 1:, :5], np.s_[::2, :3, 2:], np.s_[3::-1, :3, :5]):
+        big = noise((8, 4, 7))
+        out = big[part][:4]
+        assert out.shape == expected.shape
+        assert ozfp4.matmul(a, b, out=out, **path._asdict()) is out
+        assert_same_bits(out, expected, part)
+        out[...] = noise(out.shape)
+        assert_same_bits(big.view(np.uint8), noise((8, 4, 7)).view(np.uint8), "beside out")
+
+
 def test_interleaved_real_and_imaginary_parts() -> None:
     a, b = operands("normal", 5, 6, 7)
     c = np.zeros((5, 7), complex)

@@ -14,7 +14,7 @@ import pytest
 import ozfp4
 from ozfp4.testing import PATHS, assert_same_bits, exact_matmul, operands
 
-# Large enough that every loop over rows, planes and entries is cut into several ranges.
+# Every loop is cut into several ranges somewhere: most of them by small shapes, scale by long rows, folds by many entries.
 SCRIPT = """
 import hashlib, sys
 import numpy as np
@@ -32,6 +32,10 @@ for kind, shape in (("phi8", (150, 300, 160)), ("specials", (130, 40, 140)), ("w
             c[np.isnan(c)] = np.nan
             digest.update(c.tobytes())
 rng = np.random.default_rng(0)
+for m, k, n in ((130, 1100, 5), (750, 3, 750)):
+    a, b = rng.standard_normal((m, k)), rng.standard_normal((k, n))
+    for path in PATHS:
+        digest.update(ozfp4.matmul(a, b, **path._asdict()).tobytes())
 x, y = rng.integers(-128, 128, (300, 90), np.int8), rng.integers(-128, 128, (90, 350), np.int8)
 for products in (6, 9):
     digest.update(ozfp4.int8_matmul(x, y, products=products).tobytes())

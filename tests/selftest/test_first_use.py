@@ -117,19 +117,6 @@ def test_without_a_folder_nothing_is_remembered(cache: Path, monkeypatch: pytest
     assert tested == [FP64, FP64]
 
 
-@pytest.mark.parametrize("part", sorted(_kernels.identity(FP64)))
-def test_a_verdict_is_for_this_machine_and_build_only(
-    cache: Path, monkeypatch: pytest.MonkeyPatch, part: str
-) -> None:
-    ozfp4.matmul(A, B)
-    new_process()
-    other = {**_kernels.identity(FP64), part: "another"}
-    monkeypatch.setattr(_kernels, "identity", lambda pair: other)
-    tested = count_tests(monkeypatch)
-    ozfp4.matmul(A, B)
-    assert tested == [FP64]
-
-
 # ---- A wrong kernel -------------------------------------------------------------------------------------------------
 
 

@@ -15,11 +15,13 @@ SCHEME_TWO = [p for p in PATHS if p.scheme == "II"]
 
 def expected(planes_a: np.ndarray, planes_b: np.ndarray, plan: Plan) -> np.ndarray:
     """Groups of outputs as objects: residues in [0, m), or plain sums."""
-    a, b = planes_a.astype(np.int64), planes_b.astype(np.int64).transpose(0, 2, 1)
+    # Small limbs' sums are below 2^53, where any order of additions is exact in FP64 and a BLAS does them; others below 2^63.
+    small = planes_a.dtype == np.int8 and planes_a.shape[2] < 2**53 // 128**2
+    exact = np.float64 if small else np.int64
+    a, b = planes_a.astype(exact), planes_b.astype(exact).transpose(0, 2, 1)
 
     def total(terms: list[Term], weighted: bool) -> np.ndarray:
-        # Limbs are below 2^23, sums of their products below 2^63.
-        products = [a[t.a_plane] @ b[t.b_plane] for t in terms]
+        products = [(a[t.a_plane] @ b[t.b_plane]).astype(np.int64) for t in terms]
         weights = [t.weight if weighted else 1 for t in terms]
         return sum(w * product.astype(object) for w, product in zip(weights, products, strict=True))
 
@@ -158,6 +160,20 @@ def test_fp4_beyond_144_k(path: Path, k: int) -> None:
 def test_fp4_beyond_64_k() -> None:
     """Moduli whose limbs do not exceed 8."""
     check_worst(ozfp4.plan(4, 4, 262_145, backend="fp4"), 262_145)
+
+
+@pytest.mark.slow
+def test_fp4_where_each_modulus_fills_its_accumulator() -> None:
+    """The longest K in one piece: what a fold between two products leaves must count, or the second one is inexact."""
+    lengths = set()
+    plan = ozfp4.plan(4, 4, 2**18, backend="fp4")
+    for m in plan.moduli:
+        limbs = np.abs(plan.encode(np.arange(m)).astype(np.int64)).max(axis=1)
+        most = max(limbs[t.a_plane] * limbs[t.b_plane] for t in plan.terms if t.modulus == m)
+        if most == 64:
+            lengths.add((2**24 - m - m // 2 - 2) // most)
+    for k in sorted(lengths):
+        check_worst(plan, k)
 
 
 @pytest.mark.slow

@@ -106,6 +106,38 @@ def test_rounding_of_every_prefix(plan: Plan, dtype: type) -> None:
             assert_same_bits(actual, np.array(expected, dtype), f"{plan!r}, {count} moduli")
 
 
+@every_plan
+def test_quotients_in_doubt_and_just_no_longer(plan: Plan) -> None:
+    """Integers P / 2^s below P / 2. Each in a row of its own, as one in doubt sends all entries beside it the exact way."""
+    product = 1
+    for count, m in enumerate(plan.moduli, start=1):
+        product *= m
+        half = (product - 1) // 2
+        gaps = sorted({product >> s for s in range(2, 64)} | {(product >> s) * 5 // 7 for s in range(2, 64)})
+        values = [sign * (half - gap) for sign in (1, -1) for gap in gaps if gap <= half]
+        output = output_of(values, plan, count).reshape(count, len(values), 1)
+        actual = stages.reconstruct(
+            output, plan, np.zeros(len(values), np.int32), np.zeros(1, np.int32), moduli=count
+        )
+        expected = [[round_to_float(v, 0, np.float64)] for v in values]
+        assert_same_bits(actual, np.array(expected), f"{plan!r}, {count} moduli")
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize("path", SCHEME_TWO, ids=str)
+def test_rounding_where_one_exponent_serves_whole_blocks(path: Path, dtype: type) -> None:
+    """The cheap way serves a block when all of its exponents are in range: every sum of exponents around its two ends."""
+    plan = ozfp4.plan(1, 1, 16384, **path._asdict())
+    values = interesting(plan.modulus_product, 1)
+    output = output_of(values, plan, len(plan.moduli))
+    for s_plus_t in [*range(-872, -859), -1, 0, 1, *range(1016, 1030)]:
+        t = np.full(len(values), s_plus_t // 2, np.int32)
+        s = np.array([s_plus_t - s_plus_t // 2], np.int32)
+        expected = [[round_to_float(v, -s_plus_t, dtype) for v in values]]
+        actual = stages.reconstruct(output, plan, s, t, dtype=dtype)
+        assert_same_bits(actual, np.array(expected, dtype), s_plus_t)
+
+
 @pytest.mark.parametrize("path", [p for p in PATHS if p.scheme == "I"], ids=str)
 def test_digit_groups_add_up(path: Path) -> None:
     plan = ozfp4.plan(1, 1, 16384, **path._asdict())

@@ -1,0 +1,11 @@
+# The stand-alone checks of what Python cannot see: each a program that prints "N passed, N failed".
+enable_testing()
+foreach(check runtime/parallel pipeline/workspace)
+  string(REPLACE "/" "_" target ${check}_check)
+  add_executable(${target} tests/${check}_check.cpp)
+  target_include_directories(${target} PRIVATE tests)
+  target_link_libraries(${target} PRIVATE ozfp4_cpu)
+  target_compile_options(${target} PRIVATE -O2 -Wall -Wextra -Wshadow $<$<BOOL:${OZFP4_WERROR}>:-Werror>)
+  add_test(NAME ${check} COMMAND ${target})
+  set_tests_properties(${check} PROPERTIES TIMEOUT 120)
+endforeach()

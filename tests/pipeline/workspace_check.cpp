@@ -1,0 +1,127 @@
+// Stand-alone check that a product takes no more workspace than it reports, nor than its limit: aligned memory is what buffers
+// are made of, and here it is counted. Built with OZFP4_CHECKS, run by CTest.
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cuda/check.cuh"
+#include "pipeline/cpu_matmul.hpp"
+#include "runtime/blas.hpp"
+#include "runtime/buffer.hpp"
+
+namespace {
+
+std::int64_t live = 0, peak = 0;
+
+}  // namespace
+
+// The size precedes the block by one alignment.
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  const auto step = static_cast<std::size_t>(alignment);
+  auto* memory = static_cast<char*>(std::aligned_alloc(step, (bytes + 2 * step - 1) / step * step));
+  if (memory == nullptr) throw std::bad_alloc();
+  *reinterpret_cast<std::size_t*>(memory) = bytes;
+  live += static_cast<std::int64_t>(bytes);
+  peak = std::max(peak, live);
+  return memory + step;
+}
+void operator delete(void* block, std::align_val_t alignment) noexcept {
+  if (block == nullptr) return;
+  char* memory = static_cast<char*>(block) - static_cast<std::size_t>(alignment);
+  live -= static_cast<std::int64_t>(*reinterpret_cast<std::size_t*>(memory));
+  std::free(memory);
+}
+
+namespace {
+
+using namespace ozfp4;
+
+// C = A^T B, column-major: the one form that gemm_nt asks for.
+template <class Real>
+void gemm(char*, char*, int* m, int* n, int* k, Real*, Real* a, int* lda, Real* b, int* ldb, Real* beta, Real* c, int* ldc) {
+  for (int j = 0; j < *n; ++j) {
+    for (int i = 0; i < *m; ++i) {
+      Real sum = *beta == 0 ? Real(0) : c[std::int64_t(j) * *ldc + i];
+      for (int l = 0; l < *k; ++l) sum += a[std::int64_t(i) * *lda + l] * b[std::int64_t(j) * *ldb + l];
+      c[std::int64_t(j) * *ldc + i] = sum;
+    }
+  }
+}
+
+// Bytes that `product` takes at most, with nothing kept from an earlier one: a buffer beyond what is kept clears that.
+template <class Product>
+std::int64_t measured(Product product) {
+  allocate_buffer(kKeptBytes + 1);
+  peak = live;
+  const std::int64_t before = live;
+  product();
+  return peak - before;
+}
+
+template <class T>
+OperandView view_of(const std::vector<T>& x, ElementType type, std::int64_t outer, std::int64_t inner) {
+  return {reinterpret_cast<const char*>(x.data()), type, outer, inner, inner * static_cast<std::ptrdiff_t>(sizeof(T)),
+          static_cast<std::ptrdiff_t>(sizeof(T))};
+}
+
+struct Shape {
+  std::int64_t m, n, k;
+};
+
+void check_plan(const PlanRequest& request, const Shape& shape, std::int64_t limit) {
+  const Plan plan = make_plan(request);
+  std::vector<double> a(static_cast<std::size_t>(shape.m * shape.k)), b(static_cast<std::size_t>(shape.n * shape.k));
+  std::vector<double> c(static_cast<std::size_t>(shape.m * shape.n));
+  for (auto* x : {&a, &b}) {
+    for (double& entry : *x) entry = static_cast<double>(random_int(-1000, 1000));
+  }
+  const ResultView result{reinterpret_cast<char*>(c.data()), ElementType::float64, shape.m, shape.n, shape.n * 8, 8};
+  MatmulOutcome outcome;
+  const std::int64_t bytes = measured([&] {
+    outcome = cpu_matmul(plan, view_of(a, ElementType::float64, shape.m, shape.k),
+                         view_of(b, ElementType::float64, shape.n, shape.k), result, {limit, nullptr, {}});
+  });
+  // A prefix of the moduli takes less; whatever runs whole takes what it says, empty buffers aside, which have one byte.
+  const bool whole = outcome.products == plan.products();
+  const bool holds = bytes <= outcome.workspace + 1 && outcome.workspace <= limit && (!whole || bytes >= outcome.workspace);
+  report("workspace", holds,
+         "scheme " + std::to_string(static_cast<int>(request.scheme)) + " alphabet " +
+             std::to_string(static_cast<int>(request.alphabet)) + " " + request.family + ": measured " + std::to_string(bytes) +
+             ", reported " + std::to_string(outcome.workspace) + ", limit " + std::to_string(limit));
+}
+
+void check_int8(int products, const Shape& shape, std::int64_t limit) {
+  const Plan plan = make_int8_matmul_plan(products);
+  std::vector<std::int8_t> a(static_cast<std::size_t>(shape.m * shape.k), 3), b(static_cast<std::size_t>(shape.n * shape.k), -5);
+  std::vector<std::int32_t> c(static_cast<std::size_t>(shape.m * shape.n));
+  const std::int64_t bytes = measured([&] {
+    cpu_int8_matmul(plan, view_of(a, ElementType::int8, shape.m, shape.k), view_of(b, ElementType::int8, shape.n, shape.k),
+                    c.data(), limit);
+  });
+  report("int8 workspace", bytes <= limit,
+         std::to_string(products) + " products: measured " + std::to_string(bytes) + ", limit " + std::to_string(limit));
+}
+
+}  // namespace
+
+int main() {
+  set_blas(&gemm<double>, &gemm<float>);
+  const Shape shapes[] = {{70, 50, 300}, {5, 90, 1100}, {130, 3, 40}};
+  for (const Shape& shape : shapes) {
+    for (const std::int64_t limit : {std::int64_t(20000), std::int64_t(300000), std::int64_t(1) << 30}) {
+      for (const Scheme scheme : {Scheme::one, Scheme::two}) {
+        for (const Alphabet alphabet : {Alphabet::fp4, Alphabet::int8, Alphabet::fp64}) {
+          check_plan({scheme, alphabet, "least", 53, shape.k}, shape, limit);
+        }
+      }
+      for (const char* family : {"paper", "paper-karatsuba"}) {
+        check_plan({Scheme::two, Alphabet::fp4, family, 53, shape.k}, shape, limit);
+      }
+      for (const int products : {6, 9}) check_int8(products, shape, limit);
+    }
+  }
+  return finish();
+}

@@ -1,0 +1,111 @@
+// Stand-alone check of parallel_for: every item is visited once, an exception of a range comes out after all ranges have
+// ended, and when no memory is left to start a helper, whoever is there does the work. Built with OZFP4_CHECKS, run by CTest.
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cuda/check.cuh"
+#include "runtime/parallel.hpp"
+
+namespace {
+
+// Allocations that this thread may still make before one fails; negative: any number.
+thread_local int allocations_left = -1;
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  if (allocations_left == 0) {
+    allocations_left = -1;
+    throw std::bad_alloc();
+  }
+  if (allocations_left > 0) --allocations_left;
+  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace {
+
+using ozfp4::parallel_for;
+using Body = std::function<void(std::int64_t, std::int64_t)>;
+
+void check_coverage() {
+  for (const std::int64_t count : {0, 1, 2, 3, 7, 64, 1000, 4097}) {
+    for (const std::int64_t grain : {1, 2, 5, 1000, 5000}) {
+      std::vector<std::atomic<int>> visits(static_cast<std::size_t>(count));
+      bool in_order = true;
+      parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
+        if (begin < 0 || begin >= end || end > count) in_order = false;
+        for (std::int64_t i = begin; i < end; ++i) ++visits[static_cast<std::size_t>(i)];
+      });
+      bool once = in_order;
+      for (const auto& n : visits) once = once && n == 1;
+      report("coverage", once, std::to_string(count) + " by " + std::to_string(grain));
+    }
+  }
+}
+
+// A range that starts at `bad` throws; all others are visited nevertheless, and none after the call has ended.
+void check_exception_of_a_range(std::int64_t bad) {
+  std::atomic<int> visited{0}, late{0};
+  std::atomic<bool> over{false};
+  std::string caught;
+  const Body body = [&](std::int64_t begin, std::int64_t end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    late += over;
+    if (begin <= bad && bad < end) throw std::runtime_error("at " + std::to_string(bad));
+    visited += static_cast<int>(end - begin);
+  };
+  try {
+    parallel_for(32, 1, body);
+  } catch (const std::runtime_error& error) {
+    caught = error.what();
+  }
+  const int visited_then = visited;
+  over = true;
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  report("exception of a range", caught == "at " + std::to_string(bad), "caught '" + caught + "'");
+  report("all other ranges ran", visited_then == 31 && visited == 31 && late == 0, std::to_string(visited_then));
+}
+
+// The allocation after `allocations` of this thread fails: the loop ran whole, or not at all where there was no loop yet.
+void check_no_memory(int allocations) {
+  std::atomic<int> visited{0}, late{0};
+  std::atomic<bool> over{false};
+  const Body body = [&](std::int64_t begin, std::int64_t end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    late += over;
+    visited += static_cast<int>(end - begin);
+  };
+  bool refused = false;
+  allocations_left = allocations;
+  try {
+    parallel_for(32, 1, body);
+  } catch (const std::bad_alloc&) {
+    refused = true;
+  }
+  allocations_left = -1;
+  over = true;
+  const int visited_then = visited;
+  std::this_thread::sleep_for(std::chrono::milliseconds(80));
+  report("no memory for a helper", visited_then == (refused ? 0 : 32) && visited == visited_then && late == 0,
+         std::to_string(allocations) + " allocations: " + std::to_string(visited_then) + " of 32 items, " + std::to_string(late) +
+             " ranges after the end");
+}
+
+}  // namespace
+
+int main() {
+  setenv("OZFP4_NUM_THREADS", "4", 1);
+  check_coverage();
+  for (const std::int64_t bad : {0, 1, 17, 31}) check_exception_of_a_range(bad);
+  for (int allocations = 0; allocations < 10; ++allocations) check_no_memory(allocations);
+  return finish();
+}
