@@ -1,8 +1,8 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include "arith/limits.hpp"
 #include "bindings/register.hpp"
-#include "plan/bounds.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4::bindings {

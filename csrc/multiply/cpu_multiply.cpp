@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "arith/limits.hpp"
 #include "arith/residue.hpp"
 #include "multiply/multiply.hpp"
-#include "plan/bounds.hpp"
 #include "runtime/blas.hpp"
 #include "runtime/parallel.hpp"
 #include "runtime/vectorise.hpp"

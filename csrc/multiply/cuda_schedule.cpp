@@ -4,17 +4,14 @@
 #include <stdexcept>
 #include <string>
 
+#include "arith/limits.hpp"
 #include "reconstruct/reconstruct_plan.hpp"
 
 namespace ozfp4::cuda {
 namespace {
 
-constexpr std::int64_t kSignedLimit = std::int64_t(1) << 29;          // |acc| plus the offset of its fold stays below 2^31
-constexpr std::int64_t kUnsignedLimit = (std::int64_t(1) << 31) - 1;  // a fold takes acc < 2^31
-constexpr std::int64_t kFp32Limit = std::int64_t(1) << 24;            // sums of codes are exact up to here
-
 std::int64_t limit_of(Element element) {
-  return element == Element::e2m1 ? kFp32Limit : element == Element::s8 ? kSignedLimit : kUnsignedLimit;
+  return element == Element::e2m1 ? kFp32Exact : element == Element::s8 ? kSignedFoldExact : kInt32Exact;
 }
 
 std::int64_t round_down(std::int64_t x, std::int64_t multiple) { return x / multiple * multiple; }

@@ -11,8 +11,8 @@
 
 #include "arith/e2m1.hpp"
 #include "arith/limbs.hpp"
+#include "arith/limits.hpp"
 #include "arith/residue.hpp"
-#include "plan/bounds.hpp"
 #include "plan/least_table.hpp"
 
 namespace ozfp4 {
