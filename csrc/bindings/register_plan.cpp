@@ -1,6 +1,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include "arith/e2m1.hpp"
 #include "arith/limits.hpp"
 #include "bindings/register.hpp"
 #include "plan/moduli.hpp"
@@ -97,6 +98,7 @@ void register_plan(py::module_& module) {
       },
       py::arg("scheme"), py::arg("alphabet"), py::arg("family"), py::arg("bits"), py::arg("k"));
   module.def("make_int8_matmul_plan", &make_int8_matmul_plan, py::arg("products"));
+  module.def("e2m1_encode", &e2m1_encode, py::arg("limb"));
   module.def("gap_free_range", &gap_free_range, py::arg("p"));
   module.def("limbs_needed", &limbs_needed, py::arg("bits"));
   module.def("accumulator_k_max", &accumulator_k_max, py::arg("max_product"), py::arg("exact_limit"), py::arg("start") = 0);
