@@ -65,8 +65,11 @@ $(VENV)/ready/build: $(VENV)/bin/python
 	$(PIP) install --quiet 'scikit-build-core>=0.10' 'pybind11>=2.13' 'cmake>=3.24' 'ninja>=1.10'
 	@mkdir -p $(@D) && touch $@
 
+# The environment is for the tests too, and so holds ozfp4._testing, which no other install has; hence a build folder of its own.
+BUILD := --config-settings=build-dir=build/make --config-settings=cmake.define.OZFP4_TESTING=ON
+
 # ready/EXTRAS: the package as it is now is installed with these extras.
 $(VENV)/ready/%: $(VENV)/ready/build $(SOURCES)
 	@echo "building and installing ozfp4[$*], a minute or two the first time"
-	$(PIP) install --quiet --no-build-isolation --check-build-dependencies '.[$*]'
+	$(PIP) install --quiet --no-build-isolation --check-build-dependencies $(BUILD) '.[$*]'
 	@touch $@

@@ -13,10 +13,10 @@ status=0
 build=build/device-build
 site=build/device-site
 {
-  cmake -S . -B "$build" -G Ninja -DOZFP4_CUDA=ON -DOZFP4_WERROR=ON -DOZFP4_STAND_INS=ON -Dpybind11_DIR="$(python3 -m pybind11 --cmakedir)" \
+  cmake -S . -B "$build" -G Ninja -DOZFP4_CUDA=ON -DOZFP4_WERROR=ON -DOZFP4_STAND_INS=ON -DOZFP4_TESTING=ON -Dpybind11_DIR="$(python3 -m pybind11 --cmakedir)" \
     -DPython_EXECUTABLE="$(command -v python3)" && cmake --build "$build" &&
     rm -rf "$site" && mkdir -p "$site" && cp -r src/ozfp4 "$site/" && find "$site" -name '*.so' -delete &&
-    cp "$build"/_core*.so "$build"/_cuda*.so "$site/ozfp4/"
+    cp "$build"/_core*.so "$build"/_testing*.so "$build"/_cuda*.so "$site/ozfp4/"
 } >"$out/build.txt" 2>&1 || { tail -40 "$out/build.txt"; exit 1; }
 export PYTHONPATH=$PWD/$site OZFP4_CACHE_DIR=$PWD/$build/cache
 nvidia-smi --query-gpu=name,driver_version,power.limit --format=csv,noheader
