@@ -72,5 +72,5 @@ $(VENV)/ready/build: $(VENV)/bin/python
 $(VENV)/ready/%: $(VENV)/ready/build $(SOURCES)
 	@echo "building and installing ozfp4[$*], a minute or two the first time"
 	$(PIP) install --quiet --no-build-isolation --check-build-dependencies '.[$*]' \
-	  --config-settings=build-dir=$(BUILD) --config-settings=cmake.define.OZFP4_CHECKS=ON
+	  --config-settings=build-dir=$(BUILD) --config-settings=cmake.define.OZFP4_TESTING=ON
 	@touch $@

@@ -13,10 +13,10 @@ status=0
 
 install() { # build folder, folder for the package, log, further arguments of cmake
   {
-    cmake -S . -B "$1" -G Ninja -DOZFP4_CUDA=ON -DOZFP4_WERROR=ON -DOZFP4_STAND_INS=ON \
+    cmake -S . -B "$1" -G Ninja -DOZFP4_CUDA=ON -DOZFP4_WERROR=ON -DOZFP4_STAND_INS=ON -DOZFP4_TESTING=ON \
       -Dpybind11_DIR="$(python3 -m pybind11 --cmakedir)" -DPython_EXECUTABLE="$(command -v python3)" "${@:4}" &&
       cmake --build "$1" && rm -rf "$2" && mkdir -p "$2" && cp -r src/ozfp4 "$2/" && find "$2" -name '*.so' -delete &&
-      cp "$1"/_core*.so "$1"/_cuda*.so "$2/ozfp4/"
+      cp "$1"/_core*.so "$1"/_testing*.so "$1"/_cuda*.so "$2/ozfp4/"
   } >"$3" 2>&1 || { tail -40 "$3"; exit 1; }
 }
 build=build/device-build

@@ -1,6 +1,6 @@
 // Stand-alone timing of stage 4 on the GPU against its floor: bytes read and written over the bandwidth of a device copy.
 //
-//   g++ -std=c++17 -O3 -I csrc -c csrc/plan/plan.cpp csrc/plan/crt_constants.cpp csrc/reconstruct/reconstruct_plan.cpp
+//   g++ -std=c++17 -O3 -I csrc -c csrc/plan/*.cpp csrc/reconstruct/reconstruct_plan.cpp
 //   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90a,code=sm_90a -I csrc benchmarks/reconstruct.cu
 //        csrc/reconstruct/cuda_reconstruct.cu csrc/cuda/launch.cpp plan.o crt_constants.o reconstruct_plan.o -o reconstruct
 //   reconstruct [N...] [part of a setting's name]
@@ -94,7 +94,7 @@ void run_setting(const Setting& setting, std::int64_t n, double bytes_per_ms, Ti
   // Normal data needs one modulus less than the worst case at these bits.
   const int count = plan.positional
                         ? plan.digits
-                        : std::max(plan.least, setting.alphabet == Alphabet::int8 && setting.bits == 53 ? 15 : plan.all);
+                        : std::max(plan.least, setting.alphabet.residue_is_limb() && setting.bits == 53 ? 15 : plan.all);
 
   const std::int64_t entry = setting.type == ElementType::float64 ? 8 : 4, entries = n * n;
   const double bytes = static_cast<double>(entries) * (count * setting.splits + entry);

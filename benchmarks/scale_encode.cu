@@ -1,8 +1,8 @@
 // Stand-alone timing of stages 1 and 2 on the GPU against the copy bandwidth measured in the same run.
 //
 //   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90,code=sm_90 -I csrc benchmarks/scale_encode.cu
-//        csrc/scale/cuda_scale.cu csrc/encode/cuda_encode.cu csrc/encode/cuda_scale_encode.cu csrc/plan/plan.cpp
-//        csrc/plan/crt_constants.cpp csrc/cuda/launch.cpp -o scale_encode
+//        csrc/scale/cuda_scale.cu csrc/encode/cuda_encode.cu csrc/encode/cuda_scale_encode.cu csrc/plan/*.cpp
+//        csrc/cuda/launch.cpp -o scale_encode
 //   scale_encode [start of a case's name [n]]
 //
 // us: median over graph replays of several launches. TB/s counts the bytes that the stage has to move, each entry read
@@ -122,7 +122,7 @@ void run(const Case& c, Timer& timer, double copy_tbs) {
   REQUIRE(cudaMalloc(&scratch, cuda::scale_scratch_bytes(a, b)));
   REQUIRE(cudaDeviceSynchronize());
 
-  cuda::PrefixRule rule;
+  PrefixRule rule;
   rule.least = 1;
   rule.all = c.plan.has_moduli() ? static_cast<int>(c.plan.groups.size()) : 1;
   const cuda::DeviceScales scales{shift[0], shift[1], special[0], special[1], units};

@@ -1,9 +1,12 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include "arith/e2m1.hpp"
+#include "arith/limits.hpp"
 #include "bindings/register.hpp"
-#include "plan/bounds.hpp"
+#include "plan/moduli.hpp"
 #include "plan/plan.hpp"
+#include "plan/prefix.hpp"
 
 namespace ozfp4::bindings {
 namespace {
@@ -35,7 +38,7 @@ py::array encode(const Plan& plan, const py::array_t<std::int64_t, py::array::c_
     encode_integer(plan, x.data()[i], limbs.data());
     for (int p = 0; p < plan.planes_a; ++p) planes.mutable_data()[p * count + i] = limbs[static_cast<std::size_t>(p)];
   }
-  if (plan.alphabet == Alphabet::fp64) return planes;
+  if (plan.alphabet.entry == PlaneEntry::fp64) return planes;
   return planes.attr("astype")("int8");
 }
 
@@ -43,11 +46,14 @@ py::array encode(const Plan& plan, const py::array_t<std::int64_t, py::array::c_
 
 void register_plan(py::module_& module) {
   py::enum_<Scheme>(module, "Scheme").value("I", Scheme::one).value("II", Scheme::two).value("INT8", Scheme::integer);
-  py::enum_<Alphabet>(module, "Alphabet").value("fp4", Alphabet::fp4).value("int8", Alphabet::int8).value("fp64", Alphabet::fp64);
+
+  py::tuple names(alphabets().size);
+  for (std::size_t i = 0; i < alphabets().size; ++i) names[i] = alphabets().data[i]->name;
+  module.attr("ALPHABETS") = names;
 
   py::class_<Plan>(module, "Plan")
       .def_readonly("scheme", &Plan::scheme)
-      .def_readonly("alphabet", &Plan::alphabet)
+      .def_property_readonly("alphabet", [](const Plan& plan) { return plan.alphabet.name; })
       .def_readonly("family", &Plan::family)
       .def_readonly("bits", &Plan::bits)
       .def_readonly("k_max", &Plan::k_max)
@@ -81,16 +87,18 @@ void register_plan(py::module_& module) {
                                return chains;
                              })
       .def("product", [](const Plan& plan, int count) { return to_python(moduli_product(plan, count)); })
-      .def("moduli_needed", &moduli_needed)
+      .def("moduli_needed",
+           [](const Plan& plan, double bound) { return moduli_needed(make_prefix_rule(plan, kMaxModuli), bound); })
       .def("encode", &encode);
 
   module.def(
       "make_plan",
-      [](Scheme scheme, Alphabet alphabet, const std::string& family, int bits, std::int64_t k) {
-        return make_plan({scheme, alphabet, family, bits, k});
+      [](Scheme scheme, const std::string& alphabet, const std::string& family, int bits, std::int64_t k) {
+        return make_plan({scheme, find_alphabet(alphabet), family, bits, k});
       },
       py::arg("scheme"), py::arg("alphabet"), py::arg("family"), py::arg("bits"), py::arg("k"));
   module.def("make_int8_matmul_plan", &make_int8_matmul_plan, py::arg("products"));
+  module.def("e2m1_encode", &e2m1_encode, py::arg("limb"));
   module.def("gap_free_range", &gap_free_range, py::arg("p"));
   module.def("limbs_needed", &limbs_needed, py::arg("bits"));
   module.def("accumulator_k_max", &accumulator_k_max, py::arg("max_product"), py::arg("exact_limit"), py::arg("start") = 0);

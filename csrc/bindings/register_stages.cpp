@@ -35,7 +35,7 @@ Integers quantise(const py::array& operand, const Shifts& shift) {
 
 py::array empty_planes(const Plan& plan, int planes, std::int64_t outers, std::int64_t inners) {
   const std::vector<py::ssize_t> shape{planes, outers, inners};
-  if (plan.alphabet == Alphabet::fp64) return py::array_t<double>(shape);
+  if (plan.alphabet.entry == PlaneEntry::fp64) return py::array_t<double>(shape);
   return py::array_t<std::int8_t>(shape);
 }
 
@@ -59,7 +59,7 @@ py::array empty_output(const Plan& plan, int count, std::int64_t rows, std::int6
 // Planes must be exactly what encode returns for this plan: C-contiguous, three dimensions, the plan's plane type.
 void require_planes(const Plan& plan, int count, const py::array& planes, const char* name) {
   require_dimensions(planes, 3);
-  const auto wanted = plan.alphabet == Alphabet::fp64 ? py::dtype::of<double>() : py::dtype::of<std::int8_t>();
+  const auto wanted = plan.alphabet.entry == PlaneEntry::fp64 ? py::dtype::of<double>() : py::dtype::of<std::int8_t>();
   if (!planes.dtype().equal(wanted)) {
     throw py::type_error(std::string(name) + ": dtype " + std::string(py::str(planes.dtype())) +
                          " is not the plan's plane type " + std::string(py::str(wanted)));

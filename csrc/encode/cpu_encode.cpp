@@ -33,7 +33,7 @@ OZFP4_VECTORISED void residue_line(const LinePieces& in, std::int64_t n, const S
   }
 }
 
-// Residues in [-m/2, m/2), as limbs of the INT8 alphabet.
+// Residues in [-m/2, m/2), where the residue is its own limb.
 OZFP4_VECTORISED void balance_line(const std::uint8_t* residues, std::int64_t n, int modulus, std::int8_t* limbs) {
   const int largest = (modulus - 1) / 2;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -80,7 +80,7 @@ class LineEncoder {
     if (!plan.has_moduli()) return;
     for (int g = 0; g < count; ++g) {
       const std::int64_t m = plan.groups[static_cast<std::size_t>(g)].modulus;
-      if (plan.alphabet == Alphabet::fp64) {
+      if (plan.alphabet.entry == PlaneEntry::fp64) {
         large_.push_back(large_modulus(m));
       } else {
         small_.push_back(small_modulus(m));
@@ -99,11 +99,11 @@ class LineEncoder {
 
  private:
   void encode_digits(std::int64_t* v, std::int64_t n, void* planes, std::int64_t pitch) {
-    const int width = plan_.base == 13 ? 0 : highest_bit(static_cast<std::uint64_t>(plan_.base));
+    const int width = plan_.alphabet.digits.width;
     for (int p = 0; p < plan_.planes_a; ++p) {
-      if (plan_.alphabet == Alphabet::fp64) {
+      if (plan_.alphabet.entry == PlaneEntry::fp64) {
         digit_line(v, n, width, static_cast<double*>(planes) + p * pitch);
-      } else if (plan_.base == 13) {
+      } else if (width == 0) {
         limb13_line(v, n, static_cast<std::int8_t*>(planes) + p * pitch);
       } else {
         digit_line(v, n, width, static_cast<std::int8_t*>(planes) + p * pitch);
@@ -112,7 +112,7 @@ class LineEncoder {
   }
 
   void encode_residues(const std::int64_t* v, std::int64_t n, void* planes, std::int64_t pitch) {
-    if (plan_.alphabet == Alphabet::fp64) {
+    if (plan_.alphabet.entry == PlaneEntry::fp64) {
       for (int g = 0; g < count_; ++g) {
         large_residue_line(v, n, large_[static_cast<std::size_t>(g)], static_cast<double*>(planes) + g * pitch);
       }
@@ -157,7 +157,7 @@ template <class T>
 void encode_tiles(const Plan& plan, int count, const OperandView& operand, const std::int32_t* shift, const Block& block,
                   char* planes, std::int64_t outer_begin, std::int64_t outer_end) {
   const std::int64_t pitch = block.outers * block.inners;
-  const std::int64_t entry = plane_entry_bytes(plan);
+  const std::int64_t entry = plan.alphabet.entry_bytes();
   LineEncoder encoder(plan, count);
   std::vector<T> tile(static_cast<std::size_t>(kTileOuter * kTilePitch));
   std::int64_t integers[kLine];
@@ -199,7 +199,7 @@ void cpu_encode(const Plan& plan, int count, const OperandView& operand, const s
 
 void cpu_encode_integers(const Plan& plan, int count, const std::int64_t* integers, std::int64_t outers, std::int64_t inners,
                          void* planes) {
-  const std::int64_t pitch = outers * inners, entry = plane_entry_bytes(plan);
+  const std::int64_t pitch = outers * inners, entry = plan.alphabet.entry_bytes();
   auto* bytes = static_cast<char*>(planes);
   parallel_for(outers, grain_for(inners), [&](std::int64_t begin, std::int64_t end) {
     LineEncoder encoder(plan, count);

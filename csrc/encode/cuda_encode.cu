@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <stdexcept>
+#include <string>
 
 #include "arith/e2m1.hpp"
 #include "cuda/launch.hpp"
@@ -14,11 +15,17 @@ namespace ozfp4::cuda {
 namespace {
 
 EncodeKind byte_kind_of(const Plan& plan) {
-  if (plan.alphabet == Alphabet::fp64) throw std::invalid_argument("alphabet: fp64 planes exist on the CPU only");
+  if (plan.alphabet.entry != PlaneEntry::int8) {
+    throw std::invalid_argument(std::string("alphabet: ") + plan.alphabet.name + " planes exist on the CPU only");
+  }
   switch (plan.scheme) {
     case Scheme::integer: return EncodeKind::int8_limbs;
-    case Scheme::one: return plan.base == 13 ? EncodeKind::digits13 : EncodeKind::digits256;
-    case Scheme::two: return plan.alphabet == Alphabet::int8 ? EncodeKind::residues : EncodeKind::limb_tables;
+    case Scheme::one:
+      if (plan.base == 13) return EncodeKind::digits13;
+      if (plan.base == 256) return EncodeKind::digits256;
+      throw std::invalid_argument("base: digits of base " + std::to_string(plan.base) +
+                                  " are not cut on a GPU, those of 13 and 256 are");
+    case Scheme::two: return plan.alphabet.residue_is_limb() ? EncodeKind::residues : EncodeKind::limb_tables;
   }
   throw std::logic_error("unknown scheme");
 }
@@ -26,8 +33,8 @@ EncodeKind byte_kind_of(const Plan& plan) {
 EncodeKind kind_of(const Plan& plan, bool as_codes) {
   const EncodeKind kind = byte_kind_of(plan);
   if (!as_codes) return kind;
-  if (kind == EncodeKind::limb_tables) return EncodeKind::limb_codes;
-  if (kind == EncodeKind::digits13) return EncodeKind::digit13_codes;
+  if (plan.alphabet.has_e2m1_codes && kind == EncodeKind::limb_tables) return EncodeKind::limb_codes;
+  if (plan.alphabet.has_e2m1_codes && kind == EncodeKind::digits13) return EncodeKind::digit13_codes;
   throw std::invalid_argument("plan: its limbs are not written as E2M1 codes");
 }
 

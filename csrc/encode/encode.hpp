@@ -8,9 +8,6 @@
 
 namespace ozfp4 {
 
-// Planes of fp4 and int8 plans hold int8 limbs; planes of fp64 plans hold integers in FP64.
-inline std::int64_t plane_entry_bytes(const Plan& plan) { return plan.alphabet == Alphabet::fp64 ? 8 : 1; }
-
 // Planes of the groups that a prefix of `count` moduli uses (all planes for scheme I).
 inline int planes_used(const Plan& plan, int count) {
   if (!plan.has_moduli()) return plan.planes_a;

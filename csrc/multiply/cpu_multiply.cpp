@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "arith/limits.hpp"
 #include "arith/residue.hpp"
 #include "multiply/multiply.hpp"
-#include "plan/bounds.hpp"
 #include "runtime/blas.hpp"
 #include "runtime/parallel.hpp"
 #include "runtime/vectorise.hpp"
@@ -245,7 +245,7 @@ void multiply_all(const Plan& plan, int count, const MultiplyShape& shape, const
 
 OutputType output_type(const Plan& plan) {
   if (!plan.has_moduli()) return OutputType::sum64;
-  return plan.alphabet == Alphabet::fp64 ? OutputType::residue32 : OutputType::residue8;
+  return plan.alphabet.residue_bytes == 1 ? OutputType::residue8 : OutputType::residue32;
 }
 
 std::int64_t output_entry_bytes(const Plan& plan) {
@@ -258,15 +258,15 @@ std::int64_t output_entry_bytes(const Plan& plan) {
 }
 
 std::int64_t cpu_multiply_scratch(const Plan& plan, const MultiplyShape& shape) {
-  const std::int64_t real_bytes = plan.alphabet == Alphabet::fp64 ? 8 : 4;
-  const std::int64_t decoded =
-      plan.alphabet == Alphabet::fp64 ? 0 : most_planes(plan) * (shape.rows + shape.columns) * shape.inners;
+  const bool is_decoded = plan.alphabet.entry == PlaneEntry::int8;
+  const std::int64_t real_bytes = is_decoded ? sizeof(float) : sizeof(double);
+  const std::int64_t decoded = is_decoded ? most_planes(plan) * (shape.rows + shape.columns) * shape.inners : 0;
   return (decoded + std::min(panel_rows(shape, real_bytes), shape.rows) * shape.columns) * real_bytes;
 }
 
 void cpu_multiply(const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a, const void* planes_b,
                   bool accumulate, void* output, void* scratch, const std::function<void(double)>& progress) {
-  if (plan.alphabet == Alphabet::fp64) {
+  if (plan.alphabet.entry == PlaneEntry::fp64) {
     multiply_all<double>(plan, count, shape, planes_a, planes_b, accumulate, output, scratch, progress);
   } else {
     multiply_all<float>(plan, count, shape, planes_a, planes_b, accumulate, output, scratch, progress);

@@ -4,17 +4,14 @@
 #include <stdexcept>
 #include <string>
 
+#include "arith/limits.hpp"
 #include "reconstruct/reconstruct_plan.hpp"
 
 namespace ozfp4::cuda {
 namespace {
 
-constexpr std::int64_t kSignedLimit = std::int64_t(1) << 29;          // |acc| plus the offset of its fold stays below 2^31
-constexpr std::int64_t kUnsignedLimit = (std::int64_t(1) << 31) - 1;  // a fold takes acc < 2^31
-constexpr std::int64_t kFp32Limit = std::int64_t(1) << 24;            // sums of codes are exact up to here
-
 std::int64_t limit_of(Element element) {
-  return element == Element::e2m1 ? kFp32Limit : element == Element::s8 ? kSignedLimit : kUnsignedLimit;
+  return element == Element::e2m1 ? kFp32Exact : element == Element::s8 ? kSignedFoldExact : kInt32Exact;
 }
 
 std::int64_t round_down(std::int64_t x, std::int64_t multiple) { return x / multiple * multiple; }
@@ -142,13 +139,13 @@ Element element_of(const Plan& plan, Kernel kernel) {
                                 " stores residues, which only plans of scheme II have");
   }
   if (takes_codes(kernel)) {
-    if (plan.alphabet != Alphabet::fp4 || plan.scheme == Scheme::integer) {
+    if (!plan.alphabet.has_e2m1_codes || plan.scheme == Scheme::integer) {
       throw std::invalid_argument(std::string("kernel: ") + kernel_name(kernel) +
                                   " multiplies E2M1 codes, which this plan has none of");
     }
     return Element::e2m1;
   }
-  return plan.scheme == Scheme::two && plan.alphabet == Alphabet::int8 ? Element::u8 : Element::s8;
+  return plan.scheme == Scheme::two && plan.alphabet.residue_is_limb() ? Element::u8 : Element::s8;
 }
 
 Schedule make_schedule(const Plan& plan, Element element, int k) {
@@ -162,22 +159,6 @@ Schedule make_schedule(const Plan& plan, Element element, int k) {
     case Scheme::integer: return int8_schedule(plan, k);
   }
   throw std::logic_error("unknown scheme");
-}
-
-PrefixRule make_prefix_rule(const Plan& plan) {
-  PrefixRule rule;
-  if (!plan.has_moduli()) return rule;
-  rule.all = static_cast<int>(plan.groups.size());
-  if (rule.all > kMaxModuli) {
-    throw std::length_error("plan: " + std::to_string(rule.all) + " moduli; a GPU takes at most " + std::to_string(kMaxModuli));
-  }
-  rule.least = plan.prefix_allowed ? std::max(1, rule.all - kMaxPrefixes + 1) : rule.all;
-  for (int count = 1; count <= rule.all; ++count) {
-    // The negation of moduli_needed: 4 norms (1 + 2^-40) < P^2, with room for the rounding of P^2 and of this line.
-    const double product = wide_to_double(moduli_product(plan, count));
-    rule.limit[count - 1] = product * product * (0.25 * (1.0 - 0x1p-39));
-  }
-  return rule;
 }
 
 }  // namespace ozfp4::cuda

@@ -6,7 +6,6 @@
 
 #include "multiply/cuda_gemm.hpp"
 #include "plan/plan.hpp"
-#include "scale/cuda_scale.hpp"
 
 namespace ozfp4::cuda {
 
@@ -29,8 +28,5 @@ Element element_of(const Plan& plan, Kernel kernel);
 // Schemes I and II and INT8 products, for the fp4 and int8 alphabets; INT8 products are of bytes. Throws std::length_error,
 // naming the limit, where `k` exceeds what the kernel can sum exactly.
 Schedule make_schedule(const Plan& plan, Element element, int k);
-
-// Prefixes of the moduli among which the device chooses; all of them where a plan runs whole.
-PrefixRule make_prefix_rule(const Plan& plan);
 
 }  // namespace ozfp4::cuda

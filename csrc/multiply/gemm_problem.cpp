@@ -6,14 +6,11 @@
 #include <cstdlib>
 #include <initializer_list>
 
+#include "arith/limits.hpp"
 #include "multiply/cuda_gemm.hpp"
 
 namespace ozfp4::cuda {
 namespace {
-
-constexpr std::uint64_t kIntegerLimit = std::uint64_t(1) << 31;  // accumulators stay below
-constexpr std::uint64_t kFloatLimit = std::uint64_t(1) << 24;    // FP32 accumulators of E2M1 codes: up to
-constexpr std::uint64_t kStartLimit = std::uint64_t(1) << 22;    // what an action leaves in them, see warp_atom.cuh
 
 // The worst accumulator of a unit, followed through its steps.
 class BoundWalk {
@@ -24,7 +21,7 @@ class BoundWalk {
   const char* take(const GemmStep& step) {
     const std::int64_t summed = std::min<std::int64_t>(step.k_end - step.k_begin, longest_);
     bound_ += std::uint64_t(problem_.product_bound) * static_cast<std::uint64_t>(summed);
-    if (is_float() && bound_ > kFloatLimit) return "the sum may exceed 2^24, up to which FP32 accumulators are exact";
+    if (is_float() && bound_ > kFp32Exact) return "the sum may exceed 2^24, up to which FP32 accumulators are exact";
     const std::uint64_t factor = static_cast<std::uint64_t>(std::abs(std::int64_t(step.multiplier)));
     const std::uint64_t product = (std::uint64_t(step.modulus) - 1) * factor;
     switch (step.action) {
@@ -53,7 +50,7 @@ class BoundWalk {
 
   const char* start_with(std::uint64_t bound) {
     bound_ = bound;
-    if (is_float() && bound > kStartLimit) return "an action may leave more than 2^22 in an FP32 accumulator";
+    if (is_float() && bound > kFp32StartExact) return "an action may leave more than 2^22 in an FP32 accumulator";
     return nullptr;
   }
 
@@ -65,7 +62,7 @@ class BoundWalk {
       return "wrong constants of a fold: use make_step";
     }
     const std::uint64_t offset = static_cast<std::uint64_t>(step.offset_quotient) * step.modulus;
-    if (step.offset_quotient < 0 || offset + bound >= kIntegerLimit) {
+    if (step.offset_quotient < 0 || offset + bound > kInt32Exact) {
       return "the sum may exceed the INT32 accumulator";
     }
     if (!is_signed(problem_.element)) return step.offset_quotient == 0 ? nullptr : "unsigned planes take no offset";
@@ -102,7 +99,7 @@ const char* find_batch_error(const GemmProblem& problem) {
     count *= batch.extent[d];
     last_a += std::int64_t(batch.extent[d] - 1) * batch.a_stride[d];
     last_b += std::int64_t(batch.extent[d] - 1) * batch.b_stride[d];
-    if (count >= std::int64_t(kIntegerLimit)) return "too many matrices";
+    if (count > kInt32Exact) return "too many matrices";
   }
   if (last_a >= problem.a.batches || last_b >= problem.b.batches) return "the batch map reaches beyond the operands";
   return nullptr;
@@ -167,9 +164,9 @@ const char* find_output_error(const GemmProblem& problem) {
 bool fits_words(std::initializer_list<std::int64_t> factors) {
   std::int64_t product = 1;
   for (const std::int64_t factor : factors) {
-    if (factor >= std::int64_t(kIntegerLimit)) return false;
+    if (factor > kInt32Exact) return false;
     product *= std::max<std::int64_t>(factor, 1);
-    if (product >= std::int64_t(kIntegerLimit)) return false;
+    if (product > kInt32Exact) return false;
   }
   return true;
 }

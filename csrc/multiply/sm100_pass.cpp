@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "arith/limits.hpp"
 #include "multiply/gemm_problem.hpp"
 
 namespace ozfp4::cuda::sm100 {
 namespace {
-
-constexpr std::uint64_t kFloatLimit = std::uint64_t(1) << 24;
-constexpr std::uint64_t kIntegerLimit = (std::uint64_t(1) << 31) - (std::uint64_t(1) << 16);  // 2^16 > (m - 1)^2
-constexpr std::uint64_t kSignedLimit = std::uint64_t(1) << 29;
 
 bool ends_pass(const GemmStep& step) { return step.action == Action::fold || step.action == Action::store_residue; }
 
@@ -21,7 +18,7 @@ std::uint32_t reduced(std::int32_t multiplier, std::uint32_t modulus) {
 
 // The largest |sum| that the folds of these elements are made for.
 std::uint64_t sum_limit(Element element) {
-  return element == Element::e2m1 ? kFloatLimit : element == Element::s8 ? kSignedLimit : kIntegerLimit;
+  return element == Element::e2m1 ? kFp32Exact : element == Element::s8 ? kSignedFoldExact : kUnsignedPassExact;
 }
 
 // Bytes from one matrix of the flattened [plane][batch] array to the next.

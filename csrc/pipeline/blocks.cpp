@@ -18,7 +18,7 @@ constexpr std::int64_t kBlasLimit = std::int64_t(1) << 30;  // BLAS sizes are 32
 std::int64_t workspace(const Plan& plan, const BlockShape& block) {
   const std::int64_t planes = plan.planes_a * block.rows + plan.planes_b * block.columns;
   const std::int64_t outputs = static_cast<std::int64_t>(plan.groups.size()) * block.rows * block.columns;
-  return planes * block.inners * plane_entry_bytes(plan) + outputs * output_entry_bytes(plan) +
+  return planes * block.inners * plan.alphabet.entry_bytes() + outputs * output_entry_bytes(plan) +
          cpu_multiply_scratch(plan, {block.rows, block.columns, block.inners});
 }
 

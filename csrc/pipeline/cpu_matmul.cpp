@@ -6,6 +6,7 @@
 #include "encode/encode.hpp"
 #include "multiply/multiply.hpp"
 #include "pipeline/blocks.hpp"
+#include "plan/prefix.hpp"
 #include "reconstruct/reconstruct.hpp"
 #include "runtime/buffer.hpp"
 #include "scale/scale.hpp"
@@ -32,7 +33,7 @@ class StageTimer {
 class BlockRunner {
  public:
   BlockRunner(const Plan& plan, int count, const BlockShape& largest) : plan_(plan), count_(count) {
-    const std::int64_t entry = plane_entry_bytes(plan), planes = planes_used(plan, count);
+    const std::int64_t entry = plan.alphabet.entry_bytes(), planes = planes_used(plan, count);
     planes_a_ = allocate_buffer(planes * largest.rows * largest.inners * entry);
     planes_b_ = allocate_buffer(planes * largest.columns * largest.inners * entry);
     output_ = allocate_buffer(static_cast<std::int64_t>(count) * largest.rows * largest.columns * output_entry_bytes(plan));
@@ -140,7 +141,7 @@ MatmulOutcome cpu_matmul(const Plan& plan, const OperandView& a, const OperandVi
     scale_b = cpu_scale(b, plan.bits);
   }
   int count = static_cast<int>(plan.groups.size());
-  if (plan.has_moduli()) count = std::min(count, moduli_needed(plan, scale_a.norm_squared * scale_b.norm_squared));
+  if (plan.has_moduli()) count = moduli_needed(make_prefix_rule(plan, count), scale_a.norm_squared * scale_b.norm_squared);
 
   // 2. and 3. encode and multiply block by block; 4. reconstruct: C_ij = fl(integer * 2^-(s_i + t_j)).
   run_blocks(plan, count, a, scale_a.shift.data(), b, scale_b.shift.data(), shape, options,

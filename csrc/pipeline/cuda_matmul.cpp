@@ -289,7 +289,7 @@ CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel) {
   made.integer = plan.scheme == Scheme::integer;
   made.kernel = kernel;
   made.schedule = make_schedule(plan, element_of(plan, kernel), k);
-  made.prefixes = make_prefix_rule(plan);
+  made.prefixes = make_prefix_rule(plan, kMaxPrefixes);
   made.encode = make_encode_plan(plan, made.schedule.element == Element::e2m1);
   if (!made.integer) {
     made.reconstruct = make_reconstruct_plan(plan, k);

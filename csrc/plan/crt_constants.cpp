@@ -3,6 +3,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "plan/moduli.hpp"
+#include "plan/number_theory.hpp"
+
 namespace ozfp4 {
 namespace {
 
@@ -25,17 +28,6 @@ WideInt<Words> narrow(const WideInt<8>& x) {
   WideInt<Words> y;
   for (int i = 0; i < Words; ++i) y.word[i] = x.word[i];
   return y;
-}
-
-// a^-1 modulo m by Euclid's algorithm. Range: m < 2^31.
-std::uint32_t inverse(std::uint32_t a, std::uint32_t m) {
-  std::int64_t r0 = m, r1 = a % m, t0 = 0, t1 = 1;
-  while (r1 != 0) {
-    const std::int64_t q = r0 / r1, r2 = r0 - q * r1, t2 = t0 - q * t1;
-    r0 = r1, r1 = r2, t0 = t1, t1 = t2;
-  }
-  if (r0 != 1) throw std::logic_error("moduli are not coprime");
-  return static_cast<std::uint32_t>(t0 < 0 ? t0 + m : t0);
 }
 
 }  // namespace
@@ -65,7 +57,7 @@ CrtConstants<Words> make_crt_constants(const Plan& plan, int count) {
     const WideInt<8> cofactor = divide_small(product, m, remainder);
     std::uint32_t cofactor_mod_m = 0;
     divide_small(cofactor, m, cofactor_mod_m);
-    const std::uint32_t factor = m == 1 ? 0 : inverse(cofactor_mod_m, m);
+    const auto factor = static_cast<std::uint32_t>(inverse_modulo(cofactor_mod_m, m));
     constants.weight[i] = narrow<Words>(wide_mul_small(cofactor, factor));
   }
   return constants;

@@ -26,18 +26,9 @@
 
 #include <cstdint>
 
+#include "plan/recipe.hpp"
+
 namespace ozfp4::plan {
-
-enum class RecipeKind : std::uint8_t { direct, square, karatsuba, pair };
-
-struct Recipe {
-  std::uint16_t modulus;
-  RecipeKind kind;
-  std::uint8_t products;  // number of terms
-  std::uint16_t base;     // b; 0 for direct
-  std::uint16_t s;        // s and t: karatsuba only, else 0
-  std::uint16_t t;
-};
 
 // The recipe of each modulus that occurs in fp4_least_sets, modulus ascending.
 inline constexpr Recipe fp4_recipes[] = {
@@ -71,12 +62,6 @@ inline constexpr Recipe fp4_recipes[] = {
     {151, RecipeKind::pair, 4, 35, 0, 0},
     {157, RecipeKind::pair, 4, 24, 0, 0},
     {169, RecipeKind::square, 3, 13, 0, 0},
-};
-
-struct RecipeSet {
-  std::uint8_t products;  // Q
-  std::uint8_t size;      // number of moduli
-  std::uint16_t first;    // index of its first modulus in fp4_least_moduli
 };
 
 // Inside a set: products descending, then modulus descending. One paragraph per set.

@@ -5,12 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "arith/wide_int.hpp"
+#include "plan/alphabet.hpp"
 
 namespace ozfp4 {
 
 enum class Scheme { one, two, integer };  // integer: INT8 x INT8 -> INT32
-enum class Alphabet { fp4, int8, fp64 };
 
 // One plane product A_plane x B_plane with an integer weight, belonging to one output group.
 struct Term {
@@ -33,8 +32,9 @@ struct Group {
   std::int64_t modulus;     // 0 where the group is a plain integer sum
   int first_plane, planes;  // scheme II: the planes that hold this modulus' residues
   int first_term, terms;
-  std::vector<Step> chain;              // scheme II and INT8
-  std::vector<std::int8_t> limb_table;  // [planes][modulus]: limbs of each residue; empty where the residue is the limb
+  std::vector<Step> chain;              // scheme II
+  std::vector<std::int8_t> limb_table;  // [planes][modulus]: limbs of each residue; empty where the residue is the limb.
+                                        // INT8: [planes][256], limbs of each byte v at v + 128
   std::int64_t max_product;             // largest |limb of A * limb of B| in this group
 };
 
@@ -68,13 +68,6 @@ Plan make_plan(const PlanRequest& request);
 
 // INT8 x INT8 -> INT32 in 6 products (limbs with weights 1, 29, 37 and their pairwise sums) or 9 (three base-13 limbs).
 Plan make_int8_matmul_plan(int products);
-
-// Product of the first `count` moduli.
-WideInt<8> moduli_product(const Plan& plan, int count);
-
-// Smallest prefix whose product exceeds 2 * |integer| for every integer of magnitude <= sqrt(bound_squared); count + 1
-// moduli where even all of them do not suffice. bound_squared is an upper bound in FP64.
-int moduli_needed(const Plan& plan, double bound_squared);
 
 // Limbs of the integer v, |v| <= 2^bits, in plane order; fp64 residues do not fit a byte, hence 32 bits.
 void encode_integer(const Plan& plan, std::int64_t v, std::int32_t* limbs);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "plan/crt_constants.hpp"
+#include "plan/moduli.hpp"
 
 namespace ozfp4 {
 namespace {
@@ -73,7 +74,7 @@ void set_fragment(ReconstructPlan& plan, int prefix, int high, int residue, cons
 ReconstructPlan make_residue_plan(const Plan& plan) {
   ReconstructPlan result{};
   result.all = static_cast<int>(plan.groups.size());
-  result.least = plan.prefix_allowed ? std::max(1, result.all - kMaxPrefixes + 1) : result.all;
+  result.least = least_prefix(plan, kMaxPrefixes);
   result.row_steps = (result.all + kRowsPerStep - 1) / kRowsPerStep;
   if (result.row_steps > 2) {
     throw std::length_error("reconstruct serves at most 32 moduli; the plan has " + std::to_string(result.all));

@@ -9,10 +9,10 @@
 
 #include "arith/column_crt.hpp"
 #include "plan/plan.hpp"
+#include "plan/prefix.hpp"
 
 namespace ozfp4 {
 
-inline constexpr int kMaxPrefixes = 8;  // prefixes of the moduli that one launch can serve: counts all - 7 .. all
 inline constexpr int kMaxColumnWords = 6;
 inline constexpr int kMaxColumnTiles = kMaxColumnWords / 2;  // tiles of 8 bytes
 inline constexpr int kRowsPerStep = 16;                      // residues or digits that one step along the inner dimension takes

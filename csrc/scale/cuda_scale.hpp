@@ -5,18 +5,11 @@
 
 #include <cstdint>
 
-#include "arith/crt.hpp"
 #include "cuda/code.hpp"
+#include "plan/prefix.hpp"
 #include "runtime/cuda_views.hpp"
 
 namespace ozfp4::cuda {
-
-// Which prefix of the moduli the data needs: the smallest count in [least, all] with norms_a * norms_b < limit[count - 1],
-// where norms are upper bounds of the largest sum of squares of a line; `all` if none. all = 0: nothing to choose.
-struct PrefixRule {
-  int least = 0, all = 0;
-  double limit[kMaxModuli] = {};
-};
 
 // Everything that scale leaves on the device; one entry per line, [matrix][line].
 struct DeviceScales {

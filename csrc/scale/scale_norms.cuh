@@ -8,7 +8,7 @@
 
 namespace ozfp4::cuda {
 
-// The smallest count of the rule whose limit the product of the norms stays below. Called by one whole warp.
+// What the rule chooses, as moduli_needed. Range: product >= 0, rounded up. Called by one whole warp.
 __device__ __forceinline__ int choose_prefix(const PrefixRule& rule, double product) {
   const int count = static_cast<int>(threadIdx.x) + 1;
   const bool serves = count >= rule.least && count < rule.all && product < rule.limit[count - 1];

@@ -158,7 +158,7 @@ def _codes(limbs: npt.NDArray[np.int64], minus_zero: bool) -> npt.NDArray[np.uin
 
     table = np.zeros(25, np.uint8)
     for limb in _exact_cases.ALPHABETS["e2m1"].limbs:
-        table[limb] = _core.arith.e2m1_encode(limb)  # negative limbs from the end
+        table[limb] = _core.e2m1_encode(limb)  # negative limbs from the end
     if minus_zero:
         table[0] = 8
     codes: npt.NDArray[np.uint8] = table[limbs]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from . import _core
 
 SCHEMES = {"I": _core.Scheme.I, "II": _core.Scheme.II}
-ALPHABETS = {"fp4": _core.Alphabet.fp4, "int8": _core.Alphabet.int8, "fp64": _core.Alphabet.fp64}
+ALPHABETS = _core.ALPHABETS
 FAMILIES = ("least", "paper", "paper-karatsuba")
 ALPHABET_TEXT = {
     "fp4": "S = {0, ±1, ±2, ±3, ±4, ±6, ±8, ±12} (E2M1 × 2)",
@@ -92,7 +92,7 @@ class Plan:
     @property
     def alphabet(self) -> str:
         """What one matrix unit multiplies exactly: "fp4", "int8" or "fp64"."""
-        return self._core.alphabet.name
+        return self._core.alphabet
 
     @property
     def backend(self) -> str:
@@ -233,7 +233,7 @@ def check_bits(bits: object) -> int:
 @lru_cache(maxsize=256)
 def make_plan(scheme: str, alphabet: str, family: str, bits: int, k: int) -> Plan:
     request = (scheme, alphabet, family, bits, k)
-    return Plan(_core.make_plan(SCHEMES[scheme], ALPHABETS[alphabet], family, bits, k), request)
+    return Plan(_core.make_plan(SCHEMES[scheme], alphabet, family, bits, k), request)
 
 
 @lru_cache(maxsize=2)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from ozfp4._core import arith
+from ozfp4._testing import arith
 
 MASK32 = 2**32 - 1
 INT8_MODULI = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ozfp4._core import arith
+from ozfp4._testing import arith
 
 CODES = np.arange(16, dtype=np.uint32)
 # E2M1 by its definition: exponent bias 1, subnormal numbers without the hidden bit.

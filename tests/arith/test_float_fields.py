@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from ozfp4._core import arith
+from ozfp4._testing import arith
 
 FORMATS = {
     "float64": (arith.exponent64, np.float64, -1074, 1023),

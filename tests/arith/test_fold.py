@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ozfp4._core import arith
+from ozfp4._testing import arith
 from ozfp4.testing import assert_same_bits
 
 TOP = 2**31 - 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ozfp4 import bounds
-from ozfp4._core import arith
+from ozfp4._testing import arith
 from ozfp4.testing import assert_same_bits
 
 GREEDY = {-8, -6, -4, -3, -2, -1, 0, 1, 2, 3, 4, 6, 8}  # S without ±12 (Lemma 2)

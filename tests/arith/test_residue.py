@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4._core import arith
+from ozfp4._testing import arith
 from ozfp4.testing import assert_same_bits
 
 # Corner values of the pieces of 13 bits (27 for large moduli) and of their carries.

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ozfp4._core import arith
+from ozfp4._testing import arith
 from ozfp4.testing import round_to_float
 
 FUNCTIONS = {np.float64: arith.round_fast64, np.float32: arith.round_fast32}

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ozfp4._core import arith
+from ozfp4._testing import arith
 from ozfp4.testing import round_to_float
 
 LONGEST = 157

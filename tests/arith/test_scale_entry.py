@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ozfp4._core import arith
+from ozfp4._testing import arith
 
 TINY = 5e-324
 LARGEST = 1.7976931348623157e308

@@ -1,7 +1,7 @@
 // Stand-alone check of stage 4 on the GPU against cpu_reconstruct and cpu_patch_specials: equality, bit for bit.
 //
-//   for f in plan/plan plan/crt_constants runtime/parallel reconstruct/cpu_reconstruct reconstruct/cpu_specials
-//            reconstruct/reconstruct_plan multiply/cpu_multiply runtime/blas: g++ -std=c++17 -O3 -I csrc -c csrc/$f.cpp
+//   for f in $(cd csrc && ls plan/*.cpp) runtime/parallel reconstruct/cpu_reconstruct reconstruct/cpu_specials
+//            reconstruct/reconstruct_plan multiply/cpu_multiply runtime/blas: g++ -std=c++17 -O3 -I csrc -c csrc/${f%.cpp}.cpp
 //   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90a,code=sm_90a -I csrc tests/cuda/reconstruct_check.cu
 //        csrc/reconstruct/cuda_reconstruct.cu csrc/cuda/launch.cpp *.o -lpthread -ldl -o reconstruct_check
 //
@@ -30,6 +30,7 @@
 #include "arith/round_wide.hpp"
 #include "check.cuh"
 #include "plan/crt_constants.hpp"
+#include "plan/moduli.hpp"
 #include "reconstruct/cuda_reconstruct.hpp"
 #include "reconstruct/reconstruct.hpp"
 #include "require.cuh"
@@ -99,7 +100,7 @@ std::vector<NamedPlan> all_plans() {
     request.k = k;
     char name[120];
     std::snprintf(name, sizeof name, "%s %s %s bits %d k %lld", scheme == Scheme::one ? "I" : "II",
-                  alphabet == Alphabet::fp4 ? "fp4" : "int8", family, bits, static_cast<long long>(k));
+                  alphabet.name, family, bits, static_cast<long long>(k));
     try {
       plans.push_back({name, make_plan(request), k});
     } catch (const std::length_error&) {  // no plan is exact for this K

@@ -2,7 +2,7 @@
 //
 //   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90,code=sm_90 -I csrc -Xcompiler -pthread
 //        tests/cuda/scale_encode_check.cu csrc/scale/cuda_scale.cu csrc/encode/cuda_encode.cu csrc/encode/cuda_scale_encode.cu
-//        csrc/plan/plan.cpp csrc/plan/crt_constants.cpp csrc/runtime/parallel.cpp csrc/runtime/blas.cpp
+//        csrc/plan/*.cpp csrc/runtime/parallel.cpp csrc/runtime/blas.cpp
 //        csrc/scale/cpu_scale.cpp csrc/encode/cpu_encode.cpp csrc/cuda/launch.cpp -o scale_encode_check
 //
 // The shared arithmetic is checked on the host first, so a machine without a GPU runs that part. Outputs are poisoned:
@@ -369,7 +369,7 @@ struct Scratch {
 };
 
 // Runs scale with this rule; returns the count that it chose.
-int run_scale(const TestOperand& a, const TestOperand& b, int capacity, const cuda::PrefixRule& rule, Scratch& out) {
+int run_scale(const TestOperand& a, const TestOperand& b, int capacity, const PrefixRule& rule, Scratch& out) {
   DeviceArray<char> scratch(static_cast<std::size_t>(cuda::scale_scratch_bytes(a.view, b.view)));
   cuda::launch_scale(a.view, b.view, capacity, rule, out.scales(), scratch.data, nullptr);
   REQUIRE(cudaDeviceSynchronize());
@@ -381,21 +381,13 @@ bool check_scale(const Case& c, const TestOperand& a, const TestOperand& b, Scra
   bool good = true;
   if (c.plan.has_moduli()) {
     // The count is the plan's for bounds at most 0.1 % apart.
-    const int all = static_cast<int>(c.plan.groups.size());
-    cuda::PrefixRule rule;
-    rule.least = c.plan.prefix_allowed ? 1 : all;
-    rule.all = all;
-    for (int i = 0; i < all; ++i) {
-      const double product = wide_to_double(moduli_product(c.plan, i + 1));
-      rule.limit[i] = product * product / 4.0 / (1.0 + 0x1p-40);
-    }
+    const PrefixRule rule = make_prefix_rule(c.plan, kMaxModuli);
     const double bound = expected_a.norm_squared * expected_b.norm_squared;
     const int count = run_scale(a, b, c.plan.bits, rule, out);
-    good &= count >= std::min(all, moduli_needed(c.plan, bound * (1 - 1e-6))) &&
-            count <= std::min(all, moduli_needed(c.plan, bound * 1.001));
+    good &= count >= moduli_needed(rule, bound * (1 - 1e-6)) && count <= moduli_needed(rule, bound * 1.001);
   } else {
     // A rule whose limits lie closely around the product of the norms.
-    cuda::PrefixRule rule;
+    PrefixRule rule;
     rule.least = 2, rule.all = 6;
     const double product = expected_a.norm_squared * expected_b.norm_squared;
     for (int i = 0; i < 6; ++i) rule.limit[i] = product * (0.9 + 0.0333 * i);  // limit[3] = 0.9999, limit[4] = 1.033 times it
@@ -425,7 +417,7 @@ std::string compare_planes(const Case& c, const TestOperand& operand, int first_
     cpu_encode(c.plan, count, operand.matrix(m), line_shift, {first_line, lines, 0, inner}, expected.data());
     for (int p = 0; p < used; ++p) {
       int modulus = 0;  // of unsigned residues
-      if (c.plan.has_moduli() && c.plan.alphabet == Alphabet::int8)
+      if (c.plan.has_moduli() && c.plan.alphabet.residue_is_limb())
         modulus = static_cast<int>(c.plan.groups[static_cast<std::size_t>(p)].modulus);
       for (int o = 0; o < lines; ++o) {
         const std::int64_t row = p * layout.plane_stride + m * layout.matrix_stride + o * layout.pitch;
@@ -470,12 +462,8 @@ void check_both(const Case& c, const cuda::EncodePlan& plan, const TestOperand& 
                 const std::vector<std::int32_t>& shift_a, const std::vector<std::int32_t>& shift_b,
                 const std::vector<std::uint8_t>& special_a, const std::vector<std::uint8_t>& special_b) {
   const int groups = static_cast<int>(c.plan.groups.size()), count = c.plan.has_moduli() ? groups : 0;
-  cuda::PrefixRule rule;
-  rule.least = 1, rule.all = count;
-  for (int i = 0; i < count; ++i) {
-    const double product = wide_to_double(moduli_product(c.plan, i + 1));
-    rule.limit[i] = product * product / 4.0 / (1.0 + 0x1p-40);
-  }
+  PrefixRule rule = make_prefix_rule(c.plan, kMaxModuli);
+  rule.least = std::min(rule.all, 1);
   Scratch two(a.view, b.view);
   run_scale(a, b, c.plan.bits, rule, two);  // for the count under this rule
   DeviceArray<char> scratch(256), counters(cuda::kScaleCounterBytes);
@@ -531,7 +519,7 @@ void check_case(const Case& c) {
     for (DeviceArray<std::int32_t>* shifts : {&scales.shift_a, &scales.shift_b})
       REQUIRE(cudaMemset(shifts->data, kPoison, 4 * shifts->size));
     DeviceArray<char> scratch(static_cast<std::size_t>(cuda::scale_scratch_bytes(a.view, b.view)));
-    cuda::PrefixRule rule;
+    PrefixRule rule;
     rule.least = rule.all = count;
     DeviceArray<char> counters(cuda::kScaleCounterBytes);
     REQUIRE(cudaMemset(counters.data, 0, counters.size));

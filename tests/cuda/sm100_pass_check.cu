@@ -3,7 +3,7 @@
 // and that the schedules of all plans of scheme II, up to long K, are taken.
 //
 //   nvcc -std=c++17 -O3 -I csrc tests/cuda/sm100_pass_check.cu csrc/multiply/{sm100_pass,gemm_problem,cuda_schedule}.cpp
-//        csrc/plan/{plan,crt_constants}.cpp csrc/reconstruct/reconstruct_plan.cpp -o sm100_pass_check
+//        csrc/plan/*.cpp csrc/reconstruct/reconstruct_plan.cpp -o sm100_pass_check
 //
 // Prints "N passed, N failed" and exits with 1 on a failure.
 #include <algorithm>

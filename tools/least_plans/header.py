@@ -40,18 +40,9 @@ _HEAD = """\
 
 #include <cstdint>
 
+#include "plan/recipe.hpp"
+
 namespace ozfp4::plan {
-
-enum class RecipeKind : std::uint8_t { direct, square, karatsuba, pair };
-
-struct Recipe {
-  std::uint16_t modulus;
-  RecipeKind kind;
-  std::uint8_t products;  // number of terms
-  std::uint16_t base;     // b; 0 for direct
-  std::uint16_t s;        // s and t: karatsuba only, else 0
-  std::uint16_t t;
-};
 
 """
 
@@ -80,11 +71,6 @@ def render(recipes: Mapping[int, Recipe], best: Sequence[ModuliSet], int8_moduli
     out.append("inline constexpr Recipe fp4_recipes[] = {\n")
     for r in (recipes[m] for m in used):
         out.append(f"    {{{r.modulus}, RecipeKind::{r.kind}, {r.products}, {r.base}, {r.s}, {r.t}}},\n")
-    out.append("};\n\n")
-    out.append("struct RecipeSet {\n")
-    out.append("  std::uint8_t products;  // Q\n")
-    out.append("  std::uint8_t size;      // number of moduli\n")
-    out.append("  std::uint16_t first;    // index of its first modulus in fp4_least_moduli\n")
     out.append("};\n\n")
     out.append("// Inside a set: products descending, then modulus descending. One paragraph per set.\n")
     out.append("inline constexpr std::uint16_t fp4_least_moduli[] = {\n")

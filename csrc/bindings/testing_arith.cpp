@@ -12,7 +12,7 @@
 #include "arith/round_wide.hpp"
 #include "arith/scale_entry.hpp"
 #include "arith/wide_int.hpp"
-#include "bindings/register.hpp"
+#include "bindings/testing.hpp"
 
 namespace ozfp4::bindings {
 namespace {
@@ -132,7 +132,7 @@ std::int64_t balanced(std::int64_t x, std::int64_t m) {
 }  // namespace
 
 void register_arith(py::module_& parent) {
-  py::module_ module = parent.def_submodule("arith", "Elementwise access to the shared arithmetic (for tests and notebooks).");
+  py::module_ module = parent.def_submodule("arith", "Elementwise access to the shared arithmetic.");
   module.def("e2m1_decode", py::vectorize([](unsigned code) { return e2m1_decode(code); }));
   module.def("e2m1_encode", py::vectorize([](int limb) { return e2m1_encode(limb); }));
   module.def("e2m1_has", py::vectorize([](int limb) { return e2m1_has(limb); }));

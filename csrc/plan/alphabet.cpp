@@ -1,0 +1,68 @@
+#include "plan/alphabet.hpp"
+
+#include <stdexcept>
+
+#include "arith/e2m1.hpp"
+#include "plan/least_table.hpp"
+
+namespace ozfp4 {
+namespace {
+
+constexpr std::int8_t kE2m1Magnitudes[] = {0, 1, 2, 3, 4, 6, 8, 12};
+
+constexpr Alphabet make_fp4() {
+  Alphabet fp4;
+  fp4.name = "fp4";
+  fp4.magnitudes = kE2m1Magnitudes;
+  fp4.largest_limb = kE2m1MaxLimb;
+  fp4.has_e2m1_codes = true;
+  fp4.digits = {13, 0, 8};
+  fp4.moduli.recipes = plan::fp4_recipes;
+  fp4.moduli.sets = plan::fp4_least_sets;
+  fp4.moduli.set_moduli = plan::fp4_least_moduli;
+  fp4.has_paper_families = true;
+  return fp4;
+}
+
+constexpr Alphabet make_int8() {
+  Alphabet int8;
+  int8.name = "int8";
+  int8.largest_limb = 128;
+  int8.digits = {256, 8, 128};
+  int8.moduli.listed = plan::int8_moduli;
+  return int8;
+}
+
+// Moduli below 2^23 and digits of 23 bits: limbs up to 2^22, of which FP64 sums 2^9 products exactly, 2 * 22 + 9 = 53.
+constexpr Alphabet make_fp64() {
+  Alphabet fp64;
+  fp64.name = "fp64";
+  fp64.largest_limb = std::int64_t(1) << 22;
+  fp64.entry = PlaneEntry::fp64;
+  fp64.residue_bytes = 4;
+  fp64.digits = {std::int64_t(1) << 23, 23, std::int64_t(1) << 22};
+  fp64.moduli.largest_odd = (std::int64_t(1) << 23) - 1;
+  fp64.moduli.most_odd = 12;
+  return fp64;
+}
+
+constexpr const Alphabet* kAlphabets[] = {&Alphabet::fp4, &Alphabet::int8, &Alphabet::fp64};
+
+}  // namespace
+
+const Alphabet Alphabet::fp4 = make_fp4();
+const Alphabet Alphabet::int8 = make_int8();
+const Alphabet Alphabet::fp64 = make_fp64();
+
+Table<const Alphabet*> alphabets() { return kAlphabets; }
+
+const Alphabet& find_alphabet(const std::string& name) {
+  std::string known;
+  for (const Alphabet* alphabet : kAlphabets) {
+    if (name == alphabet->name) return *alphabet;
+    known += (known.empty() ? "'" : ", '") + std::string(alphabet->name) + "'";
+  }
+  throw std::invalid_argument("alphabet: '" + name + "' is unknown; allowed are " + known);
+}
+
+}  // namespace ozfp4

@@ -1,0 +1,83 @@
+// An alphabet: the integers that a plane may hold, and what follows from them. The facts below are all in which the alphabets
+// differ; whoever needs one asks for it, none for the alphabet itself.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "plan/recipe.hpp"
+
+namespace ozfp4 {
+
+// A table that outlives every plan.
+template <class T>
+struct Table {
+  const T* data = nullptr;
+  std::size_t size = 0;
+
+  constexpr Table() = default;
+  template <std::size_t N>
+  constexpr Table(const T (&array)[N]) : data(array), size(N) {}
+  constexpr const T* begin() const { return data; }
+  constexpr const T* end() const { return data + size; }
+  constexpr bool empty() const { return size == 0; }
+};
+
+// Entries of a plane on the CPU, and the numbers in which its BLAS multiplies them.
+enum class PlaneEntry {
+  int8,  // limbs in bytes, decoded to FP32: sums exact up to 2^24
+  fp64,  // integers in FP64, multiplied as they are: sums exact up to 2^53
+};
+
+// Scheme I: how an integer is cut into digits.
+struct DigitRule {
+  std::int64_t base = 0;           // 13, or a power of two
+  int width = 0;                   // balanced digits of so many bits; 0: the greedy limbs of base 13 (arith/limbs.hpp)
+  std::int64_t largest_digit = 0;  // magnitude
+};
+
+// Scheme II: where the moduli come from. Exactly one of the three is there.
+struct ModulusSource {
+  // Residues are encoded by recipes over the limbs. `sets` tells which moduli serve up to which product, ascending, as ranges
+  // of set_moduli; without sets the recipes are taken in their order, which then are pairwise coprime.
+  Table<plan::Recipe> recipes;
+  Table<plan::RecipeSet> sets;
+  Table<std::uint16_t> set_moduli;
+  // The balanced residue is its own limb: these pairwise coprime moduli in their order,
+  Table<std::uint16_t> listed;
+  // or the odd pairwise coprime numbers from here downwards, so many at most.
+  std::int64_t largest_odd = 0;
+  int most_odd = 0;
+};
+
+struct Alphabet {
+  const char* name = "";
+
+  // The limbs are 0 and plus or minus the others of `magnitudes`; where that is empty, all integers up to largest_limb.
+  Table<std::int8_t> magnitudes;
+  std::int64_t largest_limb = 0;
+  bool has_e2m1_codes = false;  // every limb is twice a value of E2M1, so that FP4 units take it
+
+  PlaneEntry entry = PlaneEntry::int8;
+  int residue_bytes = 1;  // of a residue in [0, m), as multiply leaves it: 1 where every modulus is at most 256, else 4
+
+  DigitRule digits;
+  ModulusSource moduli;
+  bool has_paper_families = false;  // "paper", and for scheme II "paper-karatsuba": base 13 over the limbs of E2M1
+
+  int entry_bytes() const { return entry == PlaneEntry::fp64 ? 8 : 1; }
+  bool residue_is_limb() const { return moduli.recipes.empty(); }
+
+  static const Alphabet fp4;   // S, twice the values of E2M1
+  static const Alphabet int8;  // bytes
+  static const Alphabet fp64;  // integers of which FP64 sums 512 products exactly
+};
+
+// Those above, in their order.
+Table<const Alphabet*> alphabets();
+
+// Throws std::invalid_argument for a name that none of them has.
+const Alphabet& find_alphabet(const std::string& name);
+
+}  // namespace ozfp4

@@ -1,0 +1,107 @@
+#include "plan/limb_table.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+
+#include "plan/number_theory.hpp"
+
+namespace ozfp4 {
+namespace {
+
+using plan::Recipe;
+using plan::RecipeKind;
+
+// The limb of least magnitude congruent to each residue, of two that differ in sign the one that comes first; none where there
+// is none.
+std::vector<std::optional<int>> find_representatives(const std::vector<int>& limbs, std::int64_t m) {
+  std::vector<std::optional<int>> found(static_cast<std::size_t>(m));
+  for (const int limb : limbs) {
+    std::optional<int>& best = found[static_cast<std::size_t>(modulo(limb, m))];
+    if (!best || std::abs(limb) < std::abs(*best)) best = limb;
+  }
+  return found;
+}
+
+}  // namespace
+
+int planes_of(RecipeKind kind) {
+  switch (kind) {
+    case RecipeKind::direct: return 1;
+    case RecipeKind::karatsuba: return 3;
+    default: return 2;
+  }
+}
+
+std::vector<int> limbs_of(const Alphabet& alphabet) {
+  std::vector<int> limbs;
+  for (const int magnitude : alphabet.magnitudes) {
+    limbs.push_back(magnitude);
+    if (magnitude != 0) limbs.push_back(-magnitude);
+  }
+  return limbs;
+}
+
+std::vector<std::int8_t> make_limb_table(const Alphabet& alphabet, const Recipe& recipe) {
+  const std::int64_t m = recipe.modulus;
+  const int planes = planes_of(recipe.kind);
+  const std::vector<int> limbs = limbs_of(alphabet);
+  const std::vector<std::optional<int>> representatives = find_representatives(limbs, m);
+  using Cost = std::tuple<int, int, int, int, bool, bool>;
+  std::vector<std::optional<Cost>> best(static_cast<std::size_t>(m));
+  std::vector<std::int8_t> table(static_cast<std::size_t>(planes * m), 0);
+  for (const int c0 : limbs) {
+    for (const int c1 : limbs) {
+      if (planes == 1 && c1 != 0) continue;
+      int sum = 0;
+      if (recipe.kind == RecipeKind::karatsuba) {
+        const auto& limb = representatives[static_cast<std::size_t>(modulo(recipe.s * c0 + recipe.t * c1, m))];
+        if (!limb) continue;
+        sum = *limb;
+      }
+      const auto x = static_cast<std::size_t>(modulo(c0 + recipe.base * c1, m));
+      const Cost cost{std::max({std::abs(c0), std::abs(c1), std::abs(sum)}),
+                      c0 * c0 + c1 * c1 + sum * sum,
+                      std::abs(c1),
+                      std::abs(c0),
+                      c0 < 0,
+                      c1 < 0};
+      if (best[x] && *best[x] <= cost) continue;
+      best[x] = cost;
+      const int chosen[3] = {c0, c1, sum};
+      for (int p = 0; p < planes; ++p) table[static_cast<std::size_t>(p * m) + x] = static_cast<std::int8_t>(chosen[p]);
+    }
+  }
+  for (std::int64_t x = 0; x < m; ++x) {
+    if (!best[static_cast<std::size_t>(x)]) {
+      throw std::logic_error("modulus " + std::to_string(m) + ": the limbs of " + alphabet.name + " give no residue " +
+                             std::to_string(x));
+    }
+  }
+  return table;
+}
+
+std::vector<Term> terms_of(const Recipe& recipe, int group, int first_plane) {
+  const std::int64_t m = recipe.modulus, b = recipe.base, s = recipe.s, t = recipe.t;
+  const int p0 = first_plane, p1 = first_plane + 1, p2 = first_plane + 2;
+  switch (recipe.kind) {
+    case RecipeKind::direct: return {{group, p0, p0, 1}};
+    case RecipeKind::square: return {{group, p0, p1, b}, {group, p1, p0, b}, {group, p0, p0, 1}};
+    case RecipeKind::pair: return {{group, p1, p1, b * b % m}, {group, p0, p1, b}, {group, p1, p0, b}, {group, p0, p0, 1}};
+    case RecipeKind::karatsuba: {
+      // xy = c0 d0 + b (c0 d1 + c1 d0) + b^2 c1 d1, with s t (c0 d1 + c1 d0) = e e' - s^2 c0 d0 - t^2 c1 d1.
+      const std::int64_t cross = b * inverse_modulo(s * t, m) % m;
+      std::vector<Term> terms = {{group, p2, p2, cross},
+                                 {group, p1, p1, modulo(b * b - cross * (t * t % m), m)},
+                                 {group, p0, p0, modulo(1 - cross * (s * s % m), m)}};
+      terms.erase(std::remove_if(terms.begin(), terms.end(), [](const Term& term) { return term.weight == 0; }), terms.end());
+      return terms;
+    }
+  }
+  throw std::logic_error("unknown recipe kind");
+}
+
+}  // namespace ozfp4

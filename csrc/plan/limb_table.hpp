@@ -1,0 +1,26 @@
+// Residues as limbs of an alphabet, and the terms of a product of two residues so encoded.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plan/alphabet.hpp"
+#include "plan/plan.hpp"
+#include "plan/recipe.hpp"
+
+namespace ozfp4 {
+
+// Planes of each operand that a recipe needs.
+int planes_of(plan::RecipeKind kind);
+
+// The limbs of an alphabet that lists them: each magnitude, then its negative.
+std::vector<int> limbs_of(const Alphabet& alphabet);
+
+// [planes][modulus]: the limbs of every residue, among all encodings the one with the smallest largest limb, then the least
+// sum of squares, then by the order documented in least_table.hpp. Throws std::logic_error where a residue has none.
+std::vector<std::int8_t> make_limb_table(const Alphabet& alphabet, const plan::Recipe& recipe);
+
+// The terms of a group whose planes are those from first_plane on.
+std::vector<Term> terms_of(const plan::Recipe& recipe, int group, int first_plane);
+
+}  // namespace ozfp4

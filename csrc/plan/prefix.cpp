@@ -1,0 +1,40 @@
+#include "plan/prefix.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "plan/moduli.hpp"
+#include "plan/plan.hpp"
+
+namespace ozfp4 {
+
+int least_prefix(const Plan& plan, int prefixes) {
+  const int all = static_cast<int>(plan.groups.size());
+  return plan.prefix_allowed ? std::max(1, all - prefixes + 1) : all;
+}
+
+PrefixRule make_prefix_rule(const Plan& plan, int prefixes) {
+  PrefixRule rule;
+  if (!plan.has_moduli()) return rule;
+  if (plan.groups.size() > static_cast<std::size_t>(kMaxModuli)) {
+    throw std::length_error("plan: " + std::to_string(plan.groups.size()) + " moduli exceed the " + std::to_string(kMaxModuli) +
+                            " that one product takes");
+  }
+  rule.least = least_prefix(plan, prefixes);
+  rule.all = static_cast<int>(plan.groups.size());
+  for (int count = 1; count <= rule.all; ++count) {
+    const double half = 0.5 * wide_to_double(moduli_product(plan, count));
+    rule.limit[count - 1] = half * half * (1.0 - 0x1p-39);
+  }
+  return rule;
+}
+
+int moduli_needed(const PrefixRule& rule, double bound) {
+  for (int count = rule.least; count < rule.all; ++count) {
+    if (bound < rule.limit[count - 1]) return count;
+  }
+  return rule.all;
+}
+
+}  // namespace ozfp4
