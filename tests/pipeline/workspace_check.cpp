@@ -1,5 +1,5 @@
 // Stand-alone check that a product takes no more workspace than it reports, nor than its limit: aligned memory is what buffers
-// are made of, and here it is counted. Built with OZFP4_CHECKS, run by CTest.
+// are made of, and here it is counted. Built with OZFP4_TESTING, run by CTest.
 #include <algorithm>
 #include <cstdlib>
 #include <new>
