@@ -89,7 +89,7 @@ void check_plan(const PlanRequest& request, const Shape& shape, std::int64_t lim
   const bool holds = bytes <= outcome.workspace + 1 && outcome.workspace <= limit && (!whole || bytes >= outcome.workspace);
   report("workspace", holds,
          "scheme " + std::to_string(static_cast<int>(request.scheme)) + " alphabet " +
-             std::to_string(static_cast<int>(request.alphabet)) + " " + request.family + ": measured " + std::to_string(bytes) +
+             request.alphabet.name + " " + request.family + ": measured " + std::to_string(bytes) +
              ", reported " + std::to_string(outcome.workspace) + ", limit " + std::to_string(limit));
 }
 
@@ -113,8 +113,8 @@ int main() {
   for (const Shape& shape : shapes) {
     for (const std::int64_t limit : {std::int64_t(20000), std::int64_t(300000), std::int64_t(1) << 30}) {
       for (const Scheme scheme : {Scheme::one, Scheme::two}) {
-        for (const Alphabet alphabet : {Alphabet::fp4, Alphabet::int8, Alphabet::fp64}) {
-          check_plan({scheme, alphabet, "least", 53, shape.k}, shape, limit);
+        for (const Alphabet* alphabet : alphabets()) {
+          check_plan({scheme, *alphabet, "least", 53, shape.k}, shape, limit);
         }
       }
       for (const char* family : {"paper", "paper-karatsuba"}) {
