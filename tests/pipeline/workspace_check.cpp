@@ -88,9 +88,9 @@ void check_plan(const PlanRequest& request, const Shape& shape, std::int64_t lim
   const bool whole = outcome.products == plan.products();
   const bool holds = bytes <= outcome.workspace + 1 && outcome.workspace <= limit && (!whole || bytes >= outcome.workspace);
   report("workspace", holds,
-         "scheme " + std::to_string(static_cast<int>(request.scheme)) + " alphabet " +
-             request.alphabet.name + " " + request.family + ": measured " + std::to_string(bytes) +
-             ", reported " + std::to_string(outcome.workspace) + ", limit " + std::to_string(limit));
+         "scheme " + std::to_string(static_cast<int>(request.scheme)) + " alphabet " + request.alphabet.name + " " +
+             request.family + ": measured " + std::to_string(bytes) + ", reported " + std::to_string(outcome.workspace) +
+             ", limit " + std::to_string(limit));
 }
 
 void check_int8(int products, const Shape& shape, std::int64_t limit) {
