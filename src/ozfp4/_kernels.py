@@ -223,7 +223,7 @@ def _decoded(codes: npt.NDArray[np.uint8]) -> npt.NDArray[np.int8]:
 
     table = np.zeros(16, np.int8)
     for limb in _exact_cases.ALPHABETS["e2m1"].limbs:
-        table[_core.arith.e2m1_encode(limb)] = limb
+        table[_core.e2m1_encode(limb)] = limb
     limbs: npt.NDArray[np.int8] = table[np.stack([codes & 15, codes >> 4], axis=-1)]
     return limbs.reshape(*codes.shape[:-1], 2 * codes.shape[-1])
 

@@ -120,7 +120,7 @@ def test_too_few_moduli_are_the_fault_of_scale() -> None:
 def packed(limbs: np.ndarray) -> np.ndarray:
     codes = np.zeros(limbs.shape, np.uint8)
     for limb in np.unique(limbs):
-        codes[limbs == limb] = _core.arith.e2m1_encode(int(limb))
+        codes[limbs == limb] = _core.e2m1_encode(int(limb))
     if codes.shape[-1] % 2:
         codes = np.concatenate([codes, np.zeros_like(codes[..., :1])], axis=-1)
     return codes[..., ::2] | codes[..., 1::2] << 4
