@@ -95,7 +95,6 @@ def test_a_method_that_fails_is_skipped_with_its_reason(
     assert "skipped NumPy: out of luck\n" in capsys.readouterr().out
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("k", [10**18, 10**30])
 def test_an_inner_dimension_beyond_memory_is_skipped(k: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["accuracy", "--k", str(k), "--phi", "0", "--methods", "numpy", "--no-grades"]) == 0
@@ -115,7 +114,8 @@ def test_what_is_refused_makes_no_folder(
     errors = capsys.readouterr().err.splitlines()
     assert len(errors) == 2
     assert errors[1].startswith(f"ozfp4 {command}: figures need matplotlib")
-=======
+
+
 def test_two_ways_that_differ_fail(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -137,7 +137,6 @@ def test_two_ways_that_differ_fail(
     assert "FAILED: phi 8: II-fp64-least " in text
     assert ", I-int8-least " in text
     assert "OK:" not in text
->>>>>>> cpu-tests
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,9 @@ import numpy as np
 import pytest
 
 import ozfp4
-<<<<<<< HEAD
 from ozfp4.bench import timing
 from ozfp4.cli import main
 from ozfp4.cli import orbitals as job
-=======
-from ozfp4.cli import main, orbitals
->>>>>>> cpu-tests
 from ozfp4.cli.commands import demo
 
 ROWS = [f"{scheme} {backend} {family}" for scheme, backend, family in demo.PATHS]
@@ -59,7 +55,7 @@ def table_rows(text: str) -> dict[str, list[str]]:
 
 def test_a_part_of_the_real_thing(tmp_path: Path) -> None:
     """Some orbitals of caffeine over some of its functions, in a process of its own; ``make run`` takes all of them."""
-    caffeine = orbitals.load(None)
+    caffeine = job.load(None)
     assert caffeine.C.shape == (216, 216)
     path = tmp_path / "part.npz"
     np.savez(path, S=caffeine.S[:40, :40], F=caffeine.F[:40, :40], C=caffeine.C[:40, :30])
