@@ -142,7 +142,7 @@ def test_a_result_that_depends_on_the_run_is_noticed(
 
 
 def test_a_way_that_is_slow_at_first_is_timed_warm(molecule: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "WARM_UP", 0.3)
+    monkeypatch.setattr(demo, "WARM_UP", 1.0)
     orbitals = job.load(Path(molecule))
     exact = job.transform(orbitals, np.matmul)
     calls = []
