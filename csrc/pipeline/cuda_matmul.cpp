@@ -1,29 +1,14 @@
 #include "pipeline/cuda_matmul.hpp"
 
 #include <algorithm>
-#include <initializer_list>
-#include <stdexcept>
-#include <string>
 
 #include "arith/multiples.hpp"
+#include "encode/cuda_scale_encode.hpp"
+#include "multiply/cuda_accumulate.hpp"
+#include "runtime/narrow.hpp"
 
 namespace ozfp4::cuda {
 namespace {
-
-constexpr std::int64_t kAlignment = 256;
-
-// Above what any memory holds, and so little that a sum of all parts of a workspace does not overflow.
-constexpr std::int64_t kMostBytes = std::int64_t(1) << 55;
-
-// The product, or kMostBytes where it is larger: stacks of expanded operands can be of any size. Range: numbers from 0 on.
-std::int64_t size_of(std::initializer_list<std::int64_t> factors) {
-  std::int64_t product = 1;
-  for (const std::int64_t factor : factors) {
-    if (factor != 0 && product > kMostBytes / factor) return kMostBytes;
-    product *= factor;
-  }
-  return product;
-}
 
 #define OZFP4_RETURN_IF_FAILED(call)                              \
   do {                                                            \
@@ -43,63 +28,222 @@ BatchMap batch_map(const DeviceResult& result) {
   return map;
 }
 
-int fold_count(const Schedule& schedule) {
-  return static_cast<int>(std::count_if(schedule.steps.begin(), schedule.steps.end(),
-                                        [](const GemmStep& step) { return step.action != Action::carry_on; }));
-}
+// A range of rows of A, columns of B or entries of K.
+struct Range {
+  std::int32_t first, count;
+};
 
-CudaLayout layout_for(const CudaPlan& plan, const DeviceOperand& a, const DeviceOperand& b, const DeviceResult& result,
-                      const Gpu& gpu, std::int32_t rows, std::int32_t columns) {
-  CudaLayout layout;
-  layout.rows = rows;
-  layout.columns = columns;
-  const std::int64_t bytes = row_bytes(plan.schedule.element, a.inner);
-  layout.k_pitch = round_up(bytes, bytes >= 128 ? 128 : 16);  // whole lines of the cache for the multiply kernel
-  layout.out_pitch = round_up(columns, 16);
-  const std::int64_t stack_a = a.stack.count(), stack_b = b.stack.count(), stack = result.stack.count();
-
-  GemmShape shape;
-  shape.m = rows;
-  shape.n = columns;
-  shape.k = a.inner;
-  shape.units = plan.schedule.unit_count();
-  shape.steps = static_cast<int>(plan.schedule.steps.size());
-  shape.folds = fold_count(plan.schedule);
-  shape.batches = static_cast<int>(stack);
-  // Cutting K costs output bytes, so it is for outputs whose tiles leave multiprocessors idle.
-  const std::int64_t tiles = size_of({ceil_div(rows, 128), ceil_div(columns, 256), stack, shape.units});
-  shape.max_splits = plan.schedule.may_split && tiles < gpu.multiprocessors ? kMaxSplits : 1;
-  layout.tile = choose_tile(shape, plan.kernel, plan.schedule.element, gpu);
-  layout.tile.splits = std::max(layout.tile.splits, plan.schedule.least_splits);
-
-  layout.scales_and_encodes = !plan.integer && rows == a.outer && columns == b.outer && can_scale_and_encode(plan.encode, a, b);
-
-  std::int64_t end = 0;
-  auto take = [&end](std::int64_t bytes) {
-    const std::int64_t begin = end;
-    end = round_up(end + bytes, kAlignment);
-    return begin;
-  };
-  layout.units_used = take(sizeof(int));
-  if (!plan.integer) {
-    layout.shift_a = take(4 * stack_a * a.outer);
-    layout.shift_b = take(4 * stack_b * b.outer);
-    layout.special_a = take(stack_a * a.outer);
-    layout.special_b = take(stack_b * b.outer);
-    layout.scratch = take(scale_scratch_bytes(a, b));
+// Calls body(range) for the ranges of `length` that make `extent`, until it fails.
+template <class Body>
+cudaError_t for_ranges(std::int32_t extent, std::int32_t length, Body body) {
+  for (std::int64_t first = 0; first < extent; first += length) {  // 64 bits: the last step may pass 2^31
+    const std::int64_t count = std::min<std::int64_t>(length, extent - first);
+    OZFP4_RETURN_IF_FAILED(body(Range{static_cast<std::int32_t>(first), static_cast<std::int32_t>(count)}));
   }
-  layout.planes_a = take(size_of({plan.schedule.planes, stack_a, rows, layout.k_pitch}));
-  layout.planes_b = take(size_of({plan.schedule.planes, stack_b, columns, layout.k_pitch}));
-  layout.outputs =
-      plan.integer ? end : take(size_of({plan.schedule.out_planes, layout.tile.splits, stack, rows, layout.out_pitch}));
-  layout.bytes = end;
-  return layout;
+  return cudaSuccess;
 }
+
+// The launches of one turn.
+class TurnLaunch {
+ public:
+  TurnLaunch(const CudaPlan& plan, const CudaLayout& layout, const Turn& turn, char* workspace, void* clear_counters,
+             const GemmStep* device_steps, cudaStream_t stream, const StageEvents& events)
+      : plan_(plan),
+        layout_(layout),
+        turn_(turn),
+        workspace_(workspace),
+        clear_counters_(clear_counters),
+        device_steps_(device_steps),
+        stream_(stream),
+        events_(events),
+        in_one_launch_(layout.scales_and_encodes && has_clusters()),
+        planes_a_(planes_at(layout.planes_a, layout.rows, turn.a.stack)),
+        planes_b_(planes_at(layout.planes_b, layout.columns, turn.b.stack)) {
+    scales_.units_used = at<int>(layout.units_used);
+    if (plan.integer) return;
+    scales_.shift_a = at<std::int32_t>(layout.shift_a);
+    scales_.shift_b = at<std::int32_t>(layout.shift_b);
+    scales_.special_a = at<std::uint8_t>(layout.special_a);
+    scales_.special_b = at<std::uint8_t>(layout.special_b);
+    if (plan.prefixes.all > 0) units_used_ = scales_.units_used;
+  }
+
+  cudaError_t run() {
+    OZFP4_RETURN_IF_FAILED(scale());
+    return for_ranges(turn_.a.outer, layout_.rows, [&](Range rows) {
+      return for_ranges(turn_.b.outer, layout_.columns, [&](Range columns) {
+        OZFP4_RETURN_IF_FAILED(for_ranges(turn_.a.inner, layout_.inners, [&](Range inners) {
+          OZFP4_RETURN_IF_FAILED(encode(rows, columns, inners));
+          OZFP4_RETURN_IF_FAILED(multiply(rows, columns, inners));
+          return inners.first == 0 ? cudaSuccess : accumulate(rows, columns);
+        }));
+        return reconstruct(rows, columns);
+      });
+    });
+  }
+
+ private:
+  template <class T>
+  T* at(std::int64_t offset) const {
+    return reinterpret_cast<T*>(workspace_ + offset);
+  }
+
+  cudaError_t record(cudaEvent_t event) const { return event == nullptr ? cudaSuccess : cudaEventRecord(event, stream_); }
+
+  bool is_whole_k() const { return layout_.inners == turn_.a.inner; }
+
+  const Schedule& schedule_of(Range inners) const {
+    return is_whole_k() ? plan_.schedule : layout_.pieces[inners.count == layout_.inners ? 0 : 1];
+  }
+
+  DevicePlanes planes_at(std::int64_t offset, std::int64_t lines, const Stack& stack) const {
+    DevicePlanes planes;
+    planes.data = at<std::uint8_t>(offset);
+    planes.pitch = layout_.k_pitch;
+    planes.matrix_stride = lines * layout_.k_pitch;
+    planes.plane_stride = stack.count() * planes.matrix_stride;
+    return planes;
+  }
+
+  PlaneArray array_of(const DevicePlanes& planes, const Stack& stack) const {
+    PlaneArray array;
+    array.data = planes.data;
+    array.planes = plan_.schedule.planes;
+    array.batches = narrow<int>(stack.count(), "matrices of a turn");
+    array.pitch = planes.pitch;
+    array.batch_stride = planes.matrix_stride;
+    array.plane_stride = planes.plane_stride;
+    return array;
+  }
+
+  // In entries, from a matrix of the outputs to the next.
+  std::int64_t out_matrix_stride() const { return layout_.rows * layout_.out_pitch; }
+
+  // INT8 products are stored to where they belong.
+  char* result_at(Range rows, Range columns) const {
+    return turn_.result.data + rows.first * turn_.result.row_stride + columns.first * turn_.result.column_stride;
+  }
+
+  // 1. scale: s_i, t_j, flags, norm bounds and from them the number of moduli.
+  cudaError_t scale() const {
+    if (!plan_.integer && !in_one_launch_) {
+      OZFP4_RETURN_IF_FAILED(launch_scale(turn_.a, turn_.b, plan_.bits, plan_.prefixes, scales_, at<char>(layout_.scratch),
+                                          stream_, clear_counters_));
+    }
+    return record(events_.after_scale);
+  }
+
+  // 2. encode: both operands in one launch; A only once for a row of blocks, unless its planes hold a piece of K alone.
+  cudaError_t encode(Range rows, Range columns, Range inners) const {
+    if (in_one_launch_) {
+      OZFP4_RETURN_IF_FAILED(launch_scale_encode(plan_.encode, turn_.a, planes_a_, turn_.b, planes_b_, plan_.bits, plan_.prefixes,
+                                                 scales_, at<char>(layout_.scratch), stream_, clear_counters_));
+      return record(events_.after_encode);
+    }
+    const bool needs_a = columns.first == 0 || !is_whole_k();
+    EncodeJob job_a{turn_.a, scales_.shift_a, rows.first, needs_a ? rows.count : 0, planes_a_};
+    EncodeJob job_b{turn_.b, scales_.shift_b, columns.first, columns.count, planes_b_};
+    for (EncodeJob* job : {&job_a, &job_b}) {
+      job->operand.data += inners.first * job->operand.inner_stride;
+      job->operand.inner = inners.count;
+    }
+    // Right behind scale the kernel may start early and prefetch while scale ends.
+    const bool after_scale =
+        !plan_.integer && rows.first == 0 && columns.first == 0 && inners.first == 0 && events_.after_scale == nullptr;
+    OZFP4_RETURN_IF_FAILED(needs_a ? launch_encode(plan_.encode, job_a, job_b, units_used_, stream_, after_scale)
+                                   : launch_encode(plan_.encode, job_b, job_a, units_used_, stream_));
+    return record(events_.after_encode);
+  }
+
+  // 3. multiply: all units and terms in one launch.
+  cudaError_t multiply(Range rows, Range columns, Range inners) const {
+    const Schedule& schedule = schedule_of(inners);
+    GemmProblem problem;
+    problem.m = rows.count;
+    problem.n = columns.count;
+    problem.k = inners.count;
+    problem.element = schedule.element;
+    problem.product_bound = schedule.product_bound;
+    problem.a = array_of(planes_a_, turn_.a.stack);
+    problem.b = array_of(planes_b_, turn_.b.stack);
+    problem.batch = batch_map(turn_.result);
+    problem.out_planes = schedule.out_planes;
+    if (plan_.integer && inners.first == 0) {
+      problem.out = result_at(rows, columns);
+      problem.out_pitch = turn_.result.row_stride / 4;
+      problem.out_matrix_stride = turn_.result.rows * problem.out_pitch;
+    } else {
+      problem.out = at<char>(inners.first == 0 ? layout_.outputs : layout_.partial);
+      problem.out_pitch = layout_.out_pitch;
+      problem.out_matrix_stride = out_matrix_stride();
+    }
+    problem.steps = schedule.steps.data();
+    problem.device_steps = is_whole_k() ? device_steps_ : nullptr;
+    problem.unit_begin = schedule.unit_begin.data();
+    problem.unit_count = schedule.unit_count();
+    problem.units_used = units_used_;
+    OZFP4_RETURN_IF_FAILED(launch_gemm(problem, layout_.tile, plan_.kernel, stream_));
+    return record(events_.after_multiply);
+  }
+
+  // The outputs of a further piece of K, added to those before.
+  cudaError_t accumulate(Range rows, Range columns) const {
+    const std::int64_t matrices = turn_.result.stack.count();
+    if (!plan_.integer) {
+      return launch_add_bytes(layout_.pieces[0], at<std::uint8_t>(layout_.outputs), at<std::uint8_t>(layout_.partial),
+                              matrices * out_matrix_stride(), stream_);
+    }
+    const std::int64_t pitch = turn_.result.row_stride / 4;
+    return launch_add_words({reinterpret_cast<std::uint32_t*>(result_at(rows, columns)), pitch, turn_.result.rows * pitch},
+                            {at<std::uint32_t>(layout_.partial), layout_.out_pitch, out_matrix_stride()}, matrices, rows.count,
+                            columns.count, stream_);
+  }
+
+  // 4. reconstruct: C_ij = fl(integer * 2^-(s_i + t_j)), specials patched.
+  cudaError_t reconstruct(Range rows, Range columns) const {
+    if (plan_.integer) return cudaSuccess;
+    ReconstructJob job;
+    job.result = turn_.result;
+    job.result.rows = rows.count;
+    job.result.columns = columns.count;
+    job.result.data = result_at(rows, columns);
+    job.outputs.data = at<std::uint8_t>(layout_.outputs);
+    job.outputs.pitch = layout_.out_pitch;
+    job.outputs.matrix_stride = out_matrix_stride();
+    job.outputs.split_stride = turn_.result.stack.count() * job.outputs.matrix_stride;
+    job.outputs.plane_stride = layout_.tile.splits * job.outputs.split_stride;
+    job.outputs.splits = layout_.tile.splits;
+    job.scales = scales_;
+    job.scales.units_used = units_used_;
+    job.scales.shift_a += rows.first;
+    job.scales.special_a += rows.first;
+    job.a = turn_.a;
+    job.a.data += rows.first * turn_.a.outer_stride;
+    job.b = turn_.b;
+    job.first_column = columns.first;
+    job.overlap_previous = events_.after_multiply == nullptr;
+    return launch_reconstruct(plan_.reconstruct, job, stream_);
+  }
+
+  const CudaPlan& plan_;
+  const CudaLayout& layout_;
+  const Turn& turn_;
+  char* workspace_;
+  void* clear_counters_;
+  const GemmStep* device_steps_;
+  cudaStream_t stream_;
+  const StageEvents& events_;
+  bool in_one_launch_;
+  DevicePlanes planes_a_, planes_b_;
+  DeviceScales scales_;
+  int* units_used_ = nullptr;  // null where the plan runs whole
+};
 
 }  // namespace
 
 CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel) {
   CudaPlan made;
+  made.plan = plan;
   made.bits = plan.bits;
   made.k = k;
   made.integer = plan.scheme == Scheme::integer;
@@ -113,136 +257,9 @@ CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel) {
   return made;
 }
 
-CudaLayout make_layout(const CudaPlan& plan, const DeviceOperand& a, const DeviceOperand& b, const DeviceResult& result,
-                       const Gpu& gpu, std::int64_t cap) {
-  std::int32_t rows = a.outer, columns = b.outer;
-  if (std::max(rows, columns) > kLongestExtent) {
-    throw std::length_error("rows of a or columns of b: " + std::to_string(std::max(rows, columns)) +
-                            " exceeds the largest extent of a product on a GPU, " + std::to_string(kLongestExtent));
-  }
-  for (;;) {
-    const CudaLayout layout = layout_for(plan, a, b, result, gpu, rows, columns);
-    if (layout.bytes <= cap) return layout;
-    // INT8 products store whole results; blocks below 256 would leave the tiles empty.
-    std::int32_t& longer = columns >= rows ? columns : rows;
-    if (plan.integer || longer <= 256) {
-      throw std::length_error("workspace_limit = " + std::to_string(cap) + " bytes is too small: this product needs at least " +
-                              std::to_string(layout.bytes) + " bytes");
-    }
-    longer = static_cast<std::int32_t>(round_up(ceil_div(longer, 2), 256));
-  }
-}
-
-cudaError_t launch_matmul(const CudaPlan& plan, const CudaLayout& layout, const DeviceOperand& a, const DeviceOperand& b,
-                          const DeviceResult& result, char* workspace, void* clear_counters, const GemmStep* device_steps,
-                          cudaStream_t stream, const StageEvents& events) {
-  auto record = [stream](cudaEvent_t event) { return event == nullptr ? cudaSuccess : cudaEventRecord(event, stream); };
-
-  // 1. scale: s_i, t_j, flags, norm bounds and from them the number of moduli.
-  DeviceScales scales;
-  scales.units_used = reinterpret_cast<int*>(workspace + layout.units_used);
-  if (!plan.integer) {
-    scales.shift_a = reinterpret_cast<std::int32_t*>(workspace + layout.shift_a);
-    scales.shift_b = reinterpret_cast<std::int32_t*>(workspace + layout.shift_b);
-    scales.special_a = reinterpret_cast<std::uint8_t*>(workspace + layout.special_a);
-    scales.special_b = reinterpret_cast<std::uint8_t*>(workspace + layout.special_b);
-  }
-  const bool in_one_launch = layout.scales_and_encodes && has_clusters();
-  if (!plan.integer && !in_one_launch) {
-    OZFP4_RETURN_IF_FAILED(
-        launch_scale(a, b, plan.bits, plan.prefixes, scales, workspace + layout.scratch, stream, clear_counters));
-  }
-  OZFP4_RETURN_IF_FAILED(record(events.after_scale));
-  const int* units_used = plan.prefixes.all > 0 ? scales.units_used : nullptr;
-
-  const auto planes_at = [&](std::int64_t offset, std::int64_t lines, std::int64_t stack) {
-    DevicePlanes planes;
-    planes.data = reinterpret_cast<std::uint8_t*>(workspace + offset);
-    planes.pitch = layout.k_pitch;
-    planes.matrix_stride = lines * layout.k_pitch;
-    planes.plane_stride = stack * planes.matrix_stride;
-    return planes;
-  };
-  const auto array_of = [&](const DevicePlanes& planes, int stack) {
-    PlaneArray array;
-    array.data = planes.data;
-    array.planes = plan.schedule.planes;
-    array.batches = stack;
-    array.pitch = planes.pitch;
-    array.batch_stride = planes.matrix_stride;
-    array.plane_stride = planes.plane_stride;
-    return array;
-  };
-
-  for (std::int32_t row = 0; row < a.outer; row += layout.rows) {
-    const std::int32_t rows = std::min(layout.rows, a.outer - row);
-    for (std::int32_t column = 0; column < b.outer; column += layout.columns) {
-      const std::int32_t columns = std::min(layout.columns, b.outer - column);
-      const DevicePlanes planes_a = planes_at(layout.planes_a, layout.rows, a.stack.count());
-      const DevicePlanes planes_b = planes_at(layout.planes_b, layout.columns, b.stack.count());
-
-      // 2. encode: both operands in one launch; A only once for a row of blocks.
-      const EncodeJob job_a{a, scales.shift_a, row, column == 0 ? rows : 0, planes_a};
-      const EncodeJob job_b{b, scales.shift_b, column, columns, planes_b};
-      // Right behind scale the kernel may start early and prefetch while scale ends.
-      const bool after_scale = !plan.integer && row == 0 && column == 0 && events.after_scale == nullptr;
-      if (in_one_launch) {
-        OZFP4_RETURN_IF_FAILED(launch_scale_encode(plan.encode, a, planes_a, b, planes_b, plan.bits, plan.prefixes, scales,
-                                                   workspace + layout.scratch, stream, clear_counters));
-      } else {
-        OZFP4_RETURN_IF_FAILED(column == 0 ? launch_encode(plan.encode, job_a, job_b, units_used, stream, after_scale)
-                                           : launch_encode(plan.encode, job_b, job_a, units_used, stream));
-      }
-      OZFP4_RETURN_IF_FAILED(record(events.after_encode));
-
-      // 3. multiply: all units and terms in one launch.
-      GemmProblem problem;
-      problem.m = rows;
-      problem.n = columns;
-      problem.k = a.inner;
-      problem.element = plan.schedule.element;
-      problem.product_bound = plan.schedule.product_bound;
-      problem.a = array_of(planes_a, a.stack.count());
-      problem.b = array_of(planes_b, b.stack.count());
-      problem.batch = batch_map(result);
-      problem.out = plan.integer ? result.data : workspace + layout.outputs;
-      problem.out_planes = plan.schedule.out_planes;
-      problem.out_pitch = plan.integer ? result.row_stride / 4 : layout.out_pitch;
-      problem.out_matrix_stride = plan.integer ? result.rows * problem.out_pitch : layout.rows * layout.out_pitch;
-      problem.steps = plan.schedule.steps.data();
-      problem.device_steps = device_steps;
-      problem.unit_begin = plan.schedule.unit_begin.data();
-      problem.unit_count = plan.schedule.unit_count();
-      problem.units_used = units_used;
-      OZFP4_RETURN_IF_FAILED(launch_gemm(problem, layout.tile, plan.kernel, stream));
-      OZFP4_RETURN_IF_FAILED(record(events.after_multiply));
-      if (plan.integer) continue;
-
-      // 4. reconstruct: C_ij = fl(integer * 2^-(s_i + t_j)), specials patched.
-      ReconstructJob job;
-      job.result = result;
-      job.result.rows = rows;
-      job.result.columns = columns;
-      job.result.data += row * result.row_stride + column * result.column_stride;
-      job.outputs.data = reinterpret_cast<const std::uint8_t*>(workspace + layout.outputs);
-      job.outputs.pitch = layout.out_pitch;
-      job.outputs.matrix_stride = problem.out_matrix_stride;
-      job.outputs.split_stride = result.stack.count() * problem.out_matrix_stride;
-      job.outputs.plane_stride = layout.tile.splits * job.outputs.split_stride;
-      job.outputs.splits = layout.tile.splits;
-      job.scales = scales;
-      job.scales.units_used = const_cast<int*>(units_used);
-      job.scales.shift_a += row;
-      job.scales.special_a += row;
-      job.a = a;
-      job.a.data += row * a.outer_stride;
-      job.b = b;
-      job.first_column = column;
-      job.overlap_previous = events.after_multiply == nullptr;
-      OZFP4_RETURN_IF_FAILED(launch_reconstruct(plan.reconstruct, job, stream));
-    }
-  }
-  return cudaSuccess;
+cudaError_t launch_matmul(const CudaPlan& plan, const CudaLayout& layout, const Turn& turn, char* workspace, void* clear_counters,
+                          const GemmStep* device_steps, cudaStream_t stream, const StageEvents& events) {
+  return TurnLaunch(plan, layout, turn, workspace, clear_counters, device_steps, stream, events).run();
 }
 
 }  // namespace ozfp4::cuda
