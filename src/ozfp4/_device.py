@@ -106,12 +106,24 @@ def _axis_strides(extents: tuple[int, ...], strides: tuple[int, ...], stack_rank
     )
 
 
+class Prepared:
+    """A problem, and the schedule on the device that its launches read (None: it travels with them)."""
+
+    def __init__(self, problem: Any, steps: Any) -> None:
+        self.problem = problem
+        self.steps = steps
+
+
 class Launch:
     """One product on the device: what was built for it and the workspace that it used."""
 
-    def __init__(self, problem: Any, workspace: Any) -> None:
-        self.problem = problem
+    def __init__(self, prepared: Prepared, workspace: Any) -> None:
+        self.prepared = prepared
         self.workspace = workspace
+
+    @property
+    def problem(self) -> Any:
+        return self.prepared.problem
 
 
 class Findings:
@@ -158,7 +170,7 @@ def _problem(
     alignments: tuple[int, int, int],
     device: int,
     limit: int,
-) -> Any:
+) -> Prepared:
     """What is launched for a product. `alignments` are the addresses modulo cuda.pointer_alignment."""
     torch = torch_module()
     assert torch is not None
@@ -177,10 +189,11 @@ def _problem(
     operand_a = cuda.Operand(alignments[0], type_of[a[2]], shape.m, shape.k, in_bytes[0][-2], in_bytes[0][-1])
     operand_b = cuda.Operand(alignments[1], type_of[b[2]], shape.n, shape.k, in_bytes[1][-1], in_bytes[1][-2])
     result = cuda.Result(alignments[2], type_of[c[2]], shape.m, shape.n, in_bytes[2][-2], in_bytes[2][-1])
-    return cuda.Problem(
+    problem = cuda.Problem(
         made.cuda_plan, operand_a, operand_b, result, extents, stack_a, stack_b, stack_c, device, limit,
         made.steps_address(),
     )  # fmt: skip
+    return Prepared(problem, made.steps)
 
 
 # By device and stream: counters that launches leave as they found them, zero. Launches of one stream follow each other.
@@ -233,7 +246,7 @@ def run(
     device = a.device
     addresses = (a.data_ptr(), b.data_ptr(), c.data_ptr())
     alignment = cuda.pointer_alignment
-    problem = _problem(
+    prepared = _problem(
         _device_plan(plan, shape.k, device.index, kernel),
         shape,
         (a.shape, a.stride(), a.dtype),
@@ -243,11 +256,11 @@ def run(
         device.index,
         limit,
     )
-    return Launch(problem, _launch(problem, addresses, device, events, findings))
+    return Launch(prepared, _launch(prepared, addresses, device, events, findings))
 
 
 def _launch(
-    problem: Any,
+    prepared: Prepared,
     addresses: tuple[int, int, int],
     device: Any,
     events: tuple[int, int, int] = (0, 0, 0),
@@ -257,8 +270,11 @@ def _launch(
     torch = torch_module()
     assert torch is not None
     index = device.index
+    problem = prepared.problem
     workspace = torch.empty(problem.bytes, dtype=torch.uint8, device=device)
     stream = _current_stream(torch, index)
+    if prepared.steps is not None:  # its memory came from another stream: it must outlive this one's launches
+        prepared.steps.record_stream(torch.cuda.current_stream(index))
     memory, counters = workspace.data_ptr(), _clear_counters(stream, index)
     if findings is None:
         problem.launch(*addresses, memory, counters, stream, *events)
@@ -313,11 +329,11 @@ def repeat(a: Any, b: Any, arguments: tuple[Any, ...]) -> Any | None:
         return None
     if known is None:
         return None
-    problem, shape, dtype = known
+    prepared, shape, dtype = known
     torch = torch_module()
     assert torch is not None
     c = torch.empty(shape, dtype=dtype, device=a.device)
-    _launch(problem, (a.data_ptr(), b.data_ptr(), c.data_ptr()), a.device)
+    _launch(prepared, (a.data_ptr(), b.data_ptr(), c.data_ptr()), a.device)
     return c
 
 
@@ -328,7 +344,7 @@ def remember(a: Any, b: Any, arguments: tuple[Any, ...], c: Any, launch: Launch 
         return
     if len(_known) >= _MOST_KNOWN:
         _known.clear()
-    _known[key] = (launch.problem, tuple(c.shape), c.dtype)
+    _known[key] = (launch.prepared, tuple(c.shape), c.dtype)
 
 
 def fill(

@@ -187,7 +187,7 @@ def test_a_stack_of_two_outs_that_overlap_is_refused() -> None:
 def test_the_extents_of_a_stack_are_not_narrowed(cuda: Any, count: int) -> None:
     shape = matmul_shape((count, 1, 1), (count, 1, 1))
     geometry = ((count, 1, 1), (1, 1, 1), torch.float32)
-    problem = _device._problem(cuda, shape, geometry, geometry, geometry, (0, 0, 0), 0, 2**20)
+    problem = _device._problem(cuda, shape, geometry, geometry, geometry, (0, 0, 0), 0, 2**20).problem
     assert problem.extents == [count]
     assert problem.strides == ([4], [4], [4])
     assert problem.limit == 2**20
@@ -204,3 +204,20 @@ def test_a_report_gathers_what_every_turn_found() -> None:
     assert (report.special_rows, report.special_columns) == (3, 1)
     assert report.exponents == (52 - 53, 52 - 51)
     assert report.workspace == 4096
+
+
+def test_a_schedule_on_the_device_outlives_the_launches_of_every_stream(
+    cuda: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[int] = []
+    cuda.steps = SimpleNamespace(record_stream=lambda stream: used.append(stream.cuda_stream))
+    a, out = torch.ones(3, 3, dtype=torch.float64), torch.zeros(3, 3, dtype=torch.float64)
+    fill(a, a, out)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda index: SimpleNamespace(cuda_stream=8))
+    launch = fill(a, a, out)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda index: SimpleNamespace(cuda_stream=9))
+    monkeypatch.setattr(_device, "_likeness", lambda a, *_: "key" if torch.is_tensor(a) else None)
+    monkeypatch.setattr(_device, "_known", {})
+    _device.remember(a, a, (), out, launch)
+    assert_same_bits(_device.repeat(a, a, ()), out)
+    assert used == [7, 8, 9]
