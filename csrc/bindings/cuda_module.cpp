@@ -94,10 +94,11 @@ class Problem {
     return {turn.is_new_a ? turn.a.stack.count() * turn.a.outer : 0, turn.is_new_b ? turn.b.stack.count() * turn.b.outer : 0};
   }
 
-  // The turns from first_turn to before last_turn.
+  // The turns from first_turn to before last_turn. The interpreter is free meanwhile: launches wait where the stream is full.
   void launch(std::uintptr_t a, std::uintptr_t b, std::uintptr_t c, std::uintptr_t workspace, std::uintptr_t clear_counters,
               std::uintptr_t stream, std::uintptr_t after_scale, std::uintptr_t after_encode, std::uintptr_t after_multiply,
               std::int64_t first_turn, std::int64_t last_turn) const {
+    const py::gil_scoped_release unlocked;
     const DeviceGuard guard(device_);
     const StageEvents events{reinterpret_cast<cudaEvent_t>(after_scale), reinterpret_cast<cudaEvent_t>(after_encode),
                              reinterpret_cast<cudaEvent_t>(after_multiply)};
