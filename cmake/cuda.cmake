@@ -36,6 +36,8 @@ pybind11_add_module(_cuda MODULE NO_EXTRAS
   csrc/multiply/gemm_dispatch.cpp
   csrc/multiply/gemm_problem.cpp
   csrc/multiply/warp_tile_choice.cpp
+  csrc/multiply/cuda_accumulate.cu
+  csrc/pipeline/cuda_blocks.cpp
   csrc/pipeline/cuda_matmul.cpp
   csrc/scale/cuda_scale.cu
   csrc/encode/cuda_encode.cu

@@ -4,7 +4,9 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -12,6 +14,8 @@
 #include <vector>
 
 #include "pipeline/cuda_matmul.hpp"
+#include "runtime/device_guard.hpp"
+#include "runtime/narrow.hpp"
 
 namespace {
 
@@ -19,61 +23,40 @@ namespace py = pybind11;
 using namespace ozfp4;
 using namespace ozfp4::cuda;
 
-void check(cudaError_t error, const char* what) {
-  if (error == cudaSuccess) return;
-  cudaGetLastError();  // else the caller's next look for errors, in work that has nothing to do with it, finds this one
-  throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
-}
-
-// Makes a device current for its lifetime.
-class DeviceGuard {
- public:
-  explicit DeviceGuard(int device) : device_(device) {
-    check(cudaGetDevice(&previous_), "cudaGetDevice");
-    if (previous_ != device_) check(cudaSetDevice(device_), "cudaSetDevice");
-  }
-  ~DeviceGuard() {
-    if (previous_ != device_) cudaSetDevice(previous_);
-  }
-  DeviceGuard(const DeviceGuard&) = delete;
-  DeviceGuard& operator=(const DeviceGuard&) = delete;
-
- private:
-  int device_, previous_ = 0;
-};
-
 constexpr std::uintptr_t kPointerAlignment = 16;  // the widest loads and stores
 
 using Extents = std::vector<std::int64_t>;
 
-Stack make_stack(const Extents& extents, const Extents& strides) {
-  if (extents.size() != strides.size() || extents.size() > static_cast<std::size_t>(kMaxStackRank)) {
-    throw std::invalid_argument("stack: at most " + std::to_string(kMaxStackRank) + " axes");
-  }
-  Stack stack;
-  stack.rank = static_cast<int>(extents.size());
-  for (std::size_t i = 0; i < extents.size(); ++i) {
-    stack.extent[i] = static_cast<std::int32_t>(extents[i]);
-    stack.stride[i] = strides[i];
-  }
-  return stack;
+DeviceOperand make_operand(std::uintptr_t data, ElementType type, std::int64_t outer, std::int64_t inner,
+                           std::int64_t outer_stride, std::int64_t inner_stride) {
+  return {reinterpret_cast<const char*>(data),
+          type,
+          narrow<std::int32_t>(outer, "rows of a or columns of b"),
+          narrow<std::int32_t>(inner, "k"),
+          outer_stride,
+          inner_stride,
+          {}};
 }
 
-DeviceOperand make_operand(std::uintptr_t data, ElementType type, std::int32_t outer, std::int32_t inner,
-                           std::int64_t outer_stride, std::int64_t inner_stride, const Extents& extents, const Extents& strides) {
-  return {reinterpret_cast<const char*>(data), type, outer, inner, outer_stride, inner_stride, make_stack(extents, strides)};
-}
-
-DeviceResult make_result(std::uintptr_t data, ElementType type, std::int32_t rows, std::int32_t columns, std::int64_t row_stride,
-                         std::int64_t column_stride, const Extents& extents, const Extents& strides, const Extents& a_step,
-                         const Extents& b_step) {
-  DeviceResult result{reinterpret_cast<char*>(data), type, rows, columns, row_stride, column_stride,
-                      make_stack(extents, strides)};
-  for (std::size_t i = 0; i < extents.size(); ++i) {
-    result.a_step[i] = static_cast<std::int32_t>(a_step.at(i));
-    result.b_step[i] = static_cast<std::int32_t>(b_step.at(i));
-  }
+DeviceResult make_result(std::uintptr_t data, ElementType type, std::int64_t rows, std::int64_t columns, std::int64_t row_stride,
+                         std::int64_t column_stride) {
+  DeviceResult result;
+  result.data = reinterpret_cast<char*>(data);
+  result.type = type;
+  result.rows = narrow<std::int32_t>(rows, "rows of c");
+  result.columns = narrow<std::int32_t>(columns, "columns of c");
+  result.row_stride = row_stride;
+  result.column_stride = column_stride;
   return result;
+}
+
+std::vector<StackAxis> make_axes(const Extents& extents, const Extents& a, const Extents& b, const Extents& c) {
+  std::vector<StackAxis> axes;
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    if (extents[i] < 1) throw std::invalid_argument("stack: an extent of " + std::to_string(extents[i]));
+    axes.push_back({extents[i], a.at(i), b.at(i), c.at(i)});
+  }
+  return axes;
 }
 
 Gpu gpu_of(int device) {
@@ -90,34 +73,43 @@ Gpu gpu_of(int device) {
 // matter by their alignment to kPointerAlignment alone; every launch brings its own.
 class Problem {
  public:
-  Problem(std::shared_ptr<CudaPlan> plan, const DeviceOperand& a, const DeviceOperand& b, const DeviceResult& result, int device,
+  Problem(std::shared_ptr<CudaPlan> plan, const DeviceOperand& a, const DeviceOperand& b, const DeviceResult& result,
+          const Extents& extents, const Extents& strides_a, const Extents& strides_b, const Extents& strides_c, int device,
           std::int64_t cap, std::uintptr_t device_steps)
       : plan_(std::move(plan)),
-        a_(a),
-        b_(b),
-        result_(result),
+        product_{a, b, result, make_axes(extents, strides_a, strides_b, strides_c)},
         device_(device),
         device_steps_(reinterpret_cast<const GemmStep*>(device_steps)) {
     const DeviceGuard guard(device);
     const Gpu gpu = gpu_of(device);
-    layout_ = make_layout(*plan_, a_, b_, result_, gpu, cap);
-    check_matmul(*plan_, layout_, a_, b_, result_, device_steps_, gpu);
+    layout_ = make_layout(*plan_, product_, gpu, cap);
+    check_matmul(*plan_, layout_, product_, device_steps_, gpu);
   }
 
   std::int64_t bytes() const { return layout_.bytes; }
+  std::int64_t turns() const { return layout_.turns.count; }
   const CudaLayout& layout() const { return layout_; }
   const CudaPlan& plan() const { return *plan_; }
-  std::int64_t lines_a() const { return std::int64_t(a_.stack.count()) * a_.outer; }
-  std::int64_t lines_b() const { return std::int64_t(b_.stack.count()) * b_.outer; }
 
+  // Lines of A and of B of a turn, 0 where an earlier turn had the same matrices.
+  std::pair<std::int64_t, std::int64_t> new_lines(std::int64_t index) const {
+    const Turn turn = turn_at(product_, layout_.turns, index);
+    return {turn.is_new_a ? turn.a.stack.count() * turn.a.outer : 0, turn.is_new_b ? turn.b.stack.count() * turn.b.outer : 0};
+  }
+
+  // The turns from first_turn to before last_turn. The interpreter is free meanwhile: launches wait where the stream is full.
   void launch(std::uintptr_t a, std::uintptr_t b, std::uintptr_t c, std::uintptr_t workspace, std::uintptr_t clear_counters,
-              std::uintptr_t stream, std::uintptr_t after_scale, std::uintptr_t after_encode,
-              std::uintptr_t after_multiply) const {
+              std::uintptr_t stream, std::uintptr_t after_scale, std::uintptr_t after_encode, std::uintptr_t after_multiply,
+              std::int64_t first_turn, std::int64_t last_turn) const {
+    const py::gil_scoped_release unlocked;
     const DeviceGuard guard(device_);
     const StageEvents events{reinterpret_cast<cudaEvent_t>(after_scale), reinterpret_cast<cudaEvent_t>(after_encode),
                              reinterpret_cast<cudaEvent_t>(after_multiply)};
-    launch_matmul(*plan_, layout_, at(a_, a), at(b_, b), at(result_, c), reinterpret_cast<char*>(workspace),
-                  reinterpret_cast<void*>(clear_counters), device_steps_, reinterpret_cast<cudaStream_t>(stream), events);
+    const CudaProduct product{at(product_.a, a), at(product_.b, b), at(product_.result, c), product_.axes};
+    for (std::int64_t index = first_turn; index < std::min(last_turn, turns()); ++index) {
+      launch_matmul(*plan_, layout_, turn_at(product, layout_.turns, index), reinterpret_cast<char*>(workspace),
+                    reinterpret_cast<void*>(clear_counters), device_steps_, reinterpret_cast<cudaStream_t>(stream), events);
+    }
   }
 
  private:
@@ -131,8 +123,7 @@ class Problem {
   }
 
   std::shared_ptr<CudaPlan> plan_;
-  DeviceOperand a_, b_;
-  DeviceResult result_;
+  CudaProduct product_;
   int device_;
   const GemmStep* device_steps_;
   CudaLayout layout_;
@@ -162,7 +153,7 @@ py::dict describe(const Problem& problem) {
   d["tile"] = std::string(geometry.name);
   d["splits"] = layout.tile.splits;
   d["scales_and_encodes"] = layout.scales_and_encodes;
-  d["block"] = py::make_tuple(layout.rows, layout.columns);
+  d["block"] = py::make_tuple(layout.rows, layout.columns, layout.inners);
   d["bytes"] = layout.bytes;
   d["units_used"] = layout.units_used;
   d["shift_a"] = layout.shift_a;
@@ -285,27 +276,28 @@ PYBIND11_MODULE(_cuda, module) {
       .value("int8", ElementType::int8);
   py::class_<DeviceOperand>(module, "Operand")
       .def(py::init(&make_operand), py::arg("data"), py::arg("type"), py::arg("outer"), py::arg("inner"), py::arg("outer_stride"),
-           py::arg("inner_stride"), py::arg("extents"), py::arg("strides"));
+           py::arg("inner_stride"));
   py::class_<DeviceResult>(module, "Result")
       .def(py::init(&make_result), py::arg("data"), py::arg("type"), py::arg("rows"), py::arg("columns"), py::arg("row_stride"),
-           py::arg("column_stride"), py::arg("extents"), py::arg("strides"), py::arg("a_step"), py::arg("b_step"));
+           py::arg("column_stride"));
   py::class_<CudaPlan, std::shared_ptr<CudaPlan>>(module, "CudaPlan")
-      .def(py::init([](const Plan& plan, int k, int kernel) {
-             return std::make_shared<CudaPlan>(make_cuda_plan(plan, k, kernel_of(kernel)));
+      .def(py::init([](const Plan& plan, std::int64_t k, int kernel) {
+             return std::make_shared<CudaPlan>(make_cuda_plan(plan, narrow<int>(k, "k"), kernel_of(kernel)));
            }),
            py::arg("plan"), py::arg("k"), py::arg("kernel"))
       .def_property_readonly("device_steps", &device_steps);
   py::class_<Problem>(module, "Problem")
-      .def(py::init<std::shared_ptr<CudaPlan>, const DeviceOperand&, const DeviceOperand&, const DeviceResult&, int, std::int64_t,
-                    std::uintptr_t>(),
-           py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("result"), py::arg("device"), py::arg("workspace_limit"),
-           py::arg("device_steps"))
+      .def(py::init<std::shared_ptr<CudaPlan>, const DeviceOperand&, const DeviceOperand&, const DeviceResult&, const Extents&,
+                    const Extents&, const Extents&, const Extents&, int, std::int64_t, std::uintptr_t>(),
+           py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("result"), py::arg("extents"), py::arg("strides_a"),
+           py::arg("strides_b"), py::arg("strides_c"), py::arg("device"), py::arg("workspace_limit"), py::arg("device_steps"))
       .def_property_readonly("bytes", &Problem::bytes)
-      .def_property_readonly("lines_a", &Problem::lines_a)
-      .def_property_readonly("lines_b", &Problem::lines_b)
+      .def_property_readonly("turns", &Problem::turns)
+      .def("new_lines", &Problem::new_lines, py::arg("turn"))
       .def("describe", &describe)
       .def("launch", &Problem::launch, py::arg("a"), py::arg("b"), py::arg("c"), py::arg("workspace"), py::arg("clear_counters"),
-           py::arg("stream"), py::arg("after_scale") = 0, py::arg("after_encode") = 0, py::arg("after_multiply") = 0);
+           py::arg("stream"), py::arg("after_scale") = 0, py::arg("after_encode") = 0, py::arg("after_multiply") = 0,
+           py::arg("first_turn") = 0, py::arg("last_turn") = std::numeric_limits<std::int64_t>::max());
   module.attr("pointer_alignment") = kPointerAlignment;
   module.attr("counter_bytes") = kScaleCounterBytes;
   module.def(

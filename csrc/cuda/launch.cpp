@@ -60,6 +60,7 @@ const char* stage_name(Stage stage) {
     case Stage::encode: return "encode";
     case Stage::scale_encode: return "scale and encode";
     case Stage::multiply: return "multiply";
+    case Stage::accumulate: return "the sum over pieces of K";
     case Stage::reconstruct: return "reconstruct";
   }
   return "an unknown stage";

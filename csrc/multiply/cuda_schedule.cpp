@@ -67,13 +67,13 @@ Schedule residue_schedule(const Plan& plan, Element element, int k) {
 }
 
 // One unit: the digit groups from low to high; each emits its digit and carries the rest on.
-Schedule digit_schedule(const Plan& plan, Element element, int k) {
+Schedule digit_schedule(const Plan& plan, Element element, int k, int whole_k) {
   Schedule schedule;
   schedule.element = element;
   schedule.planes = plan.planes_a;
   schedule.product_bound = static_cast<std::uint32_t>(plan.groups[0].max_product);
   const auto base = static_cast<std::uint32_t>(plan.base);
-  const int groups = static_cast<int>(plan.groups.size()), digits = positional_digits(plan, k);
+  const int groups = static_cast<int>(plan.groups.size()), digits = positional_digits(plan, whole_k);
   schedule.out_planes = digits;
   // A group's sum and the carry into it, which is below 1 / (base - 1) of the largest such sum.
   const std::int64_t limit = limit_of(element);
@@ -148,13 +148,13 @@ Element element_of(const Plan& plan, Kernel kernel) {
   return plan.scheme == Scheme::two && plan.alphabet.residue_is_limb() ? Element::u8 : Element::s8;
 }
 
-Schedule make_schedule(const Plan& plan, Element element, int k) {
+Schedule make_schedule(const Plan& plan, Element element, int k, int whole_k) {
   if (k > kLongestExtent) {
     throw std::length_error("k = " + std::to_string(k) +
                             " exceeds the longest products of a GPU, K <= " + std::to_string(kLongestExtent));
   }
   switch (plan.scheme) {
-    case Scheme::one: return digit_schedule(plan, element, k);
+    case Scheme::one: return digit_schedule(plan, element, k, whole_k);
     case Scheme::two: return residue_schedule(plan, element, k);
     case Scheme::integer: return int8_schedule(plan, k);
   }

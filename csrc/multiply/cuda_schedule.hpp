@@ -26,7 +26,9 @@ struct Schedule {
 Element element_of(const Plan& plan, Kernel kernel);
 
 // Schemes I and II and INT8 products, for the fp4 and int8 alphabets; INT8 products are of bytes. Throws std::length_error,
-// naming the limit, where `k` exceeds what the kernel can sum exactly.
-Schedule make_schedule(const Plan& plan, Element element, int k);
+// naming the limit, where `k` exceeds what the kernel can sum exactly. `whole_k`: of the product of which these are `k`
+// entries, the others being added to its outputs; scheme I has the digits for it.
+Schedule make_schedule(const Plan& plan, Element element, int k, int whole_k);
+inline Schedule make_schedule(const Plan& plan, Element element, int k) { return make_schedule(plan, element, k, k); }
 
 }  // namespace ozfp4::cuda

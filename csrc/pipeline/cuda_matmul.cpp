@@ -1,30 +1,19 @@
 #include "pipeline/cuda_matmul.hpp"
 
 #include <algorithm>
-#include <initializer_list>
 #include <stdexcept>
 #include <string>
 
 #include "arith/multiples.hpp"
 #include "cuda/launch.hpp"
+#include "encode/cuda_scale_encode.hpp"
+#include "multiply/cuda_accumulate.hpp"
+#include "runtime/narrow.hpp"
 
 namespace ozfp4::cuda {
 namespace {
 
 constexpr std::int64_t kAlignment = 256;
-
-// Above what any memory holds, and so little that a sum of all parts of a workspace does not overflow.
-constexpr std::int64_t kMostBytes = std::int64_t(1) << 55;
-
-// The product, or kMostBytes where it is larger: stacks of expanded operands can be of any size. Range: numbers from 0 on.
-std::int64_t size_of(std::initializer_list<std::int64_t> factors) {
-  std::int64_t product = 1;
-  for (const std::int64_t factor : factors) {
-    if (factor != 0 && product > kMostBytes / factor) return kMostBytes;
-    product *= factor;
-  }
-  return product;
-}
 
 BatchMap batch_map(const DeviceResult& result) {
   BatchMap map;
@@ -37,66 +26,28 @@ BatchMap batch_map(const DeviceResult& result) {
   return map;
 }
 
-int fold_count(const Schedule& schedule) {
-  return static_cast<int>(std::count_if(schedule.steps.begin(), schedule.steps.end(),
-                                        [](const GemmStep& step) { return step.action != Action::carry_on; }));
-}
+// A range of rows of A, columns of B or entries of K.
+struct Range {
+  std::int32_t first, count;
+};
 
-CudaLayout layout_for(const CudaPlan& plan, const DeviceOperand& a, const DeviceOperand& b, const DeviceResult& result,
-                      const Gpu& gpu, std::int32_t rows, std::int32_t columns) {
-  CudaLayout layout;
-  layout.rows = rows;
-  layout.columns = columns;
-  const std::int64_t bytes = row_bytes(plan.schedule.element, a.inner);
-  layout.k_pitch = round_up(bytes, bytes >= 128 ? 128 : 16);  // whole lines of the cache for the multiply kernel
-  layout.out_pitch = round_up(columns, 16);
-  const std::int64_t stack_a = a.stack.count(), stack_b = b.stack.count(), stack = result.stack.count();
-
-  GemmShape shape;
-  shape.m = rows;
-  shape.n = columns;
-  shape.k = a.inner;
-  shape.units = plan.schedule.unit_count();
-  shape.steps = static_cast<int>(plan.schedule.steps.size());
-  shape.folds = fold_count(plan.schedule);
-  shape.batches = static_cast<int>(stack);
-  // Cutting K costs output bytes, so it is for outputs whose tiles leave multiprocessors idle.
-  const std::int64_t tiles = size_of({ceil_div(rows, 128), ceil_div(columns, 256), stack, shape.units});
-  shape.max_splits = plan.schedule.may_split && tiles < gpu.multiprocessors ? kMaxSplits : 1;
-  layout.tile = choose_tile(shape, plan.kernel, plan.schedule.element, gpu);
-  layout.tile.splits = std::max(layout.tile.splits, plan.schedule.least_splits);
-
-  layout.scales_and_encodes = !plan.integer && rows == a.outer && columns == b.outer && can_scale_and_encode(plan.encode, a, b);
-
-  std::int64_t end = 0;
-  auto take = [&end](std::int64_t bytes) {
-    const std::int64_t begin = end;
-    end = round_up(end + bytes, kAlignment);
-    return begin;
-  };
-  layout.units_used = take(sizeof(int));
-  if (!plan.integer) {
-    layout.shift_a = take(4 * stack_a * a.outer);
-    layout.shift_b = take(4 * stack_b * b.outer);
-    layout.special_a = take(stack_a * a.outer);
-    layout.special_b = take(stack_b * b.outer);
-    layout.scratch = take(scale_scratch_bytes(a, b));
+// Calls body(range) for the ranges of `length` that make `extent`; `ends`: for the first and the last alone.
+template <class Body>
+void for_ranges(std::int32_t extent, std::int32_t length, bool ends, Body body) {
+  const std::int64_t last = (ceil_div(extent, length) - 1) * length;
+  for (std::int64_t first = 0; first <= last; first = ends && first < last ? last : first + length) {
+    body(Range{static_cast<std::int32_t>(first), static_cast<std::int32_t>(std::min<std::int64_t>(length, extent - first))});
   }
-  layout.planes_a = take(size_of({plan.schedule.planes, stack_a, rows, layout.k_pitch}));
-  layout.planes_b = take(size_of({plan.schedule.planes, stack_b, columns, layout.k_pitch}));
-  layout.outputs =
-      plan.integer ? end : take(size_of({plan.schedule.out_planes, layout.tile.splits, stack, rows, layout.out_pitch}));
-  layout.bytes = end;
-  return layout;
 }
 
-// What walk does with the stages: enqueues them.
+// What the walk does with the stages: enqueues them.
 class Launches {
  public:
+  static constexpr bool kEndsOnly = false;
+
   Launches(const CudaPlan& plan, cudaStream_t stream, void* clear_counters)
       : plan_(plan), stream_(stream), clear_counters_(clear_counters) {}
 
-  bool skips(bool, bool) const { return false; }
   void scale(const DeviceOperand& a, const DeviceOperand& b, const DeviceScales& scales, void* scratch) const {
     launch_scale(a, b, plan_.bits, plan_.prefixes, scales, scratch, stream_, clear_counters_);
   }
@@ -110,6 +61,13 @@ class Launches {
   void multiply(const GemmProblem& problem, const TileChoice& choice) const {
     launch_gemm(problem, choice, plan_.kernel, stream_);
   }
+  void add_bytes(const Schedule& schedule, std::uint8_t* sum, const std::uint8_t* part, std::int64_t plane_bytes) const {
+    launch_add_bytes(schedule, sum, part, plane_bytes, stream_);
+  }
+  void add_words(const WordMatrices<std::uint32_t>& sum, const WordMatrices<const std::uint32_t>& part, std::int64_t matrices,
+                 std::int32_t rows, std::int32_t columns) const {
+    launch_add_words(sum, part, matrices, rows, columns, stream_);
+  }
   void reconstruct(const ReconstructJob& job) const { launch_reconstruct(plan_.reconstruct, job, stream_); }
   void record(cudaEvent_t event, Stage stage) const {
     if (event != nullptr) require_launched(cudaEventRecord(event, stream_), stage, "an event behind it");
@@ -121,13 +79,14 @@ class Launches {
   void* clear_counters_;
 };
 
-// What walk does with the stages: throws std::invalid_argument where one would not take what it is given. All that a stage looks
-// at is the same for all blocks but for the extents of the last ones.
+// What the walk does with the stages: throws std::invalid_argument where one would not take what it is given. All that a stage
+// looks at is the same for all blocks but for the extents of the last ones.
 class Checks {
  public:
+  static constexpr bool kEndsOnly = true;
+
   Checks(const CudaPlan& plan, const Gpu& gpu) : plan_(plan), gpu_(gpu) {}
 
-  bool skips(bool is_inner_row, bool is_inner_column) const { return is_inner_row || is_inner_column; }
   void scale(const DeviceOperand& a, const DeviceOperand& b, const DeviceScales&, void*) const {
     refuse(Stage::scale, find_scale_error(a, b, plan_.bits, plan_.prefixes));
   }
@@ -141,6 +100,9 @@ class Checks {
   void multiply(const GemmProblem& problem, const TileChoice& choice) const {
     refuse(Stage::multiply, find_launch_error(problem, choice, plan_.kernel, gpu_), kernel_name(plan_.kernel));
   }
+  void add_bytes(const Schedule&, std::uint8_t*, const std::uint8_t*, std::int64_t) const {}
+  void add_words(const WordMatrices<std::uint32_t>&, const WordMatrices<const std::uint32_t>&, std::int64_t, std::int32_t,
+                 std::int32_t) const {}
   void reconstruct(const ReconstructJob& job) const { refuse(Stage::reconstruct, find_reconstruct_error(job)); }
   void record(cudaEvent_t, Stage) const {}
 
@@ -155,113 +117,192 @@ class Checks {
   const Gpu& gpu_;
 };
 
-// Hands every stage of every block, in the order in which they run, to `stages`.
+// Hands every stage of a turn, block by block and piece by piece in the order in which they run, to `Stages`.
 template <class Stages>
-void walk(const CudaPlan& plan, const CudaLayout& layout, const DeviceOperand& a, const DeviceOperand& b,
-          const DeviceResult& result, char* workspace, const GemmStep* device_steps, const StageEvents& events,
-          const Stages& stages) {
-  // 1. scale: s_i, t_j, flags, norm bounds and from them the number of moduli.
-  DeviceScales scales;
-  scales.units_used = reinterpret_cast<int*>(workspace + layout.units_used);
-  if (!plan.integer) {
-    scales.shift_a = reinterpret_cast<std::int32_t*>(workspace + layout.shift_a);
-    scales.shift_b = reinterpret_cast<std::int32_t*>(workspace + layout.shift_b);
-    scales.special_a = reinterpret_cast<std::uint8_t*>(workspace + layout.special_a);
-    scales.special_b = reinterpret_cast<std::uint8_t*>(workspace + layout.special_b);
+class TurnWalk {
+ public:
+  TurnWalk(const CudaPlan& plan, const CudaLayout& layout, const Turn& turn, char* workspace, const GemmStep* device_steps,
+           const StageEvents& events, const Stages& stages)
+      : plan_(plan),
+        layout_(layout),
+        turn_(turn),
+        workspace_(workspace),
+        device_steps_(device_steps),
+        events_(events),
+        stages_(stages),
+        planes_a_(planes_at(layout.planes_a, layout.rows, turn.a.stack)),
+        planes_b_(planes_at(layout.planes_b, layout.columns, turn.b.stack)) {
+    scales_.units_used = at<int>(layout.units_used);
+    if (plan.integer) return;
+    scales_.shift_a = at<std::int32_t>(layout.shift_a);
+    scales_.shift_b = at<std::int32_t>(layout.shift_b);
+    scales_.special_a = at<std::uint8_t>(layout.special_a);
+    scales_.special_b = at<std::uint8_t>(layout.special_b);
+    if (plan.prefixes.all > 0) units_used_ = scales_.units_used;
   }
-  if (!plan.integer && !layout.scales_and_encodes) stages.scale(a, b, scales, workspace + layout.scratch);
-  stages.record(events.after_scale, Stage::scale);
-  const int* units_used = plan.prefixes.all > 0 ? scales.units_used : nullptr;
 
-  const auto planes_at = [&](std::int64_t offset, std::int64_t lines, std::int64_t stack) {
+  void run() const {
+    scale();
+    for_ranges(turn_.a.outer, layout_.rows, Stages::kEndsOnly, [&](Range rows) {
+      for_ranges(turn_.b.outer, layout_.columns, Stages::kEndsOnly, [&](Range columns) {
+        for_ranges(turn_.a.inner, layout_.inners, Stages::kEndsOnly, [&](Range inners) {
+          encode(rows, columns, inners);
+          multiply(rows, columns, inners);
+          if (inners.first > 0) accumulate(rows, columns);
+        });
+        if (!plan_.integer) reconstruct(rows, columns);
+      });
+    });
+  }
+
+ private:
+  template <class T>
+  T* at(std::int64_t offset) const {
+    return reinterpret_cast<T*>(workspace_ + offset);
+  }
+
+  bool is_whole_k() const { return layout_.inners == turn_.a.inner; }
+
+  const Schedule& schedule_of(Range inners) const {
+    return is_whole_k() ? plan_.schedule : layout_.pieces[inners.count == layout_.inners ? 0 : 1];
+  }
+
+  DevicePlanes planes_at(std::int64_t offset, std::int64_t lines, const Stack& stack) const {
     DevicePlanes planes;
-    planes.data = reinterpret_cast<std::uint8_t*>(workspace + offset);
-    planes.pitch = layout.k_pitch;
-    planes.matrix_stride = lines * layout.k_pitch;
-    planes.plane_stride = stack * planes.matrix_stride;
+    planes.data = at<std::uint8_t>(offset);
+    planes.pitch = layout_.k_pitch;
+    planes.matrix_stride = lines * layout_.k_pitch;
+    planes.plane_stride = stack.count() * planes.matrix_stride;
     return planes;
-  };
-  const auto array_of = [&](const DevicePlanes& planes, int stack) {
+  }
+
+  PlaneArray array_of(const DevicePlanes& planes, const Stack& stack) const {
     PlaneArray array;
     array.data = planes.data;
-    array.planes = plan.schedule.planes;
-    array.batches = stack;
+    array.planes = plan_.schedule.planes;
+    array.batches = narrow<int>(stack.count(), "matrices of a turn");
     array.pitch = planes.pitch;
     array.batch_stride = planes.matrix_stride;
     array.plane_stride = planes.plane_stride;
     return array;
-  };
-
-  for (std::int32_t row = 0; row < a.outer; row += layout.rows) {
-    const std::int32_t rows = std::min(layout.rows, a.outer - row);
-    for (std::int32_t column = 0; column < b.outer; column += layout.columns) {
-      const std::int32_t columns = std::min(layout.columns, b.outer - column);
-      if (stages.skips(row > 0 && rows == layout.rows, column > 0 && columns == layout.columns)) continue;
-      const DevicePlanes planes_a = planes_at(layout.planes_a, layout.rows, a.stack.count());
-      const DevicePlanes planes_b = planes_at(layout.planes_b, layout.columns, b.stack.count());
-
-      // 2. encode: both operands in one launch; A only once for a row of blocks.
-      const EncodeJob job_a{a, scales.shift_a, row, column == 0 ? rows : 0, planes_a};
-      const EncodeJob job_b{b, scales.shift_b, column, columns, planes_b};
-      // Right behind scale the kernel may start early and prefetch while scale ends.
-      const bool after_scale = !plan.integer && row == 0 && column == 0 && events.after_scale == nullptr;
-      if (layout.scales_and_encodes) {
-        stages.scale_encode(job_a, job_b, scales, workspace + layout.scratch);
-      } else if (column == 0) {
-        stages.encode(job_a, job_b, units_used, after_scale);
-      } else {
-        stages.encode(job_b, job_a, units_used, false);
-      }
-      stages.record(events.after_encode, Stage::encode);
-
-      // 3. multiply: all units and terms in one launch.
-      GemmProblem problem;
-      problem.m = rows;
-      problem.n = columns;
-      problem.k = a.inner;
-      problem.element = plan.schedule.element;
-      problem.product_bound = plan.schedule.product_bound;
-      problem.a = array_of(planes_a, a.stack.count());
-      problem.b = array_of(planes_b, b.stack.count());
-      problem.batch = batch_map(result);
-      problem.out = plan.integer ? result.data : workspace + layout.outputs;
-      problem.out_planes = plan.schedule.out_planes;
-      problem.out_pitch = plan.integer ? result.row_stride / 4 : layout.out_pitch;
-      problem.out_matrix_stride = plan.integer ? result.rows * problem.out_pitch : layout.rows * layout.out_pitch;
-      problem.steps = plan.schedule.steps.data();
-      problem.device_steps = device_steps;
-      problem.unit_begin = plan.schedule.unit_begin.data();
-      problem.unit_count = plan.schedule.unit_count();
-      problem.units_used = units_used;
-      stages.multiply(problem, layout.tile);
-      stages.record(events.after_multiply, Stage::multiply);
-      if (plan.integer) continue;
-
-      // 4. reconstruct: C_ij = fl(integer * 2^-(s_i + t_j)), specials patched.
-      ReconstructJob job;
-      job.result = result;
-      job.result.rows = rows;
-      job.result.columns = columns;
-      job.result.data += row * result.row_stride + column * result.column_stride;
-      job.outputs.data = reinterpret_cast<const std::uint8_t*>(workspace + layout.outputs);
-      job.outputs.pitch = layout.out_pitch;
-      job.outputs.matrix_stride = problem.out_matrix_stride;
-      job.outputs.split_stride = result.stack.count() * problem.out_matrix_stride;
-      job.outputs.plane_stride = layout.tile.splits * job.outputs.split_stride;
-      job.outputs.splits = layout.tile.splits;
-      job.scales = scales;
-      job.scales.units_used = const_cast<int*>(units_used);
-      job.scales.shift_a += row;
-      job.scales.special_a += row;
-      job.a = a;
-      job.a.data += row * a.outer_stride;
-      job.b = b;
-      job.first_column = column;
-      job.overlap_previous = events.after_multiply == nullptr;
-      stages.reconstruct(job);
-    }
   }
-}
+
+  // In entries, from a matrix of the outputs to the next.
+  std::int64_t out_matrix_stride() const { return layout_.rows * layout_.out_pitch; }
+
+  char* result_at(Range rows, Range columns) const {
+    return turn_.result.data + rows.first * turn_.result.row_stride + columns.first * turn_.result.column_stride;
+  }
+
+  // 1. scale: s_i, t_j, flags, norm bounds and from them the number of moduli.
+  void scale() const {
+    if (!plan_.integer && !layout_.scales_and_encodes) stages_.scale(turn_.a, turn_.b, scales_, at<char>(layout_.scratch));
+    stages_.record(events_.after_scale, Stage::scale);
+  }
+
+  // 2. encode: both operands in one launch; A only once for a row of blocks, unless its planes hold a piece of K alone.
+  void encode(Range rows, Range columns, Range inners) const {
+    const bool needs_a = columns.first == 0 || !is_whole_k();
+    EncodeJob job_a{turn_.a, scales_.shift_a, rows.first, needs_a ? rows.count : 0, planes_a_};
+    EncodeJob job_b{turn_.b, scales_.shift_b, columns.first, columns.count, planes_b_};
+    for (EncodeJob* job : {&job_a, &job_b}) {
+      job->operand.data += inners.first * job->operand.inner_stride;
+      job->operand.inner = inners.count;
+    }
+    // Right behind scale the kernel may start early and prefetch while scale ends.
+    const bool after_scale =
+        !plan_.integer && rows.first == 0 && columns.first == 0 && inners.first == 0 && events_.after_scale == nullptr;
+    if (layout_.scales_and_encodes) {
+      stages_.scale_encode(job_a, job_b, scales_, at<char>(layout_.scratch));
+    } else if (needs_a) {
+      stages_.encode(job_a, job_b, units_used_, after_scale);
+    } else {
+      stages_.encode(job_b, job_a, units_used_, false);
+    }
+    stages_.record(events_.after_encode, Stage::encode);
+  }
+
+  // 3. multiply: all units and terms in one launch. INT8 products are stored to where they belong.
+  void multiply(Range rows, Range columns, Range inners) const {
+    const Schedule& schedule = schedule_of(inners);
+    GemmProblem problem;
+    problem.m = rows.count;
+    problem.n = columns.count;
+    problem.k = inners.count;
+    problem.element = schedule.element;
+    problem.product_bound = schedule.product_bound;
+    problem.a = array_of(planes_a_, turn_.a.stack);
+    problem.b = array_of(planes_b_, turn_.b.stack);
+    problem.batch = batch_map(turn_.result);
+    problem.out_planes = schedule.out_planes;
+    if (plan_.integer && inners.first == 0) {
+      problem.out = result_at(rows, columns);
+      problem.out_pitch = turn_.result.row_stride / 4;
+      problem.out_matrix_stride = turn_.result.rows * problem.out_pitch;
+    } else {
+      problem.out = at<char>(inners.first == 0 ? layout_.outputs : layout_.partial);
+      problem.out_pitch = layout_.out_pitch;
+      problem.out_matrix_stride = out_matrix_stride();
+    }
+    problem.steps = schedule.steps.data();
+    problem.device_steps = is_whole_k() ? device_steps_ : nullptr;
+    problem.unit_begin = schedule.unit_begin.data();
+    problem.unit_count = schedule.unit_count();
+    problem.units_used = units_used_;
+    stages_.multiply(problem, layout_.tile);
+    stages_.record(events_.after_multiply, Stage::multiply);
+  }
+
+  // The outputs of a further piece of K, added to those before.
+  void accumulate(Range rows, Range columns) const {
+    const std::int64_t matrices = turn_.result.stack.count();
+    if (!plan_.integer) {
+      stages_.add_bytes(layout_.pieces[0], at<std::uint8_t>(layout_.outputs), at<std::uint8_t>(layout_.partial),
+                        matrices * out_matrix_stride());
+      return;
+    }
+    const std::int64_t pitch = turn_.result.row_stride / 4;
+    stages_.add_words({reinterpret_cast<std::uint32_t*>(result_at(rows, columns)), pitch, turn_.result.rows * pitch},
+                      {at<std::uint32_t>(layout_.partial), layout_.out_pitch, out_matrix_stride()}, matrices, rows.count,
+                      columns.count);
+  }
+
+  // 4. reconstruct: C_ij = fl(integer * 2^-(s_i + t_j)), specials patched.
+  void reconstruct(Range rows, Range columns) const {
+    ReconstructJob job;
+    job.result = turn_.result;
+    job.result.rows = rows.count;
+    job.result.columns = columns.count;
+    job.result.data = result_at(rows, columns);
+    job.outputs.data = at<std::uint8_t>(layout_.outputs);
+    job.outputs.pitch = layout_.out_pitch;
+    job.outputs.matrix_stride = out_matrix_stride();
+    job.outputs.split_stride = turn_.result.stack.count() * job.outputs.matrix_stride;
+    job.outputs.plane_stride = layout_.tile.splits * job.outputs.split_stride;
+    job.outputs.splits = layout_.tile.splits;
+    job.scales = scales_;
+    job.scales.units_used = units_used_;
+    job.scales.shift_a += rows.first;
+    job.scales.special_a += rows.first;
+    job.a = turn_.a;
+    job.a.data += rows.first * turn_.a.outer_stride;
+    job.b = turn_.b;
+    job.first_column = columns.first;
+    job.overlap_previous = events_.after_multiply == nullptr;
+    stages_.reconstruct(job);
+  }
+
+  const CudaPlan& plan_;
+  const CudaLayout& layout_;
+  const Turn& turn_;
+  char* workspace_;
+  const GemmStep* device_steps_;
+  const StageEvents& events_;
+  const Stages& stages_;
+  DevicePlanes planes_a_, planes_b_;
+  DeviceScales scales_;
+  int* units_used_ = nullptr;  // null where the plan runs whole
+};
 
 // INT8 products are stored by multiply itself: rows of adjacent int32, matrices one behind the other.
 void check_integer_result(const DeviceResult& result) {
@@ -284,6 +325,7 @@ void check_integer_result(const DeviceResult& result) {
 
 CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel) {
   CudaPlan made;
+  made.plan = plan;
   made.bits = plan.bits;
   made.k = k;
   made.integer = plan.scheme == Scheme::integer;
@@ -297,40 +339,25 @@ CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel) {
   return made;
 }
 
-CudaLayout make_layout(const CudaPlan& plan, const DeviceOperand& a, const DeviceOperand& b, const DeviceResult& result,
-                       const Gpu& gpu, std::int64_t cap) {
-  std::int32_t rows = a.outer, columns = b.outer;
-  if (std::max(rows, columns) > kLongestExtent) {
-    throw std::length_error("rows of a or columns of b: " + std::to_string(std::max(rows, columns)) +
-                            " exceeds the largest extent of a product on a GPU, " + std::to_string(kLongestExtent));
-  }
-  for (;;) {
-    const CudaLayout layout = layout_for(plan, a, b, result, gpu, rows, columns);
-    if (layout.bytes <= cap) return layout;
-    // INT8 products store whole results; blocks below 256 would leave the tiles empty.
-    std::int32_t& longer = columns >= rows ? columns : rows;
-    if (plan.integer || longer <= 256) {
-      throw std::length_error("workspace_limit = " + std::to_string(cap) + " bytes is too small: this product needs at least " +
-                              std::to_string(layout.bytes) + " bytes");
-    }
-    longer = static_cast<std::int32_t>(round_up(ceil_div(longer, 2), 256));
-  }
-}
-
-void check_matmul(const CudaPlan& plan, const CudaLayout& layout, const DeviceOperand& a, const DeviceOperand& b,
-                  const DeviceResult& result, const GemmStep* device_steps, const Gpu& gpu) {
-  if (plan.integer) check_integer_result(result);
-  // Addresses matter by their alignment alone.
+void check_matmul(const CudaPlan& plan, const CudaLayout& layout, const CudaProduct& product, const GemmStep* device_steps,
+                  const Gpu& gpu) {
+  // Addresses matter by their alignment alone; turns differ in where their matrices start and, the last, in how many they are.
   const auto address = [](std::int64_t offset) { return reinterpret_cast<char*>(kAlignment + offset % kAlignment); };
-  DeviceResult somewhere = result;
-  somewhere.data = address(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(result.data)));
-  walk(plan, layout, a, b, somewhere, address(0), device_steps, {}, Checks(plan, gpu));
+  CudaProduct somewhere = product;
+  somewhere.result.data = address(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(product.result.data)));
+  const Checks checks(plan, gpu);
+  const StageEvents none;
+  for (const std::int64_t index : {std::int64_t(0), layout.turns.count - 1}) {
+    const Turn turn = turn_at(somewhere, layout.turns, index);
+    if (plan.integer) check_integer_result(turn.result);
+    TurnWalk<Checks>(plan, layout, turn, address(0), device_steps, none, checks).run();
+  }
 }
 
-void launch_matmul(const CudaPlan& plan, const CudaLayout& layout, const DeviceOperand& a, const DeviceOperand& b,
-                   const DeviceResult& result, char* workspace, void* clear_counters, const GemmStep* device_steps,
-                   cudaStream_t stream, const StageEvents& events) {
-  walk(plan, layout, a, b, result, workspace, device_steps, events, Launches(plan, stream, clear_counters));
+void launch_matmul(const CudaPlan& plan, const CudaLayout& layout, const Turn& turn, char* workspace, void* clear_counters,
+                   const GemmStep* device_steps, cudaStream_t stream, const StageEvents& events) {
+  const Launches launches(plan, stream, clear_counters);
+  TurnWalk<Launches>(plan, layout, turn, workspace, device_steps, events, launches).run();
 }
 
 }  // namespace ozfp4::cuda

@@ -419,7 +419,7 @@ void launch_shape(const ReconstructPlan& plan, const ReconstructJob& job, cudaSt
   config.overlap_previous = job.overlap_previous;
   config.stream = stream;
   // One launch, but for stacks and rows beyond the limits of a grid.
-  const std::int32_t matrices = job.result.stack.count();
+  const auto matrices = static_cast<std::int32_t>(job.result.stack.count());
   for (p.first_matrix = 0; p.first_matrix < matrices; p.first_matrix += kMostGridBlocks) {
     for (p.first_block_y = 0; p.first_block_y < p.cover.blocks_y; p.first_block_y += kMostGridBlocks) {
       config.grid = dim3(static_cast<unsigned>(p.cover.blocks_x),

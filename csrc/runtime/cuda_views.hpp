@@ -10,14 +10,14 @@ namespace ozfp4::cuda {
 inline constexpr int kMaxStackRank = 4;
 
 // A stack of matrices: matrix s has coordinates in `extent` (row-major, last fastest) and starts
-// sum coordinate * stride bytes behind the first. Strides may be negative or zero.
+// sum coordinate * stride bytes behind the first. Strides may be negative or zero. Range: fewer than 2^31 matrices.
 struct Stack {
   int rank = 0;
   std::int32_t extent[kMaxStackRank] = {1, 1, 1, 1};
   std::int64_t stride[kMaxStackRank] = {0, 0, 0, 0};
 
-  int count() const {
-    int n = 1;
+  std::int64_t count() const {
+    std::int64_t n = 1;
     for (int i = 0; i < rank; ++i) n *= extent[i];
     return n;
   }

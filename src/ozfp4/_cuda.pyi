@@ -30,7 +30,7 @@ class ElementType:
     def value(self) -> int: ...
 
 class Operand:
-    """Rows of A or columns of B, of a stack of distinct matrices."""
+    """Rows of A or columns of B: one matrix."""
 
     def __init__(
         self,
@@ -40,12 +40,10 @@ class Operand:
         inner: int,
         outer_stride: int,
         inner_stride: int,
-        extents: Sequence[int],
-        strides: Sequence[int],
     ) -> None: ...
 
 class Result:
-    """A stack of results; a_step and b_step: matrices of the operands from one to the next along each axis."""
+    """The result: one matrix."""
 
     def __init__(
         self,
@@ -55,10 +53,6 @@ class Result:
         columns: int,
         row_stride: int,
         column_stride: int,
-        extents: Sequence[int],
-        strides: Sequence[int],
-        a_step: Sequence[int],
-        b_step: Sequence[int],
     ) -> None: ...
 
 class CudaPlan:
@@ -69,7 +63,11 @@ class CudaPlan:
     def device_steps(self) -> bytes: ...
 
 class Problem:
-    """A product of given shapes, strides, types and alignments, to be launched any number of times."""
+    """A product of given shapes, strides, types and alignments, to be launched any number of times.
+
+    Its stack has any number of axes, of any extents; bytes from one matrix to the next, 0 where an operand is broadcast. All
+    matrices are launched in `turns` turns, which share the workspace.
+    """
 
     def __init__(
         self,
@@ -77,6 +75,10 @@ class Problem:
         a: Operand,
         b: Operand,
         result: Result,
+        extents: Sequence[int],
+        strides_a: Sequence[int],
+        strides_b: Sequence[int],
+        strides_c: Sequence[int],
         device: int,
         workspace_limit: int,
         device_steps: int,
@@ -84,9 +86,10 @@ class Problem:
     @property
     def bytes(self) -> int: ...
     @property
-    def lines_a(self) -> int: ...
-    @property
-    def lines_b(self) -> int: ...
+    def turns(self) -> int: ...
+    def new_lines(self, turn: int) -> tuple[int, int]:
+        """Rows of A and columns of B that a turn takes; 0 where an earlier turn took the same matrices."""
+
     def describe(self) -> dict[str, Any]: ...
     def launch(
         self,
@@ -99,6 +102,8 @@ class Problem:
         after_scale: int = 0,
         after_encode: int = 0,
         after_multiply: int = 0,
+        first_turn: int = 0,
+        last_turn: int = 2**63 - 1,
     ) -> None: ...
 
 def kernel_error(kernel: int, element: str, device: int) -> str | None: ...

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import product
 from typing import Any
 
 from . import _guard, cost
@@ -16,7 +15,6 @@ from .report import Report
 
 UNLIMITED = 2**62
 BACKENDS = cost.GPU_BACKENDS
-_MAX_STACK_RANK = 4
 _LONGEST_EXTENT = 2**31 - 4096  # kLongestExtent of csrc/multiply/cuda_gemm.hpp
 _ready: set[int] = set()
 
@@ -99,17 +97,6 @@ def _collapse(stack: tuple[int, ...], *strides: tuple[int, ...]) -> tuple[list[i
     return extents, merged
 
 
-def _distinct(extents: list[int], strides: list[int]) -> tuple[list[int], list[int], list[int]]:
-    """The axes along which an operand differs, their strides, and its matrix step for each output axis (0: broadcast)."""
-    kept = [i for i, stride in enumerate(strides) if stride != 0]
-    steps = [0] * len(extents)
-    count = 1
-    for i in reversed(kept):
-        steps[i] = count
-        count *= extents[i]
-    return [extents[i] for i in kept], [strides[i] for i in kept], steps
-
-
 def _axis_strides(extents: tuple[int, ...], strides: tuple[int, ...], stack_rank: int) -> tuple[int, ...]:
     """Strides of an operand's stack axes as the output sees them: missing and broadcast axes have stride 0."""
     own = len(extents) - 2
@@ -119,12 +106,76 @@ def _axis_strides(extents: tuple[int, ...], strides: tuple[int, ...], stack_rank
     )
 
 
+class Prepared:
+    """A problem, and the schedule on the device that its launches read (None: it travels with them)."""
+
+    def __init__(self, problem: Any, steps: Any) -> None:
+        self.problem = problem
+        self.steps = steps
+
+
 class Launch:
     """One product on the device: what was built for it and the workspace that it used."""
 
-    def __init__(self, problem: Any, workspace: Any) -> None:
-        self.problem = problem
+    def __init__(self, prepared: Prepared, workspace: Any) -> None:
+        self.prepared = prepared
         self.workspace = workspace
+
+    @property
+    def problem(self) -> Any:
+        return self.prepared.problem
+
+
+class Findings:
+    """What scale left in the workspace, gathered after every turn; looking at it waits for the device."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self.moduli, self.special_rows, self.special_columns = 0, 0, 0
+        self._exponents: list[int] = []
+        self._unshifted: set[str] = set()  # operands with lines whose shift is 0
+
+    def add(self, problem: Any, turn: int, workspace: Any) -> None:
+        torch = torch_module()
+        assert torch is not None
+        about = problem.describe()
+        if self._plan.moduli:
+            start = about["units_used"]
+            self.moduli = max(self.moduli, int(workspace[start : start + 4].view(torch.int32).item()))
+        rows, columns = problem.new_lines(turn)
+        self.special_rows += self._take("a", rows, about, workspace, torch.int32)
+        self.special_columns += self._take("b", columns, about, workspace, torch.int32)
+
+    def _take(self, name: str, lines: int, about: dict[str, Any], workspace: Any, word: Any) -> int:
+        """The number of an operand's lines with special entries; notes their exponents."""
+        if lines == 0:
+            return 0
+        flags = workspace[about[f"special_{name}"] :][:lines]
+        shifts = workspace[about[f"shift_{name}"] :][: 4 * lines].view(word)
+        others = shifts[shifts != 0]
+        top = self._plan.bits - 1
+        if len(others) > 0:
+            self._exponents += [top - int(others.max()), top - int(others.min())]
+        if len(others) < lines:
+            self._unshifted.add(name)
+        return int((flags != 0).sum().item())
+
+    def exponents(self, a: Any, b: Any) -> tuple[int, int]:
+        """Least and largest exponent of the lines of the operands; those with nothing finite but zeros have none.
+
+        Their shift is 0, and so is that of lines whose largest entry has the exponent bits - 1: the operand says whether there
+        are such.
+        """
+        torch = torch_module()
+        assert torch is not None
+        found = list(self._exponents)
+        top = self._plan.bits - 1
+        for name, lines in (("a", a), ("b", b.mT if b.dim() > 1 else b)):
+            if name in self._unshifted:
+                largest = torch.where(torch.isfinite(lines), lines, 0).abs().amax(-1)
+                if bool(((largest >= 2.0**top) & (largest < 2.0 ** (top + 1))).any()):
+                    found.append(top)
+        return min(found, default=0), max(found, default=0)
 
 
 # What a tensor's address does not say: shape, strides in entries, dtype.
@@ -132,7 +183,7 @@ Geometry = tuple[tuple[int, ...], tuple[int, ...], Any]
 
 
 @lru_cache(maxsize=512)
-def _problems(
+def _problem(
     made: DevicePlan,
     shape: MatmulShape,
     a: Geometry,
@@ -141,11 +192,8 @@ def _problems(
     alignments: tuple[int, int, int],
     device: int,
     limit: int,
-) -> list[tuple[Any, tuple[int, int, int]]]:
-    """The launches of a product, each with the offsets in bytes of its matrices from the first ones.
-
-    `alignments` are the addresses modulo cuda.pointer_alignment.
-    """
+) -> Prepared:
+    """What is launched for a product. `alignments` are the addresses modulo cuda.pointer_alignment."""
     torch = torch_module()
     assert torch is not None
     cuda = extension()
@@ -160,33 +208,14 @@ def _problems(
         in_bytes[2][:rank],
     )
     extents, (stack_a, stack_b, stack_c) = _collapse(shape.stack, *strides) if rank else ([], ([], [], []))
-    problems = []
-    # More axes than a launch takes: the leading ones in turn.
-    leading = max(0, len(extents) - _MAX_STACK_RANK)
-    for index in product(*map(range, extents[:leading])):
-        offsets = [
-            sum(i * s for i, s in zip(index, strides_of, strict=False))
-            for strides_of in (stack_a, stack_b, stack_c)
-        ]
-        at = [(x + y) % cuda.pointer_alignment for x, y in zip(alignments, offsets, strict=True)]
-        rest = extents[leading:]
-        extents_a, strides_a, steps_a = _distinct(rest, stack_a[leading:])
-        extents_b, strides_b, steps_b = _distinct(rest, stack_b[leading:])
-        operand_a = cuda.Operand(
-            at[0], type_of[a[2]], shape.m, shape.k, in_bytes[0][-2], in_bytes[0][-1], extents_a, strides_a
-        )
-        operand_b = cuda.Operand(
-            at[1], type_of[b[2]], shape.n, shape.k, in_bytes[1][-1], in_bytes[1][-2], extents_b, strides_b
-        )
-        result = cuda.Result(
-            at[2], type_of[c[2]], shape.m, shape.n, in_bytes[2][-2], in_bytes[2][-1],
-            rest, stack_c[leading:], steps_a, steps_b,
-        )  # fmt: skip
-        problem = cuda.Problem(
-            made.cuda_plan, operand_a, operand_b, result, device, limit, made.steps_address()
-        )
-        problems.append((problem, (offsets[0], offsets[1], offsets[2])))
-    return problems
+    operand_a = cuda.Operand(alignments[0], type_of[a[2]], shape.m, shape.k, in_bytes[0][-2], in_bytes[0][-1])
+    operand_b = cuda.Operand(alignments[1], type_of[b[2]], shape.n, shape.k, in_bytes[1][-1], in_bytes[1][-2])
+    result = cuda.Result(alignments[2], type_of[c[2]], shape.m, shape.n, in_bytes[2][-2], in_bytes[2][-1])
+    problem = cuda.Problem(
+        made.cuda_plan, operand_a, operand_b, result, extents, stack_a, stack_b, stack_c, device, limit,
+        made.steps_address(),
+    )  # fmt: skip
+    return Prepared(problem, made.steps)
 
 
 # By device and stream: counters that launches leave as they found them, zero. Launches of one stream follow each other.
@@ -225,11 +254,12 @@ def run(
     limit: int,
     events: tuple[int, int, int] = (0, 0, 0),
     kernel: int | None = None,
-) -> list[Launch]:
+    findings: Findings | None = None,
+) -> Launch:
     """Enqueue c = a b; `a`, `b`, `c` are tensors with both matrix axes. Every extent is at least 1.
 
     `events` are handles of CUDA events to record after scale, encode and multiply (0: none). `kernel` is the number of the
-    kernel that multiplies; by default the best one that passes its self-test.
+    kernel that multiplies; by default the best one that passes its self-test. `findings` are gathered where given.
     """
     torch = torch_module()
     assert torch is not None
@@ -238,7 +268,7 @@ def run(
     device = a.device
     addresses = (a.data_ptr(), b.data_ptr(), c.data_ptr())
     alignment = cuda.pointer_alignment
-    problems = _problems(
+    prepared = _problem(
         _device_plan(plan, shape.k, device.index, kernel),
         shape,
         (a.shape, a.stride(), a.dtype),
@@ -248,23 +278,32 @@ def run(
         device.index,
         limit,
     )
-    launches = []
-    for problem, offsets in problems:
-        starts = (addresses[0] + offsets[0], addresses[1] + offsets[1], addresses[2] + offsets[2])
-        launches.append(Launch(problem, _launch(problem, starts, device, events)))
-    return launches
+    return Launch(prepared, _launch(prepared, addresses, device, events, findings))
 
 
 def _launch(
-    problem: Any, addresses: tuple[int, int, int], device: Any, events: tuple[int, int, int] = (0, 0, 0)
+    prepared: Prepared,
+    addresses: tuple[int, int, int],
+    device: Any,
+    events: tuple[int, int, int] = (0, 0, 0),
+    findings: Findings | None = None,
 ) -> Any:
     """Enqueue a problem on matrices at these addresses; returns the workspace, which the stream still uses."""
     torch = torch_module()
     assert torch is not None
     index = device.index
+    problem = prepared.problem
     workspace = torch.empty(problem.bytes, dtype=torch.uint8, device=device)
     stream = _current_stream(torch, index)
-    problem.launch(*addresses, workspace.data_ptr(), _clear_counters(stream, index), stream, *events)
+    if prepared.steps is not None:  # its memory came from another stream: it must outlive this one's launches
+        prepared.steps.record_stream(torch.cuda.current_stream(index))
+    memory, counters = workspace.data_ptr(), _clear_counters(stream, index)
+    if findings is None:
+        problem.launch(*addresses, memory, counters, stream, *events)
+        return workspace
+    for turn in range(problem.turns):  # the next turn overwrites what this one leaves
+        problem.launch(*addresses, memory, counters, stream, *events, turn, turn + 1)
+        findings.add(problem, turn, workspace)
     return workspace
 
 
@@ -312,43 +351,58 @@ def repeat(a: Any, b: Any, arguments: tuple[Any, ...]) -> Any | None:
         return None
     if known is None:
         return None
-    problem, shape, dtype = known
+    prepared, shape, dtype = known
     torch = torch_module()
     assert torch is not None
     c = torch.empty(shape, dtype=dtype, device=a.device)
-    _launch(problem, (a.data_ptr(), b.data_ptr(), c.data_ptr()), a.device)
+    _launch(prepared, (a.data_ptr(), b.data_ptr(), c.data_ptr()), a.device)
     return c
 
 
-def remember(a: Any, b: Any, arguments: tuple[Any, ...], c: Any, launches: list[Launch]) -> None:
+def remember(a: Any, b: Any, arguments: tuple[Any, ...], c: Any, launch: Launch | None) -> None:
     """Let repeat serve products like this one, whose result `c` is new."""
     key = _likeness(a, b, arguments)
-    if key is None or len(launches) != 1:
+    if key is None or launch is None:
         return
     if len(_known) >= _MOST_KNOWN:
         _known.clear()
-    _known[key] = (launches[0].problem, tuple(c.shape), c.dtype)
+    _known[key] = (launch.prepared, tuple(c.shape), c.dtype)
 
 
-def fill(plan: Plan, a: Any, b: Any, c: Any, shape: MatmulShape, limit: int | None) -> list[Launch]:
+def fill(
+    plan: Plan,
+    a: Any,
+    b: Any,
+    c: Any,
+    shape: MatmulShape,
+    limit: int | None,
+    findings: Findings | None = None,
+) -> Launch | None:
     """Enqueue c = a b for any extents; `c` has both matrix axes, `a` and `b` are as the caller passed them."""
     if max(shape.m, shape.n, shape.k) > _LONGEST_EXTENT:
         name, extent = max((("m", shape.m), ("n", shape.n), ("k", shape.k)), key=lambda x: x[1])
         raise ValueError(f"{name}: {extent} exceeds 2**31 - 4096, the largest extent of a product on a GPU")
     if c.numel() == 0:
-        return []
+        return None
     if shape.k == 0:
         c.zero_()
-        return []
+        return None
     rows = a.unsqueeze(0) if shape.a_vector else a
     columns = b.unsqueeze(-1) if shape.b_vector else b
-    return run(plan, rows, columns, c, shape, UNLIMITED if limit is None else limit)
+    return run(plan, rows, columns, c, shape, UNLIMITED if limit is None else limit, findings=findings)
 
 
 def matmul(
-    plan: Plan, a: Any, b: Any, shape: MatmulShape, dtype: Any, out: Any, limit: int | None
-) -> tuple[Any, list[Launch]]:
-    """The product of two CUDA tensors by a plan, into `out` if given; and its launches."""
+    plan: Plan,
+    a: Any,
+    b: Any,
+    shape: MatmulShape,
+    dtype: Any,
+    out: Any,
+    limit: int | None,
+    findings: Findings | None = None,
+) -> tuple[Any, Launch | None]:
+    """The product of two CUDA tensors by a plan, into `out` if given; and its launch."""
     torch = torch_module()
     assert torch is not None
     if out is None:
@@ -359,63 +413,34 @@ def matmul(
         check_device_out(out, shape.result, dtype, a=a, b=b)
         c = out
     view = c.unsqueeze(-1) if shape.b_vector else c
-    return c, fill(plan, a, b, view.unsqueeze(-2) if shape.a_vector else view, shape, limit)
-
-
-def _exponents(bits: int, shifts: Any, operand: Any) -> list[int]:
-    """Least and largest exponent of lines by their shifts; lines of the operand with nothing finite but zeros have none.
-
-    Their shift is 0, and so is that of lines whose largest entry has the exponent bits - 1: the operand, with its lines along
-    the last axis, says whether there are such.
-    """
-    torch = torch_module()
-    assert torch is not None
-    others = shifts[shifts != 0]
-    found = [bits - 1 - int(others.max()), bits - 1 - int(others.min())] if len(others) else []
-    if len(others) < len(shifts):
-        largest = torch.where(torch.isfinite(operand), operand, 0).abs().amax(-1)
-        if bool(((largest >= 2.0 ** (bits - 1)) & (largest < 2.0**bits)).any()):
-            found.append(bits - 1)
-    return found
+    return c, fill(plan, a, b, view.unsqueeze(-2) if shape.a_vector else view, shape, limit, findings)
 
 
 def make_report(
-    plan: Plan, a: Any, b: Any, launches: list[Launch], reason: str, fallback: str | None
+    plan: Plan, a: Any, b: Any, launch: Launch | None, findings: Findings, reason: str, fallback: str | None
 ) -> Report:
-    """What the launches did; waits for them, because the number of moduli was chosen on the device."""
+    """What the launches of a product did."""
     torch = torch_module()
     assert torch is not None
-    moduli, special_rows, special_columns, workspace, kernel = 0, 0, 0, 0, "none"
-    exponents: list[int] = []
-    for launch in launches:
+    workspace, kernel = 0, "none"
+    if launch is not None:
         about = launch.problem.describe()
-        memory = launch.workspace
-        workspace = max(workspace, about["bytes"])
+        workspace = about["bytes"]
         splits = f", {about['splits']} splits" if about["splits"] > 1 else ""
         kernel = f"{about['kernel']}, tile {about['tile']}{splits}"
-        if plan.moduli:
-            start = about["units_used"]
-            moduli = max(moduli, int(memory[start : start + 4].view(torch.int32).item()))
-        for name, count in (("a", launch.problem.lines_a), ("b", launch.problem.lines_b)):
-            flags = memory[about[f"special_{name}"] :][:count]
-            special = int((flags != 0).sum().item())
-            special_rows += special if name == "a" else 0
-            special_columns += special if name == "b" else 0
-            shifts = memory[about[f"shift_{name}"] :][: 4 * count].view(torch.int32)
-            exponents += _exponents(plan.bits, shifts, a if name == "a" else b.mT if b.dim() > 1 else b)
-    used = plan.moduli[:moduli] if plan.moduli else ()
+    used = plan.moduli[: findings.moduli] if plan.moduli else ()
     products = sum(term.modulus in used for term in plan.terms) if plan.moduli else plan.products
     return Report(
         backend=plan.backend,
         kernel=kernel,
         device=f"{a.device} ({torch.cuda.get_device_name(a.device)})",
         plan=plan,
-        moduli_used=moduli,
+        moduli_used=findings.moduli,
         products=products,
         bits=plan.bits,
-        exponents=(min(exponents, default=0), max(exponents, default=0)),
-        special_rows=special_rows,
-        special_columns=special_columns,
+        exponents=findings.exponents(a, b),
+        special_rows=findings.special_rows,
+        special_columns=findings.special_columns,
         workspace=workspace,
         reason=reason,
         fallback=fallback,

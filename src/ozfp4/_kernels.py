@@ -294,6 +294,6 @@ def _product_on_gpu(
     x, y = (torch.from_numpy(z).to(pair.device) for z in (a, b))
     out = torch.full((a.shape[0], b.shape[1]), float("nan"), dtype=torch.float64, device=pair.device)
     shape = matmul_shape(a.shape, b.shape)
-    (launch,) = _device.run(plan, x, y, out, shape, _device.UNLIMITED, kernel=pair.number)
+    launch = _device.run(plan, x, y, out, shape, _device.UNLIMITED, kernel=pair.number)
     result: npt.NDArray[np.float64] = out.cpu().numpy()
     return launch, result

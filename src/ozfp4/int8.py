@@ -24,7 +24,7 @@ def int8_matmul(a: Any, b: Any, *, products: int = 6, workspace_limit: int | Non
         6: limbs with the weights 1, 29, 37 whose pairwise sums are limbs as well (Karatsuba); 9: three
         base-13 limbs (paper, section III).
     workspace_limit : int, optional
-        Bytes that may be used beside inputs and output, 2**30 by default.
+        Bytes that may be used beside inputs and output, 2**30 by default; see :func:`ozfp4.matmul`.
 
     Raises
     ------
@@ -75,8 +75,11 @@ def _device_int8_matmul(a: Any, b: Any, products: int, workspace_limit: int | No
     shape = matmul_shape(tuple(a.shape), tuple(b.shape))
     plan = _plan_for(products, shape.k)
     limit = None if workspace_limit is None else check_workspace(workspace_limit)
-    # The kernel stores pairs of entries: an odd number of columns gets one more, which is cut off at the end.
-    c = torch.empty((*shape.stack, shape.m, shape.n + shape.n % 2), dtype=torch.int32, device=a.device)
+    # The kernel stores pairs of entries, and a matrix of a stack begins where 16 bytes do: what is more is cut off at the end.
+    multiple = 4 if shape.stack else 2
+    c = torch.empty(
+        (*shape.stack, shape.m, shape.n + -shape.n % multiple), dtype=torch.int32, device=a.device
+    )
     with workspace_errors():
         _device.fill(plan, a, b, c, shape, limit)
     return c[..., : shape.n].contiguous().reshape(shape.result)

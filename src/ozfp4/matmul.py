@@ -64,7 +64,8 @@ def matmul(
     report : bool
         Return ``(c, Report)`` instead of ``c``.
     workspace_limit : int, optional
-        Bytes that may be used beside inputs and output, 2**30 by default; large products run in blocks.
+        Bytes that may be used beside inputs and output, 2**30 by default (on a GPU no limit, but 2**34 for stacks of
+        matrices); larger products run in turns of matrices, blocks, and pieces of the inner dimension.
     progress : callable, optional
         Called between blocks with the fraction done. Not called for tensors on a GPU, whose products are only enqueued.
 
@@ -95,9 +96,9 @@ def matmul(
     check_names(scheme, backend, family)
     from_torch = check_same_library(a=a, b=b, out=out)
     if from_torch and (a.device.type != "cpu" or b.device.type != "cpu"):
-        c, launches = _device_matmul(a, b, scheme, backend, bits, family, plan, out, report, workspace_limit)
+        c, launch = _device_matmul(a, b, scheme, backend, bits, family, plan, out, report, workspace_limit)
         if is_plain:
-            _device.remember(a, b, arguments, c, launches)
+            _device.remember(a, b, arguments, c, launch)
         return c
     array_a = check_dtype("a", as_array("a", a), FLOATS)
     array_b = check_dtype("b", as_array("b", b), FLOATS)
@@ -137,8 +138,8 @@ def _device_matmul(
     out: Any,
     report: bool,
     workspace_limit: int | None,
-) -> tuple[Any, list[_device.Launch]]:
-    """matmul for tensors on a GPU: what it returns, and its launches."""
+) -> tuple[Any, _device.Launch | None]:
+    """matmul for tensors on a GPU: what it returns, and its launch."""
     check_device_operands(a, b)
     if a.is_neg():
         a = a.resolve_neg()
@@ -146,13 +147,14 @@ def _device_matmul(
         b = b.resolve_neg()
     shape, dtype, chosen, choice, fallback = device_decision(a, b, scheme, backend, bits, family, plan)
     limit = None if workspace_limit is None else check_workspace(workspace_limit)
+    findings = _device.Findings(chosen) if report else None
     with workspace_errors():
-        c, launches = _device.matmul(chosen, a, b, shape, dtype, out, limit)
+        c, launch = _device.matmul(chosen, a, b, shape, dtype, out, limit, findings)
     result = c if out is None else out
-    if not report:
-        return result, launches
+    if findings is None:
+        return result, launch
     reason = cost.ASKED_FOR if choice is None else choice.reason
-    return (result, _device.make_report(chosen, a, b, launches, reason, fallback)), launches
+    return (result, _device.make_report(chosen, a, b, launch, findings, reason, fallback)), launch
 
 
 def check_workspace(limit: int | None) -> int:

@@ -1,0 +1,464 @@
+// Stand-alone check, without a GPU, of how products are cut (pipeline/cuda_blocks.hpp): the workspace stays at or below the cap,
+// every part of it lies inside, turns, blocks and pieces make the whole product exactly once, and what is launched for them is
+// in the range of the multiply kernels. And that outputs of pieces of K add up to those of the whole.
+//
+//   nvcc -std=c++17 -O2 -I csrc tests/cuda/blocks_check.cpp csrc/pipeline/cuda_blocks.cpp
+//        csrc/multiply/{gemm_problem,cuda_schedule}.cpp csrc/plan/{plan,crt_constants}.cpp csrc/reconstruct/reconstruct_plan.cpp
+//        -o blocks_check
+//
+// Prints "N passed, N failed" and exits with 1 on a failure.
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arith/add_bytes.hpp"
+#include "arith/multiples.hpp"
+#include "check.cuh"
+#include "encode/cuda_scale_encode.hpp"
+#include "pipeline/cuda_blocks.hpp"
+
+// What the planner asks of the stages, which need nvcc: any answer must do. Scratch need not shrink with the problem.
+namespace ozfp4::cuda {
+const char* kernel_name(Kernel) { return "a kernel"; }
+
+TileChoice choose_tile(const GemmShape& shape, Kernel, Element element, const Gpu&) {
+  TileChoice choice;
+  const std::int64_t blocks = ceil_div(shape.k, block_entries(element));
+  choice.splits = static_cast<int>(std::min<std::int64_t>({shape.max_splits, blocks, 7}));
+  return choice;
+}
+
+std::int64_t scale_scratch_bytes(const DeviceOperand& a, const DeviceOperand& b) {
+  std::int64_t bytes = 256;
+  for (const DeviceOperand* operand : {&a, &b}) {
+    const std::int64_t lines = operand->stack.count() * operand->outer;
+    const bool is_aligned = reinterpret_cast<std::uintptr_t>(operand->data) % 16 == 0;
+    if (lines % 2 == 1) bytes += lines * (is_aligned ? 4 : 12);
+  }
+  return bytes;
+}
+
+bool can_scale_and_encode(const EncodePlan&, const DeviceOperand& a, const DeviceOperand&) { return a.inner <= 8192; }
+}  // namespace ozfp4::cuda
+
+using namespace ozfp4;
+using namespace ozfp4::cuda;
+
+namespace {
+
+constexpr std::uintptr_t kBase = std::uintptr_t(1) << 60;  // of addresses that nobody reads
+constexpr std::int64_t kUnlimited = std::int64_t(1) << 62;
+
+struct Way {
+  Scheme scheme;
+  Alphabet alphabet;
+  const char* family;
+  Element element;
+};
+constexpr Way kWays[] = {
+    {Scheme::two, Alphabet::int8, "least", Element::u8},          {Scheme::two, Alphabet::fp4, "least", Element::s8},
+    {Scheme::two, Alphabet::fp4, "least", Element::e2m1},         {Scheme::two, Alphabet::fp4, "paper", Element::e2m1},
+    {Scheme::two, Alphabet::fp4, "paper-karatsuba", Element::s8}, {Scheme::one, Alphabet::fp4, "least", Element::s8},
+    {Scheme::one, Alphabet::fp4, "least", Element::e2m1},         {Scheme::one, Alphabet::int8, "least", Element::s8},
+    {Scheme::integer, Alphabet::fp4, "6", Element::s8},           {Scheme::integer, Alphabet::fp4, "9", Element::s8}};
+
+Plan plan_of(const Way& way, int bits, std::int64_t k) {
+  if (way.scheme == Scheme::integer) {
+    Plan plan = make_int8_matmul_plan(way.family[0] - '0');
+    if (k > plan.k_max) throw std::length_error("too long");
+    return plan;
+  }
+  return make_plan({way.scheme, way.alphabet, way.family, bits, k});
+}
+
+CudaPlan cuda_plan_of(const Way& way, int bits, int k) {
+  CudaPlan plan;
+  plan.plan = plan_of(way, bits, k);
+  plan.bits = bits;
+  plan.k = k;
+  plan.integer = way.scheme == Scheme::integer;
+  plan.schedule = make_schedule(plan.plan, way.element, k);
+  return plan;
+}
+
+std::int64_t random_size(int most_bits) { return random_int(std::int64_t(1), std::int64_t(1) << random_int(0, most_bits)); }
+
+// A product of contiguous matrices of float64 (int8); operands may be broadcast along axes.
+CudaProduct random_product(bool integer, int m, int n, int k, const std::vector<std::int64_t>& extents) {
+  CudaProduct product;
+  const std::int64_t entry = integer ? 1 : 8, out = integer ? 4 : 8, columns = integer ? round_up(n, 4) : n;
+  product.a = {reinterpret_cast<const char*>(kBase), ElementType::float64, m, k, k * entry, entry, {}};
+  product.b = {reinterpret_cast<const char*>(kBase), ElementType::float64, n, k, entry, n * entry, {}};
+  product.result.data = reinterpret_cast<char*>(kBase);
+  product.result.rows = m, product.result.columns = n;
+  product.result.row_stride = columns * out, product.result.column_stride = out;
+  std::int64_t a = std::int64_t(m) * k * entry, b = std::int64_t(n) * k * entry, c = m * columns * out;
+  for (std::size_t i = extents.size(); i-- > 0;) {
+    const int kind = random_int(0, 5);
+    product.axes.insert(product.axes.begin(), {extents[i], kind == 0 ? 0 : a, kind == 1 ? 0 : b, c});
+    if (kind != 0) a *= extents[i];
+    if (kind != 1) b *= extents[i];
+    c *= extents[i];
+  }
+  return product;
+}
+
+std::int64_t distinct(const CudaProduct& product, std::int64_t StackAxis::* stride) {
+  std::int64_t count = 1;
+  for (const StackAxis& axis : product.axes) count *= axis.*stride == 0 ? 1 : axis.extent;
+  return count;
+}
+
+std::int64_t offset_of(const Stack& stack, std::int64_t index) {
+  std::int64_t offset = 0;
+  for (int i = stack.rank - 1; i >= 0; --i) {
+    offset += index % stack.extent[i] * stack.stride[i];
+    index /= stack.extent[i];
+  }
+  return offset;
+}
+
+// Every matrix of the result once, with its operands; every matrix of an operand new once.
+void check_turns(const CudaProduct& product, const Turns& turns, const std::string& name) {
+  std::map<std::uintptr_t, std::pair<std::uintptr_t, std::uintptr_t>> expected, found;
+  std::int64_t matrices = 1;
+  for (const StackAxis& axis : product.axes) matrices *= axis.extent;
+  for (std::int64_t index = 0; index < matrices; ++index) {
+    std::uintptr_t a = kBase, b = kBase, c = kBase;
+    std::int64_t rest = index;
+    for (std::size_t i = product.axes.size(); i-- > 0; rest /= product.axes[i].extent) {
+      const std::int64_t coordinate = rest % product.axes[i].extent;
+      a += static_cast<std::uintptr_t>(coordinate * product.axes[i].a_stride);
+      b += static_cast<std::uintptr_t>(coordinate * product.axes[i].b_stride);
+      c += static_cast<std::uintptr_t>(coordinate * product.axes[i].c_stride);
+    }
+    expected[c] = {a, b};
+  }
+  std::int64_t visits = 0, new_a = 0, new_b = 0;
+  for (std::int64_t index = 0; index < turns.count; ++index) {
+    const Turn turn = turn_at(product, turns, index);
+    if (turn.is_new_a) new_a += turn.a.stack.count();
+    if (turn.is_new_b) new_b += turn.b.stack.count();
+    for (std::int64_t matrix = 0; matrix < turn.result.stack.count(); ++matrix, ++visits) {
+      std::int64_t a = 0, b = 0, rest = matrix;
+      for (int i = turn.result.stack.rank - 1; i >= 0; --i) {
+        const std::int64_t coordinate = rest % turn.result.stack.extent[i];
+        rest /= turn.result.stack.extent[i];
+        a += coordinate * turn.result.a_step[i];
+        b += coordinate * turn.result.b_step[i];
+      }
+      if (a >= turn.a.stack.count() || b >= turn.b.stack.count()) continue;
+      found[reinterpret_cast<std::uintptr_t>(turn.result.data + offset_of(turn.result.stack, matrix))] = {
+          reinterpret_cast<std::uintptr_t>(turn.a.data + offset_of(turn.a.stack, a)),
+          reinterpret_cast<std::uintptr_t>(turn.b.data + offset_of(turn.b.stack, b))};
+    }
+  }
+  report(name + ": every matrix once", visits == matrices && found == expected);
+  report(name + ": every operand's matrix new once",
+         new_a == distinct(product, &StackAxis::a_stride) && new_b == distinct(product, &StackAxis::b_stride));
+}
+
+const char* problem_error(const CudaLayout& layout, const Turn& turn, const Schedule& schedule, int m, int n, int k) {
+  alignas(128) static char place[128];
+  const auto array = [&](std::int64_t lines, const Stack& stack) {
+    PlaneArray planes;
+    planes.data = place;
+    planes.planes = schedule.planes;
+    planes.batches = static_cast<int>(stack.count());
+    planes.pitch = layout.k_pitch;
+    planes.batch_stride = lines * layout.k_pitch;
+    planes.plane_stride = stack.count() * planes.batch_stride;
+    return planes;
+  };
+  GemmProblem problem;
+  problem.m = m, problem.n = n, problem.k = k;
+  problem.element = schedule.element;
+  problem.product_bound = schedule.product_bound;
+  problem.a = array(layout.rows, turn.a.stack);
+  problem.b = array(layout.columns, turn.b.stack);
+  problem.batch.rank = turn.result.stack.rank;
+  for (int i = 0; i < turn.result.stack.rank; ++i) {
+    problem.batch.extent[i] = turn.result.stack.extent[i];
+    problem.batch.a_stride[i] = turn.result.a_step[i];
+    problem.batch.b_stride[i] = turn.result.b_step[i];
+  }
+  problem.out = place;
+  problem.out_planes = schedule.out_planes;
+  problem.out_pitch = layout.out_pitch;
+  problem.out_matrix_stride = layout.rows * layout.out_pitch;
+  problem.steps = schedule.steps.data();
+  problem.device_steps = layout.pieces.empty() ? schedule.steps.data() : nullptr;
+  problem.unit_begin = schedule.unit_begin.data();
+  problem.unit_count = schedule.unit_count();
+  return find_problem_error(problem, layout.tile);
+}
+
+void check_layout(const CudaPlan& plan, const CudaProduct& product, const CudaLayout& layout, std::int64_t cap,
+                  const std::string& name) {
+  report(name + ": within the cap", layout.bytes <= cap, std::to_string(layout.bytes));
+  const std::int32_t m = product.a.outer, n = product.b.outer, k = product.a.inner;
+  const int block = block_entries(plan.schedule.element);
+  report(name + ": blocks of the product",
+         layout.rows >= 1 && layout.rows <= round_up(m, 64) && layout.columns >= 1 && layout.columns <= round_up(n, 64) &&
+             layout.inners >= 1 && layout.inners <= k && (layout.rows >= m || layout.rows % 64 == 0) &&
+             (layout.columns >= n || layout.columns % 64 == 0) && (layout.inners == k || layout.inners % block == 0));
+
+  report(name + ": pieces in one split", layout.pieces.empty() || layout.tile.splits == 1);
+
+  const std::int64_t last = layout.turns.count - 1;
+  std::set<std::int64_t> turns = {0, last, random_int(std::int64_t(0), last)};
+  if (layout.turns.axis < static_cast<int>(product.axes.size())) {  // the end of the axis that is cut
+    turns.insert(std::min(last, ceil_div(product.axes[layout.turns.axis].extent, layout.turns.chunk) - 1));
+  }
+  for (const std::int64_t index : turns) {
+    Turn turn = turn_at(product, layout.turns, index);
+    const std::int64_t stack = turn.result.stack.count();
+    const std::int64_t lines_a = turn.a.stack.count() * m, lines_b = turn.b.stack.count() * n;
+    const Schedule& schedule = layout.pieces.empty() ? plan.schedule : layout.pieces[0];
+    const std::int64_t out =
+        (plan.integer ? 4 : schedule.out_planes) * layout.tile.splits * stack * layout.rows * layout.out_pitch;
+    std::vector<std::pair<std::int64_t, std::int64_t>> parts = {{layout.units_used, 4}};
+    if (!plan.integer) {
+      parts.insert(parts.end(), {{layout.shift_a, 4 * lines_a},
+                                 {layout.shift_b, 4 * lines_b},
+                                 {layout.special_a, lines_a},
+                                 {layout.special_b, lines_b},
+                                 {layout.scratch, scale_scratch_bytes(turn.a, turn.b)}});
+    }
+    parts.push_back({layout.planes_a, schedule.planes * turn.a.stack.count() * layout.rows * layout.k_pitch});
+    parts.push_back({layout.planes_b, schedule.planes * turn.b.stack.count() * layout.columns * layout.k_pitch});
+    if (!plan.integer) parts.push_back({layout.outputs, out});
+    if (!layout.pieces.empty()) parts.push_back({layout.partial, out});
+    std::int64_t end = 0;
+    bool is_inside = true;
+    for (const auto& [begin, size] : parts) {
+      is_inside = is_inside && begin % 256 == 0 && begin >= end && size >= 0 && begin + size <= layout.bytes;
+      end = begin + size;
+    }
+    report(name + ": parts of the workspace", is_inside, "turn " + std::to_string(index));
+    report(name + ": lines of a turn", std::max(lines_a, lines_b) < std::int64_t(1) << 31);
+
+    const std::int32_t rest = (k - 1) % layout.inners + 1;
+    for (const int inners : {layout.inners, rest}) {
+      const Schedule& own = layout.pieces.empty() ? plan.schedule : layout.pieces[inners == layout.inners ? 0 : 1];
+      report(name + ": outputs of a piece", own.out_planes == plan.schedule.out_planes);
+      for (const int rows : {std::min(m, layout.rows), (m - 1) % layout.rows + 1}) {
+        for (const int columns : {std::min(n, layout.columns), (n - 1) % layout.columns + 1}) {
+          const char* error = problem_error(layout, turn, own, rows, columns, inners);
+          report(name + ": what multiply is given", error == nullptr, error == nullptr ? "" : error);
+        }
+      }
+    }
+  }
+}
+
+void check_product(const CudaPlan& plan, const CudaProduct& product, std::int64_t cap, const std::string& name) {
+  CudaLayout layout;
+  try {
+    layout = make_layout(plan, product, Gpu(), cap);
+  } catch (const std::length_error& error) {
+    const std::string text = error.what(), before = "at least ";
+    const std::size_t at = text.find(before);
+    const bool is_named = text.find("workspace_limit = " + std::to_string(cap)) == 0 && at != std::string::npos;
+    if (!report(name + ": what is too small", is_named, text)) return;
+    const std::int64_t least = std::stoll(text.substr(at + before.size()));
+    report(name + ": the least is above the cap", least > cap);
+    // A small multiple of one tile, beside what scale leaves for every line.
+    const std::int64_t lines = 2 * (std::int64_t(product.a.outer) + product.b.outer);
+    report(name + ": the least is small", least < 12'000'000 + 20 * lines, text);
+    check_layout(plan, product, make_layout(plan, product, Gpu(), least), least, name + " least");
+    return;
+  }
+  check_layout(plan, product, layout, cap, name);
+  std::int64_t matrices = 1;
+  for (const StackAxis& axis : product.axes) matrices = std::min(matrices * axis.extent, std::int64_t(1) << 40);
+  if (matrices <= 3000) check_turns(product, layout.turns, name);
+}
+
+void check_random_products() {
+  for (int i = 0; i < 6000; ++i) {
+    const Way& way = kWays[random_int(0, 9)];
+    const int bits = random_int(0, 1) == 0 ? 53 : 24;
+    const auto m = static_cast<int>(random_size(14)), n = static_cast<int>(random_size(14)),
+               k = static_cast<int>(random_size(20));
+    std::vector<std::int64_t> extents(random_int(0, 6));
+    for (auto& extent : extents) extent = random_size(random_int(0, 9) == 0 ? 20 : 3);
+    CudaPlan plan;
+    try {
+      plan = cuda_plan_of(way, bits, k);
+    } catch (const std::exception&) {
+      continue;  // too few bits, or too long
+    }
+    const CudaProduct product = random_product(plan.integer, m, n, k, extents);
+    const std::int64_t cap = random_int(0, 4) == 0 ? kUnlimited : random_size(34);
+    check_product(plan, product, cap,
+                  std::to_string(m) + " x " + std::to_string(k) + " x " + std::to_string(n) + " way " +
+                      std::to_string(&way - kWays) + " cap " + std::to_string(cap));
+  }
+}
+
+// Extents beyond what 32 bits count.
+void check_huge_stacks() {
+  for (const std::int64_t count :
+       {(std::int64_t(1) << 31) - 1, std::int64_t(1) << 31, (std::int64_t(1) << 32) + 5, (std::int64_t(1) << 40) + 3}) {
+    for (const Way& way : kWays) {
+      const CudaPlan plan = cuda_plan_of(way, way.scheme == Scheme::one ? 53 : 24, 1);
+      for (const std::int64_t cap : {kUnlimited, std::int64_t(1) << 22}) {
+        const CudaProduct product = random_product(plan.integer, 1, 1, 1, {count});
+        const CudaLayout layout = make_layout(plan, product, Gpu(), cap);
+        const std::string name = "stack of " + std::to_string(count);
+        check_layout(plan, product, layout, cap, name);
+        report(name + ": all matrices", layout.turns.count == ceil_div(count, layout.turns.chunk));
+        report(name + ": long turns", layout.bytes > std::min(cap, kMostTurnBytes) / 3);
+      }
+    }
+  }
+}
+
+// Pieces of K have schedules that travel with the launch, and sums that fit one split.
+void check_long_k() {
+  for (const Way& way : kWays) {
+    for (const int k : {20'699, 120'000, 131'071, 300'000, 1 << 20, 5'000'000}) {
+      CudaPlan plan;
+      try {
+        plan = cuda_plan_of(way, 53, k);
+      } catch (const std::length_error&) {
+        continue;
+      }
+      for (const std::vector<std::int64_t>& extents : {std::vector<std::int64_t>{}, {24}}) {
+        const CudaProduct product = random_product(plan.integer, 4, 10, k, extents);
+        for (int log = 18; log <= 32; ++log) {
+          check_product(plan, product, std::int64_t(1) << log,
+                        "4 x " + std::to_string(k) + " x 10, cap 2^" + std::to_string(log));
+        }
+        report("4 MiB are enough", make_layout(plan, product, Gpu(), 4 << 20).bytes <= 4 << 20);
+      }
+    }
+  }
+}
+
+// Where nothing is in the way, nothing is cut.
+void check_whole_products() {
+  for (const Way& way : kWays) {
+    for (const int extent : {1, 100, 5000}) {
+      for (const std::vector<std::int64_t>& extents : {std::vector<std::int64_t>{}, {7}, {2, 3, 4, 5}}) {
+        const CudaPlan plan = cuda_plan_of(way, 53, extent);
+        const CudaLayout layout =
+            make_layout(plan, random_product(plan.integer, extent, extent, extent, extents), Gpu(), kUnlimited);
+        const bool is_whole =
+            layout.rows == extent && layout.columns == extent && layout.inners == extent && layout.pieces.empty();
+        report("whole product", is_whole && (layout.turns.count == 1 || layout.bytes > kMostTurnBytes / 3));
+      }
+    }
+  }
+}
+
+// ---- Pieces of K -------------------------------------------------------------------------------------------------------
+
+using Integer = __int128;
+
+Integer floor_mod(Integer x, Integer m) { return ((x % m) + m) % m; }
+
+// What multiply stores for one entry of outputs of bytes, by the contract of cuda_gemm.hpp.
+std::vector<std::uint32_t> stored(const Schedule& schedule, const std::vector<std::vector<int>>& a,
+                                  const std::vector<std::vector<int>>& b, int first) {
+  std::vector<std::uint32_t> out(static_cast<std::size_t>(schedule.out_planes));
+  for (int u = 0; u < schedule.unit_count(); ++u) {
+    std::int64_t acc = 0;
+    for (int s = schedule.unit_begin[u]; s < schedule.unit_begin[u + 1]; ++s) {
+      const GemmStep& step = schedule.steps[s];
+      for (int k = step.k_begin; k < step.k_end; ++k)
+        acc += std::int64_t(a[step.a_plane][first + k]) * b[step.b_plane][first + k];
+      const auto m = static_cast<std::int64_t>(step.modulus);
+      const auto rest = m == 0 ? 0 : static_cast<std::int64_t>(floor_mod(acc, m));
+      if (step.action == Action::fold) acc = rest * step.multiplier;
+      if (step.action == Action::store_residue)
+        out[step.out_plane] = static_cast<std::uint32_t>(floor_mod(rest * step.multiplier, m));
+      if (step.action == Action::store_digit) out[step.out_plane] = static_cast<std::uint32_t>(rest), acc = (acc - rest) / m;
+    }
+  }
+  return out;
+}
+
+void check_pieces() {
+  for (const Way& way : kWays) {
+    if (way.scheme == Scheme::integer) continue;
+    for (const int bits : {24, 53}) {
+      for (const int k : {513, 2000, 5000}) {
+        for (const bool is_extreme : {false, true}) {
+          const Plan plan = plan_of(way, bits, k);
+          const std::int64_t limit = std::int64_t(1) << bits;
+          std::vector<std::vector<int>> planes[2];
+          std::vector<std::int64_t> values[2];
+          for (int side = 0; side < 2; ++side) {
+            planes[side].assign(plan.planes_a, std::vector<int>(k));
+            for (int i = 0; i < k; ++i) {
+              const std::int64_t v = is_extreme ? (side == 0 ? -limit : limit) : random_int(-limit, limit);
+              values[side].push_back(v);
+              std::vector<std::int32_t> limbs(plan.planes_a);
+              encode_integer(plan, v, limbs.data());
+              for (std::size_t p = 0; p < limbs.size(); ++p) planes[side][p][i] = limbs[p];
+              if (way.element != Element::u8) continue;
+              for (const Group& group : plan.groups) {
+                planes[side][group.first_plane][i] = static_cast<int>(floor_mod(v, group.modulus));
+              }
+            }
+          }
+          Integer product = 0;
+          for (int i = 0; i < k; ++i) product += Integer(values[0][i]) * values[1][i];
+          const int piece = block_entries(way.element) * random_int(1, 2);
+          std::vector<std::uint32_t> sum;
+          std::vector<std::int64_t> modulus;
+          for (int first = 0; first < k; first += piece) {
+            const Schedule schedule = make_schedule(plan, way.element, std::min(piece, k - first), k);
+            const auto part = stored(schedule, planes[0], planes[1], first);
+            if (first == 0) {
+              sum = part;
+              continue;
+            }
+            modulus.assign(sum.size(), 0);
+            for (const GemmStep& step : schedule.steps) {
+              if (step.action == Action::store_residue || step.action == Action::store_digit)
+                modulus[step.out_plane] = step.modulus;
+            }
+            std::uint32_t carry = 0;
+            for (std::size_t p = 0; p < sum.size(); ++p) {
+              if (way.scheme == Scheme::two) carry = 0;
+              sum[p] = add_bytes(sum[p] * 0x01010101u, part[p] * 0x01010101u, static_cast<std::uint32_t>(modulus[p]), carry);
+              report("four bytes alike", sum[p] == (sum[p] & 0xffu) * 0x01010101u);
+              sum[p] &= 0xffu;
+            }
+          }
+          bool is_right = true;
+          if (way.scheme == Scheme::two) {
+            for (std::size_t g = 0; g < plan.groups.size(); ++g) {
+              is_right = is_right && sum[g] == floor_mod(product, plan.groups[g].modulus);
+            }
+          } else {
+            Integer total = static_cast<std::int8_t>(sum.back());
+            for (std::size_t d = sum.size() - 1; d-- > 0;) total = total * plan.base + sum[d];
+            is_right = total == product;
+          }
+          report("pieces of " + std::to_string(piece) + " of " + std::to_string(k), is_right,
+                 std::string(way.family) + " bits " + std::to_string(bits));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+int main() {
+  check_random_products();
+  check_huge_stacks();
+  check_long_k();
+  check_whole_products();
+  check_pieces();
+  return finish();
+}

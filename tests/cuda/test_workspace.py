@@ -1,0 +1,178 @@
+"""Products on a GPU under a workspace limit: matrices in turn, blocks of the output, pieces of K. The bits stay."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4 import _device
+from ozfp4.testing import assert_same_bits
+
+torch = pytest.importorskip("torch")
+if not torch.cuda.is_available():
+    pytest.skip("no CUDA device", allow_module_level=True)
+REASON = _device.why_unavailable(torch.device("cuda", 0))
+if REASON:
+    pytest.skip(REASON, allow_module_level=True)
+
+DEVICE = torch.device("cuda", 0)
+MIB = 2**20
+PATHS = [
+    ("II", "int8", "least"),
+    ("II", "fp4", "least"),
+    ("II", "fp4", "paper"),
+    ("II", "fp4", "paper-karatsuba"),
+    ("I", "fp4", "least"),
+    ("I", "int8", "least"),
+]
+CASES = [
+    ((24, 4, 20_699), (24, 20_699, 10), 64 * MIB),
+    ((24, 4, 20_699), (24, 20_699, 10), 4 * MIB),
+    ((24, 4, 20_699), (20_699, 10), 6 * MIB),
+    ((4, 300_000), (300_000, 10), 4 * MIB),
+    ((4, 100_001), (100_001, 10), 3 * MIB),
+    ((700, 3_001), (3_001, 900), 16 * MIB),
+    ((700, 3_001), (3_001, 900), 4 * MIB),
+    ((3, 1, 40, 200), (5, 200, 30), 1 * MIB),
+    ((2, 3, 1, 3, 1, 2, 9, 40), (1, 3, 2, 1, 2, 2, 40, 7), 1 * MIB),
+    ((5, 65, 1_000), (1_000,), 1 * MIB),
+    ((70_000, 1, 1), (70_000, 1, 1), 3 * MIB),
+    ((70_000, 1, 1), (1, 1), None),
+]
+
+
+def noisy(shape, dtype):
+    return torch.full(tuple(shape), 77 if dtype == torch.int32 else float("nan"), dtype=dtype, device=DEVICE)
+
+
+def inputs(shapes, dtype=torch.float64, seed=1):
+    generator = torch.Generator(DEVICE).manual_seed(seed)
+    a, b = (torch.randn(s, dtype=dtype, device=DEVICE, generator=generator) for s in shapes)
+    a *= torch.exp2(torch.randint(-20, 20, a.shape[:-1], device=DEVICE, generator=generator)).unsqueeze(-1)
+    if a.numel() > 100:
+        a.view(-1)[3], a.view(-1)[-1] = float("inf"), float("nan")
+    return a, b
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("path", PATHS, ids="-".join)
+def test_the_bits_do_not_depend_on_the_limit(path, case):
+    *shapes, limit = case
+    scheme, backend, family = path
+    options = {"scheme": scheme, "backend": backend, "family": family}
+    plan = ozfp4.plan(1, 1, 1, **options)
+    if shapes[0][-1] > plan.k_max:
+        pytest.skip("too long for this plan")
+    a, b = inputs(shapes)
+    expected = ozfp4.matmul(a.cpu().numpy(), b.cpu().numpy())
+    out = noisy(expected.shape, torch.float64)
+    _, report = ozfp4.matmul(a, b, out=out, report=True, workspace_limit=limit, **options)
+    assert_same_bits(out.cpu(), expected, f"{path} {case}")
+    assert limit is None or report.workspace <= limit
+    out = noisy(expected.shape, torch.float64)
+    ozfp4.matmul(a, b, out=out, workspace_limit=limit, **options)  # all turns in one call
+    assert_same_bits(out.cpu(), expected, f"{path} {case}")
+
+
+@pytest.mark.parametrize("path", PATHS, ids="-".join)
+def test_the_least_that_is_named_is_enough(path):
+    options = dict(zip(("scheme", "backend", "family"), path, strict=True))
+    a, b = inputs(((3, 150, 9_000), (9_000, 140)))
+    out = noisy((3, 150, 140), torch.float64)
+    with pytest.raises(MemoryError, match=r"workspace_limit = 1000 bytes .* at least (\d+) bytes") as error:
+        ozfp4.matmul(a, b, out=out, workspace_limit=1000, **options)
+    assert torch.isnan(out).all()
+    least = int(re.search(r"at least (\d+)", str(error.value)).group(1))
+    assert least < 8 * MIB
+    with pytest.raises(MemoryError, match=f"at least {least} bytes"):
+        ozfp4.matmul(a, b, out=out, workspace_limit=least - 1, **options)
+    ozfp4.matmul(a, b, out=out, workspace_limit=least, **options)
+    assert_same_bits(out.cpu(), ozfp4.matmul(a.cpu().numpy(), b.cpu().numpy()))
+
+
+def test_no_more_memory_is_taken_than_the_limit():
+    a, b = inputs(((24, 4, 20_699), (24, 20_699, 10)))
+    ozfp4.matmul(a[0, :, :8], b[0, :8])  # what a first product brings
+    limit = 4 * MIB
+    out = noisy((24, 4, 10), torch.float64)
+    torch.cuda.synchronize()
+    held = torch.cuda.memory_allocated(DEVICE)
+    torch.cuda.reset_peak_memory_stats(DEVICE)
+    ozfp4.matmul(a, b, out=out, workspace_limit=limit, backend="int8")
+    assert torch.cuda.max_memory_allocated(DEVICE) - held <= limit + 2 * _device.extension().counter_bytes
+
+
+def test_a_report_of_turns_equals_that_of_one():
+    a, b = inputs(((6, 5, 4, 900), (5, 900, 7)))
+    _, whole = ozfp4.matmul(a, b, report=True, backend="int8")
+    _, cut = ozfp4.matmul(a, b, report=True, backend="int8", workspace_limit=200_000)
+    assert cut.workspace <= 200_000 < whole.workspace
+    for name in ("moduli_used", "special_rows", "special_columns", "exponents", "products"):
+        assert getattr(cut, name) == getattr(whole, name), name
+
+
+@pytest.mark.parametrize("products", [6, 9])
+@pytest.mark.parametrize(
+    ("shapes", "limit"),
+    [
+        (((24, 4, 20_699), (24, 20_699, 10)), 2 * MIB),
+        (((5, 3, 1_001), (1_001, 9)), MIB // 4),
+        (((131_071,), (131_071,)), MIB),
+        (((300, 100_000), (100_000, 301)), 8 * MIB),
+        (((70_001, 1, 1), (70_001, 1, 3)), MIB),
+    ],
+    ids=str,
+)
+def test_int8(shapes, limit, products):
+    generator = torch.Generator(DEVICE).manual_seed(2)
+    a, b = (torch.randint(-128, 128, s, device=DEVICE, generator=generator, dtype=torch.int8) for s in shapes)
+    c = ozfp4.int8_matmul(a, b, products=products, workspace_limit=limit)
+    expected = (a.cpu().numpy().astype(np.float64) @ b.cpu().numpy().astype(np.float64)).astype(np.int64)
+    assert np.array_equal(c.cpu().numpy(), expected)
+    with pytest.raises(MemoryError, match=r"workspace_limit = 100 bytes .* at least \d+ bytes"):
+        ozfp4.int8_matmul(a, b, products=products, workspace_limit=100)
+
+
+def test_a_limited_product_can_be_captured():
+    a, b = inputs(((6, 30, 5_000), (6, 5_000, 20)))
+    out = noisy((6, 30, 20), torch.float64)
+    options = {"out": out, "workspace_limit": 2 * MIB, "backend": "int8"}
+    ozfp4.matmul(a, b, **options)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        ozfp4.matmul(a, b, **options)
+    a.normal_()
+    out.fill_(float("nan"))
+    graph.replay()
+    assert_same_bits(out.cpu(), ozfp4.matmul(a.cpu().numpy(), b.cpu().numpy()))
+
+
+def test_an_out_that_is_part_of_a_larger_one():
+    a, b = inputs(((6, 3, 400), (400, 5)))
+    expected = ozfp4.matmul(a.cpu().numpy(), b.cpu().numpy())
+    for limit in (None, 100_000):
+        big = noisy((6, 4, 8), torch.float64)
+        ozfp4.matmul(a, b, out=big[:, :3, :5], workspace_limit=limit, backend="int8")
+        assert_same_bits(big[:, :3, :5].cpu(), expected)
+        assert torch.isnan(big[:, 3:]).all()
+        assert torch.isnan(big[:, :, 5:]).all()
+
+
+@pytest.mark.parametrize("count", [2**31 + 3, 2**32 + 5])
+def test_more_matrices_than_32_bits_count(count):
+    free, _ = torch.cuda.mem_get_info(DEVICE)
+    if (
+        free < 8 * count + 2 * 2**34 + 2**32
+    ):  # a, c and a workspace of at most 2^34 bytes, with room to compare
+        pytest.skip(f"{count} matrices need more memory than this GPU has free")
+    a = torch.empty(count, 1, 1, dtype=torch.float32, device=DEVICE).random_(0, 8)
+    out = noisy((count, 1, 1), torch.float32)
+    ozfp4.matmul(a, a, out=out, backend="int8")
+    step = 2**28
+    for first in range(0, count, step):
+        part = a[first : first + step]
+        assert torch.equal(out[first : first + step], part * part), first
