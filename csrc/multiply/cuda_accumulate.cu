@@ -59,7 +59,7 @@ LaunchConfig config_of(unsigned blocks, cudaStream_t stream) {
 }  // namespace
 
 void launch_add_bytes(const Schedule& schedule, std::uint8_t* sum, const std::uint8_t* part, std::int64_t plane_bytes,
-                             cudaStream_t stream) {
+                      cudaStream_t stream) {
   BytePlanes p{};
   p.sum = reinterpret_cast<std::uint32_t*>(sum);
   p.part = reinterpret_cast<const std::uint32_t*>(part);
@@ -79,7 +79,7 @@ void launch_add_bytes(const Schedule& schedule, std::uint8_t* sum, const std::ui
 }
 
 void launch_add_words(const WordMatrices<std::uint32_t>& sum, const WordMatrices<const std::uint32_t>& part,
-                             std::int64_t matrices, std::int32_t rows, std::int32_t columns, cudaStream_t stream) {
+                      std::int64_t matrices, std::int32_t rows, std::int32_t columns, cudaStream_t stream) {
   const std::int64_t lines = matrices * rows;
   const auto blocks = static_cast<unsigned>(std::min(lines, kMostBlocks));
   launch(add_words_kernel, config_of(blocks, stream), sum, part, lines, rows, columns);

@@ -13,7 +13,7 @@ namespace ozfp4::cuda {
 // [plane][byte], `plane_bytes` each, a multiple of 4, as the address is. Throws LaunchError. Range: digits of a sum
 // that has room in the planes.
 void launch_add_bytes(const Schedule& schedule, std::uint8_t* sum, const std::uint8_t* part, std::int64_t plane_bytes,
-                             cudaStream_t stream);
+                      cudaStream_t stream);
 
 // Matrices of int32 one behind the other; pitch and stride in entries.
 template <class T>
@@ -24,6 +24,6 @@ struct WordMatrices {
 
 // sum += part modulo 2^32. Throws LaunchError. Range: matrices * rows < 2^63.
 void launch_add_words(const WordMatrices<std::uint32_t>& sum, const WordMatrices<const std::uint32_t>& part,
-                             std::int64_t matrices, std::int32_t rows, std::int32_t columns, cudaStream_t stream);
+                      std::int64_t matrices, std::int32_t rows, std::int32_t columns, cudaStream_t stream);
 
 }  // namespace ozfp4::cuda
