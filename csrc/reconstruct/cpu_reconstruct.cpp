@@ -176,11 +176,9 @@ void reconstruct_typed(const Plan& plan, int count, const void* output, const st
 template <int Words>
 void extract_integers(const Plan& plan, int count, const void* output, std::int64_t entries, std::uint32_t* words) {
   const Integers<Words> integers(plan, count, output, entries);
-  const int width = integer_words(plan);
   for (std::int64_t i = 0; i < entries; ++i) {
     const WideInt<Words> x = integers.one(i);
-    const std::uint32_t sign = wide_is_negative(x) ? 0xffffffffu : 0u;
-    for (int k = 0; k < width; ++k) words[i * width + k] = k < Words ? x.word[k] : sign;
+    std::copy_n(x.word, Words, words + i * Words);
   }
 }
 
@@ -193,7 +191,7 @@ void cpu_reconstruct(const Plan& plan, int count, const void* output, const std:
                  [&](auto words) { reconstruct_typed<words()>(plan, count, output, shift_a, shift_b, result); });
 }
 
-int integer_words(const Plan& plan) { return crt_words(plan, static_cast<int>(plan.groups.size())); }
+int integer_words(const Plan& plan, int count) { return crt_words(plan, count); }
 
 void cpu_reconstruct_integers(const Plan& plan, int count, const void* output, std::int64_t entries, std::uint32_t* words) {
   dispatch_words(crt_words(plan, count), [&](auto own) { extract_integers<own()>(plan, count, output, entries, words); });

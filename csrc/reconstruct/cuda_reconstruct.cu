@@ -12,8 +12,9 @@
 #include "cuda/launch.hpp"
 #include "multiply/cuda_gemm.hpp"
 #include "reconstruct/cuda_columns.cuh"
+#include "reconstruct/cuda_lines.cuh"
+#include "reconstruct/cuda_long_reconstruct.hpp"
 #include "reconstruct/cuda_reconstruct.hpp"
-#include "reconstruct/cuda_special.cuh"
 #include "scale/dependent_launch.cuh"
 
 namespace ozfp4::cuda {
@@ -111,27 +112,6 @@ struct Place {
   __device__ __forceinline__ static int entry_of(int j) { return 64 * (j / 2) + 2 * static_cast<int>(threadIdx.x % 32) + j % 2; }
 };
 
-// The matrices of the operands that make matrix `matrix` of the result, and where in them a place is.
-struct Lines {
-  std::int32_t a_matrix = 0, b_matrix = 0;
-  std::int64_t a, b;               // lines of all matrices: of the first row and of the first column
-  std::int64_t result_offset = 0;  // bytes to the matrix of the result
-
-  template <class S>
-  __device__ __forceinline__ Lines(const ReconstructJob& job, const Place<S>& place) {
-#pragma unroll 1
-    for (std::int32_t i = job.result.stack.rank - 1, rest = place.matrix; i >= 0; --i) {
-      const std::int32_t coordinate = rest % job.result.stack.extent[i];
-      rest /= job.result.stack.extent[i];
-      a_matrix += coordinate * job.result.a_step[i];
-      b_matrix += coordinate * job.result.b_step[i];
-      result_offset += coordinate * job.result.stack.stride[i];
-    }
-    a = a_matrix * std::int64_t(job.a.outer) + place.first_row;
-    b = b_matrix * std::int64_t(job.b.outer) + job.first_column + place.first_column;
-  }
-};
-
 // What seldom happens to a row: results that the fast functions are not sure of, and special entries. `target` is the
 // lane's first entry. All lanes of the warp call it.
 template <class T, class S>
@@ -163,15 +143,8 @@ __device__ __forceinline__ void correct_row(const Parameters<S>& p, const std::u
     is_special = is_special || column_flags(e) != kFinite;
   }
   if (!__any_sync(0xffffffffu, is_special)) return;
-  const Line line_a{job.a.data + stack_offset(job.a.stack, lines.a_matrix) +
-                        (std::int64_t(place.first_row) + row * place.step_y) * job.a.outer_stride,
-                    job.a.inner_stride, job.a.type};
-  const char* b_data = job.b.data + stack_offset(job.b.stack, lines.b_matrix) +
-                       (std::int64_t(job.first_column) + place.first_column) * job.b.outer_stride;
-  patch_specials<S::vec>(
-      line_a, row_flags, job.a.inner, place.entries,
-      [&](int e) { return Line{b_data + e * job.b.outer_stride, job.b.inner_stride, job.b.type}; }, column_flags, place.entry_of,
-      [&](int e, double value) { store(e, static_cast<T>(value)); });
+  patch_row<S::vec>(job, place, lines, std::int64_t(row) * place.step_y, row_flags, column_flags, place.entries, place.entry_of,
+                    [&](int e, double value) { store(e, static_cast<T>(value)); });
 }
 
 // Every warp takes some rows of a segment of columns. Bytes -> columns, in the lanes that have the bytes -> shared memory
@@ -430,24 +403,36 @@ void launch_shape(const ReconstructPlan& plan, const ReconstructJob& job, cudaSt
   }
 }
 
-template <class T, int Words, int Steps>
-void launch_split(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream) {
-  return job.outputs.splits > 1 ? launch_shape<T, Shape<Words, Steps, true>>(plan, job, stream)
-                                : launch_shape<T, Shape<Words, Steps, false>>(plan, job, stream);
+// One row for each kernel: what plans it serves, and its launches by the result's type and whether there are splits.
+using Launch = void (*)(const ReconstructPlan&, const ReconstructJob&, cudaStream_t);
+struct Kind {
+  int words, row_steps;
+  Launch float64, float64_splits, float32, float32_splits;
+};
+
+template <int Words, int Steps>
+constexpr Kind kind() {
+  using Whole = Shape<Words, Steps, false>;
+  using Split = Shape<Words, Steps, true>;
+  return {Words,
+          Steps,
+          launch_shape<double, Whole>,
+          launch_shape<double, Split>,
+          launch_shape<float, Whole>,
+          launch_shape<float, Split>};
 }
 
-template <class T>
-void launch_typed(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream) {
-  switch (10 * plan.words + plan.row_steps) {
-    case 21: return launch_split<T, 2, 1>(plan, job, stream);
-    case 22: return launch_split<T, 2, 2>(plan, job, stream);
-    case 41: return launch_split<T, 4, 1>(plan, job, stream);
-    case 42: return launch_split<T, 4, 2>(plan, job, stream);
-    case 62: return launch_split<T, 6, 2>(plan, job, stream);
-    case 43: return launch_split<T, 4, 3>(plan, job, stream);
-    case 63: return launch_split<T, 6, 3>(plan, job, stream);
-    default: throw std::logic_error("no reconstruct kernel for integers of " + std::to_string(plan.words) + " words");
+constexpr Kind kKinds[] = {kind<2, 1>(), kind<2, 2>(), kind<4, 1>(), kind<4, 2>(), kind<6, 2>(), kind<4, 3>(), kind<6, 3>()};
+
+Launch launch_of(const ReconstructPlan& plan, const ReconstructJob& job) {
+  if (plan.is_long()) return launch_long_reconstruct;
+  for (const Kind& k : kKinds) {
+    if (k.words != plan.words || k.row_steps != plan.row_steps) continue;
+    const bool splits = job.outputs.splits > 1;
+    if (job.result.type == ElementType::float64) return splits ? k.float64_splits : k.float64;
+    return splits ? k.float32_splits : k.float32;
   }
+  throw std::logic_error("no reconstruct kernel for integers of " + std::to_string(plan.words) + " words");
 }
 
 }  // namespace
@@ -469,7 +454,7 @@ const char* find_reconstruct_error(const ReconstructJob& job) {
 }
 
 void launch_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream) {
-  job.result.type == ElementType::float64 ? launch_typed<double>(plan, job, stream) : launch_typed<float>(plan, job, stream);
+  launch_of(plan, job)(plan, job, stream);
 }
 
 }  // namespace ozfp4::cuda
