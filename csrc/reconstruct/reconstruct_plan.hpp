@@ -27,7 +27,7 @@ inline constexpr int kMaxColumnResidues = 32;  // the quotient of arith/column_c
 inline constexpr int kMaxColumnDigits = 40;
 inline constexpr int kMaxSplits = 64;
 // Words of weights that the long form may have: what fits a kernel's parameters beside all else. No moduli of a byte need
-// more: 54 of them, the largest coprime set, take 8 prefixes of 54 weights of 16 words.
+// more: 54 of them, which have the largest product, take 8 prefixes of 54 weights of 12 words.
 inline constexpr int kMaxLongWeights = 7168;
 
 struct LongTable {
