@@ -5,7 +5,6 @@
 #include <string>
 
 #include "plan/crt_constants.hpp"
-#include "plan/moduli.hpp"
 
 namespace ozfp4 {
 namespace {

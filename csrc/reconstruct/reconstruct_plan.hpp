@@ -14,6 +14,7 @@
 
 #include "arith/column_crt.hpp"
 #include "arith/crt.hpp"
+#include "plan/moduli.hpp"
 #include "plan/plan.hpp"
 #include "plan/prefix.hpp"
 

@@ -108,7 +108,7 @@ std::vector<NamedPlan> all_plans() {
     } catch (const std::length_error&) {  // no plan is exact for this K
     }
   };
-  for (const Alphabet alphabet : {Alphabet::fp4, Alphabet::int8}) {
+  for (const Alphabet& alphabet : {Alphabet::fp4, Alphabet::int8}) {
     for (const int bits : {4, 11, 24, 32, 40, 53}) {
       for (const std::int64_t k : {1, 300, 16384, 1 << 20, 1 << 24}) {
         add(Scheme::two, alphabet, "least", bits, k);
