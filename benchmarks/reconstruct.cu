@@ -2,7 +2,7 @@
 //
 //   g++ -std=c++17 -O3 -I csrc -c csrc/plan/*.cpp csrc/reconstruct/reconstruct_plan.cpp
 //   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90a,code=sm_90a -I csrc benchmarks/reconstruct.cu
-//        csrc/reconstruct/cuda_reconstruct.cu csrc/cuda/launch.cpp plan.o crt_constants.o reconstruct_plan.o -o reconstruct
+//        csrc/reconstruct/cuda_{,long_}reconstruct.cu csrc/cuda/launch.cpp plan.o crt_constants.o reconstruct_plan.o -o reconstruct
 //   reconstruct [N...] [part of a setting's name]
 //
 // Square results of N x N entries. ms is the median over event pairs around back-to-back launches that rotate through

@@ -44,7 +44,8 @@ pybind11_add_module(_cuda MODULE NO_EXTRAS
   csrc/encode/cuda_scale_encode.cu
   csrc/multiply/warp_gemm.cu
   csrc/reconstruct/reconstruct_plan.cpp
-  csrc/reconstruct/cuda_reconstruct.cu)
+  csrc/reconstruct/cuda_reconstruct.cu
+  csrc/reconstruct/cuda_long_reconstruct.cu)
 target_link_libraries(_cuda PRIVATE ozfp4_cpu CUDA::cudart_static)
 set(cuda_warnings -Wall,-Wextra$<$<BOOL:${OZFP4_WERROR}>:,-Werror>)
 # NDEBUG in every build type: an assertion inside the main loop makes ptxas serialise the wgmma instructions.

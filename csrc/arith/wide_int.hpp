@@ -1,5 +1,5 @@
-// Fixed-width two's-complement integers of 32-bit words, least significant word first: 160 bits for every plan whose
-// product of moduli stays below 2^130, 256 bits for the rest. All operations wrap modulo 2^(32 * Words).
+// Fixed-width two's-complement integers of any number of 32-bit words, least significant word first. All operations wrap
+// modulo 2^(32 * Words); word_counts.hpp says which widths the stages choose from.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@ OZFP4_HD WideInt<Words> wide_zero() {
   return x;
 }
 
+// v. Range: any v where Words >= 2; v modulo 2^32 for one word.
 template <int Words>
 OZFP4_HD WideInt<Words> wide_from(std::int64_t v) {
   WideInt<Words> x;
@@ -36,6 +37,7 @@ OZFP4_HD bool wide_is_negative(const WideInt<Words>& x) {
   return (x.word[Words - 1] >> 31) != 0;
 }
 
+// x + y. Range: any; the result is exact where the sum lies in [-2^(32 Words - 1), 2^(32 Words - 1)).
 template <int Words>
 OZFP4_HD WideInt<Words> wide_add(const WideInt<Words>& x, const WideInt<Words>& y) {
   WideInt<Words> sum;
@@ -48,6 +50,7 @@ OZFP4_HD WideInt<Words> wide_add(const WideInt<Words>& x, const WideInt<Words>& 
   return sum;
 }
 
+// x - y. Range: as for wide_add.
 template <int Words>
 OZFP4_HD WideInt<Words> wide_sub(const WideInt<Words>& x, const WideInt<Words>& y) {
   WideInt<Words> difference;
@@ -60,12 +63,13 @@ OZFP4_HD WideInt<Words> wide_sub(const WideInt<Words>& x, const WideInt<Words>& 
   return difference;
 }
 
+// -x. Range: any; -2^(32 Words - 1) is its own negation.
 template <int Words>
 OZFP4_HD WideInt<Words> wide_negate(const WideInt<Words>& x) {
   return wide_sub(wide_zero<Words>(), x);
 }
 
-// x * factor.
+// x * factor. Range: any, negative x included (modulo 2^(32 Words) the sign does not matter).
 template <int Words>
 OZFP4_HD WideInt<Words> wide_mul_small(const WideInt<Words>& x, std::uint32_t factor) {
   WideInt<Words> product;
@@ -92,7 +96,7 @@ OZFP4_HD WideInt<Words> wide_masked(const WideInt<Words>& x, std::uint32_t mask)
   return y;
 }
 
-// |x| for the mask wide_sign_mask(x).
+// |x| for the mask wide_sign_mask(x). Range: any; 2^(32 Words - 1) is right as an unsigned number.
 template <int Words>
 OZFP4_HD WideInt<Words> wide_magnitude(const WideInt<Words>& x, std::uint32_t mask) {
   WideInt<Words> y;
@@ -105,7 +109,7 @@ OZFP4_HD WideInt<Words> wide_magnitude(const WideInt<Words>& x, std::uint32_t ma
   return y;
 }
 
-// Number of bits of a nonnegative value; 0 for 0.
+// Number of bits of x as an unsigned number; 0 for 0. Range: any.
 template <int Words>
 OZFP4_HD int wide_bit_length(const WideInt<Words>& x) {
   int length = 0;
@@ -113,12 +117,37 @@ OZFP4_HD int wide_bit_length(const WideInt<Words>& x) {
   return length;
 }
 
-// The nearest double up to a relative error of 2^-51. Range: 0 <= x < 2^1000.
+// The double nearest to x, an unsigned number, up to a relative error of 2^-52 whatever Words: a step that rounds has at least
+// 53 bits above its word, so that what all later words add to the error is below 2^-53 (2^-32 + 2^-64 + ...). Range: Words <= 31.
 template <int Words>
 OZFP4_HD double wide_to_double(const WideInt<Words>& x) {
+  static_assert(Words <= 31, "the number must be finite in FP64");
   double value = 0.0;
   for (int i = Words - 1; i >= 0; --i) value = value * 4294967296.0 + static_cast<double>(x.word[i]);
   return value;
+}
+
+// The lower words of x, or x with its sign filled into more. Range: any; exact where x fits.
+template <int Words, int From>
+OZFP4_HD WideInt<Words> wide_resize(const WideInt<From>& x) {
+  const std::uint32_t sign = wide_sign_mask(x);
+  WideInt<Words> y;
+  for (int i = 0; i < Words; ++i) y.word[i] = i < From ? x.word[i < From ? i : 0] : sign;
+  return y;
+}
+
+// floor(x / divisor) and the remainder. Range: x as an unsigned number, 0 < divisor < 2^32.
+template <int Words>
+OZFP4_HD WideInt<Words> wide_divide_small(const WideInt<Words>& x, std::uint32_t divisor, std::uint32_t& remainder) {
+  WideInt<Words> quotient;
+  std::uint64_t rest = 0;
+  for (int i = Words - 1; i >= 0; --i) {
+    rest = (rest << 32) | x.word[i];
+    quotient.word[i] = static_cast<std::uint32_t>(rest / divisor);
+    rest %= divisor;
+  }
+  remainder = static_cast<std::uint32_t>(rest);
+  return quotient;
 }
 
 }  // namespace ozfp4

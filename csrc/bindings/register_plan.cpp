@@ -13,9 +13,9 @@ namespace {
 
 namespace py = pybind11;
 
-py::int_ to_python(const WideInt<8>& x) {
+py::int_ to_python(const PlanInt& x) {
   py::int_ value(0);
-  for (int i = 7; i >= 0; --i) value = py::int_((value << py::int_(32)) | py::int_(x.word[i]));
+  for (int i = kMaxWords - 1; i >= 0; --i) value = py::int_((value << py::int_(32)) | py::int_(x.word[i]));
   return value;
 }
 

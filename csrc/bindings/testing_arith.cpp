@@ -1,5 +1,8 @@
 // The shared arithmetic, elementwise over arrays, so that the tests reach every function to the ends of its range.
 #include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <vector>
 
 #include "arith/column_crt.hpp"
 #include "arith/e2m1.hpp"
@@ -12,7 +15,9 @@
 #include "arith/round_wide.hpp"
 #include "arith/scale_entry.hpp"
 #include "arith/wide_int.hpp"
+#include "arith/word_counts.hpp"
 #include "bindings/testing.hpp"
+#include "plan/crt_constants.hpp"
 
 namespace ozfp4::bindings {
 namespace {
@@ -34,16 +39,93 @@ Array<T> round_words(const Array<std::uint32_t>& words, const Array<std::int32_t
   return result;
 }
 
-template <class T>
-Array<T> round_any(const Array<std::uint32_t>& words, const Array<std::int32_t>& exponent) {
+// Words of the integers [n][words], which have one exponent each.
+int words_of(const Array<std::uint32_t>& words, const Array<std::int32_t>& exponent) {
   if (words.ndim() != 2 || exponent.ndim() != 1 || words.shape(0) != exponent.shape(0))
     throw py::value_error("shapes do not fit");
-  switch (words.shape(1)) {
-    case 2: return round_words<T, 2>(words, exponent);
-    case 5: return round_words<T, 5>(words, exponent);
-    case 8: return round_words<T, 8>(words, exponent);
-    default: throw py::value_error("words: 2, 5 or 8 per integer");
+  return static_cast<int>(words.shape(1));
+}
+
+template <class T>
+Array<T> round_any(const Array<std::uint32_t>& words, const Array<std::int32_t>& exponent) {
+  const int count = words_of(words, exponent);
+  if (count == 2) return round_words<T, 2>(words, exponent);
+  return dispatch_words(count, [&](auto chosen) { return round_words<T, chosen()>(words, exponent); });
+}
+
+// The integers [n][words] with the residues [n][count] modulo the given numbers, by crt_from_columns, or, with which of them
+// are uncertain, by crt_without_correction.
+template <int Words>
+py::tuple crt_of_residues(const Array<std::uint32_t>& residues, const std::vector<std::int64_t>& moduli) {
+  const CrtConstants<Words> constants = make_crt_constants<Words>(moduli);
+  const auto count = static_cast<py::ssize_t>(moduli.size());
+  Array<std::uint32_t> exact({residues.shape(0), py::ssize_t(Words)}), quick({residues.shape(0), py::ssize_t(Words)});
+  Array<bool> uncertain(residues.shape(0));
+  for (py::ssize_t i = 0; i < residues.shape(0); ++i) {
+    std::uint64_t column[Words] = {};
+    for (py::ssize_t j = 0; j < count; ++j) {
+      const std::uint64_t r = residues.data()[i * count + j];
+      for (int k = 0; k < Words; ++k) column[k] += r * constants.weight[static_cast<std::size_t>(j)].word[k];
+    }
+    bool is_uncertain = false;
+    const WideInt<Words> x = crt_from_columns(column, constants.product);
+    const WideInt<Words> y = crt_without_correction(column, constants.product, is_uncertain);
+    for (int k = 0; k < Words; ++k) {
+      exact.mutable_data()[i * Words + k] = x.word[k];
+      quick.mutable_data()[i * Words + k] = y.word[k];
+    }
+    uncertain.mutable_data()[i] = is_uncertain;
   }
+  return py::make_tuple(exact, quick, uncertain);
+}
+
+py::tuple crt(const Array<std::uint32_t>& residues, const std::vector<std::int64_t>& moduli, int words) {
+  if (residues.ndim() != 2 || residues.shape(1) != static_cast<py::ssize_t>(moduli.size()))
+    throw py::value_error("shapes do not fit");
+  return dispatch_words(words, [&](auto chosen) { return crt_of_residues<chosen()>(residues, moduli); });
+}
+
+// Every function of arith/wide_int.hpp on one pair of integers, as tests/arith/test_wide_int.py names them.
+template <int Words>
+py::dict wide_functions(const Array<std::uint32_t>& x_words, const Array<std::uint32_t>& y_words, std::uint32_t factor) {
+  WideInt<Words> x, y;
+  for (int k = 0; k < Words; ++k) {
+    x.word[k] = x_words.data()[k];
+    y.word[k] = y_words.data()[k];
+  }
+  const auto array = [](const auto& value) {
+    return Array<std::uint32_t>(static_cast<py::ssize_t>(sizeof value.word / 4), value.word);
+  };
+  std::uint32_t remainder = 0;
+  const WideInt<Words> quotient = wide_divide_small(x, factor, remainder);
+  const std::uint32_t sign = wide_sign_mask(x);
+  py::dict result;
+  result["add"] = array(wide_add(x, y));
+  result["sub"] = array(wide_sub(x, y));
+  result["negate"] = array(wide_negate(x));
+  result["mul_small"] = array(wide_mul_small(x, factor));
+  result["magnitude"] = array(wide_magnitude(x, sign));
+  result["masked"] = array(wide_masked(y, sign));
+  result["quotient"] = array(quotient);
+  result["remainder"] = remainder;
+  result["longer"] = array(wide_resize<Words + 3>(x));
+  result["shorter"] = array(wide_resize<Words - 1>(x));
+  result["bit_length"] = wide_bit_length(x);
+  result["is_negative"] = wide_is_negative(x);
+  result["to_double"] = wide_to_double(x);
+  return result;
+}
+
+py::dict wide(const Array<std::uint32_t>& x, const Array<std::uint32_t>& y, std::uint32_t factor) {
+  if (x.ndim() != 1 || y.ndim() != 1 || x.size() != y.size()) throw py::value_error("shapes do not fit");
+  if (factor == 0) throw py::value_error("factor: 0 divides nothing");
+  return dispatch_words(static_cast<int>(x.size()), [&](auto words) { return wide_functions<words()>(x, y, factor); });
+}
+
+std::vector<int> word_counts() {
+#define OZFP4_COUNT(Words) Words,
+  return {OZFP4_WORD_COUNTS(OZFP4_COUNT)};
+#undef OZFP4_COUNT
 }
 
 Array<double> round_five_words(const Array<std::uint32_t>& words, const Array<std::int32_t>& exponent) {
@@ -75,9 +157,7 @@ py::tuple round_words_fast(const Array<std::uint32_t>& words, const Array<std::i
 
 template <class T>
 py::tuple round_any_fast(const Array<std::uint32_t>& words, const Array<std::int32_t>& exponent) {
-  if (words.ndim() != 2 || exponent.ndim() != 1 || words.shape(0) != exponent.shape(0))
-    throw py::value_error("shapes do not fit");
-  switch (words.shape(1)) {
+  switch (words_of(words, exponent)) {
     case 2: return round_words_fast<T, 2>(words, exponent);
     case 4: return round_words_fast<T, 4>(words, exponent);
     case 6: return round_words_fast<T, 6>(words, exponent);
@@ -170,6 +250,9 @@ void register_arith(py::module_& parent) {
   module.def("round_pieces", &round_five_words, py::arg("words"), py::arg("exponent"));
   module.def("round_fast64", &round_any_fast<double>, py::arg("words"), py::arg("exponent"));
   module.def("round_fast32", &round_any_fast<float>, py::arg("words"), py::arg("exponent"));
+  module.def("word_counts", &word_counts);
+  module.def("wide", &wide, py::arg("x"), py::arg("y"), py::arg("factor"));
+  module.def("crt", &crt, py::arg("residues"), py::arg("moduli"), py::arg("words"));
   module.def("column_crt", &column_crt, py::arg("columns"), py::arg("inverse"), py::arg("offset"), py::arg("negated"),
              py::arg("product"), py::arg("lowest"));
 }

@@ -22,6 +22,12 @@ void register_testing_plans(py::module_& module) {
       "make_fp8_plan",
       [](Scheme scheme, int bits, std::int64_t k) { return make_plan({scheme, fp8_alphabet(), "least", bits, k}); },
       py::arg("scheme"), py::arg("bits"), py::arg("k"));
+  module.def(
+      "make_moduli_plan",
+      [](const std::string& alphabet, int bits, const std::vector<std::int64_t>& moduli) {
+        return make_moduli_plan(find_alphabet(alphabet), bits, moduli);
+      },
+      py::arg("alphabet"), py::arg("bits"), py::arg("moduli"));
   module.def("prefix_rule", &prefix_rule, py::arg("plan"), py::arg("prefixes"));
   module.attr("MAX_PREFIXES") = kMaxPrefixes;
 }

@@ -88,7 +88,10 @@ EncodePlan make_encode_plan(const Plan& plan, bool as_codes) {
     append_int8_units(out, plan.groups[0]);
     return out;
   }
-  if (plan.groups.size() > kMaxModuli) throw std::length_error("more moduli than encode takes");
+  if (plan.groups.size() > kMaxModuli) {
+    throw std::length_error("encode on a GPU takes at most " + std::to_string(kMaxModuli) + " moduli; the plan has " +
+                            std::to_string(plan.groups.size()));
+  }
   for (const Group& group : plan.groups) append_modulus(out, group);
   return out;
 }

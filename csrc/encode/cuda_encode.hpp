@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
-#include "arith/crt.hpp"
 #include "arith/residue_bytes.hpp"
 #include "plan/plan.hpp"
+#include "plan/prefix.hpp"
 #include "runtime/cuda_views.hpp"
 
 namespace ozfp4::cuda {

@@ -3,68 +3,60 @@
 #include <stdexcept>
 #include <string>
 
-#include "plan/moduli.hpp"
 #include "plan/number_theory.hpp"
 
 namespace ozfp4 {
-namespace {
 
-// x / divisor and the remainder. Range: x >= 0, 0 < divisor < 2^32.
-template <int Words>
-WideInt<Words> divide_small(const WideInt<Words>& x, std::uint32_t divisor, std::uint32_t& remainder) {
-  WideInt<Words> quotient;
-  std::uint64_t rest = 0;
-  for (int i = Words - 1; i >= 0; --i) {
-    rest = (rest << 32) | x.word[i];
-    quotient.word[i] = static_cast<std::uint32_t>(rest / divisor);
-    rest %= divisor;
+std::vector<std::int64_t> first_moduli(const Plan& plan, int count) {
+  std::vector<std::int64_t> moduli;
+  moduli.reserve(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) moduli.push_back(plan.groups[static_cast<std::size_t>(i)].modulus);
+  return moduli;
+}
+
+int crt_words(const Plan& plan, int count, int splits) {
+  // |integer| <= 2^(2 bits) k_max, of k_max splits or not.
+  if (!plan.has_moduli()) {
+    return words_for(2 * plan.bits + highest_bit(static_cast<std::uint64_t>(plan.k_max | 1)) + 2, "the integers of this plan");
   }
-  remainder = static_cast<std::uint32_t>(rest);
-  return quotient;
-}
-
-template <int Words>
-WideInt<Words> narrow(const WideInt<8>& x) {
-  WideInt<Words> y;
-  for (int i = 0; i < Words; ++i) y.word[i] = x.word[i];
-  return y;
-}
-
-}  // namespace
-
-int crt_words(const Plan& plan, int count) {
-  if (!plan.has_moduli()) return 5;
-  std::int64_t residues = 0;
-  for (int i = 0; i < count; ++i) residues += plan.groups[static_cast<std::size_t>(i)].modulus;
-  const int bits = wide_bit_length(moduli_product(plan, count)) + highest_bit(static_cast<std::uint64_t>(residues | 1)) + 2;
-  if (bits <= 160) return 5;
-  if (bits <= 192) return 6;
-  if (bits <= 256) return 8;
-  throw std::length_error("the CRT of this plan needs " + std::to_string(bits) + " bits; the widest integers have 256");
-}
-
-template <int Words>
-CrtConstants<Words> make_crt_constants(const Plan& plan, int count) {
-  const WideInt<8> product = moduli_product(plan, count);
-  CrtConstants<Words> constants{};
-  constants.count = count;
-  constants.inverse_product = 1.0 / wide_to_double(product);
-  constants.product = narrow<Words>(product);
-  std::uint32_t remainder = 0;
-  constants.half = narrow<Words>(divide_small(product, 2, remainder));
+  // P sum_i r_i from above: a few roundings of 2^-53 each are less than the last factor.
+  double product = 1.0, residues = 0.0;
   for (int i = 0; i < count; ++i) {
-    const auto m = static_cast<std::uint32_t>(plan.groups[static_cast<std::size_t>(i)].modulus);
-    const WideInt<8> cofactor = divide_small(product, m, remainder);
+    const auto m = static_cast<double>(plan.groups[static_cast<std::size_t>(i)].modulus);
+    product *= m;
+    residues += m;
+  }
+  const double most = product * residues * splits * (1.0 + 0x1p-40);
+  return words_for(exponent_of_magnitude<double>(magnitude_bits(most)) + 2, "the sums of the CRT of this plan");
+}
+
+template <int Words>
+CrtConstants<Words> make_crt_constants(const std::vector<std::int64_t>& moduli) {
+  std::int64_t most = 0;
+  WideInt<Words> product = wide_from<Words>(1);
+  for (const std::int64_t m : moduli) {
+    most += m - 1;
+    product = wide_mul_small(product, static_cast<std::uint32_t>(m));
+  }
+  if (most > kMostResidueSum) {
+    throw std::length_error("the residues of this plan may add up to " + std::to_string(most) + "; the CRT serves sums up to " +
+                            std::to_string(kMostResidueSum));
+  }
+  std::uint32_t remainder = 0;
+  CrtConstants<Words> constants{{1.0 / wide_to_double(product), product, wide_divide_small(product, 2, remainder)}, {}};
+  constants.weight.reserve(moduli.size());
+  for (const std::int64_t modulus : moduli) {
+    const auto m = static_cast<std::uint32_t>(modulus);
+    const WideInt<Words> cofactor = wide_divide_small(product, m, remainder);
     std::uint32_t cofactor_mod_m = 0;
-    divide_small(cofactor, m, cofactor_mod_m);
-    const auto factor = static_cast<std::uint32_t>(inverse_modulo(cofactor_mod_m, m));
-    constants.weight[i] = narrow<Words>(wide_mul_small(cofactor, factor));
+    wide_divide_small(cofactor, m, cofactor_mod_m);
+    constants.weight.push_back(wide_mul_small(cofactor, static_cast<std::uint32_t>(inverse_modulo(cofactor_mod_m, m))));
   }
   return constants;
 }
 
-template CrtConstants<5> make_crt_constants<5>(const Plan&, int);
-template CrtConstants<6> make_crt_constants<6>(const Plan&, int);
-template CrtConstants<8> make_crt_constants<8>(const Plan&, int);
+#define OZFP4_INSTANTIATE(Words) template CrtConstants<Words> make_crt_constants<Words>(const std::vector<std::int64_t>&);
+OZFP4_WORD_COUNTS(OZFP4_INSTANTIATE)
+#undef OZFP4_INSTANTIATE
 
 }  // namespace ozfp4

@@ -1,16 +1,28 @@
 #include "plan/moduli.hpp"
 
+#include <stdexcept>
+#include <string>
+
 namespace ozfp4 {
 
-WideInt<8> moduli_product(const Plan& plan, int count) {
-  WideInt<8> product = wide_from<8>(1);
-  for (int i = 0; i < count; ++i) product = wide_mul_small(product, static_cast<std::uint32_t>(plan.groups[i].modulus));
+void append_modulus(PlanInt& product, std::int64_t modulus) {
+  const int bits = wide_bit_length(product) + highest_bit(static_cast<std::uint64_t>(modulus)) + 1;
+  if (bits > 32 * kMaxWords - 1) {
+    throw std::length_error("the product of the moduli has about " + std::to_string(bits) + " bits; plans hold products of " +
+                            std::to_string(32 * kMaxWords - 1));
+  }
+  product = wide_mul_small(product, static_cast<std::uint32_t>(modulus));
+}
+
+PlanInt moduli_product(const Plan& plan, int count) {
+  PlanInt product = wide_from<kMaxWords>(1);
+  for (int i = 0; i < count; ++i) append_modulus(product, plan.groups[static_cast<std::size_t>(i)].modulus);
   return product;
 }
 
 // floor((product - 1) / 2^(2 bits + 1)).
-std::int64_t crt_k_max(const WideInt<8>& product, int bits) {
-  const WideInt<8> less_one = wide_sub(product, wide_from<8>(1));
+std::int64_t crt_k_max(const PlanInt& product, int bits) {
+  const PlanInt less_one = wide_sub(product, wide_from<kMaxWords>(1));
   const int shift = 2 * bits + 1;
   if (wide_bit_length(less_one) - shift > 62) return std::int64_t(1) << 62;
   std::uint64_t quotient = 0;

@@ -4,14 +4,21 @@
 #include <cstdint>
 
 #include "arith/wide_int.hpp"
+#include "arith/word_counts.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {
 
-// Product of the first `count` moduli.
-WideInt<8> moduli_product(const Plan& plan, int count);
+// What holds any product of a plan's moduli: nonnegative, below 2^(32 kMaxWords - 1).
+using PlanInt = WideInt<kMaxWords>;
+
+// product * modulus. Range: product >= 0, modulus in [1, 2^31). Throws std::length_error where it does not fit.
+void append_modulus(PlanInt& product, std::int64_t modulus);
+
+// Product of the first `count` moduli. Throws std::length_error where it does not fit.
+PlanInt moduli_product(const Plan& plan, int count);
 
 // The largest K with 2 K 2^(2 bits) < product (Lemma 3, condition 4), at most 2^62.
-std::int64_t crt_k_max(const WideInt<8>& product, int bits);
+std::int64_t crt_k_max(const PlanInt& product, int bits);
 
 }  // namespace ozfp4

@@ -66,6 +66,12 @@ struct PlanRequest {
 // and std::length_error, naming the bound and by how much it fails, when no plan is exact for k.
 Plan make_plan(const PlanRequest& request);
 
+// A plan of scheme II modulo the given numbers in the given order; any prefix may serve. It is exact for K up to its k_max,
+// which may be 0. Throws std::invalid_argument for an alphabet whose residues are not their own limbs, for moduli that it
+// does not have (above 256 or its largest odd one, or even), and for a common factor; std::length_error where their product
+// is too long. Range: bits in [2, 53].
+Plan make_moduli_plan(const Alphabet& alphabet, int bits, const std::vector<std::int64_t>& moduli);
+
 // INT8 x INT8 -> INT32 in 6 products (limbs with weights 1, 29, 37 and their pairwise sums) or 9 (three base-13 limbs).
 Plan make_int8_matmul_plan(int products);
 

@@ -23,8 +23,10 @@ PrefixRule make_prefix_rule(const Plan& plan, int prefixes) {
   }
   rule.least = least_prefix(plan, prefixes);
   rule.all = static_cast<int>(plan.groups.size());
+  PlanInt product = wide_from<kMaxWords>(1);
   for (int count = 1; count <= rule.all; ++count) {
-    const double half = 0.5 * wide_to_double(moduli_product(plan, count));
+    append_modulus(product, plan.groups[static_cast<std::size_t>(count - 1)].modulus);
+    const double half = 0.5 * wide_to_double(product);
     rule.limit[count - 1] = half * half * (1.0 - 0x1p-39);
   }
   return rule;

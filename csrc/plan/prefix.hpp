@@ -9,11 +9,12 @@
 // for that. Where p/2 * p/2 overflows, P^2/4 exceeds every finite bound, and limit = inf says so.
 #pragma once
 
-#include "arith/crt.hpp"
-
 namespace ozfp4 {
 
 struct Plan;
+
+// Moduli that one product takes, so many are what the kernels of scale and encode hold.
+inline constexpr int kMaxModuli = 32;
 
 // Prefixes among which one launch on a GPU can choose, so many are the sets of constants that reconstruct holds.
 inline constexpr int kMaxPrefixes = 8;

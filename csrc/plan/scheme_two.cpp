@@ -14,7 +14,7 @@ namespace {
 
 using plan::Recipe;
 using plan::RecipeKind;
-using Wide = WideInt<8>;
+using Wide = PlanInt;
 
 // ---- One modulus ---------------------------------------------------------------------------------------------------
 
@@ -73,7 +73,7 @@ void add_least_set(Plan& plan, const ModulusSource& source, std::int64_t k) {
   const plan::RecipeSet* chosen = source.sets.begin();
   for (const auto& set : source.sets) {
     chosen = &set;
-    Wide product = wide_from<8>(1);
+    Wide product = wide_from<kMaxWords>(1);
     for (int i = 0; i < set.size; ++i) product = wide_mul_small(product, source.set_moduli.data[set.first + i]);
     if (suffices(product, plan.bits, k)) break;
   }
@@ -154,6 +154,36 @@ Plan make_scheme_two(const PlanRequest& request) {
                             request.family + "' at bits = " + std::to_string(plan.bits) + ": P has " +
                             std::to_string(wide_bit_length(product)) + " bits and admits K <= " + std::to_string(plan.k_max));
   }
+  return plan;
+}
+
+Plan make_moduli_plan(const Alphabet& alphabet, int bits, const std::vector<std::int64_t>& moduli) {
+  const ModulusSource& source = alphabet.moduli;
+  if (!alphabet.residue_is_limb()) {
+    throw std::invalid_argument(std::string("alphabet: residues of ") + alphabet.name + " are not their own limbs");
+  }
+  const bool is_odd = source.largest_odd != 0;
+  const std::int64_t largest = is_odd ? source.largest_odd : 256;
+  Plan plan{};
+  plan.scheme = Scheme::two;
+  plan.alphabet = alphabet;
+  plan.family = "given";
+  plan.bits = bits;
+  plan.prefix_allowed = true;
+  for (const std::int64_t m : moduli) {
+    if (m < 2 || m > largest || (is_odd && m % 2 == 0)) {
+      throw std::invalid_argument("moduli: " + std::to_string(m) + " is not one of the alphabet's, " +
+                                  (is_odd ? "odd and 3.." : "2..") + std::to_string(largest));
+    }
+    for (const Group& group : plan.groups) {
+      if (std::gcd(group.modulus, m) == 1) continue;
+      throw std::invalid_argument("moduli: " + std::to_string(group.modulus) + " and " + std::to_string(m) +
+                                  " have a common factor");
+    }
+    add_residue_modulus(plan, m);
+  }
+  if (moduli.empty()) throw std::invalid_argument("moduli: none given");
+  plan.k_max = crt_k_max(moduli_product(plan, static_cast<int>(plan.groups.size())), bits);
   return plan;
 }
 

@@ -12,8 +12,9 @@
 #include "cuda/launch.hpp"
 #include "multiply/cuda_gemm.hpp"
 #include "reconstruct/cuda_columns.cuh"
+#include "reconstruct/cuda_lines.cuh"
+#include "reconstruct/cuda_long_reconstruct.hpp"
 #include "reconstruct/cuda_reconstruct.hpp"
-#include "reconstruct/cuda_special.cuh"
 #include "scale/dependent_launch.cuh"
 
 namespace ozfp4::cuda {
@@ -111,27 +112,6 @@ struct Place {
   __device__ __forceinline__ static int entry_of(int j) { return 64 * (j / 2) + 2 * static_cast<int>(threadIdx.x % 32) + j % 2; }
 };
 
-// The matrices of the operands that make matrix `matrix` of the result, and where in them a place is.
-struct Lines {
-  std::int32_t a_matrix = 0, b_matrix = 0;
-  std::int64_t a, b;               // lines of all matrices: of the first row and of the first column
-  std::int64_t result_offset = 0;  // bytes to the matrix of the result
-
-  template <class S>
-  __device__ __forceinline__ Lines(const ReconstructJob& job, const Place<S>& place) {
-#pragma unroll 1
-    for (std::int32_t i = job.result.stack.rank - 1, rest = place.matrix; i >= 0; --i) {
-      const std::int32_t coordinate = rest % job.result.stack.extent[i];
-      rest /= job.result.stack.extent[i];
-      a_matrix += coordinate * job.result.a_step[i];
-      b_matrix += coordinate * job.result.b_step[i];
-      result_offset += coordinate * job.result.stack.stride[i];
-    }
-    a = a_matrix * std::int64_t(job.a.outer) + place.first_row;
-    b = b_matrix * std::int64_t(job.b.outer) + job.first_column + place.first_column;
-  }
-};
-
 // What seldom happens to a row: results that the fast functions are not sure of, and special entries. `target` is the
 // lane's first entry. All lanes of the warp call it.
 template <class T, class S>
@@ -163,34 +143,160 @@ __device__ __forceinline__ void correct_row(const Parameters<S>& p, const std::u
     is_special = is_special || column_flags(e) != kFinite;
   }
   if (!__any_sync(0xffffffffu, is_special)) return;
-  const Line line_a{job.a.data + stack_offset(job.a.stack, lines.a_matrix) +
-                        (std::int64_t(place.first_row) + row * place.step_y) * job.a.outer_stride,
-                    job.a.inner_stride, job.a.type};
-  const char* b_data = job.b.data + stack_offset(job.b.stack, lines.b_matrix) +
-                       (std::int64_t(job.first_column) + place.first_column) * job.b.outer_stride;
-  patch_specials<S::vec>(
-      line_a, row_flags, job.a.inner, place.entries,
-      [&](int e) { return Line{b_data + e * job.b.outer_stride, job.b.inner_stride, job.b.type}; }, column_flags, place.entry_of,
-      [&](int e, double value) { store(e, static_cast<T>(value)); });
+  patch_row<S::vec>(job, place, lines, row * place.step_y, row_flags, column_flags, place.entries, place.entry_of,
+                    [&](int e, double value) { store(e, static_cast<T>(value)); });
+}
+
+// ---- The parts of the kernel -------------------------------------------------------------------------------------------
+
+// What a lane knows of the scale exponents and flags: those of its entries' columns, and lane i those of the i-th last row.
+template <int Vec>
+struct LaneScales {
+  std::int32_t row_shift = 0, column_shift[Vec] = {};
+  std::uint32_t row_flags = 0, column_flags = 0;
+
+  // Range: the place holds entries and rows.
+  template <class Place>
+  __device__ __forceinline__ void load(const DeviceScales& scales, const Place& place, const Lines& lines) {
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    const std::int64_t own_row = lines.a + max(place.rows - 1 - lane, 0) * place.step_y;
+    row_shift = scales.shift_a[own_row];
+    if (scales.special_a != nullptr) row_flags = scales.special_a[own_row];
+#pragma unroll
+    for (int j = 0; j < Vec; ++j) {
+      const std::int64_t line = lines.b + min(place.entry_of(j), place.entries - 1);
+      column_shift[j] = scales.shift_b[line];
+      if (scales.special_b != nullptr) column_flags |= scales.special_b[line];
+    }
+  }
+};
+
+// Brings the constants of the prefix that the data needs to shared memory; returns its count. All threads call it.
+template <class S>
+__device__ __forceinline__ int load_table(std::uint32_t (&table)[S::table_words], const Parameters<S>& p) {
+  const DeviceScales& scales = p.job.scales;
+  int count = p.all;
+  if (!S::positional && scales.units_used != nullptr) count = min(max(*scales.units_used, p.least), p.all);
+  const int prefix = S::positional ? 0 : count - p.least;
+#pragma unroll
+  for (int i = 0; i < S::table_words; i += kThreads) {
+    const int at = i + static_cast<int>(threadIdx.x);
+    if (at < S::table_words) table[at] = p.table[prefix][at];
+  }
+  __syncthreads();
+  return count;
+}
+
+// This lane's words of the weights, from a table of load_table.
+template <class S>
+__device__ __forceinline__ void load_weights(std::uint32_t (&weight)[S::units][S::tiles],
+                                             const std::uint32_t (&table)[S::table_words]) {
+  constexpr int first = static_cast<int>(sizeof(ColumnConstants<S::Words>)) / 4;
+#pragma unroll
+  for (int unit = 0; unit < S::units; ++unit) {
+#pragma unroll
+    for (int tile = 0; tile < S::tiles; ++tile) {
+      weight[unit][tile] = table[first + (unit * S::tiles + tile) * 32 + static_cast<int>(threadIdx.x % 32)];
+    }
+  }
+}
+
+// Leaves the exponents in shared memory and returns the rows to take care of: with special entries, or with exponents that
+// could make a result neither normal nor 0 (float32 is asked entry by entry). Bit i stands for the i-th last row.
+template <class T, class S>
+__device__ __forceinline__ std::uint32_t share_exponents(WarpShared<S>& shared, const LaneScales<S::vec>& scales,
+                                                         std::int32_t constant_shift) {
+  constexpr std::uint32_t all_lanes = 0xffffffffu;
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  std::int32_t least_shift = INT32_MIN, most_shift = INT32_MAX;
+#pragma unroll
+  for (int j = 0; j < S::vec; ++j) {
+    const std::int32_t exponent = -constant_shift - scales.column_shift[j];
+    shared.exponent[j / 2][lane][j % 2] = exponent;
+    least_shift = max(least_shift, exponent - kMostSafeExponent<T, S::Words>);
+    most_shift = min(most_shift, exponent - kLeastSafeExponent<T, S::Words>);
+  }
+  bool needs_care = scales.row_flags != kFinite;
+  if constexpr (std::is_same_v<T, double>) {
+    least_shift = __reduce_max_sync(all_lanes, least_shift);
+    most_shift = __reduce_min_sync(all_lanes, most_shift);
+    needs_care = needs_care || scales.row_shift < least_shift || scales.row_shift > most_shift;
+  }
+  shared.row_shift[lane] = scales.row_shift;
+  const std::uint32_t care = __ballot_sync(all_lanes, needs_care);
+  return __any_sync(all_lanes, scales.column_flags != kFinite) ? ~0u : care;
+}
+
+// Two neighbours of a row, whose columns start at the shared address `from`, with their exponents; sets is_rare where
+// correct_row has to be asked.
+template <class T, class S>
+__device__ __forceinline__ void round_pair(T (&value)[2], bool& is_rare, std::uint32_t from, std::int32_t shift, int splits,
+                                           const ColumnConstants<S::Words>& constants) {
+  constexpr int Words = S::Words;
+  constexpr std::uint32_t exponent_from = offsetof(WarpShared<S>, exponent);  // from the columns
+  std::uint32_t own[2][2 * Words];
+#pragma unroll
+  for (int s = 0; s < 2 * Words; ++s) {
+    const uint2 both = load_shared(from + s * S::pitch * 4);
+    own[0][s] = both.x, own[1][s] = both.y;
+  }
+  const uint2 exponent = load_shared(from + exponent_from);
+  WideInt<Words> x[2];
+  std::int32_t scale[2] = {static_cast<std::int32_t>(exponent.x) - shift, static_cast<std::int32_t>(exponent.y) - shift};
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    std::uint32_t quotient = static_cast<std::uint32_t>(splits);
+    if constexpr (!S::positional) {
+      const std::uint32_t estimate = column_estimate(own[i], constants);
+      quotient = column_quotient(estimate);
+      is_rare = is_rare || is_uncertain(estimate);
+    }
+    x[i] = column_integer(own[i], quotient, constants);
+  }
+  if constexpr (Words > 2) {  // small numbers: one branch for both
+    if (has_redundant_word(x[0]) || has_redundant_word(x[1])) {
+      scale[0] -= drop_redundant_words(x[0]);
+      scale[1] -= drop_redundant_words(x[1]);
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    bool is_unusual = false;
+    value[i] = round_leading<T>(x[i], scale[i], is_unusual);
+    if constexpr (!std::is_same_v<T, double>) is_rare = is_rare || is_unusual;
+  }
+}
+
+// Stores pair `pair` of a lane's entries; `target` is its first.
+template <class T, class S>
+__device__ __forceinline__ void store_pair(const Parameters<S>& p, char* target, int pair, const T (&value)[2], bool is_plain) {
+  if (is_plain) {
+    __stcs(reinterpret_cast<typename PairOf<T>::type*>(target) + 32 * pair, {value[0], value[1]});
+    return;
+  }
+  const int entries = Place<S>(p).entries;
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const int e = Place<S>::entry_of(2 * pair + i);
+    if (e < entries) *reinterpret_cast<T*>(target + (e - Place<S>::entry_of(0)) * p.job.result.column_stride) = value[i];
+  }
 }
 
 // Every warp takes some rows of a segment of columns. Bytes -> columns, in the lanes that have the bytes -> shared memory
 // -> integers -> results, in the lanes that store them.
 template <class T, class S>
 __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(const __grid_constant__ Parameters<S> p) {
-  constexpr int Words = S::Words, vec = S::vec;
-  constexpr std::uint32_t all_lanes = 0xffffffffu;
+  constexpr int vec = S::vec;
   __shared__ Shared<S> shared;
-  const int lane = static_cast<int>(threadIdx.x % 32);
+  const int lane = static_cast<int>(threadIdx.x % 32), group = lane / 4, t = lane % 4;
   WarpShared<S>& own_shared = shared.warp[threadIdx.x / 32];
   const ReconstructJob& job = p.job;
   let_next_kernel_start();  // the next product's first one, say
   wait_for_previous_kernel();
 
-  // ---- The bytes of the first row do not wait for the number of moduli: planes beyond it have weight 0
+  // The bytes of the first row do not wait for the number of moduli: planes beyond it have weight 0.
   const Place<S> place(p);
   const bool is_idle = place.entries == 0 || place.rows == 0;
-  const int group = lane / 4, t = lane % 4;
   const std::uint8_t* source = job.outputs.data + place.matrix * job.outputs.matrix_stride + place.first_row * job.outputs.pitch +
                                place.first_column + (4 * vec * group < place.entries ? 4 * vec * group : 0);
   LanePlanes<S::Steps> planes{t, p.all - 1};
@@ -200,79 +306,29 @@ __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(cons
                                       job.outputs.splits);
   };
   if (!is_idle) fetch();
-
-  // ---- Scale exponents: a lane knows those of its entries' columns, lane i that of the i-th last row
   const Lines lines(job, place);
-  std::int32_t row_shift = 0, column_shift[vec] = {};
-  std::uint32_t row_flags = 0, column_flags = 0;
-  if (!is_idle) {
-    const std::int64_t own_row = lines.a + max(place.rows - 1 - lane, 0) * place.step_y;
-    row_shift = job.scales.shift_a[own_row];
-    if (job.scales.special_a != nullptr) row_flags = job.scales.special_a[own_row];
-#pragma unroll
-    for (int j = 0; j < vec; ++j) {
-      const std::int64_t line = lines.b + min(place.entry_of(j), place.entries - 1);
-      column_shift[j] = job.scales.shift_b[line];
-      if (job.scales.special_b != nullptr) column_flags |= job.scales.special_b[line];
-    }
-  }
-
-  // ---- The constants of the prefix that the data needs
-  int count = p.all;
-  if (!S::positional && job.scales.units_used != nullptr) count = min(max(*job.scales.units_used, p.least), p.all);
-  const int prefix = S::positional ? 0 : count - p.least;
-#pragma unroll
-  for (int i = 0; i < S::table_words; i += kThreads) {
-    const int at = i + static_cast<int>(threadIdx.x);
-    if (at < S::table_words) shared.table[at] = p.table[prefix][at];
-  }
-  __syncthreads();
+  LaneScales<vec> scales;
+  if (!is_idle) scales.load(job.scales, place, lines);
+  const int count = load_table(shared.table, p);
   if (is_idle) return;
-  const auto& constants = *reinterpret_cast<const ColumnConstants<Words>*>(shared.table);
+  const auto& constants = *reinterpret_cast<const ColumnConstants<S::Words>*>(shared.table);
   std::uint32_t weight[S::units][S::tiles];
-#pragma unroll
-  for (int unit = 0; unit < S::units; ++unit) {
-#pragma unroll
-    for (int tile = 0; tile < S::tiles; ++tile) {
-      weight[unit][tile] = shared.table[static_cast<int>(sizeof(constants)) / 4 + (unit * S::tiles + tile) * 32 + lane];
-    }
-  }
+  load_weights<S>(weight, shared.table);
   planes.last = count - 1;
+  const std::uint32_t care = share_exponents<T>(own_shared, scales, constants.shift);
 
-  // ---- Rows to take care of: with special entries, or with exponents that could make a result neither normal nor 0
-  // (float32 is asked entry by entry). Bit i stands for the i-th last row.
-  std::int32_t least_shift = INT32_MIN, most_shift = INT32_MAX;
-#pragma unroll
-  for (int j = 0; j < vec; ++j) {
-    const std::int32_t exponent = -constants.shift - column_shift[j];
-    own_shared.exponent[j / 2][lane][j % 2] = exponent;
-    least_shift = max(least_shift, exponent - kMostSafeExponent<T, Words>);
-    most_shift = min(most_shift, exponent - kLeastSafeExponent<T, Words>);
-  }
-  bool needs_care = row_flags != kFinite;
-  if constexpr (std::is_same_v<T, double>) {
-    least_shift = __reduce_max_sync(all_lanes, least_shift);
-    most_shift = __reduce_min_sync(all_lanes, most_shift);
-    needs_care = needs_care || row_shift < least_shift || row_shift > most_shift;
-  }
-  own_shared.row_shift[lane] = row_shift;
-  std::uint32_t care = __ballot_sync(all_lanes, needs_care);
-  if (__any_sync(all_lanes, column_flags != kFinite)) care = ~0u;
-
-  // ---- Row by row
   char* target = job.result.data + lines.result_offset + place.first_row * job.result.row_stride +
                  (std::int64_t(place.first_column) + place.entry_of(0)) * job.result.column_stride;  // this lane's first entry
   std::int32_t is_plain = p.has_pairs && place.entry_of(vec - 1) < place.entries;  // all entries of this lane exist, in pairs
   std::uint32_t column_to = shared_address(&own_shared.column[t][4 * vec * group]);
   std::uint32_t column_from = shared_address(&own_shared.column[0][place.entry_of(0)]);
-  constexpr std::uint32_t exponent_from = offsetof(WarpShared<S>, exponent);  // from column_from
   std::int32_t left = place.rows - 1;
   hold(left);
   hold(is_plain);
   hold(column_to);
   hold(column_from);
   bytes.transpose(next);
-  for (;;) {
+  for (;;) {  // row by row
     if constexpr (S::reads_ahead) {
       source += left != 0 ? p.source_step : 0;  // the last row is read twice, which costs less than a branch
       fetch();
@@ -290,52 +346,12 @@ __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(cons
     bool is_rare = ((care >> left) & 1u) != 0;
 #pragma unroll(S::reads_ahead ? vec / 2 : 1)
     for (int pair = 0; pair < vec / 2; ++pair) {
-      const std::uint32_t from = column_from + 256 * static_cast<std::uint32_t>(pair);
-      std::uint32_t own[2][2 * Words];
-#pragma unroll
-      for (int s = 0; s < 2 * Words; ++s) {
-        const uint2 both = load_shared(from + s * S::pitch * 4);
-        own[0][s] = both.x, own[1][s] = both.y;
-      }
-      const uint2 exponent = load_shared(from + exponent_from);
-      WideInt<Words> x[2];
-      std::int32_t scale[2] = {static_cast<std::int32_t>(exponent.x) - shift, static_cast<std::int32_t>(exponent.y) - shift};
-#pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        std::uint32_t quotient = static_cast<std::uint32_t>(job.outputs.splits);
-        if constexpr (!S::positional) {
-          const std::uint32_t estimate = column_estimate(own[i], constants);
-          quotient = column_quotient(estimate);
-          is_rare = is_rare || is_uncertain(estimate);
-        }
-        x[i] = column_integer(own[i], quotient, constants);
-      }
-      if constexpr (Words > 2) {  // small numbers: one branch for both
-        if (has_redundant_word(x[0]) || has_redundant_word(x[1])) {
-          scale[0] -= drop_redundant_words(x[0]);
-          scale[1] -= drop_redundant_words(x[1]);
-        }
-      }
       T value[2];
-#pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        bool is_unusual = false;
-        value[i] = round_leading<T>(x[i], scale[i], is_unusual);
-        if constexpr (!std::is_same_v<T, double>) is_rare = is_rare || is_unusual;
-      }
-
-      if (is_plain != 0) {
-        __stcs(reinterpret_cast<typename PairOf<T>::type*>(target) + 32 * pair, {value[0], value[1]});
-      } else {
-        const int left_of_row = Place<S>(p).entries;
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-          const int e = place.entry_of(2 * pair + i);
-          if (e < left_of_row) *reinterpret_cast<T*>(target + (e - place.entry_of(0)) * job.result.column_stride) = value[i];
-        }
-      }
+      round_pair<T, S>(value, is_rare, column_from + 256 * static_cast<std::uint32_t>(pair), shift, job.outputs.splits,
+                       constants);
+      store_pair<T>(p, target, pair, value, is_plain != 0);
     }
-    if (__any_sync(all_lanes, is_rare)) correct_row<T>(p, own_shared.column, constants, Place<S>(p).rows - 1 - left, target);
+    if (__any_sync(0xffffffffu, is_rare)) correct_row<T>(p, own_shared.column, constants, Place<S>(p).rows - 1 - left, target);
     if (left == 0) return;
     --left;
     target += p.target_step;
@@ -430,24 +446,36 @@ void launch_shape(const ReconstructPlan& plan, const ReconstructJob& job, cudaSt
   }
 }
 
-template <class T, int Words, int Steps>
-void launch_split(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream) {
-  return job.outputs.splits > 1 ? launch_shape<T, Shape<Words, Steps, true>>(plan, job, stream)
-                                : launch_shape<T, Shape<Words, Steps, false>>(plan, job, stream);
+// One row for each kernel: what plans it serves, and its launches by the result's type and whether there are splits.
+using Launch = void (*)(const ReconstructPlan&, const ReconstructJob&, cudaStream_t);
+struct Kind {
+  int words, row_steps;
+  Launch float64, float64_splits, float32, float32_splits;
+};
+
+template <int Words, int Steps>
+constexpr Kind kind() {
+  using Whole = Shape<Words, Steps, false>;
+  using Split = Shape<Words, Steps, true>;
+  return {Words,
+          Steps,
+          launch_shape<double, Whole>,
+          launch_shape<double, Split>,
+          launch_shape<float, Whole>,
+          launch_shape<float, Split>};
 }
 
-template <class T>
-void launch_typed(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream) {
-  switch (10 * plan.words + plan.row_steps) {
-    case 21: return launch_split<T, 2, 1>(plan, job, stream);
-    case 22: return launch_split<T, 2, 2>(plan, job, stream);
-    case 41: return launch_split<T, 4, 1>(plan, job, stream);
-    case 42: return launch_split<T, 4, 2>(plan, job, stream);
-    case 62: return launch_split<T, 6, 2>(plan, job, stream);
-    case 43: return launch_split<T, 4, 3>(plan, job, stream);
-    case 63: return launch_split<T, 6, 3>(plan, job, stream);
-    default: throw std::logic_error("no reconstruct kernel for integers of " + std::to_string(plan.words) + " words");
+constexpr Kind kKinds[] = {kind<2, 1>(), kind<2, 2>(), kind<4, 1>(), kind<4, 2>(), kind<6, 2>(), kind<4, 3>(), kind<6, 3>()};
+
+Launch launch_of(const ReconstructPlan& plan, const ReconstructJob& job) {
+  if (plan.is_long()) return launch_long_reconstruct;
+  for (const Kind& k : kKinds) {
+    if (k.words != plan.words || k.row_steps != plan.row_steps) continue;
+    const bool splits = job.outputs.splits > 1;
+    if (job.result.type == ElementType::float64) return splits ? k.float64_splits : k.float64;
+    return splits ? k.float32_splits : k.float32;
   }
+  throw std::logic_error("no reconstruct kernel for integers of " + std::to_string(plan.words) + " words");
 }
 
 }  // namespace
@@ -469,7 +497,7 @@ const char* find_reconstruct_error(const ReconstructJob& job) {
 }
 
 void launch_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream) {
-  job.result.type == ElementType::float64 ? launch_typed<double>(plan, job, stream) : launch_typed<float>(plan, job, stream);
+  launch_of(plan, job)(plan, job, stream);
 }
 
 }  // namespace ozfp4::cuda

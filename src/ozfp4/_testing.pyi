@@ -1,5 +1,6 @@
 """What only the tests ask of the C++ code; in builds with -DOZFP4_TESTING=ON (sources: csrc/bindings/testing_*)."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ MAX_PREFIXES: int
 
 def make_fp8_plan(scheme: Scheme, bits: int, k: int) -> Plan:
     """A plan over an alphabet that the package does not have: the integers of E4M3."""
+
+def make_moduli_plan(alphabet: str, bits: int, moduli: Sequence[int]) -> Plan:
+    """A plan of scheme II modulo these numbers."""
 
 def prefix_rule(plan: Plan, prefixes: int) -> tuple[int, int, list[float]]:
     """(least, all, limits of the counts 1, 2, ...) of the rule for the last `prefixes` counts."""
@@ -69,6 +73,14 @@ class arith:  # noqa: N801
     def round_fast32(
         words: npt.ArrayLike, exponent: npt.ArrayLike
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]: ...
+    @staticmethod
+    def word_counts() -> list[int]: ...
+    @staticmethod
+    def wide(x: npt.NDArray[np.uint32], y: npt.NDArray[np.uint32], factor: int) -> dict[str, Any]: ...
+    @staticmethod
+    def crt(
+        residues: npt.NDArray[np.uint32], moduli: Sequence[int], words: int
+    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.bool_]]: ...
     @staticmethod
     def column_crt(
         columns: npt.ArrayLike,

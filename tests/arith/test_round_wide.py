@@ -12,7 +12,7 @@ from ozfp4.testing import assert_same_bits, bits_of, round_to_float
 
 FUNCTIONS = {np.float64: arith.round64, np.float32: arith.round32}
 FORMATS = {np.float64: (53, 1023, -1022, -1074), np.float32: (24, 127, -126, -149)}
-WORDS = (2, 5, 8)
+WORDS = (2, *arith.word_counts())
 both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 all_widths = pytest.mark.parametrize("words", WORDS)
 

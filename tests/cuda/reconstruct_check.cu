@@ -3,10 +3,12 @@
 //   for f in $(cd csrc && ls plan/*.cpp) runtime/parallel reconstruct/cpu_reconstruct reconstruct/cpu_specials
 //            reconstruct/reconstruct_plan multiply/cpu_multiply runtime/blas: g++ -std=c++17 -O3 -I csrc -c csrc/${f%.cpp}.cpp
 //   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90a,code=sm_90a -I csrc tests/cuda/reconstruct_check.cu
-//        csrc/reconstruct/cuda_reconstruct.cu csrc/cuda/launch.cpp *.o -lpthread -ldl -o reconstruct_check
+//        csrc/reconstruct/cuda_reconstruct.cu csrc/reconstruct/cuda_long_reconstruct.cu csrc/cuda/launch.cpp *.o
+//        -lpthread -ldl -o reconstruct_check
 //
 // The first part needs no GPU: the arithmetic of arith/column_crt.hpp and arith/round_fast.hpp, with the constants and
-// fragments of make_reconstruct_plan, against crt() and round_scaled(), for every plan and every prefix. The second
+// fragments of make_reconstruct_plan, against crt_from_columns() and round_scaled(), and the sums of the long form against
+// the residues that they must have, for every plan and every prefix. The second
 // compares whole results, poison between the entries included. Prints "N passed, N failed" and exits with 1 on a failure.
 // An argument restricts the run to cases whose name contains it.
 #include <cuda_runtime.h>
@@ -40,7 +42,7 @@ using namespace ozfp4::cuda;
 
 namespace {
 
-using Wide = WideInt<8>;
+using Wide = PlanInt;
 
 bool one_in(int n) { return random_int(1, n) == 1; }
 
@@ -48,25 +50,25 @@ std::int64_t modulo(const Wide& x, std::int64_t m) {
   const std::uint32_t sign = wide_sign_mask(x);
   const Wide magnitude = wide_magnitude(x, sign);
   std::int64_t rest = 0;
-  for (int i = 7; i >= 0; --i) rest = ((rest << 32) | magnitude.word[i]) % m;
+  for (int i = kMaxWords - 1; i >= 0; --i) rest = ((rest << 32) | magnitude.word[i]) % m;
   return sign != 0 && rest != 0 ? m - rest : rest;
 }
 
 Wide halve(Wide x) {
-  for (int i = 0; i < 8; ++i) x.word[i] = (x.word[i] >> 1) | (i < 7 ? x.word[i + 1] << 31 : 0u);
+  for (int i = 0; i < kMaxWords; ++i) x.word[i] = (x.word[i] >> 1) | (i + 1 < kMaxWords ? x.word[i + 1] << 31 : 0u);
   return x;
 }
 
 // An integer below half of P in magnitude: uniform in bits, or near 0, or near the bound where the quotient is in doubt.
 Wide random_integer(const Wide& product) {
-  const Wide half = halve(wide_sub(product, wide_from<8>(1)));
+  const Wide half = halve(wide_sub(product, wide_from<kMaxWords>(1)));
   const int length = wide_bit_length(half);
-  Wide x = wide_zero<8>();
+  Wide x = wide_zero<kMaxWords>();
   const int kind = random_int(0, 9);
   if (kind == 0) {
-    x = wide_from<8>(random_int(0, 3));
+    x = wide_from<kMaxWords>(random_int(0, 3));
   } else if (kind == 1) {
-    x = wide_sub(half, wide_from<8>(length > 40 ? random_int(0, 1000) : 0));
+    x = wide_sub(half, wide_from<kMaxWords>(length > 40 ? random_int(0, 1000) : 0));
   } else {
     const int bits = kind < 5 ? length - 1 : random_int(0, std::max(0, length - 1));
     for (int bit = 0; bit < bits; ++bit) x.word[bit / 32] |= static_cast<std::uint32_t>(generator() & 1u) << (bit % 32);
@@ -99,20 +101,48 @@ std::vector<NamedPlan> all_plans() {
     request.bits = bits;
     request.k = k;
     char name[120];
-    std::snprintf(name, sizeof name, "%s %s %s bits %d k %lld", scheme == Scheme::one ? "I" : "II",
-                  alphabet.name, family, bits, static_cast<long long>(k));
+    std::snprintf(name, sizeof name, "%s %s %s bits %d k %lld", scheme == Scheme::one ? "I" : "II", alphabet.name, family, bits,
+                  static_cast<long long>(k));
     try {
       plans.push_back({name, make_plan(request), k});
     } catch (const std::length_error&) {  // no plan is exact for this K
     }
   };
-  for (const Alphabet alphabet : {Alphabet::fp4, Alphabet::int8}) {
+  for (const Alphabet& alphabet : {Alphabet::fp4, Alphabet::int8}) {
     for (const int bits : {4, 11, 24, 32, 40, 53}) {
       for (const std::int64_t k : {1, 300, 16384, 1 << 20, 1 << 24}) {
         add(Scheme::two, alphabet, "least", bits, k);
         add(Scheme::one, alphabet, "least", bits, k);
       }
     }
+  }
+  // The long form: more moduli than the short one takes, products beyond 192 bits, more digits. In ascending and descending
+  // order, so that prefixes are of many lengths; 54 moduli have the largest product there is for a byte.
+  std::vector<std::int64_t> moduli;
+  for (std::int64_t p = 2; p < 256; ++p) {
+    bool is_prime = true;
+    for (std::int64_t q = 2; q < p; ++q) is_prime = is_prime && p % q != 0;
+    std::int64_t power = p;
+    while (power * p <= 256) power *= p;
+    if (is_prime) moduli.push_back(power);
+  }
+  std::sort(moduli.begin(), moduli.end());
+  for (const bool is_descending : {false, true}) {
+    if (is_descending) std::reverse(moduli.begin(), moduli.end());
+    for (const std::size_t count : {std::size_t(20), std::size_t(27), std::size_t(33), std::size_t(42), moduli.size()}) {
+      const std::vector<std::int64_t> first(moduli.begin(), moduli.begin() + static_cast<std::ptrdiff_t>(count));
+      char name[120];
+      std::snprintf(name, sizeof name, "II int8 given %d moduli from %d", int(count), int(first[0]));
+      plans.push_back({name, make_moduli_plan(Alphabet::int8, 53, first), 1});
+    }
+  }
+  PlanRequest digits;
+  digits.scheme = Scheme::one;
+  Plan long_digits = make_plan(digits);
+  plans.push_back({"I fp4 least bits 53 k 2^62", long_digits, std::int64_t(1) << 62});
+  for (const int bits : {200, 290}) {  // as a plan of so many bits would have it; its sums are those of the plan of 53
+    long_digits.bits = bits;
+    plans.push_back({"I fp4 least digits of " + std::to_string(bits) + " bits", long_digits, 1 << 20});
   }
   for (const std::int64_t k : {1, 16384}) {
     add(Scheme::two, Alphabet::fp4, "paper", 53, k);
@@ -182,16 +212,17 @@ bool check_arithmetic(const NamedPlan& named, const ReconstructPlan& plan, Tally
     const int prefix = count - plan.least;
     const auto constants = constants_of<Words>(plan, prefix);
     if (!plan.positional && !has_right_offset(constants.inverse, constants.offset)) return false;
-    const Wide product = plan.positional ? wide_zero<8>() : moduli_product(named.plan, count);
-    const auto crt_constants = plan.positional ? CrtConstants<8>{} : make_crt_constants<8>(named.plan, count);
+    const Wide product = plan.positional ? wide_zero<kMaxWords>() : moduli_product(named.plan, count);
+    const auto crt_constants =
+        plan.positional ? CrtConstants<kMaxWords>{} : make_crt_constants<kMaxWords>(first_moduli(named.plan, count));
     for (int entry = 0; entry < 400; ++entry) {
       const int splits = one_in(2) ? 1 : random_int(2, kMaxSplits);
       std::vector<int> value(static_cast<std::size_t>(count));
-      Wide expected = wide_zero<8>();
+      Wide expected = wide_zero<kMaxWords>();
       WideInt<Words> actual;
       std::uint32_t column[2 * Words];
       if (plan.positional) {
-        Wide weight = wide_from<8>(1);
+        Wide weight = wide_from<kMaxWords>(1);
         for (int i = 0; i < count; ++i, weight = wide_mul_small(weight, static_cast<std::uint32_t>(plan.base))) {
           const bool is_last = i + 1 == count;
           const int limit = is_last ? 255 * splits : static_cast<int>(plan.base - 1) * splits;
@@ -212,12 +243,13 @@ bool check_arithmetic(const NamedPlan& named, const ReconstructPlan& plan, Tally
           if (!is_random && splits > 1) r += m * random_int(0, (splits * (m - 1) - r) / m);  // the same class
           if (entry == 0) r = splits * (m - 1);
         }
-        std::uint64_t sums[8] = {};
+        std::uint64_t sums[kMaxWords] = {};
         for (int i = 0; i < count; ++i) {
           const std::int64_t r = value[static_cast<std::size_t>(i)] % named.plan.groups[static_cast<std::size_t>(i)].modulus;
-          for (int k = 0; k < 8; ++k) sums[k] += static_cast<std::uint64_t>(r) * crt_constants.weight[i].word[k];
+          const Wide& weight = crt_constants.weight[static_cast<std::size_t>(i)];
+          for (int k = 0; k < kMaxWords; ++k) sums[k] += static_cast<std::uint64_t>(r) * weight.word[k];
         }
-        const Wide reference = crt_from_columns(sums, crt_constants);
+        const Wide reference = crt_from_columns(sums, crt_constants.product);
         expected = reference;
         if (!is_random && entry != 0 && !is_same(x, reference)) return false;
         for (int i = 0; i < constants.shift; ++i) expected = wide_add(expected, expected);
@@ -229,7 +261,8 @@ bool check_arithmetic(const NamedPlan& named, const ReconstructPlan& plan, Tally
         const bool is_half = is_same(twice, product) || is_same(wide_negate(twice), product);
         const WideInt<Words> quick = column_integer(column, column_quotient(estimate), constants);
         if (!is_half && !is_uncertain(estimate) && !is_same(quick, expected)) return false;
-        if (is_half) expected = actual.word[Words - 1] >> 31 == reference.word[7] >> 31 ? expected : wide_negate(expected);
+        if (is_half)
+          expected = actual.word[Words - 1] >> 31 == reference.word[kMaxWords - 1] >> 31 ? expected : wide_negate(expected);
       }
       ++tally.entries;
       bool same = true;
@@ -246,10 +279,61 @@ bool check_arithmetic(const NamedPlan& named, const ReconstructPlan& plan, Tally
   return true;
 }
 
+// The long form as its kernel uses it: any sums over splits, their largest and smallest first.
+template <int Words>
+bool check_long(const NamedPlan& named, const ReconstructPlan& plan, Tally& tally) {
+  const LongTable& table = plan.long_table;
+  for (int count = plan.least; count <= plan.all; ++count) {
+    const int prefix = count - plan.least;
+    const CrtProduct<Words> product{table.product[prefix].inverse, wide_resize<Words>(table.product[prefix].number),
+                                    wide_resize<Words>(table.product[prefix].half)};
+    for (int entry = 0; entry < 400; ++entry, ++tally.entries) {
+      const int splits = entry < 2 ? kMaxSplits : one_in(2) ? 1 : random_int(2, kMaxSplits);
+      const bool is_exact = !plan.positional && entry >= 2 && one_in(2);
+      const Wide x = is_exact ? random_integer(moduli_product(named.plan, count)) : wide_zero<kMaxWords>();
+      std::uint64_t column[Words];
+      for (int k = 0; k < Words; ++k) column[k] = static_cast<std::uint64_t>(splits) * table.start.word[k];
+      std::vector<std::int64_t> value(static_cast<std::size_t>(count));
+      Wide digits = wide_zero<kMaxWords>(), weight = wide_from<kMaxWords>(1);
+      for (int i = 0; i < count; ++i, weight = wide_mul_small(weight, static_cast<std::uint32_t>(plan.base))) {
+        const bool is_last = i + 1 == count;
+        const std::int64_t m = named.plan.groups[plan.positional ? 0 : static_cast<std::size_t>(i)].modulus;
+        const std::int64_t most = splits * (!plan.positional ? m - 1 : is_last ? 255 : plan.base - 1);
+        std::int64_t& r = value[static_cast<std::size_t>(i)];
+        r = entry == 0 ? most : entry == 1 ? 0 : random_int(std::int64_t(0), most);
+        if (is_exact) r = modulo(x, m) + m * random_int(std::int64_t(0), (most - modulo(x, m)) / m);
+        for (int k = 0; k < Words; ++k) {
+          column[k] +=
+              static_cast<std::uint64_t>(r) * table.weight[static_cast<std::size_t>((prefix * plan.all + i) * Words + k)];
+        }
+        const std::int64_t digit = r - (is_last ? 128 * splits : 0);
+        const Wide part = wide_mul_small(weight, static_cast<std::uint32_t>(std::abs(digit)));
+        digits = digit < 0 ? wide_sub(digits, part) : wide_add(digits, part);
+      }
+      const WideInt<Words> found = crt_from_columns(column, product);
+      if (plan.positional) {
+        if (!is_same(found, digits)) return false;
+        continue;
+      }
+      if (is_exact && !is_same(found, x)) return false;
+      const Wide y = wide_resize<kMaxWords>(found);
+      const Wide twice = wide_magnitude(wide_add(y, y), wide_sign_mask(y));
+      if (wide_is_negative(wide_sub(moduli_product(named.plan, count), twice))) return false;
+      for (int i = 0; i < count; ++i) {
+        const std::int64_t m = named.plan.groups[static_cast<std::size_t>(i)].modulus;
+        if ((modulo(y, m) - value[static_cast<std::size_t>(i)]) % m != 0) return false;
+      }
+    }
+  }
+  return true;
+}
+
 bool check_plan(const NamedPlan& named) {
   const ReconstructPlan plan = make_reconstruct_plan(named.plan, named.k);
   Tally tally;
-  const bool passed = plan.words == 2   ? check_arithmetic<2>(named, plan, tally)
+  const bool passed = plan.is_long()
+                          ? dispatch_long_words(plan.words, [&](auto words) { return check_long<words()>(named, plan, tally); })
+                      : plan.words == 2 ? check_arithmetic<2>(named, plan, tally)
                       : plan.words == 4 ? check_arithmetic<4>(named, plan, tally)
                                         : check_arithmetic<6>(named, plan, tally);
   std::printf("%s %-36s %d words, %d steps, units %d..%d, %ld entries, %ld uncertain, %ld rare\n", passed ? "ok    " : "FAILED",
@@ -309,7 +393,7 @@ Outputs make_outputs(const Case& test, const ReconstructPlan& plan, int matrices
   const int groups = static_cast<int>(source.groups.size());
   (plan.positional ? out.sums.resize(static_cast<std::size_t>(matrices * groups * entries))
                    : out.residues.resize(static_cast<std::size_t>(matrices * count * entries)));
-  const Wide product = plan.positional ? wide_zero<8>() : moduli_product(source, count);
+  const Wide product = plan.positional ? wide_zero<kMaxWords>() : moduli_product(source, count);
 
   for (int matrix = 0; matrix < matrices; ++matrix) {
     for (std::int64_t entry = 0; entry < entries; ++entry) {
@@ -346,7 +430,7 @@ Outputs make_outputs(const Case& test, const ReconstructPlan& plan, int matrices
         }
       } else {
         const bool is_random = entries > 100000 ? !one_in(8) : one_in(2);
-        const Wide x = is_random ? wide_zero<8>() : random_integer(product);
+        const Wide x = is_random ? wide_zero<kMaxWords>() : random_integer(product);
         for (int unit = 0; unit < count; ++unit) {
           const auto m = static_cast<int>(source.groups[static_cast<std::size_t>(unit)].modulus);
           int rest = is_random ? random_int(0, m - 1) : static_cast<int>(modulo(x, m));

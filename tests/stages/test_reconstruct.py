@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ozfp4
-from ozfp4 import stages
+from ozfp4 import _testing, stages
 from ozfp4.plans import Plan
 from ozfp4.testing import PATHS, Path, assert_same_bits, round_to_float
 
@@ -47,18 +48,43 @@ def interesting(product: int, seed: int) -> list[int]:
         for beside in (-1, 0, 1)
         if 2 <= drop < half.bit_length() - precision - 1
     ]
-    anywhere = [int.from_bytes(rng.bytes(32), "little") % (2 * half + 1) - half for _ in range(60)]
+    anywhere = [int.from_bytes(rng.bytes(80), "little") % (2 * half + 1) - half for _ in range(60)]
     return near + small + powers + ties + anywhere
+
+
+def coprime(largest: int, step: int, count: int) -> list[int]:
+    """The first so many pairwise coprime numbers from `largest` down, or all."""
+    found: list[int] = []
+    for m in range(largest, 1, -step):
+        if len(found) < count and all(math.gcd(m, other) == 1 for other in found):
+            found.append(m)
+    return found
+
+
+def plan_of(alphabet: str, moduli: list[int]) -> Plan:
+    return Plan(_testing.make_moduli_plan(alphabet, 53, moduli), ("given", alphabet, *moduli))
+
+
+def long_plans() -> list[Plan]:
+    """The largest product that moduli of a byte have, and as many of 23 bits as 640 bits hold: as prefixes, all lengths."""
+    primes = [p for p in range(2, 256) if all(p % q for q in range(2, p))]
+    powers = sorted((max(p**e for e in range(1, 9) if p**e <= 256) for p in primes), reverse=True)
+    assert math.prod(powers) == math.lcm(*range(1, 257))
+    return [plan_of("int8", powers), plan_of("fp64", coprime(2**23 - 1, 2, 26))]
 
 
 def plans_of_scheme_two() -> list[Plan]:
     wide = [ozfp4.plan(1, 1, 2**40, backend=backend) for backend in ("fp4", "int8", "fp64")]  # above 160 bits
     widest = [ozfp4.plan(1, 1, 2**60, backend="int8"), ozfp4.plan(1, 1, 2**60, backend="fp64")]
     narrow = [ozfp4.plan(1, 1, 1, backend=backend, bits=2) for backend in ("fp4", "int8", "fp64")]
-    return [ozfp4.plan(1, 1, 16384, **p._asdict()) for p in SCHEME_TWO] + wide + widest + narrow
+    return (
+        [ozfp4.plan(1, 1, 16384, **p._asdict()) for p in SCHEME_TWO] + wide + widest + narrow + long_plans()
+    )
 
 
-every_plan = pytest.mark.parametrize("plan", plans_of_scheme_two(), ids=repr)
+every_plan = pytest.mark.parametrize(
+    "plan", plans_of_scheme_two(), ids=lambda p: f"{p!r} {len(p.moduli)} moduli"
+)
 
 
 @every_plan
@@ -187,3 +213,40 @@ def test_any_integer_at_any_exponent(path: Path, data: st.DataObject) -> None:
         output_of([value], plan, count), plan, np.array([s], np.int32), np.array([t], np.int32), moduli=count
     )
     assert_same_bits(actual, np.array([[round_to_float(value, -(s + t))]]))
+
+
+@pytest.mark.parametrize("plan", long_plans(), ids=lambda p: p.alphabet)
+def test_long_plans_multiply(plan: Plan) -> None:
+    """Encode, multiply and reconstruct with more moduli than any plan of 53 bits needs."""
+    rng = np.random.default_rng(6)
+    a, b = (rng.integers(-(2**53), 2**53, shape, endpoint=True) for shape in ((5, 700), (4, 700)))
+    output = stages.multiply(stages.encode(a, plan, "a"), stages.encode(b.T, plan, "b"), plan)
+    assert (stages.integers(output, plan) == a.astype(object) @ b.astype(object).T).all()
+
+
+def test_moduli_beyond_the_longest_integers_are_refused() -> None:
+    moduli = coprime(2**23 - 1, 2, 28)
+    with pytest.raises(ValueError, match="plans hold products of 639"):
+        plan_of("fp64", moduli)
+    plan = plan_of("fp64", moduli[:27])
+    output = np.zeros((27, 1, 1), np.int32)
+    with pytest.raises(ValueError, match="need 650 bits; the longest integers have 640"):
+        stages.integers(output, plan)
+    assert stages.integers(output[:26], plan, moduli=26) == 0
+
+
+@pytest.mark.parametrize(
+    ("alphabet", "moduli", "message"),
+    [
+        ("int8", [], "none given"),
+        ("int8", [257], r"257 is not one of the alphabet's, 2..256"),
+        ("int8", [255, 1], "moduli: 1 is not"),
+        ("int8", [250, 249, 15], "250 and 15 have a common factor"),
+        ("fp64", [2**23 + 1], str(2**23 + 1)),
+        ("fp64", [16], "odd"),
+        ("fp4", [13], "limbs"),
+    ],
+)
+def test_given_moduli_are_checked(alphabet: str, moduli: list[int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        plan_of(alphabet, moduli)
