@@ -15,8 +15,8 @@ from ozfp4 import _device, stages
 torch = pytest.importorskip("torch")
 
 
-def launch(a: np.ndarray, b: np.ndarray, bits: int) -> Any:
-    """A finished launch of one product, with shifts and flags of both operands behind each other in its workspace."""
+def add(findings: _device.Findings, a: np.ndarray, b: np.ndarray, bits: int) -> None:
+    """A finished turn of one product, with shifts and flags of both operands behind each other in its workspace."""
     parts: dict[str, np.ndarray] = {"units_used": np.array([3], np.int32)}
     for name, x in (("a", a), ("b", b)):
         scaled = stages.scale(x, name, bits)
@@ -26,8 +26,8 @@ def launch(a: np.ndarray, b: np.ndarray, bits: int) -> Any:
     for name, x in parts.items():
         about[name] = len(memory)
         memory += x.tobytes() + bytes(-x.nbytes % 8)
-    problem = SimpleNamespace(describe=lambda: about, lines_a=a.shape[0], lines_b=b.shape[1])
-    return _device.Launch(problem, torch.frombuffer(bytearray(memory), dtype=torch.uint8))
+    problem = SimpleNamespace(describe=lambda: about, new_lines=lambda turn: (a.shape[0], b.shape[1]))
+    findings.add(problem, 0, torch.frombuffer(bytearray(memory), dtype=torch.uint8))
 
 
 @pytest.mark.parametrize("bits", [2, 30, 53])
@@ -50,7 +50,9 @@ def test_the_same_exponents_as_on_the_cpu(
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Some GPU")
     x, y = (torch.tensor(z, dtype=dtype) for z in (a, b))
     plan = ozfp4.plan(2, 2, 2, backend="int8", bits=bits)
-    made = _device.make_report(plan, x, y, [launch(x.numpy(), y.numpy(), bits)], "", None)
+    findings = _device.Findings(plan)
+    add(findings, x.numpy(), y.numpy(), bits)
+    made = _device.make_report(plan, x, y, None, findings, "", None)
     expected = ozfp4.matmul(x, y, plan=plan, report=True)[1]
     assert made.exponents == expected.exponents
     assert (made.special_rows, made.special_columns) == (expected.special_rows, expected.special_columns)
@@ -62,9 +64,10 @@ def test_stacks_and_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     a = torch.tensor([[[0.0, 0.0]], [[2.0**52, 1.0]]], dtype=torch.float64)
     b = torch.tensor([2.0**-3, 0.0], dtype=torch.float64)
     column = b.numpy()[:, np.newaxis]
-    launches = [launch(matrix.numpy(), column, 53) for matrix in a]
-    assert _device.make_report(plan, a, b, launches, "", None).exponents == (-3, 52)
-    assert _device.make_report(plan, b, a.mT, [launch(column.T, a[1].numpy().T, 53)], "", None).exponents == (
-        -3,
-        52,
-    )
+    findings = _device.Findings(plan)
+    for matrix in a:
+        add(findings, matrix.numpy(), column, 53)
+    assert findings.exponents(a, b) == (-3, 52)
+    findings = _device.Findings(plan)
+    add(findings, column.T, a[1].numpy().T, 53)
+    assert findings.exponents(b, a.mT) == (-3, 52)
