@@ -47,15 +47,15 @@ if [ "${OZFP4_SANITIZER:-1}" = 1 ] && command -v compute-sanitizer >/dev/null; t
   sanitize synccheck python3 tests/cuda/small_cases.py --kernels
   sanitize initcheck python3 tests/cuda/small_cases.py --only "warp s8 cp.async" --every-modulus
   sanitize racecheck python3 tests/cuda/small_cases.py
-  kernels=$(printf "csrc/multiply/%s.cu " warp_gemm warp_bytes_copy warp_bytes_bulk warp_stand_in_copy warp_stand_in_bulk sm90_gemm)
+  kernels=$(echo csrc/cuda/multiply/{hopper,mma_sync}/launch.cu csrc/cuda/multiply/mma_sync/kernels/{bytes_copy,bytes_bulk,stand_in_copy,stand_in_bulk}.cu)
   mkdir -p "$build/checks"
   for source in tests/cuda/gemm_check.cu $kernels; do
     nvcc -std=c++17 -O3 -DNDEBUG -DOZFP4_RACECHECK -DOZFP4_NO_WARP_FP4 -gencode arch=compute_90a,code=sm_90a -I csrc -c "$source" \
-      -o "$build/checks/$(basename "$source").o" &
+      -o "$build/checks/$(echo "$source" | tr / _).o" &
   done
   wait
   nvcc -std=c++17 -O2 -DOZFP4_NO_WARP_FP4 -gencode arch=compute_90a,code=sm_90a -I csrc "$build"/checks/*.o \
-    csrc/multiply/{gemm_problem,gemm_dispatch,warp_tile_choice}.cpp csrc/cuda/launch.cpp -o "$build/gemm_check" &&
+    csrc/cuda/multiply/{check,registry,mma_sync/cost}.cpp csrc/cuda/launch.cpp -o "$build/gemm_check" &&
     sanitize racecheck "$build/gemm_check" few || status=1
 fi
 

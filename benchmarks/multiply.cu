@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "multiply/cuda_gemm.hpp"
+#include "cuda/multiply/contract.hpp"
 #include "timing.cuh"
 
 using namespace ozfp4::cuda;

@@ -1,6 +1,6 @@
 // Stand-alone timing of stage 4 on the GPU against its floor: bytes read and written over the bandwidth of a device copy.
 //
-//   g++ -std=c++17 -O3 -I csrc -c csrc/plan/*.cpp csrc/reconstruct/reconstruct_plan.cpp
+//   g++ -std=c++17 -O3 -I csrc -c csrc/plan/*.cpp csrc/cuda/reconstruct/reconstruct_plan.cpp
 //   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90a,code=sm_90a -I csrc benchmarks/reconstruct.cu
 //        csrc/reconstruct/cuda_{,long_}reconstruct.cu csrc/cuda/launch.cpp plan.o crt_constants.o reconstruct_plan.o -o reconstruct
 //   reconstruct [N...] [part of a setting's name]
@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
-#include "reconstruct/cuda_reconstruct.hpp"
-#include "scale/scale.hpp"
+#include "cuda/reconstruct/reconstruct.hpp"
+#include "cpu/stages/scale.hpp"
 #include "timing.cuh"
 
 using namespace ozfp4;

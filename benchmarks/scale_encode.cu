@@ -1,7 +1,7 @@
 // Stand-alone timing of stages 1 and 2 on the GPU against the copy bandwidth measured in the same run.
 //
 //   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90,code=sm_90 -I csrc benchmarks/scale_encode.cu
-//        csrc/scale/cuda_scale.cu csrc/encode/cuda_encode.cu csrc/encode/cuda_scale_encode.cu csrc/plan/*.cpp
+//        csrc/cuda/scale/scale.cu csrc/cuda/encode/encode.cu csrc/cuda/encode/scale_encode.cu csrc/plan/*.cpp
 //        csrc/cuda/launch.cpp -o scale_encode
 //   scale_encode [start of a case's name [n]]
 //
@@ -18,9 +18,9 @@
 #include <string>
 #include <vector>
 
-#include "encode/cuda_encode.hpp"
-#include "encode/cuda_scale_encode.hpp"
-#include "scale/cuda_scale.hpp"
+#include "cuda/encode/encode.hpp"
+#include "cuda/encode/scale_encode.hpp"
+#include "cuda/scale/scale.hpp"
 #include "timing.cuh"
 
 using namespace ozfp4;

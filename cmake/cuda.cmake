@@ -1,7 +1,7 @@
 # The extension ozfp4._cuda: cudart linked statically, no link to torch or libcuda.
 #
 # CMAKE_CUDA_ARCHITECTURES chooses the GPUs, as 80;86-real;89-real;90a-real;100f-real;120f-real. Every multiply kernel is
-# compiled for those of them that it runs on, see csrc/multiply/gemm_dispatch.cpp; scale, encode and reconstruct for all.
+# compiled for those of them that it runs on, see csrc/cuda/multiply/registry.cpp; scale, encode and reconstruct for all.
 include(cmake/gpu_targets.cmake)
 if(NOT CMAKE_CUDA_ARCHITECTURES)
   find_gpu_targets(CMAKE_CUDA_ARCHITECTURES)
@@ -32,20 +32,20 @@ set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 pybind11_add_module(_cuda MODULE NO_EXTRAS
   csrc/bindings/cuda_module.cpp
   csrc/cuda/launch.cpp
-  csrc/multiply/cuda_schedule.cpp
-  csrc/multiply/gemm_dispatch.cpp
-  csrc/multiply/gemm_problem.cpp
-  csrc/multiply/warp_tile_choice.cpp
-  csrc/multiply/cuda_accumulate.cu
-  csrc/pipeline/cuda_blocks.cpp
-  csrc/pipeline/cuda_matmul.cpp
-  csrc/scale/cuda_scale.cu
-  csrc/encode/cuda_encode.cu
-  csrc/encode/cuda_scale_encode.cu
-  csrc/multiply/warp_gemm.cu
-  csrc/reconstruct/reconstruct_plan.cpp
-  csrc/reconstruct/cuda_reconstruct.cu
-  csrc/reconstruct/cuda_long_reconstruct.cu)
+  csrc/cuda/multiply/schedule.cpp
+  csrc/cuda/multiply/registry.cpp
+  csrc/cuda/multiply/check.cpp
+  csrc/cuda/multiply/mma_sync/cost.cpp
+  csrc/cuda/multiply/accumulate.cu
+  csrc/cuda/blocks.cpp
+  csrc/cuda/matmul.cpp
+  csrc/cuda/scale/scale.cu
+  csrc/cuda/encode/encode.cu
+  csrc/cuda/encode/scale_encode.cu
+  csrc/cuda/multiply/mma_sync/launch.cu
+  csrc/cuda/reconstruct/reconstruct_plan.cpp
+  csrc/cuda/reconstruct/reconstruct.cu
+  csrc/cuda/reconstruct/long_reconstruct.cu)
 target_link_libraries(_cuda PRIVATE ozfp4_cpu CUDA::cudart_static)
 set(cuda_warnings -Wall,-Wextra$<$<BOOL:${OZFP4_WERROR}>:,-Werror>)
 # NDEBUG in every build type: an assertion inside the main loop makes ptxas serialise the wgmma instructions.
@@ -80,16 +80,16 @@ function(add_kernel name option pattern source)
   add_kernel_library(${name} "${architectures}" ${source})
 endfunction()
 
-add_kernel(sm90 SM90 "^90a" csrc/multiply/sm90_gemm.cu)
+add_kernel(sm90 SM90 "^90a" csrc/cuda/multiply/hopper/launch.cu)
 # For every architecture: this kernel alone serves whatever the others do not.
-add_kernel_library(bytes_copy "${CMAKE_CUDA_ARCHITECTURES}" csrc/multiply/warp_bytes_copy.cu)
-add_kernel(bytes_bulk WARP_BULK "^(90a|(100|103|120)[af])" csrc/multiply/warp_bytes_bulk.cu)
-add_kernel(fp4 WARP_FP4 "^120[af]" csrc/multiply/warp_fp4.cu)
+add_kernel_library(bytes_copy "${CMAKE_CUDA_ARCHITECTURES}" csrc/cuda/multiply/mma_sync/kernels/bytes_copy.cu)
+add_kernel(bytes_bulk WARP_BULK "^(90a|(100|103|120)[af])" csrc/cuda/multiply/mma_sync/kernels/bytes_bulk.cu)
+add_kernel(fp4 WARP_FP4 "^120[af]" csrc/cuda/multiply/mma_sync/kernels/fp4.cu)
 include(cmake/sm100.cmake)
 # The kernel for FP4 units with its tensor-core instruction replaced, for tests of all the rest of it on other GPUs.
 if(OZFP4_STAND_INS)
-  add_kernel(stand_in_copy STAND_IN_COPY "^(80|86|89|90)a?" csrc/multiply/warp_stand_in_copy.cu)
-  add_kernel(stand_in_bulk STAND_IN_BULK "^90a" csrc/multiply/warp_stand_in_bulk.cu)
+  add_kernel(stand_in_copy STAND_IN_COPY "^(80|86|89|90)a?" csrc/cuda/multiply/mma_sync/kernels/stand_in_copy.cu)
+  add_kernel(stand_in_bulk STAND_IN_BULK "^90a" csrc/cuda/multiply/mma_sync/kernels/stand_in_bulk.cu)
 else()
   target_compile_definitions(_cuda PRIVATE OZFP4_NO_STAND_IN_COPY OZFP4_NO_STAND_IN_BULK)
 endif()

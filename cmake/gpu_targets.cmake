@@ -64,7 +64,7 @@ function(resolve_gpu_targets result architectures)
   set(${result} "${architectures}" PARENT_SCOPE)
 endfunction()
 
-# Which GPUs code for the architectures runs on, as csrc/multiply/gemm_dispatch.cpp reads it. For each architecture: its
+# Which GPUs code for the architectures runs on, as csrc/cuda/multiply/registry.cpp reads it. For each architecture: its
 # capability, 10 * major + minor, where machine code of it is there, for its generation from that one on; negative where code with
 # the features of one architecture (90a) runs on that one only; 1000 more where its PTX is there, for all later GPUs. PTX with
 # features of an architecture or a family (90a, 120f) runs where machine code with them does.

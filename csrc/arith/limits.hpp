@@ -26,7 +26,7 @@ inline constexpr std::int64_t kSignedFoldExact = std::int64_t(1) << 29;
 inline constexpr std::int64_t kUnsignedPassExact = (std::int64_t(1) << 31) - (std::int64_t(1) << 16);
 
 // What an action of the multiply kernels may leave in an FP32 accumulator as the start of the next sum: added to 1.5 * 2^23 it
-// stays in [2^23, 2^24), where FP32 counts by ones and its bits give the integer (multiply/warp_atom.cuh).
+// stays in [2^23, 2^24), where FP32 counts by ones and its bits give the integer (cuda/multiply/mma_sync/atom.cuh).
 inline constexpr std::int64_t kFp32StartExact = std::int64_t(1) << 22;
 
 // Digit groups of scheme I are summed in INT64: 2^63 with room for one more addition.

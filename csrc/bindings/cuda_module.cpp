@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "pipeline/cuda_matmul.hpp"
-#include "runtime/device_guard.hpp"
-#include "runtime/narrow.hpp"
+#include "arith/narrow.hpp"
+#include "cuda/device_guard.hpp"
+#include "cuda/matmul.hpp"
 
 namespace {
 

@@ -3,10 +3,10 @@
 
 #include "bindings/register.hpp"
 #include "bindings/views.hpp"
-#include "pipeline/blocks.hpp"
-#include "pipeline/cpu_matmul.hpp"
-#include "runtime/blas.hpp"
-#include "runtime/parallel.hpp"
+#include "cpu/blocks.hpp"
+#include "cpu/matmul.hpp"
+#include "cpu/runtime/blas.hpp"
+#include "cpu/runtime/threads.hpp"
 
 namespace ozfp4::bindings {
 namespace {

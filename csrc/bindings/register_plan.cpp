@@ -1,7 +1,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
-#include "arith/e2m1.hpp"
+#include "arith/limbs/e2m1.hpp"
 #include "arith/limits.hpp"
 #include "bindings/register.hpp"
 #include "plan/moduli.hpp"

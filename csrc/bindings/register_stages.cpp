@@ -2,10 +2,10 @@
 
 #include "bindings/register.hpp"
 #include "bindings/views.hpp"
-#include "encode/encode.hpp"
-#include "multiply/multiply.hpp"
-#include "reconstruct/reconstruct.hpp"
-#include "scale/scale.hpp"
+#include "cpu/stages/encode.hpp"
+#include "cpu/stages/multiply.hpp"
+#include "cpu/stages/reconstruct.hpp"
+#include "cpu/stages/scale.hpp"
 
 namespace ozfp4::bindings {
 namespace {

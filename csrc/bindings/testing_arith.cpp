@@ -4,18 +4,18 @@
 
 #include <vector>
 
-#include "arith/column_crt.hpp"
-#include "arith/e2m1.hpp"
 #include "arith/float_fields.hpp"
 #include "arith/fold.hpp"
-#include "arith/limbs.hpp"
-#include "arith/residue.hpp"
-#include "arith/round_fast.hpp"
-#include "arith/round_pieces.hpp"
-#include "arith/round_wide.hpp"
+#include "arith/limbs/e2m1.hpp"
+#include "arith/limbs/limbs.hpp"
+#include "arith/limbs/residue.hpp"
 #include "arith/scale_entry.hpp"
-#include "arith/wide_int.hpp"
-#include "arith/word_counts.hpp"
+#include "arith/wide/column_crt.hpp"
+#include "arith/wide/round_fast.hpp"
+#include "arith/wide/round_pieces.hpp"
+#include "arith/wide/round_wide.hpp"
+#include "arith/wide/wide_int.hpp"
+#include "arith/wide/word_counts.hpp"
 #include "bindings/testing.hpp"
 #include "plan/crt_constants.hpp"
 
@@ -85,7 +85,7 @@ py::tuple crt(const Array<std::uint32_t>& residues, const std::vector<std::int64
   return dispatch_words(words, [&](auto chosen) { return crt_of_residues<chosen()>(residues, moduli); });
 }
 
-// Every function of arith/wide_int.hpp on one pair of integers, as tests/arith/test_wide_int.py names them.
+// Every function of arith/wide/wide_int.hpp on one pair of integers, as tests/arith/test_wide_int.py names them.
 template <int Words>
 py::dict wide_functions(const Array<std::uint32_t>& x_words, const Array<std::uint32_t>& y_words, std::uint32_t factor) {
   WideInt<Words> x, y;

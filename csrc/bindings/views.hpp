@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-#include "runtime/matrix_view.hpp"
+#include "cpu/runtime/matrix_view.hpp"
 
 namespace ozfp4::bindings {
 

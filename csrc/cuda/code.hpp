@@ -20,8 +20,8 @@ struct CodeVersion {
 
 // What device code has under OZFP4_IS_SM90_CODE alone.
 enum class CodeFeature : std::uint8_t {
-  clusters,          // scale/block_cluster.cuh
-  dependent_launch,  // waits for the kernel before it: scale/dependent_launch.cuh
+  clusters,          // cuda/scale/block_cluster.cuh
+  dependent_launch,  // waits for the kernel before it: cuda/dependent_launch.cuh
 };
 
 constexpr bool code_has(CodeVersion code, CodeFeature feature) {

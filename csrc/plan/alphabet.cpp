@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "arith/e2m1.hpp"
+#include "arith/limbs/e2m1.hpp"
 #include "plan/least_table.hpp"
 
 namespace ozfp4 {

@@ -33,7 +33,7 @@ enum class PlaneEntry {
 // Scheme I: how an integer is cut into digits.
 struct DigitRule {
   std::int64_t base = 0;           // 13, or a power of two
-  int width = 0;                   // balanced digits of so many bits; 0: the greedy limbs of base 13 (arith/limbs.hpp)
+  int width = 0;                   // balanced digits of so many bits; 0: the greedy limbs of base 13 (arith/limbs/limbs.hpp)
   std::int64_t largest_digit = 0;  // magnitude
 };
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "arith/crt.hpp"
-#include "arith/word_counts.hpp"
+#include "arith/wide/crt.hpp"
+#include "arith/wide/word_counts.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {

@@ -3,8 +3,8 @@
 #include <limits>
 #include <stdexcept>
 
-#include "arith/e2m1.hpp"
-#include "arith/limbs.hpp"
+#include "arith/limbs/e2m1.hpp"
+#include "arith/limbs/limbs.hpp"
 #include "arith/limits.hpp"
 #include "plan/limb_table.hpp"
 #include "plan/plan.hpp"

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "arith/wide_int.hpp"
-#include "arith/word_counts.hpp"
+#include "arith/wide/wide_int.hpp"
+#include "arith/wide/word_counts.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {

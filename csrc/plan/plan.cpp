@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "arith/limbs.hpp"
+#include "arith/limbs/limbs.hpp"
 #include "plan/number_theory.hpp"
 #include "plan/schemes.hpp"
 

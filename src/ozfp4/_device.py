@@ -15,7 +15,7 @@ from .report import Report
 
 UNLIMITED = 2**62
 BACKENDS = cost.GPU_BACKENDS
-_LONGEST_EXTENT = 2**31 - 4096  # kLongestExtent of csrc/multiply/cuda_gemm.hpp
+_LONGEST_EXTENT = 2**31 - 4096  # kLongestExtent of csrc/cuda/multiply/contract.hpp
 _ready: set[int] = set()
 
 

@@ -1,4 +1,4 @@
-"""csrc/arith/column_crt.hpp: the CRT from 16-bit columns, with constants derived here, against Python's integers."""
+"""csrc/arith/wide/column_crt.hpp: the CRT from 16-bit columns, with constants derived here, against Python's integers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""csrc/arith/e2m1.hpp: all 16 codes, all bytes, all limbs."""
+"""csrc/arith/limbs/e2m1.hpp: all 16 codes, all bytes, all limbs."""
 
 from __future__ import annotations
 

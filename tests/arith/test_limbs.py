@@ -1,4 +1,4 @@
-"""csrc/arith/limbs.hpp: base-13 limbs in S and balanced digits."""
+"""csrc/arith/limbs/limbs.hpp: base-13 limbs in S and balanced digits."""
 
 from __future__ import annotations
 

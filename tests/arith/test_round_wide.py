@@ -1,4 +1,4 @@
-"""csrc/arith/round_wide.hpp: integer · 2^exponent rounded once, against Python's integers."""
+"""csrc/arith/wide/round_wide.hpp: integer · 2^exponent rounded once, against Python's integers."""
 
 from __future__ import annotations
 

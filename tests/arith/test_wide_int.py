@@ -1,4 +1,4 @@
-"""csrc/arith/wide_int.hpp at every width that is compiled, against Python's integers."""
+"""csrc/arith/wide/wide_int.hpp at every width that is compiled, against Python's integers."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-// Stand-alone check, without a GPU, of how products are cut (pipeline/cuda_blocks.hpp): the workspace stays at or below the cap,
+// Stand-alone check, without a GPU, of how products are cut (cuda/blocks.hpp): the workspace stays at or below the cap,
 // every part of it lies inside, turns, blocks and pieces make the whole product exactly once, and what is launched for them is
 // in the range of the multiply kernels. And that outputs of pieces of K add up to those of the whole.
 //
-//   nvcc -std=c++17 -O2 -I csrc tests/cuda/blocks_check.cpp csrc/pipeline/cuda_blocks.cpp
-//        csrc/multiply/{gemm_problem,cuda_schedule}.cpp csrc/plan/{plan,crt_constants}.cpp csrc/reconstruct/reconstruct_plan.cpp
+//   nvcc -std=c++17 -O2 -I csrc tests/cuda/blocks_check.cpp csrc/cuda/blocks.cpp
+//        csrc/multiply/{gemm_problem,cuda_schedule}.cpp csrc/plan/{plan,crt_constants}.cpp csrc/cuda/reconstruct/reconstruct_plan.cpp
 //        -o blocks_check
 //
 // Prints "N passed, N failed" and exits with 1 on a failure.
@@ -19,8 +19,8 @@
 #include "arith/add_bytes.hpp"
 #include "arith/multiples.hpp"
 #include "check.cuh"
-#include "encode/cuda_scale_encode.hpp"
-#include "pipeline/cuda_blocks.hpp"
+#include "cuda/encode/scale_encode.hpp"
+#include "cuda/blocks.hpp"
 
 // What the planner asks of the stages, which need nvcc: any answer must do. Scratch need not shrink with the problem.
 namespace ozfp4::cuda {
@@ -364,7 +364,7 @@ using Integer = __int128;
 
 Integer floor_mod(Integer x, Integer m) { return ((x % m) + m) % m; }
 
-// What multiply stores for one entry of outputs of bytes, by the contract of cuda_gemm.hpp.
+// What multiply stores for one entry of outputs of bytes, by the contract of multiply/contract.hpp.
 std::vector<std::uint32_t> stored(const Schedule& schedule, const std::vector<std::vector<int>>& a,
                                   const std::vector<std::vector<int>>& b, int first) {
   std::vector<std::uint32_t> out(static_cast<std::size_t>(schedule.out_planes));

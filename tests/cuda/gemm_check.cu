@@ -23,12 +23,12 @@
 #include <thread>
 #include <vector>
 
-#include "arith/e2m1.hpp"
+#include "arith/limbs/e2m1.hpp"
 #include "arith/fold.hpp"
 #include "arith/multiples.hpp"
 #include "check.cuh"
 #include "cuda/launch.hpp"
-#include "multiply/cuda_gemm.hpp"
+#include "cuda/multiply/contract.hpp"
 #include "require.cuh"
 
 using namespace ozfp4;

@@ -1,7 +1,7 @@
-// Stand-alone check, without a GPU, of what find_problem_error refuses: each rule of cuda_gemm.hpp by one change of a problem
+// Stand-alone check, without a GPU, of what find_problem_error refuses: each rule of multiply/contract.hpp by one change of a problem
 // that is right, with the whole sentence, and the last value that is still right where the rule is a limit.
 //
-//   nvcc -std=c++17 -O3 -I csrc tests/cuda/problem_check.cu csrc/multiply/gemm_problem.cpp -o problem_check
+//   nvcc -std=c++17 -O3 -I csrc tests/cuda/problem_check.cu csrc/cuda/multiply/check.cpp -o problem_check
 //
 // Prints "N passed, N failed" and exits with 1 on a failure.
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "check.cuh"
-#include "multiply/cuda_gemm.hpp"
+#include "cuda/multiply/contract.hpp"
 
 using namespace ozfp4::cuda;
 

@@ -3,10 +3,10 @@
 //   for f in $(cd csrc && ls plan/*.cpp) runtime/parallel reconstruct/cpu_reconstruct reconstruct/cpu_specials
 //            reconstruct/reconstruct_plan multiply/cpu_multiply runtime/blas: g++ -std=c++17 -O3 -I csrc -c csrc/${f%.cpp}.cpp
 //   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90a,code=sm_90a -I csrc tests/cuda/reconstruct_check.cu
-//        csrc/reconstruct/cuda_reconstruct.cu csrc/reconstruct/cuda_long_reconstruct.cu csrc/cuda/launch.cpp *.o
+//        csrc/cuda/reconstruct/reconstruct.cu csrc/cuda/reconstruct/long_reconstruct.cu csrc/cuda/launch.cpp *.o
 //        -lpthread -ldl -o reconstruct_check
 //
-// The first part needs no GPU: the arithmetic of arith/column_crt.hpp and arith/round_fast.hpp, with the constants and
+// The first part needs no GPU: the arithmetic of arith/wide/column_crt.hpp and arith/wide/round_fast.hpp, with the constants and
 // fragments of make_reconstruct_plan, against crt_from_columns() and round_scaled(), and the sums of the long form against
 // the residues that they must have, for every plan and every prefix. The second
 // compares whole results, poison between the entries included. Prints "N passed, N failed" and exits with 1 on a failure.
@@ -25,16 +25,16 @@
 #include <string>
 #include <vector>
 
-#include "arith/column_crt.hpp"
-#include "arith/crt.hpp"
+#include "arith/wide/column_crt.hpp"
+#include "arith/wide/crt.hpp"
 #include "arith/multiples.hpp"
-#include "arith/round_fast.hpp"
-#include "arith/round_wide.hpp"
+#include "arith/wide/round_fast.hpp"
+#include "arith/wide/round_wide.hpp"
 #include "check.cuh"
 #include "plan/crt_constants.hpp"
 #include "plan/moduli.hpp"
-#include "reconstruct/cuda_reconstruct.hpp"
-#include "reconstruct/reconstruct.hpp"
+#include "cuda/reconstruct/reconstruct.hpp"
+#include "cpu/stages/reconstruct.hpp"
 #include "require.cuh"
 
 using namespace ozfp4;
@@ -196,7 +196,7 @@ bool check_rounding(const WideInt<Words>& x, int exponent, long& rare) {
   return is_rare ? !is_safe : float_bits(fast) == float_bits(general);
 }
 
-// What the proof of arith/column_crt.hpp takes for granted: offset f in [2^15 + 3, 2^15 + 3.51), f = inverse / 2^32.
+// What the proof of arith/wide/column_crt.hpp takes for granted: offset f in [2^15 + 3, 2^15 + 3.51), f = inverse / 2^32.
 bool has_right_offset(std::uint32_t inverse, std::uint32_t offset) {
   const std::uint64_t product = std::uint64_t(offset) * inverse, least = ((std::uint64_t(1) << 15) + 3) << 32;
   return product >= least && product - least < (std::uint64_t(51) << 32) / 100;

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "check.cuh"
-#include "pipeline/cuda_matmul.hpp"
+#include "cuda/matmul.hpp"
 
 using namespace ozfp4;
 using namespace ozfp4::cuda;

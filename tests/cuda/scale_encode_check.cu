@@ -1,9 +1,9 @@
 // Stand-alone check of stages 1 and 2 on the GPU: equality with the CPU's stages and with the plan's limbs.
 //
 //   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90,code=sm_90 -I csrc -Xcompiler -pthread
-//        tests/cuda/scale_encode_check.cu csrc/scale/cuda_scale.cu csrc/encode/cuda_encode.cu csrc/encode/cuda_scale_encode.cu
-//        csrc/plan/*.cpp csrc/runtime/parallel.cpp csrc/runtime/blas.cpp
-//        csrc/scale/cpu_scale.cpp csrc/encode/cpu_encode.cpp csrc/cuda/launch.cpp -o scale_encode_check
+//        tests/cuda/scale_encode_check.cu csrc/cuda/scale/scale.cu csrc/cuda/encode/encode.cu csrc/cuda/encode/scale_encode.cu
+//        csrc/plan/*.cpp csrc/cpu/runtime/threads.cpp csrc/cpu/runtime/blas.cpp
+//        csrc/cpu/stages/scale.cpp csrc/cpu/stages/encode.cpp csrc/cuda/launch.cpp -o scale_encode_check
 //
 // The shared arithmetic is checked on the host first, so a machine without a GPU runs that part. Outputs are poisoned:
 // what the kernels have no business writing must still be poison afterwards. Prints "N passed, N failed" and exits with
@@ -21,17 +21,17 @@
 #include <string>
 #include <vector>
 
-#include "arith/limb_words.hpp"
+#include "arith/limbs/limb_words.hpp"
 #include "arith/line_sum.hpp"
-#include "arith/residue_bytes.hpp"
+#include "arith/limbs/residue_bytes.hpp"
 #include "arith/scale_entry.hpp"
 #include "check.cuh"
-#include "encode/cuda_encode.hpp"
-#include "encode/cuda_scale_encode.hpp"
-#include "encode/encode.hpp"
+#include "cuda/encode/encode.hpp"
+#include "cuda/encode/scale_encode.hpp"
+#include "cpu/stages/encode.hpp"
 #include "require.cuh"
-#include "scale/cuda_scale.hpp"
-#include "scale/scale.hpp"
+#include "cuda/scale/scale.hpp"
+#include "cpu/stages/scale.hpp"
 
 using namespace ozfp4;
 using cuda::DeviceOperand;

@@ -1,9 +1,9 @@
 // Stand-alone check, without a GPU, of what to multiply and in which order: the schedules of all kinds of plans against the
-// products themselves; that a tile order names every tile once; and the two warpgroups of sm90_turns.cuh that take tiles in
+// products themselves; that a tile order names every tile once; and the two warpgroups of hopper/turns.cuh that take tiles in
 // turns, played through with barriers as the hardware has them, in random interleavings.
 //
 //   nvcc -std=c++17 -O3 -I csrc tests/cuda/schedule_check.cu csrc/multiply/{gemm_problem,cuda_schedule}.cpp
-//        csrc/plan/*.cpp csrc/reconstruct/reconstruct_plan.cpp -o schedule_check
+//        csrc/plan/*.cpp csrc/cuda/reconstruct/reconstruct_plan.cpp -o schedule_check
 //
 // Prints "N passed, N failed" and exits with 1 on a failure.
 #include <algorithm>
@@ -16,13 +16,13 @@
 #include <vector>
 
 #include "check.cuh"
-#include "multiply/cuda_schedule.hpp"
-#include "multiply/sm90_config.cuh"
-#include "multiply/sm90_turns.cuh"
-#include "multiply/step_walk.cuh"
-#include "multiply/tile_order.cuh"
+#include "cuda/multiply/schedule.hpp"
+#include "cuda/multiply/hopper/config.cuh"
+#include "cuda/multiply/hopper/turns.cuh"
+#include "cuda/multiply/walk/steps.cuh"
+#include "cuda/multiply/walk/tile_order.cuh"
 
-// The one thing that cuda_schedule.cpp wants of the dispatch, which wants all kernels.
+// The one thing that multiply/schedule.cpp wants of the dispatch, which wants all kernels.
 const char* ozfp4::cuda::kernel_name(Kernel) { return "a kernel"; }
 
 using namespace ozfp4;
@@ -36,7 +36,7 @@ Integer floor_mod(Integer x, Integer m) { return ((x % m) + m) % m; }
 
 // ---- Schedules of plans ------------------------------------------------------------------------------------------------
 
-// What the schedule stores for one entry and one split, by the contract of cuda_gemm.hpp; the accumulator keeps 32 bits.
+// What the schedule stores for one entry and one split, by the contract of multiply/contract.hpp; the accumulator keeps 32 bits.
 std::vector<std::int64_t> stored(const Schedule& schedule, const std::vector<std::vector<int>>& a,
                                  const std::vector<std::vector<int>>& b, int k_first, int k_last) {
   std::vector<std::int64_t> out(static_cast<std::size_t>(schedule.out_planes), -1);
@@ -199,7 +199,7 @@ void check_orders() {
 
 // ---- Tiles in turns ----------------------------------------------------------------------------------------------------
 
-// What step_walk.cuh wants of a kernel's parameters.
+// What walk/steps.cuh wants of a kernel's parameters.
 struct Params {
   TileOrder order;
   Divisor batches;
@@ -247,7 +247,7 @@ std::uint32_t stages_of(const Params& p, std::uint32_t index, int step) {
   return block_range(p.steps[step].k_begin, p.steps[step].k_end, split, p.blocks_per_split).count;
 }
 
-// The order that sm90_turns.cuh states, in which the producer loads.
+// The order that hopper/turns.cuh states, in which the producer loads.
 std::vector<Turn> order_of(const Block& block) {
   const auto& [p, tiles] = block;
   std::vector<Turn> turns;

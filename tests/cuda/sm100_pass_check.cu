@@ -1,9 +1,9 @@
 // Stand-alone check, without a GPU, of all that the sm_100 kernels compute outside CUTLASS: the fold of the epilogue over
-// its whole domain, how a schedule is cut into passes, and the walk over K blocks, against the contract of cuda_gemm.hpp;
+// its whole domain, how a schedule is cut into passes, and the walk over K blocks, against the contract of multiply/contract.hpp;
 // and that the schedules of all plans of scheme II, up to long K, are taken.
 //
 //   nvcc -std=c++17 -O3 -I csrc tests/cuda/sm100_pass_check.cu csrc/multiply/{sm100_pass,gemm_problem,cuda_schedule}.cpp
-//        csrc/plan/*.cpp csrc/reconstruct/reconstruct_plan.cpp -o sm100_pass_check
+//        csrc/plan/*.cpp csrc/cuda/reconstruct/reconstruct_plan.cpp -o sm100_pass_check
 //
 // Prints "N passed, N failed" and exits with 1 on a failure.
 #include <algorithm>
@@ -18,12 +18,12 @@
 #include <vector>
 
 #include "check.cuh"
-#include "multiply/cuda_schedule.hpp"
-#include "multiply/sm100_fold.hpp"
-#include "multiply/sm100_pass.hpp"
-#include "multiply/sm100_walk.cuh"
+#include "cuda/multiply/schedule.hpp"
+#include "cuda/multiply/tcgen05/fold.hpp"
+#include "cuda/multiply/tcgen05/pass.hpp"
+#include "cuda/multiply/tcgen05/collective/walk.cuh"
 
-// The one thing that cuda_schedule.cpp wants of the dispatch, which wants all kernels.
+// The one thing that multiply/schedule.cpp wants of the dispatch, which wants all kernels.
 const char* ozfp4::cuda::kernel_name(Kernel) { return "a kernel"; }
 
 using namespace ozfp4;
@@ -181,7 +181,7 @@ std::int64_t dot(const Case& c, int a_plane, int b_plane, int batch, int begin, 
   return sum;
 }
 
-// What cuda_gemm.hpp says that a unit stores.
+// What multiply/contract.hpp says that a unit stores.
 std::int64_t by_contract(const Case& c, int unit, int split, int batch) {
   const int block = block_entries(c.element), blocks = (c.k + block - 1) / block;
   const int length = (blocks + c.splits - 1) / c.splits * block;

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "cuda/check.cuh"
-#include "pipeline/cpu_matmul.hpp"
-#include "runtime/blas.hpp"
-#include "runtime/buffer.hpp"
+#include "cpu/matmul.hpp"
+#include "cpu/runtime/blas.hpp"
+#include "cpu/runtime/buffer.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cuda/check.cuh"
-#include "runtime/parallel.hpp"
+#include "cpu/runtime/threads.hpp"
 
 namespace {
 

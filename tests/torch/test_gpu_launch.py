@@ -199,7 +199,7 @@ def test_a_report_gathers_what_every_turn_found() -> None:
     findings = _device.Findings(PLAN)
     launch = fill(a, b, out, findings)
     assert (out == 4).all()
-    report = _device.make_report(PLAN, a, launch, findings, "why", None)
+    report = _device.make_report(PLAN, a, b, launch, findings, "why", None)
     assert report.moduli_used == 5  # of the last of three turns
     assert (report.special_rows, report.special_columns) == (3, 1)
     assert report.exponents == (52 - 53, 52 - 51)

@@ -31,7 +31,7 @@ def memory(address: int, size: int) -> np.ndarray:
 
 
 def entries(element: str, address: int, rows: int, k: int, pitch: int) -> np.ndarray:
-    """The plane's entries as the kernels' contract states it (csrc/multiply/cuda_gemm.hpp)."""
+    """The plane's entries as the kernels' contract states it (csrc/cuda/multiply/contract.hpp)."""
     assert pitch % 16 == 0
     bytes_of_row = (k + 1) // 2 if element == "e2m1" else k
     assert pitch >= bytes_of_row

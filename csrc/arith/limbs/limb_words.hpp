@@ -1,0 +1,79 @@
+// Several positional digits at once, equal to the digits that arith/limbs/limbs.hpp takes one by one.
+#pragma once
+
+#include <cstdint>
+
+#include "arith/host_device.hpp"
+#include "arith/limbs/e2m1.hpp"
+#include "arith/limbs/limbs.hpp"
+#include "arith/limbs/residue.hpp"
+
+namespace ozfp4 {
+
+// ---- Base 13, three limbs a table look-up ------------------------------------------------------------------------------
+//
+// A limb depends on v mod 13 alone and v = limb (mod 13) is divided exactly, so the lowest three limbs of v depend on
+// v mod 2197 alone: with v = 2197 q + r they are those of r, and what remains of v is q plus what remains of r.
+
+inline constexpr int kTriple = 13 * 13 * 13;
+inline constexpr int kTripleReach = 1100;  // |r| is at most this, see take_triple_index
+inline constexpr int kTripleEntries = 2 * kTripleReach + 1;
+inline constexpr int kTriplesPerPart = 2;
+inline constexpr int kPart13 = kTriple * kTriple;  // 13^6 = 4,826,809
+
+// Table entry of r = index - kTripleReach: bytes 0 to 2 are the limbs, byte 3 is what remains, in {-1, 0, 1}.
+OZFP4_HD std::uint32_t triple_word(int index) {
+  std::int64_t rest = index - kTripleReach;
+  std::uint32_t word = 0;
+  for (int i = 0; i < 3; ++i) word |= static_cast<std::uint32_t>(take_limb13(rest) & 255) << (8 * i);
+  return word | static_cast<std::uint32_t>(rest & 255) << 24;
+}
+OZFP4_HD int triple_carry(std::uint32_t word) { return static_cast<std::int32_t>(word) >> 24; }
+
+// The same entry with E2M1 codes for limbs. Range: a word of triple_word.
+OZFP4_HD std::uint32_t triple_codes(std::uint32_t word) {
+  std::uint32_t codes = word & 0xff000000u;
+  for (int i = 0; i < 3; ++i) {
+    const std::uint32_t limb = (word >> (8 * i)) & 255u;
+    codes |= e2m1_encode(limb < 128u ? static_cast<int>(limb) : static_cast<int>(limb) - 256) << (8 * i);
+  }
+  return codes;
+}
+
+// v = part[0] + 13^6 (part[1] + 13^6 part[2]). Two triples in parts 0 and 1, one in part 2: fifteen limbs.
+struct Parts13 {
+  std::int32_t part[3];
+};
+
+// Range: |v| <= 2^53; then |part[0]|, |part[1]| < 13^6 and |part[2]| <= 386. Other values give parts of no meaning.
+OZFP4_HD Parts13 split_parts13(std::int64_t v) {
+  const std::int64_t high = v / kPart13;
+  const auto middle = static_cast<std::int32_t>(high);
+  return {{static_cast<std::int32_t>(v - high * kPart13), middle % kPart13, middle / kPart13}};
+}
+
+// The index of v's lowest three limbs in the table; v becomes the quotient, to which the caller adds the entry's carry.
+// Range: |v| <= 13^6 + 2 * 2197, an integer below 2^23. The quotient v / 2197, below 2200, is off by less than
+// 2200 * 2^-23, so |r| <= 1098.5 + 0.6; it need not be the nearest.
+OZFP4_HD int take_triple_index(std::int32_t& v) {
+  const float x = static_cast<float>(v);
+  const float quotient = round_to_integer(x * (1.0f / kTriple));
+  const auto q = static_cast<std::int32_t>(quotient);
+  const int index = v - q * kTriple + kTripleReach;
+  v = q;
+  // Only integers out of range, which stand for non-finite entries, can miss the table.
+  return index < 0 ? 0 : index < kTripleEntries ? index : kTripleEntries - 1;
+}
+
+// ---- Base 256 -----------------------------------------------------------------------------------------------------------
+//
+// Adding 128 at every place makes all digits nonnegative without carries between the balanced ones: byte i of the sum is
+// digit i + 128. Flipping the top bit of each byte subtracts 128 in two's complement.
+
+// Byte i is the i-th balanced digit in [-128, 128). Range: |v| <= 2^53, and as many bytes as that takes (7).
+OZFP4_HD std::uint64_t balanced_bytes(std::int64_t v) {
+  constexpr std::uint64_t halves = 0x0080808080808080u;
+  return (static_cast<std::uint64_t>(v) + halves) ^ halves;
+}
+
+}  // namespace ozfp4

@@ -1,0 +1,56 @@
+// round_scaled for integers of up to 157 bits and results that are certain to be normal, in FP64 arithmetic: what CPUs do
+// eight at a time.
+//
+// The integer is the sum of three FP64 numbers, each exact: the lowest 52 bits, the next 52 and the signed rest. Their
+// correctly rounded sum is that of Boldo and Melquiond (Emulation of FMA and correctly rounded sums, 2008): two error-free
+// additions, the two errors added with rounding to odd, and one addition that rounds. No product in it is ever rounded, so
+// contracting them to fused multiply-adds changes nothing.
+#pragma once
+
+#include <cstdint>
+
+#include "arith/float_fields.hpp"
+#include "arith/host_device.hpp"
+#include "arith/scale_entry.hpp"
+#include "arith/wide/wide_int.hpp"
+
+namespace ozfp4 {
+
+// Exponents for which value * 2^exponent is 0 or a normal number for every |value| < 2^157.
+inline constexpr std::int32_t kLeastPieceExponent = -1022;
+inline constexpr std::int32_t kMostPieceExponent = 1023 - 157;
+
+// x + y = sum + error. Range: |x| >= |y| or x = 0, no overflow.
+OZFP4_HD double sum_with_error(double x, double y, double& error) {
+  const double sum = x + y;
+  error = y - (sum - x);
+  return sum;
+}
+
+// value * 2^exponent, rounded once to nearest even; an exact zero is +0. Range: |value| < 2^157, exponent in
+// [kLeastPieceExponent, kMostPieceExponent].
+OZFP4_HD double round_pieces(const WideInt<5>& value, std::int32_t exponent) {
+  constexpr std::uint64_t mask = (std::uint64_t(1) << 52) - 1;
+  const std::uint64_t low = value.word[0] | (static_cast<std::uint64_t>(value.word[1]) << 32);
+  const std::uint64_t high = value.word[2] | (static_cast<std::uint64_t>(value.word[3]) << 32);
+  const std::int64_t top =
+      static_cast<std::int64_t>(high >> 40) + static_cast<std::int64_t>(static_cast<std::int32_t>(value.word[4])) * (1 << 24);
+  const double piece0 = static_cast<double>(static_cast<std::int64_t>(low & mask));
+  const double piece1 = static_cast<double>(static_cast<std::int64_t>(((low >> 52) | (high << 12)) & mask)) * 0x1p52;
+  const double piece2 = static_cast<double>(top) * 0x1p104;
+
+  // piece1 and piece2 are multiples of 2^52 > piece0 and of 2^104 >= lower. The error of `sum` is 0 or a multiple of the
+  // last place of `lower`, twice its error or more: each addition has the larger number first.
+  double lower_error, sum_error, lost;
+  const double lower = sum_with_error(piece1, piece0, lower_error);
+  const double sum = sum_with_error(piece2, lower, sum_error);
+  double rest = sum_with_error(sum_error, lower_error, lost);
+  // To odd: where the addition was inexact and left an even last bit, the neighbour on the other side of the exact value.
+  const std::uint64_t bits = float_bits(rest);
+  const bool is_away = (float_bits(lost) ^ bits) >> 63 == 0;  // the exact value is larger in magnitude
+  const bool is_moved = lost != 0.0 && (bits & 1) == 0;
+  rest = float_from_bits<double>(is_moved ? (is_away ? bits + 1 : bits - 1) : bits);
+  return (sum + rest) * exact_power_of_two<double>(exponent);
+}
+
+}  // namespace ozfp4

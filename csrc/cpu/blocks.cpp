@@ -1,0 +1,51 @@
+#include "cpu/blocks.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "cpu/stages/encode.hpp"
+#include "cpu/stages/multiply.hpp"
+
+namespace ozfp4 {
+namespace {
+
+constexpr std::int64_t kLongInner = 512;   // pieces of K above this amortise the folds between them
+constexpr std::int64_t kShortInner = 128;  // and below this they no longer do
+constexpr std::int64_t kSmallSide = 64;
+constexpr std::int64_t kBlasLimit = std::int64_t(1) << 30;  // BLAS sizes are 32-bit integers
+
+std::int64_t workspace(const Plan& plan, const BlockShape& block) {
+  const std::int64_t planes = plan.planes_a * block.rows + plan.planes_b * block.columns;
+  const std::int64_t outputs = static_cast<std::int64_t>(plan.groups.size()) * block.rows * block.columns;
+  return planes * block.inners * plan.alphabet.entry_bytes() + outputs * output_entry_bytes(plan) +
+         cpu_multiply_scratch(plan, {block.rows, block.columns, block.inners});
+}
+
+std::int64_t halved(std::int64_t size) { return (size + 1) / 2; }
+
+}  // namespace
+
+BlockShape choose_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t cap) {
+  BlockShape block{std::min(m, kBlasLimit), std::min(n, kBlasLimit), std::min(k, kBlasLimit), 0};
+  for (;;) {
+    block.bytes = workspace(plan, block);
+    if (block.bytes <= cap) return block;
+    if (block.inners > kLongInner) {
+      block.inners = halved(block.inners);
+    } else if (std::max(block.rows, block.columns) > kSmallSide) {
+      (block.rows > block.columns ? block.rows : block.columns) = halved(std::max(block.rows, block.columns));
+    } else if (block.inners > kShortInner) {
+      block.inners = halved(block.inners);
+    } else if (std::max(block.rows, block.columns) > 1) {
+      (block.rows > block.columns ? block.rows : block.columns) = halved(std::max(block.rows, block.columns));
+    } else if (block.inners > 1) {
+      block.inners = halved(block.inners);
+    } else {
+      throw std::length_error("workspace_limit = " + std::to_string(cap) + " bytes is too small: this product needs at least " +
+                              std::to_string(block.bytes) + " bytes");
+    }
+  }
+}
+
+}  // namespace ozfp4

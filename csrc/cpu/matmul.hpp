@@ -1,0 +1,41 @@
+// One matmul on the CPU: scale, encode, multiply, reconstruct.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "cpu/runtime/matrix_view.hpp"
+#include "cpu/stages/scale.hpp"
+#include "plan/plan.hpp"
+
+namespace ozfp4 {
+
+// Seconds per stage, summed over blocks; filled only when asked for.
+struct StageTimes {
+  double scale = 0, encode = 0, multiply = 0, reconstruct = 0;
+};
+
+struct MatmulOutcome {
+  int moduli_used = 0;  // 0 for scheme I
+  int products = 0;
+  std::int64_t workspace = 0;
+  ExponentRange exponents;
+  std::int64_t special_rows = 0, special_columns = 0;
+};
+
+struct MatmulOptions {
+  std::int64_t workspace_limit;
+  StageTimes* times = nullptr;
+  std::function<void(double)> progress;  // called with the fraction done; may throw to stop
+};
+
+// result = A B. `b` is seen from its columns: outer = columns of B, inner = K. Range: equal inner dimensions at most
+// plan.k_max; float64 or float32 operands, result not overlapping them.
+MatmulOutcome cpu_matmul(const Plan& plan, const OperandView& a, const OperandView& b, const ResultView& result,
+                         const MatmulOptions& options);
+
+// result = A B for int8 operands, bit-exact in INT32 (row-major, contiguous).
+void cpu_int8_matmul(const Plan& plan, const OperandView& a, const OperandView& b, std::int32_t* result,
+                     std::int64_t workspace_limit);
+
+}  // namespace ozfp4

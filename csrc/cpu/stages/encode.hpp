@@ -1,0 +1,33 @@
+// Stage 2, encode: integers -> planes, all planes of an operand in one sweep, K-contiguous for A and for B.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/runtime/matrix_view.hpp"
+#include "plan/plan.hpp"
+
+namespace ozfp4 {
+
+// Planes of the groups that a prefix of `count` moduli uses (all planes for scheme I).
+inline int planes_used(const Plan& plan, int count) {
+  if (!plan.has_moduli()) return plan.planes_a;
+  return count == 0 ? 0
+                    : plan.groups[static_cast<std::size_t>(count - 1)].first_plane +
+                          plan.groups[static_cast<std::size_t>(count - 1)].planes;
+}
+
+// The part of an operand that one call encodes.
+struct Block {
+  std::int64_t outer0, outers, inner0, inners;
+};
+
+// Writes planes[p][o][k] for the first `count` groups, contiguous: plane pitch outers * inners, row pitch inners.
+// `shift` holds the scale exponents of the whole operand; null for an int8 operand, whose entries are integers already.
+void cpu_encode(const Plan& plan, int count, const OperandView& operand, const std::int32_t* shift, const Block& block,
+                void* planes);
+
+// The same from integers, row-major [outers][inners].
+void cpu_encode_integers(const Plan& plan, int count, const std::int64_t* integers, std::int64_t outers, std::int64_t inners,
+                         void* planes);
+
+}  // namespace ozfp4

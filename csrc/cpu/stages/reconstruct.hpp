@@ -1,0 +1,28 @@
+// Stage 4, reconstruct: residues (direct CRT) or digit groups (positional) -> wide integer -> FP64 or FP32, rounded once.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/runtime/matrix_view.hpp"
+#include "cpu/stages/multiply.hpp"
+#include "cpu/stages/scale.hpp"
+#include "plan/plan.hpp"
+
+namespace ozfp4 {
+
+// result[row][column] of a block = integer * 2^-(shift_a[row] + shift_b[column]); `output` is what multiply left for the
+// first `count` groups, [g][rows][columns]. shift_a and shift_b point at the block's first row and column.
+void cpu_reconstruct(const Plan& plan, int count, const void* output, const std::int32_t* shift_a, const std::int32_t* shift_b,
+                     const ResultView& result);
+
+// The wide integers themselves, integer_words(plan, count) 32-bit words each, for tests and notebooks. Both throw
+// std::length_error where the plan needs more than kMaxWords.
+int integer_words(const Plan& plan, int count);
+void cpu_reconstruct_integers(const Plan& plan, int count, const void* output, std::int64_t entries, std::uint32_t* words);
+
+// Overwrites the rows and columns of the result whose operand holds a NaN or an infinity with what IEEE arithmetic gives:
+// NaN where a NaN, infinity times zero, or infinities of both signs take part, else the signed infinity.
+void cpu_patch_specials(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b,
+                        const ResultView& result);
+
+}  // namespace ozfp4

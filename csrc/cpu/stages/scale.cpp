@@ -1,0 +1,187 @@
+#include "cpu/stages/scale.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "arith/float_fields.hpp"
+#include "arith/scale_entry.hpp"
+#include "cpu/runtime/threads.hpp"
+#include "cpu/runtime/vectorise.hpp"
+#include "cpu/stages/line.hpp"
+
+namespace ozfp4 {
+namespace {
+
+template <class T>
+inline void quantise_impl(const T* x, std::int64_t n, int shift, std::int64_t* integers) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t v = scaled_integer(x[i], shift);
+    integers[i] = magnitude_bits(x[i]) < kInfinityBits<T> ? v : 0;
+  }
+}
+
+// Largest finite magnitude (as bits) of a line, and the largest of all, which tells infinities and NaNs.
+template <class Bits, class T>
+inline void magnitudes_impl(const T* x, std::int64_t n, Bits& finite, Bits& any) {
+  Bits largest_finite = 0, largest = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const Bits magnitude = magnitude_bits(x[i]);
+    const Bits kept = magnitude < kInfinityBits<T> ? magnitude : 0;
+    largest_finite = kept > largest_finite ? kept : largest_finite;
+    largest = magnitude > largest ? magnitude : largest;
+  }
+  finite = largest_finite;
+  any = largest;
+}
+
+// Sum of (x * first * second)^2 over the finite entries; the two powers of two together are 2^-e and keep within range.
+template <class T>
+inline double squares_impl(const T* x, std::int64_t n, double first, double second) {
+  constexpr int lanes = 8;
+  double sum[lanes] = {};
+  std::int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    for (int l = 0; l < lanes; ++l) {
+      const double y = magnitude_bits(x[i + l]) < kInfinityBits<T> ? static_cast<double>(x[i + l]) * first * second : 0.0;
+      sum[l] += y * y;
+    }
+  }
+  for (; i < n; ++i) {
+    const double y = magnitude_bits(x[i]) < kInfinityBits<T> ? static_cast<double>(x[i]) * first * second : 0.0;
+    sum[0] += y * y;
+  }
+  double total = 0;
+  for (double part : sum) total += part;
+  return total;
+}
+
+OZFP4_VECTORISED void magnitudes(const double* x, std::int64_t n, std::uint64_t& finite, std::uint64_t& any) {
+  magnitudes_impl(x, n, finite, any);
+}
+OZFP4_VECTORISED void magnitudes(const float* x, std::int64_t n, std::uint32_t& finite, std::uint32_t& any) {
+  magnitudes_impl(x, n, finite, any);
+}
+OZFP4_VECTORISED double squares(const double* x, std::int64_t n, double first, double second) {
+  return squares_impl(x, n, first, second);
+}
+OZFP4_VECTORISED double squares(const float* x, std::int64_t n, double first, double second) {
+  return squares_impl(x, n, first, second);
+}
+
+constexpr int kNoExponent = std::numeric_limits<int>::min() / 2;
+
+// What is known of a line so far: sum of squares relative to 2^(2 exponent).
+struct LineState {
+  int exponent = kNoExponent;
+  double sum = 0;
+  std::uint8_t special = kFinite;
+};
+
+template <class T>
+void extend(LineState& line, const T* x, std::int64_t n) {
+  FloatBits<T> finite, any;
+  magnitudes(x, n, finite, any);
+  if (any >= kInfinityBits<T>) {
+    // A NaN can hide an infinity: look at each.
+    for (std::int64_t i = 0; i < n; ++i) {
+      const FloatBits<T> magnitude = magnitude_bits(x[i]);
+      if (magnitude >= kInfinityBits<T>) line.special |= magnitude > kInfinityBits<T> ? kHasNan : kHasInfinity;
+    }
+  }
+  if (finite == 0) return;
+  const int exponent = exponent_of_magnitude<T>(finite);
+  if (exponent > line.exponent) {
+    line.sum = line.exponent == kNoExponent ? 0.0 : std::ldexp(line.sum, 2 * (line.exponent - exponent));
+    line.exponent = exponent;
+  }
+  const int half = -line.exponent / 2;
+  line.sum += squares(x, n, std::ldexp(1.0, half), std::ldexp(1.0, -line.exponent - half));
+}
+
+// (2^(c-1) sqrt(sum) + sqrt(K) / 2)^2 bounds the sum of squares of the rounded integers; the factors cover the
+// rounding of K additions and of this expression.
+double norm_squared_bound(double sum, std::int64_t k, int capacity) {
+  const double terms = static_cast<double>(k);
+  const double norm = std::ldexp(std::sqrt(sum * (1.0 + (terms + 64.0) * 0x1p-52)), capacity - 1) + 0.5 * std::sqrt(terms);
+  return norm * norm * (1.0 + 0x1p-30);
+}
+
+template <class T>
+void scale_lines(const OperandView& view, int capacity, std::int64_t begin, std::int64_t end, Scales& scales, int* exponents,
+                 double* norms) {
+  std::vector<T> tile(static_cast<std::size_t>(kTileOuter * kTilePitch));
+  for (std::int64_t outer = begin; outer < end; outer += kTileOuter) {
+    const std::int64_t outers = std::min(kTileOuter, end - outer);
+    LineState lines[kTileOuter];
+    for (std::int64_t inner = 0; inner < view.inner; inner += kTileInner) {
+      const std::int64_t inners = std::min(kTileInner, view.inner - inner);
+      load_tile(view, outer, outers, inner, inners, tile.data());
+      for (std::int64_t o = 0; o < outers; ++o) extend(lines[o], tile.data() + o * kTilePitch, inners);
+    }
+    for (std::int64_t o = 0; o < outers; ++o) {
+      const LineState& line = lines[o];
+      const bool zero = line.exponent == kNoExponent;
+      scales.shift[outer + o] = zero ? 0 : scale_exponent(capacity, line.exponent);
+      scales.special[outer + o] = line.special;
+      exponents[outer + o] = line.exponent;
+      norms[outer + o] = zero ? 0.0 : norm_squared_bound(line.sum, view.inner, capacity);
+    }
+  }
+}
+
+}  // namespace
+
+OZFP4_VECTORISED void quantise_line(const double* x, std::int64_t n, int shift, std::int64_t* integers) {
+  quantise_impl(x, n, shift, integers);
+}
+OZFP4_VECTORISED void quantise_line(const float* x, std::int64_t n, int shift, std::int64_t* integers) {
+  quantise_impl(x, n, shift, integers);
+}
+
+Scales cpu_scale(const OperandView& operand, int capacity) {
+  Scales scales;
+  scales.shift.resize(static_cast<std::size_t>(operand.outer));
+  scales.special.resize(static_cast<std::size_t>(operand.outer));
+  std::vector<int> exponents(static_cast<std::size_t>(operand.outer));
+  std::vector<double> norms(static_cast<std::size_t>(operand.outer));
+  const std::int64_t grain = std::max<std::int64_t>(kTileOuter, 100000 / std::max<std::int64_t>(operand.inner, 1));
+  parallel_for(operand.outer, grain, [&](std::int64_t begin, std::int64_t end) {
+    if (operand.type == ElementType::float64) {
+      scale_lines<double>(operand, capacity, begin, end, scales, exponents.data(), norms.data());
+    } else {
+      scale_lines<float>(operand, capacity, begin, end, scales, exponents.data(), norms.data());
+    }
+  });
+  for (std::size_t i = 0; i < exponents.size(); ++i) {
+    scales.special_lines += scales.special[i] != kFinite;
+    scales.norm_squared = std::max(scales.norm_squared, norms[i]);
+    if (exponents[i] != kNoExponent) scales.exponents.extend({exponents[i], exponents[i]});
+  }
+  return scales;
+}
+
+namespace {
+
+template <class T>
+void quantise_block(const OperandView& view, const std::int32_t* shift, std::int64_t outer0, std::int64_t outers,
+                    std::int64_t inner0, std::int64_t inners, std::int64_t* integers) {
+  std::vector<T> line(static_cast<std::size_t>(inners));
+  for (std::int64_t o = 0; o < outers; ++o) {
+    load_tile(view, outer0 + o, 1, inner0, inners, line.data());
+    quantise_line(line.data(), inners, shift[outer0 + o], integers + o * inners);
+  }
+}
+
+}  // namespace
+
+void cpu_quantise(const OperandView& operand, const std::int32_t* shift, std::int64_t outer0, std::int64_t outers,
+                  std::int64_t inner0, std::int64_t inners, std::int64_t* integers) {
+  if (operand.type == ElementType::float64) {
+    quantise_block<double>(operand, shift, outer0, outers, inner0, inners, integers);
+  } else {
+    quantise_block<float>(operand, shift, outer0, outers, inner0, inners, integers);
+  }
+}
+
+}  // namespace ozfp4

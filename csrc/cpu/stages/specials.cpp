@@ -1,0 +1,96 @@
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "arith/float_fields.hpp"
+#include "cpu/runtime/threads.hpp"
+#include "cpu/stages/reconstruct.hpp"
+
+namespace ozfp4 {
+namespace {
+
+template <class T>
+double entry(const OperandView& view, std::int64_t outer, std::int64_t inner) {
+  return load<T>(view.data + outer * view.outer_stride + inner * view.inner_stride);
+}
+
+double entry(const OperandView& view, std::int64_t outer, std::int64_t inner) {
+  return view.type == ElementType::float64 ? entry<double>(view, outer, inner) : entry<float>(view, outer, inner);
+}
+
+// The sum of the products that the infinities of one line (at `places`) take part in: an infinity or NaN. The other
+// products of the sum are finite and change nothing.
+double meet(const OperandView& special, std::int64_t s, const std::vector<std::int64_t>& places, const OperandView& other,
+            std::int64_t o) {
+  bool plus = false, minus = false;
+  for (const std::int64_t k : places) {
+    const double product = entry(special, s, k) * entry(other, o, k);
+    if (std::isnan(product)) return std::numeric_limits<double>::quiet_NaN();  // one NaN, whatever the processor makes
+    plus = plus || product > 0;
+    minus = minus || product < 0;
+  }
+  if (plus && minus) return std::numeric_limits<double>::quiet_NaN();
+  return plus ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+}
+
+std::vector<std::int64_t> infinities(const OperandView& view, std::int64_t outer) {
+  std::vector<std::int64_t> places;
+  for (std::int64_t k = 0; k < view.inner; ++k) {
+    if (std::isinf(entry(view, outer, k))) places.push_back(k);
+  }
+  return places;
+}
+
+void put(const ResultView& result, std::int64_t row, std::int64_t column, double value) {
+  char* address = result.data + row * result.row_stride + column * result.column_stride;
+  if (result.type == ElementType::float64) {
+    store(address, value);
+  } else {
+    store(address, static_cast<float>(value));
+  }
+}
+
+// The sum of what the infinities of a row and those of a column give.
+double join(double x, double y) {
+  if (std::isnan(x) || std::isnan(y) || x != y) return std::numeric_limits<double>::quiet_NaN();
+  return x;
+}
+
+}  // namespace
+
+void cpu_patch_specials(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b,
+                        const ResultView& result) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  std::vector<std::int64_t> special_columns;
+  std::vector<std::vector<std::int64_t>> column_places(static_cast<std::size_t>(result.columns));
+  for (std::int64_t j = 0; j < result.columns; ++j) {
+    const auto flags = scale_b.special[static_cast<std::size_t>(j)];
+    if (flags == kFinite) continue;
+    special_columns.push_back(j);
+    if (!(flags & kHasNan)) column_places[static_cast<std::size_t>(j)] = infinities(b, j);
+  }
+  parallel_for(result.rows, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto row_flags = scale_a.special[static_cast<std::size_t>(i)];
+      if (row_flags & kHasNan) {
+        for (std::int64_t j = 0; j < result.columns; ++j) put(result, i, j, nan);
+        continue;
+      }
+      // Columns first; a special row then visits all of them.
+      for (const std::int64_t j : special_columns) {
+        const auto flags = scale_b.special[static_cast<std::size_t>(j)];
+        put(result, i, j, flags & kHasNan ? nan : meet(b, j, column_places[static_cast<std::size_t>(j)], a, i));
+      }
+      if (row_flags == kFinite) continue;
+      const std::vector<std::int64_t> places = infinities(a, i);
+      for (std::int64_t j = 0; j < result.columns; ++j) {
+        const auto flags = scale_b.special[static_cast<std::size_t>(j)];
+        const double from_row = flags & kHasNan ? nan : meet(a, i, places, b, j);
+        const bool both = flags == kHasInfinity;
+        put(result, i, j, both ? join(from_row, meet(b, j, column_places[static_cast<std::size_t>(j)], a, i)) : from_row);
+      }
+    }
+  });
+}
+
+}  // namespace ozfp4

@@ -1,0 +1,326 @@
+#include "cuda/blocks.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "arith/multiples.hpp"
+#include "arith/narrow.hpp"
+#include "cuda/encode/scale_encode.hpp"
+
+namespace ozfp4::cuda {
+namespace {
+
+constexpr std::int64_t kAlignment = 256;
+constexpr std::int64_t kWordLimit = std::int64_t(1) << 31;
+constexpr std::int64_t kMapLimit = std::int64_t(1) << 40;      // of the strides of a tensor map
+constexpr std::int64_t kMostMatrices = std::int64_t(1) << 30;  // of a turn: counting in steps of 65535 stays below 2^31
+
+constexpr std::int64_t kLongPiece = 32768;  // pieces of K above this cost next to nothing
+constexpr std::int32_t kLongSide = 256;     // blocks of the output below this leave tiles empty
+constexpr std::int32_t kShortSide = 64;     // the smallest tile
+
+// Above what any memory holds, and so little that a sum of all parts of a workspace does not overflow.
+constexpr std::int64_t kMostBytes = std::int64_t(1) << 55;
+
+// The product, or kMostBytes where it is larger: stacks of expanded operands can be of any size. Range: numbers from 0 on.
+std::int64_t size_of(std::initializer_list<std::int64_t> factors) {
+  std::int64_t product = 1;
+  for (const std::int64_t factor : factors) {
+    if (factor != 0 && product > kMostBytes / factor) return kMostBytes;
+    product *= factor;
+  }
+  return product;
+}
+
+int fold_count(const Schedule& schedule) {
+  return static_cast<int>(std::count_if(schedule.steps.begin(), schedule.steps.end(),
+                                        [](const GemmStep& step) { return step.action != Action::carry_on; }));
+}
+
+// ---- Turns -------------------------------------------------------------------------------------------------------------
+
+int rank_of(const CudaProduct& product) { return static_cast<int>(product.axes.size()); }
+
+Turns make_turns(const CudaProduct& product, int axis, std::int64_t chunk) {
+  Turns turns{axis, chunk, 1};
+  for (int i = 0; i < axis; ++i) turns.count = size_of({turns.count, product.axes[static_cast<std::size_t>(i)].extent});
+  if (axis < rank_of(product)) {
+    turns.count = size_of({turns.count, ceil_div(product.axes[static_cast<std::size_t>(axis)].extent, chunk)});
+  }
+  return turns;
+}
+
+std::int64_t matrices_of(const CudaProduct& product, const Turns& turns) {
+  std::int64_t count = turns.chunk;
+  for (int i = turns.axis + 1; i < rank_of(product); ++i) {
+    count = size_of({count, product.axes[static_cast<std::size_t>(i)].extent});
+  }
+  return count;
+}
+
+bool can_shorten(const CudaProduct& product, const Turns& turns) { return matrices_of(product, turns) > 1; }
+
+// About half the matrices. Range: can_shorten.
+Turns shortened(const CudaProduct& product, const Turns& turns) {
+  if (turns.chunk > 1) return make_turns(product, turns.axis, ceil_div(turns.chunk, 2));
+  const std::int64_t extent = product.axes[static_cast<std::size_t>(turns.axis) + 1].extent;
+  return make_turns(product, turns.axis + 1, std::max<std::int64_t>(1, ceil_div(extent, 2)));
+}
+
+// As many axes as a launch takes, and no more matrices.
+Turns longest_turns(const CudaProduct& product) {
+  const int axis = std::max(0, rank_of(product) - kMaxStackRank);
+  Turns turns = make_turns(product, axis, product.axes.empty() ? 1 : product.axes[static_cast<std::size_t>(axis)].extent);
+  while (matrices_of(product, turns) > kMostMatrices) turns = shortened(product, turns);
+  return turns;
+}
+
+// An axis of a turn's stacks.
+struct Taken {
+  const StackAxis* axis;
+  std::int32_t extent;
+};
+
+// An operand's distinct matrices: axes along which it is broadcast are no part of its stack. steps[i]: its matrices from one
+// coordinate of axis i to the next.
+Stack operand_stack(const std::vector<Taken>& taken, std::int64_t StackAxis::* stride, std::int32_t* steps) {
+  Stack stack;
+  for (const Taken& own : taken) {
+    if (own.axis->*stride == 0) continue;
+    stack.extent[stack.rank] = own.extent;
+    stack.stride[stack.rank++] = own.axis->*stride;
+  }
+  std::int64_t step = 1;
+  for (std::size_t i = taken.size(); i-- > 0;) {
+    if (taken[i].axis->*stride == 0) continue;
+    steps[i] = narrow<std::int32_t>(step, "matrices of a turn");
+    step *= taken[i].extent;
+  }
+  return stack;
+}
+
+// ---- Layouts -----------------------------------------------------------------------------------------------------------
+
+// What is tried: which part of the product the workspace is for.
+struct Cut {
+  Turns turns;
+  std::int32_t rows, columns, inners;
+};
+
+// Scratch of any turn. How scale cuts lines depends on whether they are aligned, in which matrices of one stack may differ,
+// and a turn of fewer matrices may be cut into more chunks.
+std::int64_t scratch_of_turns(const CudaProduct& product, const Turns& turns) {
+  if (turns.count == 1) {
+    const Turn turn = turn_at(product, turns, 0);
+    return scale_scratch_bytes(turn.a, turn.b);
+  }
+  std::int64_t bytes = 0;
+  const std::int64_t extent = product.axes[static_cast<std::size_t>(turns.axis)].extent;
+  for (const std::int64_t index : {std::int64_t(0), ceil_div(extent, turns.chunk) - 1}) {
+    Turn turn = turn_at(product, turns, index);
+    for (const std::uintptr_t start_a : {0, 4}) {
+      for (const std::uintptr_t start_b : {0, 4}) {
+        turn.a.data = reinterpret_cast<const char*>(start_a);
+        turn.b.data = reinterpret_cast<const char*>(start_b);
+        bytes = std::max(bytes, scale_scratch_bytes(turn.a, turn.b));
+      }
+    }
+  }
+  return bytes;
+}
+
+CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, const Cut& cut) {
+  const Turn turn = turn_at(product, cut.turns, 0);
+  const DeviceOperand &a = turn.a, &b = turn.b;
+  CudaLayout layout;
+  layout.turns = cut.turns;
+  layout.rows = cut.rows;
+  layout.columns = cut.columns;
+  layout.inners = cut.inners;
+  const bool is_whole_k = cut.inners == a.inner;
+  if (!is_whole_k) {
+    const auto rest = static_cast<int>((a.inner - 1) % cut.inners + 1);
+    layout.pieces.push_back(make_schedule(plan.plan, plan.schedule.element, cut.inners, a.inner));
+    layout.pieces.push_back(make_schedule(plan.plan, plan.schedule.element, rest, a.inner));
+  }
+  const Schedule& schedule = is_whole_k ? plan.schedule : layout.pieces[0];
+  const std::int64_t bytes = row_bytes(schedule.element, cut.inners);
+  layout.k_pitch = round_up(bytes, bytes >= 128 ? 128 : 16);  // whole lines of the cache for the multiply kernel
+  layout.out_pitch = round_up(cut.columns, 16);
+  const std::int64_t stack_a = a.stack.count(), stack_b = b.stack.count(), stack = turn.result.stack.count();
+
+  GemmShape shape;
+  shape.m = cut.rows;
+  shape.n = cut.columns;
+  shape.k = cut.inners;
+  shape.units = schedule.unit_count();
+  shape.steps = static_cast<int>(schedule.steps.size());
+  shape.folds = fold_count(schedule);
+  shape.batches = narrow<int>(stack, "matrices of a turn");
+  // Cutting K costs output bytes, so it is for outputs whose tiles leave multiprocessors idle.
+  const std::int64_t tiles = size_of({ceil_div(cut.rows, 128), ceil_div(cut.columns, 256), stack, shape.units});
+  shape.max_splits = schedule.may_split && is_whole_k && tiles < gpu.multiprocessors ? kMaxSplits : 1;
+  layout.tile = choose_tile(shape, plan.kernel, schedule.element, gpu);
+  layout.tile.splits = std::max(layout.tile.splits, schedule.least_splits);
+
+  layout.scales_and_encodes =
+      !plan.integer && is_whole_k && cut.rows == a.outer && cut.columns == b.outer && can_scale_and_encode(plan.encode, a, b);
+
+  std::int64_t end = 0;
+  auto take = [&end](std::int64_t size) {
+    const std::int64_t begin = end;
+    end = round_up(end + size, kAlignment);
+    return begin;
+  };
+  layout.units_used = take(sizeof(int));
+  if (!plan.integer) {
+    layout.shift_a = take(4 * stack_a * a.outer);
+    layout.shift_b = take(4 * stack_b * b.outer);
+    layout.special_a = take(stack_a * a.outer);
+    layout.special_b = take(stack_b * b.outer);
+    layout.scratch = take(scratch_of_turns(product, cut.turns));
+  }
+  layout.planes_a = take(size_of({schedule.planes, stack_a, cut.rows, layout.k_pitch}));
+  layout.planes_b = take(size_of({schedule.planes, stack_b, cut.columns, layout.k_pitch}));
+  const std::int64_t out_bytes =
+      size_of({plan.integer ? 4 : schedule.out_planes, layout.tile.splits, stack, cut.rows, layout.out_pitch});
+  layout.outputs = plan.integer ? end : take(out_bytes);  // INT8 products are stored to where they belong
+  layout.partial = is_whole_k ? end : take(out_bytes);
+  layout.bytes = end;
+  return layout;
+}
+
+// An upper bound of the blocks that scale and encode cut an operand into, beyond the first two.
+double blocks_of(std::int64_t lines, std::int64_t k) {
+  const double entries = static_cast<double>(lines) * static_cast<double>(k);
+  return entries / 2048 + static_cast<double>(lines) * static_cast<double>(std::min<std::int64_t>(256, 2 * k)) / 256 +
+         static_cast<double>(k) / 8;
+}
+
+// What of a cut exceeds the numbers that the kernels count in; nullptr where nothing does.
+const char* find_limit(const CudaPlan& plan, const CudaProduct& product, const CudaLayout& layout) {
+  const Turn turn = turn_at(product, layout.turns, 0);
+  const Schedule& schedule = layout.pieces.empty() ? plan.schedule : layout.pieces[0];
+  const std::int64_t stack_a = turn.a.stack.count(), stack_b = turn.b.stack.count(), stack = turn.result.stack.count();
+  const std::int64_t lines_a = size_of({stack_a, turn.a.outer}), lines_b = size_of({stack_b, turn.b.outer});
+  if (std::max(lines_a, lines_b) >= kWordLimit) return "2^31 rows of a or columns of b in all matrices of a turn";
+  if (blocks_of(lines_a, turn.a.inner) + blocks_of(lines_b, turn.b.inner) >= static_cast<double>(kWordLimit - 4)) {
+    return "the entries that a launch takes, about 2^42";
+  }
+  const std::int64_t matrices = size_of({stack, layout.tile.splits});
+  if (size_of({matrices, ceil_div(layout.rows, 64), ceil_div(layout.columns, 64), schedule.unit_count()}) >= kWordLimit ||
+      size_of({matrices, schedule.out_planes}) >= kWordLimit) {
+    return "2^31 tiles of the output";
+  }
+  if (size_of({stack_a, layout.rows, layout.k_pitch}) >= kMapLimit ||
+      size_of({stack_b, layout.columns, layout.k_pitch}) >= kMapLimit ||
+      size_of({layout.rows, layout.out_pitch, 4}) >= kMapLimit) {
+    return "2^40 bytes of a plane";
+  }
+  if (!layout.pieces.empty() &&
+      (schedule.steps.size() > static_cast<std::size_t>(kMaxInlineSteps) || schedule.least_splits > 1)) {
+    return "256 steps of a piece of K";
+  }
+  return nullptr;
+}
+
+// The next smaller cut; false where there is none.
+bool shorten(const CudaProduct& product, int block, Cut& cut) {
+  const auto halve = [](std::int32_t& extent, std::int64_t multiple) {
+    extent = static_cast<std::int32_t>(round_up(ceil_div(extent, 2), multiple));
+  };
+  std::int32_t& longer = cut.columns >= cut.rows ? cut.columns : cut.rows;
+  if (can_shorten(product, cut.turns)) {
+    cut.turns = shortened(product, cut.turns);
+  } else if (cut.inners > kLongPiece) {
+    halve(cut.inners, block);
+  } else if (longer > kLongSide) {
+    halve(longer, kLongSide);
+  } else if (cut.inners > block) {
+    halve(cut.inners, block);
+  } else if (longer > kShortSide) {
+    halve(longer, kShortSide);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// INT8 products are stored to where they belong, by pieces of 16 bytes.
+void check_alignment(const CudaPlan& plan, const CudaProduct& product, const Turns& turns) {
+  if (!plan.integer || turns.count == 1) return;
+  for (const StackAxis& axis : product.axes) {
+    if (axis.c_stride % 16 != 0) {
+      throw std::invalid_argument("c: matrices of an INT8 product in turns must be aligned to 16 bytes");
+    }
+  }
+}
+
+}  // namespace
+
+Turn turn_at(const CudaProduct& product, const Turns& turns, std::int64_t index) {
+  Turn turn{product.a, product.b, product.result};
+  const auto skip = [&turn](const StackAxis& axis, std::int64_t matrices) {
+    turn.a.data += matrices * axis.a_stride;
+    turn.b.data += matrices * axis.b_stride;
+    turn.result.data += matrices * axis.c_stride;
+    turn.is_new_a = turn.is_new_a && (matrices == 0 || axis.a_stride != 0);
+    turn.is_new_b = turn.is_new_b && (matrices == 0 || axis.b_stride != 0);
+  };
+  std::vector<Taken> taken;
+  const auto take = [&taken](const StackAxis& axis, std::int64_t extent) {
+    if (extent > 1) taken.push_back({&axis, narrow<std::int32_t>(extent, "matrices of a turn")});
+  };
+  for (std::size_t i = static_cast<std::size_t>(turns.axis); i < product.axes.size(); ++i) {
+    const StackAxis& axis = product.axes[i];
+    if (i > static_cast<std::size_t>(turns.axis)) {
+      take(axis, axis.extent);
+      continue;
+    }
+    const std::int64_t chunks = ceil_div(axis.extent, turns.chunk), first = index % chunks * turns.chunk;
+    index /= chunks;
+    skip(axis, first);
+    take(axis, std::min(turns.chunk, axis.extent - first));
+  }
+  for (std::size_t i = static_cast<std::size_t>(turns.axis); i-- > 0;) {
+    const StackAxis& axis = product.axes[i];
+    skip(axis, index % axis.extent);
+    index /= axis.extent;
+  }
+  for (const Taken& own : taken) {
+    Stack& stack = turn.result.stack;
+    stack.extent[stack.rank] = own.extent;
+    stack.stride[stack.rank++] = own.axis->c_stride;
+  }
+  turn.a.stack = operand_stack(taken, &StackAxis::a_stride, turn.result.a_step);
+  turn.b.stack = operand_stack(taken, &StackAxis::b_stride, turn.result.b_step);
+  return turn;
+}
+
+CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap) {
+  const std::int32_t rows = product.a.outer, columns = product.b.outer;
+  if (std::max(rows, columns) > kLongestExtent) {
+    throw std::length_error("rows of a or columns of b: " + std::to_string(std::max(rows, columns)) +
+                            " exceeds the largest extent of a product on a GPU, " + std::to_string(kLongestExtent));
+  }
+  const int block = block_entries(plan.schedule.element);
+  Cut cut{longest_turns(product), rows, columns, product.a.inner};
+  for (;;) {
+    CudaLayout layout = layout_for(plan, product, gpu, cut);
+    const char* limit = find_limit(plan, product, layout);
+    const std::int64_t most = can_shorten(product, cut.turns) ? std::min(cap, kMostTurnBytes) : cap;
+    if (limit == nullptr && layout.bytes <= most) {
+      check_alignment(plan, product, layout.turns);
+      return layout;
+    }
+    if (shorten(product, block, cut)) continue;
+    if (limit != nullptr) throw std::length_error(std::string("a product on a GPU: this one exceeds ") + limit);
+    throw std::length_error("workspace_limit = " + std::to_string(cap) + " bytes is too small: this product needs at least " +
+                            std::to_string(layout.bytes) + " bytes");
+  }
+}
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,100 @@
+// What a block needs to encode tiles, and how it encodes one.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "arith/limbs/e2m1.hpp"
+#include "cuda/encode/limbs.cuh"
+
+namespace ozfp4::cuda {
+
+template <EncodeKind Kind>
+inline constexpr bool kHasLimbTable =
+    Kind == EncodeKind::limb_tables || Kind == EncodeKind::int8_limbs || Kind == EncodeKind::limb_codes;
+template <EncodeKind Kind>
+inline constexpr bool kHasDigits13 = Kind == EncodeKind::digits13 || Kind == EncodeKind::digit13_codes;
+template <EncodeKind Kind>
+using TableOf = std::conditional_t<kHasLimbTable<Kind>, LimbTable, NoTable>;
+
+// Words of the table, three limbs (or codes) each.
+template <EncodeKind Kind>
+__host__ __device__ inline int shared_table_entries(int table_entries) {
+  return kHasLimbTable<Kind> ? table_entries : kHasDigits13<Kind> ? kTripleEntries : 0;
+}
+
+__device__ __forceinline__ void fill_units(SharedUnit* units, const EncodeArguments& arguments) {
+  const auto u = static_cast<int>(threadIdx.x);
+  if (u < arguments.units) units[u] = {arguments.unit[u].modulus, arguments.unit[u].table, arguments.unit[u].planes};
+}
+
+template <EncodeKind Kind>
+__device__ __forceinline__ void fill_table(std::uint32_t* table, const TableOf<Kind>& source, int entries) {
+  for (int i = static_cast<int>(threadIdx.x); i < entries; i += kEncodeThreads) {
+    if constexpr (kHasLimbTable<Kind>) {
+      const unsigned codes = source.entry[i];
+      std::uint32_t word = 0;
+#pragma unroll
+      for (int p = 0; p < 3; ++p) {
+        const unsigned code = (codes >> (4 * p)) & 15u;
+        const unsigned byte = kWritesCodes<Kind> ? code : static_cast<unsigned>(e2m1_decode(code)) & 255u;
+        word |= byte << (8 * p);
+      }
+      table[i] = word;
+    } else if constexpr (kHasDigits13<Kind>) {
+      table[i] = kWritesCodes<Kind> ? triple_codes(triple_word(i)) : triple_word(i);
+    }
+  }
+}
+
+struct EncodeShared {
+  SharedUnit* units;
+  std::uint32_t* table;
+};
+
+template <class T>
+__device__ __forceinline__ std::uint32_t tile_groups(const EncodeOperand& operand) {
+  return operand.steps * (kStepEntries<T> / kGroup);
+}
+
+// Group number `group` of a tile.
+template <class T, EncodeKind Kind, int Words>
+__device__ __forceinline__ void encode_group(const EncodeArguments& arguments, const TilePlace& place, const unsigned char* tile,
+                                             const EncodeShared& shared, int units, std::uint32_t group) {
+  const TileOrigin origin = *place.origin;
+  const EncodeOperand& operand = arguments.operand[origin.is_b];
+  const GroupPlace at = group_place<T>(operand, group);
+  const TileLine line = place.line[at.line];
+  if (line.source == nullptr || origin.k0 + at.k >= operand.padded_inner) return;
+  const PlaneWriter<kWritesCodes<Kind>> writer(operand.planes.data + (line.target + (kWritesCodes<Kind> ? at.k / 2 : at.k)),
+                                               operand.planes.plane_stride);
+  T x[kGroup];
+  read_group(tile, operand, at, x);
+  if constexpr (Kind == EncodeKind::int8_limbs) {
+    encode_int8(x, writer, shared.units, units, shared.table);
+  } else {
+    std::conditional_t<Words == 2, std::int64_t, std::int32_t> v[kGroup];
+    scale_group(x, line.shift, v);
+    if constexpr (kHasDigits13<Kind>) {
+      encode_digits13(v, writer, arguments.planes, shared.table);
+    } else if constexpr (Kind == EncodeKind::digits256) {
+      encode_digits256(v, writer, arguments.planes);
+    } else {
+      encode_residues<Kind, Words>(v, writer, shared.units, units, shared.table);
+    }
+  }
+}
+
+// Blocks a multiprocessor that leave the compiler enough registers.
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900)
+template <EncodeKind Kind>
+inline constexpr int kEncodeBlocks = 4;
+#elif defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 1000 || __CUDA_ARCH__ == 1030)
+template <EncodeKind Kind>
+inline constexpr int kEncodeBlocks = Kind == EncodeKind::int8_limbs ? 2 : 3;
+#else
+template <EncodeKind Kind>
+inline constexpr int kEncodeBlocks = 2;  // consumer cards: their 100 KiB of shared memory admit no more
+#endif
+
+}  // namespace ozfp4::cuda

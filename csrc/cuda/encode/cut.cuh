@@ -1,0 +1,97 @@
+// How a launch cuts the lines of an operand into tiles; on the host.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <type_traits>
+
+#include "arith/multiples.hpp"
+#include "cuda/encode/tile.cuh"
+
+namespace ozfp4::cuda {
+
+inline std::int64_t line_count(const EncodeJob& job) { return std::int64_t(job.operand.stack.count()) * job.lines; }
+
+inline std::int64_t entry_count(const EncodeJob& job) { return line_count(job) * job.operand.inner; }
+
+// Everything but the tiling.
+inline EncodeOperand describe(const EncodeJob& job) {
+  const DeviceOperand& operand = job.operand;
+  EncodeOperand out{};
+  out.data = operand.data;
+  out.outer_stride = operand.outer_stride;
+  out.inner_stride = operand.inner_stride;
+  out.stack = operand.stack;
+  out.shift = job.shift;
+  out.planes = job.planes;
+  out.outer = static_cast<std::uint32_t>(operand.outer);
+  out.first_line = static_cast<std::uint32_t>(job.first_line);
+  out.lines = static_cast<std::uint32_t>(job.lines);
+  out.total_lines = static_cast<std::uint32_t>(line_count(job));
+  out.inner = static_cast<std::uint32_t>(operand.inner);
+  out.padded_inner = static_cast<std::uint32_t>(round_up(operand.inner, 16));
+  return out;
+}
+
+// Whether 16-byte loads across lines are possible: lines adjacent, every column of every matrix 16-byte aligned from the
+// first line to encode on, and no load in two matrices.
+inline bool has_aligned_columns(const EncodeJob& job, int entry_bytes) {
+  const DeviceOperand& operand = job.operand;
+  std::uint64_t low = reinterpret_cast<std::uintptr_t>(operand.data) + static_cast<std::uint64_t>(job.first_line) * entry_bytes;
+  if (operand.inner > 1) low |= static_cast<std::uint64_t>(operand.inner_stride);
+  for (int axis = 0; axis < operand.stack.rank; ++axis) {
+    if (operand.stack.extent[axis] > 1) low |= static_cast<std::uint64_t>(operand.stack.stride[axis]);
+  }
+  if (operand.stack.count() > 1) low |= static_cast<std::uint64_t>(job.lines) * entry_bytes;
+  return operand.outer_stride == entry_bytes && low % 16 == 0;
+}
+
+// The shape of a tile: its extent along K, and how many steps its entries are loaded in.
+struct TileCut {
+  int log_tile_k, log_steps;
+};
+
+// Range: as many lines as make the tile, at most 256.
+template <class T>
+EncodeOperand cut_tiles(const EncodeJob& job, EncodeKind kind, const TileCut& tile) {
+  constexpr int log_step = static_cast<int>(kLog<kStepEntries<T>>);
+  EncodeOperand out = describe(job);
+  out.order.has_columns = !runs_along_k(job.operand);
+  out.order.has_vectors = out.order.has_columns ? has_aligned_columns(job, sizeof(T)) : has_aligned_lines(job.operand, sizeof(T));
+  out.band = 1;
+  out.log_entries_per_byte = writes_codes(kind) ? 1 : 0;
+  out.log_tile_k = static_cast<std::uint8_t>(tile.log_tile_k);
+  out.log_tile_lines = static_cast<std::uint8_t>(log_step + tile.log_steps - tile.log_tile_k);
+  out.steps = static_cast<std::uint8_t>(1 << tile.log_steps);
+  const int log_pitch =
+      (out.order.has_columns ? out.log_tile_lines : tile.log_tile_k) + static_cast<int>(kLog<static_cast<int>(sizeof(T))>);
+  out.log_pitch = static_cast<std::uint8_t>(log_pitch);
+  out.swizzle_mask = static_cast<std::uint8_t>(log_pitch >= 7 ? 7 : (1 << (log_pitch - 4)) - 1);
+  out.line_tiles = static_cast<std::uint32_t>(ceil_div(out.total_lines, 1 << out.log_tile_lines));
+  out.k_tiles = static_cast<std::uint32_t>(ceil_div(out.padded_inner, 1 << tile.log_tile_k));
+  return out;
+}
+
+// Calls launch(kind, words) with std::integral_constants of a plan over floating-point entries.
+template <class Launch>
+auto with_kind(const EncodePlan& plan, const Launch& launch) {
+  using std::integral_constant;
+  using One = integral_constant<int, 1>;
+  using Two = integral_constant<int, 2>;
+  using Residues = integral_constant<EncodeKind, EncodeKind::residues>;
+  using LimbTables = integral_constant<EncodeKind, EncodeKind::limb_tables>;
+  switch (plan.kind) {
+    case EncodeKind::residues: return plan.words == 1 ? launch(Residues(), One()) : launch(Residues(), Two());
+    case EncodeKind::limb_tables: return plan.words == 1 ? launch(LimbTables(), One()) : launch(LimbTables(), Two());
+    case EncodeKind::digits13: return launch(integral_constant<EncodeKind, EncodeKind::digits13>(), Two());
+    case EncodeKind::limb_codes:
+      return plan.words == 1 ? launch(integral_constant<EncodeKind, EncodeKind::limb_codes>(), One())
+                             : launch(integral_constant<EncodeKind, EncodeKind::limb_codes>(), Two());
+    case EncodeKind::digit13_codes: return launch(integral_constant<EncodeKind, EncodeKind::digit13_codes>(), Two());
+    case EncodeKind::digits256: return launch(integral_constant<EncodeKind, EncodeKind::digits256>(), Two());
+    case EncodeKind::int8_limbs: break;
+  }
+  throw std::logic_error("no kernel encodes floating-point entries as limbs of int8 entries");
+}
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,238 @@
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "arith/limbs/e2m1.hpp"
+#include "cuda/encode/cut.cuh"
+#include "cuda/encode/encode.hpp"
+#include "cuda/encode/kernel.cuh"
+#include "cuda/launch.hpp"
+
+namespace ozfp4::cuda {
+
+// ---- The plan -------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+EncodeKind byte_kind_of(const Plan& plan) {
+  if (plan.alphabet.entry != PlaneEntry::int8) {
+    throw std::invalid_argument(std::string("alphabet: ") + plan.alphabet.name + " planes exist on the CPU only");
+  }
+  switch (plan.scheme) {
+    case Scheme::integer: return EncodeKind::int8_limbs;
+    case Scheme::one:
+      if (plan.base == 13) return EncodeKind::digits13;
+      if (plan.base == 256) return EncodeKind::digits256;
+      throw std::invalid_argument("base: digits of base " + std::to_string(plan.base) +
+                                  " are not cut on a GPU, those of 13 and 256 are");
+    case Scheme::two: return plan.alphabet.residue_is_limb() ? EncodeKind::residues : EncodeKind::limb_tables;
+  }
+  throw std::logic_error("unknown scheme");
+}
+
+EncodeKind kind_of(const Plan& plan, bool as_codes) {
+  const EncodeKind kind = byte_kind_of(plan);
+  if (!as_codes) return kind;
+  if (plan.alphabet.has_e2m1_codes && kind == EncodeKind::limb_tables) return EncodeKind::limb_codes;
+  if (plan.alphabet.has_e2m1_codes && kind == EncodeKind::digits13) return EncodeKind::digit13_codes;
+  throw std::invalid_argument("plan: its limbs are not written as E2M1 codes");
+}
+
+bool is_power_of_two(std::int64_t m) { return (m & (m - 1)) == 0; }
+
+// Appends the table of planes [first, first + planes) of a group: `entries` entries, entry x for residue x mod values.
+void append_table(EncodePlan& out, EncodeUnit& unit, const Group& group, int first, int entries, int values) {
+  if (out.table_entries + entries > kMaxTableEntries) throw std::length_error("the limb tables exceed the parameters of encode");
+  unit.table = static_cast<std::uint16_t>(out.table_entries);
+  for (int x = 0; x < entries; ++x) {
+    unsigned codes = 0;
+    for (int p = 0; p < unit.planes; ++p) {
+      const std::int8_t limb = group.limb_table[static_cast<std::size_t>(first + p) * values + x % values];
+      codes |= e2m1_encode(limb) << (4 * p);
+    }
+    out.table[out.table_entries++] = static_cast<std::uint16_t>(codes);
+  }
+}
+
+void append_int8_units(EncodePlan& out, const Group& group) {
+  for (int first = 0; first < group.planes; first += 3) {
+    EncodeUnit& unit = out.unit[out.units++];
+    unit.planes = static_cast<std::uint16_t>(std::min(3, group.planes - first));
+    append_table(out, unit, group, first, 256, 256);
+  }
+}
+
+void append_modulus(EncodePlan& out, const Group& group) {
+  EncodeUnit& unit = out.unit[out.units++];
+  const auto m = static_cast<int>(group.modulus);
+  unit.planes = static_cast<std::uint16_t>(group.planes);
+  if (out.kind == EncodeKind::residues) {
+    unit.modulus = make_byte_modulus(m, out.words);
+    return;
+  }
+  // Residues modulo a power of two are those of the byte, and the table is long enough to say so.
+  const int entries = is_power_of_two(m) ? 256 : m;
+  unit.modulus = make_byte_modulus(entries, out.words);
+  append_table(out, unit, group, 0, entries, m);
+}
+
+}  // namespace
+
+EncodePlan make_encode_plan(const Plan& plan, bool as_codes) {
+  EncodePlan out;
+  out.kind = kind_of(plan, as_codes);
+  out.planes = plan.planes_a;
+  out.words = plan.bits <= kOneWordBits ? 1 : 2;
+  if (plan.scheme == Scheme::one) return out;
+  if (out.kind == EncodeKind::int8_limbs) {
+    append_int8_units(out, plan.groups[0]);
+    return out;
+  }
+  if (plan.groups.size() > kMaxModuli) {
+    throw std::length_error("encode on a GPU takes at most " + std::to_string(kMaxModuli) + " moduli; the plan has " +
+                            std::to_string(plan.groups.size()));
+  }
+  for (const Group& group : plan.groups) append_modulus(out, group);
+  return out;
+}
+
+// ---- The launch -----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// Tiles read and write runs of 128 bytes at least, those of two steps 256 (512 where K is contiguous). Short lines make
+// short tiles.
+template <class T>
+EncodeOperand cut(const EncodeJob& job, EncodeKind kind, int log_steps) {
+  const bool has_columns = !runs_along_k(job.operand);
+  const int most = 7 + (log_steps == 0 ? 0 : !has_columns && has_aligned_lines(job.operand, sizeof(T)) ? 2 : 1);
+  int log_tile_k = kMinLogTileK;
+  while (log_tile_k < most && (1 << log_tile_k) < job.operand.inner) ++log_tile_k;
+  // A thread for each line: at most 256.
+  EncodeOperand out =
+      cut_tiles<T>(job, kind, {log_tile_k, std::min(log_steps, log_tile_k + 8 - static_cast<int>(kLog<kStepEntries<T>>))});
+  out.band = has_columns ? 8 : 1;
+  return out;
+}
+
+// Problems from this many entries on have tiles of two steps: a dozen for each block of a GPU of today.
+constexpr std::int64_t kLargeProblem = std::int64_t(1) << 24;
+
+int log_steps_of(const EncodeJob& a, const EncodeJob& b) {
+  return entry_count(a) + entry_count(b) >= kLargeProblem ? kMaxLogSteps : 0;
+}
+
+std::int64_t tile_count(const EncodeOperand& operand) { return std::int64_t(operand.line_tiles) * operand.k_tiles; }
+
+std::int64_t tile_count(const EncodeJob& job, EncodeKind kind, int log_steps) {
+  if (job.lines == 0) return 0;
+  switch (job.operand.type) {
+    case ElementType::float64: return tile_count(cut<double>(job, kind, log_steps));
+    case ElementType::float32: return tile_count(cut<float>(job, kind, log_steps));
+    case ElementType::int8: return tile_count(cut<std::int8_t>(job, kind, log_steps));
+  }
+  return 0;
+}
+
+const char* find_job_error(const EncodeJob& job, EncodeKind kind) {
+  const DevicePlanes& planes = job.planes;
+  const auto low = static_cast<std::uint64_t>(planes.pitch | planes.matrix_stride | planes.plane_stride) |
+                   reinterpret_cast<std::uintptr_t>(planes.data);
+  if ((job.operand.type == ElementType::int8) != (kind == EncodeKind::int8_limbs)) {
+    return "the plan is not for entries of this type";
+  }
+  if (job.operand.inner < 1) return "K must be at least 1";
+  if (low % 16 != 0) return "planes, their pitch and their strides must be multiples of 16 bytes";
+  if (planes.pitch < ceil_div(job.operand.inner, writes_codes(kind) ? 2 : 1)) return "the pitch of a plane is below K";
+  if (job.first_line < 0 || job.first_line + std::int64_t(job.lines) > job.operand.outer) {
+    return "the operand does not have these lines";
+  }
+  if (line_count(job) >= (std::int64_t(1) << 31)) return "the lines of all matrices of an operand must be fewer than 2^31";
+  if (kind != EncodeKind::int8_limbs && job.shift == nullptr) return "the shifts of an operand's lines are missing";
+  return nullptr;
+}
+
+// What a launch needs besides the operands.
+struct EncodeLaunch {
+  const int* units_used;
+  cudaStream_t stream;
+  bool after_scale;
+};
+
+template <class T, EncodeKind Kind, int Words>
+void launch_kind(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const EncodeLaunch& how) {
+  EncodeArguments arguments{};
+  const int log_steps = log_steps_of(a, b);
+  const EncodeJob* job[2] = {&a, &b};
+  std::int64_t tiles[2] = {0, 0};
+  for (int i = 0; i < 2; ++i) {
+    if (job[i]->lines == 0) continue;
+    const EncodeOperand& operand = arguments.operand[i] = cut<T>(*job[i], Kind, log_steps);
+    tiles[i] = tile_count(operand);
+    arguments.most_tile_lines = std::max(arguments.most_tile_lines, 1u << operand.log_tile_lines);
+    arguments.most_tile_bytes =
+        std::max(arguments.most_tile_bytes, static_cast<std::uint32_t>(operand.steps * kStepEntries<T> * sizeof(T)));
+  }
+  if (tiles[0] + tiles[1] == 0) return;
+  std::copy_n(plan.unit, plan.units, arguments.unit);
+  arguments.units_used = plan.units > 0 && Kind != EncodeKind::int8_limbs ? how.units_used : nullptr;
+  arguments.tiles_a = static_cast<std::uint32_t>(tiles[0]);
+  arguments.tiles = static_cast<std::uint32_t>(tiles[0] + tiles[1]);
+  arguments.units = plan.units;
+  arguments.planes = plan.planes;
+  arguments.table_entries = plan.table_entries;
+  TableOf<Kind> table;
+  if constexpr (kHasLimbTable<Kind>) std::copy_n(plan.table, kMaxTableEntries, table.entry);
+
+  // Code that cannot wait is not launched before scale has ended.
+  arguments.reads_early = how.after_scale;
+
+  const auto kernel = encode_kernel<T, Kind, Words>;
+  LaunchConfig config;
+  config.stage = Stage::encode;
+  config.block = dim3(kEncodeThreads);
+  config.shared_bytes = encode_shared_bytes<Kind>(arguments);
+  config.overlap_previous = how.after_scale;
+  config.stream = how.stream;
+  const int resident = blocks_per_multiprocessor(kernel, config) * current_device(Stage::encode).multiprocessors;
+  config.grid = dim3(std::min(static_cast<unsigned>(resident), arguments.tiles));
+  launch(kernel, config, arguments, table);
+}
+
+template <class T>
+void launch_type(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const EncodeLaunch& how) {
+  if constexpr (sizeof(T) == 1) {
+    launch_kind<T, EncodeKind::int8_limbs, 1>(plan, a, b, how);
+  } else {
+    with_kind(plan, [&](auto kind, auto words) { launch_kind<T, kind.value, words.value>(plan, a, b, how); });
+  }
+}
+
+}  // namespace
+
+const char* find_encode_error(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b) {
+  for (const EncodeJob* job : {&a, &b}) {
+    if (job->lines == 0) continue;
+    if (const char* error = find_job_error(*job, plan.kind)) return error;
+  }
+  const int log_steps = log_steps_of(a, b);
+  const bool fits = tile_count(a, plan.kind, log_steps) + tile_count(b, plan.kind, log_steps) < (std::int64_t(1) << 31);
+  return fits ? nullptr : "the operands have 2^31 tiles or more";
+}
+
+void launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used, cudaStream_t stream,
+                   bool after_scale) {
+  if (a.lines != 0 && b.lines != 0 && a.operand.type != b.operand.type) {
+    launch_encode(plan, a, EncodeJob(), units_used, stream, after_scale);
+    launch_encode(plan, b, EncodeJob(), units_used, stream);
+    return;
+  }
+  const EncodeLaunch how{units_used, stream, after_scale};
+  switch ((a.lines != 0 ? a : b).operand.type) {
+    case ElementType::float64: return launch_type<double>(plan, a, b, how);
+    case ElementType::float32: return launch_type<float>(plan, a, b, how);
+    case ElementType::int8: return launch_type<std::int8_t>(plan, a, b, how);
+  }
+}
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,77 @@
+// Stage 2 on the GPU: all planes of an operand in one sweep, K-contiguous, B transposed on the way.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "arith/limbs/residue_bytes.hpp"
+#include "cuda/views.hpp"
+#include "plan/plan.hpp"
+#include "plan/prefix.hpp"
+
+namespace ozfp4::cuda {
+
+enum class EncodeKind : std::uint8_t {
+  residues,     // scheme II, int8: a residue is its own limb, unsigned in [0, m)
+  limb_tables,  // scheme II, fp4: limbs of the residue, from a table
+  digits13,     // scheme I, fp4: base-13 limbs
+  digits256,    // scheme I, int8: balanced digits of base 256
+  int8_limbs,   // int8 operands: limbs of the entry, from a table
+  // The limbs of limb_tables and digits13 as E2M1 codes, two a byte, the entry with the even index in the low nibble.
+  limb_codes,
+  digit13_codes,
+};
+constexpr bool writes_codes(EncodeKind kind) { return kind == EncodeKind::limb_codes || kind == EncodeKind::digit13_codes; }
+
+// Planes that come from one residue (or int8 entry): a residue plane, or one to three limbs of a table entry.
+struct EncodeUnit {
+  ByteModulus modulus;
+  std::uint16_t table = 0;  // first table entry
+  std::uint16_t planes = 1;
+};
+
+inline constexpr int kMaxTableEntries = 2560;
+
+// What encode needs to know of a plan; built once per plan on the host, read by the kernel from its parameters.
+struct EncodePlan {
+  EncodeKind kind = EncodeKind::residues;
+  int units = 0;  // moduli; 1 or 2 for int8_limbs; 0 for digits
+  int planes = 0;
+  int words = 2;  // of IntegerBytes
+  EncodeUnit unit[kMaxModuli];
+  int table_entries = 0;
+  std::uint16_t table[kMaxTableEntries] = {};  // three E2M1 codes each, the first plane's lowest
+};
+
+// Residue planes are uint8 in [0, m) for int8 plans of scheme II; limb planes are int8, or E2M1 codes with `as_codes`.
+// Throws std::invalid_argument for plans over the fp64 alphabet, which no GPU multiplies, and where limbs as codes are asked
+// of a plan that is not of schemes I or II over the fp4 alphabet.
+EncodePlan make_encode_plan(const Plan& plan, bool as_codes = false);
+
+// Planes in device memory: [plane][matrix][line][pitch] bytes; the pointer and all strides multiples of 16, pitch at least
+// the bytes of `inner` entries, rounded up to 16. Entries beyond `inner` up to the next multiple of 16 are written too, as 0.
+struct DevicePlanes {
+  std::uint8_t* data = nullptr;
+  std::int64_t pitch = 0, matrix_stride = 0, plane_stride = 0;
+};
+
+struct EncodeJob {
+  DeviceOperand operand;
+  const std::int32_t* shift = nullptr;     // [matrix][line of the whole operand]; null for int8 operands
+  std::int32_t first_line = 0, lines = 0;  // the lines to encode; planes hold only these
+  DevicePlanes planes;
+};
+
+// Encodes one or two operands (b.lines = 0: only a) in one launch, two where their element types differ. `units_used`
+// (device, may be null): how many leading moduli to write. Lines of non-finite entries hold limbs of no meaning there,
+// within the alphabet. after_scale: the stream's latest work is launch_scale of these operands, so that encode may start
+// while that ends, where its code can (programmatic dependent launch). Neither synchronises nor allocates; may be captured.
+// Throws LaunchError. Range: nothing that find_encode_error has a reason against.
+void launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used, cudaStream_t stream,
+                   bool after_scale = false);
+
+// nullptr where launch_encode takes the jobs, else the reason; lines of all matrices of an operand together are below 2^31.
+const char* find_encode_error(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b);
+
+}  // namespace ozfp4::cuda

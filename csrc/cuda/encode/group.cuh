@@ -1,0 +1,111 @@
+// Groups of entries along K: from shared memory to integers, and from limbs to the planes.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "arith/scale_entry.hpp"
+#include "cuda/encode/tile.cuh"
+
+namespace ozfp4::cuda {
+
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000)
+inline constexpr bool kFastFp64 = true;
+#else
+inline constexpr bool kFastFp64 = false;  // consumer cards and B300: FP64 at 1/64 of the FP32 rate
+#endif
+
+// Numbers the groups of a tile so that a warp's groups are neighbours along K, for writes of whole cache lines. In columns,
+// two lines of FP64 (four of FP32) alternate: with eight groups that makes the entries of one 16-byte piece.
+struct GroupPlace {
+  std::uint32_t line, k;
+};
+template <class T>
+__device__ __forceinline__ GroupPlace group_place(const EncodeOperand& operand, std::uint32_t group) {
+  const std::uint32_t log_groups = operand.log_tile_k - kLogGroup;
+  const std::uint32_t log_alternate = operand.order.has_columns ? 4 - kLog<static_cast<int>(sizeof(T))> : 0;
+  const std::uint32_t k = (group >> log_alternate) & ((1u << log_groups) - 1);
+  return {(group >> (log_groups + log_alternate) << log_alternate) | (group & ((1u << log_alternate) - 1)), k << kLogGroup};
+}
+
+// The entries of a group.
+template <class T>
+__device__ __forceinline__ void read_group(const unsigned char* tile, const EncodeOperand& operand, const GroupPlace& at,
+                                           T (&x)[kGroup]) {
+  const TileLayout<T> layout(operand);
+  if (layout.has_columns) {
+    const std::uint32_t first = layout.in_columns(at.line, at.k);
+#pragma unroll
+    for (int i = 0; i < kGroup; ++i) x[i] = *reinterpret_cast<const T*>(tile + (first ^ (i << layout.log_pitch)));
+    return;
+  }
+  constexpr int width = sizeof(T) == 1 ? kGroup : 16 / sizeof(T);
+  struct alignas(width * sizeof(T)) Load {
+    T x[width];
+  };
+  const std::uint32_t first = layout.in_lines(at.line, at.k);
+#pragma unroll
+  for (int i = 0; i < kGroup; i += width) {
+    const auto load = *reinterpret_cast<const Load*>(tile + (first ^ (i * static_cast<std::uint32_t>(sizeof(T)))));
+#pragma unroll
+    for (int j = 0; j < width; ++j) x[i + j] = load.x[j];
+  }
+}
+
+// The integers of a group. Integer is std::int32_t for capacities up to kOneWordBits.
+template <class Integer, class T>
+__device__ __forceinline__ void scale_group(const T (&x)[kGroup], int shift, Integer (&v)[kGroup]) {
+  if constexpr (kFastFp64 || (sizeof(T) == 4 && sizeof(Integer) == 4)) {
+    using Real = std::conditional_t<sizeof(Integer) == 4, T, double>;  // FP32 for short integers of FP32 entries
+    const ShiftHalves halves = halves_of(shift);
+    const Real first = exact_power_of_two<Real>(halves.first), second = exact_power_of_two<Real>(halves.second);
+#pragma unroll
+    for (int i = 0; i < kGroup; ++i) v[i] = scaled_integer_by_multiplication<Integer>(static_cast<Real>(x[i]), first, second);
+  } else {
+#pragma unroll
+    for (int i = 0; i < kGroup; ++i) v[i] = static_cast<Integer>(scaled_integer(x[i], shift));
+  }
+}
+
+// Writes a group to plane after plane: a byte an entry, or the low nibbles of two in one.
+template <bool Codes>
+class PlaneWriter {
+ public:
+  __device__ __forceinline__ PlaneWriter(std::uint8_t* first, std::int64_t plane_stride) : at_(first), stride_(plane_stride) {}
+
+  // The bytes number `Byte` of the words.
+  template <int Byte>
+  __device__ __forceinline__ void write(const std::uint32_t (&word)[kGroup]) {
+    struct alignas(kGroup) Bytes {
+      std::uint32_t word[kGroup / 4];
+    } bytes;
+    constexpr std::uint32_t pick = Byte | (Byte + 4) << 4;
+#pragma unroll
+    for (int i = 0; i < kGroup; i += 4) {
+      bytes.word[i / 4] =
+          __byte_perm(__byte_perm(word[i], word[i + 1], pick), __byte_perm(word[i + 2], word[i + 3], pick), 0x5410);
+    }
+    if constexpr (Codes) {
+      static_assert(kGroup == 8, "eight codes make one word");
+      // Codes lie in the low nibbles of bytes: after the shift bytes 0 and 2 hold two each.
+      const std::uint32_t low = bytes.word[0] | (bytes.word[0] >> 4), high = bytes.word[1] | (bytes.word[1] >> 4);
+      *reinterpret_cast<std::uint32_t*>(at_) = __byte_perm(low, high, 0x6420);
+    } else {
+      *reinterpret_cast<Bytes*>(at_) = bytes;
+    }
+    at_ += stride_;
+  }
+
+  // The bytes 0, 1, 2 for at most three planes.
+  __device__ __forceinline__ void write_limbs(const std::uint32_t (&word)[kGroup], int planes) {
+    write<0>(word);
+    if (planes > 1) write<1>(word);
+    if (planes > 2) write<2>(word);
+  }
+
+ private:
+  std::uint8_t* at_;
+  std::int64_t stride_;
+};
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,70 @@
+// The encode kernel: persistent blocks, each with one tile in work and the next on its way into shared memory.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/dependent_launch.cuh"
+#include "cuda/encode/block.cuh"
+
+namespace ozfp4::cuda {
+
+// The tiles, the units, the lines of three tiles, the table.
+template <EncodeKind Kind>
+__host__ __device__ inline int encode_shared_bytes(const EncodeArguments& arguments) {
+  return kStages * static_cast<int>(arguments.most_tile_bytes) + arguments.units * static_cast<int>(sizeof(SharedUnit)) +
+         kPlaces * static_cast<int>(arguments.most_tile_lines * sizeof(TileLine)) +
+         4 * shared_table_entries<Kind>(arguments.table_entries);
+}
+
+template <class T, EncodeKind Kind, int Words>
+__global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind>)
+    encode_kernel(const __grid_constant__ EncodeArguments arguments, const __grid_constant__ TableOf<Kind> limb_table) {
+  extern __shared__ __align__(128) unsigned char shared_bytes[];
+  __shared__ TileOrigin origins[kPlaces];
+  EncodeShared shared;
+  shared.units = reinterpret_cast<SharedUnit*>(shared_bytes + kStages * arguments.most_tile_bytes);
+  auto* lines = reinterpret_cast<TileLine*>(shared.units + arguments.units);
+  shared.table = reinterpret_cast<std::uint32_t*>(lines + kPlaces * arguments.most_tile_lines);
+  const auto place_at = [&](std::uint32_t i) { return TilePlace{origins + i, lines + i * arguments.most_tile_lines}; };
+  fill_units(shared.units, arguments);
+  fill_table<Kind>(shared.table, limb_table, shared_table_entries<Kind>(arguments.table_entries));
+
+  // What the previous kernel may still be writing is not read before this wait: everything, or what scale leaves.
+  if (!arguments.reads_early) wait_for_previous_kernel();
+  std::uint32_t next = blockIdx.x;
+  find_tile(arguments, next, place_at(0));
+
+  // Every round starts to load the next tile and encodes the current one (the first round has none). One barrier ends the
+  // encoding of the previous tile and publishes the next one's addresses, the other publishes the current tile's entries.
+  // Of three places none is written while a slower thread may still read it.
+  int units = arguments.units;
+  std::uint32_t place = kPlaces - 1, stage = 1;
+  for (bool is_first = true;; is_first = false) {
+    const bool has_next = next < arguments.tiles;
+    const std::uint32_t next_place = place == kPlaces - 1 ? 0 : place + 1;
+    __syncthreads();
+    if (has_next) load_tile<T>(arguments, place_at(next_place), shared_bytes + (stage ^ 1) * arguments.most_tile_bytes);
+    if (is_first) {
+      wait_for_previous_kernel();
+      if (arguments.units_used != nullptr) units = min(units, __ldcg(arguments.units_used));
+    }
+    if (has_next) load_shifts(arguments, place_at(next_place));
+    commit_copies();
+    wait_for_copies<1>();
+    __syncthreads();
+    next += gridDim.x;
+    if (next < arguments.tiles) find_tile(arguments, next, place_at(kPlaces - place - next_place));
+    if (!is_first) {
+      const TilePlace current = place_at(place);
+      const std::uint32_t groups = tile_groups<T>(arguments.operand[current.origin->is_b]);
+#pragma unroll 1
+      for (std::uint32_t group = threadIdx.x; group < groups; group += kEncodeThreads)
+        encode_group<T, Kind, Words>(arguments, current, shared_bytes + stage * arguments.most_tile_bytes, shared, units, group);
+    }
+    if (!has_next) return;
+    place = next_place;
+    stage ^= 1;
+  }
+}
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,127 @@
+// Scale and encode in one kernel, for lines that fit into the shared memory of a cluster: every operand is read once.
+//
+// A cluster holds a panel of whole lines, each of its blocks a tile of them, one after the other along K. A block loads its
+// tile and sums it, hands its sums to all blocks of the cluster, and when it has theirs it knows the shifts and encodes.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/dependent_launch.cuh"
+#include "cuda/encode/block.cuh"
+#include "cuda/scale/block_cluster.cuh"
+#include "cuda/scale/norms.cuh"
+#include "cuda/scale/slots.cuh"
+
+namespace ozfp4::cuda {
+
+static_assert(kScaleThreads == kEncodeThreads, "the same threads sum and encode");
+
+struct ScaleEncodeArguments {
+  EncodeArguments encode;  // of operands whose tiles are walked in bands of one
+  std::int32_t* shift[2];
+  std::uint8_t* special[2];
+  NormReport norms;
+  std::uint32_t cluster_blocks;
+};
+
+// The tile, the sums [block of the cluster][line], the units, the lines, the table.
+template <EncodeKind Kind>
+__host__ __device__ inline int scale_encode_shared_bytes(const ScaleEncodeArguments& arguments) {
+  const EncodeArguments& encode = arguments.encode;
+  return static_cast<int>(encode.most_tile_bytes) + encode.units * static_cast<int>(sizeof(SharedUnit)) +
+         static_cast<int>(encode.most_tile_lines * (sizeof(TileLine) + arguments.cluster_blocks * sizeof(std::uint64_t))) +
+         4 * shared_table_entries<Kind>(encode.table_entries);
+}
+
+// The state of this thread's line over the tile, in the threads of slot 0.
+template <class T>
+__device__ __forceinline__ LineState sum_tile(const EncodeOperand& operand, const unsigned char* tile, const LineSlots& slots,
+                                              const ScaleRole& role) {
+  LineState state;
+  for (std::uint32_t k = role.slot << kLogGroup; k < 1u << operand.log_tile_k; k += 1u << (kLogGroup + slots.log_count)) {
+    T x[kGroup];
+    read_group(tile, operand, GroupPlace{role.line, k}, x);
+    add_batch(state, x);
+  }
+  return combine_slots(state, slots, role);
+}
+
+// From the states of a line in all blocks of the cluster to that of the whole line, in the threads of slot 0.
+__device__ __forceinline__ LineState combine_blocks(LineState state, const Inbox& inbox, std::uint64_t* sums, std::uint32_t block,
+                                                    std::uint32_t blocks, std::uint32_t lines, const ScaleRole& role) {
+  inbox.expect(blocks * lines * static_cast<std::uint32_t>(sizeof(std::uint64_t)));
+  if (role.slot != 0) return state;
+  for (std::uint32_t other = 0; other < blocks; ++other) inbox.send(sums + block * lines + role.line, other, pack(state));
+  inbox.wait();
+  state = LineState();
+  for (std::uint32_t other = 0; other < blocks; ++other) state = combine(state, unpack(sums[other * lines + role.line]));
+  return state;
+}
+
+// The number of the first of 32 groups that nobody has taken yet. All lanes of a warp call it.
+__device__ __forceinline__ std::uint32_t take_groups(std::uint32_t& next) {
+  std::uint32_t taken = 0;
+  if (threadIdx.x % 32 == 0) taken = atomicAdd(&next, 32u);
+  return __shfl_sync(0xFFFFFFFFu, taken, 0);
+}
+
+template <class T, EncodeKind Kind, int Words>
+__global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind>)
+    scale_encode_kernel(const __grid_constant__ ScaleEncodeArguments arguments,
+                        const __grid_constant__ TableOf<Kind> limb_table) {
+  const EncodeArguments& encode = arguments.encode;
+  extern __shared__ __align__(128) unsigned char tile[];
+  __shared__ TileOrigin origin;
+  __shared__ std::uint64_t inbox_barrier;
+  __shared__ std::uint32_t next_groups;
+  const Inbox inbox(&inbox_barrier);
+  auto* sums = reinterpret_cast<std::uint64_t*>(tile + encode.most_tile_bytes);
+  EncodeShared shared;
+  shared.units = reinterpret_cast<SharedUnit*>(sums + arguments.cluster_blocks * encode.most_tile_lines);
+  const TilePlace place{&origin, reinterpret_cast<TileLine*>(shared.units + encode.units)};
+  shared.table = reinterpret_cast<std::uint32_t*>(place.line + encode.most_tile_lines);
+
+  const std::uint32_t blocks = arguments.cluster_blocks;
+  if (blocks > 1) inbox.open();
+  find_tile(encode, blockIdx.x, place);
+  if (threadIdx.x == 0) next_groups = 0;
+  wait_for_previous_kernel();
+  __syncthreads();
+  load_tile<T>(encode, place, tile);
+  commit_copies();
+  fill_units(shared.units, encode);
+  fill_table<Kind>(shared.table, limb_table, shared_table_entries<Kind>(encode.table_entries));
+  wait_for_copies<0>();
+  __syncthreads();
+
+  // ---- Scale
+  const bool is_b = origin.is_b != 0;
+  const EncodeOperand& operand = encode.operand[is_b];
+  const LineSlots slots{static_cast<std::uint8_t>(kLog<kEncodeThreads> - operand.log_tile_lines), !operand.order.has_columns};
+  const ScaleRole role = role_of(slots);
+  const std::uint32_t block = blockIdx.x % blocks, lines = 1u << operand.log_tile_lines;
+  LineState state = sum_tile<T>(operand, tile, slots, role);
+  if (blocks > 1) state = combine_blocks(state, inbox, sums, block, blocks, lines, role);
+  float line_sum = 0.0f;
+  if (role.slot == 0) {
+    const int shift = line_shift(state, arguments.norms.capacity);
+    place.line[role.line].shift = shift;
+    if (block == 0 && role.line < origin.lines) {
+      const std::uint32_t panel = (is_b ? blockIdx.x - encode.tiles_a : blockIdx.x) / blocks;
+      const std::uint32_t stacked_line = panel * lines + role.line;
+      arguments.shift[is_b][stacked_line] = shift;
+      arguments.special[is_b][stacked_line] = static_cast<std::uint8_t>(state.special);
+      line_sum = state.sum.sum;
+    }
+  }
+  __syncthreads();
+  if (block == 0) report_norms(arguments.norms, is_b, line_sum);
+
+  // ---- Encode: whoever is free takes the next groups, as reporting keeps a warp busy for a while
+  const std::uint32_t groups = tile_groups<T>(operand), lane = threadIdx.x % 32;
+#pragma unroll 1
+  for (std::uint32_t first = take_groups(next_groups); first < groups; first = take_groups(next_groups))
+    encode_group<T, Kind, Words>(encode, place, tile, shared, encode.units, first + lane);
+}
+
+}  // namespace ozfp4::cuda

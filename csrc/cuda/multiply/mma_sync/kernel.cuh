@@ -1,0 +1,177 @@
+// The warp-level multiply kernel: persistent. A ring of stages is filled by loader warps (TMA), or by the multiplier warps
+// themselves a few stages ahead (cp.async). Each multiplier warp multiplies its part of the tile with mma.sync; a stage is
+// free when all of them have read it. Loads run on into the next K loop while a warp folds and stores.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/dependent_launch.cuh"
+#include "cuda/multiply/mma_sync/atom.cuh"
+#include "cuda/multiply/mma_sync/config.cuh"
+#include "cuda/multiply/mma_sync/epilogue.cuh"
+#include "cuda/multiply/mma_sync/loader.cuh"
+#include "cuda/multiply/walk/steps.cuh"
+
+namespace ozfp4::cuda::warp {
+
+// Four 8 x 16-byte matrices: word q of lane l is bytes 4 (l % 4) .. of row l / 4 of the matrix whose rows the lanes
+// 8 q .. 8 q + 7 point to.
+__device__ __forceinline__ void load_matrices(std::uint32_t (&words)[4], std::uint32_t address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+               : "r"(address)
+               : "memory");
+}
+
+// The lanes of a warp that report a stage as read: one for all. compute-sanitizer's racecheck does not count what the others
+// did before; a build for it lets each report for itself.
+#ifdef OZFP4_RACECHECK
+inline constexpr std::uint32_t kReleasingLanes = 32;
+#else
+inline constexpr std::uint32_t kReleasingLanes = 1;
+#endif
+
+// ---- Multiplier: one warp ----------------------------------------------------------------------------------------------
+
+template <class C>
+struct Multiplier {
+  const WarpParams& p;
+  const SharedLayout<C>& shared;
+  const int warp_row, warp_column;  // of the warp's tile, entries
+  std::uint32_t lane_a, lane_b;     // what this lane points ldmatrix to, from the start of a stage
+  RingPosition<C::kStages> ring;
+  std::int32_t acc[C::kRows][C::kColumns][4];
+
+  __device__ __forceinline__ Multiplier(const WarpParams& p, const SharedLayout<C>& shared, int warp)
+      : p(p), shared(shared), warp_row(warp / C::kWarpsN * C::kWarpM), warp_column(warp % C::kWarpsN * C::kWarpN) {
+    const std::uint32_t lane = threadIdx.x % 32;
+    // A: rows 0-7, rows 8-15, then the same rows 16 bytes on. B: columns 0-7, 16 bytes on, then columns 8-15.
+    lane_a = swizzled_chunk<C::kRowBytes>(warp_row + lane % 16, lane / 16);
+    lane_b = C::kStageBytesA + swizzled_chunk<C::kRowBytes>(warp_column + lane % 8 + lane / 16 * 8, lane / 8 % 2);
+    Epilogue<C>::clear(acc);
+  }
+
+  // acc += A * B of the next stage.
+  __device__ __forceinline__ void multiply_stage() {
+    wait_barrier(shared.full(ring.stage), ring.parity);
+    const std::uint32_t stage = shared.a(ring.stage);
+#pragma unroll
+    for (int k = 0; k < C::kRowBytes; k += 32) {
+      // The swizzle exchanges chunks of 16 bytes by exclusive or, so a step along K is one, too.
+      const std::uint32_t from_a = (stage + lane_a) ^ k, from_b = (stage + lane_b) ^ k;
+      std::uint32_t b[C::kColumns][2];
+#pragma unroll
+      for (int j = 0; j < C::kColumns; j += 2) {
+        std::uint32_t words[4];
+        load_matrices(words, from_b + j * 8 * C::kRowBytes);
+        b[j][0] = words[0];
+        b[j][1] = words[1];
+        b[j + 1][0] = words[2];
+        b[j + 1][1] = words[3];
+      }
+#pragma unroll
+      for (int i = 0; i < C::kRows; ++i) {
+        std::uint32_t a[4];
+        load_matrices(a, from_a + i * 16 * C::kRowBytes);
+#pragma unroll
+        for (int j = 0; j < C::kColumns; ++j) C::Atom::multiply(acc[i][j], a, b[j]);
+      }
+    }
+    __syncwarp();
+    if (threadIdx.x % 32 < kReleasingLanes) arrive(shared.empty(ring.stage));
+    ring.advance();
+  }
+
+  // Range: there is at least one tile. `load_ahead` is called before every stage that is multiplied.
+  template <class LoadAhead>
+  __device__ __forceinline__ void run(const TileLoop& tiles, const LoadAhead& load_ahead) {
+    const int blocks_per_split = p.blocks_per_split * (128 / C::kRowBytes);
+    Cursor next(p, tiles);
+    bool has_next = true;
+    while (has_next) {
+      const Tile tile = next.tile;
+      const int index = next.step;
+      const GemmStep step = read_step(p, index);
+      const int split = divide(tile.matrix, p.batches);
+      int count = block_range<C::kBlockEntries>(step.k_begin, step.k_end, split, blocks_per_split).count;
+      for (; count > 0; --count) {
+        load_ahead();
+        multiply_stage();
+      }
+      has_next = next.advance(p, tiles);
+      if (step.action != Action::carry_on) act(read_step(p, index), tile);
+    }
+  }
+
+  __device__ __forceinline__ void act(const GemmStep& step, const Tile& tile) {
+    const Fold f(step);
+    const int row = tile.m * C::kM + warp_row, column = tile.n * C::kN + warp_column;
+    const int out_matrix = step.out_plane * p.out_matrices + tile.matrix;
+    const bool is_residue = step.action == Action::store_residue, is_digit = step.action == Action::store_digit;
+
+    // One copy of each pass in the code: a store of a multiplied residue is a fold and a store.
+    Epilogue<C>::to_integers(acc);
+    if (step.action == Action::fold || (is_residue && step.multiplier != 1)) Epilogue<C>::fold(acc, f, step);
+    if (is_residue || is_digit) {
+      Epilogue<C>::shift(acc, f);
+      Epilogue<C>::store_bytes(acc, f, p, row, column, out_matrix);
+    }
+    if (is_digit) Epilogue<C>::carry(acc, f, step);
+    if (step.action == Action::multiply) Epilogue<C>::scale(acc, step.multiplier);
+    if (step.action == Action::store_int32) Epilogue<C>::store_words(acc, step.multiplier, p, row, column, out_matrix);
+    if (is_residue || step.action == Action::store_int32) {
+      Epilogue<C>::clear(acc);
+    } else {
+      Epilogue<C>::from_integers(acc);
+    }
+  }
+};
+
+// ---- Kernel --------------------------------------------------------------------------------------------------------------
+
+template <class C>
+__global__ void __launch_bounds__(C::kThreads, C::kBlocksPerMultiprocessor)
+    warp_gemm_kernel(const __grid_constant__ WarpParams p) {
+  extern __shared__ std::uint8_t dynamic_shared[];
+  const SharedLayout<C> shared{(shared_address(dynamic_shared) + 1023) & ~1023u};
+  const int warp = __shfl_sync(0xFFFFFFFFu, threadIdx.x / 32, 0);  // uniform in the eyes of the compiler
+
+  if (threadIdx.x == 0) {
+    C::Loader::prefetch(p);
+    for (int stage = 0; stage < C::kStages; ++stage) {
+      init_barrier(shared.full(stage), C::Loader::template kArrivals<C>);
+      init_barrier(shared.empty(stage), kReleasingLanes * C::kMultipliers);
+    }
+    C::Loader::publish_barriers();
+  }
+  __syncthreads();
+  wait_for_previous_kernel();
+
+  int units = p.unit_count;
+  if (p.units_used != nullptr) units = max(0, min(units, *p.units_used));
+  const TileLoop tiles = {blockIdx.x, gridDim.x, units * p.order.per_unit.constants.modulus};
+
+  if (tiles.first >= tiles.count) return;
+
+  if constexpr (C::Loader::kWarps == 0) {
+    Filler<C> filler(p, shared, tiles);
+    const auto load_ahead = [&] {
+      if (filler.has_next()) filler.load();
+    };
+    for (int i = 0; i < C::Loader::template kAhead<C>; ++i) load_ahead();
+    Multiplier<C>(p, shared, warp).run(tiles, load_ahead);
+    let_next_kernel_start();
+  } else if (warp < C::kMultipliers) {
+    sm90::take_registers<C::kMultiplierRegisters>();
+    Multiplier<C>(p, shared, warp).run(tiles, [] {});
+  } else {
+    sm90::give_registers<C::kLoaderRegisters>();
+    if (threadIdx.x == 32 * C::kMultipliers) {
+      Filler<C> filler(p, shared, tiles);
+      while (filler.has_next()) filler.load();
+      let_next_kernel_start();
+    }
+  }
+}
+
+}  // namespace ozfp4::cuda::warp

@@ -1,0 +1,214 @@
+// The other exchangeable part of the warp-level kernels: how a stage of the ring is filled.
+//
+// A loader has kWarps warps of its own, or none: then the multiplier warps load, each a part of every stage. The full
+// barrier of a stage counts the arrivals of all who load it and completes when the tiles have arrived. Rows beyond the
+// operand and bytes beyond K arrive as zeros.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/multiply/mma_sync/config.cuh"
+#include "cuda/multiply/ptx/barrier.cuh"
+#include "cuda/multiply/ptx/tma.cuh"
+#include "cuda/multiply/walk/steps.cuh"
+
+namespace ozfp4::cuda::warp {
+
+using sm90::arrive;
+using sm90::init_barrier;
+using sm90::shared_address;
+
+// Until the phase of the given parity has completed. A fresh barrier has "completed" parity 1.
+__device__ __forceinline__ void wait_barrier(std::uint32_t barrier, std::uint32_t parity) {
+#if __CUDA_ARCH__ >= 900
+  sm90::wait_barrier(barrier, parity);
+#else
+  asm volatile(
+      "{\n"
+      ".reg .pred done;\n"
+      "again:\n"
+      "mbarrier.test_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+      "@!done bra again;\n"
+      "}" ::"r"(barrier),
+      "r"(parity)
+      : "memory");
+#endif
+}
+
+// Where a stage comes from: first rows of the tiles, matrices of the batch, planes, byte along K.
+struct Source {
+  int row_a, row_b;
+  int matrix_a, matrix_b;
+  int plane_a, plane_b;
+};
+
+// ---- cp.async: sm_80 and later -----------------------------------------------------------------------------------------
+
+// All multiplier warps copy: registers cannot be moved between warps there, and warps that only load would take as many
+// as those that multiply.
+template <class C>
+class CopyLoads {
+ public:
+  __device__ __forceinline__ explicit CopyLoads(const WarpParams& p) : p_(p) {}
+
+  __device__ __forceinline__ void enter(const Source& from) {
+    a_ = start(p_.a, from.row_a, from.matrix_a, from.plane_a);
+    b_ = start(p_.b, from.row_b, from.matrix_b, from.plane_b);
+    rows_a_ = p_.a.rows - from.row_a - row();
+    rows_b_ = p_.b.rows - from.row_b - row();
+  }
+  // `k`: first byte along K.
+  __device__ __forceinline__ void load(const SharedLayout<C>& shared, std::uint32_t stage, int k) const {
+    const int bytes = max(0, min(16, p_.k_bytes - k - 16 * chunk()));
+    copy<C::kM>(a_ + k, p_.a.pitch, rows_a_, bytes, shared.a(stage));
+    copy<C::kN>(b_ + k, p_.b.pitch, rows_b_, bytes, shared.b(stage));
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared.full(stage)) : "memory");
+  }
+
+ private:
+  static constexpr int kChunks = C::kRowBytes / 16, kRowsAtOnce = 32 * C::kMultipliers / kChunks;  // of all warps
+
+  // A thread has one chunk of 16 bytes of every kRowsAtOnce-th row.
+  static __device__ __forceinline__ int chunk() { return threadIdx.x % kChunks; }
+  static __device__ __forceinline__ int row() { return threadIdx.x / kChunks; }
+
+  static __device__ __forceinline__ const std::uint8_t* start(const PlaneView& view, int first_row, int matrix, int plane) {
+    return view.data + plane * view.plane_stride + matrix * view.batch_stride + (first_row + row()) * view.pitch + 16 * chunk();
+  }
+
+  // rows: passes with kRowsAtOnce * i < rows have a row to copy. bytes: of a chunk that are read, the rest becomes zero.
+  template <int kRows>
+  static __device__ __forceinline__ void copy(const std::uint8_t* source, std::int64_t pitch, int rows, int bytes,
+                                              std::uint32_t tile) {
+    static_assert(kRows % kRowsAtOnce == 0 && kRowsAtOnce % 8 == 0, "whole passes; the swizzle is the same in all of them");
+    const std::uint32_t target = tile + swizzled_chunk<C::kRowBytes>(row(), chunk());
+#pragma unroll
+    for (int i = 0; i < kRows / kRowsAtOnce; ++i) {
+      const int size = kRowsAtOnce * i < rows ? bytes : 0;
+      asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(target + i * kRowsAtOnce * C::kRowBytes),
+                   "l"(source), "r"(size)
+                   : "memory");
+      source += kRowsAtOnce * pitch;
+    }
+  }
+
+  const WarpParams& p_;
+  const std::uint8_t *a_, *b_;  // of this thread, at K = 0
+  int rows_a_, rows_b_;
+};
+
+struct CopyLoader {
+  static constexpr int kWarps = 0, kExtraStages = 1;
+  template <class C>
+  using Loads = CopyLoads<C>;
+  template <class C>
+  static constexpr int kArrivals = 32 * C::kMultipliers;  // every thread, when its copies have landed
+  // Stages loaded ahead of the one that is multiplied. One stage is left between them, so that a warp which loads need not
+  // wait until the slowest one has multiplied the stage before.
+  template <class C>
+  static constexpr int kAhead = C::kStages - 2;
+
+  static __device__ __forceinline__ void prefetch(const WarpParams&) {}
+  static __device__ __forceinline__ void publish_barriers() {}
+};
+
+// ---- TMA: sm_90 and later ----------------------------------------------------------------------------------------------
+
+__device__ __forceinline__ void load_tile(const CUtensorMap* map, std::uint32_t target, std::uint32_t barrier,
+                                          sm90::Coordinates at) {
+#if __CUDA_ARCH__ >= 1200
+  // Told that the target is this block's own memory, else ptxas calls a function of the driver instead, and ignores
+  // setmaxnreg because of the call.
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cta.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(target),
+      "l"(map), "r"(barrier), "r"(at.k), "r"(at.row), "r"(at.batch), "r"(at.plane)
+      : "memory");
+#else
+  sm90::load_tile(map, target, barrier, at);
+#endif
+}
+
+template <class C>
+class BulkLoads {
+ public:
+  __device__ __forceinline__ explicit BulkLoads(const WarpParams& p) : p_(p) {}
+
+  __device__ __forceinline__ void enter(const Source& from) { from_ = from; }
+  __device__ __forceinline__ void load(const SharedLayout<C>& shared, std::uint32_t stage, int k) const {
+    const std::uint32_t full = shared.full(stage);
+    sm90::arrive_expecting(full, C::kStageBytes);
+    load_tile(&p_.a_map, shared.a(stage), full, {k, from_.row_a, from_.matrix_a, from_.plane_a});
+    load_tile(&p_.b_map, shared.b(stage), full, {k, from_.row_b, from_.matrix_b, from_.plane_b});
+  }
+
+ private:
+  const WarpParams& p_;
+  Source from_;
+};
+
+struct BulkLoader {
+  static constexpr int kExtraStages = 0;
+  static constexpr int kWarps = 4;  // one thread of them loads; the registers of a warpgroup are what can be given away
+  template <class C>
+  using Loads = BulkLoads<C>;
+  template <class C>
+  static constexpr int kArrivals = 1;
+
+  static __device__ __forceinline__ void prefetch(const WarpParams& p) {
+    sm90::prefetch_map(&p.a_map);
+    sm90::prefetch_map(&p.b_map);
+  }
+  static __device__ __forceinline__ void publish_barriers() { sm90::publish_barriers(); }
+};
+
+// ---- The order of loads, of either -------------------------------------------------------------------------------------
+
+// Fills the ring stage by stage, tile after tile, step after step; in step with Multiplier::run.
+template <class C>
+class Filler {
+ public:
+  __device__ __forceinline__ Filler(const WarpParams& p, const SharedLayout<C>& shared, const TileLoop& tiles)
+      : p_(p), shared_(shared), tiles_(tiles), loads_(p), cursor_(p, tiles) {
+    enter_step();
+    skip_empty_steps();
+  }
+
+  __device__ __forceinline__ bool has_next() const { return left_ > 0; }
+
+  // Range: has_next().
+  __device__ __forceinline__ void load() {
+    wait_barrier(shared_.empty(ring_.stage), ring_.parity ^ 1);
+    loads_.load(shared_, ring_.stage, k_);
+    ring_.advance();
+    k_ += C::kRowBytes;
+    if (--left_ == 0) skip_empty_steps();
+  }
+
+ private:
+  __device__ __forceinline__ void skip_empty_steps() {
+    while (left_ == 0 && cursor_.advance(p_, tiles_)) enter_step();
+  }
+  __device__ __forceinline__ void enter_step() {
+    const Tile& tile = cursor_.tile;
+    const GemmStep step = read_step(p_, cursor_.step);
+    const int split = divide(tile.matrix, p_.batches);
+    const BlockRange range =
+        block_range<C::kBlockEntries>(step.k_begin, step.k_end, split, p_.blocks_per_split * (128 / C::kRowBytes));
+    left_ = range.count;
+    k_ = range.first * C::kRowBytes;
+    if (left_ == 0) return;
+    const Operands matrix = find_operands(p_, tile, split);
+    loads_.enter(
+        {static_cast<int>(tile.m) * C::kM, static_cast<int>(tile.n) * C::kN, matrix.a, matrix.b, step.a_plane, step.b_plane});
+  }
+
+  const WarpParams& p_;
+  const SharedLayout<C>& shared_;
+  const TileLoop& tiles_;
+  typename C::Loader::template Loads<C> loads_;
+  Cursor cursor_;
+  RingPosition<C::kStages> ring_;
+  int k_, left_;  // of the current step: next byte along K, stages to load
+};
+
+}  // namespace ozfp4::cuda::warp

@@ -1,0 +1,32 @@
+// How each tile is cut among the warps of a block, for every atom and loader.
+#pragma once
+
+#include "cuda/multiply/contract.hpp"
+
+namespace ozfp4::cuda::warp {
+
+struct WarpShape {
+  int m, n;
+  int warps_m, warps_n;  // multiplier warps along each
+  int row_bytes;         // of K in a stage
+  int stages;
+  int blocks;  // on a multiprocessor, at least
+};
+
+// In the order of TileShape. Warps hold 64 x 64 where they can: then they read 8 fragments from shared memory for 32
+// multiplications. Two blocks on a multiprocessor multiply while the other one folds.
+inline constexpr WarpShape kShapes[kTileShapes] = {
+    {128, 256, 2, 4, 64, 4, 1}, {128, 128, 2, 2, 64, 3, 2}, {128, 64, 2, 2, 64, 4, 2},
+    {64, 256, 1, 4, 64, 4, 1},  {64, 128, 2, 2, 64, 4, 2},  {64, 64, 2, 2, 64, 6, 2},
+};
+
+// Dynamic shared memory of a block on sm_86, sm_89 and sm_120; every variant keeps to it on every GPU.
+inline constexpr int kSharedLimit = 101376;
+
+// Stages of a variant: `extra` more where they fit.
+constexpr int stage_count(const WarpShape& shape, int extra) {
+  const int fits = (kSharedLimit - 2048) / ((shape.m + shape.n) * shape.row_bytes);
+  return shape.stages + extra < fits ? shape.stages + extra : fits;
+}
+
+}  // namespace ozfp4::cuda::warp

@@ -1,0 +1,115 @@
+// One kernel of the sm_100 family: collectives put together, and its launch. Two multiprocessors of a cluster compute a tile
+// of 256 x 256 together, in blocks of 128 bytes along K.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cutlass/epilogue/collective/collective_builder.hpp>
+#include <cutlass/gemm/collective/collective_builder.hpp>
+#include <cutlass/gemm/kernel/gemm_universal.hpp>
+
+#include "cuda/launch.hpp"
+#include "cuda/multiply/check.hpp"
+#include "cuda/multiply/tcgen05/collective/epilogue.cuh"
+#include "cuda/multiply/tcgen05/collective/scheduler.cuh"
+#include "cuda/multiply/tcgen05/pass.hpp"
+
+namespace ozfp4::cuda::sm100 {
+
+inline constexpr int kTile = 256;
+
+// Element_: as CUTLASS names it; Class: its operator class; Mainloop: Fp4Mainloop, Fp4Mainloop96 or ByteMainloop; kEntries:
+// of a block along K; kTileEntries: of what the main loop multiplies at a time.
+template <class Arch, class Element_, class Accumulator, class Class, class Schedule, template <class, int> class Mainloop,
+          int kEntries, int kTileEntries = kEntries>
+struct Config {
+  static constexpr int kAlignment = kEntries / 8;  // 16 bytes
+  using TileShape = cute::Shape<cute::Int<kTile>, cute::Int<kTile>, cute::Int<kTileEntries>>;
+  // Columns that leave tensor memory at a time. The fewer, the sooner the next tile's sums may take their place, and the less
+  // shared memory is lost to staging.
+  using EpilogueTile = cute::Shape<cute::_128, cute::_64>;
+  using ClusterShape = cute::Shape<cute::_2, cute::_1, cute::_1>;
+  using Rows = cutlass::layout::RowMajor;
+  using Columns = cutlass::layout::ColumnMajor;
+
+  using Epilogue = typename cutlass::epilogue::collective::CollectiveBuilder<
+      Arch, Class, TileShape, ClusterShape, EpilogueTile, Accumulator, Accumulator, std::uint8_t, Rows, 16, std::uint8_t, Rows,
+      16, cutlass::epilogue::TmaWarpSpecialized2Sm, ResidueTree>::CollectiveOp;
+  using Collective = typename cutlass::gemm::collective::CollectiveBuilder<
+      Arch, Class, Element_, Rows, kAlignment, Element_, Columns, kAlignment, Accumulator, TileShape, ClusterShape,
+      cutlass::gemm::collective::StageCountAutoCarveout<static_cast<int>(sizeof(typename Epilogue::SharedStorage))>,
+      Schedule>::CollectiveOp;
+  using Kernel = cutlass::gemm::kernel::GemmUniversal<cute::Shape<int, int, int, int>, Mainloop<Collective, kEntries>, Epilogue,
+                                                      PassSchedule<kEntries, kTileEntries / kEntries>>;
+};
+
+// Strides of a K-contiguous operand in entries.
+template <class Stride>
+Stride operand_stride(const PlaneArray& operand, int rows, Element element) {
+  const std::int64_t matrix = operand.batches > 1 ? batch_stride(operand, rows) : plane_stride(operand, rows);
+  return {operand.pitch * entries_per_byte(element), cute::Int<1>{}, matrix * entries_per_byte(element)};
+}
+
+template <class Kernel>
+void launch_kernel(const typename Kernel::Arguments& arguments, LaunchConfig config) {
+  static_assert(Kernel::SharedStorageSize <= 232448, "a block of sm_100 has 227 KB of shared memory");
+  const typename Kernel::Params params = Kernel::to_underlying_arguments(arguments, nullptr);
+  config.grid = Kernel::get_grid_shape(params);
+  config.block = Kernel::get_block_shape();
+  config.shared_bytes = Kernel::SharedStorageSize;
+  config.cluster_blocks = cute::size<0>(typename Kernel::ClusterShape{});
+  cuda::launch(cutlass::device_kernel<Kernel>, config, params);
+}
+
+// All passes of a problem. `complete` adds what the kind of operands needs to the arguments of the main loop.
+// Range: a problem without an error (find_problem_error, find_pass_error) of the config's elements.
+template <class Config, class Complete>
+void launch_passes(const GemmProblem& problem, const TileChoice& choice, cuda::Kernel kernel, cudaStream_t stream,
+                   const Complete& complete) {
+  using Kernel = typename Config::Kernel;
+  LaunchConfig config;
+  config.stage = Stage::multiply;
+  config.detail = kernel_name(kernel);
+  config.stream = stream;
+  typename Kernel::Arguments arguments;
+  const int matrices = problem.unit_count * choice.splits * batch_count(problem.batch);
+  // An odd number of codes ends in half a byte, which is zero: TMA counts whole bytes.
+  const int whole = entries_per_byte(problem.element);
+  arguments.mode = cutlass::gemm::GemmUniversalMode::kGemm;
+  arguments.problem_shape = {problem.m, problem.n, static_cast<int>(ceil_div(problem.k, whole)) * whole, matrices};
+
+  Pass pass;
+  auto& mainloop = arguments.mainloop;
+  mainloop.pass = &pass;
+  mainloop.ptr_A = static_cast<decltype(mainloop.ptr_A)>(problem.a.data);
+  mainloop.dA = operand_stride<typename Kernel::StrideA>(problem.a, problem.m, problem.element);
+  mainloop.ptr_B = static_cast<decltype(mainloop.ptr_B)>(problem.b.data);
+  mainloop.dB = operand_stride<typename Kernel::StrideB>(problem.b, problem.n, problem.element);
+  complete(mainloop);
+
+  auto& epilogue = arguments.epilogue;
+  epilogue.ptr_D = static_cast<std::uint8_t*>(problem.out);
+  epilogue.dD = {problem.out_pitch, cute::Int<1>{}, problem.out_matrix_stride};
+  epilogue.ptr_C = epilogue.ptr_D;  // a tile is read before it is written, by the same block
+  epilogue.dC = epilogue.dD;
+  arguments.scheduler.pass = &pass;
+  arguments.scheduler.max_swizzle_size = 8;  // tiles in bands, so that a wave shares operands in L2
+
+  const int passes = count_passes(problem);
+  for (int index = 0; index < passes; ++index) {
+    make_pass(problem, choice.splits, index, &pass, &epilogue.thread.op_2);
+    const auto last_plane = [](const PlaneArray& operand, std::int32_t step) {
+      return (operand.planes - 1) * step + operand.batches;
+    };
+    mainloop.matrices = std::max(last_plane(problem.a, pass.a_plane_step), last_plane(problem.b, pass.b_plane_step));
+    epilogue.thread.op_1.exists = index > 0;
+    for (const int all = pass.matrix_count; pass.first_matrix < all; pass.first_matrix += kMaxLaunchMatrices) {
+      pass.matrix_count = std::min(all - pass.first_matrix, kMaxLaunchMatrices);
+      config.overlap_previous = index > 0 || pass.first_matrix > 0 || choice.overlap_previous;
+      launch_kernel<Kernel>(arguments, config);
+    }
+  }
+}
+
+}  // namespace ozfp4::cuda::sm100

@@ -1,0 +1,143 @@
+#include "cuda/multiply/tcgen05/pass.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "arith/limits.hpp"
+#include "cuda/multiply/check.hpp"
+
+namespace ozfp4::cuda::sm100 {
+namespace {
+
+bool ends_pass(const GemmStep& step) { return step.action == Action::fold || step.action == Action::store_residue; }
+
+std::uint32_t reduced(std::int32_t multiplier, std::uint32_t modulus) {
+  const std::int64_t m = modulus;
+  return static_cast<std::uint32_t>(((multiplier % m) + m) % m);
+}
+
+// The largest |sum| that the folds of these elements are made for.
+std::uint64_t sum_limit(Element element) {
+  return element == Element::e2m1 ? kFp32Exact : element == Element::s8 ? kSignedFoldExact : kUnsignedPassExact;
+}
+
+// Bytes from one matrix of the flattened [plane][batch] array to the next.
+std::int64_t matrix_stride(const PlaneArray& operand, int rows) {
+  return operand.batches > 1 ? batch_stride(operand, rows) : plane_stride(operand, rows);
+}
+
+// Matrices from one plane to the next.
+std::int64_t plane_step(const PlaneArray& operand, int rows) {
+  return operand.batches > 1 ? plane_stride(operand, rows) / batch_stride(operand, rows) : 1;
+}
+
+// Terms of the pass that has most.
+int count_pass_terms(const GemmProblem& problem) {
+  std::vector<int> terms;
+  for (int u = 0; u < problem.unit_count; ++u) {
+    std::size_t pass = 0;
+    for (int s = problem.unit_begin[u]; s < problem.unit_begin[u + 1]; ++s) {
+      if (terms.size() <= pass) terms.push_back(0);
+      ++terms[pass];
+      pass += ends_pass(problem.steps[s]);
+    }
+  }
+  return terms.empty() ? 0 : *std::max_element(terms.begin(), terms.end());
+}
+
+// Matrices of the flattened array up to the last one.
+std::int64_t count_matrices(const PlaneArray& operand, int rows) {
+  return (operand.planes - 1) * plane_step(operand, rows) + operand.batches;
+}
+
+const char* find_unit_error(const GemmProblem& problem, int unit, std::int64_t longest) {
+  const int first = problem.unit_begin[unit], last = problem.unit_begin[unit + 1];
+  const std::uint32_t modulus = problem.steps[last - 1].modulus;
+  std::uint64_t sum = 0;
+  for (int s = first; s < last; ++s) {
+    const GemmStep& step = problem.steps[s];
+    switch (step.action) {
+      case Action::store_digit: return "the sm_100 kernels store residues, not positional digits (scheme I)";
+      case Action::multiply:
+      case Action::store_int32: return "the sm_100 kernels store residues, not int32";
+      default: break;
+    }
+    sum += std::uint64_t(problem.product_bound) *
+           static_cast<std::uint64_t>(std::min<std::int64_t>(step.k_end - step.k_begin, longest));
+    if (sum > sum_limit(problem.element)) return "the sum before a fold exceeds what the sm_100 kernels fold exactly";
+    if (!ends_pass(step)) continue;
+    if (step.modulus != modulus) return "the sm_100 kernels take one modulus per unit";
+    sum = 0;
+  }
+  if (problem.steps[last - 1].out_plane != unit) return "the sm_100 kernels store unit u in output plane u";
+  return nullptr;
+}
+
+}  // namespace
+
+int count_passes(const GemmProblem& problem) {
+  int most = 0;
+  for (int u = 0; u < problem.unit_count; ++u) {
+    const GemmStep* const first = problem.steps + problem.unit_begin[u];
+    const GemmStep* const last = problem.steps + problem.unit_begin[u + 1];
+    most = std::max(most, static_cast<int>(std::count_if(first, last, ends_pass)));
+  }
+  return most;
+}
+
+void make_pass(const GemmProblem& problem, int splits, int index, Pass* pass, PassFolds* folds) {
+  const int batches = batch_count(problem.batch);
+  *pass = {};
+  *folds = {};
+  pass->matrices = folds->matrices = make_divisor(static_cast<std::uint32_t>(batches * splits));
+  pass->batches = make_divisor(static_cast<std::uint32_t>(batches));
+  pass->batch = problem.batch;
+  pass->blocks_per_split = static_cast<std::int32_t>(ceil_div(ceil_div(problem.k, block_entries(problem.element)), splits));
+  pass->a_plane_step = static_cast<std::int32_t>(plane_step(problem.a, problem.m));
+  pass->b_plane_step = static_cast<std::int32_t>(plane_step(problem.b, problem.n));
+  pass->units_used = problem.units_used;
+  const std::uint64_t bound = is_signed(problem.element) ? sum_limit(problem.element) : 0;
+  int terms = 0;
+  for (int u = 0; u < problem.unit_count; ++u) {
+    int ordinal = 0;
+    std::uint32_t multiplier = 0;
+    pass->first_term[u] = static_cast<std::uint16_t>(terms);
+    for (int s = problem.unit_begin[u]; s < problem.unit_begin[u + 1]; ++s) {
+      const GemmStep& step = problem.steps[s];
+      if (ordinal == index) pass->terms[terms++] = {step.a_plane, step.b_plane, step.k_begin, step.k_end};
+      if (!ends_pass(step)) continue;
+      const std::uint32_t factor = reduced(step.multiplier, step.modulus);
+      if (ordinal == index) {
+        PassFold& fold = folds->fold[u];
+        fold.constants = make_fold(step.modulus, static_cast<std::uint32_t>(bound));
+        fold.multiplier = multiplier;
+        fold.weight = step.action == Action::store_residue ? factor : 1;
+        pass->unit[pass->unit_count++] = static_cast<std::uint8_t>(u);
+      }
+      multiplier = factor;
+      ++ordinal;
+    }
+    pass->term_end[u] = static_cast<std::uint16_t>(terms);
+  }
+  pass->matrix_count = pass->unit_count * batches * splits;
+}
+
+const char* find_pass_error(const GemmProblem& problem, const TileChoice& choice) {
+  if (count_pass_terms(problem) > kMaxPassTerms) return "a pass of the sm_100 kernels sums at most 256 terms";
+  const int block = block_entries(problem.element);
+  const std::int64_t longest = ceil_div(ceil_div(problem.k, block), choice.splits) * block;
+  for (int u = 0; u < problem.unit_count; ++u) {
+    if (const char* error = find_unit_error(problem, u, longest)) return error;
+  }
+  if (problem.out_planes < problem.unit_count) return "the output has fewer planes than units";
+  if (plane_stride(problem.a, problem.m) % matrix_stride(problem.a, problem.m) != 0 ||
+      plane_stride(problem.b, problem.n) % matrix_stride(problem.b, problem.n) != 0) {
+    return "the sm_100 kernels need plane strides that are multiples of the batch strides";
+  }
+  if (std::max(count_matrices(problem.a, problem.m), count_matrices(problem.b, problem.n)) > INT32_MAX) {
+    return "planes and matrices of an operand are together too many for the sm_100 kernels";
+  }
+  return nullptr;
+}
+
+}  // namespace ozfp4::cuda::sm100

@@ -1,0 +1,61 @@
+// How the sm_100 kernels walk a schedule. CUTLASS's collectives end an output tile with their epilogue, so a chain that
+// folds between its terms takes one launch, a *pass*, per fold: pass p sums what stands before the (p + 1)-th fold of every
+// unit that has so many, all of them in one launch, and
+//     out = ((sum + out * multiplier) * weight) mod m,
+// where `out` is the byte that the pass before stored. Terms of equal weight continue along K within a pass.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "cuda/multiply/contract.hpp"
+#include "cuda/multiply/tcgen05/fold.hpp"
+#include "cuda/multiply/walk/tile_order.cuh"
+
+namespace ozfp4::cuda::sm100 {
+
+// Terms of all units in one pass; a plan has at most so many products.
+inline constexpr int kMaxPassTerms = 256;
+// Output matrices of one launch: CUTLASS's grid has one block along z for each.
+inline constexpr int kMaxLaunchMatrices = 65535;
+
+// One plane product over a range of K.
+struct PassTerm {
+  std::uint16_t a_plane, b_plane;
+  std::int32_t k_begin, k_end;
+};
+
+// What the loading and scheduling warps read. Matrices of the output are numbered unit * matrices + split * batches + batch.
+struct Pass {
+  Divisor matrices;  // of a unit
+  Divisor batches;
+  BatchMap batch;
+  std::int32_t blocks_per_split;
+  std::int32_t a_plane_step, b_plane_step;  // how many matrices of the operand lie between its planes
+  std::int32_t unit_count;                  // that have this pass
+  std::int32_t first_matrix, matrix_count;  // of this launch, of the unit_count * matrices that the pass computes
+  const int* units_used;                    // device, may be null
+  std::uint8_t unit[kMaxUnits];             // which, ascending
+  std::uint16_t first_term[kMaxUnits];      // by unit, as is term_end
+  std::uint16_t term_end[kMaxUnits];
+  PassTerm terms[kMaxPassTerms];
+};
+
+// What the epilogue reads.
+struct PassFolds {
+  Divisor matrices;
+  PassFold fold[kMaxUnits];
+};
+
+// Passes of the longest chain.
+int count_passes(const GemmProblem& problem);
+
+// Range: a problem without an error (find_problem_error, find_pass_error), 0 <= index < count_passes(problem). One launch
+// for all matrices: see launch_passes for where there are too many.
+void make_pass(const GemmProblem& problem, int splits, int index, Pass* pass, PassFolds* folds);
+
+// nullptr where these kernels take a problem that find_problem_error has nothing against, else the reason.
+const char* find_pass_error(const GemmProblem& problem, const TileChoice& choice);
+
+}  // namespace ozfp4::cuda::sm100

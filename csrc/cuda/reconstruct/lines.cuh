@@ -1,0 +1,50 @@
+// Where the operands of an entry of C are, and how its special values are patched: what all reconstruct kernels share.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/reconstruct/reconstruct.hpp"
+#include "cuda/reconstruct/special.cuh"
+
+namespace ozfp4::cuda {
+
+// The matrices of the operands that make matrix `matrix` of the result, and where in them a place is: `place` has a matrix, a
+// first row and a first column.
+struct Lines {
+  std::int32_t a_matrix = 0, b_matrix = 0;
+  std::int64_t a, b;               // lines of all matrices: of the first row and of the first column
+  std::int64_t result_offset = 0;  // bytes to the matrix of the result
+
+  template <class Place>
+  __device__ __forceinline__ Lines(const ReconstructJob& job, const Place& place) {
+#pragma unroll 1
+    for (std::int32_t i = job.result.stack.rank - 1, rest = place.matrix; i >= 0; --i) {
+      const std::int32_t coordinate = rest % job.result.stack.extent[i];
+      rest /= job.result.stack.extent[i];
+      a_matrix += coordinate * job.result.a_step[i];
+      b_matrix += coordinate * job.result.b_step[i];
+      result_offset += coordinate * job.result.stack.stride[i];
+    }
+    a = a_matrix * std::int64_t(job.a.outer) + place.first_row;
+    b = b_matrix * std::int64_t(job.b.outer) + job.first_column + place.first_column;
+  }
+};
+
+// patch_specials for one row of a warp's segment: the row of A is `row` rows below the first of `place`, whose lines these
+// are; flags and entries as there. All lanes of the warp call it.
+template <int Vec, class Place, class Flags, class EntryOf, class Store>
+__device__ __forceinline__ void patch_row(const ReconstructJob& job, const Place& place, const Lines& lines, std::int32_t row,
+                                          std::uint32_t row_flags, Flags column_flags, int entries, EntryOf entry_of,
+                                          Store store) {
+  const Line line_a{
+      job.a.data + stack_offset(job.a.stack, lines.a_matrix) + (std::int64_t(place.first_row) + row) * job.a.outer_stride,
+      job.a.inner_stride, job.a.type};
+  const char* b_data = job.b.data + stack_offset(job.b.stack, lines.b_matrix) +
+                       (std::int64_t(job.first_column) + place.first_column) * job.b.outer_stride;
+  patch_specials<Vec>(
+      line_a, row_flags, job.a.inner, entries,
+      [&](int e) { return Line{b_data + e * job.b.outer_stride, job.b.inner_stride, job.b.type}; }, column_flags, entry_of,
+      store);
+}
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,63 @@
+// How the scale kernel cuts its operands: strips of lines times chunks of K.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/scale/scale.hpp"
+#include "cuda/views.hpp"
+
+namespace ozfp4::cuda {
+
+inline constexpr int kScaleThreads = 256;
+// Entries that a thread loads before it looks at them: 64 bytes on the way keep the memory busy.
+template <class T>
+inline constexpr int kScaleBatch = 64 / static_cast<int>(sizeof(T));
+
+// 2^log_count threads share a line of a block, neighbouring threads along K (else along lines).
+struct LineSlots {
+  std::uint8_t log_count;
+  bool are_adjacent;
+};
+
+// A strip is what a block's 256 threads serve at a time, lines * slots: `slots` threads share a line and take turns along
+// K. Of operands of short lines a block serves several strips, one after the other.
+struct ScaleOperand {
+  const char* data;
+  std::int64_t outer_stride, inner_stride;
+  Stack stack;
+  std::int32_t* shift;
+  std::uint8_t* special;
+  std::uint64_t* partials;  // [chunk][line], of operands of several chunks
+  std::uint32_t* tickets;   // [strip], likewise
+  std::uint32_t outer, inner, total_lines;
+  std::uint32_t strips, strips_per_block;  // more than one only where there is one chunk
+  std::uint32_t chunks, chunk_k;
+  LineSlots slots;
+  bool vector_loads;  // 16 bytes a load
+  bool is_double;
+};
+
+// What all blocks share. This and the tickets are zero before the launch and after it.
+struct ScaleTotals {
+  std::uint32_t largest_sum[2];  // bits of the largest LineSum::sum of A and of B, as nonnegative floats order like integers
+  std::uint32_t blocks_done;     // of those that report
+  std::uint32_t unused;
+};
+
+// Where the norms go, and what makes a number of moduli of them.
+struct NormReport {
+  PrefixRule rule;
+  ScaleTotals* totals;
+  int* units_used;
+  std::uint32_t blocks;  // that report
+  std::uint32_t inner;
+  int capacity;
+};
+
+struct ScaleArguments {
+  ScaleOperand operand[2];
+  NormReport norms;
+  std::uint32_t blocks_a;
+};
+
+}  // namespace ozfp4::cuda

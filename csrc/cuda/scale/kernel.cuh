@@ -1,0 +1,85 @@
+// The scale kernel. A block sums its chunk of a strip; the last block of a strip combines the chunks and writes the
+// strip's shifts and flags; the last block of all writes how many moduli the norms ask for.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/dependent_launch.cuh"
+#include "cuda/scale/line_source.cuh"
+#include "cuda/scale/norms.cuh"
+#include "cuda/scale/slots.cuh"
+
+namespace ozfp4::cuda {
+
+// True in every thread of the block that arrives last of `count` at the counter; then all that the others wrote is seen.
+// The barriers carry the block's writes to the one thread whose fences order them. The last one clears the counter.
+__device__ __forceinline__ bool arrives_last(std::uint32_t* counter, std::uint32_t count) {
+  __shared__ bool last;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    last = atomicAdd(counter, 1u) == count - 1;
+    __threadfence();
+    if (last) *counter = 0;
+  }
+  __syncthreads();
+  return last;
+}
+
+// The state of this thread's line of a strip over one chunk, in the threads of slot 0.
+__device__ __forceinline__ LineState sum_strip(const ScaleOperand& operand, const ScaleRole& role, std::uint32_t stacked_line,
+                                               std::uint32_t chunk) {
+  LineState state;
+  if (stacked_line < operand.total_lines) {
+    const LinePlace place = place_of(stacked_line, operand.outer);
+    const char* line = operand.data + matrix_offset(operand.stack, place.matrix) + place.line * operand.outer_stride;
+    const std::uint32_t begin = chunk * operand.chunk_k;
+    state = sum_entries(operand, line, begin, min(begin + operand.chunk_k, operand.inner), role.slot);
+  }
+  return combine_slots(state, operand.slots, role);
+}
+
+// Blocks a multiprocessor: four, but three where the compiler would spill at 64 registers.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 1000
+inline constexpr int kScaleBlocks = 4;
+#else
+inline constexpr int kScaleBlocks = 3;
+#endif
+
+__global__ void __launch_bounds__(kScaleThreads, kScaleBlocks) scale_kernel(const __grid_constant__ ScaleArguments arguments) {
+  let_next_kernel_start();
+  const bool is_b = blockIdx.x >= arguments.blocks_a;
+  const ScaleOperand& operand = arguments.operand[is_b];
+  const std::uint32_t block = is_b ? blockIdx.x - arguments.blocks_a : blockIdx.x;
+  const std::uint32_t blocks_per_chunk = (operand.strips + operand.strips_per_block - 1) / operand.strips_per_block;
+  const std::uint32_t chunk = block / blocks_per_chunk;
+  const std::uint32_t first_strip = (block - chunk * blocks_per_chunk) * operand.strips_per_block;
+  const std::uint32_t end_strip = min(first_strip + operand.strips_per_block, operand.strips);
+  const std::uint32_t lines = kScaleThreads >> operand.slots.log_count;
+  const ScaleRole role = role_of(operand.slots);
+
+  float line_sum = 0.0f;  // the largest of this thread's lines
+  for (std::uint32_t strip = first_strip; strip < end_strip; ++strip) {
+    if (strip != first_strip) __syncthreads();  // before combine_slots uses its shared memory again
+    const std::uint32_t stacked_line = strip * lines + role.line;
+    LineState state = sum_strip(operand, role, stacked_line, chunk);
+    if (operand.chunks > 1) {
+      const std::uint64_t pitch = std::uint64_t(operand.strips) * lines;
+      if (role.slot == 0) operand.partials[chunk * pitch + stacked_line] = pack(state);
+      if (!arrives_last(operand.tickets + strip, operand.chunks)) return;
+      state = LineState();
+      for (std::uint32_t other = role.slot; other < operand.chunks; other += 1u << operand.slots.log_count) {
+        state = combine(state, unpack(__ldcg(operand.partials + other * pitch + stacked_line)));
+      }
+      state = combine_slots(state, operand.slots, role);
+    }
+    if (role.slot == 0 && stacked_line < operand.total_lines) {
+      operand.shift[stacked_line] = line_shift(state, arguments.norms.capacity);
+      operand.special[stacked_line] = static_cast<std::uint8_t>(state.special);
+      line_sum = fmaxf(line_sum, state.sum.sum);
+    }
+  }
+  report_norms(arguments.norms, is_b, line_sum);
+}
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,153 @@
+#include <algorithm>
+
+#include "arith/multiples.hpp"
+#include "cuda/launch.hpp"
+#include "cuda/scale/kernel.cuh"
+#include "cuda/scale/scale.hpp"
+
+namespace ozfp4::cuda {
+namespace {
+
+// Smallest exponent with 2^result >= x, at most `most`.
+int log_up(std::int64_t x, int most) {
+  int log = 0;
+  while (log < most && (std::int64_t(1) << log) < x) ++log;
+  return log;
+}
+
+constexpr int kLogThreads = 8;
+constexpr std::int64_t kTargetBlocks = 512;  // about one wave; what is more makes blocks longer first
+
+// Entries a thread sums: few where there is little to do, so that all multiprocessors have work.
+std::int64_t entries_per_thread(std::int64_t entries) {
+  return std::int64_t(1) << std::clamp(log_up(entries / (kTargetBlocks * kScaleThreads), 6), 3, 6);
+}
+
+std::int64_t line_count(const DeviceOperand& operand) { return std::int64_t(operand.stack.count()) * operand.outer; }
+
+// Everything but the pointers.
+ScaleOperand cut(const DeviceOperand& operand, std::int64_t per_thread) {
+  const std::int64_t lines = line_count(operand);
+  const int bytes = entry_bytes(operand.type);
+  ScaleOperand out{};
+  out.data = operand.data;
+  out.outer_stride = operand.outer_stride;
+  out.inner_stride = operand.inner_stride;
+  out.stack = operand.stack;
+  out.outer = static_cast<std::uint32_t>(operand.outer);
+  out.inner = static_cast<std::uint32_t>(operand.inner);
+  out.total_lines = static_cast<std::uint32_t>(lines);
+  out.is_double = operand.type == ElementType::float64;
+  out.slots.are_adjacent = runs_along_k(operand);
+  out.vector_loads = out.slots.are_adjacent && has_aligned_lines(operand, bytes);
+  const std::int64_t batch = 64 / bytes;
+  if (out.slots.are_adjacent) {
+    // Eight loads of a line side by side make whole cache lines; beyond that, a batch of loads for every thread, up to a
+    // warp for each line; more threads only where they have enough to do.
+    const int width = out.vector_loads ? 16 / bytes : 1;
+    const int side_by_side = std::max(log_up(ceil_div(operand.inner, width), 3), log_up(ceil_div(operand.inner, batch), 5));
+    out.slots.log_count = static_cast<std::uint8_t>(std::max(side_by_side, log_up(operand.inner / per_thread, kLogThreads)));
+  } else {
+    // A warp for 32 neighbouring lines where there are so many.
+    const int narrow = kLogThreads - log_up(std::min<std::int64_t>(operand.outer, lines), 5);
+    out.slots.log_count = static_cast<std::uint8_t>(log_up(operand.inner / batch, narrow));
+  }
+  const std::int64_t slots = std::int64_t(1) << out.slots.log_count;
+  const std::int64_t strip = kScaleThreads / slots;
+  out.chunk_k = static_cast<std::uint32_t>(slots * std::max(per_thread, batch));
+  out.strips = static_cast<std::uint32_t>(ceil_div(lines, strip));
+  out.chunks = static_cast<std::uint32_t>(ceil_div(operand.inner, out.chunk_k));
+  const std::int64_t thread_entries = std::max(ceil_div(operand.inner, slots), batch / 2);
+  out.strips_per_block = static_cast<std::uint32_t>(out.chunks > 1 ? 1 : std::max<std::int64_t>(per_thread / thread_entries, 1));
+  return out;
+}
+
+// Blocks that end their strips: one for each group of strips, the last of all its chunks.
+std::int64_t ending_blocks(const ScaleOperand& operand) { return ceil_div(operand.strips, operand.strips_per_block); }
+
+// Scratch: totals, tickets of A and B (all set to zero), then the partials of A and B.
+struct Layout {
+  ScaleOperand operand[2];
+  std::int64_t tickets[2], partials[2], zeroed, bytes;
+};
+
+Layout lay_out(const DeviceOperand& a, const DeviceOperand& b) {
+  Layout layout{};
+  const std::int64_t per_thread = entries_per_thread(line_count(a) * a.inner + line_count(b) * b.inner);
+  const DeviceOperand* operand[2] = {&a, &b};
+  std::int64_t at = sizeof(ScaleTotals);
+  for (int i = 0; i < 2; ++i) {
+    layout.operand[i] = cut(*operand[i], per_thread);
+    layout.tickets[i] = at;
+    if (layout.operand[i].chunks > 1) at += 4 * std::int64_t(layout.operand[i].strips);
+  }
+  layout.zeroed = at;
+  for (int i = 0; i < 2; ++i) {
+    const ScaleOperand& cut = layout.operand[i];
+    at = layout.partials[i] = round_up(at, 256);
+    if (cut.chunks > 1) at += 8 * std::int64_t(cut.chunks) * cut.strips * (kScaleThreads >> cut.slots.log_count);
+  }
+  layout.bytes = round_up(at, 256);
+  return layout;
+}
+
+// Blocks of a launch.
+std::int64_t block_count(const Layout& layout) {
+  return ending_blocks(layout.operand[0]) * layout.operand[0].chunks +
+         ending_blocks(layout.operand[1]) * layout.operand[1].chunks;
+}
+
+}  // namespace
+
+CodeVersion built_code() { return code_version(scale_kernel); }
+
+const char* find_scale_error(const DeviceOperand& a, const DeviceOperand& b, int capacity, const PrefixRule& rule) {
+  for (const DeviceOperand* operand : {&a, &b}) {
+    if (operand->type == ElementType::int8) return "the operands must be float64 or float32";
+    if (operand->outer < 1 || operand->inner < 1 || operand->stack.count() < 1) return "every extent must be at least 1";
+    if (line_count(*operand) >= (std::int64_t(1) << 31)) return "the lines of all matrices of an operand must be fewer than 2^31";
+  }
+  if (a.inner != b.inner) return "the operands differ along K";
+  if (rule.all > kMaxModuli) return "more moduli than scale chooses among";
+  if (capacity < 2 || capacity > 53) return "the integers must have 2 to 53 bits";
+  if (block_count(lay_out(a, b)) >= (std::int64_t(1) << 31)) return "the operands need 2^31 blocks or more";
+  return nullptr;
+}
+
+std::int64_t scale_scratch_bytes(const DeviceOperand& a, const DeviceOperand& b) { return lay_out(a, b).bytes; }
+
+void launch_scale(const DeviceOperand& a, const DeviceOperand& b, int capacity, const PrefixRule& rule,
+                  const DeviceScales& scales, void* scratch, cudaStream_t stream, void* clear_counters) {
+  const Layout layout = lay_out(a, b);
+  auto* bytes = static_cast<char*>(scratch);
+  const bool is_clear = clear_counters != nullptr && layout.zeroed <= kScaleCounterBytes;
+  char* counters = is_clear ? static_cast<char*>(clear_counters) : bytes;
+  ScaleArguments arguments{};
+  for (int i = 0; i < 2; ++i) {
+    ScaleOperand& operand = arguments.operand[i] = layout.operand[i];
+    operand.shift = i == 0 ? scales.shift_a : scales.shift_b;
+    operand.special = i == 0 ? scales.special_a : scales.special_b;
+    operand.tickets = reinterpret_cast<std::uint32_t*>(counters + layout.tickets[i]);
+    operand.partials = reinterpret_cast<std::uint64_t*>(bytes + layout.partials[i]);
+  }
+  const std::int64_t ending_a = ending_blocks(layout.operand[0]), ending_b = ending_blocks(layout.operand[1]);
+  arguments.blocks_a = static_cast<std::uint32_t>(ending_a * layout.operand[0].chunks);
+  arguments.norms.rule = rule;
+  arguments.norms.totals = reinterpret_cast<ScaleTotals*>(counters);
+  arguments.norms.units_used = scales.units_used;
+  arguments.norms.blocks = static_cast<std::uint32_t>(ending_a + ending_b);
+  arguments.norms.inner = static_cast<std::uint32_t>(a.inner);
+  arguments.norms.capacity = capacity;
+
+  if (!is_clear) {
+    require_launched(cudaMemsetAsync(scratch, 0, static_cast<std::size_t>(layout.zeroed), stream), Stage::scale, "its counters");
+  }
+  LaunchConfig config;
+  config.stage = Stage::scale;
+  config.grid = dim3(static_cast<unsigned>(block_count(layout)));
+  config.block = dim3(kScaleThreads);
+  config.stream = stream;
+  launch(scale_kernel, config, arguments);
+}
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,43 @@
+// Stage 1 on the GPU: scale exponents, special flags, rigorous norm bounds and the number of moduli, in one launch.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "cuda/code.hpp"
+#include "cuda/views.hpp"
+#include "plan/prefix.hpp"
+
+namespace ozfp4::cuda {
+
+// Everything that scale leaves on the device; one entry per line, [matrix][line].
+struct DeviceScales {
+  std::int32_t* shift_a = nullptr;
+  std::int32_t* shift_b = nullptr;
+  std::uint8_t* special_a = nullptr;  // Special flags of cpu/stages/scale.hpp
+  std::uint8_t* special_b = nullptr;
+  int* units_used = nullptr;  // the count that PrefixRule chose
+};
+
+// Bytes of scratch (256-byte aligned) for two operands of any type.
+std::int64_t scale_scratch_bytes(const DeviceOperand& a, const DeviceOperand& b);
+
+// Counters that launches of one stream share, so that none of them has to set any to zero: they are zero before a launch and
+// after it. Launches that share them must not run at the same time.
+inline constexpr std::int64_t kScaleCounterBytes = 65536;
+
+// What code of this build runs on the current device: that of scale, which is made for every GPU that the build is for.
+CodeVersion built_code();
+
+// nullptr where launch_scale takes the operands, else the reason: float64 or float32; capacity in [2, 53]; outer, inner >= 1,
+// inner the same; lines of all matrices of an operand together below 2^31.
+const char* find_scale_error(const DeviceOperand& a, const DeviceOperand& b, int capacity, const PrefixRule& rule);
+
+// Enqueues the stage on the stream (kernels and memory sets only: no synchronisation, no allocation, capturable).
+// clear_counters: kScaleCounterBytes of them; null: the scratch holds counters, set to zero first. units_used is written if
+// rule.all > 0. Throws LaunchError. Range: nothing that find_scale_error has a reason against.
+void launch_scale(const DeviceOperand& a, const DeviceOperand& b, int capacity, const PrefixRule& rule,
+                  const DeviceScales& scales, void* scratch, cudaStream_t stream, void* clear_counters = nullptr);
+
+}  // namespace ozfp4::cuda
