@@ -22,15 +22,15 @@ PTX = CUDA.code_version(0)[0]
 CAPABILITY = torch.cuda.get_device_capability(DEVICE)
 
 
-def launches(m, k, n, **options):
-    """The layouts of a product and its result beside the CPU's."""
+def layout_of(m, k, n, **options):
+    """How a product was laid out, whose result is the CPU's."""
     a = torch.randn(m, k, dtype=torch.float64, device=DEVICE)
     b = torch.randn(k, n, dtype=torch.float64, device=DEVICE)
     c = torch.full((m, n), float("nan"), dtype=torch.float64, device=DEVICE)
     plan = ozfp4.plan(m, n, k, **options)
     made = _device.run(plan, a, b, c, matmul_shape((m, k), (k, n)), _device.UNLIMITED)
     assert_same_bits(c.cpu(), ozfp4.matmul(a.cpu().numpy(), b.cpu().numpy()))
-    return [launch.problem.describe() for launch in made]
+    return made.problem.describe()
 
 
 def test_the_version_is_that_of_the_code():
@@ -47,12 +47,12 @@ def test_the_version_is_that_of_the_code():
 @pytest.mark.parametrize("backend", ["int8", "fp4"])
 @pytest.mark.parametrize("k", [16, 700, 2048])
 def test_short_lines_are_scaled_and_encoded_in_one_launch_by_code_with_clusters(backend, k):
-    (about,) = launches(19, k, 23, backend=backend)
+    about = layout_of(19, k, 23, backend=backend)
     assert about["scales_and_encodes"] == (PTX >= 90)
 
 
 def test_long_lines_never_are():
-    (about,) = launches(19, 40_000, 23, backend="int8")
+    about = layout_of(19, 40_000, 23, backend="int8")
     assert not about["scales_and_encodes"]
 
 
@@ -67,16 +67,18 @@ def test_kernels_that_the_build_does_not_hold_say_so():
         assert not any("wgmma" in name or "tma" in name or "tcgen05" in name for name in held)
 
 
+def problem(plan, a, b, result):
+    return CUDA.Problem(plan, a, b, result, [], [], [], [], 0, 2**40, 0)
+
+
 def test_a_result_that_int8_products_cannot_store_is_refused():
     plan = CUDA.CudaPlan(ozfp4.plans.make_int8_plan(6)._core, 64, CUDA.kernels.index("warp s8 cp.async"))
     kinds = CUDA.ElementType
-    a = CUDA.Operand(0, kinds.int8, 8, 64, 64, 1, [], [])
-    b = CUDA.Operand(0, kinds.int8, 8, 64, 64, 1, [], [])
-    right = CUDA.Result(0, kinds.float32, 8, 8, 32, 4, [], [], [], [])
-    assert CUDA.Problem(plan, a, b, right, 0, 2**40, 0).bytes > 0
-    spread = CUDA.Result(0, kinds.float32, 8, 8, 64, 8, [], [], [], [])
+    a = CUDA.Operand(0, kinds.int8, 8, 64, 64, 1)
+    b = CUDA.Operand(0, kinds.int8, 8, 64, 64, 1)
+    assert problem(plan, a, b, CUDA.Result(0, kinds.float32, 8, 8, 32, 4)).bytes > 0
     with pytest.raises(ValueError, match="result: its columns are 8 bytes apart"):
-        CUDA.Problem(plan, a, b, spread, 0, 2**40, 0)
+        problem(plan, a, b, CUDA.Result(0, kinds.float32, 8, 8, 64, 8))
 
 
 def test_a_refused_product_says_which_stage_and_why():
@@ -84,8 +86,7 @@ def test_a_refused_product_says_which_stage_and_why():
         ozfp4.plan(8, 8, 64, backend="int8")._core, 64, CUDA.kernels.index("warp s8 cp.async")
     )
     kinds = CUDA.ElementType
-    a = CUDA.Operand(0, kinds.float64, 8, 64, 512, 8, [], [])
-    b = CUDA.Operand(0, kinds.float64, 8, 32, 256, 8, [], [])
-    c = CUDA.Result(0, kinds.float64, 8, 8, 64, 8, [], [], [], [])
+    a = CUDA.Operand(0, kinds.float64, 8, 64, 512, 8)
+    b = CUDA.Operand(0, kinds.float64, 8, 32, 256, 8)
     with pytest.raises(ValueError, match="scale: the operands differ along K"):
-        CUDA.Problem(plan, a, b, c, 0, 2**40, 0)
+        problem(plan, a, b, CUDA.Result(0, kinds.float64, 8, 8, 64, 8))
