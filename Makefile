@@ -9,7 +9,7 @@ VENV ?= .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
            $(shell find cmake csrc src/ozfp4 -type f -not -name '*.so' -not -name '*.pyc' 2>/dev/null) \
-           $(shell find tests -name '*_check.cpp')
+           $(shell find tests -name '*_check.*' -o -path tests/check.hpp)
 BUILD := build/package
 PYTEST := $(VENV)/bin/python -m pytest
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds, tests and measures on a machine with an NVIDIA GPU, CUDA 13 and torch, without a network.
 #   benchmarks/device.sh [OUTPUT_FOLDER] [benchmark sizes...]
-# Writes build.txt, tests.txt, the same of a build that holds nothing but PTX of compute capability 8.0 (build_ptx.txt,
-# tests_ptx.txt), sanitizer.txt, gpu.json and gpu.md to the output folder. Needs pybind11, cmake, ninja, pytest.
+# Writes build.txt, checks.txt (the stand-alone checks), tests.txt, the same of a build that holds nothing but PTX of compute
+# capability 8.0 (build_ptx.txt, tests_ptx.txt), sanitizer.txt, gpu.json and gpu.md to the output folder. Needs pybind11, cmake, ninja, pytest.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 out=$(realpath -m "${1:-build/device}")
@@ -11,12 +11,15 @@ mkdir -p "$out"
 export PYTHONUNBUFFERED=1
 status=0
 
+configure() { # build folder, further arguments of cmake
+  cmake -S . -B "$1" -G Ninja -DOZFP4_CUDA=ON -DOZFP4_WERROR=ON -DOZFP4_STAND_INS=ON -DOZFP4_TESTING=ON \
+    -Dpybind11_DIR="$(python3 -m pybind11 --cmakedir)" -DPython_EXECUTABLE="$(command -v python3)" "${@:2}"
+}
+
 install() { # build folder, folder for the package, log, further arguments of cmake
   {
-    cmake -S . -B "$1" -G Ninja -DOZFP4_CUDA=ON -DOZFP4_WERROR=ON -DOZFP4_STAND_INS=ON -DOZFP4_TESTING=ON \
-      -Dpybind11_DIR="$(python3 -m pybind11 --cmakedir)" -DPython_EXECUTABLE="$(command -v python3)" "${@:4}" &&
-      cmake --build "$1" && rm -rf "$2" && mkdir -p "$2" && cp -r src/ozfp4 "$2/" && find "$2" -name '*.so' -delete &&
-      cp "$1"/_core*.so "$1"/_testing*.so "$1"/_cuda*.so "$2/ozfp4/"
+    configure "$1" "${@:4}" && cmake --build "$1" && rm -rf "$2" && mkdir -p "$2" && cp -r src/ozfp4 "$2/" &&
+      find "$2" -name '*.so' -delete && cp "$1"/_core*.so "$1"/_testing*.so "$1"/_cuda*.so "$2/ozfp4/"
   } >"$3" 2>&1 || { tail -40 "$3"; exit 1; }
 }
 build=build/device-build
@@ -25,6 +28,8 @@ export PYTHONPATH=$PWD/build/device-site OZFP4_CACHE_DIR=$PWD/$build/cache
 nvidia-smi --query-gpu=name,driver_version,power.limit --format=csv,noheader
 python3 -c 'import torch, ozfp4; print(ozfp4.info())'
 
+timeout 300 ctest --test-dir "$build" --output-on-failure --no-tests=error -j 8 >"$out/checks.txt" 2>&1 || status=1
+tail -25 "$out/checks.txt"
 timeout 200 python3 -m pytest -q tests/cuda -W ignore::DeprecationWarning >"$out/tests.txt" 2>&1 || status=1
 tail -15 "$out/tests.txt"
 
@@ -47,16 +52,10 @@ if [ "${OZFP4_SANITIZER:-1}" = 1 ] && command -v compute-sanitizer >/dev/null; t
   sanitize synccheck python3 tests/cuda/small_cases.py --kernels
   sanitize initcheck python3 tests/cuda/small_cases.py --only "warp s8 cp.async" --every-modulus
   sanitize racecheck python3 tests/cuda/small_cases.py
-  kernels=$(echo csrc/cuda/multiply/{hopper,mma_sync}/launch.cu csrc/cuda/multiply/mma_sync/kernels/{bytes_copy,bytes_bulk,stand_in_copy,stand_in_bulk}.cu)
-  mkdir -p "$build/checks"
-  for source in tests/cuda/gemm_check.cu $kernels; do
-    nvcc -std=c++17 -O3 -DNDEBUG -DOZFP4_RACECHECK -DOZFP4_NO_WARP_FP4 -gencode arch=compute_90a,code=sm_90a -I csrc -c "$source" \
-      -o "$build/checks/$(echo "$source" | tr / _).o" &
-  done
-  wait
-  nvcc -std=c++17 -O2 -DOZFP4_NO_WARP_FP4 -gencode arch=compute_90a,code=sm_90a -I csrc "$build"/checks/*.o \
-    csrc/cuda/multiply/{check,registry,mma_sync/cost}.cpp csrc/cuda/launch.cpp -o "$build/gemm_check" &&
-    sanitize racecheck "$build/gemm_check" few || status=1
+  # The same kernels with barriers that racecheck follows.
+  { configure "$build-racecheck" -DOZFP4_RACECHECK=ON -DCMAKE_CUDA_ARCHITECTURES=90a-real &&
+    cmake --build "$build-racecheck" --target cuda_multiply_gemm_check; } >"$out/build_racecheck.txt" 2>&1 &&
+    sanitize racecheck "$build-racecheck/cuda_multiply_gemm_check" gpu few || status=1
 fi
 
 if [ "${OZFP4_BENCHMARK:-1}" = 1 ]; then

@@ -1,4 +1,4 @@
-# The extension ozfp4._cuda: cudart linked statically, no link to torch or libcuda.
+# The library ozfp4_cuda, which is csrc/cuda, and the extension ozfp4._cuda: cudart linked statically, no link to torch or libcuda.
 #
 # CMAKE_CUDA_ARCHITECTURES chooses the GPUs, as 80;86-real;89-real;90a-real;100f-real;120f-real. Every multiply kernel is
 # compiled for those of them that it runs on, see csrc/cuda/multiply/registry.cpp; scale, encode and reconstruct for all.
@@ -29,13 +29,14 @@ find_package(CUDAToolkit REQUIRED)
 set(CMAKE_CUDA_STANDARD 17)
 set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 
-pybind11_add_module(_cuda MODULE NO_EXTRAS
-  csrc/bindings/cuda_module.cpp
+add_library(ozfp4_cuda STATIC
   csrc/cuda/launch.cpp
   csrc/cuda/multiply/schedule.cpp
   csrc/cuda/multiply/registry.cpp
   csrc/cuda/multiply/check.cpp
   csrc/cuda/multiply/mma_sync/cost.cpp
+  csrc/cuda/multiply/tcgen05/cost.cpp
+  csrc/cuda/multiply/tcgen05/pass.cpp
   csrc/cuda/multiply/accumulate.cu
   csrc/cuda/blocks.cpp
   csrc/cuda/matmul.cpp
@@ -46,26 +47,35 @@ pybind11_add_module(_cuda MODULE NO_EXTRAS
   csrc/cuda/reconstruct/reconstruct_plan.cpp
   csrc/cuda/reconstruct/reconstruct.cu
   csrc/cuda/reconstruct/long_reconstruct.cu)
-target_link_libraries(_cuda PRIVATE ozfp4_cpu CUDA::cudart_static)
+target_link_libraries(ozfp4_cuda PUBLIC ozfp4_cpu CUDA::cudart_static)
+set(hidden POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden)
+set_target_properties(ozfp4_cuda PROPERTIES ${hidden})
 set(cuda_warnings -Wall,-Wextra$<$<BOOL:${OZFP4_WERROR}>:,-Werror>)
 # NDEBUG in every build type: an assertion inside the main loop makes ptxas serialise the wgmma instructions.
-target_compile_options(_cuda PRIVATE
+set(cuda_options
   $<$<COMPILE_LANGUAGE:CUDA>:-O3 -DNDEBUG -Xcompiler=${cuda_warnings} $<$<BOOL:${OZFP4_WERROR}>:-Werror=all-warnings>>
   $<$<COMPILE_LANGUAGE:CXX>:-O2 -Wall -Wextra $<$<BOOL:${OZFP4_WERROR}>:-Werror>>)
+if(OZFP4_RACECHECK)
+  list(APPEND cuda_options -DOZFP4_RACECHECK)
+endif()
+target_compile_options(ozfp4_cuda PRIVATE ${cuda_options})
 
-# One multiply kernel for the given architectures: kernel_<name>, of the sources that follow. gemm_dispatch.cpp learns which
-# architectures, as OZFP4_TARGETS_<name>.
+pybind11_add_module(_cuda MODULE NO_EXTRAS csrc/bindings/cuda_module.cpp)
+target_link_libraries(_cuda PRIVATE ozfp4_cuda)
+target_compile_options(_cuda PRIVATE ${cuda_options})
+
+# One multiply kernel for the given architectures: kernel_<name>, of the sources that follow. csrc/cuda/multiply/registry.cpp
+# learns which architectures, as OZFP4_TARGETS_<name>.
 function(add_kernel_library name architectures)
   add_library(kernel_${name} OBJECT ${ARGN})
-  set_target_properties(kernel_${name} PROPERTIES CUDA_ARCHITECTURES "${architectures}" POSITION_INDEPENDENT_CODE ON
-                        CUDA_VISIBILITY_PRESET hidden)
+  set_target_properties(kernel_${name} PROPERTIES CUDA_ARCHITECTURES "${architectures}" ${hidden})
   target_include_directories(kernel_${name} PRIVATE csrc)
-  target_compile_options(kernel_${name} PRIVATE $<TARGET_PROPERTY:_cuda,COMPILE_OPTIONS>)
-  target_link_libraries(_cuda PRIVATE kernel_${name})
+  target_compile_options(kernel_${name} PRIVATE ${cuda_options})
+  target_sources(ozfp4_cuda PRIVATE $<TARGET_OBJECTS:kernel_${name}>)
   list_held_code(capabilities "${architectures}")
   string(REPLACE ";" "," capabilities "${capabilities}")
   # nvcc would take the commas for separators of definitions.
-  target_compile_definitions(_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:OZFP4_TARGETS_${name}=${capabilities}>")
+  target_compile_definitions(ozfp4_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:OZFP4_TARGETS_${name}=${capabilities}>")
 endfunction()
 
 # The same for the chosen architectures that match `pattern`; where there are none the kernel is left out, as
@@ -74,7 +84,7 @@ function(add_kernel name option pattern source)
   set(architectures ${CMAKE_CUDA_ARCHITECTURES})
   list(FILTER architectures INCLUDE REGEX "${pattern}")
   if(NOT architectures)
-    target_compile_definitions(_cuda PRIVATE OZFP4_NO_${option})
+    target_compile_definitions(ozfp4_cuda PRIVATE OZFP4_NO_${option})
     return()
   endif()
   add_kernel_library(${name} "${architectures}" ${source})
@@ -91,6 +101,6 @@ if(OZFP4_STAND_INS)
   add_kernel(stand_in_copy STAND_IN_COPY "^(80|86|89|90)a?" csrc/cuda/multiply/mma_sync/kernels/stand_in_copy.cu)
   add_kernel(stand_in_bulk STAND_IN_BULK "^90a" csrc/cuda/multiply/mma_sync/kernels/stand_in_bulk.cu)
 else()
-  target_compile_definitions(_cuda PRIVATE OZFP4_NO_STAND_IN_COPY OZFP4_NO_STAND_IN_BULK)
+  target_compile_definitions(ozfp4_cuda PRIVATE OZFP4_NO_STAND_IN_COPY OZFP4_NO_STAND_IN_BULK)
 endif()
 install(TARGETS _cuda LIBRARY DESTINATION ozfp4)

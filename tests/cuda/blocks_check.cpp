@@ -1,12 +1,6 @@
-// Stand-alone check, without a GPU, of how products are cut (cuda/blocks.hpp): the workspace stays at or below the cap,
-// every part of it lies inside, turns, blocks and pieces make the whole product exactly once, and what is launched for them is
-// in the range of the multiply kernels. And that outputs of pieces of K add up to those of the whole.
-//
-//   nvcc -std=c++17 -O2 -I csrc tests/cuda/blocks_check.cpp csrc/cuda/blocks.cpp
-//        csrc/multiply/{gemm_problem,cuda_schedule}.cpp csrc/plan/{plan,crt_constants}.cpp csrc/cuda/reconstruct/reconstruct_plan.cpp
-//        -o blocks_check
-//
-// Prints "N passed, N failed" and exits with 1 on a failure.
+// How products are cut (cuda/blocks.hpp): the workspace stays at or below the cap, every part of it lies inside, turns, blocks
+// and pieces make the whole product exactly once, and what is launched for them is in the range of the multiply kernels. And that
+// outputs of pieces of K add up to those of the whole.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -18,9 +12,9 @@
 
 #include "arith/add_bytes.hpp"
 #include "arith/multiples.hpp"
-#include "check.cuh"
-#include "cuda/encode/scale_encode.hpp"
+#include "check.hpp"
 #include "cuda/blocks.hpp"
+#include "cuda/encode/scale_encode.hpp"
 
 // What the planner asks of the stages, which need nvcc: any answer must do. Scratch need not shrink with the problem.
 namespace ozfp4::cuda {
@@ -60,7 +54,7 @@ struct Way {
   const char* family;
   Element element;
 };
-constexpr Way kWays[] = {
+const Way kWays[] = {
     {Scheme::two, Alphabet::int8, "least", Element::u8},          {Scheme::two, Alphabet::fp4, "least", Element::s8},
     {Scheme::two, Alphabet::fp4, "least", Element::e2m1},         {Scheme::two, Alphabet::fp4, "paper", Element::e2m1},
     {Scheme::two, Alphabet::fp4, "paper-karatsuba", Element::s8}, {Scheme::one, Alphabet::fp4, "least", Element::s8},

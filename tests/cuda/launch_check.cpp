@@ -1,16 +1,12 @@
-// What csrc/cuda/launch.cpp asks of CUDA, on a machine without a GPU: the functions of the runtime that it calls are played here,
-// with kernels whose code is of any version.
-//
-//   nvcc -std=c++17 -O2 -cudart none -I csrc tests/cuda/launch_check.cpp csrc/cuda/launch.cpp -o launch_check
-//
-// Prints "N passed, N failed" and exits with 1 on a failure.
+// What csrc/cuda/launch.cpp asks of CUDA: the functions of the runtime that it calls are played here, with kernels whose code is
+// of any version.
 #include <cstring>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "check.cuh"
+#include "check.hpp"
 #include "cuda/launch.hpp"
 
 using namespace ozfp4::cuda;

@@ -1,18 +1,11 @@
-// What a product on a GPU is refused for when it is made, with the reason, and that nothing right is refused: check_matmul, on a
-// machine without a GPU. Needs the objects of a CUDA build in BUILD, of any architecture:
-//
-//   nvcc -std=c++17 -O2 -I csrc tests/cuda/refusal_check.cpp
-//        $(find BUILD/CMakeFiles -path '*_cuda.dir*.o' ! -name 'cuda_module*' -o -path '*kernel_*.o') BUILD/libozfp4_cpu.a
-//        -o refusal_check
-//
-// Prints "N passed, N failed" and exits with 1 on a failure.
+// What a product on a GPU is refused for when it is made, with the reason, and that nothing right is refused: check_matmul.
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <stdexcept>
 #include <string>
 
-#include "check.cuh"
+#include "check.hpp"
 #include "cuda/matmul.hpp"
 
 using namespace ozfp4;
@@ -28,8 +21,7 @@ Gpu gpu_of_the_build() { return {held_capabilities()[0], 132}; }
 // A product and everything that may be changed before it is checked.
 struct Product {
   CudaPlan plan;
-  DeviceOperand a, b;
-  DeviceResult result;
+  CudaProduct product;
   CudaLayout layout;
   Gpu gpu = gpu_of_the_build();
 };
@@ -40,21 +32,21 @@ Product make_product(const PlanRequest& request, int m, int n, int k, std::int64
   const bool is_integer = p.plan.integer;
   const ElementType type = is_integer ? ElementType::int8 : ElementType::float64;
   const std::int64_t entry = is_integer ? 1 : 8;
-  p.a = {nullptr, type, m, k, k * entry, entry, {}};
-  p.b = {nullptr, type, n, k, entry, n * entry, {}};
-  p.result.type = is_integer ? ElementType::float32 : ElementType::float64;  // int32 is as wide
-  p.result.rows = m;
-  p.result.columns = n;
-  p.result.column_stride = is_integer ? 4 : 8;
-  p.result.row_stride = (n + n % 2) * p.result.column_stride;
-  p.layout = make_layout(p.plan, p.a, p.b, p.result, p.gpu, cap);
+  p.product.a = {nullptr, type, m, k, k * entry, entry, {}};
+  p.product.b = {nullptr, type, n, k, entry, n * entry, {}};
+  p.product.result.type = is_integer ? ElementType::float32 : ElementType::float64;  // int32 is as wide
+  p.product.result.rows = m;
+  p.product.result.columns = n;
+  p.product.result.column_stride = is_integer ? 4 : 8;
+  p.product.result.row_stride = (n + n % 2) * p.product.result.column_stride;
+  p.layout = make_layout(p.plan, p.product, p.gpu, cap);
   return p;
 }
 
 // Why it is refused; "" where it is not.
 std::string refusal_of(const Product& p) {
   try {
-    check_matmul(p.plan, p.layout, p.a, p.b, p.result, p.plan.schedule.steps.data(), p.gpu);
+    check_matmul(p.plan, p.layout, p.product, p.plan.schedule.steps.data(), p.gpu);
   } catch (const std::invalid_argument& error) {
     return error.what();
   }
@@ -95,11 +87,12 @@ void check_refusal(const PlanRequest& request, const std::string& part, const st
 }
 
 void check_refusals() {
-  check_refusal(kResidues, "scale: the operands must be float64 or float32", [](Product& p) { p.a.type = ElementType::int8; });
-  check_refusal(kResidues, "scale: the operands differ along K", [](Product& p) { p.b.inner = 1; });
+  check_refusal(kResidues, "scale: the operands must be float64 or float32",
+                [](Product& p) { p.product.a.type = ElementType::int8; });
+  check_refusal(kResidues, "scale: the operands differ along K", [](Product& p) { p.product.b.inner = 1; });
   check_refusal(kResidues, "scale: the lines of all matrices", [](Product& p) {
-    p.a.stack.rank = 1;
-    p.a.stack.extent[0] = 1 << 22;
+    p.product.axes = {{1 << 22, 8, 0, 900 * 700 * 8}};
+    p.layout.turns = {0, 1 << 22, 1};
   });
   check_refusal(kResidues, "scale: the integers must have 2 to 53 bits", [](Product& p) { p.plan.bits = 54; });
   check_refusal(kResidues, "encode: the pitch of a plane is below K", [](Product& p) { p.layout.k_pitch = 16; });
@@ -112,14 +105,13 @@ void check_refusals() {
   check_refusal(kResidues, "the kernel needs compute capability 8.0 or later", [](Product& p) { p.gpu.capability = 75; });
   check_refusal(kResidues, "reconstruct: K must be cut into 1 to 64 splits", [](Product& p) { p.layout.tile.splits = 65; });
   check_refusal(kResidues, "reconstruct: the result must be float64 or float32",
-                [](Product& p) { p.result.type = ElementType::int8; });
-  check_refusal(kIntegers, "result: its columns are 8 bytes apart", [](Product& p) { p.result.column_stride = 8; });
+                [](Product& p) { p.product.result.type = ElementType::int8; });
+  check_refusal(kIntegers, "result: its columns are 8 bytes apart", [](Product& p) { p.product.result.column_stride = 8; });
   check_refusal(kIntegers, "result: its matrices are 4 bytes apart along axis 0", [](Product& p) {
-    p.result.stack.rank = 1;
-    p.result.stack.extent[0] = 3;
-    p.result.stack.stride[0] = 4;
+    p.product.axes = {{3, 1, 0, 4}};
+    p.layout.turns = {0, 3, 1};
   });
-  check_refusal(kIntegers, "pitch and stride of the output", [](Product& p) { p.result.row_stride += 4; });
+  check_refusal(kIntegers, "pitch and stride of the output", [](Product& p) { p.product.result.row_stride += 4; });
 }
 
 }  // namespace

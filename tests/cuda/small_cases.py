@@ -3,7 +3,7 @@
     python tests/cuda/small_cases.py [--kernels] [--only KERNEL] [--every-modulus]
 
 --kernels: also by every multiply kernel that runs on the GPU but serves nothing there. Not for racecheck, which takes the
-arrival of one lane for a warp on a barrier for a race; tests/cuda/gemm_check.cu built with OZFP4_RACECHECK is.
+arrival of one lane for a warp on a barrier for a race; tests/cuda/multiply/gemm_check.cpp built with OZFP4_RACECHECK is.
 --only: all products by the kernel of this name.
 --every-modulus: entries of which the products need every modulus, because reconstruct reads ahead in planes of moduli that
 nothing may have written, and gives them weight 0.

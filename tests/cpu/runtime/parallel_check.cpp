@@ -1,5 +1,5 @@
-// Stand-alone check of parallel_for: every item is visited once, an exception of a range comes out after all ranges have
-// ended, and when no memory is left to start a helper, whoever is there does the work. Built with OZFP4_TESTING, run by CTest.
+// parallel_for: every item is visited once, an exception of a range comes out after all ranges have
+// ended, and when no memory is left to start a helper, whoever is there does the work.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "cuda/check.cuh"
+#include "check.hpp"
 #include "cpu/runtime/threads.hpp"
 
 namespace {

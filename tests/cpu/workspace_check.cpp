@@ -1,5 +1,5 @@
-// Stand-alone check that a product takes no more workspace than it reports, nor than its limit: aligned memory is what buffers
-// are made of, and here it is counted. Built with OZFP4_TESTING, run by CTest.
+// A product takes no more workspace than it reports, nor than its limit: aligned memory is what buffers are made of, and here it
+// is counted.
 #include <algorithm>
 #include <cstdlib>
 #include <new>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cuda/check.cuh"
+#include "check.hpp"
 #include "cpu/matmul.hpp"
 #include "cpu/runtime/blas.hpp"
 #include "cpu/runtime/buffer.hpp"

@@ -1,16 +1,11 @@
-// Stand-alone check of stage 4 on the GPU against cpu_reconstruct and cpu_patch_specials: equality, bit for bit.
+// Stage 4 on the GPU against cpu_reconstruct and cpu_patch_specials: equality, bit for bit.
 //
-//   for f in $(cd csrc && ls plan/*.cpp) runtime/parallel reconstruct/cpu_reconstruct reconstruct/cpu_specials
-//            reconstruct/reconstruct_plan multiply/cpu_multiply runtime/blas: g++ -std=c++17 -O3 -I csrc -c csrc/${f%.cpp}.cpp
-//   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90a,code=sm_90a -I csrc tests/cuda/reconstruct_check.cu
-//        csrc/cuda/reconstruct/reconstruct.cu csrc/cuda/reconstruct/long_reconstruct.cu csrc/cuda/launch.cpp *.o
-//        -lpthread -ldl -o reconstruct_check
+//   reconstruct_check host                         the arithmetic
+//   reconstruct_check gpu [part of a case's name]  whole results
 //
-// The first part needs no GPU: the arithmetic of arith/wide/column_crt.hpp and arith/wide/round_fast.hpp, with the constants and
-// fragments of make_reconstruct_plan, against crt_from_columns() and round_scaled(), and the sums of the long form against
-// the residues that they must have, for every plan and every prefix. The second
-// compares whole results, poison between the entries included. Prints "N passed, N failed" and exits with 1 on a failure.
-// An argument restricts the run to cases whose name contains it.
+// The arithmetic of arith/wide/column_crt.hpp and arith/wide/round_fast.hpp, with the constants and fragments of
+// make_reconstruct_plan, against crt_from_columns() and round_scaled(), and the sums of the long form against the residues that
+// they must have, for every plan and every prefix. Whole results are compared poison between the entries included.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -25,17 +20,17 @@
 #include <string>
 #include <vector>
 
+#include "arith/multiples.hpp"
 #include "arith/wide/column_crt.hpp"
 #include "arith/wide/crt.hpp"
-#include "arith/multiples.hpp"
 #include "arith/wide/round_fast.hpp"
 #include "arith/wide/round_wide.hpp"
-#include "check.cuh"
+#include "check.hpp"
+#include "cpu/stages/reconstruct.hpp"
+#include "cuda/gpu.hpp"
+#include "cuda/reconstruct/reconstruct.hpp"
 #include "plan/crt_constants.hpp"
 #include "plan/moduli.hpp"
-#include "cuda/reconstruct/reconstruct.hpp"
-#include "cpu/stages/reconstruct.hpp"
-#include "require.cuh"
 
 using namespace ozfp4;
 using namespace ozfp4::cuda;
@@ -771,21 +766,17 @@ std::vector<Case> make_cases(const std::vector<NamedPlan>& plans) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string filter = argc > 1 ? argv[1] : "";
+  const bool on_gpu = is_for_gpu(argc, argv);
+  const std::string filter = argc > 2 ? argv[2] : "";
   const std::vector<NamedPlan> plans = all_plans();
-  if (filter.empty() || filter == "host") {
+  if (!on_gpu) {
     for (const NamedPlan& plan : plans) report(plan.name, check_plan(plan));
+    return finish();
   }
-  int devices = 0;
-  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-    std::printf("no GPU: kernels were not run\n");
-  } else {
-    cudaStream_t stream;
-    REQUIRE(cudaStreamCreate(&stream));
-    for (const Case& test : make_cases(plans)) {
-      if (test.name.find(filter) == std::string::npos) continue;
-      report(test.name, run_case(test, stream));
-    }
+  cudaStream_t stream;
+  REQUIRE(cudaStreamCreate(&stream));
+  for (const Case& test : make_cases(plans)) {
+    if (test.name.find(filter) != std::string::npos) report(test.name, run_case(test, stream));
   }
   return finish();
 }

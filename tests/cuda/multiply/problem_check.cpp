@@ -1,15 +1,11 @@
-// Stand-alone check, without a GPU, of what find_problem_error refuses: each rule of multiply/contract.hpp by one change of a problem
-// that is right, with the whole sentence, and the last value that is still right where the rule is a limit.
-//
-//   nvcc -std=c++17 -O3 -I csrc tests/cuda/problem_check.cu csrc/cuda/multiply/check.cpp -o problem_check
-//
-// Prints "N passed, N failed" and exits with 1 on a failure.
+// What find_problem_error refuses: each rule of multiply/contract.hpp by one change of a problem that is right, with the whole
+// sentence, and the last value that is still right where the rule is a limit.
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "check.cuh"
+#include "check.hpp"
 #include "cuda/multiply/contract.hpp"
 
 using namespace ozfp4::cuda;

@@ -1,13 +1,9 @@
-// Stand-alone check of stages 1 and 2 on the GPU: equality with the CPU's stages and with the plan's limbs.
+// Stages 1 and 2 on the GPU: equality with the CPU's stages and with the plan's limbs.
 //
-//   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90,code=sm_90 -I csrc -Xcompiler -pthread
-//        tests/cuda/scale_encode_check.cu csrc/cuda/scale/scale.cu csrc/cuda/encode/encode.cu csrc/cuda/encode/scale_encode.cu
-//        csrc/plan/*.cpp csrc/cpu/runtime/threads.cpp csrc/cpu/runtime/blas.cpp
-//        csrc/cpu/stages/scale.cpp csrc/cpu/stages/encode.cpp csrc/cuda/launch.cpp -o scale_encode_check
+//   scale_encode_check host                         the shared arithmetic
+//   scale_encode_check gpu [part of a case's name]  the kernels
 //
-// The shared arithmetic is checked on the host first, so a machine without a GPU runs that part. Outputs are poisoned:
-// what the kernels have no business writing must still be poison afterwards. Prints "N passed, N failed" and exits with
-// 1 on a failure. An argument restricts the run to cases whose name contains it.
+// Outputs are poisoned: what the kernels have no business writing must still be poison afterwards.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -22,16 +18,16 @@
 #include <vector>
 
 #include "arith/limbs/limb_words.hpp"
-#include "arith/line_sum.hpp"
 #include "arith/limbs/residue_bytes.hpp"
+#include "arith/line_sum.hpp"
 #include "arith/scale_entry.hpp"
-#include "check.cuh"
+#include "check.hpp"
+#include "cpu/stages/encode.hpp"
+#include "cpu/stages/scale.hpp"
 #include "cuda/encode/encode.hpp"
 #include "cuda/encode/scale_encode.hpp"
-#include "cpu/stages/encode.hpp"
-#include "require.cuh"
+#include "cuda/gpu.hpp"
 #include "cuda/scale/scale.hpp"
-#include "cpu/stages/scale.hpp"
 
 using namespace ozfp4;
 using cuda::DeviceOperand;
@@ -654,19 +650,17 @@ void check_all() {
 
 }  // namespace
 
-int main(int count, char** arguments) {
-  if (count > 1) filter = arguments[1];
-  check_scaled_integers<double>("scaled integers, FP64");
-  check_scaled_integers<float>("scaled integers, FP32");
-  check_byte_moduli();
-  check_limb_words();
-  check_line_sums<double>("line sums, FP64");
-  check_line_sums<float>("line sums, FP32");
-  int devices = 0;
-  if (cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0) {
+int main(int argc, char** argv) {
+  if (is_for_gpu(argc, argv)) {
+    if (argc > 2) filter = argv[2];
     check_all();
   } else {
-    std::printf("no GPU: only the shared arithmetic was checked\n");
+    check_scaled_integers<double>("scaled integers, FP64");
+    check_scaled_integers<float>("scaled integers, FP32");
+    check_byte_moduli();
+    check_limb_words();
+    check_line_sums<double>("line sums, FP64");
+    check_line_sums<float>("line sums, FP32");
   }
   return finish();
 }

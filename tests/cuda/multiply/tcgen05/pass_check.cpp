@@ -1,11 +1,6 @@
-// Stand-alone check, without a GPU, of all that the sm_100 kernels compute outside CUTLASS: the fold of the epilogue over
-// its whole domain, how a schedule is cut into passes, and the walk over K blocks, against the contract of multiply/contract.hpp;
-// and that the schedules of all plans of scheme II, up to long K, are taken.
-//
-//   nvcc -std=c++17 -O3 -I csrc tests/cuda/sm100_pass_check.cu csrc/multiply/{sm100_pass,gemm_problem,cuda_schedule}.cpp
-//        csrc/plan/*.cpp csrc/cuda/reconstruct/reconstruct_plan.cpp -o sm100_pass_check
-//
-// Prints "N passed, N failed" and exits with 1 on a failure.
+// All that the tcgen05 kernels compute outside CUTLASS: the fold of the epilogue over its whole domain, how a schedule is cut
+// into passes, and the walk over K blocks, against the contract of multiply/contract.hpp; and that the schedules of all plans of
+// scheme II, up to long K, are taken.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -17,14 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "check.cuh"
+#include "check.hpp"
 #include "cuda/multiply/schedule.hpp"
+#include "cuda/multiply/tcgen05/collective/walk.cuh"
 #include "cuda/multiply/tcgen05/fold.hpp"
 #include "cuda/multiply/tcgen05/pass.hpp"
-#include "cuda/multiply/tcgen05/collective/walk.cuh"
-
-// The one thing that multiply/schedule.cpp wants of the dispatch, which wants all kernels.
-const char* ozfp4::cuda::kernel_name(Kernel) { return "a kernel"; }
 
 using namespace ozfp4;
 using namespace ozfp4::cuda;

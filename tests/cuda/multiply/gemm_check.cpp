@@ -1,16 +1,10 @@
-// Stand-alone check of the multiply kernels against a loop on the CPU: equality, every kernel that runs here, every tile shape,
-// every action, sizes around the edges of tiles and of K blocks, K up to the limits of INT32 and FP32 accumulators. And of the
-// fold of every modulus.
+// The multiply kernels against a loop on the CPU: equality, every kernel that runs here, every tile shape, every action, sizes
+// around the edges of tiles and of K blocks, K up to the limits of INT32 and FP32 accumulators.
 //
-//   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90a,code=sm_90a -I csrc -DOZFP4_NO_WARP_FP4 tests/cuda/gemm_check.cu
-//        csrc/multiply/{warp_gemm,warp_bytes_copy,warp_bytes_bulk,warp_stand_in_copy,warp_stand_in_bulk,sm90_gemm}.cu
-//        csrc/multiply/{gemm_problem,gemm_dispatch,warp_tile_choice}.cpp csrc/cuda/launch.cpp -o gemm_check
-//   gemm_check [few] [part of a name]     few: a small subset of the warp-level kernels, for the sanitizer
+//   gemm_check host                           whether all problems are accepted
+//   gemm_check gpu [few] [part of a name]     few: a small subset of the warp-level kernels, for the sanitizer
 //
-// With -gencode arch=compute_80,code=compute_80, -DOZFP4_NO_SM90, -DOZFP4_NO_WARP_BULK and the files of the cp.async kernels
-// alone, the driver compiles the PTX that Ampere gets. Outputs are poisoned first: what the kernel has no business writing must
-// still be poison afterwards. Bytes beyond K are noise. Prints "N passed, N failed" and exits with 1 on a failure; without a GPU
-// it says whether all problems are accepted.
+// Outputs are poisoned first: what the kernel has no business writing must still be poison afterwards. Bytes beyond K are noise.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -23,13 +17,13 @@
 #include <thread>
 #include <vector>
 
-#include "arith/limbs/e2m1.hpp"
 #include "arith/fold.hpp"
+#include "arith/limbs/e2m1.hpp"
 #include "arith/multiples.hpp"
-#include "check.cuh"
+#include "check.hpp"
+#include "cuda/gpu.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/multiply/contract.hpp"
-#include "require.cuh"
 
 using namespace ozfp4;
 using namespace ozfp4::cuda;
@@ -446,14 +440,16 @@ void add_batch(Case& test) {
   test.b_batches = 2 * extent[1];
 }
 
-std::vector<Case> make_cases(Kernel kernel, bool is_few) {
+// What the kernel takes on this GPU.
+std::vector<Case> make_cases(Kernel kernel, bool is_few, const Gpu& gpu) {
   std::vector<Case> cases;
+  const bool residues_only = stores_residues_only(kernel);
   const auto add = [&](Case test) {
     name_case(test);
     cases.push_back(test);
   };
   for (const Element element : {Element::u8, Element::s8, Element::e2m1}) {
-    if (find_kernel_error(kernel, element, {}) != nullptr) continue;
+    if (find_kernel_error(kernel, element, gpu) != nullptr) continue;
     for (int shape = 0; shape < kTileShapes; ++shape) {
       Case base;
       base.kernel = kernel;
@@ -463,6 +459,7 @@ std::vector<Case> make_cases(Kernel kernel, bool is_few) {
       const int block = block_entries(element);
       for (const Kind kind : {Kind::residues, Kind::horner, Kind::karatsuba, Kind::digits, Kind::words}) {
         if (kind == Kind::digits && element == Element::u8) continue;
+        if (residues_only && (kind == Kind::digits || kind == Kind::words)) continue;
         for (int repeat = 0; repeat < (is_few ? 1 : 7); ++repeat) {
           Case test = base;
           test.kind = kind;
@@ -526,7 +523,7 @@ std::vector<Case> make_cases(Kernel kernel, bool is_few) {
     shape.k = large.k;
     shape.units = large.units;
     shape.steps = element == Element::u8 ? large.units : 4 * large.units;
-    large.choice = choose_tile(shape, kernel, element, {});
+    large.choice = choose_tile(shape, kernel, element, gpu);
     add(large);
     large.choice.keep_together = true;
     add(large);
@@ -547,70 +544,42 @@ std::vector<Case> make_cases(Kernel kernel, bool is_few) {
     scheme_one.n = 300;
     scheme_one.k = 500;
     scheme_one.units = element == Element::s8 ? 15 : 13;
-    if (element != Element::u8) add(scheme_one);
+    if (element != Element::u8 && !residues_only) add(scheme_one);
   }
   return cases;
-}
-
-// ---- The fold --------------------------------------------------------------------------------------------------------
-
-// fold_to_byte against the remainder, for every modulus: all values of its inner sum and the ends of the 32-bit range.
-__global__ void check_fold(byte_fold constants, std::uint32_t modulus, unsigned long long* wrong) {
-  const std::uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x, negated = 0u - modulus;
-  for (std::uint32_t i = thread; i < (1u << 20); i += gridDim.x * blockDim.x) {
-    for (const std::uint32_t x : {i, ~i, i * 4099u, (1u << 31) + i, (1u << 31) - i}) {
-      const std::uint32_t word = fold_to_byte(x, constants, negated), residue = x % modulus;
-      const bool right = word - byte_fold_excess(constants, modulus) == residue && (word & 255) == (residue & 255);
-      if (!right) atomicAdd(wrong, 1ull);
-    }
-  }
-}
-
-bool folds_are_right() {
-  unsigned long long wrong = 0, *device_wrong;
-  REQUIRE(cudaMalloc(&device_wrong, sizeof wrong));
-  REQUIRE(cudaMemset(device_wrong, 0, sizeof wrong));
-  for (std::uint32_t modulus = 2; modulus <= 256; ++modulus) {
-    if (!is_byte_foldable(modulus)) ++wrong;
-    check_fold<<<128, 256>>>(make_byte_fold(modulus), modulus, device_wrong);
-  }
-  unsigned long long found = 0;
-  REQUIRE(cudaMemcpy(&found, device_wrong, sizeof found, cudaMemcpyDeviceToHost));
-  REQUIRE(cudaFree(device_wrong));
-  if (wrong + found != 0) std::printf("%llu wrong folds\n", wrong + found);
-  return wrong + found == 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool is_few = argc > 1 && std::strcmp(argv[1], "few") == 0;
-  const char* filter = argc > 1 + is_few ? argv[1 + is_few] : "";
-  int devices = 0;
-  const bool has_gpu = cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0;
-  Gpu gpu;
+  const bool on_gpu = is_for_gpu(argc, argv);
+  const bool is_few = argc > 2 && std::strcmp(argv[2], "few") == 0;
+  const char* filter = argc > 2 + is_few ? argv[2 + is_few] : "";
+  std::vector<Gpu> gpus;
   cudaStream_t stream = nullptr;
-  if (has_gpu) {
+  if (on_gpu) {
     cudaDeviceProp properties;
     REQUIRE(cudaGetDeviceProperties(&properties, 0));
-    gpu = {10 * properties.major + properties.minor, properties.multiProcessorCount};
+    gpus = {{10 * properties.major + properties.minor, properties.multiProcessorCount}};
     REQUIRE(cudaStreamCreate(&stream));
     std::printf("%s\n", properties.name);
-    if (!is_few) report("folds", folds_are_right());
   } else {
-    std::printf("no GPU: kernels were not run\n");
+    for (const int* capability = held_capabilities(); *capability != 0; ++capability) gpus.push_back({*capability, 132});
   }
-  for (int i = 0; i < kKernels; ++i) {
-    const auto kernel = static_cast<Kernel>(i);
-    const bool runs =
-        find_kernel_error(kernel, Element::u8, gpu) == nullptr || find_kernel_error(kernel, Element::e2m1, gpu) == nullptr;
-    if (!runs || (is_few && kernel == Kernel::sm90)) continue;
-    const std::int64_t before = passed_checks;
-    for (const Case& test : make_cases(kernel, is_few)) {
-      if (test.name.find(filter) != std::string::npos) report(test.name, run_case(test, stream, has_gpu));
-      std::fflush(stdout);
+  for (const Gpu& gpu : gpus) {
+    for (int i = 0; i < kKernels; ++i) {
+      const auto kernel = static_cast<Kernel>(i);
+      if (is_few && kernel == Kernel::sm90) continue;
+      const std::int64_t before = passed_checks;
+      for (const Case& test : make_cases(kernel, is_few, gpu)) {
+        if (test.name.find(filter) != std::string::npos) report(test.name, run_case(test, stream, on_gpu));
+        std::fflush(stdout);
+      }
+      if (passed_checks > before) {
+        std::printf("%s on %d: %lld passed\n", kernel_name(kernel), gpu.capability,
+                    static_cast<long long>(passed_checks - before));
+      }
     }
-    std::printf("%s: %lld passed\n", kernel_name(kernel), static_cast<long long>(passed_checks - before));
   }
   return finish();
 }
