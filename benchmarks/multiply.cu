@@ -1,13 +1,11 @@
-// Stand-alone timing of the multiply kernels: the tile that choose_tile picks against all the others.
+// Stand-alone timing of the multiply kernels: the tile that choose_tile picks against all the others. Built with
+// OZFP4_BENCHMARKS.
 //
-//   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90a,code=sm_90a -I csrc -DOZFP4_NO_WARP_FP4 benchmarks/multiply.cu
-//        csrc/multiply/{warp_gemm,warp_bytes_copy,warp_bytes_bulk,warp_stand_in_copy,warp_stand_in_bulk,sm90_gemm}.cu
-//        csrc/multiply/{gemm_problem,gemm_dispatch,warp_tile_choice}.cpp csrc/cuda/launch.cpp -o multiply
-//   multiply [int8|fp4|digits] [chosen|all] [splits=S] [kernel=K] MxNxK...
+//   benchmark_multiply [int8|fp4|digits] [chosen|all] [splits=S] [kernel=K] MxNxK...
 //
 // Without sizes: 1024, 2048 and 4096, N means NxNxN. K is the number of enum class Kernel, 0 (wgmma) unless given.
-// int8: 15 moduli, unsigned residues uniform in [0, m). fp4: the least plan of 59 products over 21 moduli, limbs of S.
-// digits: scheme I, 15 limbs a side, 225 products, one unit. K is cut into as many as S splits where that may pay.
+// int8, fp4: the least plan of scheme II for 53 bits, residues uniform in [0, m) or limbs of S. digits: scheme I, limbs of S,
+// one unit. K is cut into as many as S splits where that may pay and the schedule allows it.
 // A line gives the median over launches back to back, as they come to rest under the card's power limit, the clock that
 // the multiprocessors had then, and the share of the peak of 8192 operations a clock. TOPS counts 2 M N K products / ms.
 #include <cuda_runtime.h>
@@ -19,9 +17,10 @@
 #include <string>
 #include <vector>
 
-#include "cuda/multiply/contract.hpp"
+#include "cuda/multiply/schedule.hpp"
 #include "timing.cuh"
 
+using namespace ozfp4;
 using namespace ozfp4::cuda;
 
 namespace {
@@ -53,89 +52,24 @@ __global__ void stamp_clocks(Stamp* stamps) {
   if (threadIdx.x == 0) stamps[multiprocessor] = {clock64(), now};
 }
 
-// ---- Schedules ---------------------------------------------------------------------------------------------------------
+// ---- Plans ------------------------------------------------------------------------------------------------------------
 
-struct Schedule {
-  std::string name;
-  bool is_signed = false;
-  int out_planes = 0;
-  std::vector<GemmStep> steps;
-  std::vector<int> unit_begin{0};
-  std::vector<std::uint32_t> plane_moduli;  // 0: limbs
+struct Multiplication {
+  Plan plan;
+  Schedule schedule;
 };
 
-Schedule int8_schedule(int k) {
-  Schedule schedule;
-  schedule.name = "int8 15 moduli";
-  for (const std::uint32_t m : {256u, 255u, 253u, 251u, 247u, 241u, 239u, 233u, 229u, 227u, 223u, 217u, 211u, 199u, 197u}) {
-    const int u = schedule.out_planes++;
-    schedule.plane_moduli.push_back(m);
-    for (int begin = 0; begin < k; begin += 32768) {
-      const bool is_last = begin + 32768 >= k;
-      schedule.steps.push_back(
-          make_step(u, u, begin, is_last ? k : begin + 32768, is_last ? Action::store_residue : Action::fold, m, 1, u));
-    }
-    schedule.unit_begin.push_back(static_cast<int>(schedule.steps.size()));
-  }
-  return schedule;
+Multiplication multiplication_of(const std::string& kind, int k) {
+  const PlanRequest request{kind == "digits" ? Scheme::one : Scheme::two, kind == "int8" ? Alphabet::int8 : Alphabet::fp4,
+                            "least", 53, k};
+  Multiplication made{make_plan(request), {}};
+  made.schedule = make_schedule(made.plan, element_of(made.plan, kernel), k);
+  return made;
 }
 
-Schedule fp4_schedule(int k) {
-  Schedule schedule;
-  schedule.name = "fp4 59 products";
-  schedule.is_signed = true;
-  const std::uint32_t bound = static_cast<std::uint32_t>(2 * 144 * std::int64_t(k) + (1 << 16));
-  const auto add = [&](int a, int b, Action action, std::uint32_t m, int multiplier) {
-    schedule.steps.push_back(make_step(a, b, 0, k, action, m, multiplier, schedule.out_planes, bound));
-  };
-  for (const std::uint32_t m :
-       {157u, 151u, 149u, 139u, 169u, 89u, 85u, 83u, 79u, 73u, 71u, 67u, 61u, 59u, 53u, 47u, 43u, 11u, 9u, 8u, 7u}) {
-    const int p = static_cast<int>(schedule.plane_moduli.size());
-    int planes = 0;
-    if (m > 130 && m != 169) {  // pair
-      planes = 2;
-      add(p + 1, p + 1, Action::fold, m, 24);
-      add(p, p + 1, Action::carry_on, m, 1);
-      add(p + 1, p, Action::fold, m, 24);
-      add(p, p, Action::store_residue, m, 1);
-    } else if (m == 169) {  // square
-      planes = 2;
-      add(p, p + 1, Action::carry_on, m, 1);
-      add(p + 1, p, Action::fold, m, 13);
-      add(p, p, Action::store_residue, m, 1);
-    } else if (m > 13) {  // karatsuba
-      planes = 3;
-      add(p, p, Action::fold, m, 17);
-      add(p + 1, p + 1, Action::fold, m, 29);
-      add(p + 2, p + 2, Action::store_residue, m, 31);
-    } else {
-      planes = 1;
-      add(p, p, Action::store_residue, m, 1);
-    }
-    schedule.plane_moduli.insert(schedule.plane_moduli.end(), planes, 0u);
-    schedule.unit_begin.push_back(static_cast<int>(schedule.steps.size()));
-    ++schedule.out_planes;
-  }
-  return schedule;
-}
-
-Schedule digit_schedule(int k) {
-  constexpr int limbs = 15;
-  Schedule schedule;
-  schedule.name = "digits 225 products";
-  schedule.is_signed = true;
-  for (int g = 0; g <= 2 * limbs - 2; ++g) {
-    const int first = std::max(0, g - limbs + 1), last = std::min(g, limbs - 1);
-    for (int i = first; i <= last; ++i) {
-      const Action action = i == last ? Action::store_digit : Action::carry_on;
-      schedule.steps.push_back(make_step(i, g - i, 0, k, action, 13, 1, schedule.out_planes, 1u << 29));
-    }
-    ++schedule.out_planes;
-  }
-  schedule.steps.push_back(make_step(0, 0, 0, 0, Action::store_residue, 256, 1, schedule.out_planes++, 1u << 29));
-  schedule.unit_begin.push_back(static_cast<int>(schedule.steps.size()));
-  schedule.plane_moduli.assign(limbs, 0);
-  return schedule;
+// Of the residues that a plane holds; 0: limbs.
+std::uint32_t plane_modulus(const Multiplication& made, int plane) {
+  return made.schedule.element == Element::u8 ? static_cast<std::uint32_t>(made.plan.groups[plane].modulus) : 0;
 }
 
 // ---- Timing ------------------------------------------------------------------------------------------------------------
@@ -187,19 +121,21 @@ class Timer {
   Stamp* stamps_;
 };
 
-void run_shape(const Schedule& schedule, int m, int n, int k, int max_splits, bool tries_all, int multiprocessors, Timer& timer) {
-  const int planes = static_cast<int>(schedule.plane_moduli.size());
-  const bool is_packed = find_kernel_error(kernel, Element::e2m1, gpu) == nullptr;
-  const Element element = is_packed ? Element::e2m1 : schedule.is_signed ? Element::s8 : Element::u8;
+void run_shape(const Multiplication& made, int m, int n, int k, int max_splits, bool tries_all, int multiprocessors,
+               Timer& timer) {
+  const Schedule& schedule = made.schedule;
+  const int planes = schedule.planes;
+  const Element element = schedule.element;
+  const int least_splits = schedule.least_splits, most_splits = std::max(schedule.may_split ? max_splits : 1, least_splits);
   const std::int64_t k_pitch = (row_bytes(element, k) + 15) / 16 * 16, out_pitch = (n + 15) / 16 * 16;
   const std::int64_t a_bytes = m * k_pitch, b_bytes = n * k_pitch, out_bytes = m * out_pitch;
   std::uint8_t *a, *b, *out;
   REQUIRE(cudaMalloc(&a, planes * a_bytes));
   REQUIRE(cudaMalloc(&b, planes * b_bytes));
-  REQUIRE(cudaMalloc(&out, schedule.out_planes * max_splits * out_bytes));
+  REQUIRE(cudaMalloc(&out, schedule.out_planes * most_splits * out_bytes));
   for (int p = 0; p < planes; ++p) {
-    fill_plane<<<1024, 256>>>(a + p * a_bytes, a_bytes, schedule.plane_moduli[p], 2 * p + 1);
-    fill_plane<<<1024, 256>>>(b + p * b_bytes, b_bytes, schedule.plane_moduli[p], 2 * p + 2);
+    fill_plane<<<1024, 256>>>(a + p * a_bytes, a_bytes, plane_modulus(made, p), 2 * p + 1);
+    fill_plane<<<1024, 256>>>(b + p * b_bytes, b_bytes, plane_modulus(made, p), 2 * p + 2);
   }
   REQUIRE(cudaDeviceSynchronize());
 
@@ -208,7 +144,7 @@ void run_shape(const Schedule& schedule, int m, int n, int k, int max_splits, bo
   problem.n = n;
   problem.k = k;
   problem.element = element;
-  problem.product_bound = schedule.is_signed ? 144 : 255 * 255;
+  problem.product_bound = schedule.product_bound;
   problem.a = {a, planes, 1, k_pitch, a_bytes, a_bytes};
   problem.b = {b, planes, 1, k_pitch, b_bytes, b_bytes};
   problem.out = out;
@@ -216,8 +152,14 @@ void run_shape(const Schedule& schedule, int m, int n, int k, int max_splits, bo
   problem.out_pitch = out_pitch;
   problem.out_matrix_stride = out_bytes;
   problem.steps = schedule.steps.data();
+  GemmStep* steps = nullptr;
+  if (schedule.steps.size() > static_cast<std::size_t>(kMaxInlineSteps)) {
+    REQUIRE(cudaMalloc(&steps, schedule.steps.size() * sizeof(GemmStep)));
+    REQUIRE(cudaMemcpy(steps, schedule.steps.data(), schedule.steps.size() * sizeof(GemmStep), cudaMemcpyHostToDevice));
+  }
+  problem.device_steps = steps;
   problem.unit_begin = schedule.unit_begin.data();
-  problem.unit_count = static_cast<int>(schedule.unit_begin.size()) - 1;
+  problem.unit_count = schedule.unit_count();
 
   GemmShape shape;
   shape.m = m;
@@ -225,11 +167,13 @@ void run_shape(const Schedule& schedule, int m, int n, int k, int max_splits, bo
   shape.k = k;
   shape.units = problem.unit_count;
   shape.steps = static_cast<int>(schedule.steps.size());
-  shape.max_splits = max_splits;
-  const TileChoice chosen = choose_tile(shape, kernel, element, gpu);
+  for (const GemmStep& step : schedule.steps) shape.folds += step.action != Action::carry_on;
+  shape.max_splits = schedule.may_split ? max_splits : 1;
+  TileChoice chosen = choose_tile(shape, kernel, element, gpu);
+  chosen.splits = std::max(chosen.splits, least_splits);
   std::vector<TileChoice> choices{chosen};
   for (int t = 0; tries_all && t < kTileShapes; ++t) {
-    for (int splits = 1; splits <= max_splits; splits *= 2) {
+    for (int splits = least_splits; splits <= most_splits; splits *= 2) {
       TileChoice choice = chosen;
       choice.shape = static_cast<TileShape>(t);
       choice.splits = splits;
@@ -239,8 +183,8 @@ void run_shape(const Schedule& schedule, int m, int n, int k, int max_splits, bo
     }
   }
 
-  std::printf("%s, %d x %d x %d\n", schedule.name.c_str(), m, n, k);
-  const double operations = 2.0 * m * n * k * static_cast<double>(schedule.steps.size());
+  std::printf("%d products, %d planes of outputs, %d x %d x %d\n", made.plan.products(), schedule.out_planes, m, n, k);
+  const double operations = 2.0 * m * n * k * made.plan.products();
   double chosen_ms = 0, best_ms = 1e30;
   for (const TileChoice& choice : choices) {
     if (const char* error = find_problem_error(problem, choice)) {
@@ -263,6 +207,7 @@ void run_shape(const Schedule& schedule, int m, int n, int k, int max_splits, bo
   REQUIRE(cudaFree(a));
   REQUIRE(cudaFree(b));
   REQUIRE(cudaFree(out));
+  REQUIRE(cudaFree(steps));
 }
 
 }  // namespace
@@ -301,8 +246,7 @@ int main(int argc, char** argv) {
   std::printf("%s, %d multiprocessors, %s\n", properties.name, properties.multiProcessorCount, kernel_name(kernel));
   Timer timer(properties.multiProcessorCount);
   for (const Shape& s : shapes) {
-    const Schedule schedule = kind == "int8" ? int8_schedule(s.k) : kind == "fp4" ? fp4_schedule(s.k) : digit_schedule(s.k);
-    run_shape(schedule, s.m, s.n, s.k, max_splits, tries_all, properties.multiProcessorCount, timer);
+    run_shape(multiplication_of(kind, s.k), s.m, s.n, s.k, max_splits, tries_all, properties.multiProcessorCount, timer);
   }
   return 0;
 }

@@ -1,9 +1,7 @@
-// Stand-alone timing of stage 4 on the GPU against its floor: bytes read and written over the bandwidth of a device copy.
+// Stand-alone timing of stage 4 on the GPU against its floor: bytes read and written over the bandwidth of a device copy. Built
+// with OZFP4_BENCHMARKS.
 //
-//   g++ -std=c++17 -O3 -I csrc -c csrc/plan/*.cpp csrc/cuda/reconstruct/reconstruct_plan.cpp
-//   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90a,code=sm_90a -I csrc benchmarks/reconstruct.cu
-//        csrc/reconstruct/cuda_{,long_}reconstruct.cu csrc/cuda/launch.cpp plan.o crt_constants.o reconstruct_plan.o -o reconstruct
-//   reconstruct [N...] [part of a setting's name]
+//   benchmark_reconstruct [N...] [part of a setting's name]
 //
 // Square results of N x N entries. ms is the median over event pairs around back-to-back launches that rotate through
 // enough buffers to leave the cache ("hot": one buffer, as after a multiply that fits the cache), "alone" around a single
@@ -19,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "cuda/reconstruct/reconstruct.hpp"
 #include "cpu/stages/scale.hpp"
+#include "cuda/reconstruct/reconstruct.hpp"
 #include "timing.cuh"
 
 using namespace ozfp4;

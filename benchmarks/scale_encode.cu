@@ -1,9 +1,7 @@
-// Stand-alone timing of stages 1 and 2 on the GPU against the copy bandwidth measured in the same run.
+// Stand-alone timing of stages 1 and 2 on the GPU against the copy bandwidth measured in the same run. Built with
+// OZFP4_BENCHMARKS.
 //
-//   nvcc -std=c++17 -O3 -DNDEBUG -gencode arch=compute_90,code=sm_90 -I csrc benchmarks/scale_encode.cu
-//        csrc/cuda/scale/scale.cu csrc/cuda/encode/encode.cu csrc/cuda/encode/scale_encode.cu csrc/plan/*.cpp
-//        csrc/cuda/launch.cpp -o scale_encode
-//   scale_encode [start of a case's name [n]]
+//   benchmark_scale_encode [start of a case's name [n]]
 //
 // us: median over graph replays of several launches. TB/s counts the bytes that the stage has to move, each entry read
 // once and each limb written once; floor is the time that the copy bandwidth needs for them. Both: one after the other,
@@ -122,9 +120,7 @@ void run(const Case& c, Timer& timer, double copy_tbs) {
   REQUIRE(cudaMalloc(&scratch, cuda::scale_scratch_bytes(a, b)));
   REQUIRE(cudaDeviceSynchronize());
 
-  PrefixRule rule;
-  rule.least = 1;
-  rule.all = c.plan.has_moduli() ? static_cast<int>(c.plan.groups.size()) : 1;
+  const PrefixRule rule = make_prefix_rule(c.plan, kMaxPrefixes);
   const cuda::DeviceScales scales{shift[0], shift[1], special[0], special[1], units};
   const double scale_bytes = 2.0 * entries * bytes, encode_bytes = 2.0 * entries * (bytes + planes);
   const double scale_floor = scale_bytes / copy_tbs * 1e-6, encode_floor = encode_bytes / copy_tbs * 1e-6;

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "../tests/cuda/gpu.hpp"
+#include "cuda/gpu.hpp"
 
 __device__ inline std::uint64_t mix(std::uint64_t x) {
   x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdull;
