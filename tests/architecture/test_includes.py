@@ -1,0 +1,103 @@
+"""What of csrc may include what: no file one above it, and the CPU's and the GPU's code nothing of each other."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path, PurePosixPath
+
+ROOT = Path(__file__).resolve().parents[2]
+CSRC = ROOT / "csrc"
+
+# From the bottom. Folders of one layer do not include each other.
+LAYERS = [["arith"], ["plan"], ["cpu", "cuda"], ["bindings"]]
+# Of csrc/cuda, files by their stems and folders, which may include each other within a layer.
+CUDA_LAYERS = [
+    ["views", "code", "launch", "dependent_launch", "device", "device_guard"],
+    ["planes", "scale", "encode", "multiply", "reconstruct"],
+    ["layout", "blocks", "stages", "prepare"],
+    ["matmul"],
+]
+# Of csrc/cuda/multiply: families of kernels, which share ptx and walk alone, and these nothing of them.
+FAMILIES = ["hopper", "mma_sync", "tcgen05"]
+SHARED = ["ptx", "walk"]
+
+# (file, what it includes) that break a rule.
+BREACHES = {
+    ("cuda/views.hpp", "cpu/runtime/matrix_view.hpp"),
+    ("cuda/scale/line.cuh", "cpu/stages/scale.hpp"),
+    ("cuda/reconstruct/special.cuh", "cpu/stages/scale.hpp"),
+}
+
+
+def includes() -> list[tuple[str, str]]:
+    """(file, included file), both from csrc; what a build generates is no header."""
+    return [
+        (path.relative_to(CSRC).as_posix(), included)
+        for path in sorted(CSRC.rglob("*"))
+        if path.suffix in {".cpp", ".hpp", ".cu", ".cuh"}
+        for included in re.findall(r'^\s*#\s*include\s+"([^"]+\.(?:hpp|cuh))"', path.read_text(), flags=re.M)
+    ]
+
+
+def place_in(layers: list[list[str]], name: str) -> int:
+    found = [i for i, layer in enumerate(layers) if name in layer]
+    assert len(found) == 1, f"{name!r} has no place among {layers}: give it one"
+    return found[0]
+
+
+def stem(part: str) -> str:
+    return PurePosixPath(part).stem
+
+
+def breaks_layers(user: str, used: str) -> bool:
+    here, there = user.split("/")[0], used.split("/")[0]
+    return here != there and place_in(LAYERS, there) >= place_in(LAYERS, here)
+
+
+def breaks_cuda_layers(user: str, used: str) -> bool:
+    if not (user.startswith("cuda/") and used.startswith("cuda/")):
+        return False
+    here, there = (stem(path.split("/")[1]) for path in (user, used))
+    return place_in(CUDA_LAYERS, there) > place_in(CUDA_LAYERS, here)
+
+
+def breaks_families(user: str, used: str) -> bool:
+    prefix = "cuda/multiply/"
+    if not (user.startswith(prefix) and used.startswith(prefix)):
+        return False
+    here, there = (path.removeprefix(prefix).split("/")[0] for path in (user, used))
+    return there in FAMILIES and here != there and here in FAMILIES + SHARED
+
+
+RULES = [breaks_layers, breaks_cuda_layers, breaks_families]
+
+
+def test_every_include_is_a_file_of_csrc() -> None:
+    assert {(user, used) for user, used in includes() if not (CSRC / used).is_file()} == set()
+
+
+def test_includes_keep_to_the_layers() -> None:
+    found = {(user, used) for user, used in includes() if any(rule(user, used) for rule in RULES)}
+    assert found == BREACHES
+
+
+def test_the_rules_find_breaches() -> None:
+    right = [
+        ("plan/plan.cpp", "arith/fold.hpp"),
+        ("cuda/matmul.cpp", "cuda/scale/scale.hpp"),
+        ("cuda/encode/encode.cu", "cuda/launch.hpp"),
+        ("cuda/multiply/hopper/kernel.cuh", "cuda/multiply/walk/steps.cuh"),
+        ("cuda/multiply/registry.cpp", "cuda/multiply/hopper/kernel.cuh"),
+    ]
+    wrong = [
+        ("arith/fold.hpp", "plan/plan.hpp"),
+        ("cpu/matmul.cpp", "cuda/views.hpp"),
+        ("cuda/views.hpp", "cpu/matmul.hpp"),
+        ("plan/plan.cpp", "bindings/views.hpp"),
+        ("cuda/launch.cpp", "cuda/scale/scale.hpp"),
+        ("cuda/multiply/check.cpp", "cuda/matmul.hpp"),
+        ("cuda/multiply/hopper/kernel.cuh", "cuda/multiply/mma_sync/atom.cuh"),
+        ("cuda/multiply/walk/steps.cuh", "cuda/multiply/tcgen05/pass.hpp"),
+    ]
+    assert [pair for pair in right if any(rule(*pair) for rule in RULES)] == []
+    assert [pair for pair in wrong if not any(rule(*pair) for rule in RULES)] == []
