@@ -5,7 +5,7 @@
 // computes the steps of its own tile and leaves the stages of the others alone. It begins a step when the one before has been
 // issued, not earlier: then all earlier stages have been full, and the parity of one turn of the ring is not taken for that of
 // two turns later. Between two hand-overs to a warpgroup it hands over itself, after it has waited for the first one: so a named
-// barrier never counts two of them. tests/cuda/schedule_check.cu plays it through.
+// barrier never counts two of them. tests/cuda/multiply/hopper/turns_check.cu plays it through.
 #pragma once
 
 #include <cstdint>
