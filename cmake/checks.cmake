@@ -1,6 +1,7 @@
 # The stand-alone checks of what Python cannot see, run by CTest: each a program that prints "N passed, N failed". Those with the
 # label `host` need no GPU; those with `gpu` are skipped where there is none.
 enable_testing()
+add_custom_target(checks)
 
 # add_check(SOURCE LIBRARY [RUN...]): tests/SOURCE as a program. A run is its label, and the program's arguments after a space;
 # one without arguments and with the label `host` where none is given. Its name is the path, and the arguments.
@@ -8,10 +9,11 @@ function(add_check source library)
   string(REGEX REPLACE "_check\\..*$" "" name "${source}")
   string(REPLACE "/" "_" target "${name}_check")
   add_executable(${target} tests/${source})
+  add_dependencies(checks ${target})
   target_include_directories(${target} PRIVATE tests)
   target_link_libraries(${target} PRIVATE ${library})
   target_compile_options(${target} PRIVATE
-    $<$<COMPILE_LANGUAGE:CXX>:-O2 -Wall -Wextra -Wshadow $<$<BOOL:${OZFP4_WERROR}>:-Werror>>
+    $<$<COMPILE_LANGUAGE:CXX>:-O3 -Wall -Wextra -Wshadow $<$<BOOL:${OZFP4_WERROR}>:-Werror>>
     $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra$<$<BOOL:${OZFP4_WERROR}>:,-Werror>>)
   if(NOT ARGN)
     set(ARGN host)
