@@ -19,6 +19,7 @@ Pointer pointer_from(const py::capsule& capsule) {
 // Walks a stack of matrices; all leading axes of a, b and c have the same extents (broadcast axes have stride 0).
 template <class Body>
 void for_each_matrix(const py::array& a, const py::array& b, const py::array& c, Body body) {
+  if (c.size() == 0) return;  // there may be 2^40 matrices without an entry
   const py::ssize_t axes = c.ndim() - 2;
   std::vector<py::ssize_t> index(static_cast<std::size_t>(axes), 0);
   py::ssize_t count = 1;
