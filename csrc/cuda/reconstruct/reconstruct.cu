@@ -124,11 +124,9 @@ __device__ __forceinline__ void correct_row(const Parameters<S>& p, const std::u
   const auto store = [&](int e, T value) {
     *reinterpret_cast<T*>(target + (e - place.entry_of(0)) * job.result.column_stride) = value;
   };
-  const std::int32_t row_shift = job.scales.shift_a[line_of_row];
-  const std::uint32_t row_flags = job.scales.special_a != nullptr ? job.scales.special_a[line_of_row] : 0u;
-  const auto column_flags = [&](int e) -> std::uint32_t {
-    return job.scales.special_b != nullptr ? job.scales.special_b[lines.b + e] : 0u;
-  };
+  const std::int32_t row_shift = job.a.shift[line_of_row];
+  const std::uint32_t row_flags = flags_of(job.a, line_of_row);
+  const auto column_flags = [&](int e) { return flags_of(job.b, lines.b + e); };
   bool is_special = row_flags != kFinite;
 #pragma unroll 1
   for (int j = 0; j < S::vec; ++j) {
@@ -137,9 +135,9 @@ __device__ __forceinline__ void correct_row(const Parameters<S>& p, const std::u
     std::uint32_t own[2 * S::Words];
 #pragma unroll
     for (int s = 0; s < 2 * S::Words; ++s) own[s] = column[s][e];
-    const WideInt<S::Words> x = S::positional ? column_integer(own, static_cast<std::uint32_t>(job.outputs.splits), constants)
+    const WideInt<S::Words> x = S::positional ? column_integer(own, static_cast<std::uint32_t>(job.residues.splits), constants)
                                               : exact_column_integer(own, constants);
-    store(e, round_scaled<T>(x, -constants.shift - job.scales.shift_b[lines.b + e] - row_shift));
+    store(e, round_scaled<T>(x, -constants.shift - job.b.shift[lines.b + e] - row_shift));
     is_special = is_special || column_flags(e) != kFinite;
   }
   if (!__any_sync(0xffffffffu, is_special)) return;
@@ -157,16 +155,16 @@ struct LaneScales {
 
   // Range: the place holds entries and rows.
   template <class Place>
-  __device__ __forceinline__ void load(const DeviceScales& scales, const Place& place, const Lines& lines) {
+  __device__ __forceinline__ void load(const ReconstructJob& job, const Place& place, const Lines& lines) {
     const int lane = static_cast<int>(threadIdx.x % 32);
     const std::int64_t own_row = lines.a + max(place.rows - 1 - lane, 0) * place.step_y;
-    row_shift = scales.shift_a[own_row];
-    if (scales.special_a != nullptr) row_flags = scales.special_a[own_row];
+    row_shift = job.a.shift[own_row];
+    row_flags = flags_of(job.a, own_row);
 #pragma unroll
     for (int j = 0; j < Vec; ++j) {
       const std::int64_t line = lines.b + min(place.entry_of(j), place.entries - 1);
-      column_shift[j] = scales.shift_b[line];
-      if (scales.special_b != nullptr) column_flags |= scales.special_b[line];
+      column_shift[j] = job.b.shift[line];
+      column_flags |= flags_of(job.b, line);
     }
   }
 };
@@ -174,9 +172,7 @@ struct LaneScales {
 // Brings the constants of the prefix that the data needs to shared memory; returns its count. All threads call it.
 template <class S>
 __device__ __forceinline__ int load_table(std::uint32_t (&table)[S::table_words], const Parameters<S>& p) {
-  const DeviceScales& scales = p.job.scales;
-  int count = p.all;
-  if (!S::positional && scales.units_used != nullptr) count = min(max(*scales.units_used, p.least), p.all);
+  const int count = S::positional ? p.all : residues_used(p.job, p.least, p.all);
   const int prefix = S::positional ? 0 : count - p.least;
 #pragma unroll
   for (int i = 0; i < S::table_words; i += kThreads) {
@@ -297,18 +293,19 @@ __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(cons
   // The bytes of the first row do not wait for the number of moduli: planes beyond it have weight 0.
   const Place<S> place(p);
   const bool is_idle = place.entries == 0 || place.rows == 0;
-  const std::uint8_t* source = job.outputs.data + place.matrix * job.outputs.matrix_stride + place.first_row * job.outputs.pitch +
-                               place.first_column + (4 * vec * group < place.entries ? 4 * vec * group : 0);
+  const std::uint8_t* source = job.residues.data + place.matrix * job.residues.matrix_stride +
+                               place.first_row * job.residues.pitch + place.first_column +
+                               (4 * vec * group < place.entries ? 4 * vec * group : 0);
   LanePlanes<S::Steps> planes{t, p.all - 1};
   EntryBytes<S::Steps, vec, S::Split> bytes, next;
   const auto fetch = [&] {
-    next.template load<S::positional>(source, planes, job.outputs.plane_stride, p.all - 1, job.outputs.split_stride,
-                                      job.outputs.splits);
+    next.template load<S::positional>(source, planes, job.residues.plane_stride, p.all - 1, job.residues.split_stride,
+                                      job.residues.splits);
   };
   if (!is_idle) fetch();
   const Lines lines(job, place);
   LaneScales<vec> scales;
-  if (!is_idle) scales.load(job.scales, place, lines);
+  if (!is_idle) scales.load(job, place, lines);
   const int count = load_table(shared.table, p);
   if (is_idle) return;
   const auto& constants = *reinterpret_cast<const ColumnConstants<S::Words>*>(shared.table);
@@ -347,7 +344,7 @@ __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(cons
 #pragma unroll(S::reads_ahead ? vec / 2 : 1)
     for (int pair = 0; pair < vec / 2; ++pair) {
       T value[2];
-      round_pair<T, S>(value, is_rare, column_from + 256 * static_cast<std::uint32_t>(pair), shift, job.outputs.splits,
+      round_pair<T, S>(value, is_rare, column_from + 256 * static_cast<std::uint32_t>(pair), shift, job.residues.splits,
                        constants);
       store_pair<T>(p, target, pair, value, is_plain != 0);
     }
@@ -424,7 +421,7 @@ void launch_shape(const ReconstructPlan& plan, const ReconstructJob& job, cudaSt
   p.cover = make_cover(job.result, S::segment, processors * S::resident);
   p.least = plan.least;
   p.all = plan.all;
-  p.source_step = job.outputs.pitch << (kLogWarps - p.cover.log_warps_x);
+  p.source_step = job.residues.pitch << (kLogWarps - p.cover.log_warps_x);
   p.target_step = job.result.row_stride * (std::int64_t(1) << (kLogWarps - p.cover.log_warps_x));
   p.has_pairs = has_pairs(job.result, sizeof(T));
   set_tables(p, plan);
@@ -471,7 +468,7 @@ Launch launch_of(const ReconstructPlan& plan, const ReconstructJob& job) {
   if (plan.is_long()) return launch_long_reconstruct;
   for (const Kind& k : kKinds) {
     if (k.words != plan.words || k.row_steps != plan.row_steps) continue;
-    const bool splits = job.outputs.splits > 1;
+    const bool splits = job.residues.splits > 1;
     if (job.result.type == ElementType::float64) return splits ? k.float64_splits : k.float64;
     return splits ? k.float32_splits : k.float32;
   }
@@ -481,18 +478,18 @@ Launch launch_of(const ReconstructPlan& plan, const ReconstructJob& job) {
 }  // namespace
 
 const char* find_reconstruct_error(const ReconstructJob& job) {
-  const DeviceOutputs& outputs = job.outputs;
+  const Residues& residues = job.residues;
   if (job.result.type == ElementType::int8) return "the result must be float64 or float32";
   if (job.result.rows < 1 || job.result.columns < 1) return "every extent of the result must be at least 1";
   if (std::max(job.result.rows, job.result.columns) > kLongestExtent) {
     return "an extent of the result is above 2^31 - 4096, up to which positions fit 32 bits";
   }
-  if (!is_multiple(outputs.data, 16) || !is_multiple(outputs.pitch, 16) || !is_multiple(outputs.matrix_stride, 16) ||
-      !is_multiple(outputs.split_stride, 16) || !is_multiple(outputs.plane_stride, 16)) {
+  if (!is_multiple(residues.data, 16) || !is_multiple(residues.pitch, 16) || !is_multiple(residues.matrix_stride, 16) ||
+      !is_multiple(residues.split_stride, 16) || !is_multiple(residues.plane_stride, 16)) {
     return "the bytes of multiply, their pitch and their strides must be multiples of 16 bytes";
   }
-  if (outputs.pitch < job.result.columns) return "the pitch of the bytes of multiply is below the columns of the result";
-  if (outputs.splits < 1 || outputs.splits > kMaxSplits) return "K must be cut into 1 to 64 splits";
+  if (residues.pitch < job.result.columns) return "the pitch of the bytes of multiply is below the columns of the result";
+  if (residues.splits < 1 || residues.splits > kMaxSplits) return "K must be cut into 1 to 64 splits";
   return nullptr;
 }
 
