@@ -12,7 +12,6 @@
 #include "cuda/dependent_launch.cuh"
 #include "cuda/launch.hpp"
 #include "cuda/reconstruct/lines.cuh"
-#include "cuda/reconstruct/long_reconstruct.hpp"
 
 namespace ozfp4::cuda {
 namespace {

@@ -28,4 +28,7 @@ const char* find_reconstruct_error(const ReconstructJob& job);
 // Range: nothing that find_reconstruct_error has a reason against.
 void launch_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream);
 
+// The same where plan.is_long(): a thread for each entry, integers of 8 words or more.
+void launch_long_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream);
+
 }  // namespace ozfp4::cuda
