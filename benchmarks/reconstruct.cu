@@ -135,14 +135,16 @@ void run_setting(const Setting& setting, std::int64_t n, double bytes_per_ms, Ti
   job.result.rows = job.result.columns = static_cast<std::int32_t>(n);
   job.result.row_stride = n * entry;
   job.result.column_stride = entry;
-  job.outputs = {nullptr, n, entries, entries, setting.splits * entries, setting.splits};
-  job.scales = {shift, shift, flags_a, flags_b, units};
-  job.a.data = job.b.data = operand;  // every line is the same one
-  job.a.outer = job.b.outer = job.a.inner = job.b.inner = static_cast<std::int32_t>(n);
-  job.a.outer_stride = job.b.outer_stride = 0;
-  job.a.inner_stride = job.b.inner_stride = 8;
+  job.residues = {nullptr, n, entries, entries, setting.splits * entries, setting.splits};
+  DeviceOperand lines;  // every line is the same one
+  lines.data = operand;
+  lines.outer = lines.inner = static_cast<std::int32_t>(n);
+  lines.inner_stride = 8;
+  job.a = {lines, shift, flags_a, nullptr};
+  job.b = {lines, shift, flags_b, nullptr};
+  job.units_used = units;
   const auto launch = [&](int i) {
-    job.outputs.data = in[i % buffers];
+    job.residues.data = in[i % buffers];
     job.result.data = reinterpret_cast<char*>(out[i % buffers]);
     launch_reconstruct(plan, job, timer.stream());
   };

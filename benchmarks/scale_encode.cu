@@ -103,6 +103,7 @@ void run(const Case& c, Timer& timer, double copy_tbs) {
   char *data[2], *scratch, *counters;
   std::uint8_t *limbs[2], *special[2];
   std::int32_t *shift[2], *units;
+  double* norms;
   for (int i = 0; i < 2; ++i) {
     REQUIRE(cudaMalloc(&data[i], entries * bytes));
     REQUIRE(cudaMalloc(&limbs[i], plane * planes));
@@ -114,6 +115,7 @@ void run(const Case& c, Timer& timer, double copy_tbs) {
       fill<<<2048, 256>>>(reinterpret_cast<float*>(data[i]), entries, i + 1);
   }
   REQUIRE(cudaMalloc(&units, 4));
+  REQUIRE(cudaMalloc(&norms, 16));
   REQUIRE(cudaMalloc(&counters, cuda::kScaleCounterBytes));
   REQUIRE(cudaMemset(counters, 0, cuda::kScaleCounterBytes));
   const DeviceOperand a = operand_of(c, data[0], c.a_along_k), b = operand_of(c, data[1], c.b_along_k);
@@ -121,28 +123,27 @@ void run(const Case& c, Timer& timer, double copy_tbs) {
   REQUIRE(cudaDeviceSynchronize());
 
   const PrefixRule rule = make_prefix_rule(c.plan, kMaxPrefixes);
-  const cuda::DeviceScales scales{shift[0], shift[1], special[0], special[1], units};
   const double scale_bytes = 2.0 * entries * bytes, encode_bytes = 2.0 * entries * (bytes + planes);
   const double scale_floor = scale_bytes / copy_tbs * 1e-6, encode_floor = encode_bytes / copy_tbs * 1e-6;
-  const double scale_us = timer.measure(
-      scale_floor, [&](cudaStream_t stream) { cuda::launch_scale(a, b, c.plan.bits, rule, scales, scratch, stream); });
-
   const auto plan = std::make_unique<cuda::EncodePlan>(cuda::make_encode_plan(c.plan));
   cuda::EncodeJob jobs[2];
   for (int i = 0; i < 2; ++i) {
-    jobs[i] = {i == 0 ? a : b, shift[i], 0, c.n, {limbs[i], pitch, pitch * c.n, plane}};
+    jobs[i] = {{i == 0 ? a : b, shift[i], special[i], norms + i}, 0, c.n, {limbs[i], pitch, pitch * c.n, plane}};
   }
+  const auto scale = [&](cudaStream_t stream, void* clear) {
+    cuda::launch_scale({jobs[0].operand, jobs[1].operand}, c.plan.bits, {rule, units, nullptr}, scratch, stream, clear);
+  };
+  const double scale_us = timer.measure(scale_floor, [&](cudaStream_t stream) { scale(stream, nullptr); });
   const double encode_us =
       timer.measure(encode_floor, [&](cudaStream_t stream) { cuda::launch_encode(*plan, jobs[0], jobs[1], nullptr, stream); });
   const double both_us = timer.measure(scale_floor + encode_floor, [&](cudaStream_t stream) {
-    cuda::launch_scale(a, b, c.plan.bits, rule, scales, scratch, stream, counters);
+    scale(stream, counters);
     cuda::launch_encode(*plan, jobs[0], jobs[1], nullptr, stream, true);
   });
   double one_us = 0;
   if (cuda::can_scale_and_encode(*plan, a, b)) {
     one_us = timer.measure(encode_floor, [&](cudaStream_t stream) {
-      cuda::launch_scale_encode(*plan, a, jobs[0].planes, b, jobs[1].planes, c.plan.bits, rule, scales, scratch, stream,
-                                counters);
+      cuda::launch_scale_encode(*plan, {jobs[0], jobs[1]}, c.plan.bits, {rule, units, nullptr}, scratch, stream, counters);
     });
   }
   REQUIRE(cudaDeviceSynchronize());
@@ -159,6 +160,7 @@ void run(const Case& c, Timer& timer, double copy_tbs) {
     }
   }
   REQUIRE(cudaFree(units));
+  REQUIRE(cudaFree(norms));
   REQUIRE(cudaFree(scratch));
   REQUIRE(cudaFree(counters));
 }

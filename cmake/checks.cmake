@@ -39,6 +39,7 @@ endif()
 
 add_check(cuda/blocks_check.cpp ozfp4_cuda)
 add_check(cuda/refusal_check.cpp ozfp4_cuda)
+add_check(cuda/stages_check.cpp ozfp4_cuda gpu)
 add_check(cuda/multiply/problem_check.cpp ozfp4_cuda)
 add_check(cuda/multiply/schedule_check.cpp ozfp4_cuda)
 add_check(cuda/multiply/tcgen05/pass_check.cpp ozfp4_cuda)

@@ -38,7 +38,11 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/multiply/tcgen05/cost.cpp
   csrc/cuda/multiply/tcgen05/pass.cpp
   csrc/cuda/multiply/accumulate.cu
-  csrc/cuda/blocks.cpp
+  csrc/cuda/layout/cuda_plan.cpp
+  csrc/cuda/layout/turns.cpp
+  csrc/cuda/layout/blocks.cpp
+  csrc/cuda/stages.cpp
+  csrc/cuda/prepare.cpp
   csrc/cuda/matmul.cpp
   csrc/cuda/scale/scale.cu
   csrc/cuda/encode/encode.cu
@@ -60,7 +64,10 @@ if(OZFP4_RACECHECK)
 endif()
 target_compile_options(ozfp4_cuda PRIVATE ${cuda_options})
 
-pybind11_add_module(_cuda MODULE NO_EXTRAS csrc/bindings/cuda_module.cpp)
+pybind11_add_module(_cuda MODULE NO_EXTRAS
+  csrc/bindings/cuda/module.cpp
+  csrc/bindings/cuda/kernels.cpp
+  csrc/bindings/cuda/problem.cpp)
 target_link_libraries(_cuda PRIVATE ozfp4_cuda)
 target_compile_options(_cuda PRIVATE ${cuda_options})
 

@@ -16,30 +16,7 @@ Pointer pointer_from(const py::capsule& capsule) {
   return reinterpret_cast<Pointer>(PyCapsule_GetPointer(capsule.ptr(), PyCapsule_GetName(capsule.ptr())));
 }
 
-// Walks a stack of matrices; all leading axes of a, b and c have the same extents (broadcast axes have stride 0).
-template <class Body>
-void for_each_matrix(const py::array& a, const py::array& b, const py::array& c, Body body) {
-  const py::ssize_t axes = c.ndim() - 2;
-  std::vector<py::ssize_t> index(static_cast<std::size_t>(axes), 0);
-  py::ssize_t count = 1;
-  for (py::ssize_t axis = 0; axis < axes; ++axis) count *= c.shape(axis);
-  for (py::ssize_t item = 0; item < count; ++item) {
-    py::ssize_t offset_a = 0, offset_b = 0, offset_c = 0;
-    for (py::ssize_t axis = 0; axis < axes; ++axis) {
-      const py::ssize_t i = index[static_cast<std::size_t>(axis)];
-      offset_a += i * a.strides(axis);
-      offset_b += i * b.strides(axis);
-      offset_c += i * c.strides(axis);
-    }
-    body(item, count, offset_a, offset_b, offset_c);
-    for (py::ssize_t axis = axes - 1; axis >= 0; --axis) {
-      if (++index[static_cast<std::size_t>(axis)] < c.shape(axis)) break;
-      index[static_cast<std::size_t>(axis)] = 0;
-    }
-  }
-}
-
-void check_stacks(const py::array& a, const py::array& b, const py::array& c) {
+void check_stacks(const Plan& plan, const py::array& a, const py::array& b, const py::array& c) {
   if (a.ndim() < 2 || a.ndim() != b.ndim() || a.ndim() != c.ndim())
     throw py::value_error("a, b and out need equal numbers of axes");
   const py::ssize_t rows = a.ndim() - 2, columns = a.ndim() - 1;
@@ -49,43 +26,69 @@ void check_stacks(const py::array& a, const py::array& b, const py::array& c) {
   if (a.shape(columns) != b.shape(rows) || c.shape(rows) != a.shape(rows) || c.shape(columns) != b.shape(columns)) {
     throw py::value_error("matrix extents do not fit");
   }
+  if (a.shape(columns) > plan.k_max) throw py::value_error("inner dimension exceeds the plan's k_max");
+}
+
+// A stack of matrices of a, b and c, whose leading axes have the same extents (broadcast axes have stride 0).
+struct MatrixStack {
+  const py::array &a, &b, &c;
+  OperandView first_a, first_b;
+  char* first_c;
+
+  // Calls body(item, items, matrix of a, matrix of b, data of the matrix of c). Needs no lock of the interpreter.
+  template <class Body>
+  void for_each(const Body& body) const {
+    if (c.size() == 0) return;  // there may be 2^40 matrices without an entry
+    const py::ssize_t axes = c.ndim() - 2;
+    py::ssize_t count = 1;
+    for (py::ssize_t axis = 0; axis < axes; ++axis) count *= c.shape(axis);
+    for (py::ssize_t item = 0; item < count; ++item) {
+      OperandView own_a = first_a, own_b = first_b;
+      char* own_c = first_c;
+      py::ssize_t rest = item;
+      for (py::ssize_t axis = axes - 1; axis >= 0; --axis) {
+        const py::ssize_t i = rest % c.shape(axis);
+        rest /= c.shape(axis);
+        own_a.data += i * a.strides(axis);
+        own_b.data += i * b.strides(axis);
+        own_c += i * c.strides(axis);
+      }
+      body(item, count, own_a, own_b, own_c);
+    }
+  }
+};
+
+MatrixStack stack_of(const py::array& a, const py::array& b, py::array& c) {
+  return {a,
+          b,
+          c,
+          operand_view(a, false, static_cast<const char*>(a.data())),
+          operand_view(b, true, static_cast<const char*>(b.data())),
+          static_cast<char*>(c.mutable_data())};
 }
 
 // Runs the product into `out` and returns what happened. `progress`, if not None, is called with the fraction done.
 py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, py::array out, std::int64_t workspace_limit,
                 const py::object& progress) {
-  check_stacks(a, b, out);
-  if (a.shape(a.ndim() - 1) > plan.k_max) throw py::value_error("inner dimension exceeds the plan's k_max");
-  const ElementType out_type = element_type(out);
-  char* out_data = static_cast<char*>(out.mutable_data());
-  const OperandView view_a = operand_view(a, false, static_cast<const char*>(a.data()));
-  const OperandView view_b = operand_view(b, true, static_cast<const char*>(b.data()));
-  StageTimes times;
+  check_stacks(plan, a, b, out);
+  const py::ssize_t rows = out.ndim() - 2, columns = out.ndim() - 1;
+  const ResultView first{nullptr,           element_type(out),   out.shape(rows), out.shape(columns),
+                         out.strides(rows), out.strides(columns)};
   MatmulOutcome total;
+  const auto run = [&](py::ssize_t item, py::ssize_t count, const OperandView& own_a, const OperandView& own_b, char* own_c) {
+    ResultView result = first;
+    result.data = own_c;
+    const auto report = [&](double fraction) {
+      const py::gil_scoped_acquire locked;
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+      if (!progress.is_none()) progress((static_cast<double>(item) + fraction) / static_cast<double>(count));
+    };
+    total.extend(cpu_matmul(plan, own_a, own_b, result, {workspace_limit, report}));
+  };
+  const MatrixStack stack = stack_of(a, b, out);
   {
     const py::gil_scoped_release unlocked;
-    for_each_matrix(a, b, out,
-                    [&](py::ssize_t item, py::ssize_t count, py::ssize_t offset_a, py::ssize_t offset_b, py::ssize_t offset_c) {
-                      OperandView one_a = view_a, one_b = view_b;
-                      one_a.data += offset_a;
-                      one_b.data += offset_b;
-                      const ResultView result{out_data + offset_c,         out_type,
-                                              out.shape(out.ndim() - 2),   out.shape(out.ndim() - 1),
-                                              out.strides(out.ndim() - 2), out.strides(out.ndim() - 1)};
-                      MatmulOptions options{workspace_limit, &times, {}};
-                      options.progress = [&](double fraction) {
-                        const py::gil_scoped_acquire locked;
-                        if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-                        if (!progress.is_none()) progress((static_cast<double>(item) + fraction) / static_cast<double>(count));
-                      };
-                      const MatmulOutcome outcome = cpu_matmul(plan, one_a, one_b, result, options);
-                      total.moduli_used = std::max(total.moduli_used, outcome.moduli_used);
-                      total.products = std::max(total.products, outcome.products);
-                      total.workspace = std::max(total.workspace, outcome.workspace);
-                      total.exponents.extend(outcome.exponents);
-                      total.special_rows += outcome.special_rows;
-                      total.special_columns += outcome.special_columns;
-                    });
+    stack.for_each(run);
   }
   py::dict outcome;
   outcome["moduli_used"] = total.moduli_used;
@@ -95,26 +98,20 @@ py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, py::ar
   outcome["exponents"] = py::make_tuple(total.exponents.least, total.exponents.largest);
   outcome["special_rows"] = total.special_rows;
   outcome["special_columns"] = total.special_columns;
-  outcome["scale"] = times.scale;
-  outcome["encode"] = times.encode;
-  outcome["multiply"] = times.multiply;
-  outcome["reconstruct"] = times.reconstruct;
+  outcome["scale"] = total.times.scale;
+  outcome["encode"] = total.times.encode;
+  outcome["multiply"] = total.times.multiply;
+  outcome["reconstruct"] = total.times.reconstruct;
   return outcome;
 }
 
 void int8_matmul(const Plan& plan, const py::array& a, const py::array& b, py::array_t<std::int32_t, py::array::c_style> out,
                  std::int64_t workspace_limit) {
-  check_stacks(a, b, out);
-  if (a.shape(a.ndim() - 1) > plan.k_max) throw py::value_error("inner dimension exceeds the plan's k_max");
-  const OperandView view_a = operand_view(a, false, static_cast<const char*>(a.data()));
-  const OperandView view_b = operand_view(b, true, static_cast<const char*>(b.data()));
-  char* out_data = static_cast<char*>(static_cast<void*>(out.mutable_data()));
+  check_stacks(plan, a, b, out);
+  const MatrixStack stack = stack_of(a, b, out);
   const py::gil_scoped_release unlocked;
-  for_each_matrix(a, b, out, [&](py::ssize_t, py::ssize_t, py::ssize_t offset_a, py::ssize_t offset_b, py::ssize_t offset_c) {
-    OperandView one_a = view_a, one_b = view_b;
-    one_a.data += offset_a;
-    one_b.data += offset_b;
-    cpu_int8_matmul(plan, one_a, one_b, reinterpret_cast<std::int32_t*>(out_data + offset_c), workspace_limit);
+  stack.for_each([&](py::ssize_t, py::ssize_t, const OperandView& own_a, const OperandView& own_b, char* own_c) {
+    cpu_int8_matmul(plan, own_a, own_b, reinterpret_cast<std::int32_t*>(own_c), workspace_limit);
   });
 }
 

@@ -29,7 +29,7 @@ Integers quantise(const py::array& operand, const Shifts& shift) {
   const OperandView view = operand_view(operand, false);
   if (shift.ndim() != 1 || shift.shape(0) != view.outer) throw py::value_error("shift: one entry per line is needed");
   Integers integers({view.outer, view.inner});
-  cpu_quantise(view, shift.data(), 0, view.outer, 0, view.inner, integers.mutable_data());
+  cpu_quantise(view, shift.data(), integers.mutable_data());
   return integers;
 }
 

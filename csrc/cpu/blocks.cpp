@@ -22,7 +22,7 @@ std::int64_t workspace(const Plan& plan, const BlockShape& block) {
          cpu_multiply_scratch(plan, {block.rows, block.columns, block.inners});
 }
 
-std::int64_t halved(std::int64_t size) { return (size + 1) / 2; }
+void halve(std::int64_t& size) { size = (size + 1) / 2; }
 
 }  // namespace
 
@@ -31,16 +31,17 @@ BlockShape choose_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::
   for (;;) {
     block.bytes = workspace(plan, block);
     if (block.bytes <= cap) return block;
+    std::int64_t& longer = block.rows > block.columns ? block.rows : block.columns;
     if (block.inners > kLongInner) {
-      block.inners = halved(block.inners);
-    } else if (std::max(block.rows, block.columns) > kSmallSide) {
-      (block.rows > block.columns ? block.rows : block.columns) = halved(std::max(block.rows, block.columns));
+      halve(block.inners);
+    } else if (longer > kSmallSide) {
+      halve(longer);
     } else if (block.inners > kShortInner) {
-      block.inners = halved(block.inners);
-    } else if (std::max(block.rows, block.columns) > 1) {
-      (block.rows > block.columns ? block.rows : block.columns) = halved(std::max(block.rows, block.columns));
+      halve(block.inners);
+    } else if (longer > 1) {
+      halve(longer);
     } else if (block.inners > 1) {
-      block.inners = halved(block.inners);
+      halve(block.inners);
     } else {
       throw std::length_error("workspace_limit = " + std::to_string(cap) + " bytes is too small: this product needs at least " +
                               std::to_string(block.bytes) + " bytes");

@@ -4,16 +4,12 @@
 #include <cstdint>
 #include <functional>
 
+#include "cpu/block_runner.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/stages/scale.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {
-
-// Seconds per stage, summed over blocks; filled only when asked for.
-struct StageTimes {
-  double scale = 0, encode = 0, multiply = 0, reconstruct = 0;
-};
 
 struct MatmulOutcome {
   int moduli_used = 0;  // 0 for scheme I
@@ -21,11 +17,14 @@ struct MatmulOutcome {
   std::int64_t workspace = 0;
   ExponentRange exponents;
   std::int64_t special_rows = 0, special_columns = 0;
+  StageTimes times;
+
+  // As that of a further product of the same plan, beside this one.
+  void extend(const MatmulOutcome& other);
 };
 
 struct MatmulOptions {
-  std::int64_t workspace_limit;
-  StageTimes* times = nullptr;
+  std::int64_t workspace_limit = 0;
   std::function<void(double)> progress;  // called with the fraction done; may throw to stop
 };
 

@@ -104,7 +104,12 @@ class Problem:
         after_multiply: int = 0,
         first_turn: int = 0,
         last_turn: int = 2**63 - 1,
-    ) -> None: ...
+        sync_stages: bool = False,
+    ) -> None:
+        """Enqueues; with `sync_stages` waits for every stage, so that an error names the stage that made it.
+
+        That is refused (ValueError) while the stream is being captured.
+        """
 
 def kernel_error(kernel: int, element: str, device: int) -> str | None: ...
 def find_kernel(element: str, device: int, residues: bool = True) -> int | None: ...

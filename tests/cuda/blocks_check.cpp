@@ -1,6 +1,6 @@
-// How products are cut (cuda/blocks.hpp): the workspace stays at or below the cap, every part of it lies inside, turns, blocks
-// and pieces make the whole product exactly once, and what is launched for them is in the range of the multiply kernels. And that
-// outputs of pieces of K add up to those of the whole.
+// How products are cut (cuda/layout/blocks.hpp): the workspace stays at or below the cap, every part of it lies inside, turns,
+// blocks and pieces make the whole product exactly once, and what is launched for them is in the range of the multiply kernels.
+// And that outputs of pieces of K add up to those of the whole.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -13,8 +13,8 @@
 #include "arith/add_bytes.hpp"
 #include "arith/multiples.hpp"
 #include "check.hpp"
-#include "cuda/blocks.hpp"
 #include "cuda/encode/scale_encode.hpp"
+#include "cuda/layout/blocks.hpp"
 
 // What the planner asks of the stages, which need nvcc: any answer must do. Scratch need not shrink with the problem.
 namespace ozfp4::cuda {
@@ -216,16 +216,16 @@ void check_layout(const CudaPlan& plan, const CudaProduct& product, const CudaLa
     const Schedule& schedule = layout.pieces.empty() ? plan.schedule : layout.pieces[0];
     const std::int64_t out =
         (plan.integer ? 4 : schedule.out_planes) * layout.tile.splits * stack * layout.rows * layout.out_pitch;
-    std::vector<std::pair<std::int64_t, std::int64_t>> parts = {{layout.units_used, 4}};
+    std::vector<std::pair<std::int64_t, std::int64_t>> parts = {{layout.units_used, 24}};  // and the norms
     if (!plan.integer) {
-      parts.insert(parts.end(), {{layout.shift_a, 4 * lines_a},
-                                 {layout.shift_b, 4 * lines_b},
-                                 {layout.special_a, lines_a},
-                                 {layout.special_b, lines_b},
+      parts.insert(parts.end(), {{layout.a.shift, 4 * lines_a},
+                                 {layout.b.shift, 4 * lines_b},
+                                 {layout.a.special, lines_a},
+                                 {layout.b.special, lines_b},
                                  {layout.scratch, scale_scratch_bytes(turn.a, turn.b)}});
     }
-    parts.push_back({layout.planes_a, schedule.planes * turn.a.stack.count() * layout.rows * layout.k_pitch});
-    parts.push_back({layout.planes_b, schedule.planes * turn.b.stack.count() * layout.columns * layout.k_pitch});
+    parts.push_back({layout.a.planes, schedule.planes * turn.a.stack.count() * layout.rows * layout.k_pitch});
+    parts.push_back({layout.b.planes, schedule.planes * turn.b.stack.count() * layout.columns * layout.k_pitch});
     if (!plan.integer) parts.push_back({layout.outputs, out});
     if (!layout.pieces.empty()) parts.push_back({layout.partial, out});
     std::int64_t end = 0;
@@ -234,6 +234,7 @@ void check_layout(const CudaPlan& plan, const CudaProduct& product, const CudaLa
       is_inside = is_inside && begin % 256 == 0 && begin >= end && size >= 0 && begin + size <= layout.bytes;
       end = begin + size;
     }
+    is_inside = is_inside && layout.a.norm == layout.units_used + 8 && layout.b.norm == layout.units_used + 16;
     report(name + ": parts of the workspace", is_inside, "turn " + std::to_string(index));
     report(name + ": lines of a turn", std::max(lines_a, lines_b) < std::int64_t(1) << 31);
 

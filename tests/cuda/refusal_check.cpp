@@ -97,7 +97,7 @@ void check_refusals() {
   check_refusal(kResidues, "scale: the integers must have 2 to 53 bits", [](Product& p) { p.plan.bits = 54; });
   check_refusal(kResidues, "encode: the pitch of a plane is below K", [](Product& p) { p.layout.k_pitch = 16; });
   check_refusal(kResidues, "encode: planes, their pitch and their strides must be multiples of 16 bytes",
-                [](Product& p) { p.layout.planes_b += 8; });
+                [](Product& p) { p.layout.b.planes += 8; });
   check_refusal(kResidues, std::string("multiply (") + kernel_name(kKernel) + "): output rows or matrices overlap",
                 [](Product& p) { p.layout.out_pitch = 16; });
   check_refusal(kResidues, "the sum may exceed the INT32 accumulator",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -128,3 +130,16 @@ def test_a_scalar_like_numpy_s_for_two_vectors() -> None:
     c = ozfp4.matmul(np.ones(3, np.float32), np.ones(3, np.float32))
     assert type(c) is np.float32
     assert c == 3.0
+
+
+@pytest.mark.parametrize("shape", [(2**40, 3, 0), (2**40, 0, 3)], ids=str)
+@pytest.mark.parametrize(("function", "dtype"), [("matmul", "float64"), ("int8_matmul", "int8")])
+def test_countless_matrices_without_an_entry(function: str, dtype: str, shape: tuple[int, ...]) -> None:
+    """Nothing is to be done for any of them. In a process of its own: a loop over all would take hours and hear no signal."""
+    stack, rows, columns = shape
+    code = f"""
+import numpy as np, ozfp4
+a = np.broadcast_to(np.zeros(({rows}, 2), {dtype!r}), ({stack}, {rows}, 2))
+assert ozfp4.{function}(a, np.zeros((2, {columns}), {dtype!r})).shape == {shape}
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -37,6 +37,18 @@ void store(char* address, T x) {
   std::memcpy(address, &x, sizeof x);
 }
 
+// Calls body(T()), T being double or float. Range: type is float64 or float32.
+template <class Body>
+auto with_float(ElementType type, const Body& body) {
+  return type == ElementType::float64 ? body(double()) : body(float());
+}
+
+// Range: a value of the result's type.
+inline void put(const ResultView& result, std::int64_t row, std::int64_t column, double value) {
+  char* address = result.data + row * result.row_stride + column * result.column_stride;
+  with_float(result.type, [&](auto zero) { store(address, static_cast<decltype(zero)>(value)); });
+}
+
 // Tile shape of the scale and encode sweeps: 64 KiB of FP64, which leaves the second-level cache room for the planes. Lines
 // of a tile lie kTilePitch apart, no power of two, so that entries of one column do not compete for the same cache set.
 inline constexpr std::int64_t kTileOuter = 16;

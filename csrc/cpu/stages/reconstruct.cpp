@@ -167,11 +167,7 @@ template <int Words>
 void reconstruct_typed(const Plan& plan, int count, const void* output, const std::int32_t* shift_a, const std::int32_t* shift_b,
                        const ResultView& result) {
   const Integers<Words> integers(plan, count, output, result.rows * result.columns);
-  if (result.type == ElementType::float64) {
-    reconstruct_block<double>(integers, shift_a, shift_b, result);
-  } else {
-    reconstruct_block<float>(integers, shift_a, shift_b, result);
-  }
+  with_float(result.type, [&](auto zero) { reconstruct_block<decltype(zero)>(integers, shift_a, shift_b, result); });
 }
 
 template <int Words>

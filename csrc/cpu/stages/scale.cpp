@@ -147,11 +147,9 @@ Scales cpu_scale(const OperandView& operand, int capacity) {
   std::vector<double> norms(static_cast<std::size_t>(operand.outer));
   const std::int64_t grain = std::max<std::int64_t>(kTileOuter, 100000 / std::max<std::int64_t>(operand.inner, 1));
   parallel_for(operand.outer, grain, [&](std::int64_t begin, std::int64_t end) {
-    if (operand.type == ElementType::float64) {
-      scale_lines<double>(operand, capacity, begin, end, scales, exponents.data(), norms.data());
-    } else {
-      scale_lines<float>(operand, capacity, begin, end, scales, exponents.data(), norms.data());
-    }
+    with_float(operand.type, [&](auto zero) {
+      scale_lines<decltype(zero)>(operand, capacity, begin, end, scales, exponents.data(), norms.data());
+    });
   });
   for (std::size_t i = 0; i < exponents.size(); ++i) {
     scales.special_lines += scales.special[i] != kFinite;
@@ -161,27 +159,14 @@ Scales cpu_scale(const OperandView& operand, int capacity) {
   return scales;
 }
 
-namespace {
-
-template <class T>
-void quantise_block(const OperandView& view, const std::int32_t* shift, std::int64_t outer0, std::int64_t outers,
-                    std::int64_t inner0, std::int64_t inners, std::int64_t* integers) {
-  std::vector<T> line(static_cast<std::size_t>(inners));
-  for (std::int64_t o = 0; o < outers; ++o) {
-    load_tile(view, outer0 + o, 1, inner0, inners, line.data());
-    quantise_line(line.data(), inners, shift[outer0 + o], integers + o * inners);
-  }
-}
-
-}  // namespace
-
-void cpu_quantise(const OperandView& operand, const std::int32_t* shift, std::int64_t outer0, std::int64_t outers,
-                  std::int64_t inner0, std::int64_t inners, std::int64_t* integers) {
-  if (operand.type == ElementType::float64) {
-    quantise_block<double>(operand, shift, outer0, outers, inner0, inners, integers);
-  } else {
-    quantise_block<float>(operand, shift, outer0, outers, inner0, inners, integers);
-  }
+void cpu_quantise(const OperandView& operand, const std::int32_t* shift, std::int64_t* integers) {
+  with_float(operand.type, [&](auto zero) {
+    std::vector<decltype(zero)> line(static_cast<std::size_t>(operand.inner));
+    for (std::int64_t o = 0; o < operand.outer; ++o) {
+      load_tile(operand, o, 1, 0, operand.inner, line.data());
+      quantise_line(line.data(), operand.inner, shift[o], integers + o * operand.inner);
+    }
+  });
 }
 
 }  // namespace ozfp4

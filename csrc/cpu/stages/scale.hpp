@@ -35,8 +35,7 @@ struct Scales {
 // One pass over the operand. Range: capacity in [2, 53]; float64 or float32 entries.
 Scales cpu_scale(const OperandView& operand, int capacity);
 
-// The integers of a block, row-major [outers][inners]; non-finite entries give 0.
-void cpu_quantise(const OperandView& operand, const std::int32_t* shift, std::int64_t outer0, std::int64_t outers,
-                  std::int64_t inner0, std::int64_t inners, std::int64_t* integers);
+// The integers, row-major [outer][inner]; non-finite entries give 0.
+void cpu_quantise(const OperandView& operand, const std::int32_t* shift, std::int64_t* integers);
 
 }  // namespace ozfp4

@@ -9,13 +9,9 @@
 namespace ozfp4 {
 namespace {
 
-template <class T>
 double entry(const OperandView& view, std::int64_t outer, std::int64_t inner) {
-  return load<T>(view.data + outer * view.outer_stride + inner * view.inner_stride);
-}
-
-double entry(const OperandView& view, std::int64_t outer, std::int64_t inner) {
-  return view.type == ElementType::float64 ? entry<double>(view, outer, inner) : entry<float>(view, outer, inner);
+  const char* address = view.data + outer * view.outer_stride + inner * view.inner_stride;
+  return with_float(view.type, [&](auto zero) { return static_cast<double>(load<decltype(zero)>(address)); });
 }
 
 // The sum of the products that the infinities of one line (at `places`) take part in: an infinity or NaN. The other
@@ -39,15 +35,6 @@ std::vector<std::int64_t> infinities(const OperandView& view, std::int64_t outer
     if (std::isinf(entry(view, outer, k))) places.push_back(k);
   }
   return places;
-}
-
-void put(const ResultView& result, std::int64_t row, std::int64_t column, double value) {
-  char* address = result.data + row * result.row_stride + column * result.column_stride;
-  if (result.type == ElementType::float64) {
-    store(address, value);
-  } else {
-    store(address, static_cast<float>(value));
-  }
 }
 
 // The sum of what the infinities of a row and those of a column give.

@@ -31,7 +31,8 @@ struct EncodeOperand {
   std::int64_t outer_stride, inner_stride;
   Stack stack;
   const std::int32_t* shift;
-  DevicePlanes planes;
+  std::uint8_t* planes;
+  std::int64_t plane_pitch, plane_matrix_stride, plane_stride;
   std::uint32_t outer, first_line, lines, total_lines;  // total: of all matrices, of those to encode
   std::uint32_t inner, padded_inner;                    // padded to the next multiple of 16
   std::uint32_t line_tiles, k_tiles;

@@ -66,8 +66,8 @@ __device__ __forceinline__ void encode_group(const EncodeArguments& arguments, c
   const GroupPlace at = group_place<T>(operand, group);
   const TileLine line = place.line[at.line];
   if (line.source == nullptr || origin.k0 + at.k >= operand.padded_inner) return;
-  const PlaneWriter<kWritesCodes<Kind>> writer(operand.planes.data + (line.target + (kWritesCodes<Kind> ? at.k / 2 : at.k)),
-                                               operand.planes.plane_stride);
+  const PlaneWriter<kWritesCodes<Kind>> writer(operand.planes + (line.target + (kWritesCodes<Kind> ? at.k / 2 : at.k)),
+                                               operand.plane_stride);
   T x[kGroup];
   read_group(tile, operand, at, x);
   if constexpr (Kind == EncodeKind::int8_limbs) {

@@ -10,20 +10,23 @@
 
 namespace ozfp4::cuda {
 
-inline std::int64_t line_count(const EncodeJob& job) { return std::int64_t(job.operand.stack.count()) * job.lines; }
+inline std::int64_t line_count(const EncodeJob& job) { return std::int64_t(job.operand.view.stack.count()) * job.lines; }
 
-inline std::int64_t entry_count(const EncodeJob& job) { return line_count(job) * job.operand.inner; }
+inline std::int64_t entry_count(const EncodeJob& job) { return line_count(job) * job.operand.view.inner; }
 
 // Everything but the tiling.
 inline EncodeOperand describe(const EncodeJob& job) {
-  const DeviceOperand& operand = job.operand;
+  const DeviceOperand& operand = job.operand.view;
   EncodeOperand out{};
   out.data = operand.data;
   out.outer_stride = operand.outer_stride;
   out.inner_stride = operand.inner_stride;
   out.stack = operand.stack;
-  out.shift = job.shift;
-  out.planes = job.planes;
+  out.shift = job.operand.shift;
+  out.planes = job.planes.data;
+  out.plane_pitch = job.planes.pitch;
+  out.plane_matrix_stride = job.planes.matrix_stride;
+  out.plane_stride = job.planes.plane_stride;
   out.outer = static_cast<std::uint32_t>(operand.outer);
   out.first_line = static_cast<std::uint32_t>(job.first_line);
   out.lines = static_cast<std::uint32_t>(job.lines);
@@ -36,7 +39,7 @@ inline EncodeOperand describe(const EncodeJob& job) {
 // Whether 16-byte loads across lines are possible: lines adjacent, every column of every matrix 16-byte aligned from the
 // first line to encode on, and no load in two matrices.
 inline bool has_aligned_columns(const EncodeJob& job, int entry_bytes) {
-  const DeviceOperand& operand = job.operand;
+  const DeviceOperand& operand = job.operand.view;
   std::uint64_t low = reinterpret_cast<std::uintptr_t>(operand.data) + static_cast<std::uint64_t>(job.first_line) * entry_bytes;
   if (operand.inner > 1) low |= static_cast<std::uint64_t>(operand.inner_stride);
   for (int axis = 0; axis < operand.stack.rank; ++axis) {
@@ -55,9 +58,10 @@ struct TileCut {
 template <class T>
 EncodeOperand cut_tiles(const EncodeJob& job, EncodeKind kind, const TileCut& tile) {
   constexpr int log_step = static_cast<int>(kLog<kStepEntries<T>>);
+  const DeviceOperand& operand = job.operand.view;
   EncodeOperand out = describe(job);
-  out.order.has_columns = !runs_along_k(job.operand);
-  out.order.has_vectors = out.order.has_columns ? has_aligned_columns(job, sizeof(T)) : has_aligned_lines(job.operand, sizeof(T));
+  out.order.has_columns = !runs_along_k(operand);
+  out.order.has_vectors = out.order.has_columns ? has_aligned_columns(job, sizeof(T)) : has_aligned_lines(operand, sizeof(T));
   out.band = 1;
   out.log_entries_per_byte = writes_codes(kind) ? 1 : 0;
   out.log_tile_k = static_cast<std::uint8_t>(tile.log_tile_k);

@@ -104,10 +104,10 @@ namespace {
 // short tiles.
 template <class T>
 EncodeOperand cut(const EncodeJob& job, EncodeKind kind, int log_steps) {
-  const bool has_columns = !runs_along_k(job.operand);
-  const int most = 7 + (log_steps == 0 ? 0 : !has_columns && has_aligned_lines(job.operand, sizeof(T)) ? 2 : 1);
+  const bool has_columns = !runs_along_k(job.operand.view);
+  const int most = 7 + (log_steps == 0 ? 0 : !has_columns && has_aligned_lines(job.operand.view, sizeof(T)) ? 2 : 1);
   int log_tile_k = kMinLogTileK;
-  while (log_tile_k < most && (1 << log_tile_k) < job.operand.inner) ++log_tile_k;
+  while (log_tile_k < most && (1 << log_tile_k) < job.operand.view.inner) ++log_tile_k;
   // A thread for each line: at most 256.
   EncodeOperand out =
       cut_tiles<T>(job, kind, {log_tile_k, std::min(log_steps, log_tile_k + 8 - static_cast<int>(kLog<kStepEntries<T>>))});
@@ -126,7 +126,7 @@ std::int64_t tile_count(const EncodeOperand& operand) { return std::int64_t(oper
 
 std::int64_t tile_count(const EncodeJob& job, EncodeKind kind, int log_steps) {
   if (job.lines == 0) return 0;
-  switch (job.operand.type) {
+  switch (job.operand.view.type) {
     case ElementType::float64: return tile_count(cut<double>(job, kind, log_steps));
     case ElementType::float32: return tile_count(cut<float>(job, kind, log_steps));
     case ElementType::int8: return tile_count(cut<std::int8_t>(job, kind, log_steps));
@@ -135,20 +135,20 @@ std::int64_t tile_count(const EncodeJob& job, EncodeKind kind, int log_steps) {
 }
 
 const char* find_job_error(const EncodeJob& job, EncodeKind kind) {
-  const DevicePlanes& planes = job.planes;
+  const Planes& planes = job.planes;
   const auto low = static_cast<std::uint64_t>(planes.pitch | planes.matrix_stride | planes.plane_stride) |
                    reinterpret_cast<std::uintptr_t>(planes.data);
-  if ((job.operand.type == ElementType::int8) != (kind == EncodeKind::int8_limbs)) {
+  if ((job.operand.view.type == ElementType::int8) != (kind == EncodeKind::int8_limbs)) {
     return "the plan is not for entries of this type";
   }
-  if (job.operand.inner < 1) return "K must be at least 1";
+  if (job.operand.view.inner < 1) return "K must be at least 1";
   if (low % 16 != 0) return "planes, their pitch and their strides must be multiples of 16 bytes";
-  if (planes.pitch < ceil_div(job.operand.inner, writes_codes(kind) ? 2 : 1)) return "the pitch of a plane is below K";
-  if (job.first_line < 0 || job.first_line + std::int64_t(job.lines) > job.operand.outer) {
+  if (planes.pitch < ceil_div(job.operand.view.inner, writes_codes(kind) ? 2 : 1)) return "the pitch of a plane is below K";
+  if (job.first_line < 0 || job.first_line + std::int64_t(job.lines) > job.operand.view.outer) {
     return "the operand does not have these lines";
   }
   if (line_count(job) >= (std::int64_t(1) << 31)) return "the lines of all matrices of an operand must be fewer than 2^31";
-  if (kind != EncodeKind::int8_limbs && job.shift == nullptr) return "the shifts of an operand's lines are missing";
+  if (kind != EncodeKind::int8_limbs && job.operand.shift == nullptr) return "the shifts of an operand's lines are missing";
   return nullptr;
 }
 
@@ -222,13 +222,13 @@ const char* find_encode_error(const EncodePlan& plan, const EncodeJob& a, const 
 
 void launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used, cudaStream_t stream,
                    bool after_scale) {
-  if (a.lines != 0 && b.lines != 0 && a.operand.type != b.operand.type) {
+  if (a.lines != 0 && b.lines != 0 && a.operand.view.type != b.operand.view.type) {
     launch_encode(plan, a, EncodeJob(), units_used, stream, after_scale);
     launch_encode(plan, b, EncodeJob(), units_used, stream);
     return;
   }
   const EncodeLaunch how{units_used, stream, after_scale};
-  switch ((a.lines != 0 ? a : b).operand.type) {
+  switch ((a.lines != 0 ? a : b).operand.view.type) {
     case ElementType::float64: return launch_type<double>(plan, a, b, how);
     case ElementType::float32: return launch_type<float>(plan, a, b, how);
     case ElementType::int8: return launch_type<std::int8_t>(plan, a, b, how);

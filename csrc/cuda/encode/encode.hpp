@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "arith/limbs/residue_bytes.hpp"
-#include "cuda/views.hpp"
+#include "cuda/planes.hpp"
 #include "plan/plan.hpp"
 #include "plan/prefix.hpp"
 
@@ -49,18 +49,10 @@ struct EncodePlan {
 // of a plan that is not of schemes I or II over the fp4 alphabet.
 EncodePlan make_encode_plan(const Plan& plan, bool as_codes = false);
 
-// Planes in device memory: [plane][matrix][line][pitch] bytes; the pointer and all strides multiples of 16, pitch at least
-// the bytes of `inner` entries, rounded up to 16. Entries beyond `inner` up to the next multiple of 16 are written too, as 0.
-struct DevicePlanes {
-  std::uint8_t* data = nullptr;
-  std::int64_t pitch = 0, matrix_stride = 0, plane_stride = 0;
-};
-
 struct EncodeJob {
-  DeviceOperand operand;
-  const std::int32_t* shift = nullptr;     // [matrix][line of the whole operand]; null for int8 operands
+  ScaledOperand operand;
   std::int32_t first_line = 0, lines = 0;  // the lines to encode; planes hold only these
-  DevicePlanes planes;
+  Planes planes;
 };
 
 // Encodes one or two operands (b.lines = 0: only a) in one launch, two where their element types differ. `units_used`

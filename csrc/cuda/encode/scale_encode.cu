@@ -57,63 +57,78 @@ bool has_code(const EncodePlan& plan) {
   });
 }
 
+// The tiles of all lines of an operand.
 template <class T>
-void launch_type(const EncodePlan& plan, const EncodeJob (&job)[2], ScaleEncodeArguments& arguments, cudaStream_t stream,
+EncodeOperand cut_whole(const EncodePlan& plan, const EncodeJob& job) {
+  return cut_tiles<T>(job, plan.kind, tile_of<T>(job.operand.view.inner));
+}
+
+std::int64_t tile_count(const EncodeOperand& operand) { return std::int64_t(operand.line_tiles) * operand.k_tiles; }
+
+template <class T>
+bool takes_tiles(const EncodePlan& plan, const Operands<DeviceOperand>& operands) {
+  std::int64_t tiles = 0;
+  for (int i = 0; i < operands.count(); ++i) {
+    EncodeJob job;
+    job.operand.view = operands[i];
+    job.lines = operands[i].outer;
+    tiles += tile_count(cut_whole<T>(plan, job));
+  }
+  return tiles < (std::int64_t(1) << 31) && has_code<T>(plan);
+}
+
+bool takes(const EncodePlan& plan, const Operands<DeviceOperand>& operands) {
+  if (plan.kind == EncodeKind::int8_limbs) return false;
+  for (int i = 0; i < operands.count(); ++i) {
+    const DeviceOperand& operand = operands[i];
+    if (operand.type == ElementType::int8 || operand.type != operands[0].type || operand.inner != operands[0].inner) return false;
+  }
+  const int inner = operands[0].inner;
+  if (cluster_blocks(inner, cut_of(inner)) > static_cast<std::int64_t>(kMaxClusterBlocks)) return false;
+  return operands[0].type == ElementType::float64 ? takes_tiles<double>(plan, operands) : takes_tiles<float>(plan, operands);
+}
+
+template <class T>
+void launch_type(const EncodePlan& plan, const Operands<EncodeJob>& jobs, ScaleEncodeArguments& arguments, cudaStream_t stream,
                  bool overlap_previous) {
   EncodeArguments& encode = arguments.encode;
-  const TileCut tile = tile_of<T>(job[0].operand.inner);
-  std::int64_t tiles[2], panels = 0;
-  for (int i = 0; i < 2; ++i) {
-    const EncodeOperand& operand = encode.operand[i] = cut_tiles<T>(job[i], plan.kind, tile);
-    tiles[i] = std::int64_t(operand.line_tiles) * operand.k_tiles;
-    panels += operand.line_tiles;
+  for (int i = 0; i < jobs.count(); ++i) {
+    const EncodeOperand& operand = encode.operand[i] = cut_whole<T>(plan, jobs[i]);
+    encode.tiles += static_cast<std::uint32_t>(tile_count(operand));
+    arguments.norms.blocks += operand.line_tiles;
     encode.most_tile_lines = 1u << operand.log_tile_lines;
     encode.most_tile_bytes = static_cast<std::uint32_t>(operand.steps * kStepEntries<T> * sizeof(T));
   }
-  encode.tiles_a = static_cast<std::uint32_t>(tiles[0]);
-  encode.tiles = static_cast<std::uint32_t>(tiles[0] + tiles[1]);
+  encode.tiles_a = static_cast<std::uint32_t>(tile_count(encode.operand[0]));
   arguments.cluster_blocks = encode.operand[0].k_tiles;
-  arguments.norms.blocks = static_cast<std::uint32_t>(panels);
   with_kind(plan,
             [&](auto kind, auto words) { launch_kind<T, kind.value, words.value>(plan, arguments, stream, overlap_previous); });
 }
 
 }  // namespace
 
+bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& one) { return takes(plan, Operands<DeviceOperand>(one)); }
 bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& a, const DeviceOperand& b) {
-  if (plan.kind == EncodeKind::int8_limbs || a.type != b.type || a.type == ElementType::int8 || a.inner != b.inner ||
-      cluster_blocks(a.inner, cut_of(a.inner)) > static_cast<std::int64_t>(kMaxClusterBlocks)) {
-    return false;
-  }
-  const bool is_double = a.type == ElementType::float64;
-  std::int64_t tiles = 0;
-  for (const DeviceOperand* operand : {&a, &b}) {
-    const EncodeJob job{*operand, nullptr, 0, operand->outer, {}};
-    const EncodeOperand cut = is_double ? cut_tiles<double>(job, plan.kind, tile_of<double>(a.inner))
-                                        : cut_tiles<float>(job, plan.kind, tile_of<float>(a.inner));
-    tiles += std::int64_t(cut.line_tiles) * cut.k_tiles;
-  }
-  return tiles < (std::int64_t(1) << 31) && (is_double ? has_code<double>(plan) : has_code<float>(plan));
+  return takes(plan, Operands<DeviceOperand>(a, b));
 }
 
-void launch_scale_encode(const EncodePlan& plan, const DeviceOperand& a, const DevicePlanes& planes_a, const DeviceOperand& b,
-                         const DevicePlanes& planes_b, int capacity, const PrefixRule& rule, const DeviceScales& scales,
+void launch_scale_encode(const EncodePlan& plan, const Operands<EncodeJob>& jobs, int capacity, const PrefixChoice& choice,
                          void* scratch, cudaStream_t stream, void* clear_counters) {
-  const EncodeJob job[2] = {{a, scales.shift_a, 0, a.outer, planes_a}, {b, scales.shift_b, 0, b.outer, planes_b}};
   const bool is_clear = clear_counters != nullptr;
   if (!is_clear) {
     require_launched(cudaMemsetAsync(scratch, 0, sizeof(ScaleTotals), stream), Stage::scale_encode, "its counters");
   }
   ScaleEncodeArguments arguments{};
-  arguments.shift[0] = scales.shift_a, arguments.shift[1] = scales.shift_b;
-  arguments.special[0] = scales.special_a, arguments.special[1] = scales.special_b;
-  arguments.norms.rule = rule;
-  arguments.norms.totals = static_cast<ScaleTotals*>(is_clear ? clear_counters : scratch);
-  arguments.norms.units_used = scales.units_used;
-  arguments.norms.inner = static_cast<std::uint32_t>(a.inner);
-  arguments.norms.capacity = capacity;
-  a.type == ElementType::float64 ? launch_type<double>(plan, job, arguments, stream, is_clear)
-                                 : launch_type<float>(plan, job, arguments, stream, is_clear);
+  for (int i = 0; i < jobs.count(); ++i) {
+    arguments.shift[i] = jobs[i].operand.shift;
+    arguments.special[i] = jobs[i].operand.special;
+  }
+  const ScaledOperand& first = jobs[0].operand;
+  const Operands<ScaledOperand> operands =
+      jobs.count() == 1 ? Operands<ScaledOperand>(first) : Operands<ScaledOperand>(first, jobs[1].operand);
+  arguments.norms = norm_report(operands, capacity, choice, is_clear ? clear_counters : scratch);
+  first.view.type == ElementType::float64 ? launch_type<double>(plan, jobs, arguments, stream, is_clear)
+                                          : launch_type<float>(plan, jobs, arguments, stream, is_clear);
 }
 
 }  // namespace ozfp4::cuda

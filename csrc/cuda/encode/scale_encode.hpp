@@ -8,16 +8,16 @@
 
 namespace ozfp4::cuda {
 
-// Whether launch_scale_encode takes these operands on the current device: float64 or float32, both alike, of short enough lines,
+// Whether launch_scale_encode takes these operands on the current device: float64 or float32, all alike, of short enough lines,
 // and the kernel's code there has clusters.
+bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& one);
 bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& a, const DeviceOperand& b);
 
-// What launch_scale and launch_encode of all lines of both operands leave, and the planes beyond the prefix as well. With
+// What launch_scale and launch_encode of all lines of the operands leave, and the planes beyond the prefix as well. With
 // clear_counters the launch may also start while the stream's latest work ends (programmatic dependent launch). Neither
 // synchronises nor allocates; may be captured. Throws LaunchError. Range: what find_scale_error, find_encode_error and
 // can_scale_and_encode have nothing against.
-void launch_scale_encode(const EncodePlan& plan, const DeviceOperand& a, const DevicePlanes& planes_a, const DeviceOperand& b,
-                         const DevicePlanes& planes_b, int capacity, const PrefixRule& rule, const DeviceScales& scales,
+void launch_scale_encode(const EncodePlan& plan, const Operands<EncodeJob>& jobs, int capacity, const PrefixChoice& choice,
                          void* scratch, cudaStream_t stream, void* clear_counters = nullptr);
 
 }  // namespace ozfp4::cuda

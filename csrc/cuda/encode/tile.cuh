@@ -58,8 +58,7 @@ __device__ __forceinline__ void find_tile(const EncodeArguments& arguments, std:
     const std::uint32_t whole_line = operand.first_line + in.line;
     line.source =
         operand.data + matrix_offset(operand.stack, in.matrix) + whole_line * operand.outer_stride + k0 * operand.inner_stride;
-    line.target =
-        in.matrix * operand.planes.matrix_stride + in.line * operand.planes.pitch + (k0 >> operand.log_entries_per_byte);
+    line.target = in.matrix * operand.plane_matrix_stride + in.line * operand.plane_pitch + (k0 >> operand.log_entries_per_byte);
     if (operand.shift != nullptr) line.shift_source = operand.shift + std::int64_t(in.matrix) * operand.outer + whole_line;
   }
   place.line[threadIdx.x] = line;

@@ -25,10 +25,20 @@ struct Lines {
       b_matrix += coordinate * job.result.b_step[i];
       result_offset += coordinate * job.result.stack.stride[i];
     }
-    a = a_matrix * std::int64_t(job.a.outer) + place.first_row;
-    b = b_matrix * std::int64_t(job.b.outer) + job.first_column + place.first_column;
+    a = a_matrix * std::int64_t(job.a.view.outer) + place.first_row;
+    b = b_matrix * std::int64_t(job.b.view.outer) + job.first_column + place.first_column;
   }
 };
+
+// Special flags of a line, numbered through all matrices of its operand.
+__device__ __forceinline__ std::uint32_t flags_of(const ScaledOperand& operand, std::int64_t line) {
+  return operand.special != nullptr ? operand.special[line] : kFinite;
+}
+
+// How many moduli the data needs, of those that the plan has prefixes for.
+__device__ __forceinline__ int residues_used(const ReconstructJob& job, std::int32_t least, std::int32_t all) {
+  return job.units_used != nullptr ? min(max(*job.units_used, least), all) : all;
+}
 
 // patch_specials for one row of a warp's segment: the row of A is `row` rows below the first of `place`, whose lines these
 // are; flags and entries as there. All lanes of the warp call it.
@@ -36,15 +46,15 @@ template <int Vec, class Place, class Flags, class EntryOf, class Store>
 __device__ __forceinline__ void patch_row(const ReconstructJob& job, const Place& place, const Lines& lines, std::int32_t row,
                                           std::uint32_t row_flags, Flags column_flags, int entries, EntryOf entry_of,
                                           Store store) {
-  const Line line_a{
-      job.a.data + stack_offset(job.a.stack, lines.a_matrix) + (std::int64_t(place.first_row) + row) * job.a.outer_stride,
-      job.a.inner_stride, job.a.type};
-  const char* b_data = job.b.data + stack_offset(job.b.stack, lines.b_matrix) +
-                       (std::int64_t(job.first_column) + place.first_column) * job.b.outer_stride;
+  const Line line_a{job.a.view.data + stack_offset(job.a.view.stack, lines.a_matrix) +
+                        (std::int64_t(place.first_row) + row) * job.a.view.outer_stride,
+                    job.a.view.inner_stride, job.a.view.type};
+  const char* b_data = job.b.view.data + stack_offset(job.b.view.stack, lines.b_matrix) +
+                       (std::int64_t(job.first_column) + place.first_column) * job.b.view.outer_stride;
   patch_specials<Vec>(
-      line_a, row_flags, job.a.inner, entries,
-      [&](int e) { return Line{b_data + e * job.b.outer_stride, job.b.inner_stride, job.b.type}; }, column_flags, entry_of,
-      store);
+      line_a, row_flags, job.a.view.inner, entries,
+      [&](int e) { return Line{b_data + e * job.b.view.outer_stride, job.b.view.inner_stride, job.b.view.type}; }, column_flags,
+      entry_of, store);
 }
 
 }  // namespace ozfp4::cuda

@@ -12,7 +12,6 @@
 #include "cuda/dependent_launch.cuh"
 #include "cuda/launch.hpp"
 #include "cuda/reconstruct/lines.cuh"
-#include "cuda/reconstruct/long_reconstruct.hpp"
 
 namespace ozfp4::cuda {
 namespace {
@@ -42,20 +41,20 @@ struct Place {
 template <int Words>
 __device__ __forceinline__ void sum_columns(std::uint64_t (&column)[Words], const Parameters<Words>& p, int prefix, int count,
                                             const std::uint8_t* source) {
-  const DeviceOutputs& outputs = p.job.outputs;
+  const Residues& residues = p.job.residues;
   const int biased = p.positional ? p.all - 1 : -1;  // its signed bytes are read with 128 added; `start` takes that away
   const std::uint32_t* weight = p.weight + prefix * p.all * Words;
 #pragma unroll
-  for (int k = 0; k < Words; ++k) column[k] = static_cast<std::uint64_t>(outputs.splits) * p.start.word[k];
+  for (int k = 0; k < Words; ++k) column[k] = static_cast<std::uint64_t>(residues.splits) * p.start.word[k];
 #pragma unroll 1
   for (int first = 0; first < count; first += kBatch) {
     std::uint32_t residue[kBatch] = {};  // sums over the splits
 #pragma unroll 1
-    for (int split = 0; split < outputs.splits; ++split) {
+    for (int split = 0; split < residues.splits; ++split) {
 #pragma unroll
       for (int i = 0; i < kBatch; ++i) {
         const int plane = min(first + i, count - 1);
-        const std::uint32_t byte = __ldcs(source + plane * outputs.plane_stride + split * outputs.split_stride);
+        const std::uint32_t byte = __ldcs(source + plane * residues.plane_stride + split * residues.split_stride);
         residue[i] += plane == biased ? byte ^ 0x80u : byte;
       }
     }
@@ -77,20 +76,18 @@ __device__ __forceinline__ void reconstruct_segment(const Parameters<Words>& p, 
   const int lane = static_cast<int>(threadIdx.x % 32), own = min(lane, entries - 1);  // lanes beyond repeat the last entry
   std::uint64_t column[Words];
   sum_columns(column, p, prefix, count,
-              job.outputs.data + place.matrix * job.outputs.matrix_stride + place.first_row * job.outputs.pitch +
+              job.residues.data + place.matrix * job.residues.matrix_stride + place.first_row * job.residues.pitch +
                   place.first_column + own);
   const WideInt<Words> x = crt_from_columns(column, p.product[prefix]);
-  const std::int32_t exponent = -(job.scales.shift_a[lines.a] + job.scales.shift_b[lines.b + own]);
+  const std::int32_t exponent = -(job.a.shift[lines.a] + job.b.shift[lines.b + own]);
   const auto store = [&](int e, T value) {
     *reinterpret_cast<T*>(job.result.data + lines.result_offset + place.first_row * job.result.row_stride +
                           (std::int64_t(place.first_column) + e) * job.result.column_stride) = value;
   };
   if (lane < entries) store(lane, round_scaled<T>(x, exponent));
 
-  const std::uint32_t row_flags = job.scales.special_a != nullptr ? job.scales.special_a[lines.a] : 0u;
-  const auto column_flags = [&](int e) -> std::uint32_t {
-    return job.scales.special_b != nullptr ? job.scales.special_b[lines.b + e] : 0u;
-  };
+  const std::uint32_t row_flags = flags_of(job.a, lines.a);
+  const auto column_flags = [&](int e) { return flags_of(job.b, lines.b + e); };
   if (!__any_sync(0xffffffffu, row_flags != kFinite || column_flags(own) != kFinite)) return;
   patch_row<1>(
       job, place, lines, 0, row_flags, column_flags, entries, [&](int) { return lane; },
@@ -101,8 +98,7 @@ template <class T, int Words>
 __global__ void __launch_bounds__(kThreads) long_reconstruct_kernel(const __grid_constant__ Parameters<Words> p) {
   let_next_kernel_start();
   wait_for_previous_kernel();
-  int count = p.all;
-  if (!p.positional && p.job.scales.units_used != nullptr) count = min(max(*p.job.scales.units_used, p.least), p.all);
+  const int count = p.positional ? p.all : residues_used(p.job, p.least, p.all);
   const int prefix = count - p.least;
   Place place;
   place.first_column = static_cast<std::int32_t>((blockIdx.x * kWarps + threadIdx.x / 32) * 32);

@@ -39,7 +39,7 @@ struct ScaleOperand {
 
 // What all blocks share. This and the tickets are zero before the launch and after it.
 struct ScaleTotals {
-  std::uint32_t largest_sum[2];  // bits of the largest LineSum::sum of A and of B, as nonnegative floats order like integers
+  std::uint32_t largest_sum[2];  // bits of the largest LineSum::sum of each operand; nonnegative floats order like integers
   std::uint32_t blocks_done;     // of those that report
   std::uint32_t unused;
 };
@@ -48,11 +48,27 @@ struct ScaleTotals {
 struct NormReport {
   PrefixRule rule;
   ScaleTotals* totals;
-  int* units_used;
+  double* norm[2];       // written for the operands of the launch; else null, or read
+  int* units_used;       // null: nothing is chosen
   std::uint32_t blocks;  // that report
+  std::uint32_t scaled;  // operands of the launch
   std::uint32_t inner;
   int capacity;
 };
+
+// Of a launch that takes these operands; without the blocks.
+inline NormReport norm_report(const Operands<ScaledOperand>& operands, int capacity, const PrefixChoice& choice, void* totals) {
+  NormReport norms{};
+  norms.rule = choice.rule;
+  norms.totals = static_cast<ScaleTotals*>(totals);
+  norms.norm[0] = operands[0].norm;
+  norms.norm[1] = operands.count() == 2 ? operands[1].norm : const_cast<double*>(choice.earlier);
+  norms.units_used = choice.units_used;
+  norms.scaled = static_cast<std::uint32_t>(operands.count());
+  norms.inner = static_cast<std::uint32_t>(operands[0].view.inner);
+  norms.capacity = capacity;
+  return norms;
+}
 
 struct ScaleArguments {
   ScaleOperand operand[2];

@@ -17,7 +17,7 @@ __device__ __forceinline__ int choose_prefix(const PrefixRule& rule, double prod
 }
 
 // Called by all threads of a block that is done with its lines of an operand, `line_sum` the largest LineSum::sum that the
-// thread knows of. The last block to call writes how many moduli the norms ask for.
+// thread knows of. The last block to call writes the norms of the launch's operands and how many moduli the two norms ask for.
 __device__ __forceinline__ void report_norms(const NormReport& norms, bool is_b, float line_sum) {
   if (norms.rule.all == 0) return;
   // The norm bound grows with the sum, so the largest sum of an operand is all that the last block needs.
@@ -38,15 +38,20 @@ __device__ __forceinline__ void report_norms(const NormReport& norms, bool is_b,
   }
   arrived = __shfl_sync(0xFFFFFFFFu, arrived, 0);
   if (arrived != norms.blocks - 1) return;
-  double norm[2];
+  double norm[2] = {0.0, 0.0};
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
-    const float sum = float_from_bits<float>(__ldcg(&totals.largest_sum[i]));
-    norm[i] = norm_squared_bound(sum, norms.inner, norms.capacity);
+    if (i < static_cast<int>(norms.scaled)) {
+      const float sum = float_from_bits<float>(__ldcg(&totals.largest_sum[i]));
+      norm[i] = norm_squared_bound(sum, norms.inner, norms.capacity);
+      if (threadIdx.x == 0) *norms.norm[i] = norm[i];
+    } else if (norms.units_used != nullptr) {
+      norm[i] = __ldcg(norms.norm[i]);
+    }
   }
   const int count = choose_prefix(norms.rule, __dmul_ru(norm[0], norm[1]));
   if (threadIdx.x == 0) {
-    *norms.units_used = count;
+    if (norms.units_used != nullptr) *norms.units_used = count;
     totals = ScaleTotals();
   }
 }

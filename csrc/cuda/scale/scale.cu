@@ -63,32 +63,40 @@ ScaleOperand cut(const DeviceOperand& operand, std::int64_t per_thread) {
 }
 
 // Blocks that end their strips: one for each group of strips, the last of all its chunks.
-std::int64_t ending_blocks(const ScaleOperand& operand) { return ceil_div(operand.strips, operand.strips_per_block); }
+std::int64_t ending_blocks(const ScaleOperand& operand) {
+  return operand.strips == 0 ? 0 : ceil_div(operand.strips, operand.strips_per_block);
+}
 
-// Scratch: totals, tickets of A and B (all set to zero), then the partials of A and B.
+// Scratch: totals, the tickets of every operand (all set to zero), then their partials. Where there is one operand, the second
+// has no strips.
 struct Layout {
   ScaleOperand operand[2];
   std::int64_t tickets[2], partials[2], zeroed, bytes;
 };
 
-Layout lay_out(const DeviceOperand& a, const DeviceOperand& b) {
+Layout lay_out(const Operands<DeviceOperand>& operands) {
   Layout layout{};
-  const std::int64_t per_thread = entries_per_thread(line_count(a) * a.inner + line_count(b) * b.inner);
-  const DeviceOperand* operand[2] = {&a, &b};
+  std::int64_t entries = 0;
+  for (int i = 0; i < operands.count(); ++i) entries += line_count(operands[i]) * operands[i].inner;
   std::int64_t at = sizeof(ScaleTotals);
-  for (int i = 0; i < 2; ++i) {
-    layout.operand[i] = cut(*operand[i], per_thread);
+  for (int i = 0; i < operands.count(); ++i) {
+    layout.operand[i] = cut(operands[i], entries_per_thread(entries));
     layout.tickets[i] = at;
     if (layout.operand[i].chunks > 1) at += 4 * std::int64_t(layout.operand[i].strips);
   }
   layout.zeroed = at;
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < operands.count(); ++i) {
     const ScaleOperand& cut = layout.operand[i];
     at = layout.partials[i] = round_up(at, 256);
     if (cut.chunks > 1) at += 8 * std::int64_t(cut.chunks) * cut.strips * (kScaleThreads >> cut.slots.log_count);
   }
   layout.bytes = round_up(at, 256);
   return layout;
+}
+
+Layout lay_out(const Operands<ScaledOperand>& operands) {
+  return lay_out(operands.count() == 1 ? Operands<DeviceOperand>(operands[0].view)
+                                       : Operands<DeviceOperand>(operands[0].view, operands[1].view));
 }
 
 // Blocks of a launch.
@@ -101,43 +109,42 @@ std::int64_t block_count(const Layout& layout) {
 
 CodeVersion built_code() { return code_version(scale_kernel); }
 
-const char* find_scale_error(const DeviceOperand& a, const DeviceOperand& b, int capacity, const PrefixRule& rule) {
-  for (const DeviceOperand* operand : {&a, &b}) {
-    if (operand->type == ElementType::int8) return "the operands must be float64 or float32";
-    if (operand->outer < 1 || operand->inner < 1 || operand->stack.count() < 1) return "every extent must be at least 1";
-    if (line_count(*operand) >= (std::int64_t(1) << 31)) return "the lines of all matrices of an operand must be fewer than 2^31";
+const char* find_scale_error(const Operands<ScaledOperand>& operands, int capacity, const PrefixRule& rule) {
+  for (int i = 0; i < operands.count(); ++i) {
+    const DeviceOperand& operand = operands[i].view;
+    if (operand.type == ElementType::int8) return "the operands must be float64 or float32";
+    if (operand.outer < 1 || operand.inner < 1 || operand.stack.count() < 1) return "every extent must be at least 1";
+    if (line_count(operand) >= (std::int64_t(1) << 31)) return "the lines of all matrices of an operand must be fewer than 2^31";
+    if (operand.inner != operands[0].view.inner) return "the operands differ along K";
   }
-  if (a.inner != b.inner) return "the operands differ along K";
   if (rule.all > kMaxModuli) return "more moduli than scale chooses among";
   if (capacity < 2 || capacity > 53) return "the integers must have 2 to 53 bits";
-  if (block_count(lay_out(a, b)) >= (std::int64_t(1) << 31)) return "the operands need 2^31 blocks or more";
+  if (block_count(lay_out(operands)) >= (std::int64_t(1) << 31)) return "the operands need 2^31 blocks or more";
   return nullptr;
 }
 
-std::int64_t scale_scratch_bytes(const DeviceOperand& a, const DeviceOperand& b) { return lay_out(a, b).bytes; }
+std::int64_t scale_scratch_bytes(const DeviceOperand& one) { return lay_out(Operands<DeviceOperand>(one)).bytes; }
+std::int64_t scale_scratch_bytes(const DeviceOperand& a, const DeviceOperand& b) {
+  return lay_out(Operands<DeviceOperand>(a, b)).bytes;
+}
 
-void launch_scale(const DeviceOperand& a, const DeviceOperand& b, int capacity, const PrefixRule& rule,
-                  const DeviceScales& scales, void* scratch, cudaStream_t stream, void* clear_counters) {
-  const Layout layout = lay_out(a, b);
+void launch_scale(const Operands<ScaledOperand>& operands, int capacity, const PrefixChoice& choice, void* scratch,
+                  cudaStream_t stream, void* clear_counters) {
+  const Layout layout = lay_out(operands);
   auto* bytes = static_cast<char*>(scratch);
   const bool is_clear = clear_counters != nullptr && layout.zeroed <= kScaleCounterBytes;
   char* counters = is_clear ? static_cast<char*>(clear_counters) : bytes;
   ScaleArguments arguments{};
-  for (int i = 0; i < 2; ++i) {
+  arguments.norms = norm_report(operands, capacity, choice, counters);
+  for (int i = 0; i < operands.count(); ++i) {
     ScaleOperand& operand = arguments.operand[i] = layout.operand[i];
-    operand.shift = i == 0 ? scales.shift_a : scales.shift_b;
-    operand.special = i == 0 ? scales.special_a : scales.special_b;
+    operand.shift = operands[i].shift;
+    operand.special = operands[i].special;
     operand.tickets = reinterpret_cast<std::uint32_t*>(counters + layout.tickets[i]);
     operand.partials = reinterpret_cast<std::uint64_t*>(bytes + layout.partials[i]);
+    arguments.norms.blocks += static_cast<std::uint32_t>(ending_blocks(operand));
   }
-  const std::int64_t ending_a = ending_blocks(layout.operand[0]), ending_b = ending_blocks(layout.operand[1]);
-  arguments.blocks_a = static_cast<std::uint32_t>(ending_a * layout.operand[0].chunks);
-  arguments.norms.rule = rule;
-  arguments.norms.totals = reinterpret_cast<ScaleTotals*>(counters);
-  arguments.norms.units_used = scales.units_used;
-  arguments.norms.blocks = static_cast<std::uint32_t>(ending_a + ending_b);
-  arguments.norms.inner = static_cast<std::uint32_t>(a.inner);
-  arguments.norms.capacity = capacity;
+  arguments.blocks_a = static_cast<std::uint32_t>(ending_blocks(layout.operand[0]) * layout.operand[0].chunks);
 
   if (!is_clear) {
     require_launched(cudaMemsetAsync(scratch, 0, static_cast<std::size_t>(layout.zeroed), stream), Stage::scale, "its counters");

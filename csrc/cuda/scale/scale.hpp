@@ -6,21 +6,21 @@
 #include <cstdint>
 
 #include "cuda/code.hpp"
+#include "cuda/planes.hpp"
 #include "cuda/views.hpp"
 #include "plan/prefix.hpp"
 
 namespace ozfp4::cuda {
 
-// Everything that scale leaves on the device; one entry per line, [matrix][line].
-struct DeviceScales {
-  std::int32_t* shift_a = nullptr;
-  std::int32_t* shift_b = nullptr;
-  std::uint8_t* special_a = nullptr;  // Special flags of cpu/stages/scale.hpp
-  std::uint8_t* special_b = nullptr;
-  int* units_used = nullptr;  // the count that PrefixRule chose
+// How a launch of scale makes a number of moduli of the norms.
+struct PrefixChoice {
+  PrefixRule rule;                  // all = 0: nobody asks for norms, and none are written
+  int* units_used = nullptr;        // on the device: the count that the rule chooses; null: not chosen by this launch
+  const double* earlier = nullptr;  // where the launch scales one operand and chooses: the norm of the other
 };
 
-// Bytes of scratch (256-byte aligned) for two operands of any type.
+// Bytes of scratch (256-byte aligned) for operands of any type.
+std::int64_t scale_scratch_bytes(const DeviceOperand& one);
 std::int64_t scale_scratch_bytes(const DeviceOperand& a, const DeviceOperand& b);
 
 // Counters that launches of one stream share, so that none of them has to set any to zero: they are zero before a launch and
@@ -32,12 +32,12 @@ CodeVersion built_code();
 
 // nullptr where launch_scale takes the operands, else the reason: float64 or float32; capacity in [2, 53]; outer, inner >= 1,
 // inner the same; lines of all matrices of an operand together below 2^31.
-const char* find_scale_error(const DeviceOperand& a, const DeviceOperand& b, int capacity, const PrefixRule& rule);
+const char* find_scale_error(const Operands<ScaledOperand>& operands, int capacity, const PrefixRule& rule);
 
 // Enqueues the stage on the stream (kernels and memory sets only: no synchronisation, no allocation, capturable).
-// clear_counters: kScaleCounterBytes of them; null: the scratch holds counters, set to zero first. units_used is written if
-// rule.all > 0. Throws LaunchError. Range: nothing that find_scale_error has a reason against.
-void launch_scale(const DeviceOperand& a, const DeviceOperand& b, int capacity, const PrefixRule& rule,
-                  const DeviceScales& scales, void* scratch, cudaStream_t stream, void* clear_counters = nullptr);
+// clear_counters: kScaleCounterBytes of them; null: the scratch holds counters, set to zero first. The norms are written, and the
+// number of moduli, if choice.rule.all > 0. Throws LaunchError. Range: nothing that find_scale_error has a reason against.
+void launch_scale(const Operands<ScaledOperand>& operands, int capacity, const PrefixChoice& choice, void* scratch,
+                  cudaStream_t stream, void* clear_counters = nullptr);
 
 }  // namespace ozfp4::cuda

@@ -359,15 +359,22 @@ struct Scratch {
   DeviceArray<std::int32_t> shift_a, shift_b;
   DeviceArray<std::uint8_t> special_a, special_b;
   DeviceArray<int> units_used;
+  DeviceArray<double> norms;
   Scratch(const DeviceOperand& a, const DeviceOperand& b)
-      : shift_a(line_count(a)), shift_b(line_count(b)), special_a(line_count(a)), special_b(line_count(b)), units_used(1) {}
-  cuda::DeviceScales scales() const { return {shift_a.data, shift_b.data, special_a.data, special_b.data, units_used.data}; }
+      : shift_a(line_count(a)),
+        shift_b(line_count(b)),
+        special_a(line_count(a)),
+        special_b(line_count(b)),
+        units_used(1),
+        norms(2) {}
+  cuda::ScaledOperand a(const DeviceOperand& view) const { return {view, shift_a.data, special_a.data, norms.data}; }
+  cuda::ScaledOperand b(const DeviceOperand& view) const { return {view, shift_b.data, special_b.data, norms.data + 1}; }
 };
 
 // Runs scale with this rule; returns the count that it chose.
 int run_scale(const TestOperand& a, const TestOperand& b, int capacity, const PrefixRule& rule, Scratch& out) {
   DeviceArray<char> scratch(static_cast<std::size_t>(cuda::scale_scratch_bytes(a.view, b.view)));
-  cuda::launch_scale(a.view, b.view, capacity, rule, out.scales(), scratch.data, nullptr);
+  cuda::launch_scale({out.a(a.view), out.b(b.view)}, capacity, {rule, out.units_used.data, nullptr}, scratch.data, nullptr);
   REQUIRE(cudaDeviceSynchronize());
   return out.units_used.host()[0];
 }
@@ -402,7 +409,7 @@ bool check_scale(const Case& c, const TestOperand& a, const TestOperand& b, Scra
 // The planes of one operand, compared byte for byte; returns a description of the first difference.
 std::string compare_planes(const Case& c, const TestOperand& operand, int first_line, int lines, int count,
                            const std::vector<std::int32_t>& shift, const std::vector<std::uint8_t>& special,
-                           const cuda::DevicePlanes& layout, const std::vector<std::uint8_t>& planes) {
+                           const cuda::Planes& layout, const std::vector<std::uint8_t>& planes) {
   const DeviceOperand& view = operand.view;
   const std::int64_t inner = view.inner, padded = (inner + 15) / 16 * 16;
   const int used = planes_used(c.plan, count);
@@ -440,8 +447,8 @@ std::string compare_planes(const Case& c, const TestOperand& operand, int first_
   return "";
 }
 
-cuda::DevicePlanes plane_layout(const DeviceOperand& view, int lines) {
-  cuda::DevicePlanes planes;
+cuda::Planes plane_layout(const DeviceOperand& view, int lines) {
+  cuda::Planes planes;
   planes.pitch = (view.inner + 15) / 16 * 16 + 32;
   planes.matrix_stride = planes.pitch * lines + 16;
   planes.plane_stride = planes.matrix_stride * view.stack.count() + 48;
@@ -466,12 +473,12 @@ void check_both(const Case& c, const cuda::EncodePlan& plan, const TestOperand& 
   REQUIRE(cudaMemset(counters.data, 0, counters.size));
   for (void* clear : {static_cast<char*>(nullptr), counters.data}) {
     Scratch one(a.view, b.view);
-    cuda::DevicePlanes layout_a = plane_layout(a.view, c.rows), layout_b = plane_layout(b.view, c.columns);
+    cuda::Planes layout_a = plane_layout(a.view, c.rows), layout_b = plane_layout(b.view, c.columns);
     DeviceArray<std::uint8_t> planes_a(static_cast<std::size_t>(layout_a.plane_stride * c.plan.planes_a));
     DeviceArray<std::uint8_t> planes_b(static_cast<std::size_t>(layout_b.plane_stride * c.plan.planes_b));
     layout_a.data = planes_a.data, layout_b.data = planes_b.data;
-    cuda::launch_scale_encode(plan, a.view, layout_a, b.view, layout_b, c.plan.bits, rule, one.scales(), scratch.data, nullptr,
-                              clear);
+    cuda::launch_scale_encode(plan, {{one.a(a.view), 0, c.rows, layout_a}, {one.b(b.view), 0, c.columns, layout_b}}, c.plan.bits,
+                              {rule, one.units_used.data, nullptr}, scratch.data, nullptr, clear);
     REQUIRE(cudaDeviceSynchronize());
     const bool scales = one.shift_a.host() == expected.shift_a.host() && one.shift_b.host() == expected.shift_b.host() &&
                         one.special_a.host() == expected.special_a.host() && one.special_b.host() == expected.special_b.host() &&
@@ -482,6 +489,59 @@ void check_both(const Case& c, const cuda::EncodePlan& plan, const TestOperand& 
     const std::string wrong_b = compare_planes(c, b, 0, c.columns, groups, shift_b, special_b, layout_b, planes_b.host());
     report("both, B " + c.name, wrong_b.empty(), wrong_b);
   }
+}
+
+// Each operand scaled and encoded by itself, the number of moduli chosen with the second from what the first has left: what is
+// multiplied is the same. Sums may be rounded otherwise than in one launch, so the count is compared with the norms.
+void check_apart(const Case& c, const cuda::EncodePlan& plan, const TestOperand& a, const TestOperand& b, const Scratch& expected,
+                 bool is_b_first, bool in_one_launch) {
+  const Scratch own(a.view, b.view);
+  const TestOperand* operand[2] = {&a, &b};
+  cuda::EncodeJob job[2] = {{own.a(a.view), 0, c.rows, plane_layout(a.view, c.rows)},
+                            {own.b(b.view), 0, c.columns, plane_layout(b.view, c.columns)}};
+  DeviceArray<std::uint8_t> planes_a(static_cast<std::size_t>(job[0].planes.plane_stride * c.plan.planes_a));
+  DeviceArray<std::uint8_t> planes_b(static_cast<std::size_t>(job[1].planes.plane_stride * c.plan.planes_b));
+  job[0].planes.data = planes_a.data, job[1].planes.data = planes_b.data;
+  DeviceArray<char> counters(cuda::kScaleCounterBytes);
+  REQUIRE(cudaMemset(counters.data, 0, counters.size));
+  const PrefixRule rule = make_prefix_rule(c.plan, kMaxModuli);
+  const int first = is_b_first ? 1 : 0;
+  for (const int i : {first, 1 - first}) {
+    cuda::PrefixChoice choice{rule, nullptr, nullptr};
+    if (i != first) choice = {rule, own.units_used.data, job[first].operand.norm};
+    DeviceArray<char> scratch(static_cast<std::size_t>(cuda::scale_scratch_bytes(operand[i]->view)));
+    if (in_one_launch) {
+      cuda::launch_scale_encode(plan, cuda::Operands<cuda::EncodeJob>(job[i]), c.plan.bits, choice, scratch.data, nullptr,
+                                counters.data);
+    } else {
+      cuda::launch_scale(cuda::Operands<cuda::ScaledOperand>(job[i].operand), c.plan.bits, choice, scratch.data, nullptr,
+                         counters.data);
+    }
+    REQUIRE(cudaDeviceSynchronize());
+  }
+  int count = static_cast<int>(c.plan.groups.size());
+  bool is_right_count = true;
+  if (c.plan.has_moduli()) {
+    const double bound = host_scales(a, c.plan.bits).norm_squared * host_scales(b, c.plan.bits).norm_squared;
+    const int chosen = own.units_used.host()[0];
+    is_right_count = chosen >= moduli_needed(rule, bound * (1 - 1e-6)) && chosen <= moduli_needed(rule, bound * 1.001);
+    if (!in_one_launch) count = chosen;  // which encodes what lies beyond, too
+  }
+  for (int i = 0; i < 2 && !in_one_launch; ++i) {
+    cuda::launch_encode(plan, job[i], cuda::EncodeJob(), c.plan.has_moduli() ? own.units_used.data : nullptr, nullptr);
+  }
+  REQUIRE(cudaDeviceSynchronize());
+  const std::string name =
+      std::string(in_one_launch ? "apart, in one launch, " : "apart, ") + (is_b_first ? "B first " : "A first ") + c.name;
+  report(name + ": scales", is_right_count && is_zero(counters) && own.shift_a.host() == expected.shift_a.host() &&
+                                own.shift_b.host() == expected.shift_b.host() &&
+                                own.special_a.host() == expected.special_a.host() &&
+                                own.special_b.host() == expected.special_b.host());
+  const std::string wrong_a =
+      compare_planes(c, a, 0, c.rows, count, own.shift_a.host(), own.special_a.host(), job[0].planes, planes_a.host());
+  const std::string wrong_b =
+      compare_planes(c, b, 0, c.columns, count, own.shift_b.host(), own.special_b.host(), job[1].planes, planes_b.host());
+  report(name, wrong_a.empty() && wrong_b.empty(), wrong_a + wrong_b);
 }
 
 void check_case(const Case& c) {
@@ -497,8 +557,9 @@ void check_case(const Case& c) {
 
   const int lines = c.lines == 0 ? c.columns : c.lines;
   const auto plan = std::make_unique<cuda::EncodePlan>(cuda::make_encode_plan(c.plan));
-  cuda::EncodeJob job_a{a.view, has_scale ? scales.shift_a.data : nullptr, 0, c.rows, plane_layout(a.view, c.rows)};
-  cuda::EncodeJob job_b{b.view, has_scale ? scales.shift_b.data : nullptr, c.first_line, lines, plane_layout(b.view, lines)};
+  const cuda::ScaledOperand scaled_a = scales.a(a.view), scaled_b = scales.b(b.view);
+  cuda::EncodeJob job_a{scaled_a, 0, c.rows, plane_layout(a.view, c.rows)};
+  cuda::EncodeJob job_b{scaled_b, c.first_line, lines, plane_layout(b.view, lines)};
   DeviceArray<std::uint8_t> planes_a(static_cast<std::size_t>(job_a.planes.plane_stride * c.plan.planes_a));
   DeviceArray<std::uint8_t> planes_b(static_cast<std::size_t>(job_b.planes.plane_stride * c.plan.planes_b));
   job_a.planes.data = planes_a.data;
@@ -520,7 +581,8 @@ void check_case(const Case& c) {
     DeviceArray<char> counters(cuda::kScaleCounterBytes);
     REQUIRE(cudaMemset(counters.data, 0, counters.size));
     for (void* clear : {static_cast<char*>(nullptr), counters.data, counters.data}) {
-      cuda::launch_scale(a.view, b.view, c.plan.bits, rule, scales.scales(), scratch.data, nullptr, clear);
+      cuda::launch_scale({scaled_a, scaled_b}, c.plan.bits, {rule, scales.units_used.data, nullptr}, scratch.data, nullptr,
+                         clear);
     }
     cuda::launch_encode(*plan, job_a, job_b, prefix ? scales.units_used.data : nullptr, nullptr, true);
     REQUIRE(cudaDeviceSynchronize());
@@ -531,6 +593,14 @@ void check_case(const Case& c) {
   report("encode B " + c.name, wrong_b.empty(), wrong_b);
   if (has_scale && wrong_a.empty() && cuda::can_scale_and_encode(*plan, a.view, b.view)) {
     check_both(c, *plan, a, b, scales, shift_a, shift_b, special_a, special_b);
+  }
+  if (has_scale && wrong_a.empty()) {
+    for (const bool is_b_first : {false, true}) {
+      check_apart(c, *plan, a, b, scales, is_b_first, false);
+      if (cuda::can_scale_and_encode(*plan, a.view) && cuda::can_scale_and_encode(*plan, b.view)) {
+        check_apart(c, *plan, a, b, scales, is_b_first, true);
+      }
+    }
   }
 }
 

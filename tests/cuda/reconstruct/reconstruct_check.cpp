@@ -612,12 +612,12 @@ bool run_case(const Case& test, cudaStream_t stream) {
   std::uint8_t* device_result = to_device(std::vector<std::uint8_t>(expected.size(), kPoison));
   std::uint8_t *device_a = to_device(a.data), *device_b = to_device(b.data);
   int* device_units = test.count >= 0 ? to_device(std::vector<int>{test.count}) : nullptr;
-  job.outputs = {device_bytes, outputs.pitch, outputs.matrix_stride, outputs.split_stride, outputs.plane_stride, test.splits};
-  job.scales.shift_a = to_device(a.shift);
-  job.scales.shift_b = to_device(b.shift);
-  job.scales.special_a = test.has_flags ? to_device(a.special) : nullptr;
-  job.scales.special_b = test.has_flags ? to_device(b.special) : nullptr;
-  job.scales.units_used = device_units;
+  job.residues = {device_bytes, outputs.pitch, outputs.matrix_stride, outputs.split_stride, outputs.plane_stride, test.splits};
+  job.a.shift = to_device(a.shift);
+  job.b.shift = to_device(b.shift);
+  job.a.special = test.has_flags ? to_device(a.special) : nullptr;
+  job.b.special = test.has_flags ? to_device(b.special) : nullptr;
+  job.units_used = device_units;
   const auto describe = [](const Operand& operand, const std::uint8_t* data) {
     DeviceOperand device;
     device.data = reinterpret_cast<const char*>(data) + operand.origin;
@@ -631,8 +631,8 @@ bool run_case(const Case& test, cudaStream_t stream) {
     device.stack.stride[0] = operand.matrix_bytes;
     return device;
   };
-  job.a = describe(a, device_a);
-  job.b = describe(b, device_b);
+  job.a.view = describe(a, device_a);
+  job.b.view = describe(b, device_b);
   job.first_column = test.first_column;
   job.overlap_previous = one_in(2);
   result.data = reinterpret_cast<char*>(device_result) + origin;
@@ -646,9 +646,9 @@ bool run_case(const Case& test, cudaStream_t stream) {
   REQUIRE(cudaMemcpy(actual.data(), device_result, actual.size(), cudaMemcpyDeviceToHost));
   for (const void* pointer :
        {static_cast<const void*>(device_bytes), static_cast<const void*>(device_result), static_cast<const void*>(device_a),
-        static_cast<const void*>(device_b), static_cast<const void*>(device_units), static_cast<const void*>(job.scales.shift_a),
-        static_cast<const void*>(job.scales.shift_b), static_cast<const void*>(job.scales.special_a),
-        static_cast<const void*>(job.scales.special_b)}) {
+        static_cast<const void*>(device_b), static_cast<const void*>(device_units), static_cast<const void*>(job.a.shift),
+        static_cast<const void*>(job.b.shift), static_cast<const void*>(job.a.special),
+        static_cast<const void*>(job.b.special)}) {
     REQUIRE(cudaFree(const_cast<void*>(pointer)));
   }
 

@@ -1,108 +1,30 @@
-#include "cuda/blocks.hpp"
+#include "cuda/layout/blocks.hpp"
 
 #include <algorithm>
-#include <initializer_list>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "arith/multiples.hpp"
 #include "arith/narrow.hpp"
 #include "cuda/encode/scale_encode.hpp"
+#include "cuda/layout/size_of.hpp"
+#include "cuda/scale/scale.hpp"
 
 namespace ozfp4::cuda {
 namespace {
 
 constexpr std::int64_t kAlignment = 256;
 constexpr std::int64_t kWordLimit = std::int64_t(1) << 31;
-constexpr std::int64_t kMapLimit = std::int64_t(1) << 40;      // of the strides of a tensor map
-constexpr std::int64_t kMostMatrices = std::int64_t(1) << 30;  // of a turn: counting in steps of 65535 stays below 2^31
+constexpr std::int64_t kMapLimit = std::int64_t(1) << 40;  // of the strides of a tensor map
 
 constexpr std::int64_t kLongPiece = 32768;  // pieces of K above this cost next to nothing
 constexpr std::int32_t kLongSide = 256;     // blocks of the output below this leave tiles empty
 constexpr std::int32_t kShortSide = 64;     // the smallest tile
 
-// Above what any memory holds, and so little that a sum of all parts of a workspace does not overflow.
-constexpr std::int64_t kMostBytes = std::int64_t(1) << 55;
-
-// The product, or kMostBytes where it is larger: stacks of expanded operands can be of any size. Range: numbers from 0 on.
-std::int64_t size_of(std::initializer_list<std::int64_t> factors) {
-  std::int64_t product = 1;
-  for (const std::int64_t factor : factors) {
-    if (factor != 0 && product > kMostBytes / factor) return kMostBytes;
-    product *= factor;
-  }
-  return product;
-}
-
 int fold_count(const Schedule& schedule) {
   return static_cast<int>(std::count_if(schedule.steps.begin(), schedule.steps.end(),
                                         [](const GemmStep& step) { return step.action != Action::carry_on; }));
 }
-
-// ---- Turns -------------------------------------------------------------------------------------------------------------
-
-int rank_of(const CudaProduct& product) { return static_cast<int>(product.axes.size()); }
-
-Turns make_turns(const CudaProduct& product, int axis, std::int64_t chunk) {
-  Turns turns{axis, chunk, 1};
-  for (int i = 0; i < axis; ++i) turns.count = size_of({turns.count, product.axes[static_cast<std::size_t>(i)].extent});
-  if (axis < rank_of(product)) {
-    turns.count = size_of({turns.count, ceil_div(product.axes[static_cast<std::size_t>(axis)].extent, chunk)});
-  }
-  return turns;
-}
-
-std::int64_t matrices_of(const CudaProduct& product, const Turns& turns) {
-  std::int64_t count = turns.chunk;
-  for (int i = turns.axis + 1; i < rank_of(product); ++i) {
-    count = size_of({count, product.axes[static_cast<std::size_t>(i)].extent});
-  }
-  return count;
-}
-
-bool can_shorten(const CudaProduct& product, const Turns& turns) { return matrices_of(product, turns) > 1; }
-
-// About half the matrices. Range: can_shorten.
-Turns shortened(const CudaProduct& product, const Turns& turns) {
-  if (turns.chunk > 1) return make_turns(product, turns.axis, ceil_div(turns.chunk, 2));
-  const std::int64_t extent = product.axes[static_cast<std::size_t>(turns.axis) + 1].extent;
-  return make_turns(product, turns.axis + 1, std::max<std::int64_t>(1, ceil_div(extent, 2)));
-}
-
-// As many axes as a launch takes, and no more matrices.
-Turns longest_turns(const CudaProduct& product) {
-  const int axis = std::max(0, rank_of(product) - kMaxStackRank);
-  Turns turns = make_turns(product, axis, product.axes.empty() ? 1 : product.axes[static_cast<std::size_t>(axis)].extent);
-  while (matrices_of(product, turns) > kMostMatrices) turns = shortened(product, turns);
-  return turns;
-}
-
-// An axis of a turn's stacks.
-struct Taken {
-  const StackAxis* axis;
-  std::int32_t extent;
-};
-
-// An operand's distinct matrices: axes along which it is broadcast are no part of its stack. steps[i]: its matrices from one
-// coordinate of axis i to the next.
-Stack operand_stack(const std::vector<Taken>& taken, std::int64_t StackAxis::* stride, std::int32_t* steps) {
-  Stack stack;
-  for (const Taken& own : taken) {
-    if (own.axis->*stride == 0) continue;
-    stack.extent[stack.rank] = own.extent;
-    stack.stride[stack.rank++] = own.axis->*stride;
-  }
-  std::int64_t step = 1;
-  for (std::size_t i = taken.size(); i-- > 0;) {
-    if (taken[i].axis->*stride == 0) continue;
-    steps[i] = narrow<std::int32_t>(step, "matrices of a turn");
-    step *= taken[i].extent;
-  }
-  return stack;
-}
-
-// ---- Layouts -----------------------------------------------------------------------------------------------------------
 
 // What is tried: which part of the product the workspace is for.
 struct Cut {
@@ -175,16 +97,18 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
     end = round_up(end + size, kAlignment);
     return begin;
   };
-  layout.units_used = take(sizeof(int));
+  layout.units_used = take(3 * 8);
+  layout.a.norm = layout.units_used + 8;
+  layout.b.norm = layout.units_used + 16;
   if (!plan.integer) {
-    layout.shift_a = take(4 * stack_a * a.outer);
-    layout.shift_b = take(4 * stack_b * b.outer);
-    layout.special_a = take(stack_a * a.outer);
-    layout.special_b = take(stack_b * b.outer);
+    layout.a.shift = take(4 * stack_a * a.outer);
+    layout.b.shift = take(4 * stack_b * b.outer);
+    layout.a.special = take(stack_a * a.outer);
+    layout.b.special = take(stack_b * b.outer);
     layout.scratch = take(scratch_of_turns(product, cut.turns));
   }
-  layout.planes_a = take(size_of({schedule.planes, stack_a, cut.rows, layout.k_pitch}));
-  layout.planes_b = take(size_of({schedule.planes, stack_b, cut.columns, layout.k_pitch}));
+  layout.a.planes = take(size_of({schedule.planes, stack_a, cut.rows, layout.k_pitch}));
+  layout.b.planes = take(size_of({schedule.planes, stack_b, cut.columns, layout.k_pitch}));
   const std::int64_t out_bytes =
       size_of({plan.integer ? 4 : schedule.out_planes, layout.tile.splits, stack, cut.rows, layout.out_pitch});
   layout.outputs = plan.integer ? end : take(out_bytes);  // INT8 products are stored to where they belong
@@ -260,45 +184,6 @@ void check_alignment(const CudaPlan& plan, const CudaProduct& product, const Tur
 }
 
 }  // namespace
-
-Turn turn_at(const CudaProduct& product, const Turns& turns, std::int64_t index) {
-  Turn turn{product.a, product.b, product.result};
-  const auto skip = [&turn](const StackAxis& axis, std::int64_t matrices) {
-    turn.a.data += matrices * axis.a_stride;
-    turn.b.data += matrices * axis.b_stride;
-    turn.result.data += matrices * axis.c_stride;
-    turn.is_new_a = turn.is_new_a && (matrices == 0 || axis.a_stride != 0);
-    turn.is_new_b = turn.is_new_b && (matrices == 0 || axis.b_stride != 0);
-  };
-  std::vector<Taken> taken;
-  const auto take = [&taken](const StackAxis& axis, std::int64_t extent) {
-    if (extent > 1) taken.push_back({&axis, narrow<std::int32_t>(extent, "matrices of a turn")});
-  };
-  for (std::size_t i = static_cast<std::size_t>(turns.axis); i < product.axes.size(); ++i) {
-    const StackAxis& axis = product.axes[i];
-    if (i > static_cast<std::size_t>(turns.axis)) {
-      take(axis, axis.extent);
-      continue;
-    }
-    const std::int64_t chunks = ceil_div(axis.extent, turns.chunk), first = index % chunks * turns.chunk;
-    index /= chunks;
-    skip(axis, first);
-    take(axis, std::min(turns.chunk, axis.extent - first));
-  }
-  for (std::size_t i = static_cast<std::size_t>(turns.axis); i-- > 0;) {
-    const StackAxis& axis = product.axes[i];
-    skip(axis, index % axis.extent);
-    index /= axis.extent;
-  }
-  for (const Taken& own : taken) {
-    Stack& stack = turn.result.stack;
-    stack.extent[stack.rank] = own.extent;
-    stack.stride[stack.rank++] = own.axis->c_stride;
-  }
-  turn.a.stack = operand_stack(taken, &StackAxis::a_stride, turn.result.a_step);
-  turn.b.stack = operand_stack(taken, &StackAxis::b_stride, turn.result.b_step);
-  return turn;
-}
 
 CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap) {
   const std::int32_t rows = product.a.outer, columns = product.b.outer;

@@ -1,0 +1,43 @@
+// The extension module `ozfp4._cuda`: products on an NVIDIA GPU. Pointers, strides and the stream come in as integers, all
+// memory belongs to the caller, nothing synchronises unless asked to. Needs `ozfp4._core` for the type of plans.
+#include "bindings/cuda/register.hpp"
+#include "cuda/device_guard.hpp"
+#include "cuda/scale/scale.hpp"
+
+namespace {
+
+namespace py = pybind11;
+using namespace ozfp4::cuda;
+
+// The stream's number, unique in the process for all time; -1 where the stream is being captured.
+std::int64_t stream_id(std::uintptr_t stream, int device) {
+  const DeviceGuard guard(device);
+  const auto handle = reinterpret_cast<cudaStream_t>(stream);
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  unsigned long long id = 0;
+  if (cudaStreamIsCapturing(handle, &status) != cudaSuccess || status != cudaStreamCaptureStatusNone ||
+      cudaStreamGetId(handle, &id) != cudaSuccess) {
+    cudaGetLastError();  // of the queries: the caller then does without the number
+    return -1;
+  }
+  return static_cast<std::int64_t>(id);
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_cuda, module) {
+  module.doc() = "Products on an NVIDIA GPU, enqueued on the caller's stream.";
+  py::module_::import("ozfp4._core");
+  ozfp4::bindings::register_kernels(module);
+  ozfp4::bindings::register_problem(module);
+  module.attr("counter_bytes") = kScaleCounterBytes;
+  module.def(
+      "code_version",
+      [](int device) {
+        const DeviceGuard guard(device);
+        const CodeVersion code = built_code();
+        return py::make_tuple(code.ptx, code.binary);
+      },
+      py::arg("device"));
+  module.def("stream_id", &stream_id, py::arg("stream"), py::arg("device"));
+}

@@ -1,0 +1,21 @@
+// Parts of the extension module ozfp4._cuda.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include "cuda/multiply/contract.hpp"
+
+namespace ozfp4::bindings {
+
+void register_kernels(pybind11::module_& module);
+void register_problem(pybind11::module_& module);
+
+// Throws std::runtime_error where there is no such device.
+cuda::Gpu gpu_of(int device);
+
+// Throws std::invalid_argument for a number that no kernel has.
+cuda::Kernel kernel_of(int number);
+
+const char* element_name(cuda::Element element);
+
+}  // namespace ozfp4::bindings

@@ -1,0 +1,76 @@
+#include "cpu/block_runner.hpp"
+
+#include <algorithm>
+
+#include "cpu/runtime/buffer.hpp"
+#include "cpu/stages/encode.hpp"
+#include "cpu/stages/multiply.hpp"
+
+namespace ozfp4 {
+namespace {
+
+// The planes of an operand, a block of them at a time.
+class BlockPlanes {
+ public:
+  BlockPlanes(const Plan& plan, int count, const ShiftedOperand& operand, std::int64_t entries)
+      : plan_(plan),
+        count_(count),
+        operand_(operand),
+        planes_(allocate_buffer(planes_used(plan, count) * entries * plan.alphabet.entry_bytes())) {}
+
+  // Encodes only where the block is another than before: A's stays while the walk goes over columns.
+  const void* encode(const Block& block) {
+    const bool is_held = block.outer0 == held_.outer0 && block.outers == held_.outers && block.inner0 == held_.inner0 &&
+                         block.inners == held_.inners;
+    if (!is_held) cpu_encode(plan_, count_, operand_.view, operand_.shift, block, planes_.get());
+    held_ = block;
+    return planes_.get();
+  }
+
+ private:
+  const Plan& plan_;
+  int count_;
+  ShiftedOperand operand_;
+  Buffer planes_;
+  Block held_{-1, 0, 0, 0};
+};
+
+// Calls body(first, count) for the ranges of `length` that make `extent`.
+template <class Body>
+void for_ranges(std::int64_t extent, std::int64_t length, const Body& body) {
+  for (std::int64_t first = 0; first < extent; first += length) body(first, std::min(length, extent - first));
+}
+
+}  // namespace
+
+void run_blocks(const Plan& plan, int count, const ShiftedOperand& a, const ShiftedOperand& b, const BlockShape& shape,
+                StageTimes& times, const std::function<void(double)>& progress,
+                const std::function<void(const OutputBlock&)>& finish) {
+  BlockPlanes planes_a(plan, count, a, shape.rows * shape.inners), planes_b(plan, count, b, shape.columns * shape.inners);
+  const Buffer output = allocate_buffer(static_cast<std::int64_t>(count) * shape.rows * shape.columns * output_entry_bytes(plan));
+  const Buffer scratch = allocate_buffer(cpu_multiply_scratch(plan, {shape.rows, shape.columns, shape.inners}));
+  const double total = static_cast<double>(a.view.outer) * static_cast<double>(b.view.outer) * static_cast<double>(a.view.inner);
+  double done = 0;
+  for_ranges(a.view.outer, shape.rows, [&](std::int64_t row, std::int64_t rows) {
+    for_ranges(b.view.outer, shape.columns, [&](std::int64_t column, std::int64_t columns) {
+      for_ranges(a.view.inner, shape.inners, [&](std::int64_t inner, std::int64_t inners) {
+        const void *encoded_a, *encoded_b;
+        {
+          const StageTimer timer(times.encode);
+          encoded_a = planes_a.encode({row, rows, inner, inners});
+          encoded_b = planes_b.encode({column, columns, inner, inners});
+        }
+        const double share = static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(inners);
+        const auto report = [&](double fraction) { progress((done + share * fraction) / total); };
+        const StageTimer timer(times.multiply);
+        cpu_multiply(plan, count, {rows, columns, inners}, encoded_a, encoded_b, inner > 0, output.get(), scratch.get(),
+                     progress ? std::function<void(double)>(report) : nullptr);
+        done += share;
+      });
+      const StageTimer timer(times.reconstruct);
+      finish({row, rows, column, columns, output.get()});
+    });
+  });
+}
+
+}  // namespace ozfp4

@@ -1,0 +1,50 @@
+// Stages 2 and 3 of a product, encode and multiply, block by block.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+
+#include "cpu/blocks.hpp"
+#include "cpu/runtime/matrix_view.hpp"
+#include "plan/plan.hpp"
+
+namespace ozfp4 {
+
+// Seconds per stage, summed over blocks; filled only when asked for.
+struct StageTimes {
+  double scale = 0, encode = 0, multiply = 0, reconstruct = 0;
+};
+
+// Adds the seconds of its lifetime to a stage's total.
+class StageTimer {
+ public:
+  explicit StageTimer(double& total) : total_(total), start_(std::chrono::steady_clock::now()) {}
+  ~StageTimer() { total_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  StageTimer(const StageTimer&) = delete;
+  StageTimer& operator=(const StageTimer&) = delete;
+
+ private:
+  double& total_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+// An operand with the scale exponents of its lines; null for int8 entries.
+struct ShiftedOperand {
+  const OperandView& view;
+  const std::int32_t* shift;
+};
+
+// What multiply left of a block of the output, for the whole of K.
+struct OutputBlock {
+  std::int64_t row, rows, column, columns;
+  const void* output;
+};
+
+// Calls finish(block) for every block of the output, in `shape` and its rests, of the plan's first `count` groups. `progress`, if
+// any, is called with the fraction done; it may throw to stop.
+void run_blocks(const Plan& plan, int count, const ShiftedOperand& a, const ShiftedOperand& b, const BlockShape& shape,
+                StageTimes& times, const std::function<void(double)>& progress,
+                const std::function<void(const OutputBlock&)>& finish);
+
+}  // namespace ozfp4

@@ -1,0 +1,72 @@
+// How a product on the GPU is cut so that its workspace stays under a cap and every number in it fits the kernels: turns of
+// matrices, blocks of the output, pieces of K. All of it is worked out on the host, before anything is allocated or launched.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "arith/multiples.hpp"
+#include "cuda/layout/cuda_plan.hpp"
+#include "cuda/layout/turns.hpp"
+
+namespace ozfp4::cuda {
+
+// Where an operand's parts lie in the workspace, in bytes from its start.
+struct OperandPlace {
+  std::int64_t shift = 0, special = 0, norm = 0, planes = 0;
+};
+
+// Where everything lies in the workspace, in bytes from its start. All turns, blocks and pieces use the same places.
+struct CudaLayout {
+  Turns turns;
+  std::int32_t rows = 0, columns = 0;       // of a block of the output
+  std::int32_t inners = 0;                  // entries of a piece of K
+  std::vector<Schedule> pieces;             // where K is cut: of a piece, and of the rest at the end
+  std::int64_t k_pitch = 0, out_pitch = 0;  // out_pitch in entries
+  TileChoice tile;
+  bool scales_and_encodes = false;  // in one launch, where the device has clusters
+  OperandPlace a, b;
+  std::int64_t units_used = 0, scratch = 0, outputs = 0, bytes = 0;
+  std::int64_t partial = 0;  // of the second piece of K and later ones: like outputs, then added to them
+};
+
+// The whole product in one turn, block and piece where that stays at or below `cap` bytes (stacks: kMostTurnBytes), else the
+// first of ever smaller cuts that does. Throws std::length_error naming the least workspace where even the smallest does not
+// fit, or what exceeds the kernels' limits.
+CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap);
+
+// A stack runs in turns where it would need more at once: by then a turn keeps every GPU busy for long.
+inline constexpr std::int64_t kMostTurnBytes = std::int64_t(1) << 34;
+
+// A range of rows of A, columns of B or entries of K.
+struct Range {
+  std::int32_t first, count;
+};
+
+// What one launch of multiply takes: a block of the output and a piece of K.
+struct Block {
+  Range rows, columns, inners;
+};
+
+// Calls body(range) for the ranges of `length` that make `extent`; `ends`: for the first and the last alone.
+template <class Body>
+void for_ranges(std::int32_t extent, std::int32_t length, bool ends, const Body& body) {
+  const std::int64_t last = (ceil_div(extent, length) - 1) * length;
+  for (std::int64_t first = 0; first <= last; first = ends && first < last ? last : first + length) {
+    body(Range{static_cast<std::int32_t>(first), static_cast<std::int32_t>(std::min<std::int64_t>(length, extent - first))});
+  }
+}
+
+// Calls body(block) for all of a turn, the pieces of K innermost. `ends`: for the first and the last rows, columns and pieces
+// alone, which are as good as all where their extents are what counts.
+template <class Body>
+void for_blocks(const CudaLayout& layout, const Turn& turn, bool ends, const Body& body) {
+  for_ranges(turn.a.outer, layout.rows, ends, [&](Range rows) {
+    for_ranges(turn.b.outer, layout.columns, ends, [&](Range columns) {
+      for_ranges(turn.a.inner, layout.inners, ends, [&](Range inners) { body(Block{rows, columns, inners}); });
+    });
+  });
+}
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,28 @@
+// What a plan becomes on a GPU.
+#pragma once
+
+#include "cuda/encode/encode.hpp"
+#include "cuda/multiply/schedule.hpp"
+#include "cuda/reconstruct/reconstruct_plan.hpp"
+#include "plan/plan.hpp"
+#include "plan/prefix.hpp"
+
+namespace ozfp4::cuda {
+
+// For one inner dimension and one kernel; built once, reused by every call.
+struct CudaPlan {
+  Plan plan;
+  int bits = 53;
+  int k = 0;
+  bool integer = false;  // INT8 x INT8 -> INT32
+  Kernel kernel = Kernel::sm90;
+  Schedule schedule;
+  PrefixRule prefixes;
+  EncodePlan encode;
+  ReconstructPlan reconstruct;
+};
+
+// Throws std::invalid_argument where the kernel does not take the plan's planes, std::length_error where `k` is too long.
+CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel);
+
+}  // namespace ozfp4::cuda

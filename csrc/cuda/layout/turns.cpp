@@ -1,0 +1,113 @@
+#include "cuda/layout/turns.hpp"
+
+#include <algorithm>
+
+#include "arith/multiples.hpp"
+#include "arith/narrow.hpp"
+#include "cuda/layout/size_of.hpp"
+
+namespace ozfp4::cuda {
+namespace {
+
+constexpr std::int64_t kMostMatrices = std::int64_t(1) << 30;  // of a turn: counting in steps of 65535 stays below 2^31
+
+int rank_of(const CudaProduct& product) { return static_cast<int>(product.axes.size()); }
+
+Turns make_turns(const CudaProduct& product, int axis, std::int64_t chunk) {
+  Turns turns{axis, chunk, 1};
+  for (int i = 0; i < axis; ++i) turns.count = size_of({turns.count, product.axes[static_cast<std::size_t>(i)].extent});
+  if (axis < rank_of(product)) {
+    turns.count = size_of({turns.count, ceil_div(product.axes[static_cast<std::size_t>(axis)].extent, chunk)});
+  }
+  return turns;
+}
+
+std::int64_t matrices_of(const CudaProduct& product, const Turns& turns) {
+  std::int64_t count = turns.chunk;
+  for (int i = turns.axis + 1; i < rank_of(product); ++i) {
+    count = size_of({count, product.axes[static_cast<std::size_t>(i)].extent});
+  }
+  return count;
+}
+
+// An axis of a turn's stacks.
+struct Taken {
+  const StackAxis* axis;
+  std::int32_t extent;
+};
+
+// An operand's distinct matrices: axes along which it is broadcast are no part of its stack. steps[i]: its matrices from one
+// coordinate of axis i to the next.
+Stack operand_stack(const std::vector<Taken>& taken, std::int64_t StackAxis::* stride, std::int32_t* steps) {
+  Stack stack;
+  for (const Taken& own : taken) {
+    if (own.axis->*stride == 0) continue;
+    stack.extent[stack.rank] = own.extent;
+    stack.stride[stack.rank++] = own.axis->*stride;
+  }
+  std::int64_t step = 1;
+  for (std::size_t i = taken.size(); i-- > 0;) {
+    if (taken[i].axis->*stride == 0) continue;
+    steps[i] = narrow<std::int32_t>(step, "matrices of a turn");
+    step *= taken[i].extent;
+  }
+  return stack;
+}
+
+}  // namespace
+
+bool can_shorten(const CudaProduct& product, const Turns& turns) { return matrices_of(product, turns) > 1; }
+
+Turns shortened(const CudaProduct& product, const Turns& turns) {
+  if (turns.chunk > 1) return make_turns(product, turns.axis, ceil_div(turns.chunk, 2));
+  const std::int64_t extent = product.axes[static_cast<std::size_t>(turns.axis) + 1].extent;
+  return make_turns(product, turns.axis + 1, std::max<std::int64_t>(1, ceil_div(extent, 2)));
+}
+
+Turns longest_turns(const CudaProduct& product) {
+  const int axis = std::max(0, rank_of(product) - kMaxStackRank);
+  Turns turns = make_turns(product, axis, product.axes.empty() ? 1 : product.axes[static_cast<std::size_t>(axis)].extent);
+  while (matrices_of(product, turns) > kMostMatrices) turns = shortened(product, turns);
+  return turns;
+}
+
+Turn turn_at(const CudaProduct& product, const Turns& turns, std::int64_t index) {
+  Turn turn{product.a, product.b, product.result};
+  const auto skip = [&turn](const StackAxis& axis, std::int64_t matrices) {
+    turn.a.data += matrices * axis.a_stride;
+    turn.b.data += matrices * axis.b_stride;
+    turn.result.data += matrices * axis.c_stride;
+    turn.is_new_a = turn.is_new_a && (matrices == 0 || axis.a_stride != 0);
+    turn.is_new_b = turn.is_new_b && (matrices == 0 || axis.b_stride != 0);
+  };
+  std::vector<Taken> taken;
+  const auto take = [&taken](const StackAxis& axis, std::int64_t extent) {
+    if (extent > 1) taken.push_back({&axis, narrow<std::int32_t>(extent, "matrices of a turn")});
+  };
+  for (std::size_t i = static_cast<std::size_t>(turns.axis); i < product.axes.size(); ++i) {
+    const StackAxis& axis = product.axes[i];
+    if (i > static_cast<std::size_t>(turns.axis)) {
+      take(axis, axis.extent);
+      continue;
+    }
+    const std::int64_t chunks = ceil_div(axis.extent, turns.chunk), first = index % chunks * turns.chunk;
+    index /= chunks;
+    skip(axis, first);
+    take(axis, std::min(turns.chunk, axis.extent - first));
+  }
+  for (std::size_t i = static_cast<std::size_t>(turns.axis); i-- > 0;) {
+    const StackAxis& axis = product.axes[i];
+    skip(axis, index % axis.extent);
+    index /= axis.extent;
+  }
+  for (const Taken& own : taken) {
+    Stack& stack = turn.result.stack;
+    stack.extent[stack.rank] = own.extent;
+    stack.stride[stack.rank++] = own.axis->c_stride;
+  }
+  turn.a.stack = operand_stack(taken, &StackAxis::a_stride, turn.result.a_step);
+  turn.b.stack = operand_stack(taken, &StackAxis::b_stride, turn.result.b_step);
+  return turn;
+}
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,45 @@
+// A product's stack of matrices, of any number of axes and matrices, cut into turns that a launch takes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cuda/views.hpp"
+
+namespace ozfp4::cuda {
+
+// One axis of a stack: bytes from a matrix of the operand or the result to the next, 0 where an operand is broadcast.
+struct StackAxis {
+  std::int64_t extent = 1, a_stride = 0, b_stride = 0, c_stride = 0;
+};
+
+// A whole product: its first matrices, and the stack of all of them.
+struct CudaProduct {
+  DeviceOperand a, b;           // their stacks are empty
+  DeviceResult result;          // likewise
+  std::vector<StackAxis> axes;  // row-major; every extent >= 1
+};
+
+// Which matrices a turn takes: one index of every axis before `axis`, up to `chunk` of that one, all of the axes behind it.
+struct Turns {
+  int axis = 0;
+  std::int64_t chunk = 1, count = 1;
+};
+
+struct Turn {
+  DeviceOperand a, b;
+  DeviceResult result;
+  bool is_new_a = true, is_new_b = true;  // whether no earlier turn took the same matrices of the operand
+};
+
+// Range: index in [0, turns.count); the turn's matrices fit a Stack.
+Turn turn_at(const CudaProduct& product, const Turns& turns, std::int64_t index);
+
+// As many axes as a launch takes, and no more matrices than it counts.
+Turns longest_turns(const CudaProduct& product);
+
+// Whether a turn has more than one matrix; and turns of about half the matrices, where it has.
+bool can_shorten(const CudaProduct& product, const Turns& turns);
+Turns shortened(const CudaProduct& product, const Turns& turns);
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,63 @@
+#include "cuda/prepare.hpp"
+
+namespace ozfp4::cuda {
+namespace {
+
+EncodeJob part_of(const PreparedOperand& operand, Range lines, Range inners) {
+  EncodeJob job{operand.scaled, lines.first, lines.count, operand.planes};
+  job.operand.view.data += inners.first * job.operand.view.inner_stride;
+  job.operand.view.inner = inners.count;
+  return job;
+}
+
+}  // namespace
+
+PreparedOperand place_operand(const CudaPlan& plan, const CudaLayout& layout, const OperandPlace& place,
+                              const DeviceOperand& operand, std::int32_t lines, char* workspace) {
+  PreparedOperand placed;
+  placed.scaled.view = operand;
+  if (!plan.integer) {
+    placed.scaled.shift = reinterpret_cast<std::int32_t*>(workspace + place.shift);
+    placed.scaled.special = reinterpret_cast<std::uint8_t*>(workspace + place.special);
+    placed.scaled.norm = reinterpret_cast<double*>(workspace + place.norm);
+  }
+  Planes& planes = placed.planes;
+  planes.data = reinterpret_cast<std::uint8_t*>(workspace + place.planes);
+  planes.pitch = layout.k_pitch;
+  planes.matrix_stride = lines * layout.k_pitch;
+  planes.plane_stride = operand.stack.count() * planes.matrix_stride;
+  planes.planes = plan.schedule.planes;
+  planes.element = plan.schedule.element;
+  return placed;
+}
+
+Preparation::Preparation(const CudaPlan& plan, const CudaLayout& layout, const Turn& turn, char* workspace)
+    : a(place_operand(plan, layout, layout.a, turn.a, layout.rows, workspace)),
+      b(place_operand(plan, layout, layout.b, turn.b, layout.columns, workspace)),
+      units_used(plan.prefixes.all > 0 ? reinterpret_cast<int*>(workspace + layout.units_used) : nullptr),
+      plan_(plan),
+      layout_(layout),
+      scratch_(workspace + layout.scratch) {}
+
+void Preparation::scale(const Stages& stages) const {
+  if (!plan_.integer && !layout_.scales_and_encodes) stages.scale({a.scaled, b.scaled}, choice(), scratch_);
+  stages.record(Stage::scale);
+}
+
+void Preparation::encode(const Stages& stages, const Block& block) const {
+  // A only once for a row of blocks, unless its planes hold a piece of K alone.
+  const bool needs_a = block.columns.first == 0 || !layout_.pieces.empty();
+  const EncodeJob job_a = part_of(a, {block.rows.first, needs_a ? block.rows.count : 0}, block.inners);
+  const EncodeJob job_b = part_of(b, block.columns, block.inners);
+  const bool is_first = block.rows.first == 0 && block.columns.first == 0 && block.inners.first == 0;
+  if (layout_.scales_and_encodes) {
+    stages.scale_encode(job_a, job_b, choice(), scratch_);
+  } else if (needs_a) {
+    stages.encode(job_a, job_b, units_used, is_first && !plan_.integer);
+  } else {
+    stages.encode(job_b, job_a, units_used, false);
+  }
+  stages.record(Stage::encode);
+}
+
+}  // namespace ozfp4::cuda

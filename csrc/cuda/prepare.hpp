@@ -1,0 +1,42 @@
+// From an operand to its scales and planes, stages 1 and 2.
+#pragma once
+
+#include "cuda/layout/blocks.hpp"
+#include "cuda/planes.hpp"
+#include "cuda/stages.hpp"
+
+namespace ozfp4::cuda {
+
+// An operand as multiply takes it, and reconstruct: a value by itself, of whatever it is to be multiplied with.
+struct PreparedOperand {
+  ScaledOperand scaled;
+  Planes planes;  // of the lines and entries of K that a block takes
+};
+
+// Where an operand's parts lie in the workspace; planes for `lines` of every matrix.
+PreparedOperand place_operand(const CudaPlan& plan, const CudaLayout& layout, const OperandPlace& place,
+                              const DeviceOperand& operand, std::int32_t lines, char* workspace);
+
+// Those of a turn, prepared as its walk goes along.
+class Preparation {
+ public:
+  Preparation(const CudaPlan& plan, const CudaLayout& layout, const Turn& turn, char* workspace);
+
+  // Scale exponents, flags, norms and from them the number of moduli, unless encode leaves them.
+  void scale(const Stages& stages) const;
+
+  // The planes of a block: both operands in one launch. Range: the blocks of the turn in the order of for_blocks.
+  void encode(const Stages& stages, const Block& block) const;
+
+  const PreparedOperand a, b;
+  int* const units_used;  // on the device; null where the plan runs whole
+
+ private:
+  PrefixChoice choice() const { return {plan_.prefixes, units_used, nullptr}; }
+
+  const CudaPlan& plan_;
+  const CudaLayout& layout_;
+  char* scratch_;
+};
+
+}  // namespace ozfp4::cuda

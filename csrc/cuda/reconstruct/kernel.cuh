@@ -1,0 +1,95 @@
+// The kernel of the short form.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/dependent_launch.cuh"
+#include "cuda/reconstruct/row.cuh"
+#include "cuda/reconstruct/scales.cuh"
+
+namespace ozfp4::cuda::short_form {
+
+// Every warp takes some rows of a segment of columns. Bytes -> columns, in the lanes that have the bytes -> shared memory
+// -> integers -> results, in the lanes that store them. One function: what lives in registers from row to row is all of it.
+template <class T, class S>
+__global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(const __grid_constant__ Parameters<S> p) {
+  constexpr int vec = S::vec;
+  __shared__ Shared<S> shared;
+  const int lane = static_cast<int>(threadIdx.x % 32), group = lane / 4, t = lane % 4;
+  WarpShared<S>& own_shared = shared.warp[threadIdx.x / 32];
+  const ReconstructJob& job = p.job;
+  let_next_kernel_start();  // the next product's first one, say
+  wait_for_previous_kernel();
+
+  // The bytes of the first row do not wait for the number of moduli: planes beyond it have weight 0.
+  const Place<S> place(p);
+  const bool is_idle = place.entries == 0 || place.rows == 0;
+  const std::uint8_t* source = job.residues.data + place.matrix * job.residues.matrix_stride +
+                               place.first_row * job.residues.pitch + place.first_column +
+                               (4 * vec * group < place.entries ? 4 * vec * group : 0);
+  LanePlanes<S::Steps> planes{t, p.all - 1};
+  EntryBytes<S::Steps, vec, S::Split> bytes, next;
+  const auto fetch = [&] {
+    next.template load<S::positional>(source, planes, job.residues.plane_stride, p.all - 1, job.residues.split_stride,
+                                      job.residues.splits);
+  };
+  if (!is_idle) fetch();
+  const Lines lines(job, place);
+  LaneScales<vec> scales;
+  if (!is_idle) scales.load(job, place, lines);
+  const int count = load_table(shared.table, p);
+  if (is_idle) return;
+  const auto& constants = *reinterpret_cast<const ColumnConstants<S::Words>*>(shared.table);
+  std::uint32_t weight[S::units][S::tiles];
+  load_weights<S>(weight, shared.table);
+  planes.last = count - 1;
+  const std::uint32_t care = share_exponents<T>(own_shared, scales, constants.shift);
+
+  char* target = job.result.data + lines.result_offset + place.first_row * job.result.row_stride +
+                 (std::int64_t(place.first_column) + place.entry_of(0)) * job.result.column_stride;  // this lane's first entry
+  std::int32_t is_plain = p.has_pairs && place.entry_of(vec - 1) < place.entries;  // all entries of this lane exist, in pairs
+  std::uint32_t column_to = shared_address(&own_shared.column[t][4 * vec * group]);
+  std::uint32_t column_from = shared_address(&own_shared.column[0][place.entry_of(0)]);
+  std::int32_t left = place.rows - 1;
+  hold(left);
+  hold(is_plain);
+  hold(column_to);
+  hold(column_from);
+  bytes.transpose(next);
+  for (;;) {  // row by row
+    if constexpr (S::reads_ahead) {
+      source += left != 0 ? p.source_step : 0;  // the last row is read twice, which costs less than a branch
+      fetch();
+    }
+#pragma unroll
+    for (int v = 0; v < vec; ++v) {
+#pragma unroll
+      for (int tile = 0; tile < S::tiles; ++tile) {
+        store_shared(column_to + (4 * tile * S::pitch + 4 * v) * 4, bytes.columns(v, tile, weight));
+      }
+    }
+    __syncwarp();
+
+    const std::int32_t shift = own_shared.row_shift[left];
+    bool is_rare = ((care >> left) & 1u) != 0;
+#pragma unroll(S::reads_ahead ? vec / 2 : 1)
+    for (int pair = 0; pair < vec / 2; ++pair) {
+      T value[2];
+      round_pair<T, S>(value, is_rare, column_from + 256 * static_cast<std::uint32_t>(pair), shift, job.residues.splits,
+                       constants);
+      store_pair<T>(p, target, pair, value, is_plain != 0);
+    }
+    if (__any_sync(0xffffffffu, is_rare)) correct_row<T>(p, own_shared.column, constants, Place<S>(p).rows - 1 - left, target);
+    if (left == 0) return;
+    --left;
+    target += p.target_step;
+    if constexpr (!S::reads_ahead) {
+      source += p.source_step;
+      fetch();
+    }
+    bytes.transpose(next);
+    __syncwarp();  // the columns of the next row come to the same place
+  }
+}
+
+}  // namespace ozfp4::cuda::short_form

@@ -1,0 +1,90 @@
+#include "cuda/stages.hpp"
+
+#include <stdexcept>
+#include <string>
+
+namespace ozfp4::cuda {
+namespace {
+
+void refuse(Stage stage, const char* reason, const char* kernel = nullptr) {
+  if (reason == nullptr) return;
+  const std::string which = kernel == nullptr ? std::string() : std::string(" (") + kernel + ")";
+  throw std::invalid_argument(stage_name(stage) + which + ": " + reason);
+}
+
+}  // namespace
+
+Stages::Stages(const CudaPlan& plan, const LaunchOptions& options) : plan_(plan), options_(options) {
+  if (!options.sync_stages) return;
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  const cudaError_t error = cudaStreamIsCapturing(options.stream, &status);
+  if (error != cudaSuccess) cudaGetLastError();  // another than the one below is told by the first stage
+  if (status != cudaStreamCaptureStatusNone || error == cudaErrorStreamCaptureImplicit) {
+    throw std::invalid_argument("sync_stages: the stream is being captured, and nothing can be waited for in a capture");
+  }
+}
+
+void Stages::scale(const Operands<ScaledOperand>& operands, const PrefixChoice& choice, void* scratch) const {
+  if (only_checks()) return refuse(Stage::scale, find_scale_error(operands, plan_.bits, choice.rule));
+  launch_scale(operands, plan_.bits, choice, scratch, options_.stream, options_.clear_counters);
+  finish(Stage::scale);
+}
+
+void Stages::scale_encode(const EncodeJob& a, const EncodeJob& b, const PrefixChoice& choice, void* scratch) const {
+  if (only_checks()) {
+    scale({a.operand, b.operand}, choice, scratch);
+    return encode(a, b, nullptr, false);
+  }
+  launch_scale_encode(plan_.encode, {a, b}, plan_.bits, choice, scratch, options_.stream, options_.clear_counters);
+  finish(Stage::scale_encode);
+}
+
+void Stages::encode(const EncodeJob& a, const EncodeJob& b, const int* units_used, bool is_behind_scale) const {
+  if (only_checks()) return refuse(Stage::encode, find_encode_error(plan_.encode, a, b));
+  // Then the kernel may start early and prefetch while scale ends.
+  const bool starts_early = is_behind_scale && options_.events.after_scale == nullptr;
+  launch_encode(plan_.encode, a, b, units_used, options_.stream, starts_early);
+  finish(Stage::encode);
+}
+
+void Stages::multiply(const GemmProblem& problem, const TileChoice& choice) const {
+  const char* kernel = kernel_name(plan_.kernel);
+  if (only_checks()) return refuse(Stage::multiply, find_launch_error(problem, choice, plan_.kernel, *gpu_), kernel);
+  launch_gemm(problem, choice, plan_.kernel, options_.stream);
+  finish(Stage::multiply, kernel);
+}
+
+void Stages::add_bytes(const Schedule& schedule, std::uint8_t* sum, const std::uint8_t* part, std::int64_t plane_bytes) const {
+  if (only_checks()) return;
+  launch_add_bytes(schedule, sum, part, plane_bytes, options_.stream);
+  finish(Stage::accumulate);
+}
+
+void Stages::add_words(const WordMatrices<std::uint32_t>& sum, const WordMatrices<const std::uint32_t>& part,
+                       std::int64_t matrices, std::int32_t rows, std::int32_t columns) const {
+  if (only_checks()) return;
+  launch_add_words(sum, part, matrices, rows, columns, options_.stream);
+  finish(Stage::accumulate);
+}
+
+void Stages::reconstruct(ReconstructJob job) const {
+  if (only_checks()) return refuse(Stage::reconstruct, find_reconstruct_error(job));
+  job.overlap_previous = options_.events.after_multiply == nullptr;
+  launch_reconstruct(plan_.reconstruct, job, options_.stream);
+  finish(Stage::reconstruct);
+}
+
+void Stages::record(Stage stage) const {
+  const StageEvents& events = options_.events;
+  const cudaEvent_t event = stage == Stage::scale    ? events.after_scale
+                            : stage == Stage::encode ? events.after_encode
+                                                     : events.after_multiply;
+  if (event != nullptr) require_launched(cudaEventRecord(event, options_.stream), stage, "an event behind it");
+}
+
+// Behind a stage's launch. Range: not when only checking.
+void Stages::finish(Stage stage, const char* detail) const {
+  if (options_.sync_stages) require_launched(cudaStreamSynchronize(options_.stream), stage, detail);
+}
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,61 @@
+// The stages of a product as its walk hands them out: enqueued on a stream, or only asked whether they would take what they are
+// given.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "cuda/encode/scale_encode.hpp"
+#include "cuda/launch.hpp"
+#include "cuda/layout/cuda_plan.hpp"
+#include "cuda/multiply/accumulate.hpp"
+#include "cuda/reconstruct/reconstruct.hpp"
+#include "cuda/scale/scale.hpp"
+
+namespace ozfp4::cuda {
+
+// Events recorded between the stages of a product in one turn, block and piece, for benchmarks; any may be null. Where one
+// launch scales and encodes, all of it comes after after_scale.
+struct StageEvents {
+  cudaEvent_t after_scale = nullptr, after_encode = nullptr, after_multiply = nullptr;
+};
+
+struct LaunchOptions {
+  cudaStream_t stream = nullptr;
+  void* clear_counters = nullptr;  // see launch_scale; null for a capture
+  StageEvents events;
+  bool sync_stages = false;  // wait for every stage, so that an error is found with the stage that made it
+};
+
+// All methods throw LaunchError where they enqueue, std::invalid_argument with the stage and the reason where they only check.
+// All that a stage looks at is the same for all blocks but for the extents of the last ones.
+class Stages {
+ public:
+  // To enqueue. Throws std::invalid_argument where sync_stages is asked for while the stream is being captured.
+  Stages(const CudaPlan& plan, const LaunchOptions& options);
+  // To check.
+  Stages(const CudaPlan& plan, const Gpu& gpu) : plan_(plan), gpu_(&gpu) {}
+
+  bool only_checks() const { return gpu_ != nullptr; }
+
+  void scale(const Operands<ScaledOperand>& operands, const PrefixChoice& choice, void* scratch) const;
+  void scale_encode(const EncodeJob& a, const EncodeJob& b, const PrefixChoice& choice, void* scratch) const;
+  // is_behind_scale: scale of these operands is the stream's latest work.
+  void encode(const EncodeJob& a, const EncodeJob& b, const int* units_used, bool is_behind_scale) const;
+  void multiply(const GemmProblem& problem, const TileChoice& choice) const;
+  void add_bytes(const Schedule& schedule, std::uint8_t* sum, const std::uint8_t* part, std::int64_t plane_bytes) const;
+  void add_words(const WordMatrices<std::uint32_t>& sum, const WordMatrices<const std::uint32_t>& part, std::int64_t matrices,
+                 std::int32_t rows, std::int32_t columns) const;
+  void reconstruct(ReconstructJob job) const;
+
+  // The event behind a stage, whoever did its work.
+  void record(Stage stage) const;
+
+ private:
+  void finish(Stage stage, const char* detail = nullptr) const;
+
+  const CudaPlan& plan_;
+  const LaunchOptions options_;
+  const Gpu* gpu_ = nullptr;
+};
+
+}  // namespace ozfp4::cuda
