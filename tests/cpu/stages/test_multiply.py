@@ -150,7 +150,7 @@ def test_worst_limbs_where_each_modulus_reaches_its_limit(backend: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("k", [116_508, 116_509, 120_000])
+@pytest.mark.parametrize("k", [116_508, 116_509])
 @pytest.mark.parametrize("path", [Path("II", "fp4", "least"), Path("I", "fp4", "least")], ids=str)
 def test_fp4_beyond_144_k(path: Path, k: int) -> None:
     check_worst(ozfp4.plan(4, 4, k, **path._asdict()), k)
