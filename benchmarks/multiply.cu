@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "cuda/multiply/schedule.hpp"
+#include "plan/schedule.hpp"
 #include "timing.cuh"
 
 using namespace ozfp4;
@@ -25,7 +25,7 @@ using namespace ozfp4::cuda;
 
 namespace {
 
-Kernel kernel = Kernel::sm90;
+Kernel kernel = Kernel::hopper;
 Gpu gpu;
 
 // ---- Data ------------------------------------------------------------------------------------------------------------

@@ -31,9 +31,11 @@ set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 
 add_library(ozfp4_cuda STATIC
   csrc/cuda/launch.cpp
-  csrc/cuda/multiply/schedule.cpp
   csrc/cuda/multiply/registry.cpp
+  csrc/cuda/multiply/launch.cpp
+  csrc/cuda/multiply/tune.cpp
   csrc/cuda/multiply/check.cpp
+  csrc/cuda/multiply/hopper/cost.cpp
   csrc/cuda/multiply/mma_sync/cost.cpp
   csrc/cuda/multiply/tcgen05/cost.cpp
   csrc/cuda/multiply/tcgen05/pass.cpp
@@ -47,7 +49,6 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/scale/scale.cu
   csrc/cuda/encode/encode.cu
   csrc/cuda/encode/scale_encode.cu
-  csrc/cuda/multiply/mma_sync/launch.cu
   csrc/cuda/reconstruct/reconstruct_plan.cpp
   csrc/cuda/reconstruct/reconstruct.cu
   csrc/cuda/reconstruct/long_reconstruct.cu)
@@ -71,43 +72,43 @@ pybind11_add_module(_cuda MODULE NO_EXTRAS
 target_link_libraries(_cuda PRIVATE ozfp4_cuda)
 target_compile_options(_cuda PRIVATE ${cuda_options})
 
-# One multiply kernel for the given architectures: kernel_<name>, of the sources that follow. csrc/cuda/multiply/registry.cpp
-# learns which architectures, as OZFP4_TARGETS_<name>.
-function(add_kernel_library name architectures)
+# The multiply kernels of this build, a line each, for csrc/cuda/multiply/registry.cpp; a kernel without a line is left out.
+set(held_kernels "")
+
+# One multiply kernel for the given architectures: `name` as enum class Kernel has it, its Launch, and the sources that follow.
+function(add_kernel_library name launch architectures)
   add_library(kernel_${name} OBJECT ${ARGN})
   set_target_properties(kernel_${name} PROPERTIES CUDA_ARCHITECTURES "${architectures}" ${hidden})
   target_include_directories(kernel_${name} PRIVATE csrc)
   target_compile_options(kernel_${name} PRIVATE ${cuda_options})
   target_sources(ozfp4_cuda PRIVATE $<TARGET_OBJECTS:kernel_${name}>)
-  list_held_code(capabilities "${architectures}")
-  string(REPLACE ";" "," capabilities "${capabilities}")
-  # nvcc would take the commas for separators of definitions.
-  target_compile_definitions(ozfp4_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:OZFP4_TARGETS_${name}=${capabilities}>")
+  list_held_code(targets "${architectures}")
+  string(REPLACE ";" ", " targets "${targets}")
+  set(held_kernels "${held_kernels}OZFP4_KERNEL(${name}, ${launch}, ${targets})\n" PARENT_SCOPE)
 endfunction()
 
-# The same for the chosen architectures that match `pattern`; where there are none the kernel is left out, as
-# OZFP4_NO_<option>.
-function(add_kernel name option pattern source)
+# The same for the chosen architectures that match `pattern`; where there are none the kernel is left out.
+function(add_kernel name launch pattern source)
   set(architectures ${CMAKE_CUDA_ARCHITECTURES})
   list(FILTER architectures INCLUDE REGEX "${pattern}")
-  if(NOT architectures)
-    target_compile_definitions(ozfp4_cuda PRIVATE OZFP4_NO_${option})
-    return()
+  if(architectures)
+    add_kernel_library(${name} "${launch}" "${architectures}" ${source})
+    set(held_kernels "${held_kernels}" PARENT_SCOPE)
   endif()
-  add_kernel_library(${name} "${architectures}" ${source})
 endfunction()
 
-add_kernel(sm90 SM90 "^90a" csrc/cuda/multiply/hopper/launch.cu)
+set(mma_sync csrc/cuda/multiply/mma_sync/kernels)
+add_kernel(hopper "launch_with<hopper::start>" "^90a" csrc/cuda/multiply/hopper/launch.cu)
 # For every architecture: this kernel alone serves whatever the others do not.
-add_kernel_library(bytes_copy "${CMAKE_CUDA_ARCHITECTURES}" csrc/cuda/multiply/mma_sync/kernels/bytes_copy.cu)
-add_kernel(bytes_bulk WARP_BULK "^(90a|(100|103|120)[af])" csrc/cuda/multiply/mma_sync/kernels/bytes_bulk.cu)
-add_kernel(fp4 WARP_FP4 "^120[af]" csrc/cuda/multiply/mma_sync/kernels/fp4.cu)
+add_kernel_library(mma_copy "launch_with<mma_sync::start_bytes_copy>" "${CMAKE_CUDA_ARCHITECTURES}" ${mma_sync}/bytes_copy.cu)
+add_kernel(mma_bulk "launch_with<mma_sync::start_bytes_bulk>" "^(90a|(100|103|120)[af])" ${mma_sync}/bytes_bulk.cu)
+add_kernel(mma_fp4 "launch_with<mma_sync::start_fp4>" "^120[af]" ${mma_sync}/fp4.cu)
 include(cmake/sm100.cmake)
 # The kernel for FP4 units with its tensor-core instruction replaced, for tests of all the rest of it on other GPUs.
 if(OZFP4_STAND_INS)
-  add_kernel(stand_in_copy STAND_IN_COPY "^(80|86|89|90)a?" csrc/cuda/multiply/mma_sync/kernels/stand_in_copy.cu)
-  add_kernel(stand_in_bulk STAND_IN_BULK "^90a" csrc/cuda/multiply/mma_sync/kernels/stand_in_bulk.cu)
-else()
-  target_compile_definitions(ozfp4_cuda PRIVATE OZFP4_NO_STAND_IN_COPY OZFP4_NO_STAND_IN_BULK)
+  add_kernel(stand_in_copy "launch_with<mma_sync::start_stand_in_copy>" "^(80|86|89|90)a?" ${mma_sync}/stand_in_copy.cu)
+  add_kernel(stand_in_bulk "launch_with<mma_sync::start_stand_in_bulk>" "^90a" ${mma_sync}/stand_in_bulk.cu)
 endif()
+file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/held_kernels/held_kernels.inc" CONTENT "${held_kernels}" @ONLY)
+target_include_directories(ozfp4_cuda PRIVATE "${CMAKE_CURRENT_BINARY_DIR}/held_kernels")
 install(TARGETS _cuda LIBRARY DESTINATION ozfp4)

@@ -43,19 +43,19 @@ RULES = {
     "Fp4Atom": "OMMA",
     "ByteAtom": "IMMA",
     "StandInAtom": "IMMA",
-    "sm9011gemm_kernel": "IGMMA",
-    "sm10011Fp4Mainloop": UTC_FP4,
-    "sm10013Fp4Mainloop96": UTC_FP4,
-    "sm10012ByteMainloop": "UTCIMMA",
+    "hopper11gemm_kernel": "IGMMA",
+    "tcgen0511Fp4Mainloop": UTC_FP4,
+    "tcgen0513Fp4Mainloop96": UTC_FP4,
+    "tcgen0512ByteMainloop": "UTCIMMA",
 }
 # Targets whose builds must hold a kernel with this mark.
-FP4_KERNELS = {"sm_100": "sm10011Fp4Mainloop", "sm_103": "sm10013Fp4Mainloop96", "sm_120": "Fp4Atom"}
+FP4_KERNELS = {"sm_100": "tcgen0511Fp4Mainloop", "sm_103": "tcgen0513Fp4Mainloop96", "sm_120": "Fp4Atom"}
 # Kernels that PTX for later GPUs must hold, by a part of their names.
 PTX_KERNELS = ("scale", "encode", "ByteAtom", "reconstruct")
 MAX_REGISTERS = 255
 REGISTER_FILE = 65536  # of a multiprocessor; a warp takes them eight a thread at a time
 # Shared memory that a block may ask for beyond its static part is a launch parameter, asserted where kernels are put
-# together: warp_config.cuh, sm90_config.cuh, sm100_kernel.cuh.
+# together: config.cuh of mma_sync and hopper, kernel.cuh of tcgen05.
 MAX_STATIC_SHARED = 49152
 
 
@@ -206,11 +206,11 @@ def read_kernels(image: bytes) -> list[Kernel]:
 
 def short_name(name: str) -> str:
     """The tile and parts of a multiply kernel, else the name's last words."""
-    if "sm10011Fp4Mainloop" in name:
+    if "tcgen0511Fp4Mainloop" in name:
         return "tcgen05 fp4 256x256"
-    if "sm10013Fp4Mainloop96" in name:
+    if "tcgen0513Fp4Mainloop96" in name:
         return "tcgen05 fp4 K=96 256x256"
-    if "sm10012ByteMainloop" in name:
+    if "tcgen0512ByteMainloop" in name:
         return f"tcgen05 {'u8' if 'EEEEEEhNS' in name else 's8'} 256x256"
     parts = [part for part in ("Fp4Atom", "StandInAtom", "ByteAtomILb0", "ByteAtomILb1") if part in name]
     loader = re.search(r"(Copy|Bulk)Loader", name)

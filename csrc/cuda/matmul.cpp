@@ -67,8 +67,7 @@ void multiply(const Run& run, const Preparation& prepared, const Block& block, c
   problem.m = block.rows.count;
   problem.n = block.columns.count;
   problem.k = block.inners.count;
-  problem.element = prepared.a.planes.element;
-  problem.product_bound = schedule.product_bound;
+  problem.attach(schedule);
   problem.a = array_of(prepared.a);
   problem.b = array_of(prepared.b);
   problem.batch.rank = result.stack.rank;
@@ -78,14 +77,10 @@ void multiply(const Run& run, const Preparation& prepared, const Block& block, c
     problem.batch.b_stride[i] = result.b_step[i];
   }
   problem.out = out.data;
-  problem.out_planes = schedule.out_planes;
   problem.out_pitch = out.pitch;
   problem.out_matrix_stride = out.matrix_stride;
-  problem.steps = schedule.steps.data();
   problem.device_steps = run.layout.pieces.empty() ? run.device_steps : nullptr;
-  problem.unit_begin = schedule.unit_begin.data();
-  problem.unit_count = schedule.unit_count();
-  problem.units_used = prepared.units_used;
+  problem.moduli_used = prepared.units_used;
   run.stages.multiply(problem, run.layout.tile);
   run.stages.record(Stage::multiply);
 }
@@ -106,6 +101,7 @@ void reconstruct(const Run& run, const Preparation& prepared, const Block& block
   ReconstructJob job;
   job.result = block_of(run.turn.result, block);
   job.residues = residues;
+  job.residues.plane_stride *= run.plan.schedule.planes_per_modulus();
   job.a = prepared.a.scaled.from_line(block.rows.first);
   job.b = prepared.b.scaled;
   job.units_used = prepared.units_used;

@@ -82,7 +82,15 @@ class Problem:
         device: int,
         workspace_limit: int,
         device_steps: int,
-    ) -> None: ...
+        tile: str | None = None,
+        splits: int | None = None,
+        overlap: bool | None = None,
+    ) -> None:
+        """`tile`, `splits`, `overlap`: what the cost model would choose; for whoever hunts a wrong bit.
+
+        A tile is one of `tiles(kernel)`; `overlap` is whether a kernel may start while the one before it ends.
+        """
+
     @property
     def bytes(self) -> int: ...
     @property
@@ -111,6 +119,7 @@ class Problem:
         That is refused (ValueError) while the stream is being captured.
         """
 
+def tiles(kernel: int) -> tuple[str, ...]: ...
 def kernel_error(kernel: int, element: str, device: int) -> str | None: ...
 def find_kernel(element: str, device: int, residues: bool = True) -> int | None: ...
 def multiply(

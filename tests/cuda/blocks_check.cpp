@@ -18,12 +18,10 @@
 
 // What the planner asks of the stages, which need nvcc: any answer must do. Scratch need not shrink with the problem.
 namespace ozfp4::cuda {
-const char* kernel_name(Kernel) { return "a kernel"; }
-
-TileChoice choose_tile(const GemmShape& shape, Kernel, Element element, const Gpu&) {
+TileChoice choose_tile(const GemmShape& shape, Kernel, Element element, const Gpu&, const ForcedChoice& forced) {
   TileChoice choice;
   const std::int64_t blocks = ceil_div(shape.k, block_entries(element));
-  choice.splits = static_cast<int>(std::min<std::int64_t>({shape.max_splits, blocks, 7}));
+  choice.splits = forced.splits.value_or(static_cast<int>(std::min<std::int64_t>({shape.max_splits, blocks, 7})));
   return choice;
 }
 

@@ -13,7 +13,7 @@ using namespace ozfp4::cuda;
 
 namespace {
 
-constexpr Kernel kKernel = Kernel::warp_copy;  // in every build
+constexpr Kernel kKernel = Kernel::mma_copy;  // in every build
 
 // The capability that this build holds the kernel for.
 Gpu gpu_of_the_build() { return {held_capabilities()[0], 132}; }

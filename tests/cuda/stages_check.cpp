@@ -16,7 +16,7 @@ using namespace ozfp4::cuda;
 namespace {
 
 constexpr int kSize = 300;  // of square matrices
-constexpr Kernel kKernel = Kernel::warp_copy;
+constexpr Kernel kKernel = Kernel::mma_copy;
 
 struct Product {
   CudaPlan plan = make_cuda_plan(make_plan({Scheme::two, Alphabet::int8, "least", 53, kSize}), kSize, kKernel);

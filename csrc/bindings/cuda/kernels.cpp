@@ -53,6 +53,12 @@ py::tuple kernel_names() {
   return py::tuple(names);
 }
 
+py::tuple tile_names(int kernel) {
+  py::list names;
+  for (const TileShape shape : kernel_tiles(kernel_of(kernel))) names.append(tile_geometry(shape).name);
+  return py::tuple(names);
+}
+
 // out[u][i][j] = (sum over k of A[i][k] B[j][k]) mod moduli[u], for tests of a kernel by itself.
 void multiply(int kernel, const std::string& element_name, int m, int n, int k, std::uintptr_t a, std::int64_t pitch_a,
               std::uintptr_t b, std::int64_t pitch_b, const std::vector<std::uint32_t>& moduli, std::uintptr_t out,
@@ -66,28 +72,26 @@ void multiply(int kernel, const std::string& element_name, int m, int n, int k, 
     throw std::invalid_argument("moduli: 1 to 64 of them");
   GemmProblem problem;
   problem.m = m, problem.n = n, problem.k = k;
-  problem.element = element;
-  problem.product_bound = element == Element::u8 ? 255 * 255 : element == Element::s8 ? 128 * 128 : 144;
   problem.a = {reinterpret_cast<const void*>(a), 1, 1, pitch_a, m * pitch_a, m * pitch_a};
   problem.b = {reinterpret_cast<const void*>(b), 1, 1, pitch_b, n * pitch_b, n * pitch_b};
   problem.out = reinterpret_cast<void*>(out);
-  problem.out_planes = static_cast<int>(moduli.size());
   problem.out_pitch = out_pitch;
   problem.out_matrix_stride = m * out_pitch;
-  const std::uint32_t bound = is_signed(element) ? problem.product_bound * static_cast<std::uint32_t>(k) : 0;
-  std::vector<GemmStep> steps;
-  std::vector<int> unit_begin(1, 0);
+  Schedule schedule;
+  schedule.element = element;
+  schedule.product_bound = element == Element::u8 ? 255 * 255 : element == Element::s8 ? 128 * 128 : 144;
+  schedule.out_planes = static_cast<int>(moduli.size());
+  schedule.unit_begin.push_back(0);
+  const std::uint32_t bound = is_signed(element) ? schedule.product_bound * static_cast<std::uint32_t>(k) : 0;
   for (const std::uint32_t modulus : moduli) {
     if (modulus < 2 || modulus > 256) throw std::invalid_argument("moduli: " + std::to_string(modulus) + " is not in 2..256");
-    steps.push_back(make_step(0, 0, 0, k, Action::store_residue, modulus, 1, static_cast<int>(steps.size()), bound));
-    unit_begin.push_back(static_cast<int>(steps.size()));
+    schedule.steps.push_back(make_step(0, 0, 0, k, Action::store_residue, modulus, 1, schedule.unit_count(), bound));
+    schedule.unit_begin.push_back(static_cast<int>(schedule.steps.size()));
   }
-  problem.steps = steps.data();
-  problem.unit_begin = unit_begin.data();
-  problem.unit_count = static_cast<int>(moduli.size());
+  problem.attach(schedule);
   GemmShape shape;
   shape.m = m, shape.n = n, shape.k = k;
-  shape.units = shape.steps = shape.folds = problem.unit_count;
+  shape.units = shape.steps = shape.folds = schedule.unit_count();
   const TileChoice choice = choose_tile(shape, kernel_of(kernel), element, gpu);
   if (const char* error = find_launch_error(problem, choice, kernel_of(kernel), gpu)) throw std::invalid_argument(error);
   launch_gemm(problem, choice, kernel_of(kernel), reinterpret_cast<cudaStream_t>(stream));
@@ -98,6 +102,7 @@ void multiply(int kernel, const std::string& element_name, int m, int n, int k, 
 void register_kernels(py::module_& module) {
   module.attr("compute_capabilities") = capabilities();
   module.attr("kernels") = kernel_names();
+  module.def("tiles", &tile_names, py::arg("kernel"));
   module.def(
       "kernel_error",
       [](int kernel, const std::string& element, int device) -> py::object {
@@ -108,7 +113,7 @@ void register_kernels(py::module_& module) {
   module.def(
       "find_kernel",
       [](const std::string& element, int device, bool residues) -> py::object {
-        Kernel kernel = Kernel::sm90;
+        Kernel kernel = Kernel::hopper;
         if (!find_kernel(element_of_name(element), gpu_of(device), residues, &kernel)) return py::none();
         return py::int_(static_cast<int>(kernel));
       },

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -63,14 +64,17 @@ class Problem {
  public:
   Problem(std::shared_ptr<CudaPlan> plan, const DeviceOperand& a, const DeviceOperand& b, const DeviceResult& result,
           const Extents& extents, const Extents& strides_a, const Extents& strides_b, const Extents& strides_c, int device,
-          std::int64_t cap, std::uintptr_t device_steps)
+          std::int64_t cap, std::uintptr_t device_steps, const std::optional<std::string>& tile, std::optional<int> splits,
+          std::optional<bool> overlap)
       : plan_(std::move(plan)),
         product_{a, b, result, make_axes(extents, strides_a, strides_b, strides_c)},
         device_(device),
         device_steps_(reinterpret_cast<const GemmStep*>(device_steps)) {
     const DeviceGuard guard(device);
     const Gpu gpu = gpu_of(device);
-    layout_ = make_layout(*plan_, product_, gpu, cap);
+    ForcedChoice forced{std::nullopt, splits, overlap};
+    if (tile) forced.shape = tile_of(plan_->kernel, *tile);
+    layout_ = make_layout(*plan_, product_, gpu, cap, forced);
     check_matmul(*plan_, layout_, product_, device_steps_, gpu);
   }
 
@@ -129,6 +133,7 @@ py::dict describe(const Problem& problem) {
   d["kernel"] = std::string(kernel_name(problem.plan().kernel));
   d["tile"] = std::string(geometry.name);
   d["splits"] = layout.tile.splits;
+  d["overlap"] = layout.tile.overlap_previous;
   d["scales_and_encodes"] = layout.scales_and_encodes;
   d["block"] = py::make_tuple(layout.rows, layout.columns, layout.inners);
   d["bytes"] = layout.bytes;
@@ -176,9 +181,11 @@ void register_problem(py::module_& module) {
       .def_property_readonly("device_steps", &device_steps);
   py::class_<Problem>(module, "Problem")
       .def(py::init<std::shared_ptr<CudaPlan>, const DeviceOperand&, const DeviceOperand&, const DeviceResult&, const Extents&,
-                    const Extents&, const Extents&, const Extents&, int, std::int64_t, std::uintptr_t>(),
+                    const Extents&, const Extents&, const Extents&, int, std::int64_t, std::uintptr_t,
+                    const std::optional<std::string>&, std::optional<int>, std::optional<bool>>(),
            py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("result"), py::arg("extents"), py::arg("strides_a"),
-           py::arg("strides_b"), py::arg("strides_c"), py::arg("device"), py::arg("workspace_limit"), py::arg("device_steps"))
+           py::arg("strides_b"), py::arg("strides_c"), py::arg("device"), py::arg("workspace_limit"), py::arg("device_steps"),
+           py::arg("tile") = py::none(), py::arg("splits") = py::none(), py::arg("overlap") = py::none())
       .def_property_readonly("bytes", &Problem::bytes)
       .def_property_readonly("turns", &Problem::turns)
       .def("new_lines", &Problem::new_lines, py::arg("turn"))

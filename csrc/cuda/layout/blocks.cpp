@@ -54,7 +54,17 @@ std::int64_t scratch_of_turns(const CudaProduct& product, const Turns& turns) {
   return bytes;
 }
 
-CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, const Cut& cut) {
+// Forced splits must be what the schedule can be cut into; pieces of K are added up, and each is multiplied whole.
+void check_splits(const ForcedChoice& forced, const Schedule& schedule, bool is_whole_k) {
+  const int most = schedule.may_split && is_whole_k ? kMaxSplits : 1;
+  if (!forced.splits || (*forced.splits >= schedule.least_splits && *forced.splits <= most)) return;
+  throw std::invalid_argument("splits: " + std::to_string(*forced.splits) + "; this product takes " +
+                              std::to_string(schedule.least_splits) + " to " + std::to_string(most) +
+                              (is_whole_k ? "" : ", as its workspace has room for pieces of K alone"));
+}
+
+CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, const Cut& cut,
+                      const ForcedChoice& forced) {
   const Turn turn = turn_at(product, cut.turns, 0);
   const DeviceOperand &a = turn.a, &b = turn.b;
   CudaLayout layout;
@@ -85,7 +95,8 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
   // Cutting K costs output bytes, so it is for outputs whose tiles leave multiprocessors idle.
   const std::int64_t tiles = size_of({ceil_div(cut.rows, 128), ceil_div(cut.columns, 256), stack, shape.units});
   shape.max_splits = schedule.may_split && is_whole_k && tiles < gpu.multiprocessors ? kMaxSplits : 1;
-  layout.tile = choose_tile(shape, plan.kernel, schedule.element, gpu);
+  check_splits(forced, schedule, is_whole_k);
+  layout.tile = choose_tile(shape, plan.kernel, schedule.element, gpu, forced);
   layout.tile.splits = std::max(layout.tile.splits, schedule.least_splits);
 
   layout.scales_and_encodes =
@@ -185,7 +196,8 @@ void check_alignment(const CudaPlan& plan, const CudaProduct& product, const Tur
 
 }  // namespace
 
-CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap) {
+CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,
+                       const ForcedChoice& forced) {
   const std::int32_t rows = product.a.outer, columns = product.b.outer;
   if (std::max(rows, columns) > kLongestExtent) {
     throw std::length_error("rows of a or columns of b: " + std::to_string(std::max(rows, columns)) +
@@ -194,7 +206,7 @@ CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const G
   const int block = block_entries(plan.schedule.element);
   Cut cut{longest_turns(product), rows, columns, product.a.inner};
   for (;;) {
-    CudaLayout layout = layout_for(plan, product, gpu, cut);
+    CudaLayout layout = layout_for(plan, product, gpu, cut, forced);
     const char* limit = find_limit(plan, product, layout);
     const std::int64_t most = can_shorten(product, cut.turns) ? std::min(cap, kMostTurnBytes) : cap;
     if (limit == nullptr && layout.bytes <= most) {

@@ -2,10 +2,11 @@
 #pragma once
 
 #include "cuda/encode/encode.hpp"
-#include "cuda/multiply/schedule.hpp"
+#include "cuda/multiply/contract.hpp"
 #include "cuda/reconstruct/reconstruct_plan.hpp"
 #include "plan/plan.hpp"
 #include "plan/prefix.hpp"
+#include "plan/schedule.hpp"
 
 namespace ozfp4::cuda {
 
@@ -15,7 +16,7 @@ struct CudaPlan {
   int bits = 53;
   int k = 0;
   bool integer = false;  // INT8 x INT8 -> INT32
-  Kernel kernel = Kernel::sm90;
+  Kernel kernel = Kernel::hopper;
   Schedule schedule;
   PrefixRule prefixes;
   EncodePlan encode;

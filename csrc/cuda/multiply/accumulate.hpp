@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "cuda/multiply/schedule.hpp"
+#include "plan/schedule.hpp"
 
 namespace ozfp4::cuda {
 

@@ -1,117 +1,130 @@
-// Which multiply kernel runs where, and the launch of any of them.
-//
-// OZFP4_TARGETS_<kernel> lists what this build holds code for, as list_held_code of cmake/gpu_targets.cmake writes it.
-// OZFP4_NO_<KERNEL> leaves a kernel out; those of sm_100 are in where their targets are given.
-#include <cuda_runtime_api.h>
+#include "cuda/multiply/registry.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
-#include <initializer_list>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
-#include "cuda/multiply/check.hpp"
-#include "cuda/multiply/contract.hpp"
-#include "cuda/multiply/mma_sync/launch.hpp"
-#include "cuda/multiply/tcgen05/launch.hpp"
+#include "cuda/launch.hpp"
+#include "cuda/multiply/cost.hpp"
+#include "cuda/multiply/hopper/tiles.hpp"
+#include "cuda/multiply/kernels.hpp"
+#include "cuda/multiply/mma_sync/tiles.hpp"
 #include "cuda/multiply/tcgen05/pass.hpp"
-
-#ifndef OZFP4_TARGETS_sm90
-#define OZFP4_TARGETS_sm90 -90
-#endif
-#ifndef OZFP4_TARGETS_bytes_copy
-#define OZFP4_TARGETS_bytes_copy 80, 86, 89, 90, 120
-#endif
-#ifndef OZFP4_TARGETS_bytes_bulk
-#define OZFP4_TARGETS_bytes_bulk 90, 120
-#endif
-#ifndef OZFP4_TARGETS_fp4
-#define OZFP4_TARGETS_fp4 120
-#endif
-#ifndef OZFP4_TARGETS_stand_in_copy
-#define OZFP4_TARGETS_stand_in_copy 80, 86, 89, 90
-#endif
-#ifndef OZFP4_TARGETS_stand_in_bulk
-#define OZFP4_TARGETS_stand_in_bulk -90
-#endif
-#if defined(OZFP4_TARGETS_sm100_fp4) || defined(OZFP4_TARGETS_sm100_bytes)
-#define OZFP4_SM100
-#endif
 
 namespace ozfp4::cuda {
 namespace {
+
+// Of one of the two multiprocessors that share a tile of 256 x 256.
+constexpr KernelTile kTcgen05Tiles[] = {{TileShape::m128n256, 128, 4}};
+
+constexpr int kAnyLater = 9999;
+
+// In the order of enum class Kernel. Columns as KernelRow has them: where it runs; codes, residues only, stand-in, TMA.
+constexpr KernelRow kRows[kKernels] = {
+    {Kernel::hopper, "wgmma s8 sm_90a", 90, 90, "the kernel needs compute capability 9.0",  //
+     false, false, false, true, hopper::kWaveSlots, hopper::kTiles, kTileShapes, hopper::clocks},
+    {Kernel::mma_copy, "warp s8 cp.async", 80, kAnyLater, "the kernel needs compute capability 8.0 or later",  //
+     false, false, false, false, 0, mma_sync::kTiles, kTileShapes, mma_sync::clocks},
+    {Kernel::mma_bulk, "warp s8 tma", 90, kAnyLater, "the kernel needs compute capability 9.0 or later",  //
+     false, false, false, true, 0, mma_sync::kTiles, kTileShapes, mma_sync::clocks},
+    {Kernel::mma_fp4, "warp fp4 tma", 120, 129, "the kernel needs the FP4 units of compute capability 12.x",  //
+     true, false, false, true, 0, mma_sync::kTiles, kTileShapes, mma_sync::clocks},
+    {Kernel::tcgen05_fp4, "tcgen05 fp4", 100, 109, "the kernel needs the FP4 units of compute capability 10.x",  //
+     true, true, false, true, 0, kTcgen05Tiles, 1, tcgen05::clocks, tcgen05::find_pass_error},
+    {Kernel::tcgen05_fp4_96, "tcgen05 fp4 K=96", 103, 103, "the kernel needs the FP4 units of compute capability 10.3",  //
+     true, true, false, true, 0, kTcgen05Tiles, 1, tcgen05::clocks, tcgen05::find_pass_error},
+    {Kernel::tcgen05_bytes, "tcgen05 s8", 100, 100, "the kernel needs the INT8 units of compute capability 10.0",  //
+     false, true, false, true, 0, kTcgen05Tiles, 1, tcgen05::clocks, tcgen05::find_pass_error},
+    {Kernel::stand_in_copy, "warp fp4 stand-in cp.async", 0, kAnyLater, "",  //
+     true, false, true, false, 0, mma_sync::kTiles, kTileShapes, mma_sync::clocks},
+    {Kernel::stand_in_bulk, "warp fp4 stand-in tma", 0, kAnyLater, "",  //
+     true, false, true, true, 0, mma_sync::kTiles, kTileShapes, mma_sync::clocks},
+};
+
+// ---- What this build holds ---------------------------------------------------------------------------------------------
+
+// held_kernels.inc is written by the build, a line a kernel: OZFP4_KERNEL(enumerator, its Launch, targets...). Targets as
+// list_held_code of cmake/gpu_targets.cmake has them.
+struct Code {
+  Launch launch = nullptr;  // null: the kernel is not part of this build
+  std::vector<int> targets;
+};
+
+const Code& code_of(Kernel kernel) {
+  static const std::array<Code, kKernels> held = [] {
+    std::array<Code, kKernels> code;
+#define OZFP4_KERNEL(kernel, launch, ...) code[static_cast<std::size_t>(Kernel::kernel)] = {launch, {__VA_ARGS__}};
+#include "held_kernels.inc"
+#undef OZFP4_KERNEL
+    return code;
+  }();
+  return held[static_cast<std::size_t>(kernel)];
+}
 
 constexpr int kPtx = 1000;  // in a list of targets: added where it is PTX
 
 // Machine code runs on its own capability and, unless it is for that one only, on later ones of the same generation; PTX on all
 // later ones.
-bool is_held(std::initializer_list<int> targets, int capability) {
-  for (const int target : targets) {
-    if (target == -capability || (target / 10 == capability / 10 && target <= capability)) return true;
-    if (target >= kPtx && target - kPtx <= capability) return true;
-  }
-  return false;
-}
-
-bool has_code(Kernel kernel, int capability) {
-  switch (kernel) {
-#ifndef OZFP4_NO_SM90
-    case Kernel::sm90: return is_held({OZFP4_TARGETS_sm90}, capability);
-#endif
-    case Kernel::warp_copy: return is_held({OZFP4_TARGETS_bytes_copy}, capability);
-#ifndef OZFP4_NO_WARP_BULK
-    case Kernel::warp_bulk: return is_held({OZFP4_TARGETS_bytes_bulk}, capability);
-#endif
-#ifndef OZFP4_NO_WARP_FP4
-    case Kernel::warp_fp4: return is_held({OZFP4_TARGETS_fp4}, capability);
-#endif
-#ifdef OZFP4_TARGETS_sm100_fp4
-    case Kernel::sm100_fp4: return is_held({OZFP4_TARGETS_sm100_fp4}, capability);
-#endif
-#ifdef OZFP4_TARGETS_sm103_fp4
-    case Kernel::sm103_fp4: return is_held({OZFP4_TARGETS_sm103_fp4}, capability);
-#endif
-#ifdef OZFP4_TARGETS_sm100_bytes
-    case Kernel::sm100_bytes: return is_held({OZFP4_TARGETS_sm100_bytes}, capability);
-#endif
-#ifndef OZFP4_NO_STAND_IN_COPY
-    case Kernel::stand_in_copy: return is_held({OZFP4_TARGETS_stand_in_copy}, capability);
-#endif
-#ifndef OZFP4_NO_STAND_IN_BULK
-    case Kernel::stand_in_bulk: return is_held({OZFP4_TARGETS_stand_in_bulk}, capability);
-#endif
-    default: return false;
-  }
+bool runs_on(const Code& code, int capability) {
+  return std::any_of(code.targets.begin(), code.targets.end(), [capability](int target) {
+    return target == -capability || (target / 10 == capability / 10 && target <= capability) ||
+           (target >= kPtx && target - kPtx <= capability);
+  });
 }
 
 }  // namespace
 
-const char* kernel_name(Kernel kernel) {
-  constexpr const char* names[kKernels] = {
-      "wgmma s8 sm_90a", "warp s8 cp.async",           "warp s8 tma",          "warp fp4 tma", "tcgen05 fp4", "tcgen05 fp4 K=96",
-      "tcgen05 s8",      "warp fp4 stand-in cp.async", "warp fp4 stand-in tma"};
-  return static_cast<int>(kernel) < kKernels ? names[static_cast<int>(kernel)] : "unknown kernel";
+const KernelRow& row_of(Kernel kernel) { return kRows[static_cast<int>(kernel)]; }
+
+const char* kernel_name(Kernel kernel) { return static_cast<int>(kernel) < kKernels ? row_of(kernel).name : "unknown kernel"; }
+
+std::vector<TileShape> kernel_tiles(Kernel kernel) {
+  const KernelRow& row = row_of(kernel);
+  std::vector<TileShape> shapes;
+  for (int t = 0; t < row.tile_count; ++t) shapes.push_back(row.tiles[t].shape);
+  return shapes;
+}
+
+TileShape tile_of(Kernel kernel, const std::string& name) {
+  std::string known;
+  for (const TileShape shape : kernel_tiles(kernel)) {
+    if (name == tile_geometry(shape).name) return shape;
+    known += std::string(known.empty() ? "'" : ", '") + tile_geometry(shape).name + "'";
+  }
+  throw std::invalid_argument("tile: '" + name + "'; the kernel '" + kernel_name(kernel) + "' has " + known);
+}
+
+bool takes_codes(Kernel kernel) { return row_of(kernel).takes_codes; }
+bool stores_residues_only(Kernel kernel) { return row_of(kernel).stores_residues_only; }
+
+Element element_of(const Plan& plan, Kernel kernel) {
+  const KernelRow& row = row_of(kernel);
+  if (row.stores_residues_only && plan.scheme != Scheme::two) {
+    throw std::invalid_argument(std::string("kernel: ") + row.name + " stores residues, which only plans of scheme II have");
+  }
+  if (row.takes_codes && (!plan.alphabet.has_e2m1_codes || plan.scheme == Scheme::integer)) {
+    throw std::invalid_argument(std::string("kernel: ") + row.name + " multiplies E2M1 codes, which this plan has none of");
+  }
+  if (row.takes_codes) return Element::e2m1;
+  return plan.scheme == Scheme::two && plan.alphabet.residue_is_limb() ? Element::u8 : Element::s8;
 }
 
 const char* find_kernel_error(Kernel kernel, Element element, const Gpu& gpu) {
   if (static_cast<int>(kernel) >= kKernels) return "unknown kernel";
-  if (takes_codes(kernel) != (element == Element::e2m1)) {
-    return takes_codes(kernel) ? "the kernel multiplies E2M1 codes, not bytes" : "the kernel multiplies bytes, not E2M1 codes";
+  const KernelRow& row = row_of(kernel);
+  if (row.takes_codes != (element == Element::e2m1)) {
+    return row.takes_codes ? "the kernel multiplies E2M1 codes, not bytes" : "the kernel multiplies bytes, not E2M1 codes";
   }
-  if (kernel == Kernel::sm90 && gpu.capability != 90) return "the kernel needs compute capability 9.0";
-  if (kernel == Kernel::warp_copy && gpu.capability < 80) return "the kernel needs compute capability 8.0 or later";
-  if (kernel == Kernel::warp_bulk && gpu.capability < 90) return "the kernel needs compute capability 9.0 or later";
-  if (kernel == Kernel::warp_fp4 && gpu.capability / 10 != 12) return "the kernel needs the FP4 units of compute capability 12.x";
-  if (kernel == Kernel::sm100_fp4 && gpu.capability / 10 != 10)
-    return "the kernel needs the FP4 units of compute capability 10.x";
-  if (kernel == Kernel::sm103_fp4 && gpu.capability != 103) return "the kernel needs the FP4 units of compute capability 10.3";
-  if (kernel == Kernel::sm100_bytes && gpu.capability != 100) return "the kernel needs the INT8 units of compute capability 10.0";
-  if (!has_code(kernel, gpu.capability)) return "this build holds no code of the kernel for the GPU's compute capability";
-  return nullptr;
+  if (gpu.capability < row.first_capability || gpu.capability > row.last_capability) return row.needs;
+  return runs_on(code_of(kernel), gpu.capability) ? nullptr : "this build holds no code of the kernel for the GPU's compute capability";
 }
 
 bool find_kernel(Element element, const Gpu& gpu, bool residues, Kernel* kernel) {
-  for (const Kernel candidate : {Kernel::sm90, Kernel::sm103_fp4, Kernel::sm100_fp4, Kernel::sm100_bytes, Kernel::warp_fp4,
-                                 Kernel::warp_bulk, Kernel::warp_copy}) {
+  for (const Kernel candidate : {Kernel::hopper, Kernel::tcgen05_fp4_96, Kernel::tcgen05_fp4, Kernel::tcgen05_bytes,
+                                 Kernel::mma_fp4, Kernel::mma_bulk, Kernel::mma_copy}) {
     if (find_kernel_error(candidate, element, gpu) != nullptr || (!residues && stores_residues_only(candidate))) continue;
     *kernel = candidate;
     return true;
@@ -119,19 +132,9 @@ bool find_kernel(Element element, const Gpu& gpu, bool residues, Kernel* kernel)
   return false;
 }
 
-double predict_clocks(const GemmShape& shape, const TileChoice& choice, Kernel kernel, Element element, const Gpu& gpu) {
-#ifndef OZFP4_NO_SM90
-  if (kernel == Kernel::sm90) return predict_clocks(shape, choice, gpu.multiprocessors);
-#endif
-#ifdef OZFP4_SM100
-  if (stores_residues_only(kernel)) return sm100::model_clocks(shape, choice, kernel, element, gpu);
-#endif
-  return warp::model_clocks(shape, choice, kernel, element, gpu);
-}
-
 const int* held_capabilities() {
   static const std::vector<int> held = [] {
-    std::vector<int> capabilities = {OZFP4_TARGETS_bytes_copy};
+    std::vector<int> capabilities = code_of(Kernel::mma_copy).targets;  // the one kernel of every architecture
     for (int& capability : capabilities) capability = std::abs(capability) % kPtx;
     std::sort(capabilities.begin(), capabilities.end());
     capabilities.erase(std::unique(capabilities.begin(), capabilities.end()), capabilities.end());
@@ -141,34 +144,19 @@ const int* held_capabilities() {
   return held.data();
 }
 
-TileChoice choose_tile(const GemmShape& shape, Kernel kernel, Element element, const Gpu& gpu) {
-#ifndef OZFP4_NO_SM90
-  if (kernel == Kernel::sm90) return choose_tile(shape, gpu.multiprocessors);
-#endif
-#ifdef OZFP4_SM100
-  if (stores_residues_only(kernel)) return sm100::choose(shape, kernel, element, gpu);
-#endif
-  return warp::choose(shape, kernel, element, gpu);
-}
-
 const char* find_launch_error(const GemmProblem& problem, const TileChoice& choice, Kernel kernel, const Gpu& gpu) {
   if (const char* error = find_kernel_error(kernel, problem.element, gpu)) return error;
   if (const char* error = find_problem_error(problem, choice)) return error;
-#ifdef OZFP4_SM100
-  if (stores_residues_only(kernel)) return sm100::find_pass_error(problem, choice);
-#endif
-  return nullptr;
+  const KernelRow& row = row_of(kernel);
+  if (row.find_tile(choice.shape) == nullptr) return "the kernel has no such tile";
+  return row.find_error == nullptr ? nullptr : row.find_error(problem, choice);
 }
 
 void launch_gemm(const GemmProblem& problem, const TileChoice& choice, Kernel kernel, cudaStream_t stream) {
   if (problem.unit_count == 0) return;
-#ifndef OZFP4_NO_SM90
-  if (kernel == Kernel::sm90) return launch_gemm(problem, choice, stream);
-#endif
-#ifdef OZFP4_SM100
-  if (stores_residues_only(kernel)) return sm100::launch(problem, choice, kernel, stream);
-#endif
-  warp::launch(problem, choice, kernel, stream);
+  const Launch launch = code_of(kernel).launch;
+  if (launch == nullptr) throw LaunchError(Stage::multiply, cudaErrorNoKernelImageForDevice, kernel_name(kernel));
+  launch(row_of(kernel), problem, choice, stream);
 }
 
 }  // namespace ozfp4::cuda

@@ -171,9 +171,6 @@ ReconstructPlan make_residue_plan(const Plan& plan) {
   return result;
 }
 
-// Bits of the integers, |integer| <= 2^(2 bits) k, and a sign.
-int integer_bits(const Plan& plan, std::int64_t k) { return 2 * plan.bits + highest_bit(static_cast<std::uint64_t>(k | 1)) + 2; }
-
 ReconstructPlan make_positional_plan(const Plan& plan, std::int64_t k) {
   ReconstructPlan result{};
   result.positional = true;
@@ -199,17 +196,6 @@ ReconstructPlan make_positional_plan(const Plan& plan, std::int64_t k) {
 }
 
 }  // namespace
-
-int positional_digits(const Plan& plan, std::int64_t k) {
-  words_for(integer_bits(plan, k) + 16, "the integers of this plan and a digit more");
-  const PlanInt largest = shift_left(wide_from<kMaxWords>(k), 2 * plan.bits);
-  PlanInt reach = wide_from<kMaxWords>(127);  // of the last plane
-  int digits = 1;
-  for (; is_less(reach, largest) || digits <= static_cast<int>(plan.groups.size()); ++digits) {
-    reach = wide_mul_small(reach, static_cast<std::uint32_t>(plan.base));
-  }
-  return digits;
-}
 
 ReconstructPlan make_reconstruct_plan(const Plan& plan, std::int64_t k) {
   switch (plan.scheme) {

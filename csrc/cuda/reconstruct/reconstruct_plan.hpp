@@ -17,6 +17,7 @@
 #include "plan/moduli.hpp"
 #include "plan/plan.hpp"
 #include "plan/prefix.hpp"
+#include "plan/schedule.hpp"
 
 namespace ozfp4 {
 
@@ -26,7 +27,6 @@ inline constexpr int kRowsPerStep = 16;                      // residues or digi
 inline constexpr int kMaxRowSteps = 3;
 inline constexpr int kMaxColumnResidues = 32;  // the quotient of arith/wide/column_crt.hpp takes no more
 inline constexpr int kMaxColumnDigits = 40;
-inline constexpr int kMaxSplits = 64;
 // Words of weights that the long form may have: what fits a kernel's parameters beside all else. No moduli of a byte need
 // more: 54 of them, which have the largest product, take 8 prefixes of 54 weights of 12 words.
 inline constexpr int kMaxLongWeights = 7168;
@@ -53,11 +53,6 @@ struct ReconstructPlan {
 
   bool is_long() const { return row_steps == 0; }
 };
-
-// Smallest number of digit planes that hold every integer of a product over inner dimension k: the digits of all groups,
-// the rest of the carry as further digits, and a last plane of magnitude at most 127. Range: scheme I, base 13 or 256. Throws
-// std::length_error where the integers are longer than kMaxWords.
-int positional_digits(const Plan& plan, std::int64_t k);
 
 // Throws std::length_error where the integers are longer than kMaxWords or the weights more than kMaxLongWeights; k matters
 // for positional plans only. Range: residues of one byte (alphabets fp4 and int8).

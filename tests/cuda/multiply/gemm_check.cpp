@@ -34,13 +34,14 @@ struct Schedule {
   std::vector<GemmStep> steps;
   std::vector<int> unit_begin{0};
   int out_planes = 0;
+  int units_per_modulus = 1;
   void end_unit() { unit_begin.push_back(static_cast<int>(steps.size())); }
   int units() const { return static_cast<int>(unit_begin.size()) - 1; }
 };
 
-enum class Kind { residues, horner, karatsuba, digits, words };
+enum class Kind { residues, horner, karatsuba, pairs, digits, words };
 const char* kind_name(Kind kind) {
-  constexpr const char* names[] = {"residues", "horner", "karatsuba", "digits", "words"};
+  constexpr const char* names[] = {"residues", "horner", "karatsuba", "pairs", "digits", "words"};
   return names[static_cast<int>(kind)];
 }
 
@@ -104,6 +105,18 @@ Schedule make_schedule(Kind kind, Element element, int k, int units, int& planes
       }
       schedule.out_planes = units;
       break;
+    case Kind::pairs:  // two units a modulus, a0 b0 + a1 b1 and a0 b1 + a1 b0, stored from the last plane to the first
+      planes = 2 * units;
+      schedule.units_per_modulus = 2;
+      schedule.out_planes = 2 * units;
+      for (int u = 0; u < 2 * units; ++u) {
+        const int low = u / 2 * 2, high = low + 1, cross = u % 2;
+        const std::uint32_t m = is_signed ? fp4_moduli[u / 2 % 8] : int8_moduli[u / 2 % 15];
+        append_term(schedule, chunk, low, cross ? high : low, k, Action::fold, m, 1, 0, bound);
+        append_term(schedule, chunk, high, cross ? low : high, k, Action::store_residue, m, 1, 2 * units - 1 - u, bound);
+        schedule.end_unit();
+      }
+      break;
     case Kind::digits: {  // one unit: sum over i + j = g, base 13, ascending
       planes = units;
       const std::uint32_t group_bound =
@@ -143,7 +156,7 @@ Schedule make_schedule(Kind kind, Element element, int k, int units, int& planes
 struct Case {
   std::string name;
   Kind kind = Kind::residues;
-  Kernel kernel = Kernel::warp_copy;
+  Kernel kernel = Kernel::mma_copy;
   Element element = Element::u8;
   int m = 1, n = 1, k = 1, units = 1;
   BatchMap batch;
@@ -264,6 +277,7 @@ bool run_case(const Case& test, cudaStream_t stream, bool has_gpu) {
   problem.steps = schedule.steps.data();
   problem.unit_begin = schedule.unit_begin.data();
   problem.unit_count = schedule.units();
+  problem.units_per_modulus = schedule.units_per_modulus;
   alignas(128) static std::uint8_t place[128];  // of everything, until there is memory
   problem.a.data = problem.b.data = problem.out = place;
   problem.device_steps = test.uses_device_steps ? schedule.steps.data() : nullptr;
@@ -301,7 +315,7 @@ bool run_case(const Case& test, cudaStream_t stream, bool has_gpu) {
   problem.b.data = device_b;
   problem.out = device_out;
   problem.device_steps = device_steps;
-  problem.units_used = device_units;
+  problem.moduli_used = device_units;
 
   std::vector<std::uint8_t> out(out_bytes);
   REQUIRE(cudaDeviceSynchronize());
@@ -321,7 +335,8 @@ bool run_case(const Case& test, cudaStream_t stream, bool has_gpu) {
   if (!is_launched) return false;
 
   // All entries when that is cheap, else a sample that includes the corners and the edges of tiles.
-  const int units = test.units_used >= 0 ? std::min(test.units_used, schedule.units()) : schedule.units();
+  const int units =
+      test.units_used >= 0 ? std::min(test.units_used * schedule.units_per_modulus, schedule.units()) : schedule.units();
   const double work = static_cast<double>(test.m) * test.n * test.k * schedule.steps.size() * batches;
   const double fraction = std::min(1.0, 1e7 / work);
   std::vector<std::int64_t> entries;
@@ -457,7 +472,7 @@ std::vector<Case> make_cases(Kernel kernel, bool is_few, const Gpu& gpu) {
       base.choice.shape = static_cast<TileShape>(shape);
       const TileGeometry& tile = tile_geometry(base.choice.shape);
       const int block = block_entries(element);
-      for (const Kind kind : {Kind::residues, Kind::horner, Kind::karatsuba, Kind::digits, Kind::words}) {
+      for (const Kind kind : {Kind::residues, Kind::horner, Kind::karatsuba, Kind::pairs, Kind::digits, Kind::words}) {
         if (kind == Kind::digits && element == Element::u8) continue;
         if (residues_only && (kind == Kind::digits || kind == Kind::words)) continue;
         for (int repeat = 0; repeat < (is_few ? 1 : 7); ++repeat) {
@@ -569,7 +584,7 @@ int main(int argc, char** argv) {
   for (const Gpu& gpu : gpus) {
     for (int i = 0; i < kKernels; ++i) {
       const auto kernel = static_cast<Kernel>(i);
-      if (is_few && kernel == Kernel::sm90) continue;
+      if (is_few && kernel == Kernel::hopper) continue;
       const std::int64_t before = passed_checks;
       for (const Case& test : make_cases(kernel, is_few, gpu)) {
         if (test.name.find(filter) != std::string::npos) report(test.name, run_case(test, stream, on_gpu));

@@ -8,6 +8,7 @@
 #include "check.hpp"
 #include "cuda/multiply/contract.hpp"
 
+using namespace ozfp4;
 using namespace ozfp4::cuda;
 
 namespace {

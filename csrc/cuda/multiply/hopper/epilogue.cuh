@@ -11,16 +11,9 @@
 #include "cuda/multiply/ptx/tma.cuh"
 #include "cuda/multiply/ptx/wgmma.cuh"
 #include "cuda/multiply/walk/fold.cuh"
+#include "cuda/multiply/walk/shared_layout.cuh"
 
-namespace ozfp4::cuda::sm90 {
-
-// Offset of byte `column` of `row` in a box of 64 rows x kColumns bytes under TMA's 128-byte (64-byte) swizzle: 16-byte
-// chunks are exchanged within rows; the pattern repeats after 8 rows (of 1024, of 512 bytes).
-template <int kColumns>
-OZFP4_HD std::uint32_t swizzled_offset(std::uint32_t row, std::uint32_t column) {
-  const std::uint32_t key = kColumns == 128 ? row & 7 : (row >> 1) & 3;
-  return row * kColumns + ((column & ~15u) ^ (key << 4)) + (column & 15u);
-}
+namespace ozfp4::cuda::hopper {
 
 template <class C>
 struct Epilogue {
@@ -69,7 +62,7 @@ struct Epilogue {
       const int box = slab * C::kBoxes + 8 * j / C::kBoxColumns, column = 8 * j % C::kBoxColumns;
       // The rows of the two halves differ by 8, so their swizzle is the same.
       const std::uint32_t at =
-          staging + pair + swizzled_offset<C::kBoxColumns>(row, column & ~15) + (box * C::kBoxBytes + column % 16);
+          staging + pair + swizzled_chunk<C::kBoxColumns>(row, column / 16) + (box * C::kBoxBytes + column % 16);
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const std::uint32_t left = residue_word<C::kSigned>(acc[slab][4 * j + 2 * half], f);
@@ -82,7 +75,7 @@ struct Epilogue {
   }
 
   // Stores acc mod m, one byte per entry: rows from `row` on, columns from `column` on, of out matrix `matrix`.
-  static __device__ __forceinline__ void store_bytes(Registers acc, const Fold& f, const GemmParams& p, std::uint32_t staging,
+  static __device__ __forceinline__ void store_bytes(Registers acc, const Fold& f, const MultiplyParams& p, std::uint32_t staging,
                                                      int group, int row, int column, int matrix) {
     const bool is_storer = threadIdx.x % 128 == 0;
     if (is_storer) wait_stores_read();  // the previous tile has left the staging boxes
@@ -103,7 +96,7 @@ struct Epilogue {
   }
 
   // Four lanes write a 32-byte sector.
-  static __device__ __forceinline__ void store_words(Registers acc, std::int32_t multiplier, const GemmParams& p, int first_row,
+  static __device__ __forceinline__ void store_words(Registers acc, std::int32_t multiplier, const MultiplyParams& p, int first_row,
                                                      int first_column, int matrix) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
     std::int32_t* const base = p.out_int32 + matrix * p.out_matrix_stride;
@@ -129,4 +122,4 @@ struct Epilogue {
   }
 };
 
-}  // namespace ozfp4::cuda::sm90
+}  // namespace ozfp4::cuda::hopper

@@ -7,27 +7,27 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "cuda/dependent_launch.cuh"
 #include "cuda/multiply/hopper/config.cuh"
 #include "cuda/multiply/hopper/epilogue.cuh"
 #include "cuda/multiply/hopper/producer.cuh"
-#include "cuda/multiply/hopper/shared_layout.cuh"
 #include "cuda/multiply/hopper/turns.cuh"
 #include "cuda/multiply/ptx/barrier.cuh"
 #include "cuda/multiply/ptx/wgmma.cuh"
 
-namespace ozfp4::cuda::sm90 {
+namespace ozfp4::cuda::hopper {
 
 // ---- Consumer: one warpgroup ---------------------------------------------------------------------------------------
 
 template <class C>
 struct Consumer {
-  const GemmParams& p;
+  const MultiplyParams& p;
   const SharedLayout<C>& shared;
   const int group;  // of the consumers, from 0
   RingPosition<C::kStages> ring;
   Accumulators<C> acc;
 
-  __device__ __forceinline__ Consumer(const GemmParams& p, const SharedLayout<C>& shared, int group)
+  __device__ __forceinline__ Consumer(const MultiplyParams& p, const SharedLayout<C>& shared, int group)
       : p(p), shared(shared), group(group) {
     Epilogue<C>::clear(acc);
   }
@@ -125,7 +125,7 @@ struct Consumer {
 // ---- Kernel --------------------------------------------------------------------------------------------------------
 
 template <class C>
-__global__ void __launch_bounds__(C::kThreads, 1) gemm_kernel(const __grid_constant__ GemmParams p) {
+__global__ void __launch_bounds__(C::kThreads, 1) gemm_kernel(const __grid_constant__ MultiplyParams p) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ std::uint8_t dynamic_shared[];
   const SharedLayout<C> shared{(shared_address(dynamic_shared) + 1023) & ~1023u};
@@ -144,15 +144,13 @@ __global__ void __launch_bounds__(C::kThreads, 1) gemm_kernel(const __grid_const
   __syncthreads();
   wait_for_previous_kernel();
 
-  int units = p.unit_count;
-  if (p.units_used != nullptr) units = max(0, min(units, *p.units_used));
-  const TileLoop tiles = {blockIdx.x, gridDim.x, units * p.order.per_unit.constants.modulus};
+  const TileLoop tiles = {blockIdx.x, gridDim.x, count_units(p) * p.order.per_unit.constants.modulus};
 
   if (warp < 4) {
     if (C::kMovesRegisters) give_registers<C::kProducerRegisters>();
     if (threadIdx.x == 0) {
       Producer<C>(p, shared, tiles).run(tiles);
-      release_next_kernel();
+      let_next_kernel_start();
     }
   } else {
     if (C::kMovesRegisters) take_registers<C::kConsumerRegisters>();
@@ -164,4 +162,4 @@ __global__ void __launch_bounds__(C::kThreads, 1) gemm_kernel(const __grid_const
 #endif
 }
 
-}  // namespace ozfp4::cuda::sm90
+}  // namespace ozfp4::cuda::hopper

@@ -4,17 +4,18 @@
 #include <cstdint>
 
 #include "cuda/multiply/hopper/config.cuh"
-#include "cuda/multiply/hopper/shared_layout.cuh"
 #include "cuda/multiply/hopper/wave_gate.cuh"
 #include "cuda/multiply/ptx/barrier.cuh"
 #include "cuda/multiply/ptx/tma.cuh"
+#include "cuda/multiply/walk/shared_layout.cuh"
+#include "cuda/multiply/walk/steps.cuh"
 
-namespace ozfp4::cuda::sm90 {
+namespace ozfp4::cuda::hopper {
 
 template <class C>
 class Producer {
  public:
-  __device__ __forceinline__ Producer(const GemmParams& p, const SharedLayout<C>& shared, const TileLoop& tiles)
+  __device__ __forceinline__ Producer(const MultiplyParams& p, const SharedLayout<C>& shared, const TileLoop& tiles)
       : p_(p), shared_(shared), gate_(p.wave_slot, tiles.stride) {}
 
   __device__ __forceinline__ void run(const TileLoop& tiles) {
@@ -63,7 +64,7 @@ class Producer {
       const int k = (range.first + i) * kBlockK;
       const std::uint32_t full = shared_.full(ring_.stage);
       wait_barrier(shared_.empty(ring_.stage), ring_.parity ^ 1);
-      arrive_expecting(full, C::kStageBytesA + C::kStageBytesB);
+      arrive_expecting(full, C::kStageBytes);
       load_tile(&p_.a_map, shared_.a(ring_.stage), full, {k, from.row_a, from.matrix.a, step.a_plane});
       load_tile(&p_.b_map, shared_.b(ring_.stage), full, {k, from.row_b, from.matrix.b, step.b_plane});
       ring_.advance();
@@ -71,10 +72,10 @@ class Producer {
     if (is_last && range.count == 0) gate_.report();
   }
 
-  const GemmParams& p_;
+  const MultiplyParams& p_;
   const SharedLayout<C>& shared_;
   RingPosition<C::kStages> ring_;
   WaveGate gate_;
 };
 
-}  // namespace ozfp4::cuda::sm90
+}  // namespace ozfp4::cuda::hopper

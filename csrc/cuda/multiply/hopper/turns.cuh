@@ -13,7 +13,7 @@
 #include "cuda/multiply/ptx/barrier.cuh"
 #include "cuda/multiply/walk/steps.cuh"
 
-namespace ozfp4::cuda::sm90 {
+namespace ozfp4::cuda::hopper {
 
 // The steps of one warpgroup: of all tiles, and nobody else's in between.
 class AllSteps {
@@ -125,4 +125,4 @@ class EverySecondTile {
   bool exists_ = false, is_followed_ = false, has_next_ = false;
 };
 
-}  // namespace ozfp4::cuda::sm90
+}  // namespace ozfp4::cuda::hopper

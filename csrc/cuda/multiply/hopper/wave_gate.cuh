@@ -9,10 +9,11 @@
 
 #include <cstdint>
 
-namespace ozfp4::cuda::sm90 {
+#include "cuda/multiply/hopper/tiles.hpp"
+
+namespace ozfp4::cuda::hopper {
 
 // Launches take slots in turn; one that shares its slot with another only loses the benefit.
-inline constexpr int kWaveSlots = 64;
 struct WaveSlot {
   std::uint32_t reports, left;
 };
@@ -49,4 +50,4 @@ class WaveGate {
   bool is_waiting_;
 };
 
-}  // namespace ozfp4::cuda::sm90
+}  // namespace ozfp4::cuda::hopper

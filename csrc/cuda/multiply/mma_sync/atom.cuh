@@ -11,7 +11,7 @@
 #include "arith/limbs/e2m1.hpp"
 #include "cuda/multiply/contract.hpp"
 
-namespace ozfp4::cuda::warp {
+namespace ozfp4::cuda::mma_sync {
 
 // ---- Accumulators: words that hold INT32, or FP32 with an integral value ----------------------------------------------
 
@@ -113,4 +113,4 @@ struct StandInAtom {
   }
 };
 
-}  // namespace ozfp4::cuda::warp
+}  // namespace ozfp4::cuda::mma_sync

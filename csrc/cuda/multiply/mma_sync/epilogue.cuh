@@ -10,7 +10,7 @@
 #include "cuda/multiply/mma_sync/config.cuh"
 #include "cuda/multiply/walk/fold.cuh"
 
-namespace ozfp4::cuda::warp {
+namespace ozfp4::cuda::mma_sync {
 
 // Lane t of a quad has words w[0..3]; afterwards its w[s] is what lane s had as w[t].
 __device__ __forceinline__ void transpose_quad(std::uint32_t (&w)[4]) {
@@ -101,7 +101,7 @@ struct Epilogue {
 
   // Stores acc mod m, of what was shifted, one byte per entry: rows from `row` on, columns from `column` on, of out matrix
   // `matrix`. Sixteen columns are stored if the first of them is inside.
-  static __device__ __forceinline__ void store_bytes(Accumulators acc, const Fold& f, const WarpParams& p, int row, int column,
+  static __device__ __forceinline__ void store_bytes(Accumulators acc, const Fold& f, const MultiplyParams& p, int row, int column,
                                                      int matrix) {
     constexpr int kPairs = C::kColumns / 2;  // of fragments: 16 columns
     const int lane = threadIdx.x % 32, t = lane % 4;
@@ -132,7 +132,7 @@ struct Epilogue {
   }
 
   // Four lanes write a 32-byte sector.
-  static __device__ __forceinline__ void store_words(Accumulators acc, std::int32_t multiplier, const WarpParams& p,
+  static __device__ __forceinline__ void store_words(Accumulators acc, std::int32_t multiplier, const MultiplyParams& p,
                                                      int first_row, int first_column, int matrix) {
     const int lane = threadIdx.x % 32;
     std::int32_t* const base = p.out_int32 + matrix * p.out_matrix_stride;
@@ -159,4 +159,4 @@ struct Epilogue {
   }
 };
 
-}  // namespace ozfp4::cuda::warp
+}  // namespace ozfp4::cuda::mma_sync

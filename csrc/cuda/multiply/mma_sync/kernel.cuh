@@ -12,7 +12,7 @@
 #include "cuda/multiply/mma_sync/loader.cuh"
 #include "cuda/multiply/walk/steps.cuh"
 
-namespace ozfp4::cuda::warp {
+namespace ozfp4::cuda::mma_sync {
 
 // Four 8 x 16-byte matrices: word q of lane l is bytes 4 (l % 4) .. of row l / 4 of the matrix whose rows the lanes
 // 8 q .. 8 q + 7 point to.
@@ -35,14 +35,14 @@ inline constexpr std::uint32_t kReleasingLanes = 1;
 
 template <class C>
 struct Multiplier {
-  const WarpParams& p;
+  const MultiplyParams& p;
   const SharedLayout<C>& shared;
   const int warp_row, warp_column;  // of the warp's tile, entries
   std::uint32_t lane_a, lane_b;     // what this lane points ldmatrix to, from the start of a stage
   RingPosition<C::kStages> ring;
   std::int32_t acc[C::kRows][C::kColumns][4];
 
-  __device__ __forceinline__ Multiplier(const WarpParams& p, const SharedLayout<C>& shared, int warp)
+  __device__ __forceinline__ Multiplier(const MultiplyParams& p, const SharedLayout<C>& shared, int warp)
       : p(p), shared(shared), warp_row(warp / C::kWarpsN * C::kWarpM), warp_column(warp % C::kWarpsN * C::kWarpN) {
     const std::uint32_t lane = threadIdx.x % 32;
     // A: rows 0-7, rows 8-15, then the same rows 16 bytes on. B: columns 0-7, 16 bytes on, then columns 8-15.
@@ -131,7 +131,7 @@ struct Multiplier {
 
 template <class C>
 __global__ void __launch_bounds__(C::kThreads, C::kBlocksPerMultiprocessor)
-    warp_gemm_kernel(const __grid_constant__ WarpParams p) {
+    gemm_kernel(const __grid_constant__ MultiplyParams p) {
   extern __shared__ std::uint8_t dynamic_shared[];
   const SharedLayout<C> shared{(shared_address(dynamic_shared) + 1023) & ~1023u};
   const int warp = __shfl_sync(0xFFFFFFFFu, threadIdx.x / 32, 0);  // uniform in the eyes of the compiler
@@ -147,10 +147,7 @@ __global__ void __launch_bounds__(C::kThreads, C::kBlocksPerMultiprocessor)
   __syncthreads();
   wait_for_previous_kernel();
 
-  int units = p.unit_count;
-  if (p.units_used != nullptr) units = max(0, min(units, *p.units_used));
-  const TileLoop tiles = {blockIdx.x, gridDim.x, units * p.order.per_unit.constants.modulus};
-
+  const TileLoop tiles = {blockIdx.x, gridDim.x, count_units(p) * p.order.per_unit.constants.modulus};
   if (tiles.first >= tiles.count) return;
 
   if constexpr (C::Loader::kWarps == 0) {
@@ -162,10 +159,10 @@ __global__ void __launch_bounds__(C::kThreads, C::kBlocksPerMultiprocessor)
     Multiplier<C>(p, shared, warp).run(tiles, load_ahead);
     let_next_kernel_start();
   } else if (warp < C::kMultipliers) {
-    sm90::take_registers<C::kMultiplierRegisters>();
+    take_registers<C::kMultiplierRegisters>();
     Multiplier<C>(p, shared, warp).run(tiles, [] {});
   } else {
-    sm90::give_registers<C::kLoaderRegisters>();
+    give_registers<C::kLoaderRegisters>();
     if (threadIdx.x == 32 * C::kMultipliers) {
       Filler<C> filler(p, shared, tiles);
       while (filler.has_next()) filler.load();
@@ -174,4 +171,4 @@ __global__ void __launch_bounds__(C::kThreads, C::kBlocksPerMultiprocessor)
   }
 }
 
-}  // namespace ozfp4::cuda::warp
+}  // namespace ozfp4::cuda::mma_sync

@@ -12,28 +12,9 @@
 #include "cuda/multiply/ptx/tma.cuh"
 #include "cuda/multiply/walk/steps.cuh"
 
-namespace ozfp4::cuda::warp {
+namespace ozfp4::cuda::mma_sync {
 
-using sm90::arrive;
-using sm90::init_barrier;
-using sm90::shared_address;
-
-// Until the phase of the given parity has completed. A fresh barrier has "completed" parity 1.
-__device__ __forceinline__ void wait_barrier(std::uint32_t barrier, std::uint32_t parity) {
-#if __CUDA_ARCH__ >= 900
-  sm90::wait_barrier(barrier, parity);
-#else
-  asm volatile(
-      "{\n"
-      ".reg .pred done;\n"
-      "again:\n"
-      "mbarrier.test_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-      "@!done bra again;\n"
-      "}" ::"r"(barrier),
-      "r"(parity)
-      : "memory");
-#endif
-}
+using namespace ptx;
 
 // Where a stage comes from: first rows of the tiles, matrices of the batch, planes, byte along K.
 struct Source {
@@ -49,7 +30,7 @@ struct Source {
 template <class C>
 class CopyLoads {
  public:
-  __device__ __forceinline__ explicit CopyLoads(const WarpParams& p) : p_(p) {}
+  __device__ __forceinline__ explicit CopyLoads(const MultiplyParams& p) : p_(p) {}
 
   __device__ __forceinline__ void enter(const Source& from) {
     a_ = start(p_.a, from.row_a, from.matrix_a, from.plane_a);
@@ -92,7 +73,7 @@ class CopyLoads {
     }
   }
 
-  const WarpParams& p_;
+  const MultiplyParams& p_;
   const std::uint8_t *a_, *b_;  // of this thread, at K = 0
   int rows_a_, rows_b_;
 };
@@ -108,41 +89,27 @@ struct CopyLoader {
   template <class C>
   static constexpr int kAhead = C::kStages - 2;
 
-  static __device__ __forceinline__ void prefetch(const WarpParams&) {}
+  static __device__ __forceinline__ void prefetch(const MultiplyParams&) {}
   static __device__ __forceinline__ void publish_barriers() {}
 };
 
 // ---- TMA: sm_90 and later ----------------------------------------------------------------------------------------------
 
-__device__ __forceinline__ void load_tile(const CUtensorMap* map, std::uint32_t target, std::uint32_t barrier,
-                                          sm90::Coordinates at) {
-#if __CUDA_ARCH__ >= 1200
-  // Told that the target is this block's own memory, else ptxas calls a function of the driver instead, and ignores
-  // setmaxnreg because of the call.
-  asm volatile(
-      "cp.async.bulk.tensor.4d.shared::cta.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(target),
-      "l"(map), "r"(barrier), "r"(at.k), "r"(at.row), "r"(at.batch), "r"(at.plane)
-      : "memory");
-#else
-  sm90::load_tile(map, target, barrier, at);
-#endif
-}
-
 template <class C>
 class BulkLoads {
  public:
-  __device__ __forceinline__ explicit BulkLoads(const WarpParams& p) : p_(p) {}
+  __device__ __forceinline__ explicit BulkLoads(const MultiplyParams& p) : p_(p) {}
 
   __device__ __forceinline__ void enter(const Source& from) { from_ = from; }
   __device__ __forceinline__ void load(const SharedLayout<C>& shared, std::uint32_t stage, int k) const {
     const std::uint32_t full = shared.full(stage);
-    sm90::arrive_expecting(full, C::kStageBytes);
+    arrive_expecting(full, C::kStageBytes);
     load_tile(&p_.a_map, shared.a(stage), full, {k, from_.row_a, from_.matrix_a, from_.plane_a});
     load_tile(&p_.b_map, shared.b(stage), full, {k, from_.row_b, from_.matrix_b, from_.plane_b});
   }
 
  private:
-  const WarpParams& p_;
+  const MultiplyParams& p_;
   Source from_;
 };
 
@@ -154,11 +121,11 @@ struct BulkLoader {
   template <class C>
   static constexpr int kArrivals = 1;
 
-  static __device__ __forceinline__ void prefetch(const WarpParams& p) {
-    sm90::prefetch_map(&p.a_map);
-    sm90::prefetch_map(&p.b_map);
+  static __device__ __forceinline__ void prefetch(const MultiplyParams& p) {
+    prefetch_map(&p.a_map);
+    prefetch_map(&p.b_map);
   }
-  static __device__ __forceinline__ void publish_barriers() { sm90::publish_barriers(); }
+  static __device__ __forceinline__ void publish_barriers() { publish_barriers(); }
 };
 
 // ---- The order of loads, of either -------------------------------------------------------------------------------------
@@ -167,7 +134,7 @@ struct BulkLoader {
 template <class C>
 class Filler {
  public:
-  __device__ __forceinline__ Filler(const WarpParams& p, const SharedLayout<C>& shared, const TileLoop& tiles)
+  __device__ __forceinline__ Filler(const MultiplyParams& p, const SharedLayout<C>& shared, const TileLoop& tiles)
       : p_(p), shared_(shared), tiles_(tiles), loads_(p), cursor_(p, tiles) {
     enter_step();
     skip_empty_steps();
@@ -202,7 +169,7 @@ class Filler {
         {static_cast<int>(tile.m) * C::kM, static_cast<int>(tile.n) * C::kN, matrix.a, matrix.b, step.a_plane, step.b_plane});
   }
 
-  const WarpParams& p_;
+  const MultiplyParams& p_;
   const SharedLayout<C>& shared_;
   const TileLoop& tiles_;
   typename C::Loader::template Loads<C> loads_;
@@ -211,4 +178,4 @@ class Filler {
   int k_, left_;  // of the current step: next byte along K, stages to load
 };
 
-}  // namespace ozfp4::cuda::warp
+}  // namespace ozfp4::cuda::mma_sync

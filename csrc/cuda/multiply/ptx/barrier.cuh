@@ -1,10 +1,12 @@
-// Barriers of Hopper: mbarriers in shared memory, named barriers among warps, and the order of kernels. Addresses are
-// 32-bit shared-memory addresses.
+// Barriers: mbarriers in shared memory (sm_80 and later), named barriers among warps; and registers that warpgroups give each
+// other. Addresses are 32-bit shared-memory addresses.
 #pragma once
 
 #include <cstdint>
 
-namespace ozfp4::cuda::sm90 {
+#include "cuda/code.hpp"
+
+namespace ozfp4::cuda::ptx {
 
 __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
@@ -21,6 +23,7 @@ __device__ __forceinline__ void publish_barriers() { asm volatile("fence.mbarrie
 
 // Blocks until the phase of the given parity has completed. A fresh barrier has "completed" parity 1.
 __device__ __forceinline__ void wait_barrier(std::uint32_t barrier, std::uint32_t parity) {
+#if OZFP4_IS_SM90_CODE
   asm volatile(
       "{\n"
       ".reg .pred done;\n"
@@ -32,6 +35,17 @@ __device__ __forceinline__ void wait_barrier(std::uint32_t barrier, std::uint32_
       "}" ::"r"(barrier),
       "r"(parity)
       : "memory");
+#else
+  asm volatile(
+      "{\n"
+      ".reg .pred done;\n"
+      "again:\n"
+      "mbarrier.test_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+      "@!done bra again;\n"
+      "}" ::"r"(barrier),
+      "r"(parity)
+      : "memory");
+#endif
 }
 
 __device__ __forceinline__ void arrive(std::uint32_t barrier) {
@@ -53,13 +67,7 @@ __device__ __forceinline__ void named_arrive(int id, int threads) {
   asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-// ---- Grid, registers -----------------------------------------------------------------------------------------------
-
-// Programmatic dependent launch: returns when the kernels that this one depends on have finished and flushed.
-__device__ __forceinline__ void wait_for_previous_kernel() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
-
-// Lets kernels that were launched with the same attribute start as soon as all blocks of this one have come here or ended.
-__device__ __forceinline__ void release_next_kernel() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+// ---- Registers, moved between the warpgroups of a block --------------------------------------------------------------
 
 template <int kRegisters>
 __device__ __forceinline__ void take_registers() {
@@ -70,4 +78,4 @@ __device__ __forceinline__ void give_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
 }
 
-}  // namespace ozfp4::cuda::sm90
+}  // namespace ozfp4::cuda::ptx

@@ -10,7 +10,7 @@
 #include "cuda/multiply/check.hpp"
 #include "cuda/multiply/contract.hpp"
 
-namespace ozfp4::cuda::sm90 {
+namespace ozfp4::cuda {
 
 // Throws LaunchError, with cudaErrorNotSupported where the driver has no tensor maps.
 inline void encode_map(CUtensorMap* map, int rank, const void* data, const cuuint64_t* extent, const cuuint64_t* stride,
@@ -49,14 +49,13 @@ inline void encode_plane_map(CUtensorMap* map, const PlaneArray& planes, int row
 }
 
 // Byte output [matrix][row][column], written in boxes of 64 rows x 128 (64) bytes.
-inline void encode_output_map(CUtensorMap* map, const GemmProblem& problem, int splits, int batches, int box_columns) {
-  const cuuint64_t extent[3] = {
-      static_cast<cuuint64_t>(problem.n), static_cast<cuuint64_t>(problem.m),
-      static_cast<cuuint64_t>(problem.out_planes) * static_cast<cuuint64_t>(splits) * static_cast<cuuint64_t>(batches)};
+inline void encode_output_map(CUtensorMap* map, const GemmProblem& problem, int matrices_of_plane, int box_columns) {
+  const cuuint64_t extent[3] = {static_cast<cuuint64_t>(problem.n), static_cast<cuuint64_t>(problem.m),
+                                static_cast<cuuint64_t>(problem.out_planes) * static_cast<cuuint64_t>(matrices_of_plane)};
   const cuuint64_t stride[2] = {static_cast<cuuint64_t>(problem.out_pitch), static_cast<cuuint64_t>(problem.out_matrix_stride)};
   const cuuint32_t box[3] = {static_cast<cuuint32_t>(box_columns), 64, 1};
   encode_map(map, 3, problem.out, extent, stride, box,
              box_columns == 128 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B);
 }
 
-}  // namespace ozfp4::cuda::sm90
+}  // namespace ozfp4::cuda

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace ozfp4::cuda::sm90 {
+namespace ozfp4::cuda::ptx {
 
 __device__ __forceinline__ void prefetch_map(const CUtensorMap* map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
@@ -20,11 +20,20 @@ struct Coordinates {
 };
 
 __device__ __forceinline__ void load_tile(const CUtensorMap* map, std::uint32_t target, std::uint32_t barrier, Coordinates at) {
+#if __CUDA_ARCH__ >= 1200
+  // Told that the target is this block's own memory, else ptxas calls a function of the driver instead, and ignores
+  // setmaxnreg because of the call.
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cta.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(target),
+      "l"(map), "r"(barrier), "r"(at.k), "r"(at.row), "r"(at.batch), "r"(at.plane)
+      : "memory");
+#else
   asm volatile(
       "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(
           target),
       "l"(map), "r"(barrier), "r"(at.k), "r"(at.row), "r"(at.batch), "r"(at.plane)
       : "memory");
+#endif
 }
 
 // Writes a box; rows outside the matrix are dropped, and columns from the next multiple of 16 on. Part of the calling thread's
@@ -42,4 +51,4 @@ __device__ __forceinline__ void wait_stores_done() { asm volatile("cp.async.bulk
 // Orders ordinary writes to shared memory before copies that read them; in every writing thread, before a barrier.
 __device__ __forceinline__ void publish_to_copy_engine() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-}  // namespace ozfp4::cuda::sm90
+}  // namespace ozfp4::cuda::ptx

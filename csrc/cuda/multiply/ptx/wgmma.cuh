@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace ozfp4::cuda::sm90 {
+namespace ozfp4::cuda::ptx {
 
 // Descriptor of a tile in shared memory whose rows are 128 bytes, base 1024-byte aligned: 8 rows every 1024 bytes.
 // Adding bytes / 16 moves it: 2 for the next 32 bytes along K, 512 for 64 rows.
@@ -125,4 +125,4 @@ struct Multiply<true> {
 #undef OZFP4_WGMMA_N128
 #undef OZFP4_WGMMA_N256
 
-}  // namespace ozfp4::cuda::sm90
+}  // namespace ozfp4::cuda::ptx

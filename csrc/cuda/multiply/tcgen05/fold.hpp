@@ -6,7 +6,7 @@
 #include "arith/fold.hpp"
 #include "arith/host_device.hpp"
 
-namespace ozfp4::cuda::sm100 {
+namespace ozfp4::cuda::tcgen05 {
 
 // Constants of one unit in one pass. Range: 2 <= m <= 256, multiplier and weight in [0, m),
 // bound + offset + (m - 1)^2 < 2^31, where bound is the one that `constants` were made for (unsigned sums: 2^31 - 1 for
@@ -33,4 +33,4 @@ OZFP4_HD std::uint32_t fold_weighted_sum(std::int32_t acc, std::uint32_t previou
   return fold_unsigned(fold_sum(acc, previous, f) * f.weight, f.constants);
 }
 
-}  // namespace ozfp4::cuda::sm100
+}  // namespace ozfp4::cuda::tcgen05

@@ -9,13 +9,13 @@
 #include <cutlass/gemm/collective/collective_builder.hpp>
 #include <cutlass/gemm/kernel/gemm_universal.hpp>
 
-#include "cuda/launch.hpp"
 #include "cuda/multiply/check.hpp"
+#include "cuda/multiply/kernels.hpp"
 #include "cuda/multiply/tcgen05/collective/epilogue.cuh"
 #include "cuda/multiply/tcgen05/collective/scheduler.cuh"
 #include "cuda/multiply/tcgen05/pass.hpp"
 
-namespace ozfp4::cuda::sm100 {
+namespace ozfp4::cuda::tcgen05 {
 
 inline constexpr int kTile = 256;
 
@@ -65,15 +65,15 @@ void launch_kernel(const typename Kernel::Arguments& arguments, LaunchConfig con
 // All passes of a problem. `complete` adds what the kind of operands needs to the arguments of the main loop.
 // Range: a problem without an error (find_problem_error, find_pass_error) of the config's elements.
 template <class Config, class Complete>
-void launch_passes(const GemmProblem& problem, const TileChoice& choice, cuda::Kernel kernel, cudaStream_t stream,
+void launch_passes(const KernelRow& row, const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream,
                    const Complete& complete) {
   using Kernel = typename Config::Kernel;
   LaunchConfig config;
   config.stage = Stage::multiply;
-  config.detail = kernel_name(kernel);
+  config.detail = row.name;
   config.stream = stream;
   typename Kernel::Arguments arguments;
-  const int matrices = problem.unit_count * choice.splits * batch_count(problem.batch);
+  const int matrices = problem.out_planes * choice.splits * batch_count(problem.batch);
   // An odd number of codes ends in half a byte, which is zero: TMA counts whole bytes.
   const int whole = entries_per_byte(problem.element);
   arguments.mode = cutlass::gemm::GemmUniversalMode::kGemm;
@@ -112,4 +112,4 @@ void launch_passes(const GemmProblem& problem, const TileChoice& choice, cuda::K
   }
 }
 
-}  // namespace ozfp4::cuda::sm100
+}  // namespace ozfp4::cuda::tcgen05

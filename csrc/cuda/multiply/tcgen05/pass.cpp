@@ -6,7 +6,7 @@
 #include "arith/limits.hpp"
 #include "cuda/multiply/check.hpp"
 
-namespace ozfp4::cuda::sm100 {
+namespace ozfp4::cuda::tcgen05 {
 namespace {
 
 bool ends_pass(const GemmStep& step) { return step.action == Action::fold || step.action == Action::store_residue; }
@@ -31,6 +31,9 @@ std::int64_t plane_step(const PlaneArray& operand, int rows) {
   return operand.batches > 1 ? plane_stride(operand, rows) / batch_stride(operand, rows) : 1;
 }
 
+// Range: as the step that ends a unit names it.
+int out_plane(const GemmProblem& problem, int unit) { return problem.steps[problem.unit_begin[unit + 1] - 1].out_plane; }
+
 // Terms of the pass that has most.
 int count_pass_terms(const GemmProblem& problem) {
   std::vector<int> terms;
@@ -52,7 +55,6 @@ std::int64_t count_matrices(const PlaneArray& operand, int rows) {
 
 const char* find_unit_error(const GemmProblem& problem, int unit, std::int64_t longest) {
   const int first = problem.unit_begin[unit], last = problem.unit_begin[unit + 1];
-  const std::uint32_t modulus = problem.steps[last - 1].modulus;
   std::uint64_t sum = 0;
   for (int s = first; s < last; ++s) {
     const GemmStep& step = problem.steps[s];
@@ -65,11 +67,20 @@ const char* find_unit_error(const GemmProblem& problem, int unit, std::int64_t l
     sum += std::uint64_t(problem.product_bound) *
            static_cast<std::uint64_t>(std::min<std::int64_t>(step.k_end - step.k_begin, longest));
     if (sum > sum_limit(problem.element)) return "the sum before a fold exceeds what the sm_100 kernels fold exactly";
-    if (!ends_pass(step)) continue;
-    if (step.modulus != modulus) return "the sm_100 kernels take one modulus per unit";
-    sum = 0;
+    if (ends_pass(step)) sum = 0;
   }
-  if (problem.steps[last - 1].out_plane != unit) return "the sm_100 kernels store unit u in output plane u";
+  return nullptr;
+}
+
+// Each pass stores to the plane of its unit, and reads there what the pass before has stored.
+const char* find_plane_error(const GemmProblem& problem) {
+  if (problem.out_planes > kMaxUnits) return "the output has more planes than the sm_100 kernels can tell apart, 64";
+  bool is_taken[kMaxUnits] = {};
+  for (int u = 0; u < problem.unit_count; ++u) {
+    bool& taken = is_taken[out_plane(problem, u)];
+    if (taken) return "the sm_100 kernels store every unit in an output plane of its own";
+    taken = true;
+  }
   return nullptr;
 }
 
@@ -95,31 +106,34 @@ void make_pass(const GemmProblem& problem, int splits, int index, Pass* pass, Pa
   pass->blocks_per_split = static_cast<std::int32_t>(ceil_div(ceil_div(problem.k, block_entries(problem.element)), splits));
   pass->a_plane_step = static_cast<std::int32_t>(plane_step(problem.a, problem.m));
   pass->b_plane_step = static_cast<std::int32_t>(plane_step(problem.b, problem.n));
-  pass->units_used = problem.units_used;
+  pass->units_per_modulus = problem.units_per_modulus;
+  pass->unit_count = problem.unit_count;
+  pass->moduli_used = problem.moduli_used;
   const std::uint64_t bound = is_signed(problem.element) ? sum_limit(problem.element) : 0;
   int terms = 0;
   for (int u = 0; u < problem.unit_count; ++u) {
+    const int plane = out_plane(problem, u);
     int ordinal = 0;
-    std::uint32_t multiplier = 0;
-    pass->first_term[u] = static_cast<std::uint16_t>(terms);
+    std::int32_t multiplier = 0;
+    pass->unit_of_plane[plane] = static_cast<std::uint8_t>(u);
+    pass->first_term[plane] = static_cast<std::uint16_t>(terms);
     for (int s = problem.unit_begin[u]; s < problem.unit_begin[u + 1]; ++s) {
       const GemmStep& step = problem.steps[s];
       if (ordinal == index) pass->terms[terms++] = {step.a_plane, step.b_plane, step.k_begin, step.k_end};
       if (!ends_pass(step)) continue;
-      const std::uint32_t factor = reduced(step.multiplier, step.modulus);
       if (ordinal == index) {
-        PassFold& fold = folds->fold[u];
+        PassFold& fold = folds->fold[plane];
         fold.constants = make_fold(step.modulus, static_cast<std::uint32_t>(bound));
-        fold.multiplier = multiplier;
-        fold.weight = step.action == Action::store_residue ? factor : 1;
-        pass->unit[pass->unit_count++] = static_cast<std::uint8_t>(u);
+        fold.multiplier = reduced(multiplier, step.modulus);
+        fold.weight = step.action == Action::store_residue ? reduced(step.multiplier, step.modulus) : 1;
+        pass->plane[pass->plane_count++] = static_cast<std::uint8_t>(plane);
       }
-      multiplier = factor;
+      multiplier = step.multiplier;
       ++ordinal;
     }
-    pass->term_end[u] = static_cast<std::uint16_t>(terms);
+    pass->term_end[plane] = static_cast<std::uint16_t>(terms);
   }
-  pass->matrix_count = pass->unit_count * batches * splits;
+  pass->matrix_count = pass->plane_count * batches * splits;
 }
 
 const char* find_pass_error(const GemmProblem& problem, const TileChoice& choice) {
@@ -129,7 +143,7 @@ const char* find_pass_error(const GemmProblem& problem, const TileChoice& choice
   for (int u = 0; u < problem.unit_count; ++u) {
     if (const char* error = find_unit_error(problem, u, longest)) return error;
   }
-  if (problem.out_planes < problem.unit_count) return "the output has fewer planes than units";
+  if (const char* error = find_plane_error(problem)) return error;
   if (plane_stride(problem.a, problem.m) % matrix_stride(problem.a, problem.m) != 0 ||
       plane_stride(problem.b, problem.n) % matrix_stride(problem.b, problem.n) != 0) {
     return "the sm_100 kernels need plane strides that are multiples of the batch strides";
@@ -140,4 +154,4 @@ const char* find_pass_error(const GemmProblem& problem, const TileChoice& choice
   return nullptr;
 }
 
-}  // namespace ozfp4::cuda::sm100
+}  // namespace ozfp4::cuda::tcgen05

@@ -13,7 +13,7 @@
 #include "cuda/multiply/tcgen05/fold.hpp"
 #include "cuda/multiply/walk/tile_order.cuh"
 
-namespace ozfp4::cuda::sm100 {
+namespace ozfp4::cuda::tcgen05 {
 
 // Terms of all units in one pass; a plan has at most so many products.
 inline constexpr int kMaxPassTerms = 256;
@@ -26,18 +26,21 @@ struct PassTerm {
   std::int32_t k_begin, k_end;
 };
 
-// What the loading and scheduling warps read. Matrices of the output are numbered unit * matrices + split * batches + batch.
+// What the loading and scheduling warps read. Matrices are numbered as the output has them, plane * matrices + split * batches +
+// batch; the plane is the one that the unit stores to, so it stands for the unit.
 struct Pass {
-  Divisor matrices;  // of a unit
+  Divisor matrices;  // of a plane
   Divisor batches;
   BatchMap batch;
   std::int32_t blocks_per_split;
-  std::int32_t a_plane_step, b_plane_step;  // how many matrices of the operand lie between its planes
-  std::int32_t unit_count;                  // that have this pass
-  std::int32_t first_matrix, matrix_count;  // of this launch, of the unit_count * matrices that the pass computes
-  const int* units_used;                    // device, may be null
-  std::uint8_t unit[kMaxUnits];             // which, ascending
-  std::uint16_t first_term[kMaxUnits];      // by unit, as is term_end
+  std::int32_t a_plane_step, b_plane_step;     // how many matrices of the operand lie between its planes
+  std::int32_t plane_count;                    // of units that have this pass
+  std::int32_t first_matrix, matrix_count;     // of this launch, of the plane_count * matrices that the pass computes
+  std::int32_t unit_count, units_per_modulus;  // of the schedule, for walk/steps.cuh
+  const int* moduli_used;                      // device, may be null
+  std::uint8_t plane[kMaxUnits];               // which, in the order of their units
+  std::uint8_t unit_of_plane[kMaxUnits];
+  std::uint16_t first_term[kMaxUnits];  // by plane, as is term_end
   std::uint16_t term_end[kMaxUnits];
   PassTerm terms[kMaxPassTerms];
 };
@@ -45,7 +48,7 @@ struct Pass {
 // What the epilogue reads.
 struct PassFolds {
   Divisor matrices;
-  PassFold fold[kMaxUnits];
+  PassFold fold[kMaxUnits];  // by plane
 };
 
 // Passes of the longest chain.
@@ -58,4 +61,4 @@ void make_pass(const GemmProblem& problem, int splits, int index, Pass* pass, Pa
 // nullptr where these kernels take a problem that find_problem_error has nothing against, else the reason.
 const char* find_pass_error(const GemmProblem& problem, const TileChoice& choice);
 
-}  // namespace ozfp4::cuda::sm100
+}  // namespace ozfp4::cuda::tcgen05

@@ -1,5 +1,5 @@
 // Which steps of which tiles a block computes, in which order: what loaders and multipliers of one block agree on without
-// a word, for every kernel. `Params` are a kernel's parameters: order, batches, batch, unit_begin, steps, device_steps.
+// a word, for every kernel. `Params` are a kernel's parameters, as of cuda/multiply/params.hpp.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +29,16 @@ struct RingPosition {
 template <class Params>
 OZFP4_HD GemmStep read_step(const Params& p, int index) {
   return p.device_steps != nullptr ? p.device_steps[index] : p.steps[index];
+}
+
+// The leading units to compute: the device counts moduli. Range: kMaxUnits units at most; any count on the device.
+template <class Params>
+OZFP4_HD int count_units(const Params& p) {
+  if (p.moduli_used == nullptr) return p.unit_count;
+  const int moduli = *p.moduli_used, all = p.unit_count;
+  if (moduli <= 0) return 0;
+  const int units = (moduli < all ? moduli : all) * p.units_per_modulus;
+  return units < all ? units : all;
 }
 
 // The K blocks of a step that belong to a split; a block is `kBlockEntries` entries long.

@@ -147,7 +147,7 @@ Program consumer_program(const Block& block, const std::vector<Turn>& turns, int
   RingPosition<kStages> ring;
   std::uint64_t position = 0;
   std::size_t at = 0;
-  sm90::EverySecondTile next(p, tiles, group);
+  hopper::EverySecondTile next(p, tiles, group);
   while (next.exists()) {
     std::uint32_t between = 0;
     const std::size_t before = at;
@@ -305,7 +305,7 @@ void check_all_steps(int cases) {
     bool is_right = true;
     std::uint32_t index = tiles.first;
     if (tiles.first < tiles.count) {
-      sm90::AllSteps next(p, tiles, 0);
+      hopper::AllSteps next(p, tiles, 0);
       for (; index < tiles.count; index += tiles.stride) {
         const Tile tile = tile_at(p.order, index);
         for (int step = p.unit_begin[tile.unit]; step < p.unit_begin[tile.unit + 1]; ++step) {
@@ -344,6 +344,6 @@ int main() {
   check_all_steps(5000);
   check_the_check();
   check_turns<3>(4000);
-  check_turns<sm90::Config<128, 128, true>::kStages>(4000);
+  check_turns<hopper::Config<128, 128, true>::kStages>(4000);
   return finish();
 }

@@ -13,10 +13,11 @@
 #include <vector>
 
 #include "check.hpp"
-#include "cuda/multiply/schedule.hpp"
 #include "cuda/multiply/tcgen05/collective/walk.cuh"
 #include "cuda/multiply/tcgen05/fold.hpp"
 #include "cuda/multiply/tcgen05/pass.hpp"
+#include "cuda/multiply/walk/steps.cuh"
+#include "plan/schedule.hpp"
 
 using namespace ozfp4;
 using namespace ozfp4::cuda;
@@ -36,13 +37,13 @@ constexpr std::int32_t kFloatLimit = 1 << 24;
 // Every FP32 accumulator, every modulus. One check per modulus.
 void check_all_accumulators() {
   for (std::uint32_t m = 2; m <= 256; ++m) {
-    sm100::PassFold f;
+    tcgen05::PassFold f;
     f.constants = make_fold(m, kFloatLimit);
     auto expected = static_cast<std::uint32_t>(floor_mod(-kFloatLimit, m));
     std::int64_t wrong = 0;
     for (std::int32_t x = -kFloatLimit; x <= kFloatLimit; ++x) {
-      const std::int32_t acc = sm100::accumulated_integer(static_cast<float>(x));
-      wrong += acc != x || sm100::fold_sum(acc, 255, f) != expected;
+      const std::int32_t acc = tcgen05::accumulated_integer(static_cast<float>(x));
+      wrong += acc != x || tcgen05::fold_sum(acc, 255, f) != expected;
       expected = expected + 1 == m ? 0 : expected + 1;
     }
     check(wrong == 0, "fold of an accumulator", m, wrong);
@@ -61,7 +62,7 @@ void check_all_multipliers() {
                           {0, static_cast<std::int32_t>((std::uint32_t(1) << 31) - (1 << 16)), 0}};
   for (const Range& range : ranges) {
     for (std::uint32_t m = 2; m <= 256; ++m) {
-      sm100::PassFold f;
+      tcgen05::PassFold f;
       f.constants = make_fold(m, range.bound);
       for (const std::int32_t acc : {range.low, range.low + 1, 0, 1, range.high - 1, range.high}) {
         std::int64_t wrong = 0;
@@ -70,9 +71,9 @@ void check_all_multipliers() {
             f.multiplier = factor;
             f.weight = 1;
             const std::int64_t sum = acc + std::int64_t(previous) * factor;
-            wrong += sm100::fold_sum(acc, previous, f) != floor_mod(sum, m);
+            wrong += tcgen05::fold_sum(acc, previous, f) != floor_mod(sum, m);
             f.weight = m - 1 - factor;
-            wrong += sm100::fold_weighted_sum(acc, previous, f) != floor_mod(sum * f.weight, m);
+            wrong += tcgen05::fold_weighted_sum(acc, previous, f) != floor_mod(sum * f.weight, m);
           }
         }
         check(wrong == 0, "fold with a multiplier and a weight", m, acc);
@@ -90,6 +91,8 @@ struct Case {
   std::vector<std::vector<int>> a, b;  // [plane * batches + batch][k]
   std::vector<GemmStep> steps;
   std::vector<int> unit_begin{0};
+  int units_per_modulus = 1, out_planes = 0;
+  std::vector<int> plane;  // where a unit stores
   alignas(128) std::uint8_t memory[128];
 
   int units() const { return static_cast<int>(unit_begin.size()) - 1; }
@@ -106,7 +109,8 @@ struct Case {
     p.batch.extent[0] = batches;
     p.batch.a_stride[0] = p.batch.b_stride[0] = 1;
     p.out = memory;
-    p.out_planes = units();
+    p.out_planes = out_planes;
+    p.units_per_modulus = units_per_modulus;
     p.out_pitch = p.out_matrix_stride = 16;
     p.steps = steps.data();
     p.unit_begin = unit_begin.data();
@@ -140,9 +144,16 @@ Case random_case() {
   }
   const bool is_signed_element = is_signed(c.element);
   // Bounds as a schedule has them: products that carried on, and the start value that the last fold left.
-  const int units = random_int(1, 6);
+  c.units_per_modulus = random_int(1, 2);
+  const int units = c.units_per_modulus * random_int(1, 4);
+  c.out_planes = units + random_int(0, 2);
+  for (int plane = 0; plane < c.out_planes; ++plane) {
+    c.plane.insert(c.plane.begin() + random_int(std::size_t(0), c.plane.size()), plane);
+  }
   for (int u = 0; u < units; ++u) {
-    const int m = random_int(2, 256), terms = random_int(1, 4);
+    const bool has_one_modulus = random_int(0, 1) == 0;
+    const int terms = random_int(1, 4);
+    int m = random_int(2, 256);
     std::uint32_t held = 0;
     for (int t = 0; t < terms; ++t) {
       const int a_plane = random_int(0, c.planes - 1), b_plane = random_int(0, c.planes - 1);
@@ -152,10 +163,12 @@ Case random_case() {
         held += static_cast<std::uint32_t>(end - begin) * (c.element == Element::u8 ? 255 * 255 : 144);
         const bool is_last = t + 1 == terms && end == c.k;
         const Action action = is_last ? Action::store_residue : random_int(0, 1) == 0 ? Action::carry_on : Action::fold;
+        if (!has_one_modulus) m = random_int(2, 256);
         const int multiplier = random_int(is_signed_element ? -(m - 1) : 0, m - 1);
         const std::uint32_t bound = is_signed_element ? std::max<std::uint32_t>(held, m * m) : 0;
         c.steps.push_back(
-            make_step(a_plane, b_plane, begin, end, action, action == Action::carry_on ? 0 : m, multiplier, u, bound));
+            make_step(a_plane, b_plane, begin, end, action, action == Action::carry_on ? 0 : m, multiplier, c.plane[u],
+                      bound));
         if (action == Action::fold) held = static_cast<std::uint32_t>((m - 1) * std::abs(multiplier));
         begin = end;
       }
@@ -198,38 +211,39 @@ std::int64_t block_sum(const Case& c, int a_plane, int b_plane, int batch, std::
 
 // What the passes store, matrix by matrix. `tile_blocks`: K blocks that the main loop takes at a time.
 template <int kBlockEntries>
-std::vector<std::uint8_t> by_passes(Case& c, int units_used, int tile_blocks) {
-  const GemmProblem problem = c.problem();
-  std::vector<std::uint8_t> out(static_cast<std::size_t>(c.units() * c.splits * c.batches), 0xA5);
-  for (int index = 0; index < sm100::count_passes(problem); ++index) {
-    sm100::Pass pass;
-    sm100::PassFolds folds;
-    sm100::make_pass(problem, c.splits, index, &pass, &folds);
-    check(pass.matrix_count == pass.unit_count * c.splits * c.batches, "matrices of a pass", pass.matrix_count);
+std::vector<std::uint8_t> by_passes(Case& c, const int* moduli_used, int tile_blocks) {
+  GemmProblem problem = c.problem();
+  problem.moduli_used = moduli_used;
+  std::vector<std::uint8_t> out(static_cast<std::size_t>(c.out_planes * c.splits * c.batches), 0xA5);
+  for (int index = 0; index < tcgen05::count_passes(problem); ++index) {
+    tcgen05::Pass pass;
+    tcgen05::PassFolds folds;
+    tcgen05::make_pass(problem, c.splits, index, &pass, &folds);
+    check(pass.matrix_count == pass.plane_count * c.splits * c.batches, "matrices of a pass", pass.matrix_count);
     const int per_launch = random_int(1, pass.matrix_count);
     for (int i = 0; i < pass.matrix_count; ++i) {
       pass.first_matrix = i / per_launch * per_launch;
-      const int number = sm100::matrix_number(pass, i - pass.first_matrix);
-      const sm100::OutputMatrix matrix = sm100::output_matrix(pass, number);
+      const int number = tcgen05::matrix_number(pass, i - pass.first_matrix);
+      const tcgen05::OutputMatrix matrix = tcgen05::output_matrix(pass, number);
       const int batch = static_cast<int>(matrix.tile.matrix) - matrix.split * c.batches;
-      const int needed = sm100::count_blocks<kBlockEntries>(pass, matrix, units_used);
+      const int needed = tcgen05::count_blocks<kBlockEntries>(pass, matrix, count_units(pass));
       const int count = (needed + tile_blocks - 1) / tile_blocks * tile_blocks;
       std::int64_t acc = 0;
       int loaded = 0;
       const int prologue = std::min(count, 3 * tile_blocks);
       for (const auto& [begin, blocks] : {std::pair{0, prologue}, std::pair{prologue, count - prologue}}) {
-        sm100::RangeWalk<kBlockEntries> walk(pass, matrix, begin, blocks);
-        for (sm100::LoadRange range; walk.next(&range);) {
+        tcgen05::RangeWalk<kBlockEntries> walk(pass, matrix, begin, blocks);
+        for (tcgen05::LoadRange range; walk.next(&range);) {
           loaded += range.count;
           acc += block_sum(c, range.a_plane, range.b_plane, batch, range.first, range.count);
         }
       }
       check(loaded == count, "blocks loaded", loaded, count);
-      const sm100::PassFold& fold = folds.fold[divide(static_cast<std::uint32_t>(number), folds.matrices)];
-      check(fold.weight != 1 || sm100::fold_weighted_sum(static_cast<int>(acc), out[number], fold) ==
-                                    sm100::fold_sum(static_cast<int>(acc), out[number], fold),
+      const tcgen05::PassFold& fold = folds.fold[divide(static_cast<std::uint32_t>(number), folds.matrices)];
+      check(fold.weight != 1 || tcgen05::fold_weighted_sum(static_cast<int>(acc), out[number], fold) ==
+                                    tcgen05::fold_sum(static_cast<int>(acc), out[number], fold),
             "a weight of 1");
-      out[number] = static_cast<std::uint8_t>(sm100::fold_weighted_sum(static_cast<int>(acc), out[number], fold));
+      out[number] = static_cast<std::uint8_t>(tcgen05::fold_weighted_sum(static_cast<int>(acc), out[number], fold));
     }
   }
   return out;
@@ -243,18 +257,20 @@ void check_passes(int cases) {
     TileChoice choice;
     choice.splits = c.splits;
     const char* error = find_problem_error(problem, choice);
-    if (error == nullptr) error = sm100::find_pass_error(problem, choice);
+    if (error == nullptr) error = tcgen05::find_pass_error(problem, choice);
     if (!check(error == nullptr, error == nullptr ? "" : error, i)) continue;
-    most = std::max(most, sm100::count_passes(problem));
-    const int units_used = random_int(0, 3) == 0 ? random_int(1, c.units()) : kMaxUnits;
+    most = std::max(most, tcgen05::count_passes(problem));
+    const int moduli = random_int(-1, c.units() / c.units_per_modulus + 1);
+    const int* const moduli_used = random_int(0, 1) == 0 ? &moduli : nullptr;
+    const int units = moduli_used == nullptr ? c.units() : std::min(c.units(), std::max(0, moduli) * c.units_per_modulus);
     const auto out =
-        c.element == Element::e2m1 ? by_passes<256>(c, units_used, i % 2 == 0 ? 1 : 3) : by_passes<128>(c, units_used, 1);
-    for (int number = 0; number < static_cast<int>(out.size()); ++number) {
-      const int unit = number / (c.splits * c.batches);
-      if (unit >= units_used) continue;
-      const int split = number / c.batches % c.splits;
-      const std::int64_t expected = by_contract(c, unit, split, number % c.batches);
-      check(out[number] == expected, "residue", out[number], expected);
+        c.element == Element::e2m1 ? by_passes<256>(c, moduli_used, i % 2 == 0 ? 1 : 3) : by_passes<128>(c, moduli_used, 1);
+    for (int unit = 0; unit < units; ++unit) {
+      for (int matrix = 0; matrix < c.splits * c.batches; ++matrix) {
+        const std::int64_t expected = by_contract(c, unit, matrix / c.batches, matrix % c.batches);
+        const std::uint8_t found = out[static_cast<std::size_t>(c.plane[unit] * c.splits * c.batches + matrix)];
+        check(found == expected, "residue", found, expected);
+      }
     }
   }
   std::printf("%d random problems, up to %d passes\n", cases, most);
@@ -302,9 +318,9 @@ void check_plans() {
           TileChoice choice;
           choice.splits = splits;
           const char* error = find_problem_error(p, choice);
-          if (error == nullptr) error = sm100::find_pass_error(p, choice);
+          if (error == nullptr) error = tcgen05::find_pass_error(p, choice);
           check(error == nullptr, error == nullptr ? "" : error, k, bits);
-          most = std::max(most, sm100::count_passes(p));
+          most = std::max(most, tcgen05::count_passes(p));
           ++count;
         }
       }
@@ -328,11 +344,12 @@ void check_refusal(const char* part, const Change& change) {
     c.steps.push_back(make_step(u, u, 0, 300, Action::store_residue, 13, 1, u, 144 * 300 + 36));
     c.unit_begin.push_back(static_cast<int>(c.steps.size()));
   }
+  c.out_planes = 2;
   GemmProblem problem = c.problem();
   TileChoice choice;
-  check(sm100::find_pass_error(problem, choice) == nullptr, "the problem before the change");
+  check(tcgen05::find_pass_error(problem, choice) == nullptr, "the problem before the change");
   change(problem, c.steps);
-  const char* error = sm100::find_pass_error(problem, choice);
+  const char* error = tcgen05::find_pass_error(problem, choice);
   check(error != nullptr && std::strstr(error, part) != nullptr, part);
 }
 
@@ -399,12 +416,13 @@ void check_extents() {
   c.splits = 3;  // the last one is empty
   c.steps.push_back(make_step(0, 0, 0, 512, Action::store_residue, 13, 1, 0, 144 * 512));
   c.unit_begin.push_back(1);
+  c.out_planes = 1;
   const GemmProblem problem = c.problem();
-  sm100::Pass pass;
-  sm100::PassFolds folds;
-  sm100::make_pass(problem, c.splits, 0, &pass, &folds);
-  sm100::RangeWalk<256> walk(pass, sm100::output_matrix(pass, 2), 0, 3);
-  sm100::LoadRange range{};
+  tcgen05::Pass pass;
+  tcgen05::PassFolds folds;
+  tcgen05::make_pass(problem, c.splits, 0, &pass, &folds);
+  tcgen05::RangeWalk<256> walk(pass, tcgen05::output_matrix(pass, 2), 0, 3);
+  tcgen05::LoadRange range{};
   check(walk.next(&range) && range.first >= (kLongestExtent + 255) / 256, "a block beyond every K", range.first);
   check((std::int64_t(range.first) + range.count) * 256 <= INT32_MAX, "the end of the blocks beyond K", range.first);
 }
@@ -414,9 +432,8 @@ void check_refusals() {
   check_refusal("digits", [](GemmProblem&, Steps& steps) { steps[0].action = Action::store_digit; });
   check_refusal("int32", [](GemmProblem&, Steps& steps) { steps[3].action = Action::store_int32; });
   check_refusal("int32", [](GemmProblem&, Steps& steps) { steps[0].action = Action::multiply; });
-  check_refusal("one modulus", [](GemmProblem&, Steps& steps) { steps[0].modulus = 11; });
   check_refusal("output plane", [](GemmProblem&, Steps& steps) { steps[1].out_plane = 1; });
-  check_refusal("fewer planes", [](GemmProblem& p, Steps&) { p.out_planes = 1; });
+  check_refusal("more planes", [](GemmProblem& p, Steps&) { p.out_planes = kMaxUnits + 1; });
   check_refusal("exactly", [](GemmProblem& p, Steps&) { p.product_bound = (1 << 24) / 300 + 1; });
   check_refusal("too many", [](GemmProblem& p, Steps&) {
     p.a.planes = 1 << 16;
@@ -427,7 +444,7 @@ void check_refusals() {
   check_refusal("256 terms", [](GemmProblem& p, Steps& steps) {
     static int unit_begin[2];
     const GemmStep last = steps.back();
-    steps.assign(sm100::kMaxPassTerms, make_step(0, 0, 0, 0, Action::carry_on));
+    steps.assign(tcgen05::kMaxPassTerms, make_step(0, 0, 0, 0, Action::carry_on));
     steps.push_back(last);
     unit_begin[1] = static_cast<int>(steps.size());
     p.steps = steps.data();

@@ -1,10 +1,10 @@
 // E2M1 codes with the stand-in for the FP4 tensor core, operands loaded by TMA: for tests on sm_90 and later.
 #include "cuda/multiply/mma_sync/variants.cuh"
 
-namespace ozfp4::cuda::warp {
+namespace ozfp4::cuda::mma_sync {
 
-void launch_stand_in_bulk(const WarpParams& params, TileShape shape, const LaunchConfig& how) {
-  return launch_family<StandInAtom, BulkLoader>(params, shape, how);
+void start_stand_in_bulk(const MultiplyParams& params, TileShape shape, Element, const LaunchConfig& how) {
+  start_family<StandInAtom, BulkLoader>(params, shape, how);
 }
 
-}  // namespace ozfp4::cuda::warp
+}  // namespace ozfp4::cuda::mma_sync

@@ -6,7 +6,7 @@
 
 #include "cuda/multiply/tcgen05/pass.hpp"
 
-namespace ozfp4::cuda::sm100 {
+namespace ozfp4::cuda::tcgen05 {
 
 // What a node of a visitor tree has besides its callbacks: arguments that are parameters, no workspace, no shared memory.
 template <class Arguments_>
@@ -102,4 +102,4 @@ struct ResidueNode : Node<PassFolds> {
 
 using ResidueTree = cutlass::epilogue::fusion::Sm90EVT<ResidueNode, cutlass::epilogue::fusion::Sm90AccFetch, PreviousByte>;
 
-}  // namespace ozfp4::cuda::sm100
+}  // namespace ozfp4::cuda::tcgen05

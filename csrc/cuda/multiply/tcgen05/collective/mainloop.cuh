@@ -8,7 +8,7 @@
 #include "cuda/multiply/tcgen05/collective/walk.cuh"
 #include "cuda/multiply/tcgen05/pass.hpp"
 
-namespace ozfp4::cuda::sm100 {
+namespace ozfp4::cuda::tcgen05 {
 
 // The tiles of a TMA tensor (box, row tile, K tile, matrix), counted from another matrix on.
 template <class Tensor>
@@ -125,4 +125,4 @@ class Fp4Mainloop : public PassMainloop<Base, Fp4Mainloop<Base, kBlockEntries>, 
   }
 };
 
-}  // namespace ozfp4::cuda::sm100
+}  // namespace ozfp4::cuda::tcgen05

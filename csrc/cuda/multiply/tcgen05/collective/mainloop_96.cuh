@@ -10,7 +10,7 @@
 #include "cuda/multiply/tcgen05/collective/walk.cuh"
 #include "cuda/multiply/tcgen05/pass.hpp"
 
-namespace ozfp4::cuda::sm100 {
+namespace ozfp4::cuda::tcgen05 {
 
 template <class Base, int kBlockEntries>
 class Fp4Mainloop96 : public WithPass<Base> {
@@ -65,4 +65,4 @@ class Fp4Mainloop96 : public WithPass<Base> {
   }
 };
 
-}  // namespace ozfp4::cuda::sm100
+}  // namespace ozfp4::cuda::tcgen05

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace ozfp4::cuda::sm100 {
+namespace ozfp4::cuda::tcgen05 {
 
 // ue8m0. Both scales of a product are 2, so that an accumulator counts limb products: a code is half its limb.
 template <int kBytes>
@@ -24,4 +24,4 @@ void set_scales(Arguments& mainloop, const void* device_tile) {
   mainloop.layout_SFB = Scales::tile_atom_to_shape_SFB(one_tile);
 }
 
-}  // namespace ozfp4::cuda::sm100
+}  // namespace ozfp4::cuda::tcgen05

@@ -7,7 +7,7 @@
 #include "cuda/multiply/tcgen05/collective/walk.cuh"
 #include "cuda/multiply/tcgen05/pass.hpp"
 
-namespace ozfp4::cuda::sm100 {
+namespace ozfp4::cuda::tcgen05 {
 
 // kTileBlocks: K blocks that the main loop takes at a time.
 template <int kBlockEntries, int kTileBlocks, class ClusterShape, std::uint32_t kStages>
@@ -81,8 +81,7 @@ class PassScheduler : public cutlass::gemm::kernel::detail::PersistentTileSchedu
     WorkTileInfo result = {tile, 0};
     if (!tile.is_valid()) return result;
     result.L_idx = matrix_number(pass_, tile.L_idx);
-    const std::int32_t units_used = pass_.units_used != nullptr ? *pass_.units_used : kMaxUnits;
-    const std::int32_t blocks = count_blocks<kBlockEntries>(pass_, output_matrix(pass_, result.L_idx), units_used);
+    const std::int32_t blocks = count_blocks<kBlockEntries>(pass_, output_matrix(pass_, result.L_idx), count_units(pass_));
     result.k_tiles = (blocks + kTileBlocks - 1) / kTileBlocks;
     return result;
   }
@@ -94,20 +93,20 @@ class PassScheduler : public cutlass::gemm::kernel::detail::PersistentTileSchedu
 template <int kBlockEntries, int kTileBlocks>
 struct PassSchedule {};
 
-}  // namespace ozfp4::cuda::sm100
+}  // namespace ozfp4::cuda::tcgen05
 
 namespace cutlass::gemm::kernel::detail {
 
 template <int kBlockEntries, int kTileBlocks, class TileShape, class ClusterShape, std::uint32_t kStages>
-struct TileSchedulerSelector<ozfp4::cuda::sm100::PassSchedule<kBlockEntries, kTileBlocks>, arch::Sm100, TileShape, ClusterShape,
+struct TileSchedulerSelector<ozfp4::cuda::tcgen05::PassSchedule<kBlockEntries, kTileBlocks>, arch::Sm100, TileShape, ClusterShape,
                              kStages> {
-  using Scheduler = ozfp4::cuda::sm100::PassScheduler<kBlockEntries, kTileBlocks, ClusterShape, kStages>;
+  using Scheduler = ozfp4::cuda::tcgen05::PassScheduler<kBlockEntries, kTileBlocks, ClusterShape, kStages>;
 };
 
 template <int kBlockEntries, int kTileBlocks, class TileShape, class ClusterShape, std::uint32_t kStages>
-struct TileSchedulerSelector<ozfp4::cuda::sm100::PassSchedule<kBlockEntries, kTileBlocks>, arch::Sm103, TileShape, ClusterShape,
+struct TileSchedulerSelector<ozfp4::cuda::tcgen05::PassSchedule<kBlockEntries, kTileBlocks>, arch::Sm103, TileShape, ClusterShape,
                              kStages> {
-  using Scheduler = ozfp4::cuda::sm100::PassScheduler<kBlockEntries, kTileBlocks, ClusterShape, kStages>;
+  using Scheduler = ozfp4::cuda::tcgen05::PassScheduler<kBlockEntries, kTileBlocks, ClusterShape, kStages>;
 };
 
 }  // namespace cutlass::gemm::kernel::detail

@@ -7,17 +7,17 @@
 #include "cuda/multiply/tcgen05/pass.hpp"
 #include "cuda/multiply/walk/steps.cuh"
 
-namespace ozfp4::cuda::sm100 {
+namespace ozfp4::cuda::tcgen05 {
 
-// An output matrix by its number, unit * matrices + split * batches + batch.
+// An output matrix by its number, plane * matrices + split * batches + batch.
 struct OutputMatrix {
-  std::int32_t unit, split;
+  std::int32_t plane, split;
   Tile tile;  // its `matrix` is split * batches + batch
 };
 OZFP4_HD OutputMatrix output_matrix(const Pass& pass, std::int32_t number) {
-  const std::uint32_t unit = divide(static_cast<std::uint32_t>(number), pass.matrices);
-  const std::uint32_t matrix = static_cast<std::uint32_t>(number) - unit * pass.matrices.constants.modulus;
-  return {static_cast<std::int32_t>(unit), static_cast<std::int32_t>(divide(matrix, pass.batches)), Tile{unit, matrix, 0, 0}};
+  const std::uint32_t plane = divide(static_cast<std::uint32_t>(number), pass.matrices);
+  const std::uint32_t matrix = static_cast<std::uint32_t>(number) - plane * pass.matrices.constants.modulus;
+  return {static_cast<std::int32_t>(plane), static_cast<std::int32_t>(divide(matrix, pass.batches)), Tile{plane, matrix, 0, 0}};
 }
 
 // The number of the index-th matrix that a launch of the pass computes.
@@ -25,19 +25,19 @@ OZFP4_HD std::int32_t matrix_number(const Pass& pass, std::int32_t index) {
   const auto matrices = static_cast<std::int32_t>(pass.matrices.constants.modulus);
   index += pass.first_matrix;
   const auto ordinal = static_cast<std::int32_t>(divide(static_cast<std::uint32_t>(index), pass.matrices));
-  return pass.unit[ordinal] * matrices + (index - ordinal * matrices);
+  return pass.plane[ordinal] * matrices + (index - ordinal * matrices);
 }
 
-// K blocks to multiply, at least 1: the collectives cannot leave an accumulator untouched. Units beyond `units_used` get one
-// block, too: nobody reads what they store.
+// K blocks to multiply, at least 1: the collectives cannot leave an accumulator untouched. Units beyond those `used` get
+// one block, too: nobody reads what they store.
 template <int kBlockEntries>
-OZFP4_HD std::int32_t count_blocks(const Pass& pass, const OutputMatrix& matrix, std::int32_t units_used) {
+OZFP4_HD std::int32_t count_blocks(const Pass& pass, const OutputMatrix& matrix, std::int32_t used) {
   std::int32_t count = 0;
-  for (int t = pass.first_term[matrix.unit]; t < pass.term_end[matrix.unit]; ++t) {
+  for (int t = pass.first_term[matrix.plane]; t < pass.term_end[matrix.plane]; ++t) {
     const PassTerm& term = pass.terms[t];
     count += block_range<kBlockEntries>(term.k_begin, term.k_end, matrix.split, pass.blocks_per_split).count;
   }
-  return count == 0 || matrix.unit >= units_used ? 1 : count;
+  return count == 0 || pass.unit_of_plane[matrix.plane] >= used ? 1 : count;
 }
 
 // Blocks that lie side by side along K in one plane of A and one of B.
@@ -53,8 +53,8 @@ class RangeWalk {
   OZFP4_HD RangeWalk(const Pass& pass, const OutputMatrix& matrix, std::int32_t begin, std::int32_t count)
       : pass_(pass),
         split_(matrix.split),
-        term_(pass.first_term[matrix.unit]),
-        end_(pass.term_end[matrix.unit]),
+        term_(pass.first_term[matrix.plane]),
+        end_(pass.term_end[matrix.plane]),
         begin_(begin),
         count_(count) {}
 
@@ -99,4 +99,4 @@ struct BlockIterator {
   }
 };
 
-}  // namespace ozfp4::cuda::sm100
+}  // namespace ozfp4::cuda::tcgen05

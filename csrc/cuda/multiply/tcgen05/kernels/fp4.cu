@@ -2,9 +2,8 @@
 #include "cuda/multiply/tcgen05/collective/mainloop.cuh"
 #include "cuda/multiply/tcgen05/collective/scale_tile.cuh"
 #include "cuda/multiply/tcgen05/kernel.cuh"
-#include "cuda/multiply/tcgen05/launch.hpp"
 
-namespace ozfp4::cuda::sm100 {
+namespace ozfp4::cuda::tcgen05 {
 namespace {
 
 constexpr int kEntries = block_entries(Element::e2m1);
@@ -16,11 +15,11 @@ __device__ const ScaleTile<kTile * kEntries / 32> scale_tile;
 
 }  // namespace
 
-void launch_fp4(const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream) {
+void launch_fp4(const KernelRow& row, const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream) {
   void* scales = nullptr;
   require_launched(cudaGetSymbolAddress(&scales, scale_tile), Stage::multiply, "its table of scales");
-  launch_passes<Fp4>(problem, choice, Kernel::sm100_fp4, stream,
+  launch_passes<Fp4>(row, problem, choice, stream,
                      [&](auto& mainloop) { set_scales<Fp4::Collective, kTile, kEntries>(mainloop, scales); });
 }
 
-}  // namespace ozfp4::cuda::sm100
+}  // namespace ozfp4::cuda::tcgen05

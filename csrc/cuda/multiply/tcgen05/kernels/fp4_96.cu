@@ -2,9 +2,8 @@
 #include "cuda/multiply/tcgen05/collective/mainloop_96.cuh"
 #include "cuda/multiply/tcgen05/collective/scale_tile.cuh"
 #include "cuda/multiply/tcgen05/kernel.cuh"
-#include "cuda/multiply/tcgen05/launch.hpp"
 
-namespace ozfp4::cuda::sm100 {
+namespace ozfp4::cuda::tcgen05 {
 namespace {
 
 constexpr int kTileEntries = 768;  // eight instructions, and three blocks
@@ -17,11 +16,11 @@ __device__ const ScaleTile<kTile * kTileEntries / 32> scale_tile;
 
 }  // namespace
 
-void launch_fp4_96(const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream) {
+void launch_fp4_96(const KernelRow& row, const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream) {
   void* scales = nullptr;
   require_launched(cudaGetSymbolAddress(&scales, scale_tile), Stage::multiply, "its table of scales");
-  launch_passes<Fp4>(problem, choice, Kernel::sm103_fp4, stream,
+  launch_passes<Fp4>(row, problem, choice, stream,
                      [&](auto& mainloop) { set_scales<Fp4::Collective, kTile, kTileEntries>(mainloop, scales); });
 }
 
-}  // namespace ozfp4::cuda::sm100
+}  // namespace ozfp4::cuda::tcgen05

@@ -1,9 +1,9 @@
 // How each tile is cut among the warps of a block, for every atom and loader.
 #pragma once
 
-#include "cuda/multiply/contract.hpp"
+#include "cuda/multiply/registry.hpp"
 
-namespace ozfp4::cuda::warp {
+namespace ozfp4::cuda::mma_sync {
 
 struct WarpShape {
   int m, n;
@@ -23,10 +23,18 @@ inline constexpr WarpShape kShapes[kTileShapes] = {
 // Dynamic shared memory of a block on sm_86, sm_89 and sm_120; every variant keeps to it on every GPU.
 inline constexpr int kSharedLimit = 101376;
 
+constexpr KernelTile make_tile(TileShape shape) {
+  const WarpShape& warps = kShapes[static_cast<int>(shape)];
+  return {shape, warps.row_bytes, warps.stages * warps.row_bytes / 128, warps.blocks};
+}
+inline constexpr KernelTile kTiles[kTileShapes] = {make_tile(TileShape::m128n256), make_tile(TileShape::m128n128),
+                                                   make_tile(TileShape::m128n64),  make_tile(TileShape::m64n256),
+                                                   make_tile(TileShape::m64n128),  make_tile(TileShape::m64n64)};
+
 // Stages of a variant: `extra` more where they fit.
 constexpr int stage_count(const WarpShape& shape, int extra) {
   const int fits = (kSharedLimit - 2048) / ((shape.m + shape.n) * shape.row_bytes);
   return shape.stages + extra < fits ? shape.stages + extra : fits;
 }
 
-}  // namespace ozfp4::cuda::warp
+}  // namespace ozfp4::cuda::mma_sync
