@@ -143,23 +143,18 @@ void run_shape(const Multiplication& made, int m, int n, int k, int max_splits, 
   problem.m = m;
   problem.n = n;
   problem.k = k;
-  problem.element = element;
-  problem.product_bound = schedule.product_bound;
+  problem.attach(schedule);
   problem.a = {a, planes, 1, k_pitch, a_bytes, a_bytes};
   problem.b = {b, planes, 1, k_pitch, b_bytes, b_bytes};
   problem.out = out;
-  problem.out_planes = schedule.out_planes;
   problem.out_pitch = out_pitch;
   problem.out_matrix_stride = out_bytes;
-  problem.steps = schedule.steps.data();
   GemmStep* steps = nullptr;
   if (schedule.steps.size() > static_cast<std::size_t>(kMaxInlineSteps)) {
     REQUIRE(cudaMalloc(&steps, schedule.steps.size() * sizeof(GemmStep)));
     REQUIRE(cudaMemcpy(steps, schedule.steps.data(), schedule.steps.size() * sizeof(GemmStep), cudaMemcpyHostToDevice));
   }
   problem.device_steps = steps;
-  problem.unit_begin = schedule.unit_begin.data();
-  problem.unit_count = schedule.unit_count();
 
   GemmShape shape;
   shape.m = m;

@@ -6,7 +6,7 @@ The model is MMA-Sim (Xie, Wang, Yang, Yang, arXiv 2511.10909; github.com/micros
 multiply-accumulate, fitted to hardware. It is a check, not a dependency: its folder comes from --mma-sim, from the variable
 OZFP4_MMA_SIM, or it is importable as ``mmasim``; it needs torch. Without it this says so and exits with 0.
 
-What the kernels rely on (csrc/cuda/multiply/mma_sync/atom.cuh, sm100_fp4.cu): both block scales are 2, so that the accumulator counts
+What the kernels rely on (csrc/cuda/multiply/{mma_sync/atom.cuh,tcgen05}): both block scales are 2, so the accumulator counts
 products of limbs; sums are exact while they stay within 2^24. Checked, for mma.sync m16n8k64 (sm_120) and tcgen05 (sm_100,
 sm_103), each entry against Python's integers:
 

@@ -169,8 +169,7 @@ const char* problem_error(const CudaLayout& layout, const Turn& turn, const Sche
   };
   GemmProblem problem;
   problem.m = m, problem.n = n, problem.k = k;
-  problem.element = schedule.element;
-  problem.product_bound = schedule.product_bound;
+  problem.attach(schedule);
   problem.a = array(layout.rows, turn.a.stack);
   problem.b = array(layout.columns, turn.b.stack);
   problem.batch.rank = turn.result.stack.rank;
@@ -180,13 +179,9 @@ const char* problem_error(const CudaLayout& layout, const Turn& turn, const Sche
     problem.batch.b_stride[i] = turn.result.b_step[i];
   }
   problem.out = place;
-  problem.out_planes = schedule.out_planes;
   problem.out_pitch = layout.out_pitch;
   problem.out_matrix_stride = layout.rows * layout.out_pitch;
-  problem.steps = schedule.steps.data();
   problem.device_steps = layout.pieces.empty() ? schedule.steps.data() : nullptr;
-  problem.unit_begin = schedule.unit_begin.data();
-  problem.unit_count = schedule.unit_count();
   return find_problem_error(problem, layout.tile);
 }
 

@@ -1,12 +1,11 @@
 // Checks of a problem.
-#include "cuda/multiply/check.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <initializer_list>
 
 #include "arith/limits.hpp"
+#include "arith/multiples.hpp"
 #include "cuda/multiply/contract.hpp"
 
 namespace ozfp4::cuda {
@@ -21,8 +20,8 @@ const char* find_operand_error(const PlaneArray& operand, std::int64_t rows, std
     return "pitches and strides of planes must be multiples of 16 bytes";
   }
   if (operand.pitch < bytes) return "the pitch of a plane is below K";
-  if (operand.batches > 1 && operand.batch_stride < rows * operand.pitch) return "matrices of an operand overlap";
-  if (operand.planes > 1 && operand.plane_stride < rows * operand.pitch) return "planes of an operand overlap";
+  if (operand.batch_stride < rows * operand.pitch) return "matrices of an operand overlap";
+  if (operand.plane_stride < rows * operand.pitch) return "planes of an operand overlap";
   return nullptr;
 }
 
@@ -42,7 +41,7 @@ const char* find_batch_error(const GemmProblem& problem) {
 }
 
 const char* find_output_error(const GemmProblem& problem) {
-  const std::int64_t multiple = stores_words(problem) ? 2 : 16;
+  const std::int64_t multiple = problem.stores_words() ? 2 : 16;
   if (problem.out == nullptr || reinterpret_cast<std::uintptr_t>(problem.out) % 16 != 0) {
     return "output must be aligned to 16 bytes";
   }
@@ -70,7 +69,7 @@ const char* find_choice_error(const GemmProblem& problem, const TileChoice& choi
   if (static_cast<int>(choice.shape) >= kTileShapes) return "unknown tile shape";
   const TileGeometry& tile = tile_geometry(choice.shape);
   if (choice.band < 1 || choice.splits < 1) return "band and splits must be positive";
-  const std::int64_t matrices = std::int64_t(batch_count(problem.batch)) * choice.splits;
+  const std::int64_t matrices = std::int64_t(problem.batch.count()) * choice.splits;
   if (!fits_words({matrices, ceil_div(problem.m, tile.m), ceil_div(problem.n, tile.n), problem.unit_count})) {
     return "too many tiles";
   }
@@ -83,24 +82,6 @@ constexpr TileGeometry kGeometry[kTileShapes] = {{128, 256, "128x256"}, {128, 12
 }  // namespace
 
 const TileGeometry& tile_geometry(TileShape shape) { return kGeometry[static_cast<int>(shape)]; }
-
-int batch_count(const BatchMap& batch) {
-  int count = 1;
-  for (int d = 0; d < batch.rank; ++d) count *= batch.extent[d];
-  return count;
-}
-
-bool stores_words(const GemmProblem& problem) {
-  return problem.unit_count > 0 && problem.steps[problem.unit_begin[1] - 1].action == Action::store_int32;
-}
-
-std::int64_t batch_stride(const PlaneArray& operand, int rows) {
-  return operand.batch_stride != 0 ? operand.batch_stride : rows * operand.pitch;
-}
-
-std::int64_t plane_stride(const PlaneArray& operand, int rows) {
-  return operand.plane_stride != 0 ? operand.plane_stride : operand.batches * batch_stride(operand, rows);
-}
 
 const char* find_problem_error(const GemmProblem& problem, const TileChoice& choice) {
   if (problem.m < 1 || problem.n < 1 || problem.k < 1) return "M, N and K must be positive";

@@ -49,9 +49,15 @@ struct BatchMap {
   std::int32_t extent[kMaxBatchRank] = {1, 1, 1, 1};
   std::int32_t a_stride[kMaxBatchRank] = {};
   std::int32_t b_stride[kMaxBatchRank] = {};
+
+  int count() const {  // of output matrices, before splitting
+    int product = 1;
+    for (int d = 0; d < rank; ++d) product *= extent[d];
+    return product;
+  }
 };
 
-// One operand. Strides in bytes, best each a multiple of the one before it; one that is not needed may be 0.
+// One operand. Strides in bytes, best each a multiple of the one before it.
 struct PlaneArray {
   const void* data = nullptr;
   int planes = 1, batches = 1;
@@ -71,6 +77,8 @@ struct GemmProblem : ScheduleView {
   const GemmStep* device_steps = nullptr;  // the same steps in device memory; needed beyond kMaxInlineSteps only
   const int* moduli_used = nullptr;        // device, may be null: how many leading moduli to compute, whatever it holds
 
+  // Whether the steps store int32 instead of bytes. Range: a problem without an error.
+  bool stores_words() const { return unit_count > 0 && steps[unit_begin[1] - 1].action == Action::store_int32; }
   void attach(const Schedule& schedule) { static_cast<ScheduleView&>(*this) = schedule.view(); }
 };
 

@@ -4,16 +4,11 @@
 #include <atomic>
 #include <cstdint>
 
-#include "cuda/multiply/check.hpp"
+#include "arith/multiples.hpp"
 #include "cuda/multiply/ptx/tensor_map.cuh"
 
 namespace ozfp4::cuda {
 namespace {
-
-PlaneView view_of(const PlaneArray& operand, int rows) {
-  return {static_cast<const std::uint8_t*>(operand.data), operand.pitch, batch_stride(operand, rows), plane_stride(operand, rows),
-          rows};
-}
 
 // Launches take slots in turn.
 int next_wave_slot(int slots) {
@@ -27,7 +22,7 @@ void encode_maps(const KernelRow& row, const KernelTile& tile, const GemmProblem
   encode_plane_map(&params.a_map, problem.a, problem.m, params.k_bytes, geometry.m, tile.row_bytes);
   encode_plane_map(&params.b_map, problem.b, problem.n, params.k_bytes, geometry.n, tile.row_bytes);
   params.out_map = params.a_map;  // where nothing is stored by it; the kernel prefetches it
-  if (tile.out_box_columns > 0 && !stores_words(problem)) {
+  if (tile.out_box_columns > 0 && !problem.stores_words()) {
     encode_output_map(&params.out_map, problem, matrices, tile.out_box_columns);
   }
 }
@@ -37,15 +32,14 @@ void encode_maps(const KernelRow& row, const KernelTile& tile, const GemmProblem
 void launch_params(const KernelRow& row, const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream, Start start) {
   const KernelTile& tile = *row.find_tile(choice.shape);
   const TileGeometry& geometry = tile_geometry(choice.shape);
-  const int batches = batch_count(problem.batch), matrices = batches * choice.splits;
+  const int batches = problem.batch.count(), matrices = batches * choice.splits;
   const auto m_tiles = static_cast<std::uint32_t>(ceil_div(problem.m, geometry.m));
   const auto n_tiles = static_cast<std::uint32_t>(ceil_div(problem.n, geometry.n));
 
   MultiplyParams params = {};
-  params.a = view_of(problem.a, problem.m);
-  params.b = view_of(problem.b, problem.n);
-  params.order =
-      make_tile_order(m_tiles, n_tiles, static_cast<std::uint32_t>(matrices), static_cast<std::uint32_t>(choice.band));
+  params.a = problem.a;
+  params.b = problem.b;
+  params.order = make_tile_order(m_tiles, n_tiles, static_cast<std::uint32_t>(matrices), static_cast<std::uint32_t>(choice.band));
   params.batches = make_divisor(static_cast<std::uint32_t>(batches));
   params.batch = problem.batch;
   params.m = problem.m;
@@ -55,7 +49,7 @@ void launch_params(const KernelRow& row, const GemmProblem& problem, const TileC
       static_cast<std::int32_t>(ceil_div(ceil_div(problem.k, block_entries(problem.element)), choice.splits));
   const bool is_gated = choice.keep_together && row.wave_slots > 0 && !tile.takes_turns;
   params.wave_slot = is_gated ? next_wave_slot(row.wave_slots) : -1;
-  if (stores_words(problem)) {
+  if (problem.stores_words()) {
     params.out_int32 = static_cast<std::int32_t*>(problem.out);
   } else {
     params.out_bytes = static_cast<std::uint8_t*>(problem.out);

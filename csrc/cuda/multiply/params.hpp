@@ -10,16 +10,9 @@
 
 namespace ozfp4::cuda {
 
-// One operand as cp.async reads it.
-struct PlaneView {
-  const std::uint8_t* data;
-  std::int64_t pitch, batch_stride, plane_stride;
-  std::int32_t rows;
-};
-
 struct MultiplyParams {
   CUtensorMap a_map, b_map, out_map;  // for kernels that load, and that store bytes, by TMA
-  PlaneView a, b;
+  PlaneArray a, b;                    // for those that load by cp.async
   TileOrder order;
   Divisor batches;
   BatchMap batch;

@@ -119,7 +119,8 @@ const char* find_kernel_error(Kernel kernel, Element element, const Gpu& gpu) {
     return row.takes_codes ? "the kernel multiplies E2M1 codes, not bytes" : "the kernel multiplies bytes, not E2M1 codes";
   }
   if (gpu.capability < row.first_capability || gpu.capability > row.last_capability) return row.needs;
-  return runs_on(code_of(kernel), gpu.capability) ? nullptr : "this build holds no code of the kernel for the GPU's compute capability";
+  return runs_on(code_of(kernel), gpu.capability) ? nullptr
+                                                  : "this build holds no code of the kernel for the GPU's compute capability";
 }
 
 bool find_kernel(Element element, const Gpu& gpu, bool residues, Kernel* kernel) {

@@ -10,7 +10,8 @@ namespace {
 // Two operand planes of more bytes than this profit from blocks that stay together (an H200, N = 8192: no, 16384: yes).
 constexpr double kFitsL2 = 200e6;
 
-// Forced splits are taken as they are. A split shorter than the ring is not worth its output; an empty one is possible but useless.
+// Forced splits are taken as they are. A split shorter than the ring is not worth its output; an empty one is possible but
+// useless.
 template <class Try>
 void for_splits(const GemmShape& shape, const KernelTile& tile, Element element, const ForcedChoice& forced, Try attempt) {
   if (forced.splits) return attempt(*forced.splits);

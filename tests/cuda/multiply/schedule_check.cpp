@@ -110,16 +110,12 @@ void check_schedule(const Plan& plan, Element element, int k, const std::string&
   GemmProblem p;
   p.m = p.n = 1;
   p.k = k;
-  p.element = element;
-  p.product_bound = schedule.product_bound;
+  p.attach(schedule);
   const std::int64_t pitch = (row_bytes(element, k) + 127) / 128 * 128;
   p.a = p.b = {place, schedule.planes, 1, pitch, pitch, pitch};
   p.out = place;
-  p.out_planes = schedule.out_planes;
   p.out_pitch = p.out_matrix_stride = 16;
-  p.steps = p.device_steps = schedule.steps.data();
-  p.unit_begin = schedule.unit_begin.data();
-  p.unit_count = schedule.unit_count();
+  p.device_steps = schedule.steps.data();
   TileChoice choice;
   choice.splits = schedule.least_splits;
   const char* error = find_problem_error(p, choice);

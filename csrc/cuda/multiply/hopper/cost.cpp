@@ -1,8 +1,9 @@
 // Clocks of a launch of the Hopper kernel.
+#include "cuda/multiply/cost.hpp"
+
 #include <algorithm>
 #include <cstdint>
 
-#include "cuda/multiply/cost.hpp"
 #include "cuda/multiply/hopper/tiles.hpp"
 
 namespace ozfp4::cuda::hopper {
@@ -19,11 +20,11 @@ constexpr double kRowClocksA = 2.1, kRowClocksB = 1.4;
 constexpr double kEmptyRowClocks = 5.9;  // beyond the last row: zeros
 constexpr double kStepClocks = 740;      // between K loops, whatever the tile
 constexpr double kFoldClocksPerEntry = 0.077;
-constexpr double kLoneConsumer = 1.6;        // times that where one warpgroup folds alone
-constexpr double kTurnClocks = 100;          // between the K loops of two warpgroups that take turns
-constexpr double kTurnCost = 1.05;           // times their loops: in products from N = 4096 on, wide tiles draw less power
-constexpr double kLaunchClocks = 6000;       // launch, first loads, last store
-constexpr double kTwoConsumerClocks = 3000;  // more of them for the tiles of 128 rows
+constexpr double kLoneConsumer = 1.6;          // times that where one warpgroup folds alone
+constexpr double kTurnClocks = 100;            // between the K loops of two warpgroups that take turns
+constexpr double kTurnCost = 1.05;             // times their loops: in products from N = 4096 on, wide tiles draw less power
+constexpr double kLaunchClocks = 6000;         // launch, first loads, last store
+constexpr double kTwoConsumerClocks = 3000;    // more of them for the tiles of 128 rows
 constexpr double kMemoryBytesPerClock = 2400;  // of the device: 4.2 TB/s at 1.75 GHz
 
 }  // namespace

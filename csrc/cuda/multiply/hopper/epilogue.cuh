@@ -96,8 +96,8 @@ struct Epilogue {
   }
 
   // Four lanes write a 32-byte sector.
-  static __device__ __forceinline__ void store_words(Registers acc, std::int32_t multiplier, const MultiplyParams& p, int first_row,
-                                                     int first_column, int matrix) {
+  static __device__ __forceinline__ void store_words(Registers acc, std::int32_t multiplier, const MultiplyParams& p,
+                                                     int first_row, int first_column, int matrix) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
     std::int32_t* const base = p.out_int32 + matrix * p.out_matrix_stride;
     pin(acc);

@@ -1,4 +1,4 @@
-// The exchangeable part of the warp-level kernels: one tensor-core instruction, 16 x 8 += 16 x 32 bytes times 32 bytes x 8.
+// The exchangeable part of the mma.sync kernels: one tensor-core instruction, 16 x 8 += 16 x 32 bytes times 32 bytes x 8.
 //
 // Fragments, lane l, g = l / 4, t = l % 4 (PTX ISA, m16n8k32 of bytes, m16n8k64 of 4-bit codes: the same words):
 //   a[0], a[1]: bytes 4 t .. 4 t + 3 along K of rows g and g + 8; a[2], a[3]: the same, 16 bytes further along K

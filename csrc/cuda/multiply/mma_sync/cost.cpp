@@ -1,8 +1,9 @@
 // Clocks of a launch of the mma.sync kernels.
+#include "cuda/multiply/cost.hpp"
+
 #include <algorithm>
 #include <cstdint>
 
-#include "cuda/multiply/cost.hpp"
 #include "cuda/multiply/mma_sync/tiles.hpp"
 
 namespace ozfp4::cuda::mma_sync {

@@ -101,8 +101,8 @@ struct Epilogue {
 
   // Stores acc mod m, of what was shifted, one byte per entry: rows from `row` on, columns from `column` on, of out matrix
   // `matrix`. Sixteen columns are stored if the first of them is inside.
-  static __device__ __forceinline__ void store_bytes(Accumulators acc, const Fold& f, const MultiplyParams& p, int row, int column,
-                                                     int matrix) {
+  static __device__ __forceinline__ void store_bytes(Accumulators acc, const Fold& f, const MultiplyParams& p, int row,
+                                                     int column, int matrix) {
     constexpr int kPairs = C::kColumns / 2;  // of fragments: 16 columns
     const int lane = threadIdx.x % 32, t = lane % 4;
     std::uint8_t* const out = p.out_bytes + matrix * p.out_matrix_stride;

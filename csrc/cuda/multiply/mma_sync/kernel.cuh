@@ -1,4 +1,4 @@
-// The warp-level multiply kernel: persistent. A ring of stages is filled by loader warps (TMA), or by the multiplier warps
+// The mma.sync multiply kernel: persistent. A ring of stages is filled by loader warps (TMA), or by the multiplier warps
 // themselves a few stages ahead (cp.async). Each multiplier warp multiplies its part of the tile with mma.sync; a stage is
 // free when all of them have read it. Loads run on into the next K loop while a warp folds and stores.
 #pragma once

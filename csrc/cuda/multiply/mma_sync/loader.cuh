@@ -1,4 +1,4 @@
-// The other exchangeable part of the warp-level kernels: how a stage of the ring is filled.
+// The other exchangeable part of the mma.sync kernels: how a stage of the ring is filled.
 //
 // A loader has kWarps warps of its own, or none: then the multiplier warps load, each a part of every stage. The full
 // barrier of a stage counts the arrivals of all who load it and completes when the tiles have arrived. Rows beyond the
@@ -35,8 +35,8 @@ class CopyLoads {
   __device__ __forceinline__ void enter(const Source& from) {
     a_ = start(p_.a, from.row_a, from.matrix_a, from.plane_a);
     b_ = start(p_.b, from.row_b, from.matrix_b, from.plane_b);
-    rows_a_ = p_.a.rows - from.row_a - row();
-    rows_b_ = p_.b.rows - from.row_b - row();
+    rows_a_ = p_.m - from.row_a - row();
+    rows_b_ = p_.n - from.row_b - row();
   }
   // `k`: first byte along K.
   __device__ __forceinline__ void load(const SharedLayout<C>& shared, std::uint32_t stage, int k) const {
@@ -53,8 +53,9 @@ class CopyLoads {
   static __device__ __forceinline__ int chunk() { return threadIdx.x % kChunks; }
   static __device__ __forceinline__ int row() { return threadIdx.x / kChunks; }
 
-  static __device__ __forceinline__ const std::uint8_t* start(const PlaneView& view, int first_row, int matrix, int plane) {
-    return view.data + plane * view.plane_stride + matrix * view.batch_stride + (first_row + row()) * view.pitch + 16 * chunk();
+  static __device__ __forceinline__ const std::uint8_t* start(const PlaneArray& planes, int first_row, int matrix, int plane) {
+    return static_cast<const std::uint8_t*>(planes.data) + plane * planes.plane_stride + matrix * planes.batch_stride +
+           (first_row + row()) * planes.pitch + 16 * chunk();
   }
 
   // rows: passes with kRowsAtOnce * i < rows have a row to copy. bytes: of a chunk that are read, the rest becomes zero.

@@ -7,7 +7,6 @@
 #include <cstdint>
 
 #include "cuda/launch.hpp"
-#include "cuda/multiply/check.hpp"
 #include "cuda/multiply/contract.hpp"
 
 namespace ozfp4::cuda {
@@ -42,8 +41,8 @@ inline void encode_plane_map(CUtensorMap* map, const PlaneArray& planes, int row
                              int box_bytes) {
   const cuuint64_t extent[4] = {static_cast<cuuint64_t>(bytes), static_cast<cuuint64_t>(rows),
                                 static_cast<cuuint64_t>(planes.batches), static_cast<cuuint64_t>(planes.planes)};
-  const cuuint64_t stride[3] = {static_cast<cuuint64_t>(planes.pitch), static_cast<cuuint64_t>(batch_stride(planes, rows)),
-                                static_cast<cuuint64_t>(plane_stride(planes, rows))};
+  const cuuint64_t stride[3] = {static_cast<cuuint64_t>(planes.pitch), static_cast<cuuint64_t>(planes.batch_stride),
+                                static_cast<cuuint64_t>(planes.plane_stride)};
   const cuuint32_t box[4] = {static_cast<cuuint32_t>(box_bytes), static_cast<cuuint32_t>(box_rows), 1, 1};
   encode_map(map, 4, planes.data, extent, stride, box, box_bytes == 128 ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B);
 }

@@ -1,8 +1,8 @@
 // Clocks of all launches of the sm_100 kernels. Modelled, not run on hardware.
+#include "cuda/multiply/cost.hpp"
+
 #include <algorithm>
 #include <cstdint>
-
-#include "cuda/multiply/cost.hpp"
 
 namespace ozfp4::cuda::tcgen05 {
 namespace {

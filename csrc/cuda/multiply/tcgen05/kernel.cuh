@@ -9,7 +9,7 @@
 #include <cutlass/gemm/collective/collective_builder.hpp>
 #include <cutlass/gemm/kernel/gemm_universal.hpp>
 
-#include "cuda/multiply/check.hpp"
+#include "arith/multiples.hpp"
 #include "cuda/multiply/kernels.hpp"
 #include "cuda/multiply/tcgen05/collective/epilogue.cuh"
 #include "cuda/multiply/tcgen05/collective/scheduler.cuh"
@@ -46,8 +46,8 @@ struct Config {
 
 // Strides of a K-contiguous operand in entries.
 template <class Stride>
-Stride operand_stride(const PlaneArray& operand, int rows, Element element) {
-  const std::int64_t matrix = operand.batches > 1 ? batch_stride(operand, rows) : plane_stride(operand, rows);
+Stride operand_stride(const PlaneArray& operand, Element element) {
+  const std::int64_t matrix = operand.batches > 1 ? operand.batch_stride : operand.plane_stride;
   return {operand.pitch * entries_per_byte(element), cute::Int<1>{}, matrix * entries_per_byte(element)};
 }
 
@@ -73,7 +73,7 @@ void launch_passes(const KernelRow& row, const GemmProblem& problem, const TileC
   config.detail = row.name;
   config.stream = stream;
   typename Kernel::Arguments arguments;
-  const int matrices = problem.out_planes * choice.splits * batch_count(problem.batch);
+  const int matrices = problem.out_planes * choice.splits * problem.batch.count();
   // An odd number of codes ends in half a byte, which is zero: TMA counts whole bytes.
   const int whole = entries_per_byte(problem.element);
   arguments.mode = cutlass::gemm::GemmUniversalMode::kGemm;
@@ -83,9 +83,9 @@ void launch_passes(const KernelRow& row, const GemmProblem& problem, const TileC
   auto& mainloop = arguments.mainloop;
   mainloop.pass = &pass;
   mainloop.ptr_A = static_cast<decltype(mainloop.ptr_A)>(problem.a.data);
-  mainloop.dA = operand_stride<typename Kernel::StrideA>(problem.a, problem.m, problem.element);
+  mainloop.dA = operand_stride<typename Kernel::StrideA>(problem.a, problem.element);
   mainloop.ptr_B = static_cast<decltype(mainloop.ptr_B)>(problem.b.data);
-  mainloop.dB = operand_stride<typename Kernel::StrideB>(problem.b, problem.n, problem.element);
+  mainloop.dB = operand_stride<typename Kernel::StrideB>(problem.b, problem.element);
   complete(mainloop);
 
   auto& epilogue = arguments.epilogue;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "arith/limits.hpp"
-#include "cuda/multiply/check.hpp"
+#include "arith/multiples.hpp"
 
 namespace ozfp4::cuda::tcgen05 {
 namespace {
@@ -21,15 +21,15 @@ std::uint64_t sum_limit(Element element) {
   return element == Element::e2m1 ? kFp32Exact : element == Element::s8 ? kSignedFoldExact : kUnsignedPassExact;
 }
 
-// Bytes from one matrix of the flattened [plane][batch] array to the next.
-std::int64_t matrix_stride(const PlaneArray& operand, int rows) {
-  return operand.batches > 1 ? batch_stride(operand, rows) : plane_stride(operand, rows);
+// Matrices of the flattened [plane][batch] array from one plane to the next.
+std::int64_t plane_step(const PlaneArray& operand) {
+  return operand.batches > 1 ? operand.plane_stride / operand.batch_stride : 1;
 }
 
-// Matrices from one plane to the next.
-std::int64_t plane_step(const PlaneArray& operand, int rows) {
-  return operand.batches > 1 ? plane_stride(operand, rows) / batch_stride(operand, rows) : 1;
-}
+// Matrices of that array up to the last one.
+std::int64_t count_matrices(const PlaneArray& operand) { return (operand.planes - 1) * plane_step(operand) + operand.batches; }
+
+bool is_flat(const PlaneArray& operand) { return operand.batches == 1 || operand.plane_stride % operand.batch_stride == 0; }
 
 // Range: as the step that ends a unit names it.
 int out_plane(const GemmProblem& problem, int unit) { return problem.steps[problem.unit_begin[unit + 1] - 1].out_plane; }
@@ -46,11 +46,6 @@ int count_pass_terms(const GemmProblem& problem) {
     }
   }
   return terms.empty() ? 0 : *std::max_element(terms.begin(), terms.end());
-}
-
-// Matrices of the flattened array up to the last one.
-std::int64_t count_matrices(const PlaneArray& operand, int rows) {
-  return (operand.planes - 1) * plane_step(operand, rows) + operand.batches;
 }
 
 const char* find_unit_error(const GemmProblem& problem, int unit, std::int64_t longest) {
@@ -97,15 +92,15 @@ int count_passes(const GemmProblem& problem) {
 }
 
 void make_pass(const GemmProblem& problem, int splits, int index, Pass* pass, PassFolds* folds) {
-  const int batches = batch_count(problem.batch);
+  const int batches = problem.batch.count();
   *pass = {};
   *folds = {};
   pass->matrices = folds->matrices = make_divisor(static_cast<std::uint32_t>(batches * splits));
   pass->batches = make_divisor(static_cast<std::uint32_t>(batches));
   pass->batch = problem.batch;
   pass->blocks_per_split = static_cast<std::int32_t>(ceil_div(ceil_div(problem.k, block_entries(problem.element)), splits));
-  pass->a_plane_step = static_cast<std::int32_t>(plane_step(problem.a, problem.m));
-  pass->b_plane_step = static_cast<std::int32_t>(plane_step(problem.b, problem.n));
+  pass->a_plane_step = static_cast<std::int32_t>(plane_step(problem.a));
+  pass->b_plane_step = static_cast<std::int32_t>(plane_step(problem.b));
   pass->units_per_modulus = problem.units_per_modulus;
   pass->unit_count = problem.unit_count;
   pass->moduli_used = problem.moduli_used;
@@ -144,11 +139,10 @@ const char* find_pass_error(const GemmProblem& problem, const TileChoice& choice
     if (const char* error = find_unit_error(problem, u, longest)) return error;
   }
   if (const char* error = find_plane_error(problem)) return error;
-  if (plane_stride(problem.a, problem.m) % matrix_stride(problem.a, problem.m) != 0 ||
-      plane_stride(problem.b, problem.n) % matrix_stride(problem.b, problem.n) != 0) {
+  if (!is_flat(problem.a) || !is_flat(problem.b)) {
     return "the sm_100 kernels need plane strides that are multiples of the batch strides";
   }
-  if (std::max(count_matrices(problem.a, problem.m), count_matrices(problem.b, problem.n)) > INT32_MAX) {
+  if (std::max(count_matrices(problem.a), count_matrices(problem.b)) > INT32_MAX) {
     return "planes and matrices of an operand are together too many for the sm_100 kernels";
   }
   return nullptr;

@@ -167,8 +167,7 @@ Case random_case() {
         const int multiplier = random_int(is_signed_element ? -(m - 1) : 0, m - 1);
         const std::uint32_t bound = is_signed_element ? std::max<std::uint32_t>(held, m * m) : 0;
         c.steps.push_back(
-            make_step(a_plane, b_plane, begin, end, action, action == Action::carry_on ? 0 : m, multiplier, c.plane[u],
-                      bound));
+            make_step(a_plane, b_plane, begin, end, action, action == Action::carry_on ? 0 : m, multiplier, c.plane[u], bound));
         if (action == Action::fold) held = static_cast<std::uint32_t>((m - 1) * std::abs(multiplier));
         begin = end;
       }
@@ -305,16 +304,12 @@ void check_plans() {
           GemmProblem p;
           p.m = p.n = 1;
           p.k = k;
-          p.element = way.element;
-          p.product_bound = schedule.product_bound;
+          p.attach(schedule);
           const std::int64_t pitch = (row_bytes(way.element, k) + 127) / 128 * 128;
           p.a = p.b = {memory, schedule.planes, 1, pitch, pitch, pitch};
           p.out = memory;
-          p.out_planes = schedule.out_planes;
           p.out_pitch = p.out_matrix_stride = 16;
-          p.steps = p.device_steps = schedule.steps.data();
-          p.unit_begin = schedule.unit_begin.data();
-          p.unit_count = schedule.unit_count();
+          p.device_steps = schedule.steps.data();
           TileChoice choice;
           choice.splits = splits;
           const char* error = find_problem_error(p, choice);
