@@ -106,6 +106,7 @@ void reconstruct(const Run& run, const Preparation& prepared, const Block& block
   job.b = prepared.b.scaled;
   job.units_used = prepared.units_used;
   job.first_column = block.columns.first;
+  job.overlap_previous = run.layout.tile.overlap_previous;
   run.stages.reconstruct(job);
 }
 

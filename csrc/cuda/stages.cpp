@@ -69,7 +69,7 @@ void Stages::add_words(const WordMatrices<std::uint32_t>& sum, const WordMatrice
 
 void Stages::reconstruct(ReconstructJob job) const {
   if (only_checks()) return refuse(Stage::reconstruct, find_reconstruct_error(job));
-  job.overlap_previous = options_.events.after_multiply == nullptr;
+  job.overlap_previous = job.overlap_previous && options_.events.after_multiply == nullptr;
   launch_reconstruct(plan_.reconstruct, job, options_.stream);
   finish(Stage::reconstruct);
 }

@@ -88,7 +88,8 @@ class Problem:
     ) -> None:
         """`tile`, `splits`, `overlap`: what the cost model would choose; for whoever hunts a wrong bit.
 
-        A tile is one of `tiles(kernel)`; `overlap` is whether a kernel may start while the one before it ends.
+        A tile is one of `tiles(kernel)`; `overlap` is whether multiply, and reconstruct behind it, may start while the kernel
+        before ends.
         """
 
     @property

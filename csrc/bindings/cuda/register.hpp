@@ -16,6 +16,6 @@ cuda::Gpu gpu_of(int device);
 // Throws std::invalid_argument for a number that no kernel has.
 cuda::Kernel kernel_of(int number);
 
-const char* element_name(cuda::Element element);
+const char* element_name(Element element);
 
 }  // namespace ozfp4::bindings
