@@ -3,7 +3,6 @@
 
 #include "bindings/register.hpp"
 #include "bindings/views.hpp"
-#include "cpu/blocks.hpp"
 #include "cpu/matmul.hpp"
 #include "cpu/runtime/blas.hpp"
 #include "cpu/runtime/threads.hpp"
@@ -123,10 +122,6 @@ void register_matmul(py::module_& module) {
   });
   module.def("have_blas", &have_blas);
   module.def("thread_count", &thread_count);
-  module.def("workspace", [](const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t limit) {
-    const BlockShape block = choose_blocks(plan, m, n, k, limit);
-    return py::make_tuple(block.rows, block.columns, block.inners, block.bytes);
-  });
   module.def("matmul", &matmul, py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("out"), py::arg("workspace_limit"),
              py::arg("progress"));
   module.def("int8_matmul", &int8_matmul, py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("out").noconvert(),

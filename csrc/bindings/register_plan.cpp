@@ -6,7 +6,6 @@
 #include "bindings/register.hpp"
 #include "plan/moduli.hpp"
 #include "plan/plan.hpp"
-#include "plan/prefix.hpp"
 
 namespace ozfp4::bindings {
 namespace {
@@ -60,7 +59,6 @@ void register_plan(py::module_& module) {
       .def_readonly("base", &Plan::base)
       .def_readonly("planes_a", &Plan::planes_a)
       .def_readonly("planes_b", &Plan::planes_b)
-      .def_readonly("prefix_allowed", &Plan::prefix_allowed)
       .def_property_readonly("products", &Plan::products)
       .def_property_readonly("group_count", [](const Plan& plan) { return plan.groups.size(); })
       .def_property_readonly("moduli",
@@ -77,18 +75,7 @@ void register_plan(py::module_& module) {
                                for (const Term& t : plan.terms) terms.emplace_back(t.group, t.a_plane, t.b_plane, t.weight);
                                return terms;
                              })
-      .def_property_readonly("chains",
-                             [](const Plan& plan) {
-                               std::vector<std::vector<std::tuple<int, int, std::int64_t>>> chains;
-                               for (const Group& group : plan.groups) {
-                                 auto& chain = chains.emplace_back();
-                                 for (const Step& s : group.chain) chain.emplace_back(s.a_plane, s.b_plane, s.multiplier);
-                               }
-                               return chains;
-                             })
       .def("product", [](const Plan& plan, int count) { return to_python(moduli_product(plan, count)); })
-      .def("moduli_needed",
-           [](const Plan& plan, double bound) { return moduli_needed(make_prefix_rule(plan, kMaxModuli), bound); })
       .def("encode", &encode);
 
   module.def(
@@ -100,7 +87,6 @@ void register_plan(py::module_& module) {
   module.def("make_int8_matmul_plan", &make_int8_matmul_plan, py::arg("products"));
   module.def("e2m1_encode", &e2m1_encode, py::arg("limb"));
   module.def("gap_free_range", &gap_free_range, py::arg("p"));
-  module.def("limbs_needed", &limbs_needed, py::arg("bits"));
   module.def("accumulator_k_max", &accumulator_k_max, py::arg("max_product"), py::arg("exact_limit"), py::arg("start") = 0);
 }
 

@@ -27,14 +27,24 @@ namespace py = pybind11;
 template <class T>
 using Array = py::array_t<T, py::array::c_style | py::array::forcecast>;
 
+// Integer number i of those given as little-endian 32-bit words [n][Words], and back.
+template <int Words>
+WideInt<Words> take_words(const Array<std::uint32_t>& words, py::ssize_t i) {
+  WideInt<Words> x;
+  for (int k = 0; k < Words; ++k) x.word[k] = words.data()[i * Words + k];
+  return x;
+}
+template <int Words>
+void put_words(Array<std::uint32_t>& words, py::ssize_t i, const WideInt<Words>& x) {
+  for (int k = 0; k < Words; ++k) words.mutable_data()[i * Words + k] = x.word[k];
+}
+
 // Rounds the integers given as little-endian 32-bit words [n][Words] times 2^exponent.
 template <class T, int Words>
 Array<T> round_words(const Array<std::uint32_t>& words, const Array<std::int32_t>& exponent) {
   Array<T> result(words.shape(0));
   for (py::ssize_t i = 0; i < words.shape(0); ++i) {
-    WideInt<Words> x;
-    for (int k = 0; k < Words; ++k) x.word[k] = words.data()[i * Words + k];
-    result.mutable_data()[i] = round_scaled<T>(x, exponent.data()[i]);
+    result.mutable_data()[i] = round_scaled<T>(take_words<Words>(words, i), exponent.data()[i]);
   }
   return result;
 }
@@ -68,12 +78,8 @@ py::tuple crt_of_residues(const Array<std::uint32_t>& residues, const std::vecto
       for (int k = 0; k < Words; ++k) column[k] += r * constants.weight[static_cast<std::size_t>(j)].word[k];
     }
     bool is_uncertain = false;
-    const WideInt<Words> x = crt_from_columns(column, constants.product);
-    const WideInt<Words> y = crt_without_correction(column, constants.product, is_uncertain);
-    for (int k = 0; k < Words; ++k) {
-      exact.mutable_data()[i * Words + k] = x.word[k];
-      quick.mutable_data()[i * Words + k] = y.word[k];
-    }
+    put_words(exact, i, crt_from_columns(column, constants.product));
+    put_words(quick, i, crt_without_correction(column, constants.product, is_uncertain));
     uncertain.mutable_data()[i] = is_uncertain;
   }
   return py::make_tuple(exact, quick, uncertain);
@@ -88,11 +94,7 @@ py::tuple crt(const Array<std::uint32_t>& residues, const std::vector<std::int64
 // Every function of arith/wide/wide_int.hpp on one pair of integers, as tests/arith/test_wide_int.py names them.
 template <int Words>
 py::dict wide_functions(const Array<std::uint32_t>& x_words, const Array<std::uint32_t>& y_words, std::uint32_t factor) {
-  WideInt<Words> x, y;
-  for (int k = 0; k < Words; ++k) {
-    x.word[k] = x_words.data()[k];
-    y.word[k] = y_words.data()[k];
-  }
+  const WideInt<Words> x = take_words<Words>(x_words, 0), y = take_words<Words>(y_words, 0);
   const auto array = [](const auto& value) {
     return Array<std::uint32_t>(static_cast<py::ssize_t>(sizeof value.word / 4), value.word);
   };
@@ -133,9 +135,7 @@ Array<double> round_five_words(const Array<std::uint32_t>& words, const Array<st
     throw py::value_error("shapes do not fit");
   Array<double> result(words.shape(0));
   for (py::ssize_t i = 0; i < words.shape(0); ++i) {
-    WideInt<5> x;
-    for (int k = 0; k < 5; ++k) x.word[k] = words.data()[i * 5 + k];
-    result.mutable_data()[i] = round_pieces(x, exponent.data()[i]);
+    result.mutable_data()[i] = round_pieces(take_words<5>(words, i), exponent.data()[i]);
   }
   return result;
 }
@@ -146,10 +146,8 @@ py::tuple round_words_fast(const Array<std::uint32_t>& words, const Array<std::i
   Array<T> result(words.shape(0));
   Array<bool> rare(words.shape(0));
   for (py::ssize_t i = 0; i < words.shape(0); ++i) {
-    WideInt<Words> x;
-    for (int k = 0; k < Words; ++k) x.word[k] = words.data()[i * Words + k];
     bool is_rare = false;
-    result.mutable_data()[i] = round_fast<T>(x, exponent.data()[i], is_rare);
+    result.mutable_data()[i] = round_fast<T>(take_words<Words>(words, i), exponent.data()[i], is_rare);
     rare.mutable_data()[i] = is_rare;
   }
   return py::make_tuple(result, rare);
@@ -183,8 +181,7 @@ py::tuple crt_of_columns(const Array<std::uint32_t>& columns, std::uint32_t inve
     std::uint32_t column[2 * Words];
     for (int k = 0; k < 2 * Words; ++k) column[k] = columns.data()[i * 2 * Words + k];
     uncertain.mutable_data()[i] = is_uncertain(column_estimate(column, constants));
-    const WideInt<Words> x = exact_column_integer(column, constants);
-    for (int k = 0; k < Words; ++k) words.mutable_data()[i * Words + k] = x.word[k];
+    put_words(words, i, exact_column_integer(column, constants));
   }
   return py::make_tuple(words, uncertain);
 }

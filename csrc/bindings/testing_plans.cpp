@@ -1,5 +1,8 @@
 #include <pybind11/stl.h>
 
+#include <tuple>
+#include <vector>
+
 #include "bindings/testing.hpp"
 #include "plan/plan.hpp"
 #include "plan/prefix.hpp"
@@ -15,6 +18,16 @@ py::tuple prefix_rule(const Plan& plan, int prefixes) {
   return py::make_tuple(rule.least, rule.all, std::vector<double>(rule.limit, rule.limit + rule.all));
 }
 
+// For each group (plane of A, plane of B, multiplier of what was accumulated before).
+std::vector<std::vector<std::tuple<int, int, std::int64_t>>> chains(const Plan& plan) {
+  std::vector<std::vector<std::tuple<int, int, std::int64_t>>> chains;
+  for (const Group& group : plan.groups) {
+    auto& chain = chains.emplace_back();
+    for (const Step& s : group.chain) chain.emplace_back(s.a_plane, s.b_plane, s.multiplier);
+  }
+  return chains;
+}
+
 }  // namespace
 
 void register_testing_plans(py::module_& module) {
@@ -28,6 +41,10 @@ void register_testing_plans(py::module_& module) {
         return make_moduli_plan(find_alphabet(alphabet), bits, moduli);
       },
       py::arg("alphabet"), py::arg("bits"), py::arg("moduli"));
+  module.def("chains", &chains, py::arg("plan"));
+  module.def(
+      "moduli_needed", [](const Plan& plan, double bound) { return moduli_needed(make_prefix_rule(plan, kMaxModuli), bound); },
+      py::arg("plan"), py::arg("norm_product_squared"));
   module.def("prefix_rule", &prefix_rule, py::arg("plan"), py::arg("prefixes"));
   module.attr("MAX_PREFIXES") = kMaxPrefixes;
 }

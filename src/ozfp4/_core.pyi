@@ -46,8 +46,6 @@ class Plan:
     @property
     def planes_b(self) -> int: ...
     @property
-    def prefix_allowed(self) -> bool: ...
-    @property
     def products(self) -> int: ...
     @property
     def group_count(self) -> int: ...
@@ -56,13 +54,8 @@ class Plan:
     @property
     def terms(self) -> list[tuple[int, int, int, int]]:
         """(group, plane of A, plane of B, weight)."""
-    @property
-    def chains(self) -> list[list[tuple[int, int, int]]]:
-        """For each group (plane of A, plane of B, multiplier of what was accumulated before)."""
     def product(self, count: int, /) -> int:
         """Product of the first `count` moduli."""
-    def moduli_needed(self, norm_product_squared: float, /) -> int:
-        """Least prefix of the moduli that is exact for ||a||² ||b||² up to the given bound."""
     def encode(self, x: npt.NDArray[np.int64], /) -> npt.NDArray[np.int8] | npt.NDArray[np.int32]: ...
 
 # Plans, limbs and bounds.
@@ -72,7 +65,6 @@ def e2m1_encode(limb: int) -> int:
     """The FP4 code of a limb of S."""
 
 def gap_free_range(p: int) -> int: ...
-def limbs_needed(bits: int) -> int: ...
 def accumulator_k_max(max_product: int, exact_limit: int, start: int = 0) -> int: ...
 
 # Stages; `count`: how many moduli (or groups) are used.
@@ -99,9 +91,6 @@ def set_blas(dgemm: Any, sgemm: Any, /) -> None:
 
 def have_blas() -> bool: ...
 def thread_count() -> int: ...
-def workspace(plan: Plan, m: int, n: int, k: int, limit: int, /) -> tuple[int, int, int, int]:
-    """(rows, columns, inner extent, bytes) of the blocks that a limit leads to."""
-
 def matmul(
     plan: Plan,
     a: _Array,

@@ -1,4 +1,4 @@
-"""The extension module of products on NVIDIA GPUs (source: csrc/bindings/cuda_module.cpp); not in every build.
+"""The extension module of products on NVIDIA GPUs (source: csrc/bindings/cuda); not in every build.
 
 Pointers, strides (bytes) and streams are integers. What a function refuses comes as ValueError, a failed call of CUDA as
 RuntimeError.

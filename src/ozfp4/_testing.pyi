@@ -19,6 +19,12 @@ def make_moduli_plan(alphabet: str, bits: int, moduli: Sequence[int]) -> Plan:
 def prefix_rule(plan: Plan, prefixes: int) -> tuple[int, int, list[float]]:
     """(least, all, limits of the counts 1, 2, ...) of the rule for the last `prefixes` counts."""
 
+def chains(plan: Plan) -> list[list[tuple[int, int, int]]]:
+    """For each group (plane of A, plane of B, multiplier of what was accumulated before)."""
+
+def moduli_needed(plan: Plan, norm_product_squared: float) -> int:
+    """Least prefix of the moduli that is exact for ||a||² ||b||² up to the given bound."""
+
 # A submodule at run time; it cannot be imported from, so a namespace describes it. Scalars in, scalars out.
 class arith:  # noqa: N801
     @staticmethod

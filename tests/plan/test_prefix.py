@@ -48,11 +48,11 @@ def test_what_the_rule_chooses(path: Path) -> None:
     plan = plan_of(path)
     least, everything, limits = _testing.prefix_rule(plan, len(plan.moduli))
     for bound in (inf, nan, 1e308):
-        assert plan.moduli_needed(bound) == everything
-    assert plan.moduli_needed(0.0) == least
+        assert _testing.moduli_needed(plan, bound) == everything
+    assert _testing.moduli_needed(plan, 0.0) == least
     for count in range(least, everything):
-        assert plan.moduli_needed(nextafter(limits[count - 1], 0)) == count
-        assert plan.moduli_needed(limits[count - 1]) == count + 1
+        assert _testing.moduli_needed(plan, nextafter(limits[count - 1], 0)) == count
+        assert _testing.moduli_needed(plan, limits[count - 1]) == count + 1
 
 
 def test_nothing_to_choose_without_moduli() -> None:

@@ -1,11 +1,13 @@
 // How a launch cuts the lines of an operand into tiles; on the host.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 #include <type_traits>
 
 #include "arith/multiples.hpp"
+#include "cuda/encode/block.cuh"
 #include "cuda/encode/tile.cuh"
 
 namespace ozfp4::cuda {
@@ -76,23 +78,47 @@ EncodeOperand cut_tiles(const EncodeJob& job, EncodeKind kind, const TileCut& ti
   return out;
 }
 
-// Calls launch(kind, words) with std::integral_constants of a plan over floating-point entries.
+inline std::int64_t tile_count(const EncodeOperand& operand) { return std::int64_t(operand.line_tiles) * operand.k_tiles; }
+
+// Adds the tiles of an operand, and what they take of shared memory. Range: A before B.
+template <class T>
+void add_operand(EncodeArguments& arguments, int i, const EncodeOperand& operand) {
+  arguments.operand[i] = operand;
+  const auto tiles = static_cast<std::uint32_t>(tile_count(operand));
+  if (i == 0) arguments.tiles_a = tiles;
+  arguments.tiles += tiles;
+  arguments.most_tile_lines = std::max(arguments.most_tile_lines, 1u << operand.log_tile_lines);
+  arguments.most_tile_bytes =
+      std::max(arguments.most_tile_bytes, static_cast<std::uint32_t>(operand.steps * kStepEntries<T> * sizeof(T)));
+}
+
+// What the plan has for the kernel.
+inline void set_plan(EncodeArguments& arguments, const EncodePlan& plan) {
+  std::copy_n(plan.unit, plan.units, arguments.unit);
+  arguments.units = plan.units;
+  arguments.planes = plan.planes;
+  arguments.table_entries = plan.table_entries;
+}
+template <EncodeKind Kind>
+TableOf<Kind> table_of(const EncodePlan& plan) {
+  TableOf<Kind> table;
+  if constexpr (kHasLimbTable<Kind>) std::copy_n(plan.table, kMaxTableEntries, table.entry);
+  return table;
+}
+
+// Calls launch(kind, words) with std::integral_constants of a plan over floating-point entries. Digits are cut from two words.
 template <class Launch>
 auto with_kind(const EncodePlan& plan, const Launch& launch) {
   using std::integral_constant;
-  using One = integral_constant<int, 1>;
-  using Two = integral_constant<int, 2>;
-  using Residues = integral_constant<EncodeKind, EncodeKind::residues>;
-  using LimbTables = integral_constant<EncodeKind, EncodeKind::limb_tables>;
+  const auto two = [&](auto kind) { return launch(kind, integral_constant<int, 2>()); };
+  const auto any = [&](auto kind) { return plan.words == 1 ? launch(kind, integral_constant<int, 1>()) : two(kind); };
   switch (plan.kind) {
-    case EncodeKind::residues: return plan.words == 1 ? launch(Residues(), One()) : launch(Residues(), Two());
-    case EncodeKind::limb_tables: return plan.words == 1 ? launch(LimbTables(), One()) : launch(LimbTables(), Two());
-    case EncodeKind::digits13: return launch(integral_constant<EncodeKind, EncodeKind::digits13>(), Two());
-    case EncodeKind::limb_codes:
-      return plan.words == 1 ? launch(integral_constant<EncodeKind, EncodeKind::limb_codes>(), One())
-                             : launch(integral_constant<EncodeKind, EncodeKind::limb_codes>(), Two());
-    case EncodeKind::digit13_codes: return launch(integral_constant<EncodeKind, EncodeKind::digit13_codes>(), Two());
-    case EncodeKind::digits256: return launch(integral_constant<EncodeKind, EncodeKind::digits256>(), Two());
+    case EncodeKind::residues: return any(integral_constant<EncodeKind, EncodeKind::residues>());
+    case EncodeKind::limb_tables: return any(integral_constant<EncodeKind, EncodeKind::limb_tables>());
+    case EncodeKind::limb_codes: return any(integral_constant<EncodeKind, EncodeKind::limb_codes>());
+    case EncodeKind::digits13: return two(integral_constant<EncodeKind, EncodeKind::digits13>());
+    case EncodeKind::digit13_codes: return two(integral_constant<EncodeKind, EncodeKind::digit13_codes>());
+    case EncodeKind::digits256: return two(integral_constant<EncodeKind, EncodeKind::digits256>());
     case EncodeKind::int8_limbs: break;
   }
   throw std::logic_error("no kernel encodes floating-point entries as limbs of int8 entries");

@@ -122,8 +122,6 @@ int log_steps_of(const EncodeJob& a, const EncodeJob& b) {
   return entry_count(a) + entry_count(b) >= kLargeProblem ? kMaxLogSteps : 0;
 }
 
-std::int64_t tile_count(const EncodeOperand& operand) { return std::int64_t(operand.line_tiles) * operand.k_tiles; }
-
 std::int64_t tile_count(const EncodeJob& job, EncodeKind kind, int log_steps) {
   if (job.lines == 0) return 0;
   switch (job.operand.view.type) {
@@ -163,27 +161,11 @@ template <class T, EncodeKind Kind, int Words>
 void launch_kind(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const EncodeLaunch& how) {
   EncodeArguments arguments{};
   const int log_steps = log_steps_of(a, b);
-  const EncodeJob* job[2] = {&a, &b};
-  std::int64_t tiles[2] = {0, 0};
-  for (int i = 0; i < 2; ++i) {
-    if (job[i]->lines == 0) continue;
-    const EncodeOperand& operand = arguments.operand[i] = cut<T>(*job[i], Kind, log_steps);
-    tiles[i] = tile_count(operand);
-    arguments.most_tile_lines = std::max(arguments.most_tile_lines, 1u << operand.log_tile_lines);
-    arguments.most_tile_bytes =
-        std::max(arguments.most_tile_bytes, static_cast<std::uint32_t>(operand.steps * kStepEntries<T> * sizeof(T)));
-  }
-  if (tiles[0] + tiles[1] == 0) return;
-  std::copy_n(plan.unit, plan.units, arguments.unit);
+  if (a.lines != 0) add_operand<T>(arguments, 0, cut<T>(a, Kind, log_steps));
+  if (b.lines != 0) add_operand<T>(arguments, 1, cut<T>(b, Kind, log_steps));
+  if (arguments.tiles == 0) return;
+  set_plan(arguments, plan);
   arguments.units_used = plan.units > 0 && Kind != EncodeKind::int8_limbs ? how.units_used : nullptr;
-  arguments.tiles_a = static_cast<std::uint32_t>(tiles[0]);
-  arguments.tiles = static_cast<std::uint32_t>(tiles[0] + tiles[1]);
-  arguments.units = plan.units;
-  arguments.planes = plan.planes;
-  arguments.table_entries = plan.table_entries;
-  TableOf<Kind> table;
-  if constexpr (kHasLimbTable<Kind>) std::copy_n(plan.table, kMaxTableEntries, table.entry);
-
   // Code that cannot wait is not launched before scale has ended.
   arguments.reads_early = how.after_scale;
 
@@ -196,7 +178,7 @@ void launch_kind(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b,
   config.stream = how.stream;
   const int resident = blocks_per_multiprocessor(kernel, config) * current_device(Stage::encode).multiprocessors;
   config.grid = dim3(std::min(static_cast<unsigned>(resident), arguments.tiles));
-  launch(kernel, config, arguments, table);
+  launch(kernel, config, arguments, table_of<Kind>(plan));
 }
 
 template <class T>

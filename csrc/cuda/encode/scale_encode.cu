@@ -22,13 +22,7 @@ std::int64_t cluster_blocks(int inner, const TileCut& cut) { return ceil_div(inn
 template <class T, EncodeKind Kind, int Words>
 void launch_kind(const EncodePlan& plan, ScaleEncodeArguments& arguments, cudaStream_t stream, bool overlap_previous) {
   EncodeArguments& encode = arguments.encode;
-  std::copy_n(plan.unit, plan.units, encode.unit);
-  encode.units = plan.units;
-  encode.planes = plan.planes;
-  encode.table_entries = plan.table_entries;
-  TableOf<Kind> table;
-  if constexpr (kHasLimbTable<Kind>) std::copy_n(plan.table, kMaxTableEntries, table.entry);
-
+  set_plan(encode, plan);
   LaunchConfig config;
   config.stage = Stage::scale_encode;
   config.grid = dim3(encode.tiles);
@@ -37,7 +31,7 @@ void launch_kind(const EncodePlan& plan, ScaleEncodeArguments& arguments, cudaSt
   config.cluster_blocks = arguments.cluster_blocks;
   config.overlap_previous = overlap_previous;
   config.stream = stream;
-  launch(scale_encode_kernel<T, Kind, Words>, config, arguments, table);
+  launch(scale_encode_kernel<T, Kind, Words>, config, arguments, table_of<Kind>(plan));
 }
 
 // The tiles of an operand of lines of `inner` entries.
@@ -62,8 +56,6 @@ template <class T>
 EncodeOperand cut_whole(const EncodePlan& plan, const EncodeJob& job) {
   return cut_tiles<T>(job, plan.kind, tile_of<T>(job.operand.view.inner));
 }
-
-std::int64_t tile_count(const EncodeOperand& operand) { return std::int64_t(operand.line_tiles) * operand.k_tiles; }
 
 template <class T>
 bool takes_tiles(const EncodePlan& plan, const Operands<DeviceOperand>& operands) {
@@ -93,13 +85,9 @@ void launch_type(const EncodePlan& plan, const Operands<EncodeJob>& jobs, ScaleE
                  bool overlap_previous) {
   EncodeArguments& encode = arguments.encode;
   for (int i = 0; i < jobs.count(); ++i) {
-    const EncodeOperand& operand = encode.operand[i] = cut_whole<T>(plan, jobs[i]);
-    encode.tiles += static_cast<std::uint32_t>(tile_count(operand));
-    arguments.norms.blocks += operand.line_tiles;
-    encode.most_tile_lines = 1u << operand.log_tile_lines;
-    encode.most_tile_bytes = static_cast<std::uint32_t>(operand.steps * kStepEntries<T> * sizeof(T));
+    add_operand<T>(encode, i, cut_whole<T>(plan, jobs[i]));
+    arguments.norms.blocks += encode.operand[i].line_tiles;
   }
-  encode.tiles_a = static_cast<std::uint32_t>(tile_count(encode.operand[0]));
   arguments.cluster_blocks = encode.operand[0].k_tiles;
   with_kind(plan,
             [&](auto kind, auto words) { launch_kind<T, kind.value, words.value>(plan, arguments, stream, overlap_previous); });
