@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import _core
-from .plans import make_plan
+from .plans.plan import make_plan
 
 _FP32_EXACT = 2**24
 _INT32_EXACT = 2**31

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .plans import Plan
+from .plans.plan import Plan
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _core, _cpu, _guard
-from ._operands import as_array, check_dtype
-from .plans import ALPHABET_TEXT, Plan, check_bits, check_plan
+from . import _core
+from .backends import cpu
+from .plans.plan import ALPHABET_TEXT, Plan, check_bits, check_plan
+from .request.library import as_array, check_dtype
+from .trust import guard
 
 
 @dataclass(frozen=True)
@@ -152,8 +154,8 @@ def multiply(
         )
     _check_limbs("planes_a", array_a, plan)
     _check_limbs("planes_b", array_b, plan)
-    _cpu.ensure_blas()
-    if (refusal := _guard.cpu_refusal(plan.alphabet)) is not None:
+    cpu.ensure_blas()
+    if (refusal := guard.cpu_refusal(plan.alphabet)) is not None:
         raise RuntimeError(refusal)
     return _core.multiply(plan._core, _count(plan, moduli), array_a, array_b)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import ozfp4
-from ozfp4 import _device
+from ozfp4.backends.cuda import launch
 from ozfp4.bench import gpu
 from ozfp4.bench.figures import speed
 
@@ -66,7 +66,7 @@ def medians(monkeypatch: pytest.MonkeyPatch, host: float) -> tuple[float, ...]:
     )
     torch = SimpleNamespace(cuda=cuda, empty=lambda *_, **__: None, float64=None)
     monkeypatch.setattr(gpu, "_torch", lambda: torch)
-    monkeypatch.setattr(_device, "run", queue.run)
+    monkeypatch.setattr(launch, "run", queue.run)
     matrix = SimpleNamespace(shape=(8, 8))
     return gpu.stage_medians(ozfp4.plan(8, 8, 8, backend="int8"), matrix, matrix, 0.0)
 

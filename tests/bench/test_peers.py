@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ozfp4.bench import gpu, methods, peers
+from ozfp4.bench import gpu, methods, other_libraries
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +55,7 @@ def test_methods_that_are_never_used_open_nothing(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_peer_that_nobody_closes_ends_its_child(child: Path) -> None:
-    peer = peers.Peer({})
+    peer = other_libraries.Peer({})
     assert [peer.ask(x=1), peer.ask(x=2)] == [1, 2]
     assert not child.exists()
     del peer
@@ -64,9 +64,9 @@ def test_a_peer_that_nobody_closes_ends_its_child(child: Path) -> None:
 
 
 def test_closing_ends_the_child_and_the_next_request_starts_another(child: Path) -> None:
-    with peers.Peer({}) as peer:
+    with other_libraries.Peer({}) as peer:
         assert [peer.ask(x=1), peer.ask(x=2)] == [1, 2]
-        with pytest.raises(peers.PeerError, match="no"):
+        with pytest.raises(other_libraries.PeerError, match="no"):
             peer.ask(bad=1)
     assert child.exists()
     assert peer.ask(x=1) == 1
@@ -75,11 +75,11 @@ def test_closing_ends_the_child_and_the_next_request_starts_another(child: Path)
 
 
 def test_the_last_words_of_a_child(child: Path) -> None:
-    with peers.Peer({}) as peer:
+    with other_libraries.Peer({}) as peer:
         for _ in range(9):
             peer.ask()
         for _ in range(2):
-            with pytest.raises(peers.PeerError, match="of this"):
+            with pytest.raises(other_libraries.PeerError, match="of this"):
                 peer.ask()
 
 

@@ -9,29 +9,30 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4 import _device, _guard, _kernels, cli
-from ozfp4.bench import card
+from ozfp4 import cli
+from ozfp4.backends.cuda import launch
 from ozfp4.bench.methods import own_methods
+from ozfp4.trust import guard, plane_products
 
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process knows nothing before, and what it knew again afterwards."""
     monkeypatch.setenv("OZFP4_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(_guard, "_known", {})
-    monkeypatch.setattr(_guard, "_serving", {})
+    monkeypatch.setattr(guard, "_known", {})
+    monkeypatch.setattr(guard, "_serving", {})
 
 
 def break_dgemm(monkeypatch: pytest.MonkeyPatch) -> None:
-    multiply = _kernels.multiply
+    multiply = plane_products.multiply
 
-    def wrong(pair: _kernels.Pair, case: object) -> list:
+    def wrong(pair: plane_products.Pair, case: object) -> list:
         outputs = multiply(pair, case)
         if pair.element == "fp64":
             outputs[0][1][-1, -1] += 1
         return outputs
 
-    monkeypatch.setattr(_kernels, "multiply", wrong)
+    monkeypatch.setattr(plane_products, "multiply", wrong)
 
 
 def test_the_short_form(capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,14 +87,14 @@ def test_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.
     monkeypatch.setattr(card, "GPU_SIZES", (64,))
     monkeypatch.setattr(card, "SECONDS", 0.01)
     break_dgemm(monkeypatch)
-    file = tmp_path / "card.json"
+    file = tmp_path / "machine_report.json"
     file.write_text("older")
     assert cli.main(["selftest", "--report", str(file)]) == 1
     assert f"wrote {file}" in capsys.readouterr().out
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "card.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "machine_report.json"]
     found = json.loads(file.read_text(encoding="utf-8"))
     assert list(found) == ["schema", "machine", "gpus", "clocks before", "clocks after", "verdicts", "times"]
-    assert found["schema"] == card.SCHEMA
+    assert found["schema"] == machine_report.SCHEMA
     assert found["machine"]["numpy"] == np.__version__
     assert found["machine"]["ozfp4"] == ozfp4.__version__
     verdicts = {(v["kernel"], v["element"]): v for v in found["verdicts"]}
@@ -111,7 +112,7 @@ def test_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.
                 assert row["products"] > 0
 
 
-@pytest.mark.parametrize("file", ["missing/card.json", ".", "/proc/card.json"])
+@pytest.mark.parametrize("file", ["missing/machine_report.json", ".", "/proc/card.json"])
 def test_a_report_that_cannot_be_written(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -129,12 +130,12 @@ def test_short_and_report_exclude_each_other(capsys: pytest.CaptureFixture[str])
 
 def test_a_repeated_product_forgets_a_disabled_kernel() -> None:
     """What _device keeps for quick repetition does not outlive a change of verdict."""
-    pair = _kernels.cpu_pair("fp64")
-    right = _guard.Verdict(pair, True, "short", 1, 0.0)
-    _guard.settle(right)
-    _device._known[("like",)] = (None, (), None)
-    _guard._serving[(("u8",), True, 0)] = 0
+    pair = plane_products.cpu_pair("fp64")
+    right = guard.Verdict(pair, True, "short", 1, 0.0)
+    guard.settle(right)
+    launch._known[("like",)] = (None, (), None)
+    guard._serving[(("u8",), True, 0)] = 0
     with pytest.warns(RuntimeWarning, match="is disabled"):
-        _guard.settle(_guard.Verdict(pair, False, "long", 1, 0.0, "wrong"))
-    assert not _device._known
-    assert not _guard._serving
+        guard.settle(guard.Verdict(pair, False, "long", 1, 0.0, "wrong"))
+    assert not launch._known
+    assert not guard._serving

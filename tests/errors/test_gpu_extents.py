@@ -4,12 +4,12 @@ import dataclasses
 
 import pytest
 
-from ozfp4 import _device
-from ozfp4._shapes import matmul_shape
+from ozfp4.backends.cuda import launch
+from ozfp4.request.operands import matmul_shape
 
 
 @pytest.mark.parametrize("name", ["m", "n", "k"])
 def test_the_longest_extent(name):
     shape = dataclasses.replace(matmul_shape((3, 4), (4, 5)), **{name: 2**31 - 4095})
     with pytest.raises(ValueError, match=rf"^{name}: 2147479553 exceeds 2\*\*31 - 4096"):
-        _device.fill(None, None, None, None, shape, None)
+        launch.fill(None, None, None, None, shape, None)

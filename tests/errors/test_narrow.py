@@ -2,9 +2,9 @@
 
 import pytest
 
-from ozfp4 import _gpu_kernels
+from ozfp4.backends.cuda import extension
 
-CUDA = _gpu_kernels.extension()
+CUDA = extension.extension()
 if CUDA is None:
     pytest.skip("this build holds no CUDA kernels", allow_module_level=True)
 FLOAT64 = CUDA.ElementType.float64

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4 import _gpu_kernels, _operands, cost
+from ozfp4.backends.cuda import extension
+from ozfp4.cost import model as cost
+from ozfp4.cost.rates import DEVICES, TERA, device_rates
 from ozfp4.plans import make_plan
-from ozfp4.rates import DEVICES, TERA, device_rates
+from ozfp4.request import library
 
 CACHED = (cost.this_cpu, cost.this_gpu, cost.cpu_choice, cost.gpu_choice)
 
@@ -143,8 +145,8 @@ def test_what_a_build_holds_for_a_gpu(
 
     fake = SimpleNamespace(kernels=held, find_kernel=find_kernel)
     torch = SimpleNamespace(cuda=SimpleNamespace(get_device_name=lambda index: name))
-    monkeypatch.setattr(_gpu_kernels, "extension", lambda: fake)
-    monkeypatch.setattr(_operands, "torch_module", lambda: torch)
+    monkeypatch.setattr(extension, "extension", lambda: fake)
+    monkeypatch.setattr(library, "torch_module", lambda: torch)
     assert cost.gpu_choice("II", "least", 53, 4096, 0).backend == backend
     assert cost.gpu_choice("I", "least", 53, 4096, 0).backend == "int8"
     assert cost.this_gpu(0).packed == packed

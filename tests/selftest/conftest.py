@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ozfp4 import _guard, _kernels
+from ozfp4.trust import guard, plane_products
 
 
 @pytest.fixture
@@ -16,11 +16,11 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder; what the process knows is put back afterwards."""
     folder = tmp_path / "cache"
     monkeypatch.setenv("OZFP4_CACHE_DIR", str(folder))
-    known, serving = dict(_guard._known), dict(_guard._serving)
-    _guard._known.clear()
-    _guard._serving.clear()
+    known, serving = dict(guard._known), dict(guard._serving)
+    guard._known.clear()
+    guard._serving.clear()
     yield folder
-    for now, before in ((_guard._known, known), (_guard._serving, serving)):
+    for now, before in ((guard._known, known), (guard._serving, serving)):
         now.clear()
         now.update(before)
 
@@ -28,10 +28,10 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.fixture
 def break_kernel(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """break_kernel("fp64"): the kernel of that element is off by one in an odd sum above half of the largest."""
-    multiply = _kernels.multiply
+    multiply = plane_products.multiply
 
     def make(*elements: str) -> None:
-        def wrong(pair: _kernels.Pair, case: _kernels.Case) -> list:
+        def wrong(pair: plane_products.Pair, case: plane_products.Case) -> list:
             outputs = multiply(pair, case)
             if pair.element not in elements:
                 return outputs
@@ -42,6 +42,6 @@ def break_kernel(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
                     matrix[i, j] = (int(sums[i, j]) + 1) % modulus if modulus else sums[i, j] + 1
             return outputs
 
-        monkeypatch.setattr(_kernels, "multiply", wrong)
+        monkeypatch.setattr(plane_products, "multiply", wrong)
 
     return make

@@ -15,30 +15,33 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4 import _cpu, _guard, _kernels, _verdicts, stages
+from ozfp4 import stages
+from ozfp4.backends import cpu
+from ozfp4.support import disk_cache
 from ozfp4.testing import assert_same_bits, exact_matmul
+from ozfp4.trust import guard, plane_products
 
 A, B = np.random.default_rng(0).standard_normal((2, 9, 9))
 EXACT = exact_matmul(A, B)
-FP64 = _kernels.cpu_pair("fp64")
+FP64 = plane_products.cpu_pair("fp64")
 
 
-def count_tests(monkeypatch: pytest.MonkeyPatch) -> list[_kernels.Pair]:
+def count_tests(monkeypatch: pytest.MonkeyPatch) -> list[plane_products.Pair]:
     """The pairs that are tested from now on."""
-    tested: list[_kernels.Pair] = []
-    examine = _guard.examine
+    tested: list[plane_products.Pair] = []
+    examine = guard.examine
 
-    def counting(pair: _kernels.Pair, *, short: bool) -> _guard.Verdict:
+    def counting(pair: plane_products.Pair, *, short: bool) -> guard.Verdict:
         tested.append(pair)
         return examine(pair, short=short)
 
-    monkeypatch.setattr(_guard, "examine", counting)
+    monkeypatch.setattr(guard, "examine", counting)
     return tested
 
 
 def new_process() -> None:
-    _guard._known.clear()
-    _guard._serving.clear()
+    guard._known.clear()
+    guard._serving.clear()
 
 
 # ---- A right kernel -------------------------------------------------------------------------------------------------
@@ -50,7 +53,7 @@ def test_once_in_a_process_and_once_on_a_machine(cache: Path, monkeypatch: pytes
         assert_same_bits(ozfp4.matmul(A, B), EXACT)
     assert tested == [FP64]
     assert_same_bits(ozfp4.matmul(A, B, backend="int8"), EXACT)
-    assert tested == [FP64, _kernels.cpu_pair("int8")]
+    assert tested == [FP64, plane_products.cpu_pair("int8")]
     assert len(list(cache.iterdir())) == 2
     new_process()
     assert_same_bits(ozfp4.matmul(A, B), EXACT)
@@ -59,7 +62,7 @@ def test_once_in_a_process_and_once_on_a_machine(cache: Path, monkeypatch: pytes
 
 def test_the_short_form_is_what_runs(cache: Path) -> None:
     ozfp4.matmul(A, B)
-    verdict = _guard.look_up(FP64)
+    verdict = guard.look_up(FP64)
     assert verdict is not None
     assert (verdict.passed, verdict.form, verdict.reason) == (True, "short", None)
 
@@ -68,11 +71,11 @@ def test_integer_products_and_stages_test_too(cache: Path, monkeypatch: pytest.M
     tested = count_tests(monkeypatch)
     x = np.ones((2, 3), np.int8)
     ozfp4.int8_matmul(x, x.T)
-    assert tested == [_kernels.cpu_pair("fp4")]
+    assert tested == [plane_products.cpu_pair("fp4")]
     plan = ozfp4.plan(2, 2, 3, backend="int8")
     planes = stages.encode(np.ones((2, 3), np.int64), plan)
     stages.multiply(planes, planes, plan)
-    assert tested == [_kernels.cpu_pair("fp4"), _kernels.cpu_pair("int8")]
+    assert tested == [plane_products.cpu_pair("fp4"), plane_products.cpu_pair("int8")]
 
 
 def test_threads_test_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,11 +172,11 @@ def test_a_kernel_that_passes_again_serves_again(
     cache: Path, break_kernel: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        multiply = _kernels.multiply
+        multiply = plane_products.multiply
         break_kernel("fp64")
         with pytest.warns(RuntimeWarning, match="DGEMM"):
             assert ozfp4.matmul(A, B, report=True)[1].backend == "int8"
-        patch.setattr(_kernels, "multiply", multiply)
+        patch.setattr(plane_products, "multiply", multiply)
         assert ozfp4.matmul(A, B, report=True)[1].backend == "int8"
         assert ozfp4.selftest(short=True)
         assert ozfp4.matmul(A, B, report=True)[1].backend == "fp64"
@@ -208,23 +211,23 @@ def test_no_kernel_left(cache: Path, break_kernel: Callable[..., None]) -> None:
 
 
 def test_a_wrong_whole_product_is_found(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = _kernels.whole_product
+    whole = plane_products.whole_product
 
     def wrong(*arguments: object) -> np.ndarray:
         c = whole(*arguments)
         c[-1, -1] = np.nextafter(c[-1, -1], np.inf)
         return c
 
-    monkeypatch.setattr(_kernels, "whole_product", wrong)
-    verdict = _guard.examine(FP64, short=True)
+    monkeypatch.setattr(plane_products, "whole_product", wrong)
+    verdict = guard.examine(FP64, short=True)
     assert not verdict.passed
     assert verdict.reason is not None
     assert verdict.reason.startswith("whole product 19 x 700 x 23, scheme II fp64 least: entry (18, 22) is")
 
 
 def test_nan_in_the_place_of_a_result_is_found(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_kernels, "whole_product", lambda pair, plan, a, b: np.full((19, 23), np.nan))
-    assert not _guard.examine(FP64, short=True).passed
+    monkeypatch.setattr(plane_products, "whole_product", lambda pair, plan, a, b: np.full((19, 23), np.nan))
+    assert not guard.examine(FP64, short=True).passed
 
 
 def test_an_error_of_the_device_disables_for_this_process_only(
@@ -235,7 +238,7 @@ def test_an_error_of_the_device_disables_for_this_process_only(
         def fail(*_: object) -> list:
             raise RuntimeError("launching the kernel: no kernel image is available")
 
-        patch.setattr(_kernels, "multiply", fail)
+        patch.setattr(plane_products, "multiply", fail)
         with (
             pytest.warns(RuntimeWarning, match="no kernel image"),
             pytest.raises(RuntimeError, match="every kernel"),
@@ -252,10 +255,10 @@ def test_no_memory_is_no_verdict(cache: Path, monkeypatch: pytest.MonkeyPatch) -
         def fail(*_: object) -> list:
             raise MemoryError("no memory")
 
-        patch.setattr(_kernels, "multiply", fail)
+        patch.setattr(plane_products, "multiply", fail)
         with pytest.raises(MemoryError):
             ozfp4.matmul(A, B)
-    assert _guard.look_up(FP64) is None
+    assert guard.look_up(FP64) is None
     assert_same_bits(ozfp4.matmul(A, B), EXACT)
 
 
@@ -266,7 +269,8 @@ import numpy as np
 from scipy.linalg import cython_blas
 
 import ozfp4
-from ozfp4 import _core, _cpu
+from ozfp4 import _core
+from ozfp4.backends import cpu
 from ozfp4.testing import exact_matmul
 
 def pointer_of(capsule):
@@ -311,7 +315,7 @@ def test_a_wrong_blas_is_found(cache: Path) -> None:
     done = subprocess.run([sys.executable, "-c", WRONG_BLAS], capture_output=True, text=True, timeout=120)
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
-        f"1 ozfp4: the kernel 'DGEMM on residues' (fp64) on {_cpu.name()}"[:62],
+        f"1 ozfp4: the kernel 'DGEMM on residues' (fp64) on {cpu.name()}"[:62],
         "int8 True",
         "backend: every kernel of 'fp64' failed its self-test: 'DGEMM",
     ]
@@ -328,7 +332,7 @@ def test_warnings_as_errors_leave_the_kernel_disabled(cache: Path, break_kernel:
 
 def test_nothing_is_written_outside_of_the_folder(cache: Path, tmp_path: Path) -> None:
     ozfp4.matmul(A, B)
-    assert _verdicts.cache_folder() == cache
+    assert disk_cache.cache_folder() == cache
     assert os.listdir(tmp_path) == ["cache"]
 
 
@@ -336,23 +340,23 @@ def test_nothing_is_written_outside_of_the_folder(cache: Path, tmp_path: Path) -
 FORK_DURING_A_TEST = """
 import os, threading
 import numpy as np, ozfp4
-from ozfp4 import _guard
+from ozfp4.trust import guard
 
 a = np.ones((2, 2))
-examine, begun, go_on = _guard.examine, threading.Event(), threading.Event()
+examine, begun, go_on = guard.examine, threading.Event(), threading.Event()
 
 def slow(pair, *, short):
     begun.set()
     go_on.wait()
     return examine(pair, short=short)
 
-_guard.examine = slow
+guard.examine = slow
 thread = threading.Thread(target=ozfp4.matmul, args=(a, a))
 thread.start()
 begun.wait()
 child = os.fork()
 if child == 0:
-    _guard.examine = examine
+    guard.examine = examine
     os._exit(0 if (ozfp4.matmul(a, a) == 2).all() else 1)
 status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 go_on.set()

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4 import _cpu, _guard, _identity, _kernels
+from ozfp4.backends import cpu
+from ozfp4.trust import guard, identity, plane_products
 
 CPU = (
     "device",
@@ -27,8 +28,8 @@ CPU = (
     "cases",
 )
 GPU = ("device", "driver", "build", "kernel", "element", "cases")
-FP64 = _kernels.cpu_pair("fp64")
-CUDA = _kernels.Pair("cuda:0", "a kernel", "e2m1")
+FP64 = plane_products.cpu_pair("fp64")
+CUDA = plane_products.Pair("cuda:0", "a kernel", "e2m1")
 
 
 def write_later(file: Path) -> None:
@@ -53,16 +54,16 @@ class World:
         loaded = [self.files[name] for name in ("libfakeopenblas.so.0", "libcuda.so.1")]
         maps.write_text("".join(f"7f00-7f01 r-xp 0 0 1 {file}\n" for file in loaded), encoding="utf-8")
         self.maps = maps
-        _cpu.ensure_blas()
-        patch.setattr(_identity, "Path", lambda name: maps if name == "/proc/self/maps" else Path(name))
-        patch.setattr(_identity, "_core", SimpleNamespace(__file__=str(self.files["_core.so"])))
-        patch.setattr(_identity, "extension", lambda: SimpleNamespace(__file__=str(self.files["_cuda.so"])))
+        cpu.ensure_blas()
+        patch.setattr(identity, "Path", lambda name: maps if name == "/proc/self/maps" else Path(name))
+        patch.setattr(identity, "_core", SimpleNamespace(__file__=str(self.files["_core.so"])))
+        patch.setattr(identity, "extension", lambda: SimpleNamespace(__file__=str(self.files["_cuda.so"])))
         patch.setattr(cython_blas, "__file__", str(self.files["cython_blas.so"]))
         self.gpu = SimpleNamespace(name="GPU", major=10, minor=0, uuid="u")
         self.driver = 13000
         cuda = SimpleNamespace(get_device_properties=lambda index: self.gpu)
         torch = SimpleNamespace(cuda=cuda, _C=SimpleNamespace(_cuda_getDriverVersion=lambda: self.driver))
-        patch.setattr(_identity, "torch_module", lambda: torch)
+        patch.setattr(identity, "torch_module", lambda: torch)
 
     def rebuild(self, name: str) -> None:
         write_later(self.files[name])
@@ -73,32 +74,32 @@ class World:
         )
 
     @staticmethod
-    def identity(pair: _kernels.Pair) -> dict[str, str]:
+    def identity(pair: plane_products.Pair) -> dict[str, str]:
         """As a new process finds it."""
-        _identity.cpu.cache_clear()
-        _identity.gpu.cache_clear()
-        return _kernels.identity(pair)
+        identity.cpu_identity.cache_clear()
+        identity.gpu_identity.cache_clear()
+        return plane_products.identity(pair)
 
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     yield World(tmp_path, monkeypatch)
-    _identity.cpu.cache_clear()
-    _identity.gpu.cache_clear()
+    identity.cpu_identity.cache_clear()
+    identity.gpu_identity.cache_clear()
 
 
 def flags(w: World) -> None:
-    w.patch.setattr(_cpu, "cpuinfo", lambda *names: "sse2 avx2")
+    w.patch.setattr(cpu, "cpuinfo", lambda *names: "sse2 avx2")
 
 
 CPU_CHANGES: dict[str, tuple[str, Callable[[World], object]]] = {
     "a rebuilt core": ("build", lambda w: w.rebuild("_core.so")),
-    "another version": ("build", lambda w: w.patch.setattr(_identity, "__version__", "99")),
+    "another version": ("build", lambda w: w.patch.setattr(identity, "__version__", "99")),
     "another SciPy file": ("scipy", lambda w: w.rebuild("cython_blas.so")),
     "another SciPy": ("scipy", lambda w: w.patch.setattr("scipy.__version__", "99")),
     "a rebuilt BLAS": ("blas", lambda w: w.rebuild("libfakeopenblas.so.0")),
     "another BLAS": ("blas", lambda w: w.another_file("libfakeopenblas.so.0")),
-    "another processor": ("device", lambda w: w.patch.setattr(_cpu, "model", lambda: "another")),
+    "another processor": ("device", lambda w: w.patch.setattr(cpu, "model", lambda: "another")),
     "hidden instruction sets": ("instruction sets", flags),
     "another kernel of the system": ("system", lambda w: w.patch.setattr(platform, "release", lambda: "99")),
     "a choice of the BLAS's kernel": ("settings", lambda w: w.patch.setenv("OPENBLAS_CORETYPE", "Prescott")),
@@ -106,7 +107,7 @@ CPU_CHANGES: dict[str, tuple[str, Callable[[World], object]]] = {
 
 GPU_CHANGES: dict[str, tuple[str, Callable[[World], object]]] = {
     "a rebuilt extension": ("build", lambda w: w.rebuild("_cuda.so")),
-    "another version": ("build", lambda w: w.patch.setattr(_identity, "__version__", "99")),
+    "another version": ("build", lambda w: w.patch.setattr(identity, "__version__", "99")),
     "another driver": ("driver", lambda w: setattr(w, "driver", 13010)),
     "a rebuilt driver": ("driver", lambda w: w.rebuild("libcuda.so.1")),
     "another GPU of the name": ("device", lambda w: setattr(w.gpu, "uuid", "v")),
@@ -121,7 +122,7 @@ GPU_CHANGES: dict[str, tuple[str, Callable[[World], object]]] = {
     ids=[f"cpu-{c}" for c in CPU_CHANGES] + [f"gpu-{c}" for c in GPU_CHANGES],
 )
 def test_another_kernel_has_another_key(
-    world: World, pair: _kernels.Pair, changes: dict[str, tuple[str, Callable]], change: str
+    world: World, pair: plane_products.Pair, changes: dict[str, tuple[str, Callable]], change: str
 ) -> None:
     before = world.identity(pair)
     assert world.identity(pair) == before
@@ -132,7 +133,7 @@ def test_another_kernel_has_another_key(
 
 
 @pytest.mark.parametrize(("pair", "parts"), [(FP64, CPU), (CUDA, GPU)], ids=["cpu", "gpu"])
-def test_the_parts_of_a_key(world: World, pair: _kernels.Pair, parts: tuple[str, ...]) -> None:
+def test_the_parts_of_a_key(world: World, pair: plane_products.Pair, parts: tuple[str, ...]) -> None:
     assert sorted(world.identity(pair)) == sorted(parts)
 
 
@@ -145,19 +146,19 @@ def test_threads_of_the_blas_are_no_part(world: World) -> None:
 @pytest.mark.parametrize("change", CPU_CHANGES)
 def test_a_verdict_is_believed_until_something_changes(cache: Path, world: World, change: str) -> None:
     a = np.ones((2, 2))
-    tested: list[_kernels.Pair] = []
-    examine = _guard.examine
+    tested: list[plane_products.Pair] = []
+    examine = guard.examine
 
-    def counting(pair: _kernels.Pair, *, short: bool) -> _guard.Verdict:
+    def counting(pair: plane_products.Pair, *, short: bool) -> guard.Verdict:
         tested.append(pair)
         return examine(pair, short=short)
 
-    world.patch.setattr(_guard, "examine", counting)
+    world.patch.setattr(guard, "examine", counting)
     for expected in (1, 1, 2, 2):
         if expected == 2 and len(tested) == 1:
             CPU_CHANGES[change][1](world)
-        _identity.cpu.cache_clear()
-        _guard._known.clear()
-        _guard._serving.clear()
+        identity.cpu_identity.cache_clear()
+        guard._known.clear()
+        guard._serving.clear()
         ozfp4.matmul(a, a, backend="fp64")
         assert tested == [FP64] * expected

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4 import _core, _exact_cases, _guard, _kernels, _stage_search
-from ozfp4._stage_search import StageResults
+from ozfp4 import _core
 from ozfp4.plans import Plan
 from ozfp4.stages import integers
+from ozfp4.trust import exact_cases, guard, plane_products, stage_search
+from ozfp4.trust.stage_search import StageResults
 
-DEVICE = _kernels.Pair("cuda:0", "a kernel", "u8")
-(PRODUCT,) = _exact_cases.products(short=True)
+DEVICE = plane_products.Pair("cuda:0", "a kernel", "u8")
+(PRODUCT,) = exact_cases.products(short=True)
 M, K = PRODUCT.a.shape
 N = PRODUCT.b.shape[1]
 PLANS = [("II", "int8", "least", "u8"), ("II", "fp4", "least", "s8"), ("II", "fp4", "paper", "e2m1"),
@@ -30,7 +31,7 @@ def make(path: tuple[str, str, str, str]) -> Plan:
 
 
 def right(plan: Plan) -> StageResults:
-    return _stage_search.on_cpu(plan, PRODUCT.a, PRODUCT.b, plan._core.group_count)
+    return stage_search.on_cpu(plan, PRODUCT.a, PRODUCT.b, plan._core.group_count)
 
 
 def off_by_one(x: np.ndarray, place: tuple[int, ...]) -> np.ndarray:
@@ -61,7 +62,7 @@ WRONG: dict[str, Change] = {
 @pytest.mark.parametrize("path", PLANS, ids="-".join)
 def test_right_stages(path: tuple[str, str, str, str]) -> None:
     plan = make(path)
-    found = _stage_search.first_wrong_stage(plan, PRODUCT.a, PRODUCT.b, PRODUCT.expected, right(plan))
+    found = stage_search.first_wrong_stage(plan, PRODUCT.a, PRODUCT.b, PRODUCT.expected, right(plan))
     assert found is None
 
 
@@ -77,11 +78,11 @@ def test_the_first_wrong_stage_is_named(
     # Every later stage goes wrong as well: the first is what counts.
     wrong = replace(wrong, c=np.full_like(wrong.c, np.nan))
     case_name = "whole product 19 x 700 x 23"
-    monkeypatch.setattr(_kernels, "multiply", lambda pair, case: [(0, case.expected())])
-    monkeypatch.setattr(_kernels, "plans", lambda pair, k, short: iter([plan]))
-    monkeypatch.setattr(_kernels, "whole_product", lambda *_: wrong.c)
-    monkeypatch.setattr(_kernels, "stage_results", lambda *_: wrong)
-    verdict = _guard.examine(DEVICE, short=True)
+    monkeypatch.setattr(plane_products, "multiply", lambda pair, case: [(0, case.expected())])
+    monkeypatch.setattr(plane_products, "plans", lambda pair, k, short: iter([plan]))
+    monkeypatch.setattr(plane_products, "whole_product", lambda *_: wrong.c)
+    monkeypatch.setattr(plane_products, "stage_results", lambda *_: wrong)
+    verdict = guard.examine(DEVICE, short=True)
     assert not verdict.passed
     assert verdict.reason is not None
     assert verdict.reason.startswith(
@@ -92,24 +93,24 @@ def test_the_first_wrong_stage_is_named(
 
 def test_what_is_right_the_second_time(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = make(PLANS[0])
-    monkeypatch.setattr(_kernels, "stage_results", lambda *_: right(plan))
-    assert _guard._wrong_stage(DEVICE, plan, PRODUCT) == "; made once more, it was right in every stage"
+    monkeypatch.setattr(plane_products, "stage_results", lambda *_: right(plan))
+    assert guard._wrong_stage(DEVICE, plan, PRODUCT) == "; made once more, it was right in every stage"
 
 
 def test_stages_that_cannot_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> StageResults:
         raise RuntimeError("ozfp4: launching encode: invalid argument")
 
-    monkeypatch.setattr(_kernels, "stage_results", fail)
-    assert "could not be looked at: ozfp4: launching encode" in _guard._wrong_stage(
+    monkeypatch.setattr(plane_products, "stage_results", fail)
+    assert "could not be looked at: ozfp4: launching encode" in guard._wrong_stage(
         DEVICE, make(PLANS[0]), PRODUCT
     )
 
 
 def test_too_few_moduli_are_the_fault_of_scale() -> None:
     plan = make(PLANS[0])
-    few = _stage_search.on_cpu(plan, PRODUCT.a, PRODUCT.b, 3)
-    found = _stage_search.first_wrong_stage(plan, PRODUCT.a, PRODUCT.b, PRODUCT.expected, few)
+    few = stage_search.on_cpu(plan, PRODUCT.a, PRODUCT.b, 3)
+    found = stage_search.first_wrong_stage(plan, PRODUCT.a, PRODUCT.b, PRODUCT.expected, few)
     assert found is not None
     assert found.startswith("scale: too few moduli, 3 of ")
 
@@ -178,12 +179,12 @@ def test_a_workspace_is_read_as_it_lies(path: tuple[str, str, str, str]) -> None
         pytest.skip("as base 13")
     results = right(plan)
     about, memory = workspace_of(plan, path[3], results)
-    found = _kernels.read_stages(plan, about, memory, (M, N, K), results.c)
-    wrong = _stage_search.first_wrong_stage(plan, PRODUCT.a, PRODUCT.b, PRODUCT.expected, found)
+    found = plane_products.read_stages(plan, about, memory, (M, N, K), results.c)
+    wrong = stage_search.first_wrong_stage(plan, PRODUCT.a, PRODUCT.b, PRODUCT.expected, found)
     assert wrong is None
     memory[about["planes_b"] + about["k_pitch"] * 7 + 5] ^= 1
-    found = _kernels.read_stages(plan, about, memory, (M, N, K), results.c)
-    wrong = _stage_search.first_wrong_stage(plan, PRODUCT.a, PRODUCT.b, PRODUCT.expected, found)
+    found = plane_products.read_stages(plan, about, memory, (M, N, K), results.c)
+    wrong = stage_search.first_wrong_stage(plan, PRODUCT.a, PRODUCT.b, PRODUCT.expected, found)
     assert wrong is not None
     assert wrong.startswith("encode: plane 0 of b (7, ")
 
@@ -192,4 +193,4 @@ def test_digits_stand_for_integers() -> None:
     plan = make(("I", "int8", "least", "s8"))
     whole = integers(_core.multiply(plan._core, plan._core.group_count, *right(plan).planes), plan)
     for base, count in ((256, 20), (13, 34)):
-        assert (_stage_search.digits_to_integers(digits_of(whole, base, count), base) == whole).all()
+        assert (stage_search.digits_to_integers(digits_of(whole, base, count), base) == whole).all()

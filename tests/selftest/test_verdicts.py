@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ozfp4 import _verdicts
+from ozfp4.support import disk_cache
 
 KEY = {"device": "cpu", "build": "1"}
 VALUE = {"passed": True, "cases": 3}
@@ -19,12 +19,12 @@ def refuse(*_: object, **__: object) -> None:
 
 
 def test_round_trip(cache: Path) -> None:
-    assert _verdicts.load(KEY) is None
-    assert _verdicts.store(KEY, VALUE)
-    assert _verdicts.load(KEY) == VALUE
-    assert _verdicts.load({**KEY, "build": "2"}) is None
-    assert _verdicts.store(KEY, {"passed": False})
-    assert _verdicts.load(KEY) == {"passed": False}
+    assert disk_cache.load(KEY) is None
+    assert disk_cache.store(KEY, VALUE)
+    assert disk_cache.load(KEY) == VALUE
+    assert disk_cache.load({**KEY, "build": "2"}) is None
+    assert disk_cache.store(KEY, {"passed": False})
+    assert disk_cache.load(KEY) == {"passed": False}
     assert len(list(cache.iterdir())) == 1  # nothing is left beside it
 
 
@@ -38,25 +38,25 @@ def test_round_trip(cache: Path) -> None:
     ids=range(12),
 )  # fmt: skip
 def test_a_damaged_file_is_no_verdict(cache: Path, content: bytes) -> None:
-    assert _verdicts.store(KEY, VALUE)
-    file = _verdicts.file_of(KEY)
+    assert disk_cache.store(KEY, VALUE)
+    file = disk_cache.file_of(KEY)
     assert file is not None
     file.write_bytes(content)
-    assert _verdicts.load(KEY) is None
-    assert _verdicts.store(KEY, VALUE)
-    assert _verdicts.load(KEY) == VALUE
+    assert disk_cache.load(KEY) is None
+    assert disk_cache.store(KEY, VALUE)
+    assert disk_cache.load(KEY) == VALUE
 
 
 def test_a_file_or_a_folder_in_the_way(cache: Path) -> None:
     cache.write_text("no folder")
-    assert not _verdicts.store(KEY, VALUE)
-    assert _verdicts.load(KEY) is None
+    assert not disk_cache.store(KEY, VALUE)
+    assert disk_cache.load(KEY) is None
     cache.unlink()
-    file = _verdicts.file_of(KEY)
+    file = disk_cache.file_of(KEY)
     assert file is not None
     file.mkdir(parents=True)
-    assert not _verdicts.store(KEY, VALUE)
-    assert _verdicts.load(KEY) is None
+    assert not disk_cache.store(KEY, VALUE)
+    assert disk_cache.load(KEY) is None
     assert [path.name for path in cache.iterdir()] == [file.name]
 
 
@@ -68,23 +68,23 @@ def test_a_folder_that_cannot_be_written(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(*place, refuse)
-        assert not _verdicts.store(KEY, VALUE)
+        assert not disk_cache.store(KEY, VALUE)
     assert not cache.exists() or list(cache.iterdir()) == []
-    assert _verdicts.load(KEY) is None
+    assert disk_cache.load(KEY) is None
 
 
 def test_a_file_that_cannot_be_read(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _verdicts.store(KEY, VALUE)
+    assert disk_cache.store(KEY, VALUE)
     monkeypatch.setattr(Path, "read_text", refuse)
-    assert _verdicts.load(KEY) is None
+    assert disk_cache.load(KEY) is None
 
 
 def test_where_the_folder_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OZFP4_CACHE_DIR", str(tmp_path))
-    assert _verdicts.cache_folder() == tmp_path
+    assert disk_cache.cache_folder() == tmp_path
     monkeypatch.delenv("OZFP4_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert _verdicts.cache_folder() == tmp_path / "xdg" / "ozfp4"
+    assert disk_cache.cache_folder() == tmp_path / "xdg" / "ozfp4"
     monkeypatch.delenv("XDG_CACHE_HOME")
 
     def homeless() -> Path:
@@ -92,13 +92,13 @@ def test_where_the_folder_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setattr(Path, "home", homeless)
-    assert _verdicts.cache_folder() is None
-    assert _verdicts.load(KEY) is None
-    assert not _verdicts.store(KEY, VALUE)
+    assert disk_cache.cache_folder() is None
+    assert disk_cache.load(KEY) is None
+    assert not disk_cache.store(KEY, VALUE)
 
 
 def test_the_file_is_plain_json(cache: Path) -> None:
-    _verdicts.store(KEY, VALUE)
-    file = _verdicts.file_of(KEY)
+    disk_cache.store(KEY, VALUE)
+    file = disk_cache.file_of(KEY)
     assert file is not None
     assert json.loads(file.read_text(encoding="utf-8")) == {"key": KEY, "value": VALUE}

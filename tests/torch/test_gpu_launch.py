@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4 import _device
-from ozfp4._operands import check_device_out
-from ozfp4._shapes import matmul_shape
+from ozfp4.backends.cuda import launch
+from ozfp4.request.library import check_device_out
+from ozfp4.request.operands import matmul_shape
 from ozfp4.testing import STACKS, assert_same_bits, noise
 
 torch = pytest.importorskip("torch")
@@ -112,19 +112,19 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         stream_id=lambda stream, device: -1,
     )  # fmt: skip
     made = Made()
-    monkeypatch.setattr(_device, "extension", lambda: fake)
-    monkeypatch.setattr(_device, "_device_plan", lambda *_: made)
+    monkeypatch.setattr(launch, "extension", lambda: fake)
+    monkeypatch.setattr(launch, "_device_plan", lambda *_: made)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda index: SimpleNamespace(cuda_stream=7))
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Some GPU")
-    _device._problem.cache_clear()
+    launch._problem.cache_clear()
     yield made
-    _device._problem.cache_clear()
+    launch._problem.cache_clear()
 
 
 def fill(a: Any, b: Any, out: Any, findings: Any = None) -> Any:
     shape = matmul_shape(tuple(a.shape), tuple(b.shape))
-    _, launch = _device.matmul(PLAN, a, b, shape, out.dtype, out, None, findings)
-    return launch
+    _, made = launch.matmul(PLAN, a, b, shape, out.dtype, out, None, findings)
+    return made
 
 
 @pytest.mark.parametrize("shapes", STACKS, ids=str)
@@ -187,7 +187,7 @@ def test_a_stack_of_two_outs_that_overlap_is_refused() -> None:
 def test_the_extents_of_a_stack_are_not_narrowed(cuda: Any, count: int) -> None:
     shape = matmul_shape((count, 1, 1), (count, 1, 1))
     geometry = ((count, 1, 1), (1, 1, 1), torch.float32)
-    problem = _device._problem(cuda, shape, geometry, geometry, geometry, (0, 0, 0), 0, 2**20).problem
+    problem = launch._problem(cuda, shape, geometry, geometry, geometry, (0, 0, 0), 0, 2**20).problem
     assert problem.extents == [count]
     assert problem.strides == ([4], [4], [4])
     assert problem.limit == 2**20
@@ -196,10 +196,10 @@ def test_the_extents_of_a_stack_are_not_narrowed(cuda: Any, count: int) -> None:
 def test_a_report_gathers_what_every_turn_found() -> None:
     a, b = torch.ones(5, 3, 4, dtype=torch.float64), torch.ones(4, 2, dtype=torch.float64)
     out = torch.from_numpy(noise((5, 3, 2), np.float64))
-    findings = _device.Findings(PLAN)
-    launch = fill(a, b, out, findings)
+    findings = launch.Findings(PLAN)
+    made = fill(a, b, out, findings)
     assert (out == 4).all()
-    report = _device.make_report(PLAN, a, b, launch, findings, "why", None)
+    report = launch.make_report(PLAN, a, b, made, findings, "why", None)
     assert report.moduli_used == 5  # of the last of three turns
     assert (report.special_rows, report.special_columns) == (3, 1)
     assert report.exponents == (52 - 53, 52 - 51)
@@ -214,10 +214,10 @@ def test_a_schedule_on_the_device_outlives_the_launches_of_every_stream(
     a, out = torch.ones(3, 3, dtype=torch.float64), torch.zeros(3, 3, dtype=torch.float64)
     fill(a, a, out)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda index: SimpleNamespace(cuda_stream=8))
-    launch = fill(a, a, out)
+    made = fill(a, a, out)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda index: SimpleNamespace(cuda_stream=9))
-    monkeypatch.setattr(_device, "_likeness", lambda a, *_: "key" if torch.is_tensor(a) else None)
-    monkeypatch.setattr(_device, "_known", {})
-    _device.remember(a, a, (), out, launch)
-    assert_same_bits(_device.repeat(a, a, ()), out)
+    monkeypatch.setattr(launch, "_likeness", lambda a, *_: "key" if torch.is_tensor(a) else None)
+    monkeypatch.setattr(launch, "_known", {})
+    launch.remember(a, a, (), out, made)
+    assert_same_bits(launch.repeat(a, a, ()), out)
     assert used == [7, 8, 9]

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4 import _device, _exact_cases, _gpu_kernels, _guard, _identity, _kernels
-from ozfp4.cost import Choice
+from ozfp4.backends.cuda import extension, launch
+from ozfp4.cost.model import Choice
+from ozfp4.trust import exact_cases, guard, identity, plane_products
 
 torch = pytest.importorskip("torch")
 
@@ -90,22 +91,22 @@ class Extension:
 def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Extension]:
     fake = Extension()
     monkeypatch.setenv("OZFP4_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(_guard, "_known", {})
-    monkeypatch.setattr(_guard, "_serving", {})
-    for module in (_kernels, _gpu_kernels, _identity, _device):
+    monkeypatch.setattr(guard, "_known", {})
+    monkeypatch.setattr(guard, "_serving", {})
+    for module in (plane_products, extension, identity, launch):
         monkeypatch.setattr(module, "extension", lambda: fake)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda index: SimpleNamespace(cuda_stream=0))
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Some GPU")
-    monkeypatch.setattr(_identity, "gpu", lambda index: {"device": f"Some GPU {index}"})
+    monkeypatch.setattr(identity, "gpu_identity", lambda index: {"device": f"Some GPU {index}"})
     # The other stages belong to the extension, too: a whole product is the CPU's.
-    whole = _kernels.whole_product
-    fp64 = _kernels.cpu_pair("fp64")
+    whole = plane_products.whole_product
+    fp64 = plane_products.cpu_pair("fp64")
     plan = ozfp4.plan(1, 1, 20_000, backend="fp64")
-    monkeypatch.setattr(_kernels, "whole_product", lambda pair, _, a, b: whole(fp64, plan, a, b))
-    _kernels.gpu_pairs.cache_clear()
+    monkeypatch.setattr(plane_products, "whole_product", lambda pair, _, a, b: whole(fp64, plan, a, b))
+    plane_products.gpu_pairs.cache_clear()
     yield fake
-    _kernels.gpu_pairs.cache_clear()
+    plane_products.gpu_pairs.cache_clear()
 
 
 # The long test of e2m1 is that of test_fp32_accumulators_hold_codes.
@@ -114,20 +115,20 @@ def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Extension]
     [(0, "u8", True), (0, "s8", True), (2, "e2m1", True), (0, "u8", False), (0, "s8", False)],
 )
 def test_a_right_kernel_passes(cuda: Extension, kernel: int, element: str, short: bool) -> None:
-    verdict = _guard.examine(_kernels.Pair(DEVICE, KERNELS[kernel], element), short=short)
+    verdict = guard.examine(plane_products.Pair(DEVICE, KERNELS[kernel], element), short=short)
     assert verdict.reason is None
     assert verdict.passed
     assert cuda.units == 60  # enough for large tiles
 
 
 def test_every_code_is_multiplied_with_every_code(cuda: Extension) -> None:
-    pair = _kernels.Pair(DEVICE, "warp fp4", "e2m1")
-    (case,) = (c for c in _exact_cases.cases(_exact_cases.ALPHABETS["e2m1"], short=True) if c.minus_zero)
-    codes = _kernels._codes(case.a, minus_zero=True)
+    pair = plane_products.Pair(DEVICE, "warp fp4", "e2m1")
+    (case,) = (c for c in exact_cases.cases(exact_cases.ALPHABETS["e2m1"], short=True) if c.minus_zero)
+    codes = plane_products._codes(case.a, minus_zero=True)
     assert set(codes.ravel().tolist()) == set(range(1, 16))
-    plain = _kernels._codes(case.a, minus_zero=False)
+    plain = plane_products._codes(case.a, minus_zero=False)
     assert set(plain.ravel().tolist()) == {*range(8), *range(9, 16)}
-    for modulus, found in _kernels.multiply(pair, case):
+    for modulus, found in plane_products.multiply(pair, case):
         assert np.array_equal(found, case.expected() % modulus)
 
 
@@ -161,7 +162,7 @@ def off_by_one(sums: np.ndarray) -> None:
 def test_a_wrong_accumulator_is_found(cuda: Extension, element: str, spoil: Callable, case: str) -> None:
     cuda.spoil = lambda kernel, element, sums: spoil(sums)
     name = KERNELS[2 if element == "e2m1" else 0]
-    verdict = _guard.examine(_kernels.Pair(DEVICE, name, element), short=True)
+    verdict = guard.examine(plane_products.Pair(DEVICE, name, element), short=True)
     assert not verdict.passed
     assert verdict.reason is not None
     assert verdict.reason.startswith(case)
@@ -188,12 +189,12 @@ def test_entries_in_the_wrong_place_are_found(
     cuda: Extension, kernel: int, element: str, misread: Callable
 ) -> None:
     cuda.misread = misread
-    assert not _guard.examine(_kernels.Pair(DEVICE, KERNELS[kernel], element), short=True).passed
+    assert not guard.examine(plane_products.Pair(DEVICE, KERNELS[kernel], element), short=True).passed
 
 
 def test_fp32_accumulators_hold_codes(cuda: Extension) -> None:
     cuda.spoil = lambda kernel, element, sums: keep_24_bits(sums)
-    assert _guard.examine(_kernels.Pair(DEVICE, "warp fp4", "e2m1"), short=False).passed
+    assert guard.examine(plane_products.Pair(DEVICE, "warp fp4", "e2m1"), short=False).passed
 
 
 def test_no_memory_is_no_verdict(on_cpu_zero: Extension) -> None:
@@ -202,9 +203,9 @@ def test_no_memory_is_no_verdict(on_cpu_zero: Extension) -> None:
 
     on_cpu_zero.spoil = fail
     with pytest.raises(torch.cuda.OutOfMemoryError):
-        _guard.serving_kernel(INT8, 0)
+        guard.serving_kernel(INT8, 0)
     on_cpu_zero.spoil = lambda kernel, element, sums: None
-    assert _guard.serving_kernel(INT8, 0) == 0
+    assert guard.serving_kernel(INT8, 0) == 0
 
 
 def test_a_store_behind_the_output_is_found(cuda: Extension) -> None:
@@ -216,7 +217,7 @@ def test_a_store_behind_the_output_is_found(cuda: Extension) -> None:
         memory(out, len(moduli) * m * pitch + 1)[-1] = 0
 
     cuda.multiply = beyond
-    verdict = _guard.examine(_kernels.Pair(DEVICE, "wgmma s8", "u8"), short=True)
+    verdict = guard.examine(plane_products.Pair(DEVICE, "wgmma s8", "u8"), short=True)
     assert verdict.reason == "after first case: the kernel wrote behind its output"
 
 
@@ -226,9 +227,11 @@ def test_a_store_behind_the_output_is_found(cuda: Extension) -> None:
 @pytest.fixture
 def on_cpu_zero(cuda: Extension, monkeypatch: pytest.MonkeyPatch) -> Extension:
     """Pairs of "cuda:0" run where torch has memory."""
-    on_gpu = _kernels._on_gpu
+    on_gpu = plane_products._on_gpu
     monkeypatch.setattr(
-        _kernels, "_on_gpu", lambda pair, case: on_gpu(_kernels.Pair(DEVICE, pair.kernel, pair.element), case)
+        plane_products,
+        "_on_gpu",
+        lambda pair, case: on_gpu(plane_products.Pair(DEVICE, pair.kernel, pair.element), case),
     )
     return cuda
 
@@ -240,18 +243,18 @@ AUTO = Choice(("int8", "fp4"), "")
 
 
 def test_the_best_kernel_serves_and_is_tested_once(on_cpu_zero: Extension) -> None:
-    assert _guard.serving_kernel(INT8, 0) == 0
+    assert guard.serving_kernel(INT8, 0) == 0
     ran = len(on_cpu_zero.ran)
     assert ran > 5
     assert set(on_cpu_zero.ran) == {"wgmma s8"}
-    assert _guard.serving_kernel(INT8, 0) == 0
+    assert guard.serving_kernel(INT8, 0) == 0
     assert len(on_cpu_zero.ran) == ran
-    _guard._known.clear()
-    _guard._serving.clear()
-    assert _guard.serving_kernel(INT8, 0) == 0
+    guard._known.clear()
+    guard._serving.clear()
+    assert guard.serving_kernel(INT8, 0) == 0
     assert len(on_cpu_zero.ran) == ran  # the verdict was kept
-    assert _guard.serving_kernel(FP4, 0) == 2
-    assert _guard.serving_kernel(INT8, 1) == 0
+    assert guard.serving_kernel(FP4, 0) == 2
+    assert guard.serving_kernel(INT8, 1) == 0
     assert set(on_cpu_zero.ran) == {"wgmma s8", "warp fp4"}
 
 
@@ -262,24 +265,24 @@ def test_the_next_kernel_and_the_next_backend_serve(on_cpu_zero: Extension) -> N
 
     on_cpu_zero.spoil = spoil
     with pytest.warns(RuntimeWarning, match=r"the kernel 'wgmma s8' \(u8\) on cuda:0 \(Some GPU\) failed"):
-        assert _guard.serving_kernel(INT8, 0) == 1
-    assert _device.serving_backend(AUTO, "II", 0) == ("int8", None)
+        assert guard.serving_kernel(INT8, 0) == 1
+    assert launch.serving_backend(AUTO, "II", 0) == ("int8", None)
     with pytest.warns(RuntimeWarning, match=r"the kernel 'warp fp4' \(e2m1\)"):
-        assert _guard.serving_kernel(FP4, 0) == 3  # limbs as bytes
-    assert _guard.likely_kernel(INT8, 0) == ("warp s8", "")
-    assert _guard.likely_kernel(FP4, 0) == ("tcgen05 s8", "")
+        assert guard.serving_kernel(FP4, 0) == 3  # limbs as bytes
+    assert guard.likely_kernel(INT8, 0) == ("warp s8", "")
+    assert guard.likely_kernel(FP4, 0) == ("tcgen05 s8", "")
 
     on_cpu_zero.spoil = lambda kernel, element, sums: sums.__setitem__((0, 0), 3) if element == "u8" else None
-    for pair in _kernels.gpu_pairs(("u8",), 0)[1:]:  # the first one failed before
+    for pair in plane_products.gpu_pairs(("u8",), 0)[1:]:  # the first one failed before
         with pytest.warns(RuntimeWarning, match="is disabled"):
-            _guard.test(pair, short=True)
+            guard.test(pair, short=True)
     with pytest.raises(RuntimeError, match="every kernel of 'int8' failed its self-test: 'wgmma s8'"):
-        _guard.serving_kernel(INT8, 0)
-    backend, fallback = _device.serving_backend(AUTO, "II", 0)
+        guard.serving_kernel(INT8, 0)
+    backend, fallback = launch.serving_backend(AUTO, "II", 0)
     assert backend == "fp4"
     assert fallback is not None
     assert "every kernel of 'int8' failed" in fallback
-    assert _guard.likely_kernel(INT8, 0)[0] == ""
+    assert guard.likely_kernel(INT8, 0)[0] == ""
 
 
 def test_no_backend_left(on_cpu_zero: Extension) -> None:
@@ -288,32 +291,36 @@ def test_no_backend_left(on_cpu_zero: Extension) -> None:
         pytest.warns(RuntimeWarning, match="is disabled"),
         pytest.raises(RuntimeError, match=r"every kernel of 'int8'.*no other backend is left on cuda:0"),
     ):
-        _device.serving_backend(AUTO, "II", 0)
+        launch.serving_backend(AUTO, "II", 0)
 
 
 def test_digits_never_go_to_a_kernel_that_stores_residues(on_cpu_zero: Extension) -> None:
-    names = [pair.kernel for pair in _kernels.gpu_pairs(("s8",), 0, False)]
+    names = [pair.kernel for pair in plane_products.gpu_pairs(("s8",), 0, False)]
     assert names == ["wgmma s8", "warp s8"]
-    assert [pair.kernel for pair in _kernels.gpu_pairs(("s8",), 0)] == ["tcgen05 s8", "wgmma s8", "warp s8"]
-    assert _guard.serving_kernel(DIGITS, 0) == 2
+    assert [pair.kernel for pair in plane_products.gpu_pairs(("s8",), 0)] == [
+        "tcgen05 s8",
+        "wgmma s8",
+        "warp s8",
+    ]
+    assert guard.serving_kernel(DIGITS, 0) == 2
 
 
 def test_stand_ins_serve_nothing(on_cpu_zero: Extension) -> None:
-    assert [pair.kernel for pair in _kernels.gpu_pairs(("e2m1",), 0)] == ["warp fp4"]
-    assert [pair.kernel for pair in _kernels.stand_ins(0)] == ["warp fp4 stand-in"]
+    assert [pair.kernel for pair in plane_products.gpu_pairs(("e2m1",), 0)] == ["warp fp4"]
+    assert [pair.kernel for pair in plane_products.stand_ins(0)] == ["warp fp4 stand-in"]
 
 
 def test_a_graph_capture_cannot_test(on_cpu_zero: Extension, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
     with pytest.raises(RuntimeError, match=r"'wgmma s8' \(u8\) on cuda:0 .* before the capture"):
-        _guard.serving_kernel(INT8, 0)
+        guard.serving_kernel(INT8, 0)
     assert on_cpu_zero.ran == []
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
-    assert _guard.serving_kernel(INT8, 0) == 0
-    _guard._known.clear()
-    _guard._serving.clear()
+    assert guard.serving_kernel(INT8, 0) == 0
+    guard._known.clear()
+    guard._serving.clear()
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
-    assert _guard.serving_kernel(INT8, 0) == 0  # what is kept needs no test
+    assert guard.serving_kernel(INT8, 0) == 0  # what is kept needs no test
 
 
 # ---- Extensions and drivers that do not work ------------------------------------------------------------------------
@@ -326,7 +333,7 @@ def test_a_driver_that_is_too_old_is_a_reason(cuda: Extension, monkeypatch: pyte
     monkeypatch.setattr(cuda, "find_kernel", refuse)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    reason = _gpu_kernels.why_unavailable(torch.device("cuda", 0))
+    reason = extension.why_unavailable(torch.device("cuda", 0))
     assert reason is not None
     assert reason.startswith("the CUDA runtime of this build cannot use Some GPU: ")
     assert "driver version is insufficient" in reason
@@ -352,15 +359,15 @@ def test_an_extension_that_cannot_be_loaded_is_a_reason(
     def fail(name: str) -> None:
         raise error
 
-    for cached in (_gpu_kernels._load, _gpu_kernels.extension):
+    for cached in (extension._load, extension.extension):
         cached.cache_clear()
-    monkeypatch.setattr(_gpu_kernels, "import_module", fail)
+    monkeypatch.setattr(extension, "import_module", fail)
     try:
-        assert _gpu_kernels.extension() is None
-        assert text in _gpu_kernels.extension_error()
-        assert text in (_gpu_kernels.why_unavailable(torch.device("cuda", 0)) or "")
+        assert extension.extension() is None
+        assert text in extension.extension_error()
+        assert text in (extension.why_unavailable(torch.device("cuda", 0)) or "")
         assert text in ozfp4.info().backends[-1].detail
         assert np.array_equal(ozfp4.matmul(np.eye(2), np.eye(2)), np.eye(2))
     finally:
-        for cached in (_gpu_kernels._load, _gpu_kernels.extension):
+        for cached in (extension._load, extension.extension):
             cached.cache_clear()

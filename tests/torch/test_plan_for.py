@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 import ozfp4
-from ozfp4 import _device, cost
-from ozfp4.cost import Choice
+from ozfp4.backends.cuda import launch
+from ozfp4.cost import model as cost
+from ozfp4.cost.model import Choice
 
 torch = pytest.importorskip("torch")
 
@@ -43,10 +44,10 @@ def test_on_a_gpu(
         taken.append(plan)
         return None, []
 
-    monkeypatch.setattr(_device, "check_devices", lambda a, b: None)
+    monkeypatch.setattr(launch, "check_devices", lambda a, b: None)
     monkeypatch.setattr(cost, "gpu_choice", gpu_choice)
-    monkeypatch.setattr(_device, "serving_backend", lambda choice, scheme, index: ("fp4", "int8 failed"))
-    monkeypatch.setattr(_device, "matmul", multiply)
+    monkeypatch.setattr(launch, "serving_backend", lambda choice, scheme, index: ("fp4", "int8 failed"))
+    monkeypatch.setattr(launch, "matmul", multiply)
     a, b = (torch.empty(s, dtype=t, device="meta") for s, t in zip((shape_a, shape_b), types, strict=True))
     plan = ozfp4.plan_for(a, b)
     ozfp4.matmul(a, b)

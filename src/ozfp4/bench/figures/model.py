@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ...rates import DEVICES
-from ..machine import sentence
+from ...cost.rates import DEVICES
+from ..figures import style
 from ..model import Contender, winner
-from . import style
+from ..provenance import sentence
 
 _SHORT = {"FP4 least": "FP4", "INT8": "INT8", "FP8 published": "FP8", "native FP64": "native FP64"}
 

@@ -15,15 +15,15 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ...cost import ATTAINED, LAUNCH_SECONDS
+from ...cost.model import ATTAINED, LAUNCH_SECONDS
 from ..errors import InputError
 from ..experiment import fraction, positive
 from ..tables import show
 
 if TYPE_CHECKING:
-    from ...cost import Machine
-    from ...plans import Plan
-    from ...rates import Rates
+    from ...cost.model import Machine
+    from ...cost.rates import Rates
+    from ...plans.plan import Plan
 
 SHOWN = ("RTX 4090", "A100 SXM", "RTX 5090", "RTX PRO 6000", "B200", "B300")
 RAN = ("H200",)  # where the kernels have run
@@ -86,7 +86,7 @@ def _extents(size: list[int]) -> Extents:
 
 
 def _devices(names: list[str] | None) -> list[Rates]:
-    from ...rates import DEVICES, device_rates
+    from ...cost.rates import DEVICES, device_rates
 
     found = []
     for name in names or SHOWN:
@@ -100,7 +100,7 @@ def _devices(names: list[str] | None) -> list[Rates]:
 
 def _plans(options: argparse.Namespace, k: int) -> list[Plan]:
     """Every plan of the request that exists: families other than the first have plans in FP4 alone."""
-    from ...plans import check_bits, check_names, make_plan
+    from ...plans.plan import check_bits, check_names, make_plan
 
     try:
         check_names(options.scheme, options.backend or "auto", options.family or "least")
@@ -125,8 +125,8 @@ def _plans(options: argparse.Namespace, k: int) -> list[Plan]:
 
 
 def _gpus() -> list[int]:
-    from ..._gpu_kernels import why_unavailable
-    from ...bench.machine import have_cuda
+    from ...backends.cuda.extension import why_unavailable
+    from ...bench.provenance import have_cuda
 
     if not have_cuda():
         return []
@@ -136,22 +136,22 @@ def _gpus() -> list[int]:
 
 
 def _at_hand() -> list[Machine]:
-    from ...cost import this_cpu, this_gpu
+    from ...cost.model import this_cpu, this_gpu
 
     return [this_cpu(), *map(this_gpu, _gpus())]
 
 
 def _measure() -> None:
     """Rates of one plane product in every alphabet, and the bandwidth of a copy, kept for later processes."""
-    from ... import _device
+    from ...backends.cuda import launch
     from ...bench import speed
     from ...bench.methods import own_methods
-    from ...cost import CPU_BACKENDS, remember
+    from ...cost.model import CPU_BACKENDS, remember
     from ..progress import Progress
 
     devices = ["cuda"] if _gpus() else []
     for device in ("cpu", *devices):
-        backends = CPU_BACKENDS if device == "cpu" else _device.BACKENDS
+        backends = CPU_BACKENDS if device == "cpu" else launch.BACKENDS
         methods = {
             method.options["backend"]: method
             for method in own_methods(device)
@@ -188,7 +188,7 @@ def _show_plans(title: str, plans: list[Plan]) -> None:
 def _cost_rows(
     machine: Machine, status: str, plans: list[Plan], extents: Extents, native: float, scheme: str
 ) -> list[list[str]]:
-    from ...cost import choose, estimate
+    from ...cost.model import choose, estimate
 
     auto = choose(machine, scheme, plans[0].family if len({p.family for p in plans}) == 1 else "least",
                   plans[0].bits, extents[2]).backend  # fmt: skip
@@ -216,7 +216,7 @@ def _show_costs(
     devices: list[Rates],
     options: argparse.Namespace,
 ) -> None:
-    from ...cost import gpu_machine
+    from ...cost.model import gpu_machine
 
     rows = []
     for machine in here:
@@ -233,8 +233,8 @@ def _show_costs(
 
 
 def _show_rates(here: list[Machine], devices: list[Rates], attained: float) -> None:
-    from ...cost import gpu_machine
-    from ...rates import GIGA, TERA
+    from ...cost.model import gpu_machine
+    from ...cost.rates import GIGA, TERA
 
     rows = []
     for machine in (*here, *(gpu_machine(rates, attained) for rates in devices)):

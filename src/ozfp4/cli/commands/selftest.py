@@ -40,8 +40,8 @@ def run(options: argparse.Namespace) -> int:
     """Test, print; 1 if a kernel fails."""
     import ozfp4
 
-    from ..._kernels import device_name
-    from ...bench.machine import have_cuda
+    from ...bench.provenance import have_cuda
+    from ...trust.plane_products import device_name
 
     report: Path | None = options.report
     if report is not None:
@@ -67,11 +67,11 @@ def run(options: argparse.Namespace) -> int:
         if not backend.available:
             print(f"no {backend.name} on {backend.device}: {backend.detail}")
     if report is not None:
-        from ...bench import card
+        from ...bench import machine_report
 
         with Progress("times") as progress:
-            measured = card.report(tested, progress=progress.report)
-        card.write(report, measured)
+            measured = machine_report.report(tested, progress=progress.report)
+        machine_report.write(report, measured)
         print(f"wrote {report}")
     return 0 if tested.passed else 1
 

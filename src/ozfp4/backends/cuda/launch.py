@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from . import _guard, cost
-from ._backend import Backend
-from ._gpu_kernels import extension, extension_error, is_forced, why_unavailable
-from ._operands import check_device_out, torch_module
-from ._shapes import MatmulShape
-from .plans import Plan, make_plan
-from .report import Report
+from ...cost import model as cost
+from ...plans.plan import Plan, make_plan
+from ...report import Report
+from ...request.library import check_device_out, torch_module
+from ...request.operands import MatmulShape
+from ...trust import guard
+from ..backend import Backend
+from .extension import extension, extension_error, is_forced, why_unavailable
 
 UNLIMITED = 2**62
 BACKENDS = cost.GPU_BACKENDS
@@ -69,7 +70,7 @@ class DevicePlan:
 
 def _device_plan(plan: Plan, k: int, device: int, kernel: int | None) -> DevicePlan:
     if kernel is None:
-        kernel = _guard.serving_kernel(plan, device)
+        kernel = guard.serving_kernel(plan, device)
     key = (k, kernel, device)
     made = plan._device_plans.get(key)
     if made is None:
@@ -464,9 +465,9 @@ def serving_backend(choice: cost.Choice, scheme: str, index: int) -> tuple[str, 
     fallback = None
     for backend in choice.order:
         try:
-            _guard.serving_kernel(_plan_of(scheme, backend), index)
+            guard.serving_kernel(_plan_of(scheme, backend), index)
             return backend, fallback
-        except _guard.AllFailedError as error:
+        except guard.AllFailedError as error:
             fallback = fallback or str(error)
     raise RuntimeError(f"{fallback}; no other backend is left on cuda:{index}")
 
@@ -487,7 +488,7 @@ def backends() -> tuple[Backend, ...]:
             device = f"cuda:{index} ({torch.cuda.get_device_name(index)})"
             for name in BACKENDS:
                 kernel, reason = (
-                    ("", missing) if missing else _guard.likely_kernel(_plan_of("II", name), index)
+                    ("", missing) if missing else guard.likely_kernel(_plan_of("II", name), index)
                 )
                 found.append(Backend(device, name, not reason, reason or kernel))
         return tuple(found)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _core
+from .. import _core
 
 SCHEMES = {"I": _core.Scheme.I, "II": _core.Scheme.II}
 ALPHABETS = _core.ALPHABETS

@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _core, _cpu
-from ._gpu_kernels import extension
-from ._operands import torch_module
-from ._shapes import matmul_shape
-from ._stage_search import StageResults, digits_to_integers
-from .plans import ALPHABETS, Plan, make_plan
+from .. import _core
+from ..backends import cpu
+from ..backends.cuda.extension import extension
+from ..plans.plan import ALPHABETS, Plan, make_plan
+from ..request.library import torch_module
+from ..request.operands import matmul_shape
+from .stage_search import StageResults, digits_to_integers
 
 if TYPE_CHECKING:
-    from ._exact_cases import Case
+    from .exact_cases import Case
 
-# Raised with every change of the cases (_exact_cases): what passed others says nothing about these.
+# Raised with every change of the cases (exact_cases): what passed others says nothing about these.
 CASES = 1
 # Residues modulo all of them tell any two sums below 2^39 apart: pairwise coprime, each in a byte.
 MODULI = (256, 255, 253, 251, 247)
@@ -70,7 +71,7 @@ class Pair:
 def device_name(device: str) -> str:
     """The device with the name of its hardware, e.g. ``cuda:0 (NVIDIA H200)``."""
     if device == "cpu":
-        return _cpu.name()
+        return cpu.name()
     torch = torch_module()
     assert torch is not None
     return f"{device} ({torch.cuda.get_device_name(device)})"
@@ -81,7 +82,7 @@ def device_name(device: str) -> str:
 
 @lru_cache(maxsize=8)
 def cpu_pair(alphabet: str) -> Pair:
-    return Pair("cpu", _cpu.KERNELS[alphabet], alphabet)
+    return Pair("cpu", cpu.KERNELS[alphabet], alphabet)
 
 
 def cpu_pairs() -> list[Pair]:
@@ -126,9 +127,9 @@ def stand_ins(index: int) -> list[Pair]:
 
 def identity(pair: Pair) -> dict[str, str]:
     """All that a verdict about the pair depends on."""
-    from . import _identity
+    from . import identity
 
-    about = _identity.cpu() if pair.device == "cpu" else _identity.gpu(pair.index)
+    about = identity.cpu_identity() if pair.device == "cpu" else identity.gpu_identity(pair.index)
     return {**about, "kernel": pair.kernel, "element": pair.element, "cases": str(CASES)}
 
 
@@ -148,16 +149,16 @@ def _on_cpu(pair: Pair, case: Case) -> list[tuple[int, npt.NDArray[Any]]]:
     plan = make_plan("I", pair.element, "least", 2, 1)
     dtype = np.float64 if pair.element == "fp64" else np.int8
     a, b = case.rows_of_a(case.a.astype(dtype)), case.rows_of_b(case.b.astype(dtype))
-    _cpu.ensure_blas()
+    cpu.ensure_blas()
     return [(0, _core.multiply(plan._core, 1, a[np.newaxis], b[np.newaxis])[0])]
 
 
 def _codes(limbs: npt.NDArray[np.int64], minus_zero: bool) -> npt.NDArray[np.uint8]:
     """E2M1 codes of limbs of S; zeros become minus zero, code 8, on request."""
-    from . import _exact_cases
+    from . import exact_cases
 
     table = np.zeros(25, np.uint8)
-    for limb in _exact_cases.ALPHABETS["e2m1"].limbs:
+    for limb in exact_cases.ALPHABETS["e2m1"].limbs:
         table[limb] = _core.e2m1_encode(limb)  # negative limbs from the end
     if minus_zero:
         table[0] = 8
@@ -219,10 +220,10 @@ def plans(pair: Pair, k: int, *, short: bool) -> Iterator[Plan]:
 
 def _decoded(codes: npt.NDArray[np.uint8]) -> npt.NDArray[np.int8]:
     """Limbs of packed E2M1 codes, two for each byte of the last axis."""
-    from . import _exact_cases
+    from . import exact_cases
 
     table = np.zeros(16, np.int8)
-    for limb in _exact_cases.ALPHABETS["e2m1"].limbs:
+    for limb in exact_cases.ALPHABETS["e2m1"].limbs:
         table[_core.e2m1_encode(limb)] = limb
     limbs: npt.NDArray[np.int8] = table[np.stack([codes & 15, codes >> 4], axis=-1)]
     return limbs.reshape(*codes.shape[:-1], 2 * codes.shape[-1])
@@ -277,8 +278,8 @@ def whole_product(
     """`a` times `b` by all four stages of a plan, whose planes the kernel multiplies. Raises as :func:`multiply`."""
     if pair.device == "cpu":
         c = np.full((a.shape[0], b.shape[1]), np.nan)
-        _cpu.ensure_blas()
-        _core.matmul(plan._core, a, b, c, _cpu.DEFAULT_WORKSPACE, None)
+        cpu.ensure_blas()
+        _core.matmul(plan._core, a, b, c, cpu.DEFAULT_WORKSPACE, None)
         return c
     return _product_on_gpu(pair, plan, a, b)[1]
 
@@ -287,13 +288,13 @@ def _product_on_gpu(
     pair: Pair, plan: Plan, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]
 ) -> tuple[Any, npt.NDArray[np.float64]]:
     """The launch of a whole product, which is over, and the product."""
-    from . import _device  # which chooses among the kernels that were found good
+    from ..backends.cuda import launch
 
     torch = torch_module()
     assert torch is not None
     x, y = (torch.from_numpy(z).to(pair.device) for z in (a, b))
     out = torch.full((a.shape[0], b.shape[1]), float("nan"), dtype=torch.float64, device=pair.device)
     shape = matmul_shape(a.shape, b.shape)
-    launch = _device.run(plan, x, y, out, shape, _device.UNLIMITED, kernel=pair.number)
+    launch = launch.run(plan, x, y, out, shape, launch.UNLIMITED, kernel=pair.number)
     result: npt.NDArray[np.float64] = out.cpu().numpy()
     return launch, result

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from . import _guard, _kernels
-from ._columns import columns
-from ._gpu_kernels import extension, why_unavailable
-from ._guard import Verdict
-from ._kernels import Pair
-from ._operands import torch_module
+from ..backends.cuda.extension import extension, why_unavailable
+from ..request.library import torch_module
+from ..support.text_table import columns
+from ..trust import guard, plane_products
+from ..trust.guard import Verdict
+from ..trust.plane_products import Pair
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class SelfTest:
     def __str__(self) -> str:
         rows = [
             (
-                _kernels.device_name(v.pair.device),
+                plane_products.device_name(v.pair.device),
                 v.pair.kernel,
                 v.pair.element,
                 str(v.cases),
@@ -49,14 +49,14 @@ def pairs(*, stand_ins: bool = False) -> list[Pair]:
 
     `stand_ins`: also the kernels that serve no product, only tests.
     """
-    found = _kernels.cpu_pairs()
+    found = plane_products.cpu_pairs()
     torch = torch_module()
     if torch is None or extension() is None or not torch.cuda.is_available():
         return found
     for index in range(torch.cuda.device_count()):
         if why_unavailable(torch.device("cuda", index)) is None:
-            found += _kernels.gpu_pairs(("u8", "s8", "e2m1"), index)
-            found += _kernels.stand_ins(index) if stand_ins else []
+            found += plane_products.gpu_pairs(("u8", "s8", "e2m1"), index)
+            found += plane_products.stand_ins(index) if stand_ins else []
     return found
 
 
@@ -93,5 +93,5 @@ def selftest(*, short: bool = False, progress: Callable[[float], Any] | None = N
     for done, pair in enumerate(chosen):
         if progress is not None:
             progress(done / len(chosen))
-        verdicts.append(_guard.test(pair, short=short))
+        verdicts.append(guard.test(pair, short=short))
     return SelfTest(tuple(verdicts))

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import _core, _cpu, _device, _guard, _kernels
-from ._backend import Backend
-from ._columns import columns
-from .plans import ALPHABETS
+from .. import _core
+from ..backends import cpu
+from ..backends.backend import Backend
+from ..backends.cuda import launch
+from ..plans.plan import ALPHABETS
+from ..support.text_table import columns
+from ..support.version import __version__
+from ..trust import guard, plane_products
 from .selftest import pairs
-from .version import __version__
 
 
 @dataclass(frozen=True)
@@ -59,16 +62,16 @@ class Info:
 
 
 def _cpu_backend(name: str) -> Backend:
-    verdict = _guard.look_up(_kernels.cpu_pair(name))
+    verdict = guard.look_up(plane_products.cpu_pair(name))
     failed = verdict is not None and not verdict.passed
-    detail = verdict.text if verdict is not None and failed else _cpu.KERNELS[name]
-    return Backend(_cpu.name(), name, not failed, detail)
+    detail = verdict.text if verdict is not None and failed else cpu.KERNELS[name]
+    return Backend(cpu.name(), name, not failed, detail)
 
 
-def _kernel(pair: _kernels.Pair) -> Kernel:
-    verdict = _guard.look_up(pair)
+def _kernel(pair: plane_products.Pair) -> Kernel:
+    verdict = guard.look_up(pair)
     text = "not tested yet: the first product does" if verdict is None else verdict.text
-    return Kernel(_kernels.device_name(pair.device), pair.kernel, pair.element, text)
+    return Kernel(plane_products.device_name(pair.device), pair.kernel, pair.element, text)
 
 
 def info() -> Info:
@@ -82,6 +85,6 @@ def info() -> Info:
         np.__version__,
         scipy.__version__,
         _core.thread_count(),
-        (*map(_cpu_backend, ALPHABETS), *_device.backends()),
+        (*map(_cpu_backend, ALPHABETS), *launch.backends()),
         tuple(_kernel(pair) for pair in pairs()),
     )

@@ -10,12 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .. import _cpu, _kernels
-from .._operands import torch_module
-from ..selftest import SelfTest
+from ..api.selftest import SelfTest
+from ..backends import cpu
+from ..request.library import torch_module
+from ..trust import plane_products
 from . import speed
-from .machine import describe
 from .methods import own_methods
+from .provenance import describe
 
 SCHEMA = 1
 CPU_SIZES = (512, 1024)
@@ -63,7 +64,7 @@ def _verdicts(tested: SelfTest) -> list[dict[str, Any]]:
     rows = []
     for verdict in tested.verdicts:
         row = {**dataclasses.asdict(verdict), **dataclasses.asdict(verdict.pair)}
-        row["device"] = _kernels.device_name(verdict.pair.device)
+        row["device"] = plane_products.device_name(verdict.pair.device)
         del row["pair"], row["lasting"]
         rows.append(row)
     return rows
@@ -100,7 +101,7 @@ def report(tested: SelfTest, *, progress: Callable[[float], Any] | None = None) 
     methods = [(method, n) for n in CPU_SIZES for method in own_methods("cpu")]
     if gpus:
         methods += [(method, n) for n in GPU_SIZES for method in own_methods("cuda")]
-    machine = describe("cuda" if gpus else "cpu") | {"scipy": scipy.__version__, "cpu": _cpu.name()}
+    machine = describe("cuda" if gpus else "cpu") | {"scipy": scipy.__version__, "cpu": cpu.name()}
     before = _clocks()
     times = []
     for done, (method, n) in enumerate(methods):

@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
-from .plans import Plan, make_plan
+from ..plans.plan import Plan, make_plan
 from .rates import GIGA, TERA, Rates, alphabet_rate, device_rates
 
 ATTAINED = 0.65  # of nominal peaks: what the paper's kernel reaches on its device
@@ -177,24 +177,24 @@ def _unknown_rates(codes: bool, tcgen05_bytes: bool, tcgen05: bool) -> Rates:
 
 def _key(index: int | None) -> dict[str, str]:
     """Under which the measured figures of a CUDA device, or of the CPU (None), are kept."""
-    from . import _identity
+    from ..trust import identity
 
-    return {**(_identity.cpu() if index is None else _identity.gpu(index)), "finding": "rates"}
+    return {**(identity.cpu_identity() if index is None else identity.gpu_identity(index)), "finding": "rates"}
 
 
 def _measured(index: int | None) -> dict[str, Any] | None:
-    from . import _verdicts
+    from ..support import disk_cache
 
-    return _verdicts.load(_key(index))
+    return disk_cache.load(_key(index))
 
 
 @lru_cache(maxsize=64)
 def this_gpu(index: int) -> Machine:
     """A CUDA device of this process, with the kernels that this build has for it."""
-    from . import _gpu_kernels
-    from ._operands import torch_module
+    from ..backends.cuda import extension
+    from ..request.library import torch_module
 
-    torch, cuda = torch_module(), _gpu_kernels.extension()
+    torch, cuda = torch_module(), extension.extension()
     assert torch is not None
     assert cuda is not None
 
@@ -229,9 +229,10 @@ def this_gpu(index: int) -> Machine:
 @lru_cache(maxsize=1)
 def this_cpu() -> Machine:
     """The CPU of this process."""
-    from . import _core, _cpu
+    from .. import _core
+    from ..backends import cpu
 
-    machine = cpu_machine(_cpu.name(), _core.thread_count())
+    machine = cpu_machine(cpu.name(), _core.thread_count())
     return with_measured(machine, _measured(None))
 
 
@@ -249,9 +250,9 @@ def remember(index: int | None, figures: Mapping[str, float]) -> bool:
     bool
         Whether they could be kept.
     """
-    from . import _verdicts
+    from ..support import disk_cache
 
-    kept = _verdicts.store(_key(index), dict(figures))
+    kept = disk_cache.store(_key(index), dict(figures))
     for cached in (this_gpu, this_cpu, cpu_choice, gpu_choice):
         cached.cache_clear()
     return kept

@@ -19,13 +19,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _cpu, _gpu_kernels, _kernels
-from ._kernels import Pair
-from ._operands import torch_module
-from .plans import Plan
+from ..backends import cpu
+from ..backends.cuda import extension
+from ..plans.plan import Plan
+from ..request.library import torch_module
+from . import plane_products
+from .plane_products import Pair
 
 if TYPE_CHECKING:
-    from ._exact_cases import Case, Product
+    from .exact_cases import Case, Product
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ def _wrong_sum(pair: Pair, case: Case) -> str | None:
     """What is wrong with the kernel's product of a case, or None."""
     expected = case.expected()
     residues: dict[int, npt.NDArray[Any]] = {0: expected}
-    for modulus, found in _kernels.multiply(pair, case):
+    for modulus, found in plane_products.multiply(pair, case):
         if modulus not in residues:
             residues[modulus] = (expected % modulus).astype(np.uint8)
         wrong = _first_wrong(found, residues[modulus])
@@ -102,15 +104,15 @@ def _wrong_sum(pair: Pair, case: Case) -> str | None:
 
 def _wrong_stage(pair: Pair, plan: Plan, product: Product) -> str:
     """Which stage of a wrong product was the first wrong one, as the end of a sentence; the product is made once more."""
-    from . import _stage_search
+    from . import stage_search
 
     try:
-        found = _kernels.stage_results(pair, plan, product.a, product.b)
+        found = plane_products.stage_results(pair, plan, product.a, product.b)
     except (RuntimeError, ValueError) as error:
         return f"; its stages could not be looked at: {error}"
     if found is None:
         return ""
-    stage = _stage_search.first_wrong_stage(plan, product.a, product.b, product.expected, found)
+    stage = stage_search.first_wrong_stage(plan, product.a, product.b, product.expected, found)
     return (
         f"; first wrong in {stage}" if stage is not None else "; made once more, it was right in every stage"
     )
@@ -118,14 +120,16 @@ def _wrong_stage(pair: Pair, plan: Plan, product: Product) -> str:
 
 def _findings(pair: Pair, short: bool) -> Iterator[tuple[str, str | None]]:
     """Every case by name, with what is wrong or None."""
-    from . import _exact_cases  # here and below: importing the package stays quick
+    from . import exact_cases
 
-    for case in _exact_cases.cases(_exact_cases.ALPHABETS[pair.element], short=short):
+    for case in exact_cases.cases(exact_cases.ALPHABETS[pair.element], short=short):
         yield case.name, _wrong_sum(pair, case)
-    for product in _exact_cases.products(short=short):
-        for plan in _kernels.plans(pair, product.a.shape[1], short=short):
+    for product in exact_cases.products(short=short):
+        for plan in plane_products.plans(pair, product.a.shape[1], short=short):
             name = f"{product.name}, scheme {plan.scheme} {plan.backend} {plan.family}"
-            wrong = _first_wrong(_kernels.whole_product(pair, plan, product.a, product.b), product.expected)
+            wrong = _first_wrong(
+                plane_products.whole_product(pair, plan, product.a, product.b), product.expected
+            )
             if wrong is not None:
                 wrong += _wrong_stage(pair, plan, product)
             yield name, wrong
@@ -143,7 +147,7 @@ def examine(pair: Pair, *, short: bool) -> Verdict:
     no_memory = (MemoryError,) if torch is None else (MemoryError, torch.cuda.OutOfMemoryError)
     form = "short" if short else "long"
     if pair.device == "cpu":
-        _cpu.ensure_blas()  # whose import takes longer than a short test
+        cpu.ensure_blas()  # whose import takes longer than a short test
     start = time.perf_counter()
     count, name = 0, "first case"
 
@@ -167,9 +171,9 @@ def examine(pair: Pair, *, short: bool) -> Verdict:
 
 def _stored(pair: Pair) -> Verdict | None:
     """The verdict of an earlier process, if there is one that is whole."""
-    from . import _verdicts
+    from ..support import disk_cache
 
-    value = _verdicts.load(_kernels.identity(pair))
+    value = disk_cache.load(plane_products.identity(pair))
     if value is None:
         return None
     passed, form, cases, seconds, reason = (
@@ -188,11 +192,13 @@ def _stored(pair: Pair) -> Verdict | None:
 
 
 def _store(verdict: Verdict) -> None:
-    from . import _verdicts
+    from ..support import disk_cache
 
     if verdict.lasting:
         fields = ("passed", "form", "cases", "seconds", "reason")
-        _verdicts.store(_kernels.identity(verdict.pair), {name: getattr(verdict, name) for name in fields})
+        disk_cache.store(
+            plane_products.identity(verdict.pair), {name: getattr(verdict, name) for name in fields}
+        )
 
 
 def _stack_level() -> int:
@@ -209,10 +215,10 @@ def settle(verdict: Verdict) -> None:
     before = _known.get(verdict.pair)
     _known[verdict.pair] = verdict
     if before is not None and before.passed != verdict.passed:
-        from . import _device  # it asks this module
+        from ..backends.cuda import launch
 
         _serving.clear()
-        _device.forget()
+        launch.forget()
     if not verdict.passed and (before is None or before.passed):
         warnings.warn(
             f"ozfp4: the kernel {verdict.pair} failed its self-test and is disabled; others serve in its place. "
@@ -281,7 +287,7 @@ def _refusal(backend: str, verdicts: Sequence[Verdict]) -> str:
 
 def cpu_refusal(alphabet: str) -> str | None:
     """None if the CPU's products of an alphabet can be trusted, else why there are none."""
-    verdict = verdict_of(_kernels.cpu_pair(alphabet))
+    verdict = verdict_of(plane_products.cpu_pair(alphabet))
     return None if verdict.passed else _refusal(alphabet, [verdict])
 
 
@@ -295,10 +301,10 @@ def serving_kernel(plan: Plan, index: int) -> int:
     RuntimeError
         If there is none, or it would have to be tested while a CUDA graph is captured.
     """
-    forced = _gpu_kernels.forced_number()
+    forced = extension.forced_number()
     if forced is not None:
         return forced
-    elements, residues = _gpu_kernels.elements(plan), plan.scheme == "II"
+    elements, residues = extension.elements(plan), plan.scheme == "II"
     key = (elements, residues, index)
     number = _serving.get(key)
     if number is None:
@@ -308,7 +314,7 @@ def serving_kernel(plan: Plan, index: int) -> int:
 
 
 def _first_good(elements: tuple[str, ...], residues: bool, index: int, backend: str) -> int:
-    pairs = _kernels.gpu_pairs(elements, index, residues)
+    pairs = plane_products.gpu_pairs(elements, index, residues)
     if not pairs:
         raise RuntimeError(
             f"no multiply kernel of this build takes {' or '.join(elements)} planes on cuda:{index}"
@@ -323,7 +329,7 @@ def _first_good(elements: tuple[str, ...], residues: bool, index: int, backend: 
 
 def likely_kernel(plan: Plan, index: int) -> tuple[str, str]:
     """The name of the kernel that serves a plan's planes as far as is known, without a test, or "" and the reason."""
-    pairs = _kernels.gpu_pairs(_gpu_kernels.elements(plan), index, plan.scheme == "II")
+    pairs = plane_products.gpu_pairs(extension.elements(plan), index, plan.scheme == "II")
     known = [look_up(pair) for pair in pairs]
     for pair, verdict in zip(pairs, known, strict=True):
         if verdict is None or verdict.passed:

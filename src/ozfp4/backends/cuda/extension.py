@@ -8,8 +8,8 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from ._operands import torch_module
-from .plans import Plan
+from ...plans.plan import Plan
+from ...request.library import torch_module
 
 
 @lru_cache(maxsize=1)

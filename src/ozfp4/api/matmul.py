@@ -7,8 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, _cpu, _device, cost
-from ._operands import (
+from .. import _core
+from ..backends import cpu
+from ..backends.cuda import launch
+from ..cost import model as cost
+from ..plans.plan import Plan, check_names
+from ..report import Report
+from ..request.library import (
     FLOATS,
     Product,
     as_array,
@@ -18,9 +23,7 @@ from ._operands import (
     like_input,
     pair,
 )
-from ._planning import check_device_operands, choose_plan, device_decision, serving_plan
-from .plans import Plan, check_names
-from .report import Report
+from .plan import check_device_operands, choose_plan, device_decision, serving_plan
 
 
 def matmul(
@@ -90,15 +93,15 @@ def matmul(
     arguments = (scheme, backend, bits, family, workspace_limit)
     is_plain = plan is None and out is None and not report
     if is_plain:
-        repeated = _device.repeat(a, b, arguments)
+        repeated = launch.repeat(a, b, arguments)
         if repeated is not None:
             return repeated
     check_names(scheme, backend, family)
     from_torch = check_same_library(a=a, b=b, out=out)
     if from_torch and (a.device.type != "cpu" or b.device.type != "cpu"):
-        c, launch = _device_matmul(a, b, scheme, backend, bits, family, plan, out, report, workspace_limit)
+        c, made = _device_matmul(a, b, scheme, backend, bits, family, plan, out, report, workspace_limit)
         if is_plain:
-            _device.remember(a, b, arguments, c, launch)
+            launch.remember(a, b, arguments, c, made)
         return c
     array_a = check_dtype("a", as_array("a", a), FLOATS)
     array_b = check_dtype("b", as_array("b", b), FLOATS)
@@ -114,7 +117,7 @@ def matmul(
         result = np.empty(product.shape.result, dtype)
     else:
         result = check_out(out, product.shape.result, dtype, a=array_a, b=array_b)
-    _cpu.ensure_blas()
+    cpu.ensure_blas()
     chosen, fallback = serving_plan(chosen, *request)
     with workspace_errors():
         outcome = _core.matmul(chosen._core, *_flat_stack(product, result), limit, progress)
@@ -138,7 +141,7 @@ def _device_matmul(
     out: Any,
     report: bool,
     workspace_limit: int | None,
-) -> tuple[Any, _device.Launch | None]:
+) -> tuple[Any, launch.Launch | None]:
     """matmul for tensors on a GPU: what it returns, and its launch."""
     check_device_operands(a, b)
     if a.is_neg():
@@ -147,19 +150,19 @@ def _device_matmul(
         b = b.resolve_neg()
     shape, dtype, chosen, choice, fallback = device_decision(a, b, scheme, backend, bits, family, plan)
     limit = None if workspace_limit is None else check_workspace(workspace_limit)
-    findings = _device.Findings(chosen) if report else None
+    findings = launch.Findings(chosen) if report else None
     with workspace_errors():
-        c, launch = _device.matmul(chosen, a, b, shape, dtype, out, limit, findings)
+        c, made = launch.matmul(chosen, a, b, shape, dtype, out, limit, findings)
     result = c if out is None else out
     if findings is None:
-        return result, launch
+        return result, made
     reason = cost.ASKED_FOR if choice is None else choice.reason
-    return (result, _device.make_report(chosen, a, b, launch, findings, reason, fallback)), launch
+    return (result, launch.make_report(chosen, a, b, made, findings, reason, fallback)), made
 
 
 def check_workspace(limit: int | None) -> int:
     if limit is None:
-        return _cpu.DEFAULT_WORKSPACE
+        return cpu.DEFAULT_WORKSPACE
     if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)):
         raise TypeError(f"workspace_limit: {limit!r} is not an integer")
     if not 0 < limit < 2**62:
@@ -191,8 +194,8 @@ def _flat_stack(product: Product, result: np.ndarray[Any, Any]) -> tuple[Any, An
 def _report(plan: Plan, outcome: dict[str, Any], reason: str, fallback: str | None) -> Report:
     return Report(
         backend=plan.backend,
-        kernel=_cpu.KERNELS[plan.backend],
-        device=_cpu.name(),
+        kernel=cpu.KERNELS[plan.backend],
+        device=cpu.name(),
         plan=plan,
         moduli_used=outcome["moduli_used"],
         products=outcome["products"],

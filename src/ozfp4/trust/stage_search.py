@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _core, _cpu
-from .plans import Plan
+from .. import _core
+from ..backends import cpu
+from ..plans.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,9 @@ class StageResults:
 
 def on_cpu(plan: Plan, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], moduli: int) -> StageResults:
     """The stages of `a` times `b` on the CPU, with the first so many moduli."""
-    from .stages import integers  # here: it imports the self-test
+    from ..stages import integers  # here: it imports the self-test
 
-    _cpu.ensure_blas()
+    cpu.ensure_blas()
     rows, columns = a, np.ascontiguousarray(b.T)
     exponents = [_core.scale(x, plan.bits)[0] for x in (rows, columns)]
     planes = [

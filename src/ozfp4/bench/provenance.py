@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import _cpu
-from .._operands import torch_module
-from ..version import __version__
+from ..backends import cpu
+from ..request.library import torch_module
+from ..support.version import __version__
 
 
 def commit() -> str | None:
@@ -65,7 +65,7 @@ def describe(device: str) -> dict[str, Any]:
     dict
         Plain values, as they go into a JSON file; names of what is missing are left out.
     """
-    about: dict[str, Any] = {"device": _cpu.name(), "date": time.strftime("%Y-%m-%d")}
+    about: dict[str, Any] = {"device": cpu.name(), "date": time.strftime("%Y-%m-%d")}
     if device == "cuda":
         import torch
 

@@ -6,7 +6,7 @@ import contextlib
 import platform
 from functools import lru_cache
 
-from . import _core
+from .. import _core
 
 KERNELS = {"fp4": "SGEMM on decoded limbs", "int8": "SGEMM on balanced residues", "fp64": "DGEMM on residues"}
 DEFAULT_WORKSPACE = 2**30

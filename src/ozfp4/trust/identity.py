@@ -9,10 +9,11 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-from . import _core, _cpu
-from ._gpu_kernels import extension
-from ._operands import torch_module
-from .version import __version__
+from .. import _core
+from ..backends import cpu
+from ..backends.cuda.extension import extension
+from ..request.library import torch_module
+from ..support.version import __version__
 
 # Variables that make a BLAS take other kernels or another precision; how many threads it uses is no part of a kernel.
 _BLAS_VARIABLES = ("OPENBLAS_", "MKL_", "BLIS_", "ARMPL_", "VECLIB_", "ACCELERATE_")
@@ -41,19 +42,19 @@ def _loaded_libraries(name: re.Pattern[str]) -> str:
 
 def _instruction_sets() -> str:
     """Digest of the processor's flags: a virtual machine may hide some, and a BLAS then takes other kernels."""
-    return hashlib.blake2b(_cpu.cpuinfo("flags", "Features").encode(), digest_size=8).hexdigest()
+    return hashlib.blake2b(cpu.cpuinfo("flags", "Features").encode(), digest_size=8).hexdigest()
 
 
 @lru_cache(maxsize=1)
-def cpu() -> dict[str, str]:
+def cpu_identity() -> dict[str, str]:
     """The key of findings about the CPU; connects the BLAS, which is part of it."""
-    _cpu.ensure_blas()
+    cpu.ensure_blas()
     from scipy import __version__ as scipy_version
     from scipy.linalg import cython_blas
 
     settings = sorted(n for n in os.environ if n.startswith(_BLAS_VARIABLES) and "THREADS" not in n)
     return {
-        "device": f"cpu {_cpu.model()}",
+        "device": f"cpu {cpu.model()}",
         "instruction sets": _instruction_sets(),
         "system": f"{platform.system()} {platform.release()}",
         "build": f"{__version__} {_stamp(_core.__file__)}",
@@ -64,7 +65,7 @@ def cpu() -> dict[str, str]:
 
 
 @lru_cache(maxsize=64)
-def gpu(index: int) -> dict[str, str]:
+def gpu_identity(index: int) -> dict[str, str]:
     """The key of findings about a CUDA device. Needs torch and the extension; synchronises nothing."""
     torch = torch_module()
     assert torch is not None

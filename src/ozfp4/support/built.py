@@ -12,7 +12,7 @@ except ModuleNotFoundError as error:
     if error.name != "ozfp4._core":
         raise
     raise ImportError(
-        f"ozfp4 is not built: {Path(__file__).parent} holds no extension module _core for "
+        f"ozfp4 is not built: {Path(__file__).parents[1]} holds no extension module _core for "
         f"{platform.python_implementation()} {platform.python_version()}. Run `pip install .` in the source tree and leave its "
         "src folder out of PYTHONPATH, or copy the _core of a CMake build there"
     ) from None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._shapes import MatmulShape, matmul_shape
+from .operands import MatmulShape, matmul_shape
 
 Array = npt.NDArray[Any]
 FLOATS = (np.float64, np.float32)  # what matmul takes

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from . import _device, _guard, cost
-from ._gpu_kernels import why_unavailable
-from ._operands import FLOATS, as_array, check_dtype, check_same_library, check_tensor, torch_module
-from ._shapes import MatmulShape, matmul_shape
-from .plans import Plan, check_bits, check_names, check_plan, make_plan
+from ..backends.cuda import launch
+from ..backends.cuda.extension import why_unavailable
+from ..cost import model as cost
+from ..plans.plan import Plan, check_bits, check_names, check_plan, make_plan
+from ..request.library import FLOATS, as_array, check_dtype, check_same_library, check_tensor, torch_module
+from ..request.operands import MatmulShape, matmul_shape
+from ..trust import guard
 
 
 def plan(
@@ -138,7 +140,7 @@ def _cuda_index(device: object) -> int | None:
 
 
 def _check_gpu_backend(backend: str, device: object) -> None:
-    if backend not in _device.BACKENDS:
+    if backend not in launch.BACKENDS:
         raise RuntimeError(f"backend: {backend!r} has no GPU kernel; available on {device}: 'int8', 'fp4'")
 
 
@@ -191,12 +193,12 @@ def serving_plan(
     plan: Plan | None,
 ) -> tuple[Plan, str | None]:
     """The chosen plan, or another one and why where its kernel on the CPU is disabled; RuntimeError where none may serve."""
-    refusal = _guard.cpu_refusal(chosen.backend)
+    refusal = guard.cpu_refusal(chosen.backend)
     if refusal is None:
         return chosen, None
     if plan is None and backend == "auto" and family == "least":
         for other in cost.CPU_BACKENDS:
-            if other != chosen.backend and _guard.cpu_refusal(other) is None:
+            if other != chosen.backend and guard.cpu_refusal(other) is None:
                 return choose_plan(k, single, scheme, other, bits, family, None), refusal
     raise RuntimeError(refusal)
 
@@ -208,7 +210,7 @@ def check_device_operands(a: Any, b: Any) -> None:
     """TypeError or RuntimeError unless matmul takes the two tensors, one of which at least is not on the CPU."""
     check_tensor("a", a)
     check_tensor("b", b)
-    _device.check_devices(a, b)
+    launch.check_devices(a, b)
     torch = torch_module()
     assert torch is not None
     for name, x in (("a", a), ("b", b)):
@@ -231,7 +233,7 @@ def device_decision(
         single = a.dtype == b.dtype == torch.float32
         k = max(a.shape[-1], 1) if a.dim() > 0 else 1
         choice = cost.gpu_choice(scheme, family, capacity(bits, single), k, a.device.index)
-        backend, fallback = _device.serving_backend(choice, scheme, a.device.index)
+        backend, fallback = launch.serving_backend(choice, scheme, a.device.index)
     shape, dtype, chosen = _device_request(
         a.shape, b.shape, a.dtype, b.dtype, scheme, backend, bits, family, plan
     )

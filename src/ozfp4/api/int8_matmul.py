@@ -6,11 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, _cpu, _device, _guard
-from ._operands import as_array, check_dtype, check_same_library, check_tensor, like_input, pair, torch_module
-from ._shapes import matmul_shape
+from .. import _core
+from ..backends import cpu
+from ..backends.cuda import launch
+from ..plans.plan import Plan, make_int8_plan
+from ..request.library import (
+    as_array,
+    check_dtype,
+    check_same_library,
+    check_tensor,
+    like_input,
+    pair,
+    torch_module,
+)
+from ..request.operands import matmul_shape
+from ..trust import guard
 from .matmul import check_workspace, workspace_errors
-from .plans import Plan, make_int8_plan
 
 
 def int8_matmul(a: Any, b: Any, *, products: int = 6, workspace_limit: int | None = None) -> Any:
@@ -47,8 +58,8 @@ def int8_matmul(a: Any, b: Any, *, products: int = 6, workspace_limit: int | Non
     plan = _plan_for(int(products), product.shape.k)
     limit = check_workspace(workspace_limit)
     result = np.empty(product.shape.result, np.int32)
-    _cpu.ensure_blas()
-    if (refusal := _guard.cpu_refusal(plan.alphabet)) is not None:
+    cpu.ensure_blas()
+    if (refusal := guard.cpu_refusal(plan.alphabet)) is not None:
         raise RuntimeError(refusal)
     with workspace_errors():
         _core.int8_matmul(plan._core, product.a, product.b, product.matrix_view(result), limit)
@@ -66,7 +77,7 @@ def _device_int8_matmul(a: Any, b: Any, products: int, workspace_limit: int | No
     """int8_matmul for tensors on a GPU."""
     check_tensor("a", a)
     check_tensor("b", b)
-    _device.check_devices(a, b)
+    launch.check_devices(a, b)
     torch = torch_module()
     assert torch is not None
     for name, x in (("a", a), ("b", b)):
@@ -81,5 +92,5 @@ def _device_int8_matmul(a: Any, b: Any, products: int, workspace_limit: int | No
         (*shape.stack, shape.m, shape.n + -shape.n % multiple), dtype=torch.int32, device=a.device
     )
     with workspace_errors():
-        _device.fill(plan, a, b, c, shape, limit)
+        launch.fill(plan, a, b, c, shape, limit)
     return c[..., : shape.n].contiguous().reshape(shape.result)
