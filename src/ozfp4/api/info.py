@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from .. import _core
 from ..backends import cpu
-from ..backends.backend import Backend
-from ..backends.cuda import launch
+from ..backends.cuda import extension
+from ..backends.kernels import DeviceKernel, cpu_kernel, device_name, installed_kernels
+from ..cost.peaks import GPU_BACKENDS
+from ..dispatch import on_cuda
 from ..plans.plan import ALPHABETS
-from ..support.text_table import columns
+from ..request import library
+from ..support.table import Table, Tabular
 from ..support.version import __version__
-from ..trust import guard, plane_products
-from .selftest import pairs
+from ..trust import guard
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One (device, backend) pair: whether it can run, with which kernel, or why not."""
+
+    device: str
+    name: str
+    available: bool
+    detail: str
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """One (device, kernel) pair: the entries that it multiplies, and what its self-test found."""
+    """A kernel on a device: the entries that it multiplies, and what its self-test found."""
 
     device: str
     name: str
@@ -28,9 +41,9 @@ class Kernel:
     verdict: str
 
 
-@dataclass(frozen=True)
-class Info:
-    """Devices, backends, kernels with the verdicts of their self-tests, build and versions; prints as a table."""
+@dataclass(frozen=True, repr=False)
+class Info(Tabular):
+    """Devices, backends, kernels with the verdicts of their self-tests, build and versions; shows itself as tables."""
 
     version: str
     python: str
@@ -40,38 +53,58 @@ class Info:
     backends: tuple[Backend, ...]
     kernels: tuple[Kernel, ...]
 
-    def __str__(self) -> str:
-        lines = [
-            f"ozfp4 {self.version}, Python {self.python}, NumPy {self.numpy}, SciPy {self.scipy}, "
-            f"{self.threads} threads",
-        ]
-        lines += columns(
+    def _tables(self) -> Iterator[Table]:
+        yield Table(
             [
-                ("device", "backend", "available", "detail"),
-                *((b.device, b.name, "yes" if b.available else "no", b.detail) for b in self.backends),
+                (
+                    f"ozfp4 {self.version}, Python {self.python}, NumPy {self.numpy}, SciPy {self.scipy}, {self.threads} threads",
+                )
             ]
         )
-        lines += [""]
-        lines += columns(
-            [
-                ("device", "kernel", "element", "self-test"),
-                *((k.device, k.name, k.element, k.verdict) for k in self.kernels),
-            ]
+        yield Table(
+            [(b.device, b.name, "yes" if b.available else "no", b.detail) for b in self.backends],
+            ("device", "backend", "available", "detail"),
         )
-        return "\n".join(lines)
+        yield Table(
+            [(k.device, k.name, k.element, k.verdict) for k in self.kernels],
+            ("device", "kernel", "element", "self-test"),
+        )
 
 
 def _cpu_backend(name: str) -> Backend:
-    verdict = guard.look_up(plane_products.cpu_pair(name))
+    verdict = guard.known_verdict(cpu_kernel(name))
     failed = verdict is not None and not verdict.passed
     detail = verdict.text if verdict is not None and failed else cpu.KERNELS[name]
     return Backend(cpu.name(), name, not failed, detail)
 
 
-def _kernel(pair: plane_products.Pair) -> Kernel:
-    verdict = guard.look_up(pair)
+def gpu_backends() -> tuple[Backend, ...]:
+    """What this build and machine offer on GPUs; looks at devices only if torch is imported and has CUDA."""
+    torch = library.torch_module()
+    if extension.extension() is None:
+        reason = extension.extension_error()
+    elif torch is None:
+        reason = "torch is not imported; GPU products take torch CUDA tensors"
+    elif not torch.cuda.is_available():
+        reason = "torch sees no CUDA device"
+    else:
+        found = []
+        for index in range(torch.cuda.device_count()):
+            missing = extension.why_unavailable(torch.device("cuda", index))
+            device = f"cuda:{index} ({torch.cuda.get_device_name(index)})"
+            for name in GPU_BACKENDS:
+                kernel, reason = (
+                    ("", missing) if missing else guard.likely_kernel(on_cuda.plan_of("II", name), index)
+                )
+                found.append(Backend(device, name, not reason, reason or kernel))
+        return tuple(found)
+    return tuple(Backend("cuda", name, False, reason) for name in GPU_BACKENDS)
+
+
+def _kernel(kernel: DeviceKernel) -> Kernel:
+    verdict = guard.known_verdict(kernel)
     text = "not tested yet: the first product does" if verdict is None else verdict.text
-    return Kernel(plane_products.device_name(pair.device), pair.kernel, pair.element, text)
+    return Kernel(device_name(kernel.device), kernel.name, kernel.element, text)
 
 
 def info() -> Info:
@@ -85,6 +118,6 @@ def info() -> Info:
         np.__version__,
         scipy.__version__,
         _core.thread_count(),
-        (*map(_cpu_backend, ALPHABETS), *launch.backends()),
-        tuple(_kernel(pair) for pair in pairs()),
+        (*map(_cpu_backend, ALPHABETS), *gpu_backends()),
+        tuple(_kernel(kernel) for kernel in installed_kernels()),
     )

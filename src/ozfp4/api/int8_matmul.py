@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
+import numpy.typing as npt
 
-from .. import _core
 from ..backends import cpu
 from ..backends.cuda import launch
+from ..backends.cuda.variant import Variant
+from ..dispatch import on_cpu, on_cuda
 from ..plans.plan import Plan, make_int8_plan
-from ..request.library import (
-    as_array,
-    check_dtype,
-    check_same_library,
-    check_tensor,
-    like_input,
-    pair,
-    torch_module,
-)
-from ..request.operands import matmul_shape
-from ..trust import guard
-from .matmul import check_workspace, workspace_errors
+from ..request import library
+from ..request.arguments import Arguments, check_workspace
+from ..request.operands import MatmulRequest, matmul_request
+from ..request.types import TensorT
 
 
+@overload
+def int8_matmul(
+    a: TensorT, b: TensorT, *, products: int = ..., workspace_limit: int | None = ...
+) -> TensorT: ...
+@overload
+def int8_matmul(
+    a: npt.ArrayLike, b: npt.ArrayLike, *, products: int = ..., workspace_limit: int | None = ...
+) -> npt.NDArray[np.int32]: ...
 def int8_matmul(a: Any, b: Any, *, products: int = 6, workspace_limit: int | None = None) -> Any:
     """int8 × int8 → int32 matrix product, exact, over FP4 limbs.
 
@@ -37,6 +39,12 @@ def int8_matmul(a: Any, b: Any, *, products: int = 6, workspace_limit: int | Non
     workspace_limit : int, optional
         Bytes that may be used beside inputs and output, 2**30 by default; see :func:`ozfp4.matmul`.
 
+    Examples
+    --------
+    >>> import numpy as np
+    >>> int8_matmul(np.full((1, 3), -128, np.int8), np.full((3, 1), 127, np.int8))
+    array([[-48768]], dtype=int32)
+
     Raises
     ------
     TypeError
@@ -49,48 +57,24 @@ def int8_matmul(a: Any, b: Any, *, products: int = 6, workspace_limit: int | Non
     """
     if not isinstance(products, (int, np.integer)) or products not in (6, 9):
         raise ValueError(f"products: {products!r} is unknown; allowed are 6 and 9")
-    from_torch = check_same_library(a=a, b=b)
-    if from_torch and (a.device.type != "cpu" or b.device.type != "cpu"):
-        return _device_int8_matmul(a, b, int(products), workspace_limit)
-    product = pair(
-        check_dtype("a", as_array("a", a), (np.int8,)), check_dtype("b", as_array("b", b), (np.int8,))
-    )
-    plan = _plan_for(int(products), product.shape.k)
-    limit = check_workspace(workspace_limit)
-    result = np.empty(product.shape.result, np.int32)
-    cpu.ensure_blas()
-    if (refusal := guard.cpu_refusal(plan.alphabet)) is not None:
-        raise RuntimeError(refusal)
-    with workspace_errors():
-        _core.int8_matmul(plan._core, product.a, product.b, product.matrix_view(result), limit)
-    return like_input(result, from_torch)
-
-
-def _plan_for(products: int, k: int) -> Plan:
-    plan = make_int8_plan(products)
-    if k > plan.k_max:
-        raise ValueError(f"inner dimension {k} exceeds {plan.k_max}: 128 * 128 * K must stay below 2**31")
-    return plan
-
-
-def _device_int8_matmul(a: Any, b: Any, products: int, workspace_limit: int | None) -> Any:
-    """int8_matmul for tensors on a GPU."""
-    check_tensor("a", a)
-    check_tensor("b", b)
-    launch.check_devices(a, b)
-    torch = torch_module()
-    assert torch is not None
-    for name, x in (("a", a), ("b", b)):
-        if x.dtype != torch.int8:
-            raise TypeError(f"{name}: dtype {x.dtype} is not supported; allowed is torch.int8")
-    shape = matmul_shape(tuple(a.shape), tuple(b.shape))
-    plan = _plan_for(products, shape.k)
     limit = None if workspace_limit is None else check_workspace(workspace_limit)
-    # The kernel stores pairs of entries, and a matrix of a stack begins where 16 bytes do: what is more is cut off at the end.
-    multiple = 4 if shape.stack else 2
-    c = torch.empty(
-        (*shape.stack, shape.m, shape.n + -shape.n % multiple), dtype=torch.int32, device=a.device
-    )
-    with workspace_errors():
-        launch.fill(plan, a, b, c, shape, limit)
-    return c[..., : shape.n].contiguous().reshape(shape.result)
+    operands = library.take_operands(a, b, None, library.INT8)
+    request = matmul_request(operands, Arguments(workspace_limit=limit), np.int32)
+    plan = make_int8_plan(int(products))
+    if request.shape.k > plan.k_max:
+        raise ValueError(
+            f"inner dimension {request.shape.k} exceeds {plan.k_max}: 128 * 128 * K must stay below 2**31"
+        )
+    if not operands.on_device:
+        on_cpu.check_trusted(plan)
+        return cpu.int8_matmul(request, plan)
+    on_cuda.check_device(request.a.device)
+    return launch.int8_matmul(request, plan, _variant(request, plan))
+
+
+def _variant(request: MatmulRequest, plan: Plan) -> Variant | None:
+    """What multiplies; None where there is nothing to multiply."""
+    shape = request.shape
+    if 0 in (shape.m, shape.n, shape.k, *shape.stack):
+        return None
+    return on_cuda.serving_variant(plan, request.a.device.index)

@@ -1,31 +1,84 @@
-"""``ozfp4.matmul``."""
+"""``ozfp4.matmul``: the way of one product, from the arguments to the result."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, overload
 
-import numpy as np
+import numpy.typing as npt
 
-from .. import _core
 from ..backends import cpu
 from ..backends.cuda import launch
-from ..cost import model as cost
-from ..plans.plan import Plan, check_names
+from ..backends.cuda.findings import Findings, make_report
+from ..dispatch import on_cpu, on_cuda, repeated
+from ..plans.plan import Plan
 from ..report import Report
-from ..request.library import (
-    FLOATS,
-    Product,
-    as_array,
-    check_dtype,
-    check_out,
-    check_same_library,
-    like_input,
-    pair,
-)
-from .plan import check_device_operands, choose_plan, device_decision, serving_plan
+from ..request import library
+from ..request.arguments import check_arguments
+from ..request.operands import MatmulRequest, matmul_request
+from ..request.types import TensorT
 
 
+@overload
+def matmul(
+    a: TensorT,
+    b: TensorT,
+    *,
+    scheme: str = ...,
+    backend: str = ...,
+    bits: int | None = ...,
+    family: str = ...,
+    plan: Plan | None = ...,
+    out: TensorT | None = ...,
+    report: Literal[False] = ...,
+    workspace_limit: int | None = ...,
+    progress: Callable[[float], object] | None = ...,
+) -> TensorT: ...
+@overload
+def matmul(
+    a: TensorT,
+    b: TensorT,
+    *,
+    scheme: str = ...,
+    backend: str = ...,
+    bits: int | None = ...,
+    family: str = ...,
+    plan: Plan | None = ...,
+    out: TensorT | None = ...,
+    report: Literal[True],
+    workspace_limit: int | None = ...,
+    progress: Callable[[float], object] | None = ...,
+) -> tuple[TensorT, Report]: ...
+@overload
+def matmul(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    scheme: str = ...,
+    backend: str = ...,
+    bits: int | None = ...,
+    family: str = ...,
+    plan: Plan | None = ...,
+    out: npt.NDArray[Any] | None = ...,
+    report: Literal[False] = ...,
+    workspace_limit: int | None = ...,
+    progress: Callable[[float], object] | None = ...,
+) -> npt.NDArray[Any]: ...
+@overload
+def matmul(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    scheme: str = ...,
+    backend: str = ...,
+    bits: int | None = ...,
+    family: str = ...,
+    plan: Plan | None = ...,
+    out: npt.NDArray[Any] | None = ...,
+    report: Literal[True],
+    workspace_limit: int | None = ...,
+    progress: Callable[[float], object] | None = ...,
+) -> tuple[npt.NDArray[Any], Report]: ...
 def matmul(
     a: Any,
     b: Any,
@@ -77,6 +130,16 @@ def matmul(
     c or (c, Report)
         NumPy in, NumPy out; torch in, torch out. float32 if both operands are float32, else float64.
 
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a, b = np.array([[1e16, 1.0, -1e16]]), np.ones((3, 1))
+    >>> matmul(a, b)
+    array([[1.]])
+    >>> c, report = matmul(a, b, backend="int8", report=True)
+    >>> report.backend, report.products
+    ('int8', 15)
+
     Raises
     ------
     TypeError
@@ -90,121 +153,40 @@ def matmul(
     MemoryError
         A workspace limit below what the smallest blocks need.
     """
-    arguments = (scheme, backend, bits, family, workspace_limit)
-    is_plain = plan is None and out is None and not report
-    if is_plain:
-        repeated = launch.repeat(a, b, arguments)
-        if repeated is not None:
-            return repeated
-    check_names(scheme, backend, family)
-    from_torch = check_same_library(a=a, b=b, out=out)
-    if from_torch and (a.device.type != "cpu" or b.device.type != "cpu"):
-        c, made = _device_matmul(a, b, scheme, backend, bits, family, plan, out, report, workspace_limit)
-        if is_plain:
-            launch.remember(a, b, arguments, c, made)
-        return c
-    array_a = check_dtype("a", as_array("a", a), FLOATS)
-    array_b = check_dtype("b", as_array("b", b), FLOATS)
-    product = pair(array_a, array_b)
-    dtype = np.promote_types(array_a.dtype, array_b.dtype)
-    request = (product.shape.k, dtype == np.float32, scheme, backend, bits, family, plan)
-    chosen = choose_plan(*request)
-    limit = check_workspace(workspace_limit)
-    if progress is not None and not callable(progress):
-        raise TypeError(f"progress: {progress!r} is not callable")
+    may_repeat = plan is None and out is None and not report
+    names = (scheme, backend, bits, family, workspace_limit)
+    if may_repeat and (again := repeated.repeat(a, b, names)) is not None:
+        return again
 
-    if out is None:
-        result = np.empty(product.shape.result, dtype)
+    asked = check_arguments(scheme, backend, bits, family, plan, workspace_limit, progress)
+    operands = library.take_operands(a, b, out, library.FLOATS)
+    request = matmul_request(operands, asked)
+    if operands.on_device:
+        c, made, about = _on_cuda(request, report)
+        if may_repeat:
+            repeated.remember(a, b, names, c, made)
     else:
-        result = check_out(out, product.shape.result, dtype, a=array_a, b=array_b)
-    cpu.ensure_blas()
-    chosen, fallback = serving_plan(chosen, *request)
-    with workspace_errors():
-        outcome = _core.matmul(chosen._core, *_flat_stack(product, result), limit, progress)
-    c = out if out is not None else like_input(result, from_torch)
-    if not report:
-        return c
-    reason = cost.ASKED_FOR
-    if plan is None and backend == "auto":
-        reason = cost.cpu_choice(scheme, family, chosen.bits, max(product.shape.k, 1)).reason
-    return c, _report(chosen, outcome, reason, fallback)
-
-
-def _device_matmul(
-    a: Any,
-    b: Any,
-    scheme: str,
-    backend: str,
-    bits: int | None,
-    family: str,
-    plan: Plan | None,
-    out: Any,
-    report: bool,
-    workspace_limit: int | None,
-) -> tuple[Any, launch.Launch | None]:
-    """matmul for tensors on a GPU: what it returns, and its launch."""
-    check_device_operands(a, b)
-    if a.is_neg():
-        a = a.resolve_neg()
-    if b.is_neg():
-        b = b.resolve_neg()
-    shape, dtype, chosen, choice, fallback = device_decision(a, b, scheme, backend, bits, family, plan)
-    limit = None if workspace_limit is None else check_workspace(workspace_limit)
-    findings = launch.Findings(chosen) if report else None
-    with workspace_errors():
-        c, made = launch.matmul(chosen, a, b, shape, dtype, out, limit, findings)
+        c, about = _on_cpu(request, report)
     result = c if out is None else out
+    return result if about is None else (result, about)
+
+
+def _on_cpu(request: MatmulRequest, report: bool) -> tuple[Any, Report | None]:
+    decision = on_cpu.decide(request)
+    c, outcome = cpu.matmul(request, decision.plan)
+    if not report:
+        return c, None
+    return c, cpu.make_report(decision.plan, outcome, decision.reason, decision.fallback)
+
+
+def _on_cuda(request: MatmulRequest, report: bool) -> tuple[Any, launch.Launch | None, Report | None]:
+    decision = on_cuda.decide(request)
+    findings = Findings(decision.plan) if report else None
+    c, made = launch.matmul(request, decision.plan, decision.variant, findings)
     if findings is None:
-        return result, made
-    reason = cost.ASKED_FOR if choice is None else choice.reason
-    return (result, launch.make_report(chosen, a, b, made, findings, reason, fallback)), made
-
-
-def check_workspace(limit: int | None) -> int:
-    if limit is None:
-        return cpu.DEFAULT_WORKSPACE
-    if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)):
-        raise TypeError(f"workspace_limit: {limit!r} is not an integer")
-    if not 0 < limit < 2**62:
-        raise ValueError(f"workspace_limit: {limit} is not a positive number of bytes below 2**62")
-    return int(limit)
-
-
-class workspace_errors:  # noqa: N801 - reads as a statement: with workspace_errors()
-    """Turns the core's refusal of a workspace limit into the MemoryError that NumPy users expect."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, ValueError) and str(error).startswith("workspace_limit"):
-            raise MemoryError(str(error)) from None
-
-
-def _flat_stack(product: Product, result: np.ndarray[Any, Any]) -> tuple[Any, Any, Any]:
-    """A stack of A times one B is one tall product, if A and C are contiguous: B is then encoded once."""
-    a, b, c = product.a, product.b, product.matrix_view(result)
-    one_b = not any(b.strides[:-2])
-    if a.ndim > 2 and c.size and one_b and a.flags.c_contiguous and c.flags.c_contiguous:
-        rows = c.size // c.shape[-1]
-        return a.reshape(rows, a.shape[-1]), b[(0,) * (b.ndim - 2)], c.reshape(rows, c.shape[-1])
-    return a, b, c
-
-
-def _report(plan: Plan, outcome: dict[str, Any], reason: str, fallback: str | None) -> Report:
-    return Report(
-        backend=plan.backend,
-        kernel=cpu.KERNELS[plan.backend],
-        device=cpu.name(),
-        plan=plan,
-        moduli_used=outcome["moduli_used"],
-        products=outcome["products"],
-        bits=plan.bits,
-        exponents=outcome["exponents"],
-        special_rows=outcome["special_rows"],
-        special_columns=outcome["special_columns"],
-        workspace=outcome["workspace"],
-        reason=reason,
-        fallback=fallback,
-        seconds={stage: outcome[stage] for stage in ("scale", "encode", "multiply", "reconstruct")},
+        return c, made, None
+    problem = None if made is None else made.prepared.problem
+    about = make_report(
+        decision.plan, request.a, request.b, problem, findings, decision.reason, decision.fallback
     )
+    return c, made, about

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..backends.cuda.extension import extension, why_unavailable
-from ..request.library import torch_module
-from ..support.text_table import columns
-from ..trust import guard, plane_products
-from ..trust.guard import Verdict
-from ..trust.plane_products import Pair
+from ..backends.kernels import device_name, installed_kernels
+from ..support.table import Table, Tabular
+from ..trust import guard
+from ..trust.verdict import Verdict
 
 
-@dataclass(frozen=True)
-class SelfTest:
-    """Verdicts on all (device, kernel) pairs; true if every kernel passed; prints as a table."""
+@dataclass(frozen=True, repr=False)
+class SelfTest(Tabular):
+    """Verdicts on all kernels of all devices; true if every kernel passed; shows itself as a table."""
 
     verdicts: tuple[Verdict, ...]
 
@@ -27,37 +25,22 @@ class SelfTest:
     def __bool__(self) -> bool:
         return self.passed
 
-    def __str__(self) -> str:
-        rows = [
-            (
-                plane_products.device_name(v.pair.device),
-                v.pair.kernel,
-                v.pair.element,
-                str(v.cases),
-                f"{1e3 * v.seconds:.1f}",
-                v.text,
-            )
-            for v in self.verdicts
-        ]
-        return "\n".join(
-            columns([("device", "kernel", "element", "cases", "ms", "verdict"), *rows], right=(3, 4))
+    def _tables(self) -> Iterator[Table]:
+        yield Table(
+            [
+                (
+                    device_name(v.kernel.device),
+                    v.kernel.name,
+                    v.kernel.element,
+                    str(v.cases),
+                    f"{1e3 * v.seconds:.1f}",
+                    v.text,
+                )
+                for v in self.verdicts
+            ],
+            ("device", "kernel", "element", "cases", "ms", "verdict"),
+            right=(3, 4),
         )
-
-
-def pairs(*, stand_ins: bool = False) -> list[Pair]:
-    """The (device, kernel) pairs of this installation; those of GPUs if torch is imported and sees them.
-
-    `stand_ins`: also the kernels that serve no product, only tests.
-    """
-    found = plane_products.cpu_pairs()
-    torch = torch_module()
-    if torch is None or extension() is None or not torch.cuda.is_available():
-        return found
-    for index in range(torch.cuda.device_count()):
-        if why_unavailable(torch.device("cuda", index)) is None:
-            found += plane_products.gpu_pairs(("u8", "s8", "e2m1"), index)
-            found += plane_products.stand_ins(index) if stand_ins else []
-    return found
 
 
 def selftest(*, short: bool = False, progress: Callable[[float], Any] | None = None) -> SelfTest:
@@ -88,10 +71,10 @@ def selftest(*, short: bool = False, progress: Callable[[float], Any] | None = N
     MemoryError, torch.cuda.OutOfMemoryError
         If there is no memory for the test.
     """
-    chosen = pairs(stand_ins=not short)
+    chosen = installed_kernels(with_stand_ins=not short)
     verdicts = []
-    for done, pair in enumerate(chosen):
+    for done, kernel in enumerate(chosen):
         if progress is not None:
             progress(done / len(chosen))
-        verdicts.append(guard.test(pair, short=short))
+        verdicts.append(guard.test(kernel, short=short))
     return SelfTest(tuple(verdicts))

@@ -12,8 +12,8 @@ from typing import Any
 
 from ..api.selftest import SelfTest
 from ..backends import cpu
-from ..request.library import torch_module
-from ..trust import plane_products
+from ..backends.kernels import device_name
+from ..request import library
 from . import speed
 from .methods import own_methods
 from .provenance import describe
@@ -30,7 +30,7 @@ _CLOCKS = (
 
 def _gpus() -> list[dict[str, Any]]:
     """One entry for each CUDA device that torch sees."""
-    torch = torch_module()
+    torch = library.torch_module()
     if torch is None or not torch.cuda.is_available():
         return []
     found = []
@@ -64,7 +64,7 @@ def _verdicts(tested: SelfTest) -> list[dict[str, Any]]:
     rows = []
     for verdict in tested.verdicts:
         row = {**dataclasses.asdict(verdict), **dataclasses.asdict(verdict.pair)}
-        row["device"] = plane_products.device_name(verdict.pair.device)
+        row["device"] = device_name(verdict.kernel.device)
         del row["pair"], row["lasting"]
         rows.append(row)
     return rows

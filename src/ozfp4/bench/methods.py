@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..api.info import gpu_backends as listed
 from ..api.matmul import matmul
-from ..backends.cuda import launch
 from ..testing import PATHS
 from . import other_libraries
 from .provenance import have_cuda, have_torch
@@ -82,7 +82,7 @@ def _ozfp4(device: str, options: dict[str, Any]) -> Callable[[Array, Array], Arr
 
 def gpu_backends() -> set[str]:
     """Alphabets that this build has kernels for on the GPU at hand."""
-    return {backend.name for backend in launch.backends() if backend.available}
+    return {backend.name for backend in listed() if backend.available}
 
 
 def own_methods(device: str) -> list[Method]:

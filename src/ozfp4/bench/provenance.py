@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..backends import cpu
-from ..request.library import torch_module
+from ..request import library
 from ..support.version import __version__
 
 
@@ -72,7 +72,7 @@ def describe(device: str) -> dict[str, Any]:
         about |= {"device": torch.cuda.get_device_name(0), "driver": driver(), "cuda": torch.version.cuda}
     about |= {"ozfp4": __version__, "commit": commit(), "python": platform.python_version()}
     about |= {"numpy": np.__version__}
-    torch_seen = torch_module()
+    torch_seen = library.torch_module()
     if torch_seen is not None:
         about["torch"] = str(torch_seen.__version__)
     return {name: value for name, value in about.items() if value is not None}

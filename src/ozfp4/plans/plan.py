@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from ..support.table import Table, Tabular
 
 SCHEMES = {"I": _core.Scheme.I, "II": _core.Scheme.II}
 ALPHABETS = _core.ALPHABETS
@@ -42,12 +43,22 @@ class Term:
     group: int | None = None
 
 
-class Plan:
+class Plan(Tabular):
     """Moduli or digit groups, planes, terms and limits of one way to multiply; immutable.
 
     Made by :func:`ozfp4.plan` and :func:`ozfp4.plan_for`. With ``l = plan.encode(x)`` and ``k = plan.encode(y, operand="b")``,
     ``sum(t.weight * l[t.a_plane] * k[t.b_plane])`` over the terms of one modulus is congruent to ``x * y``; over all terms of a
     plan without moduli it equals ``x * y``.
+
+    >>> import ozfp4
+    >>> plan = ozfp4.plan(100, 100, 1000, backend="int8")
+    >>> plan.products, plan.planes_a, len(plan.moduli), plan.moduli[:3]
+    (16, 16, 16, (256, 255, 253))
+    >>> x, y = plan.encode([123456789]), plan.encode([-987654321], operand="b")
+    >>> m = plan.moduli[1]
+    >>> total = sum(t.weight * int(x[t.a_plane, 0]) * int(y[t.b_plane, 0]) for t in plan.terms if t.modulus == m)
+    >>> (total - 123456789 * -987654321) % m
+    0
     """
 
     __slots__ = ("_core", "_device_plans", "_hash", "_request", "_terms")
@@ -101,6 +112,7 @@ class Plan:
 
     @property
     def family(self) -> str:
+        """The set of moduli and terms: "least", "paper" or "paper-karatsuba"."""
         return self._core.family
 
     @property
@@ -130,14 +142,21 @@ class Plan:
 
     @property
     def planes_a(self) -> int:
+        """How many planes :meth:`encode` makes of A."""
         return self._core.planes_a
 
     @property
     def planes_b(self) -> int:
+        """How many planes :meth:`encode` makes of B."""
         return self._core.planes_b
 
     @property
     def terms(self) -> tuple[Term, ...]:
+        """The plane products: which planes, with which weight, for which modulus or group.
+
+        >>> make_plan("II", "fp4", "least", 53, 1024).terms[-1]
+        Term(a_plane=38, b_plane=38, weight=1, modulus=149, group=None)
+        """
         return self._terms
 
     @property
@@ -158,14 +177,26 @@ class Plan:
             raise TypeError(f"x: dtype {integers.dtype} is not a signed integer type of up to 64 bits")
         return self._core.encode(np.ascontiguousarray(integers, dtype=np.int64).reshape(integers.shape))
 
-    def __repr__(self) -> str:
-        return (
-            f"<ozfp4.Plan scheme {self.scheme}, {self.backend}, family {self.family!r}, {self.bits} bits, "
-            f"{self.products} products, K <= {self.k_max}>"
-        )
-
-    def __str__(self) -> str:
-        return "\n".join(_table(self))
+    def _tables(self) -> Iterator[Table]:
+        facts = [
+            ("scheme", self.scheme),
+            ("backend", f"{self.backend}: limbs {ALPHABET_TEXT[self.alphabet]}"),
+            ("family", self.family),
+            ("bits", f"{self.bits}"),
+            ("products", f"{self.products}"),
+            ("planes", f"{self.planes_a} of A, {self.planes_b} of B"),
+            ("K limit", f"{self.k_max}"),
+        ]
+        if self.moduli:
+            yield Table([*facts, ("P", f"2^{math.log2(self.modulus_product):.2f}")])
+            yield Table(
+                [_modulus_row(self, m) for m in self.moduli], ("modulus", "products", "planes", "weights")
+            )
+        elif self.scheme == "I":
+            groups = 1 + max(t.group or 0 for t in self.terms)
+            yield Table([*facts, ("digits", f"{self.planes_a} of base {self.base}, {groups} groups i + j")])
+        else:
+            yield Table([*facts, ("weights", ", ".join(str(t.weight) for t in self.terms))])
 
 
 def _terms_of(core: _core.Plan) -> Iterator[Term]:
@@ -179,55 +210,15 @@ def _terms_of(core: _core.Plan) -> Iterator[Term]:
             yield Term(a_plane, b_plane, weight, group=group)
 
 
-def _table(plan: Plan) -> Iterator[str]:
-    yield f"scheme    {plan.scheme}"
-    yield f"backend   {plan.backend}: limbs {ALPHABET_TEXT[plan.alphabet]}"
-    yield f"family    {plan.family}"
-    yield f"bits      {plan.bits}"
-    yield f"products  {plan.products}"
-    yield f"planes    {plan.planes_a} of A, {plan.planes_b} of B"
-    yield f"K limit   {plan.k_max}"
-    if plan.moduli:
-        yield f"P         2^{math.log2(plan.modulus_product):.2f}"
-        yield "modulus   products  planes  weights"
-        for m in plan.moduli:
-            terms = [t for t in plan.terms if t.modulus == m]
-            planes = sorted({t.a_plane for t in terms})
-            weights = ", ".join(str(t.weight) for t in terms)
-            yield f"{m:<9} {len(terms):<9} {planes[0]}..{planes[-1]:<5} {weights}"
-    elif plan.scheme == "I":
-        groups = 1 + max(t.group or 0 for t in plan.terms)
-        yield f"digits    {plan.planes_a} of base {plan.base}, {groups} groups i + j"
-    else:
-        yield "weights   " + ", ".join(str(t.weight) for t in plan.terms)
-
-
-def check_names(scheme: str, backend: str, family: str) -> None:
-    """Raise ValueError for an unknown scheme, backend or family, naming what is allowed."""
-    if not isinstance(scheme, str) or scheme not in SCHEMES:
-        raise ValueError(f"scheme: {scheme!r} is unknown; allowed are {', '.join(map(repr, SCHEMES))}")
-    if not isinstance(backend, str) or (backend != "auto" and backend not in ALPHABETS):
-        raise ValueError(
-            f"backend: {backend!r} is unknown; allowed are 'auto', {', '.join(map(repr, ALPHABETS))}"
-        )
-    if not isinstance(family, str) or family not in FAMILIES:
-        raise ValueError(f"family: {family!r} is unknown; allowed are {', '.join(map(repr, FAMILIES))}")
-
-
-def check_plan(plan: object) -> Plan:
-    """`plan` itself; TypeError if it is something else."""
-    if not isinstance(plan, Plan):
-        raise TypeError(f"plan: {type(plan).__name__} is not an ozfp4.Plan")
-    return plan
-
-
-def check_bits(bits: object) -> int:
-    """`bits` as an int in 2..53; TypeError or ValueError otherwise."""
-    if isinstance(bits, bool) or not isinstance(bits, (int, np.integer)):
-        raise TypeError(f"bits: {bits!r} is not an integer")
-    if not 2 <= bits <= 53:
-        raise ValueError(f"bits: {bits} is outside 2..53")
-    return int(bits)
+def _modulus_row(plan: Plan, modulus: int) -> tuple[str, str, str, str]:
+    terms = [t for t in plan.terms if t.modulus == modulus]
+    planes = sorted({t.a_plane for t in terms})
+    return (
+        str(modulus),
+        str(len(terms)),
+        f"{planes[0]}..{planes[-1]}",
+        ", ".join(str(t.weight) for t in terms),
+    )
 
 
 @lru_cache(maxsize=256)

@@ -1,23 +1,44 @@
-"""From what users pass to what the core takes: NumPy arrays with at least two axes, checked; and back."""
+"""NumPy or torch: whose arrays the operands are, and their dtypes. torch is used where the caller has imported it."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from .operands import MatmulShape, matmul_shape
-
 Array = npt.NDArray[Any]
 FLOATS = (np.float64, np.float32)  # what matmul takes
+INT8 = (np.int8,)  # what int8_matmul takes
+
+# torch if the caller has imported it, else None; we never import it ourselves.
+torch_module: Callable[[], Any] = partial(sys.modules.get, "torch")
 
 
-def torch_module() -> Any | None:
-    """torch if the caller has imported it; we never import it ourselves."""
-    return sys.modules.get("torch")
+@lru_cache(maxsize=1)
+def require_torch() -> Any:
+    """torch; RuntimeError where the caller has not imported it."""
+    torch = torch_module()
+    if torch is None:
+        raise RuntimeError("torch is not imported; GPU products take torch CUDA tensors")
+    return torch
+
+
+class Operands(NamedTuple):
+    """What the caller passed: arrays of one library, of dtypes that the product takes.
+
+    `torch` is the module where they are tensors, else None. Tensors on the CPU are here as NumPy arrays that share their
+    memory; those on a device are tensors (`on_device`).
+    """
+
+    a: Any
+    b: Any
+    out: Any
+    torch: Any
+    on_device: bool
 
 
 def is_tensor(x: object) -> bool:
@@ -25,7 +46,41 @@ def is_tensor(x: object) -> bool:
     return torch is not None and isinstance(x, torch.Tensor)
 
 
-def check_same_library(a: object, b: object, out: object = None) -> bool:
+def take_operands(a: Any, b: Any, out: Any, allowed: tuple[type, ...]) -> Operands:
+    """The operands as the product takes them.
+
+    Raises
+    ------
+    TypeError
+        NumPy mixed with torch, dtypes that are not `allowed`, masked arrays, tensors that are not dense.
+    RuntimeError
+        Tensors that require grad, or lie on different devices.
+    """
+    if not _from_torch(a=a, b=b, out=out):
+        return Operands(_array("a", a, allowed), _array("b", b, allowed), _checked_out(out), None, False)
+    torch = torch_module()
+    if a.device.type == "cpu" and b.device.type == "cpu":
+        x, y = (check_dtype(name, array_of_tensor(name, z), allowed) for name, z in (("a", a), ("b", b)))
+        return Operands(x, y, _checked_out(out), torch, False)
+    names = [str(np.dtype(t).name) for t in allowed]
+    for name, x in (("a", a), ("b", b)):
+        check_tensor(name, x)
+    if a.device != b.device:
+        raise RuntimeError(f"b: device {b.device} differs from {a.device}, where a lies")
+    for name, x in (("a", a), ("b", b)):
+        if x.dtype not in [getattr(torch, n) for n in names]:
+            raise TypeError(
+                f"{name}: dtype {x.dtype} is not supported; allowed is {' or '.join(f'torch.{n}' for n in names)}"
+            )
+    if out is not None:
+        if out.device != a.device:
+            raise RuntimeError(f"out: device {out.device} differs from {a.device}, where the operands lie")
+        check_tensor("out", out)
+        _check_not_negated(out)
+    return Operands(a.resolve_neg(), b.resolve_neg(), out, torch, True)
+
+
+def _from_torch(a: object, b: object, out: object) -> bool:
     """True for torch, False for NumPy; TypeError when they are mixed."""
     given = {"a": is_tensor(a), "b": is_tensor(b)}
     if out is not None:
@@ -39,9 +94,8 @@ def check_same_library(a: object, b: object, out: object = None) -> bool:
 
 
 def check_tensor(name: str, tensor: Any) -> None:
-    """RuntimeError for a tensor that requires grad, TypeError for one that is not dense."""
+    """RuntimeError for a tensor that requires grad, TypeError for one that is not dense or of no dtype of ours."""
     torch = torch_module()
-    assert torch is not None
     if tensor.requires_grad and torch.is_grad_enabled():
         raise RuntimeError(
             f"{name}: the tensor requires grad, and matmul has no derivative yet; "
@@ -65,6 +119,22 @@ def array_of_tensor(name: str, tensor: Any) -> Array:
     return view
 
 
+def _checked_out(out: Any) -> Array | None:
+    """`out` as an array; TypeError or ValueError where it cannot be one."""
+    if out is None:
+        return None
+    if is_tensor(out):
+        _check_not_negated(out)
+    elif not isinstance(out, np.ndarray):
+        raise TypeError(f"out: {type(out).__name__} is neither a NumPy array nor a torch tensor")
+    return as_array("out", out)
+
+
+def _check_not_negated(out: Any) -> None:
+    if out.is_neg():
+        raise ValueError("out: a lazily negated tensor cannot be written to; pass out.resolve_neg()")
+
+
 def as_array(name: str, x: object) -> Array:
     """A NumPy array of `x` without a copy where possible."""
     if is_tensor(x):
@@ -82,111 +152,5 @@ def check_dtype(name: str, array: Array, allowed: tuple[type, ...]) -> Array:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-@dataclass(frozen=True)
-class Product:
-    """Two stacks of matrices ready for the core: equal numbers of axes, stride 0 along broadcast ones."""
-
-    a: Array
-    b: Array
-    shape: MatmulShape
-
-    def matrix_view(self, result: Array) -> Array:
-        """`result` (of the shape that the caller sees) with both matrix axes, as a view."""
-        if self.shape.b_vector:
-            result = result[..., np.newaxis]
-        if self.shape.a_vector:
-            result = result[..., np.newaxis, :]
-        return result
-
-
-def pair(a: Array, b: Array) -> Product:
-    """NumPy's matmul semantics for two arrays; ValueError where their shapes do not fit."""
-    shape = matmul_shape(a.shape, b.shape)
-    rows = a[np.newaxis, :] if shape.a_vector else a
-    columns = b[:, np.newaxis] if shape.b_vector else b
-    return Product(
-        np.broadcast_to(rows, (*shape.stack, *rows.shape[-2:])),
-        np.broadcast_to(columns, (*shape.stack, *columns.shape[-2:])),
-        shape,
-    )
-
-
-def _overlaps(x: Array, y: Array) -> bool:
-    effort: Any = 100_000  # the stubs of NumPy 2.4 allow 0 and -1 alone
-    try:
-        return np.shares_memory(x, y, max_work=effort)
-    except getattr(np, "exceptions", np).TooHardError:  # NumPy 1.24 has it at the top level
-        return True
-
-
-def _overlaps_itself(x: Array) -> bool:
-    """Whether two entries of `x` may lie in one place: an axis steps over less than those below it span."""
-    span = x.itemsize
-    for stride, extent in sorted((abs(s), n) for s, n in zip(x.strides, x.shape, strict=True) if n > 1):
-        if stride < span:
-            return True
-        span = stride * (extent - 1) + span
-    return False
-
-
-def _check_memory(array: Array, inputs: dict[str, Array]) -> None:
-    """ValueError if entries of `array` share memory with each other or an input; looks at addresses alone."""
-    if array.size and _overlaps_itself(array):
-        raise ValueError("out: entries of the array share memory with each other")
-    for name, x in inputs.items():
-        if _overlaps(array, x):
-            raise ValueError(f"out: the array shares memory with {name}")
-
-
-def check_out(out: object, shape: tuple[int, ...], dtype: np.dtype[Any], **inputs: Array) -> Array:
-    """`out` as an array that the core may write, or TypeError / ValueError naming what is wrong with it."""
-    if not is_tensor(out) and not isinstance(out, np.ndarray):
-        raise TypeError(f"out: {type(out).__name__} is neither a NumPy array nor a torch tensor")
-    if is_tensor(out) and out.is_neg():  # type: ignore[attr-defined]
-        raise ValueError("out: a lazily negated tensor cannot be written to; pass out.resolve_neg()")
-    array = as_array("out", out)
-    if array.shape != shape:
-        raise ValueError(f"out: shape {array.shape} is not the result's shape {shape}")
-    if array.dtype != dtype:
-        raise TypeError(f"out: dtype {array.dtype} is not the result's dtype {dtype}")
-    if not array.flags.writeable:
-        raise ValueError("out: the array is read-only")
-    _check_memory(array, inputs)
-    return array
-
-
-class _Addresses:
-    """A device tensor's addresses as NumPy's overlap checks read them; nothing may look at the entries."""
-
-    def __init__(self, tensor: Any) -> None:
-        size = tensor.element_size()
-        self.__array_interface__ = {
-            "data": (tensor.data_ptr() or 1, False),
-            "shape": tuple(tensor.shape),
-            "strides": tuple(stride * size for stride in tensor.stride()),
-            "typestr": f"|V{size}",
-            "version": 3,
-        }
-
-
-def check_device_out(out: Any, shape: tuple[int, ...], dtype: Any, **inputs: Any) -> None:
-    """The same checks for a tensor on a device."""
-    check_tensor("out", out)
-    if out.is_neg():
-        raise ValueError("out: a lazily negated tensor cannot be written to; pass out.resolve_neg()")
-    if tuple(out.shape) != shape:
-        raise ValueError(f"out: shape {tuple(out.shape)} is not the result's shape {shape}")
-    if out.dtype != dtype:
-        raise TypeError(f"out: dtype {out.dtype} is not the result's dtype {dtype}")
-    _check_memory(
-        np.asarray(_Addresses(out)), {name: np.asarray(_Addresses(x)) for name, x in inputs.items()}
-    )
-
-
-def like_input(result: Array, torch_result: bool) -> Any:
-    """The new result in the caller's library; a NumPy scalar for a product of two vectors, as np.matmul."""
-    if torch_result:
-        torch = torch_module()
-        assert torch is not None
-        return torch.from_numpy(result)
-    return result[()] if result.ndim == 0 else result
+def _array(name: str, x: object, allowed: tuple[type, ...]) -> Array:
+    return check_dtype(name, as_array(name, x), allowed)

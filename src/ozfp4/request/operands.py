@@ -1,17 +1,24 @@
-"""The shapes of a matrix product by NumPy's rules, for arrays and tensors alike."""
+"""A product as a value: what was passed and asked for, checked, by NumPy's rules of shapes for arrays and tensors alike."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+
+from .arguments import Arguments
+from .library import Operands
+from .out import check_out
 
 Extents = tuple[int, ...]
+Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True)
-class MatmulShape:
-    """Extents of one product: `stack` of m × k by k × n, and what the caller sees."""
+class MatmulShape(NamedTuple):
+    """Extents of one product: `stack` of m × k by k × n; `result` is what the caller sees, without the axes that 1-D
+    operands lack."""
 
     stack: Extents
     m: int
@@ -19,20 +26,15 @@ class MatmulShape:
     k: int
     a_vector: bool
     b_vector: bool
-
-    @property
-    def result(self) -> Extents:
-        """The result's shape: the axes that 1-D operands lack are removed."""
-        return (*self.stack, *(() if self.a_vector else (self.m,)), *(() if self.b_vector else (self.n,)))
-
-    @property
-    def matrices(self) -> Extents:
-        """The result's shape with both matrix axes."""
-        return (*self.stack, self.m, self.n)
+    result: Extents
 
 
 def matmul_shape(a: Extents, b: Extents) -> MatmulShape:
-    """The product's extents; ValueError naming the shapes where they do not fit."""
+    """The product's extents; ValueError naming the shapes where they do not fit.
+
+    >>> matmul_shape((5, 1, 3, 4), (2, 4)[::-1])
+    MatmulShape(stack=(5, 1), m=3, n=2, k=4, a_vector=False, b_vector=False, result=(5, 1, 3, 2))
+    """
     for name, shape in (("a", a), ("b", b)):
         if not shape:
             raise ValueError(f"{name}: a 0-d array is not a matrix; at least 1 dimension is needed")
@@ -49,4 +51,71 @@ def matmul_shape(a: Extents, b: Extents) -> MatmulShape:
             stack = np.broadcast_shapes(stack_a, stack_b)
         except ValueError:
             raise ValueError(f"stacks do not broadcast: a has shape {a}, b has shape {b}") from None
-    return MatmulShape(stack, m, n, k_a, a_vector, b_vector)
+    result = (*stack, *(() if a_vector else (m,)), *(() if b_vector else (n,)))
+    return MatmulShape(stack, m, n, k_a, a_vector, b_vector, result)
+
+
+def broadcast_operands(a: Array, b: Array, shape: MatmulShape) -> tuple[Array, Array]:
+    """Both with the matrix axes and all axes of the stack, stride 0 along broadcast ones."""
+    rows = a[np.newaxis, :] if shape.a_vector else a
+    columns = b[:, np.newaxis] if shape.b_vector else b
+    return (
+        np.broadcast_to(rows, (*shape.stack, *rows.shape[-2:])),
+        np.broadcast_to(columns, (*shape.stack, *columns.shape[-2:])),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class MatmulRequest:
+    """One product: operands, shape, dtype, where to, and how. Making one refuses what cannot be done.
+
+    Attributes
+    ----------
+    a, b : array or tensor
+        On the CPU arrays with both matrix axes and all axes of the stack; on a device tensors as they were passed.
+    out : array, tensor or None
+        Of the result's shape and dtype, apart from the operands in memory.
+    shape : MatmulShape
+    dtype : NumPy or torch dtype
+        Of the result.
+    single : bool
+        The operands are float32, and so is the result.
+    torch : module or None
+        torch where the operands are tensors.
+    asked : Arguments
+    """
+
+    a: Any
+    b: Any
+    out: Any
+    shape: MatmulShape
+    dtype: Any
+    single: bool
+    torch: Any
+    asked: Arguments
+
+    def __post_init__(self) -> None:
+        if self.out is not None:
+            check_out(self.out, self.shape.result, self.dtype, a=self.a, b=self.b)
+
+
+def matmul_request(operands: Operands, asked: Arguments, dtype: Any = None) -> MatmulRequest:
+    """The request for a product of these operands; `dtype` of the result, by default the one that both promote to.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Shapes that do not fit; `out` of another shape or dtype, read-only or overlapping.
+    """
+    a, b, out, torch, on_device = operands
+    shape = matmul_shape(tuple(a.shape), tuple(b.shape))
+    if on_device:
+        dtype = (
+            torch.promote_types(a.dtype, b.dtype) if dtype is None else getattr(torch, np.dtype(dtype).name)
+        )
+        single = dtype == torch.float32
+    else:
+        dtype = np.promote_types(a.dtype, b.dtype) if dtype is None else np.dtype(dtype)
+        single = dtype == np.float32
+        a, b = broadcast_operands(a, b, shape)
+    return MatmulRequest(a, b, out, shape, dtype, single, torch, asked)

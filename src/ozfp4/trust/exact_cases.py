@@ -232,7 +232,7 @@ def cases(alphabet: Alphabet, *, short: bool) -> Iterator[Case]:
 
 
 @dataclass(frozen=True)
-class Product:
+class WholeProduct:
     """A whole product of float64 matrices, `a` (m × k) times `b` (k × n), and its exact result rounded once."""
 
     name: str
@@ -241,7 +241,7 @@ class Product:
     expected: npt.NDArray[np.float64]
 
 
-def products(*, short: bool) -> Iterator[Product]:
+def whole_products(*, short: bool) -> Iterator[WholeProduct]:
     """Products of 53-bit integers times powers of two, for all stages together."""
     # The long K is for outputs of few tiles, whose K a GPU cuts into ranges.
     shapes = (
@@ -265,9 +265,30 @@ def products(*, short: bool) -> Iterator[Product]:
         whole = (a.astype(object) * counts) @ b.T.astype(object)  # Python integers
         rounded = whole.astype(np.float64)  # of an integer: once, ties to even
         scale_a, scale_b = (np.arange(m) % 40 - 20)[:, np.newaxis], np.arange(n) % 50 - 25
-        yield Product(
+        yield WholeProduct(
             f"whole product {m} x {k} x {n}",
             np.ldexp(a[:, k_class][row_class].astype(np.float64), scale_a),
             np.ldexp(b[:, k_class][column_class].astype(np.float64).T, scale_b),
             np.ldexp(rounded[row_class][:, column_class], scale_a + scale_b),
         )
+
+
+def case_named(element: str, name: str) -> Case:
+    """The case of this name among all of an element's, as a report of a failure states it; ValueError if there is none.
+
+    >>> case_named("u8", "extents 17 x 1 x 65").shape
+    (17, 1, 65)
+    """
+    for short in (True, False):
+        for case in cases(ALPHABETS[element], short=short):
+            if case.name == name:
+                return case
+    raise ValueError(f"name: {name!r} is no case of {element!r}")
+
+
+def whole_product_named(name: str) -> WholeProduct:
+    """The whole product whose name begins the given one, as a report of a failure states it; ValueError if there is none."""
+    for product in whole_products(short=False):
+        if name.partition(",")[0] == product.name:
+            return product
+    raise ValueError(f"name: {name!r} is no whole product")

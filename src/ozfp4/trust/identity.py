@@ -11,10 +11,13 @@ from pathlib import Path
 
 from .. import _core
 from ..backends import cpu
-from ..backends.cuda.extension import extension
-from ..request.library import torch_module
+from ..backends.cuda import extension
+from ..backends.kernels import DeviceKernel
+from ..request import library
 from ..support.version import __version__
 
+# Raised with every change of the cases (exact_cases): what passed others says nothing about these.
+CASES = 1
 # Variables that make a BLAS take other kernels or another precision; how many threads it uses is no part of a kernel.
 _BLAS_VARIABLES = ("OPENBLAS_", "MKL_", "BLIS_", "ARMPL_", "VECLIB_", "ACCELERATE_")
 _BLAS_LIBRARY = re.compile(r"^(?!libcu)\w*(?:blas|mkl_|blis|armpl|nvpl)[^/]*\.so[^/]*$")
@@ -67,8 +70,7 @@ def cpu_identity() -> dict[str, str]:
 @lru_cache(maxsize=64)
 def gpu_identity(index: int) -> dict[str, str]:
     """The key of findings about a CUDA device. Needs torch and the extension; synchronises nothing."""
-    torch = torch_module()
-    assert torch is not None
+    torch = library.require_torch()
     about = torch.cuda.get_device_properties(index)
     version = getattr(
         torch._C, "_cuda_getDriverVersion", None
@@ -76,5 +78,11 @@ def gpu_identity(index: int) -> dict[str, str]:
     return {
         "device": f"{about.name} {about.major}.{about.minor} {getattr(about, 'uuid', '')}",
         "driver": f"{version() if version else ''} {_loaded_libraries(_DRIVER_LIBRARY)}",
-        "build": f"{__version__} {_stamp(getattr(extension(), '__file__', None))}",
+        "build": f"{__version__} {_stamp(getattr(extension.extension(), '__file__', None))}",
     }
+
+
+def identity(kernel: DeviceKernel) -> dict[str, str]:
+    """All that a verdict about a kernel depends on."""
+    about = cpu_identity() if kernel.device == "cpu" else gpu_identity(kernel.index)
+    return {**about, "kernel": kernel.name, "element": kernel.element, "cases": str(CASES)}

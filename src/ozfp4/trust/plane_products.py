@@ -1,14 +1,8 @@
-"""Every (device, kernel) pair of this installation, and a way to run each of them alone on chosen entries.
-
-On the CPU a kernel is a BLAS routine on the planes of one alphabet; on a GPU it is one of the extension's multiply
-kernels with one type of plane entries.
-"""
+"""Runs one kernel alone on chosen entries: the plane products of a case, and whole products with what every stage left."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,124 +10,22 @@ import numpy.typing as npt
 
 from .. import _core
 from ..backends import cpu
-from ..backends.cuda.extension import extension
-from ..plans.plan import ALPHABETS, Plan, make_plan
-from ..request.library import torch_module
+from ..backends.cuda import extension, launch
+from ..backends.cuda.variant import Variant
+from ..backends.kernels import DeviceKernel
+from ..plans.plan import Plan, make_plan
+from ..request import library
 from ..request.operands import matmul_shape
 from .stage_search import StageResults, digits_to_integers
 
 if TYPE_CHECKING:
     from .exact_cases import Case
 
-# Raised with every change of the cases (exact_cases): what passed others says nothing about these.
-CASES = 1
 # Residues modulo all of them tell any two sums below 2^39 apart: pairwise coprime, each in a byte.
 MODULI = (256, 255, 253, 251, 247)
-_STAND_IN = "stand-in"  # in the names of kernels that only tests call
-_RESIDUES_ONLY = "tcgen05"  # begins the names of kernels that store residues, but neither digits nor INT32
 
 
-@dataclass(frozen=True)
-class Pair:
-    """A kernel on a device.
-
-    Attributes
-    ----------
-    device : str
-        "cpu", or "cuda:0" and so on.
-    kernel : str
-        The kernel's name, as in a Report.
-    element : str
-        Entries of its planes: an alphabet of the CPU ("fp4", "int8", "fp64"); residues ("u8"), limbs ("s8") or E2M1 codes
-        ("e2m1") of a GPU.
-    """
-
-    device: str
-    kernel: str
-    element: str
-
-    @property
-    def index(self) -> int:
-        """Number of the CUDA device."""
-        return int(self.device.partition(":")[2])
-
-    @property
-    def number(self) -> int:
-        """Number of the CUDA kernel."""
-        cuda = extension()
-        assert cuda is not None
-        return int(cuda.kernels.index(self.kernel))
-
-    def __str__(self) -> str:
-        return f"'{self.kernel}' ({self.element}) on {device_name(self.device)}"
-
-
-def device_name(device: str) -> str:
-    """The device with the name of its hardware, e.g. ``cuda:0 (NVIDIA H200)``."""
-    if device == "cpu":
-        return cpu.name()
-    torch = torch_module()
-    assert torch is not None
-    return f"{device} ({torch.cuda.get_device_name(device)})"
-
-
-# ---- Which there are ------------------------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=8)
-def cpu_pair(alphabet: str) -> Pair:
-    return Pair("cpu", cpu.KERNELS[alphabet], alphabet)
-
-
-def cpu_pairs() -> list[Pair]:
-    return [cpu_pair(alphabet) for alphabet in ALPHABETS]
-
-
-@lru_cache(maxsize=256)
-def gpu_pairs(elements: Sequence[str], index: int, residues: bool = True) -> tuple[Pair, ...]:
-    """The pairs of a CUDA device that may serve planes of these elements, best first; without stand-ins.
-
-    `residues`: nothing but residues is stored, as by scheme II.
-    """
-    cuda = extension()
-    assert cuda is not None
-    found: list[Pair] = []
-    for element in elements:
-        best = cuda.find_kernel(element, index, residues)
-        numbers = sorted(range(len(cuda.kernels)), key=lambda number: number != best)
-        found += [
-            Pair(f"cuda:{index}", cuda.kernels[number], element)
-            for number in numbers
-            if cuda.kernel_error(number, element, index) is None
-            and _STAND_IN not in cuda.kernels[number]
-            and (residues or not cuda.kernels[number].startswith(_RESIDUES_ONLY))
-        ]
-    return tuple(found)
-
-
-def stand_ins(index: int) -> list[Pair]:
-    """The pairs of a CUDA device that only tests use: kernels for FP4 units with the instruction itself replaced."""
-    cuda = extension()
-    assert cuda is not None
-    return [
-        Pair(f"cuda:{index}", name, "e2m1")
-        for number, name in enumerate(cuda.kernels)
-        if _STAND_IN in name and cuda.kernel_error(number, "e2m1", index) is None
-    ]
-
-
-# ---- Running one ----------------------------------------------------------------------------------------------------
-
-
-def identity(pair: Pair) -> dict[str, str]:
-    """All that a verdict about the pair depends on."""
-    from . import identity
-
-    about = identity.cpu_identity() if pair.device == "cpu" else identity.gpu_identity(pair.index)
-    return {**about, "kernel": pair.kernel, "element": pair.element, "cases": str(CASES)}
-
-
-def multiply(pair: Pair, case: Case) -> list[tuple[int, npt.NDArray[Any]]]:
+def multiply(kernel: DeviceKernel, case: Case) -> list[tuple[int, npt.NDArray[Any]]]:
     """The kernel's product of the matrices of a case: (modulus, m × n matrix), the modulus 0 for the sums themselves.
 
     Raises
@@ -141,13 +33,13 @@ def multiply(pair: Pair, case: Case) -> list[tuple[int, npt.NDArray[Any]]]:
     RuntimeError
         What the device says if the kernel cannot run.
     """
-    return _on_cpu(pair, case) if pair.device == "cpu" else _on_gpu(pair, case)
+    return _on_cpu(kernel, case) if kernel.device == "cpu" else _on_gpu(kernel, case)
 
 
-def _on_cpu(pair: Pair, case: Case) -> list[tuple[int, npt.NDArray[Any]]]:
+def _on_cpu(kernel: DeviceKernel, case: Case) -> list[tuple[int, npt.NDArray[Any]]]:
     # A plan of one digit: its only output are the sums of products as the BLAS returns them.
-    plan = make_plan("I", pair.element, "least", 2, 1)
-    dtype = np.float64 if pair.element == "fp64" else np.int8
+    plan = make_plan("I", kernel.element, "least", 2, 1)
+    dtype = np.float64 if kernel.element == "fp64" else np.int8
     a, b = case.rows_of_a(case.a.astype(dtype)), case.rows_of_b(case.b.astype(dtype))
     cpu.ensure_blas()
     return [(0, _core.multiply(plan._core, 1, a[np.newaxis], b[np.newaxis])[0])]
@@ -178,24 +70,23 @@ def _plane(rows: npt.NDArray[np.uint8], element: str) -> npt.NDArray[np.uint8]:
     return plane
 
 
-def _on_gpu(pair: Pair, case: Case) -> list[tuple[int, npt.NDArray[Any]]]:
-    torch, cuda = torch_module(), extension()
-    assert torch is not None
-    assert cuda is not None
+def _on_gpu(kernel: DeviceKernel, case: Case) -> list[tuple[int, npt.NDArray[Any]]]:
+    torch, cuda = library.require_torch(), extension.require_cuda()
     m, n, k = case.shape
     small = [
-        _codes(x, case.minus_zero) if pair.element == "e2m1" else x.astype(np.uint8) for x in (case.a, case.b)
+        _codes(x, case.minus_zero) if kernel.element == "e2m1" else x.astype(np.uint8)
+        for x in (case.a, case.b)
     ]
-    planes = [_plane(rows, pair.element) for rows in (case.rows_of_a(small[0]), case.rows_of_b(small[1]))]
-    a, b = (torch.from_numpy(plane).to(pair.device) for plane in planes)
+    planes = [_plane(rows, kernel.element) for rows in (case.rows_of_a(small[0]), case.rows_of_b(small[1]))]
+    a, b = (torch.from_numpy(plane).to(kernel.device) for plane in planes)
     moduli = MODULI * case.repeats
     pitch = -(-n // 16) * 16
     behind = 256  # bytes after the output, which must stay as they are
-    out = torch.full((len(moduli) * m * pitch + behind,), 0x5A, dtype=torch.uint8, device=pair.device)
-    stream = torch.cuda.current_stream(pair.index).cuda_stream
+    out = torch.full((len(moduli) * m * pitch + behind,), 0x5A, dtype=torch.uint8, device=kernel.device)
+    stream = torch.cuda.current_stream(kernel.index).cuda_stream
     cuda.multiply(
-        pair.number, pair.element, m, n, k, a.data_ptr(), a.shape[1], b.data_ptr(), b.shape[1], moduli,
-        out.data_ptr(), pitch, stream, pair.index,
+        kernel.number, kernel.element, m, n, k, a.data_ptr(), a.shape[1], b.data_ptr(), b.shape[1], moduli,
+        out.data_ptr(), pitch, stream, kernel.index,
     )  # fmt: skip
     host = out.cpu().numpy()
     if (host[-behind:] != 0x5A).any():
@@ -203,18 +94,18 @@ def _on_gpu(pair: Pair, case: Case) -> list[tuple[int, npt.NDArray[Any]]]:
     return list(zip(moduli, host[:-behind].reshape(len(moduli), m, pitch)[:, :, :n], strict=True))
 
 
-def plans(pair: Pair, k: int, *, short: bool) -> Iterator[Plan]:
-    """Plans for whole products on a pair: one in the short form, else one of every kind that its planes serve."""
-    alphabet = {"u8": "int8", "s8": "fp4", "e2m1": "fp4"}.get(pair.element, pair.element)
+def plans(kernel: DeviceKernel, k: int, *, short: bool) -> Iterator[Plan]:
+    """Plans for whole products on a kernel: one in the short form, else one of every kind that its planes serve."""
+    alphabet = {"u8": "int8", "s8": "fp4", "e2m1": "fp4"}.get(kernel.element, kernel.element)
     yield make_plan("II", alphabet, "least", 53, k)
     if short:
         return
     if alphabet == "fp4":
         yield make_plan("II", alphabet, "paper", 53, k)
         yield make_plan("II", alphabet, "paper-karatsuba", 53, k)
-    if pair.element != "u8" and not pair.kernel.startswith(_RESIDUES_ONLY):
+    if kernel.element != "u8" and not kernel.stores_residues_only:
         yield make_plan("I", alphabet, "least", 53, k)
-    if pair.element == "s8":
+    if kernel.element == "s8":
         yield make_plan("I", "int8", "least", 53, k)
 
 
@@ -258,43 +149,42 @@ def read_stages(
         splits = [digits_to_integers(output[:, split], plan.base) for split in range(output.shape[1])]
         residues = np.sum(splits, axis=0)[np.newaxis]
     exponents = part("shift_a", 4 * m).view(np.int32), part("shift_b", 4 * n).view(np.int32)
-    return StageResults(moduli, exponents, (planes[0], planes[1]), residues, c)
+    ran_with = {name: str(about[name]) for name in ("tile", "splits") if name in about}
+    return StageResults(moduli, exponents, (planes[0], planes[1]), residues, c, ran_with)
 
 
 def stage_results(
-    pair: Pair, plan: Plan, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]
+    kernel: DeviceKernel, plan: Plan, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]
 ) -> StageResults | None:
     """As :func:`whole_product`, with what every stage left; None on the CPU, whose stages are what others are compared with."""
-    if pair.device == "cpu":
+    if kernel.device == "cpu":
         return None
-    launch, c = _product_on_gpu(pair, plan, a, b)
+    made, c = _product_on_gpu(kernel, plan, a, b)
     shape = (a.shape[0], b.shape[1], a.shape[1])
-    return read_stages(plan, launch.problem.describe(), launch.workspace.cpu().numpy(), shape, c)
+    return read_stages(plan, made.problem.describe(), made.workspace.cpu().numpy(), shape, c)
 
 
 def whole_product(
-    pair: Pair, plan: Plan, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]
+    kernel: DeviceKernel, plan: Plan, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
     """`a` times `b` by all four stages of a plan, whose planes the kernel multiplies. Raises as :func:`multiply`."""
-    if pair.device == "cpu":
+    if kernel.device == "cpu":
         c = np.full((a.shape[0], b.shape[1]), np.nan)
         cpu.ensure_blas()
         _core.matmul(plan._core, a, b, c, cpu.DEFAULT_WORKSPACE, None)
         return c
-    return _product_on_gpu(pair, plan, a, b)[1]
+    return _product_on_gpu(kernel, plan, a, b)[1]
 
 
 def _product_on_gpu(
-    pair: Pair, plan: Plan, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]
+    kernel: DeviceKernel, plan: Plan, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]
 ) -> tuple[Any, npt.NDArray[np.float64]]:
     """The launch of a whole product, which is over, and the product."""
-    from ..backends.cuda import launch
 
-    torch = torch_module()
-    assert torch is not None
-    x, y = (torch.from_numpy(z).to(pair.device) for z in (a, b))
-    out = torch.full((a.shape[0], b.shape[1]), float("nan"), dtype=torch.float64, device=pair.device)
+    torch = library.require_torch()
+    x, y = (torch.from_numpy(z).to(kernel.device) for z in (a, b))
+    out = torch.full((a.shape[0], b.shape[1]), float("nan"), dtype=torch.float64, device=kernel.device)
     shape = matmul_shape(a.shape, b.shape)
-    launch = launch.run(plan, x, y, out, shape, launch.UNLIMITED, kernel=pair.number)
+    made = launch.run(plan, Variant(kernel.number), x, y, out, shape, launch.UNLIMITED)
     result: npt.NDArray[np.float64] = out.cpu().numpy()
-    return launch, result
+    return made, result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from .. import _core
 from ..backends import cpu
 from ..plans.plan import Plan
+from ..support import integers
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class StageResults:
     output : array
         Groups × m × n: residues in [0, modulus); one matrix of Python integers where the plan has no moduli.
     c : m × n float64 array
+    launch : dict
+        What the kernel ran with on a GPU: tile and splits.
     """
 
     moduli: int
@@ -36,12 +39,11 @@ class StageResults:
     planes: tuple[npt.NDArray[Any], npt.NDArray[Any]]
     output: npt.NDArray[Any]
     c: npt.NDArray[np.float64]
+    launch: Mapping[str, str] = field(default_factory=dict)
 
 
 def on_cpu(plan: Plan, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], moduli: int) -> StageResults:
     """The stages of `a` times `b` on the CPU, with the first so many moduli."""
-    from ..stages import integers  # here: it imports the self-test
-
     cpu.ensure_blas()
     rows, columns = a, np.ascontiguousarray(b.T)
     exponents = [_core.scale(x, plan.bits)[0] for x in (rows, columns)]
@@ -51,7 +53,9 @@ def on_cpu(plan: Plan, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], m
     ]
     output = _core.multiply(plan._core, moduli, *planes)
     c = _core.reconstruct(plan._core, moduli, output, exponents[0], exponents[1], False)
-    kept = output if plan.moduli else integers(output, plan)[np.newaxis]
+    kept = (
+        output if plan.moduli else integers.of_words(_core.integers(plan._core, moduli, output))[np.newaxis]
+    )
     return StageResults(moduli, (exponents[0], exponents[1]), (planes[0], planes[1]), kept, c)
 
 

@@ -1,15 +1,12 @@
-"""The CUDA extension and which of its multiply kernels serves a product on a device."""
+"""The CUDA extension: whether it is there, and whether it has kernels for a device."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from ...plans.plan import Plan
-from ...request.library import torch_module
+from ...request import library
 
 
 @lru_cache(maxsize=1)
@@ -31,6 +28,15 @@ def _load() -> tuple[Any | None, str]:
         return None, f"the CUDA kernels of this build cannot be loaded: {error}"
 
 
+@lru_cache(maxsize=1)
+def require_cuda() -> Any:
+    """The CUDA extension; RuntimeError that says why there is none."""
+    cuda = extension()
+    if cuda is None:
+        raise RuntimeError(extension_error())
+    return cuda
+
+
 def extension_error() -> str:
     """Why there is no extension; "" if there is."""
     return _load()[1]
@@ -38,8 +44,7 @@ def extension_error() -> str:
 
 def why_unavailable(device: Any) -> str | None:
     """None if this build has kernels for a CUDA device; else one sentence that says what it lacks and how to get it."""
-    torch = torch_module()
-    assert torch is not None
+    torch = library.require_torch()
     cuda = extension()
     if cuda is None:
         return extension_error()
@@ -61,41 +66,3 @@ def why_unavailable(device: Any) -> str | None:
             f"move the tensors to the CPU yourself: they never move on their own"
         )
     return None
-
-
-_forced: int | None = None
-
-
-@contextmanager
-def forced_kernel(name: str) -> Iterator[None]:
-    """Products within run on the kernel of this name, for tests; ValueError if the extension has none such.
-
-    The kernel's own errors come when a product is made: it may not run on the device or not take the plan's planes.
-    """
-    global _forced
-    cuda = extension()
-    names = () if cuda is None else cuda.kernels
-    if name not in names:
-        raise ValueError(f"kernel: {name!r} is none of {', '.join(names) or 'this build, which has none'}")
-    before, _forced = _forced, names.index(name)
-    try:
-        yield
-    finally:
-        _forced = before
-
-
-def forced_number() -> int | None:
-    """The number of the kernel that forced_kernel chose."""
-    return _forced
-
-
-def is_forced() -> bool:
-    """Whether forced_kernel is at work."""
-    return _forced is not None
-
-
-def elements(plan: Plan) -> tuple[str, ...]:
-    """What the planes of a plan can be on a GPU, best first: E2M1 codes ("e2m1"), limbs ("s8") or residues ("u8")."""
-    if plan.alphabet == "fp4":
-        return ("e2m1", "s8") if plan.scheme in ("I", "II") else ("s8",)
-    return ("u8",) if plan.scheme == "II" else ("s8",)

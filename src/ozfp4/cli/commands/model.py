@@ -14,7 +14,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...cost.model import ATTAINED
+from ...cost.peaks import ATTAINED
 from ..errors import InputError
 from ..experiment import (
     add_output_arguments,

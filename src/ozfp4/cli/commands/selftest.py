@@ -40,8 +40,8 @@ def run(options: argparse.Namespace) -> int:
     """Test, print; 1 if a kernel fails."""
     import ozfp4
 
+    from ...backends.kernels import device_name
     from ...bench.provenance import have_cuda
-    from ...trust.plane_products import device_name
 
     report: Path | None = options.report
     if report is not None:
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
         tested = ozfp4.selftest(short=options.short, progress=progress.report)
     rows = [
         [
-            f"{'' if v.passed else '! '}{device_name(v.pair.device)}", v.pair.kernel, v.pair.element,
+            f"{'' if v.passed else '! '}{device_name(v.kernel.device)}", v.kernel.name, v.kernel.element,
             str(v.cases), f"{1e3 * v.seconds:.1f}", v.text,
         ]
         for v in tested.verdicts
