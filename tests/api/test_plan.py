@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,10 +10,9 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.api import plan as api_plan
-from ozfp4.cost import model as cost
-from ozfp4.cost.model import Choice
-from ozfp4.request import library
+from ozfp4.backends.cuda import extension
+from ozfp4.cost.choice import Choice
+from ozfp4.dispatch import this_machine
 from ozfp4.testing import PATHS
 from ozfp4.trust import guard
 
@@ -64,7 +64,9 @@ def test_what_matmul_refuses(a: Any, b: Any, options: dict, error: type[Exceptio
         ozfp4.plan_for(a, b, **options)
 
 
-def test_the_next_backend_where_a_kernel_is_disabled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_next_backend_where_a_kernel_is_disabled(
+    monkeypatch: pytest.MonkeyPatch, new_process: Any
+) -> None:
     monkeypatch.setattr(guard, "cpu_refusal", lambda alphabet: "wrong" if alphabet == "fp64" else None)
     a = np.ones((3, 4))
     assert ozfp4.plan_for(a, a.T).backend == ozfp4.matmul(a, a.T, report=True)[1].backend == "int8"
@@ -90,14 +92,13 @@ def two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     """cuda:0 prefers int8 and cuda:1, the current one, fp4."""
     cuda = SimpleNamespace(is_available=lambda: True, device_count=lambda: 2, current_device=lambda: 1)
     torch = SimpleNamespace(cuda=cuda, device=Device, Tensor=type("Tensor", (), {}))
-    for module in (library, api_plan):
-        monkeypatch.setattr(module, "torch_module", lambda: torch)
-    monkeypatch.setattr(api_plan, "why_unavailable", lambda device: None)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr(extension, "why_unavailable", lambda device: None)
 
     def gpu_choice(scheme: str, family: str, bits: int, k: int, index: int) -> Choice:
         return Choice(("int8", "fp4") if index == 0 else ("fp4", "int8"), "")
 
-    monkeypatch.setattr(cost, "gpu_choice", gpu_choice)
+    monkeypatch.setattr(this_machine, "gpu_choice", gpu_choice)
 
 
 @pytest.mark.parametrize(
@@ -132,13 +133,13 @@ def test_devices_that_are_none(two_gpus: None, device: Any, error: type[Exceptio
 
 
 def test_without_what_a_gpu_needs(two_gpus: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api_plan, "why_unavailable", lambda device: f"{device}: too old")
+    monkeypatch.setattr(extension, "why_unavailable", lambda device: f"{device}: too old")
     with pytest.raises(RuntimeError, match=r"^device: 'cuda': cuda:1: too old$"):
         ozfp4.plan(9, 9, 9, device="cuda")
     torch = SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: False), device=Device)
-    monkeypatch.setattr(api_plan, "torch_module", lambda: torch)
+    monkeypatch.setitem(sys.modules, "torch", torch)
     with pytest.raises(RuntimeError, match=r"^device: 'cuda': torch sees no CUDA device$"):
         ozfp4.plan(9, 9, 9, device="cuda")
-    monkeypatch.setattr(api_plan, "torch_module", lambda: None)
+    monkeypatch.delitem(sys.modules, "torch")
     with pytest.raises(RuntimeError, match=r"^device: 'cuda:0': torch is not imported"):
         ozfp4.plan(9, 9, 9, device="cuda:0")

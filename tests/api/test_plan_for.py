@@ -8,8 +8,8 @@ import pytest
 
 import ozfp4
 from ozfp4.backends.cuda import launch
-from ozfp4.cost import model as cost
-from ozfp4.cost.model import Choice
+from ozfp4.cost.choice import Choice
+from ozfp4.dispatch import on_cuda, this_machine
 
 torch = pytest.importorskip("torch")
 
@@ -28,6 +28,7 @@ def test_on_the_cpu(shape_a: tuple[int, ...], shape_b: tuple[int, ...], types: t
 @pytest.mark.parametrize("types", TYPES)
 def test_on_a_gpu(
     monkeypatch: pytest.MonkeyPatch,
+    new_process: Any,
     shape_a: tuple[int, ...],
     shape_b: tuple[int, ...],
     types: tuple[Any, Any],
@@ -40,20 +41,21 @@ def test_on_a_gpu(
         asked.append(request)
         return Choice(("int8", "fp4"), "")
 
-    def multiply(plan: ozfp4.Plan, *_: Any) -> tuple[None, list[Any]]:
+    def multiply(request: Any, plan: ozfp4.Plan, *_: Any) -> tuple[None, None]:
         taken.append(plan)
-        return None, []
+        return None, None
 
-    monkeypatch.setattr(launch, "check_devices", lambda a, b: None)
-    monkeypatch.setattr(cost, "gpu_choice", gpu_choice)
-    monkeypatch.setattr(launch, "serving_backend", lambda choice, scheme, index: ("fp4", "int8 failed"))
+    monkeypatch.setattr(on_cuda, "check_device", lambda device: None)
+    monkeypatch.setattr(this_machine, "gpu_choice", gpu_choice)
+    monkeypatch.setattr(on_cuda, "serving_backend", lambda *_: ("fp4", "int8 failed"))
+    monkeypatch.setattr(on_cuda, "serving_variant", lambda *_: None)
     monkeypatch.setattr(launch, "matmul", multiply)
     a, b = (torch.empty(s, dtype=t, device="meta") for s, t in zip((shape_a, shape_b), types, strict=True))
     plan = ozfp4.plan_for(a, b)
     ozfp4.matmul(a, b)
     assert taken == [plan]
     bits = 24 if types == (torch.float32,) * 2 else 53
-    assert asked == [("II", "least", bits, max(shape_a[-1], 1), None)] * 2
+    assert asked == [("II", "least", bits, max(shape_a[-1], 1), None)]  # the decision is kept
     assert (plan.backend, plan.bits) == ("fp4", bits)
     with pytest.raises(RuntimeError, match=r"^backend: 'fp64' has no GPU kernel"):
         ozfp4.plan_for(a, b, backend="fp64")

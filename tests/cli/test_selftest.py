@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,23 +11,26 @@ import pytest
 
 import ozfp4
 from ozfp4 import cli
-from ozfp4.backends.cuda import launch
+from ozfp4.backends import kernels
+from ozfp4.bench import machine_report
 from ozfp4.bench.methods import own_methods
 from ozfp4.trust import guard, plane_products
+from ozfp4.trust.verdict import Verdict
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The process knows nothing before, and what it knew again afterwards."""
     monkeypatch.setenv("OZFP4_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(guard, "_known", {})
-    monkeypatch.setattr(guard, "_serving", {})
+    guard.forget()
+    yield
+    guard.forget()
 
 
 def break_dgemm(monkeypatch: pytest.MonkeyPatch) -> None:
     multiply = plane_products.multiply
 
-    def wrong(pair: plane_products.Pair, case: object) -> list:
+    def wrong(pair: kernels.DeviceKernel, case: object) -> list:
         outputs = multiply(pair, case)
         if pair.element == "fp64":
             outputs[0][1][-1, -1] += 1
@@ -50,7 +54,7 @@ def test_the_long_form_serves_the_table_of_the_function() -> None:
     tested = ozfp4.selftest()
     assert tested
     assert all(verdict.form == "long" for verdict in tested.verdicts)
-    assert {v.pair.element for v in tested.verdicts if v.pair.device == "cpu"} == {"fp4", "int8", "fp64"}
+    assert {v.kernel.element for v in tested.verdicts if v.kernel.device == "cpu"} == {"fp4", "int8", "fp64"}
     assert str(tested).count("passed, long form") == len(tested.verdicts)
     assert [k.verdict for k in ozfp4.info().kernels if k.device.startswith("cpu")] == 3 * [
         "passed, long form"
@@ -83,9 +87,9 @@ def test_a_wrong_kernel_is_exit_status_1(
 def test_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     selftest = ozfp4.selftest
     monkeypatch.setattr(ozfp4, "selftest", lambda **options: selftest(**{**options, "short": True}))
-    monkeypatch.setattr(card, "CPU_SIZES", (16, 24))
-    monkeypatch.setattr(card, "GPU_SIZES", (64,))
-    monkeypatch.setattr(card, "SECONDS", 0.01)
+    monkeypatch.setattr(machine_report, "CPU_SIZES", (16, 24))
+    monkeypatch.setattr(machine_report, "GPU_SIZES", (64,))
+    monkeypatch.setattr(machine_report, "SECONDS", 0.01)
     break_dgemm(monkeypatch)
     file = tmp_path / "machine_report.json"
     file.write_text("older")
@@ -129,13 +133,13 @@ def test_short_and_report_exclude_each_other(capsys: pytest.CaptureFixture[str])
 
 
 def test_a_repeated_product_forgets_a_disabled_kernel() -> None:
-    """What _device keeps for quick repetition does not outlive a change of verdict."""
-    pair = plane_products.cpu_pair("fp64")
-    right = guard.Verdict(pair, True, "short", 1, 0.0)
-    guard.settle(right)
-    launch._known[("like",)] = (None, (), None)
+    """What is kept for quick repetition does not outlive a change of verdict."""
+    pair = kernels.cpu_kernel("fp64")
+    right = Verdict(pair, True, "short", 1, 0.0)
+    guard.adopt_verdict(right)
     guard._serving[(("u8",), True, 0)] = 0
+    before = guard.generation
     with pytest.warns(RuntimeWarning, match="is disabled"):
-        guard.settle(guard.Verdict(pair, False, "long", 1, 0.0, "wrong"))
-    assert not launch._known
+        guard.adopt_verdict(Verdict(pair, False, "long", 1, 0.0, "wrong"))
+    assert guard.generation == before + 1  # which is part of what two products must share to be repeated
     assert not guard._serving

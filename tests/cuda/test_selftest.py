@@ -9,20 +9,22 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.backends.cuda import launch
+from ozfp4.backends import kernels
+from ozfp4.backends.cuda import extension
+from ozfp4.dispatch import on_cuda, repeated
 from ozfp4.testing import assert_same_bits, exact_matmul
 from ozfp4.trust import guard, plane_products
 
 torch = pytest.importorskip("torch")
 if not torch.cuda.is_available():
     pytest.skip("no CUDA device", allow_module_level=True)
-REASON = launch.why_unavailable(torch.device("cuda", 0))
+REASON = extension.why_unavailable(torch.device("cuda", 0))
 if REASON:
     pytest.skip(REASON, allow_module_level=True)
 
 DEVICE = torch.device("cuda", 0)
-SERVING = plane_products.gpu_pairs(("u8", "s8", "e2m1"), 0)
-PAIRS = [*SERVING, *plane_products.stand_ins(0)]
+SERVING = kernels.gpu_kernels(("u8", "s8", "e2m1"), 0)
+PAIRS = [*SERVING, *kernels.stand_ins(0)]
 A, B = np.random.default_rng(0).standard_normal((2, 40, 40))
 EXACT = exact_matmul(A, B)
 
@@ -35,9 +37,8 @@ def name(pair):
 def cache(tmp_path: Path, monkeypatch):
     """The process knows nothing before, and what it knew again afterwards."""
     monkeypatch.setenv("OZFP4_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(guard, "_known", {})
-    monkeypatch.setattr(guard, "_serving", {})
-    monkeypatch.setattr(launch, "_known", {})
+    guard.forget()
+    monkeypatch.setattr(repeated, "made", {})
     return tmp_path
 
 
@@ -91,8 +92,7 @@ def test_a_stored_verdict_takes_little_time(cache):
     a, b = on_device()
     ozfp4.matmul(a, b)
     assert len(list(cache.iterdir())) == 1
-    guard._known.clear()
-    guard._serving.clear()
+    guard.forget()
     start = time.perf_counter()
     number = guard.serving_kernel(ozfp4.plan(40, 40, 40, backend="int8"), 0)
     assert time.perf_counter() - start < 0.01
@@ -153,13 +153,13 @@ def test_a_disabled_kernel_repeats_no_product(cache, break_kernels):
     a, b = on_device()
     for _ in range(3):
         assert_same_bits(ozfp4.matmul(a, b).cpu(), EXACT)
-    assert launch._known
+    assert repeated.made
     break_kernels(lambda pair: pair.element == "u8")
     for pair in SERVING:
         if pair.element == "u8":
             with pytest.warns(RuntimeWarning, match="is disabled"):
                 guard.test(pair, short=True)
-    assert not launch._known
+    assert not repeated.made
     assert ozfp4.matmul(a, b, report=True)[1].backend == "fp4"
     for _ in range(2):
         assert_same_bits(ozfp4.matmul(a, b).cpu(), EXACT)
@@ -168,7 +168,7 @@ def test_a_disabled_kernel_repeats_no_product(cache, break_kernels):
 def test_a_capture_before_the_first_use_is_refused(cache):
     a, b = on_device()
     out = torch.empty(40, 40, dtype=torch.float64, device=DEVICE)
-    launch.check_devices(a, b)
+    on_cuda.check_device(a.device)
     for backend in ("int8", "fp4"):
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):

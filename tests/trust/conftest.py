@@ -1,28 +1,15 @@
-"""A process that knows nothing about its kernels, and an empty folder for what it finds out."""
+"""Kernels that are wrong on purpose."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from ozfp4.trust import guard, plane_products
-
-
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder; what the process knows is put back afterwards."""
-    folder = tmp_path / "cache"
-    monkeypatch.setenv("OZFP4_CACHE_DIR", str(folder))
-    known, serving = dict(guard._known), dict(guard._serving)
-    guard._known.clear()
-    guard._serving.clear()
-    yield folder
-    for now, before in ((guard._known, known), (guard._serving, serving)):
-        now.clear()
-        now.update(before)
+from ozfp4.backends.kernels import DeviceKernel
+from ozfp4.trust import plane_products
+from ozfp4.trust.exact_cases import Case
 
 
 @pytest.fixture
@@ -31,9 +18,9 @@ def break_kernel(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     multiply = plane_products.multiply
 
     def make(*elements: str) -> None:
-        def wrong(pair: plane_products.Pair, case: plane_products.Case) -> list:
-            outputs = multiply(pair, case)
-            if pair.element not in elements:
+        def wrong(kernel: DeviceKernel, case: Case) -> list:
+            outputs = multiply(kernel, case)
+            if kernel.element not in elements:
                 return outputs
             sums = case.expected()
             places = np.argwhere((sums % 2 == 1) & (abs(sums) > abs(sums).max() / 2))

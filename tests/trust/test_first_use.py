@@ -16,32 +16,27 @@ import pytest
 
 import ozfp4
 from ozfp4 import stages
-from ozfp4.backends import cpu
+from ozfp4.backends import cpu, kernels
 from ozfp4.support import disk_cache
 from ozfp4.testing import assert_same_bits, exact_matmul
 from ozfp4.trust import guard, plane_products
 
 A, B = np.random.default_rng(0).standard_normal((2, 9, 9))
 EXACT = exact_matmul(A, B)
-FP64 = plane_products.cpu_pair("fp64")
+FP64 = kernels.cpu_kernel("fp64")
 
 
-def count_tests(monkeypatch: pytest.MonkeyPatch) -> list[plane_products.Pair]:
+def count_tests(monkeypatch: pytest.MonkeyPatch) -> list[kernels.DeviceKernel]:
     """The pairs that are tested from now on."""
-    tested: list[plane_products.Pair] = []
+    tested: list[kernels.DeviceKernel] = []
     examine = guard.examine
 
-    def counting(pair: plane_products.Pair, *, short: bool) -> guard.Verdict:
+    def counting(pair: kernels.DeviceKernel, *, short: bool) -> guard.Verdict:
         tested.append(pair)
         return examine(pair, short=short)
 
     monkeypatch.setattr(guard, "examine", counting)
     return tested
-
-
-def new_process() -> None:
-    guard._known.clear()
-    guard._serving.clear()
 
 
 # ---- A right kernel -------------------------------------------------------------------------------------------------
@@ -53,16 +48,16 @@ def test_once_in_a_process_and_once_on_a_machine(cache: Path, monkeypatch: pytes
         assert_same_bits(ozfp4.matmul(A, B), EXACT)
     assert tested == [FP64]
     assert_same_bits(ozfp4.matmul(A, B, backend="int8"), EXACT)
-    assert tested == [FP64, plane_products.cpu_pair("int8")]
+    assert tested == [FP64, kernels.cpu_kernel("int8")]
     assert len(list(cache.iterdir())) == 2
-    new_process()
+    guard.forget()
     assert_same_bits(ozfp4.matmul(A, B), EXACT)
     assert len(tested) == 2
 
 
 def test_the_short_form_is_what_runs(cache: Path) -> None:
     ozfp4.matmul(A, B)
-    verdict = guard.look_up(FP64)
+    verdict = guard.known_verdict(FP64)
     assert verdict is not None
     assert (verdict.passed, verdict.form, verdict.reason) == (True, "short", None)
 
@@ -71,11 +66,11 @@ def test_integer_products_and_stages_test_too(cache: Path, monkeypatch: pytest.M
     tested = count_tests(monkeypatch)
     x = np.ones((2, 3), np.int8)
     ozfp4.int8_matmul(x, x.T)
-    assert tested == [plane_products.cpu_pair("fp4")]
+    assert tested == [kernels.cpu_kernel("fp4")]
     plan = ozfp4.plan(2, 2, 3, backend="int8")
     planes = stages.encode(np.ones((2, 3), np.int64), plan)
     stages.multiply(planes, planes, plan)
-    assert tested == [plane_products.cpu_pair("fp4"), plane_products.cpu_pair("int8")]
+    assert tested == [kernels.cpu_kernel("fp4"), kernels.cpu_kernel("int8")]
 
 
 def test_threads_test_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +100,7 @@ def test_a_verdict_that_makes_no_sense_is_no_verdict(
     found = json.loads(file.read_text(encoding="utf-8"))
     found["value"] |= change
     file.write_text(json.dumps(found), encoding="utf-8")
-    new_process()
+    guard.forget()
     tested = count_tests(monkeypatch)
     assert_same_bits(ozfp4.matmul(A, B), EXACT)
     assert tested == [FP64]
@@ -115,7 +110,7 @@ def test_without_a_folder_nothing_is_remembered(cache: Path, monkeypatch: pytest
     cache.write_text("a file where the folder should be")
     tested = count_tests(monkeypatch)
     assert_same_bits(ozfp4.matmul(A, B), EXACT)
-    new_process()
+    guard.forget()
     assert_same_bits(ozfp4.matmul(A, B), EXACT)
     assert tested == [FP64, FP64]
 
@@ -180,7 +175,7 @@ def test_a_kernel_that_passes_again_serves_again(
         assert ozfp4.matmul(A, B, report=True)[1].backend == "int8"
         assert ozfp4.selftest(short=True)
         assert ozfp4.matmul(A, B, report=True)[1].backend == "fp64"
-        new_process()
+        guard.forget()
         assert ozfp4.matmul(A, B, report=True)[1].backend == "fp64"
 
 
@@ -245,7 +240,7 @@ def test_an_error_of_the_device_disables_for_this_process_only(
         ):
             ozfp4.matmul(A, B)
     assert not cache.exists()
-    new_process()
+    guard.forget()
     assert_same_bits(ozfp4.matmul(A, B), EXACT)
 
 
@@ -258,7 +253,7 @@ def test_no_memory_is_no_verdict(cache: Path, monkeypatch: pytest.MonkeyPatch) -
         patch.setattr(plane_products, "multiply", fail)
         with pytest.raises(MemoryError):
             ozfp4.matmul(A, B)
-    assert guard.look_up(FP64) is None
+    assert guard.known_verdict(FP64) is None
     assert_same_bits(ozfp4.matmul(A, B), EXACT)
 
 
@@ -270,7 +265,7 @@ from scipy.linalg import cython_blas
 
 import ozfp4
 from ozfp4 import _core
-from ozfp4.backends import cpu
+from ozfp4.backends import cpu, kernels
 from ozfp4.testing import exact_matmul
 
 def pointer_of(capsule):

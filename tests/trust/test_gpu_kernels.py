@@ -15,8 +15,10 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.backends.cuda import extension, launch
-from ozfp4.cost.model import Choice
+from ozfp4.backends import kernels
+from ozfp4.backends.cuda import extension
+from ozfp4.cost.choice import Choice
+from ozfp4.dispatch import on_cuda
 from ozfp4.trust import exact_cases, guard, identity, plane_products
 
 torch = pytest.importorskip("torch")
@@ -49,7 +51,7 @@ def entries(element: str, address: int, rows: int, k: int, pitch: int) -> np.nda
 
 
 class Extension:
-    """What _kernels and _guard use of ozfp4._cuda; `spoil` may change the sums before they are folded,
+    """What the self-test uses of ozfp4._cuda; `spoil` may change the sums before they are folded,
     `misread` the entries of B before they are multiplied."""
 
     kernels = KERNELS
@@ -91,22 +93,22 @@ class Extension:
 def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Extension]:
     fake = Extension()
     monkeypatch.setenv("OZFP4_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(guard, "_known", {})
-    monkeypatch.setattr(guard, "_serving", {})
-    for module in (plane_products, extension, identity, launch):
-        monkeypatch.setattr(module, "extension", lambda: fake)
+    guard.forget()
+    monkeypatch.setattr(extension, "extension", lambda: fake)
+    monkeypatch.setattr(extension, "require_cuda", lambda: fake)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda index: SimpleNamespace(cuda_stream=0))
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Some GPU")
     monkeypatch.setattr(identity, "gpu_identity", lambda index: {"device": f"Some GPU {index}"})
     # The other stages belong to the extension, too: a whole product is the CPU's.
     whole = plane_products.whole_product
-    fp64 = plane_products.cpu_pair("fp64")
+    fp64 = kernels.cpu_kernel("fp64")
     plan = ozfp4.plan(1, 1, 20_000, backend="fp64")
     monkeypatch.setattr(plane_products, "whole_product", lambda pair, _, a, b: whole(fp64, plan, a, b))
-    plane_products.gpu_pairs.cache_clear()
+    kernels.gpu_kernels.cache_clear()
     yield fake
-    plane_products.gpu_pairs.cache_clear()
+    kernels.gpu_kernels.cache_clear()
+    guard.forget()
 
 
 # The long test of e2m1 is that of test_fp32_accumulators_hold_codes.
@@ -115,14 +117,14 @@ def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Extension]
     [(0, "u8", True), (0, "s8", True), (2, "e2m1", True), (0, "u8", False), (0, "s8", False)],
 )
 def test_a_right_kernel_passes(cuda: Extension, kernel: int, element: str, short: bool) -> None:
-    verdict = guard.examine(plane_products.Pair(DEVICE, KERNELS[kernel], element), short=short)
+    verdict = guard.examine(kernels.DeviceKernel(DEVICE, KERNELS[kernel], element), short=short)
     assert verdict.reason is None
     assert verdict.passed
     assert cuda.units == 60  # enough for large tiles
 
 
 def test_every_code_is_multiplied_with_every_code(cuda: Extension) -> None:
-    pair = plane_products.Pair(DEVICE, "warp fp4", "e2m1")
+    pair = kernels.DeviceKernel(DEVICE, "warp fp4", "e2m1")
     (case,) = (c for c in exact_cases.cases(exact_cases.ALPHABETS["e2m1"], short=True) if c.minus_zero)
     codes = plane_products._codes(case.a, minus_zero=True)
     assert set(codes.ravel().tolist()) == set(range(1, 16))
@@ -162,7 +164,7 @@ def off_by_one(sums: np.ndarray) -> None:
 def test_a_wrong_accumulator_is_found(cuda: Extension, element: str, spoil: Callable, case: str) -> None:
     cuda.spoil = lambda kernel, element, sums: spoil(sums)
     name = KERNELS[2 if element == "e2m1" else 0]
-    verdict = guard.examine(plane_products.Pair(DEVICE, name, element), short=True)
+    verdict = guard.examine(kernels.DeviceKernel(DEVICE, name, element), short=True)
     assert not verdict.passed
     assert verdict.reason is not None
     assert verdict.reason.startswith(case)
@@ -189,12 +191,12 @@ def test_entries_in_the_wrong_place_are_found(
     cuda: Extension, kernel: int, element: str, misread: Callable
 ) -> None:
     cuda.misread = misread
-    assert not guard.examine(plane_products.Pair(DEVICE, KERNELS[kernel], element), short=True).passed
+    assert not guard.examine(kernels.DeviceKernel(DEVICE, KERNELS[kernel], element), short=True).passed
 
 
 def test_fp32_accumulators_hold_codes(cuda: Extension) -> None:
     cuda.spoil = lambda kernel, element, sums: keep_24_bits(sums)
-    assert guard.examine(plane_products.Pair(DEVICE, "warp fp4", "e2m1"), short=False).passed
+    assert guard.examine(kernels.DeviceKernel(DEVICE, "warp fp4", "e2m1"), short=False).passed
 
 
 def test_no_memory_is_no_verdict(on_cpu_zero: Extension) -> None:
@@ -217,7 +219,7 @@ def test_a_store_behind_the_output_is_found(cuda: Extension) -> None:
         memory(out, len(moduli) * m * pitch + 1)[-1] = 0
 
     cuda.multiply = beyond
-    verdict = guard.examine(plane_products.Pair(DEVICE, "wgmma s8", "u8"), short=True)
+    verdict = guard.examine(kernels.DeviceKernel(DEVICE, "wgmma s8", "u8"), short=True)
     assert verdict.reason == "after first case: the kernel wrote behind its output"
 
 
@@ -231,7 +233,7 @@ def on_cpu_zero(cuda: Extension, monkeypatch: pytest.MonkeyPatch) -> Extension:
     monkeypatch.setattr(
         plane_products,
         "_on_gpu",
-        lambda pair, case: on_gpu(plane_products.Pair(DEVICE, pair.kernel, pair.element), case),
+        lambda pair, case: on_gpu(kernels.DeviceKernel(DEVICE, pair.name, pair.element), case),
     )
     return cuda
 
@@ -249,8 +251,7 @@ def test_the_best_kernel_serves_and_is_tested_once(on_cpu_zero: Extension) -> No
     assert set(on_cpu_zero.ran) == {"wgmma s8"}
     assert guard.serving_kernel(INT8, 0) == 0
     assert len(on_cpu_zero.ran) == ran
-    guard._known.clear()
-    guard._serving.clear()
+    guard.forget()
     assert guard.serving_kernel(INT8, 0) == 0
     assert len(on_cpu_zero.ran) == ran  # the verdict was kept
     assert guard.serving_kernel(FP4, 0) == 2
@@ -266,19 +267,19 @@ def test_the_next_kernel_and_the_next_backend_serve(on_cpu_zero: Extension) -> N
     on_cpu_zero.spoil = spoil
     with pytest.warns(RuntimeWarning, match=r"the kernel 'wgmma s8' \(u8\) on cuda:0 \(Some GPU\) failed"):
         assert guard.serving_kernel(INT8, 0) == 1
-    assert launch.serving_backend(AUTO, "II", 0) == ("int8", None)
+    assert on_cuda.serving_backend(AUTO, "II", 0) == ("int8", None)
     with pytest.warns(RuntimeWarning, match=r"the kernel 'warp fp4' \(e2m1\)"):
         assert guard.serving_kernel(FP4, 0) == 3  # limbs as bytes
     assert guard.likely_kernel(INT8, 0) == ("warp s8", "")
     assert guard.likely_kernel(FP4, 0) == ("tcgen05 s8", "")
 
     on_cpu_zero.spoil = lambda kernel, element, sums: sums.__setitem__((0, 0), 3) if element == "u8" else None
-    for pair in plane_products.gpu_pairs(("u8",), 0)[1:]:  # the first one failed before
+    for pair in kernels.gpu_kernels(("u8",), 0)[1:]:  # the first one failed before
         with pytest.warns(RuntimeWarning, match="is disabled"):
             guard.test(pair, short=True)
     with pytest.raises(RuntimeError, match="every kernel of 'int8' failed its self-test: 'wgmma s8'"):
         guard.serving_kernel(INT8, 0)
-    backend, fallback = launch.serving_backend(AUTO, "II", 0)
+    backend, fallback = on_cuda.serving_backend(AUTO, "II", 0)
     assert backend == "fp4"
     assert fallback is not None
     assert "every kernel of 'int8' failed" in fallback
@@ -291,13 +292,13 @@ def test_no_backend_left(on_cpu_zero: Extension) -> None:
         pytest.warns(RuntimeWarning, match="is disabled"),
         pytest.raises(RuntimeError, match=r"every kernel of 'int8'.*no other backend is left on cuda:0"),
     ):
-        launch.serving_backend(AUTO, "II", 0)
+        on_cuda.serving_backend(AUTO, "II", 0)
 
 
 def test_digits_never_go_to_a_kernel_that_stores_residues(on_cpu_zero: Extension) -> None:
-    names = [pair.kernel for pair in plane_products.gpu_pairs(("s8",), 0, False)]
+    names = [pair.name for pair in kernels.gpu_kernels(("s8",), 0, False)]
     assert names == ["wgmma s8", "warp s8"]
-    assert [pair.kernel for pair in plane_products.gpu_pairs(("s8",), 0)] == [
+    assert [pair.name for pair in kernels.gpu_kernels(("s8",), 0)] == [
         "tcgen05 s8",
         "wgmma s8",
         "warp s8",
@@ -306,8 +307,8 @@ def test_digits_never_go_to_a_kernel_that_stores_residues(on_cpu_zero: Extension
 
 
 def test_stand_ins_serve_nothing(on_cpu_zero: Extension) -> None:
-    assert [pair.kernel for pair in plane_products.gpu_pairs(("e2m1",), 0)] == ["warp fp4"]
-    assert [pair.kernel for pair in plane_products.stand_ins(0)] == ["warp fp4 stand-in"]
+    assert [pair.name for pair in kernels.gpu_kernels(("e2m1",), 0)] == ["warp fp4"]
+    assert [pair.name for pair in kernels.stand_ins(0)] == ["warp fp4 stand-in"]
 
 
 def test_a_graph_capture_cannot_test(on_cpu_zero: Extension, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -317,8 +318,7 @@ def test_a_graph_capture_cannot_test(on_cpu_zero: Extension, monkeypatch: pytest
     assert on_cpu_zero.ran == []
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
     assert guard.serving_kernel(INT8, 0) == 0
-    guard._known.clear()
-    guard._serving.clear()
+    guard.forget()
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
     assert guard.serving_kernel(INT8, 0) == 0  # what is kept needs no test
 
@@ -341,7 +341,7 @@ def test_a_driver_that_is_too_old_is_a_reason(cuda: Extension, monkeypatch: pyte
     (line,) = (x for x in about.backends if x.device.startswith("cuda:0") and x.name == "int8")
     assert not line.available
     assert "driver version is insufficient" in line.detail
-    assert [v.pair.device for v in ozfp4.selftest(short=True).verdicts] == 3 * ["cpu"]
+    assert [v.kernel.device for v in ozfp4.selftest(short=True).verdicts] == 3 * ["cpu"]
 
 
 @pytest.mark.parametrize(
@@ -359,7 +359,7 @@ def test_an_extension_that_cannot_be_loaded_is_a_reason(
     def fail(name: str) -> None:
         raise error
 
-    for cached in (extension._load, extension.extension):
+    for cached in (extension._load, extension.extension, extension.require_cuda):
         cached.cache_clear()
     monkeypatch.setattr(extension, "import_module", fail)
     try:
@@ -369,5 +369,5 @@ def test_an_extension_that_cannot_be_loaded_is_a_reason(
         assert text in ozfp4.info().backends[-1].detail
         assert np.array_equal(ozfp4.matmul(np.eye(2), np.eye(2)), np.eye(2))
     finally:
-        for cached in (extension._load, extension.extension):
+        for cached in (extension._load, extension.extension, extension.require_cuda):
             cached.cache_clear()

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.backends import cpu
-from ozfp4.trust import guard, identity, plane_products
+from ozfp4.backends import cpu, kernels
+from ozfp4.backends.cuda import extension
+from ozfp4.request import library
+from ozfp4.trust import guard, identity
 
 CPU = (
     "device",
@@ -28,8 +30,8 @@ CPU = (
     "cases",
 )
 GPU = ("device", "driver", "build", "kernel", "element", "cases")
-FP64 = plane_products.cpu_pair("fp64")
-CUDA = plane_products.Pair("cuda:0", "a kernel", "e2m1")
+FP64 = kernels.cpu_kernel("fp64")
+CUDA = kernels.DeviceKernel("cuda:0", "a kernel", "e2m1")
 
 
 def write_later(file: Path) -> None:
@@ -57,13 +59,13 @@ class World:
         cpu.ensure_blas()
         patch.setattr(identity, "Path", lambda name: maps if name == "/proc/self/maps" else Path(name))
         patch.setattr(identity, "_core", SimpleNamespace(__file__=str(self.files["_core.so"])))
-        patch.setattr(identity, "extension", lambda: SimpleNamespace(__file__=str(self.files["_cuda.so"])))
+        patch.setattr(extension, "extension", lambda: SimpleNamespace(__file__=str(self.files["_cuda.so"])))
         patch.setattr(cython_blas, "__file__", str(self.files["cython_blas.so"]))
         self.gpu = SimpleNamespace(name="GPU", major=10, minor=0, uuid="u")
         self.driver = 13000
         cuda = SimpleNamespace(get_device_properties=lambda index: self.gpu)
         torch = SimpleNamespace(cuda=cuda, _C=SimpleNamespace(_cuda_getDriverVersion=lambda: self.driver))
-        patch.setattr(identity, "torch_module", lambda: torch)
+        patch.setattr(library, "require_torch", lambda: torch)
 
     def rebuild(self, name: str) -> None:
         write_later(self.files[name])
@@ -74,11 +76,11 @@ class World:
         )
 
     @staticmethod
-    def identity(pair: plane_products.Pair) -> dict[str, str]:
+    def identity(pair: kernels.DeviceKernel) -> dict[str, str]:
         """As a new process finds it."""
         identity.cpu_identity.cache_clear()
         identity.gpu_identity.cache_clear()
-        return plane_products.identity(pair)
+        return identity.identity(pair)
 
 
 @pytest.fixture
@@ -122,7 +124,7 @@ GPU_CHANGES: dict[str, tuple[str, Callable[[World], object]]] = {
     ids=[f"cpu-{c}" for c in CPU_CHANGES] + [f"gpu-{c}" for c in GPU_CHANGES],
 )
 def test_another_kernel_has_another_key(
-    world: World, pair: plane_products.Pair, changes: dict[str, tuple[str, Callable]], change: str
+    world: World, pair: kernels.DeviceKernel, changes: dict[str, tuple[str, Callable]], change: str
 ) -> None:
     before = world.identity(pair)
     assert world.identity(pair) == before
@@ -133,7 +135,7 @@ def test_another_kernel_has_another_key(
 
 
 @pytest.mark.parametrize(("pair", "parts"), [(FP64, CPU), (CUDA, GPU)], ids=["cpu", "gpu"])
-def test_the_parts_of_a_key(world: World, pair: plane_products.Pair, parts: tuple[str, ...]) -> None:
+def test_the_parts_of_a_key(world: World, pair: kernels.DeviceKernel, parts: tuple[str, ...]) -> None:
     assert sorted(world.identity(pair)) == sorted(parts)
 
 
@@ -146,10 +148,10 @@ def test_threads_of_the_blas_are_no_part(world: World) -> None:
 @pytest.mark.parametrize("change", CPU_CHANGES)
 def test_a_verdict_is_believed_until_something_changes(cache: Path, world: World, change: str) -> None:
     a = np.ones((2, 2))
-    tested: list[plane_products.Pair] = []
+    tested: list[kernels.DeviceKernel] = []
     examine = guard.examine
 
-    def counting(pair: plane_products.Pair, *, short: bool) -> guard.Verdict:
+    def counting(pair: kernels.DeviceKernel, *, short: bool) -> guard.Verdict:
         tested.append(pair)
         return examine(pair, short=short)
 
@@ -158,7 +160,6 @@ def test_a_verdict_is_believed_until_something_changes(cache: Path, world: World
         if expected == 2 and len(tested) == 1:
             CPU_CHANGES[change][1](world)
         identity.cpu_identity.cache_clear()
-        guard._known.clear()
-        guard._serving.clear()
+        guard.forget()
         ozfp4.matmul(a, a, backend="fp64")
         assert tested == [FP64] * expected

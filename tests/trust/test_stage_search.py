@@ -12,13 +12,14 @@ import pytest
 
 import ozfp4
 from ozfp4 import _core
+from ozfp4.backends import kernels
 from ozfp4.plans import Plan
 from ozfp4.stages import integers
 from ozfp4.trust import exact_cases, guard, plane_products, stage_search
 from ozfp4.trust.stage_search import StageResults
 
-DEVICE = plane_products.Pair("cuda:0", "a kernel", "u8")
-(PRODUCT,) = exact_cases.products(short=True)
+DEVICE = kernels.DeviceKernel("cuda:0", "a kernel", "u8")
+(PRODUCT,) = exact_cases.whole_products(short=True)
 M, K = PRODUCT.a.shape
 N = PRODUCT.b.shape[1]
 PLANS = [("II", "int8", "least", "u8"), ("II", "fp4", "least", "s8"), ("II", "fp4", "paper", "e2m1"),

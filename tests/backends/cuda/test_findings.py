@@ -11,12 +11,12 @@ import pytest
 
 import ozfp4
 from ozfp4 import stages
-from ozfp4.backends.cuda import launch
+from ozfp4.backends.cuda.findings import Findings, make_report
 
 torch = pytest.importorskip("torch")
 
 
-def add(findings: launch.Findings, a: np.ndarray, b: np.ndarray, bits: int) -> None:
+def add(findings: Findings, a: np.ndarray, b: np.ndarray, bits: int) -> None:
     """A finished turn of one product, with shifts and flags of both operands behind each other in its workspace."""
     parts: dict[str, np.ndarray] = {"units_used": np.array([3], np.int32)}
     for name, x in (("a", a), ("b", b)):
@@ -51,9 +51,9 @@ def test_the_same_exponents_as_on_the_cpu(
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Some GPU")
     x, y = (torch.tensor(z, dtype=dtype) for z in (a, b))
     plan = ozfp4.plan(2, 2, 2, backend="int8", bits=bits)
-    findings = launch.Findings(plan)
+    findings = Findings(plan)
     add(findings, x.numpy(), y.numpy(), bits)
-    made = launch.make_report(plan, x, y, None, findings, "", None)
+    made = make_report(plan, x, y, None, findings, "", None)
     expected = ozfp4.matmul(x, y, plan=plan, report=True)[1]
     assert made.exponents == expected.exponents
     assert (made.special_rows, made.special_columns) == (expected.special_rows, expected.special_columns)
@@ -65,10 +65,10 @@ def test_stacks_and_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     a = torch.tensor([[[0.0, 0.0]], [[2.0**52, 1.0]]], dtype=torch.float64)
     b = torch.tensor([2.0**-3, 0.0], dtype=torch.float64)
     column = b.numpy()[:, np.newaxis]
-    findings = launch.Findings(plan)
+    findings = Findings(plan)
     for matrix in a:
         add(findings, matrix.numpy(), column, 53)
     assert findings.exponents(a, b) == (-3, 52)
-    findings = launch.Findings(plan)
+    findings = Findings(plan)
     add(findings, column.T, a[1].numpy().T, 53)
     assert findings.exponents(b, a.mT) == (-3, 52)

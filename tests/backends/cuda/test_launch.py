@@ -16,14 +16,21 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.backends.cuda import launch
-from ozfp4.request.library import check_device_out
-from ozfp4.request.operands import matmul_shape
+from ozfp4.backends.cuda import extension, launch
+from ozfp4.backends.cuda.findings import Findings, make_report
+from ozfp4.backends.cuda.variant import Variant
+from ozfp4.backends.cuda.views import prepare
+from ozfp4.dispatch import repeated
+from ozfp4.request.arguments import Arguments
+from ozfp4.request.library import Operands
+from ozfp4.request.operands import matmul_request, matmul_shape
+from ozfp4.request.out import check_out
 from ozfp4.testing import STACKS, assert_same_bits, noise
 
 torch = pytest.importorskip("torch")
 
 PLAN = ozfp4.plan(1, 1, 20_000, backend="int8")
+VARIANT = Variant(0)
 TYPES = {"float64": np.float64, "float32": np.float32}
 
 
@@ -112,19 +119,18 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         stream_id=lambda stream, device: -1,
     )  # fmt: skip
     made = Made()
-    monkeypatch.setattr(launch, "extension", lambda: fake)
-    monkeypatch.setattr(launch, "_device_plan", lambda *_: made)
+    monkeypatch.setattr(extension, "require_cuda", lambda: fake)
+    monkeypatch.setattr(launch, "device_plan", lambda *_: made)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda index: SimpleNamespace(cuda_stream=7))
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Some GPU")
-    launch._problem.cache_clear()
+    prepare.cache_clear()
     yield made
-    launch._problem.cache_clear()
+    prepare.cache_clear()
 
 
 def fill(a: Any, b: Any, out: Any, findings: Any = None) -> Any:
-    shape = matmul_shape(tuple(a.shape), tuple(b.shape))
-    _, made = launch.matmul(PLAN, a, b, shape, out.dtype, out, None, findings)
-    return made
+    request = matmul_request(Operands(a, b, out, torch, on_device=True), Arguments())
+    return launch.matmul(request, PLAN, VARIANT, findings)[1]
 
 
 @pytest.mark.parametrize("shapes", STACKS, ids=str)
@@ -173,21 +179,21 @@ def test_a_stack_of_two_outs_that_overlap_is_refused() -> None:
     memory = torch.zeros(100, dtype=torch.float64)
     for out in (memory.as_strided((6, 3, 5), (14, 5, 1)), memory[:15].reshape(3, 5).expand(6, 3, 5)):
         with pytest.raises(ValueError, match="out: entries of the array share memory with each other"):
-            check_device_out(out, (6, 3, 5), torch.float64, a=a)
+            check_out(out, (6, 3, 5), torch.float64, a=a)
     for out, x in (
         (memory[:90].reshape(6, 3, 5), memory[89:93]),
         (memory[2:92].reshape(6, 3, 5), memory[:3]),
     ):
         with pytest.raises(ValueError, match="out: the array shares memory with a"):
-            check_device_out(out, (6, 3, 5), torch.float64, a=x)
-    check_device_out(memory[:90].reshape(6, 3, 5), (6, 3, 5), torch.float64, a=memory[90:])
+            check_out(out, (6, 3, 5), torch.float64, a=x)
+    check_out(memory[:90].reshape(6, 3, 5), (6, 3, 5), torch.float64, a=memory[90:])
 
 
 @pytest.mark.parametrize("count", [2**31, 2**32 + 5, 2**40 + 3])
 def test_the_extents_of_a_stack_are_not_narrowed(cuda: Any, count: int) -> None:
     shape = matmul_shape((count, 1, 1), (count, 1, 1))
     geometry = ((count, 1, 1), (1, 1, 1), torch.float32)
-    problem = launch._problem(cuda, shape, geometry, geometry, geometry, (0, 0, 0), 0, 2**20).problem
+    problem = prepare(cuda, shape, geometry, geometry, geometry, (0, 0, 0), 0, 2**20, VARIANT).problem
     assert problem.extents == [count]
     assert problem.strides == ([4], [4], [4])
     assert problem.limit == 2**20
@@ -196,10 +202,10 @@ def test_the_extents_of_a_stack_are_not_narrowed(cuda: Any, count: int) -> None:
 def test_a_report_gathers_what_every_turn_found() -> None:
     a, b = torch.ones(5, 3, 4, dtype=torch.float64), torch.ones(4, 2, dtype=torch.float64)
     out = torch.from_numpy(noise((5, 3, 2), np.float64))
-    findings = launch.Findings(PLAN)
+    findings = Findings(PLAN)
     made = fill(a, b, out, findings)
     assert (out == 4).all()
-    report = launch.make_report(PLAN, a, b, made, findings, "why", None)
+    report = make_report(PLAN, a, b, made.problem, findings, "why", None)
     assert report.moduli_used == 5  # of the last of three turns
     assert (report.special_rows, report.special_columns) == (3, 1)
     assert report.exponents == (52 - 53, 52 - 51)
@@ -216,8 +222,8 @@ def test_a_schedule_on_the_device_outlives_the_launches_of_every_stream(
     monkeypatch.setattr(torch.cuda, "current_stream", lambda index: SimpleNamespace(cuda_stream=8))
     made = fill(a, a, out)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda index: SimpleNamespace(cuda_stream=9))
-    monkeypatch.setattr(launch, "_likeness", lambda a, *_: "key" if torch.is_tensor(a) else None)
-    monkeypatch.setattr(launch, "_known", {})
-    launch.remember(a, a, (), out, made)
-    assert_same_bits(launch.repeat(a, a, ()), out)
+    monkeypatch.setattr(repeated, "likeness", lambda a, *_: "key" if torch.is_tensor(a) else None)
+    monkeypatch.setattr(repeated, "made", {})
+    repeated.remember(a, a, (), out, made)
+    assert_same_bits(repeated.repeat(a, a, ()), out)
     assert used == [7, 8, 9]
