@@ -14,7 +14,7 @@ from ozfp4 import cli
 from ozfp4.backends import kernels
 from ozfp4.bench import machine_report
 from ozfp4.bench.methods import own_methods
-from ozfp4.trust import guard, plane_products
+from ozfp4.trust import exact_cases, guard, plane_products
 from ozfp4.trust.verdict import Verdict
 
 
@@ -104,7 +104,14 @@ def test_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.
     verdicts = {(v["kernel"], v["element"]): v for v in found["verdicts"]}
     assert not verdicts["DGEMM on residues", "fp64"]["passed"]
     assert "entry (" in verdicts["DGEMM on residues", "fp64"]["reason"]
+    failure = verdicts["DGEMM on residues", "fp64"]["failure"]
+    case = exact_cases.case_named("fp64", failure["case"])
+    i, j = failure["entry"]
+    assert float(failure["found"]) == case.expected()[i, j] + 1 == float(failure["expected"]) + 1
+    assert failure["extents"] == list(case.shape)
+    assert {"device", "build", "blas", "tile", "splits", "stage", "plan", "modulus"} <= set(failure)
     assert verdicts["SGEMM on decoded limbs", "fp4"]["passed"]
+    assert "failure" not in verdicts["SGEMM on decoded limbs", "fp4"]
     times = {(row["method"], row["N"]): row for row in found["times"]}
     for method in own_methods("cpu"):
         for n in (16, 24):

@@ -15,8 +15,9 @@ from ozfp4 import _core
 from ozfp4.backends import kernels
 from ozfp4.plans import Plan
 from ozfp4.stages import integers
-from ozfp4.trust import exact_cases, guard, plane_products, stage_search
+from ozfp4.trust import exact_cases, examine, guard, plane_products, stage_search
 from ozfp4.trust.stage_search import StageResults
+from ozfp4.trust.verdict import Failure
 
 DEVICE = kernels.DeviceKernel("cuda:0", "a kernel", "u8")
 (PRODUCT,) = exact_cases.whole_products(short=True)
@@ -90,12 +91,21 @@ def test_the_first_wrong_stage_is_named(
         f"{case_name}, scheme {path[0]} {path[1]} {path[2]}: entry (0, 0) is nan"
     )
     assert re.search(f"first wrong in {message}", verdict.reason), verdict.reason
+    failure = verdict.failure
+    assert failure is not None
+    assert failure.stage is not None
+    assert re.match(message, failure.stage)
+    assert (failure.entry, failure.found, failure.extents) == ((0, 0), "nan", (19, 23, 700))
+    again = exact_cases.whole_product_named(failure.case)
+    assert failure.expected == str(again.expected[0, 0])
 
 
 def test_what_is_right_the_second_time(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = make(PLANS[0])
     monkeypatch.setattr(plane_products, "stage_results", lambda *_: right(plan))
-    assert guard._wrong_stage(DEVICE, plan, PRODUCT) == "; made once more, it was right in every stage"
+    found = examine._with_stage(DEVICE, plan, PRODUCT, Failure("case", (1, 1, 1), "wrong"))
+    assert found.text == "wrong; made once more, it was right in every stage"
+    assert found.stage is None
 
 
 def test_stages_that_cannot_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,9 +113,8 @@ def test_stages_that_cannot_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> Non
         raise RuntimeError("ozfp4: launching encode: invalid argument")
 
     monkeypatch.setattr(plane_products, "stage_results", fail)
-    assert "could not be looked at: ozfp4: launching encode" in guard._wrong_stage(
-        DEVICE, make(PLANS[0]), PRODUCT
-    )
+    found = examine._with_stage(DEVICE, make(PLANS[0]), PRODUCT, Failure("case", (1, 1, 1), "wrong"))
+    assert found.text == "wrong; its stages could not be looked at: ozfp4: launching encode: invalid argument"
 
 
 def test_too_few_moduli_are_the_fault_of_scale() -> None:

@@ -14,6 +14,7 @@ from ..api.selftest import SelfTest
 from ..backends import cpu
 from ..backends.kernels import device_name
 from ..request import library
+from ..trust.identity import identity
 from . import speed
 from .methods import own_methods
 from .provenance import describe
@@ -63,9 +64,21 @@ def _clocks() -> list[dict[str, str]]:
 def _verdicts(tested: SelfTest) -> list[dict[str, Any]]:
     rows = []
     for verdict in tested.verdicts:
-        row = {**dataclasses.asdict(verdict), **dataclasses.asdict(verdict.pair)}
-        row["device"] = device_name(verdict.kernel.device)
-        del row["pair"], row["lasting"]
+        kernel = verdict.kernel
+        row: dict[str, Any] = {
+            "device": device_name(kernel.device),
+            "kernel": kernel.name,
+            "element": kernel.element,
+            "passed": verdict.passed,
+            "form": verdict.form,
+            "cases": verdict.cases,
+            "seconds": verdict.seconds,
+            "reason": verdict.reason,
+        }
+        if verdict.failure is not None:
+            about = identity(kernel)
+            of_the_device = {name: about[name] for name in about if name not in ("kernel", "element")}
+            row["failure"] = dataclasses.asdict(verdict.failure) | of_the_device
         rows.append(row)
     return rows
 
@@ -90,7 +103,9 @@ def report(tested: SelfTest, *, progress: Callable[[float], Any] | None = None) 
         - ``clocks before``, ``clocks after``: for each GPU its clocks, power and temperature as nvidia-smi prints them,
           around the measurements.
         - ``verdicts``: for each (device, kernel, element) ``passed``, ``form``, ``cases``, ``seconds`` and, where it failed,
-          the ``reason``: the case and the first wrong entry.
+          the ``reason``: the case and the first wrong entry; and ``failure``, all that it takes to repeat it: the case's name
+          and extents, from which :mod:`ozfp4.trust.exact_cases` makes its operands, plan, modulus, entry, what was found and
+          what is exact, the first wrong stage, tile and splits, with device, driver and build.
         - ``times``: for each method (scheme, backend, family; "cuda-" on the first GPU) and size N what
           :func:`ozfp4.bench.speed.measure` returns, on a GPU with power ``W`` and clock ``MHz`` while it ran; or
           ``skipped`` and why.

@@ -8,17 +8,18 @@ from __future__ import annotations
 from typing import Any
 
 from ..backends.cuda import variant
-from ..backends.cuda.launch import Launch, enqueue
+from ..backends.cuda.launch import enqueue
+from ..backends.cuda.views import Prepared
 from ..request.library import torch_module
 from ..trust import guard
 
-# By all that decides what becomes of a product but for the data: what is launched, the shape and the dtype of the result.
-made: dict[tuple[Any, ...], tuple[Any, tuple[int, ...], Any]] = {}
+# By likeness: what is launched, the shape and the dtype of the result. matmul enters what it made.
+made: dict[tuple[Any, ...], tuple[Prepared, tuple[int, ...], Any]] = {}
 _MOST_MADE = 512
 
 
 def likeness(a: Any, b: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """What two products share that differ in their data alone; None where repeat does not serve."""
+    """What two products share that differ in their data alone; None where nothing is repeated."""
     torch = torch_module()
     if (
         variant.forced is not variant.NOTHING
@@ -39,28 +40,17 @@ def likeness(a: Any, b: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...] | No
     )  # fmt: skip
 
 
-def repeat(a: Any, b: Any, arguments: tuple[Any, ...]) -> Any | None:
+def again(key: tuple[Any, ...], a: Any, b: Any) -> Any | None:
     """The product if one like it has been made before; None otherwise, also for whatever matmul may have to refuse."""
-    key = likeness(a, b, arguments)
-    if key is None:
-        return None
     try:
         before = made.get(key)
     except TypeError:  # an argument that is not hashable
         return None
     if before is None:
+        if len(made) >= _MOST_MADE:
+            made.clear()
         return None
     prepared, shape, dtype = before
     c = torch_module().empty(shape, dtype=dtype, device=a.device)
     enqueue(prepared, (a.data_ptr(), b.data_ptr(), c.data_ptr()), a.device)
     return c
-
-
-def remember(a: Any, b: Any, arguments: tuple[Any, ...], c: Any, launch: Launch | None) -> None:
-    """Let repeat serve products like this one, whose result `c` is new."""
-    key = likeness(a, b, arguments)
-    if key is None or launch is None:
-        return
-    if len(made) >= _MOST_MADE:
-        made.clear()
-    made[key] = (launch.prepared, tuple(c.shape), c.dtype)

@@ -79,8 +79,8 @@ def check_names(scheme: str, backend: str, family: str) -> None:
         names = f"'auto', {', '.join(map(repr, ALPHABETS))}"
         if isinstance(backend, str) and backend.partition(":")[0] in _DEVICES:
             raise ValueError(
-                f"backend: {backend!r} is a device; a product runs where its operands lie (a.to({backend!r}) moves a tensor), "
-                f"and backend says by which products: {names}"
+                f"backend: {backend!r} is unknown; a product runs where its operands lie (for a GPU pass torch CUDA "
+                f"tensors: a.to('cuda')), and backend names what it multiplies there: {names}"
             )
         raise ValueError(f"backend: {backend!r} is unknown; allowed are {names}")
     if not isinstance(family, str) or family not in FAMILIES:

@@ -29,12 +29,3 @@ class DevicePlan:
 
     def steps_address(self) -> int:
         return 0 if self.steps is None else int(self.steps.data_ptr())
-
-
-def device_plan(plan: Plan, k: int, kernel: int, device: int) -> DevicePlan:
-    """What the plan holds for these, made where it is not there yet."""
-    key = (k, kernel, device)
-    made: DevicePlan | None = plan._device_plans.get(key)
-    if made is None:
-        made = plan._device_plans[key] = DevicePlan(plan, k, kernel, device)
-    return made

@@ -10,7 +10,7 @@ from ...request.operands import MatmulRequest, MatmulShape
 from ...support import debug
 from ...support.refusals import memory_error
 from . import extension
-from .device_plan import device_plan
+from .device_plan import DevicePlan
 from .findings import Findings
 from .variant import Variant
 from .views import Prepared, prepare
@@ -75,8 +75,12 @@ def run(
     device = a.device
     addresses = (a.data_ptr(), b.data_ptr(), c.data_ptr())
     alignment = extension.require_cuda().pointer_alignment
+    key = (shape.k, variant.kernel, device.index)
+    device_plan = plan._device_plans.get(key)
+    if device_plan is None:
+        device_plan = plan._device_plans[key] = DevicePlan(plan, *key)
     prepared = prepare(
-        device_plan(plan, shape.k, variant.kernel, device.index),
+        device_plan,
         shape,
         (a.shape, a.stride(), a.dtype),
         (b.shape, b.stride(), b.dtype),
