@@ -133,12 +133,13 @@ def matmul(
     Examples
     --------
     >>> import numpy as np
-    >>> a, b = np.array([[1e16, 1.0, -1e16]]), np.ones((3, 1))
-    >>> matmul(a, b)
-    array([[1.]])
-    >>> c, report = matmul(a, b, backend="int8", report=True)
-    >>> report.backend, report.products
-    ('int8', 15)
+    >>> a = np.array([[1.0, 2.0**-40], [3.0, -1.0]])
+    >>> matmul(a, a) - np.eye(2)
+    array([[2.72848411e-12, 0.00000000e+00],
+           [0.00000000e+00, 2.72848411e-12]])
+    >>> c, report = matmul(a, a, backend="int8", report=True)
+    >>> report.backend, report.special_rows, bool((c == matmul(a, a, scheme="I", backend="fp4")).all())
+    ('int8', 0, True)
 
     Raises
     ------

@@ -41,6 +41,13 @@ def plan(
     device : str or torch.device, optional
         "cpu" (the default), "cuda" (the current GPU), "cuda:1"; a GPU needs torch imported.
 
+    Examples
+    --------
+    >>> plan(1000, 1000, 1000, backend="fp4").products
+    57
+    >>> plan(1000, 1000, 1000, backend="fp4", family="paper").moduli[:4]
+    (169, 115, 113, 112)
+
     Raises
     ------
     TypeError
@@ -84,6 +91,12 @@ def plan_for(
         The operands: float64 or float32, 1-D, 2-D, or stacks with broadcasting. Their entries are not looked at.
     scheme, backend, bits, family
         As in :func:`ozfp4.matmul`: bits are 53 by default, or 24 when both operands are float32.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> plan_for(np.ones((2, 3), np.float32), np.ones((3, 4), np.float32), backend="int8").bits
+    24
 
     Raises
     ------

@@ -53,7 +53,7 @@ class Plan(Tabular):
     >>> import ozfp4
     >>> plan = ozfp4.plan(100, 100, 1000, backend="int8")
     >>> plan.products, plan.planes_a, len(plan.moduli), plan.moduli[:3]
-    (16, 16, 16, (256, 255, 253))
+    (15, 15, 15, (256, 255, 253))
     >>> x, y = plan.encode([123456789]), plan.encode([-987654321], operand="b")
     >>> m = plan.moduli[1]
     >>> total = sum(t.weight * int(x[t.a_plane, 0]) * int(y[t.b_plane, 0]) for t in plan.terms if t.modulus == m)
@@ -155,7 +155,7 @@ class Plan(Tabular):
         """The plane products: which planes, with which weight, for which modulus or group.
 
         >>> make_plan("II", "fp4", "least", 53, 1024).terms[-1]
-        Term(a_plane=38, b_plane=38, weight=1, modulus=149, group=None)
+        Term(a_plane=48, b_plane=48, weight=1, modulus=7, group=None)
         """
         return self._terms
 

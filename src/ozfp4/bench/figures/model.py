@@ -78,7 +78,7 @@ def projections(results: dict[str, Any]) -> Any:
         )
         figure.legend(loc="outside upper left", fontsize=9, ncols=4)
         style.note(
-            figure, "modelled from nominal rates (ozfp4.rates); FP8: published products, no backend of ozfp4"
+            figure, "modelled from nominal rates (ozfp4.cost.rates); FP8: published products, no backend of ozfp4"
         )
     return figure
 
@@ -146,6 +146,6 @@ def winners_map(field: list[Contender], fp8_shares: tuple[float, ...], n: int) -
         panels[0][0].set_ylabel("rate of FP4 : rate of native FP64")
         style.note(
             figure,
-            "modelled: least products / rate; dots: nominal rates of devices (ozfp4.rates), whatever their FP8",
+            "modelled: least products / rate; dots: nominal rates of devices (ozfp4.cost.rates), whatever their FP8",
         )
     return figure
