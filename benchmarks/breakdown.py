@@ -24,8 +24,8 @@ import ozfp4
 from ozfp4.bench import gpu, speed
 from ozfp4.bench.figures import breakdown as figures
 from ozfp4.bench.figures import style
-from ozfp4.bench.machine import describe, have_cuda, sentence
 from ozfp4.bench.methods import own_methods
+from ozfp4.bench.provenance import describe, have_cuda, sentence
 from ozfp4.bench.rows import Row, RowStore, write_csv, write_json
 
 SIZES = {"cpu": 1024, "cuda": 8192}

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -27,3 +30,48 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes seconds; deselect with -m 'not slow'")
     config.addinivalue_line("markers", "search: repeats a search for plans; select with -m search")
     config.addinivalue_line("markers", "huge: takes minutes and most of a GPU's memory; select with -m huge")
+
+
+
+# ---- Refusals: the exception's type, its message, and all that was passed in, byte for byte
+
+
+def _arrays(arguments: Iterable[object]) -> list[np.ndarray]:
+    return [x for x in arguments if isinstance(x, np.ndarray)]
+
+
+def _check(error: type[Exception], pattern: str, function: Callable, *args: object, **names: object) -> None:
+    arrays = _arrays(args) + _arrays(names.values())
+    before = [x.tobytes() for x in arrays]
+    with pytest.raises(error, match=pattern) as caught:
+        function(*args, **names)
+    assert caught.type is error
+    assert "incompatible function arguments" not in str(caught.value)  # the binding's words, not ours
+    assert [x.tobytes() for x in arrays] == before
+
+
+@pytest.fixture
+def check_refused() -> Callable[..., None]:
+    """check_refused(error, pattern, function, *arguments, **names)"""
+    return _check
+
+
+# ---- Verdicts
+
+
+@pytest.fixture
+def new_process() -> Iterator[Callable[[], None]]:
+    """The process knows nothing of its kernels and decisions, before and afterwards; the function makes it so once more."""
+    from ozfp4.trust import guard
+
+    guard.forget()
+    yield guard.forget
+    guard.forget()
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new_process: Callable[[], None]) -> Path:
+    """An empty folder for what is found out about kernels, of which the process knows nothing."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("OZFP4_CACHE_DIR", str(folder))
+    return folder

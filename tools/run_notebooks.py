@@ -34,7 +34,7 @@ from nbformat import NotebookNode
 TAG = "deterministic"
 TEXT_TYPES = ("text/markdown", "text/plain")  # the first one that an output carries is compared
 PNG_TYPE = "image/png"
-DIRTY = re.compile(r"\b[0-9a-f]{7,40}-dirty\b")  # as ozfp4.bench.machine.commit names a tree with changes
+DIRTY = re.compile(r"\b[0-9a-f]{7,40}-dirty\b")  # as ozfp4.bench.provenance.commit names a tree with changes
 ANSI_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 

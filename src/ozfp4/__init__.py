@@ -5,16 +5,16 @@
 >>> c, report = ozfp4.matmul(a, b, backend="fp4", report=True)
 """
 
-from . import _extension  # noqa: F401, I001 - first: where it is missing, all else fails with less to say
+from .support import built  # noqa: F401, I001 - first: where _core is missing, all else fails with less to say
 from . import bounds, stages
-from ._planning import plan, plan_for
-from .info import info
-from .int8 import int8_matmul
-from .matmul import matmul
+from .api.info import info
+from .api.int8_matmul import int8_matmul
+from .api.matmul import matmul
+from .api.plan import plan, plan_for
+from .api.selftest import SelfTest, selftest
 from .plans import Plan, Term
 from .report import Report
-from .selftest import SelfTest, selftest
-from .version import __version__
+from .support.version import __version__
 
 __all__ = [
     "Plan",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import _core
-from .plans import make_plan
+from .plans.plan import make_plan
 
 _FP32_EXACT = 2**24
 _INT32_EXACT = 2**31
@@ -45,7 +45,7 @@ def gap_free_range(p: int) -> int:
     return _core.gap_free_range(p)
 
 
-def lemma2(k: int, p: int = 15, q: int = 15) -> tuple[Bound, ...]:
+def scheme_i_k_limits(k: int, p: int = 15, q: int = 15) -> tuple[Bound, ...]:
     """Lemma 2: scheme I in FP32 accumulators, for any limbs of S and the deepest group of greedy limbs (k >= 0; p, q >= 1)."""
     _check("k", k, 0)
     for name, limbs in (("p", p), ("q", q)):
@@ -57,7 +57,7 @@ def lemma2(k: int, p: int = 15, q: int = 15) -> tuple[Bound, ...]:
     )
 
 
-def lemma3(k: int) -> tuple[Bound, ...]:
+def scheme_ii_k_limits(k: int) -> tuple[Bound, ...]:
     """Lemma 3: the four conditions of scheme II with the paper's 19 moduli and c = 53 (k >= 0)."""
     _check("k", k, 0)
     return (

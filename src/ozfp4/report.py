@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .plans import Plan
+from .plans.plan import Plan
+from .support.table import Table, Tabular
 
 
-@dataclass(frozen=True)
-class Report:
+@dataclass(frozen=True, repr=False)
+class Report(Tabular):
     """What ran, on what, and how.
 
     Attributes
@@ -51,17 +53,22 @@ class Report:
     fallback: str | None = None
     seconds: dict[str, float] = field(default_factory=dict, compare=False)
 
-    def __str__(self) -> str:
-        lines = [
-            f"ran       scheme {self.plan.scheme}, {self.backend} ({self.kernel}) on {self.device}",
-            f"products  {self.products}"
-            + (f" ({self.moduli_used} of {len(self.plan.moduli)} moduli)" if self.plan.moduli else ""),
-            f"bits      {self.bits}",
-            f"exponents {self.exponents[0]} .. {self.exponents[1]}",
-            f"specials  {self.special_rows} rows of A, {self.special_columns} columns of B",
-            f"workspace {self.workspace / 2**20:.1f} MiB",
-            f"chosen    {self.reason}",
-            f"fallback  {self.fallback or 'none'}",
-        ]
-        lines += [f"{stage:<11} {1e3 * seconds:10.3f} ms" for stage, seconds in self.seconds.items()]
-        return "\n".join(lines)
+    def _tables(self) -> Iterator[Table]:
+        moduli = f" ({self.moduli_used} of {len(self.plan.moduli)} moduli)" if self.plan.moduli else ""
+        yield Table(
+            [
+                ("ran", f"scheme {self.plan.scheme}, {self.backend} ({self.kernel}) on {self.device}"),
+                ("products", f"{self.products}{moduli}"),
+                ("bits", f"{self.bits}"),
+                ("exponents", f"{self.exponents[0]} .. {self.exponents[1]}"),
+                ("specials", f"{self.special_rows} rows of A, {self.special_columns} columns of B"),
+                ("workspace", f"{self.workspace / 2**20:.1f} MiB"),
+                ("chosen", self.reason),
+                ("fallback", self.fallback or "none"),
+            ]
+        )
+        yield Table(
+            [(stage, f"{1e3 * seconds:.3f}") for stage, seconds in self.seconds.items()],
+            ("stage", "ms"),
+            right=(1,),
+        )

@@ -15,9 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _core, _cpu, _guard
-from ._operands import as_array, check_dtype
-from .plans import ALPHABET_TEXT, Plan, check_bits, check_plan
+from . import _core
+from .backends import cpu
+from .dispatch import on_cpu
+from .plans.plan import ALPHABET_TEXT, Plan
+from .request.arguments import check_bits, check_plan
+from .request.library import as_array, check_dtype
+from .support.integers import of_words
 
 
 @dataclass(frozen=True)
@@ -152,21 +156,15 @@ def multiply(
         )
     _check_limbs("planes_a", array_a, plan)
     _check_limbs("planes_b", array_b, plan)
-    _cpu.ensure_blas()
-    if (refusal := _guard.cpu_refusal(plan.alphabet)) is not None:
-        raise RuntimeError(refusal)
+    cpu.ensure_blas()
+    on_cpu.check_trusted(plan)
     return _core.multiply(plan._core, _count(plan, moduli), array_a, array_b)
 
 
 def integers(output: npt.NDArray[Any], plan: Plan, *, moduli: int | None = None) -> npt.NDArray[Any]:
     """The exact integers that the output of :func:`multiply` stands for, as an array of Python integers."""
     check_plan(plan)
-    words = _core.integers(plan._core, _count(plan, moduli), _stack("output", output))
-    total = np.zeros(words.shape[:-1], dtype=object)
-    width = words.shape[-1]
-    for i in range(width):
-        total += words[..., i].astype(object) << (32 * i)
-    return np.where(words[..., -1] >> 31, total - (1 << (32 * width)), total)
+    return of_words(_core.integers(plan._core, _count(plan, moduli), _stack("output", output)))
 
 
 def reconstruct(

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 import ozfp4
-from ozfp4 import _device
+from ozfp4.backends.cuda import launch
+from ozfp4.backends.cuda.variant import Variant
 from ozfp4.bench import gpu
 from ozfp4.bench.figures import speed
+from ozfp4.dispatch import on_cuda
 
 STAGES = (0.01, 0.02, 0.04, 0.03)  # milliseconds
 
@@ -66,7 +68,8 @@ def medians(monkeypatch: pytest.MonkeyPatch, host: float) -> tuple[float, ...]:
     )
     torch = SimpleNamespace(cuda=cuda, empty=lambda *_, **__: None, float64=None)
     monkeypatch.setattr(gpu, "_torch", lambda: torch)
-    monkeypatch.setattr(_device, "run", queue.run)
+    monkeypatch.setattr(launch, "run", queue.run)
+    monkeypatch.setattr(on_cuda, "serving_variant", lambda plan, index: Variant(0))
     matrix = SimpleNamespace(shape=(8, 8))
     return gpu.stage_medians(ozfp4.plan(8, 8, 8, backend="int8"), matrix, matrix, 0.0)
 

@@ -7,8 +7,8 @@ import math
 import pytest
 
 from ozfp4.bench import model
+from ozfp4.cost.rates import DEVICES, Rates, alphabet_rate, device_rates, predicted_seconds
 from ozfp4.plans import make_plan
-from ozfp4.rates import DEVICES, Rates, alphabet_rate, device_rates, predicted_seconds
 
 
 def test_the_papers_deviations() -> None:

@@ -41,8 +41,9 @@ def test_info_looks_for_gpus_where_torch_is_installed(tmp_path: Path) -> None:
     )
     program = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "from ozfp4 import _device, cli\n"
-        "_device.extension = lambda: object()  # as in a build with CUDA kernels\n"
+        "from ozfp4 import cli\n"
+        "from ozfp4.backends.cuda import extension\n"
+        "extension.extension = lambda: object()  # as in a build with CUDA kernels\n"
         "assert 'torch' not in sys.modules\n"
         "cli.main(['info'])\n"
     )

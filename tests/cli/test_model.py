@@ -74,7 +74,7 @@ def test_sizes_beyond_memory_are_skipped_with_the_reason(
 def test_bad_input(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ozfp4.bench.machine.have_cuda", lambda: False)
+    monkeypatch.setattr("ozfp4.bench.provenance.have_cuda", lambda: False)
     assert main(["model", *arguments]) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"ozfp4 model: {message}")

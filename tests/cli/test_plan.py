@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ozfp4 import cost
 from ozfp4.bench import speed
 from ozfp4.cli import main
+from ozfp4.cost import model as cost
 
 
 @pytest.fixture(autouse=True)
@@ -18,7 +18,7 @@ def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setitem(sys.modules, "rich.table", None)
     monkeypatch.setattr(cost, "_key", lambda index: {"test": str(tmp_path)})
     # No GPU, whatever this machine has.
-    monkeypatch.setattr("ozfp4.bench.machine.have_cuda", lambda: False)
+    monkeypatch.setattr("ozfp4.bench.provenance.have_cuda", lambda: False)
     for cached in (cost.this_cpu, cost.cpu_choice):
         cached.cache_clear()
     yield

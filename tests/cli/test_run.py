@@ -20,9 +20,9 @@ from scipy.io import mmread, mmwrite
 from scipy.sparse import random as random_sparse
 
 import ozfp4
-from ozfp4 import _guard
 from ozfp4.cli import main
 from ozfp4.testing import assert_same_bits, exact_matmul
+from ozfp4.trust import guard
 
 A, B = (np.random.default_rng(7).standard_normal(shape) * 1e3 for shape in ((5, 7), (7, 4)))
 
@@ -271,7 +271,7 @@ def test_another_backend_serves_where_a_kernel_is_disabled(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refusals = {"fp64": "backend: every kernel of 'fp64' failed its self-test"}
-    monkeypatch.setattr(_guard, "cpu_refusal", refusals.get)
+    monkeypatch.setattr(guard, "cpu_refusal", refusals.get)
     assert main(["run", "a.npy", "b.npy", "-o", "c.npy"]) == 0
     assert_same_bits(np.load("c.npy"), exact_matmul(A, B))
     assert f"fallback  {refusals['fp64']}" in capsys.readouterr().out

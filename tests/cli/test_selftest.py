@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4 import _device, _guard, _kernels, cli
-from ozfp4.bench import card
+from ozfp4 import cli
+from ozfp4.backends import kernels
+from ozfp4.bench import machine_report
 from ozfp4.bench.methods import own_methods
+from ozfp4.trust import exact_cases, guard, plane_products
+from ozfp4.trust.verdict import Verdict
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The process knows nothing before, and what it knew again afterwards."""
     monkeypatch.setenv("OZFP4_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(_guard, "_known", {})
-    monkeypatch.setattr(_guard, "_serving", {})
+    guard.forget()
+    yield
+    guard.forget()
 
 
 def break_dgemm(monkeypatch: pytest.MonkeyPatch) -> None:
-    multiply = _kernels.multiply
+    multiply = plane_products.multiply
 
-    def wrong(pair: _kernels.Pair, case: object) -> list:
+    def wrong(pair: kernels.DeviceKernel, case: object) -> list:
         outputs = multiply(pair, case)
         if pair.element == "fp64":
             outputs[0][1][-1, -1] += 1
         return outputs
 
-    monkeypatch.setattr(_kernels, "multiply", wrong)
+    monkeypatch.setattr(plane_products, "multiply", wrong)
 
 
 def test_the_short_form(capsys: pytest.CaptureFixture[str]) -> None:
@@ -49,7 +54,7 @@ def test_the_long_form_serves_the_table_of_the_function() -> None:
     tested = ozfp4.selftest()
     assert tested
     assert all(verdict.form == "long" for verdict in tested.verdicts)
-    assert {v.pair.element for v in tested.verdicts if v.pair.device == "cpu"} == {"fp4", "int8", "fp64"}
+    assert {v.kernel.element for v in tested.verdicts if v.kernel.device == "cpu"} == {"fp4", "int8", "fp64"}
     assert str(tested).count("passed, long form") == len(tested.verdicts)
     assert [k.verdict for k in ozfp4.info().kernels if k.device.startswith("cpu")] == 3 * [
         "passed, long form"
@@ -82,24 +87,31 @@ def test_a_wrong_kernel_is_exit_status_1(
 def test_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     selftest = ozfp4.selftest
     monkeypatch.setattr(ozfp4, "selftest", lambda **options: selftest(**{**options, "short": True}))
-    monkeypatch.setattr(card, "CPU_SIZES", (16, 24))
-    monkeypatch.setattr(card, "GPU_SIZES", (64,))
-    monkeypatch.setattr(card, "SECONDS", 0.01)
+    monkeypatch.setattr(machine_report, "CPU_SIZES", (16, 24))
+    monkeypatch.setattr(machine_report, "GPU_SIZES", (64,))
+    monkeypatch.setattr(machine_report, "SECONDS", 0.01)
     break_dgemm(monkeypatch)
-    file = tmp_path / "card.json"
+    file = tmp_path / "machine_report.json"
     file.write_text("older")
     assert cli.main(["selftest", "--report", str(file)]) == 1
     assert f"wrote {file}" in capsys.readouterr().out
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "card.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "machine_report.json"]
     found = json.loads(file.read_text(encoding="utf-8"))
     assert list(found) == ["schema", "machine", "gpus", "clocks before", "clocks after", "verdicts", "times"]
-    assert found["schema"] == card.SCHEMA
+    assert found["schema"] == machine_report.SCHEMA
     assert found["machine"]["numpy"] == np.__version__
     assert found["machine"]["ozfp4"] == ozfp4.__version__
     verdicts = {(v["kernel"], v["element"]): v for v in found["verdicts"]}
     assert not verdicts["DGEMM on residues", "fp64"]["passed"]
     assert "entry (" in verdicts["DGEMM on residues", "fp64"]["reason"]
+    failure = verdicts["DGEMM on residues", "fp64"]["failure"]
+    case = exact_cases.case_named("fp64", failure["case"])
+    i, j = failure["entry"]
+    assert float(failure["found"]) == case.expected()[i, j] + 1 == float(failure["expected"]) + 1
+    assert failure["extents"] == list(case.shape)
+    assert {"device", "build", "blas", "tile", "splits", "stage", "plan", "modulus"} <= set(failure)
     assert verdicts["SGEMM on decoded limbs", "fp4"]["passed"]
+    assert "failure" not in verdicts["SGEMM on decoded limbs", "fp4"]
     times = {(row["method"], row["N"]): row for row in found["times"]}
     for method in own_methods("cpu"):
         for n in (16, 24):
@@ -111,7 +123,7 @@ def test_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.
                 assert row["products"] > 0
 
 
-@pytest.mark.parametrize("file", ["missing/card.json", ".", "/proc/card.json"])
+@pytest.mark.parametrize("file", ["missing/machine_report.json", ".", "/proc/card.json"])
 def test_a_report_that_cannot_be_written(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -128,13 +140,13 @@ def test_short_and_report_exclude_each_other(capsys: pytest.CaptureFixture[str])
 
 
 def test_a_repeated_product_forgets_a_disabled_kernel() -> None:
-    """What _device keeps for quick repetition does not outlive a change of verdict."""
-    pair = _kernels.cpu_pair("fp64")
-    right = _guard.Verdict(pair, True, "short", 1, 0.0)
-    _guard.settle(right)
-    _device._known[("like",)] = (None, (), None)
-    _guard._serving[(("u8",), True, 0)] = 0
+    """What is kept for quick repetition does not outlive a change of verdict."""
+    pair = kernels.cpu_kernel("fp64")
+    right = Verdict(pair, True, "short", 1, 0.0)
+    guard.adopt_verdict(right)
+    guard._serving[(("u8",), True, 0)] = 0
+    before = guard.generation
     with pytest.warns(RuntimeWarning, match="is disabled"):
-        _guard.settle(_guard.Verdict(pair, False, "long", 1, 0.0, "wrong"))
-    assert not _device._known
-    assert not _guard._serving
+        guard.adopt_verdict(Verdict(pair, False, "long", 1, 0.0, "wrong"))
+    assert guard.generation == before + 1  # which is part of what two products must share to be repeated
+    assert not guard._serving

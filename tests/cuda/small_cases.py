@@ -16,7 +16,9 @@ import contextlib
 import torch
 
 import ozfp4
-from ozfp4 import _gpu_kernels
+from ozfp4.backends import kernels
+from ozfp4.backends.cuda import extension
+from ozfp4.testing import forced
 
 PATHS = [
     ("II", "int8", "least"),
@@ -44,12 +46,12 @@ def equal(x: torch.Tensor, y: torch.Tensor) -> bool:
 
 def takes(kernel: str, options: dict[str, str]) -> bool:
     """Whether a kernel multiplies the planes of a plan here."""
-    elements = _gpu_kernels.elements(ozfp4.plan(9, 9, 9, **options))
+    elements = kernels.elements(ozfp4.plan(9, 9, 9, **options))
     number = cuda.kernels.index(kernel)
     return any(cuda.kernel_error(number, element, 0) is None for element in elements)
 
 
-cuda = _gpu_kernels.extension()
+cuda = extension.extension()
 torch.manual_seed(0)
 for m, k, n in ((5, 37, 9), (130, 200, 70), (33, 700, 20), (20, 9000, 30)):
     a, b = entries(m, k), entries(k, n)
@@ -59,7 +61,7 @@ for m, k, n in ((5, 37, 9), (130, 200, 70), (33, 700, 20), (20, 9000, 30)):
         options = {"scheme": scheme, "backend": backend, "family": family}
         if arguments.only and not takes(arguments.only, options):
             continue
-        with _gpu_kernels.forced_kernel(arguments.only) if arguments.only else contextlib.nullcontext():
+        with forced(arguments.only) if arguments.only else contextlib.nullcontext():
             assert equal(ozfp4.matmul(a, b, **options), expected), options
             stack = ozfp4.matmul(a.expand(3, m, k).contiguous(), b.T.contiguous().T, **options)
             assert equal(stack[2], expected), options
@@ -77,6 +79,6 @@ if arguments.kernels:
             options = {"scheme": scheme, "backend": backend, "family": family}
             if not takes(name, options):
                 continue
-            with _gpu_kernels.forced_kernel(name):
+            with forced(name):
                 assert equal(ozfp4.matmul(a, b, **options), expected), (name, options)
 print("small cases passed")

@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 
 import ozfp4
-from ozfp4 import _device, _gpu_kernels
-from ozfp4._shapes import matmul_shape
+from ozfp4.backends.cuda import extension, launch
+from ozfp4.request.operands import matmul_shape
 from ozfp4.testing import assert_same_bits
 
 torch = pytest.importorskip("torch")
 if not torch.cuda.is_available():
     pytest.skip("no CUDA device", allow_module_level=True)
-REASON = _device.why_unavailable(torch.device("cuda", 0))
+REASON = extension.why_unavailable(torch.device("cuda", 0))
 if REASON:
     pytest.skip(REASON, allow_module_level=True)
 
 DEVICE = torch.device("cuda", 0)
-CUDA = _gpu_kernels.extension()
+CUDA = extension.extension()
 PTX = CUDA.code_version(0)[0]
 CAPABILITY = torch.cuda.get_device_capability(DEVICE)
 
@@ -28,7 +28,7 @@ def layout_of(m, k, n, **options):
     b = torch.randn(k, n, dtype=torch.float64, device=DEVICE)
     c = torch.full((m, n), float("nan"), dtype=torch.float64, device=DEVICE)
     plan = ozfp4.plan(m, n, k, **options)
-    made = _device.run(plan, a, b, c, matmul_shape((m, k), (k, n)), _device.UNLIMITED)
+    made = launch.run(plan, a, b, c, matmul_shape((m, k), (k, n)), launch.UNLIMITED)
     assert_same_bits(c.cpu(), ozfp4.matmul(a.cpu().numpy(), b.cpu().numpy()))
     return made.problem.describe()
 

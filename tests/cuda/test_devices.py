@@ -11,12 +11,12 @@ from itertools import pairwise
 import pytest
 
 import ozfp4
-from ozfp4 import _device
+from ozfp4.backends.cuda import extension
 
 torch = pytest.importorskip("torch")
 if not torch.cuda.is_available():
     pytest.skip("no CUDA device", allow_module_level=True)
-REASON = _device.why_unavailable(torch.device("cuda", 0))
+REASON = extension.why_unavailable(torch.device("cuda", 0))
 if REASON:
     pytest.skip(REASON, allow_module_level=True)
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4 import _device
+from ozfp4.backends.cuda import extension
 from ozfp4.testing import KINDS, assert_same_bits, exact_matmul, operands
 
 torch = pytest.importorskip("torch")
 if not torch.cuda.is_available():
     pytest.skip("no CUDA device", allow_module_level=True)
-REASON = _device.why_unavailable(torch.device("cuda", 0))
+REASON = extension.why_unavailable(torch.device("cuda", 0))
 if REASON:
     pytest.skip(REASON, allow_module_level=True)
 

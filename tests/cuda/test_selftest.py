@@ -9,19 +9,22 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4 import _device, _guard, _kernels
+from ozfp4.backends import kernels
+from ozfp4.backends.cuda import extension
+from ozfp4.dispatch import on_cuda, repeated
 from ozfp4.testing import assert_same_bits, exact_matmul
+from ozfp4.trust import guard, plane_products
 
 torch = pytest.importorskip("torch")
 if not torch.cuda.is_available():
     pytest.skip("no CUDA device", allow_module_level=True)
-REASON = _device.why_unavailable(torch.device("cuda", 0))
+REASON = extension.why_unavailable(torch.device("cuda", 0))
 if REASON:
     pytest.skip(REASON, allow_module_level=True)
 
 DEVICE = torch.device("cuda", 0)
-SERVING = _kernels.gpu_pairs(("u8", "s8", "e2m1"), 0)
-PAIRS = [*SERVING, *_kernels.stand_ins(0)]
+SERVING = kernels.gpu_kernels(("u8", "s8", "e2m1"), 0)
+PAIRS = [*SERVING, *kernels.stand_ins(0)]
 A, B = np.random.default_rng(0).standard_normal((2, 40, 40))
 EXACT = exact_matmul(A, B)
 
@@ -34,16 +37,15 @@ def name(pair):
 def cache(tmp_path: Path, monkeypatch):
     """The process knows nothing before, and what it knew again afterwards."""
     monkeypatch.setenv("OZFP4_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(_guard, "_known", {})
-    monkeypatch.setattr(_guard, "_serving", {})
-    monkeypatch.setattr(_device, "_known", {})
+    guard.forget()
+    monkeypatch.setattr(repeated, "made", {})
     return tmp_path
 
 
 @pytest.fixture
 def break_kernels(monkeypatch):
     """break_kernels(condition): products of pairs that meet it have one residue that is off by one."""
-    multiply = _kernels.multiply
+    multiply = plane_products.multiply
 
     def make(condition):
         def wrong(pair, case):
@@ -53,7 +55,7 @@ def break_kernels(monkeypatch):
                 matrix[-1, -1] = (int(matrix[-1, -1]) + 1) % modulus
             return outputs
 
-        monkeypatch.setattr(_kernels, "multiply", wrong)
+        monkeypatch.setattr(plane_products, "multiply", wrong)
 
     return make
 
@@ -65,7 +67,7 @@ def on_device():
 @pytest.mark.parametrize("short", [True, False], ids=["short", "long"])
 @pytest.mark.parametrize("pair", PAIRS, ids=name)
 def test_every_kernel_passes(pair, short):
-    verdict = _guard.examine(pair, short=short)
+    verdict = guard.examine(pair, short=short)
     assert verdict.reason is None
     assert verdict.passed
 
@@ -73,16 +75,16 @@ def test_every_kernel_passes(pair, short):
 @pytest.mark.parametrize("pair", PAIRS, ids=name)
 def test_one_wrong_residue_is_found(pair, break_kernels):
     break_kernels(lambda other: other == pair)
-    verdict = _guard.examine(pair, short=True)
+    verdict = guard.examine(pair, short=True)
     assert not verdict.passed
     assert "modulo 247 entry (" in verdict.reason
 
 
 @pytest.mark.parametrize("pair", SERVING, ids=name)
 def test_the_short_form_takes_little_time(pair):
-    _guard.examine(pair, short=True)  # loads the kernels
+    guard.examine(pair, short=True)  # loads the kernels
     torch.cuda.synchronize()
-    seconds = min(_guard.examine(pair, short=True).seconds for _ in range(3))
+    seconds = min(guard.examine(pair, short=True).seconds for _ in range(3))
     assert seconds < 0.05, f"{1e3 * seconds:.1f} ms"
 
 
@@ -90,10 +92,9 @@ def test_a_stored_verdict_takes_little_time(cache):
     a, b = on_device()
     ozfp4.matmul(a, b)
     assert len(list(cache.iterdir())) == 1
-    _guard._known.clear()
-    _guard._serving.clear()
+    guard.forget()
     start = time.perf_counter()
-    number = _guard.serving_kernel(ozfp4.plan(40, 40, 40, backend="int8"), 0)
+    number = guard.serving_kernel(ozfp4.plan(40, 40, 40, backend="int8"), 0)
     assert time.perf_counter() - start < 0.01
     assert number == SERVING[0].number
     assert_same_bits(ozfp4.matmul(a, b).cpu(), EXACT)
@@ -152,13 +153,13 @@ def test_a_disabled_kernel_repeats_no_product(cache, break_kernels):
     a, b = on_device()
     for _ in range(3):
         assert_same_bits(ozfp4.matmul(a, b).cpu(), EXACT)
-    assert _device._known
+    assert repeated.made
     break_kernels(lambda pair: pair.element == "u8")
     for pair in SERVING:
         if pair.element == "u8":
             with pytest.warns(RuntimeWarning, match="is disabled"):
-                _guard.test(pair, short=True)
-    assert not _device._known
+                guard.test(pair, short=True)
+    assert not repeated.made
     assert ozfp4.matmul(a, b, report=True)[1].backend == "fp4"
     for _ in range(2):
         assert_same_bits(ozfp4.matmul(a, b).cpu(), EXACT)
@@ -167,7 +168,7 @@ def test_a_disabled_kernel_repeats_no_product(cache, break_kernels):
 def test_a_capture_before_the_first_use_is_refused(cache):
     a, b = on_device()
     out = torch.empty(40, 40, dtype=torch.float64, device=DEVICE)
-    _device.check_devices(a, b)
+    on_cuda.check_device(a.device)
     for backend in ("int8", "fp4"):
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4 import _device
+from ozfp4.backends.cuda import extension
 from ozfp4.testing import assert_same_bits
 
 torch = pytest.importorskip("torch")
 if not torch.cuda.is_available():
     pytest.skip("no CUDA device", allow_module_level=True)
-REASON = _device.why_unavailable(torch.device("cuda", 0))
+REASON = extension.why_unavailable(torch.device("cuda", 0))
 if REASON:
     pytest.skip(REASON, allow_module_level=True)
 
@@ -102,7 +102,7 @@ def test_no_more_memory_is_taken_than_the_limit():
     held = torch.cuda.memory_allocated(DEVICE)
     torch.cuda.reset_peak_memory_stats(DEVICE)
     ozfp4.matmul(a, b, out=out, workspace_limit=limit, backend="int8")
-    assert torch.cuda.max_memory_allocated(DEVICE) - held <= limit + 2 * _device.extension().counter_bytes
+    assert torch.cuda.max_memory_allocated(DEVICE) - held <= limit + 2 * extension.extension().counter_bytes
 
 
 def test_a_report_of_turns_equals_that_of_one():

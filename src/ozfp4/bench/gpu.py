@@ -16,10 +16,11 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
-from .. import _device
-from .._shapes import matmul_shape
-from ..matmul import matmul
-from ..plans import Plan
+from ..api.matmul import matmul
+from ..backends.cuda import launch
+from ..dispatch import on_cuda
+from ..plans.plan import Plan
+from ..request.operands import matmul_shape
 from .rows import Row
 
 LONGEST_SERIES = 200
@@ -139,6 +140,7 @@ def stage_medians(plan: Plan, a: Any, b: Any, budget: float) -> tuple[float, flo
     n = a.shape[0]
     shape = matmul_shape(tuple(a.shape), tuple(b.shape))
     c = torch.empty(n, n, dtype=torch.float64, device="cuda")
+    variant = on_cuda.serving_variant(plan, a.device.index)
     samples: list[list[float]] = []
     head_start = _HEAD_START
     start = time.perf_counter()
@@ -149,7 +151,7 @@ def stage_medians(plan: Plan, a: Any, b: Any, budget: float) -> tuple[float, flo
         torch.cuda._sleep(head_start)
         events[0].record()
         handles = (events[1].cuda_event, events[2].cuda_event, events[3].cuda_event)
-        _device.run(plan, a, b, c, shape, _device.UNLIMITED, handles)
+        launch.run(plan, variant, a, b, c, shape, launch.UNLIMITED, handles)
         events[4].record()
         too_short = events[0].query()  # the GPU had begun before all was enqueued
         torch.cuda.synchronize()

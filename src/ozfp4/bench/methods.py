@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import _device
-from ..matmul import matmul
+from ..api.info import gpu_backends as listed
+from ..api.matmul import matmul
 from ..testing import PATHS
-from . import peers
-from .machine import have_cuda, have_torch
+from . import other_libraries
+from .provenance import have_cuda, have_torch
 
 Array = npt.NDArray[Any]
 
@@ -82,7 +82,7 @@ def _ozfp4(device: str, options: dict[str, Any]) -> Callable[[Array, Array], Arr
 
 def gpu_backends() -> set[str]:
     """Alphabets that this build has kernels for on the GPU at hand."""
-    return {backend.name for backend in _device.backends() if backend.available}
+    return {backend.name for backend in listed() if backend.available}
 
 
 def own_methods(device: str) -> list[Method]:
@@ -106,13 +106,13 @@ def own_methods(device: str) -> list[Method]:
 def peer_methods(gemmul8: str | None) -> list[Method]:
     """cuBLAS's own emulation, and GEMMul8 if its preload library is named; each product starts a child or reuses it."""
     environments = {
-        "cublas-55": ("cuBLAS emulation, 55 bits", peers.CUBLAS_FIXED),
-        "cublas-dynamic": ("cuBLAS emulation, dynamic", peers.CUBLAS_DYNAMIC),
+        "cublas-55": ("cuBLAS emulation, 55 bits", other_libraries.CUBLAS_FIXED),
+        "cublas-dynamic": ("cuBLAS emulation, dynamic", other_libraries.CUBLAS_DYNAMIC),
     }
     if gemmul8 is not None:
-        environments["gemmul8"] = ("GEMMul8 INT8, 15 moduli", peers.gemmul8_environment(gemmul8))
+        environments["gemmul8"] = ("GEMMul8 INT8, 15 moduli", other_libraries.gemmul8_environment(gemmul8))
     return [
-        Method(name, label, "peer", "cuda", peers.Peer(environment).multiply, environment)
+        Method(name, label, "peer", "cuda", other_libraries.Peer(environment).multiply, environment)
         for name, (label, environment) in environments.items()
     ]
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .. import cost
-from ..cost import Times, Traffic, traffic
-from ..plans import make_plan
-from ..rates import GIGA, TERA, Rates, alphabet_rate
+from ..cost import model as cost
+from ..cost.model import Times, Traffic, traffic
+from ..cost.rates import GIGA, TERA, Rates, alphabet_rate
+from ..plans.plan import make_plan
 from .rows import Row
 
 __all__ = ["Times", "Traffic", "predict", "traffic"]

@@ -12,9 +12,9 @@ import time
 import numpy as np
 
 from .. import _core
-from ..matmul import matmul
-from ..plans import Plan, make_plan
-from . import gpu, peers
+from ..api.matmul import matmul
+from ..plans.plan import Plan, make_plan
+from . import gpu, other_libraries
 from .methods import REFUSALS, Array, Method, reason
 from .rows import Row
 from .timing import REST, repeats_for
@@ -104,7 +104,7 @@ def measure(method: Method, n: int, budget: float = 1.0) -> Row:
         return {"N": n, "method": method.name, "skipped": reason}
     row: Row = {"N": n, "method": method.name}
     if method.kind == "peer":
-        with peers.Peer(method.options) as peer:
+        with other_libraries.Peer(method.options) as peer:
             return _finish({**peer.ask(time=[n, budget]), "method": method.name}, n)
     if method.device == "cuda":
         return _finish(row | _on_gpu(method, n, budget), n)

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import NoReturn
 
-from ..version import __version__
+from ..support.version import __version__
 from . import commands
 from .errors import InputError
 

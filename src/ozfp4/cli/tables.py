@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..support.table import columns as text_columns
+
 
 def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:
     """Print a table.
@@ -27,16 +29,9 @@ def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, l
 
 def plain(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
     """The table as text; see :func:`show`."""
-    widths = [max(len(line[i]) for line in (columns, *rows)) for i in range(len(columns))]
-
-    def line(cells: Sequence[str]) -> str:
-        aligned = (
-            c.ljust(w) if i < left else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=True))
-        )
-        return "  ".join(aligned).rstrip()
-
-    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
-    return "\n".join(["", title, rule, line(columns), rule, *(line(row) for row in rows), rule])
+    lines = text_columns([columns, *rows], right=range(left, len(columns)))
+    rule = "-" * max(map(len, lines))
+    return "\n".join(["", title, rule, lines[0], rule, *lines[1:], rule])
 
 
 def _show_rich(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> None:

@@ -1,6 +1,7 @@
 """For tests, benchmarks and notebooks: the exact reference, seeded operands, comparison of bits."""
 
 from .compare import assert_same_bits, bits_of, difference
+from .forced import forced
 from .generators import (
     KINDS,
     PATHS,
@@ -35,6 +36,7 @@ __all__ = [
     "constant_rows",
     "difference",
     "exact_matmul",
+    "forced",
     "integer_matmul",
     "integer_product",
     "noise",

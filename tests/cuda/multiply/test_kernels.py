@@ -6,18 +6,19 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4 import _device, _gpu_kernels
-from ozfp4.testing import assert_same_bits
+from ozfp4.backends import kernels
+from ozfp4.backends.cuda import extension
+from ozfp4.testing import assert_same_bits, forced
 
 torch = pytest.importorskip("torch")
 if not torch.cuda.is_available():
     pytest.skip("no CUDA device", allow_module_level=True)
-REASON = _device.why_unavailable(torch.device("cuda", 0))
+REASON = extension.why_unavailable(torch.device("cuda", 0))
 if REASON:
     pytest.skip(REASON, allow_module_level=True)
 
 DEVICE = torch.device("cuda", 0)
-CUDA = _gpu_kernels.extension()
+CUDA = extension.extension()
 PATHS = [
     ("II", "int8", "least"),
     ("I", "int8", "least"),
@@ -58,9 +59,7 @@ INNER = (
 def runs_on(kernel, path):
     """Whether the kernel takes the planes of a path's plan on this device."""
     plan = ozfp4.plan(1, 1, 1, scheme=path[0], backend=path[1], family=path[2])
-    return any(
-        CUDA.kernel_error(kernel, element, DEVICE.index) is None for element in _gpu_kernels.elements(plan)
-    )
+    return any(CUDA.kernel_error(kernel, element, DEVICE.index) is None for element in kernels.elements(plan))
 
 
 PAIRS = [
@@ -83,7 +82,7 @@ def compare(kernel, path, m, k, n, seed):
     options = {"scheme": path[0], "backend": path[1], "family": path[2]}
     expected = ozfp4.matmul(a, b)
     out = torch.full((m, n), float("nan"), dtype=torch.float64, device=DEVICE)
-    with _gpu_kernels.forced_kernel(kernel):
+    with forced(kernel):
         ozfp4.matmul(a, b, out=out, **options)
     assert torch.equal(out, expected), (kernel, path, m, k, n, seed)
     return a, b, out
@@ -113,20 +112,20 @@ def test_stacks_and_views(kernel, path):
     y = torch.randn(203, 70, dtype=torch.float64, device=DEVICE)
     options = {"scheme": path[0], "backend": path[1], "family": path[2]}
     for a, b in ((x, y), (x[:, ::2], y[:, 1:].T.contiguous().T), (x[:, :, :1], y[:1])):
-        with _gpu_kernels.forced_kernel(kernel):
+        with forced(kernel):
             c, report = ozfp4.matmul(a, b, report=True, **options)
         assert kernel in report.kernel
         assert torch.equal(c, ozfp4.matmul(a, b))
 
 
 def test_a_forced_kernel_that_cannot_serve_says_why():
-    with pytest.raises(ValueError, match="kernel: 'no such'"), _gpu_kernels.forced_kernel("no such"):
+    with pytest.raises(ValueError, match="kernel: 'no such'"), forced("no such"):
         pass
     a = torch.randn(8, 8, dtype=torch.float64, device=DEVICE)
     codes = [name for name in CUDA.kernels if "fp4" in name]
     if codes:
         with (
-            _gpu_kernels.forced_kernel(codes[-1]),
+            forced(codes[-1]),
             pytest.raises((RuntimeError, ValueError), match=r"E2M1 codes|FP4 units|no code"),
         ):
             ozfp4.matmul(a, a, backend="int8")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..accuracy import PAPER
-from ..machine import sentence
-from . import style
+from ..figures import style
+from ..provenance import sentence
 
 
 def _curves(rows: list[dict[str, Any]], labels: dict[str, str]) -> list[tuple[str, list[tuple[int, float]]]]:

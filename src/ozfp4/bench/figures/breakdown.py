@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-from ..machine import sentence
+from ..figures import style
+from ..provenance import sentence
 from ..speed import STAGES
-from . import style
 from .speed import COLOURS, HATCHES
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ...rates import DEVICES
-from ..machine import sentence
+from ...cost.rates import DEVICES
+from ..figures import style
 from ..model import Contender, winner
-from . import style
+from ..provenance import sentence
 
 _SHORT = {"FP4 least": "FP4", "INT8": "INT8", "FP8 published": "FP8", "native FP64": "native FP64"}
 
@@ -78,7 +78,7 @@ def projections(results: dict[str, Any]) -> Any:
         )
         figure.legend(loc="outside upper left", fontsize=9, ncols=4)
         style.note(
-            figure, "modelled from nominal rates (ozfp4.rates); FP8: published products, no backend of ozfp4"
+            figure, "modelled from nominal rates (ozfp4.cost.rates); FP8: published products, no backend of ozfp4"
         )
     return figure
 
@@ -146,6 +146,6 @@ def winners_map(field: list[Contender], fp8_shares: tuple[float, ...], n: int) -
         panels[0][0].set_ylabel("rate of FP4 : rate of native FP64")
         style.note(
             figure,
-            "modelled: least products / rate; dots: nominal rates of devices (ozfp4.rates), whatever their FP8",
+            "modelled: least products / rate; dots: nominal rates of devices (ozfp4.cost.rates), whatever their FP8",
         )
     return figure

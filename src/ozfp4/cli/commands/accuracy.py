@@ -57,8 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Measure, print, write; 1 if our own ways disagree."""
     from ...bench.accuracy import PHIS, WIDE
-    from ...bench.machine import describe, sentence
     from ...bench.methods import at_hand, select
+    from ...bench.provenance import describe, sentence
     from ...bench.rows import RowStore
 
     phis = tuple(dict.fromkeys((*(options.phi or PHIS), *(WIDE if options.wide else ()))))

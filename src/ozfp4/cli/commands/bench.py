@@ -49,8 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Measure, print, write."""
     from ...bench import speed
-    from ...bench.machine import describe, have_cuda, sentence
     from ...bench.methods import at_hand, select
+    from ...bench.provenance import describe, have_cuda, sentence
     from ...bench.rows import RowStore
 
     if not 0 < options.budget < 1e6:

@@ -105,7 +105,7 @@ def _measure(path: tuple[str, str, str], orbitals: Orbitals, exact: dict[str, Ar
     def multiply(a: Array, b: Array) -> Array:
         c, report = ozfp4.matmul(a, b, scheme=scheme, backend=backend, family=family, report=True)
         plane_products.append(report.products)
-        return c  # type: ignore[no-any-return]
+        return c
 
     return _outcome(path, orbitals, exact, multiply, plane_products)
 

@@ -13,7 +13,7 @@ def run(options: argparse.Namespace) -> int:
     """Print ``ozfp4.info()``."""
     import ozfp4
 
-    from ...bench.machine import have_cuda
+    from ...bench.provenance import have_cuda
 
     have_cuda()  # imports torch where it is installed: info() itself sees no GPU without it
     print(ozfp4.info())

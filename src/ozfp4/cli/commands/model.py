@@ -14,7 +14,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...cost import ATTAINED
+from ...cost.peaks import ATTAINED
 from ..errors import InputError
 from ..experiment import (
     add_output_arguments,
@@ -111,8 +111,8 @@ def _show_paper() -> None:
 
 def _chosen(options: argparse.Namespace) -> tuple[str, list[Method]]:
     """The device to measure and its methods; InputError where they are not there."""
-    from ...bench.machine import have_cuda
     from ...bench.methods import gpu_backends, own_methods, select
+    from ...bench.provenance import have_cuda
 
     gpu = options.device != "cpu" and have_cuda() and bool(gpu_backends())
     device = options.device or ("cuda" if gpu else "cpu")
@@ -130,7 +130,7 @@ def _measured(
     options: argparse.Namespace, folder: Path | None, device: str, methods: list[Method]
 ) -> RowStore:
     from ...bench import speed
-    from ...bench.machine import describe, sentence
+    from ...bench.provenance import describe, sentence
     from ...bench.rows import RowStore
 
     sizes = options.sizes or list(speed.GPU_SIZES if device == "cuda" else speed.CPU_SIZES)
@@ -169,7 +169,7 @@ def _row(method: Method, n: int, bandwidth: float, budget: float) -> Row:
     from ...bench import speed
     from ...bench.methods import REFUSALS, reason
     from ...bench.model import deviation, predict, traffic
-    from ...plans import make_plan
+    from ...plans.plan import make_plan
 
     try:
         row = speed.measure(method, n, budget)
@@ -236,7 +236,7 @@ def _show_measured(store: RowStore, methods: list[Method]) -> None:
 
 def _projections(attained: float) -> tuple[list[Row], list[Contender]]:
     from ...bench.model import contenders, projection
-    from ...rates import DEVICES
+    from ...cost.rates import DEVICES
 
     field = contenders(PROJECTED_N)
     rows = [

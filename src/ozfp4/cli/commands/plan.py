@@ -15,15 +15,15 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ...cost import ATTAINED, LAUNCH_SECONDS
+from ...cost.peaks import ATTAINED, LAUNCH_SECONDS
 from ..errors import InputError
 from ..experiment import fraction, positive
 from ..tables import show
 
 if TYPE_CHECKING:
-    from ...cost import Machine
-    from ...plans import Plan
-    from ...rates import Rates
+    from ...cost.peaks import DevicePeaks
+    from ...cost.rates import Rates
+    from ...plans.plan import Plan
 
 SHOWN = ("RTX 4090", "A100 SXM", "RTX 5090", "RTX PRO 6000", "B200", "B300")
 RAN = ("H200",)  # where the kernels have run
@@ -86,7 +86,7 @@ def _extents(size: list[int]) -> Extents:
 
 
 def _devices(names: list[str] | None) -> list[Rates]:
-    from ...rates import DEVICES, device_rates
+    from ...cost.rates import DEVICES, device_rates
 
     found = []
     for name in names or SHOWN:
@@ -100,7 +100,8 @@ def _devices(names: list[str] | None) -> list[Rates]:
 
 def _plans(options: argparse.Namespace, k: int) -> list[Plan]:
     """Every plan of the request that exists: families other than the first have plans in FP4 alone."""
-    from ...plans import check_bits, check_names, make_plan
+    from ...plans.plan import make_plan
+    from ...request.arguments import check_bits, check_names
 
     try:
         check_names(options.scheme, options.backend or "auto", options.family or "least")
@@ -125,8 +126,8 @@ def _plans(options: argparse.Namespace, k: int) -> list[Plan]:
 
 
 def _gpus() -> list[int]:
-    from ..._gpu_kernels import why_unavailable
-    from ...bench.machine import have_cuda
+    from ...backends.cuda.extension import why_unavailable
+    from ...bench.provenance import have_cuda
 
     if not have_cuda():
         return []
@@ -135,23 +136,23 @@ def _gpus() -> list[int]:
     return [i for i in range(torch.cuda.device_count()) if why_unavailable(torch.device("cuda", i)) is None]
 
 
-def _at_hand() -> list[Machine]:
-    from ...cost import this_cpu, this_gpu
+def _at_hand() -> list[DevicePeaks]:
+    from ...dispatch.this_machine import this_cpu, this_gpu
 
     return [this_cpu(), *map(this_gpu, _gpus())]
 
 
 def _measure() -> None:
     """Rates of one plane product in every alphabet, and the bandwidth of a copy, kept for later processes."""
-    from ... import _device
     from ...bench import speed
     from ...bench.methods import own_methods
-    from ...cost import CPU_BACKENDS, remember
+    from ...cost.peaks import CPU_BACKENDS, GPU_BACKENDS
+    from ...dispatch.this_machine import keep_measured
     from ..progress import Progress
 
     devices = ["cuda"] if _gpus() else []
     for device in ("cpu", *devices):
-        backends = CPU_BACKENDS if device == "cpu" else _device.BACKENDS
+        backends = CPU_BACKENDS if device == "cpu" else GPU_BACKENDS
         methods = {
             method.options["backend"]: method
             for method in own_methods(device)
@@ -165,7 +166,7 @@ def _measure() -> None:
         with Progress(f"bandwidth of {device}") as progress:
             figures["bandwidth"] = speed.copy_bandwidth(device)
             progress.report(1.0)
-        if not remember(None if device == "cpu" else 0, figures):
+        if not keep_measured(None if device == "cpu" else 0, figures):
             print("the cache folder cannot be written: these figures are for this process alone")
 
 
@@ -186,9 +187,10 @@ def _show_plans(title: str, plans: list[Plan]) -> None:
 
 
 def _cost_rows(
-    machine: Machine, status: str, plans: list[Plan], extents: Extents, native: float, scheme: str
+    machine: DevicePeaks, status: str, plans: list[Plan], extents: Extents, native: float, scheme: str
 ) -> list[list[str]]:
-    from ...cost import choose, estimate
+    from ...cost.choice import choose
+    from ...cost.model import estimate
 
     auto = choose(machine, scheme, plans[0].family if len({p.family for p in plans}) == 1 else "least",
                   plans[0].bits, extents[2]).backend  # fmt: skip
@@ -212,18 +214,18 @@ def _show_costs(
     title: str,
     plans: list[Plan],
     extents: Extents,
-    here: list[Machine],
+    here: list[DevicePeaks],
     devices: list[Rates],
     options: argparse.Namespace,
 ) -> None:
-    from ...cost import gpu_machine
+    from ...cost.peaks import gpu_peaks
 
     rows = []
     for machine in here:
         rows += _cost_rows(machine, f"at hand, {machine.basis}", plans, extents, 0.0, options.scheme)
     for rates in devices:
         status = "ran, nominal rates" if rates.name in RAN else NOT_RUN
-        machine, native = gpu_machine(rates, options.attained), options.attained * rates.fp64
+        machine, native = gpu_peaks(rates, options.attained), options.attained * rates.fp64
         rows += _cost_rows(machine, status, plans, extents, native, options.scheme)
     columns = [
         "device", "backend", "family", "", "Q", "scale+encode ms", "multiply ms", "reconstruct ms", "launches ms",
@@ -232,12 +234,12 @@ def _show_costs(
     show(title, columns, rows, left=4)
 
 
-def _show_rates(here: list[Machine], devices: list[Rates], attained: float) -> None:
-    from ...cost import gpu_machine
-    from ...rates import GIGA, TERA
+def _show_rates(here: list[DevicePeaks], devices: list[Rates], attained: float) -> None:
+    from ...cost.peaks import gpu_peaks
+    from ...cost.rates import GIGA, TERA
 
     rows = []
-    for machine in (*here, *(gpu_machine(rates, attained) for rates in devices)):
+    for machine in (*here, *(gpu_peaks(rates, attained) for rates in devices)):
         figures = [
             machine.rates.get(key, 0.0) / TERA for key in (("II", "fp4"), ("II", "int8"), ("I", "fp4"))
         ]

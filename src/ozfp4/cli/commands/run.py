@@ -21,8 +21,8 @@ from ..progress import Progress
 from ..sizes import bytes_of
 
 if TYPE_CHECKING:
-    from ..._shapes import MatmulShape
-    from ...plans import Plan
+    from ...plans.plan import Plan
+    from ...request.operands import MatmulShape
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -120,7 +120,7 @@ def _transposed(name: str, array: Array, wanted: bool) -> Array:
 
 
 def _shape(a: Array, b: Array) -> MatmulShape:
-    from ..._shapes import matmul_shape
+    from ...request.operands import matmul_shape
 
     try:
         return matmul_shape(a.shape, b.shape)

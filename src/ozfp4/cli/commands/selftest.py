@@ -40,8 +40,8 @@ def run(options: argparse.Namespace) -> int:
     """Test, print; 1 if a kernel fails."""
     import ozfp4
 
-    from ..._kernels import device_name
-    from ...bench.machine import have_cuda
+    from ...backends.kernels import device_name
+    from ...bench.provenance import have_cuda
 
     report: Path | None = options.report
     if report is not None:
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
         tested = ozfp4.selftest(short=options.short, progress=progress.report)
     rows = [
         [
-            f"{'' if v.passed else '! '}{device_name(v.pair.device)}", v.pair.kernel, v.pair.element,
+            f"{'' if v.passed else '! '}{device_name(v.kernel.device)}", v.kernel.name, v.kernel.element,
             str(v.cases), f"{1e3 * v.seconds:.1f}", v.text,
         ]
         for v in tested.verdicts
@@ -67,11 +67,11 @@ def run(options: argparse.Namespace) -> int:
         if not backend.available:
             print(f"no {backend.name} on {backend.device}: {backend.detail}")
     if report is not None:
-        from ...bench import card
+        from ...bench import machine_report
 
         with Progress("times") as progress:
-            measured = card.report(tested, progress=progress.report)
-        card.write(report, measured)
+            measured = machine_report.report(tested, progress=progress.report)
+        machine_report.write(report, measured)
         print(f"wrote {report}")
     return 0 if tested.passed else 1
 

@@ -1,0 +1,1 @@
+"""The public functions, one page each: what a user calls."""

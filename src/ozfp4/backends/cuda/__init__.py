@@ -1,0 +1,1 @@
+"""Products of torch CUDA tensors by the extension ozfp4._cuda."""

@@ -1,0 +1,176 @@
+"""Enqueues products of torch CUDA tensors. torch owns all memory; nothing here synchronises, and nothing asks whom to trust."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...plans.plan import Plan
+from ...request import library
+from ...request.operands import MatmulRequest, MatmulShape
+from ...support import debug
+from ...support.refusals import memory_error
+from . import extension
+from .device_plan import DevicePlan
+from .findings import Findings
+from .variant import Variant
+from .views import Prepared, prepare
+
+UNLIMITED = 2**62
+_LONGEST_EXTENT = 2**31 - 4096  # kLongestExtent of csrc/cuda/multiply/contract.hpp
+
+
+class Launch:
+    """One product on the device: what was built for it and the workspace that it used."""
+
+    def __init__(self, prepared: Prepared, workspace: Any) -> None:
+        self.prepared = prepared
+        self.workspace = workspace
+
+    @property
+    def problem(self) -> Any:
+        return self.prepared.problem
+
+
+# By device and stream: counters that launches leave as they found them, zero. Launches of one stream follow each other.
+_counters: dict[tuple[int, int], Any] = {}
+
+
+def _clear_counters(stream: int, device: int) -> int:
+    """The address of the current stream's counters; 0 while it is captured: a graph may run beside the stream."""
+    cuda = extension.require_cuda()
+    number = cuda.stream_id(stream, device)
+    if number < 0:
+        return 0
+    key = (device, number)
+    counters = _counters.get(key)
+    if counters is None:
+        torch = library.require_torch()
+        counters = torch.zeros(cuda.counter_bytes, dtype=torch.uint8, device=torch.device("cuda", device))
+        _counters[key] = counters
+    return int(counters.data_ptr())
+
+
+def _current_stream(torch: Any, device: int) -> int:
+    """The handle of the device's current stream, without the object around it where torch offers that."""
+    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+    return int(torch.cuda.current_stream(device).cuda_stream if raw is None else raw(device))
+
+
+def run(
+    plan: Plan,
+    variant: Variant,
+    a: Any,
+    b: Any,
+    c: Any,
+    shape: MatmulShape,
+    limit: int,
+    events: tuple[int, int, int] = (0, 0, 0),
+    findings: Findings | None = None,
+) -> Launch:
+    """Enqueue c = a b by the kernel of `variant`; `a`, `b`, `c` are tensors with both matrix axes. Every extent is at least 1.
+
+    `events` are handles of CUDA events to record after scale, encode and multiply (0: none). `findings` are gathered where
+    given.
+    """
+    device = a.device
+    addresses = (a.data_ptr(), b.data_ptr(), c.data_ptr())
+    alignment = extension.require_cuda().pointer_alignment
+    key = (shape.k, variant.kernel, device.index)
+    device_plan = plan._device_plans.get(key)
+    if device_plan is None:
+        device_plan = plan._device_plans[key] = DevicePlan(plan, *key)
+    prepared = prepare(
+        device_plan,
+        shape,
+        (a.shape, a.stride(), a.dtype),
+        (b.shape, b.stride(), b.dtype),
+        (c.shape, c.stride(), c.dtype),
+        (addresses[0] % alignment, addresses[1] % alignment, addresses[2] % alignment),
+        device.index,
+        limit,
+        variant,
+    )
+    return Launch(prepared, enqueue(prepared, addresses, device, events, findings))
+
+
+# Arguments of every launch.
+_DEBUG: dict[str, Any] = {"sync_stages": True} if debug.SYNC_STAGES else {}
+
+
+def enqueue(
+    prepared: Prepared,
+    addresses: tuple[int, int, int],
+    device: Any,
+    events: tuple[int, int, int] = (0, 0, 0),
+    findings: Findings | None = None,
+) -> Any:
+    """Enqueue a problem on matrices at these addresses; returns the workspace, which the stream still uses."""
+    torch = library.require_torch()
+    index = device.index
+    problem = prepared.problem
+    workspace = torch.empty(problem.bytes, dtype=torch.uint8, device=device)
+    stream = _current_stream(torch, index)
+    if prepared.steps is not None:  # its memory came from another stream: it must outlive this one's launches
+        prepared.steps.record_stream(torch.cuda.current_stream(index))
+    memory, counters = workspace.data_ptr(), _clear_counters(stream, index)
+    if findings is None:
+        problem.launch(*addresses, memory, counters, stream, *events, **_DEBUG)
+        return workspace
+    for turn in range(problem.turns):  # the next turn overwrites what this one leaves
+        problem.launch(*addresses, memory, counters, stream, *events, turn, turn + 1, **_DEBUG)
+        findings.add(problem, turn, workspace)
+    return workspace
+
+
+def check_extents(shape: MatmulShape) -> None:
+    """ValueError for an extent that no product on a GPU takes."""
+    if max(shape.m, shape.n, shape.k) > _LONGEST_EXTENT:
+        name, extent = max((("m", shape.m), ("n", shape.n), ("k", shape.k)), key=lambda x: x[1])
+        raise ValueError(f"{name}: {extent} exceeds 2**31 - 4096, the largest extent of a product on a GPU")
+
+
+def fill(
+    request: MatmulRequest, plan: Plan, variant: Variant | None, c: Any, findings: Findings | None = None
+) -> Launch | None:
+    """Enqueue the product into `c`, a tensor with both matrix axes; `variant` is None where it is empty or zero.
+
+    Raises
+    ------
+    MemoryError
+        A workspace limit below what the smallest blocks need.
+    """
+    shape = request.shape
+    check_extents(shape)
+    if variant is None:
+        c.zero_()
+        return None
+    rows = request.a.unsqueeze(0) if shape.a_vector else request.a
+    columns = request.b.unsqueeze(-1) if shape.b_vector else request.b
+    limit = request.asked.workspace_limit or UNLIMITED
+    try:
+        return run(plan, variant, rows, columns, c, shape, limit, findings=findings)
+    except ValueError as error:
+        raise memory_error(error) from None
+
+
+def matmul(
+    request: MatmulRequest, plan: Plan, variant: Variant | None, findings: Findings | None = None
+) -> tuple[Any, Launch | None]:
+    """The product by a plan, into `out` if it was given; and its launch. Raises as :func:`fill`."""
+    shape, c = request.shape, request.out
+    if c is None:
+        c = request.torch.empty(shape.result, dtype=request.dtype, device=request.a.device)
+    view = c.unsqueeze(-1) if shape.b_vector else c
+    return c, fill(request, plan, variant, view.unsqueeze(-2) if shape.a_vector else view, findings)
+
+
+def int8_matmul(request: MatmulRequest, plan: Plan, variant: Variant | None) -> Any:
+    """The int32 product of int8 matrices. Raises as :func:`fill`."""
+    shape = request.shape
+    # The kernel stores pairs of entries, and a matrix of a stack begins where 16 bytes do: what is more is cut off at the end.
+    multiple = 4 if shape.stack else 2
+    c = request.torch.empty(
+        (*shape.stack, shape.m, shape.n + -shape.n % multiple), dtype=request.dtype, device=request.a.device
+    )
+    fill(request, plan, variant, c)
+    return c[..., : shape.n].contiguous().reshape(shape.result)

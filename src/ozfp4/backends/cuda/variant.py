@@ -1,0 +1,28 @@
+"""Which kernel multiplies, and what of its own choices is taken from it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Variant(NamedTuple):
+    """A kernel by its number, and the tile, the splits of K and the overlap of its launches where they are not its own
+    choice (None)."""
+
+    kernel: int
+    tile: str | None = None
+    splits: int | None = None
+    overlap: bool | None = None
+
+
+class Forced(NamedTuple):
+    """What :func:`ozfp4.testing.forced` asks for in place of the choices that are made by cost and trust."""
+
+    kernel: int | None = None
+    tile: str | None = None
+    splits: int | None = None
+    overlap: bool | None = None
+
+
+NOTHING = Forced()
+forced = NOTHING  # for every product that this process makes until it changes

@@ -1,0 +1,91 @@
+"""From tensors to the problem that the extension launches: element types, strides in bytes, the axes of a stack."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from ...request import library
+from ...request.operands import MatmulShape
+from . import extension
+from .device_plan import DevicePlan
+from .variant import Variant
+
+
+class Prepared:
+    """A problem, and the schedule on the device that its launches read (None: it travels with them)."""
+
+    def __init__(self, problem: Any, steps: Any) -> None:
+        self.problem = problem
+        self.steps = steps
+
+
+def _collapse(stack: tuple[int, ...], *strides: tuple[int, ...]) -> tuple[list[int], list[list[int]]]:
+    """Fewest axes that visit the same matrices: axes of extent 1 are dropped, adjacent ones merged where all can be."""
+    extents: list[int] = []
+    merged: list[list[int]] = [[] for _ in strides]
+    for axis in range(len(stack)):
+        extent = stack[axis]
+        if extent == 1:
+            continue
+        steps = [s[axis] for s in strides]
+        if extents and all(m[-1] == step * extent for m, step in zip(merged, steps, strict=True)):
+            extents[-1] *= extent
+            for m, step in zip(merged, steps, strict=True):
+                m[-1] = step
+        else:
+            extents.append(extent)
+            for m, step in zip(merged, steps, strict=True):
+                m.append(step)
+    return extents, merged
+
+
+def _axis_strides(extents: tuple[int, ...], strides: tuple[int, ...], stack_rank: int) -> tuple[int, ...]:
+    """Strides of an operand's stack axes as the output sees them: missing and broadcast axes have stride 0."""
+    own = len(extents) - 2
+    return (
+        *(0 for _ in range(stack_rank - own)),
+        *(0 if extents[i] == 1 else strides[i] for i in range(own)),
+    )
+
+
+# What a tensor's address does not say: shape, strides in entries, dtype.
+Geometry = tuple[tuple[int, ...], tuple[int, ...], Any]
+
+
+@lru_cache(maxsize=512)
+def prepare(
+    made: DevicePlan,
+    shape: MatmulShape,
+    a: Geometry,
+    b: Geometry,
+    c: Geometry,
+    alignments: tuple[int, int, int],
+    device: int,
+    limit: int,
+    variant: Variant,
+) -> Prepared:
+    """What is launched for a product, made once. `alignments` are the addresses modulo cuda.pointer_alignment."""
+    torch = library.require_torch()
+    cuda = extension.require_cuda()
+    types = {torch.float64: cuda.ElementType.float64, torch.float32: cuda.ElementType.float32}
+    type_of = {**types, torch.int8: cuda.ElementType.int8, torch.int32: cuda.ElementType.float32}
+    rank = len(shape.stack)
+    in_bytes = [tuple(s * x[2].itemsize for s in x[1]) for x in (a, b, c)]
+    strides = (
+        _axis_strides(a[0], in_bytes[0], rank),
+        _axis_strides(b[0], in_bytes[1], rank),
+        in_bytes[2][:rank],
+    )
+    extents, (stack_a, stack_b, stack_c) = _collapse(shape.stack, *strides) if rank else ([], ([], [], []))
+    operand_a = cuda.Operand(alignments[0], type_of[a[2]], shape.m, shape.k, in_bytes[0][-2], in_bytes[0][-1])
+    operand_b = cuda.Operand(alignments[1], type_of[b[2]], shape.n, shape.k, in_bytes[1][-1], in_bytes[1][-2])
+    result = cuda.Result(alignments[2], type_of[c[2]], shape.m, shape.n, in_bytes[2][-2], in_bytes[2][-1])
+    choices = {
+        name: value for name, value in variant._asdict().items() if name != "kernel" and value is not None
+    }
+    problem = cuda.Problem(
+        made.cuda_plan, operand_a, operand_b, result, extents, stack_a, stack_b, stack_c, device, limit,
+        made.steps_address(), **choices,
+    )  # fmt: skip
+    return Prepared(problem, made.steps)

@@ -1,0 +1,112 @@
+"""A device as the model of cost sees it: the rates of its units and its bandwidth, nominal or measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .rates import GIGA, TERA, Rates, alphabet_rate
+
+ATTAINED = 0.65  # of nominal peaks: what the paper's kernel reaches on its device
+LAUNCH_SECONDS = 4e-6  # of one kernel where the next one starts early
+GPU_BACKENDS = ("int8", "fp4")  # among equals the first one is taken
+CPU_BACKENDS = ("fp64", "int8", "fp4")
+# SGEMM against DGEMM: twice the rate, less what decoding planes to float32 takes; 1.8 to 2.1 measured with OpenBLAS.
+CPU_RATIO = {"fp64": 1.0, "int8": 1.9, "fp4": 1.9}
+CPU_THREAD_FLOPS = 40 * GIGA  # DGEMM of one thread: 16 operations a clock at 2.5 GHz
+CPU_THREAD_BANDWIDTH = 10 * GIGA
+
+
+@dataclass(frozen=True)
+class DevicePeaks:
+    """One device as the model sees it.
+
+    Attributes
+    ----------
+    name : str
+    rates : dict
+        Operations a second by (scheme, backend), as kernels attain them; without an entry: no unit.
+    bandwidth : float
+        Bytes a second, as kernels attain it.
+    packed : frozenset of str
+        Schemes whose planes of the FP4 alphabet are E2M1 codes, two a byte.
+    launch : float
+        Seconds of one launch; 0 on a CPU.
+    pass_per_fold : bool
+        Multiply takes a launch for each fold of a chain (tcgen05).
+    basis : str
+        Where the figures come from.
+    """
+
+    name: str
+    rates: Mapping[tuple[str, str], float]
+    bandwidth: float
+    packed: frozenset[str] = frozenset()
+    launch: float = 0.0
+    pass_per_fold: bool = False
+    basis: str = "nominal"
+
+    def backends(self, scheme: str) -> list[str]:
+        """Those with a unit, those taken first among equals in front."""
+        return [backend for of, backend in self.rates if of == scheme]
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.basis, self.bandwidth))
+
+
+def gpu_peaks(rates: Rates, attained: float = ATTAINED) -> DevicePeaks:
+    """A GPU by its nominal figures, with a build that holds all kernels.
+
+    Parameters
+    ----------
+    rates : Rates
+    attained : float
+        Fraction of the nominal rate and bandwidth.
+    """
+    tcgen05 = rates.int8_warp > 0
+    # Kernels by tcgen05 store residues only: scheme I runs on bytes at the rate of warp-level instructions.
+    digits = {
+        backend: rates.int8_warp if tcgen05 else alphabet_rate(rates, backend) for backend in GPU_BACKENDS
+    }
+    figures = {("II", backend): alphabet_rate(rates, backend) for backend in GPU_BACKENDS}
+    figures |= {("I", backend): digits[backend] for backend in GPU_BACKENDS}
+    codes = rates.fp4 > rates.int8
+    return DevicePeaks(
+        rates.name,
+        {key: attained * TERA * rate for key, rate in figures.items() if rate > 0},
+        attained * GIGA * rates.bandwidth,
+        frozenset({"II"} if tcgen05 and codes else {"I", "II"} if codes else ()),
+        LAUNCH_SECONDS,
+        tcgen05,
+        f"nominal figures × {attained:g}",
+    )
+
+
+def cpu_peaks(name: str, threads: int) -> DevicePeaks:
+    """A CPU by what a thread of a present-day processor does; what counts is the ratio of its units."""
+    rates = {
+        (scheme, backend): CPU_THREAD_FLOPS * threads * CPU_RATIO[backend]
+        for scheme in ("II", "I")
+        for backend in CPU_BACKENDS
+    }
+    return DevicePeaks(name, rates, CPU_THREAD_BANDWIDTH * threads, basis="typical figures of a thread")
+
+
+def with_measured(peaks: DevicePeaks, found: Mapping[str, Any] | None) -> DevicePeaks:
+    """The peaks with the measured figures, as :func:`remember` keeps them, in place of those known before."""
+    if not found:
+        return peaks
+    rates = dict(peaks.rates)
+    for key in rates:
+        # Scheme I is measured by no one: it scales with the unit.
+        nominal, measured = peaks.rates["II", key[1]], found.get(key[1])
+        if isinstance(measured, (int, float)) and measured > 0:
+            rates[key] *= measured / nominal
+    bandwidth = found.get("bandwidth")
+    if not isinstance(bandwidth, (int, float)) or bandwidth <= 0:
+        bandwidth = peaks.bandwidth
+    return DevicePeaks(
+        peaks.name, rates, float(bandwidth), peaks.packed, peaks.launch, peaks.pass_per_fold,
+        "measured on this machine",
+    )  # fmt: skip

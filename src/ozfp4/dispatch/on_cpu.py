@@ -1,0 +1,66 @@
+"""Which plan serves a product on the CPU: the cheapest that can be trusted."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ..cost.peaks import CPU_BACKENDS
+from ..plans.plan import Plan
+from ..request.arguments import Arguments
+from ..request.operands import MatmulRequest
+from ..trust import guard
+from . import this_machine
+from .decision import ASKED_FOR, Decision, capacity, plan_asked_for
+
+
+def decide(request: MatmulRequest) -> Decision:
+    """The decision about a request.
+
+    Raises
+    ------
+    ValueError
+        An inner dimension that the plan does not serve exactly.
+    RuntimeError
+        If no kernel that may serve passed its self-test.
+    """
+    asked = request.asked
+    return _decide(
+        request.shape.k, request.single, asked.scheme, asked.backend, asked.bits, asked.family, asked.plan,
+        guard.generation, this_machine.generation,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=512)
+def _decide(
+    k: int,
+    single: bool,
+    scheme: str,
+    backend: str,
+    bits: int | None,
+    family: str,
+    plan: Plan | None,
+    verdicts: int,
+    figures: int,
+) -> Decision:
+    """The same by what it depends on; the last two count changes of what is known."""
+    asked = Arguments(scheme, backend, bits, family, plan)
+    is_auto = plan is None and backend == "auto"
+    reason = ASKED_FOR
+    if is_auto:
+        choice = this_machine.cpu_choice(scheme, family, capacity(bits, single), max(k, 1))
+        backend, reason = choice.backend, choice.reason
+    chosen = plan_asked_for(asked, backend, k, single)
+    refusal = guard.cpu_refusal(chosen.backend)
+    if refusal is None:
+        return Decision(chosen, reason)
+    if is_auto and family == "least":
+        for other in CPU_BACKENDS:
+            if other != chosen.backend and guard.cpu_refusal(other) is None:
+                return Decision(plan_asked_for(asked, other, k, single), reason, refusal)
+    raise RuntimeError(refusal)
+
+
+def check_trusted(plan: Plan) -> None:
+    """RuntimeError unless the kernel that multiplies this plan's planes passed its self-test."""
+    if (refusal := guard.cpu_refusal(plan.alphabet)) is not None:
+        raise RuntimeError(refusal)

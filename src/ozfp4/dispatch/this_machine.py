@@ -1,0 +1,114 @@
+"""The devices of this process as the model of cost sees them, and what it chooses on each: measured figures, where there are
+some, come before nominal ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from .. import _core
+from ..backends import cpu
+from ..backends.cuda import extension
+from ..cost.choice import Choice, choose
+from ..cost.peaks import ATTAINED, DevicePeaks, cpu_peaks, gpu_peaks, with_measured
+from ..cost.rates import TERA, Rates, device_rates
+from ..request import library
+from ..support import disk_cache
+from ..trust.identity import cpu_identity, gpu_identity
+
+generation = (
+    0  # counts the figures that were kept: what was chosen under another number may rest on older ones
+)
+
+
+def _unknown_rates(codes: bool, tcgen05_bytes: bool, tcgen05: bool) -> Rates:
+    """Ratios for a GPU that is not in the table, by the kernels that run on it: INT8 is 1, FP4 beside it 2.
+
+    tcgen05 without an INT8 unit of its own leaves bytes to the warp-level instructions, at 1/90 of FP4 as on B300.
+    """
+    fp4 = 0.0 if not codes else 90.0 if tcgen05 and not tcgen05_bytes else 2.0
+    return Rates("a GPU without known rates", fp4, 0, 1, 0.1, 8, 0, (), 1 if tcgen05 else 0)
+
+
+def _key(index: int | None) -> dict[str, str]:
+    """Under which the measured figures of a CUDA device, or of the CPU (None), are kept."""
+    return {**(cpu_identity() if index is None else gpu_identity(index)), "finding": "rates"}
+
+
+def _measured(index: int | None) -> dict[str, Any] | None:
+    return disk_cache.load(_key(index))
+
+
+@lru_cache(maxsize=64)
+def this_gpu(index: int) -> DevicePeaks:
+    """A CUDA device of this process, with the kernels that this build has for it."""
+    torch, cuda = library.require_torch(), extension.require_cuda()
+
+    def kernel(element: str, residues: bool) -> str:
+        number = cuda.find_kernel(element, index, residues)
+        return "" if number is None else str(cuda.kernels[number])
+
+    name = torch.cuda.get_device_name(index)
+    codes, digit_codes = kernel("e2m1", True), kernel("e2m1", False)
+    names = (codes, kernel("u8", True), kernel("s8", True))
+    tcgen05 = any(held.startswith("tcgen05") for held in names)
+    known = device_rates(name) or _unknown_rates(bool(codes), names[1].startswith("tcgen05"), tcgen05)
+    peaks = gpu_peaks(known)
+    rates = dict(peaks.rates)
+    scale = ATTAINED * TERA
+    bytes_by_warps = scale * (known.int8_warp or known.int8)
+    if not names[1].startswith("tcgen05"):
+        rates["II", "int8"] = bytes_by_warps
+    if not codes:
+        rates["II", "fp4"] = rates["II", "int8"]
+    elif known.fp4_step_64 and "K=96" not in codes:
+        rates["II", "fp4"] = scale * known.fp4_step_64
+    if not digit_codes:
+        rates["I", "fp4"] = rates["I", "int8"] = bytes_by_warps
+    packed = frozenset(scheme for scheme, held in (("II", codes), ("I", digit_codes)) if held)
+    peaks = DevicePeaks(
+        name, rates, peaks.bandwidth, packed, peaks.launch, codes.startswith("tcgen05"), peaks.basis
+    )
+    return with_measured(peaks, _measured(index))
+
+
+@lru_cache(maxsize=1)
+def this_cpu() -> DevicePeaks:
+    """The CPU of this process."""
+    peaks = cpu_peaks(cpu.name(), _core.thread_count())
+    return with_measured(peaks, _measured(None))
+
+
+def keep_measured(index: int | None, figures: Mapping[str, float]) -> bool:
+    """Keep measured figures of a CUDA device, or of the CPU (None), for this and later processes.
+
+    Parameters
+    ----------
+    index : int or None
+    figures : dict
+        Operations a second by backend, and "bandwidth" in bytes a second.
+
+    Returns
+    -------
+    bool
+        Whether they could be kept.
+    """
+    kept = disk_cache.store(_key(index), dict(figures))
+    global generation
+    generation += 1
+    for cached in (this_gpu, this_cpu, cpu_choice, gpu_choice):
+        cached.cache_clear()
+    return kept
+
+
+@lru_cache(maxsize=512)
+def cpu_choice(scheme: str, family: str, bits: int, k: int) -> Choice:
+    """What "auto" takes on the CPU."""
+    return choose(this_cpu(), scheme, family, bits, k)
+
+
+@lru_cache(maxsize=512)
+def gpu_choice(scheme: str, family: str, bits: int, k: int, index: int) -> Choice:
+    """What "auto" takes on a CUDA device."""
+    return choose(this_gpu(index), scheme, family, bits, k)

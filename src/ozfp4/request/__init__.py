@@ -1,0 +1,1 @@
+"""What the caller asked, checked once and then a value."""

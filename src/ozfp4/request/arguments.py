@@ -1,0 +1,123 @@
+"""Every argument of a product but its operands: names, bits, plan, limits; checked, and then a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..plans.plan import ALPHABETS, FAMILIES, SCHEMES, Plan
+
+
+@dataclass(frozen=True, eq=False)
+class Arguments:
+    """What matmul was asked for: names that exist, `bits` in 2..53 or None, a plan that they do not contradict or None, a
+    limit of the workspace in bytes or None, a function to call or None."""
+
+    scheme: str = "II"
+    backend: str = "auto"
+    bits: int | None = None
+    family: str = "least"
+    plan: Plan | None = None
+    workspace_limit: int | None = None
+    progress: Callable[[float], object] | None = None
+
+
+def check_arguments(
+    scheme: str,
+    backend: str,
+    bits: Any,
+    family: str,
+    plan: Any = None,
+    workspace_limit: Any = None,
+    progress: Any = None,
+) -> Arguments:
+    """The arguments as a value.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Unknown names, bits outside of 2..53, a plan that is none or contradicts the rest, a limit that is no positive
+        number of bytes, `progress` that cannot be called.
+    """
+    check_names(scheme, backend, family)
+    if bits is not None:
+        bits = check_bits(bits)
+    if plan is not None:
+        _check_agrees(check_plan(plan), scheme, backend, bits, family)
+    limit = None if workspace_limit is None else check_workspace(workspace_limit)
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress: {progress!r} is not callable")
+    return Arguments(scheme, backend, bits, family, plan, limit, progress)
+
+
+def _check_agrees(plan: Plan, scheme: str, backend: str, bits: int | None, family: str) -> None:
+    if plan.scheme == "INT8":
+        raise ValueError("plan: an INT8 plan multiplies int8 matrices; use ozfp4.int8_matmul")
+    given = {
+        "scheme": (scheme, "II", plan.scheme),
+        "backend": (backend, "auto", plan.backend),
+        "bits": (bits, None, plan.bits),
+        "family": (family, "least", plan.family),
+    }
+    for name, (value, default, planned) in given.items():
+        if value not in (default, planned):
+            raise ValueError(f"{name}: {value!r} contradicts the given plan, whose {name} is {planned!r}")
+
+
+# What people type for a backend that is a device.
+_DEVICES = ("cuda", "gpu", "cpu")
+
+
+def check_names(scheme: str, backend: str, family: str) -> None:
+    """Raise ValueError for an unknown scheme, backend or family, naming what is allowed."""
+    if not isinstance(scheme, str) or scheme not in SCHEMES:
+        raise ValueError(f"scheme: {scheme!r} is unknown; allowed are {', '.join(map(repr, SCHEMES))}")
+    if not isinstance(backend, str) or (backend != "auto" and backend not in ALPHABETS):
+        names = f"'auto', {', '.join(map(repr, ALPHABETS))}"
+        if isinstance(backend, str) and backend.partition(":")[0] in _DEVICES:
+            raise ValueError(
+                f"backend: {backend!r} is unknown; a product runs where its operands lie (for a GPU pass torch CUDA "
+                f"tensors: a.to('cuda')), and backend names what it multiplies there: {names}"
+            )
+        raise ValueError(f"backend: {backend!r} is unknown; allowed are {names}")
+    if not isinstance(family, str) or family not in FAMILIES:
+        raise ValueError(f"family: {family!r} is unknown; allowed are {', '.join(map(repr, FAMILIES))}")
+
+
+def check_plan(plan: object) -> Plan:
+    """`plan` itself; TypeError if it is something else."""
+    if not isinstance(plan, Plan):
+        raise TypeError(f"plan: {type(plan).__name__} is not an ozfp4.Plan")
+    return plan
+
+
+def check_bits(bits: object) -> int:
+    """`bits` as an int in 2..53; TypeError or ValueError otherwise."""
+    if isinstance(bits, bool) or not isinstance(bits, (int, np.integer)):
+        raise TypeError(f"bits: {bits!r} is not an integer")
+    if not 2 <= bits <= 53:
+        raise ValueError(f"bits: {bits} is outside 2..53")
+    return int(bits)
+
+
+def check_extent(name: str, extent: object) -> int:
+    """A matrix extent as an int in 0..2^63 - 1; TypeError or ValueError otherwise."""
+    if isinstance(extent, bool) or not isinstance(extent, (int, np.integer)):
+        raise TypeError(f"{name}: {extent!r} is not an integer")
+    if extent < 0:
+        raise ValueError(f"{name}: {extent} is negative")
+    if extent >= 2**63:
+        raise ValueError(f"{name}: {extent} does not fit 63 bits")
+    return int(extent)
+
+
+def check_workspace(limit: object) -> int:
+    """A limit of the workspace as an int; TypeError or ValueError unless it is a positive number of bytes below 2^62."""
+    if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)):
+        raise TypeError(f"workspace_limit: {limit!r} is not an integer")
+    if not 0 < limit < 2**62:
+        raise ValueError(f"workspace_limit: {limit} is not a positive number of bytes below 2**62")
+    return int(limit)

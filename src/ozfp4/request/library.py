@@ -1,0 +1,156 @@
+"""NumPy or torch: whose arrays the operands are, and their dtypes. torch is used where the caller has imported it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+FLOATS = (np.float64, np.float32)  # what matmul takes
+INT8 = (np.int8,)  # what int8_matmul takes
+
+# torch if the caller has imported it, else None; we never import it ourselves.
+torch_module: Callable[[], Any] = partial(sys.modules.get, "torch")
+
+
+@lru_cache(maxsize=1)
+def require_torch() -> Any:
+    """torch; RuntimeError where the caller has not imported it."""
+    torch = torch_module()
+    if torch is None:
+        raise RuntimeError("torch is not imported; GPU products take torch CUDA tensors")
+    return torch
+
+
+class Operands(NamedTuple):
+    """What the caller passed: arrays of one library, of dtypes that the product takes.
+
+    `torch` is the module where they are tensors, else None. Tensors on the CPU are here as NumPy arrays that share their
+    memory; those on a device are tensors (`on_device`).
+    """
+
+    a: Any
+    b: Any
+    out: Any
+    torch: Any
+    on_device: bool
+
+
+def is_tensor(x: object) -> bool:
+    torch = torch_module()
+    return torch is not None and isinstance(x, torch.Tensor)
+
+
+def take_operands(a: Any, b: Any, out: Any, allowed: tuple[type, ...]) -> Operands:
+    """The operands as the product takes them.
+
+    Raises
+    ------
+    TypeError
+        NumPy mixed with torch, dtypes that are not `allowed`, masked arrays, tensors that are not dense.
+    RuntimeError
+        Tensors that require grad, or lie on different devices.
+    """
+    if not _from_torch(a=a, b=b, out=out):
+        return Operands(_array("a", a, allowed), _array("b", b, allowed), _checked_out(out), None, False)
+    torch = torch_module()
+    if a.device.type == "cpu" and b.device.type == "cpu":
+        x, y = (check_dtype(name, array_of_tensor(name, z), allowed) for name, z in (("a", a), ("b", b)))
+        return Operands(x, y, _checked_out(out), torch, False)
+    names = [str(np.dtype(t).name) for t in allowed]
+    for name, x in (("a", a), ("b", b)):
+        check_tensor(name, x)
+    if a.device != b.device:
+        raise RuntimeError(f"b: device {b.device} differs from {a.device}, where a lies")
+    for name, x in (("a", a), ("b", b)):
+        if x.dtype not in [getattr(torch, n) for n in names]:
+            raise TypeError(
+                f"{name}: dtype {x.dtype} is not supported; allowed is {' or '.join(f'torch.{n}' for n in names)}"
+            )
+    if out is not None:
+        if out.device != a.device:
+            raise RuntimeError(f"out: device {out.device} differs from {a.device}, where the operands lie")
+        check_tensor("out", out)
+        _check_not_negated(out)
+    return Operands(a.resolve_neg(), b.resolve_neg(), out, torch, True)
+
+
+def _from_torch(a: object, b: object, out: object) -> bool:
+    """True for torch, False for NumPy; TypeError when they are mixed."""
+    given = {"a": is_tensor(a), "b": is_tensor(b)}
+    if out is not None:
+        given["out"] = is_tensor(out)
+    if len(set(given.values())) > 1:
+        kinds = ", ".join(
+            f"{name} is a {'torch tensor' if t else 'NumPy array'}" for name, t in given.items()
+        )
+        raise TypeError(f"NumPy arrays and torch tensors cannot be mixed: {kinds}")
+    return given["a"]
+
+
+def check_tensor(name: str, tensor: Any) -> None:
+    """RuntimeError for a tensor that requires grad, TypeError for one that is not dense or of no dtype of ours."""
+    torch = torch_module()
+    if tensor.requires_grad and torch.is_grad_enabled():
+        raise RuntimeError(
+            f"{name}: the tensor requires grad, and matmul has no derivative yet; "
+            f"pass {name}.detach() or call it under torch.no_grad()"
+        )
+    if tensor.layout != torch.strided:
+        raise TypeError(f"{name}: layout {tensor.layout} is not supported; only dense (strided) tensors are")
+    if tensor.dtype not in (torch.float64, torch.float32, torch.int8):
+        raise TypeError(
+            f"{name}: dtype {tensor.dtype} is not supported; allowed are torch.float64 and torch.float32 "
+            f"(torch.int8 for int8_matmul)"
+        )
+
+
+def array_of_tensor(name: str, tensor: Any) -> Array:
+    """A NumPy view of a CPU tensor; a lazily negated tensor is resolved first."""
+    check_tensor(name, tensor)
+    if tensor.device.type != "cpu":
+        raise RuntimeError(f"{name}: device {tensor.device} has no kernel in this build; it holds: cpu")
+    view: Array = tensor.detach().resolve_neg().numpy()
+    return view
+
+
+def _checked_out(out: Any) -> Array | None:
+    """`out` as an array; TypeError or ValueError where it cannot be one."""
+    if out is None:
+        return None
+    if is_tensor(out):
+        _check_not_negated(out)
+    elif not isinstance(out, np.ndarray):
+        raise TypeError(f"out: {type(out).__name__} is neither a NumPy array nor a torch tensor")
+    return as_array("out", out)
+
+
+def _check_not_negated(out: Any) -> None:
+    if out.is_neg():
+        raise ValueError("out: a lazily negated tensor cannot be written to; pass out.resolve_neg()")
+
+
+def as_array(name: str, x: object) -> Array:
+    """A NumPy array of `x` without a copy where possible."""
+    if is_tensor(x):
+        return array_of_tensor(name, x)
+    if isinstance(x, np.ma.MaskedArray):
+        raise TypeError(f"{name}: masked arrays are not supported, their mask would be lost")
+    return np.asarray(x)
+
+
+def check_dtype(name: str, array: Array, allowed: tuple[type, ...]) -> Array:
+    """`array` in native byte order; TypeError unless its dtype is among `allowed`."""
+    if array.dtype.newbyteorder("=") not in [np.dtype(t) for t in allowed]:
+        names = " or ".join(np.dtype(t).name for t in allowed)
+        raise TypeError(f"{name}: dtype {array.dtype} is not supported; allowed is {names}")
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def _array(name: str, x: object, allowed: tuple[type, ...]) -> Array:
+    return check_dtype(name, as_array(name, x), allowed)

@@ -1,0 +1,121 @@
+"""A product as a value: what was passed and asked for, checked, by NumPy's rules of shapes for arrays and tensors alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .arguments import Arguments
+from .library import Operands
+from .out import check_out
+
+Extents = tuple[int, ...]
+Array = npt.NDArray[Any]
+
+
+class MatmulShape(NamedTuple):
+    """Extents of one product: `stack` of m × k by k × n; `result` is what the caller sees, without the axes that 1-D
+    operands lack."""
+
+    stack: Extents
+    m: int
+    n: int
+    k: int
+    a_vector: bool
+    b_vector: bool
+    result: Extents
+
+
+def matmul_shape(a: Extents, b: Extents) -> MatmulShape:
+    """The product's extents; ValueError naming the shapes where they do not fit.
+
+    >>> matmul_shape((5, 1, 3, 4), (2, 4)[::-1])
+    MatmulShape(stack=(5, 1), m=3, n=2, k=4, a_vector=False, b_vector=False, result=(5, 1, 3, 2))
+    """
+    for name, shape in (("a", a), ("b", b)):
+        if not shape:
+            raise ValueError(f"{name}: a 0-d array is not a matrix; at least 1 dimension is needed")
+    a_vector, b_vector = len(a) == 1, len(b) == 1
+    m, k_a = (1, a[0]) if a_vector else a[-2:]
+    k_b, n = (b[0], 1) if b_vector else b[-2:]
+    if k_a != k_b:
+        raise ValueError(f"inner dimensions differ: a has shape {a}, b has shape {b}: {k_a} != {k_b}")
+    stack_a, stack_b = a[:-2], b[:-2]
+    if stack_a == stack_b:
+        stack = stack_a
+    else:
+        try:
+            stack = np.broadcast_shapes(stack_a, stack_b)
+        except ValueError:
+            raise ValueError(f"stacks do not broadcast: a has shape {a}, b has shape {b}") from None
+    result = (*stack, *(() if a_vector else (m,)), *(() if b_vector else (n,)))
+    return MatmulShape(stack, m, n, k_a, a_vector, b_vector, result)
+
+
+def broadcast_operands(a: Array, b: Array, shape: MatmulShape) -> tuple[Array, Array]:
+    """Both with the matrix axes and all axes of the stack, stride 0 along broadcast ones."""
+    rows = a[np.newaxis, :] if shape.a_vector else a
+    columns = b[:, np.newaxis] if shape.b_vector else b
+    return (
+        np.broadcast_to(rows, (*shape.stack, *rows.shape[-2:])),
+        np.broadcast_to(columns, (*shape.stack, *columns.shape[-2:])),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class MatmulRequest:
+    """One product: operands, shape, dtype, where to, and how. Making one refuses what cannot be done.
+
+    Attributes
+    ----------
+    a, b : array or tensor
+        On the CPU arrays with both matrix axes and all axes of the stack; on a device tensors as they were passed.
+    out : array, tensor or None
+        Of the result's shape and dtype, apart from the operands in memory.
+    shape : MatmulShape
+    dtype : NumPy or torch dtype
+        Of the result.
+    single : bool
+        The operands are float32, and so is the result.
+    torch : module or None
+        torch where the operands are tensors.
+    asked : Arguments
+    """
+
+    a: Any
+    b: Any
+    out: Any
+    shape: MatmulShape
+    dtype: Any
+    single: bool
+    torch: Any
+    asked: Arguments
+
+    def __post_init__(self) -> None:
+        if self.out is not None:
+            check_out(self.out, self.shape.result, self.dtype, a=self.a, b=self.b)
+
+
+def matmul_request(operands: Operands, asked: Arguments, dtype: Any = None) -> MatmulRequest:
+    """The request for a product of these operands; `dtype` of the result, by default the one that both promote to.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Shapes that do not fit; `out` of another shape or dtype, read-only or overlapping.
+    """
+    a, b, out, torch, on_device = operands
+    shape = matmul_shape(tuple(a.shape), tuple(b.shape))
+    if on_device:
+        dtype = (
+            torch.promote_types(a.dtype, b.dtype) if dtype is None else getattr(torch, np.dtype(dtype).name)
+        )
+        single = dtype == torch.float32
+    else:
+        dtype = np.promote_types(a.dtype, b.dtype) if dtype is None else np.dtype(dtype)
+        single = dtype == np.float32
+        a, b = broadcast_operands(a, b, shape)
+    return MatmulRequest(a, b, out, shape, dtype, single, torch, asked)

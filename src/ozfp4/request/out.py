@@ -1,0 +1,66 @@
+"""Where the caller wants the result: shape, dtype and memory of ``out``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+def _overlaps(x: Array, y: Array) -> bool:
+    effort: Any = 100_000  # the stubs of NumPy 2.4 allow 0 and -1 alone
+    try:
+        return np.shares_memory(x, y, max_work=effort)
+    except getattr(np, "exceptions", np).TooHardError:  # NumPy 1.24 has it at the top level
+        return True
+
+
+def _overlaps_itself(x: Array) -> bool:
+    """Whether two entries of `x` may lie in one place: an axis steps over less than those below it span."""
+    span = x.itemsize
+    for stride, extent in sorted((abs(s), n) for s, n in zip(x.strides, x.shape, strict=True) if n > 1):
+        if stride < span:
+            return True
+        span = stride * (extent - 1) + span
+    return False
+
+
+class _Addresses:
+    """A device tensor's addresses as NumPy's overlap checks read them; nothing may look at the entries."""
+
+    def __init__(self, tensor: Any) -> None:
+        size = tensor.element_size()
+        self.__array_interface__ = {
+            "data": (tensor.data_ptr() or 1, False),
+            "shape": tuple(tensor.shape),
+            "strides": tuple(stride * size for stride in tensor.stride()),
+            "typestr": f"|V{size}",
+            "version": 3,
+        }
+
+
+def _places(x: Any) -> Array:
+    """An array that lies where `x` does; its entries are not read."""
+    return x if isinstance(x, np.ndarray) else np.asarray(_Addresses(x))
+
+
+def check_out(out: Any, shape: tuple[int, ...], dtype: Any, **inputs: Any) -> None:
+    """TypeError or ValueError unless `out`, an array or a tensor on a device, can take a result of this shape and dtype.
+
+    Its entries share memory neither with each other nor with the inputs; addresses alone are looked at.
+    """
+    if tuple(out.shape) != shape:
+        raise ValueError(f"out: shape {tuple(out.shape)} is not the result's shape {shape}")
+    if out.dtype != dtype:
+        raise TypeError(f"out: dtype {out.dtype} is not the result's dtype {dtype}")
+    places = _places(out)
+    if isinstance(out, np.ndarray) and not out.flags.writeable:
+        raise ValueError("out: the array is read-only")
+    if places.size and _overlaps_itself(places):
+        raise ValueError("out: entries of the array share memory with each other")
+    for name, x in inputs.items():
+        if _overlaps(places, _places(x)):
+            raise ValueError(f"out: the array shares memory with {name}")

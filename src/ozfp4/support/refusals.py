@@ -1,0 +1,9 @@
+"""What the core and the extension refuse, as the exception that a user of NumPy expects."""
+
+from __future__ import annotations
+
+
+def memory_error(error: ValueError) -> Exception:
+    """A MemoryError for a refusal of the workspace limit; any other refusal as it is."""
+    text = str(error)
+    return MemoryError(text) if text.startswith("workspace_limit") else error

@@ -1,0 +1,62 @@
+"""For whoever hunts a wrong bit on a GPU: kernel, tile, splits and overlap of products, in place of the package's choices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..backends.cuda import extension, variant
+from ..backends.cuda.variant import Forced
+
+
+@contextmanager
+def forced(
+    kernel: str | None = None,
+    tile: str | None = None,
+    splits: int | None = None,
+    overlap: bool | None = None,
+) -> Iterator[None]:
+    """CUDA products within the block run on this kernel, tile, number of splits of K, with or without overlap of launches.
+
+    What is None stays the package's own choice. It applies to the whole process, to products alone: self-tests run as
+    always, but a forced kernel serves without one. What the kernel does not take is refused when a product is made.
+
+    Parameters
+    ----------
+    kernel : str, optional
+        A name as in a Report, without its tile.
+    tile : str, optional
+        As a Report shows it, e.g. "128x256".
+    splits : int, optional
+        Ranges of K that are summed apart.
+    overlap : bool, optional
+        Whether a launch may begin before the one before it has ended.
+
+    Raises
+    ------
+    ValueError
+        For a kernel that the extension does not have, and splits below 1.
+    """
+    number = None
+    if kernel is not None:
+        cuda = extension.extension()
+        names = () if cuda is None else tuple(cuda.kernels)
+        if kernel not in names:
+            raise ValueError(
+                f"kernel: {kernel!r} is none of {', '.join(names) or 'this build, which has none'}"
+            )
+        number = names.index(kernel)
+    if tile is not None and not isinstance(tile, str):
+        raise TypeError(f"tile: {tile!r} is not a string")
+    if splits is not None and (isinstance(splits, bool) or not isinstance(splits, int)):
+        raise TypeError(f"splits: {splits!r} is not an integer")
+    if splits is not None and splits < 1:
+        raise ValueError(f"splits: {splits} is below 1")
+    if overlap is not None and not isinstance(overlap, bool):
+        raise TypeError(f"overlap: {overlap!r} is not a bool")
+    before = variant.forced
+    variant.forced = Forced(number, tile, splits, overlap)
+    try:
+        yield
+    finally:
+        variant.forced = before

@@ -1,0 +1,130 @@
+"""The self-test of one kernel: every case, until one is wrong. It neither looks at nor changes what is known of the kernel."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..backends import cpu
+from ..backends.kernels import DeviceKernel
+from ..plans.plan import Plan
+from ..request import library
+from . import plane_products
+from .verdict import Failure, Verdict
+
+if TYPE_CHECKING:
+    from .exact_cases import Case, WholeProduct
+
+
+def _first_wrong(
+    name: str, extents: tuple[int, ...], found: npt.NDArray[Any], expected: npt.NDArray[Any], modulus: int = 0
+) -> Failure | None:
+    """The first entry that differs; None if none does. NaN is no entry of `expected`."""
+    wrong = found != expected
+    if not wrong.any():
+        return None
+    i, j = (int(x) for x in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
+    where = f"modulo {modulus} " if modulus else ""
+    return Failure(
+        name,
+        extents,
+        f"{where}entry ({i}, {j}) is {found[i, j]}, exact is {expected[i, j]}, {int(wrong.sum())} of {wrong.size} entries wrong",
+        modulus=modulus or None,
+        entry=(i, j),
+        found=str(found[i, j]),
+        expected=str(expected[i, j]),
+    )
+
+
+def _wrong_sum(kernel: DeviceKernel, case: Case) -> Failure | None:
+    """What is wrong with the kernel's product of a case, or None."""
+    expected = case.expected()
+    residues: dict[int, npt.NDArray[Any]] = {0: expected}
+    for modulus, found in plane_products.multiply(kernel, case):
+        if modulus not in residues:
+            residues[modulus] = (expected % modulus).astype(np.uint8)
+        wrong = _first_wrong(case.name, case.shape, found, residues[modulus], modulus)
+        if wrong is not None:
+            return wrong
+    return None
+
+
+def _with_stage(kernel: DeviceKernel, plan: Plan, product: WholeProduct, failure: Failure) -> Failure:
+    """The failure of a whole product with the first wrong stage, for which the product is made once more."""
+    from . import stage_search
+
+    try:
+        found = plane_products.stage_results(kernel, plan, product.a, product.b)
+    except (RuntimeError, ValueError) as error:
+        return replace(failure, text=f"{failure.text}; its stages could not be looked at: {error}")
+    if found is None:
+        return failure
+    stage = stage_search.first_wrong_stage(plan, product.a, product.b, product.expected, found)
+    more = f"first wrong in {stage}" if stage is not None else "made once more, it was right in every stage"
+    return replace(
+        failure, text=f"{failure.text}; {more}", stage=stage, tile=found.launch.get("tile"),
+        splits=found.launch.get("splits"),
+    )  # fmt: skip
+
+
+def _wrong_product(kernel: DeviceKernel, plan: Plan, product: WholeProduct) -> tuple[str, Failure | None]:
+    """The name of a whole product by a plan, and what is wrong with it or None."""
+    name = f"{product.name}, scheme {plan.scheme} {plan.backend} {plan.family}"
+    extents = (*product.expected.shape, product.a.shape[1])
+    found = plane_products.whole_product(kernel, plan, product.a, product.b)
+    wrong = _first_wrong(name, extents, found, product.expected)
+    if wrong is None:
+        return name, None
+    about = f"scheme {plan.scheme}, {plan.backend}, {plan.family}, {plan.bits} bits"
+    return name, _with_stage(kernel, plan, product, replace(wrong, plan=about))
+
+
+def _findings(kernel: DeviceKernel, short: bool) -> Iterator[tuple[str, Failure | None]]:
+    """Every case by name, with what is wrong or None."""
+    from . import exact_cases  # importing the package stays quick
+
+    for case in exact_cases.cases(exact_cases.ALPHABETS[kernel.element], short=short):
+        yield case.name, _wrong_sum(kernel, case)
+    for product in exact_cases.whole_products(short=short):
+        for plan in plane_products.plans(kernel, product.a.shape[1], short=short):
+            yield _wrong_product(kernel, plan, product)
+
+
+def examine(kernel: DeviceKernel, *, short: bool) -> Verdict:
+    """Run the self-test of a kernel.
+
+    Raises
+    ------
+    MemoryError, torch.cuda.OutOfMemoryError
+        If there is no memory for the test: that says nothing about the kernel.
+    """
+    torch = library.torch_module()
+    no_memory = (MemoryError,) if torch is None else (MemoryError, torch.cuda.OutOfMemoryError)
+    form = "short" if short else "long"
+    if kernel.device == "cpu":
+        cpu.ensure_blas()  # whose import takes longer than a short test
+    start = time.perf_counter()
+    count, name = 0, "first case"
+
+    def verdict(failure: Failure | None, reason: str | None = None, lasting: bool = True) -> Verdict:
+        if failure is not None and reason is None:
+            reason = f"{failure.case}: {failure.text}"
+        seconds = time.perf_counter() - start
+        return Verdict(kernel, reason is None, form, count, seconds, reason, lasting, failure)
+
+    try:
+        for case, wrong in _findings(kernel, short):
+            count, name = count + 1, case
+            if wrong is not None:
+                return verdict(wrong)
+    except no_memory:
+        raise
+    except (RuntimeError, ValueError) as error:
+        reason = f"after {name}: {error}"
+        return verdict(Failure(name, (), reason), reason, lasting=False)
+    return verdict(None)

@@ -1,0 +1,209 @@
+"""Which kernels may serve: each is tried on exact integers before its first use in a process, unless an earlier process of
+this very build did so on the same device, driver and BLAS.
+
+A kernel that fails is disabled, with a warning that names it, and the next one serves. A passed test costs milliseconds
+once; afterwards asking costs one look into a dictionary.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Sequence
+
+from ..backends.kernels import DeviceKernel, cpu_kernel, elements, gpu_kernels
+from ..plans.plan import Plan
+from ..request import library
+from ..support import disk_cache
+from .examine import examine
+from .identity import identity
+from .verdict import Verdict
+
+_verdicts: dict[DeviceKernel, Verdict] = {}  # of this process
+_serving: dict[tuple[tuple[str, ...], bool, int], int] = {}  # what serving_kernel found
+_lock = threading.RLock()  # of the first use
+# Counts the changes of verdicts that were used: what was decided under another number may rest on a kernel that is disabled
+# by now.
+generation = 0
+
+
+def forget() -> None:
+    """Know as little as a new process does."""
+    global generation
+    _verdicts.clear()
+    _serving.clear()
+    generation += 1
+
+
+def _renew_lock() -> None:
+    """A forked child has none of the threads that may have held the lock."""
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
+
+# ---- What is known --------------------------------------------------------------------------------------------------
+
+
+def _stored(kernel: DeviceKernel) -> Verdict | None:
+    """The verdict of an earlier process, if there is one that is whole."""
+    value = disk_cache.load(identity(kernel))
+    if value is None:
+        return None
+    passed, form, cases, seconds, reason = (
+        value.get(x) for x in ("passed", "form", "cases", "seconds", "reason")
+    )
+    if (
+        not isinstance(passed, bool)
+        or form not in ("short", "long")
+        or not isinstance(cases, int)
+        or not isinstance(seconds, (int, float))
+        or (reason is not None) != (not passed)
+        or not isinstance(reason, (str, type(None)))
+    ):
+        return None
+    return Verdict(kernel, passed, form, cases, seconds, reason)
+
+
+def _store(verdict: Verdict) -> None:
+    if verdict.lasting:
+        fields = ("passed", "form", "cases", "seconds", "reason")
+        disk_cache.store(identity(verdict.kernel), {name: getattr(verdict, name) for name in fields})
+
+
+def _stack_level() -> int:
+    """For warnings.warn in the caller: the first frame outside of this package."""
+    frame, level = sys._getframe(1), 1
+    package = __name__.partition(".")[0]
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def adopt_verdict(verdict: Verdict) -> None:
+    """Make a verdict that of this process. RuntimeWarning if it disables the kernel."""
+    global generation
+    before = _verdicts.get(verdict.kernel)
+    _verdicts[verdict.kernel] = verdict
+    if before is not None and before.passed != verdict.passed:
+        _serving.clear()
+        generation += 1
+    if not verdict.passed and (before is None or before.passed):
+        warnings.warn(
+            f"ozfp4: the kernel {verdict.kernel} failed its self-test and is disabled; others serve in its place. "
+            f"{verdict.reason}. `python -m ozfp4 selftest` tests it again.",
+            RuntimeWarning,
+            stacklevel=_stack_level(),
+        )
+
+
+def known_verdict(kernel: DeviceKernel) -> Verdict | None:
+    """What this process or an earlier one found about a kernel; None before the first test. Tests nothing."""
+    return _verdicts.get(kernel) or _stored(kernel)
+
+
+def test(kernel: DeviceKernel, *, short: bool) -> Verdict:
+    """Test a kernel now, whatever is known; keep the verdict here and on disk."""
+    with _lock:
+        found = examine(kernel, short=short)
+        _store(found)
+        adopt_verdict(found)
+    return found
+
+
+def verdict_of(kernel: DeviceKernel) -> Verdict:
+    """The verdict on a kernel about to be used: what is known, else that of the short form, run now.
+
+    Raises
+    ------
+    RuntimeError
+        If the test would have to run while a CUDA graph is captured.
+    """
+    known = _verdicts.get(kernel)
+    if known is not None:
+        return known
+    with _lock:
+        found = known_verdict(kernel)
+        if found is None:
+            if kernel.device != "cpu":
+                _refuse_capture(kernel)
+            return test(kernel, short=True)
+        adopt_verdict(found)
+        return found
+
+
+def _refuse_capture(kernel: DeviceKernel) -> None:
+    torch = library.require_torch()
+    if torch.cuda.is_current_stream_capturing():
+        raise RuntimeError(
+            f"the first product by the kernel {kernel} tests it, which a CUDA graph cannot capture; run one such product "
+            f"before the capture"
+        )
+
+
+# ---- Who serves -----------------------------------------------------------------------------------------------------
+
+
+class AllFailedError(RuntimeError):
+    """Every kernel that could serve failed its self-test."""
+
+
+def _refusal(backend: str, verdicts: Sequence[Verdict]) -> str:
+    reasons = "; ".join(f"{verdict.kernel}: {verdict.reason}" for verdict in verdicts)
+    return f"backend: every kernel of {backend!r} failed its self-test: {reasons}"
+
+
+def cpu_refusal(alphabet: str) -> str | None:
+    """None if the CPU's products of an alphabet can be trusted, else why there are none."""
+    verdict = verdict_of(cpu_kernel(alphabet))
+    return None if verdict.passed else _refusal(alphabet, [verdict])
+
+
+def serving_kernel(plan: Plan, index: int) -> int:
+    """The number of the best kernel on a CUDA device that multiplies the planes of a plan and can be trusted.
+
+    Raises
+    ------
+    AllFailedError
+        If each of them failed its self-test.
+    RuntimeError
+        If there is none, or it would have to be tested while a CUDA graph is captured.
+    """
+    taken, residues = elements(plan), plan.scheme == "II"
+    key = (taken, residues, index)
+    number = _serving.get(key)
+    if number is None:
+        with _lock:  # no verdict changes between the choice and its entry
+            number = _serving[key] = _first_good(taken, residues, index, plan.backend)
+    return number
+
+
+def _first_good(taken: tuple[str, ...], residues: bool, index: int, backend: str) -> int:
+    kernels = gpu_kernels(taken, index, residues)
+    if not kernels:
+        raise RuntimeError(
+            f"no multiply kernel of this build takes {' or '.join(taken)} planes on cuda:{index}"
+        )
+    verdicts = []
+    for kernel in kernels:
+        verdicts.append(verdict_of(kernel))
+        if verdicts[-1].passed:
+            return kernel.number
+    raise AllFailedError(_refusal(backend, verdicts))
+
+
+def likely_kernel(plan: Plan, index: int) -> tuple[str, str]:
+    """The name of the kernel that serves a plan's planes as far as is known, without a test, or "" and the reason."""
+    kernels = gpu_kernels(elements(plan), index, plan.scheme == "II")
+    known = [known_verdict(kernel) for kernel in kernels]
+    for kernel, verdict in zip(kernels, known, strict=True):
+        if verdict is None or verdict.passed:
+            return kernel.name, ""
+    if not kernels:
+        return "", "no kernel of this build takes its planes"
+    return "", _refusal(plan.backend, [verdict for verdict in known if verdict is not None])

@@ -1,0 +1,82 @@
+"""What the self-test found about one kernel, and all that is needed to see a failure again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..backends.kernels import DeviceKernel
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The first wrong case of a self-test.
+
+    Attributes
+    ----------
+    case : str
+        Its name: `ozfp4.trust.exact_cases` makes the same operands from it on any machine (``case_named``,
+        ``whole_product_named``).
+    extents : tuple of int
+        m, n, k.
+    text : str
+        What was wrong, in a sentence.
+    plan : str or None
+        Of a whole product: scheme, backend, family, bits; None for a product of planes alone.
+    modulus : int or None
+        Of the residues that were wrong; None for sums and whole products.
+    entry : (int, int) or None
+        The first wrong entry; None where the kernel did not come to an end.
+    found, expected : str
+        That entry as it was and as it is exactly; "" without an entry.
+    stage : str or None
+        Of a whole product on a GPU: the first wrong stage, and where.
+    tile, splits : str or None
+        Of a whole product on a GPU: what the kernel ran with.
+    """
+
+    case: str
+    extents: tuple[int, ...]
+    text: str
+    plan: str | None = None
+    modulus: int | None = None
+    entry: tuple[int, int] | None = None
+    found: str = ""
+    expected: str = ""
+    stage: str | None = None
+    tile: str | None = None
+    splits: str | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the self-test found about one kernel on one device.
+
+    Attributes
+    ----------
+    kernel : DeviceKernel
+    passed : bool
+    form : {"short", "long"}
+    cases : int
+        How many were tried; the last one is that which failed.
+    seconds : float
+    reason : str or None
+        The case and the first wrong entry, or what the device said; None if all was right.
+    lasting : bool
+        Worth keeping for other processes: an error of the device may be a matter of the moment, a wrong number is not.
+    failure : Failure or None
+        What is needed to repeat the failure; None if all was right, and in verdicts of earlier processes.
+    """
+
+    kernel: DeviceKernel
+    passed: bool
+    form: str
+    cases: int
+    seconds: float
+    reason: str | None = None
+    lasting: bool = True
+    failure: Failure | None = field(default=None, compare=False)
+
+    @property
+    def text(self) -> str:
+        """In a few words."""
+        return f"passed, {self.form} form" if self.passed else f"FAILED: {self.reason}"

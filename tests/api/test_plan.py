@@ -1,0 +1,145 @@
+"""ozfp4.plan and ozfp4.plan_for answer for the device and the operands that they are asked about."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.backends.cuda import extension
+from ozfp4.cost.choice import Choice
+from ozfp4.dispatch import this_machine
+from ozfp4.testing import PATHS
+from ozfp4.trust import guard
+
+OPERANDS = [
+    ((5, 7), (7, 3)),
+    ((7,), (7, 3)),
+    ((5, 7), (7,)),
+    ((7,), (7,)),
+    ((2, 1, 5, 7), (4, 7, 3)),
+    ((6, 5, 7), (7, 3)),
+    ((5, 0), (0, 3)),
+    ((0, 7), (7, 3)),
+    ((1, 80_000), (80_000, 1)),
+]
+
+
+@pytest.mark.parametrize(("shape_a", "shape_b"), OPERANDS)
+@pytest.mark.parametrize("types", [("f8", "f8"), ("f4", "f4"), ("f4", "f8"), (">f4", "<f4")])
+def test_the_plan_for_operands_is_the_one_that_their_product_takes(
+    shape_a: tuple[int, ...], shape_b: tuple[int, ...], types: tuple[str, str]
+) -> None:
+    a, b = np.ones(shape_a, types[0]), np.ones(shape_b, types[1])
+    for options in ({}, {"scheme": "I"}, {"bits": 30}, *(path._asdict() for path in PATHS)):
+        if options.get("family", "least") != "least" and shape_a[-1] > 76_549:
+            continue
+        assert ozfp4.plan_for(a, b, **options) == ozfp4.matmul(a, b, report=True, **options)[1].plan, options
+    assert ozfp4.plan_for(a, b).bits == (24 if types[0][-1] == types[1][-1] == "4" else 53)
+
+
+def test_lists_are_operands() -> None:
+    assert ozfp4.plan_for([[1.0, 2.0]], [3.0, 4.0]) == ozfp4.plan(1, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "options", "error", "message"),
+    [
+        (np.ones((2, 3)), np.ones((4, 2)), {}, ValueError, "inner dimensions differ"),
+        (np.ones((2, 2, 3)), np.ones((3, 3, 2)), {}, ValueError, "stacks do not broadcast"),
+        (np.ones((2, 3), np.int8), np.ones((3, 2)), {}, TypeError, "^a: dtype int8"),
+        (np.ones((2, 3)), np.float64(3), {}, ValueError, "^b: a 0-d array"),
+        (np.ones((2, 3)), np.ones((3, 2)), {"bits": 54}, ValueError, "^bits: 54"),
+        (np.ones((2, 3)), np.ones((3, 2)), {"backend": "gpu"}, ValueError, "^backend: 'gpu'"),
+    ],
+)
+def test_what_matmul_refuses(a: Any, b: Any, options: dict, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        ozfp4.matmul(a, b, **options)
+    with pytest.raises(error, match=message):
+        ozfp4.plan_for(a, b, **options)
+
+
+def test_the_next_backend_where_a_kernel_is_disabled(
+    monkeypatch: pytest.MonkeyPatch, new_process: Any
+) -> None:
+    monkeypatch.setattr(guard, "cpu_refusal", lambda alphabet: "wrong" if alphabet == "fp64" else None)
+    a = np.ones((3, 4))
+    assert ozfp4.plan_for(a, a.T).backend == ozfp4.matmul(a, a.T, report=True)[1].backend == "int8"
+    with pytest.raises(RuntimeError, match=r"^wrong$"):
+        ozfp4.plan_for(a, a.T, backend="fp64")
+
+
+# ---- A GPU ---------------------------------------------------------------------------------------------------------
+
+
+class Device:
+    """torch.device as far as the plan looks at it."""
+
+    def __init__(self, *text: Any) -> None:
+        self._text = ":".join(map(str, text))
+
+    def __str__(self) -> str:
+        return self._text
+
+
+@pytest.fixture
+def two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """cuda:0 prefers int8 and cuda:1, the current one, fp4."""
+    cuda = SimpleNamespace(is_available=lambda: True, device_count=lambda: 2, current_device=lambda: 1)
+    torch = SimpleNamespace(cuda=cuda, device=Device, Tensor=type("Tensor", (), {}))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr(extension, "why_unavailable", lambda device: None)
+
+    def gpu_choice(scheme: str, family: str, bits: int, k: int, index: int) -> Choice:
+        return Choice(("int8", "fp4") if index == 0 else ("fp4", "int8"), "")
+
+    monkeypatch.setattr(this_machine, "gpu_choice", gpu_choice)
+
+
+@pytest.mark.parametrize(
+    ("device", "backend"),
+    [(None, "fp64"), ("cpu", "fp64"), ("cuda", "fp4"), ("cuda:0", "int8"), ("cuda:1", "fp4")],
+)
+def test_auto_asks_the_cost_of_the_device(two_gpus: None, device: str | None, backend: str) -> None:
+    assert ozfp4.plan(100, 100, 100, device=device) == ozfp4.plan(100, 100, 100, backend=backend)
+    if device is not None:
+        asked = ozfp4.plan(1, 1, 100, device=Device(device), bits=24)
+        assert asked == ozfp4.plan(1, 1, 100, backend=backend, bits=24)
+
+
+def test_a_gpu_has_no_fp64(two_gpus: None) -> None:
+    with pytest.raises(RuntimeError, match=r"^backend: 'fp64' has no GPU kernel; available on cuda:0: "):
+        ozfp4.plan(9, 9, 9, backend="fp64", device="cuda:0")
+    assert ozfp4.plan(9, 9, 9, backend="fp4", device="cuda:0").backend == "fp4"
+
+
+@pytest.mark.parametrize(
+    ("device", "error", "message"),
+    [
+        ("cuda:2", RuntimeError, "^device: 'cuda:2' is not there; torch sees cuda:0 to cuda:1$"),
+        ("gpu", ValueError, "^device: 'gpu' is unknown; allowed are 'cpu', 'cuda', 'cuda:0' and so on$"),
+        ("cuda:-1", ValueError, "^device: 'cuda:-1' is unknown"),
+        (0, TypeError, "^device: 0 is neither a string nor a torch.device$"),
+    ],
+)
+def test_devices_that_are_none(two_gpus: None, device: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        ozfp4.plan(9, 9, 9, device=device)
+
+
+def test_without_what_a_gpu_needs(two_gpus: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extension, "why_unavailable", lambda device: f"{device}: too old")
+    with pytest.raises(RuntimeError, match=r"^device: 'cuda': cuda:1: too old$"):
+        ozfp4.plan(9, 9, 9, device="cuda")
+    torch = SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: False), device=Device)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    with pytest.raises(RuntimeError, match=r"^device: 'cuda': torch sees no CUDA device$"):
+        ozfp4.plan(9, 9, 9, device="cuda")
+    monkeypatch.delitem(sys.modules, "torch")
+    with pytest.raises(RuntimeError, match=r"^device: 'cuda:0': torch is not imported"):
+        ozfp4.plan(9, 9, 9, device="cuda:0")

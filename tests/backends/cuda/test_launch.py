@@ -1,0 +1,230 @@
+"""What a product on a GPU hands to the extension, without a GPU: tensors lie on torch's CPU, and a fake extension multiplies
+what it is given, by addresses and strides alone.
+
+That the real extension does the same is tested in tests/cuda/test_matmul.py.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from itertools import product
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.backends.cuda import extension, launch
+from ozfp4.backends.cuda.findings import Findings, make_report
+from ozfp4.backends.cuda.variant import Variant
+from ozfp4.backends.cuda.views import prepare
+from ozfp4.dispatch import repeated
+from ozfp4.request.arguments import Arguments
+from ozfp4.request.library import Operands
+from ozfp4.request.operands import matmul_request, matmul_shape
+from ozfp4.request.out import check_out
+from ozfp4.testing import STACKS, assert_same_bits, noise
+
+torch = pytest.importorskip("torch")
+
+PLAN = ozfp4.plan(1, 1, 20_000, backend="int8")
+VARIANT = Variant(0)
+TYPES = {"float64": np.float64, "float32": np.float32}
+
+
+def matrix(address: int, dtype: Any, extents: tuple[int, int], strides: tuple[int, int]) -> np.ndarray:
+    lowest = sum(min(0, s * (n - 1)) for s, n in zip(strides, extents, strict=True))
+    size = sum(abs(s) * (n - 1) for s, n in zip(strides, extents, strict=True)) + np.dtype(dtype).itemsize
+    memory = np.frombuffer((ctypes.c_uint8 * size).from_address(address + lowest), np.uint8)
+    return np.ndarray(extents, dtype, memory, -lowest, strides)
+
+
+class Problem:
+    """A stack in turns of two matrices. Its workspace holds what the real one's does for a Report: the count of moduli,
+    shifts and flags; here the count is the turn's number plus 3, and a turn's first row and column are special."""
+
+    turn_matrices = 2
+
+    def __init__(
+        self, plan: Any, a: Any, b: Any, result: Any, extents: list[int], strides_a: list[int],
+        strides_b: list[int], strides_c: list[int], device: int, workspace_limit: int, device_steps: int,
+    ) -> None:  # fmt: skip
+        assert len(extents) == len(strides_a) == len(strides_b) == len(strides_c)
+        self.a, self.b, self.result = a, b, result
+        self.extents, self.strides = extents, (strides_a, strides_b, strides_c)
+        self.limit = workspace_limit
+        self.bytes = 4096
+
+    @property
+    def matrices(self) -> list[tuple[int, ...]]:
+        return list(product(*map(range, self.extents)))
+
+    @property
+    def turns(self) -> int:
+        return -(-len(self.matrices) // self.turn_matrices)
+
+    def new_lines(self, turn: int) -> tuple[int, int]:
+        return self.a[2], (self.b[2] if turn == 0 else 0)
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "units_used": 0, "shift_a": 256, "shift_b": 1024, "special_a": 2048, "special_b": 3072,
+            "kernel": "fake", "tile": "1x1", "splits": 1, "bytes": self.bytes,
+        }  # fmt: skip
+
+    def launch(
+        self, a: int, b: int, c: int, workspace: int, clear_counters: int, stream: int,
+        after_scale: int = 0, after_encode: int = 0, after_multiply: int = 0, first_turn: int = 0,
+        last_turn: int = 2**63 - 1,
+    ) -> None:  # fmt: skip
+        last = min(last_turn, self.turns)
+        for index in self.matrices[first_turn * self.turn_matrices : last * self.turn_matrices]:
+            x, y, z = (
+                start + sum(i * s for i, s in zip(index, strides, strict=True))
+                for start, strides in zip((a, b, c), self.strides, strict=True)
+            )
+            _, type_a, outer_a, inner, *strides_a = self.a
+            _, type_b, outer_b, _, *strides_b = self.b
+            rows = matrix(x, TYPES[type_a], (outer_a, inner), tuple(strides_a))
+            columns = matrix(y, TYPES[type_b], (outer_b, inner), tuple(strides_b))
+            _, type_c, m, n, *strides_c = self.result
+            matrix(z, TYPES[type_c], (m, n), tuple(strides_c))[...] = ozfp4.matmul(rows, columns.T)
+        left = matrix(workspace, np.uint8, (1, self.bytes), (0, 1))[0]
+        left[0:4].view(np.int32)[0] = last + 2
+        left[256:2048].view(np.int32)[:] = 50 + last
+        left[2048:] = 0
+        left[[2048, 3072]] = 1
+
+
+class Made:
+    """A plan on the device whose schedule travels with the launch."""
+
+    cuda_plan = None
+    steps: Any = None
+
+    def steps_address(self) -> int:
+        return 0
+
+
+@pytest.fixture(autouse=True)
+def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    def take(*arguments: Any) -> Any:
+        return arguments
+
+    fake = SimpleNamespace(
+        ElementType=SimpleNamespace(float64="float64", float32="float32", int8="int8"),
+        Operand=take, Result=take, Problem=Problem, pointer_alignment=16, counter_bytes=64,
+        stream_id=lambda stream, device: -1,
+    )  # fmt: skip
+    made = Made()
+    monkeypatch.setattr(extension, "require_cuda", lambda: fake)
+    PLAN._device_plans.clear()
+    monkeypatch.setattr(launch, "DevicePlan", lambda *_: made)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda index: SimpleNamespace(cuda_stream=7))
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Some GPU")
+    prepare.cache_clear()
+    yield made
+    PLAN._device_plans.clear()
+    prepare.cache_clear()
+
+
+def fill(a: Any, b: Any, out: Any, findings: Any = None) -> Any:
+    request = matmul_request(Operands(a, b, out, torch, on_device=True), Arguments())
+    empty = 0 in (*a.shape, *b.shape)
+    return launch.matmul(request, PLAN, None if empty else VARIANT, findings)[1]
+
+
+@pytest.mark.parametrize("shapes", STACKS, ids=str)
+def test_every_stack_is_one_problem(shapes: Any) -> None:
+    rng = np.random.default_rng(3)
+    a, b = (torch.from_numpy(rng.standard_normal(s)) for s in shapes)
+    out = torch.from_numpy(noise(tuple(torch.matmul(a, b).shape), np.float64))
+    fill(a, b, out)
+    assert_same_bits(out, ozfp4.matmul(a, b))
+
+
+def outs() -> dict[str, Any]:
+    """Places for a result of 6 x 3 x 5 in larger tensors; what is around them must stay."""
+
+    def big(*extents: int) -> Any:
+        return torch.from_numpy(noise(extents, np.float64))
+
+    return {
+        "contiguous": (x := big(6, 3, 5), x),
+        "corner": (x := big(6, 4, 8), x[:, :3, :5]),
+        "steps": (x := big(12, 6, 15), x[::2, 1::2, ::3]),
+        "transposed": (x := big(5, 3, 6), x.permute(2, 1, 0)),
+        "columns first": (x := big(6, 5, 3), x.mT),
+        "one axis of two": (x := big(2, 3, 3, 5), x.flatten(0, 1)),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(outs()))
+@pytest.mark.parametrize("one_b", [True, False])
+def test_an_out_of_any_strides(name: str, one_b: bool) -> None:
+    rng = np.random.default_rng(4)
+    a = torch.from_numpy(rng.standard_normal((6, 3, 4)))
+    b = torch.from_numpy(rng.standard_normal((4, 5) if one_b else (6, 4, 5)))
+    whole, out = outs()[name]
+    before = whole.clone()
+    fill(a, b, out)
+    expected = ozfp4.matmul(a, b)
+    assert_same_bits(out, expected)
+    written = torch.zeros(whole.numel(), dtype=torch.bool)
+    written.as_strided(out.shape, out.stride(), out.storage_offset()).fill_(True)
+    assert torch.equal(whole.flatten()[~written], before.flatten()[~written])
+
+
+def test_a_stack_of_two_outs_that_overlap_is_refused() -> None:
+    a = torch.ones(6, 3, 4, dtype=torch.float64)
+    memory = torch.zeros(100, dtype=torch.float64)
+    for out in (memory.as_strided((6, 3, 5), (14, 5, 1)), memory[:15].reshape(3, 5).expand(6, 3, 5)):
+        with pytest.raises(ValueError, match="out: entries of the array share memory with each other"):
+            check_out(out, (6, 3, 5), torch.float64, a=a)
+    for out, x in (
+        (memory[:90].reshape(6, 3, 5), memory[89:93]),
+        (memory[2:92].reshape(6, 3, 5), memory[:3]),
+    ):
+        with pytest.raises(ValueError, match="out: the array shares memory with a"):
+            check_out(out, (6, 3, 5), torch.float64, a=x)
+    check_out(memory[:90].reshape(6, 3, 5), (6, 3, 5), torch.float64, a=memory[90:])
+
+
+@pytest.mark.parametrize("count", [2**31, 2**32 + 5, 2**40 + 3])
+def test_the_extents_of_a_stack_are_not_narrowed(cuda: Any, count: int) -> None:
+    shape = matmul_shape((count, 1, 1), (count, 1, 1))
+    geometry = ((count, 1, 1), (1, 1, 1), torch.float32)
+    problem = prepare(cuda, shape, geometry, geometry, geometry, (0, 0, 0), 0, 2**20, VARIANT).problem
+    assert problem.extents == [count]
+    assert problem.strides == ([4], [4], [4])
+    assert problem.limit == 2**20
+
+
+def test_a_report_gathers_what_every_turn_found() -> None:
+    a, b = torch.ones(5, 3, 4, dtype=torch.float64), torch.ones(4, 2, dtype=torch.float64)
+    out = torch.from_numpy(noise((5, 3, 2), np.float64))
+    findings = Findings(PLAN)
+    made = fill(a, b, out, findings)
+    assert (out == 4).all()
+    report = make_report(PLAN, a, b, made.problem, findings, "why", None)
+    assert report.moduli_used == 5  # of the last of three turns
+    assert (report.special_rows, report.special_columns) == (3, 1)
+    assert report.exponents == (52 - 53, 52 - 51)
+    assert report.workspace == 4096
+
+
+def test_a_schedule_on_the_device_outlives_the_launches_of_every_stream(
+    cuda: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[int] = []
+    cuda.steps = SimpleNamespace(record_stream=lambda stream: used.append(stream.cuda_stream))
+    a, out = torch.ones(3, 3, dtype=torch.float64), torch.zeros(3, 3, dtype=torch.float64)
+    fill(a, a, out)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda index: SimpleNamespace(cuda_stream=8))
+    made = fill(a, a, out)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda index: SimpleNamespace(cuda_stream=9))
+    monkeypatch.setattr(repeated, "made", {("key",): (made.prepared, (3, 3), torch.float64)})
+    assert_same_bits(repeated.again(("key",), a, a), out)
+    assert used == [7, 8, 9]

@@ -1,0 +1,79 @@
+"""The cases: their results are those of Python integers, their entries limbs, their sums at the limits and not beyond."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ozfp4.testing import assert_same_bits, exact_matmul
+from ozfp4.trust import exact_cases
+
+LIMITS = {"e2m1": 2**24, "fp4": 2**24, "int8": 2**24, "u8": 2**31 - 2**16, "s8": 2**29, "fp64": 2**53}
+ALPHABETS = exact_cases.ALPHABETS.values()
+
+
+def names(alphabet: exact_cases.Alphabet) -> str:
+    return alphabet.name
+
+
+@pytest.mark.parametrize("alphabet", ALPHABETS, ids=names)
+def test_results_are_those_of_python_integers(alphabet: exact_cases.Alphabet) -> None:
+    for case in exact_cases.cases(alphabet, short=True):
+        a, b = case.rows_of_a(case.a), case.rows_of_b(case.b)
+        m, n, k = case.shape
+        assert a.shape == (m, k)
+        assert b.shape == (n, k)
+        expected = case.expected()
+        assert expected.shape == (m, n)
+        rows, columns = range(0, m, -(-m // 5)), range(0, n, -(-n // 5))
+        for i in rows:
+            row = a[i].tolist()
+            for j in columns:
+                assert expected[i, j] == sum(x * y for x, y in zip(row, b[j].tolist(), strict=True)), (
+                    case.name
+                )
+
+
+@pytest.mark.parametrize("alphabet", ALPHABETS, ids=names)
+def test_entries_and_sums_keep_to_the_limits(alphabet: exact_cases.Alphabet) -> None:
+    limit, largest = LIMITS[alphabet.name], max(abs(alphabet.low), alphabet.high) ** 2
+    assert alphabet.k_limit * largest <= limit < (alphabet.k_limit + 1) * largest
+    for short in (True, False):
+        sums = []
+        for case in exact_cases.cases(alphabet, short=short):
+            for entries in (case.a, case.b):
+                assert np.isin(entries, alphabet.limbs).all(), case.name
+            assert case.shape[2] <= alphabet.k_limit
+            sums.append(case.expected())
+        most, least = max(x.max() for x in sums), min(x.min() for x in sums)
+        assert most == alphabet.k_limit * largest
+        assert most <= limit
+        if alphabet.low < 0:
+            assert -limit <= least <= -(alphabet.k_limit - 8) * alphabet.high * -alphabet.low
+        # Odd sums near the limit: those that an accumulator of one bit less rounds.
+        assert any(((abs(x) > most // 2) & (x % 2 == 1)).any() for x in sums)
+
+
+@pytest.mark.parametrize("alphabet", ALPHABETS, ids=names)
+def test_every_pair_of_limbs_and_every_place_occurs(alphabet: exact_cases.Alphabet) -> None:
+    pairs = exact_cases.every_pair(alphabet, 1)
+    assert np.array_equal(pairs.expected(), np.outer(alphabet.limbs, alphabet.limbs))
+    place = exact_cases.every_place(alphabet, 128, 24, of="rows")
+    assert np.array_equal(place.expected(), place.b.T)
+    assert len({tuple(column) for column in place.b.T.tolist()}) == 128  # no two places look alike
+
+
+def test_signs_alternate_in_runs_of_many_lengths() -> None:
+    case = exact_cases.alternating(exact_cases.ALPHABETS["e2m1"], 4096, 4)
+    runs = []
+    for row in case.rows_of_b(case.b)[:, :-1]:
+        changes = np.flatnonzero(np.diff(row)) + 1
+        runs.append(int(changes[0]))
+    assert runs == [1, 4, 16, 32, 64, 256, 2048, 3072]
+
+
+@pytest.mark.parametrize("short", [True, False], ids=["short", "long"])
+def test_whole_products(short: bool) -> None:
+    for product in exact_cases.whole_products(short=short):
+        assert_same_bits(exact_matmul(product.a, product.b), product.expected, product.name)
+        assert np.isfinite(product.expected).all()
