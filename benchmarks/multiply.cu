@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/multiply/contract.hpp"
 #include "plan/schedule.hpp"
 #include "timing.cuh"
 

@@ -13,7 +13,7 @@ the question is which moduli reach the largest P within a total of Q products. T
 docs/least-plans.md tells the mathematics and the results. Needs NumPy and SciPy.
 
     python tools/find_least_plans.py            search, print the sets, compare with the checked-in table
-    python tools/find_least_plans.py --write    search and write csrc/plan/least_table.hpp
+    python tools/find_least_plans.py --write    search and write csrc/plan/encoding/least_table.hpp
     python tools/find_least_plans.py --beyond   the bounds for one product less at 121 bits
 """
 
@@ -30,7 +30,7 @@ from least_plans.encoding import Recipe, verify
 from least_plans.recipes import find_recipes, largest_limb
 from least_plans.sets import ModuliSet, best_sets, solve_program
 
-TABLE = Path(__file__).resolve().parents[1] / "csrc" / "plan" / "least_table.hpp"
+TABLE = Path(__file__).resolve().parents[1] / "csrc" / "plan" / "encoding" / "least_table.hpp"
 PRODUCTS_MAX = 80
 INT8_COUNT = 24
 #: the dual bound of HiGHS is a float; two different P within 2**160 differ by far more than this in bits
@@ -71,7 +71,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--write", action="store_true", help="write csrc/plan/least_table.hpp")
+    parser.add_argument("--write", action="store_true", help="write csrc/plan/encoding/least_table.hpp")
     parser.add_argument("--beyond", action="store_true", help="report on other recipes")
     options = parser.parse_args()
 

@@ -4,7 +4,7 @@
 #include "arith/limbs/e2m1.hpp"
 #include "arith/limits.hpp"
 #include "bindings/register.hpp"
-#include "plan/moduli.hpp"
+#include "plan/moduli/moduli.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4::bindings {

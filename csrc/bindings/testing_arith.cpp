@@ -17,7 +17,7 @@
 #include "arith/wide/wide_int.hpp"
 #include "arith/wide/word_counts.hpp"
 #include "bindings/testing.hpp"
-#include "plan/crt_constants.hpp"
+#include "plan/moduli/crt_constants.hpp"
 
 namespace ozfp4::bindings {
 namespace {

@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "arith/limbs/e2m1.hpp"
-#include "plan/least_table.hpp"
+#include "plan/encoding/least_table.hpp"
 
 namespace ozfp4 {
 namespace {

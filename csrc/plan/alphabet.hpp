@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "plan/recipe.hpp"
+#include "plan/encoding/recipe.hpp"
 
 namespace ozfp4 {
 

@@ -3,8 +3,8 @@
 #include <stdexcept>
 
 #include "arith/limbs/limbs.hpp"
-#include "plan/number_theory.hpp"
-#include "plan/schemes.hpp"
+#include "plan/moduli/number_theory.hpp"
+#include "plan/schemes/schemes.hpp"
 
 namespace ozfp4 {
 

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "plan/moduli.hpp"
+#include "plan/moduli/moduli.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {

@@ -8,7 +8,7 @@
 #include "arith/float_fields.hpp"
 #include "arith/limits.hpp"
 #include "arith/multiples.hpp"
-#include "plan/moduli.hpp"
+#include "plan/moduli/moduli.hpp"
 
 namespace ozfp4 {
 namespace {

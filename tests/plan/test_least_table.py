@@ -1,4 +1,4 @@
-"""csrc/plan/least_table.hpp: every row multiplied out, every set checked, and that a broken one is found.
+"""csrc/plan/encoding/least_table.hpp: every row multiplied out, every set checked, and that a broken one is found.
 
 The reader of the header, the encoder and the verifier below are written a second time on purpose: the table
 must be right by what it says, not by what the tool that wrote it believes.

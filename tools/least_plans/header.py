@@ -1,4 +1,4 @@
-"""csrc/plan/least_table.hpp as text."""
+"""csrc/plan/encoding/least_table.hpp as text."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _HEAD = """\
 
 #include <cstdint>
 
-#include "plan/recipe.hpp"
+#include "plan/encoding/recipe.hpp"
 
 namespace ozfp4::plan {
 

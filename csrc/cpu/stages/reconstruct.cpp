@@ -8,7 +8,7 @@
 #include "arith/wide/wide_int.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
-#include "plan/crt_constants.hpp"
+#include "plan/moduli/crt_constants.hpp"
 
 namespace ozfp4 {
 namespace {

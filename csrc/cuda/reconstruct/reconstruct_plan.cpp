@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "plan/crt_constants.hpp"
+#include "plan/moduli/crt_constants.hpp"
 
 namespace ozfp4 {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "arith/wide/column_crt.hpp"
 #include "arith/wide/crt.hpp"
-#include "plan/moduli.hpp"
+#include "plan/moduli/moduli.hpp"
 #include "plan/plan.hpp"
 #include "plan/prefix.hpp"
 #include "plan/schedule.hpp"

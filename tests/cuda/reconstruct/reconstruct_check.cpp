@@ -29,8 +29,8 @@
 #include "cpu/stages/reconstruct.hpp"
 #include "cuda/gpu.hpp"
 #include "cuda/reconstruct/reconstruct.hpp"
-#include "plan/crt_constants.hpp"
-#include "plan/moduli.hpp"
+#include "plan/moduli/crt_constants.hpp"
+#include "plan/moduli/moduli.hpp"
 
 using namespace ozfp4;
 using namespace ozfp4::cuda;

@@ -6,7 +6,7 @@
 #include "arith/limbs/e2m1.hpp"
 #include "arith/limbs/limbs.hpp"
 #include "arith/limits.hpp"
-#include "plan/limb_table.hpp"
+#include "plan/encoding/limb_table.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {

@@ -1,10 +1,10 @@
-#include "plan/chain.hpp"
+#include "plan/encoding/chain.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 #include <string>
 
-#include "plan/number_theory.hpp"
+#include "plan/moduli/number_theory.hpp"
 
 namespace ozfp4 {
 

@@ -1,4 +1,4 @@
-#include "plan/moduli.hpp"
+#include "plan/moduli/moduli.hpp"
 
 #include <stdexcept>
 #include <string>

@@ -1,5 +1,5 @@
 // How the residues of a modulus are written in limbs, and what one product modulo it then costs; the comment that opens
-// plan/least_table.hpp gives the formulas.
+// plan/encoding/least_table.hpp gives the formulas.
 #pragma once
 
 #include <cstdint>

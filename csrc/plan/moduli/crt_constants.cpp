@@ -1,9 +1,9 @@
-#include "plan/crt_constants.hpp"
+#include "plan/moduli/crt_constants.hpp"
 
 #include <stdexcept>
 #include <string>
 
-#include "plan/number_theory.hpp"
+#include "plan/moduli/number_theory.hpp"
 
 namespace ozfp4 {
 

@@ -26,7 +26,7 @@
 
 #include <cstdint>
 
-#include "plan/recipe.hpp"
+#include "plan/encoding/recipe.hpp"
 
 namespace ozfp4::plan {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "plan/alphabet.hpp"
+#include "plan/encoding/recipe.hpp"
 #include "plan/plan.hpp"
-#include "plan/recipe.hpp"
 
 namespace ozfp4 {
 

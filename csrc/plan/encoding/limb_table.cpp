@@ -1,4 +1,4 @@
-#include "plan/limb_table.hpp"
+#include "plan/encoding/limb_table.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -7,7 +7,7 @@
 #include <string>
 #include <tuple>
 
-#include "plan/number_theory.hpp"
+#include "plan/moduli/number_theory.hpp"
 
 namespace ozfp4 {
 namespace {

@@ -3,11 +3,11 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "plan/chain.hpp"
-#include "plan/least_table.hpp"
-#include "plan/limb_table.hpp"
-#include "plan/moduli.hpp"
-#include "plan/schemes.hpp"
+#include "plan/encoding/chain.hpp"
+#include "plan/encoding/least_table.hpp"
+#include "plan/encoding/limb_table.hpp"
+#include "plan/moduli/moduli.hpp"
+#include "plan/schemes/schemes.hpp"
 
 namespace ozfp4 {
 namespace {

@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "arith/limits.hpp"
-#include "plan/schemes.hpp"
+#include "plan/schemes/schemes.hpp"
 
 namespace ozfp4 {
 namespace {
