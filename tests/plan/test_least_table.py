@@ -18,7 +18,7 @@ import pytest
 pytest.importorskip("scipy")
 
 ROOT = Path(__file__).resolve().parents[2]
-TABLE = ROOT / "csrc" / "plan" / "least_table.hpp"
+TABLE = ROOT / "csrc" / "plan" / "encoding" / "least_table.hpp"
 sys.path.insert(0, str(ROOT / "tools"))
 
 from least_plans import encoding  # noqa: E402
