@@ -32,7 +32,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "huge: takes minutes and most of a GPU's memory; select with -m huge")
 
 
-
 # ---- Refusals: the exception's type, its message, and all that was passed in, byte for byte
 
 

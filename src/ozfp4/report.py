@@ -68,7 +68,6 @@ class Report(Tabular):
             ]
         )
         yield Table(
-            [(stage, f"{1e3 * seconds:.3f}") for stage, seconds in self.seconds.items()],
-            ("stage", "ms"),
+            [(stage, f"{1e3 * seconds:.3f} ms") for stage, seconds in self.seconds.items()],
             right=(1,),
         )

@@ -36,7 +36,15 @@ class Queue:
         self.now = max(self.now, self.free)
 
     def run(
-        self, plan: Any, a: Any, b: Any, c: Any, shape: Any, limit: int, handles: tuple[int, ...]
+        self,
+        plan: Any,
+        variant: Variant,
+        a: Any,
+        b: Any,
+        c: Any,
+        shape: Any,
+        limit: int,
+        handles: tuple[int, ...],
     ) -> None:
         for i, milliseconds in enumerate(STAGES):
             self.now += self.host / 4
@@ -70,7 +78,7 @@ def medians(monkeypatch: pytest.MonkeyPatch, host: float) -> tuple[float, ...]:
     monkeypatch.setattr(gpu, "_torch", lambda: torch)
     monkeypatch.setattr(launch, "run", queue.run)
     monkeypatch.setattr(on_cuda, "serving_variant", lambda plan, index: Variant(0))
-    matrix = SimpleNamespace(shape=(8, 8))
+    matrix = SimpleNamespace(shape=(8, 8), device=SimpleNamespace(index=0))
     return gpu.stage_medians(ozfp4.plan(8, 8, 8, backend="int8"), matrix, matrix, 0.0)
 
 

@@ -10,19 +10,22 @@ import pytest
 
 from ozfp4.bench import speed
 from ozfp4.cli import main
-from ozfp4.cost import model as cost
+from ozfp4.dispatch import this_machine
+from ozfp4.plans import make_plan
 
 
 @pytest.fixture(autouse=True)
 def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setitem(sys.modules, "rich.table", None)
-    monkeypatch.setattr(cost, "_key", lambda index: {"test": str(tmp_path)})
+    monkeypatch.setattr(this_machine, "_key", lambda index: {"test": str(tmp_path)})
     # No GPU, whatever this machine has.
     monkeypatch.setattr("ozfp4.bench.provenance.have_cuda", lambda: False)
-    for cached in (cost.this_cpu, cost.cpu_choice):
+    for cached in (this_machine.this_cpu, this_machine.cpu_choice):
         cached.cache_clear()
+    this_machine.generation += 1
     yield
-    for cached in (cost.this_cpu, cost.cpu_choice):
+    this_machine.generation += 1
+    for cached in (this_machine.this_cpu, this_machine.cpu_choice):
         cached.cache_clear()
 
 
@@ -48,7 +51,7 @@ def test_every_device_with_what_auto_takes(capsys: pytest.CaptureFixture[str]) -
 def test_totals_are_those_of_the_model(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "1000", "2000", "500", "--device", "H200", "--backend", "int8", "--bits", "24"]) == 0
     (row,) = (line.split() for line in lines(capsys, "H200") if "ran, nominal rates" in line)
-    plan = cost.make_plan("II", "int8", "least", 24, 500)
+    plan = make_plan("II", "int8", "least", 24, 500)
     assert row[4] == str(plan.products)
     figures = [float(cell) for cell in row[5:10]]
     assert figures[4] == pytest.approx(sum(figures[:4]), abs=2e-3)
@@ -73,10 +76,10 @@ def test_measured_figures_are_kept(
     assert main(["plan", "64", "--measure", "--device", "H200"]) == 0
     text = capsys.readouterr().out
     assert "at hand, measured on this machine" in text
-    cost.this_cpu.cache_clear()
+    this_machine.this_cpu.cache_clear()
     assert main(["plan", "64", "--device", "H200"]) == 0
     assert "at hand, measured on this machine" in capsys.readouterr().out
-    assert cost.cpu_choice("II", "least", 53, 64).backend == "int8"
+    assert this_machine.cpu_choice("II", "least", 53, 64).backend == "int8"
 
 
 @pytest.mark.parametrize(

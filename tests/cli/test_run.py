@@ -268,13 +268,13 @@ def test_permissions_and_links_stay() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_another_backend_serves_where_a_kernel_is_disabled(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, new_process: object
 ) -> None:
     refusals = {"fp64": "backend: every kernel of 'fp64' failed its self-test"}
     monkeypatch.setattr(guard, "cpu_refusal", refusals.get)
     assert main(["run", "a.npy", "b.npy", "-o", "c.npy"]) == 0
     assert_same_bits(np.load("c.npy"), exact_matmul(A, B))
-    assert f"fallback  {refusals['fp64']}" in capsys.readouterr().out
+    assert f"fallback   {refusals['fp64']}" in capsys.readouterr().out
     assert main(["run", "a.npy", "b.npy", "-o", "d.npy", "--backend", "fp64"]) == 2
     assert capsys.readouterr().err == f"ozfp4 run: {refusals['fp64']}\n"
     assert not Path("d.npy").exists()

@@ -6,6 +6,7 @@ import pytest
 
 import ozfp4
 from ozfp4.backends.cuda import extension, launch
+from ozfp4.dispatch import on_cuda
 from ozfp4.request.operands import matmul_shape
 from ozfp4.testing import assert_same_bits
 
@@ -28,7 +29,8 @@ def layout_of(m, k, n, **options):
     b = torch.randn(k, n, dtype=torch.float64, device=DEVICE)
     c = torch.full((m, n), float("nan"), dtype=torch.float64, device=DEVICE)
     plan = ozfp4.plan(m, n, k, **options)
-    made = launch.run(plan, a, b, c, matmul_shape((m, k), (k, n)), launch.UNLIMITED)
+    variant = on_cuda.serving_variant(plan, DEVICE.index)
+    made = launch.run(plan, variant, a, b, c, matmul_shape((m, k), (k, n)), launch.UNLIMITED)
     assert_same_bits(c.cpu(), ozfp4.matmul(a.cpu().numpy(), b.cpu().numpy()))
     return made.problem.describe()
 

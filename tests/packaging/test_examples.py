@@ -28,6 +28,8 @@ def test_examples(name: str) -> None:
     assert tests
     runner = doctest.DocTestRunner()
     for test in tests:
-        if not test.name.endswith("trust.exact_cases"):  # the head shows the way of use, with arrays of the reader
+        if not test.name.endswith(
+            "trust.exact_cases"
+        ):  # the head shows the way of use, with arrays of the reader
             runner.run(test)
     assert runner.failures == 0

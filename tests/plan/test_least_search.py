@@ -1,4 +1,4 @@
-"""The search behind csrc/plan/encoding/least_table.hpp, repeated, and the proofs that nothing reaches further with fewer products.
+"""The search behind csrc/plan/encoding/least_table.hpp, repeated, and proofs that nothing reaches further with fewer products.
 
 What the search finds changes with its own code alone: CI runs this (``pytest -m search``), make test does not.
 """

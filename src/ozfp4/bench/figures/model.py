@@ -78,7 +78,8 @@ def projections(results: dict[str, Any]) -> Any:
         )
         figure.legend(loc="outside upper left", fontsize=9, ncols=4)
         style.note(
-            figure, "modelled from nominal rates (ozfp4.cost.rates); FP8: published products, no backend of ozfp4"
+            figure,
+            "modelled from nominal rates (ozfp4.cost.rates); FP8: published products, no backend of ozfp4",
         )
     return figure
 

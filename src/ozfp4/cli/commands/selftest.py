@@ -6,7 +6,7 @@ disabled until it passes; `ozfp4 info` shows the verdicts.
 
   ozfp4 selftest                      the long form, under a minute
   ozfp4 selftest --short              what the first product of each kernel runs
-  ozfp4 selftest --report card.json   also times by size and plan, in a file to send to the developers
+  ozfp4 selftest --report card.json   also times by size and plan, and what repeats a failure, in a file for the developers
 """
 
 from __future__ import annotations
