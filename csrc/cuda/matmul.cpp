@@ -149,6 +149,10 @@ void check_integer_result(const DeviceResult& result) {
 
 void check_matmul(const CudaPlan& plan, const CudaLayout& layout, const CudaProduct& product, const GemmStep* device_steps,
                   const Gpu& gpu) {
+  if (product.a.inner != product.b.inner) {
+    throw std::invalid_argument("the operands differ along K: " + std::to_string(product.a.inner) + " and " +
+                                std::to_string(product.b.inner));
+  }
   // Addresses matter by their alignment alone; turns differ in where their matrices start and, the last, in how many they are.
   const auto address = [](std::int64_t offset) { return reinterpret_cast<char*>(kAlignment + offset % kAlignment); };
   CudaProduct somewhere = product;

@@ -89,7 +89,7 @@ void check_refusal(const PlanRequest& request, const std::string& part, const st
 void check_refusals() {
   check_refusal(kResidues, "scale: the operands must be float64 or float32",
                 [](Product& p) { p.product.a.type = ElementType::int8; });
-  check_refusal(kResidues, "scale: the operands differ along K", [](Product& p) { p.product.b.inner = 1; });
+  check_refusal(kResidues, "the operands differ along K", [](Product& p) { p.product.b.inner = 1; });
   check_refusal(kResidues, "scale: the lines of all matrices", [](Product& p) {
     p.product.axes = {{1 << 22, 8, 0, 900 * 700 * 8}};
     p.layout.turns = {0, 1 << 22, 1};

@@ -90,5 +90,5 @@ def test_a_refused_product_says_which_stage_and_why():
     kinds = CUDA.ElementType
     a = CUDA.Operand(0, kinds.float64, 8, 64, 512, 8)
     b = CUDA.Operand(0, kinds.float64, 8, 32, 256, 8)
-    with pytest.raises(ValueError, match="scale: the operands differ along K"):
+    with pytest.raises(ValueError, match="the operands differ along K: 64 and 32"):
         problem(plan, a, b, CUDA.Result(0, kinds.float64, 8, 8, 64, 8))
