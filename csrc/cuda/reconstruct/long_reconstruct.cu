@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "arith/multiples.hpp"
+#include "arith/narrow.hpp"
 #include "arith/wide/crt.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "arith/wide/word_counts.hpp"
@@ -95,7 +96,7 @@ __device__ __forceinline__ void reconstruct_segment(const Parameters<Words>& p, 
 }
 
 template <class T, int Words>
-__global__ void __launch_bounds__(kThreads) long_reconstruct_kernel(const __grid_constant__ Parameters<Words> p) {
+__global__ void __launch_bounds__(kThreads, 4) long_reconstruct_kernel(const __grid_constant__ Parameters<Words> p) {
   let_next_kernel_start();
   wait_for_previous_kernel();
   const int count = p.positional ? p.all : residues_used(p.job, p.least, p.all);
@@ -127,7 +128,7 @@ void launch_words(const ReconstructPlan& plan, const ReconstructJob& job, cudaSt
                     wide_resize<Words>(table.product[i].half)};
   }
   p.start = wide_resize<Words>(table.start);
-  p.matrices = job.result.stack.count();
+  p.matrices = narrow<std::int32_t>(job.result.stack.count(), "matrices of a turn");
   p.least = plan.least;
   p.all = plan.all;
   p.positional = plan.positional;
