@@ -20,6 +20,8 @@ if REASON:
 
 DEVICE = torch.device("cuda", 0)
 MIB = 2**20
+# What scheme I sums exactly on a GPU.
+MOST_K_OF_DIGITS = {"int8": 262_144, "fp4": 2**31}
 PATHS = [
     ("II", "int8", "least"),
     ("II", "fp4", "least"),
@@ -64,7 +66,7 @@ def test_the_bits_do_not_depend_on_the_limit(path, case):
     scheme, backend, family = path
     options = {"scheme": scheme, "backend": backend, "family": family}
     plan = ozfp4.plan(1, 1, 1, **options)
-    if shapes[0][-1] > plan.k_max:
+    if shapes[0][-1] > (plan.k_max if scheme == "II" else min(plan.k_max, MOST_K_OF_DIGITS[backend])):
         pytest.skip("too long for this plan")
     a, b = inputs(shapes)
     expected = ozfp4.matmul(a.cpu().numpy(), b.cpu().numpy())
