@@ -122,6 +122,8 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setattr(extension, "require_cuda", lambda: fake)
     PLAN._device_plans.clear()
     monkeypatch.setattr(launch, "DevicePlan", lambda *_: made)
+    # A torch built for CUDA has it, and would ask a device for the stream.
+    monkeypatch.delattr(torch._C, "_cuda_getCurrentRawStream", raising=False)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda index: SimpleNamespace(cuda_stream=7))
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Some GPU")
     prepare.cache_clear()
