@@ -9,8 +9,9 @@ arguments, what is returned, or a statement dropped. Texts, comments and what th
 does not compile gives way to the next line.
 
 All mutants are in one build, in a copy of the tree: `(mutant ? changed : original)`, picked by the environment variable
-OZFP4_MUTANT. The suite must pass without one. Then it runs for each mutant as `make test` does, the quickest files first, until a
-test fails; three times the time of the whole suite is failure as well. The table says for each survivor whether its code ran.
+OZFP4_MUTANT. The suite must pass without one. Then it runs for each mutant as `make test` does, until a test fails: the
+files of tests named like the mutated one first, then the quickest. Three times the time of the whole suite is failure as
+well. The table says for each survivor whether its code ran.
 
 Needs CMake, Ninja, a compiler and, in the Python that runs it, pybind11 and what the tests need. CI does not run it.
 """
@@ -182,7 +183,7 @@ def main() -> None:
     }
 
     def run(mutant: Mutant) -> tuple[Mutant, Outcome]:
-        outcome = suite.run(mutant.number, 3 * seconds, [])
+        outcome = suite.run(mutant.number, mutant.file, 3 * seconds)
         fate = (
             f"killed by {outcome.killed_by}"
             if outcome.killed_by

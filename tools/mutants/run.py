@@ -53,6 +53,10 @@ def on(n):
 """
 
 
+def words(file: str) -> set[str]:
+    return set(re.findall(r"[a-z0-9]+", file)) - {"tests", "test", "src", "ozfp4", "csrc", "py", "cpp", "hpp"}
+
+
 @dataclass(frozen=True)
 class Outcome:
     killed_by: str  # a test, or "" where all pass
@@ -65,9 +69,9 @@ class Suite:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.tree, self.build = folder, folder / "tree", folder / "build"
-        self.files: list[str] = []
+        self.seconds: dict[str, float] = {}  # of each file of tests
         switch = folder / "switch"
-        switch.mkdir()
+        switch.mkdir(exist_ok=True)
         (switch / "ozfp4_mutant.hpp").write_text(CPP_SWITCH)
         (switch / "ozfp4_mutant.py").write_text(PYTHON_SWITCH)
         self.environment = {
@@ -111,11 +115,15 @@ class Suite:
     def measure(self) -> float:
         """Runs everything without a mutant, which must pass; the seconds."""
         report = self.folder / "base.xml"
-        outcome = self.run(0, 7200, [f"--junitxml={report}"])
+        outcome = self.run(0, "", 7200, f"--junitxml={report}", "--maxfail=0")
         if outcome.killed_by:
             raise SystemExit(
                 f"without a mutant: {outcome.killed_by} fails; see {self.folder / 'logs' / '0.log'}"
             )
+        self.read_times(report)
+        return outcome.seconds
+
+    def read_times(self, report: Path) -> None:
         times: dict[str, float] = defaultdict(float)
         for case in ElementTree.parse(report).iter("testcase"):
             parts = case.get("classname", "").split(".")
@@ -123,56 +131,57 @@ class Suite:
                 "/".join(parts[:i]) + ".py" for i in range(len(parts), 0, -1) if self._is_test(parts[:i])
             )
             times[file] += float(case.get("time", 0))
-        self.files = sorted(times, key=times.__getitem__)
-        return outcome.seconds
+        self.seconds = dict(times)
 
     def _is_test(self, parts: list[str]) -> bool:
         return (self.tree / ("/".join(parts) + ".py")).is_file()
 
-    def run(self, number: int, limit: float, arguments: list[str]) -> Outcome:
+    def run(self, number: int, mutated: str, limit: float, *arguments: str) -> Outcome:
+        """The whole suite until a test fails: CTest, then the files of tests named most like the mutated one, the quick first."""
         logs = self.folder / "logs"
         logs.mkdir(exist_ok=True)
         log, mark = logs / f"{number}.log", logs / f"{number}.reached"
-        environment = {**self.environment, "OZFP4_MUTANT_REACHED": str(mark)} | (
-            {"OZFP4_MUTANT": str(number)} if number else {}
+        environment = {**self.environment, "OZFP4_MUTANT": str(number), "OZFP4_MUTANT_REACHED": str(mark)}
+        files = sorted(
+            self.seconds, key=lambda file: (-len(words(file) & words(mutated)), self.seconds[file])
         )
-        pytest = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-x",
-            "-v",
-            "--tb=short",
-            "-p",
-            "no:cacheprovider",
-            *arguments,
-            *self.files,
+        commands = [
+            ["ctest", "--test-dir", str(self.build), "--no-tests=error", "--stop-on-failure"],
+            [
+                sys.executable,
+                "-m",
+                "pytest",
+                "-x",
+                "-v",
+                "--tb=short",
+                "-p",
+                "no:cacheprovider",
+                *arguments,
+                *files,
+            ],
         ]
         start, killed_by = time.monotonic(), ""
-        for command in (
-            ["ctest", "--test-dir", str(self.build), "--no-tests=error", "--stop-on-failure"],
-            pytest,
-        ):
-            with log.open("a") as out:
-                process = subprocess.Popen(
-                    command,
-                    cwd=self.tree,
-                    env=environment,
-                    stdout=out,
-                    stderr=out,
-                    stdin=subprocess.DEVNULL,
-                    start_new_session=True,
-                )
-                try:
-                    status = process.wait(max(1.0, limit - (time.monotonic() - start)))
-                except subprocess.TimeoutExpired:
-                    os.killpg(process.pid, signal.SIGKILL)
-                    process.wait()
-                    status, killed_by = -1, "timeout in "
-            if status:
-                killed_by += self._failed(log.read_text(errors="replace"))
+        for command in commands:
+            status = self._wait(command, environment, log, limit - (time.monotonic() - start))
+            if status != 0:
+                name = self._failed(log.read_text(errors="replace"))
+                killed_by = name if status is not None else f"timeout in {name}"
                 break
         return Outcome(killed_by, mark.exists(), time.monotonic() - start)
+
+    def _wait(self, command: list[str], environment: dict[str, str], log: Path, limit: float) -> int | None:
+        """Exit status of a command that may write to the log only; None where it outran the limit."""
+        with log.open("a") as out:
+            process = subprocess.Popen(
+                command, cwd=self.tree, env=environment, stdout=out, stderr=out, stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )  # fmt: skip
+            try:
+                return process.wait(max(1.0, limit))
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                return None
 
     @staticmethod
     def _failed(log: str) -> str:
