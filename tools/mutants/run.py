@@ -126,7 +126,7 @@ class Suite:
     def read_times(self, report: Path) -> None:
         times: dict[str, float] = defaultdict(float)
         for case in ElementTree.parse(report).iter("testcase"):
-            parts = case.get("classname", "").split(".")
+            parts = (case.get("classname") or case.get("name", "")).split(".")  # skipped whole: a name alone
             file = next(
                 "/".join(parts[:i]) + ".py" for i in range(len(parts), 0, -1) if self._is_test(parts[:i])
             )
