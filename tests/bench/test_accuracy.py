@@ -10,7 +10,7 @@ import pytest
 
 from ozfp4.bench import accuracy, methods
 from ozfp4.testing import integer_matmul, spread
-from ozfp4.testing.accuracy import _as_integers, real_product, relative_errors
+from ozfp4.testing.accuracy import _as_integers, effective_bits, real_product, relative_errors
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,16 @@ def test_relative_errors_are_those_of_fractions() -> None:
     assert relative_errors(c, exact).tolist() == expected
     c[0, 0], c[1, 1] = np.nan, np.inf
     assert relative_errors(c, exact)[[0, 1], [0, 1]].tolist() == [math.inf, math.inf]
+
+
+def test_bits_are_those_of_the_largest_relative_error() -> None:
+    exact = real_product(
+        np.array([[3.0, -1.0], [4.0, 0.0]]), np.array([[1.0, 2.0], [1.0, 2.0]])
+    )  # [2, 4], [4, 8]
+    assert effective_bits(np.array([[2.0, 4.0], [4.0, 8.0]]), exact) == math.inf
+    # Against |A||B| = [4, 8], [4, 8]: errors of 2^-10 and 2^-12.
+    assert effective_bits(np.array([[2.0, 4.0 + 2.0**-7], [4.0 - 2.0**-10, 8.0]]), exact) == 10
+    assert effective_bits(np.array([[math.nan, 4.0], [4.0, 8.0]]), exact) == -math.inf
 
 
 def test_the_papers_figures() -> None:

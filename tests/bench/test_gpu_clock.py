@@ -69,13 +69,17 @@ class Event:
         return other.at - self.at
 
 
-def medians(monkeypatch: pytest.MonkeyPatch, host: float) -> tuple[float, ...]:
-    queue = Queue(host)
+def take_for_torch(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     cuda = SimpleNamespace(
         Event=lambda enable_timing: Event(queue), _sleep=queue.sleep, synchronize=queue.synchronize
     )
     torch = SimpleNamespace(cuda=cuda, empty=lambda *_, **__: None, float64=None)
     monkeypatch.setattr(gpu, "_torch", lambda: torch)
+
+
+def medians(monkeypatch: pytest.MonkeyPatch, host: float) -> tuple[float, ...]:
+    queue = Queue(host)
+    take_for_torch(queue, monkeypatch)
     monkeypatch.setattr(launch, "run", queue.run)
     monkeypatch.setattr(on_cuda, "serving_variant", lambda plan, index: Variant(0))
     matrix = SimpleNamespace(shape=(8, 8), device=SimpleNamespace(index=0))
@@ -90,6 +94,22 @@ def test_the_hosts_time_is_in_no_stage(monkeypatch: pytest.MonkeyPatch, host: fl
 def test_a_host_that_takes_seconds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RuntimeError, match="the host takes seconds"):
         medians(monkeypatch, 10_000.0)
+
+
+@pytest.mark.parametrize("batch", [1, 4])
+def test_time_of_a_call_between_two_events(monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
+    queue = Queue(0.0)
+    take_for_torch(queue, monkeypatch)
+    calls = []
+
+    def run() -> None:
+        calls.append(queue.now)
+        queue.work(0.25)
+
+    times = gpu.event_times(run, 0.0, batch)
+    assert times == pytest.approx([0.25] * len(times))
+    assert len(times) >= 5
+    assert len(calls) == 1 + batch * len(times)  # one to warm up
 
 
 @pytest.mark.parametrize("host", ["apart", None])

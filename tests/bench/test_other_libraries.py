@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ozfp4.bench import gpu, methods, other_libraries
@@ -43,6 +44,18 @@ def child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         subprocess, "Popen", lambda command, **options: popen([sys.executable, str(program)], **options)
     )
     return tmp_path / "ended"
+
+
+def test_operands_and_product_pass_through_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    a, b = rng.standard_normal((3, 5)), rng.standard_normal((5, 4))
+
+    def ask(self: object, product: list[str]) -> None:
+        with np.load(product[0]) as operands:
+            np.save(product[1], operands["a"] @ operands["b"])
+
+    monkeypatch.setattr(other_libraries.Peer, "ask", ask)
+    assert np.array_equal(other_libraries.Peer({}).multiply(a, b), a @ b)
 
 
 def test_methods_that_are_never_used_open_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from ozfp4.bench import speed
 from ozfp4.cli import main
+from ozfp4.cli.commands.bench import _number
 
 SMALL = [
     "bench",
@@ -30,6 +31,13 @@ SMALL = [
 @pytest.fixture(autouse=True)
 def plain_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rich.table", None)
+
+
+@pytest.mark.parametrize(
+    ("x", "text"), [(0.012345, "0.0123"), (9.876, "9.88"), (99.94, "99.9"), (100.4, "100"), (1234.5, "1234"), (98765.4, "98765")]
+)  # fmt: skip
+def test_three_digits_and_never_a_power_of_ten(x: float, text: str) -> None:
+    assert _number(x) == text
 
 
 def test_tables_files_and_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -78,6 +78,7 @@ def test_another_molecule(molecule: str, capsys: pytest.CaptureFixture[str]) -> 
     assert main(["demo", molecule]) == 0
     text = capsys.readouterr().out
     entries = 2 * (9 * 6 + 6 * 6)
+    assert text.startswith(f"{molecule}: overlap S, Fock matrix F, 6 orbitals C over 9 basis functions")
     assert list(table_rows(text)) == ROWS
     assert f"OK: 8 ways, {entries} entries each" in text
     for title in ("Cost and bits", "Largest errors", "Identities of the orbitals"):

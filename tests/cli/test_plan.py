@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import ozfp4
 from ozfp4.bench import speed
 from ozfp4.cli import main
 from ozfp4.dispatch import this_machine
@@ -46,6 +48,18 @@ def test_every_device_with_what_auto_takes(capsys: pytest.CaptureFixture[str]) -
         assert all(" ".join(row[-4:]) == "*not run on hardware*" for row in costs)
         assert any("nominal figures" in " ".join(row) for row in rows)
     assert "at hand, typical figures of a thread" in text
+
+
+@pytest.mark.parametrize("scheme", ["I", "II"])
+def test_plans_are_listed_with_their_own_figures(scheme: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "100", "--scheme", scheme, "--device", "H200"]) == 0
+    table = capsys.readouterr().out.partition("\nModelled")[0]
+    listed = [line.split() for line in table.splitlines() if line.startswith(("fp64", "int8", "fp4"))]
+    assert len(listed) == {"I": 3, "II": 5}[scheme]
+    for backend, family, *figures in listed:
+        plan = ozfp4.plan(100, 100, 100, scheme=scheme, backend=backend, family=family)
+        moduli, bits = (len(plan.moduli), f"{math.log2(math.prod(plan.moduli)):.1f}") if plan.moduli else "--"
+        assert figures == [str(x) for x in (plan.products, moduli, plan.planes_a, bits, plan.k_max)]
 
 
 def test_totals_are_those_of_the_model(capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,6 +41,23 @@ def machine(name: str) -> peaks.DevicePeaks:
 
 
 @pytest.mark.parametrize("rates", DEVICES, ids=lambda rates: rates.name)
+def test_peaks_stand_as_the_units_do(rates: Any) -> None:
+    """A unit of half the bits is twice as wide, but for the FP4 units of B300, of three times FP8 by instructions of K = 96."""
+    if rates.fp4_step_64:
+        assert rates.fp4 == 3 * rates.fp8
+        assert rates.fp4_step_64 == 2 * rates.fp8
+        assert rates.int8_warp == rates.int8
+    elif rates.fp4:
+        assert rates.fp4 == 2 * rates.int8
+    if rates.fp8 and not rates.fp4_step_64:
+        assert rates.int8 in (
+            rates.fp8,
+            2 * rates.fp8,
+            2 * rates.fp8 + 1,
+        )  # half where its sums are FP32, and rounded
+
+
+@pytest.mark.parametrize("rates", DEVICES, ids=lambda rates: rates.name)
 def test_fp4_where_int8_is_gone(rates: Any) -> None:
     choice = choose(peaks.gpu_peaks(rates), "II", "least", 53, 16384)
     assert choice.backend == ("fp4" if "B300" in rates.name else "int8")

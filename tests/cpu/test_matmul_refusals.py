@@ -1,0 +1,58 @@
+"""What the core itself refuses, whoever calls it: extents that do not fit, and the output stays as it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4 import _core
+
+Shape = tuple[int, ...]
+PLAN = ozfp4.plan(3, 4, 5, backend="int8")
+
+
+def refused(a: Shape, b: Shape, c: Shape, reason: str) -> None:
+    out = np.random.default_rng(1).standard_normal(c)
+    before = out.copy()
+    with pytest.raises(ValueError, match=reason):
+        _core.matmul(PLAN._core, np.ones(a), np.ones(b), out, 1 << 28, None)
+    assert np.array_equal(out, before)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c"),
+    [
+        ((3, 6), (5, 4), (3, 4)),
+        ((3, 5), (6, 4), (3, 4)),
+        ((2, 5), (5, 4), (3, 4)),
+        ((3, 5), (5, 4), (2, 4)),
+        ((3, 5), (5, 3), (3, 4)),
+        ((3, 5), (5, 4), (3, 3)),
+        ((4, 5), (5, 3), (3, 4)),
+    ],
+)
+def test_matrices(a: Shape, b: Shape, c: Shape) -> None:
+    refused(a, b, c, "matrix extents do not fit")
+    refused((2, *a), (2, *b), (2, *c), "matrix extents do not fit")
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c"), [((2,), (3,), (3,)), ((3,), (2,), (3,)), ((3,), (3,), (2,)), ((2, 3), (2, 3), (3, 2))]
+)
+def test_stacks(a: Shape, b: Shape, c: Shape) -> None:
+    refused((*a, 3, 5), (*b, 5, 4), (*c, 3, 4), "stack extents differ")
+
+
+@pytest.mark.parametrize(("a", "b", "c"), [((), (2,), (2,)), ((2,), (), (2,)), ((2,), (2,), ())])
+def test_axes(a: Shape, b: Shape, c: Shape) -> None:
+    refused((*a, 3, 5), (*b, 5, 4), (*c, 3, 4), "equal numbers of axes")
+
+
+def test_an_inner_dimension_beyond_the_plan() -> None:
+    k = PLAN.k_max + 1
+    out = np.ones((1, 1))
+    a, b = np.broadcast_to(1.0, (1, k)), np.broadcast_to(1.0, (k, 1))
+    with pytest.raises(ValueError, match="inner dimension exceeds"):
+        _core.matmul(PLAN._core, a, b, out, 1 << 28, None)
+    assert out[0, 0] == 1
