@@ -13,7 +13,7 @@ namespace ozfp4::cuda {
 struct ScaledOperand {
   DeviceOperand view;
   std::int32_t* shift = nullptr;    // null for int8 operands, which are not scaled
-  std::uint8_t* special = nullptr;  // Special flags of cpu/stages/scale.hpp; null: no line has any
+  std::uint8_t* special = nullptr;  // Special flags of arith/special.hpp; null: no line has any
   double* norm = nullptr;           // one: no line's integers have a larger sum of squares
 
   // The operand from line `first` of every matrix on; view.outer stays, as the distance from matrix to matrix does.

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "cpu/runtime/matrix_view.hpp"
+#include "arith/element_type.hpp"
 
 namespace ozfp4::cuda {
 

@@ -21,14 +21,6 @@ CUDA_LAYERS = [
 FAMILIES = ["hopper", "mma_sync", "tcgen05"]
 SHARED = ["ptx", "walk"]
 
-# (file, what it includes) that break a rule.
-BREACHES = {
-    ("cuda/views.hpp", "cpu/runtime/matrix_view.hpp"),
-    ("cuda/scale/line.cuh", "cpu/stages/scale.hpp"),
-    ("cuda/reconstruct/special.cuh", "cpu/stages/scale.hpp"),
-}
-
-
 def includes() -> list[tuple[str, str]]:
     """(file, included file), both from csrc; what a build generates is no header."""
     return [
@@ -77,8 +69,7 @@ def test_every_include_is_a_file_of_csrc() -> None:
 
 
 def test_includes_keep_to_the_layers() -> None:
-    found = {(user, used) for user, used in includes() if any(rule(user, used) for rule in RULES)}
-    assert found == BREACHES
+    assert not [(user, used) for user, used in includes() if any(rule(user, used) for rule in RULES)]
 
 
 def test_the_rules_find_breaches() -> None:

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <cstring>
 
-namespace ozfp4 {
+#include "arith/element_type.hpp"
 
-enum class ElementType { float64, float32, int8 };
+namespace ozfp4 {
 
 struct OperandView {
   const char* data;

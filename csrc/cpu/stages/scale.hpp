@@ -7,11 +7,10 @@
 #include <limits>
 #include <vector>
 
+#include "arith/special.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 
 namespace ozfp4 {
-
-enum Special : std::uint8_t { kFinite = 0, kHasInfinity = 1, kHasNan = 2 };
 
 // Of the largest magnitudes of the lines that have a finite nonzero entry; empty: none has.
 struct ExponentRange {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "arith/float_fields.hpp"
-#include "cpu/stages/scale.hpp"
+#include "arith/special.hpp"
 #include "cuda/views.hpp"
 
 namespace ozfp4::cuda {

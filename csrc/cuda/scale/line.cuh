@@ -5,7 +5,7 @@
 
 #include "arith/line_sum.hpp"
 #include "arith/scale_entry.hpp"
-#include "cpu/stages/scale.hpp"
+#include "arith/special.hpp"
 #include "cuda/scale/arguments.cuh"
 
 namespace ozfp4::cuda {
