@@ -21,6 +21,7 @@ CUDA_LAYERS = [
 FAMILIES = ["hopper", "mma_sync", "tcgen05"]
 SHARED = ["ptx", "walk"]
 
+
 def includes() -> list[tuple[str, str]]:
     """(file, included file), both from csrc; what a build generates is no header."""
     return [
