@@ -16,7 +16,7 @@ from .variant import Variant
 from .views import Prepared, prepare
 
 UNLIMITED = 2**62
-_LONGEST_EXTENT = 2**31 - 4096  # kLongestExtent of csrc/cuda/multiply/contract.hpp
+_LONGEST_EXTENT = 2**31 - 4096  # kLongestExtent of csrc/plan/schedule.hpp
 
 
 class Launch:
