@@ -149,7 +149,7 @@ void scale_lines(const OperandView& view, const ScaleRequest& request, std::int6
       scales.special[outer + o] = line.special;
       scales.exponent[outer + o] = line.exponent;
       norms[outer + o] = zero ? 0.0 : norm_squared_bound(line.sum, view.inner, capacity);
-      if (has_facts) scales.records[outer + o] = make_record(line.facts, capacity, view.inner);
+      if (has_facts) scales.records[outer + o] = make_record(line.facts, capacity);
     }
     if (request.accuracy == Accuracy::correct) count_lines(view, outer, outers, tile, scales);
   }
