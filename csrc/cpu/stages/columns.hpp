@@ -29,12 +29,12 @@ bool round_columns_fast(const Columns<5>& column, int n, const CrtProduct<5>& pr
                         double* result);
 
 // add_columns adds weight times residue to the sums; round_columns rounds the integers of n lanes to nearest.
-#define OZFP4_LOOPS(Words)                                                                                                   \
-  void add_columns(const std::uint8_t* residues, int n, const WideInt<Words>& weight, Columns<Words>& column);               \
-  void add_columns(const std::uint32_t* residues, int n, const WideInt<Words>& weight, Columns<Words>& column);              \
-  void round_columns(const Columns<Words>& column, int n, const CrtProduct<Words>& product, const std::int32_t* exponent,    \
-                     double* result);                                                                                        \
-  void round_columns(const Columns<Words>& column, int n, const CrtProduct<Words>& product, const std::int32_t* exponent,    \
+#define OZFP4_LOOPS(Words)                                                                                                \
+  void add_columns(const std::uint8_t* residues, int n, const WideInt<Words>& weight, Columns<Words>& column);            \
+  void add_columns(const std::uint32_t* residues, int n, const WideInt<Words>& weight, Columns<Words>& column);           \
+  void round_columns(const Columns<Words>& column, int n, const CrtProduct<Words>& product, const std::int32_t* exponent, \
+                     double* result);                                                                                     \
+  void round_columns(const Columns<Words>& column, int n, const CrtProduct<Words>& product, const std::int32_t* exponent, \
                      float* result);
 OZFP4_WORD_COUNTS(OZFP4_LOOPS)
 #undef OZFP4_LOOPS

@@ -174,8 +174,7 @@ Scales cpu_scale(const OperandView& operand, const ScaleRequest& request) {
   std::vector<double> norms(lines);
   const std::int64_t grain = std::max<std::int64_t>(kTileOuter, 100000 / std::max<std::int64_t>(operand.inner, 1));
   parallel_for(operand.outer, grain, [&](std::int64_t begin, std::int64_t end) {
-    with_float(operand.type,
-               [&](auto zero) { scale_lines<decltype(zero)>(operand, request, begin, end, scales, norms.data()); });
+    with_float(operand.type, [&](auto zero) { scale_lines<decltype(zero)>(operand, request, begin, end, scales, norms.data()); });
   });
   for (std::size_t i = 0; i < lines; ++i) {
     scales.special_lines += scales.special[i] != kFinite;

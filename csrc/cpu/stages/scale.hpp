@@ -48,9 +48,7 @@ struct ScaleRequest {
 // One pass over the operand, and where entries are counted one more over the lines that are rounded. float64 or float32 entries.
 Scales cpu_scale(const OperandView& operand, const ScaleRequest& request);
 
-inline Scales cpu_scale(const OperandView& operand, int capacity) {
-  return cpu_scale(operand, {Accuracy::scaled, capacity, 53});
-}
+inline Scales cpu_scale(const OperandView& operand, int capacity) { return cpu_scale(operand, {Accuracy::scaled, capacity, 53}); }
 
 // The integers, row-major [outer][inner]; non-finite entries give 0.
 void cpu_quantise(const OperandView& operand, const std::int32_t* shift, std::int64_t* integers);
