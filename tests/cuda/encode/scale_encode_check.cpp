@@ -210,10 +210,56 @@ void check_limb_words() {
       for (int j = 0; j < 3; ++j) good13 &= static_cast<std::int8_t>(word >> (8 * j)) == take_limb13(rest);
     }
     good13 &= x == 0 && rest == 0;
-    for (int p = 0; p < 7; ++p) good256 &= static_cast<std::int8_t>(digits >> (8 * p)) == take_balanced_digit(rest256, 8);
+    for (int p = 0; p < 8; ++p) good256 &= static_cast<std::int8_t>(digits >> (8 * p)) == take_balanced_digit(rest256, 8);
   }
   report("limb words, base 13", good13);
   report("limb words, base 256", good256);
+}
+
+// The value that digits stand for, lowest first.
+template <int Words, class Digit>
+WideInt<Words> value_of_digits(int count, std::uint32_t base, const Digit& digit) {
+  WideInt<Words> x = wide_zero<Words>();
+  for (int i = count - 1; i >= 0; --i) x = wide_add(wide_mul_small(x, base), wide_from<Words>(digit(i)));
+  return x;
+}
+
+template <int Words>
+bool has_balanced_bytes(const WideInt<Words>& v) {
+  const WideInt<Words> digits = balanced_bytes(v);
+  const auto digit = [&](int i) { return static_cast<std::int8_t>(digits.word[i / 4] >> (8 * (i % 4))); };
+  return equal(value_of_digits<Words + 1>(4 * Words, 256, digit), wide_resize<Words + 1>(v));
+}
+
+// Greedy limbs are those that are left when every one of them is what take_limb13 takes of a number congruent to the rest.
+bool has_limbs13(const WideInt<3>& v) {
+  const WideParts13 parts = split_parts13(v);
+  std::int8_t limb[30];
+  std::int32_t x = 0;
+  bool good = equal(value_of_digits<4>(5, kPart13, [&](int i) { return parts.part[i]; }), wide_resize<4>(v));
+  for (int triple = 0; triple < 10; ++triple) {
+    if (triple % kTriplesPerPart == 0) x += parts.part[triple / kTriplesPerPart];
+    const std::uint32_t word = triple_word(take_triple_index(x));
+    x += triple_carry(word);
+    for (int j = 0; j < 3; ++j) limb[3 * triple + j] = static_cast<std::int8_t>(word >> (8 * j));
+  }
+  for (const std::int8_t l : limb) {
+    std::int64_t itself = l;
+    good &= take_limb13(itself) == l;
+  }
+  return good && x == 0 && equal(value_of_digits<4>(30, 13, [&](int i) { return limb[i]; }), wide_resize<4>(v));
+}
+
+void check_wide_limb_words() {
+  if (!selected("wide limb words")) return;
+  bool good13 = true, good256 = true;
+  for (int i = 0; i < 300000; ++i) {
+    const WideInt<3> v = random_wide<3>(i);
+    good13 &= has_limbs13(v);
+    good256 &= has_balanced_bytes(v) && has_balanced_bytes(random_wide<7>(i));
+  }
+  report("wide limb words, base 13", good13);
+  report("wide limb words, base 256", good256);
 }
 
 template <class T>
@@ -762,6 +808,7 @@ int main(int argc, char** argv) {
     check_scaled_integers<float>("scaled integers, FP32");
     check_byte_moduli();
     check_limb_words();
+    check_wide_limb_words();
     check_line_sums<double>("line sums, FP64");
     check_line_sums<float>("line sums, FP32");
   }
