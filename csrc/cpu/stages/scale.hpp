@@ -31,10 +31,7 @@ struct Scales {
   std::int64_t special_lines = 0;
 };
 
-// One pass over the operand. Range: capacity in [2, 53]; float64 or float32 entries.
+// One pass over the operand. Range: capacity in [kLeastBits, kMostBits]; float64 or float32 entries.
 Scales cpu_scale(const OperandView& operand, int capacity);
-
-// The integers, row-major [outer][inner]; non-finite entries give 0.
-void cpu_quantise(const OperandView& operand, const std::int32_t* shift, std::int64_t* integers);
 
 }  // namespace ozfp4
