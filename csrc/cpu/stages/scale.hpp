@@ -36,7 +36,7 @@ struct Scales {
   std::int64_t special_lines = 0;
 };
 
-// What chooses the capacities of the lines. Range: bits in [2, 53] where the accuracy is scaled; precision that of the result.
+// What chooses the capacities of the lines. Range: bits in [kLeastBits, kMostBits]; precision that of the result.
 struct ScaleRequest {
   Accuracy accuracy;
   int bits;
@@ -50,8 +50,5 @@ struct ScaleRequest {
 Scales cpu_scale(const OperandView& operand, const ScaleRequest& request);
 
 inline Scales cpu_scale(const OperandView& operand, int capacity) { return cpu_scale(operand, {Accuracy::scaled, capacity, 53}); }
-
-// The integers, row-major [outer][inner]; non-finite entries give 0.
-void cpu_quantise(const OperandView& operand, const std::int32_t* shift, std::int64_t* integers);
 
 }  // namespace ozfp4

@@ -23,9 +23,13 @@ __host__ __device__ inline int shared_table_entries(int table_entries) {
   return kHasLimbTable<Kind> ? table_entries : kHasDigits13<Kind> ? kTripleEntries : 0;
 }
 
-__device__ __forceinline__ void fill_units(SharedUnit* units, const EncodeArguments& arguments) {
+template <int Words>
+__device__ __forceinline__ void fill_units(SharedUnit<Words>* units, const EncodeArguments& arguments) {
   const auto u = static_cast<int>(threadIdx.x);
-  if (u < arguments.units) units[u] = {arguments.unit[u].modulus, arguments.unit[u].table, arguments.unit[u].planes};
+  if (u < arguments.units) {
+    const EncodeUnit& unit = arguments.unit[u];
+    units[u] = {leading_words<Words>(unit.modulus), unit.table, unit.planes};
+  }
 }
 
 template <EncodeKind Kind>
@@ -47,8 +51,9 @@ __device__ __forceinline__ void fill_table(std::uint32_t* table, const TableOf<K
   }
 }
 
+template <int Words>
 struct EncodeShared {
-  SharedUnit* units;
+  SharedUnit<Words>* units;
   std::uint32_t* table;
 };
 
@@ -60,7 +65,7 @@ __device__ __forceinline__ std::uint32_t tile_groups(const EncodeOperand& operan
 // Group number `group` of a tile.
 template <class T, EncodeKind Kind, int Words>
 __device__ __forceinline__ void encode_group(const EncodeArguments& arguments, const TilePlace& place, const unsigned char* tile,
-                                             const EncodeShared& shared, int units, std::uint32_t group) {
+                                             const EncodeShared<Words>& shared, int units, std::uint32_t group) {
   const TileOrigin origin = *place.origin;
   const EncodeOperand& operand = arguments.operand[origin.is_b];
   const GroupPlace at = group_place<T>(operand, group);

@@ -67,12 +67,12 @@ void append_modulus(EncodePlan& out, const Group& group) {
   const auto m = static_cast<int>(group.modulus);
   unit.planes = static_cast<std::uint16_t>(group.planes);
   if (out.kind == EncodeKind::residues) {
-    unit.modulus = make_byte_modulus(m, out.words);
+    unit.modulus = make_byte_modulus<kMaxByteWords>(m, out.words);
     return;
   }
   // Residues modulo a power of two are those of the byte, and the table is long enough to say so.
   const int entries = is_power_of_two(m) ? 256 : m;
-  unit.modulus = make_byte_modulus(entries, out.words);
+  unit.modulus = make_byte_modulus<kMaxByteWords>(entries, out.words);
   append_table(out, unit, group, 0, entries, m);
 }
 
@@ -81,8 +81,13 @@ void append_modulus(EncodePlan& out, const Group& group) {
 EncodePlan make_encode_plan(const Plan& plan, bool as_codes) {
   EncodePlan out;
   out.kind = kind_of(plan, as_codes);
+  const int most_bits = plan.scheme == Scheme::one ? 53 : byte_bits(2);
+  if (plan.bits > most_bits) {
+    throw std::length_error("bits: " + std::to_string(plan.bits) + " exceeds the " + std::to_string(most_bits) +
+                            " of the integers that encode cuts on a GPU");
+  }
   out.planes = plan.planes_a;
-  out.words = plan.bits <= kOneWordBits ? 1 : 2;
+  out.words = byte_words(plan.bits);
   if (plan.scheme == Scheme::one) return out;
   if (out.kind == EncodeKind::int8_limbs) {
     append_int8_units(out, plan.groups[0]);
@@ -173,7 +178,7 @@ void launch_kind(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b,
   LaunchConfig config;
   config.stage = Stage::encode;
   config.block = dim3(kEncodeThreads);
-  config.shared_bytes = encode_shared_bytes<Kind>(arguments);
+  config.shared_bytes = encode_shared_bytes<Kind, Words>(arguments);
   config.overlap_previous = how.after_scale;
   config.stream = how.stream;
   const int resident = blocks_per_multiprocessor(kernel, config) * current_device(Stage::encode).multiprocessors;

@@ -26,7 +26,7 @@ constexpr bool writes_codes(EncodeKind kind) { return kind == EncodeKind::limb_c
 
 // Planes that come from one residue (or int8 entry): a residue plane, or one to three limbs of a table entry.
 struct EncodeUnit {
-  ByteModulus modulus;
+  ByteModulus<kMaxByteWords> modulus;
   std::uint16_t table = 0;  // first table entry
   std::uint16_t planes = 1;
 };

@@ -52,7 +52,7 @@ __device__ __forceinline__ void read_group(const unsigned char* tile, const Enco
   }
 }
 
-// The integers of a group. Integer is std::int32_t for capacities up to kOneWordBits.
+// The integers of a group. Integer is std::int32_t for capacities up to byte_bits(1).
 template <class Integer, class T>
 __device__ __forceinline__ void scale_group(const T (&x)[kGroup], int shift, Integer (&v)[kGroup]) {
   if constexpr (kFastFp64 || (sizeof(T) == 4 && sizeof(Integer) == 4)) {

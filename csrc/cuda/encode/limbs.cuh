@@ -8,26 +8,27 @@
 
 namespace ozfp4::cuda {
 
-// An EncodeUnit as it lies in shared memory: two 16-byte loads, the same for all threads.
+// An EncodeUnit as it lies in shared memory: 16-byte loads, the same for all threads.
+template <int Words>
 struct alignas(16) SharedUnit {
-  ByteModulus modulus;
-  std::uint32_t table, planes;
+  ByteModulus<Words> modulus;
+  std::uint16_t table, planes;
 };
-static_assert(sizeof(SharedUnit) == 32, "two 16-byte loads");
+static_assert(sizeof(SharedUnit<3>) == 32, "two 16-byte loads");
 
 // Residues, or the limbs that the table has for them.
 template <EncodeKind Kind, int Words, class Integer>
 __device__ __forceinline__ void encode_residues(const Integer (&v)[kGroup], PlaneWriter<kWritesCodes<Kind>> writer,
-                                                const SharedUnit* units, int count, const std::uint32_t* table) {
-  IntegerBytes bytes[kGroup];
+                                                const SharedUnit<Words>* units, int count, const std::uint32_t* table) {
+  IntegerBytes<Words> bytes[kGroup];
 #pragma unroll
   for (int i = 0; i < kGroup; ++i) bytes[i] = bytes_of(v[i]);
 #pragma unroll(Kind == EncodeKind::residues ? 2 : 1)
-  for (const SharedUnit* end = units + count; units != end; ++units) {
-    const SharedUnit unit = *units;
+  for (const SharedUnit<Words>* end = units + count; units != end; ++units) {
+    const SharedUnit<Words> unit = *units;
     std::uint32_t word[kGroup];
 #pragma unroll
-    for (int i = 0; i < kGroup; ++i) word[i] = residue_byte<Words>(bytes[i], unit.modulus);
+    for (int i = 0; i < kGroup; ++i) word[i] = residue_byte(bytes[i], unit.modulus);
     if constexpr (Kind == EncodeKind::residues) {
       writer.write<0>(word);
     } else {
@@ -73,9 +74,9 @@ __device__ __forceinline__ void encode_digits256(const std::int64_t (&v)[kGroup]
 }
 
 // int8 entries are numbers of table entries already.
-__device__ __forceinline__ void encode_int8(const std::int8_t (&x)[kGroup], PlaneWriter<false> writer, const SharedUnit* units,
+__device__ __forceinline__ void encode_int8(const std::int8_t (&x)[kGroup], PlaneWriter<false> writer, const SharedUnit<1>* units,
                                             int count, const std::uint32_t* table) {
-  for (const SharedUnit* end = units + count; units != end; ++units) {
+  for (const SharedUnit<1>* end = units + count; units != end; ++units) {
     std::uint32_t word[kGroup];
 #pragma unroll
     for (int i = 0; i < kGroup; ++i) word[i] = table[units->table + x[i] + 128];

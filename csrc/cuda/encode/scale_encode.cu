@@ -27,7 +27,7 @@ void launch_kind(const EncodePlan& plan, ScaleEncodeArguments& arguments, cudaSt
   config.stage = Stage::scale_encode;
   config.grid = dim3(encode.tiles);
   config.block = dim3(kEncodeThreads);
-  config.shared_bytes = scale_encode_shared_bytes<Kind>(arguments);
+  config.shared_bytes = scale_encode_shared_bytes<Kind, Words>(arguments);
   config.cluster_blocks = arguments.cluster_blocks;
   config.overlap_previous = overlap_previous;
   config.stream = stream;

@@ -25,10 +25,10 @@ struct ScaleEncodeArguments {
 };
 
 // The tile, the sums [block of the cluster][line], the units, the lines, the table.
-template <EncodeKind Kind>
+template <EncodeKind Kind, int Words>
 __host__ __device__ inline int scale_encode_shared_bytes(const ScaleEncodeArguments& arguments) {
   const EncodeArguments& encode = arguments.encode;
-  return static_cast<int>(encode.most_tile_bytes) + encode.units * static_cast<int>(sizeof(SharedUnit)) +
+  return static_cast<int>(encode.most_tile_bytes) + encode.units * static_cast<int>(sizeof(SharedUnit<Words>)) +
          static_cast<int>(encode.most_tile_lines * (sizeof(TileLine) + arguments.cluster_blocks * sizeof(std::uint64_t))) +
          4 * shared_table_entries<Kind>(encode.table_entries);
 }
@@ -76,8 +76,8 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind>)
   __shared__ std::uint32_t next_groups;
   const Inbox inbox(&inbox_barrier);
   auto* sums = reinterpret_cast<std::uint64_t*>(tile + encode.most_tile_bytes);
-  EncodeShared shared;
-  shared.units = reinterpret_cast<SharedUnit*>(sums + arguments.cluster_blocks * encode.most_tile_lines);
+  EncodeShared<Words> shared;
+  shared.units = reinterpret_cast<SharedUnit<Words>*>(sums + arguments.cluster_blocks * encode.most_tile_lines);
   const TilePlace place{&origin, reinterpret_cast<TileLine*>(shared.units + encode.units)};
   shared.table = reinterpret_cast<std::uint32_t*>(place.line + encode.most_tile_lines);
 
