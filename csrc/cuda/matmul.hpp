@@ -1,4 +1,4 @@
-// One matmul on the GPU: scale, encode, multiply, reconstruct, each one launch (scale and encode together where lines are
+// One matmul on the GPU: scale, encode, multiply, reconstruct, and repair where it is promised, each one launch (scale and encode together where lines are
 // short), nothing but launches on the stream.
 #pragma once
 
