@@ -85,8 +85,7 @@ Promise make_promise(const std::string& accuracy, const std::string& rounding, c
       {"scaled", Accuracy::scaled}, {"fp64", Accuracy::fp64}, {"correct", Accuracy::correct}};
   static const std::map<std::string, Rounding> roundings{
       {"nearest", Rounding::nearest}, {"down", Rounding::down}, {"up", Rounding::up}, {"zero", Rounding::zero}};
-  static const std::map<std::string, Second> seconds{
-      {"none", Second::none}, {"bound", Second::bound}, {"upper", Second::upper}};
+  static const std::map<std::string, Second> seconds{{"none", Second::none}, {"bound", Second::bound}, {"upper", Second::upper}};
   const Promise promise{value_of(accuracies, "accuracy", accuracy), value_of(roundings, "rounding", rounding),
                         value_of(seconds, "second", second), precision};
   if (precision != 53 && precision != 24) throw std::invalid_argument("precision: " + std::to_string(precision));
@@ -133,11 +132,14 @@ class Problem {
     return {turn.is_new_a ? turn.a.stack.count() * turn.a.outer : 0, turn.is_new_b ? turn.b.stack.count() * turn.b.outer : 0};
   }
 
-  // The turns from first_turn to before last_turn; `second`: where what the promise has beside the result goes. With sync_stages each stage is waited for. The interpreter is free meanwhile:
-  // launches wait where the stream is full.
+  // The turns from first_turn to before last_turn; `second`: where what the promise has beside the result goes. With sync_stages
+  // each stage is waited for. The interpreter is free meanwhile: launches wait where the stream is full.
   void launch(std::uintptr_t a, std::uintptr_t b, std::uintptr_t c, std::uintptr_t workspace, std::uintptr_t clear_counters,
               std::uintptr_t stream, std::uintptr_t after_scale, std::uintptr_t after_encode, std::uintptr_t after_multiply,
               std::int64_t first_turn, std::int64_t last_turn, bool sync_stages, std::uintptr_t second) const {
+    if ((second == 0) != (plan_->promise.second == Second::none)) {
+      throw std::invalid_argument("second: the plan's promise says whether there is one");
+    }
     const py::gil_scoped_release unlocked;
     const DeviceGuard guard(device_);
     LaunchOptions options;

@@ -36,8 +36,8 @@ struct Certification {
 // nullptr where the views keep the ranges above and the result is float64 or float32, else the reason.
 const char* find_reconstruct_error(const ReconstructJob& job);
 
-// Enqueues one kernel on the stream (certification null: every entry is rounded to nearest); neither synchronises nor allocates; may be captured into a graph. Throws LaunchError.
-// Range: nothing that find_reconstruct_error has a reason against.
+// Enqueues one kernel on the stream (certification null: every entry is rounded to nearest); neither synchronises nor allocates;
+// may be captured into a graph. Throws LaunchError. Range: nothing that find_reconstruct_error has a reason against.
 void launch_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream,
                         const Certification* certification = nullptr);
 
