@@ -50,6 +50,7 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/encode/encode.cu
   csrc/cuda/encode/scale_encode.cu
   csrc/cuda/reconstruct/reconstruct_plan.cpp
+  csrc/cuda/reconstruct/certify/certified.cu
   csrc/cuda/reconstruct/reconstruct.cu
   csrc/cuda/reconstruct/long_reconstruct.cu)
 target_link_libraries(ozfp4_cuda PUBLIC ozfp4_cpu CUDA::cudart_static)
