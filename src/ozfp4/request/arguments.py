@@ -135,6 +135,18 @@ def check_plan(plan: object) -> Plan:
     return plan
 
 
+def check_pair(name: str, pair: Any) -> tuple[Any, Any]:
+    """Both of a tuple or list of two, (None, None) for None; TypeError for anything else."""
+    if pair is None:
+        return None, None
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2 or any(x is None for x in pair):
+        text = f"{len(pair)} of them" if isinstance(pair, (tuple, list)) else type(pair).__name__
+        raise TypeError(
+            f"{name}: a pair of arrays is needed, for the lower and the upper bounds; given is {text}"
+        )
+    return pair[0], pair[1]
+
+
 def check_bits(bits: object) -> int:
     """`bits` as an int in 2..53; TypeError or ValueError otherwise."""
     if isinstance(bits, bool) or not isinstance(bits, (int, np.integer)):
