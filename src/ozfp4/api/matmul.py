@@ -110,7 +110,7 @@ def matmul(
     backend : {"auto", "fp4", "int8", "fp64"}
         Alphabet of the plane products; "auto" takes the fastest.
     bits : int, optional
-        Capacity of the scaled integers, 2..53; by default 53, or 24 when both operands are float32.
+        Capacity of the scaled integers, 2..200; by default 53, or 24 when both operands are float32.
     family : {"least", "paper", "paper-karatsuba"}
         Fewest products, or the paper's moduli.
     plan : Plan, optional
@@ -146,7 +146,7 @@ def matmul(
     TypeError
         Unsupported dtypes, NumPy mixed with torch, masked arrays, `out` of another dtype.
     ValueError
-        Shapes that do not fit, unknown names, bits outside 2..53, `out` of another shape, read-only or
+        Shapes that do not fit, unknown names, bits outside 2..200, `out` of another shape, read-only or
         overlapping, an inner dimension beyond the plan's limit.
     RuntimeError
         Tensors that require grad, or on a device without a kernel in this build; a backend whose every kernel failed its
