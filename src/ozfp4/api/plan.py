@@ -37,7 +37,7 @@ def plan(
     backend : {"auto", "fp4", "int8", "fp64"}
         The alphabet; "auto" takes the one that is fastest on the device by :mod:`ozfp4.cost`. A GPU has no "fp64".
     bits : int, optional
-        Capacity of the scaled integers, 2..53, by default 53; float32 operands need 24 (:func:`ozfp4.plan_for` knows them).
+        Capacity of the scaled integers, 2..200, by default 53; float32 operands need 24 (:func:`ozfp4.plan_for` knows them).
     family : {"least", "paper", "paper-karatsuba"}
         Fewest products, or the paper's 19 moduli with 75 or 68 products (fp4, scheme II).
     device : str or torch.device, optional
