@@ -15,7 +15,7 @@ struct MatmulOutcome {
   int moduli_used = 0;  // 0 for scheme I
   int products = 0;
   std::int64_t workspace = 0;
-  ExponentRange exponents;
+  LineRange exponents;
   std::int64_t special_rows = 0, special_columns = 0;
   StageTimes times;
 

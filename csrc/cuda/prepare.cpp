@@ -20,6 +20,7 @@ PreparedOperand place_operand(const CudaPlan& plan, const CudaLayout& layout, co
     placed.scaled.shift = reinterpret_cast<std::int32_t*>(workspace + place.shift);
     placed.scaled.special = reinterpret_cast<std::uint8_t*>(workspace + place.special);
     placed.scaled.norm = reinterpret_cast<double*>(workspace + place.norm);
+    if (plan.promise.has_records()) placed.scaled.record = reinterpret_cast<LineRecord*>(workspace + place.record);
   }
   Planes& planes = placed.planes;
   planes.data = reinterpret_cast<std::uint8_t*>(workspace + place.planes);

@@ -67,11 +67,27 @@ void Stages::add_words(const WordMatrices<std::uint32_t>& sum, const WordMatrice
   finish(Stage::accumulate);
 }
 
-void Stages::reconstruct(ReconstructJob job) const {
+void Stages::reconstruct(ReconstructJob job, const Certification* certification) const {
   if (only_checks()) return refuse(Stage::reconstruct, find_reconstruct_error(job));
   job.overlap_previous = job.overlap_previous && options_.events.after_multiply == nullptr;
-  launch_reconstruct(plan_.reconstruct, job, options_.stream);
+  launch_reconstruct(plan_.reconstruct, job, options_.stream, certification);
   finish(Stage::reconstruct);
+}
+
+RepairCounts* Stages::clear_repair_counts(void* own) const {
+  if (only_checks()) return static_cast<RepairCounts*>(own);
+  if (options_.clear_counters != nullptr) {
+    return reinterpret_cast<RepairCounts*>(static_cast<char*>(options_.clear_counters) + kScaleCounterBytes);
+  }
+  require_launched(cudaMemsetAsync(own, 0, sizeof(RepairCounts), options_.stream), Stage::repair, "its counters");
+  return static_cast<RepairCounts*>(own);
+}
+
+void Stages::repair(RepairJob job) const {
+  if (only_checks()) return;
+  job.overlap_previous = true;
+  launch_repair(job, options_.stream);
+  finish(Stage::repair);
 }
 
 void Stages::record(Stage stage) const {

@@ -32,7 +32,7 @@ OZFP4_HD int fp64_capacity(const LineFacts& facts, std::int64_t k, int precision
   if (bits <= precision + kFp64ExtraBits) return bits < 2 ? 2 : bits;
   const std::int64_t overlap = k - 2 * (k - facts.nonzeros);
   int extra = is_deep(facts, 15) ? 2 : 0;
-  while (extra < kFp64ExtraBits && (overlap < 1 || 2 * depth(facts) >= overlap * (floor_log2(overlap) + extra - 2))) ++extra;
+  while (extra < kFp64ExtraBits && (overlap < 1 || 2 * depth(facts) > overlap * (floor_log2(overlap) + extra - 2))) ++extra;
   return precision + extra;
 }
 

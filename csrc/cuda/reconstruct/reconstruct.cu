@@ -118,7 +118,6 @@ constexpr Kind kind() {
 constexpr Kind kKinds[] = {kind<2, 1>(), kind<2, 2>(), kind<4, 1>(), kind<4, 2>(), kind<6, 2>(), kind<4, 3>(), kind<6, 3>()};
 
 Launch launch_of(const ReconstructPlan& plan, const ReconstructJob& job) {
-  if (plan.is_long()) return launch_long_reconstruct;
   for (const Kind& k : kKinds) {
     if (k.words != plan.words || k.row_steps != plan.row_steps) continue;
     const bool splits = job.residues.splits > 1;
@@ -146,7 +145,9 @@ const char* find_reconstruct_error(const ReconstructJob& job) {
   return nullptr;
 }
 
-void launch_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream) {
+void launch_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream,
+                        const Certification* certification) {
+  if (plan.is_long()) return launch_long_reconstruct(plan, job, stream, certification);
   launch_of(plan, job)(plan, job, stream);
 }
 

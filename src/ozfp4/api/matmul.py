@@ -184,7 +184,7 @@ def _on_cpu(request: MatmulRequest, report: bool) -> tuple[Any, Report | None]:
 def _on_cuda(request: MatmulRequest, report: bool) -> tuple[Any, launch.Launch | None, Report | None]:
     decision = on_cuda.decide(request)
     findings = Findings(decision.plan) if report else None
-    c, made = launch.matmul(request, decision.plan, decision.variant, findings)
+    c, _, made = launch.matmul(request, decision.plan, decision.variant, findings)
     if findings is None:
         return c, made, None
     problem = None if made is None else made.prepared.problem
