@@ -106,13 +106,19 @@ OZFP4_HD void add_words(LineSum& line, const std::uint32_t (&word)[N], std::uint
   }
 }
 
+// The sum of a line as it would have to be for norm_squared_bound of the capacity `most` to bound the line's integers, which have
+// `capacity` bits. Range: capacity <= most.
+OZFP4_HD float sum_at_capacity(float sum, int capacity, int most) {
+  return multiply_add_up(sum, power_of_two(-2 * capped_depth(most - capacity)), 0.0f);
+}
+
 // An upper bound of the sum of squares of the rounded integers of a line of k entries: a = x 2^shift has norm
 // sqrt(sum) 2^(capacity - 1) at most, rounding moves each entry by at most 1/2, and norms add. The last factor covers the
-// rounding of this expression in FP64. 0 for a line without entries. Range: capacity in [2, 53].
+// rounding of this expression in FP64. 0 for a line without entries. Range: capacity in [2, 200].
 OZFP4_HD double norm_squared_bound(float sum, std::int64_t k, int capacity) {
   if (sum == 0.0f) return 0.0;
-  const double norm = static_cast<double>(std::int64_t(1) << (capacity - 1)) * sqrt(static_cast<double>(sum)) +
-                      0.5 * sqrt(static_cast<double>(k));
+  const double largest = float_from_bits<double>(static_cast<std::uint64_t>(capacity - 1 + 1023) << 52);  // 2^(capacity - 1)
+  const double norm = largest * sqrt(static_cast<double>(sum)) + 0.5 * sqrt(static_cast<double>(k));
   return norm * norm * (1.0 + 0x1p-30);
 }
 

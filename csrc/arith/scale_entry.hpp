@@ -13,10 +13,16 @@ namespace ozfp4 {
 // Scale exponent of a row (column) whose largest magnitude has exponent e: the integers stay at or below 2^capacity.
 OZFP4_HD int scale_exponent(int capacity, int largest_exponent) { return capacity - 1 - largest_exponent; }
 
-// Range: x finite (other values give an unspecified integer), |x| * 2^shift < 2^53 + 1/2, that is, shift comes from
-// scale_exponent of a row that holds x with capacity <= 53. Free of branches, so that loops over it vectorise.
+// The integer round(x * 2^shift) as ± magnitude * 2^left, magnitude <= 2^53, left >= 0.
+struct ScaledParts {
+  std::int64_t magnitude, left;
+  bool is_negative;
+  bool is_rounded;  // the integer is not x * 2^shift itself; then left = 0
+};
+
+// Range: x finite (other values give unspecified parts), |shift| < 2^20. Free of branches, so that loops over it vectorise.
 template <class T>
-OZFP4_HD std::int64_t scaled_integer(T x, int shift) {
+OZFP4_HD ScaledParts scaled_parts(T x, int shift) {
   using Format = FloatFormat<T>;
   using Bits = FloatBits<T>;
   constexpr int fraction_bits = Format::precision - 1;
@@ -26,15 +32,24 @@ OZFP4_HD std::int64_t scaled_integer(T x, int shift) {
   const std::int64_t significand = fraction + (field > 0 ? (std::int64_t(1) << fraction_bits) : 0);
   // x = ± significand * 2^(max(field, 1) - 1 + lowest_exponent)
   const std::int64_t move = (field > 0 ? field - 1 : 0) + Format::lowest_exponent + shift;
-  // Left: at most 52 places by the range above. Right: from 54 places on the result is 0 (significand < 2^53).
-  const std::int64_t left = move > 0 ? (move < 62 ? move : 62) : 0;
+  // Right: from 54 places on the result is 0 (significand < 2^53).
   const std::int64_t right = move < 0 ? (move > -62 ? -move : 62) : 0;
   const std::int64_t quotient = significand >> right;
   // Ties to even without a branch: add half an ulp less one, plus the quotient's last bit, before cutting.
   const std::int64_t half_less_one = ((std::int64_t(1) << right) >> 1) - (right > 0 ? 1 : 0);
   const std::int64_t bump = right > 0 ? half_less_one + (quotient & 1) : 0;
-  const std::int64_t rounded = static_cast<std::int64_t>(static_cast<std::uint64_t>((significand + bump) >> right) << left);
-  return (float_bits(x) >> (8 * sizeof(Bits) - 1)) ? -rounded : rounded;
+  return {(significand + bump) >> right, move > 0 ? move : 0, (float_bits(x) >> (8 * sizeof(Bits) - 1)) != 0,
+          significand != quotient << right};
+}
+
+// Range: x finite (other values give an unspecified integer), |x| * 2^shift < 2^62 + 1/2, that is, shift comes from
+// scale_exponent of a row that holds x with capacity <= 62.
+template <class T>
+OZFP4_HD std::int64_t scaled_integer(T x, int shift) {
+  const ScaledParts parts = scaled_parts(x, shift);
+  const std::int64_t left = parts.left < 62 ? parts.left : 62;
+  const std::int64_t rounded = static_cast<std::int64_t>(static_cast<std::uint64_t>(parts.magnitude) << left);
+  return parts.is_negative ? -rounded : rounded;
 }
 
 // 2^exponent as an FP64 or FP32 number. Range: a normal number.
@@ -47,7 +62,7 @@ OZFP4_HD T exact_power_of_two(int exponent) {
 // The same integer by two multiplications, for machines where those are cheaper: first * second = 2^shift, both of
 // them powers of two of about half the shift (halves_of), which are normal numbers where 2^shift may be none.
 //
-// Exact: for shift >= 0 the factors only enlarge x and |x| * 2^shift stays below 2^54, so nothing is rounded. For
+// Exact: for shift >= 0 the factors only enlarge x and |x| * 2^shift stays finite, so nothing is rounded. For
 // shift < 0 a product can be rounded only where it is subnormal, and as the factors shrink, x * 2^shift is then below
 // 2^-126 in magnitude, exact or not, and rounds to 0. The conversion rounds once, ties to even (on the host in the
 // default rounding mode). Range: as scaled_integer; Integer holds the result.
@@ -71,7 +86,7 @@ OZFP4_HD Integer scaled_integer_by_multiplication(T x, T first, T second) {
 #endif
 }
 
-// The exponents of first and second. Range: |shift| <= 1200 (FP64), 200 (FP32).
+// The exponents of first and second. Range: |shift| <= 2000 (FP64), 200 (FP32).
 struct ShiftHalves {
   int first, second;
 };

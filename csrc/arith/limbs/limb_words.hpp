@@ -7,6 +7,7 @@
 #include "arith/limbs/e2m1.hpp"
 #include "arith/limbs/limbs.hpp"
 #include "arith/limbs/residue.hpp"
+#include "arith/wide/wide_int.hpp"
 
 namespace ozfp4 {
 
@@ -52,6 +53,29 @@ OZFP4_HD Parts13 split_parts13(std::int64_t v) {
   return {{static_cast<std::int32_t>(v - high * kPart13), middle % kPart13, middle / kPart13}};
 }
 
+// v = sum part[i] 13^(6 i): two triples in each part, thirty limbs.
+struct WideParts13 {
+  std::int32_t part[5];
+};
+inline constexpr int kWideParts13Bits = 94;
+
+// Range: |v| <= 2^94; then |part[i]| < 13^6. Other values give parts of no meaning.
+//
+// v = 13^12 q + r with a quotient from FP64: |q| <= 2^94 / 13^12 < 2^49.7, so its relative error, below 2^-51, moves it by less
+// than 0.41, and |r| < 13^12 (1/2 + 0.41) follows from the lower 64 bits alone. r and q are cut as above.
+OZFP4_HD WideParts13 split_parts13(const WideInt<3>& v) {
+  constexpr std::int64_t square13 = std::int64_t(kPart13) * kPart13;
+  const auto upper = static_cast<std::int64_t>((static_cast<std::uint64_t>(v.word[2]) << 32) | v.word[1]);
+  const std::uint64_t lower = (static_cast<std::uint64_t>(v.word[1]) << 32) | v.word[0];
+  const double number = static_cast<double>(upper) * 4294967296.0 + static_cast<double>(v.word[0]);
+  const auto quotient = static_cast<std::int64_t>(round_to_integer(number * (1.0 / static_cast<double>(square13))));
+  const auto rest =
+      static_cast<std::int64_t>(lower - static_cast<std::uint64_t>(quotient) * static_cast<std::uint64_t>(square13));
+  const auto high = static_cast<std::int32_t>(rest / kPart13);
+  const Parts13 above = split_parts13(quotient);
+  return {{static_cast<std::int32_t>(rest - std::int64_t(high) * kPart13), high, above.part[0], above.part[1], above.part[2]}};
+}
+
 // The index of v's lowest three limbs in the table; v becomes the quotient, to which the caller adds the entry's carry.
 // Range: |v| <= 13^6 + 2 * 2197, an integer below 2^23. The quotient v / 2197, below 2200, is off by less than
 // 2200 * 2^-23, so |r| <= 1098.5 + 0.6; it need not be the nearest.
@@ -70,10 +94,24 @@ OZFP4_HD int take_triple_index(std::int32_t& v) {
 // Adding 128 at every place makes all digits nonnegative without carries between the balanced ones: byte i of the sum is
 // digit i + 128. Flipping the top bit of each byte subtracts 128 in two's complement.
 
-// Byte i is the i-th balanced digit in [-128, 128). Range: |v| <= 2^53, and as many bytes as that takes (7).
+// Byte i is the i-th balanced digit in [-128, 128). Range: |v| <= 2^62.
 OZFP4_HD std::uint64_t balanced_bytes(std::int64_t v) {
-  constexpr std::uint64_t halves = 0x0080808080808080u;
+  constexpr std::uint64_t halves = 0x8080808080808080u;
   return (static_cast<std::uint64_t>(v) + halves) ^ halves;
+}
+
+// The same of a longer integer. Range: |v| <= 2^(32 Words - 2).
+template <int Words>
+OZFP4_HD WideInt<Words> balanced_bytes(const WideInt<Words>& v) {
+  constexpr std::uint32_t halves = 0x80808080u;
+  WideInt<Words> digits;
+  std::uint64_t carry = 0;
+  for (int i = 0; i < Words; ++i) {
+    carry += static_cast<std::uint64_t>(v.word[i]) + halves;
+    digits.word[i] = static_cast<std::uint32_t>(carry) ^ halves;
+    carry >>= 32;
+  }
+  return digits;
 }
 
 }  // namespace ozfp4

@@ -1,12 +1,12 @@
-// Residue in [0, m) of one scaled integer for byte-sized moduli, as a GPU likes it: two byte-wise dot products (dp4a), one
+// Residue in [0, m) of one scaled integer for byte-sized moduli, as a GPU likes it: a byte-wise dot product (dp4a) a word, one
 // FP32 and one integer multiply-add. arith/limbs/residue.hpp gives the CPU the same residues.
 //
 // The integer is made nonnegative, u = v + offset, and cut into bytes b_j; weights are w_j = 2^(8 j) mod m in [0, m). Then
-//     x = sum_j b_j w_j + (-offset mod m)  =  v (mod m),     0 <= x <= (7 * 255 + 1) (m - 1) < 2^19.
+//     x = sum_j b_j w_j + (-offset mod m)  =  v (mod m),     0 <= x <= (4 Words * 255 + 1) (m - 1) < 2^21.
 // The dot products start from `preset`, the bit pattern of the float 2^23 + d with x's constant term added; floats in
 // [2^23, 2^24) count up by one, so the result is the bit pattern of the float X = 2^23 + d + x. The quotient is
 //     Q = rn(X * inverse + shift),  one fused multiply-add, in [2^23 + 1, 2^24) where floats are integers,
-// and make_byte_modulus chooses d, inverse and shift so that Q = 2^23 + 1 + floor(x / m) exactly. It checks this:
+// and make_byte_modulus chooses d < 2^16, inverse and shift so that Q = 2^23 + 1 + floor(x / m) exactly. It checks this:
 //     X * inverse + shift = 2^23 + 1 + x / m + t + x e / m,  inverse = (1 + e) / m,  t = (2^23 + d) inverse + shift - 2^23 - 1,
 // and x / m lies in floor(x / m) + {0, 1/m, ..., (m - 1)/m}. So rounding to nearest gives the floor for every x if
 //     -1/2 + |x e| / m < t < -1/2 + 1/m - |x e| / m,   that is,   margin < (t + 1/2) m < 1 - margin,  margin = max |x e|.
@@ -15,7 +15,8 @@
 //     bits(X) - m bits(Q) = d + x - m - m floor(x / m) = d - m + (x mod m),
 // and d is a number that is m modulo 256: the low byte is x mod m.
 //
-// Every modulus in [3, 255] has such constants but the powers of two 8 .. 128; modulo 256 the low byte needs no quotient.
+// Every modulus in [3, 255] has such constants but the powers of two 8 .. 128, and 232 in more than four words; modulo 256 the
+// low byte needs no quotient.
 #pragma once
 
 #include <cmath>
@@ -25,36 +26,59 @@
 
 #include "arith/float_fields.hpp"
 #include "arith/host_device.hpp"
+#include "arith/wide/wide_int.hpp"
 
 namespace ozfp4 {
 
-// The integer plus its offset: 2^53 in two words, 2^30 in one.
+// Words of the longest integers.
+inline constexpr int kMaxByteWords = 7;
+
+// Bits of the integers that so many words serve: |v| <= 2^byte_bits(words), which is also the offset. Range: 1 .. kMaxByteWords.
+constexpr int byte_bits(int words) { return 32 * words - 2; }
+
+// The fewest words for integers of so many bits. Range: bits <= byte_bits(kMaxByteWords).
+constexpr int byte_words(int bits) {
+  int words = 1;
+  while (byte_bits(words) < bits) ++words;
+  return words;
+}
+
+// The integer plus its offset.
+template <int Words>
 struct IntegerBytes {
-  std::uint32_t low, high;
+  std::uint32_t word[Words];
 };
 
-inline constexpr std::uint64_t kTwoWordOffset = std::uint64_t(1) << 53;
-inline constexpr std::uint64_t kOneWordOffset = std::uint64_t(1) << 30;
-inline constexpr int kOneWordBits = 30;  // capacity up to which one word serves
-
-// Range: |v| <= 2^53. Other values (of non-finite entries) give bytes of no meaning, but residues still in [0, m).
-OZFP4_HD IntegerBytes bytes_of(std::int64_t v) {
-  const auto u = static_cast<std::uint64_t>(v);
-  constexpr auto high_offset = static_cast<std::uint32_t>(kTwoWordOffset >> 32);  // its lower word is 0: no carry
-  return {static_cast<std::uint32_t>(u), static_cast<std::uint32_t>(u >> 32) + high_offset};
+// Range: |v| <= 2^byte_bits(Words). Other values (of non-finite entries) give bytes of no meaning, but residues still in [0, m).
+template <int Words>
+OZFP4_HD IntegerBytes<Words> bytes_of(const WideInt<Words>& v) {
+  IntegerBytes<Words> bytes;
+  for (int i = 0; i < Words; ++i) bytes.word[i] = v.word[i];
+  bytes.word[Words - 1] += std::uint32_t(1) << 30;  // the offset; its lower words are 0: no carry
+  return bytes;
 }
+OZFP4_HD IntegerBytes<2> bytes_of(std::int64_t v) { return bytes_of(wide_from<2>(v)); }
+OZFP4_HD IntegerBytes<1> bytes_of(std::int32_t v) { return bytes_of(wide_from<1>(v)); }
 
-// Range: |v| <= 2^30; otherwise as above.
-OZFP4_HD IntegerBytes bytes_of(std::int32_t v) {
-  return {static_cast<std::uint32_t>(v) + static_cast<std::uint32_t>(kOneWordOffset), 0u};
-}
-
+template <int Words>
 struct ByteModulus {
-  std::uint32_t weight_low = 0, weight_high = 0;  // w_0 .. w_3 and w_4 .. w_6 as bytes; w_7 is 0
   std::uint32_t preset = 0;
   float inverse = 0, shift = 0;
-  std::uint32_t negated = 0;  // -m
+  std::uint32_t negated = 0;         // -m
+  std::uint32_t weight[Words] = {};  // w_0, w_1, ... as bytes
 };
+
+// What integers of fewer words need of the constants made for them.
+template <int Words, int Room>
+OZFP4_HD ByteModulus<Words> leading_words(const ByteModulus<Room>& constants) {
+  ByteModulus<Words> leading;
+  leading.preset = constants.preset;
+  leading.inverse = constants.inverse;
+  leading.shift = constants.shift;
+  leading.negated = constants.negated;
+  for (int i = 0; i < Words; ++i) leading.weight[i] = constants.weight[i];
+  return leading;
+}
 
 // sum + dot product of four unsigned bytes.
 OZFP4_HD std::uint32_t dot_bytes(std::uint32_t a, std::uint32_t b, std::uint32_t sum) {
@@ -74,27 +98,26 @@ OZFP4_HD float fused_multiply_add(float a, float b, float c) {
 #endif
 }
 
-// A word whose low byte is the residue in [0, m); the other bytes are of no meaning. Range: Words as the modulus was
-// made for, any bytes.
+// A word whose low byte is the residue in [0, m); the other bytes are of no meaning. Range: any bytes.
 template <int Words>
-OZFP4_HD std::uint32_t residue_byte(const IntegerBytes& v, const ByteModulus& m) {
-  std::uint32_t bits = dot_bytes(v.low, m.weight_low, m.preset);
-  if (Words == 2) bits = dot_bytes(v.high, m.weight_high, bits);
+OZFP4_HD std::uint32_t residue_byte(const IntegerBytes<Words>& v, const ByteModulus<Words>& m) {
+  std::uint32_t bits = m.preset;
+  for (int i = 0; i < Words; ++i) bits = dot_bytes(v.word[i], m.weight[i], bits);
   const float quotient = fused_multiply_add(float_from_bits<float>(bits), m.inverse, m.shift);
   return bits + float_bits(quotient) * m.negated;
 }
 
-// Range: m in [3, 256]; throws std::invalid_argument for the powers of two 8 .. 128 (take 256 and reduce the byte).
-inline ByteModulus make_byte_modulus(int m, int words) {
-  ByteModulus constants;
-  const std::uint64_t offset = words == 2 ? kTwoWordOffset : kOneWordOffset;
+// Constants of an integer of `words` words in a structure that has room for more. Range: m in [3, 256], words in
+// [1, Words]; throws std::invalid_argument for those without constants (for powers of two take 256 and reduce the byte).
+template <int Words>
+ByteModulus<Words> make_byte_modulus(int m, int words = Words) {
+  ByteModulus<Words> constants;
   const auto modulus = static_cast<std::uint64_t>(m);
-  const int bytes = words == 2 ? 7 : 4;
-  std::uint64_t power = 1;
-  for (int j = 0; j < bytes; ++j, power = power * 256 % modulus) {
-    std::uint32_t& word = j < 4 ? constants.weight_low : constants.weight_high;
-    word |= static_cast<std::uint32_t>(power % modulus) << (8 * (j % 4));
+  std::uint64_t power = 1 % modulus, offset = 1;
+  for (int j = 0; j < 4 * words; ++j, power = power * 256 % modulus) {
+    constants.weight[j / 4] |= static_cast<std::uint32_t>(power) << (8 * (j % 4));
   }
+  for (int i = 0; i < byte_bits(words); ++i) offset = 2 * offset % modulus;
   constexpr double two_23 = 8388608.0;
   const auto constant = static_cast<std::uint32_t>((modulus - offset % modulus) % modulus);
   constants.negated = 0u - static_cast<std::uint32_t>(m);
@@ -107,7 +130,7 @@ inline ByteModulus make_byte_modulus(int m, int words) {
   float inverse = 1.0f / static_cast<float>(m);
   for (int up = 0; up < 2; ++up) inverse = std::nextafterf(inverse, 1.0f);
   for (int candidate = 0; candidate < 5; ++candidate, inverse = std::nextafterf(inverse, 0.0f)) {
-    const double margin = (7 * 255 + 1) * (m - 1.0) * std::fabs(static_cast<double>(inverse) * m - 1.0);
+    const double margin = (4 * words * 255 + 1) * (m - 1.0) * std::fabs(static_cast<double>(inverse) * m - 1.0);
     for (int d = m; d < 256 * 256; d += 256) {
       const double product = (two_23 + d) * static_cast<double>(inverse);
       const double down = std::round(2 * (product + 0.5 - 0.5 / m)) / 2;  // the shift is a multiple of 1/2

@@ -23,9 +23,13 @@ __host__ __device__ inline int shared_table_entries(int table_entries) {
   return kHasLimbTable<Kind> ? table_entries : kHasDigits13<Kind> ? kTripleEntries : 0;
 }
 
-__device__ __forceinline__ void fill_units(SharedUnit* units, const EncodeArguments& arguments) {
+template <int Words>
+__device__ __forceinline__ void fill_units(SharedUnit<Words>* units, const EncodeArguments& arguments) {
   const auto u = static_cast<int>(threadIdx.x);
-  if (u < arguments.units) units[u] = {arguments.unit[u].modulus, arguments.unit[u].table, arguments.unit[u].planes};
+  if (u < arguments.units) {
+    const EncodeUnit& unit = arguments.unit[u];
+    units[u] = {leading_words<Words>(unit.modulus), unit.table, unit.planes};
+  }
 }
 
 template <EncodeKind Kind>
@@ -47,10 +51,15 @@ __device__ __forceinline__ void fill_table(std::uint32_t* table, const TableOf<K
   }
 }
 
+template <int Words>
 struct EncodeShared {
-  SharedUnit* units;
+  SharedUnit<Words>* units;
   std::uint32_t* table;
 };
+
+template <int Words>
+using IntegerOf =
+    std::conditional_t<Words == 1, std::int32_t, std::conditional_t<Words == 2, std::int64_t, WideInt<Words>>>;
 
 template <class T>
 __device__ __forceinline__ std::uint32_t tile_groups(const EncodeOperand& operand) {
@@ -60,7 +69,7 @@ __device__ __forceinline__ std::uint32_t tile_groups(const EncodeOperand& operan
 // Group number `group` of a tile.
 template <class T, EncodeKind Kind, int Words>
 __device__ __forceinline__ void encode_group(const EncodeArguments& arguments, const TilePlace& place, const unsigned char* tile,
-                                             const EncodeShared& shared, int units, std::uint32_t group) {
+                                             const EncodeShared<Words>& shared, int units, std::uint32_t group) {
   const TileOrigin origin = *place.origin;
   const EncodeOperand& operand = arguments.operand[origin.is_b];
   const GroupPlace at = group_place<T>(operand, group);
@@ -73,7 +82,7 @@ __device__ __forceinline__ void encode_group(const EncodeArguments& arguments, c
   if constexpr (Kind == EncodeKind::int8_limbs) {
     encode_int8(x, writer, shared.units, units, shared.table);
   } else {
-    std::conditional_t<Words == 2, std::int64_t, std::int32_t> v[kGroup];
+    IntegerOf<Words> v[kGroup];
     scale_group(x, line.shift, v);
     if constexpr (kHasDigits13<Kind>) {
       encode_digits13(v, writer, arguments.planes, shared.table);
@@ -87,14 +96,14 @@ __device__ __forceinline__ void encode_group(const EncodeArguments& arguments, c
 
 // Blocks a multiprocessor that leave the compiler enough registers.
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900)
-template <EncodeKind Kind>
-inline constexpr int kEncodeBlocks = 4;
+template <EncodeKind Kind, int Words>
+inline constexpr int kEncodeBlocks = Words > 3 ? 1 : Words == 3 ? 3 : 4;
 #elif defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 1000 || __CUDA_ARCH__ == 1030)
-template <EncodeKind Kind>
-inline constexpr int kEncodeBlocks = Kind == EncodeKind::int8_limbs ? 2 : 3;
+template <EncodeKind Kind, int Words>
+inline constexpr int kEncodeBlocks = Words > 3 ? 1 : Words == 3 || Kind == EncodeKind::int8_limbs ? 2 : 3;
 #else
-template <EncodeKind Kind>
-inline constexpr int kEncodeBlocks = 2;  // consumer cards: their 100 KiB of shared memory admit no more
+template <EncodeKind Kind, int Words>
+inline constexpr int kEncodeBlocks = Words > 3 ? 1 : 2;  // consumer cards: their 100 KiB of shared memory admit no more
 #endif
 
 }  // namespace ozfp4::cuda

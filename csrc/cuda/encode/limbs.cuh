@@ -8,26 +8,27 @@
 
 namespace ozfp4::cuda {
 
-// An EncodeUnit as it lies in shared memory: two 16-byte loads, the same for all threads.
+// An EncodeUnit as it lies in shared memory: 16-byte loads, the same for all threads.
+template <int Words>
 struct alignas(16) SharedUnit {
-  ByteModulus modulus;
-  std::uint32_t table, planes;
+  ByteModulus<Words> modulus;
+  std::uint16_t table, planes;
 };
-static_assert(sizeof(SharedUnit) == 32, "two 16-byte loads");
+static_assert(sizeof(SharedUnit<3>) == 32, "two 16-byte loads");
 
 // Residues, or the limbs that the table has for them.
 template <EncodeKind Kind, int Words, class Integer>
 __device__ __forceinline__ void encode_residues(const Integer (&v)[kGroup], PlaneWriter<kWritesCodes<Kind>> writer,
-                                                const SharedUnit* units, int count, const std::uint32_t* table) {
-  IntegerBytes bytes[kGroup];
+                                                const SharedUnit<Words>* units, int count, const std::uint32_t* table) {
+  IntegerBytes<Words> bytes[kGroup];
 #pragma unroll
   for (int i = 0; i < kGroup; ++i) bytes[i] = bytes_of(v[i]);
 #pragma unroll(Kind == EncodeKind::residues ? 2 : 1)
-  for (const SharedUnit* end = units + count; units != end; ++units) {
-    const SharedUnit unit = *units;
+  for (const SharedUnit<Words>* end = units + count; units != end; ++units) {
+    const SharedUnit<Words> unit = *units;
     std::uint32_t word[kGroup];
 #pragma unroll
-    for (int i = 0; i < kGroup; ++i) word[i] = residue_byte<Words>(bytes[i], unit.modulus);
+    for (int i = 0; i < kGroup; ++i) word[i] = residue_byte(bytes[i], unit.modulus);
     if constexpr (Kind == EncodeKind::residues) {
       writer.write<0>(word);
     } else {
@@ -38,15 +39,18 @@ __device__ __forceinline__ void encode_residues(const Integer (&v)[kGroup], Plan
   }
 }
 
-template <bool Codes>
-__device__ __forceinline__ void encode_digits13(const std::int64_t (&integer)[kGroup], PlaneWriter<Codes> writer, int planes,
+// Of two or three words, which are split at once.
+template <bool Codes, class Integer>
+__device__ __forceinline__ void encode_digits13(const Integer (&integer)[kGroup], PlaneWriter<Codes> writer, int planes,
                                                 const std::uint32_t* table) {
-  Parts13 parts[kGroup];
+  using Parts = decltype(split_parts13(integer[0]));
+  constexpr int limbs = sizeof(Parts) == sizeof(Parts13) ? 15 : 30;
+  Parts parts[kGroup];
   std::int32_t v[kGroup] = {};
 #pragma unroll
   for (int i = 0; i < kGroup; ++i) parts[i] = split_parts13(integer[i]);
 #pragma unroll
-  for (int triple = 0; 3 * triple < 15; ++triple) {
+  for (int triple = 0; 3 * triple < limbs; ++triple) {
     if (3 * triple >= planes) break;
     std::uint32_t word[kGroup];
 #pragma unroll
@@ -56,6 +60,40 @@ __device__ __forceinline__ void encode_digits13(const std::int64_t (&integer)[kG
       v[i] += triple_carry(word[i]);
     }
     writer.write_limbs(word, planes - 3 * triple);
+  }
+}
+
+// Longer ones are divided by 13^6 again and again, the sign with every part.
+template <bool Codes>
+__device__ __forceinline__ void encode_digits13(const WideInt<kMaxByteWords> (&integer)[kGroup], PlaneWriter<Codes> writer,
+                                                int planes, const std::uint32_t* table) {
+  WideInt<kMaxByteWords> rest[kGroup];
+  std::uint32_t sign[kGroup];
+  std::int32_t v[kGroup] = {};
+#pragma unroll
+  for (int i = 0; i < kGroup; ++i) {
+    sign[i] = wide_sign_mask(integer[i]);
+    rest[i] = wide_magnitude(integer[i], sign[i]);
+  }
+#pragma unroll 1
+  for (int left = planes; left > 0; left -= 3 * kTriplesPerPart) {
+#pragma unroll
+    for (int i = 0; i < kGroup; ++i) {
+      std::uint32_t part;
+      rest[i] = wide_divide_small(rest[i], kPart13, part);
+      v[i] += static_cast<std::int32_t>((part ^ sign[i]) - sign[i]);
+    }
+#pragma unroll
+    for (int triple = 0; triple < kTriplesPerPart; ++triple) {
+      if (3 * triple >= left) break;
+      std::uint32_t word[kGroup];
+#pragma unroll
+      for (int i = 0; i < kGroup; ++i) {
+        word[i] = table[take_triple_index(v[i])];
+        v[i] += triple_carry(word[i]);
+      }
+      writer.write_limbs(word, left - 3 * triple);
+    }
   }
 }
 
@@ -72,10 +110,27 @@ __device__ __forceinline__ void encode_digits256(const std::int64_t (&v)[kGroup]
   if (planes > 4) writer.write_limbs(high, planes - 4);
 }
 
+template <int Words>
+__device__ __forceinline__ void encode_digits256(const WideInt<Words> (&v)[kGroup], PlaneWriter<false> writer, int planes) {
+  WideInt<Words> digits[kGroup];
+#pragma unroll
+  for (int i = 0; i < kGroup; ++i) digits[i] = balanced_bytes(v[i]);
+#pragma unroll
+  for (int at = 0; at < Words; ++at) {
+    const int left = planes - 4 * at;
+    if (left <= 0) break;
+    std::uint32_t word[kGroup];
+#pragma unroll
+    for (int i = 0; i < kGroup; ++i) word[i] = digits[i].word[at];
+    writer.write_limbs(word, left);
+    if (left > 3) writer.write<3>(word);
+  }
+}
+
 // int8 entries are numbers of table entries already.
-__device__ __forceinline__ void encode_int8(const std::int8_t (&x)[kGroup], PlaneWriter<false> writer, const SharedUnit* units,
+__device__ __forceinline__ void encode_int8(const std::int8_t (&x)[kGroup], PlaneWriter<false> writer, const SharedUnit<1>* units,
                                             int count, const std::uint32_t* table) {
-  for (const SharedUnit* end = units + count; units != end; ++units) {
+  for (const SharedUnit<1>* end = units + count; units != end; ++units) {
     std::uint32_t word[kGroup];
 #pragma unroll
     for (int i = 0; i < kGroup; ++i) word[i] = table[units->table + x[i] + 128];

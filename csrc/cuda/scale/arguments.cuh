@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "arith/accuracy/certificate.hpp"
 #include "cuda/scale/scale.hpp"
 #include "cuda/views.hpp"
 
@@ -27,7 +28,7 @@ struct ScaleOperand {
   Stack stack;
   std::int32_t* shift;
   std::uint8_t* special;
-  std::uint64_t* partials;  // [chunk][line], of operands of several chunks
+  std::uint64_t* partials;  // packed states [chunk][line], of operands of several chunks
   std::uint32_t* tickets;   // [strip], likewise
   std::uint32_t outer, inner, total_lines;
   std::uint32_t strips, strips_per_block;  // more than one only where there is one chunk
@@ -70,10 +71,30 @@ inline NormReport norm_report(const Operands<ScaledOperand>& operands, int capac
   return norms;
 }
 
+// What becomes of a line whose record is asked for; NormReport::capacity is then the largest of any line.
+struct LineRule {
+  LineRecord* record[2];
+  Accuracy accuracy;
+  int precision;
+};
+
+inline LineRule line_rule(const Operands<ScaledOperand>& operands, const CapacityRule& capacity) {
+  return {{operands[0].record, operands[operands.count() - 1].record}, capacity.accuracy, capacity.precision};
+}
+
 struct ScaleArguments {
   ScaleOperand operand[2];
   NormReport norms;
   std::uint32_t blocks_a;
+  LineRule lines;
 };
+
+// 64-bit words of a thread's state of a line where nobody asks for records, and where somebody does.
+struct LineState;
+struct RecordedState;
+template <class State>
+inline constexpr int kStateWords = 1;
+template <>
+inline constexpr int kStateWords<RecordedState> = 3;
 
 }  // namespace ozfp4::cuda

@@ -15,12 +15,14 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "arith/limbs/limb_words.hpp"
 #include "arith/limbs/residue_bytes.hpp"
 #include "arith/line_sum.hpp"
 #include "arith/scale_entry.hpp"
+#include "arith/scale_wide.hpp"
 #include "check.hpp"
 #include "cpu/stages/encode.hpp"
 #include "cpu/stages/scale.hpp"
@@ -79,6 +81,11 @@ T short_entry(T x) {
   return std::ldexp(std::rint(fraction * 64) / 64, exponent);
 }
 
+template <int Words>
+bool equal(const WideInt<Words>& x, const WideInt<Words>& y) {
+  return std::equal(x.word, x.word + Words, y.word);
+}
+
 template <class T>
 void check_scaled_integers(const std::string& name) {
   if (!selected(name)) return;
@@ -92,14 +99,20 @@ void check_scaled_integers(const std::string& name) {
     const int exponent = exponent_of_magnitude<T>(magnitude_bits(x));
     // The row's largest exponent is anywhere above.
     const int capacity =
-        sizeof(T) == 4 && i % 2 == 0 ? static_cast<int>(random_int(2, kOneWordBits)) : static_cast<int>(random_int(2, 53));
+        sizeof(T) == 4 && i % 2 == 0 ? static_cast<int>(random_int(2, byte_bits(1))) : static_cast<int>(random_int(2, 62));
     const int largest = static_cast<int>(std::min<std::int64_t>(exponent + random_int(0, 60), Format::max_exponent));
     const int shift = scale_exponent(capacity, largest);
     const ShiftHalves halves = halves_of(shift);
     const std::int64_t expected = scaled_integer(x, shift);
     const double first = exact_power_of_two<double>(halves.first), second = exact_power_of_two<double>(halves.second);
     good &= scaled_integer_by_multiplication(static_cast<double>(x), first, second) == expected;
-    if (sizeof(T) == 4 && capacity <= kOneWordBits) {
+    good &= equal(scaled_wide<2>(x, shift), wide_from<2>(expected));
+    const int wider = scale_exponent(static_cast<int>(random_int(2, 82)), largest);
+    const ShiftHalves wider_halves = halves_of(wider);
+    good &= equal(scaled_wide_by_multiplication(static_cast<double>(x), exact_power_of_two<double>(wider_halves.first),
+                                                exact_power_of_two<double>(wider_halves.second)),
+                  scaled_wide<3>(x, wider));
+    if (sizeof(T) == 4 && capacity <= byte_bits(1)) {
       const T short_first = exact_power_of_two<T>(halves.first), short_second = exact_power_of_two<T>(halves.second);
       good &= scaled_integer_by_multiplication<std::int32_t>(x, short_first, short_second) == expected;
     }
@@ -107,51 +120,71 @@ void check_scaled_integers(const std::string& name) {
   report(name, good);
 }
 
-std::int64_t modulo(std::int64_t v, std::int64_t m) { return ((v % m) + m) % m; }
+// v mod m. Range: m < 2^31.
+template <int Words>
+std::uint32_t modulo(const WideInt<Words>& v, std::uint32_t m) {
+  const std::uint32_t sign = wide_sign_mask(v);
+  std::uint32_t remainder = 0;
+  wide_divide_small(wide_magnitude(v, sign), m, remainder);
+  return sign != 0 && remainder != 0 ? m - remainder : remainder;
+}
+
+// Integers up to 2^byte_bits(Words), many of them at the ends and around powers of two.
+template <int Words>
+WideInt<Words> random_wide(int i) {
+  WideInt<Words> v;
+  for (std::uint32_t& word : v.word) word = static_cast<std::uint32_t>(random_int(std::int64_t(0), std::int64_t(0xffffffff)));
+  v.word[Words - 1] &= 0x3fffffffu;
+  if (i % 3 != 0) {
+    const int place = i < 600 ? byte_bits(Words) : static_cast<int>(random_int(0, byte_bits(Words)));
+    v = wide_zero<Words>();
+    v.word[place / 32] = std::uint32_t(1) << (place % 32);
+    v = wide_sub(v, wide_from<Words>(i % 100));
+  }
+  return i % 2 == 0 ? v : wide_negate(v);
+}
+
+template <int Words>
+bool is_byte_modulus(int m) {
+  const ByteModulus<Words> constants = make_byte_modulus<Words>(m);
+  // Every x that bytes can give, by way of the preset.
+  WideInt<Words> offset = wide_zero<Words>();
+  offset.word[Words - 1] = std::uint32_t(1) << 30;
+  const std::uint32_t start = modulo(wide_negate(offset), static_cast<std::uint32_t>(m));
+  ByteModulus<Words> direct = constants;
+  std::fill(std::begin(direct.weight), std::end(direct.weight), 0u);
+  bool good = true;
+  for (std::uint32_t x = 0; x <= (4u * Words * 255 + 1) * (m - 1) && m < 256; ++x) {
+    direct.preset = constants.preset - start + x;
+    good &= (residue_byte(IntegerBytes<Words>{}, direct) & 255u) == x % m;
+  }
+  for (int i = 0; i < 3000; ++i) {
+    const WideInt<Words> v = random_wide<Words>(i);
+    good &= (residue_byte(bytes_of(v), constants) & 255u) == modulo(v, static_cast<std::uint32_t>(m));
+  }
+  return good;
+}
+
+template <int Words>
+void check_byte_modulus(int m) {
+  const std::string name = "residue bytes of " + std::to_string(Words) + " words modulo " + std::to_string(m);
+  const bool has_none = (m >= 8 && m < 256 && (m & (m - 1)) == 0) || (m == 232 && Words > 4);
+  try {
+    report(name, is_byte_modulus<Words>(m) && !has_none);
+  } catch (const std::invalid_argument&) {
+    report(name, has_none, "has no constants");
+  }
+}
+
+template <int... Words>
+void check_byte_moduli(int m, std::integer_sequence<int, Words...>) {
+  (check_byte_modulus<Words + 1>(m), ...);
+}
 
 void check_byte_moduli() {
   if (!selected("residue bytes")) return;
   for (int m = 3; m <= 256; ++m) {
-    const std::string name = "residue bytes modulo " + std::to_string(m);
-    const bool unsupported = m < 256 && m >= 8 && (m & (m - 1)) == 0;
-    bool good = true;
-    for (int words = 1; words <= 2; ++words) {
-      ByteModulus constants;
-      try {
-        constants = make_byte_modulus(m, words);
-      } catch (const std::invalid_argument&) {
-        report(name, unsupported, "has no constants");
-        good = false;
-        break;
-      }
-      // Every x that bytes can give, by way of the preset.
-      const auto start =
-          static_cast<std::uint32_t>(modulo(-static_cast<std::int64_t>(words == 2 ? kTwoWordOffset : kOneWordOffset), m));
-      ByteModulus direct = constants;
-      direct.weight_low = direct.weight_high = 0;
-      for (std::uint32_t x = 0; x <= (7u * 255 + 1) * (m - 1) && m < 256; ++x) {
-        direct.preset = constants.preset - start + x;
-        good &= (residue_byte<1>({0, 0}, direct) & 255u) == x % m;
-      }
-      for (int i = 0; i < 3000; ++i) {
-        if (words == 2) {
-          const std::int64_t limit = std::int64_t(1) << 53;
-          const std::int64_t v = i < 100 ? limit - i : i < 200 ? i - 100 - limit : i < 300 ? i - 250 : random_int(-limit, limit);
-          good &= (residue_byte<2>(bytes_of(v), constants) & 255u) == static_cast<std::uint32_t>(modulo(v, m));
-        } else {
-          const std::int64_t limit = std::int64_t(1) << 30;
-          const auto v = static_cast<std::int32_t>(i < 100   ? limit - i
-                                                   : i < 200 ? i - 100 - limit
-                                                   : i < 300 ? i - 250
-                                                             : random_int(-limit, limit));
-          good &= (residue_byte<1>(bytes_of(v), constants) & 255u) == static_cast<std::uint32_t>(modulo(v, m));
-        }
-      }
-    }
-    if (good)
-      report(name, true);
-    else if (!unsupported)
-      report(name, false);
+    check_byte_moduli(m, std::make_integer_sequence<int, kMaxByteWords>());
   }
 }
 
@@ -177,10 +210,56 @@ void check_limb_words() {
       for (int j = 0; j < 3; ++j) good13 &= static_cast<std::int8_t>(word >> (8 * j)) == take_limb13(rest);
     }
     good13 &= x == 0 && rest == 0;
-    for (int p = 0; p < 7; ++p) good256 &= static_cast<std::int8_t>(digits >> (8 * p)) == take_balanced_digit(rest256, 8);
+    for (int p = 0; p < 8; ++p) good256 &= static_cast<std::int8_t>(digits >> (8 * p)) == take_balanced_digit(rest256, 8);
   }
   report("limb words, base 13", good13);
   report("limb words, base 256", good256);
+}
+
+// The value that digits stand for, lowest first.
+template <int Words, class Digit>
+WideInt<Words> value_of_digits(int count, std::uint32_t base, const Digit& digit) {
+  WideInt<Words> x = wide_zero<Words>();
+  for (int i = count - 1; i >= 0; --i) x = wide_add(wide_mul_small(x, base), wide_from<Words>(digit(i)));
+  return x;
+}
+
+template <int Words>
+bool has_balanced_bytes(const WideInt<Words>& v) {
+  const WideInt<Words> digits = balanced_bytes(v);
+  const auto digit = [&](int i) { return static_cast<std::int8_t>(digits.word[i / 4] >> (8 * (i % 4))); };
+  return equal(value_of_digits<Words + 1>(4 * Words, 256, digit), wide_resize<Words + 1>(v));
+}
+
+// Greedy limbs are those that are left when every one of them is what take_limb13 takes of a number congruent to the rest.
+bool has_limbs13(const WideInt<3>& v) {
+  const WideParts13 parts = split_parts13(v);
+  std::int8_t limb[30];
+  std::int32_t x = 0;
+  bool good = equal(value_of_digits<4>(5, kPart13, [&](int i) { return parts.part[i]; }), wide_resize<4>(v));
+  for (int triple = 0; triple < 10; ++triple) {
+    if (triple % kTriplesPerPart == 0) x += parts.part[triple / kTriplesPerPart];
+    const std::uint32_t word = triple_word(take_triple_index(x));
+    x += triple_carry(word);
+    for (int j = 0; j < 3; ++j) limb[3 * triple + j] = static_cast<std::int8_t>(word >> (8 * j));
+  }
+  for (const std::int8_t l : limb) {
+    std::int64_t itself = l;
+    good &= take_limb13(itself) == l;
+  }
+  return good && x == 0 && equal(value_of_digits<4>(30, 13, [&](int i) { return limb[i]; }), wide_resize<4>(v));
+}
+
+void check_wide_limb_words() {
+  if (!selected("wide limb words")) return;
+  bool good13 = true, good256 = true;
+  for (int i = 0; i < 300000; ++i) {
+    const WideInt<3> v = random_wide<3>(i);
+    good13 &= has_limbs13(v);
+    good256 &= has_balanced_bytes(v) && has_balanced_bytes(random_wide<7>(i));
+  }
+  report("wide limb words, base 13", good13);
+  report("wide limb words, base 256", good256);
 }
 
 template <class T>
@@ -374,7 +453,7 @@ struct Scratch {
 // Runs scale with this rule; returns the count that it chose.
 int run_scale(const TestOperand& a, const TestOperand& b, int capacity, const PrefixRule& rule, Scratch& out) {
   DeviceArray<char> scratch(static_cast<std::size_t>(cuda::scale_scratch_bytes(a.view, b.view)));
-  cuda::launch_scale({out.a(a.view), out.b(b.view)}, capacity, {rule, out.units_used.data, nullptr}, scratch.data, nullptr);
+  cuda::launch_scale({out.a(a.view), out.b(b.view)}, {capacity}, {rule, out.units_used.data, nullptr}, scratch.data, nullptr);
   REQUIRE(cudaDeviceSynchronize());
   return out.units_used.host()[0];
 }
@@ -477,7 +556,7 @@ void check_both(const Case& c, const cuda::EncodePlan& plan, const TestOperand& 
     DeviceArray<std::uint8_t> planes_a(static_cast<std::size_t>(layout_a.plane_stride * c.plan.planes_a));
     DeviceArray<std::uint8_t> planes_b(static_cast<std::size_t>(layout_b.plane_stride * c.plan.planes_b));
     layout_a.data = planes_a.data, layout_b.data = planes_b.data;
-    cuda::launch_scale_encode(plan, {{one.a(a.view), 0, c.rows, layout_a}, {one.b(b.view), 0, c.columns, layout_b}}, c.plan.bits,
+    cuda::launch_scale_encode(plan, {{one.a(a.view), 0, c.rows, layout_a}, {one.b(b.view), 0, c.columns, layout_b}}, {c.plan.bits},
                               {rule, one.units_used.data, nullptr}, scratch.data, nullptr, clear);
     REQUIRE(cudaDeviceSynchronize());
     const bool scales = one.shift_a.host() == expected.shift_a.host() && one.shift_b.host() == expected.shift_b.host() &&
@@ -511,10 +590,10 @@ void check_apart(const Case& c, const cuda::EncodePlan& plan, const TestOperand&
     if (i != first) choice = {rule, own.units_used.data, job[first].operand.norm};
     DeviceArray<char> scratch(static_cast<std::size_t>(cuda::scale_scratch_bytes(operand[i]->view)));
     if (in_one_launch) {
-      cuda::launch_scale_encode(plan, cuda::Operands<cuda::EncodeJob>(job[i]), c.plan.bits, choice, scratch.data, nullptr,
+      cuda::launch_scale_encode(plan, cuda::Operands<cuda::EncodeJob>(job[i]), {c.plan.bits}, choice, scratch.data, nullptr,
                                 counters.data);
     } else {
-      cuda::launch_scale(cuda::Operands<cuda::ScaledOperand>(job[i].operand), c.plan.bits, choice, scratch.data, nullptr,
+      cuda::launch_scale(cuda::Operands<cuda::ScaledOperand>(job[i].operand), {c.plan.bits}, choice, scratch.data, nullptr,
                          counters.data);
     }
     REQUIRE(cudaDeviceSynchronize());
@@ -581,7 +660,7 @@ void check_case(const Case& c) {
     DeviceArray<char> counters(cuda::kScaleCounterBytes);
     REQUIRE(cudaMemset(counters.data, 0, counters.size));
     for (void* clear : {static_cast<char*>(nullptr), counters.data, counters.data}) {
-      cuda::launch_scale({scaled_a, scaled_b}, c.plan.bits, {rule, scales.units_used.data, nullptr}, scratch.data, nullptr,
+      cuda::launch_scale({scaled_a, scaled_b}, {c.plan.bits}, {rule, scales.units_used.data, nullptr}, scratch.data, nullptr,
                          clear);
     }
     cuda::launch_encode(*plan, job_a, job_b, prefix ? scales.units_used.data : nullptr, nullptr, true);
@@ -729,6 +808,7 @@ int main(int argc, char** argv) {
     check_scaled_integers<float>("scaled integers, FP32");
     check_byte_moduli();
     check_limb_words();
+    check_wide_limb_words();
     check_line_sums<double>("line sums, FP64");
     check_line_sums<float>("line sums, FP32");
   }
