@@ -31,9 +31,9 @@ from least_plans.recipes import find_recipes, largest_limb
 from least_plans.sets import ModuliSet, best_sets, solve_program
 
 TABLE = Path(__file__).resolve().parents[1] / "csrc" / "plan" / "encoding" / "least_table.hpp"
-PRODUCTS_MAX = 80
-INT8_COUNT = 24
-#: the dual bound of HiGHS is a float; two different P within 2**160 differ by far more than this in bits
+PRODUCTS_MAX = 126  # more reach no larger P: the recipes end there
+INT8_COUNT = 49  # all: every prime up to 251 divides one of them
+#: the dual bound of HiGHS is a float; two different P within 2**230 differ by far more than this in bits
 BOUND_SLACK = 1e-6
 
 

@@ -41,13 +41,6 @@ constexpr std::int64_t gap_free_range(int p) {
   return x;
 }
 
-// Fewest base-13 limbs that represent every |v| <= 2^bits. Range: bits in [0, 58].
-constexpr int limbs_needed(int bits) {
-  int p = 1;
-  while (gap_free_range(p) < (std::int64_t(1) << bits)) ++p;
-  return p;
-}
-
 // K such that K products of magnitude max_product, added to a start value, stay exact: Lemma 2 with 144 or 64 and a group
 // of n_g pairs as max_product = 64 n_g; Lemma 3, conditions 1 to 3, with 144, 288 and 28,224 (against INT32).
 constexpr std::int64_t accumulator_k_max(std::int64_t max_product, std::int64_t exact_limit, std::int64_t start = 0) {

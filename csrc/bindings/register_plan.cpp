@@ -1,6 +1,8 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
+
 #include "arith/limbs/e2m1.hpp"
 #include "arith/limits.hpp"
 #include "bindings/register.hpp"
@@ -13,28 +15,42 @@ namespace {
 namespace py = pybind11;
 
 py::int_ to_python(const PlanInt& x) {
+  const std::uint32_t sign = wide_sign_mask(x);
+  const PlanInt magnitude = wide_magnitude(x, sign);
   py::int_ value(0);
-  for (int i = kMaxWords - 1; i >= 0; --i) value = py::int_((value << py::int_(32)) | py::int_(x.word[i]));
-  return value;
+  for (int i = kMaxWords - 1; i >= 0; --i) value = py::int_((value << py::int_(32)) | py::int_(magnitude.word[i]));
+  return sign != 0 ? py::int_(-value) : value;
 }
 
-// int8 limbs, or int32 residues for the FP64 alphabet, [planes][...shape of x].
-py::array encode(const Plan& plan, const py::array_t<std::int64_t, py::array::c_style>& x) {
-  const std::int64_t limit = std::int64_t(1) << plan.bits;
-  const std::int64_t count = x.size();
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t v = x.data()[i];
-    const bool inside = plan.scheme == Scheme::integer ? v >= -128 && v <= 127 : v >= -limit && v <= limit;
-    if (!inside) {
-      throw py::value_error("x: " + std::to_string(v) + " is outside the plan's range of " + std::to_string(plan.bits) + " bits");
-    }
+// Whether |v| <= 2^bits, or v is an int8 where those are encoded.
+bool is_inside(const Plan& plan, const PlanInt& v) {
+  const std::uint32_t sign = wide_sign_mask(v);
+  const int bits = plan.scheme == Scheme::integer ? 7 : plan.bits;
+  const PlanInt less_one = wide_sub(wide_magnitude(v, sign), wide_from<kMaxWords>(1));
+  const bool is_below = wide_is_negative(less_one) || wide_bit_length(less_one) <= bits;
+  return is_below && (plan.scheme != Scheme::integer || sign != 0 || wide_bit_length(v) <= bits);
+}
+
+// int8 limbs, or int32 residues for the FP64 alphabet, [planes][...shape of x], of integers given as little-endian 32-bit words
+// in two's complement along the last axis.
+py::array encode(const Plan& plan, const py::array_t<std::uint32_t, py::array::c_style>& words) {
+  if (words.ndim() < 1 || words.shape(words.ndim() - 1) < 1 || words.shape(words.ndim() - 1) > kMaxWords) {
+    throw py::value_error("words: the last axis must have 1 to " + std::to_string(kMaxWords) + " words");
   }
-  std::vector<py::ssize_t> shape(x.shape(), x.shape() + x.ndim());
+  const py::ssize_t width = words.shape(words.ndim() - 1), count = words.size() / width;
+  std::vector<py::ssize_t> shape(words.shape(), words.shape() + words.ndim() - 1);
   shape.insert(shape.begin(), plan.planes_a);
   py::array_t<std::int32_t> planes(shape);
   std::vector<std::int32_t> limbs(static_cast<std::size_t>(plan.planes_a));
-  for (std::int64_t i = 0; i < count; ++i) {
-    encode_integer(plan, x.data()[i], limbs.data());
+  for (py::ssize_t i = 0; i < count; ++i) {
+    const std::uint32_t* word = words.data() + i * width;
+    PlanInt v = wide_from<kMaxWords>(static_cast<std::int32_t>(word[width - 1]) < 0 ? -1 : 0);
+    std::copy_n(word, width, v.word);
+    if (!is_inside(plan, v)) {
+      throw py::value_error("x: " + std::string(py::str(to_python(v))) + " is outside the plan's range of " +
+                            std::to_string(plan.bits) + " bits");
+    }
+    encode_integer(plan, v, limbs.data());
     for (int p = 0; p < plan.planes_a; ++p) planes.mutable_data()[p * count + i] = limbs[static_cast<std::size_t>(p)];
   }
   if (plan.alphabet.entry == PlaneEntry::fp64) return planes;
@@ -49,6 +65,9 @@ void register_plan(py::module_& module) {
   py::tuple names(alphabets().size);
   for (std::size_t i = 0; i < alphabets().size; ++i) names[i] = alphabets().data[i]->name;
   module.attr("ALPHABETS") = names;
+
+  module.attr("LEAST_BITS") = kLeastBits;
+  module.attr("MOST_BITS") = kMostBits;
 
   py::class_<Plan>(module, "Plan")
       .def_readonly("scheme", &Plan::scheme)

@@ -2,6 +2,8 @@
 
 #include "bindings/register.hpp"
 #include "bindings/views.hpp"
+#include "cpu/encode/quantise.hpp"
+#include "cpu/encode/wide_line.hpp"
 #include "cpu/stages/encode.hpp"
 #include "cpu/stages/multiply.hpp"
 #include "cpu/stages/reconstruct.hpp"
@@ -11,7 +13,7 @@ namespace ozfp4::bindings {
 namespace {
 
 using Shifts = py::array_t<std::int32_t, py::array::c_style>;
-using Integers = py::array_t<std::int64_t, py::array::c_style>;
+using Words = py::array_t<std::uint32_t, py::array::c_style>;
 
 py::tuple scale(const py::array& operand, int capacity) {
   const OperandView view = operand_view(operand, false);
@@ -25,11 +27,13 @@ py::tuple scale(const py::array& operand, int capacity) {
                         scales.norm_squared);
 }
 
-Integers quantise(const py::array& operand, const Shifts& shift) {
+// Little-endian 32-bit words of the integers, two's complement, [lines][entries][words].
+Words quantise(const py::array& operand, const Shifts& shift, int words) {
   const OperandView view = operand_view(operand, false);
   if (shift.ndim() != 1 || shift.shape(0) != view.outer) throw py::value_error("shift: one entry per line is needed");
-  Integers integers({view.outer, view.inner});
-  cpu_quantise(view, shift.data(), integers.mutable_data());
+  if (words < 1 || words > WideLine::kWords) throw py::value_error("words: at most " + std::to_string(WideLine::kWords));
+  Words integers(std::vector<py::ssize_t>{view.outer, view.inner, words});
+  cpu_quantise(view, shift.data(), words, integers.mutable_data());
   return integers;
 }
 
@@ -39,10 +43,13 @@ py::array empty_planes(const Plan& plan, int planes, std::int64_t outers, std::i
   return py::array_t<std::int8_t>(shape);
 }
 
-py::array encode(const Plan& plan, int count, const Integers& integers) {
-  require_dimensions(integers, 2);
-  py::array planes = empty_planes(plan, planes_used(plan, count), integers.shape(0), integers.shape(1));
-  cpu_encode_integers(plan, count, integers.data(), integers.shape(0), integers.shape(1), planes.mutable_data());
+// Integers as quantise returns them.
+py::array encode(const Plan& plan, int count, const Words& words) {
+  require_dimensions(words, 3);
+  if (words.shape(2) < 1) throw py::value_error("words: an integer has at least one");
+  py::array planes = empty_planes(plan, planes_used(plan, count), words.shape(0), words.shape(1));
+  cpu_encode_integers(plan, count, words.data(), static_cast<int>(words.shape(2)), words.shape(0), words.shape(1),
+                      planes.mutable_data());
   return planes;
 }
 
@@ -135,8 +142,8 @@ py::array integers(const Plan& plan, int count, const py::array& output) {
 
 void register_stages(py::module_& module) {
   module.def("scale", &scale, py::arg("operand"), py::arg("capacity"));
-  module.def("quantise", &quantise, py::arg("operand"), py::arg("shift"));
-  module.def("encode", &encode, py::arg("plan"), py::arg("count"), py::arg("integers"));
+  module.def("quantise", &quantise, py::arg("operand"), py::arg("shift"), py::arg("words"));
+  module.def("encode", &encode, py::arg("plan"), py::arg("count"), py::arg("words"));
   module.def("multiply", &multiply, py::arg("plan"), py::arg("count"), py::arg("planes_a"), py::arg("planes_b"));
   module.def("reconstruct", &reconstruct, py::arg("plan"), py::arg("count"), py::arg("output"), py::arg("shift_a"),
              py::arg("shift_b"), py::arg("single"));

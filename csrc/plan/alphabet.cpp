@@ -42,7 +42,7 @@ constexpr Alphabet make_fp64() {
   fp64.residue_bytes = 4;
   fp64.digits = {std::int64_t(1) << 23, 23, std::int64_t(1) << 22};
   fp64.moduli.largest_odd = (std::int64_t(1) << 23) - 1;
-  fp64.moduli.most_odd = 12;
+  fp64.moduli.most_odd = 20;  // of 459 bits: K <= 2^58 at 200 bits
   return fp64;
 }
 

@@ -3,28 +3,50 @@
 #include <stdexcept>
 
 #include "arith/limbs/limbs.hpp"
-#include "plan/moduli/number_theory.hpp"
 #include "plan/schemes/schemes.hpp"
 
 namespace ozfp4 {
 
 Plan make_plan(const PlanRequest& request) {
-  constexpr int least_bits = 2, most_bits = 53;
-  if (request.bits < least_bits || request.bits > most_bits) {
-    throw std::invalid_argument("bits: " + std::to_string(request.bits) + " is outside 2..53");
+  if (request.bits < kLeastBits || request.bits > kMostBits) {
+    throw std::invalid_argument("bits: " + std::to_string(request.bits) + " is outside " + std::to_string(kLeastBits) + ".." +
+                                std::to_string(kMostBits));
   }
   return request.scheme == Scheme::one ? make_scheme_one(request) : make_scheme_two(request);
 }
 
-void encode_integer(const Plan& plan, std::int64_t v, std::int32_t* limbs) {
+namespace {
+
+// The integer 0 <= r < m that v is congruent to; v becomes (v - r) / m. Range: m in [2, 2^31).
+std::int64_t take_residue(PlanInt& v, std::int64_t m) {
+  const bool is_negative = wide_is_negative(v);
+  std::uint32_t r = 0;
+  PlanInt quotient = wide_divide_small(wide_magnitude(v, wide_sign_mask(v)), static_cast<std::uint32_t>(m), r);
+  if (is_negative) quotient = wide_negate(r == 0 ? quotient : wide_add(quotient, wide_from<kMaxWords>(1)));
+  v = quotient;
+  return is_negative && r != 0 ? m - std::int64_t(r) : std::int64_t(r);
+}
+
+// A digit depends on v modulo the base alone, and what it leaves of v is the quotient and what it leaves of the remainder.
+int take_digit(PlanInt& v, const DigitRule& rule) {
+  std::int64_t rest = take_residue(v, rule.base);
+  const int digit = rule.width == 0 ? take_limb13(rest) : take_balanced_digit(rest, rule.width);
+  v = wide_add(v, wide_from<kMaxWords>(rest));
+  return digit;
+}
+
+}  // namespace
+
+void encode_integer(const Plan& plan, const PlanInt& v, std::int32_t* limbs) {
+  PlanInt rest = v;
   if (plan.scheme == Scheme::one) {
-    const int width = plan.alphabet.digits.width;
-    for (int p = 0; p < plan.planes_a; ++p) limbs[p] = width == 0 ? take_limb13(v) : take_balanced_digit(v, width);
+    for (int p = 0; p < plan.planes_a; ++p) limbs[p] = take_digit(rest, plan.alphabet.digits);
     return;
   }
   for (const Group& group : plan.groups) {
     const std::int64_t m = group.modulus;
-    const std::int64_t x = plan.scheme == Scheme::integer ? v + 128 : modulo(v, m);
+    rest = v;
+    const std::int64_t x = plan.scheme == Scheme::integer ? static_cast<std::int32_t>(v.word[0]) + 128 : take_residue(rest, m);
     if (group.limb_table.empty()) {
       limbs[group.first_plane] = static_cast<std::int32_t>(x > (m - 1) / 2 ? x - m : x);
       continue;

@@ -5,9 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "arith/wide/wide_int.hpp"
+#include "arith/wide/word_counts.hpp"
 #include "plan/alphabet.hpp"
 
 namespace ozfp4 {
+
+// What the capacity of a plan may be.
+inline constexpr int kLeastBits = 2, kMostBits = 200;
 
 enum class Scheme { one, two, integer };  // integer: INT8 x INT8 -> INT32
 
@@ -62,20 +67,24 @@ struct PlanRequest {
   std::int64_t k = 1;
 };
 
-// The plan that serves inner dimension k. Throws std::invalid_argument for an unknown family or bits outside [2, 53],
+// The plan that serves inner dimension k. Throws std::invalid_argument for an unknown family or bits outside
+// [kLeastBits, kMostBits],
 // and std::length_error, naming the bound and by how much it fails, when no plan is exact for k.
 Plan make_plan(const PlanRequest& request);
 
 // A plan of scheme II modulo the given numbers in the given order; any prefix may serve. It is exact for K up to its k_max,
 // which may be 0. Throws std::invalid_argument for an alphabet whose residues are not their own limbs, for moduli that it
 // does not have (above 256 or its largest odd one, or even), and for a common factor; std::length_error where their product
-// is too long. Range: bits in [2, 53].
+// is too long. Range: bits in [kLeastBits, kMostBits].
 Plan make_moduli_plan(const Alphabet& alphabet, int bits, const std::vector<std::int64_t>& moduli);
 
 // INT8 x INT8 -> INT32 in 6 products (limbs with weights 1, 29, 37 and their pairwise sums) or 9 (three base-13 limbs).
 Plan make_int8_matmul_plan(int products);
 
+// An integer of a plan, as wide as any plan needs.
+using PlanInt = WideInt<kMaxWords>;
+
 // Limbs of the integer v, |v| <= 2^bits, in plane order; fp64 residues do not fit a byte, hence 32 bits.
-void encode_integer(const Plan& plan, std::int64_t v, std::int32_t* limbs);
+void encode_integer(const Plan& plan, const PlanInt& v, std::int32_t* limbs);
 
 }  // namespace ozfp4

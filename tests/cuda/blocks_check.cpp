@@ -389,7 +389,7 @@ void check_pieces() {
               const std::int64_t v = is_extreme ? (side == 0 ? -limit : limit) : random_int(-limit, limit);
               values[side].push_back(v);
               std::vector<std::int32_t> limbs(plan.planes_a);
-              encode_integer(plan, v, limbs.data());
+              encode_integer(plan, wide_from<kMaxWords>(v), limbs.data());
               for (std::size_t p = 0; p < limbs.size(); ++p) planes[side][p][i] = limbs[p];
               if (way.element != Element::u8) continue;
               for (const Group& group : plan.groups) {

@@ -74,7 +74,7 @@ void check_schedule(const Plan& plan, Element element, int k, const std::string&
       for (int i = 0; i < k; ++i) {
         std::int64_t& v = (*values)[i] = is_extreme ? (values == &x ? -limit : limit) : random_int(-limit, limit);
         if (plan.scheme == Scheme::integer) v = std::min<std::int64_t>(v, 127);
-        encode_integer(plan, v, limbs.data());
+        encode_integer(plan, wide_from<kMaxWords>(v), limbs.data());
         for (std::size_t p = 0; p < planes->size(); ++p) (*planes)[p][i] = limbs[p];
         if (element != Element::u8) continue;
         for (const Group& group : plan.groups) {

@@ -34,7 +34,7 @@ def searched() -> tuple[dict[int, encoding.Recipe], list[sets.ModuliSet]]:
 
 def test_table_is_the_result_of_the_search(searched: tuple) -> None:
     found, best = searched
-    assert TABLE.read_text() == header.render(found, best, int8.nested_moduli(24))
+    assert TABLE.read_text() == header.render(found, best, int8.nested_moduli(49))
 
 
 def test_no_modulus_has_fewer_products_than_the_search_says(searched: tuple) -> None:

@@ -5,14 +5,19 @@
 
 #include "arith/limbs/limbs.hpp"
 #include "arith/limbs/residue.hpp"
+#include "cpu/encode/quantise.hpp"
+#include "cpu/encode/residue_planes.hpp"
+#include "cpu/encode/wide_encoder.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
-#include "cpu/stages/line.hpp"
 
 namespace ozfp4 {
 namespace {
 
-constexpr std::int64_t kLine = kTileInner;  // longest line that one call of the loops below takes
+// Integers of so many bits fit what the loops below sum; longer ones are the WideEncoder's.
+constexpr int kNarrowBits = 53;
+
+bool is_narrow(const Plan& plan) { return plan.bits <= kNarrowBits; }
 
 // The four pieces of each integer, piece-major, so that the loops over moduli read contiguous FP32.
 struct LinePieces {
@@ -31,15 +36,6 @@ OZFP4_VECTORISED void residue_line(const LinePieces& in, std::int64_t n, const S
   for (std::int64_t i = 0; i < n; ++i) {
     const Pieces pieces{{in.piece[0][i], in.piece[1][i], in.piece[2][i], in.piece[3][i]}};
     residues[i] = static_cast<std::uint8_t>(static_cast<std::int32_t>(residue_of(pieces, m)));
-  }
-}
-
-// Residues in [-m/2, m/2), where the residue is its own limb.
-OZFP4_VECTORISED void balance_line(const std::uint8_t* residues, std::int64_t n, int modulus, std::int8_t* limbs) {
-  const int largest = (modulus - 1) / 2;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const int r = residues[i];
-    limbs[i] = static_cast<std::int8_t>(r > largest ? r - modulus : r);
   }
 }
 
@@ -124,25 +120,13 @@ class LineEncoder {
       const Group& group = plan_.groups[static_cast<std::size_t>(g)];
       auto* limbs = static_cast<std::int8_t*>(planes) + group.first_plane * pitch;
       residue_line(pieces_, n, small_[static_cast<std::size_t>(g)], residues_);
-      if (group.limb_table.empty()) {
-        balance_line(residues_, n, static_cast<int>(group.modulus), limbs);
-      } else {
-        look_up(group, group.modulus, n, limbs, pitch);
-      }
+      write_residue_planes(group, residues_, n, limbs, pitch);
     }
   }
 
   void encode_int8(const std::int64_t* v, std::int64_t n, std::int8_t* planes, std::int64_t pitch) {
     for (std::int64_t i = 0; i < n; ++i) residues_[i] = static_cast<std::uint8_t>(v[i] + 128);
-    look_up(plan_.groups[0], 256, n, planes, pitch);
-  }
-
-  void look_up(const Group& group, std::int64_t entries, std::int64_t n, std::int8_t* limbs, std::int64_t pitch) const {
-    for (int p = 0; p < group.planes; ++p) {
-      const std::int8_t* table = group.limb_table.data() + p * entries;
-      std::int8_t* out = limbs + p * pitch;
-      for (std::int64_t i = 0; i < n; ++i) out[i] = table[residues_[i]];
-    }
+    write_residue_planes(plan_.groups[0], residues_, n, planes, pitch);
   }
 
   const Plan& plan_;
@@ -153,30 +137,63 @@ class LineEncoder {
   std::uint8_t residues_[kLine];
 };
 
-// Calls encode_line(encoder, outer, inner, inners) for every line piece of the block, in tiles.
-template <class T>
-void encode_tiles(const Plan& plan, int count, const OperandView& operand, const std::int32_t* shift, const Block& block,
-                  char* planes, std::int64_t outer_begin, std::int64_t outer_end) {
-  const std::int64_t pitch = block.outers * block.inners;
-  const std::int64_t entry = plan.alphabet.entry_bytes();
-  LineEncoder encoder(plan, count);
+// Calls encode_line(line, n, outer, inner) for every line piece of the block, in tiles.
+template <class T, class EncodeLine>
+void for_lines(const OperandView& operand, const Block& block, std::int64_t outer_begin, std::int64_t outer_end,
+               const EncodeLine& encode_line) {
   std::vector<T> tile(static_cast<std::size_t>(kTileOuter * kTilePitch));
-  std::int64_t integers[kLine];
   for (std::int64_t outer = outer_begin; outer < outer_end; outer += kTileOuter) {
     const std::int64_t outers = std::min(kTileOuter, outer_end - outer);
     for (std::int64_t inner = 0; inner < block.inners; inner += kTileInner) {
       const std::int64_t inners = std::min(kTileInner, block.inners - inner);
       load_tile(operand, block.outer0 + outer, outers, block.inner0 + inner, inners, tile.data());
-      for (std::int64_t o = 0; o < outers; ++o) {
-        const T* line = tile.data() + o * kTilePitch;
-        if constexpr (sizeof(T) == 1) {
-          for (std::int64_t i = 0; i < inners; ++i) integers[i] = line[i];
-        } else {
-          quantise_line(line, inners, shift[block.outer0 + outer + o], integers);
-        }
-        encoder.encode(integers, inners, planes + ((outer + o) * block.inners + inner) * entry, pitch);
-      }
+      for (std::int64_t o = 0; o < outers; ++o) encode_line(tile.data() + o * kTilePitch, inners, outer + o, inner);
     }
+  }
+}
+
+template <class T>
+void encode_lines(const Plan& plan, int count, const OperandView& operand, const std::int32_t* shift, const Block& block,
+                  char* planes, std::int64_t outer_begin, std::int64_t outer_end) {
+  const std::int64_t pitch = block.outers * block.inners;
+  const std::int64_t entry = plan.alphabet.entry_bytes();
+  const auto plane_of = [&](std::int64_t outer, std::int64_t inner) { return planes + (outer * block.inners + inner) * entry; };
+  if constexpr (sizeof(T) != 1) {
+    if (!is_narrow(plan)) {
+      WideEncoder encoder(plan, count);
+      WideLine integers;
+      for_lines<T>(operand, block, outer_begin, outer_end,
+                   [&](const T* line, std::int64_t n, std::int64_t outer, std::int64_t inner) {
+                     quantise_wide(line, n, shift[block.outer0 + outer], encoder.words(), integers);
+                     encoder.encode(integers, n, plane_of(outer, inner), pitch);
+                   });
+      return;
+    }
+  }
+  LineEncoder encoder(plan, count);
+  std::int64_t integers[kLine];
+  for_lines<T>(operand, block, outer_begin, outer_end,
+               [&](const T* line, std::int64_t n, std::int64_t outer, std::int64_t inner) {
+                 if constexpr (sizeof(T) == 1) {
+                   std::copy_n(line, n, integers);
+                 } else {
+                   quantise_line(line, n, shift[block.outer0 + outer], integers);
+                 }
+                 encoder.encode(integers, n, plane_of(outer, inner), pitch);
+               });
+}
+
+// The integers of one line given as words, in the form that an encoder takes.
+void take_words(const std::uint32_t* words, int width, std::int64_t n, std::int64_t* integers) {
+  for (std::int64_t i = 0; i < n; ++i, words += width) {
+    const auto sign = static_cast<std::uint32_t>(static_cast<std::int32_t>(words[width - 1]) >> 31);
+    integers[i] = static_cast<std::int64_t>((static_cast<std::uint64_t>(width > 1 ? words[1] : sign) << 32) | words[0]);
+  }
+}
+void take_words(const std::uint32_t* words, int width, std::int64_t n, int line_words, WideLine& line) {
+  for (std::int64_t i = 0; i < n; ++i, words += width) {
+    const auto sign = static_cast<std::uint32_t>(static_cast<std::int32_t>(words[width - 1]) >> 31);
+    for (int w = 0; w < line_words; ++w) line.word[w][i] = w < width ? words[w] : sign;
   }
 }
 
@@ -191,26 +208,40 @@ void cpu_encode(const Plan& plan, int count, const OperandView& operand, const s
   auto* bytes = static_cast<char*>(planes);
   parallel_for(block.outers, grain_for(block.inners), [&](std::int64_t begin, std::int64_t end) {
     switch (operand.type) {
-      case ElementType::float64: return encode_tiles<double>(plan, count, operand, shift, block, bytes, begin, end);
-      case ElementType::float32: return encode_tiles<float>(plan, count, operand, shift, block, bytes, begin, end);
-      case ElementType::int8: return encode_tiles<std::int8_t>(plan, count, operand, shift, block, bytes, begin, end);
+      case ElementType::float64: return encode_lines<double>(plan, count, operand, shift, block, bytes, begin, end);
+      case ElementType::float32: return encode_lines<float>(plan, count, operand, shift, block, bytes, begin, end);
+      case ElementType::int8: return encode_lines<std::int8_t>(plan, count, operand, shift, block, bytes, begin, end);
     }
   });
 }
 
-void cpu_encode_integers(const Plan& plan, int count, const std::int64_t* integers, std::int64_t outers, std::int64_t inners,
-                         void* planes) {
+void cpu_encode_integers(const Plan& plan, int count, const std::uint32_t* words, int width, std::int64_t outers,
+                         std::int64_t inners, void* planes) {
   const std::int64_t pitch = outers * inners, entry = plan.alphabet.entry_bytes();
   auto* bytes = static_cast<char*>(planes);
   parallel_for(outers, grain_for(inners), [&](std::int64_t begin, std::int64_t end) {
-    LineEncoder encoder(plan, count);
-    std::int64_t line[kLine];
-    for (std::int64_t o = begin; o < end; ++o) {
-      for (std::int64_t inner = 0; inner < inners; inner += kLine) {
-        const std::int64_t n = std::min(kLine, inners - inner);
-        std::copy_n(integers + o * inners + inner, n, line);
-        encoder.encode(line, n, bytes + (o * inners + inner) * entry, pitch);
+    const auto for_pieces = [&](const auto& encode_piece) {
+      for (std::int64_t o = begin; o < end; ++o) {
+        for (std::int64_t inner = 0; inner < inners; inner += kLine) {
+          const std::int64_t at = o * inners + inner;
+          encode_piece(words + at * width, std::min(kLine, inners - inner), bytes + at * entry);
+        }
       }
+    };
+    if (is_narrow(plan)) {
+      LineEncoder encoder(plan, count);
+      std::int64_t line[kLine];
+      for_pieces([&](const std::uint32_t* piece, std::int64_t n, char* out) {
+        take_words(piece, width, n, line);
+        encoder.encode(line, n, out, pitch);
+      });
+    } else {
+      WideEncoder encoder(plan, count);
+      WideLine line;
+      for_pieces([&](const std::uint32_t* piece, std::int64_t n, char* out) {
+        take_words(piece, width, n, encoder.words(), line);
+        encoder.encode(line, n, out, pitch);
+      });
     }
   });
 }

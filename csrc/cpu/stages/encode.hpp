@@ -26,8 +26,8 @@ struct Block {
 void cpu_encode(const Plan& plan, int count, const OperandView& operand, const std::int32_t* shift, const Block& block,
                 void* planes);
 
-// The same from integers, row-major [outers][inners].
-void cpu_encode_integers(const Plan& plan, int count, const std::int64_t* integers, std::int64_t outers, std::int64_t inners,
-                         void* planes);
+// The same from integers of `width` 32-bit words, little-endian and in two's complement, row-major [outers][inners][width].
+void cpu_encode_integers(const Plan& plan, int count, const std::uint32_t* words, int width, std::int64_t outers,
+                         std::int64_t inners, void* planes);
 
 }  // namespace ozfp4

@@ -9,18 +9,9 @@
 #include "cpu/accuracy/facts.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
-#include "cpu/stages/line.hpp"
 
 namespace ozfp4 {
 namespace {
-
-template <class T>
-inline void quantise_impl(const T* x, std::int64_t n, int shift, std::int64_t* integers) {
-  for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t v = scaled_integer(x[i], shift);
-    integers[i] = magnitude_bits(x[i]) < kInfinityBits<T> ? v : 0;
-  }
-}
 
 // Largest finite magnitude (as bits) of a line, and the largest of all, which tells infinities and NaNs.
 template <class Bits, class T>
@@ -157,13 +148,6 @@ void scale_lines(const OperandView& view, const ScaleRequest& request, std::int6
 
 }  // namespace
 
-OZFP4_VECTORISED void quantise_line(const double* x, std::int64_t n, int shift, std::int64_t* integers) {
-  quantise_impl(x, n, shift, integers);
-}
-OZFP4_VECTORISED void quantise_line(const float* x, std::int64_t n, int shift, std::int64_t* integers) {
-  quantise_impl(x, n, shift, integers);
-}
-
 Scales cpu_scale(const OperandView& operand, const ScaleRequest& request) {
   const auto lines = static_cast<std::size_t>(operand.outer);
   Scales scales;
@@ -185,16 +169,6 @@ Scales cpu_scale(const OperandView& operand, const ScaleRequest& request) {
     scales.capacities.extend({capacity, capacity});
   }
   return scales;
-}
-
-void cpu_quantise(const OperandView& operand, const std::int32_t* shift, std::int64_t* integers) {
-  with_float(operand.type, [&](auto zero) {
-    std::vector<decltype(zero)> line(static_cast<std::size_t>(operand.inner));
-    for (std::int64_t o = 0; o < operand.outer; ++o) {
-      load_tile(operand, o, 1, 0, operand.inner, line.data());
-      quantise_line(line.data(), operand.inner, shift[o], integers + o * operand.inner);
-    }
-  });
 }
 
 }  // namespace ozfp4

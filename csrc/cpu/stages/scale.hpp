@@ -50,7 +50,4 @@ Scales cpu_scale(const OperandView& operand, const ScaleRequest& request);
 
 inline Scales cpu_scale(const OperandView& operand, int capacity) { return cpu_scale(operand, {Accuracy::scaled, capacity, 53}); }
 
-// The integers, row-major [outer][inner]; non-finite entries give 0.
-void cpu_quantise(const OperandView& operand, const std::int32_t* shift, std::int64_t* integers);
-
 }  // namespace ozfp4

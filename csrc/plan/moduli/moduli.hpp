@@ -3,16 +3,12 @@
 
 #include <cstdint>
 
-#include "arith/wide/wide_int.hpp"
-#include "arith/wide/word_counts.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {
 
-// What holds any product of a plan's moduli: nonnegative, below 2^(32 kMaxWords - 1).
-using PlanInt = WideInt<kMaxWords>;
-
-// product * modulus. Range: product >= 0, modulus in [1, 2^31). Throws std::length_error where it does not fit.
+// product * modulus. Range: product >= 0, modulus in [1, 2^31). Throws std::length_error where it does not fit in a nonnegative
+// PlanInt, below 2^(32 kMaxWords - 1).
 void append_modulus(PlanInt& product, std::int64_t modulus);
 
 // Product of the first `count` moduli. Throws std::length_error where it does not fit.

@@ -8,10 +8,20 @@
 namespace ozfp4 {
 namespace {
 
+// Fewest base-13 limbs that represent every |v| <= 2^bits: p of them reach X_p = (13^p - 1) / 3, see gap_free_range.
+int count_limbs13(int bits) {
+  PlanInt reach = wide_from<kMaxWords>(4);
+  int limbs = 1;
+  for (; wide_bit_length(reach) <= bits; ++limbs) {
+    reach = wide_add(wide_mul_small(reach, 13), wide_from<kMaxWords>(4));
+  }
+  return limbs;
+}
+
 // Fewest digits that represent every |v| <= 2^bits. p balanced digits of w bits reach
 // (2^(w - 1) - 1) (2^(w p) - 1) / (2^w - 1) > 2^(w p - 2). Range: w >= 2.
 int count_digits(const DigitRule& rule, int bits) {
-  if (rule.width == 0) return limbs_needed(bits);
+  if (rule.width == 0) return count_limbs13(bits);
   int digits = 1;
   while (rule.width * digits - 2 < bits) ++digits;
   return digits;

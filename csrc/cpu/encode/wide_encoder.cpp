@@ -1,0 +1,188 @@
+#include "cpu/encode/wide_encoder.hpp"
+
+#include <algorithm>
+
+#include "arith/limbs/limbs.hpp"
+#include "cpu/encode/residue_planes.hpp"
+#include "cpu/runtime/vectorise.hpp"
+
+namespace ozfp4 {
+namespace {
+
+// ---- Residues ------------------------------------------------------------------------------------------------------
+
+// out = the balanced residue of `start` (null: 0) and the `Count` pieces from `piece` on.
+template <int Count, class Real>
+inline void reduce_impl(const Real* start, const Real (*piece)[kLine], std::int64_t n, const Real* weight, Real modulus,
+                        Real inverse, Real* out) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    Real own[Count];
+    for (int j = 0; j < Count; ++j) own[j] = piece[j][i];
+    out[i] = reduce_pieces<Count>(start == nullptr ? Real(0) : start[i], own, weight, modulus, inverse);
+  }
+}
+// A function per type and count, because GCC clones functions but not templates.
+#define OZFP4_REDUCE(Real, Count)                                                                                             \
+  OZFP4_VECTORISED void reduce_line_##Count(const Real* start, const Real(*piece)[kLine], std::int64_t n, const Real* weight, \
+                                            Real modulus, Real inverse, Real* out) {                                          \
+    if (start == nullptr) {                                                                                                   \
+      reduce_impl<Count, Real>(nullptr, piece, n, weight, modulus, inverse, out);                                             \
+    } else {                                                                                                                  \
+      reduce_impl<Count, Real>(start, piece, n, weight, modulus, inverse, out);                                               \
+    }                                                                                                                         \
+  }
+#define OZFP4_EACH_COUNT(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8)
+#define OZFP4_REDUCE_BOTH(Count) \
+  OZFP4_REDUCE(float, Count)     \
+  OZFP4_REDUCE(double, Count)
+OZFP4_EACH_COUNT(OZFP4_REDUCE_BOTH)
+#undef OZFP4_REDUCE_BOTH
+#undef OZFP4_REDUCE
+
+template <class Real>
+void reduce_line(int count, const Real* start, const Real (*piece)[kLine], std::int64_t n, const Real* weight,
+                 const WideModulus<Real>& m, Real* out) {
+  switch (count) {
+#define OZFP4_CASE(Count) \
+  case Count: return reduce_line_##Count(start, piece, n, weight, m.modulus, m.inverse, out);
+    OZFP4_EACH_COUNT(OZFP4_CASE)
+#undef OZFP4_CASE
+  }
+}
+#undef OZFP4_EACH_COUNT
+
+OZFP4_VECTORISED void unbalance_line(const float* balanced, std::int64_t n, float modulus, std::uint8_t* residues) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const float r = balanced[i] < 0.0f ? balanced[i] + modulus : balanced[i];
+    residues[i] = static_cast<std::uint8_t>(static_cast<std::int32_t>(r));
+  }
+}
+
+// ---- Base 13 -------------------------------------------------------------------------------------------------------
+
+// Six limbs at a time: parts of v in base 13^6, of the sign of v.
+constexpr int kPartLimbs = 6;
+constexpr std::uint32_t kPart = 4826809;  // 13^6
+
+// The lowest part of each magnitude, whose other parts remain.
+OZFP4_VECTORISED void divide_words(std::uint32_t* words, std::int64_t n, std::uint64_t* rest) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    rest[i] = (rest[i] << 32) | words[i];
+    const std::uint64_t quotient = rest[i] / kPart;
+    words[i] = static_cast<std::uint32_t>(quotient);
+    rest[i] -= quotient * kPart;
+  }
+}
+
+OZFP4_VECTORISED void limb13_line(std::int64_t* v, std::int64_t n, std::int8_t* limbs) {
+  for (std::int64_t i = 0; i < n; ++i) limbs[i] = static_cast<std::int8_t>(take_limb13(v[i]));
+}
+
+int field_width(const Plan& plan) {
+  return plan.scheme == Scheme::one                ? plan.alphabet.digits.width
+         : plan.alphabet.entry == PlaneEntry::fp64 ? kPieceWidth<double>
+                                                   : kPieceWidth<float>;
+}
+
+int field_count(const Plan& plan) {
+  return field_width(plan) == 0                    ? 1  // limbs of base 13 are no fields
+         : plan.scheme == Scheme::one              ? plan.planes_a
+         : plan.alphabet.entry == PlaneEntry::fp64 ? piece_count<double>(plan.bits)
+                                                   : piece_count<float>(plan.bits);
+}
+
+static_assert(kMostBits <= kMostPieceBits<float> && kMostBits <= kMostPieceBits<double>);
+static_assert(line_words(kMostBits) <= WideLine::kWords);
+
+}  // namespace
+
+WideEncoder::WideEncoder(const Plan& plan, int count)
+    : plan_(plan),
+      count_(count),
+      words_(line_words(plan.bits)),
+      pieces_(field_count(plan)),
+      cutter_(field_width(plan), pieces_, words_) {
+  if (!plan.has_moduli()) return;
+  for (int g = 0; g < count; ++g) {
+    const std::int64_t m = plan.groups[static_cast<std::size_t>(g)].modulus;
+    if (plan.alphabet.entry == PlaneEntry::fp64) {
+      large_.push_back(make_wide_modulus<double>(m));
+    } else {
+      small_.push_back(make_wide_modulus<float>(m));
+    }
+  }
+}
+
+void WideEncoder::encode(WideLine& line, std::int64_t n, void* planes, std::int64_t pitch) {
+  if (plan_.scheme == Scheme::one) return encode_digits(line, n, planes, pitch);
+  if (plan_.alphabet.entry == PlaneEntry::fp64) return encode_large(line, n, static_cast<double*>(planes), pitch);
+  encode_bytes(line, n, static_cast<std::int8_t*>(planes), pitch);
+}
+
+void WideEncoder::encode_digits(WideLine& line, std::int64_t n, void* planes, std::int64_t pitch) {
+  if (plan_.alphabet.digits.width == 0) return encode_limbs13(line, n, static_cast<std::int8_t*>(planes), pitch);
+  cutter_.prepare(line, n);
+  for (int p = 0; p < plan_.planes_a; ++p) {
+    if (plan_.alphabet.entry == PlaneEntry::fp64) {
+      cutter_.cut(line, p, n, static_cast<double*>(planes) + p * pitch);
+    } else {
+      cutter_.cut(line, p, n, static_cast<std::int8_t*>(planes) + p * pitch);
+    }
+  }
+}
+
+// A limb depends on v mod 13 alone, so that those of a part are the next ones of v, with what the parts below left over.
+void WideEncoder::encode_limbs13(const WideLine& line, std::int64_t n, std::int8_t* limbs, std::int64_t pitch) {
+  WideLine magnitude;
+  std::uint64_t rest[kLine];
+  std::int64_t left_over[kLine] = {};
+  const std::uint32_t* sign = line.word[words_ - 1];
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::uint64_t carry = sign[i] & 1u;
+    for (int w = 0; w < words_; ++w) {
+      carry += line.word[w][i] ^ sign[i];
+      magnitude.word[w][i] = static_cast<std::uint32_t>(carry);
+      carry >>= 32;
+    }
+  }
+  for (int p = 0; p < plan_.planes_a; ++p) {
+    if (p % kPartLimbs == 0) {
+      std::fill_n(rest, n, std::uint64_t(0));
+      for (int w = words_ - 1; w >= 0; --w) divide_words(magnitude.word[w], n, rest);
+      for (std::int64_t i = 0; i < n; ++i) {
+        const auto part = static_cast<std::int64_t>(rest[i]);
+        left_over[i] += sign[i] != 0 ? -part : part;
+      }
+    }
+    limb13_line(left_over, n, limbs + p * pitch);
+  }
+}
+
+void WideEncoder::encode_bytes(WideLine& line, std::int64_t n, std::int8_t* planes, std::int64_t pitch) {
+  cutter_.prepare(line, n);
+  for (int j = 0; j < pieces_; ++j) cutter_.cut(line, j, n, small_piece_[j]);
+  float balanced[kLine];
+  std::uint8_t residues[kLine];
+  for (int g = 0; g < count_; ++g) {
+    const Group& group = plan_.groups[static_cast<std::size_t>(g)];
+    const WideModulus<float>& m = small_[static_cast<std::size_t>(g)];
+    for (int j = 0; j < pieces_; j += kPiecesPerSum) {
+      reduce_line(std::min(kPiecesPerSum, pieces_ - j), j == 0 ? nullptr : balanced, small_piece_ + j, n, m.weight + j, m,
+                  balanced);
+    }
+    unbalance_line(balanced, n, m.modulus, residues);
+    write_residue_planes(group, residues, n, planes + group.first_plane * pitch, pitch);
+  }
+}
+
+void WideEncoder::encode_large(WideLine& line, std::int64_t n, double* planes, std::int64_t pitch) {
+  cutter_.prepare(line, n);
+  for (int j = 0; j < pieces_; ++j) cutter_.cut(line, j, n, large_piece_[j]);
+  for (int g = 0; g < count_; ++g) {
+    const WideModulus<double>& m = large_[static_cast<std::size_t>(g)];
+    const double* none = nullptr;
+    reduce_line(pieces_, none, large_piece_, n, m.weight, m, planes + g * pitch);
+  }
+}
+
+}  // namespace ozfp4

@@ -1,0 +1,40 @@
+// Planes of lines of integers that have more bits than the sums of arith/limbs/residue.hpp take.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "arith/limbs/wide_residue.hpp"
+#include "cpu/encode/wide_line.hpp"
+#include "plan/plan.hpp"
+
+namespace ozfp4 {
+
+// Holds what depends on the plan alone and one line of scratch. Range: plans of schemes I and II; their bits are at most
+// kMostBits.
+class WideEncoder {
+ public:
+  WideEncoder(const Plan& plan, int count);
+
+  int words() const { return words_; }
+
+  // Planes of one line of n <= kLine integers of words() words; `pitch` is the distance between planes. Changes the line.
+  void encode(WideLine& line, std::int64_t n, void* planes, std::int64_t pitch);
+
+ private:
+  void encode_digits(WideLine& line, std::int64_t n, void* planes, std::int64_t pitch);
+  void encode_limbs13(const WideLine& line, std::int64_t n, std::int8_t* limbs, std::int64_t pitch);
+  void encode_bytes(WideLine& line, std::int64_t n, std::int8_t* planes, std::int64_t pitch);
+  void encode_large(WideLine& line, std::int64_t n, double* planes, std::int64_t pitch);
+
+  const Plan& plan_;
+  int count_, words_, pieces_;
+  FieldCutter cutter_;
+  std::vector<WideModulus<float>> small_;
+  std::vector<WideModulus<double>> large_;
+  float small_piece_[kMostPieces<float>][kLine];
+  double large_piece_[kMostPieces<double>][kLine];
+};
+
+}  // namespace ozfp4
