@@ -130,7 +130,7 @@ void launch_scale_encode(const EncodePlan& plan, const Operands<EncodeJob>& jobs
   const ScaledOperand& first = jobs[0].operand;
   const Operands<ScaledOperand> operands =
       jobs.count() == 1 ? Operands<ScaledOperand>(first) : Operands<ScaledOperand>(first, jobs[1].operand);
-  arguments.norms = norm_report(operands, capacity.bits, choice, is_clear ? clear_counters : scratch);
+  arguments.norms = norm_report(operands, capacity, choice, is_clear ? clear_counters : scratch);
   arguments.lines = line_rule(operands, capacity);
   first.view.type == ElementType::float64 ? launch_type<double>(plan, jobs, arguments, stream, is_clear)
                                           : launch_type<float>(plan, jobs, arguments, stream, is_clear);

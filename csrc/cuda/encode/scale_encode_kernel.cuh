@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(kEncodeThreads, kScaleEncodeBlocks<Kind, Words
       const std::uint32_t stacked_line = panel * lines + role.line;
       arguments.shift[is_b][stacked_line] = outcome.shift;
       arguments.special[is_b][stacked_line] = static_cast<std::uint8_t>(outcome.special);
-      write_record(state, outcome, arguments.lines, arguments.norms, is_b, stacked_line);
+      write_record(state, outcome, arguments.lines, is_b, stacked_line);
       line_sum = outcome.sum;
     }
   }

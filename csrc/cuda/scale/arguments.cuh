@@ -54,11 +54,17 @@ struct NormReport {
   std::uint32_t blocks;  // that report
   std::uint32_t scaled;  // operands of the launch
   std::uint32_t inner;
-  int capacity;
+  int capacity;  // of the lines, or what their sums are brought to (sum_at_capacity)
 };
 
+// The lines' own capacities, 2 to accuracy_bits, are 74 apart at most: this one has the FP32 range for all of them.
+inline int reference_capacity(const CapacityRule& rule) {
+  return rule.accuracy == Accuracy::scaled ? rule.bits : accuracy_bits(rule.accuracy, rule.precision) - 45;
+}
+
 // Of a launch that takes these operands; without the blocks.
-inline NormReport norm_report(const Operands<ScaledOperand>& operands, int capacity, const PrefixChoice& choice, void* totals) {
+inline NormReport norm_report(const Operands<ScaledOperand>& operands, const CapacityRule& capacity, const PrefixChoice& choice,
+                              void* totals) {
   NormReport norms{};
   norms.rule = choice.rule;
   norms.totals = static_cast<ScaleTotals*>(totals);
@@ -67,19 +73,18 @@ inline NormReport norm_report(const Operands<ScaledOperand>& operands, int capac
   norms.units_used = choice.units_used;
   norms.scaled = static_cast<std::uint32_t>(operands.count());
   norms.inner = static_cast<std::uint32_t>(operands[0].view.inner);
-  norms.capacity = capacity;
+  norms.capacity = reference_capacity(capacity);
   return norms;
 }
 
-// What becomes of a line whose record is asked for; NormReport::capacity is then the largest of any line.
+// What becomes of a line whose record is asked for.
 struct LineRule {
   LineRecord* record[2];
-  Accuracy accuracy;
-  int precision;
+  CapacityRule capacity;
 };
 
 inline LineRule line_rule(const Operands<ScaledOperand>& operands, const CapacityRule& capacity) {
-  return {{operands[0].record, operands[operands.count() - 1].record}, capacity.accuracy, capacity.precision};
+  return {{operands[0].record, operands[operands.count() - 1].record}, capacity};
 }
 
 struct ScaleArguments {

@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(kScaleThreads, kScaleBlocks<State>)
       const LineOutcome outcome = settle_line(state, arguments.lines, arguments.norms);
       operand.shift[stacked_line] = outcome.shift;
       operand.special[stacked_line] = static_cast<std::uint8_t>(outcome.special);
-      write_record(state, outcome, arguments.lines, arguments.norms, is_b, stacked_line);
+      write_record(state, outcome, arguments.lines, is_b, stacked_line);
       line_sum = fmaxf(line_sum, outcome.sum);
     }
   }

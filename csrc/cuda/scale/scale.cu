@@ -143,7 +143,7 @@ void launch_scale(const Operands<ScaledOperand>& operands, const CapacityRule& c
   const bool is_clear = clear_counters != nullptr && layout.zeroed <= kScaleCounterBytes;
   char* counters = is_clear ? static_cast<char*>(clear_counters) : bytes;
   ScaleArguments arguments{};
-  arguments.norms = norm_report(operands, capacity.bits, choice, counters);
+  arguments.norms = norm_report(operands, capacity, choice, counters);
   arguments.lines = line_rule(operands, capacity);
   for (int i = 0; i < operands.count(); ++i) {
     ScaleOperand& operand = arguments.operand[i] = layout.operand[i];

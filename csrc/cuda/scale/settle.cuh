@@ -24,18 +24,18 @@ __device__ __forceinline__ LineOutcome settle_line(const LineState& state, const
 }
 __device__ __forceinline__ LineOutcome settle_line(const RecordedState& state, const LineRule& rule, const NormReport& norms) {
   const LineFacts facts = line_facts(state.facts, state.line.sum.exponent);
-  const int capacity = line_capacity(rule.accuracy, norms.capacity, facts, norms.inner, rule.precision);
+  const CapacityRule& how = rule.capacity;
+  const int capacity = line_capacity(how.accuracy, how.bits, facts, norms.inner, how.precision);
   return outcome_of(state.line, capacity, sum_at_capacity(state.line.sum.sum, capacity, norms.capacity));
 }
 
-__device__ __forceinline__ void write_record(const LineState&, const LineOutcome&, const LineRule&, const NormReport&, bool,
-                                             std::uint32_t) {}
+__device__ __forceinline__ void write_record(const LineState&, const LineOutcome&, const LineRule&, bool, std::uint32_t) {}
 // Where the operand has records.
 __device__ __forceinline__ void write_record(const RecordedState& state, const LineOutcome& outcome, const LineRule& rule,
-                                             const NormReport& norms, bool is_b, std::uint32_t stacked_line) {
+                                             bool is_b, std::uint32_t stacked_line) {
   if (rule.record[is_b] == nullptr) return;
-  LineRecord record = make_record(line_facts(state.facts, state.line.sum.exponent), outcome.capacity, norms.inner);
-  if (rule.accuracy == Accuracy::correct) record.rounded = 0;  // encode counts
+  LineRecord record = make_record(line_facts(state.facts, state.line.sum.exponent), outcome.capacity);
+  if (rule.capacity.accuracy == Accuracy::correct) record.rounded = 0;  // encode counts
   rule.record[is_b][stacked_line] = record;
 }
 
