@@ -93,7 +93,7 @@ def test_stages(scheme: _core.Scheme) -> None:
     wanted, s, t = integer_product(a, b, 53)
     count = plan.group_count
     planes = [
-        _core.encode(plan, count, _core.quantise(lines, exponents.astype(np.int32)))
+        _core.encode(plan, count, _core.quantise(lines, exponents.astype(np.int32), 2))
         for lines, exponents in ((a, s), (np.ascontiguousarray(b.T), t))
     ]
     words = _core.integers(plan, count, _core.multiply(plan, count, *planes)).astype(object)

@@ -207,7 +207,7 @@ def matmul(
     backend : {"auto", "fp4", "int8", "fp64"}
         Alphabet of the plane products; "auto" takes the fastest.
     bits : int, optional
-        Capacity of the scaled integers, 2..53; by default 53, or 24 when both operands are float32. For "scaled" alone.
+        Capacity of the scaled integers, 2..200; by default 53, or 24 when both operands are float32. For "scaled" alone.
     family : {"least", "paper", "paper-karatsuba"}
         Fewest products, or the paper's moduli.
     plan : Plan, optional
@@ -253,7 +253,7 @@ def matmul(
     TypeError
         Unsupported dtypes, NumPy mixed with torch, masked arrays, `out` of another dtype.
     ValueError
-        Shapes that do not fit, unknown names, bits outside 2..53 or beside an accuracy that has its own, a rounding other than
+        Shapes that do not fit, unknown names, bits outside 2..200 or beside an accuracy that has its own, a rounding other than
         "nearest" without "correct", a plan of too few bits, `out` of another shape, read-only or overlapping, an inner dimension
         beyond the plan's limit.
     RuntimeError

@@ -46,33 +46,35 @@ def scale_exponents(lines: Array, bits: int) -> npt.NDArray[np.int64]:
     return np.where(nonzero.any(axis=1), bits - largest, 0)
 
 
-def scaled_integers(lines: Array, exponents: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def scaled_integers(lines: Array, exponents: npt.NDArray[np.int64]) -> Array:
     """``round(x · 2^s)`` of each row, ties to even; 0 for non-finite entries.
 
     Parameters
     ----------
     lines : float array, shape (rows, K)
     exponents : int64 array, shape (rows,)
-        As :func:`scale_exponents` gives them, for bits <= 53.
+        As :func:`scale_exponents` gives them.
 
     Returns
     -------
-    int64 array, shape (rows, K)
+    array, shape (rows, K)
+        int64, or Python integers (dtype object) where one has more than 62 bits.
     """
     wide = lines.astype(np.float64)
     significand, exponent = np.frexp(np.where(np.isfinite(wide), wide, 0.0))
     exact = np.ldexp(np.abs(significand), 53).astype(np.int64)  # |x| = exact · 2^(exponent - 53)
-    # x · 2^s = exact / 2^places, places >= 0, as no entry exceeds its row's largest; from 55 on: below 1/2.
-    places = np.clip(53 - exponent.astype(np.int64) - exponents[:, np.newaxis], 0, 60)
+    # x · 2^s = exact / 2^right, and from 55 places on that is below 1/2; or it is exact · 2^left.
+    right = 53 - exponent.astype(np.int64) - exponents[:, np.newaxis]
+    places, left = np.clip(right, 0, 60), np.where(exact == 0, 0, np.maximum(-right, 0))
     quotient = exact >> places
     twice_rest = 2 * (exact - (quotient << places))
     one = np.int64(1) << places
     quotient += (twice_rest > one) | ((twice_rest == one) & (quotient % 2 == 1))
-    signed: npt.NDArray[np.int64] = np.where(wide < 0, -quotient, quotient)
-    return signed
+    signed: Array = np.where(wide < 0, -quotient, quotient)
+    return signed << left if left.max(initial=0) <= 9 else signed.astype(object) << left.astype(object)
 
 
-def _dot_flint(x: npt.NDArray[np.int64], y: npt.NDArray[np.int64]) -> Array:
+def _dot_flint(x: Array, y: Array) -> Array:
     from flint import fmpz_mat
 
     (m, k), n = x.shape, y.shape[1]
@@ -82,19 +84,19 @@ def _dot_flint(x: npt.NDArray[np.int64], y: npt.NDArray[np.int64]) -> Array:
     return result.reshape(m, n)
 
 
-def _dot_object(x: npt.NDArray[np.int64], y: npt.NDArray[np.int64]) -> Array:
+def _dot_object(x: Array, y: Array) -> Array:
     result = np.zeros((x.shape[0], y.shape[1]), dtype=object)
     for k in range(x.shape[1]):
         result += np.multiply.outer(x[:, k].astype(object), y[k].astype(object))
     return result
 
 
-def integer_matmul(x: npt.NDArray[np.int64], y: npt.NDArray[np.int64], engine: str = "auto") -> Array:
-    """Exact product of two int64 matrices as an object array of Python integers.
+def integer_matmul(x: Array, y: Array, engine: str = "auto") -> Array:
+    """Exact product of two matrices of integers as an object array of Python integers.
 
     Parameters
     ----------
-    x, y : int64 arrays, shapes (m, k) and (k, n)
+    x, y : arrays of int64 or of Python integers, shapes (m, k) and (k, n)
     engine : {"auto", "flint", "object"}
         python-flint's ``fmpz_mat``, or NumPy's object arrays of Python integers; "auto": flint if installed.
 
