@@ -212,6 +212,20 @@ def test_lines_that_only_fit_when_moved(dtype: type) -> None:
             check(*complete(a, b, 12345 << 2000, rng), dtype)
 
 
+@all_results
+def test_products_that_vanish_beside_the_lines_largest_entries(dtype: type) -> None:
+    odd = 1 + 2.0**-52
+    for x, y in [
+        (2.0**-540, 2.0**-540),
+        (2.0**-500 * odd, -(2.0**-500) * odd),
+        (5e-324, 2.0**-400),
+        (5e-324, -5e-324),
+    ]:
+        for top in (2.0**400, 2.0**1000):
+            check(np.array([top, x, 0.0]), np.array([0.0, y, top]), dtype)
+            check(np.array([top, x, 1.0]), np.array([0.0, y, 1.0]), dtype)
+
+
 # ---- Lengths, strides, all small cases ------------------------------------------------------------------------------
 
 

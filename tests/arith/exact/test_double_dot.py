@@ -132,6 +132,24 @@ def test_safe_is_what_cannot_underflow(line: int) -> None:
         assert exact.approximate(*lines, "fused", 1)[3] == (lowest >= -560)
 
 
+# Lines of which only two small entries meet: their product, its error or one of them vanishes when the lines are moved.
+VANISHING = [
+    ([2.0**400, 2.0**-540, 0.0], [0.0, 2.0**-540, 2.0**400]),
+    ([2.0**400, -(2.0**-500) * (1 + 2.0**-52), 0.0], [0.0, 2.0**-500 * (1 + 2.0**-52), 2.0**400]),
+    ([2.0**1000, 2.0**-500, 0.0], [0.0, -(2.0**-400), 2.0**1000]),
+    ([2.0**1000, 5e-324, 0.0], [0.0, 2.0**-400, 2.0**400]),
+    ([2.0**1000, 2.0**-1000 * (1 + 2.0**-52), 0.0], [0.0, 1.0, 0.0]),
+]
+
+
+@pytest.mark.parametrize("product", ["fused", "split"])
+@pytest.mark.parametrize("lines", VANISHING)
+def test_what_vanishes_is_within_the_bound(lines: tuple[list[float], list[float]], product: str) -> None:
+    for a, b in (lines, lines[::-1]):
+        error, _ = check(np.array(a), np.array(b), product, 2)
+        assert error > 0
+
+
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 
 
