@@ -112,12 +112,13 @@ def test_ties_and_what_lies_a_least_product_beside_them(types: tuple[type, type]
     assert paths == {"pairs", "exact"}
 
 
-@all_results
-@all_operands
+# Products of two float32 numbers do not reach the end of float64.
+REACHING = [(t, d) for t, d in product(OPERANDS, TYPES) if (t, d) != ((np.float32, np.float32), np.float64)]
+
+
+@pytest.mark.parametrize(("types", "dtype"), REACHING)
 def test_overflow_in_each_direction(types: tuple[type, type], dtype: type) -> None:
     """Around the largest number, the threshold of rounding to nearest, the next power of two, and sums far above it."""
-    if types == (np.float32, np.float32) and dtype is np.float64:
-        pytest.skip("products of float32 numbers do not reach the end of float64")
     rng = np.random.default_rng(2)
     precision, highest, _, _ = FORMATS[dtype]
     beside = lowest_bit(types)
@@ -224,6 +225,23 @@ def test_products_that_vanish_beside_the_lines_largest_entries(dtype: type) -> N
         for top in (2.0**400, 2.0**1000):
             check(np.array([top, x, 0.0]), np.array([0.0, y, top]), dtype)
             check(np.array([top, x, 1.0]), np.array([0.0, y, 1.0]), dtype)
+
+
+@pytest.mark.skipif(not hasattr(exact, "flushing_dot"), reason="no SSE2")
+@all_results
+@all_operands
+def test_a_processor_that_flushes_subnormal_numbers(types: tuple[type, type], dtype: type) -> None:
+    """Callers may have told it to, and the result is the same."""
+    rng = np.random.default_rng(10)
+    lowest = [FORMATS[t][3] for t in types]
+    for moved in product((0, 5, 30, 200), repeat=2):
+        for k in (1, 2, 20):
+            a, b = (random_line(rng, k, types[i], min(lowest[i] + moved[i], 20), 3) for i in (0, 1))
+            b = np.ldexp(b, rng.choice([0, 100 if types[1] is np.float32 else 900])).astype(types[1])
+            total = exact_sum(a, b)
+            for rounding in ROUNDINGS:
+                expected = dtype(round_to_float(total, UNIT, dtype, rounding))
+                assert bits_of(exact.flushing_dot(a, b, rounding, np.dtype(dtype))[0]) == bits_of(expected)
 
 
 # ---- Lengths, strides, all small cases ------------------------------------------------------------------------------
