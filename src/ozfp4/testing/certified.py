@@ -79,13 +79,13 @@ def _ceil_log2(x: int) -> int:
 
 
 def fp64_capacity(facts: Facts, precision: int) -> int:
-    """The least of p .. p + 7 bits with which two such lines are certified by depth, 4 more at least if they are deep."""
+    """The least of p .. p + 7 bits that certify two such lines by depth with half a binade to spare; at least p + 4 if deep."""
     if facts.span <= precision + EXTRA_BITS["fp64"]:
         return max(facts.span, 2)
     overlap = 2 * facts.nonzeros - facts.k
 
     def suffices(extra: int) -> bool:
-        return overlap >= 1 and 2 * facts.depth <= overlap * (_floor_log2(overlap) + extra - 2)
+        return overlap >= 1 and 4 * facts.depth + overlap <= 2 * overlap * (_floor_log2(overlap) + extra - 2)
 
     least = 4 if 4 * facts.depth >= 15 * facts.nonzeros else 0
     return precision + next((x for x in range(least, EXTRA_BITS["fp64"]) if suffices(x)), EXTRA_BITS["fp64"])
