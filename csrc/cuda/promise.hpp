@@ -20,6 +20,8 @@ struct Promise {
   int precision = 53;  // of the result's type: 53 or 24
 
   bool certifies() const { return accuracy != Accuracy::scaled; }
+  // Whether the rounded entries of the lines are counted: else every nonzero one of a line that is not exact is taken for one.
+  bool counts_rounded() const { return accuracy == Accuracy::correct; }
   // Whether anybody asks what is known of the lines (arith/accuracy/certificate.hpp).
   bool has_records() const { return certifies() || second == Second::bound; }
 };

@@ -24,9 +24,11 @@ Stages::Stages(const CudaPlan& plan, const LaunchOptions& options) : plan_(plan)
   }
 }
 
+CapacityRule Stages::capacity() const { return {plan_.bits, plan_.promise.accuracy, plan_.promise.precision}; }
+
 void Stages::scale(const Operands<ScaledOperand>& operands, const PrefixChoice& choice, void* scratch) const {
-  if (only_checks()) return refuse(Stage::scale, find_scale_error(operands, plan_.bits, choice.rule));
-  launch_scale(operands, plan_.bits, choice, scratch, options_.stream, options_.clear_counters);
+  if (only_checks()) return refuse(Stage::scale, find_scale_error(operands, capacity(), choice.rule));
+  launch_scale(operands, capacity(), choice, scratch, options_.stream, options_.clear_counters);
   finish(Stage::scale);
 }
 
@@ -35,7 +37,7 @@ void Stages::scale_encode(const EncodeJob& a, const EncodeJob& b, const PrefixCh
     scale({a.operand, b.operand}, choice, scratch);
     return encode(a, b, nullptr, false);
   }
-  launch_scale_encode(plan_.encode, {a, b}, plan_.bits, choice, scratch, options_.stream, options_.clear_counters);
+  launch_scale_encode(plan_.encode, {a, b}, capacity(), choice, scratch, options_.stream, options_.clear_counters);
   finish(Stage::scale_encode);
 }
 

@@ -59,6 +59,7 @@ class Stages {
   void record(Stage stage) const;
 
  private:
+  CapacityRule capacity() const;
   void finish(Stage stage, const char* detail = nullptr) const;
 
   const CudaPlan& plan_;
