@@ -303,6 +303,7 @@ def _on_cuda(request: MatmulRequest, report: bool) -> tuple[Any, Any, launch.Lau
         return c, bound, made, None
     problem = None if made is None else made.prepared.problem
     about = make_report(
-        decision.plan, request.a, request.b, problem, findings, decision.reason, decision.fallback
-    )
+        decision.plan, request.a, request.b, problem, findings, decision.reason, decision.fallback,
+        request.asked.accuracy, c.numel(), bound,
+    )  # fmt: skip
     return c, bound, made, about
