@@ -127,7 +127,7 @@ def test_the_lines_alone_certify_at_huge_k() -> None:
             shallow = Facts(0, -1074, k, -k, k)  # mean depth 1
             record = fp64_record(shallow, precision)
             assert certify(record, record, precision) == Certificate.DEPTH
-            assert record.capacity - precision == max(0, 4 - log_k)
+            assert record.capacity - precision == max(0, 5 - log_k)
 
 
 def test_specials_and_shapes() -> None:

@@ -79,22 +79,22 @@ def _ceil_log2(x: int) -> int:
 
 
 def fp64_capacity(facts: Facts, precision: int) -> int:
-    """The least of p .. p + 7 bits with which two such lines are certified by depth, 2 more at least if they are deep."""
+    """The least of p .. p + 7 bits that certify two such lines by depth with half a binade to spare; at least p + 4 if deep."""
     if facts.span <= precision + EXTRA_BITS["fp64"]:
         return max(facts.span, 2)
     overlap = 2 * facts.nonzeros - facts.k
 
     def suffices(extra: int) -> bool:
-        return overlap >= 1 and 2 * facts.depth <= overlap * (_floor_log2(overlap) + extra - 2)
+        return overlap >= 1 and 4 * facts.depth + overlap <= 2 * overlap * (_floor_log2(overlap) + extra - 2)
 
-    least = 2 if 4 * facts.depth >= 15 * facts.nonzeros else 0
+    least = 4 if 4 * facts.depth >= 15 * facts.nonzeros else 0
     return precision + next((x for x in range(least, EXTRA_BITS["fp64"]) if suffices(x)), EXTRA_BITS["fp64"])
 
 
 def correct_capacity(facts: Facts, precision: int) -> int:
-    """p + 15 bits, p + 19 or p + 23 for lines of a mean depth of 3.75 or 24; fewer where all entries fit fewer."""
+    """p + 15 bits, p + 19 or p + 23 for lines of a mean depth of 3.75 or 9; fewer where all entries fit fewer."""
     quarters = 4 * facts.depth
-    extra = 23 if quarters >= 96 * facts.nonzeros else 19 if quarters >= 15 * facts.nonzeros else 15
+    extra = 23 if quarters >= 36 * facts.nonzeros else 19 if quarters >= 15 * facts.nonzeros else 15
     return min(max(facts.span, 2), precision + extra)
 
 
