@@ -3,7 +3,7 @@
 
 #include "cuda/encode/encode.hpp"
 #include "cuda/multiply/contract.hpp"
-#include "cuda/promise.hpp"
+#include "cuda/layout/promise.hpp"
 #include "cuda/reconstruct/reconstruct_plan.hpp"
 #include "plan/plan.hpp"
 #include "plan/prefix.hpp"
