@@ -2,6 +2,10 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
 #include <string>
 
 #include "arith/exact/double_dot.hpp"
@@ -95,6 +99,18 @@ py::tuple dot(const py::array& a, const py::array& b, const std::string& roundin
   });
 }
 
+#if defined(__SSE2__)
+// The same by a processor that takes subnormal numbers for zeros, operands and results, as callers may have told it to.
+py::tuple flushing_dot(const py::array& a, const py::array& b, const std::string& rounding, const py::dtype& type) {
+  struct Flushing {
+    const unsigned before = _mm_getcsr();
+    Flushing() { _mm_setcsr(before | 0x8040u); }
+    ~Flushing() { _mm_setcsr(before); }
+  } flushing;
+  return dot(a, b, rounding, type);
+}
+#endif
+
 // The approximate sum in `parts` partial ones, term k in number k mod parts, merged in turn: high, low, bound, is_safe and the
 // exponent by which high + low is to be multiplied.
 py::tuple approximate(const py::array& a, const py::array& b, const std::string& product, int parts) {
@@ -178,6 +194,9 @@ void register_exact(py::module_& parent) {
   module.def("exact", &exact, py::arg("a"), py::arg("b"), py::arg("rounding"), py::arg("dtype"));
   module.def("round_digits", &digits, py::arg("digits"), py::arg("rounding"), py::arg("dtype"));
   module.def("correct_dot", &dot, py::arg("a"), py::arg("b"), py::arg("rounding"), py::arg("dtype"));
+#if defined(__SSE2__)
+  module.def("flushing_dot", &flushing_dot, py::arg("a"), py::arg("b"), py::arg("rounding"), py::arg("dtype"));
+#endif
 }
 
 }  // namespace ozfp4::bindings

@@ -20,11 +20,17 @@ namespace {
 // The integer 0 <= r < m that v is congruent to; v becomes (v - r) / m. Range: m in [2, 2^31).
 std::int64_t take_residue(PlanInt& v, std::int64_t m) {
   const bool is_negative = wide_is_negative(v);
-  std::uint32_t r = 0;
-  PlanInt quotient = wide_divide_small(wide_magnitude(v, wide_sign_mask(v)), static_cast<std::uint32_t>(m), r);
-  if (is_negative) quotient = wide_negate(r == 0 ? quotient : wide_add(quotient, wide_from<kMaxWords>(1)));
-  v = quotient;
-  return is_negative && r != 0 ? m - std::int64_t(r) : std::int64_t(r);
+  v = wide_magnitude(v, wide_sign_mask(v));
+  const auto divisor = static_cast<std::uint64_t>(m);
+  std::uint64_t rest = 0;
+  for (int i = (wide_bit_length(v) + 31) / 32 - 1; i >= 0; --i) {
+    rest = (rest << 32) | v.word[i];
+    v.word[i] = static_cast<std::uint32_t>(rest / divisor);
+    rest %= divisor;
+  }
+  const auto r = static_cast<std::int64_t>(rest);
+  if (is_negative) v = wide_negate(r == 0 ? v : wide_add(v, wide_from<kMaxWords>(1)));
+  return is_negative && r != 0 ? m - r : r;
 }
 
 // A digit depends on v modulo the base alone, and what it leaves of v is the quotient and what it leaves of the remainder.

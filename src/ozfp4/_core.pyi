@@ -25,6 +25,8 @@ class Scheme(_Enum):
     __members__: ClassVar[dict[str, Scheme]]
 
 ALPHABETS: tuple[str, ...]
+LEAST_BITS: int
+MOST_BITS: int
 
 class Plan:
     """A value; made by make_plan and make_int8_matmul_plan."""
@@ -56,7 +58,7 @@ class Plan:
         """(group, plane of A, plane of B, weight)."""
     def product(self, count: int, /) -> int:
         """Product of the first `count` moduli."""
-    def encode(self, x: npt.NDArray[np.int64], /) -> npt.NDArray[np.int8] | npt.NDArray[np.int32]: ...
+    def encode(self, words: npt.NDArray[np.uint32], /) -> npt.NDArray[np.int8] | npt.NDArray[np.int32]: ...
 
 # Plans, limbs and bounds.
 def make_plan(scheme: Scheme, alphabet: str, family: str, bits: int, k: int) -> Plan: ...
@@ -71,8 +73,10 @@ def accumulator_k_max(max_product: int, exact_limit: int, start: int = 0) -> int
 def scale(operand: _Array, capacity: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8], float]:
     """(exponents s, special flags, upper bound of the largest squared norm) of the rows."""
 
-def quantise(operand: _Array, shift: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]: ...
-def encode(plan: Plan, count: int, integers: npt.NDArray[np.int64]) -> _Array: ...
+def quantise(operand: _Array, shift: npt.NDArray[np.int32], words: int) -> npt.NDArray[np.uint32]:
+    """Integers as little-endian 32-bit words, two's complement, along the last axis."""
+
+def encode(plan: Plan, count: int, words: npt.NDArray[np.uint32]) -> _Array: ...
 def multiply(plan: Plan, count: int, planes_a: _Array, planes_b: _Array) -> _Array: ...
 def reconstruct(
     plan: Plan,
@@ -91,13 +95,19 @@ def set_blas(dgemm: Any, sgemm: Any, /) -> None:
 
 def have_blas() -> bool: ...
 def thread_count() -> int: ...
+def accuracy_bits(accuracy: str, precision: int) -> int:
+    """The bits of a plan that serves an accuracy other than "scaled"; `precision` that of the result, 53 or 24."""
+
 def matmul(
     plan: Plan,
     a: _Array,
     b: _Array,
-    out: _Array,
+    outs: list[_Array],
     workspace_limit: int,
     progress: Callable[[float], object] | None,
+    accuracy: str = "scaled",
+    roundings: list[str] = ["nearest"],
+    bound: npt.NDArray[np.float64] | None = None,
 ) -> dict[str, Any]: ...
 def int8_matmul(
     plan: Plan, a: _Array, b: _Array, out: npt.NDArray[np.int32], workspace_limit: int

@@ -21,7 +21,7 @@ from .dispatch import on_cpu
 from .plans.plan import ALPHABET_TEXT, Plan
 from .request.arguments import check_bits, check_plan
 from .request.library import as_array, check_dtype
-from .support.integers import of_words
+from .support.integers import check_integers, of_words, to_words, words_of
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Scaled:
     Attributes
     ----------
     integers : int64 array, the operand's shape
-        round(x · 2^s), ties to even; 0 for non-finite entries.
+        round(x · 2^s), ties to even; 0 for non-finite entries. Python integers (dtype object) from 63 bits on.
     exponents : int32 array
         s_i of each row of A, t_j of each column of B.
     special : uint8 array
@@ -40,7 +40,7 @@ class Scaled:
         Upper bound of the largest sum of squares of a row's (column's) integers.
     """
 
-    integers: npt.NDArray[np.int64]
+    integers: npt.NDArray[Any]
     exponents: npt.NDArray[np.int32]
     special: npt.NDArray[np.uint8]
     norm_squared: float
@@ -110,15 +110,22 @@ def _count(plan: Plan, moduli: int | None) -> int:
     return int(moduli)
 
 
+def quantise(lines: npt.NDArray[Any], exponents: npt.NDArray[np.int32], bits: int) -> npt.NDArray[Any]:
+    """round(x · 2^s) of the lines, int64 up to 62 bits and Python integers beyond."""
+    words = _core.quantise(lines, exponents, words_of(bits))
+    return words.view(np.int64)[..., 0] if words.shape[-1] == 2 else of_words(words)
+
+
 def scale(x: object, operand: str = "a", bits: int = 53) -> Scaled:
     """Stage 1: scale each row of A (column of B) to integers of at most `bits` bits (paper, section IV-B).
 
-    `x` is a float64 or float32 matrix; 2 <= bits <= 53.
+    `x` is a float64 or float32 matrix; 2 <= bits <= 200.
     """
     matrix = _matrix("x", x, (np.float64, np.float32))
     lines = _lines(matrix, operand)
-    exponents, special, norm_squared = _core.scale(lines, check_bits(bits))
-    integers = _core.quantise(lines, exponents)
+    capacity = check_bits(bits)
+    exponents, special, norm_squared = _core.scale(lines, capacity)
+    integers = quantise(lines, exponents, capacity)
     return Scaled(integers if operand == "a" else integers.T, exponents, special, norm_squared)
 
 
@@ -127,17 +134,19 @@ def encode(
 ) -> npt.NDArray[Any]:
     """Stage 2: planes of the integers, ``(planes, rows of A or columns of B, K)``, K contiguous.
 
-    int8 limbs, or float64 for the fp64 alphabet. `moduli`: use only the first so many moduli. ValueError for
+    `integers`: int64, or Python integers (dtype object). int8 limbs, or float64 for the fp64 alphabet. `moduli`: use only the first so many moduli. ValueError for
     integers beyond the plan's bits.
     """
     check_plan(plan)
-    array = _matrix("integers", integers, (np.int64,))
+    array = check_integers("integers", _matrix("integers", integers, (np.int64, np.object_)))
     least, largest = (-128, 127) if plan.scheme == "INT8" else (-(2**plan.bits), 2**plan.bits)
     if array.size and not (least <= int(array.min()) and int(array.max()) <= largest):
         raise ValueError(
             f"integers: {array.min()}..{array.max()} exceeds the plan's range {least}..{largest}"
         )
-    return _core.encode(plan._core, _count(plan, moduli), np.ascontiguousarray(_lines(array, operand)))
+    return _core.encode(
+        plan._core, _count(plan, moduli), to_words(np.ascontiguousarray(_lines(array, operand)))
+    )
 
 
 def multiply(

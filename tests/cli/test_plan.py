@@ -103,7 +103,7 @@ def test_measured_figures_are_kept(
         (["2", "2", "9223372036854775808"], "N: 9223372036854775808 does not fit 63 bits"),
         (["--device", "X1"], "--device: 'X1' is not in the table of rates; there are 'RTX PRO 6000'"),
         (["--family", "most"], "--family: 'most' is unknown"),
-        (["--bits", "54"], "--bits: 54 is outside 2..53"),
+        (["--bits", "201"], "--bits: 201 is outside 2..200"),
         (["--backend", "int8", "--family", "paper"], "family 'paper' is of backend 'fp4' alone"),
         (
             ["300000", "--scheme", "I", "--backend", "fp64"],

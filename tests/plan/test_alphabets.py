@@ -69,7 +69,7 @@ def test_whole_products(scheme: _core.Scheme, kind: str, dtype: type) -> None:
         a, b = operands(kind, m, k, n, dtype=dtype)
         c = noise((m, n), dtype)
         plan = _testing.make_fp8_plan(scheme, bits, k)
-        _core.matmul(plan, a, b, c, WORKSPACE, None)
+        _core.matmul(plan, a, b, [c], WORKSPACE, None)
         assert_same_bits(c, exact_matmul(a, b, bits=bits), (scheme.name, kind, m, k, n))
 
 
@@ -81,7 +81,7 @@ def test_sums_beyond_the_accumulator(scheme: _core.Scheme) -> None:
     a = np.repeat(rng.uniform(0.5, 1, (6, 1)), k, axis=1)
     b = np.repeat(rng.uniform(0.5, 1, (1, 5)), k, axis=0)
     c = noise((6, 5))
-    _core.matmul(_testing.make_fp8_plan(scheme, 53, k), a, b, c, 1 << 28, None)
+    _core.matmul(_testing.make_fp8_plan(scheme, 53, k), a, b, [c], 1 << 28, None)
     assert_same_bits(c, exact_matmul(a, b, bits=53))
 
 
@@ -93,7 +93,7 @@ def test_stages(scheme: _core.Scheme) -> None:
     wanted, s, t = integer_product(a, b, 53)
     count = plan.group_count
     planes = [
-        _core.encode(plan, count, _core.quantise(lines, exponents.astype(np.int32)))
+        _core.encode(plan, count, _core.quantise(lines, exponents.astype(np.int32), 2))
         for lines, exponents in ((a, s), (np.ascontiguousarray(b.T), t))
     ]
     words = _core.integers(plan, count, _core.multiply(plan, count, *planes)).astype(object)

@@ -21,8 +21,8 @@ EXTENTS = [
 ]
 
 NAMES = [
-    ({"bits": 54}, ValueError, r"^bits: 54 is outside 2\.\.53$"),
-    ({"bits": 1}, ValueError, r"^bits: 1 is outside 2\.\.53$"),
+    ({"bits": 201}, ValueError, r"^bits: 201 is outside 2\.\.200$"),
+    ({"bits": 1}, ValueError, r"^bits: 1 is outside 2\.\.200$"),
     ({"bits": 5.0}, TypeError, r"^bits: 5\.0 is not an integer$"),
     ({"bits": None}, TypeError, r"^bits: None is not an integer$"),
     ({"scheme": "INT8"}, ValueError, r"^scheme: 'INT8' is unknown; allowed are 'I', 'II'$"),

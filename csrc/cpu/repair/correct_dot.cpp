@@ -115,8 +115,11 @@ DoubleDot double_dot(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k) {
   return sum[0];
 }
 
-// Whether a processor that takes subnormal numbers for zeros could lose an entry; it may have been told to by anyone.
-bool may_be_subnormal(const LineFacts& facts) { return facts.nonzeros != 0 && facts.lowest < FloatFormat<double>::min_exponent; }
+// Whether an entry may be a subnormal number, which a processor may have been told to take for zero.
+template <class T>
+bool may_be_subnormal(const DotLine<T>& line) {
+  return line.facts.nonzeros != 0 && line.facts.lowest < FloatFormat<T>::min_exponent;
+}
 
 }  // namespace
 
@@ -130,7 +133,7 @@ LineFacts facts_of(const void* data, std::int64_t stride, std::int64_t k) {
 
 template <class T, class A, class B>
 CorrectDot<T> correct_dot(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k, Rounding rounding) {
-  if (!may_be_subnormal(a.facts) && !may_be_subnormal(b.facts)) {
+  if (!may_be_subnormal(a) && !may_be_subnormal(b)) {
     const DoubleDot dot = double_dot(a, b, k);
     const double bound = dot_bound(dot, k + kChunk, is_dot_safe(a.facts, b.facts));
     T value;

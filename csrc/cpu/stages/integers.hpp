@@ -58,6 +58,10 @@ class Integers {
     }
   }
 
+  // Whether integers come from column sums, and the product of the moduli that they are reduced by.
+  bool has_columns() const { return plan_.has_moduli(); }
+  const CrtProduct<Words>& product() const { return constants_.product; }
+
   WideInt<Words> one(std::int64_t entry) const {
     if (!plan_.has_moduli()) return sum(entry);
     Columns<Words> column;

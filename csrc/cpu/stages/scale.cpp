@@ -140,7 +140,9 @@ void scale_lines(const OperandView& view, const ScaleRequest& request, std::int6
       scales.special[outer + o] = line.special;
       scales.exponent[outer + o] = line.exponent;
       norms[outer + o] = zero ? 0.0 : norm_squared_bound(line.sum, view.inner, capacity);
-      if (has_facts) scales.records[outer + o] = make_record(line.facts, capacity);
+      if (!has_facts) continue;
+      scales.facts[outer + o] = line.facts;
+      scales.records[outer + o] = make_record(line.facts, capacity);
     }
     if (request.accuracy == Accuracy::correct) count_lines(view, outer, outers, tile, scales);
   }
@@ -154,7 +156,10 @@ Scales cpu_scale(const OperandView& operand, const ScaleRequest& request) {
   scales.shift.resize(lines);
   scales.special.resize(lines);
   scales.exponent.resize(lines);
-  if (request.wants_records()) scales.records.resize(lines);
+  if (request.wants_records()) {
+    scales.records.resize(lines);
+    scales.facts.resize(lines);
+  }
   std::vector<double> norms(lines);
   const std::int64_t grain = std::max<std::int64_t>(kTileOuter, 100000 / std::max<std::int64_t>(operand.inner, 1));
   parallel_for(operand.outer, grain, [&](std::int64_t begin, std::int64_t end) {

@@ -30,12 +30,13 @@ struct Scales {
   std::vector<std::uint8_t> special;   // Special flags, one per line
   std::vector<std::int32_t> exponent;  // of the largest finite magnitude of each line, kNoExponent for none
   std::vector<LineRecord> records;     // one per line where they are wanted, else empty
+  std::vector<LineFacts> facts;        // likewise
   double norm_squared = 0;             // rigorous upper bound of the largest sum of squares of a line's integers
   LineRange exponents, capacities;
   std::int64_t special_lines = 0;
 };
 
-// What chooses the capacities of the lines. Range: bits in [2, 53] where the accuracy is scaled; precision that of the result.
+// What chooses the capacities of the lines. Range: bits in [kLeastBits, kMostBits]; precision that of the result.
 struct ScaleRequest {
   Accuracy accuracy;
   int bits;

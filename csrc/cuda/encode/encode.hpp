@@ -31,7 +31,7 @@ struct EncodeUnit {
   std::uint16_t planes = 1;
 };
 
-inline constexpr int kMaxTableEntries = 3344;  // the most that a plan over the fp4 alphabet has
+inline constexpr int kMaxTableEntries = 3344;  // of the 37 moduli of the longest FP4 plan
 
 // What encode needs to know of a plan; built once per plan on the host, read by the kernel from its parameters.
 struct EncodePlan {

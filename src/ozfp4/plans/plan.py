@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from ..support.integers import check_integers, to_words
 from ..support.table import Table, Tabular
 
 SCHEMES = {"I": _core.Scheme.I, "II": _core.Scheme.II}
@@ -167,15 +168,13 @@ class Plan(Tabular):
     def encode(self, x: npt.ArrayLike, operand: str = "a") -> npt.NDArray[np.int8] | npt.NDArray[np.int32]:
         """Limb planes of the integers `x`, shape ``(planes, *x.shape)``.
 
-        int8, or int32 for the fp64 alphabet, whose limbs do not fit a byte. Both operands are encoded alike.
+        `x` holds signed integers of NumPy or, of any size, Python's (dtype object). int8, or int32 for the fp64 alphabet, whose
+        limbs do not fit a byte. Both operands are encoded alike.
         Raises ValueError for integers outside the plan's range, TypeError for other types.
         """
         if operand not in ("a", "b"):
             raise ValueError(f"operand: {operand!r} is neither 'a' nor 'b'")
-        integers = np.asarray(x)
-        if integers.dtype.kind not in "iu" or (integers.dtype.kind == "u" and integers.dtype.itemsize == 8):
-            raise TypeError(f"x: dtype {integers.dtype} is not a signed integer type of up to 64 bits")
-        return self._core.encode(np.ascontiguousarray(integers, dtype=np.int64).reshape(integers.shape))
+        return self._core.encode(to_words(check_integers("x", np.asarray(x))))
 
     def _tables(self) -> Iterator[Table]:
         facts = [

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core import LEAST_BITS, MOST_BITS
 from ..plans.plan import ALPHABETS, FAMILIES, SCHEMES, Plan
 
 ACCURACIES = ("scaled", "fp64", "correct")
@@ -16,7 +17,7 @@ ROUNDINGS = ("nearest", "down", "up", "zero")
 
 @dataclass(frozen=True, eq=False)
 class Arguments:
-    """What matmul was asked for: names that exist, `bits` in 2..53 or None, a plan that they do not contradict or None, a
+    """What matmul was asked for: names that exist, `bits` in 2..200 or None, a plan that they do not contradict or None, a
     limit of the workspace in bytes or None, a function to call or None; what is promised of the result, how it is rounded,
     and whether a bound of its error is wanted."""
 
@@ -49,7 +50,7 @@ def check_arguments(
     Raises
     ------
     TypeError, ValueError
-        Unknown names, bits outside of 2..53, a plan that is none or contradicts the rest, a limit that is no positive
+        Unknown names, bits outside of 2..200, a plan that is none or contradicts the rest, a limit that is no positive
         number of bytes, `progress` that cannot be called; bits beside an accuracy that chooses them, a rounding that the
         accuracy does not have, `return_bound` that is no truth value.
     """
@@ -135,12 +136,24 @@ def check_plan(plan: object) -> Plan:
     return plan
 
 
+def check_pair(name: str, pair: Any) -> tuple[Any, Any]:
+    """Both of a tuple or list of two, (None, None) for None; TypeError for anything else."""
+    if pair is None:
+        return None, None
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2 or any(x is None for x in pair):
+        text = f"{len(pair)} of them" if isinstance(pair, (tuple, list)) else type(pair).__name__
+        raise TypeError(
+            f"{name}: a pair of arrays is needed, for the lower and the upper bounds; given is {text}"
+        )
+    return pair[0], pair[1]
+
+
 def check_bits(bits: object) -> int:
-    """`bits` as an int in 2..53; TypeError or ValueError otherwise."""
+    """`bits` as an int in 2..200; TypeError or ValueError otherwise."""
     if isinstance(bits, bool) or not isinstance(bits, (int, np.integer)):
         raise TypeError(f"bits: {bits!r} is not an integer")
-    if not 2 <= bits <= 53:
-        raise ValueError(f"bits: {bits} is outside 2..53")
+    if not LEAST_BITS <= bits <= MOST_BITS:
+        raise ValueError(f"bits: {bits} is outside {LEAST_BITS}..{MOST_BITS}")
     return int(bits)
 
 

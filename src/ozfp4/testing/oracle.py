@@ -21,6 +21,7 @@ Array = npt.NDArray[Any]
 # Precision in bits, exponent of the largest finite number and of the smallest subnormal one.
 _FORMATS = {np.dtype(np.float64): (53, 1023, -1074), np.dtype(np.float32): (24, 127, -149)}
 ENGINES = ("auto", "flint", "object")
+ROUNDINGS = ("nearest", "down", "up", "zero")
 
 
 def scale_exponents(lines: Array, bits: int) -> npt.NDArray[np.int64]:
@@ -45,33 +46,35 @@ def scale_exponents(lines: Array, bits: int) -> npt.NDArray[np.int64]:
     return np.where(nonzero.any(axis=1), bits - largest, 0)
 
 
-def scaled_integers(lines: Array, exponents: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def scaled_integers(lines: Array, exponents: npt.NDArray[np.int64]) -> Array:
     """``round(x · 2^s)`` of each row, ties to even; 0 for non-finite entries.
 
     Parameters
     ----------
     lines : float array, shape (rows, K)
     exponents : int64 array, shape (rows,)
-        As :func:`scale_exponents` gives them, for bits <= 53.
+        As :func:`scale_exponents` gives them.
 
     Returns
     -------
-    int64 array, shape (rows, K)
+    array, shape (rows, K)
+        int64, or Python integers (dtype object) where one has more than 62 bits.
     """
     wide = lines.astype(np.float64)
     significand, exponent = np.frexp(np.where(np.isfinite(wide), wide, 0.0))
     exact = np.ldexp(np.abs(significand), 53).astype(np.int64)  # |x| = exact · 2^(exponent - 53)
-    # x · 2^s = exact / 2^places, places >= 0, as no entry exceeds its row's largest; from 55 on: below 1/2.
-    places = np.clip(53 - exponent.astype(np.int64) - exponents[:, np.newaxis], 0, 60)
+    # x · 2^s = exact / 2^right, and from 55 places on that is below 1/2; or it is exact · 2^left.
+    right = 53 - exponent.astype(np.int64) - exponents[:, np.newaxis]
+    places, left = np.clip(right, 0, 60), np.where(exact == 0, 0, np.maximum(-right, 0))
     quotient = exact >> places
     twice_rest = 2 * (exact - (quotient << places))
     one = np.int64(1) << places
     quotient += (twice_rest > one) | ((twice_rest == one) & (quotient % 2 == 1))
-    signed: npt.NDArray[np.int64] = np.where(wide < 0, -quotient, quotient)
-    return signed
+    signed: Array = np.where(wide < 0, -quotient, quotient)
+    return signed << left if left.max(initial=0) <= 9 else signed.astype(object) << left.astype(object)
 
 
-def _dot_flint(x: npt.NDArray[np.int64], y: npt.NDArray[np.int64]) -> Array:
+def _dot_flint(x: Array, y: Array) -> Array:
     from flint import fmpz_mat
 
     (m, k), n = x.shape, y.shape[1]
@@ -81,19 +84,19 @@ def _dot_flint(x: npt.NDArray[np.int64], y: npt.NDArray[np.int64]) -> Array:
     return result.reshape(m, n)
 
 
-def _dot_object(x: npt.NDArray[np.int64], y: npt.NDArray[np.int64]) -> Array:
+def _dot_object(x: Array, y: Array) -> Array:
     result = np.zeros((x.shape[0], y.shape[1]), dtype=object)
     for k in range(x.shape[1]):
         result += np.multiply.outer(x[:, k].astype(object), y[k].astype(object))
     return result
 
 
-def integer_matmul(x: npt.NDArray[np.int64], y: npt.NDArray[np.int64], engine: str = "auto") -> Array:
-    """Exact product of two int64 matrices as an object array of Python integers.
+def integer_matmul(x: Array, y: Array, engine: str = "auto") -> Array:
+    """Exact product of two matrices of integers as an object array of Python integers.
 
     Parameters
     ----------
-    x, y : int64 arrays, shapes (m, k) and (k, n)
+    x, y : arrays of int64 or of Python integers, shapes (m, k) and (k, n)
     engine : {"auto", "flint", "object"}
         python-flint's ``fmpz_mat``, or NumPy's object arrays of Python integers; "auto": flint if installed.
 
@@ -134,24 +137,32 @@ def integer_product(
     return integer_matmul(scaled_integers(a, s), scaled_integers(b.T, t).T, engine), s, t
 
 
-def round_to_float(integer: int, exponent: int, dtype: npt.DTypeLike = np.float64) -> float:
-    """``integer · 2^exponent`` rounded to the nearest float64 or float32, ties to even; zero is +0.
+def round_to_float(
+    integer: int, exponent: int, dtype: npt.DTypeLike = np.float64, rounding: str = "nearest"
+) -> float:
+    """``integer · 2^exponent`` rounded once to float64 or float32.
 
     Parameters
     ----------
     integer, exponent : int
         Of any size.
     dtype : float64 or float32
+    rounding : {"nearest", "down", "up", "zero"}
+        To the nearest, ties to even; towards minus infinity; towards plus infinity; towards zero.
 
     Returns
     -------
     float
-        Exactly representable in `dtype`, or an infinity.
+        Exactly representable in `dtype`, or an infinity. Zero is +0, and -0 when rounding down; a number that is not
+        zero and rounds to zero keeps its sign.
     """
+    if rounding not in ROUNDINGS:
+        raise ValueError(f"rounding: {rounding!r} is unknown; allowed are {', '.join(map(repr, ROUNDINGS))}")
     precision, max_exponent, lowest = _FORMATS[np.dtype(dtype)]
     magnitude = abs(integer)
     if magnitude == 0:
-        return 0.0
+        return -0.0 if rounding == "down" else 0.0
+    away = rounding == ("down" if integer < 0 else "up")
     leading = magnitude.bit_length() - 1 + exponent
     last_place = max(leading - precision + 1, lowest)  # the result is a multiple of 2^last_place
     drop = last_place - exponent
@@ -160,10 +171,16 @@ def round_to_float(integer: int, exponent: int, dtype: npt.DTypeLike = np.float6
     else:
         kept, rest = magnitude >> drop, magnitude & ((1 << drop) - 1)
         half = 1 << (drop - 1)
-        if rest > half or (rest == half and kept % 2 == 1):
-            kept += 1
-    overflow = kept.bit_length() - 1 + last_place > max_exponent
-    value = math.inf if overflow else math.ldexp(kept, last_place)
+        if rounding == "nearest":
+            kept += rest > half or (rest == half and kept % 2 == 1)
+        else:
+            kept += away and rest > 0
+    if kept.bit_length() - 1 + last_place <= max_exponent:
+        value = math.ldexp(kept, last_place)
+    elif rounding == "nearest" or away:
+        value = math.inf
+    else:
+        value = math.ldexp((1 << precision) - 1, max_exponent + 1 - precision)
     return -value if integer < 0 else value
 
 

@@ -48,7 +48,7 @@ def on_cpu(plan: Plan, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], m
     rows, columns = a, np.ascontiguousarray(b.T)
     exponents = [_core.scale(x, plan.bits)[0] for x in (rows, columns)]
     planes = [
-        _core.encode(plan._core, moduli, np.ascontiguousarray(_core.quantise(x, s)))
+        _core.encode(plan._core, moduli, _core.quantise(x, s, integers.words_of(plan.bits)))
         for x, s in zip((rows, columns), exponents, strict=True)
     ]
     output = _core.multiply(plan._core, moduli, *planes)

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--family", choices=("least", "paper", "paper-karatsuba"), default="least", help="default: least"
     )
     parser.add_argument(
-        "--bits", type=int, help="bits of the scaled integers, 2 to 53; default 53, float32 24"
+        "--bits", type=int, help="bits of the scaled integers, 2 to 200; default 53, float32 24"
     )
     parser.add_argument(
         "--workspace", type=bytes_of, metavar="SIZE", help="memory to use beside A, B and C; default 1G"
