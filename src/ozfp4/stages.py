@@ -110,9 +110,7 @@ def _count(plan: Plan, moduli: int | None) -> int:
     return int(moduli)
 
 
-def quantise(
-    lines: npt.NDArray[Any], exponents: npt.NDArray[np.int32], bits: int
-) -> npt.NDArray[Any]:
+def quantise(lines: npt.NDArray[Any], exponents: npt.NDArray[np.int32], bits: int) -> npt.NDArray[Any]:
     """round(x · 2^s) of the lines, int64 up to 62 bits and Python integers beyond."""
     words = _core.quantise(lines, exponents, words_of(bits))
     return words.view(np.int64)[..., 0] if words.shape[-1] == 2 else of_words(words)
@@ -136,8 +134,8 @@ def encode(
 ) -> npt.NDArray[Any]:
     """Stage 2: planes of the integers, ``(planes, rows of A or columns of B, K)``, K contiguous.
 
-    `integers`: int64, or Python integers (dtype object). int8 limbs, or float64 for the fp64 alphabet. `moduli`: use only the first so many moduli. ValueError for
-    integers beyond the plan's bits.
+    `integers`: int64, or Python integers (dtype object). int8 limbs, or float64 for the fp64 alphabet. `moduli`: use only the
+    first so many moduli. ValueError for integers beyond the plan's bits.
     """
     check_plan(plan)
     array = check_integers("integers", _matrix("integers", integers, (np.int64, np.object_)))
@@ -146,7 +144,9 @@ def encode(
         raise ValueError(
             f"integers: {array.min()}..{array.max()} exceeds the plan's range {least}..{largest}"
         )
-    return _core.encode(plan._core, _count(plan, moduli), to_words(np.ascontiguousarray(_lines(array, operand))))
+    return _core.encode(
+        plan._core, _count(plan, moduli), to_words(np.ascontiguousarray(_lines(array, operand)))
+    )
 
 
 def multiply(

@@ -157,7 +157,9 @@ def test_k_beyond_every_plan_is_refused() -> None:
             ozfp4.plan(1, 1, 2**41, scheme="I", backend=backend)
 
 
-@pytest.mark.parametrize(("backend", "bits", "k"), [("fp4", 109, 1815), ("int8", 160, 2**20), ("fp64", 200, 2**58)])
+@pytest.mark.parametrize(
+    ("backend", "bits", "k"), [("fp4", 109, 1815), ("int8", 160, 2**20), ("fp64", 200, 2**58)]
+)
 def test_how_far_the_moduli_reach(backend: str, bits: int, k: int) -> None:
     """All moduli of an alphabet together; beyond, the message names K, bits and the bits of P. Scheme I goes on."""
     everything = ozfp4.plan(1, 1, k, backend=backend, bits=bits)
@@ -165,7 +167,8 @@ def test_how_far_the_moduli_reach(backend: str, bits: int, k: int) -> None:
     k = everything.k_max + 1
     size = everything.modulus_product.bit_length()
     with pytest.raises(
-        ValueError, match=rf"k = {k} breaks the CRT bound .* at bits = {bits}: P has {size} bits .*K <= {k - 1}$"
+        ValueError,
+        match=rf"k = {k} breaks the CRT bound .* at bits = {bits}: P has {size} bits .*K <= {k - 1}$",
     ):
         ozfp4.plan(1, 1, k, backend=backend, bits=bits)
     assert ozfp4.plan(1, 1, 1000, scheme="I", backend=backend, bits=200).products > 0

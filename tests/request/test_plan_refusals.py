@@ -47,8 +47,18 @@ INTEGERS = [
     (FP4, [2**70], ValueError, r"^x: 1180591620717411303424 is outside the plan's range of 53 bits$"),
     (FP4, [-(2**700)], ValueError, r"^x: -\d{211} is outside the plan's range of 53 bits$"),
     (FP4, [2**70, 1.0], TypeError, r"^x: float among the entries, which are not all integers$"),
-    (FP4, np.array([2**70, 1.5], object), TypeError, r"^x: float among the entries, which are not all integers$"),
-    (FP4, np.array([2**70, True], object), TypeError, r"^x: bool among the entries, which are not all integers$"),
+    (
+        FP4,
+        np.array([2**70, 1.5], object),
+        TypeError,
+        r"^x: float among the entries, which are not all integers$",
+    ),
+    (
+        FP4,
+        np.array([2**70, True], object),
+        TypeError,
+        r"^x: bool among the entries, which are not all integers$",
+    ),
 ]
 
 

@@ -22,7 +22,9 @@ def serves(path: Path, bits: int) -> bool:
 @pytest.mark.parametrize("path", LEAST, ids=str)
 def test_every_path(path: Path, bits: int) -> None:
     if not serves(path, bits):
-        with pytest.raises(ValueError, match=rf"k = 17 breaks the CRT bound .* at bits = {bits}: P has \d+ bits"):
+        with pytest.raises(
+            ValueError, match=rf"k = 17 breaks the CRT bound .* at bits = {bits}: P has \d+ bits"
+        ):
             ozfp4.plan(6, 5, 17, bits=bits, **path._asdict())
         return
     for kind in ("normal", "scaling-ties", "whole-range", "specials"):
@@ -42,7 +44,9 @@ def test_entries_far_apart(path: Path, bits: int) -> None:
         return
     rng = np.random.default_rng(bits)
     for top in (1023, 0, -1022, -1074):
-        spread = np.ldexp(rng.uniform(1, 2, (5, 17)), np.maximum(top - rng.integers(0, bits + 60, (5, 17)), -1074))
+        spread = np.ldexp(
+            rng.uniform(1, 2, (5, 17)), np.maximum(top - rng.integers(0, bits + 60, (5, 17)), -1074)
+        )
         a = spread * rng.choice([-1.0, 1.0], (5, 17))
         a[0, 0], a[1, 3], a[2, 5] = 5e-324, -5e-324, np.ldexp(1.0 - 2.0**-53, top + 1)
         b = np.ldexp(rng.standard_normal((17, 4)), rng.integers(-bits, bits, (17, 4)))

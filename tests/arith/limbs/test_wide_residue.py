@@ -89,7 +89,7 @@ def test_digits(path: Path, bits: int) -> None:
     assert_same_bits(planes, plan.encode(np.array(x, dtype=object)).astype(planes.dtype))
 
 
-@pytest.mark.parametrize("bits", (54, 76, 109))
+@pytest.mark.parametrize("bits", [54, 76, 109])
 @pytest.mark.parametrize("backend", ["fp4", "int8", "fp64"])
 def test_planes_of_scheme_two_are_those_of_plan_encode(backend: str, bits: int) -> None:
     plan = make_plan("II", backend, "least", bits, 1000)
@@ -98,7 +98,7 @@ def test_planes_of_scheme_two_are_those_of_plan_encode(backend: str, bits: int) 
     assert_same_bits(planes, plan.encode(x).astype(planes.dtype))
 
 
-@pytest.mark.parametrize("bits", (2, 53, 54, 62, 63, 64, 94, 128, 200))
+@pytest.mark.parametrize("bits", [2, 53, 54, 62, 63, 64, 94, 128, 200])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 def test_integers_of_entries(dtype: type, bits: int) -> None:
     """round(x 2^s), ties to even, for any shift of a line; and 0 for what is not finite."""
@@ -106,7 +106,9 @@ def test_integers_of_entries(dtype: type, bits: int) -> None:
     rng = np.random.default_rng(bits)
     for top in (int(info.maxexp) - 1, 1, int(info.minexp), int(info.minexp) - info.nmant):
         down = rng.integers(0, bits + 70, 700)
-        x = np.ldexp(rng.uniform(1, 2, 700), np.maximum(top - down, int(info.minexp) - info.nmant)).astype(dtype)
+        x = np.ldexp(rng.uniform(1, 2, 700), np.maximum(top - down, int(info.minexp) - info.nmant)).astype(
+            dtype
+        )
         x = np.minimum(x, np.ldexp(dtype(2.0 - info.eps), top)) * rng.choice([-1, 1], 700).astype(dtype)
         x[:4] = np.inf, -np.inf, np.nan, 0
         line = x[np.newaxis, :]
