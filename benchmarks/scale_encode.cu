@@ -131,7 +131,7 @@ void run(const Case& c, Timer& timer, double copy_tbs) {
     jobs[i] = {{i == 0 ? a : b, shift[i], special[i], norms + i}, 0, c.n, {limbs[i], pitch, pitch * c.n, plane}};
   }
   const auto scale = [&](cudaStream_t stream, void* clear) {
-    cuda::launch_scale({jobs[0].operand, jobs[1].operand}, c.plan.bits, {rule, units, nullptr}, scratch, stream, clear);
+    cuda::launch_scale({jobs[0].operand, jobs[1].operand}, {c.plan.bits}, {rule, units, nullptr}, scratch, stream, clear);
   };
   const double scale_us = timer.measure(scale_floor, [&](cudaStream_t stream) { scale(stream, nullptr); });
   const double encode_us =
@@ -143,7 +143,7 @@ void run(const Case& c, Timer& timer, double copy_tbs) {
   double one_us = 0;
   if (cuda::can_scale_and_encode(*plan, a, b)) {
     one_us = timer.measure(encode_floor, [&](cudaStream_t stream) {
-      cuda::launch_scale_encode(*plan, {jobs[0], jobs[1]}, c.plan.bits, {rule, units, nullptr}, scratch, stream, counters);
+      cuda::launch_scale_encode(*plan, {jobs[0], jobs[1]}, {c.plan.bits}, {rule, units, nullptr}, scratch, stream, counters);
     });
   }
   REQUIRE(cudaDeviceSynchronize());

@@ -50,8 +50,10 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/encode/encode.cu
   csrc/cuda/encode/scale_encode.cu
   csrc/cuda/reconstruct/reconstruct_plan.cpp
+  csrc/cuda/reconstruct/certify/certified.cu
   csrc/cuda/reconstruct/reconstruct.cu
-  csrc/cuda/reconstruct/long_reconstruct.cu)
+  csrc/cuda/reconstruct/long_reconstruct.cu
+  csrc/cuda/repair/repair.cu)
 target_link_libraries(ozfp4_cuda PUBLIC ozfp4_cpu CUDA::cudart_static)
 set(hidden POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden)
 set_target_properties(ozfp4_cuda PROPERTIES ${hidden})

@@ -106,9 +106,15 @@ OZFP4_HD void add_words(LineSum& line, const std::uint32_t (&word)[N], std::uint
   }
 }
 
+// The sum of a line as it would have to be for norm_squared_bound of another capacity, `reference`, to bound the line's integers,
+// which have `capacity` bits. Range: capacity - reference in [-60, 45].
+OZFP4_HD float sum_at_capacity(float sum, int capacity, int reference) {
+  return multiply_add_up(sum, power_of_two(2 * (capacity - reference)), 0.0f);
+}
+
 // An upper bound of the sum of squares of the rounded integers of a line of k entries: a = x 2^shift has norm
 // sqrt(sum) 2^(capacity - 1) at most, rounding moves each entry by at most 1/2, and norms add. The last factor covers the
-// rounding of this expression in FP64. 0 for a line without entries. Range: capacity in [2, 400], k < 2^62:
+// rounding of this expression in FP64. 0 for a line without entries. Range: capacity in [-60, 400], k < 2^62:
 // the square stays below 2^1023.
 OZFP4_HD double norm_squared_bound(float sum, std::int64_t k, int capacity) {
   if (sum == 0.0f) return 0.0;

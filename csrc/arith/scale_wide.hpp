@@ -31,6 +31,9 @@ OZFP4_HD WideInt<Words> scaled_wide(T x, int shift) {
   return integer;
 }
 
+// Largest capacity that scaled_wide_by_multiplication serves.
+inline constexpr int kMultipliedBits = 82;
+
 // The same three words by FP64 additions and multiplications, for machines where those are cheap; first and second as for
 // scaled_integer_by_multiplication. Range: x finite, |x| * 2^shift <= 2^82.
 //

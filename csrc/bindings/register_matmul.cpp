@@ -1,5 +1,10 @@
 #include <pybind11/functional.h>
 #include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "bindings/register.hpp"
 #include "bindings/views.hpp"
@@ -66,42 +71,108 @@ MatrixStack stack_of(const py::array& a, const py::array& b, py::array& c) {
           static_cast<char*>(c.mutable_data())};
 }
 
-// Runs the product into `out` and returns what happened. `progress`, if not None, is called with the fraction done.
-py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, py::array out, std::int64_t workspace_limit,
-                const py::object& progress) {
-  check_stacks(plan, a, b, out);
-  const py::ssize_t rows = out.ndim() - 2, columns = out.ndim() - 1;
-  const ResultView first{nullptr,           element_type(out),   out.shape(rows), out.shape(columns),
-                         out.strides(rows), out.strides(columns)};
-  MatmulOutcome total;
-  const auto run = [&](py::ssize_t item, py::ssize_t count, const OperandView& own_a, const OperandView& own_b, char* own_c) {
-    ResultView result = first;
-    result.data = own_c;
-    const auto report = [&](double fraction) {
-      const py::gil_scoped_acquire locked;
-      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-      if (!progress.is_none()) progress((static_cast<double>(item) + fraction) / static_cast<double>(count));
-    };
-    total.extend(cpu_matmul(plan, own_a, own_b, result, {workspace_limit, report}));
-  };
-  const MatrixStack stack = stack_of(a, b, out);
-  {
-    const py::gil_scoped_release unlocked;
-    stack.for_each(run);
+Accuracy accuracy_named(const std::string& name) {
+  if (name == "scaled") return Accuracy::scaled;
+  if (name == "fp64") return Accuracy::fp64;
+  if (name == "correct") return Accuracy::correct;
+  throw py::value_error("accuracy: '" + name + "' is unknown");
+}
+
+Rounding rounding_named(const std::string& name) {
+  if (name == "nearest") return Rounding::nearest;
+  if (name == "down") return Rounding::down;
+  if (name == "up") return Rounding::up;
+  if (name == "zero") return Rounding::zero;
+  throw py::value_error("rounding: '" + name + "' is unknown");
+}
+
+// The first matrix of a stack of results.
+ResultView first_matrix(py::array& stack) {
+  const py::ssize_t rows = stack.ndim() - 2, columns = stack.ndim() - 1;
+  return {static_cast<char*>(stack.mutable_data()),
+          element_type(stack),
+          stack.shape(rows),
+          stack.shape(columns),
+          stack.strides(rows),
+          stack.strides(columns)};
+}
+
+// Another one. Needs no lock of the interpreter.
+ResultView matrix_of(const py::array& stack, ResultView first, py::ssize_t item) {
+  for (py::ssize_t axis = stack.ndim() - 3; axis >= 0; --axis) {
+    first.data += item % stack.shape(axis) * stack.strides(axis);
+    item /= stack.shape(axis);
   }
+  return first;
+}
+
+py::dict describe(const MatmulOutcome& total) {
   py::dict outcome;
   outcome["moduli_used"] = total.moduli_used;
   outcome["products"] = total.products;
   outcome["workspace"] = total.workspace;
-  if (total.exponents.empty()) total.exponents = {0, 0};
-  outcome["exponents"] = py::make_tuple(total.exponents.least, total.exponents.largest);
+  const auto range = [](const LineRange& lines) {
+    return lines.empty() ? std::make_pair(0, 0) : std::make_pair(lines.least, lines.largest);
+  };
+  outcome["exponents"] = range(total.exponents);
+  outcome["capacities"] = range(total.capacities);
   outcome["special_rows"] = total.special_rows;
   outcome["special_columns"] = total.special_columns;
+  outcome["certified_exact"] = total.entries.exact;
+  outcome["certified_depth"] = total.entries.depth;
+  outcome["certified_result"] = total.entries.result;
+  outcome["repaired_pairs"] = total.entries.pairs;
+  outcome["repaired_exact"] = total.entries.exact_sums;
+  outcome["largest_bound"] = total.entries.largest_bound;
   outcome["scale"] = total.times.scale;
   outcome["encode"] = total.times.encode;
   outcome["multiply"] = total.times.multiply;
   outcome["reconstruct"] = total.times.reconstruct;
+  outcome["repair"] = total.times.repair;
   return outcome;
+}
+
+// Runs the product into `outs`, each rounded in the direction beside it, and returns what happened. `bound`, if not None, takes
+// bounds of the errors of the first. `progress`, if not None, is called with the fraction done.
+py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, const std::vector<py::array>& outs,
+                std::int64_t workspace_limit, const py::object& progress, const std::string& accuracy,
+                const std::vector<std::string>& roundings, const py::object& bound) {
+  if (outs.empty() || outs.size() != roundings.size()) throw py::value_error("outs: one rounding for each is needed");
+  MatmulOptions options;
+  options.workspace_limit = workspace_limit;
+  options.promise = {accuracy_named(accuracy), element_type(outs[0]) == ElementType::float64 ? 53 : 24};
+  std::vector<py::array> stacks = outs;
+  if (!bound.is_none()) stacks.push_back(bound.cast<py::array>());
+  std::vector<ResultView> firsts;
+  for (py::array& out : stacks) {
+    check_stacks(plan, a, b, out);
+    firsts.push_back(first_matrix(out));
+  }
+  std::vector<Rounding> directions;
+  for (const std::string& name : roundings) directions.push_back(rounding_named(name));
+  if (options.promise.certifies() && plan.bits < accuracy_bits(options.promise.accuracy, options.promise.precision))
+    throw py::value_error("plan: its bits are too few for the accuracy");
+  if (!bound.is_none() && element_type(stacks.back()) != ElementType::float64) throw py::type_error("bound: float64 is needed");
+
+  MatmulOutcome total;
+  const auto run = [&](py::ssize_t item, py::ssize_t count, const OperandView& own_a, const OperandView& own_b, char*) {
+    std::vector<Target> targets;
+    for (std::size_t i = 0; i < outs.size(); ++i) targets.push_back({matrix_of(stacks[i], firsts[i], item), directions[i]});
+    if (stacks.size() > outs.size()) targets[0].bound = matrix_of(stacks.back(), firsts.back(), item);
+    MatmulOptions own = options;
+    own.progress = [&](double fraction) {
+      const py::gil_scoped_acquire locked;
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+      if (!progress.is_none()) progress((static_cast<double>(item) + fraction) / static_cast<double>(count));
+    };
+    total.extend(cpu_matmul(plan, own_a, own_b, targets, own));
+  };
+  const MatrixStack stack = stack_of(a, b, stacks[0]);
+  {
+    const py::gil_scoped_release unlocked;
+    stack.for_each(run);
+  }
+  return describe(total);
 }
 
 void int8_matmul(const Plan& plan, const py::array& a, const py::array& b, py::array_t<std::int32_t, py::array::c_style> out,
@@ -122,8 +193,13 @@ void register_matmul(py::module_& module) {
   });
   module.def("have_blas", &have_blas);
   module.def("thread_count", &thread_count);
-  module.def("matmul", &matmul, py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("out"), py::arg("workspace_limit"),
-             py::arg("progress"));
+  module.def(
+      "accuracy_bits",
+      [](const std::string& accuracy, int precision) { return accuracy_bits(accuracy_named(accuracy), precision); },
+      py::arg("accuracy"), py::arg("precision"));
+  module.def("matmul", &matmul, py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("outs"), py::arg("workspace_limit"),
+             py::arg("progress"), py::arg("accuracy") = "scaled", py::arg("roundings") = std::vector<std::string>{"nearest"},
+             py::arg("bound") = py::none());
   module.def("int8_matmul", &int8_matmul, py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("out").noconvert(),
              py::arg("workspace_limit"));
 }

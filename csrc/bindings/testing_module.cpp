@@ -6,5 +6,6 @@ PYBIND11_MODULE(_testing, module) {
   // Its plans are those of _core, which registers the class.
   pybind11::module_::import("ozfp4._core");
   ozfp4::bindings::register_arith(module);
+  ozfp4::bindings::register_exact(module);
   ozfp4::bindings::register_testing_plans(module);
 }

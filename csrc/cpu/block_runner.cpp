@@ -67,7 +67,6 @@ void run_blocks(const Plan& plan, int count, const ShiftedOperand& a, const Shif
                      progress ? std::function<void(double)>(report) : nullptr);
         done += share;
       });
-      const StageTimer timer(times.reconstruct);
       finish({row, rows, column, columns, output.get()});
     });
   });

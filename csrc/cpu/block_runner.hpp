@@ -13,7 +13,7 @@ namespace ozfp4 {
 
 // Seconds per stage, summed over blocks; filled only when asked for.
 struct StageTimes {
-  double scale = 0, encode = 0, multiply = 0, reconstruct = 0;
+  double scale = 0, encode = 0, multiply = 0, reconstruct = 0, repair = 0;
 };
 
 // Adds the seconds of its lifetime to a stage's total.

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "cpu/blocks.hpp"
+#include "cpu/repair/repair.hpp"
+#include "cpu/runtime/threads.hpp"
 #include "cpu/stages/reconstruct.hpp"
 #include "cpu/stages/scale.hpp"
 #include "plan/prefix.hpp"
@@ -10,9 +12,14 @@
 namespace ozfp4 {
 namespace {
 
-void fill_zero(const ResultView& result) {
-  for (std::int64_t i = 0; i < result.rows; ++i) {
-    for (std::int64_t j = 0; j < result.columns; ++j) put(result, i, j, 0.0);
+// The product over an inner dimension of 0: exact zeros.
+void fill_zero(const Target& target) {
+  const double zero = target.rounding == Rounding::down ? -0.0 : 0.0;
+  for (std::int64_t i = 0; i < target.result.rows; ++i) {
+    for (std::int64_t j = 0; j < target.result.columns; ++j) {
+      put(target.result, i, j, zero);
+      if (target.has_bound()) put(target.bound, i, j, 0.0);
+    }
   }
 }
 
@@ -22,50 +29,83 @@ int products_of(const Plan& plan, int count) {
   return products;
 }
 
+// One product, from the scales of its operands on.
+class Product {
+ public:
+  Product(const Plan& plan, const OperandView& a, const OperandView& b, const MatmulOptions& options, bool has_bound,
+          MatmulOutcome& outcome)
+      : plan_(plan), a_(a), b_(b), options_(options), has_records_(has_bound || options.promise.certifies()), outcome_(outcome) {
+    const StageTimer timer(outcome.times.scale);
+    const ScaleRequest request{options.promise.accuracy, plan.bits, options.promise.precision, has_bound};
+    scale_a_ = cpu_scale(a, request);
+    scale_b_ = cpu_scale(b, request);
+    count_ = static_cast<int>(plan.groups.size());
+    // |C_ij| <= ||a_i|| ||b_j|| decides how many moduli are needed.
+    if (plan.has_moduli()) count_ = moduli_needed(make_prefix_rule(plan, count_), scale_a_.norm_squared * scale_b_.norm_squared);
+  }
+
+  // Encodes and multiplies block by block, and reconstructs each target: C_ij = fl(integer * 2^-(s_i + t_j)).
+  void run(const BlockShape& shape, const std::vector<Target>& targets) {
+    const ShiftedOperand a{a_, scale_a_.shift.data()}, b{b_, scale_b_.shift.data()};
+    panel_bytes_ = std::max<std::int64_t>(0, options_.workspace_limit - shape.bytes) / thread_count();
+    run_blocks(plan_, count_, a, b, shape, outcome_.times, options_.progress, [&](const OutputBlock& block) {
+      for (const Target& target : targets) finish(block, target.part(block.row, block.rows, block.column, block.columns));
+    });
+    if (scale_a_.special_lines + scale_b_.special_lines > 0) {
+      const StageTimer timer(outcome_.times.reconstruct);
+      for (const Target& target : targets) cpu_patch_specials(a_, scale_a_, b_, scale_b_, target.result);
+    }
+    outcome_.moduli_used = plan_.has_moduli() ? count_ : 0;
+    outcome_.products = products_of(plan_, count_);
+    outcome_.workspace = shape.bytes;
+    for (const Scales* scales : {&scale_a_, &scale_b_}) {
+      outcome_.exponents.extend(scales->exponents);
+      outcome_.capacities.extend(scales->capacities);
+    }
+    outcome_.special_rows = scale_a_.special_lines;
+    outcome_.special_columns = scale_b_.special_lines;
+  }
+
+ private:
+  void finish(const OutputBlock& block, const Target& target) {
+    if (!has_records_) {
+      const StageTimer timer(outcome_.times.reconstruct);
+      return cpu_reconstruct(plan_, count_, block.output, scale_a_.shift.data() + block.row, scale_b_.shift.data() + block.column,
+                             target.result);
+    }
+    Listed listed(block.rows, block.columns);
+    {
+      const StageTimer timer(outcome_.times.reconstruct);
+      outcome_.entries.extend(cpu_reconstruct_certified(plan_, count_, block.output, options_.promise, a_.inner,
+                                                        {scale_a_, block.row}, {scale_b_, block.column}, target, listed));
+    }
+    const StageTimer timer(outcome_.times.repair);
+    outcome_.entries.extend(cpu_repair(a_, scale_a_, b_, scale_b_, block.row, block.column, target, listed, panel_bytes_));
+  }
+
+  const Plan& plan_;
+  const OperandView &a_, &b_;
+  const MatmulOptions& options_;
+  bool has_records_;
+  MatmulOutcome& outcome_;
+  Scales scale_a_, scale_b_;
+  int count_ = 0;
+  std::int64_t panel_bytes_ = 0;
+};
+
 }  // namespace
 
-MatmulOutcome cpu_matmul(const Plan& plan, const OperandView& a, const OperandView& b, const ResultView& result,
+MatmulOutcome cpu_matmul(const Plan& plan, const OperandView& a, const OperandView& b, const std::vector<Target>& targets,
                          const MatmulOptions& options) {
   MatmulOutcome outcome;
-  if (result.rows == 0 || result.columns == 0) return outcome;
+  if (a.outer == 0 || b.outer == 0) return outcome;
   if (a.inner == 0) {
-    fill_zero(result);
+    for (const Target& target : targets) fill_zero(target);
     return outcome;
   }
-  const BlockShape shape = choose_blocks(plan, a.outer, b.outer, a.inner, options.workspace_limit);
-  StageTimes& times = outcome.times;
-
-  // 1. scale: s_i = c - 1 - e_i and t_j, and the bound |C_ij| <= ||a_i|| ||b_j|| that decides how many moduli are needed.
-  Scales scale_a, scale_b;
-  {
-    const StageTimer timer(times.scale);
-    scale_a = cpu_scale(a, plan.bits);
-    scale_b = cpu_scale(b, plan.bits);
-  }
-  int count = static_cast<int>(plan.groups.size());
-  if (plan.has_moduli()) count = moduli_needed(make_prefix_rule(plan, count), scale_a.norm_squared * scale_b.norm_squared);
-
-  // 2. and 3. encode and multiply block by block; 4. reconstruct: C_ij = fl(integer * 2^-(s_i + t_j)).
-  const std::int32_t *shift_a = scale_a.shift.data(), *shift_b = scale_b.shift.data();
-  run_blocks(plan, count, {a, shift_a}, {b, shift_b}, shape, times, options.progress, [&](const OutputBlock& block) {
-    ResultView part = result;
-    part.data += block.row * result.row_stride + block.column * result.column_stride;
-    part.rows = block.rows;
-    part.columns = block.columns;
-    cpu_reconstruct(plan, count, block.output, shift_a + block.row, shift_b + block.column, part);
-  });
-  if (scale_a.special_lines + scale_b.special_lines > 0) {
-    const StageTimer timer(times.reconstruct);
-    cpu_patch_specials(a, scale_a, b, scale_b, result);
-  }
-
-  outcome.moduli_used = plan.has_moduli() ? count : 0;
-  outcome.products = products_of(plan, count);
-  outcome.workspace = shape.bytes;
-  outcome.exponents = scale_a.exponents;
-  outcome.exponents.extend(scale_b.exponents);
-  outcome.special_rows = scale_a.special_lines;
-  outcome.special_columns = scale_b.special_lines;
+  const BlockShape shape = choose_blocks(plan, a.outer, b.outer, a.inner, options.workspace_limit, options.promise.certifies());
+  const bool has_bound = std::any_of(targets.begin(), targets.end(), [](const Target& target) { return target.has_bound(); });
+  Product(plan, a, b, options, has_bound, outcome).run(shape, targets);
   return outcome;
 }
 
@@ -74,12 +114,15 @@ void MatmulOutcome::extend(const MatmulOutcome& other) {
   products = std::max(products, other.products);
   workspace = std::max(workspace, other.workspace);
   exponents.extend(other.exponents);
+  capacities.extend(other.capacities);
+  entries.extend(other.entries);
   special_rows += other.special_rows;
   special_columns += other.special_columns;
   times.scale += other.times.scale;
   times.encode += other.times.encode;
   times.multiply += other.times.multiply;
   times.reconstruct += other.times.reconstruct;
+  times.repair += other.times.repair;
 }
 
 void cpu_int8_matmul(const Plan& plan, const OperandView& a, const OperandView& b, std::int32_t* result,

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
+#include "cpu/accuracy/certified.hpp"
 #include "cpu/block_runner.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/stages/scale.hpp"
@@ -15,7 +17,8 @@ struct MatmulOutcome {
   int moduli_used = 0;  // 0 for scheme I
   int products = 0;
   std::int64_t workspace = 0;
-  ExponentRange exponents;
+  LineRange exponents, capacities;
+  EntryCounts entries;  // of all targets together; none where nothing is promised beside the scaled product
   std::int64_t special_rows = 0, special_columns = 0;
   StageTimes times;
 
@@ -26,11 +29,14 @@ struct MatmulOutcome {
 struct MatmulOptions {
   std::int64_t workspace_limit = 0;
   std::function<void(double)> progress;  // called with the fraction done; may throw to stop
+  Promise promise;
 };
 
-// result = A B. `b` is seen from its columns: outer = columns of B, inner = K. Range: equal inner dimensions at most
-// plan.k_max; float64 or float32 operands, result not overlapping them.
-MatmulOutcome cpu_matmul(const Plan& plan, const OperandView& a, const OperandView& b, const ResultView& result,
+// A B into every target, from one multiplication of the planes. `b` is seen from its columns: outer = columns of B, inner = K.
+// Range: equal inner dimensions at most plan.k_max; float64 or float32 operands; targets of equal extents, one or more, that
+// overlap neither them nor each other; plan.bits is c where the accuracy is scaled, else at least accuracy_bits of the promise;
+// roundings are to nearest unless the accuracy is correct.
+MatmulOutcome cpu_matmul(const Plan& plan, const OperandView& a, const OperandView& b, const std::vector<Target>& targets,
                          const MatmulOptions& options);
 
 // result = A B for int8 operands, bit-exact in INT32 (row-major, contiguous).

@@ -97,7 +97,7 @@ void accumulate(const Run& run, const Block& block, const Residues& sum, const R
 }
 
 // C_ij = fl(integer * 2^-(s_i + t_j)), specials patched.
-void reconstruct(const Run& run, const Preparation& prepared, const Block& block, const Residues& residues) {
+ReconstructJob reconstruct_job(const Run& run, const Preparation& prepared, const Block& block, const Residues& residues) {
   ReconstructJob job;
   job.result = block_of(run.turn.result, block);
   job.residues = residues;
@@ -107,12 +107,55 @@ void reconstruct(const Run& run, const Preparation& prepared, const Block& block
   job.units_used = prepared.units_used;
   job.first_column = block.columns.first;
   job.overlap_previous = run.layout.tile.overlap_previous;
-  run.stages.reconstruct(job);
+  return job;
+}
+
+// The same rounded as asked, its entries certified or repaired.
+void settle(const Run& run, const Block& block, const ReconstructJob& job, const Certification& certification, bool is_first) {
+  run.stages.reconstruct(job, &certification);
+  if (certification.listed.word == nullptr) return;
+  RepairJob repair;
+  repair.result = job.result;
+  repair.a = job.a;
+  repair.b = job.b;
+  repair.first_column = job.first_column;
+  repair.rounding = certification.rounding;
+  repair.listed = certification.listed;
+  repair.bound = certification.bound;
+  repair.report = reinterpret_cast<RepairReport*>(run.workspace + run.layout.counts);
+  repair.starts_report = is_first && block.rows.first == 0 && block.columns.first == 0;
+  run.stages.repair(repair);
+}
+
+// All that the promise has of a block.
+void reconstruct(const Run& run, const Preparation& prepared, const Block& block, const Residues& residues,
+                 RepairCounts* counts) {
+  const Promise& promise = run.plan.promise;
+  ReconstructJob job = reconstruct_job(run, prepared, block, residues);
+  if (!promise.has_records()) return run.stages.reconstruct(job);
+  Certification certification{promise.accuracy, promise.rounding, promise.precision, {}, {}};
+  if (promise.certifies()) {
+    Listed& listed = certification.listed;
+    listed.word = reinterpret_cast<std::uint32_t*>(run.workspace + run.layout.listed);
+    listed.pitch = run.layout.listed_pitch;
+    listed.matrix_stride = run.layout.rows * listed.pitch;
+    listed.counts = counts;
+  }
+  if (promise.second == Second::bound) certification.bound = block_of(run.turn.second, block);
+  settle(run, block, job, certification, true);
+  if (promise.second != Second::upper) return;
+  job.result = block_of(run.turn.second, block);
+  certification.rounding = Rounding::up;
+  settle(run, block, job, certification, false);
 }
 
 // Hands every stage of a turn, block by block and piece by piece, to its stages, in the order in which they run.
 void walk(const Run& run) {
   const Preparation prepared(run.plan, run.layout, run.turn, run.workspace);
+  RepairCounts* counts = nullptr;
+  if (run.plan.promise.certifies()) {
+    counts = run.stages.clear_repair_counts(run.workspace + run.layout.counts + kRepairReportBytes);
+  }
   prepared.scale(run.stages);
   for_blocks(run.layout, run.turn, run.stages.only_checks(), [&](const Block& block) {
     prepared.encode(run.stages, block);
@@ -125,7 +168,7 @@ void walk(const Run& run) {
       accumulate(run, block, sum, part);
     }
     const bool is_last = block.inners.first + block.inners.count == run.turn.a.inner;
-    if (is_last && !run.plan.integer) reconstruct(run, prepared, block, sum);
+    if (is_last && !run.plan.integer) reconstruct(run, prepared, block, sum, counts);
   });
 }
 

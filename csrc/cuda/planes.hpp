@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "arith/accuracy/certificate.hpp"
 #include "cuda/multiply/contract.hpp"
 #include "cuda/views.hpp"
 
@@ -15,6 +16,7 @@ struct ScaledOperand {
   std::int32_t* shift = nullptr;    // null for int8 operands, which are not scaled
   std::uint8_t* special = nullptr;  // Special flags of arith/special.hpp; null: no line has any
   double* norm = nullptr;           // one: no line's integers have a larger sum of squares
+  LineRecord* record = nullptr;     // null: nobody asks what scale and encode found of the lines
 
   // The operand from line `first` of every matrix on; view.outer stays, as the distance from matrix to matrix does.
   ScaledOperand from_line(std::int32_t first) const {
@@ -22,6 +24,7 @@ struct ScaledOperand {
     rest.view.data += first * view.outer_stride;
     if (shift != nullptr) rest.shift += first;
     if (special != nullptr) rest.special += first;
+    if (record != nullptr) rest.record += first;
     return rest;
   }
 };

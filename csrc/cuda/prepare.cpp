@@ -20,6 +20,7 @@ PreparedOperand place_operand(const CudaPlan& plan, const CudaLayout& layout, co
     placed.scaled.shift = reinterpret_cast<std::int32_t*>(workspace + place.shift);
     placed.scaled.special = reinterpret_cast<std::uint8_t*>(workspace + place.special);
     placed.scaled.norm = reinterpret_cast<double*>(workspace + place.norm);
+    if (plan.promise.has_records()) placed.scaled.record = reinterpret_cast<LineRecord*>(workspace + place.record);
   }
   Planes& planes = placed.planes;
   planes.data = reinterpret_cast<std::uint8_t*>(workspace + place.planes);
@@ -47,8 +48,11 @@ void Preparation::scale(const Stages& stages) const {
 void Preparation::encode(const Stages& stages, const Block& block) const {
   // A only once for a row of blocks, unless its planes hold a piece of K alone.
   const bool needs_a = block.columns.first == 0 || !layout_.pieces.empty();
-  const EncodeJob job_a = part_of(a, {block.rows.first, needs_a ? block.rows.count : 0}, block.inners);
-  const EncodeJob job_b = part_of(b, block.columns, block.inners);
+  EncodeJob job_a = part_of(a, {block.rows.first, needs_a ? block.rows.count : 0}, block.inners);
+  EncodeJob job_b = part_of(b, block.columns, block.inners);
+  // Every entry once, however often it is encoded: before the first block that reads its line's record is reconstructed.
+  job_a.counts = plan_.promise.counts_rounded() && block.columns.first == 0;
+  job_b.counts = plan_.promise.counts_rounded() && block.rows.first == 0;
   const bool is_first = block.rows.first == 0 && block.columns.first == 0 && block.inners.first == 0;
   if (layout_.scales_and_encodes) {
     stages.scale_encode(job_a, job_b, choice(), scratch_);

@@ -24,9 +24,11 @@ Stages::Stages(const CudaPlan& plan, const LaunchOptions& options) : plan_(plan)
   }
 }
 
+CapacityRule Stages::capacity() const { return {plan_.bits, plan_.promise.accuracy, plan_.promise.precision}; }
+
 void Stages::scale(const Operands<ScaledOperand>& operands, const PrefixChoice& choice, void* scratch) const {
-  if (only_checks()) return refuse(Stage::scale, find_scale_error(operands, plan_.bits, choice.rule));
-  launch_scale(operands, plan_.bits, choice, scratch, options_.stream, options_.clear_counters);
+  if (only_checks()) return refuse(Stage::scale, find_scale_error(operands, capacity(), choice.rule));
+  launch_scale(operands, capacity(), choice, scratch, options_.stream, options_.clear_counters);
   finish(Stage::scale);
 }
 
@@ -35,7 +37,7 @@ void Stages::scale_encode(const EncodeJob& a, const EncodeJob& b, const PrefixCh
     scale({a.operand, b.operand}, choice, scratch);
     return encode(a, b, nullptr, false);
   }
-  launch_scale_encode(plan_.encode, {a, b}, plan_.bits, choice, scratch, options_.stream, options_.clear_counters);
+  launch_scale_encode(plan_.encode, {a, b}, capacity(), choice, scratch, options_.stream, options_.clear_counters);
   finish(Stage::scale_encode);
 }
 
@@ -67,11 +69,27 @@ void Stages::add_words(const WordMatrices<std::uint32_t>& sum, const WordMatrice
   finish(Stage::accumulate);
 }
 
-void Stages::reconstruct(ReconstructJob job) const {
+void Stages::reconstruct(ReconstructJob job, const Certification* certification) const {
   if (only_checks()) return refuse(Stage::reconstruct, find_reconstruct_error(job));
   job.overlap_previous = job.overlap_previous && options_.events.after_multiply == nullptr;
-  launch_reconstruct(plan_.reconstruct, job, options_.stream);
+  launch_reconstruct(plan_.reconstruct, job, options_.stream, certification);
   finish(Stage::reconstruct);
+}
+
+RepairCounts* Stages::clear_repair_counts(void* own) const {
+  if (only_checks()) return static_cast<RepairCounts*>(own);
+  if (options_.clear_counters != nullptr) {
+    return reinterpret_cast<RepairCounts*>(static_cast<char*>(options_.clear_counters) + kScaleCounterBytes);
+  }
+  require_launched(cudaMemsetAsync(own, 0, sizeof(RepairCounts), options_.stream), Stage::repair, "its counters");
+  return static_cast<RepairCounts*>(own);
+}
+
+void Stages::repair(RepairJob job) const {
+  if (only_checks()) return;
+  job.overlap_previous = true;
+  launch_repair(job, options_.stream);
+  finish(Stage::repair);
 }
 
 void Stages::record(Stage stage) const {

@@ -9,6 +9,7 @@
 #include "cuda/layout/cuda_plan.hpp"
 #include "cuda/multiply/accumulate.hpp"
 #include "cuda/reconstruct/reconstruct.hpp"
+#include "cuda/repair/repair.hpp"
 #include "cuda/scale/scale.hpp"
 
 namespace ozfp4::cuda {
@@ -19,9 +20,13 @@ struct StageEvents {
   cudaEvent_t after_scale = nullptr, after_encode = nullptr, after_multiply = nullptr;
 };
 
+// Those of scale, then those of repair.
+inline constexpr std::int64_t kCounterBytes = kScaleCounterBytes + kRepairCounterBytes;
+
 struct LaunchOptions {
   cudaStream_t stream = nullptr;
-  void* clear_counters = nullptr;  // see launch_scale; null for a capture
+  // kCounterBytes that launches of the stream share, see launch_scale; null for a capture.
+  void* clear_counters = nullptr;
   StageEvents events;
   bool sync_stages = false;  // wait for every stage, so that an error is found with the stage that made it
 };
@@ -45,12 +50,16 @@ class Stages {
   void add_bytes(const Schedule& schedule, std::uint8_t* sum, const std::uint8_t* part, std::int64_t plane_bytes) const;
   void add_words(const WordMatrices<std::uint32_t>& sum, const WordMatrices<const std::uint32_t>& part, std::int64_t matrices,
                  std::int32_t rows, std::int32_t columns) const;
-  void reconstruct(ReconstructJob job) const;
+  void reconstruct(ReconstructJob job, const Certification* certification = nullptr) const;
+  // The counts of this walk's repairs, zero: `own`, unless launches of the stream share some.
+  RepairCounts* clear_repair_counts(void* own) const;
+  void repair(RepairJob job) const;
 
   // The event behind a stage, whoever did its work.
   void record(Stage stage) const;
 
  private:
+  CapacityRule capacity() const;
   void finish(Stage stage, const char* detail = nullptr) const;
 
   const CudaPlan& plan_;

@@ -7,6 +7,7 @@
 
 from .support import built  # noqa: F401, I001 - first: where _core is missing, all else fails with less to say
 from . import bounds, stages
+from .api.enclose import enclose
 from .api.info import info
 from .api.int8_matmul import int8_matmul
 from .api.matmul import matmul
@@ -23,6 +24,7 @@ __all__ = [
     "Term",
     "__version__",
     "bounds",
+    "enclose",
     "info",
     "int8_matmul",
     "matmul",

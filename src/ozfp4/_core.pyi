@@ -95,13 +95,19 @@ def set_blas(dgemm: Any, sgemm: Any, /) -> None:
 
 def have_blas() -> bool: ...
 def thread_count() -> int: ...
+def accuracy_bits(accuracy: str, precision: int) -> int:
+    """The bits of a plan that serves an accuracy other than "scaled"; `precision` that of the result, 53 or 24."""
+
 def matmul(
     plan: Plan,
     a: _Array,
     b: _Array,
-    out: _Array,
+    outs: list[_Array],
     workspace_limit: int,
     progress: Callable[[float], object] | None,
+    accuracy: str = "scaled",
+    roundings: list[str] = ["nearest"],
+    bound: npt.NDArray[np.float64] | None = None,
 ) -> dict[str, Any]: ...
 def int8_matmul(
     plan: Plan, a: _Array, b: _Array, out: npt.NDArray[np.int32], workspace_limit: int

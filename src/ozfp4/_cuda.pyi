@@ -58,7 +58,17 @@ class Result:
 class CudaPlan:
     """What a kernel makes of a plan for one inner dimension."""
 
-    def __init__(self, plan: Plan, k: int, kernel: int) -> None: ...
+    def __init__(
+        self,
+        plan: Plan,
+        k: int,
+        kernel: int,
+        accuracy: str = "scaled",
+        rounding: str = "nearest",
+        second: str = "none",
+        precision: int = 53,
+    ) -> None:
+        """The names as :class:`ozfp4.backends.cuda.promise.Promise` has them."""
     @property
     def device_steps(self) -> bytes: ...
 
@@ -114,8 +124,9 @@ class Problem:
         first_turn: int = 0,
         last_turn: int = 2**63 - 1,
         sync_stages: bool = False,
+        second: int = 0,
     ) -> None:
-        """Enqueues; with `sync_stages` waits for every stage, so that an error names the stage that made it.
+        """Enqueues, what the plan promises beside the result to `second`, contiguous; with `sync_stages` waits for every stage, so that an error names the stage that made it.
 
         That is refused (ValueError) while the stream is being captured.
         """

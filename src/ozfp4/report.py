@@ -9,6 +9,47 @@ from .plans.plan import Plan
 from .support.table import Table, Tabular
 
 
+@dataclass(frozen=True)
+class Certified:
+    """How many entries of a result rest on what; entries of rows and columns with a NaN or an infinity on nothing of it.
+
+    Attributes
+    ----------
+    exact : int
+        No entry of the row or the column was rounded to an integer.
+    depth : int
+        The row and the column are not deep: their entries lie, on average, few binades below the largest.
+    result : int
+        The entry is large enough ("fp64"), or every number within its error rounds to the same ("correct").
+    repaired : int
+        Computed again from the row and the column, and correctly rounded: in pairs of FP64 numbers.
+    repaired_exactly : int
+        The same by an exact sum, which takes longer.
+    """
+
+    exact: int
+    depth: int
+    result: int
+    repaired: int
+    repaired_exactly: int
+
+    @property
+    def total(self) -> int:
+        return self.exact + self.depth + self.result + self.repaired + self.repaired_exactly
+
+    def rows(self) -> Iterator[tuple[str, str]]:
+        """Of a table."""
+        yield "certified", f"{self.exact} exact, {self.depth} by depth, {self.result} by result"
+        yield "repaired", f"{self.repaired} in pairs of FP64 numbers, {self.repaired_exactly} by exact sums"
+        alone = self.repaired + self.repaired_exactly
+        if 2 * alone > self.total:
+            share = 100 * alone / self.total
+            yield (
+                "slow path",
+                f"{share:.0f} % of the entries were repaired one by one; most of the time is theirs",
+            )
+
+
 @dataclass(frozen=True, repr=False)
 class Report(Tabular):
     """What ran, on what, and how.
@@ -22,7 +63,7 @@ class Report(Tabular):
     products : int
         Plane products that ran for each matrix.
     bits : int
-        Capacity of the scaled integers.
+        Capacity of the scaled integers, the plan's.
     exponents : (int, int)
         Least and largest exponent among the largest finite entries of the rows of A and the columns of B; zeros have none,
         and (0, 0) says that there is none at all.
@@ -36,6 +77,15 @@ class Report(Tabular):
         Why another backend than the preferred one ran; None if none did.
     seconds : dict
         Wall-clock seconds per stage.
+    accuracy : str
+        What was promised: "scaled", "fp64" or "correct".
+    capacities : (int, int)
+        Least and largest capacity among the rows of A and the columns of B, which choose their own unless the accuracy is
+        "scaled"; those without a finite nonzero entry have none.
+    certified : Certified or None
+        What the entries rest on; None where the accuracy is "scaled".
+    largest_bound : float or None
+        The largest of the bounds that were returned; None if there are none.
     """
 
     backend: str
@@ -52,14 +102,27 @@ class Report(Tabular):
     reason: str = ""
     fallback: str | None = None
     seconds: dict[str, float] = field(default_factory=dict, compare=False)
+    accuracy: str = "scaled"
+    capacities: tuple[int, int] = (0, 0)
+    certified: Certified | None = None
+    largest_bound: float | None = None
 
     def _tables(self) -> Iterator[Table]:
         moduli = f" ({self.moduli_used} of {len(self.plan.moduli)} moduli)" if self.plan.moduli else ""
+        bits = f"{self.bits}"
+        if self.accuracy != "scaled":
+            bits = (
+                f"{self.capacities[0]} .. {self.capacities[1]} of rows and columns, {self.bits} of the plan"
+            )
+        bound = [] if self.largest_bound is None else [("largest bound", f"{self.largest_bound:.3g}")]
         yield Table(
             [
                 ("ran", f"scheme {self.plan.scheme}, {self.backend} ({self.kernel}) on {self.device}"),
+                ("accuracy", self.accuracy),
+                *([] if self.certified is None else self.certified.rows()),
+                *bound,
                 ("products", f"{self.products}{moduli}"),
-                ("bits", f"{self.bits}"),
+                ("bits", bits),
                 ("exponents", f"{self.exponents[0]} .. {self.exponents[1]}"),
                 ("specials", f"{self.special_rows} rows of A, {self.special_columns} columns of B"),
                 ("workspace", f"{self.workspace / 2**20:.1f} MiB"),

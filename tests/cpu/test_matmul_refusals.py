@@ -16,7 +16,7 @@ def refused(a: Shape, b: Shape, c: Shape, reason: str) -> None:
     out = np.random.default_rng(1).standard_normal(c)
     before = out.copy()
     with pytest.raises(ValueError, match=reason):
-        _core.matmul(PLAN._core, np.ones(a), np.ones(b), out, 1 << 28, None)
+        _core.matmul(PLAN._core, np.ones(a), np.ones(b), [out], 1 << 28, None)
     assert np.array_equal(out, before)
 
 
@@ -54,5 +54,5 @@ def test_an_inner_dimension_beyond_the_plan() -> None:
     out = np.ones((1, 1))
     a, b = np.broadcast_to(1.0, (1, k)), np.broadcast_to(1.0, (k, 1))
     with pytest.raises(ValueError, match="inner dimension exceeds"):
-        _core.matmul(PLAN._core, a, b, out, 1 << 28, None)
+        _core.matmul(PLAN._core, a, b, [out], 1 << 28, None)
     assert out[0, 0] == 1

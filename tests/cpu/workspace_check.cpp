@@ -82,7 +82,7 @@ void check_plan(const PlanRequest& request, const Shape& shape, std::int64_t lim
   MatmulOutcome outcome;
   const std::int64_t bytes = measured([&] {
     outcome = cpu_matmul(plan, view_of(a, ElementType::float64, shape.m, shape.k),
-                         view_of(b, ElementType::float64, shape.n, shape.k), result, {limit, {}});
+                         view_of(b, ElementType::float64, shape.n, shape.k), {Target{result}}, {limit, {}, {}});
   });
   // A prefix of the moduli takes less; whatever runs whole takes what it says, empty buffers aside, which have one byte.
   const bool whole = outcome.products == plan.products();

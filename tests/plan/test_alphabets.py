@@ -70,7 +70,7 @@ def test_whole_products(scheme: _core.Scheme, kind: str, dtype: type) -> None:
         a, b = operands(kind, m, k, n, dtype=dtype)
         c = noise((m, n), dtype)
         plan = _testing.make_fp8_plan(scheme, bits, k)
-        _core.matmul(plan, a, b, c, WORKSPACE, None)
+        _core.matmul(plan, a, b, [c], WORKSPACE, None)
         assert_same_bits(c, exact_matmul(a, b, bits=bits), (scheme.name, kind, m, k, n))
 
 
@@ -82,7 +82,7 @@ def test_sums_beyond_the_accumulator(scheme: _core.Scheme) -> None:
     a = np.repeat(rng.uniform(0.5, 1, (6, 1)), k, axis=1)
     b = np.repeat(rng.uniform(0.5, 1, (1, 5)), k, axis=0)
     c = noise((6, 5))
-    _core.matmul(_testing.make_fp8_plan(scheme, 53, k), a, b, c, 1 << 28, None)
+    _core.matmul(_testing.make_fp8_plan(scheme, 53, k), a, b, [c], 1 << 28, None)
     assert_same_bits(c, exact_matmul(a, b, bits=53))
 
 

@@ -25,21 +25,23 @@ OZFP4_HD bool is_deep(const LineFacts& facts, int quarters) { return 4 * depth(f
 OZFP4_HD int floor_log2(std::int64_t x) { return highest_bit(static_cast<std::uint64_t>(x)); }
 
 // A line that fits p + 7 bits is not rounded at all. Others get p bits, more where the entries lie deep below the largest: what
-// certify (certificate.hpp) asks of two lines of this kind over their depths, if 7 bits more suffice for it; and at least 2 more
-// from a mean depth of 15/4 on, beyond that of normally distributed entries.
+// certify (certificate.hpp) asks of two lines of this kind over their depths, with half a binade to spare, so that lines whose
+// capacities differ by one serve each other, if 7 bits more suffice for it; and from a mean depth of 15/4 on, beyond that of
+// normally distributed entries (3.5 at most), 4 more at least: then rounding the result costs more bits than the conversion.
 OZFP4_HD int fp64_capacity(const LineFacts& facts, std::int64_t k, int precision) {
   const int bits = span(facts);
   if (bits <= precision + kFp64ExtraBits) return bits < 2 ? 2 : bits;
   const std::int64_t overlap = k - 2 * (k - facts.nonzeros);
-  int extra = is_deep(facts, 15) ? 2 : 0;
-  while (extra < kFp64ExtraBits && (overlap < 1 || 2 * depth(facts) >= overlap * (floor_log2(overlap) + extra - 2))) ++extra;
+  int extra = is_deep(facts, 15) ? 4 : 0;
+  const std::int64_t need = 4 * depth(facts) + overlap;
+  while (extra < kFp64ExtraBits && (overlap < 1 || need > 2 * overlap * (floor_log2(overlap) + extra - 2))) ++extra;
   return precision + extra;
 }
 
 // So many bits that the products of few entries are left to repair: p + 15, by the count of rounded entries of normally
-// distributed data (docs/accuracy.md); more where the entries lie deep below the largest.
+// distributed data (docs/accuracy.md); more where the entries lie deep below the largest, 15/4 and 9 binades on average.
 OZFP4_HD int correct_capacity(const LineFacts& facts, int precision) {
-  const int bits = span(facts), most = precision + (is_deep(facts, 96) ? 23 : is_deep(facts, 15) ? 19 : 15);
+  const int bits = span(facts), most = precision + (is_deep(facts, 36) ? 23 : is_deep(facts, 15) ? 19 : 15);
   return bits < 2 ? 2 : bits < most ? bits : most;
 }
 

@@ -34,6 +34,13 @@ OZFP4_HD int lowest_weight(FloatBits<T> magnitude) {
   return (field > 0 ? field - 1 : 0) + Format::lowest_exponent + trailing;
 }
 
+// Whether x 2^shift is no integer, so that its conversion rounds. Range: any entry; no for zeros and non-finite ones.
+template <class T>
+OZFP4_HD bool is_rounded(T x, int shift) {
+  const FloatBits<T> magnitude = magnitude_bits(x);
+  return magnitude != 0 && magnitude < kInfinityBits<T> && lowest_weight<T>(magnitude) + shift < 0;
+}
+
 // Range: any entry; zeros and non-finite ones add nothing.
 template <class T>
 OZFP4_HD void add_entry(LineFacts& facts, T x) {

@@ -27,9 +27,13 @@ OZFP4_HD double sum_with_error(double x, double y, double& error) {
   return sum;
 }
 
-// value * 2^exponent, rounded once to nearest even; an exact zero is +0. Range: |value| < 2^157, exponent in
-// [kLeastPieceExponent, kMostPieceExponent].
-OZFP4_HD double round_pieces(const WideInt<5>& value, std::int32_t exponent) {
+// sum + rest rounds to nearest even as the integer does; rest differs from the integer less sum by at most |rest| 2^-52.
+struct SumOfPieces {
+  double sum, rest;
+};
+
+// Range: |value| < 2^157.
+OZFP4_HD SumOfPieces sum_of_pieces(const WideInt<5>& value) {
   constexpr std::uint64_t mask = (std::uint64_t(1) << 52) - 1;
   const std::uint64_t low = value.word[0] | (static_cast<std::uint64_t>(value.word[1]) << 32);
   const std::uint64_t high = value.word[2] | (static_cast<std::uint64_t>(value.word[3]) << 32);
@@ -50,7 +54,14 @@ OZFP4_HD double round_pieces(const WideInt<5>& value, std::int32_t exponent) {
   const bool is_away = (float_bits(lost) ^ bits) >> 63 == 0;  // the exact value is larger in magnitude
   const bool is_moved = lost != 0.0 && (bits & 1) == 0;
   rest = float_from_bits<double>(is_moved ? (is_away ? bits + 1 : bits - 1) : bits);
-  return (sum + rest) * exact_power_of_two<double>(exponent);
+  return {sum, rest};
+}
+
+// value * 2^exponent, rounded once to nearest even; an exact zero is +0. Range: |value| < 2^157, exponent in
+// [kLeastPieceExponent, kMostPieceExponent].
+OZFP4_HD double round_pieces(const WideInt<5>& value, std::int32_t exponent) {
+  const SumOfPieces pieces = sum_of_pieces(value);
+  return (pieces.sum + pieces.rest) * exact_power_of_two<double>(exponent);
 }
 
 }  // namespace ozfp4

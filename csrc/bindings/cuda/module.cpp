@@ -2,7 +2,7 @@
 // memory belongs to the caller, nothing synchronises unless asked to. Needs `ozfp4._core` for the type of plans.
 #include "bindings/cuda/register.hpp"
 #include "cuda/device_guard.hpp"
-#include "cuda/scale/scale.hpp"
+#include "cuda/stages.hpp"
 
 namespace {
 
@@ -30,7 +30,7 @@ PYBIND11_MODULE(_cuda, module) {
   py::module_::import("ozfp4._core");
   ozfp4::bindings::register_kernels(module);
   ozfp4::bindings::register_problem(module);
-  module.attr("counter_bytes") = kScaleCounterBytes;
+  module.attr("counter_bytes") = kCounterBytes;
   module.def(
       "code_version",
       [](int device) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -58,6 +59,42 @@ std::vector<StackAxis> make_axes(const Extents& extents, const Extents& a, const
   return axes;
 }
 
+// What the promise has beside the result: matrices one behind the other, their rows too.
+DeviceResult add_second(const Promise& promise, const DeviceResult& result, std::vector<StackAxis>& axes) {
+  if (promise.second == Second::none) return {};
+  const ElementType type = promise.second == Second::bound ? ElementType::float64 : result.type;
+  const std::int64_t entry = type == ElementType::float64 ? 8 : 4;
+  DeviceResult second = make_result(0, type, result.rows, result.columns, entry * result.columns, entry);
+  std::int64_t behind = result.rows * second.row_stride;
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    axes[i].second_stride = behind;
+    behind *= axes[i].extent;
+  }
+  return second;
+}
+
+template <class T>
+T value_of(const std::map<std::string, T>& values, const char* argument, const std::string& name) {
+  const auto found = values.find(name);
+  if (found == values.end()) throw std::invalid_argument(std::string(argument) + ": " + name + " is unknown");
+  return found->second;
+}
+
+Promise make_promise(const std::string& accuracy, const std::string& rounding, const std::string& second, int precision) {
+  static const std::map<std::string, Accuracy> accuracies{
+      {"scaled", Accuracy::scaled}, {"fp64", Accuracy::fp64}, {"correct", Accuracy::correct}};
+  static const std::map<std::string, Rounding> roundings{
+      {"nearest", Rounding::nearest}, {"down", Rounding::down}, {"up", Rounding::up}, {"zero", Rounding::zero}};
+  static const std::map<std::string, Second> seconds{{"none", Second::none}, {"bound", Second::bound}, {"upper", Second::upper}};
+  const Promise promise{value_of(accuracies, "accuracy", accuracy), value_of(roundings, "rounding", rounding),
+                        value_of(seconds, "second", second), precision};
+  if (precision != 53 && precision != 24) throw std::invalid_argument("precision: " + std::to_string(precision));
+  if (promise.accuracy != Accuracy::correct && (promise.rounding != Rounding::nearest || promise.second == Second::upper)) {
+    throw std::invalid_argument("rounding: " + rounding + " needs the accuracy correct, this one is " + accuracy);
+  }
+  return promise;
+}
+
 // What calls of the same shapes, strides, types and alignments share: views, layout. The data pointers that it is made with
 // matter by their alignment to kPointerAlignment alone; every launch brings its own.
 class Problem {
@@ -67,9 +104,15 @@ class Problem {
           std::int64_t cap, std::uintptr_t device_steps, const std::optional<std::string>& tile, std::optional<int> splits,
           std::optional<bool> overlap)
       : plan_(std::move(plan)),
-        product_{a, b, result, make_axes(extents, strides_a, strides_b, strides_c)},
+        product_{a, b, result, make_axes(extents, strides_a, strides_b, strides_c), {}},
         device_(device),
         device_steps_(reinterpret_cast<const GemmStep*>(device_steps)) {
+    product_.second = add_second(plan_->promise, result, product_.axes);
+    const int precision = result.type == ElementType::float64 ? 53 : 24;
+    if (plan_->promise.has_records() && plan_->promise.precision != precision) {
+      throw std::invalid_argument("precision: the plan's is " + std::to_string(plan_->promise.precision) + ", the result's " +
+                                  std::to_string(precision));
+    }
     const DeviceGuard guard(device);
     const Gpu gpu = gpu_of(device);
     ForcedChoice forced{std::nullopt, splits, overlap};
@@ -89,11 +132,14 @@ class Problem {
     return {turn.is_new_a ? turn.a.stack.count() * turn.a.outer : 0, turn.is_new_b ? turn.b.stack.count() * turn.b.outer : 0};
   }
 
-  // The turns from first_turn to before last_turn; with sync_stages each stage is waited for. The interpreter is free meanwhile:
-  // launches wait where the stream is full.
+  // The turns from first_turn to before last_turn; `second`: where what the promise has beside the result goes. With sync_stages
+  // each stage is waited for. The interpreter is free meanwhile: launches wait where the stream is full.
   void launch(std::uintptr_t a, std::uintptr_t b, std::uintptr_t c, std::uintptr_t workspace, std::uintptr_t clear_counters,
               std::uintptr_t stream, std::uintptr_t after_scale, std::uintptr_t after_encode, std::uintptr_t after_multiply,
-              std::int64_t first_turn, std::int64_t last_turn, bool sync_stages) const {
+              std::int64_t first_turn, std::int64_t last_turn, bool sync_stages, std::uintptr_t second) const {
+    if ((second == 0) != (plan_->promise.second == Second::none)) {
+      throw std::invalid_argument("second: the plan's promise says whether there is one");
+    }
     const py::gil_scoped_release unlocked;
     const DeviceGuard guard(device_);
     LaunchOptions options;
@@ -102,7 +148,8 @@ class Problem {
     options.events = {reinterpret_cast<cudaEvent_t>(after_scale), reinterpret_cast<cudaEvent_t>(after_encode),
                       reinterpret_cast<cudaEvent_t>(after_multiply)};
     options.sync_stages = sync_stages;
-    const CudaProduct product{at(product_.a, a), at(product_.b, b), at(product_.result, c), product_.axes};
+    CudaProduct product{at(product_.a, a), at(product_.b, b), at(product_.result, c), product_.axes, product_.second};
+    product.second.data = reinterpret_cast<char*>(second);
     for (std::int64_t index = first_turn; index < std::min(last_turn, turns()); ++index) {
       launch_matmul(*plan_, layout_, turn_at(product, layout_.turns, index), reinterpret_cast<char*>(workspace), device_steps_,
                     options);
@@ -145,6 +192,7 @@ py::dict describe(const Problem& problem) {
   d["planes_a"] = layout.a.planes;
   d["planes_b"] = layout.b.planes;
   d["outputs"] = layout.outputs;
+  d["counts"] = problem.plan().promise.certifies() ? layout.counts : std::int64_t(-1);
   d["element"] = std::string(element_name(problem.plan().schedule.element));
   d["plane_count"] = problem.plan().schedule.planes;
   d["output_planes"] = problem.plan().schedule.out_planes;
@@ -174,10 +222,13 @@ void register_problem(py::module_& module) {
       .def(py::init(&make_result), py::arg("data"), py::arg("type"), py::arg("rows"), py::arg("columns"), py::arg("row_stride"),
            py::arg("column_stride"));
   py::class_<CudaPlan, std::shared_ptr<CudaPlan>>(module, "CudaPlan")
-      .def(py::init([](const Plan& plan, std::int64_t k, int kernel) {
-             return std::make_shared<CudaPlan>(make_cuda_plan(plan, narrow<int>(k, "k"), kernel_of(kernel)));
+      .def(py::init([](const Plan& plan, std::int64_t k, int kernel, const std::string& accuracy, const std::string& rounding,
+                       const std::string& second, int precision) {
+             return std::make_shared<CudaPlan>(make_cuda_plan(plan, narrow<int>(k, "k"), kernel_of(kernel),
+                                                              make_promise(accuracy, rounding, second, precision)));
            }),
-           py::arg("plan"), py::arg("k"), py::arg("kernel"))
+           py::arg("plan"), py::arg("k"), py::arg("kernel"), py::arg("accuracy") = "scaled", py::arg("rounding") = "nearest",
+           py::arg("second") = "none", py::arg("precision") = 53)
       .def_property_readonly("device_steps", &device_steps);
   py::class_<Problem>(module, "Problem")
       .def(py::init<std::shared_ptr<CudaPlan>, const DeviceOperand&, const DeviceOperand&, const DeviceResult&, const Extents&,
@@ -193,7 +244,7 @@ void register_problem(py::module_& module) {
       .def("launch", &Problem::launch, py::arg("a"), py::arg("b"), py::arg("c"), py::arg("workspace"), py::arg("clear_counters"),
            py::arg("stream"), py::arg("after_scale") = 0, py::arg("after_encode") = 0, py::arg("after_multiply") = 0,
            py::arg("first_turn") = 0, py::arg("last_turn") = std::numeric_limits<std::int64_t>::max(),
-           py::arg("sync_stages") = false);
+           py::arg("sync_stages") = false, py::arg("second") = 0);
   module.attr("pointer_alignment") = kPointerAlignment;
 }
 

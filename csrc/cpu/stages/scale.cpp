@@ -6,6 +6,7 @@
 
 #include "arith/float_fields.hpp"
 #include "arith/scale_entry.hpp"
+#include "cpu/accuracy/facts.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
@@ -60,13 +61,12 @@ OZFP4_VECTORISED double squares(const float* x, std::int64_t n, double first, do
   return squares_impl(x, n, first, second);
 }
 
-constexpr int kNoExponent = std::numeric_limits<int>::min() / 2;
-
-// What is known of a line so far: sum of squares relative to 2^(2 exponent).
+// What is known of a line so far: sum of squares relative to 2^(2 exponent), and facts where they are wanted.
 struct LineState {
   int exponent = kNoExponent;
   double sum = 0;
   std::uint8_t special = kFinite;
+  LineFacts facts;
 };
 
 template <class T>
@@ -98,47 +98,80 @@ double norm_squared_bound(double sum, std::int64_t k, int capacity) {
   return norm * norm * (1.0 + 0x1p-30);
 }
 
+// Calls body(line, entries, n) for every piece of the lines [outer, outer + outers), outers <= kTileOuter.
+template <class T, class Body>
+void for_pieces(const OperandView& view, std::int64_t outer, std::int64_t outers, std::vector<T>& tile, const Body& body) {
+  for (std::int64_t inner = 0; inner < view.inner; inner += kTileInner) {
+    const std::int64_t inners = std::min(kTileInner, view.inner - inner);
+    load_tile(view, outer, outers, inner, inners, tile.data());
+    for (std::int64_t o = 0; o < outers; ++o) body(o, tile.data() + o * kTilePitch, inners);
+  }
+}
+
+// Puts the number of rounded entries into the records of the lines [outer, outer + outers) that are not exact.
 template <class T>
-void scale_lines(const OperandView& view, int capacity, std::int64_t begin, std::int64_t end, Scales& scales, int* exponents,
+void count_lines(const OperandView& view, std::int64_t outer, std::int64_t outers, std::vector<T>& tile, Scales& scales) {
+  LineRecord* records = scales.records.data() + outer;
+  if (std::all_of(records, records + outers, [](const LineRecord& record) { return record.rounded == 0; })) return;
+  std::int64_t count[kTileOuter] = {};
+  for_pieces(view, outer, outers, tile, [&](std::int64_t o, const T* x, std::int64_t n) {
+    if (records[o].rounded != 0) count[o] += count_rounded(x, n, scales.shift[outer + o]);
+  });
+  for (std::int64_t o = 0; o < outers; ++o) records[o].rounded = static_cast<std::uint64_t>(count[o]);
+}
+
+template <class T>
+void scale_lines(const OperandView& view, const ScaleRequest& request, std::int64_t begin, std::int64_t end, Scales& scales,
                  double* norms) {
   std::vector<T> tile(static_cast<std::size_t>(kTileOuter * kTilePitch));
+  const bool has_facts = request.wants_records();
   for (std::int64_t outer = begin; outer < end; outer += kTileOuter) {
     const std::int64_t outers = std::min(kTileOuter, end - outer);
     LineState lines[kTileOuter];
-    for (std::int64_t inner = 0; inner < view.inner; inner += kTileInner) {
-      const std::int64_t inners = std::min(kTileInner, view.inner - inner);
-      load_tile(view, outer, outers, inner, inners, tile.data());
-      for (std::int64_t o = 0; o < outers; ++o) extend(lines[o], tile.data() + o * kTilePitch, inners);
-    }
+    for_pieces(view, outer, outers, tile, [&](std::int64_t o, const T* x, std::int64_t n) {
+      extend(lines[o], x, n);
+      if (has_facts) add_entries(lines[o].facts, x, n);
+    });
     for (std::int64_t o = 0; o < outers; ++o) {
       const LineState& line = lines[o];
+      const int capacity = line_capacity(request.accuracy, request.bits, line.facts, view.inner, request.precision);
       const bool zero = line.exponent == kNoExponent;
       scales.shift[outer + o] = zero ? 0 : scale_exponent(capacity, line.exponent);
       scales.special[outer + o] = line.special;
-      exponents[outer + o] = line.exponent;
+      scales.exponent[outer + o] = line.exponent;
       norms[outer + o] = zero ? 0.0 : norm_squared_bound(line.sum, view.inner, capacity);
+      if (!has_facts) continue;
+      scales.facts[outer + o] = line.facts;
+      scales.records[outer + o] = make_record(line.facts, capacity);
     }
+    if (request.accuracy == Accuracy::correct) count_lines(view, outer, outers, tile, scales);
   }
 }
 
 }  // namespace
 
-Scales cpu_scale(const OperandView& operand, int capacity) {
+Scales cpu_scale(const OperandView& operand, const ScaleRequest& request) {
+  const auto lines = static_cast<std::size_t>(operand.outer);
   Scales scales;
-  scales.shift.resize(static_cast<std::size_t>(operand.outer));
-  scales.special.resize(static_cast<std::size_t>(operand.outer));
-  std::vector<int> exponents(static_cast<std::size_t>(operand.outer));
-  std::vector<double> norms(static_cast<std::size_t>(operand.outer));
+  scales.shift.resize(lines);
+  scales.special.resize(lines);
+  scales.exponent.resize(lines);
+  if (request.wants_records()) {
+    scales.records.resize(lines);
+    scales.facts.resize(lines);
+  }
+  std::vector<double> norms(lines);
   const std::int64_t grain = std::max<std::int64_t>(kTileOuter, 100000 / std::max<std::int64_t>(operand.inner, 1));
   parallel_for(operand.outer, grain, [&](std::int64_t begin, std::int64_t end) {
-    with_float(operand.type, [&](auto zero) {
-      scale_lines<decltype(zero)>(operand, capacity, begin, end, scales, exponents.data(), norms.data());
-    });
+    with_float(operand.type, [&](auto zero) { scale_lines<decltype(zero)>(operand, request, begin, end, scales, norms.data()); });
   });
-  for (std::size_t i = 0; i < exponents.size(); ++i) {
+  for (std::size_t i = 0; i < lines; ++i) {
     scales.special_lines += scales.special[i] != kFinite;
     scales.norm_squared = std::max(scales.norm_squared, norms[i]);
-    if (exponents[i] != kNoExponent) scales.exponents.extend({exponents[i], exponents[i]});
+    if (scales.exponent[i] == kNoExponent) continue;
+    scales.exponents.extend({scales.exponent[i], scales.exponent[i]});
+    const int capacity = request.wants_records() ? scales.records[i].capacity : request.bits;
+    scales.capacities.extend({capacity, capacity});
   }
   return scales;
 }

@@ -1,5 +1,6 @@
 // Stage 1, scale: for each row of A (column of B) the exponent e of its largest finite magnitude gives the scale exponent
-// s = c - 1 - e (0 for a line without finite nonzero entries); the integers are round(a * 2^s), ties to even.
+// s = c - 1 - e (0 for a line without finite nonzero entries); the integers are round(a * 2^s), ties to even. The capacity c is
+// given, or chosen by the line.
 #pragma once
 
 #include <algorithm>
@@ -7,31 +8,47 @@
 #include <limits>
 #include <vector>
 
+#include "arith/accuracy/certificate.hpp"
 #include "arith/special.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 
 namespace ozfp4 {
 
-// Of the largest magnitudes of the lines that have a finite nonzero entry; empty: none has.
-struct ExponentRange {
+// Of the lines that have a finite nonzero entry; empty: none has.
+struct LineRange {
   std::int32_t least = std::numeric_limits<std::int32_t>::max(), largest = std::numeric_limits<std::int32_t>::min();
 
   bool empty() const { return least > largest; }
-  void extend(const ExponentRange& other) {
+  void extend(const LineRange& other) {
     least = std::min(least, other.least);
     largest = std::max(largest, other.largest);
   }
 };
 
 struct Scales {
-  std::vector<std::int32_t> shift;    // s_i (t_j), one per line
-  std::vector<std::uint8_t> special;  // Special flags, one per line
-  double norm_squared = 0;            // rigorous upper bound of the largest sum of squares of a line's integers
-  ExponentRange exponents;
+  std::vector<std::int32_t> shift;     // s_i (t_j), one per line
+  std::vector<std::uint8_t> special;   // Special flags, one per line
+  std::vector<std::int32_t> exponent;  // of the largest finite magnitude of each line, kNoExponent for none
+  std::vector<LineRecord> records;     // one per line where they are wanted, else empty
+  std::vector<LineFacts> facts;        // likewise
+  double norm_squared = 0;             // rigorous upper bound of the largest sum of squares of a line's integers
+  LineRange exponents, capacities;
   std::int64_t special_lines = 0;
 };
 
-// One pass over the operand. Range: capacity in [kLeastBits, kMostBits]; float64 or float32 entries.
-Scales cpu_scale(const OperandView& operand, int capacity);
+// What chooses the capacities of the lines. Range: bits in [kLeastBits, kMostBits]; precision that of the result.
+struct ScaleRequest {
+  Accuracy accuracy;
+  int bits;
+  int precision;
+  bool has_bound = false;  // a bound of the error is wanted
+
+  bool wants_records() const { return accuracy != Accuracy::scaled || has_bound; }
+};
+
+// One pass over the operand, and where entries are counted one more over the lines that are rounded. float64 or float32 entries.
+Scales cpu_scale(const OperandView& operand, const ScaleRequest& request);
+
+inline Scales cpu_scale(const OperandView& operand, int capacity) { return cpu_scale(operand, {Accuracy::scaled, capacity, 53}); }
 
 }  // namespace ozfp4

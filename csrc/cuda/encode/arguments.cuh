@@ -41,6 +41,7 @@ struct EncodeOperand {
   std::uint8_t log_pitch, swizzle_mask;  // of the tile in shared memory, see TileLayout
   std::uint8_t log_entries_per_byte;     // of the planes
   TileMemory order;
+  LineRecord* record;  // [matrix][line], whose counts grow; null: nothing is counted
 };
 
 struct EncodeArguments {

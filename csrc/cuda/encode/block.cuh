@@ -57,6 +57,10 @@ struct EncodeShared {
   std::uint32_t* table;
 };
 
+template <int Words>
+using IntegerOf =
+    std::conditional_t<Words == 1, std::int32_t, std::conditional_t<Words == 2, std::int64_t, WideInt<Words>>>;
+
 template <class T>
 __device__ __forceinline__ std::uint32_t tile_groups(const EncodeOperand& operand) {
   return operand.steps * (kStepEntries<T> / kGroup);
@@ -78,7 +82,7 @@ __device__ __forceinline__ void encode_group(const EncodeArguments& arguments, c
   if constexpr (Kind == EncodeKind::int8_limbs) {
     encode_int8(x, writer, shared.units, units, shared.table);
   } else {
-    std::conditional_t<Words == 2, std::int64_t, std::int32_t> v[kGroup];
+    IntegerOf<Words> v[kGroup];
     scale_group(x, line.shift, v);
     if constexpr (kHasDigits13<Kind>) {
       encode_digits13(v, writer, arguments.planes, shared.table);
@@ -92,14 +96,14 @@ __device__ __forceinline__ void encode_group(const EncodeArguments& arguments, c
 
 // Blocks a multiprocessor that leave the compiler enough registers.
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900)
-template <EncodeKind Kind>
-inline constexpr int kEncodeBlocks = 4;
+template <EncodeKind Kind, int Words>
+inline constexpr int kEncodeBlocks = Words > 3 ? 1 : Words == 3 ? 3 : 4;
 #elif defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 1000 || __CUDA_ARCH__ == 1030)
-template <EncodeKind Kind>
-inline constexpr int kEncodeBlocks = Kind == EncodeKind::int8_limbs ? 2 : 3;
+template <EncodeKind Kind, int Words>
+inline constexpr int kEncodeBlocks = Words > 3 ? 1 : Words == 3 || Kind == EncodeKind::int8_limbs ? 2 : 3;
 #else
-template <EncodeKind Kind>
-inline constexpr int kEncodeBlocks = 2;  // consumer cards: their 100 KiB of shared memory admit no more
+template <EncodeKind Kind, int Words>
+inline constexpr int kEncodeBlocks = Words > 3 ? 1 : 2;  // consumer cards: their 100 KiB of shared memory admit no more
 #endif
 
 }  // namespace ozfp4::cuda

@@ -35,6 +35,7 @@ inline EncodeOperand describe(const EncodeJob& job) {
   out.total_lines = static_cast<std::uint32_t>(line_count(job));
   out.inner = static_cast<std::uint32_t>(operand.inner);
   out.padded_inner = static_cast<std::uint32_t>(round_up(operand.inner, 16));
+  out.record = job.counts ? job.operand.record : nullptr;
   return out;
 }
 
@@ -106,19 +107,28 @@ TableOf<Kind> table_of(const EncodePlan& plan) {
   return table;
 }
 
-// Calls launch(kind, words) with std::integral_constants of a plan over floating-point entries. Digits are cut from two words.
-template <class Launch>
-auto with_kind(const EncodePlan& plan, const Launch& launch) {
+// Calls launch(kind, words) with std::integral_constants of a plan over floating-point entries. Words: the counts that the
+// caller has kernels for, in ascending order; digits are cut from two words at least. Range: plan.words is one of them.
+template <int... Words, class Launch>
+void with_kind(const EncodePlan& plan, const Launch& launch) {
   using std::integral_constant;
-  const auto two = [&](auto kind) { return launch(kind, integral_constant<int, 2>()); };
-  const auto any = [&](auto kind) { return plan.words == 1 ? launch(kind, integral_constant<int, 1>()) : two(kind); };
+  const auto from = [&](auto least, auto kind) {
+    const auto try_words = [&](auto words) {
+      if constexpr (words.value >= least.value) {
+        if (plan.words == words.value) launch(kind, words);
+      }
+    };
+    (try_words(integral_constant<int, Words>()), ...);
+  };
+  const auto any = [&](auto kind) { from(integral_constant<int, 1>(), kind); };
+  const auto digits = [&](auto kind) { from(integral_constant<int, 2>(), kind); };
   switch (plan.kind) {
     case EncodeKind::residues: return any(integral_constant<EncodeKind, EncodeKind::residues>());
     case EncodeKind::limb_tables: return any(integral_constant<EncodeKind, EncodeKind::limb_tables>());
     case EncodeKind::limb_codes: return any(integral_constant<EncodeKind, EncodeKind::limb_codes>());
-    case EncodeKind::digits13: return two(integral_constant<EncodeKind, EncodeKind::digits13>());
-    case EncodeKind::digit13_codes: return two(integral_constant<EncodeKind, EncodeKind::digit13_codes>());
-    case EncodeKind::digits256: return two(integral_constant<EncodeKind, EncodeKind::digits256>());
+    case EncodeKind::digits13: return digits(integral_constant<EncodeKind, EncodeKind::digits13>());
+    case EncodeKind::digit13_codes: return digits(integral_constant<EncodeKind, EncodeKind::digit13_codes>());
+    case EncodeKind::digits256: return digits(integral_constant<EncodeKind, EncodeKind::digits256>());
     case EncodeKind::int8_limbs: break;
   }
   throw std::logic_error("no kernel encodes floating-point entries as limbs of int8 entries");

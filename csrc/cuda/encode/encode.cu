@@ -38,6 +38,18 @@ EncodeKind kind_of(const Plan& plan, bool as_codes) {
   throw std::invalid_argument("plan: its limbs are not written as E2M1 codes");
 }
 
+// Of the integers: as few as hold them, among those that there are kernels for. The digits of 53 bits alone are cut from two,
+// and three hold what is brought there by multiplication (scaled_wide_by_multiplication).
+int words_of(const Plan& plan) {
+  const bool has_digits = plan.scheme == Scheme::one;
+  if (!has_digits && plan.bits <= byte_bits(1)) return 1;
+  if (plan.bits <= (has_digits ? 53 : byte_bits(2))) return 2;
+  if (plan.bits <= kMultipliedBits) return 3;
+  if (plan.bits <= byte_bits(kMaxByteWords)) return kMaxByteWords;
+  throw std::length_error("bits: " + std::to_string(plan.bits) + " exceeds the " + std::to_string(byte_bits(kMaxByteWords)) +
+                          " of the integers that encode cuts on a GPU");
+}
+
 bool is_power_of_two(std::int64_t m) { return (m & (m - 1)) == 0; }
 
 // Appends the table of planes [first, first + planes) of a group: `entries` entries, entry x for residue x mod values.
@@ -81,13 +93,8 @@ void append_modulus(EncodePlan& out, const Group& group) {
 EncodePlan make_encode_plan(const Plan& plan, bool as_codes) {
   EncodePlan out;
   out.kind = kind_of(plan, as_codes);
-  const int most_bits = plan.scheme == Scheme::one ? 53 : byte_bits(2);
-  if (plan.bits > most_bits) {
-    throw std::length_error("bits: " + std::to_string(plan.bits) + " exceeds the " + std::to_string(most_bits) +
-                            " of the integers that encode cuts on a GPU");
-  }
   out.planes = plan.planes_a;
-  out.words = byte_words(plan.bits);
+  out.words = words_of(plan);
   if (plan.scheme == Scheme::one) return out;
   if (out.kind == EncodeKind::int8_limbs) {
     append_int8_units(out, plan.groups[0]);
@@ -152,6 +159,7 @@ const char* find_job_error(const EncodeJob& job, EncodeKind kind) {
   }
   if (line_count(job) >= (std::int64_t(1) << 31)) return "the lines of all matrices of an operand must be fewer than 2^31";
   if (kind != EncodeKind::int8_limbs && job.operand.shift == nullptr) return "the shifts of an operand's lines are missing";
+  if (job.counts && job.operand.record == nullptr) return "the records of an operand's lines are missing";
   return nullptr;
 }
 
@@ -162,7 +170,7 @@ struct EncodeLaunch {
   bool after_scale;
 };
 
-template <class T, EncodeKind Kind, int Words>
+template <class T, EncodeKind Kind, int Words, bool Counts>
 void launch_kind(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const EncodeLaunch& how) {
   EncodeArguments arguments{};
   const int log_steps = log_steps_of(a, b);
@@ -174,7 +182,7 @@ void launch_kind(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b,
   // Code that cannot wait is not launched before scale has ended.
   arguments.reads_early = how.after_scale;
 
-  const auto kernel = encode_kernel<T, Kind, Words>;
+  const auto kernel = encode_kernel<T, Kind, Words, Counts>;
   LaunchConfig config;
   config.stage = Stage::encode;
   config.block = dim3(kEncodeThreads);
@@ -189,9 +197,18 @@ void launch_kind(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b,
 template <class T>
 void launch_type(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const EncodeLaunch& how) {
   if constexpr (sizeof(T) == 1) {
-    launch_kind<T, EncodeKind::int8_limbs, 1>(plan, a, b, how);
+    launch_kind<T, EncodeKind::int8_limbs, 1, false>(plan, a, b, how);
   } else {
-    with_kind(plan, [&](auto kind, auto words) { launch_kind<T, kind.value, words.value>(plan, a, b, how); });
+    // Integers of one word are of no accuracy that counts, those of more than two are encoded by one kernel for both.
+    const bool counts = plan.words > 2 || a.counts || b.counts;
+    with_kind<1, 2, 3, kMaxByteWords>(plan, [&](auto kind, auto words) {
+      constexpr EncodeKind k = kind.value;
+      constexpr int w = words.value;
+      if constexpr (w <= 2) {
+        if (!counts) return launch_kind<T, k, w, false>(plan, a, b, how);
+      }
+      if constexpr (w >= 2) launch_kind<T, k, w, true>(plan, a, b, how);
+    });
   }
 }
 
@@ -202,6 +219,7 @@ const char* find_encode_error(const EncodePlan& plan, const EncodeJob& a, const 
     if (job->lines == 0) continue;
     if (const char* error = find_job_error(*job, plan.kind)) return error;
   }
+  if ((a.counts || b.counts) && plan.words == 1) return "integers of one word are not counted";
   const int log_steps = log_steps_of(a, b);
   const bool fits = tile_count(a, plan.kind, log_steps) + tile_count(b, plan.kind, log_steps) < (std::int64_t(1) << 31);
   return fits ? nullptr : "the operands have 2^31 tiles or more";

@@ -38,7 +38,7 @@ struct EncodePlan {
   EncodeKind kind = EncodeKind::residues;
   int units = 0;  // moduli; 1 or 2 for int8_limbs; 0 for digits
   int planes = 0;
-  int words = 2;  // of IntegerBytes
+  int words = 2;  // of the integers: 1, 2, 3 or kMaxByteWords
   EncodeUnit unit[kMaxModuli];
   int table_entries = 0;
   std::uint16_t table[kMaxTableEntries] = {};  // three E2M1 codes each, the first plane's lowest
@@ -53,6 +53,7 @@ struct EncodeJob {
   ScaledOperand operand;
   std::int32_t first_line = 0, lines = 0;  // the lines to encode; planes hold only these
   Planes planes;
+  bool counts = false;  // adds the entries that it rounds to LineRecord::rounded: of every entry one job of a product is to
 };
 
 // Encodes one or two operands (b.lines = 0: only a) in one launch, two where their element types differ. `units_used`

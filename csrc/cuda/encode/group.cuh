@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "arith/scale_entry.hpp"
+#include "arith/scale_wide.hpp"
 #include "cuda/encode/tile.cuh"
 
 namespace ozfp4::cuda {
@@ -64,6 +65,20 @@ __device__ __forceinline__ void scale_group(const T (&x)[kGroup], int shift, Int
   } else {
 #pragma unroll
     for (int i = 0; i < kGroup; ++i) v[i] = static_cast<Integer>(scaled_integer(x[i], shift));
+  }
+}
+
+// Those of more than two words.
+template <int Words, class T>
+__device__ __forceinline__ void scale_group(const T (&x)[kGroup], int shift, WideInt<Words> (&v)[kGroup]) {
+  if constexpr (kFastFp64 && Words == 3) {
+    const ShiftHalves halves = halves_of(shift);
+    const double first = exact_power_of_two<double>(halves.first), second = exact_power_of_two<double>(halves.second);
+#pragma unroll
+    for (int i = 0; i < kGroup; ++i) v[i] = scaled_wide_by_multiplication(static_cast<double>(x[i]), first, second);
+  } else {
+#pragma unroll
+    for (int i = 0; i < kGroup; ++i) v[i] = scaled_wide<Words>(x[i], shift);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "cuda/dependent_launch.cuh"
 #include "cuda/encode/block.cuh"
+#include "cuda/encode/count.cuh"
 
 namespace ozfp4::cuda {
 
@@ -16,8 +17,9 @@ __host__ __device__ inline int encode_shared_bytes(const EncodeArguments& argume
          4 * shared_table_entries<Kind>(arguments.table_entries);
 }
 
-template <class T, EncodeKind Kind, int Words>
-__global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind>)
+// Counts: for operands that have records, and others.
+template <class T, EncodeKind Kind, int Words, bool Counts>
+__global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words>)
     encode_kernel(const __grid_constant__ EncodeArguments arguments, const __grid_constant__ TableOf<Kind> limb_table) {
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   __shared__ TileOrigin origins[kPlaces];
@@ -58,8 +60,11 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind>)
       const TilePlace current = place_at(place);
       const std::uint32_t groups = tile_groups<T>(arguments.operand[current.origin->is_b]);
 #pragma unroll 1
-      for (std::uint32_t group = threadIdx.x; group < groups; group += kEncodeThreads)
-        encode_group<T, Kind, Words>(arguments, current, shared_bytes + stage * arguments.most_tile_bytes, shared, units, group);
+      for (std::uint32_t group = threadIdx.x; group < groups; group += kEncodeThreads) {
+        const unsigned char* tile = shared_bytes + stage * arguments.most_tile_bytes;
+        if constexpr (Counts) count_group<T>(arguments, current, tile, group);
+        encode_group<T, Kind, Words>(arguments, current, tile, shared, units, group);
+      }
     }
     if (!has_next) return;
     place = next_place;

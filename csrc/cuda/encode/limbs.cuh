@@ -39,15 +39,18 @@ __device__ __forceinline__ void encode_residues(const Integer (&v)[kGroup], Plan
   }
 }
 
-template <bool Codes>
-__device__ __forceinline__ void encode_digits13(const std::int64_t (&integer)[kGroup], PlaneWriter<Codes> writer, int planes,
+// Of two or three words, which are split at once.
+template <bool Codes, class Integer>
+__device__ __forceinline__ void encode_digits13(const Integer (&integer)[kGroup], PlaneWriter<Codes> writer, int planes,
                                                 const std::uint32_t* table) {
-  Parts13 parts[kGroup];
+  using Parts = decltype(split_parts13(integer[0]));
+  constexpr int limbs = sizeof(Parts) == sizeof(Parts13) ? 15 : 30;
+  Parts parts[kGroup];
   std::int32_t v[kGroup] = {};
 #pragma unroll
   for (int i = 0; i < kGroup; ++i) parts[i] = split_parts13(integer[i]);
 #pragma unroll
-  for (int triple = 0; 3 * triple < 15; ++triple) {
+  for (int triple = 0; 3 * triple < limbs; ++triple) {
     if (3 * triple >= planes) break;
     std::uint32_t word[kGroup];
 #pragma unroll
@@ -57,6 +60,40 @@ __device__ __forceinline__ void encode_digits13(const std::int64_t (&integer)[kG
       v[i] += triple_carry(word[i]);
     }
     writer.write_limbs(word, planes - 3 * triple);
+  }
+}
+
+// Longer ones are divided by 13^6 again and again, the sign with every part.
+template <bool Codes>
+__device__ __forceinline__ void encode_digits13(const WideInt<kMaxByteWords> (&integer)[kGroup], PlaneWriter<Codes> writer,
+                                                int planes, const std::uint32_t* table) {
+  WideInt<kMaxByteWords> rest[kGroup];
+  std::uint32_t sign[kGroup];
+  std::int32_t v[kGroup] = {};
+#pragma unroll
+  for (int i = 0; i < kGroup; ++i) {
+    sign[i] = wide_sign_mask(integer[i]);
+    rest[i] = wide_magnitude(integer[i], sign[i]);
+  }
+#pragma unroll 1
+  for (int left = planes; left > 0; left -= 3 * kTriplesPerPart) {
+#pragma unroll
+    for (int i = 0; i < kGroup; ++i) {
+      std::uint32_t part;
+      rest[i] = wide_divide_small(rest[i], kPart13, part);
+      v[i] += static_cast<std::int32_t>((part ^ sign[i]) - sign[i]);
+    }
+#pragma unroll
+    for (int triple = 0; triple < kTriplesPerPart; ++triple) {
+      if (3 * triple >= left) break;
+      std::uint32_t word[kGroup];
+#pragma unroll
+      for (int i = 0; i < kGroup; ++i) {
+        word[i] = table[take_triple_index(v[i])];
+        v[i] += triple_carry(word[i]);
+      }
+      writer.write_limbs(word, left - 3 * triple);
+    }
   }
 }
 
@@ -71,6 +108,23 @@ __device__ __forceinline__ void encode_digits256(const std::int64_t (&v)[kGroup]
   writer.write_limbs(low, planes);
   if (planes > 3) writer.write<3>(low);
   if (planes > 4) writer.write_limbs(high, planes - 4);
+}
+
+template <int Words>
+__device__ __forceinline__ void encode_digits256(const WideInt<Words> (&v)[kGroup], PlaneWriter<false> writer, int planes) {
+  WideInt<Words> digits[kGroup];
+#pragma unroll
+  for (int i = 0; i < kGroup; ++i) digits[i] = balanced_bytes(v[i]);
+#pragma unroll
+  for (int at = 0; at < Words; ++at) {
+    const int left = planes - 4 * at;
+    if (left <= 0) break;
+    std::uint32_t word[kGroup];
+#pragma unroll
+    for (int i = 0; i < kGroup; ++i) word[i] = digits[i].word[at];
+    writer.write_limbs(word, left);
+    if (left > 3) writer.write<3>(word);
+  }
 }
 
 // int8 entries are numbers of table entries already.

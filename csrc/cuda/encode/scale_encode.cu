@@ -19,7 +19,7 @@ TileCut cut_of(int inner) {
 
 std::int64_t cluster_blocks(int inner, const TileCut& cut) { return ceil_div(inner, std::int64_t(1) << cut.log_tile_k); }
 
-template <class T, EncodeKind Kind, int Words>
+template <class T, EncodeKind Kind, int Words, class State>
 void launch_kind(const EncodePlan& plan, ScaleEncodeArguments& arguments, cudaStream_t stream, bool overlap_previous) {
   EncodeArguments& encode = arguments.encode;
   set_plan(encode, plan);
@@ -27,11 +27,11 @@ void launch_kind(const EncodePlan& plan, ScaleEncodeArguments& arguments, cudaSt
   config.stage = Stage::scale_encode;
   config.grid = dim3(encode.tiles);
   config.block = dim3(kEncodeThreads);
-  config.shared_bytes = scale_encode_shared_bytes<Kind, Words>(arguments);
+  config.shared_bytes = scale_encode_shared_bytes<Kind, Words, State>(arguments);
   config.cluster_blocks = arguments.cluster_blocks;
   config.overlap_previous = overlap_previous;
   config.stream = stream;
-  launch(scale_encode_kernel<T, Kind, Words>, config, arguments, table_of<Kind>(plan));
+  launch(scale_encode_kernel<T, Kind, Words, State>, config, arguments, table_of<Kind>(plan));
 }
 
 // The tiles of an operand of lines of `inner` entries.
@@ -44,11 +44,19 @@ TileCut tile_of(int inner) {
   return tile;
 }
 
+// Calls launch(kind, words) for integers of as many words as there are kernels for.
+template <class Launch>
+void with_short_kind(const EncodePlan& plan, const Launch& launch) {
+  with_kind<1, 2, 3>(plan, launch);
+}
+
 template <class T>
 bool has_code(const EncodePlan& plan) {
-  return with_kind(plan, [](auto kind, auto words) {
-    return code_has(scale_encode_kernel<T, kind.value, words.value>, CodeFeature::clusters);
+  bool has = false;
+  with_short_kind(plan, [&](auto kind, auto words) {
+    has = code_has(scale_encode_kernel<T, kind.value, words.value, RecordedState>, CodeFeature::clusters);
   });
+  return has;
 }
 
 // The tiles of all lines of an operand.
@@ -89,8 +97,16 @@ void launch_type(const EncodePlan& plan, const Operands<EncodeJob>& jobs, ScaleE
     arguments.norms.blocks += encode.operand[i].line_tiles;
   }
   arguments.cluster_blocks = encode.operand[0].k_tiles;
-  with_kind(plan,
-            [&](auto kind, auto words) { launch_kind<T, kind.value, words.value>(plan, arguments, stream, overlap_previous); });
+  // Integers of more than two words have one kernel, with records or without.
+  const bool has_records = plan.words > 2 || arguments.lines.record[0] != nullptr;
+  with_short_kind(plan, [&](auto kind, auto words) {
+    constexpr EncodeKind k = kind.value;
+    constexpr int w = words.value;
+    if constexpr (w <= 2) {
+      if (!has_records) return launch_kind<T, k, w, LineState>(plan, arguments, stream, overlap_previous);
+    }
+    launch_kind<T, k, w, RecordedState>(plan, arguments, stream, overlap_previous);
+  });
 }
 
 }  // namespace
@@ -100,8 +116,8 @@ bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& a, const 
   return takes(plan, Operands<DeviceOperand>(a, b));
 }
 
-void launch_scale_encode(const EncodePlan& plan, const Operands<EncodeJob>& jobs, int capacity, const PrefixChoice& choice,
-                         void* scratch, cudaStream_t stream, void* clear_counters) {
+void launch_scale_encode(const EncodePlan& plan, const Operands<EncodeJob>& jobs, const CapacityRule& capacity,
+                         const PrefixChoice& choice, void* scratch, cudaStream_t stream, void* clear_counters) {
   const bool is_clear = clear_counters != nullptr;
   if (!is_clear) {
     require_launched(cudaMemsetAsync(scratch, 0, sizeof(ScaleTotals), stream), Stage::scale_encode, "its counters");
@@ -115,6 +131,7 @@ void launch_scale_encode(const EncodePlan& plan, const Operands<EncodeJob>& jobs
   const Operands<ScaledOperand> operands =
       jobs.count() == 1 ? Operands<ScaledOperand>(first) : Operands<ScaledOperand>(first, jobs[1].operand);
   arguments.norms = norm_report(operands, capacity, choice, is_clear ? clear_counters : scratch);
+  arguments.lines = line_rule(operands, capacity);
   first.view.type == ElementType::float64 ? launch_type<double>(plan, jobs, arguments, stream, is_clear)
                                           : launch_type<float>(plan, jobs, arguments, stream, is_clear);
 }

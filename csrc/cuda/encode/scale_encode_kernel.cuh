@@ -8,8 +8,10 @@
 
 #include "cuda/dependent_launch.cuh"
 #include "cuda/encode/block.cuh"
+#include "cuda/encode/count.cuh"
 #include "cuda/scale/block_cluster.cuh"
 #include "cuda/scale/norms.cuh"
+#include "cuda/scale/settle.cuh"
 #include "cuda/scale/slots.cuh"
 
 namespace ozfp4::cuda {
@@ -22,22 +24,23 @@ struct ScaleEncodeArguments {
   std::uint8_t* special[2];
   NormReport norms;
   std::uint32_t cluster_blocks;
+  LineRule lines;
 };
 
-// The tile, the sums [block of the cluster][line], the units, the lines, the table.
-template <EncodeKind Kind, int Words>
+// The tile, the packed states [block of the cluster][line], the units, the lines, the table.
+template <EncodeKind Kind, int Words, class State>
 __host__ __device__ inline int scale_encode_shared_bytes(const ScaleEncodeArguments& arguments) {
   const EncodeArguments& encode = arguments.encode;
   return static_cast<int>(encode.most_tile_bytes) + encode.units * static_cast<int>(sizeof(SharedUnit<Words>)) +
-         static_cast<int>(encode.most_tile_lines * (sizeof(TileLine) + arguments.cluster_blocks * sizeof(std::uint64_t))) +
+         static_cast<int>(encode.most_tile_lines * (sizeof(TileLine) + arguments.cluster_blocks * sizeof(PackedState<State>))) +
          4 * shared_table_entries<Kind>(encode.table_entries);
 }
 
 // The state of this thread's line over the tile, in the threads of slot 0.
-template <class T>
-__device__ __forceinline__ LineState sum_tile(const EncodeOperand& operand, const unsigned char* tile, const LineSlots& slots,
-                                              const ScaleRole& role) {
-  LineState state;
+template <class State, class T>
+__device__ __forceinline__ State sum_tile(const EncodeOperand& operand, const unsigned char* tile, const LineSlots& slots,
+                                          const ScaleRole& role) {
+  State state;
   for (std::uint32_t k = role.slot << kLogGroup; k < 1u << operand.log_tile_k; k += 1u << (kLogGroup + slots.log_count)) {
     T x[kGroup];
     read_group(tile, operand, GroupPlace{role.line, k}, x);
@@ -47,14 +50,22 @@ __device__ __forceinline__ LineState sum_tile(const EncodeOperand& operand, cons
 }
 
 // From the states of a line in all blocks of the cluster to that of the whole line, in the threads of slot 0.
-__device__ __forceinline__ LineState combine_blocks(LineState state, const Inbox& inbox, std::uint64_t* sums, std::uint32_t block,
-                                                    std::uint32_t blocks, std::uint32_t lines, const ScaleRole& role) {
-  inbox.expect(blocks * lines * static_cast<std::uint32_t>(sizeof(std::uint64_t)));
+template <class State>
+__device__ __forceinline__ State combine_blocks(State state, const Inbox& inbox, std::uint64_t* states, std::uint32_t block,
+                                                std::uint32_t blocks, std::uint32_t lines, const ScaleRole& role) {
+  inbox.expect(blocks * lines * static_cast<std::uint32_t>(sizeof(PackedState<State>)));
   if (role.slot != 0) return state;
-  for (std::uint32_t other = 0; other < blocks; ++other) inbox.send(sums + block * lines + role.line, other, pack(state));
+  const PackedState<State> packed = pack(state);
+  const std::uint64_t* at = states + (block * lines + role.line) * packed.words;
+  for (std::uint32_t other = 0; other < blocks; ++other) {
+#pragma unroll
+    for (int i = 0; i < packed.words; ++i) inbox.send(at + i, other, packed.word[i]);
+  }
   inbox.wait();
-  state = LineState();
-  for (std::uint32_t other = 0; other < blocks; ++other) state = combine(state, unpack(sums[other * lines + role.line]));
+  state = State();
+  for (std::uint32_t other = 0; other < blocks; ++other) {
+    state = combine(state, unpack(load_words<State>(states, other * lines + role.line)));
+  }
   return state;
 }
 
@@ -65,8 +76,17 @@ __device__ __forceinline__ std::uint32_t take_groups(std::uint32_t& next) {
   return __shfl_sync(0xFFFFFFFFu, taken, 0);
 }
 
-template <class T, EncodeKind Kind, int Words>
-__global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind>)
+// Of lines whose records are asked for, one block of the cluster writes them and all blocks count.
+template <class State>
+inline constexpr bool kCounts = kStateWords<State> > 1;
+
+// Where a line's facts take registers, too, one block less.
+template <EncodeKind Kind, int Words, class State>
+inline constexpr int kScaleEncodeBlocks =
+    kEncodeBlocks<Kind, Words> - (kCounts<State> && kEncodeBlocks<Kind, Words> > 2 ? 1 : 0);
+
+template <class T, EncodeKind Kind, int Words, class State>
+__global__ void __launch_bounds__(kEncodeThreads, kScaleEncodeBlocks<Kind, Words, State>)
     scale_encode_kernel(const __grid_constant__ ScaleEncodeArguments arguments,
                         const __grid_constant__ TableOf<Kind> limb_table) {
   const EncodeArguments& encode = arguments.encode;
@@ -75,9 +95,10 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind>)
   __shared__ std::uint64_t inbox_barrier;
   __shared__ std::uint32_t next_groups;
   const Inbox inbox(&inbox_barrier);
-  auto* sums = reinterpret_cast<std::uint64_t*>(tile + encode.most_tile_bytes);
+  auto* states = reinterpret_cast<std::uint64_t*>(tile + encode.most_tile_bytes);
   EncodeShared<Words> shared;
-  shared.units = reinterpret_cast<SharedUnit<Words>*>(sums + arguments.cluster_blocks * encode.most_tile_lines);
+  shared.units = reinterpret_cast<SharedUnit<Words>*>(states + kStateWords<State> * arguments.cluster_blocks *
+                                                                                    encode.most_tile_lines);
   const TilePlace place{&origin, reinterpret_cast<TileLine*>(shared.units + encode.units)};
   shared.table = reinterpret_cast<std::uint32_t*>(place.line + encode.most_tile_lines);
 
@@ -100,19 +121,23 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind>)
   const LineSlots slots{static_cast<std::uint8_t>(kLog<kEncodeThreads> - operand.log_tile_lines), !operand.order.has_columns};
   const ScaleRole role = role_of(slots);
   const std::uint32_t block = blockIdx.x % blocks, lines = 1u << operand.log_tile_lines;
-  LineState state = sum_tile<T>(operand, tile, slots, role);
-  if (blocks > 1) state = combine_blocks(state, inbox, sums, block, blocks, lines, role);
+  State state = sum_tile<State, T>(operand, tile, slots, role);
+  if (blocks > 1) state = combine_blocks(state, inbox, states, block, blocks, lines, role);
   float line_sum = 0.0f;
   if (role.slot == 0) {
-    const int shift = line_shift(state, arguments.norms.capacity);
-    place.line[role.line].shift = shift;
+    const LineOutcome outcome = settle_line(state, arguments.lines, arguments.norms);
+    place.line[role.line].shift = outcome.shift;
     if (block == 0 && role.line < origin.lines) {
       const std::uint32_t panel = (is_b ? blockIdx.x - encode.tiles_a : blockIdx.x) / blocks;
       const std::uint32_t stacked_line = panel * lines + role.line;
-      arguments.shift[is_b][stacked_line] = shift;
-      arguments.special[is_b][stacked_line] = static_cast<std::uint8_t>(state.special);
-      line_sum = state.sum.sum;
+      arguments.shift[is_b][stacked_line] = outcome.shift;
+      arguments.special[is_b][stacked_line] = static_cast<std::uint8_t>(outcome.special);
+      write_record(state, outcome, arguments.lines, is_b, stacked_line);
+      line_sum = outcome.sum;
     }
+  }
+  if constexpr (kCounts<State>) {
+    if (blocks > 1) meet_cluster();  // the records are there before anyone counts
   }
   __syncthreads();
   if (block == 0) report_norms(arguments.norms, is_b, line_sum);
@@ -120,8 +145,10 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind>)
   // ---- Encode: whoever is free takes the next groups, as reporting keeps a warp busy for a while
   const std::uint32_t groups = tile_groups<T>(operand), lane = threadIdx.x % 32;
 #pragma unroll 1
-  for (std::uint32_t first = take_groups(next_groups); first < groups; first = take_groups(next_groups))
+  for (std::uint32_t first = take_groups(next_groups); first < groups; first = take_groups(next_groups)) {
+    if constexpr (kCounts<State>) count_group<T>(encode, place, tile, first + lane);
     encode_group<T, Kind, Words>(encode, place, tile, shared, encode.units, first + lane);
+  }
 }
 
 }  // namespace ozfp4::cuda

@@ -8,6 +8,7 @@
 #include "arith/narrow.hpp"
 #include "cuda/encode/scale_encode.hpp"
 #include "cuda/layout/size_of.hpp"
+#include "cuda/repair/listed.hpp"
 #include "cuda/scale/scale.hpp"
 
 namespace ozfp4::cuda {
@@ -116,6 +117,10 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
     layout.b.shift = take(4 * stack_b * b.outer);
     layout.a.special = take(stack_a * a.outer);
     layout.b.special = take(stack_b * b.outer);
+    if (plan.promise.has_records()) {
+      layout.a.record = take(size_of({sizeof(LineRecord), stack_a, a.outer}));
+      layout.b.record = take(size_of({sizeof(LineRecord), stack_b, b.outer}));
+    }
     layout.scratch = take(scratch_of_turns(product, cut.turns));
   }
   layout.a.planes = take(size_of({schedule.planes, stack_a, cut.rows, layout.k_pitch}));
@@ -124,6 +129,11 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
       size_of({plan.integer ? 4 : schedule.out_planes, layout.tile.splits, stack, cut.rows, layout.out_pitch});
   layout.outputs = plan.integer ? end : take(out_bytes);  // INT8 products are stored to where they belong
   layout.partial = is_whole_k ? end : take(out_bytes);
+  if (plan.promise.certifies()) {
+    layout.listed_pitch = listed_pitch(cut.columns);
+    layout.listed = take(size_of({4, stack, cut.rows, layout.listed_pitch}));
+    layout.counts = take(kRepairReportBytes + kRepairCounterBytes);
+  }
   layout.bytes = end;
   return layout;
 }

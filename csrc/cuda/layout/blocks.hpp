@@ -14,7 +14,7 @@ namespace ozfp4::cuda {
 
 // Where an operand's parts lie in the workspace, in bytes from its start.
 struct OperandPlace {
-  std::int64_t shift = 0, special = 0, norm = 0, planes = 0;
+  std::int64_t shift = 0, special = 0, norm = 0, record = 0, planes = 0;
 };
 
 // Where everything lies in the workspace, in bytes from its start. All turns, blocks and pieces use the same places.
@@ -28,7 +28,9 @@ struct CudaLayout {
   bool scales_and_encodes = false;  // in one launch, where the device has clusters
   OperandPlace a, b;
   std::int64_t units_used = 0, scratch = 0, outputs = 0, bytes = 0;
-  std::int64_t partial = 0;  // of the second piece of K and later ones: like outputs, then added to them
+  std::int64_t listed = 0, listed_pitch = 0;  // entries left to repair, see cuda/repair/listed.hpp; the pitch in words
+  std::int64_t counts = 0;                    // RepairReport, then RepairCounts
+  std::int64_t partial = 0;                   // of the second piece of K and later ones: like outputs, then added to them
 };
 
 // The whole product in one turn, block and piece where that stays at or below `cap` bytes (stacks: kMostTurnBytes), else the

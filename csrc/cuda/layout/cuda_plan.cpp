@@ -1,14 +1,36 @@
 #include "cuda/layout/cuda_plan.hpp"
 
+#include <stdexcept>
+#include <string>
+
+#include "arith/accuracy/capacity.hpp"
+
 namespace ozfp4::cuda {
 
-CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel) {
+namespace {
+
+void check_promise(const Plan& plan, const Promise& promise) {
+  if (!promise.has_records() && promise.second == Second::none) return;
+  if (plan.scheme == Scheme::integer) throw std::invalid_argument("an INT8 product is exact: it has no accuracy to choose");
+  if (!promise.certifies()) return;
+  const int least = accuracy_bits(promise.accuracy, promise.precision);
+  if (plan.bits < least) {
+    throw std::invalid_argument("plan: it has " + std::to_string(plan.bits) + " bits; this accuracy needs " +
+                                std::to_string(least));
+  }
+}
+
+}  // namespace
+
+CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel, const Promise& promise) {
+  check_promise(plan, promise);
   CudaPlan made;
   made.plan = plan;
   made.bits = plan.bits;
   made.k = k;
   made.integer = plan.scheme == Scheme::integer;
   made.kernel = kernel;
+  made.promise = promise;
   made.schedule = make_schedule(plan, element_of(plan, kernel), k);
   made.prefixes = make_prefix_rule(plan, kMaxPrefixes);
   made.encode = make_encode_plan(plan, made.schedule.element == Element::e2m1);

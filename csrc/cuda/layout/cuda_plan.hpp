@@ -3,6 +3,7 @@
 
 #include "cuda/encode/encode.hpp"
 #include "cuda/multiply/contract.hpp"
+#include "cuda/promise.hpp"
 #include "cuda/reconstruct/reconstruct_plan.hpp"
 #include "plan/plan.hpp"
 #include "plan/prefix.hpp"
@@ -17,13 +18,15 @@ struct CudaPlan {
   int k = 0;
   bool integer = false;  // INT8 x INT8 -> INT32
   Kernel kernel = Kernel::hopper;
+  Promise promise;
   Schedule schedule;
   PrefixRule prefixes;
   EncodePlan encode;
   ReconstructPlan reconstruct;
 };
 
-// Throws std::invalid_argument where the kernel does not take the plan's planes, std::length_error where `k` is too long.
-CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel);
+// Throws std::invalid_argument where the kernel does not take the plan's planes, or the plan has too few bits for the
+// promise; std::length_error where `k` is too long.
+CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel, const Promise& promise = {});
 
 }  // namespace ozfp4::cuda

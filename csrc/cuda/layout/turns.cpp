@@ -73,10 +73,12 @@ Turns longest_turns(const CudaProduct& product) {
 
 Turn turn_at(const CudaProduct& product, const Turns& turns, std::int64_t index) {
   Turn turn{product.a, product.b, product.result};
+  turn.second = product.second;
   const auto skip = [&turn](const StackAxis& axis, std::int64_t matrices) {
     turn.a.data += matrices * axis.a_stride;
     turn.b.data += matrices * axis.b_stride;
     turn.result.data += matrices * axis.c_stride;
+    turn.second.data += matrices * axis.second_stride;
     turn.is_new_a = turn.is_new_a && (matrices == 0 || axis.a_stride != 0);
     turn.is_new_b = turn.is_new_b && (matrices == 0 || axis.b_stride != 0);
   };
@@ -104,6 +106,9 @@ Turn turn_at(const CudaProduct& product, const Turns& turns, std::int64_t index)
     Stack& stack = turn.result.stack;
     stack.extent[stack.rank] = own.extent;
     stack.stride[stack.rank++] = own.axis->c_stride;
+    Stack& second = turn.second.stack;
+    second.extent[second.rank] = own.extent;
+    second.stride[second.rank++] = own.axis->second_stride;
   }
   turn.a.stack = operand_stack(taken, &StackAxis::a_stride, turn.result.a_step);
   turn.b.stack = operand_stack(taken, &StackAxis::b_stride, turn.result.b_step);

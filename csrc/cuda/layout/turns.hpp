@@ -10,7 +10,7 @@ namespace ozfp4::cuda {
 
 // One axis of a stack: bytes from a matrix of the operand or the result to the next, 0 where an operand is broadcast.
 struct StackAxis {
-  std::int64_t extent = 1, a_stride = 0, b_stride = 0, c_stride = 0;
+  std::int64_t extent = 1, a_stride = 0, b_stride = 0, c_stride = 0, second_stride = 0;
 };
 
 // A whole product: its first matrices, and the stack of all of them.
@@ -18,6 +18,7 @@ struct CudaProduct {
   DeviceOperand a, b;           // their stacks are empty
   DeviceResult result;          // likewise
   std::vector<StackAxis> axes;  // row-major; every extent >= 1
+  DeviceResult second = {};     // what the promise has beside the result, likewise
 };
 
 // Which matrices a turn takes: one index of every axis before `axis`, up to `chunk` of that one, all of the axes behind it.
@@ -30,6 +31,7 @@ struct Turn {
   DeviceOperand a, b;
   DeviceResult result;
   bool is_new_a = true, is_new_b = true;  // whether no earlier turn took the same matrices of the operand
+  DeviceResult second = {};
 };
 
 // Range: index in [0, turns.count); the turn's matrices fit a Stack.

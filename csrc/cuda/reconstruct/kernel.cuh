@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "cuda/dependent_launch.cuh"
+#include "cuda/reconstruct/certify/row.cuh"
 #include "cuda/reconstruct/row.cuh"
 #include "cuda/reconstruct/scales.cuh"
 
@@ -15,6 +16,7 @@ template <class T, class S>
 __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(const __grid_constant__ Parameters<S> p) {
   constexpr int vec = S::vec;
   __shared__ Shared<S> shared;
+  __shared__ Certifying<S> certifying;  // nothing where entries are not certified
   const int lane = static_cast<int>(threadIdx.x % 32), group = lane / 4, t = lane % 4;
   WarpShared<S>& own_shared = shared.warp[threadIdx.x / 32];
   const ReconstructJob& job = p.job;
@@ -43,7 +45,12 @@ __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(cons
   std::uint32_t weight[S::units][S::tiles];
   load_weights<S>(weight, shared.table);
   planes.last = count - 1;
-  const std::uint32_t care = share_exponents<T>(own_shared, scales, constants.shift);
+  std::uint32_t care = share_exponents<T>(own_shared, scales, constants.shift);
+  [[maybe_unused]] std::uint32_t* words = nullptr;
+  if constexpr (S::Certifies) {
+    if (share_tests(certifying, p, place, lines, constants.shift)) care = ~0u;
+    words = own_words(p, place);
+  }
 
   char* target = job.result.data + lines.result_offset + place.first_row * job.result.row_stride +
                  (std::int64_t(place.first_column) + place.entry_of(0)) * job.result.column_stride;  // this lane's first entry
@@ -76,13 +83,23 @@ __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(cons
     for (int pair = 0; pair < vec / 2; ++pair) {
       T value[2];
       round_pair<T, S>(value, is_rare, column_from + 256 * static_cast<std::uint32_t>(pair), shift, job.residues.splits,
-                       constants);
+                       constants, certifying.test_of(p, left));
       store_pair<T>(p, target, pair, value, is_plain != 0);
     }
-    if (__any_sync(0xffffffffu, is_rare)) correct_row<T>(p, own_shared.column, constants, Place<S>(p).rows - 1 - left, target);
+    if (__any_sync(0xffffffffu, is_rare)) {
+      const std::int32_t row = Place<S>(p).rows - 1 - left;
+      if constexpr (S::Certifies) {
+        certify_row<T>(p, own_shared.column, constants, row, target, words);
+      } else {
+        correct_row<T>(p, own_shared.column, constants, row, target);
+      }
+    } else if constexpr (S::Certifies) {
+      if (words != nullptr) *words = 0;
+    }
     if (left == 0) return;
     --left;
     target += p.target_step;
+    if constexpr (S::Certifies) words += words != nullptr ? p.listed_step : 0;
     if constexpr (!S::reads_ahead) {
       source += p.source_step;
       fetch();

@@ -12,6 +12,7 @@
 #include "arith/wide/word_counts.hpp"
 #include "cuda/dependent_launch.cuh"
 #include "cuda/launch.hpp"
+#include "cuda/reconstruct/certify/entry.cuh"
 #include "cuda/reconstruct/lines.cuh"
 
 namespace ozfp4::cuda {
@@ -26,6 +27,7 @@ constexpr std::size_t kParameterBytes = 32764;
 template <int Words>
 struct Parameters {
   ReconstructJob job;
+  Certification certification;
   CrtProduct<Words> product[kMaxPrefixes];
   WideInt<Words> start;
   std::int32_t matrices, least, all;
@@ -68,8 +70,16 @@ __device__ __forceinline__ void sum_columns(std::uint64_t (&column)[Words], cons
   }
 }
 
+// Bits of the entries that are left to repair become a word of the list. All lanes of the warp call it.
+__device__ __forceinline__ void store_listed(const Listed& listed, const Place& place, bool is_listed) {
+  const std::uint32_t word = __ballot_sync(0xffffffffu, is_listed);
+  if (listed.word == nullptr || threadIdx.x % 32 != 0) return;
+  listed_words(listed, place.matrix, place.first_row)[place.first_column / 32] = word;
+  if (word != 0) atomicAdd(&listed.counts->listed, static_cast<unsigned long long>(__popc(word)));
+}
+
 // All lanes of the warp call it.
-template <class T, int Words>
+template <class T, int Words, bool Certifies>
 __device__ __forceinline__ void reconstruct_segment(const Parameters<Words>& p, int prefix, int count, const Place& place) {
   const ReconstructJob& job = p.job;
   const Lines lines(job, place);
@@ -81,21 +91,32 @@ __device__ __forceinline__ void reconstruct_segment(const Parameters<Words>& p, 
                   place.first_column + own);
   const WideInt<Words> x = crt_from_columns(column, p.product[prefix]);
   const std::int32_t exponent = -(job.a.shift[lines.a] + job.b.shift[lines.b + own]);
-  const auto store = [&](int e, T value) {
+  const auto store = [&](int e, T value, double bound) {
     *reinterpret_cast<T*>(job.result.data + lines.result_offset + place.first_row * job.result.row_stride +
                           (std::int64_t(place.first_column) + e) * job.result.column_stride) = value;
+    if constexpr (Certifies) {
+      const DeviceResult& bounds = p.certification.bound;
+      if (bounds.data != nullptr) *bound_of(bounds, place.matrix, place.first_row, place.first_column + e) = bound;
+    }
   };
-  if (lane < entries) store(lane, round_scaled<T>(x, exponent));
-
   const std::uint32_t row_flags = flags_of(job.a, lines.a);
   const auto column_flags = [&](int e) { return flags_of(job.b, lines.b + e); };
+  if constexpr (Certifies) {
+    const auto entry =
+        certify_entry<T>(p.certification, x, exponent, job.a.record[lines.a], job.b.record[lines.b + own], job.a.view.inner);
+    if (lane < entries) store(lane, entry.value, entry.bound);
+    const bool is_finite = (row_flags | column_flags(own)) == kFinite;
+    store_listed(p.certification.listed, place, lane < entries && is_finite && !entry.is_certified);
+  } else {
+    if (lane < entries) store(lane, round_scaled<T>(x, exponent), 0.0);
+  }
   if (!__any_sync(0xffffffffu, row_flags != kFinite || column_flags(own) != kFinite)) return;
   patch_row<1>(
       job, place, lines, 0, row_flags, column_flags, entries, [&](int) { return lane; },
-      [&](int e, double value) { store(e, static_cast<T>(value)); });
+      [&](int e, double value) { store(e, static_cast<T>(value), special_bound(value)); });
 }
 
-template <class T, int Words>
+template <class T, int Words, bool Certifies>
 __global__ void __launch_bounds__(kThreads, 4) long_reconstruct_kernel(const __grid_constant__ Parameters<Words> p) {
   let_next_kernel_start();
   wait_for_previous_kernel();
@@ -110,7 +131,7 @@ __global__ void __launch_bounds__(kThreads, 4) long_reconstruct_kernel(const __g
     for (std::int64_t row = blockIdx.y; row < p.job.result.rows; row += gridDim.y) {
       place.matrix = static_cast<std::int32_t>(matrix);
       place.first_row = static_cast<std::int32_t>(row);
-      reconstruct_segment<T>(p, prefix, count, place);
+      reconstruct_segment<T, Words, Certifies>(p, prefix, count, place);
     }
   }
 }
@@ -118,11 +139,13 @@ __global__ void __launch_bounds__(kThreads, 4) long_reconstruct_kernel(const __g
 // ---- Launch ------------------------------------------------------------------------------------------------------------
 
 template <class T, int Words>
-void launch_words(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream) {
+void launch_words(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream,
+                  const Certification* certification) {
   static_assert(sizeof(Parameters<Words>) <= kParameterBytes, "the parameters of one kernel");
   const LongTable& table = plan.long_table;
   Parameters<Words> p;
   p.job = job;
+  if (certification != nullptr) p.certification = *certification;
   for (int i = 0; i < kMaxPrefixes; ++i) {
     p.product[i] = {table.product[i].inverse, wide_resize<Words>(table.product[i].number),
                     wide_resize<Words>(table.product[i].half)};
@@ -142,16 +165,18 @@ void launch_words(const ReconstructPlan& plan, const ReconstructJob& job, cudaSt
   config.block = dim3(kThreads);
   config.overlap_previous = job.overlap_previous;
   config.stream = stream;
-  launch(long_reconstruct_kernel<T, Words>, config, p);
+  launch(certification != nullptr ? long_reconstruct_kernel<T, Words, true> : long_reconstruct_kernel<T, Words, false>, config,
+         p);
 }
 
 }  // namespace
 
-void launch_long_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream) {
+void launch_long_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream,
+                             const Certification* certification) {
   if (plan.long_table.weight.size() > kMaxLongWeights) throw std::logic_error("more weights than make_reconstruct_plan allows");
   dispatch_long_words(plan.words, [&](auto words) {
-    job.result.type == ElementType::float64 ? launch_words<double, words()>(plan, job, stream)
-                                            : launch_words<float, words()>(plan, job, stream);
+    job.result.type == ElementType::float64 ? launch_words<double, words()>(plan, job, stream, certification)
+                                            : launch_words<float, words()>(plan, job, stream, certification);
   });
 }
 

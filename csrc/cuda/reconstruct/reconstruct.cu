@@ -1,134 +1,9 @@
-#include <algorithm>
-#include <cstring>
-#include <stdexcept>
-#include <string>
-
-#include "arith/multiples.hpp"
-#include "cuda/launch.hpp"
-#include "cuda/reconstruct/kernel.cuh"
 #include "cuda/reconstruct/reconstruct.hpp"
+#include "cuda/reconstruct/short_launch.cuh"
 
 namespace ozfp4::cuda {
-namespace {
 
 using namespace short_form;
-
-constexpr int kStartRows = 2;           // what the start of a warp costs, in rows
-constexpr int kMostGridBlocks = 65535;  // along y and z
-
-template <class S>
-void set_tables(Parameters<S>& p, const ReconstructPlan& plan) {
-  for (int prefix = 0; prefix < S::prefixes && prefix <= plan.all - plan.least; ++prefix) {
-    const auto& from = plan.constants[prefix];
-    ColumnConstants<S::Words> constants{from.shift, from.inverse, from.offset, {}, {}, {}};
-    std::copy_n(from.negated, 2 * S::Words, constants.negated);
-    std::copy_n(from.product, S::Words, constants.product);
-    std::copy_n(from.lowest, S::Words, constants.lowest);
-    std::memcpy(p.table[prefix], &constants, sizeof constants);
-    std::uint32_t* fragment = p.table[prefix] + sizeof constants / 4;
-    for (int unit = 0; unit < S::units; ++unit) {
-      for (int tile = 0; tile < S::tiles; ++tile, fragment += 32) {
-        std::copy_n(plan.fragment[prefix][unit / S::Steps][unit % S::Steps][tile], 32, fragment);
-      }
-    }
-  }
-}
-
-bool is_multiple(std::int64_t x, std::int64_t of) { return x % of == 0; }
-bool is_multiple(const void* x, std::int64_t of) {
-  return reinterpret_cast<std::uintptr_t>(x) % static_cast<std::uintptr_t>(of) == 0;
-}
-
-bool has_pairs(const DeviceResult& result, std::int64_t entry) {
-  bool aligned =
-      result.column_stride == entry && is_multiple(result.data, 2 * entry) && is_multiple(result.row_stride, 2 * entry);
-  for (int i = 0; i < result.stack.rank; ++i) aligned = aligned && is_multiple(result.stack.stride[i], 2 * entry);
-  return aligned;
-}
-
-// Blocks as wide as the result, up to all warps side by side; as many rows a warp as make the fewest rows in a row, with
-// `resident` blocks at a time.
-Cover make_cover(const DeviceResult& result, int segment, std::int64_t resident) {
-  Cover cover{};
-  const std::int64_t segments = ceil_div(result.columns, segment);
-  while ((1 << cover.log_warps_x) < kWarps && (std::int64_t(1) << cover.log_warps_x) < segments) ++cover.log_warps_x;
-  const std::int64_t warps_y = kWarps >> cover.log_warps_x;
-  cover.blocks_x = static_cast<std::int32_t>(ceil_div(segments, std::int64_t(1) << cover.log_warps_x));
-  std::int64_t least_cost = INT64_MAX;
-  for (int rows = 1; rows <= kMostRows; ++rows) {
-    const std::int64_t blocks_y = ceil_div(result.rows, warps_y * rows);
-    const std::int64_t cost = ceil_div(cover.blocks_x * blocks_y * result.stack.count(), resident) * (rows + kStartRows);
-    if (cost > least_cost) continue;
-    least_cost = cost;
-    cover.rows_per_warp = rows;
-    cover.blocks_y = static_cast<std::int32_t>(blocks_y);
-  }
-  return cover;
-}
-
-template <class T, class S>
-void launch_shape(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream) {
-  const std::int64_t processors = current_device(Stage::reconstruct).multiprocessors;
-  Parameters<S> p;
-  p.job = job;
-  p.cover = make_cover(job.result, S::segment, processors * S::resident);
-  p.least = plan.least;
-  p.all = plan.all;
-  p.source_step = job.residues.pitch << (kLogWarps - p.cover.log_warps_x);
-  p.target_step = job.result.row_stride * (std::int64_t(1) << (kLogWarps - p.cover.log_warps_x));
-  p.has_pairs = has_pairs(job.result, sizeof(T));
-  set_tables(p, plan);
-
-  LaunchConfig config;
-  config.stage = Stage::reconstruct;
-  config.block = dim3(kThreads);
-  config.overlap_previous = job.overlap_previous;
-  config.stream = stream;
-  // One launch, but for stacks and rows beyond the limits of a grid.
-  const auto matrices = static_cast<std::int32_t>(job.result.stack.count());
-  for (p.first_matrix = 0; p.first_matrix < matrices; p.first_matrix += kMostGridBlocks) {
-    for (p.first_block_y = 0; p.first_block_y < p.cover.blocks_y; p.first_block_y += kMostGridBlocks) {
-      config.grid = dim3(static_cast<unsigned>(p.cover.blocks_x),
-                         static_cast<unsigned>(std::min(kMostGridBlocks, p.cover.blocks_y - p.first_block_y)),
-                         static_cast<unsigned>(std::min(kMostGridBlocks, matrices - p.first_matrix)));
-      launch(reconstruct_kernel<T, S>, config, p);
-    }
-  }
-}
-
-// One row for each kernel: what plans it serves, and its launches by the result's type and whether there are splits.
-using Launch = void (*)(const ReconstructPlan&, const ReconstructJob&, cudaStream_t);
-struct Kind {
-  int words, row_steps;
-  Launch float64, float64_splits, float32, float32_splits;
-};
-
-template <int Words, int Steps>
-constexpr Kind kind() {
-  using Whole = Shape<Words, Steps, false>;
-  using Split = Shape<Words, Steps, true>;
-  return {Words,
-          Steps,
-          launch_shape<double, Whole>,
-          launch_shape<double, Split>,
-          launch_shape<float, Whole>,
-          launch_shape<float, Split>};
-}
-
-constexpr Kind kKinds[] = {kind<2, 1>(), kind<2, 2>(), kind<4, 1>(), kind<4, 2>(), kind<6, 2>(), kind<4, 3>(), kind<6, 3>()};
-
-Launch launch_of(const ReconstructPlan& plan, const ReconstructJob& job) {
-  if (plan.is_long()) return launch_long_reconstruct;
-  for (const Kind& k : kKinds) {
-    if (k.words != plan.words || k.row_steps != plan.row_steps) continue;
-    const bool splits = job.residues.splits > 1;
-    if (job.result.type == ElementType::float64) return splits ? k.float64_splits : k.float64;
-    return splits ? k.float32_splits : k.float32;
-  }
-  throw std::logic_error("no reconstruct kernel for integers of " + std::to_string(plan.words) + " words");
-}
-
-}  // namespace
 
 const char* find_reconstruct_error(const ReconstructJob& job) {
   const Residues& residues = job.residues;
@@ -146,8 +21,11 @@ const char* find_reconstruct_error(const ReconstructJob& job) {
   return nullptr;
 }
 
-void launch_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream) {
-  launch_of(plan, job)(plan, job, stream);
+void launch_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream,
+                        const Certification* certification) {
+  if (plan.is_long()) return launch_long_reconstruct(plan, job, stream, certification);
+  if (certification != nullptr) return launch_certified(plan, job, stream, *certification);
+  launch_kind<false>(plan, job, nullptr, stream);
 }
 
 }  // namespace ozfp4::cuda

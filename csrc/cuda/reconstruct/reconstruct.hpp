@@ -5,8 +5,10 @@
 
 #include <cstdint>
 
+#include "arith/accuracy/modes.hpp"
 #include "cuda/planes.hpp"
 #include "cuda/reconstruct/reconstruct_plan.hpp"
+#include "cuda/repair/listed.hpp"
 
 namespace ozfp4::cuda {
 
@@ -21,14 +23,30 @@ struct ReconstructJob {
   bool overlap_previous = false;  // programmatic dependent launch: start while the previous kernel of the stream ends
 };
 
+// How the entries are rounded, and what is asked beside them, of records that both operands have. Entries that are not certified
+// are listed; their values do not matter, nor do their bounds.
+struct Certification {
+  Accuracy accuracy = Accuracy::scaled;
+  Rounding rounding = Rounding::nearest;
+  int precision = 53;  // of the result's type
+  Listed listed;       // all words are written; none where the accuracy is scaled
+  DeviceResult bound;  // float64, of the result's extents; data null: nobody asks
+};
+
 // nullptr where the views keep the ranges above and the result is float64 or float32, else the reason.
 const char* find_reconstruct_error(const ReconstructJob& job);
 
-// Enqueues one kernel on the stream; neither synchronises nor allocates; may be captured into a graph. Throws LaunchError.
-// Range: nothing that find_reconstruct_error has a reason against.
-void launch_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream);
+// Enqueues one kernel on the stream (certification null: every entry is rounded to nearest); neither synchronises nor allocates;
+// may be captured into a graph. Throws LaunchError. Range: nothing that find_reconstruct_error has a reason against.
+void launch_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream,
+                        const Certification* certification = nullptr);
+
+// The same where not plan.is_long() and entries are certified.
+void launch_certified(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream,
+                      const Certification& certification);
 
 // The same where plan.is_long(): a thread for each entry, integers of 8 words or more.
-void launch_long_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream);
+void launch_long_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream,
+                             const Certification* certification);
 
 }  // namespace ozfp4::cuda

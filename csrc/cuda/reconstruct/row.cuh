@@ -7,6 +7,7 @@
 
 #include "arith/wide/round_fast.hpp"
 #include "arith/wide/round_wide.hpp"
+#include "cuda/reconstruct/certify/segment.cuh"
 #include "cuda/reconstruct/lines.cuh"
 #include "cuda/reconstruct/shape.cuh"
 
@@ -56,11 +57,11 @@ __device__ __forceinline__ void correct_row(const Parameters<S>& p, const std::u
                     [&](int e, double value) { store(e, static_cast<T>(value)); });
 }
 
-// Two neighbours of a row, whose columns start at the shared address `from`, with their exponents; sets is_rare where
-// correct_row has to be asked.
+// Two neighbours of a row, whose columns start at the shared address `from`, with their exponents; sets is_rare where the row
+// has to be looked at entry by entry. Where entries are certified, `test` is the row's.
 template <class T, class S>
 __device__ __forceinline__ void round_pair(T (&value)[2], bool& is_rare, std::uint32_t from, std::int32_t shift, int splits,
-                                           const ColumnConstants<S::Words>& constants) {
+                                           const ColumnConstants<S::Words>& constants, const RowTest& test) {
   constexpr int Words = S::Words;
   constexpr std::uint32_t exponent_from = offsetof(WarpShared<S>, exponent);  // from the columns
   std::uint32_t own[2][2 * Words];
@@ -72,6 +73,7 @@ __device__ __forceinline__ void round_pair(T (&value)[2], bool& is_rare, std::ui
   const uint2 exponent = load_shared(from + exponent_from);
   WideInt<Words> x[2];
   std::int32_t scale[2] = {static_cast<std::int32_t>(exponent.x) - shift, static_cast<std::int32_t>(exponent.y) - shift};
+  [[maybe_unused]] const std::int32_t first_scale[2] = {scale[0], scale[1]};
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     std::uint32_t quotient = static_cast<std::uint32_t>(splits);
@@ -93,6 +95,7 @@ __device__ __forceinline__ void round_pair(T (&value)[2], bool& is_rare, std::ui
     bool is_unusual = false;
     value[i] = round_leading<T>(x[i], scale[i], is_unusual);
     if constexpr (!std::is_same_v<T, double>) is_rare = is_rare || is_unusual;
+    if constexpr (S::Certifies) is_rare = is_rare || is_doubtful<T>(x[i], scale[i], first_scale[i], test);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "arith/wide/column_crt.hpp"
 #include "cuda/multiply/contract.hpp"
@@ -20,11 +21,11 @@ inline constexpr int kMostRows = 32;  // of one warp; its lanes hold the scale e
 // Places beyond the result, in the last blocks, fit 32 bits as well.
 static_assert(kLongestExtent <= INT32_MAX - kMostRows * kWarps && kLongestExtent <= INT32_MAX - 128 * kWarps);
 
-// Words of the integers, steps of 16 residues, sums over splits.
-template <int Words_, int Steps_, bool Split_>
+// Words of the integers, steps of 16 residues, sums over splits, whether entries are certified.
+template <int Words_, int Steps_, bool Split_, bool Certifies_>
 struct Shape {
   static constexpr int Words = Words_, Steps = Steps_;
-  static constexpr bool Split = Split_;
+  static constexpr bool Split = Split_, Certifies = Certifies_;
   static constexpr bool positional = Steps == kMaxRowSteps;  // residues need at most two steps
   static constexpr int prefixes = positional ? 1 : kMaxPrefixes;
   static constexpr int units = Split ? 2 * Steps : Steps;
@@ -45,8 +46,15 @@ struct Cover {
   std::int32_t blocks_x, blocks_y;
 };
 
+// What the kernels are given where they certify.
+struct CertifyParameters {
+  Certification certification;
+  std::int64_t listed_step;  // words from one row of a warp to the next
+};
+struct NothingMore {};
+
 template <class S>
-struct Parameters {
+struct Parameters : std::conditional_t<S::Certifies, CertifyParameters, NothingMore> {
   ReconstructJob job;
   Cover cover;
   std::int64_t source_step, target_step;  // bytes from one row of a warp to the next

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "arith/accuracy/certificate.hpp"
 #include "cuda/scale/scale.hpp"
 #include "cuda/views.hpp"
 
@@ -27,7 +28,7 @@ struct ScaleOperand {
   Stack stack;
   std::int32_t* shift;
   std::uint8_t* special;
-  std::uint64_t* partials;  // [chunk][line], of operands of several chunks
+  std::uint64_t* partials;  // packed states [chunk][line], of operands of several chunks
   std::uint32_t* tickets;   // [strip], likewise
   std::uint32_t outer, inner, total_lines;
   std::uint32_t strips, strips_per_block;  // more than one only where there is one chunk
@@ -53,11 +54,17 @@ struct NormReport {
   std::uint32_t blocks;  // that report
   std::uint32_t scaled;  // operands of the launch
   std::uint32_t inner;
-  int capacity;
+  int capacity;  // of the lines, or what their sums are brought to (sum_at_capacity)
 };
 
+// The lines' own capacities, 2 to accuracy_bits, are 74 apart at most: this one has the FP32 range for all of them.
+inline int reference_capacity(const CapacityRule& rule) {
+  return rule.accuracy == Accuracy::scaled ? rule.bits : accuracy_bits(rule.accuracy, rule.precision) - 45;
+}
+
 // Of a launch that takes these operands; without the blocks.
-inline NormReport norm_report(const Operands<ScaledOperand>& operands, int capacity, const PrefixChoice& choice, void* totals) {
+inline NormReport norm_report(const Operands<ScaledOperand>& operands, const CapacityRule& capacity, const PrefixChoice& choice,
+                              void* totals) {
   NormReport norms{};
   norms.rule = choice.rule;
   norms.totals = static_cast<ScaleTotals*>(totals);
@@ -66,14 +73,33 @@ inline NormReport norm_report(const Operands<ScaledOperand>& operands, int capac
   norms.units_used = choice.units_used;
   norms.scaled = static_cast<std::uint32_t>(operands.count());
   norms.inner = static_cast<std::uint32_t>(operands[0].view.inner);
-  norms.capacity = capacity;
+  norms.capacity = reference_capacity(capacity);
   return norms;
+}
+
+// What becomes of a line whose record is asked for.
+struct LineRule {
+  LineRecord* record[2];
+  CapacityRule capacity;
+};
+
+inline LineRule line_rule(const Operands<ScaledOperand>& operands, const CapacityRule& capacity) {
+  return {{operands[0].record, operands[operands.count() - 1].record}, capacity};
 }
 
 struct ScaleArguments {
   ScaleOperand operand[2];
   NormReport norms;
   std::uint32_t blocks_a;
+  LineRule lines;
 };
+
+// 64-bit words of a thread's state of a line where nobody asks for records, and where somebody does.
+struct LineState;
+struct RecordedState;
+template <class State>
+inline constexpr int kStateWords = 1;
+template <>
+inline constexpr int kStateWords<RecordedState> = 3;
 
 }  // namespace ozfp4::cuda

@@ -7,6 +7,7 @@
 #include "cuda/dependent_launch.cuh"
 #include "cuda/scale/line_source.cuh"
 #include "cuda/scale/norms.cuh"
+#include "cuda/scale/settle.cuh"
 #include "cuda/scale/slots.cuh"
 
 namespace ozfp4::cuda {
@@ -27,26 +28,40 @@ __device__ __forceinline__ bool arrives_last(std::uint32_t* counter, std::uint32
 }
 
 // The state of this thread's line of a strip over one chunk, in the threads of slot 0.
-__device__ __forceinline__ LineState sum_strip(const ScaleOperand& operand, const ScaleRole& role, std::uint32_t stacked_line,
-                                               std::uint32_t chunk) {
-  LineState state;
+template <class State>
+__device__ __forceinline__ State sum_strip(const ScaleOperand& operand, const ScaleRole& role, std::uint32_t stacked_line,
+                                           std::uint32_t chunk) {
+  State state;
   if (stacked_line < operand.total_lines) {
     const LinePlace place = place_of(stacked_line, operand.outer);
     const char* line = operand.data + matrix_offset(operand.stack, place.matrix) + place.line * operand.outer_stride;
     const std::uint32_t begin = chunk * operand.chunk_k;
-    state = sum_entries(operand, line, begin, min(begin + operand.chunk_k, operand.inner), role.slot);
+    state = sum_entries<State>(operand, line, begin, min(begin + operand.chunk_k, operand.inner), role.slot);
   }
   return combine_slots(state, operand.slots, role);
 }
 
-// Blocks a multiprocessor: four, but three where the compiler would spill at 64 registers.
+// What another block has left.
+template <class State>
+__device__ __forceinline__ PackedState<State> load_partial(const ScaleOperand& operand, std::uint64_t at) {
+  PackedState<State> packed;
+#pragma unroll
+  for (int i = 0; i < packed.words; ++i) packed.word[i] = __ldcg(operand.partials + at * packed.words + i);
+  return packed;
+}
+
+// Blocks a multiprocessor: four, but fewer where the compiler would spill at 64 registers.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 1000
-inline constexpr int kScaleBlocks = 4;
+template <class State>
+inline constexpr int kScaleBlocks = kStateWords<State> == 1 ? 4 : 2;
 #else
-inline constexpr int kScaleBlocks = 3;
+template <class State>
+inline constexpr int kScaleBlocks = kStateWords<State> == 1 ? 3 : 2;
 #endif
 
-__global__ void __launch_bounds__(kScaleThreads, kScaleBlocks) scale_kernel(const __grid_constant__ ScaleArguments arguments) {
+template <class State>
+__global__ void __launch_bounds__(kScaleThreads, kScaleBlocks<State>)
+    scale_kernel(const __grid_constant__ ScaleArguments arguments) {
   let_next_kernel_start();
   const bool is_b = blockIdx.x >= arguments.blocks_a;
   const ScaleOperand& operand = arguments.operand[is_b];
@@ -62,21 +77,23 @@ __global__ void __launch_bounds__(kScaleThreads, kScaleBlocks) scale_kernel(cons
   for (std::uint32_t strip = first_strip; strip < end_strip; ++strip) {
     if (strip != first_strip) __syncthreads();  // before combine_slots uses its shared memory again
     const std::uint32_t stacked_line = strip * lines + role.line;
-    LineState state = sum_strip(operand, role, stacked_line, chunk);
+    State state = sum_strip<State>(operand, role, stacked_line, chunk);
     if (operand.chunks > 1) {
       const std::uint64_t pitch = std::uint64_t(operand.strips) * lines;
-      if (role.slot == 0) operand.partials[chunk * pitch + stacked_line] = pack(state);
+      if (role.slot == 0) store_words(operand.partials, chunk * pitch + stacked_line, pack(state));
       if (!arrives_last(operand.tickets + strip, operand.chunks)) return;
-      state = LineState();
+      state = State();
       for (std::uint32_t other = role.slot; other < operand.chunks; other += 1u << operand.slots.log_count) {
-        state = combine(state, unpack(__ldcg(operand.partials + other * pitch + stacked_line)));
+        state = combine(state, unpack(load_partial<State>(operand, other * pitch + stacked_line)));
       }
       state = combine_slots(state, operand.slots, role);
     }
     if (role.slot == 0 && stacked_line < operand.total_lines) {
-      operand.shift[stacked_line] = line_shift(state, arguments.norms.capacity);
-      operand.special[stacked_line] = static_cast<std::uint8_t>(state.special);
-      line_sum = fmaxf(line_sum, state.sum.sum);
+      const LineOutcome outcome = settle_line(state, arguments.lines, arguments.norms);
+      operand.shift[stacked_line] = outcome.shift;
+      operand.special[stacked_line] = static_cast<std::uint8_t>(outcome.special);
+      write_record(state, outcome, arguments.lines, is_b, stacked_line);
+      line_sum = fmaxf(line_sum, outcome.sum);
     }
   }
   report_norms(arguments.norms, is_b, line_sum);

@@ -10,17 +10,21 @@ namespace ozfp4::cuda {
 
 // What the rule chooses, as moduli_needed. Range: product >= 0, rounded up. Called by one whole warp.
 __device__ __forceinline__ int choose_prefix(const PrefixRule& rule, double product) {
-  const int count = static_cast<int>(threadIdx.x) + 1;
-  const bool serves = count >= rule.least && count < rule.all && product < rule.limit[count - 1];
-  const std::uint32_t serving = __ballot_sync(0xFFFFFFFFu, serves);
-  return serving == 0 ? rule.all : __ffs(static_cast<int>(serving));
+#pragma unroll
+  for (int first = 0; first < kMaxModuli; first += 32) {
+    const int count = first + static_cast<int>(threadIdx.x) + 1;
+    const bool serves = count >= rule.least && count < rule.all && product < rule.limit[count - 1];
+    const std::uint32_t serving = __ballot_sync(0xFFFFFFFFu, serves);
+    if (serving != 0) return first + __ffs(static_cast<int>(serving));
+  }
+  return rule.all;
 }
 
 // Called by all threads of a block that is done with its lines of an operand, `line_sum` the largest LineSum::sum that the
 // thread knows of. The last block to call writes the norms of the launch's operands and how many moduli the two norms ask for.
 __device__ __forceinline__ void report_norms(const NormReport& norms, bool is_b, float line_sum) {
   if (norms.rule.all == 0) return;
-  // The norm bound grows with the sum, so the largest sum of an operand is all that the last block needs.
+  // The sums are of one capacity, and the norm bound grows with them, so the largest sum of an operand is all that the last block needs.
   ScaleTotals& totals = *norms.totals;
   __shared__ std::uint32_t block_largest;
   if (threadIdx.x == 0) block_largest = 0;

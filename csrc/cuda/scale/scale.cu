@@ -88,7 +88,8 @@ Layout lay_out(const Operands<DeviceOperand>& operands) {
   for (int i = 0; i < operands.count(); ++i) {
     const ScaleOperand& cut = layout.operand[i];
     at = layout.partials[i] = round_up(at, 256);
-    if (cut.chunks > 1) at += 8 * std::int64_t(cut.chunks) * cut.strips * (kScaleThreads >> cut.slots.log_count);
+    const std::int64_t states = std::int64_t(cut.chunks) * cut.strips * (kScaleThreads >> cut.slots.log_count);
+    if (cut.chunks > 1) at += 8 * kStateWords<RecordedState> * states;
   }
   layout.bytes = round_up(at, 256);
   return layout;
@@ -107,18 +108,25 @@ std::int64_t block_count(const Layout& layout) {
 
 }  // namespace
 
-CodeVersion built_code() { return code_version(scale_kernel); }
+CodeVersion built_code() { return code_version(scale_kernel<LineState>); }
 
-const char* find_scale_error(const Operands<ScaledOperand>& operands, int capacity, const PrefixRule& rule) {
+const char* find_scale_error(const Operands<ScaledOperand>& operands, const CapacityRule& capacity, const PrefixRule& rule) {
+  const bool is_scaled = capacity.accuracy == Accuracy::scaled;
   for (int i = 0; i < operands.count(); ++i) {
     const DeviceOperand& operand = operands[i].view;
     if (operand.type == ElementType::int8) return "the operands must be float64 or float32";
     if (operand.outer < 1 || operand.inner < 1 || operand.stack.count() < 1) return "every extent must be at least 1";
     if (line_count(operand) >= (std::int64_t(1) << 31)) return "the lines of all matrices of an operand must be fewer than 2^31";
     if (operand.inner != operands[0].view.inner) return "the operands differ along K";
+    const bool has_records = operands[i].record != nullptr;
+    if (has_records != (operands[0].record != nullptr)) return "one operand has records of its lines, the other has none";
+    if (!has_records && !is_scaled) return "the records of an operand's lines are missing";
   }
   if (rule.all > kMaxModuli) return "more moduli than scale chooses among";
-  if (capacity < 2 || capacity > 53) return "the integers must have 2 to 53 bits";
+  if (capacity.bits < 2 || capacity.bits > 200) return "the integers must have 2 to 200 bits";
+  if (!is_scaled && capacity.bits < accuracy_bits(capacity.accuracy, capacity.precision)) {
+    return "the integers have fewer bits than the accuracy may ask for";
+  }
   if (block_count(lay_out(operands)) >= (std::int64_t(1) << 31)) return "the operands need 2^31 blocks or more";
   return nullptr;
 }
@@ -128,14 +136,15 @@ std::int64_t scale_scratch_bytes(const DeviceOperand& a, const DeviceOperand& b)
   return lay_out(Operands<DeviceOperand>(a, b)).bytes;
 }
 
-void launch_scale(const Operands<ScaledOperand>& operands, int capacity, const PrefixChoice& choice, void* scratch,
-                  cudaStream_t stream, void* clear_counters) {
+void launch_scale(const Operands<ScaledOperand>& operands, const CapacityRule& capacity, const PrefixChoice& choice,
+                  void* scratch, cudaStream_t stream, void* clear_counters) {
   const Layout layout = lay_out(operands);
   auto* bytes = static_cast<char*>(scratch);
   const bool is_clear = clear_counters != nullptr && layout.zeroed <= kScaleCounterBytes;
   char* counters = is_clear ? static_cast<char*>(clear_counters) : bytes;
   ScaleArguments arguments{};
   arguments.norms = norm_report(operands, capacity, choice, counters);
+  arguments.lines = line_rule(operands, capacity);
   for (int i = 0; i < operands.count(); ++i) {
     ScaleOperand& operand = arguments.operand[i] = layout.operand[i];
     operand.shift = operands[i].shift;
@@ -154,7 +163,8 @@ void launch_scale(const Operands<ScaledOperand>& operands, int capacity, const P
   config.grid = dim3(static_cast<unsigned>(block_count(layout)));
   config.block = dim3(kScaleThreads);
   config.stream = stream;
-  launch(scale_kernel, config, arguments);
+  const bool has_records = operands[0].record != nullptr;
+  launch(has_records ? scale_kernel<RecordedState> : scale_kernel<LineState>, config, arguments);
 }
 
 }  // namespace ozfp4::cuda

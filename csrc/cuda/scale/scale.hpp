@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "arith/accuracy/modes.hpp"
 #include "cuda/code.hpp"
 #include "cuda/planes.hpp"
 #include "cuda/views.hpp"
@@ -19,6 +20,13 @@ struct PrefixChoice {
   const double* earlier = nullptr;  // where the launch scales one operand and chooses: the norm of the other
 };
 
+// The bits of the integers of a line: `bits`, or what line_capacity makes of them and the line.
+struct CapacityRule {
+  int bits;
+  Accuracy accuracy = Accuracy::scaled;
+  int precision = 53;  // of the result
+};
+
 // Bytes of scratch (256-byte aligned) for operands of any type.
 std::int64_t scale_scratch_bytes(const DeviceOperand& one);
 std::int64_t scale_scratch_bytes(const DeviceOperand& a, const DeviceOperand& b);
@@ -30,14 +38,16 @@ inline constexpr std::int64_t kScaleCounterBytes = 65536;
 // What code of this build runs on the current device: that of scale, which is made for every GPU that the build is for.
 CodeVersion built_code();
 
-// nullptr where launch_scale takes the operands, else the reason: float64 or float32; capacity in [2, 53]; outer, inner >= 1,
-// inner the same; lines of all matrices of an operand together below 2^31.
-const char* find_scale_error(const Operands<ScaledOperand>& operands, int capacity, const PrefixRule& rule);
+// nullptr where launch_scale takes the operands, else the reason: float64 or float32; bits in [2, 200]; outer, inner >= 1,
+// inner the same; lines of all matrices of an operand together below 2^31; records for all operands, or none where the accuracy
+// is scaled, and then as many bits as line_capacity may ask for.
+const char* find_scale_error(const Operands<ScaledOperand>& operands, const CapacityRule& capacity, const PrefixRule& rule);
 
 // Enqueues the stage on the stream (kernels and memory sets only: no synchronisation, no allocation, capturable).
 // clear_counters: kScaleCounterBytes of them; null: the scratch holds counters, set to zero first. The norms are written, and the
-// number of moduli, if choice.rule.all > 0. Throws LaunchError. Range: nothing that find_scale_error has a reason against.
-void launch_scale(const Operands<ScaledOperand>& operands, int capacity, const PrefixChoice& choice, void* scratch,
-                  cudaStream_t stream, void* clear_counters = nullptr);
+// number of moduli, if choice.rule.all > 0. Records are written whole; where the accuracy is correct, `rounded` is 0 for encode to
+// count up. Throws LaunchError. Range: nothing that find_scale_error has a reason against.
+void launch_scale(const Operands<ScaledOperand>& operands, const CapacityRule& capacity, const PrefixChoice& choice,
+                  void* scratch, cudaStream_t stream, void* clear_counters = nullptr);
 
 }  // namespace ozfp4::cuda

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, overload
 
+import numpy as np
 import numpy.typing as npt
 
 from ..backends import cpu
@@ -33,6 +34,9 @@ def matmul(
     report: Literal[False] = ...,
     workspace_limit: int | None = ...,
     progress: Callable[[float], object] | None = ...,
+    accuracy: str | None = ...,
+    rounding: str = ...,
+    return_bound: Literal[False] = ...,
 ) -> TensorT: ...
 @overload
 def matmul(
@@ -48,7 +52,46 @@ def matmul(
     report: Literal[True],
     workspace_limit: int | None = ...,
     progress: Callable[[float], object] | None = ...,
+    accuracy: str | None = ...,
+    rounding: str = ...,
+    return_bound: Literal[False] = ...,
 ) -> tuple[TensorT, Report]: ...
+@overload
+def matmul(
+    a: TensorT,
+    b: TensorT,
+    *,
+    scheme: str = ...,
+    backend: str = ...,
+    bits: int | None = ...,
+    family: str = ...,
+    plan: Plan | None = ...,
+    out: TensorT | None = ...,
+    report: Literal[False] = ...,
+    workspace_limit: int | None = ...,
+    progress: Callable[[float], object] | None = ...,
+    accuracy: str | None = ...,
+    rounding: str = ...,
+    return_bound: Literal[True],
+) -> tuple[TensorT, TensorT]: ...
+@overload
+def matmul(
+    a: TensorT,
+    b: TensorT,
+    *,
+    scheme: str = ...,
+    backend: str = ...,
+    bits: int | None = ...,
+    family: str = ...,
+    plan: Plan | None = ...,
+    out: TensorT | None = ...,
+    report: Literal[True],
+    workspace_limit: int | None = ...,
+    progress: Callable[[float], object] | None = ...,
+    accuracy: str | None = ...,
+    rounding: str = ...,
+    return_bound: Literal[True],
+) -> tuple[TensorT, TensorT, Report]: ...
 @overload
 def matmul(
     a: npt.ArrayLike,
@@ -63,6 +106,9 @@ def matmul(
     report: Literal[False] = ...,
     workspace_limit: int | None = ...,
     progress: Callable[[float], object] | None = ...,
+    accuracy: str | None = ...,
+    rounding: str = ...,
+    return_bound: Literal[False] = ...,
 ) -> npt.NDArray[Any]: ...
 @overload
 def matmul(
@@ -78,7 +124,46 @@ def matmul(
     report: Literal[True],
     workspace_limit: int | None = ...,
     progress: Callable[[float], object] | None = ...,
+    accuracy: str | None = ...,
+    rounding: str = ...,
+    return_bound: Literal[False] = ...,
 ) -> tuple[npt.NDArray[Any], Report]: ...
+@overload
+def matmul(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    scheme: str = ...,
+    backend: str = ...,
+    bits: int | None = ...,
+    family: str = ...,
+    plan: Plan | None = ...,
+    out: npt.NDArray[Any] | None = ...,
+    report: Literal[False] = ...,
+    workspace_limit: int | None = ...,
+    progress: Callable[[float], object] | None = ...,
+    accuracy: str | None = ...,
+    rounding: str = ...,
+    return_bound: Literal[True],
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]: ...
+@overload
+def matmul(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    scheme: str = ...,
+    backend: str = ...,
+    bits: int | None = ...,
+    family: str = ...,
+    plan: Plan | None = ...,
+    out: npt.NDArray[Any] | None = ...,
+    report: Literal[True],
+    workspace_limit: int | None = ...,
+    progress: Callable[[float], object] | None = ...,
+    accuracy: str | None = ...,
+    rounding: str = ...,
+    return_bound: Literal[True],
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64], Report]: ...
 def matmul(
     a: Any,
     b: Any,
@@ -92,13 +177,25 @@ def matmul(
     report: bool = False,
     workspace_limit: int | None = None,
     progress: Callable[[float], object] | None = None,
+    accuracy: str | None = None,
+    rounding: str = "nearest",
+    return_bound: bool = False,
 ) -> Any:
     """Matrix product of `a` and `b`, exact on the scaled integers and rounded once.
 
-    Each row of `a` (column of `b`) is scaled by a power of two to integers of at most `bits` bits; their
-    product is computed without any rounding and rounded once to the result type (ties to even). The bits of
-    the result do not depend on scheme, backend, family, device, workspace or threads. NaN and infinity follow
-    IEEE dot products.
+    Each row of `a` (column of `b`) is scaled by a power of two to integers of at most c bits; their product is computed without
+    any rounding and rounded once to the result type. `accuracy` says what c is and what is promised of the result, with n the
+    inner dimension and u the unit roundoff of the result type, 2^-53 or 2^-24:
+
+    - "scaled": c is `bits`, and the result the exact product of the scaled integers, rounded to nearest, ties to even.
+    - "fp64": |C - AB| <= n u (|A| |B|) and half a unit in the last place, entry by entry, for every finite input: what a
+      sum in the result type promises. Rows and columns choose their own c; where that cannot be certified, the entry is the
+      correctly rounded sum of its products.
+    - "correct": every entry is the sum of its real products, rounded once in the direction `rounding`, subnormal and
+      overflowing results included. An exact zero is +0, and -0 when rounding down.
+
+    An entry depends on its row and its column alone: not on scheme, backend, family, device, workspace, threads, or what else
+    is multiplied. NaN and infinity follow IEEE dot products.
 
     Parameters
     ----------
@@ -110,11 +207,12 @@ def matmul(
     backend : {"auto", "fp4", "int8", "fp64"}
         Alphabet of the plane products; "auto" takes the fastest.
     bits : int, optional
-        Capacity of the scaled integers, 2..200; by default 53, or 24 when both operands are float32.
+        Capacity of the scaled integers, 2..200; by default 53, or 24 when both operands are float32. For "scaled" alone.
     family : {"least", "paper", "paper-karatsuba"}
         Fewest products, or the paper's moduli.
     plan : Plan, optional
-        Use this plan; scheme, backend, bits and family must then be left at their defaults or agree with it.
+        Use this plan; scheme, backend, bits and family must then be left at their defaults or agree with it. Its bits are the
+        capacity of "scaled"; "fp64" needs 60 of them and "correct" 76 (31 and 47 for a float32 result).
     out : array or tensor, optional
         Where to write the result: its exact shape and dtype, no memory shared with the inputs.
     report : bool
@@ -124,10 +222,16 @@ def matmul(
         matrices); larger products run in turns of matrices, blocks, and pieces of the inner dimension.
     progress : callable, optional
         Called between blocks with the fraction done. Not called for tensors on a GPU, whose products are only enqueued.
+    accuracy : {"scaled", "fp64", "correct"}, optional
+        As above; by default "scaled".
+    rounding : {"nearest", "down", "up", "zero"}
+        Of accuracy="correct"; the others round to nearest. :func:`ozfp4.enclose` rounds down and up at once.
+    return_bound : bool
+        Return bounds of |C - AB| after `c`: float64, rounded up, infinity where the result is not finite.
 
     Returns
     -------
-    c or (c, Report)
+    c, or (c, bound), (c, Report), (c, bound, Report)
         NumPy in, NumPy out; torch in, torch out. float32 if both operands are float32, else float64.
 
     Examples
@@ -140,14 +244,18 @@ def matmul(
     >>> c, report = matmul(a, a, backend="int8", report=True)
     >>> report.backend, report.special_rows, bool((c == matmul(a, a, scheme="I", backend="fp4")).all())
     ('int8', 0, True)
+    >>> row, column = np.array([1e200, 1.0, -1e200]), np.array([1e100, 3.0, 1e100])
+    >>> float(matmul(row, column, accuracy="scaled")), float(matmul(row, column, accuracy="correct"))
+    (0.0, 3.0)
 
     Raises
     ------
     TypeError
         Unsupported dtypes, NumPy mixed with torch, masked arrays, `out` of another dtype.
     ValueError
-        Shapes that do not fit, unknown names, bits outside 2..200, `out` of another shape, read-only or
-        overlapping, an inner dimension beyond the plan's limit.
+        Shapes that do not fit, unknown names, bits outside 2..200 or beside an accuracy that has its own, a rounding other than
+        "nearest" without "correct", a plan of too few bits, `out` of another shape, read-only or overlapping, an inner dimension
+        beyond the plan's limit.
     RuntimeError
         Tensors that require grad, or on a device without a kernel in this build; a backend whose every kernel failed its
         self-test (:func:`ozfp4.selftest`).
@@ -155,40 +263,46 @@ def matmul(
         A workspace limit below what the smallest blocks need.
     """
     like = None
-    if plan is None and out is None and not report:
-        like = repeated.likeness(a, b, (scheme, backend, bits, family, workspace_limit))
+    if plan is None and out is None and not report and not return_bound:
+        like = repeated.likeness(a, b, (scheme, backend, bits, family, workspace_limit, accuracy, rounding))
         if like is not None and (again := repeated.again(like, a, b)) is not None:
             return again
 
-    asked = check_arguments(scheme, backend, bits, family, plan, workspace_limit, progress)
+    asked = check_arguments(
+        scheme, backend, bits, family, plan, workspace_limit, progress, accuracy, rounding, return_bound
+    )
     operands = library.take_operands(a, b, out, library.FLOATS)
     request = matmul_request(operands, asked)
     if operands.on_device:
-        c, made, about = _on_cuda(request, report)
+        c, bound, made, about = _on_cuda(request, report)
         if like is not None and made is not None:
             repeated.made[like] = (made.prepared, request.shape.result, request.dtype)
     else:
-        c, about = _on_cpu(request, report)
-    result = c if out is None else out
-    return result if about is None else (result, about)
+        c, bound, about = _on_cpu(request, report)
+    result = (c if out is None else out, *([bound] if return_bound else []), *([about] if report else []))
+    return result if len(result) > 1 else result[0]
 
 
-def _on_cpu(request: MatmulRequest, report: bool) -> tuple[Any, Report | None]:
+def _on_cpu(request: MatmulRequest, report: bool) -> tuple[Any, Any, Report | None]:
     decision = on_cpu.decide(request)
-    c, outcome = cpu.matmul(request, decision.plan)
+    (c,), bound, outcome = cpu.matmul(request, decision.plan)
     if not report:
-        return c, None
-    return c, cpu.make_report(decision.plan, outcome, decision.reason, decision.fallback)
+        return c, bound, None
+    return (
+        c,
+        bound,
+        cpu.make_report(request, decision.plan, outcome, decision.reason, decision.fallback),
+    )
 
 
-def _on_cuda(request: MatmulRequest, report: bool) -> tuple[Any, launch.Launch | None, Report | None]:
+def _on_cuda(request: MatmulRequest, report: bool) -> tuple[Any, Any, launch.Launch | None, Report | None]:
     decision = on_cuda.decide(request)
     findings = Findings(decision.plan) if report else None
-    c, made = launch.matmul(request, decision.plan, decision.variant, findings)
+    c, bound, made = launch.matmul(request, decision.plan, decision.variant, findings)
     if findings is None:
-        return c, made, None
+        return c, bound, made, None
     problem = None if made is None else made.prepared.problem
     about = make_report(
         decision.plan, request.a, request.b, problem, findings, decision.reason, decision.fallback
     )
-    return c, made, about
+    return c, bound, made, about

@@ -7,9 +7,10 @@ from typing import Any
 
 from ..backends.cuda import extension
 from ..dispatch import on_cpu, on_cuda, this_machine
+from ..dispatch.decision import capacity
 from ..plans.plan import Plan, make_plan
 from ..request import library
-from ..request.arguments import check_arguments, check_bits, check_extent, check_names
+from ..request.arguments import check_arguments, check_extent
 from ..request.operands import matmul_request
 
 
@@ -20,9 +21,10 @@ def plan(
     *,
     scheme: str = "II",
     backend: str = "auto",
-    bits: int = 53,
+    bits: int | None = None,
     family: str = "least",
     device: Any = None,
+    accuracy: str = "scaled",
 ) -> Plan:
     """The plan for an m × k by k × n product on a device.
 
@@ -34,12 +36,15 @@ def plan(
         Residues and CRT, or positional digits.
     backend : {"auto", "fp4", "int8", "fp64"}
         The alphabet; "auto" takes the one that is fastest on the device by :mod:`ozfp4.cost`. A GPU has no "fp64".
-    bits : int
-        Capacity of the scaled integers, 2..200; float32 operands need 24 (:func:`ozfp4.plan_for` knows them).
+    bits : int, optional
+        Capacity of the scaled integers, 2..200, by default 53; float32 operands need 24 (:func:`ozfp4.plan_for` knows them).
     family : {"least", "paper", "paper-karatsuba"}
         Fewest products, or the paper's 19 moduli with 75 or 68 products (fp4, scheme II).
     device : str or torch.device, optional
         "cpu" (the default), "cuda" (the current GPU), "cuda:1"; a GPU needs torch imported.
+    accuracy : {"scaled", "fp64", "correct"}
+        What a float64 result is promised: "fp64" and "correct" have bits of their own (60 and 76), the most that a row or a
+        column chooses.
 
     Examples
     --------
@@ -58,8 +63,8 @@ def plan(
     RuntimeError
         For a GPU that is not there or that this build has no kernels for, and for a backend that a GPU does not have.
     """
-    check_names(scheme, backend, family)
-    bits = check_bits(bits)
+    asked = check_arguments(scheme, backend, bits, family, accuracy=accuracy)
+    bits = capacity(asked, single=False)
     *_, inner = (check_extent(name, extent) for name, extent in (("m", m), ("n", n), ("k", k)))
     inner = max(inner, 1)
     index = _cuda_index(device)
@@ -80,6 +85,7 @@ def plan_for(
     backend: str = "auto",
     bits: int | None = None,
     family: str = "least",
+    accuracy: str | None = None,
 ) -> Plan:
     """The plan that :func:`ozfp4.matmul` would take for `a` and `b`, by their shapes, dtypes and device; nothing is multiplied.
 
@@ -89,8 +95,8 @@ def plan_for(
     ----------
     a, b : array_like or torch.Tensor
         The operands: float64 or float32, 1-D, 2-D, or stacks with broadcasting. Their entries are not looked at.
-    scheme, backend, bits, family
-        As in :func:`ozfp4.matmul`: bits are 53 by default, or 24 when both operands are float32.
+    scheme, backend, bits, family, accuracy
+        As in :func:`ozfp4.matmul`.
 
     Examples
     --------
@@ -103,7 +109,7 @@ def plan_for(
     TypeError, ValueError, RuntimeError
         What matmul raises for these operands.
     """
-    asked = check_arguments(scheme, backend, bits, family)
+    asked = check_arguments(scheme, backend, bits, family, accuracy=accuracy)
     operands = library.take_operands(a, b, None, library.FLOATS)
     request = matmul_request(operands, asked)
     decide = on_cuda.decide if operands.on_device else on_cpu.decide

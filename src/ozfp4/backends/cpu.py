@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import platform
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..plans.plan import Plan
-from ..report import Report
+from ..report import Certified, Report
 from ..request.operands import MatmulRequest
 from ..support.refusals import memory_error
 
@@ -52,8 +53,11 @@ def name() -> str:
     return f"cpu ({model()}, {_core.thread_count()} threads)"
 
 
-def matmul(request: MatmulRequest, plan: Plan) -> tuple[Any, dict[str, Any]]:
-    """The product by a plan, in the caller's library, and what the core says of it.
+def matmul(
+    request: MatmulRequest, plan: Plan, roundings: Sequence[str] | None = None
+) -> tuple[list[Any], Any, dict[str, Any]]:
+    """The products by a plan, in the caller's library, one for each rounding (by default the one that was asked for); bounds
+    of the errors of the first, or None; and what the core says of it.
 
     Raises
     ------
@@ -61,19 +65,28 @@ def matmul(request: MatmulRequest, plan: Plan) -> tuple[Any, dict[str, Any]]:
         A workspace limit below what the smallest blocks need.
     """
     ensure_blas()
-    result = _place(request)
-    limit = request.asked.workspace_limit or DEFAULT_WORKSPACE
+    asked = request.asked
+    roundings = [asked.rounding] if roundings is None else list(roundings)
+    results = [_place(request, out) for out in (request.out, request.upper)[: len(roundings)]]
+    bound = np.empty(request.shape.result) if asked.return_bound else None
+    limit = asked.workspace_limit or DEFAULT_WORKSPACE
+    beside = [] if bound is None else [bound]
+    a, b, views = _flat_stack(request, [*results, *beside])
     try:
-        outcome = _core.matmul(plan._core, *_flat_stack(request, result), limit, request.asked.progress)
+        outcome = _core.matmul(
+            plan._core, a, b, views[: len(results)], limit, asked.progress, asked.accuracy, roundings,
+            None if bound is None else views[-1],
+        )  # fmt: skip
     except ValueError as error:
         raise memory_error(error) from None
-    return _like_input(request, result), outcome
+    found = [_like_input(request, result) for result in results]
+    return found, None if bound is None else _like_input(request, bound), outcome
 
 
 def int8_matmul(request: MatmulRequest, plan: Plan) -> Any:
     """The int32 product of int8 matrices, in the caller's library. Raises as :func:`matmul`."""
     ensure_blas()
-    result = _place(request)
+    result = _place(request, request.out)
     limit = request.asked.workspace_limit or DEFAULT_WORKSPACE
     try:
         _core.int8_matmul(plan._core, request.a, request.b, _matrix_view(request, result), limit)
@@ -82,9 +95,22 @@ def int8_matmul(request: MatmulRequest, plan: Plan) -> Any:
     return _like_input(request, result)
 
 
-def make_report(plan: Plan, outcome: dict[str, Any], reason: str, fallback: str | None) -> Report:
+def make_report(
+    request: MatmulRequest, plan: Plan, outcome: dict[str, Any], reason: str, fallback: str | None
+) -> Report:
     """What a product did, by what :func:`matmul` returned of it."""
-    core = plan._core
+    core, asked = plan._core, request.asked
+    stages = ["scale", "encode", "multiply", "reconstruct"]
+    certified = None
+    if asked.accuracy != "scaled":
+        stages.append("repair")
+        certified = Certified(
+            outcome["certified_exact"],
+            outcome["certified_depth"],
+            outcome["certified_result"],
+            outcome["repaired_pairs"],
+            outcome["repaired_exact"],
+        )
     return Report(
         backend=core.alphabet,
         kernel=KERNELS[core.alphabet],
@@ -99,16 +125,17 @@ def make_report(plan: Plan, outcome: dict[str, Any], reason: str, fallback: str 
         workspace=outcome["workspace"],
         reason=reason,
         fallback=fallback,
-        seconds={stage: outcome[stage] for stage in ("scale", "encode", "multiply", "reconstruct")},
+        seconds={stage: outcome[stage] for stage in stages},
+        accuracy=asked.accuracy,
+        capacities=outcome["capacities"],
+        certified=certified,
+        largest_bound=outcome["largest_bound"] if asked.return_bound else None,
     )
 
 
-def _place(request: MatmulRequest) -> Array:
-    """Where the result goes, in the shape that the caller sees."""
-    if request.out is not None:
-        out: Array = request.out
-        return out
-    return np.empty(request.shape.result, request.dtype)
+def _place(request: MatmulRequest, out: Array | None) -> Array:
+    """Where a result goes, in the shape that the caller sees."""
+    return np.empty(request.shape.result, request.dtype) if out is None else out
 
 
 def _matrix_view(request: MatmulRequest, result: Array) -> Array:
@@ -120,14 +147,15 @@ def _matrix_view(request: MatmulRequest, result: Array) -> Array:
     return result
 
 
-def _flat_stack(request: MatmulRequest, result: Array) -> tuple[Array, Array, Array]:
-    """A stack of A times one B is one tall product, if A and C are contiguous: B is then encoded once."""
-    a, b, c = request.a, request.b, _matrix_view(request, result)
+def _flat_stack(request: MatmulRequest, results: Sequence[Array]) -> tuple[Array, Array, list[Array]]:
+    """A stack of A times one B is one tall product, if A and the results are contiguous: B is then encoded once."""
+    a, b, views = request.a, request.b, [_matrix_view(request, result) for result in results]
     one_b = not any(b.strides[:-2])
-    if a.ndim > 2 and c.size and one_b and a.flags.c_contiguous and c.flags.c_contiguous:
-        rows = c.size // c.shape[-1]
-        return a.reshape(rows, a.shape[-1]), b[(0,) * (b.ndim - 2)], c.reshape(rows, c.shape[-1])
-    return a, b, c
+    if a.ndim > 2 and views[0].size and one_b and all(x.flags.c_contiguous for x in (a, *views)):
+        rows = views[0].size // views[0].shape[-1]
+        flat = [view.reshape(rows, view.shape[-1]) for view in views]
+        return a.reshape(rows, a.shape[-1]), b[(0,) * (b.ndim - 2)], flat
+    return a, b, views
 
 
 def _like_input(request: MatmulRequest, result: Array) -> Any:

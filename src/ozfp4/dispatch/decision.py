@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .. import _core
 from ..backends.cuda.variant import Variant
 from ..plans.plan import Plan, make_plan
 from ..request.arguments import Arguments
@@ -25,20 +26,30 @@ class Decision:
     variant: Variant | None = None
 
 
-def capacity(bits: int | None, single: bool) -> int:
-    """Bits of the scaled integers; `single`: the operands are float32.
+def capacity(asked: Arguments, single: bool) -> int:
+    """Bits of a plan for what was asked for; `single`: of a float32 result.
 
-    >>> capacity(None, True), capacity(None, False), capacity(30, True)
-    (24, 53, 30)
+    >>> capacity(Arguments(), True), capacity(Arguments(bits=30), True), capacity(Arguments(accuracy="fp64"), False)
+    (24, 30, 60)
     """
-    return (24 if single else 53) if bits is None else bits
+    precision = 24 if single else 53
+    if asked.accuracy != "scaled":
+        return _core.accuracy_bits(asked.accuracy, precision)
+    return precision if asked.bits is None else asked.bits
 
 
 def plan_asked_for(asked: Arguments, backend: str, k: int, single: bool) -> Plan:
-    """The plan that was given, or that of a backend; ValueError where it is not exact for inner dimension `k`."""
+    """The plan that was given, or that of a backend; ValueError where it is not exact for inner dimension `k`, or has too few
+    bits for the accuracy."""
     plan = asked.plan
+    bits = capacity(asked, single)
     if plan is None:
-        return make_plan(asked.scheme, backend, asked.family, capacity(asked.bits, single), max(k, 1))
+        return make_plan(asked.scheme, backend, asked.family, bits, max(k, 1))
+    if asked.accuracy != "scaled" and plan.bits < bits:
+        raise ValueError(
+            f"plan: its bits are {plan.bits}, accuracy={asked.accuracy!r} needs {bits} for a "
+            f"{'float32' if single else 'float64'} result"
+        )
     k_max = plan._core.k_max
     if k > k_max:
         raise ValueError(f"plan: its limit is K <= {k_max}, the inner dimension is {k}, {k - k_max} too long")

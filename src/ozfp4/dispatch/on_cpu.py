@@ -26,7 +26,7 @@ def decide(request: MatmulRequest) -> Decision:
     asked = request.asked
     return _decide(
         request.shape.k, request.single, asked.scheme, asked.backend, asked.bits, asked.family, asked.plan,
-        guard.generation, this_machine.generation,
+        asked.accuracy, guard.generation, this_machine.generation,
     )  # fmt: skip
 
 
@@ -39,15 +39,16 @@ def _decide(
     bits: int | None,
     family: str,
     plan: Plan | None,
+    accuracy: str,
     verdicts: int,
     figures: int,
 ) -> Decision:
     """The same by what it depends on; the last two count changes of what is known."""
-    asked = Arguments(scheme, backend, bits, family, plan)
+    asked = Arguments(scheme, backend, bits, family, plan, accuracy=accuracy)
     is_auto = plan is None and backend == "auto"
     reason = ASKED_FOR
     if is_auto:
-        choice = this_machine.cpu_choice(scheme, family, capacity(bits, single), max(k, 1))
+        choice = this_machine.cpu_choice(scheme, family, capacity(asked, single), max(k, 1))
         backend, reason = choice.backend, choice.reason
     chosen = plan_asked_for(asked, backend, k, single)
     refusal = guard.cpu_refusal(chosen.backend)

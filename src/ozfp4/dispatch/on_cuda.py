@@ -38,7 +38,8 @@ def decide(request: MatmulRequest) -> Decision:
     check_extents(shape)
     return _decide(
         shape.k, request.single, 0 in (shape.m, shape.n, shape.k, *shape.stack), asked.scheme, asked.backend,
-        asked.bits, asked.family, asked.plan, device.index, variant.forced, guard.generation, this_machine.generation,
+        asked.bits, asked.family, asked.plan, asked.accuracy, device.index,
+        variant.forced, guard.generation, this_machine.generation,
     )  # fmt: skip
 
 
@@ -52,6 +53,7 @@ def _decide(
     bits: int | None,
     family: str,
     plan: Plan | None,
+    accuracy: str,
     index: int,
     forced: Forced,
     verdicts: int,
@@ -59,11 +61,12 @@ def _decide(
 ) -> Decision:
     """The same by what it depends on; the last two count changes of what is known."""
     reason, fallback = ASKED_FOR, None
+    asked = Arguments(scheme, backend, bits, family, plan, accuracy=accuracy)
     if plan is None and backend == "auto":
-        choice = this_machine.gpu_choice(scheme, family, capacity(bits, single), max(k, 1), index)
+        choice = this_machine.gpu_choice(scheme, family, capacity(asked, single), max(k, 1), index)
         reason = choice.reason
         backend, fallback = serving_backend(choice, scheme, index, forced)
-    chosen = plan_asked_for(Arguments(scheme, backend, bits, family, plan), backend, k, single)
+    chosen = plan_asked_for(asked, backend, k, single)
     check_gpu_backend(chosen.backend, f"cuda:{index}")
     return Decision(chosen, reason, fallback, None if is_empty else serving_variant(chosen, index, forced))
 

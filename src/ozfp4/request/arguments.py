@@ -11,11 +11,15 @@ import numpy as np
 from .._core import LEAST_BITS, MOST_BITS
 from ..plans.plan import ALPHABETS, FAMILIES, SCHEMES, Plan
 
+ACCURACIES = ("scaled", "fp64", "correct")
+ROUNDINGS = ("nearest", "down", "up", "zero")
+
 
 @dataclass(frozen=True, eq=False)
 class Arguments:
     """What matmul was asked for: names that exist, `bits` in 2..200 or None, a plan that they do not contradict or None, a
-    limit of the workspace in bytes or None, a function to call or None."""
+    limit of the workspace in bytes or None, a function to call or None; what is promised of the result, how it is rounded,
+    and whether a bound of its error is wanted."""
 
     scheme: str = "II"
     backend: str = "auto"
@@ -24,6 +28,9 @@ class Arguments:
     plan: Plan | None = None
     workspace_limit: int | None = None
     progress: Callable[[float], object] | None = None
+    accuracy: str = "scaled"
+    rounding: str = "nearest"
+    return_bound: bool = False
 
 
 def check_arguments(
@@ -34,6 +41,9 @@ def check_arguments(
     plan: Any = None,
     workspace_limit: Any = None,
     progress: Any = None,
+    accuracy: Any = None,
+    rounding: Any = "nearest",
+    return_bound: Any = False,
 ) -> Arguments:
     """The arguments as a value.
 
@@ -41,9 +51,14 @@ def check_arguments(
     ------
     TypeError, ValueError
         Unknown names, bits outside of 2..200, a plan that is none or contradicts the rest, a limit that is no positive
-        number of bytes, `progress` that cannot be called.
+        number of bytes, `progress` that cannot be called; bits beside an accuracy that chooses them, a rounding that the
+        accuracy does not have, `return_bound` that is no truth value.
     """
     check_names(scheme, backend, family)
+    accuracy = check_accuracy(accuracy, bits)
+    check_rounding(rounding, accuracy)
+    if not isinstance(return_bound, (bool, np.bool_)):
+        raise TypeError(f"return_bound: {return_bound!r} is neither True nor False")
     if bits is not None:
         bits = check_bits(bits)
     if plan is not None:
@@ -51,7 +66,9 @@ def check_arguments(
     limit = None if workspace_limit is None else check_workspace(workspace_limit)
     if progress is not None and not callable(progress):
         raise TypeError(f"progress: {progress!r} is not callable")
-    return Arguments(scheme, backend, bits, family, plan, limit, progress)
+    return Arguments(
+        scheme, backend, bits, family, plan, limit, progress, accuracy, rounding, bool(return_bound)
+    )
 
 
 def _check_agrees(plan: Plan, scheme: str, backend: str, bits: int | None, family: str) -> None:
@@ -88,11 +105,47 @@ def check_names(scheme: str, backend: str, family: str) -> None:
         raise ValueError(f"family: {family!r} is unknown; allowed are {', '.join(map(repr, FAMILIES))}")
 
 
+def check_accuracy(accuracy: object, bits: object) -> str:
+    """The name of an accuracy, that of the default for None; ValueError for an unknown one, or one that contradicts `bits`."""
+    if accuracy is None:
+        return "scaled"
+    if not isinstance(accuracy, str) or accuracy not in ACCURACIES:
+        raise ValueError(f"accuracy: {accuracy!r} is unknown; allowed are {', '.join(map(repr, ACCURACIES))}")
+    if bits is not None and accuracy != "scaled":
+        raise ValueError(
+            f"bits: {bits!r} contradicts accuracy={accuracy!r}, where every row and column has a capacity of its own; "
+            "bits are for accuracy='scaled'"
+        )
+    return accuracy
+
+
+def check_rounding(rounding: object, accuracy: str) -> None:
+    """ValueError for an unknown rounding, or one that the accuracy does not have."""
+    if not isinstance(rounding, str) or rounding not in ROUNDINGS:
+        raise ValueError(f"rounding: {rounding!r} is unknown; allowed are {', '.join(map(repr, ROUNDINGS))}")
+    if rounding != "nearest" and accuracy != "correct":
+        raise ValueError(
+            f"rounding: {rounding!r} needs accuracy='correct'; with accuracy={accuracy!r} results are rounded to nearest"
+        )
+
+
 def check_plan(plan: object) -> Plan:
     """`plan` itself; TypeError if it is something else."""
     if not isinstance(plan, Plan):
         raise TypeError(f"plan: {type(plan).__name__} is not an ozfp4.Plan")
     return plan
+
+
+def check_pair(name: str, pair: Any) -> tuple[Any, Any]:
+    """Both of a tuple or list of two, (None, None) for None; TypeError for anything else."""
+    if pair is None:
+        return None, None
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2 or any(x is None for x in pair):
+        text = f"{len(pair)} of them" if isinstance(pair, (tuple, list)) else type(pair).__name__
+        raise TypeError(
+            f"{name}: a pair of arrays is needed, for the lower and the upper bounds; given is {text}"
+        )
+    return pair[0], pair[1]
 
 
 def check_bits(bits: object) -> int:

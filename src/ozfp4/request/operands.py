@@ -83,6 +83,8 @@ class MatmulRequest:
     torch : module or None
         torch where the operands are tensors.
     asked : Arguments
+    upper : array, tensor or None
+        As `out`, for a second result.
     """
 
     a: Any
@@ -93,14 +95,22 @@ class MatmulRequest:
     single: bool
     torch: Any
     asked: Arguments
+    upper: Any = None
 
     def __post_init__(self) -> None:
+        beside = {"a": self.a, "b": self.b}
         if self.out is not None:
-            check_out(self.out, self.shape.result, self.dtype, a=self.a, b=self.b)
+            check_out(self.out, self.shape.result, self.dtype, **beside)
+            beside["out[0]"] = self.out
+        if self.upper is not None:
+            check_out(self.upper, self.shape.result, self.dtype, **beside)
 
 
-def matmul_request(operands: Operands, asked: Arguments, dtype: Any = None) -> MatmulRequest:
-    """The request for a product of these operands; `dtype` of the result, by default the one that both promote to.
+def matmul_request(
+    operands: Operands, asked: Arguments, dtype: Any = None, upper: Any = None
+) -> MatmulRequest:
+    """The request for a product of these operands; `dtype` of the result, by default the one that both promote to; `upper` as
+    the operands' `out`, for a second result.
 
     Raises
     ------
@@ -118,4 +128,4 @@ def matmul_request(operands: Operands, asked: Arguments, dtype: Any = None) -> M
         dtype = np.promote_types(a.dtype, b.dtype) if dtype is None else np.dtype(dtype)
         single = dtype == np.float32
         a, b = broadcast_operands(a, b, shape)
-    return MatmulRequest(a, b, out, shape, dtype, single, torch, asked)
+    return MatmulRequest(a, b, out, shape, dtype, single, torch, asked, upper)

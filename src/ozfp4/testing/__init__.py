@@ -1,6 +1,8 @@
 """For tests, benchmarks and notebooks: the exact reference, seeded operands, comparison of bits."""
 
+from .certified import Certificate, error_bound, fp64_matmul, line_capacity, line_facts
 from .compare import assert_same_bits, bits_of, difference
+from .correct import correct_matmul
 from .forced import forced
 from .generators import (
     KINDS,
@@ -29,16 +31,22 @@ __all__ = [
     "PATHS",
     "STACKS",
     "VIEWS",
+    "Certificate",
     "Path",
     "assert_same_bits",
     "bits_of",
     "constant_columns",
     "constant_rows",
+    "correct_matmul",
     "difference",
+    "error_bound",
     "exact_matmul",
     "forced",
+    "fp64_matmul",
     "integer_matmul",
     "integer_product",
+    "line_capacity",
+    "line_facts",
     "noise",
     "operands",
     "round_to_float",

@@ -24,8 +24,8 @@ class RealProduct:
 
 
 # Digits of so many bits at most, so many of them: beyond, integers of any size are the quicker way.
-_WIDEST_DIGIT = 24
-_MOST_DIGITS = 24
+WIDEST_DIGIT = 24
+MOST_DIGITS = 24
 
 
 def _fields(x: Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
@@ -44,21 +44,21 @@ def _as_integers(x: Array) -> tuple[Array, int]:
     return significands.astype(object) << shifts.astype(object), exponent
 
 
-def _digits(significands: Array, shifts: Array, width: int, count: int) -> list[Array]:
+def digits(significands: Array, shifts: Array, width: int, count: int) -> list[Array]:
     """Digits of significands * 2^shifts in base 2^width, least first, as float64 with the sign of their number."""
     magnitude, sign = np.abs(significands), np.sign(significands).astype(np.float64)
-    digits = []
+    found = []
     for index in range(count):
         down = width * index - shifts  # the digit's lowest bit, counted in the significand
         right = magnitude >> np.clip(down, 0, 63)
         up = np.clip(-down, 0, width)
         left = (magnitude & ((1 << (width - up)) - 1)) << up
         digit = np.where(down >= 0, right, left) & ((1 << width) - 1)
-        digits.append(sign * digit)
-    return digits
+        found.append(sign * digit)
+    return found
 
 
-def _product_of_digits(x: list[Array], y: list[Array], width: int) -> Array:
+def product_of_digits(x: list[Array], y: list[Array], width: int) -> Array:
     """Sum over i, j of (x_i y_j) 2^(width (i + j)) as Python integers; every float64 product here is exact."""
     total = np.zeros((x[0].shape[0], y[0].shape[1]), dtype=object)
     for weight in range(len(x) + len(y) - 1):
@@ -79,17 +79,17 @@ def real_product(a: Array, b: Array) -> RealProduct:
     (sig_a, shift_a, exponent_a), (sig_b, shift_b, exponent_b) = _fields(a), _fields(b)
     exponent = exponent_a + exponent_b
     k = a.shape[1]
-    width = min(_WIDEST_DIGIT, (53 - k.bit_length()) // 2)
+    width = min(WIDEST_DIGIT, (53 - k.bit_length()) // 2)
     counts = [-(-(53 + int(shift.max(initial=0))) // max(width, 1)) for shift in (shift_a, shift_b)]
-    if width < 8 or max(counts) > _MOST_DIGITS or k == 0:
+    if width < 8 or max(counts) > MOST_DIGITS or k == 0:
         whole_a, whole_b = _as_integers(a)[0], _as_integers(b)[0]
         magnitude = integer_matmul(abs(whole_a), abs(whole_b))
         return RealProduct(integer_matmul(whole_a, whole_b), magnitude, exponent)
-    x = _digits(sig_a, shift_a, width, counts[0])
-    y = _digits(sig_b, shift_b, width, counts[1])
+    x = digits(sig_a, shift_a, width, counts[0])
+    y = digits(sig_b, shift_b, width, counts[1])
     return RealProduct(
-        _product_of_digits(x, y, width),
-        _product_of_digits([abs(d) for d in x], [abs(d) for d in y], width),
+        product_of_digits(x, y, width),
+        product_of_digits([abs(d) for d in x], [abs(d) for d in y], width),
         exponent,
     )
 

@@ -21,6 +21,7 @@ Array = npt.NDArray[Any]
 # Precision in bits, exponent of the largest finite number and of the smallest subnormal one.
 _FORMATS = {np.dtype(np.float64): (53, 1023, -1074), np.dtype(np.float32): (24, 127, -149)}
 ENGINES = ("auto", "flint", "object")
+ROUNDINGS = ("nearest", "down", "up", "zero")
 
 
 def scale_exponents(lines: Array, bits: int) -> npt.NDArray[np.int64]:
@@ -136,24 +137,32 @@ def integer_product(
     return integer_matmul(scaled_integers(a, s), scaled_integers(b.T, t).T, engine), s, t
 
 
-def round_to_float(integer: int, exponent: int, dtype: npt.DTypeLike = np.float64) -> float:
-    """``integer · 2^exponent`` rounded to the nearest float64 or float32, ties to even; zero is +0.
+def round_to_float(
+    integer: int, exponent: int, dtype: npt.DTypeLike = np.float64, rounding: str = "nearest"
+) -> float:
+    """``integer · 2^exponent`` rounded once to float64 or float32.
 
     Parameters
     ----------
     integer, exponent : int
         Of any size.
     dtype : float64 or float32
+    rounding : {"nearest", "down", "up", "zero"}
+        To the nearest, ties to even; towards minus infinity; towards plus infinity; towards zero.
 
     Returns
     -------
     float
-        Exactly representable in `dtype`, or an infinity.
+        Exactly representable in `dtype`, or an infinity. Zero is +0, and -0 when rounding down; a number that is not
+        zero and rounds to zero keeps its sign.
     """
+    if rounding not in ROUNDINGS:
+        raise ValueError(f"rounding: {rounding!r} is unknown; allowed are {', '.join(map(repr, ROUNDINGS))}")
     precision, max_exponent, lowest = _FORMATS[np.dtype(dtype)]
     magnitude = abs(integer)
     if magnitude == 0:
-        return 0.0
+        return -0.0 if rounding == "down" else 0.0
+    away = rounding == ("down" if integer < 0 else "up")
     leading = magnitude.bit_length() - 1 + exponent
     last_place = max(leading - precision + 1, lowest)  # the result is a multiple of 2^last_place
     drop = last_place - exponent
@@ -162,10 +171,16 @@ def round_to_float(integer: int, exponent: int, dtype: npt.DTypeLike = np.float6
     else:
         kept, rest = magnitude >> drop, magnitude & ((1 << drop) - 1)
         half = 1 << (drop - 1)
-        if rest > half or (rest == half and kept % 2 == 1):
-            kept += 1
-    overflow = kept.bit_length() - 1 + last_place > max_exponent
-    value = math.inf if overflow else math.ldexp(kept, last_place)
+        if rounding == "nearest":
+            kept += rest > half or (rest == half and kept % 2 == 1)
+        else:
+            kept += away and rest > 0
+    if kept.bit_length() - 1 + last_place <= max_exponent:
+        value = math.ldexp(kept, last_place)
+    elif rounding == "nearest" or away:
+        value = math.inf
+    else:
+        value = math.ldexp((1 << precision) - 1, max_exponent + 1 - precision)
     return -value if integer < 0 else value
 
 

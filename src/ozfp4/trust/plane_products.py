@@ -171,7 +171,7 @@ def whole_product(
     if kernel.device == "cpu":
         c = np.full((a.shape[0], b.shape[1]), np.nan)
         cpu.ensure_blas()
-        _core.matmul(plan._core, a, b, c, cpu.DEFAULT_WORKSPACE, None)
+        _core.matmul(plan._core, a, b, [c], cpu.DEFAULT_WORKSPACE, None)
         return c
     return _product_on_gpu(kernel, plan, a, b)[1]
 

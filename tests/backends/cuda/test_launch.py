@@ -135,7 +135,7 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 def fill(a: Any, b: Any, out: Any, findings: Any = None) -> Any:
     request = matmul_request(Operands(a, b, out, torch, on_device=True), Arguments())
     empty = 0 in (*a.shape, *b.shape)
-    return launch.matmul(request, PLAN, None if empty else VARIANT, findings)[1]
+    return launch.matmul(request, PLAN, None if empty else VARIANT, findings)[2]
 
 
 @pytest.mark.parametrize("shapes", STACKS, ids=str)

@@ -453,7 +453,7 @@ struct Scratch {
 // Runs scale with this rule; returns the count that it chose.
 int run_scale(const TestOperand& a, const TestOperand& b, int capacity, const PrefixRule& rule, Scratch& out) {
   DeviceArray<char> scratch(static_cast<std::size_t>(cuda::scale_scratch_bytes(a.view, b.view)));
-  cuda::launch_scale({out.a(a.view), out.b(b.view)}, capacity, {rule, out.units_used.data, nullptr}, scratch.data, nullptr);
+  cuda::launch_scale({out.a(a.view), out.b(b.view)}, {capacity}, {rule, out.units_used.data, nullptr}, scratch.data, nullptr);
   REQUIRE(cudaDeviceSynchronize());
   return out.units_used.host()[0];
 }
@@ -556,7 +556,7 @@ void check_both(const Case& c, const cuda::EncodePlan& plan, const TestOperand& 
     DeviceArray<std::uint8_t> planes_a(static_cast<std::size_t>(layout_a.plane_stride * c.plan.planes_a));
     DeviceArray<std::uint8_t> planes_b(static_cast<std::size_t>(layout_b.plane_stride * c.plan.planes_b));
     layout_a.data = planes_a.data, layout_b.data = planes_b.data;
-    cuda::launch_scale_encode(plan, {{one.a(a.view), 0, c.rows, layout_a}, {one.b(b.view), 0, c.columns, layout_b}}, c.plan.bits,
+    cuda::launch_scale_encode(plan, {{one.a(a.view), 0, c.rows, layout_a}, {one.b(b.view), 0, c.columns, layout_b}}, {c.plan.bits},
                               {rule, one.units_used.data, nullptr}, scratch.data, nullptr, clear);
     REQUIRE(cudaDeviceSynchronize());
     const bool scales = one.shift_a.host() == expected.shift_a.host() && one.shift_b.host() == expected.shift_b.host() &&
@@ -590,10 +590,10 @@ void check_apart(const Case& c, const cuda::EncodePlan& plan, const TestOperand&
     if (i != first) choice = {rule, own.units_used.data, job[first].operand.norm};
     DeviceArray<char> scratch(static_cast<std::size_t>(cuda::scale_scratch_bytes(operand[i]->view)));
     if (in_one_launch) {
-      cuda::launch_scale_encode(plan, cuda::Operands<cuda::EncodeJob>(job[i]), c.plan.bits, choice, scratch.data, nullptr,
+      cuda::launch_scale_encode(plan, cuda::Operands<cuda::EncodeJob>(job[i]), {c.plan.bits}, choice, scratch.data, nullptr,
                                 counters.data);
     } else {
-      cuda::launch_scale(cuda::Operands<cuda::ScaledOperand>(job[i].operand), c.plan.bits, choice, scratch.data, nullptr,
+      cuda::launch_scale(cuda::Operands<cuda::ScaledOperand>(job[i].operand), {c.plan.bits}, choice, scratch.data, nullptr,
                          counters.data);
     }
     REQUIRE(cudaDeviceSynchronize());
@@ -660,7 +660,7 @@ void check_case(const Case& c) {
     DeviceArray<char> counters(cuda::kScaleCounterBytes);
     REQUIRE(cudaMemset(counters.data, 0, counters.size));
     for (void* clear : {static_cast<char*>(nullptr), counters.data, counters.data}) {
-      cuda::launch_scale({scaled_a, scaled_b}, c.plan.bits, {rule, scales.units_used.data, nullptr}, scratch.data, nullptr,
+      cuda::launch_scale({scaled_a, scaled_b}, {c.plan.bits}, {rule, scales.units_used.data, nullptr}, scratch.data, nullptr,
                          clear);
     }
     cuda::launch_encode(*plan, job_a, job_b, prefix ? scales.units_used.data : nullptr, nullptr, true);

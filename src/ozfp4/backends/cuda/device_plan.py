@@ -7,14 +7,15 @@ from typing import Any
 from ...plans.plan import Plan
 from ...request import library
 from . import extension
+from .promise import PLAIN, Promise
 
 
 class DevicePlan:
-    """What a kernel on a device makes of a plan for one inner dimension; equal only to itself."""
+    """What a kernel on a device makes of a plan for one inner dimension and one promise; equal only to itself."""
 
-    def __init__(self, plan: Plan, k: int, kernel: int, device: int) -> None:
+    def __init__(self, plan: Plan, k: int, kernel: int, device: int, promise: Promise = PLAIN) -> None:
         torch = library.require_torch()
-        self.cuda_plan = extension.require_cuda().CudaPlan(plan._core, k, kernel)
+        self.cuda_plan = extension.require_cuda().CudaPlan(plan._core, k, kernel, *promise)
         self.steps: Any = None
         # A schedule too long for the kernel's parameters is read from the device.
         if steps := self.cuda_plan.device_steps:

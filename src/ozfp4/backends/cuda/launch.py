@@ -12,6 +12,7 @@ from ...support.refusals import memory_error
 from . import extension
 from .device_plan import DevicePlan
 from .findings import Findings
+from .promise import PLAIN, Promise, promise_of
 from .variant import Variant
 from .views import Prepared, prepare
 
@@ -20,11 +21,13 @@ _LONGEST_EXTENT = 2**31 - 4096  # kLongestExtent of csrc/plan/schedule.hpp
 
 
 class Launch:
-    """One product on the device: what was built for it and the workspace that it used."""
+    """One product on the device: what was built for it, the workspace that it used, and what it left beside the result (None:
+    nothing was promised)."""
 
-    def __init__(self, prepared: Prepared, workspace: Any) -> None:
+    def __init__(self, prepared: Prepared, workspace: Any, second: Any = None) -> None:
         self.prepared = prepared
         self.workspace = workspace
+        self.second = second
 
     @property
     def problem(self) -> Any:
@@ -66,16 +69,18 @@ def run(
     limit: int,
     events: tuple[int, int, int] = (0, 0, 0),
     findings: Findings | None = None,
+    promise: Promise = PLAIN,
+    second: Any = None,
 ) -> Launch:
     """Enqueue c = a b by the kernel of `variant`; `a`, `b`, `c` are tensors with both matrix axes. Every extent is at least 1.
 
     `events` are handles of CUDA events to record after scale, encode and multiply (0: none). `findings` are gathered where
-    given.
+    given. `second` is a contiguous tensor of the result's extents for what the promise has beside the result.
     """
     device = a.device
     addresses = (a.data_ptr(), b.data_ptr(), c.data_ptr())
     alignment = extension.require_cuda().pointer_alignment
-    key = (shape.k, variant.kernel, device.index)
+    key = (shape.k, variant.kernel, device.index, promise)
     device_plan = plan._device_plans.get(key)
     if device_plan is None:
         device_plan = plan._device_plans[key] = DevicePlan(plan, *key)
@@ -90,7 +95,7 @@ def run(
         limit,
         variant,
     )
-    return Launch(prepared, enqueue(prepared, addresses, device, events, findings))
+    return Launch(prepared, enqueue(prepared, addresses, device, events, findings, second), second)
 
 
 # Arguments of every launch.
@@ -103,6 +108,7 @@ def enqueue(
     device: Any,
     events: tuple[int, int, int] = (0, 0, 0),
     findings: Findings | None = None,
+    second: Any = None,
 ) -> Any:
     """Enqueue a problem on matrices at these addresses; returns the workspace, which the stream still uses."""
     torch = library.require_torch()
@@ -113,11 +119,12 @@ def enqueue(
     if prepared.steps is not None:  # its memory came from another stream: it must outlive this one's launches
         prepared.steps.record_stream(torch.cuda.current_stream(index))
     memory, counters = workspace.data_ptr(), _clear_counters(stream, index)
+    further = _DEBUG if second is None else {**_DEBUG, "second": second.data_ptr()}
     if findings is None:
-        problem.launch(*addresses, memory, counters, stream, *events, **_DEBUG)
+        problem.launch(*addresses, memory, counters, stream, *events, **further)
         return workspace
     for turn in range(problem.turns):  # the next turn overwrites what this one leaves
-        problem.launch(*addresses, memory, counters, stream, *events, turn, turn + 1, **_DEBUG)
+        problem.launch(*addresses, memory, counters, stream, *events, turn, turn + 1, **further)
         findings.add(problem, turn, workspace)
     return workspace
 
@@ -130,7 +137,13 @@ def check_extents(shape: MatmulShape) -> None:
 
 
 def fill(
-    request: MatmulRequest, plan: Plan, variant: Variant | None, c: Any, findings: Findings | None = None
+    request: MatmulRequest,
+    plan: Plan,
+    variant: Variant | None,
+    c: Any,
+    findings: Findings | None = None,
+    promise: Promise = PLAIN,
+    second: Any = None,
 ) -> Launch | None:
     """Enqueue the product into `c`, a tensor with both matrix axes; `variant` is None where it is empty or zero.
 
@@ -142,26 +155,46 @@ def fill(
     shape = request.shape
     check_extents(shape)
     if variant is None:
-        c.zero_()
+        fill_zero(c, promise)
+        if second is not None:
+            second.zero_()
         return None
     rows = request.a.unsqueeze(0) if shape.a_vector else request.a
     columns = request.b.unsqueeze(-1) if shape.b_vector else request.b
     limit = request.asked.workspace_limit or UNLIMITED
     try:
-        return run(plan, variant, rows, columns, c, shape, limit, findings=findings)
+        return run(
+            plan, variant, rows, columns, c, shape, limit, findings=findings, promise=promise, second=second
+        )
     except ValueError as error:
         raise memory_error(error) from None
 
 
+def fill_zero(c: Any, promise: Promise) -> None:
+    """Fill a product whose inner dimension is 0: an exact zero is -0 when it is rounded down."""
+    c.fill_(-0.0 if promise.rounding == "down" else 0.0)
+
+
 def matmul(
-    request: MatmulRequest, plan: Plan, variant: Variant | None, findings: Findings | None = None
-) -> tuple[Any, Launch | None]:
-    """The product by a plan, into `out` if it was given; and its launch. Raises as :func:`fill`."""
-    shape, c = request.shape, request.out
+    request: MatmulRequest,
+    plan: Plan,
+    variant: Variant | None,
+    findings: Findings | None = None,
+    encloses: bool = False,
+) -> tuple[Any, Any, Launch | None]:
+    """The product by a plan, into `out` if it was given; bounds of its errors, or with `encloses` the product rounded up
+    where the first is rounded down, or None; and its launch. Raises as :func:`fill`."""
+    shape, c, torch = request.shape, request.out, request.torch
+    promise = promise_of(request.asked, request.dtype == torch.float32, encloses)
     if c is None:
-        c = request.torch.empty(shape.result, dtype=request.dtype, device=request.a.device)
+        c = torch.empty(shape.result, dtype=request.dtype, device=request.a.device)
+    second = None
+    if promise.second != "none":
+        dtype = torch.float64 if promise.second == "bound" else request.dtype
+        second = torch.empty(shape.result, dtype=dtype, device=request.a.device)
     view = c.unsqueeze(-1) if shape.b_vector else c
-    return c, fill(request, plan, variant, view.unsqueeze(-2) if shape.a_vector else view, findings)
+    view = view.unsqueeze(-2) if shape.a_vector else view
+    return c, second, fill(request, plan, variant, view, findings, promise, second)
 
 
 def int8_matmul(request: MatmulRequest, plan: Plan, variant: Variant | None) -> Any:

@@ -1,0 +1,79 @@
+// Whether an approximate sum and its bound decide the rounded result (Ziv's test), in integers: in every direction, with
+// subnormal results and overflow.
+#pragma once
+
+#include <cstdint>
+
+#include "arith/accuracy/modes.hpp"
+#include "arith/exact/double_dot.hpp"
+#include "arith/float_fields.hpp"
+#include "arith/host_device.hpp"
+#include "arith/wide/round_wide.hpp"
+#include "arith/wide/wide_int.hpp"
+
+namespace ozfp4 {
+
+// x = +- significand * 2^weight. Range: x finite; 0 has the significand 0 and the least weight.
+struct FloatParts {
+  std::uint64_t significand;
+  int weight;
+  bool is_negative;
+};
+template <class T>
+OZFP4_HD FloatParts float_parts(T x) {
+  using Format = FloatFormat<T>;
+  const FloatBits<T> magnitude = magnitude_bits(x);
+  const int field = static_cast<int>(magnitude >> (Format::precision - 1));
+  const auto fraction = static_cast<std::uint64_t>(magnitude & ((FloatBits<T>(1) << (Format::precision - 1)) - 1));
+  return {field > 0 ? fraction | (std::uint64_t(1) << (Format::precision - 1)) : fraction,
+          (field > 0 ? field - 1 : 0) + Format::lowest_exponent, float_bits(x) != magnitude};
+}
+
+// (x + y) 2^exponent, rounded once. Range: x and y finite, |exponent| < 2^28.
+//
+// With 2^w the weight of the last bit of the number of larger weight, the other one, where it does not reach 2^(w - 64), is below
+// 2^(w - 12) and stands for itself as +-2^(w - 64): the leading number has 53 bits then, so that near it both every result and
+// every tie are multiples of 2^(w - 2).
+template <class T>
+OZFP4_HD T round_pair(double x, double y, int exponent, Rounding rounding) {
+  FloatParts upper = float_parts(x), lower = float_parts(y);
+  if (upper.weight < lower.weight) {
+    const FloatParts kept = upper;
+    upper = lower;
+    lower = kept;
+  }
+  const bool is_far = upper.weight - lower.weight > 64;
+  const int places = is_far ? 64 : upper.weight - lower.weight;
+  const std::uint64_t low = places < 64 ? upper.significand << places : 0;
+  const std::uint64_t high = places > 0 ? upper.significand >> (64 - places) : 0;
+  WideInt<4> sum = {{static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32), static_cast<std::uint32_t>(high),
+                     static_cast<std::uint32_t>(high >> 32)}};
+  if (upper.is_negative) sum = wide_negate(sum);
+  const auto rest = static_cast<std::int64_t>(is_far && lower.significand != 0 ? 1 : lower.significand);
+  sum = wide_add(sum, wide_from<4>(lower.is_negative ? -rest : rest));
+  return round_wide<T>(sum, upper.weight - places + exponent, rounding);
+}
+
+// The next number towards +infinity and -infinity. Range: x finite, not the largest.
+OZFP4_HD double next_up(double x) {
+  const std::uint64_t bits = float_bits(x);
+  if (magnitude_bits(x) == 0) return float_from_bits<double>(1);
+  return float_from_bits<double>(bits >> 63 ? bits - 1 : bits + 1);
+}
+OZFP4_HD double next_down(double x) { return -next_up(-x); }
+
+// Whether every number within `bound` of high + low, times 2^exponent, rounds to the same bits; they are put in `result`, which
+// is meaningless otherwise. Exponent: minus the sum of the dot_shift of the two lines. Range: dot and bound of double_dot.hpp.
+template <class T>
+OZFP4_HD bool settle(const DoubleDot& dot, double bound, int exponent, Rounding rounding, T& result) {
+  // Two numbers again, the second small: so that only it is moved by the bound.
+  const double sum = dot_plus(dot.high, dot.low);
+  const double rest = error_of_sum(dot.high, dot.low, sum);
+  const bool is_exact = bound == 0.0;
+  const double least = is_exact ? rest : next_down(dot_plus(rest, -bound));
+  const double most = is_exact ? rest : next_up(dot_plus(rest, bound));
+  result = round_pair<T>(sum, least, exponent, rounding);
+  return is_exact || float_bits(result) == float_bits(round_pair<T>(sum, most, exponent, rounding));
+}
+
+}  // namespace ozfp4

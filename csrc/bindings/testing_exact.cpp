@@ -1,0 +1,202 @@
+// Correctly rounded sums of products and what they are made of, for the tests: each part by itself, to the ends of its range.
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#include <string>
+
+#include "arith/exact/double_dot.hpp"
+#include "arith/exact/exact_sum.hpp"
+#include "arith/exact/settle.hpp"
+#include "arith/wide/round_wide.hpp"
+#include "arith/wide/wide_int.hpp"
+#include "arith/wide/word_counts.hpp"
+#include "bindings/testing.hpp"
+#include "cpu/repair/correct_dot.hpp"
+
+namespace ozfp4::bindings {
+namespace {
+
+namespace py = pybind11;
+
+template <class T>
+using Array = py::array_t<T, py::array::c_style | py::array::forcecast>;
+
+Rounding rounding_of(const std::string& name) {
+  if (name == "nearest") return Rounding::nearest;
+  if (name == "down") return Rounding::down;
+  if (name == "up") return Rounding::up;
+  if (name == "zero") return Rounding::zero;
+  throw py::value_error("rounding: '" + name + "' is none of nearest, down, up, zero");
+}
+
+// use(T()) for the floating-point type, whose name is float32 or float64.
+template <class Use>
+auto dispatch_float(const py::dtype& type, Use&& use) {
+  if (type.is(py::dtype::of<double>())) return use(double());
+  if (type.is(py::dtype::of<float>())) return use(float());
+  throw py::value_error("dtype: neither float32 nor float64");
+}
+
+// ---- Rounding -------------------------------------------------------------------------------------------------------
+
+template <class T>
+py::array round_words(const Array<std::uint32_t>& words, const Array<std::int32_t>& exponent, Rounding rounding) {
+  if (words.ndim() != 2 || exponent.ndim() != 1 || words.shape(0) != exponent.shape(0))
+    throw py::value_error("shapes do not fit");
+  const auto rounded = [&](auto count) {
+    Array<T> result(words.shape(0));
+    for (py::ssize_t i = 0; i < words.shape(0); ++i) {
+      WideInt<count()> x;
+      for (int k = 0; k < count(); ++k) x.word[k] = words.data()[i * count() + k];
+      result.mutable_data()[i] = round_wide<T>(x, exponent.data()[i], rounding);
+    }
+    return result;
+  };
+  const int count = static_cast<int>(words.shape(1));
+  return count == 2 ? rounded(std::integral_constant<int, 2>()) : dispatch_words(count, rounded);
+}
+
+py::array wide(const Array<std::uint32_t>& words, const Array<std::int32_t>& exponent, const std::string& rounding,
+               const py::dtype& type) {
+  return dispatch_float(type, [&](auto zero) { return round_words<decltype(zero)>(words, exponent, rounding_of(rounding)); });
+}
+
+// ---- Dot products ---------------------------------------------------------------------------------------------------
+
+template <class T>
+DotLine<T> dot_line(const py::array& x) {
+  return {x.data(), x.strides(0), facts_of<T>(x.data(), x.strides(0), x.shape(0))};
+}
+
+// use(line of a, line of b) with the types of their entries.
+template <class Use>
+auto dispatch_lines(const py::array& a, const py::array& b, Use&& use) {
+  if (a.ndim() != 1 || b.ndim() != 1 || a.shape(0) != b.shape(0)) throw py::value_error("shapes do not fit");
+  return dispatch_float(a.dtype(), [&](auto x) {
+    return dispatch_float(b.dtype(), [&](auto y) { return use(dot_line<decltype(x)>(a), dot_line<decltype(y)>(b)); });
+  });
+}
+
+template <class T>
+T entry(const DotLine<T>& line, std::int64_t k) {
+  T x;
+  std::memcpy(&x, static_cast<const char*>(line.data) + k * line.stride, sizeof x);
+  return x;
+}
+
+// (result, "pairs" or "exact")
+py::tuple dot(const py::array& a, const py::array& b, const std::string& rounding, const py::dtype& type) {
+  return dispatch_float(type, [&](auto zero) {
+    return dispatch_lines(a, b, [&](const auto& x, const auto& y) {
+      const auto result = correct_dot<decltype(zero)>(x, y, a.shape(0), rounding_of(rounding));
+      const Array<decltype(zero)> value(1, &result.value);
+      return py::make_tuple(value[py::int_(0)], result.path == DotPath::pairs ? "pairs" : "exact");
+    });
+  });
+}
+
+#if defined(__SSE2__)
+// The same by a processor that takes subnormal numbers for zeros, operands and results, as callers may have told it to.
+py::tuple flushing_dot(const py::array& a, const py::array& b, const std::string& rounding, const py::dtype& type) {
+  struct Flushing {
+    const unsigned before = _mm_getcsr();
+    Flushing() { _mm_setcsr(before | 0x8040u); }
+    ~Flushing() { _mm_setcsr(before); }
+  } flushing;
+  return dot(a, b, rounding, type);
+}
+#endif
+
+// The approximate sum in `parts` partial ones, term k in number k mod parts, merged in turn: high, low, bound, is_safe and the
+// exponent by which high + low is to be multiplied.
+py::tuple approximate(const py::array& a, const py::array& b, const std::string& product, int parts) {
+  if (parts < 1 || parts > 64) throw py::value_error("parts: 1 to 64");
+  return dispatch_lines(a, b, [&](const auto& x, const auto& y) {
+    const int shift_a = dot_shift(x.facts), shift_b = dot_shift(y.facts);
+    const auto operand = [](auto value, int shift) {
+      const ShiftHalves halves = halves_of(shift);
+      return dot_operand(value, exact_power_of_two<double>(halves.first), exact_power_of_two<double>(halves.second));
+    };
+    DoubleDot sums[64];
+    for (std::int64_t k = 0; k < a.shape(0); ++k) {
+      DoubleDot& sum = sums[k % parts];
+      const double p = operand(entry(x, k), shift_a), q = operand(entry(y, k), shift_b);
+      if (product == "fused")
+        add_product<true>(sum, p, q);
+      else if (product == "split")
+        add_product<false>(sum, p, q);
+      else if (product == "short")
+        add_short_product(sum, p, q);
+      else
+        throw py::value_error("product: fused, split or short");
+    }
+    DoubleDot sum = sums[0];
+    for (int i = 1; i < parts; ++i) sum = merge(sum, sums[i]);
+    const bool is_safe = is_dot_safe(x.facts, y.facts);
+    return py::make_tuple(sum.high, sum.low, dot_bound(sum, a.shape(0), is_safe), is_safe, -(shift_a + shift_b));
+  });
+}
+
+// (whether it is certain, result)
+py::tuple settled(double high, double low, double bound, int exponent, const std::string& rounding, const py::dtype& type) {
+  return dispatch_float(type, [&](auto zero) {
+    decltype(zero) result;
+    const bool is_certain = settle(DoubleDot{high, low, 0.0}, bound, exponent, rounding_of(rounding), result);
+    const Array<decltype(zero)> value(1, &result);
+    return py::make_tuple(is_certain, value[py::int_(0)]);
+  });
+}
+
+py::object pair(double x, double y, int exponent, const std::string& rounding, const py::dtype& type) {
+  return dispatch_float(type, [&](auto zero) -> py::object {
+    const auto result = round_pair<decltype(zero)>(x, y, exponent, rounding_of(rounding));
+    return Array<decltype(zero)>(1, &result)[py::int_(0)];
+  });
+}
+
+// The exact sum alone, and its digits before any carry.
+py::tuple exact(const py::array& a, const py::array& b, const std::string& rounding, const py::dtype& type) {
+  return dispatch_float(type, [&](auto zero) {
+    return dispatch_lines(a, b, [&](const auto& x, const auto& y) {
+      ExactSum sum;
+      for (std::int64_t k = 0; k < a.shape(0); ++k) add_product(sum, entry(x, k), entry(y, k));
+      const Array<std::int64_t> digits(kExactDigits, sum.digit);
+      const auto result = round_exact<decltype(zero)>(sum, rounding_of(rounding));
+      const Array<decltype(zero)> value(1, &result);
+      return py::make_tuple(value[py::int_(0)], digits);
+    });
+  });
+}
+
+py::object digits(const Array<std::int64_t>& digits, const std::string& rounding, const py::dtype& type) {
+  if (digits.size() != kExactDigits) throw py::value_error("digits: " + std::to_string(kExactDigits) + " of them");
+  return dispatch_float(type, [&](auto zero) -> py::object {
+    ExactSum sum;
+    for (int i = 0; i < kExactDigits; ++i) sum.digit[i] = digits.data()[i];
+    const auto result = round_exact<decltype(zero)>(sum, rounding_of(rounding));
+    return Array<decltype(zero)>(1, &result)[py::int_(0)];
+  });
+}
+
+}  // namespace
+
+void register_exact(py::module_& parent) {
+  py::module_ module = parent.def_submodule("exact", "Correctly rounded sums of products, and what they are made of.");
+  module.def("round_wide", &wide, py::arg("words"), py::arg("exponent"), py::arg("rounding"), py::arg("dtype"));
+  module.def("round_pair", &pair, py::arg("x"), py::arg("y"), py::arg("exponent"), py::arg("rounding"), py::arg("dtype"));
+  module.def("approximate", &approximate, py::arg("a"), py::arg("b"), py::arg("product"), py::arg("parts"));
+  module.def("settle", &settled, py::arg("high"), py::arg("low"), py::arg("bound"), py::arg("exponent"), py::arg("rounding"),
+             py::arg("dtype"));
+  module.def("exact", &exact, py::arg("a"), py::arg("b"), py::arg("rounding"), py::arg("dtype"));
+  module.def("round_digits", &digits, py::arg("digits"), py::arg("rounding"), py::arg("dtype"));
+  module.def("correct_dot", &dot, py::arg("a"), py::arg("b"), py::arg("rounding"), py::arg("dtype"));
+#if defined(__SSE2__)
+  module.def("flushing_dot", &flushing_dot, py::arg("a"), py::arg("b"), py::arg("rounding"), py::arg("dtype"));
+#endif
+}
+
+}  // namespace ozfp4::bindings

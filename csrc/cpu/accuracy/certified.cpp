@@ -1,0 +1,272 @@
+#include "cpu/accuracy/certified.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <type_traits>
+
+#include "arith/accuracy/bound.hpp"
+#include "cpu/accuracy/round_certain.hpp"
+#include "cpu/runtime/threads.hpp"
+#include "cpu/stages/integers.hpp"
+
+namespace ozfp4 {
+namespace {
+
+constexpr std::int64_t kEntryGrain = 8192;
+constexpr std::int32_t kNoCapacity = 1 << 20;
+
+// Of kLanes columns: what all of them have, so that one test may serve for the lot; special ones are left out.
+struct ColumnGroup {
+  std::int64_t least_nonzeros = std::numeric_limits<std::int64_t>::max(), largest_depth = 0;
+  std::int32_t least_capacity = kNoCapacity;  // of those that are rounded
+  int lanes = 0, exact = 0;
+  double rounded[kLanes], nonzeros[kLanes], half[kLanes];  // half: 2^(c - 1)
+};
+
+ColumnGroup group_of(const BlockLines& lines, std::int64_t first, int n) {
+  ColumnGroup group;
+  for (int i = 0; i < n; ++i) {
+    const LineRecord& record = lines.records[first + i];
+    group.rounded[i] = static_cast<double>(record.rounded);
+    group.nonzeros[i] = static_cast<double>(record.nonzeros);
+    group.half[i] = std::ldexp(1.0, record.capacity - 1);
+    if (lines.special[first + i] != kFinite) continue;
+    ++group.lanes;
+    group.exact += record.rounded == 0;
+    group.least_nonzeros = std::min(group.least_nonzeros, record.nonzeros);
+    group.largest_depth = std::max(group.largest_depth, record.depth);
+    if (record.rounded != 0) group.least_capacity = std::min(group.least_capacity, record.capacity);
+  }
+  return group;
+}
+
+// Whether certify gives exact or depth for the row and every column of the group. error_exponent is at most the capacity of the
+// line that is not rounded, or the larger one: what it leaves of their sum is at least the least capacity of rounded lines.
+bool certifies_all(const LineRecord& row, const ColumnGroup& group, std::int64_t k, int precision) {
+  const std::int32_t least = std::min(row.rounded != 0 ? row.capacity : kNoCapacity, group.least_capacity);
+  if (least == kNoCapacity || group.lanes == 0) return true;
+  const std::int64_t overlap = row.nonzeros + group.least_nonzeros - k;
+  if (overlap < 1) return false;
+  return row.depth + group.largest_depth <= overlap * (floor_log2(overlap) + least - precision - 2);
+}
+
+// Reconstructs the block of one call.
+template <class T, int Words>
+class CertifiedBlock {
+ public:
+  CertifiedBlock(const Plan& plan, int count, const void* output, const Promise& promise, std::int64_t k, const BlockLines& rows,
+                 const BlockLines& columns, const Target& target, Listed& listed)
+      : integers_(plan, count, output, target.result.rows * target.result.columns),
+        promise_(promise),
+        k_(k),
+        rows_(rows),
+        columns_(columns),
+        target_(target),
+        listed_(listed) {
+    for (std::int64_t column = 0; column < target.result.columns; column += kLanes)
+      groups_.push_back(group_of(columns, column, lanes_at(column)));
+    if constexpr (kHasFastTest) {
+      is_short_ = integers_.has_columns() && wide_bit_length(integers_.product().number) <= kCertainBits;
+    }
+  }
+
+  EntryCounts run() {
+    EntryCounts total;
+    std::mutex lock;
+    const std::int64_t columns = target_.result.columns, grain = std::max<std::int64_t>(1, kEntryGrain / columns);
+    parallel_for(target_.result.rows, grain, [&](std::int64_t begin, std::int64_t end) {
+      EntryCounts counts;
+      for (std::int64_t row = begin; row < end; ++row) {
+        for (std::int64_t column = 0; column < columns; column += kLanes) group(row, column, counts);
+      }
+      const std::lock_guard<std::mutex> hold(lock);
+      total.extend(counts);
+    });
+    return total;
+  }
+
+ private:
+  static constexpr bool kHasFastTest = std::is_same_v<T, double> && (Words == 5 || Words == 6);
+
+  struct Lanes {
+    std::int32_t exponent[kLanes];
+    T value[kLanes];
+  };
+
+  int lanes_at(std::int64_t column) const {
+    return static_cast<int>(std::min<std::int64_t>(kLanes, target_.result.columns - column));
+  }
+
+  bool is_special(std::int64_t row, std::int64_t column) const {
+    return rows_.special[row] != kFinite || columns_.special[column] != kFinite;
+  }
+
+  void group(std::int64_t row, std::int64_t column, EntryCounts& counts) {
+    const int n = lanes_at(column);
+    Lanes lanes;
+    for (int i = 0; i < n; ++i) lanes.exponent[i] = -(rows_.shift[row] + columns_.shift[column + i]);
+    std::uint64_t listed = 0;
+    if (promise_.accuracy == Accuracy::correct) {
+      listed = round_correctly(row, column, n, lanes, counts);
+    } else {
+      integers_.round(row * target_.result.columns + column, n, lanes.exponent, lanes.value);
+      if (promise_.accuracy == Accuracy::fp64) listed = list_uncertified(row, column, n, counts);
+    }
+    listed_.word(row, column / kLanes) = listed;
+    char* address = target_.result.data + row * target_.result.row_stride + column * target_.result.column_stride;
+    for (int i = 0; i < n; ++i) store(address + i * target_.result.column_stride, lanes.value[i]);
+    if (target_.has_bound()) put_bounds(row, column, n, lanes, listed, counts);
+  }
+
+  // accuracy="fp64": the lanes that nothing certifies.
+  std::uint64_t list_uncertified(std::int64_t row, std::int64_t column, int n, EntryCounts& counts) const {
+    if (rows_.special[row] != kFinite) return 0;
+    const LineRecord& own = rows_.records[row];
+    const ColumnGroup& group = groups_[static_cast<std::size_t>(column / kLanes)];
+    if (certifies_all(own, group, k_, promise_.precision)) {
+      const int exact = own.rounded == 0 ? group.exact : 0;
+      counts.exact += exact;
+      counts.depth += group.lanes - exact;
+      return 0;
+    }
+    std::uint64_t listed = 0;
+    for (int i = 0; i < n; ++i) {
+      if (columns_.special[column + i] != kFinite) continue;
+      const LineRecord& other = columns_.records[column + i];
+      const Certificate found = certify(own, other, k_, promise_.precision);
+      counts.exact += found == Certificate::exact;
+      counts.depth += found == Certificate::depth;
+      if (found != Certificate::none) continue;
+      const WideInt<Words> value = integers_.one(row * target_.result.columns + column + i);
+      const int length = wide_bit_length(wide_magnitude(value, wide_sign_mask(value)));
+      const bool is_kept = length >= certified_length(own, other, k_, promise_.precision);
+      counts.result += is_kept;
+      if (!is_kept) listed |= std::uint64_t(1) << i;
+    }
+    return listed;
+  }
+
+  // accuracy="correct": rounds the lanes in the wanted direction; returns those that the rounding test does not settle.
+  std::uint64_t round_correctly(std::int64_t row, std::int64_t column, int n, Lanes& lanes, EntryCounts& counts) const {
+    const std::int64_t first = row * target_.result.columns + column;
+    std::int64_t certain[kLanes] = {};
+    Columns<Words> sums;
+    if (integers_.has_columns()) integers_.columns(first, n, sums);
+    if constexpr (kHasFastTest) {
+      if (is_short_) {
+        double error[kLanes];
+        errors(rows_.records[row], groups_[static_cast<std::size_t>(column / kLanes)], n, error);
+        round_certain(sums, n, integers_.product(), lanes.exponent, error, target_.rounding, lanes.value, certain);
+      }
+    }
+    std::uint64_t listed = 0;
+    for (int i = 0; i < n; ++i) {
+      if (is_special(row, column + i)) continue;
+      const LineRecord &own = rows_.records[row], &other = columns_.records[column + i];
+      const bool is_exact = rounded_products(own, other) == 0 && rounded_products(other, own) == 0;
+      bool is_kept = true;
+      if (certain[i] == 0) {
+        const WideInt<Words> value =
+            integers_.has_columns() ? integer_of_lane(sums, i, integers_.product()) : integers_.one(first + i);
+        is_kept = round_alone(value, own, other, is_exact, lanes.exponent[i], lanes.value[i]);
+      }
+      counts.exact += is_exact;
+      counts.result += is_kept && !is_exact;
+      if (!is_kept) listed |= std::uint64_t(1) << i;
+    }
+    return listed;
+  }
+
+  // Upper bounds of error_bound in FP64; 0 where that is 0.
+  static void errors(const LineRecord& row, const ColumnGroup& group, int n, double* error) {
+    const auto rounded = static_cast<double>(row.rounded), nonzeros = static_cast<double>(row.nonzeros);
+    const double half = std::ldexp(1.0, row.capacity - 1);
+    for (int i = 0; i < n; ++i) {
+      error[i] = std::min(group.rounded[i], nonzeros) * half + std::min(rounded, group.nonzeros[i]) * group.half[i];
+    }
+  }
+
+  // Whether every number within the error of `value` rounds to the same bits, which it stores.
+  bool round_alone(const WideInt<Words>& value, const LineRecord& row, const LineRecord& column, bool is_exact, int exponent,
+                   T& rounded) const {
+    if (is_exact) {
+      rounded = round_wide<T>(value, exponent, target_.rounding);
+      return true;
+    }
+    const WideInt<Words> error = error_bound<Words>(row, column);
+    rounded = round_wide<T>(wide_sub(value, error), exponent, target_.rounding);
+    return float_bits(rounded) == float_bits(round_wide<T>(wide_add(value, error), exponent, target_.rounding));
+  }
+
+  void put_bounds(std::int64_t row, std::int64_t column, int n, const Lanes& lanes, std::uint64_t listed,
+                  EntryCounts& counts) const {
+    for (int i = 0; i < n; ++i) {
+      if ((listed >> i & 1) != 0) continue;
+      double bound = std::numeric_limits<double>::infinity();
+      if (!is_special(row, column + i)) {
+        const WideInt<Words> error = error_bound<Words>(rows_.records[row], columns_.records[column + i]);
+        bound = entry_bound(error, lanes.exponent[i], lanes.value[i], target_.rounding);
+        counts.largest_bound = std::max(counts.largest_bound, bound);
+      }
+      put(target_.bound, row, column + i, bound);
+    }
+  }
+
+  Integers<Words> integers_;
+  Promise promise_;
+  std::int64_t k_;
+  BlockLines rows_, columns_;
+  Target target_;
+  Listed& listed_;
+  std::vector<ColumnGroup> groups_;
+  bool is_short_ = false;
+};
+
+ResultView part_of(const ResultView& whole, std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) {
+  ResultView part = whole;
+  if (whole.data != nullptr) part.data += row * whole.row_stride + column * whole.column_stride;
+  part.rows = rows;
+  part.columns = columns;
+  return part;
+}
+
+}  // namespace
+
+Target Target::part(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) const {
+  return {part_of(result, row, rows, column, columns), rounding, part_of(bound, row, rows, column, columns)};
+}
+
+void EntryCounts::extend(const EntryCounts& other) {
+  exact += other.exact;
+  depth += other.depth;
+  result += other.result;
+  pairs += other.pairs;
+  exact_sums += other.exact_sums;
+  largest_bound = std::max(largest_bound, other.largest_bound);
+}
+
+std::vector<Listed::Place> Listed::places() const {
+  std::vector<Place> found;
+  const std::int64_t rows = words_per_row_ == 0 ? 0 : static_cast<std::int64_t>(words_.size()) / words_per_row_;
+  for (std::int64_t index = 0; index < words_per_row_; ++index) {
+    for (std::int64_t row = 0; row < rows; ++row) {
+      if (words_[static_cast<std::size_t>(row * words_per_row_ + index)] != 0)
+        found.push_back({static_cast<std::int32_t>(row), static_cast<std::int32_t>(index)});
+    }
+  }
+  return found;
+}
+
+EntryCounts cpu_reconstruct_certified(const Plan& plan, int count, const void* output, const Promise& promise, std::int64_t k,
+                                      const BlockLines& rows, const BlockLines& columns, const Target& target, Listed& listed) {
+  if (target.result.rows == 0 || target.result.columns == 0) return {};
+  return dispatch_words(crt_words(plan, count), [&](auto words) {
+    return with_float(target.result.type, [&](auto zero) {
+      return CertifiedBlock<decltype(zero), words()>(plan, count, output, promise, k, rows, columns, target, listed).run();
+    });
+  });
+}
+
+}  // namespace ozfp4

@@ -1,0 +1,83 @@
+// Stage 4 for results that promise more than the scaled product: which entries are kept, and which are listed for repair.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "arith/accuracy/certificate.hpp"
+#include "arith/accuracy/modes.hpp"
+#include "cpu/runtime/matrix_view.hpp"
+#include "cpu/stages/scale.hpp"
+#include "plan/plan.hpp"
+
+namespace ozfp4 {
+
+struct Promise {
+  Accuracy accuracy = Accuracy::scaled;
+  int precision = 53;  // of the result's type
+
+  bool certifies() const { return accuracy != Accuracy::scaled; }
+};
+
+// Where a product goes, in which direction it is rounded, and where bounds of its errors go (float64; data null: nowhere).
+struct Target {
+  ResultView result;
+  Rounding rounding = Rounding::nearest;
+  ResultView bound{nullptr, ElementType::float64, 0, 0, 0, 0};
+
+  bool has_bound() const { return bound.data != nullptr; }
+  // The part of it that a block of the output fills.
+  Target part(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) const;
+};
+
+// How many entries rest on what; those of special lines on nothing of it.
+struct EntryCounts {
+  std::int64_t exact = 0, depth = 0, result = 0;  // by certificate; the last also by the rounding test
+  std::int64_t pairs = 0, exact_sums = 0;         // repaired
+  double largest_bound = 0;                       // where bounds are wanted
+
+  void extend(const EntryCounts& other);
+};
+
+// The entries of a block that are left to repair: a bit each, in words of 64 columns, row-major.
+class Listed {
+ public:
+  Listed(std::int64_t rows, std::int64_t columns)
+      : words_per_row_((columns + 63) / 64), words_(static_cast<std::size_t>(rows * words_per_row_)) {}
+  static std::int64_t bytes(std::int64_t rows, std::int64_t columns) { return rows * ((columns + 63) / 64) * 16; }
+
+  std::int64_t words_per_row() const { return words_per_row_; }
+  std::uint64_t& word(std::int64_t row, std::int64_t index) {
+    return words_[static_cast<std::size_t>(row * words_per_row_ + index)];
+  }
+  std::uint64_t word(std::int64_t row, std::int64_t index) const {
+    return words_[static_cast<std::size_t>(row * words_per_row_ + index)];
+  }
+  // Places of the words that list anything, those of the same columns beside each other.
+  struct Place {
+    std::int32_t row, index;
+  };
+  std::vector<Place> places() const;
+
+ private:
+  std::int64_t words_per_row_;
+  std::vector<std::uint64_t> words_;
+};
+
+// Lines of a block, from its first one on.
+struct BlockLines {
+  const std::int32_t* shift;
+  const LineRecord* records;
+  const std::uint8_t* special;
+
+  BlockLines(const Scales& scales, std::int64_t first)
+      : shift(scales.shift.data() + first), records(scales.records.data() + first), special(scales.special.data() + first) {}
+};
+
+// As cpu_reconstruct, to a target that is a block. Entries that the promise does not let keep are listed, and their results and
+// bounds are void; entries of special lines are not, and their results are void, too. Range: the scales have records; `k` is the
+// inner dimension.
+EntryCounts cpu_reconstruct_certified(const Plan& plan, int count, const void* output, const Promise& promise, std::int64_t k,
+                                      const BlockLines& rows, const BlockLines& columns, const Target& target, Listed& listed);
+
+}  // namespace ozfp4

@@ -1,0 +1,164 @@
+#include "cpu/repair/correct_dot.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "arith/exact/double_dot.hpp"
+#include "arith/exact/exact_sum.hpp"
+#include "arith/exact/settle.hpp"
+#include "arith/scale_entry.hpp"
+#include "cpu/runtime/vectorise.hpp"
+
+// This file is compiled with -ffp-contract=off: see arith/exact/double_dot.hpp.
+
+namespace ozfp4 {
+namespace {
+
+constexpr int kLanes = 16;   // partial sums, two vectors of the widest kind: enough to hide the latency of an addition
+constexpr int kChunk = 512;  // terms at a time, a multiple of kLanes
+
+struct Lanes {
+  double high[kLanes] = {}, low[kLanes] = {}, slack[kLanes] = {};
+};
+
+// How the error of a product is found.
+enum class Product { fused, split, whole };
+
+template <Product kind>
+inline void add_products_impl(Lanes& lanes, const double* a, const double* b, int n) {
+  Lanes sums = lanes;
+  for (int i = 0; i < n; i += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      DoubleDot dot{sums.high[lane], sums.low[lane], sums.slack[lane]};
+      if constexpr (kind == Product::whole)
+        add_short_product(dot, a[i + lane], b[i + lane]);
+      else
+        add_product<kind == Product::fused>(dot, a[i + lane], b[i + lane]);
+      sums.high[lane] = dot.high;
+      sums.low[lane] = dot.low;
+      sums.slack[lane] = dot.slack;
+    }
+  }
+  lanes = sums;
+}
+
+OZFP4_VECTORISED void add_fused_products(Lanes& lanes, const double* a, const double* b, int n) {
+  add_products_impl<Product::fused>(lanes, a, b, n);
+}
+OZFP4_VECTORISED void add_whole_products(Lanes& lanes, const double* a, const double* b, int n) {
+  add_products_impl<Product::whole>(lanes, a, b, n);
+}
+void add_split_products(Lanes& lanes, const double* a, const double* b, int n) {
+  add_products_impl<Product::split>(lanes, a, b, n);
+}
+
+// Whether add_fused_products is made of instructions that fuse: else it would call a function for each product. The clones of
+// GCC before 12 are not.
+bool has_fused_products() {
+#if defined(__FMA__) || defined(__aarch64__)
+  return true;
+#elif defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__) && \
+    !defined(OZFP4_NO_CLONES)
+  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+#else
+  return false;
+#endif
+}
+
+template <class T>
+T entry_at(const DotLine<T>& line, std::int64_t k) {
+  T x;
+  std::memcpy(&x, static_cast<const char*>(line.data) + k * line.stride, sizeof x);
+  return x;
+}
+
+// Entries [first, first + n) times 2^shift.
+template <class T>
+void load(const DotLine<T>& line, std::int64_t first, int n, int shift, double* entries) {
+  if (line.stride == static_cast<std::int64_t>(sizeof(T))) {
+    const char* start = static_cast<const char*>(line.data) + first * line.stride;
+    for (int i = 0; i < n; ++i) {
+      T x;
+      std::memcpy(&x, start + static_cast<std::size_t>(i) * sizeof x, sizeof x);
+      entries[i] = static_cast<double>(x);
+    }
+  } else {
+    for (int i = 0; i < n; ++i) entries[i] = static_cast<double>(entry_at(line, first + i));
+  }
+  if (shift == 0) return;
+  const ShiftHalves halves = halves_of(shift);
+  const double half = exact_power_of_two<double>(halves.first), other = exact_power_of_two<double>(halves.second);
+  for (int i = 0; i < n; ++i) entries[i] = dot_operand(entries[i], half, other);
+}
+
+template <class A, class B>
+DoubleDot double_dot(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k) {
+  static const bool is_fused = has_fused_products();
+  constexpr bool is_whole = sizeof(A) == 4 && sizeof(B) == 4;
+  const int shift_a = dot_shift(a.facts), shift_b = dot_shift(b.facts);
+  alignas(64) double entries_a[kChunk], entries_b[kChunk];
+  Lanes lanes;
+  for (std::int64_t first = 0; first < k; first += kChunk) {
+    const int n = static_cast<int>(std::min<std::int64_t>(kChunk, k - first));
+    load(a, first, n, shift_a, entries_a);
+    load(b, first, n, shift_b, entries_b);
+    const int padded = (n + kLanes - 1) / kLanes * kLanes;
+    std::fill(entries_a + n, entries_a + padded, 0.0);
+    std::fill(entries_b + n, entries_b + padded, 0.0);
+    (is_whole ? add_whole_products : is_fused ? add_fused_products : add_split_products)(lanes, entries_a, entries_b, padded);
+  }
+  DoubleDot sum[kLanes];
+  for (int lane = 0; lane < kLanes; ++lane) sum[lane] = {lanes.high[lane], lanes.low[lane], lanes.slack[lane]};
+  for (int count = kLanes / 2; count > 0; count /= 2) {
+    for (int lane = 0; lane < count; ++lane) sum[lane] = merge(sum[lane], sum[lane + count]);
+  }
+  return sum[0];
+}
+
+// Whether an entry may be a subnormal number, which a processor may have been told to take for zero.
+template <class T>
+bool may_be_subnormal(const DotLine<T>& line) {
+  return line.facts.nonzeros != 0 && line.facts.lowest < FloatFormat<T>::min_exponent;
+}
+
+}  // namespace
+
+template <class T>
+LineFacts facts_of(const void* data, std::int64_t stride, std::int64_t k) {
+  const DotLine<T> line{data, stride, {}};
+  LineFacts facts;
+  for (std::int64_t i = 0; i < k; ++i) add_entry(facts, entry_at(line, i));
+  return facts;
+}
+
+template <class T, class A, class B>
+CorrectDot<T> correct_dot(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k, Rounding rounding) {
+  if (!may_be_subnormal(a) && !may_be_subnormal(b)) {
+    const DoubleDot dot = double_dot(a, b, k);
+    const double bound = dot_bound(dot, k + kChunk, is_dot_safe(a.facts, b.facts));
+    T value;
+    if (settle(dot, bound, -(dot_shift(a.facts) + dot_shift(b.facts)), rounding, value)) return {value, DotPath::pairs};
+  }
+  ExactSum sum;
+  for (std::int64_t i = 0; i < k; ++i) add_product(sum, entry_at(a, i), entry_at(b, i));
+  return {round_exact<T>(sum, rounding), DotPath::exact};
+}
+
+#define OZFP4_FACTS(T) template LineFacts facts_of<T>(const void*, std::int64_t, std::int64_t);
+OZFP4_FACTS(double)
+OZFP4_FACTS(float)
+#undef OZFP4_FACTS
+
+#define OZFP4_DOT(T, A, B) \
+  template CorrectDot<T> correct_dot<T, A, B>(const DotLine<A>&, const DotLine<B>&, std::int64_t, Rounding);
+#define OZFP4_DOTS(T)          \
+  OZFP4_DOT(T, double, double) \
+  OZFP4_DOT(T, double, float)  \
+  OZFP4_DOT(T, float, double)  \
+  OZFP4_DOT(T, float, float)
+OZFP4_DOTS(double)
+OZFP4_DOTS(float)
+#undef OZFP4_DOTS
+#undef OZFP4_DOT
+
+}  // namespace ozfp4

@@ -1,0 +1,36 @@
+// One correctly rounded entry of a product, from the operands themselves.
+#pragma once
+
+#include <cstdint>
+
+#include "arith/accuracy/line_facts.hpp"
+#include "arith/accuracy/modes.hpp"
+
+namespace ozfp4 {
+
+// A row of A or a column of B: finite float or double numbers `stride` bytes apart, which need not be aligned.
+template <class T>
+struct DotLine {
+  const void* data = nullptr;
+  std::int64_t stride = 0;
+  LineFacts facts;  // of its entries
+};
+
+// What the scale stage finds out about a line as well. Range: k >= 0.
+template <class T>
+LineFacts facts_of(const void* data, std::int64_t stride, std::int64_t k);
+
+enum class DotPath : std::uint8_t { pairs, exact };
+
+template <class T>
+struct CorrectDot {
+  T value;
+  DotPath path;  // what decided it: pairs of FP64 numbers, or the exact sum
+};
+
+// sum a_k b_k, rounded once; an exact zero is +0, and -0 when rounding down. For T, A and B float or double. Range: finite
+// entries, 0 <= k <= 2^31.
+template <class T, class A, class B>
+CorrectDot<T> correct_dot(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k, Rounding rounding);
+
+}  // namespace ozfp4

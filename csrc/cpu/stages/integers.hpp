@@ -1,0 +1,85 @@
+// The wide integers of one block of the output, from what multiply left of it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "arith/wide/round_wide.hpp"
+#include "cpu/stages/columns.hpp"
+#include "cpu/stages/multiply.hpp"
+#include "plan/moduli/crt_constants.hpp"
+#include "plan/plan.hpp"
+
+namespace ozfp4 {
+
+// Horner's rule over the digit groups, highest first. Range: the result fits the words; intermediate values may wrap.
+template <int Words>
+WideInt<Words> positional(std::uint32_t base, int groups, const std::int64_t* sums, std::int64_t pitch) {
+  WideInt<Words> x = wide_zero<Words>();
+  for (int g = groups - 1; g >= 0; --g) x = wide_add(wide_mul_small(x, base), wide_from<Words>(sums[g * pitch]));
+  return x;
+}
+
+// What multiply left for one block, group-major, and how to turn it into integers.
+template <int Words>
+class Integers {
+ public:
+  Integers(const Plan& plan, int count, const void* output, std::int64_t entries)
+      : plan_(plan), count_(count), output_(output), entries_(entries) {
+    if (plan.has_moduli()) constants_ = make_crt_constants<Words>(first_moduli(plan, count));
+  }
+
+  // Column sums of the entries [first, first + n), n <= kLanes.
+  void columns(std::int64_t first, int n, Columns<Words>& column) const {
+    for (int k = 0; k < Words; ++k) std::fill_n(column[k], n, 0);
+    for (int g = 0; g < count_; ++g) {
+      const WideInt<Words>& weight = constants_.weight[static_cast<std::size_t>(g)];
+      const std::int64_t at = g * entries_ + first;
+      if (output_type(plan_) == OutputType::residue8) {
+        add_columns(static_cast<const std::uint8_t*>(output_) + at, n, weight, column);
+      } else {
+        add_columns(static_cast<const std::uint32_t*>(output_) + at, n, weight, column);
+      }
+    }
+  }
+
+  // Entries [first, first + n) as FP numbers of the given exponents.
+  template <class T>
+  void round(std::int64_t first, int n, const std::int32_t* exponent, T* result) const {
+    if (plan_.has_moduli()) {
+      Columns<Words> column;
+      columns(first, n, column);
+      if constexpr (Words == 5 && sizeof(T) == 8) {
+        if (round_columns_fast(column, n, constants_.product, exponent, result)) return;
+      }
+      round_columns(column, n, constants_.product, exponent, result);
+    } else {
+      for (int i = 0; i < n; ++i) result[i] = round_scaled<T>(sum(first + i), exponent[i]);
+    }
+  }
+
+  // Whether integers come from column sums, and the product of the moduli that they are reduced by.
+  bool has_columns() const { return plan_.has_moduli(); }
+  const CrtProduct<Words>& product() const { return constants_.product; }
+
+  WideInt<Words> one(std::int64_t entry) const {
+    if (!plan_.has_moduli()) return sum(entry);
+    Columns<Words> column;
+    columns(entry, 1, column);
+    return integer_of_lane(column, 0, constants_.product);
+  }
+
+ private:
+  WideInt<Words> sum(std::int64_t entry) const {
+    return positional<Words>(static_cast<std::uint32_t>(plan_.base), static_cast<int>(plan_.groups.size()),
+                             static_cast<const std::int64_t*>(output_) + entry, entries_);
+  }
+
+  const Plan& plan_;
+  int count_;
+  const void* output_;
+  std::int64_t entries_;
+  CrtConstants<Words> constants_{};
+};
+
+}  // namespace ozfp4

@@ -1,0 +1,29 @@
+// What a product on the GPU promises of its result, and what it leaves beside it.
+#pragma once
+
+#include <cstdint>
+
+#include "arith/accuracy/modes.hpp"
+
+namespace ozfp4::cuda {
+
+enum class Second : std::uint8_t {
+  none,
+  bound,  // a float64 bound of each entry's error
+  upper,  // the same product rounded up, in the result's type
+};
+
+struct Promise {
+  Accuracy accuracy = Accuracy::scaled;
+  Rounding rounding = Rounding::nearest;  // of the result; Range: nearest unless the accuracy is correct
+  Second second = Second::none;
+  int precision = 53;  // of the result's type: 53 or 24
+
+  bool certifies() const { return accuracy != Accuracy::scaled; }
+  // Whether the rounded entries of the lines are counted: else every nonzero one of a line that is not exact is taken for one.
+  bool counts_rounded() const { return accuracy == Accuracy::correct; }
+  // Whether anybody asks what is known of the lines (arith/accuracy/certificate.hpp).
+  bool has_records() const { return certifies() || second == Second::bound; }
+};
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,78 @@
+// Whether one entry is certified, decided in integers, and what is asked beside it: what the two forms of reconstruct share.
+#pragma once
+
+#include <cstdint>
+
+#include "arith/accuracy/bound.hpp"
+#include "arith/accuracy/certificate.hpp"
+#include "arith/wide/round_wide.hpp"
+#include "cuda/reconstruct/reconstruct.hpp"
+
+namespace ozfp4::cuda {
+
+// floor(x / 2^places). Range: places >= 0.
+template <int Words>
+__device__ __forceinline__ WideInt<Words> shift_right(WideInt<Words> x, int places) {
+  const std::uint32_t sign = wide_sign_mask(x);
+#pragma unroll 1
+  for (; places >= 32; places -= 32) {
+#pragma unroll
+    for (int i = 0; i < Words; ++i) x.word[i] = i + 1 < Words ? x.word[i + 1 < Words ? i + 1 : i] : sign;
+  }
+#pragma unroll
+  for (int i = 0; i < Words; ++i) {
+    x.word[i] =
+        __funnelshift_r(x.word[i], i + 1 < Words ? x.word[i + 1 < Words ? i + 1 : i] : sign, static_cast<unsigned>(places));
+  }
+  return x;
+}
+
+template <class T>
+struct CertifiedEntry {
+  T value;
+  double bound;       // where it is asked for
+  bool is_certified;  // else the others do not matter
+};
+
+// Of the integer of a row and a column, whose value is integer * 2^exponent. Range: the records of lines of `inner` entries, none
+// of them special, whose E the integers of Words + 1 words hold.
+template <class T, int Words>
+__device__ __forceinline__ CertifiedEntry<T> certify_entry(const Certification& asked, const WideInt<Words>& integer,
+                                                           std::int32_t exponent, const LineRecord& a, const LineRecord& b,
+                                                           std::int64_t inner) {
+  const WideInt<Words + 1> wide = wide_resize<Words + 1>(integer), error = error_bound<Words + 1>(a, b);
+  CertifiedEntry<T> entry{};
+  if (asked.accuracy == Accuracy::correct) {
+    entry.value = round_wide<T>(wide_sub(wide, error), exponent, asked.rounding);
+    entry.is_certified = float_bits(entry.value) == float_bits(round_wide<T>(wide_add(wide, error), exponent, asked.rounding));
+  } else {
+    entry.value = round_scaled<T>(wide, exponent);
+    entry.is_certified =
+        asked.accuracy == Accuracy::scaled || certify(a, b, inner, asked.precision) != Certificate::none ||
+        wide_bit_length(wide_magnitude(wide, wide_sign_mask(wide))) >= certified_length(a, b, inner, asked.precision);
+  }
+  if (asked.bound.data != nullptr) entry.bound = entry_bound(error, exponent, entry.value, asked.rounding);
+  return entry;
+}
+
+// What bounds an entry that the IEEE rules of NaN and infinity give: NaN for NaN, infinity for infinity.
+__device__ __forceinline__ double special_bound(double value) { return fabs(value); }
+
+// The place of an entry's bound: of matrix `matrix`, row and column of the block.
+__device__ __forceinline__ double* bound_of(const DeviceResult& bound, std::int32_t matrix, std::int64_t row,
+                                            std::int64_t column) {
+  char* data = bound.data + row * bound.row_stride + column * bound.column_stride;
+#pragma unroll 1
+  for (std::int32_t i = bound.stack.rank - 1; i >= 0; --i) {
+    data += matrix % bound.stack.extent[i] * bound.stack.stride[i];
+    matrix /= bound.stack.extent[i];
+  }
+  return reinterpret_cast<double*>(data);
+}
+
+// The words of the list of a row of a matrix of the block.
+__device__ __forceinline__ std::uint32_t* listed_words(const Listed& listed, std::int32_t matrix, std::int64_t row) {
+  return listed.word + matrix * listed.matrix_stride + row * listed.pitch;
+}
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,147 @@
+// A tile with many listed entries: all of its dot products, from shared memory. Thread 16 y + x has the 16 entries of the rows
+// y + 16 i and the columns x + 16 j.
+#pragma once
+
+#include <cstdint>
+
+#include "arith/exact/settle.hpp"
+#include "cuda/repair/shared.cuh"
+
+namespace ozfp4::cuda::repairing {
+
+inline constexpr int kSide = 4;                          // rows and columns of a thread
+inline constexpr int kLoads = kTile * kStep / kThreads;  // entries of one operand that a thread brings at a time
+static_assert(kSide * 16 == kTile && 16 * 16 == kThreads);
+
+// What a thread brings of an operand: entries [k][line], neighbouring threads along the shorter stride.
+struct Bringing {
+  const char* at;          // of the first entry, now
+  std::int64_t step;       // bytes from one entry of the thread to the next
+  std::int64_t advance;    // bytes from one step of K to the next
+  std::int32_t line, k;    // of the first entry
+  std::int32_t next_line;  // from one entry of the thread to the next; 0: it goes along K
+  std::int32_t lines;      // that there are
+  bool is_double, is_safe = true;
+  double x[kLoads];
+
+  __device__ __forceinline__ Bringing(const RepairLines& of, std::int32_t first_line, std::int32_t count) : lines(count) {
+    const std::int64_t inner = of.inner_stride < 0 ? -of.inner_stride : of.inner_stride;
+    const std::int64_t outer = of.outer_stride < 0 ? -of.outer_stride : of.outer_stride;
+    const auto thread = static_cast<std::int32_t>(threadIdx.x);
+    const bool runs_along_k = inner <= outer;
+    next_line = runs_along_k ? kThreads / kStep : 0;
+    line = runs_along_k ? thread / kStep : thread % kTile;
+    k = runs_along_k ? thread % kStep : thread / kTile;
+    at = of.data + (std::int64_t(first_line) + line) * of.outer_stride + k * of.inner_stride;
+    step = runs_along_k ? (kThreads / kStep) * of.outer_stride : (kThreads / kTile) * of.inner_stride;
+    advance = kStep * of.inner_stride;
+    is_double = of.is_double;
+  }
+
+  __device__ __forceinline__ std::int32_t line_of(int i) const { return line + i * next_line; }
+  __device__ __forceinline__ std::int32_t k_of(int i) const { return k + (next_line == 0 ? i * (kThreads / kTile) : 0); }
+
+  // `rest`: entries of K from here on.
+  __device__ __forceinline__ void load(std::int64_t rest) {
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      const bool is_inside = line_of(i) < lines && k_of(i) < rest;
+      x[i] = is_inside ? entry_at(at + i * step, is_double) : 0.0;
+    }
+    at += advance;
+  }
+
+  __device__ __forceinline__ void store(double (&stage)[kStep][kPitch], const double (&factor)[2][kTile]) {
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      const std::int32_t own = line_of(i);
+      stage[k_of(i)][own] = take_entry(x[i], factor[0][own], factor[1][own], is_safe);
+    }
+  }
+};
+
+// The factors of the lines of a tile; 1 beyond the last one.
+__device__ __forceinline__ void share_factors(double (&factor)[2][kTile], const RepairLines& lines, std::int32_t first,
+                                              std::int32_t count, std::int32_t own) {
+  const ShiftHalves halves = halves_of(own < count ? repair_shift(lines.record[std::int64_t(first) + own]) : 0);
+  factor[0][own] = exact_power_of_two<double>(halves.first);
+  factor[1][own] = exact_power_of_two<double>(halves.second);
+}
+
+// All threads: the dot products of this thread's entries; false where one of the tile may underflow.
+__device__ __forceinline__ bool dot_tile(Shared& shared, const RepairJob& job, const RepairMatrix& matrix, const Tile& tile,
+                                         DoubleDot (&dot)[kSide][kSide]) {
+  const int x = static_cast<int>(threadIdx.x % 16), y = static_cast<int>(threadIdx.x / 16);
+  const std::int32_t inner = job.a.view.inner;
+  const std::int32_t rows = job.result.rows - tile.first_row, columns = job.result.columns - tile.first_column;
+  const auto thread = static_cast<std::int32_t>(threadIdx.x);
+  if (thread < kTile) share_factors(shared.factor[0], matrix.a, tile.first_row, rows, thread);
+  if (thread >= kThreads - kTile) share_factors(shared.factor[1], matrix.b, tile.first_column, columns, thread % kTile);
+  Bringing a(matrix.a, tile.first_row, rows), b(matrix.b, tile.first_column, columns);
+  a.load(inner);
+  b.load(inner);
+#pragma unroll 1
+  for (std::int64_t first = 0; first < inner; first += kStep) {
+    __syncthreads();
+    a.store(shared.stage.a, shared.factor[0]);
+    b.store(shared.stage.b, shared.factor[1]);
+    __syncthreads();
+    a.load(inner - first - kStep);
+    b.load(inner - first - kStep);
+#pragma unroll 2
+    for (int k = 0; k < kStep; ++k) {
+      double row[kSide], column[kSide];
+#pragma unroll
+      for (int i = 0; i < kSide; ++i) {
+        row[i] = shared.stage.a[k][y + 16 * i];
+        column[i] = shared.stage.b[k][x + 16 * i];
+      }
+#pragma unroll
+      for (int i = 0; i < kSide; ++i) {
+#pragma unroll
+        for (int j = 0; j < kSide; ++j) add_product(dot[i][j], row[i], column[j]);
+      }
+    }
+  }
+  return __syncthreads_and(a.is_safe && b.is_safe) != 0;
+}
+
+// All threads: tile number `slot` of a group.
+template <class T>
+__device__ __forceinline__ void repair_dense(Shared& shared, const Parameters& p, const Tile& tile, int slot) {
+  const RepairJob& job = p.job;
+  const RepairMatrix matrix(job, tile.matrix);
+  DoubleDot dot[kSide][kSide];
+  const bool is_safe = dot_tile(shared, job, matrix, tile, dot);
+  const int x = static_cast<int>(threadIdx.x % 16), y = static_cast<int>(threadIdx.x / 16);
+#pragma unroll 1
+  for (int i = 0; i < kSide; ++i) {  // by way of shared memory, so that all entries go through the same code
+#pragma unroll
+    for (int own = 0; own < kSide; ++own) {
+      if (own != i) continue;
+#pragma unroll
+      for (int j = 0; j < kSide; ++j) {
+        shared.sums[j][0][threadIdx.x] = dot[own][j].high;
+        shared.sums[j][1][threadIdx.x] = dot[own][j].low;
+        shared.sums[j][2][threadIdx.x] = dot[own][j].slack;
+      }
+    }
+    const int row = y + 16 * i;
+#pragma unroll 1
+    for (int j = 0; j < kSide; ++j) {
+      const int column = x + 16 * j;
+      if ((shared.word[slot][row][column / 32] >> (column % 32) & 1u) == 0) continue;
+      const DoubleDot own{shared.sums[j][0][threadIdx.x], shared.sums[j][1][threadIdx.x], shared.sums[j][2][threadIdx.x]};
+      const std::int64_t row_of_block = tile.first_row + row, column_of_block = tile.first_column + column;
+      const int shift = repair_shift(matrix.a.record[row_of_block]) + repair_shift(matrix.b.record[column_of_block]);
+      T value;
+      if (settle(own, dot_bound(own, job.a.view.inner, is_safe), -shift, job.rounding, value)) {
+        store_entry(job, matrix, row_of_block, column_of_block, value);
+      } else {
+        shared.unsettled[atomicAdd(&shared.unsettled_count, 1u)] = make_spot(slot, row, column);
+      }
+    }
+  }
+}
+
+}  // namespace ozfp4::cuda::repairing

@@ -1,0 +1,35 @@
+// Which entries of a block reconstruct leaves to repair, and how many they are.
+#pragma once
+
+#include <cstdint>
+
+#include "arith/multiples.hpp"
+
+namespace ozfp4::cuda {
+
+// Of one launch of repair; zero before reconstruct and after repair.
+struct RepairCounts {
+  unsigned long long listed;   // raised by reconstruct
+  unsigned long long exact;    // raised by repair: entries that double-double arithmetic did not settle
+  unsigned long long arrived;  // blocks of repair that are done
+};
+
+// The sums over the launches of a turn, as repair leaves them.
+struct RepairReport {
+  unsigned long long listed, exact;
+};
+
+inline constexpr std::int64_t kRepairReportBytes = 64, kRepairCounterBytes = 64;
+static_assert(sizeof(RepairReport) <= kRepairReportBytes && sizeof(RepairCounts) <= kRepairCounterBytes);
+
+// A bit for each entry of a block, [matrix][row][pitch] words: bit i of word w is column 32 w + i.
+struct Listed {
+  std::uint32_t* word = nullptr;  // null: nothing is ever listed
+  std::int64_t pitch = 0, matrix_stride = 0;
+  RepairCounts* counts = nullptr;
+};
+
+// Words of a row: reconstruct writes two at a time.
+constexpr std::int64_t listed_pitch(std::int64_t columns) { return 2 * ceil_div(columns, 64); }
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,102 @@
+// The lines that a listed entry is made of: where they lie, and by what power of two their entries are multiplied so that
+// double-double arithmetic neither overflows nor, for most, underflows (arith/exact/double_dot.hpp).
+#pragma once
+
+#include <cstdint>
+
+#include "arith/exact/double_dot.hpp"
+#include "cuda/repair/repair.hpp"
+
+namespace ozfp4::cuda {
+
+// Of lines whose largest exponent lies in this range entries are taken as they are: products of the largest entries of two lines
+// stay above 2^-200, far above the 2^-600 that an unsafe dot product may lose.
+inline constexpr int kLeastPlainExponent = -100;
+// Nonzero entries from here on are multiples of 2^(kDotFloor / 2), whatever their 53 bits are.
+inline constexpr double kLeastSafeEntry = 0x1p-428;
+static_assert(-428 - 52 == kDotFloor / 2);
+
+__device__ __forceinline__ int repair_shift(const LineRecord& line) {
+  const bool is_plain = line.exponent == kNoExponent || (line.exponent >= kLeastPlainExponent && line.exponent <= kDotTop);
+  return is_plain ? 0 : kDotTop - line.exponent;
+}
+
+// A row of A or a column of B; entries are finite.
+struct RepairLine {
+  const char* data;
+  double first, second;  // halves of 2^shift
+  std::int32_t shift;
+};
+
+__device__ __forceinline__ double entry_at(const char* at, bool is_double) {
+  return is_double ? *reinterpret_cast<const double*>(at) : static_cast<double>(*reinterpret_cast<const float*>(at));
+}
+
+// The lines of one matrix of an operand.
+struct RepairLines {
+  const char* data;          // of the block's first line
+  const LineRecord* record;  // likewise
+  std::int64_t outer_stride, inner_stride;
+  bool is_double;
+
+  __device__ __forceinline__ double entry(const char* line, std::int64_t k) const {
+    return entry_at(line + k * inner_stride, is_double);
+  }
+
+  __device__ __forceinline__ RepairLine line(std::int64_t index) const {
+    RepairLine line;
+    line.data = data + index * outer_stride;
+    line.shift = repair_shift(record[index]);
+    const ShiftHalves halves = halves_of(line.shift);
+    line.first = exact_power_of_two<double>(halves.first);
+    line.second = exact_power_of_two<double>(halves.second);
+    return line;
+  }
+};
+
+// An entry as the dot product takes it, by the halves of its line; clears is_safe where that may lose something.
+__device__ __forceinline__ double take_entry(double x, double first, double second, bool& is_safe) {
+  const double y = dot_operand(x, first, second);
+  is_safe = is_safe && (x == 0.0 || fabs(y) >= kLeastSafeEntry);
+  return y;
+}
+
+// A matrix of the result, the operands' matrices that make it, and where its entries go.
+struct RepairMatrix {
+  RepairLines a, b;
+  char* result;
+  char* bound;
+
+  __device__ __forceinline__ RepairMatrix(const RepairJob& job, std::int32_t matrix) {
+    std::int32_t a_matrix = 0, b_matrix = 0;
+    std::int64_t result_offset = 0, bound_offset = 0;
+#pragma unroll 1
+    for (std::int32_t i = job.result.stack.rank - 1, rest = matrix; i >= 0; --i) {
+      const std::int32_t coordinate = rest % job.result.stack.extent[i];
+      rest /= job.result.stack.extent[i];
+      a_matrix += coordinate * job.result.a_step[i];
+      b_matrix += coordinate * job.result.b_step[i];
+      result_offset += coordinate * job.result.stack.stride[i];
+      bound_offset += coordinate * job.bound.stack.stride[i];
+    }
+    a = lines_of(job.a, a_matrix, 0);
+    b = lines_of(job.b, b_matrix, job.first_column);
+    result = job.result.data + result_offset;
+    bound = job.bound.data == nullptr ? nullptr : job.bound.data + bound_offset;
+  }
+
+ private:
+  static __device__ __forceinline__ RepairLines lines_of(const ScaledOperand& operand, std::int32_t matrix, std::int64_t first) {
+    const Stack& stack = operand.view.stack;
+    std::int64_t offset = first * operand.view.outer_stride;
+#pragma unroll 1
+    for (std::int32_t i = stack.rank - 1, rest = matrix; i >= 0; --i) {
+      offset += rest % stack.extent[i] * stack.stride[i];
+      rest /= stack.extent[i];
+    }
+    return {operand.view.data + offset, operand.record + matrix * std::int64_t(operand.view.outer) + first,
+            operand.view.outer_stride, operand.view.inner_stride, operand.view.type == ElementType::float64};
+  }
+};
+
+}  // namespace ozfp4::cuda

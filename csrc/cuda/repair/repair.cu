@@ -1,0 +1,105 @@
+#include <algorithm>
+
+#include "arith/accuracy/bound.hpp"
+#include "arith/multiples.hpp"
+#include "cuda/dependent_launch.cuh"
+#include "cuda/launch.hpp"
+#include "cuda/repair/dense.cuh"
+#include "cuda/repair/exact.cuh"
+#include "cuda/repair/repair.hpp"
+#include "cuda/repair/sparse.cuh"
+
+namespace ozfp4::cuda {
+namespace {
+
+using namespace repairing;
+
+// All threads: what the sparse list or a dense tile left unsettled; leaves nothing so.
+template <class T>
+__device__ __forceinline__ void finish_unsettled(Shared& shared, const Parameters& p, std::int64_t first) {
+  __syncthreads();
+  if (shared.unsettled_count == 0) return;
+  repair_exactly<T>(shared, p, first);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    shared.exact_count += shared.unsettled_count;
+    shared.unsettled_count = 0;
+  }
+  __syncthreads();
+}
+
+// All threads: the tiles from `first` on, p.group of them or what is left.
+template <class T>
+__device__ __forceinline__ void repair_group(Shared& shared, const Parameters& p, std::int64_t first) {
+  if (threadIdx.x == 0) shared.sparse_count = shared.dense_tiles = 0;
+  __syncthreads();
+  const int slot = static_cast<int>(threadIdx.x / 32);
+  if (slot < p.group && first + slot < p.tiles) scan_tile(shared, p, Tile(p, first + slot), slot);
+  __syncthreads();
+  if (shared.sparse_count != 0) {
+    repair_sparse<T>(shared, p, first);
+    finish_unsettled<T>(shared, p, first);
+  }
+#pragma unroll 1
+  for (std::uint32_t rest = shared.dense_tiles; rest != 0; rest &= rest - 1) {
+    const int dense = __ffs(static_cast<int>(rest)) - 1;
+    repair_dense<T>(shared, p, Tile(p, first + dense), dense);
+    finish_unsettled<T>(shared, p, first);
+  }
+  __syncthreads();  // before the counts and the list are another group's
+}
+
+// One thread of a block that is done. The last block reports, and leaves the counts zero for the next launch.
+__device__ __forceinline__ void arrive(const RepairJob& job, unsigned long long exact) {
+  RepairCounts& counts = *job.listed.counts;
+  if (exact != 0) atomicAdd(&counts.exact, exact);
+  __threadfence();
+  if (atomicAdd(&counts.arrived, 1ull) != gridDim.x - 1) return;
+  __threadfence();
+  RepairReport report{__ldcg(&counts.listed), __ldcg(&counts.exact)};
+  if (!job.starts_report) report = {report.listed + job.report->listed, report.exact + job.report->exact};
+  *job.report = report;
+  counts = RepairCounts{};
+}
+
+template <class T>
+__global__ void __launch_bounds__(kThreads, 1) repair_kernel(const __grid_constant__ Parameters p) {
+  extern __shared__ char memory[];
+  Shared& shared = *reinterpret_cast<Shared*>(memory);
+  let_next_kernel_start();
+  wait_for_previous_kernel();
+  if (__ldcg(&p.job.listed.counts->listed) == 0) {  // it does not change before the last block has arrived
+    if (p.job.starts_report && blockIdx.x == 0 && threadIdx.x == 0) *p.job.report = RepairReport{};
+    return;
+  }
+  if (threadIdx.x == 0) {
+    shared.unsettled_count = 0;
+    shared.exact_count = 0;
+  }
+#pragma unroll 1
+  for (std::int64_t group = blockIdx.x; group < p.groups; group += gridDim.x) repair_group<T>(shared, p, group * p.group);
+  if (threadIdx.x == 0) arrive(p.job, shared.exact_count);
+}
+
+}  // namespace
+
+void launch_repair(const RepairJob& job, cudaStream_t stream) {
+  const std::int64_t processors = current_device(Stage::repair).multiprocessors;
+  Parameters p;
+  p.job = job;
+  p.tiles_x = static_cast<std::int32_t>(ceil_div(job.result.columns, kTile));
+  p.tiles_y = static_cast<std::int32_t>(ceil_div(job.result.rows, kTile));
+  p.tiles = std::int64_t(p.tiles_x) * p.tiles_y * job.result.stack.count();
+  p.group = static_cast<std::int32_t>(std::clamp<std::int64_t>(ceil_div(p.tiles, processors), 1, kMostTiles));
+  p.groups = ceil_div(p.tiles, p.group);
+  LaunchConfig config;
+  config.stage = Stage::repair;
+  config.grid = dim3(static_cast<unsigned>(std::min(p.groups, processors)));
+  config.block = dim3(kThreads);
+  config.shared_bytes = sizeof(Shared);
+  config.overlap_previous = job.overlap_previous;
+  config.stream = stream;
+  launch(job.result.type == ElementType::float64 ? repair_kernel<double> : repair_kernel<float>, config, p);
+}
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,32 @@
+// Stage 5 on the GPU: what reconstruct listed becomes fl(sum of the products of the operands' entries), correctly rounded.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "arith/accuracy/modes.hpp"
+#include "cuda/planes.hpp"
+#include "cuda/repair/listed.hpp"
+
+namespace ozfp4::cuda {
+
+// The result is a block of B's columns, those from first_column on of the whole operand `b`; K is whole. Listed entries have no
+// NaN and no infinity in their lines.
+struct RepairJob {
+  DeviceResult result;
+  ScaledOperand a, b;
+  std::int32_t first_column = 0;
+  Rounding rounding = Rounding::nearest;
+  Listed listed;
+  DeviceResult bound;              // float64, of the result's extents; data null: nobody asks
+  RepairReport* report = nullptr;  // this launch's counts are added to it,
+  bool starts_report = true;       // or stored
+  bool overlap_previous = false;   // programmatic dependent launch
+};
+
+// Enqueues one kernel on the stream, which ends at once where nothing is listed; neither synchronises nor allocates; may be
+// captured into a graph. Throws LaunchError. Range: views that reconstruct takes.
+void launch_repair(const RepairJob& job, cudaStream_t stream);
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,120 @@
+// What a block of repair shares, and how it finds the listed entries of some tiles.
+#pragma once
+
+#include <cstdint>
+
+#include "arith/accuracy/bound.hpp"
+#include "cuda/repair/operands.cuh"
+
+namespace ozfp4::cuda::repairing {
+
+inline constexpr int kWarps = 8;
+inline constexpr int kThreads = 32 * kWarps;
+inline constexpr int kTile = 64;      // rows and columns of a tile
+inline constexpr int kMostTiles = 8;  // that a block looks at together, a warp each
+inline constexpr int kMostSparse =
+    256;                          // listed entries of a tile that are computed one by one; more are computed with all others
+inline constexpr int kStep = 16;  // entries of K that a tile takes to shared memory at a time
+inline constexpr int kPitch = kTile + 1;
+inline constexpr int kExactParts = 4;  // sums of a warp, each of 8 lanes
+inline constexpr int kExactPitch = 133;
+
+struct Parameters {
+  RepairJob job;
+  std::int32_t tiles_x, tiles_y, group;  // tiles of a matrix; tiles that a block takes together, at most kMostTiles
+  std::int64_t tiles, groups;            // of all matrices
+};
+
+// An entry of some tiles: tile, row and column in it.
+using Spot = std::uint16_t;
+__device__ __forceinline__ Spot make_spot(int tile, int row, int column) {
+  return static_cast<Spot>((tile << 12) | (row << 6) | column);
+}
+
+struct Shared {
+  union {
+    struct {
+      double a[kStep][kPitch], b[kStep][kPitch];
+    } stage;
+    double sums[4][3][kThreads];                           // of the entries of one row of each thread
+    std::int64_t digit[kWarps][kExactParts][kExactPitch];  // of exact sums
+  };
+  double factor[2][2][kTile];                // of a dense tile's rows and columns: the halves of their powers of two
+  std::uint32_t word[kMostTiles][kTile][2];  // the list
+  Spot sparse[kMostTiles * kMostSparse];
+  Spot unsettled[kTile * kTile];
+  std::uint32_t sparse_count, unsettled_count, dense_tiles;
+  unsigned long long exact_count;
+};
+
+// A tile of the block's result.
+struct Tile {
+  std::int32_t matrix, first_row, first_column;
+
+  __device__ __forceinline__ Tile(const Parameters& p, std::int64_t index) {
+    const std::int64_t of_matrix = std::int64_t(p.tiles_x) * p.tiles_y;
+    matrix = static_cast<std::int32_t>(index / of_matrix);
+    const auto rest = static_cast<std::int32_t>(index % of_matrix);
+    first_row = rest / p.tiles_x * kTile;
+    first_column = rest % p.tiles_x * kTile;
+  }
+};
+
+// Columns [0, count) of 32. Range: any count.
+__device__ __forceinline__ std::uint32_t first_bits(std::int32_t count) {
+  return count <= 0 ? 0u : count >= 32 ? 0xffffffffu : (1u << count) - 1;
+}
+
+// One warp: the words of tile number `slot` of the group, and its entries to the sparse list where they are few.
+__device__ __forceinline__ void scan_tile(Shared& shared, const Parameters& p, const Tile& tile, int slot) {
+  const RepairJob& job = p.job;
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const std::int32_t columns = job.result.columns - tile.first_column;
+  std::uint32_t word[2][2], count = 0;
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const std::int32_t row = tile.first_row + lane + 32 * i;
+    uint2 both{0, 0};
+    if (row < job.result.rows) {
+      both = *reinterpret_cast<const uint2*>(job.listed.word + tile.matrix * job.listed.matrix_stride + row * job.listed.pitch +
+                                             tile.first_column / 32);
+    }
+    word[i][0] = both.x & first_bits(columns);
+    word[i][1] = both.y & first_bits(columns - 32);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      shared.word[slot][lane + 32 * i][half] = word[i][half];
+      count += static_cast<std::uint32_t>(__popc(word[i][half]));
+    }
+  }
+  const std::uint32_t total = __reduce_add_sync(0xffffffffu, count);
+  if (total == 0) return;
+  if (total > kMostSparse) {
+    if (lane == 0) atomicOr(&shared.dense_tiles, 1u << slot);
+    return;
+  }
+  if (count == 0) return;
+  std::uint32_t at = atomicAdd(&shared.sparse_count, count);
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      for (std::uint32_t rest = word[i][half]; rest != 0; rest &= rest - 1) {
+        shared.sparse[at++] = make_spot(slot, lane + 32 * i, 32 * half + __ffs(static_cast<int>(rest)) - 1);
+      }
+    }
+  }
+}
+
+// Puts an entry, of the block's result, where it belongs.
+template <class T>
+__device__ __forceinline__ void store_entry(const RepairJob& job, const RepairMatrix& matrix, std::int64_t row,
+                                            std::int64_t column, T value) {
+  *reinterpret_cast<T*>(matrix.result + row * job.result.row_stride + column * job.result.column_stride) = value;
+  if (matrix.bound != nullptr) {
+    *reinterpret_cast<double*>(matrix.bound + row * job.bound.row_stride + column * job.bound.column_stride) =
+        rounding_bound(value, job.rounding);
+  }
+}
+
+}  // namespace ozfp4::cuda::repairing

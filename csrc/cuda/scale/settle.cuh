@@ -1,0 +1,42 @@
+// What scale leaves of a line, from the state of all its entries.
+#pragma once
+
+#include <cstdint>
+
+#include "arith/accuracy/certificate.hpp"
+#include "cuda/scale/line.cuh"
+
+namespace ozfp4::cuda {
+
+struct LineOutcome {
+  int capacity, shift;
+  std::uint32_t special;
+  float sum;  // for norm_squared_bound of the report's capacity
+};
+
+__device__ __forceinline__ LineOutcome outcome_of(const LineState& state, int capacity, float sum) {
+  const int exponent = state.sum.exponent;
+  return {capacity, exponent == kNoExponent ? 0 : scale_exponent(capacity, exponent), state.special, sum};
+}
+
+__device__ __forceinline__ LineOutcome settle_line(const LineState& state, const LineRule&, const NormReport& norms) {
+  return outcome_of(state, norms.capacity, state.sum.sum);
+}
+__device__ __forceinline__ LineOutcome settle_line(const RecordedState& state, const LineRule& rule, const NormReport& norms) {
+  const LineFacts facts = line_facts(state.facts, state.line.sum.exponent);
+  const CapacityRule& how = rule.capacity;
+  const int capacity = line_capacity(how.accuracy, how.bits, facts, norms.inner, how.precision);
+  return outcome_of(state.line, capacity, sum_at_capacity(state.line.sum.sum, capacity, norms.capacity));
+}
+
+__device__ __forceinline__ void write_record(const LineState&, const LineOutcome&, const LineRule&, bool, std::uint32_t) {}
+// Where the operand has records.
+__device__ __forceinline__ void write_record(const RecordedState& state, const LineOutcome& outcome, const LineRule& rule,
+                                             bool is_b, std::uint32_t stacked_line) {
+  if (rule.record[is_b] == nullptr) return;
+  LineRecord record = make_record(line_facts(state.facts, state.line.sum.exponent), outcome.capacity);
+  if (rule.capacity.accuracy == Accuracy::correct) record.rounded = 0;  // encode counts
+  rule.record[is_b][stacked_line] = record;
+}
+
+}  // namespace ozfp4::cuda

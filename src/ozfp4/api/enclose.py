@@ -1,0 +1,140 @@
+"""``ozfp4.enclose``: the tightest enclosure of a product that floating-point numbers can hold."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, overload
+
+import numpy.typing as npt
+
+from ..backends import cpu
+from ..backends.cuda import launch
+from ..backends.cuda.findings import Findings, make_report
+from ..dispatch import on_cpu, on_cuda
+from ..report import Report
+from ..request import library
+from ..request.arguments import check_arguments, check_pair
+from ..request.operands import MatmulRequest, matmul_request
+from ..request.types import TensorT
+
+
+@overload
+def enclose(
+    a: TensorT,
+    b: TensorT,
+    *,
+    out: tuple[TensorT, TensorT] | None = ...,
+    backend: str = ...,
+    scheme: str = ...,
+    workspace_limit: int | None = ...,
+    report: Literal[False] = ...,
+) -> tuple[TensorT, TensorT]: ...
+@overload
+def enclose(
+    a: TensorT,
+    b: TensorT,
+    *,
+    out: tuple[TensorT, TensorT] | None = ...,
+    backend: str = ...,
+    scheme: str = ...,
+    workspace_limit: int | None = ...,
+    report: Literal[True],
+) -> tuple[TensorT, TensorT, Report]: ...
+@overload
+def enclose(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    out: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = ...,
+    backend: str = ...,
+    scheme: str = ...,
+    workspace_limit: int | None = ...,
+    report: Literal[False] = ...,
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]: ...
+@overload
+def enclose(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    out: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = ...,
+    backend: str = ...,
+    scheme: str = ...,
+    workspace_limit: int | None = ...,
+    report: Literal[True],
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Report]: ...
+def enclose(
+    a: Any,
+    b: Any,
+    *,
+    out: Any = None,
+    backend: str = "auto",
+    scheme: str = "II",
+    workspace_limit: int | None = None,
+    report: bool = False,
+) -> Any:
+    """Lower and upper bounds of the real product of `a` and `b`, entry by entry, with no floating-point number between them.
+
+    Both are the product of ``matmul(a, b, accuracy="correct")``, the lower one with ``rounding="down"``, the upper one with
+    ``rounding="up"``, from one multiplication: they are equal where the real product is a floating-point number, else
+    neighbours. An exact zero is [-0, +0]. Where NaN or infinity takes part, both are what IEEE arithmetic gives.
+
+    Parameters
+    ----------
+    a, b : array_like or torch.Tensor
+        As in :func:`ozfp4.matmul`.
+    out : (array, array) or (tensor, tensor), optional
+        Where to write the lower and the upper bounds; as in :func:`ozfp4.matmul`, and apart from each other in memory.
+    backend, scheme, workspace_limit
+        As in :func:`ozfp4.matmul`.
+    report : bool
+        Return ``(lower, upper, Report)``; it counts the entries of both.
+
+    Returns
+    -------
+    (lower, upper) or (lower, upper, Report)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> lower, upper = enclose(np.array([[1.0, 1.0]]), np.array([[1.0], [2.0**-80]]))
+    >>> lower.item(), upper.item()
+    (1.0, 1.0000000000000002)
+
+    Raises
+    ------
+    TypeError, ValueError, RuntimeError, MemoryError
+        As :func:`ozfp4.matmul`; TypeError for `out` that is no pair.
+    """
+    asked = check_arguments(
+        scheme, backend, None, "least", workspace_limit=workspace_limit, accuracy="correct", rounding="down"
+    )
+    lower, upper = check_pair("out", out)
+    operands = library.take_operands(a, b, lower, library.FLOATS)
+    other = None if upper is None else library.take_operands(a, b, upper, library.FLOATS).out
+    request = matmul_request(operands, asked, upper=other)
+    found = _on_cuda(request, report) if operands.on_device else _on_cpu(request, report)
+    result = found[:2] if out is None else (lower, upper)
+    return (*result, found[2]) if report else result
+
+
+def _on_cpu(request: MatmulRequest, report: bool) -> tuple[Any, Any, Report | None]:
+    decision = on_cpu.decide(request)
+    (lower, upper), _, outcome = cpu.matmul(request, decision.plan, ("down", "up"))
+    if not report:
+        return lower, upper, None
+    about = cpu.make_report(request, decision.plan, outcome, decision.reason, decision.fallback)
+    return lower, upper, about
+
+
+def _on_cuda(request: MatmulRequest, report: bool) -> tuple[Any, Any, Report | None]:
+    decision = on_cuda.decide(request)
+    findings = Findings(decision.plan) if report else None
+    lower, upper, made = launch.matmul(request, decision.plan, decision.variant, findings, encloses=True)
+    if request.upper is not None:
+        request.upper.copy_(upper)
+    if findings is None:
+        return lower, upper, None
+    problem = None if made is None else made.prepared.problem
+    about = make_report(
+        decision.plan, request.a, request.b, problem, findings, decision.reason, decision.fallback
+    )
+    return lower, upper, about

@@ -1,0 +1,30 @@
+"""What a product on a GPU promises of its result, and what it leaves beside it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...request.arguments import Arguments
+
+
+class Promise(NamedTuple):
+    """The names of an accuracy and a rounding; `second` is "none", "bound" (float64 bounds of the errors) or "upper" (the
+    same product rounded up, beside one that is rounded down); `precision` that of the result's dtype."""
+
+    accuracy: str = "scaled"
+    rounding: str = "nearest"
+    second: str = "none"
+    precision: int = 53
+
+
+PLAIN = Promise()
+
+
+def promise_of(asked: Arguments, single: bool, encloses: bool = False) -> Promise:
+    """What is asked for; `single`: of a float32 result, `encloses`: rounded down and up."""
+    if encloses:
+        return Promise("correct", "down", "upper", 24 if single else 53)
+    if asked.accuracy == "scaled" and not asked.return_bound:
+        return PLAIN  # one plan for results of either dtype
+    second = "bound" if asked.return_bound else "none"
+    return Promise(asked.accuracy, asked.rounding, second, 24 if single else 53)

@@ -1,0 +1,265 @@
+"""What ``accuracy="fp64"`` must return, bit for bit: its definition (docs/accuracy.md) written again in Python's integers.
+
+    facts        of each line: largest exponent, lowest bit, nonzero entries, sum of exponents
+    capacity     c of each line, from its facts alone; integers rn(x 2^s), s = c - 1 - e
+    certificate  of each entry: exact, by depth, by result, or none
+    result       fl(V 2^-(s + t)) where there is one, else the real product rounded once
+
+Nothing here calls the core.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .correct import Array, Lines, over_stacks, real_sums, special_entries, special_value, split
+from .oracle import integer_matmul, round_to_float
+
+NO_EXPONENT = -1500
+NO_LOWEST = 1500
+EXTRA_BITS = {"fp64": 7, "correct": 23}
+PRECISIONS = {np.dtype(np.float64): 53, np.dtype(np.float32): 24}
+
+
+class Certificate(IntEnum):
+    """Why an entry is what it is; the names of csrc/arith/accuracy/certificate.hpp, and `SPECIAL` for NaN and infinity."""
+
+    NONE = 0
+    EXACT = 1
+    DEPTH = 2
+    RESULT = 3
+    SPECIAL = 4
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the entries of a line say about its conversion; `k` counts its entries, zeros included."""
+
+    exponent: int
+    lowest: int
+    nonzeros: int
+    exponent_sum: int
+    k: int
+
+    @property
+    def span(self) -> int:
+        """Bits that hold every entry as an integer."""
+        return 0 if self.nonzeros == 0 else self.exponent - self.lowest + 1
+
+    @property
+    def depth(self) -> int:
+        """How far the nonzero entries lie below the largest one's exponent, added up."""
+        return self.nonzeros * self.exponent - self.exponent_sum
+
+
+def line_facts(rows: Array) -> list[Facts]:
+    """The facts of each row of a float64 or float32 matrix; zeros and non-finite entries add nothing but to `k`."""
+    found = []
+    for row in rows.astype(np.float64):
+        numbers = [abs(x).as_integer_ratio() for x in row[np.isfinite(row) & (row != 0)].tolist()]
+        # p / q in lowest terms, q a power of two: one of them is odd.
+        lowest = [(p & -p).bit_length() - q.bit_length() for p, q in numbers]
+        exponents = [p.bit_length() - q.bit_length() for p, q in numbers]
+        top, low = max(exponents, default=NO_EXPONENT), min(lowest, default=NO_LOWEST)
+        found.append(Facts(top, low, len(numbers), sum(exponents), len(row)))
+    return found
+
+
+def _floor_log2(x: int) -> int:
+    return x.bit_length() - 1
+
+
+def _ceil_log2(x: int) -> int:
+    return (x - 1).bit_length()
+
+
+def fp64_capacity(facts: Facts, precision: int) -> int:
+    """The least of p .. p + 7 bits that certify two such lines by depth with half a binade to spare; at least p + 4 if deep."""
+    if facts.span <= precision + EXTRA_BITS["fp64"]:
+        return max(facts.span, 2)
+    overlap = 2 * facts.nonzeros - facts.k
+
+    def suffices(extra: int) -> bool:
+        return overlap >= 1 and 4 * facts.depth + overlap <= 2 * overlap * (_floor_log2(overlap) + extra - 2)
+
+    least = 4 if 4 * facts.depth >= 15 * facts.nonzeros else 0
+    return precision + next((x for x in range(least, EXTRA_BITS["fp64"]) if suffices(x)), EXTRA_BITS["fp64"])
+
+
+def correct_capacity(facts: Facts, precision: int) -> int:
+    """p + 15 bits, p + 19 or p + 23 for lines of a mean depth of 3.75 or 9; fewer where all entries fit fewer."""
+    quarters = 4 * facts.depth
+    extra = 23 if quarters >= 36 * facts.nonzeros else 19 if quarters >= 15 * facts.nonzeros else 15
+    return min(max(facts.span, 2), precision + extra)
+
+
+def line_capacity(accuracy: str, bits: int, facts: Facts, precision: int) -> int:
+    """c of a line; `bits` is that of the scaled contract."""
+    if accuracy == "scaled":
+        return bits
+    return fp64_capacity(facts, precision) if accuracy == "fp64" else correct_capacity(facts, precision)
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is kept of a line: its facts, its capacity, and how many entries its conversion may round."""
+
+    facts: Facts
+    capacity: int
+    rounded: int
+
+
+def fp64_record(facts: Facts, precision: int) -> Record:
+    """Every nonzero entry counts as rounded unless all fit."""
+    capacity = fp64_capacity(facts, precision)
+    return Record(facts, capacity, 0 if facts.span <= capacity else facts.nonzeros)
+
+
+def error_bound(a: Record, b: Record) -> int:
+    """E: V differs from 2^(s + t) (A B)_ij by no more."""
+    by_a, by_b = min(a.rounded, b.facts.nonzeros), min(b.rounded, a.facts.nonzeros)
+    return (by_b << (a.capacity - 1)) + (by_a << (b.capacity - 1))
+
+
+def error_exponent(a: Record, b: Record) -> int:
+    """c of the certificates: E <= K 2^c. For E > 0."""
+    k = a.facts.k
+    terms = [
+        other.capacity - 1 - max(_floor_log2(k) - _ceil_log2(count), 0)
+        for line, other in ((a, b), (b, a))
+        if (count := min(line.rounded, other.facts.nonzeros)) > 0
+    ]
+    return max(terms) + len(terms) - 1
+
+
+def certify(a: Record, b: Record, precision: int) -> Certificate:
+    """`EXACT` or `DEPTH` by the lines alone, else `NONE`."""
+    if error_bound(a, b) == 0:
+        return Certificate.EXACT
+    overlap = a.facts.nonzeros + b.facts.nonzeros - a.facts.k
+    if overlap < 1:
+        return Certificate.NONE
+    spare = a.capacity + b.capacity - error_exponent(a, b) - precision - 2
+    deep = a.facts.depth + b.facts.depth
+    return Certificate.DEPTH if deep <= overlap * (_floor_log2(overlap) + spare) else Certificate.NONE
+
+
+def certified_length(a: Record, b: Record, precision: int) -> int:
+    """From this bit length of |V| on the entry is certified by its size."""
+    return error_exponent(a, b) + max(precision, a.facts.k.bit_length()) + 2
+
+
+def rounded_integers(lines: Lines, shifts: list[int]) -> tuple[Array, list[int]]:
+    """rn(x 2^s) of each row, ties to even, of any number of bits; and how many entries of each row were rounded."""
+    result = np.zeros(lines.significands.shape, dtype=object)
+    counts = []
+    for i, s in enumerate(shifts):
+        places = (lines.shifts[i] + lines.exponents[i] + s).tolist()
+        count = 0
+        for j, (x, place) in enumerate(zip(lines.significands[i].tolist(), places, strict=True)):
+            if place >= 0:
+                result[i, j] = x << place
+                continue
+            quotient, rest = divmod(x, 1 << -place)  # the floor, of negative numbers too
+            twice = rest << 1
+            result[i, j] = quotient + (twice > 1 << -place or (twice == 1 << -place and quotient % 2))
+            count += rest != 0
+        counts.append(count)
+    return result, counts
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """The wide integers of a product and what they came from: (A B)_ij is about integers[i, j] 2^-(s[i] + t[j])."""
+
+    integers: Array
+    s: list[int]
+    t: list[int]
+    rows: list[Record]
+    columns: list[Record]
+
+
+def _shift(record: Record) -> int:
+    return record.capacity - 1 - record.facts.exponent if record.facts.nonzeros else 0
+
+
+def scaled_product(
+    a: Array, b: Array, accuracy: str, precision: int, bits: int = 53, engine: str = "auto"
+) -> Scaled:
+    """V of every entry of two 2-D matrices, and the records of rows and columns; `rounded` is counted unless "fp64"."""
+    sides = []
+    for lines in (a, b.T):
+        facts = line_facts(lines)
+        records = [Record(f, line_capacity(accuracy, bits, f, precision), 0) for f in facts]
+        shifts = [_shift(record) for record in records]
+        integers, counts = rounded_integers(split(lines), shifts)
+        if accuracy == "fp64":
+            records = [fp64_record(f, precision) for f in facts]
+        else:
+            records = [Record(r.facts, r.capacity, n) for r, n in zip(records, counts, strict=True)]
+        sides.append((integers, shifts, records))
+    (x, s, rows), (y, t, columns) = sides
+    return Scaled(integer_matmul(x, y.T, engine), s, t, rows, columns)
+
+
+def certificates(a: Array, b: Array, product: Scaled, precision: int) -> npt.NDArray[np.int8]:
+    """The certificate of every entry in ``accuracy="fp64"``."""
+    found = np.zeros(product.integers.shape, np.int8)
+    for i, j in np.ndindex(*found.shape):
+        row, column = product.rows[i], product.columns[j]
+        certificate = certify(row, column, precision)
+        if certificate == Certificate.NONE:
+            length = abs(product.integers[i, j]).bit_length()
+            if length >= certified_length(row, column, precision):
+                certificate = Certificate.RESULT
+        found[i, j] = certificate
+    for entry in special_entries(a, b):
+        found[entry] = Certificate.SPECIAL
+    return found
+
+
+def fp64_matmul(
+    a: npt.ArrayLike, b: npt.ArrayLike, *, engine: str = "auto"
+) -> tuple[Array, npt.NDArray[np.int8]]:
+    """``ozfp4.matmul(a, b, accuracy="fp64")``, bit for bit (NaNs as such), and why each entry is what it is.
+
+    Parameters
+    ----------
+    a, b : array_like of float64 or float32
+        Shapes as for ``numpy.matmul``.
+    engine : {"auto", "flint", "object"}
+        See :func:`integer_matmul`.
+
+    Returns
+    -------
+    product : ndarray
+        float32 if both operands are, else float64. A product of two vectors gives a 0-d array.
+    certificates : int8 array of the same shape
+        Values of :class:`Certificate`; where it is `NONE`, the entry is the real product rounded once.
+    """
+
+    def multiply(x: Array, y: Array, dtype: np.dtype[Any]) -> tuple[Array, Array]:
+        precision = PRECISIONS[dtype]
+        product = scaled_product(x, y, "fp64", precision, engine=engine)
+        found = certificates(x, y, product, precision)
+        result = np.zeros(found.shape, dtype)
+        for i, j in np.ndindex(*found.shape):
+            exponent = -(product.s[i] + product.t[j])
+            result[i, j] = round_to_float(product.integers[i, j], exponent, dtype)
+        unsettled = found == Certificate.NONE
+        if unsettled.any():
+            i, j = np.flatnonzero(unsettled.any(axis=1)), np.flatnonzero(unsettled.any(axis=0))
+            sums = real_sums(x[i], y[:, j], engine)
+            for p, q in np.argwhere(unsettled[np.ix_(i, j)]):
+                result[i[p], j[q]] = sums.rounded(int(p), int(q), dtype)
+        for row, column in special_entries(x, y):
+            result[row, column] = special_value(x[row], y[:, column])
+        return result, found
+
+    product, found = over_stacks(a, b, multiply)
+    return product, found

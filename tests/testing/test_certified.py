@@ -1,0 +1,144 @@
+"""The reference of accuracy="fp64": its definition line by line, and that what it promises holds."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from ozfp4.testing import (
+    KINDS,
+    STACKS,
+    Certificate,
+    assert_same_bits,
+    correct_matmul,
+    error_bound,
+    fp64_matmul,
+    grading,
+    line_capacity,
+    line_facts,
+    operands,
+    spread,
+    stack_operands,
+)
+from ozfp4.testing.certified import Facts, certificates, certify, fp64_record, scaled_product
+from ozfp4.testing.correct import real_sums
+
+dtypes = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+FINITE = [kind for kind in KINDS if kind not in ("specials", "infinities")]
+
+
+def exact_value(sums, i: int, j: int) -> Fraction:
+    return Fraction(int(sums.integers[i, j])) * Fraction(2) ** int(sums.rows[i] + sums.columns[j])
+
+
+def check_promise(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """|V 2^-(s+t) - AB| <= E 2^-(s+t), and <= n u |A||B| where certified; the certificates."""
+    precision = 53 if np.promote_types(a.dtype, b.dtype) == np.float64 else 24
+    product = scaled_product(a, b, "fp64", precision)
+    found = certificates(a, b, product, precision)
+    exact, size = real_sums(a, b), real_sums(a, b, magnitudes=True)
+    n = a.shape[1]
+    for i, j in np.ndindex(*found.shape):
+        unit = Fraction(2) ** -(product.s[i] + product.t[j])
+        error = abs(product.integers[i, j] * unit - exact_value(exact, i, j))
+        bound = error_bound(product.rows[i], product.columns[j]) * unit
+        assert error <= bound
+        if found[i, j] == Certificate.EXACT:
+            assert error == 0
+        if found[i, j] in (Certificate.DEPTH, Certificate.RESULT):
+            assert bound <= n * Fraction(2) ** -precision * exact_value(size, i, j)
+    return found
+
+
+@dtypes
+@pytest.mark.parametrize("kind", FINITE)
+def test_certified_entries_keep_the_promise(kind: str, dtype: type) -> None:
+    for m, k, n in ((5, 7, 4), (4, 1, 4), (3, 60, 5)):
+        a, b = operands(kind, m, k, n, dtype=dtype, seed=k)
+        check_promise(a, b)
+        check_promise(a.astype(np.float64), b)
+
+
+@dtypes
+@pytest.mark.parametrize("kind", FINITE)
+def test_the_result_is_scaled_or_correct(kind: str, dtype: type) -> None:
+    a, b = operands(kind, 6, 9, 5, dtype=dtype)
+    c, found = fp64_matmul(a, b)
+    correct = correct_matmul(a, b)
+    settled = (found == Certificate.NONE) | (found == Certificate.EXACT)
+    assert_same_bits(c[settled], correct[settled], kind)
+
+
+def test_which_certificate() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((4, 1024)), rng.standard_normal((1024, 4))
+    assert (check_promise(a, b) == Certificate.DEPTH).all()
+    assert {line_capacity("fp64", 0, f, 53) for f in line_facts(a)} == {53}
+    assert (check_promise(rng.random((4, 99)), rng.random((99, 4))) == Certificate.EXACT).all()
+    a, b = spread(rng, (4, 1024), 200), spread(rng, (1024, 4), 200)
+    found = check_promise(a, b)
+    assert (found == Certificate.RESULT).any()
+    assert (found == Certificate.NONE).any()
+    b[:] = 0.0
+    assert (check_promise(a, b) == Certificate.EXACT).all()
+    assert {line_capacity("correct", 0, f, 53) for f in line_facts(a)} == {76}
+    assert {line_capacity("scaled", 11, f, 53) for f in line_facts(a)} == {11}
+
+
+def test_graded_rows_are_right() -> None:
+    for exponent in (8, 64, 504):
+        a, b = grading.graded(24, exponent)
+        c, _ = fp64_matmul(a, b)
+        exact, size = real_sums(a, b), real_sums(a, b, magnitudes=True)
+        for i, j in np.ndindex(24, 24):
+            allowed = 24 * Fraction(2) ** -53 * exact_value(size, i, j) + Fraction(math.ulp(c[i, j])) / 2
+            assert abs(Fraction(float(c[i, j])) - exact_value(exact, i, j)) <= allowed
+
+
+def test_permutations_are_certified() -> None:
+    """A row with one entry has one product: few entries of the other operand lie too deep for that."""
+    rng = np.random.default_rng(1)
+    a, b = np.eye(64)[rng.permutation(64)] / 3, rng.standard_normal((64, 40))
+    found = check_promise(a, b)
+    assert np.isin(found, (Certificate.EXACT, Certificate.RESULT)).mean() > 0.9
+
+
+@dtypes
+def test_facts(dtype: type) -> None:
+    tiny = float(np.finfo(dtype).smallest_subnormal)
+    lowest = int(math.log2(tiny))
+    rows = np.array([[0, 0, 0], [1.5, -8, 0.25], [tiny, 3 * tiny, -0.0], [math.inf, 4, math.nan]], dtype)
+    zero, plain, small, special = line_facts(rows)
+    assert (zero.nonzeros, zero.span, zero.depth, zero.k) == (0, 0, 0, 3)
+    assert plain == Facts(3, -2, 3, 0 + 3 - 2, 3)
+    assert (plain.span, plain.depth) == (6, 8)
+    assert small == Facts(lowest + 1, lowest, 2, 2 * lowest + 1, 3)
+    assert special == Facts(2, 2, 1, 2, 3)
+
+
+def test_the_lines_alone_certify_at_huge_k() -> None:
+    """Shallow lines at every K up to 2^31, where the sums of depths are largest."""
+    for precision in (53, 24):
+        for log_k in range(1, 32):
+            k = 2**log_k
+            shallow = Facts(0, -1074, k, -k, k)  # mean depth 1
+            record = fp64_record(shallow, precision)
+            assert certify(record, record, precision) == Certificate.DEPTH
+            assert record.capacity - precision == max(0, 5 - log_k)
+
+
+def test_specials_and_shapes() -> None:
+    a, b = operands("specials", 7, 5, 6)
+    c, found = fp64_matmul(a, b)
+    correct = correct_matmul(a, b)
+    special = found == Certificate.SPECIAL
+    assert_same_bits(c[special], correct[special])
+    assert special.any()
+    for shapes in STACKS:
+        x, y = stack_operands(shapes, dtype=np.float32)
+        c, found = fp64_matmul(x, y)
+        expected = np.matmul(x, y)
+        assert (c.shape, found.shape, c.dtype) == (expected.shape, expected.shape, expected.dtype)
