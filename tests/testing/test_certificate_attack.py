@@ -1,7 +1,8 @@
 """Attacks on the certificates of accuracy="fp64": inputs built, and searched for, to bring the error close to what is promised.
 
 A certified entry may differ from the real product by n u (|A| |B|)_ij before its last rounding. Lines of mean depths at the
-threshold, with large entries across from small ones and every rounding to one side, reach an eighth of it by depth, a sixteenth by result; no search found more.
+threshold, with large entries across from small ones and every rounding to one side, reach an eighth of it by depth, a
+sixteenth by result; no search found more.
 """
 
 from __future__ import annotations
