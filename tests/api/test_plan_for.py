@@ -41,9 +41,9 @@ def test_on_a_gpu(
         asked.append(request)
         return Choice(("int8", "fp4"), "")
 
-    def multiply(request: Any, plan: ozfp4.Plan, *_: Any) -> tuple[None, None]:
+    def multiply(request: Any, plan: ozfp4.Plan, *_: Any) -> tuple[None, None, None]:
         taken.append(plan)
-        return None, None
+        return None, None, None
 
     monkeypatch.setattr(on_cuda, "check_device", lambda device: None)
     monkeypatch.setattr(this_machine, "gpu_choice", gpu_choice)

@@ -24,7 +24,12 @@ NAMES = [
     ({"bits": 201}, ValueError, r"^bits: 201 is outside 2\.\.200$"),
     ({"bits": 1}, ValueError, r"^bits: 1 is outside 2\.\.200$"),
     ({"bits": 5.0}, TypeError, r"^bits: 5\.0 is not an integer$"),
-    ({"bits": None}, TypeError, r"^bits: None is not an integer$"),
+    (
+        {"accuracy": "exact"},
+        ValueError,
+        r"^accuracy: 'exact' is unknown; allowed are 'scaled', 'fp64', 'correct'$",
+    ),
+    ({"accuracy": "fp64", "bits": 60}, ValueError, r"^bits: 60 contradicts accuracy='fp64'"),
     ({"scheme": "INT8"}, ValueError, r"^scheme: 'INT8' is unknown; allowed are 'I', 'II'$"),
     ({"backend": "cpu"}, ValueError, r"^backend: 'cpu' is unknown; .*'auto', 'fp4', 'int8', 'fp64'$"),
     ({"family": "Paper"}, ValueError, r"^family: 'Paper' is unknown; .*'least', 'paper', 'paper-karatsuba'$"),

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from ..backends import cpu
 from ..backends.cuda import launch
 from ..backends.cuda.findings import Findings, make_report
+from ..backends.cuda.promise import promise_of
 from ..dispatch import on_cpu, on_cuda
 from ..report import Report
 from ..request import library
@@ -126,9 +127,10 @@ def _on_cpu(request: MatmulRequest, report: bool) -> tuple[Any, Any, Report | No
 
 
 def _on_cuda(request: MatmulRequest, report: bool) -> tuple[Any, Any, Report | None]:
+    promise = promise_of(request.asked, request.single, encloses=True)
     decision = on_cuda.decide(request)
     findings = Findings(decision.plan) if report else None
-    lower, upper, made = launch.matmul(request, decision.plan, decision.variant, findings, encloses=True)
+    lower, upper, made = launch.matmul(request, decision.plan, decision.variant, findings, promise)
     if request.upper is not None:
         request.upper.copy_(upper)
     if findings is None:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ..backends import cpu
 from ..backends.cuda import launch
 from ..backends.cuda.findings import Findings, make_report
+from ..backends.cuda.promise import promise_of
 from ..dispatch import on_cpu, on_cuda, repeated
 from ..plans.plan import Plan
 from ..report import Report
@@ -296,9 +297,10 @@ def _on_cpu(request: MatmulRequest, report: bool) -> tuple[Any, Any, Report | No
 
 
 def _on_cuda(request: MatmulRequest, report: bool) -> tuple[Any, Any, launch.Launch | None, Report | None]:
+    promise = promise_of(request.asked, request.single)
     decision = on_cuda.decide(request)
     findings = Findings(decision.plan) if report else None
-    c, bound, made = launch.matmul(request, decision.plan, decision.variant, findings)
+    c, bound, made = launch.matmul(request, decision.plan, decision.variant, findings, promise)
     if findings is None:
         return c, bound, made, None
     problem = None if made is None else made.prepared.problem

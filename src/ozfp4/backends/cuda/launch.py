@@ -12,7 +12,7 @@ from ...support.refusals import memory_error
 from . import extension
 from .device_plan import DevicePlan
 from .findings import Findings
-from .promise import PLAIN, Promise, promise_of
+from .promise import PLAIN, Promise
 from .variant import Variant
 from .views import Prepared, prepare
 
@@ -180,12 +180,11 @@ def matmul(
     plan: Plan,
     variant: Variant | None,
     findings: Findings | None = None,
-    encloses: bool = False,
+    promise: Promise = PLAIN,
 ) -> tuple[Any, Any, Launch | None]:
-    """The product by a plan, into `out` if it was given; bounds of its errors, or with `encloses` the product rounded up
-    where the first is rounded down, or None; and its launch. Raises as :func:`fill`."""
+    """The product by a plan, into `out` if it was given; what the promise has beside it, or None; and its launch. Raises as
+    :func:`fill`."""
     shape, c, torch = request.shape, request.out, request.torch
-    promise = promise_of(request.asked, request.dtype == torch.float32, encloses)
     if c is None:
         c = torch.empty(shape.result, dtype=request.dtype, device=request.a.device)
     second = None
