@@ -185,7 +185,7 @@ def _single_products(rng: np.random.Generator, m: int, k: int, n: int, f: Format
 
 def _wide(rng: np.random.Generator, m: int, k: int, n: int, f: Format) -> tuple[Array, Array]:
     """Rows and columns that span the whole range, 2^2000 in FP64, of both signs; products around 1 and their sums."""
-    reach = f.max_exponent - 24
+    reach = f.max_exponent - 34
     powers = rng.integers(-reach, reach + 1, k)
     a = np.ldexp(rng.standard_normal((m, k)), powers)
     return a, np.ldexp(rng.standard_normal((k, n)), -powers[:, np.newaxis] + rng.integers(-30, 31, (1, n)))
