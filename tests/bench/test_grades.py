@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -41,9 +43,19 @@ def test_numpy_is_conventional_floating_point() -> None:
     assert [row["exponent"] for row in rows] == [0, 8, grading.widest_exponent(64)]
 
 
-def test_ozfp4_is_conventional_fixed_point() -> None:
+@pytest.mark.parametrize("accuracy", ["fp64", "correct"])
+def test_ozfp4_is_conventional_floating_point(accuracy: str) -> None:
+    multiply = partial(ozfp4.matmul, accuracy=accuracy)
+    summary, rows = grades.grade_rows("ozfp4", multiply, SIZES, EXPONENTS)
+    assert summary["verdict"] == "conventional, floating point"
+    assert summary["uniform"] == summary["graded"] == "A"
+    assert all(row["b"] < 0.1 for row in rows)
+
+
+def test_the_scaled_product_is_conventional_fixed_point() -> None:
     """The honest grade: A where a row's magnitudes are alike, B where they range widely."""
-    summary, rows = grades.grade_rows("ozfp4", ozfp4.matmul, SIZES, EXPONENTS)
+    multiply = partial(ozfp4.matmul, accuracy="scaled")
+    summary, rows = grades.grade_rows("ozfp4", multiply, SIZES, EXPONENTS)
     assert summary["verdict"] == "conventional, fixed point"
     assert (summary["uniform"], summary["graded"], summary["exponent"]) == ("A", "B", 0)
     assert all(row["b"] < 0.1 for row in rows)
