@@ -17,6 +17,7 @@ from .generators import (
     spread,
     stack_operands,
 )
+from .hard import HARD, hard_operands
 from .oracle import (
     exact_matmul,
     integer_matmul,
@@ -27,6 +28,7 @@ from .oracle import (
 )
 
 __all__ = [
+    "HARD",
     "KINDS",
     "PATHS",
     "STACKS",
@@ -43,6 +45,7 @@ __all__ = [
     "exact_matmul",
     "forced",
     "fp64_matmul",
+    "hard_operands",
     "integer_matmul",
     "integer_product",
     "line_capacity",

@@ -1,0 +1,110 @@
+"""What certifies the entries of accuracy="fp64", and how many "correct" leaves to repair, by the references in Python's integers.
+
+    python benchmarks/certificates.py [operands] [bits]
+
+Two tables of docs/accuracy.md: by operands, on a sample of rows and columns; and effective bits against the spread of exponents,
+all 128 x 128 entries at K = 8192. Nothing of the core takes part, nothing is timed; some minutes.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+
+import numpy as np
+
+from ozfp4.bench.accuracy import make_case
+from ozfp4.testing import (
+    Certificate,
+    correct_matmul,
+    error_bound,
+    fp64_matmul,
+    grading,
+    round_to_float,
+    spread,
+)
+from ozfp4.testing.accuracy import relative_errors
+from ozfp4.testing.certified import Scaled, scaled_product
+
+Pair = tuple[np.ndarray, np.ndarray]
+
+
+def cases() -> Iterator[tuple[str, Pair]]:
+    rng = np.random.default_rng(0)
+
+    def pair(k: int, extent: int, fill: Callable[[tuple[int, int]], np.ndarray]) -> Pair:
+        return fill((extent, k)), fill((k, extent))
+
+    for k in (32, 128, 1024, 4096, 16384):
+        yield f"normal(0, 1), K = {k}", pair(k, 48, rng.standard_normal)
+    yield "uniform [0, 1), K = 1024", pair(1024, 32, rng.random)
+    yield "exp(normal), K = 1024", pair(1024, 32, lambda shape: np.exp(rng.standard_normal(shape)))
+    for phi in (4, 8, 16, 32, 64):
+        yield f"spread over 2^{phi}, K = 8192", pair(8192, 24, lambda shape, phi=phi: spread(rng, shape, phi))
+    yield (
+        "normal, half of it zeros, K = 1024",
+        pair(1024, 32, lambda shape: rng.standard_normal(shape) * (rng.random(shape) < 0.5)),
+    )
+    caffeine = np.load(str(files("ozfp4") / "data" / "caffeine_rhf.npz"))
+    yield "caffeine, S C", (caffeine["S"], caffeine["C"])
+    yield "caffeine, F C", (caffeine["F"], caffeine["C"])
+    for exponent in (4, 16, 504):
+        yield f"graded by 2^±{exponent}, K = 64", grading.graded(64, exponent)
+
+
+def left_to_repair(product: Scaled) -> float:
+    """The expected share of entries that the rounding test of "correct" lists: 2 E over the unit in the last place of V."""
+    total = 0.0
+    for i, j in np.ndindex(*product.integers.shape):
+        error, v = error_bound(product.rows[i], product.columns[j]), abs(product.integers[i, j])
+        exponent = -(product.s[i] + product.t[j])
+        if error and v.bit_length() < 53 + (2 * error).bit_length():
+            total += round_to_float(v - error, exponent) != round_to_float(v + error, exponent)
+        elif error:
+            total += math.ldexp(2 * error, 53 - v.bit_length())
+    return total / product.integers.size
+
+
+def capacities(product: Scaled) -> str:
+    found = sorted(record.capacity for record in product.rows + product.columns)
+    return f"{found[0]}" if found[0] == found[-1] else f"{found[0]} to {found[-1]}"
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.3g} %" if share >= 0.001 else f"{share:.0e}" if share else "0"
+
+
+def operand_table() -> None:
+    print("| operands | c | exact | by depth | by result | repaired | c of correct | repaired |")
+    print("|---|---|---|---|---|---|---|---|")
+    order = (Certificate.EXACT, Certificate.DEPTH, Certificate.RESULT, Certificate.NONE)
+    for name, (a, b) in cases():
+        found = fp64_matmul(a, b)[1]
+        shares = [percent(float((found == certificate).mean())) for certificate in order]
+        fp64, correct = (scaled_product(a, b, accuracy, 53) for accuracy in ("fp64", "correct"))
+        row = [name, capacities(fp64), *shares, capacities(correct), percent(left_to_repair(correct))]
+        print("| " + " | ".join(row) + " |", flush=True)
+
+
+def bits_table(phis: tuple[int, ...] = (0, 4, 8, 16, 32, 64)) -> None:
+    rows: dict[str, list[str]] = {"fp64": [], "correct": []}
+    for phi in phis:
+        case = make_case(phi, 8192, 128)
+        for name, c in (
+            ("fp64", fp64_matmul(case.a, case.b)[0]),
+            ("correct", correct_matmul(case.a, case.b)),
+        ):
+            rows[name].append(f"{-math.log2(relative_errors(c, case.exact).max()):.2f}")
+    print("| φ | " + " | ".join(map(str, phis)) + " |")
+    for name, cells in rows.items():
+        print(f"| {name} | " + " | ".join(cells) + " |")
+
+
+if __name__ == "__main__":
+    wanted = sys.argv[1:] or ["operands", "bits"]
+    if "operands" in wanted:
+        operand_table()
+    if "bits" in wanted:
+        bits_table()

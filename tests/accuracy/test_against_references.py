@@ -1,0 +1,104 @@
+"""The accuracy modes against their references, on operands that are hard to round and on all operands of a few bits."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.testing import (
+    HARD,
+    Certificate,
+    assert_same_bits,
+    correct_matmul,
+    fp64_matmul,
+    hard_operands,
+)
+from ozfp4.testing.oracle import ROUNDINGS
+
+dtypes = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+SHAPES = ((9, 1, 7), (6, 3, 5), (20, 50, 6), (3, 700, 4))
+
+
+@dtypes
+@pytest.mark.parametrize("kind", HARD)
+def test_correct(kind: str, dtype: type) -> None:
+    for seed, (m, k, n) in enumerate(SHAPES):
+        a, b = hard_operands(kind, m, k, n, seed=seed, dtype=dtype)
+        for rounding in ROUNDINGS:
+            c = ozfp4.matmul(a, b, accuracy="correct", rounding=rounding)
+            assert_same_bits(c, correct_matmul(a, b, rounding), (kind, k, rounding))
+
+
+@dtypes
+@pytest.mark.parametrize("kind", HARD)
+def test_fp64(kind: str, dtype: type) -> None:
+    for seed, (m, k, n) in enumerate(SHAPES):
+        a, b = hard_operands(kind, m, k, n, seed=seed, dtype=dtype)
+        expected, certificates = fp64_matmul(a, b)
+        c, report = ozfp4.matmul(a, b, accuracy="fp64", report=True)
+        assert_same_bits(c, expected, (kind, k))
+        found, count = report.certified, {x: int((certificates == x).sum()) for x in Certificate}
+        repaired = found.repaired + found.repaired_exactly
+        assert (found.exact, found.depth, found.result, repaired) == (
+            count[Certificate.EXACT],
+            count[Certificate.DEPTH],
+            count[Certificate.RESULT],
+            count[Certificate.NONE],
+        )
+
+
+@dtypes
+@pytest.mark.parametrize("kind", HARD)
+def test_enclosures(kind: str, dtype: type) -> None:
+    for seed, (m, k, n) in enumerate(SHAPES):
+        a, b = hard_operands(kind, m, k, n, seed=seed, dtype=dtype)
+        lower, upper = ozfp4.enclose(a, b)
+        assert_same_bits(lower, correct_matmul(a, b, "down"), (kind, k))
+        assert_same_bits(upper, correct_matmul(a, b, "up"), (kind, k))
+
+
+def small_lines(dtype: type) -> np.ndarray:
+    """All lines of three entries of one or two bits, of sizes whose sums are ties, cancel, or lie far apart; one sign."""
+    p = np.finfo(dtype).nmant + 1
+    numbers = [
+        0.0,
+        *(
+            sign * f * 2.0**e
+            for sign in (1, -1)
+            for f, e in ((1, 0), (1.5, 0), (1, -p), (1.5, -p), (1, -2 * p))
+        ),
+    ]
+    lines = np.array(list(product(numbers, repeat=3)), dtype)
+    return lines[lines[:, 0] >= 0]
+
+
+@dtypes
+@pytest.mark.parametrize("rounding", ROUNDINGS)
+def test_all_products_of_small_lines(rounding: str, dtype: type) -> None:
+    """Every fifth against every seventh: prime to the 11 numbers, so that each of them is everywhere."""
+    lines = small_lines(dtype)
+    rows, columns = lines[::5], lines[::7].T
+    c = ozfp4.matmul(rows, columns, accuracy="correct", rounding=rounding)
+    assert_same_bits(c, correct_matmul(rows, columns, rounding))
+
+
+@dtypes
+def test_all_products_of_small_lines_in_fp64(dtype: type) -> None:
+    lines = small_lines(dtype)
+    rows, columns = lines[::5], lines[::7].T
+    assert_same_bits(ozfp4.matmul(rows, columns, accuracy="fp64"), fp64_matmul(rows, columns)[0])
+
+
+@pytest.mark.slow
+@dtypes
+def test_long_lines(dtype: type) -> None:
+    """K = 100,000."""
+    for kind in ("near-ties", "cancelled", "graded", "sparse"):
+        a, b = hard_operands(kind, 2, 100_000, 2, dtype=dtype)
+        assert_same_bits(ozfp4.matmul(a, b, accuracy="fp64"), fp64_matmul(a, b)[0], kind)
+        for rounding in ("nearest", "up"):
+            c = ozfp4.matmul(a, b, accuracy="correct", rounding=rounding)
+            assert_same_bits(c, correct_matmul(a, b, rounding), kind)
