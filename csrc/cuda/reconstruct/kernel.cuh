@@ -22,6 +22,9 @@ __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(cons
   const ReconstructJob& job = p.job;
   let_next_kernel_start();  // the next product's first one, say
   wait_for_previous_kernel();
+  if constexpr (S::Certifies) {
+    if (!serves(p.certification, job)) return;
+  }
 
   // The bytes of the first row do not wait for the number of moduli: planes beyond it have weight 0.
   const Place<S> place(p);
