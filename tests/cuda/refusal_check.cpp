@@ -61,7 +61,13 @@ void check_right_products() {
                                   {Scheme::two, Alphabet::fp4, "least", 53, 1 << 20},
                                   {Scheme::two, Alphabet::fp4, "paper", 53, 1 << 14},
                                   {Scheme::one, Alphabet::int8, "least", 53, 1 << 14},
-                                  {Scheme::one, Alphabet::fp4, "least", 24, 1 << 14}};
+                                  {Scheme::one, Alphabet::fp4, "least", 24, 1 << 14},
+                                  {Scheme::two, Alphabet::int8, "least", 76, 1 << 20},
+                                  {Scheme::two, Alphabet::fp4, "least", 76, 1 << 20},
+                                  {Scheme::two, Alphabet::int8, "least", 160, 1 << 20},
+                                  {Scheme::two, Alphabet::fp4, "least", 104, 1 << 20},
+                                  {Scheme::one, Alphabet::int8, "least", 200, 1 << 14},
+                                  {Scheme::one, Alphabet::fp4, "least", 200, 1 << 14}};
   for (const PlanRequest& request : requests) {
     const int extents[][3] = {{1, 1, 1}, {300, 17, 129}, {5000, 7, 1000}, {1000, 1000, 16384}};
     for (const auto& [m, n, k] : extents) {
@@ -94,7 +100,7 @@ void check_refusals() {
     p.product.axes = {{1 << 22, 8, 0, 900 * 700 * 8}};
     p.layout.turns = {0, 1 << 22, 1};
   });
-  check_refusal(kResidues, "scale: the integers must have 2 to 53 bits", [](Product& p) { p.plan.bits = 54; });
+  check_refusal(kResidues, "scale: the integers must have 2 to 200 bits", [](Product& p) { p.plan.bits = 201; });
   check_refusal(kResidues, "encode: the pitch of a plane is below K", [](Product& p) { p.layout.k_pitch = 16; });
   check_refusal(kResidues, "encode: planes, their pitch and their strides must be multiples of 16 bytes",
                 [](Product& p) { p.layout.b.planes += 8; });
