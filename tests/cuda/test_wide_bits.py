@@ -28,7 +28,7 @@ def product(a: np.ndarray, b: np.ndarray, bits: int, path: tuple[str, str]) -> n
         (a.shape[0], b.shape[1]), float("nan"), dtype=torch.from_numpy(a[:1]).dtype, device=DEVICE
     )
     scheme, backend = path
-    x, y = (torch.from_numpy(np.ascontiguousarray(operand)).to(DEVICE) for operand in (a, b))
+    x, y = (torch.from_numpy(operand).to(DEVICE) for operand in (a, b))  # in the operand's layout
     ozfp4.matmul(x, y, bits=bits, scheme=scheme, backend=backend, out=out)
     result: np.ndarray = out.cpu().numpy()
     return result
