@@ -61,7 +61,13 @@ void check_right_products() {
                                   {Scheme::two, Alphabet::fp4, "least", 53, 1 << 20},
                                   {Scheme::two, Alphabet::fp4, "paper", 53, 1 << 14},
                                   {Scheme::one, Alphabet::int8, "least", 53, 1 << 14},
-                                  {Scheme::one, Alphabet::fp4, "least", 24, 1 << 14}};
+                                  {Scheme::one, Alphabet::fp4, "least", 24, 1 << 14},
+                                  {Scheme::two, Alphabet::int8, "least", 76, 1 << 20},
+                                  {Scheme::two, Alphabet::fp4, "least", 76, 1 << 20},
+                                  {Scheme::two, Alphabet::int8, "least", 160, 1 << 20},
+                                  {Scheme::two, Alphabet::fp4, "least", 104, 1 << 20},
+                                  {Scheme::one, Alphabet::int8, "least", 200, 1 << 14},
+                                  {Scheme::one, Alphabet::fp4, "least", 200, 1 << 14}};
   for (const PlanRequest& request : requests) {
     const int extents[][3] = {{1, 1, 1}, {300, 17, 129}, {5000, 7, 1000}, {1000, 1000, 16384}};
     for (const auto& [m, n, k] : extents) {
