@@ -36,7 +36,8 @@ class Method:
     ----------
     name, label : str
         On the command line and in tables.
-    kind : {"ozfp4", "native", "peer"}
+    kind : {"ozfp4", "mode", "native", "peer"}
+        "ozfp4": a scheme, backend and family, for integers of 53 bits; "mode": an accuracy.
     device : {"cpu", "cuda"}
     multiply : callable
         float64 matrices in NumPy arrays in and out, wherever the product is computed.
@@ -85,6 +86,10 @@ def gpu_backends() -> set[str]:
     return {backend.name for backend in listed() if backend.available}
 
 
+def _prefix(device: str) -> str:
+    return "cuda-" if device == "cuda" else ""
+
+
 def own_methods(device: str) -> list[Method]:
     """Every scheme, backend and family that the device has a kernel for."""
     found = []
@@ -94,13 +99,36 @@ def own_methods(device: str) -> list[Method]:
         if device == "cuda" and path.backend not in gpu_backends():
             continue
         options = path._asdict()
-        prefix = "cuda-" if device == "cuda" else ""
+        prefix = _prefix(device)
         family = "" if path.family == "least" and path.backend != "fp4" else f" {path.family}"
         label = f"ozfp4 {path.scheme} {path.backend}{family}" + (" (GPU)" if device == "cuda" else "")
         found.append(
-            Method(f"{prefix}{path}", label, "ozfp4", device, _ozfp4(device, options), dict(options))
+            Method(
+                f"{prefix}{path}",
+                label,
+                "ozfp4",
+                device,
+                _ozfp4(device, {**options, "accuracy": "scaled"}),
+                dict(options),
+            )
         )
     return found
+
+
+def accuracy_modes(device: str) -> list[Method]:
+    """What promises more than the product of integers of 53 bits, each on the backend that "auto" takes."""
+    where = " (GPU)" if device == "cuda" else ""
+    return [
+        Method(
+            f"{_prefix(device)}{accuracy}",
+            f'ozfp4, accuracy="{accuracy}"{where}',
+            "mode",
+            device,
+            _ozfp4(device, {"accuracy": accuracy}),
+            {"accuracy": accuracy},
+        )
+        for accuracy in ("fp64", "correct")
+    ]
 
 
 def peer_methods(gemmul8: str | None) -> list[Method]:
@@ -117,20 +145,24 @@ def peer_methods(gemmul8: str | None) -> list[Method]:
     ]
 
 
-def at_hand(gemmul8: str | None = None) -> dict[str, Method]:
+def at_hand(gemmul8: str | None = None, modes: bool = False) -> dict[str, Method]:
     """Everything that can multiply here, by name; ozfp4's ways first.
 
     Parameters
     ----------
     gemmul8 : str, optional
         GEMMul8's preload library; it is used on a GPU only.
+    modes : bool
+        Whether the accuracy modes belong to it.
     """
     found = own_methods("cpu")
+    found += accuracy_modes("cpu") if modes else []
     found.append(Method("numpy", "NumPy", "native", "cpu", _numpy))
     if have_torch():
         found.append(Method("torch", "torch", "native", "cpu", _torch("cpu")))
     if have_cuda():
         found += own_methods("cuda")
+        found += accuracy_modes("cuda") if modes else []
         found.append(Method("torch-cuda", "torch (GPU), native FP64", "native", "cuda", _torch("cuda")))
         found += peer_methods(gemmul8)
     return {method.name: method for method in found}
