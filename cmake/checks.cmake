@@ -49,6 +49,7 @@ add_check(cuda/multiply/fold_check.cu ozfp4_cuda gpu)
 add_check(cuda/multiply/forced_check.cpp ozfp4_cuda)
 add_check(cuda/multiply/gemm_check.cpp ozfp4_cuda "host host" "gpu gpu")
 add_check(cuda/encode/scale_encode_check.cpp ozfp4_cuda "host host" "gpu gpu")
+add_check(cuda/encode/accuracy_check.cpp ozfp4_cuda "host host" "gpu gpu")
 add_check(cuda/reconstruct/reconstruct_check.cpp ozfp4_cuda "host host" "gpu gpu")
 # Plays the CUDA runtime itself.
 add_check(cuda/launch_check.cpp "$<TARGET_FILE:ozfp4_cuda>")

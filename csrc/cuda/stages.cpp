@@ -72,7 +72,16 @@ void Stages::add_words(const WordMatrices<std::uint32_t>& sum, const WordMatrice
 void Stages::reconstruct(ReconstructJob job, const Certification* certification) const {
   if (only_checks()) return refuse(Stage::reconstruct, find_reconstruct_error(job));
   job.overlap_previous = job.overlap_previous && options_.events.after_multiply == nullptr;
-  launch_reconstruct(plan_.reconstruct, job, options_.stream, certification);
+  if (certification == nullptr || !plan_.few) {
+    launch_reconstruct(plan_.reconstruct, job, options_.stream, certification);
+  } else {
+    Certification part = *certification;
+    part.most_count = plan_.few->all;
+    launch_reconstruct(*plan_.few, job, options_.stream, &part);
+    part.least_count = part.most_count + 1;
+    part.most_count = INT32_MAX;
+    launch_reconstruct(plan_.reconstruct, job, options_.stream, &part);
+  }
   finish(Stage::reconstruct);
 }
 

@@ -126,7 +126,8 @@ class Problem:
         sync_stages: bool = False,
         second: int = 0,
     ) -> None:
-        """Enqueues, what the plan promises beside the result to `second`, contiguous; with `sync_stages` waits for every stage, so that an error names the stage that made it.
+        """Enqueues, what the plan promises beside the result to `second`, contiguous; with `sync_stages` waits for every
+        stage, so that an error names the stage that made it.
 
         That is refused (ValueError) while the stream is being captured.
         """

@@ -12,6 +12,7 @@ from .support.table import Table, Tabular
 @dataclass(frozen=True)
 class Certified:
     """How many entries of a result rest on what; entries of rows and columns with a NaN or an infinity on nothing of it.
+    The first three are None where a GPU made the product: it counts only what it repairs.
 
     Attributes
     ----------
@@ -25,21 +26,21 @@ class Certified:
         Computed again from the row and the column, and correctly rounded: in pairs of FP64 numbers.
     repaired_exactly : int
         The same by an exact sum, which takes longer.
+    total : int
+        All of these; from a GPU the entries of the result.
     """
 
-    exact: int
-    depth: int
-    result: int
+    exact: int | None
+    depth: int | None
+    result: int | None
     repaired: int
     repaired_exactly: int
-
-    @property
-    def total(self) -> int:
-        return self.exact + self.depth + self.result + self.repaired + self.repaired_exactly
+    total: int
 
     def rows(self) -> Iterator[tuple[str, str]]:
         """Of a table."""
-        yield "certified", f"{self.exact} exact, {self.depth} by depth, {self.result} by result"
+        if self.exact is not None:
+            yield "certified", f"{self.exact} exact, {self.depth} by depth, {self.result} by result"
         yield "repaired", f"{self.repaired} in pairs of FP64 numbers, {self.repaired_exactly} by exact sums"
         alone = self.repaired + self.repaired_exactly
         if 2 * alone > self.total:

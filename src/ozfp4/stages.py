@@ -134,8 +134,8 @@ def encode(
 ) -> npt.NDArray[Any]:
     """Stage 2: planes of the integers, ``(planes, rows of A or columns of B, K)``, K contiguous.
 
-    `integers`: int64, or Python integers (dtype object). int8 limbs, or float64 for the fp64 alphabet. `moduli`: use only the first so many moduli. ValueError for
-    integers beyond the plan's bits.
+    `integers`: int64, or Python integers (dtype object). int8 limbs, or float64 for the fp64 alphabet. `moduli`: use only the
+    first so many moduli. ValueError for integers beyond the plan's bits.
     """
     check_plan(plan)
     array = check_integers("integers", _matrix("integers", integers, (np.int64, np.object_)))

@@ -12,7 +12,7 @@ CSRC = ROOT / "csrc"
 LAYERS = [["arith"], ["plan"], ["cpu", "cuda"], ["bindings"]]
 # Of csrc/cuda, files by their stems and folders, which may include each other within a layer.
 CUDA_LAYERS = [
-    ["views", "code", "launch", "promise", "dependent_launch", "device", "device_guard"],
+    ["views", "code", "launch", "dependent_launch", "device", "device_guard"],
     ["planes", "scale", "encode", "multiply", "reconstruct", "repair"],
     ["layout", "blocks", "stages", "prepare"],
     ["matmul"],

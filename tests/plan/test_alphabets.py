@@ -9,6 +9,7 @@ import pytest
 
 from ozfp4 import _core, _testing
 from ozfp4.backends import cpu
+from ozfp4.support.integers import to_words
 from ozfp4.testing import KINDS, assert_same_bits, exact_matmul, integer_product, noise, operands
 
 # Integers of at most four significant bits, in a byte.
@@ -38,7 +39,7 @@ def test_the_names() -> None:
 def test_limbs_and_identity(scheme: _core.Scheme, bits: int) -> None:
     plan = _testing.make_fp8_plan(scheme, bits, 4096)
     x, y = integers(bits, 500, 1), integers(bits, 500, 2)
-    of_x, of_y = (plan.encode(v) for v in (x, y))
+    of_x, of_y = (plan.encode(to_words(v)) for v in (x, y))
     assert set(np.unique(of_x).tolist()) <= E4M3
     of_x, of_y, product = of_x.astype(object), of_y.astype(object), x.astype(object) * y.astype(object)
     for g in range(plan.group_count if plan.moduli else 0):

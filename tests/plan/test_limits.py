@@ -148,12 +148,44 @@ def test_no_plan_beyond_the_paper_s_limit(family: str) -> None:
 
 
 def test_k_beyond_every_plan_is_refused() -> None:
-    for backend, k in (("fp4", 2**62 - 1), ("int8", 2**62 + 1), ("fp64", 2**62 + 1)):
+    for backend in ("fp4", "int8", "fp64"):
+        k = 2**62 + 1
         with pytest.raises(ValueError, match=rf"k = {k} breaks the CRT bound"):
             ozfp4.plan(1, 1, k, backend=backend)
     for backend in ("fp4", "int8", "fp64"):
         with pytest.raises(ValueError, match=r"digit group bound"):
             ozfp4.plan(1, 1, 2**41, scheme="I", backend=backend)
+
+
+@pytest.mark.parametrize(
+    ("backend", "bits", "k"), [("fp4", 109, 1815), ("int8", 160, 2**20), ("fp64", 200, 2**58)]
+)
+def test_how_far_the_moduli_reach(backend: str, bits: int, k: int) -> None:
+    """All moduli of an alphabet together; beyond, the message names K, bits and the bits of P. Scheme I goes on."""
+    everything = ozfp4.plan(1, 1, k, backend=backend, bits=bits)
+    assert k <= everything.k_max < 2 * k
+    k = everything.k_max + 1
+    size = everything.modulus_product.bit_length()
+    with pytest.raises(
+        ValueError,
+        match=rf"k = {k} breaks the CRT bound .* at bits = {bits}: P has {size} bits .*K <= {k - 1}$",
+    ):
+        ozfp4.plan(1, 1, k, backend=backend, bits=bits)
+    assert ozfp4.plan(1, 1, 1000, scheme="I", backend=backend, bits=200).products > 0
+
+
+@pytest.mark.parametrize("bits", [53, 54, 76, 128, 200])
+@pytest.mark.parametrize("backend", ["fp4", "int8", "fp64"])
+def test_the_digits_of_scheme_one_reach_and_one_fewer_do_not(backend: str, bits: int) -> None:
+    plan = ozfp4.plan(1, 1, 1, scheme="I", backend=backend, bits=bits)
+    assert plan.base is not None
+    reach = [
+        (13**p - 1) // 3 if backend == "fp4" else (plan.base // 2 - 1) * (plan.base**p - 1) // (plan.base - 1)
+        for p in (plan.planes_a - 1, plan.planes_a)
+    ]
+    assert reach[1] >= 2**bits
+    assert reach[0] < 2 ** (bits + 1)  # the rule for balanced digits asks for a bit more than they need
+    assert backend != "fp4" or reach[0] < 2**bits
 
 
 def test_an_empty_product_has_a_plan() -> None:

@@ -49,7 +49,21 @@ INTEGERS = [
     (FP4, np.ones(1, np.uint64), TypeError, r"^x: dtype uint64 is not a signed integer type"),
     (FP4, np.ones(1, ">u8"), TypeError, r"^x: dtype >u8 is not a signed integer type"),
     (FP4, [True], TypeError, r"^x: dtype bool is not a signed integer type"),
-    (FP4, [2**70], TypeError, r"^x: dtype object is not a signed integer type"),
+    (FP4, [2**70], ValueError, r"^x: 1180591620717411303424 is outside the plan's range of 53 bits$"),
+    (FP4, [-(2**700)], ValueError, r"^x: -\d{211} is outside the plan's range of 53 bits$"),
+    (FP4, [2**70, 1.0], TypeError, r"^x: float among the entries, which are not all integers$"),
+    (
+        FP4,
+        np.array([2**70, 1.5], object),
+        TypeError,
+        r"^x: float among the entries, which are not all integers$",
+    ),
+    (
+        FP4,
+        np.array([2**70, True], object),
+        TypeError,
+        r"^x: bool among the entries, which are not all integers$",
+    ),
 ]
 
 
@@ -64,8 +78,8 @@ def test_names(check_refused, names, error: type[Exception], pattern: str) -> No
 
 
 def test_k_that_no_plan_serves(check_refused) -> None:
-    crt = r"^k = 10{16} breaks the CRT bound .*bits = 53: P has \d+ bits and admits K <= \d+$"
-    check_refused(ValueError, crt, ozfp4.plan, 1, 1, 10**16, backend="fp4")
+    crt = r"^k = 10{18} breaks the CRT bound .*bits = 150: P has \d+ bits and admits K <= \d+$"
+    check_refused(ValueError, crt, ozfp4.plan, 1, 1, 10**18, backend="int8", bits=150)
     digits = r"^k = 2199023255552 breaks the digit group bound of scheme I, K <= \d+$"
     check_refused(ValueError, digits, ozfp4.plan, 1, 1, 2**41, scheme="I")
 

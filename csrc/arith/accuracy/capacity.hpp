@@ -11,7 +11,7 @@
 namespace ozfp4 {
 
 // Largest capacity that line_capacity gives, less p: what a plan must serve.
-inline constexpr int kFp64ExtraBits = 7;
+inline constexpr int kFp64ExtraBits = 4;
 inline constexpr int kCorrectExtraBits = 23;
 
 constexpr int accuracy_bits(Accuracy accuracy, int precision) {
@@ -24,9 +24,9 @@ OZFP4_HD bool is_deep(const LineFacts& facts, int quarters) { return 4 * depth(f
 // floor(log2 x). Range: x > 0.
 OZFP4_HD int floor_log2(std::int64_t x) { return highest_bit(static_cast<std::uint64_t>(x)); }
 
-// A line that fits p + 7 bits is not rounded at all. Others get p bits, more where the entries lie deep below the largest: what
+// A line that fits p + 4 bits is not rounded at all. Others get p bits, more where the entries lie deep below the largest: what
 // certify (certificate.hpp) asks of two lines of this kind over their depths, with half a binade to spare, so that lines whose
-// capacities differ by one serve each other, if 7 bits more suffice for it; and from a mean depth of 15/4 on, beyond that of
+// capacities differ by one serve each other, if 4 bits more suffice for it; and from a mean depth of 15/4 on, beyond that of
 // normally distributed entries (3.5 at most), 4 more at least: then rounding the result costs more bits than the conversion.
 OZFP4_HD int fp64_capacity(const LineFacts& facts, std::int64_t k, int precision) {
   const int bits = span(facts);

@@ -192,7 +192,11 @@ py::dict describe(const Problem& problem) {
   d["planes_a"] = layout.a.planes;
   d["planes_b"] = layout.b.planes;
   d["outputs"] = layout.outputs;
-  d["counts"] = problem.plan().promise.certifies() ? layout.counts : std::int64_t(-1);
+  if (problem.plan().promise.has_records()) {
+    d["record_a"] = layout.a.record;
+    d["record_b"] = layout.b.record;
+  }
+  if (problem.plan().promise.certifies()) d["counts"] = layout.counts;
   d["element"] = std::string(element_name(problem.plan().schedule.element));
   d["plane_count"] = problem.plan().schedule.planes;
   d["output_planes"] = problem.plan().schedule.out_planes;

@@ -58,8 +58,7 @@ struct EncodeShared {
 };
 
 template <int Words>
-using IntegerOf =
-    std::conditional_t<Words == 1, std::int32_t, std::conditional_t<Words == 2, std::int64_t, WideInt<Words>>>;
+using IntegerOf = std::conditional_t<Words == 1, std::int32_t, std::conditional_t<Words == 2, std::int64_t, WideInt<Words>>>;
 
 template <class T>
 __device__ __forceinline__ std::uint32_t tile_groups(const EncodeOperand& operand) {
@@ -97,10 +96,14 @@ __device__ __forceinline__ void encode_group(const EncodeArguments& arguments, c
 // Blocks a multiprocessor that leave the compiler enough registers.
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900)
 template <EncodeKind Kind, int Words>
-inline constexpr int kEncodeBlocks = Words > 3 ? 1 : Words == 3 ? 3 : 4;
+inline constexpr int kEncodeBlocks = Words > 3    ? 1
+                                     : Words == 3 ? 3
+                                                  : 4;
 #elif defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 1000 || __CUDA_ARCH__ == 1030)
 template <EncodeKind Kind, int Words>
-inline constexpr int kEncodeBlocks = Words > 3 ? 1 : Words == 3 || Kind == EncodeKind::int8_limbs ? 2 : 3;
+inline constexpr int kEncodeBlocks = Words > 3                                      ? 1
+                                     : Words == 3 || Kind == EncodeKind::int8_limbs ? 2
+                                                                                    : 3;
 #else
 template <EncodeKind Kind, int Words>
 inline constexpr int kEncodeBlocks = Words > 3 ? 1 : 2;  // consumer cards: their 100 KiB of shared memory admit no more

@@ -130,7 +130,12 @@ EncodeOperand cut(const EncodeJob& job, EncodeKind kind, int log_steps) {
 // Problems from this many entries on have tiles of two steps: a dozen for each block of a GPU of today.
 constexpr std::int64_t kLargeProblem = std::int64_t(1) << 24;
 
-int log_steps_of(const EncodeJob& a, const EncodeJob& b) {
+// 256 lines of 16 entries and more limbs than those of 53 bits would be more than the 99 KiB of a consumer card.
+constexpr int kShortTableEntries = 2560;
+
+int log_steps_of(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b) {
+  const int inner = (a.lines != 0 ? a : b).operand.view.inner;
+  if (plan.table_entries > kShortTableEntries && inner <= 1 << kMinLogTileK) return 0;
   return entry_count(a) + entry_count(b) >= kLargeProblem ? kMaxLogSteps : 0;
 }
 
@@ -173,7 +178,7 @@ struct EncodeLaunch {
 template <class T, EncodeKind Kind, int Words, bool Counts>
 void launch_kind(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const EncodeLaunch& how) {
   EncodeArguments arguments{};
-  const int log_steps = log_steps_of(a, b);
+  const int log_steps = log_steps_of(plan, a, b);
   if (a.lines != 0) add_operand<T>(arguments, 0, cut<T>(a, Kind, log_steps));
   if (b.lines != 0) add_operand<T>(arguments, 1, cut<T>(b, Kind, log_steps));
   if (arguments.tiles == 0) return;
@@ -220,7 +225,7 @@ const char* find_encode_error(const EncodePlan& plan, const EncodeJob& a, const 
     if (const char* error = find_job_error(*job, plan.kind)) return error;
   }
   if ((a.counts || b.counts) && plan.words == 1) return "integers of one word are not counted";
-  const int log_steps = log_steps_of(a, b);
+  const int log_steps = log_steps_of(plan, a, b);
   const bool fits = tile_count(a, plan.kind, log_steps) + tile_count(b, plan.kind, log_steps) < (std::int64_t(1) << 31);
   return fits ? nullptr : "the operands have 2^31 tiles or more";
 }

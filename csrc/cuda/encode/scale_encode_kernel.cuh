@@ -82,8 +82,7 @@ inline constexpr bool kCounts = kStateWords<State> > 1;
 
 // Where a line's facts take registers, too, one block less.
 template <EncodeKind Kind, int Words, class State>
-inline constexpr int kScaleEncodeBlocks =
-    kEncodeBlocks<Kind, Words> - (kCounts<State> && kEncodeBlocks<Kind, Words> > 2 ? 1 : 0);
+inline constexpr int kScaleEncodeBlocks = kEncodeBlocks<Kind, Words> - (kCounts<State> && kEncodeBlocks<Kind, Words> > 2 ? 1 : 0);
 
 template <class T, EncodeKind Kind, int Words, class State>
 __global__ void __launch_bounds__(kEncodeThreads, kScaleEncodeBlocks<Kind, Words, State>)
@@ -97,8 +96,8 @@ __global__ void __launch_bounds__(kEncodeThreads, kScaleEncodeBlocks<Kind, Words
   const Inbox inbox(&inbox_barrier);
   auto* states = reinterpret_cast<std::uint64_t*>(tile + encode.most_tile_bytes);
   EncodeShared<Words> shared;
-  shared.units = reinterpret_cast<SharedUnit<Words>*>(states + kStateWords<State> * arguments.cluster_blocks *
-                                                                                    encode.most_tile_lines);
+  shared.units =
+      reinterpret_cast<SharedUnit<Words>*>(states + kStateWords<State> * arguments.cluster_blocks * encode.most_tile_lines);
   const TilePlace place{&origin, reinterpret_cast<TileLine*>(shared.units + encode.units)};
   shared.table = reinterpret_cast<std::uint32_t*>(place.line + encode.most_tile_lines);
 

@@ -20,6 +20,18 @@ void check_promise(const Plan& plan, const Promise& promise) {
   }
 }
 
+// Of the first moduli, as many as one step of the kernels takes, where the plan has more than that.
+std::optional<ReconstructPlan> make_few(const CudaPlan& made) {
+  const std::size_t most = kRowsPerStep;
+  if (!made.promise.certifies() || !made.plan.has_moduli() || !made.plan.prefix_allowed) return std::nullopt;
+  if (made.plan.groups.size() <= most || made.reconstruct.is_long()) return std::nullopt;
+  Plan few = made.plan;
+  few.groups.resize(most);
+  ReconstructPlan plan = make_reconstruct_plan(few, made.k);
+  if (plan.is_long() || plan.words >= made.reconstruct.words || plan.least > made.prefixes.least) return std::nullopt;
+  return plan;
+}
+
 }  // namespace
 
 CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel, const Promise& promise) {
@@ -35,6 +47,7 @@ CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel, const Promise& p
   made.prefixes = make_prefix_rule(plan, kMaxPrefixes);
   made.encode = make_encode_plan(plan, made.schedule.element == Element::e2m1);
   if (!made.integer) made.reconstruct = make_reconstruct_plan(plan, k);
+  made.few = make_few(made);
   return made;
 }
 

@@ -1,9 +1,11 @@
 // What a plan becomes on a GPU.
 #pragma once
 
+#include <optional>
+
 #include "cuda/encode/encode.hpp"
+#include "cuda/layout/promise.hpp"
 #include "cuda/multiply/contract.hpp"
-#include "cuda/promise.hpp"
 #include "cuda/reconstruct/reconstruct_plan.hpp"
 #include "plan/plan.hpp"
 #include "plan/prefix.hpp"
@@ -23,6 +25,9 @@ struct CudaPlan {
   PrefixRule prefixes;
   EncodePlan encode;
   ReconstructPlan reconstruct;
+  // Where entries are certified, plans have moduli to spare for unusual data. What serves the counts up to `few.all` with
+  // shorter integers, and is launched beside the other: the data decides which of the two runs.
+  std::optional<ReconstructPlan> few;
 };
 
 // Throws std::invalid_argument where the kernel does not take the plan's planes, or the plan has too few bits for the

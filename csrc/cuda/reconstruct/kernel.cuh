@@ -11,7 +11,7 @@
 namespace ozfp4::cuda::short_form {
 
 // Every warp takes some rows of a segment of columns. Bytes -> columns, in the lanes that have the bytes -> shared memory
-// -> integers -> results, in the lanes that store them. One function: what lives in registers from row to row is all of it.
+// -> integers -> results, in the lanes that store them. Long because what lives in registers from row to row is all of it.
 template <class T, class S>
 __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(const __grid_constant__ Parameters<S> p) {
   constexpr int vec = S::vec;
@@ -22,6 +22,9 @@ __global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(cons
   const ReconstructJob& job = p.job;
   let_next_kernel_start();  // the next product's first one, say
   wait_for_previous_kernel();
+  if constexpr (S::Certifies) {
+    if (!serves(p.certification, job)) return;
+  }
 
   // The bytes of the first row do not wait for the number of moduli: planes beyond it have weight 0.
   const Place<S> place(p);

@@ -40,6 +40,13 @@ __device__ __forceinline__ int residues_used(const ReconstructJob& job, std::int
   return job.units_used != nullptr ? min(max(*job.units_used, least), all) : all;
 }
 
+// Whether a launch is for the number of moduli that the data needs.
+__device__ __forceinline__ bool serves(const Certification& certification, const ReconstructJob& job) {
+  if (job.units_used == nullptr) return true;
+  const int used = *job.units_used;
+  return used >= certification.least_count && used <= certification.most_count;
+}
+
 // patch_specials for one row of a warp's segment: the row of A is `row` rows below the first of `place`, whose lines these
 // are; flags and entries as there. All lanes of the warp call it.
 template <int Vec, class Place, class Flags, class EntryOf, class Store>

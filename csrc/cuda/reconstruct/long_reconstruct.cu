@@ -113,7 +113,7 @@ __device__ __forceinline__ void reconstruct_segment(const Parameters<Words>& p, 
   if (!__any_sync(0xffffffffu, row_flags != kFinite || column_flags(own) != kFinite)) return;
   patch_row<1>(
       job, place, lines, 0, row_flags, column_flags, entries, [&](int) { return lane; },
-      [&](int e, double value) { store(e, static_cast<T>(value), special_bound(value)); });
+      [&](int e, double value) { store(e, static_cast<T>(value), kSpecialBound); });
 }
 
 template <class T, int Words, bool Certifies>

@@ -31,6 +31,8 @@ struct Certification {
   int precision = 53;  // of the result's type
   Listed listed;       // all words are written; none where the accuracy is scaled
   DeviceResult bound;  // float64, of the result's extents; data null: nobody asks
+  // Counts of moduli, as scale leaves them on the device, that this launch is for; at any other it ends at once.
+  std::int32_t least_count = 0, most_count = INT32_MAX;
 };
 
 // nullptr where the views keep the ranges above and the result is float64 or float32, else the reason.

@@ -93,7 +93,7 @@ struct alignas(16) LoadVector {
 // The entries of `line` in [begin, end) that fall to this slot, Width adjacent ones a load.
 template <class State, class T, int Width>
 __device__ __forceinline__ State sum_entries(const ScaleOperand& operand, const char* line, std::uint32_t begin,
-                                                 std::uint32_t end, std::uint32_t slot) {
+                                             std::uint32_t end, std::uint32_t slot) {
   constexpr int loads = kScaleBatch<T> / Width;
   const std::uint32_t step = static_cast<std::uint32_t>(Width) << operand.slots.log_count;
   const std::int64_t step_bytes = step * operand.inner_stride;

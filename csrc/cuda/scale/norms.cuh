@@ -24,7 +24,8 @@ __device__ __forceinline__ int choose_prefix(const PrefixRule& rule, double prod
 // thread knows of. The last block to call writes the norms of the launch's operands and how many moduli the two norms ask for.
 __device__ __forceinline__ void report_norms(const NormReport& norms, bool is_b, float line_sum) {
   if (norms.rule.all == 0) return;
-  // The sums are of one capacity, and the norm bound grows with them, so the largest sum of an operand is all that the last block needs.
+  // The sums are of one capacity, and the norm bound grows with them, so the largest sum of an operand is all that the last block
+  // needs.
   ScaleTotals& totals = *norms.totals;
   __shared__ std::uint32_t block_largest;
   if (threadIdx.x == 0) block_largest = 0;

@@ -45,8 +45,8 @@ const char* find_scale_error(const Operands<ScaledOperand>& operands, const Capa
 
 // Enqueues the stage on the stream (kernels and memory sets only: no synchronisation, no allocation, capturable).
 // clear_counters: kScaleCounterBytes of them; null: the scratch holds counters, set to zero first. The norms are written, and the
-// number of moduli, if choice.rule.all > 0. Records are written whole; where the accuracy is correct, `rounded` is 0 for encode to
-// count up. Throws LaunchError. Range: nothing that find_scale_error has a reason against.
+// number of moduli, if choice.rule.all > 0. Records are written whole; where the accuracy is correct, `rounded` is 0 for encode
+// to count up. Throws LaunchError. Range: nothing that find_scale_error has a reason against.
 void launch_scale(const Operands<ScaledOperand>& operands, const CapacityRule& capacity, const PrefixChoice& choice,
                   void* scratch, cudaStream_t stream, void* clear_counters = nullptr);
 

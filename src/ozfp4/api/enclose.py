@@ -137,6 +137,7 @@ def _on_cuda(request: MatmulRequest, report: bool) -> tuple[Any, Any, Report | N
         return lower, upper, None
     problem = None if made is None else made.prepared.problem
     about = make_report(
-        decision.plan, request.a, request.b, problem, findings, decision.reason, decision.fallback
-    )
+        decision.plan, request.a, request.b, problem, findings, decision.reason, decision.fallback,
+        request.asked.accuracy, 2 * lower.numel(),
+    )  # fmt: skip
     return lower, upper, about

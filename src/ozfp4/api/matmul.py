@@ -213,7 +213,7 @@ def matmul(
         Fewest products, or the paper's moduli.
     plan : Plan, optional
         Use this plan; scheme, backend, bits and family must then be left at their defaults or agree with it. Its bits are the
-        capacity of "scaled"; "fp64" needs 60 of them and "correct" 76 (31 and 47 for a float32 result).
+        capacity of "scaled"; "fp64" needs 57 of them and "correct" 76 (28 and 47 for a float32 result).
     out : array or tensor, optional
         Where to write the result: its exact shape and dtype, no memory shared with the inputs.
     report : bool
@@ -305,6 +305,7 @@ def _on_cuda(request: MatmulRequest, report: bool) -> tuple[Any, Any, launch.Lau
         return c, bound, made, None
     problem = None if made is None else made.prepared.problem
     about = make_report(
-        decision.plan, request.a, request.b, problem, findings, decision.reason, decision.fallback
-    )
+        decision.plan, request.a, request.b, problem, findings, decision.reason, decision.fallback,
+        request.asked.accuracy, c.numel(), bound,
+    )  # fmt: skip
     return c, bound, made, about

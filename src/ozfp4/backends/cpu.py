@@ -104,13 +104,9 @@ def make_report(
     certified = None
     if asked.accuracy != "scaled":
         stages.append("repair")
-        certified = Certified(
-            outcome["certified_exact"],
-            outcome["certified_depth"],
-            outcome["certified_result"],
-            outcome["repaired_pairs"],
-            outcome["repaired_exact"],
-        )
+        names = ("certified_exact", "certified_depth", "certified_result", "repaired_pairs", "repaired_exact")
+        exact, depth, result, pairs, sums = (outcome[name] for name in names)
+        certified = Certified(exact, depth, result, pairs, sums, exact + depth + result + pairs + sums)
     return Report(
         backend=core.alphabet,
         kernel=KERNELS[core.alphabet],

@@ -30,7 +30,7 @@ def capacity(asked: Arguments, single: bool) -> int:
     """Bits of a plan for what was asked for; `single`: of a float32 result.
 
     >>> capacity(Arguments(), True), capacity(Arguments(bits=30), True), capacity(Arguments(accuracy="fp64"), False)
-    (24, 30, 60)
+    (24, 30, 57)
     """
     precision = 24 if single else 53
     if asked.accuracy != "scaled":

@@ -174,7 +174,11 @@ class Plan(Tabular):
         """
         if operand not in ("a", "b"):
             raise ValueError(f"operand: {operand!r} is neither 'a' nor 'b'")
-        return self._core.encode(to_words(check_integers("x", np.asarray(x))))
+        integers = check_integers("x", np.asarray(x))
+        if integers.dtype.kind == "O":
+            for beyond in (v for v in integers.flat if abs(v) > 2**self.bits):
+                raise ValueError(f"x: {beyond} is outside the plan's range of {self.bits} bits")
+        return self._core.encode(to_words(integers))
 
     def _tables(self) -> Iterator[Table]:
         facts = [

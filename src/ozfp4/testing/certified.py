@@ -22,7 +22,7 @@ from .oracle import integer_matmul, round_to_float
 
 NO_EXPONENT = -1500
 NO_LOWEST = 1500
-EXTRA_BITS = {"fp64": 7, "correct": 23}
+EXTRA_BITS = {"fp64": 4, "correct": 23}
 PRECISIONS = {np.dtype(np.float64): 53, np.dtype(np.float32): 24}
 
 
@@ -79,7 +79,7 @@ def _ceil_log2(x: int) -> int:
 
 
 def fp64_capacity(facts: Facts, precision: int) -> int:
-    """The least of p .. p + 7 bits that certify two such lines by depth with half a binade to spare; at least p + 4 if deep."""
+    """The least of p .. p + 4 bits that certify two such lines by depth with half a binade to spare; at least p + 4 if deep."""
     if facts.span <= precision + EXTRA_BITS["fp64"]:
         return max(facts.span, 2)
     overlap = 2 * facts.nonzeros - facts.k

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "arith/accuracy/bound.hpp"
 #include "arith/accuracy/certificate.hpp"
@@ -55,8 +56,8 @@ __device__ __forceinline__ CertifiedEntry<T> certify_entry(const Certification& 
   return entry;
 }
 
-// What bounds an entry that the IEEE rules of NaN and infinity give: NaN for NaN, infinity for infinity.
-__device__ __forceinline__ double special_bound(double value) { return fabs(value); }
+// What bounds an entry that the IEEE rules of NaN and infinity give.
+inline constexpr double kSpecialBound = std::numeric_limits<double>::infinity();
 
 // The place of an entry's bound: of matrix `matrix`, row and column of the block.
 __device__ __forceinline__ double* bound_of(const DeviceResult& bound, std::int32_t matrix, std::int64_t row,

@@ -118,7 +118,7 @@ __device__ __forceinline__ void certify_row(const Parameters<S>& p, const std::u
   if (listed != 0 && lane == 0) atomicAdd(&asked.listed.counts->listed, static_cast<unsigned long long>(listed));
   if (!__any_sync(0xffffffffu, is_special)) return;
   patch_row<S::vec>(job, place, lines, row * place.step_y, row_flags, column_flags, place.entries, place.entry_of,
-                    [&](int e, double value) { store(e, static_cast<T>(value), special_bound(value)); });
+                    [&](int e, double value) { store(e, static_cast<T>(value), kSpecialBound); });
 }
 
 }  // namespace ozfp4::cuda::short_form

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ...plans.plan import Plan
-from ...report import Report
+from ...report import Certified, Report
 from ...request import library
+
+_RECORD_BYTES = 32  # of a line: depth, nonzeros, rounded entries in 64 bits, capacity and exponent in 32
 
 
 class Findings:
@@ -15,7 +17,9 @@ class Findings:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self.moduli, self.special_rows, self.special_columns = 0, 0, 0
+        self.repaired, self.repaired_exactly = 0, 0
         self._exponents: list[int] = []
+        self._capacities: list[int] = []
         self._unshifted: set[str] = set()  # operands with lines whose shift is 0
 
     def add(self, problem: Any, turn: int, workspace: Any) -> None:
@@ -27,12 +31,19 @@ class Findings:
         rows, columns = problem.new_lines(turn)
         self.special_rows += self._take("a", rows, about, workspace, torch.int32)
         self.special_columns += self._take("b", columns, about, workspace, torch.int32)
+        if "counts" in about:
+            listed, exact = workspace[about["counts"] :][:16].view(torch.int64).tolist()
+            self.repaired += listed - exact
+            self.repaired_exactly += exact
 
     def _take(self, name: str, lines: int, about: dict[str, Any], workspace: Any, word: Any) -> int:
         """The number of an operand's lines with special entries; notes their exponents."""
         if lines == 0:
             return 0
         flags = workspace[about[f"special_{name}"] :][:lines]
+        if f"record_{name}" in about:
+            self._take_records(workspace[about[f"record_{name}"] :][: _RECORD_BYTES * lines].view(word))
+            return int((flags != 0).sum().item())
         shifts = workspace[about[f"shift_{name}"] :][: 4 * lines].view(word)
         others = shifts[shifts != 0]
         top = self._plan.bits - 1
@@ -41,6 +52,20 @@ class Findings:
         if len(others) < lines:
             self._unshifted.add(name)
         return int((flags != 0).sum().item())
+
+    def _take_records(self, words: Any) -> None:
+        """Notes the exponents and the capacities of lines (struct LineRecord of csrc/arith/accuracy/certificate.hpp)."""
+        records = words.view(-1, _RECORD_BYTES // 4)
+        others = records[(records[:, 2] != 0) | (records[:, 3] != 0)]  # with a finite nonzero entry
+        if len(others) > 0:
+            self._capacities += [int(others[:, 6].min()), int(others[:, 6].max())]
+            self._exponents += [int(others[:, 7].min()), int(others[:, 7].max())]
+
+    def capacities(self, exponents: tuple[int, int]) -> tuple[int, int]:
+        """Least and largest capacity of the lines of the operands, whose exponents are given; (0, 0) where none has one."""
+        if self._capacities:
+            return min(self._capacities), max(self._capacities)
+        return (self._plan.bits, self._plan.bits) if exponents != (0, 0) else (0, 0)
 
     def exponents(self, a: Any, b: Any) -> tuple[int, int]:
         """Least and largest exponent of the lines of the operands; those with nothing finite but zeros have none.
@@ -59,10 +84,30 @@ class Findings:
         return min(found, default=0), max(found, default=0)
 
 
+def largest_bound(a: Any, b: Any, bound: Any) -> float:
+    """Of the bounds of a product's entries, those left out whose row or column holds a NaN or an infinity; 0 without any."""
+    torch = library.require_torch()
+    rows, columns = torch.isfinite(a).all(-1), torch.isfinite(b).all(-2 if b.dim() > 1 else -1)
+    if a.dim() > 1 and b.dim() > 1:
+        rows, columns = rows.unsqueeze(-1), columns.unsqueeze(-2)
+    found = bound[(rows & columns).expand(bound.shape)]
+    return float(found.max().item()) if found.numel() > 0 else 0.0
+
+
 def make_report(
-    plan: Plan, a: Any, b: Any, problem: Any | None, findings: Findings, reason: str, fallback: str | None
+    plan: Plan,
+    a: Any,
+    b: Any,
+    problem: Any | None,
+    findings: Findings,
+    reason: str,
+    fallback: str | None,
+    accuracy: str = "scaled",
+    entries: int = 0,
+    bound: Any = None,
 ) -> Report:
-    """What the launches of a product did; `problem` is None where there was nothing to launch."""
+    """What the launches of a product did; `problem` is None where there was nothing to launch, `entries` how many were
+    computed, `bound` what was returned."""
     torch = library.require_torch()
     workspace, kernel = 0, "none"
     if problem is not None:
@@ -72,6 +117,10 @@ def make_report(
         kernel = f"{about['kernel']}, tile {about['tile']}{splits}"
     used = plan.moduli[: findings.moduli] if plan.moduli else ()
     products = sum(term.modulus in used for term in plan.terms) if plan.moduli else plan.products
+    exponents = findings.exponents(a, b)
+    certified = None
+    if accuracy != "scaled":
+        certified = Certified(None, None, None, findings.repaired, findings.repaired_exactly, entries)
     return Report(
         backend=plan.backend,
         kernel=kernel,
@@ -80,10 +129,14 @@ def make_report(
         moduli_used=findings.moduli,
         products=products,
         bits=plan.bits,
-        exponents=findings.exponents(a, b),
+        exponents=exponents,
         special_rows=findings.special_rows,
         special_columns=findings.special_columns,
         workspace=workspace,
         reason=reason,
         fallback=fallback,
+        accuracy=accuracy,
+        capacities=findings.capacities(exponents),
+        certified=certified,
+        largest_bound=None if bound is None else largest_bound(a, b, bound),
     )

@@ -1,0 +1,434 @@
+"""accuracy, rounding, return_bound and enclose on the CPU: every path equals the references, and each other, bit for bit."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.testing import Certificate, assert_same_bits, correct_matmul, exact_matmul, fp64_matmul, noise
+
+ROUNDINGS = ("nearest", "down", "up", "zero")
+PATHS = [("II", "fp64"), ("II", "int8"), ("II", "fp4"), ("I", "fp64"), ("I", "int8"), ("I", "fp4")]
+DTYPES = (np.float64, np.float32)
+
+
+def deep(rng: np.random.Generator, m: int, k: int, dtype: Any) -> np.ndarray:
+    reach = 600 if dtype == np.float64 else 90
+    return np.ldexp(rng.standard_normal((m, k)), rng.integers(-reach, reach // 2, (m, k)))
+
+
+def cancelling(rng: np.random.Generator, m: int, k: int, dtype: Any) -> np.ndarray:
+    """Rows whose second half undoes the first but for a little."""
+    x = rng.standard_normal((m, k))
+    half = k // 2
+    x[:, half : 2 * half] = -x[:, :half]
+    return x * (1 + (rng.random((m, k)) < 0.1) * 2.0**-20)
+
+
+KINDS: dict[str, Any] = {
+    "normal": lambda rng, m, k, dtype: rng.standard_normal((m, k)),
+    "uniform": lambda rng, m, k, dtype: rng.random((m, k)),
+    "integers": lambda rng, m, k, dtype: rng.integers(-9, 10, (m, k)),
+    "spread 2^32": lambda rng, m, k, dtype: np.ldexp(rng.standard_normal((m, k)), rng.integers(-16, 17, (m, k))),
+    "deep": deep,
+    "sparse": lambda rng, m, k, dtype: rng.standard_normal((m, k)) * (rng.random((m, k)) < 0.1),
+    "cancelling": cancelling,
+    "subnormal": lambda rng, m, k, dtype: rng.standard_normal((m, k)) * (2.0**-537 if dtype == np.float64 else 2.0**-75),
+    "huge": lambda rng, m, k, dtype: rng.standard_normal((m, k)) * (2.0**511 if dtype == np.float64 else 2.0**63),
+    "zeros": lambda rng, m, k, dtype: np.zeros((m, k)),
+}  # fmt: skip
+
+
+def operands(kind: str, m: int, k: int, n: int, dtype: Any, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng([seed, m, k, n, *kind.encode()])
+    make = KINDS[kind]
+    return make(rng, m, k, dtype).astype(dtype), np.ascontiguousarray(make(rng, n, k, dtype).astype(dtype).T)
+
+
+def reference(a: np.ndarray, b: np.ndarray, accuracy: str, rounding: str = "nearest") -> np.ndarray:
+    return fp64_matmul(a, b)[0] if accuracy == "fp64" else correct_matmul(a, b, rounding)
+
+
+MODES = [("fp64", "nearest"), *(("correct", rounding) for rounding in ROUNDINGS)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("scheme", "backend"), PATHS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_path(kind: str, scheme: str, backend: str, dtype: Any) -> None:
+    a, b = operands(kind, 5, 33, 70, dtype)
+    for accuracy, rounding in MODES:
+        out = noise((5, 70), dtype)
+        c = ozfp4.matmul(a, b, accuracy=accuracy, rounding=rounding, scheme=scheme, backend=backend, out=out)
+        assert c is out
+        assert_same_bits(c, reference(a, b, accuracy, rounding))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 1, 3), (3, 700, 65), (17, 64, 129), (1, 3000, 2)])
+@pytest.mark.parametrize("kind", ["normal", "spread 2^32", "deep", "cancelling", "sparse"])
+def test_shapes(kind: str, shape: tuple[int, int, int], dtype: Any) -> None:
+    a, b = operands(kind, *shape, dtype, seed=2)
+    for accuracy, rounding in MODES:
+        assert_same_bits(
+            ozfp4.matmul(a, b, accuracy=accuracy, rounding=rounding), reference(a, b, accuracy, rounding)
+        )
+
+
+@pytest.mark.parametrize("kind", ["normal", "deep", "sparse"])
+@pytest.mark.parametrize("limit", [20_000, 60_000, 400_000])
+def test_workspaces(kind: str, limit: int) -> None:
+    """Blocks of the result and pieces of the inner dimension."""
+    a, b = operands(kind, 50, 300, 90, np.float64, seed=3)
+    for accuracy, rounding in MODES:
+        want = ozfp4.matmul(a, b, accuracy=accuracy, rounding=rounding, return_bound=True, report=True)
+        got = ozfp4.matmul(
+            a, b, accuracy=accuracy, rounding=rounding, return_bound=True, report=True, workspace_limit=limit
+        )
+        assert_same_bits(got[0], want[0])
+        assert_same_bits(got[1], want[1])
+        assert got[2].certified == want[2].certified
+        assert got[2].workspace <= limit < want[2].workspace
+
+
+@pytest.mark.parametrize("kind", ["normal", "deep", "integers"])
+def test_a_block_of_the_operands_gives_the_block_of_the_result(kind: str) -> None:
+    a, b = operands(kind, 20, 65, 140, np.float64, seed=4)
+    rows, columns = slice(3, 11), slice(60, 139, 3)
+    for accuracy, rounding in MODES:
+        whole, bound = ozfp4.matmul(a, b, accuracy=accuracy, rounding=rounding, return_bound=True)
+        part, its_bound = ozfp4.matmul(
+            a[rows], b[:, columns], accuracy=accuracy, rounding=rounding, return_bound=True
+        )
+        assert_same_bits(part, np.ascontiguousarray(whole[rows, columns]))
+        assert_same_bits(its_bound, np.ascontiguousarray(bound[rows, columns]))
+
+
+def test_the_order_of_the_inner_dimension_shows_in_nothing() -> None:
+    a, b = operands("deep", 9, 80, 70, np.float64, seed=5)
+    order = np.random.default_rng(5).permutation(80)
+    for accuracy, rounding in MODES:
+        assert_same_bits(
+            ozfp4.matmul(a[:, order], b[order], accuracy=accuracy, rounding=rounding),
+            ozfp4.matmul(a, b, accuracy=accuracy, rounding=rounding),
+        )
+
+
+def test_threads() -> None:
+    program = (
+        "import numpy as np, ozfp4, zlib\n"
+        "rng = np.random.default_rng(6)\n"
+        "a, b = (np.ldexp(rng.standard_normal((90, 90)), rng.integers(-40, 40, (90, 90))) for _ in range(2))\n"
+        "for accuracy in ('fp64', 'correct'):\n"
+        "    c, bound, about = ozfp4.matmul(a, b, accuracy=accuracy, return_bound=True, report=True)\n"
+        "    print(zlib.crc32(c.tobytes()), zlib.crc32(bound.tobytes()), about.certified)\n"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={"OZFP4_NUM_THREADS": threads, "PYTHONPATH": ":".join(sys.path)},
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for threads in ("1", "2", "5")
+    }  # fmt: skip
+    assert len(found) == 1
+    assert next(iter(found)).count("\n") == 2
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_entries_rest_on(kind: str, dtype: Any) -> None:
+    a, b = operands(kind, 9, 60, 130, dtype, seed=17)
+    want = fp64_matmul(a, b)[1]
+    for scheme, backend in (("II", "fp64"), ("I", "int8")):
+        found = ozfp4.matmul(a, b, accuracy="fp64", scheme=scheme, backend=backend, report=True)[1].certified
+        assert found.exact == np.count_nonzero(want == Certificate.EXACT)
+        assert found.depth == np.count_nonzero(want == Certificate.DEPTH)
+        assert found.result == np.count_nonzero(want == Certificate.RESULT)
+        assert found.repaired + found.repaired_exactly == np.count_nonzero(want == Certificate.NONE)
+
+
+# ---- Stacks, vectors, views, dtypes, empty extents
+
+
+def test_stacks_and_vectors() -> None:
+    rng = np.random.default_rng(7)
+    a = np.ldexp(rng.standard_normal((3, 1, 4, 20)), rng.integers(-40, 40, (3, 1, 4, 20)))
+    b = np.ldexp(rng.standard_normal((2, 20, 5)), rng.integers(-40, 40, (2, 20, 5)))
+    for accuracy, rounding in MODES:
+        c, bound = ozfp4.matmul(a, b, accuracy=accuracy, rounding=rounding, return_bound=True)
+        assert c.shape == bound.shape == (3, 2, 4, 5)
+        for i, j in product(range(3), range(2)):
+            assert_same_bits(np.ascontiguousarray(c[i, j]), reference(a[i, 0], b[j], accuracy, rounding))
+        row, its_bound = ozfp4.matmul(a[0, 0, 1], b, accuracy=accuracy, rounding=rounding, return_bound=True)
+        assert row.shape == its_bound.shape == (2, 5)
+        assert_same_bits(np.ascontiguousarray(row[1]), np.ascontiguousarray(c[0, 1, 1]))
+        x = ozfp4.matmul(a[0, 0, 1], b[1, :, 2], accuracy=accuracy, rounding=rounding)
+        assert np.shape(x) == ()
+        assert_same_bits(np.array(x), np.array(c[0, 1, 1, 2]))
+        one_b = ozfp4.matmul(a[:, 0], b[0], accuracy=accuracy, rounding=rounding)
+        assert_same_bits(one_b, np.ascontiguousarray(c[:, 0]))
+
+
+def test_views_and_out_with_noise() -> None:
+    a, b = operands("deep", 12, 40, 66, np.float64, seed=8)
+    a, b = np.repeat(a, 2, axis=0)[::-2], np.asfortranarray(b)
+    for accuracy, rounding in MODES:
+        wide = noise((12, 140), np.float64)
+        before = wide.copy()
+        out = wide[:, 3:135:2]
+        assert ozfp4.matmul(a, b, accuracy=accuracy, rounding=rounding, out=out) is out
+        assert_same_bits(np.ascontiguousarray(out), reference(np.ascontiguousarray(a), b, accuracy, rounding))
+        out[...] = before[:, 3:135:2]
+        assert_same_bits(wide, before)
+
+
+@pytest.mark.parametrize("types", [(np.float32, np.float64), (np.float64, np.float32)])
+def test_mixed_operands(types: tuple[Any, Any]) -> None:
+    a, b = operands("deep", 6, 30, 70, np.float32, seed=9)
+    a, b = a.astype(types[0]), b.astype(types[1])
+    for accuracy, rounding in MODES:
+        c = ozfp4.matmul(a, b, accuracy=accuracy, rounding=rounding)
+        assert c.dtype == np.float64
+        assert_same_bits(c, reference(a.astype(np.float64), b.astype(np.float64), accuracy, rounding))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_empty(dtype: Any) -> None:
+    for accuracy, rounding in MODES:
+        options: Any = {"accuracy": accuracy, "rounding": rounding, "return_bound": True}
+        c, bound = ozfp4.matmul(np.ones((3, 0), dtype), np.ones((0, 2), dtype), **options)
+        assert_same_bits(c, np.full((3, 2), -0.0 if rounding == "down" else 0.0, dtype))
+        assert_same_bits(bound, np.zeros((3, 2)))
+        for shape_a, shape_b in (((0, 4), (4, 2)), ((3, 4), (4, 0))):
+            c, bound, about = ozfp4.matmul(
+                np.ones(shape_a, dtype), np.ones(shape_b, dtype), report=True, **options
+            )
+            assert c.shape == bound.shape == (shape_a[0], shape_b[1])
+            assert about.certified.total == 0
+
+
+# ---- Specials
+
+
+def test_nan_and_infinity() -> None:
+    a, b = operands("deep", 7, 30, 70, np.float64, seed=10)
+    a[1, 3], a[4, 5], a[4, 6], b[2, 9], b[7, 66] = np.inf, np.nan, -np.inf, -np.inf, np.inf
+    b[3, 20] = 0.0
+    want = exact_matmul(a, b)
+    special = ~(np.isfinite(a).all(axis=1)[:, None] & np.isfinite(b).all(axis=0))
+    for accuracy, rounding in MODES:
+        c, bound, about = ozfp4.matmul(
+            a, b, accuracy=accuracy, rounding=rounding, return_bound=True, report=True
+        )
+        assert_same_bits(c[special], want[special])
+        assert np.isposinf(bound[special]).all()
+        finite = np.where(np.isfinite(a), a, 0), np.where(np.isfinite(b), b, 0)
+        assert_same_bits(c[~special], reference(*finite, accuracy, rounding)[~special])
+        assert about.certified.total == np.count_nonzero(~special)
+        assert (about.special_rows, about.special_columns) == (2, 2)
+
+
+# ---- Bounds
+
+
+def real_product(a: np.ndarray, b: np.ndarray) -> list[list[Fraction]]:
+    rows = [[Fraction(float(x)) for x in row] for row in a]
+    columns = [[Fraction(float(x)) for x in column] for column in b.T]
+    return [[sum((x * y for x, y in zip(r, c, strict=True)), Fraction(0)) for c in columns] for r in rows]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_bounds_hold(kind: str, dtype: Any) -> None:
+    a, b = operands(kind, 4, 30, 67, dtype, seed=11)
+    want = real_product(a, b)
+    for accuracy, rounding in [("scaled", "nearest"), *MODES]:
+        c, bound, about = ozfp4.matmul(
+            a, b, accuracy=accuracy, rounding=rounding, return_bound=True, report=True
+        )
+        assert bound.dtype == np.float64
+        assert about.largest_bound == bound.max()
+        for i, j in np.ndindex(c.shape):
+            if math.isfinite(bound[i, j]):
+                assert abs(Fraction(float(c[i, j])) - want[i][j]) <= Fraction(float(bound[i, j]))
+            else:
+                assert abs(c[i, j]) >= np.finfo(dtype).max
+        if accuracy == "correct" and about.certified.result == 0 and kind not in ("huge", "subnormal"):
+            ulp = np.spacing(np.abs(c)).astype(np.float64)
+            assert (bound <= np.maximum(ulp / (2 if rounding == "nearest" else 1), 5e-324)).all()
+
+
+def test_a_bound_beside_the_scaled_product_changes_no_bit_of_it() -> None:
+    a, b = operands("deep", 9, 40, 70, np.float64, seed=12)
+    for bits in (2, 20, 53, 120):
+        c, bound = ozfp4.matmul(a, b, accuracy="scaled", bits=bits, return_bound=True)
+        assert_same_bits(c, ozfp4.matmul(a, b, accuracy="scaled", bits=bits))
+        want = real_product(a, b)
+        assert all(
+            abs(Fraction(float(c[i, j])) - want[i][j]) <= Fraction(float(bound[i, j]))
+            for i, j in np.ndindex(c.shape)
+        )
+
+
+# ---- enclose
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_enclose(kind: str, dtype: Any) -> None:
+    a, b = operands(kind, 5, 33, 70, dtype, seed=13)
+    for options in ({}, {"scheme": "I", "backend": "fp4"}, {"backend": "int8", "workspace_limit": 30_000}):
+        outs = noise((5, 70), dtype), noise((5, 70), dtype)
+        lower, upper = ozfp4.enclose(a, b, out=outs, **options)
+        assert lower is outs[0]
+        assert upper is outs[1]
+        assert_same_bits(lower, correct_matmul(a, b, "down"))
+        assert_same_bits(upper, correct_matmul(a, b, "up"))
+    again = ozfp4.enclose(a, b, report=True)
+    assert_same_bits(again[0], lower)
+    assert_same_bits(again[1], upper)
+    assert again[2].certified.total == 2 * lower.size
+
+
+def test_enclose_refuses() -> None:
+    a = np.ones((2, 2))
+    out = noise((2, 2), np.float64)
+    before = out.copy()
+    for given, error, pattern in (
+        (out, TypeError, "^out: a pair of arrays is needed"),
+        ((out,), TypeError, "^out: a pair of arrays is needed, .*given is 1 of them"),
+        ((out, None), TypeError, "^out: a pair"),
+        ((out, out), ValueError, r"^out: the array shares memory with out\[0\]"),
+        ((out, out.T), ValueError, r"^out: the array shares memory with out\[0\]"),
+        ((out, np.ones((2, 3))), ValueError, "^out: shape"),
+        ((out, a.astype(np.float32)), TypeError, "^out: dtype"),
+        ((out, a), ValueError, "^out: the array shares memory with a"),
+    ):
+        with pytest.raises(error, match=pattern):
+            ozfp4.enclose(a, a + 1 if given is not None else a, out=given)  # type: ignore[call-overload]
+        assert_same_bits(out, before)
+
+
+# ---- Attacks
+
+
+def beside(dtype: Any, is_tie: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Rows whose integers lie on one side of a tie (or of a floating-point number), and whose real products on the other.
+
+    The first products make the tie; 64 entries are each rounded down by 0.49 of the last place of the integers, and one exact
+    entry moves the sum back by a half of what they lose.
+    """
+    single = dtype == np.float32
+    first = 11 if single else 26, 13 if single else 27
+    place = 2.0 ** -(46 if single else 75)  # the row is deep: p + 23 bits
+    row = np.array([1.0, *[1.49 * place] * 64, -(64 + 16) * place])
+    column = np.ones(66)
+    if is_tie:
+        row[0], column[0] = 1 + 2.0 ** -first[0], 1 + 2.0 ** -first[1]
+    scales = 2.0 ** np.arange(-35, 35)
+    return np.array([row, -row, np.roll(row, 20)]).astype(dtype), (
+        np.roll(column, 0)[:, None] * scales
+    ).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("is_tie", [True, False])
+@pytest.mark.parametrize("rounding", ROUNDINGS)
+def test_integers_on_the_wrong_side(rounding: str, is_tie: bool, dtype: Any) -> None:
+    a, b = beside(dtype, is_tie)
+    c, about = ozfp4.matmul(a, b, accuracy="correct", rounding=rounding, report=True)
+    assert_same_bits(c, correct_matmul(a, b, rounding))
+    decides = is_tie == (rounding == "nearest")
+    assert (about.certified.repaired + about.certified.repaired_exactly >= 140) == decides
+
+
+# ---- Plans and reports
+
+
+@pytest.mark.parametrize(("accuracy", "dtype", "bits"), [
+    ("fp64", np.float64, 60), ("correct", np.float64, 76), ("fp64", np.float32, 31), ("correct", np.float32, 47),
+])  # fmt: skip
+def test_plans(accuracy: str, dtype: Any, bits: int) -> None:
+    a, b = operands("deep", 6, 40, 50, dtype, seed=14)
+    assert ozfp4.plan_for(a, b, accuracy=accuracy).bits == bits
+    want = ozfp4.matmul(a, b, accuracy=accuracy, return_bound=True)
+    for more in (0, 1, 40):
+        plan = ozfp4.plan(6, 50, 40, backend="int8", bits=bits + more)
+        got = ozfp4.matmul(a, b, accuracy=accuracy, plan=plan, return_bound=True)
+        assert_same_bits(got[0], want[0])
+        assert_same_bits(got[1], want[1])
+    few = ozfp4.plan(6, 50, 40, bits=bits - 1)
+    pattern = f"^plan: its bits are {bits - 1}, accuracy='{accuracy}' needs {bits} for a {np.dtype(dtype).name} result$"
+    with pytest.raises(ValueError, match=pattern):
+        ozfp4.matmul(a, b, accuracy=accuracy, plan=few)
+
+
+def test_plan_takes_an_accuracy() -> None:
+    assert ozfp4.plan(5, 5, 5).bits == 53
+    assert ozfp4.plan(5, 5, 5, accuracy="fp64").bits == 60
+    assert ozfp4.plan(5, 5, 5, accuracy="correct", backend="fp4").bits == 76
+
+
+def test_what_a_report_says() -> None:
+    a, b = operands("normal", 30, 200, 70, np.float64, seed=15)
+    about = ozfp4.matmul(a, b, accuracy="fp64", report=True)[1]
+    assert about.accuracy == "fp64"
+    assert about.capacities[0] == 53
+    assert about.capacities[1] <= 60
+    assert about.certified.depth > 1000
+    assert "slow path" not in str(about)
+    a, b = operands("deep", 30, 200, 70, np.float64, seed=15)
+    about = ozfp4.matmul(a, b, accuracy="fp64", report=True, return_bound=True)[2]
+    assert 2 * about.certified.repaired > about.certified.total == 2100
+    text = str(about)
+    assert "slow path" in text
+    assert "repaired one by one" in text
+    assert "largest bound" in text
+    assert set(about.seconds) == {"scale", "encode", "multiply", "reconstruct", "repair"}
+    scaled = ozfp4.matmul(a, b, accuracy="scaled", report=True)[1]
+    assert (scaled.certified, scaled.largest_bound) == (None, None)
+    assert "repaired" not in str(scaled)
+
+
+# ---- Refusals
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "pattern"),
+    [
+        (
+            {"accuracy": "exact"},
+            ValueError,
+            r"^accuracy: 'exact' is unknown; allowed are 'scaled', 'fp64', 'correct'$",
+        ),
+        ({"accuracy": 64}, ValueError, r"^accuracy: 64 is unknown"),
+        ({"accuracy": "fp64", "bits": 53}, ValueError, r"^bits: 53 contradicts accuracy='fp64'"),
+        ({"accuracy": "correct", "bits": 90}, ValueError, r"^bits: 90 contradicts accuracy='correct'"),
+        ({"rounding": "up"}, ValueError, r"^rounding: 'up' needs accuracy='correct'"),
+        (
+            {"accuracy": "fp64", "rounding": "down"},
+            ValueError,
+            r"^rounding: 'down' needs accuracy='correct'.*'fp64'",
+        ),
+        (
+            {"accuracy": "correct", "rounding": "away"},
+            ValueError,
+            r"^rounding: 'away' is unknown; allowed are 'nearest'",
+        ),
+        ({"accuracy": "correct", "rounding": None}, ValueError, r"^rounding: None is unknown"),
+        ({"return_bound": 1}, TypeError, r"^return_bound: 1 is neither True nor False$"),
+        ({"accuracy": "correct", "family": "paper"}, ValueError, r"breaks the CRT bound"),
+    ],
+)
+def test_refusals(check_refused: Any, options: dict[str, Any], error: type[Exception], pattern: str) -> None:
+    a = np.ones((3, 3))
+    check_refused(error, pattern, ozfp4.matmul, a, a, out=noise((3, 3), np.float64), **options)
