@@ -76,13 +76,15 @@ __device__ __forceinline__ std::uint32_t take_groups(std::uint32_t& next) {
   return __shfl_sync(0xFFFFFFFFu, taken, 0);
 }
 
-// Where entries are counted, too, one block less: that takes registers.
-template <EncodeKind Kind, int Words, bool Counts>
-inline constexpr int kScaleEncodeBlocks = kEncodeBlocks<Kind, Words> - (Counts && kEncodeBlocks<Kind, Words> > 2 ? 1 : 0);
+// Facts of FP64 entries and counts take registers: one block less.
+template <class T, EncodeKind Kind, int Words, class State, bool Counts>
+inline constexpr int kScaleEncodeBlocks =
+    kEncodeBlocks<Kind, Words> -
+    ((Counts || (kStateWords<State> > 1 && sizeof(T) == 8)) && kEncodeBlocks<Kind, Words> > 2 ? 1 : 0);
 
 // Counts: of lines whose records are asked for, one block of the cluster writes them and all blocks count.
 template <class T, EncodeKind Kind, int Words, class State, bool Counts>
-__global__ void __launch_bounds__(kEncodeThreads, kScaleEncodeBlocks<Kind, Words, Counts>)
+__global__ void __launch_bounds__(kEncodeThreads, kScaleEncodeBlocks<T, Kind, Words, State, Counts>)
     scale_encode_kernel(const __grid_constant__ ScaleEncodeArguments arguments,
                         const __grid_constant__ TableOf<Kind> limb_table) {
   const EncodeArguments& encode = arguments.encode;
