@@ -1,6 +1,6 @@
 """The CPU's figures as tables: time against np.matmul, exactness, accuracy, import time.
 
-    python benchmarks/cpu.py [time] [accuracy] [exactness] [import] [--json FILE]
+    python benchmarks/cpu.py [time] [modes] [accuracy] [exactness] [import] [--json FILE]
 
 Times are medians of runs that alternate between the methods, so that what else the machine does hits all of them; the
 ratios are within one run with the same threads. NumPy and SciPy each bring an OpenBLAS whose threads spin for some 25 ms
@@ -30,6 +30,7 @@ from ozfp4 import stages
 from ozfp4.bench.timing import medians
 from ozfp4.testing import KINDS, difference, exact_matmul, operands, spread
 from ozfp4.testing.accuracy import effective_bits, real_product, relative_errors
+from ozfp4.testing.grading import graded
 
 Row = dict[str, Any]
 
@@ -51,15 +52,19 @@ def time_rows(sizes: tuple[int, ...] = (512, 1024, 2048)) -> list[Row]:
         a, b = rng.standard_normal((n, n)), rng.standard_normal((n, n))
         methods: dict[str, Callable[[], object]] = {"np.matmul": lambda a=a, b=b: np.matmul(a, b)}
         for backend in ("fp64", "int8", "fp4"):
-            methods[backend] = lambda a=a, b=b, backend=backend: ozfp4.matmul(a, b, backend=backend)
-        methods["scheme I fp64"] = lambda a=a, b=b: ozfp4.matmul(a, b, scheme="I", backend="fp64")
+            methods[backend] = lambda a=a, b=b, backend=backend: ozfp4.matmul(
+                a, b, backend=backend, accuracy="scaled"
+            )
+        methods["scheme I fp64"] = lambda a=a, b=b: ozfp4.matmul(
+            a, b, scheme="I", backend="fp64", accuracy="scaled"
+        )
         if n <= 512:
             methods["flint fmpz_mat"] = fmpz_product(a, b)
         seconds = medians(methods, 3 if n > 1024 else 7)
         for name, taken in seconds.items():
             products = ""
             if name in ("fp64", "int8", "fp4"):
-                products = ozfp4.matmul(a, b, backend=name, report=True)[1].products
+                products = ozfp4.matmul(a, b, backend=name, accuracy="scaled", report=True)[1].products
             rows.append(
                 {
                     "N": n,
@@ -72,6 +77,41 @@ def time_rows(sizes: tuple[int, ...] = (512, 1024, 2048)) -> list[Row]:
     return rows
 
 
+def mode_rows(sizes: tuple[int, ...] = (512, 1024, 2048), graded_up_to: int = 1024) -> list[Row]:
+    """The accuracy modes on their ordinary and their worst operands: rows graded by 2^±504, each turned."""
+    rows = []
+    for n in sizes:
+        rng = np.random.default_rng(n)
+        cases = {
+            "normal": (rng.standard_normal((n, n)), rng.standard_normal((n, n))),
+            "uniform": (rng.random((n, n)), rng.random((n, n))),
+        }
+        if n <= graded_up_to:
+            cases["graded"] = graded(n, 504)
+        for kind, (a, b) in cases.items():
+            methods: dict[str, Callable[[], object]] = {"np.matmul": lambda a=a, b=b: np.matmul(a, b)}
+            for mode in ("scaled", "fp64", "correct"):
+                methods[mode] = lambda a=a, b=b, mode=mode: ozfp4.matmul(a, b, accuracy=mode)
+            methods["enclose"] = lambda a=a, b=b: ozfp4.enclose(a, b)
+            seconds = medians(methods, 3 if n > 1024 or kind == "graded" else 7)
+            for name, taken in seconds.items():
+                found = None
+                if name in ("fp64", "correct"):
+                    found = ozfp4.matmul(a, b, accuracy=name, report=True)[1].certified
+                rows.append(
+                    {
+                        "N": n,
+                        "operands": kind,
+                        "method": name,
+                        "ms": round(1e3 * taken, 1),
+                        "times scaled": round(taken / seconds["scaled"], 2),
+                        "times np.matmul": round(taken / seconds["np.matmul"], 2),
+                        "repaired": "" if found is None else found.repaired + found.repaired_exactly,
+                    }
+                )
+    return rows
+
+
 def accuracy_rows(phis: tuple[int, ...] = (0, 4, 8, 16, 32), k: int = 8192, n: int = 128) -> list[Row]:
     """The paper's experiment: all entries against exact integers, a sample against mpmath at 220 bits."""
     rows = []
@@ -79,7 +119,8 @@ def accuracy_rows(phis: tuple[int, ...] = (0, 4, 8, 16, 32), k: int = 8192, n: i
         rng = np.random.default_rng(phi)
         a, b = spread(rng, (n, k), phi), spread(rng, (k, n), phi)
         exact = real_product(a, b)
-        c = ozfp4.matmul(a, b)
+        c = ozfp4.matmul(a, b, accuracy="scaled")
+        certified = ozfp4.matmul(a, b, accuracy="fp64")
         sample = [(int(i), int(j)) for i, j in rng.integers(0, n, (8, 2))]
         errors = relative_errors(c, exact)
         with mpmath.workprec(220):
@@ -91,13 +132,14 @@ def accuracy_rows(phis: tuple[int, ...] = (0, 4, 8, 16, 32), k: int = 8192, n: i
                 if float(abs(mpmath.mpf(float(c[i, j])) - true) / scale) != errors[i, j]:
                     raise SystemExit(f"the two references disagree at phi = {phi}, entry {(i, j)}")
         same = all(
-            difference(ozfp4.matmul(a, b, scheme=scheme, backend=backend), c) is None
+            difference(ozfp4.matmul(a, b, scheme=scheme, backend=backend, accuracy="scaled"), c) is None
             for scheme, backend in (("I", "fp4"), ("II", "fp4"), ("II", "int8"))
         )
         rows.append(
             {
                 "phi": phi,
-                "ozfp4 bits": round(effective_bits(c, exact), 2),
+                "scaled bits": round(effective_bits(c, exact), 2),
+                "fp64 bits": round(effective_bits(certified, exact), 2),
                 "np.matmul bits": round(effective_bits(a @ b, exact), 2),
                 "schemes and backends": "identical" if same else "DIFFER",
                 "mpmath sample": "agrees",
@@ -124,7 +166,7 @@ def exactness_rows(cases: int = 2000, largest: int = 300) -> list[Row]:
             a, b = np.asfortranarray(a), b[:, ::-1]
         path = paths[case % len(paths)]
         scheme, backend, family = path
-        c = ozfp4.matmul(a, b, scheme=scheme, backend=backend, family=family)
+        c = ozfp4.matmul(a, b, scheme=scheme, backend=backend, family=family, accuracy="scaled")
         done[path] += 1
         wrong[path] += difference(c, exact_matmul(a, b)) is not None
         if case % 100 == 99:
@@ -160,6 +202,7 @@ def print_table(title: str, rows: list[Row]) -> None:
 SECTIONS: dict[str, tuple[str, Callable[[], list[Row]]]] = {
     "import": ("Import", import_rows),
     "time": ("Time, normal(0,1) float64, N x N x N", time_rows),
+    "modes": ("Accuracy modes, float64, N x N x N", mode_rows),
     "accuracy": (
         "Effective bits, K = 8192, 128 x 128 entries, -log2 max |error| / sum |a||b|",
         accuracy_rows,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -43,19 +43,23 @@ def test_numpy_is_conventional_floating_point() -> None:
     assert [row["exponent"] for row in rows] == [0, 8, grading.widest_exponent(64)]
 
 
+def in_mode(accuracy: str) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    return lambda a, b: ozfp4.matmul(a, b, accuracy=accuracy)
+
+
 @pytest.mark.parametrize("accuracy", ["fp64", "correct"])
-def test_ozfp4_is_conventional_floating_point(accuracy: str) -> None:
-    multiply = partial(ozfp4.matmul, accuracy=accuracy)
-    summary, rows = grades.grade_rows("ozfp4", multiply, SIZES, EXPONENTS)
+def test_certified_products_have_grade_a_throughout(accuracy: str) -> None:
+    summary, rows = grades.grade_rows(accuracy, in_mode(accuracy), SIZES, EXPONENTS)
     assert summary["verdict"] == "conventional, floating point"
-    assert summary["uniform"] == summary["graded"] == "A"
-    assert all(row["b"] < 0.1 for row in rows)
+    assert (summary["uniform"], summary["graded"]) == ("A", "A")
+    assert summary["exponent"] == grading.widest_exponent(64)
+    assert summary["slope"] <= 1
+    assert all(row["a"] <= 1 / 64 for row in rows)  # half a unit in the last place of n of them
 
 
-def test_the_scaled_product_is_conventional_fixed_point() -> None:
+def test_53_bits_a_row_are_conventional_fixed_point() -> None:
     """The honest grade: A where a row's magnitudes are alike, B where they range widely."""
-    multiply = partial(ozfp4.matmul, accuracy="scaled")
-    summary, rows = grades.grade_rows("ozfp4", multiply, SIZES, EXPONENTS)
+    summary, rows = grades.grade_rows("ozfp4", in_mode("scaled"), SIZES, EXPONENTS)
     assert summary["verdict"] == "conventional, fixed point"
     assert (summary["uniform"], summary["graded"], summary["exponent"]) == ("A", "B", 0)
     assert all(row["b"] < 0.1 for row in rows)

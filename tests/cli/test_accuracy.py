@@ -53,6 +53,16 @@ def test_table_files_and_figures(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert lines[0].startswith("phi,method,bits,")
 
 
+def test_modes_are_compared_with_their_like(capsys: pytest.CaptureFixture[str]) -> None:
+    """Their results differ from those of 53 bits a row and from each other; grade A throughout."""
+    names = ["fp64", "correct", "II-fp64-least", "I-int8-least"]
+    assert main([*SMALL[:9], *names]) == 0
+    text = capsys.readouterr().out
+    assert "OK: 2 ways of ozfp4, all bits the same at every phi" in text
+    assert text.count("conventional, floating point") == 2
+    assert text.count("2^±504") == 2
+
+
 def test_ctrl_c_keeps_finished_rows_and_the_next_run_resumes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

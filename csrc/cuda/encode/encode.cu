@@ -204,7 +204,8 @@ void launch_type(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b,
   if constexpr (sizeof(T) == 1) {
     launch_kind<T, EncodeKind::int8_limbs, 1, false>(plan, a, b, how);
   } else {
-    // Integers of one word are of no accuracy that counts, those of more than two are encoded by one kernel for both.
+    // Of those of at most two words, the accuracies count FP32 entries at 47 bits alone; integers of more than two words are
+    // encoded by one kernel for both.
     const bool counts = plan.words > 2 || a.counts || b.counts;
     with_kind<1, 2, 3, kMaxByteWords>(plan, [&](auto kind, auto words) {
       constexpr EncodeKind k = kind.value;
@@ -212,7 +213,7 @@ void launch_type(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b,
       if constexpr (w <= 2) {
         if (!counts) return launch_kind<T, k, w, false>(plan, a, b, how);
       }
-      if constexpr (w >= 2) launch_kind<T, k, w, true>(plan, a, b, how);
+      if constexpr (w > 2 || (w == 2 && sizeof(T) == 4)) launch_kind<T, k, w, true>(plan, a, b, how);
     });
   }
 }
@@ -224,7 +225,10 @@ const char* find_encode_error(const EncodePlan& plan, const EncodeJob& a, const 
     if (job->lines == 0) continue;
     if (const char* error = find_job_error(*job, plan.kind)) return error;
   }
-  if ((a.counts || b.counts) && plan.words == 1) return "integers of one word are not counted";
+  for (const EncodeJob* job : {&a, &b}) {
+    const bool is_double = job->operand.view.type == ElementType::float64;
+    if (job->counts && plan.words < (is_double ? 3 : 2)) return "no accuracy counts the rounded entries of so few bits";
+  }
   const int log_steps = log_steps_of(plan, a, b);
   const bool fits = tile_count(a, plan.kind, log_steps) + tile_count(b, plan.kind, log_steps) < (std::int64_t(1) << 31);
   return fits ? nullptr : "the operands have 2^31 tiles or more";

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <type_traits>
 
 #include "cuda/encode/cut.cuh"
 #include "cuda/encode/scale_encode.hpp"
@@ -19,7 +20,7 @@ TileCut cut_of(int inner) {
 
 std::int64_t cluster_blocks(int inner, const TileCut& cut) { return ceil_div(inner, std::int64_t(1) << cut.log_tile_k); }
 
-template <class T, EncodeKind Kind, int Words, class State>
+template <class T, EncodeKind Kind, int Words, class State, bool Counts>
 void launch_kind(const EncodePlan& plan, ScaleEncodeArguments& arguments, cudaStream_t stream, bool overlap_previous) {
   EncodeArguments& encode = arguments.encode;
   set_plan(encode, plan);
@@ -31,7 +32,7 @@ void launch_kind(const EncodePlan& plan, ScaleEncodeArguments& arguments, cudaSt
   config.cluster_blocks = arguments.cluster_blocks;
   config.overlap_previous = overlap_previous;
   config.stream = stream;
-  launch(scale_encode_kernel<T, Kind, Words, State>, config, arguments, table_of<Kind>(plan));
+  launch(scale_encode_kernel<T, Kind, Words, State, Counts>, config, arguments, table_of<Kind>(plan));
 }
 
 // The tiles of an operand of lines of `inner` entries.
@@ -44,17 +45,40 @@ TileCut tile_of(int inner) {
   return tile;
 }
 
-// Calls launch(kind, words) for integers of as many words as there are kernels for.
-template <class Launch>
-void with_short_kind(const EncodePlan& plan, const Launch& launch) {
-  with_kind<1, 2, 3>(plan, launch);
+// The kernels that there are: of integers of one and two words without records, as many as scale and encode apart have; with
+// records those that the accuracies ask for, residues of FP64 entries at 57 and 76 bits and of FP32 ones at 28.
+template <class T, EncodeKind Kind, int Words, Records Asked>
+constexpr bool has_kernel() {
+  if (Asked == Records::none) return Words <= 2;
+  const bool is_residue = !kHasDigits13<Kind> && Kind != EncodeKind::digits256;
+  const int words = Asked == Records::counted ? 3 : sizeof(T) == 8 ? 2 : 1;
+  return is_residue && Words == words && (Asked == Records::kept || sizeof(T) == 8);
 }
 
+// Calls launch(kind, words, records) with std::integral_constants where there is a kernel.
+template <class T, class Launch>
+void with_kernel(const EncodePlan& plan, Records asked, const Launch& launch) {
+  with_kind<1, 2, 3, kMaxByteWords>(plan, [&](auto kind, auto words) {
+    const auto try_records = [&](auto records) {
+      if constexpr (has_kernel<T, kind.value, words.value, records.value>()) {
+        if (asked == records.value) launch(kind, words, records);
+      }
+    };
+    try_records(std::integral_constant<Records, Records::none>());
+    try_records(std::integral_constant<Records, Records::kept>());
+    try_records(std::integral_constant<Records, Records::counted>());
+  });
+}
+
+template <Records Asked>
+using StateOf = std::conditional_t<Asked == Records::none, LineState, RecordedState>;
+
 template <class T>
-bool has_code(const EncodePlan& plan) {
+bool has_code(const EncodePlan& plan, Records asked) {
   bool has = false;
-  with_short_kind(plan, [&](auto kind, auto words) {
-    has = code_has(scale_encode_kernel<T, kind.value, words.value, RecordedState>, CodeFeature::clusters);
+  with_kernel<T>(plan, asked, [&](auto kind, auto words, auto records) {
+    has = code_has(scale_encode_kernel<T, kind.value, words.value, StateOf<records.value>, records.value == Records::counted>,
+                   CodeFeature::clusters);
   });
   return has;
 }
@@ -66,7 +90,7 @@ EncodeOperand cut_whole(const EncodePlan& plan, const EncodeJob& job) {
 }
 
 template <class T>
-bool takes_tiles(const EncodePlan& plan, const Operands<DeviceOperand>& operands) {
+bool takes_tiles(const EncodePlan& plan, const Operands<DeviceOperand>& operands, Records records) {
   std::int64_t tiles = 0;
   for (int i = 0; i < operands.count(); ++i) {
     EncodeJob job;
@@ -74,10 +98,10 @@ bool takes_tiles(const EncodePlan& plan, const Operands<DeviceOperand>& operands
     job.lines = operands[i].outer;
     tiles += tile_count(cut_whole<T>(plan, job));
   }
-  return tiles < (std::int64_t(1) << 31) && has_code<T>(plan);
+  return tiles < (std::int64_t(1) << 31) && has_code<T>(plan, records);
 }
 
-bool takes(const EncodePlan& plan, const Operands<DeviceOperand>& operands) {
+bool takes(const EncodePlan& plan, const Operands<DeviceOperand>& operands, Records records) {
   if (plan.kind == EncodeKind::int8_limbs) return false;
   for (int i = 0; i < operands.count(); ++i) {
     const DeviceOperand& operand = operands[i];
@@ -85,7 +109,8 @@ bool takes(const EncodePlan& plan, const Operands<DeviceOperand>& operands) {
   }
   const int inner = operands[0].inner;
   if (cluster_blocks(inner, cut_of(inner)) > static_cast<std::int64_t>(kMaxClusterBlocks)) return false;
-  return operands[0].type == ElementType::float64 ? takes_tiles<double>(plan, operands) : takes_tiles<float>(plan, operands);
+  return operands[0].type == ElementType::float64 ? takes_tiles<double>(plan, operands, records)
+                                                  : takes_tiles<float>(plan, operands, records);
 }
 
 template <class T>
@@ -97,23 +122,22 @@ void launch_type(const EncodePlan& plan, const Operands<EncodeJob>& jobs, ScaleE
     arguments.norms.blocks += encode.operand[i].line_tiles;
   }
   arguments.cluster_blocks = encode.operand[0].k_tiles;
-  // Integers of more than two words have one kernel, with records or without.
-  const bool has_records = plan.words > 2 || arguments.lines.record[0] != nullptr;
-  with_short_kind(plan, [&](auto kind, auto words) {
-    constexpr EncodeKind k = kind.value;
-    constexpr int w = words.value;
-    if constexpr (w <= 2) {
-      if (!has_records) return launch_kind<T, k, w, LineState>(plan, arguments, stream, overlap_previous);
-    }
-    launch_kind<T, k, w, RecordedState>(plan, arguments, stream, overlap_previous);
+  const Records asked = encode.operand[0].record != nullptr    ? Records::counted
+                        : arguments.lines.record[0] != nullptr ? Records::kept
+                                                               : Records::none;
+  with_kernel<T>(plan, asked, [&](auto kind, auto words, auto records) {
+    constexpr Records r = records.value;
+    launch_kind<T, kind.value, words.value, StateOf<r>, r == Records::counted>(plan, arguments, stream, overlap_previous);
   });
 }
 
 }  // namespace
 
-bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& one) { return takes(plan, Operands<DeviceOperand>(one)); }
-bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& a, const DeviceOperand& b) {
-  return takes(plan, Operands<DeviceOperand>(a, b));
+bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& one, Records records) {
+  return takes(plan, Operands<DeviceOperand>(one), records);
+}
+bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& a, const DeviceOperand& b, Records records) {
+  return takes(plan, Operands<DeviceOperand>(a, b), records);
 }
 
 void launch_scale_encode(const EncodePlan& plan, const Operands<EncodeJob>& jobs, const CapacityRule& capacity,

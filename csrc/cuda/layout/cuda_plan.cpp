@@ -27,7 +27,7 @@ std::optional<ReconstructPlan> make_few(const CudaPlan& made) {
   if (made.plan.groups.size() <= most || made.reconstruct.is_long()) return std::nullopt;
   Plan few = made.plan;
   few.groups.resize(most);
-  ReconstructPlan plan = make_reconstruct_plan(few, made.k);
+  ReconstructPlan plan = make_reconstruct_plan(few, made.k, true);
   if (plan.is_long() || plan.words >= made.reconstruct.words || plan.least > made.prefixes.least) return std::nullopt;
   return plan;
 }
@@ -46,7 +46,7 @@ CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel, const Promise& p
   made.schedule = make_schedule(plan, element_of(plan, kernel), k);
   made.prefixes = make_prefix_rule(plan, kMaxPrefixes);
   made.encode = make_encode_plan(plan, made.schedule.element == Element::e2m1);
-  if (!made.integer) made.reconstruct = make_reconstruct_plan(plan, k);
+  if (!made.integer) made.reconstruct = make_reconstruct_plan(plan, k, promise.has_records());
   made.few = make_few(made);
   return made;
 }

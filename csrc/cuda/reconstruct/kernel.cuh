@@ -13,7 +13,7 @@ namespace ozfp4::cuda::short_form {
 // Every warp takes some rows of a segment of columns. Bytes -> columns, in the lanes that have the bytes -> shared memory
 // -> integers -> results, in the lanes that store them. Long because what lives in registers from row to row is all of it.
 template <class T, class S>
-__global__ void __launch_bounds__(kThreads, S::resident) reconstruct_kernel(const __grid_constant__ Parameters<S> p) {
+__global__ void __launch_bounds__(kThreads, kResidentBlocks<S>) reconstruct_kernel(const __grid_constant__ Parameters<S> p) {
   constexpr int vec = S::vec;
   __shared__ Shared<S> shared;
   __shared__ Certifying<S> certifying;  // nothing where entries are not certified

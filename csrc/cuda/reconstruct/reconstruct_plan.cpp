@@ -123,19 +123,19 @@ void make_long_digits(ReconstructPlan& result, int bits) {
 
 // ---- The short form
 
-// The least words of the short form that hold the product, or 0.
-int column_words(const PlanInt& product) {
+// The least words of the short form, from `least` on, that hold the product, or 0.
+int column_words(const PlanInt& product, int least) {
   for (const int words : {2, 4, 6}) {
-    if (is_less(product, wide_resize<kMaxWords>(product_bound(words)))) return words;
+    if (words >= least && is_less(product, wide_resize<kMaxWords>(product_bound(words)))) return words;
   }
   return 0;
 }
 
-ReconstructPlan make_residue_plan(const Plan& plan) {
+ReconstructPlan make_residue_plan(const Plan& plan, bool certifies) {
   ReconstructPlan result{};
   result.all = static_cast<int>(plan.groups.size());
   result.least = least_prefix(plan, kMaxPrefixes);
-  result.words = column_words(moduli_product(plan, result.all));
+  result.words = column_words(moduli_product(plan, result.all), certifies ? kLeastCertifiedWords : 2);
   if (result.words == 0 || result.all > kMaxColumnResidues) {
     make_long_residues(result, plan);
     return result;
@@ -197,9 +197,9 @@ ReconstructPlan make_positional_plan(const Plan& plan, std::int64_t k) {
 
 }  // namespace
 
-ReconstructPlan make_reconstruct_plan(const Plan& plan, std::int64_t k) {
+ReconstructPlan make_reconstruct_plan(const Plan& plan, std::int64_t k, bool certifies) {
   switch (plan.scheme) {
-    case Scheme::two: return make_residue_plan(plan);
+    case Scheme::two: return make_residue_plan(plan, certifies);
     case Scheme::one: return make_positional_plan(plan, k);
     default: throw std::invalid_argument("an INT8 product needs no reconstruct");
   }

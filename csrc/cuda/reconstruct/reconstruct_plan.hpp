@@ -27,6 +27,7 @@ inline constexpr int kRowsPerStep = 16;                      // residues or digi
 inline constexpr int kMaxRowSteps = 3;
 inline constexpr int kMaxColumnResidues = 32;  // the quotient of arith/wide/column_crt.hpp takes no more
 inline constexpr int kMaxColumnDigits = 40;
+inline constexpr int kLeastCertifiedWords = 4;  // of the short form, where entries are certified: spares kernels
 // Words of weights that the long form may have: what fits a kernel's parameters beside all else. No moduli of a byte need
 // more: 54 of them, which have the largest product, take 8 prefixes of 54 weights of 12 words.
 inline constexpr int kMaxLongWeights = 7168;
@@ -56,6 +57,6 @@ struct ReconstructPlan {
 
 // Throws std::length_error where the integers are longer than kMaxWords or the weights more than kMaxLongWeights; k matters
 // for positional plans only. Range: residues of one byte (alphabets fp4 and int8).
-ReconstructPlan make_reconstruct_plan(const Plan& plan, std::int64_t k);
+ReconstructPlan make_reconstruct_plan(const Plan& plan, std::int64_t k, bool certifies = false);
 
 }  // namespace ozfp4

@@ -39,6 +39,15 @@ struct Shape {
   static constexpr int resident = reads_ahead && units == 1 ? 5 : units <= 3 ? 4 : units == 4 ? 3 : 2;  // blocks of one processor
 };
 
+// The same for the compiler; where the registers of a multiprocessor are fewer for each block, what certifies has one less.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000 || __CUDA_ARCH__ == 1030
+template <class S>
+inline constexpr int kResidentBlocks = S::resident;
+#else
+template <class S>
+inline constexpr int kResidentBlocks = S::Certifies && S::resident > 2 ? S::resident - 1 : S::resident;
+#endif
+
 // How the grid covers the result. A block holds 2^log_warps_x warps along columns, the others along rows; the rows of one
 // warp are as far apart as a block has warps along rows.
 struct Cover {

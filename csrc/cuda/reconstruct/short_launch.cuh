@@ -124,8 +124,10 @@ constexpr Kind kind() {
 template <bool Certifies>
 void launch_kind(const ReconstructPlan& plan, const ReconstructJob& job, const Certification* certification,
                  cudaStream_t stream) {
-  constexpr Kind kinds[] = {kind<Certifies, 2, 1>(), kind<Certifies, 2, 2>(), kind<Certifies, 4, 1>(), kind<Certifies, 4, 2>(),
-                            kind<Certifies, 6, 2>(), kind<Certifies, 4, 3>(), kind<Certifies, 6, 3>()};
+  constexpr Kind kinds[] = {kind<Certifies, 4, 1>(), kind<Certifies, 4, 2>(), kind<Certifies, 6, 2>(), kind<Certifies, 4, 3>(),
+                            kind<Certifies, 6, 3>(),
+                            // Integers that are certified have at least kLeastCertifiedWords.
+                            kind<Certifies, Certifies ? 4 : 2, 1>(), kind<Certifies, Certifies ? 4 : 2, 2>()};
   for (const Kind& k : kinds) {
     if (k.words != plan.words || k.row_steps != plan.row_steps) continue;
     const bool splits = job.residues.splits > 1, is_double = job.result.type == ElementType::float64;

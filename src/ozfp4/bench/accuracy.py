@@ -19,8 +19,8 @@ from .methods import Array, Method
 from .rows import Row
 from .speed import free_memory
 
-PHIS = (0, 2, 4, 8, 12, 16, 20, 24, 28, 32)
-WIDE = (48, 64, 96, 128, 160, 200)
+PHIS = (0, 2, 4, 8, 12, 16, 20, 24, 28, 32, 48, 64)
+WIDE = (96, 128, 160, 200)
 # What the paper's text gives for its method (both schemes), phi: bits.
 PAPER = {0: 58.2, 32: 52.3}
 

@@ -36,7 +36,8 @@ class Method:
     ----------
     name, label : str
         On the command line and in tables.
-    kind : {"ozfp4", "native", "peer"}
+    kind : {"ozfp4", "mode", "native", "peer"}
+        "ozfp4": a scheme, backend and family, for integers of 53 bits; "mode": an accuracy.
     device : {"cpu", "cuda"}
     multiply : callable
         float64 matrices in NumPy arrays in and out, wherever the product is computed.
@@ -85,6 +86,10 @@ def gpu_backends() -> set[str]:
     return {backend.name for backend in listed() if backend.available}
 
 
+def _prefix(device: str) -> str:
+    return "cuda-" if device == "cuda" else ""
+
+
 def own_methods(device: str, accuracy: str = "scaled") -> list[Method]:
     """Every scheme, backend and family that the device has a kernel for; of an accuracy with bits of its own, which the paper's
     moduli do not hold, those of family "least"."""
@@ -95,7 +100,7 @@ def own_methods(device: str, accuracy: str = "scaled") -> list[Method]:
         if device == "cuda" and path.backend not in gpu_backends():
             continue
         options = {**path._asdict(), "accuracy": accuracy}
-        prefix = "cuda-" if device == "cuda" else ""
+        prefix = _prefix(device)
         family = "" if path.family == "least" and path.backend != "fp4" else f" {path.family}"
         label = f"ozfp4 {path.scheme} {path.backend}{family}" + (" (GPU)" if device == "cuda" else "")
         label += "" if accuracy == "scaled" else f", {accuracy}"
@@ -103,6 +108,22 @@ def own_methods(device: str, accuracy: str = "scaled") -> list[Method]:
             Method(f"{prefix}{path}", label, "ozfp4", device, _ozfp4(device, options), dict(options))
         )
     return found
+
+
+def accuracy_modes(device: str) -> list[Method]:
+    """What promises more than the product of integers of 53 bits, each on the backend that "auto" takes."""
+    where = " (GPU)" if device == "cuda" else ""
+    return [
+        Method(
+            f"{_prefix(device)}{accuracy}",
+            f'ozfp4, accuracy="{accuracy}"{where}',
+            "mode",
+            device,
+            _ozfp4(device, {"accuracy": accuracy}),
+            {"accuracy": accuracy},
+        )
+        for accuracy in ("fp64", "correct")
+    ]
 
 
 def peer_methods(gemmul8: str | None) -> list[Method]:
@@ -119,7 +140,7 @@ def peer_methods(gemmul8: str | None) -> list[Method]:
     ]
 
 
-def at_hand(gemmul8: str | None = None, accuracy: str = "scaled") -> dict[str, Method]:
+def at_hand(gemmul8: str | None = None, accuracy: str = "scaled", modes: bool = False) -> dict[str, Method]:
     """Everything that can multiply here, by name; ozfp4's ways first.
 
     Parameters
@@ -128,13 +149,17 @@ def at_hand(gemmul8: str | None = None, accuracy: str = "scaled") -> dict[str, M
         GEMMul8's preload library; it is used on a GPU only.
     accuracy : {"scaled", "fp64", "correct"}
         Of ozfp4's ways.
+    modes : bool
+        Whether the accuracy modes belong to it, one way each.
     """
     found = own_methods("cpu", accuracy)
+    found += accuracy_modes("cpu") if modes else []
     found.append(Method("numpy", "NumPy", "native", "cpu", _numpy))
     if have_torch():
         found.append(Method("torch", "torch", "native", "cpu", _torch("cpu")))
     if have_cuda():
         found += own_methods("cuda", accuracy)
+        found += accuracy_modes("cuda") if modes else []
         found.append(Method("torch-cuda", "torch (GPU), native FP64", "native", "cuda", _torch("cuda")))
         found += peer_methods(gemmul8)
     return {method.name: method for method in found}

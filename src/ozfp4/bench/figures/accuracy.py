@@ -24,9 +24,11 @@ def _curves(rows: list[dict[str, Any]], labels: dict[str, str]) -> list[tuple[st
     for names in groups.values():
         label = labels[names[0]]
         if len(names) > 1:
-            ours = all(labels[name].startswith("ozfp4") for name in names)
+            ways = all(labels[name].startswith("ozfp4 ") for name in names)
             label = (
-                f"ozfp4, {len(names)} ways, same bits" if ours else " = ".join(labels[name] for name in names)
+                f"ozfp4, 53 bits a row, {len(names)} ways, same bits"
+                if ways
+                else " = ".join(labels[name] for name in names)
             )
         curves.append((label, [(phi, bits) for phi, (bits, _) in sorted(by_method[names[0]].items())]))
     return curves
@@ -76,7 +78,12 @@ def graded_errors(results: dict[str, Any]) -> Any:
         for index, names in enumerate(curves.values()):
             rows = by_method[names[0]]
             x = [max(row["exponent"], 0.5) for row in rows]
-            label = results["labels"][names[0]] if len(names) == 1 else f"{len(names)} ways of ozfp4"
+            ways = all(results["labels"][name].startswith("ozfp4 ") for name in names)
+            label = (
+                f"ozfp4, 53 bits a row, {len(names)} ways"
+                if ways
+                else " = ".join(results["labels"][n] for n in names)
+            )
             colour, marker = style.CYCLE[index % 8], style.MARKERS[index % 8]
             axes.plot(
                 x, [row["a"] for row in rows], color=colour, marker=marker, label=f"{label}, criterion A"
