@@ -23,7 +23,7 @@ if REASON:
 
 def test_a_launch_that_waits_for_the_stream_leaves_the_interpreter_free():
     a = torch.ones(32, 32, dtype=torch.float64, device="cuda:0")
-    ozfp4.matmul(a, a)
+    ozfp4.matmul(a, a, accuracy="scaled")
     torch.cuda.synchronize()
     ticks, done = [], threading.Event()
 
@@ -37,7 +37,7 @@ def test_a_launch_that_waits_for_the_stream_leaves_the_interpreter_free():
     torch.cuda._sleep(3_000_000_000)  # about two seconds, in which the queue of launches fills up
     begin = time.monotonic()
     for _ in range(3000):
-        ozfp4.matmul(a, a)
+        ozfp4.matmul(a, a, accuracy="scaled")
     waited = time.monotonic() - begin
     done.set()
     thread.join()
@@ -72,6 +72,6 @@ def test_the_callers_device_stays():
     with torch.cuda.device(0):
         torch.ones(1, device="cuda")
         for _ in range(3):
-            assert (ozfp4.matmul(a, a) == 64).all()
+            assert (ozfp4.matmul(a, a, accuracy="scaled") == 64).all()
             assert torch.cuda.current_device() == 0
             assert torch.ones(1, device="cuda").device.index == 0

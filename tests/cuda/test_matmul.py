@@ -52,7 +52,7 @@ def test_the_report_counts_the_exponents_that_the_cpu_counts(bits, top):
 
 
 def gpu(a, b, **options):
-    return ozfp4.matmul(a, b, **options).cpu().numpy()
+    return ozfp4.matmul(a, b, **options, accuracy="scaled").cpu().numpy()
 
 
 @pytest.mark.parametrize("path", PATHS, ids="-".join)
@@ -62,10 +62,16 @@ def test_equals_cpu(path, kind):
     rng = np.random.default_rng(sum(map(ord, kind)))
     for case, (m, k, n) in enumerate([(1, 1, 1), (7, 130, 5), *rng.integers(1, 300, (3, 3)).tolist()]):
         a, b = operands(kind, m, k, n, seed=case)
-        expected = ozfp4.matmul(a, b)
+        expected = ozfp4.matmul(a, b, accuracy="scaled")
         out = noisy((m, n))
         returned = ozfp4.matmul(
-            on_device(a), on_device(b), scheme=scheme, backend=backend, family=family, out=out
+            on_device(a),
+            on_device(b),
+            scheme=scheme,
+            backend=backend,
+            family=family,
+            out=out,
+            accuracy="scaled",
         )
         assert returned is out
         assert_same_bits(out.cpu(), expected, f"{path} {kind} {m} x {k} x {n}")
@@ -82,7 +88,7 @@ def test_shapes(path, shape):
     rng = np.random.default_rng(k)
     a, b = rng.standard_normal((m, k)), rng.standard_normal((k, n))
     c = gpu(on_device(a), on_device(b), scheme=path[0], backend=path[1], family=path[2])
-    assert_same_bits(c, ozfp4.matmul(a, b))
+    assert_same_bits(c, ozfp4.matmul(a, b, accuracy="scaled"))
 
 
 # Inner dimensions around those where scale and encode become one launch, or its panels another shape; both operands by rows,
@@ -102,10 +108,12 @@ def test_panels(k, dtype):
         gaps = torch.zeros(2 * m, 3 * k, dtype=dtype, device=DEVICE)
         gaps[::2, ::3] = a
         for x, y in ((a, b), (a.T.contiguous().T, b.T.contiguous().T), (gaps[::2, ::3], b)):
-            expected = ozfp4.matmul(x.cpu().numpy(), y.cpu().numpy())
+            expected = ozfp4.matmul(x.cpu().numpy(), y.cpu().numpy(), accuracy="scaled")
             for path in PATHS:
                 out = noisy((m, n), dtype)
-                ozfp4.matmul(x, y, scheme=path[0], backend=path[1], family=path[2], out=out)
+                ozfp4.matmul(
+                    x, y, scheme=path[0], backend=path[1], family=path[2], out=out, accuracy="scaled"
+                )
                 assert_same_bits(out.cpu(), expected, (path, m, n, x.stride(), y.stride()))
 
 
@@ -120,27 +128,27 @@ def test_repeated_products_are_checked_all_the_same():
     assert_same_bits(gpu(negated, y), exact_matmul(-x.cpu().numpy(), y.cpu().numpy()))
     row = x[0]
     for _ in range(2):
-        assert ozfp4.matmul(row, y).shape == (10,)
-        assert ozfp4.matmul(row, row).shape == ()
+        assert ozfp4.matmul(row, y, accuracy="scaled").shape == (10,)
+        assert ozfp4.matmul(row, row, accuracy="scaled").shape == ()
     with pytest.raises(TypeError, match="bits"):
         ozfp4.matmul(x, y, bits=3.0)
     with pytest.raises(ValueError, match="scheme"):
-        ozfp4.matmul(x, y, scheme=["II"])
+        ozfp4.matmul(x, y, scheme=["II"], accuracy="scaled")
     with pytest.raises(RuntimeError, match="requires grad"):
-        ozfp4.matmul(x.requires_grad_(), y)
+        ozfp4.matmul(x.requires_grad_(), y, accuracy="scaled")
 
 
 def test_streams_keep_their_counters():
     x = torch.randn(70, 300, dtype=torch.float64, device=DEVICE)
     y = torch.randn(300, 90, dtype=torch.float64, device=DEVICE)
-    expected = ozfp4.matmul(x.cpu().numpy(), y.cpu().numpy())
+    expected = ozfp4.matmul(x.cpu().numpy(), y.cpu().numpy(), accuracy="scaled")
     torch.cuda.synchronize()
     streams = [torch.cuda.Stream() for _ in range(4)]
     outs = []
     for _ in range(20):
         for stream in streams:
             with torch.cuda.stream(stream):
-                outs.append(ozfp4.matmul(x, y))
+                outs.append(ozfp4.matmul(x, y, accuracy="scaled"))
     torch.cuda.synchronize()
     for out in outs:
         assert_same_bits(out.cpu(), expected)
@@ -162,7 +170,7 @@ def test_float32(dtypes):
     rng = np.random.default_rng(3)
     a, b = rng.standard_normal((50, 90)).astype(dtypes[0]), rng.standard_normal((90, 40)).astype(dtypes[1])
     a[3, 5], b[7, 9] = np.nan, np.inf
-    assert_same_bits(gpu(on_device(a), on_device(b)), ozfp4.matmul(a, b))
+    assert_same_bits(gpu(on_device(a), on_device(b)), ozfp4.matmul(a, b, accuracy="scaled"))
 
 
 def test_views():
@@ -175,12 +183,14 @@ def test_views():
         (-x, torch._neg_view(y)),
     ]  # fmt: skip
     for a, b in cases:
-        expected = ozfp4.matmul(a.cpu().resolve_neg().numpy(), b.cpu().resolve_neg().numpy())
+        expected = ozfp4.matmul(
+            a.cpu().resolve_neg().numpy(), b.cpu().resolve_neg().numpy(), accuracy="scaled"
+        )
         for backend in ("int8", "fp4"):
             assert_same_bits(gpu(a, b, backend=backend), expected, (a.stride(), b.stride()))
     strided = noisy((700, 400))[::2, 3:336]
-    ozfp4.matmul(x, y, out=strided[:301])
-    assert_same_bits(strided[:301].cpu(), ozfp4.matmul(x.cpu().numpy(), y.cpu().numpy()))
+    ozfp4.matmul(x, y, out=strided[:301], accuracy="scaled")
+    assert_same_bits(strided[:301].cpu(), ozfp4.matmul(x.cpu().numpy(), y.cpu().numpy(), accuracy="scaled"))
     assert torch.isnan(strided[301:]).all()
 
 
@@ -199,9 +209,11 @@ def test_stacks(shapes):
     a, b = rng.standard_normal(shapes[0]), rng.standard_normal(shapes[1])
     if a.size > 3:
         a.reshape(-1)[3] = np.inf
-    expected = ozfp4.matmul(a, b)
+    expected = ozfp4.matmul(a, b, accuracy="scaled")
     for path in PATHS:
-        c = ozfp4.matmul(on_device(a), on_device(b), scheme=path[0], backend=path[1], family=path[2])
+        c = ozfp4.matmul(
+            on_device(a), on_device(b), scheme=path[0], backend=path[1], family=path[2], accuracy="scaled"
+        )
         assert_same_bits(c.cpu(), np.asarray(expected), path)
 
 
@@ -219,20 +231,25 @@ def test_workspace_limit(path):
     rng = np.random.default_rng(12)
     a, b = rng.standard_normal((700, 300)), rng.standard_normal((300, 900))
     options = {"scheme": path[0], "backend": path[1], "family": path[2]}
-    whole, report = ozfp4.matmul(on_device(a), on_device(b), report=True, **options)
+    whole, report = ozfp4.matmul(on_device(a), on_device(b), report=True, **options, accuracy="scaled")
     capped, small = ozfp4.matmul(
-        on_device(a), on_device(b), report=True, workspace_limit=report.workspace // 2, **options
+        on_device(a),
+        on_device(b),
+        report=True,
+        workspace_limit=report.workspace // 2,
+        **options,
+        accuracy="scaled",
     )
     assert small.workspace <= report.workspace // 2
     assert_same_bits(capped.cpu(), whole.cpu())
     with pytest.raises(MemoryError, match="workspace_limit = 1000"):
-        ozfp4.matmul(on_device(a), on_device(b), workspace_limit=1000, **options)
+        ozfp4.matmul(on_device(a), on_device(b), workspace_limit=1000, **options, accuracy="scaled")
 
 
 def test_report():
     a = torch.randn(512, 512, dtype=torch.float64, device=DEVICE)
     a[3, 3] = float("nan")
-    _, report = ozfp4.matmul(a, a, report=True)
+    _, report = ozfp4.matmul(a, a, report=True, accuracy="scaled")
     assert report.backend == "int8"
     assert 0 < report.moduli_used <= len(report.plan.moduli)
     assert report.products == report.moduli_used
@@ -244,9 +261,9 @@ def test_prefix_is_chosen_on_the_device():
     x = torch.zeros(300, 300, dtype=torch.float64, device=DEVICE)
     x.fill_diagonal_(1.0)
     y = torch.randn(300, 300, dtype=torch.float64, device=DEVICE)
-    c, report = ozfp4.matmul(x, y, report=True)
+    c, report = ozfp4.matmul(x, y, report=True, accuracy="scaled")
     assert report.moduli_used < len(report.plan.moduli)
-    assert_same_bits(c.cpu(), ozfp4.matmul(x.cpu().numpy(), y.cpu().numpy()))
+    assert_same_bits(c.cpu(), ozfp4.matmul(x.cpu().numpy(), y.cpu().numpy(), accuracy="scaled"))
 
 
 def test_graph_capture_and_streams():
@@ -254,20 +271,20 @@ def test_graph_capture_and_streams():
     b = torch.randn(256, 256, dtype=torch.float64, device=DEVICE)
     for backend in ("int8", "fp4"):
         out = noisy((256, 256))
-        ozfp4.matmul(a, b, out=out, backend=backend)
+        ozfp4.matmul(a, b, out=out, backend=backend, accuracy="scaled")
         torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
-            ozfp4.matmul(a, b, out=out, backend=backend)
+            ozfp4.matmul(a, b, out=out, backend=backend, accuracy="scaled")
         a.normal_()
         out.fill_(float("nan"))
         graph.replay()
-        assert_same_bits(out.cpu(), ozfp4.matmul(a.cpu().numpy(), b.cpu().numpy()))
+        assert_same_bits(out.cpu(), ozfp4.matmul(a.cpu().numpy(), b.cpu().numpy(), accuracy="scaled"))
     side = torch.cuda.Stream()
     with torch.cuda.stream(side):
-        c = ozfp4.matmul(a, b)
+        c = ozfp4.matmul(a, b, accuracy="scaled")
     side.synchronize()
-    assert_same_bits(c.cpu(), ozfp4.matmul(a.cpu().numpy(), b.cpu().numpy()))
+    assert_same_bits(c.cpu(), ozfp4.matmul(a.cpu().numpy(), b.cpu().numpy(), accuracy="scaled"))
 
 
 def test_large_product_against_integers():
@@ -277,7 +294,7 @@ def test_large_product_against_integers():
     rows, columns = [0, 1, 127, 128, 2047, n - 1], [0, 255, 256, 3000, n - 1]
     expected = exact_matmul(a[rows].cpu().numpy(), b[:, columns].cpu().numpy())
     for path in PATHS:
-        c = ozfp4.matmul(a, b, scheme=path[0], backend=path[1], family=path[2])
+        c = ozfp4.matmul(a, b, scheme=path[0], backend=path[1], family=path[2], accuracy="scaled")
         assert_same_bits(c[rows][:, columns].cpu(), expected, path)
 
 
@@ -303,21 +320,21 @@ def test_errors_leave_everything_untouched():
     b = torch.randn(9, 7, dtype=torch.float64, device=DEVICE)
     out = noisy((8, 7))
     with pytest.raises(RuntimeError, match="b: device cpu"):
-        ozfp4.matmul(a, b.cpu(), out=out)
+        ozfp4.matmul(a, b.cpu(), out=out, accuracy="scaled")
     with pytest.raises(RuntimeError, match="out: device cpu"):
-        ozfp4.matmul(a, b, out=out.cpu())
+        ozfp4.matmul(a, b, out=out.cpu(), accuracy="scaled")
     with pytest.raises(TypeError, match=r"dtype torch\.float16"):
-        ozfp4.matmul(a.half(), b)
+        ozfp4.matmul(a.half(), b, accuracy="scaled")
     with pytest.raises(ValueError, match="inner dimensions differ"):
-        ozfp4.matmul(a, a, out=out)
+        ozfp4.matmul(a, a, out=out, accuracy="scaled")
     with pytest.raises(ValueError, match="out: shape"):
-        ozfp4.matmul(a, b, out=out.T)
+        ozfp4.matmul(a, b, out=out.T, accuracy="scaled")
     with pytest.raises(ValueError, match="shares memory with a"):
-        ozfp4.matmul(a, b, out=a[:, :7])
+        ozfp4.matmul(a, b, out=a[:, :7], accuracy="scaled")
     with pytest.raises(RuntimeError, match="'fp64' has no GPU kernel"):
-        ozfp4.matmul(a, b, backend="fp64")
+        ozfp4.matmul(a, b, backend="fp64", accuracy="scaled")
     with pytest.raises(RuntimeError, match="requires grad"):
-        ozfp4.matmul(a.clone().requires_grad_(), b)
+        ozfp4.matmul(a.clone().requires_grad_(), b, accuracy="scaled")
     assert torch.isnan(out).all()
 
 
@@ -328,7 +345,7 @@ def test_out_of_memory_is_torchs_error_and_the_next_call_works():
     wide = torch.ones(1, dtype=torch.float64, device=DEVICE).expand(m, k)
     held = torch.cuda.memory_allocated(DEVICE)
     with pytest.raises(torch.cuda.OutOfMemoryError):
-        ozfp4.matmul(wide, wide.T[:, :1])
+        ozfp4.matmul(wide, wide.T[:, :1], accuracy="scaled")
     assert torch.cuda.memory_allocated(DEVICE) == held
     a = torch.randn(64, 64, dtype=torch.float64, device=DEVICE)
-    assert_same_bits(gpu(a, a), ozfp4.matmul(a.cpu().numpy(), a.cpu().numpy()))
+    assert_same_bits(gpu(a, a), ozfp4.matmul(a.cpu().numpy(), a.cpu().numpy(), accuracy="scaled"))

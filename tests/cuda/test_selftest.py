@@ -91,14 +91,14 @@ def test_the_short_form_takes_little_time(pair):
 
 def test_a_stored_verdict_takes_little_time(cache):
     a, b = on_device()
-    ozfp4.matmul(a, b)
+    ozfp4.matmul(a, b, accuracy="scaled")
     assert len(list(cache.iterdir())) == 1
     guard.forget()
     start = time.perf_counter()
     number = guard.serving_kernel(ozfp4.plan(40, 40, 40, backend="int8"), 0)
     assert time.perf_counter() - start < 0.01
     assert number == SERVING[0].number
-    assert_same_bits(ozfp4.matmul(a, b).cpu(), EXACT)
+    assert_same_bits(ozfp4.matmul(a, b, accuracy="scaled").cpu(), EXACT)
 
 
 def test_a_wrong_kernel_is_named_disabled_and_replaced(cache, break_kernels):
@@ -109,7 +109,7 @@ def test_a_wrong_kernel_is_named_disabled_and_replaced(cache, break_kernels):
     with pytest.warns(
         RuntimeWarning, match=r"\(u8\) on cuda:0 .* failed its self-test and is disabled"
     ) as caught:
-        c, report = ozfp4.matmul(a, b, report=True)
+        c, report = ozfp4.matmul(a, b, report=True, accuracy="scaled")
     assert first.name in str(caught[0].message)
     assert_same_bits(c.cpu(), EXACT)
     others = [pair.name for pair in SERVING if pair.element == "u8"][1:]
@@ -126,12 +126,12 @@ def test_a_wrong_backend_is_replaced_and_refused(cache, break_kernels):
     break_kernels(lambda pair: pair.element == "u8")
     a, b = on_device()
     with pytest.warns(RuntimeWarning, match="is disabled"):
-        c, report = ozfp4.matmul(a, b, report=True)
+        c, report = ozfp4.matmul(a, b, report=True, accuracy="scaled")
     assert report.backend == "fp4"
     assert "every kernel of 'int8' failed" in report.fallback
     assert_same_bits(c.cpu(), EXACT)
     with pytest.raises(RuntimeError, match="every kernel of 'int8' failed its self-test"):
-        ozfp4.matmul(a, b, backend="int8")
+        ozfp4.matmul(a, b, backend="int8", accuracy="scaled")
     about = {x.name: x for x in ozfp4.info().backends if x.device.startswith("cuda:0")}
     assert not about["int8"].available
     assert about["fp4"].available
@@ -145,24 +145,24 @@ def test_all_wrong_is_refused(cache, break_kernels):
         pytest.warns(RuntimeWarning),
         pytest.raises(RuntimeError, match="no other backend is left on cuda:0"),
     ):
-        ozfp4.matmul(a, b, out=out)
+        ozfp4.matmul(a, b, out=out, accuracy="scaled")
     assert (out == 7.0).all()
-    assert_same_bits(ozfp4.matmul(A, B), EXACT)  # the CPU is another device
+    assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)  # the CPU is another device
 
 
 def test_a_disabled_kernel_repeats_no_product(cache, break_kernels):
     a, b = on_device()
     for _ in range(3):
-        assert_same_bits(ozfp4.matmul(a, b).cpu(), EXACT)
+        assert_same_bits(ozfp4.matmul(a, b, accuracy="scaled").cpu(), EXACT)
     assert len(repeated.made) == 1
     break_kernels(lambda pair: pair.element == "u8")
     for pair in SERVING:
         if pair.element == "u8":
             with pytest.warns(RuntimeWarning, match="is disabled"):
                 guard.test(pair, short=True)
-    assert ozfp4.matmul(a, b, report=True)[1].backend == "fp4"
+    assert ozfp4.matmul(a, b, report=True, accuracy="scaled")[1].backend == "fp4"
     for _ in range(2):
-        assert_same_bits(ozfp4.matmul(a, b).cpu(), EXACT)
+        assert_same_bits(ozfp4.matmul(a, b, accuracy="scaled").cpu(), EXACT)
 
 
 def test_a_capture_before_the_first_use_is_refused(cache):
@@ -174,11 +174,11 @@ def test_a_capture_before_the_first_use_is_refused(cache):
         with torch.cuda.graph(graph):
             out.zero_()  # torch warns of empty graphs
             with pytest.raises(RuntimeError, match="before the capture"):
-                ozfp4.matmul(a, b, out=out, backend=backend)
-        ozfp4.matmul(a, b, out=out, backend=backend)
+                ozfp4.matmul(a, b, out=out, backend=backend, accuracy="scaled")
+        ozfp4.matmul(a, b, out=out, backend=backend, accuracy="scaled")
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
-            ozfp4.matmul(a, b, out=out, backend=backend)
+            ozfp4.matmul(a, b, out=out, backend=backend, accuracy="scaled")
         out.zero_()
         graph.replay()
         assert_same_bits(out.cpu(), EXACT)
