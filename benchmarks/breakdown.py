@@ -101,7 +101,7 @@ def array_times(scheme: str, n: int, device: str, budget: float) -> dict[str, fl
 
 def path_row(scheme: str, family: str, n: int, device: str, budget: float) -> Row:
     """Milliseconds of the stages of the product path."""
-    options = {"scheme": scheme, "backend": "fp4", "family": family}
+    options = {"scheme": scheme, "backend": "fp4", "family": family, "accuracy": "scaled"}
     method = next((m for m in own_methods(device) if m.options == options), None)
     if method is None:
         raise SystemExit(f"no {scheme} fp4 {family} on {device}: see python -m ozfp4 info")

@@ -77,6 +77,10 @@ struct Case {
   int n;  // A is n x n, B is n x n
   bool a_along_k, b_along_k;
   int matrices = 1;
+  Accuracy accuracy = Accuracy::scaled;  // of FP64 results where it is another
+
+  cuda::CapacityRule capacity() const { return {plan.bits, accuracy}; }
+  bool has_records() const { return accuracy != Accuracy::scaled; }
 };
 
 DeviceOperand operand_of(const Case& c, const void* data, bool along_k) {
@@ -103,12 +107,14 @@ void run(const Case& c, Timer& timer, double copy_tbs) {
   char *data[2], *scratch, *counters;
   std::uint8_t *limbs[2], *special[2];
   std::int32_t *shift[2], *units;
+  LineRecord* record[2];
   double* norms;
   for (int i = 0; i < 2; ++i) {
     REQUIRE(cudaMalloc(&data[i], entries * bytes));
     REQUIRE(cudaMalloc(&limbs[i], plane * planes));
     REQUIRE(cudaMalloc(&shift[i], lines * 4));
     REQUIRE(cudaMalloc(&special[i], lines));
+    REQUIRE(cudaMalloc(&record[i], lines * sizeof(LineRecord)));
     if (bytes == 8)
       fill<<<2048, 256>>>(reinterpret_cast<double*>(data[i]), entries, i + 1);
     else
@@ -128,10 +134,12 @@ void run(const Case& c, Timer& timer, double copy_tbs) {
   const auto plan = std::make_unique<cuda::EncodePlan>(cuda::make_encode_plan(c.plan));
   cuda::EncodeJob jobs[2];
   for (int i = 0; i < 2; ++i) {
-    jobs[i] = {{i == 0 ? a : b, shift[i], special[i], norms + i}, 0, c.n, {limbs[i], pitch, pitch * c.n, plane}};
+    LineRecord* const records = c.has_records() ? record[i] : nullptr;
+    jobs[i] = {{i == 0 ? a : b, shift[i], special[i], norms + i, records}, 0, c.n, {limbs[i], pitch, pitch * c.n, plane}};
+    jobs[i].counts = c.accuracy == Accuracy::correct;
   }
   const auto scale = [&](cudaStream_t stream, void* clear) {
-    cuda::launch_scale({jobs[0].operand, jobs[1].operand}, {c.plan.bits}, {rule, units, nullptr}, scratch, stream, clear);
+    cuda::launch_scale({jobs[0].operand, jobs[1].operand}, c.capacity(), {rule, units, nullptr}, scratch, stream, clear);
   };
   const double scale_us = timer.measure(scale_floor, [&](cudaStream_t stream) { scale(stream, nullptr); });
   const double encode_us =
@@ -143,7 +151,7 @@ void run(const Case& c, Timer& timer, double copy_tbs) {
   double one_us = 0;
   if (cuda::can_scale_and_encode(*plan, a, b)) {
     one_us = timer.measure(encode_floor, [&](cudaStream_t stream) {
-      cuda::launch_scale_encode(*plan, {jobs[0], jobs[1]}, {c.plan.bits}, {rule, units, nullptr}, scratch, stream, counters);
+      cuda::launch_scale_encode(*plan, {jobs[0], jobs[1]}, c.capacity(), {rule, units, nullptr}, scratch, stream, counters);
     });
   }
   REQUIRE(cudaDeviceSynchronize());
@@ -155,7 +163,7 @@ void run(const Case& c, Timer& timer, double copy_tbs) {
   std::fflush(stdout);
   for (int i = 0; i < 2; ++i) {
     for (void* p : {static_cast<void*>(data[i]), static_cast<void*>(limbs[i]), static_cast<void*>(shift[i]),
-                    static_cast<void*>(special[i])}) {
+                    static_cast<void*>(special[i]), static_cast<void*>(record[i])}) {
       REQUIRE(cudaFree(p));
     }
   }
@@ -209,6 +217,13 @@ int main(int count, char** arguments) {
     cases.push_back({"fp4", plan(Scheme::two, Alphabet::fp4, "least", 53, n), f64, n, true, false});
     cases.push_back({"fp4 I", plan(Scheme::one, Alphabet::fp4, "least", 53, n), f64, n, true, false});
     cases.push_back({"int8 I", plan(Scheme::one, Alphabet::int8, "least", 53, n), f64, n, true, false});
+  }
+  for (const int n : {1024, 8192}) {
+    for (const Accuracy accuracy : {Accuracy::fp64, Accuracy::correct}) {
+      const int bits = accuracy_bits(accuracy, 53);
+      const char* name = accuracy == Accuracy::fp64 ? "accuracy fp64" : "accuracy correct";
+      cases.push_back({name, plan(Scheme::two, Alphabet::int8, "least", bits, n), f64, n, true, false, 1, accuracy});
+    }
   }
   cases.push_back({"int8 stack of 4096", plan(Scheme::two, Alphabet::int8, "least", 53, 8), f64, 8, true, false, 4096});
   cases.push_back({"int8 stack of 1024", plan(Scheme::two, Alphabet::int8, "least", 53, 64), f64, 64, true, false, 1024});

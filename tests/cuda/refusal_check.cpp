@@ -26,9 +26,9 @@ struct Product {
   Gpu gpu = gpu_of_the_build();
 };
 
-Product make_product(const PlanRequest& request, int m, int n, int k, std::int64_t cap = INT64_MAX) {
+Product make_product(const PlanRequest& request, int m, int n, int k, std::int64_t cap = INT64_MAX, const Promise& promise = {}) {
   Product p;
-  p.plan = make_cuda_plan(request.scheme == Scheme::integer ? make_int8_matmul_plan(6) : make_plan(request), k, kKernel);
+  p.plan = make_cuda_plan(request.scheme == Scheme::integer ? make_int8_matmul_plan(6) : make_plan(request), k, kKernel, promise);
   const bool is_integer = p.plan.integer;
   const ElementType type = is_integer ? ElementType::int8 : ElementType::float64;
   const std::int64_t entry = is_integer ? 1 : 8;
@@ -61,7 +61,13 @@ void check_right_products() {
                                   {Scheme::two, Alphabet::fp4, "least", 53, 1 << 20},
                                   {Scheme::two, Alphabet::fp4, "paper", 53, 1 << 14},
                                   {Scheme::one, Alphabet::int8, "least", 53, 1 << 14},
-                                  {Scheme::one, Alphabet::fp4, "least", 24, 1 << 14}};
+                                  {Scheme::one, Alphabet::fp4, "least", 24, 1 << 14},
+                                  {Scheme::two, Alphabet::int8, "least", 76, 1 << 20},
+                                  {Scheme::two, Alphabet::fp4, "least", 76, 1 << 20},
+                                  {Scheme::two, Alphabet::int8, "least", 160, 1 << 20},
+                                  {Scheme::two, Alphabet::fp4, "least", 104, 1 << 20},
+                                  {Scheme::one, Alphabet::int8, "least", 200, 1 << 14},
+                                  {Scheme::one, Alphabet::fp4, "least", 200, 1 << 14}};
   for (const PlanRequest& request : requests) {
     const int extents[][3] = {{1, 1, 1}, {300, 17, 129}, {5000, 7, 1000}, {1000, 1000, 16384}};
     for (const auto& [m, n, k] : extents) {
@@ -72,6 +78,15 @@ void check_right_products() {
       report("it comes in blocks", blocks.layout.rows < m || blocks.layout.columns < n);
       report("a right product in blocks", refusal_of(blocks).empty(), refusal_of(blocks));
     }
+  }
+  for (const Accuracy accuracy : {Accuracy::fp64, Accuracy::correct}) {
+    const PlanRequest request{Scheme::two, Alphabet::int8, "least", accuracy_bits(accuracy, 53), 1 << 20};
+    Promise promise;
+    promise.accuracy = accuracy;
+    const Product whole = make_product(request, 1000, 1000, 16384, INT64_MAX, promise);
+    report("a right product that is certified", refusal_of(whole).empty(), refusal_of(whole));
+    const Product blocks = make_product(request, 1000, 1000, 16384, whole.layout.bytes / 2, promise);
+    report("a right product that is certified in blocks", refusal_of(blocks).empty(), refusal_of(blocks));
   }
   for (const int n : {1, 2, 33}) {
     Product p = make_product(kIntegers, 9, n, 70);
@@ -94,7 +109,9 @@ void check_refusals() {
     p.product.axes = {{1 << 22, 8, 0, 900 * 700 * 8}};
     p.layout.turns = {0, 1 << 22, 1};
   });
-  check_refusal(kResidues, "scale: the integers must have 2 to 53 bits", [](Product& p) { p.plan.bits = 54; });
+  check_refusal(kResidues, "scale: the integers must have 2 to 200 bits", [](Product& p) { p.plan.bits = 201; });
+  check_refusal(kResidues, "scale: the integers have fewer bits than the accuracy may ask for",
+                [](Product& p) { p.plan.promise.accuracy = Accuracy::correct; });
   check_refusal(kResidues, "encode: the pitch of a plane is below K", [](Product& p) { p.layout.k_pitch = 16; });
   check_refusal(kResidues, "encode: planes, their pitch and their strides must be multiples of 16 bytes",
                 [](Product& p) { p.layout.b.planes += 8; });

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from ozfp4.testing import assert_same_bits, exact_matmul
+import ozfp4
+from ozfp4.backends.kernels import cpu_kernel
+from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul
 from ozfp4.trust import exact_cases
+from ozfp4.trust.examine import examine
 
 LIMITS = {"e2m1": 2**24, "fp4": 2**24, "int8": 2**24, "u8": 2**31 - 2**16, "s8": 2**29, "fp64": 2**53}
 ALPHABETS = exact_cases.ALPHABETS.values()
@@ -77,3 +82,20 @@ def test_whole_products(short: bool) -> None:
     for product in exact_cases.whole_products(short=short):
         assert_same_bits(exact_matmul(product.a, product.b), product.expected, product.name)
         assert np.isfinite(product.expected).all()
+
+
+def test_the_repaired_product() -> None:
+    product = exact_cases.repaired_product()
+    assert_same_bits(correct_matmul(product.a, product.b), product.expected)
+    about = ozfp4.matmul(product.a, product.b, accuracy="correct", report=True)[1].certified
+    assert min(about.repaired, about.repaired_exactly) > 0.4 * product.expected.size
+    assert exact_cases.whole_product_named(product.name).accuracy == "correct"
+
+
+def test_the_self_test_notices_a_wrong_repair(monkeypatch: pytest.MonkeyPatch) -> None:
+    product = exact_cases.repaired_product()
+    wrong = replace(product, expected=np.nextafter(product.expected, np.inf))
+    monkeypatch.setattr(exact_cases, "repaired_product", lambda: wrong)
+    verdict = examine(cpu_kernel("fp64"), short=False)
+    assert not verdict.passed
+    assert "repaired product" in str(verdict.reason)

@@ -1,4 +1,4 @@
-// A line of integers of up to 254 bits, word by word, so that the loops over its entries are those of 32-bit numbers.
+// A line of integers of up to 223 bits, word by word, so that the loops over its entries are those of 32-bit numbers.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct WideLine {
   std::uint32_t word[kWords][kLine];
 };
 
-// Words of a WideLine that are used for integers of so many bits, and a sign. Range: bits <= 222.
+// Words of a WideLine that are used for integers of so many bits, and a sign. Range: bits <= 223.
 constexpr int line_words(int bits) { return (bits + 1 + 31) / 32 + 1; }
 
 // Integers of n entries at scale 2^shift; 0 for non-finite entries. Range: n <= kLine, |x| 2^shift <= 2^bits for the words.

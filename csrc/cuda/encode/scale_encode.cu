@@ -19,7 +19,7 @@ TileCut cut_of(int inner) {
 
 std::int64_t cluster_blocks(int inner, const TileCut& cut) { return ceil_div(inner, std::int64_t(1) << cut.log_tile_k); }
 
-template <class T, EncodeKind Kind, int Words, class State>
+template <class T, EncodeKind Kind, int Words, class State, bool Counts>
 void launch_kind(const EncodePlan& plan, ScaleEncodeArguments& arguments, cudaStream_t stream, bool overlap_previous) {
   EncodeArguments& encode = arguments.encode;
   set_plan(encode, plan);
@@ -31,7 +31,7 @@ void launch_kind(const EncodePlan& plan, ScaleEncodeArguments& arguments, cudaSt
   config.cluster_blocks = arguments.cluster_blocks;
   config.overlap_previous = overlap_previous;
   config.stream = stream;
-  launch(scale_encode_kernel<T, Kind, Words, State>, config, arguments, table_of<Kind>(plan));
+  launch(scale_encode_kernel<T, Kind, Words, State, Counts>, config, arguments, table_of<Kind>(plan));
 }
 
 // The tiles of an operand of lines of `inner` entries.
@@ -54,7 +54,7 @@ template <class T>
 bool has_code(const EncodePlan& plan) {
   bool has = false;
   with_short_kind(plan, [&](auto kind, auto words) {
-    has = code_has(scale_encode_kernel<T, kind.value, words.value, RecordedState>, CodeFeature::clusters);
+    has = code_has(scale_encode_kernel<T, kind.value, words.value, RecordedState, true>, CodeFeature::clusters);
   });
   return has;
 }
@@ -98,14 +98,15 @@ void launch_type(const EncodePlan& plan, const Operands<EncodeJob>& jobs, ScaleE
   }
   arguments.cluster_blocks = encode.operand[0].k_tiles;
   // Integers of more than two words have one kernel, with records or without.
-  const bool has_records = plan.words > 2 || arguments.lines.record[0] != nullptr;
+  const bool has_records = arguments.lines.record[0] != nullptr, counts = encode.operand[0].record != nullptr;
   with_short_kind(plan, [&](auto kind, auto words) {
     constexpr EncodeKind k = kind.value;
     constexpr int w = words.value;
     if constexpr (w <= 2) {
-      if (!has_records) return launch_kind<T, k, w, LineState>(plan, arguments, stream, overlap_previous);
+      if (!has_records) return launch_kind<T, k, w, LineState, false>(plan, arguments, stream, overlap_previous);
+      if (!counts) return launch_kind<T, k, w, RecordedState, false>(plan, arguments, stream, overlap_previous);
     }
-    launch_kind<T, k, w, RecordedState>(plan, arguments, stream, overlap_previous);
+    launch_kind<T, k, w, RecordedState, true>(plan, arguments, stream, overlap_previous);
   });
 }
 

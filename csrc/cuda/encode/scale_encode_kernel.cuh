@@ -76,16 +76,13 @@ __device__ __forceinline__ std::uint32_t take_groups(std::uint32_t& next) {
   return __shfl_sync(0xFFFFFFFFu, taken, 0);
 }
 
-// Of lines whose records are asked for, one block of the cluster writes them and all blocks count.
-template <class State>
-inline constexpr bool kCounts = kStateWords<State> > 1;
+// Where entries are counted, too, one block less: that takes registers.
+template <EncodeKind Kind, int Words, bool Counts>
+inline constexpr int kScaleEncodeBlocks = kEncodeBlocks<Kind, Words> - (Counts && kEncodeBlocks<Kind, Words> > 2 ? 1 : 0);
 
-// Where a line's facts take registers, too, one block less.
-template <EncodeKind Kind, int Words, class State>
-inline constexpr int kScaleEncodeBlocks = kEncodeBlocks<Kind, Words> - (kCounts<State> && kEncodeBlocks<Kind, Words> > 2 ? 1 : 0);
-
-template <class T, EncodeKind Kind, int Words, class State>
-__global__ void __launch_bounds__(kEncodeThreads, kScaleEncodeBlocks<Kind, Words, State>)
+// Counts: of lines whose records are asked for, one block of the cluster writes them and all blocks count.
+template <class T, EncodeKind Kind, int Words, class State, bool Counts>
+__global__ void __launch_bounds__(kEncodeThreads, kScaleEncodeBlocks<Kind, Words, Counts>)
     scale_encode_kernel(const __grid_constant__ ScaleEncodeArguments arguments,
                         const __grid_constant__ TableOf<Kind> limb_table) {
   const EncodeArguments& encode = arguments.encode;
@@ -135,7 +132,7 @@ __global__ void __launch_bounds__(kEncodeThreads, kScaleEncodeBlocks<Kind, Words
       line_sum = outcome.sum;
     }
   }
-  if constexpr (kCounts<State>) {
+  if constexpr (Counts) {
     if (blocks > 1) meet_cluster();  // the records are there before anyone counts
   }
   __syncthreads();
@@ -145,7 +142,7 @@ __global__ void __launch_bounds__(kEncodeThreads, kScaleEncodeBlocks<Kind, Words
   const std::uint32_t groups = tile_groups<T>(operand), lane = threadIdx.x % 32;
 #pragma unroll 1
   for (std::uint32_t first = take_groups(next_groups); first < groups; first = take_groups(next_groups)) {
-    if constexpr (kCounts<State>) count_group<T>(encode, place, tile, first + lane);
+    if constexpr (Counts) count_group<T>(encode, place, tile, first + lane);
     encode_group<T, Kind, Words>(encode, place, tile, shared, encode.units, first + lane);
   }
 }

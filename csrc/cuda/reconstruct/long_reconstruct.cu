@@ -70,11 +70,14 @@ __device__ __forceinline__ void sum_columns(std::uint64_t (&column)[Words], cons
   }
 }
 
-// Bits of the entries that are left to repair become a word of the list. All lanes of the warp call it.
-__device__ __forceinline__ void store_listed(const Listed& listed, const Place& place, bool is_listed) {
+// Bits of the entries that are left to repair become a word of the list, whose rows have an even number of them. All lanes of the
+// warp call it.
+__device__ __forceinline__ void store_listed(const Listed& listed, const Place& place, std::int32_t columns, bool is_listed) {
   const std::uint32_t word = __ballot_sync(0xffffffffu, is_listed);
   if (listed.word == nullptr || threadIdx.x % 32 != 0) return;
-  listed_words(listed, place.matrix, place.first_row)[place.first_column / 32] = word;
+  std::uint32_t* own = listed_words(listed, place.matrix, place.first_row) + place.first_column / 32;
+  own[0] = word;
+  if (place.first_column / 32 % 2 == 0 && place.first_column + 32 >= columns) own[1] = 0;
   if (word != 0) atomicAdd(&listed.counts->listed, static_cast<unsigned long long>(__popc(word)));
 }
 
@@ -106,7 +109,7 @@ __device__ __forceinline__ void reconstruct_segment(const Parameters<Words>& p, 
         certify_entry<T>(p.certification, x, exponent, job.a.record[lines.a], job.b.record[lines.b + own], job.a.view.inner);
     if (lane < entries) store(lane, entry.value, entry.bound);
     const bool is_finite = (row_flags | column_flags(own)) == kFinite;
-    store_listed(p.certification.listed, place, lane < entries && is_finite && !entry.is_certified);
+    store_listed(p.certification.listed, place, job.result.columns, lane < entries && is_finite && !entry.is_certified);
   } else {
     if (lane < entries) store(lane, round_scaled<T>(x, exponent), 0.0);
   }

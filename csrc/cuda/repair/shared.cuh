@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "arith/accuracy/bound.hpp"
+#include "arith/exact/double_dot.hpp"
 #include "cuda/repair/operands.cuh"
 
 namespace ozfp4::cuda::repairing {
@@ -31,8 +32,15 @@ __device__ __forceinline__ Spot make_spot(int tile, int row, int column) {
   return static_cast<Spot>((tile << 12) | (row << 6) | column);
 }
 
+// The products of a part of K, and whether dot_bound may take them for safe.
+struct SparsePart {
+  DoubleDot dot;
+  bool is_safe;
+};
+
 struct Shared {
   union {
+    SparsePart part[kWarps];
     struct {
       double a[kStep][kPitch], b[kStep][kPitch];
     } stage;

@@ -8,19 +8,18 @@
 
 namespace ozfp4::cuda::repairing {
 
-inline constexpr int kAhead = 4;  // entries that a lane loads before it adds their products
+inline constexpr int kAhead = 16;  // entries that a lane loads before it adds their products
 
-// The dot product of two lines, in every lane; is_safe as for dot_bound.
+// The entries [begin, end) of the dot product of two lines, in every lane; clears is_safe where dot_bound has to know.
 __device__ __forceinline__ DoubleDot dot_of_lines(const RepairMatrix& matrix, const RepairLine& a, const RepairLine& b,
-                                                  std::int32_t inner, bool& is_safe) {
-  const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
+                                                  std::int64_t begin, std::int64_t end, bool& is_safe) {
   DoubleDot dot;
 #pragma unroll 1
-  for (std::int64_t first = lane; first < inner; first += 32 * kAhead) {
+  for (std::int64_t first = begin + static_cast<std::int32_t>(threadIdx.x % 32); first < end; first += 32 * kAhead) {
     double x[kAhead], y[kAhead];
 #pragma unroll
     for (int i = 0; i < kAhead; ++i) {
-      const bool is_inside = first + 32 * i < inner;
+      const bool is_inside = first + 32 * i < end;
       x[i] = is_inside ? matrix.a.entry(a.data, first + 32 * i) : 0.0;
       y[i] = is_inside ? matrix.b.entry(b.data, first + 32 * i) : 0.0;
     }
@@ -41,27 +40,71 @@ __device__ __forceinline__ DoubleDot dot_of_lines(const RepairMatrix& matrix, co
   return dot;
 }
 
-// All warps: the sparse list of a group whose first tile is `first`.
+// A listed entry: its place in the result and its lines.
+struct SparseEntry {
+  RepairMatrix matrix;
+  std::int64_t row, column;
+  RepairLine a, b;
+
+  __device__ __forceinline__ SparseEntry(const Parameters& p, std::int64_t first, Spot spot)
+      : SparseEntry(p, Tile(p, first + (spot >> 12)), spot) {}
+
+ private:
+  __device__ __forceinline__ SparseEntry(const Parameters& p, const Tile& tile, Spot spot)
+      : matrix(p.job, tile.matrix),
+        row(tile.first_row + ((spot >> 6) & 63)),
+        column(tile.first_column + (spot & 63)),
+        a(matrix.a.line(row)),
+        b(matrix.b.line(column)) {}
+};
+
+// One thread: an entry's result, or its place among the unsettled ones.
+template <class T>
+__device__ __forceinline__ void settle_sparse(Shared& shared, const RepairJob& job, const SparseEntry& entry, Spot spot,
+                                              const DoubleDot& dot, bool is_safe) {
+  T value;
+  if (settle(dot, dot_bound(dot, job.a.view.inner, is_safe), -(entry.a.shift + entry.b.shift), job.rounding, value)) {
+    store_entry(job, entry.matrix, entry.row, entry.column, value);
+  } else {
+    shared.unsettled[atomicAdd(&shared.unsettled_count, 1u)] = spot;
+  }
+}
+
+// All warps: the sparse list of a group whose first tile is `first`, a warp each. Lists shorter than that there is a warp for
+// every entry are cut along K: 2^n warps an entry, which then lie behind each other.
 template <class T>
 __device__ __forceinline__ void repair_sparse(Shared& shared, const Parameters& p, std::int64_t first) {
   const RepairJob& job = p.job;
+  const std::uint32_t count = shared.sparse_count, warp = threadIdx.x / 32;
+  const bool is_first_lane = threadIdx.x % 32 == 0;
+  const int log_parts = count > kWarps / 2 ? 0 : __ffs(kWarps) - 1 - (count > 1 ? 32 - __clz(static_cast<int>(count - 1)) : 0);
+  const std::int64_t part = ((job.a.view.inner >> log_parts) + 32) / 32 * 32;
 #pragma unroll 1
-  for (std::uint32_t i = threadIdx.x / 32; i < shared.sparse_count; i += kWarps) {
-    const Spot spot = shared.sparse[i];
-    const Tile tile(p, first + (spot >> 12));
-    const std::int64_t row = tile.first_row + ((spot >> 6) & 63), column = tile.first_column + (spot & 63);
-    const RepairMatrix matrix(job, tile.matrix);
-    const RepairLine a = matrix.a.line(row), b = matrix.b.line(column);
+  for (std::uint32_t i = warp; i < count << log_parts; i += kWarps) {
+    const Spot spot = shared.sparse[i >> log_parts];
+    const SparseEntry entry(p, first, spot);
+    const std::int64_t begin = (i & ((1u << log_parts) - 1)) * part;
     bool is_safe = true;
-    const DoubleDot dot = dot_of_lines(matrix, a, b, job.a.view.inner, is_safe);
-    if (threadIdx.x % 32 != 0) continue;
-    T value;
-    if (settle(dot, dot_bound(dot, job.a.view.inner, is_safe), -(a.shift + b.shift), job.rounding, value)) {
-      store_entry(job, matrix, row, column, value);
+    const DoubleDot dot =
+        dot_of_lines(entry.matrix, entry.a, entry.b, begin, min(begin + part, std::int64_t(job.a.view.inner)), is_safe);
+    if (!is_first_lane) continue;
+    if (log_parts == 0) {
+      settle_sparse<T>(shared, job, entry, spot, dot, is_safe);
     } else {
-      shared.unsettled[atomicAdd(&shared.unsettled_count, 1u)] = spot;
+      shared.part[warp] = {dot, is_safe};
     }
   }
+  if (log_parts == 0) return;
+  __syncthreads();
+  if (warp >= count || !is_first_lane) return;
+  SparsePart sum = shared.part[warp << log_parts];
+#pragma unroll 1
+  for (std::uint32_t i = 1; i < 1u << log_parts; ++i) {
+    const SparsePart other = shared.part[(warp << log_parts) + i];
+    sum = {merge(sum.dot, other.dot), sum.is_safe && other.is_safe};
+  }
+  const Spot spot = shared.sparse[warp];
+  settle_sparse<T>(shared, job, SparseEntry(p, first, spot), spot, sum.dot, sum.is_safe);
 }
 
 }  // namespace ozfp4::cuda::repairing

@@ -90,27 +90,22 @@ def _prefix(device: str) -> str:
     return "cuda-" if device == "cuda" else ""
 
 
-def own_methods(device: str) -> list[Method]:
-    """Every scheme, backend and family that the device has a kernel for."""
+def own_methods(device: str, accuracy: str = "scaled") -> list[Method]:
+    """Every scheme, backend and family that the device has a kernel for; of an accuracy with bits of its own, which the paper's
+    moduli do not hold, those of family "least"."""
     found = []
     for path in PATHS:
-        if path.scheme == "I" and path.family != "least":
-            continue  # the same digits as family "least"
+        if path.family != "least" and (path.scheme == "I" or accuracy != "scaled"):
+            continue  # digits are the same as in family "least"
         if device == "cuda" and path.backend not in gpu_backends():
             continue
-        options = path._asdict()
+        options = {**path._asdict(), "accuracy": accuracy}
         prefix = _prefix(device)
         family = "" if path.family == "least" and path.backend != "fp4" else f" {path.family}"
         label = f"ozfp4 {path.scheme} {path.backend}{family}" + (" (GPU)" if device == "cuda" else "")
+        label += "" if accuracy == "scaled" else f", {accuracy}"
         found.append(
-            Method(
-                f"{prefix}{path}",
-                label,
-                "ozfp4",
-                device,
-                _ozfp4(device, {**options, "accuracy": "scaled"}),
-                dict(options),
-            )
+            Method(f"{prefix}{path}", label, "ozfp4", device, _ozfp4(device, options), dict(options))
         )
     return found
 
@@ -145,23 +140,25 @@ def peer_methods(gemmul8: str | None) -> list[Method]:
     ]
 
 
-def at_hand(gemmul8: str | None = None, modes: bool = False) -> dict[str, Method]:
+def at_hand(gemmul8: str | None = None, accuracy: str = "scaled", modes: bool = False) -> dict[str, Method]:
     """Everything that can multiply here, by name; ozfp4's ways first.
 
     Parameters
     ----------
     gemmul8 : str, optional
         GEMMul8's preload library; it is used on a GPU only.
+    accuracy : {"scaled", "fp64", "correct"}
+        Of ozfp4's ways.
     modes : bool
-        Whether the accuracy modes belong to it.
+        Whether the accuracy modes belong to it, one way each.
     """
-    found = own_methods("cpu")
+    found = own_methods("cpu", accuracy)
     found += accuracy_modes("cpu") if modes else []
     found.append(Method("numpy", "NumPy", "native", "cpu", _numpy))
     if have_torch():
         found.append(Method("torch", "torch", "native", "cpu", _torch("cpu")))
     if have_cuda():
-        found += own_methods("cuda")
+        found += own_methods("cuda", accuracy)
         found += accuracy_modes("cuda") if modes else []
         found.append(Method("torch-cuda", "torch (GPU), native FP64", "native", "cuda", _torch("cuda")))
         found += peer_methods(gemmul8)

@@ -233,12 +233,14 @@ def cases(alphabet: Alphabet, *, short: bool) -> Iterator[Case]:
 
 @dataclass(frozen=True)
 class WholeProduct:
-    """A whole product of float64 matrices, `a` (m × k) times `b` (k × n), and its exact result rounded once."""
+    """A whole product of float64 matrices, `a` (m × k) times `b` (k × n), and its exact result rounded once; `accuracy` is
+    "correct" where the integers do not tell it."""
 
     name: str
     a: npt.NDArray[np.float64]
     b: npt.NDArray[np.float64]
     expected: npt.NDArray[np.float64]
+    accuracy: str = "scaled"
 
 
 def whole_products(*, short: bool) -> Iterator[WholeProduct]:
@@ -273,6 +275,19 @@ def whole_products(*, short: bool) -> Iterator[WholeProduct]:
         )
 
 
+def repaired_product() -> WholeProduct:
+    """What is left after two products have cancelled that are larger by 2^30, or by 2^600: entry by entry the product of two
+    numbers, which FP64 rounds once. The first need pairs of FP64 numbers, the second exact sums."""
+    m, n, k = 37, 70, 33
+    y, z = (scattered(seed, count, 1)[:, 0] * 2.0**-64 + 0.5 for seed, count in ((1, m), (2, n)))
+    a, b = np.zeros((m, k)), np.zeros((k, n))
+    a[:, 0] = np.where(np.arange(m) % 2 == 0, 2.0**30, 2.0**600)
+    a[:, 16], a[:, 32] = y, -a[:, 0]
+    b[0] = b[32] = z + 1
+    b[16] = z
+    return WholeProduct(f"repaired product {m} x {k} x {n}", a, b, np.multiply.outer(y, z), "correct")
+
+
 def case_named(element: str, name: str) -> Case:
     """The case of this name among all of an element's, as a report of a failure states it; ValueError if there is none.
 
@@ -288,7 +303,7 @@ def case_named(element: str, name: str) -> Case:
 
 def whole_product_named(name: str) -> WholeProduct:
     """The whole product whose name begins the given one, as a report of a failure states it; ValueError if there is none."""
-    for product in whole_products(short=False):
+    for product in (*whole_products(short=False), repaired_product()):
         if name.partition(",")[0] == product.name:
             return product
     raise ValueError(f"name: {name!r} is no whole product")

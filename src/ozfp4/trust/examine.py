@@ -76,12 +76,13 @@ def _wrong_product(kernel: DeviceKernel, plan: Plan, product: WholeProduct) -> t
     """The name of a whole product by a plan, and what is wrong with it or None."""
     name = f"{product.name}, scheme {plan.scheme} {plan.backend} {plan.family}"
     extents = (*product.expected.shape, product.a.shape[1])
-    found = plane_products.whole_product(kernel, plan, product.a, product.b)
+    found = plane_products.whole_product(kernel, plan, product.a, product.b, product.accuracy)
     wrong = _first_wrong(name, extents, found, product.expected)
     if wrong is None:
         return name, None
     about = f"scheme {plan.scheme}, {plan.backend}, {plan.family}, {plan.bits} bits"
-    return name, _with_stage(kernel, plan, product, replace(wrong, plan=about))
+    wrong = replace(wrong, plan=about)
+    return name, wrong if product.accuracy != "scaled" else _with_stage(kernel, plan, product, wrong)
 
 
 def _findings(kernel: DeviceKernel, short: bool) -> Iterator[tuple[str, Failure | None]]:
@@ -93,6 +94,9 @@ def _findings(kernel: DeviceKernel, short: bool) -> Iterator[tuple[str, Failure 
     for product in exact_cases.whole_products(short=short):
         for plan in plane_products.plans(kernel, product.a.shape[1], short=short):
             yield _wrong_product(kernel, plan, product)
+    if not short:
+        product = exact_cases.repaired_product()
+        yield _wrong_product(kernel, plane_products.longest_plan(kernel, product.a.shape[1]), product)
 
 
 def examine(kernel: DeviceKernel, *, short: bool) -> Verdict:

@@ -11,10 +11,12 @@ import numpy.typing as npt
 from .. import _core
 from ..backends import cpu
 from ..backends.cuda import extension, launch
+from ..backends.cuda.promise import PLAIN, Promise, promise_of
 from ..backends.cuda.variant import Variant
 from ..backends.kernels import DeviceKernel
 from ..plans.plan import Plan, make_plan
 from ..request import library
+from ..request.arguments import Arguments
 from ..request.operands import matmul_shape
 from .stage_search import StageResults, digits_to_integers
 
@@ -94,9 +96,18 @@ def _on_gpu(kernel: DeviceKernel, case: Case) -> list[tuple[int, npt.NDArray[Any
     return list(zip(moduli, host[:-behind].reshape(len(moduli), m, pitch)[:, :, :n], strict=True))
 
 
+def _alphabet(kernel: DeviceKernel) -> str:
+    return {"u8": "int8", "s8": "fp4", "e2m1": "fp4"}.get(kernel.element, kernel.element)
+
+
+def longest_plan(kernel: DeviceKernel, k: int) -> Plan:
+    """The plan for correctly rounded products on a kernel."""
+    return make_plan("II", _alphabet(kernel), "least", _core.accuracy_bits("correct", 53), k)
+
+
 def plans(kernel: DeviceKernel, k: int, *, short: bool) -> Iterator[Plan]:
     """Plans for whole products on a kernel: one in the short form, else one of every kind that its planes serve."""
-    alphabet = {"u8": "int8", "s8": "fp4", "e2m1": "fp4"}.get(kernel.element, kernel.element)
+    alphabet = _alphabet(kernel)
     yield make_plan("II", alphabet, "least", 53, k)
     if short:
         return
@@ -165,19 +176,27 @@ def stage_results(
 
 
 def whole_product(
-    kernel: DeviceKernel, plan: Plan, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]
+    kernel: DeviceKernel,
+    plan: Plan,
+    a: npt.NDArray[np.float64],
+    b: npt.NDArray[np.float64],
+    accuracy: str = "scaled",
 ) -> npt.NDArray[np.float64]:
     """`a` times `b` by all four stages of a plan, whose planes the kernel multiplies. Raises as :func:`multiply`."""
     if kernel.device == "cpu":
         c = np.full((a.shape[0], b.shape[1]), np.nan)
         cpu.ensure_blas()
-        _core.matmul(plan._core, a, b, [c], cpu.DEFAULT_WORKSPACE, None)
+        _core.matmul(plan._core, a, b, [c], cpu.DEFAULT_WORKSPACE, None, accuracy)
         return c
-    return _product_on_gpu(kernel, plan, a, b)[1]
+    return _product_on_gpu(kernel, plan, a, b, promise_of(Arguments(accuracy=accuracy), single=False))[1]
 
 
 def _product_on_gpu(
-    kernel: DeviceKernel, plan: Plan, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]
+    kernel: DeviceKernel,
+    plan: Plan,
+    a: npt.NDArray[np.float64],
+    b: npt.NDArray[np.float64],
+    promise: Promise = PLAIN,
 ) -> tuple[Any, npt.NDArray[np.float64]]:
     """The launch of a whole product, which is over, and the product."""
 
@@ -185,6 +204,6 @@ def _product_on_gpu(
     x, y = (torch.from_numpy(z).to(kernel.device) for z in (a, b))
     out = torch.full((a.shape[0], b.shape[1]), float("nan"), dtype=torch.float64, device=kernel.device)
     shape = matmul_shape(a.shape, b.shape)
-    made = launch.run(plan, Variant(kernel.number), x, y, out, shape, launch.UNLIMITED)
+    made = launch.run(plan, Variant(kernel.number), x, y, out, shape, launch.UNLIMITED, promise=promise)
     result: npt.NDArray[np.float64] = out.cpu().numpy()
     return made, result

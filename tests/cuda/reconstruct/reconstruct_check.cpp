@@ -110,6 +110,12 @@ std::vector<NamedPlan> all_plans() {
         add(Scheme::one, alphabet, "least", bits, k);
       }
     }
+    for (const int bits : {60, 76, 109, 160, 200}) {
+      for (const std::int64_t k : {300, 1 << 20}) {
+        add(Scheme::two, alphabet, "least", bits, k);
+        add(Scheme::one, alphabet, "least", bits, k);
+      }
+    }
   }
   // The long form: more moduli than the short one takes, products beyond 192 bits, more digits. In ascending and descending
   // order, so that prefixes are of many lengths; 54 moduli have the largest product there is for a byte.

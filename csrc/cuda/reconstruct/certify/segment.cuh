@@ -17,7 +17,7 @@ struct SegmentRecord {
   std::int32_t least_capacity = INT32_MAX;  // of columns with rounded entries
   std::int32_t most_capacity = 0;
 
-  __device__ __forceinline__ void add(const LineRecord& column) {
+  OZFP4_HD void add(const LineRecord& column) {
     const auto nonzeros = static_cast<std::int32_t>(column.nonzeros), rounded = static_cast<std::int32_t>(column.rounded);
     depth = max(depth, column.depth);
     least_nonzeros = min(least_nonzeros, nonzeros);
@@ -48,14 +48,13 @@ inline constexpr std::int32_t kNoTest = INT32_MIN / 2;
 // The counts of rounded_products, at most, over the columns of a segment.
 struct SegmentCounts {
   std::uint64_t by_row, by_column;
-  __device__ __forceinline__ SegmentCounts(const LineRecord& row, const SegmentRecord& columns)
+  OZFP4_HD SegmentCounts(const LineRecord& row, const SegmentRecord& columns)
       : by_row(min(row.rounded, static_cast<std::uint64_t>(columns.most_nonzeros))),
         by_column(min(static_cast<std::uint64_t>(columns.most_rounded), static_cast<std::uint64_t>(row.nonzeros))) {}
 };
 
 // certify for every column of the segment, by what is least for all of them; and where that fails, certified_length, less 1.
-__device__ __forceinline__ std::int32_t fp64_test(const LineRecord& row, const SegmentRecord& columns, std::int64_t inner,
-                                                  int precision) {
+OZFP4_HD std::int32_t fp64_test(const LineRecord& row, const SegmentRecord& columns, std::int64_t inner, int precision) {
   const SegmentCounts count(row, columns);
   if (count.by_row == 0 && count.by_column == 0) return kNoTest;
   const int below_column = count.by_column == 0 ? 0 : binades_below(count.by_column, inner);
@@ -75,7 +74,7 @@ __device__ __forceinline__ std::int32_t fp64_test(const LineRecord& row, const S
 }
 
 // e with E < 2^e for every column of the segment.
-__device__ __forceinline__ std::int32_t correct_test(const LineRecord& row, const SegmentRecord& columns) {
+OZFP4_HD std::int32_t correct_test(const LineRecord& row, const SegmentRecord& columns) {
   const SegmentCounts count(row, columns);
   if (count.by_row == 0 && count.by_column == 0) return kNoTest;
   int exponent = INT32_MIN / 4;
@@ -97,10 +96,9 @@ struct RowTest {
 // below the window they are a fraction of the last place, cut off by less than one of its units. V - E and V + E round to the
 // same bits where the fraction is further from one half than E and that unit, and E is less than a quarter of the last place,
 // so that no tie of the smaller places below a power of two is reached either. In two's complement the distance from one half is
-// the same for both signs.
+// the same for both signs. A number of few bits, 0 among them, has a fraction of tiny units: any error is too large for it.
 template <class T, int Words>
-__device__ __forceinline__ bool is_doubtful(const WideInt<Words>& x, std::int32_t scale, std::int32_t first_scale,
-                                            const RowTest& test) {
+OZFP4_HD bool is_doubtful(const WideInt<Words>& x, std::int32_t scale, std::int32_t first_scale, const RowTest& test) {
   if (test.number == kNoTest) return false;
   if constexpr (Words == 2) {
     return true;
@@ -108,7 +106,6 @@ __device__ __forceinline__ bool is_doubtful(const WideInt<Words>& x, std::int32_
     const std::uint32_t high = x.word[Words - 1], middle = x.word[Words - 2], low = x.word[Words - 3];
     const std::uint32_t shift = (leading_shift(high) - 1u) & 31u;
     const std::uint32_t window_high = funnel_left(middle, high, shift);
-    if (window_high == 0) return true;
     const std::int32_t window_scale = scale + 32 * (Words - 2) - static_cast<std::int32_t>(shift);
     if (!test.is_correct) return window_scale + 61 < test.number + first_scale;
     const std::uint32_t window_low = funnel_left(low, middle, shift), next = funnel_left(x.word[Words - 4], low, shift);

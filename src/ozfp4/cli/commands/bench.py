@@ -6,6 +6,7 @@ The optimisations one by one are in benchmarks/breakdown.py.
 
   ozfp4 bench -o results                 on the GPU if torch has one, else on the CPU (--device chooses)
   ozfp4 bench --sizes 512 1024 --methods II-fp64-least numpy
+  ozfp4 bench --accuracy correct
 """
 
 from __future__ import annotations
@@ -41,6 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--methods", nargs="+", metavar="NAME", help="which to run; default all (an unknown name lists them)"
     )
+    parser.add_argument(
+        "--accuracy",
+        choices=("scaled", "fp64", "correct"),
+        default="scaled",
+        help="of ozfp4's ways; default scaled",
+    )
     parser.add_argument("--gemmul8", metavar="LIBRARY", help="GEMMul8's preload library, for a GPU")
     parser.add_argument("--budget", type=float, default=1.0, help="seconds for each measurement; default 1")
     add_output_arguments(parser)
@@ -60,7 +67,8 @@ def run(options: argparse.Namespace) -> int:
     device = options.device or ("cuda" if have_cuda() else "cpu")
     if device == "cuda" and not have_cuda():
         raise InputError("--device: cuda: torch sees no GPU")
-    here = {name: method for name, method in at_hand(options.gemmul8).items() if method.device == device}
+    found = at_hand(options.gemmul8, options.accuracy)
+    here = {name: method for name, method in found.items() if method.device == device}
     try:
         methods = select(options.methods, here)
     except ValueError as error:
@@ -68,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
     sizes = options.sizes or list(speed.GPU_SIZES if device == "cuda" else speed.CPU_SIZES)
     folder = prepare_output(options)
     machine = describe(device)
-    settings = {"device": device, "budget": options.budget}
+    settings = {"device": device, "budget": options.budget, "accuracy": options.accuracy}
     store = RowStore(rows_file(options, folder, "bench"), settings, machine, ("N", "method"))
     say_resumed(store.resumed)
     print(sentence(machine))

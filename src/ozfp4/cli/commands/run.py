@@ -48,6 +48,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--bits", type=int, help="bits of the scaled integers, 2 to 200; default 53, float32 24"
     )
     parser.add_argument(
+        "--accuracy",
+        choices=("scaled", "fp64", "correct"),
+        help="what is promised: the product of the scaled integers, a sum in the result's type, the real product rounded once",
+    )
+    parser.add_argument(
+        "--rounding",
+        choices=("nearest", "down", "up", "zero"),
+        default="nearest",
+        help="direction, with --accuracy correct; default nearest",
+    )
+    parser.add_argument(
         "--workspace", type=bytes_of, metavar="SIZE", help="memory to use beside A, B and C; default 1G"
     )
 
@@ -87,6 +98,8 @@ def run(options: argparse.Namespace) -> int:
                 backend=options.backend,
                 family=options.family,
                 bits=options.bits,
+                accuracy=options.accuracy,
+                rounding=options.rounding,
                 report=True,
                 workspace_limit=options.workspace,
                 progress=progress.report,
@@ -133,20 +146,19 @@ def _shape(a: Array, b: Array) -> MatmulShape:
 def _plan(options: argparse.Namespace, shape: MatmulShape, *, single: bool) -> Plan:
     import ozfp4
 
-    bits = (24 if single else 53) if options.bits is None else options.bits
+    from ...dispatch.decision import capacity
+    from ...request.arguments import check_arguments
+
+    names = {"scheme": options.scheme, "backend": options.backend, "family": options.family}
     try:
-        return ozfp4.plan(
-            shape.m,
-            shape.n,
-            shape.k,
-            scheme=options.scheme,
-            backend=options.backend,
-            family=options.family,
-            bits=bits,
+        asked = check_arguments(
+            **names, bits=options.bits, accuracy=options.accuracy, rounding=options.rounding
         )
+        bits = capacity(asked, single)
+        return ozfp4.plan(shape.m, shape.n, shape.k, **names, bits=bits)
     except ValueError as error:
         argument = str(error).partition(":")[0]
-        known = argument in ("scheme", "backend", "family", "bits")
+        known = argument in (*names, "bits", "accuracy", "rounding")
         raise InputError(f"--{error}" if known else f"A, B: {error}") from None
 
 

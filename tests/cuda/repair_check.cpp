@@ -1,0 +1,294 @@
+// Repair on a GPU against correctly rounded sums on the host: every listed entry, and none but them.
+#include <cuda_runtime.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "arith/accuracy/bound.hpp"
+#include "check.hpp"
+#include "cpu/repair/correct_dot.hpp"
+#include "cuda/gpu.hpp"
+#include "cuda/repair/repair.hpp"
+
+using namespace ozfp4;
+using namespace ozfp4::cuda;
+
+namespace {
+
+enum class Data { normal, graded, cancelling, integers, ends };
+constexpr Data kData[] = {Data::normal, Data::graded, Data::cancelling, Data::integers, Data::ends};
+constexpr Rounding kRoundings[] = {Rounding::nearest, Rounding::down, Rounding::up, Rounding::zero};
+
+struct Shape {
+  int matrices, rows, columns, inner;
+};
+
+template <class X>
+struct OnDevice {
+  X* data = nullptr;
+  std::size_t count;
+
+  explicit OnDevice(const std::vector<X>& from) : count(from.size()) {
+    REQUIRE(cudaMalloc(&data, count * sizeof(X)));
+    REQUIRE(cudaMemcpy(data, from.data(), count * sizeof(X), cudaMemcpyHostToDevice));
+  }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+  ~OnDevice() { cudaFree(data); }
+
+  std::vector<X> read() const {
+    std::vector<X> read(count);
+    REQUIRE(cudaMemcpy(read.data(), data, count * sizeof(X), cudaMemcpyDeviceToHost));
+    return read;
+  }
+};
+
+// Lines of `inner` entries along K, one behind the other or, where `is_transposed`, side by side, with a gap.
+template <class E>
+struct Lines {
+  std::vector<E> entry;
+  std::int64_t outer_stride, inner_stride, matrix_stride;  // in entries
+  int matrices, outer, inner;
+
+  Lines(int of_matrices, int of_outer, int of_inner, bool is_transposed)
+      : matrices(of_matrices), outer(of_outer), inner(of_inner) {
+    outer_stride = is_transposed ? 1 : of_inner + 3;
+    inner_stride = is_transposed ? of_outer + 1 : 1;
+    matrix_stride = is_transposed ? (of_outer + 1) * std::int64_t(of_inner) : (of_inner + 3) * std::int64_t(of_outer);
+    entry.assign(static_cast<std::size_t>(matrices * matrix_stride), E(NAN));
+  }
+  E& at(int matrix, int line, int k) {
+    return entry[static_cast<std::size_t>(matrix * matrix_stride + line * outer_stride + k * inner_stride)];
+  }
+  DotLine<E> line(int matrix, int index) {
+    DotLine<E> line;
+    line.data = &at(matrix, index, 0);
+    line.stride = inner_stride * static_cast<std::int64_t>(sizeof(E));
+    line.facts = facts_of<E>(line.data, line.stride, inner);
+    return line;
+  }
+  std::vector<LineRecord> records() {
+    std::vector<LineRecord> records;
+    for (int matrix = 0; matrix < matrices; ++matrix) {
+      for (int index = 0; index < outer; ++index) records.push_back(make_record(line(matrix, index).facts, 53));
+    }
+    return records;
+  }
+};
+
+template <class E>
+E draw_entry(Data data) {
+  const int range = sizeof(E) == 8 ? 1 : 8;  // of the exponents
+  const double x = static_cast<double>(random_int(-(std::int64_t(1) << 53), std::int64_t(1) << 53)) * 0x1p-53;
+  switch (data) {
+    case Data::normal: return static_cast<E>(x);
+    case Data::integers: return static_cast<E>(random_int(-3, 3));
+    case Data::ends: return random_int(0, 3) == 0 ? E(0) : static_cast<E>(std::ldexp(x, random_int(-1073 / range, 1020 / range)));
+    default: return static_cast<E>(std::ldexp(x, -random_int(0, 400 / range)));
+  }
+}
+
+// The second half of K takes back what the first half sums up, but for a line in eight.
+template <class A, class B>
+void fill(Lines<A>& a, Lines<B>& b, Data data) {
+  const auto fill_lines = [&](auto& lines, int sign) {
+    using E = std::decay_t<decltype(lines.at(0, 0, 0))>;
+    for (int matrix = 0; matrix < lines.matrices; ++matrix) {
+      for (int line = 0; line < lines.outer; ++line) {
+        const int top = data == Data::graded ? random_int(-60, 60) * (sizeof(E) == 8 ? 8 : 1) : 0;
+        for (int k = 0; k < lines.inner; ++k) {
+          const bool repeats = data == Data::cancelling && k >= lines.inner / 2 && line % 8 != 7;
+          E& entry = lines.at(matrix, line, k);
+          entry = repeats ? static_cast<E>(sign) * lines.at(matrix, line, k - lines.inner / 2)
+                          : static_cast<E>(std::ldexp(draw_entry<E>(data), top));
+        }
+      }
+    }
+  };
+  fill_lines(a, -1);
+  fill_lines(b, 1);
+}
+
+template <class E>
+DeviceOperand view_of(const Lines<E>& lines, const OnDevice<E>& data) {
+  constexpr std::int64_t bytes = sizeof(E);
+  DeviceOperand view{reinterpret_cast<const char*>(data.data),
+                     bytes == 8 ? ElementType::float64 : ElementType::float32,
+                     lines.outer,
+                     lines.inner,
+                     lines.outer_stride * bytes,
+                     lines.inner_stride * bytes,
+                     {}};
+  view.stack.rank = 1;
+  view.stack.extent[0] = lines.matrices;
+  view.stack.stride[0] = lines.matrix_stride * bytes;
+  return view;
+}
+
+// The bits of each row of a block, of which about one in `one_in` is listed: in the first tile all of them, in the second none.
+std::vector<std::uint32_t> draw_list(const Shape& shape, int one_in) {
+  const std::int64_t pitch = listed_pitch(shape.columns);
+  std::vector<std::uint32_t> words(static_cast<std::size_t>(shape.matrices * shape.rows * pitch), 0);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::int64_t row = static_cast<std::int64_t>(i) / pitch % shape.rows, word = static_cast<std::int64_t>(i) % pitch;
+    if (row < 64 && word / 2 == 1) continue;
+    for (int bit = 0; bit < 32; ++bit) {
+      const bool is_listed = (row < 64 && word / 2 == 0) || random_int(1, one_in) == 1;
+      words[i] |= is_listed ? 1u << bit : 0u;  // beyond the columns too, where it says nothing
+    }
+  }
+  return words;
+}
+
+DeviceResult result_of(void* data, ElementType type, const Shape& shape, std::int64_t bytes) {
+  DeviceResult result;
+  result.data = static_cast<char*>(data);
+  result.type = type;
+  result.rows = shape.rows;
+  result.columns = shape.columns;
+  result.row_stride = (shape.columns + 1) * bytes;
+  result.column_stride = bytes;
+  result.stack.rank = 1;
+  result.stack.extent[0] = shape.matrices;
+  result.stack.stride[0] = shape.rows * result.row_stride;
+  result.a_step[0] = result.b_step[0] = 1;
+  return result;
+}
+
+template <class T>
+struct Found {
+  std::vector<T> result;
+  std::vector<double> bound;
+  RepairReport report;
+  RepairCounts counts;
+};
+
+// Columns from `first_column` on of B are those of the block.
+template <class T, class A, class B>
+Found<T> repair(Lines<A>& a, Lines<B>& b, const Shape& shape, int first_column, const std::vector<std::uint32_t>& words,
+                std::uint64_t listed, Rounding rounding) {
+  const OnDevice<A> a_data(a.entry);
+  const OnDevice<B> b_data(b.entry);
+  const OnDevice<LineRecord> a_record(a.records()), b_record(b.records());
+  const auto size = static_cast<std::size_t>(shape.matrices) * shape.rows * (shape.columns + 1);
+  T poison;
+  std::memset(&poison, kPoison, sizeof poison);
+  const OnDevice<T> result(std::vector<T>(size, poison));
+  const OnDevice<double> bound(std::vector<double>(size, -1.0));
+  const OnDevice<std::uint32_t> list(words);
+  const OnDevice<RepairCounts> counts({RepairCounts{listed, 0, 0}});
+  const OnDevice<RepairReport> counted({RepairReport{1000, 100}});
+  constexpr ElementType type = sizeof(T) == 8 ? ElementType::float64 : ElementType::float32;
+  RepairJob job;
+  job.result = result_of(result.data, type, shape, sizeof(T));
+  job.a.view = view_of(a, a_data);
+  job.b.view = view_of(b, b_data);
+  job.a.record = a_record.data;
+  job.b.record = b_record.data;
+  job.first_column = first_column;
+  job.rounding = rounding;
+  job.listed.word = list.data;
+  job.listed.pitch = listed_pitch(shape.columns);
+  job.listed.matrix_stride = shape.rows * job.listed.pitch;
+  job.listed.counts = counts.data;
+  job.bound = result_of(bound.data, ElementType::float64, shape, 8);
+  job.report = counted.data;
+  job.starts_report = false;
+  launch_repair(job, nullptr);
+  REQUIRE(cudaDeviceSynchronize());
+  return {result.read(), bound.read(), counted.read()[0], counts.read()[0]};
+}
+
+template <class T, class A, class B>
+void check_repair(const Shape& shape, Data data, int one_in, Rounding rounding, bool is_transposed, const std::string& name) {
+  const int first_column = shape.columns > 5 ? 3 : 0;
+  Lines<A> a(shape.matrices, shape.rows, shape.inner, is_transposed);
+  Lines<B> b(shape.matrices, shape.columns + first_column, shape.inner, !is_transposed);
+  fill(a, b, data);
+  const std::vector<std::uint32_t> words = draw_list(shape, one_in);
+  const std::int64_t pitch = listed_pitch(shape.columns);
+  const auto is_listed = [&](int matrix, int row, int column) {
+    const std::int64_t at = (matrix * shape.rows + row) * pitch + column / 32;
+    return (words[static_cast<std::size_t>(at)] >> (column % 32) & 1u) != 0;
+  };
+  std::uint64_t listed = 0;
+  for (int matrix = 0; matrix < shape.matrices; ++matrix) {
+    for (int row = 0; row < shape.rows; ++row) {
+      for (int column = 0; column < shape.columns; ++column) listed += is_listed(matrix, row, column);
+    }
+  }
+  const Found<T> found = repair<T>(a, b, shape, first_column, words, listed, rounding);
+  bool values = true, bounds = true, others = true;
+  T poison;
+  std::memset(&poison, kPoison, sizeof poison);
+  for (int matrix = 0; matrix < shape.matrices; ++matrix) {
+    for (int row = 0; row < shape.rows; ++row) {
+      for (int column = 0; column <= shape.columns; ++column) {
+        const auto at = static_cast<std::size_t>((matrix * shape.rows + row) * (shape.columns + 1) + column);
+        if (column == shape.columns || !is_listed(matrix, row, column)) {
+          others = others && float_bits(found.result[at]) == float_bits(poison) && found.bound[at] == -1.0;
+          continue;
+        }
+        const T expected =
+            correct_dot<T>(a.line(matrix, row), b.line(matrix, first_column + column), shape.inner, rounding).value;
+        values = values && float_bits(found.result[at]) == float_bits(expected);
+        bounds = bounds && found.bound[at] == rounding_bound(expected, rounding);
+      }
+    }
+  }
+  report(name + ": listed entries are correctly rounded", values);
+  report(name + ": their bounds", bounds);
+  report(name + ": nothing else is touched", others);
+  report(name + ": the report",
+         found.report.listed == 1000 + listed && found.report.exact >= 100 && found.report.exact <= 100 + listed,
+         std::to_string(found.report.exact));
+  report(name + ": the counts are zero", found.counts.listed == 0 && found.counts.exact == 0 && found.counts.arrived == 0);
+  const bool needs_exact = data == Data::cancelling && shape.inner > 2 && shape.rows > 8;
+  report(name + ": the exact way is taken", !needs_exact || found.report.exact > 100);
+}
+
+template <class T, class A, class B>
+void check_types(const std::string& types) {
+  const Shape shapes[] = {{1, 1, 1, 1}, {1, 64, 64, 16}, {2, 70, 131, 37}, {1, 130, 66, 300}, {3, 5, 260, 20}};
+  int turn = 0;
+  for (const Shape& shape : shapes) {
+    for (const Data data : kData) {
+      for (const int one_in : {1, 50}) {
+        const Rounding rounding = kRoundings[turn % 4];
+        const std::string name = types + " " + std::to_string(shape.matrices) + " x " + std::to_string(shape.rows) + " x " +
+                                 std::to_string(shape.inner) + " x " + std::to_string(shape.columns) + ", data " +
+                                 std::to_string(static_cast<int>(data)) + ", one in " + std::to_string(one_in) + ", rounding " +
+                                 std::to_string(turn % 4);
+        check_repair<T, A, B>(shape, data, one_in, rounding, turn % 3 == 0, name);
+        ++turn;
+      }
+    }
+    ++turn;
+  }
+}
+
+void check_nothing_listed() {
+  Lines<double> a(1, 70, 8, false), b(1, 70, 8, true);
+  fill(a, b, Data::normal);
+  const Shape shape{1, 70, 70, 8};
+  // Words that would say otherwise are not looked at.
+  const std::vector<std::uint32_t> words(static_cast<std::size_t>(70 * listed_pitch(70)), ~0u);
+  const Found<double> found = repair<double>(a, b, shape, 0, words, 0, Rounding::nearest);
+  report("nothing is listed: no entry is touched", found.bound == std::vector<double>(found.bound.size(), -1.0));
+  report("nothing is listed: the report stays", found.report.listed == 1000 && found.report.exact == 100);
+}
+
+}  // namespace
+
+int main() {
+  require_gpu();
+  check_nothing_listed();
+  check_types<double, double, double>("float64");
+  check_types<float, float, float>("float32");
+  check_types<double, float, double>("float32 by float64");
+  check_types<double, double, float>("float64 by float32");
+  return finish();
+}

@@ -1,0 +1,311 @@
+"""What a product on a GPU promises, against the CPU path, bit for bit: results, bounds, enclosures, what reports say of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.backends.cuda import extension
+from ozfp4.testing import KINDS, assert_same_bits, operands
+
+torch = pytest.importorskip("torch")
+if not torch.cuda.is_available():
+    pytest.skip("no CUDA device", allow_module_level=True)
+REASON = extension.why_unavailable(torch.device("cuda", 0))
+if REASON:
+    pytest.skip(REASON, allow_module_level=True)
+
+DEVICE = torch.device("cuda", 0)
+MODES = [
+    {"accuracy": "fp64"},
+    *({"accuracy": "correct", "rounding": r} for r in ("nearest", "down", "up", "zero")),
+]
+PATHS = [("II", "int8", "least"), ("II", "fp4", "least"), ("I", "int8", "least"), ("I", "fp4", "least")]
+
+
+def on_device(x):
+    return torch.from_numpy(np.ascontiguousarray(x)).to(DEVICE)
+
+
+def noisy(shape, dtype=torch.float64):
+    return torch.full(shape, float("nan"), dtype=dtype, device=DEVICE)
+
+
+def graded(rng, m, k, n, deepest, dtype=np.float64):
+    """Entries over 2^-deepest .. 1, rows and columns over 2^-504 .. 2^504 (float32: 2^-60 .. 2^60)."""
+    top = 504 if dtype == np.float64 else 60
+
+    def lines(count):
+        x = rng.standard_normal((count, k)) * 2.0 ** -rng.integers(0, deepest + 1, (count, k))
+        return (x * 2.0 ** rng.integers(-top, top + 1, (count, 1))).astype(dtype)
+
+    return lines(m), lines(n).T.copy()
+
+
+def cancelling(rng, m, k, n, rest):
+    """Sums of products that are 0 but for `rest` of the last ones."""
+    x, y = graded(rng, m, k, n, 90)
+    a, b = np.concatenate([x, -x], 1), np.concatenate([y, y], 0)
+    a[:, -rest:] *= 1 + 2.0**-30 if rest else 1
+    return a, b
+
+
+def check(a, b, context="", modes=MODES, x=None, y=None, **options):
+    """Of NumPy operands; x and y are the same on the device where their strides matter."""
+    x, y = on_device(a) if x is None else x, on_device(b) if y is None else y
+    for mode in modes:
+        expected, bound = ozfp4.matmul(a, b, **mode, return_bound=True)
+        here = (context, *mode.values())
+        c, c_bound = ozfp4.matmul(x, y, **mode, return_bound=True, **options)
+        assert_same_bits(c.cpu(), np.asarray(expected), here)
+        assert_same_bits(c_bound.cpu(), np.asarray(bound), (*here, "bound"))
+        out = noisy(tuple(c.shape), c.dtype)
+        assert (
+            ozfp4.matmul(x, y, **mode, out=out, **options) is out
+        )  # another kernel where nothing else is asked
+        assert_same_bits(out.cpu(), np.asarray(expected), (*here, "alone"))
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_kinds(kind):
+    for case, (m, k, n) in enumerate([(1, 1, 1), (7, 130, 5), (70, 33, 131)]):
+        check(*operands(kind, m, k, n, seed=case), f"{kind} {m} x {k} x {n}")
+
+
+@pytest.mark.parametrize("path", PATHS, ids="-".join)
+def test_paths(path):
+    scheme, backend, family = path
+    rng = np.random.default_rng(1)
+    for a, b in (
+        operands("phi8", 70, 130, 90, seed=2),
+        graded(rng, 40, 50, 70, 100),
+        cancelling(rng, 30, 40, 66, 3),
+    ):
+        check(a, b, path, scheme=scheme, backend=backend, family=family)
+
+
+@pytest.mark.parametrize("deepest", [0, 12, 40, 100, 500])
+@pytest.mark.parametrize("shape", [(3, 5, 4), (64, 64, 64), (70, 500, 67)], ids=str)
+def test_graded(deepest, shape):
+    check(*graded(np.random.default_rng(deepest), *shape, deepest), (deepest, shape))
+
+
+@pytest.mark.parametrize("rest", [0, 1, 7])
+@pytest.mark.parametrize("shape", [(3, 5, 4), (65, 31, 70), (130, 100, 129)], ids=str)
+def test_cancelling(rest, shape):
+    check(*cancelling(np.random.default_rng(rest), *shape, rest), (rest, shape))
+
+
+def test_few_entries_of_many_are_repaired():
+    rng = np.random.default_rng(3)
+    a, b = rng.standard_normal((300, 200)), rng.standard_normal((200, 310))
+    a[[5, 77, 299]], b[:, [0, 64, 309]] = graded(rng, 3, 200, 3, 300)
+    check(a, b)
+    _, report = ozfp4.matmul(on_device(a), on_device(b), accuracy="fp64", report=True)
+    assert 0 < report.certified.repaired < a.shape[0] * b.shape[1] // 10
+
+
+@pytest.mark.parametrize(
+    "dtypes", [("float32", "float32"), ("float32", "float64"), ("float64", "float32")], ids=str
+)
+def test_float32(dtypes):
+    rng = np.random.default_rng(4)
+    for deepest in (0, 20, 60):
+        a, b = graded(rng, 70, 90, 65, deepest, np.float32)
+        check(a.astype(dtypes[0]), b.astype(dtypes[1]), (dtypes, deepest))
+        a, b = rng.standard_normal((33, 40)), rng.standard_normal((40, 70))
+        check(a.astype(dtypes[0]), b.astype(dtypes[1]), dtypes)
+
+
+def test_ends_of_the_range():
+    """Subnormal and overflowing results, ties among them; zeros."""
+    tiny, huge = 2.0**-1074, 2.0**1023
+    a = np.array(
+        [[tiny, tiny], [huge, huge], [huge, -huge], [2.0**-600, 2.0**-600], [0.0, 0.0], [-tiny, huge]]
+    )
+    b = np.array([[0.5, 1.0, 2.0, 1.0 + 2.0**-52, 2.0**-474, 0.0], [0.0, -1.0, 1.0, 0.5, 2.0**-475, -0.0]])
+    check(a, b)
+    rng = np.random.default_rng(5)
+    x = rng.standard_normal((70, 60)) * 2.0**-540
+    check(x, rng.standard_normal((60, 70)) * 2.0**-530)
+    check(x * 2.0**1000 * 2.0**50, rng.standard_normal((60, 70)) * 2.0**512)
+    y = (rng.standard_normal((40, 30)) * 2.0**-76).astype(np.float32)
+    check(y, (rng.standard_normal((30, 50)) * 2.0**-72).astype(np.float32))
+
+
+def test_specials():
+    rng = np.random.default_rng(6)
+    a, b = graded(rng, 100, 80, 130, 60)
+    a[3, 4], a[9, 1], a[9, 2], a[17, 50] = np.nan, np.inf, -np.inf, -np.inf
+    b[50, 8], b[60, 9], b[2, 33] = 0.0, np.inf, np.nan
+    check(a, b)
+
+
+def test_views():
+    rng = np.random.default_rng(7)
+    x = on_device(graded(rng, 150, 120, 1, 80)[0])
+    y = on_device(graded(rng, 1, 120, 140, 80)[1])
+    cases = [
+        (x.T.contiguous().T, y), (x, y.T.contiguous().T), (x[::2, ::3], y[::3]), (x[1:, 1:], y[1:, 3:]),
+        (x[0].expand(70, 120), y), (x[0], y), (x, y[:, 3]), (x[5], y[:, 3]),
+    ]  # fmt: skip
+    for a, b in cases:
+        check(a.cpu().numpy(), b.cpu().numpy(), (a.stride(), b.stride()), x=a, y=b)
+    strided = noisy((300, 200))[::2, 3:143]
+    ozfp4.matmul(x, y, accuracy="correct", out=strided)
+    assert_same_bits(strided.cpu(), ozfp4.matmul(x.cpu().numpy(), y.cpu().numpy(), accuracy="correct"))
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        ((4, 20, 30), (30, 10)), ((20, 30), (4, 30, 10)), ((2, 1, 9, 8), (3, 8, 7)), ((1, 9, 8), (5, 8, 7)),
+        ((2, 1, 3, 1, 2, 1, 4, 5), (1, 2, 1, 3, 2, 1, 5, 3)), ((300, 3, 4), (300, 4, 2)), ((0, 4, 5), (5, 6)),
+        ((4, 0), (0, 3)), ((3, 0, 5), (5, 2)), ((6, 9, 8), (8,)), ((8,), (5, 8, 7)),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_stacks(shapes):
+    rng = np.random.default_rng(8)
+    a, b = (rng.standard_normal(s) * 2.0 ** -rng.integers(0, 70, s) for s in shapes)
+    check(a, b, shapes)
+
+
+def test_blocks():
+    rng = np.random.default_rng(9)
+    for a, b in (graded(rng, 300, 400, 330, 50), cancelling(rng, 290, 150, 310, 2)):
+        x, y = on_device(a), on_device(b)
+        _, report = ozfp4.matmul(x, y, accuracy="correct", report=True)
+        for part in (2, 5):
+            check(a, b, part, modes=MODES[:2], x=x, y=y, workspace_limit=report.workspace // part)
+
+
+def test_turns_report_all_that_is_repaired():
+    rng = np.random.default_rng(10)
+    a, b = cancelling(rng, 60, 20, 70, 1)
+    x, y = on_device(np.stack([a] * 6)), on_device(np.stack([b] * 6))
+    _, whole = ozfp4.matmul(x, y, accuracy="correct", report=True)
+    _, cut = ozfp4.matmul(x, y, accuracy="correct", report=True, workspace_limit=whole.workspace // 4)
+    assert cut.workspace <= whole.workspace // 4
+    assert whole.certified == cut.certified
+    expected = ozfp4.matmul(x.cpu().numpy(), y.cpu().numpy(), accuracy="correct", report=True)[1].certified
+    found = whole.certified
+    assert found.repaired + found.repaired_exactly == expected.repaired + expected.repaired_exactly > 0
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda m: "-".join(m.values()))
+def test_reports(mode):
+    rng = np.random.default_rng(11)
+    a, b = graded(rng, 30, 40, 35, 70)
+    a[4, 4], b[:, 7] = np.nan, 0.0
+    _, bound, expected = ozfp4.matmul(a, b, **mode, return_bound=True, report=True)
+    _, _, report = ozfp4.matmul(on_device(a), on_device(b), **mode, return_bound=True, report=True)
+    for name in (
+        "accuracy",
+        "bits",
+        "capacities",
+        "exponents",
+        "largest_bound",
+        "special_rows",
+        "special_columns",
+    ):
+        assert getattr(report, name) == getattr(expected, name), name
+    assert report.largest_bound == bound[np.isfinite(bound)].max()
+    of_both = [r.certified.repaired + r.certified.repaired_exactly for r in (report, expected)]
+    assert of_both[0] == of_both[1] > 0
+    assert "repaired" in str(report)
+
+
+def test_exact_sums_are_counted():
+    a, b = cancelling(np.random.default_rng(12), 70, 20, 65, 0)
+    _, report = ozfp4.matmul(on_device(a), on_device(b), accuracy="correct", report=True)
+    assert report.certified.repaired_exactly > 0
+
+
+def test_scaled_bounds():
+    rng = np.random.default_rng(13)
+    for bits in (10, 53):
+        a, b = graded(rng, 70, 60, 66, 20)
+        a[1, 1] = np.inf
+        expected, bound = ozfp4.matmul(a, b, bits=bits, accuracy="scaled", return_bound=True)
+        c, c_bound = ozfp4.matmul(on_device(a), on_device(b), bits=bits, accuracy="scaled", return_bound=True)
+        assert_same_bits(c.cpu(), expected, bits)
+        assert_same_bits(c_bound.cpu(), bound, bits)
+
+
+def test_enclose():
+    rng = np.random.default_rng(14)
+    for a, b in (
+        operands("normal", 70, 90, 65, seed=1),
+        graded(rng, 40, 60, 70, 90),
+        cancelling(rng, 30, 40, 66, 0),
+    ):
+        expected = ozfp4.enclose(a, b)
+        found = ozfp4.enclose(on_device(a), on_device(b))
+        for actual, wanted in zip(found, expected, strict=True):
+            assert_same_bits(actual.cpu(), wanted)
+        out = tuple(noisy((3 * b.shape[1], a.shape[0]))[::3].T for _ in range(2))
+        ozfp4.enclose(on_device(a), on_device(b), out=out)
+        for actual, wanted in zip(out, expected, strict=True):
+            assert_same_bits(actual.cpu(), wanted)
+    assert ozfp4.enclose(on_device(a), on_device(b), report=True)[2].certified.repaired_exactly > 0
+
+
+def test_graph_capture():
+    rng = np.random.default_rng(15)
+    a, b = (on_device(x) for x in rng.standard_normal((2, 200, 200)))
+    for mode in MODES[:3]:
+        out = noisy((200, 200))
+        ozfp4.matmul(a, b, out=out, **mode)
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            ozfp4.matmul(a, b, out=out, **mode)
+        for deepest in (0, 300, 0):  # nothing is repaired, or much
+            x, y = graded(rng, 200, 200, 200, deepest)
+            a.copy_(torch.from_numpy(x))
+            b.copy_(torch.from_numpy(y))
+            out.fill_(float("nan"))
+            graph.replay()
+            assert_same_bits(out.cpu(), ozfp4.matmul(x, y, **mode), (mode, deepest))
+
+
+def test_streams_keep_their_counters():
+    rng = np.random.default_rng(16)
+    pairs = [graded(rng, 70, 60, 90, deepest) for deepest in (0, 200)]
+    expected = [ozfp4.matmul(a, b, accuracy="correct") for a, b in pairs]
+    on_gpu = [(on_device(a), on_device(b)) for a, b in pairs]
+    torch.cuda.synchronize()
+    found = []
+    streams = [torch.cuda.Stream() for _ in range(3)]
+    for turn in range(12):
+        for stream in streams:
+            with torch.cuda.stream(stream):
+                found.append((turn % 2, ozfp4.matmul(*on_gpu[turn % 2], accuracy="correct")))
+    torch.cuda.synchronize()
+    for which, c in found:
+        assert_same_bits(c.cpu(), expected[which])
+
+
+def test_an_entry_depends_on_its_lines_alone():
+    rng = np.random.default_rng(17)
+    a, b = (on_device(x) for x in graded(rng, 700, 500, 900, 40))
+    a[:300] = on_device(rng.standard_normal((300, 500)))
+    for mode in MODES[:2]:
+        whole = ozfp4.matmul(a, b, **mode)
+        rows, columns = slice(250, 420), slice(130, 700, 3)
+        part = ozfp4.matmul(a[rows], b[:, columns], **mode)
+        assert_same_bits(part.cpu(), whole[rows, columns].contiguous().cpu(), mode)
+
+
+@pytest.mark.parametrize("n", [1024, 2048])
+def test_large_against_the_cpu(n):
+    rng = np.random.default_rng(n)
+    a, b = rng.standard_normal((n, n)), rng.standard_normal((n, n))
+    rows, columns = rng.choice(n, 40, replace=False), rng.choice(n, 90, replace=False)
+    for mode in MODES[:2]:
+        c = ozfp4.matmul(on_device(a), on_device(b), **mode)
+        assert_same_bits(
+            c.cpu().numpy()[np.ix_(rows, columns)], ozfp4.matmul(a[rows], b[:, columns], **mode), mode
+        )

@@ -1,0 +1,70 @@
+"""bits beyond 53 on a GPU, against the reference bit for bit. Skipped where torch, a GPU or its kernels are missing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.backends.cuda import extension
+from ozfp4.testing import assert_same_bits, exact_matmul, operands
+
+torch = pytest.importorskip("torch")
+if not torch.cuda.is_available():
+    pytest.skip("no CUDA device", allow_module_level=True)
+REASON = extension.why_unavailable(torch.device("cuda", 0))
+if REASON:
+    pytest.skip(REASON, allow_module_level=True)
+
+DEVICE = torch.device("cuda", 0)
+PATHS = [("II", "int8"), ("II", "fp4"), ("I", "int8"), ("I", "fp4")]
+BITS = (54, 60, 62, 63, 64, 76, 94, 95, 104, 128, 150, 160, 200)
+#: Up to where the moduli of scheme II reach; scheme I serves all bits.
+MOST = {("II", "fp4"): 107, ("II", "int8"): 163}
+
+
+def product(a: np.ndarray, b: np.ndarray, bits: int, path: tuple[str, str]) -> np.ndarray:
+    out = torch.full(
+        (a.shape[0], b.shape[1]), float("nan"), dtype=torch.from_numpy(a[:1]).dtype, device=DEVICE
+    )
+    scheme, backend = path
+    x, y = (torch.from_numpy(operand).to(DEVICE) for operand in (a, b))  # in the operand's layout
+    ozfp4.matmul(x, y, bits=bits, scheme=scheme, backend=backend, out=out)
+    result: np.ndarray = out.cpu().numpy()
+    return result
+
+
+def spread(rng: np.random.Generator, shape: tuple[int, int], top: int, bits: int) -> np.ndarray:
+    """Entries of which some keep all bits, some are rounded and some are lost; the smallest subnormal numbers among them."""
+    exponents = np.maximum(top - rng.integers(0, bits + 60, shape), -1074)
+    return np.ldexp(rng.uniform(1, 2, shape), exponents) * rng.choice([-1.0, 1.0], shape)
+
+
+@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("path", PATHS, ids="-".join)
+def test_every_path(path: tuple[str, str], bits: int) -> None:
+    if bits > MOST.get(path, 200):
+        x = torch.ones(4, 16384, dtype=torch.float64, device=DEVICE)
+        with pytest.raises(ValueError, match=rf"k = 16384 breaks the CRT bound .* at bits = {bits}: P has"):
+            ozfp4.matmul(x, x.T, bits=bits, scheme=path[0], backend=path[1])
+        return
+    for kind in ("normal", "scaling-ties", "whole-range", "specials"):
+        for dtype in (np.float64, np.float32):
+            for shape in ((33, 70, 21), (7, 1030, 5)):
+                a, b = operands(kind, *shape, seed=bits, dtype=dtype)
+                assert_same_bits(product(a, b, bits, path), exact_matmul(a, b, bits=bits), (kind, shape))
+
+
+@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("path", PATHS, ids="-".join)
+def test_entries_far_apart(path: tuple[str, str], bits: int) -> None:
+    if bits > MOST.get(path, 200):
+        return
+    rng = np.random.default_rng(bits)
+    for top in (1023, 0, -1022):
+        a, b = spread(rng, (19, 150), top, bits), spread(rng, (150, 18), 0, bits)
+        assert_same_bits(product(a, b, bits, path), exact_matmul(a, b, bits=bits), top)
+        # Columns contiguous instead of rows.
+        assert_same_bits(
+            product(np.asfortranarray(a), np.asfortranarray(b), bits, path), exact_matmul(a, b, bits=bits)
+        )
