@@ -35,15 +35,24 @@ def test_the_plan_for_operands_is_the_one_that_their_product_takes(
     shape_a: tuple[int, ...], shape_b: tuple[int, ...], types: tuple[str, str]
 ) -> None:
     a, b = np.ones(shape_a, types[0]), np.ones(shape_b, types[1])
-    for options in ({}, {"scheme": "I"}, {"bits": 30}, *(path._asdict() for path in PATHS)):
+    for options in (
+        {},
+        {"scheme": "I"},
+        {"bits": 30},
+        {"accuracy": "scaled"},
+        {"accuracy": "correct"},
+        *(path._asdict() for path in PATHS),
+    ):
         if options.get("family", "least") != "least" and shape_a[-1] > 76_549:
             continue
         assert ozfp4.plan_for(a, b, **options) == ozfp4.matmul(a, b, report=True, **options)[1].plan, options
-    assert ozfp4.plan_for(a, b).bits == (24 if types[0][-1] == types[1][-1] == "4" else 53)
+    single = types[0][-1] == types[1][-1] == "4"
+    assert ozfp4.plan_for(a, b).bits == (28 if single else 57)
+    assert ozfp4.plan_for(a, b, accuracy="scaled").bits == (24 if single else 53)
 
 
 def test_lists_are_operands() -> None:
-    assert ozfp4.plan_for([[1.0, 2.0]], [3.0, 4.0]) == ozfp4.plan(1, 1, 2)
+    assert ozfp4.plan_for([[1.0, 2.0]], [3.0, 4.0]) == ozfp4.plan(1, 1, 2, accuracy="fp64")
 
 
 @pytest.mark.parametrize(

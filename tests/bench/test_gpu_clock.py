@@ -45,6 +45,7 @@ class Queue:
         shape: Any,
         limit: int,
         handles: tuple[int, ...],
+        promise: Any,
     ) -> None:
         for i, milliseconds in enumerate(STAGES):
             self.now += self.host / 4

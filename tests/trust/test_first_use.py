@@ -45,18 +45,18 @@ def count_tests(monkeypatch: pytest.MonkeyPatch) -> list[kernels.DeviceKernel]:
 def test_once_in_a_process_and_once_on_a_machine(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tested = count_tests(monkeypatch)
     for _ in range(3):
-        assert_same_bits(ozfp4.matmul(A, B), EXACT)
+        assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)
     assert tested == [FP64]
-    assert_same_bits(ozfp4.matmul(A, B, backend="int8"), EXACT)
+    assert_same_bits(ozfp4.matmul(A, B, backend="int8", accuracy="scaled"), EXACT)
     assert tested == [FP64, kernels.cpu_kernel("int8")]
     assert len(list(cache.iterdir())) == 2
     guard.forget()
-    assert_same_bits(ozfp4.matmul(A, B), EXACT)
+    assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)
     assert len(tested) == 2
 
 
 def test_the_short_form_is_what_runs(cache: Path) -> None:
-    ozfp4.matmul(A, B)
+    ozfp4.matmul(A, B, accuracy="scaled")
     verdict = guard.known_verdict(FP64)
     assert verdict is not None
     assert (verdict.passed, verdict.form, verdict.reason) == (True, "short", None)
@@ -76,7 +76,10 @@ def test_integer_products_and_stages_test_too(cache: Path, monkeypatch: pytest.M
 def test_threads_test_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tested = count_tests(monkeypatch)
     results: list[np.ndarray] = []
-    threads = [threading.Thread(target=lambda: results.append(ozfp4.matmul(A, B))) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda: results.append(ozfp4.matmul(A, B, accuracy="scaled")))
+        for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -95,23 +98,23 @@ def test_threads_test_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_verdict_that_makes_no_sense_is_no_verdict(
     cache: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, object]
 ) -> None:
-    ozfp4.matmul(A, B)
+    ozfp4.matmul(A, B, accuracy="scaled")
     (file,) = cache.iterdir()
     found = json.loads(file.read_text(encoding="utf-8"))
     found["value"] |= change
     file.write_text(json.dumps(found), encoding="utf-8")
     guard.forget()
     tested = count_tests(monkeypatch)
-    assert_same_bits(ozfp4.matmul(A, B), EXACT)
+    assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)
     assert tested == [FP64]
 
 
 def test_without_a_folder_nothing_is_remembered(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache.write_text("a file where the folder should be")
     tested = count_tests(monkeypatch)
-    assert_same_bits(ozfp4.matmul(A, B), EXACT)
+    assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)
     guard.forget()
-    assert_same_bits(ozfp4.matmul(A, B), EXACT)
+    assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)
     assert tested == [FP64, FP64]
 
 
@@ -124,15 +127,15 @@ def test_a_wrong_kernel_is_named_disabled_and_replaced(
     break_kernel("fp64")
     message = r"the kernel 'DGEMM on residues' \(fp64\) on cpu \(.*\) failed its self-test and is disabled.*entry \(\d+, \d+\) is"
     with pytest.warns(RuntimeWarning, match=message) as caught:
-        c, report = ozfp4.matmul(A, B, report=True)
+        c, report = ozfp4.matmul(A, B, report=True, accuracy="scaled")
     assert len(caught) == 1
     assert caught[0].filename == __file__
     assert_same_bits(c, EXACT)
     assert report.backend == "int8"
     assert "DGEMM on residues" in report.fallback
-    assert_same_bits(ozfp4.matmul(A, B), EXACT)  # no second warning: it would be an error
+    assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)  # no second warning: it would be an error
     for refused in (
-        lambda: ozfp4.matmul(A, B, backend="fp64"),
+        lambda: ozfp4.matmul(A, B, backend="fp64", accuracy="scaled"),
         lambda: ozfp4.matmul(A, B, plan=ozfp4.plan(9, 9, 9, backend="fp64")),
     ):
         with pytest.raises(
@@ -152,7 +155,7 @@ def test_a_wrong_kernel_is_named_disabled_and_replaced(
 def test_the_next_process_knows(cache: Path, break_kernel: Callable[..., None]) -> None:
     break_kernel("fp64")
     with pytest.warns(RuntimeWarning, match="DGEMM"):
-        ozfp4.matmul(A, B)
+        ozfp4.matmul(A, B, accuracy="scaled")
     program = (
         "import numpy as np, ozfp4; a = np.ones((2, 2)); c, report = ozfp4.matmul(a, a, report=True)\n"
         "print(report.backend, c.tolist())"
@@ -170,19 +173,19 @@ def test_a_kernel_that_passes_again_serves_again(
         multiply = plane_products.multiply
         break_kernel("fp64")
         with pytest.warns(RuntimeWarning, match="DGEMM"):
-            assert ozfp4.matmul(A, B, report=True)[1].backend == "int8"
+            assert ozfp4.matmul(A, B, report=True, accuracy="scaled")[1].backend == "int8"
         patch.setattr(plane_products, "multiply", multiply)
-        assert ozfp4.matmul(A, B, report=True)[1].backend == "int8"
+        assert ozfp4.matmul(A, B, report=True, accuracy="scaled")[1].backend == "int8"
         assert ozfp4.selftest(short=True)
-        assert ozfp4.matmul(A, B, report=True)[1].backend == "fp64"
+        assert ozfp4.matmul(A, B, report=True, accuracy="scaled")[1].backend == "fp64"
         guard.forget()
-        assert ozfp4.matmul(A, B, report=True)[1].backend == "fp64"
+        assert ozfp4.matmul(A, B, report=True, accuracy="scaled")[1].backend == "fp64"
 
 
 def test_two_wrong_kernels(cache: Path, break_kernel: Callable[..., None]) -> None:
     break_kernel("fp64", "int8")
     with pytest.warns(RuntimeWarning) as caught:
-        c, report = ozfp4.matmul(A, B, report=True)
+        c, report = ozfp4.matmul(A, B, report=True, accuracy="scaled")
     assert len(caught) == 2
     assert report.backend == "fp4"
     assert_same_bits(c, EXACT)
@@ -192,10 +195,10 @@ def test_no_kernel_left(cache: Path, break_kernel: Callable[..., None]) -> None:
     break_kernel("fp64", "int8", "fp4")
     out = np.full((9, 9), 7.0)
     with pytest.warns(RuntimeWarning), pytest.raises(RuntimeError, match="every kernel of 'fp64' failed"):
-        ozfp4.matmul(A, B, out=out)
+        ozfp4.matmul(A, B, out=out, accuracy="scaled")
     assert (out == 7.0).all()
     with pytest.raises(RuntimeError, match="every kernel of 'fp4' failed"):
-        ozfp4.matmul(A, B, family="paper")
+        ozfp4.matmul(A, B, family="paper", accuracy="scaled")
     x = np.ones((2, 3), np.int8)
     with pytest.raises(RuntimeError, match="every kernel of 'fp4' failed"):
         ozfp4.int8_matmul(x, x.T)
@@ -238,10 +241,10 @@ def test_an_error_of_the_device_disables_for_this_process_only(
             pytest.warns(RuntimeWarning, match="no kernel image"),
             pytest.raises(RuntimeError, match="every kernel"),
         ):
-            ozfp4.matmul(A, B)
+            ozfp4.matmul(A, B, accuracy="scaled")
     assert not cache.exists()
     guard.forget()
-    assert_same_bits(ozfp4.matmul(A, B), EXACT)
+    assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)
 
 
 def test_no_memory_is_no_verdict(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,9 +255,9 @@ def test_no_memory_is_no_verdict(cache: Path, monkeypatch: pytest.MonkeyPatch) -
 
         patch.setattr(plane_products, "multiply", fail)
         with pytest.raises(MemoryError):
-            ozfp4.matmul(A, B)
+            ozfp4.matmul(A, B, accuracy="scaled")
     assert guard.known_verdict(FP64) is None
-    assert_same_bits(ozfp4.matmul(A, B), EXACT)
+    assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)
 
 
 # A BLAS of this process is replaced by one that is wrong, and everything else is as users have it.
@@ -296,7 +299,7 @@ rng = np.random.default_rng(0)
 a, b = rng.standard_normal((2, 50, 50))
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    c, report = ozfp4.matmul(a, b, report=True)
+    c, report = ozfp4.matmul(a, b, accuracy="scaled", report=True)
 print(len(caught), str(caught[0].message)[:60])
 print(report.backend, (c == exact_matmul(a, b)).all())
 try:
@@ -321,12 +324,12 @@ def test_warnings_as_errors_leave_the_kernel_disabled(cache: Path, break_kernel:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(RuntimeWarning):
-            ozfp4.matmul(A, B)
-    assert ozfp4.matmul(A, B, report=True)[1].backend == "int8"
+            ozfp4.matmul(A, B, accuracy="scaled")
+    assert ozfp4.matmul(A, B, report=True, accuracy="scaled")[1].backend == "int8"
 
 
 def test_nothing_is_written_outside_of_the_folder(cache: Path, tmp_path: Path) -> None:
-    ozfp4.matmul(A, B)
+    ozfp4.matmul(A, B, accuracy="scaled")
     assert disk_cache.cache_folder() == cache
     assert os.listdir(tmp_path) == ["cache"]
 

@@ -104,7 +104,12 @@ def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Extension]
     whole = plane_products.whole_product
     fp64 = kernels.cpu_kernel("fp64")
     plan = ozfp4.plan(1, 1, 20_000, backend="fp64")
-    monkeypatch.setattr(plane_products, "whole_product", lambda pair, _, a, b: whole(fp64, plan, a, b))
+
+    def on_the_cpu(pair: Any, _: Any, a: Any, b: Any, accuracy: str) -> Any:
+        own = plan if accuracy == "scaled" else ozfp4.plan(1, 1, 20_000, backend="fp64", accuracy=accuracy)
+        return whole(fp64, own, a, b, accuracy)
+
+    monkeypatch.setattr(plane_products, "whole_product", on_the_cpu)
     kernels.gpu_kernels.cache_clear()
     yield fake
     kernels.gpu_kernels.cache_clear()
@@ -367,7 +372,7 @@ def test_an_extension_that_cannot_be_loaded_is_a_reason(
         assert text in extension.extension_error()
         assert text in (extension.why_unavailable(torch.device("cuda", 0)) or "")
         assert text in ozfp4.info().backends[-1].detail
-        assert np.array_equal(ozfp4.matmul(np.eye(2), np.eye(2)), np.eye(2))
+        assert np.array_equal(ozfp4.matmul(np.eye(2), np.eye(2), accuracy="scaled"), np.eye(2))
     finally:
         for cached in (extension._load, extension.extension, extension.require_cuda):
             cached.cache_clear()

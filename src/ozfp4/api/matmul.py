@@ -224,7 +224,7 @@ def matmul(
     progress : callable, optional
         Called between blocks with the fraction done. Not called for tensors on a GPU, whose products are only enqueued.
     accuracy : {"scaled", "fp64", "correct"}, optional
-        As above; by default "scaled".
+        As above; by default "fp64", or "scaled" where `bits`, `plan` or a family of the paper is given.
     rounding : {"nearest", "down", "up", "zero"}
         Of accuracy="correct"; the others round to nearest. :func:`ozfp4.enclose` rounds down and up at once.
     return_bound : bool

@@ -99,18 +99,20 @@ def make_report(
     request: MatmulRequest, plan: Plan, outcome: dict[str, Any], reason: str, fallback: str | None
 ) -> Report:
     """What a product did, by what :func:`matmul` returned of it."""
-    core, asked = plan._core, request.asked
-    stages = ["scale", "encode", "multiply", "reconstruct"]
+    core, asked, device = plan._core, request.asked, name()
+    stages: tuple[str, ...] = ("scale", "encode", "multiply", "reconstruct")
+    if asked.accuracy != "scaled":
+        stages += ("repair",)
+    seconds = {stage: outcome[stage] for stage in stages}
     certified = None
     if asked.accuracy != "scaled":
-        stages.append("repair")
         names = ("certified_exact", "certified_depth", "certified_result", "repaired_pairs", "repaired_exact")
         exact, depth, result, pairs, sums = (outcome[name] for name in names)
         certified = Certified(exact, depth, result, pairs, sums, exact + depth + result + pairs + sums)
     return Report(
         backend=core.alphabet,
         kernel=KERNELS[core.alphabet],
-        device=name(),
+        device=device,
         plan=plan,
         moduli_used=outcome["moduli_used"],
         products=outcome["products"],
@@ -121,7 +123,7 @@ def make_report(
         workspace=outcome["workspace"],
         reason=reason,
         fallback=fallback,
-        seconds={stage: outcome[stage] for stage in stages},
+        seconds=seconds,
         accuracy=asked.accuracy,
         capacities=outcome["capacities"],
         certified=certified,

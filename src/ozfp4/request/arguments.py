@@ -55,7 +55,7 @@ def check_arguments(
         accuracy does not have, `return_bound` that is no truth value.
     """
     check_names(scheme, backend, family)
-    accuracy = check_accuracy(accuracy, bits)
+    accuracy = check_accuracy(accuracy, bits, family, plan)
     check_rounding(rounding, accuracy)
     if not isinstance(return_bound, (bool, np.bool_)):
         raise TypeError(f"return_bound: {return_bound!r} is neither True nor False")
@@ -105,10 +105,11 @@ def check_names(scheme: str, backend: str, family: str) -> None:
         raise ValueError(f"family: {family!r} is unknown; allowed are {', '.join(map(repr, FAMILIES))}")
 
 
-def check_accuracy(accuracy: object, bits: object) -> str:
-    """The name of an accuracy, that of the default for None; ValueError for an unknown one, or one that contradicts `bits`."""
+def check_accuracy(accuracy: object, bits: object, family: str, plan: object) -> str:
+    """The name of an accuracy; ValueError for an unknown one, or one that contradicts `bits`. None is "fp64", or "scaled" where
+    the bits are chosen: by themselves, by a plan, or by the paper's moduli."""
     if accuracy is None:
-        return "scaled"
+        return "fp64" if bits is None and plan is None and family == "least" else "scaled"
     if not isinstance(accuracy, str) or accuracy not in ACCURACIES:
         raise ValueError(f"accuracy: {accuracy!r} is unknown; allowed are {', '.join(map(repr, ACCURACIES))}")
     if bits is not None and accuracy != "scaled":

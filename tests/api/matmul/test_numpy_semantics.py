@@ -24,7 +24,7 @@ TYPES = list(itertools.product((np.float64, np.float32), repeat=2))
 def test_shape_dtype_and_kind_of_the_result(shapes, types) -> None:
     a, b = stack_operands(shapes)
     a, b = a.astype(types[0]), b.astype(types[1])
-    ours, theirs = ozfp4.matmul(a, b), np.matmul(a, b)
+    ours, theirs = ozfp4.matmul(a, b, accuracy="scaled"), np.matmul(a, b)
     assert type(ours) is type(theirs)
     assert ours.dtype == theirs.dtype
     assert ours.shape == theirs.shape
@@ -38,7 +38,7 @@ def test_every_path_takes_stacks(shapes, path: Path) -> None:
         a, b = stack_operands(shapes, dtype=dtype)
         expected = exact_matmul(a, b)
         out = noise(expected.shape, dtype)
-        ozfp4.matmul(a, b, out=out, **path._asdict())
+        ozfp4.matmul(a, b, out=out, **path._asdict(), accuracy="scaled")
         assert_same_bits(out, expected, shapes)
 
 
@@ -56,11 +56,11 @@ def test_stacks_through_strides(shapes) -> None:
         return [np.ascontiguousarray(x.T).T, np.ascontiguousarray(x[backwards])[backwards], inside]
 
     for x, y in zip(views(a), views(b), strict=True):
-        assert_same_bits(ozfp4.matmul(x, b), expected)
-        assert_same_bits(ozfp4.matmul(a, y), expected)
-        assert_same_bits(ozfp4.matmul(x, y), expected)
+        assert_same_bits(ozfp4.matmul(x, b, accuracy="scaled"), expected)
+        assert_same_bits(ozfp4.matmul(a, y, accuracy="scaled"), expected)
+        assert_same_bits(ozfp4.matmul(x, y, accuracy="scaled"), expected)
         out = views(noise(expected.shape))[1] if expected.ndim else noise(())
-        ozfp4.matmul(x, y, out=out)
+        ozfp4.matmul(x, y, out=out, accuracy="scaled")
         assert_same_bits(out, expected)
 
 
@@ -69,7 +69,7 @@ def test_a_broadcast_stack_of_stride_zero() -> None:
     a6, b6 = np.broadcast_to(a, (2, 3, 4, 5)), np.broadcast_to(b, (2, 3, 5, 3))
     expected = np.broadcast_to(exact_matmul(a, b), (2, 3, 4, 3))
     for x, y in ((a6, b), (a, b6), (a6, b6), (a6[:1], b6), (a6[:, :1], b6[:1])):
-        assert_same_bits(ozfp4.matmul(x, y), expected)
+        assert_same_bits(ozfp4.matmul(x, y, accuracy="scaled"), expected)
 
 
 BAD_SHAPES = [
@@ -94,7 +94,7 @@ def test_shapes_that_numpy_refuses(shapes) -> None:
     with pytest.raises(Exception) as theirs:
         np.matmul(a, b)
     with pytest.raises(ValueError) as ours:
-        ozfp4.matmul(a, b)
+        ozfp4.matmul(a, b, accuracy="scaled")
     assert isinstance(theirs.value, type(ours.value))
 
 
@@ -108,26 +108,31 @@ def test_any_pair_of_shapes(shape_a: list[int], shape_b: list[int]) -> None:
         theirs = np.matmul(a, b)
     except ValueError:
         with pytest.raises(ValueError):
-            ozfp4.matmul(a, b)
+            ozfp4.matmul(a, b, accuracy="scaled")
     else:
-        assert_same_bits(ozfp4.matmul(a, b), theirs)  # sums of at most 4 ones are exact everywhere
+        assert_same_bits(
+            ozfp4.matmul(a, b, accuracy="scaled"), theirs
+        )  # sums of at most 4 ones are exact everywhere
 
 
 def test_array_likes() -> None:
     a, b = [[1.0, 2.0], [3.0, 4.0]], ((5.0,), (6.0,))
-    assert_same_bits(ozfp4.matmul(a, b), np.array([[17.0], [39.0]]))
-    assert_same_bits(ozfp4.matmul([1.0, 2.0], [3.0, 4.0]), np.array(11.0))
+    assert_same_bits(ozfp4.matmul(a, b, accuracy="scaled"), np.array([[17.0], [39.0]]))
+    assert_same_bits(ozfp4.matmul([1.0, 2.0], [3.0, 4.0], accuracy="scaled"), np.array(11.0))
 
     class Wrapped:
         def __array__(self, dtype=None, copy=None) -> np.ndarray:
             return np.array(a)
 
-    assert_same_bits(ozfp4.matmul(Wrapped(), b), np.array([[17.0], [39.0]]))
-    assert type(ozfp4.matmul(np.array(a).view(type("Sub", (np.ndarray,), {})), np.array(b))) is np.ndarray
+    assert_same_bits(ozfp4.matmul(Wrapped(), b, accuracy="scaled"), np.array([[17.0], [39.0]]))
+    assert (
+        type(ozfp4.matmul(np.array(a).view(type("Sub", (np.ndarray,), {})), np.array(b), accuracy="scaled"))
+        is np.ndarray
+    )
 
 
 def test_a_scalar_like_numpy_s_for_two_vectors() -> None:
-    c = ozfp4.matmul(np.ones(3, np.float32), np.ones(3, np.float32))
+    c = ozfp4.matmul(np.ones(3, np.float32), np.ones(3, np.float32), accuracy="scaled")
     assert type(c) is np.float32
     assert c == 3.0
 

@@ -34,7 +34,7 @@ def test_every_layout(layout: str, dtype: type, path: Path) -> None:
     big = noise((80, 80), dtype)
     out = packed(big) if layout == "unaligned" else LAYOUTS[layout](big)
     assert out.shape == (M, N)
-    c = ozfp4.matmul(a, b, out=out, **path._asdict())
+    c = ozfp4.matmul(a, b, out=out, **path._asdict(), accuracy="scaled")
     assert c is out
     assert_same_bits(out, exact_matmul(a, b), layout)
     if layout != "unaligned" and np.shares_memory(out, big):
@@ -45,7 +45,7 @@ def test_every_layout(layout: str, dtype: type, path: Path) -> None:
 def test_bytes_between_unaligned_entries_stay() -> None:
     a, b = operands("normal", M, K, N)
     records = noise((M, N), np.dtype([("pad", np.uint8), ("value", np.float64)]))
-    ozfp4.matmul(a, b, out=records["value"])
+    ozfp4.matmul(a, b, out=records["value"], accuracy="scaled")
     assert (records["pad"] == 0xAB).all()
     assert_same_bits(records["value"], exact_matmul(a, b))
 
@@ -53,21 +53,21 @@ def test_bytes_between_unaligned_entries_stay() -> None:
 def test_guards_around_a_vector_result() -> None:
     a, b = operands("normal", 7, 9, 1)
     memory = noise((11,))
-    ozfp4.matmul(a, b[:, 0], out=memory[2:9])
+    ozfp4.matmul(a, b[:, 0], out=memory[2:9], accuracy="scaled")
     assert_same_bits(memory[2:9], exact_matmul(a, b[:, 0]))
     assert (bits_of(memory[[0, 1, 9, 10]]) == 0xABABABABABABABAB).all()
 
 
 def test_a_0_d_out() -> None:
     out = noise(())
-    assert ozfp4.matmul([1.5, 2.0], [4.0, 0.5], out=out) is out
+    assert ozfp4.matmul([1.5, 2.0], [4.0, 0.5], out=out, accuracy="scaled") is out
     assert out == 7.0
 
 
 def test_out_with_report() -> None:
     a, b = operands("normal", 4, 5, 6)
     out = noise((4, 6))
-    c, report = ozfp4.matmul(a, b, out=out, report=True)
+    c, report = ozfp4.matmul(a, b, out=out, report=True, accuracy="scaled")
     assert c is out
     assert isinstance(report, ozfp4.Report)
     assert_same_bits(out, exact_matmul(a, b))
@@ -78,7 +78,7 @@ def test_out_with_report() -> None:
 def test_empty_products_are_written_too(shape: tuple[int, int, int], path: Path) -> None:
     m, k, n = shape
     out = noise((m, n))
-    ozfp4.matmul(np.zeros((m, k)), np.zeros((k, n)), out=out, **path._asdict())
+    ozfp4.matmul(np.zeros((m, k)), np.zeros((k, n)), out=out, **path._asdict(), accuracy="scaled")
     assert_same_bits(out, np.zeros((m, n)))
 
 
@@ -88,7 +88,7 @@ def test_out_of_a_stack_through_strides() -> None:
     expected = exact_matmul(a, b)
     out = noise((6, 4, 3, 2)).T
     assert out.shape == expected.shape
-    ozfp4.matmul(a, b, out=out)
+    ozfp4.matmul(a, b, out=out, accuracy="scaled")
     assert_same_bits(out, expected)
 
 
@@ -102,7 +102,7 @@ def test_a_stack_times_one_matrix_into_part_of_an_array(path: Path) -> None:
         big = noise((8, 4, 7))
         out = big[part][:4]
         assert out.shape == expected.shape
-        assert ozfp4.matmul(a, b, out=out, **path._asdict()) is out
+        assert ozfp4.matmul(a, b, out=out, **path._asdict(), accuracy="scaled") is out
         assert_same_bits(out, expected, part)
         out[...] = noise(out.shape)
         assert_same_bits(big.view(np.uint8), noise((8, 4, 7)).view(np.uint8), "beside out")
@@ -111,7 +111,7 @@ def test_a_stack_times_one_matrix_into_part_of_an_array(path: Path) -> None:
 def test_interleaved_real_and_imaginary_parts() -> None:
     a, b = operands("normal", 5, 6, 7)
     c = np.zeros((5, 7), complex)
-    ozfp4.matmul(a, b, out=c.real)
-    ozfp4.matmul(-a, b, out=c.imag)
+    ozfp4.matmul(a, b, out=c.real, accuracy="scaled")
+    ozfp4.matmul(-a, b, out=c.imag, accuracy="scaled")
     assert_same_bits(c.real, exact_matmul(a, b))
     assert_same_bits(c.imag, exact_matmul(-a, b))

@@ -14,7 +14,7 @@ from ozfp4.testing import PATHS, Path, assert_same_bits, exact_matmul, integer_p
 @pytest.mark.parametrize("path", PATHS, ids=str)
 def test_fields(path: Path) -> None:
     a, b = operands("phi8", 30, 40, 20)
-    c, report = ozfp4.matmul(a, b, report=True, **path._asdict())
+    c, report = ozfp4.matmul(a, b, report=True, **path._asdict(), accuracy="scaled")
     assert_same_bits(c, exact_matmul(a, b))
     assert report.backend == path.backend
     assert report.plan == ozfp4.plan(30, 20, 40, **path._asdict())
@@ -39,7 +39,7 @@ def test_fields(path: Path) -> None:
 def test_exponents_are_those_of_the_largest_entries(path: Path) -> None:
     a = np.array([[3.0, -100.0], [0.0, 0.0], [0.0, 2.0**-1074]])
     b = np.array([[1e300, 0.0], [7.0, 0.0]])
-    report = ozfp4.matmul(a, b, report=True, **path._asdict())[1]
+    report = ozfp4.matmul(a, b, report=True, **path._asdict(), accuracy="scaled")[1]
     assert report.exponents == (-1074, math.frexp(1e300)[1] - 1)
 
 
@@ -55,7 +55,7 @@ def test_exponents_are_those_of_the_largest_entries(path: Path) -> None:
     ],
 )
 def test_zeros_have_no_exponent(a: object, b: object, exponents: tuple[int, int]) -> None:
-    assert ozfp4.matmul(np.array(a), np.array(b), report=True)[1].exponents == exponents
+    assert ozfp4.matmul(np.array(a), np.array(b), report=True, accuracy="scaled")[1].exponents == exponents
 
 
 @pytest.mark.parametrize("backend", ["fp4", "int8", "fp64"])
@@ -66,7 +66,7 @@ def test_small_data_use_a_prefix_that_suffices(backend: str) -> None:
         b = np.concatenate([np.full((1, 8), 2.0**52), np.zeros((30, 8))])
         a[:, 1:] = rng.integers(-scale, scale, (8, 30))
         a[:, 0] = 0  # the largest entry is now small, so the integers are large again
-        c, report = ozfp4.matmul(a, b, backend=backend, report=True)
+        c, report = ozfp4.matmul(a, b, backend=backend, report=True, accuracy="scaled")
         assert_same_bits(c, exact_matmul(a, b))
         check_prefix(a, b, report)
 
@@ -83,7 +83,7 @@ def check_prefix(a: np.ndarray, b: np.ndarray, report: ozfp4.Report) -> None:
 def test_the_prefix_suffices_for_every_kind(kind: str, backend: str) -> None:
     for shape in ((20, 300, 15), (3, 5, 2), (1, 1, 1)):
         a, b = operands(kind, *shape)
-        c, report = ozfp4.matmul(a, b, backend=backend, report=True)
+        c, report = ozfp4.matmul(a, b, backend=backend, report=True, accuracy="scaled")
         assert_same_bits(c, exact_matmul(a, b))
         check_prefix(a, b, report)
 
@@ -92,25 +92,25 @@ def test_the_prefix_is_shorter_for_data_below_the_worst_case() -> None:
     """A row with a single entry has a norm of 2^53, not 2^53 sqrt(K)."""
     a, b = np.eye(40, 1000), operands("normal", 1, 1000, 40)[1]
     for backend in ("fp4", "int8", "fp64"):
-        c, report = ozfp4.matmul(a, b, backend=backend, report=True)
+        c, report = ozfp4.matmul(a, b, backend=backend, report=True, accuracy="scaled")
         assert_same_bits(c, exact_matmul(a, b))
         assert report.moduli_used < len(report.plan.moduli)
         assert report.products < report.plan.products
     for family in ("paper", "paper-karatsuba"):  # which always run whole
-        report = ozfp4.matmul(a, b, family=family, report=True)[1]
+        report = ozfp4.matmul(a, b, family=family, report=True, accuracy="scaled")[1]
         assert report.moduli_used == 19
 
 
 def test_normal_data_at_16384_take_15_int8_products_instead_of_16() -> None:
     a, b = operands("normal", 3, 16384, 3)
-    c, report = ozfp4.matmul(a, b, backend="int8", report=True)
+    c, report = ozfp4.matmul(a, b, backend="int8", report=True, accuracy="scaled")
     assert (report.products, report.plan.products) == (15, 16)
     assert_same_bits(c, exact_matmul(a, b))
 
 
 def test_printing() -> None:
     a, b = operands("normal", 4, 5, 6)
-    text = str(ozfp4.matmul(a, b, backend="fp4", report=True)[1])
+    text = str(ozfp4.matmul(a, b, backend="fp4", report=True, accuracy="scaled")[1])
     for word in ("scheme II", "fp4", "products", "moduli", "bits       53", "fallback   none", "reconstruct"):
         assert word in text
 
@@ -118,7 +118,7 @@ def test_printing() -> None:
 @pytest.mark.parametrize("shape", [(0, 3, 4), (3, 0, 4), (3, 4, 0)], ids=str)
 def test_empty_products_report_too(shape: tuple[int, int, int]) -> None:
     m, k, n = shape
-    c, report = ozfp4.matmul(np.ones((m, k)), np.ones((k, n)), report=True)
+    c, report = ozfp4.matmul(np.ones((m, k)), np.ones((k, n)), report=True, accuracy="scaled")
     assert c.shape == (m, n)
     assert report.special_rows == report.special_columns == 0
     assert str(report)
@@ -129,6 +129,6 @@ def test_stacks_report_the_most_of_their_matrices() -> None:
     a[1, 0, 0], b[2, 0, :2] = np.nan, np.inf
     a[0] *= 2.0**-30
     b[1] *= 2.0**40
-    report = ozfp4.matmul(a, b, report=True)[1]
+    report = ozfp4.matmul(a, b, report=True, accuracy="scaled")[1]
     assert (report.special_rows, report.special_columns) == (1, 2)
     assert report.exponents == (-30, 40)

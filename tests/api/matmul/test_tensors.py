@@ -28,7 +28,7 @@ def exact(a, b, **names) -> np.ndarray:
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind(kind: str, dtype: type, path: Path) -> None:
     a, b = tensors(kind, dtype=dtype)
-    c = ozfp4.matmul(a, b, **path._asdict())
+    c = ozfp4.matmul(a, b, **path._asdict(), accuracy="scaled")
     assert type(c) is torch.Tensor
     assert c.dtype == a.dtype
     assert c.device.type == "cpu"
@@ -39,23 +39,23 @@ def test_every_kind(kind: str, dtype: type, path: Path) -> None:
 
 def test_results_own_writable_memory() -> None:
     a, b = tensors()
-    c = ozfp4.matmul(a, b)
+    c = ozfp4.matmul(a, b, accuracy="scaled")
     expected = c.clone()
     c.zero_()
-    assert_same_bits(ozfp4.matmul(a, b), expected)
+    assert_same_bits(ozfp4.matmul(a, b, accuracy="scaled"), expected)
 
 
 @pytest.mark.parametrize("shapes", STACKS, ids=str)
 def test_shapes_are_those_of_torch_matmul(shapes) -> None:
     a, b = (torch.randn(s, dtype=torch.float64, generator=torch.Generator().manual_seed(1)) for s in shapes)
-    c = ozfp4.matmul(a, b)
+    c = ozfp4.matmul(a, b, accuracy="scaled")
     assert c.shape == torch.matmul(a, b).shape
     assert_same_bits(c, exact(a, b))
 
 
 def test_mixed_precision_gives_float64() -> None:
     a, b = tensors()
-    c = ozfp4.matmul(a.float(), b)
+    c = ozfp4.matmul(a.float(), b, accuracy="scaled")
     assert c.dtype == torch.float64
     assert_same_bits(c, exact(a.float(), b))
 
@@ -86,8 +86,8 @@ def test_views(name: str, dtype: type) -> None:
     x, y = views(a)[name], views(b)[name]
     assert torch.equal(x, a)
     before = x.clone(), y.clone()
-    assert_same_bits(ozfp4.matmul(x, y), exact(a, b))
-    assert_same_bits(ozfp4.matmul(y.t(), x.mT), exact(b.t(), a.t()))
+    assert_same_bits(ozfp4.matmul(x, y, accuracy="scaled"), exact(a, b))
+    assert_same_bits(ozfp4.matmul(y.t(), x.mT, accuracy="scaled"), exact(b.t(), a.t()))
     assert torch.equal(x, before[0])
     assert torch.equal(y, before[1])
 
@@ -95,15 +95,15 @@ def test_views(name: str, dtype: type) -> None:
 def test_expanded_tensors() -> None:
     a, b = tensors()
     x, y = a[:1].expand(6, -1), b[:, :1].expand(-1, 5)
-    assert_same_bits(ozfp4.matmul(x, y), exact(x, y))
+    assert_same_bits(ozfp4.matmul(x, y, accuracy="scaled"), exact(x, y))
     stack = a.expand(3, 2, *a.shape)
-    assert_same_bits(ozfp4.matmul(stack, b), exact(stack, b))
+    assert_same_bits(ozfp4.matmul(stack, b, accuracy="scaled"), exact(stack, b))
 
 
 def test_specials() -> None:
     for kind in ("specials", "infinities"):
         a, b = tensors(kind)
-        assert_same_bits(ozfp4.matmul(a, b), exact(a, b))
+        assert_same_bits(ozfp4.matmul(a, b, accuracy="scaled"), exact(a, b))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
@@ -113,18 +113,18 @@ def test_out(dtype: type) -> None:
     base = torch.from_numpy(noise((30, 40), dtype))
     for out in (base[:7, :9], base[::2, ::3][:7, :9], base.t()[:7, 20:29], base[:7, :9].clone()):
         out.copy_(torch.from_numpy(noise((7, 9), dtype)))
-        assert ozfp4.matmul(a, b, out=out) is out
+        assert ozfp4.matmul(a, b, out=out, accuracy="scaled") is out
         assert_same_bits(out, expected)
 
 
 def test_out_with_report_and_0_d_results() -> None:
     a = torch.tensor([1.5, 2.0], dtype=torch.float64)
     out = torch.full((), float("nan"), dtype=torch.float64)
-    c, report = ozfp4.matmul(a, a, out=out, report=True)
+    c, report = ozfp4.matmul(a, a, out=out, report=True, accuracy="scaled")
     assert c is out
     assert out.item() == 6.25
     assert report.bits == 53
-    assert ozfp4.matmul(a, a).shape == ()
+    assert ozfp4.matmul(a, a, accuracy="scaled").shape == ()
 
 
 def test_an_out_that_is_a_lazily_negated_view_is_refused() -> None:
@@ -133,7 +133,7 @@ def test_an_out_that_is_a_lazily_negated_view_is_refused() -> None:
     out = torch.zeros(7, 9, dtype=torch.complex128).conj().imag
     assert out.is_neg()
     with pytest.raises(ValueError, match=r"out: a lazily negated tensor .* out\.resolve_neg\(\)"):
-        ozfp4.matmul(a, b, out=out)
+        ozfp4.matmul(a, b, out=out, accuracy="scaled")
     assert not out.any()
 
 
@@ -141,7 +141,7 @@ def test_an_expanded_out_is_refused() -> None:
     a, b = tensors()
     out = torch.zeros(7, 1, dtype=torch.float64).expand(7, 9)
     with pytest.raises(ValueError, match="out: entries of the array share memory with each other"):
-        ozfp4.matmul(a, b, out=out)
+        ozfp4.matmul(a, b, out=out, accuracy="scaled")
     assert not out.any()
 
 
@@ -150,10 +150,10 @@ def test_an_out_that_shares_memory_with_an_operand_is_refused() -> None:
     for out, name in ((a, "a"), (a.t(), "a"), (a.flip(0).copy_(a), None), (b[:], "b"), (b.t(), "b")):
         before = a.clone(), b.clone()
         if name is None:
-            assert_same_bits(ozfp4.matmul(a, b, out=out), a)
+            assert_same_bits(ozfp4.matmul(a, b, out=out, accuracy="scaled"), a)
         else:
             with pytest.raises(ValueError, match=rf"^out: the array shares memory with {name}$"):
-                ozfp4.matmul(a, b, out=out)
+                ozfp4.matmul(a, b, out=out, accuracy="scaled")
         assert torch.equal(a, before[0])
         assert torch.equal(b, before[1])
 
@@ -164,7 +164,7 @@ def test_requires_grad_is_refused(which: str) -> None:
     given = {"a": a, "b": b, "out": torch.full((7, 9), 5.0, dtype=torch.float64)}
     given[which].requires_grad_()
     with pytest.raises(RuntimeError, match=rf"{which}: the tensor requires grad.*{which}\.detach\(\)"):
-        ozfp4.matmul(given["a"], given["b"], out=given["out"])
+        ozfp4.matmul(given["a"], given["b"], out=given["out"], accuracy="scaled")
     assert (given["out"] == 5.0).all()
 
 
@@ -173,13 +173,13 @@ def test_parameters_multiply_under_no_grad_and_inference_mode() -> None:
     expected = exact(a, b)
     parameter = torch.nn.Parameter(a.clone())
     with torch.no_grad():
-        c = ozfp4.matmul(parameter, b)
+        c = ozfp4.matmul(parameter, b, accuracy="scaled")
     assert not c.requires_grad
     assert_same_bits(c, expected)
     with torch.inference_mode():
-        assert_same_bits(ozfp4.matmul(parameter, b), expected)
-        assert_same_bits(ozfp4.matmul(a.clone(), b.clone()), expected)
-    assert_same_bits(ozfp4.matmul(parameter.detach(), b), expected)
+        assert_same_bits(ozfp4.matmul(parameter, b, accuracy="scaled"), expected)
+        assert_same_bits(ozfp4.matmul(a.clone(), b.clone(), accuracy="scaled"), expected)
+    assert_same_bits(ozfp4.matmul(parameter.detach(), b, accuracy="scaled"), expected)
 
 
 def mixtures():
@@ -197,7 +197,7 @@ def mixtures():
 def test_numpy_and_torch_do_not_mix(which: str) -> None:
     a, b, out = mixtures()[which]
     with pytest.raises(TypeError, match=r"NumPy arrays and torch tensors cannot be mixed: a is a .*, b is"):
-        ozfp4.matmul(a, b, out=out)
+        ozfp4.matmul(a, b, out=out, accuracy="scaled")
     if out is not None:
         assert not out.any()
 
@@ -211,26 +211,26 @@ def test_other_dtypes_are_refused(name: str) -> None:
     y = torch.ones(3, 3, dtype=torch.float64)
     for a, b, which in ((x, y, "a"), (y, x, "b")):
         with pytest.raises(TypeError, match=rf"{which}: dtype torch\.{name} is not supported; .*float64"):
-            ozfp4.matmul(a, b)
+            ozfp4.matmul(a, b, accuracy="scaled")
     with pytest.raises(TypeError, match=rf"out: dtype torch\.{name} is not supported"):
-        ozfp4.matmul(y, y, out=x)
+        ozfp4.matmul(y, y, out=x, accuracy="scaled")
     with pytest.raises(TypeError, match=r"a: dtype int8 is not supported; allowed is float64 or float32"):
-        ozfp4.matmul(y.to(torch.int8), y)
+        ozfp4.matmul(y.to(torch.int8), y, accuracy="scaled")
 
 
 def test_meta_and_sparse_tensors_are_refused() -> None:
     y = torch.ones(3, 3, dtype=torch.float64)
     with pytest.raises(RuntimeError, match="a: device meta has no kernel"):
-        ozfp4.matmul(y.to("meta"), y.to("meta"))
+        ozfp4.matmul(y.to("meta"), y.to("meta"), accuracy="scaled")
     for a, b in ((y.to("meta"), y), (y, y.to("meta"))):
         with pytest.raises(RuntimeError, match=r"[ab]: device .*meta"):
-            ozfp4.matmul(a, b)
+            ozfp4.matmul(a, b, accuracy="scaled")
     with pytest.raises(RuntimeError, match="out: device meta has no kernel"):
-        ozfp4.matmul(y, y, out=y.to("meta"))
+        ozfp4.matmul(y, y, out=y.to("meta"), accuracy="scaled")
     with pytest.raises(TypeError, match=r"b: layout torch\.sparse_coo is not supported"):
-        ozfp4.matmul(y, y.to_sparse())
+        ozfp4.matmul(y, y.to_sparse(), accuracy="scaled")
     with pytest.raises(TypeError, match=r"out: layout torch\.sparse_coo is not supported"):
-        ozfp4.matmul(y, y, out=y.to_sparse())
+        ozfp4.matmul(y, y, out=y.to_sparse(), accuracy="scaled")
 
 
 def test_int8_tensors() -> None:

@@ -91,7 +91,7 @@ def test_calls_from_many_threads_at_once() -> None:
 
     def run(job: int) -> np.ndarray:
         a, b = problems[job % 16]
-        return ozfp4.matmul(a, b, **PATHS[job % len(PATHS)]._asdict())
+        return ozfp4.matmul(a, b, **PATHS[job % len(PATHS)]._asdict(), accuracy="scaled")
 
     with ThreadPoolExecutor(8) as pool:
         for job, c in enumerate(pool.map(run, range(16 * 9))):
@@ -106,11 +106,11 @@ def test_other_python_threads_run_during_a_product() -> None:
     def product() -> np.ndarray:
         nonlocal during
         before = turns
-        c = ozfp4.matmul(a, b, scheme="I", backend="fp4")
+        c = ozfp4.matmul(a, b, scheme="I", backend="fp4", accuracy="scaled")
         during = turns - before
         return c
 
-    ozfp4.matmul(a, b)  # whatever is imported or made on the first call
+    ozfp4.matmul(a, b, accuracy="scaled")  # whatever is imported or made on the first call
     sys.setswitchinterval(1000)
     try:
         with ThreadPoolExecutor(1) as pool:
@@ -121,7 +121,7 @@ def test_other_python_threads_run_during_a_product() -> None:
     finally:
         sys.setswitchinterval(interval)
     assert during > 0
-    assert_same_bits(future.result(), ozfp4.matmul(a, b))
+    assert_same_bits(future.result(), ozfp4.matmul(a, b, accuracy="scaled"))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -33,9 +33,9 @@ def test_every_pair_of_layouts(view_a: str, view_b: str, dtype: type) -> None:
     x, y = VIEWS[view_a](a), VIEWS[view_b](b)
     assert x.shape == a.shape
     before = x.tobytes(), y.tobytes()
-    assert_same_bits(ozfp4.matmul(x, y), expected, (view_a, view_b))
+    assert_same_bits(ozfp4.matmul(x, y, accuracy="scaled"), expected, (view_a, view_b))
     assert (x.tobytes(), y.tobytes()) == before
-    assert_same_bits(ozfp4.matmul(y.T, x.T), exact_matmul(b.T, a.T), "transposed")
+    assert_same_bits(ozfp4.matmul(y.T, x.T, accuracy="scaled"), exact_matmul(b.T, a.T), "transposed")
 
 
 @pytest.mark.parametrize("path", PATHS, ids=str)
@@ -43,7 +43,9 @@ def test_every_pair_of_layouts(view_a: str, view_b: str, dtype: type) -> None:
 def test_every_path_takes_every_layout(view: str, path: Path) -> None:
     a, b = operands("phi32", 5, 530, 17)
     expected = exact_matmul(a, b)
-    assert_same_bits(ozfp4.matmul(VIEWS[view](a), VIEWS[view](b), **path._asdict()), expected, view)
+    assert_same_bits(
+        ozfp4.matmul(VIEWS[view](a), VIEWS[view](b), **path._asdict(), accuracy="scaled"), expected, view
+    )
 
 
 @pytest.mark.parametrize("path", PATHS, ids=str)
@@ -52,21 +54,21 @@ def test_every_path_takes_every_layout(view: str, path: Path) -> None:
 def test_stride_zero(repeat, dtype: type, path: Path) -> None:
     a, b = operands("normal", 18, 40, 21, dtype=dtype)
     for x, y in ((repeat(a), b), (a, repeat(b)), (repeat(a), repeat(b))):
-        assert_same_bits(ozfp4.matmul(x, y, **path._asdict()), exact_matmul(x, y))
+        assert_same_bits(ozfp4.matmul(x, y, **path._asdict(), accuracy="scaled"), exact_matmul(x, y))
 
 
 def test_one_entry_everywhere() -> None:
     x = np.broadcast_to(np.float64(1 / 3), (20, 30))
-    assert_same_bits(ozfp4.matmul(x, x.T), exact_matmul(x, x.T))
+    assert_same_bits(ozfp4.matmul(x, x.T, accuracy="scaled"), exact_matmul(x, x.T))
 
 
 def test_the_same_array_twice_and_overlapping_views() -> None:
     a = operands("normal", 20, 20, 1)[0]
-    assert_same_bits(ozfp4.matmul(a, a), exact_matmul(a, a))
-    assert_same_bits(ozfp4.matmul(a, a.T), exact_matmul(a, a.T))
-    assert_same_bits(ozfp4.matmul(a[:, ::-1], a[::-1]), exact_matmul(a[:, ::-1], a[::-1]))
+    assert_same_bits(ozfp4.matmul(a, a, accuracy="scaled"), exact_matmul(a, a))
+    assert_same_bits(ozfp4.matmul(a, a.T, accuracy="scaled"), exact_matmul(a, a.T))
+    assert_same_bits(ozfp4.matmul(a[:, ::-1], a[::-1], accuracy="scaled"), exact_matmul(a[:, ::-1], a[::-1]))
     windows = np.lib.stride_tricks.sliding_window_view(a[0], 7)
-    assert_same_bits(ozfp4.matmul(windows, windows.T), exact_matmul(windows, windows.T))
+    assert_same_bits(ozfp4.matmul(windows, windows.T, accuracy="scaled"), exact_matmul(windows, windows.T))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs sparse anonymous memory")
@@ -89,11 +91,11 @@ def test_distances_beyond_32_bits(dtype: type) -> None:
     for view in (far_rows, far_columns, upwards):
         view[...] = a
         out[...] = 1
-        ozfp4.matmul(view, b, out=out)
+        ozfp4.matmul(view, b, out=out, accuracy="scaled")
         assert_same_bits(out, exact_matmul(a, b))
-        assert_same_bits(ozfp4.matmul(b.T, view.T), exact_matmul(b.T, a.T))
+        assert_same_bits(ozfp4.matmul(b.T, view.T, accuracy="scaled"), exact_matmul(b.T, a.T))
         expected = exact_matmul(np.ones((1, 4), dtype), a)
-        assert_same_bits(ozfp4.matmul(np.ones((1, 4), dtype), view), expected)
+        assert_same_bits(ozfp4.matmul(np.ones((1, 4), dtype), view, accuracy="scaled"), expected)
     del far_rows, far_columns, upwards, view, out
     memory.close()
 
@@ -105,7 +107,7 @@ def test_specials_are_found_and_patched_through_views(view: str, kind: str, dtyp
     a, b = operands(kind, 17, 12, 19, dtype=dtype)
     x, y = VIEWS[view](a), VIEWS[view](b)
     out = VIEWS["reversed"](noise((17, 19), dtype))
-    ozfp4.matmul(x, y, out=out)
+    ozfp4.matmul(x, y, out=out, accuracy="scaled")
     assert_same_bits(out, exact_matmul(a, b), view)
 
 
@@ -113,4 +115,4 @@ def test_read_only_memory_stays_as_it_is() -> None:
     a, b = (x.tobytes() for x in operands("normal", 6, 7, 8))
     x, y = np.frombuffer(a).reshape(6, 7), np.frombuffer(b).reshape(7, 8)
     assert not x.flags.writeable
-    assert_same_bits(ozfp4.matmul(x, y), exact_matmul(x, y))
+    assert_same_bits(ozfp4.matmul(x, y, accuracy="scaled"), exact_matmul(x, y))

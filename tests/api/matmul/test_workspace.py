@@ -19,7 +19,9 @@ def test_every_limit_gives_the_same_bits(limit: int, dtype: type, path: Path) ->
     for kind, shape in (("row-exponents", (21, 37, 19)), ("specials", (40, 6, 33))):
         a, b = operands(kind, *shape, dtype=dtype)
         out = noise((shape[0], shape[2]), dtype)
-        report = ozfp4.matmul(a, b, out=out, workspace_limit=limit, report=True, **path._asdict())[1]
+        report = ozfp4.matmul(
+            a, b, out=out, workspace_limit=limit, report=True, **path._asdict(), accuracy="scaled"
+        )[1]
         assert report.workspace <= limit
         assert_same_bits(out, exact_matmul(a, b), (kind, limit))
 
@@ -34,7 +36,15 @@ def test_blocks_along_k(path: Path) -> None:
         for limit in (20_000, 150_000, 1_000_000):
             out = noise((5, 4))
             seen: list[float] = []
-            ozfp4.matmul(a, b, out=out, workspace_limit=limit, progress=seen.append, **path._asdict())
+            ozfp4.matmul(
+                a,
+                b,
+                out=out,
+                workspace_limit=limit,
+                progress=seen.append,
+                **path._asdict(),
+                accuracy="scaled",
+            )
             assert_same_bits(out, expected, (kind, limit))
         assert len(seen) >= 1
 
@@ -43,14 +53,14 @@ def test_blocks_along_k(path: Path) -> None:
 def test_one_entry_at_a_time(path: Path) -> None:
     a, b = operands("phi8", 3, 4, 2)
     with pytest.raises(MemoryError) as refused:
-        ozfp4.matmul(a, b, workspace_limit=1, **path._asdict())
+        ozfp4.matmul(a, b, workspace_limit=1, **path._asdict(), accuracy="scaled")
     least = int(str(refused.value).split("at least ")[1].split()[0])
     seen: list[float] = []
-    c = ozfp4.matmul(a, b, workspace_limit=least, progress=seen.append, **path._asdict())
+    c = ozfp4.matmul(a, b, workspace_limit=least, progress=seen.append, **path._asdict(), accuracy="scaled")
     assert_same_bits(c, exact_matmul(a, b))
     assert len(seen) % (3 * 4 * 2) == 0
     with pytest.raises(MemoryError, match=rf"workspace_limit = {least - 1} bytes .* at least {least} bytes"):
-        ozfp4.matmul(a, b, workspace_limit=least - 1, **path._asdict())
+        ozfp4.matmul(a, b, workspace_limit=least - 1, **path._asdict(), accuracy="scaled")
 
 
 def test_too_tiny_a_limit_leaves_everything_untouched() -> None:
@@ -58,14 +68,14 @@ def test_too_tiny_a_limit_leaves_everything_untouched() -> None:
     before = a.tobytes(), b.tobytes()
     out = noise((5, 7))
     with pytest.raises(MemoryError, match="workspace_limit = 10 bytes"):
-        ozfp4.matmul(a, b, out=out, workspace_limit=10)
+        ozfp4.matmul(a, b, out=out, workspace_limit=10, accuracy="scaled")
     assert_same_bits(out.view(np.uint8), noise((5, 7)).view(np.uint8))
     assert (a.tobytes(), b.tobytes()) == before
 
 
 def test_empty_products_need_no_workspace() -> None:
     for m, k, n in ((0, 3, 4), (3, 0, 4), (3, 4, 0)):
-        c = ozfp4.matmul(np.ones((m, k)), np.ones((k, n)), workspace_limit=1)
+        c = ozfp4.matmul(np.ones((m, k)), np.ones((k, n)), workspace_limit=1, accuracy="scaled")
         assert_same_bits(c, np.zeros((m, n)))
 
 
@@ -84,7 +94,7 @@ def test_int8_products_in_blocks(products: int) -> None:
 def test_progress_rises_to_one(path: Path) -> None:
     a, b = operands("normal", 40, 50, 30)
     seen: list[float] = []
-    ozfp4.matmul(a, b, progress=seen.append, workspace_limit=20_000, **path._asdict())
+    ozfp4.matmul(a, b, progress=seen.append, workspace_limit=20_000, **path._asdict(), accuracy="scaled")
     assert len(seen) > 1
     assert seen == sorted(seen)
     assert seen[0] > 0
@@ -95,7 +105,12 @@ def test_progress_rises_to_one(path: Path) -> None:
 def test_progress_is_told_within_a_block(path: Path) -> None:
     seen: list[float] = []
     _, report = ozfp4.matmul(
-        np.ones((9, 9)), np.ones((9, 9)), progress=seen.append, report=True, **path._asdict()
+        np.ones((9, 9)),
+        np.ones((9, 9)),
+        progress=seen.append,
+        report=True,
+        **path._asdict(),
+        accuracy="scaled",
     )
     assert len(seen) == (report.moduli_used or len({t.group for t in report.plan.terms}))
     assert seen == sorted(seen)
@@ -105,7 +120,7 @@ def test_progress_is_told_within_a_block(path: Path) -> None:
 def test_progress_of_a_stack_rises_over_the_whole_stack() -> None:
     a, b = np.ones((3, 4, 5)), np.ones((3, 5, 6))
     seen: list[float] = []
-    ozfp4.matmul(a, b, progress=seen.append)
+    ozfp4.matmul(a, b, progress=seen.append, accuracy="scaled")
     assert seen == sorted(seen)
     assert len(seen) >= 3
     assert seen[-1] == 1.0
@@ -127,10 +142,12 @@ def test_an_exception_in_progress_comes_through(path: Path) -> None:
             raise StopHereError(f"at {done}")
 
     with pytest.raises(StopHereError, match="at "):
-        ozfp4.matmul(a, b, progress=progress, workspace_limit=10_000, **path._asdict())
+        ozfp4.matmul(a, b, progress=progress, workspace_limit=10_000, **path._asdict(), accuracy="scaled")
     assert len(calls) == 3
     assert (a.tobytes(), b.tobytes()) == before
-    assert_same_bits(ozfp4.matmul(a, b, **path._asdict()), exact_matmul(a, b), "after the exception")
+    assert_same_bits(
+        ozfp4.matmul(a, b, **path._asdict(), accuracy="scaled"), exact_matmul(a, b), "after the exception"
+    )
 
 
 def test_keyboard_interrupts_come_through() -> None:
@@ -138,13 +155,19 @@ def test_keyboard_interrupts_come_through() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ozfp4.matmul(np.ones((3, 3)), np.ones((3, 3)), progress=progress)
+        ozfp4.matmul(np.ones((3, 3)), np.ones((3, 3)), progress=progress, accuracy="scaled")
 
 
 def test_progress_may_multiply_itself() -> None:
     a, b = operands("normal", 20, 20, 20)
     inner: list[np.ndarray] = []
-    c = ozfp4.matmul(a, b, progress=lambda done: inner.append(ozfp4.matmul(b, a)), workspace_limit=20_000)
+    c = ozfp4.matmul(
+        a,
+        b,
+        progress=lambda done: inner.append(ozfp4.matmul(b, a, accuracy="scaled")),
+        workspace_limit=20_000,
+        accuracy="scaled",
+    )
     assert_same_bits(c, exact_matmul(a, b))
     for x in inner:
         assert_same_bits(x, exact_matmul(b, a))
