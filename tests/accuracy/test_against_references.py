@@ -1,4 +1,4 @@
-"""The accuracy modes against their references, on operands that are hard to round and on all operands of a few bits."""
+"""The accuracy modes against their references, on all kinds of operands, hard ones too, and on all lines of a few bits."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import pytest
 import ozfp4
 from ozfp4.testing import (
     HARD,
+    KINDS,
     Certificate,
     assert_same_bits,
     correct_matmul,
     fp64_matmul,
     hard_operands,
+    operands,
 )
 from ozfp4.testing.oracle import ROUNDINGS
 
@@ -22,21 +24,25 @@ dtypes = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float6
 SHAPES = ((9, 1, 7), (6, 3, 5), (20, 50, 6), (3, 700, 4))
 
 
+def make(kind: str, m: int, k: int, n: int, seed: int, dtype: type) -> tuple[np.ndarray, np.ndarray]:
+    return (hard_operands if kind in HARD else operands)(kind, m, k, n, seed=seed, dtype=dtype)
+
+
 @dtypes
-@pytest.mark.parametrize("kind", HARD)
+@pytest.mark.parametrize("kind", [*HARD, *KINDS])
 def test_correct(kind: str, dtype: type) -> None:
     for seed, (m, k, n) in enumerate(SHAPES):
-        a, b = hard_operands(kind, m, k, n, seed=seed, dtype=dtype)
+        a, b = make(kind, m, k, n, seed, dtype)
         for rounding in ROUNDINGS:
             c = ozfp4.matmul(a, b, accuracy="correct", rounding=rounding)
             assert_same_bits(c, correct_matmul(a, b, rounding), (kind, k, rounding))
 
 
 @dtypes
-@pytest.mark.parametrize("kind", HARD)
+@pytest.mark.parametrize("kind", [*HARD, *KINDS])
 def test_fp64(kind: str, dtype: type) -> None:
     for seed, (m, k, n) in enumerate(SHAPES):
-        a, b = hard_operands(kind, m, k, n, seed=seed, dtype=dtype)
+        a, b = make(kind, m, k, n, seed, dtype)
         expected, certificates = fp64_matmul(a, b)
         c, report = ozfp4.matmul(a, b, accuracy="fp64", report=True)
         assert_same_bits(c, expected, (kind, k))
@@ -51,10 +57,10 @@ def test_fp64(kind: str, dtype: type) -> None:
 
 
 @dtypes
-@pytest.mark.parametrize("kind", HARD)
+@pytest.mark.parametrize("kind", [*HARD, *KINDS])
 def test_enclosures(kind: str, dtype: type) -> None:
     for seed, (m, k, n) in enumerate(SHAPES):
-        a, b = hard_operands(kind, m, k, n, seed=seed, dtype=dtype)
+        a, b = make(kind, m, k, n, seed, dtype)
         lower, upper = ozfp4.enclose(a, b)
         assert_same_bits(lower, correct_matmul(a, b, "down"), (kind, k))
         assert_same_bits(upper, correct_matmul(a, b, "up"), (kind, k))
