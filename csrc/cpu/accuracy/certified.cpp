@@ -151,14 +151,15 @@ class CertifiedBlock {
   // accuracy="correct": rounds the lanes in the wanted direction; returns those that the rounding test does not settle.
   std::uint64_t round_correctly(std::int64_t row, std::int64_t column, int n, Lanes& lanes, EntryCounts& counts) const {
     const std::int64_t first = row * target_.result.columns + column;
-    std::int64_t certain[kLanes] = {};
+    std::int64_t refused[kLanes];
+    std::fill_n(refused, n, 1);
     Columns<Words> sums;
     if (integers_.has_columns()) integers_.columns(first, n, sums);
     if constexpr (kHasFastTest) {
       if (is_short_) {
         double error[kLanes];
         errors(rows_.records[row], groups_[static_cast<std::size_t>(column / kLanes)], n, error);
-        round_certain(sums, n, integers_.product(), lanes.exponent, error, target_.rounding, lanes.value, certain);
+        round_certain(sums, n, integers_.product(), lanes.exponent, error, target_.rounding, lanes.value, refused);
       }
     }
     std::uint64_t listed = 0;
@@ -167,7 +168,7 @@ class CertifiedBlock {
       const LineRecord &own = rows_.records[row], &other = columns_.records[column + i];
       const bool is_exact = rounded_products(own, other) == 0 && rounded_products(other, own) == 0;
       bool is_kept = true;
-      if (certain[i] == 0) {
+      if (refused[i] != 0) {
         const WideInt<Words> value =
             integers_.has_columns() ? integer_of_lane(sums, i, integers_.product()) : integers_.one(first + i);
         is_kept = round_alone(value, own, other, is_exact, lanes.exponent[i], lanes.value[i]);

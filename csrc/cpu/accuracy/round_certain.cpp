@@ -17,41 +17,44 @@ namespace {
 template <int Words>
 inline void round_certain_impl(const Columns<Words>& column, int n, const CrtProduct<Words>& product,
                                const std::int32_t* exponent, const double* error, Rounding rounding, double* result,
-                               std::int64_t* certain) {
-  const bool is_nearest = rounding == Rounding::nearest, is_zero = rounding == Rounding::zero;
+                               std::int64_t* refused) {
+  const std::int64_t is_directed = rounding != Rounding::nearest;
+  const std::int64_t is_down = rounding == Rounding::down, is_zero = rounding == Rounding::zero;
+  const double no_side = is_directed != 0 ? 0.0 : -1.0, least_slack = is_directed != 0 ? 0x1p-48 : 0.0;
   for (int i = 0; i < n; ++i) {
     std::uint64_t own[Words];
     for (int k = 0; k < Words; ++k) own[k] = column[k][i];
     bool is_uncertain = false;
     const SumOfPieces x = sum_of_pieces(wide_resize<5>(crt_without_correction(own, product, is_uncertain)));
-    const double r = x.sum + x.rest, t = x.rest - (r - x.sum), size = std::fabs(t);
-    const double margin = error[i] * (1.0 + 0x1p-20) + std::fabs(x.rest) * 0x1p-48;
-    const bool is_near = r + (t + margin) == r && r + (t - margin) == r;
-    const bool is_exact = is_nearest && error[i] == 0.0;
-    const bool is_sided = is_nearest || size > margin;
+    const double r = x.sum + x.rest, t = x.rest - (r - x.sum);
+    const double slack = error[i] != 0.0 ? 0x1p-48 : least_slack;
+    const double margin = error[i] * (1.0 + 0x1p-20) + std::fabs(x.rest) * slack;
+    const double low = r + (t - margin), high = r + (t + margin);
+    const double side = is_directed != 0 ? margin : no_side;
+    const bool is_out = exponent[i] <= kLeastPieceExponent || exponent[i] > kMostPieceExponent;
+    refused[i] = static_cast<std::int64_t>(is_uncertain) | static_cast<std::int64_t>(is_out) |
+                 static_cast<std::int64_t>(low != high) | static_cast<std::int64_t>(std::fabs(t) <= side);
     // One place towards zero or away from it; exponents are so far from the ends that neither leaves the normal numbers.
     const std::uint64_t bits = float_bits(r);
-    const bool is_negative = bits >> 63 != 0, is_below = t < 0.0;
-    const bool goes_down = rounding == Rounding::down || (is_zero && !is_negative);
-    const bool is_moved = !is_nearest && goes_down == is_below;
-    const std::uint64_t step = is_negative == goes_down ? 1 : ~std::uint64_t(0);
-    const double moved = float_from_bits<double>(is_moved ? bits + step : bits);
-    const bool is_out = exponent[i] <= kLeastPieceExponent || exponent[i] > kMostPieceExponent;
-    const std::int32_t own_exponent = is_out ? 0 : exponent[i];
-    result[i] = moved * exact_power_of_two<double>(own_exponent);
-    certain[i] = static_cast<std::int64_t>(!is_uncertain && !is_out && (is_exact || (is_near && is_sided)));
+    const auto is_negative = static_cast<std::int64_t>(bits >> 63);
+    const std::int64_t goes_down = is_down | (is_zero & (is_negative ^ 1));
+    const auto is_below = static_cast<std::int64_t>(float_bits(t) >> 63);
+    const std::int64_t is_moved = is_directed & (goes_down ^ is_below ^ 1);
+    const std::int64_t step = is_moved - 2 * (is_moved & (is_negative ^ goes_down));
+    const double moved = float_from_bits<double>(bits + static_cast<std::uint64_t>(step));
+    result[i] = moved * exact_power_of_two<double>(exponent[i]);
   }
 }
 
 }  // namespace
 
 OZFP4_VECTORISED void round_certain(const Columns<5>& column, int n, const CrtProduct<5>& product, const std::int32_t* exponent,
-                                    const double* error, Rounding rounding, double* result, std::int64_t* certain) {
-  round_certain_impl(column, n, product, exponent, error, rounding, result, certain);
+                                    const double* error, Rounding rounding, double* result, std::int64_t* refused) {
+  round_certain_impl(column, n, product, exponent, error, rounding, result, refused);
 }
 OZFP4_VECTORISED void round_certain(const Columns<6>& column, int n, const CrtProduct<6>& product, const std::int32_t* exponent,
-                                    const double* error, Rounding rounding, double* result, std::int64_t* certain) {
-  round_certain_impl(column, n, product, exponent, error, rounding, result, certain);
+                                    const double* error, Rounding rounding, double* result, std::int64_t* refused) {
+  round_certain_impl(column, n, product, exponent, error, rounding, result, refused);
 }
 
 }  // namespace ozfp4
