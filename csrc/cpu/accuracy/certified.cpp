@@ -42,6 +42,12 @@ ColumnGroup group_of(const BlockLines& lines, std::int64_t first, int n) {
   return group;
 }
 
+int largest_capacity(const BlockLines& lines, std::int64_t count) {
+  int largest = 0;
+  for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, lines.records[i].capacity);
+  return largest;
+}
+
 // Whether certify gives exact or depth for the row and every column of the group. error_exponent is at most the capacity of the
 // line that is not rounded, or the larger one: what it leaves of their sum is at least the least capacity of rounded lines.
 bool certifies_all(const LineRecord& row, const ColumnGroup& group, std::int64_t k, int precision) {
@@ -68,7 +74,9 @@ class CertifiedBlock {
     for (std::int64_t column = 0; column < target.result.columns; column += kLanes)
       groups_.push_back(group_of(columns, column, lanes_at(column)));
     if constexpr (kHasFastTest) {
-      is_short_ = integers_.has_columns() && wide_bit_length(integers_.product().number) <= kCertainBits;
+      is_short_ = integers_.has_columns() && largest_capacity(rows, target.result.rows) +
+                                                     largest_capacity(columns, target.result.columns) + floor_log2(k) + 1 <
+                                                 kCertainBits;
     }
   }
 

@@ -8,12 +8,12 @@
 
 namespace ozfp4 {
 
-// Bits of the longest product of moduli whose integers round_certain takes.
+// Bits of the longest integers that round_certain takes.
 inline constexpr int kCertainBits = 157;
 
 // Rounds the integers of n lanes in the given direction to `result` and puts 0 in `refused` where every number within `error` of
 // the integer (0: the integer alone) rounds to the same bits, something else where not, or where it cannot tell. Range: error >=
-// 0 and at least the true one; the product of the moduli below 2^kCertainBits.
+// 0 and at least the true one; integers below 2^kCertainBits in magnitude.
 void round_certain(const Columns<5>& column, int n, const CrtProduct<5>& product, const std::int32_t* exponent,
                    const double* error, Rounding rounding, double* result, std::int64_t* refused);
 void round_certain(const Columns<6>& column, int n, const CrtProduct<6>& product, const std::int32_t* exponent,
