@@ -37,7 +37,7 @@ def test_table_files_and_figures(tmp_path: Path, capsys: pytest.CaptureFixture[s
     pytest.importorskip("matplotlib")
     assert main([*SMALL, "-o", str(tmp_path / "new")]) == 0
     text = capsys.readouterr().out
-    assert "OK: 2 ways of scaled, all bits the same at every phi" in text
+    assert "OK: 2 ways of ozfp4, scaled, all bits the same at every phi" in text
     assert "conventional, fixed point" in text
     results = json.loads((tmp_path / "new" / "accuracy.json").read_text())
     assert results["settings"] == {"k": 64, "extent": 8, "seed": 0}
@@ -58,7 +58,7 @@ def test_modes_are_compared_with_their_like(capsys: pytest.CaptureFixture[str]) 
     names = ["fp64", "correct", "II-fp64-least", "I-int8-least"]
     assert main([*SMALL[:9], *names]) == 0
     text = capsys.readouterr().out
-    assert "OK: 2 ways of scaled, all bits the same at every phi" in text
+    assert "OK: 2 ways of ozfp4, scaled, all bits the same at every phi" in text
     assert text.count("conventional, floating point") == 2
     assert text.count("2^±504") == 2
 

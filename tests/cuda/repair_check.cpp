@@ -100,7 +100,7 @@ void fill(Lines<A>& a, Lines<B>& b, Data data) {
       for (int line = 0; line < lines.outer; ++line) {
         const int top = data == Data::graded ? random_int(-60, 60) * (sizeof(E) == 8 ? 8 : 1) : 0;
         for (int k = 0; k < lines.inner; ++k) {
-          const bool repeats = data == Data::cancelling && k >= lines.inner / 2 && line % 8 != 7;
+          const bool repeats = data == Data::cancelling && lines.inner > 1 && k >= lines.inner / 2 && line % 8 != 7;
           E& entry = lines.at(matrix, line, k);
           entry = repeats ? static_cast<E>(sign) * lines.at(matrix, line, k - lines.inner / 2)
                           : static_cast<E>(std::ldexp(draw_entry<E>(data), top));

@@ -103,6 +103,6 @@ def graded_errors(results: dict[str, Any]) -> Any:
         axes.set_xticks([max(t, 0.5) for t in ticks], [str(t) for t in ticks])
         axes.minorticks_off()
         axes.set_title("Graded operands (Demmel and others, test 2b), n = 64")
-        axes.legend(fontsize=9)
+        axes.legend(fontsize=8, loc="upper left")
         style.note(figure, sentence(results["machine"]))
     return figure

@@ -241,11 +241,11 @@ def _verdict(store: RowStore, methods: list[Method]) -> int:
     groups: dict[str, set[str]] = {}
     for method in methods:
         if method.kind in ("ozfp4", "mode"):
-            groups.setdefault(method.options.get("accuracy", "ozfp4"), set()).add(method.name)
+            groups.setdefault(method.options["accuracy"], set()).add(method.name)
     bad = [line for names in groups.values() for line in disagreements(bits, names)]
     for line in bad:
         print(f"FAILED: {line}")
     for name, ways in groups.items():
         if not bad and len(ways) > 1:
-            print(f"OK: {len(ways)} ways of {name}, all bits the same at every phi")
+            print(f"OK: {len(ways)} ways of ozfp4, {name}, all bits the same at every phi")
     return 1 if bad else 0
