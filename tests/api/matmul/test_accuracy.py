@@ -33,12 +33,18 @@ def cancelling(rng: np.random.Generator, m: int, k: int, dtype: Any) -> np.ndarr
     return x * (1 + (rng.random((m, k)) < 0.1) * 2.0**-20)
 
 
+def with_subnormals(rng: np.random.Generator, m: int, k: int, dtype: Any) -> np.ndarray:
+    low, high = (-1060, 300) if dtype == np.float64 else (-140, 30)
+    return np.ldexp(rng.standard_normal((m, k)), np.where(rng.random((m, k)) < 0.3, high, low))
+
+
 KINDS: dict[str, Any] = {
     "normal": lambda rng, m, k, dtype: rng.standard_normal((m, k)),
     "uniform": lambda rng, m, k, dtype: rng.random((m, k)),
     "integers": lambda rng, m, k, dtype: rng.integers(-9, 10, (m, k)),
     "spread 2^32": lambda rng, m, k, dtype: np.ldexp(rng.standard_normal((m, k)), rng.integers(-16, 17, (m, k))),
     "deep": deep,
+    "with subnormals": with_subnormals,
     "sparse": lambda rng, m, k, dtype: rng.standard_normal((m, k)) * (rng.random((m, k)) < 0.1),
     "cancelling": cancelling,
     "subnormal": lambda rng, m, k, dtype: rng.standard_normal((m, k)) * (2.0**-537 if dtype == np.float64 else 2.0**-75),
