@@ -105,7 +105,7 @@ def test_a_search_breaks_nothing(k: int, dtype: type) -> None:
         assert worst <= 1
 
 
-@pytest.mark.slow
+@pytest.mark.search
 @dtypes
 @pytest.mark.parametrize("k", [3, 8, 64])
 def test_a_long_search_breaks_nothing(k: int, dtype: type) -> None:
