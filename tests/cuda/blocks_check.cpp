@@ -35,7 +35,7 @@ std::int64_t scale_scratch_bytes(const DeviceOperand& a, const DeviceOperand& b)
   return bytes;
 }
 
-bool can_scale_and_encode(const EncodePlan&, const DeviceOperand& a, const DeviceOperand&, Records) { return a.inner <= 8192; }
+bool can_scale_and_encode(const EncodePlan&, const DeviceOperand& a, const DeviceOperand&, bool) { return a.inner <= 8192; }
 }  // namespace ozfp4::cuda
 
 using namespace ozfp4;

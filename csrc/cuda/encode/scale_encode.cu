@@ -20,7 +20,7 @@ TileCut cut_of(int inner) {
 
 std::int64_t cluster_blocks(int inner, const TileCut& cut) { return ceil_div(inner, std::int64_t(1) << cut.log_tile_k); }
 
-template <class T, EncodeKind Kind, int Words, class State, bool Counts>
+template <class T, EncodeKind Kind, int Words, class State>
 void launch_kind(const EncodePlan& plan, ScaleEncodeArguments& arguments, cudaStream_t stream, bool overlap_previous) {
   EncodeArguments& encode = arguments.encode;
   set_plan(encode, plan);
@@ -32,7 +32,7 @@ void launch_kind(const EncodePlan& plan, ScaleEncodeArguments& arguments, cudaSt
   config.cluster_blocks = arguments.cluster_blocks;
   config.overlap_previous = overlap_previous;
   config.stream = stream;
-  launch(scale_encode_kernel<T, Kind, Words, State, Counts>, config, arguments, table_of<Kind>(plan));
+  launch(scale_encode_kernel<T, Kind, Words, State>, config, arguments, table_of<Kind>(plan));
 }
 
 // The tiles of an operand of lines of `inner` entries.
@@ -46,39 +46,37 @@ TileCut tile_of(int inner) {
 }
 
 // The kernels that there are: of integers of one and two words without records, as many as scale and encode apart have; with
-// records those that the accuracies ask for, residues of FP64 entries at 57 and 76 bits and of FP32 ones at 28.
-template <class T, EncodeKind Kind, int Words, Records Asked>
+// records those that accuracy fp64 asks for, residues of FP64 entries at 57 bits and of FP32 ones at 28. What counts rounded
+// entries has bits to spare: scale and encode apart leave out the planes that the data do not need.
+template <class T, EncodeKind Kind, int Words, bool Recorded>
 constexpr bool has_kernel() {
-  if (Asked == Records::none) return Words <= 2;
+  if (!Recorded) return Words <= 2;
   const bool is_residue = !kHasDigits13<Kind> && Kind != EncodeKind::digits256;
-  const int words = Asked == Records::counted ? 3 : sizeof(T) == 8 ? 2 : 1;
-  return is_residue && Words == words && (Asked == Records::kept || sizeof(T) == 8);
+  return is_residue && Words == (sizeof(T) == 8 ? 2 : 1);
 }
 
-// Calls launch(kind, words, records) with std::integral_constants where there is a kernel.
+// Calls launch(kind, words, recorded) with std::integral_constants where there is a kernel.
 template <class T, class Launch>
-void with_kernel(const EncodePlan& plan, Records asked, const Launch& launch) {
+void with_kernel(const EncodePlan& plan, bool has_records, const Launch& launch) {
   with_kind<1, 2, 3, kMaxByteWords>(plan, [&](auto kind, auto words) {
-    const auto try_records = [&](auto records) {
-      if constexpr (has_kernel<T, kind.value, words.value, records.value>()) {
-        if (asked == records.value) launch(kind, words, records);
+    const auto try_kernel = [&](auto recorded) {
+      if constexpr (has_kernel<T, kind.value, words.value, recorded.value>()) {
+        if (has_records == recorded.value) launch(kind, words, recorded);
       }
     };
-    try_records(std::integral_constant<Records, Records::none>());
-    try_records(std::integral_constant<Records, Records::kept>());
-    try_records(std::integral_constant<Records, Records::counted>());
+    try_kernel(std::false_type());
+    try_kernel(std::true_type());
   });
 }
 
-template <Records Asked>
-using StateOf = std::conditional_t<Asked == Records::none, LineState, RecordedState>;
+template <bool Recorded>
+using StateOf = std::conditional_t<Recorded, RecordedState, LineState>;
 
 template <class T>
-bool has_code(const EncodePlan& plan, Records asked) {
+bool has_code(const EncodePlan& plan, bool has_records) {
   bool has = false;
-  with_kernel<T>(plan, asked, [&](auto kind, auto words, auto records) {
-    has = code_has(scale_encode_kernel<T, kind.value, words.value, StateOf<records.value>, records.value == Records::counted>,
-                   CodeFeature::clusters);
+  with_kernel<T>(plan, has_records, [&](auto kind, auto words, auto recorded) {
+    has = code_has(scale_encode_kernel<T, kind.value, words.value, StateOf<recorded.value>>, CodeFeature::clusters);
   });
   return has;
 }
@@ -90,7 +88,7 @@ EncodeOperand cut_whole(const EncodePlan& plan, const EncodeJob& job) {
 }
 
 template <class T>
-bool takes_tiles(const EncodePlan& plan, const Operands<DeviceOperand>& operands, Records records) {
+bool takes_tiles(const EncodePlan& plan, const Operands<DeviceOperand>& operands, bool has_records) {
   std::int64_t tiles = 0;
   for (int i = 0; i < operands.count(); ++i) {
     EncodeJob job;
@@ -98,10 +96,10 @@ bool takes_tiles(const EncodePlan& plan, const Operands<DeviceOperand>& operands
     job.lines = operands[i].outer;
     tiles += tile_count(cut_whole<T>(plan, job));
   }
-  return tiles < (std::int64_t(1) << 31) && has_code<T>(plan, records);
+  return tiles < (std::int64_t(1) << 31) && has_code<T>(plan, has_records);
 }
 
-bool takes(const EncodePlan& plan, const Operands<DeviceOperand>& operands, Records records) {
+bool takes(const EncodePlan& plan, const Operands<DeviceOperand>& operands, bool has_records) {
   if (plan.kind == EncodeKind::int8_limbs) return false;
   for (int i = 0; i < operands.count(); ++i) {
     const DeviceOperand& operand = operands[i];
@@ -109,8 +107,8 @@ bool takes(const EncodePlan& plan, const Operands<DeviceOperand>& operands, Reco
   }
   const int inner = operands[0].inner;
   if (cluster_blocks(inner, cut_of(inner)) > static_cast<std::int64_t>(kMaxClusterBlocks)) return false;
-  return operands[0].type == ElementType::float64 ? takes_tiles<double>(plan, operands, records)
-                                                  : takes_tiles<float>(plan, operands, records);
+  return operands[0].type == ElementType::float64 ? takes_tiles<double>(plan, operands, has_records)
+                                                  : takes_tiles<float>(plan, operands, has_records);
 }
 
 template <class T>
@@ -122,22 +120,18 @@ void launch_type(const EncodePlan& plan, const Operands<EncodeJob>& jobs, ScaleE
     arguments.norms.blocks += encode.operand[i].line_tiles;
   }
   arguments.cluster_blocks = encode.operand[0].k_tiles;
-  const Records asked = encode.operand[0].record != nullptr    ? Records::counted
-                        : arguments.lines.record[0] != nullptr ? Records::kept
-                                                               : Records::none;
-  with_kernel<T>(plan, asked, [&](auto kind, auto words, auto records) {
-    constexpr Records r = records.value;
-    launch_kind<T, kind.value, words.value, StateOf<r>, r == Records::counted>(plan, arguments, stream, overlap_previous);
+  with_kernel<T>(plan, arguments.lines.record[0] != nullptr, [&](auto kind, auto words, auto recorded) {
+    launch_kind<T, kind.value, words.value, StateOf<recorded.value>>(plan, arguments, stream, overlap_previous);
   });
 }
 
 }  // namespace
 
-bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& one, Records records) {
-  return takes(plan, Operands<DeviceOperand>(one), records);
+bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& one, bool has_records) {
+  return takes(plan, Operands<DeviceOperand>(one), has_records);
 }
-bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& a, const DeviceOperand& b, Records records) {
-  return takes(plan, Operands<DeviceOperand>(a, b), records);
+bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& a, const DeviceOperand& b, bool has_records) {
+  return takes(plan, Operands<DeviceOperand>(a, b), has_records);
 }
 
 void launch_scale_encode(const EncodePlan& plan, const Operands<EncodeJob>& jobs, const CapacityRule& capacity,

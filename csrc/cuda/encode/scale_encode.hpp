@@ -3,21 +3,16 @@
 
 #include <cuda_runtime_api.h>
 
-#include <cstdint>
-
 #include "cuda/encode/encode.hpp"
 #include "cuda/scale/scale.hpp"
 
 namespace ozfp4::cuda {
 
-// What is asked of the lines beside shifts and flags: nothing, their records, or these with the rounded entries counted.
-enum class Records : std::uint8_t { none, kept, counted };
-
 // Whether launch_scale_encode takes these operands on the current device: float64 or float32, all alike, of short enough lines,
-// there is a kernel for the plan's integers with such records, and its code there has clusters.
-bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& one, Records records = Records::none);
-bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& a, const DeviceOperand& b,
-                          Records records = Records::none);
+// there is a kernel for the plan's integers with records or without, and its code there has clusters. None counts rounded
+// entries.
+bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& one, bool has_records = false);
+bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& a, const DeviceOperand& b, bool has_records = false);
 
 // What launch_scale and launch_encode of all lines of the operands leave, and the planes beyond the prefix as well. With
 // clear_counters the launch may also start while the stream's latest work ends (programmatic dependent launch). Neither

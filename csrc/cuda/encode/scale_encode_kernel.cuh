@@ -8,7 +8,6 @@
 
 #include "cuda/dependent_launch.cuh"
 #include "cuda/encode/block.cuh"
-#include "cuda/encode/count.cuh"
 #include "cuda/scale/block_cluster.cuh"
 #include "cuda/scale/norms.cuh"
 #include "cuda/scale/settle.cuh"
@@ -76,15 +75,13 @@ __device__ __forceinline__ std::uint32_t take_groups(std::uint32_t& next) {
   return __shfl_sync(0xFFFFFFFFu, taken, 0);
 }
 
-// Facts of FP64 entries and counts take registers: one block less.
-template <class T, EncodeKind Kind, int Words, class State, bool Counts>
+// Facts of FP64 entries take registers: one block less.
+template <class T, EncodeKind Kind, int Words, class State>
 inline constexpr int kScaleEncodeBlocks =
-    kEncodeBlocks<Kind, Words> -
-    ((Counts || (kStateWords<State> > 1 && sizeof(T) == 8)) && kEncodeBlocks<Kind, Words> > 2 ? 1 : 0);
+    kEncodeBlocks<Kind, Words> - (kStateWords<State> > 1 && sizeof(T) == 8 && kEncodeBlocks<Kind, Words> > 2 ? 1 : 0);
 
-// Counts: of lines whose records are asked for, one block of the cluster writes them and all blocks count.
-template <class T, EncodeKind Kind, int Words, class State, bool Counts>
-__global__ void __launch_bounds__(kEncodeThreads, kScaleEncodeBlocks<T, Kind, Words, State, Counts>)
+template <class T, EncodeKind Kind, int Words, class State>
+__global__ void __launch_bounds__(kEncodeThreads, kScaleEncodeBlocks<T, Kind, Words, State>)
     scale_encode_kernel(const __grid_constant__ ScaleEncodeArguments arguments,
                         const __grid_constant__ TableOf<Kind> limb_table) {
   const EncodeArguments& encode = arguments.encode;
@@ -134,9 +131,6 @@ __global__ void __launch_bounds__(kEncodeThreads, kScaleEncodeBlocks<T, Kind, Wo
       line_sum = outcome.sum;
     }
   }
-  if constexpr (Counts) {
-    if (blocks > 1) meet_cluster();  // the records are there before anyone counts
-  }
   __syncthreads();
   if (block == 0) report_norms(arguments.norms, is_b, line_sum);
 
@@ -144,7 +138,6 @@ __global__ void __launch_bounds__(kEncodeThreads, kScaleEncodeBlocks<T, Kind, Wo
   const std::uint32_t groups = tile_groups<T>(operand), lane = threadIdx.x % 32;
 #pragma unroll 1
   for (std::uint32_t first = take_groups(next_groups); first < groups; first = take_groups(next_groups)) {
-    if constexpr (Counts) count_group<T>(encode, place, tile, first + lane);
     encode_group<T, Kind, Words>(encode, place, tile, shared, encode.units, first + lane);
   }
 }

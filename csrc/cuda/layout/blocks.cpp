@@ -14,10 +14,6 @@
 namespace ozfp4::cuda {
 namespace {
 
-Records records_of(const Promise& promise) {
-  return promise.counts_rounded() ? Records::counted : promise.has_records() ? Records::kept : Records::none;
-}
-
 constexpr std::int64_t kAlignment = 256;
 constexpr std::int64_t kWordLimit = std::int64_t(1) << 31;
 constexpr std::int64_t kMapLimit = std::int64_t(1) << 40;  // of the strides of a tensor map
@@ -105,7 +101,8 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
   layout.tile.splits = std::max(layout.tile.splits, schedule.least_splits);
 
   layout.scales_and_encodes = !plan.integer && is_whole_k && cut.rows == a.outer && cut.columns == b.outer &&
-                              can_scale_and_encode(plan.encode, a, b, records_of(plan.promise));
+                              !plan.promise.counts_rounded() &&
+                              can_scale_and_encode(plan.encode, a, b, plan.promise.has_records());
 
   std::int64_t end = 0;
   auto take = [&end](std::int64_t size) {

@@ -77,12 +77,4 @@ class Inbox {
   std::uint32_t barrier_;
 };
 
-// Called by all threads of all blocks of the cluster: what any wrote before it, global memory included, all see behind it.
-__device__ __forceinline__ void meet_cluster() {
-#if OZFP4_IS_SM90_CODE
-  __syncwarp();
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-#endif
-}
-
 }  // namespace ozfp4::cuda

@@ -315,10 +315,7 @@ void check_case(const AccuracyCase& c) {
   const Expected expected{expected_lines(a, c.rule), expected_lines(b, c.rule)};
   const auto plan = std::make_unique<cuda::EncodePlan>(cuda::make_encode_plan(base.plan, c.as_codes));
   for (const Way way : {Way::parts, Way::pieces, Way::apart}) check_way(c, *plan, a, b, expected, way);
-  const cuda::Records records = c.rule.accuracy == Accuracy::correct ? cuda::Records::counted
-                                : c.has_records                      ? cuda::Records::kept
-                                                                     : cuda::Records::none;
-  if (!cuda::can_scale_and_encode(*plan, a.view, b.view, records)) return;
+  if (c.counts() || !cuda::can_scale_and_encode(*plan, a.view, b.view, c.has_records)) return;
   check_way(c, *plan, a, b, expected, Way::together);
   check_way(c, *plan, a, b, expected, Way::together_apart);
 }
