@@ -119,8 +119,13 @@ __device__ __forceinline__ void reconstruct_segment(const Parameters<Words>& p, 
       [&](int e, double value) { store(e, static_cast<T>(value), kSpecialBound); });
 }
 
+// Blocks a multiprocessor: certifying the longest integers takes the registers of two.
+template <int Words, bool Certifies>
+inline constexpr int kBlocks = Certifies && Words >= 16 ? 2 : 4;
+
 template <class T, int Words, bool Certifies>
-__global__ void __launch_bounds__(kThreads, 4) long_reconstruct_kernel(const __grid_constant__ Parameters<Words> p) {
+__global__ void __launch_bounds__(kThreads, kBlocks<Words, Certifies>)
+    long_reconstruct_kernel(const __grid_constant__ Parameters<Words> p) {
   let_next_kernel_start();
   wait_for_previous_kernel();
   const int count = p.positional ? p.all : residues_used(p.job, p.least, p.all);
