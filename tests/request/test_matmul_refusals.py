@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -147,3 +149,14 @@ def test_int8_names_and_numbers(check_refused, names, error: type[Exception], pa
 def test_int8_k(check_refused) -> None:
     a, b = np.zeros((1, 131_072), np.int8), np.zeros((131_072, 1), np.int8)
     check_refused(ValueError, r"^inner dimension 131072 exceeds 131071: .*2\*\*31$", ozfp4.int8_matmul, a, b)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"accuracy": "correct"}, {"accuracy": "scaled", "return_bound": True}], ids=str
+)
+def test_certificates_end_at_an_inner_dimension(options: dict[str, Any]) -> None:
+    k = 2**31 + 1
+    out = np.full((1, 1), 7.0)
+    with pytest.raises(ValueError, match=rf"accuracy: .* K <= 2\*\*31, the inner dimension is {k}"):
+        ozfp4.matmul(np.broadcast_to(1.0, (1, k)), np.broadcast_to(1.0, (k, 1)), out=out, **options)
+    assert out[0, 0] == 7

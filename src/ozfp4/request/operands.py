@@ -65,6 +65,10 @@ def broadcast_operands(a: Array, b: Array, shape: MatmulShape) -> tuple[Array, A
     )
 
 
+# Up to here csrc/arith/accuracy and arith/exact prove certificates, bounds and exact sums.
+LONGEST_CERTIFIED = 2**31
+
+
 @dataclass(frozen=True, eq=False)
 class MatmulRequest:
     """One product: operands, shape, dtype, where to, and how. Making one refuses what cannot be done.
@@ -98,6 +102,12 @@ class MatmulRequest:
     upper: Any = None
 
     def __post_init__(self) -> None:
+        asked, k = self.asked, self.shape.k
+        if k > LONGEST_CERTIFIED and (asked.accuracy != "scaled" or asked.return_bound):
+            raise ValueError(
+                f"accuracy: {asked.accuracy!r}{' with a bound' if asked.return_bound else ''} counts the entries of rows and "
+                f"columns up to K <= 2**31, the inner dimension is {k}; accuracy='scaled' without a bound has no such limit"
+            )
         beside = {"a": self.a, "b": self.b}
         if self.out is not None:
             check_out(self.out, self.shape.result, self.dtype, **beside)
