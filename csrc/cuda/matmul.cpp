@@ -80,7 +80,7 @@ void multiply(const Run& run, const Preparation& prepared, const Block& block, c
   problem.out_pitch = out.pitch;
   problem.out_matrix_stride = out.matrix_stride;
   problem.device_steps = run.layout.pieces.empty() ? run.device_steps : nullptr;
-  problem.moduli_used = prepared.units_used;
+  problem.moduli_used = prepared.units_used();
   run.stages.multiply(problem, run.layout.tile);
   run.stages.record(Stage::multiply);
 }
@@ -104,7 +104,7 @@ ReconstructJob reconstruct_job(const Run& run, const Preparation& prepared, cons
   job.residues.plane_stride *= run.plan.schedule.planes_per_modulus();
   job.a = prepared.a.scaled.from_line(block.rows.first);
   job.b = prepared.b.scaled;
-  job.units_used = prepared.units_used;
+  job.units_used = prepared.units_used();
   job.first_column = block.columns.first;
   job.overlap_previous = run.layout.tile.overlap_previous;
   return job;
@@ -134,6 +134,7 @@ void reconstruct(const Run& run, const Preparation& prepared, const Block& block
   ReconstructJob job = reconstruct_job(run, prepared, block, residues);
   if (!promise.has_records()) return run.stages.reconstruct(job);
   Certification certification{promise.accuracy, promise.rounding, promise.precision, {}, {}};
+  certification.is_certain = prepared.is_certain();
   if (promise.certifies()) {
     Listed& listed = certification.listed;
     listed.word = reinterpret_cast<std::uint32_t*>(run.workspace + run.layout.listed);

@@ -35,7 +35,7 @@ PreparedOperand place_operand(const CudaPlan& plan, const CudaLayout& layout, co
 Preparation::Preparation(const CudaPlan& plan, const CudaLayout& layout, const Turn& turn, char* workspace)
     : a(place_operand(plan, layout, layout.a, turn.a, layout.rows, workspace)),
       b(place_operand(plan, layout, layout.b, turn.b, layout.columns, workspace)),
-      units_used(plan.prefixes.all > 0 ? reinterpret_cast<int*>(workspace + layout.units_used) : nullptr),
+      verdict(plan.prefixes.all > 0 ? reinterpret_cast<Verdict*>(workspace + layout.verdict) : nullptr),
       plan_(plan),
       layout_(layout),
       scratch_(workspace + layout.scratch) {}
@@ -57,9 +57,9 @@ void Preparation::encode(const Stages& stages, const Block& block) const {
   if (layout_.scales_and_encodes) {
     stages.scale_encode(job_a, job_b, choice(), scratch_);
   } else if (needs_a) {
-    stages.encode(job_a, job_b, units_used, is_first && !plan_.integer);
+    stages.encode(job_a, job_b, units_used(), is_first && !plan_.integer);
   } else {
-    stages.encode(job_b, job_a, units_used, false);
+    stages.encode(job_b, job_a, units_used(), false);
   }
   stages.record(Stage::encode);
 }

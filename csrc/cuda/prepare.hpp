@@ -29,10 +29,14 @@ class Preparation {
   void encode(const Stages& stages, const Block& block) const;
 
   const PreparedOperand a, b;
-  int* const units_used;  // on the device; null where the plan runs whole
+  Verdict* const verdict;  // on the device; null where the plan runs whole
+
+  // The same of its members.
+  const int* units_used() const { return verdict != nullptr ? &verdict->units_used : nullptr; }
+  const int* is_certain() const { return verdict != nullptr ? &verdict->is_certain : nullptr; }
 
  private:
-  PrefixChoice choice() const { return {plan_.prefixes, units_used, nullptr}; }
+  PrefixChoice choice() const { return {plan_.prefixes, verdict, nullptr}; }
 
   const CudaPlan& plan_;
   const CudaLayout& layout_;

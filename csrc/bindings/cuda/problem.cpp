@@ -184,7 +184,7 @@ py::dict describe(const Problem& problem) {
   d["scales_and_encodes"] = layout.scales_and_encodes;
   d["block"] = py::make_tuple(layout.rows, layout.columns, layout.inners);
   d["bytes"] = layout.bytes;
-  d["units_used"] = layout.units_used;
+  d["units_used"] = layout.verdict;  // its first member
   d["shift_a"] = layout.a.shift;
   d["shift_b"] = layout.b.shift;
   d["special_a"] = layout.a.special;

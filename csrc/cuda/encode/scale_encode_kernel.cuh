@@ -9,7 +9,6 @@
 #include "cuda/dependent_launch.cuh"
 #include "cuda/encode/block.cuh"
 #include "cuda/scale/block_cluster.cuh"
-#include "cuda/scale/norms.cuh"
 #include "cuda/scale/settle.cuh"
 #include "cuda/scale/slots.cuh"
 
@@ -118,7 +117,7 @@ __global__ void __launch_bounds__(kEncodeThreads, kScaleEncodeBlocks<T, Kind, Wo
   const std::uint32_t block = blockIdx.x % blocks, lines = 1u << operand.log_tile_lines;
   State state = sum_tile<State, T>(operand, tile, slots, role);
   if (blocks > 1) state = combine_blocks(state, inbox, states, block, blocks, lines, role);
-  float line_sum = 0.0f;
+  LinesSeen<State> seen;
   if (role.slot == 0) {
     const LineOutcome outcome = settle_line(state, arguments.lines, arguments.norms);
     place.line[role.line].shift = outcome.shift;
@@ -127,12 +126,11 @@ __global__ void __launch_bounds__(kEncodeThreads, kScaleEncodeBlocks<T, Kind, Wo
       const std::uint32_t stacked_line = panel * lines + role.line;
       arguments.shift[is_b][stacked_line] = outcome.shift;
       arguments.special[is_b][stacked_line] = static_cast<std::uint8_t>(outcome.special);
-      write_record(state, outcome, arguments.lines, is_b, stacked_line);
-      line_sum = outcome.sum;
+      note_line(seen, state, outcome, arguments.lines, arguments.norms.inner, is_b, stacked_line);
     }
   }
   __syncthreads();
-  if (block == 0) report_norms(arguments.norms, is_b, line_sum);
+  if (block == 0) report_norms(arguments.norms, arguments.lines, is_b, seen);
 
   // ---- Encode: whoever is free takes the next groups, as reporting keeps a warp busy for a while
   const std::uint32_t groups = tile_groups<T>(operand), lane = threadIdx.x % 32;

@@ -110,9 +110,10 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
     end = round_up(end + size, kAlignment);
     return begin;
   };
-  layout.units_used = take(3 * 8);
-  layout.a.norm = layout.units_used + 8;
-  layout.b.norm = layout.units_used + 16;
+  constexpr std::int64_t norms = round_up(sizeof(Verdict), 8);
+  layout.verdict = take(norms + 2 * 8);
+  layout.a.norm = layout.verdict + norms;
+  layout.b.norm = layout.a.norm + 8;
   if (!plan.integer) {
     layout.a.shift = take(4 * stack_a * a.outer);
     layout.b.shift = take(4 * stack_b * b.outer);

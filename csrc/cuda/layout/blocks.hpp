@@ -27,7 +27,7 @@ struct CudaLayout {
   TileChoice tile;
   bool scales_and_encodes = false;  // in one launch, where the device has clusters
   OperandPlace a, b;
-  std::int64_t units_used = 0, scratch = 0, outputs = 0, bytes = 0;
+  std::int64_t verdict = 0, scratch = 0, outputs = 0, bytes = 0;
   std::int64_t listed = 0, listed_pitch = 0;  // entries left to repair, see cuda/repair/listed.hpp; the pitch in words
   std::int64_t counts = 0;                    // RepairReport, then RepairCounts
   std::int64_t partial = 0;                   // of the second piece of K and later ones: like outputs, then added to them

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "cuda/dependent_launch.cuh"
 #include "cuda/reconstruct/certify/row.cuh"
@@ -42,6 +43,8 @@ __global__ void __launch_bounds__(kThreads, kResidentBlocks<S>) reconstruct_kern
   const Lines lines(job, place);
   LaneScales<vec> scales;
   if (!is_idle) scales.load(job, place, lines);
+  [[maybe_unused]] int certainty = 0;
+  if constexpr (S::Certifies) certainty = load_certainty(p.certification);
   const int count = load_table(shared.table, p);
   if (is_idle) return;
   const auto& constants = *reinterpret_cast<const ColumnConstants<S::Words>*>(shared.table);
@@ -51,8 +54,10 @@ __global__ void __launch_bounds__(kThreads, kResidentBlocks<S>) reconstruct_kern
   std::uint32_t care = share_exponents<T>(own_shared, scales, constants.shift);
   [[maybe_unused]] std::uint32_t* words = nullptr;
   if constexpr (S::Certifies) {
-    if (share_tests(certifying, p, place, lines, constants.shift)) care = ~0u;
-    words = own_words(p, place);
+    const bool looks_closely = asks_entries(p.certification);
+    if (looks_closely) care = ~0u;
+    share_tests(certifying, p, place, lines, constants.shift, looks_closely || certainty != 0);
+    if (looks_closely || certainty == 0) words = own_words(p, place);
   }
 
   char* target = job.result.data + lines.result_offset + place.first_row * job.result.row_stride +
@@ -82,12 +87,21 @@ __global__ void __launch_bounds__(kThreads, kResidentBlocks<S>) reconstruct_kern
 
     const std::int32_t shift = own_shared.row_shift[left];
     bool is_rare = ((care >> left) & 1u) != 0;
+    const RowTest test = certifying.test_of(p, left);
+    const auto round_row = [&](auto tests) {
 #pragma unroll(S::reads_ahead ? vec / 2 : 1)
-    for (int pair = 0; pair < vec / 2; ++pair) {
-      T value[2];
-      round_pair<T, S>(value, is_rare, column_from + 256 * static_cast<std::uint32_t>(pair), shift, job.residues.splits,
-                       constants, certifying.test_of(p, left));
-      store_pair<T>(p, target, pair, value, is_plain != 0);
+      for (int pair = 0; pair < vec / 2; ++pair) {
+        T value[2];
+        round_pair<T, S, decltype(tests)::value>(value, is_rare, column_from + 256 * static_cast<std::uint32_t>(pair), shift,
+                                                 job.residues.splits, constants, test);
+        store_pair<T>(p, target, pair, value, is_plain != 0);
+      }
+    };
+    // A row that nothing is asked of costs what it does where no entry is certified.
+    if (!S::Certifies || test.number == kNoTest) {
+      round_row(std::false_type());
+    } else if constexpr (S::Certifies) {
+      round_row(std::true_type());
     }
     if (__any_sync(0xffffffffu, is_rare)) {
       const std::int32_t row = Place<S>(p).rows - 1 - left;

@@ -42,7 +42,7 @@ __device__ __forceinline__ int residues_used(const ReconstructJob& job, std::int
 
 // Whether a launch is for the number of moduli that the data needs.
 __device__ __forceinline__ bool serves(const Certification& certification, const ReconstructJob& job) {
-  if (job.units_used == nullptr) return true;
+  if (job.units_used == nullptr || (certification.least_count == 0 && certification.most_count == INT32_MAX)) return true;
   const int used = *job.units_used;
   return used >= certification.least_count && used <= certification.most_count;
 }

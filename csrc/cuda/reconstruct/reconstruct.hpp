@@ -29,8 +29,11 @@ struct Certification {
   Accuracy accuracy = Accuracy::scaled;
   Rounding rounding = Rounding::nearest;
   int precision = 53;  // of the result's type
-  Listed listed;       // all words are written; none where the accuracy is scaled
+  Listed listed;       // all words are written, unless nothing is listed; none where the accuracy is scaled
   DeviceResult bound;  // float64, of the result's extents; data null: nobody asks
+  // Verdict::is_certain, on the device: then nothing is listed, and the words of the list need not be written. Null: nobody
+  // knows.
+  const int* is_certain = nullptr;
   // Counts of moduli, as scale leaves them on the device, that this launch is for; at any other it ends at once.
   std::int32_t least_count = 0, most_count = INT32_MAX;
 };

@@ -58,8 +58,8 @@ __device__ __forceinline__ void correct_row(const Parameters<S>& p, const std::u
 }
 
 // Two neighbours of a row, whose columns start at the shared address `from`, with their exponents; sets is_rare where the row
-// has to be looked at entry by entry. Where entries are certified, `test` is the row's.
-template <class T, class S>
+// has to be looked at entry by entry. Tests: `test` is the row's, and not kNoTest.
+template <class T, class S, bool Tests>
 __device__ __forceinline__ void round_pair(T (&value)[2], bool& is_rare, std::uint32_t from, std::int32_t shift, int splits,
                                            const ColumnConstants<S::Words>& constants, const RowTest& test) {
   constexpr int Words = S::Words;
@@ -95,7 +95,7 @@ __device__ __forceinline__ void round_pair(T (&value)[2], bool& is_rare, std::ui
     bool is_unusual = false;
     value[i] = round_leading<T>(x[i], scale[i], is_unusual);
     if constexpr (!std::is_same_v<T, double>) is_rare = is_rare || is_unusual;
-    if constexpr (S::Certifies) is_rare = is_rare || is_doubtful<T>(x[i], scale[i], first_scale[i], test);
+    if constexpr (Tests) is_rare = is_rare || is_doubtful<T>(x[i], scale[i], first_scale[i], test);
   }
 }
 

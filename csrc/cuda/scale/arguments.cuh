@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "arith/accuracy/certificate.hpp"
+#include "arith/accuracy/certain.hpp"
 #include "cuda/scale/scale.hpp"
 #include "cuda/views.hpp"
 
@@ -43,6 +43,7 @@ struct ScaleTotals {
   std::uint32_t largest_sum[2];  // bits of the largest LineSum::sum of each operand; nonnegative floats order like integers
   std::uint32_t blocks_done;     // of those that report
   std::uint32_t unused;
+  LineExtremes extremes[2];  // of each operand, where its lines have records
 };
 
 // Where the norms go, and what makes a number of moduli of them.
@@ -50,7 +51,7 @@ struct NormReport {
   PrefixRule rule;
   ScaleTotals* totals;
   double* norm[2];       // written for the operands of the launch; else null, or read
-  int* units_used;       // null: nothing is chosen
+  Verdict* verdict;      // null: nothing is chosen
   std::uint32_t blocks;  // that report
   std::uint32_t scaled;  // operands of the launch
   std::uint32_t inner;
@@ -70,7 +71,7 @@ inline NormReport norm_report(const Operands<ScaledOperand>& operands, const Cap
   norms.totals = static_cast<ScaleTotals*>(totals);
   norms.norm[0] = operands[0].norm;
   norms.norm[1] = operands.count() == 2 ? operands[1].norm : const_cast<double*>(choice.earlier);
-  norms.units_used = choice.units_used;
+  norms.verdict = choice.verdict;
   norms.scaled = static_cast<std::uint32_t>(operands.count());
   norms.inner = static_cast<std::uint32_t>(operands[0].view.inner);
   norms.capacity = reference_capacity(capacity);

@@ -6,7 +6,6 @@
 
 #include "cuda/dependent_launch.cuh"
 #include "cuda/scale/line_source.cuh"
-#include "cuda/scale/norms.cuh"
 #include "cuda/scale/settle.cuh"
 #include "cuda/scale/slots.cuh"
 
@@ -73,7 +72,7 @@ __global__ void __launch_bounds__(kScaleThreads, kScaleBlocks<State>)
   const std::uint32_t lines = kScaleThreads >> operand.slots.log_count;
   const ScaleRole role = role_of(operand.slots);
 
-  float line_sum = 0.0f;  // the largest of this thread's lines
+  LinesSeen<State> seen;
   for (std::uint32_t strip = first_strip; strip < end_strip; ++strip) {
     if (strip != first_strip) __syncthreads();  // before combine_slots uses its shared memory again
     const std::uint32_t stacked_line = strip * lines + role.line;
@@ -92,11 +91,10 @@ __global__ void __launch_bounds__(kScaleThreads, kScaleBlocks<State>)
       const LineOutcome outcome = settle_line(state, arguments.lines, arguments.norms);
       operand.shift[stacked_line] = outcome.shift;
       operand.special[stacked_line] = static_cast<std::uint8_t>(outcome.special);
-      write_record(state, outcome, arguments.lines, is_b, stacked_line);
-      line_sum = fmaxf(line_sum, outcome.sum);
+      note_line(seen, state, outcome, arguments.lines, arguments.norms.inner, is_b, stacked_line);
     }
   }
-  report_norms(arguments.norms, is_b, line_sum);
+  report_norms(arguments.norms, arguments.lines, is_b, seen);
 }
 
 }  // namespace ozfp4::cuda

@@ -16,7 +16,7 @@ namespace ozfp4::cuda {
 // How a launch of scale makes a number of moduli of the norms.
 struct PrefixChoice {
   PrefixRule rule;                  // all = 0: nobody asks for norms, and none are written
-  int* units_used = nullptr;        // on the device: the count that the rule chooses; null: not chosen by this launch
+  Verdict* verdict = nullptr;       // on the device: written with the count that the rule chooses; null: not by this launch
   const double* earlier = nullptr;  // where the launch scales one operand and chooses: the norm of the other
 };
 
@@ -45,7 +45,7 @@ const char* find_scale_error(const Operands<ScaledOperand>& operands, const Capa
 
 // Enqueues the stage on the stream (kernels and memory sets only: no synchronisation, no allocation, capturable).
 // clear_counters: kScaleCounterBytes of them; null: the scratch holds counters, set to zero first. The norms are written, and the
-// number of moduli, if choice.rule.all > 0. Records are written whole; where the accuracy is correct, `rounded` is 0 for encode
+// verdict, if choice.rule.all > 0. Records are written whole; where the accuracy is correct, `rounded` is 0 for encode
 // to count up. Throws LaunchError. Range: nothing that find_scale_error has a reason against.
 void launch_scale(const Operands<ScaledOperand>& operands, const CapacityRule& capacity, const PrefixChoice& choice,
                   void* scratch, cudaStream_t stream, void* clear_counters = nullptr);

@@ -5,6 +5,7 @@
 
 #include "arith/accuracy/certificate.hpp"
 #include "cuda/scale/line.cuh"
+#include "cuda/scale/norms.cuh"
 
 namespace ozfp4::cuda {
 
@@ -29,12 +30,16 @@ __device__ __forceinline__ LineOutcome settle_line(const RecordedState& state, c
   return outcome_of(state.line, capacity, sum_at_capacity(state.line.sum.sum, capacity, norms.capacity));
 }
 
-__device__ __forceinline__ void write_record(const LineState&, const LineOutcome&, const LineRule&, bool, std::uint32_t) {}
-// Where the operand has records.
-__device__ __forceinline__ void write_record(const RecordedState& state, const LineOutcome& outcome, const LineRule& rule,
-                                             bool is_b, std::uint32_t stacked_line) {
-  if (rule.record[is_b] == nullptr) return;
+// Notes a line for the report, and writes its record where lines have such.
+__device__ __forceinline__ void note_line(LinesSeen<LineState>& seen, const LineState&, const LineOutcome& outcome,
+                                          const LineRule&, std::uint32_t, bool, std::uint32_t) {
+  seen.sum = fmaxf(seen.sum, outcome.sum);
+}
+__device__ __forceinline__ void note_line(LinesSeen<RecordedState>& seen, const RecordedState& state, const LineOutcome& outcome,
+                                          const LineRule& rule, std::uint32_t inner, bool is_b, std::uint32_t stacked_line) {
+  seen.sum = fmaxf(seen.sum, outcome.sum);
   LineRecord record = make_record(line_facts(state.facts, state.line.sum.exponent), outcome.capacity);
+  seen.extremes = combine(seen.extremes, line_extremes(record, outcome.special != kFinite, inner));
   if (rule.capacity.accuracy == Accuracy::correct) record.rounded = 0;  // encode counts
   rule.record[is_b][stacked_line] = record;
 }

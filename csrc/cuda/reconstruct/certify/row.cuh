@@ -25,25 +25,39 @@ struct Certifying<S, false> {
   __device__ __forceinline__ RowTest test_of(const Parameters<S>&, std::int32_t) const { return {}; }
 };
 
-// Leaves the tests of the rows in shared memory; true where every row has to be looked at entry by entry. All lanes of a warp
-// call it. Range: the place holds entries and rows.
+// Whether every row has to be looked at entry by entry: the tests of rows certify entries, and know nothing else of them.
+__device__ __forceinline__ bool asks_entries(const Certification& asked) {
+  return asked.accuracy == Accuracy::scaled || asked.rounding != Rounding::nearest || asked.bound.data != nullptr;
+}
+
+// What the lines say of all entries, not looked at yet: what is loaded next does not wait for it.
+__device__ __forceinline__ int load_certainty(const Certification& asked) {
+  return asked.is_certain != nullptr ? *asked.is_certain : 0;
+}
+
+// Leaves the tests of the rows in shared memory; `tests_nothing`: whatever the records say. All lanes of a warp call it. Range:
+// the place holds entries and rows.
 template <class S>
-__device__ __forceinline__ bool share_tests(Certifying<S>& shared, const Parameters<S>& p, const Place<S>& place,
-                                            const Lines& lines, std::int32_t constant_shift) {
+__device__ __forceinline__ void share_tests(Certifying<S>& shared, const Parameters<S>& p, const Place<S>& place,
+                                            const Lines& lines, std::int32_t constant_shift, bool tests_nothing) {
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  std::int32_t& own_test = shared.test[threadIdx.x / 32][lane];
+  if (tests_nothing) {
+    own_test = kNoTest;
+    __syncwarp();
+    return;
+  }
   const Certification& asked = p.certification;
-  if (asked.accuracy == Accuracy::scaled || asked.rounding != Rounding::nearest || asked.bound.data != nullptr) return true;
   const ReconstructJob& job = p.job;
   SegmentRecord columns;
 #pragma unroll 1
   for (int j = 0; j < S::vec; ++j) columns.add(job.b.record[lines.b + min(place.entry_of(j), place.entries - 1)]);
   columns.combine();
-  const int lane = static_cast<int>(threadIdx.x % 32);
   const LineRecord& row = job.a.record[lines.a + max(place.rows - 1 - lane, 0) * place.step_y];
   const std::int32_t test = asked.accuracy == Accuracy::correct ? correct_test(row, columns)
                                                                 : fp64_test(row, columns, job.a.view.inner, asked.precision);
-  shared.test[threadIdx.x / 32][lane] = test == kNoTest ? kNoTest : test + constant_shift;
+  own_test = test == kNoTest ? kNoTest : test + constant_shift;
   __syncwarp();
-  return false;
 }
 
 // This lane's word of the list in the first row of the warp, where it has one; else null.
