@@ -30,6 +30,7 @@ function(add_check source library)
   endforeach()
 endfunction()
 
+add_check(arith/accuracy/certain_check.cpp ozfp4_cpu)
 add_check(cpu/runtime/parallel_check.cpp ozfp4_cpu)
 add_check(cpu/workspace_check.cpp ozfp4_cpu)
 add_check(plan/prefix_check.cpp ozfp4_cpu)

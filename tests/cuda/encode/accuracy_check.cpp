@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "arith/accuracy/batch_facts.hpp"
+#include "arith/accuracy/certain.hpp"
 #include "arith/accuracy/certificate.hpp"
 #include "arith/scale_wide.hpp"
 #include "arith/special.hpp"
@@ -102,6 +103,7 @@ struct Lines {
   std::vector<std::uint8_t> special;
   std::vector<LineRecord> record;
   double least_norm = 0, most_norm = 0;  // of the integers' largest sum of squares, and of what may be said to bound it
+  LineExtremes extremes{};
 };
 
 template <class T>
@@ -120,6 +122,7 @@ void add_line(Lines& lines, const OperandView& view, std::int64_t o, const cuda:
   const int capacity = line_capacity(rule.accuracy, rule.bits, facts, view.inner, rule.precision);
   const int shift = facts.nonzeros == 0 ? 0 : capacity - 1 - facts.exponent;
   LineRecord record = make_record(facts, capacity);
+  lines.extremes = combine(lines.extremes, line_extremes(record, special != kFinite, view.inner));
   long double integers = 0, entries = 0;
   std::uint64_t rounded = 0;
   for (std::int64_t k = 0; k < view.inner; ++k) {
@@ -230,6 +233,18 @@ bool is_right_count(const AccuracyCase& c, const PrefixRule& rule, const Expecte
   return count >= moduli_needed(rule, least * (1 - 1e-9)) && count <= moduli_needed(rule, most * 1.001);
 }
 
+enum class Way { parts, pieces, apart, together, together_apart };
+constexpr const char* way_names[] = {"in parts", "in pieces", "apart", "in one launch", "each in one launch"};
+
+// Of lines scaled in two launches nothing is known, as where they have no records.
+bool is_right_verdict(const AccuracyCase& c, std::int64_t inner, const Expected& expected, Way way, const cuda::Verdict& found) {
+  const LineExtremes &a = expected.a.extremes, &b = expected.b.extremes;
+  const bool is_known = c.has_records && way != Way::apart && way != Way::together_apart;
+  const bool certain = is_known && is_certain(a, b, c.rule.accuracy, inner, c.rule.precision);
+  const auto widest = static_cast<int>(std::max(a.widest, b.widest));
+  return found.is_certain == (certain ? 1 : 0) && found.widest_capacity == (is_known ? widest : c.rule.bits);
+}
+
 // The jobs of B's lines in two parts, and of the entries of K in two pieces: every entry is counted once.
 void encode_in_parts(const AccuracyCase& c, const cuda::EncodePlan& plan, const Prepared& a, const Prepared& b,
                      const int* units) {
@@ -260,20 +275,17 @@ void encode_pieces(const AccuracyCase& c, const cuda::EncodePlan& plan, const Pr
   }
 }
 
-enum class Way { parts, pieces, apart, together, together_apart };
-constexpr const char* way_names[] = {"in parts", "in pieces", "apart", "in one launch", "each in one launch"};
-
 void check_way(const AccuracyCase& c, const cuda::EncodePlan& plan, const TestOperand& test_a, const TestOperand& test_b,
                const Expected& expected, Way way) {
   const Prepared a(test_a, c.base.plan.planes_a), b(test_b, c.base.plan.planes_b);
-  DeviceArray<int> units(1);
+  DeviceArray<cuda::Verdict> verdict(1);
   DeviceArray<char> counters(cuda::kScaleCounterBytes);
   DeviceArray<char> scratch(static_cast<std::size_t>(cuda::scale_scratch_bytes(test_a.view, test_b.view)));
   REQUIRE(cudaMemset(counters.data, 0, counters.size));
   const PrefixRule rule = make_prefix_rule(c.base.plan, kMaxModuli);
-  const cuda::PrefixChoice choice{rule, units.data, nullptr}, first{rule, nullptr, nullptr},
-      second{rule, units.data, a.norm.data};
-  const int* used = c.base.plan.has_moduli() ? units.data : nullptr;
+  const cuda::PrefixChoice choice{rule, verdict.data, nullptr}, first{rule, nullptr, nullptr},
+      second{rule, verdict.data, a.norm.data};
+  const int* used = c.base.plan.has_moduli() ? &verdict.data->units_used : nullptr;
   const cuda::EncodeJob job_a = a.job(c.has_records, c.counts()), job_b = b.job(c.has_records, c.counts());
   const cuda::ScaledOperand scaled_a = job_a.operand, scaled_b = job_b.operand;
   if (way == Way::parts || way == Way::pieces) {
@@ -297,7 +309,10 @@ void check_way(const AccuracyCase& c, const cuda::EncodePlan& plan, const TestOp
   const std::string name = c.base.name + " " + way_names[static_cast<int>(way)];
   int count = static_cast<int>(c.base.plan.groups.size());
   if (c.base.plan.has_moduli()) {
-    const int chosen = units.host()[0];
+    const cuda::Verdict found = verdict.host()[0];
+    const int chosen = found.units_used;
+    report(name + " certainty", is_right_verdict(c, test_a.view.inner, expected, way, found),
+           std::to_string(found.is_certain) + ", " + std::to_string(found.widest_capacity) + " bits");
     report(name + " count", is_right_count(c, rule, expected, chosen), std::to_string(chosen));
     if (way == Way::parts || way == Way::apart) count = chosen;
   }

@@ -288,15 +288,16 @@ HostScales host_scales(const TestOperand& operand, int capacity) {
 struct Scratch {
   DeviceArray<std::int32_t> shift_a, shift_b;
   DeviceArray<std::uint8_t> special_a, special_b;
-  DeviceArray<int> units_used;
+  DeviceArray<cuda::Verdict> verdict;
   DeviceArray<double> norms;
   Scratch(const DeviceOperand& a, const DeviceOperand& b)
       : shift_a(line_count(a)),
         shift_b(line_count(b)),
         special_a(line_count(a)),
         special_b(line_count(b)),
-        units_used(1),
+        verdict(1),
         norms(2) {}
+  const int* units() const { return &verdict.data->units_used; }
   cuda::ScaledOperand a(const DeviceOperand& view) const { return {view, shift_a.data, special_a.data, norms.data}; }
   cuda::ScaledOperand b(const DeviceOperand& view) const { return {view, shift_b.data, special_b.data, norms.data + 1}; }
 };
@@ -304,9 +305,9 @@ struct Scratch {
 // Runs scale with this rule; returns the count that it chose.
 int run_scale(const TestOperand& a, const TestOperand& b, int capacity, const PrefixRule& rule, Scratch& out) {
   DeviceArray<char> scratch(static_cast<std::size_t>(cuda::scale_scratch_bytes(a.view, b.view)));
-  cuda::launch_scale({out.a(a.view), out.b(b.view)}, {capacity}, {rule, out.units_used.data, nullptr}, scratch.data, nullptr);
+  cuda::launch_scale({out.a(a.view), out.b(b.view)}, {capacity}, {rule, out.verdict.data, nullptr}, scratch.data, nullptr);
   REQUIRE(cudaDeviceSynchronize());
-  return out.units_used.host()[0];
+  return out.verdict.host()[0].units_used;
 }
 
 bool check_scale(const Case& c, const TestOperand& a, const TestOperand& b, Scratch& out) {
@@ -354,11 +355,11 @@ void check_both(const Case& c, const cuda::EncodePlan& plan, const TestOperand& 
     DeviceArray<std::uint8_t> planes_b(static_cast<std::size_t>(layout_b.plane_stride * c.plan.planes_b));
     layout_a.data = planes_a.data, layout_b.data = planes_b.data;
     cuda::launch_scale_encode(plan, {{one.a(a.view), 0, c.rows, layout_a}, {one.b(b.view), 0, c.columns, layout_b}},
-                              {c.plan.bits}, {rule, one.units_used.data, nullptr}, scratch.data, nullptr, clear);
+                              {c.plan.bits}, {rule, one.verdict.data, nullptr}, scratch.data, nullptr, clear);
     REQUIRE(cudaDeviceSynchronize());
     const bool scales = one.shift_a.host() == expected.shift_a.host() && one.shift_b.host() == expected.shift_b.host() &&
                         one.special_a.host() == expected.special_a.host() && one.special_b.host() == expected.special_b.host() &&
-                        (count == 0 || one.units_used.host() == two.units_used.host());
+                        (count == 0 || one.verdict.host()[0].units_used == two.verdict.host()[0].units_used);
     report("both, scales " + c.name, scales && is_zero(counters));
     const std::string wrong_a = compare_planes(c, a, 0, c.rows, groups, shift_a, special_a, layout_a, planes_a.host());
     report("both, A " + c.name, wrong_a.empty(), wrong_a);
@@ -384,7 +385,7 @@ void check_apart(const Case& c, const cuda::EncodePlan& plan, const TestOperand&
   const int first = is_b_first ? 1 : 0;
   for (const int i : {first, 1 - first}) {
     cuda::PrefixChoice choice{rule, nullptr, nullptr};
-    if (i != first) choice = {rule, own.units_used.data, job[first].operand.norm};
+    if (i != first) choice = {rule, own.verdict.data, job[first].operand.norm};
     DeviceArray<char> scratch(static_cast<std::size_t>(cuda::scale_scratch_bytes(operand[i]->view)));
     if (in_one_launch) {
       cuda::launch_scale_encode(plan, cuda::Operands<cuda::EncodeJob>(job[i]), {c.plan.bits}, choice, scratch.data, nullptr,
@@ -399,12 +400,12 @@ void check_apart(const Case& c, const cuda::EncodePlan& plan, const TestOperand&
   bool is_right_count = true;
   if (c.plan.has_moduli()) {
     const double bound = host_scales(a, c.plan.bits).norm_squared * host_scales(b, c.plan.bits).norm_squared;
-    const int chosen = own.units_used.host()[0];
+    const int chosen = own.verdict.host()[0].units_used;
     is_right_count = chosen >= moduli_needed(rule, bound * (1 - 1e-6)) && chosen <= moduli_needed(rule, bound * 1.001);
     if (!in_one_launch) count = chosen;  // which encodes what lies beyond, too
   }
   for (int i = 0; i < 2 && !in_one_launch; ++i) {
-    cuda::launch_encode(plan, job[i], cuda::EncodeJob(), c.plan.has_moduli() ? own.units_used.data : nullptr, nullptr);
+    cuda::launch_encode(plan, job[i], cuda::EncodeJob(), c.plan.has_moduli() ? own.units() : nullptr, nullptr);
   }
   REQUIRE(cudaDeviceSynchronize());
   const std::string name =
@@ -441,8 +442,8 @@ void check_case(const Case& c) {
   job_a.planes.data = planes_a.data;
   job_b.planes.data = planes_b.data;
   const bool prefix = has_scale && c.plan.has_moduli();
-  const int count = prefix ? scales.units_used.host()[0] : static_cast<int>(c.plan.groups.size());
-  cuda::launch_encode(*plan, job_a, job_b, prefix ? scales.units_used.data : nullptr, nullptr);
+  const int count = prefix ? scales.verdict.host()[0].units_used : static_cast<int>(c.plan.groups.size());
+  cuda::launch_encode(*plan, job_a, job_b, prefix ? scales.units() : nullptr, nullptr);
   REQUIRE(cudaDeviceSynchronize());
   const std::string wrong_a = compare_planes(c, a, 0, c.rows, count, shift_a, special_a, job_a.planes, planes_a.host());
   report("encode A " + c.name, wrong_a.empty(), wrong_a);
@@ -457,10 +458,9 @@ void check_case(const Case& c) {
     DeviceArray<char> counters(cuda::kScaleCounterBytes);
     REQUIRE(cudaMemset(counters.data, 0, counters.size));
     for (void* clear : {static_cast<char*>(nullptr), counters.data, counters.data}) {
-      cuda::launch_scale({scaled_a, scaled_b}, {c.plan.bits}, {rule, scales.units_used.data, nullptr}, scratch.data, nullptr,
-                         clear);
+      cuda::launch_scale({scaled_a, scaled_b}, {c.plan.bits}, {rule, scales.verdict.data, nullptr}, scratch.data, nullptr, clear);
     }
-    cuda::launch_encode(*plan, job_a, job_b, prefix ? scales.units_used.data : nullptr, nullptr, true);
+    cuda::launch_encode(*plan, job_a, job_b, prefix ? scales.units() : nullptr, nullptr, true);
     REQUIRE(cudaDeviceSynchronize());
     report("encode behind scale " + c.name, planes_a.host() == before_a && planes_b.host() == before_b);
     report("counters " + c.name, is_zero(counters));
