@@ -194,6 +194,86 @@ def test_turns_report_all_that_is_repaired():
     assert found.repaired + found.repaired_exactly == expected.repaired + expected.repaired_exactly > 0
 
 
+def nearly_certain(kind, seed=18):
+    """Lines that certify all entries of their product, and such with a line that does not."""
+    rng = np.random.default_rng(seed)
+    m, k, n = 70, 1500, 133
+    a, b = rng.standard_normal((m, k)), rng.standard_normal((k, n))
+    deep = rng.standard_normal(k) * 2.0 ** -rng.integers(0, 300, k)
+    few = np.where(np.arange(k) % 500 == 7, 1.5, 0.0)
+    if kind in ("exact", "exact but a row", "exact but a column"):
+        a, b = (rng.integers(-(2**30), 2**30, x.shape).astype(np.float64) for x in (a, b))
+    if kind == "uniform":
+        a, b = rng.random((m, k)), rng.random((k, n))
+    if kind in ("deep row", "exact but a row"):
+        a[5] = deep
+    if kind in ("deep column", "exact but a column"):
+        b[:, 131] = deep
+    if kind == "row of few":
+        a[69] = few * 2.0**-0.5
+    if kind == "half a column":
+        b[::2, 64] = 0.0
+    if kind in ("empty lines", "specials", "specials and a deep row"):
+        a[8], b[:, 3] = 0.0, 0.0
+    if kind.startswith("specials"):
+        a[4, 4], a[9, 1], a[30], a[30, 2] = np.nan, np.inf, deep, np.nan
+        b[6, 9], b[2, 33], b[:, 40], b[1, 40] = -np.inf, np.nan, few, np.inf
+    if kind == "specials and a deep row":
+        a[6] = deep
+    if kind == "subnormal results":
+        a, b = a * 2.0**-540, b * 2.0**-530
+    if kind == "float32":
+        a, b = a.astype(np.float32), b.astype(np.float32)
+    return a, b
+
+
+NEARLY_CERTAIN = [
+    "normal", "uniform", "float32", "exact", "exact but a row", "exact but a column", "deep row", "deep column", "row of few",
+    "half a column", "empty lines", "specials", "specials and a deep row", "subnormal results",
+]  # fmt: skip
+
+
+def same_repairs(found, expected):
+    of_both = [r.certified.repaired + r.certified.repaired_exactly for r in (found, expected)]
+    assert of_both[0] == of_both[1]
+    return of_both[0]
+
+
+@pytest.mark.parametrize("kind", NEARLY_CERTAIN)
+def test_certain_products(kind):
+    a, b = nearly_certain(kind)
+    check(a, b, kind)
+    x, y = on_device(a), on_device(b)
+    for mode in MODES:
+        expected, of_cpu = ozfp4.matmul(a, b, **mode, report=True)
+        _, whole = ozfp4.matmul(x, y, **mode, report=True)
+        repaired = same_repairs(whole, of_cpu)
+        for part in (2, 5):
+            c, found = ozfp4.matmul(x, y, **mode, report=True, workspace_limit=whole.workspace // part)
+            assert_same_bits(c.cpu(), expected, (kind, mode, part))
+            assert found.certified == whole.certified
+        if kind in ("exact", *(("normal", "uniform", "specials") if mode == MODES[0] else ())):
+            assert repaired == 0
+
+
+def test_certain_products_after_others():
+    """The list of entries keeps what an earlier product left where nothing is listed; turns differ in what is certain."""
+    kinds = ["deep row", "normal", "deep column", "exact", "specials and a deep row", "uniform"]
+    pairs = [nearly_certain(kind, seed) for seed, kind in enumerate(kinds)]
+    for mode in MODES[:2]:
+        expected = [ozfp4.matmul(a, b, **mode) for a, b in pairs]
+        for _ in range(2):
+            for (a, b), wanted in zip(pairs, expected, strict=True):
+                assert_same_bits(ozfp4.matmul(on_device(a), on_device(b), **mode).cpu(), wanted, mode)
+        a, b = np.stack([a for a, _ in pairs]), np.stack([b for _, b in pairs])
+        _, of_cpu = ozfp4.matmul(a, b, **mode, report=True)
+        _, whole = ozfp4.matmul(on_device(a), on_device(b), **mode, report=True)
+        for limit in (whole.workspace, whole.workspace // 3, whole.workspace // 6):
+            c, found = ozfp4.matmul(on_device(a), on_device(b), **mode, report=True, workspace_limit=limit)
+            assert_same_bits(c.cpu(), np.stack(expected), (mode, limit))
+            assert same_repairs(found, of_cpu) > 0
+
+
 @pytest.mark.parametrize("mode", MODES, ids=lambda m: "-".join(m.values()))
 def test_reports(mode):
     rng = np.random.default_rng(11)

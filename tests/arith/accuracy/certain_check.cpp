@@ -134,7 +134,7 @@ void check_entries(const std::string& type) {
   const auto uniform = [] { return std::uniform_real_distribution<double>()(generator); };
   for (const std::int64_t k : {1024, 1500, 4096, 16384}) {
     const std::string name = type + ", K = " + std::to_string(k);
-    const int lines = k > 4096 ? 30 : 100;
+    const int lines = k == 1024 ? 1000 : k > 4096 ? 30 : 100;
     report(name + ": normal", is_certain_of<T>(k, lines, normal));
     report(name + ": uniform", is_certain_of<T>(k, lines, uniform));
     if (k > 1024)

@@ -460,6 +460,9 @@ void check_large(int& number) {
     c.base.rows = 700, c.base.columns = 801;
     c.base.data = i == 0 ? Data::plain : Data::short_;
     check_shape(c, ++number);
+    c.base.rows = 50, c.base.columns = 67;
+    c.base.data = Data::near;  // certain by depth
+    check_shape(c, ++number);
   }
 }
 

@@ -25,11 +25,11 @@ using cuda::DeviceOperand;
 
 // ---- Data ------------------------------------------------------------------------------------------------------------
 
-// `short_` entries have few bits: integers of them are exact, or ties.
-enum class Data { plain, wide, sparse, tiny, subnormal, huge, specials, integers, fixed, short_ };
-constexpr const char* data_names[] = {"plain", "wide",     "sparse",   "tiny",  "subnormal",
-                                      "huge",  "specials", "integers", "fixed", "short"};
-constexpr int kDataKinds = 10;
+// `short_` entries have few bits: integers of them are exact, or ties. `near` ones are rounded, but lie close to each other.
+enum class Data { plain, wide, sparse, tiny, subnormal, huge, specials, integers, fixed, short_, near };
+constexpr const char* data_names[] = {"plain",    "wide",     "sparse", "tiny",  "subnormal", "huge",
+                                      "specials", "integers", "fixed",  "short", "near"};
+constexpr int kDataKinds = 11;
 
 template <class T>
 T random_entry(Data data) {
@@ -55,6 +55,7 @@ T random_entry(Data data) {
     }
     case Data::integers: return static_cast<T>(random_int(-9, 9));
     case Data::fixed: return sign * std::ldexp(static_cast<T>(random_int(0, (std::int64_t(1) << Format::precision) - 1)), -70);
+    case Data::near: return sign * std::ldexp(fraction, static_cast<int>(random_int(-5, 0)));
     case Data::short_: return sign * std::ldexp(static_cast<T>(random_int(1, 63)), static_cast<int>(random_int(-90, 0)));
   }
   return 0;
