@@ -133,8 +133,7 @@ void reconstruct(const Run& run, const Preparation& prepared, const Block& block
   const Promise& promise = run.plan.promise;
   ReconstructJob job = reconstruct_job(run, prepared, block, residues);
   if (!promise.has_records()) return run.stages.reconstruct(job);
-  Certification certification{promise.accuracy, promise.rounding, promise.precision, {}, {}};
-  certification.is_certain = prepared.is_certain();
+  Certification certification{promise.accuracy, promise.rounding, promise.precision, {}, {}, prepared.is_certain()};
   if (promise.certifies()) {
     Listed& listed = certification.listed;
     listed.word = reinterpret_cast<std::uint32_t*>(run.workspace + run.layout.listed);
