@@ -50,7 +50,7 @@ __device__ __forceinline__ void share_tests(Certifying<S>& shared, const Paramet
   const Certification& asked = p.certification;
   const ReconstructJob& job = p.job;
   SegmentRecord columns;
-#pragma unroll 1
+#pragma unroll
   for (int j = 0; j < S::vec; ++j) columns.add(job.b.record[lines.b + min(place.entry_of(j), place.entries - 1)]);
   columns.combine();
   const LineRecord& row = job.a.record[lines.a + max(place.rows - 1 - lane, 0) * place.step_y];
