@@ -47,6 +47,12 @@ def cases() -> Iterator[tuple[str, Pair]]:
         "normal, half of it zeros, K = 1024",
         pair(1024, 32, lambda shape: rng.standard_normal(shape) * (rng.random(shape) < 0.5)),
     )
+    yield "exp(2 normal), K = 1024", pair(1024, 32, lambda shape: np.exp(2 * rng.standard_normal(shape)))
+    normal = pair(1024, 32, rng.standard_normal)
+    yield "max(0, normal) × normal, K = 1024", (np.maximum(normal[0], 0), normal[1])
+    units = 2.0 ** rng.integers(-8, 9, 1024)
+    yield "columns in units over 2^16 × normal, K = 1024", (normal[0] * units, normal[1])
+    yield "columns in units × their inverses, K = 1024", (normal[0] * units, normal[1] / units[:, None])
     caffeine = np.load(str(files("ozfp4") / "data" / "caffeine_rhf.npz"))
     yield "caffeine, S C", (caffeine["S"], caffeine["C"])
     yield "caffeine, F C", (caffeine["F"], caffeine["C"])

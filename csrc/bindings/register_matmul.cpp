@@ -150,7 +150,7 @@ py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, const 
   }
   std::vector<Rounding> directions;
   for (const std::string& name : roundings) directions.push_back(rounding_named(name));
-  if (options.promise.certifies() && plan.bits < accuracy_bits(options.promise.accuracy, options.promise.precision))
+  if (options.promise.certifies() && plan.bits < accuracy_bits(options.promise.precision))
     throw py::value_error("plan: its bits are too few for the accuracy");
   if (!bound.is_none() && element_type(stacks.back()) != ElementType::float64) throw py::type_error("bound: float64 is needed");
 
@@ -193,10 +193,7 @@ void register_matmul(py::module_& module) {
   });
   module.def("have_blas", &have_blas);
   module.def("thread_count", &thread_count);
-  module.def(
-      "accuracy_bits",
-      [](const std::string& accuracy, int precision) { return accuracy_bits(accuracy_named(accuracy), precision); },
-      py::arg("accuracy"), py::arg("precision"));
+  module.def("accuracy_bits", &accuracy_bits, py::arg("precision"));
   module.def("matmul", &matmul, py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("outs"), py::arg("workspace_limit"),
              py::arg("progress"), py::arg("accuracy") = "scaled", py::arg("roundings") = std::vector<std::string>{"nearest"},
              py::arg("bound") = py::none());

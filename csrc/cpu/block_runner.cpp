@@ -22,7 +22,7 @@ class BlockPlanes {
   const void* encode(const Block& block) {
     const bool is_held = block.outer0 == held_.outer0 && block.outers == held_.outers && block.inner0 == held_.inner0 &&
                          block.inners == held_.inners;
-    if (!is_held) cpu_encode(plan_, count_, operand_.view, operand_.shift, block, planes_.get());
+    if (!is_held) cpu_encode(plan_, count_, operand_.view, operand_.scales, block, planes_.get());
     held_ = block;
     return planes_.get();
   }

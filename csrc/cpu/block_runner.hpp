@@ -7,6 +7,7 @@
 
 #include "cpu/blocks.hpp"
 #include "cpu/runtime/matrix_view.hpp"
+#include "cpu/stages/encode.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {
@@ -29,10 +30,9 @@ class StageTimer {
   std::chrono::steady_clock::time_point start_;
 };
 
-// An operand with the scale exponents of its lines; null for int8 entries.
 struct ShiftedOperand {
   const OperandView& view;
-  const std::int32_t* shift;
+  LineScales scales;
 };
 
 // What multiply left of a block of the output, for the whole of K.

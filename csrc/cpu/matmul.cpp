@@ -29,6 +29,10 @@ int products_of(const Plan& plan, int count) {
   return products;
 }
 
+LineScales line_scales(const Scales& scales) {
+  return {scales.shift.data(), scales.capacities.empty() ? kLeastBits : scales.capacities.largest};
+}
+
 // One product, from the scales of its operands on.
 class Product {
  public:
@@ -46,7 +50,7 @@ class Product {
 
   // Encodes and multiplies block by block, and reconstructs each target: C_ij = fl(integer * 2^-(s_i + t_j)).
   void run(const BlockShape& shape, const std::vector<Target>& targets) {
-    const ShiftedOperand a{a_, scale_a_.shift.data()}, b{b_, scale_b_.shift.data()};
+    const ShiftedOperand a{a_, line_scales(scale_a_)}, b{b_, line_scales(scale_b_)};
     panel_bytes_ = std::max<std::int64_t>(0, options_.workspace_limit - shape.bytes) / thread_count();
     run_blocks(plan_, count_, a, b, shape, outcome_.times, options_.progress, [&](const OutputBlock& block) {
       for (const Target& target : targets) finish(block, target.part(block.row, block.rows, block.column, block.columns));
@@ -134,7 +138,7 @@ void cpu_int8_matmul(const Plan& plan, const OperandView& a, const OperandView& 
   }
   const BlockShape shape = choose_blocks(plan, a.outer, b.outer, a.inner, workspace_limit);
   StageTimes times;
-  run_blocks(plan, 1, {a, nullptr}, {b, nullptr}, shape, times, {}, [&](const OutputBlock& block) {
+  run_blocks(plan, 1, {a, {nullptr, 8}}, {b, {nullptr, 8}}, shape, times, {}, [&](const OutputBlock& block) {
     const auto* sums = static_cast<const std::int64_t*>(block.output);
     for (std::int64_t i = 0; i < block.rows; ++i, sums += block.columns) {
       std::int32_t* row = result + (block.row + i) * b.outer + block.column;

@@ -95,8 +95,8 @@ def set_blas(dgemm: Any, sgemm: Any, /) -> None:
 
 def have_blas() -> bool: ...
 def thread_count() -> int: ...
-def accuracy_bits(accuracy: str, precision: int) -> int:
-    """The bits of a plan that serves an accuracy other than "scaled"; `precision` that of the result, 53 or 24."""
+def accuracy_bits(precision: int) -> int:
+    """The bits of a plan that serves accuracies other than "scaled"; `precision` that of the result, 53 or 24."""
 
 def matmul(
     plan: Plan,

@@ -45,9 +45,11 @@ def test_the_plan_for_operands_is_the_one_that_their_product_takes(
     ):
         if options.get("family", "least") != "least" and shape_a[-1] > 76_549:
             continue
+        if options.get("scheme") == "I" and options.get("backend", "fp64") == "fp64" and shape_a[-1] > 65_536:
+            continue
         assert ozfp4.plan_for(a, b, **options) == ozfp4.matmul(a, b, report=True, **options)[1].plan, options
     single = types[0][-1] == types[1][-1] == "4"
-    assert ozfp4.plan_for(a, b).bits == (28 if single else 57)
+    assert ozfp4.plan_for(a, b).bits == (47 if single else 76)
     assert ozfp4.plan_for(a, b, accuracy="scaled").bits == (24 if single else 53)
 
 

@@ -160,7 +160,7 @@ def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     for line in (
         r"A +4 × 7 float64, b\.npy, transposed",
         r"B +7 × 5 float64, ab\.npz:A, transposed",
-        r"plan +scheme II, fp64, family least, 57 bits",
+        r"plan +scheme II, fp64, family least, 76 bits",
         r"ran +scheme II, fp64 .* on cpu .*",
         r"chosen +least products / rate: .*",
         r"C +4 × 5 float64, c\.npz:X",
@@ -193,10 +193,10 @@ def test_single_precision(capsys: pytest.CaptureFixture[str]) -> None:
     a, b = A.astype(np.float32), B.astype(np.float32)
     assert main(["run", "a32.npy", "b32.npy", "-o", "c.npy"]) == 0
     assert_same_bits(np.load("c.npy"), product(a, b))
-    assert ", 28 bits" in capsys.readouterr().out
+    assert ", 47 bits" in capsys.readouterr().out
     assert main(["run", "a32.npy", "b.npy", "-o", "c.npy"]) == 0
     assert_same_bits(np.load("c.npy"), product(a, B))
-    assert ", 57 bits" in capsys.readouterr().out
+    assert ", 76 bits" in capsys.readouterr().out
     assert main(["run", "a32.npy", "b32.npy", "-o", "c.mtx"]) == 0
     assert_same_bits(mmread("c.mtx"), product(a, b).astype(np.float64))
 

@@ -80,7 +80,7 @@ void check_right_products() {
     }
   }
   for (const Accuracy accuracy : {Accuracy::fp64, Accuracy::correct}) {
-    const PlanRequest request{Scheme::two, Alphabet::int8, "least", accuracy_bits(accuracy, 53), 1 << 20};
+    const PlanRequest request{Scheme::two, Alphabet::int8, "least", accuracy_bits(53), 1 << 20};
     Promise promise;
     promise.accuracy = accuracy;
     const Product whole = make_product(request, 1000, 1000, 16384, INT64_MAX, promise);

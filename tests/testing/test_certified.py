@@ -78,7 +78,7 @@ def test_which_certificate() -> None:
     assert (check_promise(a, b) == Certificate.DEPTH).all()
     assert {line_capacity("fp64", 0, f, 53) for f in line_facts(a)} == {53}
     assert (check_promise(rng.random((4, 99)), rng.random((99, 4))) == Certificate.EXACT).all()
-    a, b = spread(rng, (4, 1024), 200), spread(rng, (1024, 4), 200)
+    a, b = spread(rng, (4, 256), 600), spread(rng, (256, 4), 600)
     found = check_promise(a, b)
     assert (found == Certificate.RESULT).any()
     assert (found == Certificate.NONE).any()
@@ -119,6 +119,70 @@ def test_facts(dtype: type) -> None:
     assert special == Facts(2, 2, 1, 2, 3)
 
 
+@pytest.mark.parametrize("precision", [53, 24])
+def test_capacities(precision: int) -> None:
+    """Every step of the rules, and the last line on this side of it; `span` at least 100 where it is not given."""
+
+    def extra(accuracy: str, k: int, nonzeros: int, depth: int, span: int = 100) -> int:
+        facts = Facts(7, 7 - span + 1, nonzeros, 7 * nonzeros - depth, k)
+        return line_capacity(accuracy, 0, facts, precision) - precision
+
+    # Mean depths of 15/4, 5.
+    assert [extra("fp64", 4096, 4096, depth) for depth in (0, 15359, 15360, 20479, 20480)] == [
+        0,
+        0,
+        11,
+        11,
+        23,
+    ]
+    # Lemma 3 with o = z = n = 1024: 2 D / o + 1/2 <= 8.
+    assert [extra("fp64", 1024, 1024, depth) for depth in (0, 3839, 3840)] == [0, 0, 11]
+    # o = 256: 6, 10, unless deep.
+    assert [extra("fp64", 256, 256, depth) for depth in (0, 704, 705, 959, 960)] == [0, 0, 4, 4, 11]
+    # o = 255 takes 4 bits; o = 15: 3 + 4 - 2.
+    assert [extra("fp64", 255, 255, depth) for depth in (0, 700)] == [4, 4]
+    assert [extra("fp64", 15, 15, depth) for depth in (0, 33, 34)] == [4, 4, 11]
+    # Zeros: o = 2 z - n, of 1 and 0.
+    assert [extra("fp64", 999, nonzeros, 0) for nonzeros in (999, 628, 627, 500, 499, 1)] == [
+        0,
+        0,
+        4,
+        4,
+        11,
+        11,
+    ]
+    # Spans.
+    spans = range(-3, 7)
+    assert [extra("fp64", 1024, 1024, 1024, precision + x) for x in spans] == [
+        -3,
+        -2,
+        -1,
+        0,
+        0,
+        2,
+        3,
+        4,
+        0,
+        0,
+    ]
+    assert [extra("fp64", 128, 128, 128, precision + x) for x in spans] == [-3, -2, -1, 0, 1, 2, 3, 4, 4, 4]
+    assert [extra("fp64", 50, 50, 200, precision + x) for x in (1, 4, 5, 11, 12)] == [1, 4, 5, 11, 11]
+    assert [extra("fp64", 50, 50, 250, precision + x) for x in (1, 12, 23, 24)] == [1, 12, 23, 23]
+    assert extra("fp64", 3, 0, 0, 0) == extra("correct", 3, 1, 0, 1) == 2 - precision
+    # "correct": mean depths of 3, 15/4, 5, and spans.
+    assert [extra("correct", 8, 4, depth) for depth in (0, 11, 12, 14, 15, 19, 20, 40)] == [
+        15,
+        15,
+        16,
+        16,
+        19,
+        19,
+        23,
+        23,
+    ]
+    assert [extra("correct", 8, 4, 20, precision + x) for x in (-1, 15, 23, 24)] == [-1, 15, 23, 23]
+
+
 def test_the_lines_alone_certify_at_huge_k() -> None:
     """Shallow lines at every K up to 2^31, where the sums of depths are largest."""
     for precision in (53, 24):
@@ -127,7 +191,7 @@ def test_the_lines_alone_certify_at_huge_k() -> None:
             shallow = Facts(0, -1074, k, -k, k)  # mean depth 1
             record = fp64_record(shallow, precision)
             assert certify(record, record, precision) == Certificate.DEPTH
-            assert record.capacity - precision == max(0, 5 - log_k)
+            assert record.capacity - precision == (4 if log_k < 8 else 0)
 
 
 def test_specials_and_shapes() -> None:

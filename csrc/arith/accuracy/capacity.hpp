@@ -11,37 +11,51 @@
 namespace ozfp4 {
 
 // Largest capacity that line_capacity gives, less p: what a plan must serve.
-inline constexpr int kFp64ExtraBits = 4;
-inline constexpr int kCorrectExtraBits = 23;
+inline constexpr int kMostExtraBits = 23;
 
-constexpr int accuracy_bits(Accuracy accuracy, int precision) {
-  return precision + (accuracy == Accuracy::correct ? kCorrectExtraBits : kFp64ExtraBits);
-}
+constexpr int accuracy_bits(int precision) { return precision + kMostExtraBits; }
 
 // Whether the nonzero entries lie, on average, at least `quarters` / 4 binades below the largest.
 OZFP4_HD bool is_deep(const LineFacts& facts, int quarters) { return 4 * depth(facts) >= quarters * facts.nonzeros; }
 
+// Mean depths, in quarters of a binade. Normally distributed entries have one of 3.5 binades at most; from 15/4 on rounding the
+// result costs more bits than the conversion of p bits; and at 5 the lines of one operand begin to differ so much that sums of
+// them are certified by 23 bits more, not by 11.
+inline constexpr int kDeep = 15, kVeryDeep = 20;
+
 // floor(log2 x). Range: x > 0.
 OZFP4_HD int floor_log2(std::int64_t x) { return highest_bit(static_cast<std::uint64_t>(x)); }
 
-// A line that fits p + 4 bits is not rounded at all. Others get p bits, more where the entries lie deep below the largest: what
-// certify (certificate.hpp) asks of two lines of this kind over their depths, with half a binade to spare, so that lines whose
-// capacities differ by one serve each other, if 4 bits more suffice for it; and from a mean depth of 15/4 on, beyond that of
-// normally distributed entries (3.5 at most), 4 more at least: then rounding the result costs more bits than the conversion.
-OZFP4_HD int fp64_capacity(const LineFacts& facts, std::int64_t k, int precision) {
-  const int bits = span(facts);
-  if (bits <= precision + kFp64ExtraBits) return bits < 2 ? 2 : bits;
-  const std::int64_t overlap = k - 2 * (k - facts.nonzeros);
-  int extra = is_deep(facts, 15) ? 4 : 0;
-  const std::int64_t need = 4 * depth(facts) + overlap;
-  while (extra < kFp64ExtraBits && (overlap < 1 || need > 2 * overlap * (floor_log2(overlap) + extra - 2))) ++extra;
-  return precision + extra;
+// Whether p + extra bits satisfy what certify (certificate.hpp) asks of two such lines over their depths, with half a binade to
+// spare, so that a line that passes serves some that do not. `overlap`: indices at which both are nonzero, at least.
+OZFP4_HD bool serves_itself(const LineFacts& facts, std::int64_t overlap, int extra) {
+  return overlap >= 1 && 4 * depth(facts) + overlap <= 2 * overlap * (floor_log2(overlap) + extra - 2);
 }
 
-// So many bits that the products of few entries are left to repair: p + 15, by the count of rounded entries of normally
-// distributed data (docs/accuracy.md); more where the entries lie deep below the largest, 15/4 and 9 binades on average.
+// Of two lines the one with fewer bits decides (certify takes the larger error), so there are few steps: lines of one kind, whose
+// depths differ a little, shall have the same. Short lines differ more and take 4 bits; those that the depths cannot certify,
+// sparse ones among them, take 11, with which sums of terms of random signs are large enough in all but 1 of 100 cases.
+OZFP4_HD int fp64_extra(const LineFacts& facts, std::int64_t k) {
+  if (is_deep(facts, kDeep)) return is_deep(facts, kVeryDeep) ? kMostExtraBits : 11;
+  const std::int64_t overlap = k - 2 * (k - facts.nonzeros);
+  if (overlap >= 256 && serves_itself(facts, overlap, 0)) return 0;
+  return serves_itself(facts, overlap, 4) ? 4 : 11;
+}
+
+// Never more than the span, with which nothing is rounded. A span of p + 4 bits or fewer is kept; but one of p + 1 (random
+// numbers in multiples of 2^-p-1 and smaller units) only where p bits do not serve.
+OZFP4_HD int fp64_capacity(const LineFacts& facts, std::int64_t k, int precision) {
+  const int bits = span(facts), most = precision + fp64_extra(facts, k);
+  if (bits <= precision + 4 && !(bits == precision + 1 && most == precision)) return bits < 2 ? 2 : bits;
+  return bits < most ? bits : most;
+}
+
+// So many bits that the products of few entries are left to repair (docs/accuracy.md). Normally distributed entries have p + 15,
+// where the largest is below 4, and p + 16 below 8: their integers have about the same norm, so that one number of moduli serves
+// both, and the rounding is as small in both.
 OZFP4_HD int correct_capacity(const LineFacts& facts, int precision) {
-  const int bits = span(facts), most = precision + (is_deep(facts, 36) ? 23 : is_deep(facts, 15) ? 19 : 15);
+  const int extra = is_deep(facts, kVeryDeep) ? kMostExtraBits : is_deep(facts, kDeep) ? 19 : is_deep(facts, 12) ? 16 : 15;
+  const int bits = span(facts), most = precision + extra;
   return bits < 2 ? 2 : bits < most ? bits : most;
 }
 

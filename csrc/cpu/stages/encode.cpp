@@ -17,7 +17,7 @@ namespace {
 // Integers of so many bits fit what the loops below sum; longer ones are the WideEncoder's.
 constexpr int kNarrowBits = 53;
 
-bool is_narrow(const Plan& plan) { return plan.bits <= kNarrowBits; }
+bool is_narrow(int bits) { return bits <= kNarrowBits; }
 
 // The four pieces of each integer, piece-major, so that the loops over moduli read contiguous FP32.
 struct LinePieces {
@@ -153,18 +153,18 @@ void for_lines(const OperandView& operand, const Block& block, std::int64_t oute
 }
 
 template <class T>
-void encode_lines(const Plan& plan, int count, const OperandView& operand, const std::int32_t* shift, const Block& block,
+void encode_lines(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,
                   char* planes, std::int64_t outer_begin, std::int64_t outer_end) {
   const std::int64_t pitch = block.outers * block.inners;
   const std::int64_t entry = plan.alphabet.entry_bytes();
   const auto plane_of = [&](std::int64_t outer, std::int64_t inner) { return planes + (outer * block.inners + inner) * entry; };
   if constexpr (sizeof(T) != 1) {
-    if (!is_narrow(plan)) {
+    if (!is_narrow(scales.bits)) {
       WideEncoder encoder(plan, count);
       WideLine integers;
       for_lines<T>(operand, block, outer_begin, outer_end,
                    [&](const T* line, std::int64_t n, std::int64_t outer, std::int64_t inner) {
-                     quantise_wide(line, n, shift[block.outer0 + outer], encoder.words(), integers);
+                     quantise_wide(line, n, scales.shift[block.outer0 + outer], encoder.words(), integers);
                      encoder.encode(integers, n, plane_of(outer, inner), pitch);
                    });
       return;
@@ -177,7 +177,7 @@ void encode_lines(const Plan& plan, int count, const OperandView& operand, const
                  if constexpr (sizeof(T) == 1) {
                    std::copy_n(line, n, integers);
                  } else {
-                   quantise_line(line, n, shift[block.outer0 + outer], integers);
+                   quantise_line(line, n, scales.shift[block.outer0 + outer], integers);
                  }
                  encoder.encode(integers, n, plane_of(outer, inner), pitch);
                });
@@ -203,14 +203,14 @@ std::int64_t grain_for(std::int64_t inners) {
 
 }  // namespace
 
-void cpu_encode(const Plan& plan, int count, const OperandView& operand, const std::int32_t* shift, const Block& block,
+void cpu_encode(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,
                 void* planes) {
   auto* bytes = static_cast<char*>(planes);
   parallel_for(block.outers, grain_for(block.inners), [&](std::int64_t begin, std::int64_t end) {
     switch (operand.type) {
-      case ElementType::float64: return encode_lines<double>(plan, count, operand, shift, block, bytes, begin, end);
-      case ElementType::float32: return encode_lines<float>(plan, count, operand, shift, block, bytes, begin, end);
-      case ElementType::int8: return encode_lines<std::int8_t>(plan, count, operand, shift, block, bytes, begin, end);
+      case ElementType::float64: return encode_lines<double>(plan, count, operand, scales, block, bytes, begin, end);
+      case ElementType::float32: return encode_lines<float>(plan, count, operand, scales, block, bytes, begin, end);
+      case ElementType::int8: return encode_lines<std::int8_t>(plan, count, operand, scales, block, bytes, begin, end);
     }
   });
 }
@@ -228,7 +228,7 @@ void cpu_encode_integers(const Plan& plan, int count, const std::uint32_t* words
         }
       }
     };
-    if (is_narrow(plan)) {
+    if (is_narrow(plan.bits)) {
       LineEncoder encoder(plan, count);
       std::int64_t line[kLine];
       for_pieces([&](const std::uint32_t* piece, std::int64_t n, char* out) {

@@ -21,9 +21,15 @@ struct Block {
   std::int64_t outer0, outers, inner0, inners;
 };
 
+// Scale exponents of all lines of an operand, and the most bits that one of them gives its integers: at most the plan's. Those of
+// an int8 operand are null and 8, its entries being integers already.
+struct LineScales {
+  const std::int32_t* shift;
+  int bits;
+};
+
 // Writes planes[p][o][k] for the first `count` groups, contiguous: plane pitch outers * inners, row pitch inners.
-// `shift` holds the scale exponents of the whole operand; null for an int8 operand, whose entries are integers already.
-void cpu_encode(const Plan& plan, int count, const OperandView& operand, const std::int32_t* shift, const Block& block,
+void cpu_encode(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,
                 void* planes);
 
 // The same from integers of `width` 32-bit words, little-endian and in two's complement, row-major [outers][inners][width].

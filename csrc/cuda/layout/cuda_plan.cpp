@@ -13,7 +13,7 @@ void check_promise(const Plan& plan, const Promise& promise) {
   if (!promise.has_records() && promise.second == Second::none) return;
   if (plan.scheme == Scheme::integer) throw std::invalid_argument("an INT8 product is exact: it has no accuracy to choose");
   if (!promise.certifies()) return;
-  const int least = accuracy_bits(promise.accuracy, promise.precision);
+  const int least = accuracy_bits(promise.precision);
   if (plan.bits < least) {
     throw std::invalid_argument("plan: it has " + std::to_string(plan.bits) + " bits; this accuracy needs " +
                                 std::to_string(least));

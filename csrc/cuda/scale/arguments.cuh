@@ -60,7 +60,7 @@ struct NormReport {
 
 // The lines' own capacities, 2 to accuracy_bits, are 74 apart at most: this one has the FP32 range for all of them.
 inline int reference_capacity(const CapacityRule& rule) {
-  return rule.accuracy == Accuracy::scaled ? rule.bits : accuracy_bits(rule.accuracy, rule.precision) - 45;
+  return rule.accuracy == Accuracy::scaled ? rule.bits : accuracy_bits(rule.precision) - 45;
 }
 
 // Of a launch that takes these operands; without the blocks.

@@ -124,7 +124,7 @@ const char* find_scale_error(const Operands<ScaledOperand>& operands, const Capa
   }
   if (rule.all > kMaxModuli) return "more moduli than scale chooses among";
   if (capacity.bits < 2 || capacity.bits > 200) return "the integers must have 2 to 200 bits";
-  if (!is_scaled && capacity.bits < accuracy_bits(capacity.accuracy, capacity.precision)) {
+  if (!is_scaled && capacity.bits < accuracy_bits(capacity.precision)) {
     return "the integers have fewer bits than the accuracy may ask for";
   }
   if (block_count(lay_out(operands)) >= (std::int64_t(1) << 31)) return "the operands need 2^31 blocks or more";

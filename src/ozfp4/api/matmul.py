@@ -213,7 +213,7 @@ def matmul(
         Fewest products, or the paper's moduli.
     plan : Plan, optional
         Use this plan; scheme, backend, bits and family must then be left at their defaults or agree with it. Its bits are the
-        capacity of "scaled"; "fp64" needs 57 of them and "correct" 76 (28 and 47 for a float32 result).
+        capacity of "scaled"; "fp64" and "correct" need 76 of them (47 for a float32 result).
     out : array or tensor, optional
         Where to write the result: its exact shape and dtype, no memory shared with the inputs.
     report : bool

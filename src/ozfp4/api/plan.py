@@ -43,8 +43,7 @@ def plan(
     device : str or torch.device, optional
         "cpu" (the default), "cuda" (the current GPU), "cuda:1"; a GPU needs torch imported.
     accuracy : {"scaled", "fp64", "correct"}
-        What a float64 result is promised: "fp64" and "correct" have bits of their own (57 and 76), the most that a row or a
-        column chooses.
+        What a float64 result is promised: "fp64" and "correct" have 76 bits, the most that a row or a column chooses.
 
     Examples
     --------

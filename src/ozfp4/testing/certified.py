@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from .oracle import integer_matmul, round_to_float
 
 NO_EXPONENT = -1500
 NO_LOWEST = 1500
-EXTRA_BITS = {"fp64": 4, "correct": 23}
+MOST_EXTRA_BITS = 23
 PRECISIONS = {np.dtype(np.float64): 53, np.dtype(np.float32): 24}
 
 
@@ -78,23 +79,33 @@ def _ceil_log2(x: int) -> int:
     return (x - 1).bit_length()
 
 
-def fp64_capacity(facts: Facts, precision: int) -> int:
-    """The least of p .. p + 4 bits that certify two such lines by depth with half a binade to spare; at least p + 4 if deep."""
-    if facts.span <= precision + EXTRA_BITS["fp64"]:
-        return max(facts.span, 2)
+def _fp64_extra(facts: Facts) -> int:
+    """0, 4, 11 or 23 bits beside p: by the mean depth, or by what certifies two such lines with half a binade to spare."""
+    if facts.depth >= 5 * facts.nonzeros:
+        return MOST_EXTRA_BITS
+    if 4 * facts.depth >= 15 * facts.nonzeros:
+        return 11
     overlap = 2 * facts.nonzeros - facts.k
+    for extra in (0, 4):
+        if (extra or overlap >= 256) and overlap >= 1:
+            allowed = overlap * (_floor_log2(overlap) + extra - 2)
+            if 2 * facts.depth + Fraction(overlap, 2) <= allowed:
+                return extra
+    return 11
 
-    def suffices(extra: int) -> bool:
-        return overlap >= 1 and 4 * facts.depth + overlap <= 2 * overlap * (_floor_log2(overlap) + extra - 2)
 
-    least = 4 if 4 * facts.depth >= 15 * facts.nonzeros else 0
-    return precision + next((x for x in range(least, EXTRA_BITS["fp64"]) if suffices(x)), EXTRA_BITS["fp64"])
+def fp64_capacity(facts: Facts, precision: int) -> int:
+    """p bits and some more, fewer where all entries fit fewer; the span if it is at most p + 4, but not p + 1 where p serve."""
+    extra = _fp64_extra(facts)
+    if facts.span <= precision + 4 and (facts.span, extra) != (precision + 1, 0):
+        return max(facts.span, 2)
+    return min(facts.span, precision + extra)
 
 
 def correct_capacity(facts: Facts, precision: int) -> int:
-    """p + 15 bits, p + 19 or p + 23 for lines of a mean depth of 3.75 or 9; fewer where all entries fit fewer."""
-    quarters = 4 * facts.depth
-    extra = 23 if quarters >= 36 * facts.nonzeros else 19 if quarters >= 15 * facts.nonzeros else 15
+    """p + 15 bits, p + 16, p + 19, p + 23 from a mean depth of 3, 3.75, 5 on; fewer where all entries fit fewer."""
+    steps = ((5, MOST_EXTRA_BITS), (Fraction(15, 4), 19), (3, 16), (0, 15))
+    extra = next(extra for depth, extra in steps if facts.depth >= depth * facts.nonzeros)
     return min(max(facts.span, 2), precision + extra)
 
 
