@@ -37,6 +37,8 @@ struct Looking {
     is_double = of.is_double;
   }
 
+  __device__ __forceinline__ void skip_step() { at += kMaskStep / kLookStep * advance; }
+
   // All lanes of the warp: the next kLookStep entries, of which `rest` are left, become part `turn` of the masks.
   __device__ __forceinline__ void look(Mask (&mask)[kTile], int turn, std::int32_t rest) {
     const std::uint32_t own = is_double ? look_at<std::uint64_t>(rest) : look_at<std::uint32_t>(rest);
@@ -85,6 +87,18 @@ __device__ __forceinline__ std::uint32_t own_listed(const Shared& shared, int sl
   return own;
 }
 
+__device__ __forceinline__ bool is_empty(const Shared& shared, std::int32_t step) {
+  return step < kKnownSteps && (shared.empty_steps[step / 32] >> (step % 32) & 1u) != 0;
+}
+
+// All lanes of the first warp: remembers of a step whether the rows are zero.
+__device__ __forceinline__ void note_empty(Shared& shared, const Mask (&rows)[kTile], std::int32_t step) {
+  const auto lane = static_cast<int>(threadIdx.x);
+  const uint2 one = rows[lane].words(), other = rows[lane + 32].words();
+  const bool is_none = __any_sync(0xffffffffu, (one.x | one.y | other.x | other.y) != 0) == 0;
+  if (is_none && step < kKnownSteps && lane == 0) shared.empty_steps[step / 32] |= 1u << (step % 32);
+}
+
 // All threads: those of the thread's `listed` entries whose lines do not meet. Ends where no thread has any left.
 __device__ __forceinline__ std::uint32_t find_disjoint(Shared& shared, const RepairJob& job, const RepairMatrix& matrix,
                                                        const Tile& tile, std::uint32_t listed) {
@@ -97,7 +111,11 @@ __device__ __forceinline__ std::uint32_t find_disjoint(Shared& shared, const Rep
                   side == 0 ? job.result.rows - tile.first_row : job.result.columns - tile.first_column);
   int turn = 0;
 #pragma unroll 1
-  for (std::int32_t rest = inner; rest > 0; rest -= kMaskStep, turn ^= 1) {
+  for (std::int32_t rest = inner, step = 0; rest > 0; rest -= kMaskStep, ++step) {
+    if (is_empty(shared, step)) {
+      looking.skip_step();
+      continue;
+    }
 #pragma unroll 1
     for (int part = 0; part < kMaskStep / kLookStep; ++part) looking.look(shared.mask[turn][side], part, rest - part * kLookStep);
     // Masks of two turns: who writes one again has been at the barrier of the other, and so has everyone who was to read it.
@@ -116,6 +134,8 @@ __device__ __forceinline__ std::uint32_t find_disjoint(Shared& shared, const Rep
         listed &= both != 0 ? ~(1u << (4 * i + j)) : ~0u;
       }
     }
+    if (threadIdx.x < 32) note_empty(shared, shared.mask[turn][0], step);
+    turn ^= 1;
   }
   return listed;
 }
@@ -137,9 +157,14 @@ __device__ __forceinline__ void unlist(Shared& shared, int slot, std::uint32_t o
 }
 
 // All threads: stores the entries of dense tile number `slot` whose lines are disjoint and takes them off its words; what is left
-// is dense, sparse or nothing.
+// is dense, sparse or nothing. has_new_rows: the tile before, of this group, had other rows.
 template <class T>
-__device__ __forceinline__ void settle_disjoint(Shared& shared, const Parameters& p, const Tile& tile, int slot) {
+__device__ __forceinline__ void settle_disjoint(Shared& shared, const Parameters& p, const Tile& tile, int slot,
+                                                bool has_new_rows) {
+  if (has_new_rows) {
+    for (int i = static_cast<int>(threadIdx.x); i < kKnownSteps / 32; i += kThreads) shared.empty_steps[i] = 0;
+    __syncthreads();
+  }
   const RepairJob& job = p.job;
   const RepairMatrix matrix(job, tile.matrix);
   const int x = static_cast<int>(threadIdx.x % 16), y = static_cast<int>(threadIdx.x / 16);

@@ -37,10 +37,13 @@ __device__ __forceinline__ void repair_group(Shared& shared, const Parameters& p
   const int slot = static_cast<int>(threadIdx.x / 32);
   if (slot < p.group && first + slot < p.tiles) scan_tile(shared, p, Tile(p, first + slot), slot);
   __syncthreads();
+  std::int64_t rows = -1;  // of the tile before, numbered through all matrices
 #pragma unroll 1
   for (std::uint32_t rest = shared.dense_tiles; rest != 0; rest &= rest - 1) {
     const int dense = __ffs(static_cast<int>(rest)) - 1;
-    settle_disjoint<T>(shared, p, Tile(p, first + dense), dense);
+    const std::int64_t before = rows;
+    rows = (first + dense) / p.tiles_x;
+    settle_disjoint<T>(shared, p, Tile(p, first + dense), dense, rows != before);
   }
   if (shared.sparse_count != 0) {
     repair_sparse<T>(shared, p, first);

@@ -17,8 +17,9 @@ inline constexpr int kMostSparse =
     256;                          // listed entries of a tile that are computed one by one; more are computed with all others
 inline constexpr int kStep = 16;  // entries of K that a tile takes to shared memory at a time
 inline constexpr int kPitch = kTile + 1;
-inline constexpr int kMaskStep = 64;   // entries of K that a tile's lines are looked at for at a time
-inline constexpr int kExactParts = 4;  // sums of a warp, each of 8 lanes
+inline constexpr int kMaskStep = 64;      // entries of K that a tile's lines are looked at for at a time
+inline constexpr int kKnownSteps = 4096;  // of them it is remembered whether the rows are zero
+inline constexpr int kExactParts = 4;     // sums of a warp, each of 8 lanes
 inline constexpr int kExactPitch = 133;
 
 struct Parameters {
@@ -56,8 +57,9 @@ struct Shared {
     double sums[4][3][kThreads];                           // of the entries of one row of each thread
     std::int64_t digit[kWarps][kExactParts][kExactPitch];  // of exact sums
   };
-  double factor[2][2][kTile];                // of a dense tile's rows and columns: the halves of their powers of two
-  std::uint32_t word[kMostTiles][kTile][2];  // the list
+  double factor[2][2][kTile];                   // of a dense tile's rows and columns: the halves of their powers of two
+  std::uint32_t word[kMostTiles][kTile][2];     // the list
+  std::uint32_t empty_steps[kKnownSteps / 32];  // steps of K in which all rows of the tile looked at last are known to be zero
   Spot sparse[kMostTiles * kMostSparse];
   Spot unsettled[kTile * kTile];
   std::uint32_t sparse_count, unsettled_count, dense_tiles;
