@@ -26,7 +26,7 @@ from ozfp4.testing import (
     spread,
 )
 from ozfp4.testing.accuracy import relative_errors
-from ozfp4.testing.certified import Scaled, scaled_product
+from ozfp4.testing.certified import Scaled, disjoint, scaled_product
 
 Pair = tuple[np.ndarray, np.ndarray]
 
@@ -60,10 +60,10 @@ def cases() -> Iterator[tuple[str, Pair]]:
         yield f"graded by 2^±{exponent}, K = 64", grading.graded(64, exponent)
 
 
-def left_to_repair(product: Scaled) -> float:
+def left_to_repair(a: np.ndarray, b: np.ndarray, product: Scaled) -> float:
     """The expected share of entries that the rounding test of "correct" lists: 2 E over the unit in the last place of V."""
-    total = 0.0
-    for i, j in np.ndindex(*product.integers.shape):
+    total, zeros = 0.0, disjoint(a, b)
+    for i, j in zip(*np.nonzero(~zeros), strict=True):
         error, v = error_bound(product.rows[i], product.columns[j]), abs(product.integers[i, j])
         exponent = -(product.s[i] + product.t[j])
         if error and v.bit_length() < 53 + (2 * error).bit_length():
@@ -90,7 +90,7 @@ def operand_table() -> None:
         found = fp64_matmul(a, b)[1]
         shares = [percent(float((found == certificate).mean())) for certificate in order]
         fp64, correct = (scaled_product(a, b, accuracy, 53) for accuracy in ("fp64", "correct"))
-        row = [name, capacities(fp64), *shares, capacities(correct), percent(left_to_repair(correct))]
+        row = [name, capacities(fp64), *shares, capacities(correct), percent(left_to_repair(a, b, correct))]
         print("| " + " | ".join(row) + " |", flush=True)
 
 

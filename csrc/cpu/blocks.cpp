@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cpu/accuracy/certified.hpp"
+#include "cpu/repair/disjoint.hpp"
 #include "cpu/stages/encode.hpp"
 #include "cpu/stages/multiply.hpp"
 
@@ -16,12 +17,12 @@ constexpr std::int64_t kShortInner = 128;  // and below this they no longer do
 constexpr std::int64_t kSmallSide = 64;
 constexpr std::int64_t kBlasLimit = std::int64_t(1) << 30;  // BLAS sizes are 32-bit integers
 
-std::int64_t workspace(const Plan& plan, const BlockShape& block, bool has_list) {
+std::int64_t workspace(const Plan& plan, const BlockShape& block, std::int64_t k, bool has_list) {
   const std::int64_t planes = plan.planes_a * block.rows + plan.planes_b * block.columns;
   const std::int64_t outputs = static_cast<std::int64_t>(plan.groups.size()) * block.rows * block.columns;
   return planes * block.inners * plan.alphabet.entry_bytes() + outputs * output_entry_bytes(plan) +
          cpu_multiply_scratch(plan, {block.rows, block.columns, block.inners}) +
-         (has_list ? Listed::bytes(block.rows, block.columns) : 0);
+         (has_list ? Listed::bytes(block.rows, block.columns) + disjoint_bytes(block.rows, block.columns, k) : 0);
 }
 
 void halve(std::int64_t& size) { size = (size + 1) / 2; }
@@ -31,7 +32,7 @@ void halve(std::int64_t& size) { size = (size + 1) / 2; }
 BlockShape choose_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t cap, bool has_list) {
   BlockShape block{std::min(m, kBlasLimit), std::min(n, kBlasLimit), std::min(k, kBlasLimit), 0};
   for (;;) {
-    block.bytes = workspace(plan, block, has_list);
+    block.bytes = workspace(plan, block, k, has_list);
     if (block.bytes <= cap) return block;
     std::int64_t& longer = block.rows > block.columns ? block.rows : block.columns;
     if (block.inners > kLongInner) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cpu/blocks.hpp"
+#include "cpu/repair/disjoint.hpp"
 #include "cpu/repair/repair.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/stages/reconstruct.hpp"
@@ -14,7 +15,7 @@ namespace {
 
 // The product over an inner dimension of 0: exact zeros.
 void fill_zero(const Target& target) {
-  const double zero = target.rounding == Rounding::down ? -0.0 : 0.0;
+  const double zero = exact_zero(target.rounding);
   for (std::int64_t i = 0; i < target.result.rows; ++i) {
     for (std::int64_t j = 0; j < target.result.columns; ++j) {
       put(target.result, i, j, zero);
@@ -84,6 +85,7 @@ class Product {
                                                         {scale_a_, block.row}, {scale_b_, block.column}, target, listed));
     }
     const StageTimer timer(outcome_.times.repair);
+    outcome_.entries.extend(cpu_settle_disjoint(a_, scale_a_, b_, scale_b_, block.row, block.column, target, listed));
     outcome_.entries.extend(cpu_repair(a_, scale_a_, b_, scale_b_, block.row, block.column, target, listed, panel_bytes_));
   }
 

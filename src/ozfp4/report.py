@@ -17,7 +17,7 @@ class Certified:
     Attributes
     ----------
     exact : int
-        No entry of the row or the column was rounded to an integer.
+        No entry of the row or the column was rounded to an integer, or they are nonzero at no common index.
     depth : int
         The row and the column are not deep: their entries lie, on average, few binades below the largest.
     result : int

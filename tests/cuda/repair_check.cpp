@@ -18,8 +18,9 @@ using namespace ozfp4::cuda;
 
 namespace {
 
-enum class Data { normal, graded, cancelling, integers, ends };
-constexpr Data kData[] = {Data::normal, Data::graded, Data::cancelling, Data::integers, Data::ends};
+enum class Data { normal, graded, cancelling, integers, ends, halves, sparse, bands };
+constexpr Data kData[] = {Data::normal, Data::graded, Data::cancelling, Data::integers,
+                          Data::ends,   Data::halves, Data::sparse,     Data::bands};
 constexpr Rounding kRoundings[] = {Rounding::nearest, Rounding::down, Rounding::up, Rounding::zero};
 
 struct Shape {
@@ -91,6 +92,15 @@ E draw_entry(Data data) {
   }
 }
 
+// Whether a line is zero at k: `halves` are nonzero in one half of K, 100 lines in the same one but for a line in 100, so that
+// whole tiles are disjoint, most of a tile, or none of it; `sparse` lines meet anywhere or nowhere; `bands`: the rows of a tile
+// are zero in two thirds of K, which other rows are not.
+bool is_zero(Data data, int k, int inner, int line, bool is_odd_line, bool is_row) {
+  if (data == Data::bands) return random_int(0, 7) != 0 || (is_row && (line / 64 + 2) % 3 != 3 * k / inner);
+  if (data == Data::sparse) return random_int(0, 15) != 0;
+  return data == Data::halves && (2 * k < inner) == ((line / 100 % 2 == 0) != is_odd_line);
+}
+
 // The second half of K takes back what the first half sums up, but for a line in eight.
 template <class A, class B>
 void fill(Lines<A>& a, Lines<B>& b, Data data) {
@@ -99,7 +109,12 @@ void fill(Lines<A>& a, Lines<B>& b, Data data) {
     for (int matrix = 0; matrix < lines.matrices; ++matrix) {
       for (int line = 0; line < lines.outer; ++line) {
         const int top = data == Data::graded ? random_int(-60, 60) * (sizeof(E) == 8 ? 8 : 1) : 0;
+        const bool is_odd_line = random_int(0, 99) == 0;
         for (int k = 0; k < lines.inner; ++k) {
+          if (is_zero(data, k, lines.inner, line, is_odd_line, sign < 0)) {
+            lines.at(matrix, line, k) = random_int(0, 1) == 0 ? E(0) : E(-0.0);
+            continue;
+          }
           const bool repeats = data == Data::cancelling && lines.inner > 1 && k >= lines.inner / 2 && line % 8 != 7;
           E& entry = lines.at(matrix, line, k);
           entry = repeats ? static_cast<E>(sign) * lines.at(matrix, line, k - lines.inner / 2)
@@ -179,8 +194,8 @@ Found<T> repair(Lines<A>& a, Lines<B>& b, const Shape& shape, int first_column, 
   const OnDevice<T> result(std::vector<T>(size, poison));
   const OnDevice<double> bound(std::vector<double>(size, -1.0));
   const OnDevice<std::uint32_t> list(words);
-  const OnDevice<RepairCounts> counts({RepairCounts{listed, 0, 0}});
-  const OnDevice<RepairReport> counted({RepairReport{1000, 100}});
+  const OnDevice<RepairCounts> counts({RepairCounts{listed, 0, 0, 0}});
+  const OnDevice<RepairReport> counted({RepairReport{1000, 100, 10}});
   constexpr ElementType type = sizeof(T) == 8 ? ElementType::float64 : ElementType::float32;
   RepairJob job;
   job.result = result_of(result.data, type, shape, sizeof(T));
@@ -222,6 +237,7 @@ void check_repair(const Shape& shape, Data data, int one_in, Rounding rounding, 
   }
   const Found<T> found = repair<T>(a, b, shape, first_column, words, listed, rounding);
   bool values = true, bounds = true, others = true;
+  std::uint64_t disjoint = 0;
   T poison;
   std::memset(&poison, kPoison, sizeof poison);
   for (int matrix = 0; matrix < shape.matrices; ++matrix) {
@@ -232,6 +248,10 @@ void check_repair(const Shape& shape, Data data, int one_in, Rounding rounding, 
           others = others && float_bits(found.result[at]) == float_bits(poison) && found.bound[at] == -1.0;
           continue;
         }
+        bool meets = false;
+        for (int k = 0; k < shape.inner; ++k)
+          meets = meets || (a.at(matrix, row, k) != 0 && b.at(matrix, first_column + column, k) != 0);
+        disjoint += !meets;
         const T expected =
             correct_dot<T>(a.line(matrix, row), b.line(matrix, first_column + column), shape.inner, rounding).value;
         values = values && float_bits(found.result[at]) == float_bits(expected);
@@ -245,14 +265,17 @@ void check_repair(const Shape& shape, Data data, int one_in, Rounding rounding, 
   report(name + ": the report",
          found.report.listed == 1000 + listed && found.report.exact >= 100 && found.report.exact <= 100 + listed,
          std::to_string(found.report.exact));
-  report(name + ": the counts are zero", found.counts.listed == 0 && found.counts.exact == 0 && found.counts.arrived == 0);
+  report(name + ": the entries whose lines are disjoint are counted", found.report.disjoint == 10 + disjoint,
+         std::to_string(found.report.disjoint) + " for " + std::to_string(10 + disjoint));
+  const RepairCounts& counts = found.counts;
+  report(name + ": the counts are zero", counts.listed == 0 && counts.exact == 0 && counts.disjoint == 0 && counts.arrived == 0);
   const bool needs_exact = data == Data::cancelling && shape.inner > 2 && shape.rows > 8;
   report(name + ": the exact way is taken", !needs_exact || found.report.exact > 100);
 }
 
 template <class T, class A, class B>
 void check_types(const std::string& types) {
-  const Shape shapes[] = {{1, 1, 1, 1}, {1, 64, 64, 16}, {2, 70, 131, 37}, {1, 130, 66, 300}, {3, 5, 260, 20}};
+  const Shape shapes[] = {{1, 1, 1, 1}, {1, 64, 64, 16}, {2, 70, 131, 37}, {1, 130, 66, 300}, {3, 5, 260, 20}, {1, 65, 200, 200}};
   int turn = 0;
   for (const Shape& shape : shapes) {
     for (const Data data : kData) {
@@ -278,7 +301,8 @@ void check_nothing_listed() {
   const std::vector<std::uint32_t> words(static_cast<std::size_t>(70 * listed_pitch(70)), ~0u);
   const Found<double> found = repair<double>(a, b, shape, 0, words, 0, Rounding::nearest);
   report("nothing is listed: no entry is touched", found.bound == std::vector<double>(found.bound.size(), -1.0));
-  report("nothing is listed: the report stays", found.report.listed == 1000 && found.report.exact == 100);
+  report("nothing is listed: the report stays",
+         found.report.listed == 1000 && found.report.exact == 100 && found.report.disjoint == 10);
 }
 
 }  // namespace
@@ -287,6 +311,8 @@ int main() {
   require_gpu();
   check_nothing_listed();
   check_types<double, double, double>("float64");
+  // So many tiles that a block takes some of different rows together.
+  check_repair<double, double, double>({80, 70, 140, 200}, Data::bands, 1, Rounding::down, false, "groups of tiles");
   check_types<float, float, float>("float32");
   check_types<double, float, double>("float32 by float64");
   check_types<double, double, float>("float64 by float32");

@@ -18,7 +18,7 @@ import torch
 import ozfp4
 from ozfp4.backends import kernels
 from ozfp4.backends.cuda import extension
-from ozfp4.testing import forced
+from ozfp4.testing import forced, structured_operands
 
 PATHS = [
     ("II", "int8", "least"),
@@ -71,7 +71,19 @@ for m, k, n in ((5, 37, 9), (130, 200, 70), (33, 700, 20), (20, 9000, 30)):
         # Entries over many binades, and sums that cancel: much is repaired, some of it exactly.
         a[0, 0] = 1.0
         graded = a * torch.exp2(-torch.randint(0, 300, a.shape, device="cuda").double())
-        for x, y in ((a, b), (graded, b), (torch.cat([graded, -graded], 1), torch.cat([b, b]))):
+        # Rows and columns that are nonzero at no common index, in whole tiles and here and there.
+        banded, sparse = (
+            tuple(torch.from_numpy(z).cuda() for z in structured_operands(kind, m, k, n))
+            for kind in ("banded", "1 % dense")
+        )
+        for x, y in (
+            (a, b),
+            (graded, b),
+            (torch.cat([graded, -graded], 1), torch.cat([b, b])),
+            banded,
+            sparse,
+            (banded[0].mT.contiguous().mT, banded[1].mT.contiguous().mT),
+        ):
             for options in (
                 {"accuracy": "fp64"},
                 {"accuracy": "correct"},

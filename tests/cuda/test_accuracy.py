@@ -7,7 +7,7 @@ import pytest
 
 import ozfp4
 from ozfp4.backends.cuda import extension
-from ozfp4.testing import KINDS, assert_same_bits, operands
+from ozfp4.testing import KINDS, STRUCTURED, assert_same_bits, operands, structured_operands
 
 torch = pytest.importorskip("torch")
 if not torch.cuda.is_available():
@@ -67,6 +67,21 @@ def check(a, b, context="", modes=MODES, x=None, y=None, **options):
         assert_same_bits(out.cpu(), np.asarray(expected), (*here, "alone"))
 
 
+def repaired(report):
+    return report.certified.repaired + report.certified.repaired_exactly
+
+
+def check_counts(a, b, context="", x=None, y=None):
+    """As many entries are repaired as on the CPU, in every mode; how many in all."""
+    x, y = on_device(a) if x is None else x, on_device(b) if y is None else y
+    total = 0
+    for mode in MODES:
+        expected = repaired(ozfp4.matmul(a, b, **mode, report=True)[1])
+        assert repaired(ozfp4.matmul(x, y, **mode, report=True)[1]) == expected, (context, *mode.values())
+        total += expected
+    return total
+
+
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_kinds(kind):
     for case, (m, k, n) in enumerate([(1, 1, 1), (7, 130, 5), (70, 33, 131)]):
@@ -89,6 +104,34 @@ def test_paths(path):
 @pytest.mark.parametrize("shape", [(3, 5, 4), (64, 64, 64), (70, 500, 67)], ids=str)
 def test_graded(deepest, shape):
     check(*graded(np.random.default_rng(deepest), *shape, deepest), (deepest, shape))
+
+
+@pytest.mark.parametrize("permuted", [False, True], ids=["in order", "permuted"])
+@pytest.mark.parametrize("kind", list(STRUCTURED))
+def test_structured(kind, permuted):
+    """Entries whose lines are nonzero at no common index are exact zeros and are not counted as repaired."""
+    for case, shape in enumerate([(3, 5, 4), (70, 33, 131), (200, 300, 190), (5, 2100, 70)]):
+        a, b = structured_operands(kind, *shape, seed=case, permuted=permuted)
+        check(a, b, (kind, shape))
+        check_counts(a, b, (kind, shape))
+    a[2, 3], b[4, 7], b[9, 66] = np.nan, np.inf, -np.inf
+    check(a, b, (kind, "specials"))
+    check_counts(a, b, (kind, "specials"))
+    a, b = structured_operands(kind, 90, 130, 140, permuted=permuted)
+    x, y = on_device(a.T).T, on_device(b.T).T  # lines the other way round
+    check(a, b, (kind, "transposed"), x=x, y=y)
+    check_counts(a, b, (kind, "transposed"), x=x, y=y)
+    a, b = structured_operands(kind, 90, 130, 140, dtype=np.float32, permuted=permuted)
+    for x, y in ((a, b), (a.astype(np.float64), b), (a, b.astype(np.float64))):
+        check(x, y, (kind, x.dtype, y.dtype))
+        check_counts(x, y, (kind, x.dtype, y.dtype))
+
+
+def test_few_of_a_sparse_product_are_repaired():
+    a, b = structured_operands("banded", 1000, 1000, 1000)
+    _, report = ozfp4.matmul(on_device(a), on_device(b), accuracy="fp64", report=True)
+    assert report.certified.repaired + report.certified.repaired_exactly < 1000 * 1000 // 5
+    assert check_counts(a, b) > 0
 
 
 @pytest.mark.parametrize("rest", [0, 1, 7])

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "arith/host_device.hpp"
+
 namespace ozfp4 {
 
 enum class Accuracy : std::uint8_t {
@@ -13,5 +15,7 @@ enum class Accuracy : std::uint8_t {
 
 // Of real numbers to floating-point ones; an exact zero is +0, and -0 when rounding down, as IEEE 754 has it for sums.
 enum class Rounding : std::uint8_t { nearest, down, up, zero };
+
+OZFP4_HD double exact_zero(Rounding rounding) { return rounding == Rounding::down ? -0.0 : 0.0; }
 
 }  // namespace ozfp4

@@ -128,6 +128,11 @@ class CertifiedBlock {
     if (target_.has_bound()) put_bounds(row, column, n, lanes, listed, counts);
   }
 
+  // Of lane i of the entries from `first` on, whose column sums are given where the plan has such.
+  WideInt<Words> integer(const Columns<Words>& sums, std::int64_t first, int i) const {
+    return integers_.has_columns() ? integer_of_lane(sums, i, integers_.product()) : integers_.one(first + i);
+  }
+
   // accuracy="fp64": the lanes that nothing certifies.
   std::uint64_t list_uncertified(std::int64_t row, std::int64_t column, int n, EntryCounts& counts) const {
     if (rows_.special[row] != kFinite) return 0;
@@ -139,6 +144,9 @@ class CertifiedBlock {
       counts.depth += group.lanes - exact;
       return 0;
     }
+    const std::int64_t first = row * target_.result.columns + column;
+    Columns<Words> sums;
+    if (integers_.has_columns()) integers_.columns(first, n, sums);
     std::uint64_t listed = 0;
     for (int i = 0; i < n; ++i) {
       if (columns_.special[column + i] != kFinite) continue;
@@ -147,7 +155,7 @@ class CertifiedBlock {
       counts.exact += found == Certificate::exact;
       counts.depth += found == Certificate::depth;
       if (found != Certificate::none) continue;
-      const WideInt<Words> value = integers_.one(row * target_.result.columns + column + i);
+      const WideInt<Words> value = integer(sums, first, i);
       const int length = wide_bit_length(wide_magnitude(value, wide_sign_mask(value)));
       const bool is_kept = length >= certified_length(own, other, k_, promise_.precision);
       counts.result += is_kept;
@@ -177,9 +185,7 @@ class CertifiedBlock {
       const bool is_exact = rounded_products(own, other) == 0 && rounded_products(other, own) == 0;
       bool is_kept = true;
       if (refused[i] != 0) {
-        const WideInt<Words> value =
-            integers_.has_columns() ? integer_of_lane(sums, i, integers_.product()) : integers_.one(first + i);
-        is_kept = round_alone(value, own, other, is_exact, lanes.exponent[i], lanes.value[i]);
+        is_kept = round_alone(integer(sums, first, i), own, other, is_exact, lanes.exponent[i], lanes.value[i]);
       }
       counts.exact += is_exact;
       counts.result += is_kept && !is_exact;

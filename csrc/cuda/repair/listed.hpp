@@ -9,14 +9,15 @@ namespace ozfp4::cuda {
 
 // Of one launch of repair; zero before reconstruct and after repair.
 struct RepairCounts {
-  unsigned long long listed;   // raised by reconstruct
-  unsigned long long exact;    // raised by repair: entries that double-double arithmetic did not settle
-  unsigned long long arrived;  // blocks of repair that are done
+  unsigned long long listed;    // raised by reconstruct
+  unsigned long long exact;     // raised by repair: entries that double-double arithmetic did not settle
+  unsigned long long disjoint;  // raised by repair: exact zeros, whose row and column are nonzero at no common index
+  unsigned long long arrived;   // blocks of repair that are done
 };
 
 // The sums over the launches of a turn, as repair leaves them.
 struct RepairReport {
-  unsigned long long listed, exact;
+  unsigned long long listed, exact, disjoint;
 };
 
 inline constexpr std::int64_t kRepairReportBytes = 64, kRepairCounterBytes = 64;

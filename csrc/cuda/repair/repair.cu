@@ -5,6 +5,7 @@
 #include "cuda/dependent_launch.cuh"
 #include "cuda/launch.hpp"
 #include "cuda/repair/dense.cuh"
+#include "cuda/repair/disjoint.cuh"
 #include "cuda/repair/exact.cuh"
 #include "cuda/repair/repair.hpp"
 #include "cuda/repair/sparse.cuh"
@@ -36,6 +37,14 @@ __device__ __forceinline__ void repair_group(Shared& shared, const Parameters& p
   const int slot = static_cast<int>(threadIdx.x / 32);
   if (slot < p.group && first + slot < p.tiles) scan_tile(shared, p, Tile(p, first + slot), slot);
   __syncthreads();
+  std::int64_t rows = -1;  // of the tile before, numbered through all matrices
+#pragma unroll 1
+  for (std::uint32_t rest = shared.dense_tiles; rest != 0; rest &= rest - 1) {
+    const int dense = __ffs(static_cast<int>(rest)) - 1;
+    const std::int64_t before = rows;
+    rows = (first + dense) / p.tiles_x;
+    settle_disjoint<T>(shared, p, Tile(p, first + dense), dense, rows != before);
+  }
   if (shared.sparse_count != 0) {
     repair_sparse<T>(shared, p, first);
     finish_unsettled<T>(shared, p, first);
@@ -50,14 +59,18 @@ __device__ __forceinline__ void repair_group(Shared& shared, const Parameters& p
 }
 
 // One thread of a block that is done. The last block reports, and leaves the counts zero for the next launch.
-__device__ __forceinline__ void arrive(const RepairJob& job, unsigned long long exact) {
+__device__ __forceinline__ void arrive(const RepairJob& job, unsigned long long exact, unsigned long long disjoint) {
   RepairCounts& counts = *job.listed.counts;
   if (exact != 0) atomicAdd(&counts.exact, exact);
+  if (disjoint != 0) atomicAdd(&counts.disjoint, disjoint);
   __threadfence();
   if (atomicAdd(&counts.arrived, 1ull) != gridDim.x - 1) return;
   __threadfence();
-  RepairReport report{__ldcg(&counts.listed), __ldcg(&counts.exact)};
-  if (!job.starts_report) report = {report.listed + job.report->listed, report.exact + job.report->exact};
+  RepairReport report{__ldcg(&counts.listed), __ldcg(&counts.exact), __ldcg(&counts.disjoint)};
+  if (!job.starts_report) {
+    const RepairReport& before = *job.report;
+    report = {report.listed + before.listed, report.exact + before.exact, report.disjoint + before.disjoint};
+  }
   *job.report = report;
   counts = RepairCounts{};
 }
@@ -74,11 +87,11 @@ __global__ void __launch_bounds__(kThreads, 1) repair_kernel(const __grid_consta
   }
   if (threadIdx.x == 0) {
     shared.unsettled_count = 0;
-    shared.exact_count = 0;
+    shared.exact_count = shared.disjoint_count = 0;
   }
 #pragma unroll 1
   for (std::int64_t group = blockIdx.x; group < p.groups; group += gridDim.x) repair_group<T>(shared, p, group * p.group);
-  if (threadIdx.x == 0) arrive(p.job, shared.exact_count);
+  if (threadIdx.x == 0) arrive(p.job, shared.exact_count, shared.disjoint_count);
 }
 
 }  // namespace

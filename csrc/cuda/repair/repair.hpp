@@ -1,4 +1,5 @@
-// Stage 5 on the GPU: what reconstruct listed becomes fl(sum of the products of the operands' entries), correctly rounded.
+// Stage 5 on the GPU: what reconstruct listed becomes fl(sum of the products of the operands' entries), correctly rounded;
+// the exact zero where all of these are zero.
 #pragma once
 
 #include <cuda_runtime_api.h>

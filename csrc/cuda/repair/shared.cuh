@@ -17,7 +17,9 @@ inline constexpr int kMostSparse =
     256;                          // listed entries of a tile that are computed one by one; more are computed with all others
 inline constexpr int kStep = 16;  // entries of K that a tile takes to shared memory at a time
 inline constexpr int kPitch = kTile + 1;
-inline constexpr int kExactParts = 4;  // sums of a warp, each of 8 lanes
+inline constexpr int kMaskStep = 64;      // entries of K that a tile's lines are looked at for at a time
+inline constexpr int kKnownSteps = 4096;  // of them it is remembered whether the rows are zero
+inline constexpr int kExactParts = 4;     // sums of a warp, each of 8 lanes
 inline constexpr int kExactPitch = 133;
 
 struct Parameters {
@@ -32,14 +34,22 @@ __device__ __forceinline__ Spot make_spot(int tile, int row, int column) {
   return static_cast<Spot>((tile << 12) | (row << 6) | column);
 }
 
-// The products of a part of K, and whether dot_bound may take them for safe.
+// The products of a part of K, whether dot_bound may take them for safe, and whether both lines are nonzero at any index of it.
 struct SparsePart {
   DoubleDot dot;
-  bool is_safe;
+  bool is_safe = true, meets = false;
+};
+
+// Of a line, a bit for each of kMaskStep entries: whether it is nonzero.
+union Mask {
+  std::uint16_t part[4];
+  std::uint32_t word[2];
+  __device__ __forceinline__ uint2 words() const { return {word[0], word[1]}; }
 };
 
 struct Shared {
   union {
+    Mask mask[2][2][kTile];  // of the rows and columns of a tile; of two steps in turn
     SparsePart part[kWarps];
     struct {
       double a[kStep][kPitch], b[kStep][kPitch];
@@ -47,12 +57,13 @@ struct Shared {
     double sums[4][3][kThreads];                           // of the entries of one row of each thread
     std::int64_t digit[kWarps][kExactParts][kExactPitch];  // of exact sums
   };
-  double factor[2][2][kTile];                // of a dense tile's rows and columns: the halves of their powers of two
-  std::uint32_t word[kMostTiles][kTile][2];  // the list
+  double factor[2][2][kTile];                   // of a dense tile's rows and columns: the halves of their powers of two
+  std::uint32_t word[kMostTiles][kTile][2];     // the list
+  std::uint32_t empty_steps[kKnownSteps / 32];  // steps of K in which all rows of the tile looked at last are known to be zero
   Spot sparse[kMostTiles * kMostSparse];
   Spot unsettled[kTile * kTile];
   std::uint32_t sparse_count, unsettled_count, dense_tiles;
-  unsigned long long exact_count;
+  unsigned long long exact_count, disjoint_count;
 };
 
 // A tile of the block's result.
@@ -73,35 +84,26 @@ __device__ __forceinline__ std::uint32_t first_bits(std::int32_t count) {
   return count <= 0 ? 0u : count >= 32 ? 0xffffffffu : (1u << count) - 1;
 }
 
-// One warp: the words of tile number `slot` of the group, and its entries to the sparse list where they are few.
-__device__ __forceinline__ void scan_tile(Shared& shared, const Parameters& p, const Tile& tile, int slot) {
-  const RepairJob& job = p.job;
+// One warp: marks tile number `slot` of the group as dense, or takes its entries to the sparse list, as many as its words have.
+__device__ __forceinline__ void sort_tile(Shared& shared, int slot) {
   const int lane = static_cast<int>(threadIdx.x % 32);
-  const std::int32_t columns = job.result.columns - tile.first_column;
   std::uint32_t word[2][2], count = 0;
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
-    const std::int32_t row = tile.first_row + lane + 32 * i;
-    uint2 both{0, 0};
-    if (row < job.result.rows) {
-      both = *reinterpret_cast<const uint2*>(job.listed.word + tile.matrix * job.listed.matrix_stride + row * job.listed.pitch +
-                                             tile.first_column / 32);
-    }
-    word[i][0] = both.x & first_bits(columns);
-    word[i][1] = both.y & first_bits(columns - 32);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      shared.word[slot][lane + 32 * i][half] = word[i][half];
+      word[i][half] = shared.word[slot][lane + 32 * i][half];
       count += static_cast<std::uint32_t>(__popc(word[i][half]));
     }
   }
   const std::uint32_t total = __reduce_add_sync(0xffffffffu, count);
-  if (total == 0) return;
-  if (total > kMostSparse) {
-    if (lane == 0) atomicOr(&shared.dense_tiles, 1u << slot);
-    return;
+  if (lane == 0) {
+    if (total > kMostSparse)
+      atomicOr(&shared.dense_tiles, 1u << slot);
+    else
+      atomicAnd(&shared.dense_tiles, ~(1u << slot));
   }
-  if (count == 0) return;
+  if (total > kMostSparse || count == 0) return;
   std::uint32_t at = atomicAdd(&shared.sparse_count, count);
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
@@ -112,6 +114,25 @@ __device__ __forceinline__ void scan_tile(Shared& shared, const Parameters& p, c
       }
     }
   }
+}
+
+// One warp: the words of tile number `slot` of the group.
+__device__ __forceinline__ void scan_tile(Shared& shared, const Parameters& p, const Tile& tile, int slot) {
+  const RepairJob& job = p.job;
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const std::int32_t columns = job.result.columns - tile.first_column;
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const std::int32_t row = tile.first_row + lane + 32 * i;
+    uint2 both{0, 0};
+    if (row < job.result.rows) {
+      both = *reinterpret_cast<const uint2*>(job.listed.word + tile.matrix * job.listed.matrix_stride + row * job.listed.pitch +
+                                             tile.first_column / 32);
+    }
+    shared.word[slot][lane + 32 * i][0] = both.x & first_bits(columns);
+    shared.word[slot][lane + 32 * i][1] = both.y & first_bits(columns - 32);
+  }
+  sort_tile(shared, slot);  // reads the lane's own words
 }
 
 // Puts an entry, of the block's result, where it belongs.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "arith/accuracy/modes.hpp"
 #include "arith/exact/settle.hpp"
 #include "cuda/repair/shared.cuh"
 
@@ -10,10 +11,11 @@ namespace ozfp4::cuda::repairing {
 
 inline constexpr int kAhead = 16;  // entries that a lane loads before it adds their products
 
-// The entries [begin, end) of the dot product of two lines, in every lane; clears is_safe where dot_bound has to know.
-__device__ __forceinline__ DoubleDot dot_of_lines(const RepairMatrix& matrix, const RepairLine& a, const RepairLine& b,
-                                                  std::int64_t begin, std::int64_t end, bool& is_safe) {
-  DoubleDot dot;
+// The entries [begin, end) of the dot product of two lines, in every lane.
+__device__ __forceinline__ SparsePart dot_of_lines(const RepairMatrix& matrix, const RepairLine& a, const RepairLine& b,
+                                                   std::int64_t begin, std::int64_t end) {
+  SparsePart sum;
+  DoubleDot& dot = sum.dot;
 #pragma unroll 1
   for (std::int64_t first = begin + static_cast<std::int32_t>(threadIdx.x % 32); first < end; first += 32 * kAhead) {
     double x[kAhead], y[kAhead];
@@ -25,7 +27,8 @@ __device__ __forceinline__ DoubleDot dot_of_lines(const RepairMatrix& matrix, co
     }
 #pragma unroll
     for (int i = 0; i < kAhead; ++i) {
-      add_product(dot, take_entry(x[i], a.first, a.second, is_safe), take_entry(y[i], b.first, b.second, is_safe));
+      sum.meets = sum.meets || (x[i] != 0.0 && y[i] != 0.0);
+      add_product(dot, take_entry(x[i], a.first, a.second, sum.is_safe), take_entry(y[i], b.first, b.second, sum.is_safe));
     }
   }
 #pragma unroll
@@ -36,8 +39,9 @@ __device__ __forceinline__ DoubleDot dot_of_lines(const RepairMatrix& matrix, co
     other.slack = __shfl_xor_sync(0xffffffffu, dot.slack, apart);
     dot = merge(dot, other);
   }
-  is_safe = __all_sync(0xffffffffu, is_safe);
-  return dot;
+  sum.is_safe = __all_sync(0xffffffffu, sum.is_safe);
+  sum.meets = __any_sync(0xffffffffu, sum.meets);
+  return sum;
 }
 
 // A listed entry: its place in the result and its lines.
@@ -61,13 +65,16 @@ struct SparseEntry {
 // One thread: an entry's result, or its place among the unsettled ones.
 template <class T>
 __device__ __forceinline__ void settle_sparse(Shared& shared, const RepairJob& job, const SparseEntry& entry, Spot spot,
-                                              const DoubleDot& dot, bool is_safe) {
-  T value;
-  if (settle(dot, dot_bound(dot, job.a.view.inner, is_safe), -(entry.a.shift + entry.b.shift), job.rounding, value)) {
-    store_entry(job, entry.matrix, entry.row, entry.column, value);
-  } else {
+                                              const SparsePart& sum) {
+  T value = static_cast<T>(exact_zero(job.rounding));
+  if (!sum.meets) {
+    atomicAdd(&shared.disjoint_count, 1ull);
+  } else if (!settle(sum.dot, dot_bound(sum.dot, job.a.view.inner, sum.is_safe), -(entry.a.shift + entry.b.shift), job.rounding,
+                     value)) {
     shared.unsettled[atomicAdd(&shared.unsettled_count, 1u)] = spot;
+    return;
   }
+  store_entry(job, entry.matrix, entry.row, entry.column, value);
 }
 
 // All warps: the sparse list of a group whose first tile is `first`, a warp each. Lists shorter than that there is a warp for
@@ -84,14 +91,12 @@ __device__ __forceinline__ void repair_sparse(Shared& shared, const Parameters& 
     const Spot spot = shared.sparse[i >> log_parts];
     const SparseEntry entry(p, first, spot);
     const std::int64_t begin = (i & ((1u << log_parts) - 1)) * part;
-    bool is_safe = true;
-    const DoubleDot dot =
-        dot_of_lines(entry.matrix, entry.a, entry.b, begin, min(begin + part, std::int64_t(job.a.view.inner)), is_safe);
+    const SparsePart sum = dot_of_lines(entry.matrix, entry.a, entry.b, begin, min(begin + part, std::int64_t(job.a.view.inner)));
     if (!is_first_lane) continue;
     if (log_parts == 0) {
-      settle_sparse<T>(shared, job, entry, spot, dot, is_safe);
+      settle_sparse<T>(shared, job, entry, spot, sum);
     } else {
-      shared.part[warp] = {dot, is_safe};
+      shared.part[warp] = sum;
     }
   }
   if (log_parts == 0) return;
@@ -101,10 +106,10 @@ __device__ __forceinline__ void repair_sparse(Shared& shared, const Parameters& 
 #pragma unroll 1
   for (std::uint32_t i = 1; i < 1u << log_parts; ++i) {
     const SparsePart other = shared.part[(warp << log_parts) + i];
-    sum = {merge(sum.dot, other.dot), sum.is_safe && other.is_safe};
+    sum = {merge(sum.dot, other.dot), sum.is_safe && other.is_safe, sum.meets || other.meets};
   }
   const Spot spot = shared.sparse[warp];
-  settle_sparse<T>(shared, job, SparseEntry(p, first, spot), spot, sum.dot, sum.is_safe);
+  settle_sparse<T>(shared, job, SparseEntry(p, first, spot), spot, sum);
 }
 
 }  // namespace ozfp4::cuda::repairing

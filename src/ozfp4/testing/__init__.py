@@ -26,12 +26,14 @@ from .oracle import (
     scale_exponents,
     scaled_integers,
 )
+from .structured import STRUCTURED, structured_operands
 
 __all__ = [
     "HARD",
     "KINDS",
     "PATHS",
     "STACKS",
+    "STRUCTURED",
     "VIEWS",
     "Certificate",
     "Path",
@@ -57,4 +59,5 @@ __all__ = [
     "scaled_integers",
     "spread",
     "stack_operands",
+    "structured_operands",
 ]

@@ -2,7 +2,7 @@
 
     facts        of each line: largest exponent, lowest bit, nonzero entries, sum of exponents
     capacity     c of each line, from its facts alone; integers rn(x 2^s), s = c - 1 - e
-    certificate  of each entry: exact, by depth, by result, or none
+    certificate  of each entry: exact, by depth, by result, exact because the lines are disjoint, or none
     result       fl(V 2^-(s + t)) where there is one, else the real product rounded once
 
 Nothing here calls the core.
@@ -10,6 +10,7 @@ Nothing here calls the core.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
@@ -218,9 +219,16 @@ def scaled_product(
     return Scaled(integer_matmul(x, y.T, engine), s, t, rows, columns)
 
 
+def disjoint(a: Array, b: Array) -> npt.NDArray[np.bool_]:
+    """The entries whose row and column are nonzero at no common index, so that (A B)_ij = 0; NaN is not zero."""
+    common = (a != 0).astype(np.float64) @ (b != 0).astype(np.float64)
+    return np.asarray(common == 0)
+
+
 def certificates(a: Array, b: Array, product: Scaled, precision: int) -> npt.NDArray[np.int8]:
     """The certificate of every entry in ``accuracy="fp64"``."""
     found = np.zeros(product.integers.shape, np.int8)
+    zeros = disjoint(a, b)
     for i, j in np.ndindex(*found.shape):
         row, column = product.rows[i], product.columns[j]
         certificate = certify(row, column, precision)
@@ -228,7 +236,28 @@ def certificates(a: Array, b: Array, product: Scaled, precision: int) -> npt.NDA
             length = abs(product.integers[i, j]).bit_length()
             if length >= certified_length(row, column, precision):
                 certificate = Certificate.RESULT
+        if certificate == Certificate.NONE and zeros[i, j]:
+            certificate = Certificate.EXACT
         found[i, j] = certificate
+    for entry in special_entries(a, b):
+        found[entry] = Certificate.SPECIAL
+    return found
+
+
+def correct_certificates(
+    a: Array, b: Array, product: Scaled, dtype: npt.DTypeLike, rounding: str = "nearest"
+) -> npt.NDArray[np.int8]:
+    """The certificate of every entry in ``accuracy="correct"``: `RESULT` is the rounding test."""
+    found = np.zeros(product.integers.shape, np.int8)
+    zeros = disjoint(a, b)
+    for i, j in np.ndindex(*found.shape):
+        error, exponent = error_bound(product.rows[i], product.columns[j]), -(product.s[i] + product.t[j])
+        low, high = (
+            round_to_float(product.integers[i, j] + x, exponent, dtype, rounding) for x in (-error, error)
+        )
+        passes = low == high and math.copysign(1, low) == math.copysign(1, high)
+        exact = error == 0 or (not passes and zeros[i, j])
+        found[i, j] = Certificate.EXACT if exact else Certificate.RESULT if passes else Certificate.NONE
     for entry in special_entries(a, b):
         found[entry] = Certificate.SPECIAL
     return found

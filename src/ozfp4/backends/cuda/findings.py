@@ -32,8 +32,8 @@ class Findings:
         self.special_rows += self._take("a", rows, about, workspace, torch.int32)
         self.special_columns += self._take("b", columns, about, workspace, torch.int32)
         if "counts" in about:
-            listed, exact = workspace[about["counts"] :][:16].view(torch.int64).tolist()
-            self.repaired += listed - exact
+            listed, exact, disjoint = workspace[about["counts"] :][:24].view(torch.int64).tolist()
+            self.repaired += listed - exact - disjoint
             self.repaired_exactly += exact
 
     def _take(self, name: str, lines: int, about: dict[str, Any], workspace: Any, word: Any) -> int:

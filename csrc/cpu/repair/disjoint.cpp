@@ -1,0 +1,160 @@
+#include "cpu/repair/disjoint.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+#include <vector>
+
+#include "arith/accuracy/bound.hpp"
+#include "arith/float_fields.hpp"
+#include "arith/multiples.hpp"
+#include "cpu/runtime/threads.hpp"
+#include "cpu/runtime/vectorise.hpp"
+
+namespace ozfp4 {
+namespace {
+
+constexpr int kWordBits = 64;
+constexpr std::int64_t kChunk = 8;  // words that are looked at together
+constexpr std::int64_t kTileGrain = 2;
+constexpr std::int64_t kPlaceGrain = 16;
+static_assert(kTileInner % kWordBits == 0 && kWordBits % kTileOuter == 0);
+
+std::int64_t words_of_line(std::int64_t k) { return round_up(ceil_div(k, kWordBits), kChunk); }
+
+// Bit i: entry i is not zero. By its bits, as a processor may have been told to take subnormal numbers for zero. Range: n <= 64.
+template <class T>
+std::uint64_t nonzero_bits(const T* x, std::int64_t n) {
+  std::uint64_t bits = 0;
+  for (std::int64_t i = 0; i < n; ++i) bits |= static_cast<std::uint64_t>(magnitude_bits(x[i]) != 0) << i;
+  return bits;
+}
+
+OZFP4_VECTORISED bool meet(const std::uint64_t* x, const std::uint64_t* y, std::int64_t words) {
+  for (std::int64_t first = 0; first < words; first += kChunk) {
+    std::uint64_t both = 0;
+    for (std::int64_t i = first; i < first + kChunk; ++i) both |= x[i] & y[i];
+    if (both != 0) return true;
+  }
+  return false;
+}
+
+// A bit for each entry of the lines of a block, those of a group of kTileOuter lines where the group is asked for.
+class Masks {
+ public:
+  // is_wanted(first): whether the group of this first line is.
+  template <class IsWanted>
+  Masks(const OperandView& view, std::int64_t first, std::int64_t lines, const IsWanted& is_wanted)
+      : words_(words_of_line(view.inner)), bits_(static_cast<std::size_t>(lines * words_)) {
+    with_float(view.type, [&](auto zero) {
+      parallel_for(ceil_div(lines, kTileOuter), kTileGrain, [&](std::int64_t begin, std::int64_t end) {
+        std::vector<decltype(zero)> tile(static_cast<std::size_t>(kTileOuter * kTilePitch));
+        for (std::int64_t line = begin * kTileOuter; line < std::min(end * kTileOuter, lines); line += kTileOuter) {
+          if (is_wanted(line)) take_group(view, first, line, std::min(kTileOuter, lines - line), tile.data());
+        }
+      });
+    });
+  }
+
+  const std::uint64_t* line(std::int64_t index) const { return bits_.data() + index * words_; }
+  std::int64_t words() const { return words_; }
+
+ private:
+  template <class T>
+  void take_group(const OperandView& view, std::int64_t first, std::int64_t line, std::int64_t lines, T* tile) {
+    for (std::int64_t inner = 0; inner < view.inner; inner += kTileInner) {
+      const std::int64_t inners = std::min(kTileInner, view.inner - inner);
+      load_tile(view, first + line, lines, inner, inners, tile);
+      for (std::int64_t own = 0; own < lines; ++own) {
+        std::uint64_t* bits = bits_.data() + (line + own) * words_ + inner / kWordBits;
+        for (std::int64_t i = 0; i < inners; i += kWordBits)
+          *bits++ = nonzero_bits(tile + own * kTilePitch + i, std::min<std::int64_t>(kWordBits, inners - i));
+      }
+    }
+  }
+
+  std::int64_t words_;
+  std::vector<std::uint64_t> bits_;
+};
+
+// Those listed words of which an entry may be disjoint: lines with more than K nonzero entries between them are not.
+std::vector<Listed::Place> candidates(const Listed& listed, const LineRecord* rows, const LineRecord* columns, std::int64_t count,
+                                      std::int64_t k) {
+  std::vector<std::int64_t> least(static_cast<std::size_t>(listed.words_per_row()), std::numeric_limits<std::int64_t>::max());
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t& own = least[static_cast<std::size_t>(i / kWordBits)];
+    own = std::min(own, columns[i].nonzeros);
+  }
+  std::vector<Listed::Place> places = listed.places();
+  const auto must_meet = [&](Listed::Place place) {
+    return least[static_cast<std::size_t>(place.index)] > k - rows[place.row].nonzeros;
+  };
+  places.erase(std::remove_if(places.begin(), places.end(), must_meet), places.end());
+  return places;
+}
+
+// The lines of a block and what is to become of their listed entries.
+struct Block {
+  std::vector<Listed::Place> places;
+  Masks rows, columns;
+  const Target& target;
+  Listed& listed;
+};
+
+// Of one word: the entries that are disjoint are stored and leave the list.
+void settle_word(const Block& block, Listed::Place place, EntryCounts& counts) {
+  std::uint64_t& word = block.listed.word(place.row, place.index);
+  const double zero = exact_zero(block.target.rounding);
+  const double bound =
+      with_float(block.target.result.type, [&](auto type) { return rounding_bound<decltype(type)>(0, block.target.rounding); });
+  for (std::uint64_t rest = word; rest != 0; rest &= rest - 1) {
+    const std::int64_t column = place.index * kWordBits + __builtin_ctzll(rest);
+    if (meet(block.rows.line(place.row), block.columns.line(column), block.rows.words())) continue;
+    word &= ~(rest & (~rest + 1));
+    ++counts.exact;
+    put(block.target.result, place.row, column, zero);
+    if (!block.target.has_bound()) continue;
+    counts.largest_bound = std::max(counts.largest_bound, bound);
+    put(block.target.bound, place.row, column, bound);
+  }
+}
+
+}  // namespace
+
+std::int64_t disjoint_bytes(std::int64_t rows, std::int64_t columns, std::int64_t k) {
+  return (rows + columns) * words_of_line(k) * static_cast<std::int64_t>(sizeof(std::uint64_t));
+}
+
+EntryCounts cpu_settle_disjoint(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b,
+                                std::int64_t row, std::int64_t column, const Target& target, Listed& listed) {
+  const std::int64_t rows = target.result.rows, columns = target.result.columns;
+  std::vector<Listed::Place> places =
+      candidates(listed, scale_a.records.data() + row, scale_b.records.data() + column, columns, a.inner);
+  if (places.empty()) return {};
+  std::vector<std::uint64_t> in_columns(static_cast<std::size_t>(listed.words_per_row()));
+  std::vector<std::uint8_t> in_rows(static_cast<std::size_t>(ceil_div(rows, kTileOuter)));
+  for (const Listed::Place& place : places) {
+    in_columns[static_cast<std::size_t>(place.index)] |= listed.word(place.row, place.index);
+    in_rows[static_cast<std::size_t>(place.row / kTileOuter)] = 1;
+  }
+  constexpr std::uint64_t group = (std::uint64_t(1) << kTileOuter) - 1;
+  const Block block{
+      std::move(places),
+      Masks(a, row, rows, [&](std::int64_t line) { return in_rows[static_cast<std::size_t>(line / kTileOuter)] != 0; }),
+      Masks(b, column, columns,
+            [&](std::int64_t line) {
+              return (in_columns[static_cast<std::size_t>(line / kWordBits)] >> (line % kWordBits) & group) != 0;
+            }),
+      target, listed};
+  EntryCounts total;
+  std::mutex lock;
+  parallel_for(static_cast<std::int64_t>(block.places.size()), kPlaceGrain, [&](std::int64_t begin, std::int64_t end) {
+    EntryCounts counts;
+    for (std::int64_t i = begin; i < end; ++i) settle_word(block, block.places[static_cast<std::size_t>(i)], counts);
+    const std::lock_guard<std::mutex> hold(lock);
+    total.extend(counts);
+  });
+  return total;
+}
+
+}  // namespace ozfp4

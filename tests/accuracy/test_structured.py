@@ -1,0 +1,122 @@
+"""Products of structurally sparse operands: entries whose lines are nonzero at no common index are exact zeros, not repaired."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.report import Certified
+from ozfp4.testing import (
+    STRUCTURED,
+    Certificate,
+    assert_same_bits,
+    correct_matmul,
+    fp64_matmul,
+    noise,
+    structured_operands,
+)
+from ozfp4.testing.certified import PRECISIONS, correct_certificates, disjoint, scaled_product
+from ozfp4.testing.oracle import ROUNDINGS
+
+dtypes = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+kinds = pytest.mark.parametrize("kind", list(STRUCTURED))
+MODES = [("fp64", "nearest"), *(("correct", rounding) for rounding in ROUNDINGS)]
+SHAPES = ((3, 5, 4), (30, 70, 66), (5, 1100, 7))
+
+
+def reference(a: np.ndarray, b: np.ndarray, accuracy: str, rounding: str) -> tuple[np.ndarray, np.ndarray]:
+    if accuracy == "fp64":
+        return fp64_matmul(a, b)
+    dtype = np.promote_types(a.dtype, b.dtype)
+    product = scaled_product(a, b, "correct", PRECISIONS[dtype])
+    return correct_matmul(a, b, rounding), correct_certificates(a, b, product, dtype, rounding)
+
+
+def counts(certified: Certified) -> tuple[int | None, ...]:
+    repaired = certified.repaired + certified.repaired_exactly
+    return certified.exact, certified.depth, certified.result, repaired
+
+
+def check(a: np.ndarray, b: np.ndarray, context: Any = "") -> None:
+    """Results, counts, and the bounds of exact zeros, in every mode."""
+    zeros = disjoint(a, b) & np.isfinite(a).all(axis=1)[:, np.newaxis] & np.isfinite(b).all(axis=0)
+    for accuracy, rounding in MODES:
+        expected, certificates = reference(a, b, accuracy, rounding)
+        c, bound, report = ozfp4.matmul(
+            a, b, accuracy=accuracy, rounding=rounding, out=noise(expected.shape, expected.dtype),
+            return_bound=True, report=True,
+        )  # fmt: skip
+        here = (context, accuracy, rounding)
+        assert_same_bits(c, expected, here)
+        wanted = (Certificate.EXACT, Certificate.DEPTH, Certificate.RESULT, Certificate.NONE)
+        assert counts(report.certified) == tuple((certificates == x).sum() for x in wanted), here
+        assert (c[zeros] == 0).all(), here
+        assert (np.signbit(c[zeros]) == (rounding == "down")).all(), here
+        least = 2.0**-1074 if expected.dtype == np.float64 else 2.0**-149
+        assert (bound[zeros] == max(least / (1 + (rounding == "nearest")), 2.0**-1074)).all(), here
+
+
+@dtypes
+@kinds
+@pytest.mark.parametrize("permuted", [False, True], ids=["in order", "permuted"])
+def test_patterns(kind: str, permuted: bool, dtype: type) -> None:
+    for seed, shape in enumerate(SHAPES):
+        check(*structured_operands(kind, *shape, seed=seed, dtype=dtype, permuted=permuted), (kind, shape))
+
+
+@kinds
+def test_some_lines_are_special(kind: str) -> None:
+    a, b = structured_operands(kind, 30, 70, 66)
+    a[3, 5], a[17, 60], b[69, 2] = np.nan, np.inf, -np.inf
+    check(a, b, kind)
+
+
+@kinds
+def test_lines_that_are_not_contiguous(kind: str) -> None:
+    a, b = structured_operands(kind, 40, 90, 70)
+    check(np.asfortranarray(a), np.asfortranarray(b), kind)
+    check(a[::2, ::-3], b[::-3, 1::3], kind)
+
+
+def test_lines_that_meet_in_the_last_entry_alone() -> None:
+    """So far along that all words of their masks but the last are disjoint, and every length of the last word."""
+    rng = np.random.default_rng(0)
+    for k in (1, 2, 63, 64, 65, 511, 512, 513, 700):
+        a, b = rng.standard_normal((4, k)) * 2.0 ** rng.integers(-30, 30, (4, k)), rng.standard_normal((k, 3))
+        a[:, 0::2], b[1::2] = 0.0, 0.0
+        a[:2, -1], b[-1, :2] = 2.0**-1074, 2.0**-40
+        check(a, b, k)
+
+
+def test_subnormal_entries_are_not_zeros() -> None:
+    a = np.array([[2.0**-1074, 1.0, 0.0], [0.0, 1.0, 3.0**-30]])
+    b = np.array([[2.0**-1074, 1.0], [0.0, 0.0], [0.0, 2.0**-1070 * 3]])
+    check(a, b)
+
+
+@kinds
+def test_blocks_and_threads_do_not_show(kind: str) -> None:
+    a, b = structured_operands(kind, 90, 300, 130)
+    for accuracy, rounding in MODES:
+        whole, report = ozfp4.matmul(a, b, accuracy=accuracy, rounding=rounding, report=True)
+        part, its = ozfp4.matmul(
+            a, b, accuracy=accuracy, rounding=rounding, report=True, workspace_limit=60_000
+        )
+        assert_same_bits(part, whole, (kind, accuracy, rounding))
+        assert its.certified == report.certified
+
+
+def test_disjoint_entries_are_not_repaired() -> None:
+    """Of a banded product almost none."""
+    i = np.arange(300)
+    rng = np.random.default_rng(1)
+    a, b = (np.where(abs(i[:, None] - i) <= 4, rng.standard_normal((300, 300)), 0.0) for _ in range(2))
+    zeros = int(disjoint(a, b).sum())
+    assert zeros > 84_000
+    for mode in ({"accuracy": "fp64"}, {"accuracy": "correct", "rounding": "down"}):
+        certified = ozfp4.matmul(a, b, **mode, report=True)[1].certified
+        assert certified.exact >= zeros
+        assert certified.repaired + certified.repaired_exactly < 2_000
