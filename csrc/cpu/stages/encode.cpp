@@ -14,10 +14,10 @@
 namespace ozfp4 {
 namespace {
 
-// Integers of so many bits fit what the loops below sum; longer ones are the WideEncoder's.
+// Integers of so many bits fit what the loops below sum; longer ones, and those that are cut, are the WideEncoder's.
 constexpr int kNarrowBits = 53;
 
-bool is_narrow(const Plan& plan) { return plan.bits <= kNarrowBits; }
+bool is_narrow(const Plan& plan) { return plan.bits <= kNarrowBits && plan.cut == 0; }
 
 // The four pieces of each integer, piece-major, so that the loops over moduli read contiguous FP32.
 struct LinePieces {

@@ -46,12 +46,19 @@ struct EncodeOperand {
 
 struct EncodeArguments {
   EncodeOperand operand[2];
-  EncodeUnit unit[kMaxModuli];
   const int* units_used;
   std::uint32_t tiles_a, tiles;
   std::uint32_t most_tile_lines, most_tile_bytes;  // of either operand
   std::int32_t units, planes, table_entries;
   bool reads_early;  // the operands are there before the previous kernel ends
+};
+
+// With the units. Only the longest integers are cut, and then there may be more than one for each modulus.
+template <int Words>
+inline constexpr int kUnitRoom = Words == kMaxByteWords ? kMaxUnits : kMaxModuli;
+template <int Room>
+struct EncodeParameters : EncodeArguments {
+  EncodeUnit unit[Room];
 };
 
 template <EncodeKind Kind>

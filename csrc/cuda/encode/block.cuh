@@ -24,7 +24,8 @@ __host__ __device__ inline int shared_table_entries(int table_entries) {
 }
 
 template <int Words>
-__device__ __forceinline__ void fill_units(SharedUnit<Words>* units, const EncodeArguments& arguments) {
+__device__ __forceinline__ void fill_units(SharedUnit<Words>* units, const EncodeParameters<kUnitRoom<Words>>& arguments) {
+  static_assert(kUnitRoom<Words> <= kEncodeThreads, "a thread for each");
   const auto u = static_cast<int>(threadIdx.x);
   if (u < arguments.units) {
     const EncodeUnit& unit = arguments.unit[u];
