@@ -80,7 +80,7 @@ class Integers {
   // Calls use(i, integer) for the entries [first, first + n), n <= kLanes, of integers that are cut.
   template <class Use>
   void joined(std::int64_t first, int n, const Use& use) const {
-    if constexpr (Words >= kLeastJoinedWords) {
+    if constexpr (kMayJoin<Words>) {
       Columns<Words> column[kParts];
       for (int p = 0; p < kParts; ++p) columns(first, n, column[p], static_cast<Part>(p));
       for (int i = 0; i < n; ++i) {

@@ -56,9 +56,9 @@ struct EncodeArguments {
 // With the units. Only the longest integers are cut, and then there may be more than one for each modulus.
 template <int Words>
 inline constexpr int kUnitRoom = Words == kMaxByteWords ? kMaxUnits : kMaxModuli;
-template <int Room>
+template <int Words>
 struct EncodeParameters : EncodeArguments {
-  EncodeUnit unit[Room];
+  EncodeUnit unit[kUnitRoom<Words>];
 };
 
 template <EncodeKind Kind>

@@ -71,26 +71,26 @@ __device__ __forceinline__ void sum_columns(std::uint64_t (&column)[Words], cons
   }
 }
 
-// The integer of that entry.
+// The integer of that entry: one product, or that which three of parts are joined to.
 template <int Words>
 __device__ __forceinline__ WideInt<Words> integer_at(const Parameters<Words>& p, int prefix, int count,
                                                      const std::uint8_t* source) {
   std::uint64_t column[Words];
-  if constexpr (Words >= kLeastJoinedWords) {
-    if (p.cut != 0) {
-      const std::int64_t part_stride = p.job.residues.plane_stride / kParts;
-      JoinedProduct<Words> product(p.cut);
+  if constexpr (!kMayJoin<Words>) {
+    sum_columns(column, p, prefix, count, source);
+    return crt_from_columns(column, p.product[prefix]);
+  } else {
+    const std::int64_t part_stride = p.job.residues.plane_stride / kParts;
+    const int parts = p.cut == 0 ? 1 : kParts;
+    JoinedProduct<Words> product(p.cut);  // of a single part: itself
 #pragma unroll 1
-      for (int i = 0; i < kParts; ++i) {
-        const Part part = joined_part(i);
-        sum_columns(column, p, prefix, count, source + static_cast<int>(part) * part_stride);
-        product.take(crt_from_columns(column, p.product[prefix]), part);
-      }
-      return product.value();
+    for (int i = 0; i < parts; ++i) {
+      const Part part = parts == 1 ? Part::low : joined_part(i);
+      sum_columns(column, p, prefix, count, source + static_cast<int>(part) * part_stride);
+      product.take(crt_from_columns(column, p.product[prefix]), part);
     }
+    return product.value();
   }
-  sum_columns(column, p, prefix, count, source);
-  return crt_from_columns(column, p.product[prefix]);
 }
 
 // Bits of the entries that are left to repair become a word of the list, whose rows have an even number of them. All lanes of the
