@@ -27,8 +27,22 @@ def integers(bits: int, cut: int, seed: int) -> np.ndarray:
     """Both ends, both sides of each multiple of 2^cut near them, and integers of every length."""
     rng = np.random.default_rng(seed)
     top, part = 2**bits, 2**cut
-    edges = [0, 1, part, top, top - 1, top - part, top - part + 1, part - 1, part + 1, part // 2, 2 * part - 1]
-    random = [int.from_bytes(rng.bytes(26), "little") >> int(rng.integers(208 - bits, 207)) for _ in range(300)]
+    edges = [
+        0,
+        1,
+        part,
+        top,
+        top - 1,
+        top - part,
+        top - part + 1,
+        part - 1,
+        part + 1,
+        part // 2,
+        2 * part - 1,
+    ]
+    random = [
+        int.from_bytes(rng.bytes(26), "little") >> int(rng.integers(208 - bits, 207)) for _ in range(300)
+    ]
     return np.array([s * v for v in (*edges, *random) for s in (1, -1)], dtype=object)
 
 
@@ -60,7 +74,9 @@ def test_k_max_is_what_the_largest_part_admits(backend: str, bits: int, k: int) 
     assert plan.cut % 8 == 0
     assert abs(2 * plan.cut - bits) <= 8  # in the middle, but for a byte
     largest = 2**plan.cut + 2 ** (bits - plan.cut)
-    assert all(abs(part).max() <= largest for part in parts_of(integers(bits, plan.cut, 3), plan.cut).values())
+    assert all(
+        abs(part).max() <= largest for part in parts_of(integers(bits, plan.cut, 3), plan.cut).values()
+    )
     assert k <= plan.k_max
     assert 2 * plan.k_max * largest**2 < plan.modulus_product <= 2 * (plan.k_max + 1) * largest**2
 

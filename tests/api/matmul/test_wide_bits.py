@@ -63,7 +63,8 @@ def test_cut_integers_and_long_rows(backend: str, bits: int, k: int) -> None:
     """Entries spread over all bits; a plan for longer rows, and blocks, give the same bits."""
     rng = np.random.default_rng(k)
     a, b = (
-        np.ldexp(rng.uniform(1, 2, shape), -rng.integers(0, bits + 60, shape)) * rng.choice([-1.0, 1.0], shape)
+        np.ldexp(rng.uniform(1, 2, shape), -rng.integers(0, bits + 60, shape))
+        * rng.choice([-1.0, 1.0], shape)
         for shape in ((5, k), (k, 6))
     )
     a[0], b[:, 0] = 1.0, -1.0
@@ -89,7 +90,15 @@ def test_more_bits_than_a_row_spans_give_the_rounded_product(path: Path) -> None
 def test_long_rows_and_odd_blocks() -> None:
     """More entries than one pass of the encoder takes, in blocks that a small workspace makes."""
     a, b = operands("phi32", 19, 1541, 18, seed=4)
-    for backend, bits in (("fp64", 76), ("int8", 76), ("fp4", 60), ("fp64", 200), ("int8", 150), ("int8", 180), ("fp4", 140)):
+    for backend, bits in (
+        ("fp64", 76),
+        ("int8", 76),
+        ("fp4", 60),
+        ("fp64", 200),
+        ("int8", 150),
+        ("int8", 180),
+        ("fp4", 140),
+    ):
         plan = ozfp4.plan(19, 18, 1541, backend=backend, bits=bits)
         expected = exact_matmul(a, b, bits=bits)
         assert_same_bits(ozfp4.matmul(a, b, plan=plan), expected, (backend, bits))
