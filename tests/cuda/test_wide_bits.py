@@ -59,3 +59,28 @@ def test_entries_far_apart(path: tuple[str, str], bits: int) -> None:
         assert_same_bits(
             product(np.asfortranarray(a), np.asfortranarray(b), bits, path), exact_matmul(a, b, bits=bits)
         )
+
+
+@pytest.mark.parametrize(
+    ("backend", "bits", "limit"), [("int8", 180, 5 << 20), ("fp4", 140, 16 << 20), ("fp4", 200, 20 << 20)]
+)
+def test_stacks_blocks_and_bounds_of_cut_integers(backend: str, bits: int, limit: int) -> None:
+    """What joins the products of parts sees stacks, blocks that a small workspace makes, and records of lines."""
+    rng = np.random.default_rng(bits)
+    a, b = spread(rng, (130, 300), 0, bits), spread(rng, (300, 100), 0, bits)
+    x, y = (torch.from_numpy(operand).to(DEVICE) for operand in (a, b))
+    expected = exact_matmul(a, b, bits=bits)
+    for options in ({}, {"workspace_limit": limit}):
+        c, report = ozfp4.matmul(x, y, bits=bits, backend=backend, report=True, **options)
+        assert_same_bits(c.cpu().numpy(), expected, options)
+        assert report.plan.cut is not None
+        assert report.moduli_used == len(report.plan.moduli)
+    c, bound = ozfp4.matmul(x, y, bits=bits, backend=backend, return_bound=True)
+    assert_same_bits(c.cpu().numpy(), expected, "with a bound")
+    assert_same_bits(
+        bound.cpu().numpy(), ozfp4.matmul(a, b, bits=bits, backend=backend, return_bound=True)[1]
+    )
+    stack = torch.stack([x[:19, :40], 2.0**900 * x[20:39, 40:80], x[40:59, :40]])
+    products = ozfp4.matmul(stack, y[:40], bits=bits, backend=backend).cpu().numpy()
+    for left, found in zip(stack.cpu().numpy(), products, strict=True):
+        assert_same_bits(found, exact_matmul(left, b[:40], bits=bits))
