@@ -53,12 +53,12 @@ struct EncodeArguments {
   bool reads_early;  // the operands are there before the previous kernel ends
 };
 
-// With the units. Only the longest integers are cut, and then there may be more than one for each modulus.
-template <int Words>
-inline constexpr int kUnitRoom = Words == kMaxByteWords ? kMaxUnits : kMaxModuli;
-template <int Words>
+// With the units: none for digits; of the longest integers, which alone are cut, there may be more than one for each modulus.
+template <EncodeKind Kind, int Words>
+inline constexpr int kUnitRoom = has_units(Kind) ? (Words == kMaxByteWords ? kMaxUnits : kMaxModuli) : 1;
+template <EncodeKind Kind, int Words>
 struct EncodeParameters : EncodeArguments {
-  EncodeUnit unit[kUnitRoom<Words>];
+  EncodeUnit unit[kUnitRoom<Kind, Words>];
 };
 
 template <EncodeKind Kind>

@@ -186,7 +186,7 @@ struct EncodeLaunch {
 
 template <class T, EncodeKind Kind, int Words, bool Counts>
 void launch_kind(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const EncodeLaunch& how) {
-  EncodeParameters<Words> parameters{};
+  EncodeParameters<Kind, Words> parameters{};
   EncodeArguments& arguments = parameters;
   const int log_steps = log_steps_of(plan, a, b);
   if (a.lines != 0) add_operand<T>(arguments, 0, cut<T>(a, Kind, log_steps));

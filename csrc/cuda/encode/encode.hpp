@@ -23,6 +23,9 @@ enum class EncodeKind : std::uint8_t {
   limb_codes,
   digit13_codes,
 };
+constexpr bool has_units(EncodeKind kind) {
+  return kind != EncodeKind::digits13 && kind != EncodeKind::digit13_codes && kind != EncodeKind::digits256;
+}
 constexpr bool writes_codes(EncodeKind kind) { return kind == EncodeKind::limb_codes || kind == EncodeKind::digit13_codes; }
 
 // Planes that come from one residue (or int8 entry): a residue plane, or one to three limbs of a table entry.

@@ -19,7 +19,7 @@ static_assert(kScaleThreads == kEncodeThreads, "the same threads sum and encode"
 
 // Of integers of so few words that no plan cuts them.
 struct ScaleEncodeArguments {
-  EncodeParameters<2> encode;  // of operands whose tiles are walked in bands of one
+  EncodeParameters<EncodeKind::residues, 2> encode;  // of operands whose tiles are walked in bands of one
   std::int32_t* shift[2];
   std::uint8_t* special[2];
   NormReport norms;
