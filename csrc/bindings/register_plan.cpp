@@ -79,12 +79,14 @@ void register_plan(py::module_& module) {
       .def_readonly("planes_a", &Plan::planes_a)
       .def_readonly("planes_b", &Plan::planes_b)
       .def_property_readonly("products", &Plan::products)
-      .def_property_readonly("group_count", [](const Plan& plan) { return plan.groups.size(); })
+      .def_readonly("cut", &Plan::cut)
+      .def_property_readonly("parts", &Plan::parts)
+      .def_property_readonly("count", &Plan::count)
       .def_property_readonly("moduli",
                              [](const Plan& plan) {
                                std::vector<std::int64_t> moduli;
                                if (plan.has_moduli()) {
-                                 for (const Group& group : plan.groups) moduli.push_back(group.modulus);
+                                 for (int i = 0; i < plan.count(); ++i) moduli.push_back(plan.modulus(i));
                                }
                                return moduli;
                              })

@@ -54,7 +54,7 @@ py::array encode(const Plan& plan, int count, const Words& words) {
 }
 
 py::array empty_output(const Plan& plan, int count, std::int64_t rows, std::int64_t columns) {
-  const std::vector<py::ssize_t> shape{count, rows, columns};
+  const std::vector<py::ssize_t> shape{plan.groups_of(count), rows, columns};
   switch (output_type(plan)) {
     case OutputType::residue8: return py::array_t<std::uint8_t>(shape);
     case OutputType::residue32: return py::array_t<std::int32_t>(shape);
@@ -105,8 +105,9 @@ void require_output(const Plan& plan, int count, const py::array& output) {
     throw py::type_error("output: dtype " + std::string(py::str(output.dtype())) + " is not " +
                          std::string(py::str(wanted.dtype())) + ", which multiply returns for this plan");
   }
-  if (output.shape(0) != count) {
-    throw py::value_error("output: " + std::to_string(output.shape(0)) + " groups given, the plan uses " + std::to_string(count));
+  if (output.shape(0) != plan.groups_of(count)) {
+    throw py::value_error("output: " + std::to_string(output.shape(0)) + " groups given, the plan uses " +
+                          std::to_string(plan.groups_of(count)));
   }
 }
 

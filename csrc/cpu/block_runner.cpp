@@ -47,7 +47,8 @@ void run_blocks(const Plan& plan, int count, const ShiftedOperand& a, const Shif
                 StageTimes& times, const std::function<void(double)>& progress,
                 const std::function<void(const OutputBlock&)>& finish) {
   BlockPlanes planes_a(plan, count, a, shape.rows * shape.inners), planes_b(plan, count, b, shape.columns * shape.inners);
-  const Buffer output = allocate_buffer(static_cast<std::int64_t>(count) * shape.rows * shape.columns * output_entry_bytes(plan));
+  const Buffer output =
+      allocate_buffer(static_cast<std::int64_t>(plan.groups_of(count)) * shape.rows * shape.columns * output_entry_bytes(plan));
   const Buffer scratch = allocate_buffer(cpu_multiply_scratch(plan, {shape.rows, shape.columns, shape.inners}));
   const double total = static_cast<double>(a.view.outer) * static_cast<double>(b.view.outer) * static_cast<double>(a.view.inner);
   double done = 0;

@@ -41,8 +41,8 @@ struct OutputBlock {
   const void* output;
 };
 
-// Calls finish(block) for every block of the output, in `shape` and its rests, of the plan's first `count` groups. `progress`, if
-// any, is called with the fraction done; it may throw to stop.
+// Calls finish(block) for every block of the output, in `shape` and its rests, of the plan's first `count` moduli or groups.
+// `progress`, if any, is called with the fraction done; it may throw to stop.
 void run_blocks(const Plan& plan, int count, const ShiftedOperand& a, const ShiftedOperand& b, const BlockShape& shape,
                 StageTimes& times, const std::function<void(double)>& progress,
                 const std::function<void(const OutputBlock&)>& finish);

@@ -26,7 +26,7 @@ void fill_zero(const Target& target) {
 
 int products_of(const Plan& plan, int count) {
   int products = 0;
-  for (int g = 0; g < count; ++g) products += plan.groups[static_cast<std::size_t>(g)].terms;
+  for (int g = 0; g < plan.groups_of(count); ++g) products += plan.groups[static_cast<std::size_t>(g)].terms;
   return products;
 }
 
@@ -44,7 +44,7 @@ class Product {
     const ScaleRequest request{options.promise.accuracy, plan.bits, options.promise.precision, has_bound};
     scale_a_ = cpu_scale(a, request);
     scale_b_ = cpu_scale(b, request);
-    count_ = static_cast<int>(plan.groups.size());
+    count_ = plan.count();
     // |C_ij| <= ||a_i|| ||b_j|| decides how many moduli are needed.
     if (plan.has_moduli()) count_ = moduli_needed(make_prefix_rule(plan, count_), scale_a_.norm_squared * scale_b_.norm_squared);
   }

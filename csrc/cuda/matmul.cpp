@@ -101,7 +101,7 @@ ReconstructJob reconstruct_job(const Run& run, const Preparation& prepared, cons
   ReconstructJob job;
   job.result = block_of(run.turn.result, block);
   job.residues = residues;
-  job.residues.plane_stride *= run.plan.schedule.planes_per_modulus();
+  job.residues.plane_stride *= run.plan.schedule.planes_per_modulus();  // from modulus to modulus
   job.a = prepared.a.scaled.from_line(block.rows.first);
   job.b = prepared.b.scaled;
   job.units_used = prepared.units_used();

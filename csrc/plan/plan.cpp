@@ -51,7 +51,7 @@ void encode_integer(const Plan& plan, const PlanInt& v, std::int32_t* limbs) {
   }
   for (const Group& group : plan.groups) {
     const std::int64_t m = group.modulus;
-    rest = v;
+    rest = part_of(v, group.part, plan.cut);
     const std::int64_t x = plan.scheme == Scheme::integer ? static_cast<std::int32_t>(v.word[0]) + 128 : take_residue(rest, m);
     if (group.limb_table.empty()) {
       limbs[group.first_plane] = static_cast<std::int32_t>(x > (m - 1) / 2 ? x - m : x);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "arith/wide/parts.hpp"
 #include "arith/wide/wide_int.hpp"
 #include "arith/wide/word_counts.hpp"
 #include "plan/alphabet.hpp"
@@ -35,6 +36,7 @@ struct Step {
 // One output of the multiply stage: a modulus (scheme II), a digit group i + j (scheme I), or the product itself (INT8).
 struct Group {
   std::int64_t modulus;     // 0 where the group is a plain integer sum
+  Part part = Part::whole;  // scheme II: of the integers, whose residues these are
   int first_plane, planes;  // scheme II: the planes that hold this modulus' residues
   int first_term, terms;
   std::vector<Step> chain;              // scheme II
@@ -50,13 +52,20 @@ struct Plan {
   int bits;            // capacity c: scaled integers are at most 2^bits in magnitude
   std::int64_t k_max;  // longest inner dimension for which the plan is exact whatever the data
   std::int64_t base;   // scheme I: base of the digits; 0 otherwise
+  int cut = 0;         // scheme II: integers are cut at 2^cut, a multiple of 8 (arith/wide/parts.hpp); 0: they are whole
   int planes_a, planes_b;
-  bool prefix_allowed;  // a prefix of the moduli may serve when the data's norms allow it
-  std::vector<Group> groups;
+  bool prefix_allowed;        // a prefix of the moduli may serve when the data's norms allow it
+  std::vector<Group> groups;  // of a modulus as many as there are parts, side by side
   std::vector<Term> terms;
 
   int products() const { return static_cast<int>(terms.size()); }
   bool has_moduli() const { return scheme == Scheme::two; }
+  int parts() const { return cut == 0 ? 1 : kParts; }
+  // Moduli, or groups that have none; what a `count` of them counts, and how many groups those are.
+  int count() const { return static_cast<int>(groups.size()) / parts(); }
+  int groups_of(int count) const { return count * parts(); }
+  int group_of(int i, Part part) const { return groups_of(i) + (cut == 0 ? 0 : static_cast<int>(part)); }  // of modulus i
+  std::int64_t modulus(int i) const { return groups[static_cast<std::size_t>(groups_of(i))].modulus; }
 };
 
 struct PlanRequest {

@@ -10,22 +10,22 @@
 namespace ozfp4 {
 
 int least_prefix(const Plan& plan, int prefixes) {
-  const int all = static_cast<int>(plan.groups.size());
+  const int all = plan.count();
   return plan.prefix_allowed ? std::max(1, all - prefixes + 1) : all;
 }
 
 PrefixRule make_prefix_rule(const Plan& plan, int prefixes) {
   PrefixRule rule;
   if (!plan.has_moduli()) return rule;
-  if (plan.groups.size() > static_cast<std::size_t>(kMaxModuli)) {
-    throw std::length_error("plan: " + std::to_string(plan.groups.size()) + " moduli exceed the " + std::to_string(kMaxModuli) +
+  if (plan.count() > kMaxModuli) {
+    throw std::length_error("plan: " + std::to_string(plan.count()) + " moduli exceed the " + std::to_string(kMaxModuli) +
                             " that one product takes");
   }
   rule.least = least_prefix(plan, prefixes);
-  rule.all = static_cast<int>(plan.groups.size());
+  rule.all = plan.count();
   PlanInt product = wide_from<kMaxWords>(1);
   for (int count = 1; count <= rule.all; ++count) {
-    append_modulus(product, plan.groups[static_cast<std::size_t>(count - 1)].modulus);
+    append_modulus(product, plan.modulus(count - 1));
     const double half = 0.5 * wide_to_double(product);
     rule.limit[count - 1] = half * half * (1.0 - 0x1p-39);
   }

@@ -63,7 +63,7 @@ static_assert(sizeof(GemmStep) == 48, "256 of them stay well below the limit of 
 GemmStep make_step(int a_plane, int b_plane, int k_begin, int k_end, Action action, std::uint32_t modulus = 0,
                    std::int32_t multiplier = 1, int out_plane = 0, std::uint32_t bound = 0);
 
-inline constexpr int kMaxUnits = 64;
+inline constexpr int kMaxUnits = 128;  // three for each of the 37 moduli of the longest FP4 plan
 
 // K may be cut into so many ranges whose outputs are summed afterwards.
 inline constexpr int kMaxSplits = 64;
@@ -91,7 +91,7 @@ struct Schedule {
   bool may_split = true;
 
   int unit_count() const { return static_cast<int>(unit_begin.size()) - 1; }
-  // From the residue of a modulus to the same one of the next, in what reconstruct reads.
+  // From the first residue of a modulus to that of the next, in what reconstruct reads.
   int planes_per_modulus() const { return units_per_modulus; }
   // Range: the schedule stays where it is and as it is.
   ScheduleView view() const {

@@ -84,6 +84,10 @@ class arith:  # noqa: N801
     @staticmethod
     def wide(x: npt.NDArray[np.uint32], y: npt.NDArray[np.uint32], factor: int) -> dict[str, Any]: ...
     @staticmethod
+    def parts(
+        numbers: npt.NDArray[np.uint32], cut: int
+    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]: ...
+    @staticmethod
     def crt(
         residues: npt.NDArray[np.uint32], moduli: Sequence[int], words: int
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.bool_]]: ...

@@ -98,7 +98,7 @@ def _check_limbs(name: str, planes: npt.NDArray[Any], plan: Plan) -> None:
 
 
 def _count(plan: Plan, moduli: int | None) -> int:
-    everything = plan._core.group_count
+    everything = plan._core.count
     if moduli is None:
         return everything
     if not plan.moduli:

@@ -330,6 +330,29 @@ void check_long_k() {
   }
 }
 
+// Plans of more products than travel in the kernel's parameters: their K is whole, however small the blocks of the output.
+void check_many_products() {
+  const Way way = {Scheme::two, Alphabet::fp4, "least", Element::e2m1};
+  for (const int k : {700, 100'000}) {
+    const CudaPlan plan = cuda_plan_of(way, 200, k);
+    report("more than 256 products", plan.schedule.steps.size() > static_cast<std::size_t>(kMaxInlineSteps));
+    const CudaProduct product = random_product(false, 3000, 5000, k, {});
+    const std::int64_t least = make_layout(plan, random_product(false, 64, 64, k, {}), Gpu(), kUnlimited).bytes;
+    for (const std::int64_t cap : {2 * least, 5 * least, 40 * least}) {
+      const CudaLayout layout = make_layout(plan, product, Gpu(), cap);
+      check_product(plan, product, cap, "3000 x " + std::to_string(k) + " x 5000, 200 bits");
+      report("K is whole", layout.inners == k && layout.pieces.empty() && layout.rows < 3000 && layout.bytes <= cap);
+    }
+    std::string message;
+    try {
+      make_layout(plan, product, Gpu(), least / 2);
+    } catch (const std::length_error& error) {
+      message = error.what();
+    }
+    report("too small a workspace is named", message.find("workspace_limit = " + std::to_string(least / 2)) == 0, message);
+  }
+}
+
 // Where nothing is in the way, nothing is cut.
 void check_whole_products() {
   for (const Way& way : kWays) {
@@ -447,6 +470,7 @@ int main() {
   check_huge_stacks();
   check_long_k();
   check_whole_products();
+  check_many_products();
   check_pieces();
   return finish();
 }

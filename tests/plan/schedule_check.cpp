@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -84,14 +85,26 @@ std::vector<std::int64_t> stored(const Schedule& schedule, const std::vector<std
 }
 
 // `out`: summed over splits.
-bool is_right(const Plan& plan, const std::vector<std::int64_t>& out, const PlanInt& product) {
-  if (plan.scheme == Scheme::integer) return out[0] == static_cast<std::int32_t>(product.word[0]);
+bool is_right(const Plan& plan, const std::vector<std::int64_t>& out, const std::vector<PlanInt>& x,
+              const std::vector<PlanInt>& y) {
+  const auto product_of = [&](Part part) {
+    PlanInt product = number(0);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      product = wide_add(product, times(part_of(x[i], part, plan.cut), part_of(y[i], part, plan.cut)));
+    }
+    return product;
+  };
   if (plan.scheme == Scheme::two) {
+    std::map<Part, PlanInt> products;
     for (std::size_t g = 0; g < plan.groups.size(); ++g) {
-      if (floor_mod(out[g], plan.groups[g].modulus) != floor_mod(product, plan.groups[g].modulus)) return false;
+      const Group& group = plan.groups[g];
+      if (products.count(group.part) == 0) products[group.part] = product_of(group.part);
+      if (floor_mod(out[g], group.modulus) != floor_mod(products[group.part], group.modulus)) return false;
     }
     return true;
   }
+  const PlanInt product = product_of(Part::whole);
+  if (plan.scheme == Scheme::integer) return out[0] == static_cast<std::int32_t>(product.word[0]);
   PlanInt sum = number(0);
   for (std::size_t d = out.size(); d-- > 0;) {
     sum = wide_add(wide_mul_small(sum, static_cast<std::uint32_t>(plan.base)), number(out[d]));
@@ -113,13 +126,10 @@ void check_schedule(const Plan& plan, Element element, int k, const std::string&
         for (std::size_t p = 0; p < planes->size(); ++p) (*planes)[p][i] = limbs[p];
         if (element != Element::u8) continue;
         for (const Group& group : plan.groups) {
-          (*planes)[group.first_plane][i] = static_cast<int>(floor_mod(v, group.modulus));
+          (*planes)[group.first_plane][i] = static_cast<int>(floor_mod(part_of(v, group.part, plan.cut), group.modulus));
         }
       }
     }
-    PlanInt product = number(0);
-    for (int i = 0; i < k; ++i) product = wide_add(product, times(x[i], y[i]));
-
     const int block = block_entries(element), splits = schedule.may_split ? std::max(schedule.least_splits, random_int(1, 3)) : 1;
     const int length = ((k + block - 1) / block + splits - 1) / splits * block;
     std::vector<std::int64_t> out(static_cast<std::size_t>(schedule.out_planes), 0);
@@ -133,7 +143,7 @@ void check_schedule(const Plan& plan, Element element, int k, const std::string&
         out[p] += part[p];
       }
     }
-    report(name + (is_extreme ? " extreme" : ""), fits && is_right(plan, out, product),
+    report(name + (is_extreme ? " extreme" : ""), fits && is_right(plan, out, x, y),
            std::to_string(k) + " in " + std::to_string(splits));
   }
 

@@ -42,7 +42,7 @@ def test_limbs_and_identity(scheme: _core.Scheme, bits: int) -> None:
     of_x, of_y = (plan.encode(to_words(v)) for v in (x, y))
     assert set(np.unique(of_x).tolist()) <= E4M3
     of_x, of_y, product = of_x.astype(object), of_y.astype(object), x.astype(object) * y.astype(object)
-    for g in range(plan.group_count if plan.moduli else 0):
+    for g in range(plan.count if plan.moduli else 0):
         total = sum(w * of_x[a] * of_y[b] for group, a, b, w in plan.terms if group == g)
         assert ((total - product) % plan.moduli[g] == 0).all(), plan.moduli[g]
     if not plan.moduli:
@@ -53,7 +53,7 @@ def test_moduli() -> None:
     plan = _testing.make_fp8_plan(_core.Scheme.II, 53, 2**25)
     assert all(gcd(m, n) == 1 for i, m in enumerate(plan.moduli) for n in plan.moduli[:i])
     assert prod(plan.moduli) > 2 * 2**25 * 2**106
-    assert {len([t for t in plan.terms if t[0] == g]) for g in range(plan.group_count)} == {1, 3, 4}
+    assert {len([t for t in plan.terms if t[0] == g]) for g in range(plan.count)} == {1, 3, 4}
     with pytest.raises(ValueError, match="CRT bound"):
         _testing.make_fp8_plan(_core.Scheme.II, 53, 2 ** int(log2(prod(plan.moduli)) - 106))
     with pytest.raises(ValueError, match="'paper' exists for the fp4 alphabet only"):
@@ -92,7 +92,7 @@ def test_stages(scheme: _core.Scheme) -> None:
     a, b = operands("normal", 7, 65, 5)
     plan = _testing.make_fp8_plan(scheme, 53, 65)
     wanted, s, t = integer_product(a, b, 53)
-    count = plan.group_count
+    count = plan.count
     planes = [
         _core.encode(plan, count, _core.quantise(lines, exponents.astype(np.int32), 2))
         for lines, exponents in ((a, s), (np.ascontiguousarray(b.T), t))

@@ -78,8 +78,8 @@ def test_names(check_refused, names, error: type[Exception], pattern: str) -> No
 
 
 def test_k_that_no_plan_serves(check_refused) -> None:
-    crt = r"^k = 10{18} breaks the CRT bound .*bits = 150: P has \d+ bits and admits K <= \d+$"
-    check_refused(ValueError, crt, ozfp4.plan, 1, 1, 10**18, backend="int8", bits=150)
+    crt = r"^k = 10{18} breaks the CRT bound .*bits = 200: P has \d+ bits and admits K <= \d+$"
+    check_refused(ValueError, crt, ozfp4.plan, 1, 1, 10**18, backend="fp4", bits=200)
     digits = r"^k = 2199023255552 breaks the digit group bound of scheme I, K <= \d+$"
     check_refused(ValueError, digits, ozfp4.plan, 1, 1, 2**41, scheme="I")
 

@@ -33,7 +33,7 @@ def make(path: tuple[str, str, str, str]) -> Plan:
 
 
 def right(plan: Plan) -> StageResults:
-    return stage_search.on_cpu(plan, PRODUCT.a, PRODUCT.b, plan._core.group_count)
+    return stage_search.on_cpu(plan, PRODUCT.a, PRODUCT.b, plan._core.count)
 
 
 def off_by_one(x: np.ndarray, place: tuple[int, ...]) -> np.ndarray:
@@ -201,6 +201,6 @@ def test_a_workspace_is_read_as_it_lies(path: tuple[str, str, str, str]) -> None
 
 def test_digits_stand_for_integers() -> None:
     plan = make(("I", "int8", "least", "s8"))
-    whole = integers(_core.multiply(plan._core, plan._core.group_count, *right(plan).planes), plan)
+    whole = integers(_core.multiply(plan._core, plan._core.count, *right(plan).planes), plan)
     for base, count in ((256, 20), (13, 34)):
         assert (stage_search.digits_to_integers(digits_of(whole, base, count), base) == whole).all()

@@ -84,11 +84,14 @@ int field_width(const Plan& plan) {
                                                    : kPieceWidth<float>;
 }
 
+// Of the integers that are cut into fields: those of the plan or their parts, the sum of the two being the longest.
+int encoded_bits(const Plan& plan) { return plan.cut == 0 ? plan.bits : std::max(plan.cut, plan.bits - plan.cut) + 1; }
+
 int field_count(const Plan& plan) {
   return field_width(plan) == 0                    ? 1  // limbs of base 13 are no fields
          : plan.scheme == Scheme::one              ? plan.planes_a
-         : plan.alphabet.entry == PlaneEntry::fp64 ? piece_count<double>(plan.bits)
-                                                   : piece_count<float>(plan.bits);
+         : plan.alphabet.entry == PlaneEntry::fp64 ? piece_count<double>(encoded_bits(plan))
+                                                   : piece_count<float>(encoded_bits(plan));
 }
 
 static_assert(kMostBits <= kMostPieceBits<float> && kMostBits <= kMostPieceBits<double>);
@@ -103,8 +106,8 @@ WideEncoder::WideEncoder(const Plan& plan, int count)
       pieces_(field_count(plan)),
       cutter_(field_width(plan), pieces_, words_) {
   if (!plan.has_moduli()) return;
-  for (int g = 0; g < count; ++g) {
-    const std::int64_t m = plan.groups[static_cast<std::size_t>(g)].modulus;
+  for (int i = 0; i < count; ++i) {
+    const std::int64_t m = plan.modulus(i);
     if (plan.alphabet.entry == PlaneEntry::fp64) {
       large_.push_back(make_wide_modulus<double>(m));
     } else {
@@ -116,7 +119,13 @@ WideEncoder::WideEncoder(const Plan& plan, int count)
 void WideEncoder::encode(WideLine& line, std::int64_t n, void* planes, std::int64_t pitch) {
   if (plan_.scheme == Scheme::one) return encode_digits(line, n, planes, pitch);
   if (plan_.alphabet.entry == PlaneEntry::fp64) return encode_large(line, n, static_cast<double*>(planes), pitch);
-  encode_bytes(line, n, static_cast<std::int8_t*>(planes), pitch);
+  auto* bytes = static_cast<std::int8_t*>(planes);
+  if (plan_.cut == 0) return encode_bytes(line, Part::whole, n, bytes, pitch);
+  WideLine part_line;
+  for (const Part part : {Part::low, Part::high, Part::sum}) {
+    take_part(line, n, words_, part, plan_.cut, part_line);
+    encode_bytes(part_line, part, n, bytes, pitch);
+  }
 }
 
 void WideEncoder::encode_digits(WideLine& line, std::int64_t n, void* planes, std::int64_t pitch) {
@@ -158,14 +167,14 @@ void WideEncoder::encode_limbs13(const WideLine& line, std::int64_t n, std::int8
   }
 }
 
-void WideEncoder::encode_bytes(WideLine& line, std::int64_t n, std::int8_t* planes, std::int64_t pitch) {
+void WideEncoder::encode_bytes(WideLine& line, Part part, std::int64_t n, std::int8_t* planes, std::int64_t pitch) {
   cutter_.prepare(line, n);
   for (int j = 0; j < pieces_; ++j) cutter_.cut(line, j, n, small_piece_[j]);
   float balanced[kLine];
   std::uint8_t residues[kLine];
-  for (int g = 0; g < count_; ++g) {
-    const Group& group = plan_.groups[static_cast<std::size_t>(g)];
-    const WideModulus<float>& m = small_[static_cast<std::size_t>(g)];
+  for (int i = 0; i < count_; ++i) {
+    const Group& group = plan_.groups[static_cast<std::size_t>(plan_.group_of(i, part))];
+    const WideModulus<float>& m = small_[static_cast<std::size_t>(i)];
     for (int j = 0; j < pieces_; j += kPiecesPerSum) {
       reduce_line(std::min(kPiecesPerSum, pieces_ - j), j == 0 ? nullptr : balanced, small_piece_ + j, n, m.weight + j, m,
                   balanced);

@@ -14,10 +14,10 @@
 namespace ozfp4 {
 namespace {
 
-// Integers of so many bits fit what the loops below sum; longer ones are the WideEncoder's.
+// Integers of so many bits fit what the loops below sum; longer ones, and those that are cut, are the WideEncoder's.
 constexpr int kNarrowBits = 53;
 
-bool is_narrow(int bits) { return bits <= kNarrowBits; }
+bool is_narrow(const Plan& plan, int bits) { return bits <= kNarrowBits && plan.cut == 0; }
 
 // The four pieces of each integer, piece-major, so that the loops over moduli read contiguous FP32.
 struct LinePieces {
@@ -159,7 +159,7 @@ void encode_lines(const Plan& plan, int count, const OperandView& operand, const
   const std::int64_t entry = plan.alphabet.entry_bytes();
   const auto plane_of = [&](std::int64_t outer, std::int64_t inner) { return planes + (outer * block.inners + inner) * entry; };
   if constexpr (sizeof(T) != 1) {
-    if (!is_narrow(scales.bits)) {
+    if (!is_narrow(plan, scales.bits)) {
       WideEncoder encoder(plan, count);
       WideLine integers;
       for_lines<T>(operand, block, outer_begin, outer_end,
@@ -228,7 +228,7 @@ void cpu_encode_integers(const Plan& plan, int count, const std::uint32_t* words
         }
       }
     };
-    if (is_narrow(plan.bits)) {
+    if (is_narrow(plan, plan.bits)) {
       LineEncoder encoder(plan, count);
       std::int64_t line[kLine];
       for_pieces([&](const std::uint32_t* piece, std::int64_t n, char* out) {

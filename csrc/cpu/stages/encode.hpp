@@ -11,9 +11,9 @@ namespace ozfp4 {
 // Planes of the groups that a prefix of `count` moduli uses (all planes for scheme I).
 inline int planes_used(const Plan& plan, int count) {
   if (!plan.has_moduli()) return plan.planes_a;
-  return count == 0 ? 0
-                    : plan.groups[static_cast<std::size_t>(count - 1)].first_plane +
-                          plan.groups[static_cast<std::size_t>(count - 1)].planes;
+  if (count == 0) return 0;
+  const Group& last = plan.groups[static_cast<std::size_t>(plan.groups_of(count) - 1)];
+  return last.first_plane + last.planes;
 }
 
 // The part of an operand that one call encodes.
@@ -28,7 +28,7 @@ struct LineScales {
   int bits;
 };
 
-// Writes planes[p][o][k] for the first `count` groups, contiguous: plane pitch outers * inners, row pitch inners.
+// Writes planes[p][o][k] for the first `count` moduli (or groups), contiguous: plane pitch outers * inners, row pitch inners.
 void cpu_encode(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,
                 void* planes);
 

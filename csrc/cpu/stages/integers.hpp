@@ -29,12 +29,12 @@ class Integers {
     if (plan.has_moduli()) constants_ = make_crt_constants<Words>(first_moduli(plan, count));
   }
 
-  // Column sums of the entries [first, first + n), n <= kLanes.
-  void columns(std::int64_t first, int n, Columns<Words>& column) const {
+  // Column sums of the entries [first, first + n), n <= kLanes; of one part of theirs where integers are cut.
+  void columns(std::int64_t first, int n, Columns<Words>& column, Part part = Part::whole) const {
     for (int k = 0; k < Words; ++k) std::fill_n(column[k], n, 0);
-    for (int g = 0; g < count_; ++g) {
-      const WideInt<Words>& weight = constants_.weight[static_cast<std::size_t>(g)];
-      const std::int64_t at = g * entries_ + first;
+    for (int i = 0; i < count_; ++i) {
+      const WideInt<Words>& weight = constants_.weight[static_cast<std::size_t>(i)];
+      const std::int64_t at = plan_.group_of(i, part) * entries_ + first;
       if (output_type(plan_) == OutputType::residue8) {
         add_columns(static_cast<const std::uint8_t*>(output_) + at, n, weight, column);
       } else {
@@ -46,30 +46,54 @@ class Integers {
   // Entries [first, first + n) as FP numbers of the given exponents.
   template <class T>
   void round(std::int64_t first, int n, const std::int32_t* exponent, T* result) const {
-    if (plan_.has_moduli()) {
+    if (has_columns()) {
       Columns<Words> column;
       columns(first, n, column);
       if constexpr (Words == 5 && sizeof(T) == 8) {
         if (round_columns_fast(column, n, constants_.product, exponent, result)) return;
       }
       round_columns(column, n, constants_.product, exponent, result);
+    } else if (plan_.has_moduli()) {
+      joined(first, n, [&](int i, const WideInt<Words>& x) { result[i] = round_scaled<T>(x, exponent[i]); });
     } else {
       for (int i = 0; i < n; ++i) result[i] = round_scaled<T>(sum(first + i), exponent[i]);
     }
   }
 
   // Whether integers come from column sums, and the product of the moduli that they are reduced by.
-  bool has_columns() const { return plan_.has_moduli(); }
+  bool has_columns() const { return plan_.has_moduli() && plan_.cut == 0; }
   const CrtProduct<Words>& product() const { return constants_.product; }
 
   WideInt<Words> one(std::int64_t entry) const {
     if (!plan_.has_moduli()) return sum(entry);
+    if (!has_columns()) {
+      WideInt<Words> value;
+      joined(entry, 1, [&](int, const WideInt<Words>& x) { value = x; });
+      return value;
+    }
     Columns<Words> column;
     columns(entry, 1, column);
     return integer_of_lane(column, 0, constants_.product);
   }
 
  private:
+  // Calls use(i, integer) for the entries [first, first + n), n <= kLanes, of integers that are cut.
+  template <class Use>
+  void joined(std::int64_t first, int n, const Use& use) const {
+    if constexpr (kMayJoin<Words>) {
+      Columns<Words> column[kParts];
+      for (int p = 0; p < kParts; ++p) columns(first, n, column[p], static_cast<Part>(p));
+      for (int i = 0; i < n; ++i) {
+        JoinedProduct<Words> product(plan_.cut);
+        for (int p = 0; p < kParts; ++p) {
+          const Part part = joined_part(p);
+          product.take(integer_of_lane(column[static_cast<int>(part)], i, constants_.product), part);
+        }
+        use(i, product.value());
+      }
+    }
+  }
+
   WideInt<Words> sum(std::int64_t entry) const {
     return positional<Words>(static_cast<std::uint32_t>(plan_.base), static_cast<int>(plan_.groups.size()),
                              static_cast<const std::int64_t*>(output_) + entry, entries_);

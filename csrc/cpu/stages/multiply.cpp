@@ -217,9 +217,10 @@ void multiply_all(const Plan& plan, int count, const MultiplyShape& shape, const
     operands.a.decode(0, plan.planes_a);
     operands.b.decode(0, plan.planes_b);
   }
+  const int groups = plan.groups_of(count);
   int terms = 0, terms_done = 0;
-  for (int g = 0; g < count; ++g) terms += plan.groups[static_cast<std::size_t>(g)].terms;
-  for (int g = 0; g < count; ++g) {
+  for (int g = 0; g < groups; ++g) terms += plan.groups[static_cast<std::size_t>(g)].terms;
+  for (int g = 0; g < groups; ++g) {
     const Group& group = plan.groups[static_cast<std::size_t>(g)];
     if (plan.scheme != Scheme::one) {
       operands.a.decode(group.first_plane, group.planes);

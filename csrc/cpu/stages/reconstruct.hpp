@@ -11,7 +11,7 @@
 namespace ozfp4 {
 
 // result[row][column] of a block = integer * 2^-(shift_a[row] + shift_b[column]); `output` is what multiply left for the
-// first `count` groups, [g][rows][columns]. shift_a and shift_b point at the block's first row and column.
+// first `count` moduli or groups, [g][rows][columns]. shift_a and shift_b point at the block's first row and column.
 void cpu_reconstruct(const Plan& plan, int count, const void* output, const std::int32_t* shift_a, const std::int32_t* shift_b,
                      const ResultView& result);
 

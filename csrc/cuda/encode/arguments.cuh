@@ -46,12 +46,19 @@ struct EncodeOperand {
 
 struct EncodeArguments {
   EncodeOperand operand[2];
-  EncodeUnit unit[kMaxModuli];
   const int* units_used;
   std::uint32_t tiles_a, tiles;
   std::uint32_t most_tile_lines, most_tile_bytes;  // of either operand
   std::int32_t units, planes, table_entries;
   bool reads_early;  // the operands are there before the previous kernel ends
+};
+
+// With the units: none for digits; of the longest integers, which alone are cut, there may be more than one for each modulus.
+template <EncodeKind Kind, int Words>
+inline constexpr int kUnitRoom = has_units(Kind) ? (Words == kMaxByteWords ? kMaxUnits : kMaxModuli) : 1;
+template <EncodeKind Kind, int Words>
+struct EncodeParameters : EncodeArguments {
+  EncodeUnit unit[kUnitRoom<Kind, Words>];
 };
 
 template <EncodeKind Kind>

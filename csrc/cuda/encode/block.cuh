@@ -23,8 +23,9 @@ __host__ __device__ inline int shared_table_entries(int table_entries) {
   return kHasLimbTable<Kind> ? table_entries : kHasDigits13<Kind> ? kTripleEntries : 0;
 }
 
-template <int Words>
-__device__ __forceinline__ void fill_units(SharedUnit<Words>* units, const EncodeArguments& arguments) {
+template <int Words, class Parameters>
+__device__ __forceinline__ void fill_units(SharedUnit<Words>* units, const Parameters& arguments) {
+  static_assert(sizeof arguments.unit / sizeof arguments.unit[0] <= kEncodeThreads, "a thread for each");
   const auto u = static_cast<int>(threadIdx.x);
   if (u < arguments.units) {
     const EncodeUnit& unit = arguments.unit[u];

@@ -94,7 +94,9 @@ void add_operand(EncodeArguments& arguments, int i, const EncodeOperand& operand
 }
 
 // What the plan has for the kernel.
-inline void set_plan(EncodeArguments& arguments, const EncodePlan& plan) {
+template <EncodeKind Kind, int Words>
+void set_plan(EncodeParameters<Kind, Words>& arguments, const EncodePlan& plan) {
+  if (plan.units > kUnitRoom<Kind, Words>) throw std::logic_error("more units than an encode kernel has room for");
   std::copy_n(plan.unit, plan.units, arguments.unit);
   arguments.units = plan.units;
   arguments.planes = plan.planes;

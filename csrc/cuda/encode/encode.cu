@@ -38,10 +38,12 @@ EncodeKind kind_of(const Plan& plan, bool as_codes) {
   throw std::invalid_argument("plan: its limbs are not written as E2M1 codes");
 }
 
-// Of the integers: as few as hold them, among those that there are kernels for. The digits of 53 bits alone are cut from two,
+// Of the integers: as few as hold them, among those that there are kernels for; the most where they are cut, whose kernels take
+// more units. The digits of 53 bits alone are cut from two,
 // and three hold what is brought there by multiplication (scaled_wide_by_multiplication).
 int words_of(const Plan& plan) {
   const bool has_digits = plan.scheme == Scheme::one;
+  if (plan.cut != 0) return kMaxByteWords;
   if (!has_digits && plan.bits <= byte_bits(1)) return 1;
   if (plan.bits <= (has_digits ? 53 : byte_bits(2))) return 2;
   if (plan.bits <= kMultipliedBits) return 3;
@@ -74,17 +76,22 @@ void append_int8_units(EncodePlan& out, const Group& group) {
   }
 }
 
-void append_modulus(EncodePlan& out, const Group& group) {
+void append_modulus(EncodePlan& out, const Group& group, int cut) {
   EncodeUnit& unit = out.unit[out.units++];
   const auto m = static_cast<int>(group.modulus);
+  const BytePart part{group.part, cut};
   unit.planes = static_cast<std::uint16_t>(group.planes);
   if (out.kind == EncodeKind::residues) {
-    unit.modulus = make_byte_modulus<kMaxByteWords>(m, out.words);
+    unit.modulus = make_byte_modulus<kMaxByteWords>(m, out.words, part);
     return;
   }
   // Residues modulo a power of two are those of the byte, and the table is long enough to say so.
   const int entries = is_power_of_two(m) ? 256 : m;
-  unit.modulus = make_byte_modulus<kMaxByteWords>(entries, out.words);
+  unit.modulus = make_byte_modulus<kMaxByteWords>(entries, out.words, part);
+  if (group.part == Part::high || group.part == Part::sum) {
+    unit.table = out.unit[out.units - 2].table;  // that of the part before, of the same modulus
+    return;
+  }
   append_table(out, unit, group, 0, entries, m);
 }
 
@@ -100,11 +107,13 @@ EncodePlan make_encode_plan(const Plan& plan, bool as_codes) {
     append_int8_units(out, plan.groups[0]);
     return out;
   }
-  if (plan.groups.size() > kMaxModuli) {
-    throw std::length_error("encode on a GPU takes at most " + std::to_string(kMaxModuli) + " moduli; the plan has " +
-                            std::to_string(plan.groups.size()));
+  out.is_cut = plan.cut != 0;
+  const int most = (out.is_cut ? kMaxUnits : kMaxModuli) / plan.parts();
+  if (plan.count() > most) {
+    throw std::length_error("encode on a GPU takes at most " + std::to_string(most) + " moduli; the plan has " +
+                            std::to_string(plan.count()));
   }
-  for (const Group& group : plan.groups) append_modulus(out, group);
+  for (const Group& group : plan.groups) append_modulus(out, group, plan.cut);
   return out;
 }
 
@@ -177,13 +186,14 @@ struct EncodeLaunch {
 
 template <class T, EncodeKind Kind, int Words, bool Counts>
 void launch_kind(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const EncodeLaunch& how) {
-  EncodeArguments arguments{};
+  EncodeParameters<Kind, Words> parameters{};
+  EncodeArguments& arguments = parameters;
   const int log_steps = log_steps_of(plan, a, b);
   if (a.lines != 0) add_operand<T>(arguments, 0, cut<T>(a, Kind, log_steps));
   if (b.lines != 0) add_operand<T>(arguments, 1, cut<T>(b, Kind, log_steps));
   if (arguments.tiles == 0) return;
-  set_plan(arguments, plan);
-  arguments.units_used = plan.units > 0 && Kind != EncodeKind::int8_limbs ? how.units_used : nullptr;
+  set_plan(parameters, plan);
+  arguments.units_used = plan.units > 0 && !plan.is_cut && Kind != EncodeKind::int8_limbs ? how.units_used : nullptr;
   // Code that cannot wait is not launched before scale has ended.
   arguments.reads_early = how.after_scale;
 
@@ -196,7 +206,7 @@ void launch_kind(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b,
   config.stream = how.stream;
   const int resident = blocks_per_multiprocessor(kernel, config) * current_device(Stage::encode).multiprocessors;
   config.grid = dim3(std::min(static_cast<unsigned>(resident), arguments.tiles));
-  launch(kernel, config, arguments, table_of<Kind>(plan));
+  launch(kernel, config, parameters, table_of<Kind>(plan));
 }
 
 template <class T>

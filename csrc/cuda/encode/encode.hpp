@@ -9,6 +9,7 @@
 #include "cuda/planes.hpp"
 #include "plan/plan.hpp"
 #include "plan/prefix.hpp"
+#include "plan/schedule.hpp"
 
 namespace ozfp4::cuda {
 
@@ -22,6 +23,9 @@ enum class EncodeKind : std::uint8_t {
   limb_codes,
   digit13_codes,
 };
+constexpr bool has_units(EncodeKind kind) {
+  return kind != EncodeKind::digits13 && kind != EncodeKind::digit13_codes && kind != EncodeKind::digits256;
+}
 constexpr bool writes_codes(EncodeKind kind) { return kind == EncodeKind::limb_codes || kind == EncodeKind::digit13_codes; }
 
 // Planes that come from one residue (or int8 entry): a residue plane, or one to three limbs of a table entry.
@@ -36,10 +40,11 @@ inline constexpr int kMaxTableEntries = 3344;  // of the 37 moduli of the longes
 // What encode needs to know of a plan; built once per plan on the host, read by the kernel from its parameters.
 struct EncodePlan {
   EncodeKind kind = EncodeKind::residues;
-  int units = 0;  // moduli; 1 or 2 for int8_limbs; 0 for digits
+  int units = 0;  // moduli, or three times as many where integers are cut; 1 or 2 for int8_limbs; 0 for digits
+  bool is_cut = false;
   int planes = 0;
   int words = 2;  // of the integers: 1, 2, 3 or kMaxByteWords
-  EncodeUnit unit[kMaxModuli];
+  EncodeUnit unit[kMaxUnits];
   int table_entries = 0;
   std::uint16_t table[kMaxTableEntries] = {};  // three E2M1 codes each, the first plane's lowest
 };
@@ -57,10 +62,10 @@ struct EncodeJob {
 };
 
 // Encodes one or two operands (b.lines = 0: only a) in one launch, two where their element types differ. `units_used`
-// (device, may be null): how many leading moduli to write. Lines of non-finite entries hold limbs of no meaning there,
-// within the alphabet. after_scale: the stream's latest work is launch_scale of these operands, so that encode may start
-// while that ends, where its code can (programmatic dependent launch). Neither synchronises nor allocates; may be captured.
-// Throws LaunchError. Range: nothing that find_encode_error has a reason against.
+// (device, may be null): how many leading moduli to write; where integers are cut, all are. Lines of non-finite entries hold
+// limbs of no meaning there, within the alphabet. after_scale: the stream's latest work is launch_scale of these operands, so
+// that encode may start while that ends, where its code can (programmatic dependent launch). Neither synchronises nor allocates;
+// may be captured. Throws LaunchError. Range: nothing that find_encode_error has a reason against.
 void launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used, cudaStream_t stream,
                    bool after_scale = false);
 

@@ -20,7 +20,8 @@ __host__ __device__ inline int encode_shared_bytes(const EncodeArguments& argume
 // Counts: for operands that have records, and others.
 template <class T, EncodeKind Kind, int Words, bool Counts>
 __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words>)
-    encode_kernel(const __grid_constant__ EncodeArguments arguments, const __grid_constant__ TableOf<Kind> limb_table) {
+    encode_kernel(const __grid_constant__ EncodeParameters<Kind, Words> arguments,
+                  const __grid_constant__ TableOf<Kind> limb_table) {
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   __shared__ TileOrigin origins[kPlaces];
   EncodeShared<Words> shared;

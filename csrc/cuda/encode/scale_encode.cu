@@ -22,7 +22,7 @@ std::int64_t cluster_blocks(int inner, const TileCut& cut) { return ceil_div(inn
 
 template <class T, EncodeKind Kind, int Words, class State>
 void launch_kind(const EncodePlan& plan, ScaleEncodeArguments& arguments, cudaStream_t stream, bool overlap_previous) {
-  EncodeArguments& encode = arguments.encode;
+  auto& encode = arguments.encode;
   set_plan(encode, plan);
   LaunchConfig config;
   config.stage = Stage::scale_encode;

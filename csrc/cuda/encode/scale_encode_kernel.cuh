@@ -16,8 +16,9 @@ namespace ozfp4::cuda {
 
 static_assert(kScaleThreads == kEncodeThreads, "the same threads sum and encode");
 
+// Of integers of so few words that no plan cuts them.
 struct ScaleEncodeArguments {
-  EncodeArguments encode;  // of operands whose tiles are walked in bands of one
+  EncodeParameters<EncodeKind::residues, 2> encode;  // of operands whose tiles are walked in bands of one
   std::int32_t* shift[2];
   std::uint8_t* special[2];
   NormReport norms;
@@ -83,7 +84,7 @@ template <class T, EncodeKind Kind, int Words, class State>
 __global__ void __launch_bounds__(kEncodeThreads, kScaleEncodeBlocks<T, Kind, Words, State>)
     scale_encode_kernel(const __grid_constant__ ScaleEncodeArguments arguments,
                         const __grid_constant__ TableOf<Kind> limb_table) {
-  const EncodeArguments& encode = arguments.encode;
+  const auto& encode = arguments.encode;
   extern __shared__ __align__(128) unsigned char tile[];
   __shared__ TileOrigin origin;
   __shared__ std::uint64_t inbox_barrier;

@@ -174,15 +174,19 @@ const char* find_limit(const CudaPlan& plan, const CudaProduct& product, const C
   return nullptr;
 }
 
+// Pieces of K have schedules of their own, which travel in the kernel's parameters: no plan of more products has any.
+bool may_cut_k(const Plan& plan) { return !plan.has_moduli() || plan.products() <= kMaxInlineSteps; }
+
 // The next smaller cut; false where there is none.
-bool shorten(const CudaProduct& product, int block, Cut& cut) {
+bool shorten(const CudaPlan& plan, const CudaProduct& product, Cut& cut) {
+  const int block = may_cut_k(plan.plan) ? block_entries(plan.schedule.element) : cut.inners;
   const auto halve = [](std::int32_t& extent, std::int64_t multiple) {
     extent = static_cast<std::int32_t>(round_up(ceil_div(extent, 2), multiple));
   };
   std::int32_t& longer = cut.columns >= cut.rows ? cut.columns : cut.rows;
   if (can_shorten(product, cut.turns)) {
     cut.turns = shortened(product, cut.turns);
-  } else if (cut.inners > kLongPiece) {
+  } else if (cut.inners > kLongPiece && cut.inners > block) {
     halve(cut.inners, block);
   } else if (longer > kLongSide) {
     halve(longer, kLongSide);
@@ -215,7 +219,6 @@ CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const G
     throw std::length_error("rows of a or columns of b: " + std::to_string(std::max(rows, columns)) +
                             " exceeds the largest extent of a product on a GPU, " + std::to_string(kLongestExtent));
   }
-  const int block = block_entries(plan.schedule.element);
   Cut cut{longest_turns(product), rows, columns, product.a.inner};
   for (;;) {
     CudaLayout layout = layout_for(plan, product, gpu, cut, forced);
@@ -225,7 +228,7 @@ CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const G
       check_alignment(plan, product, layout.turns);
       return layout;
     }
-    if (shorten(product, block, cut)) continue;
+    if (shorten(plan, product, cut)) continue;
     if (limit != nullptr) throw std::length_error(std::string("a product on a GPU: this one exceeds ") + limit);
     throw std::length_error("workspace_limit = " + std::to_string(cap) + " bytes is too small: this product needs at least " +
                             std::to_string(layout.bytes) + " bytes");

@@ -24,7 +24,7 @@ void check_promise(const Plan& plan, const Promise& promise) {
 std::optional<ReconstructPlan> make_few(const CudaPlan& made) {
   const std::size_t most = kRowsPerStep;
   if (!made.promise.certifies() || !made.plan.has_moduli() || !made.plan.prefix_allowed) return std::nullopt;
-  if (made.plan.groups.size() <= most || made.reconstruct.is_long()) return std::nullopt;
+  if (static_cast<std::size_t>(made.plan.count()) <= most || made.reconstruct.is_long()) return std::nullopt;
   Plan few = made.plan;
   few.groups.resize(most);
   ReconstructPlan plan = make_reconstruct_plan(few, made.k, true);

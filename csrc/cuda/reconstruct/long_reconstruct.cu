@@ -8,6 +8,7 @@
 #include "arith/multiples.hpp"
 #include "arith/narrow.hpp"
 #include "arith/wide/crt.hpp"
+#include "arith/wide/parts.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "arith/wide/word_counts.hpp"
 #include "cuda/dependent_launch.cuh"
@@ -30,7 +31,7 @@ struct Parameters {
   Certification certification;
   CrtProduct<Words> product[kMaxPrefixes];
   WideInt<Words> start;
-  std::int32_t matrices, least, all;
+  std::int32_t matrices, least, all, cut;
   bool positional;
   std::uint32_t weight[kMaxLongWeights];  // [prefix][residue or digit < all][word]
 };
@@ -70,6 +71,28 @@ __device__ __forceinline__ void sum_columns(std::uint64_t (&column)[Words], cons
   }
 }
 
+// The integer of that entry: one product, or that which three of parts are joined to.
+template <int Words>
+__device__ __forceinline__ WideInt<Words> integer_at(const Parameters<Words>& p, int prefix, int count,
+                                                     const std::uint8_t* source) {
+  std::uint64_t column[Words];
+  if constexpr (!kMayJoin<Words>) {
+    sum_columns(column, p, prefix, count, source);
+    return crt_from_columns(column, p.product[prefix]);
+  } else {
+    const std::int64_t part_stride = p.job.residues.plane_stride / kParts;
+    const int parts = p.cut == 0 ? 1 : kParts;
+    JoinedProduct<Words> product(p.cut);  // of a single part: itself
+#pragma unroll 1
+    for (int i = 0; i < parts; ++i) {
+      const Part part = parts == 1 ? Part::low : joined_part(i);
+      sum_columns(column, p, prefix, count, source + static_cast<int>(part) * part_stride);
+      product.take(crt_from_columns(column, p.product[prefix]), part);
+    }
+    return product.value();
+  }
+}
+
 // Bits of the entries that are left to repair become a word of the list, whose rows have an even number of them. All lanes of the
 // warp call it.
 __device__ __forceinline__ void store_listed(const Listed& listed, const Place& place, std::int32_t columns, bool is_listed) {
@@ -88,11 +111,9 @@ __device__ __forceinline__ void reconstruct_segment(const Parameters<Words>& p, 
   const Lines lines(job, place);
   const int entries = min(32, job.result.columns - place.first_column);
   const int lane = static_cast<int>(threadIdx.x % 32), own = min(lane, entries - 1);  // lanes beyond repeat the last entry
-  std::uint64_t column[Words];
-  sum_columns(column, p, prefix, count,
-              job.residues.data + place.matrix * job.residues.matrix_stride + place.first_row * job.residues.pitch +
-                  place.first_column + own);
-  const WideInt<Words> x = crt_from_columns(column, p.product[prefix]);
+  const WideInt<Words> x = integer_at(p, prefix, count,
+                                      job.residues.data + place.matrix * job.residues.matrix_stride +
+                                          place.first_row * job.residues.pitch + place.first_column + own);
   const std::int32_t exponent = -(job.a.shift[lines.a] + job.b.shift[lines.b + own]);
   const auto store = [&](int e, T value, double bound) {
     *reinterpret_cast<T*>(job.result.data + lines.result_offset + place.first_row * job.result.row_stride +
@@ -163,6 +184,7 @@ void launch_words(const ReconstructPlan& plan, const ReconstructJob& job, cudaSt
   p.least = plan.least;
   p.all = plan.all;
   p.positional = plan.positional;
+  p.cut = plan.cut;
   std::copy(table.weight.begin(), table.weight.end(), p.weight);
 
   LaunchConfig config;

@@ -94,6 +94,7 @@ void require_room(const ReconstructPlan& plan) {
 
 void make_long_residues(ReconstructPlan& result, const Plan& plan) {
   result.row_steps = 0;
+  result.cut = plan.cut;
   result.words = std::max(kMinLongWords, crt_words(plan, result.all, kMaxSplits));
   require_room(result);
   dispatch_long_words(result.words, [&](auto words) {
@@ -133,10 +134,10 @@ int column_words(const PlanInt& product, int least) {
 
 ReconstructPlan make_residue_plan(const Plan& plan, bool certifies) {
   ReconstructPlan result{};
-  result.all = static_cast<int>(plan.groups.size());
+  result.all = plan.count();
   result.least = least_prefix(plan, kMaxPrefixes);
   result.words = column_words(moduli_product(plan, result.all), certifies ? kLeastCertifiedWords : 2);
-  if (result.words == 0 || result.all > kMaxColumnResidues) {
+  if (plan.cut != 0 || result.words == 0 || result.all > kMaxColumnResidues) {
     make_long_residues(result, plan);
     return result;
   }

@@ -10,24 +10,32 @@ namespace ozfp4 {
 std::vector<std::int64_t> first_moduli(const Plan& plan, int count) {
   std::vector<std::int64_t> moduli;
   moduli.reserve(static_cast<std::size_t>(count));
-  for (int i = 0; i < count; ++i) moduli.push_back(plan.groups[static_cast<std::size_t>(i)].modulus);
+  for (int i = 0; i < count; ++i) moduli.push_back(plan.modulus(i));
   return moduli;
 }
 
+namespace {
+
+// |integer| <= 2^(2 bits) k_max, of k_max splits or not.
+int integer_words(const Plan& plan, int least) {
+  return words_for(2 * plan.bits + highest_bit(static_cast<std::uint64_t>(plan.k_max | 1)) + 2, "the integers of this plan",
+                   least);
+}
+
+}  // namespace
+
 int crt_words(const Plan& plan, int count, int splits) {
-  // |integer| <= 2^(2 bits) k_max, of k_max splits or not.
-  if (!plan.has_moduli()) {
-    return words_for(2 * plan.bits + highest_bit(static_cast<std::uint64_t>(plan.k_max | 1)) + 2, "the integers of this plan");
-  }
+  if (!plan.has_moduli()) return integer_words(plan, 1);
   // P sum_i r_i from above: a few roundings of 2^-53 each are less than the last factor.
   double product = 1.0, residues = 0.0;
   for (int i = 0; i < count; ++i) {
-    const auto m = static_cast<double>(plan.groups[static_cast<std::size_t>(i)].modulus);
+    const auto m = static_cast<double>(plan.modulus(i));
     product *= m;
     residues += m;
   }
   const double most = product * residues * splits * (1.0 + 0x1p-40);
-  return words_for(exponent_of_magnitude<double>(magnitude_bits(most)) + 2, "the sums of the CRT of this plan");
+  const int least = plan.cut == 0 ? 1 : integer_words(plan, kLeastJoinedWords);
+  return words_for(exponent_of_magnitude<double>(magnitude_bits(most)) + 2, "the sums of the CRT of this plan", least);
 }
 
 template <int Words>

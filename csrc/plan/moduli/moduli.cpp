@@ -16,20 +16,39 @@ void append_modulus(PlanInt& product, std::int64_t modulus) {
 
 PlanInt moduli_product(const Plan& plan, int count) {
   PlanInt product = wide_from<kMaxWords>(1);
-  for (int i = 0; i < count; ++i) append_modulus(product, plan.groups[static_cast<std::size_t>(i)].modulus);
+  for (int i = 0; i < count; ++i) append_modulus(product, plan.modulus(i));
   return product;
 }
 
-// floor((product - 1) / 2^(2 bits + 1)).
-std::int64_t crt_k_max(const PlanInt& product, int bits) {
-  const PlanInt less_one = wide_sub(product, wide_from<kMaxWords>(1));
-  const int shift = 2 * bits + 1;
-  if (wide_bit_length(less_one) - shift > 62) return std::int64_t(1) << 62;
-  std::uint64_t quotient = 0;
-  for (int bit = wide_bit_length(less_one) - 1; bit >= shift; --bit) {
-    quotient = 2 * quotient + ((less_one.word[bit / 32] >> (bit % 32)) & 1u);
+namespace {
+
+PlanInt power_of_two(int exponent) { return wide_shift_left(wide_from<kMaxWords>(1), exponent); }
+
+// 2 k square. Range: k in [0, 2^62], square <= 2^(2 kMostBits).
+PlanInt twice(const PlanInt& square, std::int64_t k) {
+  const auto factor = static_cast<std::uint64_t>(k);
+  return wide_add(wide_mul_small(square, static_cast<std::uint32_t>(2 * factor)),
+                  wide_shift_left(wide_mul_small(square, static_cast<std::uint32_t>(factor >> 31)), 32));
+}
+
+}  // namespace
+
+PlanInt largest_square(int bits, int cut) {
+  if (cut == 0) return power_of_two(2 * bits);
+  return wide_add(power_of_two(bits + 1), wide_add(power_of_two(2 * cut), power_of_two(2 * (bits - cut))));
+}
+
+bool crt_serves(const PlanInt& product, const PlanInt& square, std::int64_t k) {
+  return k <= kMostCrtK && wide_is_negative(wide_sub(twice(square, k), product));
+}
+
+std::int64_t crt_k_max(const PlanInt& product, const PlanInt& square) {
+  if (crt_serves(product, square, kMostCrtK)) return kMostCrtK;
+  std::int64_t k = 0;
+  for (std::int64_t step = kMostCrtK / 2; step > 0; step /= 2) {
+    if (crt_serves(product, square, k + step)) k += step;
   }
-  return static_cast<std::int64_t>(quotient);
+  return k;
 }
 
 }  // namespace ozfp4

@@ -14,7 +14,14 @@ void append_modulus(PlanInt& product, std::int64_t modulus);
 // Product of the first `count` moduli. Throws std::length_error where it does not fit.
 PlanInt moduli_product(const Plan& plan, int count);
 
-// The largest K with 2 K 2^(2 bits) < product (Lemma 3, condition 4), at most 2^62.
-std::int64_t crt_k_max(const PlanInt& product, int bits);
+// What no product of two integers of so many bits exceeds, 2^(2 bits); of their parts where they are cut,
+// (2^cut + 2^(bits - cut))^2. Range: bits in [kLeastBits, kMostBits], 0 <= cut < bits.
+PlanInt largest_square(int bits, int cut);
+
+inline constexpr std::int64_t kMostCrtK = std::int64_t(1) << 62;
+
+// Whether 2 k square < product (Lemma 3, condition 4) and k <= kMostCrtK; and the largest such k.
+bool crt_serves(const PlanInt& product, const PlanInt& square, std::int64_t k);
+std::int64_t crt_k_max(const PlanInt& product, const PlanInt& square);
 
 }  // namespace ozfp4

@@ -36,7 +36,7 @@ def traffic(plan: Plan, *, packed: bool = False) -> Traffic:
     """
     limb = 8.0 if plan.alphabet == "fp64" else 0.5 if packed and plan.alphabet == "fp4" else 1.0
     if plan.moduli:
-        outputs = len(plan.moduli) * (1 if max(plan.moduli) <= 256 else 4)
+        outputs = plan._core.parts * len(plan.moduli) * (1 if max(plan.moduli) <= 256 else 4)
     else:
         outputs = 8 * (1 + max(term.group or 0 for term in plan.terms))
     return Traffic(8 + 8 + limb * plan.planes_a, outputs + 8)
@@ -51,7 +51,7 @@ def passes(plan: Plan, k: int) -> int:
     limit = 2**24 // 144 if plan.alphabet == "fp4" else 2**31 // 255**2
     folds = [
         sum(-(-len(list(run)) * k // limit) for _, run in groupby(terms, lambda term: term.weight))
-        for _, terms in groupby(plan.terms, lambda term: term.modulus)
+        for _, terms in groupby(plan.terms, lambda term: (term.modulus, term.part))
     ]
     return max(folds, default=1)
 

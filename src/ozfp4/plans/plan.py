@@ -18,6 +18,7 @@ from ..support.table import Table, Tabular
 SCHEMES = {"I": _core.Scheme.I, "II": _core.Scheme.II}
 ALPHABETS = _core.ALPHABETS
 FAMILIES = ("least", "paper", "paper-karatsuba")
+PARTS = ("low", "high", "sum")
 ALPHABET_TEXT = {
     "fp4": "S = {0, ±1, ±2, ±3, ±4, ±6, ±8, ±12} (E2M1 × 2)",
     "int8": "-128..127",
@@ -33,8 +34,9 @@ _CorePlan = _core.Plan
 class Term:
     """One plane product A_plane × B_plane with an integer weight.
 
-    Scheme II: `modulus` is set and the weight is taken modulo it. Scheme I and INT8 products: `group` is set
-    and the weight is a plain integer (base^group for scheme I).
+    Scheme II: `modulus` is set and the weight is taken modulo it; where the plan cuts integers in two, `part` is "low", "high"
+    or "sum", that of both integers whose product this is a term of. Scheme I and INT8 products: `group` is set and the weight
+    is a plain integer (base^group for scheme I).
     """
 
     a_plane: int
@@ -42,6 +44,7 @@ class Term:
     weight: int
     modulus: int | None = None
     group: int | None = None
+    part: str | None = None
 
 
 class Plan(Tabular):
@@ -49,7 +52,7 @@ class Plan(Tabular):
 
     Made by :func:`ozfp4.plan` and :func:`ozfp4.plan_for`. With ``l = plan.encode(x)`` and ``k = plan.encode(y, operand="b")``,
     ``sum(t.weight * l[t.a_plane] * k[t.b_plane])`` over the terms of one modulus is congruent to ``x * y``; over all terms of a
-    plan without moduli it equals ``x * y``.
+    plan without moduli it equals ``x * y``. Where :attr:`cut` is set, that holds for the terms of each part by themselves.
 
     >>> import ozfp4
     >>> plan = ozfp4.plan(100, 100, 1000, backend="int8")
@@ -94,7 +97,7 @@ class Plan(Tabular):
         return _rebuild, (self._request,)
 
     def _key(self) -> tuple[Any, ...]:
-        return self.scheme, self.alphabet, self.family, self.bits, self.moduli, self._terms
+        return self.scheme, self.alphabet, self.family, self.bits, self.moduli, self.cut, self._terms
 
     @property
     def scheme(self) -> str:
@@ -137,6 +140,18 @@ class Plan(Tabular):
         return tuple(self._core.moduli)
 
     @property
+    def cut(self) -> int | None:
+        """Where integers are cut in two, v = low + 2^cut high with 0 <= low < 2^cut; None where they are whole.
+
+        Their product is low low' + 2^cut (sum sum' - low low' - high high') + 2^(2 cut) high high', with sum = low + high: three
+        products, each modulo all moduli. That is how int8 and fp4 serve more bits than their moduli hold.
+
+        >>> make_plan("II", "int8", "least", 200, 1024).cut
+        104
+        """
+        return self._core.cut or None
+
+    @property
     def products(self) -> int:
         """Number of plane products Q."""
         return self._core.products
@@ -156,7 +171,7 @@ class Plan(Tabular):
         """The plane products: which planes, with which weight, for which modulus or group.
 
         >>> make_plan("II", "fp4", "least", 53, 1024).terms[-1]
-        Term(a_plane=48, b_plane=48, weight=1, modulus=7, group=None)
+        Term(a_plane=48, b_plane=48, weight=1, modulus=7, group=None, part=None)
         """
         return self._terms
 
@@ -191,6 +206,8 @@ class Plan(Tabular):
             ("K limit", f"{self.k_max}"),
         ]
         if self.moduli:
+            if self.cut is not None:
+                facts.append(("integers", f"cut at 2^{self.cut}: products of low, high and sum"))
             yield Table([*facts, ("P", f"2^{math.log2(self.modulus_product):.2f}")])
             yield Table(
                 [_modulus_row(self, m) for m in self.moduli], ("modulus", "products", "planes", "weights")
@@ -206,7 +223,8 @@ def _terms_of(core: _core.Plan) -> Iterator[Term]:
     moduli = core.moduli
     for group, a_plane, b_plane, weight in core.terms:
         if moduli:
-            yield Term(a_plane, b_plane, weight, modulus=moduli[group])
+            part = PARTS[group % core.parts] if core.cut else None
+            yield Term(a_plane, b_plane, weight, modulus=moduli[group // core.parts], part=part)
         elif core.scheme == _core.Scheme.I:
             yield Term(a_plane, b_plane, core.base**group, group=group)
         else:

@@ -153,9 +153,10 @@ def read_stages(
     output = part("outputs", about["output_planes"], about["splits"], m, about["out_pitch"])[..., :n]
     if plan.moduli:
         moduli = int(part("units_used", 4).view(np.int32)[0])
-        residues = output.sum(axis=1, dtype=np.int64) % np.array(plan.moduli)[:, np.newaxis, np.newaxis]
+        of_groups = np.repeat(plan.moduli, plan._core.parts)[:, np.newaxis, np.newaxis]
+        residues = output.sum(axis=1, dtype=np.int64) % of_groups
     else:
-        moduli = plan._core.group_count
+        moduli = plan._core.count
         assert plan.base is not None
         splits = [digits_to_integers(output[:, split], plan.base) for split in range(output.shape[1])]
         residues = np.sum(splits, axis=0)[np.newaxis]

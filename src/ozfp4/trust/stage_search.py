@@ -28,7 +28,8 @@ class StageResults:
     planes : tuple of two arrays
         Planes of A (planes × m × K) and of B (planes × n × K); those of moduli that were not asked for count for nothing.
     output : array
-        Groups × m × n: residues in [0, modulus); one matrix of Python integers where the plan has no moduli.
+        Groups × m × n: residues in [0, modulus), of each part where integers are cut; one matrix of Python integers where the
+        plan has no moduli.
     c : m × n float64 array
     launch : dict
         What the kernel ran with on a GPU: tile and splits.
@@ -95,7 +96,7 @@ def first_wrong_stage(
     found: StageResults,
 ) -> str | None:
     """The first stage whose result differs from the CPU's, and where; None if every one is right."""
-    groups = len(plan.moduli) or plan._core.group_count
+    groups = len(plan.moduli) or plan._core.count
     if not 1 <= found.moduli <= groups:
         return f"scale: {found.moduli} of {groups} moduli"
     expected = on_cpu(plan, a, b, found.moduli)
@@ -109,7 +110,7 @@ def first_wrong_stage(
                 mine, right = mine % modulus, right % modulus
             if (wrong := _first_difference(mine, right)) is not None:
                 return f"encode: plane {plane} of {name} {wrong}"
-    count = found.moduli if plan.moduli else 1
+    count = plan._core.parts * found.moduli if plan.moduli else 1
     if (wrong := _first_difference(found.output[:count], expected.output[:count])) is not None:
         return f"multiply: output {wrong}"
     if (wrong := _first_difference(found.c, expected.c)) is not None:

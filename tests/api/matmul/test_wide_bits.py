@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import PATHS, Path, assert_same_bits, exact_matmul, noise, operands
+from ozfp4.testing import PATHS, Path, assert_same_bits, correct_matmul, exact_matmul, noise, operands
 
 BITS = (54, 60, 62, 63, 64, 76, 94, 95, 103, 104, 109, 128, 150, 160, 177, 200)
-#: Up to where the moduli of scheme II reach at K = 17; scheme I serves all bits.
-MOST = {"fp4": 112, "int8": 168, "fp64": 200}
 LEAST = [path for path in PATHS if path.family == "least"]
-
-
-def serves(path: Path, bits: int) -> bool:
-    return path.scheme == "I" or bits <= MOST[path.backend]
+#: Where integers are cut in two.
+CUT = [("fp4", bits) for bits in range(110, 201)] + [("int8", bits) for bits in range(166, 201)]
 
 
 @pytest.mark.parametrize("bits", BITS)
 @pytest.mark.parametrize("path", LEAST, ids=str)
 def test_every_path(path: Path, bits: int) -> None:
-    if not serves(path, bits):
-        with pytest.raises(
-            ValueError, match=rf"k = 17 breaks the CRT bound .* at bits = {bits}: P has \d+ bits"
-        ):
-            ozfp4.plan(6, 5, 17, bits=bits, **path._asdict())
-        return
     for kind in ("normal", "scaling-ties", "whole-range", "specials"):
         for dtype in (np.float64, np.float32):
             a, b = operands(kind, 6, 17, 5, seed=bits, dtype=dtype)
@@ -40,8 +32,6 @@ def test_every_path(path: Path, bits: int) -> None:
 @pytest.mark.parametrize("path", LEAST, ids=str)
 def test_entries_far_apart(path: Path, bits: int) -> None:
     """Rows of the largest numbers beside the smallest subnormal ones, spread so far that bits are kept, rounded and lost."""
-    if not serves(path, bits):
-        return
     rng = np.random.default_rng(bits)
     for top in (1023, 0, -1022, -1074):
         spread = np.ldexp(
@@ -55,6 +45,47 @@ def test_entries_far_apart(path: Path, bits: int) -> None:
         assert_same_bits(out, exact_matmul(a, b, bits=bits), top)
 
 
+@pytest.mark.parametrize(("backend", "bits"), CUT, ids=[f"{backend}-{bits}" for backend, bits in CUT])
+def test_every_capacity_at_which_integers_are_cut(backend: str, bits: int) -> None:
+    """K = 1 and 3; the largest integers of both signs, exponents from end to end, what is not finite."""
+    rng = np.random.default_rng(bits)
+    for kind, shape in (("whole-range", (3, 1, 2)), ("specials", (4, 3, 5)), ("scaling-ties", (2, 3, 1))):
+        a, b = operands(kind, *shape, seed=bits)
+        a *= rng.choice([-1.0, 1.0], a.shape)
+        if kind == "scaling-ties":
+            a[0], b[:, 0] = 2.0 - 2.0**-52, -(2.0 - 2.0**-52)
+        out = noise((shape[0], shape[2]))
+        ozfp4.matmul(a, b, bits=bits, backend=backend, out=out)
+        assert_same_bits(out, exact_matmul(a, b, bits=bits), kind)
+
+
+@pytest.mark.parametrize("k", [1, 3, 100, 1000])
+@pytest.mark.parametrize(("backend", "bits"), [("int8", 171), ("int8", 200), ("fp4", 116), ("fp4", 200)])
+def test_cut_integers_and_long_rows(backend: str, bits: int, k: int) -> None:
+    """Entries spread over all bits; a plan for longer rows, and blocks, give the same bits."""
+    rng = np.random.default_rng(k)
+    a, b = (
+        np.ldexp(rng.uniform(1, 2, shape), -rng.integers(0, bits + 60, shape))
+        * rng.choice([-1.0, 1.0], shape)
+        for shape in ((5, k), (k, 6))
+    )
+    a[0], b[:, 0] = 1.0, -1.0
+    expected = exact_matmul(a, b, bits=bits)
+    plan, longer = (ozfp4.plan(5, 6, inner, backend=backend, bits=bits) for inner in (k, 2**20))
+    assert None not in (plan.cut, longer.cut)
+    for chosen in (plan, longer):
+        assert_same_bits(ozfp4.matmul(a, b, plan=chosen), expected, chosen.k_max)
+    assert_same_bits(ozfp4.matmul(a, b, plan=plan, workspace_limit=1 << 18), expected, "blocks")
+    c, bound = ozfp4.matmul(a, b, plan=plan, return_bound=True)
+    assert_same_bits(c, expected, "with a bound")
+    assert_same_bits(
+        ozfp4.matmul(a, b, plan=plan, accuracy="correct"), correct_matmul(a, b, "nearest"), "correct"
+    )
+    for i, j in np.ndindex(c.shape):
+        exact = sum(Fraction(x) * Fraction(y) for x, y in zip(a[i].tolist(), b[:, j].tolist(), strict=True))
+        assert abs(Fraction(float(c[i, j])) - exact) <= Fraction(float(bound[i, j])), (i, j)
+
+
 @pytest.mark.parametrize("path", LEAST, ids=str)
 def test_more_bits_than_a_row_spans_give_the_rounded_product(path: Path) -> None:
     """What 53 bits lose: the second entry of a row, 2^60 times smaller than the first, whose terms cancel."""
@@ -66,7 +97,15 @@ def test_more_bits_than_a_row_spans_give_the_rounded_product(path: Path) -> None
 def test_long_rows_and_odd_blocks() -> None:
     """More entries than one pass of the encoder takes, in blocks that a small workspace makes."""
     a, b = operands("phi32", 19, 1541, 18, seed=4)
-    for backend, bits in (("fp64", 76), ("int8", 76), ("fp4", 60), ("fp64", 200), ("int8", 150)):
+    for backend, bits in (
+        ("fp64", 76),
+        ("int8", 76),
+        ("fp4", 60),
+        ("fp64", 200),
+        ("int8", 150),
+        ("int8", 180),
+        ("fp4", 140),
+    ):
         plan = ozfp4.plan(19, 18, 1541, backend=backend, bits=bits)
         expected = exact_matmul(a, b, bits=bits)
         assert_same_bits(ozfp4.matmul(a, b, plan=plan), expected, (backend, bits))

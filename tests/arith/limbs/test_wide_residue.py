@@ -33,7 +33,7 @@ def integers(bits: int, seed: int, count: int = 300) -> list[int]:
 
 def encoded(plan: _core.Plan, x: list[int]) -> np.ndarray:
     words = to_words(np.array([x], dtype=object))
-    return _core.encode(plan, plan.group_count, words)[:, 0, :]
+    return _core.encode(plan, plan.count, words)[:, 0, :]
 
 
 def check_residues(alphabet: str, m: int, bits: int, x: list[int]) -> None:

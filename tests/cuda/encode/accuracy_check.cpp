@@ -307,7 +307,7 @@ void check_way(const AccuracyCase& c, const cuda::EncodePlan& plan, const TestOp
   }
   REQUIRE(cudaDeviceSynchronize());
   const std::string name = c.base.name + " " + way_names[static_cast<int>(way)];
-  int count = static_cast<int>(c.base.plan.groups.size());
+  int count = c.base.plan.count();
   if (c.base.plan.has_moduli()) {
     const cuda::Verdict found = verdict.host()[0];
     const int chosen = found.units_used;

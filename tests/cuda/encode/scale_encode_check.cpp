@@ -141,6 +141,23 @@ void check_byte_modulus(int m) {
   }
 }
 
+// The residues of the parts, from the bytes of the whole.
+void check_byte_parts(int m) {
+  constexpr int words = kMaxByteWords;
+  if ((m >= 8 && m < 256 && (m & (m - 1)) == 0) || m == 232) return;
+  bool good = true;
+  for (const int cut : {8, 56, 88, 96, 104, 216}) {
+    for (const Part part : {Part::low, Part::high, Part::sum}) {
+      const ByteModulus<words> constants = make_byte_modulus<words>(m, words, {part, cut});
+      for (int i = 0; i < 1000; ++i) {
+        const WideInt<words> v = random_wide<words>(i);
+        good &= (residue_byte(bytes_of(v), constants) & 255u) == modulo(part_of(v, part, cut), static_cast<std::uint32_t>(m));
+      }
+    }
+  }
+  report("residue bytes of parts modulo " + std::to_string(m), good);
+}
+
 template <int... Words>
 void check_byte_moduli(int m, std::integer_sequence<int, Words...>) {
   (check_byte_modulus<Words + 1>(m), ...);
@@ -150,6 +167,7 @@ void check_byte_moduli() {
   if (!selected("residue bytes")) return;
   for (int m = 3; m <= 256; ++m) {
     check_byte_moduli(m, std::make_integer_sequence<int, kMaxByteWords>());
+    check_byte_parts(m);
   }
 }
 
@@ -341,7 +359,7 @@ bool check_scale(const Case& c, const TestOperand& a, const TestOperand& b, Scra
 void check_both(const Case& c, const cuda::EncodePlan& plan, const TestOperand& a, const TestOperand& b, const Scratch& expected,
                 const std::vector<std::int32_t>& shift_a, const std::vector<std::int32_t>& shift_b,
                 const std::vector<std::uint8_t>& special_a, const std::vector<std::uint8_t>& special_b) {
-  const int groups = static_cast<int>(c.plan.groups.size()), count = c.plan.has_moduli() ? groups : 0;
+  const int groups = c.plan.count(), count = c.plan.has_moduli() ? groups : 0;
   PrefixRule rule = make_prefix_rule(c.plan, kMaxModuli);
   rule.least = std::min(rule.all, 1);
   Scratch two(a.view, b.view);
@@ -396,7 +414,7 @@ void check_apart(const Case& c, const cuda::EncodePlan& plan, const TestOperand&
     }
     REQUIRE(cudaDeviceSynchronize());
   }
-  int count = static_cast<int>(c.plan.groups.size());
+  int count = c.plan.count();
   bool is_right_count = true;
   if (c.plan.has_moduli()) {
     const double bound = host_scales(a, c.plan.bits).norm_squared * host_scales(b, c.plan.bits).norm_squared;
@@ -442,7 +460,7 @@ void check_case(const Case& c) {
   job_a.planes.data = planes_a.data;
   job_b.planes.data = planes_b.data;
   const bool prefix = has_scale && c.plan.has_moduli();
-  const int count = prefix ? scales.verdict.host()[0].units_used : static_cast<int>(c.plan.groups.size());
+  const int count = prefix ? scales.verdict.host()[0].units_used : c.plan.count();
   cuda::launch_encode(*plan, job_a, job_b, prefix ? scales.units() : nullptr, nullptr);
   REQUIRE(cudaDeviceSynchronize());
   const std::string wrong_a = compare_planes(c, a, 0, c.rows, count, shift_a, special_a, job_a.planes, planes_a.host());
@@ -501,7 +519,11 @@ std::vector<NamedPlan> float_plans(int k) {
           {"fp4 I", plan_of(Scheme::one, Alphabet::fp4, "least", 53, k)},
           {"fp4 I c=24", plan_of(Scheme::one, Alphabet::fp4, "least", 24, k)},
           {"int8 I", plan_of(Scheme::one, Alphabet::int8, "least", 53, k)},
-          {"int8 I c=2", plan_of(Scheme::one, Alphabet::int8, "least", 2, k)}};
+          {"int8 I c=2", plan_of(Scheme::one, Alphabet::int8, "least", 2, k)},
+          {"int8 cut c=171", plan_of(Scheme::two, Alphabet::int8, "least", 171, k)},
+          {"int8 cut c=200", plan_of(Scheme::two, Alphabet::int8, "least", 200, k)},
+          {"fp4 cut c=120", plan_of(Scheme::two, Alphabet::fp4, "least", 120, k)},
+          {"fp4 cut c=200", plan_of(Scheme::two, Alphabet::fp4, "least", 200, k)}};
 }
 
 void check_all() {

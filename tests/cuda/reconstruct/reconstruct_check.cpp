@@ -110,7 +110,7 @@ std::vector<NamedPlan> all_plans() {
         add(Scheme::one, alphabet, "least", bits, k);
       }
     }
-    for (const int bits : {60, 76, 109, 160, 200}) {
+    for (const int bits : {60, 76, 109, 130, 160, 171, 192, 200}) {
       for (const std::int64_t k : {300, 1 << 20}) {
         add(Scheme::two, alphabet, "least", bits, k);
         add(Scheme::one, alphabet, "least", bits, k);
@@ -238,7 +238,7 @@ bool check_arithmetic(const NamedPlan& named, const ReconstructPlan& plan, Tally
         const bool is_random = one_in(4);
         const Wide x = random_integer(product);
         for (int i = 0; i < count; ++i) {
-          const auto m = static_cast<int>(named.plan.groups[static_cast<std::size_t>(i)].modulus);
+          const auto m = static_cast<int>(named.plan.modulus(i));
           int& r = value[static_cast<std::size_t>(i)];
           r = is_random ? random_int(0, splits * (m - 1)) : static_cast<int>(modulo(x, m));
           if (!is_random && splits > 1) r += m * random_int(0, (splits * (m - 1) - r) / m);  // the same class
@@ -246,7 +246,7 @@ bool check_arithmetic(const NamedPlan& named, const ReconstructPlan& plan, Tally
         }
         std::uint64_t sums[kMaxWords] = {};
         for (int i = 0; i < count; ++i) {
-          const std::int64_t r = value[static_cast<std::size_t>(i)] % named.plan.groups[static_cast<std::size_t>(i)].modulus;
+          const std::int64_t r = value[static_cast<std::size_t>(i)] % named.plan.modulus(i);
           const Wide& weight = crt_constants.weight[static_cast<std::size_t>(i)];
           for (int k = 0; k < kMaxWords; ++k) sums[k] += static_cast<std::uint64_t>(r) * weight.word[k];
         }
@@ -298,7 +298,7 @@ bool check_long(const NamedPlan& named, const ReconstructPlan& plan, Tally& tall
       Wide digits = wide_zero<kMaxWords>(), weight = wide_from<kMaxWords>(1);
       for (int i = 0; i < count; ++i, weight = wide_mul_small(weight, static_cast<std::uint32_t>(plan.base))) {
         const bool is_last = i + 1 == count;
-        const std::int64_t m = named.plan.groups[plan.positional ? 0 : static_cast<std::size_t>(i)].modulus;
+        const std::int64_t m = named.plan.modulus(plan.positional ? 0 : i);
         const std::int64_t most = splits * (!plan.positional ? m - 1 : is_last ? 255 : plan.base - 1);
         std::int64_t& r = value[static_cast<std::size_t>(i)];
         r = entry == 0 ? most : entry == 1 ? 0 : random_int(std::int64_t(0), most);
@@ -321,7 +321,7 @@ bool check_long(const NamedPlan& named, const ReconstructPlan& plan, Tally& tall
       const Wide twice = wide_magnitude(wide_add(y, y), wide_sign_mask(y));
       if (wide_is_negative(wide_sub(moduli_product(named.plan, count), twice))) return false;
       for (int i = 0; i < count; ++i) {
-        const std::int64_t m = named.plan.groups[static_cast<std::size_t>(i)].modulus;
+        const std::int64_t m = named.plan.modulus(i);
         if ((modulo(y, m) - value[static_cast<std::size_t>(i)]) % m != 0) return false;
       }
     }
@@ -380,6 +380,34 @@ struct Outputs {
   std::vector<std::int64_t> sums;      // [matrix][group][row][column]
 };
 
+// What the parts of two random integers of a plan that cuts them give, a few times over: a sum over K.
+class PartProducts {
+ public:
+  explicit PartProducts(const Plan& plan) : plan_(plan) {
+    if (plan.cut == 0) return;
+    Wide bound = wide_shift_left(wide_from<kMaxWords>(1), plan.bits + 1);  // halved: +-2^bits
+    x_ = random_integer(bound);
+    y_ = one_in(8) ? x_ : random_integer(bound);
+    times_ = static_cast<std::uint32_t>(random_int(std::int64_t(1), std::min<std::int64_t>(plan.k_max, 1000)));
+  }
+
+  Wide of(Part part) const {
+    const Wide x = part_of(x_, part, plan_.cut), y = part_of(y_, part, plan_.cut);
+    const std::uint32_t sign = wide_sign_mask(y);
+    const Wide magnitude = wide_magnitude(y, sign);
+    Wide sum = wide_zero<kMaxWords>();
+    for (int i = kMaxWords - 1; i >= 0; --i) {
+      sum = wide_add(wide_shift_left(sum, 32), wide_mul_small(x, magnitude.word[i]));
+    }
+    return wide_mul_small(sign == 0 ? sum : wide_negate(sum), times_);
+  }
+
+ private:
+  const Plan& plan_;
+  Wide x_{}, y_{};
+  std::uint32_t times_ = 1;
+};
+
 Outputs make_outputs(const Case& test, const ReconstructPlan& plan, int matrices) {
   const Plan& source = test.plan->plan;
   const int count = test.count >= 0 ? test.count : plan.all;
@@ -388,12 +416,12 @@ Outputs make_outputs(const Case& test, const ReconstructPlan& plan, int matrices
   out.matrix_stride = test.rows * out.pitch + 16 * random_int(0, 1);
   out.split_stride = matrices * out.matrix_stride;
   out.plane_stride = test.splits * out.split_stride;
-  out.bytes.resize(static_cast<std::size_t>(plan.all * out.plane_stride));
+  out.bytes.resize(static_cast<std::size_t>(plan.all * source.parts() * out.plane_stride));
   for (std::uint8_t& byte : out.bytes) byte = static_cast<std::uint8_t>(generator());
   const std::int64_t entries = std::int64_t(test.rows) * test.columns;
   const int groups = static_cast<int>(source.groups.size());
   (plan.positional ? out.sums.resize(static_cast<std::size_t>(matrices * groups * entries))
-                   : out.residues.resize(static_cast<std::size_t>(matrices * count * entries)));
+                   : out.residues.resize(static_cast<std::size_t>(matrices * source.groups_of(count) * entries)));
   const Wide product = plan.positional ? wide_zero<kMaxWords>() : moduli_product(source, count);
 
   for (int matrix = 0; matrix < matrices; ++matrix) {
@@ -430,12 +458,15 @@ Outputs make_outputs(const Case& test, const ReconstructPlan& plan, int matrices
           }
         }
       } else {
-        const bool is_random = entries > 100000 ? !one_in(8) : one_in(2);
-        const Wide x = is_random ? wide_zero<kMaxWords>() : random_integer(product);
-        for (int unit = 0; unit < count; ++unit) {
-          const auto m = static_cast<int>(source.groups[static_cast<std::size_t>(unit)].modulus);
-          int rest = is_random ? random_int(0, m - 1) : static_cast<int>(modulo(x, m));
-          out.residues[static_cast<std::size_t>((matrix * count + unit) * entries + entry)] = static_cast<std::uint8_t>(rest);
+        const bool is_random = source.cut == 0 && (entries > 100000 ? !one_in(8) : one_in(2));
+        const Wide x = is_random || source.cut != 0 ? wide_zero<kMaxWords>() : random_integer(product);
+        const PartProducts parts(source);
+        const int units = source.groups_of(count);
+        for (int unit = 0; unit < units; ++unit) {
+          const Group& group = source.groups[static_cast<std::size_t>(unit)];
+          const auto m = static_cast<int>(group.modulus);
+          int rest = is_random ? random_int(0, m - 1) : static_cast<int>(modulo(source.cut == 0 ? x : parts.of(group.part), m));
+          out.residues[static_cast<std::size_t>((matrix * units + unit) * entries + entry)] = static_cast<std::uint8_t>(rest);
           for (int split = test.splits - 1; split >= 0; --split) {
             const int part = split == 0 ? rest : one_in(3) ? m - 1 : random_int(0, m - 1);
             byte(unit, split) = static_cast<std::uint8_t>(part);
@@ -565,7 +596,8 @@ bool run_case(const Case& test, cudaStream_t stream) {
 
   // Operands: x is around 2^bits, and x 2^-(s + t) where the case wants it.
   int length = test.plan->plan.bits * 2 + 10;
-  if (!plan.positional) length = wide_bit_length(moduli_product(test.plan->plan, test.count >= 0 ? test.count : plan.all));
+  if (!plan.positional && plan.cut == 0)
+    length = wide_bit_length(moduli_product(test.plan->plan, test.count >= 0 ? test.count : plan.all));
   const bool is_double = test.type == ElementType::float64;
   const int wanted = test.size == Size::normal      ? 0
                      : test.size == Size::subnormal ? (is_double ? -1040 : -135)
@@ -600,7 +632,8 @@ bool run_case(const Case& test, cudaStream_t stream) {
       const int groups = static_cast<int>(test.plan->plan.groups.size());
       cpu_reconstruct(test.plan->plan, groups, outputs.sums.data() + matrix * groups * entries, shift_a, shift_b, view);
     } else {
-      cpu_reconstruct(test.plan->plan, count, outputs.residues.data() + matrix * count * entries, shift_a, shift_b, view);
+      cpu_reconstruct(test.plan->plan, count, outputs.residues.data() + matrix * test.plan->plan.groups_of(count) * entries,
+                      shift_a, shift_b, view);
     }
     if (!test.has_flags) continue;
     Scales scale_a, scale_b;
@@ -618,7 +651,9 @@ bool run_case(const Case& test, cudaStream_t stream) {
   std::uint8_t* device_result = to_device(std::vector<std::uint8_t>(expected.size(), kPoison));
   std::uint8_t *device_a = to_device(a.data), *device_b = to_device(b.data);
   int* device_units = test.count >= 0 ? to_device(std::vector<int>{test.count}) : nullptr;
-  job.residues = {device_bytes, outputs.pitch, outputs.matrix_stride, outputs.split_stride, outputs.plane_stride, test.splits};
+  job.residues = {
+      device_bytes, outputs.pitch, outputs.matrix_stride, outputs.split_stride, outputs.plane_stride * test.plan->plan.parts(),
+      test.splits};
   job.a.shift = to_device(a.shift);
   job.b.shift = to_device(b.shift);
   job.a.special = test.has_flags ? to_device(a.special) : nullptr;

@@ -69,7 +69,7 @@ const char* find_unit_error(const GemmProblem& problem, int unit, std::int64_t l
 
 // Each pass stores to the plane of its unit, and reads there what the pass before has stored.
 const char* find_plane_error(const GemmProblem& problem) {
-  if (problem.out_planes > kMaxUnits) return "the output has more planes than the sm_100 kernels can tell apart, 64";
+  if (problem.out_planes > kMaxUnits) return "the output has more planes than the sm_100 kernels can tell apart, 128";
   bool is_taken[kMaxUnits] = {};
   for (int u = 0; u < problem.unit_count; ++u) {
     bool& taken = is_taken[out_plane(problem, u)];
