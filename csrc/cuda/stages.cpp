@@ -37,8 +37,12 @@ void Stages::scale_encode(const EncodeJob& a, const EncodeJob& b, const PrefixCh
     scale({a.operand, b.operand}, choice, scratch);
     return encode(a, b, nullptr, false);
   }
-  launch_scale_encode(plan_.encode, {a, b}, capacity(), choice, scratch, options_.stream, options_.clear_counters);
+  launch_scale_encode(plan_.encoded_at_once(), {a, b}, capacity(), choice, scratch, options_.stream, options_.clear_counters);
   finish(Stage::scale_encode);
+  if (!plan_.leading) return;
+  const Verdict& verdict = *choice.verdict;
+  launch_encode_rest(plan_.encode, a, b, &verdict.units_used, plan_.leading->encoded(&verdict.widest_capacity), options_.stream);
+  finish(Stage::encode);
 }
 
 void Stages::encode(const EncodeJob& a, const EncodeJob& b, const int* units_used, bool is_behind_scale) const {

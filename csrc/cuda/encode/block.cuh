@@ -66,17 +66,18 @@ __device__ __forceinline__ std::uint32_t tile_groups(const EncodeOperand& operan
   return operand.steps * (kStepEntries<T> / kGroup);
 }
 
-// Group number `group` of a tile.
+// Group number `group` of a tile: `units` units, to the planes from `first_plane` on.
 template <class T, EncodeKind Kind, int Words>
 __device__ __forceinline__ void encode_group(const EncodeArguments& arguments, const TilePlace& place, const unsigned char* tile,
-                                             const EncodeShared<Words>& shared, int units, std::uint32_t group) {
+                                             const EncodeShared<Words>& shared, int units, std::uint32_t group,
+                                             int first_plane = 0) {
   const TileOrigin origin = *place.origin;
   const EncodeOperand& operand = arguments.operand[origin.is_b];
   const GroupPlace at = group_place<T>(operand, group);
   const TileLine line = place.line[at.line];
   if (line.source == nullptr || origin.k0 + at.k >= operand.padded_inner) return;
-  const PlaneWriter<kWritesCodes<Kind>> writer(operand.planes + (line.target + (kWritesCodes<Kind> ? at.k / 2 : at.k)),
-                                               operand.plane_stride);
+  const std::int64_t target = line.target + (kWritesCodes<Kind> ? at.k / 2 : at.k) + first_plane * operand.plane_stride;
+  const PlaneWriter<kWritesCodes<Kind>> writer(operand.planes + target, operand.plane_stride);
   T x[kGroup];
   read_group(tile, operand, at, x);
   if constexpr (Kind == EncodeKind::int8_limbs) {

@@ -182,6 +182,7 @@ struct EncodeLaunch {
   const int* units_used;
   cudaStream_t stream;
   bool after_scale;
+  EncodedUnits before;
 };
 
 template <class T, EncodeKind Kind, int Words, bool Counts>
@@ -196,6 +197,7 @@ void launch_kind(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b,
   arguments.units_used = plan.units > 0 && !plan.is_cut && Kind != EncodeKind::int8_limbs ? how.units_used : nullptr;
   // Code that cannot wait is not launched before scale has ended.
   arguments.reads_early = how.after_scale;
+  arguments.before = how.before;
 
   const auto kernel = encode_kernel<T, Kind, Words, Counts>;
   LaunchConfig config;
@@ -214,17 +216,27 @@ void launch_type(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b,
   if constexpr (sizeof(T) == 1) {
     launch_kind<T, EncodeKind::int8_limbs, 1, false>(plan, a, b, how);
   } else {
-    // Of those of at most two words, the accuracies count FP32 entries at 47 bits alone; integers of more than two words are
-    // encoded by one kernel for both.
-    const bool counts = plan.words > 2 || a.counts || b.counts;
+    // Of those of at most two words, the accuracies have records of FP32 entries at 47 bits alone; integers of more than two
+    // words are encoded by one kernel for both.
+    const bool counts = plan.words > 2 || a.counts || b.counts || how.before.units != 0;
     with_kind<1, 2, 3, kMaxByteWords>(plan, [&](auto kind, auto words) {
       constexpr EncodeKind k = kind.value;
       constexpr int w = words.value;
       if constexpr (w <= 2) {
         if (!counts) return launch_kind<T, k, w, false>(plan, a, b, how);
       }
-      if constexpr (w > 2 || (w == 2 && sizeof(T) == 4)) launch_kind<T, k, w, true>(plan, a, b, how);
+      if constexpr (w > 2 || (w == 2 && sizeof(T) == 4)) return launch_kind<T, k, w, true>(plan, a, b, how);
+      throw std::logic_error("no accuracy has records of integers of so few bits");
     });
+  }
+}
+
+// Range: operands of one type.
+void launch_jobs(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const EncodeLaunch& how) {
+  switch ((a.lines != 0 ? a : b).operand.view.type) {
+    case ElementType::float64: return launch_type<double>(plan, a, b, how);
+    case ElementType::float32: return launch_type<float>(plan, a, b, how);
+    case ElementType::int8: return launch_type<std::int8_t>(plan, a, b, how);
   }
 }
 
@@ -251,12 +263,12 @@ void launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& 
     launch_encode(plan, b, EncodeJob(), units_used, stream);
     return;
   }
-  const EncodeLaunch how{units_used, stream, after_scale};
-  switch ((a.lines != 0 ? a : b).operand.view.type) {
-    case ElementType::float64: return launch_type<double>(plan, a, b, how);
-    case ElementType::float32: return launch_type<float>(plan, a, b, how);
-    case ElementType::int8: return launch_type<std::int8_t>(plan, a, b, how);
-  }
+  launch_jobs(plan, a, b, {units_used, stream, after_scale, {}});
+}
+
+void launch_encode_rest(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used,
+                        const EncodedUnits& before, cudaStream_t stream) {
+  launch_jobs(plan, a, b, {units_used, stream, true, before});
 }
 
 }  // namespace ozfp4::cuda

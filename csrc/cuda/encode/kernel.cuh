@@ -17,13 +17,22 @@ __host__ __device__ inline int encode_shared_bytes(const EncodeArguments& argume
          4 * shared_table_entries<Kind>(arguments.table_entries);
 }
 
-// Counts: for operands that have records, and others.
+// Whether another launch has left all planes that the data need.
+__device__ __forceinline__ bool is_complete(const EncodedUnits& before, const int* units_used) {
+  return before.units != 0 && __ldcg(before.widest_capacity) <= before.most_capacity && __ldcg(units_used) <= before.units;
+}
+
+// Counts: for operands that have records, or of which the first units are encoded; and others.
 template <class T, EncodeKind Kind, int Words, bool Counts>
 __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words>)
     encode_kernel(const __grid_constant__ EncodeParameters<Kind, Words> arguments,
                   const __grid_constant__ TableOf<Kind> limb_table) {
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   __shared__ TileOrigin origins[kPlaces];
+  if constexpr (Counts) {
+    if (arguments.before.units != 0) wait_for_previous_kernel();
+    if (is_complete(arguments.before, arguments.units_used)) return;
+  }
   EncodeShared<Words> shared;
   shared.units = reinterpret_cast<SharedUnit<Words>*>(shared_bytes + kStages * arguments.most_tile_bytes);
   auto* lines = reinterpret_cast<TileLine*>(shared.units + arguments.units);
@@ -40,7 +49,7 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words>)
   // Every round starts to load the next tile and encodes the current one (the first round has none). One barrier ends the
   // encoding of the previous tile and publishes the next one's addresses, the other publishes the current tile's entries.
   // Of three places none is written while a slower thread may still read it.
-  int units = arguments.units;
+  int units = arguments.units, first_plane = 0;
   std::uint32_t place = kPlaces - 1, stage = 1;
   for (bool is_first = true;; is_first = false) {
     const bool has_next = next < arguments.tiles;
@@ -50,6 +59,14 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words>)
     if (is_first) {
       wait_for_previous_kernel();
       if (arguments.units_used != nullptr) units = min(units, __ldcg(arguments.units_used));
+      if constexpr (Counts) {
+        const EncodedUnits& before = arguments.before;
+        if (before.units != 0 && __ldcg(before.widest_capacity) <= before.most_capacity) {
+          shared.units += before.units;
+          units -= before.units;
+          first_plane = before.planes;
+        }
+      }
     }
     if (has_next) load_shifts(arguments, place_at(next_place));
     commit_copies();
@@ -64,7 +81,7 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words>)
       for (std::uint32_t group = threadIdx.x; group < groups; group += kEncodeThreads) {
         const unsigned char* tile = shared_bytes + stage * arguments.most_tile_bytes;
         if constexpr (Counts) count_group<T>(arguments, current, tile, group);
-        encode_group<T, Kind, Words>(arguments, current, tile, shared, units, group);
+        encode_group<T, Kind, Words>(arguments, current, tile, shared, units, group, first_plane);
       }
     }
     if (!has_next) return;

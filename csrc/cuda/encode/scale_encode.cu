@@ -45,9 +45,13 @@ TileCut tile_of(int inner) {
   return tile;
 }
 
+template <bool Recorded>
+using StateOf = std::conditional_t<Recorded, ShortRecordedState, LineState>;
+static_assert(kMaxClusterBlocks << 10 <= kMostShortEntries, "the longest lines of a cluster");
+
 // The kernels that there are: of integers of one and two words without records, as many as scale and encode apart have; with
-// records those that accuracy fp64 asks for, residues of FP64 entries at 57 bits and of FP32 ones at 28. What counts rounded
-// entries has bits to spare: scale and encode apart leave out the planes that the data do not need.
+// records those of the units that most data need (LeadingUnits), residues of FP64 entries in two words and of FP32 ones in one.
+// None counts rounded entries: where they count, integers are of three words.
 template <class T, EncodeKind Kind, int Words, bool Recorded>
 constexpr bool has_kernel() {
   if (!Recorded) return Words <= 2;
@@ -68,9 +72,6 @@ void with_kernel(const EncodePlan& plan, bool has_records, const Launch& launch)
     try_kernel(std::true_type());
   });
 }
-
-template <bool Recorded>
-using StateOf = std::conditional_t<Recorded, RecordedState, LineState>;
 
 template <class T>
 bool has_code(const EncodePlan& plan, bool has_records) {

@@ -75,13 +75,8 @@ __device__ __forceinline__ std::uint32_t take_groups(std::uint32_t& next) {
   return __shfl_sync(0xFFFFFFFFu, taken, 0);
 }
 
-// Facts of FP64 entries take registers: one block less.
 template <class T, EncodeKind Kind, int Words, class State>
-inline constexpr int kScaleEncodeBlocks =
-    kEncodeBlocks<Kind, Words> - (kStateWords<State> > 1 && sizeof(T) == 8 && kEncodeBlocks<Kind, Words> > 2 ? 1 : 0);
-
-template <class T, EncodeKind Kind, int Words, class State>
-__global__ void __launch_bounds__(kEncodeThreads, kScaleEncodeBlocks<T, Kind, Words, State>)
+__global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words>)
     scale_encode_kernel(const __grid_constant__ ScaleEncodeArguments arguments,
                         const __grid_constant__ TableOf<Kind> limb_table) {
   const auto& encode = arguments.encode;
@@ -89,6 +84,7 @@ __global__ void __launch_bounds__(kEncodeThreads, kScaleEncodeBlocks<T, Kind, Wo
   __shared__ TileOrigin origin;
   __shared__ std::uint64_t inbox_barrier;
   __shared__ std::uint32_t next_groups;
+  __shared__ BlockReport<State> report;
   const Inbox inbox(&inbox_barrier);
   auto* states = reinterpret_cast<std::uint64_t*>(tile + encode.most_tile_bytes);
   EncodeShared<Words> shared;
@@ -100,7 +96,10 @@ __global__ void __launch_bounds__(kEncodeThreads, kScaleEncodeBlocks<T, Kind, Wo
   const std::uint32_t blocks = arguments.cluster_blocks;
   if (blocks > 1) inbox.open();
   find_tile(encode, blockIdx.x, place);
-  if (threadIdx.x == 0) next_groups = 0;
+  if (threadIdx.x == 0) {
+    next_groups = 0;
+    report.open();
+  }
   wait_for_previous_kernel();
   __syncthreads();
   load_tile<T>(encode, place, tile);
@@ -118,20 +117,23 @@ __global__ void __launch_bounds__(kEncodeThreads, kScaleEncodeBlocks<T, Kind, Wo
   const std::uint32_t block = blockIdx.x % blocks, lines = 1u << operand.log_tile_lines;
   State state = sum_tile<State, T>(operand, tile, slots, role);
   if (blocks > 1) state = combine_blocks(state, inbox, states, block, blocks, lines, role);
-  LinesSeen<State> seen;
+  LineOutcome outcome{};
   if (role.slot == 0) {
-    const LineOutcome outcome = settle_line(state, arguments.lines, arguments.norms);
+    outcome = settle_line(state, arguments.lines, arguments.norms);
     place.line[role.line].shift = outcome.shift;
-    if (block == 0 && role.line < origin.lines) {
-      const std::uint32_t panel = (is_b ? blockIdx.x - encode.tiles_a : blockIdx.x) / blocks;
-      const std::uint32_t stacked_line = panel * lines + role.line;
-      arguments.shift[is_b][stacked_line] = outcome.shift;
-      arguments.special[is_b][stacked_line] = static_cast<std::uint8_t>(outcome.special);
-      note_line(seen, state, outcome, arguments.lines, arguments.norms.inner, is_b, stacked_line);
-    }
   }
   __syncthreads();
-  if (block == 0) report_norms(arguments.norms, arguments.lines, is_b, seen);
+  if (block == 0) {  // the others encode already
+    const std::uint32_t panel = (is_b ? blockIdx.x - encode.tiles_a : blockIdx.x) / blocks;
+    const std::uint32_t stacked_line = panel * lines + role.line;
+    const bool is_done = role.slot == 0 && role.line < origin.lines;
+    if (is_done) {
+      arguments.shift[is_b][stacked_line] = outcome.shift;
+      arguments.special[is_b][stacked_line] = static_cast<std::uint8_t>(outcome.special);
+      record_line(report.extremes, state, outcome, arguments.lines, arguments.norms.inner, is_b, stacked_line);
+    }
+    report_line(arguments.norms, arguments.lines, is_b, is_done, outcome.sum, origin.lines, report);
+  }
 
   // ---- Encode: whoever is free takes the next groups, as reporting keeps a warp busy for a while
   const std::uint32_t groups = tile_groups<T>(operand), lane = threadIdx.x % 32;

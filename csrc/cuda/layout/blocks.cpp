@@ -102,7 +102,7 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
 
   layout.scales_and_encodes = !plan.integer && is_whole_k && cut.rows == a.outer && cut.columns == b.outer &&
                               !plan.promise.counts_rounded() &&
-                              can_scale_and_encode(plan.encode, a, b, plan.promise.has_records());
+                              can_scale_and_encode(plan.encoded_at_once(), a, b, plan.promise.has_records());
 
   std::int64_t end = 0;
   auto take = [&end](std::int64_t size) {

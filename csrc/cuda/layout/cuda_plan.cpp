@@ -23,7 +23,8 @@ void check_promise(const Plan& plan, const Promise& promise) {
 // Of the first moduli, as many as one step of the kernels takes, where the plan has more than that.
 std::optional<ReconstructPlan> make_few(const CudaPlan& made) {
   const std::size_t most = kRowsPerStep;
-  if (!made.promise.certifies() || !made.plan.has_moduli() || !made.plan.prefix_allowed) return std::nullopt;
+  if (!made.promise.certifies() || !made.plan.has_moduli() || !made.plan.prefix_allowed || made.plan.cut != 0)
+    return std::nullopt;
   if (static_cast<std::size_t>(made.plan.count()) <= most || made.reconstruct.is_long()) return std::nullopt;
   Plan few = made.plan;
   few.groups.resize(most);
@@ -47,6 +48,9 @@ CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel, const Promise& p
   made.prefixes = make_prefix_rule(plan, kMaxPrefixes);
   made.encode = make_encode_plan(plan, made.schedule.element == Element::e2m1);
   if (!made.integer) made.reconstruct = make_reconstruct_plan(plan, k, promise.has_records());
+  if (promise.certifies() && !promise.counts_rounded()) {
+    made.leading = make_leading_units(plan, made.prefixes, k, promise.precision, made.schedule.element == Element::e2m1);
+  }
   made.few = make_few(made);
   return made;
 }

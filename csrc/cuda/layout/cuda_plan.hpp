@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "cuda/encode/encode.hpp"
+#include "cuda/layout/leading.hpp"
 #include "cuda/layout/promise.hpp"
 #include "cuda/multiply/contract.hpp"
 #include "cuda/reconstruct/reconstruct_plan.hpp"
@@ -24,10 +25,14 @@ struct CudaPlan {
   Schedule schedule;
   PrefixRule prefixes;
   EncodePlan encode;
+  std::optional<LeadingUnits> leading;  // where entries are certified, and none counted
   ReconstructPlan reconstruct;
   // Where entries are certified, plans have moduli to spare for unusual data. What serves the counts up to `few.all` with
   // shorter integers, and is launched beside the other: the data decides which of the two runs.
   std::optional<ReconstructPlan> few;
+
+  // What scales and encodes in one launch where the device has room for it.
+  const EncodePlan& encoded_at_once() const { return leading ? leading->encode : encode; }
 };
 
 // Throws std::invalid_argument where the kernel does not take the plan's planes, or the plan has too few bits for the

@@ -9,7 +9,8 @@
 
 namespace ozfp4::cuda {
 
-inline constexpr int kScaleThreads = 256;
+inline constexpr std::uint32_t kLogScaleThreads = 8;
+inline constexpr int kScaleThreads = 1 << kLogScaleThreads;
 // Entries that a thread loads before it looks at them: 64 bytes on the way keep the memory busy.
 template <class T>
 inline constexpr int kScaleBatch = 64 / static_cast<int>(sizeof(T));
@@ -95,12 +96,16 @@ struct ScaleArguments {
   LineRule lines;
 };
 
-// 64-bit words of a thread's state of a line where nobody asks for records, and where somebody does.
+// 64-bit words of a thread's state of a line where nobody asks for records, and where somebody does: of any line, or of one of
+// at most kMostShortEntries.
 struct LineState;
-struct RecordedState;
+template <class Sum>
+struct RecordedStateOf;
+using RecordedState = RecordedStateOf<std::uint64_t>;
+using ShortRecordedState = RecordedStateOf<std::uint32_t>;
 template <class State>
 inline constexpr int kStateWords = 1;
-template <>
-inline constexpr int kStateWords<RecordedState> = 3;
+template <class Sum>
+inline constexpr int kStateWords<RecordedStateOf<Sum>> = 1 + sizeof(Sum) / 4;
 
 }  // namespace ozfp4::cuda

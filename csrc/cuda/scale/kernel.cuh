@@ -49,8 +49,11 @@ __device__ __forceinline__ PackedState<State> load_partial(const ScaleOperand& o
   return packed;
 }
 
-// Blocks a multiprocessor: four, but fewer where the compiler would spill at 64 registers.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 1000
+// Blocks a multiprocessor: as many as leave the compiler enough registers.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
+template <class State>
+inline constexpr int kScaleBlocks = kStateWords<State> == 1 ? 4 : 3;
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 1000
 template <class State>
 inline constexpr int kScaleBlocks = kStateWords<State> == 1 ? 4 : 2;
 #else
@@ -72,7 +75,10 @@ __global__ void __launch_bounds__(kScaleThreads, kScaleBlocks<State>)
   const std::uint32_t lines = kScaleThreads >> operand.slots.log_count;
   const ScaleRole role = role_of(operand.slots);
 
-  LinesSeen<State> seen;
+  __shared__ BlockReport<State> report;
+  if (threadIdx.x == 0) report.open();
+  __syncthreads();
+  float line_sum = 0.0f;  // the largest of this thread's lines
   for (std::uint32_t strip = first_strip; strip < end_strip; ++strip) {
     if (strip != first_strip) __syncthreads();  // before combine_slots uses its shared memory again
     const std::uint32_t stacked_line = strip * lines + role.line;
@@ -91,10 +97,11 @@ __global__ void __launch_bounds__(kScaleThreads, kScaleBlocks<State>)
       const LineOutcome outcome = settle_line(state, arguments.lines, arguments.norms);
       operand.shift[stacked_line] = outcome.shift;
       operand.special[stacked_line] = static_cast<std::uint8_t>(outcome.special);
-      note_line(seen, state, outcome, arguments.lines, arguments.norms.inner, is_b, stacked_line);
+      record_line(report.extremes, state, outcome, arguments.lines, arguments.norms.inner, is_b, stacked_line);
+      line_sum = fmaxf(line_sum, outcome.sum);
     }
   }
-  report_norms(arguments.norms, arguments.lines, is_b, seen);
+  report_norms(arguments.norms, arguments.lines, is_b, line_sum, report);
 }
 
 }  // namespace ozfp4::cuda

@@ -17,15 +17,17 @@ struct LineState {
 };
 
 // Where the lines' records are asked for.
-struct RecordedState {
+template <class Sum>
+struct RecordedStateOf {
   LineState line;
-  BatchFacts facts;
+  FactsOf<Sum> facts;
 };
 
 __device__ __forceinline__ LineState combine(const LineState& x, const LineState& y) {
   return {ozfp4::combine(x.sum, y.sum), x.special | y.special};
 }
-__device__ __forceinline__ RecordedState combine(const RecordedState& x, const RecordedState& y) {
+template <class Sum>
+__device__ __forceinline__ RecordedStateOf<Sum> combine(const RecordedStateOf<Sum>& x, const RecordedStateOf<Sum>& y) {
   return {combine(x.line, y.line), ozfp4::combine(x.facts, y.facts)};
 }
 
@@ -45,12 +47,46 @@ __device__ __forceinline__ LineState unpack(const PackedState<LineState>& packed
   const auto high = static_cast<std::int32_t>(packed.word[0] >> 32);
   return {{high >> 2, float_from_bits<float>(static_cast<std::uint32_t>(packed.word[0]))}, static_cast<std::uint32_t>(high) & 3u};
 }
-__device__ __forceinline__ PackedState<RecordedState> pack(const RecordedState& state) {
-  const PackedFacts facts = ozfp4::pack(state.facts);
-  return {{pack(state.line).word[0], facts.word[0], facts.word[1]}};
+template <class Sum>
+__device__ __forceinline__ PackedState<RecordedStateOf<Sum>> pack(const RecordedStateOf<Sum>& state) {
+  const PackedFacts<Sum> facts = ozfp4::pack(state.facts);
+  PackedState<RecordedStateOf<Sum>> packed;
+  packed.word[0] = pack(state.line).word[0];
+#pragma unroll
+  for (int i = 1; i < packed.words; ++i) packed.word[i] = facts.word[i - 1];
+  return packed;
 }
-__device__ __forceinline__ RecordedState unpack(const PackedState<RecordedState>& packed) {
-  return {unpack(PackedState<LineState>{{packed.word[0]}}), ozfp4::unpack(PackedFacts{{packed.word[1], packed.word[2]}})};
+template <class Sum>
+__device__ __forceinline__ RecordedStateOf<Sum> unpack(const PackedState<RecordedStateOf<Sum>>& packed) {
+  PackedFacts<Sum> facts;
+#pragma unroll
+  for (int i = 1; i < packed.words; ++i) facts.word[i - 1] = packed.word[i];
+  return {unpack(PackedState<LineState>{{packed.word[0]}}), ozfp4::unpack(facts)};
+}
+
+template <class State>
+inline constexpr bool kHasWarpCombine = true;
+template <>
+inline constexpr bool kHasWarpCombine<RecordedState> = false;
+
+// The state of a line whose slots are the lanes of a warp, in all of them: extremes and counts in one instruction each.
+__device__ __forceinline__ LineState combine_warp(LineState state) {
+  constexpr unsigned all = 0xFFFFFFFFu;
+  raise_exponent(state.sum, __reduce_max_sync(all, state.sum.exponent));
+  state.special = __reduce_or_sync(all, state.special);
+#pragma unroll
+  for (int apart = 16; apart > 0; apart /= 2) {
+    state.sum.sum = multiply_add_up(state.sum.sum, 1.0f, __shfl_xor_sync(all, state.sum.sum, apart));
+  }
+  return state;
+}
+// Range: the sums of all lanes fit a short state's.
+__device__ __forceinline__ ShortRecordedState combine_warp(const ShortRecordedState& state) {
+  constexpr unsigned all = 0xFFFFFFFFu;
+  const ShortFacts& facts = state.facts;
+  return {
+      combine_warp(state.line),
+      {__reduce_min_sync(all, facts.lowest), __reduce_add_sync(all, facts.nonzeros), __reduce_add_sync(all, facts.exponent_sum)}};
 }
 
 template <class T, int count>
@@ -76,8 +112,8 @@ __device__ __forceinline__ void add_batch(LineState& state, const T (&x)[count])
   }
 }
 
-template <class T, int count>
-__device__ __forceinline__ void add_batch(RecordedState& state, const T (&x)[count]) {
+template <class Sum, class T, int count>
+__device__ __forceinline__ void add_batch(RecordedStateOf<Sum>& state, const T (&x)[count]) {
   std::uint32_t largest = 0;
 #pragma unroll
   for (int i = 0; i < count; ++i) largest = max(largest, upper_word(x[i]));

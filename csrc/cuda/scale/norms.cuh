@@ -8,34 +8,16 @@
 
 namespace ozfp4::cuda {
 
-// What a thread, or a block, knows of the lines that it is done with.
-template <class State>
-struct LinesSeen {
-  float sum = 0.0f;  // the largest LineSum::sum
-};
-template <>
-struct LinesSeen<RecordedState> {
-  float sum = 0.0f;
-  LineExtremes extremes{};
-};
-
 // What the rule chooses, as moduli_needed. Range: product >= 0, rounded up. Called by one whole warp.
 __device__ __forceinline__ int choose_prefix(const PrefixRule& rule, double product) {
 #pragma unroll
   for (int first = 0; first < kMaxModuli; first += 32) {
-    const int count = first + static_cast<int>(threadIdx.x) + 1;
+    const int count = first + static_cast<int>(threadIdx.x % 32) + 1;
     const bool serves = count >= rule.least && count < rule.all && product < rule.limit[count - 1];
     const std::uint32_t serving = __ballot_sync(0xFFFFFFFFu, serves);
     if (serving != 0) return first + __ffs(static_cast<int>(serving));
   }
   return rule.all;
-}
-
-// The largest of the lanes' numbers. All lanes of a warp call it.
-__device__ __forceinline__ std::uint32_t warp_max(std::uint32_t x) { return __reduce_max_sync(0xFFFFFFFFu, x); }
-__device__ __forceinline__ std::uint64_t warp_max(std::uint64_t x) {
-  const auto high = static_cast<std::uint32_t>(x >> 32), largest = warp_max(high);
-  return std::uint64_t(largest) << 32 | warp_max(high == largest ? static_cast<std::uint32_t>(x) : 0u);
 }
 
 __device__ __forceinline__ void raise(std::uint32_t& to, std::uint32_t x) {
@@ -51,12 +33,11 @@ __device__ __forceinline__ void raise(LineExtremes& to, const LineExtremes& x) {
   raise(to.widest, x.widest);
 }
 
-// The extremes of an operand's lines on their way through a block to the totals, and the verdict's part that they make: nothing
-// where lines have no records.
+// The extremes of an operand's lines on their way through a block's shared memory to the totals, and the verdict's part that
+// they make: nothing where lines have no records.
 template <class State>
 struct ExtremesReport {
   __device__ __forceinline__ void open() {}
-  __device__ __forceinline__ void add(const LinesSeen<State>&) {}
   __device__ __forceinline__ void pass_on(ScaleTotals&, bool) {}
   static __device__ __forceinline__ void decide(Verdict& verdict, const ScaleTotals&, const NormReport& norms, const LineRule&) {
     verdict.is_certain = 0;
@@ -64,18 +45,13 @@ struct ExtremesReport {
   }
 };
 
-template <>
-struct ExtremesReport<RecordedState> {
-  LineExtremes block;  // in shared memory
+template <class Sum>
+struct ExtremesReport<RecordedStateOf<Sum>> {
+  LineExtremes block;
 
-  // One thread, a barrier before the others add.
+  // One thread, a barrier before any adds.
   __device__ __forceinline__ void open() { block = LineExtremes{}; }
-  // All lanes of a warp.
-  __device__ __forceinline__ void add(const LinesSeen<RecordedState>& seen) {
-    const LineExtremes& own = seen.extremes;
-    const LineExtremes all{warp_max(own.depth), warp_max(own.missing), warp_max(own.lack), warp_max(own.widest)};
-    if (threadIdx.x % 32 == 0) raise(block, all);
-  }
+  __device__ __forceinline__ void add(const LineExtremes& line) { raise(block, line); }
   // One thread, a barrier after the others have added.
   __device__ __forceinline__ void pass_on(ScaleTotals& totals, bool is_b) { raise(totals.extremes[is_b], block); }
 
@@ -98,31 +74,33 @@ struct ExtremesReport<RecordedState> {
   }
 };
 
-// Called by all threads of a block that is done with its lines of an operand. The last block to call writes the norms of the
-// launch's operands and what the lines of both decide.
+// What a block's threads find of its lines, in its shared memory.
 template <class State>
-__device__ __forceinline__ void report_norms(const NormReport& norms, const LineRule& lines, bool is_b,
-                                             const LinesSeen<State>& seen) {
-  if (norms.rule.all == 0) return;
-  // The sums are of one capacity, and the norm bound grows with them, so the largest sum of an operand is all that the last block
-  // needs.
-  ScaleTotals& totals = *norms.totals;
-  __shared__ std::uint32_t block_largest;
-  __shared__ ExtremesReport<State> extremes;
-  if (threadIdx.x == 0) {
-    block_largest = 0;
+struct BlockReport {
+  std::uint32_t largest_sum;  // bits of the largest LineSum::sum
+  std::uint32_t lines_done;
+  ExtremesReport<State> extremes;
+
+  // One thread, a barrier before the others add.
+  __device__ __forceinline__ void open() {
+    largest_sum = lines_done = 0;
     extremes.open();
   }
-  __syncthreads();
-  const std::uint32_t largest = __reduce_max_sync(0xFFFFFFFFu, float_bits(seen.sum));
-  if (threadIdx.x % 32 == 0 && largest != 0) atomicMax(&block_largest, largest);
-  extremes.add(seen);
-  __syncthreads();
-  if (threadIdx.x >= 32) return;
+};
+
+// Called by one warp of a block whose report is complete. The last block to do so writes the norms of the launch's operands and
+// what the lines of both decide.
+template <class State>
+__device__ __forceinline__ void pass_on_report(const NormReport& norms, const LineRule& lines, bool is_b,
+                                               BlockReport<State>& report) {
+  ScaleTotals& totals = *norms.totals;
+  const bool is_first = threadIdx.x % 32 == 0;
   std::uint32_t arrived = 0;
-  if (threadIdx.x == 0) {
-    atomicMax(&totals.largest_sum[is_b], block_largest);
-    extremes.pass_on(totals, is_b);
+  if (is_first) {
+    // The sums are of one capacity, and the norm bound grows with them, so the largest of an operand is all that the last block
+    // needs.
+    atomicMax(&totals.largest_sum[is_b], report.largest_sum);
+    report.extremes.pass_on(totals, is_b);
     __threadfence();
     arrived = atomicAdd(&totals.blocks_done, 1u);
     __threadfence();
@@ -135,19 +113,47 @@ __device__ __forceinline__ void report_norms(const NormReport& norms, const Line
     if (i < static_cast<int>(norms.scaled)) {
       const float sum = float_from_bits<float>(__ldcg(&totals.largest_sum[i]));
       norm[i] = norm_squared_bound(sum, norms.inner, norms.capacity);
-      if (threadIdx.x == 0) *norms.norm[i] = norm[i];
+      if (is_first) *norms.norm[i] = norm[i];
     } else if (norms.verdict != nullptr) {
       norm[i] = __ldcg(norms.norm[i]);
     }
   }
   const int count = choose_prefix(norms.rule, __dmul_ru(norm[0], norm[1]));
-  if (threadIdx.x == 0) {
+  if (is_first) {
     if (norms.verdict != nullptr) {
       norms.verdict->units_used = count;
       ExtremesReport<State>::decide(*norms.verdict, totals, norms, lines);
     }
     totals = ScaleTotals();
   }
+}
+
+// Called by all threads of a block that is done with its lines of an operand, `line_sum` the largest LineSum::sum that the
+// thread knows of.
+template <class State>
+__device__ __forceinline__ void report_norms(const NormReport& norms, const LineRule& lines, bool is_b, float line_sum,
+                                             BlockReport<State>& report) {
+  if (norms.rule.all == 0) return;
+  const std::uint32_t largest = __reduce_max_sync(0xFFFFFFFFu, float_bits(line_sum));
+  if (threadIdx.x % 32 == 0) raise(report.largest_sum, largest);
+  __syncthreads();
+  if (threadIdx.x < 32) pass_on_report(norms, lines, is_b, report);
+}
+
+// The same without a barrier: called by all lanes of a warp, `is_done` where a lane is done with one of the block's `count`
+// lines. The warp that is done with the last one passes the report on.
+template <class State>
+__device__ __forceinline__ void report_line(const NormReport& norms, const LineRule& lines, bool is_b, bool is_done,
+                                            float line_sum, std::uint32_t count, BlockReport<State>& report) {
+  if (norms.rule.all == 0) return;
+  bool is_last = false;
+  if (is_done) {
+    raise(report.largest_sum, float_bits(line_sum));
+    __threadfence_block();
+    is_last = atomicAdd(&report.lines_done, 1u) == count - 1;
+    __threadfence_block();
+  }
+  if (__any_sync(0xFFFFFFFFu, is_last)) pass_on_report(norms, lines, is_b, report);
 }
 
 }  // namespace ozfp4::cuda

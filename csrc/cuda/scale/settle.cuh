@@ -23,23 +23,24 @@ __device__ __forceinline__ LineOutcome outcome_of(const LineState& state, int ca
 __device__ __forceinline__ LineOutcome settle_line(const LineState& state, const LineRule&, const NormReport& norms) {
   return outcome_of(state, norms.capacity, state.sum.sum);
 }
-__device__ __forceinline__ LineOutcome settle_line(const RecordedState& state, const LineRule& rule, const NormReport& norms) {
+template <class Sum>
+__device__ __forceinline__ LineOutcome settle_line(const RecordedStateOf<Sum>& state, const LineRule& rule,
+                                                   const NormReport& norms) {
   const LineFacts facts = line_facts(state.facts, state.line.sum.exponent);
   const CapacityRule& how = rule.capacity;
   const int capacity = line_capacity(how.accuracy, how.bits, facts, norms.inner, how.precision);
   return outcome_of(state.line, capacity, sum_at_capacity(state.line.sum.sum, capacity, norms.capacity));
 }
 
-// Notes a line for the report, and writes its record where lines have such.
-__device__ __forceinline__ void note_line(LinesSeen<LineState>& seen, const LineState&, const LineOutcome& outcome,
-                                          const LineRule&, std::uint32_t, bool, std::uint32_t) {
-  seen.sum = fmaxf(seen.sum, outcome.sum);
-}
-__device__ __forceinline__ void note_line(LinesSeen<RecordedState>& seen, const RecordedState& state, const LineOutcome& outcome,
-                                          const LineRule& rule, std::uint32_t inner, bool is_b, std::uint32_t stacked_line) {
-  seen.sum = fmaxf(seen.sum, outcome.sum);
+// Writes a line's record, and adds it to the report, where lines have such.
+__device__ __forceinline__ void record_line(ExtremesReport<LineState>&, const LineState&, const LineOutcome&, const LineRule&,
+                                            std::uint32_t, bool, std::uint32_t) {}
+template <class Sum>
+__device__ __forceinline__ void record_line(ExtremesReport<RecordedStateOf<Sum>>& extremes, const RecordedStateOf<Sum>& state,
+                                            const LineOutcome& outcome, const LineRule& rule, std::uint32_t inner, bool is_b,
+                                            std::uint32_t stacked_line) {
   LineRecord record = make_record(line_facts(state.facts, state.line.sum.exponent), outcome.capacity);
-  seen.extremes = combine(seen.extremes, line_extremes(record, outcome.special != kFinite, inner));
+  extremes.add(line_extremes(record, outcome.special != kFinite, inner));
   if (rule.capacity.accuracy == Accuracy::correct) record.rounded = 0;  // encode counts
   rule.record[is_b][stacked_line] = record;
 }

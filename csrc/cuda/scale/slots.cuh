@@ -39,25 +39,37 @@ __device__ __forceinline__ PackedState<State> load_words(const std::uint64_t* ar
   return packed;
 }
 
-// Combines the states of all slots of each line; the result is in the threads of slot 0.
+// Combines the states of all slots of each line; the result is in the threads of slot 0. All threads of the block call it; one
+// barrier, and only where a line's slots lie in several warps.
 template <class State>
 __device__ __forceinline__ State combine_slots(State state, const LineSlots& slots, const ScaleRole& role) {
   __shared__ std::uint64_t shared[kStateWords<State> * kScaleThreads];
-  const std::uint32_t lines = kScaleThreads >> slots.log_count;
-  std::uint32_t apart = 1;  // slots [0, 1 << log_count) that are multiples of this still hold something
+  const std::uint32_t log_lines = kLogScaleThreads - slots.log_count, lines = 1u << log_lines;
+  std::uint32_t log_apart = 0;  // slots that are multiples of 2^log_apart still hold something
   if (slots.are_adjacent) {
-    for (; apart < 32 && apart < (1u << slots.log_count); apart *= 2) {
-      state = combine(state, unpack(shuffle_down(pack(state), apart)));
+    if constexpr (kHasWarpCombine<State>) {
+      if (slots.log_count >= 5) {
+        state = combine_warp(state);
+        log_apart = 5;
+      }
+    }
+    for (; log_apart < 5 && log_apart < slots.log_count; ++log_apart) {
+      state = combine(state, unpack(shuffle_down(pack(state), 1u << log_apart)));
+    }
+  } else {
+    for (; log_lines + log_apart < 5; ++log_apart) {  // a warp holds several slots of its lines
+      state = combine(state, unpack(shuffle_down(pack(state), lines << log_apart)));
     }
   }
-  std::uint32_t parts = (1u << slots.log_count) / apart;
-  const std::uint32_t part = role.slot / apart;
-  const bool holds = role.slot % apart == 0;
-  while (parts > 1) {
-    parts /= 2;
-    if (holds && part >= parts && part < 2 * parts) store_words(shared, part * lines + role.line, pack(state));
-    __syncthreads();
-    if (holds && part < parts) state = combine(state, unpack(load_words<State>(shared, (part + parts) * lines + role.line)));
+  const std::uint32_t parts = 1u << (slots.log_count - min(static_cast<std::uint32_t>(slots.log_count), log_apart));
+  if (parts == 1) return state;
+  const std::uint32_t part = role.slot >> log_apart;
+  if ((role.slot & ((1u << log_apart) - 1)) == 0 && part != 0) store_words(shared, part * lines + role.line, pack(state));
+  __syncthreads();
+  if (role.slot == 0) {
+    for (std::uint32_t other = 1; other < parts; ++other) {
+      state = combine(state, unpack(load_words<State>(shared, other * lines + role.line)));
+    }
   }
   return state;
 }

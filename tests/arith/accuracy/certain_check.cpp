@@ -64,7 +64,7 @@ Line draw_line(const Product& product, const Kind& kind) {
     const bool is_exact = random_int(0, 7) < kind.exact_of_eight;
     facts.lowest = facts.exponent + 1 - (is_exact ? random_int(1, product.precision) : random_int(product.precision + 24, 150));
   }
-  const int bits = accuracy_bits(product.accuracy, product.precision);
+  const int bits = accuracy_bits(product.precision);
   const int capacity = line_capacity(product.accuracy, bits, facts, product.k, product.precision);
   return {make_record(facts, capacity), random_int(0, 30) == 0};
 }

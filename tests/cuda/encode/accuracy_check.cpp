@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "check.hpp"
 #include "cuda/encode/operands.hpp"
 #include "cuda/encode/scale_encode.hpp"
+#include "cuda/layout/leading.hpp"
 #include "cuda/scale/scale.hpp"
 
 namespace {
@@ -233,8 +235,14 @@ bool is_right_count(const AccuracyCase& c, const PrefixRule& rule, const Expecte
   return count >= moduli_needed(rule, least * (1 - 1e-9)) && count <= moduli_needed(rule, most * 1.001);
 }
 
-enum class Way { parts, pieces, apart, together, together_apart };
-constexpr const char* way_names[] = {"in parts", "in pieces", "apart", "in one launch", "each in one launch"};
+std::optional<cuda::LeadingUnits> make_leading(const AccuracyCase& c) {
+  const PrefixRule rule = make_prefix_rule(c.base.plan, kMaxModuli);
+  return cuda::make_leading_units(c.base.plan, rule, c.base.k, c.rule.precision, c.as_codes);
+}
+
+enum class Way { parts, pieces, apart, together, together_apart, leading };
+constexpr const char* way_names[] = {"in parts",      "in pieces",          "apart",
+                                     "in one launch", "each in one launch", "the first units, then the rest"};
 
 // Of lines scaled in two launches nothing is known, as where they have no records.
 bool is_right_verdict(const AccuracyCase& c, std::int64_t inner, const Expected& expected, Way way, const cuda::Verdict& found) {
@@ -298,6 +306,10 @@ void check_way(const AccuracyCase& c, const cuda::EncodePlan& plan, const TestOp
     cuda::launch_scale(Operands<cuda::ScaledOperand>(scaled_b), c.rule, second, scratch.data, nullptr, counters.data);
     cuda::launch_encode(plan, job_b, cuda::EncodeJob(), used, nullptr, true);
     cuda::launch_encode(plan, job_a, cuda::EncodeJob(), used, nullptr);
+  } else if (way == Way::leading) {
+    const auto leading = make_leading(c);
+    cuda::launch_scale_encode(leading->encode, {job_a, job_b}, c.rule, choice, scratch.data, nullptr, counters.data);
+    cuda::launch_encode_rest(plan, job_a, job_b, used, leading->encoded(&verdict.data->widest_capacity), nullptr);
   } else if (way == Way::together) {
     cuda::launch_scale_encode(plan, {job_a, job_b}, c.rule, choice, scratch.data, nullptr, counters.data);
   } else {
@@ -315,6 +327,7 @@ void check_way(const AccuracyCase& c, const cuda::EncodePlan& plan, const TestOp
            std::to_string(found.is_certain) + ", " + std::to_string(found.widest_capacity) + " bits");
     report(name + " count", is_right_count(c, rule, expected, chosen), std::to_string(chosen));
     if (way == Way::parts || way == Way::apart) count = chosen;
+    if (way == Way::leading) count = std::max(chosen, make_leading(c)->encode.units);
   }
   report(name + " counters", std::all_of(counters.host().begin(), counters.host().end(), [](char byte) { return byte == 0; }));
   if (way == Way::pieces) count = -1;
@@ -330,9 +343,15 @@ void check_case(const AccuracyCase& c) {
   const Expected expected{expected_lines(a, c.rule), expected_lines(b, c.rule)};
   const auto plan = std::make_unique<cuda::EncodePlan>(cuda::make_encode_plan(base.plan, c.as_codes));
   for (const Way way : {Way::parts, Way::pieces, Way::apart}) check_way(c, *plan, a, b, expected, way);
-  if (c.counts() || !cuda::can_scale_and_encode(*plan, a.view, b.view, c.has_records)) return;
-  check_way(c, *plan, a, b, expected, Way::together);
-  check_way(c, *plan, a, b, expected, Way::together_apart);
+  if (c.counts()) return;
+  if (cuda::can_scale_and_encode(*plan, a.view, b.view, c.has_records)) {
+    check_way(c, *plan, a, b, expected, Way::together);
+    check_way(c, *plan, a, b, expected, Way::together_apart);
+  }
+  if (c.rule.accuracy == Accuracy::scaled) return;
+  const auto leading = make_leading(c);
+  if (!leading || !cuda::can_scale_and_encode(leading->encode, a.view, b.view, true)) return;
+  check_way(c, *plan, a, b, expected, Way::leading);
 }
 
 // ---- Cases --------------------------------------------------------------------------------------------------------------
