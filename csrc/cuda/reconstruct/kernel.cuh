@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(kThreads, kResidentBlocks<S>) reconstruct_kern
   let_next_kernel_start();  // the next product's first one, say
   wait_for_previous_kernel();
   if constexpr (S::Certifies) {
-    if (!serves(p.certification, job)) return;
+    if (p.certification.least_count != 0 && !serves(p.certification, job)) return;
   }
 
   // The bytes of the first row do not wait for the number of moduli: planes beyond it have weight 0.
@@ -46,6 +46,9 @@ __global__ void __launch_bounds__(kThreads, kResidentBlocks<S>) reconstruct_kern
   [[maybe_unused]] int certainty = 0;
   if constexpr (S::Certifies) certainty = load_certainty(p.certification);
   const int count = load_table(shared.table, p);
+  if constexpr (S::Certifies) {
+    if (p.certification.least_count == 0 && !serves(p.certification, job)) return;
+  }
   if (is_idle) return;
   const auto& constants = *reinterpret_cast<const ColumnConstants<S::Words>*>(shared.table);
   std::uint32_t weight[S::units][S::tiles];
