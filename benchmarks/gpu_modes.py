@@ -2,7 +2,8 @@
 
     python benchmarks/gpu_modes.py [--sizes 1024 2048 4096 8192 16384] [--operands ...] [--modes ...] [--check 4000] [--out FILE]
 
-Operands: normal(0, 1); uniform [0, 1); spread over 2^32; graded: rows by 2^±504, each turned (grading.graded), N <= 4096.
+Operands: normal(0, 1); uniform [0, 1) in multiples of 2^-53, as NumPy has it; rand: torch.rand, of 54 bits; spread over 2^32;
+graded: rows by 2^±504, each turned (grading.graded), N <= 4096.
 Times as in gpu.py, medians of calls of `ozfp4.matmul`; "x scaled", "x native": time over that of the scaled, the native product
 of the same operands in the same run. With --check ENTRIES so many entries of each product, at random, are compared with the real
 product rounded once (correct) or with the definition (fp64), in Python's integers; exit status 1 if one differs.
@@ -42,6 +43,8 @@ def operands(kind: str, n: int) -> Pair:
     if kind == "normal":
         return _random(n, lambda g: torch.randn(n, n, generator=g, **options))
     if kind == "uniform":
+        return _random(n, lambda g: torch.floor(torch.rand(n, n, generator=g, **options) * 2**53) / 2**53)
+    if kind == "rand":
         return _random(n, lambda g: torch.rand(n, n, generator=g, **options))
     if kind == "spread":
         return _random(
@@ -138,7 +141,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
-    kinds = ["normal", "uniform", "spread", "graded"]
+    kinds = ["normal", "uniform", "rand", "spread", "graded"]
     parser.add_argument("--operands", nargs="+", choices=kinds, default=kinds)
     parser.add_argument("--modes", nargs="+", choices=list(MODES), default=list(MODES))
     parser.add_argument("--budget", type=float, default=0.4, help="seconds of measurement for each row")

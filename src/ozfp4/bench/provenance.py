@@ -17,8 +17,15 @@ from ..support.version import __version__
 
 
 def commit() -> str | None:
-    """Commit of the source tree that the package runs from, "-dirty" with changes; None for an installed package."""
+    """Commit of the source tree that the package runs from, "-dirty" with changes.
+
+    Of a tree that ``git archive`` has exported, and of a package installed from one, the commit that it was exported at; None for
+    other installed packages.
+    """
     folder = Path(__file__).parent
+    exported = (folder / "archival.txt").read_text().strip()  # git archive writes the commit there
+    if not exported.startswith("$"):
+        return exported
     if "site-packages" in folder.parts:
         return None
     command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--exclude=*"]
