@@ -106,7 +106,8 @@ void run(const Case& c, Timer& timer, double copy_tbs) {
   const int planes = c.plan.planes_a;
   char *data[2], *scratch, *counters;
   std::uint8_t *limbs[2], *special[2];
-  std::int32_t *shift[2], *units;
+  std::int32_t* shift[2];
+  cuda::Verdict* verdict;
   LineRecord* record[2];
   double* norms;
   for (int i = 0; i < 2; ++i) {
@@ -120,7 +121,7 @@ void run(const Case& c, Timer& timer, double copy_tbs) {
     else
       fill<<<2048, 256>>>(reinterpret_cast<float*>(data[i]), entries, i + 1);
   }
-  REQUIRE(cudaMalloc(&units, 4));
+  REQUIRE(cudaMalloc(&verdict, sizeof(cuda::Verdict)));
   REQUIRE(cudaMalloc(&norms, 16));
   REQUIRE(cudaMalloc(&counters, cuda::kScaleCounterBytes));
   REQUIRE(cudaMemset(counters, 0, cuda::kScaleCounterBytes));
@@ -139,7 +140,7 @@ void run(const Case& c, Timer& timer, double copy_tbs) {
     jobs[i].counts = c.accuracy == Accuracy::correct;
   }
   const auto scale = [&](cudaStream_t stream, void* clear) {
-    cuda::launch_scale({jobs[0].operand, jobs[1].operand}, c.capacity(), {rule, units, nullptr}, scratch, stream, clear);
+    cuda::launch_scale({jobs[0].operand, jobs[1].operand}, c.capacity(), {rule, verdict, nullptr}, scratch, stream, clear);
   };
   const double scale_us = timer.measure(scale_floor, [&](cudaStream_t stream) { scale(stream, nullptr); });
   const double encode_us =
@@ -151,7 +152,7 @@ void run(const Case& c, Timer& timer, double copy_tbs) {
   double one_us = 0;
   if (c.accuracy != Accuracy::correct && cuda::can_scale_and_encode(*plan, a, b, c.has_records())) {
     one_us = timer.measure(encode_floor, [&](cudaStream_t stream) {
-      cuda::launch_scale_encode(*plan, {jobs[0], jobs[1]}, c.capacity(), {rule, units, nullptr}, scratch, stream, counters);
+      cuda::launch_scale_encode(*plan, {jobs[0], jobs[1]}, c.capacity(), {rule, verdict, nullptr}, scratch, stream, counters);
     });
   }
   REQUIRE(cudaDeviceSynchronize());
@@ -167,7 +168,7 @@ void run(const Case& c, Timer& timer, double copy_tbs) {
       REQUIRE(cudaFree(p));
     }
   }
-  REQUIRE(cudaFree(units));
+  REQUIRE(cudaFree(verdict));
   REQUIRE(cudaFree(norms));
   REQUIRE(cudaFree(scratch));
   REQUIRE(cudaFree(counters));
