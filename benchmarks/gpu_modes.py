@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -151,7 +152,10 @@ def main() -> int:
     parser.add_argument("--out", help="write the rows as JSON to this file")
     arguments = parser.parse_args()
     rows = measure(arguments)
-    header = {"device": torch.cuda.get_device_name(0), "driver": driver(), "commit": commit()}
+    header = {
+        "device": torch.cuda.get_device_name(0), "driver": driver(), "cuda": torch.version.cuda, "torch": torch.__version__,
+        "commit": commit(), "date": time.strftime("%Y-%m-%d"),
+    }  # fmt: skip
     print(", ".join(f"{name} {value}" for name, value in header.items()))
     print("| " + " | ".join(NAMES) + " |\n" + "|---" * len(NAMES) + "|")
     for row in rows:

@@ -1,12 +1,14 @@
 """Write the tables of GPU figures into README.md and docs/performance.md, from the measurements in docs/data/h200.json.
 
     python tools/device_tables.py                  write the tables
-    python tools/device_tables.py --take FILE      first take FILE, which benchmarks/gpu.py --out wrote, as docs/data/h200.json
+    python tools/device_tables.py --take FILE      first take FILE, which benchmarks/gpu.py --out wrote, as docs/data/h200.json;
+                                                   or benchmarks/gpu_modes.py, as docs/data/h200_modes.json
     python tools/device_tables.py --check          write nothing; exit status 1 if a page disagrees with the data
 
 A table stands between <!-- NAME --> and <!-- /NAME -->, NAME one of gpu-table (whole calls), gpu-stages (compute stage beside
-whole call), gpu-milliseconds (each stage), gpu-model (predicted and measured, from what `ozfp4 model --device cuda` wrote
-to docs/figures/h200) and gpu-figures (the figures there). What is outside the markers is written by hand.
+whole call), gpu-milliseconds (each stage), gpu-modes (what each accuracy costs), gpu-model (predicted and measured, from what
+`ozfp4 model --device cuda` wrote to docs/figures/h200) and gpu-figures (the figures there). What is outside the markers is
+written by hand.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "docs" / "data" / "h200.json"
+MODES = ROOT / "docs" / "data" / "h200_modes.json"
 FIGURES = ROOT / "docs" / "figures" / "h200"
 PAGES = (ROOT / "README.md", ROOT / "docs" / "performance.md")
 
@@ -45,9 +48,12 @@ def load(path: Path) -> Results:
         results = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{path}: not JSON: {error}") from None
-    if not isinstance(results, dict) or not all(name in results for name in ("device", "totals", "stages")):
-        raise ValueError(f"{path}: not a file of benchmarks/gpu.py: device, totals or stages is missing")
-    if not any("TFLOPS" in row for row in results["totals"]):
+    rows = results.get("rows", results.get("totals")) if isinstance(results, dict) else None
+    if rows is None or "device" not in results or ("totals" in results) != ("stages" in results):
+        raise ValueError(
+            f"{path}: not a file of benchmarks/gpu.py or gpu_modes.py: device, rows, totals or stages is missing"
+        )
+    if not any("TFLOPS" in row for row in rows):
         raise ValueError(f"{path}: no measured row")
     return results
 
@@ -170,6 +176,35 @@ def milliseconds(results: Results) -> str:
     return "\n\n".join([_machine(results), _table(head, lines), *note])
 
 
+def modes(_: Results) -> str:
+    """Milliseconds of each accuracy beside native FP64, by operands, and what that is times another."""
+    if not MODES.exists():
+        return "Not measured in the present data."
+    found = load(MODES)
+    rows = {(row["N"], row["operands"], row["method"]): row for row in found["rows"]}
+    lines = []
+    for n, kind in dict.fromkeys((row["N"], row["operands"]) for row in found["rows"]):
+        own = {
+            m: rows[n, kind, m]
+            for m in ("native", "scaled", "fp64", "correct")
+            if "ms" in rows.get((n, kind, m), {})
+        }
+        line = [
+            kind,
+            str(n),
+            *(f"{own[m]['ms']:.3f}" if m in own else "-" for m in ("native", "scaled", "fp64", "correct")),
+        ]
+        line += [
+            str(own.get("fp64", {}).get("x scaled", "-")),
+            str(own.get("correct", {}).get("x native", "-")),
+        ]
+        line += [str(own.get(m, {}).get("products", "-")) for m in ("scaled", "fp64", "correct")]
+        lines.append([*line, *(str(own.get(m, {}).get("repaired", "-")) for m in ("fp64", "correct"))])
+    head = ["operands", "N", "native, ms", "scaled", "fp64", "correct", "fp64 / scaled", "correct / native"]
+    head += ["products: scaled", "fp64", "correct", "repaired: fp64", "correct"]
+    return f"{_machine(found)}\n\n{_table(head, lines)}"
+
+
 def predicted(results: Results) -> str:
     """The runtime model beside measurements of the same device, as `ozfp4 model` prints them."""
     path = FIGURES / "model.json"
@@ -204,6 +239,7 @@ BLOCKS: dict[str, Callable[[Results], str]] = {
     "gpu-table": whole_calls,
     "gpu-stages": compute_stage,
     "gpu-milliseconds": milliseconds,
+    "gpu-modes": modes,
     "gpu-model": predicted,
     "gpu-figures": figures,
 }
@@ -239,7 +275,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.take:
             taken = load(options.take)
             check_commit(options.take, taken, known=True)
-            save(taken, DATA)
+            save(taken, MODES if "rows" in taken else DATA)
         results = load(DATA)
         fresh = {path: rewrite(path.read_text(encoding="utf-8"), results) for path in PAGES if path.exists()}
     except (OSError, ValueError) as error:

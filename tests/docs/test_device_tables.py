@@ -27,6 +27,33 @@ RESULTS = {
 }  # fmt: skip
 
 
+MODES = {
+    "device": "NVIDIA H200", "driver": "1.2", "cuda": "13.0", "torch": "2.11", "date": "2026-01-01", "commit": "abc",
+    "rows": [
+        {"N": 1024, "operands": "normal", "method": "native", "ms": 0.04, "TFLOPS": 51.26},
+        {"N": 1024, "operands": "normal", "method": "scaled", "ms": 0.06, "TFLOPS": 34.0, "products": 15},
+        {"N": 1024, "operands": "normal", "method": "fp64", "ms": 0.07, "x scaled": 1.167, "products": 15, "repaired": 3},
+        {"N": 1024, "operands": "normal", "method": "correct", "skipped": "out of memory"},
+    ],
+}  # fmt: skip
+
+
+def test_what_the_modes_cost_is_taken_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_tables, "ROOT", tmp_path)
+    monkeypatch.setattr(device_tables, "DATA", tmp_path / "h200.json")
+    monkeypatch.setattr(device_tables, "MODES", tmp_path / "h200_modes.json")
+    monkeypatch.setattr(device_tables, "PAGES", (tmp_path / "page.md",))
+    (tmp_path / "h200.json").write_text(json.dumps(RESULTS))
+    (tmp_path / "page.md").write_text("<!-- gpu-modes -->\n<!-- /gpu-modes -->\n")
+    assert device_tables.main([]) == 0
+    assert "Not measured" in (tmp_path / "page.md").read_text()
+    (tmp_path / "modes.json").write_text(json.dumps(MODES))
+    assert device_tables.main(["--take", str(tmp_path / "modes.json")]) == 0
+    text = (tmp_path / "page.md").read_text()
+    assert "| normal | 1024 | 0.040 | 0.060 | 0.070 | - | 1.167 | - | 15 | 15 | - | 3 | - |" in text
+    assert json.loads((tmp_path / "h200_modes.json").read_text())["rows"] == MODES["rows"]
+
+
 def test_pages_agree_with_the_data() -> None:
     assert device_tables.main(["--check"]) == 0
 

@@ -140,9 +140,9 @@ __device__ __forceinline__ void reconstruct_segment(const Parameters<Words>& p, 
       [&](int e, double value) { store(e, static_cast<T>(value), kSpecialBound); });
 }
 
-// Blocks a multiprocessor: certifying the longest integers takes the registers of two.
+// Blocks a multiprocessor: the longest integers take the registers of three, certifying them those of two.
 template <int Words, bool Certifies>
-inline constexpr int kBlocks = Certifies && Words >= 16 ? 2 : 4;
+inline constexpr int kBlocks = Words < 16 ? 4 : Certifies ? 2 : 3;
 
 template <class T, int Words, bool Certifies>
 __global__ void __launch_bounds__(kThreads, kBlocks<Words, Certifies>)
