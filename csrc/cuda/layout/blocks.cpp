@@ -9,6 +9,7 @@
 #include "cuda/encode/scale_encode.hpp"
 #include "cuda/layout/size_of.hpp"
 #include "cuda/repair/listed.hpp"
+#include "cuda/repair/masks.hpp"
 #include "cuda/scale/scale.hpp"
 
 namespace ozfp4::cuda {
@@ -135,6 +136,8 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
     layout.listed_pitch = listed_pitch(cut.columns);
     layout.listed = take(size_of({4, stack, cut.rows, layout.listed_pitch}));
     layout.counts = take(kRepairReportBytes + kRepairCounterBytes);
+    layout.a.mask = take(size_of({kMaskUnitBytes, mask_units(a.inner), stack_a, cut.rows}));
+    layout.b.mask = take(size_of({kMaskUnitBytes, mask_units(b.inner), stack_b, cut.columns}));
   }
   layout.bytes = end;
   return layout;

@@ -15,6 +15,7 @@ namespace ozfp4::cuda {
 // Where an operand's parts lie in the workspace, in bytes from its start.
 struct OperandPlace {
   std::int64_t shift = 0, special = 0, norm = 0, record = 0, planes = 0;
+  std::int64_t mask = 0;  // a bit for each entry of a block's lines, see cuda/repair/masks.hpp
 };
 
 // Where everything lies in the workspace, in bytes from its start. All turns, blocks and pieces use the same places.

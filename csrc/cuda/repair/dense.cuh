@@ -25,15 +25,13 @@ struct Bringing {
   double x[kLoads];
 
   __device__ __forceinline__ Bringing(const RepairLines& of, std::int32_t first_line, std::int32_t count) : lines(count) {
-    const std::int64_t inner = of.inner_stride < 0 ? -of.inner_stride : of.inner_stride;
-    const std::int64_t outer = of.outer_stride < 0 ? -of.outer_stride : of.outer_stride;
     const auto thread = static_cast<std::int32_t>(threadIdx.x);
-    const bool runs_along_k = inner <= outer;
-    next_line = runs_along_k ? kThreads / kStep : 0;
-    line = runs_along_k ? thread / kStep : thread % kTile;
-    k = runs_along_k ? thread % kStep : thread / kTile;
+    const bool is_along_k = runs_along_k(of.outer_stride, of.inner_stride);
+    next_line = is_along_k ? kThreads / kStep : 0;
+    line = is_along_k ? thread / kStep : thread % kTile;
+    k = is_along_k ? thread % kStep : thread / kTile;
     at = of.data + (std::int64_t(first_line) + line) * of.outer_stride + k * of.inner_stride;
-    step = runs_along_k ? (kThreads / kStep) * of.outer_stride : (kThreads / kTile) * of.inner_stride;
+    step = is_along_k ? (kThreads / kStep) * of.outer_stride : (kThreads / kTile) * of.inner_stride;
     advance = kStep * of.inner_stride;
     is_double = of.is_double;
   }

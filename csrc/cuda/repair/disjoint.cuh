@@ -1,79 +1,88 @@
-// Listed entries of a tile whose row and column are disjoint, that is, nonzero at no common index: they are exact zeros. One pass
-// over K makes of every line a bit an entry, which costs the loads and little else, where a dense tile costs 4096 K dd products.
+// Listed entries of a tile whose row and column are disjoint, that is, nonzero at no common index: they are exact zeros. A tile
+// of K = 4096 takes the ANDs of 64 x 64 lines, 2^19 words, where a dense one takes 2^24 dd products.
+//
+// The floor of a product of N = 4096 on an H200, all of it disjoint: both operands once, 256 MiB, 60 us; the masks of 2^12 tiles
+// from L2, 256 MiB, 50 us, beneath 2^31 ANDs, 150 us of 64 a clock and multiprocessor, but for what is known to be zero in all
+// rows of a warp; 128 MiB of zeros stored, 30 us. So about 0.2 ms, and 0.3 ms where the zeros lie anywhere.
 #pragma once
 
 #include <cstdint>
 
 #include "arith/accuracy/modes.hpp"
+#include "cuda/repair/masks.cuh"
 #include "cuda/repair/shared.cuh"
 
 namespace ozfp4::cuda::repairing {
 
-inline constexpr int kLooks = 16;                                                     // entries that a thread looks at together
-inline constexpr int kLookers = kThreads / 2, kLookStep = kLookers * kLooks / kTile;  // of one operand: threads, entries of K
-static_assert(kLookStep == 32 && kMaskStep % kLookStep == 0);
+// 16 bytes from L2 to shared memory, or as many zeros; there after wait_fetched() of this thread.
+__device__ __forceinline__ void fetch_unit(uint4& to, const char* from, bool is_inside) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(&to))),
+               "l"(from), "r"(is_inside ? 16 : 0)
+               : "memory");
+}
 
-// What a thread looks at, the first half of them at the rows, the others at the columns: a warp along K, one line after the
-// other, where K has the shorter stride; else lines side by side, 16 entries of K of each.
-struct Looking {
-  const char* at;                  // of the thread's first entry, now
-  std::int64_t next, advance;      // bytes from entry to entry, and from one step of K to the next
-  std::int32_t line, k, lines;     // of the first entry; lines that there are
-  std::int32_t next_line, next_k;  // from entry to entry
-  bool is_double;
+__device__ __forceinline__ void wait_fetched() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-  __device__ __forceinline__ Looking(const RepairLines& of, std::int32_t first_line, std::int32_t count) : lines(count) {
-    const std::int64_t inner = of.inner_stride < 0 ? -of.inner_stride : of.inner_stride;
-    const std::int64_t outer = of.outer_stride < 0 ? -of.outer_stride : of.outer_stride;
-    const auto thread = static_cast<std::int32_t>(threadIdx.x % kLookers);
-    const bool runs_along_k = inner <= outer;
-    line = runs_along_k ? thread / 32 : thread % kTile;
-    k = runs_along_k ? thread % 32 : thread / kTile * kLooks;
-    next_line = runs_along_k ? kLookers / 32 : 0;
-    next_k = runs_along_k ? 0 : 1;
-    at = of.data + (std::int64_t(first_line) + line) * of.outer_stride + k * of.inner_stride;
-    next = runs_along_k ? next_line * of.outer_stride : of.inner_stride;
-    advance = kLookStep * of.inner_stride;
-    is_double = of.is_double;
-  }
-
-  __device__ __forceinline__ void skip_step() { at += kMaskStep / kLookStep * advance; }
-
-  // All lanes of the warp: the next kLookStep entries, of which `rest` are left, become part `turn` of the masks.
-  __device__ __forceinline__ void look(Mask (&mask)[kTile], int turn, std::int32_t rest) {
-    const std::uint32_t own = is_double ? look_at<std::uint64_t>(rest) : look_at<std::uint32_t>(rest);
-    at += advance;
-    if (next_k != 0) {
-      mask[line].part[turn * 2 + k / kLooks] = static_cast<std::uint16_t>(own);
-      return;
-    }
-    const int lane = static_cast<int>(threadIdx.x % 32);
-    std::uint32_t of_line = 0;
+// All threads: begins to bring a chunk, from entry `first` on, of `count` lines or a tile's, out of the masks of all lines.
+__device__ __forceinline__ void fetch_chunk(MaskChunk& mask, const char* lines, std::int32_t count, std::int64_t first,
+                                            std::int64_t inner) {
+  const int unit = static_cast<int>(threadIdx.x % kChunkUnits);
+  const std::int64_t units = mask_units(inner), own_unit = first / kMaskUnit + unit;
 #pragma unroll
-    for (int i = 0; i < kLooks; ++i) {
-      const std::uint32_t bits = __ballot_sync(0xffffffffu, (own >> i & 1u) != 0);
-      of_line = lane == i ? bits : of_line;
-    }
-    if (lane < kLooks) mask[line + lane * next_line].word[turn] = of_line;
+  for (int line = static_cast<int>(threadIdx.x / kChunkUnits); line < kTile; line += kThreads / kChunkUnits) {
+    const bool is_inside = line < count && own_unit < units;
+    fetch_unit(mask[unit][line], lines + (line * units + own_unit) * kMaskUnitBytes, is_inside);
   }
+}
 
- private:
-  // Bit i: the thread's entry i is not zero.
-  template <class Bits>
-  __device__ __forceinline__ std::uint32_t look_at(std::int32_t rest) const {
-    Bits x[kLooks];
-    const char* entry = at;
-#pragma unroll
-    for (int i = 0; i < kLooks; ++i, entry += next) {
-      const bool is_inside = line + i * next_line < lines && k + i * next_k < rest;
-      x[i] = is_inside ? *reinterpret_cast<const Bits*>(entry) : 0;
-    }
-    std::uint32_t found = 0;
-#pragma unroll
-    for (int i = 0; i < kLooks; ++i) found |= static_cast<Bits>(x[i] << 1) != 0 ? 1u << i : 0u;  // -0 is zero
-    return found;
+// All warps: a chunk, from entry `first` on, of the first of `count` lines, a tile's, from the operand itself.
+__device__ __forceinline__ void look_at_chunk(MaskChunk& mask, const RepairLines& lines, std::int32_t count, std::int64_t first,
+                                              std::int64_t inner) {
+  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
+  const bool is_along_k = runs_along_k(lines.outer_stride, lines.inner_stride);
+#pragma unroll 1
+  for (int i = warp; i < kTile; i += kWarps) {
+    const int line = is_along_k ? i : i % 2 * 32, word = is_along_k ? 0 : i / 2;
+    const std::uint32_t bits = look_at_word(lines, line, count, first + 32 * word, inner, is_along_k);
+    const int own_line = is_along_k ? line : line + lane, own_word = is_along_k ? lane : word;
+    reinterpret_cast<std::uint32_t*>(&mask[own_word / 4][own_line])[own_word % 4] = bits;
   }
-};
+}
+
+// All lanes of a warp: the thread's entries, as in own_listed, whose lines meet in a chunk.
+__device__ __forceinline__ std::uint32_t find_meeting(const MaskChunk (&mask)[2]) {
+  const int x = static_cast<int>(threadIdx.x % 16), y = static_cast<int>(threadIdx.x / 16);
+  std::uint32_t met[4][4] = {};
+#pragma unroll 2
+  for (int unit = 0; unit < kChunkUnits; ++unit) {
+    uint4 row[4];
+    std::uint32_t any = 0;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      row[i] = mask[0][unit][y + 16 * i];
+      any |= row[i].x | row[i].y | row[i].z | row[i].w;
+    }
+    if (__any_sync(0xffffffffu, any != 0) == 0) continue;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const uint4 column = mask[1][unit][x + 16 * j];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        met[i][j] |= row[i].x & column.x;
+        met[i][j] |= row[i].y & column.y;
+        met[i][j] |= row[i].z & column.z;
+        met[i][j] |= row[i].w & column.w;
+      }
+    }
+  }
+  std::uint32_t found = 0;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) found |= met[i][j] != 0 ? 1u << (4 * i + j) : 0u;
+  }
+  return found;
+}
 
 // Of a thread: bit 4 i + j stands for the row y + 16 i and the column x + 16 j, x and y as in dense.cuh.
 __device__ __forceinline__ std::uint32_t own_listed(const Shared& shared, int slot) {
@@ -87,57 +96,43 @@ __device__ __forceinline__ std::uint32_t own_listed(const Shared& shared, int sl
   return own;
 }
 
-__device__ __forceinline__ bool is_empty(const Shared& shared, std::int32_t step) {
-  return step < kKnownSteps && (shared.empty_steps[step / 32] >> (step % 32) & 1u) != 0;
-}
+// The rows (side 0) or columns of a tile: an operand's lines, the first one's mask, how many they are.
+struct TileLines {
+  RepairLines lines;
+  const char* mask;
+  std::int32_t count;
 
-// All lanes of the first warp: remembers of a step whether the rows are zero.
-__device__ __forceinline__ void note_empty(Shared& shared, const Mask (&rows)[kTile], std::int32_t step) {
-  const auto lane = static_cast<int>(threadIdx.x);
-  const uint2 one = rows[lane].words(), other = rows[lane + 32].words();
-  const bool is_none = __any_sync(0xffffffffu, (one.x | one.y | other.x | other.y) != 0) == 0;
-  if (is_none && step < kKnownSteps && lane == 0) shared.empty_steps[step / 32] |= 1u << (step % 32);
-}
+  __device__ __forceinline__ TileLines(const RepairJob& job, const RepairMatrix& matrix, const Tile& tile, int side)
+      : lines(side == 0 ? matrix.a : matrix.b),
+        mask(side == 0 ? matrix.a_mask : matrix.b_mask),
+        count(side == 0 ? job.result.rows - tile.first_row : job.result.columns - tile.first_column) {
+    const std::int64_t first = side == 0 ? tile.first_row : tile.first_column;
+    lines.data += first * lines.outer_stride;
+    mask += first * mask_units(job.a.view.inner) * kMaskUnitBytes;
+  }
+};
 
 // All threads: those of the thread's `listed` entries whose lines do not meet. Ends where no thread has any left.
 __device__ __forceinline__ std::uint32_t find_disjoint(Shared& shared, const RepairJob& job, const RepairMatrix& matrix,
                                                        const Tile& tile, std::uint32_t listed) {
-  const int x = static_cast<int>(threadIdx.x % 16), y = static_cast<int>(threadIdx.x / 16);
-  const int side = static_cast<int>(threadIdx.x) / kLookers;
-  const std::int32_t inner = job.a.view.inner;
-  RepairLines lines = matrix.a;
-  if (side != 0) lines = matrix.b;
-  Looking looking(lines, side == 0 ? tile.first_row : tile.first_column,
-                  side == 0 ? job.result.rows - tile.first_row : job.result.columns - tile.first_column);
-  int turn = 0;
+  const std::int64_t inner = job.a.view.inner;
 #pragma unroll 1
-  for (std::int32_t rest = inner, step = 0; rest > 0; rest -= kMaskStep, ++step) {
-    if (is_empty(shared, step)) {
-      looking.skip_step();
-      continue;
-    }
+  for (std::int64_t first = 0;; first += kMaskChunk) {
+    const int turn = static_cast<int>(first / kMaskChunk % 2);
 #pragma unroll 1
-    for (int part = 0; part < kMaskStep / kLookStep; ++part) looking.look(shared.mask[turn][side], part, rest - part * kLookStep);
-    // Masks of two turns: who writes one again has been at the barrier of the other, and so has everyone who was to read it.
-    if (__syncthreads_and(listed == 0) != 0) break;
-    uint2 row[4], column[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      row[i] = shared.mask[turn][0][y + 16 * i].words();
-      column[i] = shared.mask[turn][1][x + 16 * i].words();
-    }
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-#pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        const std::uint32_t both = (row[i].x & column[j].x) | (row[i].y & column[j].y);
-        listed &= both != 0 ? ~(1u << (4 * i + j)) : ~0u;
+    for (int side = 0; side < 2 && first < inner; ++side) {
+      const TileLines own(job, matrix, tile, side);
+      if (shared.has_masks) {
+        fetch_chunk(shared.mask[turn][side], own.mask, own.count, first, inner);
+      } else {
+        look_at_chunk(shared.mask[turn][side], own.lines, own.count, first, inner);
       }
     }
-    if (threadIdx.x < 32) note_empty(shared, shared.mask[turn][0], step);
-    turn ^= 1;
+    if (first != 0) listed &= ~find_meeting(shared.mask[turn ^ 1]);  // the chunk before, while this one is on its way
+    if (first >= inner) return listed;
+    wait_fetched();
+    if (__syncthreads_and(listed == 0) != 0) return 0;
   }
-  return listed;
 }
 
 // All lanes of a warp, each with its bits as in own_listed: takes them off the words, which are the warp's own.
@@ -157,14 +152,9 @@ __device__ __forceinline__ void unlist(Shared& shared, int slot, std::uint32_t o
 }
 
 // All threads: stores the entries of dense tile number `slot` whose lines are disjoint and takes them off its words; what is left
-// is dense, sparse or nothing. has_new_rows: the tile before, of this group, had other rows.
+// is dense, sparse or nothing.
 template <class T>
-__device__ __forceinline__ void settle_disjoint(Shared& shared, const Parameters& p, const Tile& tile, int slot,
-                                                bool has_new_rows) {
-  if (has_new_rows) {
-    for (int i = static_cast<int>(threadIdx.x); i < kKnownSteps / 32; i += kThreads) shared.empty_steps[i] = 0;
-    __syncthreads();
-  }
+__device__ __forceinline__ void settle_disjoint(Shared& shared, const Parameters& p, const Tile& tile, int slot) {
   const RepairJob& job = p.job;
   const RepairMatrix matrix(job, tile.matrix);
   const int x = static_cast<int>(threadIdx.x % 16), y = static_cast<int>(threadIdx.x / 16);
@@ -180,7 +170,7 @@ __device__ __forceinline__ void settle_disjoint(Shared& shared, const Parameters
   const std::uint32_t count = __reduce_add_sync(0xffffffffu, static_cast<std::uint32_t>(__popc(own)));
   if (threadIdx.x % 32 == 0 && count != 0) atomicAdd(&shared.disjoint_count, static_cast<unsigned long long>(count));
   __syncthreads();  // the words, and before the masks are another tile's
-  if (threadIdx.x < 32) sort_tile(shared, slot);
+  if (threadIdx.x < 32) sort_tile(shared, slot, kMostSparse);
   __syncthreads();
 }
 

@@ -13,6 +13,8 @@ struct RepairCounts {
   unsigned long long exact;     // raised by repair: entries that double-double arithmetic did not settle
   unsigned long long disjoint;  // raised by repair: exact zeros, whose row and column are nonzero at no common index
   unsigned long long arrived;   // blocks of repair that are done
+  // Parts of the masks of all lines (repair/masks.cuh) that warps have taken to make, and those that are made.
+  unsigned long long masks_taken, masks_made;
 };
 
 // The sums over the launches of a turn, as repair leaves them.

@@ -32,6 +32,11 @@ __device__ __forceinline__ double entry_at(const char* at, bool is_double) {
   return is_double ? *reinterpret_cast<const double*>(at) : static_cast<double>(*reinterpret_cast<const float*>(at));
 }
 
+// Whether entries of a line lie closer together than lines do, so that a warp loads neighbours along K.
+__host__ __device__ __forceinline__ bool runs_along_k(std::int64_t outer_stride, std::int64_t inner_stride) {
+  return (inner_stride < 0 ? -inner_stride : inner_stride) <= (outer_stride < 0 ? -outer_stride : outer_stride);
+}
+
 // The lines of one matrix of an operand.
 struct RepairLines {
   const char* data;          // of the block's first line
@@ -61,9 +66,23 @@ __device__ __forceinline__ double take_entry(double x, double first, double seco
   return y;
 }
 
+// Those of a matrix of an operand, from line `first` on.
+__device__ __forceinline__ RepairLines lines_of(const ScaledOperand& operand, std::int32_t matrix, std::int64_t first) {
+  const Stack& stack = operand.view.stack;
+  std::int64_t offset = first * operand.view.outer_stride;
+#pragma unroll 1
+  for (std::int32_t i = stack.rank - 1, rest = matrix; i >= 0; --i) {
+    offset += rest % stack.extent[i] * stack.stride[i];
+    rest /= stack.extent[i];
+  }
+  return {operand.view.data + offset, operand.record + matrix * std::int64_t(operand.view.outer) + first,
+          operand.view.outer_stride, operand.view.inner_stride, operand.view.type == ElementType::float64};
+}
+
 // A matrix of the result, the operands' matrices that make it, and where its entries go.
 struct RepairMatrix {
   RepairLines a, b;
+  const char *a_mask, *b_mask;  // of the block's first lines
   char* result;
   char* bound;
 
@@ -81,21 +100,11 @@ struct RepairMatrix {
     }
     a = lines_of(job.a, a_matrix, 0);
     b = lines_of(job.b, b_matrix, job.first_column);
+    const std::int64_t mask_bytes = mask_units(job.a.view.inner) * kMaskUnitBytes;
+    a_mask = job.masks.a + a_matrix * job.result.rows * mask_bytes;
+    b_mask = job.masks.b + b_matrix * job.result.columns * mask_bytes;
     result = job.result.data + result_offset;
     bound = job.bound.data == nullptr ? nullptr : job.bound.data + bound_offset;
-  }
-
- private:
-  static __device__ __forceinline__ RepairLines lines_of(const ScaledOperand& operand, std::int32_t matrix, std::int64_t first) {
-    const Stack& stack = operand.view.stack;
-    std::int64_t offset = first * operand.view.outer_stride;
-#pragma unroll 1
-    for (std::int32_t i = stack.rank - 1, rest = matrix; i >= 0; --i) {
-      offset += rest % stack.extent[i] * stack.stride[i];
-      rest /= stack.extent[i];
-    }
-    return {operand.view.data + offset, operand.record + matrix * std::int64_t(operand.view.outer) + first,
-            operand.view.outer_stride, operand.view.inner_stride, operand.view.type == ElementType::float64};
   }
 };
 

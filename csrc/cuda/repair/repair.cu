@@ -35,15 +35,15 @@ __device__ __forceinline__ void repair_group(Shared& shared, const Parameters& p
   if (threadIdx.x == 0) shared.sparse_count = shared.dense_tiles = 0;
   __syncthreads();
   const int slot = static_cast<int>(threadIdx.x / 32);
-  if (slot < p.group && first + slot < p.tiles) scan_tile(shared, p, Tile(p, first + slot), slot);
+  if (slot < p.group && first + slot < p.tiles) {
+    scan_tile(shared, p, Tile(p, first + slot), slot);
+    sort_tile(shared, slot, shared.has_masks ? kMostUnmasked : kMostSparse);
+  }
   __syncthreads();
-  std::int64_t rows = -1;  // of the tile before, numbered through all matrices
 #pragma unroll 1
   for (std::uint32_t rest = shared.dense_tiles; rest != 0; rest &= rest - 1) {
     const int dense = __ffs(static_cast<int>(rest)) - 1;
-    const std::int64_t before = rows;
-    rows = (first + dense) / p.tiles_x;
-    settle_disjoint<T>(shared, p, Tile(p, first + dense), dense, rows != before);
+    settle_disjoint<T>(shared, p, Tile(p, first + dense), dense);
   }
   if (shared.sparse_count != 0) {
     repair_sparse<T>(shared, p, first);
@@ -77,21 +77,34 @@ __device__ __forceinline__ void arrive(const RepairJob& job, unsigned long long 
 
 template <class T>
 __global__ void __launch_bounds__(kThreads, 1) repair_kernel(const __grid_constant__ Parameters p) {
-  extern __shared__ char memory[];
+  extern __shared__ __align__(16) char memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
   let_next_kernel_start();
   wait_for_previous_kernel();
-  if (__ldcg(&p.job.listed.counts->listed) == 0) {  // it does not change before the last block has arrived
+  const unsigned long long listed = __ldcg(&p.job.listed.counts->listed);  // does not change before the last block has arrived
+  if (listed == 0) {
     if (p.job.starts_report && blockIdx.x == 0 && threadIdx.x == 0) *p.job.report = RepairReport{};
     return;
   }
   if (threadIdx.x == 0) {
     shared.unsettled_count = 0;
     shared.exact_count = shared.disjoint_count = 0;
+    shared.has_masks = listed > static_cast<unsigned long long>(p.most_unmasked);
   }
+  if (listed > static_cast<unsigned long long>(p.most_unmasked)) make_all_masks(p);
 #pragma unroll 1
   for (std::int64_t group = blockIdx.x; group < p.groups; group += gridDim.x) repair_group<T>(shared, p, group * p.group);
   if (threadIdx.x == 0) arrive(p.job, shared.exact_count, shared.disjoint_count);
+}
+
+MaskWork mask_work(const DeviceOperand& operand, std::int32_t lines) {
+  MaskWork work;
+  work.lines = lines;
+  work.is_along_k = runs_along_k(operand.outer_stride, operand.inner_stride);
+  work.groups = static_cast<std::int32_t>(ceil_div(lines, work.is_along_k ? kPartTurns : 32));
+  work.pieces = static_cast<std::int32_t>(ceil_div(operand.inner, work.is_along_k ? kMaskChunk : kMaskUnit));
+  work.parts = operand.stack.count() * work.groups * work.pieces;
+  return work;
 }
 
 }  // namespace
@@ -105,6 +118,9 @@ void launch_repair(const RepairJob& job, cudaStream_t stream) {
   p.tiles = std::int64_t(p.tiles_x) * p.tiles_y * job.result.stack.count();
   p.group = static_cast<std::int32_t>(std::clamp<std::int64_t>(ceil_div(p.tiles, processors), 1, kMostTiles));
   p.groups = ceil_div(p.tiles, p.group);
+  p.a_masks = mask_work(job.a.view, job.result.rows);
+  p.b_masks = mask_work(job.b.view, job.result.columns);
+  p.most_unmasked = std::int64_t(job.result.rows) * job.result.columns * job.result.stack.count() / kMaskedShare;
   LaunchConfig config;
   config.stage = Stage::repair;
   config.grid = dim3(static_cast<unsigned>(std::min(p.groups, processors)));

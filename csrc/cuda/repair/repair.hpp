@@ -9,6 +9,7 @@
 #include "arith/accuracy/modes.hpp"
 #include "cuda/planes.hpp"
 #include "cuda/repair/listed.hpp"
+#include "cuda/repair/masks.hpp"
 
 namespace ozfp4::cuda {
 
@@ -20,6 +21,7 @@ struct RepairJob {
   std::int32_t first_column = 0;
   Rounding rounding = Rounding::nearest;
   Listed listed;
+  MaskRoom masks;
   DeviceResult bound;              // float64, of the result's extents; data null: nobody asks
   RepairReport* report = nullptr;  // this launch's counts are added to it,
   bool starts_report = true;       // or stored

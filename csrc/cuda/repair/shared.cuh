@@ -14,16 +14,30 @@ inline constexpr int kThreads = 32 * kWarps;
 inline constexpr int kTile = 64;      // rows and columns of a tile
 inline constexpr int kMostTiles = 8;  // that a block looks at together, a warp each
 inline constexpr int kMostSparse =
-    256;                          // listed entries of a tile that are computed one by one; more are computed with all others
-inline constexpr int kStep = 16;  // entries of K that a tile takes to shared memory at a time
+    256;  // listed entries of a tile that are computed one by one; more are computed with all others
+inline constexpr int kMostUnmasked = 16;  // of them without a look at masks that there are
+inline constexpr int kMaskedShare = 512;  // one of so many entries is listed, or more: masks of all lines are made
+inline constexpr int kStep = 16;          // entries of K that a tile takes to shared memory at a time
 inline constexpr int kPitch = kTile + 1;
-inline constexpr int kMaskStep = 64;      // entries of K that a tile's lines are looked at for at a time
-inline constexpr int kKnownSteps = 4096;  // of them it is remembered whether the rows are zero
-inline constexpr int kExactParts = 4;     // sums of a warp, each of 8 lanes
+inline constexpr int kMaskChunk = 1024;  // entries of K of which a tile's lines are asked for their bits at a time
+inline constexpr int kChunkUnits = kMaskChunk / kMaskUnit;
+inline constexpr int kPartTurns = 4;   // of a warp that makes masks: 32 words in each
+inline constexpr int kExactParts = 4;  // sums of a warp, each of 8 lanes
 inline constexpr int kExactPitch = 133;
+
+// How the masks of an operand's lines are cut into parts, a warp's each: a chunk of kPartTurns lines where K has the shorter
+// stride, else a unit of 32 lines.
+struct MaskWork {
+  std::int32_t lines;           // of a matrix
+  std::int32_t groups, pieces;  // of lines and of K
+  bool is_along_k;
+  std::int64_t parts;  // of all matrices
+};
 
 struct Parameters {
   RepairJob job;
+  MaskWork a_masks, b_masks;
+  std::int64_t most_unmasked;            // entries that are listed where masks of all lines do not pay
   std::int32_t tiles_x, tiles_y, group;  // tiles of a matrix; tiles that a block takes together, at most kMostTiles
   std::int64_t tiles, groups;            // of all matrices
 };
@@ -40,16 +54,12 @@ struct SparsePart {
   bool is_safe = true, meets = false;
 };
 
-// Of a line, a bit for each of kMaskStep entries: whether it is nonzero.
-union Mask {
-  std::uint16_t part[4];
-  std::uint32_t word[2];
-  __device__ __forceinline__ uint2 words() const { return {word[0], word[1]}; }
-};
+// The bits of a chunk of a tile's lines. Both neighbouring lines and neighbouring units lie on different banks.
+using MaskChunk = uint4[kChunkUnits][kTile + 1];
 
 struct Shared {
   union {
-    Mask mask[2][2][kTile];  // of the rows and columns of a tile; of two steps in turn
+    MaskChunk mask[2][2];  // of the rows and columns of a tile; of two chunks in turn
     SparsePart part[kWarps];
     struct {
       double a[kStep][kPitch], b[kStep][kPitch];
@@ -57,13 +67,13 @@ struct Shared {
     double sums[4][3][kThreads];                           // of the entries of one row of each thread
     std::int64_t digit[kWarps][kExactParts][kExactPitch];  // of exact sums
   };
-  double factor[2][2][kTile];                   // of a dense tile's rows and columns: the halves of their powers of two
-  std::uint32_t word[kMostTiles][kTile][2];     // the list
-  std::uint32_t empty_steps[kKnownSteps / 32];  // steps of K in which all rows of the tile looked at last are known to be zero
+  double factor[2][2][kTile];                // of a dense tile's rows and columns: the halves of their powers of two
+  std::uint32_t word[kMostTiles][kTile][2];  // the list
   Spot sparse[kMostTiles * kMostSparse];
   Spot unsettled[kTile * kTile];
   std::uint32_t sparse_count, unsettled_count, dense_tiles;
   unsigned long long exact_count, disjoint_count;
+  bool has_masks;  // those of all lines are made
 };
 
 // A tile of the block's result.
@@ -84,8 +94,9 @@ __device__ __forceinline__ std::uint32_t first_bits(std::int32_t count) {
   return count <= 0 ? 0u : count >= 32 ? 0xffffffffu : (1u << count) - 1;
 }
 
-// One warp: marks tile number `slot` of the group as dense, or takes its entries to the sparse list, as many as its words have.
-__device__ __forceinline__ void sort_tile(Shared& shared, int slot) {
+// One warp: marks tile number `slot` of the group as dense, or takes its entries to the sparse list, as many as its words have. A
+// lane reads its own words alone. Tiles of more than `most` entries are dense. Range: at most kMostSparse.
+__device__ __forceinline__ void sort_tile(Shared& shared, int slot, std::uint32_t most) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   std::uint32_t word[2][2], count = 0;
 #pragma unroll
@@ -98,12 +109,12 @@ __device__ __forceinline__ void sort_tile(Shared& shared, int slot) {
   }
   const std::uint32_t total = __reduce_add_sync(0xffffffffu, count);
   if (lane == 0) {
-    if (total > kMostSparse)
+    if (total > most)
       atomicOr(&shared.dense_tiles, 1u << slot);
     else
       atomicAnd(&shared.dense_tiles, ~(1u << slot));
   }
-  if (total > kMostSparse || count == 0) return;
+  if (total > most || count == 0) return;
   std::uint32_t at = atomicAdd(&shared.sparse_count, count);
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
@@ -116,7 +127,7 @@ __device__ __forceinline__ void sort_tile(Shared& shared, int slot) {
   }
 }
 
-// One warp: the words of tile number `slot` of the group.
+// One warp: the words of tile number `slot` of the group, a lane those of the rows `lane` and `lane` + 32.
 __device__ __forceinline__ void scan_tile(Shared& shared, const Parameters& p, const Tile& tile, int slot) {
   const RepairJob& job = p.job;
   const int lane = static_cast<int>(threadIdx.x % 32);
@@ -132,7 +143,6 @@ __device__ __forceinline__ void scan_tile(Shared& shared, const Parameters& p, c
     shared.word[slot][lane + 32 * i][0] = both.x & first_bits(columns);
     shared.word[slot][lane + 32 * i][1] = both.y & first_bits(columns - 32);
   }
-  sort_tile(shared, slot);  // reads the lane's own words
 }
 
 // Puts an entry, of the block's result, where it belongs.

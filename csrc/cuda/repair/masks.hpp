@@ -1,0 +1,20 @@
+// Room for a bit for each entry of an operand's lines, which repair asks where much is listed.
+#pragma once
+
+#include <cstdint>
+
+#include "arith/multiples.hpp"
+
+namespace ozfp4::cuda {
+
+// Bits come in units of 16 bytes, entry 128 u + i of a line in bit i of unit u; beyond K they are 0.
+inline constexpr std::int64_t kMaskUnit = 128, kMaskUnitBytes = kMaskUnit / 8;
+
+constexpr std::int64_t mask_units(std::int64_t inner) { return ceil_div(inner, kMaskUnit); }
+
+// [matrix][line of the block][unit], both addresses multiples of kMaskUnitBytes; what is there before does not matter.
+struct MaskRoom {
+  char *a = nullptr, *b = nullptr;
+};
+
+}  // namespace ozfp4::cuda
