@@ -28,7 +28,7 @@ __device__ __forceinline__ void fetch_chunk(MaskChunk& mask, const char* lines, 
                                             std::int64_t inner) {
   const int unit = static_cast<int>(threadIdx.x % kChunkUnits);
   const std::int64_t units = mask_units(inner), own_unit = first / kMaskUnit + unit;
-#pragma unroll
+#pragma unroll 1
   for (int line = static_cast<int>(threadIdx.x / kChunkUnits); line < kTile; line += kThreads / kChunkUnits) {
     const bool is_inside = line < count && own_unit < units;
     fetch_unit(mask[unit][line], lines + (line * units + own_unit) * kMaskUnitBytes, is_inside);
