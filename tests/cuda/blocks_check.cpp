@@ -15,6 +15,8 @@
 #include "check.hpp"
 #include "cuda/encode/scale_encode.hpp"
 #include "cuda/layout/blocks.hpp"
+#include "cuda/repair/listed.hpp"
+#include "cuda/repair/masks.hpp"
 
 // What the planner asks of the stages, which need nvcc: any answer must do. Scratch need not shrink with the problem.
 namespace ozfp4::cuda {
@@ -214,13 +216,27 @@ void check_layout(const CudaPlan& plan, const CudaProduct& product, const CudaLa
       parts.insert(parts.end(), {{layout.a.shift, 4 * lines_a},
                                  {layout.b.shift, 4 * lines_b},
                                  {layout.a.special, lines_a},
-                                 {layout.b.special, lines_b},
-                                 {layout.scratch, scale_scratch_bytes(turn.a, turn.b)}});
+                                 {layout.b.special, lines_b}});
+      if (plan.promise.has_records()) {
+        constexpr std::int64_t bytes = sizeof(LineRecord);
+        parts.insert(parts.end(), {{layout.a.record, bytes * lines_a}, {layout.b.record, bytes * lines_b}});
+      }
+      parts.push_back({layout.scratch, scale_scratch_bytes(turn.a, turn.b)});
     }
     parts.push_back({layout.a.planes, schedule.planes * turn.a.stack.count() * layout.rows * layout.k_pitch});
     parts.push_back({layout.b.planes, schedule.planes * turn.b.stack.count() * layout.columns * layout.k_pitch});
     if (!plan.integer) parts.push_back({layout.outputs, out});
     if (!layout.pieces.empty()) parts.push_back({layout.partial, out});
+    if (plan.promise.certifies()) {
+      const std::int64_t mask = mask_units(k) * kMaskUnitBytes;
+      if (layout.a_masks != 0) {
+        parts.insert(parts.end(), {{layout.a_masks, mask * turn.a.stack.count() * layout.rows},
+                                   {layout.b_masks, mask * turn.b.stack.count() * layout.columns}});
+      }
+      report(name + ": masks where K is whole", layout.a_masks != 0 || !layout.pieces.empty());
+      parts.push_back({layout.listed, 4 * stack * layout.rows * listed_pitch(layout.columns)});
+      parts.push_back({layout.counts, kRepairReportBytes + kRepairCounterBytes});
+    }
     std::int64_t end = 0;
     bool is_inside = true;
     for (const auto& [begin, size] : parts) {
@@ -282,6 +298,7 @@ void check_random_products() {
     } catch (const std::exception&) {
       continue;  // too few bits, or too long
     }
+    if (!plan.integer) plan.promise.accuracy = i % 2 == 0 ? Accuracy::scaled : Accuracy::fp64;
     const CudaProduct product = random_product(plan.integer, m, n, k, extents);
     const std::int64_t cap = random_int(0, 4) == 0 ? kUnlimited : random_size(34);
     check_product(plan, product, cap,

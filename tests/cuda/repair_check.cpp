@@ -185,7 +185,7 @@ struct Found {
 // Columns from `first_column` on of B are those of the block.
 template <class T, class A, class B>
 Found<T> repair(Lines<A>& a, Lines<B>& b, const Shape& shape, int first_column, const std::vector<std::uint32_t>& words,
-                std::uint64_t listed, Rounding rounding) {
+                std::uint64_t listed, Rounding rounding, bool has_room) {
   const OnDevice<A> a_data(a.entry);
   const OnDevice<B> b_data(b.entry);
   const OnDevice<LineRecord> a_record(a.records()), b_record(b.records());
@@ -213,7 +213,7 @@ Found<T> repair(Lines<A>& a, Lines<B>& b, const Shape& shape, int first_column, 
   job.listed.pitch = listed_pitch(shape.columns);
   job.listed.matrix_stride = shape.rows * job.listed.pitch;
   job.listed.counts = counts.data;
-  job.masks = {reinterpret_cast<char*>(a_masks.data), reinterpret_cast<char*>(b_masks.data)};
+  if (has_room) job.masks = {reinterpret_cast<char*>(a_masks.data), reinterpret_cast<char*>(b_masks.data)};
   job.bound = result_of(bound.data, ElementType::float64, shape, 8);
   job.report = counted.data;
   job.starts_report = false;
@@ -223,7 +223,8 @@ Found<T> repair(Lines<A>& a, Lines<B>& b, const Shape& shape, int first_column, 
 }
 
 template <class T, class A, class B>
-void check_repair(const Shape& shape, Data data, int one_in, Rounding rounding, bool is_transposed, const std::string& name) {
+void check_repair(const Shape& shape, Data data, int one_in, Rounding rounding, bool is_transposed, const std::string& name,
+                  bool has_room = true) {
   const int first_column = shape.columns > 5 ? 3 : 0;
   Lines<A> a(shape.matrices, shape.rows, shape.inner, is_transposed);
   Lines<B> b(shape.matrices, shape.columns + first_column, shape.inner, !is_transposed);
@@ -240,7 +241,7 @@ void check_repair(const Shape& shape, Data data, int one_in, Rounding rounding, 
       for (int column = 0; column < shape.columns; ++column) listed += is_listed(matrix, row, column);
     }
   }
-  const Found<T> found = repair<T>(a, b, shape, first_column, words, listed, rounding);
+  const Found<T> found = repair<T>(a, b, shape, first_column, words, listed, rounding, has_room);
   bool values = true, bounds = true, others = true;
   std::uint64_t disjoint = 0;
   T poison;
@@ -306,7 +307,10 @@ void check_lengths() {
       for (const int one_in : {1, 50, 500}) {
         const std::string name = "K = " + std::to_string(inner) + ", data " + std::to_string(static_cast<int>(data)) +
                                  ", one in " + std::to_string(one_in);
-        check_repair<double, double, float>({2, 37, 130, inner}, data, one_in, Rounding::down, turn % 2 == 0, name);
+        for (const bool has_room : {false, true}) {
+          check_repair<double, double, float>({2, 37, 130, inner}, data, one_in, Rounding::down, turn % 2 == 0,
+                                              name + (has_room ? "" : ", no room for masks"), has_room);
+        }
         ++turn;
       }
     }
@@ -331,7 +335,7 @@ void check_nothing_listed() {
   const Shape shape{1, 70, 70, 8};
   // Words that would say otherwise are not looked at.
   const std::vector<std::uint32_t> words(static_cast<std::size_t>(70 * listed_pitch(70)), ~0u);
-  const Found<double> found = repair<double>(a, b, shape, 0, words, 0, Rounding::nearest);
+  const Found<double> found = repair<double>(a, b, shape, 0, words, 0, Rounding::nearest, true);
   report("nothing is listed: no entry is touched", found.bound == std::vector<double>(found.bound.size(), -1.0));
   report("nothing is listed: the report stays",
          found.report.listed == 1000 && found.report.exact == 100 && found.report.disjoint == 10);

@@ -15,7 +15,6 @@ namespace ozfp4::cuda {
 // Where an operand's parts lie in the workspace, in bytes from its start.
 struct OperandPlace {
   std::int64_t shift = 0, special = 0, norm = 0, record = 0, planes = 0;
-  std::int64_t mask = 0;  // a bit for each entry of a block's lines, see cuda/repair/masks.hpp
 };
 
 // Where everything lies in the workspace, in bytes from its start. All turns, blocks and pieces use the same places.
@@ -28,6 +27,7 @@ struct CudaLayout {
   TileChoice tile;
   bool scales_and_encodes = false;  // in one launch, where the device has clusters
   OperandPlace a, b;
+  std::int64_t a_masks = 0, b_masks = 0;  // a bit for each entry of a block's lines, see cuda/repair/masks.hpp; 0: no room
   std::int64_t verdict = 0, scratch = 0, outputs = 0, bytes = 0;
   std::int64_t listed = 0, listed_pitch = 0;  // entries left to repair, see cuda/repair/listed.hpp; the pitch in words
   std::int64_t counts = 0;                    // RepairReport, then RepairCounts

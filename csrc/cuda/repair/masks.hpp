@@ -12,7 +12,8 @@ inline constexpr std::int64_t kMaskUnit = 128, kMaskUnitBytes = kMaskUnit / 8;
 
 constexpr std::int64_t mask_units(std::int64_t inner) { return ceil_div(inner, kMaskUnit); }
 
-// [matrix][line of the block][unit], both addresses multiples of kMaskUnitBytes; what is there before does not matter.
+// [matrix][line of the block][unit], both addresses multiples of kMaskUnitBytes; what is there before does not matter. Null:
+// there is no room, and every tile looks at its own lines.
 struct MaskRoom {
   char *a = nullptr, *b = nullptr;
 };

@@ -120,7 +120,8 @@ void launch_repair(const RepairJob& job, cudaStream_t stream) {
   p.groups = ceil_div(p.tiles, p.group);
   p.a_masks = mask_work(job.a.view, job.result.rows);
   p.b_masks = mask_work(job.b.view, job.result.columns);
-  p.most_unmasked = std::int64_t(job.result.rows) * job.result.columns * job.result.stack.count() / kMaskedShare;
+  const std::int64_t entries = std::int64_t(job.result.rows) * job.result.columns * job.result.stack.count();
+  p.most_unmasked = job.masks.a == nullptr ? entries : entries / kMaskedShare;
   LaunchConfig config;
   config.stage = Stage::repair;
   config.grid = dim3(static_cast<unsigned>(std::min(p.groups, processors)));
