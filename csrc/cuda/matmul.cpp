@@ -118,10 +118,10 @@ void settle(const Run& run, const Block& block, const ReconstructJob& job, const
   repair.result = job.result;
   repair.a = job.a;
   repair.b = job.b;
+  if (run.layout.a_masks != 0) repair.masks = {run.workspace + run.layout.a_masks, run.workspace + run.layout.b_masks};
   repair.first_column = job.first_column;
   repair.rounding = certification.rounding;
   repair.listed = certification.listed;
-  if (run.layout.a_masks != 0) repair.masks = {run.workspace + run.layout.a_masks, run.workspace + run.layout.b_masks};
   repair.bound = certification.bound;
   repair.report = reinterpret_cast<RepairReport*>(run.workspace + run.layout.counts);
   repair.starts_report = is_first && block.rows.first == 0 && block.columns.first == 0;

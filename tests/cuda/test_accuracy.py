@@ -127,6 +127,37 @@ def test_structured(kind, permuted):
         check_counts(x, y, (kind, x.dtype, y.dtype))
 
 
+@pytest.mark.parametrize("order", ["CC", "CF", "FC", "FF"])
+@pytest.mark.parametrize("k", [1, 63, 64, 65, 127, 129, 1000, 1025, 2100])
+def test_structured_lengths(k, order):
+    """Lengths of lines around those of the words that their nonzero entries are kept in, in both memory orders."""
+    for kind in ("1 % dense", "banded") if k > 1 else ("1 % dense",):
+        a, b = structured_operands(kind, 131, k, 70, seed=k)
+        x, y = (on_device(v) if o == "C" else on_device(v.T).T for v, o in zip((a, b), order, strict=True))
+        check(a, b, (kind, k, order), modes=MODES[:3], x=x, y=y)
+        check_counts(a, b, (kind, k, order), x=x, y=y)
+
+
+def test_structured_stacks():
+    """Matrices of which some are broadcast, whole and cut into turns and blocks."""
+    kinds = list(STRUCTURED)[:3]
+    pairs = [[structured_operands(kind, 130, 200, 140, seed=i) for kind in kinds] for i in range(2)]
+    a, b = (np.stack([np.stack([pair[side] for pair in row]) for row in pairs]) for side in range(2))
+    for x, y in ((a, b), (a[:, :1], b[:1]), (a[0, 0], b), (a[:1, :, ::-1], b[:, 1:2])):
+        check(x, y, (x.shape, y.shape), modes=MODES[:3])
+        check_counts(x, y, (x.shape, y.shape))
+    for x, y in ((a, b), (a[0, 0], b[0, 0])):
+        expected, of_cpu = ozfp4.matmul(x, y, accuracy="fp64", report=True)
+        _, whole = ozfp4.matmul(on_device(x), on_device(y), accuracy="fp64", report=True)
+        for part in (1, 2, 4):
+            limit = whole.workspace // part
+            c, cut = ozfp4.matmul(
+                on_device(x), on_device(y), accuracy="fp64", report=True, workspace_limit=limit
+            )
+            assert_same_bits(c.cpu(), expected, (x.shape, part))
+            assert repaired(cut) == repaired(of_cpu)
+
+
 def test_few_of_a_sparse_product_are_repaired():
     a, b = structured_operands("banded", 1000, 1000, 1000)
     _, report = ozfp4.matmul(on_device(a), on_device(b), accuracy="fp64", report=True)

@@ -128,7 +128,6 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
   }
   layout.a.planes = take(size_of({schedule.planes, stack_a, cut.rows, layout.k_pitch}));
   layout.b.planes = take(size_of({schedule.planes, stack_b, cut.columns, layout.k_pitch}));
-  const std::int64_t plane_bytes = end - layout.a.planes;
   const std::int64_t out_bytes =
       size_of({plan.integer ? 4 : schedule.out_planes, layout.tile.splits, stack, cut.rows, layout.out_pitch});
   layout.outputs = plan.integer ? end : take(out_bytes);  // INT8 products are stored to where they belong
@@ -137,6 +136,7 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
     // Of all of K: beside the planes of a whole K next to nothing, beside those of a short piece of a long one more than these.
     const std::int64_t a_bytes = size_of({kMaskUnitBytes, mask_units(a.inner), stack_a, cut.rows});
     const std::int64_t b_bytes = size_of({kMaskUnitBytes, mask_units(b.inner), stack_b, cut.columns});
+    const std::int64_t plane_bytes = layout.outputs - layout.a.planes;
     if (a_bytes + b_bytes <= plane_bytes / 4) {
       layout.a_masks = take(a_bytes);
       layout.b_masks = take(b_bytes);

@@ -18,10 +18,10 @@ namespace ozfp4::cuda {
 struct RepairJob {
   DeviceResult result;
   ScaledOperand a, b;
+  MaskRoom masks;
   std::int32_t first_column = 0;
   Rounding rounding = Rounding::nearest;
   Listed listed;
-  MaskRoom masks;
   DeviceResult bound;              // float64, of the result's extents; data null: nobody asks
   RepairReport* report = nullptr;  // this launch's counts are added to it,
   bool starts_report = true;       // or stored
