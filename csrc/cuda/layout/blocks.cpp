@@ -22,6 +22,8 @@ constexpr std::int64_t kLongPiece = 32768;  // pieces of K above this cost next 
 constexpr std::int32_t kLongSide = 256;     // blocks of the output below this leave tiles empty
 constexpr std::int32_t kShortSide = 64;     // the smallest tile
 
+constexpr std::int64_t kNorms = round_up(sizeof(Verdict), 8);  // from a verdict to the two norms that it was made of
+
 int fold_count(const Schedule& schedule) {
   return static_cast<int>(std::count_if(schedule.steps.begin(), schedule.steps.end(),
                                         [](const GemmStep& step) { return step.action != Action::carry_on; }));
@@ -62,6 +64,34 @@ void check_splits(const ForcedChoice& forced, const Schedule& schedule, bool is_
   throw std::invalid_argument("splits: " + std::to_string(*forced.splits) + "; this product takes " +
                               std::to_string(schedule.least_splits) + " to " + std::to_string(most) +
                               (is_whole_k ? "" : ", as its workspace has room for pieces of K alone"));
+}
+
+// The second product's parts of the workspace, `take` those that are not laid over the planes, which end at `planes_end`.
+template <class Take>
+LongerLayout longer_for(const CudaPlan& plan, const Turn& turn, const CudaLayout& layout, std::int64_t planes_end,
+                        const std::optional<bool>& forced, const Take& take) {
+  LongerLayout longer;
+  const std::int64_t stack = turn.result.stack.count();
+  const double work = static_cast<double>(stack) * turn.a.outer * turn.b.outer * turn.a.inner;
+  if (!layout.pieces.empty() || layout.rows != turn.a.outer || layout.columns != turn.b.outer) return longer;
+  if (!wants_longer(plan, work, forced)) return longer;
+  longer.values = layout.a.planes;
+  longer.listed =
+      longer.values +
+      round_up(size_of({turn.result.type == ElementType::float64 ? 8 : 4, stack, layout.rows, layout.out_pitch}), kAlignment);
+  if (longer.listed + size_of({4, stack, layout.rows, listed_pitch(layout.columns)}) > planes_end) return longer;
+  longer.exists = true;
+  longer.is_forced = forced.has_value();
+  longer.a = layout.a;  // the flags of a line are its own, and the planes those of one product after the other
+  longer.b = layout.b;
+  longer.verdict = take(kNorms + 2 * 8);
+  longer.a.norm = longer.verdict + kNorms;
+  longer.b.norm = longer.a.norm + 8;
+  longer.a.shift = take(size_of({4, turn.a.stack.count(), turn.a.outer}));
+  longer.b.shift = take(size_of({4, turn.b.stack.count(), turn.b.outer}));
+  longer.a.record = take(size_of({sizeof(LineRecord), turn.a.stack.count(), turn.a.outer}));
+  longer.b.record = take(size_of({sizeof(LineRecord), turn.b.stack.count(), turn.b.outer}));
+  return longer;
 }
 
 CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, const Cut& cut,
@@ -110,9 +140,8 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
     end = round_up(end + size, kAlignment);
     return begin;
   };
-  constexpr std::int64_t norms = round_up(sizeof(Verdict), 8);
-  layout.verdict = take(norms + 2 * 8);
-  layout.a.norm = layout.verdict + norms;
+  layout.verdict = take(kNorms + 2 * 8);
+  layout.a.norm = layout.verdict + kNorms;
   layout.b.norm = layout.a.norm + 8;
   if (!plan.integer) {
     layout.a.shift = take(4 * stack_a * a.outer);
@@ -127,6 +156,7 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
   }
   layout.a.planes = take(size_of({schedule.planes, stack_a, cut.rows, layout.k_pitch}));
   layout.b.planes = take(size_of({schedule.planes, stack_b, cut.columns, layout.k_pitch}));
+  const std::int64_t planes_end = end;
   const std::int64_t out_bytes =
       size_of({plan.integer ? 4 : schedule.out_planes, layout.tile.splits, stack, cut.rows, layout.out_pitch});
   layout.outputs = plan.integer ? end : take(out_bytes);  // INT8 products are stored to where they belong
@@ -136,6 +166,7 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
     layout.listed = take(size_of({4, stack, cut.rows, layout.listed_pitch}));
     layout.counts = take(kRepairReportBytes + kRepairCounterBytes);
   }
+  layout.longer = longer_for(plan, turn, layout, planes_end, forced.longer, take);
   layout.bytes = end;
   return layout;
 }

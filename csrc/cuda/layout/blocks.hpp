@@ -8,14 +8,10 @@
 
 #include "arith/multiples.hpp"
 #include "cuda/layout/cuda_plan.hpp"
+#include "cuda/layout/longer.hpp"
 #include "cuda/layout/turns.hpp"
 
 namespace ozfp4::cuda {
-
-// Where an operand's parts lie in the workspace, in bytes from its start.
-struct OperandPlace {
-  std::int64_t shift = 0, special = 0, norm = 0, record = 0, planes = 0;
-};
 
 // Where everything lies in the workspace, in bytes from its start. All turns, blocks and pieces use the same places.
 struct CudaLayout {
@@ -31,6 +27,7 @@ struct CudaLayout {
   std::int64_t listed = 0, listed_pitch = 0;  // entries left to repair, see cuda/repair/listed.hpp; the pitch in words
   std::int64_t counts = 0;                    // RepairReport, then RepairCounts
   std::int64_t partial = 0;                   // of the second piece of K and later ones: like outputs, then added to them
+  LongerLayout longer;
 };
 
 // The whole product in one turn, block and piece where that stays at or below `cap` bytes (stacks: kMostTurnBytes), else the

@@ -7,6 +7,7 @@
 #include "cuda/repair/dense.cuh"
 #include "cuda/repair/disjoint.cuh"
 #include "cuda/repair/exact.cuh"
+#include "cuda/repair/merge.cuh"
 #include "cuda/repair/repair.hpp"
 #include "cuda/repair/sparse.cuh"
 
@@ -35,7 +36,12 @@ __device__ __forceinline__ void repair_group(Shared& shared, const Parameters& p
   if (threadIdx.x == 0) shared.sparse_count = shared.dense_tiles = 0;
   __syncthreads();
   const int slot = static_cast<int>(threadIdx.x / 32);
-  if (slot < p.group && first + slot < p.tiles) scan_tile(shared, p, Tile(p, first + slot), slot);
+  if (slot < p.group && first + slot < p.tiles) {
+    const Tile tile(p, first + slot);
+    scan_tile(shared, p, tile, slot);
+    if (was_made(p.job.longer)) merge_tile<T>(shared, p.job, tile, slot);
+    sort_tile(shared, slot);
+  }
   __syncthreads();
   std::int64_t rows = -1;  // of the tile before, numbered through all matrices
 #pragma unroll 1
@@ -73,6 +79,7 @@ __device__ __forceinline__ void arrive(const RepairJob& job, unsigned long long 
   }
   *job.report = report;
   counts = RepairCounts{};
+  if (was_made(job.longer)) *job.longer.listed.counts = RepairCounts{};
 }
 
 template <class T>

@@ -84,7 +84,8 @@ __device__ __forceinline__ std::uint32_t first_bits(std::int32_t count) {
   return count <= 0 ? 0u : count >= 32 ? 0xffffffffu : (1u << count) - 1;
 }
 
-// One warp: marks tile number `slot` of the group as dense, or takes its entries to the sparse list, as many as its words have.
+// One warp: marks tile number `slot` of the group as dense, or takes its entries to the sparse list, as many as its words have. A
+// lane reads its own words alone.
 __device__ __forceinline__ void sort_tile(Shared& shared, int slot) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   std::uint32_t word[2][2], count = 0;
@@ -116,7 +117,7 @@ __device__ __forceinline__ void sort_tile(Shared& shared, int slot) {
   }
 }
 
-// One warp: the words of tile number `slot` of the group.
+// One warp: the words of tile number `slot` of the group, a lane those of the rows `lane` and `lane` + 32.
 __device__ __forceinline__ void scan_tile(Shared& shared, const Parameters& p, const Tile& tile, int slot) {
   const RepairJob& job = p.job;
   const int lane = static_cast<int>(threadIdx.x % 32);
@@ -132,7 +133,6 @@ __device__ __forceinline__ void scan_tile(Shared& shared, const Parameters& p, c
     shared.word[slot][lane + 32 * i][0] = both.x & first_bits(columns);
     shared.word[slot][lane + 32 * i][1] = both.y & first_bits(columns - 32);
   }
-  sort_tile(shared, slot);  // reads the lane's own words
 }
 
 // Puts an entry, of the block's result, where it belongs.
