@@ -115,9 +115,9 @@ class Problem {
     }
     const DeviceGuard guard(device);
     const Gpu gpu = gpu_of(device);
-    ForcedChoice forced{std::nullopt, splits, overlap, longer};
+    ForcedChoice forced{std::nullopt, splits, overlap};
     if (tile) forced.shape = tile_of(plan_->kernel, *tile);
-    layout_ = make_layout(*plan_, product_, gpu, cap, forced);
+    layout_ = make_layout(*plan_, product_, gpu, cap, forced, longer);
     check_matmul(*plan_, layout_, product_, device_steps_, gpu);
   }
 

@@ -95,7 +95,7 @@ LongerLayout longer_for(const CudaPlan& plan, const Turn& turn, const CudaLayout
 }
 
 CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, const Cut& cut,
-                      const ForcedChoice& forced) {
+                      const ForcedChoice& forced, const std::optional<bool>& longer) {
   const Turn turn = turn_at(product, cut.turns, 0);
   const DeviceOperand &a = turn.a, &b = turn.b;
   CudaLayout layout;
@@ -166,7 +166,7 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
     layout.listed = take(size_of({4, stack, cut.rows, layout.listed_pitch}));
     layout.counts = take(kRepairReportBytes + kRepairCounterBytes);
   }
-  layout.longer = longer_for(plan, turn, layout, planes_end, forced.longer, take);
+  layout.longer = longer_for(plan, turn, layout, planes_end, longer, take);
   layout.bytes = end;
   return layout;
 }
@@ -244,7 +244,7 @@ void check_alignment(const CudaPlan& plan, const CudaProduct& product, const Tur
 }  // namespace
 
 CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,
-                       const ForcedChoice& forced) {
+                       const ForcedChoice& forced, const std::optional<bool>& longer) {
   const std::int32_t rows = product.a.outer, columns = product.b.outer;
   if (std::max(rows, columns) > kLongestExtent) {
     throw std::length_error("rows of a or columns of b: " + std::to_string(std::max(rows, columns)) +
@@ -252,7 +252,7 @@ CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const G
   }
   Cut cut{longest_turns(product), rows, columns, product.a.inner};
   for (;;) {
-    CudaLayout layout = layout_for(plan, product, gpu, cut, forced);
+    CudaLayout layout = layout_for(plan, product, gpu, cut, forced, longer);
     const char* limit = find_limit(plan, product, layout);
     const std::int64_t most = can_shorten(product, cut.turns) ? std::min(cap, kMostTurnBytes) : cap;
     if (limit == nullptr && layout.bytes <= most) {

@@ -120,7 +120,6 @@ struct ForcedChoice {
   std::optional<TileShape> shape;
   std::optional<int> splits;
   std::optional<bool> overlap_previous;
-  std::optional<bool> longer = {};  // whether accuracy fp64 has a second product, see cuda/layout/longer.hpp
 };
 
 const char* kernel_name(Kernel kernel);

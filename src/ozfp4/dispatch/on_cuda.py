@@ -76,8 +76,8 @@ def serving_variant(plan: Plan, index: int, forced: Forced | None = None) -> Var
 
     RuntimeError as :func:`ozfp4.trust.guard.serving_kernel`.
     """
-    kernel, tile, splits, overlap = variant.forced if forced is None else forced
-    return Variant(guard.serving_kernel(plan, index) if kernel is None else kernel, tile, splits, overlap)
+    kernel, *choices = variant.forced if forced is None else forced
+    return Variant(guard.serving_kernel(plan, index) if kernel is None else kernel, *choices)
 
 
 def plan_of(scheme: str, backend: str) -> Plan:
