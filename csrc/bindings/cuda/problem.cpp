@@ -196,7 +196,7 @@ py::dict describe(const Problem& problem) {
     d["record_a"] = layout.a.record;
     d["record_b"] = layout.b.record;
   }
-  d["longer"] = layout.longer.exists;
+  if (layout.longer.exists) d["units_used_longer"] = layout.longer.verdict;
   if (problem.plan().promise.certifies()) d["counts"] = layout.counts;
   d["element"] = std::string(element_name(problem.plan().schedule.element));
   d["plane_count"] = problem.plan().schedule.planes;
