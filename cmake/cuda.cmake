@@ -42,6 +42,7 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/multiply/accumulate.cu
   csrc/cuda/layout/cuda_plan.cpp
   csrc/cuda/layout/leading.cpp
+  csrc/cuda/layout/longer.cpp
   csrc/cuda/layout/turns.cpp
   csrc/cuda/layout/blocks.cpp
   csrc/cuda/stages.cpp

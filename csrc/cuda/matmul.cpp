@@ -4,6 +4,7 @@
 #include <string>
 
 #include "arith/narrow.hpp"
+#include "cuda/layout/size_of.hpp"
 #include "cuda/prepare.hpp"
 
 namespace ozfp4::cuda {
@@ -82,7 +83,6 @@ void multiply(const Run& run, const Preparation& prepared, const Block& block, c
   problem.device_steps = run.layout.pieces.empty() ? run.device_steps : nullptr;
   problem.moduli_used = prepared.units_used();
   run.stages.multiply(problem, run.layout.tile);
-  run.stages.record(Stage::multiply);
 }
 
 // The outputs of a further piece of K, added to those before.
@@ -110,6 +110,48 @@ ReconstructJob reconstruct_job(const Run& run, const Preparation& prepared, cons
   return job;
 }
 
+// The list of a block's entries, of the layout's extents.
+Listed list_at(const Run& run, std::int64_t offset, RepairCounts* counts) {
+  Listed listed;
+  listed.word = reinterpret_cast<std::uint32_t*>(run.workspace + offset);
+  listed.pitch = run.layout.listed_pitch;
+  listed.matrix_stride = run.layout.rows * listed.pitch;
+  listed.counts = counts;
+  return listed;
+}
+
+// The second product of a block whose list is complete, and what repair takes of it.
+LongerResult multiply_longer(const Run& run, const Block& block, const ReconstructJob& first, RepairCounts* counts) {
+  const LongerLayout& longer = run.layout.longer;
+  const Promise& promise = run.plan.promise;
+  const DeviceResult& result = first.result;
+  const Preparation prepared = Preparation::longer(run.plan, run.layout, run.turn, run.workspace);
+  const std::int64_t matrices = result.stack.count();
+  const auto entries = size_of({matrices, result.rows, result.columns});
+  prepared.scale_and_encode_longer(run.stages, {&counts->listed, longer.most_listed(entries)});
+  multiply(run, prepared, block, residues_at(run, run.layout.outputs));
+
+  // Rows of the layout's pitch, one behind the other; matrices too.
+  ReconstructJob job = first;
+  job.a = prepared.a.scaled;
+  job.b = prepared.b.scaled;
+  job.units_used = prepared.units_used();
+  DeviceResult& values = job.result;
+  values.data = run.workspace + longer.values;
+  values.column_stride = result.type == ElementType::float64 ? 8 : 4;
+  values.row_stride = run.layout.out_pitch * values.column_stride;
+  std::int64_t behind = values.rows * values.row_stride;
+  for (int i = values.stack.rank - 1; i >= 0; --i) {
+    values.stack.stride[i] = behind;
+    behind *= values.stack.extent[i];
+  }
+  Certification certification{
+      Accuracy::correct, Rounding::nearest, promise.precision, list_at(run, longer.listed, longer_counts(counts)), {}, nullptr};
+  certification.least_count = 1;  // 0: there is no second product
+  run.stages.reconstruct(job, &certification);
+  return {prepared.units_used(), values.data, run.layout.out_pitch, certification.listed};
+}
+
 // The same rounded as asked, its entries certified or repaired.
 void settle(const Run& run, const Block& block, const ReconstructJob& job, const Certification& certification, bool is_first) {
   run.stages.reconstruct(job, &certification);
@@ -122,6 +164,7 @@ void settle(const Run& run, const Block& block, const ReconstructJob& job, const
   repair.first_column = job.first_column;
   repair.rounding = certification.rounding;
   repair.listed = certification.listed;
+  if (run.layout.longer.exists) repair.longer = multiply_longer(run, block, job, certification.listed.counts);
   repair.bound = certification.bound;
   repair.report = reinterpret_cast<RepairReport*>(run.workspace + run.layout.counts);
   repair.starts_report = is_first && block.rows.first == 0 && block.columns.first == 0;
@@ -135,13 +178,7 @@ void reconstruct(const Run& run, const Preparation& prepared, const Block& block
   ReconstructJob job = reconstruct_job(run, prepared, block, residues);
   if (!promise.has_records()) return run.stages.reconstruct(job);
   Certification certification{promise.accuracy, promise.rounding, promise.precision, {}, {}, prepared.is_certain()};
-  if (promise.certifies()) {
-    Listed& listed = certification.listed;
-    listed.word = reinterpret_cast<std::uint32_t*>(run.workspace + run.layout.listed);
-    listed.pitch = run.layout.listed_pitch;
-    listed.matrix_stride = run.layout.rows * listed.pitch;
-    listed.counts = counts;
-  }
+  if (promise.certifies()) certification.listed = list_at(run, run.layout.listed, counts);
   if (promise.second == Second::bound) certification.bound = block_of(run.turn.second, block);
   settle(run, block, job, certification, true);
   if (promise.second != Second::upper) return;
@@ -163,9 +200,11 @@ void walk(const Run& run) {
     const Residues sum = run.plan.integer ? words_of(run.turn, block) : residues_at(run, run.layout.outputs);
     if (block.inners.first == 0) {
       multiply(run, prepared, block, sum);
+      run.stages.record(Stage::multiply);
     } else {
       const Residues part = residues_at(run, run.layout.partial);
       multiply(run, prepared, block, part);
+      run.stages.record(Stage::multiply);
       accumulate(run, block, sum, part);
     }
     const bool is_last = block.inners.first + block.inners.count == run.turn.a.inner;

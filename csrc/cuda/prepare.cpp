@@ -33,9 +33,24 @@ PreparedOperand place_operand(const CudaPlan& plan, const CudaLayout& layout, co
 }
 
 Preparation::Preparation(const CudaPlan& plan, const CudaLayout& layout, const Turn& turn, char* workspace)
-    : a(place_operand(plan, layout, layout.a, turn.a, layout.rows, workspace)),
-      b(place_operand(plan, layout, layout.b, turn.b, layout.columns, workspace)),
-      verdict(plan.prefixes.all > 0 ? reinterpret_cast<Verdict*>(workspace + layout.verdict) : nullptr),
+    : Preparation(plan, layout, place_operand(plan, layout, layout.a, turn.a, layout.rows, workspace),
+                  place_operand(plan, layout, layout.b, turn.b, layout.columns, workspace), workspace, layout.verdict) {}
+
+Preparation Preparation::longer(const CudaPlan& plan, const CudaLayout& layout, const Turn& turn, char* workspace) {
+  const LongerLayout& longer = layout.longer;
+  return {plan,
+          layout,
+          place_operand(plan, layout, longer.a, turn.a, layout.rows, workspace),
+          place_operand(plan, layout, longer.b, turn.b, layout.columns, workspace),
+          workspace,
+          longer.verdict};
+}
+
+Preparation::Preparation(const CudaPlan& plan, const CudaLayout& layout, const PreparedOperand& a, const PreparedOperand& b,
+                         char* workspace, std::int64_t verdict)
+    : a(a),
+      b(b),
+      verdict(plan.prefixes.all > 0 ? reinterpret_cast<Verdict*>(workspace + verdict) : nullptr),
       plan_(plan),
       layout_(layout),
       scratch_(workspace + layout.scratch) {}
@@ -62,6 +77,14 @@ void Preparation::encode(const Stages& stages, const Block& block) const {
     stages.encode(job_b, job_a, units_used(), false);
   }
   stages.record(Stage::encode);
+}
+
+void Preparation::scale_and_encode_longer(const Stages& stages, const ScaleGate& gate) const {
+  stages.scale_longer({a.scaled, b.scaled}, choice(), scratch_, gate);
+  EncodeJob job_a = part_of(a, {0, a.scaled.view.outer}, {0, a.scaled.view.inner});
+  EncodeJob job_b = part_of(b, {0, b.scaled.view.outer}, {0, b.scaled.view.inner});
+  job_a.counts = job_b.counts = true;
+  stages.encode_longer(job_a, job_b, units_used());
 }
 
 }  // namespace ozfp4::cuda

@@ -24,12 +24,26 @@ Stages::Stages(const CudaPlan& plan, const LaunchOptions& options) : plan_(plan)
   }
 }
 
-CapacityRule Stages::capacity() const { return {plan_.bits, plan_.promise.accuracy, plan_.promise.precision}; }
+CapacityRule Stages::capacity(Accuracy accuracy) const { return {plan_.bits, accuracy, plan_.promise.precision}; }
 
 void Stages::scale(const Operands<ScaledOperand>& operands, const PrefixChoice& choice, void* scratch) const {
-  if (only_checks()) return refuse(Stage::scale, find_scale_error(operands, capacity(), choice.rule));
-  launch_scale(operands, capacity(), choice, scratch, options_.stream, options_.clear_counters);
+  if (only_checks()) return refuse(Stage::scale, find_scale_error(operands, capacity(plan_.promise.accuracy), choice.rule));
+  launch_scale(operands, capacity(plan_.promise.accuracy), choice, scratch, options_.stream, options_.clear_counters);
   finish(Stage::scale);
+}
+
+void Stages::scale_longer(const Operands<ScaledOperand>& operands, const PrefixChoice& choice, void* scratch,
+                          const ScaleGate& gate) const {
+  const CapacityRule rule = capacity(Accuracy::correct);
+  if (only_checks()) return refuse(Stage::scale, find_scale_error(operands, rule, choice.rule));
+  launch_scale(operands, rule, choice, scratch, options_.stream, options_.clear_counters, gate);
+  finish(Stage::scale);
+}
+
+void Stages::encode_longer(const EncodeJob& a, const EncodeJob& b, const int* units_used) const {
+  if (only_checks()) return refuse(Stage::encode, find_encode_error(plan_.encode, a, b));
+  launch_encode_again(plan_.encode, a, b, units_used, options_.stream);
+  finish(Stage::encode);
 }
 
 void Stages::scale_encode(const EncodeJob& a, const EncodeJob& b, const PrefixChoice& choice, void* scratch) const {
@@ -37,7 +51,8 @@ void Stages::scale_encode(const EncodeJob& a, const EncodeJob& b, const PrefixCh
     scale({a.operand, b.operand}, choice, scratch);
     return encode(a, b, nullptr, false);
   }
-  launch_scale_encode(plan_.encoded_at_once(), {a, b}, capacity(), choice, scratch, options_.stream, options_.clear_counters);
+  launch_scale_encode(plan_.encoded_at_once(), {a, b}, capacity(plan_.promise.accuracy), choice, scratch, options_.stream,
+                      options_.clear_counters);
   finish(Stage::scale_encode);
   if (!plan_.leading) return;
   const Verdict& verdict = *choice.verdict;
@@ -94,7 +109,7 @@ RepairCounts* Stages::clear_repair_counts(void* own) const {
   if (options_.clear_counters != nullptr) {
     return reinterpret_cast<RepairCounts*>(static_cast<char*>(options_.clear_counters) + kScaleCounterBytes);
   }
-  require_launched(cudaMemsetAsync(own, 0, sizeof(RepairCounts), options_.stream), Stage::repair, "its counters");
+  require_launched(cudaMemsetAsync(own, 0, kRepairCounterBytes, options_.stream), Stage::repair, "its counters");
   return static_cast<RepairCounts*>(own);
 }
 

@@ -43,6 +43,10 @@ class Stages {
   bool only_checks() const { return gpu_ != nullptr; }
 
   void scale(const Operands<ScaledOperand>& operands, const PrefixChoice& choice, void* scratch) const;
+  // The same and what follows for the second product (layout/longer.hpp), whose units_used is 0 where the gate is closed.
+  void scale_longer(const Operands<ScaledOperand>& operands, const PrefixChoice& choice, void* scratch,
+                    const ScaleGate& gate) const;
+  void encode_longer(const EncodeJob& a, const EncodeJob& b, const int* units_used) const;
   void scale_encode(const EncodeJob& a, const EncodeJob& b, const PrefixChoice& choice, void* scratch) const;
   // is_behind_scale: scale of these operands is the stream's latest work.
   void encode(const EncodeJob& a, const EncodeJob& b, const int* units_used, bool is_behind_scale) const;
@@ -59,7 +63,7 @@ class Stages {
   void record(Stage stage) const;
 
  private:
-  CapacityRule capacity() const;
+  CapacityRule capacity(Accuracy accuracy) const;
   void finish(Stage stage, const char* detail = nullptr) const;
 
   const CudaPlan& plan_;

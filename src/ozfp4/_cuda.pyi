@@ -95,11 +95,12 @@ class Problem:
         tile: str | None = None,
         splits: int | None = None,
         overlap: bool | None = None,
+        longer: bool | None = None,
     ) -> None:
-        """`tile`, `splits`, `overlap`: what the cost model would choose; for whoever hunts a wrong bit.
+        """`tile`, `splits`, `overlap`, `longer`: what the cost model would choose; for whoever hunts a wrong bit.
 
         A tile is one of `tiles(kernel)`; `overlap` is whether multiply, and reconstruct behind it, may start while the kernel
-        before ends.
+        before ends; `longer` whether accuracy "fp64" has a second product, of longer integers, for whatever is listed.
         """
 
     @property

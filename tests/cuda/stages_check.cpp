@@ -19,13 +19,18 @@ constexpr int kSize = 300;  // of square matrices
 constexpr Kernel kKernel = Kernel::mma_copy;
 
 struct Product {
-  CudaPlan plan = make_cuda_plan(make_plan({Scheme::two, Alphabet::int8, "least", 53, kSize}), kSize, kKernel);
+  CudaPlan plan;
   CudaProduct product;
   CudaLayout layout;
   char* workspace = nullptr;
   double *a, *c;
 
-  Product() {
+  // A second product, where the promise is fp64.
+  explicit Product(Accuracy accuracy) {
+    Promise promise;
+    promise.accuracy = accuracy;
+    const int bits = promise.certifies() ? accuracy_bits(promise.precision) : 53;
+    plan = make_cuda_plan(make_plan({Scheme::two, Alphabet::int8, "least", bits, kSize}), kSize, kKernel, promise);
     const std::vector<double> ones(kSize * kSize, 1.0);
     const std::size_t bytes = ones.size() * sizeof(double);
     REQUIRE(cudaMalloc(&a, bytes));
@@ -41,7 +46,8 @@ struct Product {
     cudaDeviceProp device{};
     REQUIRE(cudaGetDeviceProperties(&device, 0));
     const Gpu gpu{10 * device.major + device.minor, device.multiProcessorCount};
-    layout = make_layout(plan, product, gpu, INT64_MAX);
+    layout = make_layout(plan, product, gpu, INT64_MAX, {}, true);
+    report("a second product where the promise is fp64", layout.longer.exists == (accuracy == Accuracy::fp64));
     check_matmul(plan, layout, product, nullptr, gpu);
     REQUIRE(cudaMalloc(&workspace, static_cast<std::size_t>(layout.bytes)));
   }
@@ -90,11 +96,12 @@ void check_error(Product& p, const LaunchOptions& options) {
 
 int main() {
   require_gpu();
-  Product p;
+  Product p(Accuracy::scaled);
   LaunchOptions options;
   options.sync_stages = true;
   REQUIRE(cudaStreamCreate(&options.stream));
   check_result(p, options);
+  check_result(Product(Accuracy::fp64), options);
   check_capture(p, options);
   check_error(p, options);
   return finish();

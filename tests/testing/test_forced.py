@@ -33,6 +33,8 @@ def test_what_is_forced_replaces_a_choice() -> None:
         assert on_cuda.serving_variant(PLAN, 0) == Variant(1)
         with forced(tile="64x64", splits=3, overlap=False):
             assert on_cuda.serving_variant(PLAN, 0) == Variant(0, "64x64", 3, False)
+        with forced(longer=True):
+            assert on_cuda.serving_variant(PLAN, 0) == Variant(0, longer=True)
         assert on_cuda.serving_variant(PLAN, 0) == Variant(1)
     assert variant.forced is variant.NOTHING
     with pytest.raises(KeyError), forced(splits=2):
@@ -48,6 +50,7 @@ def test_what_is_forced_replaces_a_choice() -> None:
         ({"splits": True}, TypeError, "^splits: True is not an integer$"),
         ({"tile": 128}, TypeError, "^tile: 128 is not a string$"),
         ({"overlap": 1}, TypeError, "^overlap: 1 is not a bool$"),
+        ({"longer": 0}, TypeError, "^longer: 0 is not a bool$"),
     ],
 )
 def test_refusals(choice: dict[str, Any], error: type[Exception], message: str) -> None:

@@ -102,7 +102,7 @@ class Problem {
   Problem(std::shared_ptr<CudaPlan> plan, const DeviceOperand& a, const DeviceOperand& b, const DeviceResult& result,
           const Extents& extents, const Extents& strides_a, const Extents& strides_b, const Extents& strides_c, int device,
           std::int64_t cap, std::uintptr_t device_steps, const std::optional<std::string>& tile, std::optional<int> splits,
-          std::optional<bool> overlap)
+          std::optional<bool> overlap, std::optional<bool> longer)
       : plan_(std::move(plan)),
         product_{a, b, result, make_axes(extents, strides_a, strides_b, strides_c), {}},
         device_(device),
@@ -117,7 +117,7 @@ class Problem {
     const Gpu gpu = gpu_of(device);
     ForcedChoice forced{std::nullopt, splits, overlap};
     if (tile) forced.shape = tile_of(plan_->kernel, *tile);
-    layout_ = make_layout(*plan_, product_, gpu, cap, forced);
+    layout_ = make_layout(*plan_, product_, gpu, cap, forced, longer);
     check_matmul(*plan_, layout_, product_, device_steps_, gpu);
   }
 
@@ -196,6 +196,7 @@ py::dict describe(const Problem& problem) {
     d["record_a"] = layout.a.record;
     d["record_b"] = layout.b.record;
   }
+  if (layout.longer.exists) d["units_used_longer"] = layout.longer.verdict;
   if (problem.plan().promise.certifies()) d["counts"] = layout.counts;
   d["element"] = std::string(element_name(problem.plan().schedule.element));
   d["plane_count"] = problem.plan().schedule.planes;
@@ -237,10 +238,11 @@ void register_problem(py::module_& module) {
   py::class_<Problem>(module, "Problem")
       .def(py::init<std::shared_ptr<CudaPlan>, const DeviceOperand&, const DeviceOperand&, const DeviceResult&, const Extents&,
                     const Extents&, const Extents&, const Extents&, int, std::int64_t, std::uintptr_t,
-                    const std::optional<std::string>&, std::optional<int>, std::optional<bool>>(),
+                    const std::optional<std::string>&, std::optional<int>, std::optional<bool>, std::optional<bool>>(),
            py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("result"), py::arg("extents"), py::arg("strides_a"),
            py::arg("strides_b"), py::arg("strides_c"), py::arg("device"), py::arg("workspace_limit"), py::arg("device_steps"),
-           py::arg("tile") = py::none(), py::arg("splits") = py::none(), py::arg("overlap") = py::none())
+           py::arg("tile") = py::none(), py::arg("splits") = py::none(), py::arg("overlap") = py::none(),
+           py::arg("longer") = py::none())
       .def_property_readonly("bytes", &Problem::bytes)
       .def_property_readonly("turns", &Problem::turns)
       .def("new_lines", &Problem::new_lines, py::arg("turn"))

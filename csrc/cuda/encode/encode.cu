@@ -183,6 +183,7 @@ struct EncodeLaunch {
   cudaStream_t stream;
   bool after_scale;
   EncodedUnits before;
+  bool may_be_none = false;
 };
 
 template <class T, EncodeKind Kind, int Words, bool Counts>
@@ -198,6 +199,7 @@ void launch_kind(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b,
   // Code that cannot wait is not launched before scale has ended.
   arguments.reads_early = how.after_scale;
   arguments.before = how.before;
+  arguments.may_be_none = how.may_be_none;
 
   const auto kernel = encode_kernel<T, Kind, Words, Counts>;
   LaunchConfig config;
@@ -269,6 +271,13 @@ void launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& 
 void launch_encode_rest(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used,
                         const EncodedUnits& before, cudaStream_t stream) {
   launch_jobs(plan, a, b, {units_used, stream, true, before});
+}
+
+void launch_encode_again(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used,
+                         cudaStream_t stream) {
+  if (a.operand.view.type == b.operand.view.type) return launch_jobs(plan, a, b, {units_used, stream, true, {}, true});
+  launch_jobs(plan, a, EncodeJob(), {units_used, stream, true, {}, true});
+  launch_jobs(plan, b, EncodeJob(), {units_used, stream, false, {}, true});
 }
 
 }  // namespace ozfp4::cuda

@@ -81,6 +81,11 @@ void launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& 
 void launch_encode_rest(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used,
                         const EncodedUnits& before, cudaStream_t stream);
 
+// Where units_used is 0 nothing is encoded or counted. Range: as launch_encode, jobs that count, of a plan with moduli that are
+// not cut; units_used is given.
+void launch_encode_again(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used,
+                         cudaStream_t stream);
+
 // nullptr where launch_encode takes the jobs, else the reason; lines of all matrices of an operand together are below 2^31.
 const char* find_encode_error(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b);
 

@@ -17,9 +17,13 @@ __host__ __device__ inline int encode_shared_bytes(const EncodeArguments& argume
          4 * shared_table_entries<Kind>(arguments.table_entries);
 }
 
-// Whether another launch has left all planes that the data need.
-__device__ __forceinline__ bool is_complete(const EncodedUnits& before, const int* units_used) {
-  return before.units != 0 && __ldcg(before.widest_capacity) <= before.most_capacity && __ldcg(units_used) <= before.units;
+// Whether another launch has left all planes that the data need, or they need none.
+__device__ __forceinline__ bool is_complete(const EncodeArguments& arguments) {
+  const EncodedUnits& before = arguments.before;
+  if (before.units == 0 && !arguments.may_be_none) return false;
+  wait_for_previous_kernel();
+  const int used = __ldcg(arguments.units_used);
+  return used == 0 || (before.units != 0 && __ldcg(before.widest_capacity) <= before.most_capacity && used <= before.units);
 }
 
 // Counts: for operands that have records, or of which the first units are encoded; and others.
@@ -30,8 +34,7 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words>)
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   __shared__ TileOrigin origins[kPlaces];
   if constexpr (Counts) {
-    if (arguments.before.units != 0) wait_for_previous_kernel();
-    if (is_complete(arguments.before, arguments.units_used)) return;
+    if (is_complete(arguments)) return;
   }
   EncodeShared<Words> shared;
   shared.units = reinterpret_cast<SharedUnit<Words>*>(shared_bytes + kStages * arguments.most_tile_bytes);

@@ -23,6 +23,8 @@ constexpr std::int64_t kLongPiece = 32768;  // pieces of K above this cost next 
 constexpr std::int32_t kLongSide = 256;     // blocks of the output below this leave tiles empty
 constexpr std::int32_t kShortSide = 64;     // the smallest tile
 
+constexpr std::int64_t kNorms = round_up(sizeof(Verdict), 8);  // from a verdict to the two norms that it was made of
+
 int fold_count(const Schedule& schedule) {
   return static_cast<int>(std::count_if(schedule.steps.begin(), schedule.steps.end(),
                                         [](const GemmStep& step) { return step.action != Action::carry_on; }));
@@ -65,8 +67,36 @@ void check_splits(const ForcedChoice& forced, const Schedule& schedule, bool is_
                               (is_whole_k ? "" : ", as its workspace has room for pieces of K alone"));
 }
 
+// The second product's parts of the workspace, `take` those that are not laid over the planes, which end at `planes_end`.
+template <class Take>
+LongerLayout longer_for(const CudaPlan& plan, const Turn& turn, const CudaLayout& layout, std::int64_t planes_end,
+                        const std::optional<bool>& forced, const Take& take) {
+  LongerLayout longer;
+  const std::int64_t stack = turn.result.stack.count();
+  const double work = static_cast<double>(stack) * turn.a.outer * turn.b.outer * turn.a.inner;
+  if (!layout.pieces.empty() || layout.rows != turn.a.outer || layout.columns != turn.b.outer) return longer;
+  if (!wants_longer(plan, work, forced)) return longer;
+  longer.values = layout.a.planes;
+  longer.listed =
+      longer.values +
+      round_up(size_of({turn.result.type == ElementType::float64 ? 8 : 4, stack, layout.rows, layout.out_pitch}), kAlignment);
+  if (longer.listed + size_of({4, stack, layout.rows, listed_pitch(layout.columns)}) > planes_end) return longer;
+  longer.exists = true;
+  longer.is_forced = forced.has_value();
+  longer.a = layout.a;  // the flags of a line are its own, and the planes those of one product after the other
+  longer.b = layout.b;
+  longer.verdict = take(kNorms + 2 * 8);
+  longer.a.norm = longer.verdict + kNorms;
+  longer.b.norm = longer.a.norm + 8;
+  longer.a.shift = take(size_of({4, turn.a.stack.count(), turn.a.outer}));
+  longer.b.shift = take(size_of({4, turn.b.stack.count(), turn.b.outer}));
+  longer.a.record = take(size_of({sizeof(LineRecord), turn.a.stack.count(), turn.a.outer}));
+  longer.b.record = take(size_of({sizeof(LineRecord), turn.b.stack.count(), turn.b.outer}));
+  return longer;
+}
+
 CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, const Cut& cut,
-                      const ForcedChoice& forced) {
+                      const ForcedChoice& forced, const std::optional<bool>& longer) {
   const Turn turn = turn_at(product, cut.turns, 0);
   const DeviceOperand &a = turn.a, &b = turn.b;
   CudaLayout layout;
@@ -111,9 +141,8 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
     end = round_up(end + size, kAlignment);
     return begin;
   };
-  constexpr std::int64_t norms = round_up(sizeof(Verdict), 8);
-  layout.verdict = take(norms + 2 * 8);
-  layout.a.norm = layout.verdict + norms;
+  layout.verdict = take(kNorms + 2 * 8);
+  layout.a.norm = layout.verdict + kNorms;
   layout.b.norm = layout.a.norm + 8;
   if (!plan.integer) {
     layout.a.shift = take(4 * stack_a * a.outer);
@@ -128,6 +157,7 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
   }
   layout.a.planes = take(size_of({schedule.planes, stack_a, cut.rows, layout.k_pitch}));
   layout.b.planes = take(size_of({schedule.planes, stack_b, cut.columns, layout.k_pitch}));
+  const std::int64_t planes_end = end;
   const std::int64_t out_bytes =
       size_of({plan.integer ? 4 : schedule.out_planes, layout.tile.splits, stack, cut.rows, layout.out_pitch});
   layout.outputs = plan.integer ? end : take(out_bytes);  // INT8 products are stored to where they belong
@@ -145,6 +175,7 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
     layout.listed = take(size_of({4, stack, cut.rows, layout.listed_pitch}));
     layout.counts = take(kRepairReportBytes + kRepairCounterBytes);
   }
+  layout.longer = longer_for(plan, turn, layout, planes_end, longer, take);
   layout.bytes = end;
   return layout;
 }
@@ -222,7 +253,7 @@ void check_alignment(const CudaPlan& plan, const CudaProduct& product, const Tur
 }  // namespace
 
 CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,
-                       const ForcedChoice& forced) {
+                       const ForcedChoice& forced, const std::optional<bool>& longer) {
   const std::int32_t rows = product.a.outer, columns = product.b.outer;
   if (std::max(rows, columns) > kLongestExtent) {
     throw std::length_error("rows of a or columns of b: " + std::to_string(std::max(rows, columns)) +
@@ -230,7 +261,7 @@ CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const G
   }
   Cut cut{longest_turns(product), rows, columns, product.a.inner};
   for (;;) {
-    CudaLayout layout = layout_for(plan, product, gpu, cut, forced);
+    CudaLayout layout = layout_for(plan, product, gpu, cut, forced, longer);
     const char* limit = find_limit(plan, product, layout);
     const std::int64_t most = can_shorten(product, cut.turns) ? std::min(cap, kMostTurnBytes) : cap;
     if (limit == nullptr && layout.bytes <= most) {

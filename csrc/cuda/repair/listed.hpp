@@ -7,7 +7,7 @@
 
 namespace ozfp4::cuda {
 
-// Of one launch of repair; zero before reconstruct and after repair.
+// Of one launch of repair; zero before reconstruct and after repair. A second product (LongerResult) has counts of its own.
 struct RepairCounts {
   unsigned long long listed;    // raised by reconstruct
   unsigned long long exact;     // raised by repair: entries that double-double arithmetic did not settle
@@ -22,8 +22,14 @@ struct RepairReport {
   unsigned long long listed, exact, disjoint;
 };
 
-inline constexpr std::int64_t kRepairReportBytes = 64, kRepairCounterBytes = 64;
-static_assert(sizeof(RepairReport) <= kRepairReportBytes && sizeof(RepairCounts) <= kRepairCounterBytes);
+inline constexpr std::int64_t kRepairReportBytes = 64, kRepairCountBytes = 64;
+inline constexpr std::int64_t kRepairCounterBytes = 2 * kRepairCountBytes;
+static_assert(sizeof(RepairReport) <= kRepairReportBytes && sizeof(RepairCounts) <= kRepairCountBytes);
+
+// Those of the second product, behind the first's.
+inline RepairCounts* longer_counts(RepairCounts* counts) {
+  return reinterpret_cast<RepairCounts*>(reinterpret_cast<char*>(counts) + kRepairCountBytes);
+}
 
 // A bit for each entry of a block, [matrix][row][pitch] words: bit i of word w is column 32 w + i.
 struct Listed {

@@ -7,6 +7,7 @@
 #include "cuda/repair/dense.cuh"
 #include "cuda/repair/disjoint.cuh"
 #include "cuda/repair/exact.cuh"
+#include "cuda/repair/merge.cuh"
 #include "cuda/repair/repair.hpp"
 #include "cuda/repair/sparse.cuh"
 
@@ -36,7 +37,9 @@ __device__ __forceinline__ void repair_group(Shared& shared, const Parameters& p
   __syncthreads();
   const int slot = static_cast<int>(threadIdx.x / 32);
   if (slot < p.group && first + slot < p.tiles) {
-    scan_tile(shared, p, Tile(p, first + slot), slot);
+    const Tile tile(p, first + slot);
+    scan_tile(shared, p, tile, slot);
+    if (was_made(p.job.longer)) merge_tile<T>(shared, p.job, tile, slot);
     sort_tile(shared, slot, shared.has_masks ? kMostUnmasked : kMostSparse);
   }
   __syncthreads();
@@ -73,6 +76,7 @@ __device__ __forceinline__ void arrive(const RepairJob& job, unsigned long long 
   }
   *job.report = report;
   counts = RepairCounts{};
+  if (was_made(job.longer)) *job.longer.listed.counts = RepairCounts{};
 }
 
 template <class T>

@@ -94,6 +94,7 @@ struct ScaleArguments {
   NormReport norms;
   std::uint32_t blocks_a;
   LineRule lines;
+  ScaleGate gate;  // of the kernel for lines with records
 };
 
 // 64-bit words of a thread's state of a line where nobody asks for records, and where somebody does: of any line, or of one of

@@ -137,7 +137,7 @@ std::int64_t scale_scratch_bytes(const DeviceOperand& a, const DeviceOperand& b)
 }
 
 void launch_scale(const Operands<ScaledOperand>& operands, const CapacityRule& capacity, const PrefixChoice& choice,
-                  void* scratch, cudaStream_t stream, void* clear_counters) {
+                  void* scratch, cudaStream_t stream, void* clear_counters, const ScaleGate& gate) {
   const Layout layout = lay_out(operands);
   auto* bytes = static_cast<char*>(scratch);
   const bool is_clear = clear_counters != nullptr && layout.zeroed <= kScaleCounterBytes;
@@ -145,6 +145,7 @@ void launch_scale(const Operands<ScaledOperand>& operands, const CapacityRule& c
   ScaleArguments arguments{};
   arguments.norms = norm_report(operands, capacity, choice, counters);
   arguments.lines = line_rule(operands, capacity);
+  arguments.gate = gate;
   for (int i = 0; i < operands.count(); ++i) {
     ScaleOperand& operand = arguments.operand[i] = layout.operand[i];
     operand.shift = operands[i].shift;

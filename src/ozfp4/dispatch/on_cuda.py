@@ -76,8 +76,9 @@ def serving_variant(plan: Plan, index: int, forced: Forced | None = None) -> Var
 
     RuntimeError as :func:`ozfp4.trust.guard.serving_kernel`.
     """
-    kernel, tile, splits, overlap = variant.forced if forced is None else forced
-    return Variant(guard.serving_kernel(plan, index) if kernel is None else kernel, tile, splits, overlap)
+    kernel, tile, splits, overlap, longer = variant.forced if forced is None else forced
+    serving = guard.serving_kernel(plan, index) if kernel is None else kernel
+    return Variant(serving, tile, splits, overlap, longer)
 
 
 def plan_of(scheme: str, backend: str) -> Plan:

@@ -1,4 +1,5 @@
-"""For whoever hunts a wrong bit on a GPU: kernel, tile, splits and overlap of products, in place of the package's choices."""
+"""For whoever hunts a wrong bit on a GPU: kernel, tile, splits, overlap and second products, in place of the
+package's choices."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ def forced(
     tile: str | None = None,
     splits: int | None = None,
     overlap: bool | None = None,
+    longer: bool | None = None,
 ) -> Iterator[None]:
     """CUDA products within the block run on this kernel, tile, number of splits of K, with or without overlap of launches.
 
@@ -31,6 +33,9 @@ def forced(
         Ranges of K that are summed apart.
     overlap : bool, optional
         Whether a launch may begin before the one before it has ended.
+    longer : bool, optional
+        In accuracy "fp64", whether entries without a certificate are settled by a second product of longer integers where it
+        has room, however few they are; else all are repaired from their rows and columns. Plans of scheme I have none.
 
     Raises
     ------
@@ -54,8 +59,10 @@ def forced(
         raise ValueError(f"splits: {splits} is below 1")
     if overlap is not None and not isinstance(overlap, bool):
         raise TypeError(f"overlap: {overlap!r} is not a bool")
+    if longer is not None and not isinstance(longer, bool):
+        raise TypeError(f"longer: {longer!r} is not a bool")
     before = variant.forced
-    variant.forced = Forced(number, tile, splits, overlap)
+    variant.forced = Forced(number, tile, splits, overlap, longer)
     try:
         yield
     finally:

@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 
 class Variant(NamedTuple):
-    """A kernel by its number, and the tile, the splits of K and the overlap of its launches where they are not its own
-    choice (None)."""
+    """A kernel by its number, and the tile, the splits of K, the overlap of its launches and whether there is a second
+    product of longer integers where they are not the library's own choice (None)."""
 
     kernel: int
     tile: str | None = None
     splits: int | None = None
     overlap: bool | None = None
+    longer: bool | None = None
 
 
 class Forced(NamedTuple):
@@ -22,6 +23,7 @@ class Forced(NamedTuple):
     tile: str | None = None
     splits: int | None = None
     overlap: bool | None = None
+    longer: bool | None = None
 
 
 NOTHING = Forced()
