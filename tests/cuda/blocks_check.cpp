@@ -213,13 +213,14 @@ void check_layout(const CudaPlan& plan, const CudaProduct& product, const CudaLa
         (plan.integer ? 4 : schedule.out_planes) * layout.tile.splits * stack * layout.rows * layout.out_pitch;
     std::vector<std::pair<std::int64_t, std::int64_t>> parts = {{layout.verdict, 32}};  // and the norms
     if (!plan.integer) {
-      parts.insert(parts.end(), {{layout.a.shift, 4 * lines_a},
-                                 {layout.b.shift, 4 * lines_b},
-                                 {layout.a.special, lines_a},
-                                 {layout.b.special, lines_b}});
+      parts.push_back({layout.a.shift, 4 * lines_a});
+      parts.push_back({layout.b.shift, 4 * lines_b});
+      parts.push_back({layout.a.special, lines_a});
+      parts.push_back({layout.b.special, lines_b});
       if (plan.promise.has_records()) {
         constexpr std::int64_t bytes = sizeof(LineRecord);
-        parts.insert(parts.end(), {{layout.a.record, bytes * lines_a}, {layout.b.record, bytes * lines_b}});
+        parts.push_back({layout.a.record, bytes * lines_a});
+        parts.push_back({layout.b.record, bytes * lines_b});
       }
       parts.push_back({layout.scratch, scale_scratch_bytes(turn.a, turn.b)});
     }
@@ -230,8 +231,8 @@ void check_layout(const CudaPlan& plan, const CudaProduct& product, const CudaLa
     if (plan.promise.certifies()) {
       const std::int64_t mask = mask_units(k) * kMaskUnitBytes;
       if (layout.a_masks != 0) {
-        parts.insert(parts.end(), {{layout.a_masks, mask * turn.a.stack.count() * layout.rows},
-                                   {layout.b_masks, mask * turn.b.stack.count() * layout.columns}});
+        parts.push_back({layout.a_masks, mask * turn.a.stack.count() * layout.rows});
+        parts.push_back({layout.b_masks, mask * turn.b.stack.count() * layout.columns});
       }
       report(name + ": masks where K is whole", layout.a_masks != 0 || !layout.pieces.empty());
       parts.push_back({layout.listed, 4 * stack * layout.rows * listed_pitch(layout.columns)});

@@ -78,7 +78,10 @@ void check_merged(int one_in, int units_used) {
   std::vector<T> values(kMatrices * kRows * kPitch);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = i % 7 == 0 ? T(0) : i % 7 == 1 ? T(-0.0) : static_cast<T>(-1.0 - i);
   const std::vector<T> poison(kMatrices * kRows * kColumns, T(-0.5));
-  RepairCounts* const counts = on_device(std::vector<RepairCounts>{{listed, 0, 0, 0}, {77, 0, 0, 0}});
+  std::vector<RepairCounts> before(2);
+  before[0].listed = listed;
+  before[1].listed = 77;
+  RepairCounts* const counts = on_device(before);
   RepairReport* const report_at = on_device(std::vector<RepairReport>(1));
   RepairJob job;
   T* const result = on_device(poison);
