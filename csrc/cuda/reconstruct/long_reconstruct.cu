@@ -142,7 +142,9 @@ __device__ __forceinline__ void reconstruct_segment(const Parameters<Words>& p, 
 
 // Blocks a multiprocessor: the longest integers take the registers of three, certifying them those of two.
 template <int Words, bool Certifies>
-inline constexpr int kBlocks = Words < 16 ? 4 : Certifies ? 2 : 3;
+inline constexpr int kBlocks = Words < 16  ? 4
+                               : Certifies ? 2
+                                           : 3;
 
 template <class T, int Words, bool Certifies>
 __global__ void __launch_bounds__(kThreads, kBlocks<Words, Certifies>)
