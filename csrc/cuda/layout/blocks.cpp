@@ -95,6 +95,18 @@ LongerLayout longer_for(const CudaPlan& plan, const Turn& turn, const CudaLayout
   return longer;
 }
 
+// Of all of K: beside the planes of a whole K next to nothing, beside those of a short piece of a long one more than these, and
+// then there are none.
+template <class Take>
+void place_masks(const DeviceOperand& a, const DeviceOperand& b, CudaLayout& layout, const Take& take) {
+  const std::int64_t a_bytes = size_of({kMaskUnitBytes, mask_units(a.inner), a.stack.count(), layout.rows});
+  const std::int64_t b_bytes = size_of({kMaskUnitBytes, mask_units(b.inner), b.stack.count(), layout.columns});
+  const std::int64_t plane_bytes = layout.outputs - layout.a.planes;
+  if (a_bytes + b_bytes > plane_bytes / 4) return;
+  layout.a_masks = take(a_bytes);
+  layout.b_masks = take(b_bytes);
+}
+
 CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, const Cut& cut,
                       const ForcedChoice& forced, const std::optional<bool>& longer) {
   const Turn turn = turn_at(product, cut.turns, 0);
@@ -163,14 +175,7 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
   layout.outputs = plan.integer ? end : take(out_bytes);  // INT8 products are stored to where they belong
   layout.partial = is_whole_k ? end : take(out_bytes);
   if (plan.promise.certifies()) {
-    // Of all of K: beside the planes of a whole K next to nothing, beside those of a short piece of a long one more than these.
-    const std::int64_t a_bytes = size_of({kMaskUnitBytes, mask_units(a.inner), stack_a, cut.rows});
-    const std::int64_t b_bytes = size_of({kMaskUnitBytes, mask_units(b.inner), stack_b, cut.columns});
-    const std::int64_t plane_bytes = layout.outputs - layout.a.planes;
-    if (a_bytes + b_bytes <= plane_bytes / 4) {
-      layout.a_masks = take(a_bytes);
-      layout.b_masks = take(b_bytes);
-    }
+    place_masks(a, b, layout, take);
     layout.listed_pitch = listed_pitch(cut.columns);
     layout.listed = take(size_of({4, stack, cut.rows, layout.listed_pitch}));
     layout.counts = take(kRepairReportBytes + kRepairCounterBytes);

@@ -26,10 +26,12 @@ __device__ __forceinline__ void wait_fetched() { asm volatile("cp.async.wait_all
 // All threads: begins to bring a chunk, from entry `first` on, of `count` lines or a tile's, out of the masks of all lines.
 __device__ __forceinline__ void fetch_chunk(MaskChunk& mask, const char* lines, std::int32_t count, std::int64_t first,
                                             std::int64_t inner) {
-  const int unit = static_cast<int>(threadIdx.x % kChunkUnits);
+  std::uint32_t thread;  // asked anew: kept over all tiles, what follows of it takes registers that dense tiles need
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+  const int unit = static_cast<int>(thread % kChunkUnits);
   const std::int64_t units = mask_units(inner), own_unit = first / kMaskUnit + unit;
 #pragma unroll 1
-  for (int line = static_cast<int>(threadIdx.x / kChunkUnits); line < kTile; line += kThreads / kChunkUnits) {
+  for (int line = static_cast<int>(thread / kChunkUnits); line < kTile; line += kThreads / kChunkUnits) {
     const bool is_inside = line < count && own_unit < units;
     fetch_unit(mask[unit][line], lines + (line * units + own_unit) * kMaskUnitBytes, is_inside);
   }
