@@ -23,7 +23,8 @@ class Certified:
     result : int
         The entry is large enough ("fp64"), or every number within its error rounds to the same ("correct").
     repaired : int
-        Computed again from the row and the column, and correctly rounded: in pairs of FP64 numbers.
+        Correctly rounded, from the row and the column in pairs of FP64 numbers; or, on a GPU where much is without a certificate,
+        by a second product of longer integers (docs/accuracy.md).
     repaired_exactly : int
         The same by an exact sum, which takes longer.
     total : int
@@ -41,13 +42,18 @@ class Certified:
         """Of a table."""
         if self.exact is not None:
             yield "certified", f"{self.exact} exact, {self.depth} by depth, {self.result} by result"
-        yield "repaired", f"{self.repaired} in pairs of FP64 numbers, {self.repaired_exactly} by exact sums"
+        by = (
+            "in pairs of FP64 numbers"
+            if self.exact is not None
+            else "in pairs of FP64 numbers or by a second product"
+        )
+        yield "repaired", f"{self.repaired} {by}, {self.repaired_exactly} by exact sums"
         alone = self.repaired + self.repaired_exactly
         if 2 * alone > self.total:
             share = 100 * alone / self.total
             yield (
                 "slow path",
-                f"{share:.0f} % of the entries were repaired one by one; most of the time is theirs",
+                f"{share:.0f} % of the entries had no certificate; most of the time may be theirs",
             )
 
 
@@ -62,7 +68,7 @@ class Report(Tabular):
     plan : Plan
         The plan; of its moduli the first `moduli_used` were needed for this data (0 for scheme I).
     products : int
-        Plane products that ran for each matrix.
+        Plane products that ran for each matrix; like `moduli_used` and `bits` of the first product, where a GPU makes a second.
     bits : int
         Capacity of the scaled integers, the plan's.
     exponents : (int, int)

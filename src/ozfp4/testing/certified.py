@@ -203,17 +203,16 @@ def _shift(record: Record) -> int:
 def scaled_product(
     a: Array, b: Array, accuracy: str, precision: int, bits: int = 53, engine: str = "auto"
 ) -> Scaled:
-    """V of every entry of two 2-D matrices, and the records of rows and columns; `rounded` is counted unless "fp64"."""
+    """V of every entry of two 2-D matrices, and the records of rows and columns; `rounded` is counted in "correct" alone."""
     sides = []
     for lines in (a, b.T):
         facts = line_facts(lines)
         records = [Record(f, line_capacity(accuracy, bits, f, precision), 0) for f in facts]
         shifts = [_shift(record) for record in records]
         integers, counts = rounded_integers(split(lines), shifts)
-        if accuracy == "fp64":
-            records = [fp64_record(f, precision) for f in facts]
-        else:
-            records = [Record(r.facts, r.capacity, n) for r, n in zip(records, counts, strict=True)]
+        if accuracy != "correct":  # every nonzero entry of a line that is not exact
+            counts = [0 if r.facts.span <= r.capacity else r.facts.nonzeros for r in records]
+        records = [Record(r.facts, r.capacity, n) for r, n in zip(records, counts, strict=True)]
         sides.append((integers, shifts, records))
     (x, s, rows), (y, t, columns) = sides
     return Scaled(integer_matmul(x, y.T, engine), s, t, rows, columns)
