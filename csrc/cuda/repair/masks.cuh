@@ -87,8 +87,8 @@ __device__ __forceinline__ void make_all_masks(const Parameters& p) {
     __syncwarp();
     ++made;
   }
-  __threadfence();
   __syncwarp();
+  __threadfence();  // of what the whole warp has written
   if (is_first_lane && made != 0) atomicAdd(&counts.masks_made, made);
   if (threadIdx.x == 0) {
     const auto all = static_cast<unsigned long long>(p.a_masks.parts + p.b_masks.parts);

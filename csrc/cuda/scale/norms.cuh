@@ -153,7 +153,9 @@ __device__ __forceinline__ void report_line(const NormReport& norms, const LineR
     is_last = atomicAdd(&report.lines_done, 1u) == count - 1;
     __threadfence_block();
   }
-  if (__any_sync(0xFFFFFFFFu, is_last)) pass_on_report(norms, lines, is_b, report);
+  if (!__any_sync(0xFFFFFFFFu, is_last)) return;
+  __syncwarp();  // what the last lane has seen, all see
+  pass_on_report(norms, lines, is_b, report);
 }
 
 }  // namespace ozfp4::cuda

@@ -147,6 +147,22 @@ def test_every_stack_is_one_problem(shapes: Any) -> None:
     assert_same_bits(out, ozfp4.matmul(a, b))
 
 
+def test_a_failed_launch_leaves_its_counters_to_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("launching repair")
+
+    a, b = torch.ones(3, 4, dtype=torch.float64), torch.ones(4, 5, dtype=torch.float64)
+    out, counters = torch.empty(3, 5, dtype=torch.float64), torch.zeros(64, dtype=torch.uint8)
+    monkeypatch.setattr(extension.require_cuda(), "stream_id", lambda stream, device: 5)
+    monkeypatch.setattr(launch, "_counters", {(None, 5): counters})
+    fill(a, b, out)
+    assert list(launch._counters) == [(None, 5)]
+    monkeypatch.setattr(Problem, "launch", fail)
+    with pytest.raises(RuntimeError, match="launching repair"):
+        fill(a, b, out)
+    assert launch._counters == {}
+
+
 def outs() -> dict[str, Any]:
     """Places for a result of 6 x 3 x 5 in larger tensors; what is around them must stay."""
 

@@ -53,6 +53,13 @@ def _clear_counters(stream: int, device: int) -> int:
     return int(counters.data_ptr())
 
 
+def _forget_counters(address: int) -> None:
+    """Behind a launch that failed: those before it have left the counters as they were in between."""
+    for key, counters in list(_counters.items()):
+        if counters.data_ptr() == address:
+            del _counters[key]
+
+
 def _current_stream(torch: Any, device: int) -> int:
     """The handle of the device's current stream, without the object around it where torch offers that."""
     raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
@@ -120,12 +127,16 @@ def enqueue(
         prepared.steps.record_stream(torch.cuda.current_stream(index))
     memory, counters = workspace.data_ptr(), _clear_counters(stream, index)
     further = _DEBUG if second is None else {**_DEBUG, "second": second.data_ptr()}
-    if findings is None:
-        problem.launch(*addresses, memory, counters, stream, *events, **further)
-        return workspace
-    for turn in range(problem.turns):  # the next turn overwrites what this one leaves
-        problem.launch(*addresses, memory, counters, stream, *events, turn, turn + 1, **further)
-        findings.add(problem, turn, workspace)
+    try:
+        if findings is None:
+            problem.launch(*addresses, memory, counters, stream, *events, **further)
+            return workspace
+        for turn in range(problem.turns):  # the next turn overwrites what this one leaves
+            problem.launch(*addresses, memory, counters, stream, *events, turn, turn + 1, **further)
+            findings.add(problem, turn, workspace)
+    except BaseException:
+        _forget_counters(counters)
+        raise
     return workspace
 
 
