@@ -39,8 +39,8 @@ EncodeKind kind_of(const Plan& plan, bool as_codes) {
 }
 
 // Of the integers: as few as hold them, among those that there are kernels for; the most where they are cut, whose kernels take
-// more units. The digits of 53 bits alone are cut from two,
-// and three hold what is brought there by multiplication (scaled_wide_by_multiplication).
+// more units. The digits of 53 bits alone are cut from two, and three hold what is brought there by multiplication
+// (scaled_wide_by_multiplication).
 int words_of(const Plan& plan) {
   const bool has_digits = plan.scheme == Scheme::one;
   if (plan.cut != 0) return kMaxByteWords;

@@ -77,7 +77,8 @@ struct EncodeJob {
 void launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used, cudaStream_t stream,
                    bool after_scale = false);
 
-// What a launch of the first units has left out. Range: as above, and of a plan that rests_on its kernels; units_used is given.
+// What a launch of the first units has left out. Range: as above, of integers of three words or, of FP32 entries, two;
+// units_used is given.
 void launch_encode_rest(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used,
                         const EncodedUnits& before, cudaStream_t stream);
 

@@ -9,11 +9,13 @@
 namespace ozfp4::cuda {
 namespace {
 
+constexpr int kMostLogTileK = 10;
+
 // Tiles of 32 KiB for short lines, so that there are enough of them; of 64 KiB for long ones, so that a cluster holds them.
 // Measured on an H200, A by rows and B by columns, K from 1024 to 8192.
 TileCut cut_of(int inner) {
   TileCut cut{kMinLogTileK, inner <= 1024 ? 1 : 2};
-  const int most = inner <= 1024 ? 9 : 10;
+  const int most = inner <= 1024 ? 9 : kMostLogTileK;
   while (cut.log_tile_k < most && (1 << cut.log_tile_k) < inner) ++cut.log_tile_k;
   return cut;
 }
@@ -47,11 +49,11 @@ TileCut tile_of(int inner) {
 
 template <bool Recorded>
 using StateOf = std::conditional_t<Recorded, ShortRecordedState, LineState>;
-static_assert(kMaxClusterBlocks << 10 <= kMostShortEntries, "the longest lines of a cluster");
+static_assert(kMaxClusterBlocks << kMostLogTileK <= kMostShortEntries, "the longest lines of a cluster");
 
 // The kernels that there are: of integers of one and two words without records, as many as scale and encode apart have; with
 // records those of the units that most data need (LeadingUnits), residues of FP64 entries in two words and of FP32 ones in one.
-// None counts rounded entries: where they count, integers are of three words.
+// None counts rounded entries: integers of which those count are longer.
 template <class T, EncodeKind Kind, int Words, bool Recorded>
 constexpr bool has_kernel() {
   if (!Recorded) return Words <= 2;

@@ -126,10 +126,14 @@ class Record:
     rounded: int
 
 
-def fp64_record(facts: Facts, precision: int) -> Record:
+def uncounted_record(facts: Facts, capacity: int) -> Record:
     """Every nonzero entry counts as rounded unless all fit."""
-    capacity = fp64_capacity(facts, precision)
     return Record(facts, capacity, 0 if facts.span <= capacity else facts.nonzeros)
+
+
+def fp64_record(facts: Facts, precision: int) -> Record:
+    """The record of a line in ``accuracy="fp64"``."""
+    return uncounted_record(facts, fp64_capacity(facts, precision))
 
 
 def error_bound(a: Record, b: Record) -> int:
@@ -207,12 +211,11 @@ def scaled_product(
     sides = []
     for lines in (a, b.T):
         facts = line_facts(lines)
-        records = [Record(f, line_capacity(accuracy, bits, f, precision), 0) for f in facts]
+        records = [uncounted_record(f, line_capacity(accuracy, bits, f, precision)) for f in facts]
         shifts = [_shift(record) for record in records]
         integers, counts = rounded_integers(split(lines), shifts)
-        if accuracy != "correct":  # every nonzero entry of a line that is not exact
-            counts = [0 if r.facts.span <= r.capacity else r.facts.nonzeros for r in records]
-        records = [Record(r.facts, r.capacity, n) for r, n in zip(records, counts, strict=True)]
+        if accuracy == "correct":
+            records = [Record(r.facts, r.capacity, n) for r, n in zip(records, counts, strict=True)]
         sides.append((integers, shifts, records))
     (x, s, rows), (y, t, columns) = sides
     return Scaled(integer_matmul(x, y.T, engine), s, t, rows, columns)
