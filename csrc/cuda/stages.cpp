@@ -52,7 +52,7 @@ void Stages::scale_encode(const EncodeJob& a, const EncodeJob& b, const PrefixCh
     return encode(a, b, nullptr, false);
   }
   launch_scale_encode(plan_.encoded_at_once(), {a, b}, capacity(plan_.promise.accuracy), choice, scratch, options_.stream,
-                      options_.clear_counters);
+                      options_.clear_counters, plan_.leading.has_value());
   finish(Stage::scale_encode);
   if (!plan_.leading) return;
   const Verdict& verdict = *choice.verdict;
