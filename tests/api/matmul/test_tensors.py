@@ -202,7 +202,7 @@ def test_numpy_and_torch_do_not_mix(which: str) -> None:
         assert not out.any()
 
 
-UNSUPPORTED = ["bfloat16", "float16", "int32", "int64", "bool", "complex128", "uint8"]
+UNSUPPORTED = ["bfloat16", "float16", "int32", "int64", "bool", "uint8"]
 
 
 @pytest.mark.parametrize("name", UNSUPPORTED)
