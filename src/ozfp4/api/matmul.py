@@ -198,11 +198,14 @@ def matmul(
     An entry depends on its row and its column alone: not on scheme, backend, family, device, workspace, threads, or what else
     is multiplied. NaN and infinity follow IEEE dot products.
 
+    Of complex operands all of this holds for each part of an entry: both are sums of 2 n real products, whose scales are those of
+    whole rows and columns, and each is rounded once. A real operand multiplies the parts of a complex one separately.
+
     Parameters
     ----------
     a, b : array_like or torch.Tensor
-        float64 or float32, shapes as for ``numpy.matmul``: 1-D, 2-D, or stacks with broadcasting; any
-        strides.
+        float64, float32, complex128 or complex64, shapes as for ``numpy.matmul``: 1-D, 2-D, or stacks with broadcasting; any
+        strides. Tensors may be conjugated or negated lazily.
     scheme : {"II", "I"}
         Ozaki scheme: residues and the Chinese remainder theorem, or positional digits.
     backend : {"auto", "fp4", "int8", "fp64"}
@@ -220,7 +223,8 @@ def matmul(
         Return ``(c, Report)`` instead of ``c``.
     workspace_limit : int, optional
         Bytes that may be used beside inputs and output, 2**30 by default (on a GPU no limit, but 2**34 for stacks of
-        matrices); larger products run in turns of matrices, blocks, and pieces of the inner dimension.
+        matrices); larger products run in turns of matrices, blocks, and pieces of the inner dimension. Two complex operands
+        need a copy of B of twice its size.
     progress : callable, optional
         Called between blocks with the fraction done. Not called for tensors on a GPU, whose products are only enqueued.
     accuracy : {"scaled", "fp64", "correct"}, optional
@@ -228,12 +232,14 @@ def matmul(
     rounding : {"nearest", "down", "up", "zero"}
         Of accuracy="correct"; the others round to nearest. :func:`ozfp4.enclose` rounds down and up at once.
     return_bound : bool
-        Return bounds of |C - AB| after `c`: float64, rounded up, infinity where the result is not finite.
+        Return bounds of |C - AB| after `c`: float64, rounded up, infinity where the result is not finite. Of complex operands
+        complex128: bounds of the errors of both parts.
 
     Returns
     -------
     c, or (c, bound), (c, Report), (c, bound, Report)
-        NumPy in, NumPy out; torch in, torch out. float32 if both operands are float32, else float64.
+        NumPy in, NumPy out; torch in, torch out. float32 if both operands are float32, else float64; complex64 or complex128
+        alike, if one of them is complex.
 
     Examples
     --------
@@ -248,6 +254,8 @@ def matmul(
     >>> row, column = np.array([1e200, 1.0, -1e200]), np.array([1e100, 3.0, 1e100])
     >>> float(matmul(row, column, accuracy="scaled")), float(matmul(row, column, accuracy="correct"))
     (0.0, 3.0)
+    >>> complex(matmul(row * (1 + 2j), column + 1j * column, accuracy="correct"))
+    (-3+9j)
 
     Raises
     ------
