@@ -129,11 +129,21 @@ def test_a_repeated_matrix_is_expanded_once() -> None:
         assert_same_bits(actual, expected)
 
 
+@pytest.mark.parametrize("lazy_b", LAZY)
+@pytest.mark.parametrize("lazy_a", LAZY)
+def test_the_real_form(lazy_a: str, lazy_b: str) -> None:
+    """Of every view the same operands, the even columns of B followed by the same times i."""
+    a, b = (LAZY[lazy](tensor((4, 4), "complex128", 10)) for lazy in (lazy_a, lazy_b))
+    found = forms.real_operands(a.resolve_neg(), b.resolve_neg())
+    for actual, expected in zip(found, real_form(resolved(a), resolved(b)), strict=True):
+        assert_same_bits(actual, expected)
+
+
 def test_what_is_not_copied() -> None:
     a, b = tensor((3, 4), "complex128", 7), tensor((4, 5), "complex128", 8)
     for x, y, shared in (
         (a, b, (a, None)),
-        (a.conj(), b.mT.mT.conj(), (a, None)),
+        (a, b.mT.mT.conj(), (a, None)),
         (a.real, b, (a, b)),
         (a, b.real, (a, b)),
     ):
