@@ -283,27 +283,32 @@ def matmul(
     operands = library.take_operands(a, b, out, library.NUMBERS)
     request = matmul_request(operands, asked)
     if request.is_complex:
-        c, bound, about = complex_product.multiply(request, _of_parts(operands.on_device, report))
+        c, bound, made, about = _of_parts(request, operands.on_device, report)
     elif operands.on_device:
         c, bound, made, about = _on_cuda(request, report)
-        if like is not None and made is not None:
-            repeated.made[like] = (made.prepared, request.shape.result, request.dtype)
     else:
-        c, bound, about = _on_cpu(request, report)
+        (c, bound, about), made = _on_cpu(request, report), None
+    if like is not None and made is not None:
+        repeated.made[like] = (made.prepared, request.shape.result, request.dtype)
     result = (c if out is None else out, *([bound] if return_bound else []), *([about] if report else []))
     return result if len(result) > 1 else result[0]
 
 
-def _of_parts(on_device: bool, report: bool) -> complex_product.Run:
-    """What multiplies the real form of a complex product."""
+def _of_parts(
+    request: MatmulRequest, on_device: bool, report: bool
+) -> tuple[Any, Any, launch.Launch | None, Report | None]:
+    """A complex product by its real form, and its launch if it is the only one."""
+    launches: list[launch.Launch | None] = []
 
-    def run(request: MatmulRequest) -> tuple[Any, Any, Report | None]:
+    def run(real: MatmulRequest) -> tuple[Any, Any, Report | None]:
         if not on_device:
-            return _on_cpu(request, report)
-        c, bound, _, about = _on_cuda(request, report)
+            return _on_cpu(real, report)
+        c, bound, made, about = _on_cuda(real, report)
+        launches.append(made)
         return c, bound, about
 
-    return run
+    c, bound, about = complex_product.multiply(request, run)
+    return c, bound, launches[0] if len(launches) == 1 else None, about
 
 
 def _on_cpu(request: MatmulRequest, report: bool) -> tuple[Any, Any, Report | None]:

@@ -65,6 +65,14 @@ def lie_together(x: Any, y: Any) -> bool:
     return bool(x.__array_interface__["data"][0] == y.__array_interface__["data"][0])
 
 
+def with_matrix_axes(a: Any, b: Any) -> tuple[Any, Any]:
+    """Views with both matrix axes and equally many axes of stacks."""
+    rows = a[None, :] if a.ndim == 1 else a
+    columns = b[:, None] if b.ndim == 1 else b
+    axes = max(rows.ndim, columns.ndim)
+    return rows[(None,) * (axes - rows.ndim)], columns[(None,) * (axes - columns.ndim)]
+
+
 def real_result(c: Any, is_stacked: bool) -> Any:
     """Where the parts of `c`, with both matrix axes, are the result of the real product: a view, or where columns are apart in
     memory, new memory. `is_stacked`: the parts are two matrices."""
@@ -108,7 +116,7 @@ def has_neighbours(x: Any) -> bool:
 
 
 def real_operands(a: Any, b: Any) -> tuple[Any, Any]:
-    """The operands of the real product; `a` and `b` have both matrix axes, at least one of them is complex.
+    """The operands of the real product of what :func:`with_matrix_axes` gives; at least one of them is complex.
 
     Axes of a stack that only repeat one matrix have the extent 1.
     """
@@ -156,12 +164,13 @@ def _blocks(b: Any) -> Any:
         axes = (*range(len(stack)), *(len(stack) + axis for axis in (2, 3, 0, 1)))
         blocks = blocks.permute(axes) if is_tensor(b) else blocks.transpose(axes)
     re, im = held[..., 0], held[..., 1]
-    is_conjugated = _is_conjugated(b)
-    places = ((0, 0, re, False), (0, 1, im, is_conjugated), (1, 0, im, not is_conjugated), (1, 1, re, False))
-    for row, column, values, negated in places:
-        place = blocks[..., row, :, column]
-        if negated:
-            negative(values, out=place)
-        else:
-            place[...] = values
+    above, below = blocks[..., 0, :, :], blocks[..., 1, :, :]
+    below[..., 1] = re
+    if _is_conjugated(b):
+        above[..., 0] = re
+        negative(im, out=above[..., 1])
+        below[..., 0] = im
+    else:
+        above[...] = held
+        negative(im, out=below[..., 0])
     return merged(merged(blocks, -2), -3)
