@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, overload
 
-import numpy as np
 import numpy.typing as npt
 
 from ..backends import cpu
@@ -146,7 +145,7 @@ def matmul(
     accuracy: str | None = ...,
     rounding: str = ...,
     return_bound: Literal[True],
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]: ...
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]: ...
 @overload
 def matmul(
     a: npt.ArrayLike,
@@ -164,7 +163,7 @@ def matmul(
     accuracy: str | None = ...,
     rounding: str = ...,
     return_bound: Literal[True],
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64], Report]: ...
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Report]: ...
 def matmul(
     a: Any,
     b: Any,
