@@ -49,6 +49,7 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/prepare.cpp
   csrc/cuda/matmul.cpp
   csrc/cuda/scale/scale.cu
+  csrc/cuda/complex/join.cu
   csrc/cuda/encode/encode.cu
   csrc/cuda/encode/scale_encode.cu
   csrc/cuda/reconstruct/reconstruct_plan.cpp

@@ -88,6 +88,12 @@ void Stages::add_words(const WordMatrices<std::uint32_t>& sum, const WordMatrice
   finish(Stage::accumulate);
 }
 
+void Stages::join_parts(std::uint8_t* outputs, std::int64_t plane_stride, const int* moduli_used) const {
+  if (only_checks()) return;
+  launch_join_parts(plan_.join, outputs, plane_stride, moduli_used, options_.stream);
+  finish(Stage::accumulate);
+}
+
 void Stages::reconstruct(ReconstructJob job, const Certification* certification) const {
   if (only_checks()) return refuse(Stage::reconstruct, find_reconstruct_error(job));
   job.overlap_previous = job.overlap_previous && options_.events.after_multiply == nullptr;

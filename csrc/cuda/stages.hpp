@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "cuda/complex/join.hpp"
 #include "cuda/encode/scale_encode.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/layout/cuda_plan.hpp"
@@ -54,6 +55,8 @@ class Stages {
   void add_bytes(const Schedule& schedule, std::uint8_t* sum, const std::uint8_t* part, std::int64_t plane_bytes) const;
   void add_words(const WordMatrices<std::uint32_t>& sum, const WordMatrices<const std::uint32_t>& part, std::int64_t matrices,
                  std::int32_t rows, std::int32_t columns) const;
+  // Of a complex plan; see complex/join.hpp.
+  void join_parts(std::uint8_t* outputs, std::int64_t plane_stride, const int* moduli_used) const;
   void reconstruct(ReconstructJob job, const Certification* certification = nullptr) const;
   // The counts of this walk's repairs, zero: `own`, unless launches of the stream share some.
   RepairCounts* clear_repair_counts(void* own) const;
