@@ -123,10 +123,10 @@ def test_what_is_refused() -> None:
 def test_where_there_is_none() -> None:
     for request in (
         ("I", "int8", "least", 53, 2), ("II", "fp4", "least", 53, 2), ("II", "fp4", "paper", 53, 2),
-        ("II", "fp64", "least", MOST_COMPLEX_BITS + 1, 2), ("II", "int8", "least", 94, 2**30),
+        ("II", "fp64", "least", MOST_COMPLEX_BITS + 1, 2), ("II", "int8", "least", 82, 2**45),
     ):  # fmt: skip
         assert complex_plan(*request) is None
-    found = complex_plan("II", "int8", "least", 94, 2**19)
+    found = complex_plan("II", "int8", "least", 82, 2**30)
     assert found is not None
     assert found.is_complex
 

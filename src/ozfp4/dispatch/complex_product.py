@@ -122,7 +122,8 @@ class _Product:
         torch = whole.torch if library.is_tensor(x) else None
         upper = places[1] if len(places) > 1 else None
         asked = self._asked(block, copied)
-        real = MatmulRequest(x, y, places[0], shape, places[0].dtype, whole.single, torch, asked, upper)
+        real = MatmulRequest(x, y, places[0], shape, places[0].dtype, whole.single, torch, asked, upper,
+                             is_paired=forms.are_paired(a, b))  # fmt: skip
         try:
             _, second, about = self.run(real)
         except MemoryError as error:
@@ -156,7 +157,7 @@ class _Product:
         twice = 2 if all(is_complex) else 1  # each column of B is two of the same numbers
         return replace(
             about,
-            products=about.products * (4 if all(is_complex) else 2),
+            products=about.products * (1 if about.plan.is_complex else 4 if all(is_complex) else 2),
             special_rows=about.special_rows if block.columns.start == 0 else 0,
             special_columns=about.special_columns // twice if block.rows.start == 0 else 0,
             workspace=about.workspace + copied,

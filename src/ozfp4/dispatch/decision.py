@@ -38,8 +38,8 @@ def capacity(asked: Arguments, single: bool) -> int:
     return precision if asked.bits is None else asked.bits
 
 
-# Of longer integers than three words no GPU encodes pairs.
-MOST_COMPLEX_BITS = 94
+# Of longer integers no GPU encodes pairs (kMultipliedBits of csrc/arith/scale_wide.hpp).
+MOST_COMPLEX_BITS = 82
 
 
 def complex_plan(scheme: str, backend: str, family: str, bits: int, k: int) -> Plan | None:

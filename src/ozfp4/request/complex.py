@@ -26,6 +26,11 @@ def is_complex(x: Any) -> bool:
     return bool(x.dtype.is_complex if is_tensor(x) else x.dtype.kind == "c")
 
 
+def are_paired(a: Any, b: Any) -> bool:
+    """Whether both are complex: a plan of complex products takes their real form (csrc/plan/plan.hpp, kPair)."""
+    return is_complex(a) and is_complex(b)
+
+
 def real_shape(request: MatmulRequest, m: int, n: int) -> MatmulShape:
     """Extents of the real product for m rows and n columns of the result: m × 2 k by 2 k × 2 n; m × k by k × 2 n where A is real;
     two of m × k by k × n where B is."""
