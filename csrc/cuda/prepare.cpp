@@ -75,9 +75,9 @@ void Preparation::encode(const Stages& stages, const Block& block) const {
   if (layout_.scales_and_encodes) {
     stages.scale_encode(job_a, job_b, choice(), scratch_);
   } else if (needs_a) {
-    stages.encode(job_a, job_b, units_used(), is_first && !plan_.integer);
+    stages.encode(job_a, job_b, verdict, is_first && !plan_.integer);
   } else {
-    stages.encode(job_b, job_a, units_used(), false);
+    stages.encode(job_b, job_a, verdict, false);
   }
   stages.record(Stage::encode);
 }

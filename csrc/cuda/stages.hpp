@@ -50,7 +50,7 @@ class Stages {
   void encode_longer(const EncodeJob& a, const EncodeJob& b, const int* units_used) const;
   void scale_encode(const EncodeJob& a, const EncodeJob& b, const PrefixChoice& choice, void* scratch) const;
   // is_behind_scale: scale of these operands is the stream's latest work.
-  void encode(const EncodeJob& a, const EncodeJob& b, const int* units_used, bool is_behind_scale) const;
+  void encode(const EncodeJob& a, const EncodeJob& b, const Verdict* verdict, bool is_behind_scale) const;
   void multiply(const GemmProblem& problem, const TileChoice& choice) const;
   void add_bytes(const Schedule& schedule, std::uint8_t* sum, const std::uint8_t* part, std::int64_t plane_bytes) const;
   void add_words(const WordMatrices<std::uint32_t>& sum, const WordMatrices<const std::uint32_t>& part, std::int64_t matrices,

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.backends.cuda import extension
+from ozfp4.backends.cuda import extension, pairs
 from ozfp4.plans.plan import make_plan
+from ozfp4.request import complex as forms
 from ozfp4.testing import assert_same_bits, forced, operands
 
 torch = pytest.importorskip("torch")
@@ -126,6 +127,21 @@ def test_views_stacks_and_conjugates(mode):
     out = noisy((2, 3, 34, 40)).mT
     assert ozfp4.matmul(x, y, out=out, backend="int8", **mode) is out
     assert_same_bits(out.cpu(), ozfp4.matmul(a, b, **mode))
+
+
+@pytest.mark.parametrize("dtype", [torch.complex128, torch.complex64])
+def test_the_columns_made_on_the_device(dtype):
+    for extents in ((1, 1), (5, 3), (33, 64), (100, 31), (2, 3, 40, 35), (4, 7, 1), (3, 1, 9)):
+        b = torch.randn(extents, dtype=dtype, device=DEVICE)
+        views = [b, b.conj(), b.mT, b.mH, b[..., ::2, :], b[..., ::3], b.mT[..., 1:, :]]
+        for view in (v for v in views if v.numel() > 0):
+            columns = pairs.expand(view)
+            assert_same_bits(
+                columns.cpu(), forms.real_operands(view.mT, view)[1].cpu(), (extents, view.stride())
+            )
+    held = torch.view_as_complex(torch.randn(2 * 30 + 1, dtype=torch.float64, device=DEVICE)[1:].view(30, 2))
+    between = held.view(5, 6)  # begins between two entries
+    assert_same_bits(pairs.expand(between).cpu(), forms.real_operands(between.mT, between)[1].cpu())
 
 
 def test_enclose():
