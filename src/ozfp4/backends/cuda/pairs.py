@@ -20,9 +20,6 @@ def expand(b: Any) -> Any:
     is_double = held.dtype == torch.complex128
     dtype = torch.float64 if is_double else torch.float32
     columns = torch.empty(4 * entries, dtype=dtype, device=b.device)
-    entry = held.element_size()
-    if matrices.data_ptr() % entry != 0:  # a view that begins between two entries
-        matrices = matrices.clone()
     cuda.expand(
         matrices.data_ptr(), cuda.ElementType.float64 if is_double else cuda.ElementType.float32, matrices.shape[0], k,
         n, *matrices.stride(), b.is_conj(), columns.data_ptr(), current_stream(torch, b.device.index), b.device.index,
