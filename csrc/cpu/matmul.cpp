@@ -50,17 +50,17 @@ std::vector<std::int32_t> even_shifts(const Scales& scales) {
 // One product, from the scales of its operands on.
 class Product {
  public:
-  Product(const Plan& plan, const OperandView& a, const OperandView& b, const MatmulOptions& options, bool has_bound,
+  Product(const Plan& plan, const OperandView& a, const OperandView& b, const MatmulOptions& options, bool asks_entries,
           MatmulOutcome& outcome)
       : plan_(plan),
         residues_(plan.is_complex ? joined_plan(plan) : plan),
         a_(a),
         b_(b),
         options_(options),
-        has_records_(has_bound || options.promise.certifies()),
+        has_records_(asks_entries || options.promise.certifies()),
         outcome_(outcome) {
     const StageTimer timer(outcome.times.scale);
-    const ScaleRequest request{options.promise.accuracy, plan.bits, options.promise.precision, has_bound};
+    const ScaleRequest request{options.promise.accuracy, plan.bits, options.promise.precision, asks_entries};
     scale_a_ = cpu_scale(a, request);
     scale_b_ = cpu_scale(b, request);
     count_ = plan.count();
@@ -81,7 +81,7 @@ class Product {
     });
     if (scale_a_.special_lines + scale_b_.special_lines > 0) {
       const StageTimer timer(outcome_.times.reconstruct);
-      for (const Target& target : targets) cpu_patch_specials(a_, scale_a_, b_, scale_b_, target.result);
+      for (const Target& target : targets) cpu_patch_specials(a_, scale_a_, b_, scale_b_, target);
     }
     outcome_.moduli_used = plan_.has_moduli() ? count_ : 0;
     outcome_.products = products_of(plan_, count_);
@@ -134,8 +134,9 @@ MatmulOutcome cpu_matmul(const Plan& plan, const OperandView& a, const OperandVi
     return outcome;
   }
   const BlockShape shape = choose_blocks(plan, a.outer, b.outer, a.inner, options.workspace_limit, options.promise.certifies());
-  const bool has_bound = std::any_of(targets.begin(), targets.end(), [](const Target& target) { return target.has_bound(); });
-  Product(plan, a, b, options, has_bound, outcome).run(shape, targets);
+  const bool asks_entries = std::any_of(targets.begin(), targets.end(),
+                                        [](const Target& target) { return target.has_bound() || target.update.is_asked; });
+  Product(plan, a, b, options, asks_entries, outcome).run(shape, targets);
   return outcome;
 }
 

@@ -8,6 +8,7 @@
 from .support import built  # noqa: F401, I001 - first: where _core is missing, all else fails with less to say
 from . import bounds, linalg, stages
 from .api.enclose import enclose
+from .api.gemm import gemm
 from .api.gram import gram
 from .api.info import info
 from .api.int8_matmul import int8_matmul
@@ -26,6 +27,7 @@ __all__ = [
     "__version__",
     "bounds",
     "enclose",
+    "gemm",
     "gram",
     "info",
     "int8_matmul",

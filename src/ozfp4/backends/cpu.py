@@ -71,11 +71,13 @@ def matmul(
     bound = np.empty(request.shape.result) if asked.return_bound else None
     limit = asked.workspace_limit or DEFAULT_WORKSPACE
     beside = [] if bound is None else [bound]
-    a, b, views = _flat_stack(request, [*results, *beside])
+    addend = [] if request.update is None or request.update.c is None else [request.update.c]
+    a, b, views = _flat_stack(request, [*results, *beside, *addend])
+    factors = (1.0, 0.0) if request.update is None else (request.update.alpha, request.update.beta)
     try:
         outcome = _core.matmul(
             plan._core, a, b, views[: len(results)], limit, asked.progress, asked.accuracy, roundings,
-            None if bound is None else views[-1],
+            None if bound is None else views[len(results)], *factors, views[-1] if addend else None,
         )  # fmt: skip
     except ValueError as error:
         raise memory_error(error) from None
