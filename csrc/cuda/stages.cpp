@@ -117,6 +117,13 @@ void Stages::reconstruct(ReconstructJob job, const Certification* certification)
   finish(Stage::reconstruct);
 }
 
+void Stages::reconstruct_update(ReconstructJob job, const Certification& certification, const DeviceUpdate& update) const {
+  if (only_checks()) return refuse(Stage::reconstruct, find_reconstruct_error(job));
+  job.overlap_previous = job.overlap_previous && options_.events.after_multiply == nullptr;
+  launch_update_reconstruct(plan_.reconstruct, job, options_.stream, certification, update);
+  finish(Stage::reconstruct);
+}
+
 RepairCounts* Stages::clear_repair_counts(void* own) const {
   if (only_checks()) return static_cast<RepairCounts*>(own);
   if (options_.clear_counters != nullptr) {

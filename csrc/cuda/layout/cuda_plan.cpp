@@ -12,6 +12,7 @@ namespace {
 void check_promise(const Plan& plan, const Promise& promise) {
   if (!promise.has_records() && promise.second == Second::none) return;
   if (plan.scheme == Scheme::integer) throw std::invalid_argument("an INT8 product is exact: it has no accuracy to choose");
+  if (promise.updates && promise.second == Second::upper) throw std::invalid_argument("an update has one result");
   if (!promise.certifies()) return;
   const int least = accuracy_bits(promise.precision);
   if (plan.bits < least) {
@@ -49,7 +50,7 @@ CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel, const Promise& p
   made.prefixes = make_prefix_rule(plan, kMaxPrefixes);
   made.encode = make_encode_plan(plan, made.schedule.element == Element::e2m1);
   made.join = make_join_plan(plan);
-  if (!made.integer) made.reconstruct = make_reconstruct_plan(residues, k, promise.has_records());
+  if (!made.integer) made.reconstruct = make_reconstruct_plan(residues, k, promise.has_records(), promise.updates);
   if (promise.certifies() && !promise.counts_rounded()) {
     made.leading = make_leading_units(plan, made.prefixes, k, promise.precision, made.schedule.element == Element::e2m1);
   }

@@ -9,9 +9,9 @@
 
 namespace ozfp4::cuda {
 
-// One axis of a stack: bytes from a matrix of the operand or the result to the next, 0 where an operand is broadcast.
+// One axis of a stack: bytes from a matrix of the operand, the result or the addend C to the next, 0 where it is broadcast.
 struct StackAxis {
-  std::int64_t extent = 1, a_stride = 0, b_stride = 0, c_stride = 0, second_stride = 0;
+  std::int64_t extent = 1, a_stride = 0, b_stride = 0, c_stride = 0, second_stride = 0, addend_stride = 0;
 };
 
 // A whole product: its first matrices, and the stack of all of them.
@@ -23,6 +23,7 @@ struct CudaProduct {
   // Of a complex plan the views are of the even columns of B and of the results, and this axis, of extent 2, leads to the odd
   // ones.
   std::optional<StackAxis> parts = {};
+  DeviceUpdate update = {};  // its C likewise
 };
 
 // The product of operands expanded as kPair says, seen so. Throws std::invalid_argument where columns or K are odd.
@@ -40,6 +41,7 @@ struct Turn {
   DeviceResult result;
   bool is_new_a = true, is_new_b = true;  // whether no earlier turn took the same matrices of the operand
   DeviceResult second = {};
+  DeviceUpdate update = {};
 };
 
 // Range: index in [0, turns.count); the turn's matrices fit a Stack.

@@ -73,11 +73,17 @@ def matmul(
     beside = [] if bound is None else [bound]
     addend = [] if request.update is None or request.update.c is None else [request.update.c]
     a, b, views = _flat_stack(request, [*results, *beside, *addend])
-    factors = (1.0, 0.0) if request.update is None else (request.update.alpha, request.update.beta)
+    factors: dict[str, Any] = {}
+    if request.update is not None:
+        factors = {
+            "alpha": request.update.alpha,
+            "beta": request.update.beta,
+            "c": views[-1] if addend else None,
+        }
     try:
         outcome = _core.matmul(
             plan._core, a, b, views[: len(results)], limit, asked.progress, asked.accuracy, roundings,
-            None if bound is None else views[len(results)], *factors, views[-1] if addend else None,
+            None if bound is None else views[len(results)], **factors,
         )  # fmt: skip
     except ValueError as error:
         raise memory_error(error) from None

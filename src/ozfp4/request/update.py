@@ -63,8 +63,14 @@ def _transposed(name: str, operand: Any, asked: object) -> Any:
 def _take_addend(c: Any, operands: Operands) -> Any:
     """C as the operands are: an array, or a tensor on their device. Errors as those of take_operands."""
     if library.is_tensor(c) != (operands.torch is not None):
-        kinds = ["torch tensors", "a NumPy array"] if operands.torch is not None else ["NumPy arrays", "a torch tensor"]
-        raise TypeError(f"NumPy arrays and torch tensors cannot be mixed: a and b are {kinds[0]}, c is {kinds[1]}")
+        kinds = (
+            ["torch tensors", "a NumPy array"]
+            if operands.torch is not None
+            else ["NumPy arrays", "a torch tensor"]
+        )
+        raise TypeError(
+            f"NumPy arrays and torch tensors cannot be mixed: a and b are {kinds[0]}, c is {kinds[1]}"
+        )
     if not operands.on_device:
         return library.check_dtype("c", library.as_array("c", c), library.FLOATS)
     library.check_tensor("c", c)
@@ -126,7 +132,9 @@ def update_request(
         except ValueError:
             fits = False
         if not fits:
-            raise ValueError(f"c: shape {tuple(c.shape)} does not broadcast to the result's shape {shape.result}")
+            raise ValueError(
+                f"c: shape {tuple(c.shape)} does not broadcast to the result's shape {shape.result}"
+            )
     if alpha == 0 or shape.k == 0:
         operands, alpha = _without_terms(operands, fills=beta != 0), 1.0
     request = matmul_request(operands, asked, dtype)

@@ -43,7 +43,9 @@ def _products(
         keeps = (found != Certificate.NONE) & (found != Certificate.SPECIAL)
     return [
         [
-            int(product.integers[i, j]) * power(-int(product.s[i] + product.t[j])) if keeps[i, j] else exact[i][j]
+            int(product.integers[i, j]) * power(-int(product.s[i] + product.t[j]))
+            if keeps[i, j]
+            else exact[i][j]
             for j in range(shape[1])
         ]
         for i in range(shape[0])

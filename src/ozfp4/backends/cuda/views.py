@@ -64,20 +64,30 @@ def prepare(
     device: int,
     limit: int,
     variant: Variant,
+    addend: Geometry | None = None,
 ) -> Prepared:
-    """What is launched for a product, made once. `alignments` are the addresses modulo cuda.pointer_alignment."""
+    """What is launched for a product, made once. `alignments` are the addresses modulo cuda.pointer_alignment; `addend` is of the
+    result's shape."""
     torch = library.require_torch()
     cuda = extension.require_cuda()
     types = {torch.float64: cuda.ElementType.float64, torch.float32: cuda.ElementType.float32}
     type_of = {**types, torch.int8: cuda.ElementType.int8, torch.int32: cuda.ElementType.float32}
     rank = len(shape.stack)
     in_bytes = [tuple(s * x[2].itemsize for s in x[1]) for x in (a, b, c)]
-    strides = (
+    strides: tuple[tuple[int, ...], ...] = (
         _axis_strides(a[0], in_bytes[0], rank),
         _axis_strides(b[0], in_bytes[1], rank),
         in_bytes[2][:rank],
     )
-    extents, (stack_a, stack_b, stack_c) = _collapse(shape.stack, *strides) if rank else ([], ([], [], []))
+    further: dict[str, Any] = {}
+    if addend is not None:
+        steps = tuple(step * addend[2].itemsize for step in addend[1])
+        further["addend"] = cuda.Result(0, types[addend[2]], shape.m, shape.n, steps[-2], steps[-1])
+        strides = (*strides, steps[:rank])
+    extents, stacks = _collapse(shape.stack, *strides) if rank else ([], [[] for _ in strides])
+    stack_a, stack_b, stack_c = stacks[:3]
+    if addend is not None:
+        further["strides_addend"] = stacks[3]
     operand_a = cuda.Operand(alignments[0], type_of[a[2]], shape.m, shape.k, in_bytes[0][-2], in_bytes[0][-1])
     operand_b = cuda.Operand(alignments[1], type_of[b[2]], shape.n, shape.k, in_bytes[1][-1], in_bytes[1][-2])
     result = cuda.Result(alignments[2], type_of[c[2]], shape.m, shape.n, in_bytes[2][-2], in_bytes[2][-1])
@@ -86,6 +96,6 @@ def prepare(
     }
     problem = cuda.Problem(
         made.cuda_plan, operand_a, operand_b, result, extents, stack_a, stack_b, stack_c, device, limit,
-        made.steps_address(), **choices,
+        made.steps_address(), **choices, **further,
     )  # fmt: skip
     return Prepared(problem, made.steps)
