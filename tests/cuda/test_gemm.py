@@ -40,7 +40,7 @@ FACTORS = [(-1.0, 1.0), (2.0**-60, 2.0**40), (0.7, -2.3), (-0.3, 0.0)]
 
 
 def on_device(x):
-    return torch.from_numpy(np.ascontiguousarray(x)).to(DEVICE)
+    return torch.from_numpy(np.ascontiguousarray(x).reshape(np.shape(x))).to(DEVICE)
 
 
 def noisy(shape, dtype):
@@ -81,14 +81,14 @@ def check(a, b, c, context, factors=FACTORS, **options):
 def test_values(kind, dtype):
     a, b = operands(kind, 37, 60, 70, dtype=dtype)
     for i, c in enumerate(addends(a, b, 1)):
-        check(a, b, c, (kind, i))
+        check(a, b, c, (kind, i), FACTORS[i::2])
 
 
 @pytest.mark.parametrize("kind", HARD)
 def test_hard_values(kind):
     a, b = hard_operands(kind, 9, 24, 35)
     for i, c in enumerate(addends(a, b, 2)):
-        check(a, b, c, (kind, i))
+        check(a, b, c, (kind, i), FACTORS[i::2])
     c = -correct_matmul(a, b)
     for mode in MODES:
         expected = gemm_reference(0.7, a[:3], b[:, :5], 0.7, c[:3, :5], **mode)
@@ -110,10 +110,10 @@ def test_paths_blocks_and_dense_tiles(scheme, backend):
     for dtype, deep in product(DTYPES, (4, 60)):
         a, b = (
             np.ldexp(rng.standard_normal(s), rng.integers(-deep, deep, s)).astype(dtype)
-            for s in ((150, 700), (700, 190))
+            for s in ((90, 300), (300, 130))
         )
         c = -ozfp4.matmul(a, b)
-        for options in ({}, {"workspace_limit": 3_000_000}):
+        for options in ({}, {"workspace_limit": 1_500_000}):
             check(
                 a,
                 b,
