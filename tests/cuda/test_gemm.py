@@ -170,6 +170,30 @@ def test_views_stacks_and_dtypes():
     assert_same_bits(ozfp4.gemm(-1, x.T, y.T, 2, torch._neg_view(on_device(-c))).cpu(), expected)
 
 
+def test_complex():
+    rng = np.random.default_rng(11)
+
+    def draw(shape, dtype):
+        x = np.ldexp(rng.standard_normal(shape), rng.integers(-20, 20, shape))
+        return np.asarray(x + 1j * rng.standard_normal(shape) if np.dtype(dtype).kind == "c" else x, dtype)
+
+    dtypes = (np.float64, np.complex128, np.complex64)
+    for types in product(dtypes, dtypes, dtypes):
+        if {types[0], types[1]} == {np.float64}:
+            continue
+        for shapes in (((33, 90), (90, 40), (33, 40)), ((2, 3, 9), (9, 4), (4,)), ((9,), (9,), ())):
+            a, b, c = (draw(shape, t) for shape, t in zip(shapes, types, strict=True))
+            check(a, b, c, (types, shapes), FACTORS[1:2])
+    x, y, z = (draw(s, np.complex128) for s in ((90, 33), (40, 90), (33, 40)))
+    expected = ozfp4.gemm(-1, x, y, 1, z, trans_a="C", trans_b="C", accuracy="correct")
+    z = on_device(z)
+    found = ozfp4.gemm(
+        -1, on_device(x), on_device(y), 1, z, trans_a="C", trans_b="C", accuracy="correct", out=z
+    )
+    assert found is z
+    assert_same_bits(found.cpu(), expected)
+
+
 def test_nothing_to_multiply():
     c = np.array([[1.5, -0.0, np.nan], [np.inf, 3e-310, -7.0]])
     bad = np.full((2, 3), np.nan)

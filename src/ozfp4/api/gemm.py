@@ -8,7 +8,7 @@ from ..plans.plan import Plan
 from ..request import library
 from ..request.arguments import check_arguments
 from ..request.update import update_request
-from .matmul import _on_cpu, _on_cuda
+from .matmul import _of_parts, _on_cpu, _on_cuda
 
 
 def gemm(
@@ -48,13 +48,13 @@ def gemm(
     Parameters
     ----------
     alpha, beta : float
-        Finite. Where alpha is 0, A and B are not read; where beta is 0, C is not.
+        Finite and real. Where alpha is 0, A and B are not read; where beta is 0, C is not.
     a, b : array_like or torch.Tensor
         As in :func:`ozfp4.matmul`, stacks and broadcasting included.
     c : array_like or torch.Tensor, optional
-        float64 or float32, of the result's shape or one that broadcasts to it. Needed where beta is not 0.
+        Of the result's shape or one that broadcasts to it, real, or complex if the product is. Needed where beta is not 0.
     trans_a, trans_b : {False, True, "N", "T", "C"}
-        Take the operand with its last two axes exchanged; no copy is made.
+        Take the operand with its last two axes exchanged, and for "C" conjugated.
     out : array or tensor, optional
         Where to write the result: its exact shape and dtype. It may be `c` itself, to update that in place, and shares no
         memory with anything else.
@@ -64,7 +64,7 @@ def gemm(
     Returns
     -------
     c, or (c, bound), (c, Report), (c, bound, Report)
-        float32 if `a`, `b` and `c` are float32, else float64.
+        float32 if `a`, `b` and `c` are float32, else float64; complex64 or complex128 likewise, each part rounded once.
 
     Examples
     --------
@@ -84,9 +84,11 @@ def gemm(
     asked = check_arguments(
         scheme, backend, bits, family, plan, workspace_limit, None, accuracy, rounding, return_bound
     )
-    operands = library.take_operands(a, b, out, library.FLOATS)
+    operands = library.take_operands(a, b, out, library.NUMBERS)
     request = update_request(alpha, operands, beta, c, trans_a, trans_b, asked)
-    if operands.on_device:
+    if request.is_complex:
+        found, bound, _, about = _of_parts(request, operands.on_device, report)
+    elif operands.on_device:
         found, bound, _, about = _on_cuda(request, report)
     else:
         found, bound, about = _on_cpu(request, report)

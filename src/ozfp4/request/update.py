@@ -55,6 +55,8 @@ def check_transpose(name: str, asked: object) -> bool:
 def _transposed(name: str, operand: Any, asked: object) -> Any:
     if not check_transpose(f"trans_{name}", asked):
         return operand
+    if isinstance(asked, str) and asked.upper() == "C":
+        operand = operand.conj()  # real operands themselves
     if operand.ndim < 2:
         raise ValueError(f"trans_{name}: {name} has shape {tuple(operand.shape)}; a transpose needs two axes")
     return operand.swapaxes(-1, -2)
@@ -72,13 +74,28 @@ def _take_addend(c: Any, operands: Operands) -> Any:
             f"NumPy arrays and torch tensors cannot be mixed: a and b are {kinds[0]}, c is {kinds[1]}"
         )
     if not operands.on_device:
-        return library.check_dtype("c", library.as_array("c", c), library.FLOATS)
+        return library.check_dtype("c", library.as_array("c", c), library.NUMBERS)
     library.check_tensor("c", c)
     if c.device != operands.a.device:
         raise RuntimeError(f"c: device {c.device} differs from {operands.a.device}, where a lies")
-    if c.dtype not in (operands.torch.float64, operands.torch.float32):
-        raise TypeError(f"c: dtype {c.dtype} is not supported; allowed is torch.float64 or torch.float32")
-    return c.resolve_neg()
+    if _name(c) not in [np.dtype(t).name for t in library.NUMBERS]:
+        raise TypeError(
+            f"c: dtype {c.dtype} is not supported; allowed are float64, float32, complex128, complex64"
+        )
+    return c.resolve_conj().resolve_neg()
+
+
+def _as_complex(c: Any, product: np.dtype[Any]) -> Any:
+    """C beside a complex product: with the parts that it has, and else 0. TypeError where C alone is complex."""
+    is_complex = np.dtype(_name(c)).kind == "c"
+    if product.kind != "c":
+        if is_complex:
+            raise TypeError(f"c: dtype {c.dtype}, and the product is real, of {product}; make a or b complex")
+        return c
+    if is_complex:
+        return c
+    dtype = np.promote_types(_name(c), np.complex64)
+    return c.to(getattr(library.require_torch(), dtype.name)) if library.is_tensor(c) else c.astype(dtype)
 
 
 def _name(x: Any) -> str:
@@ -125,7 +142,7 @@ def update_request(
     if c is None and beta != 0:
         raise ValueError(f"c: is None, and beta is {beta}; without c beta is 0")
     if c is not None:
-        c = _take_addend(c, operands)
+        c = _as_complex(_take_addend(c, operands), dtype)
         dtype = np.promote_types(dtype, _name(c))
         try:
             fits = np.broadcast_shapes(tuple(c.shape), shape.result) == shape.result
