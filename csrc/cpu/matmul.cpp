@@ -50,17 +50,17 @@ std::vector<std::int32_t> even_shifts(const Scales& scales) {
 // One product, from the scales of its operands on.
 class Product {
  public:
-  Product(const Plan& plan, const OperandView& a, const OperandView& b, const MatmulOptions& options, bool asks_entries,
-          MatmulOutcome& outcome)
+  Product(const Plan& plan, const OperandView& a, const OperandView& b, const MatmulOptions& options, bool has_bound,
+          bool is_update, MatmulOutcome& outcome)
       : plan_(plan),
         residues_(plan.is_complex ? joined_plan(plan) : plan),
         a_(a),
         b_(b),
         options_(options),
-        has_records_(asks_entries || options.promise.certifies()),
+        has_records_(has_bound || is_update || options.promise.certifies()),
         outcome_(outcome) {
     const StageTimer timer(outcome.times.scale);
-    const ScaleRequest request{options.promise.accuracy, plan.bits, options.promise.precision, asks_entries};
+    const ScaleRequest request{options.promise.accuracy, plan.bits, options.promise.precision, has_bound, is_update};
     scale_a_ = cpu_scale(a, request);
     scale_b_ = cpu_scale(b, request);
     count_ = plan.count();
@@ -134,9 +134,9 @@ MatmulOutcome cpu_matmul(const Plan& plan, const OperandView& a, const OperandVi
     return outcome;
   }
   const BlockShape shape = choose_blocks(plan, a.outer, b.outer, a.inner, options.workspace_limit, options.promise.certifies());
-  const bool asks_entries = std::any_of(targets.begin(), targets.end(),
-                                        [](const Target& target) { return target.has_bound() || target.update.is_asked; });
-  Product(plan, a, b, options, asks_entries, outcome).run(shape, targets);
+  const bool has_bound = std::any_of(targets.begin(), targets.end(), [](const Target& target) { return target.has_bound(); });
+  const bool is_update = std::any_of(targets.begin(), targets.end(), [](const Target& target) { return target.update.is_asked; });
+  Product(plan, a, b, options, has_bound, is_update, outcome).run(shape, targets);
   return outcome;
 }
 

@@ -24,7 +24,9 @@ Stages::Stages(const CudaPlan& plan, const LaunchOptions& options) : plan_(plan)
   }
 }
 
-CapacityRule Stages::capacity(Accuracy accuracy) const { return {plan_.bits, accuracy, plan_.promise.precision}; }
+CapacityRule Stages::capacity(Accuracy accuracy) const {
+  return {plan_.bits, accuracy, plan_.promise.precision, plan_.promise.updates};
+}
 
 void Stages::scale(const Operands<ScaledOperand>& operands, const PrefixChoice& choice, void* scratch) const {
   if (only_checks()) return refuse(Stage::scale, find_scale_error(operands, capacity(plan_.promise.accuracy), choice.rule));

@@ -24,7 +24,8 @@ struct PrefixChoice {
 struct CapacityRule {
   int bits;
   Accuracy accuracy = Accuracy::scaled;
-  int precision = 53;  // of the result
+  int precision = 53;      // of the result
+  bool is_update = false;  // the product is added to something
 };
 
 // A launch of scale that the data decide about: where `count`, on the device, is not above `most`, it writes the verdict's
