@@ -7,6 +7,7 @@
 
 #include "cpu/accuracy/certified.hpp"
 #include "cpu/block_runner.hpp"
+#include "cpu/prepared.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/stages/scale.hpp"
 #include "plan/plan.hpp"
@@ -35,8 +36,8 @@ struct MatmulOptions {
 // A B into every target, from one multiplication of the planes. `b` is seen from its columns: outer = columns of B, inner = K.
 // Range: equal inner dimensions at most plan.k_max; float64 or float32 operands; targets of equal extents, one or more, that
 // overlap neither them nor each other; plan.bits is c where the accuracy is scaled, else at least accuracy_bits of the promise;
-// roundings are to nearest unless the accuracy is correct.
-MatmulOutcome cpu_matmul(const Plan& plan, const OperandView& a, const OperandView& b, const std::vector<Target>& targets,
+// roundings are to nearest unless the accuracy is correct; what is prepared is so by this plan, for this accuracy and precision.
+MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulOperand& b, const std::vector<Target>& targets,
                          const MatmulOptions& options);
 
 // result = A B for int8 operands, bit-exact in INT32 (row-major, contiguous).
