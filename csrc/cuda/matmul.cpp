@@ -69,8 +69,8 @@ void multiply(const Run& run, const Preparation& prepared, const Block& block, c
   problem.n = block.columns.count;
   problem.k = block.inners.count;
   problem.attach(schedule);
-  problem.a = array_of(prepared.a);
-  problem.b = array_of(prepared.b);
+  problem.a = array_of(prepared.a_of(block));
+  problem.b = array_of(prepared.b_of(block));
   problem.batch.rank = result.stack.rank;
   for (int i = 0; i < result.stack.rank; ++i) {
     problem.batch.extent[i] = result.stack.extent[i];

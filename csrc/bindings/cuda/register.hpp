@@ -9,6 +9,7 @@ namespace ozfp4::bindings {
 
 void register_kernels(pybind11::module_& module);
 void register_problem(pybind11::module_& module);
+void register_store(pybind11::module_& module);  // after the types of register_problem
 
 // Throws std::runtime_error where there is no such device.
 cuda::Gpu gpu_of(int device);

@@ -9,13 +9,16 @@ from typing import Any, Literal, overload
 import numpy as np
 import numpy.typing as npt
 
+from ..dispatch import on_cuda
 from ..plans.plan import Plan
 from ..report import Certified, Report
 from ..request import library
 from ..request.arguments import check_arguments
 from ..request.operands import MatmulRequest, matmul_request
+from ..request.prepared import Prepared
 from ..request.types import TensorT
 from .matmul import matmul
+from .prepare import prepare
 
 
 @overload
@@ -108,7 +111,8 @@ def gram(
     left : bool
         The transpose on the right: sums over the columns of `a` instead of its rows.
     scheme, backend, bits, family, plan, out, report, workspace_limit, accuracy, rounding
-        As in :func:`ozfp4.matmul`. The limit is that of a block's product.
+        As in :func:`ozfp4.matmul`. The limit is that of a block's product; without one a GPU keeps the planes of all of `a`,
+        which it then encodes once.
 
     Returns
     -------
@@ -141,11 +145,14 @@ def gram(
             "ozfp4.matmul multiplies vectors"
         )
     x, y = (array, _transposed(array)) if left else (_transposed(array), array)
-    c = _result(matmul_request(operands._replace(a=x, b=y), arguments), operands)
+    request = matmul_request(operands._replace(a=x, b=y), arguments)
+    c, blocks = _result(request, operands), _blocks(request.shape.m, operands.on_device)
+    if len(blocks) > 1 and operands.on_device and _is_kept(request):
+        x, y = _prepared(x, y, asked)
     reports = []
     # The largest product first: where it is refused, nothing has been written.
-    for first, last in reversed(_blocks(c.shape[-1], operands.on_device)):
-        made = matmul(x[..., :last, :], y[..., first:last], out=c[..., :last, first:last], **asked)
+    for first, last in reversed(blocks):
+        made = matmul(_rows(x, last), _columns(y, first, last), out=c[..., :last, first:last], **asked)
         if report:
             reports.append(made[1])
         c[..., first:last, :first] = _transposed(c[..., :first, first:last])
@@ -166,6 +173,35 @@ def _result(request: MatmulRequest, operands: library.Operands) -> Any:
     if operands.on_device:
         return operands.torch.empty(request.shape.result, dtype=request.dtype, device=request.a.device)
     return np.empty(request.shape.result, request.dtype)
+
+
+def _is_kept(request: MatmulRequest) -> bool:
+    """Whether a GPU keeps the planes of all lines, for all blocks, within the limits of the workspace."""
+    if request.asked.workspace_limit is not None or 0 in (
+        *request.shape.stack,
+        request.shape.m,
+        request.shape.k,
+    ):
+        return False
+    return int(request.a.numel()) * on_cuda.decide(request).plan.planes_a <= _MOST_KEPT_BYTES
+
+
+_MOST_KEPT_BYTES = 2**35
+
+
+def _prepared(x: Any, y: Any, asked: dict[str, Any]) -> tuple[Prepared, Prepared]:
+    """Both operands from one: rows of x are columns of y, and lines of either side are encoded alike."""
+    names = ("scheme", "backend", "bits", "family", "plan", "accuracy")
+    left = prepare(x, "left", **{name: asked[name] for name in names})
+    return left, replace(left, side="right", shape=tuple(y.shape), _entries=y)
+
+
+def _rows(x: Any, last: int) -> Any:
+    return x._lines(0, last) if isinstance(x, Prepared) else x[..., :last, :]
+
+
+def _columns(y: Any, first: int, last: int) -> Any:
+    return y._lines(first, last) if isinstance(y, Prepared) else y[..., first:last]
 
 
 # Columns of a block at least: narrower products take a GPU, or a BLAS, longer than their share.

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..backends import cpu
-from ..dispatch import on_cpu
+from ..backends.cuda.keep import keep
+from ..dispatch import on_cpu, on_cuda
 from ..plans.plan import Plan
 from ..request import library
 from ..request.arguments import Arguments, check_arguments
@@ -78,22 +79,29 @@ def prepare(
             f"x: a matrix or a stack of matrices is needed, its shape is {tuple(entries.shape)}; pass vectors as they are"
         )
     request = _request(operands, side, asked, dtype)
+    decision = (on_cuda if operands.on_device else on_cpu).decide(request)
+    made = decision.plan
     if operands.on_device:
-        raise RuntimeError(f"x: device {entries.device}: operands are prepared on the CPU alone")
-    made = on_cpu.decide(request).plan
-    copy, held = cpu.prepare(entries, side, made, asked.accuracy, request.single)
-    is_torch = operands.torch is not None
+        entries = entries if is_watched(x) else entries.clone()
+        held = None
+        if decision.variant is not None:
+            held = keep(entries, side, made, decision.variant, asked.accuracy, request.single)
+        nbytes = 0 if held is None else held.nbytes
+    else:
+        entries, held = cpu.prepare(entries, side, made, asked.accuracy, request.single)
+        nbytes = entries.nbytes + (0 if held is None else held.nbytes)
+        entries = entries if operands.torch is None else operands.torch.from_numpy(entries)
     watched = x if is_watched(x) else None
     return Prepared(
-        shape=tuple(copy.shape),
-        dtype=x.dtype if is_torch else copy.dtype,
+        shape=tuple(entries.shape),
+        dtype=entries.dtype,
         side=side,
         plan=made,
         accuracy=asked.accuracy,
         result_dtype="float32" if request.single else "float64",
-        device="cpu",
-        nbytes=copy.nbytes + (0 if held is None else held.nbytes),
-        _entries=operands.torch.from_numpy(copy) if is_torch else copy,
+        device=str(entries.device) if operands.on_device else "cpu",
+        nbytes=nbytes,
+        _entries=entries,
         _held=held,
         _tensor=watched,
         _version=0 if watched is None else watched._version,
@@ -101,7 +109,7 @@ def prepare(
 
 
 def _request(operands: library.Operands, side: str, asked: Arguments, dtype: Any) -> MatmulRequest:
-    """The product of the operand with one line of zeros, of the dtype that makes the result's."""
+    """The product of the operand with one line, of the dtype that makes the result's; its entries are not looked at."""
     x = operands.a
     single = np.dtype(np.float32)
     own = single if str(x.dtype).rpartition(".")[2] == "float32" else np.dtype(np.float64)
@@ -113,7 +121,7 @@ def _request(operands: library.Operands, side: str, asked: Arguments, dtype: Any
     inner = x.shape[-1] if side == "left" else x.shape[-2]
     shape = (inner, 1) if side == "left" else (1, inner)
     if operands.on_device:
-        line = operands.torch.zeros((), dtype=getattr(operands.torch, result.name), device=x.device).expand(
+        line = operands.torch.empty((), dtype=getattr(operands.torch, result.name), device=x.device).expand(
             shape
         )
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ..plans.plan import Plan
@@ -61,6 +61,12 @@ class Prepared(Tabular):
                 ("memory", f"{self.nbytes / 2**20:.1f} MiB"),
             ]
         )
+
+    def _lines(self, first: int, last: int) -> Prepared:
+        """Those of its rows (columns, on the right) alone. Range: an operand on a device, `first` a multiple of 64."""
+        rows, columns = (slice(first, last), slice(None))[:: 1 if self.side == "left" else -1]
+        entries = self._entries[..., rows, columns]
+        return replace(self, shape=tuple(entries.shape), _entries=entries, _held=self._held.part(first, last))
 
     def _again(self, **changes: str) -> str:
         """The call that prepares it anew with these keywords."""
