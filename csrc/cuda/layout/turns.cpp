@@ -89,8 +89,8 @@ Turn turn_at(const CudaProduct& product, const Turns& turns, std::int64_t index)
     turn.b.data += matrices * axis.b_stride;
     turn.result.data += matrices * axis.c_stride;
     turn.second.data += matrices * axis.second_stride;
-    turn.stored_a.first_matrix += matrices * matrix_step(product, axis, &StackAxis::a_stride);
-    turn.stored_b.first_matrix += matrices * matrix_step(product, axis, &StackAxis::b_stride);
+    if (turn.stored_a.exists()) turn.stored_a.first_matrix += matrices * matrix_step(product, axis, &StackAxis::a_stride);
+    if (turn.stored_b.exists()) turn.stored_b.first_matrix += matrices * matrix_step(product, axis, &StackAxis::b_stride);
     turn.is_new_a = turn.is_new_a && (matrices == 0 || axis.a_stride != 0);
     turn.is_new_b = turn.is_new_b && (matrices == 0 || axis.b_stride != 0);
   };
