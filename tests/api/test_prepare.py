@@ -68,6 +68,10 @@ def test_roundings_and_bounds(sides: tuple[str, ...]) -> None:
     x, y = prepared(a, b, sides, accuracy="correct")
     for rounding in ("nearest", "down", "up", "zero"):
         assert_same_bits(ozfp4.matmul(x, y, rounding=rounding), correct_matmul(a, b, rounding), rounding)
+    for found, rounding in zip(ozfp4.enclose(x, y), ("down", "up"), strict=True):
+        assert_same_bits(found, correct_matmul(a, b, rounding), rounding)
+    with pytest.raises(ValueError, match=r"^accuracy: 'correct' is not what [ab] was prepared for"):
+        ozfp4.enclose(*prepared(a, b, sides))
     for accuracy in ("scaled", "fp64", "correct"):
         x, y = prepared(a, b, sides, accuracy=accuracy)
         found = ozfp4.matmul(x, y, return_bound=True)

@@ -88,6 +88,8 @@ def test_roundings_and_bounds(sides):
         found = ozfp4.matmul(x, y, return_bound=True)
         for have, want in zip(found, ozfp4.matmul(a, b, accuracy=accuracy, return_bound=True), strict=True):
             assert_same_bits(have.cpu(), want, accuracy)
+    for found, rounding in zip(ozfp4.enclose(x, y), ("down", "up"), strict=True):
+        assert_same_bits(found.cpu(), ozfp4.matmul(a, b, accuracy="correct", rounding=rounding), rounding)
     for rounding in ("down", "up", "zero"):
         found = ozfp4.matmul(x, y, rounding=rounding)
         assert_same_bits(found.cpu(), ozfp4.matmul(a, b, accuracy="correct", rounding=rounding), rounding)

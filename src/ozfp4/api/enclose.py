@@ -15,6 +15,7 @@ from ..report import Report
 from ..request import library
 from ..request.arguments import check_arguments, check_pair
 from ..request.operands import MatmulRequest, matmul_request
+from ..request.prepared import NEITHER, Prepared, take_prepared
 from ..request.types import TensorT
 
 
@@ -62,6 +63,28 @@ def enclose(
     workspace_limit: int | None = ...,
     report: Literal[True],
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Report]: ...
+@overload
+def enclose(
+    a: Prepared,
+    b: Any,
+    *,
+    out: Any = ...,
+    backend: str = ...,
+    scheme: str = ...,
+    workspace_limit: int | None = ...,
+    report: bool = ...,
+) -> Any: ...
+@overload
+def enclose(
+    a: Any,
+    b: Prepared,
+    *,
+    out: Any = ...,
+    backend: str = ...,
+    scheme: str = ...,
+    workspace_limit: int | None = ...,
+    report: bool = ...,
+) -> Any: ...
 def enclose(
     a: Any,
     b: Any,
@@ -80,8 +103,8 @@ def enclose(
 
     Parameters
     ----------
-    a, b : array_like or torch.Tensor
-        As in :func:`ozfp4.matmul`.
+    a, b : array_like, torch.Tensor or Prepared
+        As in :func:`ozfp4.matmul`; prepared for accuracy="correct".
     out : (array, array) or (tensor, tensor), optional
         Where to write the lower and the upper bounds; as in :func:`ozfp4.matmul`, and apart from each other in memory.
     backend, scheme, workspace_limit
@@ -105,13 +128,23 @@ def enclose(
     TypeError, ValueError, RuntimeError, MemoryError
         As :func:`ozfp4.matmul`; TypeError for `out` that is no pair.
     """
+    sides, plan = NEITHER, None
+    if isinstance(a, Prepared) or isinstance(b, Prepared):
+        sides, a, b, plan, _ = take_prepared(a, b, None, "correct", scheme=scheme, backend=backend)
     asked = check_arguments(
-        scheme, backend, None, "least", workspace_limit=workspace_limit, accuracy="correct", rounding="down"
+        scheme,
+        backend,
+        None,
+        "least",
+        plan,
+        workspace_limit=workspace_limit,
+        accuracy="correct",
+        rounding="down",
     )
     lower, upper = check_pair("out", out)
     operands = library.take_operands(a, b, lower, library.FLOATS)
     other = None if upper is None else library.take_operands(a, b, upper, library.FLOATS).out
-    request = matmul_request(operands, asked, upper=other)
+    request = matmul_request(operands, asked, upper=other, prepared=sides)
     found = _on_cuda(request, report) if operands.on_device else _on_cpu(request, report)
     result = found[:2] if out is None else (lower, upper)
     return (*result, found[2]) if report else result
