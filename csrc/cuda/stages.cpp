@@ -60,7 +60,7 @@ void Stages::scale_encode(const Operands<EncodeJob>& jobs, const PrefixChoice& c
     return encode(a, b, nullptr, false);
   }
   launch_scale_encode(plan_.encoded_at_once(), jobs, capacity(plan_.promise.accuracy), choice, scratch, options_.stream,
-                      options_.clear_counters);
+                      options_.clear_counters, plan_.leading.has_value());
   finish(Stage::scale_encode);
   if (!plan_.leading) return;
   const Verdict& verdict = *choice.verdict;

@@ -6,7 +6,7 @@
 """
 
 from .support import built  # noqa: F401, I001 - first: where _core is missing, all else fails with less to say
-from . import bounds, stages
+from . import bounds, linalg, stages
 from .api.enclose import enclose
 from .api.gram import gram
 from .api.info import info
@@ -32,6 +32,7 @@ __all__ = [
     "gram",
     "info",
     "int8_matmul",
+    "linalg",
     "matmul",
     "plan",
     "plan_for",

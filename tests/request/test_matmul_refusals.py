@@ -13,14 +13,14 @@ from ozfp4.testing import noise
 
 A = np.random.default_rng(0).standard_normal((3, 4))
 B = np.random.default_rng(1).standard_normal((4, 5))
-FLOATS = "allowed is float64 or float32$"
+FLOATS = "allowed is float64 or float32 or complex128 or complex64$"
 
 OPERANDS = [
     ("int64", A.astype(int), B, rf"^a: dtype int64 .*{FLOATS}"),
     ("int8", A, B.astype(np.int8), rf"^b: dtype int8 .*{FLOATS}"),
     ("float16", A.astype(np.float16), B, rf"^a: dtype float16 .*{FLOATS}"),
     ("longdouble", A.astype(np.longdouble), B, rf"^a: dtype .*{FLOATS}"),
-    ("complex", A, B + 0j, rf"^b: dtype complex128 .*{FLOATS}"),
+    ("long complex", A, B.astype(np.clongdouble), rf"^b: dtype .*{FLOATS}"),
     ("bool", A > 0, B, rf"^a: dtype bool .*{FLOATS}"),
     ("object", A.astype(object), B, rf"^a: dtype object .*{FLOATS}"),
     ("None", None, B, rf"^a: dtype object .*{FLOATS}"),

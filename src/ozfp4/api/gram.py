@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..dispatch import on_cuda
 from ..plans.plan import Plan
-from ..report import Certified, Report
+from ..report import Report, merged_report
 from ..request import library
 from ..request.arguments import check_arguments
 from ..request.operands import MatmulRequest, matmul_request
@@ -223,28 +223,5 @@ def _blocks(extent: int, on_device: bool) -> list[tuple[int, int]]:
 
 def _combined(reports: Sequence[Report]) -> Report:
     """What was done for all blocks; the first of them has all rows, and so every line of the operand."""
-    first = reports[0]
-    certified = [report.certified for report in reports if report.certified is not None]
-    return replace(
-        first,
-        moduli_used=max(report.moduli_used for report in reports),
-        products=max(report.products for report in reports),
-        special_columns=first.special_rows,
-        workspace=max(report.workspace for report in reports),
-        seconds={stage: sum(report.seconds[stage] for report in reports) for stage in first.seconds},
-        certified=_sum(certified) if certified else None,
-    )
-
-
-def _sum(parts: Sequence[Certified]) -> Certified:
-    def total(counts: Sequence[int | None]) -> int | None:
-        return None if None in counts else sum(count or 0 for count in counts)
-
-    return Certified(
-        total([part.exact for part in parts]),
-        total([part.depth for part in parts]),
-        total([part.result for part in parts]),
-        sum(part.repaired for part in parts),
-        sum(part.repaired_exactly for part in parts),
-        sum(part.total for part in parts),
-    )
+    special = reports[0].special_rows
+    return replace(merged_report(reports, reports[0].kind), special_rows=special, special_columns=special)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, overload
 
-import numpy as np
 import numpy.typing as npt
 
 from ..backends import cpu
 from ..backends.cuda import launch
 from ..backends.cuda.findings import Findings, make_report
 from ..backends.cuda.promise import promise_of
-from ..dispatch import on_cpu, on_cuda, repeated
+from ..dispatch import complex_product, on_cpu, on_cuda, repeated
 from ..plans.plan import Plan
 from ..report import Report
 from ..request import library
@@ -147,7 +146,7 @@ def matmul(
     accuracy: str | None = ...,
     rounding: str = ...,
     return_bound: Literal[True],
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]: ...
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]: ...
 @overload
 def matmul(
     a: npt.ArrayLike,
@@ -165,7 +164,7 @@ def matmul(
     accuracy: str | None = ...,
     rounding: str = ...,
     return_bound: Literal[True],
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64], Report]: ...
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Report]: ...
 @overload
 def matmul(
     a: Prepared,
@@ -235,12 +234,15 @@ def matmul(
     An entry depends on its row and its column alone: not on scheme, backend, family, device, workspace, threads, or what else
     is multiplied. NaN and infinity follow IEEE dot products.
 
+    Of complex operands all of this holds for each part of an entry: both are sums of 2 n real products, whose scales are those of
+    whole rows and columns, and each is rounded once. A real operand multiplies the parts of a complex one separately.
+
     Parameters
     ----------
     a, b : array_like, torch.Tensor or Prepared
-        float64 or float32, shapes as for ``numpy.matmul``: 1-D, 2-D, or stacks with broadcasting; any
-        strides. An operand that :func:`ozfp4.prepare` made stands for the array, on its side; `scheme`, `backend`, `bits`,
-        `family`, `plan` and `accuracy` are then those that it was prepared for.
+        float64, float32, complex128 or complex64, shapes as for ``numpy.matmul``: 1-D, 2-D, or stacks with broadcasting; any
+        strides. Tensors may be conjugated or negated lazily. An operand that :func:`ozfp4.prepare` made stands for the array, on
+        its side; `scheme`, `backend`, `bits`, `family`, `plan` and `accuracy` are then those that it was prepared for.
     scheme : {"II", "I"}
         Ozaki scheme: residues and the Chinese remainder theorem, or positional digits.
     backend : {"auto", "fp4", "int8", "fp64"}
@@ -258,7 +260,8 @@ def matmul(
         Return ``(c, Report)`` instead of ``c``.
     workspace_limit : int, optional
         Bytes that may be used beside inputs and output, 2**30 by default (on a GPU no limit, but 2**34 for stacks of
-        matrices); larger products run in turns of matrices, blocks, and pieces of the inner dimension.
+        matrices); larger products run in turns of matrices, blocks, and pieces of the inner dimension. Two complex operands
+        need a copy of B of twice its size.
     progress : callable, optional
         Called between blocks with the fraction done. Not called for tensors on a GPU, whose products are only enqueued.
     accuracy : {"scaled", "fp64", "correct"}, optional
@@ -266,12 +269,14 @@ def matmul(
     rounding : {"nearest", "down", "up", "zero"}
         Of accuracy="correct"; the others round to nearest. :func:`ozfp4.enclose` rounds down and up at once.
     return_bound : bool
-        Return bounds of |C - AB| after `c`: float64, rounded up, infinity where the result is not finite.
+        Return bounds of |C - AB| after `c`: float64, rounded up, infinity where the result is not finite. Of complex operands
+        complex128: bounds of the errors of both parts.
 
     Returns
     -------
     c, or (c, bound), (c, Report), (c, bound, Report)
-        NumPy in, NumPy out; torch in, torch out. float32 if both operands are float32, else float64.
+        NumPy in, NumPy out; torch in, torch out. float32 if both operands are float32, else float64; complex64 or complex128
+        alike, if one of them is complex.
 
     Examples
     --------
@@ -286,6 +291,8 @@ def matmul(
     >>> row, column = np.array([1e200, 1.0, -1e200]), np.array([1e100, 3.0, 1e100])
     >>> float(matmul(row, column, accuracy="scaled")), float(matmul(row, column, accuracy="correct"))
     (0.0, 3.0)
+    >>> complex(matmul(row * (1 + 2j), column + 1j * column, accuracy="correct"))
+    (-3+9j)
 
     Raises
     ------
@@ -315,16 +322,35 @@ def matmul(
     asked = check_arguments(
         scheme, backend, bits, family, plan, workspace_limit, progress, accuracy, rounding, return_bound
     )
-    operands = library.take_operands(a, b, out, library.FLOATS)
+    operands = library.take_operands(a, b, out, library.NUMBERS)
     request = matmul_request(operands, asked, prepared=sides)
-    if operands.on_device:
+    if request.is_complex:
+        c, bound, made, about = _of_parts(request, operands.on_device, report)
+    elif operands.on_device:
         c, bound, made, about = _on_cuda(request, report)
-        if like is not None and made is not None:
-            repeated.made[like] = (made.prepared, request.shape.result, request.dtype)
     else:
-        c, bound, about = _on_cpu(request, report)
+        (c, bound, about), made = _on_cpu(request, report), None
+    if like is not None and made is not None:
+        repeated.made[like] = (made.prepared, request.shape.result, request.dtype)
     result = (c if out is None else out, *([bound] if return_bound else []), *([about] if report else []))
     return result if len(result) > 1 else result[0]
+
+
+def _of_parts(
+    request: MatmulRequest, on_device: bool, report: bool
+) -> tuple[Any, Any, launch.Launch | None, Report | None]:
+    """A complex product by its real form, and its launch if it is the only one."""
+    launches: list[launch.Launch | None] = []
+
+    def run(real: MatmulRequest) -> tuple[Any, Any, Report | None]:
+        if not on_device:
+            return _on_cpu(real, report)
+        c, bound, made, about = _on_cuda(real, report)
+        launches.append(made)
+        return c, bound, about
+
+    c, bound, about = complex_product.multiply(request, run)
+    return c, bound, launches[0] if len(launches) == 1 else None, about
 
 
 def _on_cpu(request: MatmulRequest, report: bool) -> tuple[Any, Any, Report | None]:

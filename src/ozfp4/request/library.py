@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
-FLOATS = (np.float64, np.float32)  # what matmul takes
+FLOATS = (np.float64, np.float32)
+NUMBERS = (*FLOATS, np.complex128, np.complex64)  # what matmul takes
 INT8 = (np.int8,)  # what int8_matmul takes
 
 # torch if the caller has imported it, else None; we never import it ourselves.
@@ -76,7 +77,7 @@ def take_operands(a: Any, b: Any, out: Any, allowed: tuple[type, ...]) -> Operan
         if out.device != a.device:
             raise RuntimeError(f"out: device {out.device} differs from {a.device}, where the operands lie")
         check_tensor("out", out)
-        _check_not_negated(out)
+        _check_not_lazy(out)
     return Operands(a.resolve_neg(), b.resolve_neg(), out, torch, True)
 
 
@@ -119,19 +120,19 @@ def check_tensor(name: str, tensor: Any) -> None:
         )
     if tensor.layout != torch.strided:
         raise TypeError(f"{name}: layout {tensor.layout} is not supported; only dense (strided) tensors are")
-    if tensor.dtype not in (torch.float64, torch.float32, torch.int8):
+    if tensor.dtype not in (torch.float64, torch.float32, torch.complex128, torch.complex64, torch.int8):
         raise TypeError(
-            f"{name}: dtype {tensor.dtype} is not supported; allowed are torch.float64 and torch.float32 "
-            f"(torch.int8 for int8_matmul)"
+            f"{name}: dtype {tensor.dtype} is not supported; allowed are torch.float64, torch.float32, torch.complex128 and "
+            f"torch.complex64 (torch.int8 for int8_matmul)"
         )
 
 
 def array_of_tensor(name: str, tensor: Any) -> Array:
-    """A NumPy view of a CPU tensor; a lazily negated tensor is resolved first."""
+    """A NumPy view of a CPU tensor; a lazily negated or conjugated one is resolved first."""
     check_tensor(name, tensor)
     if tensor.device.type != "cpu":
         raise RuntimeError(f"{name}: device {tensor.device} has no kernel in this build; it holds: cpu")
-    view: Array = tensor.detach().resolve_neg().numpy()
+    view: Array = tensor.detach().resolve_conj().resolve_neg().numpy()
     return view
 
 
@@ -140,13 +141,15 @@ def _checked_out(out: Any) -> Array | None:
     if out is None:
         return None
     if is_tensor(out):
-        _check_not_negated(out)
+        _check_not_lazy(out)
     elif not isinstance(out, np.ndarray):
         raise TypeError(f"out: {type(out).__name__} is neither a NumPy array nor a torch tensor")
     return as_array("out", out)
 
 
-def _check_not_negated(out: Any) -> None:
+def _check_not_lazy(out: Any) -> None:
+    if out.is_conj():
+        raise ValueError("out: a lazily conjugated tensor cannot be written to; pass out.resolve_conj()")
     if out.is_neg():
         raise ValueError("out: a lazily negated tensor cannot be written to; pass out.resolve_neg()")
 

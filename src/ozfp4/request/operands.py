@@ -84,7 +84,7 @@ class MatmulRequest:
     dtype : NumPy or torch dtype
         Of the result.
     single : bool
-        The operands are float32, and so is the result.
+        The operands are float32 or complex64, and so is the result.
     torch : module or None
         torch where the operands are tensors.
     asked : Arguments
@@ -92,6 +92,8 @@ class MatmulRequest:
         As `out`, for a second result.
     prepared : Sides
         What was made of the operands before.
+    is_complex : bool
+        The result is complex (request/complex.py has the real product that gives its parts).
     """
 
     a: Any
@@ -104,11 +106,12 @@ class MatmulRequest:
     asked: Arguments
     upper: Any = None
     prepared: Sides = NEITHER
+    is_complex: bool = False
 
     def __post_init__(self) -> None:
         asked, k = self.asked, self.shape.k
         if self.prepared is not NEITHER:
-            check_result(self.prepared, "float32" if self.single else "float64")
+            check_result(self.prepared, "float32" if self.single else "float64", self.is_complex)
         if k > LONGEST_CERTIFIED and (asked.accuracy != "scaled" or asked.return_bound):
             raise ValueError(
                 f"accuracy: {asked.accuracy!r}{' with a bound' if asked.return_bound else ''} counts the entries of rows and "
@@ -140,9 +143,11 @@ def matmul_request(
         dtype = (
             torch.promote_types(a.dtype, b.dtype) if dtype is None else getattr(torch, np.dtype(dtype).name)
         )
-        single = dtype == torch.float32
+        single = dtype in (torch.float32, torch.complex64)
     else:
         dtype = np.promote_types(a.dtype, b.dtype) if dtype is None else np.dtype(dtype)
-        single = dtype == np.float32
+        single = dtype in (np.float32, np.complex64)
         a, b = broadcast_operands(a, b, shape)
-    return MatmulRequest(a, b, out, shape, dtype, single, torch, asked, upper, prepared)
+    return MatmulRequest(
+        a, b, out, shape, dtype, single, torch, asked, upper, prepared, is_complex="complex" in str(dtype)
+    )

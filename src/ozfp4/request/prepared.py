@@ -159,9 +159,13 @@ def take_prepared(a: Any, b: Any, plan: Any, accuracy: Any, **asked: Any) -> tup
     )
 
 
-def check_result(sides: Sides, result_dtype: str) -> None:
+def check_result(sides: Sides, result_dtype: str, is_complex: bool) -> None:
     """ValueError where the other operand makes the result one of another dtype than was prepared for."""
     for name, prepared in zip(SIDES.values(), sides, strict=True):
+        if prepared is not None and is_complex:
+            raise ValueError(
+                f"{name}: a prepared operand is not multiplied with complex ones; pass the matrix itself"
+            )
         if prepared is not None and prepared.result_dtype != result_dtype:
             raise ValueError(
                 f"{name}: it was prepared for results of {prepared.result_dtype}, and the other operand makes this one "

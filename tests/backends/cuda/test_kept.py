@@ -47,7 +47,8 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Any:
     types = SimpleNamespace(float64="float64", float32="float32", int8="int8")
     fake = SimpleNamespace(
         pointer_alignment=16, Operand=lambda *about: about, Result=lambda *about: about, Problem=Fake, Store=Fake,
-        ElementType=types, CudaPlan=lambda *_: SimpleNamespace(device_steps=b"", element="u8"), kernels=("one",), stream_id=lambda *_: -1,
+        ElementType=types, CudaPlan=lambda *_: SimpleNamespace(device_steps=b"", element="u8"),
+        kernels=("one",), stream_id=lambda *_: -1,
     )  # fmt: skip
     for name in ("require_cuda", "extension"):
         monkeypatch.setattr(extension, name, lambda: fake)
