@@ -14,6 +14,7 @@ from ..plans.plan import Plan
 from ..report import Report, merged_report
 from ..request import library
 from ..request.arguments import check_arguments
+from ..request.complex import is_complex
 from ..request.operands import MatmulRequest, matmul_request
 from ..request.prepared import Prepared
 from ..request.types import TensorT
@@ -102,14 +103,15 @@ def gram(
 ) -> Any:
     """``a.T @ a`` (`left`: ``a @ a.T``), the bits of :func:`ozfp4.matmul`, exactly symmetric, at about half the products' time.
 
-    Blocks on and above the diagonal are multiplied; those below it are copied.
+    Blocks on and above the diagonal are multiplied; those below it are copied. Of a complex `a` it is ``a.conj().T @ a`` (``a @
+    a.conj().T``), exactly Hermitian; the sign of a zero imaginary part may be another than the product's.
 
     Parameters
     ----------
     a : array_like or torch.Tensor
-        float64 or float32, 2-D or a stack of matrices, any strides.
+        float64, float32, complex128 or complex64, 2-D or a stack of matrices, any strides.
     left : bool
-        The transpose on the right: sums over the columns of `a` instead of its rows.
+        The transpose (adjoint) on the right: sums over the columns of `a` instead of its rows.
     scheme, backend, bits, family, plan, out, report, workspace_limit, accuracy, rounding
         As in :func:`ozfp4.matmul`. The limit is that of a block's product; without one a GPU keeps the planes of all of `a`,
         which it then encodes once.
@@ -129,7 +131,8 @@ def gram(
     Raises
     ------
     TypeError, ValueError, RuntimeError, MemoryError
-        As :func:`ozfp4.matmul`; ValueError for `a` of fewer than two dimensions.
+        As :func:`ozfp4.matmul`; ValueError for `a` of fewer than two dimensions, and for a complex one that would be rounded
+        up or down.
     """
     asked: dict[str, Any] = {
         "scheme": scheme, "backend": backend, "bits": bits, "family": family, "plan": plan,
@@ -137,14 +140,19 @@ def gram(
     }  # fmt: skip
     arguments = check_arguments(**asked)
     asked["report"] = report
-    operands = library.take_operands(a, a, out, library.FLOATS)
+    operands = library.take_operands(a, a, out, library.NUMBERS)
     array = operands.a
     if array.ndim < 2:
         raise ValueError(
             f"a: a matrix or a stack of matrices is needed, its shape is {tuple(array.shape)}; "
             "ozfp4.matmul multiplies vectors"
         )
-    x, y = (array, _transposed(array)) if left else (_transposed(array), array)
+    if is_complex(array) and rounding in ("down", "up"):
+        raise ValueError(
+            f"rounding: {rounding!r} gives no Hermitian result, as conjugation turns it round for imaginary parts; "
+            "allowed for complex a are 'nearest', 'zero'"
+        )
+    x, y = (array, _adjoint(array)) if left else (_adjoint(array), array)
     request = matmul_request(operands._replace(a=x, b=y), arguments)
     c, blocks = _result(request, operands), _blocks(request.shape.m, operands.on_device)
     if len(blocks) > 1 and operands.on_device and _is_kept(request):
@@ -155,7 +163,7 @@ def gram(
         made = matmul(_rows(x, last), _columns(y, first, last), out=c[..., :last, first:last], **asked)
         if report:
             reports.append(made[1])
-        c[..., first:last, :first] = _transposed(c[..., :first, first:last])
+        _mirror(c[..., :first, first:last], c[..., first:last, :first])
     result = c if out is None else out
     if out is None and operands.torch is not None and not operands.on_device:
         result = operands.torch.from_numpy(c)
@@ -164,6 +172,20 @@ def gram(
 
 def _transposed(x: Any) -> Any:
     return x.mT if library.is_tensor(x) else x.swapaxes(-1, -2)
+
+
+def _adjoint(x: Any) -> Any:
+    """The transpose, conjugated where it is complex: a view, but for complex arrays of NumPy."""
+    return _transposed(x.conj() if is_complex(x) else x)
+
+
+def _mirror(above: Any, below: Any) -> None:
+    """Fill the block below the diagonal with the adjoint of the one above. An imaginary part of +0 stays one, as in a product."""
+    if not is_complex(above):
+        below[...] = _transposed(above)
+        return
+    below.real[...] = _transposed(above.real)
+    below.imag[...] = 0.0 - _transposed(above.imag)
 
 
 def _result(request: MatmulRequest, operands: library.Operands) -> Any:
@@ -177,10 +199,15 @@ def _result(request: MatmulRequest, operands: library.Operands) -> Any:
 
 def _is_kept(request: MatmulRequest) -> bool:
     """Whether a GPU keeps the planes of all lines, for all blocks, within the limits of the workspace."""
-    if request.asked.workspace_limit is not None or 0 in (
-        *request.shape.stack,
-        request.shape.m,
-        request.shape.k,
+    if (
+        request.is_complex
+        or request.asked.workspace_limit is not None
+        or 0
+        in (
+            *request.shape.stack,
+            request.shape.m,
+            request.shape.k,
+        )
     ):
         return False
     return int(request.a.numel()) * on_cuda.decide(request).plan.planes_a <= _MOST_KEPT_BYTES
