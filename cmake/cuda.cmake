@@ -52,6 +52,8 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/matmul.cpp
   csrc/cuda/scale/scale.cu
   csrc/cuda/scale/choose.cu
+  csrc/cuda/complex/expand.cu
+  csrc/cuda/complex/join.cu
   csrc/cuda/encode/encode.cu
   csrc/cuda/encode/scale_encode.cu
   csrc/cuda/reconstruct/reconstruct_plan.cpp
@@ -74,6 +76,7 @@ target_compile_options(ozfp4_cuda PRIVATE ${cuda_options})
 
 pybind11_add_module(_cuda MODULE NO_EXTRAS
   csrc/bindings/cuda/module.cpp
+  csrc/bindings/cuda/complex.cpp
   csrc/bindings/cuda/kernels.cpp
   csrc/bindings/cuda/problem.cpp
   csrc/bindings/cuda/store.cpp)

@@ -7,6 +7,9 @@ namespace {
 
 EncodeJob job_of(const PreparedOperand& operand, Range lines, Range inners) {
   EncodeJob job{operand.scaled, lines.first, lines.count, operand.planes};
+  const DeviceOperand& view = operand.scaled.view;
+  job.operand.view = view.encoded();
+  if (view.has_parts) job.twin_records = job.operand.view.stack.count() * std::int64_t(view.outer);
   job.operand.view.data += inners.first * job.operand.view.inner_stride;
   job.operand.view.inner = inners.count;
   return job;
@@ -28,7 +31,7 @@ PreparedOperand place_operand(const CudaPlan& plan, const CudaLayout& layout, co
   planes.data = reinterpret_cast<std::uint8_t*>(workspace + place.planes);
   planes.pitch = layout.k_pitch;
   planes.matrix_stride = lines * layout.k_pitch;
-  planes.plane_stride = operand.stack.count() * planes.matrix_stride;
+  planes.plane_stride = operand.encoded().stack.count() * planes.matrix_stride;
   planes.planes = plan.schedule.planes;
   planes.element = plan.schedule.element;
   return placed;
@@ -100,9 +103,9 @@ void Preparation::encode(const Stages& stages, const Block& block) const {
     keeps_a_ || keeps_b_ ? stages.scale_encode(Operands<EncodeJob>(keeps_a_ ? job_b : job_a), choice(), scratch_)
                          : stages.scale_encode({job_a, job_b}, choice(), scratch_);
   } else if (needs_a) {
-    stages.encode(job_a, job_b, units_used(), is_first && !plan_.integer);
+    stages.encode(job_a, job_b, verdict, is_first && !plan_.integer);
   } else if (!keeps_b_) {
-    stages.encode(job_b, job_a, units_used(), is_first && keeps_a_);
+    stages.encode(job_b, job_a, verdict, is_first && keeps_a_);
   }
   stages.record(Stage::encode);
 }

@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "cuda/complex/join.hpp"
 #include "cuda/encode/scale_encode.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/layout/cuda_plan.hpp"
@@ -52,11 +53,13 @@ class Stages {
   // Instead of scale, where both operands were scaled before.
   void choose(const ScaledOperand& a, const ScaledOperand& b, const PrefixChoice& choice) const;
   // is_behind_scale: scale of these operands is the stream's latest work.
-  void encode(const EncodeJob& a, const EncodeJob& b, const int* units_used, bool is_behind_scale) const;
+  void encode(const EncodeJob& a, const EncodeJob& b, const Verdict* verdict, bool is_behind_scale) const;
   void multiply(const GemmProblem& problem, const TileChoice& choice) const;
   void add_bytes(const Schedule& schedule, std::uint8_t* sum, const std::uint8_t* part, std::int64_t plane_bytes) const;
   void add_words(const WordMatrices<std::uint32_t>& sum, const WordMatrices<const std::uint32_t>& part, std::int64_t matrices,
                  std::int32_t rows, std::int32_t columns) const;
+  // Of a complex plan; see complex/join.hpp.
+  void join_parts(std::uint8_t* outputs, std::int64_t plane_stride, const int* moduli_used) const;
   void reconstruct(ReconstructJob job, const Certification* certification = nullptr) const;
   // The counts of this walk's repairs, zero: `own`, unless launches of the stream share some.
   RepairCounts* clear_repair_counts(void* own) const;

@@ -117,10 +117,12 @@ class Problem {
           std::int64_t cap, std::uintptr_t device_steps, const std::optional<std::string>& tile, std::optional<int> splits,
           std::optional<bool> overlap, std::optional<bool> longer, const Kept& kept_a, const Kept& kept_b)
       : plan_(std::move(plan)),
-        product_{a, b, result, make_axes(extents, strides_a, strides_b, strides_c), {}, make_stored(kept_a), make_stored(kept_b)},
+        product_{
+            a, b, result, make_axes(extents, strides_a, strides_b, strides_c), {}, {}, make_stored(kept_a), make_stored(kept_b)},
         device_(device),
         device_steps_(reinterpret_cast<const GemmStep*>(device_steps)) {
     product_.second = add_second(plan_->promise, result, product_.axes);
+    if (plan_->plan.is_complex) product_ = with_parts(product_);
     const int precision = result.type == ElementType::float64 ? 53 : 24;
     if (plan_->promise.has_records() && plan_->promise.precision != precision) {
       throw std::invalid_argument("precision: the plan's is " + std::to_string(plan_->promise.precision) + ", the result's " +
@@ -168,6 +170,7 @@ class Problem {
                         at(product_.result, c),
                         product_.axes,
                         product_.second,
+                        product_.parts,
                         kept_at(product_.stored_a, product_.a, kept_a, first_line_a),
                         kept_at(product_.stored_b, product_.b, kept_b, first_line_b)};
     product.second.data = reinterpret_cast<char*>(second);

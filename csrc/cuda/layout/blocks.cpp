@@ -112,7 +112,7 @@ void place_masks(const DeviceOperand& a, const DeviceOperand& b, int planes, Cud
   const std::int64_t a_bytes = size_of({kMaskUnitBytes, mask_units(a.inner), a.stack.count(), layout.rows});
   const std::int64_t b_bytes = size_of({kMaskUnitBytes, mask_units(b.inner), b.stack.count(), layout.columns});
   const std::int64_t plane_bytes =
-      size_of({planes, layout.k_pitch, a.stack.count() * layout.rows + b.stack.count() * layout.columns});
+      size_of({planes, layout.k_pitch, a.stack.count() * layout.rows + b.encoded().stack.count() * layout.columns});
   if (a_bytes + b_bytes > plane_bytes / 4) return;
   layout.a_masks = take(a_bytes);
   layout.b_masks = take(b_bytes);
@@ -137,26 +137,28 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
   layout.columns = cut.columns;
   layout.inners = cut.inners;
   const bool is_whole_k = cut.inners == a.inner;
+  const int width = plan.plan.width();
   if (!is_whole_k) {
     const auto rest = static_cast<int>((a.inner - 1) % cut.inners + 1);
-    layout.pieces.push_back(make_schedule(plan.plan, plan.schedule.element, cut.inners, a.inner));
-    layout.pieces.push_back(make_schedule(plan.plan, plan.schedule.element, rest, a.inner));
+    layout.pieces.push_back(make_schedule(plan.plan, plan.schedule.element, cut.inners / width, a.inner / width));
+    layout.pieces.push_back(make_schedule(plan.plan, plan.schedule.element, rest / width, a.inner / width));
   }
   const Schedule& schedule = is_whole_k ? plan.schedule : layout.pieces[0];
-  layout.k_pitch = plane_pitch(schedule.element, cut.inners);
+  layout.k_pitch = plane_pitch(schedule.element, cut.inners / width);
   layout.out_pitch = round_up(cut.columns, 16);
   const std::int64_t stack_a = a.stack.count(), stack_b = b.stack.count(), stack = turn.result.stack.count();
+  const std::int64_t multiplied = stack / width;  // matrices of planes
 
   GemmShape shape;
   shape.m = cut.rows;
   shape.n = cut.columns;
-  shape.k = cut.inners;
+  shape.k = cut.inners / width;
   shape.units = schedule.unit_count();
   shape.steps = static_cast<int>(schedule.steps.size());
   shape.folds = fold_count(schedule);
-  shape.batches = narrow<int>(stack, "matrices of a turn");
+  shape.batches = narrow<int>(multiplied, "matrices of a turn");
   // Cutting K costs output bytes, so it is for outputs whose tiles leave multiprocessors idle.
-  const std::int64_t tiles = size_of({ceil_div(cut.rows, 128), ceil_div(cut.columns, 256), stack, shape.units});
+  const std::int64_t tiles = size_of({ceil_div(cut.rows, 128), ceil_div(cut.columns, 256), multiplied, shape.units});
   shape.max_splits = schedule.may_split && is_whole_k && tiles < gpu.multiprocessors ? kMaxSplits : 1;
   check_splits(forced, schedule, is_whole_k);
   layout.tile = choose_tile(shape, plan.kernel, schedule.element, gpu, forced);
@@ -189,10 +191,10 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
   const bool is_again = may_have_longer(plan, turn, layout, longer);
   const bool has_a = is_again || !turn.stored_a.exists(), has_b = is_again || !turn.stored_b.exists();
   layout.a.planes = take(has_a ? size_of({schedule.planes, stack_a, cut.rows, layout.k_pitch}) : 0);
-  layout.b.planes = take(has_b ? size_of({schedule.planes, stack_b, cut.columns, layout.k_pitch}) : 0);
+  layout.b.planes = take(has_b ? size_of({schedule.planes, b.encoded().stack.count(), cut.columns, layout.k_pitch}) : 0);
   const std::int64_t planes_end = end;
   const std::int64_t out_bytes =
-      size_of({plan.integer ? 4 : schedule.out_planes, layout.tile.splits, stack, cut.rows, layout.out_pitch});
+      size_of({plan.integer ? 4 : schedule.out_planes, layout.tile.splits, multiplied, cut.rows, layout.out_pitch});
   layout.outputs = plan.integer ? end : take(out_bytes);  // INT8 products are stored to where they belong
   layout.partial = is_whole_k ? end : take(out_bytes);
   if (plan.promise.certifies()) {
@@ -245,7 +247,7 @@ bool may_cut_k(const Plan& plan) { return !plan.has_moduli() || plan.products() 
 
 // The next smaller cut; false where there is none.
 bool shorten(const CudaPlan& plan, const CudaProduct& product, Cut& cut) {
-  const int block = may_cut_k(plan.plan) ? block_entries(plan.schedule.element) : cut.inners;
+  const int block = may_cut_k(plan.plan) ? plan.plan.width() * block_entries(plan.schedule.element) : cut.inners;
   const auto halve = [](std::int32_t& extent, std::int64_t multiple) {
     extent = static_cast<std::int32_t>(round_up(ceil_div(extent, 2), multiple));
   };

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "cuda/complex/join.hpp"
 #include "cuda/encode/encode.hpp"
 #include "cuda/layout/leading.hpp"
 #include "cuda/layout/promise.hpp"
@@ -25,6 +26,7 @@ struct CudaPlan {
   Schedule schedule;
   PrefixRule prefixes;
   EncodePlan encode;
+  JoinPlan join;
   std::optional<LeadingUnits> leading;  // where entries are certified, and none counted
   ReconstructPlan reconstruct;
   // Where entries are certified, plans have moduli to spare for unusual data. What serves the counts up to `few.all` with

@@ -12,7 +12,7 @@ from ..dispatch.decision import capacity
 from ..plans.plan import Plan, make_plan
 from ..request import library
 from ..request.arguments import check_arguments, check_extent
-from ..request.complex import real_shape
+from ..request.complex import are_paired, real_shape
 from ..request.operands import matmul_request
 
 
@@ -114,7 +114,8 @@ def plan_for(
     operands = library.take_operands(a, b, None, library.NUMBERS)
     request = matmul_request(operands, asked)
     if request.is_complex:
-        request = replace(request, shape=real_shape(request, request.shape.m, request.shape.n))
+        shape = real_shape(request, request.shape.m, request.shape.n)
+        request = replace(request, shape=shape, is_paired=are_paired(request.a, request.b))
     decide = on_cuda.decide if operands.on_device else on_cpu.decide
     return decide(request).plan
 
