@@ -12,7 +12,7 @@ from ..dispatch import on_cpu, on_cuda
 from ..plans.plan import Plan
 from ..request import library
 from ..request.arguments import Arguments, check_arguments
-from ..request.operands import MatmulRequest, matmul_request
+from ..request.operands import LONGEST_CERTIFIED, MatmulRequest, matmul_request
 from ..request.prepared import SIDES, Prepared, is_watched
 
 
@@ -79,6 +79,8 @@ def prepare(
             f"x: a matrix or a stack of matrices is needed, its shape is {tuple(entries.shape)}; pass vectors as they are"
         )
     request = _request(operands, side, asked, dtype)
+    if request.shape.k > LONGEST_CERTIFIED:
+        raise ValueError(f"x: its lines are counted up to K <= 2**31, the inner dimension is {request.shape.k}")
     decision = (on_cuda if operands.on_device else on_cpu).decide(request)
     made = decision.plan
     if operands.on_device:
