@@ -80,7 +80,9 @@ def prepare(
         )
     request = _request(operands, side, asked, dtype)
     if request.shape.k > LONGEST_CERTIFIED:
-        raise ValueError(f"x: its lines are counted up to K <= 2**31, the inner dimension is {request.shape.k}")
+        raise ValueError(
+            f"x: its lines are counted up to K <= 2**31, the inner dimension is {request.shape.k}"
+        )
     decision = (on_cuda if operands.on_device else on_cpu).decide(request)
     made = decision.plan
     if operands.on_device:
