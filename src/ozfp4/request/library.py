@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from . import remedies
+
 Array = npt.NDArray[Any]
 FLOATS = (np.float64, np.float32)
 NUMBERS = (*FLOATS, np.complex128, np.complex64)  # what matmul takes
@@ -71,7 +73,8 @@ def take_operands(a: Any, b: Any, out: Any, allowed: tuple[type, ...]) -> Operan
     for name, x in (("a", a), ("b", b)):
         if x.dtype not in [getattr(torch, n) for n in names]:
             raise TypeError(
-                f"{name}: dtype {x.dtype} is not supported; allowed is {' or '.join(f'torch.{n}' for n in names)}"
+                f"{name}: dtype {x.dtype} is not supported{remedies.of_torch_dtype(name, x.dtype)}; "
+                f"allowed is {' or '.join(f'torch.{n}' for n in names)}"
             )
     if out is not None:
         if out.device != a.device:
@@ -102,12 +105,11 @@ def check_tensor(name: str, tensor: Any) -> None:
             f"{name}: the tensor requires grad, and matmul has no derivative yet; "
             f"pass {name}.detach() or call it under torch.no_grad()"
         )
-    if tensor.layout != torch.strided:
-        raise TypeError(f"{name}: layout {tensor.layout} is not supported; only dense (strided) tensors are")
+    remedies.refuse_tensor_kind(name, tensor, torch)
     if tensor.dtype not in (torch.float64, torch.float32, torch.complex128, torch.complex64, torch.int8):
         raise TypeError(
-            f"{name}: dtype {tensor.dtype} is not supported; allowed are torch.float64, torch.float32, torch.complex128 and "
-            f"torch.complex64 (torch.int8 for int8_matmul)"
+            f"{name}: dtype {tensor.dtype} is not supported{remedies.of_torch_dtype(name, tensor.dtype)}; allowed are "
+            f"torch.float64, torch.float32, torch.complex128 and torch.complex64 (torch.int8 for int8_matmul)"
         )
 
 
@@ -142,17 +144,18 @@ def as_array(name: str, x: object) -> Array:
     """A NumPy array of `x` without a copy where possible."""
     if is_tensor(x):
         return array_of_tensor(name, x)
-    if isinstance(x, np.ma.MaskedArray):
-        raise TypeError(f"{name}: masked arrays are not supported, their mask would be lost")
+    remedies.refuse_kind(name, x)
     return np.asarray(x)
 
 
 def check_dtype(name: str, array: Array, allowed: tuple[type, ...]) -> Array:
     """`array` in native byte order; TypeError unless its dtype is among `allowed`."""
-    if array.dtype.newbyteorder("=") not in [np.dtype(t) for t in allowed]:
+    native = array.dtype if array.dtype.isnative else array.dtype.newbyteorder("=")
+    if native not in [np.dtype(t) for t in allowed]:
         names = " or ".join(np.dtype(t).name for t in allowed)
-        raise TypeError(f"{name}: dtype {array.dtype} is not supported; allowed is {names}")
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+        remedy = remedies.of_dtype(name, native) if np.float64 in allowed else ""
+        raise TypeError(f"{name}: dtype {array.dtype} is not supported{remedy}; allowed is {names}")
+    return array if array.dtype.isnative else array.astype(native)
 
 
 def _array(name: str, x: object, allowed: tuple[type, ...]) -> Array:
