@@ -7,6 +7,7 @@
 
 from .support import built  # noqa: F401, I001 - first: where _core is missing, all else fails with less to say
 from . import bounds, linalg, stages
+from .api.einsum import einsum
 from .api.enclose import enclose
 from .api.gram import gram
 from .api.info import info
@@ -14,6 +15,7 @@ from .api.int8_matmul import int8_matmul
 from .api.matmul import matmul
 from .api.plan import plan, plan_for
 from .api.selftest import SelfTest, selftest
+from .api.tensordot import tensordot
 from .plans import Plan, Term
 from .report import Report
 from .support.version import __version__
@@ -25,6 +27,7 @@ __all__ = [
     "Term",
     "__version__",
     "bounds",
+    "einsum",
     "enclose",
     "gram",
     "info",
@@ -35,4 +38,5 @@ __all__ = [
     "plan_for",
     "selftest",
     "stages",
+    "tensordot",
 ]

@@ -1,0 +1,90 @@
+"""Any number of operands of one library, and where the result goes: checked before anything is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import remedies
+from .library import as_array, check_dtype, check_tensor, is_tensor, require_torch
+from .out import check_out
+
+
+def take_all(
+    operands: Sequence[Any], out: Any, allowed: tuple[type, ...], names: Sequence[str] = ()
+) -> tuple[list[Any], Any]:
+    """The operands as arrays, or as tensors on one device, and the library that they are of; `names` are what errors call them.
+
+    Raises
+    ------
+    TypeError
+        NumPy mixed with torch, dtypes that are not `allowed`, kinds of arrays or tensors that no product takes.
+    RuntimeError
+        Tensors that require grad, or lie on different devices or where no product runs.
+    """
+    named = _named(operands, names)
+    kinds = {name: is_tensor(x) for name, x in (named if out is None else named | {"out": out}).items()}
+    if len(set(kinds.values())) > 1:
+        each = ", ".join(f"{name} is a {'torch tensor' if t else 'NumPy array'}" for name, t in kinds.items())
+        raise TypeError(f"NumPy arrays and torch tensors cannot be mixed: {each}")
+    if not any(kinds.values()):
+        if out is not None and not isinstance(out, np.ndarray):
+            raise TypeError(f"out: {type(out).__name__} is neither a NumPy array nor a torch tensor")
+        if out is not None:
+            as_array("out", out)
+        return [check_dtype(name, as_array(name, x), allowed) for name, x in named.items()], np
+    torch = require_torch()
+    dtypes = [np.dtype(t).name for t in allowed]
+    device = operands[0].device
+    for name, x in (named if out is None else named | {"out": out}).items():
+        check_tensor(name, x)
+        if x.device.type not in ("cpu", "cuda"):
+            raise RuntimeError(
+                f"{name}: device {x.device} has no kernel; tensors lie on the CPU or on a CUDA device"
+            )
+        if x.device != device:
+            raise RuntimeError(
+                f"{name}: device {x.device} differs from {device}, where {next(iter(named))} lies"
+            )
+        if x.dtype not in [getattr(torch, n) for n in dtypes]:
+            raise TypeError(
+                f"{name}: dtype {x.dtype} is not supported{remedies.of_torch_dtype(name, x.dtype)}; "
+                f"allowed is {' or '.join(f'torch.{n}' for n in dtypes)}"
+            )
+    if out is not None and out.is_neg():
+        raise ValueError("out: a lazily negated tensor cannot be written to; pass out.resolve_neg()")
+    return [x.detach() for x in operands], torch
+
+
+def of_one_dtype(operands: Sequence[Any], library: Any) -> list[Any]:
+    """The operands in the dtype that all of them promote to, so that no sum before the last is rounded to less."""
+    dtypes = {x.dtype for x in operands}
+    if len(dtypes) == 1:
+        return list(operands)
+    dtype = operands[0].dtype
+    for x in operands[1:]:
+        dtype = library.promote_types(dtype, x.dtype)
+    return [x.astype(dtype) if library is np else x.to(dtype) for x in operands]
+
+
+def write(result: Any, out: Any) -> Any:
+    """`out` with the result in it, or the result."""
+    if out is None:
+        return result
+    if isinstance(out, np.ndarray):
+        out[...] = result
+    else:
+        out.copy_(result)
+    return out
+
+
+def check_room(out: Any, shape: tuple[int, ...], operands: Sequence[Any], names: Sequence[str] = ()) -> None:
+    """TypeError or ValueError unless `out` can take a result of this shape and of the operands' dtype; None can."""
+    if out is not None:
+        check_out(out, shape, operands[0].dtype, **_named(operands, names))
+
+
+def _named(operands: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
+    return dict(zip(names or [f"operands[{i}]" for i in range(len(operands))], operands, strict=True))
