@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -28,6 +28,14 @@ class Ways(NamedTuple):
     library: Any
     matmul: Callable[[Any, Any], Any]
     entrywise: bool
+
+
+def wide(term: Term, extents: Mapping[Label, int], library: Any) -> Term:
+    """With the full extent of a label where it has 1, without a copy."""
+    shape = tuple(extents[label] for label in term.labels)
+    if tuple(term.entries.shape) == shape:
+        return term
+    return Term(library.broadcast_to(term.entries, shape), term.labels)
 
 
 def make_ways(library: Any, asked: dict[str, Any]) -> Ways:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..request import library, many, subscripts
-from .contraction import Term, contract, make_ways
+from .contraction import Term, contract, make_ways, wide
 
 
 def einsum(
@@ -91,17 +91,8 @@ def einsum(
     given = many.of_one_dtype(given, xp)
     ways = make_ways(xp, asked)
     many.check_room(out, tuple(found.extents[label] for label in found.result), given)
-    terms = [Term(x, labels) for x, labels in zip(given, found.operands, strict=True)]
-    terms = [_wide(term, found.extents, xp) for term in terms]
+    terms = [
+        wide(Term(x, labels), found.extents, xp) for x, labels in zip(given, found.operands, strict=True)
+    ]
     result = contract(terms, found.result, steps, ways)
     return many.write(result[()] if xp is np else result, out)
-
-
-def _wide(term: Term, extents: dict[subscripts.Label, int], xp: Any) -> Term:
-    """With the full extent where it has 1 of a label, without a copy."""
-    shape = tuple(extents[label] for label in term.labels)
-    return (
-        term
-        if tuple(term.entries.shape) == shape
-        else Term(xp.broadcast_to(term.entries, shape), term.labels)
-    )

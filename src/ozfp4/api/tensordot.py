@@ -5,8 +5,10 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
+
 from ..request import library, many
-from .contraction import Term, contract, make_ways
+from .contraction import Term, contract, make_ways, wide
 
 
 def tensordot(
@@ -33,6 +35,7 @@ def tensordot(
         As in :func:`ozfp4.matmul`, of any number of axes.
     axes : int or pair
         How many of the last axes of `a` and the first of `b`; or the axes of `a`, and as many of `b` that they go with.
+        An extent of 1 goes with every other in torch, and in NumPy with 1 alone.
     out : array or tensor, optional
         Where to write the result: its exact shape and dtype, no memory shared with the operands.
     scheme, backend, bits, family, workspace_limit, accuracy, rounding
@@ -60,7 +63,7 @@ def tensordot(
         "accuracy": accuracy, "rounding": rounding,
     }  # fmt: skip
     given, xp = many.take_all([a, b], out, library.FLOATS, ("a", "b"))
-    of_a, of_b = _axes(axes, tuple(given[0].shape), tuple(given[1].shape))
+    of_a, of_b = _axes(axes, tuple(given[0].shape), tuple(given[1].shape), xp is not np)
     given = many.of_one_dtype(given, xp)
     ways = make_ways(xp, asked)
     a, b = given
@@ -73,11 +76,16 @@ def tensordot(
         *(n for i, n in enumerate(b.shape) if i not in of_b),
     )
     many.check_room(out, shape, given, ("a", "b"))
-    return many.write(contract([Term(a, labels_a), Term(b, labels_b)], result, [(0, 1)], ways), out)
+    extents = dict(zip(labels_b, b.shape, strict=True))
+    extents |= {
+        label: n for label, n in zip(labels_a, a.shape, strict=True) if n != 1 or label not in extents
+    }
+    terms = [wide(Term(x, labels), extents, xp) for x, labels in ((a, labels_a), (b, labels_b))]
+    return many.write(contract(terms, result, [(0, 1)], ways), out)
 
 
-def _axes(axes: Any, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[list[int], list[int]]:
-    """The axes of a and of b, counted from the first."""
+def _axes(axes: Any, a: tuple[int, ...], b: tuple[int, ...], broadcast: bool) -> tuple[list[int], list[int]]:
+    """The axes of a and of b, counted from the first; `broadcast`: an extent of 1 goes with every other."""
     try:
         count = operator.index(axes)
     except TypeError:
@@ -98,7 +106,7 @@ def _axes(axes: Any, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[list[int],
     if len(of_a) != len(of_b):
         raise ValueError(f"axes: {len(of_a)} of a do not go with {len(of_b)} of b")
     for i, j in zip(of_a, of_b, strict=True):
-        if a[i] != b[j]:
+        if a[i] != b[j] and not (broadcast and 1 in (a[i], b[j])):
             raise ValueError(f"axes: axis {i} of a is {a[i]}, axis {j} of b is {b[j]}")
     return of_a, of_b
 

@@ -59,6 +59,21 @@ def test_like_torch(a, b, axes) -> None:
     assert torch.equal(out, theirs)
 
 
+def test_axes_of_extent_1_broadcast_as_in_torch_and_not_as_in_numpy() -> None:
+    torch = pytest.importorskip("torch")
+    for a, b, axes in (
+        ((3, 1), (4, 2), ([1], [0])),
+        ((2, 5), (1, 3), ([1], [0])),
+        ((1, 2), (5, 1), ([0, 1], [0, 1])),
+    ):
+        x, y = whole(*a), whole(*b)
+        ours = ozfp4.tensordot(torch.from_numpy(x), torch.from_numpy(y), axes)
+        assert torch.equal(ours, torch.tensordot(torch.from_numpy(x), torch.from_numpy(y), axes))
+        for function in (np.tensordot, ozfp4.tensordot):
+            with pytest.raises(ValueError):
+                function(x, y, axes)
+
+
 def test_two_axes_are_the_default_and_arguments_reach_matmul() -> None:
     rng = np.random.default_rng(2)
     a, b = rng.standard_normal((5, 3, 4)) * 1e9, rng.standard_normal((3, 4, 6))
