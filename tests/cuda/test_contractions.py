@@ -41,10 +41,12 @@ def graded(*shapes):
     return [np.array(rng.standard_normal(s) * 2.0 ** rng.integers(-40, 40, s)) for s in shapes]
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "complex64"])
 @pytest.mark.parametrize(("text", "shapes"), [pytest.param(c[0], c[1:], id=f"{c}") for c in CASES])
 def test_einsum_equals_the_cpu(text, shapes, dtype):
     arrays = [x.astype(dtype) for x in graded(*shapes)]
+    if dtype.startswith("complex"):
+        arrays = [np.asarray(x * (1 + 2j) - 3j, dtype) for x in arrays]
     tensors = [torch.from_numpy(x).to(DEVICE) for x in arrays]
     for options in ({}, {"accuracy": "correct"}, {"accuracy": "correct", "rounding": "up"}, {"bits": 20}):
         expected = np.asarray(ozfp4.einsum(text, *arrays, **options))

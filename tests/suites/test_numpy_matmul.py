@@ -29,7 +29,6 @@ REFUSED = {
     "G": "complex longdouble is refused: no unit multiplies it",
     "O": "object arrays are refused",
     **dict.fromkeys("?bhilqBHILQ", "integers are not taken"),
-    **dict.fromkeys("FD", "complex numbers are not taken"),
 }
 BOOL = "its last part multiplies arrays of bool"
 TEXT = "asks for the words of NumPy's error"
@@ -45,8 +44,6 @@ DIFFERENT = {
     "test_matmul_object_type_scalar": REFUSED["O"],
     "test_matmul_empty": REFUSED["O"],
     "test_matmul_bool": REFUSED["?"],
-    "test_dot_equivalent_matrix_matrix_blastypes[complex64]": REFUSED["F"],
-    "test_dot_equivalent_matrix_matrix_blastypes[complex128]": REFUSED["D"],
 }
 
 

@@ -38,8 +38,6 @@ OURS: dict[str, Callable[..., Any]] = {
     "tensordot": lambda a, b, dims: ozfp4.tensordot(a, b, dims),
 }
 NOT_TAKEN = {
-    "complex64": "complex numbers are not taken",
-    "complex128": "complex numbers are not taken",
     "int64": "integers are not taken",
 }
 DTYPES = ["float64", "float32", "complex128", "complex64", "int64"]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..request.arguments import check_arguments
+from ..request.complex import is_complex
 from ..request.subscripts import Label, Labels
 from .matmul import matmul
 
@@ -23,7 +24,7 @@ class Term(NamedTuple):
 
 class Ways(NamedTuple):
     """How terms are multiplied: the library that they are of, matmul with all that was asked for, and whether a product without
-    a sum is the library's `*`, which rounds as was asked for."""
+    a sum is the library's `*`, which rounds as was asked for (of complex numbers it rounds more than once)."""
 
     library: Any
     matmul: Callable[[Any, Any], Any]
@@ -38,12 +39,11 @@ def wide(term: Term, extents: Mapping[Label, int], library: Any) -> Term:
     return Term(library.broadcast_to(term.entries, shape), term.labels)
 
 
-def make_ways(library: Any, asked: dict[str, Any]) -> Ways:
+def make_ways(library: Any, operands: Sequence[Any], asked: dict[str, Any]) -> Ways:
     """From the keywords of matmul; TypeError or ValueError for those that it would refuse."""
     checked = check_arguments(**asked)
-    return Ways(
-        library, partial(matmul, **asked), checked.accuracy != "scaled" and checked.rounding == "nearest"
-    )
+    entrywise = checked.accuracy != "scaled" and checked.rounding == "nearest"
+    return Ways(library, partial(matmul, **asked), entrywise and not any(map(is_complex, operands)))
 
 
 def contract(terms: Sequence[Term], result: Labels, steps: Sequence[Sequence[int]], ways: Ways) -> Any:
@@ -95,9 +95,8 @@ def _summed(term: Term, keep: set[Label], ways: Ways) -> Term:
         return term
     x = _ordered(term, kept + tuple(label for label in term.labels if label not in keep)).entries
     shape, extent = x.shape[: len(kept)], math.prod(x.shape[len(kept) :])
-    ones = ways.library.ones(
-        (extent, 1), dtype=x.dtype, **({} if ways.library is np else {"device": x.device})
-    )
+    where = {} if ways.library is np else {"device": x.device}
+    ones = ways.library.ones((extent, 1), dtype=x.real.dtype, **where)
     return Term(ways.matmul(x.reshape(math.prod(shape), extent), ones).reshape(shape), kept)
 
 

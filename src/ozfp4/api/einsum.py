@@ -32,7 +32,7 @@ def einsum(
       are the stack's, the other axes of the first are the rows, those of the second the columns.
     - Axes of one operand alone that do not stay are summed before: a product with ones, rounded once.
     - A step that sums nothing (outer and entrywise products) is one multiplication an entry: the library's `*`, which rounds
-      to nearest as IEEE 754 says; by matmul with accuracy="scaled" or another rounding.
+      to nearest as IEEE 754 says; by matmul with accuracy="scaled", another rounding, and of complex numbers.
     - Diagonals and transposes are views. One operand without a sum gives a view of it, as in NumPy and torch.
 
     With up to two operands, each summing over common axes alone, the result is a product of the promised accuracy. The result
@@ -85,12 +85,12 @@ def einsum(
         text, given = subscripts.from_lists([subscripts_, *operands])
     if not given:
         raise ValueError("operands: at least one is needed")
-    given, xp = many.take_all(given, out, library.FLOATS)
+    given, xp = many.take_all(given, out, library.NUMBERS)
     found = subscripts.parse(text, [tuple(x.shape) for x in given])
     steps = subscripts.order(found, optimize)
-    given = many.of_one_dtype(given, xp)
-    ways = make_ways(xp, asked)
-    many.check_room(out, tuple(found.extents[label] for label in found.result), given)
+    given, dtype = many.of_one_dtype(given, xp)
+    ways = make_ways(xp, given, asked)
+    many.check_room(out, tuple(found.extents[label] for label in found.result), dtype, given)
     terms = [
         wide(Term(x, labels), found.extents, xp) for x, labels in zip(given, found.operands, strict=True)
     ]

@@ -62,10 +62,10 @@ def tensordot(
         "scheme": scheme, "backend": backend, "bits": bits, "family": family, "workspace_limit": workspace_limit,
         "accuracy": accuracy, "rounding": rounding,
     }  # fmt: skip
-    given, xp = many.take_all([a, b], out, library.FLOATS, ("a", "b"))
+    given, xp = many.take_all([a, b], out, library.NUMBERS, ("a", "b"))
     of_a, of_b = _axes(axes, tuple(given[0].shape), tuple(given[1].shape), xp is not np)
-    given = many.of_one_dtype(given, xp)
-    ways = make_ways(xp, asked)
+    given, dtype = many.of_one_dtype(given, xp)
+    ways = make_ways(xp, given, asked)
     a, b = given
     # Axes of a are its numbers; those of b that are summed over with them are the same, the others come behind.
     labels_a = tuple(range(a.ndim))
@@ -75,7 +75,7 @@ def tensordot(
         *(n for i, n in enumerate(a.shape) if i not in of_a),
         *(n for i, n in enumerate(b.shape) if i not in of_b),
     )
-    many.check_room(out, shape, given, ("a", "b"))
+    many.check_room(out, shape, dtype, given, ("a", "b"))
     extents = dict(zip(labels_b, b.shape, strict=True))
     extents |= {
         label: n for label, n in zip(labels_a, a.shape, strict=True) if n != 1 or label not in extents

@@ -80,7 +80,7 @@ def take_operands(a: Any, b: Any, out: Any, allowed: tuple[type, ...]) -> Operan
         if out.device != a.device:
             raise RuntimeError(f"out: device {out.device} differs from {a.device}, where the operands lie")
         check_tensor("out", out)
-        _check_not_lazy(out)
+        check_not_lazy(out)
     return Operands(a.resolve_neg(), b.resolve_neg(), out, torch, True)
 
 
@@ -127,13 +127,14 @@ def _checked_out(out: Any) -> Array | None:
     if out is None:
         return None
     if is_tensor(out):
-        _check_not_lazy(out)
+        check_not_lazy(out)
     elif not isinstance(out, np.ndarray):
         raise TypeError(f"out: {type(out).__name__} is neither a NumPy array nor a torch tensor")
     return as_array("out", out)
 
 
-def _check_not_lazy(out: Any) -> None:
+def check_not_lazy(out: Any) -> None:
+    """ValueError for a tensor that is a lazily conjugated or negated view: writing to a resolved copy would lose the result."""
     if out.is_conj():
         raise ValueError("out: a lazily conjugated tensor cannot be written to; pass out.resolve_conj()")
     if out.is_neg():

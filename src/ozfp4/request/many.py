@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from . import remedies
-from .library import as_array, check_dtype, check_tensor, is_tensor, require_torch
+from .complex import is_complex
+from .library import as_array, check_dtype, check_not_lazy, check_tensor, is_tensor, require_torch
 from .out import check_out
 
 
@@ -36,7 +38,7 @@ def take_all(
             as_array("out", out)
         return [check_dtype(name, as_array(name, x), allowed) for name, x in named.items()], np
     torch = require_torch()
-    dtypes = [np.dtype(t).name for t in allowed]
+    dtypes = [name for t in allowed if hasattr(torch, name := np.dtype(t).name)]
     device = operands[0].device
     for name, x in (named if out is None else named | {"out": out}).items():
         check_tensor(name, x)
@@ -53,20 +55,24 @@ def take_all(
                 f"{name}: dtype {x.dtype} is not supported{remedies.of_torch_dtype(name, x.dtype)}; "
                 f"allowed is {' or '.join(f'torch.{n}' for n in dtypes)}"
             )
-    if out is not None and out.is_neg():
-        raise ValueError("out: a lazily negated tensor cannot be written to; pass out.resolve_neg()")
+    if out is not None:
+        check_not_lazy(out)
     return [x.detach() for x in operands], torch
 
 
-def of_one_dtype(operands: Sequence[Any], library: Any) -> list[Any]:
-    """The operands in the dtype that all of them promote to, so that no sum before the last is rounded to less."""
-    dtypes = {x.dtype for x in operands}
-    if len(dtypes) == 1:
-        return list(operands)
-    dtype = operands[0].dtype
-    for x in operands[1:]:
-        dtype = library.promote_types(dtype, x.dtype)
-    return [x.astype(dtype) if library is np else x.to(dtype) for x in operands]
+def of_one_dtype(operands: Sequence[Any], library: Any) -> tuple[list[Any], Any]:
+    """The operands in the dtype that all of them promote to, so that no sum before the last is rounded to less, and that dtype;
+    real ones beside complex ones in its real dtype. TypeError where the library has none."""
+    try:
+        dtype = reduce(library.promote_types, (x.dtype for x in operands))
+    except RuntimeError as error:
+        raise TypeError(f"operands: torch has no common dtype of all: {error}; convert them") from None
+    real = library.zeros((), dtype=dtype).real.dtype
+    wanted = [dtype if is_complex(x) else real for x in operands]
+    return [
+        x if x.dtype == each else x.astype(each) if library is np else x.to(each)
+        for x, each in zip(operands, wanted, strict=True)
+    ], dtype
 
 
 def write(result: Any, out: Any) -> Any:
@@ -80,10 +86,12 @@ def write(result: Any, out: Any) -> Any:
     return out
 
 
-def check_room(out: Any, shape: tuple[int, ...], operands: Sequence[Any], names: Sequence[str] = ()) -> None:
-    """TypeError or ValueError unless `out` can take a result of this shape and of the operands' dtype; None can."""
+def check_room(
+    out: Any, shape: tuple[int, ...], dtype: Any, operands: Sequence[Any], names: Sequence[str] = ()
+) -> None:
+    """TypeError or ValueError unless `out` can take a result of this shape and dtype; None can."""
     if out is not None:
-        check_out(out, shape, operands[0].dtype, **_named(operands, names))
+        check_out(out, shape, dtype, **_named(operands, names))
 
 
 def _named(operands: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:

@@ -84,8 +84,10 @@ def check_like_numpy(text: str, *operands: np.ndarray, **options) -> None:
 
 @each_case
 def test_like_numpy(text: str, shapes) -> None:
-    for dtype in (np.float64, np.float32):
+    for dtype in (np.float64, np.float32, np.complex128, np.complex64):
         operands = [x.astype(dtype) for x in whole(*shapes)]
+        if dtype in (np.complex128, np.complex64):
+            operands = [np.asarray(x * (1 + 2j) - 3j, dtype) for x in operands]
         check_like_numpy(text, *operands)
         check_like_numpy(text, *(x.copy(order="F") for x in operands), accuracy="scaled")
         check_like_numpy(text, *(x[::-1][::-1] if x.ndim else x for x in operands), optimize=False)
@@ -165,6 +167,45 @@ def test_one_step_rounds_once(text: str, shapes) -> None:
     for x in operands:
         x[..., -1] = -x[..., 0] * (1 + 2.0**-40)
     assert_same_bits(ozfp4.einsum(text, *operands, accuracy="correct"), fractions(text, *operands))
+
+
+@pytest.mark.parametrize("text", ["ij,jk->ki", "bj,jk->bk", "ij,jk->", "i,kl->ikl", "ij,ij->ij"])
+def test_each_part_of_a_complex_step_rounds_once(text: str) -> None:
+    shapes = {"ij,ij->ij": [(3, 4), (3, 4)], "i,kl->ikl": [(3,), (2, 4)]}.get(text, [(3, 4), (4, 2)])
+    a, b = (graded(*shape) + 1j * graded(*shape) for shape in shapes)
+    if text == "ij,jk->":  # the axes of one alone are summed before, each sum rounded
+        a, b = ozfp4.einsum("ij->j", a, accuracy="correct"), ozfp4.einsum("jk->j", b, accuracy="correct")
+        text = "j,j->"
+    c = np.asarray(ozfp4.einsum(text, a, b, accuracy="correct"))
+    left, right = text.split("->")[0].split(",")
+    parts = f"Z{left},Z{right}->{text.split('->')[1]}"
+    assert_same_bits(c.real, fractions(parts, np.stack([a.real, -a.imag]), np.stack([b.real, b.imag])))
+    assert_same_bits(c.imag, fractions(parts, np.stack([a.real, a.imag]), np.stack([b.imag, b.real])))
+
+
+def test_real_operands_beside_complex_ones() -> None:
+    a, b, c = graded(3, 4), graded(4, 5) + 1j * graded(4, 5), graded(5, 2).astype(np.float32)
+    ours = ozfp4.einsum("ij,jk,kl->il", a, b, c, optimize=False)
+    assert ours.dtype == np.complex128
+    assert_same_bits(ours, ozfp4.matmul(ozfp4.matmul(a, b), c.astype(float)))
+    single = ozfp4.einsum("ij,jk->ik", a.astype(np.float32), b.astype(np.complex64))
+    assert single.dtype == np.complex64
+    out = noise((3, 5), np.complex128)
+    assert ozfp4.einsum("ij,jk->ik", a, b, out=out) is out
+    assert_same_bits(out, ozfp4.matmul(a, b))
+
+
+def test_lazily_conjugated_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    a, b = graded(3, 4) + 1j * graded(3, 4), graded(4, 5) + 1j * graded(4, 5)
+    x, y = torch.from_numpy(a).conj(), torch.from_numpy(b)
+    assert x.is_conj()
+    for text in ("ij,jk->ik", "ij,jk->", "ij,kl->ijkl", "ij->j"):
+        given = (x, y) if "," in text else (x,)
+        same = (a.conj(), b) if "," in text else (a.conj(),)
+        assert_same_bits(ozfp4.einsum(text, *given), ozfp4.einsum(text, *same))
+    with pytest.raises(ValueError, match=r"^out: a lazily conjugated"):
+        ozfp4.einsum("ij,jk->ik", x, y, out=torch.zeros(3, 5, dtype=torch.complex128).conj())
 
 
 def test_every_argument_of_matmul_reaches_it() -> None:
