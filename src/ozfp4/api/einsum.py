@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..request import library, many, subscripts
+from ..request import library, many
+from ..request.subscripts import from_lists, order, parse
 from .contraction import Term, contract, make_ways, wide
 
 
 def einsum(
-    subscripts_: Any,
+    subscripts: Any,
     /,
     *operands: Any,
     out: Any = None,
@@ -79,15 +80,15 @@ def einsum(
         "scheme": scheme, "backend": backend, "bits": bits, "family": family, "workspace_limit": workspace_limit,
         "accuracy": accuracy, "rounding": rounding,
     }  # fmt: skip
-    if isinstance(subscripts_, str):
-        text, given = subscripts_, list(operands)
+    if isinstance(subscripts, str):
+        text, given = subscripts, list(operands)
     else:
-        text, given = subscripts.from_lists([subscripts_, *operands])
+        text, given = from_lists([subscripts, *operands])
     if not given:
         raise ValueError("operands: at least one is needed")
     given, xp = many.take_all(given, out, library.NUMBERS)
-    found = subscripts.parse(text, [tuple(x.shape) for x in given])
-    steps = subscripts.order(found, optimize)
+    found = parse(text, [tuple(x.shape) for x in given])
+    steps = order(found, optimize)
     given, dtype = many.of_one_dtype(given, xp)
     ways = make_ways(xp, given, asked)
     many.check_room(out, tuple(found.extents[label] for label in found.result), dtype, given)
