@@ -105,7 +105,10 @@ def check_tensor(name: str, tensor: Any) -> None:
             f"{name}: the tensor requires grad, and matmul has no derivative yet; "
             f"pass {name}.detach() or call it under torch.no_grad()"
         )
-    remedies.refuse_tensor_kind(name, tensor, torch)
+    kind = type(tensor)
+    computes = kind is not torch.Tensor and kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
+    if tensor.is_nested or tensor.layout != torch.strided or computes:
+        raise TypeError(remedies.of_tensor(name, tensor))
     if tensor.dtype not in (torch.float64, torch.float32, torch.complex128, torch.complex64, torch.int8):
         raise TypeError(
             f"{name}: dtype {tensor.dtype} is not supported{remedies.of_torch_dtype(name, tensor.dtype)}; allowed are "
@@ -145,7 +148,8 @@ def as_array(name: str, x: object) -> Array:
     """A NumPy array of `x` without a copy where possible."""
     if is_tensor(x):
         return array_of_tensor(name, x)
-    remedies.refuse_kind(name, x)
+    if isinstance(x, np.ma.MaskedArray) or (not isinstance(x, np.ndarray) and hasattr(x, "toarray")):
+        raise TypeError(remedies.of_array(name, x))
     return np.asarray(x)
 
 

@@ -53,31 +53,27 @@ def of_torch_dtype(name: str, dtype: object) -> str:
     return ""
 
 
-def refuse_kind(name: str, x: Any) -> None:
-    """TypeError for arrays whose entries np.asarray would lose: sparse ones, which it wraps, and masked ones."""
+def of_array(name: str, x: Any) -> str:
+    """What is said of arrays whose entries np.asarray would lose: masked ones, and sparse ones, which it wraps."""
     if isinstance(x, np.ma.MaskedArray):
         instead = (
             "out.data" if name == "out" else f"{name}.filled(0) to leave masked entries out of every sum"
         )
-        raise TypeError(f"{name}: masked arrays are not supported, their mask would be lost; pass {instead}")
-    if not isinstance(x, np.ndarray) and callable(getattr(x, "toarray", None)):
-        raise TypeError(
-            f"{name}: {type(x).__name__} is sparse, and only dense arrays are supported; pass {name}.toarray()"
-        )
+        return f"{name}: masked arrays are not supported, their mask would be lost; pass {instead}"
+    return f"{name}: {type(x).__name__} is sparse, and only dense arrays are supported; pass {name}.toarray()"
 
 
-def refuse_tensor_kind(name: str, tensor: Any, torch: Any) -> None:
-    """TypeError for tensors that are no array of entries in memory: nested, sparse, and subclasses that compute by themselves."""
-    kind = type(tensor)
+def of_tensor(name: str, tensor: Any) -> str:
+    """What is said of tensors that are no array of entries in memory: nested, sparse, subclasses that compute by themselves."""
     dense = "a dense tensor" if name == "out" else f"{name}.to_dense()"
-    padded = "a dense tensor" if name == "out" else f"torch.nested.to_padded_tensor({name}, 0.0)"
     if tensor.is_nested:
-        raise TypeError(f"{name}: nested tensors are not supported; pass {padded}")
-    if tensor.layout != torch.strided:
-        raise TypeError(
+        padded = "a dense tensor" if name == "out" else f"torch.nested.to_padded_tensor({name}, 0.0)"
+        return f"{name}: nested tensors are not supported; pass {padded}"
+    if str(tensor.layout) != "torch.strided":
+        return (
             f"{name}: layout {tensor.layout} is not supported; only dense (strided) tensors are: pass {dense}"
         )
-    if kind is not torch.Tensor and kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
-        raise TypeError(
-            f"{name}: {kind.__name__} does not hold its entries as a torch.Tensor does; pass the tensor that it stands for"
-        )
+    kind = type(tensor).__name__
+    return (
+        f"{name}: {kind} does not hold its entries as a torch.Tensor does; pass the tensor that it stands for"
+    )
