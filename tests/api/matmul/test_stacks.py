@@ -69,6 +69,19 @@ def test_any_stack_in_any_memory(stack, sizes, dtype: type, random) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: dtype.__name__)
+def test_entries_at_every_distance(dtype: type) -> None:
+    """What lies between them is noise, and is not read."""
+    for step in (*range(1, 10), 12, 16, -1, -2, -4, -8):
+        memory = noise((2 * abs(step), 5 * abs(step)), dtype)
+        a = memory[::step, :: abs(step)][:2, :5]
+        a[...] = values((2, 5), dtype, 8)
+        for x in (a, memory[:: abs(step), ::step][:2, :5]):
+            x[...] = values((2, 5), dtype, 9)
+            assert_same_bits(ozfp4.matmul(x, x.T), one_by_one(x, x.T), step)
+            assert_same_bits(ozfp4.matmul(x.T, x), one_by_one(x.T, x), step)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: dtype.__name__)
 @pytest.mark.parametrize("accuracy", ["scaled", "fp64", "correct"])
 def test_matrices_that_share_memory_with_each_other(dtype: type, accuracy: str) -> None:
     series = values((1, 40), dtype, 3)[0]
