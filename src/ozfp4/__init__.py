@@ -14,14 +14,17 @@ from .api.info import info
 from .api.int8_matmul import int8_matmul
 from .api.matmul import matmul
 from .api.plan import plan, plan_for
+from .api.prepare import prepare
 from .api.selftest import SelfTest, selftest
 from .api.tensordot import tensordot
 from .plans import Plan, Term
 from .report import Report
+from .request.prepared import Prepared
 from .support.version import __version__
 
 __all__ = [
     "Plan",
+    "Prepared",
     "Report",
     "SelfTest",
     "Term",
@@ -36,6 +39,7 @@ __all__ = [
     "matmul",
     "plan",
     "plan_for",
+    "prepare",
     "selftest",
     "stages",
     "tensordot",

@@ -8,9 +8,11 @@ from importlib import import_module
 import pytest
 
 MODULES = (
+    "api.gram",
     "api.int8_matmul",
     "api.matmul",
     "api.plan",
+    "api.prepare",
     "dispatch.decision",
     "plans.plan",
     "request.operands",

@@ -84,6 +84,22 @@ def take_operands(a: Any, b: Any, out: Any, allowed: tuple[type, ...]) -> Operan
     return Operands(a.resolve_neg(), b.resolve_neg(), out, torch, True)
 
 
+def take_operand(name: str, x: Any, allowed: tuple[type, ...]) -> Operands:
+    """One operand that no other is there for yet, in both places. Raises as :func:`take_operands`."""
+    if not is_tensor(x) or x.device.type == "cpu":
+        array = _array(name, x, allowed)
+        return Operands(array, array, None, torch_module() if is_tensor(x) else None, False)
+    check_tensor(name, x)
+    torch = torch_module()
+    names = [np.dtype(t).name for t in allowed]
+    if x.dtype not in [getattr(torch, n) for n in names]:
+        raise TypeError(
+            f"{name}: dtype {x.dtype} is not supported; allowed is {' or '.join(f'torch.{n}' for n in names)}"
+        )
+    resolved = x.resolve_neg()
+    return Operands(resolved, resolved, None, torch, True)
+
+
 def _from_torch(a: object, b: object, out: object) -> bool:
     """True for torch, False for NumPy; TypeError when they are mixed."""
     given = {"a": is_tensor(a), "b": is_tensor(b)}
