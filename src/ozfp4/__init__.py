@@ -7,6 +7,7 @@
 
 from .support import built  # noqa: F401, I001 - first: where _core is missing, all else fails with less to say
 from . import bounds, linalg, stages
+from .api.einsum import einsum
 from .api.enclose import enclose
 from .api.gram import gram
 from .api.info import info
@@ -15,6 +16,7 @@ from .api.matmul import matmul
 from .api.plan import plan, plan_for
 from .api.prepare import prepare
 from .api.selftest import SelfTest, selftest
+from .api.tensordot import tensordot
 from .plans import Plan, Term
 from .report import Report
 from .request.prepared import Prepared
@@ -28,6 +30,7 @@ __all__ = [
     "Term",
     "__version__",
     "bounds",
+    "einsum",
     "enclose",
     "gram",
     "info",
@@ -39,4 +42,5 @@ __all__ = [
     "prepare",
     "selftest",
     "stages",
+    "tensordot",
 ]
