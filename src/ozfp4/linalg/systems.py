@@ -79,18 +79,18 @@ def _solutions(given: Operands, structure: str, refined: bool, report: bool) -> 
     (x,) = over_stack(given.native, given.lead, one, given.a, given.b)
     about = worst(reports)
     if refined and not about.converged and not report:
-        warn_of(about.reason)
+        warn_of(about.reason, 4)
     return x, about
 
 
-def warn_of(reason: str) -> None:
-    """LinAlgWarning that a solution is not refined."""
+def warn_of(reason: str, level: int) -> None:
+    """LinAlgWarning that a solution is not refined, at the caller `level` calls up from here."""
     from scipy.linalg import LinAlgWarning
 
     warnings.warn(
         f"refinement did not converge ({reason}): the solution is that of the factors alone, the matrix singular or nearly so",
         LinAlgWarning,
-        stacklevel=4,
+        stacklevel=level,
     )
 
 
