@@ -46,6 +46,14 @@ class Rational:
         rows = [[Fraction(int(each.p), int(each.q)) for each in row] for row in x.tolist()]
         return np.array(rows, dtype=object).reshape(x.nrows(), x.ncols())
 
+    def solve(self, a: Any, b: Any) -> Any:
+        """X with A X = B; of complex matrices the real parts above the imaginary ones."""
+        a, b = np.asarray(a), np.asarray(b)
+        if a.dtype.kind == "c":
+            a = np.block([[a.real, -a.imag], [a.imag, a.real]])
+            b = np.vstack([b.real, b.imag])
+        return self.matrix(a).solve(self.matrix(b))
+
     def error(self, x: Any, exact: Any, u: float) -> float:
         """The largest error of an entry in units of u times the largest entry of its column."""
         x, wanted = self.values(self.matrix(x)), self.values(exact)

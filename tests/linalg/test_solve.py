@@ -50,7 +50,7 @@ def test_refined_solutions_are_rounded_real_ones(name, matrices, library, ration
     assert linalg.solve(library(a), library(b), refine=True).tolist() == x.tolist()
 
 
-@pytest.mark.parametrize("name", ["wilkinson 60", "hilbert 20", "pascal 24"])
+@pytest.mark.parametrize("name", ["wilkinson 60", "hilbert 20"])
 def test_better_factors(name, matrices, library, rational):
     a = matrices[name]
     b = np.random.default_rng(19).standard_normal((len(a), 1))

@@ -67,7 +67,7 @@ def lstsq(
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., m, n), float64 or float32, of rank min(m, n): there is no test but that for an exact zero.
+        (..., m, n), float64, float32, complex128 or complex64, of rank min(m, n): there is no test but that for an exact zero.
     b : array_like or torch.Tensor
         (m,), or (..., m, k) with broadcasting stacks.
     refine : bool

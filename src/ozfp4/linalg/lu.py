@@ -75,7 +75,7 @@ def lu_factor(a: Any, *, accuracy: str | None = None, check_finite: bool = True)
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., m, n), float64 or float32.
+        (..., m, n), float64, float32, complex128 or complex64.
     accuracy : {"scaled", "fp64", "correct"}, optional
         Of the products, as in :func:`ozfp4.matmul`.
     check_finite : bool

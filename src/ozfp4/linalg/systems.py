@@ -157,7 +157,7 @@ def solve(
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., n, n), float64 or float32.
+        (..., n, n), float64, float32, complex128 or complex64.
     b : array_like or torch.Tensor
         (n,), or (..., n, k) with broadcasting stacks.
     refine : bool
@@ -176,7 +176,7 @@ def solve(
     Returns
     -------
     x, or (x, SolveReport)
-        x of the shape of b, or of the stack; float32 if both are float32, else float64.
+        x of the shape of b, or of the stack, and of the dtype that holds both.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def inv(a: Any, *, refine: bool = False, accuracy: str | None = None, check_fini
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., n, n), float64 or float32.
+        (..., n, n), float64, float32, complex128 or complex64.
     refine : bool
         As in :func:`ozfp4.linalg.solve`: entries near the real inverse's, rounded once.
     accuracy, check_finite
