@@ -163,15 +163,15 @@ def test_a_triangular_solution_solves_a_system_a_panels_rounding_away(
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_stacks_views_and_dtypes(dtype, library, small_blocks):
-    whole = RNG.standard_normal((2, 3, 60, 52)).astype(dtype)
-    a = library(whole)[:, :, ::2, 1::2][:, :, :26]
+    whole = RNG.standard_normal((2, 3, 44, 38)).astype(dtype)
+    a = library(whole)[:, :, ::2, 1::2][:, :, :19]
     host = np.asarray(a)
     lu, piv = linalg.lu_factor(a)
     q, r = linalg.qr(a)
     square = library(np.ascontiguousarray(host @ host.swapaxes(-1, -2)))
     factor = linalg.cholesky(square)
     assert [str(x.dtype).removeprefix("torch.") for x in (lu, q, r, factor)] == [np.dtype(dtype).name] * 4
-    assert tuple(piv.shape) == (2, 3, 26)
+    assert tuple(piv.shape) == (2, 3, 19)
     close = {"rtol": 1e4 * np.finfo(dtype).eps, "atol": 1e3 * np.finfo(dtype).eps}
     for index in np.ndindex(2, 3):
         one = library(np.ascontiguousarray(host[index]))
