@@ -52,6 +52,14 @@ def test_refined_least_norms_are_rounded_real_ones(name, library, rational, smal
     assert rational.error(np.asarray(x), exact, U) <= ROUNDED
 
 
+def test_a_system_that_has_a_solution(library, small_blocks):
+    a = RNG.integers(-99, 100, (30, 13)).astype(float)
+    x = RNG.integers(-99, 100, (13, 2)).astype(float)
+    found = linalg.lstsq(library(a), library(a @ x), refine=True)
+    np.testing.assert_array_equal(np.asarray(found.solution), x)
+    assert np.asarray(found.residuals).max() < 1e-50
+
+
 @pytest.mark.parametrize("shape", [(31, 20), (20, 31), (9, 9), (8, 1), (1, 8)])
 @pytest.mark.parametrize("columns", [None, 0, 1, 3])
 def test_as_scipys(shape, columns, library, small_blocks):

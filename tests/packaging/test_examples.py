@@ -13,6 +13,7 @@ MODULES = (
     "api.plan",
     "dispatch.decision",
     "linalg.definite",
+    "linalg.determinants",
     "linalg.householder",
     "linalg.least_squares",
     "linalg.lu",
