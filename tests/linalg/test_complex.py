@@ -45,6 +45,16 @@ def test_refined_solutions(power, library, rational, small_blocks):
     assert rational.error(parts(x), rational.solve(a.conj().T, b), U) <= ROUNDED
 
 
+@pytest.mark.parametrize("name", ["hilbert 20", "pascal 24"])
+def test_beyond_the_precision(name, matrices, library, rational):
+    a = matrices[name]
+    turns = np.array([1, 1j, -1, -1j])[np.arange(len(a)) % 4]
+    a, b = turns[:, None] * a * turns, np.random.default_rng(19).standard_normal((len(a), 2)) * (1 + 2j)
+    x, report = linalg.solve(library(a), library(b), refine=True, report=True)
+    assert report.converged, report
+    assert rational.error(parts(x), rational.solve(a, b), U) <= ROUNDED
+
+
 def test_mixed_with_real_and_single(library, rational, small_blocks):
     a, b = RNG.standard_normal((19, 19)), noise(19, 2)
     x = linalg.solve(library(a), library(b), refine=True)
