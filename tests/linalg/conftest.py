@@ -120,5 +120,5 @@ def matrices() -> dict[str, np.ndarray]:
         "rows graded": rng.standard_normal((40, 40)) * 2.0 ** -np.arange(0, 120, 3)[:, None],
         "vandermonde": np.vander(np.linspace(0, 1, 25)),
         "hilbert 20": hilbert(20),
-        "pascal 24": pascal(24),
+        "pascal 22": pascal(22),
     }

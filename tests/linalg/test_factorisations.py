@@ -75,14 +75,14 @@ def test_factors_of_others_are_solved_with(trans, columns, library, small_blocks
     np.testing.assert_allclose(np.asarray(x), np.linalg.solve(at, b), rtol=1e-9, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", ["random", "condition 2^20", "hilbert 8", "pascal 24"])
+@pytest.mark.parametrize("name", ["random", "condition 2^20", "hilbert 8", "pascal 22"])
 @pytest.mark.parametrize("lower", [True, False])
 def test_cholesky_is_that_of_a_matrix_a_panels_rounding_away(
     name, lower, matrices, library, rational, small_blocks
 ):
     a = matrices[name]
     a = a if name[0] in "hp" else a @ a.T
-    if name == "pascal 24":
+    if name == "pascal 22":
         a = a[:18, :18]
     a = np.tril(a) + np.tril(a, -1).T
     noise = RNG.standard_normal(a.shape)

@@ -20,7 +20,7 @@ EASY = [
     "random", *(f"condition 2^{p}" for p in (10, 20, 30, 40, 45, 50)), "hilbert 8", "hilbert 12", "kahan", "wilkinson 30",
     "graded", "rows graded",
 ]  # fmt: skip
-HARD = ["wilkinson 60", "vandermonde", "hilbert 20", "pascal 24"]
+HARD = ["wilkinson 60", "vandermonde", "hilbert 20", "pascal 22"]
 
 
 def condition(rational, a):

@@ -152,7 +152,7 @@ def solve(
 
     With `refine`, every entry of X is the real solution's, rounded once, but for 2^-58 of the largest entry of its column: X
     is corrected, as a pair of numbers an entry, by residuals B - A X that are rounded once. Where the condition number is near
-    2^53 or beyond, the factors of fl(R A), with R about A^-1, take over; up to about 2^85 that converges.
+    2^53 or beyond, the factors of fl(R A), with R about A^-1, take over; up to about 2^80 that converges as a rule.
 
     Parameters
     ----------
