@@ -36,7 +36,7 @@ def parts(lu, piv, first=0):
 @pytest.mark.parametrize("name", NAMES)
 def test_lu_is_that_of_a_matrix_a_panels_rounding_away(name, matrices, library, rational, small_blocks):
     a = matrices[name]
-    lu, piv = linalg.lu_factor(library(a))
+    lu, piv = linalg.lu_factor(library(a), accuracy="correct")
     order, lower, upper = parts(lu, piv, 0 if library is np.asarray else 1)
     assert np.abs(lower).max() <= 1
     # Of a panel's sums every product and every addition may round, an update twice: no word of n.
@@ -87,7 +87,9 @@ def test_cholesky_is_that_of_a_matrix_a_panels_rounding_away(
     a = np.tril(a) + np.tril(a, -1).T
     noise = RNG.standard_normal(a.shape)
     noisy = np.tril(a) + np.triu(noise, 1) if lower else np.triu(a) + np.tril(noise, -1)
-    factor = np.asarray(linalg.cholesky(library(noisy), lower=lower))  # reads one triangle
+    factor = np.asarray(
+        linalg.cholesky(library(noisy), lower=lower, accuracy="correct")
+    )  # reads one triangle
     assert (factor == (np.tril(factor) if lower else np.triu(factor))).all()
     left = factor if lower else factor.T
     assert within(rational, a, left, left.T, small_blocks + 3)
@@ -157,7 +159,7 @@ def test_a_triangular_solution_solves_a_system_a_panels_rounding_away(
     matrices, library, rational, small_blocks
 ):
     t, b = matrices["kahan"], RNG.standard_normal((48, 2))
-    x = np.asarray(linalg.solve_triangular(library(t), library(b)))
+    x = np.asarray(linalg.solve_triangular(library(t), library(b), accuracy="correct"))
     assert within(rational, b, t, x, small_blocks + 3)
 
 
