@@ -17,6 +17,7 @@ from ..report import Report
 from ..request import library
 from ..request.arguments import check_arguments
 from ..request.operands import MatmulRequest, matmul_request
+from ..request.prepared import NEITHER, Prepared, take_prepared
 from ..request.types import TensorT
 
 
@@ -24,13 +25,13 @@ from ..request.types import TensorT
 def matmul(
     a: TensorT,
     b: TensorT,
+    out: TensorT | None = ...,
     *,
     scheme: str = ...,
     backend: str = ...,
     bits: int | None = ...,
     family: str = ...,
     plan: Plan | None = ...,
-    out: TensorT | None = ...,
     report: Literal[False] = ...,
     workspace_limit: int | None = ...,
     progress: Callable[[float], object] | None = ...,
@@ -42,13 +43,13 @@ def matmul(
 def matmul(
     a: TensorT,
     b: TensorT,
+    out: TensorT | None = ...,
     *,
     scheme: str = ...,
     backend: str = ...,
     bits: int | None = ...,
     family: str = ...,
     plan: Plan | None = ...,
-    out: TensorT | None = ...,
     report: Literal[True],
     workspace_limit: int | None = ...,
     progress: Callable[[float], object] | None = ...,
@@ -60,13 +61,13 @@ def matmul(
 def matmul(
     a: TensorT,
     b: TensorT,
+    out: TensorT | None = ...,
     *,
     scheme: str = ...,
     backend: str = ...,
     bits: int | None = ...,
     family: str = ...,
     plan: Plan | None = ...,
-    out: TensorT | None = ...,
     report: Literal[False] = ...,
     workspace_limit: int | None = ...,
     progress: Callable[[float], object] | None = ...,
@@ -78,13 +79,13 @@ def matmul(
 def matmul(
     a: TensorT,
     b: TensorT,
+    out: TensorT | None = ...,
     *,
     scheme: str = ...,
     backend: str = ...,
     bits: int | None = ...,
     family: str = ...,
     plan: Plan | None = ...,
-    out: TensorT | None = ...,
     report: Literal[True],
     workspace_limit: int | None = ...,
     progress: Callable[[float], object] | None = ...,
@@ -96,13 +97,13 @@ def matmul(
 def matmul(
     a: npt.ArrayLike,
     b: npt.ArrayLike,
+    out: npt.NDArray[Any] | None = ...,
     *,
     scheme: str = ...,
     backend: str = ...,
     bits: int | None = ...,
     family: str = ...,
     plan: Plan | None = ...,
-    out: npt.NDArray[Any] | None = ...,
     report: Literal[False] = ...,
     workspace_limit: int | None = ...,
     progress: Callable[[float], object] | None = ...,
@@ -114,13 +115,13 @@ def matmul(
 def matmul(
     a: npt.ArrayLike,
     b: npt.ArrayLike,
+    out: npt.NDArray[Any] | None = ...,
     *,
     scheme: str = ...,
     backend: str = ...,
     bits: int | None = ...,
     family: str = ...,
     plan: Plan | None = ...,
-    out: npt.NDArray[Any] | None = ...,
     report: Literal[True],
     workspace_limit: int | None = ...,
     progress: Callable[[float], object] | None = ...,
@@ -132,13 +133,13 @@ def matmul(
 def matmul(
     a: npt.ArrayLike,
     b: npt.ArrayLike,
+    out: npt.NDArray[Any] | None = ...,
     *,
     scheme: str = ...,
     backend: str = ...,
     bits: int | None = ...,
     family: str = ...,
     plan: Plan | None = ...,
-    out: npt.NDArray[Any] | None = ...,
     report: Literal[False] = ...,
     workspace_limit: int | None = ...,
     progress: Callable[[float], object] | None = ...,
@@ -150,13 +151,13 @@ def matmul(
 def matmul(
     a: npt.ArrayLike,
     b: npt.ArrayLike,
+    out: npt.NDArray[Any] | None = ...,
     *,
     scheme: str = ...,
     backend: str = ...,
     bits: int | None = ...,
     family: str = ...,
     plan: Plan | None = ...,
-    out: npt.NDArray[Any] | None = ...,
     report: Literal[True],
     workspace_limit: int | None = ...,
     progress: Callable[[float], object] | None = ...,
@@ -164,16 +165,52 @@ def matmul(
     rounding: str = ...,
     return_bound: Literal[True],
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Report]: ...
+@overload
+def matmul(
+    a: Prepared,
+    b: Any,
+    *,
+    scheme: str = ...,
+    backend: str = ...,
+    bits: int | None = ...,
+    family: str = ...,
+    plan: Plan | None = ...,
+    out: Any = ...,
+    report: bool = ...,
+    workspace_limit: int | None = ...,
+    progress: Callable[[float], object] | None = ...,
+    accuracy: str | None = ...,
+    rounding: str = ...,
+    return_bound: bool = ...,
+) -> Any: ...
+@overload
+def matmul(
+    a: Any,
+    b: Prepared,
+    *,
+    scheme: str = ...,
+    backend: str = ...,
+    bits: int | None = ...,
+    family: str = ...,
+    plan: Plan | None = ...,
+    out: Any = ...,
+    report: bool = ...,
+    workspace_limit: int | None = ...,
+    progress: Callable[[float], object] | None = ...,
+    accuracy: str | None = ...,
+    rounding: str = ...,
+    return_bound: bool = ...,
+) -> Any: ...
 def matmul(
     a: Any,
     b: Any,
+    out: Any = None,
     *,
     scheme: str = "II",
     backend: str = "auto",
     bits: int | None = None,
     family: str = "least",
     plan: Plan | None = None,
-    out: Any = None,
     report: bool = False,
     workspace_limit: int | None = None,
     progress: Callable[[float], object] | None = None,
@@ -202,9 +239,10 @@ def matmul(
 
     Parameters
     ----------
-    a, b : array_like or torch.Tensor
+    a, b : array_like, torch.Tensor or Prepared
         float64, float32, complex128 or complex64, shapes as for ``numpy.matmul``: 1-D, 2-D, or stacks with broadcasting; any
-        strides. Tensors may be conjugated or negated lazily.
+        strides. Tensors may be conjugated or negated lazily. An operand that :func:`ozfp4.prepare` made stands for the array, on
+        its side; `scheme`, `backend`, `bits`, `family`, `plan` and `accuracy` are then those that it was prepared for.
     scheme : {"II", "I"}
         Ozaki scheme: residues and the Chinese remainder theorem, or positional digits.
     backend : {"auto", "fp4", "int8", "fp64"}
@@ -263,7 +301,7 @@ def matmul(
     ValueError
         Shapes that do not fit, unknown names, bits outside 2..200 or beside an accuracy that has its own, a rounding other than
         "nearest" without "correct", a plan of too few bits, `out` of another shape, read-only or overlapping, an inner dimension
-        beyond the plan's limit.
+        beyond the plan's limit; what a prepared operand was not prepared for.
     RuntimeError
         Tensors that require grad, or on a device without a kernel in this build; a backend whose every kernel failed its
         self-test (:func:`ozfp4.selftest`).
@@ -276,11 +314,16 @@ def matmul(
         if like is not None and (again := repeated.again(like, a, b)) is not None:
             return again
 
+    sides = NEITHER
+    if isinstance(a, Prepared) or isinstance(b, Prepared):
+        sides, a, b, plan, accuracy = take_prepared(
+            a, b, plan, accuracy, scheme=scheme, backend=backend, bits=bits, family=family
+        )
     asked = check_arguments(
         scheme, backend, bits, family, plan, workspace_limit, progress, accuracy, rounding, return_bound
     )
     operands = library.take_operands(a, b, out, library.NUMBERS)
-    request = matmul_request(operands, asked)
+    request = matmul_request(operands, asked, prepared=sides)
     if request.is_complex:
         c, bound, made, about = _of_parts(request, operands.on_device, report)
     elif operands.on_device:

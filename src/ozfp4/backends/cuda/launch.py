@@ -8,12 +8,14 @@ from typing import Any
 from ...plans.plan import Plan
 from ...request import library
 from ...request.operands import MatmulRequest, MatmulShape
+from ...request.prepared import NEITHER
 from ...request.update import Update
 from ...support import debug
 from ...support.refusals import memory_error
 from . import extension
 from .device_plan import DevicePlan
 from .findings import Findings
+from .kept import NOTHING_KEPT, KeptSides
 from .promise import PLAIN, Promise
 from .variant import Variant
 from .views import Prepared, prepare
@@ -40,7 +42,7 @@ class Launch:
 _counters: dict[tuple[int, int], Any] = {}
 
 
-def _clear_counters(stream: int, device: int) -> int:
+def clear_counters(stream: int, device: int) -> int:
     """The address of the current stream's counters; 0 while it is captured: a graph may run beside the stream."""
     cuda = extension.require_cuda()
     number = cuda.stream_id(stream, device)
@@ -55,7 +57,7 @@ def _clear_counters(stream: int, device: int) -> int:
     return int(counters.data_ptr())
 
 
-def _forget_counters(address: int) -> None:
+def forget_counters(address: int) -> None:
     """Behind a launch that failed: those before it have left the counters as they were in between."""
     for key, counters in list(_counters.items()):
         if counters.data_ptr() == address:
@@ -80,6 +82,7 @@ def run(
     findings: Findings | None = None,
     promise: Promise = PLAIN,
     second: Any = None,
+    kept: KeptSides = NOTHING_KEPT,
     update: Update | None = None,
 ) -> Launch:
     """Enqueue c = a b by the kernel of `variant`; `a`, `b`, `c` are tensors with both matrix axes. Every extent is at least 1.
@@ -87,7 +90,13 @@ def run(
     `update`, whose C has both matrix axes, makes it c = alpha a b + beta C.
 
     `events` are handles of CUDA events to record after scale, encode and multiply (0: none). `findings` are gathered where
-    given. `second` is a contiguous tensor of the result's extents for what the promise has beside the result.
+    given. `second` is a contiguous tensor of the result's extents for what the promise has beside the result. Of the operands in
+    `kept`, `a` and `b` are the entries.
+
+    Raises
+    ------
+    RuntimeError
+        What is kept of an operand is not what the kernel multiplies.
     """
     device = a.device
     addresses = (a.data_ptr(), b.data_ptr(), c.data_ptr())
@@ -96,6 +105,10 @@ def run(
     device_plan = plan._device_plans.get(key)
     if device_plan is None:
         device_plan = plan._device_plans[key] = DevicePlan(plan, *key)
+    shapes: tuple[Any, ...] = ()
+    if kept is not NOTHING_KEPT:
+        kept.check(device_plan.cuda_plan.element)
+        shapes = kept.shapes()
     prepared = prepare(
         device_plan,
         shape,
@@ -106,9 +119,12 @@ def run(
         device.index,
         limit,
         variant,
+        shapes,
         None if update is None or update.c is None else (update.c.shape, update.c.stride(), update.c.dtype),
     )
-    return Launch(prepared, enqueue(prepared, addresses, device, events, findings, second, update), second)
+    return Launch(
+        prepared, enqueue(prepared, addresses, device, events, findings, second, kept, update), second
+    )
 
 
 # Arguments of every launch.
@@ -122,6 +138,7 @@ def enqueue(
     events: tuple[int, int, int] = (0, 0, 0),
     findings: Findings | None = None,
     second: Any = None,
+    kept: KeptSides = NOTHING_KEPT,
     update: Update | None = None,
 ) -> Any:
     """Enqueue a problem on matrices at these addresses; returns the workspace, which the stream still uses."""
@@ -132,8 +149,10 @@ def enqueue(
     stream = current_stream(torch, index)
     if prepared.steps is not None:  # its memory came from another stream: it must outlive this one's launches
         prepared.steps.record_stream(torch.cuda.current_stream(index))
-    memory, counters = workspace.data_ptr(), _clear_counters(stream, index)
+    memory, counters = workspace.data_ptr(), clear_counters(stream, index)
     further = _DEBUG if second is None else {**_DEBUG, "second": second.data_ptr()}
+    if kept is not NOTHING_KEPT:
+        further = {**further, **kept.arguments(torch, index, stream)}
     if update is not None:
         addend = 0 if update.c is None else update.c.data_ptr()
         further = {**further, "alpha": update.alpha, "beta": update.beta, "addend": addend}
@@ -144,8 +163,11 @@ def enqueue(
         for turn in range(problem.turns):  # the next turn overwrites what this one leaves
             problem.launch(*addresses, memory, counters, stream, *events, turn, turn + 1, **further)
             findings.add(problem, turn, workspace)
+        for name, side in zip("ab", kept, strict=True):
+            if side is not None:
+                findings.add_kept(name, side)
     except BaseException:
-        _forget_counters(counters)
+        forget_counters(counters)
         raise
     return workspace
 
@@ -189,10 +211,17 @@ def fill(
     try:
         return run(
             plan, variant, rows, columns, c, shape, limit, findings=findings, promise=promise, second=second,
-            update=update,
+            kept=kept_of(request), update=update,
         )  # fmt: skip
     except ValueError as error:
         raise memory_error(error) from None
+
+
+def kept_of(request: MatmulRequest) -> KeptSides:
+    """What was made of the operands before."""
+    if request.prepared is NEITHER:
+        return NOTHING_KEPT
+    return KeptSides(*(None if side is None else side._held for side in request.prepared))
 
 
 def _with_matrix_axes(c: Any, shape: MatmulShape) -> Any:

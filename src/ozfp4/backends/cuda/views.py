@@ -20,7 +20,7 @@ class Prepared:
         self.steps = steps
 
 
-def _collapse(stack: tuple[int, ...], *strides: tuple[int, ...]) -> tuple[list[int], list[list[int]]]:
+def collapse(stack: tuple[int, ...], *strides: tuple[int, ...]) -> tuple[list[int], list[list[int]]]:
     """Fewest axes that visit the same matrices: axes of extent 1 are dropped, adjacent ones merged where all can be."""
     extents: list[int] = []
     merged: list[list[int]] = [[] for _ in strides]
@@ -64,10 +64,11 @@ def prepare(
     device: int,
     limit: int,
     variant: Variant,
+    kept: tuple[Any, ...] = (),
     addend: Geometry | None = None,
 ) -> Prepared:
-    """What is launched for a product, made once. `alignments` are the addresses modulo cuda.pointer_alignment; `addend` is of the
-    result's shape."""
+    """What is launched for a product, made once. `alignments` are the addresses modulo cuda.pointer_alignment, `kept` the shapes
+    of KeptSides (none where nothing is kept); `addend` is of the result's shape."""
     torch = library.require_torch()
     cuda = extension.require_cuda()
     types = {torch.float64: cuda.ElementType.float64, torch.float32: cuda.ElementType.float32}
@@ -84,7 +85,7 @@ def prepare(
         steps = tuple(step * addend[2].itemsize for step in addend[1])
         further["addend"] = cuda.Result(0, types[addend[2]], shape.m, shape.n, steps[-2], steps[-1])
         strides = (*strides, steps[:rank])
-    extents, stacks = _collapse(shape.stack, *strides) if rank else ([], [[] for _ in strides])
+    extents, stacks = collapse(shape.stack, *strides) if rank else ([], [[] for _ in strides])
     stack_a, stack_b, stack_c = stacks[:3]
     if addend is not None:
         further["strides_addend"] = stacks[3]
@@ -93,6 +94,9 @@ def prepare(
     result = cuda.Result(alignments[2], type_of[c[2]], shape.m, shape.n, in_bytes[2][-2], in_bytes[2][-1])
     choices = {
         name: value for name, value in variant._asdict().items() if name != "kernel" and value is not None
+    }
+    choices |= {
+        name: lines for name, lines in zip(("kept_a", "kept_b"), kept, strict=False) if lines is not None
     }
     problem = cuda.Problem(
         made.cuda_plan, operand_a, operand_b, result, extents, stack_a, stack_b, stack_c, device, limit,
