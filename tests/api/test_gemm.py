@@ -379,3 +379,17 @@ def test_tensors() -> None:
         ozfp4.gemm(-1, x, y, 1, z.clone().requires_grad_())
     with pytest.raises(TypeError, match=r"c: dtype torch\.int32|c: dtype int32"):
         ozfp4.gemm(-1, x, y, 1, z.int())
+
+
+def test_prepared_operands() -> None:
+    rng = np.random.default_rng(16)
+    a, b = (np.ldexp(rng.standard_normal(s), rng.integers(-30, 30, s)) for s in ((9, 40), (40, 8)))
+    c = -(a @ b)
+    for accuracy, rounding in ASKED:
+        left, right = (ozfp4.prepare(x, s, accuracy=accuracy) for x, s in ((a, "left"), (b, "right")))
+        expected = gemm_reference(0.7, a, b, 0.7, c, accuracy, rounding)
+        for x, y in ((left, b), (a, right), (left, right)):
+            assert_same_bits(ozfp4.gemm(0.7, x, y, 0.7, c, rounding=rounding), expected, (accuracy, rounding))
+    assert_same_bits(ozfp4.gemm(0, left, right, -1, c), -c)
+    refuses(ValueError, "trans_b: b is prepared as it is", 1, a, right, trans_b=True)
+    refuses(ValueError, "accuracy: 'fp64' is not what b was prepared for", 1, a, right, accuracy="fp64")

@@ -194,6 +194,22 @@ def test_complex():
     assert_same_bits(found.cpu(), expected)
 
 
+def test_prepared_operands():
+    rng = np.random.default_rng(12)
+    a, b = (np.ldexp(rng.standard_normal(s), rng.integers(-30, 30, s)) for s in ((90, 140), (140, 80)))
+    c = -(a @ b)
+    x, y, z = on_device(a), on_device(b), on_device(c)
+    for mode in MODES:
+        expected = ozfp4.gemm(0.7, a, b, 0.7, c, **mode)
+        left, right = (
+            ozfp4.prepare(q, side, accuracy=mode["accuracy"]) for q, side in ((x, "left"), (y, "right"))
+        )
+        rounding = mode.get("rounding", "nearest")
+        for p, q in ((left, y), (x, right), (left, right)):
+            found = ozfp4.gemm(0.7, p, q, 0.7, z, rounding=rounding)
+            assert_same_bits(found.cpu(), expected, mode)
+
+
 def test_nothing_to_multiply():
     c = np.array([[1.5, -0.0, np.nan], [np.inf, 3e-310, -7.0]])
     bad = np.full((2, 3), np.nan)

@@ -7,6 +7,7 @@ from typing import Any
 from ..plans.plan import Plan
 from ..request import library
 from ..request.arguments import check_arguments
+from ..request.prepared import NEITHER, Prepared, take_prepared
 from ..request.update import update_request
 from .matmul import _of_parts, _on_cpu, _on_cuda
 
@@ -49,7 +50,7 @@ def gemm(
     ----------
     alpha, beta : float
         Finite and real. Where alpha is 0, A and B are not read; where beta is 0, C is not.
-    a, b : array_like or torch.Tensor
+    a, b : array_like, torch.Tensor or Prepared
         As in :func:`ozfp4.matmul`, stacks and broadcasting included.
     c : array_like or torch.Tensor, optional
         Of the result's shape or one that broadcasts to it, real, or complex if the product is. Needed where beta is not 0.
@@ -81,11 +82,16 @@ def gemm(
         As :func:`ozfp4.matmul`; also for a factor that is not a finite real number which float64 holds, a C that is missing or
         does not broadcast to the result, an `out` that overlaps C without being the same.
     """
+    sides = NEITHER
+    if isinstance(a, Prepared) or isinstance(b, Prepared):
+        sides, a, b, plan, accuracy = take_prepared(
+            a, b, plan, accuracy, scheme=scheme, backend=backend, bits=bits, family=family
+        )
     asked = check_arguments(
         scheme, backend, bits, family, plan, workspace_limit, None, accuracy, rounding, return_bound
     )
     operands = library.take_operands(a, b, out, library.NUMBERS)
-    request = update_request(alpha, operands, beta, c, trans_a, trans_b, asked)
+    request = update_request(alpha, operands, beta, c, trans_a, trans_b, asked, sides)
     if request.is_complex:
         found, bound, _, about = _of_parts(request, operands.on_device, report)
     elif operands.on_device:

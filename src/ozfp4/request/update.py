@@ -14,6 +14,7 @@ from .arguments import Arguments
 from .library import Operands
 from .operands import MatmulRequest, matmul_request, matmul_shape
 from .out import check_out, is_same_place
+from .prepared import NEITHER, Sides
 
 _TRANSPOSES = {"N": False, "T": True, "C": True}
 
@@ -121,11 +122,19 @@ def _without_terms(operands: Operands, fills: bool) -> Operands:
 
 
 def update_request(
-    alpha: Any, operands: Operands, beta: Any, c: Any, trans_a: Any, trans_b: Any, asked: Arguments
+    alpha: Any,
+    operands: Operands,
+    beta: Any,
+    c: Any,
+    trans_a: Any,
+    trans_b: Any,
+    asked: Arguments,
+    sides: Sides = NEITHER,
 ) -> MatmulRequest:
     """The request for alpha A B + beta C; its `update` is None where that is A B.
 
-    Where `alpha` is 0 the operands are not read, where `beta` is 0 C is not.
+    Where `alpha` is 0 the operands are not read, where `beta` is 0 C is not. `sides` are those of the operands that were
+    prepared.
 
     Raises
     ------
@@ -134,6 +143,9 @@ def update_request(
         result, or shares memory with `out` without being the same.
     """
     alpha, beta = check_factor("alpha", alpha), check_factor("beta", beta)
+    for name, side, asked_for in (("a", sides.a, trans_a), ("b", sides.b, trans_b)):
+        if side is not None and check_transpose(f"trans_{name}", asked_for):
+            raise ValueError(f"trans_{name}: {name} is prepared as it is; prepare its transpose")
     operands = operands._replace(
         a=_transposed("a", operands.a, trans_a), b=_transposed("b", operands.b, trans_b)
     )
@@ -153,8 +165,8 @@ def update_request(
                 f"c: shape {tuple(c.shape)} does not broadcast to the result's shape {shape.result}"
             )
     if alpha == 0 or shape.k == 0:
-        operands, alpha = _without_terms(operands, fills=beta != 0), 1.0
-    request = matmul_request(operands, asked, dtype)
+        operands, alpha, sides = _without_terms(operands, fills=beta != 0), 1.0, NEITHER
+    request = matmul_request(operands, asked, dtype, prepared=sides)
     if alpha == 1 and beta == 0:
         return request
     if beta == 0:
