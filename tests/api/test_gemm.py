@@ -259,6 +259,7 @@ def test_bounds(accuracy: str) -> None:
             (-1.0, 1.0, near),
             (0.3, -0.3, near),
             (2.0**-40, 1e-3, near),
+            (2.0**40, -(2.0**40), near),
             (-7.0, 0.0, None),
         ):
             found, bound = ozfp4.gemm(alpha, a, b, beta, c, accuracy=accuracy, return_bound=True)
