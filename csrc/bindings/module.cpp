@@ -8,4 +8,5 @@ PYBIND11_MODULE(_core, module) {
   ozfp4::bindings::register_plan(module);
   ozfp4::bindings::register_stages(module);
   ozfp4::bindings::register_matmul(module);
+  ozfp4::bindings::register_integers(module);
 }

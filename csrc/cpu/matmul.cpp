@@ -24,12 +24,6 @@ void fill_zero(const Target& target) {
   }
 }
 
-int products_of(const Plan& plan, int count) {
-  int products = 0;
-  for (int g = 0; g < plan.groups_of(count); ++g) products += plan.groups[static_cast<std::size_t>(g)].terms;
-  return products;
-}
-
 LineScales line_scales(const Scales& scales) {
   return {scales.shift.data(), scales.capacities.empty() ? kLeastBits : scales.capacities.largest};
 }
@@ -61,7 +55,7 @@ class Product {
       for (const Target& target : targets) cpu_patch_specials(a_, scale_a_, b_, scale_b_, target.result);
     }
     outcome_.moduli_used = plan_.has_moduli() ? count_ : 0;
-    outcome_.products = products_of(plan_, count_);
+    outcome_.products = plan_.products_of(count_);
     outcome_.workspace = shape.bytes;
     for (const Scales* scales : {&scale_a_, &scale_b_}) {
       outcome_.exponents.extend(scales->exponents);

@@ -59,6 +59,7 @@ struct Plan {
   std::vector<Term> terms;
 
   int products() const { return static_cast<int>(terms.size()); }
+  int products_of(int count) const;  // of the first `count` moduli, or groups that have none
   bool has_moduli() const { return scheme == Scheme::two; }
   int parts() const { return cut == 0 ? 1 : kParts; }
   // Moduli, or groups that have none; what a `count` of them counts, and how many groups those are.

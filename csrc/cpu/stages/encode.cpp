@@ -1,6 +1,7 @@
 #include "cpu/stages/encode.hpp"
 
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "arith/limbs/limbs.hpp"
@@ -8,6 +9,7 @@
 #include "cpu/encode/quantise.hpp"
 #include "cpu/encode/residue_planes.hpp"
 #include "cpu/encode/wide_encoder.hpp"
+#include "cpu/integers/lines.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
@@ -153,32 +155,44 @@ void for_lines(const OperandView& operand, const Block& block, std::int64_t oute
 }
 
 template <class T>
+void quantise(const T* line, std::int64_t n, int shift, std::int64_t* integers) {
+  quantise_line(line, n, shift, integers);
+}
+template <class T>
+void quantise(const T* line, std::int64_t n, int shift, int words, WideLine& integers) {
+  quantise_wide(line, n, shift, words, integers);
+}
+
+template <class T>
 void encode_lines(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,
                   char* planes, std::int64_t outer_begin, std::int64_t outer_end) {
   const std::int64_t pitch = block.outers * block.inners;
   const std::int64_t entry = plan.alphabet.entry_bytes();
   const auto plane_of = [&](std::int64_t outer, std::int64_t inner) { return planes + (outer * block.inners + inner) * entry; };
-  if constexpr (sizeof(T) != 1) {
-    if (!is_narrow(plan, scales.bits)) {
-      WideEncoder encoder(plan, count);
-      WideLine integers;
-      for_lines<T>(operand, block, outer_begin, outer_end,
-                   [&](const T* line, std::int64_t n, std::int64_t outer, std::int64_t inner) {
-                     quantise_wide(line, n, scales.shift[block.outer0 + outer], encoder.words(), integers);
-                     encoder.encode(integers, n, plane_of(outer, inner), pitch);
-                   });
-      return;
+  // Floating-point entries are scaled, integers are taken as they are.
+  const auto take = [&](const T* line, std::int64_t n, std::int64_t outer, auto&... to) {
+    if constexpr (std::is_floating_point_v<T>) {
+      quantise(line, n, scales.shift[block.outer0 + outer], to...);
+    } else {
+      widen_line(line, n, to...);
     }
+  };
+  if (!is_narrow(plan, scales.bits)) {
+    WideEncoder encoder(plan, count);
+    WideLine integers;
+    const int words = encoder.words();
+    for_lines<T>(operand, block, outer_begin, outer_end,
+                 [&](const T* line, std::int64_t n, std::int64_t outer, std::int64_t inner) {
+                   take(line, n, outer, words, integers);
+                   encoder.encode(integers, n, plane_of(outer, inner), pitch);
+                 });
+    return;
   }
   LineEncoder encoder(plan, count);
   std::int64_t integers[kLine];
   for_lines<T>(operand, block, outer_begin, outer_end,
                [&](const T* line, std::int64_t n, std::int64_t outer, std::int64_t inner) {
-                 if constexpr (sizeof(T) == 1) {
-                   std::copy_n(line, n, integers);
-                 } else {
-                   quantise_line(line, n, scales.shift[block.outer0 + outer], integers);
-                 }
+                 take(line, n, outer, integers);
                  encoder.encode(integers, n, plane_of(outer, inner), pitch);
                });
 }
@@ -207,11 +221,8 @@ void cpu_encode(const Plan& plan, int count, const OperandView& operand, const L
                 void* planes) {
   auto* bytes = static_cast<char*>(planes);
   parallel_for(block.outers, grain_for(block.inners), [&](std::int64_t begin, std::int64_t end) {
-    switch (operand.type) {
-      case ElementType::float64: return encode_lines<double>(plan, count, operand, scales, block, bytes, begin, end);
-      case ElementType::float32: return encode_lines<float>(plan, count, operand, scales, block, bytes, begin, end);
-      case ElementType::int8: return encode_lines<std::int8_t>(plan, count, operand, scales, block, bytes, begin, end);
-    }
+    const auto encode = [&](auto zero) { encode_lines<decltype(zero)>(plan, count, operand, scales, block, bytes, begin, end); };
+    is_float(operand.type) ? with_float(operand.type, encode) : with_integer(operand.type, encode);
   });
 }
 
