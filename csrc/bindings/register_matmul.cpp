@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/cpu/stacks.hpp"
 #include "bindings/register.hpp"
-#include "bindings/stacks.hpp"
 #include "cpu/matmul.hpp"
 #include "cpu/runtime/blas.hpp"
 #include "cpu/runtime/threads.hpp"

@@ -11,6 +11,7 @@ from .api.enclose import enclose
 from .api.info import info
 from .api.int8_matmul import int8_matmul
 from .api.matmul import matmul
+from .api.matmul_mod import matmul_mod
 from .api.plan import plan, plan_for
 from .api.selftest import SelfTest, selftest
 from .plans import Plan, Term
@@ -28,6 +29,7 @@ __all__ = [
     "info",
     "int8_matmul",
     "matmul",
+    "matmul_mod",
     "plan",
     "plan_for",
     "selftest",

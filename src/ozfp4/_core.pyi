@@ -117,3 +117,13 @@ def matmul(
 def int8_matmul(
     plan: Plan, a: _Array, b: _Array, out: npt.NDArray[np.int32], workspace_limit: int
 ) -> None: ...
+def integer_matmul(
+    plan: Plan,
+    a: _Array,
+    b: _Array,
+    out: _Array,
+    workspace_limit: int,
+    progress: Callable[[float], object] | None,
+    modulus: int = 0,
+) -> dict[str, Any]:
+    """Modulo 2^w of the dtype of `out`, or modulo `modulus` where that is not 0."""

@@ -13,23 +13,18 @@ from ozfp4.testing import noise
 
 A = np.random.default_rng(0).standard_normal((3, 4))
 B = np.random.default_rng(1).standard_normal((4, 5))
-FLOATS = "allowed is float64 or float32$"
+NUMBERS = "allowed is float64 or float32 or an integer dtype or bool$"
 
 OPERANDS = [
-    ("int64", A.astype(int), B, rf"^a: dtype int64 .*{FLOATS}"),
-    ("int8", A, B.astype(np.int8), rf"^b: dtype int8 .*{FLOATS}"),
-    ("float16", A.astype(np.float16), B, rf"^a: dtype float16 .*{FLOATS}"),
-    ("longdouble", A.astype(np.longdouble), B, rf"^a: dtype .*{FLOATS}"),
-    ("complex", A, B + 0j, rf"^b: dtype complex128 .*{FLOATS}"),
-    ("bool", A > 0, B, rf"^a: dtype bool .*{FLOATS}"),
-    ("object", A.astype(object), B, rf"^a: dtype object .*{FLOATS}"),
-    ("None", None, B, rf"^a: dtype object .*{FLOATS}"),
-    ("twice None", None, None, rf"^a: dtype object .*{FLOATS}"),
-    ("text", A, "x", rf"^b: dtype <U1 .*{FLOATS}"),
-    ("date", A.astype("M8[s]"), B, rf"^a: dtype datetime64\[s\] .*{FLOATS}"),
-    ("record", np.zeros((3, 4), "f8,f8"), B, rf"^a: dtype \[.*{FLOATS}"),
-    ("list of ints", [[1, 2]], [[1.0], [2.0]], rf"^a: dtype int64 .*{FLOATS}"),
-    ("swapped int", A.astype(">i4"), B, rf"^a: dtype >i4 .*{FLOATS}"),
+    ("float16", A.astype(np.float16), B, rf"^a: dtype float16 .*{NUMBERS}"),
+    ("longdouble", A.astype(np.longdouble), B, rf"^a: dtype .*{NUMBERS}"),
+    ("complex", A, B + 0j, rf"^b: dtype complex128 .*{NUMBERS}"),
+    ("object", A.astype(object), B, rf"^a: dtype object .*{NUMBERS}"),
+    ("None", None, B, rf"^a: dtype object .*{NUMBERS}"),
+    ("twice None", None, None, rf"^a: dtype object .*{NUMBERS}"),
+    ("text", A, "x", rf"^b: dtype <U1 .*{NUMBERS}"),
+    ("date", A.astype("M8[s]"), B, rf"^a: dtype datetime64\[s\] .*{NUMBERS}"),
+    ("record", np.zeros((3, 4), "f8,f8"), B, rf"^a: dtype \[.*{NUMBERS}"),
     ("masked a", np.ma.masked_array(A), B, r"^a: masked arrays are not supported"),
     ("masked b", A, np.ma.masked_array(B), r"^b: masked arrays are not supported"),
 ]

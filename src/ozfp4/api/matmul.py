@@ -17,8 +17,10 @@ from ..plans.plan import Plan
 from ..report import Report
 from ..request import library
 from ..request.arguments import check_arguments
+from ..request.integers import check_overflow, check_unasked, entry_bits, unify
 from ..request.operands import MatmulRequest, matmul_request
 from ..request.types import TensorT
+from .integers import integer_product
 
 
 @overload
@@ -37,6 +39,7 @@ def matmul(
     progress: Callable[[float], object] | None = ...,
     accuracy: str | None = ...,
     rounding: str = ...,
+    overflow: str = ...,
     return_bound: Literal[False] = ...,
 ) -> TensorT: ...
 @overload
@@ -55,6 +58,7 @@ def matmul(
     progress: Callable[[float], object] | None = ...,
     accuracy: str | None = ...,
     rounding: str = ...,
+    overflow: str = ...,
     return_bound: Literal[False] = ...,
 ) -> tuple[TensorT, Report]: ...
 @overload
@@ -73,6 +77,7 @@ def matmul(
     progress: Callable[[float], object] | None = ...,
     accuracy: str | None = ...,
     rounding: str = ...,
+    overflow: str = ...,
     return_bound: Literal[True],
 ) -> tuple[TensorT, TensorT]: ...
 @overload
@@ -91,6 +96,7 @@ def matmul(
     progress: Callable[[float], object] | None = ...,
     accuracy: str | None = ...,
     rounding: str = ...,
+    overflow: str = ...,
     return_bound: Literal[True],
 ) -> tuple[TensorT, TensorT, Report]: ...
 @overload
@@ -109,6 +115,7 @@ def matmul(
     progress: Callable[[float], object] | None = ...,
     accuracy: str | None = ...,
     rounding: str = ...,
+    overflow: str = ...,
     return_bound: Literal[False] = ...,
 ) -> npt.NDArray[Any]: ...
 @overload
@@ -127,6 +134,7 @@ def matmul(
     progress: Callable[[float], object] | None = ...,
     accuracy: str | None = ...,
     rounding: str = ...,
+    overflow: str = ...,
     return_bound: Literal[False] = ...,
 ) -> tuple[npt.NDArray[Any], Report]: ...
 @overload
@@ -145,6 +153,7 @@ def matmul(
     progress: Callable[[float], object] | None = ...,
     accuracy: str | None = ...,
     rounding: str = ...,
+    overflow: str = ...,
     return_bound: Literal[True],
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]: ...
 @overload
@@ -163,6 +172,7 @@ def matmul(
     progress: Callable[[float], object] | None = ...,
     accuracy: str | None = ...,
     rounding: str = ...,
+    overflow: str = ...,
     return_bound: Literal[True],
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64], Report]: ...
 def matmul(
@@ -180,9 +190,10 @@ def matmul(
     progress: Callable[[float], object] | None = None,
     accuracy: str | None = None,
     rounding: str = "nearest",
+    overflow: str = "wrap",
     return_bound: bool = False,
 ) -> Any:
-    """Matrix product of `a` and `b`, exact on the scaled integers and rounded once.
+    """Matrix product of `a` and `b`, exact on the scaled integers and rounded once; of integers exact.
 
     Each row of `a` (column of `b`) is scaled by a power of two to integers of at most c bits; their product is computed without
     any rounding and rounded once to the result type. `accuracy` says what c is and what is promised of the result, with n the
@@ -198,10 +209,15 @@ def matmul(
     An entry depends on its row and its column alone: not on scheme, backend, family, device, workspace, threads, or what else
     is multiplied. NaN and infinity follow IEEE dot products.
 
+    Integers are multiplied as they are: the result has the dtype that the library promotes the operands to, and is the exact sum
+    modulo 2^w of its w bits; of bool, whether any product is True. Small integers cost few products. Where one operand holds
+    integers and the other floating-point numbers, and for uint64 with another NumPy integer that has a sign, both are first
+    converted to the common dtype, each entry rounded once.
+
     Parameters
     ----------
     a, b : array_like or torch.Tensor
-        float64 or float32, shapes as for ``numpy.matmul``: 1-D, 2-D, or stacks with broadcasting; any
+        float64, float32, integers or bool, shapes as for ``numpy.matmul``: 1-D, 2-D, or stacks with broadcasting; any
         strides.
     scheme : {"II", "I"}
         Ozaki scheme: residues and the Chinese remainder theorem, or positional digits.
@@ -227,13 +243,17 @@ def matmul(
         As above; by default "fp64", or "scaled" where `bits`, `plan` or a family of the paper is given.
     rounding : {"nearest", "down", "up", "zero"}
         Of accuracy="correct"; the others round to nearest. :func:`ozfp4.enclose` rounds down and up at once.
+    overflow : {"wrap", "raise"}
+        Of integers: "raise" is an OverflowError, and leaves `out` unchanged, where an entry of the exact product does not fit
+        the result's dtype. On a GPU it waits for the product, once. Other arguments that speak of bits and of rounding (`bits`,
+        `accuracy`, `rounding`, `return_bound`) are refused for integers.
     return_bound : bool
         Return bounds of |C - AB| after `c`: float64, rounded up, infinity where the result is not finite.
 
     Returns
     -------
     c, or (c, bound), (c, Report), (c, bound, Report)
-        NumPy in, NumPy out; torch in, torch out. float32 if both operands are float32, else float64.
+        NumPy in, NumPy out; torch in, torch out. float32 if both operands are float32, else float64; of integers as above.
 
     Examples
     --------
@@ -248,6 +268,8 @@ def matmul(
     >>> row, column = np.array([1e200, 1.0, -1e200]), np.array([1e100, 3.0, 1e100])
     >>> float(matmul(row, column, accuracy="scaled")), float(matmul(row, column, accuracy="correct"))
     (0.0, 3.0)
+    >>> matmul(np.array([2**62, 5]), np.array([[4, 1], [3, 0]]))
+    array([                 15, 4611686018427387904])
 
     Raises
     ------
@@ -256,7 +278,9 @@ def matmul(
     ValueError
         Shapes that do not fit, unknown names, bits outside 2..200 or beside an accuracy that has its own, a rounding other than
         "nearest" without "correct", a plan of too few bits, `out` of another shape, read-only or overlapping, an inner dimension
-        beyond the plan's limit.
+        beyond the plan's limit, and of integers what is for floating-point numbers.
+    OverflowError
+        As `overflow` says.
     RuntimeError
         Tensors that require grad, or on a device without a kernel in this build; a backend whose every kernel failed its
         self-test (:func:`ozfp4.selftest`).
@@ -264,7 +288,8 @@ def matmul(
         A workspace limit below what the smallest blocks need.
     """
     like = None
-    if plan is None and out is None and not report and not return_bound:
+    raises = check_overflow(overflow) == "raise"
+    if not raises and plan is None and out is None and not report and not return_bound:
         like = repeated.likeness(a, b, (scheme, backend, bits, family, workspace_limit, accuracy, rounding))
         if like is not None and (again := repeated.again(like, a, b)) is not None:
             return again
@@ -272,7 +297,20 @@ def matmul(
     asked = check_arguments(
         scheme, backend, bits, family, plan, workspace_limit, progress, accuracy, rounding, return_bound
     )
-    operands = library.take_operands(a, b, out, library.FLOATS)
+    operands, integer = unify(library.take_operands(a, b, out, library.NUMBERS))
+    if integer is not None:
+        check_unasked(
+            bits=(bits, None),
+            accuracy=(accuracy, None),
+            rounding=(rounding, "nearest"),
+            return_bound=(return_bound, False),
+        )
+        needed = max(entry_bits(operands.a.dtype), entry_bits(operands.b.dtype))
+        c, about = integer_product(operands, asked, integer, needed, raises=raises, report=report)
+        c = c if out is None else out
+        return (c, about) if report else c
+    if raises:
+        raise ValueError("overflow: 'raise' is for products of integers")
     request = matmul_request(operands, asked)
     if operands.on_device:
         c, bound, made, about = _on_cuda(request, report)

@@ -11,7 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
-FLOATS = (np.float64, np.float32)  # what matmul takes
+FLOATS = (np.float64, np.float32)
+INTEGERS = (
+    np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_,
+)  # fmt: skip
+NUMBERS = (*FLOATS, *INTEGERS)  # what matmul takes
 INT8 = (np.int8,)  # what int8_matmul takes
 
 # torch if the caller has imported it, else None; we never import it ourselves.
@@ -62,7 +66,7 @@ def take_operands(a: Any, b: Any, out: Any, allowed: tuple[type, ...]) -> Operan
     if a.device.type == "cpu" and b.device.type == "cpu":
         x, y = (check_dtype(name, array_of_tensor(name, z), allowed) for name, z in (("a", a), ("b", b)))
         return Operands(x, y, _checked_out(out), torch, False)
-    names = [str(np.dtype(t).name) for t in allowed]
+    names = [name for t in allowed if hasattr(torch, name := np.dtype(t).name)]
     for name, x in (("a", a), ("b", b)):
         check_tensor(name, x)
     if a.device != b.device:
@@ -70,7 +74,7 @@ def take_operands(a: Any, b: Any, out: Any, allowed: tuple[type, ...]) -> Operan
     for name, x in (("a", a), ("b", b)):
         if x.dtype not in [getattr(torch, n) for n in names]:
             raise TypeError(
-                f"{name}: dtype {x.dtype} is not supported; allowed is {' or '.join(f'torch.{n}' for n in names)}"
+                f"{name}: dtype {x.dtype} is not supported; allowed is {_listed(allowed, 'torch.')}"
             )
     if out is not None:
         if out.device != a.device:
@@ -103,10 +107,9 @@ def check_tensor(name: str, tensor: Any) -> None:
         )
     if tensor.layout != torch.strided:
         raise TypeError(f"{name}: layout {tensor.layout} is not supported; only dense (strided) tensors are")
-    if tensor.dtype not in (torch.float64, torch.float32, torch.int8):
+    if str(tensor.dtype).removeprefix("torch.") not in [np.dtype(t).name for t in NUMBERS]:
         raise TypeError(
-            f"{name}: dtype {tensor.dtype} is not supported; allowed are torch.float64 and torch.float32 "
-            f"(torch.int8 for int8_matmul)"
+            f"{name}: dtype {tensor.dtype} is not supported; allowed are torch.float64, torch.float32, integers and torch.bool"
         )
 
 
@@ -144,11 +147,16 @@ def as_array(name: str, x: object) -> Array:
     return np.asarray(x)
 
 
+def _listed(allowed: tuple[type, ...], prefix: str = "") -> str:
+    """The names of dtypes; those of integers as one."""
+    names = [f"{prefix}{np.dtype(t).name}" for t in allowed if t not in INTEGERS or len(allowed) == 1]
+    return " or ".join(names if len(names) == len(allowed) else [*names, "an integer dtype", f"{prefix}bool"])
+
+
 def check_dtype(name: str, array: Array, allowed: tuple[type, ...]) -> Array:
     """`array` in native byte order; TypeError unless its dtype is among `allowed`."""
     if array.dtype.newbyteorder("=") not in [np.dtype(t) for t in allowed]:
-        names = " or ".join(np.dtype(t).name for t in allowed)
-        raise TypeError(f"{name}: dtype {array.dtype} is not supported; allowed is {names}")
+        raise TypeError(f"{name}: dtype {array.dtype} is not supported; allowed is {_listed(allowed)}")
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 

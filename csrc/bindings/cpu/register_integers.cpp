@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "bindings/cpu/stacks.hpp"
 #include "bindings/register.hpp"
-#include "bindings/stacks.hpp"
 #include "cpu/integers/matmul.hpp"
 
 namespace ozfp4::bindings {

@@ -1,0 +1,11 @@
+"""Products of integers on a GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...request.operands import MatmulRequest
+
+
+def matmul(request: MatmulRequest, decision: Any, modulus: int, counts: bool) -> Any:
+    raise NotImplementedError

@@ -1,0 +1,85 @@
+"""Products of integers: which they are, what their result is, and what nobody asks of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .library import Operands
+
+OVERFLOWS = ("wrap", "raise")
+
+
+def check_overflow(overflow: object) -> str:
+    """The name of what is done about overflow; ValueError for an unknown one."""
+    if not isinstance(overflow, str) or overflow not in OVERFLOWS:
+        raise ValueError(f"overflow: {overflow!r} is unknown; allowed are {', '.join(map(repr, OVERFLOWS))}")
+    return overflow
+
+
+def name_of(dtype: Any) -> str:
+    """The name of a dtype of NumPy or torch, as NumPy has it."""
+    return str(dtype).removeprefix("torch.") if not isinstance(dtype, np.dtype) else dtype.name
+
+
+def is_integer(dtype: Any) -> bool:
+    """Whether a dtype of NumPy or torch is one of integers; bool is."""
+    return name_of(dtype).startswith(("int", "uint", "bool"))
+
+
+def common_dtype(operands: Operands) -> Any:
+    """What both operands promote to, by the rules of the library that they come from: a dtype of NumPy, or of torch where they
+    are tensors on a device; TypeError where there is none."""
+    a, b, _, torch, on_device = operands
+    if torch is None:
+        return np.promote_types(a.dtype, b.dtype)
+    first, second = (getattr(torch, name_of(x.dtype)) for x in (a, b))
+    try:
+        common = torch.promote_types(first, second)
+    except RuntimeError:
+        raise TypeError(
+            f"b: torch has no common dtype of {second} and {first}, that of a; convert one of them"
+        ) from None
+    return common if on_device else np.dtype(name_of(common))
+
+
+def unify(operands: Operands) -> tuple[Operands, Any]:
+    """Operands of which both are integers or neither is, and the dtype of their product: where one of them is, or their common
+    dtype is (as of uint64 and int64), both are converted to that dtype, each entry rounded once."""
+    a, b = operands.a, operands.b
+    if not is_integer(a.dtype) and not is_integer(b.dtype):
+        return operands, None
+    common = common_dtype(operands)
+    if is_integer(common):
+        return operands, common
+    if operands.on_device:
+        return operands._replace(a=a.to(common), b=b.to(common)), None
+    return operands._replace(a=a.astype(common), b=b.astype(common)), None
+
+
+def entry_bits(dtype: Any) -> int:
+    """Bits of a plan for integers of a dtype: one more than their magnitudes have."""
+    name = name_of(dtype)
+    if name == "bool":
+        return 2
+    width = int(name.lstrip("uint"))
+    return width + 1 if name.startswith("u") else width
+
+
+def check_modulus(m: object) -> int:
+    """`m` as an int in 2..2^63 - 1; TypeError or ValueError otherwise."""
+    if isinstance(m, (bool, np.bool_)) or not isinstance(m, (int, np.integer)):
+        raise TypeError(f"m: {m!r} is not an integer")
+    if not 2 <= m < 2**63:
+        raise ValueError(f"m: {m} is outside 2..2**63 - 1")
+    return int(m)
+
+
+def check_unasked(**given: tuple[object, object]) -> None:
+    """ValueError for the first argument whose value is not its default, by name (value, default)."""
+    for name, (value, default) in given.items():
+        if value is not default and value != default:
+            raise ValueError(
+                f"{name}: {value!r} is for products of floating-point numbers; integers are neither scaled nor rounded"
+            )
