@@ -17,7 +17,8 @@ def exact(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         columns = b.shape[:-2] + b.shape[-1:] if b.ndim > 1 else ()
         shape = np.broadcast_shapes(rows[:-1], columns[:-1]) + rows[-1:] + columns[-1:]
         return np.full(shape, 0, object)
-    return np.asarray(product, object)
+    found: np.ndarray = np.asarray(product, object)
+    return found
 
 
 def wrapped(product: np.ndarray, dtype: Any) -> np.ndarray:
