@@ -6,9 +6,9 @@
 
 namespace ozfp4::cuda {
 
-// Lets a next kernel that was launched with the attribute start as soon as multiprocessors have room. The encode kernels do not
-// call it: blocks of the multiply kernel would be spread as multiprocessors fall free, and lose what neighbours on the chip
-// share; on an H200 that cost 13 % at N = 4096 with tiles of 128 x 128.
+// Lets a next kernel that was launched with the attribute start as soon as multiprocessors have room. Encode kernels that
+// multiply follows do not call it: blocks of the multiply kernel would be spread as multiprocessors fall free, and lose what
+// neighbours on the chip share; on an H200 that cost 13 % at N = 4096 with tiles of 128 x 128.
 __device__ __forceinline__ void let_next_kernel_start() {
 #if OZFP4_IS_SM90_CODE
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");

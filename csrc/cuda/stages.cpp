@@ -52,7 +52,7 @@ void Stages::scale_encode(const EncodeJob& a, const EncodeJob& b, const PrefixCh
     return encode(a, b, nullptr, false);
   }
   launch_scale_encode(plan_.encoded_at_once(), {a, b}, capacity(plan_.promise.accuracy), choice, scratch, options_.stream,
-                      options_.clear_counters);
+                      options_.clear_counters, plan_.leading.has_value());
   finish(Stage::scale_encode);
   if (!plan_.leading) return;
   const Verdict& verdict = *choice.verdict;
@@ -93,7 +93,7 @@ void Stages::reconstruct(ReconstructJob job, const Certification* certification)
   job.overlap_previous = job.overlap_previous && options_.events.after_multiply == nullptr;
   if (certification == nullptr || !plan_.few) {
     launch_reconstruct(plan_.reconstruct, job, options_.stream, certification);
-  } else {
+  } else if (!launch_either(*plan_.few, plan_.reconstruct, job, options_.stream, *certification)) {
     Certification part = *certification;
     part.most_count = plan_.few->all;
     launch_reconstruct(*plan_.few, job, options_.stream, &part);

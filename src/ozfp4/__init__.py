@@ -6,8 +6,9 @@
 """
 
 from .support import built  # noqa: F401, I001 - first: where _core is missing, all else fails with less to say
-from . import bounds, stages
+from . import bounds, linalg, stages
 from .api.enclose import enclose
+from .api.gram import gram
 from .api.info import info
 from .api.int8_matmul import int8_matmul
 from .api.matmul import matmul
@@ -26,8 +27,10 @@ __all__ = [
     "__version__",
     "bounds",
     "enclose",
+    "gram",
     "info",
     "int8_matmul",
+    "linalg",
     "matmul",
     "matmul_mod",
     "plan",

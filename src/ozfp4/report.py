@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from .plans.plan import Plan
 from .support.table import Table, Tabular
@@ -93,6 +94,10 @@ class Report(Tabular):
         What the entries rest on; None where the accuracy is "scaled".
     largest_bound : float or None
         The largest of the bounds that were returned; None if there are none.
+    kind : str
+        "real"; "complex", "complex by real" or "real by complex" for complex operands. Of a complex product `products` counts
+        plane products of the extents of A and B: four for each of its real form, two where one operand is real. Entries of the
+        result are counted by parts, and so are the special lines of a complex operand beside a real one.
     overflows : int or None
         Entries of a product of integers that its dtype does not hold and that are wrapped therefore; None of other products.
     """
@@ -115,6 +120,7 @@ class Report(Tabular):
     capacities: tuple[int, int] = (0, 0)
     certified: Certified | None = None
     largest_bound: float | None = None
+    kind: str = "real"
     overflows: int | None = None
 
     def _tables(self) -> Iterator[Table]:
@@ -129,6 +135,7 @@ class Report(Tabular):
         yield Table(
             [
                 ("ran", f"scheme {self.plan.scheme}, {self.backend} ({self.kernel}) on {self.device}"),
+                *([] if self.kind == "real" else [("product", self.kind)]),
                 ("accuracy", self.accuracy),
                 *([] if self.certified is None else self.certified.rows()),
                 *bound,
@@ -146,3 +153,36 @@ class Report(Tabular):
             [(stage, f"{1e3 * seconds:.3f} ms") for stage, seconds in self.seconds.items()],
             right=(1,),
         )
+
+
+def merged_report(abouts: Sequence[Report], kind: str) -> Report:
+    """One report of a product from those of its parts, of which there is at least one; each line is special in one of them."""
+    first = abouts[0]
+    with_lines = [about for about in abouts if about.capacities != (0, 0)] or [first]
+    counts = [about.certified for about in abouts if about.certified is not None]
+    bounds = [about.largest_bound for about in abouts if about.largest_bound is not None]
+    return replace(
+        first,
+        kind=kind,
+        moduli_used=max(about.moduli_used for about in abouts),
+        products=max(about.products for about in abouts),
+        exponents=_range([about.exponents for about in with_lines]),
+        special_rows=sum(about.special_rows for about in abouts),
+        special_columns=sum(about.special_columns for about in abouts),
+        workspace=max(about.workspace for about in abouts),
+        seconds={stage: sum(about.seconds[stage] for about in abouts) for stage in first.seconds},
+        capacities=_range([about.capacities for about in with_lines]),
+        certified=_added(counts) if counts else None,
+        largest_bound=max(bounds, default=None),
+    )
+
+
+def _range(ranges: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    return min(low for low, _ in ranges), max(high for _, high in ranges)
+
+
+def _added(counts: Sequence[Certified]) -> Certified:
+    """Sums of what was counted; what a GPU does not count stays None."""
+    columns = {f.name: [getattr(each, f.name) for each in counts] for f in fields(Certified)}
+    sums: dict[str, Any] = {name: None if None in column else sum(column) for name, column in columns.items()}
+    return Certified(**sums)

@@ -26,7 +26,8 @@ def line(k: int, nonzeros: int, depth: int, span: int, dtype: Any) -> np.ndarray
 # (k, nonzeros, depth): steps of the mean depth and of Lemma 3; of o = 2 z - n.
 LINES = [
     *((k, k, depth) for k, depths in (
-        (15, (0, 33, 34, 45)), (50, (0, 200, 249, 250)), (255, (0, 700, 957)), (256, (0, 704, 705, 959, 960, 1279, 1280)),
+        (15, (0, 33, 34, 45)), (50, (0, 200, 249, 250)), (255, (0, 700, 957)), (511, (0, 959)),
+        (512, (0, 1664, 1665, 1919, 1920, 2559, 2560)),
         (1024, (0, 3071, 3072, 3839, 3840, 5119, 5120)),
     ) for depth in depths),
     *((999, nonzeros, 1500) for nonzeros in (0, 1, 499, 500, 627, 628, 999)),

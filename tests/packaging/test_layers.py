@@ -19,6 +19,7 @@ LAYERS = (
     "data",
     "testing",
     "__init__",
+    "linalg",
     "api",
     "stages",
     "dispatch",

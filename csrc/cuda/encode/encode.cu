@@ -208,8 +208,11 @@ void launch_kind(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b,
   config.shared_bytes = encode_shared_bytes<Kind, Words>(arguments);
   config.overlap_previous = how.after_scale;
   config.stream = how.stream;
-  const int resident = blocks_per_multiprocessor(kernel, config) * current_device(Stage::encode).multiprocessors;
-  config.grid = dim3(std::min(static_cast<unsigned>(resident), arguments.tiles));
+  const int processors = current_device(Stage::encode).multiprocessors;
+  auto resident = static_cast<unsigned>(blocks_per_multiprocessor(kernel, config) * processors);
+  // Of a small problem, whose further units most often are none, the fewer blocks end the sooner: 0.7 us on an H200 at N = 1024.
+  if (how.before.units != 0 && arguments.tiles < 2 * resident) resident = static_cast<unsigned>(processors);
+  config.grid = dim3(std::min(resident, arguments.tiles));
   launch(kernel, config, parameters, table_of<Kind>(plan));
 }
 

@@ -23,7 +23,8 @@ __device__ __forceinline__ bool is_complete(const EncodeArguments& arguments) {
   if (before.units == 0 && !arguments.may_be_none) return false;
   wait_for_previous_kernel();
   const int used = __ldcg(arguments.units_used);
-  return used == 0 || (before.units != 0 && __ldcg(before.widest_capacity) <= before.most_capacity && used <= before.units);
+  const int widest = before.units != 0 ? __ldcg(before.widest_capacity) : 0;  // on its way with the other
+  return used == 0 || (before.units != 0 && widest <= before.most_capacity && used <= before.units);
 }
 
 // Counts: for operands that have records, or of which the first units are encoded; and others.

@@ -138,12 +138,14 @@ bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& a, const 
 }
 
 void launch_scale_encode(const EncodePlan& plan, const Operands<EncodeJob>& jobs, const CapacityRule& capacity,
-                         const PrefixChoice& choice, void* scratch, cudaStream_t stream, void* clear_counters) {
+                         const PrefixChoice& choice, void* scratch, cudaStream_t stream, void* clear_counters,
+                         bool rest_follows) {
   const bool is_clear = clear_counters != nullptr;
   if (!is_clear) {
     require_launched(cudaMemsetAsync(scratch, 0, sizeof(ScaleTotals), stream), Stage::scale_encode, "its counters");
   }
   ScaleEncodeArguments arguments{};
+  arguments.rest_follows = rest_follows;
   for (int i = 0; i < jobs.count(); ++i) {
     arguments.shift[i] = jobs[i].operand.shift;
     arguments.special[i] = jobs[i].operand.special;

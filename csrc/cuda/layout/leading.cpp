@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "arith/accuracy/capacity.hpp"
 #include "arith/limbs/residue_bytes.hpp"
 
 namespace ozfp4::cuda {
@@ -9,11 +10,12 @@ namespace ozfp4::cuda {
 std::optional<LeadingUnits> make_leading_units(const Plan& plan, const PrefixRule& prefixes, int k, int precision,
                                                bool as_codes) {
   if (!plan.has_moduli() || !plan.prefix_allowed || plan.cut != 0) return std::nullopt;
-  // The norm of a line of integers of p bits is at most sqrt(K) 2^p.
-  const double norm_squared = std::ldexp(static_cast<double>(k), 2 * precision);
+  const int bits = precision + (k < kLeastPlainOverlap ? kShortExtraBits : 0);
+  // The norm of a line of integers of c bits is at most sqrt(K) 2^c.
+  const double norm_squared = std::ldexp(static_cast<double>(k), 2 * bits);
   Plan first = plan;
   first.groups.resize(static_cast<std::size_t>(moduli_needed(prefixes, norm_squared * norm_squared)));
-  first.bits = precision;
+  first.bits = bits;
   LeadingUnits leading;
   leading.encode = make_encode_plan(first, as_codes);
   leading.most_capacity = byte_bits(leading.encode.words);

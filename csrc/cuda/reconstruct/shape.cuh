@@ -59,6 +59,7 @@ struct Cover {
 struct CertifyParameters {
   Certification certification;
   std::int64_t listed_step;  // words from one row of a warp to the next
+  bool is_flat = false;      // blocks of a matrix are numbered along x alone, row by row of the cover
 };
 struct NothingMore {};
 
@@ -71,6 +72,13 @@ struct Parameters : std::conditional_t<S::Certifies, CertifyParameters, NothingM
   std::int32_t least, all;
   bool has_pairs;                                    // two neighbours of the result may be stored at once
   std::uint32_t table[S::prefixes][S::table_words];  // ColumnConstants<S::Words>, then fragments [unit][tile][lane]
+};
+
+// Of a launch for few moduli or for many.
+template <class Few, class Many>
+struct EitherParameters {
+  Parameters<Few> few;
+  Parameters<Many> many;
 };
 
 template <class S>
@@ -86,6 +94,13 @@ struct Shared {
   WarpShared<S> warp[kWarps];
 };
 
+template <class Few, class Many>
+union EitherShared {
+  Shared<Few> few;
+  Shared<Many> many;
+  __device__ EitherShared() {}
+};
+
 // Where a warp works: `rows` rows, step_y apart, of `entries` columns. Entry j of a lane is entry_of(j) of those columns.
 template <class S>
 struct Place {
@@ -94,6 +109,12 @@ struct Place {
   __device__ __forceinline__ explicit Place(const Parameters<S>& p) {
     std::int32_t block_x = static_cast<std::int32_t>(blockIdx.x), block_y = static_cast<std::int32_t>(blockIdx.y);
     std::int32_t warp = static_cast<std::int32_t>(threadIdx.x / 32);
+    if constexpr (S::Certifies) {
+      if (p.is_flat) {
+        block_y = block_x / p.cover.blocks_x;
+        block_x -= block_y * p.cover.blocks_x;
+      }
+    }
     hold(block_x);  // a second Place is worked out anew: nothing is kept in registers for it
     hold(block_y);
     hold(warp);

@@ -66,13 +66,14 @@ inline Cover make_cover(const DeviceResult& result, int segment, std::int64_t re
   return cover;
 }
 
+// `resident`: blocks of a multiprocessor.
 template <class T, class S>
-void launch_shape(const ReconstructPlan& plan, const ReconstructJob& job, const Certification* certification,
-                  cudaStream_t stream) {
-  const std::int64_t processors = current_device(Stage::reconstruct).multiprocessors;
+Parameters<S> make_parameters(const ReconstructPlan& plan, const ReconstructJob& job, const Certification* certification,
+                              std::int64_t resident) {
   Parameters<S> p;
   p.job = job;
-  p.cover = make_cover(job.result, S::segment, processors * S::resident);
+  p.cover = make_cover(job.result, S::segment, current_device(Stage::reconstruct).multiprocessors * resident);
+  p.first_block_y = p.first_matrix = 0;
   p.least = plan.least;
   p.all = plan.all;
   p.source_step = job.residues.pitch << (kLogWarps - p.cover.log_warps_x);
@@ -83,7 +84,13 @@ void launch_shape(const ReconstructPlan& plan, const ReconstructJob& job, const 
     p.certification = *certification;
     p.listed_step = certification->listed.pitch << (kLogWarps - p.cover.log_warps_x);
   }
+  return p;
+}
 
+template <class T, class S>
+void launch_shape(const ReconstructPlan& plan, const ReconstructJob& job, const Certification* certification,
+                  cudaStream_t stream) {
+  Parameters<S> p = make_parameters<T, S>(plan, job, certification, S::resident);
   LaunchConfig config;
   config.stage = Stage::reconstruct;
   config.block = dim3(kThreads);
@@ -99,6 +106,29 @@ void launch_shape(const ReconstructPlan& plan, const ReconstructJob& job, const 
       launch(reconstruct_kernel<T, S>, config, p);
     }
   }
+}
+
+// One launch of both plans; false, and nothing was done, beyond the limits of a grid.
+template <class T, class Few, class Many>
+bool launch_either(const ReconstructPlan& few, const ReconstructPlan& many, const ReconstructJob& job,
+                   const Certification& certification, cudaStream_t stream) {
+  constexpr int resident = std::min(Few::resident, Many::resident);
+  EitherParameters<Few, Many> p{make_parameters<T, Few>(few, job, &certification, resident),
+                                make_parameters<T, Many>(many, job, &certification, resident)};
+  p.few.certification.most_count = few.all;
+  p.few.is_flat = p.many.is_flat = true;
+  const std::int64_t blocks = std::max(std::int64_t(p.few.cover.blocks_x) * p.few.cover.blocks_y,
+                                       std::int64_t(p.many.cover.blocks_x) * p.many.cover.blocks_y);
+  const std::int64_t matrices = job.result.stack.count();
+  if (blocks > INT32_MAX || matrices > kMostGridBlocks) return false;
+  LaunchConfig config;
+  config.stage = Stage::reconstruct;
+  config.block = dim3(kThreads);
+  config.overlap_previous = job.overlap_previous;
+  config.stream = stream;
+  config.grid = dim3(static_cast<unsigned>(blocks), 1, static_cast<unsigned>(matrices));
+  launch(reconstruct_either_kernel<T, Few, Many>, config, p);
+  return true;
 }
 
 // One row for each kernel: what plans it serves, and its launches by the result's type and whether there are splits.

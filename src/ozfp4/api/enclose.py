@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal, overload
 
 import numpy.typing as npt
@@ -10,7 +11,7 @@ from ..backends import cpu
 from ..backends.cuda import launch
 from ..backends.cuda.findings import Findings, make_report
 from ..backends.cuda.promise import promise_of
-from ..dispatch import on_cpu, on_cuda
+from ..dispatch import complex_product, on_cpu, on_cuda
 from ..report import Report
 from ..request import library
 from ..request.arguments import check_arguments, check_pair
@@ -109,10 +110,11 @@ def enclose(
         scheme, backend, None, "least", workspace_limit=workspace_limit, accuracy="correct", rounding="down"
     )
     lower, upper = check_pair("out", out)
-    operands = library.take_operands(a, b, lower, library.FLOATS)
-    other = None if upper is None else library.take_operands(a, b, upper, library.FLOATS).out
+    operands = library.take_operands(a, b, lower, library.NUMBERS)
+    other = None if upper is None else library.take_operands(a, b, upper, library.NUMBERS).out
     request = matmul_request(operands, asked, upper=other)
-    found = _on_cuda(request, report) if operands.on_device else _on_cpu(request, report)
+    run = partial(_on_cuda if operands.on_device else _on_cpu, report=report)
+    found = complex_product.multiply(request, run, encloses=True) if request.is_complex else run(request)
     result = found[:2] if out is None else (lower, upper)
     return (*result, found[2]) if report else result
 

@@ -12,7 +12,7 @@ from ..backends import cpu
 from ..backends.cuda import launch
 from ..backends.cuda.findings import Findings, make_report
 from ..backends.cuda.promise import promise_of
-from ..dispatch import on_cpu, on_cuda, repeated
+from ..dispatch import complex_product, on_cpu, on_cuda, repeated
 from ..plans.plan import Plan
 from ..report import Report
 from ..request import library
@@ -312,7 +312,9 @@ def matmul(
     if raises:
         raise ValueError("overflow: 'raise' is for products of integers")
     request = matmul_request(operands, asked)
-    if operands.on_device:
+    if request.is_complex:
+        c, bound, about = complex_product.multiply(request, _of_parts(operands.on_device, report))
+    elif operands.on_device:
         c, bound, made, about = _on_cuda(request, report)
         if like is not None and made is not None:
             repeated.made[like] = (made.prepared, request.shape.result, request.dtype)
@@ -320,6 +322,18 @@ def matmul(
         c, bound, about = _on_cpu(request, report)
     result = (c if out is None else out, *([bound] if return_bound else []), *([about] if report else []))
     return result if len(result) > 1 else result[0]
+
+
+def _of_parts(on_device: bool, report: bool) -> complex_product.Run:
+    """What multiplies the real form of a complex product."""
+
+    def run(request: MatmulRequest) -> tuple[Any, Any, Report | None]:
+        if not on_device:
+            return _on_cpu(request, report)
+        c, bound, _, about = _on_cuda(request, report)
+        return c, bound, about
+
+    return run
 
 
 def _on_cpu(request: MatmulRequest, report: bool) -> tuple[Any, Any, Report | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from ..backends.cuda import extension
@@ -11,6 +12,7 @@ from ..dispatch.decision import capacity
 from ..plans.plan import Plan, make_plan
 from ..request import library
 from ..request.arguments import check_arguments, check_extent
+from ..request.complex import real_shape
 from ..request.operands import matmul_request
 
 
@@ -93,7 +95,7 @@ def plan_for(
     Parameters
     ----------
     a, b : array_like or torch.Tensor
-        The operands: float64 or float32, 1-D, 2-D, or stacks with broadcasting. Their entries are not looked at.
+        The operands: as in :func:`ozfp4.matmul`, 1-D, 2-D, or stacks with broadcasting. Their entries are not looked at.
     scheme, backend, bits, family, accuracy
         As in :func:`ozfp4.matmul`.
 
@@ -109,8 +111,10 @@ def plan_for(
         What matmul raises for these operands.
     """
     asked = check_arguments(scheme, backend, bits, family, accuracy=accuracy)
-    operands = library.take_operands(a, b, None, library.FLOATS)
+    operands = library.take_operands(a, b, None, library.NUMBERS)
     request = matmul_request(operands, asked)
+    if request.is_complex:
+        request = replace(request, shape=real_shape(request, request.shape.m, request.shape.n))
     decide = on_cuda.decide if operands.on_device else on_cpu.decide
     return decide(request).plan
 

@@ -45,17 +45,22 @@ def common_dtype(operands: Operands) -> Any:
 
 
 def unify(operands: Operands) -> tuple[Operands, Any]:
-    """Operands of which both are integers or neither is, and the dtype of their product: where one of them is, or their common
-    dtype is (as of uint64 and int64), both are converted to that dtype, each entry rounded once."""
-    a, b = operands.a, operands.b
-    if not is_integer(a.dtype) and not is_integer(b.dtype):
+    """Operands of which both are integers or neither is, and the dtype of a product of integers, else None: one beside a
+    floating-point operand, and both where their common dtype is one of floating-point numbers (as of uint64 and int64), are
+    converted to real numbers of that dtype, each entry rounded once."""
+    if not any(is_integer(x.dtype) for x in operands[:2]):
         return operands, None
     common = common_dtype(operands)
     if is_integer(common):
         return operands, common
-    if operands.on_device:
-        return operands._replace(a=a.to(common), b=b.to(common)), None
-    return operands._replace(a=a.astype(common), b=b.astype(common)), None
+    single = name_of(common) in ("float32", "complex64")
+    a, b = (_real(x, single, operands) if is_integer(x.dtype) else x for x in operands[:2])
+    return operands._replace(a=a, b=b), None
+
+
+def _real(x: Any, single: bool, operands: Operands) -> Any:
+    name = "float32" if single else "float64"
+    return x.to(getattr(operands.torch, name)) if operands.on_device else x.astype(name)
 
 
 def entry_bits(dtype: Any) -> int:

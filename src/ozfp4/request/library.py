@@ -15,7 +15,7 @@ FLOATS = (np.float64, np.float32)
 INTEGERS = (
     np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_,
 )  # fmt: skip
-NUMBERS = (*FLOATS, *INTEGERS)  # what matmul takes
+NUMBERS = (*FLOATS, np.complex128, np.complex64, *INTEGERS)  # what matmul takes
 INT8 = (np.int8,)  # what int8_matmul takes
 
 # torch if the caller has imported it, else None; we never import it ourselves.
@@ -80,7 +80,7 @@ def take_operands(a: Any, b: Any, out: Any, allowed: tuple[type, ...]) -> Operan
         if out.device != a.device:
             raise RuntimeError(f"out: device {out.device} differs from {a.device}, where the operands lie")
         check_tensor("out", out)
-        _check_not_negated(out)
+        _check_not_lazy(out)
     return Operands(a.resolve_neg(), b.resolve_neg(), out, torch, True)
 
 
@@ -109,16 +109,17 @@ def check_tensor(name: str, tensor: Any) -> None:
         raise TypeError(f"{name}: layout {tensor.layout} is not supported; only dense (strided) tensors are")
     if str(tensor.dtype).removeprefix("torch.") not in [np.dtype(t).name for t in NUMBERS]:
         raise TypeError(
-            f"{name}: dtype {tensor.dtype} is not supported; allowed are torch.float64, torch.float32, integers and torch.bool"
+            f"{name}: dtype {tensor.dtype} is not supported; allowed are torch.float64, torch.float32, torch.complex128, "
+            "torch.complex64, integers and torch.bool"
         )
 
 
 def array_of_tensor(name: str, tensor: Any) -> Array:
-    """A NumPy view of a CPU tensor; a lazily negated tensor is resolved first."""
+    """A NumPy view of a CPU tensor; a lazily negated or conjugated one is resolved first."""
     check_tensor(name, tensor)
     if tensor.device.type != "cpu":
         raise RuntimeError(f"{name}: device {tensor.device} has no kernel in this build; it holds: cpu")
-    view: Array = tensor.detach().resolve_neg().numpy()
+    view: Array = tensor.detach().resolve_conj().resolve_neg().numpy()
     return view
 
 
@@ -127,13 +128,15 @@ def _checked_out(out: Any) -> Array | None:
     if out is None:
         return None
     if is_tensor(out):
-        _check_not_negated(out)
+        _check_not_lazy(out)
     elif not isinstance(out, np.ndarray):
         raise TypeError(f"out: {type(out).__name__} is neither a NumPy array nor a torch tensor")
     return as_array("out", out)
 
 
-def _check_not_negated(out: Any) -> None:
+def _check_not_lazy(out: Any) -> None:
+    if out.is_conj():
+        raise ValueError("out: a lazily conjugated tensor cannot be written to; pass out.resolve_conj()")
     if out.is_neg():
         raise ValueError("out: a lazily negated tensor cannot be written to; pass out.resolve_neg()")
 

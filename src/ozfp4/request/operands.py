@@ -83,12 +83,14 @@ class MatmulRequest:
     dtype : NumPy or torch dtype
         Of the result.
     single : bool
-        The operands are float32, and so is the result.
+        The operands are float32 or complex64, and so is the result.
     torch : module or None
         torch where the operands are tensors.
     asked : Arguments
     upper : array, tensor or None
         As `out`, for a second result.
+    is_complex : bool
+        The result is complex (request/complex.py has the real product that gives its parts).
     """
 
     a: Any
@@ -100,6 +102,7 @@ class MatmulRequest:
     torch: Any
     asked: Arguments
     upper: Any = None
+    is_complex: bool = False
 
     def __post_init__(self) -> None:
         asked, k = self.asked, self.shape.k
@@ -133,9 +136,11 @@ def matmul_request(
         dtype = (
             torch.promote_types(a.dtype, b.dtype) if dtype is None else getattr(torch, np.dtype(dtype).name)
         )
-        single = dtype == torch.float32
+        single = dtype in (torch.float32, torch.complex64)
     else:
         dtype = np.promote_types(a.dtype, b.dtype) if dtype is None else np.dtype(dtype)
-        single = dtype == np.float32
+        single = dtype in (np.float32, np.complex64)
         a, b = broadcast_operands(a, b, shape)
-    return MatmulRequest(a, b, out, shape, dtype, single, torch, asked, upper)
+    return MatmulRequest(
+        a, b, out, shape, dtype, single, torch, asked, upper, is_complex="complex" in str(dtype)
+    )

@@ -2,6 +2,7 @@
 
 from .certified import Certificate, error_bound, fp64_matmul, line_capacity, line_facts
 from .compare import assert_same_bits, bits_of, difference
+from .complex import complex_matmul, real_form
 from .correct import correct_matmul
 from .forced import forced
 from .generators import (
@@ -39,6 +40,7 @@ __all__ = [
     "Path",
     "assert_same_bits",
     "bits_of",
+    "complex_matmul",
     "constant_columns",
     "constant_rows",
     "correct_matmul",
@@ -54,6 +56,7 @@ __all__ = [
     "line_facts",
     "noise",
     "operands",
+    "real_form",
     "round_to_float",
     "scale_exponents",
     "scaled_integers",

@@ -88,7 +88,7 @@ def _fp64_extra(facts: Facts) -> int:
         return 11
     overlap = 2 * facts.nonzeros - facts.k
     for extra in (0, 4):
-        if (extra or overlap >= 256) and overlap >= 1:
+        if (extra or overlap >= 512) and overlap >= 1:
             allowed = overlap * (_floor_log2(overlap) + extra - 2)
             if 2 * facts.depth + Fraction(overlap, 2) <= allowed:
                 return extra

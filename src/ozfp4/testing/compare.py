@@ -24,7 +24,8 @@ def bits_of(x: Any) -> npt.NDArray[Any]:
 def difference(actual: Any, expected: Any) -> str | None:
     """What differs between two arrays, or None.
 
-    Dtypes, shapes and all bits count; a NaN equals any NaN. Signed zeros differ.
+    Dtypes, shapes and all bits count; a NaN equals any NaN. Signed zeros differ. Of complex numbers each part is compared,
+    along one more axis.
 
     Parameters
     ----------
@@ -40,9 +41,11 @@ def difference(actual: Any, expected: Any) -> str | None:
         return f"dtype {x.dtype} instead of {y.dtype}"
     if x.shape != y.shape:
         return f"shape {x.shape} instead of {y.shape}"
+    if x.dtype.kind == "c":
+        return difference(*(np.stack([z.real, z.imag], axis=-1) for z in (x, y)))
     bits_x, bits_y = bits_of(x), bits_of(y)
     wrong = bits_x != bits_y
-    if x.dtype.kind in "fc":
+    if x.dtype.kind == "f":
         wrong &= ~(np.isnan(x) & np.isnan(y))
     count = int(np.count_nonzero(wrong))
     if count == 0:

@@ -26,7 +26,8 @@ def wrapped(product: np.ndarray, dtype: Any) -> np.ndarray:
     dtype = np.dtype(dtype)
     bits = 8 * dtype.itemsize
     values = [int(x) % 2**bits for x in product.ravel()]
-    return np.array(values, f"u{dtype.itemsize}").view(dtype).reshape(product.shape)
+    found: np.ndarray = np.array(values, f"u{dtype.itemsize}").view(dtype).reshape(product.shape)
+    return found
 
 
 def modulo(product: np.ndarray, m: int) -> np.ndarray:

@@ -202,7 +202,7 @@ def test_numpy_and_torch_do_not_mix(which: str) -> None:
         assert not out.any()
 
 
-UNSUPPORTED = ["bfloat16", "float16", "complex128"]
+UNSUPPORTED = ["bfloat16", "float16"]
 
 
 @pytest.mark.parametrize("name", UNSUPPORTED)

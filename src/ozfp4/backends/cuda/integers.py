@@ -8,4 +8,4 @@ from ...request.operands import MatmulRequest
 
 
 def matmul(request: MatmulRequest, decision: Any, modulus: int, counts: bool) -> Any:
-    raise NotImplementedError
+    raise RuntimeError(f"a: device {request.a.device} has no kernel for integers in this build; it holds: cpu")

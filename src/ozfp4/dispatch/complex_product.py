@@ -1,0 +1,182 @@
+"""A complex product by real ones (request/complex.py), in blocks of the result where copies would need too much workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..backends.cpu import DEFAULT_WORKSPACE
+from ..backends.cuda.launch import UNLIMITED
+from ..report import Report, merged_report
+from ..request import complex as forms
+from ..request import library
+from ..request.arguments import Arguments
+from ..request.operands import MatmulRequest
+
+# A real request -> its result, what is beside it (bounds or the product rounded up; None), and the report if one is wanted.
+Run = Callable[[MatmulRequest], tuple[Any, Any, Report | None]]
+
+
+def multiply(request: MatmulRequest, run: Run, encloses: bool = False) -> tuple[Any, Any, Report | None]:
+    """What `run` would return of the complex request itself. `encloses`: beside the result is the product rounded up.
+
+    Raises
+    ------
+    MemoryError
+        A workspace limit below what the copies and the smallest blocks need.
+    """
+    c = _empty(request, request.dtype) if request.out is None else request.out
+    beside = request.upper
+    if encloses and beside is None:
+        beside = _empty(request, request.dtype)
+    elif request.asked.return_bound:
+        beside = _empty(request, request.torch.complex128 if library.is_tensor(c) else np.complex128)
+    product = _Product(request, run, c, beside)
+    abouts = [about for block in product.blocks() if (about := product.run_block(block)) is not None]
+    results = [None if x is None else _to_caller(request, x) for x in (c, beside)]
+    return results[0], results[1], merged_report(abouts, _kind(request)) if abouts else None
+
+
+def _kind(request: MatmulRequest) -> str:
+    names = ["complex" if forms.is_complex(x) else "real" for x in (request.a, request.b)]
+    return "complex" if names[0] == names[1] else " by ".join(names)
+
+
+def _empty(request: MatmulRequest, dtype: Any) -> Any:
+    """A new result of the caller's shape."""
+    shape = request.shape.result
+    if library.is_tensor(request.a):
+        return request.torch.empty(shape, dtype=dtype, device=request.a.device)
+    return np.empty(shape, dtype)
+
+
+def _to_caller(request: MatmulRequest, result: Any) -> Any:
+    """A result in the caller's library; a NumPy scalar for a product of two vectors, as np.matmul."""
+    if request.torch is not None:
+        return result if library.is_tensor(result) else request.torch.from_numpy(result)
+    return result[()] if result.ndim == 0 else result
+
+
+class _Block(NamedTuple):
+    """Rows and columns of the result; which block it is, of how many."""
+
+    rows: slice
+    columns: slice
+    number: int
+    of: int
+
+
+class _Product:
+    """One complex product, its results allocated: `c`, and beside it bounds, or the upper ends of an enclosure, or None."""
+
+    def __init__(self, request: MatmulRequest, run: Run, c: Any, beside: Any) -> None:
+        self.request, self.run = request, run
+        rows = request.a[None, :] if request.a.ndim == 1 else request.a
+        columns = request.b[:, None] if request.b.ndim == 1 else request.b
+        axes = len(request.shape.stack) + 2
+        self.a, self.b = (x[(None,) * (axes - x.ndim)] for x in (rows, columns))
+        self.c = forms.matrices(request.shape, c)
+        self.beside = None if beside is None else forms.matrices(request.shape, beside)
+        self.is_stacked = not forms.is_complex(request.b)
+        on_device = library.is_tensor(request.a)
+        self.limit = request.asked.workspace_limit or (UNLIMITED if on_device else DEFAULT_WORKSPACE)
+
+    def blocks(self) -> Iterator[_Block]:
+        """Blocks of the result whose copies take half of the workspace or less, if those of a row and a column do."""
+        m, n = self.request.shape.m, self.request.shape.n
+        rows, columns = _extents(
+            m, n, *forms.copied_bytes(self.a, self.b), self._entry_bytes(), self.limit // 2
+        )
+        starts = [(i, j) for i in range(0, max(m, 1), rows) for j in range(0, max(n, 1), columns)]
+        for number, (i, j) in enumerate(starts):
+            yield _Block(slice(i, min(i + rows, m)), slice(j, min(j + columns, n)), number, len(starts))
+
+    def _entry_bytes(self) -> int:
+        """Of what an entry needs beside the results."""
+        shape, results = self.request.shape, [self.c]
+        needed = 0
+        if self.beside is not None and self.request.asked.return_bound:
+            needed = self.beside.itemsize  # bounds are copied into their place
+        elif self.beside is not None:
+            results.append(self.beside)
+        if not self.is_stacked:
+            needed += sum(x.itemsize for x in results if not forms.has_neighbours(x))
+        return int(needed) * int(np.prod(shape.stack, dtype=object))
+
+    def run_block(self, block: _Block) -> Report | None:
+        """Multiply a block into its place; its report if one is wanted."""
+        whole = self.request
+        a, b = self.a[..., block.rows, :], self.b[..., :, block.columns]
+        results = [x[..., block.rows, block.columns] for x in (self.c, self.beside) if x is not None]
+        shape = forms.real_shape(whole, a.shape[-2], b.shape[-1])
+        x, y = forms.real_operands(a, b)
+        written = results[:1] if whole.asked.return_bound else results
+        places = [forms.real_result(result, self.is_stacked) for result in written]
+        copied = sum(
+            new.nbytes
+            for new, old in zip((x, y, *places), (a, b, *written), strict=True)
+            if not forms.lie_together(new, old)
+        )
+        if not library.is_tensor(x):
+            x, y = (np.broadcast_to(z, (*shape.stack, *z.shape[-2:])) for z in (x, y))
+        torch = whole.torch if library.is_tensor(x) else None
+        upper = places[1] if len(places) > 1 else None
+        asked = self._asked(block, copied)
+        real = MatmulRequest(x, y, places[0], shape, places[0].dtype, whole.single, torch, asked, upper)
+        try:
+            _, second, about = self.run(real)
+        except MemoryError as error:
+            reason = str(error).partition(" bytes ")[2]
+            raise MemoryError(
+                f"workspace_limit = {self.limit} bytes, {copied} of which are for copies of complex operands, {reason}"
+            ) from None
+        if whole.asked.return_bound:
+            places.append(second)
+        for result, place in zip(results, places, strict=True):
+            forms.put_parts(result, place, self.is_stacked)
+        if about is None:
+            return None
+        return self._about_block(about, block, copied)
+
+    def _asked(self, block: _Block, copied: int) -> Arguments:
+        """The arguments of a block's product."""
+        asked = self.request.asked
+        if copied >= self.limit:
+            raise MemoryError(
+                f"workspace_limit = {self.limit} bytes is too small: copies for one row and one column take {copied}"
+            )
+        progress = asked.progress
+        told = None if progress is None else lambda fraction: progress((block.number + fraction) / block.of)
+        rest = None if self.limit == UNLIMITED else self.limit - copied
+        return replace(asked, workspace_limit=rest, progress=told)
+
+    def _about_block(self, about: Report, block: _Block, copied: int) -> Report:
+        """The report in terms of the complex matrices; lines that a block before has counted are not counted again."""
+        is_complex = [forms.is_complex(x) for x in (self.a, self.b)]
+        twice = 2 if all(is_complex) else 1  # each column of B is two of the same numbers
+        return replace(
+            about,
+            products=about.products * (4 if all(is_complex) else 2),
+            special_rows=about.special_rows if block.columns.start == 0 else 0,
+            special_columns=about.special_columns // twice if block.rows.start == 0 else 0,
+            workspace=about.workspace + copied,
+        )
+
+
+def _extents(m: int, n: int, row: int, column: int, entry: int, budget: int) -> tuple[int, int]:
+    """Rows and columns of a block, at least one of each, from the bytes that a row, a column and an entry take.
+
+    >>> _extents(10, 20, 8, 64, 0, 2000), _extents(10, 20, 8, 64, 0, 600), _extents(10, 20, 0, 64, 16, 600)
+    ((10, 20), (10, 3), (4, 3))
+    """
+    if m * row + n * column + m * n * entry <= budget:
+        return max(m, 1), max(n, 1)
+    third = budget // 3
+    rows, columns = (max(1, min(x, third // each if each else x)) for x, each in ((m, row), (n, column)))
+    if entry:
+        columns = max(1, min(columns, third // entry))
+        rows = max(1, min(rows, third // (entry * columns)))
+    return rows, columns

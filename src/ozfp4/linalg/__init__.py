@@ -1,0 +1,25 @@
+"""Dense linear algebra by blocks: SciPy or torch factorises panels of a few columns, all other products are exact ones of ours.
+
+>>> x = ozfp4.linalg.solve(a, b, refine=True)     # NumPy arrays or torch tensors, matrices or stacks
+"""
+
+from .definite import cholesky
+from .householder import qr
+from .least_squares import LstsqResult, lstsq
+from .lu import lu_factor, lu_solve
+from .report import SolveReport
+from .systems import inv, solve
+from .triangles import solve_triangular
+
+__all__ = [
+    "LstsqResult",
+    "SolveReport",
+    "cholesky",
+    "inv",
+    "lstsq",
+    "lu_factor",
+    "lu_solve",
+    "qr",
+    "solve",
+    "solve_triangular",
+]

@@ -1,0 +1,249 @@
+"""``ozfp4.linalg.solve`` and ``inv``."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal, overload
+
+import numpy.typing as npt
+
+from ..report import Report
+from ..request.types import TensorT
+from .condition import inverse_norm, one_norm
+from .native import Native
+from .operands import Operands, check_flags, over_stack, take
+from .refine import Refined, refine
+from .report import SolveReport, worst
+from .solvers import Solver, by_cholesky, by_inverse, by_lu
+from .update import residual
+
+STRUCTURES = {"gen": by_lu, "pos": by_cholesky}
+
+
+def _improved(
+    native: Native, a: Any, b: Any, first: Solver, report: bool, accuracy: str
+) -> tuple[Refined, Solver]:
+    """The refined solution and what it comes from: the first factors, or where those converge slowly, better ones."""
+
+    def residual_of(parts: list[Any]) -> tuple[Any, Report | None]:
+        return residual(native, [b], [a] * len(parts), parts, report)
+
+    refined = refine(native, b, residual_of, first.solve)
+    if refined.converged:
+        return refined, first
+    better = by_inverse(native, a, first, accuracy)
+    if better is not None:
+        again = refine(native, b, residual_of, better.solve)
+        if again.converged:
+            return again, better
+        refined = refined._replace(reason=f"{refined.reason}; with better factors, {again.reason}")
+    return refined._replace(x=first.solve(b)), first
+
+
+def _solution(
+    native: Native, a: Any, b: Any, structure: str, refined: bool, report: bool, accuracy: str
+) -> tuple[Any, SolveReport]:
+    """Of one system."""
+    solver = STRUCTURES[structure](native, a, accuracy)
+    found = None
+    if refined:
+        found, solver = _improved(native, a, b, solver, report, accuracy)
+    condition = 0.0
+    if report and a.shape[0]:
+        condition = one_norm(native, a) * inverse_norm(native, a, solver.solve, solver.solve_adjoint)
+    if found is None:
+        return solver.solve(b), SolveReport(solver.name, accuracy, condition, False)
+    return found.x, SolveReport(
+        solver.name,
+        accuracy,
+        condition,
+        True,
+        found.iterations,
+        found.correction,
+        found.contraction,
+        found.converged,
+        found.reason,
+        found.product,
+    )
+
+
+def _solutions(given: Operands, structure: str, refined: bool, report: bool) -> tuple[Any, SolveReport]:
+    """Of a stack; a warning where refinement did not converge and no report says so."""
+    reports: list[SolveReport] = []
+
+    def one(a: Any, b: Any) -> tuple[Any]:
+        x, about = _solution(given.native, a, b, structure, refined, report, given.accuracy)
+        reports.append(about)
+        return (x,)
+
+    (x,) = over_stack(given.native, given.lead, one, given.a, given.b)
+    about = worst(reports)
+    if refined and not about.converged and not report:
+        warn_of(about.reason)
+    return x, about
+
+
+def warn_of(reason: str) -> None:
+    """LinAlgWarning that a solution is not refined."""
+    from scipy.linalg import LinAlgWarning
+
+    warnings.warn(
+        f"refinement did not converge ({reason}): the solution is that of the factors alone, the matrix singular or nearly so",
+        LinAlgWarning,
+        stacklevel=4,
+    )
+
+
+@overload
+def solve(
+    a: TensorT,
+    b: TensorT,
+    *,
+    refine: bool = ...,
+    report: Literal[False] = ...,
+    assume_a: str = ...,
+    accuracy: str | None = ...,
+    check_finite: bool = ...,
+) -> TensorT: ...
+@overload
+def solve(
+    a: TensorT,
+    b: TensorT,
+    *,
+    refine: bool = ...,
+    report: Literal[True],
+    assume_a: str = ...,
+    accuracy: str | None = ...,
+    check_finite: bool = ...,
+) -> tuple[TensorT, SolveReport]: ...
+@overload
+def solve(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    refine: bool = ...,
+    report: Literal[False] = ...,
+    assume_a: str = ...,
+    accuracy: str | None = ...,
+    check_finite: bool = ...,
+) -> npt.NDArray[Any]: ...
+@overload
+def solve(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    refine: bool = ...,
+    report: Literal[True],
+    assume_a: str = ...,
+    accuracy: str | None = ...,
+    check_finite: bool = ...,
+) -> tuple[npt.NDArray[Any], SolveReport]: ...
+def solve(
+    a: Any,
+    b: Any,
+    *,
+    refine: bool = False,
+    report: bool = False,
+    assume_a: str = "gen",
+    accuracy: str | None = None,
+    check_finite: bool = True,
+) -> Any:
+    """X with A X = B for a square matrix A.
+
+    With `refine`, every entry of X is the real solution's, rounded once, but for 2^-58 of the largest entry of its column: X
+    is corrected, as a pair of numbers an entry, by residuals B - A X that are rounded once. Where the condition number is near
+    2^53 or beyond, the factors of fl(R A), with R about A^-1, take over; up to about 2^100 that converges.
+
+    Parameters
+    ----------
+    a : array_like or torch.Tensor
+        (..., n, n), float64 or float32.
+    b : array_like or torch.Tensor
+        (n,), or (..., n, k) with broadcasting stacks.
+    refine : bool
+        Correct the solution until only its rounding is left. LinAlgWarning (SciPy's) where that does not succeed: X is then
+        that of the factors alone.
+    report : bool
+        Return ``(x, SolveReport)``; it estimates the condition number, and there is no warning.
+    assume_a : {"gen", "pos"}
+        Any matrix, by LU with partial pivoting; or a symmetric (Hermitian) positive definite one, by Cholesky, of which both
+        triangles must be there.
+    accuracy : {"scaled", "fp64", "correct"}, optional
+        Of the products in the factorisation, as in :func:`ozfp4.matmul`; residuals are "correct".
+    check_finite : bool
+        Refuse NaN and infinity; else they take their way through the arithmetic.
+
+    Returns
+    -------
+    x, or (x, SolveReport)
+        x of the shape of b, or of the stack; float32 if both are float32, else float64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.linalg import hilbert
+    >>> x, report = solve(hilbert(12), np.ones(12), refine=True, report=True)
+    >>> report.converged, report.condition > 1e16
+    (True, True)
+
+    Raises
+    ------
+    LinAlgError
+        A pivot that is exactly zero, with its index, or a matrix that is not positive definite; NumPy's, or torch's for tensors.
+    TypeError
+        Unsupported dtypes, NumPy mixed with torch, masked arrays.
+    ValueError
+        Shapes that do not fit, NaN or infinity where `check_finite`, unknown names.
+    RuntimeError
+        Tensors that require grad, on different devices, or on one without a kernel in this build.
+    """
+    check_flags(refine=refine, report=report)
+    if assume_a not in STRUCTURES:
+        raise ValueError(f"assume_a: {assume_a!r} is unknown; allowed are {', '.join(map(repr, STRUCTURES))}")
+    given = take(a, b, square=True, accuracy=accuracy, check_finite=check_finite)
+    x, about = _solutions(given, assume_a, refine, report)
+    return (given.like_b(x), about) if report else given.like_b(x)
+
+
+@overload
+def inv(
+    a: TensorT, *, refine: bool = ..., accuracy: str | None = ..., check_finite: bool = ...
+) -> TensorT: ...
+@overload
+def inv(
+    a: npt.ArrayLike, *, refine: bool = ..., accuracy: str | None = ..., check_finite: bool = ...
+) -> npt.NDArray[Any]: ...
+def inv(a: Any, *, refine: bool = False, accuracy: str | None = None, check_finite: bool = True) -> Any:
+    """The inverse of a square matrix, by LU with partial pivoting.
+
+    Parameters
+    ----------
+    a : array_like or torch.Tensor
+        (..., n, n), float64 or float32.
+    refine : bool
+        As in :func:`ozfp4.linalg.solve`: entries near the real inverse's, rounded once.
+    accuracy, check_finite
+        As in :func:`ozfp4.linalg.solve`.
+
+    Returns
+    -------
+    x : array or tensor
+        Of the shape of a.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> inv(np.array([[2.0, 1.0], [1.0, 1.0]]), refine=True)
+    array([[ 1., -1.],
+           [-1.,  2.]])
+
+    Raises
+    ------
+    LinAlgError, TypeError, ValueError, RuntimeError
+        As :func:`ozfp4.linalg.solve`.
+    """
+    check_flags(refine=refine)
+    given = take(a, square=True, has_b=False, accuracy=accuracy, check_finite=check_finite)
+    n = given.a.shape[-1]
+    unit = given.native.broadcast(given.native.eye(n, n, given.a), tuple(given.a.shape))
+    return _solutions(given._replace(b=unit), "gen", refine, False)[0]

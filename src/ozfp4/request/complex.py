@@ -1,0 +1,160 @@
+"""A product of complex matrices as one real product, whose results are the real and the imaginary parts.
+
+Two complex operands: a row of A as it lies, (re, im) side by side, is a real row of 2 K entries; every entry of B becomes
+
+     re  im
+    -im  re
+
+so that columns 2 j and 2 j + 1 of the real product are the parts of column j: C as it lies. One real operand: the parts of the
+other one, each by itself, as 2 N columns of B, or as a stack of two matrices A.
+
+A change of sign in both factors of a product changes no integer, no certificate and no result: where A is lazily conjugated the
+second row of the block is negated instead, where B is, its imaginary parts.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .library import is_tensor, require_torch
+from .operands import MatmulRequest, MatmulShape
+
+
+def is_complex(x: Any) -> bool:
+    """Whether an array or a tensor holds complex numbers."""
+    return bool(x.dtype.is_complex if is_tensor(x) else x.dtype.kind == "c")
+
+
+def real_shape(request: MatmulRequest, m: int, n: int) -> MatmulShape:
+    """Extents of the real product for m rows and n columns of the result: m × 2 k by 2 k × 2 n; m × k by k × 2 n where A is real;
+    two of m × k by k × n where B is."""
+    stack, k = request.shape.stack, request.shape.k
+    if not is_complex(request.b):
+        stack = (2, *stack)
+    else:
+        n, k = 2 * n, 2 * k if is_complex(request.a) else k
+    return MatmulShape(stack, m, n, k, False, False, (*stack, m, n))
+
+
+def matrices(shape: MatmulShape, result: Any) -> Any:
+    """A result of the caller's shape with both matrix axes, as a view."""
+    result = result[..., None] if shape.b_vector else result
+    return result[..., None, :] if shape.a_vector else result
+
+
+def parts(x: Any) -> Any:
+    """The real and imaginary parts along one more axis, the last, as a view; those that lie in memory where `x` is lazily
+    conjugated."""
+    if is_tensor(x):
+        return require_torch().view_as_real(x.conj() if x.is_conj() else x)
+    strided = np.lib.stride_tricks.as_strided
+    return strided(x.real, (*x.shape, 2), (*x.strides, x.itemsize // 2), writeable=x.flags.writeable)
+
+
+def merged(x: Any, axis: int) -> Any:
+    """`x` with an axis and the next one as one, `axis` counted from the end: a view where their strides allow it, else a copy."""
+    at = x.ndim + axis
+    return x.reshape((*x.shape[:at], x.shape[at] * x.shape[at + 1], *x.shape[at + 2 :]))
+
+
+def lie_together(x: Any, y: Any) -> bool:
+    """Whether the first entries of both have one address, as those of a view."""
+    if is_tensor(x):
+        return bool(x.data_ptr() == y.data_ptr())
+    return bool(x.__array_interface__["data"][0] == y.__array_interface__["data"][0])
+
+
+def real_result(c: Any, is_stacked: bool) -> Any:
+    """Where the parts of `c`, with both matrix axes, are the result of the real product: a view, or where columns are apart in
+    memory, new memory. `is_stacked`: the parts are two matrices."""
+    held = parts(c)
+    if not is_stacked:
+        return merged(held, -2)
+    return held.movedim(-1, 0) if is_tensor(held) else np.moveaxis(held, -1, 0)
+
+
+def put_parts(c: Any, found: Any, is_stacked: bool) -> None:
+    """Write the result of the real product into `c`, with both matrix axes, unless it is there already."""
+    held = parts(c)
+    if lie_together(held, found):
+        return
+    if is_stacked:
+        real_result(c, is_stacked)[...] = found
+    else:
+        held[...] = found.reshape(held.shape)
+
+
+def copied_bytes(a: Any, b: Any) -> tuple[int, int]:
+    """How many bytes :func:`real_operands` copies or makes for each row of `a` and for each column of `b`."""
+    a, b = _distinct(a), _distinct(b)
+    row, column = (prod(x.shape[:-2]) * k * x.itemsize for x, k in ((a, a.shape[-1]), (b, a.shape[-1])))
+    if is_complex(a) and is_complex(b):
+        return (0 if has_neighbours(a) else row), 2 * column
+    if is_complex(b):
+        return 0, (2 * column if _is_conjugated(b) else 0 if has_neighbours(b) else column)
+    return (row if _is_conjugated(a) else 0), 0
+
+
+def has_neighbours(x: Any) -> bool:
+    """Whether the entries of a row follow each other in memory."""
+    step = x.stride(-1) * x.itemsize if is_tensor(x) else x.strides[-1]
+    return bool(x.shape[-1] == 1 or step == x.itemsize)
+
+
+def real_operands(a: Any, b: Any) -> tuple[Any, Any]:
+    """The operands of the real product; `a` and `b` have both matrix axes, at least one of them is complex.
+
+    Axes of a stack that only repeat one matrix have the extent 1.
+    """
+    a, b = _distinct(a), _distinct(b)
+    if is_complex(a) and is_complex(b):
+        return merged(parts(a), -2), _blocks(b, _is_conjugated(a))
+    if is_complex(b):
+        return a, merged(parts(_resolved(b)), -2)
+    return real_result(_resolved(a), is_stacked=True), b
+
+
+def _distinct(x: Any) -> Any:
+    """`x` with one matrix along those axes of its stack that repeat it."""
+    strides = x.stride() if is_tensor(x) else x.strides
+    once = tuple(slice(0, 1) if stride == 0 else slice(None) for stride in strides[:-2])
+    return x[once] if slice(0, 1) in once else x
+
+
+def _is_conjugated(x: Any) -> bool:
+    return bool(is_tensor(x) and x.is_conj())
+
+
+def _resolved(x: Any) -> Any:
+    return x.resolve_conj() if is_tensor(x) else x
+
+
+def _blocks(b: Any, conjugates_a: bool) -> Any:
+    """k × n complex as 2 k × 2 n real, in the order of axes in which `b` lies."""
+    *stack, k, n = b.shape
+    strides = b.stride() if is_tensor(b) else b.strides
+    by_columns = abs(strides[-2]) < abs(strides[-1])
+    extents = (*stack, n, 2, k, 2) if by_columns else (*stack, k, 2, n, 2)
+    held = parts(b)
+    blocks: Any
+    if is_tensor(b):
+        torch = require_torch()
+        blocks, negative = torch.empty(extents, dtype=held.dtype, device=b.device), torch.neg
+    else:
+        blocks, negative = np.empty(extents, held.dtype), np.negative
+    if by_columns:
+        axes = (*range(len(stack)), *(len(stack) + axis for axis in (2, 3, 0, 1)))
+        blocks = blocks.permute(axes) if is_tensor(b) else blocks.transpose(axes)
+    re, im = held[..., 0], held[..., 1]
+    places = ((0, 0, re, False), (0, 1, im, _is_conjugated(b)),
+              (1, 0, im, conjugates_a == _is_conjugated(b)), (1, 1, re, conjugates_a))  # fmt: skip
+    for row, column, values, negated in places:
+        place = blocks[..., row, :, column]
+        if negated:
+            negative(values, out=place)
+        else:
+            place[...] = values
+    return merged(merged(blocks, -2), -3)

@@ -1,0 +1,351 @@
+"""Complex operands on the CPU: both parts are what the references for real products give, bit for bit."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.testing import (
+    VIEWS,
+    assert_same_bits,
+    complex_matmul,
+    correct_matmul,
+    exact_matmul,
+    fp64_matmul,
+    noise,
+    round_to_float,
+)
+
+ROUNDINGS = ("nearest", "down", "up", "zero")
+MODES = [("scaled", "nearest"), ("fp64", "nearest"), *(("correct", rounding) for rounding in ROUNDINGS)]
+PATHS = [("II", "fp64"), ("II", "int8"), ("II", "fp4"), ("I", "fp64"), ("I", "int8"), ("I", "fp4")]
+WIDE, NARROW = (np.complex128, np.float64), (np.complex64, np.float32)
+PAIRS = [
+    (a, b)
+    for a, b in product((*WIDE, *NARROW), repeat=2)
+    if np.complex64 in (a, b) or np.complex128 in (a, b)
+]
+
+
+def entries(rng: np.random.Generator, kind: str, shape: tuple[int, ...], single: bool) -> np.ndarray:
+    x = rng.standard_normal(shape)
+    if kind == "integers":
+        return rng.integers(-9, 10, shape).astype(float)
+    if kind == "sparse":
+        return x * (rng.random(shape) < 0.2)
+    if kind == "deep":
+        return np.ldexp(x, rng.integers(-90, 45, shape) if single else rng.integers(-600, 300, shape))
+    if kind == "subnormal":
+        return x * (2.0**-75 if single else 2.0**-537)
+    if kind == "huge":
+        return x * (2.0**63 if single else 2.0**511)
+    if kind == "special":
+        x[rng.random(shape) < 0.04] = rng.choice([np.inf, -np.inf, np.nan])
+        x[rng.random(shape) < 0.1] = -0.0
+    return x
+
+
+KINDS = ["normal", "integers", "sparse", "deep", "subnormal", "huge", "special"]
+
+
+def array(kind: str, shape: tuple[int, ...], dtype: Any, *seed: int) -> np.ndarray:
+    rng = np.random.default_rng([*seed, *shape, *kind.encode()])
+    single = dtype in NARROW
+    x = np.empty(shape, dtype)
+    x.real = entries(rng, kind, shape, single)
+    if x.dtype.kind == "c":
+        x.imag = entries(rng, kind, shape, single)
+        if kind == "deep":  # parts of the whole range beside each other
+            x.imag *= 2.0 ** -rng.integers(0, 40)
+    return x
+
+
+def expected(a: np.ndarray, b: np.ndarray, accuracy: str, rounding: str = "nearest") -> np.ndarray:
+    real = {
+        "scaled": lambda x, y: exact_matmul(x, y),
+        "fp64": lambda x, y: fp64_matmul(x, y)[0],
+        "correct": lambda x, y: correct_matmul(x, y, rounding),
+    }
+    return complex_matmul(a, b, real[accuracy])
+
+
+@pytest.mark.parametrize(("dtype_a", "dtype_b"), PAIRS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_mode(kind: str, dtype_a: Any, dtype_b: Any) -> None:
+    a, b = array(kind, (5, 23), dtype_a, 1), array(kind, (23, 7), dtype_b, 2)
+    for accuracy, rounding in MODES:
+        out = noise((5, 7), np.promote_types(dtype_a, dtype_b))
+        c = ozfp4.matmul(a, b, accuracy=accuracy, rounding=rounding, out=out)
+        assert c is out
+        assert_same_bits(c, expected(a, b, accuracy, rounding), (accuracy, rounding))
+
+
+@pytest.mark.parametrize(("scheme", "backend"), PATHS)
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
+def test_every_path(scheme: str, backend: str, dtype: Any) -> None:
+    for kind in ("normal", "deep", "special"):
+        a, b = array(kind, (3, 40), dtype, 3), array(kind, (40, 5), dtype, 4)
+        for accuracy, rounding in MODES:
+            c = ozfp4.matmul(a, b, accuracy=accuracy, rounding=rounding, scheme=scheme, backend=backend)
+            assert_same_bits(c, expected(a, b, accuracy, rounding), (kind, accuracy, rounding))
+
+
+def rounded_sum(terms: list[tuple[Any, Any]], dtype: Any, rounding: str) -> float:
+    """Of products of floats, rounded once."""
+    total = sum((Fraction(float(x)) * Fraction(float(y)) for x, y in terms), Fraction(0))
+    return round_to_float(total.numerator, 1 - total.denominator.bit_length(), dtype, rounding)
+
+
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
+def test_parts_are_rounded_sums(dtype: Any) -> None:
+    """Two thousand entries by the formula itself: re = sum(re re - im im), im = sum(re im + im re)."""
+    real = np.empty(0, dtype).real.dtype
+    for seed, kind in product(range(25), ["normal", "integers", "deep", "sparse"]):
+        m, k, n = np.random.default_rng(seed).integers(1, 8, 3)
+        a, b = array(kind, (m, k), dtype, seed, 5), array(kind, (k, n), dtype, seed, 6)
+        rounding = ROUNDINGS[seed % 4]
+        c = ozfp4.matmul(a, b, accuracy="correct", rounding=rounding)
+        for i, j in np.ndindex(m, n):
+            x, y = a[i], b[:, j]
+            re = rounded_sum(
+                [*zip(x.real, y.real, strict=True), *zip(-x.imag, y.imag, strict=True)], real, rounding
+            )
+            im = rounded_sum(
+                [*zip(x.real, y.imag, strict=True), *zip(x.imag, y.real, strict=True)], real, rounding
+            )
+            assert_same_bits(c[i, j].real, real.type(re), (seed, kind, i, j))
+            assert_same_bits(c[i, j].imag, real.type(im), (seed, kind, i, j))
+
+
+def gaussian_dot(x: list[tuple[int, int]], y: list[tuple[int, int]]) -> complex:
+    pairs = list(zip(x, y, strict=True))
+    return complex(
+        sum(p[0] * q[0] - p[1] * q[1] for p, q in pairs), sum(p[0] * q[1] + p[1] * q[0] for p, q in pairs)
+    )
+
+
+@pytest.mark.parametrize(("dtype_a", "dtype_b"), PAIRS)
+def test_gaussian_integers(dtype_a: Any, dtype_b: Any) -> None:
+    """Whatever the accuracy: Python's own integers."""
+    rng = np.random.default_rng([7, PAIRS.index((dtype_a, dtype_b))])
+    for case in range(250):
+        m, k, n = rng.integers(1, 7, 3)
+        most = int(2.0 ** rng.integers(1, 10))
+        x, y = (rng.integers(-most, most + 1, (2, *shape)) for shape in ((m, k), (k, n)))
+        a, b = (
+            (z[0] + 1j * z[1] if dtype in (np.complex128, np.complex64) else z[0]).astype(dtype)
+            for z, dtype in ((x, dtype_a), (y, dtype_b))
+        )
+        rows = [[(int(z.real), int(z.imag)) for z in row] for row in a]
+        columns = [[(int(z.real), int(z.imag)) for z in column] for column in b.T]
+        whole = [[gaussian_dot(row, column) for column in columns] for row in rows]
+        c = ozfp4.matmul(a, b, accuracy=("scaled", "fp64", "correct")[case % 3])
+        assert c.dtype == np.promote_types(dtype_a, dtype_b)
+        assert c.tolist() == whole
+
+
+SHAPES = [
+    ((4,), (4,)), ((4,), (4, 5)), ((3, 4), (4,)), ((2, 3, 4), (4, 5)), ((3, 4), (2, 4, 5)), ((2, 3, 4), (2, 4, 1)),
+    ((2, 1, 3, 4), (5, 4, 2)), ((5, 3, 4), (2, 1, 4, 2)), ((2, 3, 4), (4,)), ((4,), (2, 4, 5)), ((1, 1), (1, 1)),
+    ((0, 4), (4, 5)), ((3, 0), (0, 5)), ((3, 4), (4, 0)), ((0,), (0,)), ((0, 3, 4), (4, 5)), ((3, 4), (0, 4, 5)), ((2, 0), (0,)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "which", [(np.complex128, np.complex128), (np.complex128, np.float64), (np.float64, np.complex128)]
+)
+@pytest.mark.parametrize(("shape_a", "shape_b"), SHAPES)
+def test_shapes(shape_a: tuple[int, ...], shape_b: tuple[int, ...], which: Any) -> None:
+    a, b = array("deep", shape_a, which[0], 8), array("deep", shape_b, which[1], 9)
+    like = np.matmul(a, b)
+    for accuracy, rounding in MODES:
+        c = ozfp4.matmul(a, b, accuracy=accuracy, rounding=rounding)
+        assert type(c) is type(like)
+        assert_same_bits(c, expected(a, b, accuracy, rounding), (accuracy, rounding))
+        out = noise(like.shape, np.complex128)
+        assert ozfp4.matmul(a, b, accuracy=accuracy, rounding=rounding, out=out) is out
+        assert_same_bits(out, expected(a, b, accuracy, rounding), (accuracy, rounding))
+
+
+@pytest.mark.parametrize(
+    "which", [(np.complex128, np.complex128), (np.complex64, np.float64), (np.float32, np.complex64)]
+)
+@pytest.mark.parametrize("view_b", VIEWS)
+@pytest.mark.parametrize("view_a", VIEWS)
+def test_views(view_a: str, view_b: str, which: Any) -> None:
+    a, b = array("normal", (5, 9), which[0], 10), array("normal", (9, 6), which[1], 11)
+    plain = ozfp4.matmul(a, b)
+    x, y = VIEWS[view_a](a), VIEWS[view_b](b)
+    assert_same_bits(ozfp4.matmul(x, y), plain)
+    for view in VIEWS.values():
+        out = view(noise((5, 6), plain.dtype))
+        if not out.flags.writeable or not out.dtype.isnative:
+            continue
+        assert ozfp4.matmul(x, y, out=out) is out
+        assert_same_bits(out, plain)
+
+
+def test_what_lies_between_the_entries_of_out_stays() -> None:
+    a, b = array("normal", (4, 9), np.complex128, 12), array("normal", (9, 5), np.complex128, 13)
+    memory = noise((8, 15), np.complex128)
+    ozfp4.matmul(a, b, out=memory[::2, ::3])
+    assert_same_bits(memory[::2, ::3], ozfp4.matmul(a, b))
+    memory[::2, ::3] = noise((4, 5), np.complex128)
+    assert_same_bits(memory, noise((8, 15), np.complex128))
+
+
+@pytest.mark.parametrize("which", [(np.complex128, np.complex128), (np.complex64, np.complex64), (np.complex128, np.float64),
+                                   (np.float32, np.complex64)])  # fmt: skip
+def test_bounds_and_enclosures(which: Any) -> None:
+    for kind in KINDS:
+        a, b = array(kind, (4, 30), which[0], 14), array(kind, (30, 5), which[1], 15)
+        for accuracy, rounding in MODES:
+            mode = {"accuracy": accuracy, "rounding": rounding}
+            c, bound = ozfp4.matmul(a, b, **mode, return_bound=True)
+            assert_same_bits(c, ozfp4.matmul(a, b, **mode))
+            real = complex_matmul(
+                a, b, lambda x, y, mode=mode: ozfp4.matmul(x, y, **mode, return_bound=True)[1]
+            )
+            assert bound.dtype == np.complex128
+            assert_same_bits(bound, real, (kind, mode))
+        lower, upper = ozfp4.enclose(a, b)
+        assert_same_bits(lower, expected(a, b, "correct", "down"), kind)
+        assert_same_bits(upper, expected(a, b, "correct", "up"), kind)
+        outs = noise((4, 5), c.dtype), noise((5, 4), c.dtype).T
+        got = ozfp4.enclose(a, b, out=outs)
+        assert got[0] is outs[0]
+        assert got[1] is outs[1]
+        assert_same_bits(outs[0], lower)
+        assert_same_bits(outs[1], upper)
+
+
+def test_a_real_operand_meets_each_part_alone() -> None:
+    """inf i times 1 is 0 + inf i, where a complex 1 would make a NaN of the real part."""
+    a, b = np.array([[complex(0, np.inf)]]), np.array([[1.0]])
+    assert_same_bits(ozfp4.matmul(a, b), a)
+    assert_same_bits(ozfp4.matmul(b, a), a)
+    assert np.isnan(ozfp4.matmul(a, b + 0j).real.item())
+
+
+LIMITED = [(np.complex128, np.complex128), (np.complex128, np.float64), (np.float64, np.complex128)]
+
+
+@pytest.mark.parametrize("which", LIMITED)
+@pytest.mark.parametrize("stack", [(), (3,)])
+def test_any_workspace(which: Any, stack: tuple[int, ...]) -> None:
+    a = np.swapaxes(
+        array("special", (*stack, 50, 21), which[0], 16), -1, -2
+    )  # columns apart: rows are copied
+    b = np.swapaxes(array("special", (31, 50), which[1], 17), -1, -2)
+    whole, bound, about = ozfp4.matmul(a, b, return_bound=True, report=True)
+    for limit in (10_000, 30_000, 100_000, 2**30):
+        seen: list[float] = []
+        out = np.swapaxes(noise((*stack, 31, 21), np.complex128), -1, -2)
+        c, errors, report = ozfp4.matmul(
+            a, b, out=out, return_bound=True, report=True, workspace_limit=limit, progress=seen.append
+        )
+        assert c is out
+        assert_same_bits(c, whole, limit)
+        assert_same_bits(errors, bound, limit)
+        assert seen == sorted(seen)
+        assert seen[-1] == 1
+        assert report.workspace <= limit
+        names = (
+            "kind",
+            "exponents",
+            "capacities",
+            "special_rows",
+            "special_columns",
+            "certified",
+            "largest_bound",
+        )
+        for name in names:
+            if stack and name == "special_columns":
+                continue  # one B is counted once where it multiplies the stack as one tall matrix
+            assert getattr(report, name) == getattr(about, name), name
+    for limit in (10, 1500) if which == LIMITED[0] else (10,):  # 1500: too little for the copy of a column
+        out = noise((*stack, 21, 31), np.complex128)
+        with pytest.raises(MemoryError, match=rf"^workspace_limit = {limit} bytes"):
+            ozfp4.matmul(a, b, out=out, workspace_limit=limit)
+        assert_same_bits(out, noise((*stack, 21, 31), np.complex128))
+
+
+def test_report() -> None:
+    a, b = array("normal", (5, 30), np.complex128, 18), array("normal", (30, 7), np.complex128, 19)
+    a[2, 3], b[4, 5] = complex(0, np.nan), complex(np.inf, 1)
+    _, report = ozfp4.matmul(a, b, report=True)
+    real = ozfp4.matmul(a.real, b.real, report=True)[1]
+    assert report.kind == "complex"
+    assert report.products % 4 == 0
+    assert report.products >= 4 * real.products
+    assert report.certified.total == 2 * 4 * 6
+    assert (report.special_rows, report.special_columns) == (1, 1)
+    assert "complex" in str(report)
+    kinds = [
+        ozfp4.matmul(*pair, report=True)[1].kind for pair in ((a.real, b), (a, b.real), (a.real, b.real))
+    ]
+    assert kinds == ["real by complex", "complex by real", "real"]
+    assert ozfp4.enclose(a, b, report=True)[2].certified.total == 4 * 4 * 6
+    plan = ozfp4.plan_for(a, b)
+    assert (plan.scheme, plan.bits) == (report.plan.scheme, report.plan.bits)
+    assert plan.moduli == report.plan.moduli
+
+
+REFUSED = [
+    (
+        (3, 4),
+        (5, 4),
+        {},
+        ValueError,
+        r"^inner dimensions differ: a has shape \(3, 4\), b has shape \(5, 4\): 4 != 5$",
+    ),
+    ((3, 4), (4, 5), {"out": noise((3, 10))}, ValueError, r"^out: shape \(3, 10\) is not"),
+    (
+        (3, 4),
+        (4, 5),
+        {"out": noise((3, 5))},
+        TypeError,
+        r"^out: dtype float64 is not the result's dtype complex128",
+    ),
+    ((3, 4), (4, 5), {"out": noise((3, 5), np.complex64)}, TypeError, r"^out: dtype complex64 is not"),
+    (
+        (3, 4),
+        (4, 5),
+        {"plan": ozfp4.plan(3, 5, 4, backend="fp4", family="paper"), "bits": 20},
+        ValueError,
+        "^bits: 20",
+    ),
+]
+
+
+@pytest.mark.parametrize(("shape_a", "shape_b", "further", "error", "pattern"), REFUSED)
+def test_refusals(
+    shape_a: Any, shape_b: Any, further: Any, error: Any, pattern: str, check_refused: Any
+) -> None:
+    check_refused(
+        error, pattern, ozfp4.matmul, np.ones(shape_a, complex), np.ones(shape_b, complex), **further
+    )
+
+
+def test_the_inner_dimension_counts_twice() -> None:
+    """A plan up to K = 76,549 serves complex products up to half of that."""
+    plan = ozfp4.plan(1, 1, 10, backend="fp4", family="paper")
+    a = np.ones((1, plan.k_max // 2), complex)
+    assert ozfp4.matmul(a, a.T, plan=plan).item() == plan.k_max // 2
+    b = np.ones((1, plan.k_max // 2 + 1), complex)
+    with pytest.raises(ValueError, match=rf"^plan: its limit is K <= {plan.k_max}, .* {plan.k_max + 1}"):
+        ozfp4.matmul(b, b.T, plan=plan)
+
+
+def test_overlapping_out() -> None:
+    a = array("normal", (4, 4), np.complex128, 20)
+    before = a.copy()
+    for out in (a, a.T, a[::-1]):
+        with pytest.raises(ValueError, match=r"^out: the array shares memory with a"):
+            ozfp4.matmul(a, np.eye(4), out=out)
+    assert_same_bits(a, before)

@@ -1,0 +1,133 @@
+"""gram: the bits of matmul(a.T, a), symmetric, of blocks on and above the diagonal alone."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul, noise, operands
+
+MODULE = sys.modules["ozfp4.api.gram"]
+KINDS = ["normal", "phi32", "whole-range", "subnormal", "zero-lines", "largest"]
+
+
+@pytest.fixture(autouse=True)
+def narrow_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MODULE, "_LEAST_COLUMNS", {True: 64, False: 64})
+
+
+def product(a: np.ndarray, left: bool, **options: Any) -> Any:
+    other = a.swapaxes(-1, -2)
+    return ozfp4.matmul(a, other, **options) if left else ozfp4.matmul(other, a, **options)
+
+
+def assert_symmetric(c: np.ndarray) -> None:
+    assert_same_bits(c, np.ascontiguousarray(c.swapaxes(-1, -2)))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize("accuracy", ["scaled", "fp64", "correct"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_equals_the_product(kind: str, accuracy: str, dtype: type) -> None:
+    for left in (False, True):
+        for m, k in ((201, 30), (130, 1), (1, 9), (64, 5)):
+            a = operands(kind, m, k, 1, dtype=dtype)[0]
+            a = a if left else np.ascontiguousarray(a.T)
+            out = noise((m, m), dtype)
+            assert ozfp4.gram(a, left=left, accuracy=accuracy, out=out) is out
+            assert_same_bits(out, product(a, left, accuracy=accuracy), f"{kind} {left} {m} x {k}")
+            assert_symmetric(out)
+
+
+def test_equals_the_references() -> None:
+    a = operands("phi8", 150, 11, 1)[0]
+    assert_same_bits(ozfp4.gram(a, left=True, accuracy="scaled"), exact_matmul(a, a.T))
+    for rounding in ("nearest", "down", "up", "zero"):
+        found = ozfp4.gram(a, left=True, accuracy="correct", rounding=rounding)
+        assert_same_bits(found, correct_matmul(a, a.T, rounding), rounding)
+
+
+@pytest.mark.parametrize("left", [False, True])
+def test_specials_stacks_and_views(left: bool) -> None:
+    rng = np.random.default_rng(3)
+    a = rng.standard_normal((2, 3, 100, 90))
+    a[0, 0, 7, 70], a[1, 2, 99, 0], a[0, 1, 3] = np.nan, np.inf, 0.0
+    a[1, 1, 5, 6], a[1, 1, 5, 80] = np.inf, -np.inf
+    for x in (a, a[:, ::-1, ::-2], a.swapaxes(-1, -2), a[0, 0], a[:0], a[:, :, :0], a[..., :0], a[1, 1, 5:6]):
+        big = noise((*x.shape[:-2], 210, 210))
+        extent = x.shape[-2] if left else x.shape[-1]
+        out = big[..., 1 : 2 * extent : 2, extent - 1 :: -1] if extent else big[..., :0, :0]
+        ozfp4.gram(x, left=left, out=out)
+        assert_same_bits(out, product(x, left))
+        assert_symmetric(out)
+
+
+def test_only_blocks_above_the_diagonal_are_multiplied(monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = []
+
+    def counted(x: Any, y: Any, **options: Any) -> Any:
+        entries.append(x.shape[-2] * y.shape[-1])
+        return ozfp4.matmul(x, y, **options)
+
+    monkeypatch.setattr(MODULE, "matmul", counted)
+    a = operands("normal", 64 * 16, 3, 1)[0]
+    assert_symmetric(ozfp4.gram(a, left=True))
+    assert sum(entries) * 32 == 17 * 1024**2
+
+
+def test_the_report_is_of_all_blocks() -> None:
+    a = operands("normal", 200, 40, 1)[0]
+    a[5, 6] = np.nan
+    c, report = ozfp4.gram(a, left=True, report=True)
+    whole = product(a, True, report=True)[1]
+    assert_same_bits(c, ozfp4.gram(a, left=True))
+    for name in ("exponents", "capacities", "special_rows", "special_columns", "bits", "accuracy", "plan"):
+        assert getattr(report, name) == getattr(whole, name), name
+    # Blocks of 128 x 128 and 200 x 72; line 5 holds the NaN.
+    assert report.certified is not None
+    assert report.certified.total == 128 * 128 - 255 + 200 * 72 - 72
+    assert set(report.seconds) == set(whole.seconds)
+    assert str(report)
+
+
+def test_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    a = torch.randn(90, 130, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    c = ozfp4.gram(a)
+    assert isinstance(c, torch.Tensor)
+    assert_same_bits(c, ozfp4.matmul(a.T, a))
+    out = torch.full((90, 90), float("nan"), dtype=torch.float64)
+    assert ozfp4.gram(a, left=True, out=out) is out
+    assert_same_bits(out, ozfp4.matmul(a, a.T))
+
+
+def test_refusals() -> None:
+    a = operands("normal", 130, 20, 1)[0]
+    before = a.copy()
+    out = noise((130, 130))
+    kept = out.copy()
+    refused: list[tuple[type[Exception], str, Any, dict[str, Any]]] = [
+        (ValueError, r"^a: a matrix or a stack of matrices is needed, its shape is \(20,\)", a[0], {}),
+        (TypeError, "^a: dtype complex128 is not supported", a + 1j, {}),
+        (TypeError, "^a: dtype int64 is not supported", a.astype(np.int64), {}),
+        (ValueError, r"^out: shape \(130, 130\)", a, {"out": out}),
+        (TypeError, "^out: dtype float64", a.astype(np.float32), {"left": True, "out": out}),
+        (ValueError, "^out: the array shares memory with a", out, {"out": out}),
+        (ValueError, "^rounding: 'up' needs", a, {"rounding": "up"}),
+        (ValueError, "^bits: 30 contradicts", a, {"accuracy": "fp64", "bits": 30}),
+        (
+            MemoryError,
+            "^workspace_limit = 10 bytes is too small",
+            a,
+            {"left": True, "out": out, "workspace_limit": 10},
+        ),
+    ]
+    for error, text, operand, options in refused:
+        with pytest.raises(error, match=text):
+            ozfp4.gram(operand, **options)
+    assert_same_bits(out, kept)
+    assert_same_bits(a, before)

@@ -1,0 +1,79 @@
+"""gram on a GPU: the bits of the CPU's matmul(a.T, a). Skipped where torch, a GPU or its kernels are missing."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.backends.cuda import extension
+from ozfp4.testing import assert_same_bits, operands
+
+torch = pytest.importorskip("torch")
+if not torch.cuda.is_available():
+    pytest.skip("no CUDA device", allow_module_level=True)
+REASON = extension.why_unavailable(torch.device("cuda", 0))
+if REASON:
+    pytest.skip(REASON, allow_module_level=True)
+
+DEVICE = torch.device("cuda", 0)
+MODULE = sys.modules["ozfp4.api.gram"]
+
+
+@pytest.fixture(autouse=True)
+def narrow_blocks(monkeypatch):
+    monkeypatch.setattr(MODULE, "_LEAST_COLUMNS", {True: 64, False: 64})
+
+
+def on_device(x):
+    return torch.from_numpy(np.ascontiguousarray(x)).to(DEVICE)
+
+
+def expected(a, left, **options):
+    other = a.swapaxes(-1, -2)
+    return ozfp4.matmul(a, other, **options) if left else ozfp4.matmul(other, a, **options)
+
+
+@pytest.mark.parametrize("backend", ["int8", "fp4"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@pytest.mark.parametrize("accuracy", ["scaled", "fp64", "correct"])
+@pytest.mark.parametrize("kind", ["normal", "phi32", "whole-range", "subnormal", "specials", "zero-lines"])
+def test_equals_cpu(kind, accuracy, dtype, backend):
+    for left in (False, True):
+        for m, k in ((201, 70), (1000, 129), (130, 1), (1, 9)):
+            a = operands(kind, m, k, 1, dtype=dtype)[0]
+            a = a if left else np.ascontiguousarray(a.T)
+            out = torch.full((m, m), float("nan"), dtype=on_device(a[:1]).dtype, device=DEVICE)
+            assert ozfp4.gram(on_device(a), left=left, accuracy=accuracy, backend=backend, out=out) is out
+            assert_same_bits(out.cpu(), expected(a, left, accuracy=accuracy), f"{kind} {left} {m} x {k}")
+
+
+@pytest.mark.parametrize("left", [False, True])
+def test_stacks_views_and_reports(left):
+    a = np.random.default_rng(3).standard_normal((2, 3, 150, 140))
+    a[1, 2, 99, 0] = np.inf
+    tensor = on_device(a)
+    for view, array in (
+        (tensor, a),
+        (tensor.mT, a.swapaxes(-1, -2)),
+        (tensor[0, 0, ::2], a[0, 0, ::2]),
+        (tensor[:0], a[:0]),
+        (tensor[..., :0], a[..., :0]),
+        (tensor[:, :, :0], a[:, :, :0]),
+    ):
+        c, report = ozfp4.gram(view, left=left, report=True)
+        assert_same_bits(c.cpu(), expected(array, left))
+        assert str(report)
+
+
+def test_refusals_leave_out_as_it_was():
+    a = torch.randn(130, 20, dtype=torch.float64, device=DEVICE)
+    out = torch.full((130, 130), 7.0, dtype=torch.float64, device=DEVICE)
+    for error, options in ((MemoryError, {"workspace_limit": 10}), (ValueError, {"rounding": "up"})):
+        with pytest.raises(error):
+            ozfp4.gram(a, left=True, out=out, **options)
+    with pytest.raises(TypeError, match=r"^a: dtype torch\.complex128"):
+        ozfp4.gram(a + 1j)
+    assert bool((out == 7.0).all())
