@@ -18,8 +18,9 @@ constexpr int accuracy_bits(int precision) { return precision + kMostExtraBits; 
 // Whether the nonzero entries lie, on average, at least `quarters` / 4 binades below the largest.
 OZFP4_HD bool is_deep(const LineFacts& facts, int quarters) { return 4 * depth(facts) >= quarters * facts.nonzeros; }
 
-// Bits beside p of most lines that p bits alone do not serve.
-inline constexpr int kShortExtraBits = 4;
+// Bits beside p of most lines that p bits alone do not serve; and of short lines that these do not serve: a large stack of small
+// matrices has some of them, and 62 bits fit two words as those of the other lines do.
+inline constexpr int kShortExtraBits = 4, kShortDeepExtraBits = 9;
 
 // Mean depths, in quarters of a binade. Normally distributed entries have one of 3.5 binades at most; from 15/4 on rounding the
 // result costs more bits than the conversion of p bits; and at 5 the lines of one operand begin to differ so much that sums of
@@ -41,12 +42,14 @@ inline constexpr std::int64_t kLeastPlainOverlap = 512;
 
 // Of two lines the one with fewer bits decides (certify takes the larger error), so there are few steps: lines of one kind, whose
 // depths differ a little, shall have the same. Short lines differ more and take 4 bits; those that the depths cannot certify,
-// sparse ones among them, take 11, with which sums of terms of random signs are large enough in all but 1 of 100 cases.
+// sparse ones among them, take 11, with which sums of terms of random signs are large enough in all but 1 of 100 cases; 9 if they
+// are short.
 OZFP4_HD int fp64_extra(const LineFacts& facts, std::int64_t k) {
-  if (is_deep(facts, kDeep)) return is_deep(facts, kVeryDeep) ? kMostExtraBits : 11;
+  const int deep_bits = k < kLeastPlainOverlap ? kShortDeepExtraBits : 11;
+  if (is_deep(facts, kDeep)) return is_deep(facts, kVeryDeep) ? kMostExtraBits : deep_bits;
   const std::int64_t overlap = k - 2 * (k - facts.nonzeros);
   if (overlap >= kLeastPlainOverlap && serves_itself(facts, overlap, 0)) return 0;
-  return serves_itself(facts, overlap, kShortExtraBits) ? kShortExtraBits : 11;
+  return serves_itself(facts, overlap, kShortExtraBits) ? kShortExtraBits : deep_bits;
 }
 
 // Never more than the span, with which nothing is rounded. A span of p + 4 bits or fewer is kept; but one of p + 1 (random

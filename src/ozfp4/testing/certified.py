@@ -81,18 +81,20 @@ def _ceil_log2(x: int) -> int:
 
 
 def _fp64_extra(facts: Facts) -> int:
-    """0, 4, 11 or 23 bits beside p: by the mean depth, or by what certifies two such lines with half a binade to spare."""
+    """0, 4, 11 (9 where lines are short) or 23 bits beside p: by the mean depth, or by what certifies two such lines with half a
+    binade to spare."""
+    deep = 9 if facts.k < 512 else 11
     if facts.depth >= 5 * facts.nonzeros:
         return MOST_EXTRA_BITS
     if 4 * facts.depth >= 15 * facts.nonzeros:
-        return 11
+        return deep
     overlap = 2 * facts.nonzeros - facts.k
     for extra in (0, 4):
         if (extra or overlap >= 512) and overlap >= 1:
             allowed = overlap * (_floor_log2(overlap) + extra - 2)
             if 2 * facts.depth + Fraction(overlap, 2) <= allowed:
                 return extra
-    return 11
+    return deep
 
 
 def fp64_capacity(facts: Facts, precision: int) -> int:
