@@ -51,6 +51,8 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/scale/scale.cu
   csrc/cuda/encode/encode.cu
   csrc/cuda/encode/scale_encode.cu
+  csrc/cuda/integers/integer_plan.cpp
+  csrc/cuda/integers/reconstruct.cu
   csrc/cuda/reconstruct/reconstruct_plan.cpp
   csrc/cuda/reconstruct/certify/certified.cu
   csrc/cuda/reconstruct/reconstruct.cu

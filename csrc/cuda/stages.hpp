@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include "cuda/encode/scale_encode.hpp"
+#include "cuda/integers/reconstruct.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/layout/cuda_plan.hpp"
 #include "cuda/multiply/accumulate.hpp"
@@ -55,6 +56,7 @@ class Stages {
   void add_words(const WordMatrices<std::uint32_t>& sum, const WordMatrices<const std::uint32_t>& part, std::int64_t matrices,
                  std::int32_t rows, std::int32_t columns) const;
   void reconstruct(ReconstructJob job, const Certification* certification = nullptr) const;
+  void reconstruct_integers(IntegerJob job) const;
   // The counts of this walk's repairs, zero: `own`, unless launches of the stream share some.
   RepairCounts* clear_repair_counts(void* own) const;
   void repair(RepairJob job) const;

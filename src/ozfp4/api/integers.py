@@ -11,8 +11,8 @@ from ..backends import cpu
 from ..backends.cuda import integers as cuda_integers
 from ..dispatch import on_cpu, on_cuda
 from ..report import Report
+from ..request import library
 from ..request.arguments import Arguments
-from ..request.integers import name_of
 from ..request.library import Operands
 from ..request.operands import MatmulRequest, matmul_request
 
@@ -41,7 +41,7 @@ def integer_product(
     if plan is not None and plan.bits < bits:
         raise ValueError(f"plan: its bits are {plan.bits}, these integers need {bits}")
     asked = replace(asked, accuracy="scaled", bits=bits if plan is None else None)
-    request = matmul_request(operands, asked, np.dtype(name_of(dtype)))
+    request = matmul_request(operands, asked, np.dtype(library.name_of(dtype)))
     return (_on_cuda if operands.on_device else _on_cpu)(request, raises, report, modulus)
 
 
@@ -72,8 +72,14 @@ def _on_cpu(request: MatmulRequest, raises: bool, report: bool, modulus: int) ->
 
 def _on_cuda(request: MatmulRequest, raises: bool, report: bool, modulus: int) -> tuple[Any, Report | None]:
     decision = on_cuda.decide(request)
-    product = cuda_integers.matmul(request, decision, modulus, counts=raises or report)
+    findings = cuda_integers.IntegerFindings(decision.plan) if report else None
+    product = cuda_integers.matmul(
+        request, decision.plan, decision.variant, modulus,
+        counts=raises or report, keeps_out=raises, findings=findings,
+    )  # fmt: skip
     if raises:
         _refuse_overflow(product.overflows(), request.dtype)
     c = product.store()
-    return c, product.report() if report else None
+    if findings is None:
+        return c, None
+    return c, product.report(decision.plan, findings, decision.reason, decision.fallback)

@@ -288,7 +288,7 @@ def matmul(
         A workspace limit below what the smallest blocks need.
     """
     like = None
-    raises = check_overflow(overflow) == "raise"
+    raises = overflow != "wrap" and check_overflow(overflow) == "raise"
     if not raises and plan is None and out is None and not report and not return_bound:
         like = repeated.likeness(a, b, (scheme, backend, bits, family, workspace_limit, accuracy, rounding))
         if like is not None and (again := repeated.again(like, a, b)) is not None:
@@ -297,7 +297,9 @@ def matmul(
     asked = check_arguments(
         scheme, backend, bits, family, plan, workspace_limit, progress, accuracy, rounding, return_bound
     )
-    operands, integer = unify(library.take_operands(a, b, out, library.NUMBERS))
+    operands, integer = library.take_operands(a, b, out, library.NUMBERS), None
+    if operands.has_integers:
+        operands, integer = unify(operands)
     if integer is not None:
         check_unasked(
             bits=(bits, None),

@@ -134,6 +134,7 @@ def make_integer_report(plan: Plan, outcome: dict[str, Any], reason: str, fallba
         fallback=fallback,
         seconds={stage: outcome[stage] for stage in ("scale", "encode", "multiply", "reconstruct")},
         accuracy="exact",
+        kind="integer",
         overflows=outcome["overflows"],
     )
 

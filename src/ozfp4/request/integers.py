@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .library import Operands
+from .library import Operands, is_integer, name_of
 
 OVERFLOWS = ("wrap", "raise")
 
@@ -16,16 +16,6 @@ def check_overflow(overflow: object) -> str:
     if not isinstance(overflow, str) or overflow not in OVERFLOWS:
         raise ValueError(f"overflow: {overflow!r} is unknown; allowed are {', '.join(map(repr, OVERFLOWS))}")
     return overflow
-
-
-def name_of(dtype: Any) -> str:
-    """The name of a dtype of NumPy or torch, as NumPy has it."""
-    return str(dtype).removeprefix("torch.") if not isinstance(dtype, np.dtype) else dtype.name
-
-
-def is_integer(dtype: Any) -> bool:
-    """Whether a dtype of NumPy or torch is one of integers; bool is."""
-    return name_of(dtype).startswith(("int", "uint", "bool"))
 
 
 def common_dtype(operands: Operands) -> Any:
@@ -45,11 +35,9 @@ def common_dtype(operands: Operands) -> Any:
 
 
 def unify(operands: Operands) -> tuple[Operands, Any]:
-    """Operands of which both are integers or neither is, and the dtype of a product of integers, else None: one beside a
-    floating-point operand, and both where their common dtype is one of floating-point numbers (as of uint64 and int64), are
+    """Of operands that have integers: both of integers or neither, and the dtype of a product of integers, else None. One beside
+    a floating-point operand, and both where their common dtype is one of floating-point numbers (as of uint64 and int64), are
     converted to real numbers of that dtype, each entry rounded once."""
-    if not any(is_integer(x.dtype) for x in operands[:2]):
-        return operands, None
     common = common_dtype(operands)
     if is_integer(common):
         return operands, common

@@ -44,6 +44,20 @@ class Operands(NamedTuple):
     torch: Any
     on_device: bool
 
+    @property
+    def has_integers(self) -> bool:
+        return is_integer(self.a.dtype) or is_integer(self.b.dtype)
+
+
+def name_of(dtype: Any) -> str:
+    """The name of a dtype of NumPy or torch, as NumPy has it."""
+    return str(dtype).removeprefix("torch.")
+
+
+def is_integer(dtype: Any) -> bool:
+    """Whether a dtype of NumPy or torch is one of integers; bool is."""
+    return name_of(dtype).startswith(("int", "uint", "bool"))
+
 
 def is_tensor(x: object) -> bool:
     torch = torch_module()

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .integers import entry_bits, name_of
-from .library import Operands, require_torch
+from .integers import entry_bits
+from .library import Operands, name_of, require_torch
 
 
 def reduce_operands(operands: Operands, m: int) -> tuple[Operands, int]:

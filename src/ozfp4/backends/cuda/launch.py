@@ -17,6 +17,7 @@ from .variant import Variant
 from .views import Prepared, prepare
 
 UNLIMITED = 2**62
+_MOST_DEVICE_PLANS = 128
 _LONGEST_EXTENT = 2**31 - 4096  # kLongestExtent of csrc/plan/schedule.hpp
 
 
@@ -90,6 +91,8 @@ def run(
     key = (shape.k, variant.kernel, device.index, promise)
     device_plan = plan._device_plans.get(key)
     if device_plan is None:
+        if len(plan._device_plans) >= _MOST_DEVICE_PLANS:  # products modulo many numbers
+            plan._device_plans.clear()
         device_plan = plan._device_plans[key] = DevicePlan(plan, *key)
     prepared = prepare(
         device_plan,
