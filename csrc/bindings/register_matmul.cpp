@@ -2,6 +2,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -113,14 +114,18 @@ py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, const 
   return describe(total);
 }
 
-void int8_matmul(const Plan& plan, const py::array& a, const py::array& b, py::array_t<std::int32_t, py::array::c_style> out,
-                 std::int64_t workspace_limit) {
+// Returns the bytes of the workspace.
+std::int64_t int8_matmul(const Plan& plan, const py::array& a, const py::array& b,
+                         py::array_t<std::int32_t, py::array::c_style> out, std::int64_t workspace_limit) {
   check_stacks(plan, a, b, out);
   const MatrixStack stack = stack_of(a, b, out);
   const py::gil_scoped_release unlocked;
+  std::int64_t workspace = 0;
   stack.for_each([&](py::ssize_t, py::ssize_t, const OperandView& own_a, const OperandView& own_b, char* own_c) {
-    cpu_int8_matmul(plan, own_a, own_b, reinterpret_cast<std::int32_t*>(own_c), workspace_limit);
+    const std::int64_t own = cpu_int8_matmul(plan, own_a, own_b, reinterpret_cast<std::int32_t*>(own_c), workspace_limit);
+    workspace = std::max(workspace, own);
   });
+  return workspace;
 }
 
 }  // namespace

@@ -125,12 +125,12 @@ void MatmulOutcome::extend(const MatmulOutcome& other) {
   times.repair += other.times.repair;
 }
 
-void cpu_int8_matmul(const Plan& plan, const OperandView& a, const OperandView& b, std::int32_t* result,
-                     std::int64_t workspace_limit) {
-  if (a.outer == 0 || b.outer == 0) return;
+std::int64_t cpu_int8_matmul(const Plan& plan, const OperandView& a, const OperandView& b, std::int32_t* result,
+                             std::int64_t workspace_limit) {
+  if (a.outer == 0 || b.outer == 0) return 0;
   if (a.inner == 0) {
     std::fill_n(result, a.outer * b.outer, 0);
-    return;
+    return 0;
   }
   const BlockShape shape = choose_blocks(plan, a.outer, b.outer, a.inner, workspace_limit);
   StageTimes times;
@@ -141,6 +141,7 @@ void cpu_int8_matmul(const Plan& plan, const OperandView& a, const OperandView& 
       std::transform(sums, sums + block.columns, row, [](std::int64_t sum) { return static_cast<std::int32_t>(sum); });
     }
   });
+  return shape.bytes;
 }
 
 }  // namespace ozfp4

@@ -114,9 +114,9 @@ def matmul(
     roundings: list[str] = ["nearest"],
     bound: npt.NDArray[np.float64] | None = None,
 ) -> dict[str, Any]: ...
-def int8_matmul(
-    plan: Plan, a: _Array, b: _Array, out: npt.NDArray[np.int32], workspace_limit: int
-) -> None: ...
+def int8_matmul(plan: Plan, a: _Array, b: _Array, out: npt.NDArray[np.int32], workspace_limit: int) -> int:
+    """Returns the bytes of the workspace."""
+
 def integer_matmul(
     plan: Plan,
     a: _Array,

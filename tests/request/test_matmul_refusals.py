@@ -125,6 +125,16 @@ INT8_NAMES = [
     ({"products": "6"}, ValueError, r"^products: '6' is unknown; allowed are 6 and 9$"),
     ({"products": None}, ValueError, r"^products: None is unknown; allowed are 6 and 9$"),
     ({"products": np.array([6, 9])}, ValueError, r"^products: array\(\[6, 9\]\) is unknown"),
+    (
+        {"products": 9, "plan": make_int8_plan(6)},
+        ValueError,
+        r"^products: 9 contradicts the given plan, .* are 6$",
+    ),
+    ({"plan": FP4}, ValueError, r"^plan: one of scheme 'II' does not multiply int8 matrices as they are$"),
+    ({"plan": 6}, TypeError, r"^plan: int is not an ozfp4\.Plan$"),
+    ({"overflow": "stop"}, ValueError, r"^overflow: 'stop' is unknown; allowed are 'wrap', 'raise'$"),
+    ({"out": noise((3, 5))}, TypeError, r"^out: dtype float64 is not the result's dtype int32$"),
+    ({"out": np.zeros((3, 4), np.int32)}, ValueError, r"^out: shape \(3, 4\) is not the result's shape"),
     ({"workspace_limit": -5}, ValueError, r"^workspace_limit: -5 is not a positive"),
     ({"workspace_limit": 0.5}, TypeError, r"^workspace_limit: 0\.5 is not an integer$"),
     ({"workspace_limit": 2}, MemoryError, r"^workspace_limit = 2 bytes is too small"),
@@ -139,11 +149,6 @@ def test_int8_dtypes(check_refused, a, b, pattern: str) -> None:
 @pytest.mark.parametrize(("names", "error", "pattern"), INT8_NAMES)
 def test_int8_names_and_numbers(check_refused, names, error: type[Exception], pattern: str) -> None:
     check_refused(error, pattern, ozfp4.int8_matmul, I8A, I8B, **names)
-
-
-def test_int8_k(check_refused) -> None:
-    a, b = np.zeros((1, 131_072), np.int8), np.zeros((131_072, 1), np.int8)
-    check_refused(ValueError, r"^inner dimension 131072 exceeds 131071: .*2\*\*31$", ozfp4.int8_matmul, a, b)
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,8 @@ def integer_product(
     return (_on_cuda if operands.on_device else _on_cpu)(request, raises, report, modulus)
 
 
-def _refuse_overflow(overflows: int, dtype: Any) -> None:
+def refuse_overflow(overflows: int, dtype: Any) -> None:
+    """OverflowError unless there are none."""
     if overflows:
         entries = "entry of the product does" if overflows == 1 else "entries of the product do"
         raise OverflowError(f"overflow: {overflows} {entries} not fit {dtype}; nothing was written")
@@ -60,7 +61,7 @@ def _on_cpu(request: MatmulRequest, raises: bool, report: bool, modulus: int) ->
     else:
         c, outcome = cpu.integer_matmul(request, decision.plan, modulus)
     if raises:
-        _refuse_overflow(outcome["overflows"], request.dtype)
+        refuse_overflow(outcome["overflows"], request.dtype)
     if request.out is not None and c is not request.out:
         request.out[...] = c
         c = request.out
@@ -78,7 +79,7 @@ def _on_cuda(request: MatmulRequest, raises: bool, report: bool, modulus: int) -
         counts=raises or report, keeps_out=raises, findings=findings,
     )  # fmt: skip
     if raises:
-        _refuse_overflow(product.overflows(), request.dtype)
+        refuse_overflow(product.overflows(), request.dtype)
     c = product.store()
     if findings is None:
         return c, None

@@ -83,16 +83,16 @@ def matmul(
     return found, None if bound is None else like_input(request, bound), outcome
 
 
-def int8_matmul(request: MatmulRequest, plan: Plan) -> Any:
-    """The int32 product of int8 matrices, in the caller's library. Raises as :func:`matmul`."""
+def int8_matmul(request: MatmulRequest, plan: Plan) -> tuple[Array, int]:
+    """The int32 product of int8 matrices, an array of its own, and the bytes of the workspace. Raises as :func:`matmul`."""
     ensure_blas()
-    result = _place(request, request.out)
+    result = _place(request, None)
     limit = request.asked.workspace_limit or DEFAULT_WORKSPACE
     try:
-        _core.int8_matmul(plan._core, request.a, request.b, _matrix_view(request, result), limit)
+        workspace = _core.int8_matmul(plan._core, request.a, request.b, _matrix_view(request, result), limit)
     except ValueError as error:
         raise memory_error(error) from None
-    return like_input(request, result)
+    return result, workspace
 
 
 def integer_matmul(request: MatmulRequest, plan: Plan, modulus: int = 0) -> tuple[Array, dict[str, Any]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .library import Operands, is_integer, name_of
+from .library import Operands, is_integer, name_of, require_torch
 
 OVERFLOWS = ("wrap", "raise")
 
@@ -58,6 +58,18 @@ def entry_bits(dtype: Any) -> int:
         return 2
     width = int(name.lstrip("uint"))
     return width + 1 if name.startswith("u") else width
+
+
+def words_of(x: Any, has_unsigned: bool = False) -> Any:
+    """A tensor of integers as one of 64 bits, int64: those of uint64 by their bits, or as they are where it `has_unsigned`."""
+    torch = require_torch()
+    name = name_of(x.dtype)
+    if name == "uint64":
+        return x if has_unsigned else x.view(torch.int64)
+    if name in ("uint16", "uint32"):  # torch computes with few of them
+        width = name.removeprefix("uint")
+        return x.view(getattr(torch, f"int{width}")).to(torch.int64) & (2 ** int(width) - 1)
+    return x.to(torch.int64)
 
 
 def check_modulus(m: object) -> int:

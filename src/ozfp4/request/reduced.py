@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .integers import entry_bits
-from .library import Operands, name_of, require_torch
+from .integers import entry_bits, words_of
+from .library import Operands, name_of
 
 
 def reduce_operands(operands: Operands, m: int) -> tuple[Operands, int]:
@@ -29,10 +29,9 @@ def _reduced_array(x: Any, m: int) -> Any:
 
 
 def _reduced_tensor(x: Any, m: int) -> Any:
-    has_sign = name_of(x.dtype) != "uint64"
-    signed = x.long() if has_sign else x.view(require_torch().int64)
+    signed, is_wide = words_of(x), name_of(x.dtype) == "uint64"
     rest = signed % m
-    if not has_sign:  # bit 63 was taken for a sign, and stands for 2^64 more
+    if is_wide:  # bit 63 was taken for a sign, and stands for 2^64 more
         rest = rest - (signed < 0) * (m - 2**64 % m)
         rest = rest + (rest < 0) * m
     return rest - (rest > m // 2) * m

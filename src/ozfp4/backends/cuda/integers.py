@@ -8,6 +8,7 @@ from typing import Any
 from ...plans.plan import Plan
 from ...report import Report
 from ...request import library
+from ...request.integers import words_of
 from ...request.operands import MatmulRequest
 from . import launch
 from .findings import Findings
@@ -22,14 +23,6 @@ class IntegerFindings(Findings):
         start = problem.describe()["units_used"]
         used = workspace[start : start + 4].view(library.require_torch().int32).item()
         self.moduli = max(self.moduli, int(used))
-
-
-def _as_words(x: Any, has_unsigned: bool) -> Any:
-    """Integers of 64 bits, those of uint64 as they are or by their bits."""
-    torch = library.require_torch()
-    if library.name_of(x.dtype) == "uint64":
-        return x if has_unsigned else x.view(torch.int64)
-    return x.to(torch.int64)
 
 
 class IntegerProduct:
@@ -112,7 +105,7 @@ def matmul(
         raise ValueError(f"scheme: {plan.scheme!r} is not for integers on a GPU; allowed is 'II'")
     is_bool = library.name_of(request.dtype) == "bool"
     counts = counts and not is_bool and modulus == 0
-    a, b = (_as_words(x, has_unsigned=counts) for x in (request.a, request.b))
+    a, b = (words_of(x, has_unsigned=counts) for x in (request.a, request.b))
     c = request.out
     if c is None or keeps_out or is_bool:
         c = torch.empty(shape.result, dtype=torch.int64 if is_bool else request.dtype, device=a.device)
@@ -130,7 +123,7 @@ def exponents(a: Any, b: Any) -> tuple[int, int]:
     torch = library.require_torch()
     found: list[int] = []
     for operand, lines in ((a, a), (b, b.mT if b.dim() > 1 else b)):
-        words = _as_words(lines, has_unsigned=False)
+        words = words_of(lines, has_unsigned=False)
         if words.numel() == 0:
             continue
         most, least = words.amax(-1), words.amin(-1)

@@ -210,13 +210,13 @@ def matmul(
     return c, second, fill(request, plan, variant, view, findings, promise, second)
 
 
-def int8_matmul(request: MatmulRequest, plan: Plan, variant: Variant | None) -> Any:
-    """The int32 product of int8 matrices. Raises as :func:`fill`."""
+def int8_matmul(request: MatmulRequest, plan: Plan, variant: Variant | None) -> tuple[Any, Launch | None]:
+    """The int32 product of int8 matrices, a tensor of its own, and its launch. Raises as :func:`fill`."""
     shape = request.shape
     # The kernel stores pairs of entries, and a matrix of a stack begins where 16 bytes do: what is more is cut off at the end.
     multiple = 4 if shape.stack else 2
     c = request.torch.empty(
         (*shape.stack, shape.m, shape.n + -shape.n % multiple), dtype=request.dtype, device=request.a.device
     )
-    fill(request, plan, variant, c)
-    return c[..., : shape.n].contiguous().reshape(shape.result)
+    made = fill(request, plan, variant, c)
+    return c[..., : shape.n].contiguous().reshape(shape.result), made
