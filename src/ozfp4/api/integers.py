@@ -37,12 +37,17 @@ def integer_product(
     OverflowError
         Where it `raises`, and an entry does not fit the dtype; `out` is as it was.
     """
+    request = integer_request(operands, asked, dtype, bits)
+    return (_on_cuda if operands.on_device else _on_cpu)(request, raises, report, modulus)
+
+
+def integer_request(operands: Operands, asked: Arguments, dtype: Any, bits: int) -> MatmulRequest:
+    """The request for such a product. Raises as :func:`integer_product`."""
     plan = asked.plan
     if plan is not None and plan.bits < bits:
         raise ValueError(f"plan: its bits are {plan.bits}, these integers need {bits}")
     asked = replace(asked, accuracy="scaled", bits=bits if plan is None else None)
-    request = matmul_request(operands, asked, np.dtype(library.name_of(dtype)))
-    return (_on_cuda if operands.on_device else _on_cpu)(request, raises, report, modulus)
+    return matmul_request(operands, asked, np.dtype(library.name_of(dtype)))
 
 
 def refuse_overflow(overflows: int, dtype: Any) -> None:

@@ -264,3 +264,17 @@ def test_any_operands(data: st.DataObject, first: str, second: str) -> None:
     if common.kind == "f":
         return
     same(ozfp4.matmul(a, b), wrapped(exact(a, b), common))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "bits"), [("int8", "int8", 8), ("bool", "uint32", 33), ("int64", "int16", 64)]
+)
+def test_the_plan_is_known_beforehand(first: str, second: str, bits: int) -> None:
+    a, b = noise((4, 70), first), noise((70, 3), second)
+    plan = ozfp4.plan_for(a, b, backend="int8")
+    assert plan.bits == bits
+    assert ozfp4.matmul(a, b, backend="int8", report=True)[1].plan == plan
+    same(ozfp4.matmul(a, b, plan=plan), np.matmul(a, b))
+    same(ozfp4.matmul(a, b, plan=ozfp4.plan(4, 3, 70, bits=120, backend="fp4")), np.matmul(a, b))
+    with pytest.raises(ValueError, match=r"^bits: 30 is for products of floating-point"):
+        ozfp4.plan_for(a, b, bits=30)
