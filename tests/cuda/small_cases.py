@@ -92,6 +92,15 @@ for m, k, n in ((5, 37, 9), (130, 200, 70), (33, 700, 20), (20, 9000, 30)):
                 c, bound = ozfp4.matmul(x, y, return_bound=True, **options)
                 assert equal(c, ozfp4.matmul(x.cpu(), y.cpu(), **options)), options
                 assert equal(ozfp4.matmul(x, y, **options), c), options
+        u, v = torch.complex(a, a.flip(0)), torch.complex(b, b.flip(1))
+        for x, y in ((u, v), (u.conj(), v.mT.contiguous().mH), (u, b), (a, v)):
+            for options in ({"accuracy": "fp64"}, {"accuracy": "correct"}):
+                c, bound = ozfp4.matmul(x, y, return_bound=True, **options)
+                expected = ozfp4.matmul(x.cpu(), y.cpu(), **options)
+                assert equal(torch.view_as_real(c), torch.view_as_real(expected)), options
+                assert equal(
+                    torch.view_as_real(ozfp4.matmul(x, y, **options)), torch.view_as_real(expected)
+                ), options
     x = torch.randint(-128, 128, (m, k), dtype=torch.int8, device="cuda")
     y = torch.randint(-128, 128, (k, n), dtype=torch.int8, device="cuda")
     for products in (6, 9):

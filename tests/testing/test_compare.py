@@ -32,6 +32,16 @@ def test_different(x: float, y: float) -> None:
     assert difference(np.array([1.0, x]), np.array([1.0, y])) is not None
 
 
+def test_both_parts_of_complex_numbers_count() -> None:
+    for dtype in (np.complex128, np.complex64):
+        x = np.array([1 + 2j, complex(0, np.nan)], dtype)
+        assert difference(x, x.copy()) is None
+        for other in (1 + 3j, complex(-1, 2), complex(np.nan, 2), complex(1, -2)):
+            assert difference(np.array([other, x[1]], dtype), x) is not None
+        assert difference(np.array([x[0], complex(-0.0, np.nan)], dtype), x) is not None
+        assert difference(x, x.real) is not None
+
+
 def test_the_message_names_the_first_wrong_entry() -> None:
     x = np.zeros((3, 4))
     y = x.copy()

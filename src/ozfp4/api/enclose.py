@@ -77,7 +77,8 @@ def enclose(
 
     Both are the product of ``matmul(a, b, accuracy="correct")``, the lower one with ``rounding="down"``, the upper one with
     ``rounding="up"``, from one multiplication: they are equal where the real product is a floating-point number, else
-    neighbours. An exact zero is [-0, +0]. Where NaN or infinity takes part, both are what IEEE arithmetic gives.
+    neighbours. An exact zero is [-0, +0]. Where NaN or infinity takes part, both are what IEEE arithmetic gives. Of complex
+    operands the real and the imaginary part are enclosed each.
 
     Parameters
     ----------

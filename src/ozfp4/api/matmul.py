@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, overload
 
-import numpy as np
 import numpy.typing as npt
 
 from ..backends import cpu
@@ -155,7 +154,7 @@ def matmul(
     rounding: str = ...,
     overflow: str = ...,
     return_bound: Literal[True],
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]: ...
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]: ...
 @overload
 def matmul(
     a: npt.ArrayLike,
@@ -174,7 +173,7 @@ def matmul(
     rounding: str = ...,
     overflow: str = ...,
     return_bound: Literal[True],
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64], Report]: ...
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Report]: ...
 def matmul(
     a: Any,
     b: Any,
@@ -209,6 +208,9 @@ def matmul(
     An entry depends on its row and its column alone: not on scheme, backend, family, device, workspace, threads, or what else
     is multiplied. NaN and infinity follow IEEE dot products.
 
+    Of complex operands all of this holds for each part of an entry: both are sums of 2 n real products, whose scales are those of
+    whole rows and columns, and each is rounded once. A real operand multiplies the parts of a complex one separately.
+
     Integers are multiplied as they are: the result has the dtype that the library promotes the operands to, and is the exact sum
     modulo 2^w of its w bits; of bool, whether any product is True. Small integers cost few products. Where one operand holds
     integers and the other floating-point numbers, and for uint64 with another NumPy integer that has a sign, both are first
@@ -217,8 +219,8 @@ def matmul(
     Parameters
     ----------
     a, b : array_like or torch.Tensor
-        float64, float32, integers or bool, shapes as for ``numpy.matmul``: 1-D, 2-D, or stacks with broadcasting; any
-        strides.
+        float64, float32, complex128, complex64, integers or bool, shapes as for ``numpy.matmul``: 1-D, 2-D, or stacks with
+        broadcasting; any strides. Tensors may be conjugated or negated lazily.
     scheme : {"II", "I"}
         Ozaki scheme: residues and the Chinese remainder theorem, or positional digits.
     backend : {"auto", "fp4", "int8", "fp64"}
@@ -236,7 +238,8 @@ def matmul(
         Return ``(c, Report)`` instead of ``c``.
     workspace_limit : int, optional
         Bytes that may be used beside inputs and output, 2**30 by default (on a GPU no limit, but 2**34 for stacks of
-        matrices); larger products run in turns of matrices, blocks, and pieces of the inner dimension.
+        matrices); larger products run in turns of matrices, blocks, and pieces of the inner dimension. Two complex operands
+        need a copy of B of twice its size.
     progress : callable, optional
         Called between blocks with the fraction done. Not called for tensors on a GPU, whose products are only enqueued.
     accuracy : {"scaled", "fp64", "correct"}, optional
@@ -248,12 +251,14 @@ def matmul(
         the result's dtype. On a GPU it waits for the product, once. Other arguments that speak of bits and of rounding (`bits`,
         `accuracy`, `rounding`, `return_bound`) are refused for integers.
     return_bound : bool
-        Return bounds of |C - AB| after `c`: float64, rounded up, infinity where the result is not finite.
+        Return bounds of |C - AB| after `c`: float64, rounded up, infinity where the result is not finite. Of complex operands
+        complex128: bounds of the errors of both parts.
 
     Returns
     -------
     c, or (c, bound), (c, Report), (c, bound, Report)
-        NumPy in, NumPy out; torch in, torch out. float32 if both operands are float32, else float64; of integers as above.
+        NumPy in, NumPy out; torch in, torch out. float32 if both operands are float32, else float64; complex64 or complex128
+        alike, if one of them is complex; of integers as above.
 
     Examples
     --------
@@ -268,6 +273,8 @@ def matmul(
     >>> row, column = np.array([1e200, 1.0, -1e200]), np.array([1e100, 3.0, 1e100])
     >>> float(matmul(row, column, accuracy="scaled")), float(matmul(row, column, accuracy="correct"))
     (0.0, 3.0)
+    >>> complex(matmul(row * (1 + 2j), column + 1j * column, accuracy="correct"))
+    (-3+9j)
     >>> matmul(np.array([2**62, 5]), np.array([[4, 1], [3, 0]]))
     array([                 15, 4611686018427387904])
 
@@ -315,27 +322,32 @@ def matmul(
         raise ValueError("overflow: 'raise' is for products of integers")
     request = matmul_request(operands, asked)
     if request.is_complex:
-        c, bound, about = complex_product.multiply(request, _of_parts(operands.on_device, report))
+        c, bound, made, about = _of_parts(request, operands.on_device, report)
     elif operands.on_device:
         c, bound, made, about = _on_cuda(request, report)
-        if like is not None and made is not None:
-            repeated.made[like] = (made.prepared, request.shape.result, request.dtype)
     else:
-        c, bound, about = _on_cpu(request, report)
+        (c, bound, about), made = _on_cpu(request, report), None
+    if like is not None and made is not None:
+        repeated.made[like] = (made.prepared, request.shape.result, request.dtype)
     result = (c if out is None else out, *([bound] if return_bound else []), *([about] if report else []))
     return result if len(result) > 1 else result[0]
 
 
-def _of_parts(on_device: bool, report: bool) -> complex_product.Run:
-    """What multiplies the real form of a complex product."""
+def _of_parts(
+    request: MatmulRequest, on_device: bool, report: bool
+) -> tuple[Any, Any, launch.Launch | None, Report | None]:
+    """A complex product by its real form, and its launch if it is the only one."""
+    launches: list[launch.Launch | None] = []
 
-    def run(request: MatmulRequest) -> tuple[Any, Any, Report | None]:
+    def run(real: MatmulRequest) -> tuple[Any, Any, Report | None]:
         if not on_device:
-            return _on_cpu(request, report)
-        c, bound, _, about = _on_cuda(request, report)
+            return _on_cpu(real, report)
+        c, bound, made, about = _on_cuda(real, report)
+        launches.append(made)
         return c, bound, about
 
-    return run
+    c, bound, about = complex_product.multiply(request, run)
+    return c, bound, launches[0] if len(launches) == 1 else None, about
 
 
 def _on_cpu(request: MatmulRequest, report: bool) -> tuple[Any, Any, Report | None]:

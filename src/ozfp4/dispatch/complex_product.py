@@ -74,10 +74,7 @@ class _Product:
 
     def __init__(self, request: MatmulRequest, run: Run, c: Any, beside: Any) -> None:
         self.request, self.run = request, run
-        rows = request.a[None, :] if request.a.ndim == 1 else request.a
-        columns = request.b[:, None] if request.b.ndim == 1 else request.b
-        axes = len(request.shape.stack) + 2
-        self.a, self.b = (x[(None,) * (axes - x.ndim)] for x in (rows, columns))
+        self.a, self.b = forms.with_matrix_axes(request.a, request.b)
         self.c = forms.matrices(request.shape, c)
         self.beside = None if beside is None else forms.matrices(request.shape, beside)
         self.is_stacked = not forms.is_complex(request.b)

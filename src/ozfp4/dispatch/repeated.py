@@ -10,10 +10,12 @@ from typing import Any
 from ..backends.cuda import variant
 from ..backends.cuda.launch import enqueue
 from ..backends.cuda.views import Prepared
+from ..request import complex as forms
 from ..request.library import torch_module
 from ..trust import guard
 
-# By likeness: what is launched, the shape and the dtype of the result. matmul enters what it made.
+# By likeness: what is launched, the shape and the dtype of the result; of complex operands the product of their real form, if
+# one launch makes it. matmul enters what it made.
 made: dict[tuple[Any, ...], tuple[Prepared, tuple[int, ...], Any]] = {}
 _MOST_MADE = 512
 
@@ -35,8 +37,8 @@ def likeness(a: Any, b: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...] | No
         return None
     # Types because 2.0 == 2 and True == 1; the generation because a kernel may be disabled by now.
     return (
-        guard.generation, a.shape, a.stride(), a.dtype, a.device, a.data_ptr() % 16, b.shape, b.stride(), b.dtype,
-        b.device, b.data_ptr() % 16, *arguments, *map(type, arguments),
+        guard.generation, a.shape, a.stride(), a.dtype, a.device, a.data_ptr() % 16, a.is_conj(), b.shape, b.stride(), b.dtype,
+        b.device, b.data_ptr() % 16, b.is_conj(), *arguments, *map(type, arguments),
     )  # fmt: skip
 
 
@@ -51,6 +53,8 @@ def again(key: tuple[Any, ...], a: Any, b: Any) -> Any | None:
             made.clear()
         return None
     prepared, shape, dtype = before
+    if dtype.is_complex:
+        a, b = forms.real_operands(*forms.with_matrix_axes(a, b))
     c = torch_module().empty(shape, dtype=dtype, device=a.device)
     enqueue(prepared, (a.data_ptr(), b.data_ptr(), c.data_ptr()), a.device)
     return c

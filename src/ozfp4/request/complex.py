@@ -5,11 +5,9 @@ Two complex operands: a row of A as it lies, (re, im) side by side, is a real ro
      re  im
     -im  re
 
-so that columns 2 j and 2 j + 1 of the real product are the parts of column j: C as it lies. One real operand: the parts of the
-other one, each by itself, as 2 N columns of B, or as a stack of two matrices A.
-
-A change of sign in both factors of a product changes no integer, no certificate and no result: where A is lazily conjugated the
-second row of the block is negated instead, where B is, its imaginary parts.
+so that columns 2 j and 2 j + 1 of the real product are the parts of column j: C as it lies. Each pair (p, q) of an even column
+is (-q, p) in the odd one behind it, which plans of complex products rely on. One real operand: the parts of the other one,
+each by itself, as 2 N columns of B, or as a stack of two matrices A. Lazily conjugated operands are written out.
 """
 
 from __future__ import annotations
@@ -67,6 +65,14 @@ def lie_together(x: Any, y: Any) -> bool:
     return bool(x.__array_interface__["data"][0] == y.__array_interface__["data"][0])
 
 
+def with_matrix_axes(a: Any, b: Any) -> tuple[Any, Any]:
+    """Views with both matrix axes and equally many axes of stacks."""
+    rows = a[None, :] if a.ndim == 1 else a
+    columns = b[:, None] if b.ndim == 1 else b
+    axes = max(rows.ndim, columns.ndim)
+    return rows[(None,) * (axes - rows.ndim)], columns[(None,) * (axes - columns.ndim)]
+
+
 def real_result(c: Any, is_stacked: bool) -> Any:
     """Where the parts of `c`, with both matrix axes, are the result of the real product: a view, or where columns are apart in
     memory, new memory. `is_stacked`: the parts are two matrices."""
@@ -92,10 +98,15 @@ def copied_bytes(a: Any, b: Any) -> tuple[int, int]:
     a, b = _distinct(a), _distinct(b)
     row, column = (prod(x.shape[:-2]) * k * x.itemsize for x, k in ((a, a.shape[-1]), (b, a.shape[-1])))
     if is_complex(a) and is_complex(b):
-        return (0 if has_neighbours(a) else row), 2 * column
+        return _copied(a, row), 2 * column
     if is_complex(b):
-        return 0, (2 * column if _is_conjugated(b) else 0 if has_neighbours(b) else column)
+        return 0, _copied(b, column)
     return (row if _is_conjugated(a) else 0), 0
+
+
+def _copied(x: Any, line: int) -> int:
+    """Of `line` bytes, those of a copy with the parts of a row in order."""
+    return line if _is_conjugated(x) or not has_neighbours(x) else 0
 
 
 def has_neighbours(x: Any) -> bool:
@@ -105,13 +116,13 @@ def has_neighbours(x: Any) -> bool:
 
 
 def real_operands(a: Any, b: Any) -> tuple[Any, Any]:
-    """The operands of the real product; `a` and `b` have both matrix axes, at least one of them is complex.
+    """The operands of the real product of what :func:`with_matrix_axes` gives; at least one of them is complex.
 
     Axes of a stack that only repeat one matrix have the extent 1.
     """
     a, b = _distinct(a), _distinct(b)
     if is_complex(a) and is_complex(b):
-        return merged(parts(a), -2), _blocks(b, _is_conjugated(a))
+        return merged(parts(_resolved(a)), -2), _blocks(b)
     if is_complex(b):
         return a, merged(parts(_resolved(b)), -2)
     return real_result(_resolved(a), is_stacked=True), b
@@ -129,10 +140,14 @@ def _is_conjugated(x: Any) -> bool:
 
 
 def _resolved(x: Any) -> Any:
-    return x.resolve_conj() if is_tensor(x) else x
+    """`x`, or where it is lazily conjugated a copy in C order that is not."""
+    if not _is_conjugated(x):
+        return x
+    torch = require_torch()
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device).copy_(x)
 
 
-def _blocks(b: Any, conjugates_a: bool) -> Any:
+def _blocks(b: Any) -> Any:
     """k × n complex as 2 k × 2 n real, in the order of axes in which `b` lies."""
     *stack, k, n = b.shape
     strides = b.stride() if is_tensor(b) else b.strides
@@ -149,12 +164,13 @@ def _blocks(b: Any, conjugates_a: bool) -> Any:
         axes = (*range(len(stack)), *(len(stack) + axis for axis in (2, 3, 0, 1)))
         blocks = blocks.permute(axes) if is_tensor(b) else blocks.transpose(axes)
     re, im = held[..., 0], held[..., 1]
-    places = ((0, 0, re, False), (0, 1, im, _is_conjugated(b)),
-              (1, 0, im, conjugates_a == _is_conjugated(b)), (1, 1, re, conjugates_a))  # fmt: skip
-    for row, column, values, negated in places:
-        place = blocks[..., row, :, column]
-        if negated:
-            negative(values, out=place)
-        else:
-            place[...] = values
+    above, below = blocks[..., 0, :, :], blocks[..., 1, :, :]
+    below[..., 1] = re
+    if _is_conjugated(b):
+        above[..., 0] = re
+        negative(im, out=above[..., 1])
+        below[..., 0] = im
+    else:
+        above[...] = held
+        negative(im, out=below[..., 0])
     return merged(merged(blocks, -2), -3)

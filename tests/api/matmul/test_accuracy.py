@@ -385,7 +385,7 @@ def test_plan_takes_an_accuracy() -> None:
 
 
 def test_what_a_report_says() -> None:
-    a, b = operands("normal", 30, 300, 70, np.float64, seed=15)
+    a, b = operands("normal", 30, 1024, 70, np.float64, seed=15)
     about = ozfp4.matmul(a, b, accuracy="fp64", report=True)[1]
     assert about.accuracy == "fp64"
     assert about.capacities[0] == 53

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -135,6 +136,45 @@ def test_an_out_that_is_a_lazily_negated_view_is_refused() -> None:
     with pytest.raises(ValueError, match=r"out: a lazily negated tensor .* out\.resolve_neg\(\)"):
         ozfp4.matmul(a, b, out=out, accuracy="scaled")
     assert not out.any()
+
+
+def test_an_out_that_is_lazily_conjugated_is_refused() -> None:
+    a, b = tensors()
+    out = torch.zeros(7, 9, dtype=torch.complex128).conj()
+    with pytest.raises(ValueError, match=r"^out: a lazily conjugated tensor .* out\.resolve_conj\(\)"):
+        ozfp4.matmul(a + 0j, b, out=out)
+    with pytest.raises(ValueError, match=r"^out: a lazily conjugated tensor"):
+        ozfp4.enclose(a + 0j, b, out=(torch.zeros(7, 9, dtype=torch.complex128), out))
+    assert not out.any()
+
+
+@pytest.mark.parametrize("dtype", [torch.complex128, torch.complex64])
+def test_complex_tensors(dtype: Any) -> None:
+    g = torch.Generator().manual_seed(1)
+    a, b = torch.randn(2, 7, 12, dtype=dtype, generator=g), torch.randn(9, 12, dtype=dtype, generator=g)
+    for x, y in (
+        (a, b.mT),
+        (a.conj(), b.mH),
+        (b, a.mH),
+        (b.conj()[0], b[0]),
+        (a.real, b.mH),
+        (a.conj().imag, b.mT),
+        (b.conj(), a.mT.real),
+    ):
+        plain = [z.resolve_conj().resolve_neg().numpy() for z in (x, y)]
+        c, bound, report = ozfp4.matmul(x, y, return_bound=True, report=True)
+        expected, bounds = ozfp4.matmul(*plain, return_bound=True)
+        assert (c.dtype, bound.dtype) == (dtype, torch.complex128)
+        assert_same_bits(c, np.asarray(expected))
+        assert_same_bits(bound, np.asarray(bounds))
+        assert report.kind != "real"
+        out = torch.full(c.shape, float("nan"), dtype=dtype)
+        assert ozfp4.matmul(x, y, out=out) is out
+        assert_same_bits(out, np.asarray(expected))
+        for end, by_numpy in zip(ozfp4.enclose(x, y), ozfp4.enclose(*plain), strict=True):
+            assert_same_bits(end, np.asarray(by_numpy))
+    with pytest.raises(RuntimeError, match=r"^a: the tensor requires grad"):
+        ozfp4.matmul(a.clone().requires_grad_(), b.mT)
 
 
 def test_an_expanded_out_is_refused() -> None:

@@ -20,7 +20,7 @@ from ozfp4.backends.cuda import extension, launch
 from ozfp4.backends.cuda.findings import Findings, make_report
 from ozfp4.backends.cuda.variant import Variant
 from ozfp4.backends.cuda.views import prepare
-from ozfp4.dispatch import repeated
+from ozfp4.dispatch import complex_product, repeated
 from ozfp4.request.arguments import Arguments
 from ozfp4.request.library import Operands
 from ozfp4.request.operands import matmul_request, matmul_shape
@@ -246,3 +246,39 @@ def test_a_schedule_on_the_device_outlives_the_launches_of_every_stream(
     monkeypatch.setattr(repeated, "made", {("key",): (made.prepared, (3, 3), torch.float64)})
     assert_same_bits(repeated.again(("key",), a, a), out)
     assert used == [7, 8, 9]
+
+
+@pytest.mark.parametrize(
+    "dtypes", [("complex128", "complex128"), ("complex64", "float32"), ("float64", "complex128")]
+)
+@pytest.mark.parametrize("shapes", STACKS, ids=str)
+def test_complex_products_and_their_repetition(
+    shapes: Any, dtypes: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of other data and lazily conjugated alike: what was launched is launched on the real form of what is passed."""
+    rng = np.random.default_rng(5)
+    made: list[Any] = []
+
+    def run(real: Any) -> tuple[Any, Any, Any]:
+        empty = 0 in (real.shape.m, real.shape.n, real.shape.k, *real.shape.stack)
+        c, second, launched = launch.matmul(real, PLAN, None if empty else VARIANT)
+        made.append(launched)
+        return c, second, None
+
+    def draw() -> list[Any]:
+        x = [rng.standard_normal((2, *shape)) for shape in shapes]
+        whole = [
+            z[0] + 1j * z[1] if dtype.startswith("c") else z[0] for z, dtype in zip(x, dtypes, strict=True)
+        ]
+        return [torch.from_numpy(np.asarray(z, dtype)).conj() for z, dtype in zip(whole, dtypes, strict=True)]
+
+    a, b = draw()
+    request = matmul_request(Operands(a, b, None, torch, on_device=True), Arguments())
+    c, _, _ = complex_product.multiply(request, run)
+    assert_same_bits(c, np.asarray(ozfp4.matmul(a, b)))
+    if made == [None]:
+        return
+    assert len(made) == 1
+    monkeypatch.setattr(repeated, "made", {("key",): (made[0].prepared, c.shape, c.dtype)})
+    a, b = draw()
+    assert_same_bits(repeated.again(("key",), a, b), np.asarray(ozfp4.matmul(a, b)))
