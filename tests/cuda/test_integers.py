@@ -11,7 +11,17 @@ import pytest
 import ozfp4
 from ozfp4.backends.cuda import extension
 from ozfp4.testing import STACKS
-from ozfp4.testing.integers import DTYPES, KINDS, exact, modulo, noise, operand, overflows, wrapped
+from ozfp4.testing.integers import (
+    DTYPES,
+    KINDS,
+    exact,
+    modulo,
+    noise,
+    operand,
+    overflows,
+    steps_of_moduli,
+    wrapped,
+)
 
 torch = pytest.importorskip("torch")
 if not torch.cuda.is_available():
@@ -72,6 +82,15 @@ def test_every_length_of_integers(backend: str) -> None:
         used.add(report.moduli_used)
     assert min(used) <= 2
     assert max(used) >= 17
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_where_a_modulus_more_is_needed(backend: str) -> None:
+    """Lines of one number, whose products are as large as their norms let them be: about half of every product of moduli."""
+    for below, above in steps_of_moduli(ozfp4.plan(2, 2, 3, bits=64, backend=backend).moduli):
+        for a, b in ((below, below), (above, above), (below, -below), (above, -above)):
+            left, right = np.full((2, 3), a), np.full((3, 2), b)
+            same(ozfp4.matmul(on_device(left), on_device(right), backend=backend), np.matmul(left, right))
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

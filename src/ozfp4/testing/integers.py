@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,6 +52,16 @@ def operand(rng: np.random.Generator, kind: str, shape: tuple[int, ...], dtype: 
         ends = np.array([info.min, info.max, info.min + 1, info.max - 1, 0, 1], dtype)
         return rng.choice(ends, shape)
     return np.full(shape, info.min if info.min else info.max, dtype)
+
+
+def steps_of_moduli(moduli: Sequence[int], k: int = 3) -> Iterator[tuple[int, int]]:
+    """For every product of first moduli numbers x below 2^62 such that k x^2 lies just below half of it, and just above."""
+    product = 1
+    for m in moduli[:-1]:
+        product *= m
+        x = math.isqrt(product // (2 * k))
+        if 2**16 < x < 2**62:
+            yield x - x // 2**16, x + x // 2**16
 
 
 KINDS = ["full", "small", "extremes", "least"]

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 import ozfp4
 from ozfp4.testing import STACKS, VIEWS
-from ozfp4.testing.integers import DTYPES, KINDS, exact, noise, operand, overflows, wrapped
+from ozfp4.testing.integers import DTYPES, KINDS, exact, noise, operand, overflows, steps_of_moduli, wrapped
 
 PATHS = [("II", "fp64"), ("II", "int8"), ("II", "fp4"), ("I", "fp64"), ("I", "int8"), ("I", "fp4")]
 WIDE_SHAPES = [(1, 1, 1), (3, 5, 4), (17, 70, 9), (2, 1100, 3)]
@@ -172,13 +172,30 @@ def test_small_integers_cost_few_products() -> None:
     rng = np.random.default_rng(7)
     full = rng.integers(-(2**63), 2**63 - 1, (64, 64))
     used = [
-        ozfp4.matmul(x, x, backend="int8", report=True)[1].products for x in (full, full % 1000, full % 2)
+        ozfp4.matmul(x, x, backend="int8", report=True)[1].products
+        for x in (full, full % 1000, full % 2, full % 2000 - 1000)
     ]
+    assert used[3] == 4
     assert used[0] in (17, 18)
     assert used[1] == 4
     assert used[2] == 1
     plan = ozfp4.plan(64, 64, 64, bits=80, backend="int8")
     same(ozfp4.matmul(full, full, plan=plan), full @ full)
+
+
+@pytest.mark.parametrize("backend", ["int8", "fp4", "fp64"])
+def test_where_a_modulus_more_is_needed(backend: str) -> None:
+    """Lines of one number, whose products are as large as their norms let them be: about half of every product of moduli."""
+    for below, above in steps_of_moduli(ozfp4.plan(2, 2, 3, bits=64, backend=backend).moduli):
+        for x in (below, above):
+            for a, b in ((x, x), (x, -x)):
+                left, right = np.full((2, 3), a), np.full((3, 2), b)
+                same(ozfp4.matmul(left, right, backend=backend), wrapped(exact(left, right), np.int64))
+        few, more = (
+            ozfp4.matmul(np.full((2, 3), x), np.full((3, 2), x), backend=backend, report=True)[1].moduli_used
+            for x in (below, above)
+        )
+        assert few + 1 == more
 
 
 def test_bool_is_whether_any() -> None:
