@@ -304,7 +304,7 @@ def matmul(
     asked = check_arguments(
         scheme, backend, bits, family, plan, workspace_limit, progress, accuracy, rounding, return_bound
     )
-    operands, integer = library.take_operands(a, b, out, library.NUMBERS), None
+    operands, integer = library.take_operands(a, b, out, library.TAKEN), None
     if operands.has_integers:
         operands, integer = unify(operands)
     if integer is not None:

@@ -113,7 +113,7 @@ def plan_for(
         What matmul raises for these operands.
     """
     asked = check_arguments(scheme, backend, bits, family, accuracy=accuracy)
-    operands, integer = library.take_operands(a, b, None, library.NUMBERS), None
+    operands, integer = library.take_operands(a, b, None, library.TAKEN), None
     if operands.has_integers:
         operands, integer = unify(operands)
     if integer is None:

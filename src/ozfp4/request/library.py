@@ -15,7 +15,8 @@ FLOATS = (np.float64, np.float32)
 INTEGERS = (
     np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_,
 )  # fmt: skip
-NUMBERS = (*FLOATS, np.complex128, np.complex64, *INTEGERS)  # what matmul takes
+NUMBERS = (*FLOATS, np.complex128, np.complex64)
+TAKEN = (*NUMBERS, *INTEGERS)  # what matmul takes
 INT8 = (np.int8,)  # what int8_matmul takes
 
 # torch if the caller has imported it, else None; we never import it ourselves.
@@ -121,7 +122,7 @@ def check_tensor(name: str, tensor: Any) -> None:
         )
     if tensor.layout != torch.strided:
         raise TypeError(f"{name}: layout {tensor.layout} is not supported; only dense (strided) tensors are")
-    if str(tensor.dtype).removeprefix("torch.") not in [np.dtype(t).name for t in NUMBERS]:
+    if str(tensor.dtype).removeprefix("torch.") not in [np.dtype(t).name for t in TAKEN]:
         raise TypeError(
             f"{name}: dtype {tensor.dtype} is not supported; allowed are torch.float64, torch.float32, torch.complex128, "
             "torch.complex64, integers and torch.bool"
