@@ -295,3 +295,23 @@ def test_the_plan_is_known_beforehand(first: str, second: str, bits: int) -> Non
     same(ozfp4.matmul(a, b, plan=ozfp4.plan(4, 3, 70, bits=120, backend="fp4")), np.matmul(a, b))
     with pytest.raises(ValueError, match=r"^bits: 30 is for products of floating-point"):
         ozfp4.plan_for(a, b, bits=30)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int16", "bool"])
+@pytest.mark.parametrize("other", [np.complex128, np.complex64])
+def test_with_complex_numbers(dtype: str, other: type) -> None:
+    rng = np.random.default_rng(9)
+    a, b = (
+        noise((4, 20), dtype),
+        (rng.standard_normal((20, 3)) + 1j * rng.standard_normal((20, 3))).astype(other),
+    )
+    found, common = ozfp4.matmul(a, b), np.promote_types(dtype, other)
+    assert found.dtype == common
+    real = np.float32 if common == np.complex64 else np.float64
+    same(found, ozfp4.matmul(a.astype(real), b))
+
+
+def test_what_else_refuses_integers(check_refused: Any) -> None:
+    x = np.ones((3, 3), np.int64)
+    for function in (ozfp4.enclose, lambda a, b: ozfp4.gram(a)):
+        check_refused(TypeError, r"^a: dtype int64 is not supported; allowed is float64", function, x, x)
