@@ -49,6 +49,8 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/prepare.cpp
   csrc/cuda/matmul.cpp
   csrc/cuda/scale/scale.cu
+  csrc/cuda/complex/expand.cu
+  csrc/cuda/complex/join.cu
   csrc/cuda/encode/encode.cu
   csrc/cuda/encode/scale_encode.cu
   csrc/cuda/integers/integer_plan.cpp
@@ -73,6 +75,7 @@ target_compile_options(ozfp4_cuda PRIVATE ${cuda_options})
 
 pybind11_add_module(_cuda MODULE NO_EXTRAS
   csrc/bindings/cuda/module.cpp
+  csrc/bindings/cuda/complex.cpp
   csrc/bindings/cuda/kernels.cpp
   csrc/bindings/cuda/problem.cpp)
 target_link_libraries(_cuda PRIVATE ozfp4_cuda)

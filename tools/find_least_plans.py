@@ -33,6 +33,7 @@ from least_plans.sets import ModuliSet, best_sets, solve_program
 TABLE = Path(__file__).resolve().parents[1] / "csrc" / "plan" / "encoding" / "least_table.hpp"
 PRODUCTS_MAX = 126  # more reach no larger P: the recipes end there
 INT8_COUNT = 49  # all: every prime up to 251 divides one of them
+COMPLEX_SPLIT, COMPLEX_COUNT = 18, 28  # 130 bits, then 209: of more moduli a GPU takes no planes at once
 #: the dual bound of HiGHS is a float; two different P within 2**230 differ by far more than this in bits
 BOUND_SLACK = 1e-6
 
@@ -82,7 +83,9 @@ def main() -> int:
         return 0
     certify(products, best)
     print_summary(recipes, best)
-    text = header.render(recipes, best, int8.nested_moduli(INT8_COUNT))
+    text = header.render(
+        recipes, best, int8.nested_moduli(INT8_COUNT), int8.complex_moduli(COMPLEX_SPLIT, COMPLEX_COUNT)
+    )
     if options.write:
         TABLE.write_text(text)
         return 0

@@ -31,26 +31,39 @@ bool is_inside(const Plan& plan, const PlanInt& v) {
   return is_below && (plan.scheme != Scheme::integer || sign != 0 || wide_bit_length(v) <= bits);
 }
 
+PlanInt take_integer(const Plan& plan, const std::uint32_t* word, py::ssize_t width) {
+  PlanInt v = wide_from<kMaxWords>(static_cast<std::int32_t>(word[width - 1]) < 0 ? -1 : 0);
+  std::copy_n(word, width, v.word);
+  if (!is_inside(plan, v)) {
+    throw py::value_error("x: " + std::string(py::str(to_python(v))) + " is outside the plan's range of " +
+                          std::to_string(plan.bits) + " bits");
+  }
+  return v;
+}
+
 // int8 limbs, or int32 residues for the FP64 alphabet, [planes][...shape of x], of integers given as little-endian 32-bit words
-// in two's complement along the last axis.
+// in two's complement along the last axis; of a complex plan the axis before it holds pairs, and the planes are without it.
 py::array encode(const Plan& plan, const py::array_t<std::uint32_t, py::array::c_style>& words) {
   if (words.ndim() < 1 || words.shape(words.ndim() - 1) < 1 || words.shape(words.ndim() - 1) > kMaxWords) {
     throw py::value_error("words: the last axis must have 1 to " + std::to_string(kMaxWords) + " words");
   }
-  const py::ssize_t width = words.shape(words.ndim() - 1), count = words.size() / width;
+  const py::ssize_t width = words.shape(words.ndim() - 1), per_entry = plan.width() * width, count = words.size() / per_entry;
   std::vector<py::ssize_t> shape(words.shape(), words.shape() + words.ndim() - 1);
+  if (plan.is_complex) {
+    if (shape.empty() || shape.back() != kPair) throw py::value_error("x: a complex plan encodes pairs along the last axis");
+    shape.pop_back();
+  }
   shape.insert(shape.begin(), plan.planes_a);
   py::array_t<std::int32_t> planes(shape);
   std::vector<std::int32_t> limbs(static_cast<std::size_t>(plan.planes_a));
   for (py::ssize_t i = 0; i < count; ++i) {
-    const std::uint32_t* word = words.data() + i * width;
-    PlanInt v = wide_from<kMaxWords>(static_cast<std::int32_t>(word[width - 1]) < 0 ? -1 : 0);
-    std::copy_n(word, width, v.word);
-    if (!is_inside(plan, v)) {
-      throw py::value_error("x: " + std::string(py::str(to_python(v))) + " is outside the plan's range of " +
-                            std::to_string(plan.bits) + " bits");
+    const std::uint32_t* word = words.data() + i * per_entry;
+    const PlanInt v = take_integer(plan, word, width);
+    if (plan.is_complex) {
+      encode_pair(plan, v, take_integer(plan, word + width, width), limbs.data());
+    } else {
+      encode_integer(plan, v, limbs.data());
     }
-    encode_integer(plan, v, limbs.data());
     for (int p = 0; p < plan.planes_a; ++p) planes.mutable_data()[p * count + i] = limbs[static_cast<std::size_t>(p)];
   }
   if (plan.alphabet.entry == PlaneEntry::fp64) return planes;
@@ -80,6 +93,7 @@ void register_plan(py::module_& module) {
       .def_readonly("planes_b", &Plan::planes_b)
       .def_property_readonly("products", &Plan::products)
       .def_readonly("cut", &Plan::cut)
+      .def_readonly("is_complex", &Plan::is_complex)
       .def_property_readonly("parts", &Plan::parts)
       .def_property_readonly("count", &Plan::count)
       .def_property_readonly("moduli",
@@ -101,10 +115,10 @@ void register_plan(py::module_& module) {
 
   module.def(
       "make_plan",
-      [](Scheme scheme, const std::string& alphabet, const std::string& family, int bits, std::int64_t k) {
-        return make_plan({scheme, find_alphabet(alphabet), family, bits, k});
+      [](Scheme scheme, const std::string& alphabet, const std::string& family, int bits, std::int64_t k, bool is_complex) {
+        return make_plan({scheme, find_alphabet(alphabet), family, bits, k, is_complex});
       },
-      py::arg("scheme"), py::arg("alphabet"), py::arg("family"), py::arg("bits"), py::arg("k"));
+      py::arg("scheme"), py::arg("alphabet"), py::arg("family"), py::arg("bits"), py::arg("k"), py::arg("is_complex") = false);
   module.def("make_int8_matmul_plan", &make_int8_matmul_plan, py::arg("products"));
   module.def("e2m1_encode", &e2m1_encode, py::arg("limb"));
   module.def("gap_free_range", &gap_free_range, py::arg("p"));

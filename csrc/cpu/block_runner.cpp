@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cpu/encode/pair_planes.hpp"
 #include "cpu/runtime/buffer.hpp"
 #include "cpu/stages/encode.hpp"
 #include "cpu/stages/multiply.hpp"
@@ -50,16 +51,19 @@ void run_blocks(const Plan& plan, int count, const ShiftedOperand& a, const Shif
   const Buffer output =
       allocate_buffer(static_cast<std::int64_t>(plan.groups_of(count)) * shape.rows * shape.columns * output_entry_bytes(plan));
   const Buffer scratch = allocate_buffer(cpu_multiply_scratch(plan, {shape.rows, shape.columns, shape.inners}));
-  const double total = static_cast<double>(a.view.outer) * static_cast<double>(b.view.outer) * static_cast<double>(a.view.inner);
+  const Buffer joining = allocate_buffer(cpu_join_scratch(plan, shape.rows, shape.columns));
+  const std::int64_t width = plan.width();
+  const double total =
+      static_cast<double>(a.view.outer) * static_cast<double>(b.view.outer) * static_cast<double>(a.view.inner / width);
   double done = 0;
   for_ranges(a.view.outer, shape.rows, [&](std::int64_t row, std::int64_t rows) {
     for_ranges(b.view.outer, shape.columns, [&](std::int64_t column, std::int64_t columns) {
-      for_ranges(a.view.inner, shape.inners, [&](std::int64_t inner, std::int64_t inners) {
+      for_ranges(a.view.inner / width, shape.inners, [&](std::int64_t inner, std::int64_t inners) {
         const void *encoded_a, *encoded_b;
         {
           const StageTimer timer(times.encode);
-          encoded_a = planes_a.encode({row, rows, inner, inners});
-          encoded_b = planes_b.encode({column, columns, inner, inners});
+          encoded_a = planes_a.encode({row, rows, inner * width, inners * width});
+          encoded_b = planes_b.encode({column, columns, inner * width, inners * width});
         }
         const double share = static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(inners);
         const auto report = [&](double fraction) { progress((done + share * fraction) / total); };
@@ -68,7 +72,11 @@ void run_blocks(const Plan& plan, int count, const ShiftedOperand& a, const Shif
                      progress ? std::function<void(double)>(report) : nullptr);
         done += share;
       });
-      finish({row, rows, column, columns, output.get()});
+      if (plan.is_complex) {
+        const StageTimer timer(times.reconstruct);
+        cpu_join_parts(plan, count, rows, columns, output.get(), joining.get());
+      }
+      finish({row, rows, column * width, columns * width, output.get()});
     });
   });
 }

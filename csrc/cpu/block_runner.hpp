@@ -41,7 +41,8 @@ struct OutputBlock {
   const void* output;
 };
 
-// Calls finish(block) for every block of the output, in `shape` and its rests, of the plan's first `count` moduli or groups.
+// Calls finish(block) for every block of the output, in `shape` and its rests, of the plan's first `count` moduli or groups. Of
+// complex products `b` is the even columns, the shape is that of the planes, and the blocks hold residues of the real result.
 // `progress`, if any, is called with the fraction done; it may throw to stop.
 void run_blocks(const Plan& plan, int count, const ShiftedOperand& a, const ShiftedOperand& b, const BlockShape& shape,
                 StageTimes& times, const std::function<void(double)>& progress,

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cpu/accuracy/certified.hpp"
+#include "cpu/encode/pair_planes.hpp"
 #include "cpu/repair/disjoint.hpp"
 #include "cpu/stages/encode.hpp"
 #include "cpu/stages/multiply.hpp"
@@ -19,10 +20,12 @@ constexpr std::int64_t kBlasLimit = std::int64_t(1) << 30;  // BLAS sizes are 32
 
 std::int64_t workspace(const Plan& plan, const BlockShape& block, std::int64_t k, bool has_list) {
   const std::int64_t planes = plan.planes_a * block.rows + plan.planes_b * block.columns;
+  const std::int64_t columns = block.columns * plan.width();  // of the result
   const std::int64_t outputs = static_cast<std::int64_t>(plan.groups.size()) * block.rows * block.columns;
   return planes * block.inners * plan.alphabet.entry_bytes() + outputs * output_entry_bytes(plan) +
          cpu_multiply_scratch(plan, {block.rows, block.columns, block.inners}) +
-         (has_list ? Listed::bytes(block.rows, block.columns) + disjoint_bytes(block.rows, block.columns, k) : 0);
+         cpu_join_scratch(plan, block.rows, block.columns) +
+         (has_list ? Listed::bytes(block.rows, columns) + disjoint_bytes(block.rows, columns, k) : 0);
 }
 
 void halve(std::int64_t& size) { size = (size + 1) / 2; }
@@ -30,7 +33,7 @@ void halve(std::int64_t& size) { size = (size + 1) / 2; }
 }  // namespace
 
 BlockShape choose_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t cap, bool has_list) {
-  BlockShape block{std::min(m, kBlasLimit), std::min(n, kBlasLimit), std::min(k, kBlasLimit), 0};
+  BlockShape block{std::min(m, kBlasLimit), std::min(n / plan.width(), kBlasLimit), std::min(k / plan.width(), kBlasLimit), 0};
   for (;;) {
     block.bytes = workspace(plan, block, k, has_list);
     if (block.bytes <= cap) return block;

@@ -28,12 +28,31 @@ LineScales line_scales(const Scales& scales) {
   return {scales.shift.data(), scales.capacities.empty() ? kLeastBits : scales.capacities.largest};
 }
 
+// Of the columns of B that a complex product encodes. The others hold the same magnitudes, and so have the same scales.
+OperandView even_lines(OperandView view) {
+  view.outer /= kPair;
+  view.outer_stride *= kPair;
+  return view;
+}
+
+std::vector<std::int32_t> even_shifts(const Scales& scales) {
+  std::vector<std::int32_t> shifts;
+  for (std::size_t i = 0; i < scales.shift.size(); i += kPair) shifts.push_back(scales.shift[i]);
+  return shifts;
+}
+
 // One product, from the scales of its operands on.
 class Product {
  public:
   Product(const Plan& plan, const OperandView& a, const OperandView& b, const MatmulOptions& options, bool has_bound,
           MatmulOutcome& outcome)
-      : plan_(plan), a_(a), b_(b), options_(options), has_records_(has_bound || options.promise.certifies()), outcome_(outcome) {
+      : plan_(plan),
+        residues_(plan.is_complex ? joined_plan(plan) : plan),
+        a_(a),
+        b_(b),
+        options_(options),
+        has_records_(has_bound || options.promise.certifies()),
+        outcome_(outcome) {
     const StageTimer timer(outcome.times.scale);
     const ScaleRequest request{options.promise.accuracy, plan.bits, options.promise.precision, has_bound};
     scale_a_ = cpu_scale(a, request);
@@ -45,7 +64,11 @@ class Product {
 
   // Encodes and multiplies block by block, and reconstructs each target: C_ij = fl(integer * 2^-(s_i + t_j)).
   void run(const BlockShape& shape, const std::vector<Target>& targets) {
-    const ShiftedOperand a{a_, line_scales(scale_a_)}, b{b_, line_scales(scale_b_)};
+    const OperandView encoded = plan_.is_complex ? even_lines(b_) : b_;
+    const std::vector<std::int32_t> shifts = plan_.is_complex ? even_shifts(scale_b_) : std::vector<std::int32_t>();
+    const ShiftedOperand a{a_, line_scales(scale_a_)};
+    ShiftedOperand b{encoded, line_scales(scale_b_)};
+    if (plan_.is_complex) b.scales.shift = shifts.data();
     panel_bytes_ = std::max<std::int64_t>(0, options_.workspace_limit - shape.bytes) / thread_count();
     run_blocks(plan_, count_, a, b, shape, outcome_.times, options_.progress, [&](const OutputBlock& block) {
       for (const Target& target : targets) finish(block, target.part(block.row, block.rows, block.column, block.columns));
@@ -69,13 +92,13 @@ class Product {
   void finish(const OutputBlock& block, const Target& target) {
     if (!has_records_) {
       const StageTimer timer(outcome_.times.reconstruct);
-      return cpu_reconstruct(plan_, count_, block.output, scale_a_.shift.data() + block.row, scale_b_.shift.data() + block.column,
-                             target.result);
+      return cpu_reconstruct(residues_, count_, block.output, scale_a_.shift.data() + block.row,
+                             scale_b_.shift.data() + block.column, target.result);
     }
     Listed listed(block.rows, block.columns);
     {
       const StageTimer timer(outcome_.times.reconstruct);
-      outcome_.entries.extend(cpu_reconstruct_certified(plan_, count_, block.output, options_.promise, a_.inner,
+      outcome_.entries.extend(cpu_reconstruct_certified(residues_, count_, block.output, options_.promise, a_.inner,
                                                         {scale_a_, block.row}, {scale_b_, block.column}, target, listed));
     }
     const StageTimer timer(outcome_.times.repair);
@@ -84,6 +107,7 @@ class Product {
   }
 
   const Plan& plan_;
+  const Plan residues_;  // of the real result
   const OperandView &a_, &b_;
   const MatmulOptions& options_;
   bool has_records_;

@@ -34,8 +34,9 @@ struct MatmulOptions {
 
 // A B into every target, from one multiplication of the planes. `b` is seen from its columns: outer = columns of B, inner = K.
 // Range: equal inner dimensions at most plan.k_max; float64 or float32 operands; targets of equal extents, one or more, that
-// overlap neither them nor each other; plan.bits is c where the accuracy is scaled, else at least accuracy_bits of the promise;
-// roundings are to nearest unless the accuracy is correct.
+// overlap neither them nor each other; of a complex plan, operands expanded as kPair says, and results of even columns; plan.bits
+// is c where the accuracy is scaled, else at least accuracy_bits of the promise; roundings are to nearest unless the accuracy is
+// correct.
 MatmulOutcome cpu_matmul(const Plan& plan, const OperandView& a, const OperandView& b, const std::vector<Target>& targets,
                          const MatmulOptions& options);
 

@@ -39,7 +39,7 @@ Residues residues_at(const Run& run, std::int64_t offset) {
   residues.data = reinterpret_cast<std::uint8_t*>(run.workspace + offset);
   residues.pitch = run.layout.out_pitch;
   residues.matrix_stride = run.layout.rows * residues.pitch;
-  residues.split_stride = run.turn.result.stack.count() * residues.matrix_stride;
+  residues.split_stride = run.turn.result.stack.count() / run.plan.plan.width() * residues.matrix_stride;
   residues.plane_stride = run.layout.tile.splits * residues.split_stride;
   residues.splits = run.layout.tile.splits;
   return residues;
@@ -56,7 +56,7 @@ Residues words_of(const Turn& turn, const Block& block) {
 
 PlaneArray array_of(const PreparedOperand& operand) {
   const Planes& planes = operand.planes;
-  const int matrices = narrow<int>(operand.scaled.view.stack.count(), "matrices of a turn");
+  const int matrices = narrow<int>(operand.scaled.view.encoded().stack.count(), "matrices of a turn");
   return {planes.data, planes.planes, matrices, planes.pitch, planes.matrix_stride, planes.plane_stride};
 }
 
@@ -67,15 +67,16 @@ void multiply(const Run& run, const Preparation& prepared, const Block& block, c
   GemmProblem problem;
   problem.m = block.rows.count;
   problem.n = block.columns.count;
-  problem.k = block.inners.count;
+  problem.k = block.inners.count / run.plan.plan.width();
   problem.attach(schedule);
   problem.a = array_of(prepared.a);
   problem.b = array_of(prepared.b);
-  problem.batch.rank = result.stack.rank;
-  for (int i = 0; i < result.stack.rank; ++i) {
-    problem.batch.extent[i] = result.stack.extent[i];
-    problem.batch.a_stride[i] = result.a_step[i];
-    problem.batch.b_stride[i] = result.b_step[i];
+  const int first = run.plan.plan.is_complex ? 1 : 0;  // behind the axis of the parts
+  problem.batch.rank = result.stack.rank - first;
+  for (int i = 0; i < problem.batch.rank; ++i) {
+    problem.batch.extent[i] = result.stack.extent[first + i];
+    problem.batch.a_stride[i] = result.a_step[first + i];
+    problem.batch.b_stride[i] = result.b_step[first + i];
   }
   problem.out = out.data;
   problem.out_pitch = out.pitch;
@@ -87,13 +88,19 @@ void multiply(const Run& run, const Preparation& prepared, const Block& block, c
 
 // The outputs of a further piece of K, added to those before.
 void accumulate(const Run& run, const Block& block, const Residues& sum, const Residues& part) {
-  const std::int64_t matrices = run.turn.result.stack.count();
+  const std::int64_t matrices = run.turn.result.stack.count() / run.plan.plan.width();
   if (!run.plan.integer) {
     return run.stages.add_bytes(run.layout.pieces[0], sum.data, part.data, matrices * sum.matrix_stride);
   }
   run.stages.add_words({reinterpret_cast<std::uint32_t*>(sum.data), sum.pitch, sum.matrix_stride},
                        {reinterpret_cast<const std::uint32_t*>(part.data), part.pitch, part.matrix_stride}, matrices,
                        block.rows.count, block.columns.count);
+}
+
+// Residues of the parts in place of what multiply left. Behind the first modulus' first output, its real parts, lie its second,
+// its imaginary parts: the matrices of the results in their order, from modulus to modulus.
+void join_parts(const Run& run, const Preparation& prepared, const Residues& residues) {
+  if (run.plan.plan.is_complex) run.stages.join_parts(residues.data, residues.plane_stride, prepared.units_used());
 }
 
 // C_ij = fl(integer * 2^-(s_i + t_j)), specials patched.
@@ -130,6 +137,7 @@ LongerResult multiply_longer(const Run& run, const Block& block, const Reconstru
   const auto entries = size_of({matrices, result.rows, result.columns});
   prepared.scale_and_encode_longer(run.stages, {&counts->listed, longer.most_listed(entries)});
   multiply(run, prepared, block, residues_at(run, run.layout.outputs));
+  join_parts(run, prepared, residues_at(run, run.layout.outputs));
 
   // Rows of the layout's pitch, one behind the other; matrices too.
   ReconstructJob job = first;
@@ -220,7 +228,9 @@ void walk(const Run& run) {
       accumulate(run, block, sum, part);
     }
     const bool is_last = block.inners.first + block.inners.count == run.turn.a.inner;
-    if (is_last && !run.plan.integer) reconstruct(run, prepared, block, sum, counts);
+    if (!is_last || run.plan.integer) return;
+    join_parts(run, prepared, sum);
+    reconstruct(run, prepared, block, sum, counts);
   });
 }
 

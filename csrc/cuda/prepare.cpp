@@ -5,6 +5,9 @@ namespace {
 
 EncodeJob part_of(const PreparedOperand& operand, Range lines, Range inners) {
   EncodeJob job{operand.scaled, lines.first, lines.count, operand.planes};
+  const DeviceOperand& view = operand.scaled.view;
+  job.operand.view = view.encoded();
+  if (view.has_parts) job.twin_records = job.operand.view.stack.count() * std::int64_t(view.outer);
   job.operand.view.data += inners.first * job.operand.view.inner_stride;
   job.operand.view.inner = inners.count;
   return job;
@@ -26,7 +29,7 @@ PreparedOperand place_operand(const CudaPlan& plan, const CudaLayout& layout, co
   planes.data = reinterpret_cast<std::uint8_t*>(workspace + place.planes);
   planes.pitch = layout.k_pitch;
   planes.matrix_stride = lines * layout.k_pitch;
-  planes.plane_stride = operand.stack.count() * planes.matrix_stride;
+  planes.plane_stride = operand.encoded().stack.count() * planes.matrix_stride;
   planes.planes = plan.schedule.planes;
   planes.element = plan.schedule.element;
   return placed;
@@ -72,9 +75,9 @@ void Preparation::encode(const Stages& stages, const Block& block) const {
   if (layout_.scales_and_encodes) {
     stages.scale_encode(job_a, job_b, choice(), scratch_);
   } else if (needs_a) {
-    stages.encode(job_a, job_b, units_used(), is_first && !plan_.integer);
+    stages.encode(job_a, job_b, verdict, is_first && !plan_.integer);
   } else {
-    stages.encode(job_b, job_a, units_used(), false);
+    stages.encode(job_b, job_a, verdict, false);
   }
   stages.record(Stage::encode);
 }

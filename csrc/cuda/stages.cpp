@@ -62,11 +62,18 @@ void Stages::scale_encode(const EncodeJob& a, const EncodeJob& b, const PrefixCh
   finish(Stage::encode);
 }
 
-void Stages::encode(const EncodeJob& a, const EncodeJob& b, const int* units_used, bool is_behind_scale) const {
+void Stages::encode(const EncodeJob& a, const EncodeJob& b, const Verdict* verdict, bool is_behind_scale) const {
   if (only_checks()) return refuse(Stage::encode, find_encode_error(plan_.encode, a, b));
   // Then the kernel may start early and prefetch while scale ends.
   const bool starts_early = is_behind_scale && options_.events.after_scale == nullptr;
-  launch_encode(plan_.encode, a, b, units_used, options_.stream, starts_early);
+  const int* units_used = verdict != nullptr ? &verdict->units_used : nullptr;
+  // Pairs of long integers cost more than their bytes: those of most data are short.
+  const bool is_one_launch = b.lines == 0 || a.operand.view.type == b.operand.view.type;
+  const bool leads = plan_.plan.is_complex && plan_.leading && verdict != nullptr && is_one_launch;
+  launch_encode(leads ? plan_.leading->encode : plan_.encode, a, b, units_used, options_.stream, starts_early);
+  if (leads) {
+    launch_encode_rest(plan_.encode, a, b, units_used, plan_.leading->encoded(&verdict->widest_capacity), options_.stream);
+  }
   finish(Stage::encode);
 }
 
@@ -87,6 +94,12 @@ void Stages::add_words(const WordMatrices<std::uint32_t>& sum, const WordMatrice
                        std::int64_t matrices, std::int32_t rows, std::int32_t columns) const {
   if (only_checks()) return;
   launch_add_words(sum, part, matrices, rows, columns, options_.stream);
+  finish(Stage::accumulate);
+}
+
+void Stages::join_parts(std::uint8_t* outputs, std::int64_t plane_stride, const int* moduli_used) const {
+  if (only_checks()) return;
+  launch_join_parts(plan_.join, outputs, plane_stride, moduli_used, options_.stream);
   finish(Stage::accumulate);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "cuda/complex/join.hpp"
 #include "cuda/encode/scale_encode.hpp"
 #include "cuda/integers/reconstruct.hpp"
 #include "cuda/launch.hpp"
@@ -50,11 +51,13 @@ class Stages {
   void encode_longer(const EncodeJob& a, const EncodeJob& b, const int* units_used) const;
   void scale_encode(const EncodeJob& a, const EncodeJob& b, const PrefixChoice& choice, void* scratch) const;
   // is_behind_scale: scale of these operands is the stream's latest work.
-  void encode(const EncodeJob& a, const EncodeJob& b, const int* units_used, bool is_behind_scale) const;
+  void encode(const EncodeJob& a, const EncodeJob& b, const Verdict* verdict, bool is_behind_scale) const;
   void multiply(const GemmProblem& problem, const TileChoice& choice) const;
   void add_bytes(const Schedule& schedule, std::uint8_t* sum, const std::uint8_t* part, std::int64_t plane_bytes) const;
   void add_words(const WordMatrices<std::uint32_t>& sum, const WordMatrices<const std::uint32_t>& part, std::int64_t matrices,
                  std::int32_t rows, std::int32_t columns) const;
+  // Of a complex plan; see complex/join.hpp.
+  void join_parts(std::uint8_t* outputs, std::int64_t plane_stride, const int* moduli_used) const;
   void reconstruct(ReconstructJob job, const Certification* certification = nullptr) const;
   void reconstruct_integers(IntegerJob job) const;
   // The counts of this walk's repairs, zero: `own`, unless launches of the stream share some.

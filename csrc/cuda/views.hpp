@@ -21,6 +21,16 @@ struct Stack {
     for (int i = 0; i < rank; ++i) n *= extent[i];
     return n;
   }
+
+  // Its first matrices along its first axis. Range: rank >= 1.
+  Stack without_first() const {
+    Stack rest;
+    for (; rest.rank + 1 < rank; ++rest.rank) {
+      rest.extent[rest.rank] = extent[rest.rank + 1];
+      rest.stride[rest.rank] = stride[rest.rank + 1];
+    }
+    return rest;
+  }
 };
 
 // Rows of A or columns of B: `outer` lines of `inner` entries along K, strides in bytes; entries naturally aligned.
@@ -30,6 +40,15 @@ struct DeviceOperand {
   std::int32_t outer = 0, inner = 0;
   std::int64_t outer_stride = 0, inner_stride = 0;
   Stack stack;  // distinct matrices only: axes along which the operand is broadcast are not part of it
+  // B of a complex product: the first axis of the stack is that of the even and the odd columns (plan/plan.hpp, kPair).
+  bool has_parts = false;
+
+  // What encode takes of it: of such parts, which have the same scales, the first alone.
+  DeviceOperand encoded() const {
+    DeviceOperand first = *this;
+    if (has_parts) first.stack = stack.without_first();
+    return first;
+  }
 };
 
 // The result, float64 or float32 (int32 for int8_matmul).

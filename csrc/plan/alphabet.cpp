@@ -30,6 +30,7 @@ constexpr Alphabet make_int8() {
   int8.largest_limb = 128;
   int8.digits = {256, 8, 128};
   int8.moduli.listed = plan::int8_moduli;
+  int8.moduli.complex_listed = plan::int8_complex_moduli;
   return int8;
 }
 

@@ -49,6 +49,9 @@ struct ModulusSource {
   // or the odd pairwise coprime numbers from here downwards, so many at most.
   std::int64_t largest_odd = 0;
   int most_odd = 0;
+  // Of complex products, where residues are their own limbs and moduli are listed. Where they are not, the odd ones above that
+  // split.
+  Table<std::uint16_t> complex_listed;
 };
 
 struct Alphabet {

@@ -18,6 +18,7 @@ Plan make_plan(const PlanRequest& request) {
     throw std::invalid_argument("bits: " + std::to_string(request.bits) + " is outside " + std::to_string(kLeastBits) + ".." +
                                 std::to_string(kMostBits));
   }
+  if (request.is_complex) return make_complex(request);
   return request.scheme == Scheme::one ? make_scheme_one(request) : make_scheme_two(request);
 }
 
@@ -65,6 +66,15 @@ void encode_integer(const Plan& plan, const PlanInt& v, std::int32_t* limbs) {
     }
     const std::int64_t entries = plan.scheme == Scheme::integer ? 256 : m;
     for (int p = 0; p < group.planes; ++p) limbs[group.first_plane + p] = group.limb_table[p * entries + x];
+  }
+}
+
+void encode_pair(const Plan& plan, const PlanInt& x, const PlanInt& y, std::int32_t* limbs) {
+  for (const Group& group : plan.groups) {
+    const std::int64_t m = group.modulus;
+    PlanInt re = x, im = y;
+    const std::int64_t r = (take_residue(re, m) * group.encoded.re + take_residue(im, m) * group.encoded.im) % m;
+    limbs[group.first_plane] = static_cast<std::int32_t>(r > (m - 1) / 2 ? r - m : r);
   }
 }
 

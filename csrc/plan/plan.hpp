@@ -33,6 +33,11 @@ struct Step {
   std::int64_t multiplier;
 };
 
+// Weights modulo m of the parts of a complex number.
+struct PartWeights {
+  std::int64_t re = 1, im = 0;
+};
+
 // One output of the multiply stage: a modulus (scheme II), a digit group i + j (scheme I), or the product itself (INT8).
 struct Group {
   std::int64_t modulus;     // 0 where the group is a plain integer sum
@@ -43,25 +48,36 @@ struct Group {
   std::vector<std::int8_t> limb_table;  // [planes][modulus]: limbs of each residue; empty where the residue is the limb.
                                         // INT8: [planes][256], limbs of each byte v at v + 128
   std::int64_t max_product;             // largest |limb of A * limb of B| in this group
+  PartWeights encoded;                  // complex: the group's plane holds re x + im y modulo m for an entry x + i y,
+  PartWeights joined;                   // and its output enters the residues of the result's parts with these weights
 };
+
+// A complex product is the real product of expanded operands: A with (re, im) side by side along K, B with (re, -im) along K in
+// the even columns and (im, re) in the odd ones; even columns of the result are real parts, odd ones imaginary parts. A plan
+// that is complex makes two entries along K one entry of each plane, and two columns one of each output, for the same result:
+// its k and its bits are those of the real product.
+inline constexpr int kPair = 2;
 
 struct Plan {
   Scheme scheme;
   Alphabet alphabet;
   std::string family;
-  int bits;            // capacity c: scaled integers are at most 2^bits in magnitude
-  std::int64_t k_max;  // longest inner dimension for which the plan is exact whatever the data
-  std::int64_t base;   // scheme I: base of the digits; 0 otherwise
-  int cut = 0;         // scheme II: integers are cut at 2^cut, a multiple of 8 (arith/wide/parts.hpp); 0: they are whole
+  int bits;                 // capacity c: scaled integers are at most 2^bits in magnitude
+  std::int64_t k_max;       // longest inner dimension for which the plan is exact whatever the data
+  std::int64_t base;        // scheme I: base of the digits; 0 otherwise
+  int cut = 0;              // scheme II: integers are cut at 2^cut, a multiple of 8 (arith/wide/parts.hpp); 0: they are whole
+  bool is_complex = false;  // of pairs along K, see kPair
   int planes_a, planes_b;
   bool prefix_allowed;        // a prefix of the moduli may serve when the data's norms allow it
-  std::vector<Group> groups;  // of a modulus as many as there are parts, side by side
+  std::vector<Group> groups;  // of a modulus as many as there are parts, or two where it is complex, side by side
   std::vector<Term> terms;
 
   int products() const { return static_cast<int>(terms.size()); }
   int products_of(int count) const;  // of the first `count` moduli, or groups that have none
   bool has_moduli() const { return scheme == Scheme::two; }
-  int parts() const { return cut == 0 ? 1 : kParts; }
+  int parts() const { return is_complex ? kPair : cut == 0 ? 1 : kParts; }
+  // Entries of an operand along K for one of a plane, and columns of the result for one of an output.
+  int width() const { return is_complex ? kPair : 1; }
   // Moduli, or groups that have none; what a `count` of them counts, and how many groups those are.
   int count() const { return static_cast<int>(groups.size()) / parts(); }
   int groups_of(int count) const { return count * parts(); }
@@ -75,6 +91,7 @@ struct PlanRequest {
   std::string family = "least";
   int bits = 53;
   std::int64_t k = 1;
+  bool is_complex = false;  // k counts the entries of the expanded operands
 };
 
 // The plan that serves inner dimension k. Throws std::invalid_argument for an unknown family or bits outside
@@ -91,10 +108,16 @@ Plan make_moduli_plan(const Alphabet& alphabet, int bits, const std::vector<std:
 // INT8 x INT8 -> INT32 in 6 products (limbs with weights 1, 29, 37 and their pairwise sums) or 9 (three base-13 limbs).
 Plan make_int8_matmul_plan(int products);
 
+// The residues of a result's parts as a plan of real products leaves them, one for each modulus of a complex plan.
+Plan joined_plan(const Plan& plan);
+
 // An integer of a plan, as wide as any plan needs.
 using PlanInt = WideInt<kMaxWords>;
 
-// Limbs of the integer v, |v| <= 2^bits, in plane order; fp64 residues do not fit a byte, hence 32 bits.
+// Limbs of the integer v, |v| <= 2^bits, in plane order; fp64 residues do not fit a byte, hence 32 bits. Range: no complex plan.
 void encode_integer(const Plan& plan, const PlanInt& v, std::int32_t* limbs);
+
+// Those of the pair (x, y) of a complex plan.
+void encode_pair(const Plan& plan, const PlanInt& x, const PlanInt& y, std::int32_t* limbs);
 
 }  // namespace ozfp4

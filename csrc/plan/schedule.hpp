@@ -99,9 +99,9 @@ struct Schedule {
   }
 };
 
-// Schemes I and II and INT8 products, for the fp4 and int8 alphabets; INT8 products are of bytes. Throws std::length_error,
-// naming the limit, where `k` exceeds what a GPU can sum exactly. `whole_k`: of the product of which these are `k` entries, the
-// others being added to its outputs; scheme I has the digits for it.
+// Of `k` entries of the planes. Schemes I and II and INT8 products, for the fp4 and int8 alphabets; INT8 products are of bytes.
+// Throws std::length_error, naming the limit, where `k` exceeds what a GPU can sum exactly. `whole_k`: of the product of which
+// these are `k` entries, the others being added to its outputs; scheme I has the digits for it.
 Schedule make_schedule(const Plan& plan, Element element, int k, int whole_k);
 inline Schedule make_schedule(const Plan& plan, Element element, int k) { return make_schedule(plan, element, k, k); }
 

@@ -144,6 +144,23 @@ class Problem:
 def tiles(kernel: int) -> tuple[str, ...]: ...
 def kernel_error(kernel: int, element: str, device: int) -> str | None: ...
 def find_kernel(element: str, device: int, residues: bool = True) -> int | None: ...
+def expand(
+    data: int,
+    type: ElementType,
+    matrices: int,
+    k: int,
+    n: int,
+    matrix_stride: int,
+    k_stride: int,
+    n_stride: int,
+    is_conjugated: bool,
+    to: int,
+    stream: int,
+    device: int,
+) -> None:
+    """Enqueues: of k x n complex matrices at `data`, strides in entries, the columns of the real form at `to`: for each (re, -im)
+    along k, then (im, re)."""
+
 def multiply(
     kernel: int,
     element: str,

@@ -46,6 +46,11 @@ class Scaled:
     norm_squared: float
 
 
+def _check_plan(plan: object) -> None:
+    if check_plan(plan).is_complex:
+        raise ValueError("plan: it is of complex products; the stages by themselves take plans of real ones")
+
+
 def _matrix(name: str, x: object, allowed: tuple[type, ...]) -> npt.NDArray[Any]:
     array = check_dtype(name, as_array(name, x), allowed)
     if array.ndim != 2:
@@ -137,7 +142,7 @@ def encode(
     `integers`: int64, or Python integers (dtype object). int8 limbs, or float64 for the fp64 alphabet. `moduli`: use only the
     first so many moduli. ValueError for integers beyond the plan's bits.
     """
-    check_plan(plan)
+    _check_plan(plan)
     array = check_integers("integers", _matrix("integers", integers, (np.int64, np.object_)))
     least, largest = (-128, 127) if plan.scheme == "INT8" else (-(2**plan.bits), 2**plan.bits)
     if array.size and not (least <= int(array.min()) and int(array.max()) <= largest):
@@ -157,7 +162,7 @@ def multiply(
     ValueError for entries outside the plan's alphabet and an inner dimension beyond its limit, RuntimeError if the kernel
     failed its self-test.
     """
-    check_plan(plan)
+    _check_plan(plan)
     array_a, array_b = _stack("planes_a", planes_a), _stack("planes_b", planes_b)
     if array_a.shape[2] > plan.k_max:
         raise ValueError(
@@ -172,7 +177,7 @@ def multiply(
 
 def integers(output: npt.NDArray[Any], plan: Plan, *, moduli: int | None = None) -> npt.NDArray[Any]:
     """The exact integers that the output of :func:`multiply` stands for, as an array of Python integers."""
-    check_plan(plan)
+    _check_plan(plan)
     return of_words(_core.integers(plan._core, _count(plan, moduli), _stack("output", output)))
 
 
@@ -186,7 +191,7 @@ def reconstruct(
     moduli: int | None = None,
 ) -> npt.NDArray[Any]:
     """Stage 4: integer · 2^-(s_i + t_j), rounded once to `dtype` (float64 or float32), ties to even."""
-    check_plan(plan)
+    _check_plan(plan)
     if np.dtype(dtype) not in (np.dtype(np.float64), np.dtype(np.float32)):
         raise TypeError(f"dtype: {np.dtype(dtype)} is not supported; allowed is float64 or float32")
     array, single = _stack("output", output), np.dtype(dtype) == np.float32

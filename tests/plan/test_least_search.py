@@ -34,7 +34,9 @@ def searched() -> tuple[dict[int, encoding.Recipe], list[sets.ModuliSet]]:
 
 def test_table_is_the_result_of_the_search(searched: tuple) -> None:
     found, best = searched
-    assert TABLE.read_text() == header.render(found, best, int8.nested_moduli(49))
+    assert TABLE.read_text() == header.render(
+        found, best, int8.nested_moduli(49), int8.complex_moduli(18, 28)
+    )
 
 
 def test_no_modulus_has_fewer_products_than_the_search_says(searched: tuple) -> None:

@@ -63,7 +63,12 @@ def useful_sets(best: Sequence[ModuliSet]) -> list[ModuliSet]:
     return [now for before, now in pairwise(best) if now.product > before.product]
 
 
-def render(recipes: Mapping[int, Recipe], best: Sequence[ModuliSet], int8_moduli: Sequence[int]) -> str:
+def render(
+    recipes: Mapping[int, Recipe],
+    best: Sequence[ModuliSet],
+    int8_moduli: Sequence[int],
+    complex_moduli: Sequence[int],
+) -> str:
     sets = useful_sets(best)
     used = sorted({m for chosen in sets for m in chosen.moduli})
     out = [_HEAD]
@@ -89,6 +94,13 @@ def render(recipes: Mapping[int, Recipe], best: Sequence[ModuliSet], int8_moduli
     out.append("};\n\n")
     out.append("// INT8, one product each; every prefix is pairwise coprime.\n")
     out.append("inline constexpr std::uint16_t int8_moduli[] = {\n" + _numbers(int8_moduli) + "};\n\n")
+    out.append(
+        "// INT8, complex: two products each where x + i y splits (plan/schemes/complex.cpp), then four; every\n"
+    )
+    out.append("// prefix is pairwise coprime.\n")
+    out.append(
+        "inline constexpr std::uint16_t int8_complex_moduli[] = {\n" + _numbers(complex_moduli) + "};\n\n"
+    )
     out.append(
         "// The paper's family: base 13 throughout, 169 = 13^2 a square, the others pairs; those of the\n"
     )

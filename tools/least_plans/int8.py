@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import gcd
 
 from .sets import ModuliSet, solve_program
@@ -17,6 +18,26 @@ def nested_moduli(count: int) -> tuple[int, ...]:
         if all(gcd(m, other) == 1 for other in chosen):
             chosen.append(m)
         m -= 1
+    return tuple(chosen)
+
+
+def splits(m: int) -> bool:
+    """Whether the Gaussian integers split modulo `m`: it is odd and all of its prime factors are 1 modulo 4."""
+    return all(m % p != 0 for p in range(2, m + 1) if p % 4 != 1)
+
+
+def complex_moduli(split: int, most: int) -> tuple[int, ...]:
+    """Of complex products: descend from 256 for `split` moduli that split, at two products each, then again for those of four
+    products, whose factors are none of those that split; every prefix is pairwise coprime."""
+    chosen: list[int] = []
+
+    def descend(allowed: Callable[[int], bool], count: int) -> None:
+        for m in range(MODULUS_MAX, 1, -1):
+            if len(chosen) < count and allowed(m) and all(gcd(m, other) == 1 for other in chosen):
+                chosen.append(m)
+
+    descend(splits, split)
+    descend(lambda m: not any(m % p == 0 for p in range(5, m + 1, 4) if splits(p)), most)
     return tuple(chosen)
 
 

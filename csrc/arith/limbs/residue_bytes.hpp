@@ -115,6 +115,37 @@ struct BytePart {
   int cut = 0;  // in bits; 0: the integer is whole
 };
 
+// Completes constants whose weights are there, for so many bytes and x with the constant term `constant`, in [0, m). Range: m in
+// [3, 256], at most 4 kMaxByteWords bytes; throws std::invalid_argument for those without constants.
+template <int Words>
+void set_quotient(ByteModulus<Words>& constants, int m, int bytes, std::uint32_t constant) {
+  constexpr double two_23 = 8388608.0;
+  constants.negated = 0u - static_cast<std::uint32_t>(m);
+  if (m == 256) {  // any quotient will do: the low byte of x is the residue already
+    constants.preset = 0x4B000000u + constant;
+    return;
+  }
+  constexpr double most = 0.49;  // of 1/2: the slack
+  double best = most;
+  float inverse = 1.0f / static_cast<float>(m);
+  for (int up = 0; up < 2; ++up) inverse = std::nextafterf(inverse, 1.0f);
+  for (int candidate = 0; candidate < 5; ++candidate, inverse = std::nextafterf(inverse, 0.0f)) {
+    const double margin = (bytes * 255 + 1) * (m - 1.0) * std::fabs(static_cast<double>(inverse) * m - 1.0);
+    for (int d = m; d < 256 * 256; d += 256) {
+      const double product = (two_23 + d) * static_cast<double>(inverse);
+      const double down = std::round(2 * (product + 0.5 - 0.5 / m)) / 2;  // the shift is a multiple of 1/2
+      const double place = (product - down + 0.5) * m;
+      const double cost = std::fabs(place - 0.5) + margin;
+      if (cost >= best) continue;
+      best = cost;
+      constants.preset = 0x4B000000u + static_cast<std::uint32_t>(d) + constant;
+      constants.inverse = inverse;
+      constants.shift = static_cast<float>(two_23 + 1 - down);
+    }
+  }
+  if (best >= most) throw std::invalid_argument("no residue constants for modulus " + std::to_string(m));
+}
+
 // Constants of an integer of `words` words, or of a part of it, in a structure that has room for more. Range: m in [3, 256],
 // words in [1, Words], 0 < cut < byte_bits(words) where there is a part; throws std::invalid_argument for those without constants
 // (for powers of two take 256 and reduce the byte).
@@ -130,32 +161,38 @@ ByteModulus<Words> make_byte_modulus(int m, int words = Words, const BytePart& o
     constants.weight[j / 4] |= static_cast<std::uint32_t>(power) << (8 * (j % 4));
   }
   for (int i = of.cut; i < byte_bits(words); ++i) offset = 2 * offset % modulus;
-  constexpr double two_23 = 8388608.0;
-  const auto constant = static_cast<std::uint32_t>((modulus - offset % modulus) % modulus);
-  constants.negated = 0u - static_cast<std::uint32_t>(m);
-  if (m == 256) {  // any quotient will do: the low byte of x is the residue already
-    constants.preset = 0x4B000000u + constant;
-    return constants;
+  set_quotient(constants, m, 4 * words, static_cast<std::uint32_t>((modulus - offset % modulus) % modulus));
+  return constants;
+}
+
+// The bytes of two integers one behind the other, as one of twice the words.
+template <int Words>
+OZFP4_HD IntegerBytes<2 * Words> pair_bytes(const IntegerBytes<Words>& x, const IntegerBytes<Words>& y) {
+  IntegerBytes<2 * Words> both;
+  for (int i = 0; i < Words; ++i) {
+    both.word[i] = x.word[i];
+    both.word[Words + i] = y.word[i];
   }
-  constexpr double most = 0.49;  // of 1/2: the slack
-  double best = most;
-  float inverse = 1.0f / static_cast<float>(m);
-  for (int up = 0; up < 2; ++up) inverse = std::nextafterf(inverse, 1.0f);
-  for (int candidate = 0; candidate < 5; ++candidate, inverse = std::nextafterf(inverse, 0.0f)) {
-    const double margin = (4 * words * 255 + 1) * (m - 1.0) * std::fabs(static_cast<double>(inverse) * m - 1.0);
-    for (int d = m; d < 256 * 256; d += 256) {
-      const double product = (two_23 + d) * static_cast<double>(inverse);
-      const double down = std::round(2 * (product + 0.5 - 0.5 / m)) / 2;  // the shift is a multiple of 1/2
-      const double place = (product - down + 0.5) * m;
-      const double cost = std::fabs(place - 0.5) + margin;
-      if (cost >= best) continue;
-      best = cost;
-      constants.preset = 0x4B000000u + static_cast<std::uint32_t>(d) + constant;
-      constants.inverse = inverse;
-      constants.shift = static_cast<float>(two_23 + 1 - down);
+  return both;
+}
+
+// Constants of re x + im y from pair_bytes of integers of `words` words. Range: m as above, re and im in [0, m), 2 words <=
+// Words.
+template <int Words>
+ByteModulus<Words> make_pair_modulus(int m, int words, std::int64_t re, std::int64_t im) {
+  ByteModulus<Words> constants;
+  const auto modulus = static_cast<std::uint64_t>(m);
+  std::uint64_t offset = 0;
+  for (int part = 0; part < 2; ++part) {
+    const auto weight = static_cast<std::uint64_t>(part == 0 ? re : im) % modulus;
+    std::uint64_t power = weight, own_offset = weight;
+    for (int j = 4 * words * part; j < 4 * words * (part + 1); ++j, power = power * 256 % modulus) {
+      constants.weight[j / 4] |= static_cast<std::uint32_t>(power) << (8 * (j % 4));
     }
+    for (int i = 0; i < byte_bits(words); ++i) own_offset = 2 * own_offset % modulus;
+    offset += own_offset;
   }
-  if (best >= most) throw std::invalid_argument("no residue constants for modulus " + std::to_string(m));
+  set_quotient(constants, m, 8 * words, static_cast<std::uint32_t>((modulus - offset % modulus) % modulus));
   return constants;
 }
 

@@ -32,7 +32,7 @@ py::dict describe(const IntegerOutcome& total) {
 py::dict integer_matmul(const Plan& plan, const py::array& a, const py::array& b, py::array out, std::int64_t workspace_limit,
                         const py::object& progress, std::uint64_t modulus) {
   check_stacks(plan, a, b, out);
-  if (plan.scheme == Scheme::integer) throw py::value_error("plan: an INT8 plan is for int8_matmul");
+  if (plan.scheme == Scheme::integer || plan.is_complex) throw py::value_error("plan: it is not for products of integers");
   const MatrixStack stack = stack_of(a, b, out, integer_type(a), integer_type(b));
   IntegerTarget target{first_matrix(out, integer_type(out)), modulus};
   if (modulus != 0 && (modulus < 2 || modulus >= std::uint64_t(1) << 63 || entry_bytes(target.result.type) != 8)) {

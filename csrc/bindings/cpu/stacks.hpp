@@ -16,6 +16,9 @@ inline void check_stacks(const Plan& plan, const py::array& a, const py::array& 
   if (a.shape(columns) != b.shape(rows) || c.shape(rows) != a.shape(rows) || c.shape(columns) != b.shape(columns)) {
     throw py::value_error("matrix extents do not fit");
   }
+  if (plan.is_complex && (a.shape(columns) % kPair != 0 || c.shape(columns) % kPair != 0)) {
+    throw py::value_error("a complex plan needs operands with pairs along k and along the columns of b");
+  }
   if (a.shape(columns) > plan.k_max) throw py::value_error("inner dimension exceeds the plan's k_max");
 }
 

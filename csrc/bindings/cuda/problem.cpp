@@ -111,10 +111,11 @@ class Problem {
           std::int64_t cap, std::uintptr_t device_steps, const std::optional<std::string>& tile, std::optional<int> splits,
           std::optional<bool> overlap, std::optional<bool> longer)
       : plan_(std::move(plan)),
-        product_{a, b, result, make_axes(extents, strides_a, strides_b, strides_c), {}},
+        product_{a, b, result, make_axes(extents, strides_a, strides_b, strides_c), {}, {}},
         device_(device),
         device_steps_(reinterpret_cast<const GemmStep*>(device_steps)) {
     product_.second = add_second(plan_->promise, result, product_.axes);
+    if (plan_->plan.is_complex) product_ = with_parts(product_);
     const int precision = result.type == ElementType::float64 ? 53 : 24;
     if (plan_->promise.has_records() && plan_->promise.precision != precision) {
       throw std::invalid_argument("precision: the plan's is " + std::to_string(plan_->promise.precision) + ", the result's " +
@@ -155,7 +156,8 @@ class Problem {
     options.events = {reinterpret_cast<cudaEvent_t>(after_scale), reinterpret_cast<cudaEvent_t>(after_encode),
                       reinterpret_cast<cudaEvent_t>(after_multiply)};
     options.sync_stages = sync_stages;
-    CudaProduct product{at(product_.a, a), at(product_.b, b), at(product_.result, c), product_.axes, product_.second};
+    CudaProduct product{at(product_.a, a), at(product_.b, b), at(product_.result, c),
+                        product_.axes,     product_.second,   product_.parts};
     product.second.data = reinterpret_cast<char*>(second);
     for (std::int64_t index = first_turn; index < std::min(last_turn, turns()); ++index) {
       launch_matmul(*plan_, layout_, turn_at(product, layout_.turns, index), reinterpret_cast<char*>(workspace), device_steps_,

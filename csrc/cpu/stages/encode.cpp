@@ -1,11 +1,13 @@
 #include "cpu/stages/encode.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
 #include "arith/limbs/limbs.hpp"
 #include "arith/limbs/residue.hpp"
+#include "cpu/encode/pair_planes.hpp"
 #include "cpu/encode/quantise.hpp"
 #include "cpu/encode/residue_planes.hpp"
 #include "cpu/encode/wide_encoder.hpp"
@@ -154,6 +156,30 @@ void for_lines(const OperandView& operand, const Block& block, std::int64_t oute
   }
 }
 
+// Where the lines of an operand go: the planes of a block, [plane][line][entry].
+class BlockTarget {
+ public:
+  BlockTarget(const Plan& plan, int count, std::int64_t outers, std::int64_t inners, char* planes)
+      : planes_(planes), entry_(plan.alphabet.entry_bytes()), inners_(inners / plan.width()), width_(plan.width()) {
+    pitch_ = outers * inners_;
+    if (plan.is_complex) pairs_.emplace(plan, count);
+  }
+
+  // Encodes n integers of a line, the first of which is entry `inner`.
+  template <class Encoder, class Integers>
+  void encode(Encoder& encoder, Integers& integers, std::int64_t n, std::int64_t outer, std::int64_t inner) {
+    char* to = planes_ + (outer * inners_ + inner / width_) * entry_;
+    if (!pairs_) return encoder.encode(integers, n, to, pitch_);
+    encoder.encode(integers, n, pairs_->residues(), kLine);
+    pairs_->write(n / width_, to, pitch_);
+  }
+
+ private:
+  char* planes_;
+  std::int64_t entry_, inners_, width_, pitch_;
+  std::optional<PairPlanes> pairs_;
+};
+
 template <class T>
 void quantise(const T* line, std::int64_t n, int shift, std::int64_t* integers) {
   quantise_line(line, n, shift, integers);
@@ -165,10 +191,7 @@ void quantise(const T* line, std::int64_t n, int shift, int words, WideLine& int
 
 template <class T>
 void encode_lines(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,
-                  char* planes, std::int64_t outer_begin, std::int64_t outer_end) {
-  const std::int64_t pitch = block.outers * block.inners;
-  const std::int64_t entry = plan.alphabet.entry_bytes();
-  const auto plane_of = [&](std::int64_t outer, std::int64_t inner) { return planes + (outer * block.inners + inner) * entry; };
+                  BlockTarget target, std::int64_t outer_begin, std::int64_t outer_end) {
   // Floating-point entries are scaled, integers are taken as they are.
   const auto take = [&](const T* line, std::int64_t n, std::int64_t outer, auto&... to) {
     if constexpr (std::is_floating_point_v<T>) {
@@ -184,7 +207,7 @@ void encode_lines(const Plan& plan, int count, const OperandView& operand, const
     for_lines<T>(operand, block, outer_begin, outer_end,
                  [&](const T* line, std::int64_t n, std::int64_t outer, std::int64_t inner) {
                    take(line, n, outer, words, integers);
-                   encoder.encode(integers, n, plane_of(outer, inner), pitch);
+                   target.encode(encoder, integers, n, outer, inner);
                  });
     return;
   }
@@ -193,7 +216,7 @@ void encode_lines(const Plan& plan, int count, const OperandView& operand, const
   for_lines<T>(operand, block, outer_begin, outer_end,
                [&](const T* line, std::int64_t n, std::int64_t outer, std::int64_t inner) {
                  take(line, n, outer, integers);
-                 encoder.encode(integers, n, plane_of(outer, inner), pitch);
+                 target.encode(encoder, integers, n, outer, inner);
                });
 }
 
@@ -219,9 +242,11 @@ std::int64_t grain_for(std::int64_t inners) {
 
 void cpu_encode(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,
                 void* planes) {
-  auto* bytes = static_cast<char*>(planes);
+  const std::optional<Plan> joined = plan.is_complex ? std::optional<Plan>(joined_plan(plan)) : std::nullopt;
+  const Plan& own = joined ? *joined : plan;
   parallel_for(block.outers, grain_for(block.inners), [&](std::int64_t begin, std::int64_t end) {
-    const auto encode = [&](auto zero) { encode_lines<decltype(zero)>(plan, count, operand, scales, block, bytes, begin, end); };
+    const BlockTarget target(plan, count, block.outers, block.inners, static_cast<char*>(planes));
+    const auto encode = [&](auto zero) { encode_lines<decltype(zero)>(own, count, operand, scales, block, target, begin, end); };
     is_float(operand.type) ? with_float(operand.type, encode) : with_integer(operand.type, encode);
   });
 }

@@ -36,10 +36,27 @@ std::int64_t panel_rows(const MultiplyShape& shape, std::int64_t real_bytes) {
                                   std::max<std::int64_t>(shape.rows, 64));
 }
 
+// Planes of one operand that the terms of a group take: they lie side by side.
+struct PlaneRange {
+  int first, count;
+};
+PlaneRange planes_of(const Plan& plan, const Group& group, int Term::* plane) {
+  int first = plan.planes_a, end = 0;
+  for (int t = group.first_term; t < group.first_term + group.terms; ++t) {
+    const int own = plan.terms[static_cast<std::size_t>(t)].*plane;
+    first = std::min(first, own);
+    end = std::max(end, own + 1);
+  }
+  return {first, end - first};
+}
+
 int most_planes(const Plan& plan) {
+  if (plan.scheme == Scheme::one) return plan.planes_a;
   int planes = 0;
-  for (const Group& group : plan.groups) planes = std::max(planes, group.planes);
-  return plan.scheme == Scheme::one ? plan.planes_a : planes;
+  for (const Group& group : plan.groups) {
+    planes = std::max({planes, planes_of(plan, group, &Term::a_plane).count, planes_of(plan, group, &Term::b_plane).count});
+  }
+  return planes;
 }
 
 // ---- Loops over contiguous entries ---------------------------------------------------------------------------------
@@ -97,15 +114,14 @@ class Planes {
   Planes(const void* planes, std::int64_t outers, std::int64_t inners, Real* decoded)
       : planes_(planes), size_(outers * inners), decoded_(decoded) {}
 
-  void decode(int first, int count) {
+  void decode(const PlaneRange& range) {
     if constexpr (sizeof(Real) == 4) {
-      first_ = first;
-      const auto* limbs = static_cast<const std::int8_t*>(planes_) + first * size_;
-      parallel_for(count * size_, kElementGrain,
+      first_ = range.first;
+      const auto* limbs = static_cast<const std::int8_t*>(planes_) + first_ * size_;
+      parallel_for(range.count * size_, kElementGrain,
                    [&](std::int64_t begin, std::int64_t end) { decode_entries(limbs + begin, end - begin, decoded_ + begin); });
     } else {
-      (void)first;
-      (void)count;
+      (void)range;
     }
   }
 
@@ -214,8 +230,8 @@ void multiply_all(const Plan& plan, int count, const MultiplyShape& shape, const
   Real* acc = workspace + decoded * (shape.rows + shape.columns);
   const std::int64_t panel = panel_rows(shape, sizeof(Real));
   if (plan.scheme == Scheme::one) {
-    operands.a.decode(0, plan.planes_a);
-    operands.b.decode(0, plan.planes_b);
+    operands.a.decode({0, plan.planes_a});
+    operands.b.decode({0, plan.planes_b});
   }
   const int groups = plan.groups_of(count);
   int terms = 0, terms_done = 0;
@@ -223,8 +239,8 @@ void multiply_all(const Plan& plan, int count, const MultiplyShape& shape, const
   for (int g = 0; g < groups; ++g) {
     const Group& group = plan.groups[static_cast<std::size_t>(g)];
     if (plan.scheme != Scheme::one) {
-      operands.a.decode(group.first_plane, group.planes);
-      operands.b.decode(group.first_plane, group.planes);
+      operands.a.decode(planes_of(plan, group, &Term::a_plane));
+      operands.b.decode(planes_of(plan, group, &Term::b_plane));
     }
     for (std::int64_t row0 = 0; row0 < shape.rows; row0 += panel) {
       const std::int64_t rows = std::min(panel, shape.rows - row0);

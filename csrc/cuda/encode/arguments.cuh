@@ -41,7 +41,8 @@ struct EncodeOperand {
   std::uint8_t log_pitch, swizzle_mask;  // of the tile in shared memory, see TileLayout
   std::uint8_t log_entries_per_byte;     // of the planes
   TileMemory order;
-  LineRecord* record;  // [matrix][line], whose counts grow; null: nothing is counted
+  LineRecord* record;         // [matrix][line], whose counts grow; null: nothing is counted
+  std::int64_t twin_records;  // see EncodeJob
 };
 
 struct EncodeArguments {
@@ -65,6 +66,10 @@ struct EncodeParameters : EncodeArguments {
 
 template <EncodeKind Kind>
 inline constexpr bool kWritesCodes = writes_codes(Kind);
+template <EncodeKind Kind>
+inline constexpr int kLogEntriesPerByte = log_entries_per_byte(Kind);
+template <EncodeKind Kind>
+inline constexpr int kUnitsPerModulus = units_per_modulus(Kind);
 
 // The table of limbs, a parameter of the kernels that need one.
 struct LimbTable {

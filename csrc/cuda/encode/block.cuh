@@ -52,9 +52,9 @@ __device__ __forceinline__ void fill_table(std::uint32_t* table, const TableOf<K
   }
 }
 
-template <int Words>
+template <int UnitWords>
 struct EncodeShared {
-  SharedUnit<Words>* units;
+  SharedUnit<UnitWords>* units;
   std::uint32_t* table;
 };
 
@@ -69,14 +69,14 @@ __device__ __forceinline__ std::uint32_t tile_groups(const EncodeOperand& operan
 // Group number `group` of a tile: `units` units, to the planes from `first_plane` on.
 template <class T, EncodeKind Kind, int Words>
 __device__ __forceinline__ void encode_group(const EncodeArguments& arguments, const TilePlace& place, const unsigned char* tile,
-                                             const EncodeShared<Words>& shared, int units, std::uint32_t group,
+                                             const EncodeShared<kUnitWords<Kind, Words>>& shared, int units, std::uint32_t group,
                                              int first_plane = 0) {
   const TileOrigin origin = *place.origin;
   const EncodeOperand& operand = arguments.operand[origin.is_b];
   const GroupPlace at = group_place<T>(operand, group);
   const TileLine line = place.line[at.line];
   if (line.source == nullptr || origin.k0 + at.k >= operand.padded_inner) return;
-  const std::int64_t target = line.target + (kWritesCodes<Kind> ? at.k / 2 : at.k) + first_plane * operand.plane_stride;
+  const std::int64_t target = line.target + (at.k >> kLogEntriesPerByte<Kind>)+first_plane * operand.plane_stride;
   const PlaneWriter<kWritesCodes<Kind>> writer(operand.planes + target, operand.plane_stride);
   T x[kGroup];
   read_group(tile, operand, at, x);
@@ -93,6 +93,8 @@ __device__ __forceinline__ void encode_group(const EncodeArguments& arguments, c
       encode_digits13(v, writer, arguments.planes, shared.table);
     } else if constexpr (Kind == EncodeKind::digits256) {
       encode_digits256(v, writer, arguments.planes);
+    } else if constexpr (Kind == EncodeKind::pairs) {
+      encode_pairs<Words>(v, operand.planes + target, operand.plane_stride, shared.units, units);
     } else {
       encode_residues<Kind, Words>(v, writer, shared.units, units, shared.table);
     }

@@ -34,6 +34,10 @@ __device__ __forceinline__ void count_group(const EncodeArguments& arguments, co
     if (static_cast<int>(threadIdx.x % 32) == first) {
       LineRecord& record = operand.record[line.shift_source - operand.shift];
       atomicAdd(reinterpret_cast<unsigned long long*>(&record.rounded), static_cast<unsigned long long>(sum));
+      if (operand.twin_records != 0) {
+        LineRecord& twin = (&record)[operand.twin_records];
+        atomicAdd(reinterpret_cast<unsigned long long*>(&twin.rounded), static_cast<unsigned long long>(sum));
+      }
     }
     left &= ~__ballot_sync(all, shares_line);
   }

@@ -36,6 +36,7 @@ inline EncodeOperand describe(const EncodeJob& job) {
   out.inner = static_cast<std::uint32_t>(operand.inner);
   out.padded_inner = static_cast<std::uint32_t>(round_up(operand.inner, 16));
   out.record = job.counts ? job.operand.record : nullptr;
+  out.twin_records = job.twin_records;
   return out;
 }
 
@@ -57,6 +58,9 @@ struct TileCut {
   int log_tile_k, log_steps;
 };
 
+// Pairs are written, and padded, up to the next multiple of 16 bytes as all others are: no tile may begin beyond.
+constexpr int least_log_tile_k(EncodeKind kind) { return kind == EncodeKind::pairs ? kMinLogTileK + 1 : kMinLogTileK; }
+
 // Range: as many lines as make the tile, at most 256.
 template <class T>
 EncodeOperand cut_tiles(const EncodeJob& job, EncodeKind kind, const TileCut& tile) {
@@ -66,7 +70,8 @@ EncodeOperand cut_tiles(const EncodeJob& job, EncodeKind kind, const TileCut& ti
   out.order.has_columns = !runs_along_k(operand);
   out.order.has_vectors = out.order.has_columns ? has_aligned_columns(job, sizeof(T)) : has_aligned_lines(operand, sizeof(T));
   out.band = 1;
-  out.log_entries_per_byte = writes_codes(kind) ? 1 : 0;
+  out.log_entries_per_byte = static_cast<std::uint8_t>(log_entries_per_byte(kind));
+  if (kind == EncodeKind::pairs) out.padded_inner = static_cast<std::uint32_t>(round_up(operand.inner, 32));
   out.log_tile_k = static_cast<std::uint8_t>(tile.log_tile_k);
   out.log_tile_lines = static_cast<std::uint8_t>(log_step + tile.log_steps - tile.log_tile_k);
   out.steps = static_cast<std::uint8_t>(1 << tile.log_steps);
@@ -128,7 +133,7 @@ void with_kind(const EncodePlan& plan, const Launch& launch) {
   using std::integral_constant;
   const auto from = [&](auto least, auto kind) {
     const auto try_words = [&](auto words) {
-      if constexpr (words.value >= least.value) {
+      if constexpr (words.value >= least.value && (kind.value != EncodeKind::pairs || words.value <= 3)) {
         if (plan.words == words.value) launch(kind, words);
       }
     };
@@ -143,6 +148,10 @@ void with_kind(const EncodePlan& plan, const Launch& launch) {
     case EncodeKind::digits13: return digits(integral_constant<EncodeKind, EncodeKind::digits13>());
     case EncodeKind::digit13_codes: return digits(integral_constant<EncodeKind, EncodeKind::digit13_codes>());
     case EncodeKind::digits256: return digits(integral_constant<EncodeKind, EncodeKind::digits256>());
+    case EncodeKind::pairs:
+      // Of at most three words.
+      if (plan.words <= 3) any(integral_constant<EncodeKind, EncodeKind::pairs>());
+      return;
     case EncodeKind::int8_limbs: break;
   }
   throw std::logic_error("no kernel encodes floating-point entries as limbs of int8 entries");

@@ -25,7 +25,9 @@ EncodeKind byte_kind_of(const Plan& plan) {
       if (plan.base == 256) return EncodeKind::digits256;
       throw std::invalid_argument("base: digits of base " + std::to_string(plan.base) +
                                   " are not cut on a GPU, those of 13 and 256 are");
-    case Scheme::two: return plan.alphabet.residue_is_limb() ? EncodeKind::residues : EncodeKind::limb_tables;
+    case Scheme::two:
+      if (plan.is_complex) return EncodeKind::pairs;
+      return plan.alphabet.residue_is_limb() ? EncodeKind::residues : EncodeKind::limb_tables;
   }
   throw std::logic_error("unknown scheme");
 }
@@ -47,8 +49,9 @@ int words_of(const Plan& plan) {
   if (!has_digits && plan.bits <= byte_bits(1)) return 1;
   if (plan.bits <= (has_digits ? 53 : byte_bits(2))) return 2;
   if (plan.bits <= kMultipliedBits) return 3;
-  if (plan.bits <= byte_bits(kMaxByteWords)) return kMaxByteWords;
-  throw std::length_error("bits: " + std::to_string(plan.bits) + " exceeds the " + std::to_string(byte_bits(kMaxByteWords)) +
+  if (!plan.is_complex && plan.bits <= byte_bits(kMaxByteWords)) return kMaxByteWords;
+  throw std::length_error("bits: " + std::to_string(plan.bits) + " exceeds the " +
+                          std::to_string(plan.is_complex ? kMultipliedBits : byte_bits(kMaxByteWords)) +
                           " of the integers that encode cuts on a GPU");
 }
 
@@ -81,6 +84,10 @@ void append_modulus(EncodePlan& out, const Group& group, int cut) {
   const auto m = static_cast<int>(group.modulus);
   const BytePart part{group.part, cut};
   unit.planes = static_cast<std::uint16_t>(group.planes);
+  if (out.kind == EncodeKind::pairs) {
+    unit.modulus = make_pair_modulus<kMaxByteWords>(m, out.words, group.encoded.re, group.encoded.im);
+    return;
+  }
   if (out.kind == EncodeKind::residues) {
     unit.modulus = make_byte_modulus<kMaxByteWords>(m, out.words, part);
     return;
@@ -127,7 +134,7 @@ template <class T>
 EncodeOperand cut(const EncodeJob& job, EncodeKind kind, int log_steps) {
   const bool has_columns = !runs_along_k(job.operand.view);
   const int most = 7 + (log_steps == 0 ? 0 : !has_columns && has_aligned_lines(job.operand.view, sizeof(T)) ? 2 : 1);
-  int log_tile_k = kMinLogTileK;
+  int log_tile_k = least_log_tile_k(kind);
   while (log_tile_k < most && (1 << log_tile_k) < job.operand.view.inner) ++log_tile_k;
   // A thread for each line: at most 256.
   EncodeOperand out =
@@ -167,7 +174,7 @@ const char* find_job_error(const EncodeJob& job, EncodeKind kind) {
   }
   if (job.operand.view.inner < 1) return "K must be at least 1";
   if (low % 16 != 0) return "planes, their pitch and their strides must be multiples of 16 bytes";
-  if (planes.pitch < ceil_div(job.operand.view.inner, writes_codes(kind) ? 2 : 1)) return "the pitch of a plane is below K";
+  if (planes.pitch < ceil_div(job.operand.view.inner, 1 << log_entries_per_byte(kind))) return "the pitch of a plane is below K";
   if (job.first_line < 0 || job.first_line + std::int64_t(job.lines) > job.operand.view.outer) {
     return "the operand does not have these lines";
   }

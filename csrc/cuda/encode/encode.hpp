@@ -22,7 +22,13 @@ enum class EncodeKind : std::uint8_t {
   // The limbs of limb_tables and digits13 as E2M1 codes, two a byte, the entry with the even index in the low nibble.
   limb_codes,
   digit13_codes,
+  pairs,  // complex, int8: a residue of two entries that are neighbours along K
 };
+// Entries of the operand for one byte of a plane.
+constexpr int log_entries_per_byte(EncodeKind kind) {
+  return kind == EncodeKind::limb_codes || kind == EncodeKind::digit13_codes || kind == EncodeKind::pairs ? 1 : 0;
+}
+constexpr int units_per_modulus(EncodeKind kind) { return kind == EncodeKind::pairs ? kPair : 1; }
 constexpr bool has_units(EncodeKind kind) {
   return kind != EncodeKind::digits13 && kind != EncodeKind::digit13_codes && kind != EncodeKind::digits256;
 }
@@ -40,7 +46,8 @@ inline constexpr int kMaxTableEntries = 3344;  // of the 37 moduli of the longes
 // What encode needs to know of a plan; built once per plan on the host, read by the kernel from its parameters.
 struct EncodePlan {
   EncodeKind kind = EncodeKind::residues;
-  int units = 0;  // moduli, or three times as many where integers are cut; 1 or 2 for int8_limbs; 0 for digits
+  int units =
+      0;  // moduli, or twice as many of pairs, three times as many where integers are cut; 1 or 2 for int8_limbs; 0 for digits
   bool is_cut = false;
   int planes = 0;
   int words = 2;  // of the integers: 1, 2, 3 or kMaxByteWords
@@ -66,6 +73,9 @@ struct EncodeJob {
   ScaledOperand operand;
   std::int32_t first_line = 0, lines = 0;  // the lines to encode; planes hold only these
   Planes planes;
+  // Lines of the same magnitudes whose records are this far behind those of the operand's; 0: none. What is counted is theirs,
+  // too.
+  std::int64_t twin_records = 0;
   bool counts = false;  // adds the entries that it rounds to LineRecord::rounded: of every entry one job of a product is to
 };
 

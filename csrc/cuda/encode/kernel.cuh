@@ -12,19 +12,20 @@ namespace ozfp4::cuda {
 // The tiles, the units, the lines of three tiles, the table.
 template <EncodeKind Kind, int Words>
 __host__ __device__ inline int encode_shared_bytes(const EncodeArguments& arguments) {
-  return kStages * static_cast<int>(arguments.most_tile_bytes) + arguments.units * static_cast<int>(sizeof(SharedUnit<Words>)) +
+  return kStages * static_cast<int>(arguments.most_tile_bytes) +
+         arguments.units * static_cast<int>(sizeof(SharedUnit<kUnitWords<Kind, Words>>)) +
          kPlaces * static_cast<int>(arguments.most_tile_lines * sizeof(TileLine)) +
          4 * shared_table_entries<Kind>(arguments.table_entries);
 }
 
 // Whether another launch has left all planes that the data need, or they need none.
-__device__ __forceinline__ bool is_complete(const EncodeArguments& arguments) {
+__device__ __forceinline__ bool is_complete(const EncodeArguments& arguments, int per_modulus) {
   const EncodedUnits& before = arguments.before;
   if (before.units == 0 && !arguments.may_be_none) return false;
   wait_for_previous_kernel();
   const int used = __ldcg(arguments.units_used);
   const int widest = before.units != 0 ? __ldcg(before.widest_capacity) : 0;  // on its way with the other
-  return used == 0 || (before.units != 0 && widest <= before.most_capacity && used <= before.units);
+  return used == 0 || (before.units != 0 && widest <= before.most_capacity && per_modulus * used <= before.units);
 }
 
 // Counts: for operands that have records, or of which the first units are encoded; and others.
@@ -35,10 +36,10 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words>)
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   __shared__ TileOrigin origins[kPlaces];
   if constexpr (Counts) {
-    if (is_complete(arguments)) return;
+    if (is_complete(arguments, kUnitsPerModulus<Kind>)) return;
   }
-  EncodeShared<Words> shared;
-  shared.units = reinterpret_cast<SharedUnit<Words>*>(shared_bytes + kStages * arguments.most_tile_bytes);
+  EncodeShared<kUnitWords<Kind, Words>> shared;
+  shared.units = reinterpret_cast<SharedUnit<kUnitWords<Kind, Words>>*>(shared_bytes + kStages * arguments.most_tile_bytes);
   auto* lines = reinterpret_cast<TileLine*>(shared.units + arguments.units);
   shared.table = reinterpret_cast<std::uint32_t*>(lines + kPlaces * arguments.most_tile_lines);
   const auto place_at = [&](std::uint32_t i) { return TilePlace{origins + i, lines + i * arguments.most_tile_lines}; };
@@ -62,7 +63,7 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words>)
     if (has_next) load_tile<T>(arguments, place_at(next_place), shared_bytes + (stage ^ 1) * arguments.most_tile_bytes);
     if (is_first) {
       wait_for_previous_kernel();
-      if (arguments.units_used != nullptr) units = min(units, __ldcg(arguments.units_used));
+      if (arguments.units_used != nullptr) units = min(units, kUnitsPerModulus<Kind> * __ldcg(arguments.units_used));
       if constexpr (Counts) {
         const EncodedUnits& before = arguments.before;
         if (before.units != 0 && __ldcg(before.widest_capacity) <= before.most_capacity) {

@@ -16,6 +16,10 @@ struct alignas(16) SharedUnit {
 };
 static_assert(sizeof(SharedUnit<3>) == 32, "two 16-byte loads");
 
+// Words of integers that a unit takes at once.
+template <EncodeKind Kind, int Words>
+inline constexpr int kUnitWords = kUnitsPerModulus<Kind> * Words;
+
 // Residues, or the limbs that the table has for them.
 template <EncodeKind Kind, int Words, class Integer>
 __device__ __forceinline__ void encode_residues(const Integer (&v)[kGroup], PlaneWriter<kWritesCodes<Kind>> writer,
@@ -36,6 +40,26 @@ __device__ __forceinline__ void encode_residues(const Integer (&v)[kGroup], Plan
       for (int i = 0; i < kGroup; ++i) word[i] = table[unit.table + (word[i] & 255u)];
       writer.write_limbs(word, static_cast<int>(unit.planes));
     }
+  }
+}
+
+// Residues of pairs: the bytes of both entries make one residue of each unit.
+template <int Words, class Integer>
+__device__ __forceinline__ void encode_pairs(const Integer (&v)[kGroup], std::uint8_t* plane, std::int64_t plane_stride,
+                                             const SharedUnit<2 * Words>* units, int count) {
+  constexpr int pairs = kGroup / kPair;
+  static_assert(pairs == 4, "their residues make one word");
+  IntegerBytes<2 * Words> bytes[pairs];
+#pragma unroll
+  for (int i = 0; i < pairs; ++i) bytes[i] = pair_bytes<Words>(bytes_of(v[kPair * i]), bytes_of(v[kPair * i + 1]));
+#pragma unroll 2
+  for (const SharedUnit<2 * Words>* end = units + count; units != end; ++units, plane += plane_stride) {
+    const SharedUnit<2 * Words> unit = *units;
+    std::uint32_t word[pairs];
+#pragma unroll
+    for (int i = 0; i < pairs; ++i) word[i] = residue_byte(bytes[i], unit.modulus);
+    *reinterpret_cast<std::uint32_t*>(plane) =
+        __byte_perm(__byte_perm(word[0], word[1], 0x0040), __byte_perm(word[2], word[3], 0x0040), 0x5410);
   }
 }
 

@@ -117,27 +117,29 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
   layout.columns = cut.columns;
   layout.inners = cut.inners;
   const bool is_whole_k = cut.inners == a.inner;
+  const int width = plan.plan.width();
   if (!is_whole_k) {
     const auto rest = static_cast<int>((a.inner - 1) % cut.inners + 1);
-    layout.pieces.push_back(make_schedule(plan.plan, plan.schedule.element, cut.inners, a.inner));
-    layout.pieces.push_back(make_schedule(plan.plan, plan.schedule.element, rest, a.inner));
+    layout.pieces.push_back(make_schedule(plan.plan, plan.schedule.element, cut.inners / width, a.inner / width));
+    layout.pieces.push_back(make_schedule(plan.plan, plan.schedule.element, rest / width, a.inner / width));
   }
   const Schedule& schedule = is_whole_k ? plan.schedule : layout.pieces[0];
-  const std::int64_t bytes = row_bytes(schedule.element, cut.inners);
+  const std::int64_t bytes = row_bytes(schedule.element, cut.inners / width);
   layout.k_pitch = round_up(bytes, bytes >= 128 ? 128 : 16);  // whole lines of the cache for the multiply kernel
   layout.out_pitch = round_up(cut.columns, 16);
   const std::int64_t stack_a = a.stack.count(), stack_b = b.stack.count(), stack = turn.result.stack.count();
+  const std::int64_t multiplied = stack / width;  // matrices of planes
 
   GemmShape shape;
   shape.m = cut.rows;
   shape.n = cut.columns;
-  shape.k = cut.inners;
+  shape.k = cut.inners / width;
   shape.units = schedule.unit_count();
   shape.steps = static_cast<int>(schedule.steps.size());
   shape.folds = fold_count(schedule);
-  shape.batches = narrow<int>(stack, "matrices of a turn");
+  shape.batches = narrow<int>(multiplied, "matrices of a turn");
   // Cutting K costs output bytes, so it is for outputs whose tiles leave multiprocessors idle.
-  const std::int64_t tiles = size_of({ceil_div(cut.rows, 128), ceil_div(cut.columns, 256), stack, shape.units});
+  const std::int64_t tiles = size_of({ceil_div(cut.rows, 128), ceil_div(cut.columns, 256), multiplied, shape.units});
   shape.max_splits = schedule.may_split && is_whole_k && tiles < gpu.multiprocessors ? kMaxSplits : 1;
   check_splits(forced, schedule, is_whole_k);
   layout.tile = choose_tile(shape, plan.kernel, schedule.element, gpu, forced);
@@ -168,10 +170,10 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
     layout.scratch = take(scratch_of_turns(product, cut.turns));
   }
   layout.a.planes = take(size_of({schedule.planes, stack_a, cut.rows, layout.k_pitch}));
-  layout.b.planes = take(size_of({schedule.planes, stack_b, cut.columns, layout.k_pitch}));
+  layout.b.planes = take(size_of({schedule.planes, b.encoded().stack.count(), cut.columns, layout.k_pitch}));
   const std::int64_t planes_end = end;
   const std::int64_t out_bytes =
-      size_of({plan.integer ? 4 : schedule.out_planes, layout.tile.splits, stack, cut.rows, layout.out_pitch});
+      size_of({plan.integer ? 4 : schedule.out_planes, layout.tile.splits, multiplied, cut.rows, layout.out_pitch});
   layout.outputs = plan.integer ? end : take(out_bytes);  // INT8 products are stored to where they belong
   layout.partial = is_whole_k ? end : take(out_bytes);
   if (plan.promise.certifies()) {
@@ -224,7 +226,7 @@ bool may_cut_k(const Plan& plan) { return !plan.has_moduli() || plan.products() 
 
 // The next smaller cut; false where there is none.
 bool shorten(const CudaPlan& plan, const CudaProduct& product, Cut& cut) {
-  const int block = may_cut_k(plan.plan) ? block_entries(plan.schedule.element) : cut.inners;
+  const int block = may_cut_k(plan.plan) ? plan.plan.width() * block_entries(plan.schedule.element) : cut.inners;
   const auto halve = [](std::int32_t& extent, std::int64_t multiple) {
     extent = static_cast<std::int32_t>(round_up(ceil_div(extent, 2), multiple));
   };

@@ -29,12 +29,12 @@ void check_promise(const Plan& plan, const Promise& promise) {
 }
 
 // Of the first moduli, as many as one step of the kernels takes, where the plan has more than that.
-std::optional<ReconstructPlan> make_few(const CudaPlan& made) {
+std::optional<ReconstructPlan> make_few(const CudaPlan& made, const Plan& residues) {
   const std::size_t most = kRowsPerStep;
   if (!made.promise.certifies() || !made.plan.has_moduli() || !made.plan.prefix_allowed || made.plan.cut != 0)
     return std::nullopt;
   if (static_cast<std::size_t>(made.plan.count()) <= most || made.reconstruct.is_long()) return std::nullopt;
-  Plan few = made.plan;
+  Plan few = residues;
   few.groups.resize(most);
   ReconstructPlan plan = make_reconstruct_plan(few, made.k, true);
   if (plan.is_long() || plan.words >= made.reconstruct.words || plan.least > made.prefixes.least) return std::nullopt;
@@ -45,6 +45,7 @@ std::optional<ReconstructPlan> make_few(const CudaPlan& made) {
 
 CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel, const Promise& promise) {
   check_promise(plan, promise);
+  const Plan residues = plan.is_complex ? joined_plan(plan) : plan;
   CudaPlan made;
   made.plan = plan;
   made.bits = plan.bits;
@@ -52,18 +53,19 @@ CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel, const Promise& p
   made.integer = plan.scheme == Scheme::integer;
   made.kernel = kernel;
   made.promise = promise;
-  made.schedule = make_schedule(plan, element_of(plan, kernel), k);
+  made.schedule = make_schedule(plan, element_of(plan, kernel), k / plan.width());
   made.prefixes = promise.is_whole ? make_integer_prefix_rule(plan) : make_prefix_rule(plan, kMaxPrefixes);
   made.encode = make_encode_plan(plan, made.schedule.element == Element::e2m1);
+  made.join = make_join_plan(plan);
   if (promise.is_whole) {
     made.whole = make_integer_plan(plan, promise.modulus, promise.second == Second::overflows);
   } else if (!made.integer) {
-    made.reconstruct = make_reconstruct_plan(plan, k, promise.has_records());
+    made.reconstruct = make_reconstruct_plan(residues, k, promise.has_records());
   }
   if (promise.certifies() && !promise.counts_rounded()) {
     made.leading = make_leading_units(plan, made.prefixes, k, promise.precision, made.schedule.element == Element::e2m1);
   }
-  made.few = make_few(made);
+  made.few = make_few(made, residues);
   return made;
 }
 

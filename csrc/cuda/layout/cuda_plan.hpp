@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "cuda/complex/join.hpp"
 #include "cuda/encode/encode.hpp"
 #include "cuda/integers/integer_plan.hpp"
 #include "cuda/layout/leading.hpp"
@@ -26,6 +27,7 @@ struct CudaPlan {
   Schedule schedule;
   PrefixRule prefixes;
   EncodePlan encode;
+  JoinPlan join;
   std::optional<LeadingUnits> leading;  // where entries are certified, and none counted
   ReconstructPlan reconstruct;
   IntegerPlan whole;  // in its place where the promise is one of integers

@@ -14,7 +14,7 @@ std::optional<LeadingUnits> make_leading_units(const Plan& plan, const PrefixRul
   // The norm of a line of integers of c bits is at most sqrt(K) 2^c.
   const double norm_squared = std::ldexp(static_cast<double>(k), 2 * bits);
   Plan first = plan;
-  first.groups.resize(static_cast<std::size_t>(moduli_needed(prefixes, norm_squared * norm_squared)));
+  first.groups.resize(static_cast<std::size_t>(plan.groups_of(moduli_needed(prefixes, norm_squared * norm_squared))));
   first.bits = bits;
   LeadingUnits leading;
   leading.encode = make_encode_plan(first, as_codes);

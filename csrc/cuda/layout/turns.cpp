@@ -1,10 +1,12 @@
 #include "cuda/layout/turns.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "arith/multiples.hpp"
 #include "arith/narrow.hpp"
 #include "cuda/layout/size_of.hpp"
+#include "plan/plan.hpp"
 
 namespace ozfp4::cuda {
 namespace {
@@ -56,6 +58,20 @@ Stack operand_stack(const std::vector<Taken>& taken, std::int64_t StackAxis::* s
 
 }  // namespace
 
+CudaProduct with_parts(CudaProduct product) {
+  if (product.a.inner % kPair != 0 || product.b.outer % kPair != 0 || product.result.columns % kPair != 0) {
+    throw std::invalid_argument("a complex plan needs pairs along k and along the columns of b");
+  }
+  product.parts = {kPair, 0, product.b.outer_stride, product.result.column_stride, product.second.column_stride};
+  product.b.outer /= kPair;
+  product.b.outer_stride *= kPair;
+  for (DeviceResult* result : {&product.result, &product.second}) {
+    result->columns /= kPair;
+    result->column_stride *= kPair;
+  }
+  return product;
+}
+
 bool can_shorten(const CudaProduct& product, const Turns& turns) { return matrices_of(product, turns) > 1; }
 
 Turns shortened(const CudaProduct& product, const Turns& turns) {
@@ -65,9 +81,9 @@ Turns shortened(const CudaProduct& product, const Turns& turns) {
 }
 
 Turns longest_turns(const CudaProduct& product) {
-  const int axis = std::max(0, rank_of(product) - kMaxStackRank);
+  const int axis = std::max(0, rank_of(product) - (kMaxStackRank - (product.parts ? 1 : 0)));
   Turns turns = make_turns(product, axis, product.axes.empty() ? 1 : product.axes[static_cast<std::size_t>(axis)].extent);
-  while (matrices_of(product, turns) > kMostMatrices) turns = shortened(product, turns);
+  while (matrices_of(product, turns) > kMostMatrices / (product.parts ? kPair : 1)) turns = shortened(product, turns);
   return turns;
 }
 
@@ -86,6 +102,7 @@ Turn turn_at(const CudaProduct& product, const Turns& turns, std::int64_t index)
   const auto take = [&taken](const StackAxis& axis, std::int64_t extent) {
     if (extent > 1) taken.push_back({&axis, narrow<std::int32_t>(extent, "matrices of a turn")});
   };
+  if (product.parts) take(*product.parts, product.parts->extent);
   for (std::size_t i = static_cast<std::size_t>(turns.axis); i < product.axes.size(); ++i) {
     const StackAxis& axis = product.axes[i];
     if (i > static_cast<std::size_t>(turns.axis)) {
@@ -112,6 +129,7 @@ Turn turn_at(const CudaProduct& product, const Turns& turns, std::int64_t index)
   }
   turn.a.stack = operand_stack(taken, &StackAxis::a_stride, turn.result.a_step);
   turn.b.stack = operand_stack(taken, &StackAxis::b_stride, turn.result.b_step);
+  turn.b.has_parts = product.parts.has_value();
   return turn;
 }
 

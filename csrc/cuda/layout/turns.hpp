@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "cuda/views.hpp"
@@ -19,9 +20,16 @@ struct CudaProduct {
   DeviceResult result;          // likewise
   std::vector<StackAxis> axes;  // row-major; every extent >= 1
   DeviceResult second = {};     // what the promise has beside the result, likewise
+  // Of a complex plan the views are of the even columns of B and of the results, and this axis, of extent 2, leads to the odd
+  // ones.
+  std::optional<StackAxis> parts = {};
 };
 
+// The product of operands expanded as kPair says, seen so. Throws std::invalid_argument where columns or K are odd.
+CudaProduct with_parts(CudaProduct product);
+
 // Which matrices a turn takes: one index of every axis before `axis`, up to `chunk` of that one, all of the axes behind it.
+// Both parts of a complex product are in every turn.
 struct Turns {
   int axis = 0;
   std::int64_t chunk = 1, count = 1;

@@ -62,12 +62,12 @@ __device__ __forceinline__ bool reconstruct_rows(const Parameters<S>& p, Shared<
 
   char* target = job.result.data + lines.result_offset + place.first_row * job.result.row_stride +
                  (std::int64_t(place.first_column) + place.entry_of(0)) * job.result.column_stride;  // this lane's first entry
-  std::int32_t is_plain = p.has_pairs && place.entry_of(vec - 1) < place.entries;  // all entries of this lane exist, in pairs
+  std::int32_t way = place.entry_of(vec - 1) >= place.entries ? kLooks : p.has_pairs ? kInPairs : kApart;  // to store
   std::uint32_t column_to = shared_address(&own_shared.column[t][4 * vec * group]);
   std::uint32_t column_from = shared_address(&own_shared.column[0][place.entry_of(0)]);
   std::int32_t left = place.rows - 1;
   hold(left);
-  hold(is_plain);
+  hold(way);
   hold(column_to);
   hold(column_from);
   bytes.transpose(next);
@@ -94,7 +94,7 @@ __device__ __forceinline__ bool reconstruct_rows(const Parameters<S>& p, Shared<
         T value[2];
         round_pair<T, S, decltype(tests)::value>(value, is_rare, column_from + 256 * static_cast<std::uint32_t>(pair), shift,
                                                  job.residues.splits, constants, test);
-        store_pair<T>(p, target, pair, value, is_plain != 0);
+        store_pair<T>(p, target, pair, value, way);
       }
     };
     // A row that nothing is asked of costs what it does where no entry is certified.

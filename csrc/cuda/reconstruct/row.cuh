@@ -99,11 +99,21 @@ __device__ __forceinline__ void round_pair(T (&value)[2], bool& is_rare, std::ui
   }
 }
 
+// How a lane stores: entry by entry, looking which exist; all, two at once; or all, each by itself.
+inline constexpr std::int32_t kLooks = 0, kInPairs = 1, kApart = 2;
+
 // Stores pair `pair` of a lane's entries; `target` is its first.
 template <class T, class S>
-__device__ __forceinline__ void store_pair(const Parameters<S>& p, char* target, int pair, const T (&value)[2], bool is_plain) {
-  if (is_plain) {
+__device__ __forceinline__ void store_pair(const Parameters<S>& p, char* target, int pair, const T (&value)[2],
+                                           std::int32_t way) {
+  if (way == kInPairs) {
     __stcs(reinterpret_cast<typename PairOf<T>::type*>(target) + 32 * pair, {value[0], value[1]});
+    return;
+  }
+  if (way == kApart) {
+    char* first = target + 64 * pair * p.job.result.column_stride;
+    *reinterpret_cast<T*>(first) = value[0];
+    *reinterpret_cast<T*>(first + p.job.result.column_stride) = value[1];
     return;
   }
   const int entries = Place<S>(p).entries;

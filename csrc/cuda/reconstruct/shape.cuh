@@ -59,7 +59,9 @@ struct Cover {
 struct CertifyParameters {
   Certification certification;
   std::int64_t listed_step;  // words from one row of a warp to the next
-  bool is_flat = false;      // blocks of a matrix are numbered along x alone, row by row of the cover
+  // Blocks of so many matrices are numbered along x alone, row by row of the cover, those of one place side by side; 0: they are
+  // not.
+  std::int32_t flat_matrices = 0;
 };
 struct NothingMore {};
 
@@ -107,20 +109,26 @@ struct Place {
   std::int32_t matrix, step_y, first_row, first_column, rows, entries;
 
   __device__ __forceinline__ explicit Place(const Parameters<S>& p) {
-    std::int32_t block_x = static_cast<std::int32_t>(blockIdx.x), block_y = static_cast<std::int32_t>(blockIdx.y);
+    // Matrices before rows: what neighbours in memory hold of both parts of a complex result is written at about the same time.
+    std::int32_t block_x = static_cast<std::int32_t>(blockIdx.x), block_y = static_cast<std::int32_t>(blockIdx.z);
+    std::int32_t block_matrix = static_cast<std::int32_t>(blockIdx.y);
     std::int32_t warp = static_cast<std::int32_t>(threadIdx.x / 32);
     if constexpr (S::Certifies) {
-      if (p.is_flat) {
+      if (p.flat_matrices != 0) {
+        const std::int32_t place = block_x / p.flat_matrices;
+        block_matrix = block_x - place * p.flat_matrices;
+        block_x = place;
         block_y = block_x / p.cover.blocks_x;
         block_x -= block_y * p.cover.blocks_x;
       }
     }
     hold(block_x);  // a second Place is worked out anew: nothing is kept in registers for it
     hold(block_y);
+    hold(block_matrix);
     hold(warp);
     const std::int32_t log_x = p.cover.log_warps_x, log_y = kLogWarps - log_x;
     step_y = 1 << log_y;
-    matrix = p.first_matrix + static_cast<std::int32_t>(blockIdx.z);
+    matrix = p.first_matrix + block_matrix;
     first_column = ((block_x << log_x) + (warp & ((1 << log_x) - 1))) * S::segment;
     first_row = (((p.first_block_y + block_y) * p.cover.rows_per_warp) << log_y) + (warp >> log_x);
     rows = max(0, min(p.cover.rows_per_warp, (p.job.result.rows - first_row + step_y - 1) >> log_y));

@@ -101,8 +101,8 @@ void launch_shape(const ReconstructPlan& plan, const ReconstructJob& job, const 
   for (p.first_matrix = 0; p.first_matrix < matrices; p.first_matrix += kMostGridBlocks) {
     for (p.first_block_y = 0; p.first_block_y < p.cover.blocks_y; p.first_block_y += kMostGridBlocks) {
       config.grid = dim3(static_cast<unsigned>(p.cover.blocks_x),
-                         static_cast<unsigned>(std::min(kMostGridBlocks, p.cover.blocks_y - p.first_block_y)),
-                         static_cast<unsigned>(std::min(kMostGridBlocks, matrices - p.first_matrix)));
+                         static_cast<unsigned>(std::min(kMostGridBlocks, matrices - p.first_matrix)),
+                         static_cast<unsigned>(std::min(kMostGridBlocks, p.cover.blocks_y - p.first_block_y)));
       launch(reconstruct_kernel<T, S>, config, p);
     }
   }
@@ -116,17 +116,17 @@ bool launch_either(const ReconstructPlan& few, const ReconstructPlan& many, cons
   EitherParameters<Few, Many> p{make_parameters<T, Few>(few, job, &certification, resident),
                                 make_parameters<T, Many>(many, job, &certification, resident)};
   p.few.certification.most_count = few.all;
-  p.few.is_flat = p.many.is_flat = true;
   const std::int64_t blocks = std::max(std::int64_t(p.few.cover.blocks_x) * p.few.cover.blocks_y,
                                        std::int64_t(p.many.cover.blocks_x) * p.many.cover.blocks_y);
   const std::int64_t matrices = job.result.stack.count();
-  if (blocks > INT32_MAX || matrices > kMostGridBlocks) return false;
+  if (matrices > kMostGridBlocks || blocks > INT32_MAX / matrices) return false;
+  p.few.flat_matrices = p.many.flat_matrices = static_cast<std::int32_t>(matrices);
   LaunchConfig config;
   config.stage = Stage::reconstruct;
   config.block = dim3(kThreads);
   config.overlap_previous = job.overlap_previous;
   config.stream = stream;
-  config.grid = dim3(static_cast<unsigned>(blocks), 1, static_cast<unsigned>(matrices));
+  config.grid = dim3(static_cast<unsigned>(blocks * matrices));
   launch(reconstruct_either_kernel<T, Few, Many>, config, p);
   return true;
 }

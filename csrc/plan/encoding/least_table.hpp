@@ -400,6 +400,13 @@ inline constexpr std::uint16_t int8_moduli[] = {
     59, 53, 47, 43, 41, 37, 29,
 };
 
+// INT8, complex: two products each where x + i y splits (plan/schemes/complex.cpp), then four; every
+// prefix is pairwise coprime.
+inline constexpr std::uint16_t int8_complex_moduli[] = {
+    241, 233, 229, 221, 205, 197, 193, 181, 173, 157, 149, 137, 113, 109, 101, 97, 89, 73, 256, 253, 251,
+    249, 239, 227, 223, 217, 211, 199,
+};
+
 // The paper's family: base 13 throughout, 169 = 13^2 a square, the others pairs; those of the
 // second list may use karatsuba with base 13 and s = t = 1.
 inline constexpr std::uint16_t paper_moduli[19] = {

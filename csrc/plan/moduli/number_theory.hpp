@@ -34,4 +34,30 @@ inline std::int64_t ratio(std::int64_t from, std::int64_t to, std::int64_t m) {
   return u == 0 ? reduced : u;
 }
 
+// a^exponent modulo m. Range: a in [0, m), exponent >= 0, 0 < m < 2^31.
+inline std::int64_t power_modulo(std::int64_t a, std::int64_t exponent, std::int64_t m) {
+  std::int64_t power = 1 % m;
+  for (; exponent > 0; exponent /= 2, a = a * a % m) {
+    if (exponent % 2 == 1) power = power * a % m;
+  }
+  return power;
+}
+
+// r in (0, m) with r^2 = -1 (mod m) where m is a product of different primes that are 1 modulo 4; else 0. Range: 1 < m < 2^31.
+inline std::int64_t root_of_minus_one(std::int64_t m) {
+  std::int64_t root = 0, solved = 1;
+  for (std::int64_t rest = m, p = 2; rest > 1; ++p) {
+    if (p * p > rest) p = rest;
+    if (rest % p != 0) continue;
+    rest /= p;
+    if (p % 4 != 1 || rest % p == 0) return 0;
+    // Half of all g are no squares modulo p, and their power is a root.
+    std::int64_t own = 0;
+    for (std::int64_t g = 2; own * own % p != p - 1; ++g) own = power_modulo(g, (p - 1) / 4, p);
+    root += solved * (modulo(own - root, p) * inverse_modulo(solved, p) % p);
+    solved *= p;
+  }
+  return root;
+}
+
 }  // namespace ozfp4

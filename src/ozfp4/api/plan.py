@@ -12,7 +12,7 @@ from ..dispatch.decision import capacity
 from ..plans.plan import Plan, make_plan
 from ..request import library
 from ..request.arguments import check_arguments, check_extent
-from ..request.complex import real_shape
+from ..request.complex import are_paired, real_shape
 from ..request.integers import check_unasked, entry_bits, unify
 from ..request.operands import matmul_request
 from .integers import integer_request
@@ -123,7 +123,8 @@ def plan_for(
         needed = max(entry_bits(operands.a.dtype), entry_bits(operands.b.dtype))
         request = integer_request(operands, asked, integer, needed)
     if request.is_complex:
-        request = replace(request, shape=real_shape(request, request.shape.m, request.shape.n))
+        shape = real_shape(request, request.shape.m, request.shape.n)
+        request = replace(request, shape=shape, is_paired=are_paired(request.a, request.b))
     decide = on_cuda.decide if operands.on_device else on_cpu.decide
     return decide(request).plan
 

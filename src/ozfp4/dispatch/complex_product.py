@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..backends.cpu import DEFAULT_WORKSPACE
+from ..backends.cuda import pairs
 from ..backends.cuda.launch import UNLIMITED
 from ..report import Report, merged_report
 from ..request import complex as forms
 from ..request import library
 from ..request.arguments import Arguments
 from ..request.operands import MatmulRequest
+from . import on_cuda
 
 # A real request -> its result, what is beside it (bounds or the product rounded up; None), and the report if one is wanted.
 Run = Callable[[MatmulRequest], tuple[Any, Any, Report | None]]
@@ -28,6 +30,8 @@ def multiply(request: MatmulRequest, run: Run, encloses: bool = False) -> tuple[
     MemoryError
         A workspace limit below what the copies and the smallest blocks need.
     """
+    if library.is_tensor(request.a):
+        on_cuda.check_device(request.a.device)
     c = _empty(request, request.dtype) if request.out is None else request.out
     beside = request.upper
     if encloses and beside is None:
@@ -109,7 +113,7 @@ class _Product:
         a, b = self.a[..., block.rows, :], self.b[..., :, block.columns]
         results = [x[..., block.rows, block.columns] for x in (self.c, self.beside) if x is not None]
         shape = forms.real_shape(whole, a.shape[-2], b.shape[-1])
-        x, y = forms.real_operands(a, b)
+        x, y = forms.real_operands(a, b, pairs.expand if library.is_tensor(a) else None)
         written = results[:1] if whole.asked.return_bound else results
         places = [forms.real_result(result, self.is_stacked) for result in written]
         copied = sum(
@@ -122,7 +126,8 @@ class _Product:
         torch = whole.torch if library.is_tensor(x) else None
         upper = places[1] if len(places) > 1 else None
         asked = self._asked(block, copied)
-        real = MatmulRequest(x, y, places[0], shape, places[0].dtype, whole.single, torch, asked, upper)
+        real = MatmulRequest(x, y, places[0], shape, places[0].dtype, whole.single, torch, asked, upper,
+                             is_paired=forms.are_paired(a, b))  # fmt: skip
         try:
             _, second, about = self.run(real)
         except MemoryError as error:
@@ -156,7 +161,7 @@ class _Product:
         twice = 2 if all(is_complex) else 1  # each column of B is two of the same numbers
         return replace(
             about,
-            products=about.products * (4 if all(is_complex) else 2),
+            products=about.products * (1 if about.plan.is_complex else 4 if all(is_complex) else 2),
             special_rows=about.special_rows if block.columns.start == 0 else 0,
             special_columns=about.special_columns // twice if block.rows.start == 0 else 0,
             workspace=about.workspace + copied,

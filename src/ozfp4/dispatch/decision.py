@@ -38,13 +38,31 @@ def capacity(asked: Arguments, single: bool) -> int:
     return precision if asked.bits is None else asked.bits
 
 
-def plan_asked_for(asked: Arguments, backend: str, k: int, single: bool) -> Plan:
-    """The plan that was given, or that of a backend; ValueError where it is not exact for inner dimension `k`, or has too few
-    bits for the accuracy."""
+# Of longer integers no GPU encodes pairs (kMultipliedBits of csrc/arith/scale_wide.hpp).
+MOST_COMPLEX_BITS = 82
+
+
+def complex_plan(scheme: str, backend: str, family: str, bits: int, k: int) -> Plan | None:
+    """The plan of two products a modulus for a real product of paired operands, where there is one: the result is the same."""
+    is_served = scheme == "II" and family == "least" and backend in ("int8", "fp64")
+    if not is_served or bits > MOST_COMPLEX_BITS:
+        return None
+    try:
+        return make_plan(scheme, backend, family, bits, k, is_complex=True)
+    except ValueError:  # the moduli end before those of real products do
+        return None
+
+
+def plan_asked_for(asked: Arguments, backend: str, k: int, single: bool, is_paired: bool = False) -> Plan:
+    """The plan that was given, or that of a backend; ValueError where it is not exact for inner dimension `k`, has too few
+    bits for the accuracy, or is of complex products and `is_paired`, whether the operands are such, is not set."""
     plan = asked.plan
     bits = capacity(asked, single)
     if plan is None:
-        return make_plan(asked.scheme, backend, asked.family, bits, max(k, 1))
+        request = (asked.scheme, backend, asked.family, bits, max(k, 1))
+        return (complex_plan(*request) if is_paired else None) or make_plan(*request)
+    if plan.is_complex and not is_paired:
+        raise ValueError("plan: it is of complex products; these operands are not both complex")
     if asked.accuracy != "scaled" and plan.bits < bits:
         raise ValueError(
             f"plan: its bits are {plan.bits}, accuracy={asked.accuracy!r} needs {bits} for a "

@@ -25,7 +25,7 @@ def decide(request: MatmulRequest) -> Decision:
     """
     asked = request.asked
     return _decide(
-        request.shape.k, request.single, asked.scheme, asked.backend, asked.bits, asked.family, asked.plan,
+        request.shape.k, request.single, request.is_paired, asked.scheme, asked.backend, asked.bits, asked.family, asked.plan,
         asked.accuracy, guard.generation, this_machine.generation,
     )  # fmt: skip
 
@@ -34,6 +34,7 @@ def decide(request: MatmulRequest) -> Decision:
 def _decide(
     k: int,
     single: bool,
+    is_paired: bool,
     scheme: str,
     backend: str,
     bits: int | None,
@@ -50,14 +51,14 @@ def _decide(
     if is_auto:
         choice = this_machine.cpu_choice(scheme, family, capacity(asked, single), max(k, 1))
         backend, reason = choice.backend, choice.reason
-    chosen = plan_asked_for(asked, backend, k, single)
+    chosen = plan_asked_for(asked, backend, k, single, is_paired)
     refusal = guard.cpu_refusal(chosen.backend)
     if refusal is None:
         return Decision(chosen, reason)
     if is_auto and family == "least":
         for other in CPU_BACKENDS:
             if other != chosen.backend and guard.cpu_refusal(other) is None:
-                return Decision(plan_asked_for(asked, other, k, single), reason, refusal)
+                return Decision(plan_asked_for(asked, other, k, single, is_paired), reason, refusal)
     raise RuntimeError(refusal)
 
 

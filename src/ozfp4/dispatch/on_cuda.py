@@ -37,7 +37,8 @@ def decide(request: MatmulRequest) -> Decision:
         check_device(device)
     check_extents(shape)
     return _decide(
-        shape.k, request.single, 0 in (shape.m, shape.n, shape.k, *shape.stack), asked.scheme, asked.backend,
+        shape.k, request.single, request.is_paired, 0 in (shape.m, shape.n, shape.k, *shape.stack), asked.scheme,
+        asked.backend,
         asked.bits, asked.family, asked.plan, asked.accuracy, device.index,
         variant.forced, guard.generation, this_machine.generation,
     )  # fmt: skip
@@ -47,6 +48,7 @@ def decide(request: MatmulRequest) -> Decision:
 def _decide(
     k: int,
     single: bool,
+    is_paired: bool,
     is_empty: bool,
     scheme: str,
     backend: str,
@@ -66,7 +68,7 @@ def _decide(
         choice = this_machine.gpu_choice(scheme, family, capacity(asked, single), max(k, 1), index)
         reason = choice.reason
         backend, fallback = serving_backend(choice, scheme, index, forced)
-    chosen = plan_asked_for(asked, backend, k, single)
+    chosen = plan_asked_for(asked, backend, k, single, is_paired)
     check_gpu_backend(chosen.backend, f"cuda:{index}")
     return Decision(chosen, reason, fallback, None if is_empty else serving_variant(chosen, index, forced))
 

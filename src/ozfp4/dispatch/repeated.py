@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..backends.cuda import variant
+from ..backends.cuda import pairs, variant
 from ..backends.cuda.launch import enqueue
 from ..backends.cuda.views import Prepared
 from ..request import complex as forms
@@ -54,7 +54,7 @@ def again(key: tuple[Any, ...], a: Any, b: Any) -> Any | None:
         return None
     prepared, shape, dtype = before
     if dtype.is_complex:
-        a, b = forms.real_operands(*forms.with_matrix_axes(a, b))
+        a, b = forms.real_operands(*forms.with_matrix_axes(a, b), pairs.expand)
     c = torch_module().empty(shape, dtype=dtype, device=a.device)
     enqueue(prepared, (a.data_ptr(), b.data_ptr(), c.data_ptr()), a.device)
     return c

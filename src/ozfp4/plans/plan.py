@@ -19,6 +19,7 @@ SCHEMES = {"I": _core.Scheme.I, "II": _core.Scheme.II}
 ALPHABETS = _core.ALPHABETS
 FAMILIES = ("least", "paper", "paper-karatsuba")
 PARTS = ("low", "high", "sum")
+PAIR = ("first", "second")
 ALPHABET_TEXT = {
     "fp4": "S = {0, ±1, ±2, ±3, ±4, ±6, ±8, ±12} (E2M1 × 2)",
     "int8": "-128..127",
@@ -35,7 +36,8 @@ class Term:
     """One plane product A_plane × B_plane with an integer weight.
 
     Scheme II: `modulus` is set and the weight is taken modulo it; where the plan cuts integers in two, `part` is "low", "high"
-    or "sum", that of both integers whose product this is a term of. Scheme I and INT8 products: `group` is set and the weight
+    or "sum", that of both integers whose product this is a term of; of a complex plan "first" or "second", which of the two
+    outputs of the modulus. Scheme I and INT8 products: `group` is set and the weight
     is a plain integer (base^group for scheme I).
     """
 
@@ -97,7 +99,9 @@ class Plan(Tabular):
         return _rebuild, (self._request,)
 
     def _key(self) -> tuple[Any, ...]:
-        return self.scheme, self.alphabet, self.family, self.bits, self.moduli, self.cut, self._terms
+        return (
+            self.scheme, self.alphabet, self.family, self.bits, self.moduli, self.cut, self.is_complex, self._terms
+        )  # fmt: skip
 
     @property
     def scheme(self) -> str:
@@ -152,8 +156,22 @@ class Plan(Tabular):
         return self._core.cut or None
 
     @property
+    def is_complex(self) -> bool:
+        """Whether the plan is of complex products, each integer x + i y of two, scaled alike.
+
+        Modulo m, with r^2 = -1, the two residues x + r y and x - r y are multiplied each by itself: two products a modulus, whose
+        outputs P and Q give the parts (P + Q) / 2 and (P - Q) / (2 r). Where there is no r, four products of x and y. `bits` and
+        `k_max` count for the parts of the result, sums of 2 K products of integers.
+
+        >>> plan = make_plan("II", "int8", "least", 53, 2 * 16384, is_complex=True)
+        >>> plan.products, plan.moduli[:4]
+        (34, (241, 233, 229, 221))
+        """
+        return self._core.is_complex
+
+    @property
     def products(self) -> int:
-        """Number of plane products Q."""
+        """Number of plane products Q, of planes of half the entries where the plan is complex."""
         return self._core.products
 
     @property
@@ -184,7 +202,8 @@ class Plan(Tabular):
         """Limb planes of the integers `x`, shape ``(planes, *x.shape)``.
 
         `x` holds signed integers of NumPy or, of any size, Python's (dtype object). int8, or int32 for the fp64 alphabet, whose
-        limbs do not fit a byte. Both operands are encoded alike.
+        limbs do not fit a byte. Both operands are encoded alike. Of a complex plan the last axis of `x` holds the pairs (x, y) of
+        A, and (x, -y) of B; the planes are without it.
         Raises ValueError for integers outside the plan's range, TypeError for other types.
         """
         if operand not in ("a", "b"):
@@ -206,6 +225,8 @@ class Plan(Tabular):
             ("K limit", f"{self.k_max}"),
         ]
         if self.moduli:
+            if self.is_complex:
+                facts.append(("integers", "complex: x + r y and x - r y modulo m, r^2 = -1"))
             if self.cut is not None:
                 facts.append(("integers", f"cut at 2^{self.cut}: products of low, high and sum"))
             yield Table([*facts, ("P", f"2^{math.log2(self.modulus_product):.2f}")])
@@ -223,7 +244,8 @@ def _terms_of(core: _core.Plan) -> Iterator[Term]:
     moduli = core.moduli
     for group, a_plane, b_plane, weight in core.terms:
         if moduli:
-            part = PARTS[group % core.parts] if core.cut else None
+            parts = PARTS if core.cut else PAIR if core.is_complex else None
+            part = parts[group % core.parts] if parts else None
             yield Term(a_plane, b_plane, weight, modulus=moduli[group // core.parts], part=part)
         elif core.scheme == _core.Scheme.I:
             yield Term(a_plane, b_plane, core.base**group, group=group)
@@ -243,9 +265,9 @@ def _modulus_row(plan: Plan, modulus: int) -> tuple[str, str, str, str]:
 
 
 @lru_cache(maxsize=256)
-def make_plan(scheme: str, alphabet: str, family: str, bits: int, k: int) -> Plan:
-    request = (scheme, alphabet, family, bits, k)
-    return Plan(_core.make_plan(SCHEMES[scheme], alphabet, family, bits, k), request)
+def make_plan(scheme: str, alphabet: str, family: str, bits: int, k: int, is_complex: bool = False) -> Plan:
+    request = (scheme, alphabet, family, bits, k, is_complex)
+    return Plan(_core.make_plan(SCHEMES[scheme], alphabet, family, bits, k, is_complex), request)
 
 
 @lru_cache(maxsize=2)

@@ -12,6 +12,7 @@ each by itself, as 2 N columns of B, or as a stack of two matrices A. Lazily con
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -24,6 +25,11 @@ from .operands import MatmulRequest, MatmulShape
 def is_complex(x: Any) -> bool:
     """Whether an array or a tensor holds complex numbers."""
     return bool(x.dtype.is_complex if is_tensor(x) else x.dtype.kind == "c")
+
+
+def are_paired(a: Any, b: Any) -> bool:
+    """Whether both are complex: a plan of complex products takes their real form (csrc/plan/plan.hpp, kPair)."""
+    return is_complex(a) and is_complex(b)
 
 
 def real_shape(request: MatmulRequest, m: int, n: int) -> MatmulShape:
@@ -115,14 +121,15 @@ def has_neighbours(x: Any) -> bool:
     return bool(x.shape[-1] == 1 or step == x.itemsize)
 
 
-def real_operands(a: Any, b: Any) -> tuple[Any, Any]:
-    """The operands of the real product of what :func:`with_matrix_axes` gives; at least one of them is complex.
+def real_operands(a: Any, b: Any, expand: Callable[[Any], Any] | None = None) -> tuple[Any, Any]:
+    """The operands of the real product of what :func:`with_matrix_axes` gives; at least one of them is complex. `expand` makes
+    the columns of two complex ones, where there are entries, faster than this does.
 
     Axes of a stack that only repeat one matrix have the extent 1.
     """
     a, b = _distinct(a), _distinct(b)
     if is_complex(a) and is_complex(b):
-        return merged(parts(_resolved(a)), -2), _blocks(b)
+        return merged(parts(_resolved(a)), -2), _blocks(b) if expand is None or 0 in b.shape else expand(b)
     if is_complex(b):
         return a, merged(parts(_resolved(b)), -2)
     return real_result(_resolved(a), is_stacked=True), b

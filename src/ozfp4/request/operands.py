@@ -91,6 +91,9 @@ class MatmulRequest:
         As `out`, for a second result.
     is_complex : bool
         The result is complex (request/complex.py has the real product that gives its parts).
+    is_paired : bool
+        The operands are two complex ones expanded: A with (re, im) along K, B with (re, -im) along K in even columns and (im, re)
+        in odd ones, whose scales are the same.
     """
 
     a: Any
@@ -103,6 +106,7 @@ class MatmulRequest:
     asked: Arguments
     upper: Any = None
     is_complex: bool = False
+    is_paired: bool = False
 
     def __post_init__(self) -> None:
         asked, k = self.asked, self.shape.k

@@ -281,8 +281,12 @@ def test_report() -> None:
     _, report = ozfp4.matmul(a, b, report=True)
     real = ozfp4.matmul(a.real, b.real, report=True)[1]
     assert report.kind == "complex"
-    assert report.products % 4 == 0
-    assert report.products >= 4 * real.products
+    assert report.plan.is_complex
+    assert report.products == 2 * report.moduli_used  # over moduli that split
+    assert report.moduli_used >= real.moduli_used
+    plain = ozfp4.plan(5, 14, 60, backend="fp64", bits=76)
+    _, four = ozfp4.matmul(a, b, backend="fp64", plan=plain, accuracy="fp64", report=True)
+    assert four.products == 4 * four.moduli_used
     assert report.certified.total == 2 * 4 * 6
     assert (report.special_rows, report.special_columns) == (1, 1)
     assert "complex" in str(report)
@@ -294,6 +298,24 @@ def test_report() -> None:
     plan = ozfp4.plan_for(a, b)
     assert (plan.scheme, plan.bits) == (report.plan.scheme, report.plan.bits)
     assert plan.moduli == report.plan.moduli
+
+
+@pytest.mark.parametrize("backend", ["int8", "fp64"])
+@pytest.mark.parametrize(("accuracy", "rounding"), MODES)
+def test_a_given_plan(accuracy: str, rounding: str, backend: str) -> None:
+    """That of real products gives the same bits; that of complex ones takes no operand that is real."""
+    a, b = array("deep", (9, 40), np.complex128, 20), array("deep", (40, 11), np.complex128, 21)
+    modes: dict[str, Any] = {"accuracy": accuracy, "rounding": rounding}
+    c, report = ozfp4.matmul(a, b, backend=backend, report=True, **modes)
+    plain = ozfp4.plan(9, 22, 80, backend=backend, bits=report.plan.bits)
+    assert (report.plan.is_complex, plain.is_complex) == (True, False)
+    for plan in (report.plan, plain):
+        assert_same_bits(ozfp4.matmul(a, b, plan=plan, **modes), c)
+    for x, y in ((a.real, b), (a, b.real), (a.real, b.real)):
+        with pytest.raises(
+            ValueError, match=r"^plan: it is of complex products; these operands are not both complex"
+        ):
+            ozfp4.matmul(x, y, plan=report.plan, **modes)
 
 
 REFUSED = [

@@ -61,7 +61,7 @@ def _forget_counters(address: int) -> None:
             del _counters[key]
 
 
-def _current_stream(torch: Any, device: int) -> int:
+def current_stream(torch: Any, device: int) -> int:
     """The handle of the device's current stream, without the object around it where torch offers that."""
     raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
     return int(torch.cuda.current_stream(device).cuda_stream if raw is None else raw(device))
@@ -125,7 +125,7 @@ def enqueue(
     index = device.index
     problem = prepared.problem
     workspace = torch.empty(problem.bytes, dtype=torch.uint8, device=device)
-    stream = _current_stream(torch, index)
+    stream = current_stream(torch, index)
     if prepared.steps is not None:  # its memory came from another stream: it must outlive this one's launches
         prepared.steps.record_stream(torch.cuda.current_stream(index))
     memory, counters = workspace.data_ptr(), _clear_counters(stream, index)

@@ -1,0 +1,100 @@
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "arith/multiples.hpp"
+#include "cuda/complex/join.hpp"
+#include "cuda/launch.hpp"
+
+namespace ozfp4::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr std::int64_t kMostBlocks = 1 << 16;
+
+struct JoinParameters {
+  uint4* outputs;
+  std::int64_t pieces;  // of 16 bytes, of a plane
+  const int* moduli_used;
+  JoinPlan plan;
+};
+
+// One part of four entries, whose residues (first, second) lie in the halves of two words.
+__device__ __forceinline__ std::uint32_t join_word(std::uint32_t low, std::uint32_t high, const ByteModulus<1>& part) {
+  ByteModulus<1> upper = part;
+  upper.weight[0] <<= 16;
+  const std::uint32_t r0 = residue_byte(IntegerBytes<1>{{low}}, part), r1 = residue_byte(IntegerBytes<1>{{low}}, upper);
+  const std::uint32_t r2 = residue_byte(IntegerBytes<1>{{high}}, part), r3 = residue_byte(IntegerBytes<1>{{high}}, upper);
+  return __byte_perm(__byte_perm(r0, r1, 0x0040), __byte_perm(r2, r3, 0x0040), 0x5410);
+}
+
+__device__ __forceinline__ void join_words(std::uint32_t& first, std::uint32_t& second, const JoinedModulus& modulus) {
+  const std::uint32_t low = __byte_perm(first, second, 0x5140), high = __byte_perm(first, second, 0x7362);
+  first = join_word(low, high, modulus.re);
+  second = join_word(low, high, modulus.im);
+}
+
+// blockIdx.y is the modulus.
+__global__ void __launch_bounds__(kThreads) join_kernel(const __grid_constant__ JoinParameters p) {
+  const int i = static_cast<int>(blockIdx.y);
+  const JoinedModulus modulus = p.plan.modulus[i];
+  if (!modulus.is_joined || (p.moduli_used != nullptr && i >= __ldcg(p.moduli_used))) return;
+  uint4* const first = p.outputs + kPair * i * p.pieces;
+  uint4* const second = first + p.pieces;
+  const std::int64_t step = std::int64_t(gridDim.x) * kThreads;
+  for (std::int64_t at = std::int64_t(blockIdx.x) * kThreads + threadIdx.x; at < p.pieces; at += step) {
+    uint4 x = first[at], y = second[at];
+    join_words(x.x, y.x, modulus);
+    join_words(x.y, y.y, modulus);
+    join_words(x.z, y.z, modulus);
+    join_words(x.w, y.w, modulus);
+    first[at] = x;
+    second[at] = y;
+  }
+}
+
+// Constants of first x + second y from the bytes x, y.
+ByteModulus<1> part_of(int m, std::int64_t first, std::int64_t second) {
+  ByteModulus<1> part;
+  part.weight[0] = static_cast<std::uint32_t>(first) | static_cast<std::uint32_t>(second) << 8;
+  set_quotient(part, m, 2, 0);
+  return part;
+}
+
+}  // namespace
+
+JoinPlan make_join_plan(const Plan& plan) {
+  JoinPlan made;
+  if (!plan.is_complex) return made;
+  constexpr int most = kMaxModuli / kPair;
+  if (plan.count() > most) {
+    throw std::length_error("a complex product on a GPU takes at most " + std::to_string(most) + " moduli; the plan has " +
+                            std::to_string(plan.count()));
+  }
+  made.moduli = plan.count();
+  for (int i = 0; i < made.moduli; ++i) {
+    const Group &first = plan.groups[static_cast<std::size_t>(plan.groups_of(i))],
+                &second = plan.groups[static_cast<std::size_t>(plan.groups_of(i) + 1)];
+    const auto m = static_cast<int>(first.modulus);
+    JoinedModulus& modulus = made.modulus[i];
+    modulus.is_joined = first.joined.im != 0 || second.joined.re != 0;
+    if (!modulus.is_joined) continue;
+    modulus.re = part_of(m, first.joined.re, second.joined.re);
+    modulus.im = part_of(m, first.joined.im, second.joined.im);
+  }
+  return made;
+}
+
+void launch_join_parts(const JoinPlan& plan, std::uint8_t* outputs, std::int64_t plane_stride, const int* moduli_used,
+                       cudaStream_t stream) {
+  const JoinParameters p{reinterpret_cast<uint4*>(outputs), plane_stride / 16, moduli_used, plan};
+  LaunchConfig config;
+  config.stage = Stage::accumulate;
+  config.grid =
+      dim3(static_cast<unsigned>(std::min(ceil_div(p.pieces, kThreads), kMostBlocks)), static_cast<unsigned>(plan.moduli));
+  config.block = dim3(kThreads);
+  config.stream = stream;
+  launch(join_kernel, config, p);
+}
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,171 @@
+"""Complex products on a GPU, by plans of complex products and by plain ones: the bits of the CPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.backends.cuda import extension, pairs
+from ozfp4.plans.plan import make_plan
+from ozfp4.request import complex as forms
+from ozfp4.testing import assert_same_bits, forced, operands
+
+torch = pytest.importorskip("torch")
+if not torch.cuda.is_available():
+    pytest.skip("no CUDA device", allow_module_level=True)
+REASON = extension.why_unavailable(torch.device("cuda", 0))
+if REASON:
+    pytest.skip(REASON, allow_module_level=True)
+
+DEVICE = torch.device("cuda", 0)
+MODES = [
+    {"accuracy": "scaled"},
+    {"accuracy": "fp64"},
+    *({"accuracy": "correct", "rounding": r} for r in ("nearest", "down", "up", "zero")),
+]
+SHAPES = [(1, 1, 1), (3, 7, 5), (129, 130, 67), (200, 65, 1), (64, 1000, 33), (300, 8, 300)]
+KIND_NAMES = ["normal", "phi32", "whole-range", "subnormal", "specials", "zero-lines"]
+
+
+def on_device(x):
+    return torch.from_numpy(np.ascontiguousarray(x)).to(DEVICE)
+
+
+def complex_operands(kind, m, k, n, dtype=np.complex128):
+    real = np.float64 if dtype == np.complex128 else np.float32
+    (a, b), (c, d) = (operands(kind, m, k, n, dtype=real, seed=seed) for seed in (1, 2))
+    return (a + 1j * c).astype(dtype), (b + 1j * d).astype(dtype)
+
+
+def noisy(shape, dtype=torch.complex128):
+    return torch.full(shape, complex(float("nan"), 1), dtype=dtype, device=DEVICE)
+
+
+def check(a, b, x=None, y=None, context="", modes=MODES, **options):
+    x, y = on_device(a) if x is None else x, on_device(b) if y is None else y
+    for mode in modes:
+        expected, bound = ozfp4.matmul(a, b, **mode, return_bound=True)
+        here = (context, *mode.values())
+        c, c_bound = ozfp4.matmul(x, y, **mode, return_bound=True, **options)
+        assert_same_bits(c.cpu(), np.asarray(expected), here)
+        assert_same_bits(c_bound.cpu(), np.asarray(bound), (*here, "bound"))
+        out = noisy(tuple(c.shape), c.dtype)
+        assert ozfp4.matmul(x, y, **mode, out=out, **options) is out
+        assert_same_bits(out.cpu(), np.asarray(expected), (*here, "alone"))
+
+
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
+@pytest.mark.parametrize("kind", KIND_NAMES)
+def test_equals_cpu(kind, dtype):
+    for m, k, n in SHAPES:
+        check(*complex_operands(kind, m, k, n, dtype), context=f"{kind} {m} x {k} x {n}", backend="int8")
+
+
+@pytest.mark.parametrize("kind", ["normal", "whole-range"])
+def test_the_plan_is_of_complex_products_and_plain_ones_give_its_bits(kind):
+    a, b = complex_operands(kind, 150, 300, 140)
+    x, y = on_device(a), on_device(b)
+    for mode in MODES:
+        c, report = ozfp4.matmul(x, y, **mode, backend="int8", report=True)
+        assert report.plan.is_complex
+        assert report.moduli_used <= len(report.plan.moduli)
+        plain = make_plan("II", "int8", "least", report.plan.bits, 600)
+        d, other = ozfp4.matmul(x, y, **mode, plan=plain, report=True)
+        assert_same_bits(c.cpu(), d.cpu(), mode)
+        assert not other.plan.is_complex
+        assert report.products < 0.7 * other.products
+        assert (report.special_rows, report.special_columns, report.exponents) == (
+            other.special_rows, other.special_columns, other.exponents
+        )  # fmt: skip
+        assert_same_bits(ozfp4.matmul(x, y, **mode, plan=report.plan).cpu(), c.cpu(), mode)
+
+
+@pytest.mark.parametrize("bits", [2, 24, 31, 32, 53, 62, 63, 82, 83, 94])
+def test_every_number_of_words(bits):
+    a, b = complex_operands("whole-range", 70, 90, 50)
+    assert_same_bits(
+        ozfp4.matmul(on_device(a), on_device(b), bits=bits, backend="int8").cpu(),
+        ozfp4.matmul(a, b, bits=bits),
+    )
+
+
+@pytest.mark.parametrize("mode", MODES, ids=str)
+def test_within_a_limit(mode):
+    """Turns of a stack, blocks of the result, pieces of K."""
+    a, b = complex_operands("phi32", 2 * 130, 4000, 150)
+    a = a.reshape(2, 130, 4000)
+    expected = ozfp4.matmul(a, b, **mode)
+    x, y = on_device(a), on_device(b)
+    whole = ozfp4.matmul(x, y, **mode, backend="int8", report=True)[1].workspace
+    for limit in (whole, whole // 2, whole // 3, whole // 5):
+        try:
+            c = ozfp4.matmul(x, y, **mode, backend="int8", workspace_limit=limit)
+        except MemoryError:
+            assert limit < whole // 2
+            continue
+        assert_same_bits(c.cpu(), expected, (mode, limit))
+
+
+@pytest.mark.parametrize("mode", MODES[:3], ids=str)
+def test_views_stacks_and_conjugates(mode):
+    rng = np.random.default_rng(7)
+    a = rng.standard_normal((2, 1, 40, 62)) + 1j * rng.standard_normal((2, 1, 40, 62))
+    b = rng.standard_normal((3, 62, 34)) + 1j * rng.standard_normal((3, 62, 34))
+    x, y = on_device(a), on_device(b)
+    for of_a, of_b, u, v in (
+        (x, y, a, b),
+        (x.conj(), y, a.conj(), b),
+        (x, y.conj(), a, b.conj()),
+        (x.conj(), y.conj(), a.conj(), b.conj()),
+        (y.mH, x.mH, b.conj().swapaxes(-1, -2), a.conj().swapaxes(-1, -2)),
+        (x[..., ::2, ::2], y[:, ::2, ::3], a[..., ::2, ::2], b[:, ::2, ::3]),
+        (x[0, 0, 3], y, a[0, 0, 3], b),
+        (x, y[1, :, 5], a, b[1, :, 5]),
+    ):
+        check(u, v, of_a, of_b, modes=[mode], backend="int8")
+    out = noisy((2, 3, 34, 40)).mT
+    assert ozfp4.matmul(x, y, out=out, backend="int8", **mode) is out
+    assert_same_bits(out.cpu(), ozfp4.matmul(a, b, **mode))
+
+
+@pytest.mark.parametrize("dtype", [torch.complex128, torch.complex64])
+def test_the_columns_made_on_the_device(dtype):
+    for extents in ((1, 1), (5, 3), (33, 64), (100, 31), (2, 3, 40, 35), (4, 7, 1), (3, 1, 9)):
+        b = torch.randn(extents, dtype=dtype, device=DEVICE)
+        views = [b, b.conj(), b.mT, b.mH, b[..., ::2, :], b[..., ::3], b.mT[..., 1:, :]]
+        for view in (v for v in views if v.numel() > 0):
+            columns = pairs.expand(view)
+            assert_same_bits(
+                columns.cpu(), forms.real_operands(view.mT, view)[1].cpu(), (extents, view.stride())
+            )
+
+
+def test_enclose():
+    a, b = complex_operands("phi32", 60, 128, 70)
+    expected = ozfp4.enclose(a, b)
+    found = ozfp4.enclose(on_device(a), on_device(b), backend="int8")
+    for x, y in zip(found, expected, strict=True):
+        assert_same_bits(x.cpu(), y)
+
+
+def test_a_second_product_of_longer_integers():
+    a, b = complex_operands("whole-range", 100, 256, 90)
+    x, y = on_device(a), on_device(b)
+    expected = ozfp4.matmul(a, b)
+    for longer in (False, True):
+        with forced(longer=longer):
+            assert_same_bits(ozfp4.matmul(x, y, backend="int8").cpu(), expected, longer)
+
+
+def test_in_a_graph():
+    a, b = complex_operands("normal", 130, 200, 70)
+    x, y = on_device(a), on_device(b)
+    out = noisy((130, 70))
+    ozfp4.matmul(x, y, out=out)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        ozfp4.matmul(x, y, out=out)
+    out.fill_(float("nan"))
+    graph.replay()
+    assert_same_bits(out.cpu(), ozfp4.matmul(a, b))
