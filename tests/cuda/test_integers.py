@@ -208,6 +208,11 @@ def test_mixtures_and_floats() -> None:
         ozfp4.matmul(on_device(noise((4, 4), "uint64")), on_device(noise((4, 4), "int64")))
     with pytest.raises(ValueError, match=r"^scheme: 'I' is not for integers on a GPU"):
         ozfp4.matmul(x, on_device(b), scheme="I")
+    with pytest.raises(
+        ValueError, match=r"^plan: its bits are 120; integers on a GPU take plans of 82 at most"
+    ):
+        ozfp4.matmul(x, on_device(b), plan=ozfp4.plan(40, 30, 50, bits=120, backend="int8"))
+    same(ozfp4.matmul(x, on_device(b), plan=ozfp4.plan(40, 30, 50, bits=80, backend="int8")), np.matmul(a, b))
     with pytest.raises(ValueError, match=r"^accuracy: .* floating-point"):
         ozfp4.matmul(x, on_device(b), accuracy="correct")
 

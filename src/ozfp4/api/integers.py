@@ -47,7 +47,9 @@ def integer_request(operands: Operands, asked: Arguments, dtype: Any, bits: int)
     if plan is not None and plan.bits < bits:
         raise ValueError(f"plan: its bits are {plan.bits}, these integers need {bits}")
     asked = replace(asked, accuracy="scaled", bits=bits if plan is None else None)
-    return matmul_request(operands, asked, np.dtype(library.name_of(dtype)))
+    if not isinstance(dtype, np.dtype):  # one of torch
+        dtype = np.dtype(library.name_of(dtype))
+    return matmul_request(operands, asked, dtype)
 
 
 def refuse_overflow(overflows: int, dtype: Any) -> None:

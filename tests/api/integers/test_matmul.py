@@ -315,3 +315,11 @@ def test_what_else_refuses_integers(check_refused: Any) -> None:
     x = np.ones((3, 3), np.int64)
     for function in (ozfp4.enclose, lambda a, b: ozfp4.gram(a)):
         check_refused(TypeError, r"^a: dtype int64 is not supported; allowed is float64", function, x, x)
+
+
+@pytest.mark.parametrize("code", list("?bhilqBHILQ"))
+def test_scalars_have_the_type_of_numpy(code: str) -> None:
+    x = np.ones(3, code)
+    found, expected = ozfp4.matmul(x, x), np.matmul(x, x)
+    assert type(found) is type(expected)
+    assert found == expected

@@ -15,6 +15,10 @@ from .findings import Findings
 from .promise import Promise
 from .variant import Variant
 
+_MOST_BITS = (
+    82  # of plans whose integers are encoded in three words (kMultipliedBits of csrc/arith/scale_wide.hpp)
+)
+
 
 class IntegerFindings(Findings):
     """How many moduli every turn took: lines of integers have nothing else to be looked at."""
@@ -103,6 +107,10 @@ def matmul(
     torch, shape = request.torch, request.shape
     if plan.scheme != "II":
         raise ValueError(f"scheme: {plan.scheme!r} is not for integers on a GPU; allowed is 'II'")
+    if plan.bits > _MOST_BITS:
+        raise ValueError(
+            f"plan: its bits are {plan.bits}; integers on a GPU take plans of {_MOST_BITS} at most"
+        )
     is_bool = library.name_of(request.dtype) == "bool"
     counts = counts and not is_bool and modulus == 0
     a, b = (words_of(x, has_unsigned=counts) for x in (request.a, request.b))
