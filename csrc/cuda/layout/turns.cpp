@@ -130,6 +130,8 @@ Turn turn_at(const CudaProduct& product, const Turns& turns, std::int64_t index)
   turn.a.stack = operand_stack(taken, &StackAxis::a_stride, turn.result.a_step);
   turn.b.stack = operand_stack(taken, &StackAxis::b_stride, turn.result.b_step);
   turn.b.has_parts = product.parts.has_value();
+  std::copy_n(turn.result.a_step, kMaxStackRank, turn.second.a_step);
+  std::copy_n(turn.result.b_step, kMaxStackRank, turn.second.b_step);
   return turn;
 }
 

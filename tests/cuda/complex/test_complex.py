@@ -35,7 +35,10 @@ def on_device(x):
 def complex_operands(kind, m, k, n, dtype=np.complex128):
     real = np.float64 if dtype == np.complex128 else np.float32
     (a, b), (c, d) = (operands(kind, m, k, n, dtype=real, seed=seed) for seed in (1, 2))
-    return (a + 1j * c).astype(dtype), (b + 1j * d).astype(dtype)
+    pair = np.empty((m, k), dtype), np.empty((k, n), dtype)
+    for z, re, im in zip(pair, (a, b), (c, d), strict=True):
+        z.real, z.imag = re, im  # 1j * infinity would be NaN
+    return pair
 
 
 def noisy(shape, dtype=torch.complex128):
