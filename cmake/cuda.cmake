@@ -46,9 +46,12 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/layout/turns.cpp
   csrc/cuda/layout/blocks.cpp
   csrc/cuda/stages.cpp
+  csrc/cuda/stored/layout.cpp
+  csrc/cuda/stored/store.cpp
   csrc/cuda/prepare.cpp
   csrc/cuda/matmul.cpp
   csrc/cuda/scale/scale.cu
+  csrc/cuda/scale/choose.cu
   csrc/cuda/complex/expand.cu
   csrc/cuda/complex/join.cu
   csrc/cuda/encode/encode.cu
@@ -77,7 +80,8 @@ pybind11_add_module(_cuda MODULE NO_EXTRAS
   csrc/bindings/cuda/module.cpp
   csrc/bindings/cuda/complex.cpp
   csrc/bindings/cuda/kernels.cpp
-  csrc/bindings/cuda/problem.cpp)
+  csrc/bindings/cuda/problem.cpp
+  csrc/bindings/cuda/store.cpp)
 target_link_libraries(_cuda PRIVATE ozfp4_cuda)
 target_compile_options(_cuda PRIVATE ${cuda_options})
 

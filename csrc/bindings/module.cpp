@@ -7,6 +7,7 @@ PYBIND11_MODULE(_core, module) {
   module.doc() = "Exact matrix multiplication on the CPU: plans, the four stages, and whole products.";
   ozfp4::bindings::register_plan(module);
   ozfp4::bindings::register_stages(module);
+  ozfp4::bindings::register_prepared(module);
   ozfp4::bindings::register_matmul(module);
   ozfp4::bindings::register_integers(module);
 }

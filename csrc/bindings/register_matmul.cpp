@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bindings/cpu/stacks.hpp"
+#include "bindings/prepared/stack.hpp"
 #include "bindings/register.hpp"
 #include "cpu/matmul.hpp"
 #include "cpu/runtime/blas.hpp"
@@ -19,13 +20,6 @@ namespace {
 template <class Pointer>
 Pointer pointer_from(const py::capsule& capsule) {
   return reinterpret_cast<Pointer>(PyCapsule_GetPointer(capsule.ptr(), PyCapsule_GetName(capsule.ptr())));
-}
-
-Accuracy accuracy_named(const std::string& name) {
-  if (name == "scaled") return Accuracy::scaled;
-  if (name == "fp64") return Accuracy::fp64;
-  if (name == "correct") return Accuracy::correct;
-  throw py::value_error("accuracy: '" + name + "' is unknown");
 }
 
 Rounding rounding_named(const std::string& name) {
@@ -72,10 +66,12 @@ py::dict describe(const MatmulOutcome& total) {
 }
 
 // Runs the product into `outs`, each rounded in the direction beside it, and returns what happened. `bound`, if not None, takes
-// bounds of the errors of the first. `progress`, if not None, is called with the fraction done.
+// bounds of the errors of the first. `progress`, if not None, is called with the fraction done. Of a prepared operand the array
+// is a view of its lines, broadcast as it may be.
 py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, const std::vector<py::array>& outs,
                 std::int64_t workspace_limit, const py::object& progress, const std::string& accuracy,
-                const std::vector<std::string>& roundings, const py::object& bound) {
+                const std::vector<std::string>& roundings, const py::object& bound, const PreparedStack* prepared_a,
+                const PreparedStack* prepared_b) {
   if (outs.empty() || outs.size() != roundings.size()) throw py::value_error("outs: one rounding for each is needed");
   MatmulOptions options;
   options.workspace_limit = workspace_limit;
@@ -93,7 +89,16 @@ py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, const 
     throw py::value_error("plan: its bits are too few for the accuracy");
   if (!bound.is_none() && element_type(stacks.back()) != ElementType::float64) throw py::type_error("bound: float64 is needed");
 
+  for (const PreparedStack* prepared : {prepared_a, prepared_b}) {
+    if (prepared != nullptr && !prepared->serves(plan, options.promise.accuracy, options.promise.precision)) {
+      throw py::value_error("prepared: it was made for another plan, accuracy or precision");
+    }
+  }
+
   MatmulOutcome total;
+  const auto operand = [](const OperandView& view, const PreparedStack* prepared) {
+    return MatmulOperand(view, prepared != nullptr && view.outer * view.inner != 0 ? prepared->at(view.data) : nullptr);
+  };
   const auto run = [&](py::ssize_t item, py::ssize_t count, const OperandView& own_a, const OperandView& own_b, char*) {
     std::vector<Target> targets;
     for (std::size_t i = 0; i < outs.size(); ++i) targets.push_back({matrix_of(stacks[i], firsts[i], item), directions[i]});
@@ -104,7 +109,7 @@ py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, const 
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
       if (!progress.is_none()) progress((static_cast<double>(item) + fraction) / static_cast<double>(count));
     };
-    total.extend(cpu_matmul(plan, own_a, own_b, targets, own));
+    total.extend(cpu_matmul(plan, operand(own_a, prepared_a), operand(own_b, prepared_b), targets, own));
   };
   const MatrixStack stack = stack_of(a, b, stacks[0]);
   {
@@ -139,7 +144,7 @@ void register_matmul(py::module_& module) {
   module.def("accuracy_bits", &accuracy_bits, py::arg("precision"));
   module.def("matmul", &matmul, py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("outs"), py::arg("workspace_limit"),
              py::arg("progress"), py::arg("accuracy") = "scaled", py::arg("roundings") = std::vector<std::string>{"nearest"},
-             py::arg("bound") = py::none());
+             py::arg("bound") = py::none(), py::arg("prepared_a") = py::none(), py::arg("prepared_b") = py::none());
   module.def("int8_matmul", &int8_matmul, py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("out").noconvert(),
              py::arg("workspace_limit"));
 }

@@ -1,14 +1,18 @@
 #include "cpu/block_runner.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "cpu/encode/pair_planes.hpp"
 #include "cpu/runtime/buffer.hpp"
+#include "cpu/runtime/threads.hpp"
 #include "cpu/stages/encode.hpp"
 #include "cpu/stages/multiply.hpp"
 
 namespace ozfp4 {
 namespace {
+
+constexpr std::int64_t kCopyGrain = 1 << 20;  // bytes that a thread copies at least
 
 // The planes of an operand, a block of them at a time.
 class BlockPlanes {
@@ -17,21 +21,40 @@ class BlockPlanes {
       : plan_(plan),
         count_(count),
         operand_(operand),
-        planes_(allocate_buffer(planes_used(plan, count) * entries * plan.alphabet.entry_bytes())) {}
+        is_whole_(operand.planes != nullptr && entries == operand.view.outer * operand.view.inner),
+        planes_(allocate_buffer(is_whole_ ? 0 : planes_used(plan, count) * entries * plan.alphabet.entry_bytes())) {}
 
   // Encodes only where the block is another than before: A's stays while the walk goes over columns.
   const void* encode(const Block& block) {
+    if (is_whole_) return operand_.planes;
     const bool is_held = block.outer0 == held_.outer0 && block.outers == held_.outers && block.inner0 == held_.inner0 &&
                          block.inners == held_.inners;
-    if (!is_held) cpu_encode(plan_, count_, operand_.view, operand_.scales, block, planes_.get());
+    if (!is_held && operand_.planes != nullptr) copy(block);
+    if (!is_held && operand_.planes == nullptr) {
+      cpu_encode(plan_, count_, operand_.view, operand_.scales, block, planes_.get());
+    }
     held_ = block;
     return planes_.get();
   }
 
  private:
+  // A block's part of the planes that there are, as encode would write it.
+  void copy(const Block& block) {
+    const std::int64_t entry = plan_.alphabet.entry_bytes(), pitch = operand_.view.inner * entry, bytes = block.inners * entry;
+    const char* from = operand_.planes + block.outer0 * pitch + block.inner0 * entry;
+    parallel_for(planes_used(plan_, count_) * block.outers, kCopyGrain / bytes + 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t line = begin; line < end; ++line) {
+        const std::int64_t plane = line / block.outers, outer = line % block.outers;
+        std::memcpy(planes_.get() + line * bytes, from + (plane * operand_.view.outer + outer) * pitch,
+                    static_cast<std::size_t>(bytes));
+      }
+    });
+  }
+
   const Plan& plan_;
   int count_;
   ShiftedOperand operand_;
+  bool is_whole_;  // the one block is all of the operand, whose planes there are
   Buffer planes_;
   Block held_{-1, 0, 0, 0};
 };

@@ -24,10 +24,6 @@ void fill_zero(const Target& target) {
   }
 }
 
-LineScales line_scales(const Scales& scales) {
-  return {scales.shift.data(), scales.capacities.empty() ? kLeastBits : scales.capacities.largest};
-}
-
 // Of the columns of B that a complex product encodes. The others hold the same magnitudes, and so have the same scales.
 OperandView even_lines(OperandView view) {
   view.outer /= kPair;
@@ -44,19 +40,21 @@ std::vector<std::int32_t> even_shifts(const Scales& scales) {
 // One product, from the scales of its operands on.
 class Product {
  public:
-  Product(const Plan& plan, const OperandView& a, const OperandView& b, const MatmulOptions& options, bool has_bound,
+  Product(const Plan& plan, const MatmulOperand& a, const MatmulOperand& b, const MatmulOptions& options, bool has_bound,
           MatmulOutcome& outcome)
       : plan_(plan),
         residues_(plan.is_complex ? joined_plan(plan) : plan),
-        a_(a),
-        b_(b),
+        a_(a.view),
+        b_(b.view),
+        prepared_a_(a.prepared),
+        prepared_b_(b.prepared),
         options_(options),
         has_records_(has_bound || options.promise.certifies()),
         outcome_(outcome) {
     const StageTimer timer(outcome.times.scale);
     const ScaleRequest request{options.promise.accuracy, plan.bits, options.promise.precision, has_bound};
-    scale_a_ = cpu_scale(a, request);
-    scale_b_ = cpu_scale(b, request);
+    if (prepared_a_ == nullptr) own_scale_a_ = cpu_scale(a_, request);
+    if (prepared_b_ == nullptr) own_scale_b_ = cpu_scale(b_, request);
     count_ = plan.count();
     // |C_ij| <= ||a_i|| ||b_j|| decides how many moduli are needed.
     if (plan.has_moduli()) count_ = moduli_needed(make_prefix_rule(plan, count_), scale_a_.norm_squared * scale_b_.norm_squared);
@@ -64,10 +62,11 @@ class Product {
 
   // Encodes and multiplies block by block, and reconstructs each target: C_ij = fl(integer * 2^-(s_i + t_j)).
   void run(const BlockShape& shape, const std::vector<Target>& targets) {
+    const auto planes_of = [](const PreparedOperand* prepared) { return prepared != nullptr ? prepared->planes.get() : nullptr; };
     const OperandView encoded = plan_.is_complex ? even_lines(b_) : b_;
     const std::vector<std::int32_t> shifts = plan_.is_complex ? even_shifts(scale_b_) : std::vector<std::int32_t>();
-    const ShiftedOperand a{a_, line_scales(scale_a_)};
-    ShiftedOperand b{encoded, line_scales(scale_b_)};
+    const ShiftedOperand a{a_, line_scales(scale_a_), planes_of(prepared_a_)};
+    ShiftedOperand b{encoded, line_scales(scale_b_), planes_of(prepared_b_)};
     if (plan_.is_complex) b.scales.shift = shifts.data();
     panel_bytes_ = std::max<std::int64_t>(0, options_.workspace_limit - shape.bytes) / thread_count();
     run_blocks(plan_, count_, a, b, shape, outcome_.times, options_.progress, [&](const OutputBlock& block) {
@@ -79,7 +78,8 @@ class Product {
     }
     outcome_.moduli_used = plan_.has_moduli() ? count_ : 0;
     outcome_.products = plan_.products_of(count_);
-    outcome_.workspace = shape.bytes;
+    outcome_.workspace =
+        shape.bytes - unused_bytes(prepared_a_, a_, shape.rows, shape) - unused_bytes(prepared_b_, b_, shape.columns, shape);
     for (const Scales* scales : {&scale_a_, &scale_b_}) {
       outcome_.exponents.extend(scales->exponents);
       outcome_.capacities.extend(scales->capacities);
@@ -89,6 +89,13 @@ class Product {
   }
 
  private:
+  // Of the blocks' room for planes, where those of a prepared operand are taken as they lie.
+  std::int64_t unused_bytes(const PreparedOperand* prepared, const OperandView& view, std::int64_t outers,
+                            const BlockShape& shape) const {
+    const bool is_whole = prepared != nullptr && outers == view.outer && shape.inners == view.inner;
+    return is_whole ? plan_.planes_a * view.outer * view.inner * plan_.alphabet.entry_bytes() : 0;
+  }
+
   void finish(const OutputBlock& block, const Target& target) {
     if (!has_records_) {
       const StageTimer timer(outcome_.times.reconstruct);
@@ -109,25 +116,29 @@ class Product {
   const Plan& plan_;
   const Plan residues_;  // of the real result
   const OperandView &a_, &b_;
+  const PreparedOperand *prepared_a_, *prepared_b_;
   const MatmulOptions& options_;
   bool has_records_;
   MatmulOutcome& outcome_;
-  Scales scale_a_, scale_b_;
+  Scales own_scale_a_, own_scale_b_;
+  const Scales& scale_a_ = prepared_a_ != nullptr ? prepared_a_->scales : own_scale_a_;
+  const Scales& scale_b_ = prepared_b_ != nullptr ? prepared_b_->scales : own_scale_b_;
   int count_ = 0;
   std::int64_t panel_bytes_ = 0;
 };
 
 }  // namespace
 
-MatmulOutcome cpu_matmul(const Plan& plan, const OperandView& a, const OperandView& b, const std::vector<Target>& targets,
+MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulOperand& b, const std::vector<Target>& targets,
                          const MatmulOptions& options) {
   MatmulOutcome outcome;
-  if (a.outer == 0 || b.outer == 0) return outcome;
-  if (a.inner == 0) {
+  const std::int64_t rows = a.view.outer, columns = b.view.outer, inner = a.view.inner;
+  if (rows == 0 || columns == 0) return outcome;
+  if (inner == 0) {
     for (const Target& target : targets) fill_zero(target);
     return outcome;
   }
-  const BlockShape shape = choose_blocks(plan, a.outer, b.outer, a.inner, options.workspace_limit, options.promise.certifies());
+  const BlockShape shape = choose_blocks(plan, rows, columns, inner, options.workspace_limit, options.promise.certifies());
   const bool has_bound = std::any_of(targets.begin(), targets.end(), [](const Target& target) { return target.has_bound(); });
   Product(plan, a, b, options, has_bound, outcome).run(shape, targets);
   return outcome;

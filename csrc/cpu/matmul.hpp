@@ -7,6 +7,7 @@
 
 #include "cpu/accuracy/certified.hpp"
 #include "cpu/block_runner.hpp"
+#include "cpu/prepared.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/stages/scale.hpp"
 #include "plan/plan.hpp"
@@ -36,8 +37,8 @@ struct MatmulOptions {
 // Range: equal inner dimensions at most plan.k_max; float64 or float32 operands; targets of equal extents, one or more, that
 // overlap neither them nor each other; of a complex plan, operands expanded as kPair says, and results of even columns; plan.bits
 // is c where the accuracy is scaled, else at least accuracy_bits of the promise; roundings are to nearest unless the accuracy is
-// correct.
-MatmulOutcome cpu_matmul(const Plan& plan, const OperandView& a, const OperandView& b, const std::vector<Target>& targets,
+// correct; what is prepared is so by this plan, no complex one, for this accuracy and precision.
+MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulOperand& b, const std::vector<Target>& targets,
                          const MatmulOptions& options);
 
 // result = A B for int8 operands, bit-exact in INT32 (row-major, contiguous). Returns the bytes of its workspace.

@@ -69,8 +69,8 @@ void multiply(const Run& run, const Preparation& prepared, const Block& block, c
   problem.n = block.columns.count;
   problem.k = block.inners.count / run.plan.plan.width();
   problem.attach(schedule);
-  problem.a = array_of(prepared.a);
-  problem.b = array_of(prepared.b);
+  problem.a = array_of(prepared.a_of(block));
+  problem.b = array_of(prepared.b_of(block));
   const int first = run.plan.plan.is_complex ? 1 : 0;  // behind the axis of the parts
   problem.batch.rank = result.stack.rank - first;
   for (int i = 0; i < problem.batch.rank; ++i) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "arith/accuracy/certain.hpp"
 #include "arith/accuracy/certificate.hpp"
 #include "cuda/multiply/contract.hpp"
 #include "cuda/views.hpp"
@@ -13,10 +14,11 @@ namespace ozfp4::cuda {
 // An operand and what scale leaves of it, an entry for every line, [matrix][line].
 struct ScaledOperand {
   DeviceOperand view;
-  std::int32_t* shift = nullptr;    // null for int8 operands, which are not scaled
-  std::uint8_t* special = nullptr;  // Special flags of arith/special.hpp; null: no line has any
-  double* norm = nullptr;           // one: no line's integers have a larger sum of squares
-  LineRecord* record = nullptr;     // null: nobody asks what scale and encode found of the lines
+  std::int32_t* shift = nullptr;     // null for int8 operands, which are not scaled
+  std::uint8_t* special = nullptr;   // Special flags of arith/special.hpp; null: no line has any
+  double* norm = nullptr;            // one: no line's integers have a larger sum of squares
+  LineRecord* record = nullptr;      // null: nobody asks what scale and encode found of the lines
+  LineExtremes* extremes = nullptr;  // one, of the lines with records, for products of other launches of scale; null: none
 
   // The operand from line `first` of every matrix on; view.outer stays, as the distance from matrix to matrix does.
   ScaledOperand from_line(std::int32_t first) const {
@@ -33,7 +35,7 @@ struct ScaledOperand {
 struct Verdict {
   int units_used;       // the count that the PrefixRule chooses
   int is_certain;       // 1: their lines certify all entries (arith/accuracy/certain.hpp); 0: nobody knows
-  int widest_capacity;  // no line's integers have more bits
+  int widest_capacity;  // no integers of the lines that were scaled with it have more bits
 };
 
 // What encode leaves: [plane][matrix][line][pitch] bytes; the pointer and all strides multiples of 16, the pitch at least the
@@ -43,6 +45,12 @@ struct Planes {
   std::int64_t pitch = 0, matrix_stride = 0, plane_stride = 0;
   int planes = 0;
   Element element = Element::u8;
+};
+
+// An operand as multiply takes it, and reconstruct: a value by itself, of whatever it is to be multiplied with.
+struct PreparedOperand {
+  ScaledOperand scaled;
+  Planes planes;  // of the lines and entries of K that a block takes; all of them, where the operand is kept
 };
 
 // What multiply leaves, residues or digits: [plane][split][matrix][row][pitch] bytes. Base, pitch and strides are multiples of 16

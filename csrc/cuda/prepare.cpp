@@ -1,9 +1,11 @@
 #include "cuda/prepare.hpp"
 
+#include "cuda/stored/layout.hpp"
+
 namespace ozfp4::cuda {
 namespace {
 
-EncodeJob part_of(const PreparedOperand& operand, Range lines, Range inners) {
+EncodeJob job_of(const PreparedOperand& operand, Range lines, Range inners) {
   EncodeJob job{operand.scaled, lines.first, lines.count, operand.planes};
   const DeviceOperand& view = operand.scaled.view;
   job.operand.view = view.encoded();
@@ -36,8 +38,12 @@ PreparedOperand place_operand(const CudaPlan& plan, const CudaLayout& layout, co
 }
 
 Preparation::Preparation(const CudaPlan& plan, const CudaLayout& layout, const Turn& turn, char* workspace)
-    : Preparation(plan, layout, place_operand(plan, layout, layout.a, turn.a, layout.rows, workspace),
-                  place_operand(plan, layout, layout.b, turn.b, layout.columns, workspace), workspace, layout.verdict) {}
+    : Preparation(plan, layout,
+                  turn.stored_a.exists() ? take_stored(plan, turn.stored_a, turn.a)
+                                         : place_operand(plan, layout, layout.a, turn.a, layout.rows, workspace),
+                  turn.stored_b.exists() ? take_stored(plan, turn.stored_b, turn.b)
+                                         : place_operand(plan, layout, layout.b, turn.b, layout.columns, workspace),
+                  workspace, layout.verdict, turn.stored_a.exists(), turn.stored_b.exists()) {}
 
 Preparation Preparation::longer(const CudaPlan& plan, const CudaLayout& layout, const Turn& turn, char* workspace) {
   const LongerLayout& longer = layout.longer;
@@ -50,42 +56,64 @@ Preparation Preparation::longer(const CudaPlan& plan, const CudaLayout& layout, 
 }
 
 Preparation::Preparation(const CudaPlan& plan, const CudaLayout& layout, const PreparedOperand& a, const PreparedOperand& b,
-                         char* workspace, std::int64_t verdict)
+                         char* workspace, std::int64_t verdict, bool keeps_a, bool keeps_b)
     : a(a),
       b(b),
       verdict(plan.prefixes.all > 0 ? reinterpret_cast<Verdict*>(workspace + verdict) : nullptr),
       plan_(plan),
       layout_(layout),
-      scratch_(workspace + layout.scratch) {}
+      scratch_(workspace + layout.scratch),
+      keeps_a_(keeps_a),
+      keeps_b_(keeps_b) {}
+
+PreparedOperand Preparation::part_of(const PreparedOperand& operand, bool is_kept, Range lines, Range inners) {
+  if (!is_kept) return operand;  // its planes are those of the block
+  return {operand.scaled, planes_from(operand.planes, lines.first, inners.first)};
+}
+
+PrefixChoice Preparation::choice() const {
+  PrefixChoice choice{plan_.prefixes, verdict, nullptr};
+  if (keeps_a_ == keeps_b_) return choice;
+  const ScaledOperand& kept = keeps_a_ ? a.scaled : b.scaled;
+  choice.earlier = kept.norm;
+  choice.earlier_extremes = kept.extremes;
+  return choice;
+}
 
 void Preparation::scale(const Stages& stages) const {
-  if (!plan_.integer && !layout_.scales_and_encodes) stages.scale({a.scaled, b.scaled}, choice(), scratch_);
+  if (keeps_a_ && keeps_b_) {
+    stages.choose(a.scaled, b.scaled, choice());
+  } else if (!plan_.integer && !layout_.scales_and_encodes) {
+    keeps_a_ || keeps_b_ ? stages.scale(Operands<ScaledOperand>(keeps_a_ ? b.scaled : a.scaled), choice(), scratch_)
+                         : stages.scale({a.scaled, b.scaled}, choice(), scratch_);
+  }
   stages.record(Stage::scale);
 }
 
 void Preparation::encode(const Stages& stages, const Block& block) const {
   // A only once for a row of blocks, unless its planes hold a piece of K alone.
-  const bool needs_a = block.columns.first == 0 || !layout_.pieces.empty();
-  EncodeJob job_a = part_of(a, {block.rows.first, needs_a ? block.rows.count : 0}, block.inners);
-  EncodeJob job_b = part_of(b, block.columns, block.inners);
+  const bool needs_a = !keeps_a_ && (block.columns.first == 0 || !layout_.pieces.empty());
+  EncodeJob job_a = job_of(a, {block.rows.first, needs_a ? block.rows.count : 0}, block.inners);
+  EncodeJob job_b = job_of(b, {block.columns.first, keeps_b_ ? 0 : block.columns.count}, block.inners);
   // Every entry once, however often it is encoded: before the first block that reads its line's record is reconstructed.
   job_a.counts = plan_.promise.counts_rounded() && block.columns.first == 0;
   job_b.counts = plan_.promise.counts_rounded() && block.rows.first == 0;
   const bool is_first = block.rows.first == 0 && block.columns.first == 0 && block.inners.first == 0;
   if (layout_.scales_and_encodes) {
-    stages.scale_encode(job_a, job_b, choice(), scratch_);
+    keeps_a_ || keeps_b_ ? stages.scale_encode(Operands<EncodeJob>(keeps_a_ ? job_b : job_a), choice(), scratch_)
+                         : stages.scale_encode({job_a, job_b}, choice(), scratch_);
   } else if (needs_a) {
     stages.encode(job_a, job_b, verdict, is_first && !plan_.integer);
-  } else {
-    stages.encode(job_b, job_a, verdict, false);
+  } else if (!keeps_b_) {
+    stages.encode(job_b, job_a, verdict, is_first && keeps_a_);
   }
   stages.record(Stage::encode);
 }
 
 void Preparation::scale_and_encode_longer(const Stages& stages, const ScaleGate& gate) const {
   stages.scale_longer({a.scaled, b.scaled}, choice(), scratch_, gate);
-  EncodeJob job_a = part_of(a, {0, a.scaled.view.outer}, {0, a.scaled.view.inner});
-  EncodeJob job_b = part_of(b, {0, b.scaled.view.outer}, {0, b.scaled.view.inner});
+  EncodeJob job_a = job_of(a, {0, a.scaled.view.outer}, {0, a.scaled.view.inner});
+  EncodeJob job_b = job_of(b, {0, b.scaled.view.outer}, {0, b.scaled.view.inner});
   job_a.counts = job_b.counts = true;
   stages.encode_longer(job_a, job_b, units_used());
 }

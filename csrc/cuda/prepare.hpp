@@ -7,17 +7,11 @@
 
 namespace ozfp4::cuda {
 
-// An operand as multiply takes it, and reconstruct: a value by itself, of whatever it is to be multiplied with.
-struct PreparedOperand {
-  ScaledOperand scaled;
-  Planes planes;  // of the lines and entries of K that a block takes
-};
-
 // Where an operand's parts lie in the workspace; planes for `lines` of every matrix.
 PreparedOperand place_operand(const CudaPlan& plan, const CudaLayout& layout, const OperandPlace& place,
                               const DeviceOperand& operand, std::int32_t lines, char* workspace);
 
-// Those of a turn, prepared as its walk goes along.
+// Those of a turn, prepared as its walk goes along; what is kept of an operand is taken as it lies.
 class Preparation {
  public:
   Preparation(const CudaPlan& plan, const CudaLayout& layout, const Turn& turn, char* workspace);
@@ -34,6 +28,10 @@ class Preparation {
   // Both stages of the second product, whose one block is all of the turn.
   void scale_and_encode_longer(const Stages& stages, const ScaleGate& gate) const;
 
+  // The planes that multiply takes of a block.
+  PreparedOperand a_of(const Block& block) const { return part_of(a, keeps_a_, block.rows, block.inners); }
+  PreparedOperand b_of(const Block& block) const { return part_of(b, keeps_b_, block.columns, block.inners); }
+
   const PreparedOperand a, b;
   Verdict* const verdict;  // on the device; null where the plan runs whole
 
@@ -43,13 +41,17 @@ class Preparation {
 
  private:
   Preparation(const CudaPlan& plan, const CudaLayout& layout, const PreparedOperand& a, const PreparedOperand& b, char* workspace,
-              std::int64_t verdict);
+              std::int64_t verdict, bool keeps_a = false, bool keeps_b = false);
 
-  PrefixChoice choice() const { return {plan_.prefixes, verdict, nullptr}; }
+  static PreparedOperand part_of(const PreparedOperand& operand, bool is_kept, Range lines, Range inners);
+
+  // For the operands that are not kept.
+  PrefixChoice choice() const;
 
   const CudaPlan& plan_;
   const CudaLayout& layout_;
   char* scratch_;
+  bool keeps_a_, keeps_b_;
 };
 
 }  // namespace ozfp4::cuda

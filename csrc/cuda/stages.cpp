@@ -48,12 +48,20 @@ void Stages::encode_longer(const EncodeJob& a, const EncodeJob& b, const int* un
   finish(Stage::encode);
 }
 
-void Stages::scale_encode(const EncodeJob& a, const EncodeJob& b, const PrefixChoice& choice, void* scratch) const {
+void Stages::choose(const ScaledOperand& a, const ScaledOperand& b, const PrefixChoice& choice) const {
+  if (only_checks() || choice.verdict == nullptr) return;
+  launch_choose(a, b, capacity(plan_.promise.accuracy), choice, options_.stream);
+  finish(Stage::scale);
+}
+
+void Stages::scale_encode(const Operands<EncodeJob>& jobs, const PrefixChoice& choice, void* scratch) const {
+  const EncodeJob &a = jobs[0], none, &b = jobs.count() == 2 ? jobs[1] : none;
   if (only_checks()) {
-    scale({a.operand, b.operand}, choice, scratch);
+    jobs.count() == 2 ? scale({a.operand, b.operand}, choice, scratch)
+                      : scale(Operands<ScaledOperand>(a.operand), choice, scratch);
     return encode(a, b, nullptr, false);
   }
-  launch_scale_encode(plan_.encoded_at_once(), {a, b}, capacity(plan_.promise.accuracy), choice, scratch, options_.stream,
+  launch_scale_encode(plan_.encoded_at_once(), jobs, capacity(plan_.promise.accuracy), choice, scratch, options_.stream,
                       options_.clear_counters, plan_.leading.has_value());
   finish(Stage::scale_encode);
   if (!plan_.leading) return;

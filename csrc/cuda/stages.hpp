@@ -49,7 +49,10 @@ class Stages {
   void scale_longer(const Operands<ScaledOperand>& operands, const PrefixChoice& choice, void* scratch,
                     const ScaleGate& gate) const;
   void encode_longer(const EncodeJob& a, const EncodeJob& b, const int* units_used) const;
-  void scale_encode(const EncodeJob& a, const EncodeJob& b, const PrefixChoice& choice, void* scratch) const;
+  // Of one operand or two.
+  void scale_encode(const Operands<EncodeJob>& jobs, const PrefixChoice& choice, void* scratch) const;
+  // Instead of scale, where both operands were scaled before.
+  void choose(const ScaledOperand& a, const ScaledOperand& b, const PrefixChoice& choice) const;
   // is_behind_scale: scale of these operands is the stream's latest work.
   void encode(const EncodeJob& a, const EncodeJob& b, const Verdict* verdict, bool is_behind_scale) const;
   void multiply(const GemmProblem& problem, const TileChoice& choice) const;

@@ -7,6 +7,7 @@
 
 from .support import built  # noqa: F401, I001 - first: where _core is missing, all else fails with less to say
 from . import bounds, linalg, stages
+from .api.einsum import einsum
 from .api.enclose import enclose
 from .api.gram import gram
 from .api.info import info
@@ -14,18 +15,23 @@ from .api.int8_matmul import int8_matmul
 from .api.matmul import matmul
 from .api.matmul_mod import matmul_mod
 from .api.plan import plan, plan_for
+from .api.prepare import prepare
 from .api.selftest import SelfTest, selftest
+from .api.tensordot import tensordot
 from .plans import Plan, Term
 from .report import Report
+from .request.prepared import Prepared
 from .support.version import __version__
 
 __all__ = [
     "Plan",
+    "Prepared",
     "Report",
     "SelfTest",
     "Term",
     "__version__",
     "bounds",
+    "einsum",
     "enclose",
     "gram",
     "info",
@@ -35,6 +41,8 @@ __all__ = [
     "matmul_mod",
     "plan",
     "plan_for",
+    "prepare",
     "selftest",
     "stages",
+    "tensordot",
 ]

@@ -107,6 +107,13 @@ def thread_count() -> int: ...
 def accuracy_bits(precision: int) -> int:
     """The bits of a plan that serves accuracies other than "scaled"; `precision` that of the result, 53 or 24."""
 
+class Prepared:
+    """A stack of matrices [matrix][line][k], scaled and encoded: of all moduli, with what any product asks of its lines."""
+
+    def __init__(self, plan: Plan, lines: _Array, accuracy: str, precision: int) -> None: ...
+    @property
+    def nbytes(self) -> int: ...
+
 def matmul(
     plan: Plan,
     a: _Array,
@@ -117,6 +124,8 @@ def matmul(
     accuracy: str = "scaled",
     roundings: list[str] = ["nearest"],
     bound: npt.NDArray[np.float64] | None = None,
+    prepared_a: Prepared | None = None,
+    prepared_b: Prepared | None = None,
 ) -> dict[str, Any]: ...
 def int8_matmul(plan: Plan, a: _Array, b: _Array, out: npt.NDArray[np.int32], workspace_limit: int) -> int:
     """Returns the bytes of the workspace."""

@@ -79,6 +79,31 @@ class CudaPlan:
         """The names as :class:`ozfp4.backends.cuda.promise.Promise` has them."""
     @property
     def device_steps(self) -> bytes: ...
+    @property
+    def element(self) -> str:
+        """Of its planes: "u8", "s8" or "e2m1"."""
+
+class Store:
+    """Scale and encode of an operand by itself, of given shape, strides, type and alignment, launched any number of times.
+
+    Its stack has at most four axes; bytes from one matrix to the next.
+    """
+
+    def __init__(
+        self, plan: CudaPlan, operand: Operand, extents: Sequence[int], strides: Sequence[int], device: int
+    ) -> None: ...
+    def describe(self) -> dict[str, int]:
+        """`bytes` of the memory that is kept and where parts of it are, and of the `scratch` of a launch."""
+
+    def launch(
+        self,
+        data: int,
+        memory: int,
+        scratch: int,
+        clear_counters: int,
+        stream: int,
+        sync_stages: bool = False,
+    ) -> None: ...
 
 class Problem:
     """A product of given shapes, strides, types and alignments, to be launched any number of times.
@@ -104,11 +129,14 @@ class Problem:
         splits: int | None = None,
         overlap: bool | None = None,
         longer: bool | None = None,
+        kept_a: tuple[int, int] | None = None,
+        kept_b: tuple[int, int] | None = None,
     ) -> None:
         """`tile`, `splits`, `overlap`, `longer`: what the cost model would choose; for whoever hunts a wrong bit.
 
         A tile is one of `tiles(kernel)`; `overlap` is whether multiply, and reconstruct behind it, may start while the kernel
         before ends; `longer` whether accuracy "fp64" has a second product, of longer integers, for whatever is listed.
+        `kept_a`, `kept_b`: lines of a matrix, and matrices, of an operand that a Store has launched.
         """
 
     @property
@@ -134,9 +162,14 @@ class Problem:
         last_turn: int = 2**63 - 1,
         sync_stages: bool = False,
         second: int = 0,
+        kept_a: int = 0,
+        kept_b: int = 0,
+        first_line_a: int = 0,
+        first_line_b: int = 0,
     ) -> None:
         """Enqueues, what the plan promises beside the result to `second`, contiguous; with `sync_stages` waits for every
-        stage, so that an error names the stage that made it.
+        stage, so that an error names the stage that made it. `kept_a`, `kept_b`: memory of a Store, whose lines are taken from
+        the first one given on.
 
         That is refused (ValueError) while the stream is being captured.
         """

@@ -66,6 +66,35 @@ def test_specials_stacks_and_views(left: bool) -> None:
         assert_symmetric(out)
 
 
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64], ids=["complex128", "complex64"])
+@pytest.mark.parametrize("left", [False, True])
+def test_complex(left: bool, dtype: type) -> None:
+    rng = np.random.default_rng(8)
+    a = (rng.standard_normal((2, 150, 140)) + 1j * rng.standard_normal((2, 150, 140))).astype(dtype)
+    a[:, :, 3].imag, a[:, 5] = 0.0, 0.0
+    a[1, 100, 90] = complex(1.0, np.inf)
+    for accuracy, rounding in (
+        ("scaled", "nearest"),
+        ("fp64", "nearest"),
+        ("correct", "nearest"),
+        ("correct", "zero"),
+    ):
+        options = {"accuracy": accuracy, "rounding": rounding}
+        for x in (a, a[0, ::2, ::-1], a[0, :, :1], a[:, :0]):
+            extent = x.shape[-2 if left else -1]
+            out = noise((*x.shape[:-2], extent, extent), np.dtype(dtype))
+            assert ozfp4.gram(x, left=left, out=out, **options) is out
+            adjoint = x.conj().swapaxes(-1, -2)
+            expected = ozfp4.matmul(x, adjoint, **options) if left else ozfp4.matmul(adjoint, x, **options)
+            assert_same_bits(out.real, expected.real, f"{options} real")
+            assert_same_bits(out.imag + 0.0, expected.imag + 0.0, f"{options} imaginary")
+            assert_same_bits(out.real, np.ascontiguousarray(out.real.swapaxes(-1, -2)))
+            assert np.array_equal(out.imag, -out.imag.swapaxes(-1, -2), equal_nan=True)
+    report = ozfp4.gram(a, left=left, report=True)[1]
+    assert report.kind == "complex"
+    assert report.special_rows == report.special_columns
+
+
 def test_only_blocks_above_the_diagonal_are_multiplied(monkeypatch: pytest.MonkeyPatch) -> None:
     entries = []
 
@@ -100,6 +129,10 @@ def test_tensors() -> None:
     c = ozfp4.gram(a)
     assert isinstance(c, torch.Tensor)
     assert_same_bits(c, ozfp4.matmul(a.T, a))
+    z = torch.complex(a, a.flip(0))
+    for view in (z, z.conj(), z.mT):
+        assert_same_bits(ozfp4.gram(view).real, ozfp4.matmul(view.mH, view).real)
+        assert torch.equal(ozfp4.gram(view), ozfp4.matmul(view.mH, view))
     out = torch.full((90, 90), float("nan"), dtype=torch.float64)
     assert ozfp4.gram(a, left=True, out=out) is out
     assert_same_bits(out, ozfp4.matmul(a, a.T))
@@ -112,7 +145,12 @@ def test_refusals() -> None:
     kept = out.copy()
     refused: list[tuple[type[Exception], str, Any, dict[str, Any]]] = [
         (ValueError, r"^a: a matrix or a stack of matrices is needed, its shape is \(20,\)", a[0], {}),
-        (TypeError, "^a: dtype complex128 is not supported", a + 1j, {}),
+        (
+            ValueError,
+            "^rounding: 'up' gives no Hermitian result",
+            a + 1j,
+            {"accuracy": "correct", "rounding": "up"},
+        ),
         (TypeError, "^a: dtype int64 is not supported", a.astype(np.int64), {}),
         (ValueError, r"^out: shape \(130, 130\)", a, {"out": out}),
         (TypeError, "^out: dtype float64", a.astype(np.float32), {"left": True, "out": out}),

@@ -14,7 +14,7 @@ LAYERS = [["arith"], ["plan"], ["cpu", "cuda"], ["bindings"]]
 CUDA_LAYERS = [
     ["views", "code", "launch", "dependent_launch", "device", "device_guard"],
     ["planes", "scale", "encode", "multiply", "complex", "reconstruct", "integers", "repair"],
-    ["layout", "blocks", "stages", "prepare"],
+    ["layout", "blocks", "stages", "stored", "prepare"],
     ["matmul"],
 ]
 # Of csrc/cuda/multiply: families of kernels, which share ptx and walk alone, and these nothing of them.

@@ -37,7 +37,10 @@ std::int64_t scale_scratch_bytes(const DeviceOperand& a, const DeviceOperand& b)
   return bytes;
 }
 
+std::int64_t scale_scratch_bytes(const DeviceOperand& one) { return scale_scratch_bytes(one, one) + 256; }
+
 bool can_scale_and_encode(const EncodePlan&, const DeviceOperand& a, const DeviceOperand&, bool) { return a.inner <= 8192; }
+bool can_scale_and_encode(const EncodePlan&, const DeviceOperand& one, bool) { return one.inner <= 8192; }
 }  // namespace ozfp4::cuda
 
 using namespace ozfp4;
@@ -134,8 +137,14 @@ void check_turns(const CudaProduct& product, const Turns& turns, const std::stri
     expected[c] = {a, b};
   }
   std::int64_t visits = 0, new_a = 0, new_b = 0;
+  const auto is_in_place = [](const DeviceOperand& operand, const StoredOperand& stored) {
+    const std::int64_t at = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(operand.data) - kBase);
+    return !stored.exists() || at == stored.first_matrix * operand.outer * operand.inner * 8;
+  };
+  bool is_kept = true;
   for (std::int64_t index = 0; index < turns.count; ++index) {
     const Turn turn = turn_at(product, turns, index);
+    is_kept = is_kept && is_in_place(turn.a, turn.stored_a) && is_in_place(turn.b, turn.stored_b);
     if (turn.is_new_a) new_a += turn.a.stack.count();
     if (turn.is_new_b) new_b += turn.b.stack.count();
     for (std::int64_t matrix = 0; matrix < turn.result.stack.count(); ++matrix, ++visits) {
@@ -153,6 +162,7 @@ void check_turns(const CudaProduct& product, const Turns& turns, const std::stri
     }
   }
   report(name + ": every matrix once", visits == matrices && found == expected);
+  report(name + ": what is kept begins with the turn's matrices", is_kept);
   report(name + ": every operand's matrix new once",
          new_a == distinct(product, &StackAxis::a_stride) && new_b == distinct(product, &StackAxis::b_stride));
 }
@@ -222,10 +232,15 @@ void check_layout(const CudaPlan& plan, const CudaProduct& product, const CudaLa
         parts.push_back({layout.a.record, bytes * lines_a});
         parts.push_back({layout.b.record, bytes * lines_b});
       }
-      parts.push_back({layout.scratch, scale_scratch_bytes(turn.a, turn.b)});
+      std::int64_t scratch = scale_scratch_bytes(turn.a, turn.b);
+      if (turn.stored_a.exists()) scratch = std::max(scratch, scale_scratch_bytes(turn.b));
+      if (turn.stored_b.exists()) scratch = std::max(scratch, scale_scratch_bytes(turn.a));
+      parts.push_back({layout.scratch, scratch});
     }
-    parts.push_back({layout.a.planes, schedule.planes * turn.a.stack.count() * layout.rows * layout.k_pitch});
-    parts.push_back({layout.b.planes, schedule.planes * turn.b.stack.count() * layout.columns * layout.k_pitch});
+    // Those of an operand that is kept are elsewhere, but for a second product.
+    const bool has_a = !turn.stored_a.exists() || layout.longer.exists, has_b = !turn.stored_b.exists() || layout.longer.exists;
+    parts.push_back({layout.a.planes, has_a ? schedule.planes * turn.a.stack.count() * layout.rows * layout.k_pitch : 0});
+    parts.push_back({layout.b.planes, has_b ? schedule.planes * turn.b.stack.count() * layout.columns * layout.k_pitch : 0});
     if (!plan.integer) parts.push_back({layout.outputs, out});
     if (!layout.pieces.empty()) parts.push_back({layout.partial, out});
     if (plan.promise.certifies()) {
@@ -300,7 +315,9 @@ void check_random_products() {
       continue;  // too few bits, or too long
     }
     if (!plan.integer) plan.promise.accuracy = i % 2 == 0 ? Accuracy::scaled : Accuracy::fp64;
-    const CudaProduct product = random_product(plan.integer, m, n, k, extents);
+    CudaProduct product = random_product(plan.integer, m, n, k, extents);
+    if (!plan.integer && random_int(0, 2) == 0) product.stored_a.lines = m;
+    if (!plan.integer && random_int(0, 2) == 0) product.stored_b.lines = n;
     const std::int64_t cap = random_int(0, 4) == 0 ? kUnlimited : random_size(34);
     check_product(plan, product, cap,
                   std::to_string(m) + " x " + std::to_string(k) + " x " + std::to_string(n) + " way " +

@@ -144,6 +144,35 @@ void check_integers() {
   is_refused(kResidues, real, "modulus and overflows are for products of integers");
 }
 
+// Of operands that are kept, with more lines than the product takes: whole, in blocks, in pieces of K, and with a second product.
+void check_kept_products() {
+  for (const Alphabet& alphabet : {Alphabet::int8, Alphabet::fp4}) {
+    for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::fp64, Accuracy::correct}) {
+      const PlanRequest request{Scheme::two, alphabet, "least", accuracy_bits(53), 1 << 20};
+      Promise promise;
+      promise.accuracy = accuracy;
+      for (const int sides : {1, 2, 3}) {
+        for (const int k : {1, 130, 9000, 100'000}) {
+          Product p = make_product(request, 700, 500, k, INT64_MAX, promise);
+          if ((sides & 1) != 0) p.product.stored_a = {nullptr, 764, 64, 1, 0};
+          if ((sides & 2) != 0) p.product.stored_b = {nullptr, 1000, 128, 1, 0};
+          const std::int64_t plain = p.layout.bytes;
+          p.layout = make_layout(p.plan, p.product, p.gpu, INT64_MAX, {}, k == 130);
+          report("a right product of what is kept", refusal_of(p).empty(), refusal_of(p));
+          report("which takes less", p.layout.longer.exists || p.layout.bytes < plain || k == 1);
+          bool is_cut = false;
+          for (std::int64_t cap = p.layout.bytes / 2; cap > 8 << 20; cap /= 2) {
+            p.layout = make_layout(p.plan, p.product, p.gpu, cap);
+            is_cut = is_cut || !p.layout.pieces.empty();
+            report("in blocks and pieces", refusal_of(p).empty(), refusal_of(p));
+          }
+          report("in pieces", is_cut || k < 100'000 || sides == 3);  // whose workspace has no planes
+        }
+      }
+    }
+  }
+}
+
 // Parts of the second product lie beside those of the first; its results and its list in the planes.
 void check_longer_layout(const Product& p) {
   const CudaLayout& layout = p.layout;
@@ -247,6 +276,7 @@ void check_refusals() {
 
 int main() {
   check_right_products();
+  check_kept_products();
   check_integers();
   check_longer_products();
   check_refusals();

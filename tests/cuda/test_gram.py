@@ -68,12 +68,32 @@ def test_stacks_views_and_reports(left):
         assert str(report)
 
 
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64], ids=["complex128", "complex64"])
+@pytest.mark.parametrize("left", [False, True])
+def test_complex(left, dtype):
+    rng = np.random.default_rng(8)
+    a = (rng.standard_normal((150, 140)) + 1j * rng.standard_normal((150, 140))).astype(dtype)
+    a[100, 90] = complex(1.0, np.inf)
+    tensor = on_device(a)
+    for view, array in ((tensor, a), (tensor.conj(), a.conj()), (tensor.mT, a.T)):
+        for accuracy in ("scaled", "fp64", "correct"):
+            adjoint = array.conj().T
+            want = (
+                ozfp4.matmul(array, adjoint, accuracy=accuracy)
+                if left
+                else ozfp4.matmul(adjoint, array, accuracy=accuracy)
+            )
+            c = ozfp4.gram(view, left=left, accuracy=accuracy)
+            assert_same_bits(c.real.cpu(), np.ascontiguousarray(want.real))
+            assert_same_bits(c.imag.cpu() + 0.0, np.ascontiguousarray(want.imag) + 0.0)
+
+
 def test_refusals_leave_out_as_it_was():
     a = torch.randn(130, 20, dtype=torch.float64, device=DEVICE)
     out = torch.full((130, 130), 7.0, dtype=torch.float64, device=DEVICE)
     for error, options in ((MemoryError, {"workspace_limit": 10}), (ValueError, {"rounding": "up"})):
         with pytest.raises(error):
             ozfp4.gram(a, left=True, out=out, **options)
-    with pytest.raises(TypeError, match=r"^a: dtype torch\.complex128"):
-        ozfp4.gram(a + 1j)
+    with pytest.raises(ValueError, match=r"^rounding: 'up' gives no Hermitian result"):
+        ozfp4.gram(a + 1j, accuracy="correct", rounding="up")
     assert bool((out == 7.0).all())

@@ -8,10 +8,19 @@ from importlib import import_module
 import pytest
 
 MODULES = (
+    "api.gram",
     "api.int8_matmul",
     "api.matmul",
     "api.plan",
+    "api.prepare",
     "dispatch.decision",
+    "linalg.definite",
+    "linalg.determinants",
+    "linalg.householder",
+    "linalg.least_squares",
+    "linalg.lu",
+    "linalg.systems",
+    "linalg.triangles",
     "plans.plan",
     "request.operands",
     "support.debug",

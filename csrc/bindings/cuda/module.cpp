@@ -30,6 +30,7 @@ PYBIND11_MODULE(_cuda, module) {
   py::module_::import("ozfp4._core");
   ozfp4::bindings::register_kernels(module);
   ozfp4::bindings::register_problem(module);
+  ozfp4::bindings::register_store(module);
   ozfp4::bindings::register_complex(module);
   module.attr("counter_bytes") = kCounterBytes;
   module.def(

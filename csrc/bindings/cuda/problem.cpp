@@ -16,6 +16,7 @@
 #include "bindings/cuda/register.hpp"
 #include "cuda/device_guard.hpp"
 #include "cuda/matmul.hpp"
+#include "cuda/stored/layout.hpp"
 
 namespace ozfp4::bindings {
 namespace {
@@ -102,6 +103,18 @@ Promise make_promise(const std::string& accuracy, const std::string& rounding, c
   return promise;
 }
 
+// Lines of a matrix and matrices of an operand that is kept (cuda/stored); none where it is scaled and encoded with the product.
+using Kept = std::optional<std::pair<std::int64_t, std::int64_t>>;
+
+StoredOperand make_stored(const Kept& kept) {
+  StoredOperand stored;
+  if (kept) {
+    stored.lines = narrow<std::int32_t>(kept->first, "lines of an operand that is kept");
+    stored.matrices = kept->second;
+  }
+  return stored;
+}
+
 // What calls of the same shapes, strides, types and alignments share: views, layout. The data pointers that it is made with
 // matter by their alignment to kPointerAlignment alone; every launch brings its own.
 class Problem {
@@ -109,9 +122,10 @@ class Problem {
   Problem(std::shared_ptr<CudaPlan> plan, const DeviceOperand& a, const DeviceOperand& b, const DeviceResult& result,
           const Extents& extents, const Extents& strides_a, const Extents& strides_b, const Extents& strides_c, int device,
           std::int64_t cap, std::uintptr_t device_steps, const std::optional<std::string>& tile, std::optional<int> splits,
-          std::optional<bool> overlap, std::optional<bool> longer)
+          std::optional<bool> overlap, std::optional<bool> longer, const Kept& kept_a, const Kept& kept_b)
       : plan_(std::move(plan)),
-        product_{a, b, result, make_axes(extents, strides_a, strides_b, strides_c), {}, {}},
+        product_{
+            a, b, result, make_axes(extents, strides_a, strides_b, strides_c), {}, {}, make_stored(kept_a), make_stored(kept_b)},
         device_(device),
         device_steps_(reinterpret_cast<const GemmStep*>(device_steps)) {
     product_.second = add_second(plan_->promise, result, product_.axes);
@@ -134,17 +148,19 @@ class Problem {
   const CudaLayout& layout() const { return layout_; }
   const CudaPlan& plan() const { return *plan_; }
 
-  // Lines of A and of B of a turn, 0 where an earlier turn had the same matrices.
+  // Lines of A and of B of a turn, 0 where an earlier turn had the same matrices, or they are kept.
   std::pair<std::int64_t, std::int64_t> new_lines(std::int64_t index) const {
     const Turn turn = turn_at(product_, layout_.turns, index);
-    return {turn.is_new_a ? turn.a.stack.count() * turn.a.outer : 0, turn.is_new_b ? turn.b.stack.count() * turn.b.outer : 0};
+    const bool has_a = turn.is_new_a && !turn.stored_a.exists(), has_b = turn.is_new_b && !turn.stored_b.exists();
+    return {has_a ? turn.a.stack.count() * turn.a.outer : 0, has_b ? turn.b.stack.count() * turn.b.outer : 0};
   }
 
   // The turns from first_turn to before last_turn; `second`: where what the promise has beside the result goes. With sync_stages
   // each stage is waited for. The interpreter is free meanwhile: launches wait where the stream is full.
   void launch(std::uintptr_t a, std::uintptr_t b, std::uintptr_t c, std::uintptr_t workspace, std::uintptr_t clear_counters,
               std::uintptr_t stream, std::uintptr_t after_scale, std::uintptr_t after_encode, std::uintptr_t after_multiply,
-              std::int64_t first_turn, std::int64_t last_turn, bool sync_stages, std::uintptr_t second) const {
+              std::int64_t first_turn, std::int64_t last_turn, bool sync_stages, std::uintptr_t second, std::uintptr_t kept_a,
+              std::uintptr_t kept_b, std::int64_t first_line_a, std::int64_t first_line_b) const {
     if ((second == 0) != (plan_->promise.second == Second::none)) {
       throw std::invalid_argument("second: the plan's promise says whether there is one");
     }
@@ -156,8 +172,14 @@ class Problem {
     options.events = {reinterpret_cast<cudaEvent_t>(after_scale), reinterpret_cast<cudaEvent_t>(after_encode),
                       reinterpret_cast<cudaEvent_t>(after_multiply)};
     options.sync_stages = sync_stages;
-    CudaProduct product{at(product_.a, a), at(product_.b, b), at(product_.result, c),
-                        product_.axes,     product_.second,   product_.parts};
+    CudaProduct product{at(product_.a, a),
+                        at(product_.b, b),
+                        at(product_.result, c),
+                        product_.axes,
+                        product_.second,
+                        product_.parts,
+                        kept_at(product_.stored_a, product_.a, kept_a, first_line_a),
+                        kept_at(product_.stored_b, product_.b, kept_b, first_line_b)};
     product.second.data = reinterpret_cast<char*>(second);
     for (std::int64_t index = first_turn; index < std::min(last_turn, turns()); ++index) {
       launch_matmul(*plan_, layout_, turn_at(product, layout_.turns, index), reinterpret_cast<char*>(workspace), device_steps_,
@@ -166,6 +188,19 @@ class Problem {
   }
 
  private:
+  // Kept in this memory, of which the product takes the lines from `first_line` on.
+  StoredOperand kept_at(StoredOperand stored, const DeviceOperand& own, std::uintptr_t memory, std::int64_t first_line) const {
+    if (stored.exists() != (memory != 0)) throw std::invalid_argument("kept: the problem was made for another kind of operand");
+    if (!stored.exists()) return stored;
+    const std::int64_t pitch = plane_pitch(plan_->schedule.element, own.inner);
+    if (memory % 256 != 0 || first_line < 0 || first_line * pitch % 128 != 0 || first_line + own.outer > stored.lines) {
+      throw std::invalid_argument("kept: lines from " + std::to_string(first_line) + " on are not there, or not aligned");
+    }
+    stored.memory = reinterpret_cast<char*>(memory);
+    stored.first_line = static_cast<std::int32_t>(first_line);
+    return stored;
+  }
+
   template <class View>
   static View at(View view, std::uintptr_t data) {
     if ((reinterpret_cast<std::uintptr_t>(view.data) ^ data) % kPointerAlignment != 0) {
@@ -250,15 +285,17 @@ void register_problem(py::module_& module) {
            }),
            py::arg("plan"), py::arg("k"), py::arg("kernel"), py::arg("accuracy") = "scaled", py::arg("rounding") = "nearest",
            py::arg("second") = "none", py::arg("precision") = 53, py::arg("modulus") = 0)
-      .def_property_readonly("device_steps", &device_steps);
+      .def_property_readonly("device_steps", &device_steps)
+      .def_property_readonly("element", [](const CudaPlan& plan) { return element_name(plan.schedule.element); });
   py::class_<Problem>(module, "Problem")
       .def(py::init<std::shared_ptr<CudaPlan>, const DeviceOperand&, const DeviceOperand&, const DeviceResult&, const Extents&,
                     const Extents&, const Extents&, const Extents&, int, std::int64_t, std::uintptr_t,
-                    const std::optional<std::string>&, std::optional<int>, std::optional<bool>, std::optional<bool>>(),
+                    const std::optional<std::string>&, std::optional<int>, std::optional<bool>, std::optional<bool>, const Kept&,
+                    const Kept&>(),
            py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("result"), py::arg("extents"), py::arg("strides_a"),
            py::arg("strides_b"), py::arg("strides_c"), py::arg("device"), py::arg("workspace_limit"), py::arg("device_steps"),
            py::arg("tile") = py::none(), py::arg("splits") = py::none(), py::arg("overlap") = py::none(),
-           py::arg("longer") = py::none())
+           py::arg("longer") = py::none(), py::arg("kept_a") = py::none(), py::arg("kept_b") = py::none())
       .def_property_readonly("bytes", &Problem::bytes)
       .def_property_readonly("turns", &Problem::turns)
       .def("new_lines", &Problem::new_lines, py::arg("turn"))
@@ -266,7 +303,8 @@ void register_problem(py::module_& module) {
       .def("launch", &Problem::launch, py::arg("a"), py::arg("b"), py::arg("c"), py::arg("workspace"), py::arg("clear_counters"),
            py::arg("stream"), py::arg("after_scale") = 0, py::arg("after_encode") = 0, py::arg("after_multiply") = 0,
            py::arg("first_turn") = 0, py::arg("last_turn") = std::numeric_limits<std::int64_t>::max(),
-           py::arg("sync_stages") = false, py::arg("second") = 0);
+           py::arg("sync_stages") = false, py::arg("second") = 0, py::arg("kept_a") = 0, py::arg("kept_b") = 0,
+           py::arg("first_line_a") = 0, py::arg("first_line_b") = 0);
   module.attr("pointer_alignment") = kPointerAlignment;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "cpu/runtime/matrix_view.hpp"
+#include "cpu/stages/scale.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {
@@ -27,6 +28,10 @@ struct LineScales {
   const std::int32_t* shift;
   int bits;
 };
+
+inline LineScales line_scales(const Scales& scales) {
+  return {scales.shift.data(), scales.capacities.empty() ? kLeastBits : scales.capacities.largest};
+}
 
 // Writes planes[p][o][k] for the first `count` moduli (or groups), contiguous: plane pitch outers * inners, row pitch inners.
 void cpu_encode(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,

@@ -11,6 +11,7 @@
 #include "cuda/repair/listed.hpp"
 #include "cuda/repair/masks.hpp"
 #include "cuda/scale/scale.hpp"
+#include "cuda/stored/layout.hpp"
 
 namespace ozfp4::cuda {
 namespace {
@@ -36,13 +37,18 @@ struct Cut {
   std::int32_t rows, columns, inners;
 };
 
+// One that is kept is not scaled, but for a second product with the other.
+std::int64_t scratch_of(const Turn& turn) {
+  std::int64_t bytes = scale_scratch_bytes(turn.a, turn.b);
+  if (turn.stored_a.exists()) bytes = std::max(bytes, scale_scratch_bytes(turn.b));
+  if (turn.stored_b.exists()) bytes = std::max(bytes, scale_scratch_bytes(turn.a));
+  return bytes;
+}
+
 // Scratch of any turn. How scale cuts lines depends on whether they are aligned, in which matrices of one stack may differ,
 // and a turn of fewer matrices may be cut into more chunks.
 std::int64_t scratch_of_turns(const CudaProduct& product, const Turns& turns) {
-  if (turns.count == 1) {
-    const Turn turn = turn_at(product, turns, 0);
-    return scale_scratch_bytes(turn.a, turn.b);
-  }
+  if (turns.count == 1) return scratch_of(turn_at(product, turns, 0));
   std::int64_t bytes = 0;
   const std::int64_t extent = product.axes[static_cast<std::size_t>(turns.axis)].extent;
   for (const std::int64_t index : {std::int64_t(0), ceil_div(extent, turns.chunk) - 1}) {
@@ -51,7 +57,7 @@ std::int64_t scratch_of_turns(const CudaProduct& product, const Turns& turns) {
       for (const std::uintptr_t start_b : {0, 4}) {
         turn.a.data = reinterpret_cast<const char*>(start_a);
         turn.b.data = reinterpret_cast<const char*>(start_b);
-        bytes = std::max(bytes, scale_scratch_bytes(turn.a, turn.b));
+        bytes = std::max(bytes, scratch_of(turn));
       }
     }
   }
@@ -67,15 +73,19 @@ void check_splits(const ForcedChoice& forced, const Schedule& schedule, bool is_
                               (is_whole_k ? "" : ", as its workspace has room for pieces of K alone"));
 }
 
+bool may_have_longer(const CudaPlan& plan, const Turn& turn, const CudaLayout& layout, const std::optional<bool>& forced) {
+  if (!layout.pieces.empty() || layout.rows != turn.a.outer || layout.columns != turn.b.outer) return false;
+  const double work = static_cast<double>(turn.result.stack.count()) * turn.a.outer * turn.b.outer * turn.a.inner;
+  return wants_longer(plan, work, forced);
+}
+
 // The second product's parts of the workspace, `take` those that are not laid over the planes, which end at `planes_end`.
 template <class Take>
 LongerLayout longer_for(const CudaPlan& plan, const Turn& turn, const CudaLayout& layout, std::int64_t planes_end,
                         const std::optional<bool>& forced, const Take& take) {
   LongerLayout longer;
   const std::int64_t stack = turn.result.stack.count();
-  const double work = static_cast<double>(stack) * turn.a.outer * turn.b.outer * turn.a.inner;
-  if (!layout.pieces.empty() || layout.rows != turn.a.outer || layout.columns != turn.b.outer) return longer;
-  if (!wants_longer(plan, work, forced)) return longer;
+  if (!may_have_longer(plan, turn, layout, forced)) return longer;
   longer.values = layout.a.planes;
   longer.listed =
       longer.values +
@@ -98,13 +108,23 @@ LongerLayout longer_for(const CudaPlan& plan, const Turn& turn, const CudaLayout
 // Of all of K: beside the planes of a whole K next to nothing, beside those of a short piece of a long one more than these, and
 // then there are none.
 template <class Take>
-void place_masks(const DeviceOperand& a, const DeviceOperand& b, CudaLayout& layout, const Take& take) {
+void place_masks(const DeviceOperand& a, const DeviceOperand& b, int planes, CudaLayout& layout, const Take& take) {
   const std::int64_t a_bytes = size_of({kMaskUnitBytes, mask_units(a.inner), a.stack.count(), layout.rows});
   const std::int64_t b_bytes = size_of({kMaskUnitBytes, mask_units(b.inner), b.stack.count(), layout.columns});
-  const std::int64_t plane_bytes = layout.outputs - layout.a.planes;
+  const std::int64_t plane_bytes =
+      size_of({planes, layout.k_pitch, a.stack.count() * layout.rows + b.encoded().stack.count() * layout.columns});
   if (a_bytes + b_bytes > plane_bytes / 4) return;
   layout.a_masks = take(a_bytes);
   layout.b_masks = take(b_bytes);
+}
+
+// Those operands of which nothing is kept.
+bool can_scale_and_encode(const CudaPlan& plan, const Turn& turn) {
+  const EncodePlan& encode = plan.encoded_at_once();
+  const bool has_records = plan.promise.has_records();
+  if (!turn.stored_a.exists() && !turn.stored_b.exists()) return can_scale_and_encode(encode, turn.a, turn.b, has_records);
+  if (turn.stored_a.exists() && turn.stored_b.exists()) return false;
+  return can_scale_and_encode(encode, turn.stored_a.exists() ? turn.b : turn.a, has_records);
 }
 
 CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, const Cut& cut,
@@ -124,8 +144,7 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
     layout.pieces.push_back(make_schedule(plan.plan, plan.schedule.element, rest / width, a.inner / width));
   }
   const Schedule& schedule = is_whole_k ? plan.schedule : layout.pieces[0];
-  const std::int64_t bytes = row_bytes(schedule.element, cut.inners / width);
-  layout.k_pitch = round_up(bytes, bytes >= 128 ? 128 : 16);  // whole lines of the cache for the multiply kernel
+  layout.k_pitch = plane_pitch(schedule.element, cut.inners / width);
   layout.out_pitch = round_up(cut.columns, 16);
   const std::int64_t stack_a = a.stack.count(), stack_b = b.stack.count(), stack = turn.result.stack.count();
   const std::int64_t multiplied = stack / width;  // matrices of planes
@@ -146,8 +165,7 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
   layout.tile.splits = std::max(layout.tile.splits, schedule.least_splits);
 
   layout.scales_and_encodes = !plan.integer && is_whole_k && cut.rows == a.outer && cut.columns == b.outer &&
-                              !plan.promise.counts_rounded() &&
-                              can_scale_and_encode(plan.encoded_at_once(), a, b, plan.promise.has_records());
+                              !plan.promise.counts_rounded() && can_scale_and_encode(plan, turn);
 
   std::int64_t end = 0;
   auto take = [&end](std::int64_t size) {
@@ -169,15 +187,18 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
     }
     layout.scratch = take(scratch_of_turns(product, cut.turns));
   }
-  layout.a.planes = take(size_of({schedule.planes, stack_a, cut.rows, layout.k_pitch}));
-  layout.b.planes = take(size_of({schedule.planes, b.encoded().stack.count(), cut.columns, layout.k_pitch}));
+  // A second product encodes both anew.
+  const bool is_again = may_have_longer(plan, turn, layout, longer);
+  const bool has_a = is_again || !turn.stored_a.exists(), has_b = is_again || !turn.stored_b.exists();
+  layout.a.planes = take(has_a ? size_of({schedule.planes, stack_a, cut.rows, layout.k_pitch}) : 0);
+  layout.b.planes = take(has_b ? size_of({schedule.planes, b.encoded().stack.count(), cut.columns, layout.k_pitch}) : 0);
   const std::int64_t planes_end = end;
   const std::int64_t out_bytes =
       size_of({plan.integer ? 4 : schedule.out_planes, layout.tile.splits, multiplied, cut.rows, layout.out_pitch});
   layout.outputs = plan.integer ? end : take(out_bytes);  // INT8 products are stored to where they belong
   layout.partial = is_whole_k ? end : take(out_bytes);
   if (plan.promise.certifies()) {
-    place_masks(a, b, layout, take);
+    place_masks(a, b, schedule.planes, layout, take);
     layout.listed_pitch = listed_pitch(cut.columns);
     layout.listed = take(size_of({4, stack, cut.rows, layout.listed_pitch}));
     layout.counts = take(kRepairReportBytes + kRepairCounterBytes);

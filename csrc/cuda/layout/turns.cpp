@@ -56,6 +56,14 @@ Stack operand_stack(const std::vector<Taken>& taken, std::int64_t StackAxis::* s
   return stack;
 }
 
+// An operand's distinct matrices from one coordinate of axis `axis` of the product to the next, in the order of all of them.
+std::int64_t matrix_step(const CudaProduct& product, const StackAxis& axis, std::int64_t StackAxis::* stride) {
+  if (axis.*stride == 0) return 0;
+  std::int64_t step = 1;
+  for (auto other = product.axes.rbegin(); &*other != &axis; ++other) step *= (*other).*stride != 0 ? other->extent : 1;
+  return step;
+}
+
 }  // namespace
 
 CudaProduct with_parts(CudaProduct product) {
@@ -90,11 +98,15 @@ Turns longest_turns(const CudaProduct& product) {
 Turn turn_at(const CudaProduct& product, const Turns& turns, std::int64_t index) {
   Turn turn{product.a, product.b, product.result};
   turn.second = product.second;
-  const auto skip = [&turn](const StackAxis& axis, std::int64_t matrices) {
+  turn.stored_a = product.stored_a;
+  turn.stored_b = product.stored_b;
+  const auto skip = [&turn, &product](const StackAxis& axis, std::int64_t matrices) {
     turn.a.data += matrices * axis.a_stride;
     turn.b.data += matrices * axis.b_stride;
     turn.result.data += matrices * axis.c_stride;
     turn.second.data += matrices * axis.second_stride;
+    if (turn.stored_a.exists()) turn.stored_a.first_matrix += matrices * matrix_step(product, axis, &StackAxis::a_stride);
+    if (turn.stored_b.exists()) turn.stored_b.first_matrix += matrices * matrix_step(product, axis, &StackAxis::b_stride);
     turn.is_new_a = turn.is_new_a && (matrices == 0 || axis.a_stride != 0);
     turn.is_new_b = turn.is_new_b && (matrices == 0 || axis.b_stride != 0);
   };

@@ -14,6 +14,17 @@ struct StackAxis {
   std::int64_t extent = 1, a_stride = 0, b_stride = 0, c_stride = 0, second_stride = 0;
 };
 
+// What is kept of an operand that was scaled and encoded by itself (cuda/stored/layout.hpp): of all lines of all its matrices, of
+// which a product takes those from first_line and first_matrix on.
+struct StoredOperand {
+  char* memory = nullptr;
+  std::int32_t lines = 0;  // of a matrix; 0: nothing is kept
+  std::int32_t first_line = 0;
+  std::int64_t matrices = 0, first_matrix = 0;
+
+  bool exists() const { return lines > 0; }
+};
+
 // A whole product: its first matrices, and the stack of all of them.
 struct CudaProduct {
   DeviceOperand a, b;           // their stacks are empty
@@ -23,6 +34,7 @@ struct CudaProduct {
   // Of a complex plan the views are of the even columns of B and of the results, and this axis, of extent 2, leads to the odd
   // ones.
   std::optional<StackAxis> parts = {};
+  StoredOperand stored_a = {}, stored_b = {};
 };
 
 // The product of operands expanded as kPair says, seen so. Throws std::invalid_argument where columns or K are odd.
@@ -40,6 +52,7 @@ struct Turn {
   DeviceResult result;
   bool is_new_a = true, is_new_b = true;  // whether no earlier turn took the same matrices of the operand
   DeviceResult second = {};
+  StoredOperand stored_a = {}, stored_b = {};
 };
 
 // Range: index in [0, turns.count); the turn's matrices fit a Stack.

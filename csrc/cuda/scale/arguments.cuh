@@ -51,10 +51,11 @@ struct ScaleTotals {
 struct NormReport {
   PrefixRule rule;
   ScaleTotals* totals;
-  double* norm[2];       // written for the operands of the launch; else null, or read
-  Verdict* verdict;      // null: nothing is chosen
-  std::uint32_t blocks;  // that report
-  std::uint32_t scaled;  // operands of the launch
+  double* norm[2];            // written for the operands of the launch; else null, or read
+  LineExtremes* extremes[2];  // likewise, where lines have records; null: nobody asks, or nobody knows
+  Verdict* verdict;           // null: nothing is chosen
+  std::uint32_t blocks;       // that report
+  std::uint32_t scaled;       // operands of the launch
   std::uint32_t inner;
   int capacity;  // of the lines, or what their sums are brought to (sum_at_capacity)
 };
@@ -74,6 +75,8 @@ inline NormReport norm_report(const Operands<ScaledOperand>& operands, const Cap
   norms.totals = static_cast<ScaleTotals*>(totals);
   norms.norm[0] = operands[0].norm;
   norms.norm[1] = operands.count() == 2 ? operands[1].norm : const_cast<double*>(choice.earlier);
+  norms.extremes[0] = operands[0].extremes;
+  norms.extremes[1] = operands.count() == 2 ? operands[1].extremes : const_cast<LineExtremes*>(choice.earlier_extremes);
   norms.verdict = choice.verdict;
   norms.scaled = static_cast<std::uint32_t>(operands.count());
   norms.inner = static_cast<std::uint32_t>(operands[0].view.inner);

@@ -33,6 +33,11 @@ __device__ __forceinline__ void raise(LineExtremes& to, const LineExtremes& x) {
   raise(to.widest, x.widest);
 }
 
+__device__ __forceinline__ LineExtremes load_extremes(const LineExtremes& x) {
+  return {static_cast<std::uint64_t>(__ldcg(reinterpret_cast<const unsigned long long*>(&x.depth))), __ldcg(&x.missing),
+          __ldcg(&x.lack), __ldcg(&x.widest)};
+}
+
 // The extremes of an operand's lines on their way through a block's shared memory to the totals, and the verdict's part that
 // they make: nothing where lines have no records.
 template <class State>
@@ -43,6 +48,7 @@ struct ExtremesReport {
     verdict.is_certain = 0;
     verdict.widest_capacity = norms.capacity;
   }
+  static __device__ __forceinline__ void keep(const ScaleTotals&, const NormReport&) {}
 };
 
 template <class Sum>
@@ -55,22 +61,25 @@ struct ExtremesReport<RecordedStateOf<Sum>> {
   // One thread, a barrier after the others have added.
   __device__ __forceinline__ void pass_on(ScaleTotals& totals, bool is_b) { raise(totals.extremes[is_b], block); }
 
-  // One thread of the last block. Of an operand that was scaled by itself earlier nothing but the norm is known.
+  // One thread of the last block. Of an operand that was scaled earlier it is known where its extremes were kept.
   static __device__ __forceinline__ void decide(Verdict& verdict, const ScaleTotals& totals, const NormReport& norms,
                                                 const LineRule& lines) {
     const CapacityRule& how = lines.capacity;
     verdict.is_certain = 0;
     verdict.widest_capacity = how.bits;
-    if (norms.scaled < 2) return;
-    LineExtremes of[2];
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      const LineExtremes& total = totals.extremes[i];
-      of[i] = {static_cast<std::uint64_t>(__ldcg(reinterpret_cast<const unsigned long long*>(&total.depth))),
-               __ldcg(&total.missing), __ldcg(&total.lack), __ldcg(&total.widest)};
+    const bool has_both = norms.scaled == 2;
+    if (!has_both && norms.extremes[1] == nullptr) return;
+    const LineExtremes a = load_extremes(totals.extremes[0]);
+    const LineExtremes b = load_extremes(has_both ? totals.extremes[1] : *norms.extremes[1]);
+    verdict.is_certain = is_certain(a, b, how.accuracy, norms.inner, how.precision) ? 1 : 0;
+    verdict.widest_capacity = static_cast<int>(has_both ? max(a.widest, b.widest) : a.widest);
+  }
+
+  // Likewise: those of the launch's operands, for products of other launches.
+  static __device__ __forceinline__ void keep(const ScaleTotals& totals, const NormReport& norms) {
+    for (std::uint32_t i = 0; i < norms.scaled; ++i) {
+      if (norms.extremes[i] != nullptr) *norms.extremes[i] = load_extremes(totals.extremes[i]);
     }
-    verdict.is_certain = is_certain(of[0], of[1], how.accuracy, norms.inner, how.precision) ? 1 : 0;
-    verdict.widest_capacity = static_cast<int>(max(of[0].widest, of[1].widest));
   }
 };
 
@@ -124,6 +133,7 @@ __device__ __forceinline__ void pass_on_report(const NormReport& norms, const Li
       norms.verdict->units_used = count;
       ExtremesReport<State>::decide(*norms.verdict, totals, norms, lines);
     }
+    ExtremesReport<State>::keep(totals, norms);
     totals = ScaleTotals();
   }
 }

@@ -18,6 +18,7 @@ struct PrefixChoice {
   PrefixRule rule;                  // all = 0: nobody asks for norms, and none are written
   Verdict* verdict = nullptr;       // on the device: written with the count that the rule chooses; null: not by this launch
   const double* earlier = nullptr;  // where the launch scales one operand and chooses: the norm of the other
+  const LineExtremes* earlier_extremes = nullptr;  // and its lines' extremes; null: nobody knows
 };
 
 // The bits of the integers of a line: `bits`, or what line_capacity makes of them and the line.
@@ -58,5 +59,10 @@ const char* find_scale_error(const Operands<ScaledOperand>& operands, const Capa
 // records and a verdict.
 void launch_scale(const Operands<ScaledOperand>& operands, const CapacityRule& capacity, const PrefixChoice& choice,
                   void* scratch, cudaStream_t stream, void* clear_counters = nullptr, const ScaleGate& gate = {});
+
+// Enqueues the choice for two operands that were scaled before, each by itself; neither synchronises nor allocates. Throws
+// LaunchError. Range: operands with norms and extremes, a rule with all > 0 and a verdict.
+void launch_choose(const ScaledOperand& a, const ScaledOperand& b, const CapacityRule& capacity, const PrefixChoice& choice,
+                   cudaStream_t stream);
 
 }  // namespace ozfp4::cuda

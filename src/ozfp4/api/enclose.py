@@ -16,6 +16,7 @@ from ..report import Report
 from ..request import library
 from ..request.arguments import check_arguments, check_pair
 from ..request.operands import MatmulRequest, matmul_request
+from ..request.prepared import NEITHER, Prepared, take_prepared
 from ..request.types import TensorT
 
 
@@ -63,6 +64,28 @@ def enclose(
     workspace_limit: int | None = ...,
     report: Literal[True],
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Report]: ...
+@overload
+def enclose(
+    a: Prepared,
+    b: Any,
+    *,
+    out: Any = ...,
+    backend: str = ...,
+    scheme: str = ...,
+    workspace_limit: int | None = ...,
+    report: bool = ...,
+) -> Any: ...
+@overload
+def enclose(
+    a: Any,
+    b: Prepared,
+    *,
+    out: Any = ...,
+    backend: str = ...,
+    scheme: str = ...,
+    workspace_limit: int | None = ...,
+    report: bool = ...,
+) -> Any: ...
 def enclose(
     a: Any,
     b: Any,
@@ -82,8 +105,8 @@ def enclose(
 
     Parameters
     ----------
-    a, b : array_like or torch.Tensor
-        As in :func:`ozfp4.matmul`.
+    a, b : array_like, torch.Tensor or Prepared
+        As in :func:`ozfp4.matmul`; prepared for accuracy="correct".
     out : (array, array) or (tensor, tensor), optional
         Where to write the lower and the upper bounds; as in :func:`ozfp4.matmul`, and apart from each other in memory.
     backend, scheme, workspace_limit
@@ -107,13 +130,23 @@ def enclose(
     TypeError, ValueError, RuntimeError, MemoryError
         As :func:`ozfp4.matmul`; TypeError for `out` that is no pair.
     """
+    sides, plan = NEITHER, None
+    if isinstance(a, Prepared) or isinstance(b, Prepared):
+        sides, a, b, plan, _ = take_prepared(a, b, None, "correct", scheme=scheme, backend=backend)
     asked = check_arguments(
-        scheme, backend, None, "least", workspace_limit=workspace_limit, accuracy="correct", rounding="down"
+        scheme,
+        backend,
+        None,
+        "least",
+        plan,
+        workspace_limit=workspace_limit,
+        accuracy="correct",
+        rounding="down",
     )
     lower, upper = check_pair("out", out)
     operands = library.take_operands(a, b, lower, library.NUMBERS)
     other = None if upper is None else library.take_operands(a, b, upper, library.NUMBERS).out
-    request = matmul_request(operands, asked, upper=other)
+    request = matmul_request(operands, asked, upper=other, prepared=sides)
     run = partial(_on_cuda if operands.on_device else _on_cpu, report=report)
     found = complex_product.multiply(request, run, encloses=True) if request.is_complex else run(request)
     result = found[:2] if out is None else (lower, upper)

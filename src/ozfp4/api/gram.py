@@ -9,13 +9,17 @@ from typing import Any, Literal, overload
 import numpy as np
 import numpy.typing as npt
 
+from ..dispatch import on_cuda
 from ..plans.plan import Plan
-from ..report import Certified, Report
+from ..report import Report, merged_report
 from ..request import library
 from ..request.arguments import check_arguments
+from ..request.complex import is_complex
 from ..request.operands import MatmulRequest, matmul_request
+from ..request.prepared import Prepared
 from ..request.types import TensorT
 from .matmul import matmul
+from .prepare import prepare
 
 
 @overload
@@ -99,16 +103,18 @@ def gram(
 ) -> Any:
     """``a.T @ a`` (`left`: ``a @ a.T``), the bits of :func:`ozfp4.matmul`, exactly symmetric, at about half the products' time.
 
-    Blocks on and above the diagonal are multiplied; those below it are copied.
+    Blocks on and above the diagonal are multiplied; those below it are copied. Of a complex `a` it is ``a.conj().T @ a`` (``a @
+    a.conj().T``), exactly Hermitian; the sign of a zero imaginary part may be another than the product's.
 
     Parameters
     ----------
     a : array_like or torch.Tensor
-        float64 or float32, 2-D or a stack of matrices, any strides.
+        float64, float32, complex128 or complex64, 2-D or a stack of matrices, any strides.
     left : bool
-        The transpose on the right: sums over the columns of `a` instead of its rows.
+        The transpose (adjoint) on the right: sums over the columns of `a` instead of its rows.
     scheme, backend, bits, family, plan, out, report, workspace_limit, accuracy, rounding
-        As in :func:`ozfp4.matmul`. The limit is that of a block's product.
+        As in :func:`ozfp4.matmul`. The limit is that of a block's product; without one a GPU keeps the planes of all of `a`,
+        which it then encodes once.
 
     Returns
     -------
@@ -125,7 +131,8 @@ def gram(
     Raises
     ------
     TypeError, ValueError, RuntimeError, MemoryError
-        As :func:`ozfp4.matmul`; ValueError for `a` of fewer than two dimensions.
+        As :func:`ozfp4.matmul`; ValueError for `a` of fewer than two dimensions, and for a complex one that would be rounded
+        up or down.
     """
     asked: dict[str, Any] = {
         "scheme": scheme, "backend": backend, "bits": bits, "family": family, "plan": plan,
@@ -133,22 +140,30 @@ def gram(
     }  # fmt: skip
     arguments = check_arguments(**asked)
     asked["report"] = report
-    operands = library.take_operands(a, a, out, library.FLOATS)
+    operands = library.take_operands(a, a, out, library.NUMBERS)
     array = operands.a
     if array.ndim < 2:
         raise ValueError(
             f"a: a matrix or a stack of matrices is needed, its shape is {tuple(array.shape)}; "
             "ozfp4.matmul multiplies vectors"
         )
-    x, y = (array, _transposed(array)) if left else (_transposed(array), array)
-    c = _result(matmul_request(operands._replace(a=x, b=y), arguments), operands)
+    if is_complex(array) and rounding in ("down", "up"):
+        raise ValueError(
+            f"rounding: {rounding!r} gives no Hermitian result, as conjugation turns it round for imaginary parts; "
+            "allowed for complex a are 'nearest', 'zero'"
+        )
+    x, y = (array, _adjoint(array)) if left else (_adjoint(array), array)
+    request = matmul_request(operands._replace(a=x, b=y), arguments)
+    c, blocks = _result(request, operands), _blocks(request.shape.m, operands.on_device)
+    if len(blocks) > 1 and operands.on_device and _is_kept(request):
+        x, y = _prepared(x, y, asked)
     reports = []
     # The largest product first: where it is refused, nothing has been written.
-    for first, last in reversed(_blocks(c.shape[-1], operands.on_device)):
-        made = matmul(x[..., :last, :], y[..., first:last], out=c[..., :last, first:last], **asked)
+    for first, last in reversed(blocks):
+        made = matmul(_rows(x, last), _columns(y, first, last), out=c[..., :last, first:last], **asked)
         if report:
             reports.append(made[1])
-        c[..., first:last, :first] = _transposed(c[..., :first, first:last])
+        _mirror(c[..., :first, first:last], c[..., first:last, :first])
     result = c if out is None else out
     if out is None and operands.torch is not None and not operands.on_device:
         result = operands.torch.from_numpy(c)
@@ -159,6 +174,20 @@ def _transposed(x: Any) -> Any:
     return x.mT if library.is_tensor(x) else x.swapaxes(-1, -2)
 
 
+def _adjoint(x: Any) -> Any:
+    """The transpose, conjugated where it is complex: a view, but for complex arrays of NumPy."""
+    return _transposed(x.conj() if is_complex(x) else x)
+
+
+def _mirror(above: Any, below: Any) -> None:
+    """Fill the block below the diagonal with the adjoint of the one above. An imaginary part of +0 stays one, as in a product."""
+    if not is_complex(above):
+        below[...] = _transposed(above)
+        return
+    below.real[...] = _transposed(above.real)
+    below.imag[...] = 0.0 - _transposed(above.imag)
+
+
 def _result(request: MatmulRequest, operands: library.Operands) -> Any:
     """Where the result goes: an array, or a tensor on a device."""
     if request.out is not None:
@@ -166,6 +195,40 @@ def _result(request: MatmulRequest, operands: library.Operands) -> Any:
     if operands.on_device:
         return operands.torch.empty(request.shape.result, dtype=request.dtype, device=request.a.device)
     return np.empty(request.shape.result, request.dtype)
+
+
+def _is_kept(request: MatmulRequest) -> bool:
+    """Whether a GPU keeps the planes of all lines, for all blocks, within the limits of the workspace."""
+    if (
+        request.is_complex
+        or request.asked.workspace_limit is not None
+        or 0
+        in (
+            *request.shape.stack,
+            request.shape.m,
+            request.shape.k,
+        )
+    ):
+        return False
+    return int(request.a.numel()) * on_cuda.decide(request).plan.planes_a <= _MOST_KEPT_BYTES
+
+
+_MOST_KEPT_BYTES = 2**35
+
+
+def _prepared(x: Any, y: Any, asked: dict[str, Any]) -> tuple[Prepared, Prepared]:
+    """Both operands from one: rows of x are columns of y, and lines of either side are encoded alike."""
+    names = ("scheme", "backend", "bits", "family", "plan", "accuracy")
+    left = prepare(x, "left", **{name: asked[name] for name in names})
+    return left, replace(left, side="right", shape=tuple(y.shape), _entries=y)
+
+
+def _rows(x: Any, last: int) -> Any:
+    return x._lines(0, last) if isinstance(x, Prepared) else x[..., :last, :]
+
+
+def _columns(y: Any, first: int, last: int) -> Any:
+    return y._lines(first, last) if isinstance(y, Prepared) else y[..., first:last]
 
 
 # Columns of a block at least: narrower products take a GPU, or a BLAS, longer than their share.
@@ -187,28 +250,5 @@ def _blocks(extent: int, on_device: bool) -> list[tuple[int, int]]:
 
 def _combined(reports: Sequence[Report]) -> Report:
     """What was done for all blocks; the first of them has all rows, and so every line of the operand."""
-    first = reports[0]
-    certified = [report.certified for report in reports if report.certified is not None]
-    return replace(
-        first,
-        moduli_used=max(report.moduli_used for report in reports),
-        products=max(report.products for report in reports),
-        special_columns=first.special_rows,
-        workspace=max(report.workspace for report in reports),
-        seconds={stage: sum(report.seconds[stage] for report in reports) for stage in first.seconds},
-        certified=_sum(certified) if certified else None,
-    )
-
-
-def _sum(parts: Sequence[Certified]) -> Certified:
-    def total(counts: Sequence[int | None]) -> int | None:
-        return None if None in counts else sum(count or 0 for count in counts)
-
-    return Certified(
-        total([part.exact for part in parts]),
-        total([part.depth for part in parts]),
-        total([part.result for part in parts]),
-        sum(part.repaired for part in parts),
-        sum(part.repaired_exactly for part in parts),
-        sum(part.total for part in parts),
-    )
+    special = reports[0].special_rows
+    return replace(merged_report(reports, reports[0].kind), special_rows=special, special_columns=special)

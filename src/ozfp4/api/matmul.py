@@ -18,6 +18,7 @@ from ..request import library
 from ..request.arguments import check_arguments
 from ..request.integers import check_overflow, check_unasked, entry_bits, unify
 from ..request.operands import MatmulRequest, matmul_request
+from ..request.prepared import NEITHER, Prepared, take_prepared
 from ..request.types import TensorT
 from .integers import integer_product
 
@@ -26,13 +27,13 @@ from .integers import integer_product
 def matmul(
     a: TensorT,
     b: TensorT,
+    out: TensorT | None = ...,
     *,
     scheme: str = ...,
     backend: str = ...,
     bits: int | None = ...,
     family: str = ...,
     plan: Plan | None = ...,
-    out: TensorT | None = ...,
     report: Literal[False] = ...,
     workspace_limit: int | None = ...,
     progress: Callable[[float], object] | None = ...,
@@ -45,13 +46,13 @@ def matmul(
 def matmul(
     a: TensorT,
     b: TensorT,
+    out: TensorT | None = ...,
     *,
     scheme: str = ...,
     backend: str = ...,
     bits: int | None = ...,
     family: str = ...,
     plan: Plan | None = ...,
-    out: TensorT | None = ...,
     report: Literal[True],
     workspace_limit: int | None = ...,
     progress: Callable[[float], object] | None = ...,
@@ -64,13 +65,13 @@ def matmul(
 def matmul(
     a: TensorT,
     b: TensorT,
+    out: TensorT | None = ...,
     *,
     scheme: str = ...,
     backend: str = ...,
     bits: int | None = ...,
     family: str = ...,
     plan: Plan | None = ...,
-    out: TensorT | None = ...,
     report: Literal[False] = ...,
     workspace_limit: int | None = ...,
     progress: Callable[[float], object] | None = ...,
@@ -83,13 +84,13 @@ def matmul(
 def matmul(
     a: TensorT,
     b: TensorT,
+    out: TensorT | None = ...,
     *,
     scheme: str = ...,
     backend: str = ...,
     bits: int | None = ...,
     family: str = ...,
     plan: Plan | None = ...,
-    out: TensorT | None = ...,
     report: Literal[True],
     workspace_limit: int | None = ...,
     progress: Callable[[float], object] | None = ...,
@@ -102,13 +103,13 @@ def matmul(
 def matmul(
     a: npt.ArrayLike,
     b: npt.ArrayLike,
+    out: npt.NDArray[Any] | None = ...,
     *,
     scheme: str = ...,
     backend: str = ...,
     bits: int | None = ...,
     family: str = ...,
     plan: Plan | None = ...,
-    out: npt.NDArray[Any] | None = ...,
     report: Literal[False] = ...,
     workspace_limit: int | None = ...,
     progress: Callable[[float], object] | None = ...,
@@ -121,13 +122,13 @@ def matmul(
 def matmul(
     a: npt.ArrayLike,
     b: npt.ArrayLike,
+    out: npt.NDArray[Any] | None = ...,
     *,
     scheme: str = ...,
     backend: str = ...,
     bits: int | None = ...,
     family: str = ...,
     plan: Plan | None = ...,
-    out: npt.NDArray[Any] | None = ...,
     report: Literal[True],
     workspace_limit: int | None = ...,
     progress: Callable[[float], object] | None = ...,
@@ -140,13 +141,13 @@ def matmul(
 def matmul(
     a: npt.ArrayLike,
     b: npt.ArrayLike,
+    out: npt.NDArray[Any] | None = ...,
     *,
     scheme: str = ...,
     backend: str = ...,
     bits: int | None = ...,
     family: str = ...,
     plan: Plan | None = ...,
-    out: npt.NDArray[Any] | None = ...,
     report: Literal[False] = ...,
     workspace_limit: int | None = ...,
     progress: Callable[[float], object] | None = ...,
@@ -159,13 +160,13 @@ def matmul(
 def matmul(
     a: npt.ArrayLike,
     b: npt.ArrayLike,
+    out: npt.NDArray[Any] | None = ...,
     *,
     scheme: str = ...,
     backend: str = ...,
     bits: int | None = ...,
     family: str = ...,
     plan: Plan | None = ...,
-    out: npt.NDArray[Any] | None = ...,
     report: Literal[True],
     workspace_limit: int | None = ...,
     progress: Callable[[float], object] | None = ...,
@@ -174,16 +175,54 @@ def matmul(
     overflow: str = ...,
     return_bound: Literal[True],
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Report]: ...
+@overload
+def matmul(
+    a: Prepared,
+    b: Any,
+    *,
+    scheme: str = ...,
+    backend: str = ...,
+    bits: int | None = ...,
+    family: str = ...,
+    plan: Plan | None = ...,
+    out: Any = ...,
+    report: bool = ...,
+    workspace_limit: int | None = ...,
+    progress: Callable[[float], object] | None = ...,
+    accuracy: str | None = ...,
+    rounding: str = ...,
+    overflow: str = ...,
+    return_bound: bool = ...,
+) -> Any: ...
+@overload
+def matmul(
+    a: Any,
+    b: Prepared,
+    *,
+    scheme: str = ...,
+    backend: str = ...,
+    bits: int | None = ...,
+    family: str = ...,
+    plan: Plan | None = ...,
+    out: Any = ...,
+    report: bool = ...,
+    workspace_limit: int | None = ...,
+    progress: Callable[[float], object] | None = ...,
+    accuracy: str | None = ...,
+    rounding: str = ...,
+    overflow: str = ...,
+    return_bound: bool = ...,
+) -> Any: ...
 def matmul(
     a: Any,
     b: Any,
+    out: Any = None,
     *,
     scheme: str = "II",
     backend: str = "auto",
     bits: int | None = None,
     family: str = "least",
     plan: Plan | None = None,
-    out: Any = None,
     report: bool = False,
     workspace_limit: int | None = None,
     progress: Callable[[float], object] | None = None,
@@ -218,9 +257,11 @@ def matmul(
 
     Parameters
     ----------
-    a, b : array_like or torch.Tensor
+    a, b : array_like, torch.Tensor or Prepared
         float64, float32, complex128, complex64, integers or bool, shapes as for ``numpy.matmul``: 1-D, 2-D, or stacks with
-        broadcasting; any strides. Tensors may be conjugated or negated lazily.
+        broadcasting; any strides. Tensors may be conjugated or negated lazily. An operand that :func:`ozfp4.prepare` made stands
+        for the array, on its side; `scheme`, `backend`, `bits`, `family`, `plan` and `accuracy` are then those that it was
+        prepared for.
     scheme : {"II", "I"}
         Ozaki scheme: residues and the Chinese remainder theorem, or positional digits.
     backend : {"auto", "fp4", "int8", "fp64"}
@@ -285,7 +326,7 @@ def matmul(
     ValueError
         Shapes that do not fit, unknown names, bits outside 2..200 or beside an accuracy that has its own, a rounding other than
         "nearest" without "correct", a plan of too few bits, `out` of another shape, read-only or overlapping, an inner dimension
-        beyond the plan's limit, and of integers what is for floating-point numbers.
+        beyond the plan's limit; what a prepared operand was not prepared for; of integers what is for floating-point numbers.
     OverflowError
         As `overflow` says.
     RuntimeError
@@ -301,6 +342,11 @@ def matmul(
         if like is not None and (again := repeated.again(like, a, b)) is not None:
             return again
 
+    sides = NEITHER
+    if isinstance(a, Prepared) or isinstance(b, Prepared):
+        sides, a, b, plan, accuracy = take_prepared(
+            a, b, plan, accuracy, scheme=scheme, backend=backend, bits=bits, family=family
+        )
     asked = check_arguments(
         scheme, backend, bits, family, plan, workspace_limit, progress, accuracy, rounding, return_bound
     )
@@ -320,7 +366,7 @@ def matmul(
         return (c, about) if report else c
     if raises:
         raise ValueError("overflow: 'raise' is for products of integers")
-    request = matmul_request(operands, asked)
+    request = matmul_request(operands, asked, prepared=sides)
     if request.is_complex:
         c, bound, made, about = _of_parts(request, operands.on_device, report)
     elif operands.on_device:

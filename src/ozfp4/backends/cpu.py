@@ -76,11 +76,22 @@ def matmul(
         outcome = _core.matmul(
             plan._core, a, b, views[: len(results)], limit, asked.progress, asked.accuracy, roundings,
             None if bound is None else views[-1],
+            *(None if side is None else side._held for side in request.prepared),
         )  # fmt: skip
     except ValueError as error:
         raise memory_error(error) from None
     found = [like_input(request, result) for result in results]
     return found, None if bound is None else like_input(request, bound), outcome
+
+
+def prepare(x: Array, side: str, plan: Plan, accuracy: str, single: bool) -> tuple[Array, Any]:
+    """A copy of the operand, and what the core made of it (None without entries)."""
+    lines = np.array(x if side == "left" else x.swapaxes(-1, -2), order="C")
+    held = None
+    if lines.size > 0:
+        stack = lines.reshape(-1, *lines.shape[-2:])
+        held = _core.Prepared(plan._core, stack, accuracy, 24 if single else 53)
+    return lines if side == "left" else lines.swapaxes(-1, -2), held
 
 
 def int8_matmul(request: MatmulRequest, plan: Plan) -> tuple[Array, int]:
@@ -193,7 +204,13 @@ def _flat_stack(request: MatmulRequest, results: Sequence[Array]) -> tuple[Array
     """A stack of A times one B is one tall product, if A and the results are contiguous: B is then encoded once."""
     a, b, views = request.a, request.b, [_matrix_view(request, result) for result in results]
     one_b = not any(b.strides[:-2])
-    if a.ndim > 2 and views[0].size and one_b and all(x.flags.c_contiguous for x in (a, *views)):
+    if (
+        a.ndim > 2
+        and request.prepared.a is None
+        and views[0].size
+        and one_b
+        and all(x.flags.c_contiguous for x in (a, *views))
+    ):
         rows = views[0].size // views[0].shape[-1]
         flat = [view.reshape(rows, view.shape[-1]) for view in views]
         return a.reshape(rows, a.shape[-1]), b[(0,) * (b.ndim - 2)], flat

@@ -31,7 +31,7 @@ def likeness(a: Any, b: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...] | No
         or not a.is_cuda
     ):
         return None
-    if a.layout != torch.strided or b.layout != torch.strided:
+    if a.layout != torch.strided or b.layout != torch.strided or a.is_nested or b.is_nested:
         return None
     if a.requires_grad or b.requires_grad or a.is_neg() or b.is_neg():
         return None

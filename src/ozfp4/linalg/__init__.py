@@ -4,6 +4,7 @@
 """
 
 from .definite import cholesky
+from .determinants import Slogdet, det, slogdet
 from .householder import qr
 from .least_squares import LstsqResult, lstsq
 from .lu import lu_factor, lu_solve
@@ -13,13 +14,16 @@ from .triangles import solve_triangular
 
 __all__ = [
     "LstsqResult",
+    "Slogdet",
     "SolveReport",
     "cholesky",
+    "det",
     "inv",
     "lstsq",
     "lu_factor",
     "lu_solve",
     "qr",
+    "slogdet",
     "solve",
     "solve_triangular",
 ]

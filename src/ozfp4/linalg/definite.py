@@ -48,7 +48,7 @@ def cholesky(a: Any, *, lower: bool = True, accuracy: str | None = None, check_f
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., n, n), float64 or float32; one triangle is read, the lower one where `lower`.
+        (..., n, n), float64, float32, complex128 or complex64; one triangle is read, the lower one where `lower`.
     lower : bool
         Return L, as NumPy and torch do by default, else U, as SciPy does.
     accuracy : {"scaled", "fp64", "correct"}, optional
@@ -81,6 +81,7 @@ def cholesky(a: Any, *, lower: bool = True, accuracy: str | None = None, check_f
     def one(matrix: Any) -> tuple[Any]:
         if lower:
             return (lower_factor(given.native, matrix, given.accuracy),)
-        return (adjoint(lower_factor(given.native, adjoint(matrix), given.accuracy)),)
+        factor = lower_factor(given.native, adjoint(matrix), given.accuracy)
+        return (given.native.copy(adjoint(factor), factor.dtype),)
 
     return over_stack(given.native, given.lead, one, given.a)[0]

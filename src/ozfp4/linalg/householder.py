@@ -89,7 +89,7 @@ def qr(a: Any, *, mode: str = "reduced", accuracy: str | None = None, check_fini
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., m, n), float64 or float32.
+        (..., m, n), float64, float32, complex128 or complex64.
     mode : {"reduced", "complete", "r"}
         Q with min(m, n) columns, with m, or R alone.
     accuracy : {"scaled", "fp64", "correct"}, optional

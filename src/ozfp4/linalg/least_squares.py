@@ -22,13 +22,16 @@ class LstsqResult(NamedTuple):
 
 
 def _augmented(
-    native: Native, tall: Any, top: Any, bottom: Any, refine: bool, accuracy: str
-) -> tuple[Any, str]:
-    """The rows [R; X] with R + T X = top, T^H R = bottom for a tall T of full rank; and why they are not refined, or "".
+    native: Native, tall: Any, b: Any, least_squares: bool, refine: bool, accuracy: str
+) -> tuple[Any, Any, str]:
+    """R and X with R + T X = top, T^H R = bottom for a tall T of full rank; and why they are not refined, or "".
 
-    Least squares is bottom = 0: X is the solution, R the residual. Least norm is top = 0 with T = A^H: R is the solution.
+    Least squares is top = B, bottom = 0: X is the solution, R the residual. Least norm is top = 0, bottom = B with T = A^H: R is
+    the solution.
     """
     m, n = tall.shape
+    zeros = 0 * native.eye(n if least_squares else m, b.shape[1], b)
+    top, bottom = (b, zeros) if least_squares else (zeros, b)
     factors = factorise(native, tall, accuracy)
     check_diagonal(native, factors.r, "the diagonal of R, of deficient rank,")
 
@@ -48,9 +51,12 @@ def _augmented(
 
     right = native.join([top, bottom], 0)
     if not refine:
-        return solve(right), ""
-    found = refined_solution(native, right, residual_of, solve)
-    return (found.x, "") if found.converged else (solve(right), found.reason)
+        z = solve(right)
+        return z[:m], z[m:], ""
+    answer = slice(m, None) if least_squares else slice(0, m)
+    found = refined_solution(native, right, residual_of, solve, answer)
+    z, reason = (found.x, "") if found.converged else (solve(right), found.reason)
+    return z[:m], z[m:], reason
 
 
 def lstsq(
@@ -61,7 +67,7 @@ def lstsq(
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., m, n), float64 or float32, of rank min(m, n): there is no test but that for an exact zero.
+        (..., m, n), float64, float32, complex128 or complex64, of rank min(m, n): there is no test but that for an exact zero.
     b : array_like or torch.Tensor
         (m,), or (..., m, k) with broadcasting stacks.
     refine : bool
@@ -73,7 +79,8 @@ def lstsq(
     Returns
     -------
     LstsqResult
-        solution (n,) or (..., n, k); residuals () or (..., k): the sums of squares of B - A X.
+        solution (n,) or (..., n, k); residuals () or (..., k): the sums of squares of B - A X, for the
+        real X where that was refined.
 
     Examples
     --------
@@ -95,19 +102,17 @@ def lstsq(
     reasons = []
 
     def one(matrix: Any, right: Any) -> tuple[Any, Any]:
-        m, n = matrix.shape
-        zeros = 0 * native.eye(n, right.shape[1], matrix)
-        if m >= n:
-            z, reason = _augmented(native, matrix, right, zeros, refine, given.accuracy)
-            x = z[m:]
-        else:
-            z, reason = _augmented(native, adjoint(matrix), zeros, right, refine, given.accuracy)
-            x = z[:n]
+        least_squares = matrix.shape[0] >= matrix.shape[1]
+        tall = matrix if least_squares else adjoint(matrix)
+        r, x, reason = _augmented(native, tall, right, least_squares, refine, given.accuracy)
         reasons.append(reason)
-        rest, _ = residual(native, [right], [matrix], [x], False)
+        if not least_squares:
+            x = r
+        refined = refine and least_squares and not reason
+        rest = r if refined else residual(native, [right], [matrix], [x], False)[0]
         return x, (abs(rest) ** 2).sum(0)
 
     x, sums = over_stack(native, given.lead, one, given.a, given.b)
     if any(reasons):
-        warn_of(next(filter(None, reasons)))
+        warn_of(next(filter(None, reasons)), 3)
     return LstsqResult(given.like_b(x), given.like_b(sums))

@@ -19,10 +19,10 @@ from .update import update
 
 def order_of(pivots: Host, rows: int) -> Host:
     """The rows in the order that the exchanges of row i with row pivots[i], one after the other, leave them in."""
-    order = np.arange(rows)
-    for i, j in enumerate(pivots):
-        order[[i, j]] = order[[j, i]]
-    return order
+    order = list(range(rows))
+    for i, j in enumerate(pivots.tolist()):
+        order[i], order[j] = order[j], order[i]
+    return np.array(order, dtype=np.int64)
 
 
 def factorise(native: Native, a: Any, accuracy: str) -> tuple[Any, Host]:
@@ -75,7 +75,7 @@ def lu_factor(a: Any, *, accuracy: str | None = None, check_finite: bool = True)
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., m, n), float64 or float32.
+        (..., m, n), float64, float32, complex128 or complex64.
     accuracy : {"scaled", "fp64", "correct"}, optional
         Of the products, as in :func:`ozfp4.matmul`.
     check_finite : bool

@@ -12,7 +12,7 @@ from ..request import library
 from ..request.arguments import check_accuracy
 from .native import Native, native_of
 
-_NAMES = tuple(np.dtype(t).name for t in library.FLOATS)
+_NAMES = tuple(np.dtype(t).name for t in library.NUMBERS)
 
 
 class FailureError(Exception):
@@ -50,7 +50,7 @@ def take(
     Raises
     ------
     TypeError
-        NumPy mixed with torch, dtypes other than float64 and float32, masked arrays, tensors that are not dense.
+        NumPy mixed with torch, dtypes other than these and their complex ones, masked arrays, tensors that are not dense.
     ValueError
         Shapes that do not fit, NaN or infinity where `check_finite`, an unknown accuracy.
     RuntimeError
@@ -102,7 +102,7 @@ def check_flags(**flags: object) -> None:
 def _checked(name: str, x: Any) -> Any:
     """An array or tensor of a dtype that products take."""
     if not library.is_tensor(x):
-        return library.check_dtype(name, library.as_array(name, x), library.FLOATS)
+        return library.check_dtype(name, library.as_array(name, x), library.NUMBERS)
     library.check_tensor(name, x)
     if str(x.dtype).removeprefix("torch.") not in _NAMES:
         names = " or ".join(f"torch.{n}" for n in _NAMES)

@@ -79,18 +79,18 @@ def _solutions(given: Operands, structure: str, refined: bool, report: bool) -> 
     (x,) = over_stack(given.native, given.lead, one, given.a, given.b)
     about = worst(reports)
     if refined and not about.converged and not report:
-        warn_of(about.reason)
+        warn_of(about.reason, 4)
     return x, about
 
 
-def warn_of(reason: str) -> None:
-    """LinAlgWarning that a solution is not refined."""
+def warn_of(reason: str, level: int) -> None:
+    """LinAlgWarning that a solution is not refined, at the caller `level` calls up from here."""
     from scipy.linalg import LinAlgWarning
 
     warnings.warn(
         f"refinement did not converge ({reason}): the solution is that of the factors alone, the matrix singular or nearly so",
         LinAlgWarning,
-        stacklevel=4,
+        stacklevel=level,
     )
 
 
@@ -152,12 +152,12 @@ def solve(
 
     With `refine`, every entry of X is the real solution's, rounded once, but for 2^-58 of the largest entry of its column: X
     is corrected, as a pair of numbers an entry, by residuals B - A X that are rounded once. Where the condition number is near
-    2^53 or beyond, the factors of fl(R A), with R about A^-1, take over; up to about 2^100 that converges.
+    2^53 or beyond, the factors of fl(R A), with R about A^-1, take over; up to about 2^80 that converges as a rule.
 
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., n, n), float64 or float32.
+        (..., n, n), float64, float32, complex128 or complex64.
     b : array_like or torch.Tensor
         (n,), or (..., n, k) with broadcasting stacks.
     refine : bool
@@ -176,7 +176,7 @@ def solve(
     Returns
     -------
     x, or (x, SolveReport)
-        x of the shape of b, or of the stack; float32 if both are float32, else float64.
+        x of the shape of b, or of the stack, and of the dtype that holds both.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def inv(a: Any, *, refine: bool = False, accuracy: str | None = None, check_fini
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., n, n), float64 or float32.
+        (..., n, n), float64, float32, complex128 or complex64.
     refine : bool
         As in :func:`ozfp4.linalg.solve`: entries near the real inverse's, rounded once.
     accuracy, check_finite

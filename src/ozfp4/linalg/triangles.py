@@ -89,7 +89,7 @@ def solve_triangular(
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., n, n), float64 or float32.
+        (..., n, n), float64, float32, complex128 or complex64.
     b : array_like or torch.Tensor
         (n,), or (..., n, k) with broadcasting stacks.
     trans : {0 or "N", 1 or "T", 2 or "C"}

@@ -25,5 +25,6 @@ def residual(
     left = native.join([*b, *a], 1)
     right = native.join([*(unit for _ in b), *(-each for each in x)], 0)
     if report:
-        return matmul(left, right, accuracy="correct", report=True)
+        made: tuple[Any, Report] = matmul(left, right, accuracy="correct", report=True)
+        return made
     return matmul(left, right, accuracy="correct"), None

@@ -13,6 +13,7 @@ each by itself, as 2 N columns of B, or as a stack of two matrices A. Lazily con
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -166,7 +167,8 @@ def _blocks(b: Any) -> Any:
         torch = require_torch()
         blocks, negative = torch.empty(extents, dtype=held.dtype, device=b.device), torch.neg
     else:
-        blocks, negative = np.empty(extents, held.dtype), np.negative
+        # np.negative of NumPy 2.4 reads the wrong entries where they lie 16 or 64 bytes apart and `out` has gaps.
+        blocks, negative = np.empty(extents, held.dtype), partial(np.multiply, -1)
     if by_columns:
         axes = (*range(len(stack)), *(len(stack) + axis for axis in (2, 3, 0, 1)))
         blocks = blocks.permute(axes) if is_tensor(b) else blocks.transpose(axes)

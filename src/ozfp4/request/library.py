@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from . import remedies
+
 Array = npt.NDArray[Any]
 FLOATS = (np.float64, np.float32)
 INTEGERS = (
@@ -89,14 +91,31 @@ def take_operands(a: Any, b: Any, out: Any, allowed: tuple[type, ...]) -> Operan
     for name, x in (("a", a), ("b", b)):
         if x.dtype not in [getattr(torch, n) for n in names]:
             raise TypeError(
-                f"{name}: dtype {x.dtype} is not supported; allowed is {_listed(allowed, 'torch.')}"
+                f"{name}: dtype {x.dtype} is not supported{remedies.of_torch_dtype(name, x.dtype)}; "
+                f"allowed is {_listed(allowed, 'torch.')}"
             )
     if out is not None:
         if out.device != a.device:
             raise RuntimeError(f"out: device {out.device} differs from {a.device}, where the operands lie")
         check_tensor("out", out)
-        _check_not_lazy(out)
+        check_not_lazy(out)
     return Operands(a.resolve_neg(), b.resolve_neg(), out, torch, True)
+
+
+def take_operand(name: str, x: Any, allowed: tuple[type, ...]) -> Operands:
+    """One operand that no other is there for yet, in both places. Raises as :func:`take_operands`."""
+    if not is_tensor(x) or x.device.type == "cpu":
+        array = _array(name, x, allowed)
+        return Operands(array, array, None, torch_module() if is_tensor(x) else None, False)
+    check_tensor(name, x)
+    torch = torch_module()
+    names = [np.dtype(t).name for t in allowed]
+    if x.dtype not in [getattr(torch, n) for n in names]:
+        raise TypeError(
+            f"{name}: dtype {x.dtype} is not supported; allowed is {' or '.join(f'torch.{n}' for n in names)}"
+        )
+    resolved = x.resolve_neg()
+    return Operands(resolved, resolved, None, torch, True)
 
 
 def _from_torch(a: object, b: object, out: object) -> bool:
@@ -120,12 +139,14 @@ def check_tensor(name: str, tensor: Any) -> None:
             f"{name}: the tensor requires grad, and matmul has no derivative yet; "
             f"pass {name}.detach() or call it under torch.no_grad()"
         )
-    if tensor.layout != torch.strided:
-        raise TypeError(f"{name}: layout {tensor.layout} is not supported; only dense (strided) tensors are")
+    kind = type(tensor)
+    computes = kind is not torch.Tensor and kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
+    if tensor.is_nested or tensor.layout != torch.strided or computes:
+        raise TypeError(remedies.of_tensor(name, tensor))
     if str(tensor.dtype).removeprefix("torch.") not in [np.dtype(t).name for t in TAKEN]:
         raise TypeError(
-            f"{name}: dtype {tensor.dtype} is not supported; allowed are torch.float64, torch.float32, torch.complex128, "
-            "torch.complex64, integers and torch.bool"
+            f"{name}: dtype {tensor.dtype} is not supported{remedies.of_torch_dtype(name, tensor.dtype)}; allowed are "
+            "torch.float64, torch.float32, torch.complex128, torch.complex64, integers and torch.bool"
         )
 
 
@@ -143,13 +164,14 @@ def _checked_out(out: Any) -> Array | None:
     if out is None:
         return None
     if is_tensor(out):
-        _check_not_lazy(out)
+        check_not_lazy(out)
     elif not isinstance(out, np.ndarray):
         raise TypeError(f"out: {type(out).__name__} is neither a NumPy array nor a torch tensor")
     return as_array("out", out)
 
 
-def _check_not_lazy(out: Any) -> None:
+def check_not_lazy(out: Any) -> None:
+    """ValueError for a tensor that is a lazily conjugated or negated view: writing to a resolved copy would lose the result."""
     if out.is_conj():
         raise ValueError("out: a lazily conjugated tensor cannot be written to; pass out.resolve_conj()")
     if out.is_neg():
@@ -160,8 +182,8 @@ def as_array(name: str, x: object) -> Array:
     """A NumPy array of `x` without a copy where possible."""
     if is_tensor(x):
         return array_of_tensor(name, x)
-    if isinstance(x, np.ma.MaskedArray):
-        raise TypeError(f"{name}: masked arrays are not supported, their mask would be lost")
+    if isinstance(x, np.ma.MaskedArray) or (not isinstance(x, np.ndarray) and hasattr(x, "toarray")):
+        raise TypeError(remedies.of_array(name, x))
     return np.asarray(x)
 
 
@@ -173,9 +195,13 @@ def _listed(allowed: tuple[type, ...], prefix: str = "") -> str:
 
 def check_dtype(name: str, array: Array, allowed: tuple[type, ...]) -> Array:
     """`array` in native byte order; TypeError unless its dtype is among `allowed`."""
-    if array.dtype.newbyteorder("=") not in [np.dtype(t) for t in allowed]:
-        raise TypeError(f"{name}: dtype {array.dtype} is not supported; allowed is {_listed(allowed)}")
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    native = array.dtype if array.dtype.isnative else array.dtype.newbyteorder("=")
+    if native not in [np.dtype(t) for t in allowed]:
+        remedy = remedies.of_dtype(name, native) if np.float64 in allowed else ""
+        raise TypeError(
+            f"{name}: dtype {array.dtype} is not supported{remedy}; allowed is {_listed(allowed)}"
+        )
+    return array if array.dtype.isnative else array.astype(native)
 
 
 def _array(name: str, x: object, allowed: tuple[type, ...]) -> Array:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from .arguments import Arguments
 from .library import Operands
 from .out import check_out
+from .prepared import NEITHER, Sides, check_result
 
 Extents = tuple[int, ...]
 Array = npt.NDArray[Any]
@@ -89,6 +90,8 @@ class MatmulRequest:
     asked : Arguments
     upper : array, tensor or None
         As `out`, for a second result.
+    prepared : Sides
+        What was made of the operands before.
     is_complex : bool
         The result is complex (request/complex.py has the real product that gives its parts).
     is_paired : bool
@@ -105,11 +108,14 @@ class MatmulRequest:
     torch: Any
     asked: Arguments
     upper: Any = None
+    prepared: Sides = NEITHER
     is_complex: bool = False
     is_paired: bool = False
 
     def __post_init__(self) -> None:
         asked, k = self.asked, self.shape.k
+        if self.prepared is not NEITHER:
+            check_result(self.prepared, "float32" if self.single else "float64", self.is_complex)
         if k > LONGEST_CERTIFIED and (asked.accuracy != "scaled" or asked.return_bound):
             raise ValueError(
                 f"accuracy: {asked.accuracy!r}{' with a bound' if asked.return_bound else ''} counts the entries of rows and "
@@ -124,15 +130,16 @@ class MatmulRequest:
 
 
 def matmul_request(
-    operands: Operands, asked: Arguments, dtype: Any = None, upper: Any = None
+    operands: Operands, asked: Arguments, dtype: Any = None, upper: Any = None, prepared: Sides = NEITHER
 ) -> MatmulRequest:
     """The request for a product of these operands; `dtype` of the result, by default the one that both promote to; `upper` as
-    the operands' `out`, for a second result.
+    the operands' `out`, for a second result; `prepared` of what was prepared, whose entries the operands have.
 
     Raises
     ------
     TypeError, ValueError
-        Shapes that do not fit; `out` of another shape or dtype, read-only or overlapping.
+        Shapes that do not fit; `out` of another shape or dtype, read-only or overlapping; a result of another dtype than was
+        prepared for.
     """
     a, b, out, torch, on_device = operands
     shape = matmul_shape(tuple(a.shape), tuple(b.shape))
@@ -146,5 +153,5 @@ def matmul_request(
         single = dtype in (np.float32, np.complex64)
         a, b = broadcast_operands(a, b, shape)
     return MatmulRequest(
-        a, b, out, shape, dtype, single, torch, asked, upper, is_complex="complex" in str(dtype)
+        a, b, out, shape, dtype, single, torch, asked, upper, prepared, is_complex="complex" in str(dtype)
     )

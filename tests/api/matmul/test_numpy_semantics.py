@@ -148,3 +148,36 @@ a = np.broadcast_to(np.zeros(({rows}, 2), {dtype!r}), ({stack}, {rows}, 2))
 assert ozfp4.{function}(a, np.zeros((2, {columns}), {dtype!r})).shape == {shape}
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_out_may_come_third_as_numpy_s() -> None:
+    a, b = stack_operands(((2, 4, 5), (5, 3)))
+    out = noise((2, 4, 3))
+    assert ozfp4.matmul(a, b, out) is out
+    assert_same_bits(out, ozfp4.matmul(a, b))
+    out, expected = noise((4, 3)), ozfp4.matmul(a[0], b, accuracy="correct")
+    c, report = ozfp4.matmul(a[0], b, out, accuracy="correct", report=True)
+    assert c is out
+    assert report.bits > 0
+    assert_same_bits(out, expected)
+
+
+@pytest.mark.parametrize(
+    "keyword",
+    [
+        {"axes": [(-2, -1), (-1, -2), (0, 1)]},
+        {"axis": 0},
+        {"casting": "unsafe"},
+        {"dtype": np.float64},
+        {"keepdims": True},
+        {"order": "F"},
+        {"signature": "dd->d"},
+        {"subok": False},
+        {"where": True},
+    ],
+    ids=lambda keyword: next(iter(keyword)),
+)
+def test_keywords_that_numpy_s_ufuncs_have_are_refused_by_name(check_refused, keyword) -> None:
+    a, b = stack_operands(((4, 5), (5, 3)))
+    pattern = f"unexpected keyword argument '{next(iter(keyword))}'"
+    check_refused(TypeError, pattern, ozfp4.matmul, a, b, **keyword, out=noise((4, 3)))

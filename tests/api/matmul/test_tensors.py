@@ -250,7 +250,7 @@ def test_other_dtypes_are_refused(name: str) -> None:
     x = torch.ones(3, 3, dtype=getattr(torch, name))
     y = torch.ones(3, 3, dtype=torch.float64)
     for a, b, which in ((x, y, "a"), (y, x, "b")):
-        with pytest.raises(TypeError, match=rf"{which}: dtype torch\.{name} is not supported; .*float64"):
+        with pytest.raises(TypeError, match=rf"{which}: dtype torch\.{name} is not supported.*; .*float64"):
             ozfp4.matmul(a, b, accuracy="scaled")
     with pytest.raises(TypeError, match=rf"out: dtype torch\.{name} is not supported"):
         ozfp4.matmul(y, y, out=x, accuracy="scaled")

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from ozfp4.backends.cuda.views import _collapse
+from ozfp4.backends.cuda.views import collapse
 
 Steps = tuple[int, ...]
 
@@ -30,7 +30,7 @@ def offsets(extents: list[int], steps: list[int]) -> list[int]:
     ],
 )
 def test_fewest_axes_visit_the_same_matrices(stack: Steps, strides: tuple[Steps, ...], axes: int) -> None:
-    extents, merged = _collapse(stack, *strides)
+    extents, merged = collapse(stack, *strides)
     assert len(extents) == axes
     for before, after in zip(strides, merged, strict=True):
         assert offsets(extents, after) == offsets(list(stack), list(before))

@@ -98,6 +98,24 @@ class Problem:
         left[[2048, 3072]] = 1
 
 
+def expand(
+    data: int, kind: str, matrices: int, k: int, n: int, matrix_stride: int, k_stride: int, n_stride: int,
+    is_conjugated: bool, to: int, stream: int, device: int,
+) -> None:  # fmt: skip
+    """Complex columns as pairs of real ones, (re, -im) and (im, re) along K."""
+    dtype = np.dtype(np.complex128 if kind == "float64" else np.complex64)
+    real = np.dtype(kind)
+    for i in range(matrices):
+        strides = (dtype.itemsize * k_stride, dtype.itemsize * n_stride)
+        b = matrix(data + i * dtype.itemsize * matrix_stride, dtype, (k, n), strides)
+        b = b.conj() if is_conjugated else b
+        place = matrix(
+            to + i * 4 * k * n * real.itemsize, real, (2 * n, 2 * k), (2 * k * real.itemsize, real.itemsize)
+        )
+        for odd, row, values in ((0, 0, b.real), (0, 1, -b.imag), (1, 0, b.imag), (1, 1, b.real)):
+            place[odd::2, row::2] = values.T
+
+
 class Made:
     """A plan on the device whose schedule travels with the launch."""
 
@@ -116,7 +134,7 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     fake = SimpleNamespace(
         ElementType=SimpleNamespace(float64="float64", float32="float32", int8="int8"),
         Operand=take, Result=take, Problem=Problem, pointer_alignment=16, counter_bytes=64,
-        stream_id=lambda stream, device: -1,
+        stream_id=lambda stream, device: -1, expand=expand,
     )  # fmt: skip
     made = Made()
     monkeypatch.setattr(extension, "require_cuda", lambda: fake)
@@ -256,6 +274,7 @@ def test_complex_products_and_their_repetition(
     shapes: Any, dtypes: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of other data and lazily conjugated alike: what was launched is launched on the real form of what is passed."""
+    monkeypatch.setattr(complex_product.on_cuda, "check_device", lambda device: None)  # they lie on the CPU
     rng = np.random.default_rng(5)
     made: list[Any] = []
 

@@ -175,6 +175,7 @@ struct Prepared {
   DeviceArray<std::uint8_t> special;
   DeviceArray<LineRecord> record;
   DeviceArray<double> norm;
+  DeviceArray<LineExtremes> extremes;
   cuda::Planes layout;
   DeviceArray<std::uint8_t> planes;
 
@@ -184,13 +185,14 @@ struct Prepared {
         special(line_count(test.view)),
         record(line_count(test.view)),
         norm(1),
+        extremes(1),
         layout(plane_layout(test.view, test.view.outer)),
         planes(static_cast<std::size_t>(layout.plane_stride * plane_count)) {
     layout.data = planes.data;
   }
 
   cuda::ScaledOperand scaled(bool has_records) const {
-    return {operand.view, shift.data, special.data, norm.data, has_records ? record.data : nullptr};
+    return {operand.view, shift.data, special.data, norm.data, has_records ? record.data : nullptr, extremes.data};
   }
   cuda::EncodeJob job(bool has_records, bool counts) const {
     return {scaled(has_records), 0, operand.view.outer, layout, counts};
@@ -240,16 +242,26 @@ std::optional<cuda::LeadingUnits> make_leading(const AccuracyCase& c) {
   return cuda::make_leading_units(c.base.plan, rule, c.base.k, c.rule.precision, c.as_codes);
 }
 
-enum class Way { parts, pieces, apart, together, together_apart, leading };
-constexpr const char* way_names[] = {"in parts",      "in pieces",          "apart",
-                                     "in one launch", "each in one launch", "the first units, then the rest"};
+enum class Way { parts, pieces, apart, kept, both_kept, together, together_apart, together_kept, leading, leading_kept };
+constexpr const char* way_names[] = {"in parts",
+                                     "in pieces",
+                                     "apart",
+                                     "with one that is kept",
+                                     "of two that are kept",
+                                     "in one launch",
+                                     "each in one launch",
+                                     "in one launch, with one that is kept",
+                                     "the first units, then the rest",
+                                     "the first units, then the rest, with one that is kept"};
 
-// Of lines scaled in two launches nothing is known, as where they have no records.
+// Of lines scaled in two launches nothing is known where their extremes are not passed on, as where they have no records. Those
+// of A are kept: its planes are there, and the widest of B says what is left to encode.
 bool is_right_verdict(const AccuracyCase& c, std::int64_t inner, const Expected& expected, Way way, const cuda::Verdict& found) {
   const LineExtremes &a = expected.a.extremes, &b = expected.b.extremes;
   const bool is_known = c.has_records && way != Way::apart && way != Way::together_apart;
   const bool certain = is_known && is_certain(a, b, c.rule.accuracy, inner, c.rule.precision);
-  const auto widest = static_cast<int>(std::max(a.widest, b.widest));
+  const bool is_kept = way == Way::kept || way == Way::together_kept || way == Way::leading_kept;
+  const auto widest = static_cast<int>(is_kept ? b.widest : std::max(a.widest, b.widest));
   return found.is_certain == (certain ? 1 : 0) && found.widest_capacity == (is_known ? widest : c.rule.bits);
 }
 
@@ -299,11 +311,13 @@ void check_way(const AccuracyCase& c, const cuda::EncodePlan& plan, const TestOp
   const Prepared a(test_a, c.base.plan.planes_a), b(test_b, c.base.plan.planes_b);
   DeviceArray<cuda::Verdict> verdict(1);
   DeviceArray<char> counters(cuda::kScaleCounterBytes);
-  DeviceArray<char> scratch(static_cast<std::size_t>(cuda::scale_scratch_bytes(test_a.view, test_b.view)));
+  const std::int64_t scratch_bytes = std::max({cuda::scale_scratch_bytes(test_a.view, test_b.view),
+                                               cuda::scale_scratch_bytes(test_a.view), cuda::scale_scratch_bytes(test_b.view)});
+  DeviceArray<char> scratch(static_cast<std::size_t>(scratch_bytes));
   REQUIRE(cudaMemset(counters.data, 0, counters.size));
   const PrefixRule rule = make_prefix_rule(c.base.plan, kMaxModuli);
   const cuda::PrefixChoice choice{rule, verdict.data, nullptr}, first{rule, nullptr, nullptr},
-      second{rule, verdict.data, a.norm.data};
+      second{rule, verdict.data, a.norm.data}, behind_kept{rule, verdict.data, a.norm.data, a.extremes.data};
   const int* used = c.base.plan.has_moduli() ? &verdict.data->units_used : nullptr;
   const cuda::EncodeJob job_a = a.job(c.has_records, c.counts()), job_b = b.job(c.has_records, c.counts());
   const cuda::ScaledOperand scaled_a = job_a.operand, scaled_b = job_b.operand;
@@ -317,6 +331,22 @@ void check_way(const AccuracyCase& c, const cuda::EncodePlan& plan, const TestOp
     cuda::launch_scale(Operands<cuda::ScaledOperand>(scaled_b), c.rule, second, scratch.data, nullptr, counters.data);
     cuda::launch_encode(plan, job_b, cuda::EncodeJob(), used, nullptr, true);
     cuda::launch_encode(plan, job_a, cuda::EncodeJob(), used, nullptr);
+  } else if (way == Way::kept || way == Way::both_kept) {
+    using cuda::Operands;
+    const bool has_one = way == Way::kept;
+    cuda::launch_scale(Operands<cuda::ScaledOperand>(scaled_a), c.rule, first, scratch.data, nullptr, counters.data);
+    cuda::launch_encode(plan, job_a, cuda::EncodeJob(), nullptr, nullptr, true);
+    cuda::launch_scale(Operands<cuda::ScaledOperand>(scaled_b), c.rule, has_one ? behind_kept : first, scratch.data, nullptr);
+    if (!has_one) cuda::launch_choose(scaled_a, scaled_b, c.rule, choice, nullptr);
+    cuda::launch_encode(plan, job_b, cuda::EncodeJob(), has_one ? used : nullptr, nullptr);
+  } else if (way == Way::leading_kept) {
+    using cuda::Operands;
+    const auto leading = make_leading(c);
+    cuda::launch_scale(Operands<cuda::ScaledOperand>(scaled_a), c.rule, first, scratch.data, nullptr, counters.data);
+    cuda::launch_encode(plan, job_a, cuda::EncodeJob(), nullptr, nullptr, true);
+    cuda::launch_scale_encode(leading->encode, Operands<cuda::EncodeJob>(job_b), c.rule, behind_kept, scratch.data, nullptr,
+                              counters.data);
+    cuda::launch_encode_rest(plan, job_b, cuda::EncodeJob(), used, leading->encoded(&verdict.data->widest_capacity), nullptr);
   } else if (way == Way::leading) {
     const auto leading = make_leading(c);
     cuda::launch_scale_encode(leading->encode, {job_a, job_b}, c.rule, choice, scratch.data, nullptr, counters.data);
@@ -326,7 +356,8 @@ void check_way(const AccuracyCase& c, const cuda::EncodePlan& plan, const TestOp
   } else {
     using cuda::Operands;
     cuda::launch_scale_encode(plan, Operands<cuda::EncodeJob>(job_a), c.rule, first, scratch.data, nullptr, counters.data);
-    cuda::launch_scale_encode(plan, Operands<cuda::EncodeJob>(job_b), c.rule, second, scratch.data, nullptr, counters.data);
+    cuda::launch_scale_encode(plan, Operands<cuda::EncodeJob>(job_b), c.rule, way == Way::together_kept ? behind_kept : second,
+                              scratch.data, nullptr, counters.data);
   }
   REQUIRE(cudaDeviceSynchronize());
   const std::string name = c.base.name + " " + way_names[static_cast<int>(way)];
@@ -337,20 +368,22 @@ void check_way(const AccuracyCase& c, const cuda::EncodePlan& plan, const TestOp
     report(name + " certainty", is_right_verdict(c, test_a.view.inner, expected, way, found),
            std::to_string(found.is_certain) + ", " + std::to_string(found.widest_capacity) + " bits");
     report(name + " count", is_right_count(c, rule, expected, chosen), std::to_string(chosen));
-    if (way == Way::parts || way == Way::apart) count = chosen;
-    if (way == Way::leading) {
+    if (way == Way::parts || way == Way::apart || way == Way::kept) count = chosen;
+    if (way == Way::leading || way == Way::leading_kept) {
       // Where a line is longer than the first launch takes, the second one has written what the data need, and no more.
       const auto leading = make_leading(c);
       count = std::max(chosen, leading->encode.units);
       if (found.widest_capacity > leading->most_capacity && chosen < count) {
-        for (const Prepared* operand : {&a, &b}) forget_planes(c, *operand, chosen, count);
+        if (way == Way::leading) forget_planes(c, a, chosen, count);
+        forget_planes(c, b, chosen, count);
         count = chosen;
       }
     }
   }
   report(name + " counters", std::all_of(counters.host().begin(), counters.host().end(), [](char byte) { return byte == 0; }));
   if (way == Way::pieces) count = -1;
-  compare(name + ", A", c, a, expected.a, count);
+  const bool keeps_a = way == Way::kept || way == Way::leading_kept;  // with all of its planes
+  compare(name + ", A", c, a, expected.a, keeps_a ? c.base.plan.count() : count);
   compare(name + ", B", c, b, expected.b, count);
 }
 
@@ -362,15 +395,20 @@ void check_case(const AccuracyCase& c) {
   const Expected expected{expected_lines(a, c.rule), expected_lines(b, c.rule)};
   const auto plan = std::make_unique<cuda::EncodePlan>(cuda::make_encode_plan(base.plan, c.as_codes));
   for (const Way way : {Way::parts, Way::pieces, Way::apart}) check_way(c, *plan, a, b, expected, way);
+  if (c.has_records && base.plan.has_moduli()) {
+    for (const Way way : {Way::kept, Way::both_kept}) check_way(c, *plan, a, b, expected, way);
+  }
   if (c.counts()) return;
   if (cuda::can_scale_and_encode(*plan, a.view, b.view, c.has_records)) {
     check_way(c, *plan, a, b, expected, Way::together);
     check_way(c, *plan, a, b, expected, Way::together_apart);
+    if (c.has_records && base.plan.has_moduli()) check_way(c, *plan, a, b, expected, Way::together_kept);
   }
   if (c.rule.accuracy == Accuracy::scaled) return;
   const auto leading = make_leading(c);
   if (!leading || !cuda::can_scale_and_encode(leading->encode, a.view, b.view, true)) return;
   check_way(c, *plan, a, b, expected, Way::leading);
+  check_way(c, *plan, a, b, expected, Way::leading_kept);
 }
 
 // ---- Cases --------------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any
 from ...plans.plan import Plan
 from ...report import Certified, Report
 from ...request import library
+from .kept import Kept
 
 _RECORD_BYTES = 32  # of a line: depth, nonzeros, rounded entries in 64 bits, capacity and exponent in 32
 
@@ -35,6 +36,20 @@ class Findings:
             listed, exact, disjoint = workspace[about["counts"] :][:24].view(torch.int64).tolist()
             self.repaired += listed - exact - disjoint
             self.repaired_exactly += exact
+
+    def add_kept(self, name: str, kept: Kept) -> None:
+        """The lines that a product takes of an operand that was scaled before."""
+        torch = library.require_torch()
+        matrices, lines = kept.about["matrices"], kept.about["lines"]
+        part = slice(kept.first, kept.first + kept.count)
+        flags = kept.memory[kept.about["special"] :][: matrices * lines].view(matrices, lines)[:, part]
+        records = kept.memory[kept.about["record"] :][: _RECORD_BYTES * matrices * lines].view(torch.int32)
+        self._take_records(records.view(matrices, lines, -1)[:, part].reshape(-1))
+        special = int((flags != 0).sum().item())
+        if name == "a":
+            self.special_rows += special
+        else:
+            self.special_columns += special
 
     def _take(self, name: str, lines: int, about: dict[str, Any], workspace: Any, word: Any) -> int:
         """The number of an operand's lines with special entries; notes their exponents."""

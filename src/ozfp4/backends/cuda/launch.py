@@ -7,11 +7,13 @@ from typing import Any
 from ...plans.plan import Plan
 from ...request import library
 from ...request.operands import MatmulRequest, MatmulShape
+from ...request.prepared import NEITHER
 from ...support import debug
 from ...support.refusals import memory_error
 from . import extension
 from .device_plan import DevicePlan
 from .findings import Findings
+from .kept import NOTHING_KEPT, KeptSides
 from .promise import PLAIN, Promise
 from .variant import Variant
 from .views import Prepared, prepare
@@ -39,7 +41,7 @@ class Launch:
 _counters: dict[tuple[int, int], Any] = {}
 
 
-def _clear_counters(stream: int, device: int) -> int:
+def clear_counters(stream: int, device: int) -> int:
     """The address of the current stream's counters; 0 while it is captured: a graph may run beside the stream."""
     cuda = extension.require_cuda()
     number = cuda.stream_id(stream, device)
@@ -54,7 +56,7 @@ def _clear_counters(stream: int, device: int) -> int:
     return int(counters.data_ptr())
 
 
-def _forget_counters(address: int) -> None:
+def forget_counters(address: int) -> None:
     """Behind a launch that failed: those before it have left the counters as they were in between."""
     for key, counters in list(_counters.items()):
         if counters.data_ptr() == address:
@@ -79,11 +81,18 @@ def run(
     findings: Findings | None = None,
     promise: Promise = PLAIN,
     second: Any = None,
+    kept: KeptSides = NOTHING_KEPT,
 ) -> Launch:
     """Enqueue c = a b by the kernel of `variant`; `a`, `b`, `c` are tensors with both matrix axes. Every extent is at least 1.
 
     `events` are handles of CUDA events to record after scale, encode and multiply (0: none). `findings` are gathered where
-    given. `second` is a contiguous tensor of the result's extents for what the promise has beside the result.
+    given. `second` is a contiguous tensor of the result's extents for what the promise has beside the result. Of the operands in
+    `kept`, `a` and `b` are the entries.
+
+    Raises
+    ------
+    RuntimeError
+        What is kept of an operand is not what the kernel multiplies.
     """
     device = a.device
     addresses = (a.data_ptr(), b.data_ptr(), c.data_ptr())
@@ -94,6 +103,10 @@ def run(
         if len(plan._device_plans) >= _MOST_DEVICE_PLANS:  # products modulo many numbers
             plan._device_plans.clear()
         device_plan = plan._device_plans[key] = DevicePlan(plan, *key)
+    shapes: tuple[Any, ...] = ()
+    if kept is not NOTHING_KEPT:
+        kept.check(device_plan.cuda_plan.element)
+        shapes = kept.shapes()
     prepared = prepare(
         device_plan,
         shape,
@@ -104,8 +117,9 @@ def run(
         device.index,
         limit,
         variant,
+        *([shapes] if shapes else []),
     )
-    return Launch(prepared, enqueue(prepared, addresses, device, events, findings, second), second)
+    return Launch(prepared, enqueue(prepared, addresses, device, events, findings, second, kept), second)
 
 
 # Arguments of every launch.
@@ -119,6 +133,7 @@ def enqueue(
     events: tuple[int, int, int] = (0, 0, 0),
     findings: Findings | None = None,
     second: Any = None,
+    kept: KeptSides = NOTHING_KEPT,
 ) -> Any:
     """Enqueue a problem on matrices at these addresses; returns the workspace, which the stream still uses."""
     torch = library.require_torch()
@@ -128,8 +143,10 @@ def enqueue(
     stream = current_stream(torch, index)
     if prepared.steps is not None:  # its memory came from another stream: it must outlive this one's launches
         prepared.steps.record_stream(torch.cuda.current_stream(index))
-    memory, counters = workspace.data_ptr(), _clear_counters(stream, index)
+    memory, counters = workspace.data_ptr(), clear_counters(stream, index)
     further = _DEBUG if second is None else {**_DEBUG, "second": second.data_ptr()}
+    if kept is not NOTHING_KEPT:
+        further = {**further, **kept.arguments(torch, index, stream)}
     try:
         if findings is None:
             problem.launch(*addresses, memory, counters, stream, *events, **further)
@@ -137,8 +154,11 @@ def enqueue(
         for turn in range(problem.turns):  # the next turn overwrites what this one leaves
             problem.launch(*addresses, memory, counters, stream, *events, turn, turn + 1, **further)
             findings.add(problem, turn, workspace)
+        for name, side in zip("ab", kept, strict=True):
+            if side is not None:
+                findings.add_kept(name, side)
     except BaseException:
-        _forget_counters(counters)
+        forget_counters(counters)
         raise
     return workspace
 
@@ -178,10 +198,18 @@ def fill(
     limit = request.asked.workspace_limit or UNLIMITED
     try:
         return run(
-            plan, variant, rows, columns, c, shape, limit, findings=findings, promise=promise, second=second
-        )
+            plan, variant, rows, columns, c, shape, limit, findings=findings, promise=promise, second=second,
+            kept=kept_of(request),
+        )  # fmt: skip
     except ValueError as error:
         raise memory_error(error) from None
+
+
+def kept_of(request: MatmulRequest) -> KeptSides:
+    """What was made of the operands before."""
+    if request.prepared is NEITHER:
+        return NOTHING_KEPT
+    return KeptSides(*(None if side is None else side._held for side in request.prepared))
 
 
 def fill_zero(c: Any, promise: Promise) -> None:

@@ -19,7 +19,7 @@ class Prepared:
         self.steps = steps
 
 
-def _collapse(stack: tuple[int, ...], *strides: tuple[int, ...]) -> tuple[list[int], list[list[int]]]:
+def collapse(stack: tuple[int, ...], *strides: tuple[int, ...]) -> tuple[list[int], list[list[int]]]:
     """Fewest axes that visit the same matrices: axes of extent 1 are dropped, adjacent ones merged where all can be."""
     extents: list[int] = []
     merged: list[list[int]] = [[] for _ in strides]
@@ -63,8 +63,10 @@ def prepare(
     device: int,
     limit: int,
     variant: Variant,
+    kept: tuple[Any, ...] = (),
 ) -> Prepared:
-    """What is launched for a product, made once. `alignments` are the addresses modulo cuda.pointer_alignment."""
+    """What is launched for a product, made once. `alignments` are the addresses modulo cuda.pointer_alignment, `kept` the shapes
+    of KeptSides (none where nothing is kept)."""
     cuda = extension.require_cuda()
     type_a, type_b, type_c = (getattr(cuda.ElementType, str(x[2]).removeprefix("torch.")) for x in (a, b, c))
     rank = len(shape.stack)
@@ -74,12 +76,15 @@ def prepare(
         _axis_strides(b[0], in_bytes[1], rank),
         in_bytes[2][:rank],
     )
-    extents, (stack_a, stack_b, stack_c) = _collapse(shape.stack, *strides) if rank else ([], ([], [], []))
+    extents, (stack_a, stack_b, stack_c) = collapse(shape.stack, *strides) if rank else ([], ([], [], []))
     operand_a = cuda.Operand(alignments[0], type_a, shape.m, shape.k, in_bytes[0][-2], in_bytes[0][-1])
     operand_b = cuda.Operand(alignments[1], type_b, shape.n, shape.k, in_bytes[1][-1], in_bytes[1][-2])
     result = cuda.Result(alignments[2], type_c, shape.m, shape.n, in_bytes[2][-2], in_bytes[2][-1])
     choices = {
         name: value for name, value in variant._asdict().items() if name != "kernel" and value is not None
+    }
+    choices |= {
+        name: lines for name, lines in zip(("kept_a", "kept_b"), kept, strict=False) if lines is not None
     }
     problem = cuda.Problem(
         made.cuda_plan, operand_a, operand_b, result, extents, stack_a, stack_b, stack_c, device, limit,

@@ -53,7 +53,7 @@ class OnTorch:
         return host
 
     def from_host(self, x: Host, like: Any) -> Any:
-        return self._torch.from_numpy(np.ascontiguousarray(x)).to(like.device)
+        return self._torch.from_numpy(np.array(x)).to(like.device)
 
     def column_sizes(self, x: Any) -> npt.NDArray[np.float64]:
         if x.shape[0] == 0:

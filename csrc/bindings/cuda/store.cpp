@@ -1,0 +1,87 @@
+// An operand on the GPU that is scaled and encoded by itself: where its parts go, and the launch that makes them.
+#include "cuda/stored/store.hpp"
+
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "arith/narrow.hpp"
+#include "bindings/cuda/register.hpp"
+#include "cuda/device_guard.hpp"
+
+namespace ozfp4::bindings {
+namespace {
+
+namespace py = pybind11;
+using namespace ozfp4::cuda;
+
+// Of all operands of the same extents, strides, types and alignment.
+class Store {
+ public:
+  Store(std::shared_ptr<CudaPlan> plan, const DeviceOperand& operand, const std::vector<std::int64_t>& extents,
+        const std::vector<std::int64_t>& strides, int device)
+      : plan_(std::move(plan)), operand_(operand), device_(device) {
+    if (!plan_->promise.has_records()) throw std::invalid_argument("plan: its promise has no records of lines");
+    if (extents.size() > static_cast<std::size_t>(kMaxStackRank)) {
+      throw std::invalid_argument("x: its matrices lie along " + std::to_string(extents.size()) +
+                                  " axes that cannot be merged, at most " + std::to_string(kMaxStackRank) +
+                                  " are taken; x.contiguous() has one");
+    }
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+      operand_.stack.extent[i] = narrow<std::int32_t>(extents[i], "matrices of an operand");
+      operand_.stack.stride[i] = strides.at(i);
+    }
+    operand_.stack.rank = static_cast<int>(extents.size());
+    const DeviceGuard guard(device);
+    check_store(*plan_, operand_, gpu_of(device));
+    layout_ = make_stored_layout(*plan_, operand_.stack.count(), operand_.outer, operand_.inner);
+  }
+
+  void launch(std::uintptr_t data, std::uintptr_t memory, std::uintptr_t scratch, std::uintptr_t clear_counters,
+              std::uintptr_t stream, bool sync_stages) const {
+    const py::gil_scoped_release unlocked;
+    const DeviceGuard guard(device_);
+    DeviceOperand operand = operand_;
+    operand.data = reinterpret_cast<const char*>(data);
+    LaunchOptions options;
+    options.stream = reinterpret_cast<cudaStream_t>(stream);
+    options.clear_counters = reinterpret_cast<void*>(clear_counters);
+    options.sync_stages = sync_stages;
+    launch_store(*plan_, operand, reinterpret_cast<char*>(memory), reinterpret_cast<char*>(scratch), options);
+  }
+
+  py::dict describe() const {
+    py::dict d;
+    d["bytes"] = layout_.bytes;
+    d["scratch"] = scale_scratch_bytes(operand_);
+    d["special"] = layout_.place.special;
+    d["record"] = layout_.place.record;
+    d["matrices"] = operand_.stack.count();
+    d["lines"] = operand_.outer;
+    d["pitch"] = layout_.k_pitch;
+    return d;
+  }
+
+ private:
+  std::shared_ptr<CudaPlan> plan_;
+  DeviceOperand operand_;
+  int device_;
+  StoredLayout layout_;
+};
+
+}  // namespace
+
+void register_store(py::module_& module) {
+  py::class_<Store>(module, "Store")
+      .def(py::init<std::shared_ptr<CudaPlan>, const DeviceOperand&, const std::vector<std::int64_t>&,
+                    const std::vector<std::int64_t>&, int>(),
+           py::arg("plan"), py::arg("operand"), py::arg("extents"), py::arg("strides"), py::arg("device"))
+      .def("describe", &Store::describe)
+      .def("launch", &Store::launch, py::arg("data"), py::arg("memory"), py::arg("scratch"), py::arg("clear_counters"),
+           py::arg("stream"), py::arg("sync_stages") = false);
+}
+
+}  // namespace ozfp4::bindings

@@ -1,0 +1,52 @@
+#include "bindings/prepared/stack.hpp"
+
+#include <utility>
+
+#include "bindings/register.hpp"
+#include "bindings/views.hpp"
+
+namespace ozfp4::bindings {
+
+Accuracy accuracy_named(const std::string& name) {
+  if (name == "scaled") return Accuracy::scaled;
+  if (name == "fp64") return Accuracy::fp64;
+  if (name == "correct") return Accuracy::correct;
+  throw py::value_error("accuracy: '" + name + "' is unknown");
+}
+
+PreparedStack::PreparedStack(const Plan& plan, py::array lines, const std::string& accuracy, int precision)
+    : lines_(std::move(lines)), plan_(&plan), accuracy_(accuracy_named(accuracy)), precision_(precision) {
+  require_dimensions(lines_, 3);
+  if (lines_.size() == 0 || (lines_.flags() & py::array::c_style) == 0) {
+    throw py::value_error("lines: a C-contiguous stack of matrices with entries is needed");
+  }
+  if (accuracy_ != Accuracy::scaled && plan.bits < accuracy_bits(precision)) {
+    throw py::value_error("plan: its bits are too few for the accuracy");
+  }
+  if (lines_.shape(2) > plan.k_max) throw py::value_error("inner dimension exceeds the plan's k_max");
+  first_ = static_cast<const char*>(lines_.data());
+  bytes_ = lines_.strides(0);
+  OperandView view = operand_view(lines_, element_type(lines_), false, first_);
+  if (view.type == ElementType::int8) throw py::type_error("lines: float64 or float32 is needed");
+  const ScaleRequest request{accuracy_, plan.bits, precision, true};
+  const py::ssize_t count = lines_.shape(0);
+  const py::gil_scoped_release unlocked;
+  for (py::ssize_t i = 0; i < count; ++i, view.data += bytes_) {
+    matrices_.push_back(cpu_prepare(plan, view, request));
+    nbytes_ += prepared_bytes(plan, view);
+  }
+}
+
+bool PreparedStack::serves(const Plan& plan, Accuracy accuracy, int precision) const {
+  return plan_->scheme == plan.scheme && plan_->planes_a == plan.planes_a && plan_->bits == plan.bits && accuracy_ == accuracy &&
+         precision_ == precision;
+}
+
+void register_prepared(py::module_& module) {
+  py::class_<PreparedStack>(module, "Prepared")
+      .def(py::init<const Plan&, py::array, const std::string&, int>(), py::arg("plan"), py::arg("lines"), py::arg("accuracy"),
+           py::arg("precision"), py::keep_alive<1, 2>())
+      .def_property_readonly("nbytes", &PreparedStack::nbytes);
+}
+
+}  // namespace ozfp4::bindings

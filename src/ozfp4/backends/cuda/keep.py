@@ -1,0 +1,66 @@
+"""Enqueues scale and encode of an operand by itself, into memory that is kept for any number of products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...plans.plan import Plan
+from ...request import library
+from ...support import debug
+from . import extension, launch
+from .device_plan import DevicePlan
+from .kept import Kept
+from .promise import Promise
+from .variant import Variant
+from .views import collapse
+
+
+def keep(x: Any, side: str, plan: Plan, variant: Variant, accuracy: str, single: bool) -> Kept:
+    """Scale and encode a tensor with both matrix axes, every extent of which is at least 1; enqueued on the current stream.
+
+    Raises
+    ------
+    ValueError
+        A stack of more than four axes that cannot be merged, and what exceeds the limits of a launch.
+    """
+    torch, cuda = library.require_torch(), extension.require_cuda()
+    index = x.device.index
+    outer, inner = (-2, -1) if side == "left" else (-1, -2)
+    # With records of its lines, which a bound asks for also where the accuracy is "scaled".
+    promise = Promise(accuracy, "nearest", "bound", 24 if single else 53)
+    key = (x.shape[inner], variant.kernel, index, promise)
+    made = plan._device_plans.get(key)
+    if made is None:
+        made = plan._device_plans[key] = DevicePlan(plan, *key)
+    types = {torch.float64: cuda.ElementType.float64, torch.float32: cuda.ElementType.float32}
+    strides = [stride * x.itemsize for stride in x.stride()]
+    operand = cuda.Operand(
+        x.data_ptr() % cuda.pointer_alignment,
+        types[x.dtype],
+        x.shape[outer],
+        x.shape[inner],
+        strides[outer],
+        strides[inner],
+    )
+    # Matrices that are the same one are kept once.
+    own = [axis for axis in range(x.dim() - 2) if x.shape[axis] > 1 and strides[axis] != 0]
+    extents, (steps,) = collapse(tuple(x.shape[axis] for axis in own), tuple(strides[axis] for axis in own))
+    store = cuda.Store(made.cuda_plan, operand, extents, steps, index)
+    about = store.describe()
+    memory = torch.empty(about["bytes"], dtype=torch.uint8, device=x.device)
+    scratch = torch.empty(about["scratch"], dtype=torch.uint8, device=x.device)
+    stream = launch.current_stream(torch, index)
+    counters = launch.clear_counters(stream, index)
+    try:
+        store.launch(
+            x.data_ptr(),
+            memory.data_ptr(),
+            scratch.data_ptr(),
+            counters,
+            stream,
+            sync_stages=bool(debug.SYNC_STAGES),
+        )
+    except BaseException:
+        launch.forget_counters(counters)
+        raise
+    return Kept(memory, about, made.cuda_plan.element, stream, 0, x.shape[outer])

@@ -1,0 +1,98 @@
+"""Any number of operands of one library, and where the result goes: checked before anything is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from . import remedies
+from .complex import is_complex
+from .library import as_array, check_dtype, check_not_lazy, check_tensor, is_tensor, require_torch
+from .out import check_out
+
+
+def take_all(
+    operands: Sequence[Any], out: Any, allowed: tuple[type, ...], names: Sequence[str] = ()
+) -> tuple[list[Any], Any]:
+    """The operands as arrays, or as tensors on one device, and the library that they are of; `names` are what errors call them.
+
+    Raises
+    ------
+    TypeError
+        NumPy mixed with torch, dtypes that are not `allowed`, kinds of arrays or tensors that no product takes.
+    RuntimeError
+        Tensors that require grad, or lie on different devices or where no product runs.
+    """
+    named = _named(operands, names)
+    kinds = {name: is_tensor(x) for name, x in (named if out is None else named | {"out": out}).items()}
+    if len(set(kinds.values())) > 1:
+        each = ", ".join(f"{name} is a {'torch tensor' if t else 'NumPy array'}" for name, t in kinds.items())
+        raise TypeError(f"NumPy arrays and torch tensors cannot be mixed: {each}")
+    if not any(kinds.values()):
+        if out is not None and not isinstance(out, np.ndarray):
+            raise TypeError(f"out: {type(out).__name__} is neither a NumPy array nor a torch tensor")
+        if out is not None:
+            as_array("out", out)
+        return [check_dtype(name, as_array(name, x), allowed) for name, x in named.items()], np
+    torch = require_torch()
+    dtypes = [name for t in allowed if hasattr(torch, name := np.dtype(t).name)]
+    device = operands[0].device
+    for name, x in (named if out is None else named | {"out": out}).items():
+        check_tensor(name, x)
+        if x.device.type not in ("cpu", "cuda"):
+            raise RuntimeError(
+                f"{name}: device {x.device} has no kernel; tensors lie on the CPU or on a CUDA device"
+            )
+        if x.device != device:
+            raise RuntimeError(
+                f"{name}: device {x.device} differs from {device}, where {next(iter(named))} lies"
+            )
+        if x.dtype not in [getattr(torch, n) for n in dtypes]:
+            raise TypeError(
+                f"{name}: dtype {x.dtype} is not supported{remedies.of_torch_dtype(name, x.dtype)}; "
+                f"allowed is {' or '.join(f'torch.{n}' for n in dtypes)}"
+            )
+    if out is not None:
+        check_not_lazy(out)
+    return [x.detach() for x in operands], torch
+
+
+def of_one_dtype(operands: Sequence[Any], library: Any) -> tuple[list[Any], Any]:
+    """The operands in the dtype that all of them promote to, so that no sum before the last is rounded to less, and that dtype;
+    real ones beside complex ones in its real dtype. TypeError where the library has none."""
+    try:
+        dtype = reduce(library.promote_types, (x.dtype for x in operands))
+    except RuntimeError as error:
+        raise TypeError(f"operands: torch has no common dtype of all: {error}; convert them") from None
+    real = library.zeros((), dtype=dtype).real.dtype
+    wanted = [dtype if is_complex(x) else real for x in operands]
+    return [
+        x if x.dtype == each else x.astype(each) if library is np else x.to(each)
+        for x, each in zip(operands, wanted, strict=True)
+    ], dtype
+
+
+def write(result: Any, out: Any) -> Any:
+    """`out` with the result in it, or the result."""
+    if out is None:
+        return result
+    if isinstance(out, np.ndarray):
+        out[...] = result
+    else:
+        out.copy_(result)
+    return out
+
+
+def check_room(
+    out: Any, shape: tuple[int, ...], dtype: Any, operands: Sequence[Any], names: Sequence[str] = ()
+) -> None:
+    """TypeError or ValueError unless `out` can take a result of this shape and dtype; None can."""
+    if out is not None:
+        check_out(out, shape, dtype, **_named(operands, names))
+
+
+def _named(operands: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
+    return dict(zip(names or [f"operands[{i}]" for i in range(len(operands))], operands, strict=True))

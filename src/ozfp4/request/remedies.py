@@ -1,0 +1,79 @@
+"""What to pass instead of an operand that the product does not take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+# Numbers of fewer bits: every value of theirs is a float32.
+_NARROW = ("float16", "bfloat16", "float8_", "float6_", "float4_")
+
+
+def of_dtype(name: str, dtype: np.dtype[Any]) -> str:
+    """In parentheses, what to make of an array of this dtype; empty where there is nothing to say.
+
+    >>> of_dtype("a", np.dtype(np.float16))
+    ' (a.astype(np.float32) holds its values)'
+    """
+    if dtype.name.startswith(_NARROW):
+        return f" ({name}.astype(np.float32) holds its values)"
+    if dtype.kind == "f" and dtype.itemsize > 8:
+        return f" ({name}.astype(np.float64) rounds it to 53 bits)"
+    if dtype.kind == "c" and dtype.itemsize > 16:
+        return f" ({name}.astype(np.complex128) rounds it to 53 bits)"
+    by_kind = {
+        "O": f"{name}.astype(np.float64) converts what can be a number",
+        "U": f"{name}.astype(np.float64) reads text as numbers",
+        "S": f"{name}.astype(np.float64) reads text as numbers",
+        "T": f"{name}.astype(np.float64) reads text as numbers",
+        "m": f"{name} / np.timedelta64(1, 's') is a number of seconds",
+        "M": f"dates have no product; ({name} - {name}.min()) / np.timedelta64(1, 's') is a number of seconds",
+    }
+    if dtype.names is not None:
+        return f" (pass a field: {name}[{dtype.names[0]!r}])"
+    return f" ({by_kind[dtype.kind]})" if dtype.kind in by_kind else ""
+
+
+def of_torch_dtype(name: str, dtype: object) -> str:
+    """As `of_dtype`, for a dtype of torch.
+
+    >>> of_torch_dtype("b", "torch.bfloat16")
+    ' (b.float() holds its values)'
+    """
+    short = str(dtype).removeprefix("torch.")
+    if name == "out":  # a copy of it would be written to
+        return ""
+    if short.startswith(_NARROW):
+        return f" ({name}.float() holds its values)"
+    if short == "complex32":
+        return f" ({name}.to(torch.complex64) holds its values)"
+    if short.startswith(("qint", "quint")):
+        return f" ({name}.dequantize() gives its values)"
+    return ""
+
+
+def of_array(name: str, x: Any) -> str:
+    """What is said of arrays whose entries np.asarray would lose: masked ones, and sparse ones, which it wraps."""
+    if isinstance(x, np.ma.MaskedArray):
+        instead = (
+            "out.data" if name == "out" else f"{name}.filled(0) to leave masked entries out of every sum"
+        )
+        return f"{name}: masked arrays are not supported, their mask would be lost; pass {instead}"
+    return f"{name}: {type(x).__name__} is sparse, and only dense arrays are supported; pass {name}.toarray()"
+
+
+def of_tensor(name: str, tensor: Any) -> str:
+    """What is said of tensors that are no array of entries in memory: nested, sparse, subclasses that compute by themselves."""
+    dense = "a dense tensor" if name == "out" else f"{name}.to_dense()"
+    if tensor.is_nested:
+        padded = "a dense tensor" if name == "out" else f"torch.nested.to_padded_tensor({name}, 0.0)"
+        return f"{name}: nested tensors are not supported; pass {padded}"
+    if str(tensor.layout) != "torch.strided":
+        return (
+            f"{name}: layout {tensor.layout} is not supported; only dense (strided) tensors are: pass {dense}"
+        )
+    kind = type(tensor).__name__
+    return (
+        f"{name}: {kind} does not hold its entries as a torch.Tensor does; pass the tensor that it stands for"
+    )

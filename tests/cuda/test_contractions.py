@@ -1,0 +1,102 @@
+"""einsum and tensordot of tensors on a GPU: the bits of the CPU. Skipped where torch, a GPU or its kernels are missing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.backends.cuda import extension
+from ozfp4.testing import assert_same_bits
+
+torch = pytest.importorskip("torch")
+if not torch.cuda.is_available():
+    pytest.skip("no CUDA device", allow_module_level=True)
+REASON = extension.why_unavailable(torch.device("cuda", 0))
+if REASON:
+    pytest.skip(REASON, allow_module_level=True)
+
+DEVICE = torch.device("cuda", 0)
+CASES = [
+    ("ij,jk->ki", (30, 50), (50, 40)),
+    ("bij,bjk->bik", (5, 20, 30), (5, 30, 7)),
+    ("ijb,kbj->ikb", (9, 17, 5), (4, 5, 17)),
+    ("...ij,...jk", (5, 1, 2, 30), (4, 30, 4)),
+    ("iij,jk->ik", (7, 7, 20), (20, 4)),
+    ("ij->", (30, 40)),
+    ("ij,kl->", (3, 4), (2, 5)),
+    ("ij,ij->ij", (30, 40), (30, 40)),
+    ("ij,ij->i", (30, 40), (30, 40)),
+    ("i,j", (30,), (40,)),
+    ("i,->i", (3,), ()),
+    ("i,i", (300,), (300,)),
+    ("ab,bc,cd,de->ae", (20, 30), (30, 40), (40, 50), (50, 2)),
+    ("ij,jk", (0, 3), (3, 4)),
+    ("ij,jk", (2, 0), (0, 4)),
+]
+
+
+def graded(*shapes):
+    rng = np.random.default_rng(3)
+    return [np.array(rng.standard_normal(s) * 2.0 ** rng.integers(-40, 40, s)) for s in shapes]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "complex64"])
+@pytest.mark.parametrize(("text", "shapes"), [pytest.param(c[0], c[1:], id=f"{c}") for c in CASES])
+def test_einsum_equals_the_cpu(text, shapes, dtype):
+    arrays = [x.astype(dtype) for x in graded(*shapes)]
+    if dtype.startswith("complex"):
+        arrays = [np.asarray(x * (1 + 2j) - 3j, dtype) for x in arrays]
+    tensors = [torch.from_numpy(x).to(DEVICE) for x in arrays]
+    for options in ({}, {"accuracy": "correct"}, {"accuracy": "correct", "rounding": "up"}, {"bits": 20}):
+        expected = np.asarray(ozfp4.einsum(text, *arrays, **options))
+        found = ozfp4.einsum(text, *tensors, **options)
+        assert found.device == DEVICE
+        assert_same_bits(found.cpu(), expected, options)
+        out = torch.full(expected.shape, float("nan"), dtype=found.dtype, device=DEVICE)
+        assert ozfp4.einsum(text, *tensors, **options, out=out) is out
+        assert_same_bits(out.cpu(), expected, options)
+
+
+def test_tensordot_equals_the_cpu():
+    a, b = graded((6, 7, 8), (8, 7, 5))
+    x, y = (torch.from_numpy(z).to(DEVICE) for z in (a, b))
+    for axes in (0, 1, ([1, 2], [1, 0]), ([2], [0])):
+        expected = ozfp4.tensordot(a, b, axes)
+        assert_same_bits(ozfp4.tensordot(x, y, axes).cpu(), expected)
+        out = torch.full(expected.shape, float("nan"), dtype=torch.float64, device=DEVICE)
+        assert ozfp4.tensordot(x, y, axes, out=out) is out
+        assert_same_bits(out.cpu(), expected)
+
+
+def test_refused():
+    x = torch.ones(3, 3, dtype=torch.float64, device=DEVICE)
+    with pytest.raises(RuntimeError, match=r"^operands\[1\]: device cpu differs from cuda:0"):
+        ozfp4.einsum("ij,jk", x, x.cpu())
+    with pytest.raises(RuntimeError, match=r"^out: device cpu differs"):
+        ozfp4.einsum("ij,jk", x, x, out=x.cpu())
+    with pytest.raises(ValueError, match=r"^out: the array shares memory with operands\[0\]$"):
+        ozfp4.einsum("ij,jk", x, x.clone(), out=x.mT)
+    with pytest.raises(TypeError, match=r"^operands\[1\]: dtype torch\.float16"):
+        ozfp4.einsum("ij,jk", x, x.half())
+    assert (x == 1).all()
+
+
+@pytest.mark.filterwarnings("ignore")  # torch warns of these kinds as they are made
+def test_kinds_that_no_product_takes():
+    x = torch.ones(3, 4, dtype=torch.float64, device=DEVICE)
+    y = torch.ones(4, 5, dtype=torch.float64, device=DEVICE)
+    kinds = [
+        torch.nested.nested_tensor([x, x]),
+        torch.nested.nested_tensor([x, x], layout=torch.jagged),
+        torch.masked.masked_tensor(x, x > 0),
+        x.to_sparse(),
+        x.half(),
+        x.bfloat16(),
+    ]
+    ozfp4.matmul(x, y)  # one like it has been made: what follows must not take its way
+    for a in kinds:
+        with pytest.raises(TypeError, match=r"^a: "):
+            ozfp4.matmul(a, y)
+        with pytest.raises(TypeError, match=r"^b: "):
+            ozfp4.matmul(y.mT, a)

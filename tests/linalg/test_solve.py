@@ -1,0 +1,195 @@
+"""Solutions against those in rational numbers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+from ozfp4 import linalg
+from ozfp4.linalg.native import native_of
+from ozfp4.linalg.solvers import by_inverse, by_lu
+
+U = 2.0**-53
+RNG = np.random.default_rng(17)
+# Half a unit in the last place of the largest entry, and what refinement may leave.
+ROUNDED = 1 + 1 / 32
+EASY = [
+    "random", *(f"condition 2^{p}" for p in (10, 20, 30, 40, 45, 50)), "hilbert 8", "hilbert 12", "kahan", "wilkinson 30",
+    "graded", "rows graded",
+]  # fmt: skip
+HARD = ["wilkinson 60", "vandermonde", "hilbert 20", "pascal 22"]
+
+
+def condition(rational, a):
+    """In the 1-norm, of the matrix as it is."""
+    inverse = np.abs(rational.values(rational.matrix(a).inv())).sum(0).max()
+    return float(inverse * max(sum(map(Fraction, column)) for column in np.abs(a).T.tolist()))
+
+
+@pytest.mark.parametrize("name", EASY + HARD)
+def test_refined_solutions_are_rounded_real_ones(name, matrices, library, rational):
+    a = matrices[name]
+    b = np.random.default_rng(19).standard_normal((len(a), 3)) * 2.0 ** np.array([0, 300, -300])
+    exact = rational.matrix(a).solve(rational.matrix(b))
+    x, report = linalg.solve(library(a), library(b), refine=True, report=True)
+    assert report.converged, report
+    assert rational.error(np.asarray(x), exact, U) <= ROUNDED
+    assert report.refined
+    assert report.iterations >= 2
+    assert report.correction * report.contraction <= U / 64
+    assert report.product.accuracy == "correct"
+    if name in EASY:
+        assert report.factorisation == "LU"
+        assert report.contraction <= 0.25
+    true = condition(rational, a)
+    assert true / 10 <= report.condition <= 1.2 * true
+    assert "rounded once" in str(report)
+    assert linalg.solve(library(a), library(b), refine=True).tolist() == x.tolist()
+
+
+@pytest.mark.parametrize("name", ["wilkinson 60", "hilbert 20"])
+def test_better_factors(name, matrices, library, rational):
+    a = matrices[name]
+    b = np.random.default_rng(19).standard_normal((len(a), 1))
+    exact = rational.matrix(a).solve(rational.matrix(b))
+    native = native_of(library(a))
+    first = by_lu(native, library(a), "fp64")
+    better = by_inverse(native, library(a), first, "fp64")
+    assert better.name == "LU, then LU of the inverse's product"
+    assert rational.error(np.asarray(first.solve(library(b))), exact, U) > 2.0**45
+    assert rational.error(np.asarray(better.solve(library(b))), exact, U) < 2.0**40
+    turned = rational.matrix(a.T).solve(rational.matrix(b))
+    assert rational.error(np.asarray(better.solve_adjoint(library(b))), turned, U) < 2.0**40
+
+
+def test_what_refinement_brings(matrices, rational):
+    a = matrices["condition 2^50"]
+    b = RNG.standard_normal((len(a), 1))
+    exact = rational.matrix(a).solve(rational.matrix(b))
+    plain, report = linalg.solve(a, b, report=True)
+    assert rational.error(plain, exact, U) > 2.0**40
+    assert (report.refined, report.converged, report.iterations, report.product) == (False, False, 0, None)
+    assert "no refinement" in str(report)
+
+
+def test_small_blocks_and_float32(library, rational, small_blocks):
+    a = RNG.standard_normal((37, 37)).astype(np.float32)
+    b = RNG.standard_normal((37, 2)).astype(np.float32)
+    exact = rational.matrix(a).solve(rational.matrix(b))
+    x, report = linalg.solve(library(a), library(b), refine=True, report=True)
+    assert str(x.dtype).endswith("float32")
+    assert report.converged
+    assert rational.error(np.asarray(x), exact, 2.0**-24) <= ROUNDED
+    mixed = linalg.solve(library(a), library(b.astype(np.float64)), refine=True)
+    assert str(mixed.dtype).endswith("float64")
+    assert rational.error(np.asarray(mixed), exact, U) <= ROUNDED
+
+
+@pytest.mark.parametrize("name", ["hilbert 8", "hilbert 12", "random"])
+def test_positive_definite_systems(name, matrices, library, rational, small_blocks):
+    a = matrices[name]
+    if name == "random":
+        a = a @ a.T
+        a = np.tril(a) + np.tril(a, -1).T
+    b = RNG.standard_normal((len(a), 2))
+    exact = rational.matrix(a).solve(rational.matrix(b))
+    x, report = linalg.solve(library(a), library(b), refine=True, report=True, assume_a="pos")
+    assert report.factorisation.startswith("Cholesky")
+    assert rational.error(np.asarray(x), exact, U) <= ROUNDED
+    with pytest.raises(Exception, match="not positive definite"):
+        linalg.solve(library(-a), library(b), assume_a="pos")
+
+
+@pytest.mark.parametrize("name", ["random", "hilbert 8", "condition 2^45", "hilbert 20"])
+def test_refined_inverses_are_rounded_real_ones(name, matrices, library, rational):
+    a = matrices[name]
+    exact = rational.matrix(a).inv()
+    assert rational.error(np.asarray(linalg.inv(library(a), refine=True)), exact, U) <= ROUNDED
+    if name == "random":
+        np.testing.assert_allclose(np.asarray(linalg.inv(library(a))), np.linalg.inv(a), rtol=1e-9)
+
+
+@pytest.mark.parametrize("refine", [False, True])
+@pytest.mark.parametrize("function", [linalg.solve, lambda a, b, refine: linalg.inv(a, refine=refine)])
+def test_a_singular_matrix_names_its_pivot(function, refine, library):
+    a = np.ones((3, 3))
+    a[0, 0] = 2
+    kind = "numpy" if library is np.asarray else "torch"
+    with pytest.raises(
+        Exception, match="a: singular matrix: the pivot 2, counted from 0, is exactly zero"
+    ) as e:
+        function(library(a), library(np.ones(3)), refine=refine)
+    assert e.type.__name__.endswith("LinAlgError")
+    assert e.type.__module__.startswith(kind)
+    with pytest.raises(e.type, match=r"a\[1\]: singular matrix"):
+        function(library(np.stack([np.eye(3), a])), library(np.ones(3)), refine=refine)
+
+
+@pytest.mark.parametrize("report", [False, True])
+def test_what_does_not_converge_says_so(report, library):
+    a = scipy.linalg.pascal(30).astype(np.float64)  # a condition number of 10^33
+    b = np.sin(np.arange(30.0))
+    if report:
+        _, about = linalg.solve(library(a), library(b), refine=True, report=True)
+        assert not about.converged
+        assert "of the error; with better factors" in about.reason
+        assert "no: " in str(about)
+    else:
+        with pytest.warns(scipy.linalg.LinAlgWarning, match="refinement did not converge") as caught:
+            x = linalg.solve(library(a), library(b), refine=True)
+        assert caught[0].filename == __file__
+        assert x.tolist() == linalg.solve(library(a), library(b)).tolist()
+        with pytest.warns(scipy.linalg.LinAlgWarning, match="did not converge") as caught:
+            linalg.inv(library(a), refine=True)
+        assert caught[0].filename == __file__
+
+
+def test_stacks_broadcast(library, rational):
+    a = RNG.standard_normal((3, 1, 9, 9))
+    b = RNG.standard_normal((2, 9, 4))
+    for refine in (False, True):
+        x, report = linalg.solve(library(a), library(b), refine=refine, report=True)
+        assert tuple(x.shape) == (3, 2, 9, 4)
+        assert report.converged == refine
+        for i, j in np.ndindex(3, 2):
+            one = linalg.solve(library(a[i, 0]), library(b[j]), refine=refine)
+            # SciPy's and torch's panels may differ with the place of an array in memory.
+            np.testing.assert_allclose(np.asarray(x[i, j]), np.asarray(one), rtol=1e-15 if refine else 1e-9)
+    vector = linalg.solve(library(a), library(b[0, :, 0]), refine=True)  # 1-D is a vector, for every matrix
+    assert tuple(vector.shape) == (3, 1, 9)
+    np.testing.assert_allclose(np.asarray(vector), np.asarray(x[:, :1, :, 0]), rtol=1e-15)
+    pair = linalg.lu_factor(library(a))
+    np.testing.assert_allclose(np.asarray(linalg.lu_solve(pair, library(b))), np.asarray(x), rtol=1e-9)
+
+
+def test_zeros_and_one_by_one(library):
+    x, report = linalg.solve(library(np.eye(4) * 3), library(np.zeros((4, 2))), refine=True, report=True)
+    assert not np.asarray(x).any()
+    assert report.converged
+    assert (
+        np.asarray(linalg.solve(library(np.array([[3.0]])), library(np.array([1.0])), refine=True)) == 1 / 3
+    )
+
+
+def test_operands_stay_as_they_are(library):
+    a, b = library(RNG.standard_normal((20, 20))), library(RNG.standard_normal((20, 2)))
+    before = a.tolist(), b.tolist()
+    linalg.solve(a, b, refine=True)
+    linalg.inv(a)
+    linalg.lstsq(a, b, refine=True)
+    linalg.qr(a)
+    linalg.solve_triangular(a, b)
+    linalg.lu_solve(linalg.lu_factor(a), b)
+    assert (a.tolist(), b.tolist()) == before
+
+
+@pytest.mark.parametrize("accuracy", ["scaled", "fp64", "correct"])
+def test_every_accuracy_of_the_products(accuracy, small_blocks, rational):
+    a, b = RNG.standard_normal((30, 30)), RNG.standard_normal((30, 1))
+    exact = rational.matrix(a).solve(rational.matrix(b))
+    x, report = linalg.solve(a, b, accuracy=accuracy, refine=True, report=True)
+    assert report.accuracy == accuracy
+    assert rational.error(x, exact, U) <= ROUNDED

@@ -1,0 +1,41 @@
+"""The two products that everything is made of, bit for bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ozfp4.linalg.native import native_of
+from ozfp4.linalg.update import residual, update
+from ozfp4.testing import assert_same_bits, correct_matmul
+
+RNG = np.random.default_rng(31)
+
+
+def operands(m, k, n):
+    """A sum of products that cancels C but for its last bits, exponents far apart."""
+    a = RNG.standard_normal((m, k)) * 2.0 ** RNG.integers(-40, 40, (m, 1))
+    b = RNG.standard_normal((k, n)) * 2.0 ** RNG.integers(-40, 40, (1, n))
+    return a, b, a @ b * (1 + 2.0**-50 * RNG.standard_normal((m, n)))
+
+
+@pytest.mark.parametrize("shape", [(5, 7, 3), (20, 33, 20), (1, 1, 1), (3, 0, 2), (0, 3, 2), (3, 4, 0)])
+def test_an_update_rounds_product_and_difference(shape, library):
+    a, b, c = operands(*shape)
+    expected = c - correct_matmul(a, b) if shape[1] else c
+    before = a.tobytes(), b.tobytes(), c.tobytes()
+    found = update(library(c), library(a), library(b), "correct")
+    assert_same_bits(np.asarray(found), expected)
+    assert (a.tobytes(), b.tobytes(), c.tobytes()) == before
+
+
+@pytest.mark.parametrize("shape", [(5, 7, 3), (20, 33, 20), (1, 1, 1), (3, 0, 2), (0, 3, 2), (3, 4, 0)])
+def test_a_residual_is_rounded_once(shape, library):
+    a, b, c = operands(*shape)
+    low = b * 2.0**-60
+    found, about = residual(
+        native_of(library(c)), [library(c)], [library(a)] * 2, [library(b), library(low)], True
+    )
+    unit = np.eye(shape[2])
+    assert_same_bits(np.asarray(found), correct_matmul(np.hstack([c, a, a]), np.vstack([unit, -b, -low])))
+    assert about.accuracy == "correct"

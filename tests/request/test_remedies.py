@@ -1,0 +1,141 @@
+"""Operands of a kind that no product takes: the error names the argument and says what to pass instead; nothing is converted."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import ozfp4
+from ozfp4.testing import assert_same_bits, noise
+
+A = np.arange(12.0).reshape(3, 4)
+B = np.arange(20.0).reshape(4, 5)
+DENSE = "is sparse, and only dense arrays are supported; pass a.toarray()"
+
+ARRAYS = [
+    ("float16", A.astype(np.float16), "(a.astype(np.float32) holds its values)"),
+    ("longdouble", A.astype(np.longdouble), "(a.astype(np.float64) rounds it to 53 bits)"),
+    ("clongdouble", A.astype(np.clongdouble), "(a.astype(np.complex128) rounds it to 53 bits)"),
+    ("object", A.astype(object), "(a.astype(np.float64) converts what can be a number)"),
+    ("decimals", [[Decimal(1)] * 4], "(a.astype(np.float64) converts what can be a number)"),
+    ("text", A.astype(str), "(a.astype(np.float64) reads text as numbers)"),
+    ("bytes", A.astype("S4"), "(a.astype(np.float64) reads text as numbers)"),
+    ("durations", A.astype("m8[ms]"), "(a / np.timedelta64(1, 's') is a number of seconds)"),
+    ("dates", A.astype("M8[D]"), "dates have no product; (a - a.min()) / np.timedelta64(1, 's')"),
+    ("records", np.zeros((3, 4), "f8,f8"), "(pass a field: a['f0'])"),
+    ("raw bytes", A.view("V8"), "dtype |V8 is not supported; allowed is"),
+    ("masked", np.ma.masked_array(A), "pass a.filled(0) to leave masked entries out of every sum"),
+    ("sparse matrix", sparse.csr_matrix(A), f"a: csr_matrix {DENSE}"),
+    ("sparse array", sparse.coo_array(A), f"a: coo_array {DENSE}"),
+    ("None", None, "a: dtype object is not supported"),
+    ("a number's text", "3", "a: dtype <U1 is not supported"),
+]
+if hasattr(np.dtypes, "StringDType"):  # NumPy 2
+    text = A.astype(np.dtypes.StringDType())
+    ARRAYS.append(("text of any length", text, "(a.astype(np.float64) reads text as numbers)"))
+
+
+@pytest.mark.parametrize(("a", "words"), [pytest.param(*case[1:], id=case[0]) for case in ARRAYS])
+def test_arrays(check_refused, a, words: str) -> None:
+    check_refused(TypeError, f"^a: .*{re.escape(words.removeprefix('a: '))}", ozfp4.matmul, a, B)
+    check_refused(TypeError, "^b: ", ozfp4.matmul, A.T, a, out=noise((4, 4)))
+    check_refused(TypeError, "^x: ", ozfp4.stages.scale, a, "a")
+
+
+FUNCTIONS = {
+    "enclose": lambda x: ozfp4.enclose(x, B),
+    "gram": lambda x: ozfp4.gram(x),
+    "plan_for": lambda x: ozfp4.plan_for(x, B),
+    "tensordot": lambda x: ozfp4.tensordot(x, B, 1),
+    "einsum": lambda x: ozfp4.einsum("ij,jk", x, B),
+    "cholesky": lambda x: ozfp4.linalg.cholesky(x),
+    "solve": lambda x: ozfp4.linalg.solve(x, B),
+}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_every_function_says_it(function: str) -> None:
+    for x, words in (
+        (np.ma.masked_array(A), "masked arrays are not supported"),
+        (sparse.csr_matrix(A), "is sparse"),
+        (A.astype(np.float16), ".astype(np.float32) holds its values"),
+    ):
+        with pytest.raises(TypeError, match=rf"^(a|operands\[0\]): .*{re.escape(words)}"):
+            FUNCTIONS[function](x)
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_np_matrix_counts_as_its_array() -> None:
+    """np.matmul gives a matrix; ours gives what it gives for every subclass."""
+    c = ozfp4.matmul(np.matrix(A), np.matrix(B))
+    assert type(c) is np.ndarray
+    assert_same_bits(c, ozfp4.matmul(A, B))
+
+
+def test_rows_of_several_lengths() -> None:
+    with pytest.raises(ValueError, match="inhomogeneous"):
+        ozfp4.matmul([[1.0], [1.0, 2.0]], B)
+
+
+# ---- Tensors
+
+
+def tensors():
+    """What each is called, the tensor, and words of the error."""
+    torch = pytest.importorskip("torch")
+    a = torch.from_numpy(A)
+    single = a.float()
+    yield "nested", torch.nested.nested_tensor([a, a]), "pass torch.nested.to_padded_tensor(a, 0.0)"
+    ragged = torch.nested.nested_tensor([a, a], layout=torch.jagged)
+    yield "ragged", ragged, "pass torch.nested.to_padded_tensor(a, 0.0)"
+    for layout in (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc):
+        yield (
+            str(layout),
+            a.to_sparse(layout=layout),
+            f"layout {layout} is not supported; only dense (strided) tensors",
+        )
+    yield (
+        "quantised",
+        torch.quantize_per_tensor(single, 0.1, 0, torch.qint8),
+        "(a.dequantize() gives its values)",
+    )
+    for name in ("float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"):
+        yield (
+            name,
+            a.to(getattr(torch, name)),
+            f"dtype torch.{name} is not supported (a.float() holds its values)",
+        )
+    yield "complex32", torch.ones(3, 4, dtype=torch.complex32), "(a.to(torch.complex64) holds its values)"
+    masked = torch.masked.masked_tensor(a, a > 0)
+    yield "masked", masked, "MaskedTensor does not hold its entries as a torch.Tensor does"
+    from torch._subclasses import FakeTensorMode
+
+    yield "fake", FakeTensorMode().from_tensor(a), "FakeTensor does not hold its entries"
+
+
+@pytest.mark.filterwarnings("ignore")  # torch warns of most of these kinds, as they are made
+def test_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    b = torch.from_numpy(B)
+    for name, a, words in tensors():
+        with pytest.raises(TypeError) as caught:
+            ozfp4.matmul(a, b)
+        assert str(caught.value).startswith("a: ")
+        assert words in str(caught.value), name
+        with pytest.raises(TypeError, match=r"^b: "):
+            ozfp4.matmul(b.mT, a, out=torch.zeros(5, 5, dtype=torch.float64))
+
+
+def test_tensors_of_a_subclass_that_is_memory_count_as_tensors() -> None:
+    torch = pytest.importorskip("torch")
+
+    class Named(torch.Tensor):
+        pass
+
+    a = torch.from_numpy(A)
+    for x in (a.as_subclass(Named), torch.nn.Parameter(a, requires_grad=False), torch.nn.Buffer(a)):
+        assert_same_bits(ozfp4.matmul(x, torch.from_numpy(B)), ozfp4.matmul(A, B))

@@ -1,0 +1,90 @@
+"""torch's own samples of its products, from its table of operators: ours gives what torch gives, within torch's tolerance.
+
+Torch multiplies float32 and complex64 in twice the precision for that: its own error exceeds its tolerance where sums cancel.
+
+On the CPU, and on a GPU where there is one with kernels. What is not taken is listed with its reason, and must be refused: what
+is listed and taken fails here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import ozfp4
+from ozfp4.backends.cuda import extension
+
+torch = pytest.importorskip("torch")
+pytest.importorskip(
+    "expecttest", reason="torch's table of operators imports expecttest, which torch does not install"
+)
+from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
+
+
+def gemm(c: Any, a: Any, b: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+    return ozfp4.gemm(alpha, a, b, beta, c.expand(*a.shape[:-1], b.shape[-1]))
+
+
+# By torch's name what is called with the arguments of torch's function.
+OURS: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(("matmul", "mm", "bmm", "mv", "dot"), ozfp4.matmul),
+    "__rmatmul__": lambda a, b: ozfp4.matmul(b, a),
+    "addmm": gemm,
+    "baddbmm": gemm,
+    "einsum": lambda tensors, text: ozfp4.einsum(text, *tensors),
+    "inner": lambda a, b: ozfp4.tensordot(a, b, ([-1], [-1]) if a.ndim and b.ndim else 0),
+    "tensordot": lambda a, b, dims: ozfp4.tensordot(a, b, dims),
+}
+NOT_TAKEN = {
+    "int64": "integers are not taken",
+}
+DTYPES = ["float64", "float32", "complex128", "complex64", "int64"]
+WITH_CUDA = torch.cuda.is_available() and not extension.why_unavailable(torch.device("cuda", 0))
+DEVICES = ["cpu", *(["cuda"] if WITH_CUDA else [])]
+# torch has variants of some that compute the same in another way: not its addmm that is composed of others, or compiled.
+OPERATORS = {op.name: op for op in op_db if op.name in OURS and op.variant_test_name == ""}
+
+
+WIDE = {"float32": torch.float64, "complex64": torch.complex128}
+
+
+def samples(name: str, device: str, dtype: str) -> list[Any]:
+    torch.manual_seed(1)
+    found = list(OPERATORS[name].sample_inputs(device, getattr(torch, dtype), requires_grad=False))
+    assert found
+    return found
+
+
+def test_the_table_has_all_of_them() -> None:
+    assert set(OPERATORS) == set(OURS)
+
+
+@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("dtype", [dtype for dtype in DTYPES if dtype not in NOT_TAKEN])
+@pytest.mark.parametrize("device", DEVICES)
+def test_as_torch(device: str, dtype: str, name: str) -> None:
+    if "gemm" not in ozfp4.__all__ and OURS[name] is gemm:
+        pytest.skip("ozfp4.gemm does not exist")
+    wide = WIDE.get(dtype, getattr(torch, dtype))
+    where = "cpu" if dtype == "int64" else device  # torch multiplies no integers on a GPU
+    for sample in samples(name, device, dtype):
+        ours = OURS[name](sample.input, *sample.args, **sample.kwargs)
+        precise = sample.transform(lambda x: x.to(where, wide) if isinstance(x, torch.Tensor) else x)
+        theirs = OPERATORS[name](precise.input, *precise.args, **precise.kwargs).to(
+            device, getattr(torch, dtype)
+        )
+        assert type(ours) is torch.Tensor
+        what = sample.summary()
+        torch.testing.assert_close(ours, theirs, msg=lambda text, what=what: f"{what}: {text}")
+
+
+@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("dtype", NOT_TAKEN)
+def test_what_is_not_taken(dtype: str, name: str) -> None:
+    if "gemm" not in ozfp4.__all__ and OURS[name] is gemm:
+        pytest.skip("ozfp4.gemm does not exist")
+    for sample in samples(name, "cpu", dtype):
+        with pytest.raises(TypeError, match=rf"dtype (torch\.)?{dtype} is not supported"):
+            OURS[name](sample.input, *sample.args, **sample.kwargs)
