@@ -92,7 +92,7 @@ def take_operands(a: Any, b: Any, out: Any, allowed: tuple[type, ...]) -> Operan
         if x.dtype not in [getattr(torch, n) for n in names]:
             raise TypeError(
                 f"{name}: dtype {x.dtype} is not supported{remedies.of_torch_dtype(name, x.dtype)}; "
-                f"allowed is {_listed(allowed, 'torch.')}"
+                f"allowed is {listed(allowed, 'torch.')}"
             )
     if out is not None:
         if out.device != a.device:
@@ -187,7 +187,7 @@ def as_array(name: str, x: object) -> Array:
     return np.asarray(x)
 
 
-def _listed(allowed: tuple[type, ...], prefix: str = "") -> str:
+def listed(allowed: tuple[type, ...], prefix: str = "") -> str:
     """The names of dtypes; those of integers as one."""
     names = [f"{prefix}{np.dtype(t).name}" for t in allowed if t not in INTEGERS or len(allowed) == 1]
     return " or ".join(names if len(names) == len(allowed) else [*names, "an integer dtype", f"{prefix}bool"])
@@ -198,9 +198,7 @@ def check_dtype(name: str, array: Array, allowed: tuple[type, ...]) -> Array:
     native = array.dtype if array.dtype.isnative else array.dtype.newbyteorder("=")
     if native not in [np.dtype(t) for t in allowed]:
         remedy = remedies.of_dtype(name, native) if np.float64 in allowed else ""
-        raise TypeError(
-            f"{name}: dtype {array.dtype} is not supported{remedy}; allowed is {_listed(allowed)}"
-        )
+        raise TypeError(f"{name}: dtype {array.dtype} is not supported{remedy}; allowed is {listed(allowed)}")
     return array if array.dtype.isnative else array.astype(native)
 
 
