@@ -61,7 +61,8 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/reconstruct/reconstruct_plan.cpp
   csrc/cuda/reconstruct/certify/certified.cu
   csrc/cuda/reconstruct/reconstruct.cu
-  csrc/cuda/reconstruct/long_reconstruct.cu
+  csrc/cuda/reconstruct/long/long_reconstruct.cu
+  csrc/cuda/reconstruct/long/update.cu
   csrc/cuda/repair/repair.cu)
 target_link_libraries(ozfp4_cuda PUBLIC ozfp4_cpu CUDA::cudart_static)
 set(hidden POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden)

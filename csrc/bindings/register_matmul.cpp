@@ -3,6 +3,8 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +30,12 @@ Rounding rounding_named(const std::string& name) {
   if (name == "up") return Rounding::up;
   if (name == "zero") return Rounding::zero;
   throw py::value_error("rounding: '" + name + "' is unknown");
+}
+
+// The first matrix of a stack, which begins at `data`.
+ResultView view_of(const py::array& stack, char* data) {
+  const py::ssize_t rows = stack.ndim() - 2, columns = stack.ndim() - 1;
+  return {data, element_type(stack), stack.shape(rows), stack.shape(columns), stack.strides(rows), stack.strides(columns)};
 }
 
 // Another one. Needs no lock of the interpreter.
@@ -65,13 +73,21 @@ py::dict describe(const MatmulOutcome& total) {
   return outcome;
 }
 
+// The factors of an update, which matmul with alpha = 1 and no C is not.
+std::optional<Update> update_of(double alpha, double beta, const std::optional<py::array>& c) {
+  if (alpha == 1.0 && beta == 0.0 && !c) return std::nullopt;
+  if (!std::isfinite(alpha) || alpha == 0.0 || !std::isfinite(beta)) throw py::value_error("alpha, beta: out of range");
+  if (c.has_value() != (beta != 0.0)) throw py::value_error("c: given where beta is not 0, and else not");
+  return Update::of(alpha, beta);
+}
+
 // Runs the product into `outs`, each rounded in the direction beside it, and returns what happened. `bound`, if not None, takes
 // bounds of the errors of the first. `progress`, if not None, is called with the fraction done. Of a prepared operand the array
-// is a view of its lines, broadcast as it may be.
+// is a view of its lines, broadcast as it may be. alpha A B + beta C goes to a single one, which may be C; K is at least 1 then.
 py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, const std::vector<py::array>& outs,
                 std::int64_t workspace_limit, const py::object& progress, const std::string& accuracy,
                 const std::vector<std::string>& roundings, const py::object& bound, const PreparedStack* prepared_a,
-                const PreparedStack* prepared_b) {
+                const PreparedStack* prepared_b, double alpha, double beta, std::optional<py::array> c) {
   if (outs.empty() || outs.size() != roundings.size()) throw py::value_error("outs: one rounding for each is needed");
   MatmulOptions options;
   options.workspace_limit = workspace_limit;
@@ -81,7 +97,7 @@ py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, const 
   std::vector<ResultView> firsts;
   for (py::array& out : stacks) {
     check_stacks(plan, a, b, out);
-    firsts.push_back(first_matrix(out));
+    firsts.push_back(view_of(out, static_cast<char*>(out.mutable_data())));
   }
   std::vector<Rounding> directions;
   for (const std::string& name : roundings) directions.push_back(rounding_named(name));
@@ -89,6 +105,13 @@ py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, const 
     throw py::value_error("plan: its bits are too few for the accuracy");
   if (!bound.is_none() && element_type(stacks.back()) != ElementType::float64) throw py::type_error("bound: float64 is needed");
 
+  const std::optional<Update> factors = update_of(alpha, beta, c);
+  if (factors && (outs.size() != 1 || a.shape(a.ndim() - 1) == 0)) throw py::value_error("an update has one result, and K >= 1");
+  ResultView first_c{nullptr, ElementType::float64, 0, 0, 0, 0};
+  if (c) {
+    check_stacks(plan, a, b, *c);
+    first_c = view_of(*c, static_cast<char*>(const_cast<void*>(c->data())));  // read alone, and it may be read-only
+  }
   for (const PreparedStack* prepared : {prepared_a, prepared_b}) {
     if (prepared != nullptr && !prepared->serves(plan, options.promise.accuracy, options.promise.precision)) {
       throw py::value_error("prepared: it was made for another plan, accuracy or precision");
@@ -103,6 +126,7 @@ py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, const 
     std::vector<Target> targets;
     for (std::size_t i = 0; i < outs.size(); ++i) targets.push_back({matrix_of(stacks[i], firsts[i], item), directions[i]});
     if (stacks.size() > outs.size()) targets[0].bound = matrix_of(stacks.back(), firsts.back(), item);
+    if (factors) targets[0].update = {true, *factors, c ? matrix_of(*c, first_c, item) : first_c};
     MatmulOptions own = options;
     own.progress = [&](double fraction) {
       const py::gil_scoped_acquire locked;
@@ -144,7 +168,8 @@ void register_matmul(py::module_& module) {
   module.def("accuracy_bits", &accuracy_bits, py::arg("precision"));
   module.def("matmul", &matmul, py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("outs"), py::arg("workspace_limit"),
              py::arg("progress"), py::arg("accuracy") = "scaled", py::arg("roundings") = std::vector<std::string>{"nearest"},
-             py::arg("bound") = py::none(), py::arg("prepared_a") = py::none(), py::arg("prepared_b") = py::none());
+             py::arg("bound") = py::none(), py::arg("prepared_a") = py::none(), py::arg("prepared_b") = py::none(),
+             py::arg("alpha") = 1.0, py::arg("beta") = 0.0, py::arg("c") = py::none());
   module.def("int8_matmul", &int8_matmul, py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("out").noconvert(),
              py::arg("workspace_limit"));
 }

@@ -11,6 +11,8 @@
 #include "arith/exact/double_dot.hpp"
 #include "arith/exact/exact_sum.hpp"
 #include "arith/exact/settle.hpp"
+#include "arith/update/exact_update.hpp"
+#include "arith/update/update.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "arith/wide/wide_int.hpp"
 #include "arith/wide/word_counts.hpp"
@@ -182,6 +184,40 @@ py::object digits(const Array<std::int64_t>& digits, const std::string& rounding
   });
 }
 
+// alpha x 2^exponent + beta c of an integer of any of the word counts.
+py::object update(const Array<std::uint32_t>& words, int exponent, double alpha, double beta, double c,
+                  const std::string& rounding, const py::dtype& type) {
+  const Update factors = Update::of(alpha, beta);
+  return dispatch_float(type, [&](auto zero) -> py::object {
+    return dispatch_words(static_cast<int>(words.size()), [&](auto count) -> py::object {
+      WideInt<count()> x;
+      for (int k = 0; k < count(); ++k) x.word[k] = words.data()[k];
+      const auto result = round_update<decltype(zero)>(x, exponent, factors, addend_of(factors, c), rounding_of(rounding));
+      return Array<decltype(zero)>(1, &result)[py::int_(0)];
+    });
+  });
+}
+
+// alpha (sum a_k b_k) + beta c: (result, "pairs" or "exact"), and the result of the exact sum alone.
+py::tuple dot_update(const py::array& a, const py::array& b, double alpha, double beta, double c, const std::string& rounding,
+                     const py::dtype& type) {
+  const Update factors = Update::of(alpha, beta);
+  const Addend addend = addend_of(factors, c);
+  return dispatch_float(type, [&](auto zero) {
+    return dispatch_lines(a, b, [&](const auto& x, const auto& y) {
+      const auto result = correct_update<decltype(zero)>(x, y, a.shape(0), factors, addend, rounding_of(rounding));
+      ExactSum sum;
+      for (std::int64_t k = 0; k < a.shape(0); ++k) add_product(sum, entry(x, k), entry(y, k));
+      resolve_carries(sum.digit);
+      std::uint32_t room[kExactRoom];
+      const decltype(zero) both[2] = {
+          result.value, round_digits_update<decltype(zero)>(sum.digit, factors, addend, room, rounding_of(rounding))};
+      const Array<decltype(zero)> value(2, both);
+      return py::make_tuple(value[py::int_(0)], result.path == DotPath::pairs ? "pairs" : "exact", value[py::int_(1)]);
+    });
+  });
+}
+
 }  // namespace
 
 void register_exact(py::module_& parent) {
@@ -194,6 +230,10 @@ void register_exact(py::module_& parent) {
   module.def("exact", &exact, py::arg("a"), py::arg("b"), py::arg("rounding"), py::arg("dtype"));
   module.def("round_digits", &digits, py::arg("digits"), py::arg("rounding"), py::arg("dtype"));
   module.def("correct_dot", &dot, py::arg("a"), py::arg("b"), py::arg("rounding"), py::arg("dtype"));
+  module.def("round_update", &update, py::arg("words"), py::arg("exponent"), py::arg("alpha"), py::arg("beta"), py::arg("c"),
+             py::arg("rounding"), py::arg("dtype"));
+  module.def("correct_update", &dot_update, py::arg("a"), py::arg("b"), py::arg("alpha"), py::arg("beta"), py::arg("c"),
+             py::arg("rounding"), py::arg("dtype"));
 #if defined(__SSE2__)
   module.def("flushing_dot", &flushing_dot, py::arg("a"), py::arg("b"), py::arg("rounding"), py::arg("dtype"));
 #endif

@@ -41,7 +41,7 @@ std::vector<std::int32_t> even_shifts(const Scales& scales) {
 class Product {
  public:
   Product(const Plan& plan, const MatmulOperand& a, const MatmulOperand& b, const MatmulOptions& options, bool has_bound,
-          MatmulOutcome& outcome)
+          bool is_update, MatmulOutcome& outcome)
       : plan_(plan),
         residues_(plan.is_complex ? joined_plan(plan) : plan),
         a_(a.view),
@@ -49,10 +49,10 @@ class Product {
         prepared_a_(a.prepared),
         prepared_b_(b.prepared),
         options_(options),
-        has_records_(has_bound || options.promise.certifies()),
+        has_records_(has_bound || is_update || options.promise.certifies()),
         outcome_(outcome) {
     const StageTimer timer(outcome.times.scale);
-    const ScaleRequest request{options.promise.accuracy, plan.bits, options.promise.precision, has_bound};
+    const ScaleRequest request{options.promise.accuracy, plan.bits, options.promise.precision, has_bound, is_update};
     if (prepared_a_ == nullptr) own_scale_a_ = cpu_scale(a_, request);
     if (prepared_b_ == nullptr) own_scale_b_ = cpu_scale(b_, request);
     count_ = plan.count();
@@ -74,7 +74,7 @@ class Product {
     });
     if (scale_a_.special_lines + scale_b_.special_lines > 0) {
       const StageTimer timer(outcome_.times.reconstruct);
-      for (const Target& target : targets) cpu_patch_specials(a_, scale_a_, b_, scale_b_, target.result);
+      for (const Target& target : targets) cpu_patch_specials(a_, scale_a_, b_, scale_b_, target);
     }
     outcome_.moduli_used = plan_.has_moduli() ? count_ : 0;
     outcome_.products = plan_.products_of(count_);
@@ -140,7 +140,8 @@ MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulO
   }
   const BlockShape shape = choose_blocks(plan, rows, columns, inner, options.workspace_limit, options.promise.certifies());
   const bool has_bound = std::any_of(targets.begin(), targets.end(), [](const Target& target) { return target.has_bound(); });
-  Product(plan, a, b, options, has_bound, outcome).run(shape, targets);
+  const bool is_update = std::any_of(targets.begin(), targets.end(), [](const Target& target) { return target.update.is_asked; });
+  Product(plan, a, b, options, has_bound, is_update, outcome).run(shape, targets);
   return outcome;
 }
 

@@ -162,7 +162,13 @@ LongerResult multiply_longer(const Run& run, const Block& block, const Reconstru
 
 // The same rounded as asked, its entries certified or repaired.
 void settle(const Run& run, const Block& block, const ReconstructJob& job, const Certification& certification, bool is_first) {
-  run.stages.reconstruct(job, &certification);
+  DeviceUpdate update = run.turn.update;
+  if (update.c.data != nullptr) update.c = block_of(update.c, block);
+  if (run.plan.promise.updates) {
+    run.stages.reconstruct_update(job, certification, update);
+  } else {
+    run.stages.reconstruct(job, &certification);
+  }
   if (certification.listed.word == nullptr) return;
   RepairJob repair;
   repair.result = job.result;
@@ -173,6 +179,7 @@ void settle(const Run& run, const Block& block, const ReconstructJob& job, const
   repair.rounding = certification.rounding;
   repair.listed = certification.listed;
   if (run.layout.longer.exists) repair.longer = multiply_longer(run, block, job, certification.listed.counts);
+  repair.update = update;
   repair.bound = certification.bound;
   repair.report = reinterpret_cast<RepairReport*>(run.workspace + run.layout.counts);
   repair.starts_report = is_first && block.rows.first == 0 && block.columns.first == 0;

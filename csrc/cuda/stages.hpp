@@ -62,6 +62,8 @@ class Stages {
   // Of a complex plan; see complex/join.hpp.
   void join_parts(std::uint8_t* outputs, std::int64_t plane_stride, const int* moduli_used) const;
   void reconstruct(ReconstructJob job, const Certification* certification = nullptr) const;
+  // Range: the promise has an update.
+  void reconstruct_update(ReconstructJob job, const Certification& certification, const DeviceUpdate& update) const;
   void reconstruct_integers(IntegerJob job) const;
   // The counts of this walk's repairs, zero: `own`, unless launches of the stream share some.
   RepairCounts* clear_repair_counts(void* own) const;

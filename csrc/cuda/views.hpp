@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "arith/element_type.hpp"
+#include "arith/update/update.hpp"
 
 namespace ozfp4::cuda {
 
@@ -61,6 +62,14 @@ struct DeviceResult {
   // Output matrix s uses the operand matrices sum coordinate * step of A and of B; 0 along broadcast axes.
   std::int32_t a_step[kMaxStackRank] = {0, 0, 0, 0};
   std::int32_t b_step[kMaxStackRank] = {0, 0, 0, 0};
+};
+
+// What a product is added to: alpha A B + beta C. C, of the result's extents and stack, is read where its data is not null, else
+// beta is 0; it may be the result itself, whose entries are read before they are written.
+struct DeviceUpdate {
+  bool is_asked = false;
+  Update factors{};
+  DeviceResult c;
 };
 
 }  // namespace ozfp4::cuda

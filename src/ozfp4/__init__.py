@@ -9,6 +9,7 @@ from .support import built  # noqa: F401, I001 - first: where _core is missing, 
 from . import bounds, linalg, stages
 from .api.einsum import einsum
 from .api.enclose import enclose
+from .api.gemm import gemm
 from .api.gram import gram
 from .api.info import info
 from .api.int8_matmul import int8_matmul
@@ -33,6 +34,7 @@ __all__ = [
     "bounds",
     "einsum",
     "enclose",
+    "gemm",
     "gram",
     "info",
     "int8_matmul",

@@ -126,6 +126,9 @@ def matmul(
     bound: npt.NDArray[np.float64] | None = None,
     prepared_a: Prepared | None = None,
     prepared_b: Prepared | None = None,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    c: _Array | None = None,
 ) -> dict[str, Any]: ...
 def int8_matmul(plan: Plan, a: _Array, b: _Array, out: npt.NDArray[np.int32], workspace_limit: int) -> int:
     """Returns the bytes of the workspace."""

@@ -74,6 +74,7 @@ class CudaPlan:
         rounding: str = "nearest",
         second: str = "none",
         precision: int = 53,
+        updates: bool = False,
         modulus: int = 0,
     ) -> None:
         """The names as :class:`ozfp4.backends.cuda.promise.Promise` has them."""
@@ -131,8 +132,13 @@ class Problem:
         longer: bool | None = None,
         kept_a: tuple[int, int] | None = None,
         kept_b: tuple[int, int] | None = None,
+        addend: Result | None = None,
+        strides_addend: Sequence[int] = ...,
     ) -> None:
-        """`tile`, `splits`, `overlap`, `longer`: what the cost model would choose; for whoever hunts a wrong bit.
+        """`addend`, with the bytes from one of its matrices to the next: C of alpha A B + beta C, where the plan's promise has an
+        update and beta is not 0.
+
+        `tile`, `splits`, `overlap`, `longer`: what the cost model would choose; for whoever hunts a wrong bit.
 
         A tile is one of `tiles(kernel)`; `overlap` is whether multiply, and reconstruct behind it, may start while the kernel
         before ends; `longer` whether accuracy "fp64" has a second product, of longer integers, for whatever is listed.
@@ -166,6 +172,9 @@ class Problem:
         kept_b: int = 0,
         first_line_a: int = 0,
         first_line_b: int = 0,
+        alpha: float = 1.0,
+        beta: float = 0.0,
+        addend: int = 0,
     ) -> None:
         """Enqueues, what the plan promises beside the result to `second`, contiguous; with `sync_stages` waits for every
         stage, so that an error names the stage that made it. `kept_a`, `kept_b`: memory of a Store, whose lines are taken from

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import ozfp4
 from ozfp4.linalg.native import native_of
 from ozfp4.linalg.update import residual, update
 from ozfp4.testing import assert_same_bits, correct_matmul
@@ -20,13 +21,22 @@ def operands(m, k, n):
 
 
 @pytest.mark.parametrize("shape", [(5, 7, 3), (20, 33, 20), (1, 1, 1), (3, 0, 2), (0, 3, 2), (3, 4, 0)])
-def test_an_update_rounds_product_and_difference(shape, library):
+def test_an_update_is_rounded_once(shape, library):
     a, b, c = operands(*shape)
-    expected = c - correct_matmul(a, b) if shape[1] else c
+    expected = correct_matmul(np.hstack([c, a]), np.vstack([np.eye(shape[2]), -b]))
     before = a.tobytes(), b.tobytes(), c.tobytes()
     found = update(library(c), library(a), library(b), "correct")
     assert_same_bits(np.asarray(found), expected)
     assert (a.tobytes(), b.tobytes(), c.tobytes()) == before
+
+
+def test_of_complex_matrices(library):
+    (a, b, c), (x, y, z) = operands(9, 11, 4), operands(9, 11, 4)
+    a, b, c = a + 1j * x, b + 1j * y, c + 1j * z
+    once = ozfp4.matmul(np.hstack([c, a]), np.vstack([np.eye(4), -b]), accuracy="correct")
+    assert_same_bits(np.asarray(update(library(c), library(a), library(b), "correct")), once)
+    found, _ = residual(native_of(library(c)), [library(c)], [library(a)], [library(b)], False)
+    assert_same_bits(np.asarray(found), once)
 
 
 @pytest.mark.parametrize("shape", [(5, 7, 3), (20, 33, 20), (1, 1, 1), (3, 0, 2), (0, 3, 2), (3, 4, 0)])

@@ -62,18 +62,21 @@ OZFP4_HD int fp64_capacity(const LineFacts& facts, std::int64_t k, int precision
 
 // So many bits that the products of few entries are left to repair (docs/accuracy.md). Normally distributed entries have p + 15,
 // where the largest is below 4, and p + 16 below 8: their integers have about the same norm, so that one number of moduli serves
-// both, and the rounding is as small in both.
-OZFP4_HD int correct_capacity(const LineFacts& facts, int precision) {
-  const int extra = is_deep(facts, kVeryDeep) ? kMostExtraBits : is_deep(facts, kDeep) ? 19 : is_deep(facts, 12) ? 16 : 15;
+// both, and the rounding is as small in both. A product that is added to something may cancel: what is left of it has all of its
+// bits where no entry is rounded, so that its lines are exact wherever a plan holds them.
+OZFP4_HD int correct_capacity(const LineFacts& facts, int precision, bool is_update) {
+  const bool is_widest = is_update || is_deep(facts, kVeryDeep);
+  const int extra = is_widest ? kMostExtraBits : is_deep(facts, kDeep) ? 19 : is_deep(facts, 12) ? 16 : 15;
   const int bits = span(facts), most = precision + extra;
   return bits < 2 ? 2 : bits < most ? bits : most;
 }
 
 // Range: `bits`, the plan's, is c itself where the accuracy is scaled, else at least accuracy_bits.
-OZFP4_HD int line_capacity(Accuracy accuracy, int bits, const LineFacts& facts, std::int64_t k, int precision) {
+OZFP4_HD int line_capacity(Accuracy accuracy, int bits, const LineFacts& facts, std::int64_t k, int precision,
+                           bool is_update = false) {
   return accuracy == Accuracy::scaled ? bits
          : accuracy == Accuracy::fp64 ? fp64_capacity(facts, k, precision)
-                                      : correct_capacity(facts, precision);
+                                      : correct_capacity(facts, precision, is_update);
 }
 
 }  // namespace ozfp4

@@ -12,6 +12,7 @@
 #include "arith/accuracy/modes.hpp"
 #include "arith/exact/settle.hpp"
 #include "arith/host_device.hpp"
+#include "arith/wide/float_parts.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "arith/wide/wide_int.hpp"
 
@@ -31,19 +32,12 @@ struct ProductPieces {
 template <class A, class B>
 OZFP4_HD ProductPieces product_pieces(A a, B b) {
   const FloatParts x = float_parts(a), y = float_parts(b);
-  // 53 bits times 53 bits by words of 32: `middle` stays below 2^54 + 2^32, `high` below 2^43.
-  const std::uint64_t mask = 0xffffffffu;
-  const std::uint64_t low = (x.significand & mask) * (y.significand & mask);
-  const std::uint64_t middle =
-      (x.significand & mask) * (y.significand >> 32) + (x.significand >> 32) * (y.significand & mask) + (low >> 32);
-  const std::uint64_t high = (x.significand >> 32) * (y.significand >> 32) + (middle >> 32);
-  const std::uint32_t word[4] = {static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(middle),
-                                 static_cast<std::uint32_t>(high), static_cast<std::uint32_t>(high >> 32)};
+  const SignificandProduct product = significand_product(x.significand, y.significand);
   const int place = x.weight + y.weight - kExactLowest, bit = place & 31;
   ProductPieces pieces;
   std::uint32_t below = 0;
   for (int i = 0; i < kExactPieces; ++i) {
-    const std::uint32_t at = i < 4 ? word[i < 4 ? i : 0] : 0u;
+    const std::uint32_t at = i < 4 ? product.word[i < 4 ? i : 0] : 0u;
     pieces.piece[i] = static_cast<std::uint32_t>(((static_cast<std::uint64_t>(at) << 32 | below) << bit) >> 32);
     below = at;
   }

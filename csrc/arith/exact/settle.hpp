@@ -8,26 +8,11 @@
 #include "arith/exact/double_dot.hpp"
 #include "arith/float_fields.hpp"
 #include "arith/host_device.hpp"
+#include "arith/wide/float_parts.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "arith/wide/wide_int.hpp"
 
 namespace ozfp4 {
-
-// x = +- significand * 2^weight. Range: x finite; 0 has the significand 0 and the least weight.
-struct FloatParts {
-  std::uint64_t significand;
-  int weight;
-  bool is_negative;
-};
-template <class T>
-OZFP4_HD FloatParts float_parts(T x) {
-  using Format = FloatFormat<T>;
-  const FloatBits<T> magnitude = magnitude_bits(x);
-  const int field = static_cast<int>(magnitude >> (Format::precision - 1));
-  const auto fraction = static_cast<std::uint64_t>(magnitude & ((FloatBits<T>(1) << (Format::precision - 1)) - 1));
-  return {field > 0 ? fraction | (std::uint64_t(1) << (Format::precision - 1)) : fraction,
-          (field > 0 ? field - 1 : 0) + Format::lowest_exponent, float_bits(x) != magnitude};
-}
 
 // (x + y) 2^exponent, rounded once. Range: x and y finite, |exponent| < 2^28.
 //

@@ -73,6 +73,5 @@ inline ResultView first_matrix(py::array& stack, ElementType type) {
           stack.strides(rows),
           stack.strides(columns)};
 }
-inline ResultView first_matrix(py::array& stack) { return first_matrix(stack, element_type(stack)); }
 
 }  // namespace ozfp4::bindings

@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -51,11 +52,12 @@ DeviceResult make_result(std::uintptr_t data, ElementType type, std::int64_t row
   return result;
 }
 
-std::vector<StackAxis> make_axes(const Extents& extents, const Extents& a, const Extents& b, const Extents& c) {
+std::vector<StackAxis> make_axes(const Extents& extents, const Extents& a, const Extents& b, const Extents& c,
+                                 const Extents& addend) {
   std::vector<StackAxis> axes;
   for (std::size_t i = 0; i < extents.size(); ++i) {
     if (extents[i] < 1) throw std::invalid_argument("stack: an extent of " + std::to_string(extents[i]));
-    axes.push_back({extents[i], a.at(i), b.at(i), c.at(i)});
+    axes.push_back({extents[i], a.at(i), b.at(i), c.at(i), 0, addend.empty() ? 0 : addend.at(i)});
   }
   return axes;
 }
@@ -82,7 +84,7 @@ T value_of(const std::map<std::string, T>& values, const char* argument, const s
 }
 
 Promise make_promise(const std::string& accuracy, const std::string& rounding, const std::string& second, int precision,
-                     std::uint64_t modulus) {
+                     bool updates, std::uint64_t modulus) {
   static const std::map<std::string, Accuracy> accuracies{
       {"scaled", Accuracy::scaled}, {"fp64", Accuracy::fp64}, {"correct", Accuracy::correct}};
   static const std::map<std::string, Rounding> roundings{
@@ -94,6 +96,7 @@ Promise make_promise(const std::string& accuracy, const std::string& rounding, c
                         value_of(roundings, "rounding", rounding),
                         value_of(seconds, "second", second),
                         precision,
+                        updates,
                         is_whole,
                         modulus};
   if (precision != 53 && precision != 24) throw std::invalid_argument("precision: " + std::to_string(precision));
@@ -122,13 +125,24 @@ class Problem {
   Problem(std::shared_ptr<CudaPlan> plan, const DeviceOperand& a, const DeviceOperand& b, const DeviceResult& result,
           const Extents& extents, const Extents& strides_a, const Extents& strides_b, const Extents& strides_c, int device,
           std::int64_t cap, std::uintptr_t device_steps, const std::optional<std::string>& tile, std::optional<int> splits,
-          std::optional<bool> overlap, std::optional<bool> longer, const Kept& kept_a, const Kept& kept_b)
+          std::optional<bool> overlap, std::optional<bool> longer, const Kept& kept_a, const Kept& kept_b,
+          const std::optional<DeviceResult>& addend, const Extents& strides_addend)
       : plan_(std::move(plan)),
-        product_{
-            a, b, result, make_axes(extents, strides_a, strides_b, strides_c), {}, {}, make_stored(kept_a), make_stored(kept_b)},
+        product_{a,
+                 b,
+                 result,
+                 make_axes(extents, strides_a, strides_b, strides_c, strides_addend),
+                 {},
+                 {},
+                 make_stored(kept_a),
+                 make_stored(kept_b),
+                 {}},
         device_(device),
         device_steps_(reinterpret_cast<const GemmStep*>(device_steps)) {
     product_.second = add_second(plan_->promise, result, product_.axes);
+    product_.update.is_asked = plan_->promise.updates;
+    if (addend) product_.update.c = *addend;
+    if (addend && !plan_->promise.updates) throw std::invalid_argument("addend: the plan's promise says whether there is one");
     if (plan_->plan.is_complex) product_ = with_parts(product_);
     const int precision = result.type == ElementType::float64 ? 53 : 24;
     if (plan_->promise.has_records() && plan_->promise.precision != precision) {
@@ -155,14 +169,21 @@ class Problem {
     return {has_a ? turn.a.stack.count() * turn.a.outer : 0, has_b ? turn.b.stack.count() * turn.b.outer : 0};
   }
 
-  // The turns from first_turn to before last_turn; `second`: where what the promise has beside the result goes. With sync_stages
-  // each stage is waited for. The interpreter is free meanwhile: launches wait where the stream is full.
+  // The turns from first_turn to before last_turn; `second`: where what the promise has beside the result goes; `alpha`, `beta`
+  // and where `addend` lies: of an update. With sync_stages each stage is waited for. The interpreter is free meanwhile: launches
+  // wait where the stream is full.
   void launch(std::uintptr_t a, std::uintptr_t b, std::uintptr_t c, std::uintptr_t workspace, std::uintptr_t clear_counters,
               std::uintptr_t stream, std::uintptr_t after_scale, std::uintptr_t after_encode, std::uintptr_t after_multiply,
               std::int64_t first_turn, std::int64_t last_turn, bool sync_stages, std::uintptr_t second, std::uintptr_t kept_a,
-              std::uintptr_t kept_b, std::int64_t first_line_a, std::int64_t first_line_b) const {
+              std::uintptr_t kept_b, std::int64_t first_line_a, std::int64_t first_line_b, double alpha, double beta,
+              std::uintptr_t addend) const {
     if ((second == 0) != (plan_->promise.second == Second::none)) {
       throw std::invalid_argument("second: the plan's promise says whether there is one");
+    }
+    const bool is_plain = alpha == 1.0 && beta == 0.0 && addend == 0;
+    if (!std::isfinite(alpha) || alpha == 0.0 || !std::isfinite(beta) || (beta != 0.0) != (addend != 0) ||
+        (!is_plain && !plan_->promise.updates)) {
+      throw std::invalid_argument("alpha, beta, addend: out of range, or not what the plan's promise has");
     }
     const py::gil_scoped_release unlocked;
     const DeviceGuard guard(device_);
@@ -179,8 +200,11 @@ class Problem {
                         product_.second,
                         product_.parts,
                         kept_at(product_.stored_a, product_.a, kept_a, first_line_a),
-                        kept_at(product_.stored_b, product_.b, kept_b, first_line_b)};
+                        kept_at(product_.stored_b, product_.b, kept_b, first_line_b),
+                        product_.update};
     product.second.data = reinterpret_cast<char*>(second);
+    product.update.factors = Update::of(alpha, beta);
+    product.update.c.data = reinterpret_cast<char*>(addend);
     for (std::int64_t index = first_turn; index < std::min(last_turn, turns()); ++index) {
       launch_matmul(*plan_, layout_, turn_at(product, layout_.turns, index), reinterpret_cast<char*>(workspace), device_steps_,
                     options);
@@ -279,23 +303,25 @@ void register_problem(py::module_& module) {
            py::arg("column_stride"));
   py::class_<CudaPlan, std::shared_ptr<CudaPlan>>(module, "CudaPlan")
       .def(py::init([](const Plan& plan, std::int64_t k, int kernel, const std::string& accuracy, const std::string& rounding,
-                       const std::string& second, int precision, std::uint64_t modulus) {
-             return std::make_shared<CudaPlan>(make_cuda_plan(plan, narrow<int>(k, "k"), kernel_of(kernel),
-                                                              make_promise(accuracy, rounding, second, precision, modulus)));
+                       const std::string& second, int precision, bool updates, std::uint64_t modulus) {
+             return std::make_shared<CudaPlan>(
+                 make_cuda_plan(plan, narrow<int>(k, "k"), kernel_of(kernel),
+                                make_promise(accuracy, rounding, second, precision, updates, modulus)));
            }),
            py::arg("plan"), py::arg("k"), py::arg("kernel"), py::arg("accuracy") = "scaled", py::arg("rounding") = "nearest",
-           py::arg("second") = "none", py::arg("precision") = 53, py::arg("modulus") = 0)
+           py::arg("second") = "none", py::arg("precision") = 53, py::arg("updates") = false, py::arg("modulus") = 0)
       .def_property_readonly("device_steps", &device_steps)
       .def_property_readonly("element", [](const CudaPlan& plan) { return element_name(plan.schedule.element); });
   py::class_<Problem>(module, "Problem")
       .def(py::init<std::shared_ptr<CudaPlan>, const DeviceOperand&, const DeviceOperand&, const DeviceResult&, const Extents&,
                     const Extents&, const Extents&, const Extents&, int, std::int64_t, std::uintptr_t,
                     const std::optional<std::string>&, std::optional<int>, std::optional<bool>, std::optional<bool>, const Kept&,
-                    const Kept&>(),
+                    const Kept&, const std::optional<DeviceResult>&, const Extents&>(),
            py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("result"), py::arg("extents"), py::arg("strides_a"),
            py::arg("strides_b"), py::arg("strides_c"), py::arg("device"), py::arg("workspace_limit"), py::arg("device_steps"),
            py::arg("tile") = py::none(), py::arg("splits") = py::none(), py::arg("overlap") = py::none(),
-           py::arg("longer") = py::none(), py::arg("kept_a") = py::none(), py::arg("kept_b") = py::none())
+           py::arg("longer") = py::none(), py::arg("kept_a") = py::none(), py::arg("kept_b") = py::none(),
+           py::arg("addend") = py::none(), py::arg("strides_addend") = Extents())
       .def_property_readonly("bytes", &Problem::bytes)
       .def_property_readonly("turns", &Problem::turns)
       .def("new_lines", &Problem::new_lines, py::arg("turn"))
@@ -304,7 +330,8 @@ void register_problem(py::module_& module) {
            py::arg("stream"), py::arg("after_scale") = 0, py::arg("after_encode") = 0, py::arg("after_multiply") = 0,
            py::arg("first_turn") = 0, py::arg("last_turn") = std::numeric_limits<std::int64_t>::max(),
            py::arg("sync_stages") = false, py::arg("second") = 0, py::arg("kept_a") = 0, py::arg("kept_b") = 0,
-           py::arg("first_line_a") = 0, py::arg("first_line_b") = 0);
+           py::arg("first_line_a") = 0, py::arg("first_line_b") = 0, py::arg("alpha") = 1.0, py::arg("beta") = 0.0,
+           py::arg("addend") = 0);
   module.attr("pointer_alignment") = kPointerAlignment;
 }
 

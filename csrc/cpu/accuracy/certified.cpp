@@ -74,9 +74,10 @@ class CertifiedBlock {
     for (std::int64_t column = 0; column < target.result.columns; column += kLanes)
       groups_.push_back(group_of(columns, column, lanes_at(column)));
     if constexpr (kHasFastTest) {
-      is_short_ = integers_.has_columns() && largest_capacity(rows, target.result.rows) +
-                                                     largest_capacity(columns, target.result.columns) + floor_log2(k) + 1 <
-                                                 kCertainBits;
+      is_short_ =
+          !target.update.is_asked && integers_.has_columns() &&
+          largest_capacity(rows, target.result.rows) + largest_capacity(columns, target.result.columns) + floor_log2(k) + 1 <
+              kCertainBits;
     }
   }
 
@@ -119,13 +120,36 @@ class CertifiedBlock {
     if (promise_.accuracy == Accuracy::correct) {
       listed = round_correctly(row, column, n, lanes, counts);
     } else {
-      integers_.round(row * target_.result.columns + column, n, lanes.exponent, lanes.value);
+      if (target_.update.is_asked)
+        round_updates(row, column, n, lanes);
+      else
+        integers_.round(row * target_.result.columns + column, n, lanes.exponent, lanes.value);
       if (promise_.accuracy == Accuracy::fp64) listed = list_uncertified(row, column, n, counts);
     }
     listed_.word(row, column / kLanes) = listed;
     char* address = target_.result.data + row * target_.result.row_stride + column * target_.result.column_stride;
-    for (int i = 0; i < n; ++i) store(address + i * target_.result.column_stride, lanes.value[i]);
+    for (int i = 0; i < n; ++i) {
+      // C, which may lie here, is read again where this is not the result.
+      if (target_.update.is_asked && ((listed >> i & 1) != 0 || is_special(row, column + i))) continue;
+      store(address + i * target_.result.column_stride, lanes.value[i]);
+    }
     if (target_.has_bound()) put_bounds(row, column, n, lanes, listed, counts);
+  }
+
+  // The entry of an integer, rounded once.
+  T round_one(const WideInt<Words>& value, int exponent, std::int64_t row, std::int64_t column) const {
+    if (!target_.update.is_asked) return round_wide<T>(value, exponent, target_.rounding);
+    const Update& factors = target_.update.factors;
+    const double c = target_.update.addend(row, column);
+    if (!is_finite(c)) return static_cast<T>(special_update(factors, 0.0, c));
+    return round_update<T>(value, exponent, factors, addend_of(factors, c), target_.rounding);
+  }
+
+  void round_updates(std::int64_t row, std::int64_t column, int n, Lanes& lanes) const {
+    const std::int64_t first = row * target_.result.columns + column;
+    Columns<Words> sums;
+    if (integers_.has_columns()) integers_.columns(first, n, sums);
+    for (int i = 0; i < n; ++i) lanes.value[i] = round_one(integer(sums, first, i), lanes.exponent[i], row, column + i);
   }
 
   // Of lane i of the entries from `first` on, whose column sums are given where the plan has such.
@@ -185,7 +209,8 @@ class CertifiedBlock {
       const bool is_exact = rounded_products(own, other) == 0 && rounded_products(other, own) == 0;
       bool is_kept = true;
       if (refused[i] != 0) {
-        is_kept = round_alone(integer(sums, first, i), own, other, is_exact, lanes.exponent[i], lanes.value[i]);
+        const auto round = [&](const WideInt<Words>& value) { return round_one(value, lanes.exponent[i], row, column + i); };
+        is_kept = round_alone(integer(sums, first, i), own, other, is_exact, round, lanes.value[i]);
       }
       counts.exact += is_exact;
       counts.result += is_kept && !is_exact;
@@ -203,16 +228,17 @@ class CertifiedBlock {
     }
   }
 
-  // Whether every number within the error of `value` rounds to the same bits, which it stores.
-  bool round_alone(const WideInt<Words>& value, const LineRecord& row, const LineRecord& column, bool is_exact, int exponent,
-                   T& rounded) const {
+  // Whether every number within the error of `value` rounds to the same bits, which it stores. `round` is monotonic.
+  template <class Round>
+  static bool round_alone(const WideInt<Words>& value, const LineRecord& row, const LineRecord& column, bool is_exact,
+                          const Round& round, T& rounded) {
     if (is_exact) {
-      rounded = round_wide<T>(value, exponent, target_.rounding);
+      rounded = round(value);
       return true;
     }
     const WideInt<Words> error = error_bound<Words>(row, column);
-    rounded = round_wide<T>(wide_sub(value, error), exponent, target_.rounding);
-    return float_bits(rounded) == float_bits(round_wide<T>(wide_add(value, error), exponent, target_.rounding));
+    rounded = round(wide_sub(value, error));
+    return float_bits(rounded) == float_bits(round(wide_add(value, error)));
   }
 
   void put_bounds(std::int64_t row, std::int64_t column, int n, const Lanes& lanes, std::uint64_t listed,
@@ -222,7 +248,10 @@ class CertifiedBlock {
       double bound = std::numeric_limits<double>::infinity();
       if (!is_special(row, column + i)) {
         const WideInt<Words> error = error_bound<Words>(rows_.records[row], columns_.records[column + i]);
-        bound = entry_bound(error, lanes.exponent[i], lanes.value[i], target_.rounding);
+        const FloatParts& alpha = target_.update.factors.alpha;
+        bound = target_.update.is_asked ? entry_bound(times_significand(error, alpha), lanes.exponent[i] + alpha.weight,
+                                                      lanes.value[i], target_.rounding)
+                                        : entry_bound(error, lanes.exponent[i], lanes.value[i], target_.rounding);
         counts.largest_bound = std::max(counts.largest_bound, bound);
       }
       put(target_.bound, row, column + i, bound);
@@ -250,7 +279,26 @@ ResultView part_of(const ResultView& whole, std::int64_t row, std::int64_t rows,
 }  // namespace
 
 Target Target::part(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) const {
-  return {part_of(result, row, rows, column, columns), rounding, part_of(bound, row, rows, column, columns)};
+  return {part_of(result, row, rows, column, columns),
+          rounding,
+          part_of(bound, row, rows, column, columns),
+          {update.is_asked, update.factors, part_of(update.c, row, rows, column, columns)}};
+}
+
+double TargetUpdate::addend(std::int64_t row, std::int64_t column) const {
+  if (c.data == nullptr) return 0.0;
+  const char* address = c.data + row * c.row_stride + column * c.column_stride;
+  return with_float(c.type, [&](auto zero) { return static_cast<double>(load<decltype(zero)>(address)); });
+}
+
+double Target::of_zero(std::int64_t row, std::int64_t column) const {
+  if (!update.is_asked) return exact_zero(rounding);
+  const double c = update.addend(row, column);
+  if (!is_finite(c)) return special_update(update.factors, 0.0, c);
+  const Addend addend = addend_of(update.factors, c);
+  return with_float(result.type, [&](auto zero) {
+    return static_cast<double>(round_update<decltype(zero)>(wide_zero<1>(), 0, update.factors, addend, rounding));
+  });
 }
 
 void EntryCounts::extend(const EntryCounts& other) {

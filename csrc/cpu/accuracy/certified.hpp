@@ -6,6 +6,7 @@
 
 #include "arith/accuracy/certificate.hpp"
 #include "arith/accuracy/modes.hpp"
+#include "arith/update/update.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/stages/scale.hpp"
 #include "plan/plan.hpp"
@@ -19,13 +20,27 @@ struct Promise {
   bool certifies() const { return accuracy != Accuracy::scaled; }
 };
 
-// Where a product goes, in which direction it is rounded, and where bounds of its errors go (float64; data null: nowhere).
+// What a product is added to: alpha A B + beta C. C is read where data is not null, else beta is 0; it is of the result's extents
+// and may be the result itself, whose entries are read before they are written.
+struct TargetUpdate {
+  bool is_asked = false;
+  Update factors{};
+  ResultView c{nullptr, ElementType::float64, 0, 0, 0, 0};
+
+  double addend(std::int64_t row, std::int64_t column) const;
+};
+
+// Where a product goes, in which direction it is rounded, where bounds of its errors go (float64; data null: nowhere), and what
+// it is added to.
 struct Target {
   ResultView result;
   Rounding rounding = Rounding::nearest;
   ResultView bound{nullptr, ElementType::float64, 0, 0, 0, 0};
+  TargetUpdate update{};
 
   bool has_bound() const { return bound.data != nullptr; }
+  // The entry of a product that is exactly 0.
+  double of_zero(std::int64_t row, std::int64_t column) const;
   // The part of it that a block of the output fills.
   Target part(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) const;
 };
@@ -75,8 +90,8 @@ struct BlockLines {
 };
 
 // As cpu_reconstruct, to a target that is a block. Entries that the promise does not let keep are listed, and their results and
-// bounds are void; entries of special lines are not, and their results are void, too. Range: the scales have records; `k` is the
-// inner dimension.
+// bounds are void; entries of special lines are not, and their results are void, too. What is void is not written where there is
+// an update. Range: the scales have records; `k` is the inner dimension.
 EntryCounts cpu_reconstruct_certified(const Plan& plan, int count, const void* output, const Promise& promise, std::int64_t k,
                                       const BlockLines& rows, const BlockLines& columns, const Target& target, Listed& listed);
 

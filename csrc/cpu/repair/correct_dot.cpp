@@ -7,6 +7,8 @@
 #include "arith/exact/exact_sum.hpp"
 #include "arith/exact/settle.hpp"
 #include "arith/scale_entry.hpp"
+#include "arith/update/exact_update.hpp"
+#include "arith/update/settle_update.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
 // This file is compiled with -ffp-contract=off: see arith/exact/double_dot.hpp.
@@ -121,6 +123,20 @@ bool may_be_subnormal(const DotLine<T>& line) {
   return line.facts.nonzeros != 0 && line.facts.lowest < FloatFormat<T>::min_exponent;
 }
 
+// settles(dot, bound, exponent, value): whether that decides the value; round(sum): of the exact sum.
+template <class T, class A, class B, class Settles, class Round>
+CorrectDot<T> correct_by(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k, const Settles& settles, const Round& round) {
+  if (!may_be_subnormal(a) && !may_be_subnormal(b)) {
+    const DoubleDot dot = double_dot(a, b, k);
+    const double bound = dot_bound(dot, k + kChunk, is_dot_safe(a.facts, b.facts));
+    T value;
+    if (settles(dot, bound, -(dot_shift(a.facts) + dot_shift(b.facts)), value)) return {value, DotPath::pairs};
+  }
+  ExactSum sum;
+  for (std::int64_t i = 0; i < k; ++i) add_product(sum, entry_at(a, i), entry_at(b, i));
+  return {round(sum), DotPath::exact};
+}
+
 }  // namespace
 
 template <class T>
@@ -133,15 +149,25 @@ LineFacts facts_of(const void* data, std::int64_t stride, std::int64_t k) {
 
 template <class T, class A, class B>
 CorrectDot<T> correct_dot(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k, Rounding rounding) {
-  if (!may_be_subnormal(a) && !may_be_subnormal(b)) {
-    const DoubleDot dot = double_dot(a, b, k);
-    const double bound = dot_bound(dot, k + kChunk, is_dot_safe(a.facts, b.facts));
-    T value;
-    if (settle(dot, bound, -(dot_shift(a.facts) + dot_shift(b.facts)), rounding, value)) return {value, DotPath::pairs};
-  }
-  ExactSum sum;
-  for (std::int64_t i = 0; i < k; ++i) add_product(sum, entry_at(a, i), entry_at(b, i));
-  return {round_exact<T>(sum, rounding), DotPath::exact};
+  return correct_by<T>(
+      a, b, k,
+      [&](const DoubleDot& dot, double bound, int exponent, T& value) { return settle(dot, bound, exponent, rounding, value); },
+      [&](ExactSum& sum) { return round_exact<T>(sum, rounding); });
+}
+
+template <class T, class A, class B>
+CorrectDot<T> correct_update(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k, const Update& update, const Addend& addend,
+                             Rounding rounding) {
+  return correct_by<T>(
+      a, b, k,
+      [&](const DoubleDot& dot, double bound, int exponent, T& value) {
+        return settle_update(dot, bound, exponent, update, addend, rounding, value);
+      },
+      [&](ExactSum& sum) {
+        std::uint32_t room[kExactRoom];
+        resolve_carries(sum.digit);
+        return round_digits_update<T>(sum.digit, update, addend, room, rounding);
+      });
 }
 
 #define OZFP4_FACTS(T) template LineFacts facts_of<T>(const void*, std::int64_t, std::int64_t);
@@ -149,8 +175,10 @@ OZFP4_FACTS(double)
 OZFP4_FACTS(float)
 #undef OZFP4_FACTS
 
-#define OZFP4_DOT(T, A, B) \
-  template CorrectDot<T> correct_dot<T, A, B>(const DotLine<A>&, const DotLine<B>&, std::int64_t, Rounding);
+#define OZFP4_DOT(T, A, B)                                                                                          \
+  template CorrectDot<T> correct_dot<T, A, B>(const DotLine<A>&, const DotLine<B>&, std::int64_t, Rounding);        \
+  template CorrectDot<T> correct_update<T, A, B>(const DotLine<A>&, const DotLine<B>&, std::int64_t, const Update&, \
+                                                 const Addend&, Rounding);
 #define OZFP4_DOTS(T)          \
   OZFP4_DOT(T, double, double) \
   OZFP4_DOT(T, double, float)  \

@@ -5,6 +5,7 @@
 
 #include "arith/accuracy/line_facts.hpp"
 #include "arith/accuracy/modes.hpp"
+#include "arith/update/update.hpp"
 
 namespace ozfp4 {
 
@@ -32,5 +33,10 @@ struct CorrectDot {
 // entries, 0 <= k <= 2^31.
 template <class T, class A, class B>
 CorrectDot<T> correct_dot(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k, Rounding rounding);
+
+// The same of alpha (sum a_k b_k) + addend.
+template <class T, class A, class B>
+CorrectDot<T> correct_update(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k, const Update& update, const Addend& addend,
+                             Rounding rounding);
 
 }  // namespace ozfp4

@@ -104,16 +104,17 @@ struct Block {
 // Of one word: the entries that are disjoint are stored and leave the list.
 void settle_word(const Block& block, Listed::Place place, EntryCounts& counts) {
   std::uint64_t& word = block.listed.word(place.row, place.index);
-  const double zero = exact_zero(block.target.rounding);
-  const double bound =
-      with_float(block.target.result.type, [&](auto type) { return rounding_bound<decltype(type)>(0, block.target.rounding); });
   for (std::uint64_t rest = word; rest != 0; rest &= rest - 1) {
     const std::int64_t column = place.index * kWordBits + __builtin_ctzll(rest);
     if (meet(block.rows.line(place.row), block.columns.line(column), block.rows.words())) continue;
     word &= ~(rest & (~rest + 1));
     ++counts.exact;
-    put(block.target.result, place.row, column, zero);
+    const double value = block.target.of_zero(place.row, column);
+    put(block.target.result, place.row, column, value);
     if (!block.target.has_bound()) continue;
+    const double bound = with_float(block.target.result.type, [&](auto zero) {
+      return rounding_bound(static_cast<decltype(zero)>(value), block.target.rounding);
+    });
     counts.largest_bound = std::max(counts.largest_bound, bound);
     put(block.target.bound, place.row, column, bound);
   }

@@ -57,6 +57,17 @@ class Panel {
   std::vector<B> entries_;
 };
 
+// One entry of the target, rounded once.
+template <class T, class A, class B>
+CorrectDot<T> entry_of(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k, const Target& target, std::int64_t row,
+                       std::int64_t column) {
+  if (!target.update.is_asked) return correct_dot<T>(a, b, k, target.rounding);
+  const Update& factors = target.update.factors;
+  const double c = target.update.addend(row, column);
+  if (!is_finite(c)) return {static_cast<T>(special_update(factors, 0.0, c)), DotPath::pairs};
+  return correct_update<T>(a, b, k, factors, addend_of(factors, c), target.rounding);
+}
+
 template <class T, class A, class B>
 EntryCounts repair_typed(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b,
                          std::int64_t row, std::int64_t column, const Target& target, const Listed& listed,
@@ -75,9 +86,9 @@ EntryCounts repair_typed(const OperandView& a, const Scales& scale_a, const Oper
       for (std::uint64_t word = listed.word(place.row, place.index); word != 0; word &= word - 1) {
         const int lane = __builtin_ctzll(word);
         const DotLine<B> other = panel.column(column + first, lane);
-        const CorrectDot<T> dot = correct_dot<T>(own, other, a.inner, target.rounding);
-        ++(dot.path == DotPath::pairs ? counts.pairs : counts.exact_sums);
         const std::int64_t at = first + lane;
+        const CorrectDot<T> dot = entry_of<T>(own, other, a.inner, target, place.row, at);
+        ++(dot.path == DotPath::pairs ? counts.pairs : counts.exact_sums);
         store(target.result.data + place.row * target.result.row_stride + at * target.result.column_stride, dot.value);
         if (!target.has_bound()) continue;
         const double bound = rounding_bound(dot.value, target.rounding);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "cpu/accuracy/certified.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/stages/multiply.hpp"
 #include "cpu/stages/scale.hpp"
@@ -21,8 +22,9 @@ int integer_words(const Plan& plan, int count);
 void cpu_reconstruct_integers(const Plan& plan, int count, const void* output, std::int64_t entries, std::uint32_t* words);
 
 // Overwrites the rows and columns of the result whose operand holds a NaN or an infinity with what IEEE arithmetic gives:
-// NaN where a NaN, infinity times zero, or infinities of both signs take part, else the signed infinity.
+// NaN where a NaN, infinity times zero, or infinities of both signs take part, else the signed infinity; then what these and
+// the factors of an update give with C.
 void cpu_patch_specials(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b,
-                        const ResultView& result);
+                        const Target& target);
 
 }  // namespace ozfp4

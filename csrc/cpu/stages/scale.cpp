@@ -134,7 +134,8 @@ void scale_lines(const OperandView& view, const ScaleRequest& request, std::int6
     });
     for (std::int64_t o = 0; o < outers; ++o) {
       const LineState& line = lines[o];
-      const int capacity = line_capacity(request.accuracy, request.bits, line.facts, view.inner, request.precision);
+      const int capacity =
+          line_capacity(request.accuracy, request.bits, line.facts, view.inner, request.precision, request.is_update);
       const bool zero = line.exponent == kNoExponent;
       scales.shift[outer + o] = zero ? 0 : scale_exponent(capacity, line.exponent);
       scales.special[outer + o] = line.special;

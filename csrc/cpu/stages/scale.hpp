@@ -42,8 +42,9 @@ struct ScaleRequest {
   int bits;
   int precision;
   bool has_bound = false;  // a bound of the error is wanted
+  bool is_update = false;  // the product is added to something
 
-  bool wants_records() const { return accuracy != Accuracy::scaled || has_bound; }
+  bool wants_records() const { return accuracy != Accuracy::scaled || has_bound || is_update; }
 };
 
 // One pass over the operand, and where entries are counted one more over the lines that are rounded. float64 or float32 entries.

@@ -37,6 +37,13 @@ std::vector<std::int64_t> infinities(const OperandView& view, std::int64_t outer
   return places;
 }
 
+// Puts what a NaN or infinite entry of the product becomes. Each entry once: C may lie there.
+void put_special(const Target& target, std::int64_t row, std::int64_t column, double product) {
+  const TargetUpdate& update = target.update;
+  put(target.result, row, column,
+      update.is_asked ? special_update(update.factors, product, update.addend(row, column)) : product);
+}
+
 // The sum of what the infinities of a row and those of a column give.
 double join(double x, double y) {
   if (std::isnan(x) || std::isnan(y) || x != y) return std::numeric_limits<double>::quiet_NaN();
@@ -46,7 +53,8 @@ double join(double x, double y) {
 }  // namespace
 
 void cpu_patch_specials(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b,
-                        const ResultView& result) {
+                        const Target& target) {
+  const ResultView& result = target.result;
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   std::vector<std::int64_t> special_columns;
   std::vector<std::vector<std::int64_t>> column_places(static_cast<std::size_t>(result.columns));
@@ -60,21 +68,22 @@ void cpu_patch_specials(const OperandView& a, const Scales& scale_a, const Opera
     for (std::int64_t i = begin; i < end; ++i) {
       const auto row_flags = scale_a.special[static_cast<std::size_t>(i)];
       if (row_flags & kHasNan) {
-        for (std::int64_t j = 0; j < result.columns; ++j) put(result, i, j, nan);
+        for (std::int64_t j = 0; j < result.columns; ++j) put_special(target, i, j, nan);
         continue;
       }
-      // Columns first; a special row then visits all of them.
-      for (const std::int64_t j : special_columns) {
-        const auto flags = scale_b.special[static_cast<std::size_t>(j)];
-        put(result, i, j, flags & kHasNan ? nan : meet(b, j, column_places[static_cast<std::size_t>(j)], a, i));
+      if (row_flags == kFinite) {
+        for (const std::int64_t j : special_columns) {
+          const auto flags = scale_b.special[static_cast<std::size_t>(j)];
+          put_special(target, i, j, flags & kHasNan ? nan : meet(b, j, column_places[static_cast<std::size_t>(j)], a, i));
+        }
+        continue;
       }
-      if (row_flags == kFinite) continue;
       const std::vector<std::int64_t> places = infinities(a, i);
       for (std::int64_t j = 0; j < result.columns; ++j) {
         const auto flags = scale_b.special[static_cast<std::size_t>(j)];
         const double from_row = flags & kHasNan ? nan : meet(a, i, places, b, j);
         const bool both = flags == kHasInfinity;
-        put(result, i, j, both ? join(from_row, meet(b, j, column_places[static_cast<std::size_t>(j)], a, i)) : from_row);
+        put_special(target, i, j, both ? join(from_row, meet(b, j, column_places[static_cast<std::size_t>(j)], a, i)) : from_row);
       }
     }
   });

@@ -20,6 +20,7 @@ void check_promise(const Plan& plan, const Promise& promise) {
   }
   if (!promise.has_records() && promise.second == Second::none) return;
   if (plan.scheme == Scheme::integer) throw std::invalid_argument("an INT8 product is exact: it has no accuracy to choose");
+  if (promise.updates && promise.second == Second::upper) throw std::invalid_argument("an update has one result");
   if (!promise.certifies()) return;
   const int least = accuracy_bits(promise.precision);
   if (plan.bits < least) {
@@ -60,7 +61,7 @@ CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel, const Promise& p
   if (promise.is_whole) {
     made.whole = make_integer_plan(plan, promise.modulus, promise.second == Second::overflows);
   } else if (!made.integer) {
-    made.reconstruct = make_reconstruct_plan(residues, k, promise.has_records());
+    made.reconstruct = make_reconstruct_plan(residues, k, promise.has_records(), promise.updates);
   }
   if (promise.certifies() && !promise.counts_rounded()) {
     made.leading = make_leading_units(plan, made.prefixes, k, promise.precision, made.schedule.element == Element::e2m1);

@@ -19,6 +19,7 @@ struct Promise {
   Rounding rounding = Rounding::nearest;  // of the result; Range: nearest unless the accuracy is correct
   Second second = Second::none;
   int precision = 53;         // of the result's type: 53 or 24
+  bool updates = false;       // the result is alpha A B + beta C
   bool is_whole = false;      // entries are integers, and so are results: the exact product modulo 2^w of their type, or
   std::uint64_t modulus = 0;  // modulo this number, 2 to 2^63 - 1; 0: none
 
@@ -26,7 +27,7 @@ struct Promise {
   // Whether the rounded entries of the lines are counted: else every nonzero one of a line that is not exact is taken for one.
   bool counts_rounded() const { return accuracy == Accuracy::correct; }
   // Whether anybody asks what is known of the lines (arith/accuracy/certificate.hpp).
-  bool has_records() const { return certifies() || second == Second::bound; }
+  bool has_records() const { return certifies() || second == Second::bound || updates; }
 };
 
 }  // namespace ozfp4::cuda

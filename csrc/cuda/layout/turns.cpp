@@ -70,10 +70,15 @@ CudaProduct with_parts(CudaProduct product) {
   if (product.a.inner % kPair != 0 || product.b.outer % kPair != 0 || product.result.columns % kPair != 0) {
     throw std::invalid_argument("a complex plan needs pairs along k and along the columns of b");
   }
-  product.parts = {kPair, 0, product.b.outer_stride, product.result.column_stride, product.second.column_stride};
+  product.parts = {kPair,
+                   0,
+                   product.b.outer_stride,
+                   product.result.column_stride,
+                   product.second.column_stride,
+                   product.update.c.column_stride};
   product.b.outer /= kPair;
   product.b.outer_stride *= kPair;
-  for (DeviceResult* result : {&product.result, &product.second}) {
+  for (DeviceResult* result : {&product.result, &product.second, &product.update.c}) {
     result->columns /= kPair;
     result->column_stride *= kPair;
   }
@@ -98,6 +103,7 @@ Turns longest_turns(const CudaProduct& product) {
 Turn turn_at(const CudaProduct& product, const Turns& turns, std::int64_t index) {
   Turn turn{product.a, product.b, product.result};
   turn.second = product.second;
+  turn.update = product.update;
   turn.stored_a = product.stored_a;
   turn.stored_b = product.stored_b;
   const auto skip = [&turn, &product](const StackAxis& axis, std::int64_t matrices) {
@@ -105,6 +111,7 @@ Turn turn_at(const CudaProduct& product, const Turns& turns, std::int64_t index)
     turn.b.data += matrices * axis.b_stride;
     turn.result.data += matrices * axis.c_stride;
     turn.second.data += matrices * axis.second_stride;
+    if (turn.update.c.data != nullptr) turn.update.c.data += matrices * axis.addend_stride;
     if (turn.stored_a.exists()) turn.stored_a.first_matrix += matrices * matrix_step(product, axis, &StackAxis::a_stride);
     if (turn.stored_b.exists()) turn.stored_b.first_matrix += matrices * matrix_step(product, axis, &StackAxis::b_stride);
     turn.is_new_a = turn.is_new_a && (matrices == 0 || axis.a_stride != 0);
@@ -138,6 +145,9 @@ Turn turn_at(const CudaProduct& product, const Turns& turns, std::int64_t index)
     Stack& second = turn.second.stack;
     second.extent[second.rank] = own.extent;
     second.stride[second.rank++] = own.axis->second_stride;
+    Stack& addend = turn.update.c.stack;
+    addend.extent[addend.rank] = own.extent;
+    addend.stride[addend.rank++] = own.axis->addend_stride;
   }
   turn.a.stack = operand_stack(taken, &StackAxis::a_stride, turn.result.a_step);
   turn.b.stack = operand_stack(taken, &StackAxis::b_stride, turn.result.b_step);

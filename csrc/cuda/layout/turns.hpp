@@ -9,9 +9,9 @@
 
 namespace ozfp4::cuda {
 
-// One axis of a stack: bytes from a matrix of the operand or the result to the next, 0 where an operand is broadcast.
+// One axis of a stack: bytes from a matrix of the operand, the result or the addend C to the next, 0 where it is broadcast.
 struct StackAxis {
-  std::int64_t extent = 1, a_stride = 0, b_stride = 0, c_stride = 0, second_stride = 0;
+  std::int64_t extent = 1, a_stride = 0, b_stride = 0, c_stride = 0, second_stride = 0, addend_stride = 0;
 };
 
 // What is kept of an operand that was scaled and encoded by itself (cuda/stored/layout.hpp): of all lines of all its matrices, of
@@ -35,6 +35,7 @@ struct CudaProduct {
   // ones.
   std::optional<StackAxis> parts = {};
   StoredOperand stored_a = {}, stored_b = {};
+  DeviceUpdate update = {};  // its C likewise
 };
 
 // The product of operands expanded as kPair says, seen so. Throws std::invalid_argument where columns or K are odd.
@@ -53,6 +54,7 @@ struct Turn {
   bool is_new_a = true, is_new_b = true;  // whether no earlier turn took the same matrices of the operand
   DeviceResult second = {};
   StoredOperand stored_a = {}, stored_b = {};
+  DeviceUpdate update = {};
 };
 
 // Range: index in [0, turns.count); the turn's matrices fit a Stack.

@@ -61,4 +61,8 @@ void launch_certified(const ReconstructPlan& plan, const ReconstructJob& job, cu
 void launch_long_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream,
                              const Certification* certification);
 
+// The same of alpha A B + beta C. Entries that are listed are not written: their C may lie there.
+void launch_update_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream,
+                               const Certification& certification, const DeviceUpdate& update);
+
 }  // namespace ozfp4::cuda

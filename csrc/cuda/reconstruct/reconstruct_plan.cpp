@@ -132,12 +132,12 @@ int column_words(const PlanInt& product, int least) {
   return 0;
 }
 
-ReconstructPlan make_residue_plan(const Plan& plan, bool certifies) {
+ReconstructPlan make_residue_plan(const Plan& plan, bool certifies, bool is_long) {
   ReconstructPlan result{};
   result.all = plan.count();
   result.least = least_prefix(plan, kMaxPrefixes);
   result.words = column_words(moduli_product(plan, result.all), certifies ? kLeastCertifiedWords : 2);
-  if (plan.cut != 0 || result.words == 0 || result.all > kMaxColumnResidues) {
+  if (is_long || plan.cut != 0 || result.words == 0 || result.all > kMaxColumnResidues) {
     make_long_residues(result, plan);
     return result;
   }
@@ -172,13 +172,13 @@ ReconstructPlan make_residue_plan(const Plan& plan, bool certifies) {
   return result;
 }
 
-ReconstructPlan make_positional_plan(const Plan& plan, std::int64_t k) {
+ReconstructPlan make_positional_plan(const Plan& plan, std::int64_t k, bool is_long) {
   ReconstructPlan result{};
   result.positional = true;
   result.base = plan.base;
   result.digits = result.least = result.all = positional_digits(plan, k);
   const int bits = integer_bits(plan, k);
-  if (bits > 32 * kMaxColumnWords || result.digits > kMaxColumnDigits) {
+  if (is_long || bits > 32 * kMaxColumnWords || result.digits > kMaxColumnDigits) {
     make_long_digits(result, bits);
     return result;
   }
@@ -198,10 +198,10 @@ ReconstructPlan make_positional_plan(const Plan& plan, std::int64_t k) {
 
 }  // namespace
 
-ReconstructPlan make_reconstruct_plan(const Plan& plan, std::int64_t k, bool certifies) {
+ReconstructPlan make_reconstruct_plan(const Plan& plan, std::int64_t k, bool certifies, bool is_long) {
   switch (plan.scheme) {
-    case Scheme::two: return make_residue_plan(plan, certifies);
-    case Scheme::one: return make_positional_plan(plan, k);
+    case Scheme::two: return make_residue_plan(plan, certifies, is_long);
+    case Scheme::one: return make_positional_plan(plan, k, is_long);
     default: throw std::invalid_argument("an INT8 product needs no reconstruct");
   }
 }

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "arith/exact/settle.hpp"
+#include "cuda/repair/rounding.cuh"
 #include "cuda/repair/shared.cuh"
 
 namespace ozfp4::cuda::repairing {
@@ -105,7 +105,7 @@ __device__ __forceinline__ bool dot_tile(Shared& shared, const RepairJob& job, c
 }
 
 // All threads: tile number `slot` of a group.
-template <class T>
+template <class R>
 __device__ __forceinline__ void repair_dense(Shared& shared, const Parameters& p, const Tile& tile, int slot) {
   const RepairJob& job = p.job;
   const RepairMatrix matrix(job, tile.matrix);
@@ -132,8 +132,9 @@ __device__ __forceinline__ void repair_dense(Shared& shared, const Parameters& p
       const DoubleDot own{shared.sums[j][0][threadIdx.x], shared.sums[j][1][threadIdx.x], shared.sums[j][2][threadIdx.x]};
       const std::int64_t row_of_block = tile.first_row + row, column_of_block = tile.first_column + column;
       const int shift = repair_shift(matrix.a.record[row_of_block]) + repair_shift(matrix.b.record[column_of_block]);
-      T value;
-      if (settle(own, dot_bound(own, job.a.view.inner, is_safe), -shift, job.rounding, value)) {
+      typename R::Value value;
+      const Entry entry{tile.matrix, row_of_block, column_of_block};
+      if (R::settles(job, entry, own, dot_bound(own, job.a.view.inner, is_safe), -shift, value)) {
         store_entry(job, matrix, row_of_block, column_of_block, value);
       } else {
         shared.unsettled[atomicAdd(&shared.unsettled_count, 1u)] = make_spot(slot, row, column);

@@ -8,8 +8,8 @@
 
 #include <cstdint>
 
-#include "arith/accuracy/modes.hpp"
 #include "cuda/repair/masks.cuh"
+#include "cuda/repair/rounding.cuh"
 #include "cuda/repair/shared.cuh"
 
 namespace ozfp4::cuda::repairing {
@@ -155,7 +155,7 @@ __device__ __forceinline__ void unlist(Shared& shared, int slot, std::uint32_t o
 
 // All threads: stores the entries of dense tile number `slot` whose lines are disjoint and takes them off its words; what is left
 // is dense, sparse or nothing.
-template <class T>
+template <class R>
 __device__ __forceinline__ void settle_disjoint(Shared& shared, const Parameters& p, const Tile& tile, int slot) {
   const RepairJob& job = p.job;
   const RepairMatrix matrix(job, tile.matrix);
@@ -166,7 +166,7 @@ __device__ __forceinline__ void settle_disjoint(Shared& shared, const Parameters
     const int at = __ffs(static_cast<int>(rest)) - 1;
     const std::int64_t row = std::int64_t(tile.first_row) + y + at / 4 * 16;
     const std::int64_t column = std::int64_t(tile.first_column) + x + at % 4 * 16;
-    store_entry(job, matrix, row, column, static_cast<T>(exact_zero(job.rounding)));
+    store_entry(job, matrix, row, column, R::of_zero(job, Entry{tile.matrix, row, column}));
   }
   unlist(shared, slot, own);
   const std::uint32_t count = __reduce_add_sync(0xffffffffu, static_cast<std::uint32_t>(__popc(own)));

@@ -4,11 +4,13 @@
 #include <cstdint>
 
 #include "arith/exact/exact_sum.hpp"
+#include "cuda/repair/rounding.cuh"
 #include "cuda/repair/shared.cuh"
 
 namespace ozfp4::cuda::repairing {
 
 static_assert(kExactPitch == kExactDigits && kExactPieces <= 8);
+static_assert(kExactRoom <= 2 * (kExactParts - 1) * kExactPitch, "the parts but the first have room for an update");
 
 // Adds the product of each lane to the sum of its 8 lanes, one after the other: lane i of them owns piece i.
 __device__ __forceinline__ void add_products(std::int64_t* digit, const ProductPieces& own) {
@@ -29,9 +31,12 @@ __device__ __forceinline__ void add_products(std::int64_t* digit, const ProductP
 }
 
 // All lanes of a warp; the sum is in lane 0.
-template <class T>
-__device__ __forceinline__ T exact_dot(std::int64_t (&digit)[kExactParts][kExactPitch], const RepairMatrix& matrix, const char* a,
-                                       const char* b, std::int32_t inner, Rounding rounding) {
+template <class R>
+__device__ __forceinline__ typename R::Value exact_dot(std::int64_t (&digit)[kExactParts][kExactPitch], const RepairJob& job,
+                                                       const RepairMatrix& matrix, const Entry& entry) {
+  const char* a = matrix.a.data + entry.row * matrix.a.outer_stride;
+  const char* b = matrix.b.data + entry.column * matrix.b.outer_stride;
+  const std::int32_t inner = job.a.view.inner;
   const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
   for (int i = lane; i < kExactParts * kExactPitch; i += 32) digit[i / kExactPitch][i % kExactPitch] = 0;
   __syncwarp();
@@ -47,17 +52,17 @@ __device__ __forceinline__ T exact_dot(std::int64_t (&digit)[kExactParts][kExact
     for (int part = 1; part < kExactParts; ++part) digit[0][i] += digit[part][i];
   }
   __syncwarp();
-  T value = 0;
+  typename R::Value value = 0;
   if (lane == 0) {
     resolve_carries(digit[0]);
-    value = round_digits<T>(digit[0], rounding);
+    value = R::of_digits(job, entry, digit[0], reinterpret_cast<std::uint32_t*>(digit[1]));
   }
   __syncwarp();
   return value;
 }
 
 // All warps: what is unsettled of a group whose first tile is `first`.
-template <class T>
+template <class R>
 __device__ __forceinline__ void repair_exactly(Shared& shared, const Parameters& p, std::int64_t first) {
   const RepairJob& job = p.job;
 #pragma unroll 1
@@ -66,8 +71,7 @@ __device__ __forceinline__ void repair_exactly(Shared& shared, const Parameters&
     const Tile tile(p, first + (spot >> 12));
     const std::int64_t row = tile.first_row + ((spot >> 6) & 63), column = tile.first_column + (spot & 63);
     const RepairMatrix matrix(job, tile.matrix);
-    const T value = exact_dot<T>(shared.digit[threadIdx.x / 32], matrix, matrix.a.data + row * matrix.a.outer_stride,
-                                 matrix.b.data + column * matrix.b.outer_stride, job.a.view.inner, job.rounding);
+    const auto value = exact_dot<R>(shared.digit[threadIdx.x / 32], job, matrix, Entry{tile.matrix, row, column});
     if (threadIdx.x % 32 == 0) store_entry(job, matrix, row, column, value);
   }
 }

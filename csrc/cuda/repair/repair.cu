@@ -9,6 +9,7 @@
 #include "cuda/repair/exact.cuh"
 #include "cuda/repair/merge.cuh"
 #include "cuda/repair/repair.hpp"
+#include "cuda/repair/rounding.cuh"
 #include "cuda/repair/sparse.cuh"
 
 namespace ozfp4::cuda {
@@ -17,11 +18,11 @@ namespace {
 using namespace repairing;
 
 // All threads: what the sparse list or a dense tile left unsettled; leaves nothing so.
-template <class T>
+template <class R>
 __device__ __forceinline__ void finish_unsettled(Shared& shared, const Parameters& p, std::int64_t first) {
   __syncthreads();
   if (shared.unsettled_count == 0) return;
-  repair_exactly<T>(shared, p, first);
+  repair_exactly<R>(shared, p, first);
   __syncthreads();
   if (threadIdx.x == 0) {
     shared.exact_count += shared.unsettled_count;
@@ -31,7 +32,7 @@ __device__ __forceinline__ void finish_unsettled(Shared& shared, const Parameter
 }
 
 // All threads: the tiles from `first` on, p.group of them or what is left.
-template <class T>
+template <class R>
 __device__ __forceinline__ void repair_group(Shared& shared, const Parameters& p, std::int64_t first) {
   if (threadIdx.x == 0) shared.sparse_count = shared.dense_tiles = 0;
   __syncthreads();
@@ -39,24 +40,26 @@ __device__ __forceinline__ void repair_group(Shared& shared, const Parameters& p
   if (slot < p.group && first + slot < p.tiles) {
     const Tile tile(p, first + slot);
     scan_tile(shared, p, tile, slot);
-    if (was_made(p.job.longer)) merge_tile<T>(shared, p.job, tile, slot);
+    if constexpr (R::kMerges) {
+      if (was_made(p.job.longer)) merge_tile<typename R::Value>(shared, p.job, tile, slot);
+    }
     sort_tile(shared, slot, shared.has_masks ? kMostUnmasked : kMostSparse);
   }
   __syncthreads();
 #pragma unroll 1
   for (std::uint32_t rest = shared.dense_tiles; rest != 0; rest &= rest - 1) {
     const int dense = __ffs(static_cast<int>(rest)) - 1;
-    settle_disjoint<T>(shared, p, Tile(p, first + dense), dense);
+    settle_disjoint<R>(shared, p, Tile(p, first + dense), dense);
   }
   if (shared.sparse_count != 0) {
-    repair_sparse<T>(shared, p, first);
-    finish_unsettled<T>(shared, p, first);
+    repair_sparse<R>(shared, p, first);
+    finish_unsettled<R>(shared, p, first);
   }
 #pragma unroll 1
   for (std::uint32_t rest = shared.dense_tiles; rest != 0; rest &= rest - 1) {
     const int dense = __ffs(static_cast<int>(rest)) - 1;
-    repair_dense<T>(shared, p, Tile(p, first + dense), dense);
-    finish_unsettled<T>(shared, p, first);
+    repair_dense<R>(shared, p, Tile(p, first + dense), dense);
+    finish_unsettled<R>(shared, p, first);
   }
   __syncthreads();  // before the counts and the list are another group's
 }
@@ -79,7 +82,7 @@ __device__ __forceinline__ void arrive(const RepairJob& job, unsigned long long 
   if (was_made(job.longer)) *job.longer.listed.counts = RepairCounts{};
 }
 
-template <class T>
+template <class R>
 __global__ void __launch_bounds__(kThreads, 1) repair_kernel(const __grid_constant__ Parameters p) {
   extern __shared__ __align__(16) char memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
@@ -97,7 +100,7 @@ __global__ void __launch_bounds__(kThreads, 1) repair_kernel(const __grid_consta
   }
   if (listed > static_cast<unsigned long long>(p.most_unmasked)) make_all_masks(p);
 #pragma unroll 1
-  for (std::int64_t group = blockIdx.x; group < p.groups; group += gridDim.x) repair_group<T>(shared, p, group * p.group);
+  for (std::int64_t group = blockIdx.x; group < p.groups; group += gridDim.x) repair_group<R>(shared, p, group * p.group);
   if (threadIdx.x == 0) arrive(p.job, shared.exact_count, shared.disjoint_count);
 }
 
@@ -133,7 +136,12 @@ void launch_repair(const RepairJob& job, cudaStream_t stream) {
   config.shared_bytes = sizeof(Shared);
   config.overlap_previous = job.overlap_previous;
   config.stream = stream;
-  launch(job.result.type == ElementType::float64 ? repair_kernel<double> : repair_kernel<float>, config, p);
+  const bool is_double = job.result.type == ElementType::float64;
+  if (job.update.is_asked) {
+    launch(is_double ? repair_kernel<UpdateRounding<double>> : repair_kernel<UpdateRounding<float>>, config, p);
+  } else {
+    launch(is_double ? repair_kernel<PlainRounding<double>> : repair_kernel<PlainRounding<float>>, config, p);
+  }
 }
 
 }  // namespace ozfp4::cuda

@@ -31,7 +31,8 @@ struct RepairJob {
   std::int32_t first_column = 0;
   Rounding rounding = Rounding::nearest;
   Listed listed;
-  LongerResult longer;             // Range: none where bounds are asked for, or another rounding than to nearest
+  LongerResult longer;             // Range: none where bounds are asked for, another rounding than to nearest, or an update
+  DeviceUpdate update;             // C's entries, where the list has one, are finite
   DeviceResult bound;              // float64, of the result's extents; data null: nobody asks
   RepairReport* report = nullptr;  // this launch's counts are added to it,
   bool starts_report = true;       // or stored

@@ -3,8 +3,7 @@
 
 #include <cstdint>
 
-#include "arith/accuracy/modes.hpp"
-#include "arith/exact/settle.hpp"
+#include "cuda/repair/rounding.cuh"
 #include "cuda/repair/shared.cuh"
 
 namespace ozfp4::cuda::repairing {
@@ -47,6 +46,7 @@ __device__ __forceinline__ SparsePart dot_of_lines(const RepairMatrix& matrix, c
 // A listed entry: its place in the result and its lines.
 struct SparseEntry {
   RepairMatrix matrix;
+  std::int32_t matrix_index;
   std::int64_t row, column;
   RepairLine a, b;
 
@@ -56,6 +56,7 @@ struct SparseEntry {
  private:
   __device__ __forceinline__ SparseEntry(const Parameters& p, const Tile& tile, Spot spot)
       : matrix(p.job, tile.matrix),
+        matrix_index(tile.matrix),
         row(tile.first_row + ((spot >> 6) & 63)),
         column(tile.first_column + (spot & 63)),
         a(matrix.a.line(row)),
@@ -63,14 +64,16 @@ struct SparseEntry {
 };
 
 // One thread: an entry's result, or its place among the unsettled ones.
-template <class T>
+template <class R>
 __device__ __forceinline__ void settle_sparse(Shared& shared, const RepairJob& job, const SparseEntry& entry, Spot spot,
                                               const SparsePart& sum) {
-  T value = static_cast<T>(exact_zero(job.rounding));
+  const Entry own{entry.matrix_index, entry.row, entry.column};
+  typename R::Value value;
   if (!sum.meets) {
+    value = R::of_zero(job, own);
     atomicAdd(&shared.disjoint_count, 1ull);
-  } else if (!settle(sum.dot, dot_bound(sum.dot, job.a.view.inner, sum.is_safe), -(entry.a.shift + entry.b.shift), job.rounding,
-                     value)) {
+  } else if (!R::settles(job, own, sum.dot, dot_bound(sum.dot, job.a.view.inner, sum.is_safe), -(entry.a.shift + entry.b.shift),
+                         value)) {
     shared.unsettled[atomicAdd(&shared.unsettled_count, 1u)] = spot;
     return;
   }
@@ -79,7 +82,7 @@ __device__ __forceinline__ void settle_sparse(Shared& shared, const RepairJob& j
 
 // All warps: the sparse list of a group whose first tile is `first`, a warp each. Lists shorter than that there is a warp for
 // every entry are cut along K: 2^n warps an entry, which then lie behind each other.
-template <class T>
+template <class R>
 __device__ __forceinline__ void repair_sparse(Shared& shared, const Parameters& p, std::int64_t first) {
   const RepairJob& job = p.job;
   const std::uint32_t count = shared.sparse_count, warp = threadIdx.x / 32;
@@ -94,7 +97,7 @@ __device__ __forceinline__ void repair_sparse(Shared& shared, const Parameters& 
     const SparsePart sum = dot_of_lines(entry.matrix, entry.a, entry.b, begin, min(begin + part, std::int64_t(job.a.view.inner)));
     if (!is_first_lane) continue;
     if (log_parts == 0) {
-      settle_sparse<T>(shared, job, entry, spot, sum);
+      settle_sparse<R>(shared, job, entry, spot, sum);
     } else {
       shared.part[warp] = sum;
     }
@@ -109,7 +112,7 @@ __device__ __forceinline__ void repair_sparse(Shared& shared, const Parameters& 
     sum = {merge(sum.dot, other.dot), sum.is_safe && other.is_safe, sum.meets || other.meets};
   }
   const Spot spot = shared.sparse[warp];
-  settle_sparse<T>(shared, job, SparseEntry(p, first, spot), spot, sum);
+  settle_sparse<R>(shared, job, SparseEntry(p, first, spot), spot, sum);
 }
 
 }  // namespace ozfp4::cuda::repairing

@@ -25,8 +25,9 @@ struct PrefixChoice {
 struct CapacityRule {
   int bits;
   Accuracy accuracy = Accuracy::scaled;
-  int precision = 53;     // of the result
-  bool is_whole = false;  // entries are integers of 64 bits, taken as they are: a line has the bits that its largest one has
+  int precision = 53;      // of the result
+  bool is_update = false;  // the product is added to something
+  bool is_whole = false;   // entries are integers of 64 bits, taken as they are: a line has the bits that its largest one has
 };
 
 // A launch of scale that the data decide about: where `count`, on the device, is not above `most`, it writes the verdict's

@@ -409,7 +409,7 @@ def _on_cpu(request: MatmulRequest, report: bool) -> tuple[Any, Any, Report | No
 
 
 def _on_cuda(request: MatmulRequest, report: bool) -> tuple[Any, Any, launch.Launch | None, Report | None]:
-    promise = promise_of(request.asked, request.single)
+    promise = promise_of(request.asked, request.single, updates=request.update is not None)
     decision = on_cuda.decide(request)
     findings = Findings(decision.plan) if report else None
     c, bound, made = launch.matmul(request, decision.plan, decision.variant, findings, promise)

@@ -71,12 +71,17 @@ def matmul(
     bound = np.empty(request.shape.result) if asked.return_bound else None
     limit = asked.workspace_limit or DEFAULT_WORKSPACE
     beside = [] if bound is None else [bound]
-    a, b, views = _flat_stack(request, [*results, *beside])
+    addend = [] if request.update is None or request.update.c is None else [request.update.c]
+    a, b, views = _flat_stack(request, [*results, *beside, *addend])
+    held = [None if side is None else side._held for side in request.prepared]
+    further: dict[str, Any] = {"prepared_a": held[0], "prepared_b": held[1]}
+    if request.update is not None:
+        factors = {"alpha": request.update.alpha, "beta": request.update.beta}
+        further |= {**factors, "c": views[-1] if addend else None}
     try:
         outcome = _core.matmul(
             plan._core, a, b, views[: len(results)], limit, asked.progress, asked.accuracy, roundings,
-            None if bound is None else views[-1],
-            *(None if side is None else side._held for side in request.prepared),
+            None if bound is None else views[len(results)], **further,
         )  # fmt: skip
     except ValueError as error:
         raise memory_error(error) from None

@@ -81,6 +81,8 @@ class _Product:
         self.a, self.b = forms.with_matrix_axes(request.a, request.b)
         self.c = forms.matrices(request.shape, c)
         self.beside = None if beside is None else forms.matrices(request.shape, beside)
+        addend = None if request.update is None else request.update.c
+        self.addend = None if addend is None else forms.matrices(request.shape, addend)
         self.is_stacked = not forms.is_complex(request.b)
         on_device = library.is_tensor(request.a)
         self.limit = request.asked.workspace_limit or (UNLIMITED if on_device else DEFAULT_WORKSPACE)
@@ -121,13 +123,18 @@ class _Product:
             for new, old in zip((x, y, *places), (a, b, *written), strict=True)
             if not forms.lie_together(new, old)
         )
+        update = whole.update
+        if self.addend is not None:
+            own = self.addend[..., block.rows, block.columns]
+            update = replace(update, c=forms.real_result(own, self.is_stacked))
+            copied += 0 if forms.lie_together(update.c, own) else update.c.nbytes
         if not library.is_tensor(x):
             x, y = (np.broadcast_to(z, (*shape.stack, *z.shape[-2:])) for z in (x, y))
         torch = whole.torch if library.is_tensor(x) else None
         upper = places[1] if len(places) > 1 else None
         asked = self._asked(block, copied)
         real = MatmulRequest(x, y, places[0], shape, places[0].dtype, whole.single, torch, asked, upper,
-                             is_paired=forms.are_paired(a, b))  # fmt: skip
+                             is_paired=forms.are_paired(a, b), update=update)  # fmt: skip
         try:
             _, second, about = self.run(real)
         except MemoryError as error:

@@ -97,6 +97,8 @@ class MatmulRequest:
     is_paired : bool
         The operands are two complex ones expanded: A with (re, im) along K, B with (re, -im) along K in even columns and (im, re)
         in odd ones, whose scales are the same.
+    update : Update or None
+        What the product is scaled by and added to (request/update.py).
     """
 
     a: Any
@@ -111,6 +113,7 @@ class MatmulRequest:
     prepared: Sides = NEITHER
     is_complex: bool = False
     is_paired: bool = False
+    update: Any = None
 
     def __post_init__(self) -> None:
         asked, k = self.asked, self.shape.k

@@ -47,6 +47,18 @@ def _places(x: Any) -> Array:
     return x if isinstance(x, np.ndarray) else np.asarray(_Addresses(x))
 
 
+def is_same_place(x: Any, y: Any) -> bool:
+    """Whether two arrays, or two tensors on a device, have the same dtype, and each entry where the other has it."""
+
+    def steps(z: Array) -> list[int]:
+        return [stride for stride, extent in zip(z.strides, z.shape, strict=True) if extent > 1]
+
+    if x.dtype != y.dtype or tuple(x.shape) != tuple(y.shape):
+        return False
+    own, other = _places(x), _places(y)
+    return own.ctypes.data == other.ctypes.data and steps(own) == steps(other)
+
+
 def check_out(out: Any, shape: tuple[int, ...], dtype: Any, **inputs: Any) -> None:
     """TypeError or ValueError unless `out`, an array or a tensor on a device, can take a result of this shape and dtype.
 

@@ -28,6 +28,7 @@ from .oracle import (
     scaled_integers,
 )
 from .structured import STRUCTURED, structured_operands
+from .update import gemm_reference
 
 __all__ = [
     "HARD",
@@ -49,6 +50,7 @@ __all__ = [
     "exact_matmul",
     "forced",
     "fp64_matmul",
+    "gemm_reference",
     "hard_operands",
     "integer_matmul",
     "integer_product",

@@ -25,6 +25,7 @@ from ozfp4.request.arguments import Arguments
 from ozfp4.request.library import Operands
 from ozfp4.request.operands import matmul_request, matmul_shape
 from ozfp4.request.out import check_out
+from ozfp4.request.update import update_request
 from ozfp4.testing import STACKS, assert_same_bits, noise
 
 torch = pytest.importorskip("torch")
@@ -50,10 +51,13 @@ class Problem:
     def __init__(
         self, plan: Any, a: Any, b: Any, result: Any, extents: list[int], strides_a: list[int],
         strides_b: list[int], strides_c: list[int], device: int, workspace_limit: int, device_steps: int,
+        addend: Any = None, strides_addend: tuple[int, ...] = (),
     ) -> None:  # fmt: skip
         assert len(extents) == len(strides_a) == len(strides_b) == len(strides_c)
         self.a, self.b, self.result = a, b, result
         self.extents, self.strides = extents, (strides_a, strides_b, strides_c)
+        self.addend, self.strides_addend = addend, strides_addend
+        assert addend is None or len(strides_addend) == len(extents)
         self.limit = workspace_limit
         self.bytes = 4096
 
@@ -77,7 +81,7 @@ class Problem:
     def launch(
         self, a: int, b: int, c: int, workspace: int, clear_counters: int, stream: int,
         after_scale: int = 0, after_encode: int = 0, after_multiply: int = 0, first_turn: int = 0,
-        last_turn: int = 2**63 - 1,
+        last_turn: int = 2**63 - 1, alpha: float = 1.0, beta: float = 0.0, addend: int = 0,
     ) -> None:  # fmt: skip
         last = min(last_turn, self.turns)
         for index in self.matrices[first_turn * self.turn_matrices : last * self.turn_matrices]:
@@ -90,7 +94,13 @@ class Problem:
             rows = matrix(x, TYPES[type_a], (outer_a, inner), tuple(strides_a))
             columns = matrix(y, TYPES[type_b], (outer_b, inner), tuple(strides_b))
             _, type_c, m, n, *strides_c = self.result
-            matrix(z, TYPES[type_c], (m, n), tuple(strides_c))[...] = ozfp4.matmul(rows, columns.T)
+            own = None
+            if self.addend is not None:
+                _, type_d, m, n, *strides_d = self.addend
+                start = addend + sum(i * s for i, s in zip(index, self.strides_addend, strict=True))
+                own = matrix(start, TYPES[type_d], (m, n), tuple(strides_d))
+            result = ozfp4.gemm(alpha, rows, columns.T, beta, own)
+            matrix(z, TYPES[type_c], (m, n), tuple(strides_c))[...] = result
         left = matrix(workspace, np.uint8, (1, self.bytes), (0, 1))[0]
         left[0:4].view(np.int32)[0] = last + 2
         left[256:2048].view(np.int32)[:] = 50 + last
@@ -163,6 +173,24 @@ def test_every_stack_is_one_problem(shapes: Any) -> None:
     out = torch.from_numpy(noise(tuple(torch.matmul(a, b).shape), np.float64))
     fill(a, b, out)
     assert_same_bits(out, ozfp4.matmul(a, b))
+
+
+@pytest.mark.parametrize("shapes", STACKS, ids=str)
+def test_an_update_of_any_stack(shapes: Any) -> None:
+    """C of any shape that broadcasts, and the result itself; what is launched reads and writes it by its strides."""
+    rng = np.random.default_rng(8)
+    a, b = (torch.from_numpy(rng.standard_normal(s)) for s in shapes)
+    result = tuple(torch.matmul(a, b).shape)
+    for extents in (result, result[1:], result[:-1] + (1,) * (len(result) > 0), ()):
+        c = torch.from_numpy(np.asarray(rng.standard_normal(extents)))
+        for out in (None, c) if extents == result and c.numel() else (None,):
+            expected = ozfp4.gemm(-0.5, a, b, 3, c)
+            request = update_request(
+                -0.5, Operands(a, b, out, torch, on_device=True), 3, c, False, False, Arguments()
+            )
+            empty = 0 in (*request.a.shape, *request.b.shape)
+            found = launch.matmul(request, PLAN, None if empty else VARIANT)[0]
+            assert_same_bits(found, expected)
 
 
 def test_a_failed_launch_leaves_its_counters_to_nobody(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -643,7 +643,7 @@ bool run_case(const Case& test, cudaStream_t stream) {
     OperandView b_view = b.view(b_matrix);
     b_view.data += test.first_column * b.outer_stride;
     b_view.outer = test.columns;
-    cpu_patch_specials(a.view(a_matrix), scale_a, b_view, scale_b, view);
+    cpu_patch_specials(a.view(a_matrix), scale_a, b_view, scale_b, {view});
   }
 
   // The kernel.

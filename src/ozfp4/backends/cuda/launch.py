@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ...plans.plan import Plan
 from ...request import library
 from ...request.operands import MatmulRequest, MatmulShape
 from ...request.prepared import NEITHER
+from ...request.update import Update
 from ...support import debug
 from ...support.refusals import memory_error
 from . import extension
@@ -82,8 +84,11 @@ def run(
     promise: Promise = PLAIN,
     second: Any = None,
     kept: KeptSides = NOTHING_KEPT,
+    update: Update | None = None,
 ) -> Launch:
     """Enqueue c = a b by the kernel of `variant`; `a`, `b`, `c` are tensors with both matrix axes. Every extent is at least 1.
+
+    `update`, whose C has both matrix axes, makes it c = alpha a b + beta C.
 
     `events` are handles of CUDA events to record after scale, encode and multiply (0: none). `findings` are gathered where
     given. `second` is a contiguous tensor of the result's extents for what the promise has beside the result. Of the operands in
@@ -117,9 +122,12 @@ def run(
         device.index,
         limit,
         variant,
-        *([shapes] if shapes else []),
+        shapes,
+        None if update is None or update.c is None else (update.c.shape, update.c.stride(), update.c.dtype),
     )
-    return Launch(prepared, enqueue(prepared, addresses, device, events, findings, second, kept), second)
+    return Launch(
+        prepared, enqueue(prepared, addresses, device, events, findings, second, kept, update), second
+    )
 
 
 # Arguments of every launch.
@@ -134,6 +142,7 @@ def enqueue(
     findings: Findings | None = None,
     second: Any = None,
     kept: KeptSides = NOTHING_KEPT,
+    update: Update | None = None,
 ) -> Any:
     """Enqueue a problem on matrices at these addresses; returns the workspace, which the stream still uses."""
     torch = library.require_torch()
@@ -147,6 +156,9 @@ def enqueue(
     further = _DEBUG if second is None else {**_DEBUG, "second": second.data_ptr()}
     if kept is not NOTHING_KEPT:
         further = {**further, **kept.arguments(torch, index, stream)}
+    if update is not None:
+        addend = 0 if update.c is None else update.c.data_ptr()
+        further = {**further, "alpha": update.alpha, "beta": update.beta, "addend": addend}
     try:
         if findings is None:
             problem.launch(*addresses, memory, counters, stream, *events, **further)
@@ -196,10 +208,13 @@ def fill(
     rows = request.a.unsqueeze(0) if shape.a_vector else request.a
     columns = request.b.unsqueeze(-1) if shape.b_vector else request.b
     limit = request.asked.workspace_limit or UNLIMITED
+    update = request.update
+    if update is not None and update.c is not None:
+        update = replace(update, c=_with_matrix_axes(update.c, shape))
     try:
         return run(
             plan, variant, rows, columns, c, shape, limit, findings=findings, promise=promise, second=second,
-            kept=kept_of(request),
+            kept=kept_of(request), update=update,
         )  # fmt: skip
     except ValueError as error:
         raise memory_error(error) from None
@@ -210,6 +225,12 @@ def kept_of(request: MatmulRequest) -> KeptSides:
     if request.prepared is NEITHER:
         return NOTHING_KEPT
     return KeptSides(*(None if side is None else side._held for side in request.prepared))
+
+
+def _with_matrix_axes(c: Any, shape: MatmulShape) -> Any:
+    """A tensor of the result's shape with both matrix axes, as a view."""
+    view = c.unsqueeze(-1) if shape.b_vector else c
+    return view.unsqueeze(-2) if shape.a_vector else view
 
 
 def fill_zero(c: Any, promise: Promise) -> None:
@@ -233,9 +254,7 @@ def matmul(
     if promise.second != "none":
         dtype = torch.float64 if promise.second == "bound" else request.dtype
         second = torch.empty(shape.result, dtype=dtype, device=request.a.device)
-    view = c.unsqueeze(-1) if shape.b_vector else c
-    view = view.unsqueeze(-2) if shape.a_vector else view
-    return c, second, fill(request, plan, variant, view, findings, promise, second)
+    return c, second, fill(request, plan, variant, _with_matrix_axes(c, shape), findings, promise, second)
 
 
 def int8_matmul(request: MatmulRequest, plan: Plan, variant: Variant | None) -> tuple[Any, Launch | None]:

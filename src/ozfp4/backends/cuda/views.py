@@ -64,19 +64,35 @@ def prepare(
     limit: int,
     variant: Variant,
     kept: tuple[Any, ...] = (),
+    addend: Geometry | None = None,
 ) -> Prepared:
     """What is launched for a product, made once. `alignments` are the addresses modulo cuda.pointer_alignment, `kept` the shapes
-    of KeptSides (none where nothing is kept)."""
+    of KeptSides (none where nothing is kept); `addend` is of the result's shape."""
     cuda = extension.require_cuda()
     type_a, type_b, type_c = (getattr(cuda.ElementType, str(x[2]).removeprefix("torch.")) for x in (a, b, c))
     rank = len(shape.stack)
     in_bytes = [tuple(s * x[2].itemsize for s in x[1]) for x in (a, b, c)]
-    strides = (
+    strides: tuple[tuple[int, ...], ...] = (
         _axis_strides(a[0], in_bytes[0], rank),
         _axis_strides(b[0], in_bytes[1], rank),
         in_bytes[2][:rank],
     )
-    extents, (stack_a, stack_b, stack_c) = collapse(shape.stack, *strides) if rank else ([], ([], [], []))
+    further: dict[str, Any] = {}
+    if addend is not None:
+        steps = tuple(step * addend[2].itemsize for step in addend[1])
+        further["addend"] = cuda.Result(
+            0,
+            getattr(cuda.ElementType, str(addend[2]).removeprefix("torch.")),
+            shape.m,
+            shape.n,
+            steps[-2],
+            steps[-1],
+        )
+        strides = (*strides, steps[:rank])
+    extents, stacks = collapse(shape.stack, *strides) if rank else ([], [[] for _ in strides])
+    stack_a, stack_b, stack_c = stacks[:3]
+    if addend is not None:
+        further["strides_addend"] = stacks[3]
     operand_a = cuda.Operand(alignments[0], type_a, shape.m, shape.k, in_bytes[0][-2], in_bytes[0][-1])
     operand_b = cuda.Operand(alignments[1], type_b, shape.n, shape.k, in_bytes[1][-1], in_bytes[1][-2])
     result = cuda.Result(alignments[2], type_c, shape.m, shape.n, in_bytes[2][-2], in_bytes[2][-1])
@@ -88,6 +104,6 @@ def prepare(
     }
     problem = cuda.Problem(
         made.cuda_plan, operand_a, operand_b, result, extents, stack_a, stack_b, stack_c, device, limit,
-        made.steps_address(), **choices,
+        made.steps_address(), **choices, **further,
     )  # fmt: skip
     return Prepared(problem, made.steps)

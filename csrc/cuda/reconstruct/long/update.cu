@@ -1,0 +1,128 @@
+// The long form for alpha A B + beta C: a thread for each entry, which reads its entry of C before it writes its result. Nothing
+// is written of listed entries, and of those of special lines once, as C may lie there.
+#include <stdexcept>
+
+#include "arith/accuracy/bound.hpp"
+#include "arith/accuracy/certificate.hpp"
+#include "arith/update/update.hpp"
+#include "cuda/dependent_launch.cuh"
+#include "cuda/launch.hpp"
+#include "cuda/reconstruct/addend.cuh"
+#include "cuda/reconstruct/certify/entry.cuh"
+#include "cuda/reconstruct/long/form.cuh"
+
+namespace ozfp4::cuda {
+namespace {
+
+using namespace long_form;
+
+template <int Words>
+struct UpdateParameters : Parameters<Words> {
+  DeviceUpdate update;
+};
+
+// certify_entry for alpha times the integer plus beta c. Where c is NaN or infinite nothing else matters, and the entry is
+// certified.
+template <class T, int Words>
+__device__ __forceinline__ CertifiedEntry<T> certify_update(const Certification& asked, const WideInt<Words>& integer,
+                                                            std::int32_t exponent, const LineRecord& a, const LineRecord& b,
+                                                            std::int64_t inner, const Update& factors, double c) {
+  CertifiedEntry<T> entry{};
+  if (!is_finite(c)) return {static_cast<T>(special_update(factors, 0.0, c)), kSpecialBound, true};
+  const WideInt<Words + 1> wide = wide_resize<Words + 1>(integer), error = error_bound<Words + 1>(a, b);
+  const Addend addend = addend_of(factors, c);
+  const bool is_correct = asked.accuracy == Accuracy::correct;
+  entry.is_certified =
+      asked.accuracy == Accuracy::scaled || is_correct || certify(a, b, inner, asked.precision) != Certificate::none ||
+      wide_bit_length(wide_magnitude(wide, wide_sign_mask(wide))) >= certified_length(a, b, inner, asked.precision);
+  // The integer alone; or both ends of what it stands for, which shall give the same.
+  const int ends = is_correct ? 2 : 1;
+#pragma unroll 1
+  for (int i = 0; i < ends; ++i) {
+    const WideInt<Words + 1> end = !is_correct ? wide : i == 0 ? wide_sub(wide, error) : wide_add(wide, error);
+    const T value = round_update<T>(end, exponent, factors, addend, asked.rounding);
+    if (i > 0) entry.is_certified = float_bits(value) == float_bits(entry.value);
+    entry.value = value;
+  }
+  if (asked.bound.data != nullptr) {
+    entry.bound =
+        entry_bound(times_significand(error, factors.alpha), exponent + factors.alpha.weight, entry.value, asked.rounding);
+  }
+  return entry;
+}
+
+// All lanes of the warp call it.
+template <class T, int Words>
+__device__ __forceinline__ void update_segment(const UpdateParameters<Words>& p, int prefix, int count, const Place& place) {
+  const ReconstructJob& job = p.job;
+  const Lines lines(job, place);
+  const int entries = min(32, job.result.columns - place.first_column);
+  const int lane = static_cast<int>(threadIdx.x % 32), own = min(lane, entries - 1);  // lanes beyond repeat the last entry
+  const WideInt<Words> x = integer_at(static_cast<const Parameters<Words>&>(p), prefix, count,
+                                      job.residues.data + place.matrix * job.residues.matrix_stride +
+                                          place.first_row * job.residues.pitch + place.first_column + own);
+  const std::int32_t exponent = -(job.a.shift[lines.a] + job.b.shift[lines.b + own]);
+  const auto store = [&](int e, T value, double bound) {
+    *reinterpret_cast<T*>(job.result.data + lines.result_offset + place.first_row * job.result.row_stride +
+                          (std::int64_t(place.first_column) + e) * job.result.column_stride) = value;
+    const DeviceResult& bounds = p.certification.bound;
+    if (bounds.data != nullptr) *bound_of(bounds, place.matrix, place.first_row, place.first_column + e) = bound;
+  };
+  const std::uint32_t row_flags = flags_of(job.a, lines.a);
+  const auto column_flags = [&](int e) { return flags_of(job.b, lines.b + e); };
+  const double c = addend_at(p.update, place.matrix, place.first_row, std::int64_t(place.first_column) + own);
+  const auto entry = certify_update<T>(p.certification, x, exponent, job.a.record[lines.a], job.b.record[lines.b + own],
+                                       job.a.view.inner, p.update.factors, c);
+  const bool is_mine = lane < entries, is_special = (row_flags | column_flags(own)) != kFinite;
+  if (is_mine && !is_special && entry.is_certified) store(lane, entry.value, entry.bound);
+  store_listed(p.certification.listed, place, job.result.columns, is_mine && !is_special && !entry.is_certified);
+  if (!__any_sync(0xffffffffu, is_special)) return;
+  patch_row<1>(
+      job, place, lines, 0, row_flags, column_flags, entries, [&](int) { return lane; },
+      [&](int e, double value) {
+        store(e, static_cast<T>(special_update(p.update.factors, value, c)), kSpecialBound);  // e is this lane
+      });
+}
+
+template <class T, int Words>
+__global__ void __launch_bounds__(kThreads, Words < 16 ? 3 : 2) update_kernel(const __grid_constant__ UpdateParameters<Words> p) {
+  let_next_kernel_start();
+  wait_for_previous_kernel();
+  const int count = p.positional ? p.all : residues_used(p.job, p.least, p.all);
+  const int prefix = count - p.least;
+  Place place;
+  place.first_column = static_cast<std::int32_t>((blockIdx.x * kWarps + threadIdx.x / 32) * 32);
+  if (place.first_column >= p.job.result.columns) return;
+#pragma unroll 1
+  for (std::int64_t matrix = blockIdx.z; matrix < p.matrices; matrix += gridDim.z) {
+#pragma unroll 1
+    for (std::int64_t row = blockIdx.y; row < p.job.result.rows; row += gridDim.y) {
+      place.matrix = static_cast<std::int32_t>(matrix);
+      place.first_row = static_cast<std::int32_t>(row);
+      update_segment<T, Words>(p, prefix, count, place);
+    }
+  }
+}
+
+template <class T, int Words>
+void launch_words(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream, const Certification& certification,
+                  const DeviceUpdate& update) {
+  static_assert(sizeof(UpdateParameters<Words>) <= kParameterBytes, "the parameters of one kernel");
+  UpdateParameters<Words> p;
+  set_parameters(p, plan, job, &certification);
+  p.update = update;
+  launch(update_kernel<T, Words>, launch_config(job, stream), p);
+}
+
+}  // namespace
+
+void launch_update_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream,
+                               const Certification& certification, const DeviceUpdate& update) {
+  if (!plan.is_long()) throw std::logic_error("an update needs the long form");
+  dispatch_long_words(plan.words, [&](auto words) {
+    job.result.type == ElementType::float64 ? launch_words<double, words()>(plan, job, stream, certification, update)
+                                            : launch_words<float, words()>(plan, job, stream, certification, update);
+  });
+}
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,63 @@
+// What becomes of the sum of the products of an entry: it is rounded, or it is the product of an update. The kernels take one of
+// the two classes.
+#pragma once
+
+#include <cstdint>
+
+#include "arith/exact/exact_sum.hpp"
+#include "arith/exact/settle.hpp"
+#include "arith/update/exact_update.hpp"
+#include "arith/update/settle_update.hpp"
+#include "cuda/reconstruct/addend.cuh"
+#include "cuda/repair/shared.cuh"
+
+namespace ozfp4::cuda::repairing {
+
+// A listed entry of a block.
+struct Entry {
+  std::int32_t matrix;
+  std::int64_t row, column;
+};
+
+template <class T>
+struct PlainRounding {
+  using Value = T;
+  static constexpr bool kMerges = true;  // there may be a second product
+
+  static __device__ __forceinline__ T of_zero(const RepairJob& job, const Entry&) {
+    return static_cast<T>(exact_zero(job.rounding));
+  }
+  // As settle.
+  static __device__ __forceinline__ bool settles(const RepairJob& job, const Entry&, const DoubleDot& dot, double bound,
+                                                 int exponent, T& value) {
+    return settle(dot, bound, exponent, job.rounding, value);
+  }
+  // Of resolved digits; `room` has kExactRoom words.
+  static __device__ __forceinline__ T of_digits(const RepairJob& job, const Entry&, const std::int64_t* digit, std::uint32_t*) {
+    return round_digits<T>(digit, job.rounding);
+  }
+};
+
+// Range: finite entries of C.
+template <class T>
+struct UpdateRounding {
+  using Value = T;
+  static constexpr bool kMerges = false;
+
+  static __device__ __forceinline__ Addend addend(const RepairJob& job, const Entry& entry) {
+    return addend_of(job.update.factors, addend_at(job.update, entry.matrix, entry.row, entry.column));
+  }
+  static __device__ __forceinline__ T of_zero(const RepairJob& job, const Entry& entry) {
+    return round_update<T>(wide_zero<1>(), 0, job.update.factors, addend(job, entry), job.rounding);
+  }
+  static __device__ __forceinline__ bool settles(const RepairJob& job, const Entry& entry, const DoubleDot& dot, double bound,
+                                                 int exponent, T& value) {
+    return settle_update(dot, bound, exponent, job.update.factors, addend(job, entry), job.rounding, value);
+  }
+  static __device__ __forceinline__ T of_digits(const RepairJob& job, const Entry& entry, const std::int64_t* digit,
+                                                std::uint32_t* room) {
+    return round_digits_update<T>(digit, job.update.factors, addend(job, entry), room, job.rounding);
+  }
+};
+
+}  // namespace ozfp4::cuda::repairing

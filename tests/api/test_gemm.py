@@ -1,0 +1,395 @@
+"""ozfp4.gemm on the CPU: every path equals the reference in fractions, and each other, bit for bit."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.testing import (
+    HARD,
+    KINDS,
+    STRUCTURED,
+    VIEWS,
+    assert_same_bits,
+    correct_matmul,
+    gemm_reference,
+    hard_operands,
+    noise,
+    operands,
+    structured_operands,
+)
+
+DTYPES = (np.float64, np.float32)
+ROUNDINGS = ("nearest", "down", "up", "zero")
+ASKED = [("scaled", "nearest"), ("fp64", "nearest"), *(("correct", rounding) for rounding in ROUNDINGS)]
+PATHS = [("II", "fp64"), ("II", "int8"), ("II", "fp4"), ("I", "fp64"), ("I", "int8"), ("I", "fp4")]
+FACTORS = [(1.0, 1.0), (-1.0, 1.0), (1.0, -1.0), (2.0**-60, 2.0**40), (0.7, -2.3), (-1.0, 0.0), (0.3, 0.0)]
+all_dtypes = pytest.mark.parametrize("dtype", DTYPES, ids=["float64", "float32"])
+
+
+def addends(a: np.ndarray, b: np.ndarray, seed: int) -> list[np.ndarray]:
+    """What cancels the product to nothing, what leaves its rounding error, what makes ties of it, and what has no relation."""
+    rng = np.random.default_rng(seed)
+    dtype = np.promote_types(a.dtype, b.dtype)
+    near = correct_matmul(a, b)
+    with np.errstate(all="ignore"):
+        half = np.spacing(near) / 2
+        far = np.ldexp(rng.standard_normal(near.shape), rng.integers(-1070, 1020, near.shape)).astype(dtype)
+        finite = np.where(np.isfinite(near), near, dtype.type(1))
+        return [
+            -finite,
+            np.where(np.isfinite(half), half, 0).astype(dtype),
+            np.where(rng.random(near.shape) < 0.5, -finite, far),
+        ]
+
+
+def check(a: np.ndarray, b: np.ndarray, c: np.ndarray, context: object) -> None:
+    for (accuracy, rounding), (alpha, beta) in product(ASKED, FACTORS):
+        out = noise(c.shape, c.dtype)
+        found = ozfp4.gemm(alpha, a, b, beta, c, accuracy=accuracy, rounding=rounding, out=out)
+        assert found is out
+        expected = gemm_reference(alpha, a, b, beta, c, accuracy, rounding)
+        assert_same_bits(found, expected, (context, accuracy, rounding, alpha, beta))
+
+
+@all_dtypes
+@pytest.mark.parametrize("kind", KINDS)
+def test_values(kind: str, dtype: Any) -> None:
+    a, b = operands(kind, 4, 23, 5, dtype=dtype)
+    for i, c in enumerate(addends(a, b, 1)):
+        check(a, b, c, (kind, i))
+
+
+@all_dtypes
+@pytest.mark.parametrize("kind", HARD)
+def test_hard_values(kind: str, dtype: Any) -> None:
+    a, b = hard_operands(kind, 3, 16, 4, dtype=dtype)
+    for i, c in enumerate(addends(a, b, 2)):
+        check(a, b, c, (kind, i))
+
+
+@all_dtypes
+@pytest.mark.parametrize("kind", STRUCTURED)
+def test_disjoint_lines(kind: str, dtype: Any) -> None:
+    a, b = structured_operands(kind, 8, 40, 70, dtype=dtype)
+    for i, c in enumerate(addends(a, b, 3)[1:]):
+        check(a, b, c, (kind, i))
+
+
+@pytest.mark.parametrize(("scheme", "backend"), PATHS)
+def test_paths_and_blocks(scheme: str, backend: str) -> None:
+    """Every path, in one block and in blocks and pieces of K."""
+    rng = np.random.default_rng(5)
+    for dtype, deep in product(DTYPES, (4, 40)):
+        a, b = (
+            np.ldexp(rng.standard_normal(s), rng.integers(-deep, deep, s)).astype(dtype)
+            for s in ((9, 150), (150, 70))
+        )
+        c = -correct_matmul(a, b)
+        for accuracy, rounding in ASKED:
+            given: dict[str, Any] = {
+                "accuracy": accuracy,
+                "rounding": rounding,
+                "scheme": scheme,
+                "backend": backend,
+            }
+            expected = ozfp4.gemm(-0.7, a, b, 0.7, -c, accuracy=accuracy, rounding=rounding)
+            assert_same_bits(ozfp4.gemm(-0.7, a, b, 0.7, -c, **given), expected, given)
+            assert_same_bits(
+                ozfp4.gemm(-0.7, a, b, 0.7, -c, workspace_limit=150_000, **given), expected, given
+            )
+    sample = np.ix_([0, 3, 8], [0, 64, 69])
+    reference = gemm_reference(-0.7, a[[0, 3, 8]], b[:, [0, 64, 69]], 0.7, -c[sample], "correct", "zero")
+    assert_same_bits(expected[sample], reference)
+
+
+def test_residual_without_cancellation() -> None:
+    """B - A X of a solution: as many right bits as there are, where A X rounded first leaves none."""
+    rng = np.random.default_rng(6)
+    a = rng.standard_normal((60, 60))
+    x = rng.standard_normal((60, 7))
+    b = a @ x
+    found = ozfp4.gemm(-1, a, x, 1, b, accuracy="correct")
+    assert_same_bits(found, gemm_reference(-1, a, x, 1, b, "correct"))
+    default = ozfp4.gemm(-1, a, x, 1, b)
+    assert np.abs(default - found).max() <= 60 * 2.0**-53 * (np.abs(a) @ np.abs(x)).max()
+    identity = ozfp4.gemm(-1, a, np.eye(60), 1, a, accuracy="correct")
+    assert_same_bits(identity, np.zeros((60, 60)))
+
+
+@all_dtypes
+def test_specials(dtype: Any) -> None:
+    """NaN and infinity of the product meet those of C in every combination; other entries do not notice."""
+    values = [0.0, -0.0, 1.0, -3.0, np.nan, np.inf, -np.inf]
+    a = np.array([[x, 1.0] for x in values], dtype)
+    b = np.array([[1.0, 2.0, np.inf, np.nan, 0.0], [0.0, 1.0, 2.0, 1.0, -np.inf]], dtype)
+    for shift in range(len(values)):
+        rows, columns = np.indices((len(values), 5))
+        c = np.take(np.array(values, dtype), (rows + 2 * columns + shift) % len(values))
+        check(a, b, c, shift)
+        check(np.where(np.isfinite(a), a, 0), np.where(np.isfinite(b), b, 0), c, shift)
+        for alpha, beta in ((1.0, 2.0**1000), (-1.0, -1.0)):
+            found = c.copy()
+            ozfp4.gemm(alpha, a, b, beta, found, out=found)
+            assert_same_bits(found, gemm_reference(alpha, a, b, beta, c))
+    largest = np.full((1, 1), np.finfo(dtype).max, dtype)
+    plus = np.full((1, 1), np.inf, dtype)
+    assert (
+        ozfp4.gemm(1, plus, -np.ones((1, 1), dtype), 2.0**1000, largest).item() == -np.inf
+    )  # beta c is a real number
+
+
+def test_overflow_between() -> None:
+    a, b, c = np.array([[2.0**1000]]), np.array([[2.0**60]]), np.array([[-(2.0**1023)]])
+    for accuracy in ("scaled", "fp64", "correct"):
+        assert ozfp4.gemm(1, a, b, 2.0**37, c, accuracy=accuracy).item() == 0
+        assert ozfp4.gemm(2.0**-100, a, b, 1, np.array([[1.0]]), accuracy=accuracy).item() == 2.0**960
+        assert ozfp4.gemm(2.0**900, a * 2.0**-1040, b * 2.0**-1000, 0, accuracy=accuracy).item() == 2.0**-80
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_views(view: str) -> None:
+    rng = np.random.default_rng(7)
+    a, b, c = rng.standard_normal((7, 30)), rng.standard_normal((30, 9)), rng.standard_normal((7, 9))
+    expected = gemm_reference(0.5, a, b, -1, c)
+    look = VIEWS[view]
+    assert_same_bits(ozfp4.gemm(0.5, look(a), look(b), -1, look(c)), expected)
+    if view not in ("swapped-bytes", "read-only"):
+        place = look(c)
+        assert ozfp4.gemm(0.5, a, b, -1, place, out=place) is place
+        assert_same_bits(place, expected)
+
+
+def test_transposes() -> None:
+    rng = np.random.default_rng(8)
+    a, b, c = rng.standard_normal((2, 5, 8)), rng.standard_normal((8, 6)), rng.standard_normal((5, 6))
+    expected = ozfp4.gemm(2, a, b, 3, c)
+    for trans_a, trans_b in product((False, "N", "n"), (True, "T", "C", np.True_)):
+        found = ozfp4.gemm(2, a, np.ascontiguousarray(b.T), 3, c, trans_a=trans_a, trans_b=trans_b)
+        assert_same_bits(found, expected)
+        found = ozfp4.gemm(2, a.swapaxes(1, 2), b, 3, c, trans_a=trans_b, trans_b=trans_a)
+        assert_same_bits(found, expected)
+
+
+def test_stacks_and_broadcasting() -> None:
+    rng = np.random.default_rng(9)
+    for shape_a, shape_b, shape_c in (
+        ((3, 4, 7), (7, 5), (3, 4, 5)),
+        ((3, 4, 7), (7, 5), (4, 5)),
+        ((3, 4, 7), (3, 7, 5), (3, 1, 5)),
+        ((2, 1, 4, 7), (3, 7, 5), (5,)),
+        ((4, 7), (7, 5), ()),
+        ((4, 7), (7, 5), (4, 1)),
+        ((7,), (7, 5), (5,)),
+        ((4, 7), (7,), (4,)),
+        ((7,), (7,), ()),
+    ):
+        a, b, c = (rng.standard_normal(s) for s in (shape_a, shape_b, shape_c))
+        expected = gemm_reference(-1, a, b, 0.3, c)
+        assert_same_bits(ozfp4.gemm(-1, a, b, 0.3, c), expected, (shape_a, shape_b, shape_c))
+        out = noise(expected.shape)
+        ozfp4.gemm(-1, a, b, 0.3, c, out=out)
+        assert_same_bits(out, expected, (shape_a, shape_b, shape_c))
+
+
+def test_dtypes() -> None:
+    rng = np.random.default_rng(10)
+    for types in product(DTYPES, DTYPES, DTYPES):
+        a, b, c = (
+            rng.standard_normal(s).astype(t) for s, t in zip(((4, 40), (40, 5), (4, 5)), types, strict=True)
+        )
+        for accuracy, rounding in ASKED:
+            found = ozfp4.gemm(-1, a, b, 1, c, accuracy=accuracy, rounding=rounding)
+            assert found.dtype == np.result_type(*types)
+            assert_same_bits(found, gemm_reference(-1, a, b, 1, c, accuracy, rounding), (types, accuracy))
+
+
+def test_nothing_to_multiply() -> None:
+    c = np.array([[1.5, -0.0, np.nan], [np.inf, 3e-310, -7.0]])
+    bad = np.full((2, 3), np.nan)
+    for beta in (1.0, -0.1):
+        expected = gemm_reference(1, np.zeros((2, 0)), np.zeros((0, 3)), beta, c)
+        assert_same_bits(ozfp4.gemm(5, np.zeros((2, 0)), np.zeros((0, 3)), beta, c), expected)
+        assert_same_bits(ozfp4.gemm(0, bad, bad.T[:, :1] @ np.ones((1, 3)), beta, c), expected)
+        assert_same_bits(ozfp4.gemm(0.0, bad[0], np.full(3, np.inf), beta, c[1, 2]), expected[1, 2])
+    assert_same_bits(ozfp4.gemm(0, bad, np.full((3, 3), np.inf)), np.zeros((2, 3)))
+    assert_same_bits(
+        ozfp4.gemm(3, np.ones((2, 1)), np.ones((1, 3)), 0, np.full((2, 3), np.nan)), np.full((2, 3), 3.0)
+    )
+    for m, n in ((0, 3), (2, 0)):
+        for k in (0, 4):
+            found = ozfp4.gemm(1, np.ones((m, k)), np.ones((k, n)), 2, np.ones((m, n)))
+            assert found.shape == (m, n)
+
+
+def test_a_product_alone_is_matmul() -> None:
+    rng = np.random.default_rng(11)
+    a, b = rng.standard_normal((5, 60)), rng.standard_normal((60, 4))
+    assert_same_bits(ozfp4.gemm(1, a, b), ozfp4.matmul(a, b))
+    for accuracy, rounding in ASKED:
+        given: dict[str, Any] = {"accuracy": accuracy, "rounding": rounding}
+        assert_same_bits(ozfp4.gemm(4, a, b, **given), 4 * ozfp4.matmul(a, b, **given))
+
+
+def test_an_entry_depends_on_its_lines_and_its_addend_alone() -> None:
+    rng = np.random.default_rng(12)
+    a, b, c = (
+        np.ldexp(rng.standard_normal(s), rng.integers(-30, 30, s)) for s in ((9, 50), (50, 70), (9, 70))
+    )
+    whole = ozfp4.gemm(-1, a, b, 1, c)
+    for i, j in ((0, 0), (4, 63), (8, 64), (3, 69)):
+        assert_same_bits(ozfp4.gemm(-1, a[i], b[:, j], 1, c[i, j]), whole[i, j])
+
+
+@pytest.mark.parametrize("accuracy", ["scaled", "fp64", "correct"])
+def test_bounds(accuracy: str) -> None:
+    rng = np.random.default_rng(13)
+    for dtype, reach in product(DTYPES, (1, 30)):
+        a, b = (
+            np.ldexp(rng.standard_normal(s), rng.integers(-reach, reach, s)).astype(dtype)
+            for s in ((6, 40), (40, 7))
+        )
+        near = correct_matmul(a, b)
+        for alpha, beta, c in (
+            (-1.0, 1.0, near),
+            (0.3, -0.3, near),
+            (2.0**-40, 1e-3, near),
+            (-7.0, 0.0, None),
+        ):
+            found, bound = ozfp4.gemm(alpha, a, b, beta, c, accuracy=accuracy, return_bound=True)
+            assert_same_bits(found, ozfp4.gemm(alpha, a, b, beta, c, accuracy=accuracy))
+            for i, j in np.ndindex(*found.shape):
+                terms = zip(a[i].tolist(), b[:, j].tolist(), strict=True)
+                exact = Fraction(alpha) * sum(Fraction(x) * Fraction(y) for x, y in terms)
+                exact += Fraction(beta) * Fraction(0 if c is None else float(c[i, j]))
+                error = abs(Fraction(float(found[i, j])) - exact)
+                assert error <= Fraction(float(bound[i, j])), (accuracy, dtype, reach, alpha, beta, i, j)
+                if accuracy == "fp64":
+                    u = Fraction(2) ** (-53 if dtype == np.float64 else -24)
+                    size = abs(Fraction(alpha)) * sum(
+                        abs(Fraction(x) * Fraction(y))
+                        for x, y in zip(a[i].tolist(), b[:, j].tolist(), strict=True)
+                    )
+                    assert error <= 40 * u * size + u * abs(exact) * (1 + u)
+    c = np.array([[np.inf, 1.0]])
+    bound = ozfp4.gemm(1, np.ones((1, 1)), np.ones((1, 2)), 1, c, accuracy=accuracy, return_bound=True)[1]
+    assert bound[0, 0] == np.inf
+    assert bound[0, 1] < 1
+
+
+def test_report() -> None:
+    rng = np.random.default_rng(14)
+    a, b = (np.ldexp(rng.standard_normal(s), rng.integers(-40, 40, s)) for s in ((20, 30), (30, 25)))
+    plain = ozfp4.matmul(a, b, report=True)[1].certified
+    given = ozfp4.gemm(-1, a, b, 1, np.ones(25), report=True)[1].certified
+    assert plain is not None
+    assert given is not None
+    assert (given.exact, given.depth, given.result) == (plain.exact, plain.depth, plain.result)
+    assert given.total == plain.total
+
+
+def refuses(error: type[Exception], words: str, *args: Any, **given: Any) -> None:
+    out = given.get("out")
+    before = None if out is None else out.copy()
+    with pytest.raises(error, match=words):
+        ozfp4.gemm(*args, **given)
+    if before is not None:
+        np.testing.assert_array_equal(out, before)
+
+
+def test_refusals() -> None:
+    a, b, c = np.ones((3, 4)), np.ones((4, 5)), np.ones((3, 5))
+    for name, position in (("alpha", 0), ("beta", 3)):
+        for value, error, words in (
+            (np.nan, ValueError, "nan is not finite"),
+            (-np.inf, ValueError, "-inf is not finite"),
+            (10**400, ValueError, "beyond the largest"),
+            (2**60 + 1, ValueError, "is not a float64 number"),
+            (1j, TypeError, "complex"),
+            ("1", TypeError, "str"),
+            (None, TypeError, "NoneType"),
+            (True, TypeError, "bool"),
+            (np.ones(2), TypeError, "ndarray"),
+        ):
+            args: list[Any] = [1, a, b, 1, c]
+            args[position] = value
+            refuses(error, f"{name}: .*{words}", *args)
+    refuses(ValueError, "c: is None, and beta is 1", 1, a, b, 1)
+    refuses(
+        ValueError, r"c: shape \(5, 3\) does not broadcast to the result's shape \(3, 5\)", 1, a, b, 1, c.T
+    )
+    refuses(ValueError, r"c: shape \(2, 3, 5\)", 1, a, b, 1, np.ones((2, 3, 5)))
+    refuses(ValueError, r"c: shape \(2, 3, 5\)", 1, a, b, 0, np.ones((2, 3, 5)))
+    for dtype in (np.int64, np.float16, object):
+        refuses(TypeError, f"c: dtype {np.dtype(dtype)}", 1, a, b, 1, c.astype(dtype))
+        refuses(TypeError, f"b: dtype {np.dtype(dtype)}", 1, a, b.astype(dtype), 1, c)
+    refuses(TypeError, "c: masked", 1, a, b, 1, np.ma.masked_array(c))
+    refuses(ValueError, "trans_a: 'X'", 1, a, b, trans_a="X")
+    refuses(ValueError, "trans_b: 1 is", 1, a, b, trans_b=1)
+    refuses(ValueError, r"trans_a: a has shape \(4,\)", 1, a[0], b, trans_a=True)
+    refuses(ValueError, "inner dimensions", 1, a, b, trans_a=True)
+    refuses(
+        TypeError, "out: dtype float64", 1, a.astype(np.float32), b.astype(np.float32), 0, out=noise(c.shape)
+    )
+
+
+def test_refuses_an_out_that_overlaps() -> None:
+    a, b = np.ones((3, 4)), np.ones((4, 5))
+    room = np.arange(40.0)
+    c = room[:15].reshape(3, 5)
+    for out in (
+        room[1:16].reshape(3, 5),
+        room[14:29].reshape(3, 5),
+        room[:15].reshape(5, 3).T,
+        c[::-1],
+        c[:, ::-1],
+    ):
+        refuses(ValueError, "out: the array shares memory with c", 1, a, b, 1, c, out=out)
+    refuses(ValueError, "out: the array shares memory with c", 1, a, b, 1, c[:1], out=c)
+    single = np.ones((3, 10), np.float32)
+    refuses(ValueError, "shares memory with c", 1, a, b, 1, single[:, :5], out=single.view(np.float64))
+    refuses(ValueError, "shares memory with a", 1, c[:, :4], b, 1, c, out=c)
+    np.testing.assert_array_equal(ozfp4.gemm(1, a, b, 0, c, out=c), np.full((3, 5), 4.0))  # C is not read
+
+
+def test_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(15)
+    for dtype in DTYPES:
+        a, b, c = (rng.standard_normal(s).astype(dtype) for s in ((2, 6, 30), (30, 5), (6, 5)))
+        expected = gemm_reference(-1, a, b, 1, c)
+        x, y, z = (torch.from_numpy(value) for value in (a, b, c))
+        found = ozfp4.gemm(-1, x, y, 1, z)
+        assert isinstance(found, torch.Tensor)
+        assert_same_bits(found.numpy(), expected)
+        assert_same_bits(ozfp4.gemm(-1, x.mT, y, 1, torch._neg_view(-z), trans_a="T").numpy(), expected)
+        place = z[None].repeat(2, 1, 1)
+        assert ozfp4.gemm(-1, x, y, 1, place, out=place) is place
+        assert_same_bits(place.numpy(), expected)
+    with pytest.raises(TypeError, match="cannot be mixed: a and b are torch tensors, c is a NumPy array"):
+        ozfp4.gemm(-1, x, y, 1, c)
+    with pytest.raises(TypeError, match="cannot be mixed: a and b are NumPy arrays, c is a torch tensor"):
+        ozfp4.gemm(-1, a, b, 1, z)
+    with pytest.raises(RuntimeError, match="c: the tensor requires grad"):
+        ozfp4.gemm(-1, x, y, 1, z.clone().requires_grad_())
+    with pytest.raises(TypeError, match=r"c: dtype torch\.int32|c: dtype int32"):
+        ozfp4.gemm(-1, x, y, 1, z.int())
+
+
+def test_prepared_operands() -> None:
+    rng = np.random.default_rng(16)
+    a, b = (np.ldexp(rng.standard_normal(s), rng.integers(-30, 30, s)) for s in ((9, 40), (40, 8)))
+    c = -(a @ b)
+    for accuracy, rounding in ASKED:
+        left, right = (ozfp4.prepare(x, s, accuracy=accuracy) for x, s in ((a, "left"), (b, "right")))
+        expected = gemm_reference(0.7, a, b, 0.7, c, accuracy, rounding)
+        for x, y in ((left, b), (a, right), (left, right)):
+            assert_same_bits(ozfp4.gemm(0.7, x, y, 0.7, c, rounding=rounding), expected, (accuracy, rounding))
+    assert_same_bits(ozfp4.gemm(0, left, right, -1, c), -c)
+    refuses(ValueError, "trans_b: b is prepared as it is", 1, a, right, trans_b=True)
+    refuses(ValueError, "accuracy: 'fp64' is not what b was prepared for", 1, a, right, accuracy="fp64")
