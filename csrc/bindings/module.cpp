@@ -9,4 +9,5 @@ PYBIND11_MODULE(_core, module) {
   ozfp4::bindings::register_stages(module);
   ozfp4::bindings::register_prepared(module);
   ozfp4::bindings::register_matmul(module);
+  ozfp4::bindings::register_integers(module);
 }

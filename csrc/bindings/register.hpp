@@ -8,5 +8,6 @@ void register_plan(pybind11::module_& module);
 void register_stages(pybind11::module_& module);
 void register_matmul(pybind11::module_& module);
 void register_prepared(pybind11::module_& module);
+void register_integers(pybind11::module_& module);
 
 }  // namespace ozfp4::bindings

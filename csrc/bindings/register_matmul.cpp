@@ -2,15 +2,16 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "bindings/cpu/stacks.hpp"
 #include "bindings/prepared/stack.hpp"
 #include "bindings/register.hpp"
-#include "bindings/views.hpp"
 #include "cpu/matmul.hpp"
 #include "cpu/runtime/blas.hpp"
 #include "cpu/runtime/threads.hpp"
@@ -21,60 +22,6 @@ namespace {
 template <class Pointer>
 Pointer pointer_from(const py::capsule& capsule) {
   return reinterpret_cast<Pointer>(PyCapsule_GetPointer(capsule.ptr(), PyCapsule_GetName(capsule.ptr())));
-}
-
-void check_stacks(const Plan& plan, const py::array& a, const py::array& b, const py::array& c) {
-  if (a.ndim() < 2 || a.ndim() != b.ndim() || a.ndim() != c.ndim())
-    throw py::value_error("a, b and out need equal numbers of axes");
-  const py::ssize_t rows = a.ndim() - 2, columns = a.ndim() - 1;
-  for (py::ssize_t axis = 0; axis < rows; ++axis) {
-    if (a.shape(axis) != c.shape(axis) || b.shape(axis) != c.shape(axis)) throw py::value_error("stack extents differ");
-  }
-  if (a.shape(columns) != b.shape(rows) || c.shape(rows) != a.shape(rows) || c.shape(columns) != b.shape(columns)) {
-    throw py::value_error("matrix extents do not fit");
-  }
-  if (plan.is_complex && (a.shape(columns) % kPair != 0 || c.shape(columns) % kPair != 0)) {
-    throw py::value_error("a complex plan needs operands with pairs along k and along the columns of b");
-  }
-  if (a.shape(columns) > plan.k_max) throw py::value_error("inner dimension exceeds the plan's k_max");
-}
-
-// A stack of matrices of a, b and c, whose leading axes have the same extents (broadcast axes have stride 0).
-struct MatrixStack {
-  const py::array &a, &b, &c;
-  OperandView first_a, first_b;
-  char* first_c;
-
-  // Calls body(item, items, matrix of a, matrix of b, data of the matrix of c). Needs no lock of the interpreter.
-  template <class Body>
-  void for_each(const Body& body) const {
-    if (c.size() == 0) return;  // there may be 2^40 matrices without an entry
-    const py::ssize_t axes = c.ndim() - 2;
-    py::ssize_t count = 1;
-    for (py::ssize_t axis = 0; axis < axes; ++axis) count *= c.shape(axis);
-    for (py::ssize_t item = 0; item < count; ++item) {
-      OperandView own_a = first_a, own_b = first_b;
-      char* own_c = first_c;
-      py::ssize_t rest = item;
-      for (py::ssize_t axis = axes - 1; axis >= 0; --axis) {
-        const py::ssize_t i = rest % c.shape(axis);
-        rest /= c.shape(axis);
-        own_a.data += i * a.strides(axis);
-        own_b.data += i * b.strides(axis);
-        own_c += i * c.strides(axis);
-      }
-      body(item, count, own_a, own_b, own_c);
-    }
-  }
-};
-
-MatrixStack stack_of(const py::array& a, const py::array& b, py::array& c) {
-  return {a,
-          b,
-          c,
-          operand_view(a, false, static_cast<const char*>(a.data())),
-          operand_view(b, true, static_cast<const char*>(b.data())),
-          static_cast<char*>(c.mutable_data())};
 }
 
 Rounding rounding_named(const std::string& name) {
@@ -196,14 +143,18 @@ py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, const 
   return describe(total);
 }
 
-void int8_matmul(const Plan& plan, const py::array& a, const py::array& b, py::array_t<std::int32_t, py::array::c_style> out,
-                 std::int64_t workspace_limit) {
+// Returns the bytes of the workspace.
+std::int64_t int8_matmul(const Plan& plan, const py::array& a, const py::array& b,
+                         py::array_t<std::int32_t, py::array::c_style> out, std::int64_t workspace_limit) {
   check_stacks(plan, a, b, out);
   const MatrixStack stack = stack_of(a, b, out);
   const py::gil_scoped_release unlocked;
+  std::int64_t workspace = 0;
   stack.for_each([&](py::ssize_t, py::ssize_t, const OperandView& own_a, const OperandView& own_b, char* own_c) {
-    cpu_int8_matmul(plan, own_a, own_b, reinterpret_cast<std::int32_t*>(own_c), workspace_limit);
+    const std::int64_t own = cpu_int8_matmul(plan, own_a, own_b, reinterpret_cast<std::int32_t*>(own_c), workspace_limit);
+    workspace = std::max(workspace, own);
   });
+  return workspace;
 }
 
 }  // namespace

@@ -24,12 +24,6 @@ void fill_zero(const Target& target) {
   }
 }
 
-int products_of(const Plan& plan, int count) {
-  int products = 0;
-  for (int g = 0; g < plan.groups_of(count); ++g) products += plan.groups[static_cast<std::size_t>(g)].terms;
-  return products;
-}
-
 // Of the columns of B that a complex product encodes. The others hold the same magnitudes, and so have the same scales.
 OperandView even_lines(OperandView view) {
   view.outer /= kPair;
@@ -83,7 +77,7 @@ class Product {
       for (const Target& target : targets) cpu_patch_specials(a_, scale_a_, b_, scale_b_, target);
     }
     outcome_.moduli_used = plan_.has_moduli() ? count_ : 0;
-    outcome_.products = products_of(plan_, count_);
+    outcome_.products = plan_.products_of(count_);
     outcome_.workspace =
         shape.bytes - unused_bytes(prepared_a_, a_, shape.rows, shape) - unused_bytes(prepared_b_, b_, shape.columns, shape);
     for (const Scales* scales : {&scale_a_, &scale_b_}) {
@@ -167,12 +161,12 @@ void MatmulOutcome::extend(const MatmulOutcome& other) {
   times.repair += other.times.repair;
 }
 
-void cpu_int8_matmul(const Plan& plan, const OperandView& a, const OperandView& b, std::int32_t* result,
-                     std::int64_t workspace_limit) {
-  if (a.outer == 0 || b.outer == 0) return;
+std::int64_t cpu_int8_matmul(const Plan& plan, const OperandView& a, const OperandView& b, std::int32_t* result,
+                             std::int64_t workspace_limit) {
+  if (a.outer == 0 || b.outer == 0) return 0;
   if (a.inner == 0) {
     std::fill_n(result, a.outer * b.outer, 0);
-    return;
+    return 0;
   }
   const BlockShape shape = choose_blocks(plan, a.outer, b.outer, a.inner, workspace_limit);
   StageTimes times;
@@ -183,6 +177,7 @@ void cpu_int8_matmul(const Plan& plan, const OperandView& a, const OperandView& 
       std::transform(sums, sums + block.columns, row, [](std::int64_t sum) { return static_cast<std::int32_t>(sum); });
     }
   });
+  return shape.bytes;
 }
 
 }  // namespace ozfp4

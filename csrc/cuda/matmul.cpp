@@ -186,10 +186,22 @@ void settle(const Run& run, const Block& block, const ReconstructJob& job, const
   run.stages.repair(repair);
 }
 
+// C_ij is the integer itself, modulo 2^w or a number.
+void reconstruct_integers(const Run& run, const Preparation& prepared, const Block& block, const Residues& residues) {
+  IntegerJob job;
+  job.result = block_of(run.turn.result, block);
+  job.residues = residues;
+  job.units_used = prepared.units_used();
+  job.overflows = reinterpret_cast<unsigned long long*>(run.turn.second.data);
+  job.overlap_previous = run.layout.tile.overlap_previous;
+  run.stages.reconstruct_integers(job);
+}
+
 // All that the promise has of a block.
 void reconstruct(const Run& run, const Preparation& prepared, const Block& block, const Residues& residues,
                  RepairCounts* counts) {
   const Promise& promise = run.plan.promise;
+  if (promise.is_whole) return reconstruct_integers(run, prepared, block, residues);
   ReconstructJob job = reconstruct_job(run, prepared, block, residues);
   if (!promise.has_records()) return run.stages.reconstruct(job);
   Certification certification{promise.accuracy, promise.rounding, promise.precision, {}, {}, prepared.is_certain()};

@@ -25,7 +25,7 @@ Stages::Stages(const CudaPlan& plan, const LaunchOptions& options) : plan_(plan)
 }
 
 CapacityRule Stages::capacity(Accuracy accuracy) const {
-  return {plan_.bits, accuracy, plan_.promise.precision, plan_.promise.updates};
+  return {plan_.bits, accuracy, plan_.promise.precision, plan_.promise.updates, plan_.promise.is_whole};
 }
 
 void Stages::scale(const Operands<ScaledOperand>& operands, const PrefixChoice& choice, void* scratch) const {
@@ -124,6 +124,13 @@ void Stages::reconstruct(ReconstructJob job, const Certification* certification)
     part.most_count = INT32_MAX;
     launch_reconstruct(plan_.reconstruct, job, options_.stream, &part);
   }
+  finish(Stage::reconstruct);
+}
+
+void Stages::reconstruct_integers(IntegerJob job) const {
+  if (only_checks()) return refuse(Stage::reconstruct, find_integer_error(plan_.whole, job));
+  job.overlap_previous = job.overlap_previous && options_.events.after_multiply == nullptr;
+  launch_integer_reconstruct(plan_.whole, job, options_.stream);
   finish(Stage::reconstruct);
 }
 

@@ -6,6 +6,7 @@
 
 #include "cuda/complex/join.hpp"
 #include "cuda/encode/scale_encode.hpp"
+#include "cuda/integers/reconstruct.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/layout/cuda_plan.hpp"
 #include "cuda/multiply/accumulate.hpp"
@@ -63,6 +64,7 @@ class Stages {
   void reconstruct(ReconstructJob job, const Certification* certification = nullptr) const;
   // Range: the promise has an update.
   void reconstruct_update(ReconstructJob job, const Certification& certification, const DeviceUpdate& update) const;
+  void reconstruct_integers(IntegerJob job) const;
   // The counts of this walk's repairs, zero: `own`, unless launches of the stream share some.
   RepairCounts* clear_repair_counts(void* own) const;
   void repair(RepairJob job) const;

@@ -7,6 +7,12 @@
 
 namespace ozfp4 {
 
+int Plan::products_of(int count) const {
+  int products = 0;
+  for (int g = 0; g < groups_of(count); ++g) products += groups[static_cast<std::size_t>(g)].terms;
+  return products;
+}
+
 Plan make_plan(const PlanRequest& request) {
   if (request.bits < kLeastBits || request.bits > kMostBits) {
     throw std::invalid_argument("bits: " + std::to_string(request.bits) + " is outside " + std::to_string(kLeastBits) + ".." +

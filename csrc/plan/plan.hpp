@@ -73,6 +73,7 @@ struct Plan {
   std::vector<Term> terms;
 
   int products() const { return static_cast<int>(terms.size()); }
+  int products_of(int count) const;  // of the first `count` moduli, or groups that have none
   bool has_moduli() const { return scheme == Scheme::two; }
   int parts() const { return is_complex ? kPair : cut == 0 ? 1 : kParts; }
   // Entries of an operand along K for one of a plane, and columns of the result for one of an output.

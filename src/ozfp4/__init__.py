@@ -14,6 +14,7 @@ from .api.gram import gram
 from .api.info import info
 from .api.int8_matmul import int8_matmul
 from .api.matmul import matmul
+from .api.matmul_mod import matmul_mod
 from .api.plan import plan, plan_for
 from .api.prepare import prepare
 from .api.selftest import SelfTest, selftest
@@ -39,6 +40,7 @@ __all__ = [
     "int8_matmul",
     "linalg",
     "matmul",
+    "matmul_mod",
     "plan",
     "plan_for",
     "prepare",

@@ -130,6 +130,16 @@ def matmul(
     beta: float = 0.0,
     c: _Array | None = None,
 ) -> dict[str, Any]: ...
-def int8_matmul(
-    plan: Plan, a: _Array, b: _Array, out: npt.NDArray[np.int32], workspace_limit: int
-) -> None: ...
+def int8_matmul(plan: Plan, a: _Array, b: _Array, out: npt.NDArray[np.int32], workspace_limit: int) -> int:
+    """Returns the bytes of the workspace."""
+
+def integer_matmul(
+    plan: Plan,
+    a: _Array,
+    b: _Array,
+    out: _Array,
+    workspace_limit: int,
+    progress: Callable[[float], object] | None,
+    modulus: int = 0,
+) -> dict[str, Any]:
+    """Modulo 2^w of the dtype of `out`, or modulo `modulus` where that is not 0."""

@@ -18,6 +18,13 @@ class ElementType:
     float64: ClassVar[ElementType]
     float32: ClassVar[ElementType]
     int8: ClassVar[ElementType]
+    uint8: ClassVar[ElementType]
+    int16: ClassVar[ElementType]
+    uint16: ClassVar[ElementType]
+    int32: ClassVar[ElementType]
+    uint32: ClassVar[ElementType]
+    int64: ClassVar[ElementType]
+    uint64: ClassVar[ElementType]
     __members__: ClassVar[dict[str, ElementType]]
 
     def __init__(self, value: int) -> None: ...
@@ -68,6 +75,7 @@ class CudaPlan:
         second: str = "none",
         precision: int = 53,
         updates: bool = False,
+        modulus: int = 0,
     ) -> None:
         """The names as :class:`ozfp4.backends.cuda.promise.Promise` has them."""
     @property

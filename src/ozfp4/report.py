@@ -86,7 +86,7 @@ class Report(Tabular):
     seconds : dict
         Wall-clock seconds per stage.
     accuracy : str
-        What was promised: "scaled", "fp64" or "correct".
+        What was promised: "scaled", "fp64" or "correct"; "exact" of integers.
     capacities : (int, int)
         Least and largest capacity among the rows of A and the columns of B, which choose their own unless the accuracy is
         "scaled"; those without a finite nonzero entry have none.
@@ -95,10 +95,12 @@ class Report(Tabular):
     largest_bound : float or None
         The largest of the bounds that were returned; None if there are none.
     kind : str
-        "real"; "complex", "complex by real" or "real by complex" for complex operands. Of a complex product `products` counts
-        plane products of the extents of A and B: those of a plan of complex products, else four for each of its real form,
-        two where one operand is real. Entries of the result are counted by parts, and so are the special lines of a complex
-        operand beside a real one.
+        "real"; "integer"; "complex", "complex by real" or "real by complex" for complex operands. Of a complex product
+        `products` counts plane products of the extents of A and B: those of a plan of complex products, else four for each of
+        its real form, two where one operand is real. Entries of the result are counted by parts, and so are the special lines
+        of a complex operand beside a real one.
+    overflows : int or None
+        Entries of a product of integers that its dtype does not hold and that are wrapped therefore; None of other products.
     """
 
     backend: str
@@ -120,15 +122,17 @@ class Report(Tabular):
     certified: Certified | None = None
     largest_bound: float | None = None
     kind: str = "real"
+    overflows: int | None = None
 
     def _tables(self) -> Iterator[Table]:
         moduli = f" ({self.moduli_used} of {len(self.plan.moduli)} moduli)" if self.plan.moduli else ""
         bits = f"{self.bits}"
-        if self.accuracy != "scaled":
+        if self.accuracy not in ("scaled", "exact"):
             bits = (
                 f"{self.capacities[0]} .. {self.capacities[1]} of rows and columns, {self.bits} of the plan"
             )
         bound = [] if self.largest_bound is None else [("largest bound", f"{self.largest_bound:.3g}")]
+        overflows = [] if self.overflows is None else [("overflows", f"{self.overflows}")]
         yield Table(
             [
                 ("ran", f"scheme {self.plan.scheme}, {self.backend} ({self.kernel}) on {self.device}"),
@@ -136,6 +140,7 @@ class Report(Tabular):
                 ("accuracy", self.accuracy),
                 *([] if self.certified is None else self.certified.rows()),
                 *bound,
+                *overflows,
                 ("products", f"{self.products}{moduli}"),
                 ("bits", bits),
                 ("exponents", f"{self.exponents[0]} .. {self.exponents[1]}"),

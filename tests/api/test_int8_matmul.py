@@ -77,10 +77,43 @@ def test_the_longest_inner_dimension(products: int) -> None:
 
 
 @both
-@pytest.mark.parametrize("k", [131_072, 200_000])
-def test_longer_inner_dimensions_are_refused(k: int, products: int) -> None:
-    with pytest.raises(ValueError, match=rf"inner dimension {k} exceeds 131071: .* below 2\*\*31"):
-        ozfp4.int8_matmul(np.zeros((1, k), np.int8), np.zeros((k, 1), np.int8), products=products)
+@pytest.mark.parametrize("k", [131_072, 300_001])
+def test_longer_inner_dimensions_come_in_pieces(k: int, products: int) -> None:
+    a, b = random(10, 3, k), random(11, k, 2)
+    out = np.full((3, 2), -7, np.int32)
+    c, report = ozfp4.int8_matmul(a, b, products=products, out=out, report=True)
+    assert c is out
+    assert_same_bits(out, exact(a, b))
+    assert (report.overflows, report.products, report.kind) == (0, products, "integer")
+    x, y = random(12, k), random(13, k)
+    assert_same_bits(ozfp4.int8_matmul(x, y, products=products), exact(x, y))
+
+
+def test_overflow_of_long_inner_dimensions() -> None:
+    k = 131_072
+    least, most = np.full((2, k), -128, np.int8), np.full((k, 1), -128, np.int8)
+    least[1, 0] = 127  # 2^31 - 128 * 255, which fits
+    out = np.full((2, 1), -7, np.int32)
+    with pytest.raises(OverflowError, match=r"^overflow: 1 entry of the product does not fit int32; nothing"):
+        ozfp4.int8_matmul(least, most, out=out)
+    assert (out == -7).all()
+    c, report = ozfp4.int8_matmul(least, most, overflow="wrap", report=True)
+    assert_same_bits(c, np.array([[-(2**31)], [2**31 - 128 * 255]], np.int32))
+    assert report.overflows == 1
+
+
+@both
+def test_out_plan_and_report(products: int) -> None:
+    a, b = random(14, 9, 50), random(15, 50, 8)
+    c, report = ozfp4.int8_matmul(a, b, products=products, report=True)
+    assert_same_bits(c, exact(a, b))
+    assert (report.plan.products, report.backend, report.accuracy) == (products, "fp4", "exact")
+    assert report.workspace > 0
+    assert report.exponents == (6, 7)
+    wide = np.full((16, 9), -7, np.int32)
+    assert ozfp4.int8_matmul(a, b, plan=report.plan, out=wide[::2].T).base is not None
+    assert_same_bits(np.ascontiguousarray(wide[::2].T), exact(a, b))
+    assert (wide[1::2] == -7).all()
 
 
 @both

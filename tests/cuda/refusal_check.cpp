@@ -33,11 +33,11 @@ Product make_product(const PlanRequest& request, int m, int n, int k, std::int64
   Product p;
   p.plan = make_cuda_plan(request.scheme == Scheme::integer ? make_int8_matmul_plan(6) : make_plan(request), k, kKernel, promise);
   const bool is_integer = p.plan.integer;
-  const ElementType type = is_integer ? ElementType::int8 : ElementType::float64;
+  const ElementType type = is_integer ? ElementType::int8 : promise.is_whole ? ElementType::int64 : ElementType::float64;
   const std::int64_t entry = is_integer ? 1 : 8;
   p.product.a = {nullptr, type, m, k, k * entry, entry, {}};
   p.product.b = {nullptr, type, n, k, entry, n * entry, {}};
-  p.product.result.type = is_integer ? ElementType::float32 : ElementType::float64;  // int32 is as wide
+  p.product.result.type = is_integer ? ElementType::int32 : type;
   p.product.result.rows = m;
   p.product.result.columns = n;
   p.product.result.column_stride = is_integer ? 4 : 8;
@@ -95,6 +95,53 @@ void check_right_products() {
     Product p = make_product(kIntegers, 9, n, 70);
     report("a right product of bytes", refusal_of(p).empty(), refusal_of(p));
   }
+}
+
+Promise whole_promise(Second second = Second::none, std::uint64_t modulus = 0) {
+  Promise promise;
+  promise.second = second;
+  promise.is_whole = true;
+  promise.modulus = modulus;
+  return promise;
+}
+
+const PlanRequest kWhole{Scheme::two, Alphabet::int8, "least", 64, 1 << 20};
+
+// Products of integers, whose operands are any of 64 bits and whose results are of any type.
+void check_integers() {
+  const PlanRequest fp4{Scheme::two, Alphabet::fp4, "least", 65, 1 << 20},
+      small{Scheme::two, Alphabet::int8, "least", 8, 1 << 20};
+  for (const PlanRequest& request : {kWhole, fp4, small}) {
+    for (const Promise& promise : {whole_promise(), whole_promise(Second::overflows), whole_promise(Second::none, 97)}) {
+      Product p = make_product(request, 1000, 1000, 16384, INT64_MAX, promise);
+      report("a right product of integers", refusal_of(p).empty(), refusal_of(p));
+      report("it is scaled and encoded apart", !p.layout.scales_and_encodes);
+      const Product blocks = make_product(request, 1000, 1000, 16384, p.layout.bytes / 2, promise);
+      report("a right product of integers in blocks", refusal_of(blocks).empty(), refusal_of(blocks));
+      p.product.b.type = ElementType::uint64;
+      report("entries without a sign take three words", refusal_of(p).empty() == (request.bits > 62), refusal_of(p));
+      p.product.b.type = ElementType::int64;
+      p.product.result.type = ElementType::uint8;
+      report("a result of another type", refusal_of(p).empty() == (promise.modulus == 0), refusal_of(p));
+    }
+  }
+  const auto is_refused = [](const PlanRequest& request, const Promise& promise, const char* reason) {
+    try {
+      make_product(request, 9, 9, 9, INT64_MAX, promise);
+    } catch (const std::exception& error) {
+      return report(reason, std::string(error.what()).find(reason) != std::string::npos, error.what());
+    }
+    return report(reason, false, "it is not refused");
+  };
+  is_refused({Scheme::one, Alphabet::int8, "least", 64, 9}, whole_promise(), "integers on a GPU are multiplied in scheme II");
+  is_refused({Scheme::two, Alphabet::int8, "least", 200, 9}, whole_promise(), "and not cut");
+  is_refused({Scheme::two, Alphabet::int8, "least", 90, 1 << 20}, whole_promise(Second::overflows),
+             "where overflow is looked for");
+  is_refused(kWhole, whole_promise(Second::none, 1), "modulus: 2 to 2^63 - 1");
+  is_refused(kWhole, whole_promise(Second::bound), "integers are not rounded");
+  Promise real;
+  real.modulus = 7;
+  is_refused(kResidues, real, "modulus and overflows are for products of integers");
 }
 
 // Of operands that are kept, with more lines than the product takes: whole, in blocks, in pieces of K, and with a second product.
@@ -179,8 +226,9 @@ void check_longer_products() {
   report("none that is correct", !make_product(int8, 2048, 2048, 2048, INT64_MAX, promise, true).layout.longer.exists);
 }
 
-void check_refusal(const PlanRequest& request, const std::string& part, const std::function<void(Product&)>& change) {
-  Product p = make_product(request, 900, 700, 257);
+void check_refusal(const PlanRequest& request, const std::string& part, const std::function<void(Product&)>& change,
+                   const Promise& promise = {}) {
+  Product p = make_product(request, 900, 700, 257, INT64_MAX, promise);
   change(p);
   const std::string found = refusal_of(p);
   report(part, found.find(part) != std::string::npos, "but: '" + found + "'");
@@ -214,6 +262,14 @@ void check_refusals() {
     p.layout.turns = {0, 3, 1};
   });
   check_refusal(kIntegers, "pitch and stride of the output", [](Product& p) { p.product.result.row_stride += 4; });
+  check_refusal(kResidues, "scale: the operands must be float64 or float32",
+                [](Product& p) { p.product.a.type = ElementType::int64; });
+  check_refusal(
+      kWhole, "scale: the operands must be int64 or uint64", [](Product& p) { p.product.a.type = ElementType::float64; },
+      whole_promise());
+  check_refusal(
+      kWhole, "reconstruct: the result must be of integers", [](Product& p) { p.product.result.type = ElementType::float64; },
+      whole_promise());
 }
 
 }  // namespace
@@ -221,6 +277,7 @@ void check_refusals() {
 int main() {
   check_right_products();
   check_kept_products();
+  check_integers();
   check_longer_products();
   check_refusals();
   return finish();

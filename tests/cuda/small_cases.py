@@ -101,6 +101,17 @@ for m, k, n in ((5, 37, 9), (130, 200, 70), (33, 700, 20), (20, 9000, 30)):
                 assert equal(
                     torch.view_as_real(ozfp4.matmul(x, y, **options)), torch.view_as_real(expected)
                 ), options
+        for bound in (2**63, 1000):
+            x, y = (torch.randint(-bound, bound, shape, device="cuda") for shape in ((m, k), (k, n)))
+            for backend in ("int8", "fp4"):
+                c, _ = ozfp4.matmul(x, y, backend=backend, report=True)  # which counts overflows
+                assert torch.equal(c.cpu(), x.cpu() @ y.cpu()), (bound, backend)
+                assert torch.equal(ozfp4.matmul(x, y, backend=backend), c), (bound, backend)
+                rest = ozfp4.matmul_mod(x, y, 2**61 - 1, backend=backend)
+                assert torch.equal(rest.cpu(), ozfp4.matmul_mod(x.cpu(), y.cpu(), 2**61 - 1)), (
+                    bound,
+                    backend,
+                )
     x = torch.randint(-128, 128, (m, k), dtype=torch.int8, device="cuda")
     y = torch.randint(-128, 128, (k, n), dtype=torch.int8, device="cuda")
     for products in (6, 9):

@@ -64,7 +64,7 @@ std::vector<StackAxis> make_axes(const Extents& extents, const Extents& a, const
 
 // What the promise has beside the result: matrices one behind the other, their rows too.
 DeviceResult add_second(const Promise& promise, const DeviceResult& result, std::vector<StackAxis>& axes) {
-  if (promise.second == Second::none) return {};
+  if (promise.second == Second::none || promise.second == Second::overflows) return {};
   const ElementType type = promise.second == Second::bound ? ElementType::float64 : result.type;
   const std::int64_t entry = type == ElementType::float64 ? 8 : 4;
   DeviceResult second = make_result(0, type, result.rows, result.columns, entry * result.columns, entry);
@@ -84,14 +84,21 @@ T value_of(const std::map<std::string, T>& values, const char* argument, const s
 }
 
 Promise make_promise(const std::string& accuracy, const std::string& rounding, const std::string& second, int precision,
-                     bool updates) {
+                     bool updates, std::uint64_t modulus) {
   static const std::map<std::string, Accuracy> accuracies{
       {"scaled", Accuracy::scaled}, {"fp64", Accuracy::fp64}, {"correct", Accuracy::correct}};
   static const std::map<std::string, Rounding> roundings{
       {"nearest", Rounding::nearest}, {"down", Rounding::down}, {"up", Rounding::up}, {"zero", Rounding::zero}};
-  static const std::map<std::string, Second> seconds{{"none", Second::none}, {"bound", Second::bound}, {"upper", Second::upper}};
-  const Promise promise{value_of(accuracies, "accuracy", accuracy), value_of(roundings, "rounding", rounding),
-                        value_of(seconds, "second", second), precision, updates};
+  static const std::map<std::string, Second> seconds{
+      {"none", Second::none}, {"bound", Second::bound}, {"upper", Second::upper}, {"overflows", Second::overflows}};
+  const bool is_whole = accuracy == "exact";  // of integers
+  const Promise promise{is_whole ? Accuracy::scaled : value_of(accuracies, "accuracy", accuracy),
+                        value_of(roundings, "rounding", rounding),
+                        value_of(seconds, "second", second),
+                        precision,
+                        updates,
+                        is_whole,
+                        modulus};
   if (precision != 53 && precision != 24) throw std::invalid_argument("precision: " + std::to_string(precision));
   if (promise.accuracy != Accuracy::correct && (promise.rounding != Rounding::nearest || promise.second == Second::upper)) {
     throw std::invalid_argument("rounding: " + rounding + " needs the accuracy correct, this one is " + accuracy);
@@ -280,7 +287,14 @@ void register_problem(py::module_& module) {
   py::enum_<ElementType>(module, "ElementType")
       .value("float64", ElementType::float64)
       .value("float32", ElementType::float32)
-      .value("int8", ElementType::int8);
+      .value("int8", ElementType::int8)
+      .value("uint8", ElementType::uint8)
+      .value("int16", ElementType::int16)
+      .value("uint16", ElementType::uint16)
+      .value("int32", ElementType::int32)
+      .value("uint32", ElementType::uint32)
+      .value("int64", ElementType::int64)
+      .value("uint64", ElementType::uint64);
   py::class_<DeviceOperand>(module, "Operand")
       .def(py::init(&make_operand), py::arg("data"), py::arg("type"), py::arg("outer"), py::arg("inner"), py::arg("outer_stride"),
            py::arg("inner_stride"));
@@ -289,12 +303,13 @@ void register_problem(py::module_& module) {
            py::arg("column_stride"));
   py::class_<CudaPlan, std::shared_ptr<CudaPlan>>(module, "CudaPlan")
       .def(py::init([](const Plan& plan, std::int64_t k, int kernel, const std::string& accuracy, const std::string& rounding,
-                       const std::string& second, int precision, bool updates) {
-             return std::make_shared<CudaPlan>(make_cuda_plan(plan, narrow<int>(k, "k"), kernel_of(kernel),
-                                                              make_promise(accuracy, rounding, second, precision, updates)));
+                       const std::string& second, int precision, bool updates, std::uint64_t modulus) {
+             return std::make_shared<CudaPlan>(
+                 make_cuda_plan(plan, narrow<int>(k, "k"), kernel_of(kernel),
+                                make_promise(accuracy, rounding, second, precision, updates, modulus)));
            }),
            py::arg("plan"), py::arg("k"), py::arg("kernel"), py::arg("accuracy") = "scaled", py::arg("rounding") = "nearest",
-           py::arg("second") = "none", py::arg("precision") = 53, py::arg("updates") = false)
+           py::arg("second") = "none", py::arg("precision") = 53, py::arg("updates") = false, py::arg("modulus") = 0)
       .def_property_readonly("device_steps", &device_steps)
       .def_property_readonly("element", [](const CudaPlan& plan) { return element_name(plan.schedule.element); });
   py::class_<Problem>(module, "Problem")

@@ -26,7 +26,7 @@ PreparedStack::PreparedStack(const Plan& plan, py::array lines, const std::strin
   if (lines_.shape(2) > plan.k_max) throw py::value_error("inner dimension exceeds the plan's k_max");
   first_ = static_cast<const char*>(lines_.data());
   bytes_ = lines_.strides(0);
-  OperandView view = operand_view(lines_, false, first_);
+  OperandView view = operand_view(lines_, element_type(lines_), false, first_);
   if (view.type == ElementType::int8) throw py::type_error("lines: float64 or float32 is needed");
   const ScaleRequest request{accuracy_, plan.bits, precision, true};
   const py::ssize_t count = lines_.shape(0);

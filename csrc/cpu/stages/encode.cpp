@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "arith/limbs/limbs.hpp"
@@ -10,6 +11,7 @@
 #include "cpu/encode/quantise.hpp"
 #include "cpu/encode/residue_planes.hpp"
 #include "cpu/encode/wide_encoder.hpp"
+#include "cpu/integers/lines.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
@@ -179,29 +181,41 @@ class BlockTarget {
 };
 
 template <class T>
+void quantise(const T* line, std::int64_t n, int shift, std::int64_t* integers) {
+  quantise_line(line, n, shift, integers);
+}
+template <class T>
+void quantise(const T* line, std::int64_t n, int shift, int words, WideLine& integers) {
+  quantise_wide(line, n, shift, words, integers);
+}
+
+template <class T>
 void encode_lines(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,
                   BlockTarget target, std::int64_t outer_begin, std::int64_t outer_end) {
-  if constexpr (sizeof(T) != 1) {
-    if (!is_narrow(plan, scales.bits)) {
-      WideEncoder encoder(plan, count);
-      WideLine integers;
-      for_lines<T>(operand, block, outer_begin, outer_end,
-                   [&](const T* line, std::int64_t n, std::int64_t outer, std::int64_t inner) {
-                     quantise_wide(line, n, scales.shift[block.outer0 + outer], encoder.words(), integers);
-                     target.encode(encoder, integers, n, outer, inner);
-                   });
-      return;
+  // Floating-point entries are scaled, integers are taken as they are.
+  const auto take = [&](const T* line, std::int64_t n, std::int64_t outer, auto&... to) {
+    if constexpr (std::is_floating_point_v<T>) {
+      quantise(line, n, scales.shift[block.outer0 + outer], to...);
+    } else {
+      widen_line(line, n, to...);
     }
+  };
+  if (!is_narrow(plan, scales.bits)) {
+    WideEncoder encoder(plan, count);
+    WideLine integers;
+    const int words = encoder.words();
+    for_lines<T>(operand, block, outer_begin, outer_end,
+                 [&](const T* line, std::int64_t n, std::int64_t outer, std::int64_t inner) {
+                   take(line, n, outer, words, integers);
+                   target.encode(encoder, integers, n, outer, inner);
+                 });
+    return;
   }
   LineEncoder encoder(plan, count);
   std::int64_t integers[kLine];
   for_lines<T>(operand, block, outer_begin, outer_end,
                [&](const T* line, std::int64_t n, std::int64_t outer, std::int64_t inner) {
-                 if constexpr (sizeof(T) == 1) {
-                   std::copy_n(line, n, integers);
-                 } else {
-                   quantise_line(line, n, scales.shift[block.outer0 + outer], integers);
-                 }
+                 take(line, n, outer, integers);
                  target.encode(encoder, integers, n, outer, inner);
                });
 }
@@ -232,11 +246,8 @@ void cpu_encode(const Plan& plan, int count, const OperandView& operand, const L
   const Plan& own = joined ? *joined : plan;
   parallel_for(block.outers, grain_for(block.inners), [&](std::int64_t begin, std::int64_t end) {
     const BlockTarget target(plan, count, block.outers, block.inners, static_cast<char*>(planes));
-    switch (operand.type) {
-      case ElementType::float64: return encode_lines<double>(own, count, operand, scales, block, target, begin, end);
-      case ElementType::float32: return encode_lines<float>(own, count, operand, scales, block, target, begin, end);
-      case ElementType::int8: return encode_lines<std::int8_t>(own, count, operand, scales, block, target, begin, end);
-    }
+    const auto encode = [&](auto zero) { encode_lines<decltype(zero)>(own, count, operand, scales, block, target, begin, end); };
+    is_float(operand.type) ? with_float(operand.type, encode) : with_integer(operand.type, encode);
   });
 }
 

@@ -67,7 +67,7 @@ class Integers {
   WideInt<Words> one(std::int64_t entry) const {
     if (!plan_.has_moduli()) return sum(entry);
     if (!has_columns()) {
-      WideInt<Words> value;
+      WideInt<Words> value = wide_zero<Words>();
       joined(entry, 1, [&](int, const WideInt<Words>& x) { value = x; });
       return value;
     }

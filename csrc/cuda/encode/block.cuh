@@ -84,7 +84,11 @@ __device__ __forceinline__ void encode_group(const EncodeArguments& arguments, c
     encode_int8(x, writer, shared.units, units, shared.table);
   } else {
     IntegerOf<Words> v[kGroup];
-    scale_group(x, line.shift, v);
+    if constexpr (std::is_integral_v<T>) {
+      take_group(x, v);
+    } else {
+      scale_group(x, line.shift, v);
+    }
     if constexpr (kHasDigits13<Kind>) {
       encode_digits13(v, writer, arguments.planes, shared.table);
     } else if constexpr (Kind == EncodeKind::digits256) {

@@ -114,6 +114,18 @@ TableOf<Kind> table_of(const EncodePlan& plan) {
   return table;
 }
 
+// Calls launch(kind), an std::integral_constant of a kind that is there for integers: residues, or limbs by tables.
+template <class Launch>
+void with_residues(EncodeKind kind, const Launch& launch) {
+  using std::integral_constant;
+  switch (kind) {
+    case EncodeKind::residues: return launch(integral_constant<EncodeKind, EncodeKind::residues>());
+    case EncodeKind::limb_tables: return launch(integral_constant<EncodeKind, EncodeKind::limb_tables>());
+    case EncodeKind::limb_codes: return launch(integral_constant<EncodeKind, EncodeKind::limb_codes>());
+    default: throw std::logic_error("no kernel cuts integers into digits");
+  }
+}
+
 // Calls launch(kind, words) with std::integral_constants of a plan over floating-point entries. Words: the counts that the
 // caller has kernels for, in ascending order; digits are cut from two words at least. Range: plan.words is one of them.
 template <int... Words, class Launch>

@@ -157,12 +157,12 @@ int log_steps_of(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b)
 
 std::int64_t tile_count(const EncodeJob& job, EncodeKind kind, int log_steps) {
   if (job.lines == 0) return 0;
-  switch (job.operand.view.type) {
-    case ElementType::float64: return tile_count(cut<double>(job, kind, log_steps));
-    case ElementType::float32: return tile_count(cut<float>(job, kind, log_steps));
-    case ElementType::int8: return tile_count(cut<std::int8_t>(job, kind, log_steps));
+  // Types of one size are cut alike.
+  switch (entry_bytes(job.operand.view.type)) {
+    case 8: return tile_count(cut<double>(job, kind, log_steps));
+    case 4: return tile_count(cut<float>(job, kind, log_steps));
+    default: return tile_count(cut<std::int8_t>(job, kind, log_steps));
   }
-  return 0;
 }
 
 const char* find_job_error(const EncodeJob& job, EncodeKind kind) {
@@ -181,6 +181,19 @@ const char* find_job_error(const EncodeJob& job, EncodeKind kind) {
   if (line_count(job) >= (std::int64_t(1) << 31)) return "the lines of all matrices of an operand must be fewer than 2^31";
   if (kind != EncodeKind::int8_limbs && job.operand.shift == nullptr) return "the shifts of an operand's lines are missing";
   if (job.counts && job.operand.record == nullptr) return "the records of an operand's lines are missing";
+  return nullptr;
+}
+
+// Of 64 bits; null for entries of other types.
+const char* find_integer_error(const EncodeJob& job, const EncodePlan& plan) {
+  const ElementType type = job.operand.view.type;
+  if (job.lines == 0 || is_float(type) || type == ElementType::int8) return nullptr;
+  if (type != ElementType::int64 && type != ElementType::uint64) return "integers must be int64 or uint64";
+  if (plan.kind == EncodeKind::digits13 || plan.kind == EncodeKind::digit13_codes || plan.kind == EncodeKind::digits256) {
+    return "integers are not cut into digits";
+  }
+  if (job.counts) return "no entry of integers is rounded";
+  if (plan.words > 3 || (plan.words < 3 && type == ElementType::uint64)) return "integers of 64 bits have three words at most";
   return nullptr;
 }
 
@@ -227,6 +240,15 @@ template <class T>
 void launch_type(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const EncodeLaunch& how) {
   if constexpr (sizeof(T) == 1) {
     launch_kind<T, EncodeKind::int8_limbs, 1, false>(plan, a, b, how);
+  } else if constexpr (std::is_integral_v<T>) {
+    with_residues(plan.kind, [&](auto kind) {
+      if (plan.words == 3) return launch_kind<T, kind.value, 3, false>(plan, a, b, how);
+      if constexpr (std::is_signed_v<T>) {
+        if (plan.words == 2) return launch_kind<T, kind.value, 2, false>(plan, a, b, how);
+        if (plan.words == 1) return launch_kind<T, kind.value, 1, false>(plan, a, b, how);
+      }
+      throw std::logic_error("no kernel encodes integers of so many words");
+    });
   } else {
     // Of those of at most two words, the accuracies have records of FP32 entries at 47 bits alone; integers of more than two
     // words are encoded by one kernel for both.
@@ -248,7 +270,9 @@ void launch_jobs(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b,
   switch ((a.lines != 0 ? a : b).operand.view.type) {
     case ElementType::float64: return launch_type<double>(plan, a, b, how);
     case ElementType::float32: return launch_type<float>(plan, a, b, how);
-    case ElementType::int8: return launch_type<std::int8_t>(plan, a, b, how);
+    case ElementType::int64: return launch_type<std::int64_t>(plan, a, b, how);
+    case ElementType::uint64: return launch_type<std::uint64_t>(plan, a, b, how);
+    default: return launch_type<std::int8_t>(plan, a, b, how);
   }
 }
 
@@ -261,6 +285,7 @@ const char* find_encode_error(const EncodePlan& plan, const EncodeJob& a, const 
   }
   for (const EncodeJob* job : {&a, &b}) {
     const bool is_double = job->operand.view.type == ElementType::float64;
+    if (const char* error = find_integer_error(*job, plan)) return error;
     if (job->counts && plan.words < (is_double ? 3 : 2)) return "no accuracy counts the rounded entries of so few bits";
   }
   const int log_steps = log_steps_of(plan, a, b);

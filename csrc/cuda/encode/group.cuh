@@ -68,6 +68,22 @@ __device__ __forceinline__ void scale_group(const T (&x)[kGroup], int shift, Int
   }
 }
 
+// Entries that are integers themselves. Range: they fit, uint64 ones in three words.
+template <class Integer, class Entry>
+__device__ __forceinline__ void take_group(const Entry (&x)[kGroup], Integer (&v)[kGroup]) {
+#pragma unroll
+  for (int i = 0; i < kGroup; ++i) v[i] = static_cast<Integer>(x[i]);
+}
+template <class Entry>
+__device__ __forceinline__ void take_group(const Entry (&x)[kGroup], WideInt<3> (&v)[kGroup]) {
+#pragma unroll
+  for (int i = 0; i < kGroup; ++i) {
+    const auto bits = static_cast<std::uint64_t>(x[i]);
+    const std::uint32_t sign = std::is_signed_v<Entry> && x[i] < 0 ? ~0u : 0u;
+    v[i] = {{static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32), sign}};
+  }
+}
+
 // Those of more than two words.
 template <int Words, class T>
 __device__ __forceinline__ void scale_group(const T (&x)[kGroup], int shift, WideInt<Words> (&v)[kGroup]) {

@@ -107,7 +107,7 @@ bool takes(const EncodePlan& plan, const Operands<DeviceOperand>& operands, bool
   if (plan.kind == EncodeKind::int8_limbs || plan.kind == EncodeKind::pairs) return false;
   for (int i = 0; i < operands.count(); ++i) {
     const DeviceOperand& operand = operands[i];
-    if (operand.type == ElementType::int8 || operand.type != operands[0].type || operand.inner != operands[0].inner) return false;
+    if (!is_float(operand.type) || operand.type != operands[0].type || operand.inner != operands[0].inner) return false;
   }
   const int inner = operands[0].inner;
   if (cluster_blocks(inner, cut_of(inner)) > static_cast<std::int64_t>(kMaxClusterBlocks)) return false;

@@ -10,6 +10,14 @@ namespace ozfp4::cuda {
 namespace {
 
 void check_promise(const Plan& plan, const Promise& promise) {
+  if (promise.is_whole) {
+    if (promise.has_records() || promise.second == Second::upper) throw std::invalid_argument("integers are not rounded");
+    if (promise.modulus == 1 || promise.modulus >> 63 != 0) throw std::invalid_argument("modulus: 2 to 2^63 - 1");
+    return;
+  }
+  if (promise.modulus != 0 || promise.second == Second::overflows) {
+    throw std::invalid_argument("modulus and overflows are for products of integers");
+  }
   if (!promise.has_records() && promise.second == Second::none) return;
   if (plan.scheme == Scheme::integer) throw std::invalid_argument("an INT8 product is exact: it has no accuracy to choose");
   if (promise.updates && promise.second == Second::upper) throw std::invalid_argument("an update has one result");
@@ -47,10 +55,14 @@ CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel, const Promise& p
   made.kernel = kernel;
   made.promise = promise;
   made.schedule = make_schedule(plan, element_of(plan, kernel), k / plan.width());
-  made.prefixes = make_prefix_rule(plan, kMaxPrefixes);
+  made.prefixes = promise.is_whole ? make_integer_prefix_rule(plan) : make_prefix_rule(plan, kMaxPrefixes);
   made.encode = make_encode_plan(plan, made.schedule.element == Element::e2m1);
   made.join = make_join_plan(plan);
-  if (!made.integer) made.reconstruct = make_reconstruct_plan(residues, k, promise.has_records(), promise.updates);
+  if (promise.is_whole) {
+    made.whole = make_integer_plan(plan, promise.modulus, promise.second == Second::overflows);
+  } else if (!made.integer) {
+    made.reconstruct = make_reconstruct_plan(residues, k, promise.has_records(), promise.updates);
+  }
   if (promise.certifies() && !promise.counts_rounded()) {
     made.leading = make_leading_units(plan, made.prefixes, k, promise.precision, made.schedule.element == Element::e2m1);
   }

@@ -5,6 +5,7 @@
 
 #include "cuda/complex/join.hpp"
 #include "cuda/encode/encode.hpp"
+#include "cuda/integers/integer_plan.hpp"
 #include "cuda/layout/leading.hpp"
 #include "cuda/layout/promise.hpp"
 #include "cuda/multiply/contract.hpp"
@@ -29,6 +30,7 @@ struct CudaPlan {
   JoinPlan join;
   std::optional<LeadingUnits> leading;  // where entries are certified, and none counted
   ReconstructPlan reconstruct;
+  IntegerPlan whole;  // in its place where the promise is one of integers
   // Where entries are certified, plans have moduli to spare for unusual data. What serves the counts up to `few.all` with
   // shorter integers, and is launched beside the other: the data decides which of the two runs.
   std::optional<ReconstructPlan> few;

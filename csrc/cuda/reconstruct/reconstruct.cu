@@ -6,17 +6,20 @@ namespace ozfp4::cuda {
 using namespace short_form;
 
 const char* find_reconstruct_error(const ReconstructJob& job) {
-  const Residues& residues = job.residues;
-  if (job.result.type == ElementType::int8) return "the result must be float64 or float32";
-  if (job.result.rows < 1 || job.result.columns < 1) return "every extent of the result must be at least 1";
-  if (std::max(job.result.rows, job.result.columns) > kLongestExtent) {
+  if (!is_float(job.result.type)) return "the result must be float64 or float32";
+  return find_bytes_error(job.result, job.residues);
+}
+
+const char* find_bytes_error(const DeviceResult& result, const Residues& residues) {
+  if (result.rows < 1 || result.columns < 1) return "every extent of the result must be at least 1";
+  if (std::max(result.rows, result.columns) > kLongestExtent) {
     return "an extent of the result is above 2^31 - 4096, up to which positions fit 32 bits";
   }
   if (!is_multiple(residues.data, 16) || !is_multiple(residues.pitch, 16) || !is_multiple(residues.matrix_stride, 16) ||
       !is_multiple(residues.split_stride, 16) || !is_multiple(residues.plane_stride, 16)) {
     return "the bytes of multiply, their pitch and their strides must be multiples of 16 bytes";
   }
-  if (residues.pitch < job.result.columns) return "the pitch of the bytes of multiply is below the columns of the result";
+  if (residues.pitch < result.columns) return "the pitch of the bytes of multiply is below the columns of the result";
   if (residues.splits < 1 || residues.splits > kMaxSplits) return "K must be cut into 1 to 64 splits";
   return nullptr;
 }

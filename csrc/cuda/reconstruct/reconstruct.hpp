@@ -38,6 +38,9 @@ struct Certification {
   std::int32_t least_count = 0, most_count = INT32_MAX;
 };
 
+// nullptr where the bytes of multiply and a result's extents keep their ranges, else the reason.
+const char* find_bytes_error(const DeviceResult& result, const Residues& residues);
+
 // nullptr where the views keep the ranges above and the result is float64 or float32, else the reason.
 const char* find_reconstruct_error(const ReconstructJob& job);
 

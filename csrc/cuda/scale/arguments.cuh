@@ -36,7 +36,7 @@ struct ScaleOperand {
   std::uint32_t chunks, chunk_k;
   LineSlots slots;
   bool vector_loads;  // 16 bytes a load
-  bool is_double;
+  ElementType type;
 };
 
 // What all blocks share. This and the tickets are zero before the launch and after it.
@@ -61,7 +61,9 @@ struct NormReport {
 };
 
 // The lines' own capacities, 2 to accuracy_bits, are 74 apart at most: this one has the FP32 range for all of them.
+// Those of integers are 1 to 64.
 inline int reference_capacity(const CapacityRule& rule) {
+  if (rule.is_whole) return 24;
   return rule.accuracy == Accuracy::scaled ? rule.bits : accuracy_bits(rule.precision) - 45;
 }
 

@@ -112,6 +112,22 @@ __device__ __forceinline__ void add_batch(LineState& state, const T (&x)[count])
   }
 }
 
+// Integers by their magnitudes as FP64 numbers, rounded up.
+template <int count>
+__device__ __forceinline__ void add_batch(LineState& state, const std::uint64_t (&x)[count]) {
+  double magnitude[count];
+#pragma unroll
+  for (int i = 0; i < count; ++i) magnitude[i] = __ull2double_ru(x[i]);
+  add_batch(state, magnitude);
+}
+template <int count>
+__device__ __forceinline__ void add_batch(LineState& state, const std::int64_t (&x)[count]) {
+  std::uint64_t magnitude[count];
+#pragma unroll
+  for (int i = 0; i < count; ++i) magnitude[i] = static_cast<std::uint64_t>(x[i] < 0 ? -static_cast<std::uint64_t>(x[i]) : x[i]);
+  add_batch(state, magnitude);
+}
+
 template <class Sum, class T, int count>
 __device__ __forceinline__ void add_batch(RecordedStateOf<Sum>& state, const T (&x)[count]) {
   std::uint32_t largest = 0;
@@ -165,15 +181,23 @@ __device__ __forceinline__ State sum_entries(const ScaleOperand& operand, const 
   return state;
 }
 
+// By 16-byte loads where they are possible.
+template <class State, class T>
+__device__ __forceinline__ State sum_typed(const ScaleOperand& operand, const char* line, std::uint32_t begin, std::uint32_t end,
+                                           std::uint32_t slot) {
+  return operand.vector_loads ? sum_entries<State, T, 16 / sizeof(T)>(operand, line, begin, end, slot)
+                              : sum_entries<State, T, 1>(operand, line, begin, end, slot);
+}
+
 template <class State>
 __device__ __forceinline__ State sum_entries(const ScaleOperand& operand, const char* line, std::uint32_t begin,
                                              std::uint32_t end, std::uint32_t slot) {
-  if (operand.is_double) {
-    return operand.vector_loads ? sum_entries<State, double, 2>(operand, line, begin, end, slot)
-                                : sum_entries<State, double, 1>(operand, line, begin, end, slot);
+  if constexpr (kStateWords<State> == 1) {
+    if (operand.type == ElementType::int64) return sum_typed<State, std::int64_t>(operand, line, begin, end, slot);
+    if (operand.type == ElementType::uint64) return sum_typed<State, std::uint64_t>(operand, line, begin, end, slot);
   }
-  return operand.vector_loads ? sum_entries<State, float, 4>(operand, line, begin, end, slot)
-                              : sum_entries<State, float, 1>(operand, line, begin, end, slot);
+  return operand.type == ElementType::float64 ? sum_typed<State, double>(operand, line, begin, end, slot)
+                                              : sum_typed<State, float>(operand, line, begin, end, slot);
 }
 
 }  // namespace ozfp4::cuda

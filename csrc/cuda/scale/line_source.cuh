@@ -48,6 +48,4 @@ inline bool runs_along_k(const DeviceOperand& operand) {
   return operand.outer == 1 || (operand.inner > 1 && magnitude(operand.inner_stride) <= magnitude(operand.outer_stride));
 }
 
-inline int entry_bytes(ElementType type) { return type == ElementType::float64 ? 8 : type == ElementType::float32 ? 4 : 1; }
-
 }  // namespace ozfp4::cuda

@@ -37,7 +37,7 @@ ScaleOperand cut(const DeviceOperand& operand, std::int64_t per_thread) {
   out.outer = static_cast<std::uint32_t>(operand.outer);
   out.inner = static_cast<std::uint32_t>(operand.inner);
   out.total_lines = static_cast<std::uint32_t>(lines);
-  out.is_double = operand.type == ElementType::float64;
+  out.type = operand.type;
   out.slots.are_adjacent = runs_along_k(operand);
   out.vector_loads = out.slots.are_adjacent && has_aligned_lines(operand, bytes);
   const std::int64_t batch = 64 / bytes;
@@ -114,7 +114,10 @@ const char* find_scale_error(const Operands<ScaledOperand>& operands, const Capa
   const bool is_scaled = capacity.accuracy == Accuracy::scaled;
   for (int i = 0; i < operands.count(); ++i) {
     const DeviceOperand& operand = operands[i].view;
-    if (operand.type == ElementType::int8) return "the operands must be float64 or float32";
+    const bool is_word = operand.type == ElementType::int64 || operand.type == ElementType::uint64;
+    if (capacity.is_whole && !is_word) return "the operands must be int64 or uint64";
+    if (!capacity.is_whole && !is_float(operand.type)) return "the operands must be float64 or float32";
+    if (capacity.is_whole && (!is_scaled || operands[i].record != nullptr)) return "integers have no records of their lines";
     if (operand.outer < 1 || operand.inner < 1 || operand.stack.count() < 1) return "every extent must be at least 1";
     if (line_count(operand) >= (std::int64_t(1) << 31)) return "the lines of all matrices of an operand must be fewer than 2^31";
     if (operand.inner != operands[0].view.inner) return "the operands differ along K";

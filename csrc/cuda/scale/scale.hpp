@@ -27,6 +27,7 @@ struct CapacityRule {
   Accuracy accuracy = Accuracy::scaled;
   int precision = 53;      // of the result
   bool is_update = false;  // the product is added to something
+  bool is_whole = false;   // entries are integers of 64 bits, taken as they are: a line has the bits that its largest one has
 };
 
 // A launch of scale that the data decide about: where `count`, on the device, is not above `most`, it writes the verdict's
@@ -47,9 +48,9 @@ inline constexpr std::int64_t kScaleCounterBytes = 65536;
 // What code of this build runs on the current device: that of scale, which is made for every GPU that the build is for.
 CodeVersion built_code();
 
-// nullptr where launch_scale takes the operands, else the reason: float64 or float32; bits in [2, 200]; outer, inner >= 1,
-// inner the same; lines of all matrices of an operand together below 2^31; records for all operands, or none where the accuracy
-// is scaled, and then as many bits as line_capacity may ask for.
+// nullptr where launch_scale takes the operands, else the reason: float64 or float32, int64 or uint64 where the rule says so;
+// bits in [2, 200]; outer, inner >= 1, inner the same; lines of all matrices of an operand together below 2^31; records for all
+// operands, or none where the accuracy is scaled, and then as many bits as line_capacity may ask for.
 const char* find_scale_error(const Operands<ScaledOperand>& operands, const CapacityRule& capacity, const PrefixRule& rule);
 
 // Enqueues the stage on the stream (kernels and memory sets only: no synchronisation, no allocation, capturable).

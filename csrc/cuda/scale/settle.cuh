@@ -20,7 +20,11 @@ __device__ __forceinline__ LineOutcome outcome_of(const LineState& state, int ca
   return {capacity, exponent == kNoExponent ? 0 : scale_exponent(capacity, exponent), state.special, sum};
 }
 
-__device__ __forceinline__ LineOutcome settle_line(const LineState& state, const LineRule&, const NormReport& norms) {
+__device__ __forceinline__ LineOutcome settle_line(const LineState& state, const LineRule& rule, const NormReport& norms) {
+  if (rule.capacity.is_whole && state.sum.exponent != kNoExponent) {  // the capacity at which nothing is scaled
+    const int capacity = state.sum.exponent + 1;
+    return outcome_of(state, capacity, sum_at_capacity(state.sum.sum, capacity, norms.capacity));
+  }
   return outcome_of(state, norms.capacity, state.sum.sum);
 }
 template <class Sum>

@@ -86,7 +86,7 @@ def einsum(
         text, given = from_lists([subscripts, *operands])
     if not given:
         raise ValueError("operands: at least one is needed")
-    given, xp = many.take_all(given, out, library.NUMBERS)
+    given, xp = many.take_all(given, out, library.TAKEN)
     found = parse(text, [tuple(x.shape) for x in given])
     steps = order(found, optimize)
     given, dtype = many.of_one_dtype(given, xp)

@@ -2,31 +2,89 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from ..backends import cpu
+from ..backends.cuda import integers as cuda_integers
 from ..backends.cuda import launch
 from ..backends.cuda.variant import Variant
 from ..dispatch import on_cpu, on_cuda
 from ..plans.plan import Plan, make_int8_plan
+from ..report import Report
 from ..request import library
-from ..request.arguments import Arguments, check_workspace
+from ..request.arguments import Arguments, check_plan, check_workspace
+from ..request.integers import check_overflow
 from ..request.operands import MatmulRequest, matmul_request
 from ..request.types import TensorT
+from .integers import refuse_overflow
+
+_LIMIT = 2**31
 
 
 @overload
 def int8_matmul(
-    a: TensorT, b: TensorT, *, products: int = ..., workspace_limit: int | None = ...
+    a: TensorT,
+    b: TensorT,
+    *,
+    products: int = ...,
+    plan: Plan | None = ...,
+    out: TensorT | None = ...,
+    overflow: str = ...,
+    report: Literal[False] = ...,
+    workspace_limit: int | None = ...,
 ) -> TensorT: ...
 @overload
 def int8_matmul(
-    a: npt.ArrayLike, b: npt.ArrayLike, *, products: int = ..., workspace_limit: int | None = ...
+    a: TensorT,
+    b: TensorT,
+    *,
+    products: int = ...,
+    plan: Plan | None = ...,
+    out: TensorT | None = ...,
+    overflow: str = ...,
+    report: Literal[True],
+    workspace_limit: int | None = ...,
+) -> tuple[TensorT, Report]: ...
+@overload
+def int8_matmul(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    products: int = ...,
+    plan: Plan | None = ...,
+    out: npt.NDArray[np.int32] | None = ...,
+    overflow: str = ...,
+    report: Literal[False] = ...,
+    workspace_limit: int | None = ...,
 ) -> npt.NDArray[np.int32]: ...
-def int8_matmul(a: Any, b: Any, *, products: int = 6, workspace_limit: int | None = None) -> Any:
+@overload
+def int8_matmul(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    products: int = ...,
+    plan: Plan | None = ...,
+    out: npt.NDArray[np.int32] | None = ...,
+    overflow: str = ...,
+    report: Literal[True],
+    workspace_limit: int | None = ...,
+) -> tuple[npt.NDArray[np.int32], Report]: ...
+def int8_matmul(
+    a: Any,
+    b: Any,
+    *,
+    products: int = 6,
+    plan: Plan | None = None,
+    out: Any = None,
+    overflow: str = "raise",
+    report: bool = False,
+    workspace_limit: int | None = None,
+) -> Any:
     """int8 × int8 → int32 matrix product, exact, over FP4 limbs.
 
     Parameters
@@ -36,6 +94,16 @@ def int8_matmul(a: Any, b: Any, *, products: int = 6, workspace_limit: int | Non
     products : {6, 9}
         6: limbs with the weights 1, 29, 37 whose pairwise sums are limbs as well (Karatsuba); 9: three
         base-13 limbs (paper, section III).
+    plan : Plan, optional
+        The plan of an earlier report in place of `products`.
+    out : array or tensor, optional
+        Where to write the result: its exact shape, int32, no memory shared with the inputs.
+    overflow : {"raise", "wrap"}
+        Of an inner dimension above 131,071, from which on 128 · 128 · K could exceed INT32: it is cut into pieces, whose sum is
+        exact. Where it does not fit INT32, "raise" is an OverflowError that leaves `out` unchanged (on a GPU it waits for the
+        product, once); "wrap" keeps it modulo 2^32.
+    report : bool
+        Return ``(c, Report)`` instead of ``c``.
     workspace_limit : int, optional
         Bytes that may be used beside inputs and output, 2**30 by default; see :func:`ozfp4.matmul`.
 
@@ -48,28 +116,138 @@ def int8_matmul(a: Any, b: Any, *, products: int = 6, workspace_limit: int | Non
     Raises
     ------
     TypeError
-        For dtypes other than int8.
+        For dtypes other than int8, `out` of another than int32.
     ValueError
-        For shapes that do not fit, `products` other than 6 and 9, and an inner dimension above 131,071, from
-        which on 128 · 128 · K could exceed INT32.
+        For shapes that do not fit, `products` other than 6 and 9, a plan of another kind.
+    OverflowError
+        As `overflow` says.
     RuntimeError
         If the kernels that could serve failed their self-test (:func:`ozfp4.selftest`).
     """
+    plan = _check_plan(products, plan)
+    raises = check_overflow(overflow) == "raise"
+    limit = None if workspace_limit is None else check_workspace(workspace_limit)
+    operands = library.take_operands(a, b, out, library.INT8)
+    request = matmul_request(operands, Arguments(workspace_limit=limit), np.int32)
+    if operands.on_device:
+        on_cuda.check_device(request.a.device)
+    else:
+        on_cpu.check_trusted(plan)
+    product = _Product(request, plan)
+    c = product.exact()
+    overflows = 0
+    if request.shape.k > plan.k_max:
+        overflows = int(((c < -_LIMIT) | (c >= _LIMIT)).sum())
+        if raises:
+            refuse_overflow(overflows, request.dtype)
+        c = c.to(request.dtype) if operands.on_device else c.astype(np.int32)
+    if out is not None:
+        request.out[...] = c
+        c = out
+    elif not operands.on_device:
+        c = cpu.like_input(request, c)
+    return (c, product.report(overflows)) if report else c
+
+
+def _check_plan(products: Any, plan: Any) -> Plan:
     if not isinstance(products, (int, np.integer)) or products not in (6, 9):
         raise ValueError(f"products: {products!r} is unknown; allowed are 6 and 9")
-    limit = None if workspace_limit is None else check_workspace(workspace_limit)
-    operands = library.take_operands(a, b, None, library.INT8)
-    request = matmul_request(operands, Arguments(workspace_limit=limit), np.int32)
-    plan = make_int8_plan(int(products))
-    if request.shape.k > plan.k_max:
+    if plan is None:
+        return make_int8_plan(int(products))
+    if check_plan(plan).scheme != "INT8":
+        raise ValueError(f"plan: one of scheme {plan.scheme!r} does not multiply int8 matrices as they are")
+    if products not in (6, plan.products):
         raise ValueError(
-            f"inner dimension {request.shape.k} exceeds {plan.k_max}: 128 * 128 * K must stay below 2**31"
+            f"products: {products!r} contradicts the given plan, whose products are {plan.products}"
         )
-    if not operands.on_device:
-        on_cpu.check_trusted(plan)
-        return cpu.int8_matmul(request, plan)
-    on_cuda.check_device(request.a.device)
-    return launch.int8_matmul(request, plan, _variant(request, plan))
+    return make_int8_plan(plan.products)
+
+
+class _Product:
+    """The product of a request, by pieces of the inner dimension where it is too long for INT32, and what ran for it."""
+
+    def __init__(self, request: MatmulRequest, plan: Plan) -> None:
+        self._request = request
+        self._plan = plan
+        self._workspace = 0
+        self._kernel = "none"
+
+    def exact(self) -> Any:
+        """Array or tensor: int32, or int64 of more than one piece. Range: K < 2^49, up to which sums fit 64 bits."""
+        pieces = list(self._pieces())
+        if len(pieces) == 1:
+            return self._multiply(pieces[0])
+        is_tensor = self._request.torch is not None and library.is_tensor(self._request.a)
+        total: Any = 0
+        for piece in pieces:
+            part = self._multiply(piece)
+            total = total + (part.long() if is_tensor else part.astype(np.int64))
+        return total
+
+    def report(self, overflows: int) -> Report:
+        request = self._request
+        on_device = library.is_tensor(request.a)
+        device = cpu.name()
+        if on_device:
+            device = f"{request.a.device} ({library.require_torch().cuda.get_device_name(request.a.device)})"
+        return Report(
+            backend=self._plan.backend,
+            kernel=self._kernel if on_device else cpu.KERNELS[self._plan.alphabet],
+            device=device,
+            plan=self._plan,
+            moduli_used=0,
+            products=self._plan.products,
+            bits=self._plan.bits,
+            exponents=cuda_integers.exponents(request.a, request.b)
+            if on_device
+            else _exponents(request.a, request.b),
+            special_rows=0,
+            special_columns=0,
+            workspace=self._workspace,
+            reason="int8 products are of FP4 limbs",
+            accuracy="exact",
+            kind="integer",
+            overflows=overflows,
+        )
+
+    def _pieces(self) -> Iterator[MatmulRequest]:
+        """The request by ranges of its inner dimension that INT32 holds."""
+        request, most = self._request, self._plan.k_max
+        most = (
+            request.shape.k if request.shape.k <= most else most // 64 * 64
+        )  # pieces begin where vectors do
+        for first in range(0, max(request.shape.k, 1), max(most, 1)):
+            k = min(most, request.shape.k - first)
+            inner = slice(first, first + k)
+            is_vector = request.b.ndim == 1
+            yield replace(
+                request,
+                a=request.a[..., inner],
+                b=request.b[inner] if is_vector else request.b[..., inner, :],
+                out=None,
+                shape=request.shape._replace(k=k),
+            )
+
+    def _multiply(self, request: MatmulRequest) -> Any:
+        if not library.is_tensor(request.a):
+            c, self._workspace = cpu.int8_matmul(request, self._plan)
+            return c
+        c, made = launch.int8_matmul(request, self._plan, _variant(request, self._plan))
+        if made is not None:
+            about = made.problem.describe()
+            self._workspace = max(self._workspace, about["bytes"])
+            self._kernel = f"{about['kernel']}, tile {about['tile']}"
+        return c
+
+
+def _exponents(a: Any, b: Any) -> tuple[int, int]:
+    """Least and largest exponent among the largest entries of the rows of A and the columns of B; (0, 0) without any."""
+    found: list[int] = []
+    for lines in (a, np.swapaxes(b, -1, -2)):
+        if lines.size:
+            largest = np.abs(lines.astype(np.int16)).max(-1)
+            found += np.log2(largest[largest > 0]).astype(int).tolist()
+    return min(found, default=0), max(found, default=0)
 
 
 def _variant(request: MatmulRequest, plan: Plan) -> Variant | None:

@@ -16,9 +16,11 @@ from ..plans.plan import Plan
 from ..report import Report
 from ..request import library
 from ..request.arguments import check_arguments
+from ..request.integers import check_overflow, check_unasked, entry_bits, unify
 from ..request.operands import MatmulRequest, matmul_request
 from ..request.prepared import NEITHER, Prepared, take_prepared
 from ..request.types import TensorT
+from .integers import integer_product
 
 
 @overload
@@ -37,6 +39,7 @@ def matmul(
     progress: Callable[[float], object] | None = ...,
     accuracy: str | None = ...,
     rounding: str = ...,
+    overflow: str = ...,
     return_bound: Literal[False] = ...,
 ) -> TensorT: ...
 @overload
@@ -55,6 +58,7 @@ def matmul(
     progress: Callable[[float], object] | None = ...,
     accuracy: str | None = ...,
     rounding: str = ...,
+    overflow: str = ...,
     return_bound: Literal[False] = ...,
 ) -> tuple[TensorT, Report]: ...
 @overload
@@ -73,6 +77,7 @@ def matmul(
     progress: Callable[[float], object] | None = ...,
     accuracy: str | None = ...,
     rounding: str = ...,
+    overflow: str = ...,
     return_bound: Literal[True],
 ) -> tuple[TensorT, TensorT]: ...
 @overload
@@ -91,6 +96,7 @@ def matmul(
     progress: Callable[[float], object] | None = ...,
     accuracy: str | None = ...,
     rounding: str = ...,
+    overflow: str = ...,
     return_bound: Literal[True],
 ) -> tuple[TensorT, TensorT, Report]: ...
 @overload
@@ -109,6 +115,7 @@ def matmul(
     progress: Callable[[float], object] | None = ...,
     accuracy: str | None = ...,
     rounding: str = ...,
+    overflow: str = ...,
     return_bound: Literal[False] = ...,
 ) -> npt.NDArray[Any]: ...
 @overload
@@ -127,6 +134,7 @@ def matmul(
     progress: Callable[[float], object] | None = ...,
     accuracy: str | None = ...,
     rounding: str = ...,
+    overflow: str = ...,
     return_bound: Literal[False] = ...,
 ) -> tuple[npt.NDArray[Any], Report]: ...
 @overload
@@ -145,6 +153,7 @@ def matmul(
     progress: Callable[[float], object] | None = ...,
     accuracy: str | None = ...,
     rounding: str = ...,
+    overflow: str = ...,
     return_bound: Literal[True],
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]: ...
 @overload
@@ -163,6 +172,7 @@ def matmul(
     progress: Callable[[float], object] | None = ...,
     accuracy: str | None = ...,
     rounding: str = ...,
+    overflow: str = ...,
     return_bound: Literal[True],
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Report]: ...
 @overload
@@ -181,6 +191,7 @@ def matmul(
     progress: Callable[[float], object] | None = ...,
     accuracy: str | None = ...,
     rounding: str = ...,
+    overflow: str = ...,
     return_bound: bool = ...,
 ) -> Any: ...
 @overload
@@ -199,6 +210,7 @@ def matmul(
     progress: Callable[[float], object] | None = ...,
     accuracy: str | None = ...,
     rounding: str = ...,
+    overflow: str = ...,
     return_bound: bool = ...,
 ) -> Any: ...
 def matmul(
@@ -216,9 +228,10 @@ def matmul(
     progress: Callable[[float], object] | None = None,
     accuracy: str | None = None,
     rounding: str = "nearest",
+    overflow: str = "wrap",
     return_bound: bool = False,
 ) -> Any:
-    """Matrix product of `a` and `b`, exact on the scaled integers and rounded once.
+    """Matrix product of `a` and `b`, exact on the scaled integers and rounded once; of integers exact.
 
     Each row of `a` (column of `b`) is scaled by a power of two to integers of at most c bits; their product is computed without
     any rounding and rounded once to the result type. `accuracy` says what c is and what is promised of the result, with n the
@@ -237,12 +250,18 @@ def matmul(
     Of complex operands all of this holds for each part of an entry: both are sums of 2 n real products, whose scales are those of
     whole rows and columns, and each is rounded once. A real operand multiplies the parts of a complex one separately.
 
+    Integers are multiplied as they are: the result has the dtype that the library promotes the operands to, and is the exact sum
+    modulo 2^w of its w bits; of bool, whether any product is True. Small integers cost few products. Where one operand holds
+    integers and the other floating-point numbers, and for uint64 with another NumPy integer that has a sign, both are first
+    converted to the common dtype, each entry rounded once.
+
     Parameters
     ----------
     a, b : array_like, torch.Tensor or Prepared
-        float64, float32, complex128 or complex64, shapes as for ``numpy.matmul``: 1-D, 2-D, or stacks with broadcasting; any
-        strides. Tensors may be conjugated or negated lazily. An operand that :func:`ozfp4.prepare` made stands for the array, on
-        its side; `scheme`, `backend`, `bits`, `family`, `plan` and `accuracy` are then those that it was prepared for.
+        float64, float32, complex128, complex64, integers or bool, shapes as for ``numpy.matmul``: 1-D, 2-D, or stacks with
+        broadcasting; any strides. Tensors may be conjugated or negated lazily. An operand that :func:`ozfp4.prepare` made stands
+        for the array, on its side; `scheme`, `backend`, `bits`, `family`, `plan` and `accuracy` are then those that it was
+        prepared for.
     scheme : {"II", "I"}
         Ozaki scheme: residues and the Chinese remainder theorem, or positional digits.
     backend : {"auto", "fp4", "int8", "fp64"}
@@ -268,6 +287,10 @@ def matmul(
         As above; by default "fp64", or "scaled" where `bits`, `plan` or a family of the paper is given.
     rounding : {"nearest", "down", "up", "zero"}
         Of accuracy="correct"; the others round to nearest. :func:`ozfp4.enclose` rounds down and up at once.
+    overflow : {"wrap", "raise"}
+        Of integers: "raise" is an OverflowError, and leaves `out` unchanged, where an entry of the exact product does not fit
+        the result's dtype. On a GPU it waits for the product, once. Other arguments that speak of bits and of rounding (`bits`,
+        `accuracy`, `rounding`, `return_bound`) are refused for integers.
     return_bound : bool
         Return bounds of |C - AB| after `c`: float64, rounded up, infinity where the result is not finite. Of complex operands
         complex128: bounds of the errors of both parts.
@@ -276,7 +299,7 @@ def matmul(
     -------
     c, or (c, bound), (c, Report), (c, bound, Report)
         NumPy in, NumPy out; torch in, torch out. float32 if both operands are float32, else float64; complex64 or complex128
-        alike, if one of them is complex.
+        alike, if one of them is complex; of integers as above.
 
     Examples
     --------
@@ -293,6 +316,8 @@ def matmul(
     (0.0, 3.0)
     >>> complex(matmul(row * (1 + 2j), column + 1j * column, accuracy="correct"))
     (-3+9j)
+    >>> matmul(np.array([2**62, 5]), np.array([[4, 1], [3, 0]]))
+    array([                 15, 4611686018427387904])
 
     Raises
     ------
@@ -301,7 +326,9 @@ def matmul(
     ValueError
         Shapes that do not fit, unknown names, bits outside 2..200 or beside an accuracy that has its own, a rounding other than
         "nearest" without "correct", a plan of too few bits, `out` of another shape, read-only or overlapping, an inner dimension
-        beyond the plan's limit; what a prepared operand was not prepared for.
+        beyond the plan's limit; what a prepared operand was not prepared for; of integers what is for floating-point numbers.
+    OverflowError
+        As `overflow` says.
     RuntimeError
         Tensors that require grad, or on a device without a kernel in this build; a backend whose every kernel failed its
         self-test (:func:`ozfp4.selftest`).
@@ -309,7 +336,8 @@ def matmul(
         A workspace limit below what the smallest blocks need.
     """
     like = None
-    if plan is None and out is None and not report and not return_bound:
+    raises = overflow != "wrap" and check_overflow(overflow) == "raise"
+    if not raises and plan is None and out is None and not report and not return_bound:
         like = repeated.likeness(a, b, (scheme, backend, bits, family, workspace_limit, accuracy, rounding))
         if like is not None and (again := repeated.again(like, a, b)) is not None:
             return again
@@ -322,7 +350,22 @@ def matmul(
     asked = check_arguments(
         scheme, backend, bits, family, plan, workspace_limit, progress, accuracy, rounding, return_bound
     )
-    operands = library.take_operands(a, b, out, library.NUMBERS)
+    operands, integer = library.take_operands(a, b, out, library.TAKEN), None
+    if operands.has_integers:
+        operands, integer = unify(operands)
+    if integer is not None:
+        check_unasked(
+            bits=(bits, None),
+            accuracy=(accuracy, None),
+            rounding=(rounding, "nearest"),
+            return_bound=(return_bound, False),
+        )
+        needed = max(entry_bits(operands.a.dtype), entry_bits(operands.b.dtype))
+        c, about = integer_product(operands, asked, integer, needed, raises=raises, report=report)
+        c = c if out is None else out
+        return (c, about) if report else c
+    if raises:
+        raise ValueError("overflow: 'raise' is for products of integers")
     request = matmul_request(operands, asked, prepared=sides)
     if request.is_complex:
         c, bound, made, about = _of_parts(request, operands.on_device, report)

@@ -13,7 +13,9 @@ from ..plans.plan import Plan, make_plan
 from ..request import library
 from ..request.arguments import check_arguments, check_extent
 from ..request.complex import are_paired, real_shape
+from ..request.integers import check_unasked, entry_bits, unify
 from ..request.operands import matmul_request
+from .integers import integer_request
 
 
 def plan(
@@ -111,8 +113,15 @@ def plan_for(
         What matmul raises for these operands.
     """
     asked = check_arguments(scheme, backend, bits, family, accuracy=accuracy)
-    operands = library.take_operands(a, b, None, library.NUMBERS)
-    request = matmul_request(operands, asked)
+    operands, integer = library.take_operands(a, b, None, library.TAKEN), None
+    if operands.has_integers:
+        operands, integer = unify(operands)
+    if integer is None:
+        request = matmul_request(operands, asked)
+    else:
+        check_unasked(bits=(bits, None), accuracy=(accuracy, None))
+        needed = max(entry_bits(operands.a.dtype), entry_bits(operands.b.dtype))
+        request = integer_request(operands, asked, integer, needed)
     if request.is_complex:
         shape = real_shape(request, request.shape.m, request.shape.n)
         request = replace(request, shape=shape, is_paired=are_paired(request.a, request.b))

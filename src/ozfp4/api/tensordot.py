@@ -62,7 +62,7 @@ def tensordot(
         "scheme": scheme, "backend": backend, "bits": bits, "family": family, "workspace_limit": workspace_limit,
         "accuracy": accuracy, "rounding": rounding,
     }  # fmt: skip
-    given, xp = many.take_all([a, b], out, library.NUMBERS, ("a", "b"))
+    given, xp = many.take_all([a, b], out, library.TAKEN, ("a", "b"))
     of_a, of_b = _axes(axes, tuple(given[0].shape), tuple(given[1].shape), xp is not np)
     given, dtype = many.of_one_dtype(given, xp)
     ways = make_ways(xp, given, asked)

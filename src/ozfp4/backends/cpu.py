@@ -85,8 +85,8 @@ def matmul(
         )  # fmt: skip
     except ValueError as error:
         raise memory_error(error) from None
-    found = [_like_input(request, result) for result in results]
-    return found, None if bound is None else _like_input(request, bound), outcome
+    found = [like_input(request, result) for result in results]
+    return found, None if bound is None else like_input(request, bound), outcome
 
 
 def prepare(x: Array, side: str, plan: Plan, accuracy: str, single: bool) -> tuple[Array, Any]:
@@ -99,16 +99,60 @@ def prepare(x: Array, side: str, plan: Plan, accuracy: str, single: bool) -> tup
     return lines if side == "left" else lines.swapaxes(-1, -2), held
 
 
-def int8_matmul(request: MatmulRequest, plan: Plan) -> Any:
-    """The int32 product of int8 matrices, in the caller's library. Raises as :func:`matmul`."""
+def int8_matmul(request: MatmulRequest, plan: Plan) -> tuple[Array, int]:
+    """The int32 product of int8 matrices, an array of its own, and the bytes of the workspace. Raises as :func:`matmul`."""
     ensure_blas()
-    result = _place(request, request.out)
+    result = _place(request, None)
     limit = request.asked.workspace_limit or DEFAULT_WORKSPACE
     try:
-        _core.int8_matmul(plan._core, request.a, request.b, _matrix_view(request, result), limit)
+        workspace = _core.int8_matmul(plan._core, request.a, request.b, _matrix_view(request, result), limit)
     except ValueError as error:
         raise memory_error(error) from None
-    return _like_input(request, result)
+    return result, workspace
+
+
+def integer_matmul(request: MatmulRequest, plan: Plan, modulus: int = 0) -> tuple[Array, dict[str, Any]]:
+    """The product of integers, in the dtype of the request or modulo a number: an array, `out` if it was given, and what the core
+    says of it, how many entries that dtype does not hold among it. Raises as :func:`matmul`."""
+    ensure_blas()
+    is_bool = (
+        request.dtype == np.bool_
+    )  # true where the count of products of two is not 0, which 64 bits hold
+    shape = request.shape.result
+    result = np.empty(shape, np.int64) if is_bool else _place(request, request.out)
+    limit = request.asked.workspace_limit or DEFAULT_WORKSPACE
+    a, b, (view,) = _flat_stack(request, [result])
+    try:
+        outcome = _core.integer_matmul(plan._core, a, b, view, limit, request.asked.progress, modulus)
+    except ValueError as error:
+        raise memory_error(error) from None
+    if is_bool:
+        outcome["overflows"] = 0
+    return (result != 0 if is_bool else result), outcome
+
+
+def make_integer_report(plan: Plan, outcome: dict[str, Any], reason: str, fallback: str | None) -> Report:
+    """What a product did, by what :func:`integer_matmul` returned of it."""
+    core = plan._core
+    return Report(
+        backend=core.alphabet,
+        kernel=KERNELS[core.alphabet],
+        device=name(),
+        plan=plan,
+        moduli_used=outcome["moduli_used"],
+        products=outcome["products"],
+        bits=core.bits,
+        exponents=outcome["exponents"],
+        special_rows=0,
+        special_columns=0,
+        workspace=outcome["workspace"],
+        reason=reason,
+        fallback=fallback,
+        seconds={stage: outcome[stage] for stage in ("scale", "encode", "multiply", "reconstruct")},
+        accuracy="exact",
+        kind="integer",
+        overflows=outcome["overflows"],
+    )
 
 
 def make_report(
@@ -178,8 +222,8 @@ def _flat_stack(request: MatmulRequest, results: Sequence[Array]) -> tuple[Array
     return a, b, views
 
 
-def _like_input(request: MatmulRequest, result: Array) -> Any:
+def like_input(request: MatmulRequest, result: Array) -> Any:
     """The result in the caller's library; a NumPy scalar for a product of two vectors, as np.matmul."""
     if request.torch is not None:
-        return request.torch.from_numpy(result)
+        return request.torch.from_numpy(np.asarray(result))
     return result[()] if result.ndim == 0 and request.out is None else result

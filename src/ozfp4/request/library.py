@@ -14,7 +14,11 @@ from . import remedies
 
 Array = npt.NDArray[Any]
 FLOATS = (np.float64, np.float32)
-NUMBERS = (*FLOATS, np.complex128, np.complex64)  # what matmul takes
+INTEGERS = (
+    np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_,
+)  # fmt: skip
+NUMBERS = (*FLOATS, np.complex128, np.complex64)
+TAKEN = (*NUMBERS, *INTEGERS)  # what matmul takes
 INT8 = (np.int8,)  # what int8_matmul takes
 
 # torch if the caller has imported it, else None; we never import it ourselves.
@@ -43,6 +47,20 @@ class Operands(NamedTuple):
     torch: Any
     on_device: bool
 
+    @property
+    def has_integers(self) -> bool:
+        return is_integer(self.a.dtype) or is_integer(self.b.dtype)
+
+
+def name_of(dtype: Any) -> str:
+    """The name of a dtype of NumPy or torch, as NumPy has it."""
+    return str(dtype).removeprefix("torch.")
+
+
+def is_integer(dtype: Any) -> bool:
+    """Whether a dtype of NumPy or torch is one of integers; bool is."""
+    return name_of(dtype).startswith(("int", "uint", "bool"))
+
 
 def is_tensor(x: object) -> bool:
     torch = torch_module()
@@ -65,7 +83,7 @@ def take_operands(a: Any, b: Any, out: Any, allowed: tuple[type, ...]) -> Operan
     if a.device.type == "cpu" and b.device.type == "cpu":
         x, y = (check_dtype(name, array_of_tensor(name, z), allowed) for name, z in (("a", a), ("b", b)))
         return Operands(x, y, _checked_out(out), torch, False)
-    names = [str(np.dtype(t).name) for t in allowed]
+    names = [name for t in allowed if hasattr(torch, name := np.dtype(t).name)]
     for name, x in (("a", a), ("b", b)):
         check_tensor(name, x)
     if a.device != b.device:
@@ -74,7 +92,7 @@ def take_operands(a: Any, b: Any, out: Any, allowed: tuple[type, ...]) -> Operan
         if x.dtype not in [getattr(torch, n) for n in names]:
             raise TypeError(
                 f"{name}: dtype {x.dtype} is not supported{remedies.of_torch_dtype(name, x.dtype)}; "
-                f"allowed is {' or '.join(f'torch.{n}' for n in names)}"
+                f"allowed is {listed(allowed, 'torch.')}"
             )
     if out is not None:
         if out.device != a.device:
@@ -125,10 +143,10 @@ def check_tensor(name: str, tensor: Any) -> None:
     computes = kind is not torch.Tensor and kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
     if tensor.is_nested or tensor.layout != torch.strided or computes:
         raise TypeError(remedies.of_tensor(name, tensor))
-    if tensor.dtype not in (torch.float64, torch.float32, torch.complex128, torch.complex64, torch.int8):
+    if str(tensor.dtype).removeprefix("torch.") not in [np.dtype(t).name for t in TAKEN]:
         raise TypeError(
             f"{name}: dtype {tensor.dtype} is not supported{remedies.of_torch_dtype(name, tensor.dtype)}; allowed are "
-            f"torch.float64, torch.float32, torch.complex128 and torch.complex64 (torch.int8 for int8_matmul)"
+            "torch.float64, torch.float32, torch.complex128, torch.complex64, integers and torch.bool"
         )
 
 
@@ -169,13 +187,18 @@ def as_array(name: str, x: object) -> Array:
     return np.asarray(x)
 
 
+def listed(allowed: tuple[type, ...], prefix: str = "") -> str:
+    """The names of dtypes; those of integers as one."""
+    names = [f"{prefix}{np.dtype(t).name}" for t in allowed if t not in INTEGERS or len(allowed) == 1]
+    return " or ".join(names if len(names) == len(allowed) else [*names, "an integer dtype", f"{prefix}bool"])
+
+
 def check_dtype(name: str, array: Array, allowed: tuple[type, ...]) -> Array:
     """`array` in native byte order; TypeError unless its dtype is among `allowed`."""
     native = array.dtype if array.dtype.isnative else array.dtype.newbyteorder("=")
     if native not in [np.dtype(t) for t in allowed]:
-        names = " or ".join(np.dtype(t).name for t in allowed)
         remedy = remedies.of_dtype(name, native) if np.float64 in allowed else ""
-        raise TypeError(f"{name}: dtype {array.dtype} is not supported{remedy}; allowed is {names}")
+        raise TypeError(f"{name}: dtype {array.dtype} is not supported{remedy}; allowed is {listed(allowed)}")
     return array if array.dtype.isnative else array.astype(native)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import remedies
 from .complex import is_complex
-from .library import as_array, check_dtype, check_not_lazy, check_tensor, is_tensor, require_torch
+from .library import as_array, check_dtype, check_not_lazy, check_tensor, is_tensor, listed, require_torch
 from .out import check_out
 
 
@@ -53,7 +53,7 @@ def take_all(
         if x.dtype not in [getattr(torch, n) for n in dtypes]:
             raise TypeError(
                 f"{name}: dtype {x.dtype} is not supported{remedies.of_torch_dtype(name, x.dtype)}; "
-                f"allowed is {' or '.join(f'torch.{n}' for n in dtypes)}"
+                f"allowed is {listed(allowed, 'torch.')}"
             )
     if out is not None:
         check_not_lazy(out)

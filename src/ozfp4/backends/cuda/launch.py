@@ -21,6 +21,7 @@ from .variant import Variant
 from .views import Prepared, prepare
 
 UNLIMITED = 2**62
+_MOST_DEVICE_PLANS = 128
 _LONGEST_EXTENT = 2**31 - 4096  # kLongestExtent of csrc/plan/schedule.hpp
 
 
@@ -104,6 +105,8 @@ def run(
     key = (shape.k, variant.kernel, device.index, promise)
     device_plan = plan._device_plans.get(key)
     if device_plan is None:
+        if len(plan._device_plans) >= _MOST_DEVICE_PLANS:  # products modulo many numbers
+            plan._device_plans.clear()
         device_plan = plan._device_plans[key] = DevicePlan(plan, *key)
     shapes: tuple[Any, ...] = ()
     if kept is not NOTHING_KEPT:
@@ -254,13 +257,13 @@ def matmul(
     return c, second, fill(request, plan, variant, _with_matrix_axes(c, shape), findings, promise, second)
 
 
-def int8_matmul(request: MatmulRequest, plan: Plan, variant: Variant | None) -> Any:
-    """The int32 product of int8 matrices. Raises as :func:`fill`."""
+def int8_matmul(request: MatmulRequest, plan: Plan, variant: Variant | None) -> tuple[Any, Launch | None]:
+    """The int32 product of int8 matrices, a tensor of its own, and its launch. Raises as :func:`fill`."""
     shape = request.shape
     # The kernel stores pairs of entries, and a matrix of a stack begins where 16 bytes do: what is more is cut off at the end.
     multiple = 4 if shape.stack else 2
     c = request.torch.empty(
         (*shape.stack, shape.m, shape.n + -shape.n % multiple), dtype=request.dtype, device=request.a.device
     )
-    fill(request, plan, variant, c)
-    return c[..., : shape.n].contiguous().reshape(shape.result)
+    made = fill(request, plan, variant, c)
+    return c[..., : shape.n].contiguous().reshape(shape.result), made

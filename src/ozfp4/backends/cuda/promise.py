@@ -10,13 +10,15 @@ from ...request.arguments import Arguments
 class Promise(NamedTuple):
     """The names of an accuracy and a rounding; `second` is "none", "bound" (float64 bounds of the errors) or "upper" (the
     same product rounded up, beside one that is rounded down); `precision` that of the result's dtype; `updates`: the product is
-    scaled, and added to a matrix."""
+    scaled, and added to a matrix. Integers have the accuracy "exact", as `second` "none" or "overflows" (a count of the entries
+    that the dtype does not hold), and a modulus or 0."""
 
     accuracy: str = "scaled"
     rounding: str = "nearest"
     second: str = "none"
     precision: int = 53
     updates: bool = False
+    modulus: int = 0
 
 
 PLAIN = Promise()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from ...request import library
 from ...request.operands import MatmulShape
 from . import extension
 from .device_plan import DevicePlan
@@ -69,10 +68,8 @@ def prepare(
 ) -> Prepared:
     """What is launched for a product, made once. `alignments` are the addresses modulo cuda.pointer_alignment, `kept` the shapes
     of KeptSides (none where nothing is kept); `addend` is of the result's shape."""
-    torch = library.require_torch()
     cuda = extension.require_cuda()
-    types = {torch.float64: cuda.ElementType.float64, torch.float32: cuda.ElementType.float32}
-    type_of = {**types, torch.int8: cuda.ElementType.int8, torch.int32: cuda.ElementType.float32}
+    type_a, type_b, type_c = (getattr(cuda.ElementType, str(x[2]).removeprefix("torch.")) for x in (a, b, c))
     rank = len(shape.stack)
     in_bytes = [tuple(s * x[2].itemsize for s in x[1]) for x in (a, b, c)]
     strides: tuple[tuple[int, ...], ...] = (
@@ -83,15 +80,22 @@ def prepare(
     further: dict[str, Any] = {}
     if addend is not None:
         steps = tuple(step * addend[2].itemsize for step in addend[1])
-        further["addend"] = cuda.Result(0, types[addend[2]], shape.m, shape.n, steps[-2], steps[-1])
+        further["addend"] = cuda.Result(
+            0,
+            getattr(cuda.ElementType, str(addend[2]).removeprefix("torch.")),
+            shape.m,
+            shape.n,
+            steps[-2],
+            steps[-1],
+        )
         strides = (*strides, steps[:rank])
     extents, stacks = collapse(shape.stack, *strides) if rank else ([], [[] for _ in strides])
     stack_a, stack_b, stack_c = stacks[:3]
     if addend is not None:
         further["strides_addend"] = stacks[3]
-    operand_a = cuda.Operand(alignments[0], type_of[a[2]], shape.m, shape.k, in_bytes[0][-2], in_bytes[0][-1])
-    operand_b = cuda.Operand(alignments[1], type_of[b[2]], shape.n, shape.k, in_bytes[1][-1], in_bytes[1][-2])
-    result = cuda.Result(alignments[2], type_of[c[2]], shape.m, shape.n, in_bytes[2][-2], in_bytes[2][-1])
+    operand_a = cuda.Operand(alignments[0], type_a, shape.m, shape.k, in_bytes[0][-2], in_bytes[0][-1])
+    operand_b = cuda.Operand(alignments[1], type_b, shape.n, shape.k, in_bytes[1][-1], in_bytes[1][-2])
+    result = cuda.Result(alignments[2], type_c, shape.m, shape.n, in_bytes[2][-2], in_bytes[2][-1])
     choices = {
         name: value for name, value in variant._asdict().items() if name != "kernel" and value is not None
     }

@@ -1,0 +1,37 @@
+// Numbers of 128 bits modulo one of 63: where an integer product is asked for modulo m.
+#pragma once
+
+#include <cstdint>
+
+#include "arith/host_device.hpp"
+
+namespace ozfp4 {
+
+__extension__ typedef unsigned __int128 Unsigned128;
+__extension__ typedef __int128 Signed128;
+
+struct Modulo {
+  std::uint64_t number = 0;  // m, in [2, 2^63)
+  double inverse = 0;        // fl(1 / m)
+};
+
+inline Modulo make_modulo(std::uint64_t m) { return {m, 1.0 / static_cast<double>(m)}; }
+
+// x mod m. Range: x < 2^40 m. The quotient is estimated in FP64: it is below 2^40 with a relative error under 2^-50, and so off
+// by one at most.
+OZFP4_HD std::uint64_t reduce(Unsigned128 x, const Modulo& m) {
+  const double value = static_cast<double>(static_cast<std::uint64_t>(x >> 64)) * 18446744073709551616.0 +
+                       static_cast<double>(static_cast<std::uint64_t>(x));
+  const auto quotient = static_cast<std::uint64_t>(value * m.inverse);
+  auto rest = static_cast<Signed128>(x - static_cast<Unsigned128>(quotient) * m.number);
+  if (rest < 0) rest += m.number;
+  if (rest >= static_cast<Signed128>(m.number)) rest -= m.number;
+  return static_cast<std::uint64_t>(rest);
+}
+
+// x y mod m. Range: x, y < m.
+inline std::uint64_t multiply_modulo(std::uint64_t x, std::uint64_t y, std::uint64_t m) {
+  return static_cast<std::uint64_t>(static_cast<Unsigned128>(x) * y % m);
+}
+
+}  // namespace ozfp4

@@ -1,0 +1,31 @@
+// One product of integers on the CPU: norms, encode, multiply, reconstruct.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "cpu/block_runner.hpp"
+#include "cpu/integers/reconstruct.hpp"
+#include "cpu/stages/scale.hpp"
+
+namespace ozfp4 {
+
+struct IntegerOutcome {
+  int moduli_used = 0;  // 0 for scheme I
+  int products = 0;
+  std::int64_t workspace = 0;
+  std::int64_t overflows = 0;  // entries that the result's type does not hold
+  LineRange exponents;
+  StageTimes times;
+
+  // As that of a further product of the same plan, beside this one.
+  void extend(const IntegerOutcome& other);
+};
+
+// target = A B, exact but for what the target keeps of it. `b` is seen from its columns. Range: equal inner dimensions at most
+// plan.k_max; integer entries of magnitude 2^plan.bits at most; a target of their extents that overlaps neither.
+// `progress`, if any, is called with the fraction done; it may throw to stop.
+IntegerOutcome cpu_integer_matmul(const Plan& plan, const OperandView& a, const OperandView& b, const IntegerTarget& target,
+                                  std::int64_t workspace_limit, const std::function<void(double)>& progress);
+
+}  // namespace ozfp4

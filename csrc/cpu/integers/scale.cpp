@@ -1,0 +1,72 @@
+#include "cpu/integers/scale.hpp"
+
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
+#include "arith/float_fields.hpp"
+#include "cpu/runtime/threads.hpp"
+
+namespace ozfp4 {
+namespace {
+
+struct LineNorm {
+  std::uint64_t largest = 0;
+  double sum = 0;
+};
+
+template <class T>
+void extend(LineNorm& line, const T* x, std::int64_t n) {
+  constexpr int lanes = 8;
+  double sum[lanes] = {};
+  std::uint64_t largest[lanes] = {};
+  for (std::int64_t i = 0; i < n; i += lanes) {
+    const int count = static_cast<int>(std::min<std::int64_t>(lanes, n - i));
+    for (int l = 0; l < count; ++l) {
+      const auto bits = static_cast<std::uint64_t>(x[i + l]);
+      const std::uint64_t magnitude = std::is_signed_v<T> && x[i + l] < 0 ? 0 - bits : bits;
+      const auto y = static_cast<double>(magnitude);
+      sum[l] += y * y;
+      largest[l] = std::max(largest[l], magnitude);
+    }
+  }
+  for (const double part : sum) line.sum += part;
+  for (const std::uint64_t part : largest) line.largest = std::max(line.largest, part);
+}
+
+// The sum is that of K additions, products and conversions, each rounded once.
+double norm_squared_bound(double sum, std::int64_t k) { return sum * (1.0 + (static_cast<double>(k) + 64.0) * 0x1p-51); }
+
+template <class T>
+void find_norms(const OperandView& operand, std::int64_t begin, std::int64_t end, LineNorm* norms) {
+  std::vector<T> tile(static_cast<std::size_t>(kTileOuter * kTilePitch));
+  for (std::int64_t outer = begin; outer < end; outer += kTileOuter) {
+    const std::int64_t outers = std::min(kTileOuter, end - outer);
+    for (std::int64_t inner = 0; inner < operand.inner; inner += kTileInner) {
+      const std::int64_t inners = std::min(kTileInner, operand.inner - inner);
+      load_tile(operand, outer, outers, inner, inners, tile.data());
+      for (std::int64_t o = 0; o < outers; ++o) extend(norms[outer + o], tile.data() + o * kTilePitch, inners);
+    }
+  }
+}
+
+}  // namespace
+
+IntegerNorms cpu_integer_norms(const OperandView& operand) {
+  std::vector<LineNorm> lines(static_cast<std::size_t>(operand.outer));
+  const std::int64_t grain = std::max<std::int64_t>(kTileOuter, 100000 / std::max<std::int64_t>(operand.inner, 1));
+  parallel_for(operand.outer, grain, [&](std::int64_t begin, std::int64_t end) {
+    with_integer(operand.type, [&](auto zero) { find_norms<decltype(zero)>(operand, begin, end, lines.data()); });
+  });
+  IntegerNorms norms;
+  for (const LineNorm& line : lines) {
+    if (line.largest == 0) continue;
+    const int exponent = highest_bit(line.largest);
+    norms.exponents.extend({exponent, exponent});
+    norms.bits = std::max(norms.bits, exponent + 1);
+    norms.norm_squared = std::max(norms.norm_squared, norm_squared_bound(line.sum, operand.inner));
+  }
+  return norms;
+}
+
+}  // namespace ozfp4

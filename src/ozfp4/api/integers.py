@@ -1,0 +1,93 @@
+"""Products of integers, exact: what ``ozfp4.matmul`` and ``ozfp4.matmul_mod`` have in common."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..backends import cpu
+from ..backends.cuda import integers as cuda_integers
+from ..dispatch import on_cpu, on_cuda
+from ..report import Report
+from ..request import library
+from ..request.arguments import Arguments
+from ..request.library import Operands
+from ..request.operands import MatmulRequest, matmul_request
+
+
+def integer_product(
+    operands: Operands,
+    asked: Arguments,
+    dtype: Any,
+    bits: int,
+    *,
+    raises: bool,
+    report: bool,
+    modulus: int = 0,
+) -> tuple[Any, Report | None]:
+    """The product of integers of less than `bits` bits, modulo 2^w of `dtype` or modulo `modulus`; a report where it is
+    wanted.
+
+    Raises
+    ------
+    ValueError
+        A plan of too few bits; and what :func:`ozfp4.matmul` says of shapes, `out` and inner dimensions.
+    OverflowError
+        Where it `raises`, and an entry does not fit the dtype; `out` is as it was.
+    """
+    request = integer_request(operands, asked, dtype, bits)
+    return (_on_cuda if operands.on_device else _on_cpu)(request, raises, report, modulus)
+
+
+def integer_request(operands: Operands, asked: Arguments, dtype: Any, bits: int) -> MatmulRequest:
+    """The request for such a product. Raises as :func:`integer_product`."""
+    plan = asked.plan
+    if plan is not None and plan.bits < bits:
+        raise ValueError(f"plan: its bits are {plan.bits}, these integers need {bits}")
+    asked = replace(asked, accuracy="scaled", bits=bits if plan is None else None)
+    if not isinstance(dtype, np.dtype):  # one of torch
+        dtype = np.dtype(library.name_of(dtype))
+    return matmul_request(operands, asked, dtype)
+
+
+def refuse_overflow(overflows: int, dtype: Any) -> None:
+    """OverflowError unless there are none."""
+    if overflows:
+        entries = "entry of the product does" if overflows == 1 else "entries of the product do"
+        raise OverflowError(f"overflow: {overflows} {entries} not fit {dtype}; nothing was written")
+
+
+def _on_cpu(request: MatmulRequest, raises: bool, report: bool, modulus: int) -> tuple[Any, Report | None]:
+    decision = on_cpu.decide(request)
+    is_bool = request.dtype == np.bool_
+    # What may have to be refused, or is not yet the result, does not go to `out`.
+    if request.out is not None and (raises or is_bool):
+        c, outcome = cpu.integer_matmul(replace(request, out=None), decision.plan, modulus)
+    else:
+        c, outcome = cpu.integer_matmul(request, decision.plan, modulus)
+    if raises:
+        refuse_overflow(outcome["overflows"], request.dtype)
+    if request.out is not None and c is not request.out:
+        request.out[...] = c
+        c = request.out
+    about = None
+    if report:
+        about = cpu.make_integer_report(decision.plan, outcome, decision.reason, decision.fallback)
+    return cpu.like_input(request, c), about
+
+
+def _on_cuda(request: MatmulRequest, raises: bool, report: bool, modulus: int) -> tuple[Any, Report | None]:
+    decision = on_cuda.decide(request)
+    findings = cuda_integers.IntegerFindings(decision.plan) if report else None
+    product = cuda_integers.matmul(
+        request, decision.plan, decision.variant, modulus,
+        counts=raises or report, keeps_out=raises, findings=findings,
+    )  # fmt: skip
+    if raises:
+        refuse_overflow(product.overflows(), request.dtype)
+    c = product.store()
+    if findings is None:
+        return c, None
+    return c, product.report(decision.plan, findings, decision.reason, decision.fallback)

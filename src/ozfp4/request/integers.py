@@ -1,0 +1,90 @@
+"""Products of integers: which they are, what their result is, and what nobody asks of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .library import Operands, is_integer, name_of, require_torch
+
+OVERFLOWS = ("wrap", "raise")
+
+
+def check_overflow(overflow: object) -> str:
+    """The name of what is done about overflow; ValueError for an unknown one."""
+    if not isinstance(overflow, str) or overflow not in OVERFLOWS:
+        raise ValueError(f"overflow: {overflow!r} is unknown; allowed are {', '.join(map(repr, OVERFLOWS))}")
+    return overflow
+
+
+def common_dtype(operands: Operands) -> Any:
+    """What both operands promote to, by the rules of the library that they come from: a dtype of NumPy, or of torch where they
+    are tensors on a device; TypeError where there is none."""
+    a, b, _, torch, on_device = operands
+    if torch is None:
+        return np.promote_types(a.dtype, b.dtype)
+    first, second = (getattr(torch, name_of(x.dtype)) for x in (a, b))
+    try:
+        common = torch.promote_types(first, second)
+    except RuntimeError:
+        raise TypeError(
+            f"b: torch has no common dtype of {second} and {first}, that of a; convert one of them"
+        ) from None
+    return common if on_device else np.dtype(name_of(common))
+
+
+def unify(operands: Operands) -> tuple[Operands, Any]:
+    """Of operands that have integers: both of integers or neither, and the dtype of a product of integers, else None. One beside
+    a floating-point operand, and both where their common dtype is one of floating-point numbers (as of uint64 and int64), are
+    converted to real numbers of that dtype, each entry rounded once."""
+    common = common_dtype(operands)
+    if is_integer(common):
+        return operands, common
+    single = name_of(common) in ("float32", "complex64")
+    a, b = (_real(x, single, operands) if is_integer(x.dtype) else x for x in operands[:2])
+    return operands._replace(a=a, b=b), None
+
+
+def _real(x: Any, single: bool, operands: Operands) -> Any:
+    name = "float32" if single else "float64"
+    return x.to(getattr(operands.torch, name)) if operands.on_device else x.astype(name)
+
+
+def entry_bits(dtype: Any) -> int:
+    """Bits of a plan for integers of a dtype: one more than their magnitudes have."""
+    name = name_of(dtype)
+    if name == "bool":
+        return 2
+    width = int(name.lstrip("uint"))
+    return width + 1 if name.startswith("u") else width
+
+
+def words_of(x: Any, has_unsigned: bool = False) -> Any:
+    """A tensor of integers as one of 64 bits, int64: those of uint64 by their bits, or as they are where it `has_unsigned`."""
+    torch = require_torch()
+    name = name_of(x.dtype)
+    if name == "uint64":
+        return x if has_unsigned else x.view(torch.int64)
+    if name in ("uint16", "uint32"):  # torch computes with few of them
+        width = name.removeprefix("uint")
+        return x.view(getattr(torch, f"int{width}")).to(torch.int64) & (2 ** int(width) - 1)
+    return x.to(torch.int64)
+
+
+def check_modulus(m: object) -> int:
+    """`m` as an int in 2..2^63 - 1; TypeError or ValueError otherwise."""
+    if isinstance(m, (bool, np.bool_)) or not isinstance(m, (int, np.integer)):
+        raise TypeError(f"m: {m!r} is not an integer")
+    if not 2 <= m < 2**63:
+        raise ValueError(f"m: {m} is outside 2..2**63 - 1")
+    return int(m)
+
+
+def check_unasked(**given: tuple[object, object]) -> None:
+    """ValueError for the first argument whose value is not its default, by name (value, default)."""
+    for name, (value, default) in given.items():
+        if value is not default and value != default:
+            raise ValueError(
+                f"{name}: {value!r} is for products of floating-point numbers; integers are neither scaled nor rounded"
+            )

@@ -1,0 +1,325 @@
+"""Products of integers against Python's: every dtype and mixture, every path, extremes, views, stacks, `out`, overflow."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import ozfp4
+from ozfp4.testing import STACKS, VIEWS
+from ozfp4.testing.integers import DTYPES, KINDS, exact, noise, operand, overflows, steps_of_moduli, wrapped
+
+PATHS = [("II", "fp64"), ("II", "int8"), ("II", "fp4"), ("I", "fp64"), ("I", "int8"), ("I", "fp4")]
+WIDE_SHAPES = [(1, 1, 1), (3, 5, 4), (17, 70, 9), (2, 1100, 3)]
+
+
+def same(found: Any, expected: np.ndarray) -> None:
+    found = np.asarray(found)
+    assert found.dtype == expected.dtype
+    assert found.shape == expected.shape
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(("scheme", "backend"), PATHS, ids=str)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_path(dtype: str, scheme: str, backend: str) -> None:
+    rng = np.random.default_rng(1)
+    for shape, kind in product(WIDE_SHAPES, KINDS):
+        m, k, n = shape
+        a, b = operand(rng, kind, (m, k), dtype), operand(rng, kind, (k, n), dtype)
+        real = exact(a, b)
+        out = noise((m, n), dtype)
+        c, report = ozfp4.matmul(a, b, out=out, scheme=scheme, backend=backend, report=True)
+        assert c is out
+        same(c, wrapped(real, dtype))
+        assert report.overflows == overflows(real, dtype)
+        assert (report.backend, report.accuracy) == (backend, "exact")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_many_random_products(dtype: str) -> None:
+    """Thousands of entries of full range, and of one bit less at each step down."""
+    rng = np.random.default_rng(2)
+    info = np.iinfo(dtype)
+    for bits in range(1, info.bits + 1):
+        low, high = info.min >> (info.bits - bits), info.max >> (info.bits - bits)
+        a, b = (rng.integers(low, high, shape, dtype, endpoint=True) for shape in ((8, 37), (37, 8)))
+        same(ozfp4.matmul(a, b), wrapped(exact(a, b), dtype))
+
+
+@pytest.mark.parametrize(("first", "second"), list(product([*DTYPES, "bool"], repeat=2)))
+def test_mixtures_are_those_of_numpy(first: str, second: str) -> None:
+    rng = np.random.default_rng(3)
+    a, b = (
+        noise(shape, name) if name == "bool" else operand(rng, "full", shape, name)
+        for name, shape in ((first, (5, 30)), (second, (30, 6)))
+    )
+    expected = np.matmul(a, b)
+    found = ozfp4.matmul(a, b)
+    if expected.dtype == np.float64:  # uint64 with a dtype that has a sign: converted, as NumPy does
+        assert {first, second} & {"uint64"}
+        same(found, ozfp4.matmul(a.astype(np.float64), b.astype(np.float64)))
+    else:
+        same(found, expected)
+
+
+def test_the_least_numbers() -> None:
+    least = -(2**63)
+    a = np.full((2, 3000), least)
+    assert exact(a, a.T)[0, 0] == 3000 * 2**126
+    c, report = ozfp4.matmul(a, a.T, report=True)
+    same(c, np.zeros((2, 2), np.int64))
+    assert report.overflows == 4
+    same(
+        ozfp4.matmul(a, np.ones((3000, 1), np.int64)),
+        wrapped(np.full((2, 1), 3000 * least, object), np.int64),
+    )
+    large = np.full((3, 1025), 2**64 - 1, np.uint64)
+    same(ozfp4.matmul(large, large.T), np.full((3, 3), 1025, np.uint64))
+
+
+@pytest.mark.parametrize("backend", ["fp64", "int8", "fp4"])
+@pytest.mark.parametrize(
+    ("value", "fits"), [(2**63 - 1, True), (2**63, False), (-(2**63), True), (-(2**63) - 1, False)]
+)
+def test_overflow_at_the_ends(value: int, fits: bool, backend: str) -> None:
+    """Sums that cancel down to the ends of int64, from terms far above."""
+    a = np.array([[2**62, 2**62, value // 2, value - value // 2]])
+    b = np.array([[2**62], [-(2**62)], [1], [1]])
+    assert exact(a, b)[0, 0] == value
+    out = noise((1, 1), np.int64)
+    before = out.copy()
+    if fits:
+        same(ozfp4.matmul(a, b, backend=backend, overflow="raise", out=out), np.array([[value]]))
+    else:
+        with pytest.raises(
+            OverflowError, match=r"^overflow: 1 entry of the product does not fit int64; nothing"
+        ):
+            ozfp4.matmul(a, b, backend=backend, overflow="raise", out=out)
+        same(out, before)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_overflow_of_every_dtype(dtype: str) -> None:
+    info = np.iinfo(dtype)
+    one, top = np.ones((1, 1), dtype), np.array([[info.max]], dtype)
+    same(ozfp4.matmul(top, one, overflow="raise"), top)
+    pair = np.array([[info.max, 1]], dtype)
+    with pytest.raises(OverflowError, match=f"1 entry of the product does not fit {dtype}"):
+        ozfp4.matmul(pair, np.ones((2, 1), dtype), overflow="raise")
+    a = np.concatenate([top, top])
+    with pytest.raises(OverflowError, match=f"2 entries of the product do not fit {dtype}"):
+        ozfp4.matmul(a, np.array([[2]], dtype), overflow="raise")
+    same(ozfp4.matmul(top, np.array([[2]], dtype)), np.array([[-2 % 2**info.bits]], np.uint64).astype(dtype))
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 4), (3, 0, 4), (3, 4, 0), (0, 0, 0)], ids=str)
+def test_empty_products(shape: tuple[int, int, int]) -> None:
+    m, k, n = shape
+    for dtype in [*DTYPES, "bool"]:
+        out = noise((m, n), dtype)
+        ozfp4.matmul(np.ones((m, k), dtype), np.ones((k, n), dtype), out=out, overflow="raise")
+        same(out, np.zeros((m, n), dtype))
+
+
+@pytest.mark.parametrize("shapes", STACKS, ids=str)
+def test_stacks(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    rng = np.random.default_rng(4)
+    a, b = (operand(rng, "full", shape, "int64") for shape in shapes)
+    found = ozfp4.matmul(a, b)
+    assert isinstance(found, np.ndarray) == isinstance(np.matmul(a, b), np.ndarray)
+    same(found, np.matmul(a, b))
+    out = noise(np.shape(found), np.int64)
+    if out.ndim:
+        assert ozfp4.matmul(a, b, out=out) is out
+        same(out, np.matmul(a, b))
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=lambda f: f.__name__)
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "int32"])
+def test_layouts(view: Any, dtype: str) -> None:
+    rng = np.random.default_rng(5)
+    a, b = view(operand(rng, "full", (19, 40), dtype)), view(operand(rng, "full", (40, 17), dtype))
+    same(ozfp4.matmul(a, b), np.matmul(a, b))
+    same(ozfp4.matmul(b.T, a.T), np.matmul(b.T, a.T))
+    wide = noise((34, 19), dtype)
+    before = wide.copy()
+    ozfp4.matmul(a, b, out=wide[::2].T)
+    same(wide[::2].T, np.matmul(a, b))
+    same(wide[1::2], before[1::2])
+
+
+def test_blocks_and_pieces_of_k() -> None:
+    rng = np.random.default_rng(6)
+    a, b = operand(rng, "full", (70, 900), "int64"), operand(rng, "full", (900, 65), "int64")
+    called: list[float] = []
+    for backend in ("fp64", "int8", "fp4"):
+        c, report = ozfp4.matmul(
+            a, b, backend=backend, workspace_limit=300_000, report=True, progress=called.append
+        )
+        same(c, np.matmul(a, b))
+        assert report.workspace <= 300_000
+    assert called[-1] == 1.0
+
+
+def test_small_integers_cost_few_products() -> None:
+    rng = np.random.default_rng(7)
+    full = rng.integers(-(2**63), 2**63 - 1, (64, 64))
+    used = [
+        ozfp4.matmul(x, x, backend="int8", report=True)[1].products
+        for x in (full, full % 1000, full % 2, full % 2000 - 1000)
+    ]
+    assert used[3] == 4
+    assert used[0] in (17, 18)
+    assert used[1] == 4
+    assert used[2] == 1
+    plan = ozfp4.plan(64, 64, 64, bits=80, backend="int8")
+    same(ozfp4.matmul(full, full, plan=plan), full @ full)
+
+
+@pytest.mark.parametrize("backend", ["int8", "fp4", "fp64"])
+def test_where_a_modulus_more_is_needed(backend: str) -> None:
+    """Lines of one number, whose products are as large as their norms let them be: about half of every product of moduli."""
+    for below, above in steps_of_moduli(ozfp4.plan(2, 2, 3, bits=64, backend=backend).moduli):
+        for x in (below, above):
+            for a, b in ((x, x), (x, -x)):
+                left, right = np.full((2, 3), a), np.full((3, 2), b)
+                same(ozfp4.matmul(left, right, backend=backend), wrapped(exact(left, right), np.int64))
+        few, more = (
+            ozfp4.matmul(np.full((2, 3), x), np.full((3, 2), x), backend=backend, report=True)[1].moduli_used
+            for x in (below, above)
+        )
+        assert few + 1 == more
+
+
+def test_bool_is_whether_any() -> None:
+    a, b = np.zeros((3, 256), bool), np.zeros((256, 2), bool)
+    a[0], b[:, 0] = True, True
+    a[1, 255] = True
+    out = noise((3, 2), bool)
+    assert ozfp4.matmul(a, b, out=out) is out
+    same(out, np.matmul(a, b))
+    same(ozfp4.matmul(a[0], b[:, 0]), np.bool_(True))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("real", [np.float64, np.float32])
+def test_with_floats(dtype: str, real: type) -> None:
+    rng = np.random.default_rng(8)
+    a, b = operand(rng, "full", (4, 20), dtype), rng.standard_normal((20, 3)).astype(real)
+    common = np.promote_types(dtype, real)
+    same(
+        ozfp4.matmul(a, b, accuracy="correct"),
+        ozfp4.matmul(a.astype(common), b.astype(common), accuracy="correct"),
+    )
+    same(ozfp4.matmul(b.T, a.T), ozfp4.matmul(b.T.astype(common), a.T.astype(common)))
+
+
+def test_array_likes_and_byte_order() -> None:
+    same(ozfp4.matmul([[1, 2]], [[3], [4]]), np.array([[11]]))
+    same(ozfp4.matmul([1, 2], [3, 4]), np.int64(11))
+    a = np.arange(12).reshape(3, 4).astype(">i4")
+    same(ozfp4.matmul(a, a.T), np.matmul(a, a.T).astype(np.int32))
+
+
+UNASKED = [
+    {"bits": 53},
+    {"accuracy": "fp64"},
+    {"accuracy": "correct"},
+    {"accuracy": "correct", "rounding": "up"},
+    {"return_bound": True},
+]
+
+
+@pytest.mark.parametrize("asked", UNASKED, ids=str)
+def test_what_integers_have_not(check_refused: Any, asked: dict[str, Any]) -> None:
+    x = np.ones((3, 3), np.int64)
+    name = next(iter(asked))
+    check_refused(ValueError, rf"^{name}: .* is for products of floating-point", ozfp4.matmul, x, x, **asked)
+
+
+def test_refusals(check_refused: Any) -> None:
+    x, y = np.ones((3, 3), np.int64), np.ones((3, 3))
+    check_refused(
+        ValueError,
+        "^overflow: 'stop' is unknown; allowed are 'wrap', 'raise'$",
+        ozfp4.matmul,
+        x,
+        x,
+        overflow="stop",
+    )
+    check_refused(
+        ValueError, "^overflow: 'raise' is for products of integers$", ozfp4.matmul, x, y, overflow="raise"
+    )
+    check_refused(
+        TypeError,
+        "^out: dtype int32 is not the result's dtype int64$",
+        ozfp4.matmul,
+        x,
+        x,
+        out=noise((3, 3), "int32"),
+    )
+    check_refused(ValueError, "^out: the array shares memory with a$", ozfp4.matmul, x, x.copy(), out=x)
+    plan = ozfp4.plan(3, 3, 3, bits=60)
+    check_refused(
+        ValueError, "^plan: its bits are 60, these integers need 64$", ozfp4.matmul, x, x, plan=plan
+    )
+    check_refused(ValueError, "^inner dimensions differ", ozfp4.matmul, x, x[:2])
+
+
+@given(st.data(), st.sampled_from(DTYPES), st.sampled_from(DTYPES))
+def test_any_operands(data: st.DataObject, first: str, second: str) -> None:
+    m, k, n = (data.draw(st.integers(0, 6)) for _ in range(3))
+    a, b = data.draw(hnp.arrays(first, (m, k))), data.draw(hnp.arrays(second, (k, n)))
+    common = np.promote_types(first, second)
+    if common.kind == "f":
+        return
+    same(ozfp4.matmul(a, b), wrapped(exact(a, b), common))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "bits"), [("int8", "int8", 8), ("bool", "uint32", 33), ("int64", "int16", 64)]
+)
+def test_the_plan_is_known_beforehand(first: str, second: str, bits: int) -> None:
+    a, b = noise((4, 70), first), noise((70, 3), second)
+    plan = ozfp4.plan_for(a, b, backend="int8")
+    assert plan.bits == bits
+    assert ozfp4.matmul(a, b, backend="int8", report=True)[1].plan == plan
+    same(ozfp4.matmul(a, b, plan=plan), np.matmul(a, b))
+    same(ozfp4.matmul(a, b, plan=ozfp4.plan(4, 3, 70, bits=120, backend="fp4")), np.matmul(a, b))
+    with pytest.raises(ValueError, match=r"^bits: 30 is for products of floating-point"):
+        ozfp4.plan_for(a, b, bits=30)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int16", "bool"])
+@pytest.mark.parametrize("other", [np.complex128, np.complex64])
+def test_with_complex_numbers(dtype: str, other: type) -> None:
+    rng = np.random.default_rng(9)
+    a, b = (
+        noise((4, 20), dtype),
+        (rng.standard_normal((20, 3)) + 1j * rng.standard_normal((20, 3))).astype(other),
+    )
+    found, common = ozfp4.matmul(a, b), np.promote_types(dtype, other)
+    assert found.dtype == common
+    real = np.float32 if common == np.complex64 else np.float64
+    same(found, ozfp4.matmul(a.astype(real), b))
+
+
+def test_what_else_refuses_integers(check_refused: Any) -> None:
+    x = np.ones((3, 3), np.int64)
+    for function in (ozfp4.enclose, lambda a, b: ozfp4.gram(a)):
+        check_refused(TypeError, r"^a: dtype int64 is not supported; allowed is float64", function, x, x)
+
+
+@pytest.mark.parametrize("code", list("?bhilqBHILQ"))
+def test_scalars_have_the_type_of_numpy(code: str) -> None:
+    x = np.ones(3, code)
+    found, expected = ozfp4.matmul(x, x), np.matmul(x, x)
+    assert type(found) is type(expected)
+    assert found == expected
