@@ -395,10 +395,7 @@ def test_scaled_bounds():
 
 def test_enclose_of_stacks():
     """Matrices of a stack whose lines have scales of their own, and broadcast ones."""
-    a, b = (
-        np.stack([operands("phi32", 9, 40, 11, np.float64, seed=s)[i] * 2.0**-s for s in range(5)])
-        for i in (0, 1)
-    )
+    a, b = (np.stack([operands("phi32", 9, 40, 11, seed=s)[i] * 2.0**-s for s in range(5)]) for i in (0, 1))
     for x, y in ((a, b), (a[:, None], b[:2]), (a[0], b)):
         for found, expected in zip(
             ozfp4.enclose(on_device(x), on_device(y)), ozfp4.enclose(x, y), strict=True

@@ -113,7 +113,9 @@ def test_paths_blocks_and_dense_tiles(scheme, backend):
             for s in ((90, 300), (300, 130))
         )
         c = -ozfp4.matmul(a, b)
-        for options in ({}, {"workspace_limit": 1_500_000}):
+        # The 441 products of scheme I on FP4 leave no steps for pieces of K.
+        least = 1_500_000 if (scheme, backend) != ("I", "fp4") else 12_000_000
+        for options in ({}, {"workspace_limit": least}):
             check(
                 a,
                 b,

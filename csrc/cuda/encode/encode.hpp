@@ -73,10 +73,10 @@ struct EncodeJob {
   ScaledOperand operand;
   std::int32_t first_line = 0, lines = 0;  // the lines to encode; planes hold only these
   Planes planes;
+  bool counts = false;  // adds the entries that it rounds to LineRecord::rounded: of every entry one job of a product is to
   // Lines of the same magnitudes whose records are this far behind those of the operand's; 0: none. What is counted is theirs,
   // too.
   std::int64_t twin_records = 0;
-  bool counts = false;  // adds the entries that it rounds to LineRecord::rounded: of every entry one job of a product is to
 };
 
 // Encodes one or two operands (b.lines = 0: only a) in one launch, two where their element types differ. `units_used`

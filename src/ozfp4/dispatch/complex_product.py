@@ -165,7 +165,8 @@ class _Product:
     def _about_block(self, about: Report, block: _Block, copied: int) -> Report:
         """The report in terms of the complex matrices; lines that a block before has counted are not counted again."""
         is_complex = [forms.is_complex(x) for x in (self.a, self.b)]
-        twice = 2 if all(is_complex) else 1  # each column of B is two of the same numbers
+        # Each column of B is two of the same numbers, or beside the parts of A the CPU sees it twice.
+        twice = 2 if all(is_complex) or not (is_complex[1] or library.is_tensor(self.b)) else 1
         return replace(
             about,
             products=about.products * (1 if about.plan.is_complex else 4 if all(is_complex) else 2),
