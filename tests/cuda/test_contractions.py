@@ -69,6 +69,19 @@ def test_tensordot_equals_the_cpu():
         assert_same_bits(out.cpu(), expected)
 
 
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int8", "uint8", "bool"])
+@pytest.mark.parametrize(("text", "shapes"), [pytest.param(c[0], c[1:], id=f"{c}") for c in CASES])
+def test_einsum_of_integers_equals_numpy(text, shapes, dtype):
+    rng = np.random.default_rng(4)
+    arrays = [
+        np.asarray(rng.integers(-(2**63), 2**63 - 1, shape, endpoint=True)).astype(dtype) for shape in shapes
+    ]
+    found = ozfp4.einsum(text, *(torch.from_numpy(x).to(DEVICE) for x in arrays))
+    expected = np.asarray(np.einsum(text, *arrays))
+    assert found.cpu().numpy().dtype == expected.dtype
+    assert (found.cpu().numpy() == expected).all()
+
+
 def test_refused():
     x = torch.ones(3, 3, dtype=torch.float64, device=DEVICE)
     with pytest.raises(RuntimeError, match=r"^operands\[1\]: device cpu differs from cuda:0"):

@@ -11,6 +11,8 @@ import numpy as np
 
 from ..request.arguments import check_arguments
 from ..request.complex import is_complex
+from ..request.integers import check_unasked
+from ..request.library import is_integer
 from ..request.subscripts import Label, Labels
 from .matmul import matmul
 
@@ -42,6 +44,12 @@ def wide(term: Term, extents: Mapping[Label, int], library: Any) -> Term:
 def make_ways(library: Any, operands: Sequence[Any], asked: dict[str, Any]) -> Ways:
     """From the keywords of matmul; TypeError or ValueError for those that it would refuse."""
     checked = check_arguments(**asked)
+    if all(is_integer(x.dtype) for x in operands):
+        check_unasked(
+            bits=(asked["bits"], None),
+            accuracy=(asked["accuracy"], None),
+            rounding=(asked["rounding"], "nearest"),
+        )
     entrywise = checked.accuracy != "scaled" and checked.rounding == "nearest"
     return Ways(library, partial(matmul, **asked), entrywise and not any(map(is_complex, operands)))
 

@@ -36,6 +36,8 @@ def einsum(
       to nearest as IEEE 754 says; by matmul with accuracy="scaled", another rounding, and of complex numbers.
     - Diagonals and transposes are views. One operand without a sum gives a view of it, as in NumPy and torch.
 
+    Sums and products of integers wrap, those of bool are "or" and "and"; arguments that speak of bits and rounding are refused.
+
     With up to two operands, each summing over common axes alone, the result is a product of the promised accuracy. The result
     of more depends on the order of the steps, by a rounding a step.
 
@@ -58,7 +60,8 @@ def einsum(
     Returns
     -------
     array or tensor
-        Of the shape and dtype that ``numpy.einsum`` or ``torch.einsum`` gives.
+        Of the shape that ``numpy.einsum`` or ``torch.einsum`` gives, and the dtype that all operands promote to (torch sums short
+        integers of one operand alone in int64).
 
     Examples
     --------

@@ -260,6 +260,61 @@ def test_the_order_is_the_path() -> None:
     assert_same_bits(ozfp4.einsum(text, a, b, c, optimize=False), left)
 
 
+@each_case
+@pytest.mark.parametrize(
+    "dtype", [np.int64, np.int8, np.uint8, np.uint64, np.int32, np.bool_], ids=lambda t: t.__name__
+)
+def test_integers_wrap_as_numpy_s(text: str, shapes, dtype: type) -> None:
+    info = None if dtype is np.bool_ else np.iinfo(dtype)
+    rng = np.random.default_rng(4)
+    operands = [
+        rng.random(shape) < 0.5
+        if info is None
+        else rng.integers(info.min, info.max, shape, dtype, endpoint=True)
+        for shape in shapes
+    ]
+    check_like_numpy(text, *map(np.asarray, operands))
+
+
+def test_integers_beside_each_other_and_beside_real_numbers() -> None:
+    rng = np.random.default_rng(5)
+    for first, second in itertools.product(
+        (np.int8, np.uint64, np.int64, np.bool_, np.float32, np.complex64), repeat=2
+    ):
+        a, b = rng.integers(0, 2, (3, 4)).astype(first), rng.integers(0, 2, (4, 5)).astype(second)
+        for text in ("ij,jk->ki", "ij,jk->", "ij,kl->ij"):
+            check_like_numpy(text, a, b)
+
+
+def test_integer_tensors_like_torch_s() -> None:
+    torch = pytest.importorskip("torch")
+    for dtype in (torch.int64, torch.int32, torch.int8, torch.uint8):
+        operands = [torch.from_numpy(x).to(dtype) for x in whole((2, 3, 4), (4, 3))]
+        # Sums of one operand alone are int64 in torch, and it refuses to multiply them with another integer.
+        for text in (
+            "ijk,kj->ik",
+            *(["ijk,kj->", "ijk,lm->ijm", "ijk->j"] if dtype == torch.int64 else []),
+            "ijk,kj->ijk",
+        ):
+            given = operands[: 1 + text.count(",")]
+            ours = ozfp4.einsum(text, *given)
+            assert ours.dtype == dtype
+            assert torch.equal(ours, torch.einsum(text, *given))
+    with pytest.raises(TypeError, match=r"^operands: torch has no common dtype"):
+        ozfp4.einsum("i,i", torch.ones(3, dtype=torch.uint64), torch.ones(3, dtype=torch.int64))
+
+
+@pytest.mark.parametrize(
+    "names", [{"bits": 20}, {"accuracy": "correct"}, {"accuracy": "correct", "rounding": "up"}], ids=str
+)
+def test_what_is_for_real_numbers_is_refused_for_integers(check_refused, names) -> None:
+    a, b = (x.astype(int) for x in whole((3, 4), (4, 5)))
+    pattern = rf"^{next(iter(names))}: .* is for products of floating-point numbers"
+    for text in ("ij,jk->ik", "ij,kl->il"):
+        check_refused(ValueError, pattern, ozfp4.einsum, text, a, b, **names, out=noise((3, 5), np.int64))
+    check_refused(ValueError, pattern, ozfp4.tensordot, a, b, 1, **names)
+
+
 def test_a_good_order_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """A chain from the thin end: never the product of the two large ones."""
     shapes = []

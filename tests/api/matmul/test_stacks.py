@@ -27,6 +27,8 @@ def values(shape: tuple[int, ...], dtype: type, seed: int) -> np.ndarray:
     """Of another magnitude in every matrix."""
     rng = np.random.default_rng(seed)
     x = rng.standard_normal(shape) * 2.0 ** rng.integers(-20, 20, (*shape[:-2], 1, 1))
+    if np.issubdtype(dtype, np.integer):
+        return (1000 * x).astype(np.int64).astype(dtype)
     return np.asarray(x * (1 + 0.5j) if np.dtype(dtype).kind == "c" else x, dtype)
 
 
@@ -46,7 +48,12 @@ extent = st.integers(0, 3)
 stacks = st.lists(st.tuples(extent, st.sampled_from(["both", "a", "b"])), max_size=3)
 
 
-@given(stacks, st.tuples(extent, extent, extent), st.sampled_from(DTYPES), st.randoms(use_true_random=False))
+@given(
+    stacks,
+    st.tuples(extent, extent, extent),
+    st.sampled_from((*DTYPES, np.int64, np.uint8)),
+    st.randoms(use_true_random=False),
+)
 def test_any_stack_in_any_memory(stack, sizes, dtype: type, random) -> None:
     m, k, n = sizes
     outer = [tuple(e if who in ("both", name) else 1 for e, who in stack) for name in "ab"]
