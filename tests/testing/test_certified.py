@@ -137,13 +137,13 @@ def test_capacities(precision: int) -> None:
     ]
     # Lemma 3 with o = z = n = 1024: 2 D / o + 1/2 <= 8.
     assert [extra("fp64", 1024, 1024, depth) for depth in (0, 3839, 3840)] == [0, 0, 11]
-    # o = 256: 6, 10, unless deep.
-    assert [extra("fp64", 256, 256, depth) for depth in (0, 704, 705, 959, 960)] == [0, 0, 4, 4, 11]
-    # o = 255 takes 4 bits; o = 15: 3 + 4 - 2.
-    assert [extra("fp64", 255, 255, depth) for depth in (0, 700)] == [4, 4]
-    assert [extra("fp64", 15, 15, depth) for depth in (0, 33, 34)] == [4, 4, 11]
+    # o = 512: 7, 11, unless deep.
+    assert [extra("fp64", 512, 512, depth) for depth in (0, 1664, 1665, 1919, 1920)] == [0, 0, 4, 4, 11]
+    # o = 511 takes 4 bits, or 9; o = 15: 3 + 4 - 2.
+    assert [extra("fp64", 511, 511, depth) for depth in (0, 700, 1916, 1917)] == [4, 4, 4, 9]
+    assert [extra("fp64", 15, 15, depth) for depth in (0, 33, 34)] == [4, 4, 9]
     # Zeros: o = 2 z - n, of 1 and 0.
-    assert [extra("fp64", 999, nonzeros, 0) for nonzeros in (999, 628, 627, 500, 499, 1)] == [
+    assert [extra("fp64", 999, nonzeros, 0) for nonzeros in (999, 756, 755, 500, 499, 1)] == [
         0,
         0,
         4,
@@ -166,7 +166,7 @@ def test_capacities(precision: int) -> None:
         0,
     ]
     assert [extra("fp64", 128, 128, 128, precision + x) for x in spans] == [-3, -2, -1, 0, 1, 2, 3, 4, 4, 4]
-    assert [extra("fp64", 50, 50, 200, precision + x) for x in (1, 4, 5, 11, 12)] == [1, 4, 5, 11, 11]
+    assert [extra("fp64", 50, 50, 200, precision + x) for x in (1, 4, 5, 9, 10)] == [1, 4, 5, 9, 9]
     assert [extra("fp64", 50, 50, 250, precision + x) for x in (1, 12, 23, 24)] == [1, 12, 23, 23]
     assert extra("fp64", 3, 0, 0, 0) == extra("correct", 3, 1, 0, 1) == 2 - precision
     # "correct": mean depths of 3, 15/4, 5, and spans.
@@ -191,7 +191,7 @@ def test_the_lines_alone_certify_at_huge_k() -> None:
             shallow = Facts(0, -1074, k, -k, k)  # mean depth 1
             record = fp64_record(shallow, precision)
             assert certify(record, record, precision) == Certificate.DEPTH
-            assert record.capacity - precision == (4 if log_k < 8 else 0)
+            assert record.capacity - precision == (4 if log_k < 9 else 0)
 
 
 def test_specials_and_shapes() -> None:
