@@ -18,6 +18,7 @@ KINDS = ["normal", "phi32", "whole-range", "subnormal", "zero-lines", "largest"]
 @pytest.fixture(autouse=True)
 def narrow_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MODULE, "_LEAST_COLUMNS", {True: 64, False: 64})
+    monkeypatch.setattr(MODULE, "_LEAST_EXTENT", {True: 0, False: 0})
 
 
 def product(a: np.ndarray, left: bool, **options: Any) -> Any:

@@ -25,6 +25,7 @@ MODULE = sys.modules["ozfp4.api.gram"]
 @pytest.fixture(autouse=True)
 def narrow_blocks(monkeypatch):
     monkeypatch.setattr(MODULE, "_LEAST_COLUMNS", {True: 64, False: 64})
+    monkeypatch.setattr(MODULE, "_LEAST_EXTENT", {True: 0, False: 0})
 
 
 def on_device(x):

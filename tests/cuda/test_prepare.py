@@ -250,3 +250,21 @@ def test_many_products_one_after_the_other():
     for kind in [*KINDS, *KINDS]:
         a = operands(kind, 64, 257, 1, seed=rng.integers(1000))[0]
         assert_same_bits(ozfp4.matmul(on_device(a), y).cpu(), ozfp4.matmul(a, b), kind)
+
+
+def test_repeated_products_take_what_they_are_given():
+    """Of another operand that was prepared alike, of slices, on both sides; and none whose tensor was modified."""
+    rng = np.random.default_rng(8)
+    a, b, c = (rng.standard_normal((200, 200)) for _ in range(3))
+    x, tensor = ozfp4.prepare(on_device(a), "left"), on_device(b)
+    y, z = ozfp4.prepare(tensor, "right"), ozfp4.prepare(on_device(c), "right")
+    for _ in range(2):
+        for left, rows in ((on_device(a), a), (x, a)):
+            for right, columns in ((y, b), (z, c), (on_device(c), c)):
+                assert_same_bits(ozfp4.matmul(left, right).cpu(), ozfp4.matmul(rows, columns))
+    with pytest.raises(ValueError, match="right side"):
+        ozfp4.matmul(y, on_device(a))
+    tensor.add_(1)
+    for left in (x, on_device(a)):
+        with pytest.raises(ValueError, match="modified in place"):
+            ozfp4.matmul(left, y)

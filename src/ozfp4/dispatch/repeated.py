@@ -8,21 +8,30 @@ from __future__ import annotations
 from typing import Any
 
 from ..backends.cuda import pairs, variant
+from ..backends.cuda.kept import NOTHING_KEPT, KeptSides
 from ..backends.cuda.launch import enqueue
-from ..backends.cuda.views import Prepared
+from ..backends.cuda.views import Prepared as Launchable
 from ..request import complex as forms
 from ..request.library import torch_module
+from ..request.prepared import Prepared
 from ..trust import guard
 
 # By likeness: what is launched, the shape and the dtype of the result; of complex operands the product of their real form, if
 # one launch makes it. matmul enters what it made.
-made: dict[tuple[Any, ...], tuple[Prepared, tuple[int, ...], Any]] = {}
+made: dict[tuple[Any, ...], tuple[Launchable, tuple[int, ...], Any]] = {}
 _MOST_MADE = 512
 
 
 def likeness(a: Any, b: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """What two products share that differ in their data alone; None where nothing is repeated."""
+    """What two products share that differ in their data alone; None where nothing is repeated. Of a prepared operand they share
+    how it was prepared."""
     torch = torch_module()
+    if isinstance(a, Prepared) or isinstance(b, Prepared):
+        sides = [_preparation(x, side) for x, side in ((a, "left"), (b, "right"))]
+        if None in sides:
+            return None
+        arguments = (*arguments, *sides)
+        a, b = _entries(a), _entries(b)
     if (
         variant.forced is not variant.NOTHING
         or torch is None
@@ -42,6 +51,26 @@ def likeness(a: Any, b: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...] | No
     )  # fmt: skip
 
 
+def _entries(x: Any) -> Any:
+    return x._entries if isinstance(x, Prepared) else x
+
+
+def _preparation(x: Any, side: str) -> tuple[Any, ...] | None:
+    """How an operand was prepared, () where it was not; None where matmul has to refuse it, or nothing is kept of it."""
+    if not isinstance(x, Prepared):
+        return ()
+    if x.side != side or x._held is None or (x._tensor is not None and x._tensor._version != x._version):
+        return None
+    return (
+        x.plan,
+        x.accuracy,
+        x.result_dtype,
+        x._held.element,
+        x._held.about["lines"],
+        x._held.about["matrices"],
+    )
+
+
 def again(key: tuple[Any, ...], a: Any, b: Any) -> Any | None:
     """The product if one like it has been made before; None otherwise, also for whatever matmul may have to refuse."""
     try:
@@ -53,8 +82,12 @@ def again(key: tuple[Any, ...], a: Any, b: Any) -> Any | None:
             made.clear()
         return None
     prepared, shape, dtype = before
+    kept = NOTHING_KEPT
+    if isinstance(a, Prepared) or isinstance(b, Prepared):
+        kept = KeptSides(*(x._held if isinstance(x, Prepared) else None for x in (a, b)))
+        a, b = _entries(a), _entries(b)
     if dtype.is_complex:
         a, b = forms.real_operands(*forms.with_matrix_axes(a, b), pairs.expand)
     c = torch_module().empty(shape, dtype=dtype, device=a.device)
-    enqueue(prepared, (a.data_ptr(), b.data_ptr(), c.data_ptr()), a.device)
+    enqueue(prepared, (a.data_ptr(), b.data_ptr(), c.data_ptr()), a.device, kept=kept)
     return c
