@@ -26,12 +26,8 @@ def likeness(a: Any, b: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...] | No
     """What two products share that differ in their data alone; None where nothing is repeated. Of a prepared operand they share
     how it was prepared."""
     torch = torch_module()
-    if isinstance(a, Prepared) or isinstance(b, Prepared):
-        sides = [_preparation(x, side) for x, side in ((a, "left"), (b, "right"))]
-        if None in sides:
-            return None
-        arguments = (*arguments, *sides)
-        a, b = _entries(a), _entries(b)
+    passed = a, b
+    a, b = _entries(a), _entries(b)
     if (
         variant.forced is not variant.NOTHING
         or torch is None
@@ -44,6 +40,11 @@ def likeness(a: Any, b: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...] | No
         return None
     if a.requires_grad or b.requires_grad or a.is_neg() or b.is_neg():
         return None
+    if a is not passed[0] or b is not passed[1]:
+        sides = [_preparation(x, side) for x, side in zip(passed, ("left", "right"), strict=True)]
+        if None in sides:
+            return None
+        arguments = (*arguments, *sides)
     # Types because 2.0 == 2 and True == 1; the generation because a kernel may be disabled by now.
     return (
         guard.generation, a.shape, a.stride(), a.dtype, a.device, a.data_ptr() % 16, a.is_conj(), b.shape, b.stride(), b.dtype,
@@ -56,7 +57,8 @@ def _entries(x: Any) -> Any:
 
 
 def _preparation(x: Any, side: str) -> tuple[Any, ...] | None:
-    """How an operand was prepared, () where it was not; None where matmul has to refuse it, or nothing is kept of it."""
+    """How an operand was prepared, () where it was not; None where matmul has to refuse it, or nothing is kept of it. Range: not
+    prepared, or on a device."""
     if not isinstance(x, Prepared):
         return ()
     if x.side != side or x._held is None or (x._tensor is not None and x._tensor._version != x._version):
