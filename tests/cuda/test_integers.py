@@ -229,3 +229,22 @@ def test_graph_capture_and_streams() -> None:
     x.copy_(on_device(small))  # fewer moduli than at the capture
     graph.replay()
     same(out, np.matmul(small, b))
+
+
+@pytest.mark.parametrize(
+    "dtypes",
+    [*((dtype, dtype) for dtype in DTYPES), ("int32", "int64"), ("uint8", "int8"), ("int64", "float64"), ("float32", "int16"),
+     ("int64", "complex128")],
+)  # fmt: skip
+def test_repeated_products_of_other_data(dtypes: tuple[str, str]) -> None:
+    """What was launched once is launched again without checks: integers of 64 bits as they are, others converted anew."""
+    rng = np.random.default_rng(11)
+    for _ in range(4):
+        a, b = (
+            (rng.integers(0, 2, (20, 20)) if d == "bool" else rng.integers(0, 120, (20, 20))).astype(d)
+            for d in dtypes
+        )
+        expected = np.matmul(a, b)
+        same(ozfp4.matmul(on_device(a), on_device(b)), expected)
+        same(ozfp4.matmul(on_device(a)[:, ::2], on_device(b)[::2]), np.matmul(a[:, ::2], b[::2]))
+        same(ozfp4.matmul(on_device(a)[0], on_device(b)), expected[0])

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..backends import cpu
 from ..backends.cuda import integers as cuda_integers
+from ..backends.cuda.launch import Launch
 from ..dispatch import on_cpu, on_cuda
 from ..report import Report
 from ..request import library
@@ -26,9 +27,9 @@ def integer_product(
     raises: bool,
     report: bool,
     modulus: int = 0,
-) -> tuple[Any, Report | None]:
+) -> tuple[Any, Report | None, Launch | None]:
     """The product of integers of less than `bits` bits, modulo 2^w of `dtype` or modulo `modulus`; a report where it is
-    wanted.
+    wanted; and the launch that a product of other data may repeat, if one made the result.
 
     Raises
     ------
@@ -59,7 +60,9 @@ def refuse_overflow(overflows: int, dtype: Any) -> None:
         raise OverflowError(f"overflow: {overflows} {entries} not fit {dtype}; nothing was written")
 
 
-def _on_cpu(request: MatmulRequest, raises: bool, report: bool, modulus: int) -> tuple[Any, Report | None]:
+def _on_cpu(
+    request: MatmulRequest, raises: bool, report: bool, modulus: int
+) -> tuple[Any, Report | None, None]:
     decision = on_cpu.decide(request)
     is_bool = request.dtype == np.bool_
     # What may have to be refused, or is not yet the result, does not go to `out`.
@@ -75,10 +78,12 @@ def _on_cpu(request: MatmulRequest, raises: bool, report: bool, modulus: int) ->
     about = None
     if report:
         about = cpu.make_integer_report(decision.plan, outcome, decision.reason, decision.fallback)
-    return cpu.like_input(request, c), about
+    return cpu.like_input(request, c), about, None
 
 
-def _on_cuda(request: MatmulRequest, raises: bool, report: bool, modulus: int) -> tuple[Any, Report | None]:
+def _on_cuda(
+    request: MatmulRequest, raises: bool, report: bool, modulus: int
+) -> tuple[Any, Report | None, Launch | None]:
     decision = on_cuda.decide(request)
     findings = cuda_integers.IntegerFindings(decision.plan) if report else None
     product = cuda_integers.matmul(
@@ -89,5 +94,5 @@ def _on_cuda(request: MatmulRequest, raises: bool, report: bool, modulus: int) -
         refuse_overflow(product.overflows(), request.dtype)
     c = product.store()
     if findings is None:
-        return c, None
-    return c, product.report(decision.plan, findings, decision.reason, decision.fallback)
+        return c, None, product.made
+    return c, product.report(decision.plan, findings, decision.reason, decision.fallback), None

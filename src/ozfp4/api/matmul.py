@@ -353,6 +353,7 @@ def matmul(
     operands, integer = library.take_operands(a, b, out, library.TAKEN), None
     if operands.has_integers:
         operands, integer = unify(operands)
+        like = None if integer is None else like  # converted operands lie elsewhere the next time
     if integer is not None:
         check_unasked(
             bits=(bits, None),
@@ -361,7 +362,9 @@ def matmul(
             return_bound=(return_bound, False),
         )
         needed = max(entry_bits(operands.a.dtype), entry_bits(operands.b.dtype))
-        c, about = integer_product(operands, asked, integer, needed, raises=raises, report=report)
+        c, about, made = integer_product(operands, asked, integer, needed, raises=raises, report=report)
+        if like is not None and made is not None:
+            repeated.made[like] = (made.prepared, tuple(c.shape), c.dtype)
         c = c if out is None else out
         return (c, about) if report else c
     if raises:

@@ -128,7 +128,7 @@ def matmul_mod(
     asked = check_arguments(scheme, backend, None, "least", plan, workspace_limit, progress)
     operands = library.take_operands(a, b, out, library.INTEGERS)
     operands, bits = reduce_operands(operands, m)
-    c, about = integer_product(
+    c, about, _ = integer_product(
         operands, asked, np.dtype(np.int64), bits, raises=False, report=report, modulus=m
     )
     c = c if out is None else out

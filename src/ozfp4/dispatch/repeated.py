@@ -12,6 +12,7 @@ from ..backends.cuda.kept import NOTHING_KEPT, KeptSides
 from ..backends.cuda.launch import enqueue
 from ..backends.cuda.views import Prepared as Launchable
 from ..request import complex as forms
+from ..request.integers import words_of
 from ..request.library import torch_module
 from ..request.prepared import Prepared
 from ..trust import guard
@@ -88,6 +89,8 @@ def again(key: tuple[Any, ...], a: Any, b: Any) -> Any | None:
     if isinstance(a, Prepared) or isinstance(b, Prepared):
         kept = KeptSides(*(x._held if isinstance(x, Prepared) else None for x in (a, b)))
         a, b = _entries(a), _entries(b)
+    if not (dtype.is_complex or dtype.is_floating_point):
+        a, b = words_of(a), words_of(b)
     if dtype.is_complex:
         a, b = forms.real_operands(*forms.with_matrix_axes(a, b), pairs.expand)
     c = torch_module().empty(shape, dtype=dtype, device=a.device)

@@ -38,6 +38,12 @@ class IntegerProduct:
         self._counter = counter
         self._made = made
 
+    @property
+    def made(self) -> launch.Launch | None:
+        """The launch where it alone made the result."""
+        is_whole = self._counter is None and self._request.dtype == self._c.dtype
+        return self._made if is_whole else None
+
     def overflows(self) -> int:
         """Entries that the result's dtype does not hold; waits for the device. Range: they were counted."""
         return 0 if self._counter is None else int(self._counter.item())
