@@ -188,9 +188,11 @@ def as_array(name: str, x: object) -> Array:
 
 
 def listed(allowed: tuple[type, ...], prefix: str = "") -> str:
-    """The names of dtypes; those of integers as one."""
-    names = [f"{prefix}{np.dtype(t).name}" for t in allowed if t not in INTEGERS or len(allowed) == 1]
-    return " or ".join(names if len(names) == len(allowed) else [*names, "an integer dtype", f"{prefix}bool"])
+    """The names of dtypes; those of integers as one where all are allowed."""
+    if not set(INTEGERS) <= set(allowed):
+        return " or ".join(f"{prefix}{np.dtype(t).name}" for t in allowed)
+    names = [f"{prefix}{np.dtype(t).name}" for t in allowed if t not in INTEGERS]
+    return " or ".join([*names, "an integer dtype", f"{prefix}bool"])
 
 
 def check_dtype(name: str, array: Array, allowed: tuple[type, ...]) -> Array:
