@@ -109,6 +109,7 @@ py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, const 
   if (factors && (outs.size() != 1 || a.shape(a.ndim() - 1) == 0)) throw py::value_error("an update has one result, and K >= 1");
   ResultView first_c{nullptr, ElementType::float64, 0, 0, 0, 0};
   if (c) {
+    if (!is_float(element_type(*c))) throw py::type_error("c: float64 or float32 is needed");
     check_stacks(plan, a, b, *c);
     first_c = view_of(*c, static_cast<char*>(const_cast<void*>(c->data())));  // read alone, and it may be read-only
   }

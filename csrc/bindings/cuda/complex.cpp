@@ -16,7 +16,7 @@ using namespace ozfp4::cuda;
 void expand(std::uintptr_t data, ElementType type, std::int64_t matrices, std::int64_t k, std::int64_t n,
             std::int64_t matrix_stride, std::int64_t k_stride, std::int64_t n_stride, bool is_conjugated, std::uintptr_t to,
             std::uintptr_t stream, int device) {
-  if (type == ElementType::int8) throw std::invalid_argument("type: complex numbers are of float64 or float32");
+  if (!is_float(type)) throw std::invalid_argument("type: complex numbers are of float64 or float32");
   if (matrices < 1 || k < 1 || n < 1) throw std::invalid_argument("every extent must be at least 1");
   const std::uintptr_t entry = type == ElementType::float64 ? 16 : 8;
   if (data % entry != 0 || to % entry != 0) {

@@ -142,6 +142,7 @@ class Problem {
     product_.second = add_second(plan_->promise, result, product_.axes);
     product_.update.is_asked = plan_->promise.updates;
     if (addend) product_.update.c = *addend;
+    if (addend && !is_float(addend->type)) throw std::invalid_argument("addend: float64 or float32 is needed");
     if (addend && !plan_->promise.updates) throw std::invalid_argument("addend: the plan's promise says whether there is one");
     if (plan_->plan.is_complex) product_ = with_parts(product_);
     const int precision = result.type == ElementType::float64 ? 53 : 24;
@@ -204,6 +205,8 @@ class Problem {
                         product_.update};
     product.second.data = reinterpret_cast<char*>(second);
     product.update.factors = Update::of(alpha, beta);
+    const std::uintptr_t entry = product.update.c.type == ElementType::float64 ? 8 : 4;
+    if (addend % entry != 0) throw std::invalid_argument("addend: its entries are not aligned");
     product.update.c.data = reinterpret_cast<char*>(addend);
     for (std::int64_t index = first_turn; index < std::min(last_turn, turns()); ++index) {
       launch_matmul(*plan_, layout_, turn_at(product, layout_.turns, index), reinterpret_cast<char*>(workspace), device_steps_,

@@ -25,7 +25,7 @@ PreparedStack::PreparedStack(const Plan& plan, py::array lines, const std::strin
   }
   if (lines_.shape(2) > plan.k_max) throw py::value_error("inner dimension exceeds the plan's k_max");
   first_ = static_cast<const char*>(lines_.data());
-  bytes_ = lines_.strides(0);
+  bytes_ = lines_.shape(1) * lines_.shape(2) * lines_.itemsize();
   OperandView view = operand_view(lines_, element_type(lines_), false, first_);
   if (view.type == ElementType::int8) throw py::type_error("lines: float64 or float32 is needed");
   const ScaleRequest request{accuracy_, plan.bits, precision, true};
@@ -38,8 +38,9 @@ PreparedStack::PreparedStack(const Plan& plan, py::array lines, const std::strin
 }
 
 bool PreparedStack::serves(const Plan& plan, Accuracy accuracy, int precision) const {
-  return plan_->scheme == plan.scheme && plan_->planes_a == plan.planes_a && plan_->bits == plan.bits && accuracy_ == accuracy &&
-         precision_ == precision;
+  return plan_->scheme == plan.scheme && plan_->family == plan.family && plan_->planes_a == plan.planes_a &&
+         std::string(plan_->alphabet.name) == plan.alphabet.name && plan_->bits == plan.bits && !plan.is_complex &&
+         accuracy_ == accuracy && precision_ == precision;
 }
 
 void register_prepared(py::module_& module) {

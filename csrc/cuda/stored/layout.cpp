@@ -8,6 +8,9 @@ namespace {
 
 constexpr std::int64_t kAlignment = 256;
 
+// From matrix to matrix in bytes: a product begins at any of them, and kernels read 128 aligned bytes at once.
+std::int64_t matrix_stride(std::int64_t lines, std::int64_t pitch) { return round_up(lines * pitch, 128); }
+
 }  // namespace
 
 std::int64_t plane_pitch(Element element, std::int64_t inners) {
@@ -28,7 +31,7 @@ StoredLayout make_stored_layout(const CudaPlan& plan, std::int64_t matrices, std
   layout.place.special = take(size_of({matrices, lines}));
   layout.place.record = take(size_of({sizeof(LineRecord), matrices, lines}));
   layout.k_pitch = plane_pitch(plan.schedule.element, inner);
-  layout.place.planes = take(size_of({plan.schedule.planes, matrices, lines, layout.k_pitch}));
+  layout.place.planes = take(size_of({plan.schedule.planes, matrices, matrix_stride(lines, layout.k_pitch)}));
   return layout;
 }
 
@@ -46,11 +49,12 @@ PreparedOperand take_stored(const CudaPlan& plan, const StoredOperand& stored, c
   scaled.extremes = reinterpret_cast<LineExtremes*>(stored.memory + layout.extremes);
   Planes& planes = operand.planes;
   planes.pitch = layout.k_pitch;
-  planes.matrix_stride = stored.lines * planes.pitch;
+  planes.matrix_stride = matrix_stride(stored.lines, planes.pitch);
   planes.plane_stride = stored.matrices * planes.matrix_stride;
   planes.planes = plan.schedule.planes;
   planes.element = plan.schedule.element;
-  planes.data = reinterpret_cast<std::uint8_t*>(stored.memory + layout.place.planes) + first * planes.pitch;
+  planes.data = reinterpret_cast<std::uint8_t*>(stored.memory + layout.place.planes) +
+                stored.first_matrix * planes.matrix_stride + stored.first_line * planes.pitch;
   return operand;
 }
 

@@ -18,6 +18,7 @@ from ..request.arguments import check_arguments, check_pair
 from ..request.operands import MatmulRequest, matmul_request
 from ..request.prepared import NEITHER, Prepared, take_prepared
 from ..request.types import TensorT
+from ..request.written import mark_written
 
 
 @overload
@@ -149,6 +150,7 @@ def enclose(
     request = matmul_request(operands, asked, upper=other, prepared=sides)
     run = partial(_on_cuda if operands.on_device else _on_cpu, report=report)
     found = complex_product.multiply(request, run, encloses=True) if request.is_complex else run(request)
+    mark_written(lower, upper)
     result = found[:2] if out is None else (lower, upper)
     return (*result, found[2]) if report else result
 

@@ -9,6 +9,7 @@ from ..request import library
 from ..request.arguments import check_arguments
 from ..request.prepared import NEITHER, Prepared, take_prepared
 from ..request.update import update_request
+from ..request.written import mark_written
 from .matmul import _of_parts, _on_cpu, _on_cuda
 
 
@@ -98,6 +99,7 @@ def gemm(
         found, bound, _, about = _on_cuda(request, report)
     else:
         found, bound, about = _on_cpu(request, report)
+    mark_written(out)
     result = (
         found if out is None else out,
         *([bound] if return_bound else []),

@@ -18,6 +18,7 @@ from ..request.complex import is_complex
 from ..request.operands import MatmulRequest, matmul_request
 from ..request.prepared import Prepared
 from ..request.types import TensorT
+from ..request.written import mark_written
 from .matmul import matmul
 from .prepare import prepare
 
@@ -167,6 +168,7 @@ def gram(
     result = c if out is None else out
     if out is None and operands.torch is not None and not operands.on_device:
         result = operands.torch.from_numpy(c)
+    mark_written(out)
     return (result, _combined(reports)) if report else result
 
 

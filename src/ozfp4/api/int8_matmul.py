@@ -21,6 +21,7 @@ from ..request.arguments import Arguments, check_plan, check_workspace
 from ..request.integers import check_overflow
 from ..request.operands import MatmulRequest, matmul_request
 from ..request.types import TensorT
+from ..request.written import mark_written
 from .integers import refuse_overflow
 
 _LIMIT = 2**31
@@ -143,6 +144,7 @@ def int8_matmul(
         c = c.to(request.dtype) if operands.on_device else c.astype(np.int32)
     if out is not None:
         request.out[...] = c
+        mark_written(out)
         c = out
     elif not operands.on_device:
         c = cpu.like_input(request, c)

@@ -20,6 +20,7 @@ from ..request.integers import check_overflow, check_unasked, entry_bits, unify
 from ..request.operands import MatmulRequest, matmul_request
 from ..request.prepared import NEITHER, Prepared, take_prepared
 from ..request.types import TensorT
+from ..request.written import mark_written
 from .integers import integer_product
 
 
@@ -365,6 +366,7 @@ def matmul(
         c, about, made = integer_product(operands, asked, integer, needed, raises=raises, report=report)
         if like is not None and made is not None:
             repeated.made[like] = (made.prepared, tuple(c.shape), c.dtype)
+        mark_written(out)
         c = c if out is None else out
         return (c, about) if report else c
     if raises:
@@ -378,6 +380,8 @@ def matmul(
         (c, bound, about), made = _on_cpu(request, report), None
     if like is not None and made is not None:
         repeated.made[like] = (made.prepared, request.shape.result, request.dtype)
+    if out is not None and operands.torch is not None:  # as mark_written does: one module less on the way
+        operands.torch.autograd.graph.increment_version(out)
     result = (c if out is None else out, *([bound] if return_bound else []), *([about] if report else []))
     return result if len(result) > 1 else result[0]
 

@@ -15,6 +15,7 @@ from ..request.arguments import check_arguments
 from ..request.integers import check_modulus
 from ..request.reduced import reduce_operands
 from ..request.types import TensorT
+from ..request.written import mark_written
 from .integers import integer_product
 
 
@@ -131,5 +132,6 @@ def matmul_mod(
     c, about, _ = integer_product(
         operands, asked, np.dtype(np.int64), bits, raises=False, report=report, modulus=m
     )
+    mark_written(out)
     c = c if out is None else out
     return (c, about) if report else c
