@@ -1,4 +1,4 @@
-"""What is written to a tensor passed as `out` is seen by torch's counter of modifications: autograd and prepared operands ask it."""
+"""What is written to a tensor passed as `out` is seen by torch's count of modifications: autograd and prepared operands ask."""
 
 from __future__ import annotations
 
