@@ -11,8 +11,8 @@ SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
            $(shell find cmake csrc src/ozfp4 -type f -not -name '*.so' -not -name '*.pyc' 2>/dev/null) \
            $(shell find tests -name '*_check.*' -o -path tests/check.hpp)
 BUILD := build/package
-# A process for each CPU.
-PYTEST := $(VENV)/bin/python -m pytest --numprocesses auto --dist worksteal
+# A process for each CPU, whose BLAS does not take the others.
+PYTEST := OPENBLAS_NUM_THREADS=2 $(VENV)/bin/python -m pytest --numprocesses auto --dist worksteal
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 
 # A Python path of the caller would hide the package under test.
