@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.backends.cuda import extension, launch
+from ozfp4.backends.cuda import extension, integers, launch
 from ozfp4.backends.cuda.findings import Findings, make_report
 from ozfp4.backends.cuda.variant import Variant
 from ozfp4.backends.cuda.views import prepare
@@ -32,7 +32,8 @@ torch = pytest.importorskip("torch")
 
 PLAN = ozfp4.plan(1, 1, 20_000, backend="int8")
 VARIANT = Variant(0)
-TYPES = {"float64": np.float64, "float32": np.float32}
+INTEGERS = tuple(f"{sign}int{width}" for sign in ("", "u") for width in (8, 16, 32, 64))
+TYPES = {name: np.dtype(name) for name in ("float64", "float32", *INTEGERS)}
 
 
 def matrix(address: int, dtype: Any, extents: tuple[int, int], strides: tuple[int, int]) -> np.ndarray:
@@ -99,7 +100,10 @@ class Problem:
                 _, type_d, m, n, *strides_d = self.addend
                 start = addend + sum(i * s for i, s in zip(index, self.strides_addend, strict=True))
                 own = matrix(start, TYPES[type_d], (m, n), tuple(strides_d))
-            result = ozfp4.gemm(alpha, rows, columns.T, beta, own)
+            is_integer = rows.dtype.kind == "i"
+            result = (
+                np.matmul(rows, columns.T) if is_integer else ozfp4.gemm(alpha, rows, columns.T, beta, own)
+            )
             matrix(z, TYPES[type_c], (m, n), tuple(strides_c))[...] = result
         left = matrix(workspace, np.uint8, (1, self.bytes), (0, 1))[0]
         left[0:4].view(np.int32)[0] = last + 2
@@ -142,7 +146,7 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         return arguments
 
     fake = SimpleNamespace(
-        ElementType=SimpleNamespace(float64="float64", float32="float32", int8="int8"),
+        ElementType=SimpleNamespace(**{name: name for name in TYPES}),
         Operand=take, Result=take, Problem=Problem, pointer_alignment=16, counter_bytes=64,
         stream_id=lambda stream, device: -1, expand=expand,
     )  # fmt: skip
@@ -329,3 +333,34 @@ def test_complex_products_and_their_repetition(
     monkeypatch.setattr(repeated, "made", {("key",): (made[0].prepared, c.shape, c.dtype)})
     a, b = draw()
     assert_same_bits(repeated.again(("key",), a, b), np.asarray(ozfp4.matmul(a, b)))
+
+
+@pytest.mark.parametrize(
+    "dtypes",
+    [("int64", "int64"), ("uint64", "uint64"), ("int32", "int32"), ("int8", "int16"), ("uint16", "uint16"), ("int32", "int64")],
+)  # fmt: skip
+@pytest.mark.parametrize("shapes", [((4, 5), (5, 3)), ((5,), (5, 3)), ((2, 4, 5), (5, 3))])
+def test_integers_and_their_repetition(shapes: Any, dtypes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 64 bits they are launched as they lie, others as what they are converted to, of every product anew."""
+    rng = np.random.default_rng(6)
+
+    def draw() -> list[Any]:
+        drawn = (
+            rng.integers(0, 100, (*s[:-1], 2 * s[-1])).astype(d) for s, d in zip(shapes, dtypes, strict=True)
+        )
+        return [torch.from_numpy(x)[..., ::2] for x in drawn]
+
+    a, b = draw()
+    expected = torch.from_numpy(np.matmul(a.numpy(), b.numpy()))
+    request = matmul_request(
+        Operands(a, b, None, torch, on_device=True), Arguments(), np.dtype(expected.numpy().dtype)
+    )
+    product = integers.matmul(request, PLAN, VARIANT, 0, counts=False, keeps_out=False, findings=None)
+    assert torch.equal(product.store(), expected)
+    assert product.made is not None
+    key = ("key",)
+    monkeypatch.setattr(repeated, "made", {key: (product.made.prepared, expected.shape, expected.dtype)})
+    for _ in range(2):
+        a, b = draw()
+        found = repeated.again(key, a, b)
+        assert torch.equal(found, torch.from_numpy(np.matmul(a.numpy(), b.numpy())))
