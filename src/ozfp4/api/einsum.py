@@ -48,7 +48,8 @@ def einsum(
         of the alphabet. Axes of extent 1 go with any extent. Also NumPy's other form, ``einsum(a, [0, 1], b, [1, 2], [0, 2])``.
         Axes of an ellipsis that the result has not are summed.
     *operands : array_like or torch.Tensor
-        As in :func:`ozfp4.matmul`, of any number of axes, brought to the dtype that all of them promote to.
+        As in :func:`ozfp4.matmul`, of any number of axes, brought to the dtype that all of them promote to. Tensors may come in
+        one list.
     out : array or tensor, optional
         Where to write the result: its exact shape and dtype, no memory shared with the operands.
     optimize : bool, {"greedy", "optimal"}, or path
@@ -85,6 +86,8 @@ def einsum(
     }  # fmt: skip
     if isinstance(subscripts, str):
         text, given = subscripts, list(operands)
+        if len(given) == 1 and isinstance(given[0], (list, tuple)) and any(map(library.is_tensor, given[0])):
+            given = list(given[0])  # torch's form; a list of anything else is one array, as in NumPy
     else:
         text, given = from_lists([subscripts, *operands])
     if not given:

@@ -34,7 +34,8 @@ def tensordot(
     a, b : array_like or torch.Tensor
         As in :func:`ozfp4.matmul`, of any number of axes.
     axes : int or pair
-        How many of the last axes of `a` and the first of `b`; or the axes of `a`, and as many of `b` that they go with.
+        How many of the last axes of `a` and the first of `b`; or the axes of `a`, and as many of `b` that they go with: numbers,
+        lists or arrays of them, or both as the rows of one array.
         An extent of 1 goes with every other in torch, and in NumPy with 1 alone.
     out : array or tensor, optional
         Where to write the result: its exact shape and dtype, no memory shared with the operands.
@@ -120,4 +121,8 @@ def _pair(axes: Any) -> tuple[list[int], list[int]]:
 
 
 def _numbers(axes: Any) -> list[int]:
-    return [operator.index(axes)] if hasattr(axes, "__index__") else [operator.index(i) for i in axes]
+    try:
+        each = iter(axes)
+    except TypeError:  # of a number, or of an array without axes
+        return [operator.index(axes)]
+    return [operator.index(i) for i in each]

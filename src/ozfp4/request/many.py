@@ -64,7 +64,9 @@ def of_one_dtype(operands: Sequence[Any], library: Any) -> tuple[list[Any], Any]
     """The operands in the dtype that all of them promote to, so that no sum before the last is rounded to less, and that dtype;
     real ones beside complex ones in its real dtype. TypeError where the library has none."""
     try:
-        dtype = reduce(library.promote_types, (x.dtype for x in operands))
+        # NumPy's own rule for more than two, as its promotion of two is not associative: int16, uint16, float32 are float32.
+        dtypes = [x.dtype for x in operands]
+        dtype = np.result_type(*dtypes) if library is np else reduce(library.promote_types, dtypes)
     except RuntimeError as error:
         raise TypeError(f"operands: torch has no common dtype of all: {error}; convert them") from None
     real = library.zeros((), dtype=dtype).real.dtype

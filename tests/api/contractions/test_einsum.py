@@ -513,3 +513,30 @@ def test_lazily_negated_tensors() -> None:
     assert negated.is_neg()
     for text in ("ij,jk->ik", "ij,jk->", "ij,kl->ijkl"):
         assert_same_bits(ozfp4.einsum(text, negated, b), ozfp4.einsum(text, a, b))
+
+
+def test_dtypes_of_three_as_numpy_s() -> None:
+    names = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "c8", "?"]
+    for dtypes in itertools.permutations(names, 3):
+        operands = [np.ones(2, name) for name in dtypes]
+        assert ozfp4.einsum("i,i,i->i", *operands).dtype == np.einsum("i,i,i->i", *operands).dtype, dtypes
+
+
+def test_dtypes_of_three_as_torch_s() -> None:
+    torch = pytest.importorskip("torch")
+    names = ["int8", "uint8", "int16", "int64", "float32", "float64", "complex64", "bool"]
+    for dtypes in itertools.permutations(names, 3):
+        operands = [torch.ones(2, dtype=getattr(torch, name)) for name in dtypes]
+        assert ozfp4.einsum("i,i,i->i", *operands).dtype == torch.einsum("i,i,i->i", *operands).dtype, dtypes
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_tensors_in_a_list(kind: type) -> None:
+    torch = pytest.importorskip("torch")
+    a, b = (torch.from_numpy(x) for x in whole((2, 3), (3, 4)))
+    assert torch.equal(ozfp4.einsum("ij,jk", kind([a, b])), torch.einsum("ij,jk", kind([a, b])))
+    assert torch.equal(ozfp4.einsum("ij->ji", kind([a])), a.T)
+    with pytest.raises(TypeError, match=r"cannot be mixed: operands\[0\] is a torch tensor, operands\[1\]"):
+        ozfp4.einsum("ij,jk", kind([a, b.numpy()]))
+    rows = kind([[1.0, 2.0], [3.0, 4.0]])
+    assert ozfp4.einsum("ij->", rows) == 10

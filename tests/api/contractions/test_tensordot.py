@@ -134,3 +134,23 @@ def test_numpy_and_torch_do_not_mix() -> None:
     torch = pytest.importorskip("torch")
     with pytest.raises(TypeError, match=r"cannot be mixed: a is a NumPy array, b is a torch tensor"):
         ozfp4.tensordot(A, torch.from_numpy(B), 1)
+
+
+@pytest.mark.parametrize(
+    "axes",
+    [
+        (np.array([1, 0]), np.array([0, 1])),
+        np.array([[1], [0]]),
+        np.array([[1, 0], [0, 1]]),
+        np.array([1, 0]),
+        np.array(1),
+        (np.array([1]), 0),
+    ],
+    ids=repr,
+)
+def test_axes_in_arrays(axes) -> None:
+    x = whole(3, 3)
+    assert_same_bits(ozfp4.tensordot(x, x, axes) + 0.0, np.tensordot(x, x, axes) + 0.0)
+    for wrong in (np.array([[1.0], [0.0]]), (np.array([1.0]), np.array([0.0])), np.array([True, False])):
+        with pytest.raises(TypeError, match=r"^axes: "):
+            ozfp4.tensordot(x, x, wrong)
