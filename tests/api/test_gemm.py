@@ -392,5 +392,9 @@ def test_prepared_operands() -> None:
         for x, y in ((left, b), (a, right), (left, right)):
             assert_same_bits(ozfp4.gemm(0.7, x, y, 0.7, c, rounding=rounding), expected, (accuracy, rounding))
     assert_same_bits(ozfp4.gemm(0, left, right, -1, c), -c)
+    single = ozfp4.prepare(b.astype(np.float32), "right")
+    words = r"c: dtype float64 makes .* b was prepared for results of float32; .*dtype='float64'"
+    refuses(ValueError, words, 1, a.astype(np.float32), single, 1, c)
+    refuses(ValueError, "b: it was prepared for results of float32", 1, a, single, 1, c)
     refuses(ValueError, "trans_b: b is prepared as it is", 1, a, right, trans_b=True)
     refuses(ValueError, "accuracy: 'fp64' is not what b was prepared for", 1, a, right, accuracy="fp64")

@@ -147,3 +147,12 @@ def test_results_do_not_share_memory() -> None:
     c, d = ozfp4.int8_matmul(a, a), ozfp4.int8_matmul(a, a)
     c[...] = 0
     assert_same_bits(d, exact(a, a))
+
+
+@both
+@pytest.mark.parametrize("shape", [(0, 5, 3), (4, 0, 3), (4, 5, 0)], ids=str)
+def test_the_report_of_an_empty_product_counts_none(shape, products: int) -> None:
+    m, k, n = shape
+    c, report = ozfp4.int8_matmul(random(1, m, k), random(2, k, n), products=products, report=True)
+    assert_same_bits(c, np.zeros((m, n), np.int32))
+    assert (report.products, report.plan.products) == (0, products)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import gc
 import itertools
+import pickle
+import re
+import weakref
 from typing import Any
 
 import numpy as np
@@ -292,3 +297,88 @@ def test_refusals() -> None:
     for error, text, x, side, options in refused:
         with pytest.raises(error, match=text):
             ozfp4.prepare(x, side, **options)
+
+
+def test_unknown_names_and_values_come_first() -> None:
+    a, b = operands("normal", 5, 20, 6)
+    y = ozfp4.prepare(b, "right")
+    for text, options in (
+        ("backend: 'gpu' is unknown", {"backend": "gpu"}),
+        ("accuracy: 'foo' is unknown", {"accuracy": "foo"}),
+        ("bits: 500 is outside 2..200", {"bits": 500}),
+        ("family: 'foo' is unknown", {"family": "foo"}),
+        ("plan: int is not an ozfp4.Plan", {"plan": 3}),
+    ):
+        with pytest.raises((TypeError, ValueError), match=f"^{text}") as caught:
+            ozfp4.matmul(a, y, **options)
+        assert "ozfp4.prepare" not in str(caught.value)
+
+
+def test_every_call_that_is_named_is_right() -> None:
+    a, b = operands("normal", 5, 20, 6)
+    found = 0
+    for made, asked in itertools.product(({}, {"backend": "int8"}, {"scheme": "I"}), _asked()):
+        try:
+            ozfp4.matmul(a, ozfp4.prepare(b, "right", **made), **asked)
+        except ValueError as error:
+            call = re.search(r"ozfp4\.prepare\(.*\)", str(error))
+            if call is not None:
+                y = eval(call[0], {"ozfp4": ozfp4, "x": b})
+                assert_same_bits(ozfp4.matmul(a, y, **asked), ozfp4.matmul(a, b, **asked))
+                found += 1
+    assert found > 30
+
+
+def _asked() -> list[dict[str, Any]]:
+    backends, families = ("auto", "fp4", "fp64"), ("least", "paper", "paper-karatsuba")
+    names = ("scheme", "backend", "family", "bits", "accuracy")
+    values = itertools.product(("II", "I"), backends, families, (None, 40), (None, "scaled", "correct"))
+    return [dict(zip(names, each, strict=True)) for each in values]
+
+
+def test_what_takes_no_prepared_operand() -> None:
+    a, b = operands("normal", 5, 20, 6)
+    y = ozfp4.prepare(b, "right")
+    for function in (
+        lambda: ozfp4.matmul_mod(np.ones((5, 20), int), y, 7),
+        lambda: ozfp4.gram(y),
+        lambda: ozfp4.einsum("ij,jk", a, y),
+        lambda: ozfp4.tensordot(a, y, 1),
+        lambda: ozfp4.plan_for(a, y),
+        lambda: ozfp4.linalg.qr(y),
+    ):
+        with pytest.raises(
+            TypeError,
+            match=r"^(a|b|operands\[1\]): a prepared operand is not taken here; pass the matrix itself$",
+        ):
+            function()
+
+
+def test_it_is_no_array_and_not_copied() -> None:
+    a, b = operands("normal", 5, 20, 6)
+    y = ozfp4.prepare(b, "right")
+    with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for @"):
+        a @ y
+    for function in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match=r"^a prepared operand cannot be copied or pickled"):
+            function(y)
+
+
+def test_tensors_are_watched_and_not_kept() -> None:
+    torch = pytest.importorskip("torch")
+    a, b = (torch.randn(s, dtype=torch.float64) for s in ((9, 20), (7, 20)))
+    expected = ozfp4.matmul(a, b.mT)
+    y = ozfp4.prepare(b.mT, "right")  # of a view that is gone at once
+    assert_same_bits(ozfp4.matmul(a, y), expected)
+    b.add_(1.0)
+    with pytest.raises(ValueError, match=r"^b: the tensor was modified in place"):
+        ozfp4.matmul(a, y)
+    b.sub_(1.0)
+    expected, y = ozfp4.matmul(a, b.mT), ozfp4.prepare(b.mT, "right")
+    source = weakref.ref(b)
+    del b
+    gc.collect()
+    assert source() is None
+    assert_same_bits(ozfp4.matmul(a, y), expected)
+    with pytest.raises(TypeError, match=r"^b: a prepared operand is not taken here"):
+        ozfp4.plan_for(a, y)

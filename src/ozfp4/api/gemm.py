@@ -7,7 +7,7 @@ from typing import Any
 from ..plans.plan import Plan
 from ..request import library
 from ..request.arguments import check_arguments
-from ..request.prepared import NEITHER, Prepared, take_prepared
+from ..request.prepared import NEITHER, Prepared, check_addend, take_prepared
 from ..request.update import update_request
 from ..request.written import mark_written
 from .matmul import _of_parts, _on_cpu, _on_cuda
@@ -52,7 +52,7 @@ def gemm(
     alpha, beta : float
         Finite and real. Where alpha is 0, A and B are not read; where beta is 0, C is not.
     a, b : array_like, torch.Tensor or Prepared
-        As in :func:`ozfp4.matmul`, stacks and broadcasting included.
+        float64, float32, complex128 or complex64, no integers; else as in :func:`ozfp4.matmul`, stacks and broadcasting included.
     c : array_like or torch.Tensor, optional
         Of the result's shape or one that broadcasts to it, real, or complex if the product is. Needed where beta is not 0.
     trans_a, trans_b : {False, True, "N", "T", "C"}
@@ -92,6 +92,8 @@ def gemm(
         scheme, backend, bits, family, plan, workspace_limit, None, accuracy, rounding, return_bound
     )
     operands = library.take_operands(a, b, out, library.NUMBERS)
+    if sides is not NEITHER and c is not None:
+        check_addend(sides, operands, c)
     request = update_request(alpha, operands, beta, c, trans_a, trans_b, asked, sides)
     if request.is_complex:
         found, bound, _, about = _of_parts(request, operands.on_device, report)

@@ -110,7 +110,7 @@ def gram(
     Parameters
     ----------
     a : array_like or torch.Tensor
-        float64, float32, complex128 or complex64, 2-D or a stack of matrices, any strides.
+        float64, float32, complex128 or complex64, no integers, 2-D or a stack of matrices, any strides.
     left : bool
         The transpose (adjoint) on the right: sums over the columns of `a` instead of its rows.
     scheme, backend, bits, family, plan, out, report, workspace_limit, accuracy, rounding

@@ -198,7 +198,7 @@ class _Product:
             device=device,
             plan=self._plan,
             moduli_used=0,
-            products=self._plan.products,
+            products=0 if _is_empty(request) else self._plan.products,
             bits=self._plan.bits,
             exponents=cuda_integers.exponents(request.a, request.b)
             if on_device
@@ -252,9 +252,14 @@ def _exponents(a: Any, b: Any) -> tuple[int, int]:
     return min(found, default=0), max(found, default=0)
 
 
+def _is_empty(request: MatmulRequest) -> bool:
+    """Whether there is nothing to multiply."""
+    shape = request.shape
+    return 0 in (shape.m, shape.n, shape.k, *shape.stack)
+
+
 def _variant(request: MatmulRequest, plan: Plan) -> Variant | None:
     """What multiplies; None where there is nothing to multiply."""
-    shape = request.shape
-    if 0 in (shape.m, shape.n, shape.k, *shape.stack):
+    if _is_empty(request):
         return None
     return on_cuda.serving_variant(plan, request.a.device.index)

@@ -352,6 +352,7 @@ def matmul(
         scheme, backend, bits, family, plan, workspace_limit, progress, accuracy, rounding, return_bound
     )
     operands, integer = library.take_operands(a, b, out, library.TAKEN), None
+    given = operands
     if operands.has_integers:
         operands, integer = unify(operands)
         like = None if integer is None else like  # converted operands lie elsewhere the next time
@@ -370,7 +371,7 @@ def matmul(
         c = c if out is None else out
         return (c, about) if report else c
     if raises:
-        raise ValueError("overflow: 'raise' is for products of integers")
+        raise ValueError(f"overflow: 'raise' is for products of integers{_promoted(given)}")
     request = matmul_request(operands, asked, prepared=sides)
     if request.is_complex:
         c, bound, made, about = _of_parts(request, operands.on_device, report)
@@ -384,6 +385,14 @@ def matmul(
         operands.torch.autograd.graph.increment_version(out)
     result = (c if out is None else out, *([bound] if return_bound else []), *([about] if report else []))
     return result if len(result) > 1 else result[0]
+
+
+def _promoted(given: library.Operands) -> str:
+    """What is said of integers whose product is none of integers."""
+    first, second = given.a.dtype, given.b.dtype
+    if not (library.is_integer(first) and library.is_integer(second)):
+        return ""
+    return f"; {first} and {second} promote to float64: convert one of them to the other's dtype"
 
 
 def _of_parts(

@@ -13,7 +13,7 @@ from ..plans.plan import Plan
 from ..request import library
 from ..request.arguments import Arguments, check_arguments
 from ..request.operands import LONGEST_CERTIFIED, MatmulRequest, matmul_request
-from ..request.prepared import SIDES, Prepared, is_watched
+from ..request.prepared import SIDES, Prepared, is_watched, watch
 
 
 def prepare(
@@ -31,8 +31,8 @@ def prepare(
     """Scale and encode an operand once, for any number of products: ``matmul(a, prepare(b, "right"))`` has the bits of
     ``matmul(a, b)``.
 
-    A NumPy array, and a torch tensor on the CPU, is copied: later changes of the array are not seen. A tensor on a GPU is not
-    copied. A product of a tensor that was modified in place since, by torch's count, is refused.
+    On the CPU the entries are copied, on a GPU they are not. Later changes of a NumPy array are not seen; a product of a tensor
+    that was modified in place since, by torch's count, is refused, on the CPU as long as that tensor is there.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def prepare(
         entries, held = cpu.prepare(entries, side, made, asked.accuracy, request.single)
         nbytes = entries.nbytes + (0 if held is None else held.nbytes)
         entries = entries if operands.torch is None else operands.torch.from_numpy(entries)
-    watched = x if is_watched(x) else None
+    watched = is_watched(x)
     return Prepared(
         shape=tuple(entries.shape),
         dtype=entries.dtype,
@@ -107,8 +107,8 @@ def prepare(
         nbytes=nbytes,
         _entries=entries,
         _held=held,
-        _tensor=watched,
-        _version=0 if watched is None else watched._version,
+        _watched=watch(x) if watched else None,
+        _version=x._version if watched else 0,
     )
 
 

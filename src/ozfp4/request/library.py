@@ -91,8 +91,8 @@ def take_operands(a: Any, b: Any, out: Any, allowed: tuple[type, ...]) -> Operan
     for name, x in (("a", a), ("b", b)):
         if x.dtype not in [getattr(torch, n) for n in names]:
             raise TypeError(
-                f"{name}: dtype {x.dtype} is not supported{remedies.of_torch_dtype(name, x.dtype)}; "
-                f"allowed is {listed(allowed, 'torch.')}"
+                f"{name}: dtype {x.dtype} is not supported"
+                f"{remedies.of_torch_dtype(name, x.dtype, np.float64 in allowed)}; allowed is {listed(allowed, 'torch.')}"
             )
     if out is not None:
         if out.device != a.device:
@@ -124,6 +124,7 @@ def _from_torch(a: object, b: object, out: object) -> bool:
     if out is not None:
         given["out"] = is_tensor(out)
     if len(set(given.values())) > 1:
+        remedies.check_unprepared(a=a, b=b)
         kinds = ", ".join(
             f"{name} is a {'torch tensor' if t else 'NumPy array'}" for name, t in given.items()
         )
@@ -182,7 +183,7 @@ def as_array(name: str, x: object) -> Array:
     """A NumPy array of `x` without a copy where possible."""
     if is_tensor(x):
         return array_of_tensor(name, x)
-    if isinstance(x, np.ma.MaskedArray) or (not isinstance(x, np.ndarray) and hasattr(x, "toarray")):
+    if remedies.is_no_array(x):
         raise TypeError(remedies.of_array(name, x))
     return np.asarray(x)
 

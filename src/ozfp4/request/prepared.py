@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
-from ..plans.plan import Plan
+import numpy as np
+
+from .._core import accuracy_bits
+from ..plans.plan import Plan, make_plan
 from ..support.table import Table, Tabular
 from . import library
+from .arguments import check_accuracy, check_arguments
 
 SIDES = {"left": "a", "right": "b"}
 
@@ -32,7 +37,7 @@ class Prepared(Tabular):
     device : str
         "cpu", "cuda:0" and so on.
     nbytes : int
-        Memory that it takes beside the operand, or beside a copy of it (on the CPU).
+        Memory that it takes: its planes, and on the CPU the copy of the operand.
     """
 
     shape: tuple[int, ...]
@@ -45,8 +50,21 @@ class Prepared(Tabular):
     nbytes: int
     _entries: Any  # as an operand of a product: an array, or a tensor on a device
     _held: Any  # what the backend made of it; None without entries
-    _tensor: Any = None  # that was passed, where its version can be asked
+    _watched: Callable[[], Any] | None = None  # the tensor that was passed, if torch counts its versions
     _version: int = 0
+
+    is_prepared: ClassVar[bool] = True
+    __array_ufunc__: ClassVar[None] = None  # NumPy's operators leave it to Python to refuse it
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a prepared operand cannot be copied or pickled; copy the matrix, and ozfp4.prepare it anew"
+        )
+
+    @property
+    def _tensor(self) -> Any:
+        """The tensor whose version says whether it was modified; None where there is none, or none any more."""
+        return None if self._watched is None else self._watched()
 
     def _tables(self) -> Iterator[Table]:
         shape = " × ".join(map(str, self.shape))
@@ -100,7 +118,8 @@ def sides_of(a: Any, b: Any) -> Sides:
             raise ValueError(
                 f"{name}: it was prepared for the {prepared.side} side; ozfp4.prepare(x, side={side!r}) serves here"
             )
-        if prepared._tensor is not None and prepared._tensor._version != prepared._version:
+        tensor = prepared._tensor
+        if tensor is not None and tensor._version != prepared._version:
             raise ValueError(
                 f"{name}: the tensor was modified in place since it was prepared; {prepared._again()} prepares it anew"
             )
@@ -132,22 +151,42 @@ def check_agrees(sides: Sides, plan: Plan | None, **asked: Any) -> tuple[Plan, s
         "family": ("least", made.family),
         "accuracy": (None, prepared.accuracy),
     }
-    for key, value in asked.items():
-        default, own = has[key]
-        if not (value is None if default is None else value == default) and value != own:
-            raise ValueError(
-                f"{key}: {value!r} is not what {name} was prepared for, {own!r}; "
-                f"{prepared._again(**{key: repr(value)})} serves it"
-            )
+    chosen = {key: value for key, value in asked.items() if value != has[key][0]}
+    for key, value in chosen.items():
+        own = has[key][1]
+        if value != own:
+            again = prepared._again(**{k: repr(v) for k, v in chosen.items()})
+            remedy = f"; {again} serves it" if _is_served(prepared, **chosen) else ""
+            raise ValueError(f"{key}: {value!r} is not what {name} was prepared for, {own!r}{remedy}")
     return made, prepared.accuracy
+
+
+def _is_served(
+    prepared: Prepared,
+    scheme: str = "II",
+    backend: str = "auto",
+    family: str = "least",
+    bits: int | None = None,
+    accuracy: str | None = None,
+) -> bool:
+    """Whether it can be prepared so where it lies. ValueError for what no plan has."""
+    if backend != "auto" or family != "least":
+        inner = prepared.shape[-1 if prepared.side == "left" else -2]
+        precision = 24 if library.name_of(prepared.dtype) == "float32" else 53
+        if check_accuracy(accuracy, bits, family, None) != "scaled":
+            bits = accuracy_bits(precision)
+        make_plan(scheme, "fp4" if backend == "auto" else backend, family, bits or precision, max(inner, 1))
+    return prepared.device == "cpu" or backend != "fp64"
 
 
 def take_prepared(a: Any, b: Any, plan: Any, accuracy: Any, **asked: Any) -> tuple[Sides, Any, Any, Any, Any]:
     """Which of `a` and `b` are prepared; both as entries, the plan and the accuracy. Range: one is prepared, the other as it was
     passed.
 
-    Raises as :func:`sides_of` and :func:`check_agrees`.
+    Raises as :func:`check_arguments`, then as :func:`sides_of` and :func:`check_agrees`.
     """
+    names = {"bits": None, "family": "least"} | asked
+    check_arguments(**names, plan=plan, accuracy=accuracy)
     sides = sides_of(a, b)
     plan, accuracy = check_agrees(sides, plan, accuracy=accuracy, **asked)
     return (
@@ -171,6 +210,25 @@ def check_result(sides: Sides, result_dtype: str, is_complex: bool) -> None:
                 f"{name}: it was prepared for results of {prepared.result_dtype}, and the other operand makes this one "
                 f"{result_dtype}; {prepared._again(dtype=repr(result_dtype))} serves it"
             )
+
+
+def check_addend(sides: Sides, operands: library.Operands, c: Any) -> None:
+    """ValueError where C alone makes the result one of another dtype than was prepared for."""
+    of_c = library.name_of(c.dtype if hasattr(c, "dtype") else np.asarray(c).dtype)
+    if of_c != "float64" or any(library.name_of(x.dtype) != "float32" for x in operands[:2]):
+        return
+    for name, prepared in zip(SIDES.values(), sides, strict=True):
+        if prepared is not None and prepared.result_dtype == "float32":
+            raise ValueError(
+                f"c: dtype float64 makes the result float64, and {name} was prepared for results of float32; pass a c of "
+                f"float32, or {prepared._again(dtype=repr('float64'))}"
+            )
+
+
+def watch(tensor: Any) -> Callable[[], Any]:
+    """A weak reference to a tensor that is modified where this one is: to what it is a view of, as views are short-lived."""
+    base = tensor._base
+    return weakref.ref(tensor if base is None else base)
 
 
 def is_watched(tensor: Any) -> bool:

@@ -30,13 +30,16 @@ def of_dtype(name: str, dtype: np.dtype[Any]) -> str:
         "m": f"{name} / np.timedelta64(1, 's') is a number of seconds",
         "M": f"dates have no product; ({name} - {name}.min()) / np.timedelta64(1, 's') is a number of seconds",
     }
+    if dtype.kind in "iub":
+        does = "rounds it to 53 bits" if dtype.itemsize > 4 else "holds its values"
+        return f" ({name}.astype(np.float64), or {name}.to(torch.float64) of a tensor, {does})"
     if dtype.names is not None:
         return f" (pass a field: {name}[{dtype.names[0]!r}])"
     return f" ({by_kind[dtype.kind]})" if dtype.kind in by_kind else ""
 
 
-def of_torch_dtype(name: str, dtype: object) -> str:
-    """As `of_dtype`, for a dtype of torch.
+def of_torch_dtype(name: str, dtype: object, takes_floats: bool = True) -> str:
+    """As `of_dtype`, for a dtype of torch; nothing is said of integers where floating-point numbers are not taken either.
 
     >>> of_torch_dtype("b", "torch.bfloat16")
     ' (b.float() holds its values)'
@@ -48,13 +51,36 @@ def of_torch_dtype(name: str, dtype: object) -> str:
         return f" ({name}.float() holds its values)"
     if short == "complex32":
         return f" ({name}.to(torch.complex64) holds its values)"
+    if short.startswith(("int", "uint", "bool")) and takes_floats:
+        does = "rounds it to 53 bits" if short.endswith("64") else "holds its values"
+        return f" ({name}.to(torch.float64) {does})"
     if short.startswith(("qint", "quint")):
         return f" ({name}.dequantize() gives its values)"
     return ""
 
 
+def is_no_array(x: Any) -> bool:
+    """Whether np.asarray would lose entries: of masked arrays, of sparse ones and prepared operands, which it wraps."""
+    if isinstance(x, np.ndarray):
+        return isinstance(x, np.ma.MaskedArray)
+    return hasattr(x, "toarray") or _is_prepared(x)
+
+
+def check_unprepared(**given: object) -> None:
+    """TypeError for the first of these that is a prepared operand."""
+    for name, x in given.items():
+        if _is_prepared(x):
+            raise TypeError(of_array(name, x))
+
+
+def _is_prepared(x: object) -> bool:
+    return getattr(type(x), "is_prepared", False) is True
+
+
 def of_array(name: str, x: Any) -> str:
-    """What is said of arrays whose entries np.asarray would lose: masked ones, and sparse ones, which it wraps."""
+    """What is said of what `is_no_array`."""
+    if _is_prepared(x):
+        return f"{name}: a prepared operand is not taken here; pass the matrix itself"
     if isinstance(x, np.ma.MaskedArray):
         instead = (
             "out.data" if name == "out" else f"{name}.filled(0) to leave masked entries out of every sum"

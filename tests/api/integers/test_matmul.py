@@ -313,8 +313,24 @@ def test_with_complex_numbers(dtype: str, other: type) -> None:
 
 def test_what_else_refuses_integers(check_refused: Any) -> None:
     x = np.ones((3, 3), np.int64)
-    for function in (ozfp4.enclose, lambda a, b: ozfp4.gram(a)):
-        check_refused(TypeError, r"^a: dtype int64 is not supported; allowed is float64", function, x, x)
+    for function in (ozfp4.enclose, lambda a, b: ozfp4.gram(a), lambda a, b: ozfp4.gemm(1, a, b)):
+        for a, does in ((x, "rounds it to 53 bits"), (x.astype(np.int16), "holds its values")):
+            words = rf"\(a\.astype\(np\.float64\), or a\.to\(torch\.float64\) of a tensor, {does}\)"
+            check_refused(
+                TypeError,
+                rf"^a: dtype {a.dtype} is not supported {words}; allowed is float64",
+                function,
+                a,
+                x,
+            )
+
+
+def test_overflow_of_integers_that_promote_to_floats(check_refused: Any) -> None:
+    a, b = np.ones((3, 3), np.uint64), np.ones((3, 3), np.int64)
+    words = "^overflow: 'raise' is for products of integers"
+    promoted = words + "; uint64 and int64 promote to float64: convert one of them to the other's dtype$"
+    check_refused(ValueError, promoted, ozfp4.matmul, a, b, overflow="raise")
+    check_refused(ValueError, words + "$", ozfp4.matmul, a, b.astype(float), overflow="raise")
 
 
 @pytest.mark.parametrize("code", list("?bhilqBHILQ"))
