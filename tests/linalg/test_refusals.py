@@ -19,7 +19,7 @@ SYSTEMS = [linalg.solve, linalg.lstsq, linalg.solve_triangular]
 WRONG = [
     (
         TypeError,
-        "a: dtype int64 is not supported; allowed is float64 or float32 or complex128",
+        r"a: dtype int64 is not supported \(a\.astype\(np\.float64\).*\); allowed is float64 or float32 or complex128",
         A.astype(int),
     ),
     (TypeError, "a: dtype bool is not supported", A > 0),
