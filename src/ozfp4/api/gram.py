@@ -236,7 +236,7 @@ def _columns(y: Any, first: int, last: int) -> Any:
 # Columns of a block at least: narrower products take a GPU, or a BLAS, longer than their share.
 _LEAST_COLUMNS = {True: 1024, False: 256}
 # Blocks on a GPU from here on: of smaller results the launches of a block take longer than what it saves.
-_LEAST_EXTENT = {True: 4096, False: 0}
+_LEAST_EXTENT = {True: 6144, False: 0}
 _MOST_BLOCKS = 16  # 17/32 of all entries are multiplied; with twice as many it would be 33/64
 _MULTIPLE = 64  # whole tiles, and lines that begin where planes are aligned
 
