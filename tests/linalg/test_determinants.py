@@ -44,3 +44,22 @@ def test_singular_empty_and_out_of_range(library):
     huge = library(np.eye(9) * 1e300)
     assert float(linalg.det(huge)) == np.inf
     assert float(linalg.slogdet(huge).logabsdet) == pytest.approx(9 * 300 * np.log(10))
+
+
+@pytest.mark.parametrize("unit", [1, 1j])
+def test_only_the_whole_is_out_of_range(unit, library):
+    """Products of factors that are out of range, by others that bring them back; zeros among them."""
+    for last, expected in ((1e-200, 1), (0.0, 0)):
+        a = np.diag([1e200, 1e200, 1e-200, last]) * unit
+        assert complex(linalg.det(library(a))) == pytest.approx(expected, rel=1e-15)
+    single = np.diag(np.array([1e30, 1e30, 1e-30, 1e-30], np.float32)) * np.float32(1)
+    assert float(linalg.det(library(single))) == pytest.approx(1, rel=1e-6)
+    assert float(linalg.det(library(np.diag([0.5, 2.0] * 700 + [1e-310])))) == 1e-310
+    assert float(linalg.det(library(np.diag([-1e300, 1e300, 1e-300])))) == pytest.approx(-1e300)
+    assert not np.signbit(float(linalg.det(library(np.diag([-1.0, 0.0, 2.0])))))
+
+
+def test_factors_that_overflow(library):
+    a = np.kron(np.diag([1e308, 1e-150, 1e-150]), [[1, 1], [-1, 1]])
+    assert float(linalg.det(library(a))) == pytest.approx(8e16, rel=1e-14)
+    assert float(linalg.slogdet(library(a)).logabsdet) == pytest.approx(np.log(8e16), rel=1e-12)

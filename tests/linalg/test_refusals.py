@@ -66,6 +66,10 @@ def test_stacks_that_do_not_broadcast(check_refused):
 def test_names(check_refused):
     check_refused(ValueError, "mode: 'full' is unknown; allowed are 'reduced'", linalg.qr, A, mode="full")
     check_refused(ValueError, "assume_a: 'sym' is unknown; allowed", linalg.solve, A, B, assume_a="sym")
+    for name in (["gen"], None, {}):
+        check_refused(
+            ValueError, "assume_a: .* is unknown; allowed are 'gen'", linalg.solve, A, B, assume_a=name
+        )
     for trans in ("H", 3, True, 1.0, None):
         check_refused(ValueError, f"trans: {trans!r} is unknown", linalg.solve_triangular, A, B, trans=trans)
         check_refused(ValueError, f"trans: {trans!r} is unknown", linalg.lu_solve, LU, B, trans=trans)
@@ -83,6 +87,12 @@ def test_factors(check_refused):
     check_refused(ValueError, r"piv: shape \(2,\) does not fit lu; \(3,\)", linalg.lu_solve, (lu, piv[:2]), B)
     check_refused(ValueError, r"piv: an index is outside 0\.\.2", linalg.lu_solve, (lu, piv + 1), B)
     check_refused(ValueError, r"piv: an index is outside 0\.\.2", linalg.lu_solve, (lu, piv - 1), B)
+    check_refused(
+        TypeError, "piv: dtype float64 holds no integers", linalg.lu_solve, (lu, [0.0, 1.0, 2.0]), B
+    )
+    check_refused(TypeError, r"piv: \[\[0\], \[1, 2\]\] is no array", linalg.lu_solve, (lu, [[0], [1, 2]]), B)
+    check_refused(TypeError, "piv: masked arrays", linalg.lu_solve, (lu, np.ma.masked_array(piv)), B)
+    np.testing.assert_array_equal(linalg.lu_solve((lu, piv.tolist()), B), B)
     singular = linalg.lu_factor(np.ones((3, 3)))
     message = "a: singular matrix: the pivot 1, counted from 0, is exactly zero"
     check_refused(np.linalg.LinAlgError, message, linalg.lu_solve, singular, B)
@@ -105,6 +115,8 @@ def test_tensors(check_refused):
     check_refused(ValueError, "a: holds NaN or infinity", linalg.inv, a / 0)
     pair = linalg.lu_factor(a)
     check_refused(ValueError, r"piv: an index is outside 1\.\.3", linalg.lu_solve, (pair[0], pair[1] - 1), b)
+    for wrong in (pair[1].double().requires_grad_(False), pair[1].bfloat16()):
+        check_refused(TypeError, r"piv: dtype torch\.", linalg.lu_solve, (pair[0], wrong), b)
     check_refused(
         torch.linalg.LinAlgError, "the pivot 1", linalg.lu_solve, linalg.lu_factor(torch.ones(2, 2)), b[:2]
     )

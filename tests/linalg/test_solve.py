@@ -193,3 +193,26 @@ def test_every_accuracy_of_the_products(accuracy, small_blocks, rational):
     x, report = linalg.solve(a, b, accuracy=accuracy, refine=True, report=True)
     assert report.accuracy == accuracy
     assert rational.error(x, exact, U) <= ROUNDED
+
+
+EXTREME = [
+    (1e308 * np.array([[1.0, 1], [-1, 1]]), 2),
+    (1e308 * np.array([[1.5, 0.5], [0.5, 1.5]]), 2),
+    (1e-308 * np.array([[1.0, 2], [3, 1]]), 3.2),
+    (2.0**-1070 * np.array([[1.0, 2], [3, 1]]), 3.2),
+    (1e-290 * np.array([[1.0, 0], [0, 1e-20]]), 1e20),
+    (2e38 * np.array([[1, 1], [-1, 1]], np.float32), 2),
+    (2.0**-140 * np.array([[1, 2], [3, 1]], np.float32), 3.2),
+    (1e308 * np.array([[1 + 1j, 1 + 1j], [-1 - 1j, 1 + 1j]]), 2),
+    (5e307 * np.array([[1 + 1j, 1 + 1j], [-1 - 1j, 1 + 1j]]), 2),
+]
+
+
+@pytest.mark.parametrize("refined", [False, True])
+@pytest.mark.parametrize(("a", "expected"), EXTREME, ids=str)
+def test_extreme_scales(a, expected, refined, library):
+    """Condition numbers and solutions are those of the matrix in the middle of the range."""
+    x, report = linalg.solve(library(a), library(a[:, 1]), refine=refined, report=True)
+    assert report.condition == pytest.approx(expected, rel=1e-3)
+    np.testing.assert_allclose(np.asarray(x), [0, 1], atol=4 * np.finfo(a.dtype).eps)
+    assert report.converged is refined

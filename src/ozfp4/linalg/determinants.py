@@ -8,8 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..request.types import TensorT
-from .lu import factorise
+from .lu import factorise_in_range
 from .operands import Operands, over_stack, take
+
+# Factors of 1/2..1 (complex: of up to 2^(1/2)) whose product is in range for certain, and an exponent that never is.
+_AT_ONCE = 512
+_FAR = 10000
 
 
 class Slogdet(NamedTuple):
@@ -19,11 +23,37 @@ class Slogdet(NamedTuple):
     logabsdet: Any
 
 
-def _diagonal(given: Operands, matrix: Any) -> tuple[npt.NDArray[Any], int]:
-    """That of U on the host, and the sign of the permutation."""
-    packed, pivots = factorise(given.native, matrix, given.accuracy)
+def _diagonal(given: Operands, matrix: Any) -> tuple[npt.NDArray[Any], int, int]:
+    """That of U on the host, the sign of the permutation, and the exponent of a power of two: det A is the product of all."""
+    packed, pivots, e = factorise_in_range(given.native, matrix, given.accuracy)
     exchanges = int((pivots != np.arange(len(pivots))).sum())
-    return given.native.to_host(packed.diagonal()), -1 if exchanges % 2 else 1
+    return given.native.to_host(packed.diagonal()), -1 if exchanges % 2 else 1, e * len(pivots)
+
+
+def _product(factors: npt.NDArray[Any], e: int) -> Any:
+    """That of all factors by 2^e, in float64 or complex128: out of range only as a whole."""
+    total = np.ones((), np.result_type(factors.dtype, np.float64))[()]
+    for begin in range(0, len(factors), _AT_ONCE):
+        mantissas, exponents = _split(factors[begin : begin + _AT_ONCE])
+        total, more = _split(total * mantissas.prod())
+        e += int(exponents.sum()) + int(more)
+    return _scaled(total, np.clip(e, -_FAR, _FAR))
+
+
+def _split(x: Any) -> tuple[Any, Any]:
+    """m and e with x = m 2^e, the larger part of m in 1/2..1, where x is neither zero nor without end."""
+    size = np.maximum(np.abs(x.real), np.abs(x.imag))
+    e = np.where(np.isfinite(size), np.frexp(size)[1], 0)
+    return _scaled(x.astype(np.result_type(x.dtype, np.float64)), -e), e
+
+
+def _scaled(x: Any, e: Any) -> Any:
+    """x by 2^e, part by part."""
+    if x.dtype.kind != "c":
+        return np.ldexp(x, e)
+    result = np.empty(np.shape(x), x.dtype)
+    result.real, result.imag = np.ldexp(x.real, e), np.ldexp(x.imag, e)
+    return result[()]
 
 
 @overload
@@ -60,11 +90,10 @@ def slogdet(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -
     given = take(a, square=True, has_b=False, accuracy=accuracy, check_finite=check_finite)
 
     def one(matrix: Any) -> tuple[Any, Any]:
-        diagonal, sign = _diagonal(given, matrix)
+        diagonal, sign, e = _diagonal(given, matrix)
         size = np.abs(diagonal)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            phase = np.where(size == 0, 0, diagonal / size).prod() * sign
-            logarithm = np.log(size).sum()
+        phase = np.where(size == 0, 0, diagonal / size).prod() * sign
+        logarithm = np.log(size).sum() + e * np.log(2.0)
         results = (phase.astype(diagonal.dtype), logarithm.astype(size.dtype))
         first, second = (given.native.from_host(np.asarray(x), matrix) for x in results)
         return first, second
@@ -77,7 +106,7 @@ def det(a: TensorT, *, accuracy: str | None = ..., check_finite: bool = ...) -> 
 @overload
 def det(a: npt.ArrayLike, *, accuracy: str | None = ..., check_finite: bool = ...) -> npt.NDArray[Any]: ...
 def det(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -> Any:
-    """The determinants of square matrices, by LU; out of range they are 0 or infinite, where :func:`slogdet` is not.
+    """The determinants of square matrices, by LU; where they are out of range they are 0 or infinite, and :func:`slogdet` is not.
 
     Parameters
     ----------
@@ -105,9 +134,11 @@ def det(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -> An
     given = take(a, square=True, has_b=False, accuracy=accuracy, check_finite=check_finite)
 
     def one(matrix: Any) -> tuple[Any]:
-        diagonal, sign = _diagonal(given, matrix)
-        with np.errstate(over="ignore", under="ignore"):
-            value = (diagonal.prod() * sign).astype(diagonal.dtype)
+        diagonal, sign, e = _diagonal(given, matrix)
+        zero = (diagonal == 0).any() and np.isfinite(diagonal).all()
+        value = (
+            np.zeros((), diagonal.dtype) if zero else (_product(diagonal, e) * sign).astype(diagonal.dtype)
+        )
         return (given.native.from_host(np.asarray(value), matrix),)
 
     return over_stack(given.native, given.lead, one, given.a)[0][()]

@@ -13,6 +13,7 @@ from .blocks import blocks
 from .native import Native
 from .native.contract import Host
 from .operands import over_stack, take
+from .scale import fits, room
 from .triangles import adjoint, check_diagonal, substitute, transposition
 from .update import update
 
@@ -47,6 +48,18 @@ def factorise(native: Native, a: Any, accuracy: str) -> tuple[Any, Host]:
             rows = update(packed[here, end:], packed[here, done], packed[done, end:], accuracy)
             packed[here, end:] = native.triangular(panel[: end - begin], rows, lower=True, unit=True)
     return packed, pivots
+
+
+def factorise_in_range(native: Native, a: Any, accuracy: str) -> tuple[Any, Host, int]:
+    """The same of 2^-e A, and e: the least of a few with which the factors of a finite A are well in range."""
+    packed, pivots = factorise(native, a, accuracy)
+    e = 0
+    for more in (4, room(native, a)):
+        if fits(native, packed) or not native.is_finite(a):
+            break
+        e = more
+        packed, pivots = factorise(native, a * 2.0**-e, accuracy)
+    return packed, pivots, e
 
 
 def solve_factored(native: Native, packed: Any, pivots: Host, b: Any, accuracy: str, way: str = "N") -> Any:
@@ -186,9 +199,14 @@ def _checked_pivots(piv: Any, lu: Any) -> Host:
     if library.is_tensor(piv) != library.is_tensor(lu):
         raise TypeError("piv: NumPy arrays and torch tensors cannot be mixed; lu is of the other library")
     first = 1 if library.is_tensor(piv) else 0
-    host = piv.cpu().numpy() if first else np.asarray(piv)
+    try:
+        if first:
+            library.check_tensor("piv", piv)
+        host = piv.detach().cpu().numpy() if first else library.as_array("piv", piv)
+    except ValueError:  # NumPy's, of lists of different lengths
+        raise TypeError(f"piv: {piv!r} is no array of integers") from None
     if host.dtype.kind not in "iu":
-        raise TypeError(f"piv: dtype {piv.dtype} holds no integers")
+        raise TypeError(f"piv: dtype {piv.dtype if first else host.dtype} holds no integers")
     n = lu.shape[-1]
     needed = (*lu.shape[:-2], n)
     try:

@@ -134,7 +134,8 @@ def over_stack(
     results = []
     for index in np.ndindex(*lead):
         try:
-            results.append(function(*(x[index] for x in operands)))
+            with np.errstate(all="ignore"):  # as matmul, which warns of nothing
+                results.append(function(*(x[index] for x in operands)))
         except FailureError as error:
             where = f"a{list(index)}" if lead else "a"
             raise native.error(f"{where}: {error}") from None

@@ -23,13 +23,13 @@ class Solver(NamedTuple):
 
 def by_lu(native: Native, a: Any, accuracy: str) -> Solver:
     """From P A = L U; FailureError for a pivot that is exactly zero."""
-    packed, pivots = lu.factorise(native, a, accuracy)
+    packed, pivots, e = lu.factorise_in_range(native, a, accuracy)
     check_diagonal(native, packed, "the pivot")
-    return Solver(
-        "LU",
-        lambda x: lu.solve_factored(native, packed, pivots, x, accuracy),
-        lambda x: lu.solve_factored(native, packed, pivots, x, accuracy, "C"),
-    )
+
+    def solve(x: Any, way: str = "N") -> Any:
+        return lu.solve_factored(native, packed, pivots, x * 2.0**-e if e else x, accuracy, way)
+
+    return Solver("LU", solve, lambda x: solve(x, "C"))
 
 
 def by_cholesky(native: Native, a: Any, accuracy: str) -> Solver:

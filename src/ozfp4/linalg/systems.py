@@ -9,11 +9,12 @@ import numpy.typing as npt
 
 from ..report import Report
 from ..request.types import TensorT
-from .condition import inverse_norm, one_norm
+from .condition import condition_number
 from .native import Native
 from .operands import Operands, check_flags, over_stack, take
 from .refine import Refined, refine
 from .report import SolveReport, worst
+from .scale import lift
 from .solvers import Solver, by_cholesky, by_inverse, by_lu
 from .update import residual
 
@@ -44,13 +45,17 @@ def _solution(
     native: Native, a: Any, b: Any, structure: str, refined: bool, report: bool, accuracy: str
 ) -> tuple[Any, SolveReport]:
     """Of one system."""
+    if e := lift(native, a):
+        lifted = b * 2.0**e
+        if native.is_finite(lifted):  # else X overflows as well
+            a, b = a * 2.0**e, lifted
     solver = STRUCTURES[structure](native, a, accuracy)
     found = None
     if refined:
         found, solver = _improved(native, a, b, solver, report, accuracy)
     condition = 0.0
     if report and a.shape[0]:
-        condition = one_norm(native, a) * inverse_norm(native, a, solver.solve, solver.solve_adjoint)
+        condition = condition_number(native, a, solver.solve, solver.solve_adjoint)
     if found is None:
         return solver.solve(b), SolveReport(solver.name, accuracy, condition, False)
     return found.x, SolveReport(
@@ -198,7 +203,7 @@ def solve(
         Tensors that require grad, on different devices, or on one without a kernel in this build.
     """
     check_flags(refine=refine, report=report)
-    if assume_a not in STRUCTURES:
+    if not isinstance(assume_a, str) or assume_a not in STRUCTURES:
         raise ValueError(f"assume_a: {assume_a!r} is unknown; allowed are {', '.join(map(repr, STRUCTURES))}")
     given = take(a, b, square=True, accuracy=accuracy, check_finite=check_finite)
     x, about = _solutions(given, assume_a, refine, report)
