@@ -183,7 +183,7 @@ def as_array(name: str, x: object) -> Array:
     """A NumPy array of `x` without a copy where possible."""
     if is_tensor(x):
         return array_of_tensor(name, x)
-    if remedies.is_no_array(x):
+    if type(x) is not np.ndarray and remedies.is_no_array(x):
         raise TypeError(remedies.of_array(name, x))
     return np.asarray(x)
 
