@@ -42,10 +42,10 @@ struct Shape {
 // The same for the compiler; where the registers of a multiprocessor are fewer for each block, what certifies has one less.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000 || __CUDA_ARCH__ == 1030
 template <class S>
-inline constexpr int kResidentBlocks = S::resident;
+inline constexpr int kResidentBlocks = S::Certifies && S::resident == 5 ? 4 : S::resident;  // five would spill
 #else
 template <class S>
-inline constexpr int kResidentBlocks = S::Certifies && S::resident > 2 ? S::resident - 1 : S::resident;
+inline constexpr int kResidentBlocks = (S::Certifies || S::resident == 5) && S::resident > 2 ? S::resident - 1 : S::resident;
 #endif
 
 // How the grid covers the result. A block holds 2^log_warps_x warps along columns, the others along rows; the rows of one
