@@ -209,7 +209,7 @@ py::tuple dot_update(const py::array& a, const py::array& b, double alpha, doubl
       ExactSum sum;
       for (std::int64_t k = 0; k < a.shape(0); ++k) add_product(sum, entry(x, k), entry(y, k));
       resolve_carries(sum.digit);
-      std::uint32_t room[kExactRoom];
+      std::uint32_t room[kScaledDigits];
       const decltype(zero) both[2] = {
           result.value, round_digits_update<decltype(zero)>(sum.digit, factors, addend, room, rounding_of(rounding))};
       const Array<decltype(zero)> value(2, both);

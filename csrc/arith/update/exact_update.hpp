@@ -11,7 +11,6 @@
 namespace ozfp4 {
 
 inline constexpr int kScaledDigits = kExactDigits + 2;  // words of an exact sum times 53 bits
-inline constexpr int kExactRoom = 2 * kScaledDigits + kSumRoom;
 
 // The digits times the significand of alpha, with its sign, as words of two's complement. Range: after resolve_carries, which
 // leaves a highest digit of a few bits. The carry stays below 2^32 + 2^21 + 4.
@@ -33,12 +32,12 @@ OZFP4_HD void scale_digits(const std::int64_t* digit, const FloatParts& alpha, s
 }
 
 // alpha (sum of the digits) + addend, rounded once; an exact zero is +0, and -0 when rounding down. Range: after resolve_carries;
-// `room` has kExactRoom words, apart from the digits. Both may lie in shared memory.
+// `room` has kScaledDigits words, apart from the digits. Both may lie in shared memory.
 template <class T>
 OZFP4_HD T round_digits_update(const std::int64_t* digit, const Update& update, const Addend& addend, std::uint32_t* room,
                                Rounding rounding) {
   scale_digits(digit, update.alpha, room);
-  return round_sum<T>(room, kScaledDigits, kExactLowest + update.alpha.weight, addend, room + kScaledDigits, rounding);
+  return round_sum<T, kScaledDigits, 1>([=](int i) { return room[i]; }, kExactLowest + update.alpha.weight, addend, rounding);
 }
 
 }  // namespace ozfp4

@@ -1,8 +1,8 @@
 // A wide integer times a power of two, plus a number that may lie anywhere beside it, rounded once.
 //
-// Both are laid side by side in words of memory that are wide enough for any overlap, and added exactly. Where they lie so far
-// apart that no result and no tie of any rounding can be between, the smaller one stands for itself as one unit far below the
-// last bit of the other.
+// Both are laid side by side in words that are wide enough for any overlap, and added exactly. Where they lie so far apart that
+// no result and no tie of any rounding can be between, the smaller one stands for itself as one unit far below the last bit of
+// the other.
 #pragma once
 
 #include <cstdint>
@@ -51,61 +51,82 @@ OZFP4_HD SumPlace place_sum(int words, int weight, bool is_zero, const Addend& a
   return {weight - below, kSumBelow, is_tiny ? 0 : apart + below, false, is_tiny};
 }
 
-// Bits [32 i - at, 32 i - at + 32) of the magnitude, zero outside of it. Range: i, at >= 0.
-OZFP4_HD std::uint32_t addend_word(const SignificandProduct& magnitude, int i, int at) {
-  const int own = i - (at >> 5);
-  std::uint32_t upper = 0, lower = 0;
-  for (int k = 0; k < 4; ++k) {
-    upper = k == own ? magnitude.word[k] : upper;
-    lower = k == own - 1 ? magnitude.word[k] : lower;
+// The words of a number in two's complement, taken lowest first; kept are the four that decide its rounding and whether anything
+// is set below them. Which ones they are depends on the sign, known last: they are kept for either. Free of branches and of words
+// named by a number that is known late, which would put them into a GPU's memory.
+struct LeadingWords {
+  // Four words, of which the lowest has the number `base`, up to the highest one that is not the sign's.
+  struct Kept {
+    std::uint32_t word[4];
+    std::uint32_t below;
+    int base;
+  };
+  std::uint32_t last[4] = {0u, 0u, 0u, 0u}, below = 0;
+  Kept if_positive = {{0u, 0u, 0u, 0u}, 0u, 0}, if_negative = {{~0u, ~0u, ~0u, ~0u}, 0u, 0};  // 0 and -1
+  int count = 0;
+
+  OZFP4_HD void take(std::uint32_t word) {
+    below |= last[0];
+    for (int i = 0; i < 3; ++i) last[i] = last[i + 1];
+    last[3] = word;
+    const Kept own = {{last[0], last[1], last[2], last[3]}, below, count - 3};
+    if_positive = word != 0u ? own : if_positive;
+    if_negative = word != ~0u ? own : if_negative;
+    ++count;
   }
-  const int bit = at & 31;
-  return bit == 0 ? upper : (upper << bit) | (lower >> (32 - bit));
-}
 
-// words * 2^weight, rounded once; an exact zero is +0, and -0 when rounding down. Range: two's complement, count >= 4, |weight| <
-// 2^28.
-template <class T>
-OZFP4_HD T round_words(const std::uint32_t* word, int count, int weight, Rounding rounding) {
-  // The four words below those of the sign, and whatever is set below them in their last bit: rounding to odd, at least 96 - 1
-  // bits below the leading one, more than the precision and two.
-  const std::uint32_t sign = (word[count - 1] >> 31) != 0 ? 0xffffffffu : 0u;
-  int top = count - 1;
-  while (top > 3 && word[top] == sign) --top;
-  const int base = top - 3;
-  std::uint32_t below = 0;
-  for (int i = 0; i < base; ++i) below |= word[i];
-  WideInt<5> leading;
-  for (int i = 0; i < 4; ++i) leading.word[i] = word[base + i];
-  leading.word[0] |= below != 0 ? 1u : 0u;
-  leading.word[4] = sign;
-  return round_wide<T>(leading, 32 * base + weight, rounding);
-}
+  // The number times 2^weight, rounded once; an exact zero is +0, and -0 when rounding down. Range: one word or more were taken,
+  // |weight| < 2^28.
+  template <class T>
+  OZFP4_HD T round(int weight, Rounding rounding) const {
+    const std::uint32_t sign = (last[3] >> 31) != 0 ? ~0u : 0u;
+    const Kept kept = sign != 0 ? if_negative : if_positive;
+    WideInt<5> leading = {{kept.word[0], kept.word[1], kept.word[2], kept.word[3], sign}};
+    // Rounding to odd, at least 96 bits below the leading one, more than the precision and two.
+    leading.word[0] |= kept.below != 0 ? 1u : 0u;
+    return round_wide<T>(leading, 32 * kept.base + weight, rounding);
+  }
+};
 
-// x 2^weight + addend, rounded once; an exact zero is +0, and -0 when rounding down. Range: x has `words` words of two's
-// complement, any value, words >= 3; `room` has words + kSumRoom, which are overwritten; weights within 2^27.
-template <class T>
-OZFP4_HD T round_sum(const std::uint32_t* x, int words, int weight, const Addend& addend, std::uint32_t* room,
-                     Rounding rounding) {
+// x 2^weight + addend, rounded once; an exact zero is +0, and -0 when rounding down. Range: word_at(i) is word i < Words of x in
+// two's complement, any value, Words >= 3; weights within 2^27. A GPU takes Unrolled words of the sum at a time: all of them
+// where x lies in registers.
+template <class T, int Words, int Unrolled, class WordAt>
+OZFP4_HD T round_sum(WordAt&& word_at, int weight, const Addend& addend, Rounding rounding) {
   std::uint32_t any = 0;
-  for (int i = 0; i < words; ++i) any |= x[i];
-  const std::uint32_t sign = (x[words - 1] >> 31) != 0 ? 0xffffffffu : 0u;
-  const SumPlace place = place_sum(words, weight, any == 0, addend);
-  const SignificandProduct unit = {{1u, 0u, 0u, 0u}};
-  const SignificandProduct& magnitude = place.is_addend_tiny ? unit : addend.magnitude;
-  const std::uint32_t flip = addend.is_negative ? 0xffffffffu : 0u;
+#if defined(__CUDA_ARCH__)
+#pragma unroll Unrolled
+#endif
+  for (int i = 0; i < Words; ++i) any |= word_at(i);
+  const std::uint32_t sign = (word_at(Words - 1) >> 31) != 0 ? ~0u : 0u;
+  const SumPlace place = place_sum(Words, weight, any == 0, addend);
+
+  const int first = place.addend_at >> 5, bit = place.addend_at & 31;  // the addend's words begin at word `first` of the sum
+  std::uint32_t shifted[5], before = 0;
+  for (int k = 0; k < 5; ++k) {
+    const std::uint32_t own = k == 4 ? 0u : place.is_addend_tiny ? (k == 0 ? 1u : 0u) : addend.magnitude.word[k < 4 ? k : 0];
+    shifted[k] = static_cast<std::uint32_t>(((std::uint64_t(own) << 32 | before) << bit) >> 32);
+    before = own;
+  }
+
+  const std::uint32_t flip = addend.is_negative ? ~0u : 0u;
   std::uint64_t carry = flip & 1u;
-  const int count = words + kSumRoom;
-  for (int i = 0; i < count; ++i) {
-    const int own = i - place.words_below;
+  LeadingWords sum;
+#if defined(__CUDA_ARCH__)
+#pragma unroll Unrolled
+#endif
+  for (int i = 0; i < Words + kSumRoom; ++i) {
+    const std::uint32_t low = i < Words ? word_at(i < Words ? i : 0) : sign;
+    const int raised = i - kSumBelow;
+    const std::uint32_t high = raised < 0 ? 0u : raised < Words ? word_at(raised >= 0 && raised < Words ? raised : 0) : sign;
     const std::uint32_t tiny = i == 0 && any != 0 ? 1u | sign : sign;
-    const std::uint32_t integer = own < 0 ? 0u : own < words ? x[own] : sign;
-    carry +=
-        static_cast<std::uint64_t>(place.is_integer_tiny ? tiny : integer) + (addend_word(magnitude, i, place.addend_at) ^ flip);
-    room[i] = static_cast<std::uint32_t>(carry);
+    std::uint32_t added = 0;
+    for (int k = 0; k < 5; ++k) added = first + k == i ? shifted[k] : added;
+    carry += static_cast<std::uint64_t>(place.is_integer_tiny ? tiny : place.words_below != 0 ? high : low) + (added ^ flip);
+    sum.take(static_cast<std::uint32_t>(carry));
     carry >>= 32;
   }
-  return round_words<T>(room, count, place.weight, rounding);
+  return sum.round<T>(place.weight, rounding);
 }
 
 }  // namespace ozfp4

@@ -42,8 +42,8 @@ template <class T, int Words>
 OZFP4_HD T round_update(const WideInt<Words>& x, int exponent, const Update& update, const Addend& addend, Rounding rounding) {
   WideInt<Words + 2> scaled = times_significand(x, update.alpha);
   if (update.alpha.is_negative) scaled = wide_negate(scaled);
-  std::uint32_t room[Words + 2 + kSumRoom];
-  return round_sum<T>(scaled.word, Words + 2, exponent + update.alpha.weight, addend, room, rounding);
+  return round_sum<T, Words + 2, Words + 2 + kSumRoom>([&](int i) { return scaled.word[i]; }, exponent + update.alpha.weight,
+                                                       addend, rounding);
 }
 
 OZFP4_HD bool is_finite(double x) { return magnitude_bits(x) < kInfinityBits<double>; }

@@ -164,7 +164,7 @@ CorrectDot<T> correct_update(const DotLine<A>& a, const DotLine<B>& b, std::int6
         return settle_update(dot, bound, exponent, update, addend, rounding, value);
       },
       [&](ExactSum& sum) {
-        std::uint32_t room[kExactRoom];
+        std::uint32_t room[kScaledDigits];
         resolve_carries(sum.digit);
         return round_digits_update<T>(sum.digit, update, addend, room, rounding);
       });

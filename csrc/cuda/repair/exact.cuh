@@ -10,7 +10,7 @@
 namespace ozfp4::cuda::repairing {
 
 static_assert(kExactPitch == kExactDigits && kExactPieces <= 8);
-static_assert(kExactRoom <= 2 * (kExactParts - 1) * kExactPitch, "the parts but the first have room for an update");
+static_assert(kScaledDigits <= 2 * (kExactParts - 1) * kExactPitch, "the parts but the first have room for an update");
 
 // Adds the product of each lane to the sum of its 8 lanes, one after the other: lane i of them owns piece i.
 __device__ __forceinline__ void add_products(std::int64_t* digit, const ProductPieces& own) {

@@ -32,7 +32,7 @@ struct PlainRounding {
                                                  int exponent, T& value) {
     return settle(dot, bound, exponent, job.rounding, value);
   }
-  // Of resolved digits; `room` has kExactRoom words.
+  // Of resolved digits; `room` has kScaledDigits words.
   static __device__ __forceinline__ T of_digits(const RepairJob& job, const Entry&, const std::int64_t* digit, std::uint32_t*) {
     return round_digits<T>(digit, job.rounding);
   }

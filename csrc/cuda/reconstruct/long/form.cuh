@@ -14,6 +14,7 @@
 #include "arith/wide/crt.hpp"
 #include "arith/wide/parts.hpp"
 #include "arith/wide/word_counts.hpp"
+#include "cuda/dependent_launch.cuh"
 #include "cuda/launch.hpp"
 #include "cuda/reconstruct/lines.cuh"
 
@@ -102,6 +103,28 @@ __device__ __forceinline__ void store_listed(const Listed& listed, const Place& 
   own[0] = word;
   if (place.first_column / 32 % 2 == 0 && place.first_column + 32 >= columns) own[1] = 0;
   if (word != 0) atomicAdd(&listed.counts->listed, static_cast<unsigned long long>(__popc(word)));
+}
+
+// segment(prefix, count, place) for each place of the warp: once the kernel before has written the residues. Whole warps without
+// a column leave.
+template <int Words, class Segment>
+__device__ __forceinline__ void walk_segments(const Parameters<Words>& p, Segment&& segment) {
+  let_next_kernel_start();
+  wait_for_previous_kernel();
+  const int count = p.positional ? p.all : residues_used(p.job, p.least, p.all);
+  const int prefix = count - p.least;
+  Place place;
+  place.first_column = static_cast<std::int32_t>((blockIdx.x * kWarps + threadIdx.x / 32) * 32);
+  if (place.first_column >= p.job.result.columns) return;
+#pragma unroll 1
+  for (std::int64_t matrix = blockIdx.z; matrix < p.matrices; matrix += gridDim.z) {
+#pragma unroll 1
+    for (std::int64_t row = blockIdx.y; row < p.job.result.rows; row += gridDim.y) {
+      place.matrix = static_cast<std::int32_t>(matrix);
+      place.first_row = static_cast<std::int32_t>(row);
+      segment(prefix, count, place);
+    }
+  }
 }
 
 // Of a launch whose parameters begin with these.

@@ -3,7 +3,6 @@
 
 #include "arith/wide/round_wide.hpp"
 #include "arith/wide/word_counts.hpp"
-#include "cuda/dependent_launch.cuh"
 #include "cuda/launch.hpp"
 #include "cuda/reconstruct/certify/entry.cuh"
 #include "cuda/reconstruct/long/form.cuh"
@@ -58,22 +57,8 @@ inline constexpr int kBlocks = Words < 16  ? 4
 template <class T, int Words, bool Certifies>
 __global__ void __launch_bounds__(kThreads, kBlocks<Words, Certifies>)
     long_reconstruct_kernel(const __grid_constant__ Parameters<Words> p) {
-  let_next_kernel_start();
-  wait_for_previous_kernel();
-  const int count = p.positional ? p.all : residues_used(p.job, p.least, p.all);
-  const int prefix = count - p.least;
-  Place place;
-  place.first_column = static_cast<std::int32_t>((blockIdx.x * kWarps + threadIdx.x / 32) * 32);
-  if (place.first_column >= p.job.result.columns) return;
-#pragma unroll 1
-  for (std::int64_t matrix = blockIdx.z; matrix < p.matrices; matrix += gridDim.z) {
-#pragma unroll 1
-    for (std::int64_t row = blockIdx.y; row < p.job.result.rows; row += gridDim.y) {
-      place.matrix = static_cast<std::int32_t>(matrix);
-      place.first_row = static_cast<std::int32_t>(row);
-      reconstruct_segment<T, Words, Certifies>(p, prefix, count, place);
-    }
-  }
+  walk_segments(
+      p, [&](int prefix, int count, const Place& place) { reconstruct_segment<T, Words, Certifies>(p, prefix, count, place); });
 }
 
 // ---- Launch ------------------------------------------------------------------------------------------------------------

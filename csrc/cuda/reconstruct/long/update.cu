@@ -5,7 +5,6 @@
 #include "arith/accuracy/bound.hpp"
 #include "arith/accuracy/certificate.hpp"
 #include "arith/update/update.hpp"
-#include "cuda/dependent_launch.cuh"
 #include "cuda/launch.hpp"
 #include "cuda/reconstruct/addend.cuh"
 #include "cuda/reconstruct/certify/entry.cuh"
@@ -58,7 +57,7 @@ __device__ __forceinline__ void update_segment(const UpdateParameters<Words>& p,
   const Lines lines(job, place);
   const int entries = min(32, job.result.columns - place.first_column);
   const int lane = static_cast<int>(threadIdx.x % 32), own = min(lane, entries - 1);  // lanes beyond repeat the last entry
-  const WideInt<Words> x = integer_at(static_cast<const Parameters<Words>&>(p), prefix, count,
+  const WideInt<Words> x = integer_at(p, prefix, count,
                                       job.residues.data + place.matrix * job.residues.matrix_stride +
                                           place.first_row * job.residues.pitch + place.first_column + own);
   const std::int32_t exponent = -(job.a.shift[lines.a] + job.b.shift[lines.b + own]);
@@ -86,22 +85,7 @@ __device__ __forceinline__ void update_segment(const UpdateParameters<Words>& p,
 
 template <class T, int Words>
 __global__ void __launch_bounds__(kThreads, Words < 16 ? 3 : 2) update_kernel(const __grid_constant__ UpdateParameters<Words> p) {
-  let_next_kernel_start();
-  wait_for_previous_kernel();
-  const int count = p.positional ? p.all : residues_used(p.job, p.least, p.all);
-  const int prefix = count - p.least;
-  Place place;
-  place.first_column = static_cast<std::int32_t>((blockIdx.x * kWarps + threadIdx.x / 32) * 32);
-  if (place.first_column >= p.job.result.columns) return;
-#pragma unroll 1
-  for (std::int64_t matrix = blockIdx.z; matrix < p.matrices; matrix += gridDim.z) {
-#pragma unroll 1
-    for (std::int64_t row = blockIdx.y; row < p.job.result.rows; row += gridDim.y) {
-      place.matrix = static_cast<std::int32_t>(matrix);
-      place.first_row = static_cast<std::int32_t>(row);
-      update_segment<T, Words>(p, prefix, count, place);
-    }
-  }
+  walk_segments(p, [&](int prefix, int count, const Place& place) { update_segment<T, Words>(p, prefix, count, place); });
 }
 
 template <class T, int Words>
