@@ -4,32 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from first_gpu import noisy, on_device, torch
 
 import ozfp4
-from ozfp4.backends.cuda import extension, launch
+from ozfp4.backends.cuda import launch
 from ozfp4.testing import KINDS, STRUCTURED, assert_same_bits, forced, operands, structured_operands
 
-torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():
-    pytest.skip("no CUDA device", allow_module_level=True)
-REASON = extension.why_unavailable(torch.device("cuda", 0))
-if REASON:
-    pytest.skip(REASON, allow_module_level=True)
-
-DEVICE = torch.device("cuda", 0)
 MODES = [
     {"accuracy": "fp64"},
     *({"accuracy": "correct", "rounding": r} for r in ("nearest", "down", "up", "zero")),
 ]
 PATHS = [("II", "int8", "least"), ("II", "fp4", "least"), ("I", "int8", "least"), ("I", "fp4", "least")]
-
-
-def on_device(x):
-    return torch.from_numpy(np.ascontiguousarray(x)).to(DEVICE)
-
-
-def noisy(shape, dtype=torch.float64):
-    return torch.full(shape, float("nan"), dtype=dtype, device=DEVICE)
 
 
 def graded(rng, m, k, n, deepest, dtype=np.float64):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from first_gpu import DEVICE, torch
 
 import ozfp4
 from ozfp4.backends.cuda import extension, launch
@@ -10,14 +11,6 @@ from ozfp4.dispatch import on_cuda
 from ozfp4.request.operands import matmul_shape
 from ozfp4.testing import assert_same_bits
 
-torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():
-    pytest.skip("no CUDA device", allow_module_level=True)
-REASON = extension.why_unavailable(torch.device("cuda", 0))
-if REASON:
-    pytest.skip(REASON, allow_module_level=True)
-
-DEVICE = torch.device("cuda", 0)
 CUDA = extension.extension()
 PTX = CUDA.code_version(0)[0]
 CAPABILITY = torch.cuda.get_device_capability(DEVICE)

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from first_gpu import DEVICE, noisy, torch
 
 import ozfp4
-from ozfp4.backends.cuda import extension
 from ozfp4.testing import assert_same_bits, complex_matmul, correct_matmul, exact_matmul, fp64_matmul
 
-torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():
-    pytest.skip("no CUDA device", allow_module_level=True)
-REASON = extension.why_unavailable(torch.device("cuda", 0))
-if REASON:
-    pytest.skip(REASON, allow_module_level=True)
-
-DEVICE = torch.device("cuda", 0)
 MODES = [
     {"accuracy": "scaled"},
     {"accuracy": "fp64"},
@@ -39,10 +31,6 @@ def entries(shape, dtype, seed, spread=0):
     rng = np.random.default_rng([seed, spread, *shape])
     x = np.ldexp(rng.standard_normal((2, *shape)), rng.integers(-spread, spread + 1, (2, *shape)))
     return (x[0] + 1j * x[1] if dtype.startswith("complex") else x[0]).astype(dtype)
-
-
-def noisy(shape, dtype):
-    return torch.full(shape, float("nan"), dtype=dtype, device=DEVICE)
 
 
 def resolved(x):

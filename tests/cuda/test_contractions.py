@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from first_gpu import DEVICE, noisy, torch
 
 import ozfp4
-from ozfp4.backends.cuda import extension
 from ozfp4.testing import assert_same_bits
 
-torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():
-    pytest.skip("no CUDA device", allow_module_level=True)
-REASON = extension.why_unavailable(torch.device("cuda", 0))
-if REASON:
-    pytest.skip(REASON, allow_module_level=True)
-
-DEVICE = torch.device("cuda", 0)
 CASES = [
     ("ij,jk->ki", (30, 50), (50, 40)),
     ("bij,bjk->bik", (5, 20, 30), (5, 30, 7)),
@@ -53,7 +45,7 @@ def test_einsum_equals_the_cpu(text, shapes, dtype):
         found = ozfp4.einsum(text, *tensors, **options)
         assert found.device == DEVICE
         assert_same_bits(found.cpu(), expected, options)
-        out = torch.full(expected.shape, float("nan"), dtype=found.dtype, device=DEVICE)
+        out = noisy(expected.shape, found.dtype)
         assert ozfp4.einsum(text, *tensors, **options, out=out) is out
         assert_same_bits(out.cpu(), expected, options)
 
@@ -64,7 +56,7 @@ def test_tensordot_equals_the_cpu():
     for axes in (0, 1, ([1, 2], [1, 0]), ([2], [0])):
         expected = ozfp4.tensordot(a, b, axes)
         assert_same_bits(ozfp4.tensordot(x, y, axes).cpu(), expected)
-        out = torch.full(expected.shape, float("nan"), dtype=torch.float64, device=DEVICE)
+        out = noisy(expected.shape)
         assert ozfp4.tensordot(x, y, axes, out=out) is out
         assert_same_bits(out.cpu(), expected)
 

@@ -9,16 +9,9 @@ import time
 from itertools import pairwise
 
 import pytest
+from first_gpu import torch
 
 import ozfp4
-from ozfp4.backends.cuda import extension
-
-torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():
-    pytest.skip("no CUDA device", allow_module_level=True)
-REASON = extension.why_unavailable(torch.device("cuda", 0))
-if REASON:
-    pytest.skip(REASON, allow_module_level=True)
 
 
 def test_a_launch_that_waits_for_the_stream_leaves_the_interpreter_free():

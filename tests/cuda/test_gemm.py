@@ -6,9 +6,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+from first_gpu import DEVICE, noisy, on_device, torch
 
 import ozfp4
-from ozfp4.backends.cuda import extension
 from ozfp4.testing import (
     HARD,
     KINDS,
@@ -21,14 +21,6 @@ from ozfp4.testing import (
     structured_operands,
 )
 
-torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():
-    pytest.skip("no CUDA device", allow_module_level=True)
-REASON = extension.why_unavailable(torch.device("cuda", 0))
-if REASON:
-    pytest.skip(REASON, allow_module_level=True)
-
-DEVICE = torch.device("cuda", 0)
 DTYPES = (np.float64, np.float32)
 MODES = [
     {"accuracy": "scaled"},
@@ -37,14 +29,6 @@ MODES = [
 ]
 PATHS = [("II", "int8"), ("II", "fp4"), ("I", "int8"), ("I", "fp4")]
 FACTORS = [(-1.0, 1.0), (2.0**-60, 2.0**40), (0.7, -2.3), (-0.3, 0.0)]
-
-
-def on_device(x):
-    return torch.from_numpy(np.ascontiguousarray(x).reshape(np.shape(x))).to(DEVICE)
-
-
-def noisy(shape, dtype):
-    return torch.full(shape, float("nan"), dtype=dtype, device=DEVICE)
 
 
 def addends(a, b, seed):

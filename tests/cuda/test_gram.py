@@ -6,19 +6,11 @@ import sys
 
 import numpy as np
 import pytest
+from first_gpu import DEVICE, noisy, on_device, torch
 
 import ozfp4
-from ozfp4.backends.cuda import extension
 from ozfp4.testing import assert_same_bits, operands
 
-torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():
-    pytest.skip("no CUDA device", allow_module_level=True)
-REASON = extension.why_unavailable(torch.device("cuda", 0))
-if REASON:
-    pytest.skip(REASON, allow_module_level=True)
-
-DEVICE = torch.device("cuda", 0)
 MODULE = sys.modules["ozfp4.api.gram"]
 
 
@@ -26,10 +18,6 @@ MODULE = sys.modules["ozfp4.api.gram"]
 def narrow_blocks(monkeypatch):
     monkeypatch.setattr(MODULE, "_LEAST_COLUMNS", {True: 64, False: 64})
     monkeypatch.setattr(MODULE, "_LEAST_EXTENT", {True: 0, False: 0})
-
-
-def on_device(x):
-    return torch.from_numpy(np.ascontiguousarray(x)).to(DEVICE)
 
 
 def expected(a, left, **options):
@@ -46,7 +34,7 @@ def test_equals_cpu(kind, accuracy, dtype, backend):
         for m, k in ((201, 70), (1000, 129), (130, 1), (1, 9)):
             a = operands(kind, m, k, 1, dtype=dtype)[0]
             a = a if left else np.ascontiguousarray(a.T)
-            out = torch.full((m, m), float("nan"), dtype=on_device(a[:1]).dtype, device=DEVICE)
+            out = noisy((m, m), on_device(a[:1]).dtype)
             assert ozfp4.gram(on_device(a), left=left, accuracy=accuracy, backend=backend, out=out) is out
             assert_same_bits(out.cpu(), expected(a, left, accuracy=accuracy), f"{kind} {left} {m} x {k}")
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from first_gpu import DEVICE, torch
 
 import ozfp4
-from ozfp4.backends.cuda import extension
 from ozfp4.testing import STACKS
 from ozfp4.testing.integers import (
     DTYPES,
@@ -23,14 +23,6 @@ from ozfp4.testing.integers import (
     wrapped,
 )
 
-torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():
-    pytest.skip("no CUDA device", allow_module_level=True)
-REASON = extension.why_unavailable(torch.device("cuda", 0))
-if REASON:
-    pytest.skip(REASON, allow_module_level=True)
-
-DEVICE = torch.device("cuda", 0)
 BACKENDS = ["int8", "fp4"]
 SHAPES = [(1, 1, 1), (3, 5, 4), (17, 70, 9), (2, 1100, 3), (130, 260, 135), (33, 9000, 20)]
 

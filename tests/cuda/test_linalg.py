@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from first_gpu import DEVICE, on_device, torch
 
 import ozfp4
 from ozfp4 import linalg
-from ozfp4.backends.cuda import extension
 
-torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():
-    pytest.skip("no CUDA device", allow_module_level=True)
-REASON = extension.why_unavailable(torch.device("cuda", 0))
-if REASON:
-    pytest.skip(REASON, allow_module_level=True)
-
-DEVICE = torch.device("cuda", 0)
 U = 2.0**-53
 DTYPES = [np.float64, np.complex128]
 
@@ -29,10 +21,6 @@ def noise(rng, dtype, *shape):
 def with_condition(rng, dtype, n, condition):
     left, right = (np.linalg.qr(noise(rng, dtype, n, n))[0] for _ in range(2))
     return (left * np.geomspace(1, 1 / condition, n)) @ right
-
-
-def on_device(x):
-    return torch.from_numpy(np.ascontiguousarray(x)).to(DEVICE)
 
 
 def host(x):

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from first_gpu import DEVICE, noisy, on_device, torch
 
 import ozfp4
-from ozfp4.backends.cuda import extension
 from ozfp4.testing import KINDS, assert_same_bits, exact_matmul, operands
 
-torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():
-    pytest.skip("no CUDA device", allow_module_level=True)
-REASON = extension.why_unavailable(torch.device("cuda", 0))
-if REASON:
-    pytest.skip(REASON, allow_module_level=True)
-
-DEVICE = torch.device("cuda", 0)
 PATHS = [
     ("II", "int8", "least"),
     ("II", "fp4", "least"),
@@ -25,17 +17,6 @@ PATHS = [
     ("I", "fp4", "least"),
     ("I", "int8", "least"),
 ]
-
-
-def on_device(x):
-    """The array's values on the device, in the array's layout where torch can express it."""
-    if any(stride < 0 for stride in x.strides):
-        x = x.copy()
-    return torch.from_numpy(np.ascontiguousarray(x)).to(DEVICE)
-
-
-def noisy(shape, dtype=torch.float64):
-    return torch.full(shape, float("nan"), dtype=dtype, device=DEVICE)
 
 
 @pytest.mark.parametrize("bits", [53, 30])

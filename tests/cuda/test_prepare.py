@@ -6,26 +6,14 @@ import itertools
 
 import numpy as np
 import pytest
+from first_gpu import DEVICE, noisy, on_device, torch
 
 import ozfp4
-from ozfp4.backends.cuda import extension
 from ozfp4.testing import KINDS, STACKS, assert_same_bits, forced, operands, stack_operands
 
-torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():
-    pytest.skip("no CUDA device", allow_module_level=True)
-REASON = extension.why_unavailable(torch.device("cuda", 0))
-if REASON:
-    pytest.skip(REASON, allow_module_level=True)
-
-DEVICE = torch.device("cuda", 0)
 SIDES = [("left",), ("right",), ("left", "right")]
 BACKENDS = ["int8", "fp4"]
 ACCURACIES = ["scaled", "fp64", "correct"]
-
-
-def on_device(x):
-    return torch.from_numpy(np.ascontiguousarray(x)).to(DEVICE)
 
 
 def prepared(a, b, sides, **options):
@@ -44,7 +32,7 @@ def test_every_kind_and_accuracy(kind, dtype, backend, sides):
         a, b = operands(kind, m, k, n, dtype=dtype)
         expected = ozfp4.matmul(a, b, accuracy=accuracy)
         x, y = prepared(on_device(a), on_device(b), sides, accuracy=accuracy, backend=backend)
-        out = torch.full((m, n), float("nan"), dtype=on_device(a[:1]).dtype, device=DEVICE)
+        out = noisy((m, n), on_device(a[:1]).dtype)
         assert ozfp4.matmul(x, y, out=out) is out
         assert_same_bits(out.cpu(), expected, f"{kind} {accuracy} {m} x {k} x {n}")
 

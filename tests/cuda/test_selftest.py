@@ -7,22 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from first_gpu import DEVICE, torch
 
 import ozfp4
 from ozfp4.backends import kernels
-from ozfp4.backends.cuda import extension
 from ozfp4.dispatch import on_cuda, repeated
 from ozfp4.testing import assert_same_bits, exact_matmul
 from ozfp4.trust import guard, plane_products
 
-torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():
-    pytest.skip("no CUDA device", allow_module_level=True)
-REASON = extension.why_unavailable(torch.device("cuda", 0))
-if REASON:
-    pytest.skip(REASON, allow_module_level=True)
-
-DEVICE = torch.device("cuda", 0)
 SERVING = kernels.gpu_kernels(("u8", "s8", "e2m1"), 0)
 PAIRS = [*SERVING, *kernels.stand_ins(0)]
 A, B = np.random.default_rng(0).standard_normal((2, 40, 40))

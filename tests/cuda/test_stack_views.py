@@ -6,19 +6,11 @@ import random
 
 import numpy as np
 import pytest
+from first_gpu import DEVICE, torch
 
 import ozfp4
-from ozfp4.backends.cuda import extension
 from ozfp4.testing import assert_same_bits
 
-torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():
-    pytest.skip("no CUDA device", allow_module_level=True)
-REASON = extension.why_unavailable(torch.device("cuda", 0))
-if REASON:
-    pytest.skip(REASON, allow_module_level=True)
-
-DEVICE = torch.device("cuda", 0)
 DTYPES = [torch.float64, torch.float32, torch.complex128, torch.complex64]
 STACKS = [
     ((), ()),

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from first_gpu import DEVICE, torch
 
 import ozfp4
-from ozfp4.backends.cuda import extension
 from ozfp4.testing import assert_same_bits, exact_matmul, operands
 
-torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():
-    pytest.skip("no CUDA device", allow_module_level=True)
-REASON = extension.why_unavailable(torch.device("cuda", 0))
-if REASON:
-    pytest.skip(REASON, allow_module_level=True)
-
-DEVICE = torch.device("cuda", 0)
 PATHS = [("II", "int8"), ("II", "fp4"), ("I", "int8"), ("I", "fp4")]
 BITS = (54, 60, 62, 63, 64, 76, 94, 95, 104, 110, 128, 150, 160, 166, 177, 193, 200)
 

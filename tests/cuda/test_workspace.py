@@ -6,19 +6,12 @@ import re
 
 import numpy as np
 import pytest
+from first_gpu import DEVICE, torch
 
 import ozfp4
 from ozfp4.backends.cuda import extension
 from ozfp4.testing import assert_same_bits
 
-torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():
-    pytest.skip("no CUDA device", allow_module_level=True)
-REASON = extension.why_unavailable(torch.device("cuda", 0))
-if REASON:
-    pytest.skip(REASON, allow_module_level=True)
-
-DEVICE = torch.device("cuda", 0)
 MIB = 2**20
 # What scheme I sums exactly on a GPU.
 MOST_K_OF_DIGITS = {"int8": 262_144, "fp4": 2**31}

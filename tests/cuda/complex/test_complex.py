@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from first_gpu import DEVICE, on_device, torch
 
 import ozfp4
-from ozfp4.backends.cuda import extension, pairs
+from ozfp4.backends.cuda import pairs
 from ozfp4.plans.plan import make_plan
 from ozfp4.request import complex as forms
 from ozfp4.testing import assert_same_bits, forced, operands
 
-torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():
-    pytest.skip("no CUDA device", allow_module_level=True)
-REASON = extension.why_unavailable(torch.device("cuda", 0))
-if REASON:
-    pytest.skip(REASON, allow_module_level=True)
-
-DEVICE = torch.device("cuda", 0)
 MODES = [
     {"accuracy": "scaled"},
     {"accuracy": "fp64"},
@@ -26,10 +19,6 @@ MODES = [
 ]
 SHAPES = [(1, 1, 1), (3, 7, 5), (129, 130, 67), (200, 65, 1), (64, 1000, 33), (300, 8, 300)]
 KIND_NAMES = ["normal", "phi32", "whole-range", "subnormal", "specials", "zero-lines"]
-
-
-def on_device(x):
-    return torch.from_numpy(np.ascontiguousarray(x)).to(DEVICE)
 
 
 def complex_operands(kind, m, k, n, dtype=np.complex128):

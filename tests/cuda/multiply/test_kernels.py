@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from first_gpu import DEVICE, torch
 
 import ozfp4
 from ozfp4.backends import kernels
 from ozfp4.backends.cuda import extension
 from ozfp4.testing import assert_same_bits, forced
 
-torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():
-    pytest.skip("no CUDA device", allow_module_level=True)
-REASON = extension.why_unavailable(torch.device("cuda", 0))
-if REASON:
-    pytest.skip(REASON, allow_module_level=True)
-
-DEVICE = torch.device("cuda", 0)
 CUDA = extension.extension()
 PATHS = [
     ("II", "int8", "least"),
