@@ -294,6 +294,20 @@ def test_report() -> None:
     assert given.total == plain.total
 
 
+def test_nothing_is_repaired_beside_an_addend_that_is_not_finite() -> None:
+    a, b = hard_operands("graded", 20, 60, 25)
+    c = np.full((20, 25), np.nan)
+    c[3] = 1.0
+    found, report = ozfp4.gemm(1, a, b, 1, c, accuracy="fp64", report=True)
+    assert np.isnan(found).sum() == 19 * 25
+    plain = ozfp4.matmul(a[3:4], b, accuracy="fp64", report=True)[1].certified
+    assert (plain.repaired, plain.repaired_exactly) == (
+        report.certified.repaired,
+        report.certified.repaired_exactly,
+    )
+    assert plain.repaired + plain.repaired_exactly > 0
+
+
 def refuses(error: type[Exception], words: str, *args: Any, **given: Any) -> None:
     out = given.get("out")
     before = None if out is None else out.copy()

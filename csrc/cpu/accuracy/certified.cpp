@@ -112,6 +112,11 @@ class CertifiedBlock {
     return rows_.special[row] != kFinite || columns_.special[column] != kFinite;
   }
 
+  // Beside NaN or infinity of C no finite product matters.
+  bool is_decided_by_addend(std::int64_t row, std::int64_t column) const {
+    return target_.update.is_asked && !is_finite(target_.update.addend(row, column));
+  }
+
   void group(std::int64_t row, std::int64_t column, EntryCounts& counts) {
     const int n = lanes_at(column);
     Lanes lanes;
@@ -181,7 +186,8 @@ class CertifiedBlock {
       if (found != Certificate::none) continue;
       const WideInt<Words> value = integer(sums, first, i);
       const int length = wide_bit_length(wide_magnitude(value, wide_sign_mask(value)));
-      const bool is_kept = length >= certified_length(own, other, k_, promise_.precision);
+      const bool is_kept =
+          length >= certified_length(own, other, k_, promise_.precision) || is_decided_by_addend(row, column + i);
       counts.result += is_kept;
       if (!is_kept) listed |= std::uint64_t(1) << i;
     }

@@ -27,6 +27,7 @@ def take_all(
         Tensors that require grad, or lie on different devices or where no product runs.
     """
     named = _named(operands, names)
+    remedies.check_unprepared(**named)
     kinds = {name: is_tensor(x) for name, x in (named if out is None else named | {"out": out}).items()}
     if len(set(kinds.values())) > 1:
         each = ", ".join(f"{name} is a {'torch tensor' if t else 'NumPy array'}" for name, t in kinds.items())

@@ -421,6 +421,15 @@ def test_refused(check_refused, arguments, error: type[Exception], pattern: str)
     check_refused(error, pattern, ozfp4.einsum, *arguments, out=noise((3, 5)))
 
 
+def test_prepared_operands_are_refused_beside_arrays_and_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    for a, b in ((A, B), (torch.from_numpy(A), torch.from_numpy(B))):
+        kept = ozfp4.prepare(b, "right")
+        for function, arguments in ((ozfp4.einsum, ("ij,jk", a, kept)), (ozfp4.tensordot, (a, kept, 1))):
+            with pytest.raises(TypeError, match=r"^(operands\[1\]|b): a prepared operand is not taken here"):
+                function(*arguments)
+
+
 PATHS = [
     "best",
     5,
