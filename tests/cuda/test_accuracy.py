@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from first_gpu import noisy, on_device, torch
+from first_gpu import CERTIFIED_MODES, check, noisy, on_device, torch
 
 import ozfp4
 from ozfp4.backends.cuda import launch
 from ozfp4.testing import KINDS, STRUCTURED, assert_same_bits, forced, operands, structured_operands
 
-MODES = [
-    {"accuracy": "fp64"},
-    *({"accuracy": "correct", "rounding": r} for r in ("nearest", "down", "up", "zero")),
-]
 PATHS = [("II", "int8", "least"), ("II", "fp4", "least"), ("I", "int8", "least"), ("I", "fp4", "least")]
 
 
@@ -36,22 +32,6 @@ def cancelling(rng, m, k, n, rest):
     return a, b
 
 
-def check(a, b, context="", modes=MODES, x=None, y=None, **options):
-    """Of NumPy operands; x and y are the same on the device where their strides matter."""
-    x, y = on_device(a) if x is None else x, on_device(b) if y is None else y
-    for mode in modes:
-        expected, bound = ozfp4.matmul(a, b, **mode, return_bound=True)
-        here = (context, *mode.values())
-        c, c_bound = ozfp4.matmul(x, y, **mode, return_bound=True, **options)
-        assert_same_bits(c.cpu(), np.asarray(expected), here)
-        assert_same_bits(c_bound.cpu(), np.asarray(bound), (*here, "bound"))
-        out = noisy(tuple(c.shape), c.dtype)
-        assert (
-            ozfp4.matmul(x, y, **mode, out=out, **options) is out
-        )  # another kernel where nothing else is asked
-        assert_same_bits(out.cpu(), np.asarray(expected), (*here, "alone"))
-
-
 def repaired(report):
     return report.certified.repaired + report.certified.repaired_exactly
 
@@ -60,7 +40,7 @@ def check_counts(a, b, context="", x=None, y=None):
     """As many entries are repaired as on the CPU, in every mode; how many in all."""
     x, y = on_device(a) if x is None else x, on_device(b) if y is None else y
     total = 0
-    for mode in MODES:
+    for mode in CERTIFIED_MODES:
         expected = repaired(ozfp4.matmul(a, b, **mode, report=True)[1])
         assert repaired(ozfp4.matmul(x, y, **mode, report=True)[1]) == expected, (context, *mode.values())
         total += expected
@@ -119,7 +99,7 @@ def test_structured_lengths(k, order):
     for kind in ("1 % dense", "banded") if k > 1 else ("1 % dense",):
         a, b = structured_operands(kind, 131, k, 70, seed=k)
         x, y = (on_device(v) if o == "C" else on_device(v.T).T for v, o in zip((a, b), order, strict=True))
-        check(a, b, (kind, k, order), modes=MODES[:3], x=x, y=y)
+        check(a, b, (kind, k, order), modes=CERTIFIED_MODES[:3], x=x, y=y)
         check_counts(a, b, (kind, k, order), x=x, y=y)
 
 
@@ -129,7 +109,7 @@ def test_structured_stacks():
     pairs = [[structured_operands(kind, 130, 200, 140, seed=i) for kind in kinds] for i in range(2)]
     a, b = (np.stack([np.stack([pair[side] for pair in row]) for row in pairs]) for side in range(2))
     for x, y in ((a, b), (a[:, :1], b[:1]), (a[0, 0], b), (a[:1, :, ::-1], b[:, 1:2])):
-        check(x, y, (x.shape, y.shape), modes=MODES[:3])
+        check(x, y, (x.shape, y.shape), modes=CERTIFIED_MODES[:3])
         check_counts(x, y, (x.shape, y.shape))
     for x, y in ((a, b), (a[0, 0], b[0, 0])):
         expected, of_cpu = ozfp4.matmul(x, y, accuracy="fp64", report=True)
@@ -237,7 +217,7 @@ def test_blocks():
         x, y = on_device(a), on_device(b)
         _, report = ozfp4.matmul(x, y, accuracy="correct", report=True)
         for part in (2, 5):
-            check(a, b, part, modes=MODES[:2], x=x, y=y, workspace_limit=report.workspace // part)
+            check(a, b, part, modes=CERTIFIED_MODES[:2], x=x, y=y, workspace_limit=report.workspace // part)
 
 
 def test_turns_report_all_that_is_repaired():
@@ -306,7 +286,7 @@ def test_certain_products(kind):
     a, b = nearly_certain(kind)
     check(a, b, kind)
     x, y = on_device(a), on_device(b)
-    for mode in MODES:
+    for mode in CERTIFIED_MODES:
         expected, of_cpu = ozfp4.matmul(a, b, **mode, report=True)
         _, whole = ozfp4.matmul(x, y, **mode, report=True)
         count = same_repairs(whole, of_cpu)
@@ -316,7 +296,7 @@ def test_certain_products(kind):
             assert found.certified == whole.certified
         if "deep" in kind or "but" in kind:
             assert count > 0
-        if kind in ("exact", *(("normal", "uniform", "specials") if mode == MODES[0] else ())):
+        if kind in ("exact", *(("normal", "uniform", "specials") if mode == CERTIFIED_MODES[0] else ())):
             assert count == 0
 
 
@@ -324,7 +304,7 @@ def test_certain_products_after_others():
     """The list of entries keeps what an earlier product left where nothing is listed; turns differ in what is certain."""
     kinds = ["deep row", "normal", "deep column", "exact", "specials and a deep row", "uniform"]
     pairs = [nearly_certain(kind, seed) for seed, kind in enumerate(kinds)]
-    for mode in MODES[:2]:
+    for mode in CERTIFIED_MODES[:2]:
         expected = [ozfp4.matmul(a, b, **mode) for a, b in pairs]
         for _ in range(2):
             for (a, b), wanted in zip(pairs, expected, strict=True):
@@ -338,7 +318,7 @@ def test_certain_products_after_others():
             assert same_repairs(found, of_cpu) > 0
 
 
-@pytest.mark.parametrize("mode", MODES, ids=lambda m: "-".join(m.values()))
+@pytest.mark.parametrize("mode", CERTIFIED_MODES, ids=lambda m: "-".join(m.values()))
 def test_reports(mode):
     rng = np.random.default_rng(11)
     a, b = graded(rng, 30, 40, 35, 70)
@@ -409,7 +389,7 @@ def test_enclose():
 def test_graph_capture():
     rng = np.random.default_rng(15)
     a, b = (on_device(x) for x in rng.standard_normal((2, 200, 200)))
-    for mode in MODES[:3]:
+    for mode in CERTIFIED_MODES[:3]:
         out = noisy((200, 200))
         ozfp4.matmul(a, b, out=out, **mode)
         torch.cuda.synchronize()
@@ -446,7 +426,7 @@ def test_an_entry_depends_on_its_lines_alone():
     rng = np.random.default_rng(17)
     a, b = (on_device(x) for x in graded(rng, 700, 500, 900, 40))
     a[:300] = on_device(rng.standard_normal((300, 500)))
-    for mode in MODES[:2]:
+    for mode in CERTIFIED_MODES[:2]:
         whole = ozfp4.matmul(a, b, **mode)
         rows, columns = slice(250, 420), slice(130, 700, 3)
         part = ozfp4.matmul(a[rows], b[:, columns], **mode)
@@ -458,14 +438,14 @@ def test_large_against_the_cpu(n):
     rng = np.random.default_rng(n)
     a, b = rng.standard_normal((n, n)), rng.standard_normal((n, n))
     rows, columns = rng.choice(n, 40, replace=False), rng.choice(n, 90, replace=False)
-    for mode in MODES[:2]:
+    for mode in CERTIFIED_MODES[:2]:
         c = ozfp4.matmul(on_device(a), on_device(b), **mode)
         assert_same_bits(
             c.cpu().numpy()[np.ix_(rows, columns)], ozfp4.matmul(a[rows], b[:, columns], **mode), mode
         )
 
 
-FP64 = MODES[:1]
+FP64 = CERTIFIED_MODES[:1]
 
 
 def much_listed(kind, m, k, n, seed=19, dtype=np.float64):

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from first_gpu import DEVICE, noisy, torch
+from first_gpu import DEVICE, MODES, noisy, torch
 
 import ozfp4
 from ozfp4.testing import assert_same_bits, complex_matmul, correct_matmul, exact_matmul, fp64_matmul
 
-MODES = [
-    {"accuracy": "scaled"},
-    {"accuracy": "fp64"},
-    *({"accuracy": "correct", "rounding": r} for r in ("nearest", "down", "up", "zero")),
-]
 PATHS = [("II", "int8", "least"), ("II", "fp4", "least"), ("I", "int8", "least"), ("I", "fp4", "least")]
 PAIRS = [
     ("complex128", "complex128"),

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from first_gpu import DEVICE, noisy, on_device, torch
+from first_gpu import DEVICE, MODES, noisy, on_device, torch
 
 import ozfp4
 from ozfp4.testing import (
@@ -22,11 +22,6 @@ from ozfp4.testing import (
 )
 
 DTYPES = (np.float64, np.float32)
-MODES = [
-    {"accuracy": "scaled"},
-    {"accuracy": "fp64"},
-    *({"accuracy": "correct", "rounding": r} for r in ("nearest", "down", "up", "zero")),
-]
 PATHS = [("II", "int8"), ("II", "fp4"), ("I", "int8"), ("I", "fp4")]
 FACTORS = [(-1.0, 1.0), (2.0**-60, 2.0**40), (0.7, -2.3), (-0.3, 0.0)]
 

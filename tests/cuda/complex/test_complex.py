@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from first_gpu import DEVICE, on_device, torch
+from first_gpu import DEVICE, MODES, check, noisy, on_device, torch
 
 import ozfp4
 from ozfp4.backends.cuda import pairs
@@ -12,11 +12,6 @@ from ozfp4.plans.plan import make_plan
 from ozfp4.request import complex as forms
 from ozfp4.testing import assert_same_bits, forced, operands
 
-MODES = [
-    {"accuracy": "scaled"},
-    {"accuracy": "fp64"},
-    *({"accuracy": "correct", "rounding": r} for r in ("nearest", "down", "up", "zero")),
-]
 SHAPES = [(1, 1, 1), (3, 7, 5), (129, 130, 67), (200, 65, 1), (64, 1000, 33), (300, 8, 300)]
 KIND_NAMES = ["normal", "phi32", "whole-range", "subnormal", "specials", "zero-lines"]
 
@@ -30,28 +25,11 @@ def complex_operands(kind, m, k, n, dtype=np.complex128):
     return pair
 
 
-def noisy(shape, dtype=torch.complex128):
-    return torch.full(shape, complex(float("nan"), 1), dtype=dtype, device=DEVICE)
-
-
-def check(a, b, x=None, y=None, context="", modes=MODES, **options):
-    x, y = on_device(a) if x is None else x, on_device(b) if y is None else y
-    for mode in modes:
-        expected, bound = ozfp4.matmul(a, b, **mode, return_bound=True)
-        here = (context, *mode.values())
-        c, c_bound = ozfp4.matmul(x, y, **mode, return_bound=True, **options)
-        assert_same_bits(c.cpu(), np.asarray(expected), here)
-        assert_same_bits(c_bound.cpu(), np.asarray(bound), (*here, "bound"))
-        out = noisy(tuple(c.shape), c.dtype)
-        assert ozfp4.matmul(x, y, **mode, out=out, **options) is out
-        assert_same_bits(out.cpu(), np.asarray(expected), (*here, "alone"))
-
-
 @pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
 @pytest.mark.parametrize("kind", KIND_NAMES)
 def test_equals_cpu(kind, dtype):
     for m, k, n in SHAPES:
-        check(*complex_operands(kind, m, k, n, dtype), context=f"{kind} {m} x {k} x {n}", backend="int8")
+        check(*complex_operands(kind, m, k, n, dtype), f"{kind} {m} x {k} x {n}", MODES, backend="int8")
 
 
 @pytest.mark.parametrize("kind", ["normal", "whole-range"])
@@ -115,8 +93,8 @@ def test_views_stacks_and_conjugates(mode):
         (x[0, 0, 3], y, a[0, 0, 3], b),
         (x, y[1, :, 5], a, b[1, :, 5]),
     ):
-        check(u, v, of_a, of_b, modes=[mode], backend="int8")
-    out = noisy((2, 3, 34, 40)).mT
+        check(u, v, modes=[mode], x=of_a, y=of_b, backend="int8")
+    out = noisy((2, 3, 34, 40), torch.complex128).mT
     assert ozfp4.matmul(x, y, out=out, backend="int8", **mode) is out
     assert_same_bits(out.cpu(), ozfp4.matmul(a, b, **mode))
 
@@ -153,7 +131,7 @@ def test_a_second_product_of_longer_integers():
 def test_in_a_graph():
     a, b = complex_operands("normal", 130, 200, 70)
     x, y = on_device(a), on_device(b)
-    out = noisy((130, 70))
+    out = noisy((130, 70), torch.complex128)
     ozfp4.matmul(x, y, out=out)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):

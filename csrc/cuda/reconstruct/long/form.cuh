@@ -1,4 +1,4 @@
-// What the kernels of the long form share: parameters, the integer of an entry, its place, the list.
+// What the kernels of the long form share: parameters, the integer of an entry, the way through the result.
 //
 // The long form has no matrix instructions and no columns in shared memory: each thread reads the bytes of its entry, sums
 // their weights in 64-bit columns and rounds once, with the functions that the CPU uses. The many products before it take so
@@ -17,6 +17,7 @@
 #include "cuda/dependent_launch.cuh"
 #include "cuda/launch.hpp"
 #include "cuda/reconstruct/lines.cuh"
+#include "cuda/reconstruct/long/segment.cuh"
 
 namespace ozfp4::cuda::long_form {
 
@@ -35,11 +36,6 @@ struct Parameters {
   std::int32_t matrices, least, all, cut;
   bool positional;
   std::uint32_t weight[kMaxLongWeights];  // [prefix][residue or digit < all][word]
-};
-
-// A warp's entries of one row, 32 of them or fewer, one a lane.
-struct Place {
-  std::int32_t matrix, first_row, first_column;
 };
 
 // The column sums of the entry whose byte of plane 0 and split 0 is at `source`, from `count` planes.
@@ -92,17 +88,6 @@ __device__ __forceinline__ WideInt<Words> integer_at(const Parameters<Words>& p,
     }
     return product.value();
   }
-}
-
-// Bits of the entries that are left to repair become a word of the list, whose rows have an even number of them. All lanes of the
-// warp call it.
-__device__ __forceinline__ void store_listed(const Listed& listed, const Place& place, std::int32_t columns, bool is_listed) {
-  const std::uint32_t word = __ballot_sync(0xffffffffu, is_listed);
-  if (listed.word == nullptr || threadIdx.x % 32 != 0) return;
-  std::uint32_t* own = listed_words(listed, place.matrix, place.first_row) + place.first_column / 32;
-  own[0] = word;
-  if (place.first_column / 32 % 2 == 0 && place.first_column + 32 >= columns) own[1] = 0;
-  if (word != 0) atomicAdd(&listed.counts->listed, static_cast<unsigned long long>(__popc(word)));
 }
 
 // segment(prefix, count, place) for each place of the warp: once the kernel before has written the residues. Whole warps without

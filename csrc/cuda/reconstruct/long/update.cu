@@ -53,34 +53,18 @@ __device__ __forceinline__ CertifiedEntry<T> certify_update(const Certification&
 // All lanes of the warp call it.
 template <class T, int Words>
 __device__ __forceinline__ void update_segment(const UpdateParameters<Words>& p, int prefix, int count, const Place& place) {
-  const ReconstructJob& job = p.job;
-  const Lines lines(job, place);
-  const int entries = min(32, job.result.columns - place.first_column);
-  const int lane = static_cast<int>(threadIdx.x % 32), own = min(lane, entries - 1);  // lanes beyond repeat the last entry
-  const WideInt<Words> x = integer_at(p, prefix, count,
-                                      job.residues.data + place.matrix * job.residues.matrix_stride +
-                                          place.first_row * job.residues.pitch + place.first_column + own);
-  const std::int32_t exponent = -(job.a.shift[lines.a] + job.b.shift[lines.b + own]);
-  const auto store = [&](int e, T value, double bound) {
-    *reinterpret_cast<T*>(job.result.data + lines.result_offset + place.first_row * job.result.row_stride +
-                          (std::int64_t(place.first_column) + e) * job.result.column_stride) = value;
-    const DeviceResult& bounds = p.certification.bound;
-    if (bounds.data != nullptr) *bound_of(bounds, place.matrix, place.first_row, place.first_column + e) = bound;
-  };
-  const std::uint32_t row_flags = flags_of(job.a, lines.a);
-  const auto column_flags = [&](int e) { return flags_of(job.b, lines.b + e); };
-  const double c = addend_at(p.update, place.matrix, place.first_row, std::int64_t(place.first_column) + own);
-  const auto entry = certify_update<T>(p.certification, x, exponent, job.a.record[lines.a], job.b.record[lines.b + own],
-                                       job.a.view.inner, p.update.factors, c);
-  const bool is_mine = lane < entries, is_special = (row_flags | column_flags(own)) != kFinite;
-  if (is_mine && !is_special && entry.is_certified) store(lane, entry.value, entry.bound);
-  store_listed(p.certification.listed, place, job.result.columns, is_mine && !is_special && !entry.is_certified);
-  if (!__any_sync(0xffffffffu, is_special)) return;
-  patch_row<1>(
-      job, place, lines, 0, row_flags, column_flags, entries, [&](int) { return lane; },
-      [&](int e, double value) {
-        store(e, static_cast<T>(special_update(p.update.factors, value, c)), kSpecialBound);  // e is this lane
-      });
+  const Segment<T> segment(p.job, place);
+  const Certification& asked = p.certification;
+  const WideInt<Words> x = integer_at(p, prefix, count, segment.source());
+  const double c = addend_at(p.update, place.matrix, place.first_row, std::int64_t(place.first_column) + segment.own);
+  const auto entry =
+      certify_update<T>(asked, x, segment.exponent(), segment.row(), segment.column(), p.job.a.view.inner, p.update.factors, c);
+  const bool is_product = segment.is_mine() && !segment.is_special();
+  if (is_product && entry.is_certified) segment.store(segment.own, entry.value, entry.bound, asked);
+  segment.list(asked.listed, is_product && !entry.is_certified);
+  segment.patch([&](int e, double value) {  // e is this lane's, and so is c
+    segment.store(e, static_cast<T>(special_update(p.update.factors, value, c)), kSpecialBound, asked);
+  });
 }
 
 template <class T, int Words>
