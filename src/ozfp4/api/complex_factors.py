@@ -70,7 +70,7 @@ def combine(
 
 
 def _rest(request: MatmulRequest, product: Product) -> tuple[Any, Any]:
-    """A B less its rounded values in the request's `out`, rounded once itself, and 0 where they are not finite; bounds of what the
+    """A B less its rounded values, the request's `out`: rounded once itself, and 0 where they are not finite; bounds of what the
     sum of both loses of A B, or None."""
     rest = empty_result(request, request.dtype)
     _, bounds, _ = product(replace(request, out=rest, update=Update(1.0, -1.0, request.out)))

@@ -62,9 +62,10 @@ def gemm(
     An exact zero is +0, and -0 when rounding down. An entry depends on its row, its column and its entry of C alone. NaN and
     infinity follow IEEE: what they make of the product is added to what they make of beta C, and finite numbers change nothing.
 
-    Of a complex product all of this holds for each part, with factors that are real or imaginary. Where one has both parts, A B is
-    rounded to T first, as ``matmul(a, b, accuracy=accuracy)``, and then alpha T + beta C, each part once more. "correct" keeps T
-    as the sum of two numbers, at most u^2 of each part of A B away from it, and multiplies A B twice for that.
+    Of a complex product all of this holds for each part, with factors that are real or imaginary. Where one has both parts, A B
+    is rounded to T first, as ``matmul(a, b, accuracy=accuracy)`` does to the result's dtype, and then alpha T + beta C, each part
+    once more. "correct" keeps T as the sum of two numbers, at most u^2 of each part of A B away from it, and multiplies A and B
+    twice for that.
 
     Integers are exact: the result is alpha A B + beta C modulo 2^w of the w bits of the dtype that `a`, `b` and `c` promote to,
     and of bool whether A B or C is True. Where one of them holds floating-point numbers, integers are converted to the common
