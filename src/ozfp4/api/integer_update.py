@@ -68,7 +68,7 @@ def integer_update(
         _add(alpha, place, beta, c)
     if out is not None and place is not out:
         out[...] = place
-    return _to_caller(operands, place), about
+    return _to_caller(operands, place if out is None else out), about
 
 
 def _check_truth(**factors: int) -> None:
