@@ -76,7 +76,7 @@ def _rest(request: MatmulRequest, product: Product) -> tuple[Any, Any]:
     _, bounds, _ = product(replace(request, out=rest, update=Update(1.0, -1.0, request.out)))
     held = parts(rest)
     with np.errstate(invalid="ignore"):
-        held[held - held != 0] = 0.0  # NaN and infinity alone leave something
+        _put(held, held - held != 0, 0.0)  # NaN and infinity alone leave something
     return rest, bounds
 
 
@@ -105,7 +105,7 @@ def _sum_with_bounds(
             lost = abs(parts(sums) - parts(found[piece]))  # exact where both are finite: 53 bits hold it
         errors = [parts(errors), lost, *([] if carried is None else [parts(carried[piece])])]
         summed = matmul(_joined(errors), matrix, accuracy="correct", rounding="up")
-        summed[summed != summed] = np.inf
+        _put(summed, summed != summed, np.inf)
         parts(bounds)[piece] = summed
 
 
@@ -144,6 +144,14 @@ def _joined(matrices: Sequence[Any]) -> Any:
     if not library.is_tensor(matrices[0]):
         return np.concatenate(matrices, -1)
     return library.require_torch().cat(matrices, -1)
+
+
+def _put(x: Any, where: Any, value: float) -> None:
+    """Replace entries; nothing is counted, for which a GPU would have to be waited for."""
+    if library.is_tensor(x):
+        x.masked_fill_(where, value)
+    else:
+        x[where] = value
 
 
 def _store(place: Any, sums: Any) -> None:
