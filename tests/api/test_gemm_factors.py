@@ -12,6 +12,7 @@ import pytest
 
 import ozfp4
 from ozfp4.testing import VIEWS, assert_same_bits, complex_gemm_reference, noise
+from ozfp4.testing.update import round_fraction
 
 COMPLEX = (np.complex128, np.complex64)
 DTYPES = (np.float64, np.float32, *COMPLEX)
@@ -133,6 +134,22 @@ def test_bounds(accuracy: str, dtype: Any) -> None:
         assert np.isfinite(bound).all()
 
 
+def test_bounds_are_sums_rounded_up() -> None:
+    """Of the sum's own bound and of the factors' magnitudes times those of the product."""
+    rng = np.random.default_rng(11)
+    alpha, beta = 0.3 - 0.7j, 1.1 + 0.1j
+    a, b, c = (draw(rng, s, np.complex128) for s in ((9, 12), (12, 8), (9, 8)))
+    bound = ozfp4.gemm(alpha, a, b, beta, c, return_bound=True)[1]
+    near, first = ozfp4.matmul(a, b, return_bound=True)
+    last = ozfp4.matmul(np.stack([near, c], -1), [alpha, beta], accuracy="correct", return_bound=True)[1]
+    same, across = Fraction(abs(alpha.real)), Fraction(abs(alpha.imag))
+    for index in np.ndindex(*bound.shape):
+        re, im = Fraction(float(first[index].real)), Fraction(float(first[index].imag))
+        for name, sum_ in (("real", same * re + across * im), ("imag", across * re + same * im)):
+            exact = sum_ + Fraction(float(getattr(last[index], name)))
+            assert getattr(bound[index], name) == round_fraction(exact, rounding="up")
+
+
 @pytest.mark.parametrize("dtype", COMPLEX)
 def test_correct_keeps_what_cancels(dtype: Any) -> None:
     """alpha A B + C where next to nothing is left: "correct" has two numbers for A B, and rounds their sum once."""
@@ -240,7 +257,7 @@ def test_long_results_are_summed_in_pieces(monkeypatch: pytest.MonkeyPatch) -> N
     rng = np.random.default_rng(8)
     a, b, c = (draw(rng, s, np.complex64) for s in ((13, 4), (4, 11), (13, 11)))
     expected = ozfp4.gemm(1 + 2j, a, b, 1j, c, accuracy="correct", return_bound=True)
-    monkeypatch.setattr(sys.modules["ozfp4.api.complex_factors"], "_MOST", 10)
+    monkeypatch.setattr(sys.modules["ozfp4.api.complex_factors"], "_ENTRY_BYTES", 2**24)
     found = ozfp4.gemm(1 + 2j, a, b, 1j, c, accuracy="correct", return_bound=True)
     for x, y in zip(found, expected, strict=True):
         assert_same_bits(x, y)

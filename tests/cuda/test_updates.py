@@ -107,7 +107,7 @@ def test_complex_views_pieces_and_graphs(monkeypatch: pytest.MonkeyPatch) -> Non
         place.copy_(z)
         graph.replay()
         assert_same_bits(place.cpu(), expected)
-        monkeypatch.setattr(sys.modules["ozfp4.api.complex_factors"], "_MOST", 100)
+        monkeypatch.setattr(sys.modules["ozfp4.api.complex_factors"], "_ENTRY_BYTES", 2**23)
         assert_same_bits(ozfp4.gemm(alpha, x, y, beta, z).cpu(), expected)
         monkeypatch.undo()
 

@@ -24,7 +24,7 @@ Product = Callable[[MatmulRequest], tuple[Any, Any, Report | None]]
 
 # Entries whose sums are made at a time: each takes less than these bytes, 64 for every plane and what is kept of a row.
 _ENTRY_BYTES = 2**12
-_FEWEST, _MOST = 2**6, 2**19
+_FEWEST = 2**6
 
 
 def check_directions(rounding: str, **factors: complex) -> None:
@@ -111,7 +111,7 @@ def _sum_with_bounds(
 
 def _pieces(count: int, limit: int) -> Iterator[slice]:
     """Slices of so many entries that their sums take no more than `limit` bytes, if a few do."""
-    step = min(max(limit // _ENTRY_BYTES, _FEWEST), _MOST)
+    step = max(limit // _ENTRY_BYTES, _FEWEST)
     return (slice(first, first + step) for first in range(0, count, step))
 
 

@@ -38,6 +38,14 @@ def test_every_dtype(left: bool, dtype: str) -> None:
             np.testing.assert_array_equal(plain, out)
 
 
+def test_every_block_counts_what_wraps() -> None:
+    a = np.ones((2, 150), np.int16)
+    a[:, 0] = 2**13
+    assert ozfp4.gram(a, report=True)[1].overflows == 1
+    a[:, 0], a[:, 149] = 1, 2**13
+    assert ozfp4.gram(a, report=True)[1].overflows == 1
+
+
 def test_bool_stacks_and_views() -> None:
     rng = np.random.default_rng(2)
     flags = rng.random((2, 40, 150)) < 0.1
