@@ -10,27 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from first_gpu import DEVICE, noisy, on_device, torch
 
 import ozfp4
-from ozfp4.backends.cuda import extension
 from ozfp4.testing import assert_same_bits
 from ozfp4.testing.integers import DTYPES, KINDS, exact, noise, operand, overflows, wrapped
 
-torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():
-    pytest.skip("no CUDA device", allow_module_level=True)
-REASON = extension.why_unavailable(torch.device("cuda", 0))
-if REASON:
-    pytest.skip(REASON, allow_module_level=True)
-
-DEVICE = torch.device("cuda", 0)
 REAL_AND_IMAGINARY = [(1j, 1.0), (-0.7j, 0.0), (0.3, 2.3j), (2j, -0.1j), (0.0, 1j)]
 BOTH = [(1 + 2j, 0.0), (0.6 - 0.8j, -1.0), (-1.0, 0.3 + 1j), (0.0, 1 + 1j), (2j, 1e-200 - 7j)]
 INTEGERS = [(1, 1), (-3, 2), (2**62, -1), (0, -5), (-(2**63), 2**64 - 1), (5, 0)]
-
-
-def on_device(x: np.ndarray) -> Any:
-    return torch.from_numpy(np.ascontiguousarray(x).reshape(np.shape(x))).to(DEVICE)
 
 
 def draw(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any, deep: int = 20) -> np.ndarray:
@@ -45,7 +33,7 @@ def check(alpha: complex, a: np.ndarray, b: np.ndarray, beta: complex, c: np.nda
     found = ozfp4.gemm(alpha, x, y, beta, z, return_bound=True, **given)
     assert_same_bits(found[0].cpu(), np.asarray(expected), here)
     assert_same_bits(found[1].cpu(), np.asarray(bound), (*here, "bound"))
-    out = torch.full(np.shape(expected), complex("nan+nanj"), dtype=found[0].dtype, device=DEVICE)
+    out = noisy(np.shape(expected), found[0].dtype)
     assert ozfp4.gemm(alpha, x, y, beta, z, out=out, **given) is out
     assert_same_bits(out.cpu(), np.asarray(expected), (*here, "out"))
     if out.shape == z.shape and out.dtype == z.dtype:
