@@ -109,20 +109,19 @@ def _add(alpha: int, place: Any, beta: int, c: Any) -> None:
 
 
 def _add_tensor(alpha: int, place: Any, beta: int, c: Any) -> None:
+    """As signed integers of the same width, for torch adds and multiplies few unsigned ones."""
     torch = library.require_torch()
     if place.dtype == torch.bool:
         if beta != 0:
             place.logical_or_(c)
         return
-    signed = getattr(
-        torch, f"int{8 * place.element_size()}"
-    )  # of unsigned integers torch adds and multiplies few
-    words = place.view(signed)
+    width = f"int{8 * place.element_size()}"
+    words = place.view(getattr(torch, width))
     if alpha not in (0, 1):
-        words.mul_(int(_wrapped(alpha, np.dtype(library.name_of(signed)))))
+        words.mul_(int(_wrapped(alpha, np.dtype(width))))
     if beta != 0:
-        own = words_of(c).to(signed)
-        words.add_(own if beta == 1 else own * int(_wrapped(beta, np.dtype(library.name_of(signed)))))
+        own = words_of(c).to(words.dtype)
+        words.add_(own if beta == 1 else own * int(_wrapped(beta, np.dtype(width))))
 
 
 def _wrapped(factor: int, dtype: np.dtype[Any]) -> Any:
@@ -151,9 +150,8 @@ def _as_one_product(
     if beta != 0:
         right.append(_scaled_identity(beta, right[0], shape.n))
         left.append(_words(matrices(shape, _whole(c, shape.result))))
-    stack = [(*shape.stack, shape.m), (*b.shape[:-2],)]
-    left = [_whole(x, (*stack[0], x.shape[-1])) for x in left]
-    right = [_whole(x, (*stack[1], *x.shape[-2:])) for x in right]
+    left = [_whole(x, (*shape.stack, shape.m, x.shape[-1])) for x in left]
+    right = [_whole(x, (*b.shape[:-2], *x.shape[-2:])) for x in right]
     return operands._replace(
         a=_joined(left, -1, library.name_of(dtype) != "uint64"),
         b=_joined(right, -2, is_signed),

@@ -54,7 +54,7 @@ def has_both_parts(factor: complex) -> bool:
 
 
 def turned(x: Any) -> Any:
-    """i times a complex array or tensor, a copy: parts change places, and nothing is rounded. Range: not lazily conjugated."""
+    """i times a complex array or tensor, a copy: parts change places, and nothing is rounded."""
     if is_tensor(x):
         torch = require_torch()
         return torch.complex(-x.imag, x.real)
