@@ -340,7 +340,7 @@ def test_refusals() -> None:
     )
     refuses(ValueError, r"c: shape \(2, 3, 5\)", 1, a, b, 1, np.ones((2, 3, 5)))
     refuses(ValueError, r"c: shape \(2, 3, 5\)", 1, a, b, 0, np.ones((2, 3, 5)))
-    for dtype in (np.int64, np.float16, object):
+    for dtype in (np.float16, object):
         refuses(TypeError, f"c: dtype {np.dtype(dtype)}", 1, a, b, 1, c.astype(dtype))
         refuses(TypeError, f"b: dtype {np.dtype(dtype)}", 1, a, b.astype(dtype), 1, c)
     refuses(TypeError, "c: masked", 1, a, b, 1, np.ma.masked_array(c))
@@ -392,8 +392,8 @@ def test_tensors() -> None:
         ozfp4.gemm(-1, a, b, 1, z)
     with pytest.raises(RuntimeError, match="c: the tensor requires grad"):
         ozfp4.gemm(-1, x, y, 1, z.clone().requires_grad_())
-    with pytest.raises(TypeError, match=r"c: dtype torch\.int32|c: dtype int32"):
-        ozfp4.gemm(-1, x, y, 1, z.int())
+    with pytest.raises(TypeError, match=r"c: dtype torch\.float16 is not supported"):
+        ozfp4.gemm(-1, x, y, 1, z.half())
 
 
 def test_prepared_operands() -> None:

@@ -8,6 +8,7 @@ from importlib import import_module
 import pytest
 
 MODULES = (
+    "api.gemm",
     "api.gram",
     "api.int8_matmul",
     "api.matmul",

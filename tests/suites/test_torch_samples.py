@@ -23,12 +23,9 @@ from torch.testing._internal.common_methods_invocations import op_db  # noqa: E4
 
 
 def gemm(c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """gemm; of integers and with complex factors, which it refuses, our product, and the rest by torch."""
-    if a.dtype == torch.int64:
-        return int(beta) * c + int(alpha) * ozfp4.matmul(a, b)  # torch too drops what is no integer of them
-    if any(isinstance(factor, complex) for factor in (alpha, beta)):
-        return beta * c + alpha * ozfp4.matmul(a, b)
-    return ozfp4.gemm(alpha, a, b, beta, c)
+    """gemm; of integers torch drops what is no integer of the factors, which we refuse."""
+    factors = (int(alpha), int(beta)) if a.dtype == torch.int64 else (alpha, beta)
+    return ozfp4.gemm(factors[0], a, b, factors[1], c)
 
 
 # By torch's name what is called with the arguments of torch's function.

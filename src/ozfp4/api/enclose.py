@@ -107,7 +107,8 @@ def enclose(
     Parameters
     ----------
     a, b : array_like, torch.Tensor or Prepared
-        float64, float32, complex128 or complex64, no integers; else as in :func:`ozfp4.matmul`, prepared for accuracy="correct".
+        float64, float32, complex128 or complex64; integers, whose products are exact, are for :func:`ozfp4.matmul`. Else as
+        there, prepared for accuracy="correct".
     out : (array, array) or (tensor, tensor), optional
         Where to write the lower and the upper bounds; as in :func:`ozfp4.matmul`, and apart from each other in memory.
     backend, scheme, workspace_limit

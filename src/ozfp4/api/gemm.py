@@ -4,20 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..plans.plan import Plan
+from ..report import Report
 from ..request import library
-from ..request.arguments import check_arguments
-from ..request.prepared import NEITHER, Prepared, check_addend, take_prepared
-from ..request.update import update_request
+from ..request.arguments import Arguments, check_arguments
+from ..request.factors import check_factor, has_both_parts
+from ..request.integers import check_overflow, check_unasked, unify_update
+from ..request.operands import MatmulRequest
+from ..request.prepared import NEITHER, Prepared, Sides, check_addend, take_prepared
+from ..request.update import (
+    check_addend_given,
+    check_complex,
+    take_addend,
+    transposed_operands,
+    update_request,
+)
 from ..request.written import mark_written
-from .matmul import _of_parts, _on_cpu, _on_cuda
+from .complex_factors import check_directions, combine
+from .integer_update import integer_update
+from .matmul import _of_parts, _on_cpu, _on_cuda, _promoted
 
 
 def gemm(
-    alpha: float,
+    alpha: complex,
     a: Any,
     b: Any,
-    beta: float = 0.0,
+    beta: complex = 0.0,
     c: Any = None,
     *,
     trans_a: bool | str = False,
@@ -32,6 +46,7 @@ def gemm(
     workspace_limit: int | None = None,
     accuracy: str | None = None,
     rounding: str = "nearest",
+    overflow: str = "wrap",
     return_bound: bool = False,
 ) -> Any:
     """alpha A B + beta C, rounded once: whatever the factors are, neither the product nor its sum with C is rounded before.
@@ -47,12 +62,22 @@ def gemm(
     An exact zero is +0, and -0 when rounding down. An entry depends on its row, its column and its entry of C alone. NaN and
     infinity follow IEEE: what they make of the product is added to what they make of beta C, and finite numbers change nothing.
 
+    Of a complex product all of this holds for each part, with factors that are real or imaginary. Where one has both parts, A B
+    is rounded to T first, as ``matmul(a, b, accuracy=accuracy)`` does to the result's dtype, and then alpha T + beta C, each part
+    once more. "correct" keeps T as the sum of two numbers, at most u^2 of each part of A B away from it, and multiplies A and B
+    twice for that.
+
+    Integers are exact: the result is alpha A B + beta C modulo 2^w of the w bits of the dtype that `a`, `b` and `c` promote to,
+    and of bool whether A B or C is True. Where one of them holds floating-point numbers, integers are converted to the common
+    dtype, each entry rounded once, as by :func:`ozfp4.matmul`.
+
     Parameters
     ----------
-    alpha, beta : float
-        Finite and real. Where alpha is 0, A and B are not read; where beta is 0, C is not.
+    alpha, beta : complex
+        Finite, their parts float64 numbers; real beside a real product. Of integers any integers, of bool 0 or 1. Where alpha is
+        0, A and B are not read; where beta is 0, C is not.
     a, b : array_like, torch.Tensor or Prepared
-        float64, float32, complex128 or complex64, no integers; else as in :func:`ozfp4.matmul`, stacks and broadcasting included.
+        As in :func:`ozfp4.matmul`, stacks and broadcasting included.
     c : array_like or torch.Tensor, optional
         Of the result's shape or one that broadcasts to it, real, or complex if the product is. Needed where beta is not 0.
     trans_a, trans_b : {False, True, "N", "T", "C"}
@@ -60,13 +85,18 @@ def gemm(
     out : array or tensor, optional
         Where to write the result: its exact shape and dtype. It may be `c` itself, to update that in place, and shares no
         memory with anything else.
+    overflow : {"wrap", "raise"}
+        Of integers: "raise" is an OverflowError, and leaves `out` unchanged, where an entry of the exact result does not fit its
+        dtype. It multiplies [A C] by [alpha B; beta I], whose right operand has to fit 64 bits, and waits for a GPU.
     scheme, backend, bits, family, plan, report, workspace_limit, accuracy, rounding, return_bound
-        As in :func:`ozfp4.matmul`; bounds are those of the error of the result.
+        As in :func:`ozfp4.matmul`; bounds are those of the error of the result, a report is one of A B. A factor with both parts
+        rounds to nearest.
 
     Returns
     -------
     c, or (c, bound), (c, Report), (c, bound, Report)
-        float32 if `a`, `b` and `c` are float32, else float64; complex64 or complex128 likewise, each part rounded once.
+        float32 if `a`, `b` and `c` are float32, else float64; complex64 or complex128 likewise, each part rounded once; of
+        integers as above.
 
     Examples
     --------
@@ -76,13 +106,19 @@ def gemm(
     >>> c = a @ b
     >>> gemm(-1, a, b, 1, c).item()  # what the sum in float64 lost
     -2.7200464103316335e-17
+    >>> gemm(2, np.array([[2**62, 3]]), np.array([[4], [5]]), -1, [[1]])
+    array([[29]])
 
     Raises
     ------
     TypeError, ValueError, RuntimeError, MemoryError
-        As :func:`ozfp4.matmul`; also for a factor that is not a finite real number which float64 holds, a C that is missing or
-        does not broadcast to the result, an `out` that overlaps C without being the same.
+        As :func:`ozfp4.matmul`; also for a factor that is not a finite number with parts that float64 holds, a complex one beside
+        a real product, one of integers that is no integer, a C that is missing or does not broadcast to the result, an `out` that
+        overlaps C without being the same, a direction of rounding with a factor of both parts.
+    OverflowError
+        As `overflow` says.
     """
+    raises = check_overflow(overflow) == "raise"
     sides = NEITHER
     if isinstance(a, Prepared) or isinstance(b, Prepared):
         sides, a, b, plan, accuracy = take_prepared(
@@ -91,16 +127,25 @@ def gemm(
     asked = check_arguments(
         scheme, backend, bits, family, plan, workspace_limit, None, accuracy, rounding, return_bound
     )
-    operands = library.take_operands(a, b, out, library.NUMBERS)
-    if sides is not NEITHER and c is not None:
-        check_addend(sides, operands, c)
-    request = update_request(alpha, operands, beta, c, trans_a, trans_b, asked, sides)
-    if request.is_complex:
-        found, bound, _, about = _of_parts(request, operands.on_device, report)
-    elif operands.on_device:
-        found, bound, _, about = _on_cuda(request, report)
+    given = library.take_operands(a, b, out, library.TAKEN)
+    operands, c, integer = unify_update(given, take_addend(c, given))
+    bound = None
+    if integer is not None:
+        check_unasked(
+            bits=(bits, None),
+            accuracy=(accuracy, None),
+            rounding=(rounding, "nearest"),
+            return_bound=(return_bound, False),
+        )
+        operands = transposed_operands(operands, trans_a, trans_b)
+        found, about = integer_update(alpha, operands, beta, c, integer, asked, raises=raises, report=report)
+    elif raises:
+        raise ValueError(f"overflow: 'raise' is for products of integers{_promoted(given)}")
     else:
-        found, bound, about = _on_cpu(request, report)
+        if sides is not NEITHER and c is not None:
+            check_addend(sides, operands, c)
+        factors = check_factor("alpha", alpha), check_factor("beta", beta)
+        found, bound, about = _rounded(factors, operands, c, (trans_a, trans_b), asked, sides, report)
     mark_written(out)
     result = (
         found if out is None else out,
@@ -108,3 +153,34 @@ def gemm(
         *([about] if report else []),
     )
     return result if len(result) > 1 else result[0]
+
+
+def _rounded(
+    factors: tuple[complex, complex],
+    operands: library.Operands,
+    c: Any,
+    transposes: tuple[bool | str, bool | str],
+    asked: Arguments,
+    sides: Sides,
+    report: bool,
+) -> tuple[Any, Any, Report | None]:
+    """The result of floating-point operands, its bounds or None, the report or None."""
+
+    def product(request: MatmulRequest) -> tuple[Any, Any, Report | None]:
+        if request.is_complex:
+            found, bound, _, about = _of_parts(request, operands.on_device, report)
+        elif operands.on_device:
+            found, bound, _, about = _on_cuda(request, report)
+        else:
+            found, bound, about = _on_cpu(request, report)
+        return found, bound, about
+
+    alpha, beta = factors
+    if not has_both_parts(alpha) and not has_both_parts(beta):
+        return product(update_request(alpha, operands, beta, c, *transposes, asked, sides))
+    check_complex(np.promote_types(*(library.name_of(x.dtype) for x in operands[:2])), alpha=alpha, beta=beta)
+    check_directions(asked.rounding, alpha=alpha, beta=beta)
+    check_addend_given(c, beta)
+    terms = [0.0 if factor == 0 else 1.0 for factor in factors]
+    request = update_request(terms[0], operands, terms[1], c, *transposes, asked, sides)
+    return combine(alpha, beta, request, product, report)

@@ -110,7 +110,7 @@ def gram(
     Parameters
     ----------
     a : array_like or torch.Tensor
-        float64, float32, complex128 or complex64, no integers, 2-D or a stack of matrices, any strides.
+        float64, float32, complex128, complex64, integers or bool, 2-D or a stack of matrices, any strides.
     left : bool
         The transpose (adjoint) on the right: sums over the columns of `a` instead of its rows.
     scheme, backend, bits, family, plan, out, report, workspace_limit, accuracy, rounding
@@ -120,7 +120,7 @@ def gram(
     Returns
     -------
     c or (c, Report)
-        The report adds up what was done for the blocks that were multiplied.
+        The report adds up what was done for the blocks that were multiplied, entries of integers that wrapped among it.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def gram(
     }  # fmt: skip
     arguments = check_arguments(**asked)
     asked["report"] = report
-    operands = library.take_operands(a, a, out, library.NUMBERS)
+    operands = library.take_operands(a, a, out, library.TAKEN)
     array = operands.a
     if array.ndim < 2:
         raise ValueError(
@@ -203,6 +203,7 @@ def _is_kept(request: MatmulRequest) -> bool:
     """Whether a GPU keeps the planes of all lines, for all blocks, within the limits of the workspace."""
     if (
         request.is_complex
+        or library.is_integer(request.dtype)
         or request.asked.workspace_limit is not None
         or 0
         in (
@@ -256,5 +257,10 @@ def _blocks(extent: int, on_device: bool) -> list[tuple[int, int]]:
 
 def _combined(reports: Sequence[Report]) -> Report:
     """What was done for all blocks; the first of them has all rows, and so every line of the operand."""
-    special = reports[0].special_rows
-    return replace(merged_report(reports, reports[0].kind), special_rows=special, special_columns=special)
+    first, overflows = reports[0], sum(about.overflows or 0 for about in reports)
+    return replace(
+        merged_report(reports, first.kind),
+        special_rows=first.special_rows,
+        special_columns=first.special_rows,
+        overflows=None if first.overflows is None else overflows,
+    )

@@ -21,29 +21,45 @@ def check_overflow(overflow: object) -> str:
 def common_dtype(operands: Operands) -> Any:
     """What both operands promote to, by the rules of the library that they come from: a dtype of NumPy, or of torch where they
     are tensors on a device; TypeError where there is none."""
-    a, b, _, torch, on_device = operands
+    return _common("b", operands.b.dtype, operands.a.dtype, "a", operands)
+
+
+def _common(name: str, dtype: Any, other: Any, of: str, operands: Operands) -> Any:
+    """What the dtype of the argument `name` promotes to with `other`, that `of` others."""
+    torch = operands.torch
     if torch is None:
-        return np.promote_types(a.dtype, b.dtype)
-    first, second = (getattr(torch, name_of(x.dtype)) for x in (a, b))
+        return np.promote_types(other, dtype)
+    first, second = (getattr(torch, name_of(x)) for x in (other, dtype))
     try:
         common = torch.promote_types(first, second)
     except RuntimeError:
         raise TypeError(
-            f"b: torch has no common dtype of {second} and {first}, that of a; convert one of them"
+            f"{name}: torch has no common dtype of {second} and {first}, that of {of}; convert one of them"
         ) from None
-    return common if on_device else np.dtype(name_of(common))
+    return common if operands.on_device else np.dtype(name_of(common))
 
 
 def unify(operands: Operands) -> tuple[Operands, Any]:
     """Of operands that have integers: both of integers or neither, and the dtype of a product of integers, else None. One beside
     a floating-point operand, and both where their common dtype is one of floating-point numbers (as of uint64 and int64), are
     converted to real numbers of that dtype, each entry rounded once."""
+    operands, _, integer = unify_update(operands, None)
+    return operands, integer
+
+
+def unify_update(operands: Operands, c: Any) -> tuple[Operands, Any, Any]:
+    """As :func:`unify`, where C, if it is not None, has a say in the common dtype and is converted, too: operands, C, dtype."""
     common = common_dtype(operands)
+    if c is not None:
+        common = _common("c", c.dtype, common, "a and b", operands)
     if is_integer(common):
-        return operands, common
+        return operands, c, common
     single = name_of(common) in ("float32", "complex64")
-    a, b = (_real(x, single, operands) if is_integer(x.dtype) else x for x in operands[:2])
-    return operands._replace(a=a, b=b), None
+    a, b, c = (
+        _real(x, single, operands) if x is not None and is_integer(x.dtype) else x
+        for x in (operands.a, operands.b, c)
+    )
+    return operands._replace(a=a, b=b), c, None
 
 
 def _real(x: Any, single: bool, operands: Operands) -> Any:

@@ -112,7 +112,8 @@ def take_operand(name: str, x: Any, allowed: tuple[type, ...]) -> Operands:
     names = [np.dtype(t).name for t in allowed]
     if x.dtype not in [getattr(torch, n) for n in names]:
         raise TypeError(
-            f"{name}: dtype {x.dtype} is not supported; allowed is {' or '.join(f'torch.{n}' for n in names)}"
+            f"{name}: dtype {x.dtype} is not supported{remedies.of_torch_dtype(name, x.dtype, np.float64 in allowed)}; "
+            f"allowed is {listed(allowed, 'torch.')}"
         )
     resolved = x.resolve_neg()
     return Operands(resolved, resolved, None, torch, True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +9,8 @@ import numpy as np
 
 from . import library
 from .arguments import Arguments
+from .complex import is_complex
+from .factors import check_factor, turned
 from .library import Operands
 from .operands import MatmulRequest, matmul_request, matmul_shape
 from .out import check_out, is_same_place
@@ -29,21 +29,6 @@ class Update:
     c: Any
 
 
-def check_factor(name: str, factor: object) -> float:
-    """A factor as a float64; TypeError or ValueError unless it is a finite real number that float64 holds."""
-    if isinstance(factor, bool) or not isinstance(factor, numbers.Real):
-        raise TypeError(f"{name}: {factor!r}, of type {type(factor).__name__}, is not a real number")
-    try:
-        value = float(factor)
-    except OverflowError:
-        raise ValueError(f"{name}: {factor!r} is beyond the largest float64 number") from None
-    if not math.isfinite(value):
-        raise ValueError(f"{name}: {value} is not finite")
-    if value != factor:
-        raise ValueError(f"{name}: {factor!r} is not a float64 number, the nearest is {value!r}")
-    return value
-
-
 def check_transpose(name: str, asked: object) -> bool:
     """Whether an operand is taken transposed; ValueError for what says neither."""
     if isinstance(asked, (bool, np.bool_)):
@@ -51,6 +36,12 @@ def check_transpose(name: str, asked: object) -> bool:
     if isinstance(asked, str) and asked.upper() in _TRANSPOSES:
         return _TRANSPOSES[asked.upper()]
     raise ValueError(f"{name}: {asked!r} is unknown; allowed are False, True, 'N', 'T', 'C'")
+
+
+def transposed_operands(operands: Operands, trans_a: object, trans_b: object) -> Operands:
+    """The operands, each with its last two axes exchanged where that is asked for; ValueError where it has but one."""
+    a, b = _transposed("a", operands.a, trans_a), _transposed("b", operands.b, trans_b)
+    return operands._replace(a=a, b=b)
 
 
 def _transposed(name: str, operand: Any, asked: object) -> Any:
@@ -63,8 +54,10 @@ def _transposed(name: str, operand: Any, asked: object) -> Any:
     return operand.swapaxes(-1, -2)
 
 
-def _take_addend(c: Any, operands: Operands) -> Any:
-    """C as the operands are: an array, or a tensor on their device. Errors as those of take_operands."""
+def take_addend(c: Any, operands: Operands) -> Any:
+    """C as the operands are: an array, or a tensor on their device; None where it is None. Errors as those of take_operands."""
+    if c is None:
+        return None
     if library.is_tensor(c) != (operands.torch is not None):
         kinds = (
             ["torch tensors", "a NumPy array"]
@@ -75,36 +68,26 @@ def _take_addend(c: Any, operands: Operands) -> Any:
             f"NumPy arrays and torch tensors cannot be mixed: a and b are {kinds[0]}, c is {kinds[1]}"
         )
     if not operands.on_device:
-        return library.check_dtype("c", library.as_array("c", c), library.NUMBERS)
+        return library.check_dtype("c", library.as_array("c", c), library.TAKEN)
     library.check_tensor("c", c)
     if c.device != operands.a.device:
         raise RuntimeError(f"c: device {c.device} differs from {operands.a.device}, where a lies")
-    if _name(c) not in [np.dtype(t).name for t in library.NUMBERS]:
-        raise TypeError(
-            f"c: dtype {c.dtype} is not supported; allowed are float64, float32, complex128, complex64"
-        )
     return c.resolve_conj().resolve_neg()
 
 
 def _as_complex(c: Any, product: np.dtype[Any]) -> Any:
     """C beside a complex product: with the parts that it has, and else 0. TypeError where C alone is complex."""
-    is_complex = np.dtype(_name(c)).kind == "c"
     if product.kind != "c":
-        if is_complex:
+        if is_complex(c):
             raise TypeError(f"c: dtype {c.dtype}, and the product is real, of {product}; make a or b complex")
         return c
-    if is_complex:
+    if is_complex(c):
         return c
-    dtype = np.promote_types(_name(c), np.complex64)
+    dtype = np.promote_types(library.name_of(c.dtype), np.complex64)
     return c.to(getattr(library.require_torch(), dtype.name)) if library.is_tensor(c) else c.astype(dtype)
 
 
-def _name(x: Any) -> str:
-    """Of a dtype, NumPy's or torch's."""
-    return str(x.dtype).removeprefix("torch.")
-
-
-def _without_terms(operands: Operands, fills: bool) -> Operands:
+def without_terms(operands: Operands, fills: bool) -> Operands:
     """The operands with an inner dimension of 0, or, to be multiplied all the same, of one zero."""
     a = operands.a[..., :0]
     b = operands.b[:0] if operands.b.ndim == 1 else operands.b[..., :0, :]
@@ -121,6 +104,23 @@ def _without_terms(operands: Operands, fills: bool) -> Operands:
     return operands._replace(a=a, b=b)
 
 
+def check_addend_shape(c: Any, shape: tuple[int, ...]) -> None:
+    """ValueError unless C broadcasts to a result of this shape."""
+    try:
+        fits = np.broadcast_shapes(tuple(c.shape), shape) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(f"c: shape {tuple(c.shape)} does not broadcast to the result's shape {shape}")
+
+
+def check_addend_given(c: Any, beta: complex) -> None:
+    """ValueError where C is needed and missing."""
+    if c is None and beta != 0:
+        shown = beta if beta.imag else beta.real
+        raise ValueError(f"c: is None, and beta is {shown}; without c beta is 0")
+
+
 def update_request(
     alpha: Any,
     operands: Operands,
@@ -133,45 +133,54 @@ def update_request(
 ) -> MatmulRequest:
     """The request for alpha A B + beta C; its `update` is None where that is A B.
 
-    Where `alpha` is 0 the operands are not read, where `beta` is 0 C is not. `sides` are those of the operands that were
-    prepared.
+    Where `alpha` is 0 the operands are not read, where `beta` is 0 C is not; where a factor is imaginary, i times the matrix
+    stands for it. `c` is what :func:`take_addend` returns, `sides` are those of the operands that were prepared. Range: no
+    factor has both a real and an imaginary part.
 
     Raises
     ------
     TypeError, ValueError, RuntimeError
-        As :func:`matmul_request`; factors that are not finite real numbers, a C that is missing, does not broadcast to the
-        result, or shares memory with `out` without being the same.
+        As :func:`matmul_request`; factors that are not finite numbers, or imaginary where the product is real, a C that is
+        missing, does not broadcast to the result, or shares memory with `out` without being the same.
     """
     alpha, beta = check_factor("alpha", alpha), check_factor("beta", beta)
     for name, side, asked_for in (("a", sides.a, trans_a), ("b", sides.b, trans_b)):
         if side is not None and check_transpose(f"trans_{name}", asked_for):
             raise ValueError(f"trans_{name}: {name} is prepared as it is; prepare its transpose")
-    operands = operands._replace(
-        a=_transposed("a", operands.a, trans_a), b=_transposed("b", operands.b, trans_b)
-    )
+    operands = transposed_operands(operands, trans_a, trans_b)
     shape = matmul_shape(tuple(operands.a.shape), tuple(operands.b.shape))
-    dtype = np.promote_types(_name(operands.a), _name(operands.b))
-    if c is None and beta != 0:
-        raise ValueError(f"c: is None, and beta is {beta}; without c beta is 0")
+    dtype = np.promote_types(*(library.name_of(x.dtype) for x in operands[:2]))
+    check_complex(dtype, alpha=alpha, beta=beta)
+    check_addend_given(c, beta)
     if c is not None:
-        c = _as_complex(_take_addend(c, operands), dtype)
-        dtype = np.promote_types(dtype, _name(c))
-        try:
-            fits = np.broadcast_shapes(tuple(c.shape), shape.result) == shape.result
-        except ValueError:
-            fits = False
-        if not fits:
-            raise ValueError(
-                f"c: shape {tuple(c.shape)} does not broadcast to the result's shape {shape.result}"
-            )
+        c = _as_complex(c, dtype)
+        dtype = np.promote_types(dtype, library.name_of(c.dtype))
+        check_addend_shape(c, shape.result)
     if alpha == 0 or shape.k == 0:
-        operands, alpha, sides = _without_terms(operands, fills=beta != 0), 1.0, NEITHER
+        operands, alpha, sides = without_terms(operands, fills=beta != 0), complex(1), NEITHER
     request = matmul_request(operands, asked, dtype, prepared=sides)
-    if alpha == 1 and beta == 0:
-        return request
+    if alpha.imag != 0:  # memory was compared with the operands that were passed
+        request = matmul_request(_turned_operands(operands), asked, dtype)
+    own, other = (factor.imag or factor.real for factor in (alpha, beta))
     if beta == 0:
-        return replace(request, update=Update(alpha, beta, None))
+        return request if own == 1 else replace(request, update=Update(own, other, None))
     if request.out is not None and not is_same_place(request.out, c):
         check_out(request.out, request.shape.result, request.dtype, c=c)
+    c = turned(c) if beta.imag != 0 else c
     whole = c.expand(shape.result) if operands.on_device else np.broadcast_to(c, shape.result)
-    return replace(request, update=Update(alpha, beta, whole))
+    return replace(request, update=Update(own, other, whole))
+
+
+def check_complex(product: np.dtype[Any], **factors: complex) -> None:
+    """TypeError for a factor with an imaginary part where the product is real."""
+    for name, factor in factors.items():
+        if factor.imag != 0 and product.kind != "c":
+            raise TypeError(
+                f"{name}: {factor} is complex, and the product is real, of {product}; make a or b complex"
+            )
+
+
+def _turned_operands(operands: Operands) -> Operands:
+    """i times one of them. Range: one is complex."""
+    name = "a" if is_complex(operands.a) else "b"
+    return operands._replace(**{name: turned(getattr(operands, name))})

@@ -3,6 +3,7 @@
 from .certified import Certificate, error_bound, fp64_matmul, line_capacity, line_facts
 from .compare import assert_same_bits, bits_of, difference
 from .complex import complex_matmul, real_form
+from .complex_update import complex_gemm_reference
 from .correct import correct_matmul
 from .forced import forced
 from .generators import (
@@ -41,6 +42,7 @@ __all__ = [
     "Path",
     "assert_same_bits",
     "bits_of",
+    "complex_gemm_reference",
     "complex_matmul",
     "constant_columns",
     "constant_rows",

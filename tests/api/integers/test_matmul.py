@@ -313,12 +313,12 @@ def test_with_complex_numbers(dtype: str, other: type) -> None:
 
 def test_what_else_refuses_integers(check_refused: Any) -> None:
     x = np.ones((3, 3), np.int64)
-    for function in (ozfp4.enclose, lambda a, b: ozfp4.gram(a), lambda a, b: ozfp4.gemm(1, a, b)):
+    for function, name in ((ozfp4.enclose, "a"), (lambda a, b: ozfp4.prepare(a, "left"), "x")):
         for a, does in ((x, "rounds it to 53 bits"), (x.astype(np.int16), "holds its values")):
-            words = rf"\(a\.astype\(np\.float64\), or a\.to\(torch\.float64\) of a tensor, {does}\)"
+            words = rf"\({name}\.astype\(np\.float64\), or {name}\.to\(torch\.float64\) of a tensor, {does}\)"
             check_refused(
                 TypeError,
-                rf"^a: dtype {a.dtype} is not supported {words}; allowed is float64",
+                rf"^{name}: dtype {a.dtype} is not supported {words}; allowed is float64",
                 function,
                 a,
                 x,

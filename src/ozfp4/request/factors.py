@@ -1,0 +1,64 @@
+"""The factors of an update as numbers: real, imaginary, with both parts, or integers; and i times a matrix."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+
+from .library import is_tensor, require_torch
+
+
+def check_factor(name: str, factor: object) -> complex:
+    """A factor whose parts are float64 numbers; TypeError or ValueError unless it is a finite number with such parts."""
+    if isinstance(factor, bool) or not isinstance(factor, numbers.Complex):
+        raise TypeError(f"{name}: {factor!r}, of type {type(factor).__name__}, is not a number")
+    if isinstance(factor, numbers.Real):
+        return complex(_check_part(name, factor))
+    return complex(_check_part(f"{name}.real", factor.real), _check_part(f"{name}.imag", factor.imag))
+
+
+def _check_part(name: str, part: Any) -> float:
+    try:
+        value = float(part)
+    except OverflowError:
+        raise ValueError(f"{name}: {part!r} is beyond the largest float64 number") from None
+    if not math.isfinite(value):
+        raise ValueError(f"{name}: {value} is not finite")
+    if value != part:
+        raise ValueError(f"{name}: {part!r} is not a float64 number, the nearest is {value!r}")
+    return value
+
+
+def check_integer_factor(name: str, factor: object) -> int:
+    """A factor of integers, of any size; TypeError for what is no number, ValueError for one that is no integer."""
+    if isinstance(factor, bool) or not isinstance(factor, numbers.Complex):
+        raise TypeError(f"{name}: {factor!r}, of type {type(factor).__name__}, is not a number")
+    real: Any = factor if isinstance(factor, numbers.Real) else factor.real
+    try:
+        value = int(real)
+    except (OverflowError, ValueError):  # infinity and NaN
+        raise ValueError(f"{name}: {factor} is not finite") from None
+    if value != factor:
+        raise ValueError(
+            f"{name}: {factor!r} is no integer, and all operands are; convert one of them to floating-point numbers"
+        )
+    return value
+
+
+def has_both_parts(factor: complex) -> bool:
+    """Whether it is neither real nor imaginary: products with the others round nothing."""
+    return factor.real != 0 and factor.imag != 0
+
+
+def turned(x: Any) -> Any:
+    """i times a complex array or tensor, a copy: parts change places, and nothing is rounded."""
+    if is_tensor(x):
+        torch = require_torch()
+        return torch.complex(-x.imag, x.real)
+    result = np.empty(x.shape, x.dtype)
+    np.multiply(x.imag, -1, out=result.real)  # np.negative of NumPy 2.4 errs where `out` has gaps
+    result.imag = x.real
+    return result

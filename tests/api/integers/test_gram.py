@@ -1,0 +1,86 @@
+"""ozfp4.gram of integers: exact modulo 2^w, symmetric, by blocks."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.testing.integers import DTYPES, KINDS, exact, noise, operand, overflows, wrapped
+
+
+@pytest.fixture(autouse=True, params=["blocks", "whole"])
+def narrow_blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "blocks":
+        monkeypatch.setattr(sys.modules["ozfp4.api.gram"], "_LEAST_COLUMNS", {True: 64, False: 64})
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("left", [False, True])
+def test_every_dtype(left: bool, dtype: str) -> None:
+    rng = np.random.default_rng(1)
+    for kind in KINDS:
+        for m, k in ((70, 3), (5, 9), (1, 1), (130, 0), (0, 4)):
+            a = operand(rng, kind, (m, k) if left else (k, m), dtype)
+            real = exact(a, a.T) if left else exact(a.T, a)
+            out = noise((m, m), dtype)
+            found, report = ozfp4.gram(a, left=left, out=out, report=True)
+            assert found is out
+            np.testing.assert_array_equal(out, wrapped(real, dtype))
+            np.testing.assert_array_equal(out, out.T)
+            assert (report.kind, report.accuracy) == ("integer", "exact")
+            assert (report.overflows == 0) == (overflows(real, dtype) == 0)
+            plain = ozfp4.gram(a, left=left)
+            assert plain.dtype == out.dtype
+            np.testing.assert_array_equal(plain, out)
+
+
+def test_every_block_counts_what_wraps() -> None:
+    a = np.ones((2, 150), np.int16)
+    a[:, 0] = 2**13
+    assert ozfp4.gram(a, report=True)[1].overflows == 1
+    a[:, 0], a[:, 149] = 1, 2**13
+    assert ozfp4.gram(a, report=True)[1].overflows == 1
+
+
+def test_bool_stacks_and_views() -> None:
+    rng = np.random.default_rng(2)
+    flags = rng.random((2, 40, 150)) < 0.1
+    for x in (
+        flags,
+        flags[:, ::2, ::-1],
+        flags[0],
+        flags[:0],
+        operand(rng, "full", (3, 20, 140), "int16")[:, :, ::2],
+    ):
+        found = ozfp4.gram(x)
+        np.testing.assert_array_equal(found, np.matmul(x.swapaxes(-1, -2), x))
+        assert found.dtype == x.dtype
+
+
+def test_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    for dtype in (*DTYPES, "bool"):
+        a = noise((20, 130), dtype)
+        found = ozfp4.gram(torch.from_numpy(a))
+        np.testing.assert_array_equal(found.numpy(), np.matmul(a.T, a))
+        assert found.numpy().dtype == a.dtype
+
+
+def test_refusals() -> None:
+    a, out = np.ones((4, 130), np.int64), noise((130, 130), np.int64)
+    before = out.copy()
+    refused: list[tuple[type[Exception], str, dict[str, Any]]] = [
+        (ValueError, "^accuracy: 'correct' is for products of floating-point", {"accuracy": "correct"}),
+        (ValueError, "^bits: 53 is for products of floating-point", {"bits": 53}),
+        (MemoryError, "^workspace_limit = 10 bytes is too small", {"workspace_limit": 10}),
+    ]
+    for error, words, given in refused:
+        with pytest.raises(error, match=words):
+            ozfp4.gram(a, out=out, **given)
+    with pytest.raises(TypeError, match=r"^out: dtype int64 is not the result's dtype int32"):
+        ozfp4.gram(a.astype(np.int32), out=out)
+    np.testing.assert_array_equal(out, before)

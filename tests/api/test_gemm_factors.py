@@ -1,0 +1,329 @@
+"""Complex factors of ozfp4.gemm on the CPU: the bits of the reference in fractions, and errors within the bounds."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.testing import VIEWS, assert_same_bits, complex_gemm_reference, noise
+from ozfp4.testing.update import round_fraction
+
+COMPLEX = (np.complex128, np.complex64)
+DTYPES = (np.float64, np.float32, *COMPLEX)
+ROUNDINGS = ("nearest", "down", "up", "zero")
+MODES = [("scaled", "nearest"), ("fp64", "nearest"), *(("correct", r) for r in ROUNDINGS)]
+# Rounded once.
+IMAGINARY = [(1j, 1.0), (-0.7j, 0.0), (1.0, -1j), (0.3, 2.3j), (2j, -0.1j), (0.0, 1j), (-1j, 2.0**-60)]
+# Rounded twice.
+BOTH = [
+    (1 + 2j, 0.0),
+    (0.6 - 0.8j, -1.0),
+    (-1.0, 0.3 + 1j),
+    (1 - 1j, 2.5 + 3j),
+    (0.0, 1 + 1j),
+    (2j, 1e-200 - 7j),
+]
+
+
+def draw(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any, deep: int = 20) -> np.ndarray:
+    x, y = (np.ldexp(rng.standard_normal(shape), rng.integers(-deep, deep, shape)) for _ in range(2))
+    return np.asarray(x + 1j * y if np.dtype(dtype).kind == "c" else x, dtype)
+
+
+def check(factors: Any, a: Any, b: Any, c: Any, context: object, **given: Any) -> None:
+    """Plain, into `out`, and in place."""
+    alpha, beta = factors
+    expected = complex_gemm_reference(alpha, a, b, beta, c, **given)
+    context = (factors, given, context)
+    out = noise(expected.shape, expected.dtype)
+    assert ozfp4.gemm(alpha, a, b, beta, c, out=out, **given) is out
+    assert_same_bits(out, expected, context)
+    found = ozfp4.gemm(alpha, a, b, beta, c, **given)
+    assert_same_bits(np.asarray(found), expected, context)
+    if c.shape == expected.shape and c.dtype == expected.dtype:
+        place = c.copy()
+        assert ozfp4.gemm(alpha, a, b, beta, place, out=place, **given) is place
+        assert_same_bits(place, expected, context)
+
+
+SHAPES = [((3, 9), (9, 4), (3, 4)), ((2, 3, 9), (9, 4), (4,)), ((9,), (2, 9, 4), (1, 4)), ((9,), (9,), ())]
+
+
+@pytest.mark.parametrize("mode", MODES, ids="-".join)
+def test_values_of_every_dtype(mode: tuple[str, str]) -> None:
+    rng = np.random.default_rng(1)
+    accuracy, rounding = mode
+    for types in product(DTYPES, DTYPES, DTYPES):
+        if not {types[0], types[1]} & set(COMPLEX):
+            continue
+        for shapes in SHAPES:
+            a, b, c = (draw(rng, shape, t) for shape, t in zip(shapes, types, strict=True))
+            both = [BOTH[i] for i in rng.integers(0, len(BOTH), 2)] if rounding == "nearest" else []
+            for factors in (*(IMAGINARY[i] for i in rng.integers(0, len(IMAGINARY), 2)), *both):
+                check(factors, a, b, c, (types, shapes), accuracy=accuracy, rounding=rounding)
+
+
+def test_every_factor() -> None:
+    rng = np.random.default_rng(2)
+    for dtype, accuracy in product(COMPLEX, ("scaled", "fp64", "correct")):
+        a, b, c = (draw(rng, s, dtype, 30) for s in ((5, 12), (12, 3), (5, 3)))
+        for factors in (*IMAGINARY, *BOTH):
+            check(factors, a, b, c, dtype, accuracy=accuracy)
+
+
+def test_i_times_a_matrix_is_exact() -> None:
+    """Its parts change places: what an imaginary factor gives is what a real one gives of the turned matrix."""
+    rng = np.random.default_rng(3)
+    a, b = draw(rng, (6, 20), np.complex128, 300), draw(rng, (20, 6), np.complex128, 300)
+    c = ozfp4.matmul(a, b, accuracy="correct")
+    for rounding in ROUNDINGS:
+        given: dict[str, Any] = {"accuracy": "correct", "rounding": rounding}
+        whole = ozfp4.gemm(1j, a, b, -1j, c, **given)
+        turned = ozfp4.gemm(1, a, b, -1, c, **given)
+        other = {"nearest": "nearest", "zero": "zero", "down": "up", "up": "down"}[rounding]
+        opposite = ozfp4.gemm(1, a, b, -1, c, accuracy="correct", rounding=other)
+        assert_same_bits(whole.imag, turned.real)
+        np.testing.assert_array_equal(whole.real, -opposite.imag)
+
+
+def cancelling(rng: np.random.Generator, alpha: complex, dtype: Any) -> tuple[np.ndarray, ...]:
+    a, b = draw(rng, (7, 30), dtype, 3), draw(rng, (30, 5), dtype, 3)
+    return a, b, (-alpha * (a @ b)).astype(dtype)
+
+
+def exact_entries(alpha: complex, a: np.ndarray, b: np.ndarray, beta: complex, c: np.ndarray) -> Any:
+    """(index, real part, imaginary part) of alpha A B + beta C, in fractions."""
+
+    def fractions(z: complex) -> tuple[Fraction, Fraction]:
+        return Fraction(z.real), Fraction(z.imag)
+
+    def times(x: tuple[Fraction, Fraction], y: tuple[Fraction, Fraction]) -> tuple[Fraction, Fraction]:
+        return x[0] * y[0] - x[1] * y[1], x[0] * y[1] + x[1] * y[0]
+
+    for i, j in np.ndindex(a.shape[0], b.shape[1]):
+        terms = [
+            times(fractions(complex(x)), fractions(complex(y))) for x, y in zip(a[i], b[:, j], strict=True)
+        ]
+        product_ = sum(t[0] for t in terms), sum(t[1] for t in terms)
+        first = times(fractions(alpha), (Fraction(product_[0]), Fraction(product_[1])))
+        second = times(fractions(beta), fractions(complex(c[i, j])))
+        yield (i, j), (first[0] + second[0], first[1] + second[1])
+
+
+@pytest.mark.parametrize("accuracy", ["scaled", "fp64", "correct"])
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_bounds(accuracy: str, dtype: Any) -> None:
+    rng = np.random.default_rng(4)
+    for alpha, beta in (*IMAGINARY, *BOTH, (0.6 + 0.8j, 1.0)):
+        a, b, c = cancelling(rng, alpha, dtype)
+        given: dict[str, Any] = {"accuracy": accuracy, "return_bound": True}
+        found, bound, report = ozfp4.gemm(alpha, a, b, beta, c, report=True, **given)
+        assert_same_bits(found, ozfp4.gemm(alpha, a, b, beta, c, accuracy=accuracy))
+        assert bound.dtype == np.complex128
+        assert report.kind == "complex"
+        for index, parts in exact_entries(alpha, a, b, beta, c):
+            for name, part in zip(("real", "imag"), parts, strict=True):
+                error = abs(Fraction(float(getattr(found[index], name))) - part)
+                assert error <= Fraction(float(getattr(bound[index], name))), (alpha, beta, index, name)
+        assert np.isfinite(bound).all()
+
+
+def test_bounds_are_sums_rounded_up() -> None:
+    """Of the sum's own bound and of the factors' magnitudes times those of the product."""
+    rng = np.random.default_rng(11)
+    alpha, beta = 0.3 - 0.7j, 1.1 + 0.1j
+    a, b, c = (draw(rng, s, np.complex128) for s in ((9, 12), (12, 8), (9, 8)))
+    bound = ozfp4.gemm(alpha, a, b, beta, c, return_bound=True)[1]
+    near, first = ozfp4.matmul(a, b, return_bound=True)
+    last = ozfp4.matmul(np.stack([near, c], -1), [alpha, beta], accuracy="correct", return_bound=True)[1]
+    same, across = Fraction(abs(alpha.real)), Fraction(abs(alpha.imag))
+    for index in np.ndindex(*bound.shape):
+        re, im = Fraction(float(first[index].real)), Fraction(float(first[index].imag))
+        for name, sum_ in (("real", same * re + across * im), ("imag", across * re + same * im)):
+            exact = sum_ + Fraction(float(getattr(last[index], name)))
+            assert getattr(bound[index], name) == round_fraction(exact, rounding="up")
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_correct_keeps_what_cancels(dtype: Any) -> None:
+    """alpha A B + C where next to nothing is left: "correct" has two numbers for A B, and rounds their sum once."""
+    rng = np.random.default_rng(5)
+    u = Fraction(2) ** (-53 if dtype == np.complex128 else -24)
+    alpha = complex(0.6, 0.8)
+    a, b, c = cancelling(rng, alpha, dtype)
+    found = ozfp4.gemm(alpha, a, b, 1, c, accuracy="correct")
+    size = (np.abs(a) @ np.abs(b)).max()
+    for index, parts in exact_entries(alpha, a, b, 1, c):
+        for name, part in zip(("real", "imag"), parts, strict=True):
+            error = abs(Fraction(float(getattr(found[index], name))) - part)
+            assert error <= u * (1 + 2 * u) * abs(part) + 4 * u**2 * Fraction(float(size))
+
+
+def test_what_promises_says_of_both_parts() -> None:
+    """The bound of docs/accuracy.md: n u |alpha| (|A| |B|) of the product, its rounding, and half a unit of the result."""
+    rng = np.random.default_rng(6)
+    u = Fraction(2) ** -53
+    for alpha, beta in BOTH[:5]:
+        a, b, c = (
+            draw(rng, (5, 40), np.complex128),
+            draw(rng, (40, 4), np.complex128),
+            draw(rng, (5, 4), np.complex128),
+        )
+        found = ozfp4.gemm(alpha, a, b, beta, c)
+        whole = (np.abs(a.real) + np.abs(a.imag)) @ (np.abs(b.real) + np.abs(b.imag))
+        for index, parts in exact_entries(alpha, a, b, beta, c):
+            size = Fraction(float(whole[index])) * (abs(Fraction(alpha.real)) + abs(Fraction(alpha.imag)))
+            for name, part in zip(("real", "imag"), parts, strict=True):
+                error = abs(Fraction(float(getattr(found[index], name))) - part)
+                assert error <= u * abs(part) + (2 * 40 + 1) * u * (1 + 2 * u) * size
+
+
+def test_specials() -> None:
+    values = [0.0, -0.0, 1.0, -3.0, np.nan, np.inf, -np.inf]
+    a = np.array([[complex(x, y), 1.0] for x, y in product(values, values)])
+    b = np.array([[1.0, 1j, np.inf, complex(0, np.nan)], [0.0, 2.0, 1.0, -1j]])
+    rows, columns = np.indices((len(a), 4))
+    c = np.empty(rows.shape, complex)
+    for shift in range(0, len(values), 2):
+        c.real = np.take(values, (rows + 2 * columns + shift) % len(values))
+        c.imag = np.take(values, (rows // 3 + columns + shift) % len(values))
+        for factors in (*IMAGINARY[:4], *BOTH[:4]):
+            check(factors, a, b, c, shift)
+            check(factors, a, b, c, shift, accuracy="correct")
+    bound = ozfp4.gemm(2, a, b, 1 + 1j, c, return_bound=True)[1]
+    assert not np.isnan(bound).any()
+    assert np.isinf(bound).any()
+
+
+def test_the_ends_of_the_range() -> None:
+    tiny, large = np.full((2, 3), 2.0**-537 * (1 + 1j)), np.full((3, 2), 2.0**-537 * (1 - 3j))
+    c, up = np.full((2, 2), complex(5e-324, -1e-310)), 2.0**1000
+    for factors in (*IMAGINARY, *BOTH):
+        for accuracy in ("scaled", "fp64", "correct"):
+            check(factors, tiny, large, c, "subnormal", accuracy=accuracy)
+            check(factors, tiny * up * 2.0**60, large * up * 2.0**60, c * up, "overflow", accuracy=accuracy)
+    single = np.full((1, 1), 3e38 + 3e38j, np.complex64)
+    for factors in (*IMAGINARY, *BOTH):
+        check(factors, single, np.ones((1, 1), np.complex64), single, "single")
+
+
+@pytest.mark.parametrize("factors", [(1j, -2j), (1 + 2j, 1 - 1j)])
+def test_views_and_blocks(factors: tuple[complex, complex]) -> None:
+    rng = np.random.default_rng(7)
+    a, b, c = (draw(rng, s, np.complex128) for s in ((7, 30), (30, 9), (7, 9)))
+    expected = complex_gemm_reference(factors[0], a, b, factors[1], c)
+    for look in VIEWS.values():
+        assert_same_bits(ozfp4.gemm(factors[0], look(a), look(b), factors[1], look(c)), expected)
+    held = noise((14, 27), np.complex128)
+    held[::2, ::3] = c
+    before = held.copy()
+    place = held[::2, ::3]
+    adjoint = b.conj().T.copy()
+    ozfp4.gemm(factors[0], a.T.copy(), adjoint, factors[1], place, trans_a="T", trans_b="C", out=place,
+               workspace_limit=20_000)  # fmt: skip
+    assert_same_bits(place.copy(), expected)
+    held[::2, ::3] = before[::2, ::3]
+    assert_same_bits(held, before)
+
+
+@pytest.mark.parametrize("factors", [(1j, 1 + 0j), (1 + 2j, 1 - 1j), (0.0, 1 + 1j), (2 - 1j, 0.0)])
+def test_nothing_to_multiply(factors: tuple[complex, complex]) -> None:
+    alpha, beta = factors
+    bad = np.full((2, 2), complex(np.nan, np.inf))
+    c = np.array([[1 + 2j, 0.0, -3j], [1e-320j, np.inf, 5.0]])
+    for k in (0, 2):
+        a, b = bad[:, :k], np.ones((k, 3))
+        if alpha != 0 and k:
+            continue
+        assert_same_bits(ozfp4.gemm(alpha, a, b, beta, c), complex_gemm_reference(alpha, a, b, beta, c))
+    if beta == 0:  # C is not read
+        found = ozfp4.gemm(alpha, np.ones((2, 1), complex), np.ones((1, 2)), beta, bad)
+        assert_same_bits(found, np.full((2, 2), alpha))
+    for shape in ((0, 3), (2, 0)):
+        found, bound = ozfp4.gemm(alpha, np.ones((shape[0], 4), complex), np.ones((4, shape[1])), beta,
+                                  np.ones(shape), return_bound=True)  # fmt: skip
+        assert found.shape == bound.shape == shape
+
+
+def test_long_results_are_summed_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    rng = np.random.default_rng(8)
+    a, b, c = (draw(rng, s, np.complex64) for s in ((13, 4), (4, 11), (13, 11)))
+    expected = ozfp4.gemm(1 + 2j, a, b, 1j, c, accuracy="correct", return_bound=True)
+    monkeypatch.setattr(sys.modules["ozfp4.api.complex_factors"], "_ENTRY_BYTES", 2**24)
+    found = ozfp4.gemm(1 + 2j, a, b, 1j, c, accuracy="correct", return_bound=True)
+    for x, y in zip(found, expected, strict=True):
+        assert_same_bits(x, y)
+
+
+def test_random_gaussian_integers() -> None:
+    """Whose results are exact: nothing is rounded, whatever the factors."""
+    rng = np.random.default_rng(9)
+    for _ in range(300):
+        m, k, n = rng.integers(1, 6, 3)
+        entries = [rng.integers(-99, 99, s) + 1j * rng.integers(-99, 99, s) for s in ((m, k), (k, n), (m, n))]
+        alpha, beta = (complex(*rng.integers(-9, 9, 2)) for _ in range(2))
+        exact = alpha * (entries[0] @ entries[1]) + beta * entries[2]
+        found = ozfp4.gemm(alpha, *entries[:2], beta, entries[2])
+        np.testing.assert_array_equal(found, exact)
+
+
+def test_refusals() -> None:
+    a, b, c = np.ones((3, 4), complex), np.ones((4, 5)), np.ones((3, 5), complex)
+    out = noise((3, 5), np.complex128)
+    before = out.copy()
+    refused: list[tuple[type[Exception], str, tuple[Any, ...], dict[str, Any]]] = [
+        (ValueError, "alpha.imag: nan is not finite", (complex(0, math.nan), a, b, 1, c), {}),
+        (ValueError, "beta.real: inf is not finite", (1, a, b, complex(math.inf, 1), c), {}),
+        (TypeError, "alpha: '1j', of type str, is not a number", ("1j", a, b, 1, c), {}),
+        (ValueError, r"c: is None, and beta is \(1\+1j\)", (1, a, b, 1 + 1j), {}),
+        (ValueError, "c: is None, and beta is 1j", (1 + 1j, a, b, 1j), {}),
+        (ValueError, r"c: shape \(5, 3\) does not broadcast", (1 + 1j, a, b, 1, c.T), {}),
+        (ValueError, r"rounding: 'up' is not for alpha = \(1\+1j\), which has a real and an imaginary part",
+         (1 + 1j, a, b), {"accuracy": "correct", "rounding": "up"}),
+        (ValueError, r"rounding: 'zero' is not for beta = \(2-1j\)", (1, a, b, 2 - 1j, c),
+         {"accuracy": "correct", "rounding": "zero"}),
+        (TypeError, r"alpha: \(1\+1j\) is complex, and the product is real, of float64", (1 + 1j, b.T, b), {}),
+        (ValueError, "overflow: 'raise' is for products of integers$", (1j, a, b), {"overflow": "raise"}),
+        (ValueError, "overflow: 'stop' is unknown", (1j, a, b), {"overflow": "stop"}),
+    ]  # fmt: skip
+    for error, words, args, given in refused:
+        with pytest.raises(error, match=f"^{words}"):
+            ozfp4.gemm(*args, out=out, **given)
+    assert_same_bits(out, before)
+    for alpha in (1j, 1 + 1j):
+        room = np.zeros(40, complex)
+        for own in (room[1:16].reshape(3, 5), room[14:29].reshape(3, 5)):
+            with pytest.raises(ValueError, match="out: the array shares memory with c"):
+                ozfp4.gemm(alpha, a, b, 1, room[:15].reshape(3, 5), out=own)
+        with pytest.raises(ValueError, match="out: the array shares memory with a"):
+            ozfp4.gemm(alpha, a[:, :3], b[:3, :4], 1, c[:, :4], out=a)
+        with pytest.raises(ValueError, match="b: a prepared operand is not multiplied with complex ones"):
+            ozfp4.gemm(alpha, a, ozfp4.prepare(b, "right"), 1, c)
+    assert (a == 1).all()
+
+
+def test_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(10)
+    a, b, c = (draw(rng, s, np.complex128) for s in ((2, 6, 30), (30, 5), (6, 5)))
+    x, y, z = (torch.from_numpy(value) for value in (a, b, c))
+    for alpha, beta in ((1j, 2), (1 - 2j, 0.5j)):
+        expected = complex_gemm_reference(alpha, a, b, beta, c)
+        lazy = [value.conj().resolve_conj().conj() for value in (x, z)]
+        found, bound = ozfp4.gemm(alpha, lazy[0], y, beta, lazy[1], return_bound=True)
+        assert isinstance(found, torch.Tensor)
+        assert bound.dtype == torch.complex128
+        assert_same_bits(found.numpy(), expected)
+        place = z[None].repeat(2, 1, 1)
+        version = place._version
+        assert ozfp4.gemm(alpha, x, y, beta, place, out=place) is place
+        assert place._version > version
+        assert_same_bits(place.numpy(), expected)
