@@ -25,7 +25,7 @@ from collections.abc import Mapping, Sequence
 from math import log2, prod
 from pathlib import Path
 
-from least_plans import beyond, header, int8
+from least_plans import beyond, gaussian, header, int8
 from least_plans.encoding import Recipe, verify
 from least_plans.recipes import find_recipes, largest_limb
 from least_plans.sets import ModuliSet, best_sets, solve_program
@@ -33,7 +33,8 @@ from least_plans.sets import ModuliSet, best_sets, solve_program
 TABLE = Path(__file__).resolve().parents[1] / "csrc" / "plan" / "encoding" / "least_table.hpp"
 PRODUCTS_MAX = 126  # more reach no larger P: the recipes end there
 INT8_COUNT = 49  # all: every prime up to 251 divides one of them
-COMPLEX_SPLIT, COMPLEX_COUNT = 18, 28  # 130 bits, then 209: of more moduli a GPU takes no planes at once
+COMPLEX_SPLIT, COMPLEX_COUNT = 18, 28  # 130 bits, then 209
+COMPLEX_PRODUCTS_MAX = 262  # 180 bits: more take more than 30 moduli, of which a GPU takes no planes at once
 #: the dual bound of HiGHS is a float; two different P within 2**230 differ by far more than this in bits
 BOUND_SLACK = 1e-6
 
@@ -52,6 +53,25 @@ def search() -> tuple[dict[int, Recipe], list[ModuliSet]]:
     for recipe in header.paper_recipes():
         verify(recipe)
     return recipes, best
+
+
+def search_complex(recipes: Mapping[int, Recipe]) -> tuple[dict[int, int], list[ModuliSet]]:
+    """What each modulus costs in a complex product, and the sets of largest P."""
+    costs = gaussian.complex_products({m: r.products for m, r in recipes.items()})
+    best = best_sets(costs, COMPLEX_PRODUCTS_MAX)
+    return costs, [gaussian.cheapest_first(chosen, costs) for chosen in best]
+
+
+def print_complex(recipes: Mapping[int, Recipe], best: Sequence[ModuliSet]) -> None:
+    print(
+        "\nComplex FP4 products: the sets, and the products of Karatsuba's three for moduli that do not split"
+    )
+    three = best_sets(
+        gaussian.complex_products({m: r.products for m, r in recipes.items()}, inert=3), COMPLEX_PRODUCTS_MAX
+    )
+    for chosen in header.useful_sets(best):
+        of_three = next(q for q, other in enumerate(three) if other.product >= chosen.product)
+        print(f"{chosen.products:3}  {chosen.bits:7.2f}  {of_three:3}  {' '.join(map(str, chosen.moduli))}")
 
 
 def print_summary(recipes: Mapping[int, Recipe], best: Sequence[ModuliSet]) -> None:
@@ -82,9 +102,16 @@ def main() -> int:
         beyond.report(products, best)
         return 0
     certify(products, best)
+    costs, best_complex = search_complex(recipes)
+    certify(costs, best_complex)
     print_summary(recipes, best)
+    print_complex(recipes, best_complex)
     text = header.render(
-        recipes, best, int8.nested_moduli(INT8_COUNT), int8.complex_moduli(COMPLEX_SPLIT, COMPLEX_COUNT)
+        recipes,
+        best,
+        best_complex,
+        int8.nested_moduli(INT8_COUNT),
+        int8.complex_moduli(COMPLEX_SPLIT, COMPLEX_COUNT),
     )
     if options.write:
         TABLE.write_text(text)

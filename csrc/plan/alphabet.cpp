@@ -20,6 +20,8 @@ constexpr Alphabet make_fp4() {
   fp4.moduli.recipes = plan::fp4_recipes;
   fp4.moduli.sets = plan::fp4_least_sets;
   fp4.moduli.set_moduli = plan::fp4_least_moduli;
+  fp4.moduli.complex_sets = plan::fp4_complex_sets;
+  fp4.moduli.complex_set_moduli = plan::fp4_complex_moduli;
   fp4.has_paper_families = true;
   return fp4;
 }

@@ -49,9 +49,10 @@ struct ModulusSource {
   // or the odd pairwise coprime numbers from here downwards, so many at most.
   std::int64_t largest_odd = 0;
   int most_odd = 0;
-  // Of complex products, where residues are their own limbs and moduli are listed. Where they are not, the odd ones above that
-  // split.
-  Table<std::uint16_t> complex_listed;
+  // Of complex products: sets of moduli with recipes; or a list, where residues are their own limbs and moduli are listed. Where
+  // they are not, the odd ones above that split.
+  Table<plan::RecipeSet> complex_sets;
+  Table<std::uint16_t> complex_set_moduli, complex_listed;
 };
 
 struct Alphabet {

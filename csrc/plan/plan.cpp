@@ -48,6 +48,19 @@ int take_digit(PlanInt& v, const DigitRule& rule) {
   return digit;
 }
 
+// Of the residue x in [0, m), or entry x of the table of INT8.
+void write_limbs(const Group& group, std::int64_t x, std::int32_t* limbs) {
+  const std::int64_t m = group.modulus;
+  if (group.limb_table.empty()) {
+    limbs[group.first_plane] = static_cast<std::int32_t>(x > (m - 1) / 2 ? x - m : x);
+    return;
+  }
+  const std::size_t entries = group.limb_table.size() / static_cast<std::size_t>(group.planes);
+  for (int p = 0; p < group.planes; ++p) {
+    limbs[group.first_plane + p] = group.limb_table[static_cast<std::size_t>(p) * entries + static_cast<std::size_t>(x)];
+  }
+}
+
 }  // namespace
 
 void encode_integer(const Plan& plan, const PlanInt& v, std::int32_t* limbs) {
@@ -60,12 +73,7 @@ void encode_integer(const Plan& plan, const PlanInt& v, std::int32_t* limbs) {
     const std::int64_t m = group.modulus;
     rest = part_of(v, group.part, plan.cut);
     const std::int64_t x = plan.scheme == Scheme::integer ? static_cast<std::int32_t>(v.word[0]) + 128 : take_residue(rest, m);
-    if (group.limb_table.empty()) {
-      limbs[group.first_plane] = static_cast<std::int32_t>(x > (m - 1) / 2 ? x - m : x);
-      continue;
-    }
-    const std::int64_t entries = plan.scheme == Scheme::integer ? 256 : m;
-    for (int p = 0; p < group.planes; ++p) limbs[group.first_plane + p] = group.limb_table[p * entries + x];
+    write_limbs(group, x, limbs);
   }
 }
 
@@ -74,7 +82,7 @@ void encode_pair(const Plan& plan, const PlanInt& x, const PlanInt& y, std::int3
     const std::int64_t m = group.modulus;
     PlanInt re = x, im = y;
     const std::int64_t r = (take_residue(re, m) * group.encoded.re + take_residue(im, m) * group.encoded.im) % m;
-    limbs[group.first_plane] = static_cast<std::int32_t>(r > (m - 1) / 2 ? r - m : r);
+    write_limbs(group, r, limbs);
   }
 }
 

@@ -51,11 +51,12 @@ def random(rng: np.random.Generator, m: int, n: int, dtype: Any = np.complex128)
     return (x * np.exp2(rng.integers(-reach, 3, (m, n)))).astype(dtype)
 
 
-@pytest.mark.parametrize("backend", ["int8", "fp64"])
+@pytest.mark.parametrize("backend", ["int8", "fp64", "fp4"])
 @pytest.mark.parametrize(("accuracy", "bits"), ACCURACIES)
 @pytest.mark.parametrize("limit", [2**30, 30000])
 def test_equals_the_expanded_product(backend: str, accuracy: str, bits: int, limit: int) -> None:
     rng = np.random.default_rng(bits)
+    bits = min(bits, 82) if backend == "fp4" else bits  # what its moduli serve
     roundings = ["nearest", "down", "up", "zero"] if accuracy == "correct" else ["nearest"]
     for m, k, n in SHAPES:
         a, b = expanded(random(rng, m, k), random(rng, k, n))
@@ -69,7 +70,7 @@ def test_equals_the_expanded_product(backend: str, accuracy: str, bits: int, lim
         assert outcome["products"] == sum(t.modulus in pairs.moduli[:used] for t in pairs.terms)
 
 
-@pytest.mark.parametrize("backend", ["int8", "fp64"])
+@pytest.mark.parametrize("backend", ["int8", "fp64", "fp4"])
 def test_equals_python_integers(backend: str) -> None:
     rng = np.random.default_rng(3)
     a, b = expanded(random(rng, 6, 21), random(rng, 21, 5))
@@ -77,7 +78,7 @@ def test_equals_python_integers(backend: str) -> None:
     assert_same_bits(found, exact_matmul(a, b, bits=53))
 
 
-@pytest.mark.parametrize("backend", ["int8", "fp64"])
+@pytest.mark.parametrize("backend", ["int8", "fp64", "fp4"])
 @pytest.mark.parametrize(("accuracy", "bits"), [("scaled", 24), ("fp64", 47), ("correct", 47)])
 def test_complex64(backend: str, accuracy: str, bits: int) -> None:
     rng = np.random.default_rng(bits)
@@ -91,7 +92,7 @@ def test_complex64(backend: str, accuracy: str, bits: int) -> None:
         assert_same_bits(x, y)
 
 
-@pytest.mark.parametrize("backend", ["int8", "fp64"])
+@pytest.mark.parametrize("backend", ["int8", "fp64", "fp4"])
 @pytest.mark.parametrize("accuracy", ["scaled", "fp64", "correct"])
 def test_specials_and_extremes(backend: str, accuracy: str) -> None:
     rng = np.random.default_rng(5)

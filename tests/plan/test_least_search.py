@@ -34,8 +34,9 @@ def searched() -> tuple[dict[int, encoding.Recipe], list[sets.ModuliSet]]:
 
 def test_table_is_the_result_of_the_search(searched: tuple) -> None:
     found, best = searched
+    _, best_complex = find_least_plans.search_complex(found)
     assert TABLE.read_text() == header.render(
-        found, best, int8.nested_moduli(49), int8.complex_moduli(18, 28)
+        found, best, best_complex, int8.nested_moduli(49), int8.complex_moduli(18, 28)
     )
 
 
@@ -59,6 +60,14 @@ def test_no_modulus_has_fewer_products_than_the_search_says(searched: tuple) -> 
 def test_integer_program_agrees(searched: tuple, q: int) -> None:
     found, best = searched
     solution, bound = sets.solve_program({m: r.products for m, r in found.items()}, q)
+    assert solution.product == best[q].product
+    assert bound < log2(best[q].product) + 1e-6
+
+
+@pytest.mark.parametrize("q", [*range(58, 68, 2), 132, 134, 140, 142, 226, 262])
+def test_integer_program_agrees_for_complex_products(searched: tuple, q: int) -> None:
+    costs, best = find_least_plans.search_complex(searched[0])
+    solution, bound = sets.solve_program(costs, q)
     assert solution.product == best[q].product
     assert bound < log2(best[q].product) + 1e-6
 

@@ -10,7 +10,7 @@ import re
 import sys
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise, product
-from math import gcd, prod
+from math import gcd, log2, prod
 from pathlib import Path
 
 import pytest
@@ -55,15 +55,15 @@ def read_rows() -> list[Row]:
     return [Row(int(m), kind, int(r), int(b), int(s), int(t)) for m, kind, r, b, s, t in found]
 
 
-def read_sets() -> dict[int, list[int]]:
-    moduli = read_numbers("fp4_least_moduli")
-    spans = re.findall(r"\{(\d+), (\d+), (\d+)\}", array_body("fp4_least_sets"))
+def read_sets(name: str) -> dict[int, list[int]]:
+    moduli = read_numbers(f"{name}_moduli")
+    spans = re.findall(r"\{(\d+), (\d+), (\d+)\}", array_body(f"{name}_sets"))
     assert sum(int(size) for _, size, _ in spans) == len(moduli)
     return {int(q): moduli[int(first) : int(first) + int(size)] for q, size, first in spans}
 
 
 ROWS = read_rows()
-SETS = read_sets()
+SETS, COMPLEX_SETS = read_sets("fp4_least"), read_sets("fp4_complex")
 PRODUCTS = {row.modulus: row.products for row in ROWS}
 
 
@@ -125,7 +125,7 @@ def test_tool_encodes_as_the_header_says(row: Row) -> None:
 
 def test_rows_are_unique_and_used() -> None:
     assert [row.modulus for row in ROWS] == sorted(set(PRODUCTS))
-    assert set(PRODUCTS) == {m for moduli in SETS.values() for m in moduli}
+    assert set(PRODUCTS) == {m for sets in (SETS, COMPLEX_SETS) for moduli in sets.values() for m in moduli}
 
 
 def test_sets_are_coprime_ordered_and_cost_what_they_say() -> None:
@@ -137,6 +137,28 @@ def test_sets_are_coprime_ordered_and_cost_what_they_say() -> None:
         assert prod(moduli) > reached, f"Q = {q} reaches no further than fewer products"
         reached = prod(moduli)
     assert list(SETS) == sorted(SETS)
+
+
+def test_complex_sets_are_coprime_ordered_and_cost_what_they_say() -> None:
+    """A modulus has a root of -1, and takes two of its recipes, where one is found; else four."""
+    cost = {
+        m: (2 if any((r * r + 1) % m == 0 for r in range(m)) and m % 2 else 4) * PRODUCTS[m] for m in PRODUCTS
+    }
+    reached = 1
+    for q, moduli in COMPLEX_SETS.items():
+        assert all(gcd(m, n) == 1 for m, n in combinations(moduli, 2)), q
+        assert sum(cost[m] for m in moduli) == q
+        assert moduli == sorted(moduli, key=lambda m: -log2(m) / cost[m]), q
+        assert prod(moduli) > reached, f"Q = {q} reaches no further than fewer products"
+        assert len(moduli) <= 30
+        reached = prod(moduli)
+    assert list(COMPLEX_SETS) == sorted(COMPLEX_SETS)
+    assert reached > 2**180
+
+
+@pytest.mark.parametrize(("bits", "least"), [(60, 62), (64, 66), (118, 134), (122, 142), (164, 226)])
+def test_least_products_of_complex_integers_for_bits(bits: int, least: int) -> None:
+    assert next(q for q, moduli in COMPLEX_SETS.items() if prod(moduli) > 2**bits) == least
 
 
 @pytest.mark.parametrize(("bits", "least"), [(62, 28), (117, 57), (121, 59)])

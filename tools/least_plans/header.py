@@ -63,35 +63,47 @@ def useful_sets(best: Sequence[ModuliSet]) -> list[ModuliSet]:
     return [now for before, now in pairwise(best) if now.product > before.product]
 
 
-def render(
-    recipes: Mapping[int, Recipe],
-    best: Sequence[ModuliSet],
-    int8_moduli: Sequence[int],
-    complex_moduli: Sequence[int],
-) -> str:
-    sets = useful_sets(best)
-    used = sorted({m for chosen in sets for m in chosen.moduli})
-    out = [_HEAD]
-    out.append("// The recipe of each modulus that occurs in fp4_least_sets, modulus ascending.\n")
-    out.append("inline constexpr Recipe fp4_recipes[] = {\n")
-    for r in (recipes[m] for m in used):
-        out.append(f"    {{{r.modulus}, RecipeKind::{r.kind}, {r.products}, {r.base}, {r.s}, {r.t}}},\n")
-    out.append("};\n\n")
-    out.append("// Inside a set: products descending, then modulus descending. One paragraph per set.\n")
-    out.append("inline constexpr std::uint16_t fp4_least_moduli[] = {\n")
+def _sets(name: str, sets: Sequence[ModuliSet], order: str) -> str:
+    """Two tables: the moduli of all sets, and which of them each set has."""
+    out = [f"// {order} One paragraph per set.\n"]
+    out.append(f"inline constexpr std::uint16_t {name}_moduli[] = {{\n")
     for chosen in sets:
         out.append(_numbers(chosen.moduli))
     out.append("};\n\n")
     out.append(
         "// Q ascending; a Q that brings no larger P than Q - 1 is left out. Comment: log2 P, cut off.\n"
     )
-    out.append("inline constexpr RecipeSet fp4_least_sets[] = {\n")
+    out.append(f"inline constexpr RecipeSet {name}_sets[] = {{\n")
     first = 0
     for chosen in sets:
         row = f"    {{{chosen.products}, {len(chosen.moduli)}, {first}}},"
         out.append(f"{row:<24}// {int(chosen.bits * 100) / 100:.2f}\n")
         first += len(chosen.moduli)
     out.append("};\n\n")
+    return "".join(out)
+
+
+def render(
+    recipes: Mapping[int, Recipe],
+    best: Sequence[ModuliSet],
+    best_complex: Sequence[ModuliSet],
+    int8_moduli: Sequence[int],
+    complex_moduli: Sequence[int],
+) -> str:
+    sets, complex_sets = useful_sets(best), useful_sets(best_complex)
+    used = sorted({m for chosen in (*sets, *complex_sets) for m in chosen.moduli})
+    out = [_HEAD]
+    out.append("// The recipe of each modulus that occurs in the sets below, modulus ascending.\n")
+    out.append("inline constexpr Recipe fp4_recipes[] = {\n")
+    for r in (recipes[m] for m in used):
+        out.append(f"    {{{r.modulus}, RecipeKind::{r.kind}, {r.products}, {r.base}, {r.s}, {r.t}}},\n")
+    out.append("};\n\n")
+    out.append(_sets("fp4_least", sets, "Inside a set: products descending, then modulus descending."))
+    out.append(
+        "// Of complex products: a modulus takes its recipe twice where x + i y splits (plan/schemes/complex.cpp), else four\n"
+        "// times; Q counts both.\n"
+    )
+    out.append(_sets("fp4_complex", complex_sets, "Inside a set: by bits a product, most first."))
     out.append("// INT8, one product each; every prefix is pairwise coprime.\n")
     out.append("inline constexpr std::uint16_t int8_moduli[] = {\n" + _numbers(int8_moduli) + "};\n\n")
     out.append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import gcd
 
+from .gaussian import splits
 from .sets import ModuliSet, solve_program
 
 MODULUS_MAX = 256
@@ -19,11 +20,6 @@ def nested_moduli(count: int) -> tuple[int, ...]:
             chosen.append(m)
         m -= 1
     return tuple(chosen)
-
-
-def splits(m: int) -> bool:
-    """Whether the Gaussian integers split modulo `m`: it is odd and all of its prime factors are 1 modulo 4."""
-    return all(m % p != 0 for p in range(2, m + 1) if p % 4 != 1)
 
 
 def complex_moduli(split: int, most: int) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "arith/limbs/residue.hpp"
+#include "cpu/encode/residue_planes.hpp"
 #include "cpu/encode/wide_line.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
@@ -54,6 +55,20 @@ void write_pairs(const Plan& plan, int count, const Limb* residues, std::int64_t
   }
 }
 
+// The same of residues that are written in limbs.
+void write_pair_limbs(const Plan& plan, int count, const std::int8_t* residues, std::int64_t n, std::int8_t* planes,
+                      std::int64_t pitch) {
+  std::int8_t balanced[kLine];
+  std::uint8_t own[kLine];
+  for (int g = 0; g < plan.groups_of(count); ++g) {
+    const Group& group = plan.groups[static_cast<std::size_t>(g)];
+    const auto m = static_cast<int>(group.modulus);
+    combine_line(residues + g / kPair * kLine, n, Combination<float>(group.encoded, m), balanced);
+    for (std::int64_t i = 0; i < n; ++i) own[i] = static_cast<std::uint8_t>(balanced[i] < 0 ? balanced[i] + m : balanced[i]);
+    write_residue_planes(group, own, n, planes + group.first_plane * pitch, pitch);
+  }
+}
+
 // One part of the results, every second entry of `out`, from residues in [0, m): for m < 2^8 the sum is below 2^17, for m < 2^23
 // below 2^46.
 template <class Stored, class Real>
@@ -99,9 +114,14 @@ void PairPlanes::write(std::int64_t n, void* planes, std::int64_t pitch) const {
   if (plan_.alphabet.entry == PlaneEntry::fp64) {
     write_pairs<double, double>(plan_, count_, reinterpret_cast<const double*>(residues_.data()), n, static_cast<double*>(planes),
                                 pitch);
+    return;
+  }
+  const auto* residues = reinterpret_cast<const std::int8_t*>(residues_.data());
+  auto* bytes = static_cast<std::int8_t*>(planes);
+  if (plan_.alphabet.residue_is_limb()) {
+    write_pairs<std::int8_t, float>(plan_, count_, residues, n, bytes, pitch);
   } else {
-    write_pairs<std::int8_t, float>(plan_, count_, reinterpret_cast<const std::int8_t*>(residues_.data()), n,
-                                    static_cast<std::int8_t*>(planes), pitch);
+    write_pair_limbs(plan_, count_, residues, n, bytes, pitch);
   }
 }
 

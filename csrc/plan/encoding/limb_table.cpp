@@ -26,6 +26,16 @@ std::vector<std::optional<int>> find_representatives(const std::vector<int>& lim
   return found;
 }
 
+// The largest magnitude in a plane of a table.
+std::int64_t largest_limb(const std::vector<std::int8_t>& table, int plane, std::int64_t m) {
+  if (table.empty()) return m / 2;
+  std::int64_t largest = 0;
+  for (std::int64_t x = 0; x < m; ++x) {
+    largest = std::max<std::int64_t>(largest, std::abs(table[static_cast<std::size_t>(plane * m + x)]));
+  }
+  return largest;
+}
+
 }  // namespace
 
 int planes_of(RecipeKind kind) {
@@ -82,6 +92,23 @@ std::vector<std::int8_t> make_limb_table(const Alphabet& alphabet, const Recipe&
     }
   }
   return table;
+}
+
+std::int64_t largest_product(const std::vector<std::int8_t>& table, const std::vector<Term>& terms, int first_plane,
+                             std::int64_t m) {
+  std::int64_t largest = 0;
+  for (const Term& term : terms) {
+    largest = std::max(largest,
+                       largest_limb(table, term.a_plane - first_plane, m) * largest_limb(table, term.b_plane - first_plane, m));
+  }
+  return largest;
+}
+
+const Recipe& find_recipe(const Table<Recipe>& recipes, int modulus) {
+  for (const Recipe& recipe : recipes) {
+    if (recipe.modulus == modulus) return recipe;
+  }
+  throw std::logic_error("no recipe for modulus " + std::to_string(modulus));
 }
 
 std::vector<Term> terms_of(const Recipe& recipe, int group, int first_plane) {

@@ -20,6 +20,14 @@ std::vector<int> limbs_of(const Alphabet& alphabet);
 // sum of squares, then by the order documented in least_table.hpp. Throws std::logic_error where a residue has none.
 std::vector<std::int8_t> make_limb_table(const Alphabet& alphabet, const plan::Recipe& recipe);
 
+// The largest |limb * limb| of terms over the planes from first_plane on, which such a table fills; without a table balanced
+// residues are their own limbs.
+std::int64_t largest_product(const std::vector<std::int8_t>& table, const std::vector<Term>& terms, int first_plane,
+                             std::int64_t m);
+
+// Of the recipes; throws std::logic_error where there is none for the modulus.
+const plan::Recipe& find_recipe(const Table<plan::Recipe>& recipes, int modulus);
+
 // The terms of a group whose planes are those from first_plane on.
 std::vector<Term> terms_of(const plan::Recipe& recipe, int group, int first_plane);
 

@@ -19,8 +19,8 @@ struct Recipe {
 
 // Pairwise coprime moduli, those from `first` on of a list.
 struct RecipeSet {
-  std::uint8_t products;  // Q
-  std::uint8_t size;      // number of moduli
+  std::uint16_t products;  // Q
+  std::uint8_t size;       // number of moduli
   std::uint16_t first;
 };
 

@@ -51,4 +51,14 @@ std::int64_t crt_k_max(const PlanInt& product, const PlanInt& square) {
   return k;
 }
 
+const plan::RecipeSet& find_least_set(const Table<plan::RecipeSet>& sets, const Table<std::uint16_t>& moduli,
+                                      const PlanInt& square, std::int64_t k) {
+  for (const plan::RecipeSet& set : sets) {
+    PlanInt product = wide_from<kMaxWords>(1);
+    for (int i = 0; i < set.size; ++i) product = wide_mul_small(product, moduli.data[set.first + i]);
+    if (crt_serves(product, square, k)) return set;
+  }
+  return sets.data[sets.size - 1];
+}
+
 }  // namespace ozfp4

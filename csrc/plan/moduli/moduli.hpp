@@ -18,6 +18,10 @@ PlanInt moduli_product(const Plan& plan, int count);
 // (2^cut + 2^(bits - cut))^2. Range: bits in [kLeastBits, kMostBits], 0 <= cut < bits.
 PlanInt largest_square(int bits, int cut);
 
+// The first of the sets whose product of moduli serves k, as below; the last where none does. `moduli`: of all sets.
+const plan::RecipeSet& find_least_set(const Table<plan::RecipeSet>& sets, const Table<std::uint16_t>& moduli,
+                                      const PlanInt& square, std::int64_t k);
+
 inline constexpr std::int64_t kMostCrtK = std::int64_t(1) << 62;
 
 // Whether 2 k square < product (Lemma 3, condition 4) and k <= kMostCrtK; and the largest such k.

@@ -43,19 +43,23 @@ inline std::int64_t power_modulo(std::int64_t a, std::int64_t exponent, std::int
   return power;
 }
 
-// r in (0, m) with r^2 = -1 (mod m) where m is a product of different primes that are 1 modulo 4; else 0. Range: 1 < m < 2^31.
+// r in (0, m) with r^2 = -1 (mod m) where all prime factors of m are 1 modulo 4; else 0. Range: 1 < m < 2^31.
 inline std::int64_t root_of_minus_one(std::int64_t m) {
   std::int64_t root = 0, solved = 1;
   for (std::int64_t rest = m, p = 2; rest > 1; ++p) {
     if (p * p > rest) p = rest;
     if (rest % p != 0) continue;
-    rest /= p;
-    if (p % 4 != 1 || rest % p == 0) return 0;
-    // Half of all g are no squares modulo p, and their power is a root.
+    if (p % 4 != 1) return 0;
+    std::int64_t power = 1;
+    for (; rest % p == 0; rest /= p) power *= p;
+    // Half of all g are no squares modulo p, and their power is a root; modulo the power of p by Newton's iteration.
     std::int64_t own = 0;
     for (std::int64_t g = 2; own * own % p != p - 1; ++g) own = power_modulo(g, (p - 1) / 4, p);
-    root += solved * (modulo(own - root, p) * inverse_modulo(solved, p) % p);
-    solved *= p;
+    while ((own * own + 1) % power != 0) {
+      own = modulo(own - (own * own + 1) % power * inverse_modulo(2 * own, power) % power, power);
+    }
+    root += solved * (modulo(own - root, power) * inverse_modulo(solved, power) % power);
+    solved *= power;
   }
   return root;
 }

@@ -7,12 +7,15 @@
 //
 // Moduli of bytes that split end at 2^152. Behind most of them come others, at four products each: planes x and y, and
 //     re = sum x x' + y (-y'),   im = sum y x' - x (-y').
+// A product here is one of residues: one of limbs where the residue is its own limb, else as many as the modulus' recipe has
+// terms.
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
 #include <string>
 
 #include "plan/encoding/chain.hpp"
+#include "plan/encoding/limb_table.hpp"
 #include "plan/moduli/moduli.hpp"
 #include "plan/moduli/number_theory.hpp"
 #include "plan/schemes/schemes.hpp"
@@ -20,34 +23,66 @@
 namespace ozfp4 {
 namespace {
 
-// A group with a plane of its own.
-void add_group(Plan& plan, std::int64_t modulus, const std::vector<Term>& terms, PartWeights encoded, PartWeights joined) {
-  Group group{};
-  group.modulus = modulus;
-  group.first_plane = plan.planes_a;
-  group.planes = 1;
-  group.first_term = plan.products();
-  group.terms = static_cast<int>(terms.size());
-  group.chain = make_chain(terms, modulus);
-  group.max_product = (modulus / 2) * (modulus / 2);
-  group.encoded = encoded;
-  group.joined = joined;
-  plan.terms.insert(plan.terms.end(), terms.begin(), terms.end());
-  plan.planes_a = plan.planes_b = plan.planes_a + 1;
-  plan.groups.push_back(std::move(group));
+// What one output of a modulus adds up, with how it encodes its own planes.
+struct Factor {
+  std::int64_t a, b;    // planes: those of the first output of the modulus, 0, or the second, 1
+  std::int64_t weight;  // modulo m
+};
+struct Output {
+  PartWeights encoded, joined;
+  std::vector<Factor> sum;
+};
+
+// The products of residues of an output in limbs. `own`: of one product in planes numbered from 0.
+std::vector<Term> output_terms(const Output& output, const std::vector<Term>& own, int group, int first_plane, int planes,
+                               std::int64_t m) {
+  std::vector<Term> terms;
+  for (const Factor& factor : output.sum) {
+    for (const Term& term : own) {
+      terms.push_back({group, first_plane + static_cast<int>(factor.a) * planes + term.a_plane,
+                       first_plane + static_cast<int>(factor.b) * planes + term.b_plane, term.weight * factor.weight % m});
+    }
+  }
+  return terms;
 }
 
-void add_modulus(Plan& plan, std::int64_t m) {
-  const int first = static_cast<int>(plan.groups.size()), second = first + 1, p = plan.planes_a, q = p + 1;
+// The outputs of a modulus. `recipe`: null where the residue is its own limb.
+void add_groups(Plan& plan, std::int64_t m, const plan::Recipe* recipe, const std::vector<Output>& outputs) {
+  const int planes = recipe == nullptr ? 1 : planes_of(recipe->kind), first_plane = plan.planes_a;
+  std::vector<std::int8_t> limb_table;
+  std::vector<Term> own = {{0, 0, 0, 1}};
+  if (recipe != nullptr) {
+    limb_table = make_limb_table(plan.alphabet, *recipe);
+    own = terms_of(*recipe, 0, 0);
+  }
+  for (const Output& output : outputs) {
+    Group group{};
+    group.modulus = m;
+    group.first_plane = plan.planes_a;
+    group.planes = planes;
+    group.first_term = plan.products();
+    group.limb_table = limb_table;
+    group.max_product = largest_product(limb_table, own, 0, m);
+    group.encoded = output.encoded;
+    group.joined = output.joined;
+    const std::vector<Term> terms = output_terms(output, own, static_cast<int>(plan.groups.size()), first_plane, planes, m);
+    group.terms = static_cast<int>(terms.size());
+    group.chain = make_chain(terms, m);
+    plan.terms.insert(plan.terms.end(), terms.begin(), terms.end());
+    plan.planes_a = plan.planes_b = plan.planes_a + planes;
+    plan.groups.push_back(std::move(group));
+  }
+}
+
+void add_modulus(Plan& plan, std::int64_t m, const plan::Recipe* recipe = nullptr) {
   const std::int64_t r = root_of_minus_one(m);
   if (r == 0) {
-    add_group(plan, m, {{first, p, p, 1}, {first, q, q, 1}}, {1, 0}, {1, 0});
-    add_group(plan, m, {{second, q, p, 1}, {second, p, q, m - 1}}, {0, 1}, {0, 1});
-    return;
+    const Output re{{1, 0}, {1, 0}, {{0, 0, 1}, {1, 1, 1}}}, im{{0, 1}, {0, 1}, {{1, 0, 1}, {0, 1, m - 1}}};
+    return add_groups(plan, m, recipe, {re, im});
   }
   const std::int64_t half = (m + 1) / 2, of_im = inverse_modulo(2 * r, m);
-  add_group(plan, m, {{first, p, q, 1}}, {1, r}, {half, of_im});
-  add_group(plan, m, {{second, q, p, 1}}, {1, m - r}, {half, m - of_im});
+  const Output first{{1, r}, {half, of_im}, {{0, 1, 1}}}, second{{1, m - r}, {half, m - of_im}, {{1, 0, 1}}};
+  add_groups(plan, m, recipe, {first, second});
 }
 
 bool suffices(const Plan& plan, std::int64_t k) {
@@ -56,6 +91,15 @@ bool suffices(const Plan& plan, std::int64_t k) {
 
 void add_moduli(Plan& plan, std::int64_t k) {
   const ModulusSource& source = plan.alphabet.moduli;
+  if (!source.complex_sets.empty()) {
+    const Table<std::uint16_t>& moduli = source.complex_set_moduli;
+    const plan::RecipeSet& chosen = find_least_set(source.complex_sets, moduli, largest_square(plan.bits, 0), k);
+    for (int i = 0; i < chosen.size; ++i) {
+      const std::uint16_t m = moduli.data[chosen.first + i];
+      add_modulus(plan, m, &find_recipe(source.recipes, m));
+    }
+    return;
+  }
   for (const std::uint16_t m : source.complex_listed) {
     add_modulus(plan, m);
     if (suffices(plan, k)) return;
@@ -73,10 +117,9 @@ void add_moduli(Plan& plan, std::int64_t k) {
 
 Plan make_complex(const PlanRequest& request) {
   const std::string name = request.alphabet.name;
-  if (request.scheme != Scheme::two || request.family != "least" || !request.alphabet.residue_is_limb()) {
-    throw std::invalid_argument(
-        "complex: plans are of scheme II, family 'least' and residues that are their own limbs; not of '" + request.family +
-        "' over " + name);
+  if (request.scheme != Scheme::two || request.family != "least") {
+    throw std::invalid_argument("complex: plans are of scheme II and family 'least', not of '" + request.family + "' over " +
+                                name);
   }
   Plan plan{};
   plan.scheme = Scheme::two;
@@ -104,8 +147,7 @@ Plan joined_plan(const Plan& plan) {
   joined.terms.clear();
   joined.planes_a = joined.planes_b = 0;
   for (int i = 0; i < plan.count(); ++i) {
-    const int plane = joined.planes_a;
-    add_group(joined, plan.modulus(i), {{i, plane, plane, 1}}, {}, {});
+    add_groups(joined, plan.modulus(i), nullptr, {{{}, {}, {{0, 0, 1}}}});
   }
   return joined;
 }

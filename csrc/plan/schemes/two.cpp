@@ -15,18 +15,8 @@ namespace {
 
 using plan::Recipe;
 using plan::RecipeKind;
-using Wide = PlanInt;
 
 // ---- One modulus ---------------------------------------------------------------------------------------------------
-
-std::int64_t largest_limb(const Group& group, int plane) {
-  const std::int64_t m = group.modulus;
-  if (group.limb_table.empty()) return m / 2;  // a balanced residue is its own limb
-  const auto* limbs = group.limb_table.data() + (plane - group.first_plane) * m;
-  std::int64_t largest = 0;
-  for (std::int64_t x = 0; x < m; ++x) largest = std::max<std::int64_t>(largest, std::abs(limbs[x]));
-  return largest;
-}
 
 void add_group(Plan& plan, std::int64_t modulus, Part part, int planes, std::vector<std::int8_t> limb_table,
                const std::vector<Term>& terms) {
@@ -38,9 +28,7 @@ void add_group(Plan& plan, std::int64_t modulus, Part part, int planes, std::vec
   group.first_term = plan.products();
   group.terms = static_cast<int>(terms.size());
   group.limb_table = std::move(limb_table);
-  for (const Term& term : terms) {
-    group.max_product = std::max(group.max_product, largest_limb(group, term.a_plane) * largest_limb(group, term.b_plane));
-  }
+  group.max_product = largest_product(group.limb_table, terms, group.first_plane, modulus);
   group.chain = make_chain(terms, modulus);
   plan.terms.insert(plan.terms.end(), terms.begin(), terms.end());
   plan.planes_a = plan.planes_b = plan.planes_a + planes;
@@ -68,28 +56,14 @@ void add_residue_modulus(Plan& plan, std::int64_t modulus) {
 
 // ---- All moduli: in each of these until their product suffices, or all where it never does ---------------------------
 
-bool suffices(const Plan& plan, const Wide& product, std::int64_t k) {
-  return crt_serves(product, largest_square(plan.bits, plan.cut), k);
-}
-
-bool suffices(const Plan& plan, std::int64_t k) { return suffices(plan, moduli_product(plan, plan.count()), k); }
-
-const Recipe& find_recipe(const ModulusSource& source, int modulus) {
-  for (const Recipe& recipe : source.recipes) {
-    if (recipe.modulus == modulus) return recipe;
-  }
-  throw std::logic_error("no recipe for modulus " + std::to_string(modulus));
+bool suffices(const Plan& plan, std::int64_t k) {
+  return crt_serves(moduli_product(plan, plan.count()), largest_square(plan.bits, plan.cut), k);
 }
 
 void add_least_set(Plan& plan, const ModulusSource& source, std::int64_t k) {
-  const plan::RecipeSet* chosen = source.sets.begin();
-  for (const auto& set : source.sets) {
-    chosen = &set;
-    Wide product = wide_from<kMaxWords>(1);
-    for (int i = 0; i < set.size; ++i) product = wide_mul_small(product, source.set_moduli.data[set.first + i]);
-    if (suffices(plan, product, k)) break;
-  }
-  for (int i = 0; i < chosen->size; ++i) add_recipe(plan, find_recipe(source, source.set_moduli.data[chosen->first + i]));
+  const Table<std::uint16_t>& moduli = source.set_moduli;
+  const plan::RecipeSet& chosen = find_least_set(source.sets, moduli, largest_square(plan.bits, plan.cut), k);
+  for (int i = 0; i < chosen.size; ++i) add_recipe(plan, find_recipe(source.recipes, moduli.data[chosen.first + i]));
 }
 
 void add_recipes(Plan& plan, const ModulusSource& source, std::int64_t k) {

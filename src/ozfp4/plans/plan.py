@@ -160,12 +160,15 @@ class Plan(Tabular):
         """Whether the plan is of complex products, each integer x + i y of two, scaled alike.
 
         Modulo m, with r^2 = -1, the two residues x + r y and x - r y are multiplied each by itself: two products a modulus, whose
-        outputs P and Q give the parts (P + Q) / 2 and (P - Q) / (2 r). Where there is no r, four products of x and y. `bits` and
-        `k_max` count for the parts of the result, sums of 2 K products of integers.
+        outputs P and Q give the parts (P + Q) / 2 and (P - Q) / (2 r). Where there is no r, four products of x and y. Each is one
+        product of planes for int8 and fp64, for fp4 as many as the modulus takes in a plan of real products. `bits` and `k_max`
+        count for the parts of the result, sums of 2 K products of integers.
 
         >>> plan = make_plan("II", "int8", "least", 53, 2 * 16384, is_complex=True)
         >>> plan.products, plan.moduli[:4]
         (34, (241, 233, 229, 221))
+        >>> make_plan("II", "fp4", "least", 53, 2 * 16384, is_complex=True).products
+        142
         """
         return self._core.is_complex
 
