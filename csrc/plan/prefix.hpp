@@ -13,8 +13,9 @@ namespace ozfp4 {
 
 struct Plan;
 
-// Moduli that one product takes, so many are what the kernels of scale and encode hold: all 49 of INT8 fit.
-inline constexpr int kMaxModuli = 56;
+// Moduli that one product takes, so many are what the kernels of scale and encode hold: all 49 of INT8 fit, and two units for
+// each of the 30 of the longest complex plan of FP4.
+inline constexpr int kMaxModuli = 60;
 
 // Prefixes among which one launch on a GPU can choose, so many are the sets of constants that reconstruct holds.
 inline constexpr int kMaxPrefixes = 8;

@@ -148,9 +148,10 @@ def test_where_there_is_none() -> None:
         ("II", "fp64", "least", MOST_COMPLEX_BITS + 1, 2), ("II", "int8", "least", 82, 2**45),
     ):  # fmt: skip
         assert complex_plan(*request) is None
-    found = complex_plan("II", "int8", "least", 82, 2**30)
-    assert found is not None
-    assert found.is_complex
+    for backend, k in (("int8", 2**30), ("fp4", 2**15), ("fp64", 2**40)):
+        found = complex_plan("II", backend, "least", 82, k)
+        assert found is not None
+        assert found.is_complex
 
 
 def test_a_plan_is_a_value() -> None:

@@ -67,6 +67,8 @@ struct EncodeParameters : EncodeArguments {
 template <EncodeKind Kind>
 inline constexpr bool kWritesCodes = writes_codes(Kind);
 template <EncodeKind Kind>
+inline constexpr bool kIsOfPairs = is_of_pairs(Kind);
+template <EncodeKind Kind>
 inline constexpr int kLogEntriesPerByte = log_entries_per_byte(Kind);
 template <EncodeKind Kind>
 inline constexpr int kUnitsPerModulus = units_per_modulus(Kind);

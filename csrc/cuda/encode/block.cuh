@@ -11,7 +11,8 @@ namespace ozfp4::cuda {
 
 template <EncodeKind Kind>
 inline constexpr bool kHasLimbTable =
-    Kind == EncodeKind::limb_tables || Kind == EncodeKind::int8_limbs || Kind == EncodeKind::limb_codes;
+    Kind == EncodeKind::limb_tables || Kind == EncodeKind::int8_limbs || Kind == EncodeKind::limb_codes ||
+    Kind == EncodeKind::pair_tables || Kind == EncodeKind::pair_codes;
 template <EncodeKind Kind>
 inline constexpr bool kHasDigits13 = Kind == EncodeKind::digits13 || Kind == EncodeKind::digit13_codes;
 template <EncodeKind Kind>
@@ -77,7 +78,7 @@ __device__ __forceinline__ void encode_group(const EncodeArguments& arguments, c
   const TileLine line = place.line[at.line];
   if (line.source == nullptr || origin.k0 + at.k >= operand.padded_inner) return;
   const std::int64_t target = line.target + (at.k >> kLogEntriesPerByte<Kind>)+first_plane * operand.plane_stride;
-  const PlaneWriter<kWritesCodes<Kind>> writer(operand.planes + target, operand.plane_stride);
+  const PlaneWriter<kWritesCodes<Kind>, kGroup / kUnitsPerModulus<Kind>> writer(operand.planes + target, operand.plane_stride);
   T x[kGroup];
   read_group(tile, operand, at, x);
   if constexpr (Kind == EncodeKind::int8_limbs) {
@@ -93,8 +94,8 @@ __device__ __forceinline__ void encode_group(const EncodeArguments& arguments, c
       encode_digits13(v, writer, arguments.planes, shared.table);
     } else if constexpr (Kind == EncodeKind::digits256) {
       encode_digits256(v, writer, arguments.planes);
-    } else if constexpr (Kind == EncodeKind::pairs) {
-      encode_pairs<Words>(v, operand.planes + target, operand.plane_stride, shared.units, units);
+    } else if constexpr (kIsOfPairs<Kind>) {
+      encode_pairs<Kind, Words>(v, writer, shared.units, units, shared.table);
     } else {
       encode_residues<Kind, Words>(v, writer, shared.units, units, shared.table);
     }

@@ -59,7 +59,7 @@ struct TileCut {
 };
 
 // Pairs are written, and padded, up to the next multiple of 16 bytes as all others are: no tile may begin beyond.
-constexpr int least_log_tile_k(EncodeKind kind) { return kind == EncodeKind::pairs ? kMinLogTileK + 1 : kMinLogTileK; }
+constexpr int least_log_tile_k(EncodeKind kind) { return is_of_pairs(kind) ? kMinLogTileK + 1 : kMinLogTileK; }
 
 // Range: as many lines as make the tile, at most 256.
 template <class T>
@@ -71,7 +71,7 @@ EncodeOperand cut_tiles(const EncodeJob& job, EncodeKind kind, const TileCut& ti
   out.order.has_vectors = out.order.has_columns ? has_aligned_columns(job, sizeof(T)) : has_aligned_lines(operand, sizeof(T));
   out.band = 1;
   out.log_entries_per_byte = static_cast<std::uint8_t>(log_entries_per_byte(kind));
-  if (kind == EncodeKind::pairs) out.padded_inner = static_cast<std::uint32_t>(round_up(operand.inner, 32));
+  if (is_of_pairs(kind)) out.padded_inner = static_cast<std::uint32_t>(round_up(operand.inner, 32));
   out.log_tile_k = static_cast<std::uint8_t>(tile.log_tile_k);
   out.log_tile_lines = static_cast<std::uint8_t>(log_step + tile.log_steps - tile.log_tile_k);
   out.steps = static_cast<std::uint8_t>(1 << tile.log_steps);
@@ -133,7 +133,7 @@ void with_kind(const EncodePlan& plan, const Launch& launch) {
   using std::integral_constant;
   const auto from = [&](auto least, auto kind) {
     const auto try_words = [&](auto words) {
-      if constexpr (words.value >= least.value && (kind.value != EncodeKind::pairs || words.value <= 3)) {
+      if constexpr (words.value >= least.value && (!is_of_pairs(kind.value) || words.value <= 3)) {
         if (plan.words == words.value) launch(kind, words);
       }
     };
@@ -141,6 +141,9 @@ void with_kind(const EncodePlan& plan, const Launch& launch) {
   };
   const auto any = [&](auto kind) { from(integral_constant<int, 1>(), kind); };
   const auto digits = [&](auto kind) { from(integral_constant<int, 2>(), kind); };
+  const auto pairs = [&](auto kind) {  // of at most three words
+    if (plan.words <= 3) any(kind);
+  };
   switch (plan.kind) {
     case EncodeKind::residues: return any(integral_constant<EncodeKind, EncodeKind::residues>());
     case EncodeKind::limb_tables: return any(integral_constant<EncodeKind, EncodeKind::limb_tables>());
@@ -148,10 +151,9 @@ void with_kind(const EncodePlan& plan, const Launch& launch) {
     case EncodeKind::digits13: return digits(integral_constant<EncodeKind, EncodeKind::digits13>());
     case EncodeKind::digit13_codes: return digits(integral_constant<EncodeKind, EncodeKind::digit13_codes>());
     case EncodeKind::digits256: return digits(integral_constant<EncodeKind, EncodeKind::digits256>());
-    case EncodeKind::pairs:
-      // Of at most three words.
-      if (plan.words <= 3) any(integral_constant<EncodeKind, EncodeKind::pairs>());
-      return;
+    case EncodeKind::pairs: return pairs(integral_constant<EncodeKind, EncodeKind::pairs>());
+    case EncodeKind::pair_tables: return pairs(integral_constant<EncodeKind, EncodeKind::pair_tables>());
+    case EncodeKind::pair_codes: return pairs(integral_constant<EncodeKind, EncodeKind::pair_codes>());
     case EncodeKind::int8_limbs: break;
   }
   throw std::logic_error("no kernel encodes floating-point entries as limbs of int8 entries");

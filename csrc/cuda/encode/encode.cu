@@ -26,7 +26,7 @@ EncodeKind byte_kind_of(const Plan& plan) {
       throw std::invalid_argument("base: digits of base " + std::to_string(plan.base) +
                                   " are not cut on a GPU, those of 13 and 256 are");
     case Scheme::two:
-      if (plan.is_complex) return EncodeKind::pairs;
+      if (plan.is_complex) return plan.alphabet.residue_is_limb() ? EncodeKind::pairs : EncodeKind::pair_tables;
       return plan.alphabet.residue_is_limb() ? EncodeKind::residues : EncodeKind::limb_tables;
   }
   throw std::logic_error("unknown scheme");
@@ -37,6 +37,7 @@ EncodeKind kind_of(const Plan& plan, bool as_codes) {
   if (!as_codes) return kind;
   if (plan.alphabet.has_e2m1_codes && kind == EncodeKind::limb_tables) return EncodeKind::limb_codes;
   if (plan.alphabet.has_e2m1_codes && kind == EncodeKind::digits13) return EncodeKind::digit13_codes;
+  if (plan.alphabet.has_e2m1_codes && kind == EncodeKind::pair_tables) return EncodeKind::pair_codes;
   throw std::invalid_argument("plan: its limbs are not written as E2M1 codes");
 }
 
@@ -82,21 +83,15 @@ void append_int8_units(EncodePlan& out, const Group& group) {
 void append_modulus(EncodePlan& out, const Group& group, int cut) {
   EncodeUnit& unit = out.unit[out.units++];
   const auto m = static_cast<int>(group.modulus);
-  const BytePart part{group.part, cut};
+  const bool has_table = !group.limb_table.empty(), is_pair = is_of_pairs(out.kind);
   unit.planes = static_cast<std::uint16_t>(group.planes);
-  if (out.kind == EncodeKind::pairs) {
-    unit.modulus = make_pair_modulus<kMaxByteWords>(m, out.words, group.encoded.re, group.encoded.im);
-    return;
-  }
-  if (out.kind == EncodeKind::residues) {
-    unit.modulus = make_byte_modulus<kMaxByteWords>(m, out.words, part);
-    return;
-  }
-  // Residues modulo a power of two are those of the byte, and the table is long enough to say so.
-  const int entries = is_power_of_two(m) ? 256 : m;
-  unit.modulus = make_byte_modulus<kMaxByteWords>(entries, out.words, part);
-  if (group.part == Part::high || group.part == Part::sum) {
-    unit.table = out.unit[out.units - 2].table;  // that of the part before, of the same modulus
+  // With a table, residues modulo a power of two are those of the byte, and the table is long enough to say so.
+  const int entries = has_table && is_power_of_two(m) ? 256 : m;
+  unit.modulus = is_pair ? make_pair_modulus<kMaxByteWords>(entries, out.words, group.encoded.re, group.encoded.im)
+                         : make_byte_modulus<kMaxByteWords>(entries, out.words, BytePart{group.part, cut});
+  if (!has_table) return;
+  if (group.part == Part::high || group.part == Part::sum || (is_pair && out.units % kPair == 0)) {
+    unit.table = out.unit[out.units - 2].table;  // that of the part or the residue before, of the same modulus
     return;
   }
   append_table(out, unit, group, 0, entries, m);

@@ -22,17 +22,22 @@ enum class EncodeKind : std::uint8_t {
   // The limbs of limb_tables and digits13 as E2M1 codes, two a byte, the entry with the even index in the low nibble.
   limb_codes,
   digit13_codes,
-  pairs,  // complex, int8: a residue of two entries that are neighbours along K
+  pairs,        // complex, int8: a residue of two entries that are neighbours along K
+  pair_tables,  // complex, fp4: limbs of such a residue, from a table
+  pair_codes,   // those as E2M1 codes
 };
-// Entries of the operand for one byte of a plane.
-constexpr int log_entries_per_byte(EncodeKind kind) {
-  return kind == EncodeKind::limb_codes || kind == EncodeKind::digit13_codes || kind == EncodeKind::pairs ? 1 : 0;
+constexpr bool is_of_pairs(EncodeKind kind) {
+  return kind == EncodeKind::pairs || kind == EncodeKind::pair_tables || kind == EncodeKind::pair_codes;
 }
-constexpr int units_per_modulus(EncodeKind kind) { return kind == EncodeKind::pairs ? kPair : 1; }
+constexpr bool writes_codes(EncodeKind kind) {
+  return kind == EncodeKind::limb_codes || kind == EncodeKind::digit13_codes || kind == EncodeKind::pair_codes;
+}
+// Entries of the operand for one byte of a plane.
+constexpr int log_entries_per_byte(EncodeKind kind) { return (writes_codes(kind) ? 1 : 0) + (is_of_pairs(kind) ? 1 : 0); }
+constexpr int units_per_modulus(EncodeKind kind) { return is_of_pairs(kind) ? kPair : 1; }
 constexpr bool has_units(EncodeKind kind) {
   return kind != EncodeKind::digits13 && kind != EncodeKind::digit13_codes && kind != EncodeKind::digits256;
 }
-constexpr bool writes_codes(EncodeKind kind) { return kind == EncodeKind::limb_codes || kind == EncodeKind::digit13_codes; }
 
 // Planes that come from one residue (or int8 entry): a residue plane, or one to three limbs of a table entry.
 struct EncodeUnit {

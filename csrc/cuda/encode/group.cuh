@@ -98,29 +98,35 @@ __device__ __forceinline__ void scale_group(const T (&x)[kGroup], int shift, Wid
   }
 }
 
-// Writes a group to plane after plane: a byte an entry, or the low nibbles of two in one.
-template <bool Codes>
+// Writes the entries of a group to plane after plane: a byte an entry, or the low nibbles of two in one. Entries: 8, or 4 where
+// each is of a pair.
+template <bool Codes, int Entries = kGroup>
 class PlaneWriter {
  public:
   __device__ __forceinline__ PlaneWriter(std::uint8_t* first, std::int64_t plane_stride) : at_(first), stride_(plane_stride) {}
 
   // The bytes number `Byte` of the words.
   template <int Byte>
-  __device__ __forceinline__ void write(const std::uint32_t (&word)[kGroup]) {
-    struct alignas(kGroup) Bytes {
-      std::uint32_t word[kGroup / 4];
+  __device__ __forceinline__ void write(const std::uint32_t (&word)[Entries]) {
+    struct alignas(Entries) Bytes {
+      std::uint32_t word[Entries / 4];
     } bytes;
     constexpr std::uint32_t pick = Byte | (Byte + 4) << 4;
 #pragma unroll
-    for (int i = 0; i < kGroup; i += 4) {
+    for (int i = 0; i < Entries; i += 4) {
       bytes.word[i / 4] =
           __byte_perm(__byte_perm(word[i], word[i + 1], pick), __byte_perm(word[i + 2], word[i + 3], pick), 0x5410);
     }
     if constexpr (Codes) {
-      static_assert(kGroup == 8, "eight codes make one word");
+      static_assert(Entries == 8 || Entries == 4, "so many codes make a word or half of one");
       // Codes lie in the low nibbles of bytes: after the shift bytes 0 and 2 hold two each.
-      const std::uint32_t low = bytes.word[0] | (bytes.word[0] >> 4), high = bytes.word[1] | (bytes.word[1] >> 4);
-      *reinterpret_cast<std::uint32_t*>(at_) = __byte_perm(low, high, 0x6420);
+      const std::uint32_t low = bytes.word[0] | (bytes.word[0] >> 4);
+      if constexpr (Entries == 8) {
+        const std::uint32_t high = bytes.word[1] | (bytes.word[1] >> 4);
+        *reinterpret_cast<std::uint32_t*>(at_) = __byte_perm(low, high, 0x6420);
+      } else {
+        *reinterpret_cast<std::uint16_t*>(at_) = static_cast<std::uint16_t>(__byte_perm(low, 0, 0x4420));
+      }
     } else {
       *reinterpret_cast<Bytes*>(at_) = bytes;
     }
@@ -128,7 +134,7 @@ class PlaneWriter {
   }
 
   // The bytes 0, 1, 2 for at most three planes.
-  __device__ __forceinline__ void write_limbs(const std::uint32_t (&word)[kGroup], int planes) {
+  __device__ __forceinline__ void write_limbs(const std::uint32_t (&word)[Entries], int planes) {
     write<0>(word);
     if (planes > 1) write<1>(word);
     if (planes > 2) write<2>(word);

@@ -43,23 +43,27 @@ __device__ __forceinline__ void encode_residues(const Integer (&v)[kGroup], Plan
   }
 }
 
-// Residues of pairs: the bytes of both entries make one residue of each unit.
-template <int Words, class Integer>
-__device__ __forceinline__ void encode_pairs(const Integer (&v)[kGroup], std::uint8_t* plane, std::int64_t plane_stride,
-                                             const SharedUnit<2 * Words>* units, int count) {
+// Residues of pairs, or their limbs: the bytes of both entries make one residue of each unit.
+template <EncodeKind Kind, int Words, class Integer>
+__device__ __forceinline__ void encode_pairs(const Integer (&v)[kGroup], PlaneWriter<kWritesCodes<Kind>, kGroup / kPair> writer,
+                                             const SharedUnit<2 * Words>* units, int count, const std::uint32_t* table) {
   constexpr int pairs = kGroup / kPair;
-  static_assert(pairs == 4, "their residues make one word");
   IntegerBytes<2 * Words> bytes[pairs];
 #pragma unroll
   for (int i = 0; i < pairs; ++i) bytes[i] = pair_bytes<Words>(bytes_of(v[kPair * i]), bytes_of(v[kPair * i + 1]));
-#pragma unroll 2
-  for (const SharedUnit<2 * Words>* end = units + count; units != end; ++units, plane += plane_stride) {
+#pragma unroll(Kind == EncodeKind::pairs ? 2 : 1)
+  for (const SharedUnit<2 * Words>* end = units + count; units != end; ++units) {
     const SharedUnit<2 * Words> unit = *units;
     std::uint32_t word[pairs];
 #pragma unroll
     for (int i = 0; i < pairs; ++i) word[i] = residue_byte(bytes[i], unit.modulus);
-    *reinterpret_cast<std::uint32_t*>(plane) =
-        __byte_perm(__byte_perm(word[0], word[1], 0x0040), __byte_perm(word[2], word[3], 0x0040), 0x5410);
+    if constexpr (Kind == EncodeKind::pairs) {
+      writer.template write<0>(word);
+    } else {
+#pragma unroll
+      for (int i = 0; i < pairs; ++i) word[i] = table[unit.table + (word[i] & 255u)];
+      writer.write_limbs(word, static_cast<int>(unit.planes));
+    }
   }
 }
 

@@ -56,7 +56,7 @@ static_assert(kMaxClusterBlocks << kMostLogTileK <= kMostShortEntries, "the long
 // None counts rounded entries: integers of which those count are longer.
 template <class T, EncodeKind Kind, int Words, bool Recorded>
 constexpr bool has_kernel() {
-  if (Kind == EncodeKind::pairs) return false;  // of complex products scale sees more lines than encode
+  if (is_of_pairs(Kind)) return false;  // of complex products scale sees more lines than encode
   if (!Recorded) return Words <= 2;
   const bool is_residue = !kHasDigits13<Kind> && Kind != EncodeKind::digits256;
   return is_residue && Words == (sizeof(T) == 8 ? 2 : 1);
@@ -104,7 +104,7 @@ bool takes_tiles(const EncodePlan& plan, const Operands<DeviceOperand>& operands
 }
 
 bool takes(const EncodePlan& plan, const Operands<DeviceOperand>& operands, bool has_records) {
-  if (plan.kind == EncodeKind::int8_limbs || plan.kind == EncodeKind::pairs) return false;
+  if (plan.kind == EncodeKind::int8_limbs || is_of_pairs(plan.kind)) return false;
   for (int i = 0; i < operands.count(); ++i) {
     const DeviceOperand& operand = operands[i];
     if (!is_float(operand.type) || operand.type != operands[0].type || operand.inner != operands[0].inner) return false;

@@ -43,9 +43,8 @@ MOST_COMPLEX_BITS = 82
 
 
 def complex_plan(scheme: str, backend: str, family: str, bits: int, k: int) -> Plan | None:
-    """The plan of two products a modulus for a real product of paired operands, where there is one: the result is the same."""
-    is_served = scheme == "II" and family == "least" and backend in ("int8", "fp64")
-    if not is_served or bits > MOST_COMPLEX_BITS:
+    """The plan of complex products for a real product of paired operands, where there is one: the result is the same."""
+    if scheme != "II" or family != "least" or bits > MOST_COMPLEX_BITS:
         return None
     try:
         return make_plan(scheme, backend, family, bits, k, is_complex=True)

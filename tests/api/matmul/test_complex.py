@@ -300,7 +300,7 @@ def test_report() -> None:
     assert plan.moduli == report.plan.moduli
 
 
-@pytest.mark.parametrize("backend", ["int8", "fp64"])
+@pytest.mark.parametrize("backend", ["int8", "fp64", "fp4"])
 @pytest.mark.parametrize(("accuracy", "rounding"), MODES)
 def test_a_given_plan(accuracy: str, rounding: str, backend: str) -> None:
     """That of real products gives the same bits; that of complex ones takes no operand that is real."""

@@ -1,10 +1,12 @@
-// Complex plans on a GPU, as far as the host can see: the constants of pairs give the plan's residues, those of the join the
-// parts; and what is laid out for a complex product, whole or cut, is what every stage takes.
+// Complex plans on a GPU, as far as the host can see: the constants and tables of pairs give the plan's residues and limbs, those
+// of the join the parts; and what is laid out for a complex product, whole or cut, is what every stage takes.
 #include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
+#include "arith/limbs/e2m1.hpp"
 #include "check.hpp"
 #include "cuda/matmul.hpp"
 
@@ -13,9 +15,9 @@ using namespace ozfp4::cuda;
 
 namespace {
 
-constexpr Kernel kKernel = Kernel::mma_copy;  // in every build
-
-Plan plan_of(int bits, std::int64_t k) { return make_plan({Scheme::two, Alphabet::int8, "least", bits, k, true}); }
+Plan plan_of(const Alphabet& alphabet, int bits, std::int64_t k) {
+  return make_plan({Scheme::two, alphabet, "least", bits, k, true});
+}
 
 template <int Words>
 WideInt<Words> random_wide(int bits, int i) {
@@ -29,29 +31,44 @@ WideInt<Words> random_wide(int bits, int i) {
   return i % 2 == 0 ? v : wide_negate(v);
 }
 
+// Whether the planes of a unit hold the limbs, by its residue as a kernel finds it: itself, or what the table has for it.
+bool has_limbs(const EncodePlan& encode, const EncodeUnit& unit, const Group& group, std::uint32_t residue,
+               const std::int32_t* limbs) {
+  if (encode.kind == EncodeKind::pairs) {
+    return static_cast<std::int64_t>(residue) == (limbs[0] < 0 ? limbs[0] + group.modulus : limbs[0]);
+  }
+  bool good = unit.planes == group.planes;
+  for (int p = 0; p < group.planes; ++p) {
+    const unsigned codes = encode.table[unit.table + residue];
+    good &= e2m1_decode((codes >> (4 * p)) & 15u) == limbs[p];
+  }
+  return good;
+}
+
 template <int Words>
-void check_pairs(int bits) {
-  const Plan plan = plan_of(bits, 1 << 15);
-  const EncodePlan encode = make_encode_plan(plan);
-  const std::string name = "pairs of " + std::to_string(bits) + " bits";
-  report(name, encode.kind == EncodeKind::pairs && encode.words == Words && encode.units == plan.planes_a);
-  std::int32_t limbs[kMaxModuli];
+void check_pairs(const Alphabet& alphabet, int bits, EncodeKind kind) {
+  const Plan plan = plan_of(alphabet, bits, 1 << 15);
+  const EncodePlan encode = make_encode_plan(plan, writes_codes(kind));
+  const std::string name = std::string(alphabet.name) + " pairs of " + std::to_string(bits) + " bits";
+  report(name, encode.kind == kind && encode.words == Words && encode.units == plan.groups_of(plan.count()) &&
+                   encode.planes == plan.planes_a);
+  std::vector<std::int32_t> limbs(static_cast<std::size_t>(plan.planes_a));
   for (int i = 0; i < 3000; ++i) {
     const WideInt<Words> x = random_wide<Words>(bits, i), y = random_wide<Words>(bits, i / 2);
-    encode_pair(plan, wide_resize<kMaxWords>(x), wide_resize<kMaxWords>(y), limbs);
+    encode_pair(plan, wide_resize<kMaxWords>(x), wide_resize<kMaxWords>(y), limbs.data());
     const IntegerBytes<2 * Words> bytes = pair_bytes<Words>(bytes_of(x), bytes_of(y));
     bool good = true;
     for (int u = 0; u < encode.units; ++u) {
-      const auto m = static_cast<int>(plan.modulus(u / kPair));
+      const Group& group = plan.groups[static_cast<std::size_t>(u)];
       const std::uint32_t residue = residue_byte(bytes, leading_words<2 * Words>(encode.unit[u].modulus)) & 255u;
-      good &= static_cast<std::int32_t>(residue) == (limbs[u] < 0 ? limbs[u] + m : limbs[u]);
+      good &= has_limbs(encode, encode.unit[u], group, residue, limbs.data() + group.first_plane);
     }
     report(name + ", integers " + std::to_string(i), good);
   }
 }
 
-void check_join() {
-  const Plan plan = plan_of(94, 1 << 15);
+void check_join(const Alphabet& alphabet, int bits) {
+  const Plan plan = plan_of(alphabet, bits, 1 << 15);
   const JoinPlan join = make_join_plan(plan);
   report("moduli of the join", join.moduli == plan.count());
   for (int i = 0; i < join.moduli; ++i) {
@@ -59,7 +76,7 @@ void check_join() {
     const JoinedModulus& modulus = join.modulus[i];
     const Group &first = plan.groups[static_cast<std::size_t>(2 * i)], &second = plan.groups[static_cast<std::size_t>(2 * i + 1)];
     const std::string name = "join modulo " + std::to_string(m);
-    report(name, modulus.is_joined == (first.terms == 1));
+    report(name, modulus.is_joined == (first.encoded.im != 0));
     if (!modulus.is_joined) continue;
     bool good = true;
     for (std::int64_t p = 0; p < m; ++p) {
@@ -118,18 +135,20 @@ void check_views() {
   }
 }
 
-void check_layouts() {
+void check_layouts(const Alphabet& alphabet, Kernel kernel) {
   const Gpu gpu{held_capabilities()[0], 132};
   for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::fp64, Accuracy::correct}) {
     for (const int k : {1, 7, 130, 5000}) {
       const int bits = accuracy == Accuracy::scaled ? 53 : 76;
-      const CudaPlan plan = make_cuda_plan(plan_of(bits, 2 * k), 2 * k, kKernel, {accuracy, Rounding::nearest, Second::none, 53});
+      const CudaPlan plan =
+          make_cuda_plan(plan_of(alphabet, bits, 2 * k), 2 * k, kernel, {accuracy, Rounding::nearest, Second::none, 53});
       CudaProduct product = expanded(300, 201, k);
       product.axes = {{3, 0, 1 << 20, 1 << 24}};
       product = with_parts(product);
       const std::int64_t whole = make_layout(plan, product, gpu, INT64_MAX).bytes;
       for (const std::int64_t cap : {INT64_MAX, whole / 2, whole / 10, whole / 40}) {
-        const std::string name = std::to_string(k) + " within " + std::to_string(cap) + " of " + std::to_string(whole);
+        const std::string name = std::string(alphabet.name) + " " + std::to_string(k) + " within " + std::to_string(cap) +
+                                 " of " + std::to_string(whole);
         try {
           const CudaLayout layout = make_layout(plan, product, gpu, cap);
           check_matmul(plan, layout, product, plan.schedule.steps.data(), gpu);
@@ -147,13 +166,22 @@ void check_layouts() {
 }  // namespace
 
 int main() {
-  check_pairs<1>(24);
-  check_pairs<2>(53);
-  check_pairs<2>(62);
-  check_pairs<3>(76);
-  check_pairs<3>(82);
-  check_join();
+  check_pairs<1>(Alphabet::int8, 24, EncodeKind::pairs);
+  check_pairs<2>(Alphabet::int8, 53, EncodeKind::pairs);
+  check_pairs<2>(Alphabet::int8, 62, EncodeKind::pairs);
+  check_pairs<3>(Alphabet::int8, 76, EncodeKind::pairs);
+  check_pairs<3>(Alphabet::int8, 82, EncodeKind::pairs);
+  for (const EncodeKind kind : {EncodeKind::pair_tables, EncodeKind::pair_codes}) {
+    check_pairs<1>(Alphabet::fp4, 24, kind);
+    check_pairs<2>(Alphabet::fp4, 53, kind);
+    check_pairs<3>(Alphabet::fp4, 76, kind);
+    check_pairs<3>(Alphabet::fp4, 82, kind);
+  }
+  check_join(Alphabet::int8, 94);
+  check_join(Alphabet::fp4, 82);
   check_views();
-  check_layouts();
+  check_layouts(Alphabet::int8, Kernel::mma_copy);
+  check_layouts(Alphabet::fp4, Kernel::mma_copy);
+  check_layouts(Alphabet::fp4, Kernel::stand_in_copy);
   return finish();
 }

@@ -7,12 +7,15 @@ import pytest
 from first_gpu import DEVICE, MODES, check, noisy, on_device, torch
 
 import ozfp4
-from ozfp4.backends.cuda import pairs
+from ozfp4.backends import kernels
+from ozfp4.backends.cuda import extension, pairs
 from ozfp4.plans.plan import make_plan
 from ozfp4.request import complex as forms
 from ozfp4.testing import assert_same_bits, forced, operands
 
 SHAPES = [(1, 1, 1), (3, 7, 5), (129, 130, 67), (200, 65, 1), (64, 1000, 33), (300, 8, 300)]
+BACKENDS = ["int8", "fp4"]
+each_backend = pytest.mark.parametrize("backend", BACKENDS)
 KIND_NAMES = ["normal", "phi32", "whole-range", "subnormal", "specials", "zero-lines"]
 
 
@@ -25,22 +28,52 @@ def complex_operands(kind, m, k, n, dtype=np.complex128):
     return pair
 
 
+@each_backend
 @pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
 @pytest.mark.parametrize("kind", KIND_NAMES)
-def test_equals_cpu(kind, dtype):
+def test_equals_cpu(kind, dtype, backend):
     for m, k, n in SHAPES:
-        check(*complex_operands(kind, m, k, n, dtype), f"{kind} {m} x {k} x {n}", MODES, backend="int8")
+        check(*complex_operands(kind, m, k, n, dtype), f"{kind} {m} x {k} x {n}", MODES, backend=backend)
 
 
+def fp4_kernels():
+    """Those of this device and build that multiply the planes of a complex FP4 plan, as E2M1 codes or as bytes."""
+    cuda, elements = (
+        extension.extension(),
+        kernels.elements(make_plan("II", "fp4", "least", 53, 2, is_complex=True)),
+    )
+    return [
+        name
+        for number, name in enumerate(cuda.kernels)
+        if any(cuda.kernel_error(number, element, DEVICE.index) is None for element in elements)
+    ]
+
+
+@pytest.mark.parametrize("kernel", fp4_kernels())
+def test_every_kernel_of_fp4(kernel):
+    """Extents along K around those of a byte of codes, of 16 bytes of them and of tiles."""
+    for dtype in (np.complex128, np.complex64):
+        for k in (1, 2, 3, 7, 8, 9, 31, 32, 33, 63, 65, 255, 257, 1025):
+            a, b = complex_operands("phi32", 67, k, 35, dtype)
+            x, y = on_device(a), on_device(b)
+            for mode in MODES[:3]:
+                with forced(kernel):
+                    c, report = ozfp4.matmul(x, y, **mode, backend="fp4", report=True)
+                assert kernel in report.kernel
+                assert report.plan.is_complex
+                assert_same_bits(c.cpu(), ozfp4.matmul(a, b, **mode), (kernel, k, dtype, mode))
+
+
+@each_backend
 @pytest.mark.parametrize("kind", ["normal", "whole-range"])
-def test_the_plan_is_of_complex_products_and_plain_ones_give_its_bits(kind):
+def test_the_plan_is_of_complex_products_and_plain_ones_give_its_bits(kind, backend):
     a, b = complex_operands(kind, 150, 300, 140)
     x, y = on_device(a), on_device(b)
     for mode in MODES:
-        c, report = ozfp4.matmul(x, y, **mode, backend="int8", report=True)
+        c, report = ozfp4.matmul(x, y, **mode, backend=backend, report=True)
         assert report.plan.is_complex
         assert report.moduli_used <= len(report.plan.moduli)
-        plain = make_plan("II", "int8", "least", report.plan.bits, 600)
+        plain = make_plan("II", backend, "least", report.plan.bits, 600)
         d, other = ozfp4.matmul(x, y, **mode, plan=plain, report=True)
         assert_same_bits(c.cpu(), d.cpu(), mode)
         assert not other.plan.is_complex
@@ -51,34 +84,37 @@ def test_the_plan_is_of_complex_products_and_plain_ones_give_its_bits(kind):
         assert_same_bits(ozfp4.matmul(x, y, **mode, plan=report.plan).cpu(), c.cpu(), mode)
 
 
+@each_backend
 @pytest.mark.parametrize("bits", [2, 24, 31, 32, 53, 62, 63, 82, 83, 94])
-def test_every_number_of_words(bits):
+def test_every_number_of_words(bits, backend):
     a, b = complex_operands("whole-range", 70, 90, 50)
     assert_same_bits(
-        ozfp4.matmul(on_device(a), on_device(b), bits=bits, backend="int8").cpu(),
+        ozfp4.matmul(on_device(a), on_device(b), bits=bits, backend=backend).cpu(),
         ozfp4.matmul(a, b, bits=bits),
     )
 
 
+@each_backend
 @pytest.mark.parametrize("mode", MODES, ids=str)
-def test_within_a_limit(mode):
+def test_within_a_limit(mode, backend):
     """Turns of a stack, blocks of the result, pieces of K."""
     a, b = complex_operands("phi32", 2 * 130, 4000, 150)
     a = a.reshape(2, 130, 4000)
     expected = ozfp4.matmul(a, b, **mode)
     x, y = on_device(a), on_device(b)
-    whole = ozfp4.matmul(x, y, **mode, backend="int8", report=True)[1].workspace
+    whole = ozfp4.matmul(x, y, **mode, backend=backend, report=True)[1].workspace
     for limit in (whole, whole // 2, whole // 3, whole // 5):
         try:
-            c = ozfp4.matmul(x, y, **mode, backend="int8", workspace_limit=limit)
+            c = ozfp4.matmul(x, y, **mode, backend=backend, workspace_limit=limit)
         except MemoryError:
             assert limit < whole // 2
             continue
         assert_same_bits(c.cpu(), expected, (mode, limit))
 
 
+@each_backend
 @pytest.mark.parametrize("mode", MODES[:3], ids=str)
-def test_views_stacks_and_conjugates(mode):
+def test_views_stacks_and_conjugates(mode, backend):
     rng = np.random.default_rng(7)
     a = rng.standard_normal((2, 1, 40, 62)) + 1j * rng.standard_normal((2, 1, 40, 62))
     b = rng.standard_normal((3, 62, 34)) + 1j * rng.standard_normal((3, 62, 34))
@@ -93,9 +129,9 @@ def test_views_stacks_and_conjugates(mode):
         (x[0, 0, 3], y, a[0, 0, 3], b),
         (x, y[1, :, 5], a, b[1, :, 5]),
     ):
-        check(u, v, modes=[mode], x=of_a, y=of_b, backend="int8")
+        check(u, v, modes=[mode], x=of_a, y=of_b, backend=backend)
     out = noisy((2, 3, 34, 40), torch.complex128).mT
-    assert ozfp4.matmul(x, y, out=out, backend="int8", **mode) is out
+    assert ozfp4.matmul(x, y, out=out, backend=backend, **mode) is out
     assert_same_bits(out.cpu(), ozfp4.matmul(a, b, **mode))
 
 
@@ -111,21 +147,23 @@ def test_the_columns_made_on_the_device(dtype):
             )
 
 
-def test_enclose():
+@each_backend
+def test_enclose(backend):
     a, b = complex_operands("phi32", 60, 128, 70)
     expected = ozfp4.enclose(a, b)
-    found = ozfp4.enclose(on_device(a), on_device(b), backend="int8")
+    found = ozfp4.enclose(on_device(a), on_device(b), backend=backend)
     for x, y in zip(found, expected, strict=True):
         assert_same_bits(x.cpu(), y)
 
 
-def test_a_second_product_of_longer_integers():
+@each_backend
+def test_a_second_product_of_longer_integers(backend):
     a, b = complex_operands("whole-range", 100, 256, 90)
     x, y = on_device(a), on_device(b)
     expected = ozfp4.matmul(a, b)
     for longer in (False, True):
         with forced(longer=longer):
-            assert_same_bits(ozfp4.matmul(x, y, backend="int8").cpu(), expected, longer)
+            assert_same_bits(ozfp4.matmul(x, y, backend=backend).cpu(), expected, longer)
 
 
 def test_in_a_graph():
