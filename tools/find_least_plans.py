@@ -7,7 +7,8 @@ the question is which moduli reach the largest P within a total of Q products. T
   recipes    for every m <= 225 the recipe of least R = 1, 3 or 4, over all multipliers b and all (s, t);
              each is multiplied out for all m*m pairs of residues (least_plans/encoding.py, recipes.py)
   sets       for every Q the pairwise coprime set of largest P, by exact dynamic programming, and again as an
-             integer program whose dual bound certifies the optimum (least_plans/sets.py)
+             integer program whose dual bound certifies the optimum (least_plans/sets.py); the same with every modulus
+             at what a product of complex integers costs it (least_plans/gaussian.py)
   beyond     what other recipes, with terms of any form, could and could not change (least_plans/beyond.py)
 
 docs/least-plans.md tells the mathematics and the results. Needs NumPy and SciPy.

@@ -127,7 +127,8 @@ void with_residues(EncodeKind kind, const Launch& launch) {
 }
 
 // Calls launch(kind, words) with std::integral_constants of a plan over floating-point entries. Words: the counts that the
-// caller has kernels for, in ascending order; digits are cut from two words at least. Range: plan.words is one of them.
+// caller has kernels for, in ascending order; digits are cut from two words at least, and limbs of pairs have so many. Range:
+// plan.words is one of them.
 template <int... Words, class Launch>
 void with_kind(const EncodePlan& plan, const Launch& launch) {
   using std::integral_constant;
@@ -142,7 +143,7 @@ void with_kind(const EncodePlan& plan, const Launch& launch) {
   const auto any = [&](auto kind) { from(integral_constant<int, 1>(), kind); };
   const auto digits = [&](auto kind) { from(integral_constant<int, 2>(), kind); };
   const auto pairs = [&](auto kind) {  // of at most three words
-    if (plan.words <= 3) any(kind);
+    if (plan.words <= 3) from(integral_constant<int, is_of_pair_limbs(kind.value) ? 2 : 1>(), kind);
   };
   switch (plan.kind) {
     case EncodeKind::residues: return any(integral_constant<EncodeKind, EncodeKind::residues>());

@@ -26,9 +26,8 @@ enum class EncodeKind : std::uint8_t {
   pair_tables,  // complex, fp4: limbs of such a residue, from a table
   pair_codes,   // those as E2M1 codes
 };
-constexpr bool is_of_pairs(EncodeKind kind) {
-  return kind == EncodeKind::pairs || kind == EncodeKind::pair_tables || kind == EncodeKind::pair_codes;
-}
+constexpr bool is_of_pair_limbs(EncodeKind kind) { return kind == EncodeKind::pair_tables || kind == EncodeKind::pair_codes; }
+constexpr bool is_of_pairs(EncodeKind kind) { return kind == EncodeKind::pairs || is_of_pair_limbs(kind); }
 constexpr bool writes_codes(EncodeKind kind) {
   return kind == EncodeKind::limb_codes || kind == EncodeKind::digit13_codes || kind == EncodeKind::pair_codes;
 }

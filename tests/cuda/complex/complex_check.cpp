@@ -171,7 +171,7 @@ int main() {
   check_pairs<3>(Alphabet::int8, 76, EncodeKind::pairs);
   check_pairs<3>(Alphabet::int8, 82, EncodeKind::pairs);
   for (const EncodeKind kind : {EncodeKind::pair_tables, EncodeKind::pair_codes}) {
-    check_pairs<1>(Alphabet::fp4, 24, kind);
+    check_pairs<2>(Alphabet::fp4, 24, kind);
     check_pairs<2>(Alphabet::fp4, 53, kind);
     check_pairs<3>(Alphabet::fp4, 76, kind);
     check_pairs<3>(Alphabet::fp4, 82, kind);
