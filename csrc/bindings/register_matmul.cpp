@@ -113,9 +113,10 @@ py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, const 
     check_stacks(plan, a, b, *c);
     first_c = view_of(*c, static_cast<char*>(const_cast<void*>(c->data())));  // read alone, and it may be read-only
   }
-  for (const PreparedStack* prepared : {prepared_a, prepared_b}) {
-    if (prepared != nullptr && !prepared->serves(plan, options.promise.accuracy, options.promise.precision)) {
-      throw py::value_error("prepared: it was made for another plan, accuracy or precision");
+  for (const bool is_right : {false, true}) {
+    const PreparedStack* prepared = is_right ? prepared_b : prepared_a;
+    if (prepared != nullptr && !prepared->serves(plan, options.promise.accuracy, options.promise.precision, is_right)) {
+      throw py::value_error("prepared: it was made for another plan, accuracy, precision or side");
     }
   }
 

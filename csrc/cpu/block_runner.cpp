@@ -21,7 +21,7 @@ class BlockPlanes {
       : plan_(plan),
         count_(count),
         operand_(operand),
-        is_whole_(operand.planes != nullptr && entries == operand.view.outer * operand.view.inner),
+        is_whole_(operand.planes != nullptr && entries == operand.view.outer * (operand.view.inner / plan.width())),
         planes_(allocate_buffer(is_whole_ ? 0 : planes_used(plan, count) * entries * plan.alphabet.entry_bytes())) {}
 
   // Encodes only where the block is another than before: A's stays while the walk goes over columns.
@@ -40,8 +40,9 @@ class BlockPlanes {
  private:
   // A block's part of the planes that there are, as encode would write it.
   void copy(const Block& block) {
-    const std::int64_t entry = plan_.alphabet.entry_bytes(), pitch = operand_.view.inner * entry, bytes = block.inners * entry;
-    const char* from = operand_.planes + block.outer0 * pitch + block.inner0 * entry;
+    const std::int64_t entry = plan_.alphabet.entry_bytes(), width = plan_.width();
+    const std::int64_t pitch = operand_.view.inner / width * entry, bytes = block.inners / width * entry;
+    const char* from = operand_.planes + block.outer0 * pitch + block.inner0 / width * entry;
     parallel_for(planes_used(plan_, count_) * block.outers, kCopyGrain / bytes + 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t line = begin; line < end; ++line) {
         const std::int64_t plane = line / block.outers, outer = line % block.outers;

@@ -33,7 +33,7 @@ class StageTimer {
 struct ShiftedOperand {
   const OperandView& view;
   LineScales scales;
-  const char* planes = nullptr;  // of all of the view, [plane][outer][inner]; null: they are encoded block by block
+  const char* planes = nullptr;  // of all of the view, [plane][outer][inner / width]; null: they are encoded block by block
 };
 
 // What multiply left of a block of the output, for the whole of K.

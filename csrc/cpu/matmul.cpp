@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cpu/blocks.hpp"
+#include "cpu/encode/pair_planes.hpp"
 #include "cpu/repair/disjoint.hpp"
 #include "cpu/repair/repair.hpp"
 #include "cpu/runtime/threads.hpp"
@@ -22,19 +23,6 @@ void fill_zero(const Target& target) {
       if (target.has_bound()) put(target.bound, i, j, 0.0);
     }
   }
-}
-
-// Of the columns of B that a complex product encodes. The others hold the same magnitudes, and so have the same scales.
-OperandView even_lines(OperandView view) {
-  view.outer /= kPair;
-  view.outer_stride *= kPair;
-  return view;
-}
-
-std::vector<std::int32_t> even_shifts(const Scales& scales) {
-  std::vector<std::int32_t> shifts;
-  for (std::size_t i = 0; i < scales.shift.size(); i += kPair) shifts.push_back(scales.shift[i]);
-  return shifts;
 }
 
 // One product, from the scales of its operands on.
@@ -64,7 +52,7 @@ class Product {
   void run(const BlockShape& shape, const std::vector<Target>& targets) {
     const auto planes_of = [](const PreparedOperand* prepared) { return prepared != nullptr ? prepared->planes.get() : nullptr; };
     const OperandView encoded = plan_.is_complex ? even_lines(b_) : b_;
-    const std::vector<std::int32_t> shifts = plan_.is_complex ? even_shifts(scale_b_) : std::vector<std::int32_t>();
+    const std::vector<std::int32_t> shifts = plan_.is_complex ? even_shifts(scale_b_.shift) : std::vector<std::int32_t>();
     const ShiftedOperand a{a_, line_scales(scale_a_), planes_of(prepared_a_)};
     ShiftedOperand b{encoded, line_scales(scale_b_), planes_of(prepared_b_)};
     if (plan_.is_complex) b.scales.shift = shifts.data();
@@ -79,7 +67,7 @@ class Product {
     outcome_.moduli_used = plan_.has_moduli() ? count_ : 0;
     outcome_.products = plan_.products_of(count_);
     outcome_.workspace =
-        shape.bytes - unused_bytes(prepared_a_, a_, shape.rows, shape) - unused_bytes(prepared_b_, b_, shape.columns, shape);
+        shape.bytes - unused_bytes(prepared_a_, a_, shape.rows, shape) - unused_bytes(prepared_b_, encoded, shape.columns, shape);
     for (const Scales* scales : {&scale_a_, &scale_b_}) {
       outcome_.exponents.extend(scales->exponents);
       outcome_.capacities.extend(scales->capacities);
@@ -92,8 +80,8 @@ class Product {
   // Of the blocks' room for planes, where those of a prepared operand are taken as they lie.
   std::int64_t unused_bytes(const PreparedOperand* prepared, const OperandView& view, std::int64_t outers,
                             const BlockShape& shape) const {
-    const bool is_whole = prepared != nullptr && outers == view.outer && shape.inners == view.inner;
-    return is_whole ? plan_.planes_a * view.outer * view.inner * plan_.alphabet.entry_bytes() : 0;
+    const bool is_whole = prepared != nullptr && outers == view.outer && shape.inners == view.inner / plan_.width();
+    return is_whole ? prepared_bytes(plan_, view) : 0;
   }
 
   void finish(const OutputBlock& block, const Target& target) {

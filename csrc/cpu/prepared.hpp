@@ -13,11 +13,15 @@ struct PreparedOperand {
   Buffer planes;  // [plane][outer][inner] of all moduli or groups: how many a product takes is known with its other operand
 };
 
-// Bytes of the planes.
-std::int64_t prepared_bytes(const Plan& plan, const OperandView& view);
+// The lines that planes are made of: all of them, but of B under a complex plan every second one.
+OperandView encoded_lines(const Plan& plan, const OperandView& view, bool is_right);
 
-// Range: float64 or float32 entries, at least one; request.bits as for cpu_matmul.
-PreparedOperand cpu_prepare(const Plan& plan, const OperandView& view, const ScaleRequest& request);
+// Bytes of the planes of these lines.
+std::int64_t prepared_bytes(const Plan& plan, const OperandView& encoded);
+
+// `is_right`: it stands for B. Range: float64 or float32 entries, at least one; request.bits as for cpu_matmul; of a complex plan
+// expanded as kPair says.
+PreparedOperand cpu_prepare(const Plan& plan, const OperandView& view, const ScaleRequest& request, bool is_right);
 
 // An operand of a product, prepared or not. `prepared` is of all lines of the view, and outlives the product.
 struct MatmulOperand {

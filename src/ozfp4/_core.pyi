@@ -110,7 +110,9 @@ def accuracy_bits(precision: int) -> int:
 class Prepared:
     """A stack of matrices [matrix][line][k], scaled and encoded: of all moduli, with what any product asks of its lines."""
 
-    def __init__(self, plan: Plan, lines: _Array, accuracy: str, precision: int) -> None: ...
+    def __init__(
+        self, plan: Plan, lines: _Array, accuracy: str, precision: int, is_right: bool = False
+    ) -> None: ...
     @property
     def nbytes(self) -> int: ...
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..backends import cpu
+from ..backends.cuda import pairs
 from ..backends.cuda.keep import keep
 from ..dispatch import on_cpu, on_cuda
 from ..plans.plan import Plan
+from ..request import complex as forms
 from ..request import library
 from ..request.arguments import Arguments, check_arguments
 from ..request.operands import LONGEST_CERTIFIED, MatmulRequest, matmul_request
-from ..request.prepared import SIDES, Prepared, is_watched, watch
+from ..request.prepared import DOUBLE, OTHERS, SIDES, SINGLE, Prepared, is_watched, watch
 
 
 def prepare(
@@ -27,29 +30,36 @@ def prepare(
     plan: Plan | None = None,
     accuracy: str | None = None,
     dtype: Any = None,
+    other: str = "complex",
 ) -> Prepared:
     """Scale and encode an operand once, for any number of products: ``matmul(a, prepare(b, "right"))`` has the bits of
     ``matmul(a, b)``.
 
-    On the CPU the entries are copied, on a GPU they are not. Later changes of a NumPy array are not seen; a product of a tensor
-    that was modified in place since, by torch's count, is refused, on the CPU as long as that tensor is there.
+    On the CPU the entries are copied, on a GPU those of a complex operand where they do not lie as they are multiplied (on the
+    right to twice their size), others not. Later changes of a NumPy array are not seen; a product of a tensor that was modified
+    in place since, by torch's count, is refused, if its entries are a copy as long as that tensor is there.
 
     Parameters
     ----------
     x : array_like or torch.Tensor
-        float64 or float32, 2-D or a stack of matrices, any strides.
+        float64, float32, complex128 or complex64, 2-D or a stack of matrices, any strides; a tensor may be conjugated or
+        negated lazily.
     side : {"left", "right"}
         Where it will stand: ``matmul(prepared, b)`` or ``matmul(a, prepared)``.
     scheme, backend, bits, family, plan, accuracy
         As in :func:`ozfp4.matmul`, for all products of it. "correct" serves every rounding.
     dtype : dtype, optional
         Of the results: float64, or float32, which only float32 operands have; by default that of `x`. float32 entries that
-        will meet float64 ones need float64 here.
+        will meet float64 ones need float64 here. Of a complex `x` likewise complex128 or complex64.
+    other : {"complex", "real"}
+        What a complex `x` will be multiplied with: for complex operands the parts of a line are scaled alike, for real ones each
+        by itself. A real `x` serves both.
 
     Returns
     -------
     Prepared
-        With `shape`, `dtype`, `side`, `plan`, `accuracy`, `result_dtype`, `device` and `nbytes`; prints as a table.
+        With `shape`, `dtype`, `side`, `plan`, `accuracy`, `result_dtype`, `other`, `device` and `nbytes`; prints as a
+        table.
 
     Examples
     --------
@@ -60,87 +70,122 @@ def prepare(
     >>> ozfp4.matmul(np.arange(6.0).reshape(2, 3), b)
     array([[0., 1., 2.],
            [3., 4., 5.]])
+    >>> ozfp4.matmul(np.array([[1, 1j]]), prepare(np.array([[1j], [2 - 1j]]), "right"))
+    array([[1.+3.j]])
 
     Raises
     ------
     TypeError, ValueError, RuntimeError, MemoryError
-        As :func:`ozfp4.matmul`; ValueError for an unknown side, `x` of fewer than two dimensions, and a `dtype` that no
-        product of `x` has.
+        As :func:`ozfp4.matmul`; ValueError for an unknown `side` or `other`, `x` of fewer than two dimensions, and a `dtype`
+        that no product of `x` has.
     """
     if not isinstance(side, str) or side not in SIDES:
         raise ValueError(f"side: {side!r} is unknown; allowed are 'left', 'right'")
+    if not isinstance(other, str) or other not in OTHERS:
+        raise ValueError(f"other: {other!r} is unknown; allowed are 'complex', 'real'")
     if isinstance(x, Prepared):
         raise TypeError("x: it is prepared already")
     asked = check_arguments(scheme, backend, bits, family, plan, accuracy=accuracy)
-    operands = library.take_operand("x", x, library.FLOATS)
+    operands = library.take_operand("x", x, library.NUMBERS)
     entries = operands.a
     if entries.ndim < 2:
         raise ValueError(
             f"x: a matrix or a stack of matrices is needed, its shape is {tuple(entries.shape)}; pass vectors as they are"
         )
-    request = _request(operands, side, asked, dtype)
+    result = _result_dtype(entries.dtype, dtype, operands.torch)
+    is_complex = forms.is_complex(entries)
+    is_paired = is_complex and other == "complex"
+    request = _request(operands, side, asked, result, other)
     if request.shape.k > LONGEST_CERTIFIED:
         raise ValueError(
             f"x: its lines are counted up to K <= 2**31, the inner dimension is {request.shape.k}"
         )
     decision = (on_cuda if operands.on_device else on_cpu).decide(request)
     made = decision.plan
+    watched = is_watched(x)
+    expand = pairs.expand if operands.on_device else None
+    real = forms.real_form(entries, side, is_paired, expand) if is_complex else entries
     if operands.on_device:
-        entries = entries if is_watched(x) else entries.clone()
+        if not watched and forms.lie_together(real, x):
+            real = real.clone()
+        own = None if forms.lie_together(real, x) else real
         held = None
         if decision.variant is not None:
-            held = keep(entries, side, made, decision.variant, asked.accuracy, request.single)
+            held = keep(real, side, made, decision.variant, asked.accuracy, request.single)
+            held = replace(held, own=own)
         nbytes = 0 if held is None else held.nbytes
     else:
-        entries, held = cpu.prepare(entries, side, made, asked.accuracy, request.single)
-        nbytes = entries.nbytes + (0 if held is None else held.nbytes)
-        entries = entries if operands.torch is None else operands.torch.from_numpy(entries)
-    watched = is_watched(x)
+        real, held = cpu.prepare(real, side, made, asked.accuracy, request.single)
+        own = real
+        nbytes = real.nbytes + (0 if held is None else held.nbytes)
     return Prepared(
         shape=tuple(entries.shape),
-        dtype=entries.dtype,
+        dtype=entries.dtype if operands.torch is None else x.dtype,
         side=side,
         plan=made,
         accuracy=asked.accuracy,
-        result_dtype="float32" if request.single else "float64",
+        result_dtype=result.name,
         device=str(entries.device) if operands.on_device else "cpu",
         nbytes=nbytes,
-        _entries=entries,
+        other=other if is_complex else "any",
+        _entries=_entries(operands, real, own),
         _held=held,
+        real=real if is_complex else None,
         _watched=watch(x) if watched else None,
         _version=x._version if watched else 0,
     )
 
 
-def _request(operands: library.Operands, side: str, asked: Arguments, dtype: Any) -> MatmulRequest:
-    """The product of the operand with one line, of the dtype that makes the result's; its entries are not looked at."""
+def _entries(operands: library.Operands, real: Any, own: Any) -> Any:
+    """What stands for the operand in products: a complex one whose real form is a copy is not kept, and a 0 has its shape."""
+    x, torch = operands.a, operands.torch
+    if not forms.is_complex(x):
+        return real if operands.on_device or torch is None else torch.from_numpy(real)
+    if own is None:
+        return x
+    if torch is None:
+        return np.broadcast_to(np.zeros((), x.dtype), x.shape)
+    device = x.device if operands.on_device else "cpu"
+    return torch.zeros((), dtype=getattr(torch, library.name_of(x.dtype)), device=device).expand(x.shape)
+
+
+def _request(
+    operands: library.Operands, side: str, asked: Arguments, result: np.dtype[Any], other: str
+) -> MatmulRequest:
+    """The real product of the operand with one line, of the dtype that makes the result's; its entries are not looked at."""
     x = operands.a
-    single = np.dtype(np.float32)
-    own = single if str(x.dtype).rpartition(".")[2] == "float32" else np.dtype(np.float64)
-    result = own if dtype is None else _float_dtype(dtype, operands.torch)
-    if result not in library.FLOATS or (result == single and own != single):
-        raise ValueError(
-            f"dtype: {dtype!r} is of no product of {own} entries; allowed are {_ALLOWED[own == single]}"
-        )
+    is_complex = forms.is_complex(x)
+    name = result.name
+    if is_complex and other == "real":
+        name = DOUBLE[0] if name in DOUBLE else SINGLE[0]
     inner = x.shape[-1] if side == "left" else x.shape[-2]
     shape = (inner, 1) if side == "left" else (1, inner)
     if operands.on_device:
-        line = operands.torch.empty((), dtype=getattr(operands.torch, result.name), device=x.device).expand(
-            shape
-        )
+        line = operands.torch.empty((), dtype=getattr(operands.torch, name), device=x.device).expand(shape)
     else:
-        line = np.broadcast_to(np.zeros((), result), shape)
+        line = np.broadcast_to(np.zeros((), name), shape)
     both = operands._replace(b=line) if side == "left" else operands._replace(a=line)
-    return matmul_request(both, asked)
+    request = matmul_request(both, asked)
+    if not is_complex:
+        return request
+    real = forms.real_shape(request, request.shape.m, request.shape.n)
+    return replace(request, shape=real, is_complex=False, is_paired=other == "complex")
 
 
-_ALLOWED = {True: "float32, float64", False: "float64"}
-
-
-def _float_dtype(dtype: Any, torch: Any) -> np.dtype[Any]:
-    """A dtype of NumPy or torch as NumPy's; TypeError for what is none."""
-    name = str(dtype).rpartition(".")[2] if torch is not None and isinstance(dtype, torch.dtype) else dtype
-    try:
+def _result_dtype(own: Any, asked: Any, torch: Any) -> np.dtype[Any]:
+    """Of products of entries of a dtype: what is asked for, or their own; ValueError or TypeError where they have no such."""
+    name = library.name_of(own)
+    kind = library.is_complex(own)
+    allowed = [DOUBLE[kind]] if name in DOUBLE else [SINGLE[kind], DOUBLE[kind]]
+    if asked is None:
         return np.dtype(name)
+    is_torch = torch is not None and isinstance(asked, torch.dtype)
+    try:
+        result = np.dtype(library.name_of(asked) if is_torch else asked)
     except TypeError:
-        raise TypeError(f"dtype: {dtype!r} is no dtype; allowed are float32, float64") from None
+        raise TypeError(f"dtype: {asked!r} is no dtype; allowed are {', '.join(allowed)}") from None
+    if result.name not in allowed:
+        raise ValueError(
+            f"dtype: {asked!r} is of no product of {name} entries; allowed are {', '.join(allowed)}"
+        )
+    return result

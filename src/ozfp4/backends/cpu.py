@@ -90,12 +90,12 @@ def matmul(
 
 
 def prepare(x: Array, side: str, plan: Plan, accuracy: str, single: bool) -> tuple[Array, Any]:
-    """A copy of the operand, and what the core made of it (None without entries)."""
+    """A copy of the real operand, and what the core made of it (None without entries)."""
     lines = np.array(x if side == "left" else x.swapaxes(-1, -2), order="C")
     held = None
     if lines.size > 0:
         stack = lines.reshape(-1, *lines.shape[-2:])
-        held = _core.Prepared(plan._core, stack, accuracy, 24 if single else 53)
+        held = _core.Prepared(plan._core, stack, accuracy, 24 if single else 53, side == "right")
     return lines if side == "left" else lines.swapaxes(-1, -2), held
 
 

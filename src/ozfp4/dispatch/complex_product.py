@@ -88,10 +88,16 @@ class _Product:
         self.limit = request.asked.workspace_limit or (UNLIMITED if on_device else DEFAULT_WORKSPACE)
 
     def blocks(self) -> Iterator[_Block]:
-        """Blocks of the result whose copies take half of the workspace or less, if those of a row and a column do."""
-        m, n = self.request.shape.m, self.request.shape.n
+        """Blocks of the result whose copies take half of the workspace or less, if those of a row and a column do; of all
+        lines of an operand that is prepared."""
+        m, n, prepared = self.request.shape.m, self.request.shape.n, self.request.prepared
         rows, columns = _extents(
-            m, n, *forms.copied_bytes(self.a, self.b), self._entry_bytes(), self.limit // 2
+            m,
+            n,
+            *forms.copied_bytes(self.a, self.b, prepared),
+            self._entry_bytes(),
+            self.limit // 2,
+            (prepared.a is not None, prepared.b is not None),
         )
         starts = [(i, j) for i in range(0, max(m, 1), rows) for j in range(0, max(n, 1), columns)]
         for number, (i, j) in enumerate(starts):
@@ -115,13 +121,14 @@ class _Product:
         a, b = self.a[..., block.rows, :], self.b[..., :, block.columns]
         results = [x[..., block.rows, block.columns] for x in (self.c, self.beside) if x is not None]
         shape = forms.real_shape(whole, a.shape[-2], b.shape[-1])
-        x, y = forms.real_operands(a, b, pairs.expand if library.is_tensor(a) else None)
+        x, y = forms.real_operands(a, b, pairs.expand if library.is_tensor(a) else None, whole.prepared)
         written = results[:1] if whole.asked.return_bound else results
         places = [forms.real_result(result, self.is_stacked) for result in written]
+        made = [*whole.prepared, *(None for _ in places)]
         copied = sum(
             new.nbytes
-            for new, old in zip((x, y, *places), (a, b, *written), strict=True)
-            if not forms.lie_together(new, old)
+            for new, old, before in zip((x, y, *places), (a, b, *written), made, strict=True)
+            if before is None and not forms.lie_together(new, old)
         )
         update = whole.update
         if self.addend is not None:
@@ -134,7 +141,7 @@ class _Product:
         upper = places[1] if len(places) > 1 else None
         asked = self._asked(block, copied)
         real = MatmulRequest(x, y, places[0], shape, places[0].dtype, whole.single, torch, asked, upper,
-                             is_paired=forms.are_paired(a, b), update=update)  # fmt: skip
+                             whole.prepared, is_paired=forms.are_paired(a, b), update=update)  # fmt: skip
         try:
             _, second, about = self.run(real)
         except MemoryError as error:
@@ -155,7 +162,7 @@ class _Product:
         asked = self.request.asked
         if copied >= self.limit:
             raise MemoryError(
-                f"workspace_limit = {self.limit} bytes is too small: copies for one row and one column take {copied}"
+                f"workspace_limit = {self.limit} bytes is too small: the copies for the smallest block take {copied}"
             )
         progress = asked.progress
         told = None if progress is None else lambda fraction: progress((block.number + fraction) / block.of)
@@ -176,17 +183,29 @@ class _Product:
         )
 
 
-def _extents(m: int, n: int, row: int, column: int, entry: int, budget: int) -> tuple[int, int]:
-    """Rows and columns of a block, at least one of each, from the bytes that a row, a column and an entry take.
+def _extents(
+    m: int,
+    n: int,
+    row: int,
+    column: int,
+    entry: int,
+    budget: int,
+    is_whole: tuple[bool, bool] = (False, False),
+) -> tuple[int, int]:
+    """Rows and columns of a block, at least one of each, from the bytes that a row, a column and an entry take; `is_whole`: all
+    rows, all columns.
 
     >>> _extents(10, 20, 8, 64, 0, 2000), _extents(10, 20, 8, 64, 0, 600), _extents(10, 20, 0, 64, 16, 600)
     ((10, 20), (10, 3), (4, 3))
+    >>> _extents(10, 20, 0, 64, 16, 600, (True, False)), _extents(10, 20, 8, 0, 16, 900, (False, True))
+    ((10, 1), (1, 20))
     """
-    if m * row + n * column + m * n * entry <= budget:
+    all_rows, all_columns = is_whole
+    if m * row + n * column + m * n * entry <= budget or (all_rows and all_columns):
         return max(m, 1), max(n, 1)
     third = budget // 3
     rows, columns = (max(1, min(x, third // each if each else x)) for x, each in ((m, row), (n, column)))
     if entry:
-        columns = max(1, min(columns, third // entry))
-        rows = max(1, min(rows, third // (entry * columns)))
+        columns = max(1, n if all_columns else min(columns, third // (entry * max(1, m if all_rows else 1))))
+        rows = max(1, m if all_rows else min(rows, third // (entry * columns)))
     return rows, columns

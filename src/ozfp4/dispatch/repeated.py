@@ -14,7 +14,7 @@ from ..backends.cuda.views import Prepared as Launchable
 from ..request import complex as forms
 from ..request.integers import words_of
 from ..request.library import torch_module
-from ..request.prepared import Prepared
+from ..request.prepared import NEITHER, Prepared, Sides
 from ..trust import guard
 
 # By likeness: what is launched, the shape and the dtype of the result; of complex operands the product of their real form, if
@@ -71,6 +71,7 @@ def _preparation(x: Any, side: str) -> tuple[Any, ...] | None:
         x._held.element,
         x._held.about["lines"],
         x._held.about["matrices"],
+        x.other,
     )
 
 
@@ -85,14 +86,15 @@ def again(key: tuple[Any, ...], a: Any, b: Any) -> Any | None:
             made.clear()
         return None
     prepared, shape, dtype = before
-    kept = NOTHING_KEPT
+    kept, sides = NOTHING_KEPT, NEITHER
     if isinstance(a, Prepared) or isinstance(b, Prepared):
-        kept = KeptSides(*(x._held if isinstance(x, Prepared) else None for x in (a, b)))
+        sides = Sides(*(x if isinstance(x, Prepared) else None for x in (a, b)))
+        kept = KeptSides(*(None if x is None else x._held for x in sides))
         a, b = _entries(a), _entries(b)
     if not (dtype.is_complex or dtype.is_floating_point):
         a, b = words_of(a), words_of(b)
     if dtype.is_complex:
-        a, b = forms.real_operands(*forms.with_matrix_axes(a, b), pairs.expand)
+        a, b = forms.real_operands(*forms.with_matrix_axes(a, b), pairs.expand, sides)
     c = torch_module().empty(shape, dtype=dtype, device=a.device)
     enqueue(prepared, (a.data_ptr(), b.data_ptr(), c.data_ptr()), a.device, kept=kept)
     return c

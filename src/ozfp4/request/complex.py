@@ -21,6 +21,7 @@ import numpy as np
 
 from .library import is_tensor, require_torch
 from .operands import MatmulRequest, MatmulShape
+from .prepared import NEITHER, Prepared, Sides
 
 
 def is_complex(x: Any) -> bool:
@@ -100,15 +101,17 @@ def put_parts(c: Any, found: Any, is_stacked: bool) -> None:
         held[...] = found.reshape(held.shape)
 
 
-def copied_bytes(a: Any, b: Any) -> tuple[int, int]:
+def copied_bytes(a: Any, b: Any, prepared: Sides = NEITHER) -> tuple[int, int]:
     """How many bytes :func:`real_operands` copies or makes for each row of `a` and for each column of `b`."""
     a, b = _distinct(a), _distinct(b)
     row, column = (prod(x.shape[:-2]) * k * x.itemsize for x, k in ((a, a.shape[-1]), (b, a.shape[-1])))
     if is_complex(a) and is_complex(b):
-        return _copied(a, row), 2 * column
-    if is_complex(b):
-        return 0, _copied(b, column)
-    return (row if _is_conjugated(a) else 0), 0
+        copied = _copied(a, row), 2 * column
+    elif is_complex(b):
+        copied = 0, _copied(b, column)
+    else:
+        copied = (row if _is_conjugated(a) else 0), 0
+    return copied[0] if prepared.a is None else 0, copied[1] if prepared.b is None else 0
 
 
 def _copied(x: Any, line: int) -> int:
@@ -122,18 +125,40 @@ def has_neighbours(x: Any) -> bool:
     return bool(x.shape[-1] == 1 or step == x.itemsize)
 
 
-def real_operands(a: Any, b: Any, expand: Callable[[Any], Any] | None = None) -> tuple[Any, Any]:
+def real_operands(
+    a: Any, b: Any, expand: Callable[[Any], Any] | None = None, prepared: Sides = NEITHER
+) -> tuple[Any, Any]:
     """The operands of the real product of what :func:`with_matrix_axes` gives; at least one of them is complex. `expand` makes
-    the columns of two complex ones, where there are entries, faster than this does.
+    the columns of two complex ones, where there are entries, faster than this does. Those in `prepared` are taken as they are.
 
     Axes of a stack that only repeat one matrix have the extent 1.
     """
-    a, b = _distinct(a), _distinct(b)
-    if is_complex(a) and is_complex(b):
-        return merged(parts(_resolved(a)), -2), _blocks(b) if expand is None or 0 in b.shape else expand(b)
-    if is_complex(b):
-        return a, merged(parts(_resolved(b)), -2)
-    return real_result(_resolved(a), is_stacked=True), b
+    is_paired = are_paired(a, b)
+    x, y = (
+        real_form(entries, side, is_paired, expand)
+        if made is None or made.real is None
+        else _with_stack(made, made.real, entries.ndim - 2)
+        for side, entries, made in (("left", a, prepared.a), ("right", b, prepared.b))
+    )
+    return x, y
+
+
+def real_form(x: Any, side: str, is_paired: bool, expand: Callable[[Any], Any] | None = None) -> Any:
+    """One of them; `is_paired`: the other one is complex too."""
+    x = _distinct(x)
+    if not is_complex(x):
+        return x
+    if is_paired and side == "right":
+        return _blocks(x) if expand is None or 0 in x.shape else expand(x)
+    if is_paired or side == "right":
+        return merged(parts(_resolved(x)), -2)
+    return real_result(_resolved(x), is_stacked=True)
+
+
+def _with_stack(made: Prepared, real: Any, axes: int) -> Any:
+    """The real form of a prepared operand with so many axes of a stack, which come behind that of its parts."""
+    at = 1 if made.side == "left" and made.other == "real" else 0
+    return real[(slice(None),) * at + (None,) * (axes + at + 2 - real.ndim)]
 
 
 def _distinct(x: Any) -> Any:

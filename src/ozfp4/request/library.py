@@ -62,6 +62,11 @@ def is_integer(dtype: Any) -> bool:
     return name_of(dtype).startswith(("int", "uint", "bool"))
 
 
+def is_complex(dtype: Any) -> bool:
+    """Whether a dtype of NumPy or torch is one of complex numbers."""
+    return name_of(dtype).startswith("complex")
+
+
 def is_tensor(x: object) -> bool:
     torch = torch_module()
     return torch is not None and isinstance(x, torch.Tensor)

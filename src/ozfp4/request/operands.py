@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .arguments import Arguments
 from .library import Operands
 from .out import check_out
-from .prepared import NEITHER, Sides, check_result
+from .prepared import NEITHER, Sides, check_others, check_result
 
 Extents = tuple[int, ...]
 Array = npt.NDArray[Any]
@@ -118,7 +118,7 @@ class MatmulRequest:
     def __post_init__(self) -> None:
         asked, k = self.asked, self.shape.k
         if self.prepared is not NEITHER:
-            check_result(self.prepared, "float32" if self.single else "float64", self.is_complex)
+            check_result(self.prepared, "float32" if self.single else "float64")
         if k > LONGEST_CERTIFIED and (asked.accuracy != "scaled" or asked.return_bound):
             raise ValueError(
                 f"accuracy: {asked.accuracy!r}{' with a bound' if asked.return_bound else ''} counts the entries of rows and "
@@ -142,10 +142,12 @@ def matmul_request(
     ------
     TypeError, ValueError
         Shapes that do not fit; `out` of another shape or dtype, read-only or overlapping; a result of another dtype than was
-        prepared for.
+        prepared for, an operand that is complex where real ones are prepared for, or the other way round.
     """
     a, b, out, torch, on_device = operands
     shape = matmul_shape(tuple(a.shape), tuple(b.shape))
+    if prepared is not NEITHER:
+        check_others(prepared, a.dtype, b.dtype)
     if on_device:
         dtype = (
             torch.promote_types(a.dtype, b.dtype) if dtype is None else getattr(torch, np.dtype(dtype).name)

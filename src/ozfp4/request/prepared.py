@@ -16,6 +16,8 @@ from . import library
 from .arguments import check_accuracy, check_arguments
 
 SIDES = {"left": "a", "right": "b"}
+OTHERS = ("complex", "real")
+SINGLE, DOUBLE = ("float32", "complex64"), ("float64", "complex128")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,11 +35,13 @@ class Prepared(Tabular):
     accuracy : {"scaled", "fp64", "correct"}
         What its products promise.
     result_dtype : str
-        "float64" or "float32": of its products.
+        "float64" or "float32": of its products, or of their parts; where the operand is complex "complex128" or "complex64".
+    other : {"any", "complex", "real"}
+        What it is multiplied with: a real operand with any, a complex one with such as it was prepared for.
     device : str
         "cpu", "cuda:0" and so on.
     nbytes : int
-        Memory that it takes: its planes, and on the CPU the copy of the operand.
+        Memory that it takes: its planes, on the CPU the copy of the operand, and what a complex one is copied to.
     """
 
     shape: tuple[int, ...]
@@ -48,8 +52,10 @@ class Prepared(Tabular):
     result_dtype: str
     device: str
     nbytes: int
+    other: str
     _entries: Any  # as an operand of a product: an array, or a tensor on a device
-    _held: Any  # what the backend made of it; None without entries
+    _held: Any  # what the backend made of it, or of its real form; None without entries
+    real: Any = None  # of a complex operand: its real form (request/complex.py), and then nothing reads the entries themselves
     _watched: Callable[[], Any] | None = None  # the tensor that was passed, if torch counts its versions
     _version: int = 0
 
@@ -66,11 +72,21 @@ class Prepared(Tabular):
         """The tensor whose version says whether it was modified; None where there is none, or none any more."""
         return None if self._watched is None else self._watched()
 
+    @property
+    def _part_dtype(self) -> str:
+        """Of its results, or of their parts."""
+        return "float32" if self.result_dtype in SINGLE else "float64"
+
+    def _like(self, part_dtype: str) -> str:
+        """The result_dtype of these parts."""
+        return (SINGLE if part_dtype == "float32" else DOUBLE)[self.other != "any"]
+
     def _tables(self) -> Iterator[Table]:
         shape = " × ".join(map(str, self.shape))
+        others = "" if self.other == "any" else f", for {self.other} ones"
         yield Table(
             [
-                ("prepared", f"{self.side} operand, {shape} {self.dtype} on {self.device}"),
+                ("prepared", f"{self.side} operand, {shape} {self.dtype} on {self.device}{others}"),
                 ("accuracy", f"{self.accuracy}, results of {self.result_dtype}"),
                 (
                     "plan",
@@ -81,13 +97,15 @@ class Prepared(Tabular):
         )
 
     def _lines(self, first: int, last: int) -> Prepared:
-        """Those of its rows (columns, on the right) alone. Range: an operand on a device, `first` a multiple of 64."""
+        """Those of its rows (columns, on the right) alone. Range: a real operand on a device, `first` a multiple of 64."""
         rows, columns = (slice(first, last), slice(None))[:: 1 if self.side == "left" else -1]
         entries = self._entries[..., rows, columns]
         return replace(self, shape=tuple(entries.shape), _entries=entries, _held=self._held.part(first, last))
 
     def _again(self, **changes: str) -> str:
         """The call that prepares it anew with these keywords."""
+        if self.other == "real":
+            changes = {"other": repr(self.other)} | changes
         words = ", ".join(f"{name}={value}" for name, value in changes.items())
         return f"ozfp4.prepare(x, side={self.side!r}{', ' if words else ''}{words})"
 
@@ -108,7 +126,8 @@ def sides_of(a: Any, b: Any) -> Sides:
     Raises
     ------
     ValueError
-        One on the other side, or of a tensor that was modified since; two of different plans or accuracies.
+        One on the other side, or of a tensor that was modified since; two of different plans or accuracies, or that are not for
+        each other.
     """
     sides = Sides(*(x if isinstance(x, Prepared) else None for x in (a, b)))
     for (side, name), prepared in zip(SIDES.items(), sides, strict=True):
@@ -124,12 +143,24 @@ def sides_of(a: Any, b: Any) -> Sides:
                 f"{name}: the tensor was modified in place since it was prepared; {prepared._again()} prepares it anew"
             )
     if sides.a is not None and sides.b is not None:
+        check_others(sides, sides.a.dtype, sides.b.dtype)
         for name in ("plan", "accuracy", "result_dtype"):
             of_a, of_b = getattr(sides.a, name), getattr(sides.b, name)
-            if of_a != of_b:
+            if of_a != of_b and (name != "result_dtype" or sides.a._part_dtype != sides.b._part_dtype):
                 shown = "another plan" if name == "plan" else f"{name} {of_b!r}, a for {of_a!r}"
                 raise ValueError(f"b: it was prepared for {shown}; prepare both alike")
     return sides
+
+
+def check_others(sides: Sides, dtype_a: Any, dtype_b: Any) -> None:
+    """ValueError where a complex operand was prepared for real ones and the other is complex, or the other way round."""
+    for name, prepared, other, dtype in (("a", sides.a, "b", dtype_b), ("b", sides.b, "a", dtype_a)):
+        kind = "complex" if library.is_complex(dtype) else "real"
+        if prepared is not None and prepared.other not in ("any", kind):
+            raise ValueError(
+                f"{name}: it was prepared for {prepared.other} operands, and {other} is {kind}; "
+                f"{prepared._again(other=repr(kind))} serves it"
+            )
 
 
 def check_agrees(sides: Sides, plan: Plan | None, **asked: Any) -> tuple[Plan, str]:
@@ -171,8 +202,10 @@ def _is_served(
 ) -> bool:
     """Whether it can be prepared so where it lies. ValueError for what no plan has."""
     if backend != "auto" or family != "least":
-        inner = prepared.shape[-1 if prepared.side == "left" else -2]
-        precision = 24 if library.name_of(prepared.dtype) == "float32" else 53
+        inner = prepared.shape[-1 if prepared.side == "left" else -2] * (
+            2 if prepared.other == "complex" else 1
+        )
+        precision = 24 if library.name_of(prepared.dtype) in SINGLE else 53
         if check_accuracy(accuracy, bits, family, None) != "scaled":
             bits = accuracy_bits(precision)
         make_plan(scheme, "fp4" if backend == "auto" else backend, family, bits or precision, max(inner, 1))
@@ -198,30 +231,29 @@ def take_prepared(a: Any, b: Any, plan: Any, accuracy: Any, **asked: Any) -> tup
     )
 
 
-def check_result(sides: Sides, result_dtype: str, is_complex: bool) -> None:
-    """ValueError where the other operand makes the result one of another dtype than was prepared for."""
+def check_result(sides: Sides, part_dtype: str) -> None:
+    """ValueError where the other operand makes the result, or the parts of a complex one, of another dtype than was prepared
+    for."""
     for name, prepared in zip(SIDES.values(), sides, strict=True):
-        if prepared is not None and is_complex:
-            raise ValueError(
-                f"{name}: a prepared operand is not multiplied with complex ones; pass the matrix itself"
-            )
-        if prepared is not None and prepared.result_dtype != result_dtype:
+        if prepared is not None and prepared._part_dtype != part_dtype:
+            made = prepared._like(part_dtype)
             raise ValueError(
                 f"{name}: it was prepared for results of {prepared.result_dtype}, and the other operand makes this one "
-                f"{result_dtype}; {prepared._again(dtype=repr(result_dtype))} serves it"
+                f"{made}; {prepared._again(dtype=repr(made))} serves it"
             )
 
 
 def check_addend(sides: Sides, operands: library.Operands, c: Any) -> None:
     """ValueError where C alone makes the result one of another dtype than was prepared for."""
     of_c = library.name_of(c.dtype if hasattr(c, "dtype") else np.asarray(c).dtype)
-    if of_c != "float64" or any(library.name_of(x.dtype) != "float32" for x in operands[:2]):
+    if of_c not in DOUBLE or any(library.name_of(x.dtype) not in SINGLE for x in operands[:2]):
         return
     for name, prepared in zip(SIDES.values(), sides, strict=True):
-        if prepared is not None and prepared.result_dtype == "float32":
+        if prepared is not None and prepared._part_dtype == "float32":
+            made = prepared._like("float64")
             raise ValueError(
-                f"c: dtype float64 makes the result float64, and {name} was prepared for results of float32; pass a c of "
-                f"float32, or {prepared._again(dtype=repr('float64'))}"
+                f"c: dtype {of_c} makes the result {made}, and {name} was prepared for results of {prepared.result_dtype}; pass "
+                f"a c of {SINGLE[DOUBLE.index(of_c)]}, or {prepared._again(dtype=repr(made))}"
             )
 
 

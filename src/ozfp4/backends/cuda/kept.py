@@ -11,7 +11,7 @@ class Kept:
     """What scale and encode left of all lines of all matrices of an operand.
 
     `about` says where; `element` is that of the planes, `stream` the one that wrote them; a product takes `count` lines of every
-    matrix from `first` on.
+    matrix from `first` on. `own` are the entries, where they were copied for it.
     """
 
     memory: Any
@@ -20,10 +20,11 @@ class Kept:
     stream: int
     first: int
     count: int
+    own: Any = None
 
     @property
     def nbytes(self) -> int:
-        return int(self.memory.numel())
+        return int(self.memory.numel()) + (0 if self.own is None else int(self.own.nbytes))
 
     def part(self, first: int, last: int) -> Kept:
         """Lines of these. Range: `first` is a multiple of 64, where lines of planes are aligned."""
@@ -56,7 +57,9 @@ class KeptSides(NamedTuple):
             if kept is None:
                 continue
             if kept.stream != stream:
-                kept.memory.record_stream(torch.cuda.current_stream(device))
+                for memory in (kept.memory, kept.own):
+                    if memory is not None:
+                        memory.record_stream(torch.cuda.current_stream(device))
             found |= {f"kept_{name}": kept.memory.data_ptr(), f"first_line_{name}": kept.first}
         return found
 
