@@ -3,9 +3,8 @@
 #include "cuda/stored/layout.hpp"
 
 namespace ozfp4::cuda {
-namespace {
 
-EncodeJob job_of(const PreparedOperand& operand, Range lines, Range inners) {
+EncodeJob encode_job(const PreparedOperand& operand, Range lines, Range inners) {
   EncodeJob job{operand.scaled, lines.first, lines.count, operand.planes};
   const DeviceOperand& view = operand.scaled.view;
   job.operand.view = view.encoded();
@@ -14,8 +13,6 @@ EncodeJob job_of(const PreparedOperand& operand, Range lines, Range inners) {
   job.operand.view.inner = inners.count;
   return job;
 }
-
-}  // namespace
 
 PreparedOperand place_operand(const CudaPlan& plan, const CudaLayout& layout, const OperandPlace& place,
                               const DeviceOperand& operand, std::int32_t lines, char* workspace) {
@@ -66,9 +63,9 @@ Preparation::Preparation(const CudaPlan& plan, const CudaLayout& layout, const P
       keeps_a_(keeps_a),
       keeps_b_(keeps_b) {}
 
-PreparedOperand Preparation::part_of(const PreparedOperand& operand, bool is_kept, Range lines, Range inners) {
+PreparedOperand Preparation::part_of(const PreparedOperand& operand, bool is_kept, Range lines, Range inners) const {
   if (!is_kept) return operand;  // its planes are those of the block
-  return {operand.scaled, planes_from(operand.planes, lines.first, inners.first)};
+  return {operand.scaled, planes_from(operand.planes, lines.first, inners.first / plan_.plan.width())};
 }
 
 PrefixChoice Preparation::choice() const {
@@ -93,8 +90,8 @@ void Preparation::scale(const Stages& stages) const {
 void Preparation::encode(const Stages& stages, const Block& block) const {
   // A only once for a row of blocks, unless its planes hold a piece of K alone.
   const bool needs_a = !keeps_a_ && (block.columns.first == 0 || !layout_.pieces.empty());
-  EncodeJob job_a = job_of(a, {block.rows.first, needs_a ? block.rows.count : 0}, block.inners);
-  EncodeJob job_b = job_of(b, {block.columns.first, keeps_b_ ? 0 : block.columns.count}, block.inners);
+  EncodeJob job_a = encode_job(a, {block.rows.first, needs_a ? block.rows.count : 0}, block.inners);
+  EncodeJob job_b = encode_job(b, {block.columns.first, keeps_b_ ? 0 : block.columns.count}, block.inners);
   // Every entry once, however often it is encoded: before the first block that reads its line's record is reconstructed.
   job_a.counts = plan_.promise.counts_rounded() && block.columns.first == 0;
   job_b.counts = plan_.promise.counts_rounded() && block.rows.first == 0;
@@ -112,8 +109,8 @@ void Preparation::encode(const Stages& stages, const Block& block) const {
 
 void Preparation::scale_and_encode_longer(const Stages& stages, const ScaleGate& gate) const {
   stages.scale_longer({a.scaled, b.scaled}, choice(), scratch_, gate);
-  EncodeJob job_a = job_of(a, {0, a.scaled.view.outer}, {0, a.scaled.view.inner});
-  EncodeJob job_b = job_of(b, {0, b.scaled.view.outer}, {0, b.scaled.view.inner});
+  EncodeJob job_a = encode_job(a, {0, a.scaled.view.outer}, {0, a.scaled.view.inner});
+  EncodeJob job_b = encode_job(b, {0, b.scaled.view.outer}, {0, b.scaled.view.inner});
   job_a.counts = job_b.counts = true;
   stages.encode_longer(job_a, job_b, units_used());
 }

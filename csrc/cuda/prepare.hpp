@@ -11,6 +11,9 @@ namespace ozfp4::cuda {
 PreparedOperand place_operand(const CudaPlan& plan, const CudaLayout& layout, const OperandPlace& place,
                               const DeviceOperand& operand, std::int32_t lines, char* workspace);
 
+// What encode is told of lines of every matrix and of entries along K.
+EncodeJob encode_job(const PreparedOperand& operand, Range lines, Range inners);
+
 // Those of a turn, prepared as its walk goes along; what is kept of an operand is taken as it lies.
 class Preparation {
  public:
@@ -43,7 +46,7 @@ class Preparation {
   Preparation(const CudaPlan& plan, const CudaLayout& layout, const PreparedOperand& a, const PreparedOperand& b, char* workspace,
               std::int64_t verdict, bool keeps_a = false, bool keeps_b = false);
 
-  static PreparedOperand part_of(const PreparedOperand& operand, bool is_kept, Range lines, Range inners);
+  PreparedOperand part_of(const PreparedOperand& operand, bool is_kept, Range lines, Range inners) const;
 
   // For the operands that are not kept.
   PrefixChoice choice() const;

@@ -87,14 +87,22 @@ class CudaPlan:
 class Store:
     """Scale and encode of an operand by itself, of given shape, strides, type and alignment, launched any number of times.
 
-    Its stack has at most four axes; bytes from one matrix to the next.
+    Its stack has at most four axes, of columns of B under a complex plan three; bytes from one matrix to the next. Such columns
+    are seen as two matrices, of the even and of the odd ones.
     """
 
     def __init__(
-        self, plan: CudaPlan, operand: Operand, extents: Sequence[int], strides: Sequence[int], device: int
+        self,
+        plan: CudaPlan,
+        operand: Operand,
+        extents: Sequence[int],
+        strides: Sequence[int],
+        is_right: bool,
+        device: int,
     ) -> None: ...
     def describe(self) -> dict[str, int]:
-        """`bytes` of the memory that is kept and where parts of it are, and of the `scratch` of a launch."""
+        """`bytes` of the memory that is kept and where parts of it are, and of the `scratch` of a launch; `matrices`, and `lines`
+        of one."""
 
     def launch(
         self,

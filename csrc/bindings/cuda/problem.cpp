@@ -219,7 +219,7 @@ class Problem {
   StoredOperand kept_at(StoredOperand stored, const DeviceOperand& own, std::uintptr_t memory, std::int64_t first_line) const {
     if (stored.exists() != (memory != 0)) throw std::invalid_argument("kept: the problem was made for another kind of operand");
     if (!stored.exists()) return stored;
-    const std::int64_t pitch = plane_pitch(plan_->schedule.element, own.inner);
+    const std::int64_t pitch = plane_pitch(plan_->schedule.element, own.inner / plan_->plan.width());
     if (memory % 256 != 0 || first_line < 0 || first_line * pitch % 128 != 0 || first_line + own.outer > stored.lines) {
       throw std::invalid_argument("kept: lines from " + std::to_string(first_line) + " on are not there, or not aligned");
     }

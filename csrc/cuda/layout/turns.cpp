@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string>
 
 #include "arith/multiples.hpp"
 #include "arith/narrow.hpp"
@@ -30,6 +31,16 @@ std::int64_t matrices_of(const CudaProduct& product, const Turns& turns) {
     count = size_of({count, product.axes[static_cast<std::size_t>(i)].extent});
   }
   return count;
+}
+
+// Whether every turn has all matrices of a B that is kept in parts; true where it is not.
+bool has_all_parts(const CudaProduct& product, const Turns& turns) {
+  if (!product.parts || !product.stored_b.exists()) return true;
+  for (int i = 0; i <= turns.axis && i < rank_of(product); ++i) {
+    const StackAxis& axis = product.axes[static_cast<std::size_t>(i)];
+    if (axis.b_stride != 0 && axis.extent > (i == turns.axis ? turns.chunk : 1)) return false;
+  }
+  return true;
 }
 
 // An axis of a turn's stacks.
@@ -85,7 +96,9 @@ CudaProduct with_parts(CudaProduct product) {
   return product;
 }
 
-bool can_shorten(const CudaProduct& product, const Turns& turns) { return matrices_of(product, turns) > 1; }
+bool can_shorten(const CudaProduct& product, const Turns& turns) {
+  return matrices_of(product, turns) > 1 && has_all_parts(product, shortened(product, turns));
+}
 
 Turns shortened(const CudaProduct& product, const Turns& turns) {
   if (turns.chunk > 1) return make_turns(product, turns.axis, ceil_div(turns.chunk, 2));
@@ -97,6 +110,11 @@ Turns longest_turns(const CudaProduct& product) {
   const int axis = std::max(0, rank_of(product) - (kMaxStackRank - (product.parts ? 1 : 0)));
   Turns turns = make_turns(product, axis, product.axes.empty() ? 1 : product.axes[static_cast<std::size_t>(axis)].extent);
   while (matrices_of(product, turns) > kMostMatrices / (product.parts ? kPair : 1)) turns = shortened(product, turns);
+  if (!has_all_parts(product, turns)) {
+    throw std::invalid_argument("b: a prepared stack of complex matrices is multiplied at once, along at most " +
+                                std::to_string(kMaxStackRank - 1) +
+                                " axes that cannot be merged and 2^29 matrices of the result; pass the matrices themselves");
+  }
   return turns;
 }
 

@@ -15,7 +15,8 @@ struct StackAxis {
 };
 
 // What is kept of an operand that was scaled and encoded by itself (cuda/stored/layout.hpp): of all lines of all its matrices, of
-// which a product takes those from first_line and first_matrix on.
+// which a product takes those from first_line and first_matrix on. Of parts (DeviceOperand::has_parts) every product takes all
+// matrices: those of the second part lie behind all of the first.
 struct StoredOperand {
   char* memory = nullptr;
   std::int32_t lines = 0;  // of a matrix; 0: nothing is kept
@@ -60,10 +61,11 @@ struct Turn {
 // Range: index in [0, turns.count); the turn's matrices fit a Stack.
 Turn turn_at(const CudaProduct& product, const Turns& turns, std::int64_t index);
 
-// As many axes as a launch takes, and no more matrices than it counts.
+// As many axes as a launch takes, and no more matrices than it counts. Throws std::invalid_argument where B is kept in parts and
+// that would be some of its matrices.
 Turns longest_turns(const CudaProduct& product);
 
-// Whether a turn has more than one matrix; and turns of about half the matrices, where it has.
+// Whether a turn can have fewer matrices; and turns of about half the matrices, where it can.
 bool can_shorten(const CudaProduct& product, const Turns& turns);
 Turns shortened(const CudaProduct& product, const Turns& turns);
 

@@ -11,6 +11,9 @@ constexpr std::int64_t kAlignment = 256;
 // From matrix to matrix in bytes: a product begins at any of them, and kernels read 128 aligned bytes at once.
 std::int64_t matrix_stride(std::int64_t lines, std::int64_t pitch) { return round_up(lines * pitch, 128); }
 
+// Those that have planes, see DeviceOperand::encoded.
+std::int64_t encoded_matrices(std::int64_t matrices, bool has_parts) { return has_parts ? matrices / kPair : matrices; }
+
 }  // namespace
 
 std::int64_t plane_pitch(Element element, std::int64_t inners) {
@@ -18,7 +21,8 @@ std::int64_t plane_pitch(Element element, std::int64_t inners) {
   return round_up(bytes, bytes >= 128 ? 128 : 16);
 }
 
-StoredLayout make_stored_layout(const CudaPlan& plan, std::int64_t matrices, std::int32_t lines, std::int32_t inner) {
+StoredLayout make_stored_layout(const CudaPlan& plan, std::int64_t matrices, std::int32_t lines, std::int32_t inner,
+                                bool has_parts) {
   StoredLayout layout;
   const auto take = [&layout](std::int64_t size) {
     const std::int64_t begin = layout.bytes;
@@ -30,13 +34,14 @@ StoredLayout make_stored_layout(const CudaPlan& plan, std::int64_t matrices, std
   layout.place.shift = take(size_of({4, matrices, lines}));
   layout.place.special = take(size_of({matrices, lines}));
   layout.place.record = take(size_of({sizeof(LineRecord), matrices, lines}));
-  layout.k_pitch = plane_pitch(plan.schedule.element, inner);
-  layout.place.planes = take(size_of({plan.schedule.planes, matrices, matrix_stride(lines, layout.k_pitch)}));
+  layout.k_pitch = plane_pitch(plan.schedule.element, inner / plan.plan.width());
+  layout.place.planes =
+      take(size_of({plan.schedule.planes, encoded_matrices(matrices, has_parts), matrix_stride(lines, layout.k_pitch)}));
   return layout;
 }
 
 PreparedOperand take_stored(const CudaPlan& plan, const StoredOperand& stored, const DeviceOperand& view) {
-  const StoredLayout layout = make_stored_layout(plan, stored.matrices, stored.lines, view.inner);
+  const StoredLayout layout = make_stored_layout(plan, stored.matrices, stored.lines, view.inner, view.has_parts);
   const std::int64_t first = stored.first_matrix * stored.lines + stored.first_line;
   PreparedOperand operand;
   ScaledOperand& scaled = operand.scaled;
@@ -50,7 +55,7 @@ PreparedOperand take_stored(const CudaPlan& plan, const StoredOperand& stored, c
   Planes& planes = operand.planes;
   planes.pitch = layout.k_pitch;
   planes.matrix_stride = matrix_stride(stored.lines, planes.pitch);
-  planes.plane_stride = stored.matrices * planes.matrix_stride;
+  planes.plane_stride = encoded_matrices(stored.matrices, view.has_parts) * planes.matrix_stride;
   planes.planes = plan.schedule.planes;
   planes.element = plan.schedule.element;
   planes.data = reinterpret_cast<std::uint8_t*>(stored.memory + layout.place.planes) +

@@ -1,5 +1,7 @@
 #include "cuda/stored/store.hpp"
 
+#include "cuda/prepare.hpp"
+
 namespace ozfp4::cuda {
 namespace {
 
@@ -10,7 +12,7 @@ void store(const CudaPlan& plan, const DeviceOperand& operand, char* memory, cha
   whole.matrices = operand.stack.count();
   const PreparedOperand prepared = take_stored(plan, whole, operand);
   stages.scale(Operands<ScaledOperand>(prepared.scaled), {plan.prefixes, nullptr, nullptr}, scratch);
-  EncodeJob job{prepared.scaled, 0, operand.outer, prepared.planes};
+  EncodeJob job = encode_job(prepared, {0, operand.outer}, {0, operand.inner});
   job.counts = plan.promise.counts_rounded();
   stages.encode(job, EncodeJob(), nullptr, true);
 }

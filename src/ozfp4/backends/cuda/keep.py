@@ -16,7 +16,8 @@ from .views import collapse
 
 
 def keep(x: Any, side: str, plan: Plan, variant: Variant, accuracy: str, single: bool) -> Kept:
-    """Scale and encode a tensor with both matrix axes, every extent of which is at least 1; enqueued on the current stream.
+    """Scale and encode a real tensor with both matrix axes, every extent of which is at least 1; enqueued on the current stream.
+    Of a plan of complex products it is the real form of a complex one (request/complex.py).
 
     Raises
     ------
@@ -45,7 +46,7 @@ def keep(x: Any, side: str, plan: Plan, variant: Variant, accuracy: str, single:
     # Matrices that are the same one are kept once.
     own = [axis for axis in range(x.dim() - 2) if x.shape[axis] > 1 and strides[axis] != 0]
     extents, (steps,) = collapse(tuple(x.shape[axis] for axis in own), tuple(strides[axis] for axis in own))
-    store = cuda.Store(made.cuda_plan, operand, extents, steps, index)
+    store = cuda.Store(made.cuda_plan, operand, extents, steps, side == "right", index)
     about = store.describe()
     memory = torch.empty(about["bytes"], dtype=torch.uint8, device=x.device)
     scratch = torch.empty(about["scratch"], dtype=torch.uint8, device=x.device)
@@ -63,4 +64,4 @@ def keep(x: Any, side: str, plan: Plan, variant: Variant, accuracy: str, single:
     except BaseException:
         launch.forget_counters(counters)
         raise
-    return Kept(memory, about, made.cuda_plan.element, stream, 0, x.shape[outer])
+    return Kept(memory, about, made.cuda_plan.element, stream, 0, about["lines"])
