@@ -10,6 +10,7 @@
 #include "arith/limbs/e2m1.hpp"
 #include "check.hpp"
 #include "cuda/matmul.hpp"
+#include "cuda/prepare.hpp"
 #include "cuda/stored/layout.hpp"
 #include "cuda/stored/store.hpp"
 
@@ -218,6 +219,17 @@ void check_stored(const CudaPlan& plan, const CudaProduct& product, const Gpu& g
   }
 }
 
+// A piece of K begins in planes at half of where it begins in the entries.
+bool are_kept_blocks(const CudaPlan& plan, const CudaLayout& layout, const CudaProduct& product) {
+  const Turn turn = turn_at(product, layout.turns, 0);
+  const Preparation prepared(plan, layout, turn, reinterpret_cast<char*>(1 << 20));
+  const Block block{{64, 1}, {128, 1}, {512, 2}};
+  const Planes &a = prepared.a.planes, &b = prepared.b.planes;
+  const std::int64_t behind = row_bytes(a.element, 256);
+  return (!turn.stored_a.exists() || prepared.a_of(block).planes.data - a.data == 64 * a.pitch + behind) &&
+         (!turn.stored_b.exists() || prepared.b_of(block).planes.data - b.data == 128 * b.pitch + behind);
+}
+
 void check_kept(const Alphabet& alphabet, Kernel kernel, const Gpu& gpu) {
   for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::fp64, Accuracy::correct}) {
     for (const int k : {1, 7, 130, 5000}) {
@@ -235,6 +247,7 @@ void check_kept(const Alphabet& alphabet, Kernel kernel, const Gpu& gpu) {
             const CudaLayout layout = make_layout(plan, product, gpu, cap);
             check_matmul(plan, layout, product, plan.schedule.steps.data(), gpu);
             report(name, layout.bytes <= cap && are_kept_turns(product, layout.turns) && !layout.scales_and_encodes);
+            report(name + ", blocks", are_kept_blocks(plan, layout, product));
           } catch (const std::length_error&) {
             report(name, cap <= whole / 2);  // a B that is kept is not cut
           } catch (const std::exception& error) {
