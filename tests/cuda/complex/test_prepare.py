@@ -1,4 +1,4 @@
-"""Prepared operands of complex products on a GPU: the CPU's bits. Skipped where torch, a GPU or its kernels are missing."""
+"""Prepared operands of complex products on a GPU: the CPU's bits."""
 
 from __future__ import annotations
 
@@ -6,28 +6,16 @@ import itertools
 
 import numpy as np
 import pytest
+from first_gpu import DEVICE, noisy, on_device, torch
 
 import ozfp4
-from ozfp4.backends.cuda import extension
 from ozfp4.plans.plan import make_plan
 from ozfp4.testing import KINDS, STACKS, assert_same_bits, forced, operands, stack_operands
 
-torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():
-    pytest.skip("no CUDA device", allow_module_level=True)
-REASON = extension.why_unavailable(torch.device("cuda", 0))
-if REASON:
-    pytest.skip(REASON, allow_module_level=True)
-
-DEVICE = torch.device("cuda", 0)
 SIDES = [("left",), ("right",), ("left", "right")]
 BACKENDS = ["int8", "fp4"]
 ACCURACIES = ["scaled", "fp64", "correct"]
 WHICH = {"complex": (True, True), "complex-real": (True, False), "real-complex": (False, True)}
-
-
-def on_device(x):
-    return torch.from_numpy(np.ascontiguousarray(x)).to(DEVICE)
 
 
 def joined(re, im):
@@ -51,10 +39,6 @@ def prepared(a, b, sides, **options):
         ozfp4.prepare(a, "left", other=of_b, **options) if "left" in sides else a,
         ozfp4.prepare(b, "right", other=of_a, **options) if "right" in sides else b,
     )
-
-
-def noisy(shape, dtype=torch.complex128):
-    return torch.full(shape, complex(float("nan"), 1), dtype=dtype, device=DEVICE)
 
 
 @pytest.mark.parametrize("sides", SIDES, ids="-".join)
@@ -107,7 +91,7 @@ def test_roundings_bounds_enclosures_and_updates(which, sides):
         found = ozfp4.matmul(x, y, return_bound=True)
         for have, want in zip(found, ozfp4.matmul(a, b, accuracy=accuracy, return_bound=True), strict=True):
             assert_same_bits(have.cpu(), want, accuracy)
-        out = noisy((40, 50))
+        out = noisy((40, 50), torch.complex128)
         assert ozfp4.gemm(-1, x, y, 0.5, on_device(c), out=out) is out
         assert_same_bits(out.cpu(), ozfp4.gemm(-1, a, b, 0.5, c, accuracy=accuracy), accuracy)
     for found, expected in zip(ozfp4.enclose(x, y), ozfp4.enclose(a, b), strict=True):
@@ -176,9 +160,9 @@ def test_a_stack_that_no_turn_may_cut():
     b = torch.randn(2, 2, 2, 2, 5, 4, dtype=torch.complex128, device=DEVICE)
     a = torch.randn(2, 2, 2, 2, 3, 5, dtype=torch.complex128, device=DEVICE)
     y = ozfp4.prepare(b, "right", backend="int8")
-    out = noisy((2, 2, 2, 2, 3, 4))
+    out = noisy((2, 2, 2, 2, 3, 4), torch.complex128)
     assert_same_bits(ozfp4.matmul(a, y, out=out).cpu(), ozfp4.matmul(a, b).cpu())
-    out = noisy((2, 2, 2, 2, 3, 4))
+    out = noisy((2, 2, 2, 2, 3, 4), torch.complex128)
     with pytest.raises(ValueError, match=r"^b: a prepared stack of complex matrices is multiplied at once"):
         ozfp4.matmul(a.permute(3, 2, 1, 0, 4, 5), y, out=out)  # axes that cannot be merged
     assert bool(out.real.isnan().all())
@@ -271,7 +255,7 @@ def test_it_says_what_it_is_and_notices_changes():
     assert x.plan.planes_a * a.numel() <= x.nbytes < 1.5 * x.plan.planes_a * a.numel() + 2**16  # a is no copy
     expected = ozfp4.matmul(a, b)
     assert_same_bits(ozfp4.matmul(a, y).cpu(), expected.cpu())
-    out = noisy((30, 200))
+    out = noisy((30, 200), torch.complex128)
     with pytest.raises(
         ValueError, match=r"^b: it was prepared for complex operands, and a is real; .*'real'\)"
     ):
@@ -303,7 +287,7 @@ def test_another_stream_and_a_graph():
         found = ozfp4.matmul(a, y)
     stream.synchronize()
     assert_same_bits(found.cpu(), expected.cpu())
-    out = noisy((200, 200))
+    out = noisy((200, 200), torch.complex128)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         ozfp4.matmul(a, y, out=out)
