@@ -373,6 +373,8 @@ def test_what_it_cannot_serve() -> None:
         r"pass a c of complex64, or ozfp4\.prepare\(x, side='right', dtype='complex128'\)$",
     ):
         ozfp4.gemm(1, np.complex64(a), single, 1, c)
+    with pytest.raises(TypeError, match=r"^c: dtype complex128, and the product is real, of float32"):
+        ozfp4.gemm(1, np.float32(a.real), real, 1, c)
     for error, text, options in (
         (ValueError, "^other: 'both' is unknown; allowed are 'complex', 'real'", {"other": "both"}),
         (ValueError, "^dtype: .* is of no product of complex128 entries", {"dtype": np.complex64}),

@@ -130,7 +130,7 @@ def prepare(
         other=other if is_complex else "any",
         _entries=_entries(operands, real, own),
         _held=held,
-        real=real if is_complex else None,
+        _real=real if is_complex else None,
         _watched=watch(x) if watched else None,
         _version=x._version if watched else 0,
     )

@@ -136,8 +136,8 @@ def real_operands(
     is_paired = are_paired(a, b)
     x, y = (
         real_form(entries, side, is_paired, expand)
-        if made is None or made.real is None
-        else _with_stack(made, made.real, entries.ndim - 2)
+        if made is None or made._real is None
+        else _with_stack(made, made._real, entries.ndim - 2)
         for side, entries, made in (("left", a, prepared.a), ("right", b, prepared.b))
     )
     return x, y

@@ -55,7 +55,7 @@ class Prepared(Tabular):
     other: str
     _entries: Any  # as an operand of a product: an array, or a tensor on a device
     _held: Any  # what the backend made of it, or of its real form; None without entries
-    real: Any = None  # of a complex operand: its real form (request/complex.py), and then nothing reads the entries themselves
+    _real: Any = None  # of a complex operand: its real form (request/complex.py), and then nothing reads the entries themselves
     _watched: Callable[[], Any] | None = None  # the tensor that was passed, if torch counts its versions
     _version: int = 0
 
@@ -202,9 +202,8 @@ def _is_served(
 ) -> bool:
     """Whether it can be prepared so where it lies. ValueError for what no plan has."""
     if backend != "auto" or family != "least":
-        inner = prepared.shape[-1 if prepared.side == "left" else -2] * (
-            2 if prepared.other == "complex" else 1
-        )
+        inner = prepared.shape[-1 if prepared.side == "left" else -2]
+        inner = 2 * inner if prepared.other == "complex" else inner
         precision = 24 if library.name_of(prepared.dtype) in SINGLE else 53
         if check_accuracy(accuracy, bits, family, None) != "scaled":
             bits = accuracy_bits(precision)
@@ -246,7 +245,9 @@ def check_result(sides: Sides, part_dtype: str) -> None:
 def check_addend(sides: Sides, operands: library.Operands, c: Any) -> None:
     """ValueError where C alone makes the result one of another dtype than was prepared for."""
     of_c = library.name_of(c.dtype if hasattr(c, "dtype") else np.asarray(c).dtype)
-    if of_c not in DOUBLE or any(library.name_of(x.dtype) not in SINGLE for x in operands[:2]):
+    of_both = [library.name_of(x.dtype) for x in operands[:2]]
+    is_taken = not library.is_complex(of_c) or any(map(library.is_complex, of_both))
+    if of_c not in DOUBLE or not is_taken or any(name not in SINGLE for name in of_both):
         return
     for name, prepared in zip(SIDES.values(), sides, strict=True):
         if prepared is not None and prepared._part_dtype == "float32":
