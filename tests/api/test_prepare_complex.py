@@ -137,6 +137,19 @@ def test_updates(accuracy: str, which: str, sides: tuple[str, ...]) -> None:
         out = noise((9, 8), np.complex128)
         assert ozfp4.gemm(alpha, x, y, beta, addend, out=out) is out
         assert_same_bits(out, ozfp4.gemm(alpha, a, b, beta, addend, accuracy=accuracy), (alpha, beta))
+    for beta in (0, 1j, 2 - 1j):  # rounded in between, where a factor has both parts
+        found = ozfp4.gemm(1 + 3j, x, y, beta, c)
+        assert_same_bits(found, ozfp4.gemm(1 + 3j, a, b, beta, c, accuracy=accuracy), beta)
+    out = noise((9, 8), np.complex128)
+    if all(isinstance(z, ozfp4.Prepared) or not np.iscomplexobj(z) for z in (x, y)):
+        with pytest.raises(
+            ValueError, match=r"^alpha: 2j is imaginary, and [ab] is prepared as it is; prepare"
+        ):
+            ozfp4.gemm(2j, x, y, 1, c, out=out)
+        assert_same_bits(out, noise((9, 8), np.complex128))
+    else:
+        ozfp4.gemm(2j, x, y, 1, c, out=out)
+        assert_same_bits(out, ozfp4.gemm(2j, a, b, 1, c, accuracy=accuracy))
     with pytest.raises(ValueError, match=r"^trans_[ab]: [ab] is prepared as it is; prepare its transpose"):
         ozfp4.gemm(1, x, y, **{f"trans_{'a' if 'left' in sides else 'b'}": True})
 

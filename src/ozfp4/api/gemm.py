@@ -114,7 +114,8 @@ def gemm(
     TypeError, ValueError, RuntimeError, MemoryError
         As :func:`ozfp4.matmul`; also for a factor that is not a finite number with parts that float64 holds, a complex one beside
         a real product, one of integers that is no integer, a C that is missing or does not broadcast to the result, an `out` that
-        overlaps C without being the same, a direction of rounding with a factor of both parts.
+        overlaps C without being the same, a direction of rounding with a factor of both parts, an imaginary alpha where every
+        complex operand is prepared.
     OverflowError
         As `overflow` says.
     """

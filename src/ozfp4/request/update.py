@@ -141,7 +141,8 @@ def update_request(
     ------
     TypeError, ValueError, RuntimeError
         As :func:`matmul_request`; factors that are not finite numbers, or imaginary where the product is real, a C that is
-        missing, does not broadcast to the result, or shares memory with `out` without being the same.
+        missing, does not broadcast to the result, or shares memory with `out` without being the same; an imaginary alpha where
+        every complex operand is prepared.
     """
     alpha, beta = check_factor("alpha", alpha), check_factor("beta", beta)
     for name, side, asked_for in (("a", sides.a, trans_a), ("b", sides.b, trans_b)):
@@ -160,7 +161,7 @@ def update_request(
         operands, alpha, sides = without_terms(operands, fills=beta != 0), complex(1), NEITHER
     request = matmul_request(operands, asked, dtype, prepared=sides)
     if alpha.imag != 0:  # memory was compared with the operands that were passed
-        request = matmul_request(_turned_operands(operands), asked, dtype)
+        request = matmul_request(_turned_operands(operands, sides, alpha), asked, dtype, prepared=sides)
     own, other = (factor.imag or factor.real for factor in (alpha, beta))
     if beta == 0:
         return request if own == 1 else replace(request, update=Update(own, other, None))
@@ -180,7 +181,12 @@ def check_complex(product: np.dtype[Any], **factors: complex) -> None:
             )
 
 
-def _turned_operands(operands: Operands) -> Operands:
-    """i times one of them. Range: one is complex."""
-    name = "a" if is_complex(operands.a) else "b"
+def _turned_operands(operands: Operands, sides: Sides, alpha: complex) -> Operands:
+    """i times one of them; ValueError where all that are complex are prepared. Range: one is complex."""
+    names = [name for name in ("a", "b") if is_complex(getattr(operands, name))]
+    name = next((name for name in names if getattr(sides, name) is None), None)
+    if name is None:
+        raise ValueError(
+            f"alpha: {alpha} is imaginary, and {names[0]} is prepared as it is; prepare 1j times it"
+        )
     return operands._replace(**{name: turned(getattr(operands, name))})
