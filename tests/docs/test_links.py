@@ -1,4 +1,4 @@
-"""Links and names of files in README.md, docs/ and notebooks/README.md lead somewhere; `make docs` checks anchors too."""
+"""Links and names of files in the pages of the root, docs/ and notebooks/README.md lead somewhere; `make docs` checks anchors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 if not (ROOT / "notebooks").is_dir():
     pytest.skip("a source distribution holds no notebooks", allow_module_level=True)
-PAGES = [ROOT / "README.md", ROOT / "notebooks" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), ROOT / "notebooks" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 NAMED = re.compile(r"`((?:csrc|src|tools|tests|benchmarks|docs|notebooks|cmake|\.ci)/[\w./*-]+)`")
 

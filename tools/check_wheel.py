@@ -1,0 +1,87 @@
+"""Check an installed ozfp4 by itself: what it is, what it holds, and that every backend multiplies exactly.
+
+    python tools/check_wheel.py [--version VERSION] [--torch yes|no] [--cuda yes|no]
+
+Run by the interpreter of the environment that a wheel was installed in, with nothing but what the wheel asks for: no test
+library, no source tree, and no GPU.
+
+--version   the version that it must have
+--torch     whether torch must be there; with it, tensors on the CPU have the bits of arrays
+--cuda      whether the CUDA kernels must be in it; they must load where no GPU is
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+import ozfp4
+from ozfp4.backends.cuda import extension
+
+
+def check_package(version: str | None) -> None:
+    folder = Path(ozfp4.__file__).resolve()
+    assert folder.is_relative_to(Path(sys.prefix).resolve()), f"{folder} is not in {sys.prefix}"
+    assert version in (None, ozfp4.__version__), f"ozfp4 {ozfp4.__version__} is there, not {version}"
+    assert find_spec("ozfp4._testing") is None, "ozfp4._testing is for the tests alone"
+    assert "torch" not in sys.modules, "import ozfp4 has imported torch"
+
+
+def check_cuda(expected: bool) -> None:
+    held = find_spec("ozfp4._cuda") is not None
+    assert held == expected, f"ozfp4._cuda is {'' if held else 'not '}there"
+    if held:
+        cuda = extension.extension()
+        assert cuda is not None, extension.extension_error()
+        print("kernels for", *(f"{major}.{minor}" for major, minor in cuda.compute_capabilities))
+    else:
+        assert "OZFP4_CUDA=ON" in extension.extension_error()
+
+
+def check_products(with_torch: bool) -> None:
+    random = np.random.default_rng(1)
+    a = random.integers(-(2**53), 2**53, (5, 7))
+    b = random.integers(-(2**53), 2**53, (7, 3))
+    exact = (a.astype(object) @ b.astype(object)).astype(float)  # Python's integers, each rounded once
+    for backend in ("fp64", "int8", "fp4"):
+        for accuracy in ("scaled", "fp64", "correct"):
+            left, right = a.astype(float), b.astype(float)
+            product = ozfp4.matmul(left, right, backend=backend, accuracy=accuracy)
+            assert (product == exact).all(), f"a product by {backend} is wrong, with accuracy={accuracy!r}"
+            if with_torch:
+                import torch
+
+                tensor = ozfp4.matmul(
+                    torch.from_numpy(left), torch.from_numpy(right), backend=backend, accuracy=accuracy
+                )
+                assert isinstance(tensor, torch.Tensor)
+                assert (tensor.numpy() == exact).all(), f"a product of tensors by {backend} is wrong"
+    assert "torch" in sys.modules or not with_torch
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--version")
+    parser.add_argument("--torch", choices=("yes", "no"))
+    parser.add_argument("--cuda", choices=("yes", "no"))
+    arguments = parser.parse_args()
+    has_torch = find_spec("torch") is not None
+    assert arguments.torch in (None, "yes" if has_torch else "no"), (
+        f"torch is {'' if has_torch else 'not '}there"
+    )
+    check_package(arguments.version)
+    if arguments.cuda:
+        check_cuda(arguments.cuda == "yes")
+    check_products(has_torch)
+    print(ozfp4.info())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
