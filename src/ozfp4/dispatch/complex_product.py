@@ -167,9 +167,10 @@ class _Product:
         is_complex = [forms.is_complex(x) for x in (self.a, self.b)]
         # Each column of B is two of the same numbers, or beside the parts of A the CPU sees it twice.
         twice = 2 if all(is_complex) or not (is_complex[1] or library.is_tensor(self.b)) else 1
+        is_paired = about.plan is not None and about.plan.is_complex
         return replace(
             about,
-            products=about.products * (1 if about.plan.is_complex else 4 if all(is_complex) else 2),
+            products=about.products * (1 if is_paired else 4 if all(is_complex) else 2),
             special_rows=about.special_rows if block.columns.start == 0 else 0,
             special_columns=about.special_columns // twice if block.rows.start == 0 else 0,
             workspace=about.workspace + copied,
