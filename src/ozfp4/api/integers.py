@@ -47,7 +47,10 @@ def integer_request(operands: Operands, asked: Arguments, dtype: Any, bits: int)
     plan = asked.plan
     if plan is not None and plan.bits < bits:
         raise ValueError(f"plan: its bits are {plan.bits}, these integers need {bits}")
-    asked = replace(asked, accuracy="scaled", bits=bits if plan is None else None)
+    asked = Arguments(
+        asked.scheme, asked.backend, bits if plan is None else None, asked.family, plan, asked.workspace_limit,
+        asked.progress,
+    )  # fmt: skip
     if not isinstance(dtype, np.dtype):  # one of torch
         dtype = np.dtype(library.name_of(dtype))
     return matmul_request(operands, asked, dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from ..report import Report, merged_report
 from ..request import complex as forms
 from ..request import library
 from ..request.arguments import Arguments
-from ..request.operands import MatmulRequest
+from ..request.operands import MatmulRequest, broadcast_stack
 from . import on_cuda
 
 # A real request -> its result, what is beside it (bounds or the product rounded up; None), and the report if one is wanted.
@@ -107,7 +108,7 @@ class _Product:
             results.append(self.beside)
         if not self.is_stacked:
             needed += sum(x.itemsize for x in results if not forms.has_neighbours(x))
-        return int(needed) * int(np.prod(shape.stack, dtype=object))
+        return int(needed) * math.prod(shape.stack)
 
     def run_block(self, block: _Block) -> Report | None:
         """Multiply a block into its place; its report if one is wanted."""
@@ -129,7 +130,7 @@ class _Product:
             update = replace(update, c=forms.real_result(own, self.is_stacked))
             copied += 0 if forms.lie_together(update.c, own) else update.c.nbytes
         if not library.is_tensor(x):
-            x, y = (np.broadcast_to(z, (*shape.stack, *z.shape[-2:])) for z in (x, y))
+            x, y = (broadcast_stack(z, shape.stack) for z in (x, y))
         torch = whole.torch if library.is_tensor(x) else None
         upper = places[1] if len(places) > 1 else None
         asked = self._asked(block, copied)
@@ -160,7 +161,7 @@ class _Product:
         progress = asked.progress
         told = None if progress is None else lambda fraction: progress((block.number + fraction) / block.of)
         rest = None if self.limit == UNLIMITED else self.limit - copied
-        return replace(asked, workspace_limit=rest, progress=told)
+        return asked._replace(workspace_limit=rest, progress=told)
 
     def _about_block(self, about: Report, block: _Block, copied: int) -> Report:
         """The report in terms of the complex matrices; lines that a block before has counted are not counted again."""
