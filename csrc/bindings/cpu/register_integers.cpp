@@ -80,10 +80,14 @@ py::dict integer_matmul(const Plan& plan, const py::array& a, const py::array& b
 py::object direct_matmul(const py::array& a, const py::array& b, py::array out, std::int64_t workspace_limit,
                          const py::object& progress, bool wants_exact, std::uint64_t modulus) {
   check_stacks(a, b, out);
+  bool is_refused = false;  // by one matrix: the others are not multiplied for nothing
   const auto total = for_matrices<DirectOutcome>(
       a, b, out, modulus, progress,
       [&](const OperandView& own_a, const OperandView& own_b, const IntegerTarget& own, const Progress& report) {
-        return cpu_direct_matmul(own_a, own_b, own, wants_exact, workspace_limit, report);
+        if (is_refused) return DirectOutcome();
+        const DirectOutcome outcome = cpu_direct_matmul(own_a, own_b, own, wants_exact, workspace_limit, report);
+        is_refused = outcome.is_refused;
+        return outcome;
       });
   if (total.is_refused) return py::none();
   py::dict outcome = describe_common(total);

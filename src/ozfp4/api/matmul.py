@@ -278,7 +278,8 @@ def matmul(
     out : array or tensor, optional
         Where to write the result: its exact shape and dtype, no memory shared with the inputs.
     report : bool
-        Return ``(c, Report)`` instead of ``c``.
+        Return ``(c, Report)`` instead of ``c``. Of integers it counts the entries that wrapped, for which a CPU takes moduli
+        where the norms of rows and columns do not exclude them.
     workspace_limit : int, optional
         Bytes that may be used beside inputs and output, 2**30 by default (on a GPU no limit, but 2**34 for stacks of
         matrices); larger products run in turns of matrices, blocks, and pieces of the inner dimension. Two complex operands
