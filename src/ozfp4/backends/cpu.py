@@ -242,12 +242,11 @@ def _matrix_view(request: MatmulRequest, result: Array) -> Array:
 def _flat_stack(request: MatmulRequest, results: Sequence[Array]) -> tuple[Array, Array, list[Array]]:
     """A stack of A times one B is one tall product, if A and the results are contiguous: B is then encoded once."""
     a, b, views = request.a, request.b, [_matrix_view(request, result) for result in results]
-    one_b = not any(b.strides[:-2])
     if (
         a.ndim > 2
         and request.prepared.a is None
         and views[0].size
-        and one_b
+        and not any(b.strides[:-2])
         and all(x.flags.c_contiguous for x in (a, *views))
     ):
         rows = views[0].size // views[0].shape[-1]
