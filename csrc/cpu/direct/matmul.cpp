@@ -194,7 +194,8 @@ DirectOutcome cpu_direct_matmul(const OperandView& a, const OperandView& b, cons
   }
   const auto holds = [&](int bits) { return square < std::ldexp(1.0, 2 * (bits - 1)); };  // every C_ij, and all partial sums
   const int bits = 8 * entry_bytes(result.type);
-  outcome.may_overflow = !holds(bits);
+  const bool may_be_negative = !is_unsigned(a.type) || !is_unsigned(b.type);
+  outcome.may_overflow = !holds(bits) || (is_unsigned(result.type) && may_be_negative);
   if (outcome.may_overflow && (wants_exact || target.modulus != 0)) {
     outcome.is_refused = true;
     return outcome;

@@ -103,6 +103,21 @@ def test_what_may_overflow_is_left_to_moduli(dtype: str) -> None:
     assert ozfp4.matmul(one, one, overflow="raise", report=True)[1].plan is None
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "uint32", "uint64"])
+def test_signs_do_not_fit_an_unsigned_result(dtype: str) -> None:
+    a, b = np.array([[-3, 2]]), np.array([[1], [1]])
+    out = noise((1, 1), dtype)
+    before = out.copy()
+    for x, y in ((a, b), (a.astype(np.int8), b.astype(np.uint8)), (abs(a).astype(np.uint8), -b)):
+        assert _core.direct_matmul(x, y, out, LIMIT, None, True) is None
+        np.testing.assert_array_equal(out, before)
+    assert _core.direct_matmul(a, b, out, LIMIT, None)["may_overflow"]
+    np.testing.assert_array_equal(out, wrapped(exact(a, b), dtype))
+    unsigned = [abs(z).astype(dtype) for z in (a, b)]
+    assert not _core.direct_matmul(*unsigned, out, LIMIT, None, True)["may_overflow"]
+    np.testing.assert_array_equal(out, np.array([[5]], dtype))
+
+
 def test_a_stack_of_which_one_may_overflow() -> None:
     a = np.array([[[1, 2]], [[2**62, 5]]])
     out = noise((2, 1, 1), np.int64)
