@@ -1,6 +1,6 @@
 """The CPU's figures as tables: time against np.matmul, exactness, accuracy, import time.
 
-    python benchmarks/cpu.py [time] [modes] [accuracy] [exactness] [import] [--json FILE]
+    python benchmarks/cpu.py [time] [integers] [calls] [modes] [accuracy] [exactness] [import] [--json FILE]
 
 Times are medians of runs that alternate between the methods, so that what else the machine does hits all of them; the
 ratios are within one run with the same threads. NumPy and SciPy each bring an OpenBLAS whose threads spin for some 25 ms
@@ -16,8 +16,10 @@ import os
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 # Read when NumPy and SciPy load their BLAS, so before them.
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
@@ -26,7 +28,7 @@ import mpmath
 import numpy as np
 
 import ozfp4
-from ozfp4 import stages
+from ozfp4 import _core, stages
 from ozfp4.bench.timing import medians
 from ozfp4.testing import KINDS, difference, exact_matmul, operands, spread
 from ozfp4.testing.accuracy import effective_bits, real_product, relative_errors
@@ -72,6 +74,87 @@ def time_rows(sizes: tuple[int, ...] = (512, 1024, 2048)) -> list[Row]:
                     "products": products,
                     "ms": round(1e3 * taken, 1),
                     "times np.matmul": round(taken / seconds["np.matmul"], 2),
+                }
+            )
+    return rows
+
+
+def integer_rows(sizes: tuple[int, ...] = (512, 1024)) -> list[Row]:
+    """Integers of full range and small ones, against NumPy's own product, which has no BLAS, and against moduli."""
+    rows = []
+    for n in sizes:
+        rng = np.random.default_rng(n)
+        cases = {
+            "int64, full range": rng.integers(-(2**63), 2**63 - 1, (2, n, n), endpoint=True),
+            "int64, below 1000": rng.integers(-999, 1000, (2, n, n)),
+            "int32, full range": rng.integers(-(2**31), 2**31, (2, n, n), np.int32),
+            "int8, full range": rng.integers(-128, 128, (2, n, n), np.int8),
+        }
+        for kind, (a, b) in cases.items():
+            methods: dict[str, Callable[[], object]] = {
+                "np.matmul": lambda a=a, b=b: np.matmul(a, b),
+                "ozfp4": lambda a=a, b=b: ozfp4.matmul(a, b),
+                "ozfp4, fp64": lambda a=a, b=b: ozfp4.matmul(a, b, backend="fp64"),
+            }
+            seconds = medians(methods, 5)
+            for name, taken in seconds.items():
+                rows.append(
+                    {
+                        "N": n,
+                        "operands": kind,
+                        "method": name,
+                        "ms": round(1e3 * taken, 1),
+                        "times faster than np.matmul": round(seconds["np.matmul"] / taken, 1),
+                    }
+                )
+    return rows
+
+
+def least_us(call: Callable[[], object], batches: int = 400) -> float:
+    """Microseconds of this thread a call, in the least of many batches, each so short that most are not interrupted: what else
+    runs here is not counted."""
+    start = time.thread_time_ns()
+    call()
+    batch = max(1, 500_000 // (time.thread_time_ns() - start))
+    taken = []
+    for _ in range(batches):
+        start = time.thread_time_ns()
+        for _ in range(batch):
+            call()
+        taken.append(time.thread_time_ns() - start)
+    return min(taken) / batch / 1e3
+
+
+def call_rows(sizes: tuple[int, ...] = (8, 64)) -> list[Row]:
+    """What a call costs beside what the core does with the very arguments that it gets; on one thread."""
+    rows = []
+    for n in sizes:
+        rng = np.random.default_rng(n)
+        x, y = rng.standard_normal((2, n, n))
+        cases = {
+            "float64": ("matmul", x, y),
+            "int64": ("direct_matmul", *rng.integers(-999, 1000, (2, n, n))),
+            "complex128": ("matmul", x + 1j * y, y - 1j * x),
+        }
+        for kind, (name, a, b) in cases.items():
+            function, passed = getattr(_core, name), []
+
+            def record(*args: Any, function: Any = function, passed: Any = passed, **named: Any) -> Any:
+                passed.append((args, named))
+                return function(*args, **named)
+
+            with mock.patch.object(_core, name, record):
+                ozfp4.matmul(a, b)
+            args, named = passed[-1]  # the first may be of a self-test
+            whole = least_us(lambda a=a, b=b: ozfp4.matmul(a, b))
+            core = least_us(lambda function=function, args=args, named=named: function(*args, **named))
+            rows.append(
+                {
+                    "N": n,
+                    "operands": kind,
+                    "call, us": round(whole, 1),
+                    "core, us": round(core, 1),
+                    "beside, us": round(whole - core, 1),
                 }
             )
     return rows
@@ -202,6 +285,8 @@ def print_table(title: str, rows: list[Row]) -> None:
 SECTIONS: dict[str, tuple[str, Callable[[], list[Row]]]] = {
     "import": ("Import", import_rows),
     "time": ("Time, normal(0,1) float64, N x N x N", time_rows),
+    "integers": ("Integers, N x N x N", integer_rows),
+    "calls": ("Small products, N x N x N (set OZFP4_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1)", call_rows),
     "modes": ("Accuracy modes, float64, N x N x N", mode_rows),
     "accuracy": (
         "Effective bits, K = 8192, 128 x 128 entries, -log2 max |error| / sum |a||b|",

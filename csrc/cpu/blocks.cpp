@@ -32,6 +32,11 @@ void halve(std::int64_t& size) { size = (size + 1) / 2; }
 
 }  // namespace
 
+void refuse_workspace(std::int64_t cap, std::int64_t least) {
+  throw std::length_error("workspace_limit = " + std::to_string(cap) + " bytes is too small: this product needs at least " +
+                          std::to_string(least) + " bytes");
+}
+
 BlockShape choose_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t cap, bool has_list) {
   BlockShape block{std::min(m, kBlasLimit), std::min(n / plan.width(), kBlasLimit), std::min(k / plan.width(), kBlasLimit), 0};
   for (;;) {
@@ -49,8 +54,7 @@ BlockShape choose_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::
     } else if (block.inners > 1) {
       halve(block.inners);
     } else {
-      throw std::length_error("workspace_limit = " + std::to_string(cap) + " bytes is too small: this product needs at least " +
-                              std::to_string(block.bytes) + " bytes");
+      refuse_workspace(cap, block.bytes);
     }
   }
 }

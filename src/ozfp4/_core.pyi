@@ -145,3 +145,14 @@ def integer_matmul(
     modulus: int = 0,
 ) -> dict[str, Any]:
     """Modulo 2^w of the dtype of `out`, or modulo `modulus` where that is not 0."""
+
+def direct_matmul(
+    a: _Array,
+    b: _Array,
+    out: _Array,
+    workspace_limit: int,
+    progress: Callable[[float], object] | None,
+    wants_exact: bool = False,
+    modulus: int = 0,
+) -> dict[str, Any] | None:
+    """The same in machine words; None where the exact product is asked for, or is reduced, and may not fit them."""

@@ -66,12 +66,13 @@ class Report(Tabular):
     ----------
     backend, kernel, device : str
         The alphabet, the routine that multiplied the planes, and where.
-    plan : Plan
-        The plan; of its moduli the first `moduli_used` were needed for this data (0 for scheme I).
+    plan : Plan or None
+        The plan; of its moduli the first `moduli_used` were needed for this data (0 for scheme I). None where a CPU multiplied
+        integers as they are, in words of `bits` bits; `backend` is then "direct".
     products : int
         Plane products that ran for each matrix; like `moduli_used` and `bits` of the first product, where a GPU makes a second.
     bits : int
-        Capacity of the scaled integers, the plan's.
+        Capacity of the scaled integers, the plan's; without one the bits of a word.
     exponents : (int, int)
         Least and largest exponent among the largest finite entries of the rows of A and the columns of B; zeros have none,
         and (0, 0) says that there is none at all.
@@ -106,7 +107,7 @@ class Report(Tabular):
     backend: str
     kernel: str
     device: str
-    plan: Plan
+    plan: Plan | None
     moduli_used: int
     products: int
     bits: int
@@ -125,7 +126,9 @@ class Report(Tabular):
     overflows: int | None = None
 
     def _tables(self) -> Iterator[Table]:
-        moduli = f" ({self.moduli_used} of {len(self.plan.moduli)} moduli)" if self.plan.moduli else ""
+        plan = self.plan
+        moduli = f" ({self.moduli_used} of {len(plan.moduli)} moduli)" if plan and plan.moduli else ""
+        scheme = f"scheme {plan.scheme}, " if plan else ""
         bits = f"{self.bits}"
         if self.accuracy not in ("scaled", "exact"):
             bits = (
@@ -135,7 +138,7 @@ class Report(Tabular):
         overflows = [] if self.overflows is None else [("overflows", f"{self.overflows}")]
         yield Table(
             [
-                ("ran", f"scheme {self.plan.scheme}, {self.backend} ({self.kernel}) on {self.device}"),
+                ("ran", f"{scheme}{self.backend} ({self.kernel}) on {self.device}"),
                 *([] if self.kind == "real" else [("product", self.kind)]),
                 ("accuracy", self.accuracy),
                 *([] if self.certified is None else self.certified.rows()),

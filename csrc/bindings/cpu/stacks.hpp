@@ -6,7 +6,7 @@
 
 namespace ozfp4::bindings {
 
-inline void check_stacks(const Plan& plan, const py::array& a, const py::array& b, const py::array& c) {
+inline void check_stacks(const py::array& a, const py::array& b, const py::array& c) {
   if (a.ndim() < 2 || a.ndim() != b.ndim() || a.ndim() != c.ndim())
     throw py::value_error("a, b and out need equal numbers of axes");
   const py::ssize_t rows = a.ndim() - 2, columns = a.ndim() - 1;
@@ -16,6 +16,12 @@ inline void check_stacks(const Plan& plan, const py::array& a, const py::array& 
   if (a.shape(columns) != b.shape(rows) || c.shape(rows) != a.shape(rows) || c.shape(columns) != b.shape(columns)) {
     throw py::value_error("matrix extents do not fit");
   }
+}
+
+// As check_stacks, of what a plan serves as well.
+inline void check_stacks(const Plan& plan, const py::array& a, const py::array& b, const py::array& c) {
+  check_stacks(a, b, c);
+  const py::ssize_t columns = a.ndim() - 1;
   if (plan.is_complex && (a.shape(columns) % kPair != 0 || c.shape(columns) % kPair != 0)) {
     throw py::value_error("a complex plan needs operands with pairs along k and along the columns of b");
   }

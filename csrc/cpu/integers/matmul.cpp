@@ -7,25 +7,12 @@
 #include "plan/prefix.hpp"
 
 namespace ozfp4 {
-namespace {
-
-void fill_zero(const ResultView& result) {
-  for (std::int64_t i = 0; i < result.rows; ++i) {
-    for (std::int64_t j = 0; j < result.columns; ++j) {
-      std::memset(result.data + i * result.row_stride + j * result.column_stride, 0,
-                  static_cast<std::size_t>(entry_bytes(result.type)));
-    }
-  }
-}
-
-}  // namespace
-
 IntegerOutcome cpu_integer_matmul(const Plan& plan, const OperandView& a, const OperandView& b, const IntegerTarget& target,
                                   std::int64_t workspace_limit, const std::function<void(double)>& progress) {
   IntegerOutcome outcome;
   if (a.outer == 0 || b.outer == 0) return outcome;
   if (a.inner == 0) {
-    fill_zero(target.result);
+    put_zeros(target.result);
     return outcome;
   }
   const BlockShape shape = choose_blocks(plan, a.outer, b.outer, a.inner, workspace_limit);

@@ -49,6 +49,16 @@ inline void put(const ResultView& result, std::int64_t row, std::int64_t column,
   with_float(result.type, [&](auto zero) { store(address, static_cast<decltype(zero)>(value)); });
 }
 
+// Zeros of any type, whose bytes are all 0.
+inline void put_zeros(const ResultView& result) {
+  for (std::int64_t i = 0; i < result.rows; ++i) {
+    for (std::int64_t j = 0; j < result.columns; ++j) {
+      std::memset(result.data + i * result.row_stride + j * result.column_stride, 0,
+                  static_cast<std::size_t>(entry_bytes(result.type)));
+    }
+  }
+}
+
 // Tile shape of the scale and encode sweeps: 64 KiB of FP64, which leaves the second-level cache room for the planes. Lines
 // of a tile lie kTilePitch apart, no power of two, so that entries of one column do not compete for the same cache set.
 inline constexpr std::int64_t kTileOuter = 16;

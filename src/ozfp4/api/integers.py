@@ -47,7 +47,10 @@ def integer_request(operands: Operands, asked: Arguments, dtype: Any, bits: int)
     plan = asked.plan
     if plan is not None and plan.bits < bits:
         raise ValueError(f"plan: its bits are {plan.bits}, these integers need {bits}")
-    asked = replace(asked, accuracy="scaled", bits=bits if plan is None else None)
+    asked = Arguments(
+        asked.scheme, asked.backend, bits if plan is None else None, asked.family, plan, asked.workspace_limit,
+        asked.progress,
+    )  # fmt: skip
     if not isinstance(dtype, np.dtype):  # one of torch
         dtype = np.dtype(library.name_of(dtype))
     return matmul_request(operands, asked, dtype)
@@ -63,21 +66,26 @@ def refuse_overflow(overflows: int, dtype: Any) -> None:
 def _on_cpu(
     request: MatmulRequest, raises: bool, report: bool, modulus: int
 ) -> tuple[Any, Report | None, None]:
-    decision = on_cpu.decide(request)
-    is_bool = request.dtype == np.bool_
     # What may have to be refused, or is not yet the result, does not go to `out`.
-    if request.out is not None and (raises or is_bool):
-        c, outcome = cpu.integer_matmul(replace(request, out=None), decision.plan, modulus)
+    apart = request.out is not None and (raises or request.dtype == np.bool_)
+    placed = replace(request, out=None) if apart else request
+    found = None
+    if on_cpu.may_go_direct(request.asked):
+        found = cpu.direct_matmul(placed, modulus, counts=raises or report)
+    about = None
+    if found is not None:
+        c, outcome = found
+        about = cpu.make_direct_report(outcome, on_cpu.WORDS_SERVE) if report else None
     else:
-        c, outcome = cpu.integer_matmul(request, decision.plan, modulus)
-    if raises:
-        refuse_overflow(outcome["overflows"], request.dtype)
+        decision = on_cpu.decide(request)
+        c, outcome = cpu.integer_matmul(placed, decision.plan, modulus)
+        if raises:
+            refuse_overflow(outcome["overflows"], request.dtype)
+        if report:
+            about = cpu.make_integer_report(decision.plan, outcome, decision.reason, decision.fallback)
     if request.out is not None and c is not request.out:
         request.out[...] = c
         c = request.out
-    about = None
-    if report:
-        about = cpu.make_integer_report(decision.plan, outcome, decision.reason, decision.fallback)
     return cpu.like_input(request, c), about, None
 
 

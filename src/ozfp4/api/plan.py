@@ -92,7 +92,8 @@ def plan_for(
 ) -> Plan:
     """The plan that :func:`ozfp4.matmul` would take for `a` and `b`, by their shapes, dtypes and device; nothing is multiplied.
 
-    Like a product it runs the self-test of a kernel on its first use, and takes the next backend where one failed.
+    Like a product it runs the self-test of a kernel on its first use, and takes the next backend where one failed. Of integers on
+    a CPU it is the plan for those that machine words do not serve.
 
     Parameters
     ----------

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import platform
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from ..support.refusals import memory_error
 Array = npt.NDArray[Any]
 
 KERNELS = {"fp4": "SGEMM on decoded limbs", "int8": "SGEMM on balanced residues", "fp64": "DGEMM on residues"}
+DIRECT = "direct"  # what a report calls products in machine words, which no plan serves
 DEFAULT_WORKSPACE = 2**30
 
 
@@ -115,44 +116,77 @@ def integer_matmul(request: MatmulRequest, plan: Plan, modulus: int = 0) -> tupl
     """The product of integers, in the dtype of the request or modulo a number: an array, `out` if it was given, and what the core
     says of it, how many entries that dtype does not hold among it. Raises as :func:`matmul`."""
     ensure_blas()
-    is_bool = (
-        request.dtype == np.bool_
-    )  # true where the count of products of two is not 0, which 64 bits hold
-    shape = request.shape.result
-    result = np.empty(shape, np.int64) if is_bool else _place(request, request.out)
+    result, outcome = _of_integers(request, partial(_core.integer_matmul, plan._core), modulus=modulus)
+    if request.dtype == np.bool_:
+        outcome["overflows"] = 0
+    return result, outcome
+
+
+def direct_matmul(
+    request: MatmulRequest, modulus: int = 0, *, counts: bool = False
+) -> tuple[Array, dict[str, Any]] | None:
+    """The same in machine words, without a plan or a BLAS; None, and no result, where words may wrap what is to be reduced or, if
+    it `counts`, what they would not see. Raises as :func:`matmul`."""
+    wants_exact = counts and request.dtype != np.bool_
+    result, outcome = _of_integers(request, _core.direct_matmul, modulus=modulus, wants_exact=wants_exact)
+    return None if outcome is None else (result, outcome)
+
+
+def _of_integers(request: MatmulRequest, multiply: Callable[..., Any], **further: int) -> tuple[Array, Any]:
+    is_bool = request.dtype == np.bool_  # true where the count of products of two, of 64 bits, is not 0
+    result = np.empty(request.shape.result, np.int64) if is_bool else _place(request, request.out)
     limit = request.asked.workspace_limit or DEFAULT_WORKSPACE
     a, b, (view,) = _flat_stack(request, [result])
     try:
-        outcome = _core.integer_matmul(plan._core, a, b, view, limit, request.asked.progress, modulus)
+        outcome = multiply(a, b, view, limit, request.asked.progress, **further)
     except ValueError as error:
         raise memory_error(error) from None
-    if is_bool:
-        outcome["overflows"] = 0
     return (result != 0 if is_bool else result), outcome
 
 
 def make_integer_report(plan: Plan, outcome: dict[str, Any], reason: str, fallback: str | None) -> Report:
     """What a product did, by what :func:`integer_matmul` returned of it."""
-    core = plan._core
     return Report(
-        backend=core.alphabet,
-        kernel=KERNELS[core.alphabet],
-        device=name(),
+        backend=plan.backend,
+        kernel=KERNELS[plan.backend],
         plan=plan,
         moduli_used=outcome["moduli_used"],
         products=outcome["products"],
-        bits=core.bits,
-        exponents=outcome["exponents"],
-        special_rows=0,
-        special_columns=0,
-        workspace=outcome["workspace"],
+        bits=plan.bits,
         reason=reason,
         fallback=fallback,
-        seconds={stage: outcome[stage] for stage in ("scale", "encode", "multiply", "reconstruct")},
-        accuracy="exact",
-        kind="integer",
         overflows=outcome["overflows"],
+        **_about_integers(outcome),
     )
+
+
+def make_direct_report(outcome: dict[str, Any], reason: str) -> Report:
+    """The same of :func:`direct_matmul` that counts."""
+    bits = outcome["word_bits"]
+    return Report(
+        backend=DIRECT,
+        kernel=f"words of {bits} bits",
+        plan=None,
+        moduli_used=0,
+        products=1,
+        bits=bits,
+        reason=reason,
+        overflows=0,
+        **_about_integers(outcome),
+    )
+
+
+def _about_integers(outcome: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "device": name(),
+        "exponents": outcome["exponents"],
+        "special_rows": 0,
+        "special_columns": 0,
+        "workspace": outcome["workspace"],
+        "seconds": {stage: outcome[stage] for stage in ("scale", "encode", "multiply", "reconstruct")},
+        "accuracy": "exact",
+        "kind": "integer",
+    }
 
 
 def make_report(
@@ -208,12 +242,11 @@ def _matrix_view(request: MatmulRequest, result: Array) -> Array:
 def _flat_stack(request: MatmulRequest, results: Sequence[Array]) -> tuple[Array, Array, list[Array]]:
     """A stack of A times one B is one tall product, if A and the results are contiguous: B is then encoded once."""
     a, b, views = request.a, request.b, [_matrix_view(request, result) for result in results]
-    one_b = not any(b.strides[:-2])
     if (
         a.ndim > 2
         and request.prepared.a is None
         and views[0].size
-        and one_b
+        and not any(b.strides[:-2])
         and all(x.flags.c_contiguous for x in (a, *views))
     ):
         rows = views[0].size // views[0].shape[-1]

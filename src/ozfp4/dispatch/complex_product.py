@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from ..report import Report, merged_report
 from ..request import complex as forms
 from ..request import library
 from ..request.arguments import Arguments
-from ..request.operands import MatmulRequest
+from ..request.operands import MatmulRequest, broadcast_stack
 from . import on_cuda
 
 # A real request -> its result, what is beside it (bounds or the product rounded up; None), and the report if one is wanted.
@@ -113,7 +114,7 @@ class _Product:
             results.append(self.beside)
         if not self.is_stacked:
             needed += sum(x.itemsize for x in results if not forms.has_neighbours(x))
-        return int(needed) * int(np.prod(shape.stack, dtype=object))
+        return int(needed) * math.prod(shape.stack)
 
     def run_block(self, block: _Block) -> Report | None:
         """Multiply a block into its place; its report if one is wanted."""
@@ -136,7 +137,7 @@ class _Product:
             update = replace(update, c=forms.real_result(own, self.is_stacked))
             copied += 0 if forms.lie_together(update.c, own) else update.c.nbytes
         if not library.is_tensor(x):
-            x, y = (np.broadcast_to(z, (*shape.stack, *z.shape[-2:])) for z in (x, y))
+            x, y = (broadcast_stack(z, shape.stack) for z in (x, y))
         torch = whole.torch if library.is_tensor(x) else None
         upper = places[1] if len(places) > 1 else None
         asked = self._asked(block, copied)
@@ -167,16 +168,17 @@ class _Product:
         progress = asked.progress
         told = None if progress is None else lambda fraction: progress((block.number + fraction) / block.of)
         rest = None if self.limit == UNLIMITED else self.limit - copied
-        return replace(asked, workspace_limit=rest, progress=told)
+        return asked._replace(workspace_limit=rest, progress=told)
 
     def _about_block(self, about: Report, block: _Block, copied: int) -> Report:
         """The report in terms of the complex matrices; lines that a block before has counted are not counted again."""
         is_complex = [forms.is_complex(x) for x in (self.a, self.b)]
         # Each column of B is two of the same numbers, or beside the parts of A the CPU sees it twice.
         twice = 2 if all(is_complex) or not (is_complex[1] or library.is_tensor(self.b)) else 1
+        is_paired = about.plan is not None and about.plan.is_complex
         return replace(
             about,
-            products=about.products * (1 if about.plan.is_complex else 4 if all(is_complex) else 2),
+            products=about.products * (1 if is_paired else 4 if all(is_complex) else 2),
             special_rows=about.special_rows if block.columns.start == 0 else 0,
             special_columns=about.special_columns // twice if block.rows.start == 0 else 0,
             workspace=about.workspace + copied,

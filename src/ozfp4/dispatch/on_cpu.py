@@ -30,6 +30,14 @@ def decide(request: MatmulRequest) -> Decision:
     )  # fmt: skip
 
 
+WORDS_SERVE = "the norms of rows and columns say that the product fits machine words"
+
+
+def may_go_direct(asked: Arguments) -> bool:
+    """Whether a product of integers may be made in machine words: nothing was asked for that only plans have."""
+    return asked.plan is None and (asked.scheme, asked.backend, asked.family) == ("II", "auto", "least")
+
+
 @lru_cache(maxsize=512)
 def _decide(
     k: int,

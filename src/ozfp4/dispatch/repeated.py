@@ -27,11 +27,12 @@ def likeness(a: Any, b: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...] | No
     """What two products share that differ in their data alone; None where nothing is repeated. Of a prepared operand they share
     how it was prepared."""
     torch = torch_module()
+    if torch is None:
+        return None
     passed = a, b
     a, b = _entries(a), _entries(b)
     if (
         variant.forced is not variant.NOTHING
-        or torch is None
         or type(a) is not torch.Tensor
         or type(b) is not torch.Tensor
         or not a.is_cuda

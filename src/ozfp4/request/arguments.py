@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,8 +14,7 @@ ACCURACIES = ("scaled", "fp64", "correct")
 ROUNDINGS = ("nearest", "down", "up", "zero")
 
 
-@dataclass(frozen=True, eq=False)
-class Arguments:
+class Arguments(NamedTuple):
     """What matmul was asked for: names that exist, `bits` in 2..200 or None, a plan that they do not contradict or None, a
     limit of the workspace in bytes or None, a function to call or None; what is promised of the result, how it is rounded,
     and whether a bound of its error is wanted."""

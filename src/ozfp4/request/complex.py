@@ -56,8 +56,7 @@ def parts(x: Any) -> Any:
     conjugated."""
     if is_tensor(x):
         return require_torch().view_as_real(x.conj() if x.is_conj() else x)
-    strided = np.lib.stride_tricks.as_strided
-    return strided(x.real, (*x.shape, 2), (*x.strides, x.itemsize // 2), writeable=x.flags.writeable)
+    return x[..., np.newaxis].view(x.real.dtype)
 
 
 def merged(x: Any, axis: int) -> Any:
@@ -67,10 +66,8 @@ def merged(x: Any, axis: int) -> Any:
 
 
 def lie_together(x: Any, y: Any) -> bool:
-    """Whether the first entries of both have one address, as those of a view."""
-    if is_tensor(x):
-        return bool(x.data_ptr() == y.data_ptr())
-    return bool(x.__array_interface__["data"][0] == y.__array_interface__["data"][0])
+    """Whether `x`, a view or a copy of `y` or the other way round, is a view. Of arrays without entries it is taken for none."""
+    return bool(x.data_ptr() == y.data_ptr() if is_tensor(x) else np.may_share_memory(x, y))
 
 
 def with_matrix_axes(a: Any, b: Any) -> tuple[Any, Any]:

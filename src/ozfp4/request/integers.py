@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,7 @@ def _real(x: Any, single: bool, operands: Operands) -> Any:
     return x.to(getattr(operands.torch, name)) if operands.on_device else x.astype(name)
 
 
+@lru_cache(maxsize=64)
 def entry_bits(dtype: Any) -> int:
     """Bits of a plan for integers of a dtype: one more than their magnitudes have."""
     name = name_of(dtype)

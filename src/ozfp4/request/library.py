@@ -52,11 +52,13 @@ class Operands(NamedTuple):
         return is_integer(self.a.dtype) or is_integer(self.b.dtype)
 
 
+@lru_cache(maxsize=256)  # NumPy takes microseconds to write a name
 def name_of(dtype: Any) -> str:
     """The name of a dtype of NumPy or torch, as NumPy has it."""
     return str(dtype).removeprefix("torch.")
 
 
+@lru_cache(maxsize=256)
 def is_integer(dtype: Any) -> bool:
     """Whether a dtype of NumPy or torch is one of integers; bool is."""
     return name_of(dtype).startswith(("int", "uint", "bool"))
@@ -126,6 +128,8 @@ def take_operand(name: str, x: Any, allowed: tuple[type, ...]) -> Operands:
 
 def _from_torch(a: object, b: object, out: object) -> bool:
     """True for torch, False for NumPy; TypeError when they are mixed."""
+    if type(a) is np.ndarray and type(b) is np.ndarray and out is None:
+        return False
     given = {"a": is_tensor(a), "b": is_tensor(b)}
     if out is not None:
         given["out"] = is_tensor(out)
@@ -187,9 +191,11 @@ def check_not_lazy(out: Any) -> None:
 
 def as_array(name: str, x: object) -> Array:
     """A NumPy array of `x` without a copy where possible."""
+    if type(x) is np.ndarray:
+        return x
     if is_tensor(x):
         return array_of_tensor(name, x)
-    if type(x) is not np.ndarray and remedies.is_no_array(x):
+    if remedies.is_no_array(x):
         raise TypeError(remedies.of_array(name, x))
     return np.asarray(x)
 
@@ -202,10 +208,15 @@ def listed(allowed: tuple[type, ...], prefix: str = "") -> str:
     return " or ".join([*names, "an integer dtype", f"{prefix}bool"])
 
 
+@lru_cache(maxsize=32)
+def dtypes_of(allowed: tuple[type, ...]) -> tuple[np.dtype[Any], ...]:
+    return tuple(np.dtype(t) for t in allowed)
+
+
 def check_dtype(name: str, array: Array, allowed: tuple[type, ...]) -> Array:
     """`array` in native byte order; TypeError unless its dtype is among `allowed`."""
     native = array.dtype if array.dtype.isnative else array.dtype.newbyteorder("=")
-    if native not in [np.dtype(t) for t in allowed]:
+    if native not in dtypes_of(allowed):
         remedy = remedies.of_dtype(name, native) if np.float64 in allowed else ""
         raise TypeError(f"{name}: dtype {array.dtype} is not supported{remedy}; allowed is {listed(allowed)}")
     return array if array.dtype.isnative else array.astype(native)

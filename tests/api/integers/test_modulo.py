@@ -28,7 +28,8 @@ def test_every_dtype(backend: str, m: int) -> None:
         c, report = ozfp4.matmul_mod(a, b, m, out=out, backend=backend, report=True)
         assert c is out
         np.testing.assert_array_equal(out, modulo(exact(a, b), m))
-        assert report.plan.bits <= (m // 2).bit_length() + 1 or report.plan.bits == 2
+        if report.plan is not None:
+            assert report.plan.bits <= (m // 2).bit_length() + 1 or report.plan.bits == 2
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,33 @@ def test_on_the_cpu(options: dict[str, Any], capsys: pytest.CaptureFixture[str])
     check(entered)
 
 
+def functions_called(call: Callable[[], object]) -> int:
+    """Calls of functions and methods, Python's and others, once one like it has been made."""
+    count = 0
+
+    def trace(_frame: FrameType, event: str, _: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    call()
+    before = sys.getprofile()
+    sys.setprofile(trace)
+    try:
+        call()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize(
+    ("dtype", "most"), [(np.float64, 72), (np.float32, 72), (np.int64, 76), (np.int8, 76)]
+)
+def test_a_small_product_is_not_held_up(dtype: type, most: int) -> None:
+    """Of the time beside the core's, measured by what it consists of: about 0.15 microseconds a function."""
+    a, b = (np.ones((8, 8), dtype) for _ in range(2))
+    assert functions_called(lambda: ozfp4.matmul(a, b)) <= most
+
+
 def test_with_tensors_on_the_cpu() -> None:
     torch = pytest.importorskip("torch")
     x, y = torch.from_numpy(A), torch.from_numpy(B)

@@ -1,0 +1,188 @@
+"""Products of integers in machine words, which a CPU makes unless something else was asked for, against Python's integers."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4 import _core
+from ozfp4.testing import VIEWS
+from ozfp4.testing.integers import DTYPES, KINDS, exact, modulo, noise, operand, wrapped
+
+# Extents around those of a tile (8 x 32), a task (64 x 256) and a piece of K (512).
+SHAPES = [
+    (1, 1, 1), (7, 3, 31), (8, 64, 32), (9, 65, 33), (65, 511, 5), (3, 513, 257), (64, 1, 256), (130, 1030, 2),
+]  # fmt: skip
+LIMIT = 2**30
+
+
+def direct(a: np.ndarray, b: np.ndarray, limit: int = LIMIT, **further: Any) -> tuple[np.ndarray, Any]:
+    """The product in the dtype of `a`, in an array of noise, and what the core says."""
+    out = noise((a.shape[0], b.shape[1]), a.dtype)
+    return out, _core.direct_matmul(a, b, out, limit, None, **further)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_dtype(dtype: str, kind: str) -> None:
+    rng = np.random.default_rng(1)
+    for m, k, n in SHAPES:
+        a, b = operand(rng, kind, (m, k), dtype), operand(rng, kind, (k, n), dtype)
+        expected = wrapped(exact(a, b), dtype)
+        for limit in (LIMIT, 5000):
+            found, about = direct(a, b, limit)
+            np.testing.assert_array_equal(found, expected)
+            assert about["workspace"] <= limit
+
+
+@pytest.mark.parametrize(("first", "second"), list(product([*DTYPES, "bool"], repeat=2)))
+def test_operands_of_two_dtypes(first: str, second: str) -> None:
+    """Signs are extended whatever the other operand is; the result as wide as any."""
+    rng = np.random.default_rng(2)
+    a = noise((9, 70), bool) if first == "bool" else operand(rng, "full", (9, 70), first)
+    b = noise((70, 35), bool) if second == "bool" else operand(rng, "full", (70, 35), second)
+    out = noise((9, 35), np.int64)
+    _core.direct_matmul(a, b, out, LIMIT, None)
+    np.testing.assert_array_equal(out, wrapped(exact(a * 1, b * 1), np.int64))
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=lambda f: f.__name__)
+def test_layouts(view: Any) -> None:
+    rng = np.random.default_rng(3)
+    for dtype in ("int64", "int16", "uint32"):
+        a, b = (view(operand(rng, "full", shape, dtype)) for shape in ((40, 90), (90, 70)))
+        wide = noise((140, 40), dtype)
+        before = wide.copy()
+        ozfp4.matmul(a, b, out=wide[::2].T)
+        np.testing.assert_array_equal(wide[::2].T, wrapped(exact(a, b), dtype))
+        np.testing.assert_array_equal(wide[1::2], before[1::2])
+
+
+@pytest.mark.parametrize(("x", "y", "bits"), [
+    (46340, 46341, 32), (-46340, 46341, 32), (65536, 32767, 32), (65536, 32768, 64), (65536, -32768, 64),
+    (46341, 46341, 64), (3037000499, 3037000500, 64), (2**61, 3, 64),
+])  # fmt: skip
+def test_words_of_32_bits_where_the_product_fits(x: int, y: int, bits: int) -> None:
+    """At the ends of both words; by one entry, and by the sums of pieces of K that cancel."""
+    for k, a, b in ((1, x, y), (1030, x, y)):
+        left, right = np.zeros((2, k), np.int64), np.zeros((k, 3), np.int64)
+        left[:, -1], right[-1] = a, b
+        c, report = ozfp4.matmul(left, right, report=True)
+        np.testing.assert_array_equal(c, np.full((2, 3), x * y))
+        assert (report.backend, report.plan, report.bits, report.overflows) == ("direct", None, bits, 0)
+        assert "direct (words of" in str(report)
+
+
+def test_long_sums_of_small_integers() -> None:
+    """Just below 2^31, in words of 32 bits, added up piece by piece."""
+    k = 1500
+    x = math.isqrt((2**31 - 1) // k)
+    for sign in (1, -1):
+        c, report = ozfp4.matmul(np.full((9, k), sign * x), np.full((k, 33), x), report=True)
+        np.testing.assert_array_equal(c, np.full((9, 33), sign * k * x * x))
+        assert report.bits == 32
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_what_may_overflow_is_left_to_moduli(dtype: str) -> None:
+    top = np.array([[np.iinfo(dtype).max]], dtype)
+    found, about = direct(top, top)
+    assert about["may_overflow"]
+    untouched = noise((1, 1), dtype)
+    assert _core.direct_matmul(top, top, untouched, LIMIT, None, True) is None
+    np.testing.assert_array_equal(untouched, noise((1, 1), dtype))
+    c, report = ozfp4.matmul(top, top, report=True)
+    np.testing.assert_array_equal(c, found)
+    assert (report.backend, report.overflows) == (report.plan.backend, 1)
+    one = np.ones((1, 1), dtype)
+    assert ozfp4.matmul(one, one, overflow="raise", report=True)[1].plan is None
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint32", "uint64"])
+def test_signs_do_not_fit_an_unsigned_result(dtype: str) -> None:
+    a, b = np.array([[-3, 2]]), np.array([[1], [1]])
+    out = noise((1, 1), dtype)
+    before = out.copy()
+    for x, y in ((a, b), (a.astype(np.int8), b.astype(np.uint8)), (abs(a).astype(np.uint8), -b)):
+        assert _core.direct_matmul(x, y, out, LIMIT, None, True) is None
+        np.testing.assert_array_equal(out, before)
+    assert _core.direct_matmul(a, b, out, LIMIT, None)["may_overflow"]
+    np.testing.assert_array_equal(out, wrapped(exact(a, b), dtype))
+    unsigned = [abs(z).astype(dtype) for z in (a, b)]
+    assert not _core.direct_matmul(*unsigned, out, LIMIT, None, True)["may_overflow"]
+    np.testing.assert_array_equal(out, np.array([[5]], dtype))
+
+
+def test_a_stack_of_which_one_may_overflow() -> None:
+    a = np.array([[[1, 2]], [[2**62, 5]]])
+    out = noise((2, 1, 1), np.int64)
+    before = out.copy()
+    with pytest.raises(OverflowError, match=r"^overflow: 1 entry"):
+        ozfp4.matmul(a, np.full((2, 2, 1), 7), overflow="raise", out=out)
+    np.testing.assert_array_equal(out, before)
+    c = ozfp4.matmul(a, np.full((2, 2, 1), 7), report=True)[0]
+    np.testing.assert_array_equal(c, wrapped(exact(a, np.full((2, 2, 1), 7)), np.int64))
+
+
+@pytest.mark.parametrize("asked", [
+    {"backend": "fp64"}, {"backend": "int8"}, {"scheme": "I"}, {"plan": ozfp4.plan(9, 9, 9, bits=80)},
+], ids=lambda asked: next(iter(asked)))  # fmt: skip
+def test_what_asks_for_a_plan_gets_one(asked: dict[str, Any]) -> None:
+    rng = np.random.default_rng(4)
+    a, b = operand(rng, "full", (40, 60), "int64"), operand(rng, "full", (60, 50), "int64")
+    c, report = ozfp4.matmul(a // 2**40, b // 2**40, report=True, **asked)
+    assert report.plan is not None
+    np.testing.assert_array_equal(c, ozfp4.matmul(a // 2**40, b // 2**40))
+    np.testing.assert_array_equal(ozfp4.matmul(a, b, **asked), ozfp4.matmul(a, b))
+
+
+@pytest.mark.parametrize("m", [2, 97, 2**31 - 1, 2**63 - 1])
+def test_modulo_a_number(m: int) -> None:
+    rng = np.random.default_rng(5)
+    a, b = operand(rng, "full", (33, 600), "int16"), operand(rng, "full", (600, 40), "int16")
+    expected = modulo(exact(a, b), m)
+    assert (exact(a, b) < 0).any()
+    c, report = ozfp4.matmul_mod(a, b, m, report=True)
+    np.testing.assert_array_equal(c, expected)
+    assert report.plan is None
+    large = np.array([[2**62, 2**62]])
+    assert _core.direct_matmul(large, large.T, np.empty((1, 1), np.int64), LIMIT, None, False, m) is None
+
+
+def test_progress_and_blocks() -> None:
+    rng = np.random.default_rng(6)
+    a, b = operand(rng, "full", (70, 900), "int64"), operand(rng, "full", (900, 65), "int64")
+    called: list[float] = []
+    c = ozfp4.matmul(a, b, workspace_limit=300_000, progress=called.append)
+    np.testing.assert_array_equal(c, wrapped(exact(a, b), np.int64))
+    assert len(called) > 1
+    assert called[-1] == 1.0
+    assert all(x < y for x, y in pairwise([0.0, *called]))
+
+    def stop(_: float) -> None:
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        ozfp4.matmul(a, b, progress=stop)
+    with pytest.raises(
+        MemoryError, match=r"^workspace_limit = 319 bytes is too small: .* needs at least 320 bytes"
+    ):
+        ozfp4.matmul(a, b, workspace_limit=319)
+    np.testing.assert_array_equal(ozfp4.matmul(a[:9], b[:, :9], workspace_limit=320), c[:9, :9])
+
+
+def test_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(7)
+    a, b = operand(rng, "full", (300, 600), "int64"), operand(rng, "full", (600, 520), "int64")
+    found = []
+    for threads in ("1", "2", "5"):
+        monkeypatch.setenv("OZFP4_NUM_THREADS", threads)
+        found.append(ozfp4.matmul(a, b))
+    np.testing.assert_array_equal(found[0], a @ b)
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
