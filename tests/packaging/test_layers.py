@@ -21,6 +21,7 @@ LAYERS = (
     "__init__",
     "linalg",
     "api",
+    "torch_ops",
     "stages",
     "dispatch",
     "trust",

@@ -112,9 +112,6 @@ def tensors():
     yield "complex32", torch.ones(3, 4, dtype=torch.complex32), "(a.to(torch.complex64) holds its values)"
     masked = torch.masked.masked_tensor(a, a > 0)
     yield "masked", masked, "MaskedTensor does not hold its entries as a torch.Tensor does"
-    from torch._subclasses import FakeTensorMode
-
-    yield "fake", FakeTensorMode().from_tensor(a), "FakeTensor does not hold its entries"
 
 
 @pytest.mark.filterwarnings("ignore")  # torch warns of most of these kinds, as they are made

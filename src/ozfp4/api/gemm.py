@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dispatch.plain import products
 from ..plans.plan import Plan
 from ..report import Report
 from ..request import library
@@ -24,7 +25,7 @@ from ..request.update import (
 from ..request.written import mark_written
 from .complex_factors import check_directions, combine
 from .integer_update import integer_update
-from .matmul import _of_parts, _on_cpu, _on_cuda, _promoted
+from .matmul import _of_parts, _on_cpu, _on_cuda, _promoted, is_watched
 
 
 def gemm(
@@ -119,6 +120,42 @@ def gemm(
     OverflowError
         As `overflow` says.
     """
+    if is_watched(a, b, c, out):
+        from ..torch_ops import calls  # imports torch
+
+        return calls.gemm(
+            alpha, a, b, beta, c, trans_a, trans_b, out, plan, report, return_bound, scheme=scheme, backend=backend,
+            bits=bits, family=family, workspace_limit=workspace_limit, accuracy=accuracy, rounding=rounding,
+            overflow=overflow,
+        )  # fmt: skip
+    return _gemm(
+        alpha, a, b, beta, c, trans_a, trans_b, out, scheme, backend, bits, family, plan, report, workspace_limit,
+        accuracy, rounding, overflow, return_bound,
+    )  # fmt: skip
+
+
+def _gemm(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any = 0.0,
+    c: Any = None,
+    trans_a: bool | str = False,
+    trans_b: bool | str = False,
+    out: Any = None,
+    scheme: str = "II",
+    backend: str = "auto",
+    bits: int | None = None,
+    family: str = "least",
+    plan: Plan | None = None,
+    report: bool = False,
+    workspace_limit: int | None = None,
+    accuracy: str | None = None,
+    rounding: str = "nearest",
+    overflow: str = "wrap",
+    return_bound: bool = False,
+) -> Any:
+    """The update itself, of what nobody watches."""
     raises = check_overflow(overflow) == "raise"
     sides = NEITHER
     if isinstance(a, Prepared) or isinstance(b, Prepared):
@@ -154,6 +191,9 @@ def gemm(
         *([about] if report else []),
     )
     return result if len(result) > 1 else result[0]
+
+
+products["gemm"] = _gemm
 
 
 def _rounded(

@@ -10,16 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ..dispatch import on_cuda
+from ..dispatch.plain import products
 from ..plans.plan import Plan
 from ..report import Report, merged_report
 from ..request import library
 from ..request.arguments import check_arguments
 from ..request.complex import is_complex
-from ..request.operands import MatmulRequest, matmul_request
+from ..request.operands import MatmulRequest, check_matrices, matmul_request
 from ..request.prepared import Prepared
 from ..request.types import TensorT
 from ..request.written import mark_written
-from .matmul import matmul
+from .matmul import _matmul, is_watched
 from .prepare import prepare
 
 
@@ -135,6 +136,33 @@ def gram(
         As :func:`ozfp4.matmul`; ValueError for `a` of fewer than two dimensions, and for a complex one that would be rounded
         up or down.
     """
+    if is_watched(a, out):
+        from ..torch_ops import calls  # imports torch
+
+        return calls.gram(
+            a, out, plan, report, left=left, scheme=scheme, backend=backend, bits=bits, family=family,
+            workspace_limit=workspace_limit, accuracy=accuracy, rounding=rounding,
+        )  # fmt: skip
+    return _gram(
+        a, left, scheme, backend, bits, family, plan, out, report, workspace_limit, accuracy, rounding
+    )
+
+
+def _gram(
+    a: Any,
+    left: bool = False,
+    scheme: str = "II",
+    backend: str = "auto",
+    bits: int | None = None,
+    family: str = "least",
+    plan: Plan | None = None,
+    out: Any = None,
+    report: bool = False,
+    workspace_limit: int | None = None,
+    accuracy: str | None = None,
+    rounding: str = "nearest",
+) -> Any:
+    """The product itself, of what nobody watches."""
     asked: dict[str, Any] = {
         "scheme": scheme, "backend": backend, "bits": bits, "family": family, "plan": plan,
         "workspace_limit": workspace_limit, "accuracy": accuracy, "rounding": rounding,
@@ -143,11 +171,7 @@ def gram(
     asked["report"] = report
     operands = library.take_operands(a, a, out, library.TAKEN)
     array = operands.a
-    if array.ndim < 2:
-        raise ValueError(
-            f"a: a matrix or a stack of matrices is needed, its shape is {tuple(array.shape)}; "
-            "ozfp4.matmul multiplies vectors"
-        )
+    check_matrices(tuple(array.shape))
     if is_complex(array) and rounding in ("down", "up"):
         raise ValueError(
             f"rounding: {rounding!r} gives no Hermitian result, as conjugation turns it round for imaginary parts; "
@@ -161,7 +185,7 @@ def gram(
     reports = []
     # The largest product first: where it is refused, nothing has been written.
     for first, last in reversed(blocks):
-        made = matmul(_rows(x, last), _columns(y, first, last), out=c[..., :last, first:last], **asked)
+        made = _matmul(_rows(x, last), _columns(y, first, last), out=c[..., :last, first:last], **asked)
         if report:
             reports.append(made[1])
         _mirror(c[..., :first, first:last], c[..., first:last, :first])
@@ -170,6 +194,9 @@ def gram(
         result = operands.torch.from_numpy(c)
     mark_written(out)
     return (result, _combined(reports)) if report else result
+
+
+products["gram"] = _gram
 
 
 def _transposed(x: Any) -> Any:

@@ -11,7 +11,7 @@ from ..backends import cpu
 from ..backends.cuda import launch
 from ..backends.cuda.findings import Findings, make_report
 from ..backends.cuda.promise import promise_of
-from ..dispatch import complex_product, on_cpu, on_cuda, repeated
+from ..dispatch import complex_product, on_cpu, on_cuda, plain, repeated
 from ..plans.plan import Plan
 from ..report import Report
 from ..request import library
@@ -257,6 +257,10 @@ def matmul(
     Where one operand holds integers and the other floating-point numbers, and for uint64 with another NumPy integer that has a
     sign, both are first converted to the common dtype, each entry rounded once.
 
+    Of tensors that require grad, and where torch traces or maps (``torch.compile``, ``export``, ``torch.func``), it is
+    ``torch.ops.ozfp4.matmul``, an operator whose derivatives are products with the same keywords; `plan`, `report`,
+    `return_bound`, `progress` and prepared operands are then refused. :func:`ozfp4.gemm` and :func:`ozfp4.gram` are such too.
+
     Parameters
     ----------
     a, b : array_like, torch.Tensor or Prepared
@@ -333,11 +337,64 @@ def matmul(
     OverflowError
         As `overflow` says.
     RuntimeError
-        Tensors that require grad, or on a device without a kernel in this build; a backend whose every kernel failed its
-        self-test (:func:`ozfp4.selftest`).
+        Tensors on a device without a kernel in this build; `out` beside a tensor that requires grad; a backend whose every kernel
+        failed its self-test (:func:`ozfp4.selftest`).
     MemoryError
         A workspace limit below what the smallest blocks need.
     """
+    if is_watched(a, b, out):
+        from ..torch_ops import calls  # imports torch
+
+        return calls.matmul(
+            a, b, out, plan, report, progress, return_bound, scheme=scheme, backend=backend, bits=bits, family=family,
+            workspace_limit=workspace_limit, accuracy=accuracy, rounding=rounding, overflow=overflow,
+        )  # fmt: skip
+    return _matmul(
+        a, b, out, scheme, backend, bits, family, plan, report, workspace_limit, progress, accuracy, rounding,
+        overflow, return_bound,
+    )  # fmt: skip
+
+
+def is_watched(*operands: Any) -> bool:
+    """Whether torch has to see the product of these as an operator: for gradients or tangents, or as it traces, maps or watches
+    what tensors do. In this module, as it stands on the way of every product."""
+    torch = library.torch_module()
+    if torch is None:
+        return False
+    has_tensors = False
+    for x in operands:
+        if isinstance(x, torch.Tensor):
+            has_tensors = True
+            if x.requires_grad and torch.is_grad_enabled():
+                return True
+            if type(x) is not torch.Tensor and isinstance(x, torch._subclasses.FakeTensor):
+                return True
+    return has_tensors and bool(
+        torch.compiler.is_dynamo_compiling()
+        or torch._C._len_torch_dispatch_stack()
+        or torch._C._functorch.peek_interpreter_stack() is not None
+        or torch.autograd.forward_ad._current_level >= 0
+    )
+
+
+def _matmul(
+    a: Any,
+    b: Any,
+    out: Any = None,
+    scheme: str = "II",
+    backend: str = "auto",
+    bits: int | None = None,
+    family: str = "least",
+    plan: Plan | None = None,
+    report: bool = False,
+    workspace_limit: int | None = None,
+    progress: Callable[[float], object] | None = None,
+    accuracy: str | None = None,
+    rounding: str = "nearest",
+    overflow: str = "wrap",
+    return_bound: bool = False,
+) -> Any:
+    """The product itself, of what nobody watches."""
     like = None
     raises = overflow != "wrap" and check_overflow(overflow) == "raise"
     if not raises and plan is None and out is None and not report and not return_bound:
@@ -387,6 +444,9 @@ def matmul(
         operands.torch.autograd.graph.increment_version(out)
     result = (c if out is None else out, *([bound] if return_bound else []), *([about] if report else []))
     return result if len(result) > 1 else result[0]
+
+
+plain.products["matmul"] = _matmul
 
 
 def _promoted(given: library.Operands) -> str:

@@ -84,7 +84,8 @@ def take_operands(a: Any, b: Any, out: Any, allowed: tuple[type, ...]) -> Operan
     RuntimeError
         Tensors that require grad, or lie on different devices.
     """
-    if not _from_torch(a=a, b=b, out=out):
+    are_arrays = type(a) is np.ndarray and type(b) is np.ndarray and out is None
+    if are_arrays or not is_from_torch(a=a, b=b, out=out):
         return Operands(_array("a", a, allowed), _array("b", b, allowed), _checked_out(out), None, False)
     torch = torch_module()
     if a.device.type == "cpu" and b.device.type == "cpu":
@@ -93,8 +94,7 @@ def take_operands(a: Any, b: Any, out: Any, allowed: tuple[type, ...]) -> Operan
     names = [name for t in allowed if hasattr(torch, name := np.dtype(t).name)]
     for name, x in (("a", a), ("b", b)):
         check_tensor(name, x)
-    if a.device != b.device:
-        raise RuntimeError(f"b: device {b.device} differs from {a.device}, where a lies")
+    check_device("b", b, a)
     for name, x in (("a", a), ("b", b)):
         if x.dtype not in [getattr(torch, n) for n in names]:
             raise TypeError(
@@ -126,15 +126,11 @@ def take_operand(name: str, x: Any, allowed: tuple[type, ...]) -> Operands:
     return Operands(resolved, resolved, None, torch, True)
 
 
-def _from_torch(a: object, b: object, out: object) -> bool:
-    """True for torch, False for NumPy; TypeError when they are mixed."""
-    if type(a) is np.ndarray and type(b) is np.ndarray and out is None:
-        return False
-    given = {"a": is_tensor(a), "b": is_tensor(b)}
-    if out is not None:
-        given["out"] = is_tensor(out)
+def is_from_torch(**operands: object) -> bool:
+    """True for torch, False for NumPy; TypeError when they are mixed. An `out` or a `c` may be None."""
+    given = {name: is_tensor(x) for name, x in operands.items() if x is not None or name in ("a", "b")}
     if len(set(given.values())) > 1:
-        remedies.check_unprepared(a=a, b=b)
+        remedies.check_unprepared(**operands)
         kinds = ", ".join(
             f"{name} is a {'torch tensor' if t else 'NumPy array'}" for name, t in given.items()
         )
@@ -147,12 +143,18 @@ def check_tensor(name: str, tensor: Any) -> None:
     torch = torch_module()
     if tensor.requires_grad and torch.is_grad_enabled():
         raise RuntimeError(
-            f"{name}: the tensor requires grad, and matmul has no derivative yet; "
-            f"pass {name}.detach() or call it under torch.no_grad()"
+            f"{name}: the tensor requires grad, and this product has no derivative (those of ozfp4.matmul, gemm and gram "
+            f"have); pass {name}.detach() or call it under torch.no_grad()"
         )
     kind = type(tensor)
-    computes = kind is not torch.Tensor and kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
-    if tensor.is_nested or tensor.layout != torch.strided or computes:
+    if kind is not torch.Tensor and kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
+        raise TypeError(remedies.of_tensor(name, tensor))
+    check_kind(name, tensor)
+
+
+def check_kind(name: str, tensor: Any) -> None:
+    """TypeError for a tensor that is not dense or of no dtype of ours."""
+    if tensor.is_nested or tensor.layout != torch_module().strided:
         raise TypeError(remedies.of_tensor(name, tensor))
     if str(tensor.dtype).removeprefix("torch.") not in [np.dtype(t).name for t in TAKEN]:
         raise TypeError(
@@ -179,6 +181,12 @@ def _checked_out(out: Any) -> Array | None:
     elif not isinstance(out, np.ndarray):
         raise TypeError(f"out: {type(out).__name__} is neither a NumPy array nor a torch tensor")
     return as_array("out", out)
+
+
+def check_device(name: str, x: Any, a: Any) -> None:
+    """RuntimeError unless a tensor lies where A does."""
+    if x.device != a.device:
+        raise RuntimeError(f"{name}: device {x.device} differs from {a.device}, where a lies")
 
 
 def check_not_lazy(out: Any) -> None:

@@ -48,12 +48,38 @@ def matmul_shape(a: Extents, b: Extents) -> MatmulShape:
     if stack_a == stack_b:
         stack = stack_a
     else:
-        try:
-            stack = np.broadcast_shapes(stack_a, stack_b)
-        except ValueError:
-            raise ValueError(f"stacks do not broadcast: a has shape {a}, b has shape {b}") from None
+        common = broadcast(stack_a, stack_b)
+        if common is None:
+            raise ValueError(f"stacks do not broadcast: a has shape {a}, b has shape {b}")
+        stack = common
     result = (*stack, *(() if a_vector else (m,)), *(() if b_vector else (n,)))
     return MatmulShape(stack, m, n, k_a, a_vector, b_vector, result)
+
+
+def check_matrices(shape: Extents) -> None:
+    """ValueError unless an operand of this shape is a matrix or a stack of them."""
+    if len(shape) < 2:
+        raise ValueError(
+            f"a: a matrix or a stack of matrices is needed, its shape is {shape}; ozfp4.matmul multiplies vectors"
+        )
+
+
+def broadcast(x: Extents, y: Extents) -> Extents | None:
+    """The shape that both broadcast to, None where there is none. Extents may be symbols of torch, which are compared alone.
+
+    >>> broadcast((5, 1, 3), (2, 1)), broadcast((2,), (3,))
+    ((5, 2, 3), None)
+    """
+    if len(x) < len(y):
+        x, y = y, x
+    missing = len(x) - len(y)
+    common = list(x)
+    for axis, extent in enumerate(y, missing):
+        if common[axis] == 1:
+            common[axis] = extent
+        elif extent != 1 and extent != common[axis]:
+            return None
+    return tuple(common)
 
 
 def broadcast_operands(a: Array, b: Array, shape: MatmulShape) -> tuple[Array, Array]:

@@ -59,15 +59,20 @@ def is_same_place(x: Any, y: Any) -> bool:
     return own.ctypes.data == other.ctypes.data and steps(own) == steps(other)
 
 
+def check_form(out: Any, shape: tuple[int, ...], dtype: Any) -> None:
+    """ValueError or TypeError unless `out` has this shape and dtype."""
+    if tuple(out.shape) != shape:
+        raise ValueError(f"out: shape {tuple(out.shape)} is not the result's shape {shape}")
+    if out.dtype != dtype:
+        raise TypeError(f"out: dtype {out.dtype} is not the result's dtype {dtype}")
+
+
 def check_out(out: Any, shape: tuple[int, ...], dtype: Any, **inputs: Any) -> None:
     """TypeError or ValueError unless `out`, an array or a tensor on a device, can take a result of this shape and dtype.
 
     Its entries share memory neither with each other nor with the inputs; addresses alone are looked at.
     """
-    if tuple(out.shape) != shape:
-        raise ValueError(f"out: shape {tuple(out.shape)} is not the result's shape {shape}")
-    if out.dtype != dtype:
-        raise TypeError(f"out: dtype {out.dtype} is not the result's dtype {dtype}")
+    check_form(out, shape, dtype)
     places = _places(out)
     if isinstance(out, np.ndarray) and not out.flags.writeable:
         raise ValueError("out: the array is read-only")

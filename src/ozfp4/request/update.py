@@ -12,7 +12,7 @@ from .arguments import Arguments
 from .complex import is_complex
 from .factors import check_factor, turned
 from .library import Operands
-from .operands import MatmulRequest, matmul_request, matmul_shape
+from .operands import MatmulRequest, broadcast, matmul_request, matmul_shape
 from .out import check_out, is_same_place
 from .prepared import NEITHER, Sides
 
@@ -40,11 +40,12 @@ def check_transpose(name: str, asked: object) -> bool:
 
 def transposed_operands(operands: Operands, trans_a: object, trans_b: object) -> Operands:
     """The operands, each with its last two axes exchanged where that is asked for; ValueError where it has but one."""
-    a, b = _transposed("a", operands.a, trans_a), _transposed("b", operands.b, trans_b)
+    a, b = transposed("a", operands.a, trans_a), transposed("b", operands.b, trans_b)
     return operands._replace(a=a, b=b)
 
 
-def _transposed(name: str, operand: Any, asked: object) -> Any:
+def transposed(name: str, operand: Any, asked: object) -> Any:
+    """The operand, or as `trans_` of its name asks a view of its transpose or adjoint; ValueError where there is none."""
     if not check_transpose(f"trans_{name}", asked):
         return operand
     if isinstance(asked, str) and asked.upper() == "C":
@@ -70,8 +71,7 @@ def take_addend(c: Any, operands: Operands) -> Any:
     if not operands.on_device:
         return library.check_dtype("c", library.as_array("c", c), library.TAKEN)
     library.check_tensor("c", c)
-    if c.device != operands.a.device:
-        raise RuntimeError(f"c: device {c.device} differs from {operands.a.device}, where a lies")
+    library.check_device("c", c, operands.a)
     return c.resolve_conj().resolve_neg()
 
 
@@ -106,11 +106,7 @@ def without_terms(operands: Operands, fills: bool) -> Operands:
 
 def check_addend_shape(c: Any, shape: tuple[int, ...]) -> None:
     """ValueError unless C broadcasts to a result of this shape."""
-    try:
-        fits = np.broadcast_shapes(tuple(c.shape), shape) == shape
-    except ValueError:
-        fits = False
-    if not fits:
+    if broadcast(tuple(c.shape), shape) != shape:
         raise ValueError(f"c: shape {tuple(c.shape)} does not broadcast to the result's shape {shape}")
 
 

@@ -1,0 +1,11 @@
+"""The products that ``ozfp4.torch_ops`` hands to torch: what computes them, by name. `api` enters them, which stands above.
+
+They take tensors as they are, and ask neither for gradients nor for who is watching.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+products: dict[str, Callable[..., Any]] = {}

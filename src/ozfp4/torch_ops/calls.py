@@ -1,0 +1,93 @@
+"""From the arguments of ``ozfp4.matmul``, ``gemm`` and ``gram`` to the operators, where torch watches the tensors.
+
+torch may be tracing this: nothing here looks at entries or addresses.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..request import library, remedies
+from ..request.factors import check_factor, check_integer_factor
+from ..request.library import require_torch
+from ..request.update import transposed
+
+torch: Any = require_torch()
+
+
+def matmul(
+    a: Any, b: Any, out: Any, plan: Any, report: Any, progress: Any, return_bound: Any, **settings: Any
+) -> Any:
+    _check_unasked(plan=plan, report=report, progress=progress, return_bound=return_bound)
+    _check_tensors(a=a, b=b, out=out)
+    asked = _unusual(settings)
+    if out is None:
+        return torch.ops.ozfp4.matmul.default(a, b, **asked)
+    torch.ops.ozfp4.matmul.out(a, b, **asked, out=out)
+    return out
+
+
+def gemm(
+    alpha: Any, a: Any, b: Any, beta: Any, c: Any, trans_a: Any, trans_b: Any, out: Any,
+    plan: Any, report: Any, return_bound: Any, **settings: Any,
+) -> Any:  # fmt: skip
+    _check_unasked(plan=plan, report=report, return_bound=return_bound)
+    _check_tensors(a=a, b=b, c=c, out=out)
+    if not torch.compiler.is_compiling():  # else the operator checks them as it computes
+        is_integer = all(x is None or library.is_integer(x.dtype) for x in (a, b, c))
+        alpha, beta = _factor("alpha", alpha, is_integer), _factor("beta", beta, is_integer)
+    operands = transposed("a", a, trans_a), transposed("b", b, trans_b)
+    asked = _unusual(settings)
+    if out is None:
+        return torch.ops.ozfp4.gemm.default(alpha, *operands, beta, c, **asked)
+    torch.ops.ozfp4.gemm.out(alpha, *operands, beta, c, **asked, out=out)
+    return out
+
+
+def gram(a: Any, out: Any, plan: Any, report: Any, **settings: Any) -> Any:
+    _check_unasked(plan=plan, report=report)
+    _check_tensors(a=a, out=out)
+    asked = _unusual(settings)
+    if out is None:
+        return torch.ops.ozfp4.gram.default(a, **asked)
+    torch.ops.ozfp4.gram.out(a, **asked, out=out)
+    return out
+
+
+def _factor(name: str, factor: Any, is_integer: bool) -> Any:
+    """A factor as torch takes it: a float or complex number, or of integers one of 64 bits."""
+    if not is_integer:
+        value = check_factor(name, factor)
+        return value if value.imag != 0 else value.real
+    exact = check_integer_factor(name, factor)
+    if not -(2**63) <= exact < 2**63:
+        raise ValueError(f"{name}: {exact} does not fit the 64 bits that an operator of torch takes")
+    return exact
+
+
+# Those of the schemas; to hand one over takes torch longer than to leave it out.
+_USUAL = {"scheme": "II", "backend": "auto", "family": "least", "rounding": "nearest", "overflow": "wrap"}
+
+
+def _unusual(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings that are not as by default."""
+    return {name: value for name, value in settings.items() if value is not _USUAL.get(name)}
+
+
+def _check_unasked(**given: Any) -> None:
+    """ValueError for an argument that an operator cannot have."""
+    for name, value in given.items():
+        if value is not None and value is not False:
+            what = repr(value) if isinstance(value, bool) else f"a {type(value).__name__}"
+            raise ValueError(
+                f"{name}: {what} is not for tensors that require grad, or that torch traces, maps or watches; "
+                "pass detached tensors, outside of what watches them"
+            )
+
+
+def _check_tensors(**given: Any) -> None:
+    """TypeError for arrays beside tensors, and for tensors that are not dense."""
+    library.is_from_torch(**given)
+    for name, x in given.items():
+        if x is not None and (x.is_nested or x.layout != torch.strided):
+            raise TypeError(remedies.of_tensor(name, x))

@@ -1,0 +1,126 @@
+"""What torch's automatic differentiation calls: the product below it, and the rules of its gradients and tangents above."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..request.library import require_torch
+
+torch: Any = require_torch()
+forward_ad: Any = torch.autograd.forward_ad
+
+
+class Like(NamedTuple):
+    """What a gradient has to be like."""
+
+    shape: Any
+    dtype: Any
+
+
+@dataclass
+class Call:
+    """A product whose derivative is wanted: its arguments in the order of the schema, tensors whose entries nobody needs as None;
+    what each tensor is like; whose gradients are wanted; the settings."""
+
+    arguments: tuple[Any, ...]
+    likes: tuple[Like | None, ...]
+    needed: tuple[bool, ...]
+    settings: dict[str, Any]
+
+    @property
+    def shared(self) -> dict[str, Any]:
+        """The settings that are those of the products of the derivative too."""
+        return {name: value for name, value in self.settings.items() if name not in ("left", "overflow")}
+
+
+class Rule(NamedTuple):
+    """`partners`: by its place, the argument whose entries the gradient of each needs. `gradients` makes of a call, and of the
+    gradient of its result, those of the arguments, None for what needs none; `tangent` of a call, and of the tangents of its
+    arguments, some of them None, that of the result."""
+
+    partners: dict[int, int]
+    gradients: Callable[[Call, Any], tuple[Any, ...]]
+    tangent: Callable[[Call, tuple[Any, ...]], Any]
+
+
+def differentiable(operator: Any, rule: Rule) -> Callable[..., Any]:
+    """What torch calls for `operator` where gradients and tangents are looked after."""
+
+    def below(arguments: tuple[Any, ...], settings: dict[str, Any]) -> Any:
+        """The product where they have been."""
+        with torch._C._AutoDispatchBelowAutograd():
+            return operator(*arguments, **settings)
+
+    function = _function(operator._opname, below, rule)
+
+    def product(*arguments: Any, **settings: Any) -> Any:
+        # Tangents are not seen without asking each tensor: while there may be any, all products take the long way.
+        if not _requires_grad(arguments) and forward_ad._current_level < 0:
+            return below(arguments, settings)
+        if torch._C._functorch.peek_interpreter_stack() is None:
+            return function.apply(settings, *arguments)
+        with torch._functorch.autograd_function.enable_single_level_autograd_function():
+            return function.apply(settings, *arguments)
+
+    return product
+
+
+def _function(name: str, below: Callable[..., Any], rule: Rule) -> Any:
+    """The node of an operator in the graph of gradients."""
+
+    def forward(ctx: Any, settings: dict[str, Any], *arguments: Any) -> Any:
+        if torch._C._functorch.peek_interpreter_stack() is None:
+            result = below(arguments, settings)
+        else:  # torch has switched both modes off, which outer levels still need
+            with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
+                result = below(arguments, settings)
+        ctx.set_materialize_grads(False)
+        ctx.numbers = tuple(None if _is_tensor(x) else x for x in arguments)
+        ctx.likes, ctx.settings = _likes(arguments), settings
+        kept = {other for place, other in rule.partners.items() if ctx.needs_input_grad[1 + place]}
+        if forward_ad._current_level >= 0:
+            kept = set(rule.partners)
+            ctx.save_for_forward(*(x if place in kept else None for place, x in enumerate(arguments)))
+        ctx.save_for_backward(*(x if place in kept else None for place, x in enumerate(arguments)))
+        return result
+
+    def call(ctx: Any, saved: Any) -> Call:
+        arguments = tuple(
+            x if number is None else number for x, number in zip(saved, ctx.numbers, strict=True)
+        )
+        return Call(arguments, ctx.likes, ctx.needs_input_grad[1:], ctx.settings)
+
+    def backward(ctx: Any, grad: Any) -> tuple[Any, ...]:
+        if grad is None:
+            return (None,) * (1 + len(ctx.likes))
+        return (None, *rule.gradients(call(ctx, ctx.saved_tensors), grad))
+
+    def jvp(ctx: Any, _: Any, *tangents: Any) -> Any:
+        if all(x is None for x in tangents):
+            return None
+        # For outer levels, as torch has switched it off; what is saved has the tangents of this level too.
+        with forward_ad._set_fwd_grad_enabled(True):
+            primals = [None if x is None else forward_ad.unpack_dual(x).primal for x in ctx.saved_tensors]
+            return rule.tangent(call(ctx, primals), tangents)
+
+    methods = {f.__name__: staticmethod(f) for f in (forward, backward, jvp)}
+    # Of the one level of torch.func that the dispatcher is at; a torch.autograd.Function would begin with the innermost again.
+    return type(f"ozfp4_{name}", (torch.autograd.function._SingleLevelFunction,), methods)
+
+
+def _likes(arguments: tuple[Any, ...]) -> tuple[Like | None, ...]:
+    return tuple(Like(x.shape, x.dtype) if _is_tensor(x) else None for x in arguments)
+
+
+def _requires_grad(arguments: tuple[Any, ...]) -> bool:
+    if torch.is_grad_enabled():
+        for x in arguments:
+            if isinstance(x, torch.Tensor) and x.requires_grad:
+                return True
+    return False
+
+
+def _is_tensor(x: Any) -> bool:
+    return isinstance(x, torch.Tensor)
