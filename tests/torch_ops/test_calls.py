@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -52,6 +53,23 @@ def test_deterministic_mode_and_autocast_change_nothing() -> None:
         assert y.dtype == torch.float64
         assert_same_bits(y.detach(), expected)
         assert ozfp4.matmul(leaf(A.float()), B.float()).dtype == torch.float32
+
+
+def test_threads() -> None:
+    def step(seed: int) -> list[Any]:
+        a = torch.randn(
+            20, 30, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)
+        ).requires_grad_()
+        y = ozfp4.gemm(1, a, a, 2, a[:, :20], trans_b=True)
+        mapped = torch.vmap(ozfp4.matmul, (0, None))(a.detach().reshape(5, 4, 30), a.detach().mT)
+        return [y.detach(), *torch.autograd.grad(y, a, torch.ones_like(y)), mapped]
+
+    alone = [step(seed) for seed in range(12)]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(step, range(12)))
+    for found, expected in zip(together, alone, strict=True):
+        for x, y in zip(found, expected, strict=True):
+            assert_same_bits(x, y)
 
 
 def test_no_grad_leaves_no_graph() -> None:
