@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, overload
 
+import numpy as np
 import numpy.typing as npt
 
 from ..backends import cpu
@@ -359,7 +360,7 @@ def is_watched(*operands: Any) -> bool:
     """Whether torch has to see the product of these as an operator: for gradients or tangents, or as it traces, maps or watches
     what tensors do. In this module, as it stands on the way of every product."""
     torch = library.torch_module()
-    if torch is None:
+    if torch is None or type(operands[0]) is np.ndarray:  # beside which tensors are refused
         return False
     has_tensors = False
     for x in operands:

@@ -58,6 +58,12 @@ def name_of(dtype: Any) -> str:
     return str(dtype).removeprefix("torch.")
 
 
+@lru_cache(maxsize=16)
+def _names(allowed: tuple[type, ...]) -> frozenset[str]:
+    """The names of dtypes; NumPy takes microseconds for each."""
+    return frozenset(np.dtype(t).name for t in allowed)
+
+
 @lru_cache(maxsize=256)
 def is_integer(dtype: Any) -> bool:
     """Whether a dtype of NumPy or torch is one of integers; bool is."""
@@ -91,12 +97,11 @@ def take_operands(a: Any, b: Any, out: Any, allowed: tuple[type, ...]) -> Operan
     if a.device.type == "cpu" and b.device.type == "cpu":
         x, y = (check_dtype(name, array_of_tensor(name, z), allowed) for name, z in (("a", a), ("b", b)))
         return Operands(x, y, _checked_out(out), torch, False)
-    names = [name for t in allowed if hasattr(torch, name := np.dtype(t).name)]
     for name, x in (("a", a), ("b", b)):
         check_tensor(name, x)
     check_device("b", b, a)
     for name, x in (("a", a), ("b", b)):
-        if x.dtype not in [getattr(torch, n) for n in names]:
+        if name_of(x.dtype) not in _names(allowed):
             raise TypeError(
                 f"{name}: dtype {x.dtype} is not supported"
                 f"{remedies.of_torch_dtype(name, x.dtype, np.float64 in allowed)}; allowed is {listed(allowed, 'torch.')}"
@@ -115,15 +120,13 @@ def take_operand(name: str, x: Any, allowed: tuple[type, ...]) -> Operands:
         array = _array(name, x, allowed)
         return Operands(array, array, None, torch_module() if is_tensor(x) else None, False)
     check_tensor(name, x)
-    torch = torch_module()
-    names = [np.dtype(t).name for t in allowed]
-    if x.dtype not in [getattr(torch, n) for n in names]:
+    if name_of(x.dtype) not in _names(allowed):
         raise TypeError(
             f"{name}: dtype {x.dtype} is not supported{remedies.of_torch_dtype(name, x.dtype, np.float64 in allowed)}; "
             f"allowed is {listed(allowed, 'torch.')}"
         )
     resolved = x.resolve_neg()
-    return Operands(resolved, resolved, None, torch, True)
+    return Operands(resolved, resolved, None, torch_module(), True)
 
 
 def is_from_torch(**operands: object) -> bool:
@@ -156,7 +159,7 @@ def check_kind(name: str, tensor: Any) -> None:
     """TypeError for a tensor that is not dense or of no dtype of ours."""
     if tensor.is_nested or tensor.layout != torch_module().strided:
         raise TypeError(remedies.of_tensor(name, tensor))
-    if str(tensor.dtype).removeprefix("torch.") not in [np.dtype(t).name for t in TAKEN]:
+    if name_of(tensor.dtype) not in _names(TAKEN):
         raise TypeError(
             f"{name}: dtype {tensor.dtype} is not supported{remedies.of_torch_dtype(name, tensor.dtype)}; allowed are "
             "torch.float64, torch.float32, torch.complex128, torch.complex64, integers and torch.bool"
