@@ -61,7 +61,7 @@ def name_of(dtype: Any) -> str:
 @lru_cache(maxsize=16)
 def _names(allowed: tuple[type, ...]) -> frozenset[str]:
     """The names of dtypes; NumPy takes microseconds for each."""
-    return frozenset(np.dtype(t).name for t in allowed)
+    return frozenset(dtype.name for dtype in dtypes_of(allowed))
 
 
 @lru_cache(maxsize=256)
