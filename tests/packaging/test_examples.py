@@ -8,12 +8,16 @@ from importlib import import_module
 import pytest
 
 MODULES = (
+    "api.einsum",
+    "api.enclose",
     "api.gemm",
     "api.gram",
     "api.int8_matmul",
     "api.matmul",
+    "api.matmul_mod",
     "api.plan",
     "api.prepare",
+    "api.tensordot",
     "dispatch.decision",
     "linalg.definite",
     "linalg.determinants",

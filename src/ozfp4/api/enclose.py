@@ -15,6 +15,7 @@ from ..dispatch import complex_product, on_cpu, on_cuda
 from ..report import Report
 from ..request import library
 from ..request.arguments import check_arguments, check_pair
+from ..request.dlpack import any_library
 from ..request.operands import MatmulRequest, matmul_request
 from ..request.prepared import NEITHER, Prepared, take_prepared
 from ..request.types import TensorT
@@ -87,6 +88,7 @@ def enclose(
     workspace_limit: int | None = ...,
     report: bool = ...,
 ) -> Any: ...
+@any_library
 def enclose(
     a: Any,
     b: Any,

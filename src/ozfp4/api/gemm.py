@@ -10,6 +10,7 @@ from ..plans.plan import Plan
 from ..report import Report
 from ..request import library
 from ..request.arguments import Arguments, check_arguments
+from ..request.dlpack import any_library
 from ..request.factors import check_factor, has_both_parts
 from ..request.integers import check_overflow, check_unasked, unify_update
 from ..request.operands import MatmulRequest
@@ -27,6 +28,7 @@ from .integer_update import integer_update
 from .matmul import _of_parts, _on_cpu, _on_cuda, _promoted
 
 
+@any_library
 def gemm(
     alpha: complex,
     a: Any,

@@ -15,6 +15,7 @@ from ..report import Report, merged_report
 from ..request import library
 from ..request.arguments import check_arguments
 from ..request.complex import is_complex
+from ..request.dlpack import any_library
 from ..request.operands import MatmulRequest, matmul_request
 from ..request.prepared import Prepared
 from ..request.types import TensorT
@@ -87,6 +88,7 @@ def gram(
     accuracy: str | None = ...,
     rounding: str = ...,
 ) -> tuple[npt.NDArray[Any], Report]: ...
+@any_library
 def gram(
     a: Any,
     *,

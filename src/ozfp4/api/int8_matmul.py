@@ -18,6 +18,7 @@ from ..plans.plan import Plan, make_int8_plan
 from ..report import Report
 from ..request import library
 from ..request.arguments import Arguments, check_plan, check_workspace
+from ..request.dlpack import any_library
 from ..request.integers import check_overflow
 from ..request.operands import MatmulRequest, matmul_request
 from ..request.types import TensorT
@@ -75,6 +76,7 @@ def int8_matmul(
     report: Literal[True],
     workspace_limit: int | None = ...,
 ) -> tuple[npt.NDArray[np.int32], Report]: ...
+@any_library
 def int8_matmul(
     a: Any,
     b: Any,

@@ -14,7 +14,7 @@ from ..backends.cuda.promise import promise_of
 from ..dispatch import complex_product, on_cpu, on_cuda, repeated
 from ..plans.plan import Plan
 from ..report import Report
-from ..request import library
+from ..request import dlpack, library
 from ..request.arguments import check_arguments
 from ..request.integers import check_overflow, check_unasked, entry_bits, unify
 from ..request.operands import MatmulRequest, matmul_request
@@ -301,8 +301,8 @@ def matmul(
     Returns
     -------
     c, or (c, bound), (c, Report), (c, bound, Report)
-        NumPy in, NumPy out; torch in, torch out. float32 if both operands are float32, else float64; complex64 or complex128
-        alike, if one of them is complex; of integers as above.
+        NumPy in, NumPy out; torch in, torch out; and so of every library whose arrays have ``__dlpack__``. float32 if both
+        operands are float32, else float64; complex64 or complex128 alike, if one of them is complex; of integers as above.
 
     Examples
     --------
@@ -325,7 +325,7 @@ def matmul(
     Raises
     ------
     TypeError
-        Unsupported dtypes, NumPy mixed with torch, masked arrays, `out` of another dtype.
+        Unsupported dtypes, arrays of two libraries, masked arrays, `out` of another dtype; tracers of JAX, and an `out` of its.
     ValueError
         Shapes that do not fit, unknown names, bits outside 2..200 or beside an accuracy that has its own, a rounding other than
         "nearest" without "correct", a plan of too few bits, `out` of another shape, read-only or overlapping, an inner dimension
@@ -344,6 +344,8 @@ def matmul(
         like = repeated.likeness(a, b, (scheme, backend, bits, family, workspace_limit, accuracy, rounding))
         if like is not None and (again := repeated.again(like, a, b)) is not None:
             return again
+    if not dlpack.plain.issuperset(map(type, (a, b, out))) and dlpack.are_given(a, b, out):
+        return dlpack.call(matmul, locals())
 
     sides = NEITHER
     if isinstance(a, Prepared) or isinstance(b, Prepared):
