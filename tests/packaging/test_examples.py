@@ -30,6 +30,7 @@ MODULES = (
     "request.operands",
     "support.debug",
     "support.integers",
+    "support.logger",
     "support.table",
     "trust.exact_cases",
 )

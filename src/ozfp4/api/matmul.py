@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from logging import DEBUG
 from typing import Any, Literal, overload
 
 import numpy.typing as npt
@@ -11,7 +12,7 @@ from ..backends import cpu
 from ..backends.cuda import launch
 from ..backends.cuda.findings import Findings, make_report
 from ..backends.cuda.promise import promise_of
-from ..dispatch import complex_product, on_cpu, on_cuda, repeated
+from ..dispatch import complex_product, on_cpu, on_cuda, repeated, told
 from ..plans.plan import Plan
 from ..report import Report
 from ..request import dlpack, library
@@ -21,6 +22,7 @@ from ..request.operands import MatmulRequest, matmul_request
 from ..request.prepared import NEITHER, Prepared, take_prepared
 from ..request.types import TensorT
 from ..request.written import mark_written
+from ..support.logger import LOGGER
 from .integers import integer_product
 
 
@@ -340,7 +342,8 @@ def matmul(
     """
     like = None
     raises = overflow != "wrap" and check_overflow(overflow) == "raise"
-    if not raises and plan is None and out is None and not report and not return_bound:
+    is_told = LOGGER.isEnabledFor(DEBUG)
+    if not raises and plan is None and out is None and not report and not return_bound and not is_told:
         like = repeated.likeness(a, b, (scheme, backend, bits, family, workspace_limit, accuracy, rounding))
         if like is not None and (again := repeated.again(like, a, b)) is not None:
             return again
@@ -418,7 +421,10 @@ def _of_parts(
 
 def _on_cpu(request: MatmulRequest, report: bool) -> tuple[Any, Any, Report | None]:
     decision = on_cpu.decide(request)
+    began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
     (c,), bound, outcome = cpu.matmul(request, decision.plan)
+    if began is not None:
+        told.tell(request, decision, began)
     if not report:
         return c, bound, None
     return (
@@ -432,7 +438,10 @@ def _on_cuda(request: MatmulRequest, report: bool) -> tuple[Any, Any, launch.Lau
     promise = promise_of(request.asked, request.single, updates=request.update is not None)
     decision = on_cuda.decide(request)
     findings = Findings(decision.plan) if report else None
+    began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
     c, bound, made = launch.matmul(request, decision.plan, decision.variant, findings, promise)
+    if began is not None:
+        told.tell(request, decision, began)
     if findings is None:
         return c, bound, made, None
     problem = None if made is None else made.prepared.problem
