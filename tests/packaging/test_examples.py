@@ -18,6 +18,7 @@ MODULES = (
     "api.plan",
     "api.prepare",
     "api.tensordot",
+    "api.threads",
     "dispatch.decision",
     "linalg.definite",
     "linalg.determinants",
