@@ -16,6 +16,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ...cost.peaks import ATTAINED, LAUNCH_SECONDS
+from ..devices import gpus
 from ..errors import InputError
 from ..experiment import fraction, positive
 from ..tables import show
@@ -125,21 +126,10 @@ def _plans(options: argparse.Namespace, k: int) -> list[Plan]:
 # ---- This machine --------------------------------------------------------------------------------------------------
 
 
-def _gpus() -> list[int]:
-    from ...backends.cuda.extension import why_unavailable
-    from ...bench.provenance import have_cuda
-
-    if not have_cuda():
-        return []
-    import torch
-
-    return [i for i in range(torch.cuda.device_count()) if why_unavailable(torch.device("cuda", i)) is None]
-
-
 def _at_hand() -> list[DevicePeaks]:
     from ...dispatch.this_machine import this_cpu, this_gpu
 
-    return [this_cpu(), *map(this_gpu, _gpus())]
+    return [this_cpu(), *map(this_gpu, gpus())]
 
 
 def _measure() -> None:
@@ -150,7 +140,7 @@ def _measure() -> None:
     from ...dispatch.this_machine import keep_measured
     from ..progress import Progress
 
-    devices = ["cuda"] if _gpus() else []
+    devices = ["cuda"] if gpus() else []
     for device in ("cpu", *devices):
         backends = CPU_BACKENDS if device == "cpu" else GPU_BACKENDS
         methods = {
