@@ -92,6 +92,7 @@ PRODUCTS: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
     ("empty sums", ozfp4.matmul, (normal(3, 0), normal(0, 4))),
     ("bound", lambda a, b: ozfp4.matmul(a, b, return_bound=True), (normal(3, 4), normal(4, 2))),
     ("gemm", lambda a, b, c: ozfp4.gemm(-2, a, b, 3, c, trans_a="T"), (normal(4, 3), normal(4, 2), normal(3, 2))),
+    ("integer gemm", lambda a, b, c: ozfp4.gemm(-2, a, b, 3, c), (whole(4, 3), whole(3, 2), whole(4, 2))),
     ("gram", ozfp4.gram, (normal(9, 4),)),
     ("enclose", ozfp4.enclose, (normal(3, 4), normal(4, 2))),
     ("einsum", lambda *x: ozfp4.einsum("ij,jk,kl->li", *x), (normal(3, 4), normal(4, 2), normal(2, 3))),
