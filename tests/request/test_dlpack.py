@@ -112,6 +112,20 @@ PRODUCTS: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
 ]  # fmt: skip
 
 
+SQUARE = normal(4, 4) + 4 * np.eye(4)
+PRODUCTS += [
+    ("cholesky", ozfp4.linalg.cholesky, (SQUARE @ SQUARE.T,)),
+    ("solve", ozfp4.linalg.solve, (SQUARE, normal(4, 2))),
+    ("inv", ozfp4.linalg.inv, (SQUARE,)),
+    ("det", ozfp4.linalg.det, (SQUARE,)),
+    ("slogdet", ozfp4.linalg.slogdet, (SQUARE,)),
+    ("qr", ozfp4.linalg.qr, (normal(5, 3),)),
+    ("lstsq", lambda a, b: ozfp4.linalg.lstsq(a, b).solution, (normal(5, 3), normal(5))),
+    ("lu", lambda a, b: ozfp4.linalg.lu_solve(ozfp4.linalg.lu_factor(a), b), (SQUARE, normal(4))),
+    ("triangle", lambda a, b: ozfp4.linalg.solve_triangular(a, b, lower=True), (np.tril(SQUARE), normal(4))),
+]
+
+
 @pytest.mark.parametrize(("product", "operands"), [p[1:] for p in PRODUCTS], ids=[p[0] for p in PRODUCTS])
 def test_the_same_bits_in_kind(library: Any, product: Callable[..., Any], operands: tuple[Any, ...]) -> None:
     expected = product(*operands)
@@ -192,6 +206,7 @@ def test_two_libraries(library: Any) -> None:
         (lambda: ozfp4.gemm(1, x, y, 1, 0.5), r"c is of NumPy$"),
         (lambda: ozfp4.einsum("ij,jk", x, b), rf"operands\[0\] is of {own}, operands\[1\] is of NumPy$"),
         (lambda: ozfp4.tensordot(x, b, 1), rf"a is of {own}, b is of NumPy$"),
+        (lambda: ozfp4.linalg.solve(library.asarray(normal(3, 3)), a), r"b is of NumPy$"),
         (lambda: ozfp4.matmul(x, ozfp4.prepare(b, "right")), r"b is of NumPy$"),
         (lambda: ozfp4.matmul(a, ozfp4.prepare(y, "right")), rf"b is of {own}$"),
         (

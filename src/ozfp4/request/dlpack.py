@@ -21,7 +21,7 @@ from .remedies import HOST_DEVICES
 F = TypeVar("F", bound=Callable[..., Any])
 
 # What arrays are passed as; no other argument is looked at.
-_OPERANDS = ("a", "b", "c", "x", "subscripts", "operands", "out")
+_OPERANDS = ("a", "b", "c", "x", "subscripts", "operands", "lu_and_piv", "out")
 
 # Of enum DLDeviceType of dlpack.h: where torch views, and the names of some others.
 _CUDA = 2
