@@ -104,6 +104,7 @@ PRODUCTS: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
     ("int8", ozfp4.int8_matmul, (whole(4, 3, dtype="int8"), whole(3, 4, dtype="int8"))),
     ("left", lambda a, b: ozfp4.matmul(ozfp4.prepare(a, "left"), b), (normal(3, 4), normal(4, 2))),
     ("right", lambda a, b: ozfp4.matmul(a, ozfp4.prepare(b, "right")), (normal(3, 4), normal(4, 2))),
+    ("complex right", lambda a, b: ozfp4.matmul(a, ozfp4.prepare(b, "right")), (1j * normal(3, 4), normal(4, 2) - 2j)),
     (
         "both",
         lambda a, b: ozfp4.matmul(ozfp4.prepare(a, "left"), ozfp4.prepare(b, "right")),
