@@ -19,6 +19,7 @@ from .api.plan import plan, plan_for
 from .api.prepare import prepare
 from .api.selftest import SelfTest, selftest
 from .api.tensordot import tensordot
+from .api.threads import get_num_threads, set_num_threads
 from .plans import Plan, Term
 from .report import Report
 from .request.prepared import Prepared
@@ -35,6 +36,7 @@ __all__ = [
     "einsum",
     "enclose",
     "gemm",
+    "get_num_threads",
     "gram",
     "info",
     "int8_matmul",
@@ -45,6 +47,7 @@ __all__ = [
     "plan_for",
     "prepare",
     "selftest",
+    "set_num_threads",
     "stages",
     "tensordot",
 ]

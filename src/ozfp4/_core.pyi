@@ -104,6 +104,9 @@ def set_blas(dgemm: Any, sgemm: Any, /) -> None:
 
 def have_blas() -> bool: ...
 def thread_count() -> int: ...
+def set_thread_count(count: int) -> None:
+    """0: as the environment says."""
+
 def accuracy_bits(precision: int) -> int:
     """The bits of a plan that serves accuracies other than "scaled"; `precision` that of the result, 53 or 24."""
 

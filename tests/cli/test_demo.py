@@ -13,7 +13,7 @@ import pytest
 
 import ozfp4
 from ozfp4.bench import timing
-from ozfp4.cli import main
+from ozfp4.cli import devices, main
 from ozfp4.cli import orbitals as job
 from ozfp4.cli.commands import demo
 
@@ -28,6 +28,12 @@ def molecule(tmp_path: Path) -> str:
     path = tmp_path / "molecule.npz"
     np.savez(path, S=s + s.T, F=f + f.T, C=rng.standard_normal((9, 6)))
     return str(path)
+
+
+@pytest.fixture(autouse=True)
+def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever this machine has."""
+    monkeypatch.setattr(devices, "gpus", list)
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +66,10 @@ def test_a_part_of_the_real_thing(tmp_path: Path) -> None:
     path = tmp_path / "part.npz"
     np.savez(path, S=caffeine.S[:40, :40], F=caffeine.F[:40, :40], C=caffeine.C[:40, :30])
     done = subprocess.run(
-        [sys.executable, "-m", "ozfp4", "demo", str(path)], capture_output=True, text=True, timeout=300
+        [sys.executable, "-m", "ozfp4", "demo", "--device", "cpu", str(path)],
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert done.stderr == ""
     assert done.returncode == 0

@@ -20,7 +20,7 @@ from scipy.io import mmread, mmwrite
 from scipy.sparse import random as random_sparse
 
 import ozfp4
-from ozfp4.cli import main
+from ozfp4.cli import devices, main
 from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul, fp64_matmul
 from ozfp4.trust import guard
 
@@ -30,6 +30,12 @@ A, B = (np.random.default_rng(7).standard_normal(shape) * 1e3 for shape in ((5, 
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """What `ozfp4 run` writes by default."""
     return fp64_matmul(a, b)[0]
+
+
+@pytest.fixture(autouse=True)
+def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever this machine has."""
+    monkeypatch.setattr(devices, "gpus", list)
 
 
 @pytest.fixture

@@ -8,12 +8,17 @@ from importlib import import_module
 import pytest
 
 MODULES = (
+    "api.einsum",
+    "api.enclose",
     "api.gemm",
     "api.gram",
     "api.int8_matmul",
     "api.matmul",
+    "api.matmul_mod",
     "api.plan",
     "api.prepare",
+    "api.tensordot",
+    "api.threads",
     "dispatch.decision",
     "linalg.definite",
     "linalg.determinants",
@@ -26,6 +31,7 @@ MODULES = (
     "request.operands",
     "support.debug",
     "support.integers",
+    "support.logger",
     "support.table",
     "trust.exact_cases",
 )

@@ -86,9 +86,14 @@ int current_cpu() {
 #endif
 }
 
+std::atomic<int> count_asked_for{0};
+
 }  // namespace
 
+void set_thread_count(int count) { count_asked_for = count; }
+
 int thread_count() {
+  if (const int n = count_asked_for) return n;
   if (const int n = positive_from_environment("OZFP4_NUM_THREADS")) return n;
   if (const int n = positive_from_environment("OMP_NUM_THREADS")) return n;
   static const int cpus = available_cpus();

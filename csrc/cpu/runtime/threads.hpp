@@ -6,8 +6,11 @@
 
 namespace ozfp4 {
 
-// OZFP4_NUM_THREADS, else OMP_NUM_THREADS, else the CPUs this process may run on.
+// What set_thread_count said, else OZFP4_NUM_THREADS, else OMP_NUM_THREADS, else the CPUs this process may run on.
 int thread_count();
+
+// For loops that begin from now on, in all threads of the process. Range: count >= 1, or 0 to ask the environment again.
+void set_thread_count(int count);
 
 // Calls body(begin, end) for disjoint ranges that cover [0, count), on at most thread_count() threads and with at least
 // `grain` items each. The first exception that a range throws is rethrown after all have ended.

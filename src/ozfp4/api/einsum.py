@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from ..request import library, many
+from ..request.dlpack import any_library
 from ..request.subscripts import from_lists, order, parse
 from .contraction import Term, contract, make_ways, wide
 
 
+@any_library
 def einsum(
     subscripts: Any,
     /,
@@ -69,7 +71,7 @@ def einsum(
     >>> import numpy as np
     >>> a, b = np.array([[1.0, 2.0**-60], [3.0, 1.0]]), np.array([[2.0**60, -1.0], [-(2.0**120), 1.0]])
     >>> einsum("ij,ji->i", a, b, accuracy="correct")
-    array([0., -2.])
+    array([ 0., -2.])
     >>> einsum(a, [0, 1], [1, 0])
     array([[1.00000000e+00, 3.00000000e+00],
            [8.67361738e-19, 1.00000000e+00]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from logging import DEBUG
 from typing import Any, Literal, overload
 
 import numpy.typing as npt
@@ -11,14 +12,16 @@ from ..backends import cpu
 from ..backends.cuda import launch
 from ..backends.cuda.findings import Findings, make_report
 from ..backends.cuda.promise import promise_of
-from ..dispatch import complex_product, on_cpu, on_cuda
+from ..dispatch import complex_product, on_cpu, on_cuda, told
 from ..report import Report
 from ..request import library
 from ..request.arguments import check_arguments, check_pair
+from ..request.dlpack import any_library
 from ..request.operands import MatmulRequest, matmul_request
 from ..request.prepared import NEITHER, Prepared, take_prepared
 from ..request.types import TensorT
 from ..request.written import mark_written
+from ..support.logger import LOGGER
 
 
 @overload
@@ -87,6 +90,7 @@ def enclose(
     workspace_limit: int | None = ...,
     report: bool = ...,
 ) -> Any: ...
+@any_library
 def enclose(
     a: Any,
     b: Any,
@@ -158,7 +162,10 @@ def enclose(
 
 def _on_cpu(request: MatmulRequest, report: bool) -> tuple[Any, Any, Report | None]:
     decision = on_cpu.decide(request)
+    began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
     (lower, upper), _, outcome = cpu.matmul(request, decision.plan, ("down", "up"))
+    if began is not None:
+        told.tell(request, decision, began)
     if not report:
         return lower, upper, None
     about = cpu.make_report(request, decision.plan, outcome, decision.reason, decision.fallback)
@@ -169,7 +176,10 @@ def _on_cuda(request: MatmulRequest, report: bool) -> tuple[Any, Any, Report | N
     promise = promise_of(request.asked, request.single, encloses=True)
     decision = on_cuda.decide(request)
     findings = Findings(decision.plan) if report else None
+    began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
     lower, upper, made = launch.matmul(request, decision.plan, decision.variant, findings, promise)
+    if began is not None:
+        told.tell(request, decision, began)
     if request.upper is not None:
         request.upper.copy_(upper)
     if findings is None:

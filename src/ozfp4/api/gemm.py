@@ -11,6 +11,7 @@ from ..plans.plan import Plan
 from ..report import Report
 from ..request import library
 from ..request.arguments import Arguments, check_arguments
+from ..request.dlpack import any_library
 from ..request.factors import check_factor, has_both_parts
 from ..request.integers import check_overflow, check_unasked, unify_update
 from ..request.operands import MatmulRequest
@@ -134,6 +135,7 @@ def gemm(
     )  # fmt: skip
 
 
+@any_library
 def _gemm(
     alpha: Any,
     a: Any,

@@ -16,6 +16,7 @@ from ..report import Report, merged_report
 from ..request import library
 from ..request.arguments import check_arguments
 from ..request.complex import is_complex
+from ..request.dlpack import any_library
 from ..request.operands import MatmulRequest, check_matrices, matmul_request
 from ..request.prepared import Prepared
 from ..request.types import TensorT
@@ -148,6 +149,7 @@ def gram(
     )
 
 
+@any_library
 def _gram(
     a: Any,
     left: bool = False,

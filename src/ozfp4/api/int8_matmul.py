@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from logging import DEBUG
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -13,18 +14,22 @@ from ..backends import cpu
 from ..backends.cuda import integers as cuda_integers
 from ..backends.cuda import launch
 from ..backends.cuda.variant import Variant
-from ..dispatch import on_cpu, on_cuda
+from ..dispatch import on_cpu, on_cuda, told
+from ..dispatch.decision import Decision
 from ..plans.plan import Plan, make_int8_plan
 from ..report import Report
 from ..request import library
 from ..request.arguments import Arguments, check_plan, check_workspace
+from ..request.dlpack import any_library
 from ..request.integers import check_overflow
 from ..request.operands import MatmulRequest, matmul_request
 from ..request.types import TensorT
 from ..request.written import mark_written
+from ..support.logger import LOGGER
 from .integers import refuse_overflow
 
 _LIMIT = 2**31
+_REASON = "int8 products are of FP4 limbs"
 
 
 @overload
@@ -75,6 +80,7 @@ def int8_matmul(
     report: Literal[True],
     workspace_limit: int | None = ...,
 ) -> tuple[npt.NDArray[np.int32], Report]: ...
+@any_library
 def int8_matmul(
     a: Any,
     b: Any,
@@ -135,7 +141,10 @@ def int8_matmul(
     else:
         on_cpu.check_trusted(plan)
     product = _Product(request, plan)
+    began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
     c = product.exact()
+    if began is not None:
+        told.tell(request, Decision(plan, _REASON), began)
     overflows = 0
     if request.shape.k > plan.k_max:
         overflows = int(((c < -_LIMIT) | (c >= _LIMIT)).sum())
@@ -206,7 +215,7 @@ class _Product:
             special_rows=0,
             special_columns=0,
             workspace=self._workspace,
-            reason="int8 products are of FP4 limbs",
+            reason=_REASON,
             accuracy="exact",
             kind="integer",
             overflows=overflows,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from logging import DEBUG
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,13 @@ import numpy as np
 from ..backends import cpu
 from ..backends.cuda import integers as cuda_integers
 from ..backends.cuda.launch import Launch
-from ..dispatch import on_cpu, on_cuda
+from ..dispatch import on_cpu, on_cuda, told
 from ..report import Report
 from ..request import library
 from ..request.arguments import Arguments
 from ..request.library import Operands
 from ..request.operands import MatmulRequest, matmul_request
+from ..support.logger import LOGGER
 
 
 def integer_product(
@@ -66,6 +68,7 @@ def refuse_overflow(overflows: int, dtype: Any) -> None:
 def _on_cpu(
     request: MatmulRequest, raises: bool, report: bool, modulus: int
 ) -> tuple[Any, Report | None, None]:
+    began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
     # What may have to be refused, or is not yet the result, does not go to `out`.
     apart = request.out is not None and (raises or request.dtype == np.bool_)
     placed = replace(request, out=None) if apart else request
@@ -75,10 +78,14 @@ def _on_cpu(
     about = None
     if found is not None:
         c, outcome = found
+        if began is not None:
+            told.tell(request, on_cpu.WORDS_SERVE, began)
         about = cpu.make_direct_report(outcome, on_cpu.WORDS_SERVE) if report else None
     else:
         decision = on_cpu.decide(request)
         c, outcome = cpu.integer_matmul(placed, decision.plan, modulus)
+        if began is not None:
+            told.tell(request, decision, began)
         if raises:
             refuse_overflow(outcome["overflows"], request.dtype)
         if report:
@@ -94,6 +101,7 @@ def _on_cuda(
 ) -> tuple[Any, Report | None, Launch | None]:
     decision = on_cuda.decide(request)
     findings = cuda_integers.IntegerFindings(decision.plan) if report else None
+    began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
     product = cuda_integers.matmul(
         request, decision.plan, decision.variant, modulus,
         counts=raises or report, keeps_out=raises, findings=findings,
@@ -101,6 +109,8 @@ def _on_cuda(
     if raises:
         refuse_overflow(product.overflows(), request.dtype)
     c = product.store()
+    if began is not None:
+        told.tell(request, decision, began)
     if findings is None:
         return c, None, product.made
     return c, product.report(decision.plan, findings, decision.reason, decision.fallback), None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from logging import DEBUG
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -12,16 +13,17 @@ from ..backends import cpu
 from ..backends.cuda import launch
 from ..backends.cuda.findings import Findings, make_report
 from ..backends.cuda.promise import promise_of
-from ..dispatch import complex_product, on_cpu, on_cuda, plain, repeated
+from ..dispatch import complex_product, on_cpu, on_cuda, plain, repeated, told
 from ..plans.plan import Plan
 from ..report import Report
-from ..request import library
+from ..request import dlpack, library
 from ..request.arguments import check_arguments
 from ..request.integers import check_overflow, check_unasked, entry_bits, unify
 from ..request.operands import MatmulRequest, matmul_request
 from ..request.prepared import NEITHER, Prepared, take_prepared
 from ..request.types import TensorT
 from ..request.written import mark_written
+from ..support.logger import LOGGER
 from .integers import integer_product
 
 
@@ -306,8 +308,8 @@ def matmul(
     Returns
     -------
     c, or (c, bound), (c, Report), (c, bound, Report)
-        NumPy in, NumPy out; torch in, torch out. float32 if both operands are float32, else float64; complex64 or complex128
-        alike, if one of them is complex; of integers as above.
+        NumPy in, NumPy out; torch in, torch out; and so of every library whose arrays have ``__dlpack__``. float32 if both
+        operands are float32, else float64; complex64 or complex128 alike, if one of them is complex; of integers as above.
 
     Examples
     --------
@@ -330,7 +332,7 @@ def matmul(
     Raises
     ------
     TypeError
-        Unsupported dtypes, NumPy mixed with torch, masked arrays, `out` of another dtype.
+        Unsupported dtypes, arrays of two libraries, masked arrays, `out` of another dtype; tracers of JAX, and an `out` of its.
     ValueError
         Shapes that do not fit, unknown names, bits outside 2..200 or beside an accuracy that has its own, a rounding other than
         "nearest" without "correct", a plan of too few bits, `out` of another shape, read-only or overlapping, an inner dimension
@@ -398,10 +400,13 @@ def _matmul(
     """The product itself, of what nobody watches."""
     like = None
     raises = overflow != "wrap" and check_overflow(overflow) == "raise"
-    if not raises and plan is None and out is None and not report and not return_bound:
+    is_told = LOGGER.isEnabledFor(DEBUG)
+    if not raises and plan is None and out is None and not report and not return_bound and not is_told:
         like = repeated.likeness(a, b, (scheme, backend, bits, family, workspace_limit, accuracy, rounding))
         if like is not None and (again := repeated.again(like, a, b)) is not None:
             return again
+    if not dlpack.plain.issuperset(map(type, (a, b, out))) and dlpack.are_given(a, b, out):
+        return dlpack.call(_matmul, locals())
 
     sides = NEITHER
     if isinstance(a, Prepared) or isinstance(b, Prepared):
@@ -477,7 +482,10 @@ def _of_parts(
 
 def _on_cpu(request: MatmulRequest, report: bool) -> tuple[Any, Any, Report | None]:
     decision = on_cpu.decide(request)
+    began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
     (c,), bound, outcome = cpu.matmul(request, decision.plan)
+    if began is not None:
+        told.tell(request, decision, began)
     if not report:
         return c, bound, None
     return (
@@ -491,7 +499,10 @@ def _on_cuda(request: MatmulRequest, report: bool) -> tuple[Any, Any, launch.Lau
     promise = promise_of(request.asked, request.single, updates=request.update is not None)
     decision = on_cuda.decide(request)
     findings = Findings(decision.plan) if report else None
+    began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
     c, bound, made = launch.matmul(request, decision.plan, decision.variant, findings, promise)
+    if began is not None:
+        told.tell(request, decision, began)
     if findings is None:
         return c, bound, made, None
     problem = None if made is None else made.prepared.problem

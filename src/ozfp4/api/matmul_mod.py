@@ -12,6 +12,7 @@ from ..plans.plan import Plan
 from ..report import Report
 from ..request import library
 from ..request.arguments import check_arguments
+from ..request.dlpack import any_library
 from ..request.integers import check_modulus
 from ..request.reduced import reduce_operands
 from ..request.types import TensorT
@@ -75,6 +76,7 @@ def matmul_mod(
     workspace_limit: int | None = ...,
     progress: Callable[[float], object] | None = ...,
 ) -> tuple[npt.NDArray[np.int64], Report]: ...
+@any_library
 def matmul_mod(
     a: Any,
     b: Any,

@@ -13,6 +13,7 @@ from ..plans.plan import Plan, make_plan
 from ..request import library
 from ..request.arguments import check_arguments, check_extent
 from ..request.complex import are_paired, real_shape
+from ..request.dlpack import any_library
 from ..request.integers import check_unasked, entry_bits, unify
 from ..request.operands import matmul_request
 from .integers import integer_request
@@ -80,6 +81,7 @@ def plan(
     return make_plan(scheme, backend, family, bits, inner)
 
 
+@any_library
 def plan_for(
     a: Any,
     b: Any,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,12 @@ from ..plans.plan import Plan
 from ..request import complex as forms
 from ..request import library
 from ..request.arguments import Arguments, check_arguments
+from ..request.dlpack import any_library
 from ..request.operands import LONGEST_CERTIFIED, MatmulRequest, matmul_request
 from ..request.prepared import DOUBLE, OTHERS, SIDES, SINGLE, Prepared, is_watched, watch
 
 
+@partial(any_library, keeps=True)
 def prepare(
     x: Any,
     side: str,

@@ -63,7 +63,9 @@ def _preparation(x: Any, side: str) -> tuple[Any, ...] | None:
     prepared, or on a device."""
     if not isinstance(x, Prepared):
         return ()
-    if x.side != side or x._held is None or (x._tensor is not None and x._tensor._version != x._version):
+    if x.side != side or x._held is None or x._library is not None:
+        return None
+    if x._tensor is not None and x._tensor._version != x._version:
         return None
     return (
         x.plan,

@@ -95,11 +95,23 @@ def keep_measured(index: int | None, figures: Mapping[str, float]) -> bool:
         Whether they could be kept.
     """
     kept = disk_cache.store(_key(index), dict(figures))
+    _forget()
+    return kept
+
+
+def set_threads(count: int) -> None:
+    """How many threads the CPU's products have from now on, which changes what "auto" takes. Range: as in _core."""
+    _core.set_thread_count(count)
+    cpu.name.cache_clear()
+    _forget()
+
+
+def _forget() -> None:
+    """Let everything that rests on figures of devices be found anew."""
     global generation
     generation += 1
     for cached in (this_gpu, this_cpu, cpu_choice, gpu_choice):
         cached.cache_clear()
-    return kept
 
 
 @lru_cache(maxsize=512)

@@ -6,6 +6,7 @@ from typing import Any, overload
 
 import numpy.typing as npt
 
+from ..request.dlpack import any_library
 from ..request.types import TensorT
 from .blocks import blocks
 from .native import Native
@@ -42,6 +43,7 @@ def cholesky(
 def cholesky(
     a: npt.ArrayLike, *, lower: bool = ..., accuracy: str | None = ..., check_finite: bool = ...
 ) -> npt.NDArray[Any]: ...
+@any_library
 def cholesky(a: Any, *, lower: bool = True, accuracy: str | None = None, check_finite: bool = True) -> Any:
     """The Cholesky factor of a symmetric (Hermitian) positive definite matrix: L with A = L L^H, or U with A = U^H U.
 

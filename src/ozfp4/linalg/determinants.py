@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
+from ..request.dlpack import any_library
 from ..request.types import TensorT
 from .lu import factorise_in_range
 from .operands import Operands, over_stack, take
@@ -60,6 +61,7 @@ def _scaled(x: Any, e: Any) -> Any:
 def slogdet(a: TensorT, *, accuracy: str | None = ..., check_finite: bool = ...) -> Slogdet: ...
 @overload
 def slogdet(a: npt.ArrayLike, *, accuracy: str | None = ..., check_finite: bool = ...) -> Slogdet: ...
+@any_library
 def slogdet(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -> Slogdet:
     """Sign (phase) and logarithm of the magnitude of the determinants of square matrices, by LU.
 
@@ -105,6 +107,7 @@ def slogdet(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -
 def det(a: TensorT, *, accuracy: str | None = ..., check_finite: bool = ...) -> TensorT: ...
 @overload
 def det(a: npt.ArrayLike, *, accuracy: str | None = ..., check_finite: bool = ...) -> npt.NDArray[Any]: ...
+@any_library
 def det(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -> Any:
     """The determinants of square matrices, by LU; where they are out of range they are 0 or infinite, and :func:`slogdet` is not.
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, overload
 import numpy.typing as npt
 
 from ..api.matmul import matmul
+from ..request.dlpack import any_library
 from ..request.types import TensorT
 from .blocks import blocks
 from .native import Native
@@ -83,6 +84,7 @@ def qr(
 def qr(
     a: npt.ArrayLike, *, mode: str = ..., accuracy: str | None = ..., check_finite: bool = ...
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]: ...
+@any_library
 def qr(a: Any, *, mode: str = "reduced", accuracy: str | None = None, check_finite: bool = True) -> Any:
     """A = Q R by Householder's reflections: Q with orthonormal columns, R upper triangular (trapezoidal).
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..report import Report
+from ..request.dlpack import any_library
 from .householder import factorise, times_q
 from .native import Native
 from .operands import check_flags, over_stack, take
@@ -59,6 +60,7 @@ def _augmented(
     return z[:m], z[m:], reason
 
 
+@any_library
 def lstsq(
     a: Any, b: Any, *, refine: bool = False, accuracy: str | None = None, check_finite: bool = True
 ) -> LstsqResult:
@@ -114,5 +116,5 @@ def lstsq(
 
     x, sums = over_stack(native, given.lead, one, given.a, given.b)
     if any(reasons):
-        warn_of(next(filter(None, reasons)), 3)
+        warn_of(next(filter(None, reasons)))
     return LstsqResult(given.like_b(x), given.like_b(sums))

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..request import library
+from ..request.dlpack import any_library
 from ..request.types import TensorT
 from .blocks import blocks
 from .native import Native
@@ -82,6 +83,7 @@ def lu_factor(
 def lu_factor(
     a: npt.ArrayLike, *, accuracy: str | None = ..., check_finite: bool = ...
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]: ...
+@any_library
 def lu_factor(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -> Any:
     """P A = L U with partial pivoting, as SciPy and torch keep it.
 
@@ -146,6 +148,7 @@ def lu_solve(
     accuracy: str | None = ...,
     check_finite: bool = ...,
 ) -> npt.NDArray[Any]: ...
+@any_library
 def lu_solve(
     lu_and_piv: Any,
     b: Any,

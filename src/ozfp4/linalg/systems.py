@@ -8,7 +8,9 @@ from typing import Any, Literal, overload
 import numpy.typing as npt
 
 from ..report import Report
+from ..request.dlpack import any_library
 from ..request.types import TensorT
+from ..support.caller import stack_level
 from .condition import condition_number
 from .native import Native
 from .operands import Operands, check_flags, over_stack, take
@@ -84,18 +86,18 @@ def _solutions(given: Operands, structure: str, refined: bool, report: bool) -> 
     (x,) = over_stack(given.native, given.lead, one, given.a, given.b)
     about = worst(reports)
     if refined and not about.converged and not report:
-        warn_of(about.reason, 4)
+        warn_of(about.reason)
     return x, about
 
 
-def warn_of(reason: str, level: int) -> None:
-    """LinAlgWarning that a solution is not refined, at the caller `level` calls up from here."""
+def warn_of(reason: str) -> None:
+    """LinAlgWarning that a solution is not refined, at the place that called this package."""
     from scipy.linalg import LinAlgWarning
 
     warnings.warn(
         f"refinement did not converge ({reason}): the solution is that of the factors alone, the matrix singular or nearly so",
         LinAlgWarning,
-        stacklevel=level,
+        stacklevel=stack_level(),
     )
 
 
@@ -143,6 +145,7 @@ def solve(
     accuracy: str | None = ...,
     check_finite: bool = ...,
 ) -> tuple[npt.NDArray[Any], SolveReport]: ...
+@any_library
 def solve(
     a: Any,
     b: Any,
@@ -218,6 +221,7 @@ def inv(
 def inv(
     a: npt.ArrayLike, *, refine: bool = ..., accuracy: str | None = ..., check_finite: bool = ...
 ) -> npt.NDArray[Any]: ...
+@any_library
 def inv(a: Any, *, refine: bool = False, accuracy: str | None = None, check_finite: bool = True) -> Any:
     """The inverse of a square matrix, by LU with partial pivoting.
 

@@ -7,6 +7,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from ..request.dlpack import any_library
 from ..request.types import TensorT
 from .blocks import blocks, blocks_reversed
 from .native import Native
@@ -74,6 +75,7 @@ def solve_triangular(
     accuracy: str | None = ...,
     check_finite: bool = ...,
 ) -> npt.NDArray[Any]: ...
+@any_library
 def solve_triangular(
     a: Any,
     b: Any,

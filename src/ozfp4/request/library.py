@@ -208,6 +208,7 @@ def as_array(name: str, x: object) -> Array:
         return array_of_tensor(name, x)
     if remedies.is_no_array(x):
         raise TypeError(remedies.of_array(name, x))
+    remedies.check_here(name, x)
     return np.asarray(x)
 
 

@@ -58,6 +58,7 @@ class Prepared(Tabular):
     _real: Any = None  # of a complex operand: its real form (request/complex.py), and then nothing reads the entries themselves
     _watched: Callable[[], Any] | None = None  # the tensor that was passed, if torch counts its versions
     _version: int = 0
+    _library: str | None = None  # the library of its products, where that is another than NumPy and torch
 
     is_prepared: ClassVar[bool] = True
     __array_ufunc__: ClassVar[None] = None  # NumPy's operators leave it to Python to refuse it

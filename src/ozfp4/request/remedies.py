@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+# Of enum DLDeviceType of dlpack.h: memory that NumPy reads, a CPU's, also where CUDA pinned it.
+HOST_DEVICES = (1, 3)
+
 # Numbers of fewer bits: every value of theirs is a float32.
 _NARROW = ("float16", "bfloat16", "float8_", "float6_", "float4_")
 
@@ -64,6 +67,25 @@ def is_no_array(x: Any) -> bool:
     if isinstance(x, np.ndarray):
         return isinstance(x, np.ma.MaskedArray)
     return hasattr(x, "toarray") or _is_prepared(x)
+
+
+def check_here(name: str, x: Any) -> None:
+    """RuntimeError for an array in another memory than the CPU's, which np.asarray would copy. Range: no tensor of torch."""
+    kind, place = type(x), None
+    if not hasattr(kind, "__array__") or isinstance(x, (np.ndarray, np.generic)):
+        return
+    if hasattr(x, "__cuda_array_interface__"):
+        place = "a CUDA device"
+    elif hasattr(kind, "__dlpack_device__"):
+        number = int(x.__dlpack_device__()[0])
+        place = None if number in HOST_DEVICES else f"a device of DLPack kind {number}"
+    elif hasattr(kind, "device") and "cpu" not in str(x.device).lower():
+        place = f"device {x.device}"
+    if place is not None:
+        raise RuntimeError(
+            f"{name}: {kind.__name__} lies on {place}, and would be copied to the CPU; copy it there, or pass an array of a "
+            "library with __dlpack__ and from_dlpack"
+        )
 
 
 def check_unprepared(**given: object) -> None:

@@ -8,7 +8,6 @@ once; afterwards asking costs one look into a dictionary.
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import warnings
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from ..backends.kernels import DeviceKernel, cpu_kernel, elements, gpu_kernels
 from ..plans.plan import Plan
 from ..request import library
 from ..support import disk_cache
+from ..support.caller import stack_level
 from .examine import examine
 from .identity import identity
 from .verdict import Verdict
@@ -76,15 +76,6 @@ def _store(verdict: Verdict) -> None:
         disk_cache.store(identity(verdict.kernel), {name: getattr(verdict, name) for name in fields})
 
 
-def _stack_level() -> int:
-    """For warnings.warn in the caller: the first frame outside of this package."""
-    frame, level = sys._getframe(1), 1
-    package = __name__.partition(".")[0]
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == package:
-        frame, level = frame.f_back, level + 1
-    return level
-
-
 def adopt_verdict(verdict: Verdict) -> None:
     """Make a verdict that of this process. RuntimeWarning if it disables the kernel."""
     global generation
@@ -98,7 +89,7 @@ def adopt_verdict(verdict: Verdict) -> None:
             f"ozfp4: the kernel {verdict.kernel} failed its self-test and is disabled; others serve in its place. "
             f"{verdict.reason}. `python -m ozfp4 selftest` tests it again.",
             RuntimeWarning,
-            stacklevel=_stack_level(),
+            stacklevel=stack_level(),
         )
 
 

@@ -6,7 +6,9 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -138,3 +140,53 @@ if child == 0:
 raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=120).returncode == 0
+
+
+@pytest.fixture
+def environments_count() -> Iterator[int]:
+    """What the environment says; said again afterwards."""
+    ozfp4.set_num_threads(None)
+    yield ozfp4.get_num_threads()
+    ozfp4.set_num_threads(None)
+
+
+def test_the_number_that_was_set(environments_count: int) -> None:
+    a, b = operands("phi8", 300, 400, 350)
+    expected = ozfp4.matmul(a, b)
+    for count in (1, 3, np.int64(environments_count + 4)):
+        ozfp4.set_num_threads(count)
+        assert ozfp4.get_num_threads() == ozfp4.info().threads == count
+        c, report = ozfp4.matmul(a, b, report=True)
+        assert_same_bits(c, expected)
+        assert f", {count} threads)" in report.device
+    ozfp4.set_num_threads(None)
+    assert ozfp4.get_num_threads() == environments_count
+
+
+def test_what_auto_takes_rests_on_it(environments_count: int) -> None:
+    a, b = operands("normal", 20, 30, 20)
+    reasons = []
+    for count in (1, 64):
+        ozfp4.set_num_threads(count)
+        reasons.append(ozfp4.matmul(a, b, report=True)[1].reason)
+    assert reasons[0] != reasons[1]
+
+
+@pytest.mark.parametrize(
+    ("count", "error", "text"),
+    [
+        (0, ValueError, r"^count: 0 is outside 1\.\.65536$"),
+        (-2, ValueError, r"^count: -2 is outside 1\.\.65536$"),
+        (2**70, ValueError, rf"^count: {2**70} is outside 1\.\.65536$"),
+        (2.0, TypeError, r"^count: 2\.0 is not an integer$"),
+        (True, TypeError, r"^count: True is not an integer$"),
+        ("4", TypeError, r"^count: '4' is not an integer$"),
+    ],
+)
+def test_numbers_that_are_none(
+    count: Any, error: type[Exception], text: str, environments_count: int
+) -> None:
+    ozfp4.set_num_threads(2)
+    with pytest.raises(error, match=text):
+        ozfp4.set_num_threads(count)
+    assert ozfp4.get_num_threads() == 2

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..devices import add_device_argument, take_device, to_device, to_host
 from ..progress import Progress
 from ..tables import show
 
@@ -45,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--accuracy", choices=("scaled", "fp64", "correct"), default="scaled", help="default: scaled, 53 bits"
     )
+    add_device_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -56,7 +58,8 @@ def run(options: argparse.Namespace) -> int:
     basis, count = orbitals.C.shape
     what = str(options.file) if options.file else "caffeine, RHF/6-31G*, density fitting"
     print(f"{what}: overlap S, Fock matrix F, {count} orbitals C over {basis} basis functions, FP64")
-    print("X = SC, then CᵀX; X = FC, then CᵀX: four products")
+    device = take_device(options.device)
+    print(f"X = SC, then CᵀX; X = FC, then CᵀX: four products, on the {'GPU' if device == 'cuda' else 'CPU'}")
 
     with Progress("checking against exact integers") as progress:
         exact = job.transform(orbitals, _exact(options.accuracy))
@@ -64,8 +67,10 @@ def run(options: argparse.Namespace) -> int:
         outcomes = []
         # The paper's moduli have no room for the bits of the other accuracies.
         paths = [path for path in PATHS if options.accuracy == "scaled" or path[2] == "least"]
+        if device == "cuda":
+            paths = [path for path in paths if path[1] != "fp64"]
         for path in paths:
-            outcomes.append(_measure(path, options.accuracy, orbitals, exact))
+            outcomes.append(_measure(path, options.accuracy, orbitals, exact, device))
             progress.report(0.3 + 0.3 * len(outcomes) / len(paths))
         numpy_outcome = _measure_numpy(orbitals, exact)
         real = job.real_products(orbitals)
@@ -105,11 +110,14 @@ def _exact(accuracy: str) -> Multiply:
 
 
 def _measure(
-    path: tuple[str, str, str], accuracy: str, orbitals: Orbitals, exact: dict[str, Array]
+    path: tuple[str, str, str], accuracy: str, orbitals: Orbitals, exact: dict[str, Array], device: str
 ) -> Outcome:
     import ozfp4
 
+    from ..orbitals import Orbitals
+
     scheme, backend, family = path
+    there = Orbitals(*(to_device(x, device) for x in (orbitals.S, orbitals.C, orbitals.F)))
     plane_products: list[int] = []
 
     def multiply(a: Array, b: Array) -> Array:
@@ -119,7 +127,7 @@ def _measure(
         plane_products.append(report.products)
         return c
 
-    return _outcome(path, orbitals, exact, multiply, plane_products)
+    return _outcome(path, there, exact, multiply, plane_products)
 
 
 def _measure_numpy(orbitals: Orbitals, exact: dict[str, Array]) -> Outcome:
@@ -145,7 +153,7 @@ def _outcome(
     from ...testing import bits_of, difference
     from ..orbitals import transform
 
-    products = transform(orbitals, multiply)
+    products = {name: to_host(x) for name, x in transform(orbitals, multiply).items()}
     seconds: list[float] = []
     once = list(plane_products)
     begin = time.perf_counter()

@@ -7,15 +7,17 @@ backend="auto" too, in this and later processes.
 
   ozfp4 plan 8192                         8192 × 8192 × 8192
   ozfp4 plan 1000 2000 500 --bits 24      m, n, k
-  ozfp4 plan 4096 --device B300 H200      these devices only
+  ozfp4 plan 4096 --device B300 H200      this machine and these devices only; --device all: every one of the table
 """
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...cost.peaks import ATTAINED, LAUNCH_SECONDS
+from ..devices import gpus
 from ..errors import InputError
 from ..experiment import fraction, positive
 from ..tables import show
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 SHOWN = ("RTX 4090", "A100 SXM", "RTX 5090", "RTX PRO 6000", "B200", "B300")
 RAN = ("H200",)  # where the kernels have run
-NOT_RUN = "*not run on hardware*"
+NOT_RUN = "not run on hardware"
 Extents = tuple[int, int, int]
 
 
@@ -40,10 +42,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bits", type=positive, default=53, help="of the scaled integers; default 53, 24 for float32"
     )
-    parser.add_argument("--family", help="least, paper or paper-karatsuba; default: all that there are")
+    parser.add_argument(
+        "--family", help="least, paper or paper-karatsuba; default: the plans of all, and the time of least"
+    )
     parser.add_argument("--backend", help="fp4, int8 or fp64; default: all that there are")
     parser.add_argument(
-        "--device", nargs="+", metavar="NAME", help=f"of the table of rates; default {', '.join(SHOWN)}"
+        "--device",
+        nargs="+",
+        metavar="NAME",
+        help=f"of the table of rates, or all of it; default {', '.join(SHOWN)}",
     )
     parser.add_argument(
         "--attained",
@@ -66,8 +73,9 @@ def run(options: argparse.Namespace) -> int:
     here = _at_hand()
     size = " × ".join(map(str, extents))
     _show_plans(f"Plans of scheme {options.scheme} for {size}, {options.bits} bits", plans)
-    _show_costs(f"Modelled time of {size} (m × n × k)", plans, extents, here, devices, options)
-    _show_rates(here, devices, options.attained)
+    machines = _machines(here, devices, options.attained)
+    _show_costs(f"Modelled time of {size} (m × n × k)", plans, extents, machines, options.scheme)
+    _show_rates(machines, options.attained)
     return 0
 
 
@@ -88,6 +96,8 @@ def _extents(size: list[int]) -> Extents:
 def _devices(names: list[str] | None) -> list[Rates]:
     from ...cost.rates import DEVICES, device_rates
 
+    if names == ["all"]:
+        return list(DEVICES)
     found = []
     for name in names or SHOWN:
         rates = device_rates(name)
@@ -125,21 +135,10 @@ def _plans(options: argparse.Namespace, k: int) -> list[Plan]:
 # ---- This machine --------------------------------------------------------------------------------------------------
 
 
-def _gpus() -> list[int]:
-    from ...backends.cuda.extension import why_unavailable
-    from ...bench.provenance import have_cuda
-
-    if not have_cuda():
-        return []
-    import torch
-
-    return [i for i in range(torch.cuda.device_count()) if why_unavailable(torch.device("cuda", i)) is None]
-
-
 def _at_hand() -> list[DevicePeaks]:
     from ...dispatch.this_machine import this_cpu, this_gpu
 
-    return [this_cpu(), *map(this_gpu, _gpus())]
+    return [this_cpu(), *map(this_gpu, gpus())]
 
 
 def _measure() -> None:
@@ -150,7 +149,7 @@ def _measure() -> None:
     from ...dispatch.this_machine import keep_measured
     from ..progress import Progress
 
-    devices = ["cuda"] if _gpus() else []
+    devices = ["cuda"] if gpus() else []
     for device in ("cpu", *devices):
         backends = CPU_BACKENDS if device == "cpu" else GPU_BACKENDS
         methods = {
@@ -186,73 +185,103 @@ def _show_plans(title: str, plans: list[Plan]) -> None:
     show(title, ["backend", "family", "products", "moduli", "planes", "log2 P", "K limit"], rows, left=2)
 
 
-def _cost_rows(
-    machine: DevicePeaks, status: str, plans: list[Plan], extents: Extents, native: float, scheme: str
-) -> list[list[str]]:
+@dataclass(frozen=True)
+class Machine:
+    """A device of the tables: how they call it, what it can do, its native FP64 rate in TFLOPS (None: not known), and what is
+    said of it below them ("": nothing)."""
+
+    label: str
+    peaks: DevicePeaks
+    native: float | None
+    note: str
+
+
+def _machines(here: list[DevicePeaks], devices: list[Rates], attained: float) -> list[Machine]:
+    """This machine's devices, under short names, and those that were asked for."""
+    from ...cost.peaks import gpu_peaks
+
+    names = ["this CPU", *(f"this GPU {i}" if len(here) > 2 else "this GPU" for i in range(len(here) - 1))]
+    found = [
+        Machine(name, peaks, None, f"{name}: {peaks.name}, {peaks.basis}")
+        for name, peaks in zip(names, here, strict=True)
+    ]
+    for rates in devices:
+        mark = "" if rates.name in RAN else "*"
+        found.append(Machine(rates.name + mark, gpu_peaks(rates, attained), attained * rates.fp64, ""))
+    return found
+
+
+def _milliseconds(seconds: float) -> str:
+    """In ten characters at most.
+
+    >>> _milliseconds(0.0012345), _milliseconds(123456.7)
+    ('1.234', '1.235e+08')
+    """
+    return f"{1e3 * seconds:.3f}" if seconds < 1e3 else f"{1e3 * seconds:.3e}"
+
+
+def _cost_rows(machine: Machine, plans: list[Plan], extents: Extents, scheme: str) -> list[list[str]]:
     from ...cost.choice import choose
     from ...cost.model import estimate
 
-    auto = choose(machine, scheme, plans[0].family if len({p.family for p in plans}) == 1 else "least",
-                  plans[0].bits, extents[2]).backend  # fmt: skip
+    auto = choose(machine.peaks, scheme, plans[0].family, plans[0].bits, extents[2]).backend
     rows = []
     for plan in plans:
-        times = estimate(plan, extents, machine)
+        times = estimate(plan, extents, machine.peaks)
         if times is None:
             continue
         flops = 2 * extents[0] * extents[1] * extents[2]
-        chosen = plan.backend == auto and (plan.family == "least" or len(plans) == 1)
+        name = plan.backend if plan.family == "least" else f"{plan.backend} {plan.family}"
         rows.append([
-            machine.name, plan.backend, plan.family, "auto" if chosen else "", str(plan.products),
-            *(f"{1e3 * seconds:.3f}" for seconds in (times.preprocess, times.products, times.reconstruct,
-                                                      times.launches, times.total)),
-            f"{flops / times.total / 1e12:.3g}", f"{native:.3g}" if native else "-", status,
+            machine.label, f"{name} (auto)" if plan.backend == auto and len(plans) > 1 else name, str(plan.products),
+            *map(_milliseconds, (times.total - times.products, times.products, times.total)),
+            f"{flops / times.total / 1e12:.3g}",
         ])  # fmt: skip
     return rows
 
 
 def _show_costs(
-    title: str,
-    plans: list[Plan],
-    extents: Extents,
-    here: list[DevicePeaks],
-    devices: list[Rates],
-    options: argparse.Namespace,
+    title: str, plans: list[Plan], extents: Extents, machines: list[Machine], scheme: str
 ) -> None:
-    from ...cost.peaks import gpu_peaks
-
-    rows = []
-    for machine in here:
-        rows += _cost_rows(machine, f"at hand, {machine.basis}", plans, extents, 0.0, options.scheme)
-    for rates in devices:
-        status = "ran, nominal rates" if rates.name in RAN else NOT_RUN
-        machine, native = gpu_peaks(rates, options.attained), options.attained * rates.fp64
-        rows += _cost_rows(machine, status, plans, extents, native, options.scheme)
-    columns = [
-        "device", "backend", "family", "", "Q", "scale+encode ms", "multiply ms", "reconstruct ms", "launches ms",
-        "total ms", "TFLOPS", "native FP64", "MODELLED",
-    ]  # fmt: skip
-    show(title, columns, rows, left=4)
+    """One line a backend: of the families that were found, the first."""
+    first = [plan for plan in plans if plan.family == plans[0].family]
+    rows = [row for machine in machines for row in _cost_rows(machine, first, extents, scheme)]
+    columns = ["device", "backend", "products", "other ms", "multiply ms", "total ms", "TFLOPS"]
+    show(title, columns, rows, left=2)
+    for machine in machines:
+        if machine.note:
+            print(machine.note)
+    if any(machine.label.endswith("*") for machine in machines):
+        print(f"*: {NOT_RUN}")
 
 
-def _show_rates(here: list[DevicePeaks], devices: list[Rates], attained: float) -> None:
-    from ...cost.peaks import gpu_peaks
+def _show_rates(machines: list[Machine], attained: float) -> None:
     from ...cost.rates import GIGA, TERA
 
     rows = []
-    for machine in (*here, *(gpu_peaks(rates, attained) for rates in devices)):
-        figures = [
-            machine.rates.get(key, 0.0) / TERA for key in (("II", "fp4"), ("II", "int8"), ("I", "fp4"))
-        ]
-        packed = " and ".join(sorted(machine.packed, reverse=True))
+    for machine in machines:
+        peaks = machine.peaks
+        figures = [peaks.rates.get(key, 0.0) / TERA for key in (("II", "fp4"), ("II", "int8"), ("I", "fp4"))]
+        packed = ", ".join(sorted(peaks.packed, reverse=True))
         rows.append([
-            machine.name, *(f"{figure:.4g}" if figure else "-" for figure in figures),
-            f"{machine.bandwidth / GIGA:.4g}", f"E2M1 codes in scheme {packed}" if packed else "as bytes",
-            "a launch per fold" if machine.pass_per_fold else "one launch", machine.basis,
+            machine.label, *(f"{figure:.4g}" if figure else "-" for figure in figures),
+            "-" if machine.native is None else f"{machine.native:.3g}", f"{peaks.bandwidth / GIGA:.4g}",
+            f"E2M1 in {packed}" if packed else "bytes", "per fold" if peaks.pass_per_fold else "one",
         ])  # fmt: skip
-    columns = ["device", "fp4 TOPS", "int8 TOPS", "fp4 I TOPS", "GB/s", "limbs of fp4", "multiply", "basis"]
+    columns = [
+        "device",
+        "fp4 TOPS",
+        "int8 TOPS",
+        "fp4 I TOPS",
+        "FP64",
+        "GB/s",
+        "limbs of fp4",
+        "launches",
+    ]
     show("Assumptions", columns, rows)
+    print(f"GPUs of the table of rates: nominal figures × {attained:g}; FP64: TFLOPS of a native product.")
     print(
-        f"{1e6 * LAUNCH_SECONDS:.0f} µs a launch on a GPU. All moduli of a plan run; fewer where data allow it. Not modelled: "
-        "partly filled\ntiles and waves, clocks under load, cuts of K. TFLOPS are 2 m n k / t; native FP64 is "
-        f"{attained:g} of the nominal peak."
+        f"{1e6 * LAUNCH_SECONDS:.0f} µs a launch on a GPU. All moduli of a plan run; fewer where data allow it. Not modelled:\n"
+        "partly filled tiles and waves, clocks under load, cuts of K. TFLOPS are 2 m n k / t.\n"
+        "Other: scale, encode, reconstruct, launches."
     )

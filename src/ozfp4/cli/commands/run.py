@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..devices import add_device_argument, take_device, to_device, to_host
 from ..errors import InputError
 from ..files import Array, check_writable, locate, read, write
 from ..progress import Progress
@@ -59,8 +60,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="direction, with --accuracy correct; default nearest",
     )
     parser.add_argument(
-        "--workspace", type=bytes_of, metavar="SIZE", help="memory to use beside A, B and C; default 1G"
+        "--workspace",
+        type=bytes_of,
+        metavar="SIZE",
+        help="memory to use beside A, B and C; default 1G, on a GPU no limit",
     )
+    add_device_argument(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -79,7 +84,8 @@ def run(options: argparse.Namespace) -> int:
 
     shape = _shape(a, b)
     check_writable(target, len(shape.result))
-    plan = _plan(options, shape, single=a.dtype.itemsize == b.dtype.itemsize == 4)
+    device = take_device(options.device, options.backend)
+    plan = _plan(options, shape, device, single=a.dtype.itemsize == b.dtype.itemsize == 4)
     for name, file, array, flipped in (
         ("A", files[0], a, options.transpose_a),
         ("B", files[1], b, options.transpose_b),
@@ -89,11 +95,12 @@ def run(options: argparse.Namespace) -> int:
     print("\n".join(_summary(plan)), flush=True)
 
     try:
+        start = time.perf_counter()
+        there = to_device(a, device), to_device(b, device)
         with Progress("multiplying") as progress:
             # Not with the plan: where its kernel failed the self-test, "auto" takes another backend.
             c, report = ozfp4.matmul(
-                a,
-                b,
+                *there,
                 scheme=options.scheme,
                 backend=options.backend,
                 family=options.family,
@@ -105,17 +112,21 @@ def run(options: argparse.Namespace) -> int:
                 progress=progress.report,
             )
     except RuntimeError as error:
-        raise InputError(str(error)) from None  # every kernel that could serve is disabled
+        # Every kernel that could serve is disabled, or the memory of a GPU is too small.
+        raise InputError(" ".join(str(error).split())) from None
     except MemoryError as error:
         if str(error).startswith("workspace_limit"):
             raise InputError(f"--workspace: {error}") from None
         raise InputError(f"not enough memory: {error}; try a smaller --workspace") from None
+    c = np.asarray(to_host(c))
+    whole_seconds = time.perf_counter() - start
     start = time.perf_counter()
-    write(target, np.asarray(c))
+    write(target, c)
     write_seconds = time.perf_counter() - start
 
     print(report)
-    for name, seconds in (("read", read_seconds), ("write", write_seconds)):
+    copied = [("whole, with copies to the GPU and back", whole_seconds)] if device == "cuda" else []
+    for name, seconds in (("read", read_seconds), *copied, ("write", write_seconds)):
         print(f"{name:<11} {1e3 * seconds:10.3f} ms")
     print(f"C         {' × '.join(map(str, shape.result)) or 'scalar'} {c.dtype.name}, {target}")
     return 0
@@ -143,7 +154,7 @@ def _shape(a: Array, b: Array) -> MatmulShape:
         raise InputError(f"{operand}: {problem}" if operand else f"A, B: {error}") from None
 
 
-def _plan(options: argparse.Namespace, shape: MatmulShape, *, single: bool) -> Plan:
+def _plan(options: argparse.Namespace, shape: MatmulShape, device: str, *, single: bool) -> Plan:
     import ozfp4
 
     from ...dispatch.decision import capacity
@@ -155,7 +166,9 @@ def _plan(options: argparse.Namespace, shape: MatmulShape, *, single: bool) -> P
             **names, bits=options.bits, accuracy=options.accuracy, rounding=options.rounding
         )
         bits = capacity(asked, single)
-        return ozfp4.plan(shape.m, shape.n, shape.k, **names, bits=bits)
+        return ozfp4.plan(shape.m, shape.n, shape.k, **names, bits=bits, device=device)
+    except RuntimeError as error:  # a backend that the GPU does not have
+        raise InputError(str(error)) from None
     except ValueError as error:
         argument = str(error).partition(":")[0]
         known = argument in (*names, "bits", "accuracy", "rounding")
