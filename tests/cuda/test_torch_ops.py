@@ -4,21 +4,13 @@ missing."""
 from __future__ import annotations
 
 import pytest
+from first_gpu import DEVICE, torch
 
 import ozfp4
-from ozfp4.backends.cuda import extension
+import ozfp4.torch_ops
 from ozfp4.testing import assert_same_bits
 
-torch = pytest.importorskip("torch")
-if not torch.cuda.is_available():
-    pytest.skip("no CUDA device", allow_module_level=True)
-REASON = extension.why_unavailable(torch.device("cuda", 0))
-if REASON:
-    pytest.skip(REASON, allow_module_level=True)
-import ozfp4.torch_ops  # noqa: E402 - it imports torch
-
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch's own, of what it traces
-DEVICE = torch.device("cuda", 0)
 REAL, COMPLEX = torch.float64, torch.complex128
 
 
