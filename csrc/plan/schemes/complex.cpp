@@ -5,7 +5,7 @@
 //     p = x + r y,  q = x - r y;   P = sum p p',  Q = sum q q';   re = (P + Q) / 2,  im = (P - Q) / (2 r)   (mod m).
 // The planes of B come from its even columns, where the second entry of a pair is -y': its first plane is q', the second p'.
 //
-// Moduli of bytes that split end at 2^152. Behind most of them come others, at four products each: planes x and y, and
+// Moduli of bytes that split end at 2^160. Behind most of them come others, at four products each: planes x and y, and
 //     re = sum x x' + y (-y'),   im = sum y x' - x (-y').
 // A product here is one of residues: one of limbs where the residue is its own limb, else as many as the modulus' recipe has
 // terms.
