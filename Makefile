@@ -75,7 +75,7 @@ $(VENV)/bin/python:
 
 # Build requirements live in the environment, not in a new one for each build: paths stay, so only what changed is compiled.
 $(VENV)/ready/build: $(VENV)/bin/python Makefile
-	$(PIP) install --quiet 'scikit-build-core>=0.11' 'pybind11>=2.13' 'setuptools-scm>=9' 'cmake>=3.24' 'ninja>=1.10'
+	$(PIP) install --quiet 'scikit-build-core>=0.11' 'pybind11>=2.13' 'setuptools-scm>=10' 'cmake>=3.24' 'ninja>=1.10'
 	@mkdir -p $(@D) && touch $@
 
 # ready/EXTRAS: the package as it is now is installed with these extras.

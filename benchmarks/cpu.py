@@ -300,9 +300,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], default=list(SECTIONS))
+    parser.add_argument("sections", metavar="SECTION", nargs="*", help=f"default all: {', '.join(SECTIONS)}")
     parser.add_argument("--json", help="also write the rows to this file")
     arguments = parser.parse_args()
+    for name in arguments.sections:
+        if name not in SECTIONS:
+            parser.error(f"{name}: there is no such section; there are {', '.join(SECTIONS)}")
     print(ozfp4.info())
     results = {}
     for name in arguments.sections or SECTIONS:

@@ -24,7 +24,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / "build" / "wheels"
-# Libraries of the system would hide what a wheel lacks; a Python path the wheel itself.
+# A Python path would hide the wheel.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {
     "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",

@@ -61,11 +61,16 @@ def test_on_a_gpu(
         ozfp4.plan_for(a, b, backend="fp64")
 
 
-def test_what_matmul_refuses() -> None:
+def test_of_tensors_that_require_grad() -> None:
     a = torch.ones(3, 3, dtype=torch.float64, requires_grad=True)
-    with pytest.raises(RuntimeError, match=r"^a: the tensor requires grad"):
-        ozfp4.plan_for(a, a)
+    plain = torch.ones(3, 3, dtype=torch.float32)
+    for x, y in ((a, a), (a, plain), (plain, a)):
+        assert ozfp4.plan_for(x, y) == ozfp4.plan_for(x.detach(), y.detach())
+
+
+def test_what_matmul_refuses() -> None:
+    a = torch.ones(3, 3, dtype=torch.float64)
     with pytest.raises(TypeError, match="cannot be mixed"):
-        ozfp4.plan_for(a.detach(), a.detach().numpy())
+        ozfp4.plan_for(a, a.numpy())
     with pytest.raises(RuntimeError, match=r"^a: device meta has no kernel in this build"):
-        ozfp4.plan_for(a.detach().to("meta"), a.detach().to("meta"))
+        ozfp4.plan_for(a.to("meta"), a.to("meta"))

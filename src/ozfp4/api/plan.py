@@ -113,8 +113,9 @@ def plan_for(
     Raises
     ------
     TypeError, ValueError, RuntimeError
-        What matmul raises for these operands.
+        What matmul raises for these operands; that a tensor requires grad changes nothing.
     """
+    a, b = (x.detach() if library.is_tensor(x) else x for x in (a, b))
     asked = check_arguments(scheme, backend, bits, family, accuracy=accuracy)
     operands, integer = library.take_operands(a, b, None, library.TAKEN), None
     if operands.has_integers:

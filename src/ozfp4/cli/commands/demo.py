@@ -4,6 +4,9 @@ Forms C^T S C and C^T F C (S: overlap, F: Fock matrix, C: orbital coefficients; 
 chained products each. All schemes and backends must return the same bits, and every entry must equal what its
 accuracy defines, in exact arithmetic: for "scaled" the product of the scaled integers, for "correct" the real
 product, each rounded once; for "fp64" one of the two. Exit status 1 if one does not.
+
+Runs on the GPU where there is one that this build has kernels for, without the backend fp64, which is the CPU's;
+--device cpu runs on the CPU.
 """
 
 from __future__ import annotations
