@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +33,13 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     to = torch.Tensor.to
 
     def send(tensor: Any, where: Any, *further: Any, **options: Any) -> Any:
-        if where != "cuda":
+        if where != "cuda:1":
             return to(tensor, where, *further, **options)
         sent.append(where)
         return tensor
 
     plan = ozfp4.plan
-    monkeypatch.setattr(devices, "gpus", lambda: [0])
+    monkeypatch.setattr(devices, "gpus", lambda: [1, 3])
     monkeypatch.setattr(torch.Tensor, "to", send)
     monkeypatch.setattr(ozfp4, "plan", lambda *a, device, **o: plan(*a, **o))
     return sent
@@ -48,7 +50,7 @@ def test_run_takes_the_gpu(
     choice: list[str], gpu: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["run", "a.npy", "b.npy", "-o", "c.npy", *choice]) == 0
-    assert gpu == ["cuda", "cuda"]
+    assert gpu == ["cuda:1", "cuda:1"]
     assert_same_bits(np.load("c.npy"), ozfp4.matmul(A, B))
     assert "whole, with copies to the GPU and back" in capsys.readouterr().out
 
@@ -74,6 +76,20 @@ def test_the_demo_takes_the_gpu(gpu: list[str], tmp_path: Path, capsys: pytest.C
     assert "four products, on the CPU" in text
     assert "OK: 8 ways" in text
     assert len(gpu) == 3 * 6
+
+
+def test_a_build_without_kernels_does_not_import_torch(folder: Path) -> None:
+    (folder / "torch.py").write_text("raise SystemExit('torch was imported')\n", encoding="utf-8")
+    program = (
+        "import sys; sys.path.insert(0, '.')\n"
+        "from ozfp4 import cli\n"
+        "from ozfp4.backends.cuda import extension\n"
+        "extension.extension = lambda: None\n"
+        "sys.exit(cli.main(['run', 'a.npy', 'b.npy', '-o', 'c.npy']))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert_same_bits(np.load("c.npy"), ozfp4.matmul(A, B))
 
 
 @pytest.mark.parametrize("command", [["run", "a.npy", "b.npy", "-o", "c.npy"], ["demo"]])

@@ -6,13 +6,16 @@ import math
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import ozfp4
 from ozfp4.bench import speed
 from ozfp4.cli import main
+from ozfp4.cli.commands import plan as plan_command
 from ozfp4.dispatch import this_machine
 from ozfp4.plans import make_plan
 
@@ -142,3 +145,38 @@ def test_measured_figures_are_kept(
 def test_bad_input(capsys: pytest.CaptureFixture[str], arguments: list[str], complaint: str) -> None:
     assert main(["plan", *arguments]) == 2
     assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("numbers", "names"),
+    [([0], ["this GPU"]), ([1], ["this GPU 1"]), ([0, 2], ["this GPU 0", "this GPU 2"])],
+)
+def test_gpus_have_the_numbers_of_torch(
+    numbers: list[int], names: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan_command, "gpus", lambda: numbers)
+    monkeypatch.setattr(this_machine, "this_gpu", lambda index: index)
+    assert list(plan_command._at_hand().items())[1:] == list(zip(names, numbers, strict=True))
+
+
+def test_the_gpu_that_serves_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    current: list[int] = []
+
+    @contextmanager
+    def device(index: int) -> Iterator[None]:
+        current.append(index)
+        yield
+        current.pop()
+
+    kept: list[tuple[int | None, list[int]]] = []
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=SimpleNamespace(device=device)))
+    monkeypatch.setattr(plan_command, "gpus", lambda: [1, 3])
+    monkeypatch.setattr("ozfp4.bench.methods.own_methods", lambda device: [])
+    monkeypatch.setattr("ozfp4.cost.peaks.CPU_BACKENDS", ())
+    monkeypatch.setattr("ozfp4.cost.peaks.GPU_BACKENDS", ())
+    monkeypatch.setattr(speed, "copy_bandwidth", lambda device: 1.0)
+    monkeypatch.setattr(
+        this_machine, "keep_measured", lambda index, _: kept.append((index, [*current])) or True
+    )
+    plan_command._measure()
+    assert kept == [(None, []), (1, [1])]

@@ -14,16 +14,16 @@ def add_device_argument(parser: argparse.ArgumentParser) -> None:
         "--device",
         choices=("auto", "cpu", "cuda"),
         default="auto",
-        help="where to multiply; default auto: the GPU that torch sees, if this build has kernels for it, else the CPU",
+        help="where to multiply; default auto: the first GPU that torch sees and this build has kernels for, else the CPU",
     )
 
 
 def gpus() -> list[int]:
-    """The numbers of the CUDA devices that products run on; imports torch where it is installed."""
-    from ..backends.cuda.extension import why_unavailable
+    """The numbers of the CUDA devices that products run on; imports torch where it is installed and this build has kernels."""
+    from ..backends.cuda.extension import extension, why_unavailable
     from ..bench.provenance import have_cuda
 
-    if not have_cuda():
+    if extension() is None or not have_cuda():
         return []
     import torch
 
@@ -31,18 +31,22 @@ def gpus() -> list[int]:
 
 
 def take_device(asked: str, backend: str = "auto") -> str:
-    """The device of an answer to ``--device``; the backend fp64 is a CPU's alone. InputError for a GPU that is not there."""
+    """The device of an answer to ``--device``, "cpu" or "cuda:" and a number; the backend fp64 is a CPU's alone. InputError for
+    a GPU that is not there."""
+    if asked == "cpu" or (asked == "auto" and backend == "fp64"):
+        return "cpu"
+    found = gpus()
+    if found:
+        return f"cuda:{found[0]}"
     if asked == "cuda":
-        if not gpus():
-            raise InputError(
-                "--device: there is no GPU that torch sees and this build has kernels for; `ozfp4 info` says why"
-            )
-        return asked
-    return "cuda" if asked == "auto" and backend != "fp64" and gpus() else "cpu"
+        raise InputError(
+            "--device: there is no GPU that torch sees and this build has kernels for; `ozfp4 info` says why"
+        )
+    return "cpu"
 
 
 def to_device(x: Any, device: str) -> Any:
-    """An array as products on the device take it: itself, or a tensor on the current GPU."""
+    """An array as products on the device take it: itself, or a tensor on that GPU."""
     if device == "cpu":
         return x
     import numpy as np

@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     what = str(options.file) if options.file else "caffeine, RHF/6-31G*, density fitting"
     print(f"{what}: overlap S, Fock matrix F, {count} orbitals C over {basis} basis functions, FP64")
     device = take_device(options.device)
-    print(f"X = SC, then CᵀX; X = FC, then CᵀX: four products, on the {'GPU' if device == 'cuda' else 'CPU'}")
+    print(f"X = SC, then CᵀX; X = FC, then CᵀX: four products, on the {'CPU' if device == 'cpu' else 'GPU'}")
 
     with Progress("checking against exact integers") as progress:
         exact = job.transform(orbitals, _exact(options.accuracy))
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
         outcomes = []
         # The paper's moduli have no room for the bits of the other accuracies.
         paths = [path for path in PATHS if options.accuracy == "scaled" or path[2] == "least"]
-        if device == "cuda":
+        if device != "cpu":
             paths = [path for path in paths if path[1] != "fp64"]
         for path in paths:
             outcomes.append(_measure(path, options.accuracy, orbitals, exact, device))

@@ -135,13 +135,26 @@ def _plans(options: argparse.Namespace, k: int) -> list[Plan]:
 # ---- This machine --------------------------------------------------------------------------------------------------
 
 
-def _at_hand() -> list[DevicePeaks]:
+def _at_hand() -> dict[str, DevicePeaks]:
+    """This machine's devices by short names; a GPU has torch's number unless it is the first and the only one."""
     from ...dispatch.this_machine import this_cpu, this_gpu
 
-    return [this_cpu(), *map(this_gpu, gpus())]
+    found = gpus()
+    names = {index: "this GPU" if found == [0] else f"this GPU {index}" for index in found}
+    return {"this CPU": this_cpu()} | {name: this_gpu(index) for index, name in names.items()}
 
 
 def _measure() -> None:
+    """The figures of the CPU, and of the first GPU that products run on."""
+    _measure_device("cpu", None)
+    for index in gpus()[:1]:
+        import torch
+
+        with torch.cuda.device(index):
+            _measure_device("cuda", index)
+
+
+def _measure_device(device: str, index: int | None) -> None:
     """Rates of one plane product in every alphabet, and the bandwidth of a copy, kept for later processes."""
     from ...bench import speed
     from ...bench.methods import own_methods
@@ -149,24 +162,22 @@ def _measure() -> None:
     from ...dispatch.this_machine import keep_measured
     from ..progress import Progress
 
-    devices = ["cuda"] if gpus() else []
-    for device in ("cpu", *devices):
-        backends = CPU_BACKENDS if device == "cpu" else GPU_BACKENDS
-        methods = {
-            method.options["backend"]: method
-            for method in own_methods(device)
-            if method.options["scheme"] == "II" and method.options["family"] == "least"
-        }
-        figures = {}
-        for done, backend in enumerate(backends):
-            with Progress(f"rate of {backend} on {device}") as progress:
-                figures[backend] = speed.product_rate(methods[backend], 1024 if device == "cpu" else 4096)
-                progress.report((1 + done) / len(backends))
-        with Progress(f"bandwidth of {device}") as progress:
-            figures["bandwidth"] = speed.copy_bandwidth(device)
-            progress.report(1.0)
-        if not keep_measured(None if device == "cpu" else 0, figures):
-            print("the cache folder cannot be written: these figures are for this process alone")
+    backends = CPU_BACKENDS if device == "cpu" else GPU_BACKENDS
+    methods = {
+        method.options["backend"]: method
+        for method in own_methods(device)
+        if method.options["scheme"] == "II" and method.options["family"] == "least"
+    }
+    figures = {}
+    for done, backend in enumerate(backends):
+        with Progress(f"rate of {backend} on {device}") as progress:
+            figures[backend] = speed.product_rate(methods[backend], 1024 if device == "cpu" else 4096)
+            progress.report((1 + done) / len(backends))
+    with Progress(f"bandwidth of {device}") as progress:
+        figures["bandwidth"] = speed.copy_bandwidth(device)
+        progress.report(1.0)
+    if not keep_measured(index, figures):
+        print("the cache folder cannot be written: these figures are for this process alone")
 
 
 # ---- Tables --------------------------------------------------------------------------------------------------------
@@ -196,14 +207,12 @@ class Machine:
     note: str
 
 
-def _machines(here: list[DevicePeaks], devices: list[Rates], attained: float) -> list[Machine]:
-    """This machine's devices, under short names, and those that were asked for."""
+def _machines(here: dict[str, DevicePeaks], devices: list[Rates], attained: float) -> list[Machine]:
+    """This machine's devices and those that were asked for."""
     from ...cost.peaks import gpu_peaks
 
-    names = ["this CPU", *(f"this GPU {i}" if len(here) > 2 else "this GPU" for i in range(len(here) - 1))]
     found = [
-        Machine(name, peaks, None, f"{name}: {peaks.name}, {peaks.basis}")
-        for name, peaks in zip(names, here, strict=True)
+        Machine(name, peaks, None, f"{name}: {peaks.name}, {peaks.basis}") for name, peaks in here.items()
     ]
     for rates in devices:
         mark = "" if rates.name in RAN else "*"

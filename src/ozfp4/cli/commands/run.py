@@ -125,7 +125,7 @@ def run(options: argparse.Namespace) -> int:
     write_seconds = time.perf_counter() - start
 
     print(report)
-    copied = [("whole, with copies to the GPU and back", whole_seconds)] if device == "cuda" else []
+    copied = [("whole, with copies to the GPU and back", whole_seconds)] if device != "cpu" else []
     for name, seconds in (("read", read_seconds), *copied, ("write", write_seconds)):
         print(f"{name:<11} {1e3 * seconds:10.3f} ms")
     print(f"C         {' × '.join(map(str, shape.result)) or 'scalar'} {c.dtype.name}, {target}")
