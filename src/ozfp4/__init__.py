@@ -6,6 +6,7 @@
 """
 
 from .support import built  # noqa: F401, I001 - first: where _core is missing, all else fails with less to say
+from .support import environment  # noqa: F401
 from . import bounds, linalg, stages
 from .api.einsum import einsum
 from .api.enclose import enclose

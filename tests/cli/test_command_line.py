@@ -136,3 +136,24 @@ def test_the_script_is_the_same_program() -> None:
     if not scripts:
         pytest.skip("ozfp4 is not installed, only imported from its source tree")
     assert scripts[0].load() is cli.main
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "complaint"),
+    [
+        ("OZFP4_VERBOSE", "loud", "ozfp4: OZFP4_VERBOSE: 'loud' is unknown; allowed are '0', '1'"),
+        ("OZFP4_DEBUG", "async", "ozfp4: OZFP4_DEBUG: 'async' is unknown; allowed is 'sync'"),
+        ("OZFP4_NUM_THREADS", "many", "ozfp4 info: OZFP4_NUM_THREADS: 'many' is no number in 1..65536"),
+    ],
+)
+def test_nonsense_in_the_environment_is_told_in_one_line(
+    variable: str, value: str, complaint: str, tmp_path: Path
+) -> None:
+    script = tmp_path / "ozfp4"
+    script.write_text("import sys\nfrom ozfp4.cli import main\nsys.exit(main())\n", encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": ":".join(sys.path), variable: value}
+    for program in (["-m", "ozfp4"], ["-mozfp4"], [str(script)]):
+        done = subprocess.run(
+            [sys.executable, *program, "info"], env=environment, capture_output=True, text=True, timeout=120
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{complaint}\n")

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <condition_variable>
 #include <cstdlib>
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
+#include <string>
 #include <thread>
 
 #if defined(__linux__)
@@ -16,9 +19,29 @@
 namespace ozfp4 {
 namespace {
 
-int positive_from_environment(const char* name) {
-  const char* text = std::getenv(name);
-  return text ? std::max(0, std::atoi(text)) : 0;
+constexpr int most_threads = 65536;
+
+// OZFP4_NUM_THREADS; 0 where it is unset or empty.
+int asked_for_by_us() {
+  const char* text = std::getenv("OZFP4_NUM_THREADS");
+  if (!text || !*text) return 0;
+  char* end = nullptr;
+  const long count = std::strtol(text, &end, 10);  // at the limits of long where it does not fit
+  if (end == text || *end || count < 1 || count > most_threads) {
+    throw std::invalid_argument("OZFP4_NUM_THREADS: '" + std::string(text) + "' is no number in 1.." +
+                                std::to_string(most_threads));
+  }
+  return static_cast<int>(count);
+}
+
+// The outermost number of OMP_NUM_THREADS, which may be a list such as 4,2; 0 for what is none: the variable is OpenMP's.
+int asked_for_by_openmp() {
+  const char* text = std::getenv("OMP_NUM_THREADS");
+  if (!text) return 0;
+  char* end = nullptr;
+  const long count = std::strtol(text, &end, 10);
+  const bool ends = end != text && (!*end || *end == ',' || std::isspace(static_cast<unsigned char>(*end)));
+  return ends ? static_cast<int>(std::clamp<long>(count, 0, most_threads)) : 0;
 }
 
 int available_cpus() {
@@ -94,8 +117,8 @@ void set_thread_count(int count) { count_asked_for = count; }
 
 int thread_count() {
   if (const int n = count_asked_for) return n;
-  if (const int n = positive_from_environment("OZFP4_NUM_THREADS")) return n;
-  if (const int n = positive_from_environment("OMP_NUM_THREADS")) return n;
+  if (const int n = asked_for_by_us()) return n;
+  if (const int n = asked_for_by_openmp()) return n;
   static const int cpus = available_cpus();
   return cpus;
 }

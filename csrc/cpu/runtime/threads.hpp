@@ -7,6 +7,7 @@
 namespace ozfp4 {
 
 // What set_thread_count said, else OZFP4_NUM_THREADS, else OMP_NUM_THREADS, else the CPUs this process may run on.
+// std::invalid_argument where OZFP4_NUM_THREADS counts and is no number in 1..65536; another OMP_NUM_THREADS is passed over.
 int thread_count();
 
 // For loops that begin from now on, in all threads of the process. Range: count >= 1, or 0 to ask the environment again.

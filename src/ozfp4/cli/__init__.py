@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import NoReturn
 
+from ..api.threads import get_num_threads
 from ..support.version import __version__
 from . import commands
 from .errors import InputError
@@ -64,6 +65,14 @@ def _tolerate_any_encoding() -> None:
             stream.reconfigure(errors="replace")
 
 
+def _check_threads() -> None:
+    """InputError for nonsense in OZFP4_NUM_THREADS, which every product would refuse."""
+    try:
+        get_num_threads()
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
@@ -81,6 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     modules = command_modules()
     options = _parser(modules).parse_args(arguments)
     try:
+        _check_threads()
         status: int = modules[options.command].run(options)
         sys.stdout.flush()
     except InputError as error:

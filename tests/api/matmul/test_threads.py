@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -82,9 +83,38 @@ def test_our_own_variable_counts_before_openmps() -> None:
     assert thread_count(OZFP4_NUM_THREADS="2", OMP_NUM_THREADS="5") == 2
 
 
-@pytest.mark.parametrize("value", ["0", "-3", "many", ""])
-def test_nonsense_in_the_environment_is_ignored(value: str) -> None:
-    assert thread_count(OZFP4_NUM_THREADS=value, OMP_NUM_THREADS=value) >= 1
+def test_an_empty_variable_is_none() -> None:
+    assert thread_count(OZFP4_NUM_THREADS="", OMP_NUM_THREADS="5") == 5
+    assert thread_count(OZFP4_NUM_THREADS="65536") == 65536
+
+
+@pytest.mark.parametrize(
+    "value", ["0", "-3", "many", "4,2", "4 threads", " ", "65537", str(2**32 + 1), str(10**30)]
+)
+def test_nonsense_in_our_own_variable_is_refused(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OZFP4_NUM_THREADS", value)
+    says = rf"^OZFP4_NUM_THREADS: '{re.escape(value)}' is no number in 1\.\.65536$"
+    a = np.ones((3, 3))
+    out = np.full((3, 3), 7.0)
+    with pytest.raises(ValueError, match=says):
+        ozfp4.get_num_threads()
+    with pytest.raises(ValueError, match=says):
+        ozfp4.matmul(a, a, out=out)
+    assert (out == 7).all()
+
+
+@pytest.mark.parametrize(
+    ("value", "count"),
+    [("4,2", 4), (" 6 ", 6), ("65537", 65536), (str(2**32 + 1), 65536), (str(10**30), 65536)],
+)
+def test_openmps_variable_is_a_list(value: str, count: int) -> None:
+    assert thread_count(OZFP4_NUM_THREADS="", OMP_NUM_THREADS=value) == count
+
+
+@pytest.mark.parametrize("value", ["0", "-3", "many", "", "4x", ",4"])
+def test_nonsense_in_openmps_variable_is_passed_over(value: str) -> None:
+    cpus = thread_count(OZFP4_NUM_THREADS="", OMP_NUM_THREADS="")
+    assert thread_count(OZFP4_NUM_THREADS="", OMP_NUM_THREADS=value) == cpus >= 1
 
 
 def test_calls_from_many_threads_at_once() -> None:
