@@ -18,7 +18,7 @@ from ..request.complex import parts
 from ..request.factors import has_both_parts
 from ..request.operands import MatmulRequest
 from ..request.update import Update
-from .matmul import matmul
+from .matmul import _matmul
 
 Product = Callable[[MatmulRequest], tuple[Any, Any, Report | None]]
 
@@ -51,7 +51,7 @@ def combine(
     if alpha != 0 or report:
         alone = replace(request, update=None, out=found, torch=request.torch if on_device else None)
         _, carried, about = product(alone)
-    if alpha != 0 and request.asked.accuracy == "correct":
+    if alpha != 0 and request.shape.k != 0 and request.asked.accuracy == "correct":
         rest, carried = _rest(alone, product)
         terms = [(alpha, _flat(rest)), *terms]
     if alpha != 0:
@@ -84,7 +84,7 @@ def _sum(terms: Sequence[tuple[complex, Any]], found: Any, limit: int) -> None:
     """Put the sum of factors times entries into `found`, which may be one of the terms, rounded once for each part."""
     factors = _filled([factor for factor, _ in terms], found)
     for piece in _pieces(found.shape[0], limit):
-        sums = matmul(_side_by_side([x[piece] for _, x in terms], found), factors, accuracy="correct")
+        sums = _matmul(_side_by_side([x[piece] for _, x in terms], found), factors, accuracy="correct")
         _store(found[piece], sums)
 
 
@@ -99,12 +99,12 @@ def _sum_with_bounds(
     matrix = _filled(weights, parts(bounds)).reshape(-1, 2)
     for piece in _pieces(found.shape[0], limit):
         rows = _side_by_side([x[piece] for _, x in terms], found)
-        sums, errors = matmul(rows, factors, accuracy="correct", return_bound=True)
+        sums, errors = _matmul(rows, factors, accuracy="correct", return_bound=True)
         _store(found[piece], sums)
         with np.errstate(invalid="ignore"):
             lost = abs(parts(sums) - parts(found[piece]))  # exact where both are finite: 53 bits hold it
         errors = [parts(errors), lost, *([] if carried is None else [parts(carried[piece])])]
-        summed = matmul(_joined(errors), matrix, accuracy="correct", rounding="up")
+        summed = _matmul(_joined(errors), matrix, accuracy="correct", rounding="up")
         _put(summed, summed != summed, np.inf)
         parts(bounds)[piece] = summed
 
