@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,6 +63,11 @@ def to_caller(request: MatmulRequest, result: Any) -> Any:
     if request.torch is not None:
         return result if library.is_tensor(result) else request.torch.from_numpy(result)
     return result[()] if result.ndim == 0 else result
+
+
+@dataclass(frozen=True, eq=False)
+class Part(MatmulRequest):
+    """The real product that a block of a complex one is."""
 
 
 class _Block(NamedTuple):
@@ -141,8 +146,8 @@ class _Product:
         torch = whole.torch if library.is_tensor(x) else None
         upper = places[1] if len(places) > 1 else None
         asked = self._asked(block, copied)
-        real = MatmulRequest(x, y, places[0], shape, places[0].dtype, whole.single, torch, asked, upper,
-                             whole.prepared, is_paired=forms.are_paired(a, b), update=update)  # fmt: skip
+        real = Part(x, y, places[0], shape, places[0].dtype, whole.single, torch, asked, upper,
+                    whole.prepared, is_paired=forms.are_paired(a, b), update=update)  # fmt: skip
         try:
             _, second, about = self.run(real)
         except MemoryError as error:
