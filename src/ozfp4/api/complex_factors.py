@@ -45,7 +45,7 @@ def combine(
 
     `request` is that of A B + C, or of A B where `beta` is 0; `product` multiplies A B, and adds to it.
     """
-    found, carried, about = empty_result(request, request.dtype), None, None
+    found, carried, about = empty_result(request, request.shape.result, request.dtype), None, None
     on_device = library.is_tensor(found)
     terms = [] if request.update is None else [(beta, _flat(request.update.c))]
     if alpha != 0 or report:
@@ -59,7 +59,9 @@ def combine(
     limit = request.asked.workspace_limit or DEFAULT_WORKSPACE
     bounds = None
     if request.asked.return_bound:
-        bounds = empty_result(request, request.torch.complex128 if on_device else np.complex128)
+        bounds = empty_result(
+            request, request.shape.result, request.torch.complex128 if on_device else np.complex128
+        )
         of_product = _flat(carried) if alpha != 0 else None
         _sum_with_bounds(terms, _flat(found), _flat(bounds), of_product, alpha, limit)
     else:
@@ -72,7 +74,7 @@ def combine(
 def _rest(request: MatmulRequest, product: Product) -> tuple[Any, Any]:
     """A B less its rounded values, the request's `out`: rounded once itself, and 0 where they are not finite; bounds of what the
     sum of both loses of A B, or None."""
-    rest = empty_result(request, request.dtype)
+    rest = empty_result(request, request.shape.result, request.dtype)
     _, bounds, _ = product(replace(request, out=rest, update=Update(1.0, -1.0, request.out)))
     held = parts(rest)
     with np.errstate(invalid="ignore"):
