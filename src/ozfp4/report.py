@@ -160,16 +160,18 @@ class Report(Tabular):
 
 
 def merged_report(abouts: Sequence[Report], kind: str) -> Report:
-    """One report of a product from those of its parts, of which there is at least one; each line is special in one of them."""
-    first = abouts[0]
-    with_lines = [about for about in abouts if about.capacities != (0, 0)] or [first]
+    """One report of a product from those of its parts, of which there is at least one; each line is special in one of them.
+    What it says of a plan and its products is that of the parts that ran by one, where any did."""
+    with_lines = [about for about in abouts if about.capacities != (0, 0)] or abouts[:1]
+    planned = [about for about in abouts if about.plan is not None] or abouts
+    first = planned[0]
     counts = [about.certified for about in abouts if about.certified is not None]
     bounds = [about.largest_bound for about in abouts if about.largest_bound is not None]
     return replace(
         first,
         kind=kind,
-        moduli_used=max(about.moduli_used for about in abouts),
-        products=max(about.products for about in abouts),
+        moduli_used=max(about.moduli_used for about in planned),
+        products=max(about.products for about in planned),
         exponents=_range([about.exponents for about in with_lines]),
         special_rows=sum(about.special_rows for about in abouts),
         special_columns=sum(about.special_columns for about in abouts),

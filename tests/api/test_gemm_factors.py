@@ -326,3 +326,48 @@ def test_tensors() -> None:
         assert ozfp4.gemm(alpha, x, y, beta, place, out=place) is place
         assert place._version > version
         assert_same_bits(place.numpy(), expected)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint64])
+def test_an_integer_of_numpy_that_no_float64_is(kind: Any) -> None:
+    a, b = np.ones((2, 2)), np.ones((2, 2), complex)
+    factor = kind(2**53 + 1)
+    for operand in (a, b):
+        with pytest.raises(ValueError, match=r"^alpha: 9007199254740993 is not a float64 number"):
+            ozfp4.gemm(factor, operand, b)
+        with pytest.raises(ValueError, match=r"^beta: 9007199254740993 is not a float64 number"):
+            ozfp4.gemm(1, operand, b, factor, b)
+    assert_same_bits(ozfp4.gemm(kind(2**53), a, a), ozfp4.gemm(2.0**53, a, a))
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_both_parts_without_terms_or_an_addend(dtype: Any) -> None:
+    """Nothing is left of A B where it has no terms: the bounds are those of one number for it."""
+    a, b = np.ones((2, 0), dtype), np.ones((0, 3), dtype)
+    out = noise((2, 3), dtype)
+    found, bound, _ = ozfp4.gemm(1 + 1j, a, b, accuracy="correct", return_bound=True, report=True, out=out)
+    assert found is out
+    assert_same_bits(out, np.zeros((2, 3), dtype))
+    assert_same_bits(bound, ozfp4.gemm(1 + 1j, a, b, accuracy="fp64", return_bound=True)[1])
+
+
+@pytest.mark.parametrize("accuracy", ["scaled", "fp64", "correct"])
+@pytest.mark.parametrize("backend", ["fp4", "int8"])
+def test_prepared_operands_that_are_not_read(backend: str, accuracy: str) -> None:
+    rng = np.random.default_rng(12)
+    for (m, k, n), types in product([(2, 0, 3), (2, 5, 3)], product((np.float64, np.complex128), repeat=2)):
+        a, b, c = (draw(rng, s, t) for s, t in zip([(m, k), (k, n), (m, n)], (*types, types[0]), strict=True))
+        given: dict[str, Any] = {"backend": backend, "accuracy": accuracy}
+        kinds = ["complex" if t == np.complex128 else "real" for t in types]
+        left = ozfp4.prepare(a, "left", other=kinds[1], **given)
+        right = ozfp4.prepare(b, "right", other=kinds[0], **given)
+        factors: list[tuple[complex, complex]] = [(0, 1.5), (0, 0)]
+        if np.complex128 in types:
+            factors += [(0, 2j), (0, 1 + 2j)]
+        if k == 0:
+            factors += [(1, 1.5), (-3, 0)] + ([(1 + 1j, 1.5), (1 - 1j, 0)] if np.complex128 in types else [])
+        for alpha, beta in factors:
+            expected = ozfp4.gemm(alpha, np.zeros_like(a), np.zeros_like(b), beta, c, accuracy=accuracy)
+            for x, y in ((a, right), (left, b), (left, right)):
+                if len({x.plan for x in (x, y) if isinstance(x, ozfp4.Prepared)}) < 2:
+                    assert_same_bits(ozfp4.gemm(alpha, x, y, beta, c), expected, (alpha, beta, types, k))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import ozfp4
+from ozfp4.backends.cuda.kept import Kept
 from ozfp4.request import dlpack
 from ozfp4.testing import assert_same_bits, noise
 
@@ -180,6 +181,25 @@ def test_out(library: Any) -> None:
         assert_same_bits(np.from_dlpack(one), other)
 
 
+def test_pairs_may_be_lists(library: Any) -> None:
+    a, b, square = normal(3, 4), normal(4, 2), normal(4, 4)
+    factors = ozfp4.linalg.lu_factor(square)
+    found = ozfp4.linalg.lu_solve([library.asarray(x) for x in factors], library.asarray(b))
+    assert isinstance(found, library.kind)
+    assert_same_bits(np.from_dlpack(found), ozfp4.linalg.lu_solve(factors, b))
+    if library.name == "jax":
+        return
+    pair = [library.asarray(noise((3, 2), np.float64)) for _ in "ab"]
+    found = ozfp4.enclose(library.asarray(a), library.asarray(b), out=pair)
+    assert all(one is other for one, other in zip(found, pair, strict=True))
+    for one, other in zip(pair, ozfp4.enclose(a, b), strict=True):
+        assert_same_bits(np.from_dlpack(one), other)
+    with pytest.raises(TypeError, match=r"^out: a pair of arrays is needed, .* given is 3 of them$"):
+        ozfp4.enclose(library.asarray(a), library.asarray(b), out=[*pair, pair[0]])
+    with pytest.raises(TypeError, match=r"^arrays of two libraries cannot be mixed: .*out\[1\] is of NumPy$"):
+        ozfp4.enclose(library.asarray(a), library.asarray(b), out=[pair[0], noise((3, 2), np.float64)])
+
+
 def test_an_out_that_does_not_fit_is_left_alone(library: Any) -> None:
     if library.name == "jax":
         pytest.skip("immutable")
@@ -305,12 +325,50 @@ def test_tensors_view_what_lies_on_a_device(own: ModuleType, monkeypatch: pytest
     assert_same_bits(out.entries, c.entries)
 
 
+def test_what_is_prepared_on_a_device_is_a_copy_that_streams_are_told_of(
+    own: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Among `own` of what is kept; tensors of the CPU stand for those of a device."""
+    torch = pytest.importorskip("torch")
+    api = sys.modules["ozfp4.api.prepare"]
+    stand_in = SimpleNamespace(from_dlpack=lambda x: torch.from_numpy(x.entries))
+    monkeypatch.setattr(dlpack.Library, "_torch", lambda self, name, index: stand_in)
+    take = api.library.take_operand
+    monkeypatch.setattr(
+        api.library,
+        "take_operand",
+        lambda name, x, allowed: take(name, x, allowed)._replace(a=x, b=x, on_device=True),
+    )
+    plan = ozfp4.plan_for(normal(3, 4), normal(4, 2))
+    monkeypatch.setattr(api.on_cuda, "decide", lambda request: SimpleNamespace(plan=plan, variant="any"))
+    memory = torch.zeros(8, dtype=torch.uint8)
+    monkeypatch.setattr(api, "keep", lambda *_: Kept(memory, {}, "e2m1", 0, 0, 2))
+    b = normal(4, 2)
+    prepared = ozfp4.prepare(Own(b, (2, 0)), "right")
+    assert prepared._held.own is prepared._entries
+    assert prepared.nbytes == memory.nbytes + b.nbytes
+    assert prepared._watched is None
+    before = b.copy()
+    b[...] = noise((4, 2), np.float64)
+    assert_same_bits(prepared._entries.numpy(), before)
+    watched = torch.from_numpy(b)
+    prepared = ozfp4.prepare(watched, "right")  # one of torch itself is watched, and not copied
+    assert prepared._held.own is None
+    assert prepared._watched is not None
+
+
 def test_what_lies_elsewhere_is_not_copied() -> None:
     class Elsewhere:
         device = "gpu:0"
 
         def __array__(self, *_: Any, **__: Any) -> Any:
             raise AssertionError("copied")
+
+    class OfInstance:
+        __array__ = Elsewhere.__array__
+
+        def __init__(self) -> None:
+            self.device = "gpu:1"
 
     class OfCuda(Elsewhere):
         device = "cpu"
@@ -319,6 +377,8 @@ def test_what_lies_elsewhere_is_not_copied() -> None:
     b = normal(4, 2)
     with pytest.raises(RuntimeError, match=r"^a: Elsewhere lies on device gpu:0, and would be copied"):
         ozfp4.matmul(Elsewhere(), b)
+    with pytest.raises(RuntimeError, match=r"^a: OfInstance lies on device gpu:1, and would be copied"):
+        ozfp4.matmul(OfInstance(), b)
     with pytest.raises(RuntimeError, match=r"^b: OfCuda lies on a CUDA device, and would be copied"):
         ozfp4.tensordot(b, OfCuda(), 1)
     with pytest.raises(RuntimeError, match=r"^x: Own lies on a device of DLPack kind 2"):
@@ -334,8 +394,20 @@ def test_an_array_of_the_cpu_is_taken() -> None:
         def __array__(self, *_: Any, **__: Any) -> Any:
             return np.eye(4)
 
+    class Table:
+        """What has a column of this name, and no device."""
+
+        def __array__(self, *_: Any, **__: Any) -> Any:
+            return np.eye(4)
+
+        def __getattr__(self, name: str) -> Any:
+            if name != "device":
+                raise AttributeError(name)
+            return [0, 1, 2, 3]
+
     b = normal(4, 2)
     assert_same_bits(ozfp4.matmul(Here(), b), b)
+    assert_same_bits(ozfp4.matmul(Table(), b), b)
 
 
 # ---- JAX -----------------------------------------------------------------------------------------------------------------

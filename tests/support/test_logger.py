@@ -39,6 +39,9 @@ PRODUCTS: list[tuple[Callable[[], Any], str]] = [
         r"product 3 × 3 × 5 int32 exact: scheme INT8 fp4, .* \(int8 products are of FP4 limbs\)",
     ),
     (lambda: ozfp4.matmul(1j * A, 1j * B), r"part of a complex product .*"),
+    (lambda: ozfp4.matmul(1j * A, B), r"part of a complex product 2 times 7 × 3 × 5 float64 .*"),
+    (lambda: ozfp4.matmul(A, 1j * B), r"part of a complex product 7 × 6 × 5 float64 .*"),
+    (lambda: ozfp4.gemm(2, 1j * A, 1j * B), r"part of a complex product .*"),
 ]  # fmt: skip
 
 

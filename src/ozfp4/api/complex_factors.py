@@ -18,7 +18,7 @@ from ..request.complex import parts
 from ..request.factors import has_both_parts
 from ..request.operands import MatmulRequest
 from ..request.update import Update
-from .matmul import matmul
+from .matmul import _matmul
 
 Product = Callable[[MatmulRequest], tuple[Any, Any, Report | None]]
 
@@ -45,13 +45,13 @@ def combine(
 
     `request` is that of A B + C, or of A B where `beta` is 0; `product` multiplies A B, and adds to it.
     """
-    found, carried, about = empty_result(request, request.dtype), None, None
+    found, carried, about = empty_result(request, request.shape.result, request.dtype), None, None
     on_device = library.is_tensor(found)
     terms = [] if request.update is None else [(beta, _flat(request.update.c))]
     if alpha != 0 or report:
         alone = replace(request, update=None, out=found, torch=request.torch if on_device else None)
         _, carried, about = product(alone)
-    if alpha != 0 and request.asked.accuracy == "correct":
+    if alpha != 0 and request.shape.k != 0 and request.asked.accuracy == "correct":
         rest, carried = _rest(alone, product)
         terms = [(alpha, _flat(rest)), *terms]
     if alpha != 0:
@@ -59,7 +59,9 @@ def combine(
     limit = request.asked.workspace_limit or DEFAULT_WORKSPACE
     bounds = None
     if request.asked.return_bound:
-        bounds = empty_result(request, request.torch.complex128 if on_device else np.complex128)
+        bounds = empty_result(
+            request, request.shape.result, request.torch.complex128 if on_device else np.complex128
+        )
         of_product = _flat(carried) if alpha != 0 else None
         _sum_with_bounds(terms, _flat(found), _flat(bounds), of_product, alpha, limit)
     else:
@@ -72,7 +74,7 @@ def combine(
 def _rest(request: MatmulRequest, product: Product) -> tuple[Any, Any]:
     """A B less its rounded values, the request's `out`: rounded once itself, and 0 where they are not finite; bounds of what the
     sum of both loses of A B, or None."""
-    rest = empty_result(request, request.dtype)
+    rest = empty_result(request, request.shape.result, request.dtype)
     _, bounds, _ = product(replace(request, out=rest, update=Update(1.0, -1.0, request.out)))
     held = parts(rest)
     with np.errstate(invalid="ignore"):
@@ -84,7 +86,7 @@ def _sum(terms: Sequence[tuple[complex, Any]], found: Any, limit: int) -> None:
     """Put the sum of factors times entries into `found`, which may be one of the terms, rounded once for each part."""
     factors = _filled([factor for factor, _ in terms], found)
     for piece in _pieces(found.shape[0], limit):
-        sums = matmul(_side_by_side([x[piece] for _, x in terms], found), factors, accuracy="correct")
+        sums = _matmul(_side_by_side([x[piece] for _, x in terms], found), factors, accuracy="correct")
         _store(found[piece], sums)
 
 
@@ -99,12 +101,12 @@ def _sum_with_bounds(
     matrix = _filled(weights, parts(bounds)).reshape(-1, 2)
     for piece in _pieces(found.shape[0], limit):
         rows = _side_by_side([x[piece] for _, x in terms], found)
-        sums, errors = matmul(rows, factors, accuracy="correct", return_bound=True)
+        sums, errors = _matmul(rows, factors, accuracy="correct", return_bound=True)
         _store(found[piece], sums)
         with np.errstate(invalid="ignore"):
             lost = abs(parts(sums) - parts(found[piece]))  # exact where both are finite: 53 bits hold it
         errors = [parts(errors), lost, *([] if carried is None else [parts(carried[piece])])]
-        summed = matmul(_joined(errors), matrix, accuracy="correct", rounding="up")
+        summed = _matmul(_joined(errors), matrix, accuracy="correct", rounding="up")
         _put(summed, summed != summed, np.inf)
         parts(bounds)[piece] = summed
 

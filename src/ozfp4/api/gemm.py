@@ -13,7 +13,7 @@ from ..request import library
 from ..request.arguments import Arguments, check_arguments
 from ..request.dlpack import any_library
 from ..request.factors import check_factor, has_both_parts
-from ..request.integers import check_overflow, check_unasked, unify_update
+from ..request.integers import check_overflow, check_unasked, common_dtype, unify_update
 from ..request.operands import MatmulRequest
 from ..request.prepared import NEITHER, Prepared, Sides, check_addend, take_prepared
 from ..request.update import (
@@ -168,7 +168,8 @@ def _gemm(
         scheme, backend, bits, family, plan, workspace_limit, None, accuracy, rounding, return_bound
     )
     given = library.take_operands(a, b, out, library.TAKEN)
-    operands, c, integer = unify_update(given, take_addend(c, given))
+    addend = take_addend(c, given)
+    operands, c, integer = unify_update(given, addend)
     bound = None
     if integer is not None:
         check_unasked(
@@ -180,10 +181,10 @@ def _gemm(
         operands = transposed_operands(operands, trans_a, trans_b)
         found, about = integer_update(alpha, operands, beta, c, integer, asked, raises=raises, report=report)
     elif raises:
-        raise ValueError(f"overflow: 'raise' is for products of integers{_promoted(given)}")
+        raise ValueError(f"overflow: 'raise' is for products of integers{_why_not(given, addend)}")
     else:
         if sides is not NEITHER and c is not None:
-            check_addend(sides, operands, c)
+            check_addend(sides, operands, c, addend.dtype)
         factors = check_factor("alpha", alpha), check_factor("beta", beta)
         found, bound, about = _rounded(factors, operands, c, (trans_a, trans_b), asked, sides, report)
     mark_written(out)
@@ -196,6 +197,14 @@ def _gemm(
 
 
 products["gemm"] = _gemm
+
+
+def _why_not(given: library.Operands, c: Any) -> str:
+    """What is said of integers whose update is none of integers."""
+    common = common_dtype(given)
+    if c is None or not library.is_integer(common):
+        return _promoted(given)
+    return f"; a and b are, and c is of {c.dtype}: convert it to {common}"
 
 
 def _rounded(

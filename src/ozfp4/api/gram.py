@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, overload
 
-import numpy as np
 import numpy.typing as npt
 
 from ..dispatch import on_cuda
+from ..dispatch.complex_product import empty_result, to_caller
 from ..dispatch.plain import products
 from ..plans.plan import Plan
 from ..report import Report, merged_report
@@ -181,7 +181,8 @@ def _gram(
         )
     x, y = (array, _adjoint(array)) if left else (_adjoint(array), array)
     request = matmul_request(operands._replace(a=x, b=y), arguments)
-    c, blocks = _result(request, operands), _blocks(request.shape.m, operands.on_device)
+    c = empty_result(request, request.shape.result, request.dtype) if out is None else request.out
+    blocks = _blocks(request.shape.m, operands.on_device)
     if len(blocks) > 1 and operands.on_device and _is_kept(request):
         x, y = _prepared(x, y, asked)
     reports = []
@@ -191,9 +192,7 @@ def _gram(
         if report:
             reports.append(made[1])
         _mirror(c[..., :first, first:last], c[..., first:last, :first])
-    result = c if out is None else out
-    if out is None and operands.torch is not None and not operands.on_device:
-        result = operands.torch.from_numpy(c)
+    result = to_caller(request, c) if out is None else out
     mark_written(out)
     return (result, _combined(reports)) if report else result
 
@@ -217,15 +216,6 @@ def _mirror(above: Any, below: Any) -> None:
         return
     below.real[...] = _transposed(above.real)
     below.imag[...] = 0.0 - _transposed(above.imag)
-
-
-def _result(request: MatmulRequest, operands: library.Operands) -> Any:
-    """Where the result goes: an array, or a tensor on a device."""
-    if request.out is not None:
-        return request.out
-    if operands.on_device:
-        return operands.torch.empty(request.shape.result, dtype=request.dtype, device=request.a.device)
-    return np.empty(request.shape.result, request.dtype)
 
 
 def _is_kept(request: MatmulRequest) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dispatch.complex_product import empty_result, to_caller
 from ..report import Report
 from ..request import library
 from ..request.arguments import Arguments
@@ -58,7 +59,9 @@ def integer_update(
             check_out(out, shape.result, dtype, c=c)
     if alpha == 0:
         operands = without_terms(operands, fills=False)
-    place = _place(operands, shape, dtype) if out is None or (beta != 0 and not raises) else out
+    place = out
+    if out is None or (beta != 0 and not raises):
+        place = empty_result(operands, shape.result, dtype)
     given = operands._replace(out=place)
     if raises and (beta != 0 or alpha not in (0, 1)):
         given = _as_one_product(alpha, given, beta, c, shape, dtype)
@@ -68,7 +71,7 @@ def integer_update(
         _add(alpha, place, beta, c)
     if out is not None and place is not out:
         out[...] = place
-    return _to_caller(operands, place if out is None else out), about
+    return to_caller(operands, place if out is None else out), about
 
 
 def _check_truth(**factors: int) -> None:
@@ -77,19 +80,6 @@ def _check_truth(**factors: int) -> None:
             raise ValueError(
                 f"{name}: {factor} is neither 0 nor 1, and all operands are bool; convert one of them to an integer dtype"
             )
-
-
-def _place(operands: Operands, shape: MatmulShape, dtype: Any) -> Any:
-    if operands.on_device:
-        return operands.torch.empty(shape.result, dtype=dtype, device=operands.a.device)
-    return np.empty(shape.result, dtype)
-
-
-def _to_caller(operands: Operands, result: Any) -> Any:
-    """In the caller's library; a NumPy scalar for a product of two vectors, as np.matmul."""
-    if operands.torch is not None:
-        return result if operands.on_device else operands.torch.from_numpy(result)
-    return result[()] if result.ndim == 0 else result
 
 
 def _add(alpha: int, place: Any, beta: int, c: Any) -> None:

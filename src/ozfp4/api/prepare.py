@@ -21,7 +21,6 @@ from ..request.operands import LONGEST_CERTIFIED, MatmulRequest, matmul_request
 from ..request.prepared import DOUBLE, OTHERS, SIDES, SINGLE, Prepared, is_watched, watch
 
 
-@partial(any_library, keeps=True)
 def prepare(
     x: Any,
     side: str,
@@ -82,6 +81,24 @@ def prepare(
         As :func:`ozfp4.matmul`; ValueError for an unknown `side` or `other`, `x` of fewer than two dimensions, and a `dtype`
         that no product of `x` has.
     """
+    return _prepare(x, side, scheme, backend, bits, family, plan, accuracy, dtype, other)
+
+
+@partial(any_library, keeps=True)
+def _prepare(
+    x: Any,
+    side: str,
+    scheme: str,
+    backend: str,
+    bits: int | None,
+    family: str,
+    plan: Plan | None,
+    accuracy: str | None,
+    dtype: Any,
+    other: str,
+    copies: bool = False,
+) -> Prepared:
+    """The operand itself, of any library; `copies`: what a device keeps is its own, and no version of `x` is watched."""
     if not isinstance(side, str) or side not in SIDES:
         raise ValueError(f"side: {side!r} is unknown; allowed are 'left', 'right'")
     if not isinstance(other, str) or other not in OTHERS:
@@ -105,7 +122,7 @@ def prepare(
         )
     decision = (on_cuda if operands.on_device else on_cpu).decide(request)
     made = decision.plan
-    watched = is_watched(x)
+    watched = not copies and is_watched(x)
     expand = pairs.expand if operands.on_device else None
     real = forms.real_form(entries, side, is_paired, expand) if is_complex else entries
     if operands.on_device:

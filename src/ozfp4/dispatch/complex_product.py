@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,12 +33,14 @@ def multiply(request: MatmulRequest, run: Run, encloses: bool = False) -> tuple[
     """
     if library.is_tensor(request.a):
         on_cuda.check_device(request.a.device)
-    c = empty_result(request, request.dtype) if request.out is None else request.out
+    c = empty_result(request, request.shape.result, request.dtype) if request.out is None else request.out
     beside = request.upper
     if encloses and beside is None:
-        beside = empty_result(request, request.dtype)
+        beside = empty_result(request, request.shape.result, request.dtype)
     elif request.asked.return_bound:
-        beside = empty_result(request, request.torch.complex128 if library.is_tensor(c) else np.complex128)
+        beside = empty_result(
+            request, request.shape.result, request.torch.complex128 if library.is_tensor(c) else np.complex128
+        )
     product = _Product(request, run, c, beside)
     abouts = [about for block in product.blocks() if (about := product.run_block(block)) is not None]
     results = [None if x is None else to_caller(request, x) for x in (c, beside)]
@@ -50,19 +52,23 @@ def _kind(request: MatmulRequest) -> str:
     return "complex" if names[0] == names[1] else " by ".join(names)
 
 
-def empty_result(request: MatmulRequest, dtype: Any) -> Any:
-    """A new result of the caller's shape, an array or a tensor on a device."""
-    shape = request.shape.result
-    if library.is_tensor(request.a):
-        return request.torch.empty(shape, dtype=dtype, device=request.a.device)
+def empty_result(given: MatmulRequest | library.Operands, shape: tuple[int, ...], dtype: Any) -> Any:
+    """A new result, an array or a tensor on the operands' device."""
+    if library.is_tensor(given.a):
+        return given.torch.empty(shape, dtype=dtype, device=given.a.device)
     return np.empty(shape, dtype)
 
 
-def to_caller(request: MatmulRequest, result: Any) -> Any:
+def to_caller(given: MatmulRequest | library.Operands, result: Any) -> Any:
     """A result in the caller's library; a NumPy scalar for a product of two vectors, as np.matmul."""
-    if request.torch is not None:
-        return result if library.is_tensor(result) else request.torch.from_numpy(result)
+    if given.torch is not None:
+        return result if library.is_tensor(result) else given.torch.from_numpy(result)
     return result[()] if result.ndim == 0 else result
+
+
+@dataclass(frozen=True, eq=False)
+class Part(MatmulRequest):
+    """The real product that a block of a complex one is."""
 
 
 class _Block(NamedTuple):
@@ -141,8 +147,8 @@ class _Product:
         torch = whole.torch if library.is_tensor(x) else None
         upper = places[1] if len(places) > 1 else None
         asked = self._asked(block, copied)
-        real = MatmulRequest(x, y, places[0], shape, places[0].dtype, whole.single, torch, asked, upper,
-                             whole.prepared, is_paired=forms.are_paired(a, b), update=update)  # fmt: skip
+        real = Part(x, y, places[0], shape, places[0].dtype, whole.single, torch, asked, upper,
+                    whole.prepared, is_paired=forms.are_paired(a, b), update=update)  # fmt: skip
         try:
             _, second, about = self.run(real)
         except MemoryError as error:

@@ -9,6 +9,7 @@ from ..backends import cpu
 from ..request.library import is_tensor, name_of, require_torch
 from ..request.operands import MatmulRequest
 from ..support.logger import LOGGER
+from .complex_product import Part
 from .decision import Decision
 
 
@@ -34,7 +35,7 @@ def line(request: MatmulRequest, decision: Decision | str, seconds: float | None
     promised = "exact" if result.startswith(("int", "uint", "bool")) else request.asked.accuracy
     of = (
         "part of a complex product"
-        if request.is_paired
+        if isinstance(request, Part)
         else "product"
         if request.update is None
         else "update"

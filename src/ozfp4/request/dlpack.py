@@ -23,6 +23,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 # What arrays are passed as; no other argument is looked at.
 _OPERANDS = ("a", "b", "c", "x", "subscripts", "operands", "lu_and_piv", "out")
 
+# Of these, what a pair is passed as: a tuple, or a list of two.
+_PAIRS = ("lu_and_piv", "out")
+
 # Of enum DLDeviceType of dlpack.h: where torch views, and the names of some others.
 _CUDA = 2
 _DEVICES = {4: "OpenCL", 7: "Vulkan", 8: "Metal", 10: "ROCm", 13: "CUDA managed", 14: "oneAPI"}
@@ -35,6 +38,8 @@ def are_given(*values: object) -> bool:
     """Whether one of these is an array of another library, or was prepared from one."""
     for value in values:
         kind = type(value)
+        if kind is list and len(value) == 2 and are_given(*value):  # type: ignore[arg-type,misc]
+            return True
         if kind in plain:
             continue
         if isinstance(value, Prepared):
@@ -55,7 +60,8 @@ def _is_of_another(x: object) -> bool:
 
 
 def any_library(product: F, keeps: bool = False) -> F:
-    """A function that takes arrays as `_OPERANDS`, for arrays of any library; `keeps`: it holds them after it has returned."""
+    """A function that takes arrays as `_OPERANDS`, for arrays of any library; `keeps`: it holds them after it has returned,
+    as copies of its own where its argument `copies` says so."""
 
     @wraps(product)
     def of_any_library(*given: Any, **named: Any) -> Any:
@@ -85,18 +91,21 @@ _signature: Callable[[Callable[..., Any]], Signature] = lru_cache(maxsize=64)(si
 
 def _of_another(product: Callable[..., Any], bound: BoundArguments, keeps: bool = False) -> Any:
     """The product of views of its operands."""
+    for name in _PAIRS:
+        if isinstance(pair := bound.arguments.get(name), list):
+            bound.arguments[name] = tuple(pair)
     operands = dict(_operands(bound.arguments))
     library = _library_of(operands)
     if library is None:
         return product(*bound.args, **bound.kwargs)
     library.check_out(operands)
     views = {id(x): library.view(name, x) for name, x in operands.items() if x is not None}
-    if keeps:  # torch counts no modification that their library makes
-        views = {i: x.clone() if is_tensor(x) else x for i, x in views.items()}
     arguments = {
         name: _mapped(value, lambda x: views.get(id(x), x)) if name in _OPERANDS else value
         for name, value in bound.arguments.items()
     }
+    if keeps:  # torch counts no modification that their library makes
+        arguments["copies"] = True
     made = BoundArguments(bound.signature, arguments)
     result = product(*made.args, **made.kwargs)
     given = {id(views[id(x)]): x for name, x in operands.items() if name.startswith("out") and x is not None}

@@ -21,6 +21,8 @@ def check_factor(name: str, factor: object) -> complex:
 
 
 def _check_part(name: str, part: Any) -> float:
+    if isinstance(part, numbers.Integral):  # NumPy compares its own integers with floats as floats
+        part = int(part)
     try:
         value = float(part)
     except OverflowError:

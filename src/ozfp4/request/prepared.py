@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
-import numpy as np
-
 from .._core import accuracy_bits
 from ..plans.plan import Plan, make_plan
 from ..support.table import Table, Tabular
@@ -243,9 +241,10 @@ def check_result(sides: Sides, part_dtype: str) -> None:
             )
 
 
-def check_addend(sides: Sides, operands: library.Operands, c: Any) -> None:
-    """ValueError where C alone makes the result one of another dtype than was prepared for."""
-    of_c = library.name_of(c.dtype if hasattr(c, "dtype") else np.asarray(c).dtype)
+def check_addend(sides: Sides, operands: library.Operands, c: Any, given: Any) -> None:
+    """ValueError where C alone makes the result one of another dtype than was prepared for. `given` is the dtype that C had
+    before it was converted beside the operands."""
+    of_c = library.name_of(c.dtype)
     of_both = [library.name_of(x.dtype) for x in operands[:2]]
     is_taken = not library.is_complex(of_c) or any(map(library.is_complex, of_both))
     if of_c not in DOUBLE or not is_taken or any(name not in SINGLE for name in of_both):
@@ -254,8 +253,8 @@ def check_addend(sides: Sides, operands: library.Operands, c: Any) -> None:
         if prepared is not None and prepared._part_dtype == "float32":
             made = prepared._like("float64")
             raise ValueError(
-                f"c: dtype {of_c} makes the result {made}, and {name} was prepared for results of {prepared.result_dtype}; pass "
-                f"a c of {SINGLE[DOUBLE.index(of_c)]}, or {prepared._again(dtype=repr(made))}"
+                f"c: dtype {library.name_of(given)} makes the result {made}, and {name} was prepared for results of "
+                f"{prepared.result_dtype}; pass a c of {SINGLE[DOUBLE.index(of_c)]}, or {prepared._again(dtype=repr(made))}"
             )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import getattr_static
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,8 @@ def check_here(name: str, x: Any) -> None:
     elif hasattr(kind, "__dlpack_device__"):
         number = int(x.__dlpack_device__()[0])
         place = None if number in HOST_DEVICES else f"a device of DLPack kind {number}"
-    elif hasattr(kind, "device") and "cpu" not in str(x.device).lower():
+    # Of the type or the instance; not what __getattr__ finds, as a table does a column of this name.
+    elif getattr_static(x, "device", None) is not None and "cpu" not in str(x.device).lower():
         place = f"device {x.device}"
     if place is not None:
         raise RuntimeError(

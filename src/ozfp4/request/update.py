@@ -154,7 +154,9 @@ def update_request(
         dtype = np.promote_types(dtype, library.name_of(c.dtype))
         check_addend_shape(c, shape.result)
     if alpha == 0 or shape.k == 0:
-        operands, alpha, sides = without_terms(operands, fills=beta != 0), complex(1), NEITHER
+        if sides is not NEITHER:  # the plan is theirs, for their inner dimension and their kind
+            asked, sides = asked._replace(plan=None), NEITHER
+        operands, alpha = without_terms(operands, fills=beta != 0), complex(1)
     request = matmul_request(operands, asked, dtype, prepared=sides)
     if alpha.imag != 0:  # memory was compared with the operands that were passed
         request = matmul_request(_turned_operands(operands, sides, alpha), asked, dtype, prepared=sides)

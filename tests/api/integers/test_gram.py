@@ -84,3 +84,20 @@ def test_refusals() -> None:
     with pytest.raises(TypeError, match=r"^out: dtype int64 is not the result's dtype int32"):
         ozfp4.gram(a.astype(np.int32), out=out)
     np.testing.assert_array_equal(out, before)
+
+
+def test_the_report_beside_blocks_in_machine_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The block of the first columns alone exceeds words, and the report is that of its plan."""
+    monkeypatch.setattr(sys.modules["ozfp4.api.gram"], "_LEAST_COLUMNS", {True: 256, False: 256})
+    a = np.ones((4, 600), np.int64)
+    a[:, :100] = 2**31
+    report = ozfp4.gram(a, report=True)[1]
+    words, planned = (
+        ozfp4.matmul(a.T, a[:, 320:], report=True)[1],
+        ozfp4.matmul(a[:, :320].T, a[:, :320], report=True)[1],
+    )
+    assert words.backend == "direct"
+    for name in ("backend", "kernel", "plan", "moduli_used", "products", "bits", "reason"):
+        assert getattr(report, name) == getattr(planned, name), name
+    assert report.plan is not None
+    assert (report.overflows, report.exponents) == (10000, (0, 31))
