@@ -376,7 +376,7 @@ def is_watched(*operands: Any) -> bool:
         torch.compiler.is_dynamo_compiling()
         or torch._C._len_torch_dispatch_stack()
         or torch._C._functorch.peek_interpreter_stack() is not None
-        or torch.autograd.forward_ad._current_level >= 0
+        or any(isinstance(x, torch.Tensor) and library.has_tangent(x) for x in operands)
     )
 
 

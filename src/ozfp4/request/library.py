@@ -88,7 +88,7 @@ def take_operands(a: Any, b: Any, out: Any, allowed: tuple[type, ...]) -> Operan
     TypeError
         NumPy mixed with torch, dtypes that are not `allowed`, masked arrays, tensors that are not dense.
     RuntimeError
-        Tensors that require grad, or lie on different devices.
+        Tensors that require grad, have a tangent, or lie on different devices.
     """
     are_arrays = type(a) is np.ndarray and type(b) is np.ndarray and out is None
     if are_arrays or not is_from_torch(a=a, b=b, out=out):
@@ -141,13 +141,54 @@ def is_from_torch(**operands: object) -> bool:
     return given["a"]
 
 
+def has_own_tangent(x: Any) -> bool:
+    """Whether a tensor has a tangent of forward mode, at the one level of torch.func that torch is at. Levels of forward mode are
+    the process's, so that only the tensor knows: another thread may have entered one."""
+    forward_ad = require_torch().autograd.forward_ad
+    return forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None
+
+
+def has_tangent(x: Any) -> bool:
+    """The same at any level. Range: outside of what torch's dispatcher calls."""
+    torch = require_torch()
+    if torch.autograd.forward_ad._current_level < 0:
+        return False
+    level = torch._C._functorch.peek_interpreter_stack()
+    if level is None:
+        return has_own_tangent(x)
+    if level.key() == torch._C._functorch.TransformType.Jvp and has_own_tangent(x):
+        return True
+    with (
+        torch._functorch.pyfunctorch.temporarily_pop_interpreter_stack()
+    ):  # each level knows of its own alone
+        is_wrapped = torch._C._functorch.maybe_get_level(x) == level.level()
+        return has_tangent(torch._C._functorch.get_unwrapped(x) if is_wrapped else x)
+
+
+def _requires_grad(x: Any) -> bool:
+    return any(layer.requires_grad for layer in _layers(x))
+
+
+def _layers(x: Any) -> list[Any]:
+    """A tensor, and what it stands for at the outer levels of torch.func, each of which may follow it."""
+    functorch, layers = require_torch()._C._functorch, [x]
+    while functorch.is_functorch_wrapped_tensor(layers[-1]):
+        layers.append(functorch.get_unwrapped(layers[-1]))
+    return layers
+
+
 def check_tensor(name: str, tensor: Any) -> None:
-    """RuntimeError for a tensor that requires grad, TypeError for one that is not dense or of no dtype of ours."""
+    """RuntimeError for a tensor that requires grad or has a tangent, TypeError for one not dense or of no dtype of ours."""
     torch = torch_module()
-    if tensor.requires_grad and torch.is_grad_enabled():
+    if torch.is_grad_enabled() and _requires_grad(tensor):
         raise RuntimeError(
             f"{name}: the tensor requires grad, and this product has no derivative (those of ozfp4.matmul, gemm and gram "
             f"have); pass {name}.detach() or call it under torch.no_grad()"
+        )
+    if has_tangent(tensor):
+        raise RuntimeError(
+            f"{name}: the tensor has a tangent, and this product has no derivative (those of ozfp4.matmul, gemm and gram "
+            f"have); pass {name}.detach()"
         )
     kind = type(tensor)
     if kind is not torch.Tensor and kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:

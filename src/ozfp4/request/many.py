@@ -24,7 +24,7 @@ def take_all(
     TypeError
         NumPy mixed with torch, dtypes that are not `allowed`, kinds of arrays or tensors that no product takes.
     RuntimeError
-        Tensors that require grad, or lie on different devices or where no product runs.
+        Tensors that require grad, have a tangent, or lie on different devices or where no product runs.
     """
     named = _named(operands, names)
     remedies.check_unprepared(**named)

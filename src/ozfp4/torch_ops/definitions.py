@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..dispatch.plain import products
-from ..request.library import require_torch
+from ..request.library import has_own_tangent, require_torch
 from . import batches, derivatives, gradients, shapes, tangents
 
 torch: Any = require_torch()
@@ -54,7 +54,7 @@ def _writing(name: str) -> Callable[..., None]:
 
 
 def _refusing(name: str, operator: Any) -> Callable[..., None]:
-    """With gradients there is no writing to `out`; torch says so in these words."""
+    """With gradients and tangents there is no writing to `out`; torch says so in these words."""
 
     def write(*args: Any, **settings: Any) -> None:
         tensors = [x for x in (*args, settings["out"]) if isinstance(x, torch.Tensor)]
@@ -62,6 +62,11 @@ def _refusing(name: str, operator: Any) -> Callable[..., None]:
             raise RuntimeError(
                 f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                 "arguments requires grad."
+            )
+        if any(map(has_own_tangent, tensors)):
+            raise RuntimeError(
+                f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+                "arguments has a tangent."
             )
         with torch._C._AutoDispatchBelowAutograd():
             operator(*args, **settings)
