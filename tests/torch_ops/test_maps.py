@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import product
 from typing import Any
@@ -149,3 +150,58 @@ def test_a_gradient_in_a_gradient_of_torch() -> None:
     b = A.clone().requires_grad_()
     grad(square_sum(torch.matmul), 1)(b, B).sum().backward()
     torch.testing.assert_close(a.grad, b.grad, rtol=1e-12, atol=1e-12)
+
+
+# ---- Shapes: what one product refuses
+
+REFUSED: dict[str, tuple[str, Callable[..., Any], tuple[int | None, ...], tuple[tuple[int, ...], ...]]] = {
+    "gram of vectors": (r"^a: a matrix or a stack .* shape is \(4,\)", ozfp4.gram, (0,), ((4,),)),
+    "gram of numbers": (r"^a: a matrix or a stack .* shape is \(\)", ozfp4.gram, (0,), ((),)),
+    "left of numbers": (r"^a: a 0-d array", ozfp4.matmul, (0, None), ((), (4,))),
+    "right of numbers": (r"^b: a 0-d array", ozfp4.matmul, (None, 0), ((2, 4), ())),
+    "numbers": (r"^a: a 0-d array", ozfp4.matmul, (0, 0), ((), ())),
+    "inner dimensions": (
+        r"^inner .* a has shape \(2, 4\), b has shape \(5,\)",
+        ozfp4.matmul,
+        (1, 0),
+        ((2, 4), (5,)),
+    ),
+    "stacks": (r"^stacks .* shape \(3, 2, 4\)", ozfp4.matmul, (0, None), ((3, 2, 4), (2, 4, 2))),
+}
+ADDENDS_REFUSED: dict[str, tuple[tuple[int | None, ...], tuple[tuple[int, ...], ...]]] = {
+    "C as the whole": ((0, None, None), ((2, 4), (4, 2), (COUNT, 2, 2))),
+    "C of a stack": ((None, 0, None), ((2, 4), (4, 2), (1, 2, 2))),
+    "C mapped, of a stack": ((0, 0, 1), ((2, 4), (4, 2), (5, 2, 2))),
+    "C mapped, alone": ((None, None, 2), ((2, 4), (4, 2), (5, 2, 2))),
+    "C wider": ((0, None, None), ((1, 4), (4, 2), (2, 2))),
+    "C of vectors": ((0, None, 0), ((4,), (4,), (1,))),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_shapes_that_one_product_refuses(name: str) -> None:
+    message, function, dims, shapes = REFUSED[name]
+    with pytest.raises(ValueError, match=message):
+        vmap(function, dims)(*map(mapped, shapes, dims))
+    with pytest.raises(ValueError, match=message):
+        function(*(entries(*shape) for shape in shapes))
+
+
+@pytest.mark.parametrize("name", ADDENDS_REFUSED)
+def test_addends_that_one_update_refuses(name: str) -> None:
+    dims, shapes = ADDENDS_REFUSED[name]
+
+    def update(a: Any, b: Any, c: Any) -> Any:
+        return ozfp4.gemm(2, a, b, -1, c)
+
+    message = rf"^c: shape {re.escape(str(shapes[2]))} does not broadcast to the result's shape"
+    with pytest.raises(ValueError, match=message):
+        vmap(update, dims)(*map(mapped, shapes, dims))
+    with pytest.raises(ValueError, match=message):
+        update(*(entries(*shape) for shape in shapes))
+
+
+def test_numbers_are_no_operands_of_an_update() -> None:
+    numbers, b = entries(COUNT), entries(4)
+    with pytest.raises(ValueError, match=r"^a: a 0-d array"):
+        vmap(lambda a: ozfp4.gemm(2, a, b))(numbers)

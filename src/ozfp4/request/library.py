@@ -144,8 +144,13 @@ def is_from_torch(**operands: object) -> bool:
 def has_own_tangent(x: Any) -> bool:
     """Whether a tensor has a tangent of forward mode, at the one level of torch.func that torch is at. Levels of forward mode are
     the process's, so that only the tensor knows: another thread may have entered one."""
-    forward_ad = require_torch().autograd.forward_ad
-    return forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None
+    torch = require_torch()
+    forward_ad = torch.autograd.forward_ad
+    if forward_ad._current_level < 0:
+        return False
+    if torch._C._dispatch_tls_is_dispatch_key_excluded(torch._C.DispatchKey.ADInplaceOrView):
+        return False  # in the kernel of an operator, whose tangents torch has seen to: there it has no answer
+    return forward_ad.unpack_dual(x).tangent is not None
 
 
 def has_tangent(x: Any) -> bool:

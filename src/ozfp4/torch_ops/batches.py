@@ -1,5 +1,5 @@
 """``torch.vmap`` of the operators: the mapped axis becomes the first of a stack. No entry of a product sees another matrix of its
-stack, so that the bits are those of one product after the other."""
+stack, so that the bits are those of one product after the other. Shapes are checked without it, as those of one product are."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..request.library import require_torch
+from ..request.operands import check_matrices, matmul_shape
+from ..request.update import check_addend_shape
+from .derivatives import Like
 
 torch: Any = require_torch()
 
@@ -22,6 +25,7 @@ def _gemm(
     form = _Form(in_dims[1], a, in_dims[2], b)
     if c is not None:
         dim = in_dims[4] if len(in_dims) > 4 else None
+        check_addend_shape(Like(_unmapped(c, dim), c.dtype), form.one)
         c = form.addend(c, dim)
         if in_dims[1] is None and in_dims[2] is None:  # the result's stack is that of A and B
             form.a = form.a.expand(info.batch_size, *(1,) * (form.axes + 2 - form.a.ndim), *form.a.shape)
@@ -29,14 +33,17 @@ def _gemm(
 
 
 def _gram(info: Any, in_dims: Any, a: Any, **settings: Any) -> Any:
-    return torch.ops.ozfp4.gram.default(a.movedim(in_dims[0], 0), **settings), 0
+    a = a.movedim(in_dims[0], 0)
+    check_matrices(tuple(a.shape[1:]))
+    return torch.ops.ozfp4.gram.default(a, **settings), 0
 
 
 class _Form:
-    """Operands with both matrix axes, a mapped axis first and apart from the stack's, and the way back. Range: at most one axis
-    of each is mapped."""
+    """Operands with both matrix axes, a mapped axis first and apart from the stack's, and the way back; `one` is the
+    shape of each result. Range: at most one axis of each is mapped."""
 
     def __init__(self, a_dim: int | None, a: Any, b_dim: int | None, b: Any) -> None:
+        self.one = matmul_shape(_unmapped(a, a_dim), _unmapped(b, b_dim)).result
         self.a, self.b = (x if dim is None else x.movedim(dim, 0) for dim, x in ((a_dim, a), (b_dim, b)))
         self.a_vector, self.b_vector = a.ndim - (a_dim is not None) == 1, b.ndim - (b_dim is not None) == 1
         self.a = self.a.unsqueeze(-2) if self.a_vector else self.a
@@ -56,6 +63,11 @@ class _Form:
     def result(self, c: Any) -> Any:
         c = c.squeeze(-2) if self.a_vector else c
         return c.squeeze(-1) if self.b_vector else c
+
+
+def _unmapped(x: Any, dim: int | None) -> tuple[int, ...]:
+    """The shape without the mapped axis."""
+    return tuple(extent for axis, extent in enumerate(x.shape) if axis != dim)
 
 
 def _padded(x: Any, axes: int) -> Any:
