@@ -142,6 +142,31 @@ def test_the_sum_of_an_addend_is_rounded_once() -> None:
     assert_same_bits(of_c, np.array([rounded_sum(g[:, j].numpy(), ones) for j in range(2)]))
 
 
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (2, 2, 3), (0, 3)], ids=str)
+@pytest.mark.parametrize("beta", [1.0, 0.1, 0.3 - 0.7j, 1j], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"bits": 5}, {"accuracy": "correct"}], ids=str)
+def test_the_gradient_of_a_whole_addend_is_rounded_once(
+    shape: tuple[int, ...], beta: complex, settings: dict[str, Any]
+) -> None:
+    g, c = leaf(*shape, dtype=COMPLEX).detach(), leaf(*shape, dtype=COMPLEX)
+    g = torch.complex(g.real, 0.7 / 0.3 * g.real + 1e-17 * g.imag)  # the terms of a part cancel
+    a = torch.zeros((*shape[:-1], 1), dtype=COMPLEX)
+    b = torch.zeros((1, *shape[-1:]), dtype=COMPLEX)
+    (of_c,) = torch.autograd.grad(ozfp4.gemm(1, a, b, beta, c, **settings), c, g)
+    factor = complex(beta).conjugate()
+    real, imaginary = np.array([factor.real, -factor.imag]), np.array([factor.imag, factor.real])
+    parts = [np.array([x.real, x.imag]) for x in g.numpy().ravel()]
+    by_hand = [complex(rounded_sum(x, real), rounded_sum(x, imaginary)) for x in parts]
+    assert_same_bits(of_c, np.array(by_hand, dtype=np.complex128).reshape(shape))
+
+
+def test_a_real_factor_multiplies_the_parts() -> None:
+    g, c = torch.full((2, 3), complex(float("inf"), 1), dtype=COMPLEX), leaf(2, 3, dtype=COMPLEX)
+    a = torch.zeros(2, 1, dtype=COMPLEX)
+    (of_c,) = torch.autograd.grad(ozfp4.gemm(1, a, torch.zeros(1, 3, dtype=COMPLEX), 2.0, c), c, g)
+    assert_same_bits(of_c, np.full((2, 3), complex(float("inf"), 2)))
+
+
 def test_a_gradient_of_gram_is_rounded_once() -> None:
     a = leaf(3, 4)
     g = leaf(4, 4).detach() * 2.0 ** torch.arange(-32, 32, 4).reshape(4, 4)

@@ -24,7 +24,7 @@ def of_gemm(call: Call, grad: Any) -> tuple[Any, ...]:
     a, b = _of_operands(partial(scaled, alpha, **call.shared), call, 1, 2, grad)
     of_c = None
     if len(call.arguments) > 4 and call.needed[4]:
-        of_c = _of_addend(partial(scaled, beta, **call.shared), beta, call.likes[4], grad)
+        of_c = _of_addend(beta, call.likes[4], grad, call.shared)
     return (None, a, b, None, of_c)[: len(call.arguments)]
 
 
@@ -63,7 +63,7 @@ def _of_operands(
     return found[0], found[1]
 
 
-def _of_addend(scaled: Callable[..., Any], beta: Any, like: Like | None, grad: Any) -> Any:
+def _of_addend(beta: Any, like: Like | None, grad: Any, settings: dict[str, Any]) -> Any:
     """beta G, summed over what was broadcast by a product with ones; zeros where `beta` is 0, whatever G holds."""
     assert like is not None
     if beta == 0:
@@ -72,12 +72,21 @@ def _of_addend(scaled: Callable[..., Any], beta: Any, like: Like | None, grad: A
         grad = grad.real
     repeated = _repeated(like.shape, grad.shape)
     if not repeated:
-        return _like(like, beta * grad)
+        return _like(like, _times(beta, grad, settings))
     kept = [axis for axis in range(grad.ndim) if axis not in repeated]
     entries = prod(grad.shape[axis] for axis in repeated)
     terms = grad.permute(*kept, *repeated).reshape((*(grad.shape[axis] for axis in kept), entries))
     ones = torch.ones(entries, dtype=torch.float32, device=grad.device)
-    return _like(like, scaled(terms, ones))
+    return _like(like, torch.ops.ozfp4.gemm.default(beta, terms, ones, **settings))
+
+
+def _times(beta: Any, grad: Any, settings: dict[str, Any]) -> Any:
+    """beta G as the C of an update, each part rounded once; torch's complex product is no such sum, and makes NaN of infinity."""
+    if beta == 1:
+        return grad
+    rows, columns = grad.shape[:-1], grad.shape[-1:]
+    a, b = grad.new_zeros((*rows, 0)), grad.new_zeros((0, *columns))
+    return torch.ops.ozfp4.gemm.default(0.0, a, b, beta, grad, **settings)
 
 
 def _repeated(shape: Any, whole: Any) -> list[int]:
