@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 import pytest
 
 import ozfp4
@@ -143,6 +144,29 @@ def test_out_has_no_gradient(which: str) -> None:
     assert (given["out"] == 5.0).all()
 
 
+def quantised() -> Any:
+    return torch.quantize_per_tensor(B.float(), 0.1, 0, torch.qint8)
+
+
+def test_flags_that_are_false_are_none() -> None:
+    expected = ozfp4.matmul(A, B)
+    assert_same_bits(ozfp4.matmul(leaf(), B, report=0).detach(), expected)  # type: ignore[call-overload]
+    assert_same_bits(ozfp4.matmul(leaf(), B, return_bound=np.False_).detach(), expected)  # type: ignore[call-overload]
+    limits = {"bits": np.int64(53), "workspace_limit": np.int64(2**29)}
+    assert_same_bits(ozfp4.matmul(leaf(), B, **limits).detach(), ozfp4.matmul(A, B, **limits))
+
+
+@pytest.mark.parametrize("factor", [2**63, 2**64 + 3, -(2**63) - 1, 2**200 - 5])
+def test_factors_of_integers_are_taken_modulo_their_words(factor: int) -> None:
+    n = torch.arange(9).reshape(1, 3, 3) - 4
+    expected = ozfp4.gemm(factor, n[0], n[0], -factor, n[0])
+    assert_same_bits(torch.vmap(lambda x: ozfp4.gemm(factor, x, x, -factor, x))(n)[0], expected)
+    with pytest.raises(ValueError, match=r"^alpha: .* neither 0 nor 1|^alpha: -?\d+ does not fit"):
+        torch.vmap(lambda x: ozfp4.gemm(factor, x, x))(n > 0)
+    with pytest.raises(ValueError, match=r"^beta: \d+ does not fit"):
+        torch.vmap(lambda x: ozfp4.gemm(1, x, x, 2**64))(n)
+
+
 WRONG: dict[str, tuple[type[Exception], str, Callable[[Any], Any]]] = {
     "shapes": (ValueError, "^inner dimensions differ", lambda a: ozfp4.matmul(a, A)),
     "names": (ValueError, "^backend: 'x' is unknown", lambda a: ozfp4.matmul(a, B, backend="x")),
@@ -163,10 +187,16 @@ WRONG: dict[str, tuple[type[Exception], str, Callable[[Any], Any]]] = {
     "vector": (ValueError, "^a: a matrix or a stack", lambda a: ozfp4.gram(a[0])),
     "transpose": (ValueError, "^trans_a: 'x'", lambda a: ozfp4.gemm(1, a, B, trans_a="x")),
     "complex factor": (TypeError, "^alpha: 1j is complex", lambda a: ozfp4.gemm(1j, a, B)),
+    "scheme": (ValueError, "^scheme: 1 is unknown", lambda a: ozfp4.matmul(a, B, scheme=1)),  # type: ignore[call-overload]
+    "bits": (TypeError, "^bits: 60.0 is not an integer", lambda a: ozfp4.gemm(1, a, B, bits=60.0)),  # type: ignore[arg-type]
+    "limit": (ValueError, "^workspace_limit: ", lambda a: ozfp4.gram(a, workspace_limit=2**63)),
+    "flag": (TypeError, "^return_bound: 0 is neither", lambda a: ozfp4.gemm(1, a, B, return_bound=0)),  # type: ignore[arg-type]
+    "quantised": (TypeError, "^b: dtype torch.qint8", lambda a: ozfp4.matmul(a, quantised())),
     "no derivative": (RuntimeError, "^a: the tensor requires grad", lambda a: ozfp4.enclose(a, B)),
 }
 
 
+@pytest.mark.filterwarnings("ignore")  # torch: quantised tensors will end
 @pytest.mark.parametrize("name", WRONG)
 def test_refusals(name: str) -> None:
     error, message, call = WRONG[name]
@@ -190,7 +220,7 @@ def test_overflow_of_integers_is_raised_from_an_operator() -> None:
     with pytest.raises(OverflowError, match="4 entries"):
         torch.vmap(lambda x: ozfp4.gemm(1, x, n, overflow="raise"))(n[None])
     with pytest.raises(ValueError, match=r"^beta: \d+ does not fit the 64 bits"):
-        torch.vmap(lambda x: ozfp4.gemm(1, x, n, 2**64, n))(n[None])
+        torch.vmap(lambda x: ozfp4.gemm(1, x, n, 2**64, n, overflow="raise"))(n[None])
 
 
 # ---- Who imports what

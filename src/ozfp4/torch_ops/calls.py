@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..request import library, remedies
+from ..request.arguments import check_arguments
 from ..request.factors import check_factor, check_integer_factor
 from ..request.library import require_torch
 from ..request.update import transposed
@@ -20,7 +21,7 @@ def matmul(
 ) -> Any:
     _check_unasked(plan=plan, report=report, progress=progress, return_bound=return_bound)
     _check_tensors(a=a, b=b, out=out)
-    asked = _unusual(settings)
+    asked = _unusual(_checked(settings, return_bound))
     if out is None:
         return torch.ops.ozfp4.matmul.default(a, b, **asked)
     torch.ops.ozfp4.matmul.out(a, b, **asked, out=out)
@@ -35,9 +36,12 @@ def gemm(
     _check_tensors(a=a, b=b, c=c, out=out)
     if not torch.compiler.is_compiling():  # else the operator checks them as it computes
         is_integer = all(x is None or library.is_integer(x.dtype) for x in (a, b, c))
-        alpha, beta = _factor("alpha", alpha, is_integer), _factor("beta", beta, is_integer)
+        is_bool = all(x is None or x.dtype == torch.bool for x in (a, b, c))
+        wraps = settings["overflow"] == "wrap" and not is_bool
+        alpha = _factor("alpha", alpha, is_integer, wraps)
+        beta = _factor("beta", beta, is_integer, wraps and c is not None)  # without C it has to be 0 itself
     operands = transposed("a", a, trans_a), transposed("b", b, trans_b)
-    asked = _unusual(settings)
+    asked = _unusual(_checked(settings, return_bound))
     if out is None:
         return torch.ops.ozfp4.gemm.default(alpha, *operands, beta, c, **asked)
     torch.ops.ozfp4.gemm.out(alpha, *operands, beta, c, **asked, out=out)
@@ -47,22 +51,34 @@ def gemm(
 def gram(a: Any, out: Any, plan: Any, report: Any, **settings: Any) -> Any:
     _check_unasked(plan=plan, report=report)
     _check_tensors(a=a, out=out)
-    asked = _unusual(settings)
+    asked = _unusual(_checked(settings))
     if out is None:
         return torch.ops.ozfp4.gram.default(a, **asked)
     torch.ops.ozfp4.gram.out(a, **asked, out=out)
     return out
 
 
-def _factor(name: str, factor: Any, is_integer: bool) -> Any:
-    """A factor as torch takes it: a float or complex number, or of integers one of 64 bits."""
+def _factor(name: str, factor: Any, is_integer: bool, wraps: bool) -> Any:
+    """A factor as torch takes it: a float or complex number, or of integers one of 64 bits, to which any is reduced if the
+    result `wraps`."""
     if not is_integer:
         value = check_factor(name, factor)
         return value if value.imag != 0 else value.real
     exact = check_integer_factor(name, factor)
-    if not -(2**63) <= exact < 2**63:
+    if -(2**63) <= exact < 2**63:
+        return exact
+    if not wraps:
         raise ValueError(f"{name}: {exact} does not fit the 64 bits that an operator of torch takes")
-    return exact
+    return (exact + 2**63) % 2**64 - 2**63  # the same modulo 2^64, as the result is
+
+
+def _checked(settings: dict[str, Any], return_bound: Any = False) -> dict[str, Any]:
+    """The settings as a schema takes them; errors are those of plain products. As torch compiles, the operator has to check."""
+    if torch.compiler.is_compiling():
+        return settings
+    shared = {name: value for name, value in settings.items() if name not in ("overflow", "left")}
+    asked = check_arguments(**shared, return_bound=return_bound)
+    return settings | {"bits": asked.bits, "workspace_limit": asked.workspace_limit}
 
 
 # Those of the schemas; to hand one over takes torch longer than to leave it out.
@@ -77,7 +93,7 @@ def _unusual(settings: dict[str, Any]) -> dict[str, Any]:
 def _check_unasked(**given: Any) -> None:
     """ValueError for an argument that an operator cannot have."""
     for name, value in given.items():
-        if value is not None and value is not False:
+        if bool(value) if name in ("report", "return_bound") else value is not None:
             what = repr(value) if isinstance(value, bool) else f"a {type(value).__name__}"
             raise ValueError(
                 f"{name}: {what} is not for tensors that require grad, or that torch traces, maps or watches; "
@@ -91,3 +107,5 @@ def _check_tensors(**given: Any) -> None:
     for name, x in given.items():
         if x is not None and (x.is_nested or x.layout != torch.strided):
             raise TypeError(remedies.of_tensor(name, x))
+        if x is not None and not torch.compiler.is_compiling():
+            library.check_kind(name, x)
