@@ -150,8 +150,8 @@ def quantised() -> Any:
 
 def test_flags_that_are_false_are_none() -> None:
     expected = ozfp4.matmul(A, B)
-    assert_same_bits(ozfp4.matmul(leaf(), B, report=0).detach(), expected)  # type: ignore[call-overload]
-    assert_same_bits(ozfp4.matmul(leaf(), B, return_bound=np.False_).detach(), expected)  # type: ignore[call-overload]
+    assert_same_bits(ozfp4.matmul(leaf(), B, report=0).detach(), expected)
+    assert_same_bits(ozfp4.matmul(leaf(), B, return_bound=np.False_).detach(), expected)
     limits = {"bits": np.int64(53), "workspace_limit": np.int64(2**29)}
     assert_same_bits(ozfp4.matmul(leaf(), B, **limits).detach(), ozfp4.matmul(A, B, **limits))
 
@@ -187,10 +187,10 @@ WRONG: dict[str, tuple[type[Exception], str, Callable[[Any], Any]]] = {
     "vector": (ValueError, "^a: a matrix or a stack", lambda a: ozfp4.gram(a[0])),
     "transpose": (ValueError, "^trans_a: 'x'", lambda a: ozfp4.gemm(1, a, B, trans_a="x")),
     "complex factor": (TypeError, "^alpha: 1j is complex", lambda a: ozfp4.gemm(1j, a, B)),
-    "scheme": (ValueError, "^scheme: 1 is unknown", lambda a: ozfp4.matmul(a, B, scheme=1)),  # type: ignore[call-overload]
-    "bits": (TypeError, "^bits: 60.0 is not an integer", lambda a: ozfp4.gemm(1, a, B, bits=60.0)),  # type: ignore[arg-type]
+    "scheme": (ValueError, "^scheme: 1 is unknown", lambda a: ozfp4.matmul(a, B, scheme=1)),
+    "bits": (TypeError, "^bits: 60.0 is not an integer", lambda a: ozfp4.gemm(1, a, B, bits=60.0)),
     "limit": (ValueError, "^workspace_limit: ", lambda a: ozfp4.gram(a, workspace_limit=2**63)),
-    "flag": (TypeError, "^return_bound: 0 is neither", lambda a: ozfp4.gemm(1, a, B, return_bound=0)),  # type: ignore[arg-type]
+    "flag": (TypeError, "^return_bound: 0 is neither", lambda a: ozfp4.gemm(1, a, B, return_bound=0)),
     "quantised": (TypeError, "^b: dtype torch.qint8", lambda a: ozfp4.matmul(a, quantised())),
     "no derivative": (RuntimeError, "^a: the tensor requires grad", lambda a: ozfp4.enclose(a, B)),
 }

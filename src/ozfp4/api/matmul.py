@@ -376,7 +376,10 @@ def is_watched(*operands: Any) -> bool:
         torch.compiler.is_dynamo_compiling()
         or torch._C._len_torch_dispatch_stack()
         or torch._C._functorch.peek_interpreter_stack() is not None
-        or any(isinstance(x, torch.Tensor) and library.has_tangent(x) for x in operands)
+        or (
+            torch.autograd.forward_ad._current_level >= 0
+            and any(isinstance(x, torch.Tensor) and library.has_tangent(x) for x in operands)
+        )
     )
 
 
