@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -141,7 +142,9 @@ def test_compiled_gradients(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_inductor() -> None:
+def test_inductor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Other processes may be filling the usual one.
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
     a, b = entries(3, 4).requires_grad_(), entries(4, 5)
     fast = compiled(lambda a, b: ozfp4.matmul(a.sin(), b).exp(), backend="inductor")
     y, z = fast(a, b), ozfp4.matmul(a.sin(), b).exp()

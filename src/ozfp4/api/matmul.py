@@ -340,8 +340,8 @@ def matmul(
     OverflowError
         As `overflow` says.
     RuntimeError
-        Tensors on a device without a kernel in this build; `out` beside a tensor that requires grad; a backend whose every kernel
-        failed its self-test (:func:`ozfp4.selftest`).
+        Tensors on a device without a kernel in this build; `out` beside a tensor that requires grad or has a tangent; a backend
+        whose every kernel failed its self-test (:func:`ozfp4.selftest`).
     MemoryError
         A workspace limit below what the smallest blocks need.
     """
