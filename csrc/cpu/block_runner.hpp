@@ -15,6 +15,14 @@ namespace ozfp4 {
 // Seconds per stage, summed over blocks; filled only when asked for.
 struct StageTimes {
   double scale = 0, encode = 0, multiply = 0, reconstruct = 0, repair = 0;
+
+  void extend(const StageTimes& other) {
+    scale += other.scale;
+    encode += other.encode;
+    multiply += other.multiply;
+    reconstruct += other.reconstruct;
+    repair += other.repair;
+  }
 };
 
 // Adds the seconds of its lifetime to a stage's total.

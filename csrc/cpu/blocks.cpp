@@ -30,12 +30,12 @@ std::int64_t workspace(const Plan& plan, const BlockShape& block, std::int64_t k
 
 void halve(std::int64_t& size) { size = (size + 1) / 2; }
 
-}  // namespace
-
-void refuse_workspace(std::int64_t cap, std::int64_t least) {
+[[noreturn]] void refuse_workspace(std::int64_t cap, std::int64_t least) {
   throw std::length_error("workspace_limit = " + std::to_string(cap) + " bytes is too small: this product needs at least " +
                           std::to_string(least) + " bytes");
 }
+
+}  // namespace
 
 BlockShape choose_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t cap, bool has_list) {
   BlockShape block{std::min(m, kBlasLimit), std::min(n / plan.width(), kBlasLimit), std::min(k / plan.width(), kBlasLimit), 0};

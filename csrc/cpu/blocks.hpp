@@ -18,7 +18,4 @@ struct BlockShape {
 BlockShape choose_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t cap,
                          bool has_list = false);
 
-// Throws that std::length_error.
-[[noreturn]] void refuse_workspace(std::int64_t cap, std::int64_t least);
-
 }  // namespace ozfp4

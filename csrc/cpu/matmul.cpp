@@ -142,11 +142,7 @@ void MatmulOutcome::extend(const MatmulOutcome& other) {
   entries.extend(other.entries);
   special_rows += other.special_rows;
   special_columns += other.special_columns;
-  times.scale += other.times.scale;
-  times.encode += other.times.encode;
-  times.multiply += other.times.multiply;
-  times.reconstruct += other.times.reconstruct;
-  times.repair += other.times.repair;
+  times.extend(other.times);
 }
 
 std::int64_t cpu_int8_matmul(const Plan& plan, const OperandView& a, const OperandView& b, std::int32_t* result,

@@ -31,7 +31,14 @@ PRODUCTS: list[tuple[Callable[[], Any], str]] = [
     (lambda: ozfp4.gemm(2, A, B), r"update 7 × 3 × 5 float64 fp64: .*"),
     (lambda: ozfp4.gram(A), r"product 5 × 5 × 7 float64 fp64: .*"),
     (lambda: ozfp4.enclose(A, B), r"product 7 × 3 × 5 float64 correct: .*"),
-    (lambda: ozfp4.matmul(N.T, N), r"product 3 × 3 × 5 int64 exact: machine words, cpu \(.*\): .* ms \(the norms .*\)"),
+    (
+        lambda: ozfp4.matmul(N.T + 2**62, N),
+        r"product 3 × 3 × 5 int64 exact: machine words, cpu \(.*\): .* ms \(integers are multiplied as they are\)",
+    ),
+    (
+        lambda: ozfp4.matmul(N.T, N, overflow="raise"),
+        r"product 3 × 3 × 5 int64 exact: machine words, .* ms \(the norms .*\)",
+    ),
     (lambda: ozfp4.matmul(N.T, N, backend="int8"), r"product 3 × 3 × 5 int64 exact: scheme II int8, up to .*"),
     (lambda: ozfp4.matmul_mod(N.T, N, 7), r"product 3 × 3 × 5 int64 exact: .*"),
     (

@@ -37,25 +37,19 @@ IntegerTarget integer_target(py::array& out, std::uint64_t modulus) {
   return target;
 }
 
-// Calls multiply(a, b, target, report) for each matrix, without the lock of the interpreter, and adds up what it returns.
-template <class Outcome, class Multiply>
-Outcome for_matrices(const py::array& a, const py::array& b, py::array& out, std::uint64_t modulus, const py::object& progress,
-                     const Multiply& multiply) {
-  const MatrixStack stack = stack_of(a, b, out, integer_type(a), integer_type(b));
-  const IntegerTarget target = integer_target(out, modulus);
-  Outcome total;
+// Calls multiply(a, b, target, report) for each matrix, without the lock of the interpreter.
+template <class Multiply>
+void for_matrices(const MatrixStack& stack, const IntegerTarget& target, const py::object& progress, const Multiply& multiply) {
   const py::gil_scoped_release unlocked;
   stack.for_each([&](py::ssize_t item, py::ssize_t count, const OperandView& own_a, const OperandView& own_b, char* own_c) {
     IntegerTarget own = target;
     own.result.data = own_c;
-    const auto report = [&](double fraction) {
+    multiply(own_a, own_b, own, [&](double fraction) {
       const py::gil_scoped_acquire locked;
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
       if (!progress.is_none()) progress((static_cast<double>(item) + fraction) / static_cast<double>(count));
-    };
-    total.extend(multiply(own_a, own_b, own, report));
+    });
   });
-  return total;
 }
 
 // The product of integer matrices, modulo 2^w of the result's type or modulo `modulus` where that is not 0; returns what
@@ -64,11 +58,12 @@ py::dict integer_matmul(const Plan& plan, const py::array& a, const py::array& b
                         const py::object& progress, std::uint64_t modulus) {
   check_stacks(plan, a, b, out);
   if (plan.scheme == Scheme::integer || plan.is_complex) throw py::value_error("plan: it is not for products of integers");
-  const auto total = for_matrices<IntegerOutcome>(
-      a, b, out, modulus, progress,
-      [&](const OperandView& own_a, const OperandView& own_b, const IntegerTarget& own, const Progress& report) {
-        return cpu_integer_matmul(plan, own_a, own_b, own, workspace_limit, report);
-      });
+  const MatrixStack stack = stack_of(a, b, out, integer_type(a), integer_type(b));
+  IntegerOutcome total;
+  for_matrices(stack, integer_target(out, modulus), progress,
+               [&](const OperandView& own_a, const OperandView& own_b, const IntegerTarget& own, const Progress& report) {
+                 total.extend(cpu_integer_matmul(plan, own_a, own_b, own, workspace_limit, report));
+               });
   py::dict outcome = describe_common(total);
   outcome["moduli_used"] = total.moduli_used;
   outcome["products"] = total.products;
@@ -76,22 +71,28 @@ py::dict integer_matmul(const Plan& plan, const py::array& a, const py::array& b
   return outcome;
 }
 
-// The same without a plan, in words of 32 or 64 bits; None where that is refused (cpu/direct/matmul.hpp).
+// The same without a plan, in words of 32 or 64 bits; None, and nothing written, where it does not serve
+// (cpu/direct/matmul.hpp).
 py::object direct_matmul(const py::array& a, const py::array& b, py::array out, std::int64_t workspace_limit,
                          const py::object& progress, bool wants_exact, std::uint64_t modulus) {
   check_stacks(a, b, out);
-  bool is_refused = false;  // by one matrix: the others are not multiplied for nothing
-  const auto total = for_matrices<DirectOutcome>(
-      a, b, out, modulus, progress,
-      [&](const OperandView& own_a, const OperandView& own_b, const IntegerTarget& own, const Progress& report) {
-        if (is_refused) return DirectOutcome();
-        const DirectOutcome outcome = cpu_direct_matmul(own_a, own_b, own, wants_exact, workspace_limit, report);
-        is_refused = outcome.is_refused;
-        return outcome;
-      });
-  if (total.is_refused) return py::none();
+  const MatrixStack stack = stack_of(a, b, out, integer_type(a), integer_type(b));
+  const IntegerTarget target = integer_target(out, modulus);
+  DirectMatmul direct(stack.first_a, stack.first_b, target, wants_exact);
+  if (direct.needs_norms()) {
+    const py::gil_scoped_release unlocked;
+    stack.for_each(
+        [&](py::ssize_t, py::ssize_t, const OperandView& own_a, const OperandView& own_b, char*) { direct.look(own_a, own_b); });
+  }
+  if (!direct.prepare(workspace_limit)) return py::none();
+  for_matrices(stack, target, progress,
+               [&](const OperandView& own_a, const OperandView& own_b, const IntegerTarget& own, const Progress& report) {
+                 direct.multiply(own_a, own_b, own.result, report);
+               });
+  const DirectOutcome& total = direct.outcome();
   py::dict outcome = describe_common(total);
   outcome["word_bits"] = total.word_bits;
+  outcome["products"] = out.size() == 0 ? 0 : total.products;
   outcome["may_overflow"] = total.may_overflow;
   return std::move(outcome);
 }

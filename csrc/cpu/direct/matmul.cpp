@@ -4,48 +4,19 @@
 #include <cmath>
 #include <type_traits>
 
-#include "cpu/blocks.hpp"
 #include "cpu/direct/panels.hpp"
 #include "cpu/direct/tile.hpp"
+#include "cpu/direct/vectors.hpp"
 #include "cpu/integers/scale.hpp"
-#include "cpu/runtime/buffer.hpp"
 #include "cpu/runtime/threads.hpp"
 
 namespace ozfp4 {
 namespace {
 
-// A block's panels lie in the last-level cache, and those of a task in the second-level one.
-constexpr std::int64_t kBlockSide = 2048, kBlockInner = 512;
+// The panels of a task lie in the second-level cache.
 constexpr std::int64_t kTaskRows = 64, kTaskColumns = 256;
 // Less is not worth a thread.
 constexpr std::int64_t kPackGrain = 20000, kMultiplyGrain = 1 << 20;
-
-constexpr std::int64_t ceil_div(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
-
-struct DirectShape {
-  std::int64_t rows, columns, inners, word_bytes;
-
-  std::int64_t panels_a() const { return ceil_div(rows, kDirectRows); }
-  std::int64_t panels_b() const { return ceil_div(columns, kDirectColumns); }
-  std::int64_t bytes() const { return (panels_a() * kDirectRows + panels_b() * kDirectColumns) * inners * word_bytes; }
-};
-
-// The largest block whose panels stay at or below `cap` bytes.
-DirectShape choose_shape(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t word_bytes, std::int64_t cap) {
-  DirectShape shape{std::min(m, kBlockSide), std::min(n, kBlockSide), std::min(k, kBlockInner), word_bytes};
-  while (shape.bytes() > cap) {
-    const bool is_tall = shape.panels_a() * kDirectRows > shape.panels_b() * kDirectColumns;
-    if (shape.panels_a() + shape.panels_b() > 2) {
-      std::int64_t& longer = is_tall || shape.panels_b() == 1 ? shape.rows : shape.columns;
-      longer = ceil_div(longer, 2);
-    } else if (shape.inners > 1) {
-      shape.inners = ceil_div(shape.inners, 2);
-    } else {
-      refuse_workspace(cap, shape.bytes());
-    }
-  }
-  return shape;
-}
 
 // result (+)= the sums of a tile. Words of 32 bits are signed where the result is longer, which they then hold exactly.
 template <class T, class Word>
@@ -65,9 +36,9 @@ void store_tile(const Word* sums, const ResultView& result, std::int64_t row, st
 template <class Word>
 class DirectProduct {
  public:
-  DirectProduct(const OperandView& a, const OperandView& b, const ResultView& result, const DirectShape& shape, StageTimes& times)
-      : a_(a), b_(b), result_(result), times_(times), memory_(allocate_buffer(shape.bytes())) {
-    panels_a_ = reinterpret_cast<Word*>(memory_.get());
+  DirectProduct(const OperandView& a, const OperandView& b, const ResultView& result, const DirectShape& shape, char* memory,
+                StageTimes& times)
+      : a_(a), b_(b), result_(result), times_(times), panels_a_(reinterpret_cast<Word*>(memory)) {
     panels_b_ = panels_a_ + shape.panels_a() * kDirectRows * shape.inners;
   }
 
@@ -133,31 +104,8 @@ class DirectProduct {
   const OperandView &a_, &b_;
   const ResultView& result_;
   StageTimes& times_;
-  Buffer memory_;
   Word *panels_a_, *panels_b_;
 };
-
-template <class Word>
-void multiply(const OperandView& a, const OperandView& b, const ResultView& result, std::int64_t workspace_limit,
-              const std::function<void(double)>& progress, DirectOutcome& outcome) {
-  const DirectShape shape = choose_shape(a.outer, b.outer, a.inner, sizeof(Word), workspace_limit);
-  outcome.word_bits = 8 * sizeof(Word);
-  outcome.workspace = shape.bytes();
-  DirectProduct<Word> product(a, b, result, shape, outcome.times);
-  const double total = static_cast<double>(a.outer) * static_cast<double>(b.outer) * static_cast<double>(a.inner);
-  double done = 0;
-  for (std::int64_t row = 0; row < a.outer; row += shape.rows) {
-    for (std::int64_t column = 0; column < b.outer; column += shape.columns) {
-      for (std::int64_t inner = 0; inner < a.inner; inner += shape.inners) {
-        const DirectShape block{std::min(shape.rows, a.outer - row), std::min(shape.columns, b.outer - column),
-                                std::min(shape.inners, a.inner - inner), shape.word_bytes};
-        product.run(row, column, inner, block);
-        done += static_cast<double>(block.rows) * static_cast<double>(block.columns) * static_cast<double>(block.inners);
-        if (progress) progress(done / total);
-      }
-    }
-  }
-}
 
 // Every entry, exact in int64, modulo m. Range: m in [2, 2^63), a result of 64 bits.
 void reduce_entries(const ResultView& result, std::uint64_t modulus) {
@@ -175,53 +123,103 @@ void reduce_entries(const ResultView& result, std::uint64_t modulus) {
 
 }  // namespace
 
-DirectOutcome cpu_direct_matmul(const OperandView& a, const OperandView& b, const IntegerTarget& target, bool wants_exact,
-                                std::int64_t workspace_limit, const std::function<void(double)>& progress) {
-  DirectOutcome outcome;
-  const ResultView& result = target.result;
-  if (a.outer == 0 || b.outer == 0) return outcome;
-  if (a.inner == 0) {
-    put_zeros(result);
-    return outcome;
-  }
-  double square = 0;  // bound of every C_ij^2; its rounding is monotonic, and so it is below 2^(2 n) only where the bound is
-  {
-    const StageTimer timer(outcome.times.scale);
-    const IntegerNorms norms_a = cpu_integer_norms(a), norms_b = cpu_integer_norms(b);
-    square = norms_a.norm_squared * norms_b.norm_squared;
-    outcome.exponents = norms_a.exponents;
-    outcome.exponents.extend(norms_b.exponents);
-  }
-  const auto holds = [&](int bits) { return square < std::ldexp(1.0, 2 * (bits - 1)); };  // every C_ij, and all partial sums
-  const int bits = 8 * entry_bytes(result.type);
-  const bool may_be_negative = !is_unsigned(a.type) || !is_unsigned(b.type);
-  outcome.may_overflow = !holds(bits) || (is_unsigned(result.type) && may_be_negative);
-  if (outcome.may_overflow && (wants_exact || target.modulus != 0)) {
-    outcome.is_refused = true;
-    return outcome;
-  }
-  if (bits <= 32 || holds(32)) {
-    multiply<std::uint32_t>(a, b, result, workspace_limit, progress, outcome);
-  } else {
-    multiply<std::uint64_t>(a, b, result, workspace_limit, progress, outcome);
-  }
-  if (target.modulus != 0) {
-    const StageTimer timer(outcome.times.reconstruct);
-    reduce_entries(result, target.modulus);
-  }
-  return outcome;
+DirectMatmul::DirectMatmul(const OperandView& a, const OperandView& b, const IntegerTarget& target, bool wants_exact)
+    : m_(a.outer),
+      n_(b.outer),
+      k_(a.inner),
+      bits_(8 * entry_bytes(target.result.type)),
+      is_unsigned_(is_unsigned(target.result.type)),
+      may_be_negative_(!is_unsigned(a.type) || !is_unsigned(b.type)),
+      wants_exact_(wants_exact || target.modulus != 0),
+      modulus_(target.modulus) {}
+
+bool DirectMatmul::needs_norms() const {
+  const bool is_vector = m_ == 1 || n_ == 1;
+  return m_ > 0 && n_ > 0 && k_ > 0 && (wants_exact_ || (!is_vector && bits_ > 32));
 }
 
-void DirectOutcome::extend(const DirectOutcome& other) {
-  is_refused = is_refused || other.is_refused;
-  may_overflow = may_overflow || other.may_overflow;
-  word_bits = std::max(word_bits, other.word_bits);
-  workspace = std::max(workspace, other.workspace);
-  exponents.extend(other.exponents);
-  times.scale += other.times.scale;
-  times.encode += other.times.encode;
-  times.multiply += other.times.multiply;
-  times.reconstruct += other.times.reconstruct;
+void DirectMatmul::look(const OperandView& a, const OperandView& b) {
+  const StageTimer timer(outcome_.times.scale);
+  const IntegerNorms norms_a = cpu_integer_norms(a), norms_b = cpu_integer_norms(b);
+  square_ = std::max(square_, norms_a.norm_squared * norms_b.norm_squared);
+  outcome_.exponents.extend(norms_a.exponents);
+  outcome_.exponents.extend(norms_b.exponents);
+}
+
+// Every C_ij and all partial sums. The bound's rounding is monotonic: it is below 2^(2 n) only where the exact one is.
+bool DirectMatmul::holds(int bits) const { return square_ < std::ldexp(1.0, 2 * (bits - 1)); }
+
+bool DirectMatmul::prepare(std::int64_t workspace_limit) {
+  const bool is_empty = m_ == 0 || n_ == 0 || k_ == 0, is_vector = m_ == 1 || n_ == 1;
+  const bool is_known = is_empty || needs_norms();
+  outcome_.may_overflow = !is_known || !holds(bits_) || (is_unsigned_ && may_be_negative_ && square_ > 0);
+  if (outcome_.may_overflow && wants_exact_) return false;
+  const bool takes_32 = bits_ <= 32 || (holds(32) && !(is_vector && !is_empty));
+  outcome_.word_bits = takes_32 ? 32 : 64;
+  outcome_.products = is_empty ? 0 : 1;
+  if (is_empty || is_vector) return true;
+  const auto padded = [](std::int64_t m, std::int64_t n) {
+    return static_cast<double>(round_up(m, kDirectRows)) * static_cast<double>(round_up(n, kDirectColumns));
+  };
+  is_swapped_ = padded(n_, m_) < padded(m_, n_);
+  const auto shape =
+      choose_direct_shape(is_swapped_ ? n_ : m_, is_swapped_ ? m_ : n_, k_, outcome_.word_bits / 8, workspace_limit);
+  if (!shape) return false;
+  shape_ = *shape;
+  outcome_.workspace = shape_.bytes();
+  memory_ = allocate_buffer(shape_.bytes());
+  return true;
+}
+
+template <class Word>
+void DirectMatmul::multiply_blocks(const OperandView& a, const OperandView& b, const ResultView& result,
+                                   const std::function<void(double)>& progress) {
+  DirectProduct<Word> product(a, b, result, shape_, memory_.get(), outcome_.times);
+  const double total = static_cast<double>(a.outer) * static_cast<double>(b.outer) * static_cast<double>(a.inner);
+  double done = 0;
+  for (std::int64_t row = 0; row < a.outer; row += shape_.rows) {
+    for (std::int64_t column = 0; column < b.outer; column += shape_.columns) {
+      for (std::int64_t inner = 0; inner < a.inner; inner += shape_.inners) {
+        const DirectShape block{std::min(shape_.rows, a.outer - row), std::min(shape_.columns, b.outer - column),
+                                std::min(shape_.inners, a.inner - inner), shape_.word_bytes};
+        product.run(row, column, inner, block);
+        done += static_cast<double>(block.rows) * static_cast<double>(block.columns) * static_cast<double>(block.inners);
+        if (progress) progress(done / total);
+      }
+    }
+  }
+}
+
+void DirectMatmul::multiply(const OperandView& a, const OperandView& b, const ResultView& result,
+                            const std::function<void(double)>& progress) {
+  if (m_ == 0 || n_ == 0) return;
+  if (k_ == 0) {
+    put_zeros(result);
+    return;
+  }
+  const ResultView across{result.data, result.type, result.columns, result.rows, result.column_stride, result.row_stride};
+  if (m_ == 1 || n_ == 1) {
+    {
+      const StageTimer timer(outcome_.times.multiply);
+      if (n_ == 1) {
+        multiply_vector(a, b, result);
+      } else {
+        multiply_vector(b, a, across);
+      }
+    }
+    if (progress) progress(1.0);
+  } else {
+    const OperandView &left = is_swapped_ ? b : a, &right = is_swapped_ ? a : b;
+    if (outcome_.word_bits == 32) {
+      multiply_blocks<std::uint32_t>(left, right, is_swapped_ ? across : result, progress);
+    } else {
+      multiply_blocks<std::uint64_t>(left, right, is_swapped_ ? across : result, progress);
+    }
+  }
+  if (modulus_ != 0) {
+    const StageTimer timer(outcome_.times.reconstruct);
+    reduce_entries(result, modulus_);
+  }
 }
 
 }  // namespace ozfp4

@@ -4,28 +4,62 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 
+#include "cpu/direct/shape.hpp"
 #include "cpu/integers/matmul.hpp"
+#include "cpu/runtime/buffer.hpp"
 
 namespace ozfp4 {
 
 struct DirectOutcome {
-  bool is_refused = false;    // nothing was written: the norms do not exclude what `wants_exact` does
-  bool may_overflow = false;  // the norms do not exclude that an entry was wrapped
+  bool may_overflow = false;  // the norms do not exclude that an entry was wrapped, or were not asked
   int word_bits = 0;
+  int products = 0;  // 1, or 0 where nothing was multiplied
   std::int64_t workspace = 0;
-  LineRange exponents;
+  LineRange exponents;  // where the norms were asked
   StageTimes times;
-
-  // As that of a further product beside this one.
-  void extend(const DirectOutcome& other);
 };
 
-// target = A B modulo 2^w of the result's type, or modulo a number, and refused where `wants_exact` or such a number asks for
-// the exact product and the norms do not say that it fits: |C_ij| <= ||a_i|| ||b_j||. `b` is seen from its columns. Range: equal
-// inner dimensions; integer entries; a target of their extents that overlaps neither. `progress` as in cpu_integer_matmul.
-// Throws std::length_error as choose_blocks does.
-DirectOutcome cpu_direct_matmul(const OperandView& a, const OperandView& b, const IntegerTarget& target, bool wants_exact,
-                                std::int64_t workspace_limit, const std::function<void(double)>& progress);
+// The products of a stack of matrices of one shape: first every pair of them is looked at, then it is decided once for all what
+// serves them, and only then anything is written. What has a single row or column is multiplied as it lies; the rest in tiles.
+class DirectMatmul {
+ public:
+  // `a`, `b` (seen from its columns) and `target` are any of the stack: only their extents and types count. Range: equal inner
+  // dimensions; integer entries; targets of their extents that overlap neither.
+  DirectMatmul(const OperandView& a, const OperandView& b, const IntegerTarget& target, bool wants_exact);
+
+  // Whether what serves depends on the sizes of entries.
+  bool needs_norms() const;
+
+  // Of one pair, where norms are needed.
+  void look(const OperandView& a, const OperandView& b);
+
+  // After a look at every pair: false where the exact product is asked for, or one modulo a number, and the norms do not say that
+  // all of it fits the result's type, by |C_ij| <= ||a_i|| ||b_j||; and where no block fits the workspace.
+  bool prepare(std::int64_t workspace_limit);
+
+  // result = A B modulo 2^w of its type, or modulo the target's number. Range: prepared. `progress` as in cpu_integer_matmul.
+  void multiply(const OperandView& a, const OperandView& b, const ResultView& result,
+                const std::function<void(double)>& progress);
+
+  const DirectOutcome& outcome() const { return outcome_; }
+
+ private:
+  bool holds(int bits) const;
+  template <class Word>
+  void multiply_blocks(const OperandView& a, const OperandView& b, const ResultView& result,
+                       const std::function<void(double)>& progress);
+
+  const std::int64_t m_, n_, k_;
+  const int bits_;
+  const bool is_unsigned_, may_be_negative_, wants_exact_;
+  const std::uint64_t modulus_;
+  double square_ = 0;        // bound of every C_ij^2
+  bool is_swapped_ = false;  // the transposed product, which has fewer padded tiles
+  DirectShape shape_{};
+  Buffer memory_;
+  DirectOutcome outcome_;
+};
 
 }  // namespace ozfp4

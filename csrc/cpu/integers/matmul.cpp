@@ -7,6 +7,7 @@
 #include "plan/prefix.hpp"
 
 namespace ozfp4 {
+
 IntegerOutcome cpu_integer_matmul(const Plan& plan, const OperandView& a, const OperandView& b, const IntegerTarget& target,
                                   std::int64_t workspace_limit, const std::function<void(double)>& progress) {
   IntegerOutcome outcome;
@@ -47,10 +48,7 @@ void IntegerOutcome::extend(const IntegerOutcome& other) {
   workspace = std::max(workspace, other.workspace);
   overflows += other.overflows;
   exponents.extend(other.exponents);
-  times.scale += other.times.scale;
-  times.encode += other.times.encode;
-  times.multiply += other.times.multiply;
-  times.reconstruct += other.times.reconstruct;
+  times.extend(other.times);
 }
 
 }  // namespace ozfp4

@@ -1,6 +1,7 @@
 #include "cpu/integers/scale.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <type_traits>
 #include <vector>
 
@@ -55,13 +56,13 @@ double norm_squared_bound(double sum, std::int64_t k) { return sum * (1.0 + (sta
 
 template <class T>
 void find_norms(const OperandView& operand, std::int64_t begin, std::int64_t end, LineNorm* norms) {
-  std::vector<T> tile(static_cast<std::size_t>(kTileOuter * kTilePitch));
+  const std::unique_ptr<T[]> tile(new T[kTileOuter * kTilePitch]);  // not filled with zeros first
   for (std::int64_t outer = begin; outer < end; outer += kTileOuter) {
     const std::int64_t outers = std::min(kTileOuter, end - outer);
     for (std::int64_t inner = 0; inner < operand.inner; inner += kTileInner) {
       const std::int64_t inners = std::min(kTileInner, operand.inner - inner);
-      load_tile(operand, outer, outers, inner, inners, tile.data());
-      for (std::int64_t o = 0; o < outers; ++o) extend(norms[outer + o], tile.data() + o * kTilePitch, inners);
+      load_tile(operand, outer, outers, inner, inners, tile.get());
+      for (std::int64_t o = 0; o < outers; ++o) extend(norms[outer + o], tile.get() + o * kTilePitch, inners);
     }
   }
 }

@@ -79,7 +79,8 @@ def _on_cpu(
     if found is not None:
         c, outcome = found
         if began is not None:
-            told.tell(request, on_cpu.WORDS_SERVE, began)
+            is_exact = raises or report or modulus != 0
+            told.tell(request, on_cpu.WORDS_SERVE if is_exact else on_cpu.WORDS_WRAP, began)
         about = cpu.make_direct_report(outcome, on_cpu.WORDS_SERVE) if report else None
     else:
         decision = on_cpu.decide(request)

@@ -125,10 +125,9 @@ def integer_matmul(request: MatmulRequest, plan: Plan, modulus: int = 0) -> tupl
 def direct_matmul(
     request: MatmulRequest, modulus: int = 0, *, counts: bool = False
 ) -> tuple[Array, dict[str, Any]] | None:
-    """The same in machine words, without a plan or a BLAS; None, and no result, where words may wrap what is to be reduced or, if
-    it `counts`, what they would not see. Raises as :func:`matmul`."""
-    wants_exact = counts and request.dtype != np.bool_
-    result, outcome = _of_integers(request, _core.direct_matmul, modulus=modulus, wants_exact=wants_exact)
+    """The same in machine words, without a plan or a BLAS; None, and nothing written, where words may wrap what is to be reduced
+    or, if it `counts`, what they would not see, and where the workspace is too small for a tile."""
+    result, outcome = _of_integers(request, _core.direct_matmul, modulus=modulus, wants_exact=counts)
     return None if outcome is None else (result, outcome)
 
 
@@ -168,7 +167,7 @@ def make_direct_report(outcome: dict[str, Any], reason: str) -> Report:
         kernel=f"words of {bits} bits",
         plan=None,
         moduli_used=0,
-        products=1,
+        products=outcome["products"],
         bits=bits,
         reason=reason,
         overflows=0,

@@ -31,6 +31,7 @@ def decide(request: MatmulRequest) -> Decision:
 
 
 WORDS_SERVE = "the norms of rows and columns say that the product fits machine words"
+WORDS_WRAP = "integers are multiplied as they are"  # where no norm is asked whether an entry wraps
 
 
 def may_go_direct(asked: Arguments) -> bool:

@@ -169,11 +169,107 @@ def test_progress_and_blocks() -> None:
 
     with pytest.raises(KeyError, match="enough"):
         ozfp4.matmul(a, b, progress=stop)
-    with pytest.raises(
-        MemoryError, match=r"^workspace_limit = 319 bytes is too small: .* needs at least 320 bytes"
-    ):
-        ozfp4.matmul(a, b, workspace_limit=319)
-    np.testing.assert_array_equal(ozfp4.matmul(a[:9], b[:, :9], workspace_limit=320), c[:9, :9])
+    out = noise((70, 65), a.dtype)
+    before = out.copy()
+    assert _core.direct_matmul(a, b, out, 319, None) is None
+    np.testing.assert_array_equal(out, before)
+    assert _core.direct_matmul(a, b, out, 320, None)["workspace"] == 320
+    np.testing.assert_array_equal(out, c)
+
+
+def test_limits_below_and_between_words() -> None:
+    """Matrices of a stack that need words of both widths: one width serves all, or a plan, or nothing is written."""
+    a, b = np.ones((2, 4, 4), np.int64), np.ones((2, 4, 4), np.int64)
+    a[1], b[1] = 2**40, 2**10
+    expected = wrapped(np.stack([exact(x, y) for x, y in zip(a, b, strict=True)]), np.int64)
+    least: int | None = None
+    for limit in range(420, 0, -7):
+        out = noise((2, 4, 4), np.int64)
+        before = out.copy()
+        try:
+            ozfp4.matmul(a, b, out=out, workspace_limit=limit)
+        except MemoryError as error:
+            np.testing.assert_array_equal(out, before)
+            named = int(str(error).rpartition("at least ")[2].split()[0])
+            assert limit < named
+            assert least in (None, named)
+            least = named
+        else:
+            assert least is None
+            np.testing.assert_array_equal(out, expected)
+    assert least is not None
+    np.testing.assert_array_equal(ozfp4.matmul(a, b, workspace_limit=least), expected)
+    _, report = ozfp4.matmul(a[:1], b[:1], report=True, workspace_limit=160)
+    assert (report.bits, report.workspace) == (32, 160)
+    assert ozfp4.matmul(a, b, report=True, workspace_limit=320)[1].workspace == 320
+    assert ozfp4.matmul(a, b, report=True, workspace_limit=319)[1].plan is not None
+
+
+@pytest.mark.parametrize("further", [{"report": True}, {}], ids=["counted", "wrapped"])
+def test_progress_of_a_stack_never_decreases(further: dict[str, bool]) -> None:
+    rng = np.random.default_rng(8)
+    a = rng.integers(-9, 9, (3, 40, 600))
+    a[2, 0, 0] = 2**62
+    b = rng.integers(-9, 9, (3, 600, 40))
+    called: list[float] = []
+    ozfp4.matmul(a, b, progress=called.append, **further)
+    assert len(called) >= 3
+    assert called[-1] == 1.0
+    assert all(x < y for x, y in pairwise([0.0, *called]))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_vectors(dtype: str, kind: str) -> None:
+    """One row or one column, in every layout of the other side; long enough for several pieces and threads."""
+    rng = np.random.default_rng(9)
+    for lines, k in ((1, 1), (1, 513), (2, 70_003), (17, 20_001), (300, 1031)):
+        x, y = operand(rng, kind, (lines, k), dtype), operand(rng, kind, (k, 1), dtype)
+        spread = np.repeat(y, 3, axis=1)[:, 1:2]
+        expected = wrapped(exact(x, y), dtype)
+        backwards = x[::-1, ::-1].copy()[::-1, ::-1]
+        unaligned = np.ndarray(x.shape, x.dtype, np.empty(x.nbytes + 1, np.uint8), 1)
+        unaligned[...] = x
+        for matrix in (x, np.asfortranarray(x), backwards, unaligned):
+            for vector in (y, spread):
+                found, about = direct(matrix, vector)
+                np.testing.assert_array_equal(found, expected)
+                assert about["workspace"] == 0
+                wide = noise((2, 3 * lines), dtype)
+                before = wide.copy()
+                _core.direct_matmul(vector.T, matrix.T, wide[:1, ::3], 0, None)
+                np.testing.assert_array_equal(wide[:1, ::3], expected.T)
+                before[:1, ::3] = expected.T
+                np.testing.assert_array_equal(wide, before)
+
+
+def test_dots_of_a_stack_and_modulo_a_number() -> None:
+    rng = np.random.default_rng(10)
+    a, b = operand(rng, "full", (50, 300), "int32"), operand(rng, "full", (50, 300), "int32")
+    expected = [wrapped(exact(x[None], y[:, None]), np.int32)[0, 0] for x, y in zip(a, b, strict=True)]
+    np.testing.assert_array_equal(ozfp4.einsum("ki,ki->k", a, b), expected)
+    x, y = operand(rng, "full", (3, 999), "int16"), operand(rng, "full", (999, 1), "int16")
+    for left, right in ((x, y), (y.T, x.T)):
+        c, report = ozfp4.matmul_mod(left, right, 97, report=True)
+        np.testing.assert_array_equal(c, modulo(exact(left, right), 97))
+        assert report.plan is None
+
+
+@pytest.mark.parametrize(("m", "n"), [(100, 2), (2, 100), (33, 7), (7, 33), (100, 9)])
+def test_few_columns_or_rows(m: int, n: int) -> None:
+    """Either side may be that of the wide panels."""
+    rng = np.random.default_rng(11)
+    a, b = operand(rng, "full", (m, 700), "int64"), operand(rng, "full", (700, n), "int64")
+    for limit in (LIMIT, 5000):
+        np.testing.assert_array_equal(direct(a, b, limit)[0], wrapped(exact(a, b), np.int64))
+
+
+@pytest.mark.parametrize(("m", "k", "n"), [(3, 0, 4), (0, 5, 4), (3, 5, 0), (1, 0, 1)])
+def test_report_of_an_empty_product(m: int, k: int, n: int) -> None:
+    c, report = ozfp4.matmul(np.ones((m, k), np.int64), np.ones((k, n), np.int64), report=True)
+    np.testing.assert_array_equal(c, np.zeros((m, n)))
+    assert (report.plan, report.bits, report.products) == (None, 32, 0)
+    assert "words of 32 bits" in str(report)
 
 
 def test_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
