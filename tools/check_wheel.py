@@ -60,6 +60,10 @@ def check_products(with_torch: bool) -> None:
                 )
                 assert isinstance(tensor, torch.Tensor)
                 assert (tensor.numpy() == exact).all(), f"a product of tensors by {backend} is wrong"
+    whole = a.astype(object) @ b.astype(object)
+    for dtype in (np.int32, np.int64):  # in machine words, which wrap
+        product, right = ozfp4.matmul(a.astype(dtype), b.astype(dtype)), (whole % 2**64).astype(np.uint64)
+        assert (product == right.astype(dtype)).all(), f"a product of {dtype.__name__} is wrong"
     assert "torch" in sys.modules or not with_torch
 
 

@@ -133,10 +133,7 @@ DirectMatmul::DirectMatmul(const OperandView& a, const OperandView& b, const Int
       wants_exact_(wants_exact || target.modulus != 0),
       modulus_(target.modulus) {}
 
-bool DirectMatmul::needs_norms() const {
-  const bool is_vector = m_ == 1 || n_ == 1;
-  return m_ > 0 && n_ > 0 && k_ > 0 && (wants_exact_ || (!is_vector && bits_ > 32));
-}
+bool DirectMatmul::needs_norms() const { return !is_empty() && (wants_exact_ || (!is_thin() && bits_ > 32)); }
 
 void DirectMatmul::look(const OperandView& a, const OperandView& b) {
   const StageTimer timer(outcome_.times.scale);
@@ -150,14 +147,14 @@ void DirectMatmul::look(const OperandView& a, const OperandView& b) {
 bool DirectMatmul::holds(int bits) const { return square_ < std::ldexp(1.0, 2 * (bits - 1)); }
 
 bool DirectMatmul::prepare(std::int64_t workspace_limit) {
-  const bool is_empty = m_ == 0 || n_ == 0 || k_ == 0, is_vector = m_ == 1 || n_ == 1;
-  const bool is_known = is_empty || needs_norms();
+  const bool is_known = is_empty() || needs_norms();
   outcome_.may_overflow = !is_known || !holds(bits_) || (is_unsigned_ && may_be_negative_ && square_ > 0);
   if (outcome_.may_overflow && wants_exact_) return false;
-  const bool takes_32 = bits_ <= 32 || (holds(32) && !(is_vector && !is_empty));
+  const bool takes_32 = bits_ <= 32 || (holds(32) && (is_empty() || !is_thin()));
   outcome_.word_bits = takes_32 ? 32 : 64;
-  outcome_.products = is_empty ? 0 : 1;
-  if (is_empty || is_vector) return true;
+  outcome_.products = is_empty() ? 0 : 1;
+  is_swapped_ = m_ < n_;  // the few lines are those of the second side
+  if (is_empty() || is_thin()) return true;
   const auto padded = [](std::int64_t m, std::int64_t n) {
     return static_cast<double>(round_up(m, kDirectRows)) * static_cast<double>(round_up(n, kDirectColumns));
   };
@@ -190,6 +187,23 @@ void DirectMatmul::multiply_blocks(const OperandView& a, const OperandView& b, c
   }
 }
 
+void DirectMatmul::multiply_lines(const OperandView& a, const OperandView& b, const ResultView& result,
+                                  const std::function<void(double)>& progress) {
+  for (std::int64_t line = 0; line < b.outer; ++line) {
+    {
+      const StageTimer timer(outcome_.times.multiply);
+      OperandView vector = b;
+      vector.data += line * b.outer_stride;
+      vector.outer = 1;
+      ResultView column = result;
+      column.data += line * result.column_stride;
+      column.columns = 1;
+      multiply_vector(a, vector, column);
+    }
+    if (progress) progress(static_cast<double>(line + 1) / static_cast<double>(b.outer));
+  }
+}
+
 void DirectMatmul::multiply(const OperandView& a, const OperandView& b, const ResultView& result,
                             const std::function<void(double)>& progress) {
   if (m_ == 0 || n_ == 0) return;
@@ -198,23 +212,14 @@ void DirectMatmul::multiply(const OperandView& a, const OperandView& b, const Re
     return;
   }
   const ResultView across{result.data, result.type, result.columns, result.rows, result.column_stride, result.row_stride};
-  if (m_ == 1 || n_ == 1) {
-    {
-      const StageTimer timer(outcome_.times.multiply);
-      if (n_ == 1) {
-        multiply_vector(a, b, result);
-      } else {
-        multiply_vector(b, a, across);
-      }
-    }
-    if (progress) progress(1.0);
+  const OperandView &left = is_swapped_ ? b : a, &right = is_swapped_ ? a : b;
+  const ResultView& turned = is_swapped_ ? across : result;
+  if (is_thin()) {
+    multiply_lines(left, right, turned, progress);
+  } else if (outcome_.word_bits == 32) {
+    multiply_blocks<std::uint32_t>(left, right, turned, progress);
   } else {
-    const OperandView &left = is_swapped_ ? b : a, &right = is_swapped_ ? a : b;
-    if (outcome_.word_bits == 32) {
-      multiply_blocks<std::uint32_t>(left, right, is_swapped_ ? across : result, progress);
-    } else {
-      multiply_blocks<std::uint64_t>(left, right, is_swapped_ ? across : result, progress);
-    }
+    multiply_blocks<std::uint64_t>(left, right, turned, progress);
   }
   if (modulus_ != 0) {
     const StageTimer timer(outcome_.times.reconstruct);

@@ -4,13 +4,15 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 
 #include "cpu/direct/shape.hpp"
 #include "cpu/integers/matmul.hpp"
 #include "cpu/runtime/buffer.hpp"
 
 namespace ozfp4 {
+
+// So many passes over the larger side take less time than tiles of which most is padding.
+inline constexpr std::int64_t kThin = 3;
 
 struct DirectOutcome {
   bool may_overflow = false;  // the norms do not exclude that an entry was wrapped, or were not asked
@@ -22,7 +24,8 @@ struct DirectOutcome {
 };
 
 // The products of a stack of matrices of one shape: first every pair of them is looked at, then it is decided once for all what
-// serves them, and only then anything is written. What has a single row or column is multiplied as it lies; the rest in tiles.
+// serves them, and only then anything is written. What has up to kThin rows or columns is multiplied line by line as it lies; the
+// rest in tiles.
 class DirectMatmul {
  public:
   // `a`, `b` (seen from its columns) and `target` are any of the stack: only their extents and types count. Range: equal inner
@@ -47,6 +50,10 @@ class DirectMatmul {
 
  private:
   bool holds(int bits) const;
+  bool is_empty() const { return m_ == 0 || n_ == 0 || k_ == 0; }
+  bool is_thin() const { return m_ <= kThin || n_ <= kThin; }
+  void multiply_lines(const OperandView& a, const OperandView& b, const ResultView& result,
+                      const std::function<void(double)>& progress);
   template <class Word>
   void multiply_blocks(const OperandView& a, const OperandView& b, const ResultView& result,
                        const std::function<void(double)>& progress);
@@ -56,7 +63,7 @@ class DirectMatmul {
   const bool is_unsigned_, may_be_negative_, wants_exact_;
   const std::uint64_t modulus_;
   double square_ = 0;        // bound of every C_ij^2
-  bool is_swapped_ = false;  // the transposed product, which has fewer padded tiles
+  bool is_swapped_ = false;  // the transposed product is made, which has fewer padded tiles or the few lines on the other side
   DirectShape shape_{};
   Buffer memory_;
   DirectOutcome outcome_;

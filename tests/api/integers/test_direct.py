@@ -70,10 +70,10 @@ def test_layouts(view: Any) -> None:
 def test_words_of_32_bits_where_the_product_fits(x: int, y: int, bits: int) -> None:
     """At the ends of both words; by one entry, and by the sums of pieces of K that cancel."""
     for k, a, b in ((1, x, y), (1030, x, y)):
-        left, right = np.zeros((2, k), np.int64), np.zeros((k, 3), np.int64)
+        left, right = np.zeros((5, k), np.int64), np.zeros((k, 6), np.int64)
         left[:, -1], right[-1] = a, b
         c, report = ozfp4.matmul(left, right, report=True)
-        np.testing.assert_array_equal(c, np.full((2, 3), x * y))
+        np.testing.assert_array_equal(c, np.full((5, 6), x * y))
         assert (report.backend, report.plan, report.bits, report.overflows) == ("direct", None, bits, 0)
         assert "direct (words of" in str(report)
 
@@ -255,7 +255,7 @@ def test_dots_of_a_stack_and_modulo_a_number() -> None:
         assert report.plan is None
 
 
-@pytest.mark.parametrize(("m", "n"), [(100, 2), (2, 100), (33, 7), (7, 33), (100, 9)])
+@pytest.mark.parametrize(("m", "n"), [(100, 2), (3, 100), (2, 2), (4, 4), (33, 7), (7, 33), (100, 9)])
 def test_few_columns_or_rows(m: int, n: int) -> None:
     """Either side may be that of the wide panels."""
     rng = np.random.default_rng(11)
