@@ -13,7 +13,15 @@ from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul
 from ozfp4.trust import exact_cases
 from ozfp4.trust.examine import examine
 
-LIMITS = {"e2m1": 2**24, "fp4": 2**24, "int8": 2**24, "u8": 2**31 - 2**16, "s8": 2**29, "fp64": 2**53}
+LIMITS = {
+    "e2m1": 2**24,
+    "fp4": 2**24,
+    "int8": 2**24,
+    "u8": 2**31 - 2**16,
+    "s8": 2**29,
+    "fp64": 2**53,
+    "words": 2**62,
+}
 ALPHABETS = exact_cases.ALPHABETS.values()
 
 

@@ -208,6 +208,35 @@ def test_no_kernel_left(cache: Path, break_kernel: Callable[..., None]) -> None:
         stages.multiply(planes, planes, plan)
 
 
+def test_integers_in_words_test_too_and_moduli_replace_them(
+    cache: Path, break_kernel: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = np.arange(35).reshape(5, 7)
+    tested = count_tests(monkeypatch)
+    c, report = ozfp4.matmul(x, x.T, report=True)
+    assert (report.backend, report.fallback, tested) == ("direct", None, [kernels.WORDS])
+    guard.forget()
+    for file in cache.iterdir():
+        file.unlink()
+    break_kernel("words")
+    message = (
+        r"the kernel 'integers in machine words' \(words\) on cpu \(.*\) failed its self-test and is disabled"
+    )
+    with pytest.warns(RuntimeWarning, match=message) as caught:
+        again, report = ozfp4.matmul(x, x.T, report=True)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    np.testing.assert_array_equal(again, c)
+    assert report.plan is not None
+    assert "integers in machine words" in report.fallback
+    np.testing.assert_array_equal(ozfp4.matmul(x, x.T), c)
+    np.testing.assert_array_equal(ozfp4.matmul_mod(x, x.T, 97), c % 97)
+    (kernel,) = (k for k in ozfp4.info().kernels if k.element == "words")
+    assert kernel.verdict.startswith("FAILED: ")
+    tried = ozfp4.selftest(short=True)
+    assert [v.kernel.element for v in tried.verdicts if not v.passed] == ["words"]
+
+
 def test_a_wrong_whole_product_is_found(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = plane_products.whole_product
 

@@ -18,6 +18,7 @@ from ..request.arguments import Arguments
 from ..request.library import Operands
 from ..request.operands import MatmulRequest, matmul_request
 from ..support.logger import LOGGER
+from ..trust import guard
 
 
 def integer_product(
@@ -72,8 +73,8 @@ def _on_cpu(
     # What may have to be refused, or is not yet the result, does not go to `out`.
     apart = request.out is not None and (raises or request.dtype == np.bool_)
     placed = replace(request, out=None) if apart else request
-    found = None
-    if on_cpu.may_go_direct(request.asked):
+    found, refusal = None, None
+    if on_cpu.may_go_direct(request.asked) and (refusal := guard.words_refusal()) is None:
         found = cpu.direct_matmul(placed, modulus, counts=raises or report)
     about = None
     if found is not None:
@@ -90,7 +91,9 @@ def _on_cpu(
         if raises:
             refuse_overflow(outcome["overflows"], request.dtype)
         if report:
-            about = cpu.make_integer_report(decision.plan, outcome, decision.reason, decision.fallback)
+            about = cpu.make_integer_report(
+                decision.plan, outcome, decision.reason, decision.fallback or refusal
+            )
     if request.out is not None and c is not request.out:
         request.out[...] = c
         c = request.out

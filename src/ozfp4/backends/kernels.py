@@ -1,6 +1,7 @@
 """Every kernel of this installation on every device: which there are, and which take the planes of a plan.
 
-On the CPU a kernel is a BLAS routine on the planes of one alphabet; on a GPU it is one of the extension's multiply kernels
+On the CPU a kernel is a BLAS routine on the planes of one alphabet, or the loops over integers in machine words; on a GPU
+it is one of the extension's multiply kernels
 with one type of plane entries.
 """
 
@@ -30,7 +31,8 @@ class DeviceKernel:
     name : str
         The kernel's name, as in a Report.
     element : str
-        Entries of its planes: an alphabet of the CPU ("fp4", "int8", "fp64"); residues ("u8"), limbs ("s8") or E2M1 codes
+        Entries of its planes: an alphabet of the CPU ("fp4", "int8", "fp64"), or "words" without planes; residues
+        ("u8"), limbs ("s8") or E2M1 codes
         ("e2m1") of a GPU.
     """
 
@@ -57,6 +59,10 @@ class DeviceKernel:
         return f"'{self.name}' ({self.element}) on {device_name(self.device)}"
 
 
+# Products of integers on the CPU that no plan serves.
+WORDS = DeviceKernel("cpu", "integers in machine words", "words")
+
+
 def device_name(device: str) -> str:
     """The device with the name of its hardware, e.g. ``cuda:0 (NVIDIA H200)``."""
     if device == "cpu":
@@ -70,7 +76,7 @@ def cpu_kernel(alphabet: str) -> DeviceKernel:
 
 
 def cpu_kernels() -> list[DeviceKernel]:
-    return [cpu_kernel(alphabet) for alphabet in ALPHABETS]
+    return [*(cpu_kernel(alphabet) for alphabet in ALPHABETS), WORDS]
 
 
 def elements(plan: Plan) -> tuple[str, ...]:

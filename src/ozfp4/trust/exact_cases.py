@@ -49,6 +49,8 @@ _S = (-12, -8, -6, -4, -3, -2, -1, 0, 1, 2, 3, 4, 6, 8, 12)
 _BYTES = tuple(range(-128, 128))
 _WIDE = tuple(sorted({s * min(2**e + d, 2**22) for e in range(23) for d in (-1, 0, 1) for s in (-1, 1)}))
 
+_WIDER = tuple(sorted({s * min(2**e + d, 2**26) for e in range(27) for d in (-1, 0, 1) for s in (-1, 1)}))
+
 ALPHABETS = {
     # Elements of the GPU kernels: FP32 accumulators up to 2^24; INT32 ones as far as every kernel folds them, up to
     # 2^31 - 2^16, or 2^29 where the fold of signed sums adds an offset.
@@ -59,6 +61,8 @@ ALPHABETS = {
     "fp4": Alphabet("fp4", _S, 116_508),
     "int8": Alphabet("int8", _BYTES, 1024),
     "fp64": Alphabet("fp64", _WIDE, 512),
+    # Machine words of the CPU: sums up to 2^62, which also wrap modulo 2^32.
+    "words": Alphabet("words", _WIDER, 1024),
 }
 
 

@@ -12,7 +12,7 @@ import threading
 import warnings
 from collections.abc import Sequence
 
-from ..backends.kernels import DeviceKernel, cpu_kernel, elements, gpu_kernels
+from ..backends.kernels import WORDS, DeviceKernel, cpu_kernel, elements, gpu_kernels
 from ..plans.plan import Plan
 from ..request import library
 from ..support import disk_cache
@@ -153,6 +153,12 @@ def cpu_refusal(alphabet: str) -> str | None:
     """None if the CPU's products of an alphabet can be trusted, else why there are none."""
     verdict = verdict_of(cpu_kernel(alphabet))
     return None if verdict.passed else _refusal(alphabet, [verdict])
+
+
+def words_refusal() -> str | None:
+    """None if products of integers in machine words can be trusted, else why there are none."""
+    verdict = verdict_of(WORDS)
+    return None if verdict.passed else f"{verdict.kernel} failed its self-test: {verdict.reason}"
 
 
 def serving_kernel(plan: Plan, index: int) -> int:

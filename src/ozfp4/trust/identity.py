@@ -12,7 +12,7 @@ from pathlib import Path
 from .. import _core
 from ..backends import cpu
 from ..backends.cuda import extension
-from ..backends.kernels import DeviceKernel
+from ..backends.kernels import WORDS, DeviceKernel
 from ..request import library
 from ..support.version import __version__
 
@@ -49,18 +49,26 @@ def _instruction_sets() -> str:
 
 
 @lru_cache(maxsize=1)
+def words_identity() -> dict[str, str]:
+    """The key of findings about the CPU's own integers."""
+    return {
+        "device": f"cpu {cpu.model()}",
+        "instruction sets": _instruction_sets(),
+        "system": f"{platform.system()} {platform.release()}",
+        "build": f"{__version__} {_stamp(_core.__file__)}",
+    }
+
+
+@lru_cache(maxsize=1)
 def cpu_identity() -> dict[str, str]:
-    """The key of findings about the CPU; connects the BLAS, which is part of it."""
+    """The key of findings about the CPU with its BLAS, which it connects."""
     cpu.ensure_blas()
     from scipy import __version__ as scipy_version
     from scipy.linalg import cython_blas
 
     settings = sorted(n for n in os.environ if n.startswith(_BLAS_VARIABLES) and "THREADS" not in n)
     return {
-        "device": f"cpu {cpu.model()}",
-        "instruction sets": _instruction_sets(),
-        "system": f"{platform.system()} {platform.release()}",
-        "build": f"{__version__} {_stamp(_core.__file__)}",
+        **words_identity(),
         "scipy": f"{scipy_version} {_stamp(cython_blas.__file__)}",
         "blas": _loaded_libraries(_BLAS_LIBRARY),
         "settings": "; ".join(f"{name}={os.environ[name]}" for name in settings),
@@ -84,5 +92,8 @@ def gpu_identity(index: int) -> dict[str, str]:
 
 def identity(kernel: DeviceKernel) -> dict[str, str]:
     """All that a verdict about a kernel depends on."""
-    about = cpu_identity() if kernel.device == "cpu" else gpu_identity(kernel.index)
+    if kernel.device == "cpu":
+        about = words_identity() if kernel == WORDS else cpu_identity()
+    else:
+        about = gpu_identity(kernel.index)
     return {**about, "kernel": kernel.name, "element": kernel.element, "cases": str(CASES)}

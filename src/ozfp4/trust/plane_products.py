@@ -13,7 +13,7 @@ from ..backends import cpu
 from ..backends.cuda import extension, launch
 from ..backends.cuda.promise import PLAIN, Promise, promise_of
 from ..backends.cuda.variant import Variant
-from ..backends.kernels import DeviceKernel
+from ..backends.kernels import WORDS, DeviceKernel
 from ..plans.plan import Plan, make_plan
 from ..request import library
 from ..request.arguments import Arguments
@@ -35,7 +35,20 @@ def multiply(kernel: DeviceKernel, case: Case) -> list[tuple[int, npt.NDArray[An
     RuntimeError
         What the device says if the kernel cannot run.
     """
+    if kernel == WORDS:
+        return _in_words(case)
     return _on_cpu(kernel, case) if kernel.device == "cpu" else _on_gpu(kernel, case)
+
+
+def _in_words(case: Case) -> list[tuple[int, npt.NDArray[Any]]]:
+    # A result of 64 bits takes words of as many where the norms do not fit fewer, one of 32 bits always takes those of 32.
+    a, b = case.rows_of_a(case.a), case.rows_of_b(case.b).T
+    found: list[tuple[int, npt.NDArray[Any]]] = []
+    for modulus, dtype in ((0, np.int64), (2**32, np.uint32)):
+        out = np.full((a.shape[0], b.shape[1]), 0x5A, dtype)
+        _core.direct_matmul(a, b, out, cpu.DEFAULT_WORKSPACE, None)
+        found.append((modulus, out))
+    return found
 
 
 def _on_cpu(kernel: DeviceKernel, case: Case) -> list[tuple[int, npt.NDArray[Any]]]:
