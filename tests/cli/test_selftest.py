@@ -54,7 +54,12 @@ def test_the_long_form_serves_the_table_of_the_function() -> None:
     tested = ozfp4.selftest()
     assert tested
     assert all(verdict.form == "long" for verdict in tested.verdicts)
-    assert {v.kernel.element for v in tested.verdicts if v.kernel.device == "cpu"} == {"fp4", "int8", "fp64"}
+    assert {v.kernel.element for v in tested.verdicts if v.kernel.device == "cpu"} == {
+        "fp4",
+        "int8",
+        "fp64",
+        "words",
+    }
     assert str(tested).count("passed, long form") == len(tested.verdicts)
     assert [k.verdict for k in ozfp4.info().kernels if k.device.startswith("cpu")] == 3 * [
         "passed, long form"

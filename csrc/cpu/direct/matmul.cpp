@@ -154,7 +154,9 @@ bool DirectMatmul::prepare(std::int64_t workspace_limit) {
   outcome_.word_bits = takes_32 ? 32 : 64;
   outcome_.products = is_empty() ? 0 : 1;
   is_swapped_ = m_ < n_;  // the few lines are those of the second side
-  if (is_empty() || is_thin()) return true;
+  if (is_empty()) return true;
+  // What takes no workspace is refused as the rest is: of the blocks of a larger product, all are written or none.
+  if (is_thin()) return choose_direct_shape(1, 1, 1, outcome_.word_bits / 8, workspace_limit).has_value();
   const auto padded = [](std::int64_t m, std::int64_t n) {
     return static_cast<double>(round_up(m, kDirectRows)) * static_cast<double>(round_up(n, kDirectColumns));
   };

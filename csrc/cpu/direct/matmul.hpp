@@ -39,7 +39,8 @@ class DirectMatmul {
   void look(const OperandView& a, const OperandView& b);
 
   // After a look at every pair: false where the exact product is asked for, or one modulo a number, and the norms do not say that
-  // all of it fits the result's type, by |C_ij| <= ||a_i|| ||b_j||; and where no block fits the workspace.
+  // all of it fits the result's type, by |C_ij| <= ||a_i|| ||b_j||; and where not even a tile of one entry along K fits the
+  // workspace.
   bool prepare(std::int64_t workspace_limit);
 
   // result = A B modulo 2^w of its type, or modulo the target's number. Range: prepared. `progress` as in cpu_integer_matmul.

@@ -74,7 +74,7 @@ def _on_cpu(
     apart = request.out is not None and (raises or request.dtype == np.bool_)
     placed = replace(request, out=None) if apart else request
     found, refusal = None, None
-    if on_cpu.may_go_direct(request.asked) and (refusal := guard.words_refusal()) is None:
+    if on_cpu.may_go_direct(request.asked) and (refusal := on_cpu.words_refusal(guard.generation)) is None:
         found = cpu.direct_matmul(placed, modulus, counts=raises or report)
     about = None
     if found is not None:

@@ -39,6 +39,12 @@ def may_go_direct(asked: Arguments) -> bool:
     return asked.plan is None and (asked.scheme, asked.backend, asked.family) == ("II", "auto", "least")
 
 
+@lru_cache(maxsize=8)
+def words_refusal(verdicts: int) -> str | None:
+    """None if machine words can be trusted, else why not, by the number of changes of what is known (``guard.generation``)."""
+    return guard.words_refusal()
+
+
 @lru_cache(maxsize=512)
 def _decide(
     k: int,

@@ -48,7 +48,6 @@ def _instruction_sets() -> str:
     return hashlib.blake2b(cpu.cpuinfo("flags", "Features").encode(), digest_size=8).hexdigest()
 
 
-@lru_cache(maxsize=1)
 def words_identity() -> dict[str, str]:
     """The key of findings about the CPU's own integers."""
     return {
@@ -92,8 +91,10 @@ def gpu_identity(index: int) -> dict[str, str]:
 
 def identity(kernel: DeviceKernel) -> dict[str, str]:
     """All that a verdict about a kernel depends on."""
-    if kernel.device == "cpu":
-        about = words_identity() if kernel == WORDS else cpu_identity()
+    if kernel == WORDS:
+        about = words_identity()
+    elif kernel.device == "cpu":
+        about = cpu_identity()
     else:
         about = gpu_identity(kernel.index)
     return {**about, "kernel": kernel.name, "element": kernel.element, "cases": str(CASES)}

@@ -237,7 +237,7 @@ def test_vectors(dtype: str, kind: str) -> None:
                 assert about["workspace"] == 0
                 wide = noise((2, 3 * lines), dtype)
                 before = wide.copy()
-                _core.direct_matmul(vector.T, matrix.T, wide[:1, ::3], 0, None)
+                _core.direct_matmul(vector.T, matrix.T, wide[:1, ::3], 320, None)
                 np.testing.assert_array_equal(wide[:1, ::3], expected.T)
                 before[:1, ::3] = expected.T
                 np.testing.assert_array_equal(wide, before)
