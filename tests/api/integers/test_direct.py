@@ -199,6 +199,7 @@ def test_limits_below_and_between_words() -> None:
             np.testing.assert_array_equal(out, expected)
     assert least is not None
     np.testing.assert_array_equal(ozfp4.matmul(a, b, workspace_limit=least), expected)
+    np.testing.assert_array_equal(ozfp4.matmul(a[::-1], b[::-1]), expected[::-1])
     _, report = ozfp4.matmul(a[:1], b[:1], report=True, workspace_limit=160)
     assert (report.bits, report.workspace) == (32, 160)
     assert ozfp4.matmul(a, b, report=True, workspace_limit=320)[1].workspace == 320
