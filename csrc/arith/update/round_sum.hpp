@@ -93,6 +93,7 @@ struct LeadingWords {
 // where x lies in registers.
 template <class T, int Words, int Unrolled, class WordAt>
 OZFP4_HD T round_sum(WordAt&& word_at, int weight, const Addend& addend, Rounding rounding) {
+  static_assert(Words >= 3, "an addend below the integer must leave a leading bit above it");
   std::uint32_t any = 0;
 #if defined(__CUDA_ARCH__)
 #pragma unroll Unrolled
