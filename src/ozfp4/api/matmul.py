@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from logging import DEBUG
 from typing import Any, Literal, overload
@@ -361,7 +362,7 @@ def matmul(
 def is_watched(*operands: Any) -> bool:
     """Whether torch has to see the product of these as an operator: for gradients or tangents, or as it traces, maps or watches
     what tensors do. In this module, as it stands on the way of every product."""
-    torch = library.torch_module()
+    torch = sys.modules.get("torch")  # not by torch_module: torch.compile traces this
     if torch is None or type(operands[0]) is np.ndarray:  # beside which tensors are refused
         return False
     has_tensors = False

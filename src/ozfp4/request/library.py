@@ -21,14 +21,15 @@ NUMBERS = (*FLOATS, np.complex128, np.complex64)
 TAKEN = (*NUMBERS, *INTEGERS)  # what matmul takes
 INT8 = (np.int8,)  # what int8_matmul takes
 
-# torch if the caller has imported it, else None; we never import it ourselves.
+# torch if the caller has imported it, else None; we never import it ourselves. What torch.compile traces asks sys.modules itself,
+# as not every version of it traces a bound method of a dictionary.
 torch_module: Callable[[], Any] = partial(sys.modules.get, "torch")
 
 
 @lru_cache(maxsize=1)
 def require_torch() -> Any:
     """torch; RuntimeError where the caller has not imported it."""
-    torch = torch_module()
+    torch = sys.modules.get("torch")
     if torch is None:
         raise RuntimeError("torch is not imported; GPU products take torch CUDA tensors")
     return torch
@@ -76,7 +77,7 @@ def is_complex(dtype: Any) -> bool:
 
 
 def is_tensor(x: object) -> bool:
-    torch = torch_module()
+    torch = sys.modules.get("torch")
     return torch is not None and isinstance(x, torch.Tensor)
 
 
