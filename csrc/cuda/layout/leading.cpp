@@ -10,7 +10,12 @@ namespace ozfp4::cuda {
 std::optional<LeadingUnits> make_leading_units(const Plan& plan, const PrefixRule& prefixes, int k, int precision,
                                                bool as_codes) {
   if (!plan.has_moduli() || !plan.prefix_allowed || plan.cut != 0) return std::nullopt;
-  const int bits = precision + (k < kLeastPlainOverlap ? kShortExtraBits : 0);
+  int bits = precision;
+  if (k < kLeastPlainOverlap) {  // in a large stack some lines are deep; their bits are encoded at once where that takes no more
+                                 // words
+    const int deep = precision + kShortDeepExtraBits, most = precision + kShortExtraBits;
+    bits = byte_words(deep) == byte_words(most) ? deep : most;
+  }
   // The norm of a line of integers of c bits is at most sqrt(K) 2^c.
   const double norm_squared = std::ldexp(static_cast<double>(k), 2 * bits);
   Plan first = plan;

@@ -1,5 +1,5 @@
 // The first units of a plan that certifies: those that lines of as many bits as the result's precision need (short ones of
-// four more, as most of them have), whatever their entries. Most data need no more, so one launch scales and encodes these; a
+// a few more, as they have), whatever their entries. Most data need no more, so one launch scales and encodes these; a
 // second one follows where they do not suffice.
 #pragma once
 

@@ -21,8 +21,9 @@ inline constexpr int kMostRows = 32;  // of one warp; its lanes hold the scale e
 // Places beyond the result, in the last blocks, fit 32 bits as well.
 static_assert(kLongestExtent <= INT32_MAX - kMostRows * kWarps && kLongestExtent <= INT32_MAX - 128 * kWarps);
 
-// Words of the integers, steps of 16 residues, sums over splits, whether entries are certified.
-template <int Words_, int Steps_, bool Split_, bool Certifies_>
+// Words of the integers, steps of 16 residues, sums over splits, whether entries are certified, whether results have so few
+// columns that half the lanes of a wide segment would idle.
+template <int Words_, int Steps_, bool Split_, bool Certifies_, bool Narrow_ = false>
 struct Shape {
   static constexpr int Words = Words_, Steps = Steps_;
   static constexpr bool Split = Split_, Certifies = Certifies_;
@@ -30,7 +31,7 @@ struct Shape {
   static constexpr int prefixes = positional ? 1 : kMaxPrefixes;
   static constexpr int units = Split ? 2 * Steps : Steps;
   static constexpr int tiles = Words / 2;
-  static constexpr int vec = units <= 2 && Words <= 4 ? 4 : 2;
+  static constexpr int vec = units <= 2 && Words <= 4 && !Narrow_ ? 4 : 2;
   static constexpr int segment = 32 * vec;   // entries of a warp
   static constexpr int pitch = segment + 4;  // words of one column in shared memory: stores and loads without conflicts
   static constexpr int table_words = static_cast<int>(sizeof(ColumnConstants<Words>)) / 4 + units * tiles * 32;

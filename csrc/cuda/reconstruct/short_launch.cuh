@@ -150,6 +150,9 @@ constexpr Kind kind() {
           launch_shape<float, Split>};
 }
 
+// Results of so few columns have a kernel of their own where most plans are: 4096 matrices of 64 columns take it.
+inline constexpr std::int32_t kMostNarrow = 64;
+
 // Range: certification is given where the kernels certify.
 template <bool Certifies>
 void launch_kind(const ReconstructPlan& plan, const ReconstructJob& job, const Certification* certification,
@@ -158,6 +161,11 @@ void launch_kind(const ReconstructPlan& plan, const ReconstructJob& job, const C
                             kind<Certifies, 6, 3>(),
                             // Integers that are certified have at least kLeastCertifiedWords.
                             kind<Certifies, Certifies ? 4 : 2, 1>(), kind<Certifies, Certifies ? 4 : 2, 2>()};
+  if (plan.words == 4 && plan.row_steps == 1 && job.residues.splits == 1 && job.result.columns <= kMostNarrow) {
+    using Narrow = Shape<4, 1, false, Certifies, true>;
+    const Launch launch = job.result.type == ElementType::float64 ? launch_shape<double, Narrow> : launch_shape<float, Narrow>;
+    return launch(plan, job, certification, stream);
+  }
   for (const Kind& k : kinds) {
     if (k.words != plan.words || k.row_steps != plan.row_steps) continue;
     const bool splits = job.residues.splits > 1, is_double = job.result.type == ElementType::float64;

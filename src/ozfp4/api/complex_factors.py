@@ -129,8 +129,8 @@ def _filled(values: Sequence[complex], like: Any) -> Any:
     result = torch.empty(
         len(values), dtype=torch.promote_types(like.dtype, torch.float64), device=like.device
     )
-    for i, value in enumerate(values):
-        result[i] = value
+    for place, value in zip(result, values):
+        place.fill_(value)  # by a kernel: an assignment of a complex number copies a tensor from the CPU
     return result
 
 

@@ -25,6 +25,7 @@ struct Config {
   static constexpr int kSlabs = kTurns ? kM / 64 : 1;       // of 64 rows, in the registers of one warpgroup
   static constexpr int kReaders = kTurns ? 1 : kConsumers;  // warpgroups that read a stage
   static constexpr int kThreads = 128 * (kConsumers + 1);
+  static constexpr int kBlocks = resident_blocks(kM, kN);  // of a multiprocessor
   static constexpr int kStages = stage_count(kM, kN);
   static constexpr int kStageBytesA = kM * kBlockK, kStageBytes = stage_bytes(kM, kN);
 
@@ -42,7 +43,7 @@ struct Config {
 
   static_assert(kM == 64 || kM == 128, "one or two consumer warpgroups");
   static_assert(kN == 64 || kN == 128 || kN == 256, "the widths of Multiply, see ptx/wgmma.cuh");
-  static_assert(kStages >= 3 && kSharedBytes <= kSharedLimit, "the pipeline does not fit");
+  static_assert(kStages >= 3 && kBlocks * (kSharedBytes + 1024) <= kSharedLimit + 1024, "the pipelines do not fit");
 };
 
 }  // namespace ozfp4::cuda::hopper

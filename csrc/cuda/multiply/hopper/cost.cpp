@@ -42,10 +42,14 @@ double clocks(const KernelRow&, const GemmShape& shape, const TileChoice& choice
   const double fold = entries * kFoldClocksPerEntry * (tile.m == 128 && !turns ? 1 : kLoneConsumer);
   const double stream = work.blocks * work.steps * std::max(multiply, load);
   const double rest = work.steps * kStepClocks + work.folds * fold;
-  const auto rounds = static_cast<double>(ceil_div(work.tiles, gpu.multiprocessors));
-  // In turns, the tensor cores are busy with one tile while the other one is folded.
-  const double compute = turns ? rounds * std::max(kTurnCost * stream + work.steps * kTurnClocks, (stream + rest) / 2) + rest
-                               : rounds * (stream + rest);
+  const std::int64_t tiles_each = ceil_div(work.tiles, gpu.multiprocessors);
+  const auto rounds = static_cast<double>(tiles_each);
+  // In turns, the tensor cores are busy with one tile while the other one is folded; so they are where blocks share a
+  // multiprocessor.
+  const double compute =
+      turns ? rounds * std::max(kTurnCost * stream + work.steps * kTurnClocks, (stream + rest) / 2) + rest
+            : std::max(rounds * stream,
+                       static_cast<double>(ceil_div(tiles_each, resident_blocks(tile.m, tile.n))) * (stream + rest));
 
   const double memory = (work.in_bytes + work.out_bytes) / kMemoryBytesPerClock;
   const double split = choice.splits > 1 ? 2 * work.out_bytes / kMemoryBytesPerClock : 0;  // written here, read by reconstruct

@@ -125,7 +125,7 @@ struct Consumer {
 // ---- Kernel --------------------------------------------------------------------------------------------------------
 
 template <class C>
-__global__ void __launch_bounds__(C::kThreads, 1) gemm_kernel(const __grid_constant__ MultiplyParams p) {
+__global__ void __launch_bounds__(C::kThreads, C::kBlocks) gemm_kernel(const __grid_constant__ MultiplyParams p) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ std::uint8_t dynamic_shared[];
   const SharedLayout<C> shared{(shared_address(dynamic_shared) + 1023) & ~1023u};

@@ -18,7 +18,9 @@ bool launch_either(const ReconstructPlan& few, const ReconstructPlan& many, cons
     return plan.words == S::Words && plan.row_steps == S::Steps;
   };
   if (!is(few, Few()) || !is(many, Many()) || job.residues.splits > 1 || job.result.type != ElementType::float64) return false;
-  return short_form::launch_either<double, Few, Many>(few, many, job, certification, stream);
+  if (job.result.columns > kMostNarrow)
+    return short_form::launch_either<double, Few, Many>(few, many, job, certification, stream);
+  return short_form::launch_either<double, Shape<4, 1, false, true, true>, Many>(few, many, job, certification, stream);
 }
 
 }  // namespace ozfp4::cuda
