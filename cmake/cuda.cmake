@@ -55,6 +55,7 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/complex/expand.cu
   csrc/cuda/complex/join.cu
   csrc/cuda/encode/encode.cu
+  csrc/cuda/direct/direct.cu
   csrc/cuda/encode/scale_encode.cu
   csrc/cuda/integers/integer_plan.cpp
   csrc/cuda/integers/reconstruct.cu

@@ -62,6 +62,7 @@ const char* stage_name(Stage stage) {
     case Stage::multiply: return "multiply";
     case Stage::accumulate: return "the sum over pieces of K";
     case Stage::reconstruct: return "reconstruct";
+    case Stage::direct: return "a product in machine words";
     case Stage::repair: return "repair";
   }
   return "an unknown stage";

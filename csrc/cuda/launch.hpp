@@ -12,7 +12,7 @@
 
 namespace ozfp4::cuda {
 
-enum class Stage : std::uint8_t { scale, encode, scale_encode, multiply, accumulate, reconstruct, repair };
+enum class Stage : std::uint8_t { scale, encode, scale_encode, multiply, accumulate, reconstruct, direct, repair };
 const char* stage_name(Stage stage);
 
 // "ozfp4: launching multiply (wgmma s8 sm_90a): invalid argument". CUDA's own note of the error is cleared: else the caller's

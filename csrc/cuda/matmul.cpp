@@ -166,6 +166,8 @@ void settle(const Run& run, const Block& block, const ReconstructJob& job, const
   if (update.c.data != nullptr) update.c = block_of(update.c, block);
   if (run.plan.promise.updates) {
     run.stages.reconstruct_update(job, certification, update);
+  } else if (run.layout.is_direct) {
+    run.stages.multiply_directly(job, &certification);
   } else {
     run.stages.reconstruct(job, &certification);
   }
@@ -214,6 +216,17 @@ void reconstruct(const Run& run, const Preparation& prepared, const Block& block
   settle(run, block, job, certification, false);
 }
 
+// The whole turn in one launch, and repair.
+void multiply_directly(const Run& run, const Preparation& prepared, RepairCounts* counts) {
+  const Block whole{{0, run.layout.rows}, {0, run.layout.columns}, {0, run.layout.inners}};
+  const ReconstructJob job = reconstruct_job(run, prepared, whole, {});
+  const Promise& promise = run.plan.promise;
+  for (const Stage stage : {Stage::scale, Stage::encode, Stage::multiply}) run.stages.record(stage);
+  if (!promise.certifies()) return run.stages.multiply_directly(job, nullptr);
+  settle(run, whole, job,
+         {promise.accuracy, promise.rounding, promise.precision, list_at(run, run.layout.listed, counts), {}, nullptr}, true);
+}
+
 // Hands every stage of a turn, block by block and piece by piece, to its stages, in the order in which they run.
 void walk(const Run& run) {
   const Preparation prepared(run.plan, run.layout, run.turn, run.workspace);
@@ -221,6 +234,7 @@ void walk(const Run& run) {
   if (run.plan.promise.certifies()) {
     counts = run.stages.clear_repair_counts(run.workspace + run.layout.counts + kRepairReportBytes);
   }
+  if (run.layout.is_direct) return multiply_directly(run, prepared, counts);
   prepared.scale(run.stages);
   for_blocks(run.layout, run.turn, run.stages.only_checks(), [&](const Block& block) {
     prepared.encode(run.stages, block);

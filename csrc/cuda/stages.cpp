@@ -141,6 +141,15 @@ void Stages::reconstruct_update(ReconstructJob job, const Certification& certifi
   finish(Stage::reconstruct);
 }
 
+void Stages::multiply_directly(const ReconstructJob& job, const Certification* certification) const {
+  const CapacityRule rule = capacity(plan_.promise.accuracy);
+  if (only_checks()) {
+    return refuse(Stage::direct, can_multiply_directly(job, rule) ? nullptr : "the operands are not for this kernel");
+  }
+  launch_direct(job, rule, options_.stream, certification);
+  finish(Stage::direct);
+}
+
 RepairCounts* Stages::clear_repair_counts(void* own) const {
   if (only_checks()) return static_cast<RepairCounts*>(own);
   if (options_.clear_counters != nullptr) {

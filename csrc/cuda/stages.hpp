@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include "cuda/complex/join.hpp"
+#include "cuda/direct/direct.hpp"
 #include "cuda/encode/scale_encode.hpp"
 #include "cuda/integers/reconstruct.hpp"
 #include "cuda/launch.hpp"
@@ -65,6 +66,8 @@ class Stages {
   // Range: the promise has an update.
   void reconstruct_update(ReconstructJob job, const Certification& certification, const DeviceUpdate& update) const;
   void reconstruct_integers(IntegerJob job) const;
+  // Instead of all before repair.
+  void multiply_directly(const ReconstructJob& job, const Certification* certification) const;
   // The counts of this walk's repairs, zero: `own`, unless launches of the stream share some.
   RepairCounts* clear_repair_counts(void* own) const;
   void repair(RepairJob job) const;

@@ -126,7 +126,7 @@ class Problem {
           const Extents& extents, const Extents& strides_a, const Extents& strides_b, const Extents& strides_c, int device,
           std::int64_t cap, std::uintptr_t device_steps, const std::optional<std::string>& tile, std::optional<int> splits,
           std::optional<bool> overlap, std::optional<bool> longer, const Kept& kept_a, const Kept& kept_b,
-          const std::optional<DeviceResult>& addend, const Extents& strides_addend)
+          const std::optional<DeviceResult>& addend, const Extents& strides_addend, const std::string& direct)
       : plan_(std::move(plan)),
         product_{a,
                  b,
@@ -154,7 +154,9 @@ class Problem {
     const Gpu gpu = gpu_of(device);
     ForcedChoice forced{std::nullopt, splits, overlap};
     if (tile) forced.shape = tile_of(plan_->kernel, *tile);
-    layout_ = make_layout(*plan_, product_, gpu, cap, forced, longer);
+    static const std::map<std::string, Direct> directs{
+        {"never", Direct::never}, {"where it pays", Direct::where_it_pays}, {"always", Direct::always}};
+    layout_ = make_layout(*plan_, product_, gpu, cap, forced, longer, value_of(directs, "direct", direct));
     check_matmul(*plan_, layout_, product_, device_steps_, gpu);
   }
 
@@ -248,6 +250,7 @@ py::dict describe(const Problem& problem) {
   const CudaLayout& layout = problem.layout();
   const TileGeometry& geometry = tile_geometry(layout.tile.shape);
   py::dict d;
+  d["direct"] = layout.is_direct;
   d["kernel"] = std::string(kernel_name(problem.plan().kernel));
   d["tile"] = std::string(geometry.name);
   d["splits"] = layout.tile.splits;
@@ -319,12 +322,12 @@ void register_problem(py::module_& module) {
       .def(py::init<std::shared_ptr<CudaPlan>, const DeviceOperand&, const DeviceOperand&, const DeviceResult&, const Extents&,
                     const Extents&, const Extents&, const Extents&, int, std::int64_t, std::uintptr_t,
                     const std::optional<std::string>&, std::optional<int>, std::optional<bool>, std::optional<bool>, const Kept&,
-                    const Kept&, const std::optional<DeviceResult>&, const Extents&>(),
+                    const Kept&, const std::optional<DeviceResult>&, const Extents&, const std::string&>(),
            py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("result"), py::arg("extents"), py::arg("strides_a"),
            py::arg("strides_b"), py::arg("strides_c"), py::arg("device"), py::arg("workspace_limit"), py::arg("device_steps"),
            py::arg("tile") = py::none(), py::arg("splits") = py::none(), py::arg("overlap") = py::none(),
            py::arg("longer") = py::none(), py::arg("kept_a") = py::none(), py::arg("kept_b") = py::none(),
-           py::arg("addend") = py::none(), py::arg("strides_addend") = Extents())
+           py::arg("addend") = py::none(), py::arg("strides_addend") = Extents(), py::arg("direct") = "never")
       .def_property_readonly("bytes", &Problem::bytes)
       .def_property_readonly("turns", &Problem::turns)
       .def("new_lines", &Problem::new_lines, py::arg("turn"))

@@ -6,6 +6,7 @@
 
 #include "arith/multiples.hpp"
 #include "arith/narrow.hpp"
+#include "cuda/direct/direct.hpp"
 #include "cuda/encode/scale_encode.hpp"
 #include "cuda/layout/size_of.hpp"
 #include "cuda/repair/listed.hpp"
@@ -208,6 +209,54 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
   return layout;
 }
 
+// What scale leaves of the lines, and the list of what repair is to do.
+CudaLayout direct_layout(const CudaPlan& plan, const Turn& turn, const Turns& turns, const ForcedChoice& forced) {
+  CudaLayout layout;
+  layout.turns = turns;
+  layout.is_direct = true;
+  layout.rows = turn.a.outer;
+  layout.columns = turn.b.outer;
+  layout.inners = turn.a.inner;
+  layout.tile.overlap_previous = forced.overlap_previous.value_or(true);
+  std::int64_t end = 0;
+  auto take = [&end](std::int64_t size) {
+    const std::int64_t begin = end;
+    end = round_up(end + size, kAlignment);
+    return begin;
+  };
+  layout.verdict = take(kNorms + 2 * 8);
+  for (const bool is_b : {false, true}) {
+    const DeviceOperand& operand = is_b ? turn.b : turn.a;
+    OperandPlace& place = is_b ? layout.b : layout.a;
+    const std::int64_t lines = operand.stack.count() * operand.outer;
+    place.shift = take(4 * lines);
+    place.special = take(lines);
+    if (plan.promise.has_records()) place.record = take(size_of({sizeof(LineRecord), lines}));
+  }
+  if (plan.promise.certifies()) {
+    layout.listed_pitch = listed_pitch(layout.columns);
+    layout.listed = take(size_of({4, turn.result.stack.count(), layout.rows, layout.listed_pitch}));
+    layout.counts = take(kRepairReportBytes + kRepairCounterBytes);
+  }
+  layout.bytes = end;
+  return layout;
+}
+
+bool is_made_directly(const CudaPlan& plan, const CudaProduct& product, const Turn& turn, const Gpu& gpu, Direct direct) {
+  const Promise& promise = plan.promise;
+  if (direct == Direct::never || plan.integer || plan.plan.is_complex || promise.is_whole || promise.updates ||
+      promise.second != Second::none || product.stored_a.exists() || product.stored_b.exists()) {
+    return false;
+  }
+  ReconstructJob job;
+  job.result = turn.result;
+  job.a.view = turn.a;
+  job.b.view = turn.b;
+  if (!can_multiply_directly(job, {plan.bits, promise.accuracy, promise.precision})) return false;
+  return direct == Direct::always || pays_directly(turn.a.outer, turn.b.outer, turn.a.inner, turn.result.stack.count(),
+                                                   promise.certifies(), gpu.multiprocessors);
+}
+
 // An upper bound of the blocks that scale and encode cut an operand into, beyond the first two.
 double blocks_of(std::int64_t lines, std::int64_t k) {
   const double entries = static_cast<double>(lines) * static_cast<double>(k);
@@ -281,13 +330,23 @@ void check_alignment(const CudaPlan& plan, const CudaProduct& product, const Tur
 }  // namespace
 
 CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,
-                       const ForcedChoice& forced, const std::optional<bool>& longer) {
+                       const ForcedChoice& forced, const std::optional<bool>& longer, Direct direct) {
   const std::int32_t rows = product.a.outer, columns = product.b.outer;
   if (std::max(rows, columns) > kLongestExtent) {
     throw std::length_error("rows of a or columns of b: " + std::to_string(std::max(rows, columns)) +
                             " exceeds the largest extent of a product on a GPU, " + std::to_string(kLongestExtent));
   }
   Cut cut{longest_turns(product), rows, columns, product.a.inner};
+  if (cut.turns.count == 1) {
+    const Turn turn = turn_at(product, cut.turns, 0);
+    if (is_made_directly(plan, product, turn, gpu, direct)) {
+      CudaLayout layout = direct_layout(plan, turn, cut.turns, forced);
+      if (layout.bytes <= cap) {
+        check_alignment(plan, product, layout.turns);
+        return layout;
+      }
+    }
+  }
   for (;;) {
     CudaLayout layout = layout_for(plan, product, gpu, cut, forced, longer);
     const char* limit = find_limit(plan, product, layout);

@@ -23,6 +23,7 @@ struct CudaLayout {
   std::int64_t k_pitch = 0, out_pitch = 0;  // out_pitch in entries
   TileChoice tile;
   bool scales_and_encodes = false;  // in one launch, where the device has clusters
+  bool is_direct = false;           // one launch makes all of the product (cuda/direct), whose planes and outputs there are not
   OperandPlace a, b;
   std::int64_t a_masks = 0, b_masks = 0;  // a bit for each entry of a block's lines, see cuda/repair/masks.hpp; 0: no room
   std::int64_t verdict = 0, scratch = 0, outputs = 0, bytes = 0;
@@ -32,12 +33,15 @@ struct CudaLayout {
   LongerLayout longer;
 };
 
+// Whether a product may be made directly: never, where that takes less time, or wherever there is a kernel for it.
+enum class Direct : std::uint8_t { never, where_it_pays, always };
+
 // The whole product in one turn, block and piece where that stays at or below `cap` bytes (stacks: kMostTurnBytes), else the
 // first of ever smaller cuts that does. Throws std::length_error naming the least workspace where even the smallest does not
 // fit, or what exceeds the kernels' limits; std::invalid_argument where splits are forced that the schedule cannot be cut into.
 // `longer`: see wants_longer.
 CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,
-                       const ForcedChoice& forced = {}, const std::optional<bool>& longer = {});
+                       const ForcedChoice& forced = {}, const std::optional<bool>& longer = {}, Direct direct = Direct::never);
 
 // A stack runs in turns where it would need more at once: by then a turn keeps every GPU busy for long.
 inline constexpr std::int64_t kMostTurnBytes = std::int64_t(1) << 34;

@@ -129,7 +129,7 @@ def _filled(values: Sequence[complex], like: Any) -> Any:
     result = torch.empty(
         len(values), dtype=torch.promote_types(like.dtype, torch.float64), device=like.device
     )
-    for place, value in zip(result, values):
+    for place, value in zip(result, values, strict=True):
         place.fill_(value)  # by a kernel: an assignment of a complex number copies a tensor from the CPU
     return result
 

@@ -504,7 +504,10 @@ def _on_cuda(request: MatmulRequest, report: bool) -> tuple[Any, Any, launch.Lau
     decision = on_cuda.decide(request)
     findings = Findings(decision.plan) if report else None
     began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
-    c, bound, made = launch.matmul(request, decision.plan, decision.variant, findings, promise)
+    chosen = decision.variant
+    if chosen is not None and (report or began is not None):  # what is told of a product is of its stages
+        chosen = chosen._replace(direct=None)
+    c, bound, made = launch.matmul(request, decision.plan, chosen, findings, promise)
     if began is not None:
         told.tell(request, decision, began)
     if findings is None:

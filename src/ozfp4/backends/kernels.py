@@ -62,6 +62,11 @@ class DeviceKernel:
 WORDS = DeviceKernel("cpu", "integers in machine words", "words")
 
 
+def words_kernel(index: int) -> DeviceKernel:
+    """Small products on a CUDA device, which have no planes."""
+    return DeviceKernel(f"cuda:{index}", WORDS.name, WORDS.element)
+
+
 def device_name(device: str) -> str:
     """The device with the name of its hardware, e.g. ``cuda:0 (NVIDIA H200)``."""
     if device == "cpu":
@@ -130,6 +135,6 @@ def installed_kernels(*, with_stand_ins: bool = False) -> list[DeviceKernel]:
         return found
     for index in range(torch.cuda.device_count()):
         if extension.why_unavailable(torch.device("cuda", index)) is None:
-            found += gpu_kernels(("u8", "s8", "e2m1"), index)
+            found += [*gpu_kernels(("u8", "s8", "e2m1"), index), words_kernel(index)]
             found += stand_ins(index) if with_stand_ins else []
     return found

@@ -70,7 +70,13 @@ def _decide(
         backend, fallback = serving_backend(choice, scheme, index, forced)
     chosen = plan_asked_for(asked, backend, k, single, is_paired)
     check_gpu_backend(chosen.backend, f"cuda:{index}")
-    return Decision(chosen, reason, fallback, None if is_empty else serving_variant(chosen, index, forced))
+    if is_empty:
+        return Decision(chosen, reason, fallback, None)
+    serving = serving_variant(chosen, index, forced)
+    is_free = plan is None and asked.backend == "auto" and scheme == "II" and forced is variant.NOTHING
+    if is_free and accuracy != "correct" and not is_paired and guard.words_refusal(index) is None:
+        serving = serving._replace(direct="where it pays")
+    return Decision(chosen, reason, fallback, serving)
 
 
 def serving_variant(plan: Plan, index: int, forced: Forced | None = None) -> Variant:
@@ -78,9 +84,9 @@ def serving_variant(plan: Plan, index: int, forced: Forced | None = None) -> Var
 
     RuntimeError as :func:`ozfp4.trust.guard.serving_kernel`.
     """
-    kernel, tile, splits, overlap, longer = variant.forced if forced is None else forced
+    kernel, tile, splits, overlap, longer, direct = variant.forced if forced is None else forced
     serving = guard.serving_kernel(plan, index) if kernel is None else kernel
-    return Variant(serving, tile, splits, overlap, longer)
+    return Variant(serving, tile, splits, overlap, longer, "always" if direct else None)
 
 
 def plan_of(scheme: str, backend: str) -> Plan:

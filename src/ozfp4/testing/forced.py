@@ -1,5 +1,5 @@
-"""For whoever hunts a wrong bit on a GPU: kernel, tile, splits, overlap and second products, in place of the
-package's choices."""
+"""For whoever hunts a wrong bit on a GPU: kernel, tile, splits, overlap, second products and single
+launches, in place of the package's choices."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ def forced(
     splits: int | None = None,
     overlap: bool | None = None,
     longer: bool | None = None,
+    direct: bool | None = None,
 ) -> Iterator[None]:
     """CUDA products within the block run on this kernel, tile, number of splits of K, with or without overlap of launches.
 
@@ -36,6 +37,9 @@ def forced(
     longer : bool, optional
         In accuracy "fp64", whether entries without a certificate are settled by a second product of longer integers where it
         has room, however few they are; else all are repaired from their rows and columns. Plans of scheme I have none.
+    direct : bool, optional
+        Whether products are made in one launch wherever there is a kernel for them; else none is. Those that are reported have
+        their stages always.
 
     Raises
     ------
@@ -61,8 +65,10 @@ def forced(
         raise TypeError(f"overlap: {overlap!r} is not a bool")
     if longer is not None and not isinstance(longer, bool):
         raise TypeError(f"longer: {longer!r} is not a bool")
+    if direct is not None and not isinstance(direct, bool):
+        raise TypeError(f"direct: {direct!r} is not a bool")
     before = variant.forced
-    variant.forced = Forced(number, tile, splits, overlap, longer)
+    variant.forced = Forced(number, tile, splits, overlap, longer, direct)
     try:
         yield
     finally:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..backends import cpu
 from ..backends.kernels import WORDS, DeviceKernel
-from ..plans.plan import Plan
+from ..plans.plan import Plan, make_plan
 from ..request import library
 from . import plane_products
 from .verdict import Failure, Verdict
@@ -82,13 +82,20 @@ def _wrong_product(kernel: DeviceKernel, plan: Plan, product: WholeProduct) -> t
         return name, None
     about = f"scheme {plan.scheme}, {plan.backend}, {plan.family}, {plan.bits} bits"
     wrong = replace(wrong, plan=about)
-    return name, wrong if product.accuracy != "scaled" else _with_stage(kernel, plan, product, wrong)
+    has_stages = product.accuracy == "scaled" and kernel.element != WORDS.element
+    return name, wrong if not has_stages else _with_stage(kernel, plan, product, wrong)
 
 
 def _findings(kernel: DeviceKernel, short: bool) -> Iterator[tuple[str, Failure | None]]:
     """Every case by name, with what is wrong or None."""
     from . import exact_cases  # importing the package stays quick
 
+    if kernel.element == WORDS.element and kernel.device != "cpu":
+        for product in exact_cases.whole_products(short=False):
+            if product.a.shape[1] <= plane_products.MOST_INNER_IN_WORDS:
+                plan = make_plan("II", "int8", "least", 53, product.a.shape[1])
+                yield _wrong_product(kernel, plan, product)
+        return
     for case in exact_cases.cases(exact_cases.ALPHABETS[kernel.element], short=short):
         yield case.name, _wrong_sum(kernel, case)
     if kernel == WORDS:  # which has no plans

@@ -12,7 +12,7 @@ import threading
 import warnings
 from collections.abc import Sequence
 
-from ..backends.kernels import WORDS, DeviceKernel, cpu_kernel, elements, gpu_kernels
+from ..backends.kernels import WORDS, DeviceKernel, cpu_kernel, elements, gpu_kernels, words_kernel
 from ..plans.plan import Plan
 from ..request import library
 from ..support import disk_cache
@@ -155,9 +155,9 @@ def cpu_refusal(alphabet: str) -> str | None:
     return None if verdict.passed else _refusal(alphabet, [verdict])
 
 
-def words_refusal() -> str | None:
-    """None if products of integers in machine words can be trusted, else why there are none."""
-    verdict = verdict_of(WORDS)
+def words_refusal(index: int | None = None) -> str | None:
+    """None if products in machine words can be trusted, on the CPU or a CUDA device, else why there are none."""
+    verdict = verdict_of(WORDS if index is None else words_kernel(index))
     return None if verdict.passed else f"{verdict.kernel} failed its self-test: {verdict.reason}"
 
 

@@ -13,7 +13,7 @@ from ..backends import cpu
 from ..backends.cuda import extension, launch
 from ..backends.cuda.promise import PLAIN, Promise, promise_of
 from ..backends.cuda.variant import Variant
-from ..backends.kernels import WORDS, DeviceKernel
+from ..backends.kernels import WORDS, DeviceKernel, gpu_kernels
 from ..plans.plan import Plan, make_plan
 from ..request import library
 from ..request.arguments import Arguments
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # Residues modulo all of them tell any two sums below 2^39 apart: pairwise coprime, each in a byte.
 MODULI = (256, 255, 253, 251, 247)
+MOST_INNER_IN_WORDS = 1024  # of products in one launch: kMostDirectInner of csrc/cuda/direct/direct.hpp
 
 
 def multiply(kernel: DeviceKernel, case: Case) -> list[tuple[int, npt.NDArray[Any]]]:
@@ -218,6 +219,10 @@ def _product_on_gpu(
     x, y = (torch.from_numpy(z).to(kernel.device) for z in (a, b))
     out = torch.full((a.shape[0], b.shape[1]), float("nan"), dtype=torch.float64, device=kernel.device)
     shape = matmul_shape(a.shape, b.shape)
-    made = launch.run(plan, Variant(kernel.number), x, y, out, shape, launch.UNLIMITED, promise=promise)
+    if kernel.element == WORDS.element:
+        variant = Variant(gpu_kernels(("u8",), kernel.index)[0].number, direct="always")
+    else:
+        variant = Variant(kernel.number)
+    made = launch.run(plan, variant, x, y, out, shape, launch.UNLIMITED, promise=promise)
     result: npt.NDArray[np.float64] = out.cpu().numpy()
     return made, result

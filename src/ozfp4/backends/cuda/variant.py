@@ -7,13 +7,15 @@ from typing import NamedTuple
 
 class Variant(NamedTuple):
     """A kernel by its number, and the tile, the splits of K, the overlap of its launches and whether there is a second
-    product of longer integers where they are not the library's own choice (None)."""
+    product of longer integers where they are not the library's own choice (None); and whether small products may be made in
+    one launch, without it: "where it pays", "always", or never (None)."""
 
     kernel: int
     tile: str | None = None
     splits: int | None = None
     overlap: bool | None = None
     longer: bool | None = None
+    direct: str | None = None
 
 
 class Forced(NamedTuple):
@@ -24,6 +26,7 @@ class Forced(NamedTuple):
     splits: int | None = None
     overlap: bool | None = None
     longer: bool | None = None
+    direct: bool | None = None
 
 
 NOTHING = Forced()

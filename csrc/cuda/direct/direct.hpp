@@ -1,0 +1,29 @@
+// A whole product of small matrices in one launch: every entry is the dot product of its lines' integers, in machine words. The
+// same integers as those that residues make, so the same bits; without planes, and so with one launch's latency.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "cuda/reconstruct/reconstruct.hpp"
+#include "cuda/scale/scale.hpp"
+
+namespace ozfp4::cuda {
+
+// Whether there is a kernel: float64 results of float64 operands or float32 of float32, capacities up to 76 bits, K up to
+// kMostDirectInner, at most 65535 matrices. The bits of a line are those of `capacity`.
+inline constexpr std::int32_t kMostDirectInner = 1024;
+bool can_multiply_directly(const ReconstructJob& job, const CapacityRule& capacity);
+
+// Whether one launch takes less time than the stages, of so many multiprocessors (measured on an H200, benchmarks/small.py).
+bool pays_directly(std::int64_t rows, std::int64_t columns, std::int64_t inner, std::int64_t matrices, bool certifies,
+                   int multiprocessors);
+
+// Scales, multiplies and rounds: shift, special and, where they are asked for, records of both operands are written, and the
+// result; `certification` as launch_reconstruct. Neither synchronises nor allocates; may be captured. Throws LaunchError. Range:
+// can_multiply_directly, nothing that find_reconstruct_error has a reason against but for the residues, which there are not.
+void launch_direct(const ReconstructJob& job, const CapacityRule& capacity, cudaStream_t stream,
+                   const Certification* certification);
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,247 @@
+// The kernel: a block takes 8 rows and 32 columns, a warp one row, a lane one entry. It looks at its lines twice, for what scale
+// finds in them and for their integers; they come from the cache the second time.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "arith/accuracy/capacity.hpp"
+#include "arith/scale_entry.hpp"
+#include "arith/scale_wide.hpp"
+#include "arith/wide/limb_sums.hpp"
+#include "arith/wide/round_wide.hpp"
+#include "cuda/dependent_launch.cuh"
+#include "cuda/reconstruct/certify/entry.cuh"
+#include "cuda/reconstruct/lines.cuh"
+#include "cuda/scale/slots.cuh"
+
+namespace ozfp4::cuda::direct {
+
+inline constexpr int kRows = 8, kColumns = 32, kLines = kRows + kColumns;
+inline constexpr int kThreads = 32 * kRows;
+inline constexpr int kChunk = 64;   // entries of K whose limbs are in shared memory
+inline constexpr int kSharers = 4;  // threads that share a line
+static_assert(kLines * kSharers <= kThreads, "every line has its threads");
+
+struct Parameters {
+  ReconstructJob job;  // without residues
+  CapacityRule capacity;
+  Certification certification;  // of the kernel that certifies
+  std::int32_t tiles_x;
+  bool runs_along_k[2];  // whether neighbours along K are closer than lines
+};
+
+// Where a block works: the first row and column of a matrix.
+struct Place {
+  std::int32_t matrix, first_row, first_column;
+};
+
+// A line as its block knows it.
+struct OwnLine {
+  std::int32_t shift, capacity;
+  std::uint32_t special;
+};
+
+// Rows of limbs are one entry apart from a multiple of 128 bytes: neighbours along K lie on different banks, and so do lines.
+struct alignas(16) Entry {
+  std::int32_t limb[4];
+};
+struct Shared {
+  Entry a[kChunk][kRows + 1], b[kChunk][kColumns + 1];
+  OwnLine line[kLines];
+  union {  // never initialised
+    LineRecord record[kLines];
+  };
+  __device__ Shared() {}
+};
+
+template <bool Certifies>
+using StateOf = std::conditional_t<Certifies, ShortRecordedState, LineState>;
+
+// The lines of a block of one operand.
+struct Source {
+  const char* data;  // of the first one
+  std::int64_t outer_stride, inner_stride;
+  std::int32_t lines;  // that there are
+};
+
+__device__ __forceinline__ Source source_of(const DeviceOperand& view, std::int32_t matrix, std::int32_t first, std::int32_t end,
+                                            std::int32_t most) {
+  return {view.data + stack_offset(view.stack, matrix) + first * view.outer_stride, view.outer_stride, view.inner_stride,
+          min(most, end - first)};
+}
+
+// The state of a line of `inner` entries, in all threads that share it.
+template <class State, class T>
+__device__ __forceinline__ State sum_line(const char* data, std::int64_t inner_stride, std::int32_t inner) {
+  State state;
+#pragma unroll 1
+  for (int first = 8 * (static_cast<int>(threadIdx.x) % kSharers); first < inner; first += 8 * kSharers) {
+    T x[8];
+#pragma unroll
+    for (int i = 0; i < 8; ++i) x[i] = first + i < inner ? *reinterpret_cast<const T*>(data + (first + i) * inner_stride) : T(0);
+    add_batch(state, x);
+  }
+#pragma unroll
+  for (int apart = 1; apart < kSharers; apart *= 2) {
+    PackedState<State> other = pack(state);
+#pragma unroll
+    for (std::uint64_t& word : other.word) word = __shfl_xor_sync(0xFFFFFFFFu, word, apart);
+    state = combine(state, unpack(other));
+  }
+  return state;
+}
+
+__device__ __forceinline__ OwnLine own_line(const LineState& state, int capacity) {
+  const int exponent = state.sum.exponent;
+  return {exponent == kNoExponent ? 0 : scale_exponent(capacity, exponent), capacity, state.special};
+}
+
+// What scale finds of line number `at` of the block, of A's rows and then of B's columns.
+__device__ __forceinline__ void settle(Shared& shared, const Parameters& p, const LineState& state, int at) {
+  shared.line[at] = own_line(state, p.capacity.bits);
+}
+template <class Sum>
+__device__ __forceinline__ void settle(Shared& shared, const Parameters& p, const RecordedStateOf<Sum>& state, int at) {
+  const LineFacts facts = line_facts(state.facts, state.line.sum.exponent);
+  const CapacityRule& how = p.capacity;
+  const int capacity = line_capacity(how.accuracy, how.bits, facts, p.job.a.view.inner, how.precision);
+  shared.line[at] = own_line(state.line, capacity);
+  shared.record[at] = make_record(facts, capacity);
+}
+
+// Leaves what was found of the first `lines` lines from number `at` on in the operand's own places.
+template <bool Certifies>
+__device__ __forceinline__ void keep(const Shared& shared, const ScaledOperand& operand, std::int64_t first_line, int at,
+                                     int lines) {
+  const int line = static_cast<int>(threadIdx.x);
+  if (line >= lines) return;
+  operand.shift[first_line + line] = shared.line[at + line].shift;
+  operand.special[first_line + line] = static_cast<std::uint8_t>(shared.line[at + line].special);
+  if constexpr (Certifies) operand.record[first_line + line] = shared.record[at + line];
+}
+
+// An entry's limbs. Range: capacity <= kLimbedBits<Limbs>; limbs of no meaning for entries that are not finite.
+template <int Limbs, class T>
+__device__ __forceinline__ Entry entry_of(T x, int shift) {
+  Limbed<Limbs> limbs;
+  if constexpr (Limbs == 4) {
+    limbs = limbs_of(scaled_wide<3>(x, shift));
+  } else {
+    limbs = limbs_of<Limbs>(scaled_integer(x, shift));
+  }
+  Entry entry{};
+#pragma unroll
+  for (int i = 0; i < Limbs; ++i) entry.limb[i] = limbs.limb[i];
+  return entry;
+}
+
+// Entries [first, first + count) of K of the lines, to shared memory; zeros beyond.
+template <int Limbs, class T, int Lines, int Pitch>
+__device__ __forceinline__ void load_chunk(Entry (&to)[kChunk][Pitch], const OwnLine* own, const Source& from, bool runs_along_k,
+                                           int first, int count) {
+#pragma unroll
+  for (int i = static_cast<int>(threadIdx.x); i < Lines * kChunk; i += kThreads) {
+    const int line = runs_along_k ? i / kChunk : i % Lines, k = runs_along_k ? i % kChunk : i / Lines;
+    const bool exists = line < from.lines && k < count;
+    const T x =
+        exists ? *reinterpret_cast<const T*>(from.data + line * from.outer_stride + (first + k) * from.inner_stride) : T(0);
+    to[k][line] = entry_of<Limbs>(x, own[line].shift);
+  }
+}
+
+// The integer of this thread's entry. All threads call it.
+template <int Limbs, class T>
+__device__ __forceinline__ WideInt<kLimbedWords> dot(Shared& shared, const Parameters& p, const Source& a, const Source& b) {
+  const int inner = p.job.a.view.inner, row = static_cast<int>(threadIdx.x) / 32, column = static_cast<int>(threadIdx.x) % 32;
+  LimbSums<Limbs> sums;
+#pragma unroll 1
+  for (int first = 0; first < inner; first += kChunk) {
+    const int count = min(kChunk, inner - first);
+    __syncthreads();
+    load_chunk<Limbs, T, kRows>(shared.a, shared.line, a, p.runs_along_k[0], first, count);
+    load_chunk<Limbs, T, kColumns>(shared.b, shared.line + kRows, b, p.runs_along_k[1], first, count);
+    __syncthreads();
+#pragma unroll 4
+    for (int k = 0; k < count; ++k) {
+      const Entry x = shared.a[k][row], y = shared.b[k][column];
+      Limbed<Limbs> own_x, own_y;
+#pragma unroll
+      for (int i = 0; i < Limbs; ++i) own_x.limb[i] = x.limb[i], own_y.limb[i] = y.limb[i];
+      sums.add_product(own_x, own_y);
+    }
+  }
+  return sums.total();
+}
+
+// By as many limbs as the block's widest line needs: all of them decide alike.
+template <class T>
+__device__ __forceinline__ WideInt<kLimbedWords> dot_of(Shared& shared, const Parameters& p, const Source& a, const Source& b) {
+  const int own = static_cast<int>(threadIdx.x) < kLines ? shared.line[threadIdx.x].capacity : 0;
+  const bool is_short = p.job.a.view.inner <= kLimbedProducts<2>;
+  if (__syncthreads_or(own > kLimbedBits<2>) == 0 && is_short) return dot<2, T>(shared, p, a, b);
+  if (__syncthreads_or(own > kLimbedBits<3>) == 0) return dot<3, T>(shared, p, a, b);
+  return dot<4, T>(shared, p, a, b);
+}
+
+template <class T, bool Certifies>
+__global__ void __launch_bounds__(kThreads, 1) direct_kernel(const __grid_constant__ Parameters p) {
+  __shared__ Shared shared;
+  let_next_kernel_start();
+  wait_for_previous_kernel();
+  const ReconstructJob& job = p.job;
+  const std::int32_t tile_y = static_cast<std::int32_t>(blockIdx.x) / p.tiles_x,
+                     tile_x = static_cast<std::int32_t>(blockIdx.x) % p.tiles_x;
+  const Place place{static_cast<std::int32_t>(blockIdx.y), tile_y * kRows, tile_x * kColumns};
+  const Lines lines(job, place);
+  const Source a = source_of(job.a.view, lines.a_matrix, place.first_row, job.result.rows, kRows);
+  const Source b = source_of(job.b.view, lines.b_matrix, place.first_column, job.result.columns, kColumns);
+
+  // ---- Scale
+  const int at = static_cast<int>(threadIdx.x) / kSharers;
+  const bool is_b = at >= kRows;
+  const int line = is_b ? at - kRows : at;
+  const char* data = is_b ? b.data + line * b.outer_stride : a.data + line * a.outer_stride;
+  const bool is_there = line < (is_b ? b.lines : a.lines);
+  const auto state =
+      sum_line<StateOf<Certifies>, T>(data, is_b ? b.inner_stride : a.inner_stride, is_there ? job.a.view.inner : 0);
+  if (threadIdx.x % kSharers == 0 && at < kLines) settle(shared, p, state, at);
+  __syncthreads();
+  if (tile_x == 0) keep<Certifies>(shared, job.a, lines.a, 0, a.lines);
+  if (tile_y == 0) keep<Certifies>(shared, job.b, lines.b, kRows, b.lines);
+
+  // ---- Multiply
+  const WideInt<kLimbedWords> integer = dot_of<T>(shared, p, a, b);
+
+  // ---- Round
+  const int row = static_cast<int>(threadIdx.x) / 32, column = static_cast<int>(threadIdx.x) % 32;
+  const OwnLine own_row = shared.line[row], own_column = shared.line[kRows + column];
+  const bool exists = row < a.lines && column < b.lines;
+  char* target = job.result.data + lines.result_offset + (std::int64_t(place.first_row) + row) * job.result.row_stride +
+                 std::int64_t(place.first_column) * job.result.column_stride;
+  const auto store = [&](int e, T value) { *reinterpret_cast<T*>(target + e * job.result.column_stride) = value; };
+  const std::int32_t exponent = -own_row.shift - own_column.shift;
+  if constexpr (Certifies) {
+    const auto entry =
+        certify_entry<T>(p.certification, integer, exponent, shared.record[row], shared.record[kRows + column], job.a.view.inner);
+    if (exists) store(column, entry.value);
+    const bool is_listed = exists && !entry.is_certified && (own_row.special | own_column.special) == kFinite;
+    const std::uint32_t word = __ballot_sync(0xFFFFFFFFu, is_listed);
+    const Listed& listed = p.certification.listed;
+    if (column == 0 && row < a.lines && listed.word != nullptr) {
+      std::uint32_t* words = listed_words(listed, place.matrix, place.first_row + row) + tile_x;
+      words[0] = word;
+      if (tile_x + 1 == p.tiles_x && p.tiles_x % 2 != 0) words[1] = 0;  // rows have an even number of words
+      if (word != 0) atomicAdd(&listed.counts->listed, static_cast<unsigned long long>(__popc(word)));
+    }
+  } else {
+    if (exists) store(column, round_scaled<T>(integer, exponent));
+  }
+  const std::uint32_t flags = column < b.lines ? own_column.special : kFinite;
+  if (row >= a.lines || !__any_sync(0xFFFFFFFFu, (own_row.special | flags) != kFinite)) return;
+  patch_row<1>(
+      job, place, lines, row, own_row.special, [&](int e) { return shared.line[kRows + e].special; }, b.lines,
+      [column](int) { return column; }, [&](int e, double value) { store(e, static_cast<T>(value)); });
+}
+
+}  // namespace ozfp4::cuda::direct
