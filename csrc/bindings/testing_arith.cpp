@@ -11,6 +11,7 @@
 #include "arith/limbs/residue.hpp"
 #include "arith/scale_entry.hpp"
 #include "arith/wide/column_crt.hpp"
+#include "arith/wide/limb_sums.hpp"
 #include "arith/wide/parts.hpp"
 #include "arith/wide/round_fast.hpp"
 #include "arith/wide/round_pieces.hpp"
@@ -48,6 +49,23 @@ Array<T> round_words(const Array<std::uint32_t>& words, const Array<std::int32_t
     result.mutable_data()[i] = round_scaled<T>(take_words<Words>(words, i), exponent.data()[i]);
   }
   return result;
+}
+
+// The dot product of two lists of integers of three words, cut into limbs, as words.
+template <int Limbs>
+Array<std::uint32_t> limbed_dot(const Array<std::uint32_t>& x, const Array<std::uint32_t>& y) {
+  const auto limbs = [](const WideInt<3>& v) {
+    if constexpr (Limbs == 4) {
+      return limbs_of(v);
+    } else {
+      return limbs_of<Limbs>(static_cast<std::int64_t>(std::uint64_t(v.word[1]) << 32 | v.word[0]));
+    }
+  };
+  LimbSums<Limbs> sums;
+  for (py::ssize_t i = 0; i < x.shape(0); ++i) sums.add_product(limbs(take_words<3>(x, i)), limbs(take_words<3>(y, i)));
+  Array<std::uint32_t> total({py::ssize_t(1), py::ssize_t(kLimbedWords)});
+  put_words(total, 0, sums.total());
+  return total;
 }
 
 // Words of the integers [n][words], which have one exponent each.
@@ -261,6 +279,12 @@ void register_arith(py::module_& parent) {
   module.def("fold_signed", py::vectorize([](std::int32_t x, std::uint32_t m, std::uint32_t bound) {
                return fold_signed(x, make_fold(m, bound));
              }));
+  module.def("limbed_dot2", &limbed_dot<2>);
+  module.def("limbed_dot3", &limbed_dot<3>);
+  module.def("limbed_dot4", &limbed_dot<4>);
+  module.attr("limbed_ranges") =
+      py::make_tuple(py::make_tuple(2, kLimbedBits<2>, kLimbedProducts<2>), py::make_tuple(3, kLimbedBits<3>, kLimbedProducts<3>),
+                     py::make_tuple(4, kLimbedBits<4>, kLimbedProducts<4>));
   module.def("round64", &round_any<double>, py::arg("words"), py::arg("exponent"));
   module.def("round32", &round_any<float>, py::arg("words"), py::arg("exponent"));
   module.def("round_pieces", &round_five_words, py::arg("words"), py::arg("exponent"));

@@ -27,6 +27,13 @@ def moduli_needed(plan: Plan, norm_product_squared: float) -> int:
 
 # A submodule at run time; it cannot be imported from, so a namespace describes it. Scalars in, scalars out.
 class arith:  # noqa: N801
+    limbed_ranges: tuple[tuple[int, int, int], ...]  # limbs, bits, products of a sum
+    @staticmethod
+    def limbed_dot2(x: npt.ArrayLike, y: npt.ArrayLike, /) -> Any: ...
+    @staticmethod
+    def limbed_dot3(x: npt.ArrayLike, y: npt.ArrayLike, /) -> Any: ...
+    @staticmethod
+    def limbed_dot4(x: npt.ArrayLike, y: npt.ArrayLike, /) -> Any: ...
     @staticmethod
     def e2m1_decode(code: npt.ArrayLike, /) -> Any: ...
     @staticmethod

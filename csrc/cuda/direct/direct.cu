@@ -28,10 +28,15 @@ bool can_multiply_directly(const ReconstructJob& job, const CapacityRule& capaci
 
 bool pays_directly(std::int64_t rows, std::int64_t columns, std::int64_t inner, std::int64_t matrices, bool certifies,
                    int multiprocessors) {
-  // Rounds of blocks, two of which a multiprocessor runs in the time of one, by the entries of K that each takes.
+  // Microseconds on an H200, fitted to benchmarks/small.py; other devices are taken to differ in both alike.
   const std::int64_t blocks = ceil_div(rows, kRows) * ceil_div(columns, kColumns) * matrices;
-  const std::int64_t work = ceil_div(blocks, multiprocessors) * inner;
-  return work <= (certifies ? 512 : 1024);
+  const auto rounds = static_cast<double>(ceil_div(blocks, multiprocessors));
+  const auto k = static_cast<double>(inner);
+  const double block = 2.5 + k * (rounds > 1 ? 0.03 : inner <= kLimbedProducts<2> ? 0.055 : 0.09);
+  const double direct = (certifies ? 8 : 4) + rounds * block * (!certifies ? 1 : rounds > 1 ? 1.6 : 1.15);
+  const auto tiles = static_cast<double>(ceil_div(rows, 64) * ceil_div(columns, 64) * matrices);
+  const double stages = (certifies ? 19.5 : 14) + tiles * (0.045 + 0.0017 * k) * (certifies ? 1.5 : 1);
+  return direct < stages;
 }
 
 void launch_direct(const ReconstructJob& job, const CapacityRule& capacity, cudaStream_t stream,

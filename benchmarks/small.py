@@ -1,0 +1,106 @@
+"""What small products cost on a GPU, replayed from a CUDA graph: in one launch, by the stages, and native.
+
+    python benchmarks/small.py [--out FILE]
+
+Microseconds a product, medians of replays of 20 of them; normal(0, 1) operands. `chosen` says which way the library takes
+where it may choose, and how far that is from the better one. What csrc/cuda/direct/direct.cu has fitted comes from here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+import ozfp4
+from ozfp4.bench.provenance import commit, driver
+from ozfp4.dispatch import repeated
+from ozfp4.testing import forced
+
+# m, k, n, matrices
+SHAPES = [
+    *((n, n, n, 1) for n in (16, 32, 64, 96, 128, 192, 256, 512)), (64, 512, 64, 1), (64, 1024, 64, 1), (512, 64, 512, 1),
+    (1, 1024, 1024, 1), (8, 8, 8, 1000), (16, 16, 16, 1000), (32, 32, 32, 100), (32, 32, 32, 1000), (64, 64, 64, 64),
+]  # fmt: skip
+WAYS: dict[str, dict[str, Any]] = {"scaled": {"accuracy": "scaled"}, "fp64": {"accuracy": "fp64"}}
+LAUNCHES, REPLAYS = 20, 15
+
+
+def microseconds(product: Callable[[], object]) -> float:
+    """Of one product, in a graph of LAUNCHES of them."""
+    for _ in range(3):
+        product()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(LAUNCHES):
+            product()
+    times = []
+    for _ in range(REPLAYS):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        graph.replay()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(1e3 * start.elapsed_time(end) / LAUNCHES)
+    return statistics.median(times)
+
+
+def is_chosen(a: torch.Tensor, b: torch.Tensor, way: dict[str, Any]) -> bool:
+    """Whether the library makes the product in one launch."""
+    repeated.made.clear()
+    ozfp4.matmul(a, b, **way)
+    (made,) = repeated.made.values()
+    return bool(made[0].problem.describe()["direct"])
+
+
+def row(m: int, k: int, n: int, matrices: int) -> dict[str, Any]:
+    stack = () if matrices == 1 else (matrices,)
+    a = torch.randn(*stack, m, k, dtype=torch.float64, device="cuda")
+    b = torch.randn(*stack, k, n, dtype=torch.float64, device="cuda")
+    c = torch.empty(*stack, m, n, dtype=torch.float64, device="cuda")
+    found: dict[str, Any] = {"m": m, "k": k, "n": n, "matrices": matrices}
+    found["native"] = round(microseconds(lambda: torch.matmul(a, b, out=c)), 1)
+    for name, way in WAYS.items():
+        times = {}
+        for direct in (False, True):
+            with forced(direct=direct):
+                times[direct] = microseconds(lambda way=way: ozfp4.matmul(a, b, out=c, **way))  # type: ignore[misc]
+        chosen = is_chosen(a, b, way)
+        found[name] = {
+            "stages": round(times[False], 1),
+            "direct": round(times[True], 1),
+            "chosen": "direct" if chosen else "stages",
+            "x best": round(times[chosen] / min(times.values()), 2),
+        }
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", metavar="FILE")
+    arguments = parser.parse_args()
+    about = {
+        "device": torch.cuda.get_device_name(),
+        "driver": driver(),
+        "torch": torch.__version__,
+        "commit": commit(),
+    }
+    print(about, flush=True)
+    rows = []
+    for shape in SHAPES:
+        rows.append(row(*shape))
+        print(rows[-1], flush=True)
+    if arguments.out is not None:
+        with open(arguments.out, "w") as file:
+            json.dump({**about, "us": rows}, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
