@@ -17,7 +17,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PART = re.compile(
-    r"<!-- setup\n(?P<setup>.*?)\n-->|<!-- needs: (?P<needs>\w+) -->|^```python\n(?P<code>.*?)^```$", re.DOTALL | re.MULTILINE
+    r"<!-- setup\n(?P<setup>.*?)\n-->|<!-- needs: (?P<needs>\w+) -->|^```python\n(?P<code>.*?)^```$",
+    re.DOTALL | re.MULTILINE,
 )
 PAGE_NEEDS = re.compile(r"<!-- page needs: (\w+) -->")
 PAGES = [
@@ -77,4 +78,10 @@ def test_code_runs(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_page_that_is_wrong_fails() -> None:
     with pytest.raises(AssertionError):
         run("<!-- setup\nx = 2\n-->\n\n```python\nassert x == 3\n```\n", "page")
-    assert run("<!-- needs: no_such_module -->\n\n```python\nassert False\n```\n\n```python\nx = 1\n```\n", "page") == 1
+    assert (
+        run(
+            "<!-- needs: no_such_module -->\n\n```python\nassert False\n```\n\n```python\nx = 1\n```\n",
+            "page",
+        )
+        == 1
+    )
