@@ -4,8 +4,8 @@
     python tools/check_site.py --pictures FOLDER   and a picture of each
     python tools/check_site.py --only index.md     pages whose address begins so
 
-What it finds wrong is printed, a line each: links and anchors that lead nowhere, pages that scroll sideways, words of the browser's
-console, requests to anything but the site, files that are missing, formulas that are not drawn, a dark page that is light.
+What is wrong is printed, a line each: links and anchors that lead nowhere, pages that scroll sideways, errors on its console,
+requests to anything but the site, files that are missing, formulas that are not drawn, a dark page that is light.
 Exit status 0 all well, 1 something is wrong, 2 nothing to look at.
 
 Needs Playwright (pip install playwright) and Chromium, Debian's or the one that --browser names.

@@ -1,14 +1,14 @@
-"""Write the tables of GPU figures into README.md and docs/performance.md, from the measurements in docs/data/h200.json.
+"""Write the GPU figures into README.md, docs/index.md and docs/performance.md, from the measurements in docs/data/h200.json.
 
     python tools/device_tables.py                  write the tables
     python tools/device_tables.py --take FILE      first take FILE, which benchmarks/gpu.py --out wrote, as docs/data/h200.json;
                                                    or benchmarks/gpu_modes.py, as docs/data/h200_modes.json
     python tools/device_tables.py --check          write nothing; exit status 1 if a page disagrees with the data
 
-A table stands between <!-- NAME --> and <!-- /NAME -->, NAME one of gpu-sentence (the largest size in words), gpu-table (whole calls), gpu-stages (compute stage beside
-whole call), gpu-milliseconds (each stage), gpu-modes (what each accuracy costs), gpu-model (predicted and measured, from what
-`ozfp4 model --device cuda` wrote to docs/figures/h200) and gpu-figures (the figures there). What is outside the markers is
-written by hand.
+A table stands between <!-- NAME --> and <!-- /NAME -->, NAME one of gpu-table (whole calls), gpu-sentence (the largest of them in
+words), gpu-stages (compute stage beside whole call), gpu-milliseconds (each stage), gpu-modes (what each accuracy costs),
+gpu-model (predicted and measured, from what `ozfp4 model --device cuda` wrote to docs/figures/h200) and gpu-figures (the figures
+there). What is outside the markers is written by hand.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The Python in README.md and docs/ runs as it stands, block after block in one namespace a page.
 
-What a page leaves to its reader stands in a comment, <!-- setup ... -->, and runs where it stands. <!-- needs: NAME --> is for all up to
-and with the next block, <!-- page needs: NAME --> for the page; NAME is a module, or cuda for a GPU that torch sees.
+What a page leaves to its reader stands in a comment, <!-- setup ... -->, and runs where it stands. <!-- needs: NAME --> is
+for all up to and with the next block, <!-- page needs: NAME --> for the page; NAME is a module, or cuda: a GPU that torch sees.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Docstrings as the reference shows them: examples outside a section of their own become blocks of code, as Markdown has no doctests."""
+"""Docstrings as the reference shows them: examples outside a section of their own become code, as Markdown has no doctests."""
 
 from __future__ import annotations
 

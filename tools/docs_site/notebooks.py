@@ -1,4 +1,4 @@
-"""A notebook as a page of the site in Markdown, with its pictures beside it: it looks, is searched and is checked as all pages are."""
+"""A notebook as a page of the site in Markdown, its pictures beside it: it looks and is searched and checked as all pages are."""
 
 from __future__ import annotations
 
