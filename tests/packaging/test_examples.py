@@ -19,6 +19,7 @@ MODULES = (
     "api.prepare",
     "api.tensordot",
     "api.threads",
+    "bench.figures.accuracy",
     "dispatch.decision",
     "linalg.definite",
     "linalg.determinants",
