@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from os.path import commonprefix
 from typing import Any
 
 from ..accuracy import PAPER
@@ -18,8 +17,7 @@ def _joined(labels: list[str]) -> str:
     >>> _joined(["NumPy", "torch"])
     'NumPy = torch'
     """
-    same = commonprefix(labels)
-    shared = same[: same.rfind("=") + 1]
+    shared = labels[0][: labels[0].rfind("=") + 1]
     return " = ".join([labels[0], *(label.removeprefix(shared) for label in labels[1:])])
 
 
