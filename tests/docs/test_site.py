@@ -65,6 +65,9 @@ def test_formulas_become_mathml() -> None:
     assert "&#x02211;" in made
     assert "arithmatex" not in made
     assert "big" not in made
+    assert '<mo lspace="0.17em" rspace="0.17em">log</mo><mi>p</mi>' in with_mathml(
+        r'<span class="arithmatex">\(\log p\)</span>', "page.md"
+    )
     with pytest.raises(SystemExit, match=r"page.md: \\nonsense in the formula x \\nonsense"):
         with_mathml(r'<span class="arithmatex">\(x \nonsense\)</span>', "page.md")
 
@@ -83,14 +86,14 @@ def test_a_notebook_becomes_a_page(tmp_path: Path) -> None:
         v4.new_output("execute_result", {"text/plain": "2", "text/html": "<b>2</b>"}),
     ]
     cells = [
-        v4.new_markdown_cell("# A *title*\n\ntext"),
+        v4.new_markdown_cell("# A *title* of $2^{64}$\n\ntext"),
         plot,
         v4.new_markdown_cell("*Figure 1.* What $x$ is. More."),
         plain,
     ]
     nbformat.write(v4.new_notebook(cells=cells), tmp_path / "01_a.ipynb")
     text, pictures = page_of(tmp_path / "01_a.ipynb")
-    assert title_of(tmp_path / "01_a.ipynb") == "A *title*"
+    assert title_of(tmp_path / "01_a.ipynb") == "A title of 2^64"
     assert pictures == {"01_a-1.png": b"hi"}
     assert '??? quote "Code of the figure"\n\n    ```python\n    plot()\n    ```' in text
     assert "![Figure 1: What x is.](01_a-1.png)" in text

@@ -11,6 +11,8 @@ INLINE = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', re.DOTALL)
 DISPLAY = re.compile(r'<div class="arithmatex">\s*\\\[(.*?)\\\]\s*</div>', re.DOTALL)
 # What latex2mathml leaves as it is where it does not know a command.
 UNKNOWN = re.compile(r"<m(?:i|o|text)>(\\[A-Za-z]+)</m(?:i|o|text)>")
+# Names of functions, which latex2mathml does not set apart from what stands beside them, and a bracket that follows.
+NAME = re.compile(r"<mi>([a-z]{2,})</mi>(<mo[^>]*>&#x00028;)?")
 # Sizes of delimiters that browsers choose by themselves.
 SIZES = re.compile(r"\\(?:big|Big|bigg|Bigg)[lrm]?(?![A-Za-z])")
 
@@ -20,7 +22,12 @@ def mathml(tex: str, display: str) -> str:
     made = str(convert(SIZES.sub("", tex), display=display))
     if unknown := UNKNOWN.search(made):
         raise ValueError(f"{unknown[1]} in the formula {tex}")
-    return made
+    return NAME.sub(
+        lambda found: (
+            f'<mo lspace="0.17em" rspace="{"0" if found[2] else "0.17em"}">{found[1]}</mo>{found[2] or ""}'
+        ),
+        made,
+    )
 
 
 def with_mathml(page: str, name: str) -> str:

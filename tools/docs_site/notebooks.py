@@ -16,10 +16,10 @@ Pictures = dict[str, bytes]
 
 
 def title_of(path: Path) -> str:
-    """The first heading."""
+    """The first heading, in plain text: the navigation knows neither formulas nor Markdown."""
     for cell in nbformat.read(path, as_version=4).cells:
         if cell.cell_type == "markdown" and (found := HEADING.search(cell.source)):
-            return found[1]
+            return re.sub(r"[$`*\\{}]", "", found[1])
     raise SystemExit(f"{path}: no heading names the notebook")
 
 
