@@ -112,6 +112,21 @@ def test_examples_of_docstrings_become_code() -> None:
 
 
 @pytest.mark.usefixtures("site_tools")
+def test_the_reference_has_the_defaults_of_the_signature() -> None:
+    griffe = pytest.importorskip("griffe")
+    extensions = griffe.load_extensions(ROOT / "tools" / "docs_site" / "docstrings.py")
+    package = griffe.load(
+        "ozfp4", search_paths=[ROOT / "src"], docstring_parser="numpy", extensions=extensions
+    )
+    [section] = [
+        s for s in package["gemm"].docstring.parsed if s.kind is griffe.DocstringSectionKind.parameters
+    ]
+    shown = {parameter.name: parameter.default for parameter in section.value}
+    assert (shown["alpha"], shown["beta"], shown["scheme"]) == (None, "0.0", "'II'")
+    assert (shown["backend"], shown["accuracy"], shown["trans_a"]) == ("'auto'", "None", "False")
+
+
+@pytest.mark.usefixtures("site_tools")
 def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:
     from check_site import broken_links, is_foreign, main
 
