@@ -5,7 +5,8 @@
     python tools/check_site.py --only index.md     pages whose address begins so
 
 What is wrong is printed, a line each: links and anchors that lead nowhere, pages that scroll sideways, errors on its console,
-requests to anything but the site, files that are missing, formulas that are not drawn, a dark page that is light.
+requests to anything but the site, files that are missing, formulas that are not drawn, a dark page that is light,
+a search that finds nothing.
 Exit status 0 all well, 1 something is wrong, 2 nothing to look at.
 
 Needs Playwright (pip install playwright) and Chromium, Debian's or the one that --browser names.
@@ -30,7 +31,11 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 SITE = Path(__file__).resolve().parents[1] / "build" / "site"
 WIDTHS = (1280, 400)
 SCHEMES = ("light", "dark")
-PAGES_AT_ONCE = 4
+TABS = 4
+SEARCH = "input.md-search__input"
+NO_INDEX = {"config": {"lang": ["en"], "separator": "[\\s\\-]+", "pipeline": [], "fields": {}}, "docs": []}
+STILL = "*, *::before, *::after { transition: none !important; animation: none !important; }"
+TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 # What the page looks like now: how far it reaches beyond the window and by what, its background, formulas without a size.
 LOOK = """() => {
@@ -109,30 +114,16 @@ def served(site: Path) -> Iterator[str]:
         server.server_close()
 
 
-async def look(context: Any, address: str, name: str, pictures: Path | None) -> list[str]:
-    """What is wrong with one page in all schemes and widths."""
-    page = await context.new_page()
-    wrong: list[str] = []
-    page.on(
-        "console", lambda said: said.type in ("error", "warning") and wrong.append(f"console: {said.text}")
-    )
-    page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
-    page.on("response", lambda got: got.status >= 400 and wrong.append(f"{got.url}: {got.status}"))
-    page.on(
-        "request", lambda asked: wrong.append(f"asks {asked.url}") if is_foreign(asked.url, address) else None
-    )
+async def look(page: Any, wrong: list[str], address: str, name: str, pictures: Path | None) -> None:
+    """Add to `wrong`, where the page's events go as well, what is wrong with one address in all schemes and widths."""
     await page.set_viewport_size({"width": WIDTHS[0], "height": 900})
     await page.goto(address + name)
-    await page.add_style_tag(
-        content="*, *::before, *::after { transition: none !important; animation: none !important; }"
-    )
+    await page.add_style_tag(content=STILL)
     for scheme in SCHEMES:
         await page.emulate_media(color_scheme=scheme)
         for width in WIDTHS:
             await page.set_viewport_size({"width": width, "height": 900})
-            await page.evaluate(
-                "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-            )
+            await page.evaluate(TWO_FRAMES)
             seen = await page.evaluate(LOOK)
             at = f"{scheme}, {width} pixels"
             if seen["beyond"] > 0:
@@ -142,10 +133,25 @@ async def look(context: Any, address: str, name: str, pictures: Path | None) -> 
             if seen["blank"] or seen["raw"]:
                 wrong.append(f"{at}: {seen['blank']} formulas without a size, {seen['raw']} not made")
             if pictures:
+                await page.wait_for_timeout(200)  # the compositor is behind
                 file = pictures / f"{name.removesuffix('.html').replace('/', '_')}-{scheme}-{width}.png"
                 await page.screenshot(path=file, full_page=width == WIDTHS[0])
-    await page.close()
-    return [f"{name}: {what}" for what in dict.fromkeys(wrong)]
+
+
+async def search(chromium: Any, address: str) -> list[str]:
+    """What is wrong with the site's search."""
+    page = await chromium.new_page()
+    await page.goto(address + "index.html")
+    if not await page.locator(SEARCH).count():
+        return ["index.html: no search"]
+    await page.fill(SEARCH, "matmul")
+    try:
+        await page.locator("a.md-search-result__link").first.wait_for(timeout=20_000)
+    except Exception as error:  # of Playwright, which is imported late
+        return [f"index.html: the search finds nothing: {str(error).splitlines()[0]}"]
+    finally:
+        await page.close()
+    return []
 
 
 def is_foreign(url: str, address: str) -> bool:
@@ -153,21 +159,40 @@ def is_foreign(url: str, address: str) -> bool:
 
 
 async def look_at_all(names: list[str], address: str, browser: str, pictures: Path | None) -> list[str]:
+    """What is wrong with the pages, several at a time, and with the search."""
     from playwright.async_api import async_playwright
+
+    found: list[str] = []
+    left = iter(names)
+
+    async def one_tab(chromium: Any) -> None:
+        context = await chromium.new_context(
+            reduced_motion="reduce"
+        )  # of its own: then it has a process of its own
+        page = await context.new_page()
+        wrong: list[str] = []
+        page.on(
+            "console",
+            lambda said: said.type in ("error", "warning") and wrong.append(f"console: {said.text}"),
+        )
+        page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
+        page.on("response", lambda got: got.status >= 400 and wrong.append(f"{got.url}: {got.status}"))
+        page.on("request", lambda asked: is_foreign(asked.url, address) and wrong.append(f"asks {asked.url}"))
+        # Every page would make the whole index of the search anew, which takes longer than all else.
+        await page.route("**/search_index.json", lambda route: route.fulfill(json=NO_INDEX))
+        for name in left:
+            await look(page, wrong, address, name, pictures)
+            found.extend(f"{name}: {what}" for what in dict.fromkeys(wrong))
+            wrong.clear()
 
     async with async_playwright() as playwright:
         # Without a sandbox of its own, as in containers; nothing but the site is opened.
         chromium = await playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        context = await chromium.new_context(reduced_motion="reduce")
-        limit = asyncio.Semaphore(PAGES_AT_ONCE)
-
-        async def one(name: str) -> list[str]:
-            async with limit:
-                return await look(context, address, name, pictures)
-
-        found = await asyncio.gather(*map(one, names))
+        await asyncio.gather(*(one_tab(chromium) for _ in range(TABS)))
+        if "index.html" in names:
+            found += await search(chromium, address)
         await chromium.close()
-    return [what for page in found for what in page]
+    return sorted(found)
 
 
 def main(arguments: list[str] | None = None) -> int:
