@@ -43,10 +43,10 @@ else
 	$(VENV)/bin/python tools/run_notebooks.py --check $(NOTEBOOKS)
 endif
 
-# The site in build/site; a link that leads nowhere fails.
+# The site in build/site; a link that leads nowhere fails. The variable silences an advertisement of the theme's makers.
 docs: $(VENV)/ready/docs
-	$(VENV)/bin/python -m mkdocs build --strict
-	@echo "wrote build/site/index.html"
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/python -m mkdocs build --strict
+	@echo "wrote build/site/index.html; its search needs a server: $(VENV)/bin/python -m http.server -d build/site"
 
 # Wheels for other machines in dist, one for each of PYTHONS; CUDA=1: with the kernels for all GPUs, compiled for each Python
 # anew unless CMAKE_CUDA_COMPILER_LAUNCHER=ccache has them.

@@ -1,14 +1,14 @@
-"""Write the tables of GPU figures into README.md and docs/performance.md, from the measurements in docs/data/h200.json.
+"""Write the GPU figures into README.md, docs/index.md and docs/performance.md, from the measurements in docs/data/h200.json.
 
     python tools/device_tables.py                  write the tables
     python tools/device_tables.py --take FILE      first take FILE, which benchmarks/gpu.py --out wrote, as docs/data/h200.json;
                                                    or benchmarks/gpu_modes.py, as docs/data/h200_modes.json
     python tools/device_tables.py --check          write nothing; exit status 1 if a page disagrees with the data
 
-A table stands between <!-- NAME --> and <!-- /NAME -->, NAME one of gpu-table (whole calls), gpu-stages (compute stage beside
-whole call), gpu-milliseconds (each stage), gpu-modes (what each accuracy costs), gpu-model (predicted and measured, from what
-`ozfp4 model --device cuda` wrote to docs/figures/h200) and gpu-figures (the figures there). What is outside the markers is
-written by hand.
+A table stands between <!-- NAME --> and <!-- /NAME -->, NAME one of gpu-table (whole calls), gpu-sentence (the largest of them in
+words), gpu-stages (compute stage beside whole call), gpu-milliseconds (each stage), gpu-modes (what each accuracy costs),
+gpu-model (predicted and measured, from what `ozfp4 model --device cuda` wrote to docs/figures/h200) and gpu-figures (the figures
+there). What is outside the markers is written by hand.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "docs" / "data" / "h200.json"
 MODES = ROOT / "docs" / "data" / "h200_modes.json"
 FIGURES = ROOT / "docs" / "figures" / "h200"
-PAGES = (ROOT / "README.md", ROOT / "docs" / "performance.md")
+PAGES = (ROOT / "README.md", ROOT / "docs" / "index.md", ROOT / "docs" / "performance.md")
 
 Results = dict[str, Any]
 Row = dict[str, Any]
@@ -112,6 +112,21 @@ def _table(head: list[str], lines: list[list[str]]) -> str:
 
 def _number(x: float | None) -> str:
     return "-" if x is None else f"{x:.1f}"
+
+
+def sentence(results: Results) -> str:
+    """The largest size at which both INT8 and native FP64 were measured, in words."""
+    cells = {(row["N"], row["method"]): row["TFLOPS"] for row in results["totals"] if "TFLOPS" in row}
+    n = max((n for n, method in cells if method == "int8" and (n, "native") in cells), default=None)
+    if n is None:
+        return "Not measured in the present data."
+    emulated = cells.get((n, "cuBLAS emulation, 55 bits"))
+    brings = f", of the cuBLAS that torch {results['torch']} brings" if results.get("torch") else ""
+    other = f" and cuBLAS's emulation {emulated:.1f} (55 bits{brings})" if emulated is not None else ""
+    return (
+        f"**{cells[n, 'int8']:.1f} TFLOPS** of exact products at N = {n} on an {results['device']}, where native FP64 has "
+        f"{cells[n, 'native']:.1f}{other}. Commit {results.get('commit') or 'unknown'}, {results['date']}."
+    )
 
 
 def whole_calls(results: Results) -> str:
@@ -236,6 +251,7 @@ def figures(results: Results) -> str:
 
 
 BLOCKS: dict[str, Callable[[Results], str]] = {
+    "gpu-sentence": sentence,
     "gpu-table": whole_calls,
     "gpu-stages": compute_stage,
     "gpu-milliseconds": milliseconds,

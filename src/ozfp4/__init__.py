@@ -1,6 +1,7 @@
 """Exact FP64 matrix multiplication on low-precision matrix units: Ozaki schemes I and II on FP4, INT8, FP64.
 
 >>> import numpy as np, ozfp4
+>>> a, b = np.random.randn(30, 40), np.random.randn(40, 20)
 >>> c = ozfp4.matmul(a, b)                        # NumPy arrays or torch tensors
 >>> c, report = ozfp4.matmul(a, b, backend="fp4", report=True)
 """

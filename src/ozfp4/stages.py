@@ -1,6 +1,8 @@
 """The four stages, each alone, for notebooks and tests: scale, encode, multiply, reconstruct.
 
->>> plan = ozfp4.plan(m, n, k, backend="fp4")
+>>> import numpy as np, ozfp4
+>>> a, b = np.random.randn(3, 4), np.random.randn(4, 5)
+>>> plan = ozfp4.plan(3, 5, 4, backend="fp4")
 >>> sa, sb = scale(a, "a"), scale(b, "b")
 >>> planes_a, planes_b = encode(sa.integers, plan, "a"), encode(sb.integers, plan, "b")
 >>> output = multiply(planes_a, planes_b, plan)

@@ -186,3 +186,19 @@ def test_figures_of_a_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert {path.name for path in (tmp_path / "figures").iterdir()} == {
         f"{name}.{kind}" for name in ("speed", "stages") for kind in ("svg", "png")
     }
+
+
+def test_the_largest_size_in_words() -> None:
+    assert device_tables.sentence(RESULTS).startswith(
+        "**26.8 TFLOPS** of exact products at N = 1024 on an NVIDIA H200, where native FP64 has 51.3. Commit abc"
+    )
+    emulated = {"N": 1024, "method": "cuBLAS emulation, 55 bits", "ms": 0.1, "TFLOPS": 21.5}
+    more = RESULTS | {"totals": [*RESULTS["totals"], emulated]}  # type: ignore[misc]
+    assert (
+        "and cuBLAS's emulation 21.5 (55 bits, of the cuBLAS that torch 2.11 brings)."
+        in device_tables.sentence(more)
+    )
+    assert (
+        device_tables.sentence(RESULTS | {"totals": RESULTS["totals"][:1]})
+        == "Not measured in the present data."
+    )

@@ -1,5 +1,7 @@
 """Dense linear algebra by blocks: SciPy or torch factorises panels of a few columns, all other products are exact ones of ours.
 
+>>> import numpy as np, ozfp4
+>>> a, b = np.eye(3) + 1 / 3, np.ones(3)
 >>> x = ozfp4.linalg.solve(a, b, refine=True)     # NumPy arrays or torch tensors, matrices or stacks
 """
 

@@ -9,6 +9,18 @@ from ..figures import style
 from ..provenance import sentence
 
 
+def _joined(labels: list[str]) -> str:
+    """One label for methods of the same bits, which says once what theirs begin with.
+
+    >>> _joined(['ozfp4, accuracy="fp64" (GPU)', 'ozfp4, accuracy="correct" (GPU)'])
+    'ozfp4, accuracy="fp64" (GPU) = "correct" (GPU)'
+    >>> _joined(["NumPy", "torch"])
+    'NumPy = torch'
+    """
+    shared = labels[0][: labels[0].rfind("=") + 1]
+    return " = ".join([labels[0], *(label.removeprefix(shared) for label in labels[1:])])
+
+
 def _curves(rows: list[dict[str, Any]], labels: dict[str, str]) -> list[tuple[str, list[tuple[int, float]]]]:
     """A curve for each group of methods with equal results everywhere; `labels` gives their order and names."""
     by_method: dict[str, dict[int, tuple[float, str]]] = {}
@@ -25,11 +37,8 @@ def _curves(rows: list[dict[str, Any]], labels: dict[str, str]) -> list[tuple[st
         label = labels[names[0]]
         if len(names) > 1:
             ways = all(labels[name].startswith("ozfp4 ") for name in names)
-            label = (
-                f"ozfp4, 53 bits a row, {len(names)} ways, same bits"
-                if ways
-                else " = ".join(labels[name] for name in names)
-            )
+            same = f"ozfp4, 53 bits a row, {len(names)} ways, same bits"
+            label = same if ways else _joined([labels[name] for name in names])
         curves.append((label, [(phi, bits) for phi, (bits, _) in sorted(by_method[names[0]].items())]))
     return curves
 
@@ -60,7 +69,7 @@ def effective_bits(results: dict[str, Any]) -> Any:
         axes.set_title(
             f"K = {settings['k']}, {settings['extent']} × {settings['extent']} entries, all checked"
         )
-        axes.legend(ncols=2 if len(results["labels"]) > 5 else 1)
+        figure.legend(loc="outside upper left", ncols=2)
         style.note(figure, sentence(results["machine"]))
     return figure
 
