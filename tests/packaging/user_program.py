@@ -36,10 +36,17 @@ def main() -> None:
     square = ozfp4.gram(a, left=True)
     plan = ozfp4.plan(20, 10, 30, backend="int8")
     x, about = refined(np.eye(20) + 0.01 * square, rng.standard_normal((20, 2)))
-    assert (c == product).all() and (c == again).all() and (lower <= c).all() and (c <= upper).all()
-    assert moduli > 0 and name and about and plan.products > 0
+    assert (c == product).all()
+    assert (c == again).all()
+    assert (lower <= c).all()
+    assert (c <= upper).all()
+    assert moduli > 0
+    assert name
+    assert about
+    assert plan.products > 0
     assert counts.dtype == np.int64
-    assert residual(a, b, c).shape == c.shape and x.shape == (20, 2)
+    assert residual(a, b, c).shape == c.shape
+    assert x.shape == (20, 2)
 
 
 if __name__ == "__main__":
