@@ -22,6 +22,7 @@ from .api.prepare import prepare
 from .api.selftest import SelfTest, selftest
 from .api.tensordot import tensordot
 from .api.threads import get_num_threads, set_num_threads
+from .emulation.scope import emulate
 from .plans import Plan, Term
 from .report import Report
 from .request.prepared import Prepared
@@ -36,6 +37,7 @@ __all__ = [
     "__version__",
     "bounds",
     "einsum",
+    "emulate",
     "enclose",
     "gemm",
     "get_num_threads",

@@ -20,6 +20,7 @@ LAYERS = (
     "testing",
     "__init__",
     "linalg",
+    "emulation",
     "api",
     "torch_ops",
     "stages",

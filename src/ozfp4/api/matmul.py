@@ -375,7 +375,7 @@ def is_watched(*operands: Any) -> bool:
                 return True
     return has_tensors and bool(
         torch.compiler.is_dynamo_compiling()
-        or torch._C._len_torch_dispatch_stack()
+        or (torch._C._len_torch_dispatch_stack() and library.has_watching_mode())
         or torch._C._functorch.peek_interpreter_stack() is not None
         or (
             torch.autograd.forward_ad._current_level >= 0

@@ -142,6 +142,12 @@ def is_from_torch(**operands: object) -> bool:
     return given["a"]
 
 
+def has_watching_mode() -> bool:
+    """Whether a dispatch mode of torch wants to see products as operators; those of ``ozfp4.emulate`` let ours pass."""
+    modes = require_torch().utils._python_dispatch._get_current_dispatch_mode_stack()
+    return any(not getattr(mode, "passes_products", False) for mode in modes)
+
+
 def has_own_tangent(x: Any) -> bool:
     """Whether a tensor has a tangent of forward mode, at the one level of torch.func that torch is at. Levels of forward mode are
     the process's, so that only the tensor knows: another thread may have entered one."""

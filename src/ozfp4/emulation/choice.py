@@ -1,0 +1,92 @@
+"""Whether ozfp4 makes a product that a program asks for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..backends.cuda import extension
+from ..cost.model import estimate
+from ..cost.rates import TERA, device_rates
+from ..dispatch.this_machine import gpu_choice, this_gpu
+from ..plans.plan import make_plan
+from ..request.library import is_complex, is_integer, require_torch
+from . import measured
+from .options import Options
+from .problem import Problem, gpu_index
+from .summary import Decision
+
+MARGIN = 1.05  # native has to take so many times as long as ours
+HOPELESS = (
+    2.0  # ours by the model, at its best, over native at its nominal rate: nothing has to be measured beyond
+)
+
+
+def decide(problem: Problem, options: Options) -> Decision:
+    """Whether ozfp4 makes it, and why."""
+    if problem.dtype not in options.dtypes:
+        return Decision(False, f"{problem.dtype} is not asked for")
+    if problem.size < options.min_size:
+        return Decision(False, f"below min_size, {options.min_size} multiplications")
+    if options.mode == "always":
+        return Decision(True, "always")
+    return _fastest(problem, options)
+
+
+def _fastest(problem: Problem, options: Options) -> Decision:
+    if problem.size == 0:
+        return Decision(False, "nothing to multiply")
+    if problem.on_cpu:
+        if not is_integer(problem.dtype):
+            return Decision(
+                False, "a CPU's own product is faster: ours is made of several such, whatever the shape"
+            )
+        return _by_time(problem, options)
+    unavailable = extension.why_unavailable(require_torch().device(problem.device))
+    if unavailable:
+        return Decision(False, unavailable)
+    if is_integer(problem.dtype):
+        return Decision(True, "torch has no product of integers on a GPU")
+    return _hopeless(problem, options) or _by_time(problem, options)
+
+
+def _by_time(problem: Problem, options: Options) -> Decision:
+    """By measured times of a product that is not larger: what is the faster there is so here (`measured.representative`)."""
+    like = measured.representative(problem)
+    times = measured.times(like, options)
+    if isinstance(times, str):
+        return Decision(False, times, is_final=times != measured.CAPTURED)
+    native, ours = times
+    text = f"measured at {like.extents}: {1e3 * ours:.4g} ms, native {1e3 * native:.4g} ms"
+    return Decision(ours * MARGIN <= native, text)
+
+
+def _hopeless(problem: Problem, options: Options) -> Decision | None:
+    """Left by the model alone, where native is known to be so much faster on this GPU that nothing need be measured."""
+    if problem.dtype not in ("float64", "complex128"):
+        return None  # the model knows of no other native rates
+    index = gpu_index(problem.device)
+    peaks = this_gpu(index)
+    rates = device_rates(peaks.name)
+    if rates is None or rates.fp64 <= 0:
+        return None
+    asked: Any = {"scheme": "II", "backend": "auto", "family": "least", **options.keywords}
+    bits = (
+        53 if asked.get("bits") is None else asked["bits"]
+    )  # the fewest products: other accuracies may take more
+    backend = asked["backend"]
+    if backend == "auto":
+        backend = gpu_choice(asked["scheme"], asked["family"], bits, problem.k, index).backend
+    try:
+        plan = make_plan(asked["scheme"], backend, asked["family"], bits, problem.k)
+    except ValueError:
+        return None  # the product will say so
+    ours = estimate(plan, (problem.stack * problem.m, problem.n, problem.k), peaks)
+    if ours is None:
+        return None
+    real, parts = (
+        (4, 2) if is_complex(problem.dtype) else (1, 1)
+    )  # products of real matrices: native, and ours at least
+    native = max(real * 2 * problem.size / (rates.fp64 * TERA), peaks.launch)
+    if parts * ours.compute + ours.preprocess + ours.launches <= HOPELESS * native:
+        return None
+    return Decision(False, f"by the model: {1e3 * ours.total:.3g} ms or more, native {1e3 * native:.3g} ms")

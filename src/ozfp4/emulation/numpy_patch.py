@@ -1,0 +1,126 @@
+"""NumPy's products by name, exchanged while any scope is entered: ``np.matmul`` and others, and what `numpy.linalg` calls by
+those names. Only what runs in a scope's context is emulated; all other callers get what they had."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from .choice import decide
+from .numpy_products import PRODUCTS, Call
+from .options import Options
+from .summary import Decision, Line, Record
+
+_scope: ContextVar[tuple[Options, Record] | None] = ContextVar("ozfp4_emulate", default=None)
+_lock = threading.Lock()
+_entered = 0
+_sites: list[
+    tuple[dict[str, Any], str, Any, Any]
+] = []  # a namespace, a name there, what it stood for, what now
+
+
+class Emulated:
+    """What stands for a function of NumPy while a scope is entered anywhere; its attributes are the function's."""
+
+    def __init__(self, name: str, original: Any) -> None:
+        functools.update_wrapper(self, original)
+        self._name, self._original = name, original
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        scope = _scope.get()
+        if scope is None:
+            return self._original(*args, **named)
+        token = _scope.set(None)  # nothing that is called from here belongs to the scope
+        try:
+            return self._emulated(scope, args, named)
+        finally:
+            _scope.reset(token)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._original, name)
+
+    def __reduce__(self) -> Any:
+        return getattr, (_Numpy(), self._name)
+
+    def __repr__(self) -> str:
+        return repr(self._original)
+
+    def _emulated(self, scope: tuple[Options, Record], args: Any, named: Any) -> Any:
+        options, record = scope
+        found = PRODUCTS[self._name](*args, **named)
+        if found is None:
+            return self._original(*args, **named)
+        decision = decide_call(found, options)
+        line: Line = record.line(f"np.{self._name}", found.problem, decision)
+        began = time.perf_counter()
+        if not decision.take:
+            record.count(line)
+            return self._original(*args, **named)
+        result = found.compute(options.keywords_of(found.problem.dtype))
+        record.count(line, time.perf_counter() - began)
+        return result
+
+
+class _Numpy:
+    """NumPy's namespace for pickle, which takes no modules."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(np, name)
+
+
+def decide_call(call: Call, options: Options) -> Decision:
+    """As for every product, but that a library's way of several steps is known to nobody."""
+    decision = decide(call.problem, options)
+    if call.is_several and decision.take and options.mode == "fastest":
+        return Decision(False, "of more than two operands, whose time is not measured")
+    return decision
+
+
+@contextmanager
+def emulated(options: Options, record: Record) -> Iterator[None]:
+    """The scope of a context; NumPy's names are exchanged with the first one that is entered, and again after the last."""
+    global _entered
+    with _lock:
+        if _entered == 0:
+            _exchange()
+        _entered += 1
+    token = _scope.set((options, record))
+    try:
+        yield
+    finally:
+        _scope.reset(token)
+        with _lock:
+            _entered -= 1
+            if _entered == 0:
+                _restore()
+
+
+def _exchange() -> None:
+    """Everywhere in `numpy` and in the module of `numpy.linalg`'s functions, whatever names it has for them there."""
+    emulated_by = {
+        id(original): Emulated(name, original) for name in PRODUCTS if (original := getattr(np, name))
+    }
+    linalg = np.linalg.multi_dot.__wrapped__.__globals__  # type: ignore[attr-defined]
+    for namespace in (vars(np), linalg):
+        for name, value in list(namespace.items()):
+            if id(value) in emulated_by:
+                _sites.append((namespace, name, value, emulated_by[id(value)]))
+    for namespace, name, _, now in _sites:
+        namespace[name] = now
+
+
+def _restore() -> None:
+    """What others have set meanwhile stays."""
+    for namespace, name, original, now in _sites:
+        if namespace.get(name) is now:
+            namespace[name] = original
+    _sites.clear()

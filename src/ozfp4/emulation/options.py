@@ -1,0 +1,99 @@
+"""What ``ozfp4.emulate`` was asked for: checked once, and then a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..request.arguments import check_arguments
+from ..request.library import INTEGERS, TAKEN, is_integer, name_of
+
+MODES = ("fastest", "always")
+NAMES = tuple(np.dtype(t).name for t in TAKEN)
+ALL_INTEGERS = "integers"
+
+
+@dataclass(frozen=True)
+class Options:
+    """Names of dtypes, the least number of multiplications, the mode, whether convolutions are unfolded, whether the summary is
+    printed; the keywords of the products of floating-point numbers, and those of them that products of integers have."""
+
+    dtypes: frozenset[str]
+    min_size: int
+    mode: str
+    convolutions: bool
+    verbose: bool
+    keywords: dict[str, Any]
+    of_integers: dict[str, Any]
+
+    def keywords_of(self, dtype: str) -> dict[str, Any]:
+        return self.of_integers if is_integer(dtype) else self.keywords
+
+
+def check_options(
+    dtypes: Any, min_size: Any, mode: Any, convolutions: Any, verbose: Any, keywords: dict[str, Any]
+) -> Options:
+    """The options as a value.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Dtypes that no product takes, a `min_size` that is no number of multiplications, an unknown mode, truth values that are
+        none; keywords that ``ozfp4.matmul`` would refuse.
+    """
+    if not isinstance(mode, str) or mode not in MODES:
+        raise ValueError(f"mode: {mode!r} is unknown; allowed are {', '.join(map(repr, MODES))}")
+    if isinstance(min_size, bool) or not isinstance(min_size, (int, np.integer)):
+        raise TypeError(f"min_size: {min_size!r} is not an integer")
+    if min_size < 0:
+        raise ValueError(f"min_size: {min_size} is negative")
+    for name, value in (("convolutions", convolutions), ("verbose", verbose)):
+        if not isinstance(value, (bool, np.bool_)):
+            raise TypeError(f"{name}: {value!r} is neither True nor False")
+    checked = check_arguments(**keywords)
+    keywords = {**keywords, "bits": checked.bits, "workspace_limit": checked.workspace_limit}
+    asked = {name: value for name, value in keywords.items() if value != _USUAL[name]}
+    shared = {name: value for name, value in asked.items() if name not in ("accuracy", "bits", "rounding")}
+    return Options(
+        _names(dtypes), int(min_size), mode, bool(convolutions), bool(verbose), asked, shared
+    )  # fmt: skip
+
+
+_USUAL: dict[str, Any] = {
+    "scheme": "II", "backend": "auto", "bits": None, "family": "least", "workspace_limit": None, "accuracy": None,
+    "rounding": "nearest",
+}  # fmt: skip
+
+
+def _names(dtypes: Any) -> frozenset[str]:
+    given = [dtypes] if isinstance(dtypes, str) or not isinstance(dtypes, Iterable) else list(dtypes)
+    found: set[str] = set()
+    for each in given:
+        if each == ALL_INTEGERS if isinstance(each, str) else False:
+            found.update(np.dtype(t).name for t in INTEGERS)
+            continue
+        name = _name(each)
+        if name not in NAMES:
+            raise ValueError(
+                f"dtypes: {each!r} is not supported; allowed are {', '.join(NAMES)}, and {ALL_INTEGERS!r} for all of them"
+            )
+        found.add(name)
+    if not found:
+        raise ValueError("dtypes: at least one is needed")
+    return frozenset(found)
+
+
+def _name(dtype: Any) -> str:
+    """The name of a dtype of NumPy or torch, or of what NumPy makes one of; TypeError for all else."""
+    if isinstance(dtype, str):
+        return dtype.removeprefix("torch.")
+    if str(dtype).startswith("torch."):
+        return name_of(dtype)
+    try:
+        name: str = np.dtype(dtype).name
+    except TypeError:
+        raise TypeError(f"dtypes: {dtype!r} is no dtype") from None
+    return name

@@ -1,0 +1,42 @@
+"""One product that a program asks for, as everything here speaks of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Problem(NamedTuple):
+    """`stack` products of m × k by k × n matrices of a dtype (its name), of a `library` ("torch" or "numpy") on a device ("cpu",
+    "cuda:0", ...); `is_update`: with a matrix to add, alpha A B + beta C."""
+
+    library: str
+    device: str
+    dtype: str
+    stack: int
+    m: int
+    n: int
+    k: int
+    is_update: bool = False
+
+    @property
+    def size(self) -> int:
+        """Multiplications."""
+        return self.stack * self.m * self.n * self.k
+
+    @property
+    def extents(self) -> str:
+        text = f"{self.m} × {self.n} × {self.k}"
+        return text if self.stack == 1 else f"{self.stack} times {text}"
+
+    @property
+    def on_cpu(self) -> bool:
+        return self.device == "cpu"
+
+
+def gpu_index(device: str) -> int:
+    """Range: the name of a CUDA device.
+
+    >>> gpu_index("cuda:3"), gpu_index("cuda")
+    (3, 0)
+    """
+    return int(device.partition(":")[2] or 0)

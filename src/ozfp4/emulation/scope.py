@@ -1,0 +1,162 @@
+"""``ozfp4.emulate``: a context manager and decorator within which products of torch and NumPy go through ozfp4."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any, TypeVar, cast
+
+from ..support.logger import LOGGER
+from . import numpy_patch
+from .options import Options, check_options
+from .summary import Record, Summary
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def emulate(
+    *,
+    dtypes: Any = ("float64", "complex128"),
+    min_size: int = 0,
+    mode: str = "fastest",
+    convolutions: bool = False,
+    verbose: bool = False,
+    scheme: str = "II",
+    backend: str = "auto",
+    bits: int | None = None,
+    family: str = "least",
+    workspace_limit: int | None = None,
+    accuracy: str | None = None,
+    rounding: str = "nearest",
+) -> Scope:
+    """A scope in which matrix products of torch and NumPy go through ozfp4: ``with ozfp4.emulate():``, or ``@ozfp4.emulate()``.
+
+    Of torch, on the CPU and on CUDA: mm, bmm, mv, dot, vdot, addmm, addmv, baddbmm, addbmm, with `out` and in place, and all that
+    torch makes of them: ``@``, matmul, linear, einsum, tensordot, multi_dot, matrix_power. Gradients flow as without, and their
+    products are caught too, where the backward pass starts in the scope. alpha A B + beta C is rounded once.
+
+    Of NumPy: ``np.matmul``, ``np.dot``, ``np.vdot``, ``np.inner``, ``np.tensordot``, ``np.einsum``, and what ``np.linalg`` makes
+    of them: multi_dot, matrix_power, pinv. These names stand for other functions while any scope is entered; the operator ``@``
+    of arrays and the method ``dot`` are not reached, and neither is a function that was imported from NumPy by its name.
+
+    What computes inside a library is not caught: solve, cholesky, qr, eigh, svd (LAPACK and cuSOLVER; `ozfp4.linalg` has some of
+    them), convolutions unless asked for, fused attention, SciPy.
+
+    The scope is that of its thread and context: threads that are started in it do not have it. The innermost of several counts.
+
+    Parameters
+    ----------
+    dtypes : sequence of str or dtype
+        Of the operands: "float64", "complex128", "float32", "complex64", names of integers, "bool"; "integers" is all of these.
+    min_size : int
+        Products of fewer multiplications, m n k times the number of matrices of a stack, are left as they are.
+    mode : {"fastest", "always"}
+        "fastest" takes what ozfp4 does faster than the library, by the model of cost and by times that are measured once on a
+        machine and kept; on a CPU that is nothing but integers. "always" takes all.
+    convolutions : bool
+        Take convolutions of torch as well, as products of unfolded inputs, which need memory for each patch.
+    verbose : bool
+        Print the summary on leaving the scope.
+    scheme, backend, bits, family, workspace_limit, accuracy, rounding
+        Of the products, as in :func:`ozfp4.matmul`; `accuracy`, `bits` and `rounding` are not for integers, which are exact.
+
+    Returns
+    -------
+    Scope
+        The context manager and decorator. Its `summary` says what was caught and left, by operation, dtype and shape, and why.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a = np.array([[1.0, 2.0**-60], [3.0, 1.0]])
+    >>> with emulate(mode="always", accuracy="correct") as scope:
+    ...     c = np.matmul(a, np.array([[2.0**60], [-(2.0**120)]]))
+    >>> scope.summary.caught, scope.summary.left, c[0]
+    (1, 0, array([0.]))
+    >>> @emulate(dtypes=["int64"], mode="always")
+    ... def square(n):
+    ...     return np.dot(n, n)
+    >>> int(square(np.array([2**40])))
+    0
+
+    Raises
+    ------
+    TypeError, ValueError
+        For options that :func:`ozfp4.matmul` would refuse, unknown modes and dtypes, functions that are not plain ones. In the
+        scope products raise what those of ozfp4 do: a device without a kernel in this build is an error with "always".
+    """
+    keywords = {
+        "scheme": scheme, "backend": backend, "bits": bits, "family": family, "workspace_limit": workspace_limit,
+        "accuracy": accuracy, "rounding": rounding,
+    }  # fmt: skip
+    return Scope(check_options(dtypes, min_size, mode, convolutions, verbose, keywords))
+
+
+class Scope:
+    """What :func:`ozfp4.emulate` returns. It may be entered many times, and by many threads; all count in one summary."""
+
+    def __init__(self, options: Options) -> None:
+        self._options, self._record = options, Record()
+        self._entered = threading.local()
+
+    @property
+    def summary(self) -> Summary:
+        """What was caught and left until now."""
+        return self._record.summary()
+
+    def __enter__(self) -> Scope:
+        with ExitStack() as stack:
+            stack.enter_context(numpy_patch.emulated(self._options, self._record))
+            if "torch" in sys.modules:
+                from .torch_mode import EmulationMode
+
+                stack.enter_context(EmulationMode(self._options, self._record))
+            self._stacks().append(stack.pop_all())
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        stacks = self._stacks()
+        stacks.pop().__exit__(*exception)
+        if not stacks:
+            self._tell()
+
+    def __call__(self, function: F) -> F:
+        """The function within the scope."""
+        if not callable(function) or isinstance(function, type):
+            raise TypeError(f"emulate: {function!r} is no function")
+        for kind in ("iscoroutinefunction", "isgeneratorfunction", "isasyncgenfunction"):
+            if getattr(inspect, kind)(function):
+                raise TypeError(
+                    f"emulate: {function.__qualname__} returns before its body has run; enter the scope in the body instead"
+                )
+
+        @functools.wraps(function)
+        def emulated(*args: Any, **named: Any) -> Any:
+            with self:
+                return function(*args, **named)
+
+        return cast(F, emulated)
+
+    def __repr__(self) -> str:
+        return f"ozfp4.emulate(mode={self._options.mode!r}): {self.summary.caught} caught, {self.summary.left} left"
+
+    def _repr_html_(self) -> str:
+        return self.summary._repr_html_()
+
+    def _stacks(self) -> list[ExitStack]:
+        """One of each time that this thread is in the scope."""
+        found: list[ExitStack] = self._entered.__dict__.setdefault("stacks", [])
+        return found
+
+    def _tell(self) -> None:
+        if self._options.verbose:
+            print(self.summary)
+        for row in self.summary.rows:
+            LOGGER.debug(
+                "emulate: %s %d calls of %s %s %s on %s (%s)", "caught" if row.taken else "left", row.calls,
+                row.operation, row.problem.extents, row.problem.dtype, row.problem.device, row.reason,
+            )  # fmt: skip

@@ -1,0 +1,119 @@
+"""What a scope did: which products it caught and which it left, by operation, dtype and shape, how often, and why."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..support.table import Table, Tabular
+from .problem import Problem
+
+MOST_ROWS = 40  # of a table for people
+
+
+class Decision(NamedTuple):
+    """Whether ozfp4 makes a product, and why; `is_final`: for every one like it, in this scope."""
+
+    take: bool
+    reason: str
+    is_final: bool = True
+
+
+class Line:
+    """Products of one kind, and what became of them. Counted by the threads of the scope, under the record's lock."""
+
+    __slots__ = ("calls", "decision", "operation", "problem", "seconds")
+
+    def __init__(self, operation: str, problem: Problem, decision: Decision) -> None:
+        self.operation, self.problem, self.decision = operation, problem, decision
+        self.calls, self.seconds = 0, 0.0
+
+
+class Record:
+    """The lines of a scope, which grow while it is entered."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self._lines: dict[tuple[str, Problem, bool, str], Line] = {}
+
+    def line(self, operation: str, problem: Problem, decision: Decision) -> Line:
+        """The line of such products; a new one where there is none."""
+        with self.lock:
+            key = (operation, problem, decision.take, decision.reason)
+            return self._lines.setdefault(key, Line(operation, problem, decision))
+
+    def count(self, line: Line, seconds: float = 0.0) -> None:
+        with self.lock:
+            line.calls += 1
+            line.seconds += seconds
+
+    def summary(self) -> Summary:
+        with self.lock:
+            rows = [
+                Row(
+                    line.operation, line.problem, line.decision.take, line.calls,
+                    line.seconds if line.decision.take and line.problem.on_cpu else None, line.decision.reason,
+                )
+                for line in self._lines.values()
+                if line.calls
+            ]  # fmt: skip
+        return Summary(tuple(sorted(rows, key=lambda row: (not row.taken, -row.problem.size * row.calls))))
+
+
+class Row(NamedTuple):
+    """Products of one kind: what was called, on what, whether ozfp4 made them, how often, the wall-clock seconds that this took
+    on a CPU (None on a GPU, which nothing waits for, and of what was left), and why."""
+
+    operation: str
+    problem: Problem
+    taken: bool
+    calls: int
+    seconds: float | None
+    reason: str
+
+
+@dataclass(frozen=True, repr=False)
+class Summary(Tabular):
+    """What a scope caught and left.
+
+    Attributes
+    ----------
+    rows : tuple of Row
+        Products of one kind each, those caught first, and among them those with most multiplications.
+    """
+
+    rows: tuple[Row, ...]
+
+    @property
+    def caught(self) -> int:
+        """Calls that ozfp4 made."""
+        return sum(row.calls for row in self.rows if row.taken)
+
+    @property
+    def left(self) -> int:
+        """Calls that were left as they are."""
+        return sum(row.calls for row in self.rows if not row.taken)
+
+    def _tables(self) -> Iterator[Table]:
+        shown = self.rows[:MOST_ROWS]
+        hidden = self.rows[MOST_ROWS:]
+        more = (
+            [("not shown", f"{len(hidden)} kinds, {sum(row.calls for row in hidden)} calls")]
+            if hidden
+            else []
+        )
+        yield Table([("caught", f"{self.caught} products"), ("left", f"{self.left} products"), *more])
+        yield Table(
+            [
+                (
+                    "caught" if row.taken else "left", row.operation, row.problem.dtype, row.problem.device,
+                    row.problem.extents, str(row.calls),
+                    "" if row.seconds is None else f"{1e3 * row.seconds:.3f}", row.reason,
+                )
+                for row in shown
+            ],
+            ("", "operation", "dtype", "device", "m × n × k", "calls", "ms", "why"),
+            right=(5, 6),
+        )  # fmt: skip

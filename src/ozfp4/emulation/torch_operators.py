@@ -1,0 +1,113 @@
+"""The operators of torch that are products of matrices or vectors, all as alpha A B + beta C: where each has its operands, and
+what ozfp4 makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..api.gemm import gemm
+from ..api.matmul import matmul
+from ..request.library import is_integer, require_torch
+from .problem import Problem
+
+torch: Any = require_torch()
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A product by its name: the places of A, B and C (None: there is none) among its arguments, the numbers of axes of A and B;
+    what it does to A and B before; whether the result goes to C's place."""
+
+    name: str
+    places: tuple[int, int, int | None]
+    axes: tuple[int, int]
+    before: Callable[[Any, Any], tuple[Any, Any]] | None = None
+    in_place: bool = False
+
+    def problem(self, a: Any, b: Any) -> Problem:
+        """Range: as :meth:`fits` says."""
+        stack = a.shape[0] if a.ndim == 3 and self.before is None else 1
+        m = a.shape[-2] if a.ndim > 1 else 1
+        n = b.shape[-1] if b.ndim > 1 else 1
+        k = a.shape[-1] * (a.shape[0] if a.ndim == 3 and self.before is not None else 1)
+        device = str(a.device)
+        return Problem(
+            "torch", device, str(a.dtype).removeprefix("torch."), stack, m, n, k, self.places[2] is not None
+        )
+
+    def fits(self, a: Any, b: Any, c: Any, named: dict[str, Any]) -> bool:
+        """Whether torch would take these; it says itself what is wrong with others."""
+        tensors = [x for x in (a, b, c, named.get("out")) if x is not None]
+        if any(x.dtype != a.dtype or x.device != a.device or x.layout != torch.strided for x in tensors):
+            return False
+        if (a.ndim, b.ndim) != self.axes or a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
+            return False
+        if a.ndim == 3 and a.shape[0] != b.shape[0]:
+            return False
+        if c is not None and not self._takes(c, a, b):
+            return False
+        whole = all(isinstance(named.get(name, 1), int) for name in ("alpha", "beta"))
+        return whole or not is_integer(a.dtype)
+
+    def _takes(self, c: Any, a: Any, b: Any) -> bool:
+        shape = self._result(a, b)
+        if self.in_place:
+            return tuple(c.shape) == shape
+        short = len(shape) - c.ndim
+        return short >= 0 and all(x in (1, n) for x, n in zip(c.shape, shape[short:], strict=True))
+
+    def _result(self, a: Any, b: Any) -> tuple[int, ...]:
+        stack = a.shape[:1] if a.ndim == 3 and self.before is None else ()
+        return (*stack, *a.shape[-2:-1], *(b.shape[-1:] if b.ndim > 1 else ()))
+
+    def compute(self, a: Any, b: Any, c: Any, named: dict[str, Any], keywords: dict[str, Any]) -> Any:
+        """By ozfp4. Range: as :meth:`fits` says."""
+        out = c if self.in_place else named.get("out")
+        fitting = out is not None and tuple(out.shape) == self._result(a, b)
+        if self.before is not None:
+            a, b = self.before(a, b)
+        asked: dict[str, Any] = {**keywords, "out": out} if fitting else keywords
+        alpha, beta = named.get("alpha", 1), named.get("beta", 1)
+        found = matmul(a, b, **asked) if c is None else gemm(alpha, a, b, beta, c, **asked)
+        if out is None or fitting:
+            return found
+        torch.ops.aten.clone.out(found, out=out)  # resizes as torch does, with its warning
+        return out
+
+
+def _joined(a: Any, b: Any) -> tuple[Any, Any]:
+    """Of stacks whose products are summed: one product, whose inner dimension is that of all."""
+    return a.transpose(0, 1).reshape(a.shape[1], -1), b.reshape(-1, b.shape[2])
+
+
+def _conjugated(a: Any, b: Any) -> tuple[Any, Any]:
+    return a.conj(), b
+
+
+_ALL = (
+    ("mm", Operator("mm", (0, 1, None), (2, 2))),
+    ("bmm", Operator("bmm", (0, 1, None), (3, 3))),
+    ("mv", Operator("mv", (0, 1, None), (2, 1))),
+    ("dot", Operator("dot", (0, 1, None), (1, 1))),
+    ("vdot", Operator("vdot", (0, 1, None), (1, 1), _conjugated)),
+    ("addmm", Operator("addmm", (1, 2, 0), (2, 2))),
+    ("addmv", Operator("addmv", (1, 2, 0), (2, 1))),
+    ("baddbmm", Operator("baddbmm", (1, 2, 0), (3, 3))),
+    ("addbmm", Operator("addbmm", (1, 2, 0), (3, 3), _joined)),
+)
+
+
+def _overloads() -> dict[Any, Operator]:
+    found: dict[Any, Operator] = {}
+    for name, operator in _ALL:
+        packet = getattr(torch.ops.aten, name)
+        found[packet.default] = found[packet.out] = operator
+        if operator.places[2] is not None:
+            written = Operator(f"{name}_", operator.places, operator.axes, operator.before, in_place=True)
+            found[getattr(torch.ops.aten, f"{name}_").default] = written
+    return found
+
+
+OPERATORS = _overloads()
