@@ -151,20 +151,15 @@ def problem(func: Any, args: Sequence[Any]) -> Problem | None:
     """The product that a convolution is, or its gradient by the weights; None for what torch has to look at."""
     is_forward = func is torch.ops.aten.convolution.default
     x, weight = (args[0], args[1]) if is_forward else (args[1], args[2])
-    tensors = [x, weight, *(y for y in args[:3] if isinstance(y, torch.Tensor))]
+    tensors = [y for y in args[:3] if isinstance(y, torch.Tensor)]
     if any(y.layout != torch.strided or y.dtype != x.dtype or y.device != x.device for y in tensors):
         return None
-    if (
-        x.device.type not in ("cpu", "cuda")
-        or x.is_complex()
-        or weight.ndim < 3
-        or 0 in x.shape
-        or 0 in weight.shape
-    ):
+    if x.device.type not in ("cpu", "cuda") or x.is_complex() or weight.ndim < 3:
         return None
-    settings = (
-        args[3:] if is_forward else args[4:]
-    )  # stride, padding, dilation, transposed, output_padding, groups
+    if x.numel() == 0 or weight.numel() == 0:
+        return None
+    # stride, padding, dilation, transposed, output_padding, groups
+    settings = args[3:] if is_forward else args[4:]
     axes, transposed, groups = weight.ndim - 2, settings[3], settings[5]
     if x.ndim not in (axes + 1, axes + 2):
         return None

@@ -43,8 +43,9 @@ class EmulationMode(torch.utils._python_dispatch.TorchDispatchMode):  # type: ig
             return self._other(func, types, args, kwargs or {})
         if _inner.__dict__.get("busy"):
             return func(*args, **(kwargs or {}))
-        if types and _is_foreign(types):
-            return NotImplemented  # what it is made of comes here again
+        if types and (foreign := _foreign(types)):
+            # What a wrapper is made of comes here again; torch's own have no entries to multiply.
+            return func(*args, **(kwargs or {})) if all(map(_is_fake, foreign)) else NotImplemented
         a, b = args[operator.places[0]], args[operator.places[1]]
         # Neither strides nor entries decide.
         key = (func, a.shape, b.shape, a.dtype, a.device)
@@ -93,8 +94,8 @@ class EmulationMode(torch.utils._python_dispatch.TorchDispatchMode):  # type: ig
         return func(*args, **named)
 
     def _convolution(self, func: Any, types: Any, args: Any, named: dict[str, Any]) -> Any:
-        if types and _is_foreign(types):
-            return NotImplemented
+        if types and (foreign := _foreign(types)):
+            return func(*args, **named) if all(map(_is_fake, foreign)) else NotImplemented
         problem = convolutions.problem(func, args)
         with _passed():
             if problem is None:
@@ -120,10 +121,15 @@ def _passed() -> Iterator[None]:
         _inner.busy = before
 
 
-def _is_foreign(types: Any) -> bool:
-    """Whether a tensor is of a kind that says itself what its operations are: a wrapper of others, or one without entries."""
+def _foreign(types: Any) -> list[Any]:
+    """Those of the kinds of tensors that say themselves what their operations are."""
     plain = torch.Tensor.__torch_dispatch__
-    return any(kind.__torch_dispatch__ is not plain for kind in types)
+    return [kind for kind in types if kind.__torch_dispatch__ is not plain]
+
+
+def _is_fake(kind: Any) -> bool:
+    """Whether a kind is one that torch traces with."""
+    return str(kind.__module__).startswith("torch._subclasses")
 
 
 _composites: dict[Any, bool] = {}
