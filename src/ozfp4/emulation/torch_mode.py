@@ -17,18 +17,27 @@ from . import convolutions
 from .choice import decide
 from .options import Options
 from .problem import Problem
-from .summary import Decision, Line, Record
+from .summary import Line, Record
+from .torch_flags import kept_flags
 from .torch_operators import OPERATORS, Operator
 
 torch: Any = require_torch()
-_composite = torch._C.DispatchKey.CompositeImplicitAutograd
-_inner = (
-    threading.local()
-)  # `busy`: an inner scope of this thread has seen the operation; those around it pass it on
+python_dispatch: Any = torch.utils._python_dispatch
+_COMPOSITE: Any = torch._C.DispatchKey.CompositeImplicitAutograd
 
 
-class EmulationMode(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
-    """A scope's. `passes_products`: what ozfp4 was called for by name does not have to be seen (request/library.py)."""
+class _Inner(threading.local):
+    """`busy`: an inner scope of this thread has seen the operation, and those around it pass it on."""
+
+    busy = False
+
+
+_inner = _Inner()
+
+
+class EmulationMode(python_dispatch.TorchDispatchMode):  # type: ignore[misc]
+    """A scope's, for one entry. `passes_products`: what ozfp4 is called for by name does not have to be seen as an operator
+    (request/library.py)."""
 
     passes_products = True
 
@@ -36,57 +45,62 @@ class EmulationMode(torch.utils._python_dispatch.TorchDispatchMode):  # type: ig
         super().__init__()
         self._options, self._record = options, record
         self._decided: dict[Any, Line] = {}
+        modes = python_dispatch._get_current_dispatch_mode_stack()
+        self._is_nested = any(isinstance(mode, EmulationMode) for mode in modes)
+
+    def __enter__(self) -> Any:
+        with kept_flags(entering=True):
+            return super().__enter__()
+
+    def __exit__(self, *exception: Any) -> None:
+        with kept_flags(entering=False):
+            super().__exit__(*exception)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         operator = OPERATORS.get(func)
         if operator is None:
             return self._other(func, types, args, kwargs or {})
-        if _inner.__dict__.get("busy"):
-            return func(*args, **(kwargs or {}))
-        if types and (foreign := _foreign(types)):
-            # What a wrapper is made of comes here again; torch's own have no entries to multiply.
-            return func(*args, **(kwargs or {})) if all(map(_is_fake, foreign)) else NotImplemented
-        a, b = args[operator.places[0]], args[operator.places[1]]
-        # Neither strides nor entries decide.
-        key = (func, a.shape, b.shape, a.dtype, a.device)
-        line = self._decided.get(key)
-        if line is not None and not line.decision.take:
-            self._record.count(line)
-            with _passed():
-                return func(*args, **(kwargs or {}))
-        return self._product(func, operator, key, args, kwargs or {})
+        if not (types or self._is_nested or _inner.busy):  # the shortest way for what is left
+            line = self._decided.get(operator.key(args))
+            if line is not None and not line.decision.take:
+                with self._record.lock:
+                    line.calls += 1
+                return func(*args, **kwargs) if kwargs else func(*args)
+        return self._product(func, types, operator, args, kwargs or {})
 
-    def _product(self, func: Any, operator: Operator, key: Any, args: Any, named: dict[str, Any]) -> Any:
-        first, second, third = operator.places
-        a, b, c = args[first], args[second], None if third is None else args[third]
+    def _product(self, func: Any, types: Any, operator: Operator, args: Any, named: dict[str, Any]) -> Any:
+        if _inner.busy:
+            return func(*args, **named)
+        if types and (foreign := _foreign(types)):
+            return _of_foreign(foreign, func, args, named)
+        a, b, c = operator.operands(args)
         with _passed():
             if not operator.fits(a, b, c, named) or a.device.type not in ("cpu", "cuda"):
                 return func(*args, **named)
-            line = self._decided.get(key) or self._new_line(operator.name, operator.problem(a, b), key)
+            key = operator.key(args)
+            line = self._decided.get(key) or self._line(operator.name, operator.problem(a, b), key)
             if not line.decision.take:
                 self._record.count(line)
                 return func(*args, **named)
-            return self._timed(
-                line, lambda keywords: operator.compute(a, b, c, named, keywords), self._options
-            )
+            return self._timed(line, lambda keywords: operator.compute(a, b, c, named, keywords))
 
-    def _new_line(self, name: str, problem: Problem, key: Any) -> Line:
+    def _line(self, name: str, problem: Problem, key: Any = None) -> Line:
         decision = decide(problem, self._options)
         line = self._record.line(name, problem, decision)
-        if decision.is_final:
+        if decision.is_final and key is not None:
             self._decided[key] = line
         return line
 
-    def _timed(self, line: Line, compute: Callable[[dict[str, Any]], Any], options: Options) -> Any:
+    def _timed(self, line: Line, compute: Callable[[dict[str, Any]], Any]) -> Any:
         began = time.perf_counter()
         with torch.no_grad():  # torch sees to gradients above
-            found = compute(options.keywords_of(line.problem.dtype))
+            found = compute(self._options.keywords_of(line.problem.dtype))
         self._record.count(line, time.perf_counter() - began)
         return found
 
     def _other(self, func: Any, types: Any, args: Any, named: dict[str, Any]) -> Any:
         """No product by itself. In inference_mode torch leaves to us to take apart what is made of others."""
-        if self._options.convolutions and func in convolutions.OPERATORS and not _inner.__dict__.get("busy"):
+        if self._options.convolutions and func in convolutions.OPERATORS and not _inner.busy:
             return self._convolution(func, types, args, named)
         if torch.is_inference_mode_enabled() and func.namespace == "aten" and _is_composite(func):
             with self:
@@ -95,30 +109,26 @@ class EmulationMode(torch.utils._python_dispatch.TorchDispatchMode):  # type: ig
 
     def _convolution(self, func: Any, types: Any, args: Any, named: dict[str, Any]) -> Any:
         if types and (foreign := _foreign(types)):
-            return func(*args, **named) if all(map(_is_fake, foreign)) else NotImplemented
+            return _of_foreign(foreign, func, args, named)
         problem = convolutions.problem(func, args)
         with _passed():
             if problem is None:
                 return func(*args, **named)
-            decision: Decision = decide(problem, self._options)
-            line = self._record.line(func._opname, problem, decision)
-            if not decision.take:
+            line = self._line(func._opname, problem)
+            if not line.decision.take:
                 self._record.count(line)
                 return func(*args, **named)
-            return self._timed(
-                line, lambda keywords: convolutions.OPERATORS[func](keywords, *args), self._options
-            )
+            return self._timed(line, lambda keywords: convolutions.OPERATORS[func](keywords, *args))
 
 
 @contextmanager
 def _passed() -> Iterator[None]:
-    """Scopes around this one take nothing of what is done meanwhile in this thread."""
-    before = _inner.__dict__.get("busy", False)
+    """Scopes around this one take nothing of what is done meanwhile in this thread. Range: not within itself."""
     _inner.busy = True
     try:
         yield
     finally:
-        _inner.busy = before
+        _inner.busy = False
 
 
 def _foreign(types: Any) -> list[Any]:
@@ -127,9 +137,11 @@ def _foreign(types: Any) -> list[Any]:
     return [kind for kind in types if kind.__torch_dispatch__ is not plain]
 
 
-def _is_fake(kind: Any) -> bool:
-    """Whether a kind is one that torch traces with."""
-    return str(kind.__module__).startswith("torch._subclasses")
+def _of_foreign(foreign: list[Any], func: Any, args: Any, named: dict[str, Any]) -> Any:
+    """What a wrapper is made of comes here again; the kinds that torch traces with have no entries to multiply."""
+    if all(str(kind.__module__).startswith("torch._subclasses") for kind in foreign):
+        return func(*args, **named)
+    return NotImplemented
 
 
 _composites: dict[Any, bool] = {}
@@ -138,6 +150,6 @@ _composites: dict[Any, bool] = {}
 def _is_composite(func: Any) -> bool:
     found = _composites.get(func)
     if found is None:
-        found = torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), _composite)
+        found = torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), _COMPOSITE)
         _composites[func] = found
     return found

@@ -15,7 +15,7 @@ from .problem import Problem
 torch: Any = require_torch()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Operator:
     """A product by its name: the places of A, B and C (None: there is none) among its arguments, the numbers of axes of A and B;
     what it does to A and B before; whether the result goes to C's place."""
@@ -25,6 +25,16 @@ class Operator:
     axes: tuple[int, int]
     before: Callable[[Any, Any], tuple[Any, Any]] | None = None
     in_place: bool = False
+
+    def key(self, args: Any) -> Any:
+        """What all that is decided of a product depends on: neither strides nor entries."""
+        first, second, _ = self.places
+        a, b = args[first], args[second]
+        return self, a.shape, b.shape, a.dtype, a.device
+
+    def operands(self, args: Any) -> tuple[Any, Any, Any]:
+        first, second, third = self.places
+        return args[first], args[second], None if third is None else args[third]
 
     def problem(self, a: Any, b: Any) -> Problem:
         """Range: as :meth:`fits` says."""
