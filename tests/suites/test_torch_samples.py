@@ -13,13 +13,9 @@ from typing import Any
 import pytest
 
 import ozfp4
-from ozfp4.backends.cuda import extension
 
 torch = pytest.importorskip("torch")
-pytest.importorskip(
-    "expecttest", reason="torch's table of operators imports expecttest, which torch does not install"
-)
-from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
+from torch_samples import DEVICES, WIDE, operators, samples  # noqa: E402
 
 
 def gemm(c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
@@ -39,20 +35,7 @@ OURS: dict[str, Callable[..., Any]] = {
     "tensordot": lambda a, b, dims: ozfp4.tensordot(a, b, dims),
 }
 DTYPES = ["float64", "float32", "complex128", "complex64", "int64"]
-WITH_CUDA = torch.cuda.is_available() and not extension.why_unavailable(torch.device("cuda", 0))
-DEVICES = ["cpu", *(["cuda"] if WITH_CUDA else [])]
-# torch has variants of some that compute the same in another way: not its addmm that is composed of others, or compiled.
-OPERATORS = {op.name: op for op in op_db if op.name in OURS and op.variant_test_name == ""}
-
-
-WIDE = {"float32": torch.float64, "complex64": torch.complex128}
-
-
-def samples(name: str, device: str, dtype: str) -> list[Any]:
-    torch.manual_seed(1)
-    found = list(OPERATORS[name].sample_inputs(device, getattr(torch, dtype), requires_grad=False))
-    assert found
-    return found
+OPERATORS = operators(OURS)
 
 
 def test_the_table_has_all_of_them() -> None:
@@ -65,7 +48,7 @@ def test_the_table_has_all_of_them() -> None:
 def test_as_torch(device: str, dtype: str, name: str) -> None:
     wide = WIDE.get(dtype, getattr(torch, dtype))
     where = "cpu" if dtype == "int64" else device  # torch multiplies no integers on a GPU
-    for sample in samples(name, device, dtype):
+    for sample in samples(OPERATORS[name], device, dtype):
         ours = OURS[name](sample.input, *sample.args, **sample.kwargs)
         precise = sample.transform(lambda x: x.to(where, wide) if isinstance(x, torch.Tensor) else x)
         theirs = OPERATORS[name](precise.input, *precise.args, **precise.kwargs).to(

@@ -1,8 +1,8 @@
 """Flags by which torch.compile knows that a dispatch mode is entered, and then leaves functions as they are.
 
-torch has one of each for the whole process, and each mode restores on leaving what it found on entering. Of scopes in two
-threads that are left in another order than the reverse of their entering, that would be wrong: here they are what they were before
-the first scope of the process as soon as the last one is left, and set in between.
+torch has one of each for the whole process, and each mode restores on leaving what it found on entering. Where two threads leave
+their scopes in another order than the reverse of their entering, that would be wrong: here flags are what they were before the
+first scope of the process as soon as the last one is left, and set in between.
 """
 
 from __future__ import annotations

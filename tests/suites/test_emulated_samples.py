@@ -1,0 +1,120 @@
+"""torch's own samples of its products, and of what has products in its gradients, within ``ozfp4.emulate(mode="always")``.
+
+Results and gradients are torch's, within its tolerance, and products were caught.
+
+float32 is compared with torch's results in twice the precision, as in test_torch_samples.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import ozfp4
+
+torch = pytest.importorskip("torch")
+from torch_samples import DEVICES, WIDE, operators, samples  # noqa: E402
+
+# By torch's name: what has to be caught of all samples together, forward and backward.
+CAUGHT: dict[str, set[str]] = {
+    "matmul": {"dot", "mv", "mm", "bmm"},
+    "__rmatmul__": {"dot", "mv", "mm", "bmm"},
+    "mm": {"mm"},
+    "bmm": {"bmm"},
+    "addmm": {"addmm", "mm"},
+    "baddbmm": {"baddbmm", "bmm"},
+    "addbmm": {"addbmm", "bmm"},
+    "addmv": {"addmv", "mv"},
+    "mv": {"mv"},
+    "dot": {"dot"},
+    "vdot": {"vdot"},
+    "inner": {"dot"},
+    "einsum": {"bmm"},
+    "tensordot": {"dot", "mm"},
+    "nn.functional.linear": {"addmm", "mm"},
+    "linalg.multi_dot": {"mm"},
+    "linalg.matrix_power": {"mm", "bmm"},
+    # These compute inside LAPACK, cuSOLVER and MAGMA, where nothing is caught; their gradients are products.
+    "linalg.solve": {"mm", "bmm"},
+    "linalg.cholesky": {"mm", "bmm"},
+    "linalg.qr": {"mm", "bmm"},
+}
+FLOATS = ["float64", "complex128", "float32", "complex64"]
+CONVOLUTIONS = [f"nn.functional.conv{kind}{axes}d" for kind in ("", "_transpose") for axes in (1, 2, 3)]
+OPERATORS = operators({*CAUGHT, *CONVOLUTIONS})
+
+
+def tensors(x: Any) -> Iterator[Any]:
+    if isinstance(x, torch.Tensor):
+        yield x
+    elif isinstance(x, (list, tuple)):
+        for each in x:
+            yield from tensors(each)
+
+
+def results(operator: Any, sample: Any) -> list[Any]:
+    """Of the operator, and gradients of everything that requires one."""
+    out = operator(sample.input, *sample.args, **sample.kwargs)
+    out = list(tensors(sample.output_process_fn_grad(out)))
+    leaves = [
+        x for x in tensors([sample.input, list(sample.args), list(sample.kwargs.values())]) if x.requires_grad
+    ]
+    ends = [x for x in out if x.requires_grad]
+    if not leaves or not ends:
+        return out
+    torch.manual_seed(3)
+    starts = [torch.randn(x.shape, dtype=torch.float64).to(x) for x in ends]
+    return [*out, *(x for x in torch.autograd.grad(ends, leaves, starts, allow_unused=True) if x is not None)]
+
+
+def check(operator: Any, device: str, dtype: str, scope: Any) -> None:
+    own = getattr(torch, dtype)
+    wide = WIDE.get(dtype, own)
+    where = "cpu" if dtype == "int64" else device  # torch multiplies no integers on a GPU
+
+    def precise(x: Any) -> Any:
+        if not isinstance(x, torch.Tensor):
+            return x
+        return x.detach().to(where, wide if x.dtype == own else x.dtype).requires_grad_(x.requires_grad)
+
+    for sample in samples(operator, device, dtype, requires_grad=dtype != "int64"):
+        theirs = results(operator, sample.transform(precise))
+        with scope:
+            ours = results(operator, sample)
+        what = sample.summary()
+        for x, y in zip(ours, theirs, strict=True):
+            torch.testing.assert_close(x, y.to(x), msg=lambda text, what=what: f"{what}: {text}")
+
+
+def test_the_table_has_all_of_them() -> None:
+    assert set(OPERATORS) == {*CAUGHT, *CONVOLUTIONS}
+
+
+@pytest.mark.parametrize("name", CAUGHT)
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("device", DEVICES)
+def test_as_torch_in_a_scope(device: str, dtype: str, name: str) -> None:
+    scope = ozfp4.emulate(dtypes=FLOATS, mode="always")
+    check(OPERATORS[name], device, dtype, scope)
+    assert {row.operation.removesuffix("_") for row in scope.summary.rows if row.taken} == CAUGHT[name]
+
+
+@pytest.mark.parametrize("name", [name for name in CAUGHT if torch.int64 in OPERATORS[name].dtypes])
+@pytest.mark.parametrize("device", DEVICES)
+def test_integers_as_torch_in_a_scope(device: str, name: str) -> None:
+    scope = ozfp4.emulate(dtypes="integers", mode="always")
+    check(OPERATORS[name], device, "int64", scope)
+    assert scope.summary.caught
+
+
+@pytest.mark.filterwarnings("ignore")  # torch's own, about padding
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("device", DEVICES)
+def test_convolutions_as_torch_in_a_scope(device: str, dtype: str, name: str) -> None:
+    scope = ozfp4.emulate(mode="always", convolutions=True)
+    check(OPERATORS[name], device, dtype, scope)
+    caught = {row.operation for row in scope.summary.rows if row.taken}
+    assert caught == {"convolution", "convolution_backward"}

@@ -1,0 +1,31 @@
+"""torch's own samples of its operators, from its table of them, and the devices that they run on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ozfp4.backends.cuda import extension
+
+torch: Any = pytest.importorskip("torch")
+pytest.importorskip(
+    "expecttest", reason="torch's table of operators imports expecttest, which torch does not install"
+)
+from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
+
+WITH_CUDA = torch.cuda.is_available() and not extension.why_unavailable(torch.device("cuda", 0))
+DEVICES = ["cpu", *(["cuda"] if WITH_CUDA else [])]
+WIDE = {"float32": torch.float64, "complex64": torch.complex128}
+
+
+def operators(names: Any) -> dict[str, Any]:
+    """Of the table. torch has variants of some that compute the same in another way, composed of others or compiled."""
+    return {op.name: op for op in op_db if op.name in names and op.variant_test_name == ""}
+
+
+def samples(operator: Any, device: str, dtype: str, *, requires_grad: bool = False) -> list[Any]:
+    torch.manual_seed(1)
+    found = list(operator.sample_inputs(device, getattr(torch, dtype), requires_grad=requires_grad))
+    assert found
+    return found
