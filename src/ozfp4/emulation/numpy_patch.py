@@ -4,6 +4,7 @@ those names. Only what runs in a scope's context is emulated; all other callers 
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 import time
 from collections.abc import Iterator
@@ -54,7 +55,7 @@ class Emulated:
 
     def _emulated(self, scope: tuple[Options, Record], args: Any, named: Any) -> Any:
         options, record = scope
-        found = PRODUCTS[self._name](*args, **named)
+        found = self._call(args, named)
         if found is None:
             return self._original(*args, **named)
         decision = decide_call(found, options)
@@ -66,6 +67,18 @@ class Emulated:
         result = found.compute(options.keywords_of(found.problem.dtype))
         record.count(line, time.perf_counter() - began)
         return result
+
+    def _call(self, args: Any, named: Any) -> Call | None:
+        """What is multiplied; None where NumPy has to see to it itself, as to arguments that it does not have."""
+        product = PRODUCTS[self._name]
+        try:
+            return product(*args, **named)
+        except TypeError:
+            try:
+                inspect.signature(product).bind(*args, **named)
+            except TypeError:
+                return None
+            raise
 
 
 class _Numpy:

@@ -12,7 +12,7 @@ from ..api.einsum import einsum
 from ..api.matmul import matmul
 from ..api.tensordot import tensordot
 from ..request.library import TAKEN
-from ..request.subscripts import parse
+from ..request.subscripts import from_lists, parse
 from .problem import Problem
 
 Keywords = dict[str, Any]
@@ -56,7 +56,8 @@ def _inner(a: Any, b: Any, /) -> Call | None:
     taken = _arrays(a, b)
     if taken is None or not all(x.ndim for x in taken):
         return None
-    return _over(taken[0], taken[1], -1, -1, None)
+    a, b = taken
+    return _matmul(a, b) if a.ndim == b.ndim == 1 else _over(a, b, -1, -1, None)
 
 
 def _vdot(a: Any, b: Any, /) -> Call | None:
@@ -86,13 +87,14 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Call | None:
 
 
 def _einsum(*operands: Any, out: Any = None, optimize: Any = False, **others: Any) -> Call | None:
-    if others or not operands or not isinstance(operands[0], str) or not _is_result(out):
-        return None
-    taken = _arrays(*operands[1:])
-    if taken is None or len(taken) < 2:
-        return None  # of one there is no product
+    if others or len(operands) < 3 or not _is_result(out):
+        return None  # of one array there is no product
     try:
-        found = parse(operands[0], [x.shape for x in taken])
+        text, *given = operands if isinstance(operands[0], str) else _written(operands)
+        taken = _arrays(*given)
+        if taken is None or len(taken) < 2:
+            return None
+        found = parse(text, [x.shape for x in taken])
     except (TypeError, ValueError):
         return None
     extents, result = found.extents, set(found.result)
@@ -114,12 +116,17 @@ def _einsum(*operands: Any, out: Any = None, optimize: Any = False, **others: An
     else:
         everything = set().union(*map(set, found.operands))
         problem = _problem(taken, 1, extent(result), 1, extent(everything - result))
-    text = operands[0]
     call = _call(
         problem, tuple(extents[label] for label in found.result), out,
         lambda keywords: einsum(text, *taken, optimize=optimize, **keywords),
     )  # fmt: skip
     return call if call is None else call._replace(is_several=len(taken) > 2)
+
+
+def _written(operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """NumPy's other form of einsum, with a list of axes behind each array, as subscripts before all of them."""
+    text, given = from_lists(list(operands))
+    return text, *given
 
 
 PRODUCTS: dict[str, Callable[..., Call | None]] = {
