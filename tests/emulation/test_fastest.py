@@ -1,0 +1,274 @@
+"""``ozfp4.emulate(mode="fastest")``: what it takes, by times that are given here, by the model of cost, and by those measured."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.cost.choice import choose
+from ozfp4.cost.peaks import gpu_peaks
+from ozfp4.cost.rates import DEVICES
+from ozfp4.emulation import choice, measured
+from ozfp4.emulation.options import check_options
+from ozfp4.emulation.problem import Problem
+
+torch = pytest.importorskip("torch")
+
+USUAL = {
+    "scheme": "II", "backend": "auto", "bits": None, "family": "least", "workspace_limit": None, "accuracy": None,
+    "rounding": "nearest",
+}  # fmt: skip
+OPTIONS = check_options(("float64", "complex128", "integers"), 0, "fastest", False, False, USUAL)
+H200 = gpu_peaks(next(rates for rates in DEVICES if rates.name == "H200"))
+Times = dict[str, float]
+
+
+@pytest.fixture
+def on_h200(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Problem]]:
+    """A machine whose cuda:0 is an H200, native takes 1 ms and ours 0.5 for all that is measured, of which there is a list."""
+    asked: list[Problem] = []
+
+    def times(problem: Problem, options: Any) -> tuple[float, float]:
+        asked.append(problem)
+        return 1e-3, 0.5e-3
+
+    monkeypatch.setattr(choice.extension, "why_unavailable", lambda device: "")
+    for module in (choice, measured):
+        monkeypatch.setattr(module, "this_gpu", lambda index: H200)
+    monkeypatch.setattr(
+        choice, "gpu_choice", lambda scheme, family, bits, k, index: choose(H200, scheme, family, bits, k)
+    )
+    monkeypatch.setattr(choice.measured, "times", times)
+    measured._gpu_name.cache_clear()
+    yield asked
+    measured._gpu_name.cache_clear()
+
+
+@pytest.fixture
+def nothing_known(cache: Path) -> Iterator[Path]:
+    measured.forget()
+    yield cache
+    measured.forget()
+
+
+def on_gpu(
+    m: int, n: int, k: int, dtype: str = "float64", stack: int = 1, is_update: bool = False
+) -> Problem:
+    return Problem("torch", "cuda:0", dtype, stack, m, n, k, is_update)
+
+
+# ---- What a CPU and a GPU take
+
+
+def test_a_cpu_keeps_its_own_floating_point_products() -> None:
+    a = np.ones((300, 300))
+    with ozfp4.emulate() as scope:
+        np.matmul(a, a)
+        torch.from_numpy(a) @ torch.from_numpy(a)
+    assert (scope.summary.caught, scope.summary.left) == (0, 2)
+    assert {row.reason.partition(":")[0] for row in scope.summary.rows} == {"a CPU's own product is faster"}
+
+
+def test_measured_times_decide(on_h200: list[Problem], monkeypatch: pytest.MonkeyPatch) -> None:
+    large = on_gpu(5000, 4097, 3000)
+    assert choice.decide(large, OPTIONS) == (
+        True,
+        "measured at 4096 × 4096 × 2048: 0.5 ms, native 1 ms",
+        True,
+    )
+    assert on_h200 == [on_gpu(4096, 4096, 2048)]
+    for ours, take in ((1.1e-3, False), (0.96e-3, False), (0.95e-3, True)):
+        monkeypatch.setattr(choice.measured, "times", lambda problem, options, ours=ours: (1e-3, ours))
+        assert choice.decide(large, OPTIONS).take is take
+    monkeypatch.setattr(choice.measured, "times", lambda problem, options: measured.CAPTURED)
+    assert choice.decide(large, OPTIONS) == (False, measured.CAPTURED, False)  # the next one is measured
+    monkeypatch.setattr(choice.measured, "times", lambda problem, options: measured.SPENT)
+    assert choice.decide(large, OPTIONS) == (False, measured.SPENT, True)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        on_gpu(64, 64, 64),
+        on_gpu(512, 512, 512),
+        on_gpu(16384, 1, 16384),
+        on_gpu(1, 1, 10**6),
+        on_gpu(16384, 16384, 16),
+        on_gpu(100, 100, 100, "complex128", stack=8),
+    ],
+)
+def test_the_model_leaves_what_cannot_pay(on_h200: list[Problem], problem: Problem) -> None:
+    decision = choice.decide(problem, OPTIONS)
+    assert not decision.take
+    assert decision.reason.startswith("by the model: ")
+    assert on_h200 == []  # nothing was measured for it
+
+
+def test_other_reasons(on_h200: list[Problem], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert choice.decide(on_gpu(2, 2, 2, "int64"), OPTIONS) == (
+        True,
+        "torch has no product of integers on a GPU",
+        True,
+    )
+    assert choice.decide(on_gpu(0, 2, 2), OPTIONS).reason == "nothing to multiply"
+    assert choice.decide(on_gpu(4096, 4096, 4096, "float32"), OPTIONS).reason == "float32 is not asked for"
+    monkeypatch.setattr(choice.extension, "why_unavailable", lambda device: "no kernel here")
+    assert choice.decide(on_gpu(4096, 4096, 4096), OPTIONS) == (False, "no kernel here", True)
+
+
+# ---- What is measured in place of a product
+
+
+def test_representatives_are_not_larger() -> None:
+    extents = (1, 2, 3, 5, 31, 64, 100, 777, 1024, 5000, 8192, 20000, 10**6)
+    for m, n, k in itertools.product(extents, repeat=3):
+        for problem in (Problem("numpy", "cpu", "int64", 7, m, n, k), on_cpu_as_gpu(m, n, k)):
+            like = measured.representative(problem)
+            assert 1 <= like.m <= m
+            assert 1 <= like.n <= n
+            assert 1 <= like.k <= k
+            assert 1 <= like.stack <= problem.stack
+            assert measured.representative(like) == like
+            if like.on_cpu:
+                assert like.size <= measured.LARGEST_ON_CPU**3
+
+
+def on_cpu_as_gpu(m: int, n: int, k: int) -> Problem:
+    return Problem("torch", "cpu", "int32", 1000, m, n, k, is_update=True)
+
+
+def test_representatives_on_a_gpu(on_h200: list[Problem]) -> None:
+    assert measured.representative(on_gpu(16384, 16384, 16384)) == on_gpu(8192, 8192, 8192)
+    assert measured.representative(on_gpu(3000, 1535, 1536, stack=70)) == on_gpu(2048, 1024, 1536, stack=16)
+    like = measured.representative(on_gpu(8192, 8192, 8192, "complex128", stack=100))
+    assert (like.stack, like.k) == (1, 6144) or like.size * 8 <= measured.LONGEST * 67e12
+    assert measured.representative(on_gpu(300, 300, 300, stack=10**6)).stack * 256**2 <= 8192**2
+
+
+# ---- Measuring
+
+
+def integers(m: int, n: int, k: int, library: str = "numpy") -> Problem:
+    return Problem(library, "cpu", "int64", 1, m, n, k)
+
+
+def test_times_are_measured_once_and_kept(
+    nothing_known: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    made: list[Problem] = []
+
+    def fake(problem: Problem, keywords: Any) -> tuple[float, float]:
+        made.append(problem)
+        return 2e-3, 1e-3
+
+    monkeypatch.setattr(measured, "_on_cpu", fake)
+    with caplog.at_level(logging.INFO, logger="ozfp4"):
+        assert measured.times(integers(4, 4, 4), OPTIONS) == (2e-3, 1e-3)
+    assert "emulate: measured 4 × 4 × 4 int64 on cpu: 1 ms, native 2 ms" in caplog.text
+    assert measured.times(integers(4, 4, 4), OPTIONS) == (2e-3, 1e-3)
+    assert measured.times(integers(4, 8, 4), OPTIONS) == (2e-3, 1e-3)
+    assert len(made) == 2
+    measured.forget()  # as another process
+    assert measured.times(integers(4, 8, 4), OPTIONS) == (2e-3, 1e-3)
+    assert len(made) == 2
+    other = check_options("int64", 0, "fastest", False, False, {**USUAL, "backend": "fp64"})
+    measured.times(integers(4, 4, 4), other)
+    measured.times(integers(4, 4, 4, "torch"), OPTIONS)
+    assert len(made) == 4  # other keywords, another library
+    (file,) = (f for f in nothing_known.glob("*.json") if "product 1 4 8 4" in f.read_text())
+    found = json.loads(file.read_text())
+    found["value"] = {"product 1 4 4 4": [1.0, "x"], "nonsense": 3, "product 1 4 8 4": [-1, 2]}
+    file.write_text(json.dumps(found))
+    measured.forget()
+    measured.times(integers(4, 4, 4), OPTIONS)
+    measured.times(integers(4, 8, 4), OPTIONS)
+    assert len(made) == 6  # what is no pair of times is measured again
+
+
+def test_a_process_measures_for_so_long(nothing_known: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measured, "_on_cpu", lambda problem, keywords: (2e-3, 1e-3))
+    monkeypatch.setattr(measured, "BUDGET", -1.0)
+    assert measured.times(integers(4, 4, 4), OPTIONS) == measured.SPENT
+    assert not list(nothing_known.glob("*.json"))
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+@pytest.mark.parametrize("dtype", ["int64", "int8", "bool", "uint16"])
+def test_integers_are_measured(nothing_known: Path, library: str, dtype: str) -> None:
+    for stack in (1, 4):
+        problem = Problem(library, "cpu", dtype, stack, 16, 16, 16)
+        if (library, dtype) in (("torch", "bool"), ("torch", "uint16")):
+            continue  # torch has no products of them
+        native, ours = measured.times(problem, OPTIONS)  # type: ignore[misc]
+        assert native > 0
+        assert ours > 0
+
+
+def test_updates_are_measured(nothing_known: Path) -> None:
+    for stack in (1, 4):
+        problem = Problem("torch", "cpu", "int64", stack, 16, 8, 16, is_update=True)
+        native, ours = measured.times(problem, OPTIONS)  # type: ignore[misc]
+        assert min(native, ours) > 0
+
+
+def test_integers_of_numpy_are_taken_by_their_times(
+    nothing_known: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n = np.arange(10000).reshape(100, 100)
+    given: dict[str, tuple[float, float]] = {}
+    monkeypatch.setattr(measured, "_on_cpu", lambda problem, keywords: given["times"])
+    given["times"] = (60e-3, 1e-3)
+    with ozfp4.emulate(dtypes=["int64"]) as scope:
+        assert (np.matmul(n, n) == n @ n).all()
+        np.einsum("ij,jk,kl", n, n, n[:2].T)
+    taken, left = scope.summary.rows
+    assert (taken.operation, taken.taken) == ("np.matmul", True)
+    assert taken.reason == "measured at 96 × 96 × 96: 1 ms, native 60 ms"
+    assert left.reason == "of more than two operands, whose time is not measured"
+    measured.forget()
+    for file in nothing_known.glob("*.json"):
+        file.unlink()
+    given["times"] = (1e-3, 60e-3)
+    with ozfp4.emulate(dtypes=["int64"]) as scope:
+        np.matmul(n, n)
+    assert scope.summary.left == 1
+
+
+def test_decisions_are_made_once_a_shape(on_h200: list[Problem], monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Problem] = []
+    from ozfp4.emulation import torch_mode
+
+    def decide(problem: Problem, options: Any) -> Any:
+        made.append(problem)
+        return choice.decide(problem, options)
+
+    monkeypatch.setattr(torch_mode, "decide", decide)
+    a = torch.ones(20, 30, dtype=torch.float64)
+    with ozfp4.emulate() as scope:
+        for _ in range(5):
+            a @ a.mT
+        torch.mm(a.mT, a)
+    assert len(made) == 2
+    assert scope.summary.left == 6
+
+
+def test_unfinal_decisions_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ozfp4.emulation import torch_mode
+    from ozfp4.emulation.summary import Decision
+
+    answers: Iterator[Decision] = iter([Decision(False, "captured", False), Decision(True, "now")])
+    chosen: Callable[..., Decision] = lambda problem, options: next(answers)  # noqa: E731
+    monkeypatch.setattr(torch_mode, "decide", chosen)
+    a = torch.ones(20, 30, dtype=torch.float64)
+    with ozfp4.emulate() as scope:
+        for _ in range(3):
+            a @ a.mT
+    assert [(row.calls, row.reason) for row in scope.summary.rows] == [(2, "now"), (1, "captured")]
