@@ -59,6 +59,7 @@ PRODUCTS: dict[str, tuple[Callable[..., Any], Callable[..., Any], list[tuple[int
     "baddbmm": (torch.baddbmm, gemm, [(3, 7, 5), (3, 7, 31), (3, 31, 5)]),
     "baddbmm of a matrix": (torch.baddbmm, gemm, [(1, 7, 5), (3, 7, 31), (3, 31, 5)]),
     "addbmm": (torch.addbmm, joined, [(7, 5), (3, 7, 31), (3, 31, 5)]),
+    "addbmm without lines": (torch.addbmm, joined, [(0, 5), (3, 0, 31), (3, 31, 5)]),
     "addbmm of no matrices": (torch.addbmm, joined, [(7, 5), (0, 7, 31), (0, 31, 5)]),
 }
 UPDATES = [name for name in PRODUCTS if name.startswith(("add", "badd"))]
@@ -144,6 +145,25 @@ def test_out_is_resized_as_torch_does(device: str) -> None:
     for found in (empty, other, strided):
         assert_same_bits(found.cpu(), expected.cpu())
     assert not strided.is_contiguous()
+
+
+def test_out_may_be_an_operand(device: str) -> None:
+    """Where torch reads what it has written, and where it allows it."""
+    a, v = entries(5, 5, device=device), entries(5, device=device)
+    calls: list[tuple[Callable[[Any, Any], Any], Any]] = [
+        (lambda x, y: torch.mm(x, x, out=x), ozfp4.matmul(a, a)),
+        (lambda x, y: x.addmm_(x, x), ozfp4.gemm(1, a, a, 1, a)),
+        (lambda x, y: torch.mv(x, x[0], out=x[1]), ozfp4.matmul(a, a[0])),
+        (lambda x, y: y.addmv_(x, y), ozfp4.gemm(1, a, v, 1, v)),
+        (lambda x, y: torch.addmm(x[0], a, a, out=x), ozfp4.gemm(1, a, a, 1, a[0])),
+        (lambda x, y: torch.addmm(x, a, a, out=x), ozfp4.gemm(1, a, a, 1, a)),
+        (lambda x, y: torch.dot(y, y, out=y[0]), ozfp4.matmul(v, v)),
+    ]
+    for call, expected in calls:
+        with ozfp4.emulate(mode="always") as scope:
+            found = call(a.clone(), v.clone())
+        assert scope.summary.caught == 1
+        assert_same_bits(found.cpu(), expected.cpu())
 
 
 def test_errors_are_torchs_own(device: str) -> None:

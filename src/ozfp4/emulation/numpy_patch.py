@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,16 @@ from .numpy_products import PRODUCTS, Call
 from .options import Options
 from .summary import Decision, Line, Record
 
-_scope: ContextVar[tuple[Options, Record] | None] = ContextVar("ozfp4_emulate", default=None)
+
+class Entered(NamedTuple):
+    """What a context is in: options and record of a scope, and by their keys the lines of products that it leaves."""
+
+    options: Options
+    record: Record
+    left: dict[Any, Line]
+
+
+_scope: ContextVar[Entered | None] = ContextVar("ozfp4_emulate", default=None)
 _lock = threading.Lock()
 _entered = 0
 _sites: list[
@@ -38,9 +47,13 @@ class Emulated:
         scope = _scope.get()
         if scope is None:
             return self._original(*args, **named)
+        key = _key(self._name, args) if len(args) == 2 and not named else None
+        if key is not None and (line := scope.left.get(key)) is not None:
+            scope.record.count(line)
+            return self._original(*args)
         token = _scope.set(None)  # nothing that is called from here belongs to the scope
         try:
-            return self._emulated(scope, args, named)
+            return self._emulated(scope, key, args, named)
         finally:
             _scope.reset(token)
 
@@ -53,8 +66,8 @@ class Emulated:
     def __repr__(self) -> str:
         return repr(self._original)
 
-    def _emulated(self, scope: tuple[Options, Record], args: Any, named: Any) -> Any:
-        options, record = scope
+    def _emulated(self, scope: Entered, key: Any, args: Any, named: Any) -> Any:
+        options, record, left = scope
         found = self._call(args, named)
         if found is None:
             return self._original(*args, **named)
@@ -62,6 +75,8 @@ class Emulated:
         line: Line = record.line(f"np.{self._name}", found.problem, decision)
         began = time.perf_counter()
         if not decision.take:
+            if key is not None and decision.is_final:
+                left[key] = line
             record.count(line)
             return self._original(*args, **named)
         result = found.compute(options.keywords_of(found.problem.dtype))
@@ -79,6 +94,14 @@ class Emulated:
             except TypeError:
                 return None
             raise
+
+
+def _key(name: str, args: Any) -> Any:
+    """What all that is decided of a product of two arrays depends on; None where one is no plain array."""
+    a, b = args
+    if type(a) is not np.ndarray or type(b) is not np.ndarray:
+        return None
+    return name, a.shape, b.shape, a.dtype, b.dtype
 
 
 class _Numpy:
@@ -106,7 +129,7 @@ def emulated(options: Options, record: Record) -> Iterator[None]:
         if _entered == 0:
             _exchange()
         _entered += 1
-    token = _scope.set((options, record))
+    token = _scope.set(Entered(options, record, {}))
     try:
         yield
     finally:

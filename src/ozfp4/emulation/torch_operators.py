@@ -75,7 +75,12 @@ class Operator:
     def compute(self, a: Any, b: Any, c: Any, named: dict[str, Any], keywords: dict[str, Any]) -> Any:
         """By ozfp4. Range: as :meth:`fits` says."""
         out = c if self.in_place else named.get("out")
-        fitting = out is not None and tuple(out.shape) == self._result(a, b)
+        read = [a, b] if out is c or c is None else [a, b, c]
+        fitting = (
+            out is not None
+            and tuple(out.shape) == self._result(a, b)
+            and not any(_share(out, x) for x in read)
+        )
         if self.before is not None:
             a, b = self.before(a, b)
         asked: dict[str, Any] = {**keywords, "out": out} if fitting else keywords
@@ -87,9 +92,16 @@ class Operator:
         return out
 
 
+def _share(x: Any, y: Any) -> bool:
+    """Whether two tensors may share memory: what is written there must not be read any more."""
+    first, second = x.untyped_storage(), y.untyped_storage()
+    return bool(first.data_ptr() == second.data_ptr() and first.nbytes())
+
+
 def _joined(a: Any, b: Any) -> tuple[Any, Any]:
     """Of stacks whose products are summed: one product, whose inner dimension is that of all."""
-    return a.transpose(0, 1).reshape(a.shape[1], -1), b.reshape(-1, b.shape[2])
+    stack, m, k = a.shape
+    return a.transpose(0, 1).reshape(m, stack * k), b.reshape(stack * k, b.shape[2])
 
 
 def _conjugated(a: Any, b: Any) -> tuple[Any, Any]:

@@ -1,0 +1,222 @@
+"""What ``ozfp4.emulate()`` costs and brings beside the same program without: single products of many shapes, and a mixed program.
+
+    python benchmarks/emulate.py [--quick] [--device cuda] [--only shapes program] [--out FILE]
+
+Products: times of calls with and without the scope in turns, medians; the first call in it, which may measure, is not timed.
+A shape is worse where the scope takes more than 5 % and more than 5 us longer; exit status 1 if one is. Program: eigh, qr, solve
+and cholesky of two sizes, and a chain of products of mixed sizes, with and without in turns, the least of three; the summary of
+the scope follows. --quick: sizes to 4096, fewer calls, under a minute on an H200. On a CPU sizes are small.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+import ozfp4
+from ozfp4.bench.provenance import commit
+
+Row = dict[str, Any]
+ALLOWED = 0.05  # and
+ALLOWED_SECONDS = 5e-6
+
+
+class Shape(NamedTuple):
+    kind: str
+    stack: int
+    m: int
+    n: int
+    k: int
+
+    @property
+    def text(self) -> str:
+        return (
+            f"{self.stack} times {self.m} × {self.n} × {self.k}"
+            if self.stack > 1
+            else f"{self.m} × {self.n} × {self.k}"
+        )
+
+
+def shapes(largest: int) -> list[Shape]:
+    """Squares, skinny, long, odd, vectors, stacks."""
+    found = [
+        Shape("square", 1, n, n, n)
+        for n in (16, 32, 64, 128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 8192, 16384)
+    ]
+    found += [Shape("odd", 1, n, n + 1, n - 1) for n in (17, 101, 777, 1027, 2050, 3001, 4999, 9001)]
+    for n in (256, 1024, 4096, 16384):
+        found += [Shape("skinny", 1, n, s, n) for s in (1, 16, 128)]
+        found += [Shape("flat", 1, s, n, n) for s in (16, 128)]
+        found += [Shape("outer", 1, n, n, s) for s in (16, 128, 512)]
+        found += [Shape("long", 1, s, s, n) for s in (16, 256)]
+    found += [
+        Shape("stack", s, n, n, n)
+        for s, n in ((4, 16), (1000, 16), (256, 64), (64, 256), (16, 1024), (4, 2048))
+    ]
+    return [
+        shape
+        for shape in found
+        if max(shape[2:]) <= largest and shape.stack * shape.m * shape.k <= largest**2
+    ]
+
+
+def entries(shape: tuple[int, ...], device: str) -> torch.Tensor:
+    generator = torch.Generator(device).manual_seed(sum(shape))
+    return torch.randn(shape, dtype=torch.float64, device=device, generator=generator)
+
+
+def clock(device: str) -> float:
+    if device == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter()
+
+
+def series(run: Callable[[], object], count: int, device: str) -> float:
+    """Seconds a call, of `count` calls in a row."""
+    began = clock(device)
+    for _ in range(count):
+        run()
+    return (clock(device) - began) / count
+
+
+def product_row(shape: Shape, device: str, budget: float) -> Row:
+    stack = (shape.stack,) if shape.stack > 1 else ()
+    a, b = entries((*stack, shape.m, shape.k), device), entries((*stack, shape.k, shape.n), device)
+
+    def run() -> object:
+        return torch.matmul(a, b)
+
+    scope = ozfp4.emulate()
+    with scope:
+        run()
+        run()
+    run()
+    once = series(run, 1, device)
+    count = max(1, min(50, int(budget / 14 / max(once, 1e-9))))
+    native, within = [], []
+    for _ in range(7):
+        native.append(series(run, count, device))
+        with scope:
+            within.append(series(run, count, device))
+    without, inside = statistics.median(native), statistics.median(within)
+    row = scope.summary.rows[0]
+    return {
+        "kind": shape.kind, "m × n × k": shape.text, "native ms": round(1e3 * without, 4),
+        "scope ms": round(1e3 * inside, 4), "ratio": round(inside / without, 3), "us more": round(1e6 * (inside - without), 1),
+        "caught": row.taken, "why": row.reason,
+    }  # fmt: skip
+
+
+def is_worse(row: Row) -> bool:
+    return bool(row["ratio"] > 1 + ALLOWED and row["us more"] > 1e6 * ALLOWED_SECONDS)
+
+
+# ---- The mixed program
+
+
+def program(sizes: tuple[int, ...], device: str) -> Callable[[], object]:
+    """Decompositions whose products are inside the libraries, and products of mixed sizes, each result used."""
+    squares = {n: entries((n, n), device) for n in sizes}
+    definite = {n: a @ a.mT + n * torch.eye(n, dtype=a.dtype, device=device) for n, a in squares.items()}
+    n = max(sizes)
+    chain = [
+        entries((n // i, n // j), device)
+        for i, j in ((1, 2), (2, 1), (1, 8), (8, 1), (1, 1), (1, 64), (64, 4))
+    ]
+
+    def run() -> object:
+        total = torch.zeros((), dtype=torch.float64, device=device)
+        for size, a in squares.items():
+            total += torch.linalg.eigh(definite[size])[0][0]
+            q, r = torch.linalg.qr(a)
+            total += (q.mT @ q).diagonal().sum() + r[0, 0]
+            x = torch.linalg.solve(a, a[:, : size // 4])
+            total += (a @ x - a[:, : size // 4]).abs().max()
+            factor = torch.linalg.cholesky(definite[size])
+            total += (factor @ factor.mT - definite[size]).abs().max()
+        x = chain[0]
+        for y in chain[1:]:
+            x = (x @ y) / n
+        for small in range(200):
+            total += (squares[min(sizes)][:64, :64] @ chain[5][:64, :64])[0, 0] * small
+        return total + x.sum()
+
+    return run
+
+
+def program_row(sizes: tuple[int, ...], device: str, repeats: int) -> tuple[Row, Any]:
+    run = program(sizes, device)
+    scope = ozfp4.emulate()
+    run()
+    with scope:
+        run()
+    native, within = [], []
+    for _ in range(repeats):
+        native.append(series(run, 1, device))
+        with scope:
+            within.append(series(run, 1, device))
+    row = {
+        "program": ", ".join(map(str, sizes)), "native s": round(min(native), 4), "scope s": round(min(within), 4),
+        "ratio": round(min(within) / min(native), 4),
+    }  # fmt: skip
+    return row, scope.summary
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", nargs="+", choices=("shapes", "program"), default=["shapes", "program"])
+    parser.add_argument("--out", type=Path)
+    asked = parser.parse_args()
+    if asked.device == "cuda" and not torch.cuda.is_available():
+        print("no CUDA device: --device cpu", file=sys.stderr)
+        return 2
+    on_gpu = asked.device == "cuda"
+    name = torch.cuda.get_device_name() if on_gpu else "CPU"
+    print(f"{name}, torch {torch.__version__}, ozfp4 {ozfp4.__version__}, commit {commit()}", flush=True)
+    found: dict[str, Any] = {"device": name, "torch": torch.__version__, "commit": commit()}
+    status = 0
+    if "shapes" in asked.only:
+        largest = (4096 if asked.quick else 16384) if on_gpu else 256
+        rows = []
+        for shape in shapes(largest):
+            row = product_row(shape, asked.device, 0.05 if asked.quick else 0.3)
+            rows.append(row)
+            print(
+                " ".join(f"{name}={value}" for name, value in row.items()),
+                "WORSE" if is_worse(row) else "",
+                flush=True,
+            )
+        worst = max(rows, key=lambda row: float(row["ratio"]))
+        most = max(rows, key=lambda row: float(row["us more"]))
+        worse = [row for row in rows if is_worse(row)]
+        print(
+            f"{len(rows)} shapes, {sum(row['caught'] for row in rows)} caught, {len(worse)} worse by more than 5 % and 5 us"
+        )
+        print(
+            f"worst ratio {worst['ratio']}: {worst['m × n × k']}; most added {most['us more']} us: {most['m × n × k']}"
+        )
+        found["shapes"] = rows
+        status = 1 if worse and on_gpu else 0
+    if "program" in asked.only:
+        sizes = ((2048, 4096) if asked.quick else (4096, 8192)) if on_gpu else (128, 256)
+        row, summary = program_row(sizes, asked.device, 1 if asked.quick else 3)
+        print(" ".join(f"{name}={value}" for name, value in row.items()))
+        print(summary)
+        found["program"] = row
+    if asked.out:
+        asked.out.write_text(json.dumps(found, indent=1))
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+"""``ozfp4.emulate`` on a GPU: backward passes in torch's own threads, captured graphs, times that are measured.
+
+Products themselves: tests/emulation and tests/suites, which take the GPU where there is one. Skipped where torch, a GPU or its
+kernels are missing."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from first_gpu import DEVICE, torch
+
+import ozfp4
+from ozfp4.emulation import choice, measured
+from ozfp4.emulation.options import check_options
+from ozfp4.emulation.problem import Problem
+from ozfp4.testing import assert_same_bits
+
+REAL = torch.float64
+
+
+def entries(*shape, dtype=REAL):
+    generator = torch.Generator().manual_seed(sum(shape))
+    return (3 * torch.randn(shape, dtype=dtype, generator=generator)).exp().to(DEVICE)
+
+
+@pytest.fixture
+def nothing_known(cache):
+    measured.forget()
+    yield cache
+    measured.forget()
+
+
+def test_the_backward_pass_is_caught_in_the_thread_of_the_device():
+    x, w = entries(33, 70).requires_grad_(), entries(70, 20).requires_grad_()
+    start = entries(33, 20)
+    threads = set()
+    with ozfp4.emulate(mode="always") as scope:
+        y = x @ w
+        y.register_hook(lambda grad: threads.add(threading.get_ident()))
+        y.backward(start)
+    assert threads
+    assert scope.summary.caught == 3
+    assert_same_bits(x.grad.cpu(), ozfp4.matmul(start, w.detach().mT).cpu())
+    assert_same_bits(w.grad.cpu(), ozfp4.matmul(x.detach().mT, start).cpu())
+    outer, inner = ozfp4.emulate(mode="always"), ozfp4.emulate(mode="always", accuracy="correct")
+    x.grad = None
+    with outer, inner:
+        (x @ w).backward(start)
+    assert (outer.summary.caught, inner.summary.caught) == (0, 3)
+    assert_same_bits(x.grad.cpu(), ozfp4.matmul(start, w.detach().mT, accuracy="correct").cpu())
+
+
+def test_a_graph_captures_what_ran_before():
+    a, b, out = (
+        entries(64, 80),
+        entries(80, 48),
+        torch.full((64, 48), float("nan"), dtype=REAL, device=DEVICE),
+    )
+    expected = ozfp4.matmul(a, b).cpu()
+    graph = torch.cuda.CUDAGraph()
+    with ozfp4.emulate(mode="always") as scope:
+        torch.mm(a, b, out=out)
+        out.fill_(float("nan"))
+        with torch.cuda.graph(graph):
+            torch.mm(a, b, out=out)
+    assert scope.summary.caught == 2
+    out.fill_(float("nan"))
+    graph.replay()
+    assert_same_bits(out.cpu(), expected)
+
+
+def test_nothing_is_measured_in_a_capture(nothing_known, monkeypatch):
+    monkeypatch.setattr(choice, "_hopeless", lambda problem, options: None)
+    a = entries(256, 256)
+    torch.mm(a, a)
+    graph = torch.cuda.CUDAGraph()
+    with ozfp4.emulate() as scope:
+        with torch.cuda.graph(graph):
+            torch.mm(a, a)
+        torch.mm(a, a)
+        torch.mm(a, a)
+    assert sorted((row.calls, row.reason.partition(" at ")[0]) for row in scope.summary.rows) == [
+        (1, measured.CAPTURED),
+        (2, "measured"),
+    ]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128", "float32"])
+@pytest.mark.parametrize("form", ["product", "stack", "update", "stack of updates"])
+def test_times_are_measured(nothing_known, dtype, form):
+    options = check_options(
+        [dtype], 0, "fastest", False, False,
+        {"scheme": "II", "backend": "auto", "bits": None, "family": "least", "workspace_limit": None, "accuracy": None,
+         "rounding": "nearest"},
+    )  # fmt: skip
+    stack = 4 if "stack" in form else 1
+    like = Problem("torch", "cuda:0", dtype, stack, 512, 256, 384, "update" in form)
+    assert measured.representative(like) == like
+    before = torch.cuda.get_rng_state(DEVICE)
+    native, ours = measured.times(like, options)
+    assert 0 < native < 1
+    assert 0 < ours < 1
+    assert (torch.cuda.get_rng_state(DEVICE) == before).all()
+    assert list(nothing_known.glob("*.json"))
+    measured.forget()
+    assert measured.times(like, options) == (native, ours)
+
+
+def test_fastest_takes_what_was_measured_to_be_faster():
+    a = entries(4096, 4096)
+    with ozfp4.emulate() as scope:
+        c = a @ a
+        small = a[:64, :64] @ a[:64, :64]
+    rows = {row.problem.m: row for row in scope.summary.rows}
+    assert not rows[64].taken
+    expected = ozfp4.matmul(a, a) if rows[4096].taken else torch.mm(a, a)
+    assert_same_bits(c.cpu(), expected.cpu())
+    assert_same_bits(small.cpu(), (a[:64, :64] @ a[:64, :64]).cpu())
+
+
+def test_integers_have_products_on_a_gpu():
+    n = torch.arange(12, device=DEVICE).reshape(3, 4) * 2**59
+    with ozfp4.emulate(dtypes="integers") as scope:
+        found = n @ n.mT
+    assert_same_bits(found.cpu(), ozfp4.matmul(n.cpu(), n.cpu().mT))
+    (row,) = scope.summary.rows
+    assert row.reason == "torch has no product of integers on a GPU"
