@@ -200,6 +200,25 @@ def test_a_process_measures_for_so_long(nothing_known: Path, monkeypatch: pytest
     assert not list(nothing_known.glob("*.json"))
 
 
+def test_what_could_not_be_measured_is_measured_the_next_time(
+    nothing_known: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers: Iterator[Any] = iter([measured.CAPTURED, (2e-3, 1e-3)])
+    monkeypatch.setattr(measured, "_on_cpu", lambda problem, keywords: next(answers))
+    assert measured.times(integers(4, 4, 4), OPTIONS) == measured.CAPTURED
+    assert measured.times(integers(4, 4, 4), OPTIONS) == (2e-3, 1e-3)
+
+
+def test_measuring_is_not_in_the_scope(nothing_known: Path) -> None:
+    n = np.arange(100).reshape(10, 10)
+    t = torch.from_numpy(n)
+    with ozfp4.emulate(dtypes=["int64"]) as scope:
+        assert (np.matmul(n, n) == n @ n).all()
+        torch.mm(t, t)
+    assert [(row.operation, row.calls) for row in sorted(scope.summary.rows)] == [("mm", 1), ("np.matmul", 1)]
+    assert all(row.reason.startswith("measured at 8 × 8 × 8: ") for row in scope.summary.rows)
+
+
 @pytest.mark.parametrize("library", ["numpy", "torch"])
 @pytest.mark.parametrize("dtype", ["int64", "int8", "bool", "uint16"])
 def test_integers_are_measured(nothing_known: Path, library: str, dtype: str) -> None:

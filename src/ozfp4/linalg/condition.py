@@ -56,7 +56,7 @@ def _inverse_norm(
         signs = np.where(size == 0, 1, y / np.where(size == 0, 1, size))
         z = host(solve_adjoint, signs)
         place = int(np.abs(z).argmax())
-        if not np.isfinite(best) or abs(z[place]) <= abs(np.vdot(z, x)):
+        if not np.isfinite(best) or abs(z[place]) <= abs(z.conj() @ x):
             break
         x = np.zeros(n)
         x[place] = 1
