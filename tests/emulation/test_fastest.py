@@ -85,7 +85,7 @@ def test_measured_times_decide(on_h200: list[Problem], monkeypatch: pytest.Monke
         True,
     )
     assert on_h200 == [on_gpu(4096, 4096, 2048)]
-    for ours, take in ((1.1e-3, False), (0.96e-3, False), (0.95e-3, True)):
+    for ours, take in ((1.1e-3, False), (0.92e-3, False), (0.9e-3, True)):
         monkeypatch.setattr(choice.measured, "times", lambda problem, options, ours=ours: (1e-3, ours))
         assert choice.decide(large, OPTIONS).take is take
     monkeypatch.setattr(choice.measured, "times", lambda problem, options: measured.CAPTURED)

@@ -15,7 +15,8 @@ import pytest
 import ozfp4
 
 torch = pytest.importorskip("torch")
-from torch_samples import DEVICES, WIDE, operators, samples  # noqa: E402
+from torch_devices import DEVICES  # noqa: E402
+from torch_samples import WIDE, operators, samples  # noqa: E402
 
 
 def gemm(c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:

@@ -1,4 +1,4 @@
-"""torch's own samples of its operators, from its table of them, and the devices that they run on."""
+"""torch's own samples of its operators, from its table of them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ from typing import Any
 
 import pytest
 
-from ozfp4.backends.cuda import extension
-
 torch: Any = pytest.importorskip("torch")
 pytest.importorskip(
     "expecttest", reason="torch's table of operators imports expecttest, which torch does not install"
 )
 from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
 
-WITH_CUDA = torch.cuda.is_available() and not extension.why_unavailable(torch.device("cuda", 0))
-DEVICES = ["cpu", *(["cuda"] if WITH_CUDA else [])]
 WIDE = {"float32": torch.float64, "complex64": torch.complex128}
 
 

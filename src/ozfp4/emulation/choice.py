@@ -15,7 +15,7 @@ from .options import Options
 from .problem import Problem, gpu_index
 from .summary import Decision
 
-MARGIN = 1.05  # native has to take so many times as long as ours
+MARGIN = 1.1  # native has to take so many times as long as ours
 HOPELESS = (
     2.0  # ours by the model, at its best, over native at its nominal rate: nothing has to be measured beyond
 )

@@ -145,7 +145,7 @@ def _exchange() -> None:
     emulated_by = {
         id(original): Emulated(name, original) for name in PRODUCTS if (original := getattr(np, name))
     }
-    linalg = np.linalg.multi_dot.__wrapped__.__globals__  # type: ignore[attr-defined]
+    linalg = vars(inspect.getmodule(inspect.unwrap(np.linalg.multi_dot)))
     for namespace in (vars(np), linalg):
         for name, value in list(namespace.items()):
             if id(value) in emulated_by:

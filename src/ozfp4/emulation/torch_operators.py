@@ -3,6 +3,7 @@ what ozfp4 makes of them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -58,8 +59,7 @@ class Operator:
             return False
         if c is not None and not self._takes(c, a, b):
             return False
-        whole = all(isinstance(named.get(name, 1), int) for name in ("alpha", "beta"))
-        return whole or not is_integer(a.dtype)
+        return not is_integer(a.dtype) or all(math.isfinite(factor) for factor in _factors(named))
 
     def _takes(self, c: Any, a: Any, b: Any) -> bool:
         shape = self._result(a, b)
@@ -84,12 +84,18 @@ class Operator:
         if self.before is not None:
             a, b = self.before(a, b)
         asked: dict[str, Any] = {**keywords, "out": out} if fitting else keywords
-        alpha, beta = named.get("alpha", 1), named.get("beta", 1)
+        alpha, beta = _factors(named)
+        if is_integer(a.dtype):  # as torch does
+            alpha, beta = int(alpha), int(beta)
         found = matmul(a, b, **asked) if c is None else gemm(alpha, a, b, beta, c, **asked)
         if out is None or fitting:
             return found
         torch.ops.aten.clone.out(found, out=out)  # resizes as torch does, with its warning
         return out
+
+
+def _factors(named: dict[str, Any]) -> tuple[Any, Any]:
+    return named.get("alpha", 1), named.get("beta", 1)
 
 
 def _share(x: Any, y: Any) -> bool:
