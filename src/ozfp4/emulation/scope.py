@@ -112,9 +112,9 @@ class Scope:
         with ExitStack() as stack:
             stack.enter_context(numpy_patch.emulated(self._options, self._record))
             if "torch" in sys.modules:
-                from .torch_mode import EmulationMode
+                from .torch_mode import make_mode
 
-                stack.enter_context(EmulationMode(self._options, self._record))
+                stack.enter_context(make_mode(self._options, self._record))
             self._stacks().append(stack.pop_all())
         return self
 

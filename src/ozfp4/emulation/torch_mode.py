@@ -6,6 +6,7 @@ backward pass that is started in the scope has it in all its threads.
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -47,6 +48,12 @@ class EmulationMode(python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         self._decided: dict[Any, Line] = {}
         modes = python_dispatch._get_current_dispatch_mode_stack()
         self._is_nested = any(isinstance(mode, EmulationMode) for mode in modes)
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """False: torch does not put a function of its own before ours, which would import its compiler, a second, and take a
+        microsecond of each operation. Where the compiler is there already, DynamoEmulationMode has it."""
+        return False
 
     def __enter__(self) -> Any:
         with kept_flags(entering=True):
@@ -119,6 +126,22 @@ class EmulationMode(python_dispatch.TorchDispatchMode):  # type: ignore[misc]
                 self._record.count(line)
                 return func(*args, **named)
             return self._timed(line, lambda keywords: convolutions.OPERATORS[func](keywords, *args))
+
+
+class DynamoEmulationMode(EmulationMode):
+    """The same for a program that may compile: the compiler keeps off what runs below."""
+
+    __torch_dispatch__ = EmulationMode.__torch_dispatch__
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return True
+
+
+def make_mode(options: Options, record: Record) -> EmulationMode:
+    """For one entry of a scope."""
+    kind = DynamoEmulationMode if "torch._dynamo" in sys.modules else EmulationMode
+    return kind(options, record)
 
 
 @contextmanager
