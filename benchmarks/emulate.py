@@ -46,7 +46,7 @@ class Shape(NamedTuple):
 
 
 def shapes(largest: int) -> list[Shape]:
-    """Squares, skinny, long, odd, vectors, stacks."""
+    """Squares, skinny, long, odd, vectors, stacks: those of bmm and of matmul."""
     found = [
         Shape("square", 1, n, n, n)
         for n in (16, 32, 64, 128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 8192, 16384)
@@ -58,7 +58,11 @@ def shapes(largest: int) -> list[Shape]:
         found += [Shape("outer", 1, n, n, s) for s in (16, 128, 512)]
         found += [Shape("long", 1, s, s, n) for s in (16, 256)]
     found += [
-        Shape("stack", s, n, n, n)
+        Shape(kind, s, n, n, n)
+        for kind in (
+            "bmm",
+            "stack",
+        )  # torch makes several operations of a product of stacks, of which bmm is one
         for s, n in ((4, 16), (1000, 16), (256, 64), (64, 256), (16, 1024), (4, 2048))
     ]
     return [
@@ -91,8 +95,10 @@ def product_row(shape: Shape, device: str, budget: float) -> Row:
     stack = (shape.stack,) if shape.stack > 1 else ()
     a, b = entries((*stack, shape.m, shape.k), device), entries((*stack, shape.k, shape.n), device)
 
+    function = torch.bmm if shape.kind == "bmm" else torch.matmul
+
     def run() -> object:
-        return torch.matmul(a, b)
+        return function(a, b)
 
     scope = ozfp4.emulate()
     with scope:
