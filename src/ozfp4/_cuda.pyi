@@ -13,6 +13,7 @@ compute_capabilities: tuple[tuple[int, int], ...]
 kernels: tuple[str, ...]
 pointer_alignment: int
 counter_bytes: int
+most_direct_inner: int  # the longest K of products in one launch
 
 class ElementType:
     float64: ClassVar[ElementType]
@@ -142,6 +143,7 @@ class Problem:
         kept_b: tuple[int, int] | None = None,
         addend: Result | None = None,
         strides_addend: Sequence[int] = ...,
+        direct: str = "never",
     ) -> None:
         """`addend`, with the bytes from one of its matrices to the next: C of alpha A B + beta C, where the plan's promise has an
         update and beta is not 0.
@@ -150,6 +152,7 @@ class Problem:
 
         A tile is one of `tiles(kernel)`; `overlap` is whether multiply, and reconstruct behind it, may start while the kernel
         before ends; `longer` whether accuracy "fp64" has a second product, of longer integers, for whatever is listed.
+        `direct`: whether one launch may make the product: "never", "where it pays", or "always", wherever there is a kernel.
         `kept_a`, `kept_b`: lines of a matrix, and matrices, of an operand that a Store has launched.
         """
 

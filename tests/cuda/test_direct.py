@@ -8,6 +8,7 @@ import pytest
 from first_gpu import DEVICE, noisy, on_device, torch
 
 import ozfp4
+from ozfp4.backends.cuda import launch
 from ozfp4.dispatch import repeated
 from ozfp4.testing import assert_same_bits, forced, operands
 
@@ -29,7 +30,23 @@ KINDS = (
     "specials",
     "scaling-ties",
 )
-WAYS = [{"bits": b} for b in (2, 24, 53, 54, 62, 63, 76)] + [{"accuracy": "scaled"}, {"accuracy": "fp64"}]
+WAYS = [{"bits": b} for b in (2, 24, 53, 54, 62, 63, 76, 82)] + [{"accuracy": "scaled"}, {"accuracy": "fp64"}]
+
+
+@pytest.fixture(autouse=True)
+def ways(monkeypatch):
+    """Of every product that is prepared, whether it is made in one launch."""
+    made = []
+    prepare = launch.prepare
+
+    def noted(*arguments, **further):
+        prepared = prepare(*arguments, **further)
+        made.append(prepared.problem.describe()["direct"])
+        return prepared
+
+    monkeypatch.setattr(launch, "prepare", noted)
+    monkeypatch.setattr(repeated, "made", {})
+    return made
 
 
 def direct(x, y, dtype, shape, **options):
@@ -49,13 +66,14 @@ def check(a, b, x=None, y=None, ways=WAYS, context=""):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_bits_of_the_cpu(kind: str, dtype: type) -> None:
+def test_bits_of_the_cpu(kind: str, dtype: type, ways: list[bool]) -> None:
     for number, shape in enumerate(SHAPES):
         a, b = operands(kind, *shape, seed=number, dtype=dtype)
         check(a, b, context=(kind, shape))
+    assert all(ways)
 
 
-def test_views_and_stacks() -> None:
+def test_views_and_stacks(ways: list[bool]) -> None:
     rng = np.random.default_rng(5)
     a, b = rng.standard_normal((3, 2, 20, 40)), rng.standard_normal((2, 40, 50))
     x, y = on_device(a), on_device(b)
@@ -69,6 +87,26 @@ def test_views_and_stacks() -> None:
     assert bool(torch.isnan(wide[1::2]).all())
     assert bool(torch.isnan(wide[:, 1::6]).all())
     check(rng.standard_normal((1000, 3, 4)), rng.standard_normal((1000, 4, 5)))
+    check(rng.standard_normal((65535, 2, 1)), rng.standard_normal((1, 3)), ways=[{"bits": 53}, {}])
+    a, b = rng.standard_normal((2, 1, 3, 1, 9, 40)), rng.standard_normal((1, 2, 1, 2, 40, 33))
+    a[1, 0, 2, 0, 3, 7], b[0, 1, 0, 0, 8, 32], b[0, 0, 0, 1, 9, 1] = np.nan, np.inf, -np.inf
+    check(a, b)
+    wide = noisy((2, 2, 3, 2, 18, 99))
+    with forced(direct=True):
+        ozfp4.matmul(on_device(a), on_device(b), out=wide[..., ::2, ::3])
+    assert_same_bits(wide[..., ::2, ::3].cpu(), ozfp4.matmul(a, b))
+    assert all(ways)
+
+
+def test_what_has_no_such_kernel(ways: list[bool]) -> None:
+    """The stages make it, with the same bits."""
+    rng = np.random.default_rng(8)
+    a, b = rng.standard_normal((9, 1025)), rng.standard_normal((1025, 5))
+    check(a, b, ways=[{"bits": 53}, {}])
+    check(rng.standard_normal((65536, 1, 1)), rng.standard_normal((1, 2)), ways=[{"bits": 53}])
+    check(a[:, :40], b[:40], ways=[{"bits": 83}, {"accuracy": "correct"}])
+    check(a[:, :40], b[:40].astype(np.float32), ways=[{"bits": 53}])
+    assert not any(ways)
 
 
 def test_entries_without_a_certificate_are_repaired() -> None:

@@ -31,6 +31,7 @@ bool pays_directly(std::int64_t rows, std::int64_t columns, std::int64_t inner, 
   // Microseconds on an H200, fitted to benchmarks/small.py; other devices are taken to differ in both alike.
   const std::int64_t blocks = ceil_div(rows, kRows) * ceil_div(columns, kColumns) * matrices;
   const auto rounds = static_cast<double>(ceil_div(blocks, multiprocessors));
+  if (rounds > 32) return false;  // nobody has measured more
   const auto k = static_cast<double>(inner);
   const double block = 2.5 + k * (rounds > 1 ? 0.03 : inner <= kLimbedProducts<2> ? 0.055 : 0.09);
   const double direct = (certifies ? 8 : 4) + rounds * block * (!certifies ? 1 : rounds > 1 ? 1.6 : 1.15);

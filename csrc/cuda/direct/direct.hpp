@@ -11,7 +11,7 @@
 
 namespace ozfp4::cuda {
 
-// Whether there is a kernel: float64 results of float64 operands or float32 of float32, capacities up to 76 bits, K up to
+// Whether there is a kernel: float64 results of float64 operands or float32 of float32, capacities up to 82 bits, K up to
 // kMostDirectInner, at most 65535 matrices. The bits of a line are those of `capacity`.
 inline constexpr std::int32_t kMostDirectInner = 1024;
 bool can_multiply_directly(const ReconstructJob& job, const CapacityRule& capacity);

@@ -253,8 +253,11 @@ bool is_made_directly(const CudaPlan& plan, const CudaProduct& product, const Tu
   job.a.view = turn.a;
   job.b.view = turn.b;
   if (!can_multiply_directly(job, {plan.bits, promise.accuracy, promise.precision})) return false;
-  return direct == Direct::always || pays_directly(turn.a.outer, turn.b.outer, turn.a.inner, turn.result.stack.count(),
-                                                   promise.certifies(), gpu.multiprocessors);
+  if (direct == Direct::always) return true;
+  const double work = static_cast<double>(turn.result.stack.count()) * turn.a.outer * turn.b.outer * turn.a.inner;
+  return !wants_longer(plan, work, std::nullopt) &&
+         pays_directly(turn.a.outer, turn.b.outer, turn.a.inner, turn.result.stack.count(), promise.certifies(),
+                       gpu.multiprocessors);
 }
 
 // An upper bound of the blocks that scale and encode cut an operand into, beyond the first two.

@@ -36,7 +36,12 @@ def decide(request: MatmulRequest) -> Decision:
     if device.index not in _ready or device.type != "cuda":
         check_device(device)
     check_extents(shape)
-    return _decide(
+    # While a graph is captured nothing can be tested: what is decided without a verdict is not kept.
+    is_known = (
+        device.index in guard.words_tested or not library.require_torch().cuda.is_current_stream_capturing()
+    )
+    how = _decide if is_known else _decide.__wrapped__
+    return how(
         shape.k, request.single, request.is_paired, 0 in (shape.m, shape.n, shape.k, *shape.stack), asked.scheme,
         asked.backend,
         asked.bits, asked.family, asked.plan, asked.accuracy, device.index,
@@ -73,10 +78,26 @@ def _decide(
     if is_empty:
         return Decision(chosen, reason, fallback, None)
     serving = serving_variant(chosen, index, forced)
-    is_free = plan is None and asked.backend == "auto" and scheme == "II" and forced is variant.NOTHING
-    if is_free and accuracy != "correct" and not is_paired and guard.words_refusal(index) is None:
+    if (
+        serving is not None
+        and forced == variant.NOTHING
+        and not is_paired
+        and _may_be_direct(k, asked, index)
+    ):
         serving = serving._replace(direct="where it pays")
     return Decision(chosen, reason, fallback, serving)
+
+
+def _may_be_direct(k: int, asked: Arguments, index: int) -> bool:
+    """Whether a product that is small enough may be made in one launch: nobody asked for what only the stages have."""
+    return (
+        asked.plan is None
+        and asked.backend == "auto"
+        and asked.scheme == "II"
+        and asked.accuracy != "correct"
+        and k <= extension.require_cuda().most_direct_inner
+        and guard.serves_words(index)
+    )
 
 
 def serving_variant(plan: Plan, index: int, forced: Forced | None = None) -> Variant:

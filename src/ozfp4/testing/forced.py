@@ -44,7 +44,7 @@ def forced(
     Raises
     ------
     ValueError
-        For a kernel that the extension does not have, and splits below 1.
+        For a kernel that the extension does not have, splits below 1, and choices of a stage beside direct=True.
     """
     number = None
     if kernel is not None:
@@ -67,6 +67,8 @@ def forced(
         raise TypeError(f"longer: {longer!r} is not a bool")
     if direct is not None and not isinstance(direct, bool):
         raise TypeError(f"direct: {direct!r} is not a bool")
+    if direct and not (tile is None and splits is None and longer is None):
+        raise ValueError("direct: True leaves no stage that tile, splits or longer could be of")
     before = variant.forced
     variant.forced = Forced(number, tile, splits, overlap, longer, direct)
     try:

@@ -247,8 +247,8 @@ class WholeProduct:
     accuracy: str = "scaled"
 
 
-def whole_products(*, short: bool) -> Iterator[WholeProduct]:
-    """Products of 53-bit integers times powers of two, for all stages together."""
+def whole_products(*, short: bool, most_inner: int | None = None) -> Iterator[WholeProduct]:
+    """Products of 53-bit integers times powers of two, for all stages together; `most_inner`: no longer ones along K."""
     # The long K is for outputs of few tiles, whose K a GPU cuts into ranges.
     shapes = (
         [(19, 700, 23)]
@@ -256,6 +256,8 @@ def whole_products(*, short: bool) -> Iterator[WholeProduct]:
         else [(1, 1, 1), (19, 700, 23), (70, 129, 33), (9, 9000, 140), (300, 65, 270)]
     )
     for m, k, n in shapes:
+        if most_inner is not None and k > most_inner:
+            continue
         rows, columns, places = min(m, 7), min(n, 5), min(k, 16)
         shift = np.uint64(10)  # leaves 54 bits, of which one becomes the sign
         a, b = (

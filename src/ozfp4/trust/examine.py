@@ -86,15 +86,24 @@ def _wrong_product(kernel: DeviceKernel, plan: Plan, product: WholeProduct) -> t
     return name, wrong if not has_stages else _with_stage(kernel, plan, product, wrong)
 
 
+def _wrong_in_one_launch(kernel: DeviceKernel) -> Iterator[tuple[str, Failure | None]]:
+    """Products in machine words on a GPU: of two, three and four limbs, certified, and left to repair."""
+    from . import exact_cases
+
+    for product in exact_cases.whole_products(short=False, most_inner=plane_products.most_inner_in_words()):
+        for accuracy, bits in (("scaled", 53), ("scaled", 76), ("fp64", 76)):
+            plan = make_plan("II", "int8", "least", bits, product.a.shape[1])
+            yield _wrong_product(kernel, plan, replace(product, accuracy=accuracy))
+    product = replace(exact_cases.repaired_product(), accuracy="fp64")
+    yield _wrong_product(kernel, make_plan("II", "int8", "least", 76, product.a.shape[1]), product)
+
+
 def _findings(kernel: DeviceKernel, short: bool) -> Iterator[tuple[str, Failure | None]]:
     """Every case by name, with what is wrong or None."""
     from . import exact_cases  # importing the package stays quick
 
     if kernel.element == WORDS.element and kernel.device != "cpu":
-        for product in exact_cases.whole_products(short=False):
-            if product.a.shape[1] <= plane_products.MOST_INNER_IN_WORDS:
-                plan = make_plan("II", "int8", "least", 53, product.a.shape[1])
-                yield _wrong_product(kernel, plan, product)
+        yield from _wrong_in_one_launch(kernel)
         return
     for case in exact_cases.cases(exact_cases.ALPHABETS[kernel.element], short=short):
         yield case.name, _wrong_sum(kernel, case)

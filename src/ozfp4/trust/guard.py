@@ -23,6 +23,7 @@ from .verdict import Verdict
 
 _verdicts: dict[DeviceKernel, Verdict] = {}  # of this process
 _serving: dict[tuple[tuple[str, ...], bool, int], int] = {}  # what serving_kernel found
+words_tested: set[int] = set()  # CUDA devices on which it is known whether machine words serve
 _lock = threading.RLock()  # of the first use
 # Counts the changes of verdicts that were used: what was decided under another number may rest on a kernel that is disabled
 # by now.
@@ -34,6 +35,7 @@ def forget() -> None:
     global generation
     _verdicts.clear()
     _serving.clear()
+    words_tested.clear()
     generation += 1
 
 
@@ -155,9 +157,18 @@ def cpu_refusal(alphabet: str) -> str | None:
     return None if verdict.passed else _refusal(alphabet, [verdict])
 
 
-def words_refusal(index: int | None = None) -> str | None:
-    """None if products in machine words can be trusted, on the CPU or a CUDA device, else why there are none."""
-    verdict = verdict_of(WORDS if index is None else words_kernel(index))
+def serves_words(index: int) -> bool:
+    """Whether small products on a CUDA device may be made in machine words: not where that would have to be tested while a graph
+    is captured."""
+    if index not in words_tested and library.require_torch().cuda.is_current_stream_capturing():
+        return False
+    words_tested.add(index)
+    return verdict_of(words_kernel(index)).passed
+
+
+def words_refusal() -> str | None:
+    """None if products of integers in machine words can be trusted, else why there are none."""
+    verdict = verdict_of(WORDS)
     return None if verdict.passed else f"{verdict.kernel} failed its self-test: {verdict.reason}"
 
 

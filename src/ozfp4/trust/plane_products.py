@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 
 # Residues modulo all of them tell any two sums below 2^39 apart: pairwise coprime, each in a byte.
 MODULI = (256, 255, 253, 251, 247)
-MOST_INNER_IN_WORDS = 1024  # of products in one launch: kMostDirectInner of csrc/cuda/direct/direct.hpp
+
+
+def most_inner_in_words() -> int:
+    """The longest K of products that a GPU makes in one launch."""
+    return int(extension.require_cuda().most_direct_inner)
 
 
 def multiply(kernel: DeviceKernel, case: Case) -> list[tuple[int, npt.NDArray[Any]]]:
@@ -206,6 +210,14 @@ def whole_product(
     return _product_on_gpu(kernel, plan, a, b, promise_of(Arguments(accuracy=accuracy), single=False))[1]
 
 
+def _direct_variant(index: int) -> Variant:
+    """One launch, whose plans are those of residues."""
+    kernels = gpu_kernels(("u8",), index)
+    if not kernels:
+        raise RuntimeError(f"no kernel on cuda:{index} multiplies residues")
+    return Variant(kernels[0].number, direct="always")
+
+
 def _product_on_gpu(
     kernel: DeviceKernel,
     plan: Plan,
@@ -219,10 +231,10 @@ def _product_on_gpu(
     x, y = (torch.from_numpy(z).to(kernel.device) for z in (a, b))
     out = torch.full((a.shape[0], b.shape[1]), float("nan"), dtype=torch.float64, device=kernel.device)
     shape = matmul_shape(a.shape, b.shape)
-    if kernel.element == WORDS.element:
-        variant = Variant(gpu_kernels(("u8",), kernel.index)[0].number, direct="always")
-    else:
-        variant = Variant(kernel.number)
+    is_direct = kernel.element == WORDS.element
+    variant = _direct_variant(kernel.index) if is_direct else Variant(kernel.number)
     made = launch.run(plan, variant, x, y, out, shape, launch.UNLIMITED, promise=promise)
+    if is_direct and not made.problem.describe()["direct"]:
+        raise RuntimeError(f"the product {a.shape} by {b.shape} was not made in one launch")
     result: npt.NDArray[np.float64] = out.cpu().numpy()
     return made, result
