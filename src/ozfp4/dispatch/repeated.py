@@ -26,14 +26,16 @@ Transposes = tuple[bool | str, bool | str]
 
 class Made(NamedTuple):
     """What is launched again; the shape and the dtype of the result; which of the operands are read where they are passed, others
-    as words or in their real form; which are transposed; the factors of an update; how many bytes A, B, C and `out` span from
-    their addresses on, and whether C and `out` have the same form."""
+    as words or in their real form; which are transposed; how the pairs of B are made, where that is all that is to be done; the
+    factors of an update; how many bytes A, B, C and `out` span from their addresses on, and whether C and `out` have the same
+    form."""
 
     launchable: Launchable
     shape: tuple[int, ...]
     dtype: Any
     lies: tuple[bool, bool]
     transposes: Transposes
+    expansion: pairs.Expansion | None
     factors: tuple[float, float] | None
     spans: tuple[int, int, int, int]
     may_be_c: bool
@@ -144,10 +146,12 @@ def enter(
     spans = (_span(a), _span(b), _span(c), _span(out))
     torch = torch_module()
     may_be_c = c is not None and _forms((c,), torch) == _forms((out,), torch)
+    is_prepared = isinstance(tensors[0], Prepared) or isinstance(tensors[1], Prepared)
+    expansion = _expansion(a, b, transposes) if lies == (True, False) and not is_prepared else None
     if len(made) >= _MOST_MADE:
         made.clear()
     update = None if (alpha, beta) == (1, 0) else (alpha.real, beta.real)
-    made[key] = Made(launch.prepared, shape, dtype, lies, transposes, update, spans, may_be_c)
+    made[key] = Made(launch.prepared, shape, dtype, lies, transposes, expansion, update, spans, may_be_c)
 
 
 def _span(x: Any) -> int:
@@ -170,7 +174,7 @@ def again(key: tuple[Any, ...], tensors: Tensors) -> Any | None:
         return None
     if before is None:
         return None
-    launchable, shape, dtype, lies, _, factors, spans, may_be_c = before
+    launchable, shape, dtype, lies, _, expansion, factors, spans, may_be_c = before
     a, b, c, out = tensors
     kept, sides = NOTHING_KEPT, NEITHER
     if isinstance(a, Prepared) or isinstance(b, Prepared):
@@ -185,7 +189,10 @@ def again(key: tuple[Any, ...], tensors: Tensors) -> Any | None:
             return None
         if addend and not (to == addend and may_be_c) and not _lies_apart(to, spans[3], addend, spans[2]):
             return None
-    if lies != (True, True):
+    if expansion is not None:
+        x, y = a, expansion.columns(second, a.device)
+        second = y.data_ptr()
+    elif lies != (True, True):
         x, y = _as_read(a, b, before, sides)
         first, second = x.data_ptr(), y.data_ptr()
     torch = torch_module()
@@ -196,12 +203,24 @@ def again(key: tuple[Any, ...], tensors: Tensors) -> Any | None:
     return result
 
 
+def _complex_matrices(a: Any, b: Any, transposes: Transposes) -> tuple[Any, Any]:
+    """The operands of an update as they are multiplied, with both matrix axes."""
+    x, y = (transposed(name, x, asked) for name, x, asked in zip("ab", (a, b), transposes, strict=True))
+    return forms.with_matrix_axes(x, y)
+
+
+def _expansion(a: Any, b: Any, transposes: Transposes) -> pairs.Expansion | None:
+    """How the pairs of B are made; None where that takes more, or there are none. Range: A is read where it lies, B is not."""
+    if not forms.are_paired(a, b):
+        return None
+    columns = forms.distinct(_complex_matrices(a, b, transposes)[1])
+    matrices = pairs.along_one_axis(columns)
+    return pairs.expansion_of(matrices) if matrices.data_ptr() == b.data_ptr() else None
+
+
 def _as_read(a: Any, b: Any, made: Made, sides: Sides) -> tuple[Any, Any]:
-    """The operands as the kernels read them; of one that is read where it lies its address alone is right."""
+    """The operands as the kernels read them."""
     if not made.dtype.is_complex:
         return words_of(a), words_of(b)
-    a, b = (transposed(name, x, asked) for name, x, asked in zip("ab", (a, b), made.transposes, strict=True))
-    rows, columns = forms.with_matrix_axes(a, b)
-    if sides is NEITHER and made.lies[0]:
-        return a, forms.real_form(columns, "right", forms.are_paired(a, b), pairs.expand)
+    rows, columns = _complex_matrices(a, b, made.transposes)
     return forms.real_operands(rows, columns, pairs.expand, sides)
