@@ -167,5 +167,5 @@ class TensorForms:
         """`api` is ``torch.Tensor.__dlpack_c_exchange_api__``, `device` a DLDeviceType."""
 
     def of(self, tensors: tuple[Any, ...], records_gradients: bool) -> bytes | None:
-        """A key of all, some of which may be None; None unless each is of the types, dense, on the device, not negated lazily,
-        and does not require grad where gradients are recorded."""
+        """A key of all, some of which may be None; None unless each is of the types, dense, with entries, on the device, not
+        negated lazily, and does not require grad where gradients are recorded."""

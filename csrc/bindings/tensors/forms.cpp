@@ -47,8 +47,8 @@ class TensorForms {
     read_ = held->dltensor_from_py_object_no_sync;
   }
 
-  // A key of all, some of which may be None; None unless each is of the types, dense, on the device, not negated lazily, and does
-  // not require grad where gradients are recorded. Tensors may be conjugated lazily.
+  // A key of all, some of which may be None; None unless each is of the types, dense, with entries, on the device, not negated
+  // lazily, and does not require grad where gradients are recorded. Tensors may be conjugated lazily.
   py::object of(const py::tuple& tensors, bool records_gradients) const {
     Key key;
     for (const py::handle x : tensors) {
@@ -67,7 +67,7 @@ class TensorForms {
       PyErr_Clear();
       return false;
     }
-    if (held.device.type != device_ || is_set(x, names_.is_nested) || says(x, names_.is_neg)) return false;
+    if (held.data == nullptr || held.device.type != device_ || says(x, names_.is_neg)) return false;
     if (records_gradients && is_set(x, names_.requires_grad)) return false;
     const bool is_conjugated = held.dtype.code == dlpack::kComplex && says(x, names_.is_conj);
     const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(held.data) + held.byte_offset;
@@ -84,13 +84,13 @@ class TensorForms {
   // Takes the reference.
   static bool is_true(PyObject* found) {
     if (found == nullptr) throw py::error_already_set();
+    const bool is_true = found == Py_True;
     Py_DECREF(found);
-    return found == Py_True;
+    return is_true;
   }
 
   struct Names {
-    py::object is_nested = interned("is_nested"), requires_grad = interned("requires_grad"), is_neg = interned("is_neg"),
-               is_conj = interned("is_conj");
+    py::object requires_grad = interned("requires_grad"), is_neg = interned("is_neg"), is_conj = interned("is_conj");
     static py::object interned(const char* name) { return py::reinterpret_steal<py::object>(PyUnicode_InternFromString(name)); }
   };
 

@@ -93,7 +93,7 @@ def _form(x: Any, torch: Any) -> tuple[Any, ...] | None:
         return None
     if not x.is_cuda or x.layout != torch.strided or x.is_nested or x.is_neg():
         return None
-    if x.requires_grad and torch.is_grad_enabled():
+    if (x.requires_grad and torch.is_grad_enabled()) or x.data_ptr() == 0:
         return None
     return x.shape, x.stride(), x.dtype, x.device, x.data_ptr() % 16, x.is_conj()
 
