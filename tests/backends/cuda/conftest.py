@@ -67,6 +67,7 @@ class Problem:
         after_scale: int = 0, after_encode: int = 0, after_multiply: int = 0, first_turn: int = 0,
         last_turn: int = 2**63 - 1, alpha: float = 1.0, beta: float = 0.0, addend: int = 0,
     ) -> None:  # fmt: skip
+        assert (beta != 0) == (addend != 0) == (self.addend is not None)
         last = min(last_turn, self.turns)
         for index in self.matrices[first_turn * self.turn_matrices : last * self.turn_matrices]:
             x, y, z = (

@@ -134,7 +134,7 @@ def test_updates(gpu: Gpu, dtype: str) -> None:
         out = noisy(4, 3, dtype=dtype)
         cases = [
             ((1, a, b, 1, c), {}), ((2.0, a, b, -0.5, row), {}), ((-1.5, a, b), {}), ((1, a, b, 0, c), {}),
-            ((3, a.mT.contiguous(), b, 1, c), {"trans_a": True}), ((1, a, b), {}),
+            ((3, a.mT.contiguous(), b, 1, c), {"trans_a": True}), ((1, a, b), {}), ((3, a, b, 0.0, c), {}),
         ]  # fmt: skip
         for given, options in cases:
             right = expected(ozfp4.gemm, *given, **options)
@@ -146,7 +146,7 @@ def test_updates(gpu: Gpu, dtype: str) -> None:
         assert ozfp4.gemm(1, a, b, 1, c, out=c) is c
         assert c._version > before
         assert_same_bits(c, right)
-        assert gpu.relaunched == 13 * turn + 1  # C as `out` is like another one
+        assert gpu.relaunched == 15 * turn + 1  # C as `out` is like another one
 
 
 def test_factors_that_are_no_real_numbers(gpu: Gpu) -> None:
@@ -241,6 +241,15 @@ def test_tensors_that_differ_in_more_than_data(gpu: Gpu) -> None:
     assert_same_bits(ozfp4.matmul(shifted, b), expected(ozfp4.matmul, shifted, b))
     with pytest.raises(TypeError):
         ozfp4.matmul(a.to_sparse(), b)
+
+
+def test_operands_that_are_converted_are_so_every_time(gpu: Gpu) -> None:
+    for _ in range(3):
+        a, b, c = draw(4, 5, dtype="int64"), draw(5, 3), draw(4, 3, dtype="int32")
+        assert_same_bits(ozfp4.matmul(a, b), expected(ozfp4.matmul, a, b))
+        for given in ((1, a, b, 1, c), (1, a.double(), b, 1, c), (1, a, b)):
+            assert_same_bits(ozfp4.gemm(*given), expected(ozfp4.gemm, *given))
+    assert gpu.relaunched == 0
 
 
 def test_tensors_that_require_grad(gpu: Gpu) -> None:
