@@ -5,6 +5,7 @@ Tensors lie on torch's CPU and are taken for ones on a GPU; tests/cuda/test_repe
 
 from __future__ import annotations
 
+import ctypes
 import gc
 from collections.abc import Callable
 from typing import Any
@@ -50,6 +51,7 @@ def gpu(
     monkeypatch.setattr(complex_product.on_cuda, "check_device", lambda device: None)
     monkeypatch.setattr(this_machine, "gpu_choice", lambda *_: Choice(("int8", "fp4"), ""))
     monkeypatch.setattr(guard, "serving_kernel", lambda plan, index: 0)
+    monkeypatch.setattr(guard, "words_refusal", lambda index=None: "there are none here")
     take = library.take_operands
 
     def taken(a: Any, b: Any, out: Any, allowed: Any) -> Any:
@@ -312,3 +314,19 @@ def test_nothing_is_kept_alive(gpu: Gpu) -> None:
         ozfp4.matmul(a, b)
     gc.collect()
     assert not [x for x in gc.get_referrers(a) if isinstance(x, (repeated.Made, launch.Launch))]
+
+
+def test_structures_of_another_version_are_not_read() -> None:
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    table = (ctypes.c_uint64 * 8)(2, 0, 1, 1, 1, 1, 1)  # major and minor number, a pointer, functions
+    types = (torch.Tensor,)
+    with pytest.raises(ValueError, match=r"api: its version is 2\.0"):
+        _core.TensorForms(new(ctypes.addressof(table), b"dlpack_exchange_api", None), types)
+    table[0], table[5] = 1, 0
+    with pytest.raises(ValueError, match="or it reads no tensors"):
+        _core.TensorForms(new(ctypes.addressof(table), b"dlpack_exchange_api", None), types)
+    with pytest.raises(ValueError, match="incorrect name"):
+        _core.TensorForms(new(ctypes.addressof(table), b"another", None), types)
+    with pytest.raises(TypeError):
+        _core.TensorForms(7, types)
