@@ -365,13 +365,13 @@ def is_watched(*operands: Any) -> bool:
     torch = sys.modules.get("torch")  # not by torch_module: torch.compile traces this
     if torch is None or type(operands[0]) is np.ndarray:  # beside which tensors are refused
         return False
-    has_tensors = False
+    tensor, has_tensors = torch.Tensor, False
     for x in operands:
-        if isinstance(x, torch.Tensor):
+        if x is not None and isinstance(x, tensor):
             has_tensors = True
             if x.requires_grad and torch.is_grad_enabled():
                 return True
-            if type(x) is not torch.Tensor and isinstance(x, torch._subclasses.FakeTensor):
+            if type(x) is not tensor and isinstance(x, torch._subclasses.FakeTensor):
                 return True
     return has_tensors and bool(
         torch.compiler.is_dynamo_compiling()

@@ -199,12 +199,18 @@ def again(key: tuple[Any, ...], tensors: Tensors) -> Any | None:
     elif lies != (True, True):
         x, y = _as_read(a, b, before, sides)
         first, second = x.data_ptr(), y.data_ptr()
-    torch = torch_module()
-    result = torch.empty(shape, dtype=dtype, device=a.device) if out is None else out
+    result = _empty(a, shape, dtype) if out is None else out
     relaunch(launchable, (first, second, result.data_ptr()), a.device, kept, factors, addend)
     if out is not None:
-        torch.autograd.graph.increment_version(out)
+        torch_module().autograd.graph.increment_version(out)
     return result
+
+
+def _empty(a: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """A new result where A lies. Of a tensor that is conjugated lazily torch would first write the conjugate."""
+    if dtype.is_complex:
+        return torch_module().empty(shape, dtype=dtype, device=a.device)
+    return a.new_empty(shape, dtype=dtype)
 
 
 def _complex_matrices(a: Any, b: Any, transposes: Transposes) -> tuple[Any, Any]:

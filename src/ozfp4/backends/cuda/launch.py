@@ -88,8 +88,9 @@ def forget_counters(address: int) -> None:
 
 def current_stream(torch: Any, device: int) -> int:
     """The handle of the device's current stream, without the object around it where torch offers that."""
-    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
-    return int(torch.cuda.current_stream(device).cuda_stream if raw is None else raw(device))
+    raw: Any = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+    handle: int = torch.cuda.current_stream(device).cuda_stream if raw is None else raw(device)
+    return handle
 
 
 def run(
