@@ -10,4 +10,5 @@ PYBIND11_MODULE(_core, module) {
   ozfp4::bindings::register_prepared(module);
   ozfp4::bindings::register_matmul(module);
   ozfp4::bindings::register_integers(module);
+  ozfp4::bindings::register_tensors(module);
 }

@@ -1,5 +1,6 @@
 #include "cuda/launch.hpp"
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <string>
@@ -11,7 +12,8 @@ namespace {
 // What is known of a kernel on a device.
 struct KernelFacts {
   CodeVersion code;
-  int shared_limit = 0;  // on dynamic shared memory, in bytes; only ever raised
+  int shared_limit = 0;                         // on dynamic shared memory, in bytes; only ever raised
+  std::map<std::pair<int, int>, int> resident;  // by threads and dynamic shared memory of a block: blocks of a multiprocessor
 };
 
 // Guards the facts and the limit itself, so that a smaller limit never follows a larger one.
@@ -27,16 +29,15 @@ cudaError_t find_facts(const void* kernel, KernelFacts** facts) {
   if (found == known_facts.end()) {
     cudaFuncAttributes attributes{};
     if (const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel); error != cudaSuccess) return error;
-    const KernelFacts read{{attributes.ptxVersion, attributes.binaryVersion}, attributes.maxDynamicSharedSizeBytes};
+    const KernelFacts read{{attributes.ptxVersion, attributes.binaryVersion}, attributes.maxDynamicSharedSizeBytes, {}};
     found = known_facts.emplace(key, read).first;
   }
   *facts = &found->second;
   return cudaSuccess;
 }
 
-// The code's version; raises the limit on dynamic shared memory to what the launch needs.
-CodeVersion prepare(const void* kernel, const LaunchConfig& config) {
-  const std::lock_guard<std::mutex> lock(facts_lock);
+// What is known of the kernel; raises the limit on dynamic shared memory to what the launch needs. Range: as find_facts.
+KernelFacts& prepare(const void* kernel, const LaunchConfig& config) {
   KernelFacts* facts = nullptr;
   require_launched(find_facts(kernel, &facts), config.stage, config.detail);
   if (config.shared_bytes > facts->shared_limit) {
@@ -44,7 +45,12 @@ CodeVersion prepare(const void* kernel, const LaunchConfig& config) {
                      config.detail);
     facts->shared_limit = config.shared_bytes;
   }
-  return facts->code;
+  return *facts;
+}
+
+CodeVersion prepared_code(const void* kernel, const LaunchConfig& config) {
+  const std::lock_guard<std::mutex> lock(facts_lock);
+  return prepare(kernel, config).code;
 }
 
 std::string describe(Stage stage, cudaError_t error, const char* detail) {
@@ -74,16 +80,21 @@ LaunchError::LaunchError(Stage stage, cudaError_t error, const char* detail)
 }
 
 LaunchDevice current_device(Stage stage) {
+  constexpr int kKept = 64;  // devices whose count is asked for once
+  static std::atomic<int> kept[kKept];
   LaunchDevice device;
   require_launched(cudaGetDevice(&device.index), stage);
+  if (device.index < kKept) device.multiprocessors = kept[device.index].load(std::memory_order_relaxed);
+  if (device.multiprocessors > 0) return device;
   require_launched(cudaDeviceGetAttribute(&device.multiprocessors, cudaDevAttrMultiProcessorCount, device.index), stage);
+  if (device.index < kKept) kept[device.index].store(device.multiprocessors, std::memory_order_relaxed);
   return device;
 }
 
 namespace detail {
 
 void launch(const void* kernel, const LaunchConfig& config, void** arguments) {
-  const CodeVersion code = prepare(kernel, config);
+  const CodeVersion code = prepared_code(kernel, config);
   cudaLaunchAttribute attribute[2] = {};
   cudaLaunchConfig_t launched{};
   launched.gridDim = config.grid;
@@ -108,14 +119,17 @@ void launch(const void* kernel, const LaunchConfig& config, void** arguments) {
 }
 
 int blocks_per_multiprocessor(const void* kernel, const LaunchConfig& config) {
-  prepare(kernel, config);
+  const std::lock_guard<std::mutex> lock(facts_lock);
+  KernelFacts& facts = prepare(kernel, config);
   const auto threads = static_cast<int>(config.block.x * config.block.y * config.block.z);
+  int& known = facts.resident[{threads, config.shared_bytes}];
+  if (known > 0) return known;
   int blocks = 0;
   require_launched(
       cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, static_cast<std::size_t>(config.shared_bytes)),
       config.stage, config.detail);
   if (blocks < 1) throw LaunchError(config.stage, cudaErrorInvalidConfiguration, config.detail);
-  return blocks;
+  return known = blocks;
 }
 
 CodeVersion code_version(const void* kernel) {

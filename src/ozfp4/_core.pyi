@@ -159,3 +159,13 @@ def direct_matmul(
     modulus: int = 0,
 ) -> dict[str, Any] | None:
     """The same in machine words; None where the exact product is asked for, or is reduced, and may not fit them."""
+
+class TensorForms:
+    """What tensors of torch are like but for their data."""
+
+    def __init__(self, api: Any, types: tuple[type, ...], device: int = 2) -> None:
+        """`api` is ``torch.Tensor.__dlpack_c_exchange_api__``, `device` a DLDeviceType."""
+
+    def of(self, tensors: tuple[Any, ...], records_gradients: bool) -> bytes | None:
+        """A key of all, some of which may be None; None unless each is of the types, dense, with entries, on the device, not
+        negated lazily, and does not require grad where gradients are recorded."""

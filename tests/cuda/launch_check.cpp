@@ -23,7 +23,7 @@ struct Launched {
   std::vector<int> arguments;
 };
 
-int device = 0, attribute_queries = 0;
+int device = 0, attribute_queries = 0, device_queries = 0, occupancy_queries = 0;
 CodeVersion code;                                   // of every kernel, when it is asked about
 std::map<std::pair<int, const void*>, int> limits;  // as set, by device and kernel
 std::vector<int> limits_set;                        // in order
@@ -38,7 +38,8 @@ cudaError_t cudaGetDevice(int* current) {
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
-  *value = 132;
+  ++device_queries;
+  *value = 132 - device;
   return cudaSuccess;
 }
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
@@ -55,6 +56,7 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute, int byte
   return cudaSuccess;
 }
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int threads, std::size_t) {
+  ++occupancy_queries;
   *blocks = 1024 / threads;
   return cudaSuccess;
 }
@@ -160,7 +162,7 @@ void check_code_decides() {
 void check_shared_memory() {
   LaunchConfig config = config_of(Stage::encode);
   limits_set.clear();
-  const int queries = attribute_queries;
+  const int queries = attribute_queries, occupancies = occupancy_queries;
   for (const int kib : {40, 48, 64, 20, 96, 64, 96, 48}) {
     config.shared_bytes = 1024 * kib;
     report("blocks of a multiprocessor", blocks_per_multiprocessor(kernel<3>, config) == 4);
@@ -169,6 +171,10 @@ void check_shared_memory() {
   }
   report("the limit is only raised", limits_set == std::vector<int>{64 * 1024, 96 * 1024});
   report("a kernel is asked about once", attribute_queries == queries + 1);
+  report("its blocks of each size once", occupancy_queries == occupancies + 5);
+  config.block = dim3(512);
+  report("blocks of another number of threads", blocks_per_multiprocessor(kernel<3>, config) == 2);
+  config.block = config_of(Stage::encode).block;
   device = 1;
   config.shared_bytes = 50 * 1024;
   launch(kernel<3>, config, 1, 2);
@@ -176,6 +182,17 @@ void check_shared_memory() {
   device = 0;
   launch(kernel<4>, config, 1, 2);
   report("a limit for each kernel", limits[{0, reinterpret_cast<const void*>(kernel<4>)}] == 50 * 1024);
+}
+
+void check_devices() {
+  const int queries = device_queries;
+  for (const int each : {0, 1, 0, 1, 100, 100}) {  // of devices beyond those that are kept each time
+    device = each;
+    const LaunchDevice found = current_device(Stage::multiply);
+    report("multiprocessors of a device", found.index == each && found.multiprocessors == 132 - each);
+  }
+  report("a device is asked once", device_queries == queries + 4);
+  device = 0;
 }
 
 void check_errors() {
@@ -209,6 +226,7 @@ int main() {
   check_versions();
   check_code_decides();
   check_shared_memory();
+  check_devices();
   check_errors();
   return finish();
 }

@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -189,6 +190,7 @@ class Problem {
       throw std::invalid_argument("alpha, beta, addend: out of range, or not what the plan's promise has");
     }
     const py::gil_scoped_release unlocked;
+    const std::lock_guard<std::mutex> alone(launching(clear_counters));
     const DeviceGuard guard(device_);
     LaunchOptions options;
     options.stream = reinterpret_cast<cudaStream_t>(stream);
@@ -288,6 +290,11 @@ py::bytes device_steps(const CudaPlan& plan) {
 }
 
 }  // namespace
+
+std::mutex& launching(std::uintptr_t clear_counters) {
+  static std::array<std::mutex, 61> locks;  // addresses are far apart, by multiples of 512
+  return locks[clear_counters / 512 % locks.size()];
+}
 
 void register_problem(py::module_& module) {
   py::enum_<ElementType>(module, "ElementType")

@@ -3,6 +3,9 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstdint>
+#include <mutex>
+
 #include "cuda/multiply/contract.hpp"
 
 namespace ozfp4::bindings {
@@ -19,5 +22,9 @@ cuda::Gpu gpu_of(int device);
 cuda::Kernel kernel_of(int number);
 
 const char* element_name(Element element);
+
+// Held while the launches of a product or a store are enqueued that share counters at this address, or a workspace beside them:
+// threads on one stream enqueue one after the other. Of 0, nothing shared, there is a lock all the same.
+std::mutex& launching(std::uintptr_t clear_counters);
 
 }  // namespace ozfp4::bindings

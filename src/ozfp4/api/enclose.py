@@ -173,7 +173,7 @@ def _on_cpu(request: MatmulRequest, report: bool) -> tuple[Any, Any, Report | No
 
 
 def _on_cuda(request: MatmulRequest, report: bool) -> tuple[Any, Any, Report | None]:
-    promise = promise_of(request.asked, request.single, encloses=True)
+    promise = promise_of("correct", request.single, encloses=True)
     decision = on_cuda.decide(request)
     findings = Findings(decision.plan) if report else None
     began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None

@@ -365,13 +365,13 @@ def is_watched(*operands: Any) -> bool:
     torch = sys.modules.get("torch")  # not by torch_module: torch.compile traces this
     if torch is None or type(operands[0]) is np.ndarray:  # beside which tensors are refused
         return False
-    has_tensors = False
+    tensor, has_tensors = torch.Tensor, False
     for x in operands:
-        if isinstance(x, torch.Tensor):
+        if x is not None and isinstance(x, tensor):
             has_tensors = True
             if x.requires_grad and torch.is_grad_enabled():
                 return True
-            if type(x) is not torch.Tensor and isinstance(x, torch._subclasses.FakeTensor):
+            if type(x) is not tensor and isinstance(x, torch._subclasses.FakeTensor):
                 return True
     return has_tensors and bool(
         torch.compiler.is_dynamo_compiling()
@@ -405,9 +405,22 @@ def _matmul(
     like = None
     raises = overflow != "wrap" and check_overflow(overflow) == "raise"
     is_told = LOGGER.isEnabledFor(DEBUG)
-    if not raises and plan is None and out is None and not report and not return_bound and not is_told:
-        like = repeated.likeness(a, b, (scheme, backend, bits, family, workspace_limit, accuracy, rounding))
-        if like is not None and (again := repeated.again(like, a, b)) is not None:
+    passed = (a, b, None, out)
+    is_plain = plan is None and progress is None and type(a) is not np.ndarray
+    if is_plain and not (raises or report or return_bound or is_told):
+        settings = (
+            scheme,
+            backend,
+            family,
+            accuracy,
+            rounding,
+            bits,
+            workspace_limit,
+            type(bits),
+            type(workspace_limit),
+        )
+        like = repeated.likeness(passed, settings)
+        if like is not None and (again := repeated.again(like, passed)) is not None:
             return again
     if not dlpack.plain.issuperset(map(type, (a, b, out))) and dlpack.are_given(a, b, out):
         return dlpack.call(_matmul, locals())
@@ -434,8 +447,8 @@ def _matmul(
         )
         needed = max(entry_bits(operands.a.dtype), entry_bits(operands.b.dtype))
         c, about, made = integer_product(operands, asked, integer, needed, raises=raises, report=report)
-        if like is not None and made is not None:
-            repeated.made[like] = (made.prepared, tuple(c.shape), c.dtype)
+        if like is not None:
+            repeated.enter(like, made, passed, tuple(c.shape), c.dtype)
         mark_written(out)
         c = c if out is None else out
         return (c, about) if report else c
@@ -448,8 +461,8 @@ def _matmul(
         c, bound, made, about = _on_cuda(request, report)
     else:
         (c, bound, about), made = _on_cpu(request, report), None
-    if like is not None and made is not None:
-        repeated.made[like] = (made.prepared, request.shape.result, request.dtype)
+    if like is not None:
+        repeated.enter(like, made, passed, request.shape.result, request.dtype)
     if out is not None and operands.torch is not None:  # as mark_written does: one module less on the way
         operands.torch.autograd.graph.increment_version(out)
     result = (c if out is None else out, *([bound] if return_bound else []), *([about] if report else []))
@@ -500,7 +513,8 @@ def _on_cpu(request: MatmulRequest, report: bool) -> tuple[Any, Any, Report | No
 
 
 def _on_cuda(request: MatmulRequest, report: bool) -> tuple[Any, Any, launch.Launch | None, Report | None]:
-    promise = promise_of(request.asked, request.single, updates=request.update is not None)
+    asked, updates = request.asked, request.update is not None
+    promise = promise_of(asked.accuracy, request.single, asked.rounding, asked.return_bound, updates=updates)
     decision = on_cuda.decide(request)
     findings = Findings(decision.plan) if report else None
     began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None

@@ -21,7 +21,6 @@ from ..backends.cuda import launch
 from ..backends.cuda.promise import PLAIN, Promise, promise_of
 from ..dispatch import on_cuda
 from ..plans.plan import Plan
-from ..request.arguments import Arguments
 from ..request.operands import matmul_shape
 from .rows import Row
 
@@ -179,7 +178,7 @@ def stage_medians(
 def stage_row(name: str, n: int, a: Any, b: Any, options: dict[str, Any], budget: float) -> Row:
     """Medians of the four stages of one product, with what ran."""
     _, report = matmul(a, b, report=True, **options)
-    promise = promise_of(Arguments(accuracy=report.accuracy), single=False)
+    promise = promise_of(report.accuracy, single=False)
     scale, encode, multiply, reconstruct = stage_medians(report.plan, a, b, budget, promise)
     return {
         "N": n,

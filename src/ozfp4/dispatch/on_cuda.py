@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -37,10 +38,9 @@ def decide(request: MatmulRequest) -> Decision:
         check_device(device)
     check_extents(shape)
     # While a graph is captured nothing can be tested: what is decided without a verdict is not kept.
-    is_known = (
-        device.index in guard.words_tested or not library.require_torch().cuda.is_current_stream_capturing()
-    )
-    how = _decide if is_known else _decide.__wrapped__
+    how: Callable[..., Decision] = _decide
+    if device.index not in guard.words_tested and device.type == "cuda":
+        how = _decide.__wrapped__ if library.require_torch().cuda.is_current_stream_capturing() else _decide
     return how(
         shape.k, request.single, request.is_paired, 0 in (shape.m, shape.n, shape.k, *shape.stack), asked.scheme,
         asked.backend,

@@ -1,57 +1,105 @@
-"""Products on a GPU like one that was made before: all that differs is the data, so that nothing is checked or decided anew.
+"""Products and updates on a GPU like one that was made before: all that differs is the data, so that nothing is checked anew but
+whether `out` lies apart from what is read.
 
 A short product takes less time than all the checks.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
+from .. import _core
 from ..backends.cuda import pairs, variant
 from ..backends.cuda.kept import NOTHING_KEPT, KeptSides
-from ..backends.cuda.launch import enqueue
+from ..backends.cuda.launch import Launch, relaunch
 from ..backends.cuda.views import Prepared as Launchable
 from ..request import complex as forms
 from ..request.integers import words_of
-from ..request.library import torch_module
+from ..request.library import require_torch, torch_module
 from ..request.prepared import NEITHER, Prepared, Sides
+from ..request.update import transposed
 from ..trust import guard
 
-# By likeness: what is launched, the shape and the dtype of the result; of complex operands the product of their real form, if
-# one launch makes it. matmul enters what it made.
-made: dict[tuple[Any, ...], tuple[Launchable, tuple[int, ...], Any]] = {}
+Transposes = tuple[bool | str, bool | str]
+
+
+class Made(NamedTuple):
+    """What is launched again; the shape and the dtype of the result; which of the operands are read where they are passed, others
+    as words or in their real form; which are transposed; how the pairs of B are made, where that is all that is to be done; the
+    factors of an update; how many bytes A, B, C and `out` span from their addresses on, and whether C and `out` have the same
+    form."""
+
+    launchable: Launchable
+    shape: tuple[int, ...]
+    dtype: Any
+    lies: tuple[bool, bool]
+    transposes: Transposes
+    expansion: pairs.Expansion | None
+    factors: tuple[float, float] | None
+    spans: tuple[int, int, int, int]
+    may_be_c: bool
+
+
+made: dict[tuple[Any, ...], Made] = {}  # by likeness
 _MOST_MADE = 512
 
+Tensors = tuple[Any, Any, Any, Any]  # A, B, then C and `out` or None
 
-def likeness(a: Any, b: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
+
+def likeness(tensors: Tensors, arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """What two products share that differ in their data alone; None where nothing is repeated. Of a prepared operand they share
-    how it was prepared."""
+    how it was prepared. The `arguments` have beside each number its type: 2.0 == 2, and True == 1."""
     torch = torch_module()
-    if torch is None:
+    if torch is None or variant.forced is not variant.NOTHING:
         return None
-    passed = a, b
-    a, b = _entries(a), _entries(b)
-    if (
-        variant.forced is not variant.NOTHING
-        or type(a) is not torch.Tensor
-        or type(b) is not torch.Tensor
-        or not a.is_cuda
-    ):
+    a, b, *rest = tensors
+    is_prepared = isinstance(a, Prepared) or isinstance(b, Prepared)
+    found = _forms((_entries(a), _entries(b), *rest) if is_prepared else tensors, torch)
+    if found is None:
         return None
-    if a.layout != torch.strided or b.layout != torch.strided or a.is_nested or b.is_nested:
-        return None
-    if a.requires_grad or b.requires_grad or a.is_neg() or b.is_neg():
-        return None
-    if a is not passed[0] or b is not passed[1]:
-        sides = [_preparation(x, side) for x, side in zip(passed, ("left", "right"), strict=True)]
+    if is_prepared:
+        sides = [_preparation(x, side) for x, side in zip((a, b), ("left", "right"), strict=True)]
         if None in sides:
             return None
         arguments = (*arguments, *sides)
-    # Types because 2.0 == 2 and True == 1; the generation because a kernel may be disabled by now.
-    return (
-        guard.generation, a.shape, a.stride(), a.dtype, a.device, a.data_ptr() % 16, a.is_conj(), b.shape, b.stride(), b.dtype,
-        b.device, b.data_ptr() % 16, b.is_conj(), *arguments, *map(type, arguments),
-    )  # fmt: skip
+    # The generation because a kernel may be disabled by now.
+    return guard.generation, found, arguments
+
+
+def _forms(tensors: tuple[Any, ...], torch: Any) -> Any:
+    """All of tensors, some of which may be None, but their data. None of what matmul may have to refuse, or to look at more
+    closely."""
+    reader = _reader()
+    if reader is not None:
+        return reader.of(tensors, torch.is_grad_enabled())
+    found = tuple(_form(x, torch) for x in tensors)
+    return None if None in found else found
+
+
+@lru_cache(maxsize=1)
+def _reader() -> Any | None:
+    """What reads tensors as C structures, in a third of the time that their attributes take; None where torch offers none (before
+    2.10), or those of another version of DLPack."""
+    torch = require_torch()
+    api = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
+    try:
+        return None if api is None else _core.TensorForms(api, (torch.Tensor, torch.nn.Parameter))
+    except (TypeError, ValueError):
+        return None
+
+
+def _form(x: Any, torch: Any) -> tuple[Any, ...] | None:
+    """The same of one, by its attributes; () of None."""
+    if x is None:
+        return ()
+    if type(x) is not torch.Tensor and type(x) is not torch.nn.Parameter:
+        return None
+    if not x.is_cuda or x.layout != torch.strided or x.is_nested or x.is_neg():
+        return None
+    if (x.requires_grad and torch.is_grad_enabled()) or x.data_ptr() == 0:
+        return None
+    return x.shape, x.stride(), x.dtype, x.device, x.data_ptr() % 16, x.is_conj()
 
 
 def _entries(x: Any) -> Any:
@@ -78,26 +126,111 @@ def _preparation(x: Any, side: str) -> tuple[Any, ...] | None:
     )
 
 
-def again(key: tuple[Any, ...], a: Any, b: Any) -> Any | None:
+def enter(
+    key: tuple[Any, ...],
+    launch: Launch | None,
+    tensors: Tensors,
+    shape: tuple[int, ...],
+    dtype: Any,
+    factors: tuple[complex, complex] = (1, 0),
+    transposes: Transposes = (False, False),
+) -> None:
+    """Let products like this one be repeated, if that was its only launch (None: there was none, or there were several), and what
+    it read can be found again."""
+    alpha, beta = factors
+    if launch is None or alpha.imag != 0 or beta.imag != 0 or alpha == 0:  # read are turned copies, or zeros
+        return
+    a, b, c, out = _entries(tensors[0]), _entries(tensors[1]), tensors[2] if beta != 0 else None, tensors[3]
+    first, second, result = launch.addresses
+    lies = first == a.data_ptr(), second == b.data_ptr()
+    if dtype.is_floating_point and not all(lies):  # converted operands lie elsewhere the next time
+        return
+    if (c is not None and launch.addend != c.data_ptr()) or (out is not None and result != out.data_ptr()):
+        return
+    spans = (_span(a), _span(b), _span(c), _span(out))
+    torch = torch_module()
+    may_be_c = c is not None and _forms((c,), torch) == _forms((out,), torch)
+    is_prepared = isinstance(tensors[0], Prepared) or isinstance(tensors[1], Prepared)
+    expansion = _expansion(a, b, transposes) if lies == (True, False) and not is_prepared else None
+    if len(made) >= _MOST_MADE:
+        made.clear()
+    update = None if (alpha, beta) == (1, 0) else (alpha.real, beta.real)
+    made[key] = Made(launch.prepared, shape, dtype, lies, transposes, expansion, update, spans, may_be_c)
+
+
+def _span(x: Any) -> int:
+    """Bytes from a tensor's first entry to the end of its last one, 0 of None; torch has no negative strides."""
+    if x is None:
+        return 0
+    steps = (step * (extent - 1) for step, extent in zip(x.stride(), x.shape, strict=True))
+    return int((sum(steps) + 1) * x.itemsize)
+
+
+def _lies_apart(out: int, span: int, other: int, other_span: int) -> bool:
+    return out + span <= other or other + other_span <= out
+
+
+def again(key: tuple[Any, ...], tensors: Tensors) -> Any | None:
     """The product if one like it has been made before; None otherwise, also for whatever matmul may have to refuse."""
     try:
         before = made.get(key)
     except TypeError:  # an argument that is not hashable
         return None
     if before is None:
-        if len(made) >= _MOST_MADE:
-            made.clear()
         return None
-    prepared, shape, dtype = before
+    launchable, shape, dtype, lies, _, expansion, factors, spans, may_be_c = before
+    a, b, c, out = tensors
     kept, sides = NOTHING_KEPT, NEITHER
     if isinstance(a, Prepared) or isinstance(b, Prepared):
         sides = Sides(*(x if isinstance(x, Prepared) else None for x in (a, b)))
         kept = KeptSides(*(None if x is None else x._held for x in sides))
         a, b = _entries(a), _entries(b)
-    if not (dtype.is_complex or dtype.is_floating_point):
-        a, b = words_of(a), words_of(b)
+    first, second = a.data_ptr(), b.data_ptr()
+    addend = 0 if factors is None or factors[1] == 0 else c.data_ptr()
+    if out is not None:
+        to = out.data_ptr()
+        if not (_lies_apart(to, spans[3], first, spans[0]) and _lies_apart(to, spans[3], second, spans[1])):
+            return None
+        if addend and not (to == addend and may_be_c) and not _lies_apart(to, spans[3], addend, spans[2]):
+            return None
+    if expansion is not None:
+        x, y = a, expansion.columns(second, a.device)
+        second = y.data_ptr()
+    elif lies != (True, True):
+        x, y = _as_read(a, b, before, sides)
+        first, second = x.data_ptr(), y.data_ptr()
+    result = _empty(a, shape, dtype) if out is None else out
+    relaunch(launchable, (first, second, result.data_ptr()), a.device, kept, factors, addend)
+    if out is not None:
+        torch_module().autograd.graph.increment_version(out)
+    return result
+
+
+def _empty(a: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """A new result where A lies. Of a tensor that is conjugated lazily torch would first write the conjugate."""
     if dtype.is_complex:
-        a, b = forms.real_operands(*forms.with_matrix_axes(a, b), pairs.expand, sides)
-    c = torch_module().empty(shape, dtype=dtype, device=a.device)
-    enqueue(prepared, (a.data_ptr(), b.data_ptr(), c.data_ptr()), a.device, kept=kept)
-    return c
+        return torch_module().empty(shape, dtype=dtype, device=a.device)
+    return a.new_empty(shape, dtype=dtype)
+
+
+def _complex_matrices(a: Any, b: Any, transposes: Transposes) -> tuple[Any, Any]:
+    """The operands of an update as they are multiplied, with both matrix axes."""
+    x, y = (transposed(name, x, asked) for name, x, asked in zip("ab", (a, b), transposes, strict=True))
+    return forms.with_matrix_axes(x, y)
+
+
+def _expansion(a: Any, b: Any, transposes: Transposes) -> pairs.Expansion | None:
+    """How the pairs of B are made; None where that takes more, or there are none. Range: A is read where it lies, B is not."""
+    if not forms.are_paired(a, b):
+        return None
+    columns = forms.distinct(_complex_matrices(a, b, transposes)[1])
+    matrices = pairs.along_one_axis(columns)
+    return pairs.expansion_of(matrices) if matrices.data_ptr() == b.data_ptr() else None
+
+
+def _as_read(a: Any, b: Any, made: Made, sides: Sides) -> tuple[Any, Any]:
+    """The operands as the kernels read them."""
+    if not made.dtype.is_complex:
+        return words_of(a), words_of(b)
+    rows, columns = _complex_matrices(a, b, made.transposes)
+    return forms.real_operands(rows, columns, pairs.expand, sides)

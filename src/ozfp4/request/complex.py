@@ -100,7 +100,7 @@ def put_parts(c: Any, found: Any, is_stacked: bool) -> None:
 
 def copied_bytes(a: Any, b: Any, prepared: Sides = NEITHER) -> tuple[int, int]:
     """How many bytes :func:`real_operands` copies or makes for each row of `a` and for each column of `b`."""
-    a, b = _distinct(a), _distinct(b)
+    a, b = distinct(a), distinct(b)
     row, column = (prod(x.shape[:-2]) * k * x.itemsize for x, k in ((a, a.shape[-1]), (b, a.shape[-1])))
     if is_complex(a) and is_complex(b):
         copied = _copied(a, row), 2 * column
@@ -142,7 +142,7 @@ def real_operands(
 
 def real_form(x: Any, side: str, is_paired: bool, expand: Callable[[Any], Any] | None = None) -> Any:
     """One of them; `is_paired`: the other one is complex too."""
-    x = _distinct(x)
+    x = distinct(x)
     if not is_complex(x):
         return x
     if is_paired and side == "right":
@@ -158,7 +158,7 @@ def _with_stack(made: Prepared, real: Any, axes: int) -> Any:
     return real[(slice(None),) * at + (None,) * (axes + at + 2 - real.ndim)]
 
 
-def _distinct(x: Any) -> Any:
+def distinct(x: Any) -> Any:
     """`x` with one matrix along those axes of its stack that repeat it."""
     strides = x.stride() if is_tensor(x) else x.strides
     once = tuple(slice(0, 1) if stride == 0 else slice(None) for stride in strides[:-2])

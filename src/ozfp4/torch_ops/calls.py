@@ -21,7 +21,7 @@ def matmul(
 ) -> Any:
     _check_unasked(plan=plan, report=report, progress=progress, return_bound=return_bound)
     _check_tensors(a=a, b=b, out=out)
-    asked = _unusual(_checked(settings, return_bound))
+    asked = _checked(settings, return_bound)
     if out is None:
         return torch.ops.ozfp4.matmul.default(a, b, **asked)
     torch.ops.ozfp4.matmul.out(a, b, **asked, out=out)
@@ -41,7 +41,7 @@ def gemm(
         alpha = _factor("alpha", alpha, is_integer, wraps)
         beta = _factor("beta", beta, is_integer, wraps and c is not None)  # without C it has to be 0 itself
     operands = transposed("a", a, trans_a), transposed("b", b, trans_b)
-    asked = _unusual(_checked(settings, return_bound))
+    asked = _checked(settings, return_bound)
     if out is None:
         return torch.ops.ozfp4.gemm.default(alpha, *operands, beta, c, **asked)
     torch.ops.ozfp4.gemm.out(alpha, *operands, beta, c, **asked, out=out)
@@ -51,7 +51,7 @@ def gemm(
 def gram(a: Any, out: Any, plan: Any, report: Any, **settings: Any) -> Any:
     _check_unasked(plan=plan, report=report)
     _check_tensors(a=a, out=out)
-    asked = _unusual(_checked(settings))
+    asked = _checked(settings)
     if out is None:
         return torch.ops.ozfp4.gram.default(a, **asked)
     torch.ops.ozfp4.gram.out(a, **asked, out=out)
@@ -73,16 +73,20 @@ def _factor(name: str, factor: Any, is_integer: bool, wraps: bool) -> Any:
 
 
 def _checked(settings: dict[str, Any], return_bound: Any = False) -> dict[str, Any]:
-    """The settings as a schema takes them; errors are those of plain products. As torch compiles, the operator has to check."""
-    if torch.compiler.is_compiling():
-        return settings
+    """The settings that are not as by default, as a schema takes them; errors are those of plain products. As torch compiles, the
+    operator has to check."""
+    asked = _unusual(settings)
+    if torch.compiler.is_compiling() or (not asked and return_bound is False):
+        return asked
     shared = {name: value for name, value in settings.items() if name not in ("overflow", "left")}
-    asked = check_arguments(**shared, return_bound=return_bound)
-    return settings | {"bits": asked.bits, "workspace_limit": asked.workspace_limit}
+    checked = check_arguments(**shared, return_bound=return_bound)
+    return _unusual(settings | {"bits": checked.bits, "workspace_limit": checked.workspace_limit})
 
 
 # Those of the schemas; to hand one over takes torch longer than to leave it out.
-_USUAL = {"scheme": "II", "backend": "auto", "family": "least", "rounding": "nearest", "overflow": "wrap"}
+_USUAL: dict[str, Any] = {
+    "scheme": "II", "backend": "auto", "family": "least", "rounding": "nearest", "overflow": "wrap", "left": False,
+}  # fmt: skip
 
 
 def _unusual(settings: dict[str, Any]) -> dict[str, Any]:
@@ -103,9 +107,13 @@ def _check_unasked(**given: Any) -> None:
 
 def _check_tensors(**given: Any) -> None:
     """TypeError for arrays beside tensors, and for tensors that are not dense."""
-    library.is_from_torch(**given)
+    if not all(x is None or isinstance(x, torch.Tensor) for x in given.values()):
+        library.is_from_torch(**given)
+    is_compiling = torch.compiler.is_compiling()
     for name, x in given.items():
-        if x is not None and (x.is_nested or x.layout != torch.strided):
-            raise TypeError(remedies.of_tensor(name, x))
-        if x is not None and not torch.compiler.is_compiling():
+        if x is None:
+            continue
+        if not is_compiling:
             library.check_kind(name, x)
+        elif x.is_nested or x.layout != torch.strided:
+            raise TypeError(remedies.of_tensor(name, x))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ..dispatch.plain import products
 from ..request.library import require_torch
 
 torch: Any = require_torch()
@@ -47,13 +48,17 @@ class Rule(NamedTuple):
 
 def differentiable(operator: Any, rule: Rule) -> Callable[..., Any]:
     """What torch calls for `operator` where gradients and tangents are looked after."""
+    name = operator._opname
 
     def below(arguments: tuple[Any, ...], settings: dict[str, Any]) -> Any:
-        """The product where they have been."""
+        """The product where they have been. Between here and what computes it torch has nothing to do for plain tensors that
+        nobody watches, and its way there takes microseconds."""
+        if _are_plain(arguments):
+            return products[name](*arguments, **settings)
         with torch._C._AutoDispatchBelowAutograd():
             return operator(*arguments, **settings)
 
-    function = _function(operator._opname, below, rule)
+    function = _function(name, below, rule)
 
     def product(*arguments: Any, **settings: Any) -> Any:
         # Tangents are not seen without asking each tensor: while there may be any, all products take the long way.
@@ -108,6 +113,22 @@ def _function(name: str, below: Callable[..., Any], rule: Rule) -> Any:
     methods = {f.__name__: staticmethod(f) for f in (forward, backward, jvp)}
     # Of the one level of torch.func that the dispatcher is at; a torch.autograd.Function would begin with the innermost again.
     return type(f"ozfp4_{name}", (torch.autograd.function._SingleLevelFunction,), methods)
+
+
+def _are_plain(arguments: tuple[Any, ...]) -> bool:
+    """Whether tensors have entries and are of no other type, and nothing of torch watches, maps or traces what they do."""
+    for x in arguments:
+        if isinstance(x, torch.Tensor) and not (type(x) in _PLAIN and (x.is_cuda or x.is_cpu)):
+            return False
+    return not (
+        forward_ad._current_level >= 0
+        or torch._C._len_torch_dispatch_stack()
+        or torch._C._functorch.peek_interpreter_stack() is not None
+        or torch.compiler.is_compiling()
+    )
+
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 def _likes(arguments: tuple[Any, ...]) -> tuple[Like | None, ...]:

@@ -16,7 +16,6 @@ from ..backends.cuda.variant import Variant
 from ..backends.kernels import WORDS, DeviceKernel, gpu_kernels
 from ..plans.plan import Plan, make_plan
 from ..request import library
-from ..request.arguments import Arguments
 from ..request.operands import matmul_shape
 from .stage_search import StageResults, digits_to_integers
 
@@ -207,7 +206,7 @@ def whole_product(
         cpu.ensure_blas()
         _core.matmul(plan._core, a, b, [c], cpu.DEFAULT_WORKSPACE, None, accuracy)
         return c
-    return _product_on_gpu(kernel, plan, a, b, promise_of(Arguments(accuracy=accuracy), single=False))[1]
+    return _product_on_gpu(kernel, plan, a, b, promise_of(accuracy, single=False))[1]
 
 
 def _direct_variant(index: int) -> Variant:

@@ -26,49 +26,71 @@ _LONGEST_EXTENT = 2**31 - 4096  # kLongestExtent of csrc/plan/schedule.hpp
 
 
 class Launch:
-    """One product on the device: what was built for it, the workspace that it used, and what it left beside the result (None:
-    nothing was promised)."""
+    """One product on the device: what was built for it, the workspace that it used, what it left beside the result (None:
+    nothing was promised), and where A, B, the result and the addend (0: none) lay."""
 
-    def __init__(self, prepared: Prepared, workspace: Any, second: Any = None) -> None:
+    def __init__(
+        self, prepared: Prepared, workspace: Any, second: Any, addresses: tuple[int, int, int], addend: int
+    ) -> None:
         self.prepared = prepared
         self.workspace = workspace
         self.second = second
+        self.addresses = addresses
+        self.addend = addend
 
     @property
     def problem(self) -> Any:
         return self.prepared.problem
 
 
-# By device and stream: counters that launches leave as they found them, zero. Launches of one stream follow each other.
-_counters: dict[tuple[int, int], Any] = {}
+# Of a problem that is launched again; larger ones take far longer than the allocation of theirs.
+_KEPT_WORKSPACE = 2**20
+
+
+class StreamMemory:
+    """What launches of one stream share, which follow each other: the addresses of counters that they leave as they found them,
+    zero, and of a workspace for small problems; and the tensors of both."""
+
+    def __init__(self, device: int) -> None:
+        torch, cuda = library.require_torch(), extension.require_cuda()
+        where = torch.device("cuda", device)
+        self.held = (
+            torch.zeros(cuda.counter_bytes, dtype=torch.uint8, device=where),
+            torch.empty(_KEPT_WORKSPACE, dtype=torch.uint8, device=where),
+        )
+        self.counters, self.workspace = (int(x.data_ptr()) for x in self.held)
+
+
+_memories: dict[tuple[int, int], StreamMemory] = {}  # by device and stream
+
+
+def _memory_of(stream: int, device: int) -> StreamMemory | None:
+    """That of a stream, the current one; None while it is captured: a graph may run beside the stream."""
+    number = extension.require_cuda().stream_id(stream, device)
+    memory = _memories.get((device, number))
+    if memory is None and number >= 0:
+        memory = _memories[device, number] = StreamMemory(device)
+    return memory
 
 
 def clear_counters(stream: int, device: int) -> int:
-    """The address of the current stream's counters; 0 while it is captured: a graph may run beside the stream."""
-    cuda = extension.require_cuda()
-    number = cuda.stream_id(stream, device)
-    if number < 0:
-        return 0
-    key = (device, number)
-    counters = _counters.get(key)
-    if counters is None:
-        torch = library.require_torch()
-        counters = torch.zeros(cuda.counter_bytes, dtype=torch.uint8, device=torch.device("cuda", device))
-        _counters[key] = counters
-    return int(counters.data_ptr())
+    """The address of the current stream's counters; 0 while it is captured."""
+    memory = _memory_of(stream, device)
+    return 0 if memory is None else memory.counters
 
 
 def forget_counters(address: int) -> None:
     """Behind a launch that failed: those before it have left the counters as they were in between."""
-    for key, counters in list(_counters.items()):
-        if counters.data_ptr() == address:
-            del _counters[key]
+    for key, memory in list(_memories.items()):
+        if memory.counters == address:
+            del _memories[key]
 
 
 def current_stream(torch: Any, device: int) -> int:
     """The handle of the device's current stream, without the object around it where torch offers that."""
-    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
-    return int(torch.cuda.current_stream(device).cuda_stream if raw is None else raw(device))
+    raw: Any = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+    handle: int = torch.cuda.current_stream(device).cuda_stream if raw is None else raw(device)
+    return handle
 
 
 def run(
@@ -125,9 +147,9 @@ def run(
         shapes,
         None if update is None or update.c is None else (update.c.shape, update.c.stride(), update.c.dtype),
     )
-    return Launch(
-        prepared, enqueue(prepared, addresses, device, events, findings, second, kept, update), second
-    )
+    workspace = enqueue(prepared, addresses, device, events, findings, second, kept, update)
+    addend = 0 if update is None or update.c is None else int(update.c.data_ptr())
+    return Launch(prepared, workspace, second, addresses, addend)
 
 
 # Arguments of every launch.
@@ -173,6 +195,38 @@ def enqueue(
         forget_counters(counters)
         raise
     return workspace
+
+
+def relaunch(
+    prepared: Prepared,
+    addresses: tuple[int, int, int],
+    device: Any,
+    kept: KeptSides = NOTHING_KEPT,
+    factors: tuple[float, float] | None = None,
+    addend: int = 0,
+) -> None:
+    """Enqueue a problem of which nothing is asked but its result; of an update with these factors, and C at `addend`. A small one
+    takes the workspace that its stream keeps."""
+    torch, index = library.require_torch(), device.index
+    stream = current_stream(torch, index)
+    memory = _memory_of(stream, index)
+    if memory is None or prepared.bytes > _KEPT_WORKSPACE:
+        workspace = torch.empty(prepared.bytes, dtype=torch.uint8, device=device)
+        address, counters = workspace.data_ptr(), 0 if memory is None else memory.counters
+    else:
+        address, counters = memory.workspace, memory.counters
+    further = _DEBUG
+    if prepared.steps is not None:  # as in enqueue
+        prepared.steps.record_stream(torch.cuda.current_stream(index))
+    if kept is not NOTHING_KEPT:
+        further = {**further, **kept.arguments(torch, index, stream)}
+    if factors is not None:
+        further = {**further, "alpha": factors[0], "beta": factors[1], "addend": addend}
+    try:
+        prepared.problem.launch(*addresses, address, counters, stream, **further)
+    except BaseException:
+        forget_counters(counters)
+        raise
 
 
 def check_extents(shape: MatmulShape) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
-
-from ...request.arguments import Arguments
 
 
 class Promise(NamedTuple):
@@ -24,11 +23,18 @@ class Promise(NamedTuple):
 PLAIN = Promise()
 
 
-def promise_of(asked: Arguments, single: bool, encloses: bool = False, updates: bool = False) -> Promise:
+@lru_cache(maxsize=64)
+def promise_of(
+    accuracy: str,
+    single: bool,
+    rounding: str = "nearest",
+    return_bound: bool = False,
+    encloses: bool = False,
+    updates: bool = False,
+) -> Promise:
     """What is asked for; `single`: of a float32 result, `encloses`: rounded down and up, `updates`: alpha A B + beta C."""
     if encloses:
         return Promise("correct", "down", "upper", 24 if single else 53)
-    if asked.accuracy == "scaled" and not asked.return_bound and not updates:
+    if accuracy == "scaled" and not return_bound and not updates:
         return PLAIN  # one plan for results of either dtype
-    second = "bound" if asked.return_bound else "none"
-    return Promise(asked.accuracy, asked.rounding, second, 24 if single else 53, updates)
+    return Promise(accuracy, rounding, "bound" if return_bound else "none", 24 if single else 53, updates)

@@ -12,10 +12,12 @@ from .variant import Variant
 
 
 class Prepared:
-    """A problem, and the schedule on the device that its launches read (None: it travels with them)."""
+    """A problem, how many bytes of workspace it needs, and the schedule on the device that its launches read (None: it travels
+    with them)."""
 
     def __init__(self, problem: Any, steps: Any) -> None:
         self.problem = problem
+        self.bytes = int(problem.bytes)
         self.steps = steps
 
 

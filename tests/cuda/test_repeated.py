@@ -1,0 +1,182 @@
+"""Products and updates like one before, which are launched without checks: bits, refusals, streams, threads and graphs."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from first_gpu import DEVICE, noisy, torch
+
+import ozfp4
+from ozfp4.backends.cuda import launch
+from ozfp4.dispatch import repeated
+from ozfp4.testing import assert_same_bits
+
+DTYPES = (torch.float64, torch.float32, torch.complex128, torch.complex64, torch.int64, torch.int32)
+
+
+@pytest.fixture
+def relaunched(monkeypatch):
+    """The launches that were repeated."""
+    own, found = repeated.relaunch, []
+
+    def watched(*arguments):
+        found.append(arguments)
+        own(*arguments)
+
+    monkeypatch.setattr(repeated, "relaunch", watched)
+    monkeypatch.setattr(repeated, "made", {})
+    return found
+
+
+def draw(*shape, dtype=torch.float64):
+    if not (dtype.is_floating_point or dtype.is_complex):
+        return torch.randint(-1000, 1000, shape, dtype=dtype, device=DEVICE)
+    return torch.randn(shape, dtype=dtype, device=DEVICE)
+
+
+def expected(product, *given, **options):
+    return np.asarray(
+        product(*(x.cpu().resolve_conj().numpy() if torch.is_tensor(x) else x for x in given), **options)
+    )
+
+
+def test_tensors_are_read_as_structures():
+    """Where torch offers that: what attributes say takes three times as long."""
+    if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
+        pytest.skip("this torch offers no structures")
+    a, b = draw(4, 5), draw(5, 3)
+    assert repeated._reader() is not None
+    assert isinstance(repeated._forms((a, b), torch), bytes)
+    assert repeated._forms((a.cpu(), b), torch) is None
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("options", [{}, {"bits": 53}, {"accuracy": "correct"}], ids=str)
+@pytest.mark.parametrize(
+    "shapes", [((70, 65), (65, 33)), ((3, 64, 64), (64, 64)), ((65,), (65, 33))], ids=str
+)
+def test_products(shapes, options, dtype, relaunched):
+    if options and not (dtype.is_floating_point or dtype.is_complex):
+        pytest.skip("for floating-point numbers")
+    for turn in range(3):
+        a, b = (draw(*shape, dtype=dtype) for shape in shapes)
+        right = expected(ozfp4.matmul, a, b, **options)
+        assert_same_bits(ozfp4.matmul(a, b, **options).cpu(), right)
+        out = torch.empty(right.shape, dtype=dtype, device=DEVICE).fill_(7)
+        before = out._version
+        assert ozfp4.matmul(a, b, out=out, **options) is out
+        assert out._version > before
+        assert_same_bits(out.cpu(), right)
+        assert len(relaunched) == 2 * turn
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:4], ids=str)
+def test_updates(dtype, relaunched):
+    for turn in range(3):
+        a, b, c = draw(64, 65, dtype=dtype), draw(65, 34, dtype=dtype), draw(64, 34, dtype=dtype)
+        for given, options in (
+            ((1, a, b, 1, c), {}),
+            ((-2.0, a, b, 0.5, c[0]), {}),
+            ((1, a.mT.contiguous(), b, 1, c), {"trans_a": "C"}),
+        ):
+            assert_same_bits(ozfp4.gemm(*given, **options).cpu(), expected(ozfp4.gemm, *given, **options))
+        right = expected(ozfp4.gemm, 1, a, b, 1, c)
+        assert ozfp4.gemm(1, a, b, 1, c, out=c) is c
+        assert_same_bits(c.cpu(), right)
+        assert turn == 0 or len(relaunched) > 0
+
+
+def test_what_overlaps_is_refused():
+    memory = draw(10_000)
+    a, b, out = memory[:4096].view(64, 64), draw(64, 64), noisy((64, 64))
+    for _ in range(2):
+        ozfp4.matmul(a, b, out=out)
+    kept = memory.clone()
+    with pytest.raises(ValueError, match="shares memory with a"):
+        ozfp4.matmul(a, b, out=memory[4000:8096].view(64, 64))
+    assert torch.equal(memory, kept)
+
+
+def test_operators_and_gradients(relaunched):
+    import ozfp4.torch_ops
+
+    for turn in range(3):
+        a, b = draw(64, 65), draw(65, 34)
+        right = expected(ozfp4.matmul, a, b)
+        before = len(relaunched)
+        assert_same_bits(torch.ops.ozfp4.matmul(a, b).cpu(), right)
+        assert len(relaunched) == before + (turn > 0)
+        x, y = a.clone().requires_grad_(), torch.nn.Parameter(b.clone())
+        c = ozfp4.matmul(x, y)
+        assert_same_bits(c.detach().cpu(), right)
+        assert len(relaunched) == before + (turn > 0) + 1
+        ones = torch.ones_like(c)
+        c.backward(ones)
+        assert_same_bits(x.grad.cpu(), expected(ozfp4.matmul, ones, b.mT))
+        assert_same_bits(y.grad.cpu(), expected(ozfp4.matmul, a.mT, ones))
+
+
+def test_streams_and_graphs():
+    """Small products on one stream share a workspace, those in a graph have their own."""
+    pairs = [(draw(64, 64), draw(64, 64)) for _ in range(8)]
+    rights = [expected(ozfp4.matmul, *pair) for pair in pairs]
+    ozfp4.matmul(*pairs[0])
+    torch.cuda.synchronize()
+    streams = [torch.cuda.Stream() for _ in range(4)]
+    found = []
+    for turn in range(40):
+        with torch.cuda.stream(streams[turn % 4]):
+            found.append(ozfp4.matmul(*pairs[turn % 8]))
+    torch.cuda.synchronize()
+    for turn, c in enumerate(found):
+        assert_same_bits(c.cpu(), rights[turn % 8], turn)
+    graph, out = torch.cuda.CUDAGraph(), noisy((64, 64))
+    ozfp4.matmul(*pairs[0], out=out)
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph):
+        ozfp4.matmul(*pairs[1], out=out)
+    for _ in range(20):  # beside products on another stream
+        graph.replay()
+        with torch.cuda.stream(streams[0]):
+            other = ozfp4.matmul(*pairs[2])
+    torch.cuda.synchronize()
+    assert_same_bits(out.cpu(), rights[1])
+    assert_same_bits(other.cpu(), rights[2])
+
+
+def test_threads_on_one_stream():
+    """Launches of one product follow each other, whatever other threads multiply: they share counters and a workspace."""
+    rng = np.random.default_rng(3)
+    spread = [
+        2.0 ** rng.integers(-60, 60, (64, 64)) for _ in range(4)
+    ]  # entries that are listed and repaired
+    pairs = [(draw(64, 64) * torch.from_numpy(s).to(DEVICE), draw(64, 64)) for s in spread]
+    rights = [expected(ozfp4.matmul, *pair) for pair in pairs]
+    found = [[] for _ in pairs]
+    ozfp4.matmul(*pairs[0])
+
+    def multiply(number):
+        for _ in range(300):
+            found[number].append(ozfp4.matmul(*pairs[number]))
+
+    threads = [threading.Thread(target=multiply, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    torch.cuda.synchronize()
+    for products, right in zip(found, rights, strict=True):
+        assert len(products) == 300
+        for c in products:
+            assert_same_bits(c.cpu(), right)
+
+
+def test_a_workspace_larger_than_the_kept_one(relaunched):
+    for n in (64, 1000):
+        a, b = draw(n, n), draw(n, n)
+        for _ in range(2):
+            assert_same_bits(ozfp4.matmul(a, b).cpu(), expected(ozfp4.matmul, a, b))
+    sizes = [arguments[0].bytes for arguments in relaunched]
+    assert sizes[0] <= launch._KEPT_WORKSPACE < sizes[1]
