@@ -53,7 +53,7 @@ def coulomb_and_exchange(b: Array, occupied: Array, products: Products) -> tuple
 
 
 def hartree_fock(molecule: Any, products: Products | None = None) -> Any:
-    """PySCF's restricted Hartree-Fock with density fitting, converged to 1e-10 hartree.
+    """PySCF's restricted Hartree-Fock with density fitting, converged to 1e-8 hartree.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def hartree_fock(molecule: Any, products: Products | None = None) -> Any:
         Forms J and K; by default PySCF does, with its own C code.
     """
     method = scf.RHF(molecule).density_fit()
-    method.conv_tol = 1e-10
+    method.conv_tol = 1e-8
     method.build()
     if products is not None:
         method.with_df.build()

@@ -8,8 +8,8 @@ import mpmath
 import numpy as np
 import pytest
 import scipy.linalg
-from double_words import in_float64
-from matrix_exponential import expm, halvings
+from double_words import in_float64, rounded_once
+from matrix_exponential import expm, halvings, taylor
 
 WARD = np.array([[-131.0, 19.0, 18.0], [-390.0, 56.0, 54.0], [-387.0, 57.0, 52.0]])  # Ward (1977)
 LIMIT = np.array([[-49.0, 24.0], [-64.0, 31.0]])  # Moler and Van Loan (1978)
@@ -51,6 +51,15 @@ def test_float64_loses_digits(name: str, reals: Any) -> None:
         assert largest_error(found, real) > 2.0**-48
     # One word that is rounded once is no remedy: what is stored between two products is.
     assert largest_error(expm(a, words=1), real) > 2.0**-48
+
+
+def test_the_polynomial_has_106_bits(reals: Any) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 1, (4, 4))
+    x /= 2 * x.sum(axis=0)
+    high, low = taylor((x,), 2, rounded_once)
+    wrong = reals.matrix(x).exp() - reals.matrix(high) - reals.matrix(low)
+    assert max(abs(float(v)) for v in wrong.entries()) < 2.0**-104
 
 
 def test_mpmath_gives_the_same() -> None:
