@@ -7,7 +7,8 @@
 
 Arguments are notebooks or folders of notebooks. Each notebook runs in a fresh kernel of the interpreter that
 runs this program, in the notebook's folder; ozfp4 must be importable (installed, or PYTHONPATH=src). Figures
-are not compared: their bytes depend on fonts and on the version of Matplotlib.
+are not compared: their bytes depend on fonts and on the version of Matplotlib. A notebook whose metadata names packages
+under `needs` is left out, with a line that says so, where one of them is not installed.
 
 Exit status: 0 all well, 1 a cell raised or a text changed, 2 nothing to run.
 Needs nbclient, nbformat, ipykernel (pip install ozfp4[notebook]).
@@ -22,6 +23,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
+from importlib.util import find_spec
 from pathlib import Path
 
 import nbformat
@@ -32,6 +34,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbformat import NotebookNode
 
 TAG = "deterministic"
+NEEDS = "needs"  # in a notebook's metadata: names of packages beside those of ozfp4[notebook]
 TEXT_TYPES = ("text/markdown", "text/plain")  # the first one that an output carries is compared
 PNG_TYPE = "image/png"
 DIRTY = re.compile(r"\b[0-9a-f]{7,40}-dirty\b")  # as ozfp4.bench.provenance.commit names a tree with changes
@@ -111,8 +114,12 @@ def unrepeatable(notebook: NotebookNode) -> str | None:
 
 
 def run(path: Path, *, check: bool, timeout: float) -> tuple[bool, NotebookNode | None]:
-    """Whether all is well, and the executed notebook."""
+    """Whether all is well, and the executed notebook, None too where it was left out."""
     stored = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    missing = [name for name in stored.metadata.get(NEEDS, []) if find_spec(name) is None]
+    if missing:
+        print(f"{path}: left out, as {', '.join(missing)} is not installed")
+        return True, None
     start = time.perf_counter()
     try:
         fresh = execute(stored, path.parent, timeout)

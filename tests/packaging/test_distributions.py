@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 SETTINGS = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 PYTHONS = re.findall(r'"Programming Language :: Python :: 3\.(\d+)"', SETTINGS)
 MAX_BYTES = 3_000_000
-BUILT = ("csrc/", "cmake/", "src/", "tests/", "tools/")  # and CMakeLists.txt
+BUILT = ("csrc/", "cmake/", "src/", "tests/", "tools/", "examples/")  # and CMakeLists.txt
 
 
 def run(*command: str) -> str:

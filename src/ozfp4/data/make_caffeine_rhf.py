@@ -5,13 +5,11 @@ S: overlap, C: molecular orbital coefficients, F: Fock matrix, each 216 x 216; e
 Identities that hold in exact arithmetic up to the rounding of the stored entries:
 C^T S C = I, C^T F C = diag(orbital energies).
 The entries span up to 2^105 within one matrix.
-Needs `pip install pyscf` (2.x); geometry: PubChem CID 2519, in angstrom.
+Needs `pip install pyscf` (2.x).
 """
 
-import numpy as np
-from pyscf import gto, scf
-
-caffeine = """O 0.4700 2.5688 0.0006
+# Geometry: PubChem CID 2519, in angstrom.
+CAFFEINE = """O 0.4700 2.5688 0.0006
 O -3.1271 -0.4436 -0.0003
 N -0.9686 -1.3125 0.0000
 N 2.2182 0.1412 -0.0003
@@ -35,8 +33,18 @@ H 3.0466 1.8083 0.9004
 H -1.8087 3.1651 -0.0003
 H -2.9322 2.1027 0.8881
 H -2.9346 2.1021 -0.8849"""
-mol = gto.M(atom=caffeine, basis="6-31g*")
-mf = scf.RHF(mol).density_fit()
-e = mf.kernel()
-S, C, F = mol.intor("int1e_ovlp"), mf.mo_coeff, mf.get_fock()
-np.savez_compressed("caffeine_rhf.npz", S=S, C=C, F=F, energy=e)
+
+
+def main():
+    import numpy as np
+    from pyscf import gto, scf
+
+    mol = gto.M(atom=CAFFEINE, basis="6-31g*")
+    mf = scf.RHF(mol).density_fit()
+    e = mf.kernel()
+    S, C, F = mol.intor("int1e_ovlp"), mf.mo_coeff, mf.get_fock()
+    np.savez_compressed("caffeine_rhf.npz", S=S, C=C, F=F, energy=e)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""examples/matrix_exponential.py: two words give the real exponential, rounded once, where float64 loses digits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.linalg
+from double_words import in_float64, rounded_once
+from matrix_exponential import expm, halvings, taylor
+
+WARD = np.array([[-131.0, 19.0, 18.0], [-390.0, 56.0, 54.0], [-387.0, 57.0, 52.0]])  # Ward (1977)
+LIMIT = np.array([[-49.0, 24.0], [-64.0, 31.0]])  # Moler and Van Loan (1978)
+
+
+def grcar(n: int) -> np.ndarray:
+    return sum((np.eye(n, k=k) for k in (1, 2, 3)), np.eye(n)) - np.eye(n, k=-1)
+
+
+def triangular(n: int) -> np.ndarray:
+    upper = np.triu(np.random.default_rng(0).integers(-32, 33, (n, n)), 1)
+    return (upper - np.diag(np.arange(1, n + 1))).astype(np.float64)
+
+
+CASES = {"Ward": WARD, "Moler": LIMIT, "Grcar": -4 * grcar(20), "triangular": triangular(12)}
+
+
+def largest_error(found: np.ndarray, real: np.ndarray) -> float:
+    return float((abs(found - real)[real != 0] / abs(real)[real != 0]).max())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_two_words_are_the_real_exponential_rounded_once(name: str, reals: Any) -> None:
+    a = CASES[name]
+    before = a.copy()
+    assert (expm(a) == reals.rounded(reals.matrix(a).exp())).all()
+    assert (a == before).all()
+
+
+@pytest.mark.parametrize("name", ["Ward", "triangular"])
+def test_float64_loses_digits(name: str, reals: Any) -> None:
+    a = CASES[name]
+    real = reals.rounded(reals.matrix(a).exp())
+    for found in (
+        scipy.linalg.expm(a),
+        expm(a, words=1, update=in_float64),
+        expm(a, words=2, update=in_float64),
+    ):
+        assert largest_error(found, real) > 2.0**-48
+    # One word that is rounded once is no remedy: what is stored between two products is.
+    assert largest_error(expm(a, words=1), real) > 2.0**-48
+
+
+def test_the_polynomial_has_106_bits(reals: Any) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 1, (4, 4))
+    x /= 2 * x.sum(axis=0)
+    high, low = taylor((x,), 2, rounded_once)
+    wrong = reals.matrix(x).exp() - reals.matrix(high) - reals.matrix(low)
+    assert max(abs(float(v)) for v in wrong.entries()) < 2.0**-104
+
+
+def test_mpmath_gives_the_same() -> None:
+    with mpmath.workdps(60):
+        real = mpmath.expm(mpmath.matrix(WARD.tolist()))
+        assert expm(WARD).tolist() == [[float(real[i, j]) for j in range(3)] for i in range(3)]
+
+
+def test_edges() -> None:
+    assert expm(np.zeros((0, 0))).shape == (0, 0)
+    assert (expm(np.zeros((3, 3))) == np.eye(3)).all()
+    assert expm(np.array([[1.0]])) == np.e
+    assert [halvings(np.array([[v]])) for v in (0.0, 0.5, 0.51, 1.0, 2.0**20)] == [0, 0, 1, 1, 21]
