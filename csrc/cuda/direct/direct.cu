@@ -36,7 +36,7 @@ bool pays_directly(std::int64_t rows, std::int64_t columns, std::int64_t inner, 
   const double block = 2.5 + k * (rounds > 1 ? 0.03 : inner <= kLimbedProducts<2> ? 0.055 : 0.09);
   const double direct = (certifies ? 8 : 4) + rounds * block * (!certifies ? 1 : rounds > 1 ? 1.6 : 1.15);
   const auto tiles = static_cast<double>(ceil_div(rows, 64) * ceil_div(columns, 64) * matrices);
-  const double stages = (certifies ? 19.5 : 14) + tiles * (0.045 + 0.0017 * k) * (certifies ? 1.5 : 1);
+  const double stages = (certifies ? 19.5 : 14) + tiles * (0.035 + 0.0017 * k) * (certifies ? 1.5 : 1);
   return direct < stages;
 }
 
