@@ -147,6 +147,30 @@ def _each(value: Any, axes: int) -> list[int]:
     return [int(value[0])] * axes if len(value) == 1 else [int(n) for n in value]
 
 
+def _reached(x: Any, weight: Any, settings: Sequence[Any]) -> list[int] | None:
+    """Channels and extents of the result; None where torch refuses x, the weights or the settings."""
+    axes, transposed, groups = weight.ndim - 2, settings[3], settings[5]
+    given = (*settings[:3], settings[4])
+    if groups < 1 or any(len(value) not in (1, axes) for value in given):
+        return None
+    stride, padding, dilation, more = (_each(value, axes) for value in given)
+    if min(*stride, *dilation) < 1 or min(*padding, *more) < 0 or weight.shape[0] % groups:
+        return None
+    spatial, window = x.shape[-axes:], weight.shape[2:]
+    if x.shape[-axes - 1] != (weight.shape[0] if transposed else weight.shape[1] * groups):
+        return None
+    if not transposed:
+        reached = [weight.shape[0], *_extents(spatial, window, stride, padding, dilation)]
+    else:
+        if any(o >= max(s, d) for o, s, d in zip(more, stride, dilation, strict=True)):
+            return None
+        reached = [weight.shape[1] * groups] + [
+            (n - 1) * s - 2 * p + d * (w - 1) + o + 1
+            for n, s, p, d, w, o in zip(spatial, stride, padding, dilation, window, more, strict=True)
+        ]
+    return reached if min(reached) >= 1 else None
+
+
 def problem(func: Any, args: Sequence[Any]) -> Problem | None:
     """The product that a convolution is, or its gradient by the weights; None for what torch has to look at."""
     is_forward = func is torch.ops.aten.convolution.default
@@ -161,13 +185,18 @@ def problem(func: Any, args: Sequence[Any]) -> Problem | None:
     # stride, padding, dilation, transposed, output_padding, groups
     settings = args[3:] if is_forward else args[4:]
     axes, transposed, groups = weight.ndim - 2, settings[3], settings[5]
-    if x.ndim not in (axes + 1, axes + 2):
+    if x.ndim not in ((axes + 1, axes + 2) if is_forward else (axes + 2,)):
         return None
-    stride, padding, dilation = (_each(value, axes) for value in settings[:3])
-    spatial = x.shape[-axes:]
-    extents = list(spatial) if transposed else _extents(spatial, weight.shape[2:], stride, padding, dilation)
-    if min(extents) < 1:
+    reached = _reached(x, weight, settings)
+    if reached is None:
         return None
+    channels, extents = reached[0], reached[1:]
+    if is_forward and args[2] is not None and tuple(args[2].shape) != (channels,):
+        return None
+    if not is_forward and tuple(args[0].shape) != (x.shape[0], *reached):
+        return None
+    if transposed:
+        extents = list(x.shape[-axes:])
     batch = x.shape[0] if x.ndim == axes + 2 else 1
     inner, out = math.prod(weight.shape[1:]), weight.shape[0] // groups
     device = str(x.device)

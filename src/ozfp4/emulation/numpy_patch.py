@@ -1,5 +1,9 @@
 """NumPy's products by name, exchanged while any scope is entered: ``np.matmul`` and others, and what `numpy.linalg` calls by
-those names. Only what runs in a scope's context is emulated; all other callers get what they had."""
+those names. Only what runs in a scope's context is emulated; all other callers get NumPy's results.
+
+They see the exchange nevertheless in three ways: a function that is told which one was called, as by __array_function__, is told
+NumPy's own and not what stands at the name; torch.compile with fullgraph=True takes no np.dot, in any thread; a module that is
+first imported meanwhile, and imports such a name, keeps what stood there."""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,20 +24,44 @@ from .options import Options
 from .summary import Decision, Line, Record
 
 
-class Entered(NamedTuple):
-    """What a context is in: options and record of a scope, and by their keys the lines of products that it leaves."""
+class Entered:
+    """One entry of a scope, which contexts are in: options and record of it, by their keys the lines of products that it leaves,
+    what the context was in before. It may be left in another context than that where it was entered, and in another order: it
+    counts until it is closed, wherever a context still holds it."""
 
-    options: Options
-    record: Record
-    left: dict[Any, Line]
+    __slots__ = ("is_open", "left", "options", "outer", "record", "thread")
+
+    def __init__(self, options: Options, record: Record, outer: Entered | None) -> None:
+        self.options, self.record, self.outer = options, record, outer
+        self.left: dict[Any, Line] = {}
+        self.thread, self.is_open = threading.get_ident(), True
+
+    def is_here(self) -> bool:
+        """Whether what runs now is in it. Threads that torch hands its modes to have no contexts: what torch asks there is."""
+        if not self.is_open:
+            return False
+        return _scope.get() is self or threading.get_ident() != self.thread or self in entered_here()
 
 
 _scope: ContextVar[Entered | None] = ContextVar("ozfp4_emulate", default=None)
-_lock = threading.Lock()
+_lock = threading.RLock()  # a collection of garbage may end a generator that is in a scope, anywhere
 _entered = 0
 _sites: list[
     tuple[dict[str, Any], str, Any, Any]
 ] = []  # a namespace, a name there, what it stood for, what now
+
+
+def entered_here() -> Iterator[Entered]:
+    """What this context is in, from the innermost."""
+    found = _scope.get()
+    while found is not None:
+        if found.is_open:
+            yield found
+        found = found.outer
+
+
+def _innermost() -> Entered | None:
+    return next(entered_here(), None)
 
 
 class Emulated:
@@ -45,6 +73,8 @@ class Emulated:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         scope = _scope.get()
+        if scope is not None and not scope.is_open:
+            scope = _innermost()
         if scope is None:
             return self._original(*args, **named)
         key = _key(self._name, args) if len(args) == 2 and not named else None
@@ -67,7 +97,7 @@ class Emulated:
         return repr(self._original)
 
     def _emulated(self, scope: Entered, key: Any, args: Any, named: Any) -> Any:
-        options, record, left = scope
+        options, record, left = scope.options, scope.record, scope.left
         found = self._call(args, named)
         if found is None:
             return self._original(*args, **named)
@@ -122,18 +152,20 @@ def decide_call(call: Call, options: Options) -> Decision:
 
 
 @contextmanager
-def emulated(options: Options, record: Record) -> Iterator[None]:
+def emulated(options: Options, record: Record) -> Iterator[Entered]:
     """The scope of a context; NumPy's names are exchanged with the first one that is entered, and again after the last."""
     global _entered
+    entered = Entered(options, record, _innermost())
     with _lock:
-        if _entered == 0:
-            _exchange()
         _entered += 1
-    token = _scope.set(Entered(options, record, {}))
+        if not _sites:
+            _exchange()
+    _scope.set(entered)
     try:
-        yield
+        yield entered
     finally:
-        _scope.reset(token)
+        entered.is_open = False
+        _scope.set(_innermost())
         with _lock:
             _entered -= 1
             if _entered == 0:

@@ -64,7 +64,10 @@ def _vdot(a: Any, b: Any, /) -> Call | None:
     taken = _arrays(a, b)
     if taken is None:
         return None
-    return _matmul(np.conj(taken[0].ravel()), taken[1].ravel())
+    first, second = (x.ravel() for x in taken)
+    return _matmul(
+        np.conj(first) if np.iscomplexobj(first) else first, second
+    )  # the conjugate of bool is int8
 
 
 def _tensordot(a: Any, b: Any, axes: Any = 2) -> Call | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import logging
 import sys
-import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any, TypeVar, cast
@@ -101,7 +101,7 @@ class Scope:
 
     def __init__(self, options: Options) -> None:
         self._options, self._record = options, Record()
-        self._entered = threading.local()
+        self._open: dict[numpy_patch.Entered, ExitStack] = {}  # of all contexts
 
     @property
     def summary(self) -> Summary:
@@ -110,18 +110,23 @@ class Scope:
 
     def __enter__(self) -> Scope:
         with ExitStack() as stack:
-            stack.enter_context(numpy_patch.emulated(self._options, self._record))
+            entered = stack.enter_context(numpy_patch.emulated(self._options, self._record))
             if "torch" in sys.modules:
                 from .torch_mode import make_mode
 
-                stack.enter_context(make_mode(self._options, self._record))
-            self._stacks().append(stack.pop_all())
+                stack.enter_context(make_mode(entered))
+            self._open[entered] = stack.pop_all()
         return self
 
     def __exit__(self, *exception: Any) -> None:
-        stacks = self._stacks()
-        stacks.pop().__exit__(*exception)
-        if not stacks:
+        """Of this context's entries the last; where it has none, as where a generator is ended elsewhere, the last of any."""
+        here = self._here()
+        entered = here[0] if here else next(iter(reversed(self._open)), None)
+        stack = None if entered is None else self._open.pop(entered, None)
+        if stack is None:
+            raise RuntimeError("emulate: a scope is left that is not entered")
+        stack.__exit__(*exception)
+        if len(here) < 2:
             self._tell()
 
     def __call__(self, function: F) -> F:
@@ -147,14 +152,15 @@ class Scope:
     def _repr_html_(self) -> str:
         return self.summary._repr_html_()
 
-    def _stacks(self) -> list[ExitStack]:
-        """One of each time that this thread is in the scope."""
-        found: list[ExitStack] = self._entered.__dict__.setdefault("stacks", [])
-        return found
+    def _here(self) -> list[numpy_patch.Entered]:
+        """This context's entries of the scope, the last one first."""
+        return [entered for entered in numpy_patch.entered_here() if entered in self._open]
 
     def _tell(self) -> None:
         if self._options.verbose:
             print(self.summary)
+        if not LOGGER.isEnabledFor(logging.DEBUG):
+            return
         for row in self.summary.rows:
             LOGGER.debug(
                 "emulate: %s %d calls of %s %s %s on %s (%s)", "caught" if row.taken else "left", row.calls,

@@ -35,7 +35,7 @@ class Record:
     """The lines of a scope, which grow while it is entered."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # which a collection of garbage may want again
         self._lines: dict[tuple[str, Problem, bool, str], Line] = {}
 
     def line(self, operation: str, problem: Problem, decision: Decision) -> Line:
@@ -93,7 +93,8 @@ class Summary(Tabular):
 
     @property
     def left(self) -> int:
-        """Calls that were left as they are."""
+        """Calls that were left as they are, but for those that are in no row: what NumPy and torch see to themselves (other
+        dtypes and kinds of arrays, arguments that ozfp4 does not have) and what they refuse."""
         return sum(row.calls for row in self.rows if not row.taken)
 
     def _tables(self) -> Iterator[Table]:

@@ -21,7 +21,7 @@ _NAMES = (
     "_is_in_non_infra_torch_dispatch_mode",
     "_is_in_any_mode_without_ignore_compile_internals",
 )
-_lock = threading.Lock()
+_lock = threading.RLock()  # a collection of garbage may end a generator that is in a scope, also in here
 _entered = 0
 _before: dict[str, bool] = {}
 

@@ -16,9 +16,9 @@ from typing import Any
 from ..request.library import require_torch
 from . import convolutions
 from .choice import decide
-from .options import Options
+from .numpy_patch import Entered
 from .problem import Problem
-from .summary import Line, Record
+from .summary import Line
 from .torch_flags import kept_flags
 from .torch_operators import OPERATORS, Operator
 
@@ -38,13 +38,17 @@ _inner = _Inner()
 
 class EmulationMode(python_dispatch.TorchDispatchMode):  # type: ignore[misc]
     """A scope's, for one entry. `passes_products`: what ozfp4 is called for by name does not have to be seen as an operator
-    (request/library.py)."""
+    (request/library.py).
+
+    torch's stack of modes is the thread's, so that other contexts of it, as asyncio's tasks, have the mode there too: it passes
+    what they do."""
 
     passes_products = True
+    supports_higher_order_operators = True
 
-    def __init__(self, options: Options, record: Record) -> None:
+    def __init__(self, entered: Entered) -> None:
         super().__init__()
-        self._options, self._record = options, record
+        self._entered, self._options, self._record = entered, entered.options, entered.record
         self._decided: dict[Any, Line] = {}
         modes = python_dispatch._get_current_dispatch_mode_stack()
         self._is_nested = any(isinstance(mode, EmulationMode) for mode in modes)
@@ -60,13 +64,26 @@ class EmulationMode(python_dispatch.TorchDispatchMode):  # type: ignore[misc]
             return super().__enter__()
 
     def __exit__(self, *exception: Any) -> None:
+        """Wherever the mode lies by now; it is not there in another thread than that of its entry, where it passes all."""
         with kept_flags(entering=False):
+            modes = python_dispatch._get_current_dispatch_mode_stack()
+            if self in modes:
+                above = [python_dispatch._pop_mode() for _ in range(modes[::-1].index(self))]
+            else:
+                above = []
+                python_dispatch._push_mode(self)
             super().__exit__(*exception)
+            for mode in reversed(above):
+                python_dispatch._push_mode(mode)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if not self._entered.is_here():
+            return func(*args, **(kwargs or {}))
         operator = OPERATORS.get(func)
         if operator is None:
             return self._other(func, types, args, kwargs or {})
+        if operator.is_nested(args):
+            return func(*args, **(kwargs or {}))
         if not (types or self._is_nested or _inner.busy):  # the shortest way for what is left
             line = self._decided.get(operator.key(args))
             if line is not None and not line.decision.take:
@@ -106,10 +123,15 @@ class EmulationMode(python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         return found
 
     def _other(self, func: Any, types: Any, args: Any, named: dict[str, Any]) -> Any:
-        """No product by itself. In inference_mode torch leaves to us to take apart what is made of others."""
+        """No product by itself. What is made of others, torch leaves to us to take apart where it keeps no gradients: for tensors
+        of inference_mode, and in what wrappers and other modes do."""
+        if not isinstance(func, torch._ops.OpOverload):  # one that calls functions, as torch.cond
+            return func(*args, **named)
         if self._options.convolutions and func in convolutions.OPERATORS and not _inner.busy:
             return self._convolution(func, types, args, named)
-        if torch.is_inference_mode_enabled() and func.namespace == "aten" and _is_composite(func):
+        if types and (foreign := _foreign(types)):
+            return _of_foreign(foreign, func, args, named)
+        if func.namespace == "aten" and _is_composite(func) and not _has_nested(args):
             with self:
                 return func.decompose(*args, **named)
         return func(*args, **named)
@@ -138,10 +160,10 @@ class DynamoEmulationMode(EmulationMode):
         return True
 
 
-def make_mode(options: Options, record: Record) -> EmulationMode:
+def make_mode(entered: Entered) -> EmulationMode:
     """For one entry of a scope."""
     kind = DynamoEmulationMode if "torch._dynamo" in sys.modules else EmulationMode
-    return kind(options, record)
+    return kind(entered)
 
 
 @contextmanager
@@ -165,6 +187,14 @@ def _of_foreign(foreign: list[Any], func: Any, args: Any, named: dict[str, Any])
     if all(str(kind.__module__).startswith("torch._subclasses") for kind in foreign):
         return func(*args, **named)
     return NotImplemented
+
+
+def _has_nested(args: Any) -> bool:
+    """Whether torch has its own way of what others are taken apart for."""
+    return any(
+        _has_nested(x) if isinstance(x, (list, tuple)) else isinstance(x, torch.Tensor) and x.is_nested
+        for x in args
+    )
 
 
 _composites: dict[Any, bool] = {}

@@ -3,7 +3,7 @@ what ozfp4 makes of them."""
 
 from __future__ import annotations
 
-import math
+import cmath
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +33,11 @@ class Operator:
         a, b = args[first], args[second]
         return self, a.shape, b.shape, a.dtype, a.device
 
+    def is_nested(self, args: Any) -> bool:
+        """Whether A or B are stacks of matrices of several shapes, which have no shape to ask for."""
+        first, second, _ = self.places
+        return bool(args[first].is_nested or args[second].is_nested)
+
     def operands(self, args: Any) -> tuple[Any, Any, Any]:
         first, second, third = self.places
         return args[first], args[second], None if third is None else args[third]
@@ -51,7 +56,13 @@ class Operator:
     def fits(self, a: Any, b: Any, c: Any, named: dict[str, Any]) -> bool:
         """Whether torch would take these; it says itself what is wrong with others."""
         tensors = [x for x in (a, b, c, named.get("out")) if x is not None]
-        if any(x.dtype != a.dtype or x.device != a.device or x.layout != torch.strided for x in tensors):
+        if any(
+            x.dtype != a.dtype or x.device != a.device or x.layout != torch.strided or x.is_nested
+            for x in tensors
+        ):
+            return False
+        written = c if self.in_place else named.get("out")
+        if written is not None and torch._debug_has_internal_overlap(written) == 1:
             return False
         if (a.ndim, b.ndim) != self.axes or a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
             return False
@@ -59,7 +70,7 @@ class Operator:
             return False
         if c is not None and not self._takes(c, a, b):
             return False
-        return not is_integer(a.dtype) or all(math.isfinite(factor) for factor in _factors(named))
+        return all(_is_factor(factor, a.dtype) for factor in _factors(named))
 
     def _takes(self, c: Any, a: Any, b: Any) -> bool:
         shape = self._result(a, b)
@@ -79,6 +90,7 @@ class Operator:
         fitting = (
             out is not None
             and tuple(out.shape) == self._result(a, b)
+            and not (out.is_conj() or out.is_neg())
             and not any(_share(out, x) for x in read)
         )
         if self.before is not None:
@@ -95,7 +107,22 @@ class Operator:
 
 
 def _factors(named: dict[str, Any]) -> tuple[Any, Any]:
-    return named.get("alpha", 1), named.get("beta", 1)
+    alpha, beta = (named.get(name, 1) for name in ("alpha", "beta"))
+    return int(alpha) if alpha is True or alpha is False else alpha, int(
+        beta
+    ) if beta is True or beta is False else beta
+
+
+def _is_factor(factor: Any, dtype: Any) -> bool:
+    """Whether an entry of the dtype holds a factor, but for its rounding: what torch makes of others is its own."""
+    if not isinstance(factor, (int, float, complex)) or not cmath.isfinite(factor):
+        return False
+    if isinstance(factor, complex) and not dtype.is_complex:
+        return False
+    if dtype == torch.bool:
+        return True
+    info = torch.iinfo(dtype) if is_integer(dtype) else torch.finfo(dtype)
+    return all(info.min <= part <= info.max for part in (factor.real, factor.imag))
 
 
 def _share(x: Any, y: Any) -> bool:
