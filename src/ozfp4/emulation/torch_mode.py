@@ -60,21 +60,22 @@ class EmulationMode(python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         return False
 
     def __enter__(self) -> Any:
+        for mode in python_dispatch._get_current_dispatch_mode_stack():
+            if isinstance(mode, EmulationMode) and not mode._entered.is_open:  # left in another thread
+                _put(_taken_above(mode, itself=True))
         with kept_flags(entering=True):
             return super().__enter__()
 
     def __exit__(self, *exception: Any) -> None:
         """Wherever the mode lies by now; it is not there in another thread than that of its entry, where it passes all."""
         with kept_flags(entering=False):
-            modes = python_dispatch._get_current_dispatch_mode_stack()
-            if self in modes:
-                above = [python_dispatch._pop_mode() for _ in range(modes[::-1].index(self))]
+            above = []
+            if self in python_dispatch._get_current_dispatch_mode_stack():
+                above = _taken_above(self)
             else:
-                above = []
                 python_dispatch._push_mode(self)
             super().__exit__(*exception)
-            for mode in reversed(above):
-                python_dispatch._push_mode(mode)
+            _put(above)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if not self._entered.is_here():
@@ -164,6 +165,20 @@ def make_mode(entered: Entered) -> EmulationMode:
     """For one entry of a scope."""
     kind = DynamoEmulationMode if "torch._dynamo" in sys.modules else EmulationMode
     return kind(entered)
+
+
+def _taken_above(mode: EmulationMode, *, itself: bool = False) -> list[Any]:
+    """What lay above it on torch's stack, from the top; `itself` is taken off too. Range: it is on the stack."""
+    modes = python_dispatch._get_current_dispatch_mode_stack()
+    above = [python_dispatch._pop_mode() for _ in range(modes[::-1].index(mode))]
+    if itself:
+        python_dispatch._pop_mode()
+    return above
+
+
+def _put(above: list[Any]) -> None:
+    for mode in reversed(above):
+        python_dispatch._push_mode(mode)
 
 
 @contextmanager
