@@ -267,6 +267,16 @@ def test_many_threads_with_scopes_of_their_own() -> None:
     check_restored()
 
 
+def test_vdot_of_truth_values() -> None:
+    a, b = np.array([True, True, False]), np.array([True, True, True])
+    for x, y in ((a, b), (a, a.astype(np.int8)), (a, V[:3])):
+        plain = np.vdot(x, y)
+        with ozfp4.emulate(dtypes=["bool", "integers", "float64"], mode="always") as scope:
+            found = np.vdot(x, y)
+        assert (found, np.asarray(found).dtype) == (plain, plain.dtype)
+        assert scope.summary.caught == 1
+
+
 def test_the_operator_and_methods_are_not_reached() -> None:
     with ozfp4.emulate(mode="always") as scope:
         A @ B

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -22,6 +23,7 @@ A = np.arange(6.0).reshape(2, 3)
         (ValueError, "dtypes: 'float16' is not supported; allowed are float64", {"dtypes": ["float16"]}),
         (ValueError, "dtypes: <class 'object'> is not supported", {"dtypes": object}),
         (TypeError, "dtypes: 'nonsense'|dtypes: <object object", {"dtypes": object()}),
+        (TypeError, "dtypes: None is no dtype", {"dtypes": None}),
         (ValueError, "dtypes: at least one is needed", {"dtypes": []}),
         (ValueError, "min_size: -1 is negative", {"min_size": -1}),
         (TypeError, "min_size: 1.5 is not an integer", {"min_size": 1.5}),
@@ -47,10 +49,15 @@ def test_functions_that_return_before_their_body_are_refused() -> None:
     async def coroutine() -> None:
         pass
 
-    for function in (generator, coroutine):
+    class Later:
+        async def __call__(self) -> None:
+            pass
+
+    functions: list[Any] = [generator, coroutine, functools.partial(coroutine), Later()]
+    for function in functions:
         with pytest.raises(TypeError, match="returns before its body has run; enter the scope in the body"):
             ozfp4.emulate()(function)
-    for nothing in (3, dict):
+    for nothing in (3, dict, staticmethod(len)):
         with pytest.raises(TypeError, match="is no function"):
             ozfp4.emulate()(nothing)
 

@@ -122,7 +122,10 @@ def test_operators_that_call_functions() -> None:
         lambda: over(lambda x, w: w @ x, A, W),
     ]
     for call in calls:
-        torch.testing.assert_close(scoped(call)[0], call())
+        with torch.compiler.set_stance(
+            "force_eager"
+        ):  # those that compile themselves cannot in a dispatch mode
+            torch.testing.assert_close(scoped(call)[0], call())
 
 
 # ---- Factors and results

@@ -93,6 +93,8 @@ def _name(dtype: Any) -> str:
     if str(dtype).startswith("torch."):
         return name_of(dtype)
     try:
+        if dtype is None:  # NumPy's float64
+            raise TypeError
         name: str = np.dtype(dtype).name
     except TypeError:
         raise TypeError(f"dtypes: {dtype!r} is no dtype") from None

@@ -131,12 +131,13 @@ class Scope:
 
     def __call__(self, function: F) -> F:
         """The function within the scope."""
-        if not callable(function) or isinstance(function, type):
+        if not callable(function) or isinstance(function, (type, staticmethod, classmethod)):
             raise TypeError(f"emulate: {function!r} is no function")
+        name = getattr(function, "__qualname__", repr(function))
         for kind in ("iscoroutinefunction", "isgeneratorfunction", "isasyncgenfunction"):
-            if getattr(inspect, kind)(function):
+            if any(getattr(inspect, kind)(each) for each in (function, type(function).__call__)):
                 raise TypeError(
-                    f"emulate: {function.__qualname__} returns before its body has run; enter the scope in the body instead"
+                    f"emulate: {name} returns before its body has run; enter the scope in the body instead"
                 )
 
         @functools.wraps(function)
