@@ -284,32 +284,6 @@ def test_tensors_without_entries_and_of_other_layouts() -> None:
     assert (scope.summary.caught, scope.summary.left) == (1, 0)  # the plain product of the comparison
 
 
-class Wrapper(torch.Tensor):
-    """One that holds another, and hands its operations to it."""
-
-    inner: Any
-
-    @staticmethod
-    def __new__(cls, inner: Any) -> Any:
-        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
-
-    def __init__(self, inner: Any) -> None:
-        self.inner = inner
-
-    @classmethod
-    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return cls(func(*(x.inner if isinstance(x, cls) else x for x in args), **(kwargs or {})))
-
-
-def test_products_inside_of_wrappers_are_caught() -> None:
-    a, b = entries(7, 31), entries(31, 5)
-    with ozfp4.emulate(mode="always") as scope:
-        found = Wrapper(a) @ Wrapper(b)
-    assert type(found) is Wrapper
-    assert_same_bits(found.inner, ozfp4.matmul(a, b))
-    assert scope.summary.caught == 1
-
-
 # ---- Who is in the scope
 
 

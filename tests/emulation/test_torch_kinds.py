@@ -63,10 +63,20 @@ class Wrapper(torch.Tensor):
         return cls(args[0].inner @ args[1].inner)
 
 
+class Handing(Wrapper):
+    """One that hands its operations to what it holds."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return cls(func(*(x.inner if isinstance(x, cls) else x for x in args), **(kwargs or {})))
+
+
 def test_what_wrappers_and_modes_make_of_products() -> None:
-    found, summary = scoped(lambda: Wrapper(A) @ Wrapper(W))
-    assert_same_bits(found.inner, ozfp4.matmul(A, W))
-    assert summary.caught == 1
+    for kind in (Wrapper, Handing):
+        found, summary = scoped(lambda kind=kind: kind(A) @ kind(W))
+        assert type(found) is kind
+        assert_same_bits(found.inner, ozfp4.matmul(A, W))
+        assert summary.caught == 1
 
     class Twice(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

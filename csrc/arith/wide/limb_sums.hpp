@@ -23,6 +23,11 @@ template <int Limbs>
 inline constexpr std::int64_t kLimbedProducts = Limbs == 2 ? (1 << 9) - 1 : (1 << 19) - 1;
 
 template <int Limbs>
+inline constexpr bool kSumsFit = (Limbs == 2 ? 2 * kLimbedProducts<2> : Limbs * kLimbedProducts<Limbs>) <= INT64_MAX >>
+                                 (2 * kLimbBits<Limbs> - (Limbs == 2 ? 1 : 0));
+static_assert(kSumsFit<2> && kSumsFit<3> && kSumsFit<4>, "a sum of products of limbs fits 64 bits");
+
+template <int Limbs>
 struct Limbed {
   std::int32_t limb[Limbs];
 };
@@ -47,6 +52,7 @@ OZFP4_HD Limbed<4> limbs_of(const WideInt<3>& v) {
 
 // Words that hold every dot product of limbs: 2 * 83 + 19 bits and a sign.
 inline constexpr int kLimbedWords = 6;
+static_assert(2 * kLimbedBits<4> + 19 + 1 <= 32 * kLimbedWords && kLimbedProducts<4> < 1 << 19, "dot products fit");
 
 // Range: up to kLimbedProducts<Limbs> products.
 template <int Limbs>

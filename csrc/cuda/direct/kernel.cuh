@@ -13,6 +13,7 @@
 #include "cuda/dependent_launch.cuh"
 #include "cuda/reconstruct/certify/entry.cuh"
 #include "cuda/reconstruct/lines.cuh"
+#include "cuda/scale/settle.cuh"
 #include "cuda/scale/slots.cuh"
 
 namespace ozfp4::cuda::direct {
@@ -93,8 +94,8 @@ __device__ __forceinline__ State sum_line(const char* data, std::int64_t inner_s
 }
 
 __device__ __forceinline__ OwnLine own_line(const LineState& state, int capacity) {
-  const int exponent = state.sum.exponent;
-  return {exponent == kNoExponent ? 0 : scale_exponent(capacity, exponent), capacity, state.special};
+  const LineOutcome outcome = outcome_of(state, capacity, 0.0f);
+  return {outcome.shift, outcome.capacity, outcome.special};
 }
 
 // What scale finds of line number `at` of the block, of A's rows and then of B's columns.

@@ -27,6 +27,15 @@ constexpr std::int32_t kShortSide = 64;     // the smallest tile
 
 constexpr std::int64_t kNorms = round_up(sizeof(Verdict), 8);  // from a verdict to the two norms that it was made of
 
+// Takes places in a workspace, one behind the other; `end` is the end of the last.
+auto taking_from(std::int64_t& end) {
+  return [&end](std::int64_t size) {
+    const std::int64_t begin = end;
+    end = round_up(end + size, kAlignment);
+    return begin;
+  };
+}
+
 int fold_count(const Schedule& schedule) {
   return static_cast<int>(std::count_if(schedule.steps.begin(), schedule.steps.end(),
                                         [](const GemmStep& step) { return step.action != Action::carry_on; }));
@@ -169,11 +178,7 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
                               !plan.promise.counts_rounded() && can_scale_and_encode(plan, turn);
 
   std::int64_t end = 0;
-  auto take = [&end](std::int64_t size) {
-    const std::int64_t begin = end;
-    end = round_up(end + size, kAlignment);
-    return begin;
-  };
+  const auto take = taking_from(end);
   layout.verdict = take(kNorms + 2 * 8);
   layout.a.norm = layout.verdict + kNorms;
   layout.b.norm = layout.a.norm + 8;
@@ -219,11 +224,7 @@ CudaLayout direct_layout(const CudaPlan& plan, const Turn& turn, const Turns& tu
   layout.inners = turn.a.inner;
   layout.tile.overlap_previous = forced.overlap_previous.value_or(true);
   std::int64_t end = 0;
-  auto take = [&end](std::int64_t size) {
-    const std::int64_t begin = end;
-    end = round_up(end + size, kAlignment);
-    return begin;
-  };
+  const auto take = taking_from(end);
   layout.verdict = take(kNorms + 2 * 8);
   for (const bool is_b : {false, true}) {
     const DeviceOperand& operand = is_b ? turn.b : turn.a;
