@@ -8,8 +8,8 @@
 //     Q = rn(X * inverse + shift),  one fused multiply-add, in [2^23 + 1, 2^24) where floats are integers,
 // and make_byte_modulus chooses d < 2^16, inverse and shift so that Q = 2^23 + 1 + floor(x / m) exactly. It checks this:
 //     X * inverse + shift = 2^23 + 1 + x / m + t + x e / m,  inverse = (1 + e) / m,  t = (2^23 + d) inverse + shift - 2^23 - 1,
-// and x / m lies in floor(x / m) + {0, 1/m, ..., (m - 1)/m}. So rounding to nearest gives the floor for every x if
-//     -1/2 + |x e| / m < t < -1/2 + 1/m - |x e| / m,   that is,   margin < (t + 1/2) m < 1 - margin,  margin = max |x e|.
+// and x / m lies in floor(x / m) + {0, 1/m, ..., (m - 1)/m}. So rounding to nearest gives the floor for every x if both t and
+// t + x e / m lie between -1/2 and -1/2 + 1/m, that is, (t + 1/2) m and (t + 1/2) m + margin, margin = max x e, between 0 and 1.
 // The check runs in FP64, whose rounding is far below the slack it keeps. The bit pattern of Q is that of 2^23 plus 1 + floor(x /
 // m). So modulo 256
 //     bits(X) - m bits(Q) = d + x - m - m floor(x / m) = d - m + (x mod m),
@@ -115,27 +115,30 @@ struct BytePart {
   int cut = 0;  // in bits; 0: the integer is whole
 };
 
-// Completes constants whose weights are there, for so many bytes and x with the constant term `constant`, in [0, m). Range: m in
-// [3, 256], at most 4 kMaxByteWords bytes; throws std::invalid_argument for those without constants.
+// The largest x of so many bytes.
+constexpr double most_byte_sum(int m, int bytes) { return (bytes * 255 + 1) * (m - 1.0); }
+
+// Completes constants whose weights are there, for x <= most with the constant term `constant`, in [0, m). Range: m in [3, 256],
+// most + 2^16 < 2^23; throws std::invalid_argument for those without constants.
 template <int Words>
-void set_quotient(ByteModulus<Words>& constants, int m, int bytes, std::uint32_t constant) {
+void set_quotient(ByteModulus<Words>& constants, int m, double most, std::uint32_t constant) {
   constexpr double two_23 = 8388608.0;
   constants.negated = 0u - static_cast<std::uint32_t>(m);
   if (m == 256) {  // any quotient will do: the low byte of x is the residue already
     constants.preset = 0x4B000000u + constant;
     return;
   }
-  constexpr double most = 0.49;  // of 1/2: the slack
-  double best = most;
+  constexpr double most_cost = 0.499;  // of 1/2: the slack
+  double best = most_cost;
   float inverse = 1.0f / static_cast<float>(m);
   for (int up = 0; up < 2; ++up) inverse = std::nextafterf(inverse, 1.0f);
   for (int candidate = 0; candidate < 5; ++candidate, inverse = std::nextafterf(inverse, 0.0f)) {
-    const double margin = (bytes * 255 + 1) * (m - 1.0) * std::fabs(static_cast<double>(inverse) * m - 1.0);
+    const double margin = most * (static_cast<double>(inverse) * m - 1.0);
     for (int d = m; d < 256 * 256; d += 256) {
       const double product = (two_23 + d) * static_cast<double>(inverse);
       const double down = std::round(2 * (product + 0.5 - 0.5 / m)) / 2;  // the shift is a multiple of 1/2
       const double place = (product - down + 0.5) * m;
-      const double cost = std::fabs(place - 0.5) + margin;
+      const double cost = std::fabs(place + margin / 2 - 0.5) + std::fabs(margin) / 2;
       if (cost >= best) continue;
       best = cost;
       constants.preset = 0x4B000000u + static_cast<std::uint32_t>(d) + constant;
@@ -143,7 +146,7 @@ void set_quotient(ByteModulus<Words>& constants, int m, int bytes, std::uint32_t
       constants.shift = static_cast<float>(two_23 + 1 - down);
     }
   }
-  if (best >= most) throw std::invalid_argument("no residue constants for modulus " + std::to_string(m));
+  if (best >= most_cost) throw std::invalid_argument("no residue constants for modulus " + std::to_string(m));
 }
 
 // Constants of an integer of `words` words, or of a part of it, in a structure that has room for more. Range: m in [3, 256],
@@ -161,7 +164,7 @@ ByteModulus<Words> make_byte_modulus(int m, int words = Words, const BytePart& o
     constants.weight[j / 4] |= static_cast<std::uint32_t>(power) << (8 * (j % 4));
   }
   for (int i = of.cut; i < byte_bits(words); ++i) offset = 2 * offset % modulus;
-  set_quotient(constants, m, 4 * words, static_cast<std::uint32_t>((modulus - offset % modulus) % modulus));
+  set_quotient(constants, m, most_byte_sum(m, 4 * words), static_cast<std::uint32_t>((modulus - offset % modulus) % modulus));
   return constants;
 }
 
@@ -192,7 +195,7 @@ ByteModulus<Words> make_pair_modulus(int m, int words, std::int64_t re, std::int
     for (int i = 0; i < byte_bits(words); ++i) own_offset = 2 * own_offset % modulus;
     offset += own_offset;
   }
-  set_quotient(constants, m, 8 * words, static_cast<std::uint32_t>((modulus - offset % modulus) % modulus));
+  set_quotient(constants, m, most_byte_sum(m, 8 * words), static_cast<std::uint32_t>((modulus - offset % modulus) % modulus));
   return constants;
 }
 

@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(kThreads) join_kernel(const __grid_constant__ 
 ByteModulus<1> part_of(int m, std::int64_t first, std::int64_t second) {
   ByteModulus<1> part;
   part.weight[0] = static_cast<std::uint32_t>(first) | static_cast<std::uint32_t>(second) << 8;
-  set_quotient(part, m, 2, 0);
+  set_quotient(part, m, most_byte_sum(m, 2), 0);
   return part;
 }
 
