@@ -1,0 +1,71 @@
+// The lines of a block that makes its part of a product from the operands themselves: where they are, and what is known of them.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "arith/accuracy/capacity.hpp"
+#include "cuda/reconstruct/special.cuh"
+#include "cuda/scale/settle.cuh"
+#include "cuda/scale/slots.cuh"
+
+namespace ozfp4::cuda::direct {
+
+// Where a block works: the first row and column of a matrix.
+struct Place {
+  std::int32_t matrix, first_row, first_column;
+};
+
+// A line as its block knows it.
+struct OwnLine {
+  std::int32_t shift, capacity;
+  std::uint32_t special;
+};
+
+template <bool Certifies>
+using StateOf = std::conditional_t<Certifies, ShortRecordedState, LineState>;
+
+// The lines of a block of one operand.
+struct Source {
+  const char* data;  // of the first one
+  std::int64_t outer_stride, inner_stride;
+  std::int32_t lines;  // that there are
+};
+
+__device__ __forceinline__ Source source_of(const DeviceOperand& view, std::int32_t matrix, std::int32_t first, std::int32_t end,
+                                            std::int32_t most) {
+  return {view.data + stack_offset(view.stack, matrix) + first * view.outer_stride, view.outer_stride, view.inner_stride,
+          min(most, end - first)};
+}
+
+__device__ __forceinline__ OwnLine own_line(const LineState& state, int capacity) {
+  const LineOutcome outcome = outcome_of(state, capacity, 0.0f);
+  return {outcome.shift, outcome.capacity, outcome.special};
+}
+
+// What scale finds of line number `at` of the block, of A's rows and then of B's columns.
+template <class Shared, class Parameters>
+__device__ __forceinline__ void settle(Shared& shared, const Parameters& p, const LineState& state, int at) {
+  shared.line[at] = own_line(state, p.capacity.bits);
+}
+template <class Shared, class Parameters, class Sum>
+__device__ __forceinline__ void settle(Shared& shared, const Parameters& p, const RecordedStateOf<Sum>& state, int at) {
+  const LineFacts facts = line_facts(state.facts, state.line.sum.exponent);
+  const CapacityRule& how = p.capacity;
+  const int capacity = line_capacity(how.accuracy, how.bits, facts, p.job.a.view.inner, how.precision);
+  shared.line[at] = own_line(state.line, capacity);
+  shared.record[at] = make_record(facts, capacity);
+}
+
+// Leaves what was found of the first `lines` lines from number `at` on in the operand's own places.
+template <bool Certifies, class Shared>
+__device__ __forceinline__ void keep(const Shared& shared, const ScaledOperand& operand, std::int64_t first_line, int at,
+                                     int lines) {
+  const int line = static_cast<int>(threadIdx.x);
+  if (line >= lines) return;
+  operand.shift[first_line + line] = shared.line[at + line].shift;
+  operand.special[first_line + line] = static_cast<std::uint8_t>(shared.line[at + line].special);
+  if constexpr (Certifies) operand.record[first_line + line] = shared.record[at + line];
+}
+
+}  // namespace ozfp4::cuda::direct

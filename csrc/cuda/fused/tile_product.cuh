@@ -1,0 +1,95 @@
+// The product of a tile's planes, modulus by modulus, to residues in registers.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/fused/tile_encode.cuh"
+
+namespace ozfp4::cuda::fused {
+
+inline constexpr int kOwnEntries = kWarpRows * kWarpColumns / 32;  // of a lane, as four accumulators of each eight columns
+
+// Four 8 x 16 bytes; lane i has the address of row i % 8 of matrix i / 8.
+__device__ __forceinline__ void load_matrices(std::uint32_t (&x)[4], std::uint32_t address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+               : "r"(address)
+               : "memory");
+}
+
+// Where this lane reads its part of the fragments: of 16 rows and 32 bytes of A, and of 16 columns of B.
+template <class S>
+struct Fragments {
+  std::uint32_t a, b, turn_a, turn_b;  // addresses of a line's chunk 0, and how its chunks have changed places
+
+  template <bool Certifies>
+  __device__ __forceinline__ explicit Fragments(const TileShared<Certifies>& shared) {
+    const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, matrix = lane / 8;
+    const std::uint32_t row = kWarpRows * (warp % 4) + lane % 8 + 8 * (matrix % 2);
+    const std::uint32_t column = kTile + kWarpColumns * (warp / 4) + lane % 8 + 8 * (matrix / 2);
+    const std::uint32_t base = shared_address(shared.planes);
+    a = base + row * S::pitch;
+    b = base + column * S::pitch;
+    turn_a = S::place_of(row, matrix / 2);
+    turn_b = S::place_of(column, matrix % 2);
+  }
+  // Step `step` of 32 bytes along K; B: columns 16 half ... of the warp's.
+  __device__ __forceinline__ std::uint32_t of_a(std::uint32_t plane, int step) const {
+    return a + plane + (turn_a ^ static_cast<std::uint32_t>(32 * step));
+  }
+  __device__ __forceinline__ std::uint32_t of_b(std::uint32_t plane, int step, int half) const {
+    return b + plane + half * 16 * S::pitch + (turn_b ^ static_cast<std::uint32_t>(32 * step));
+  }
+};
+
+// Residues modulo the moduli of word `word` of a pass to byte 0 .. 3 of `residue`. All lanes of a warp call it.
+template <class S, bool Certifies>
+__device__ __forceinline__ void multiply_word(const TileShared<Certifies>& shared, const Fragments<S>& fragments, int word,
+                                              int first_modulus, int count, int steps, std::uint32_t (&residue)[kOwnEntries]) {
+#pragma unroll 1
+  for (int byte = 0; byte < 4; ++byte) {
+    const int modulus = first_modulus + 4 * word + byte;
+    if (modulus >= count) return;
+    const auto plane = static_cast<std::uint32_t>((4 * word + byte) * S::plane_bytes);
+    const Quotient fold = shared.fold[modulus];
+    std::uint32_t c[kWarpColumns / 8][4];
+#pragma unroll
+    for (auto& tile : c) {
+#pragma unroll
+      for (std::uint32_t& sum : tile) sum = fold.preset;
+    }
+#pragma unroll
+    for (int step = 0; step < S::inner / 32; ++step) {
+      if (step >= steps) break;
+      std::uint32_t a[4];
+      load_matrices(a, fragments.of_a(plane, step));
+#pragma unroll
+      for (int half = 0; half < kWarpColumns / 16; ++half) {
+        std::uint32_t b[4];
+        load_matrices(b, fragments.of_b(plane, step, half));
+        multiply_bytes(c[2 * half], a[0], a[1], a[2], a[3], b[0], b[1]);
+        multiply_bytes(c[2 * half + 1], a[0], a[1], a[2], a[3], b[2], b[3]);
+      }
+    }
+    const std::uint32_t select = 0x3210u + ((4u - static_cast<std::uint32_t>(byte)) << (4 * byte));  // byte `byte` of the sum's
+#pragma unroll
+    for (int e = 0; e < kOwnEntries; ++e) residue[e] = __byte_perm(residue[e], reduce(c[e / 4][e % 4], fold), select);
+  }
+}
+
+// Where residues of a warp's entries lie in its 8 KiB: sixteen bytes an entry, neighbours changing places in odd rows, so that
+// lanes of two rows write to all banks.
+__device__ __forceinline__ std::uint32_t residues_at(std::uint32_t row, std::uint32_t column) {
+  return (row * kWarpColumns + (column ^ (row & 1u))) * 16;
+}
+
+__device__ __forceinline__ void store_residues(std::uint32_t base, const std::uint32_t (&residue)[kResidueWords][kOwnEntries]) {
+  const std::uint32_t group = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+#pragma unroll
+  for (int e = 0; e < kOwnEntries; ++e) {
+    const std::uint32_t row = group + 8 * (e % 4 / 2), column = 8 * (e / 4) + 2 * t + e % 2;
+    store_shared(base + residues_at(row, column), {residue[0][e], residue[1][e], residue[2][e], residue[3][e]});
+  }
+}
+
+}  // namespace ozfp4::cuda::fused

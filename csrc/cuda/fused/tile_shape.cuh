@@ -1,0 +1,71 @@
+// How the kernel of whole tiles lays things out.
+//
+// A block makes 64 x 64 entries of a product. Its 128 lines, rows of A and then columns of B, are encoded for some moduli at a
+// time: planes of bytes [modulus][line][chunk of 16], in 64 KiB of shared memory, so that two blocks share a multiprocessor.
+// Entries along K stand in an order of their own, the same in both operands: byte i of chunk c is entry c + Chunks i. So lanes with
+// neighbouring chunks read neighbouring entries. Chunks of a line change places by the line's number: eight lines' chunks of one
+// number lie on all banks, and so do all chunks of a line.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/direct/own_lines.cuh"
+#include "cuda/fused/finish.cuh"
+#include "cuda/fused/tile_tables.hpp"
+#include "cuda/reconstruct/reconstruct.hpp"
+
+namespace ozfp4::cuda::fused {
+
+using direct::OwnLine;
+using direct::Place;
+using direct::Source;
+
+inline constexpr int kTile = 64, kTileLines = 2 * kTile;
+inline constexpr int kTileThreads = 256, kTileWarps = kTileThreads / 32;
+inline constexpr int kWarpRows = 16, kWarpColumns = 32;  // of a warp's entries
+static_assert((kTile / kWarpRows) * (kTile / kWarpColumns) == kTileWarps, "every entry has its warp");
+
+template <int Chunks_>
+struct PlaneShape {
+  static constexpr int Chunks = Chunks_, inner = 16 * Chunks, pitch = inner;
+  static constexpr int plane_bytes = kTileLines * pitch, moduli = 65536 / plane_bytes;  // of a pass
+  static constexpr int passes = kMostTileModuli / moduli;
+  static constexpr int units = kTile * Chunks / kTileThreads;  // of 16 entries of an operand, for each thread
+  static_assert(Chunks == 4 || Chunks == 8, "lines change their chunks for these");
+
+  // Where chunk `chunk` of a line lies in its line.
+  __device__ __forceinline__ static std::uint32_t place_of(std::uint32_t line, std::uint32_t chunk) {
+    return 16 * (chunk ^ (Chunks == 4 ? (line >> 1) & 3u : line & 7u));
+  }
+};
+
+struct TileParameters {
+  ReconstructJob job;  // without residues
+  CapacityRule capacity;
+  Certification certification;  // of the kernel that certifies
+  std::int32_t tiles_x;
+  bool runs_along_k[2];  // whether neighbours along K are closer than lines
+  TileTables tables;
+};
+
+// What certifying takes more.
+struct CertifyingLines {
+  LineRecord record[kTileLines];
+  std::int32_t log_square[kTileLines];  // the integers' sum of squares is below 2^log_square
+  std::int32_t test[kTile];             // of the rows, see certify/segment.cuh
+  __device__ CertifyingLines() {}       // never initialised
+};
+struct NoLines {};
+
+template <bool Certifies>
+struct alignas(128) TileShared : std::conditional_t<Certifies, CertifyingLines, NoLines> {
+  std::uint8_t planes[65536];                         // before: the states of lines; behind: residues of the result
+  FinishFragments finish;
+  uint2 weight[kMostTileModuli / 2][32];              // of a pair of moduli, as lanes take them
+  Quotient encode[kMostTileModuli], fold[kMostTileModuli];
+  ColumnConstants<kFinishWords> columns;
+  OwnLine line[kTileLines];
+  __device__ TileShared() {}
+};
+
+}  // namespace ozfp4::cuda::fused
