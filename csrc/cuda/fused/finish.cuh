@@ -36,20 +36,25 @@ __device__ __forceinline__ uint4 finish_fragment(const FinishWeights& weights, i
   return {from[0], from[1], from[2], from[3]};
 }
 
-// The columns of this lane's entries x and y, from their residues, four a word; residues of the plan beyond those in use have
-// weight 0. All lanes of the warp call it.
-__device__ __forceinline__ void make_columns(const std::uint32_t (&x)[kResidueWords], const std::uint32_t (&y)[kResidueWords],
-                                             const FinishFragments& fragments, std::uint32_t (&column_x)[kFinishColumns],
-                                             std::uint32_t (&column_y)[kFinishColumns]) {
+// The columns of this lane's entries, two at a time, from their residues, four a word; residues of the plan beyond those in use
+// have weight 0. All lanes of the warp call it.
+template <int Entries>
+__device__ __forceinline__ void make_columns(const std::uint32_t (&x)[Entries][kResidueWords], const FinishFragments& fragments,
+                                             std::uint32_t (&column)[Entries][kFinishColumns]) {
+  static_assert(Entries % 2 == 0, "two rows of the left operand");
   const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
   for (int s = 0; s < kFinishColumns; ++s) {
     const uint4 weight = fragments.column[s][lane];
-    std::uint32_t c[4] = {};
-    multiply_bytes(c, x[0], y[0], x[1], y[1], weight.x, weight.y);
-    multiply_bytes(c, x[2], y[2], x[3], y[3], weight.z, weight.w);
-    column_x[s] = c[0] + 256 * c[1];
-    column_y[s] = c[2] + 256 * c[3];
+#pragma unroll
+    for (int e = 0; e < Entries; e += 2) {
+      constexpr std::uint32_t zero[4] = {};
+      std::uint32_t c[4];
+      multiply_bytes_onto(c, zero, x[e][0], x[e + 1][0], x[e][1], x[e + 1][1], weight.x, weight.y);
+      multiply_bytes(c, x[e][2], x[e + 1][2], x[e][3], x[e + 1][3], weight.z, weight.w);
+      column[e][s] = c[0] + 256 * c[1];
+      column[e + 1][s] = c[2] + 256 * c[3];
+    }
   }
 }
 

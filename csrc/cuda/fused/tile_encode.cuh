@@ -3,44 +3,53 @@
 
 #include <cstdint>
 
-#include "arith/limbs/residue_bytes.hpp"
-#include "arith/scale_entry.hpp"
+#include "arith/split_integer.hpp"
 #include "cuda/fused/tile_shape.cuh"
 
 namespace ozfp4::cuda::fused {
+
+__device__ __forceinline__ void store_words(std::uint32_t address, const uint2& x) {
+  asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(address), "r"(x.x), "r"(x.y) : "memory");
+}
 
 // Sixteen entries of a line: chunk `chunk`.
 struct Unit {
   int line, chunk;
 };
 
-// This thread's number `i` of an operand: neighbouring threads read what are neighbours in memory.
+// This thread's number `i` of an operand's, of `lines` lines: neighbouring threads read what are neighbours in memory.
 template <class S>
-__device__ __forceinline__ Unit unit_of(int i, bool runs_along_k) {
-  const int number = static_cast<int>(threadIdx.x) + i * kTileThreads;
-  return runs_along_k ? Unit{number / S::Chunks, number % S::Chunks} : Unit{number % kTile, number / kTile};
+__device__ __forceinline__ Unit unit_of(int i, bool runs_along_k, int lines) {
+  const int number = static_cast<int>(threadIdx.x) + i * S::threads;
+  return runs_along_k ? Unit{number / S::Chunks, number % S::Chunks} : Unit{number % lines, number / lines};
 }
 
 // Zeros beyond the lines and K.
 template <class S>
-__device__ __forceinline__ void load_unit(double (&x)[16], const Source& from, const Unit& unit, int inner) {
+__device__ __forceinline__ void load_unit(double (&x)[16], const Source& from, const Unit& unit, int inner, int lines) {
   const char* at = from.data + unit.line * from.outer_stride + unit.chunk * from.inner_stride;
+  const std::int64_t step = S::Chunks * from.inner_stride;
+  if (inner == S::inner && from.lines == lines) {
+#pragma unroll
+    for (int i = 0; i < 16; ++i) x[i] = *reinterpret_cast<const double*>(at + i * step);
+    return;
+  }
   const int left = unit.line < from.lines ? inner - unit.chunk : 0;
 #pragma unroll
-  for (int i = 0; i < 16; ++i, at += S::Chunks * from.inner_stride) {
-    x[i] = S::Chunks * i < left ? *reinterpret_cast<const double*>(at) : 0.0;
-  }
+  for (int i = 0; i < 16; ++i) x[i] = S::Chunks * i < left ? *reinterpret_cast<const double*>(at + i * step) : 0.0;
 }
 
 // Tables for all threads of the block.
-template <bool Certifies>
-__device__ __forceinline__ void fill_tables(TileShared<Certifies>& shared, const TileTables& tables) {
+template <class S, bool Certifies>
+__device__ __forceinline__ void fill_tables(TileShared<S, Certifies>& shared, const TileTables& tables) {
+  static_assert(S::threads >= 32 * kFinishColumns && kFinishColumns == kMostTileModuli / 2, "a thread for each fragment");
   const int i = static_cast<int>(threadIdx.x), lane = i % 32, n = lane / 4;
-  static_assert(kTileThreads == 32 * kFinishColumns && kTileThreads == 32 * kMostTileModuli / 2, "a thread for each fragment");
-  shared.finish.column[i / 32][lane] = finish_fragment(tables.finish, i / 32, lane);
-  const int modulus = 2 * (i / 32) + n % 2;
-  const bool is_own = n / 2 == lane % 4;
-  shared.weight[i / 32][lane] = {is_own ? tables.weight[modulus][0] : 0u, is_own ? tables.weight[modulus][1] : 0u};
+  if (i < 32 * kFinishColumns) {
+    shared.finish.column[i / 32][lane] = finish_fragment(tables.finish, i / 32, lane);
+    const int modulus = 2 * (i / 32) + n % 2;
+    const bool is_own = n / 2 == lane % 4;
+    shared.weight[i / 32][lane] = {is_own ? tables.weight[modulus][0] : 0u, is_own ? tables.weight[modulus][1] : 0u};
+  }
   if (i < kMostTileModuli) {
     shared.encode[i] = tables.encode[i];
     shared.fold[i] = tables.fold[i];
@@ -48,12 +57,16 @@ __device__ __forceinline__ void fill_tables(TileShared<Certifies>& shared, const
   if (i == 0) shared.columns = tables.columns;
 }
 
-// The integers of a unit plus their offsets, by the scale exponent of its line.
-__device__ __forceinline__ void scale_unit(const double (&x)[16], int shift, IntegerBytes<kTileIntegerWords> (&bytes)[16]) {
-  const ShiftHalves halves = halves_of(shift);
-  const auto first = exact_power_of_two<double>(halves.first), second = exact_power_of_two<double>(halves.second);
+// The integers of a unit plus their offsets, by the scale exponent of its line. All lanes of the warp call it.
+template <int Entries>
+__device__ __forceinline__ void scale_entries(double* x, const SplitScale& scale,
+                                              IntegerBytes<kTileIntegerWords> (&bytes)[Entries]) {
+  if (__any_sync(0xFFFFFFFFu, scale.rest != 1.0)) {
 #pragma unroll
-  for (int i = 0; i < 16; ++i) bytes[i] = bytes_of(scaled_integer_by_multiplication<std::int64_t>(x[i], first, second));
+    for (int i = 0; i < Entries; ++i) x[i] *= scale.rest;
+  }
+#pragma unroll
+  for (int i = 0; i < Entries; ++i) bytes[i] = split_integer(x[i], scale.factor);
 }
 
 // A word whose low byte is the residue; `bits` from the preset of the constants.
@@ -68,16 +81,20 @@ __device__ __forceinline__ std::uint32_t low_bytes(std::uint32_t a, std::uint32_
 
 // The residues of a unit modulo moduli 2 pair and 2 pair + 1, sixteen bytes each. Rows of the left operand are entries, of which
 // each lane has the bytes of two; as in finish.cuh the right operand's columns 2 t and 2 t + 1 take those of lane t alone.
-__device__ __forceinline__ void residues_of(const IntegerBytes<kTileIntegerWords> (&bytes)[16], const uint2& weight,
-                                            const Quotient& first, const Quotient& second, std::uint32_t (&word)[2][4]) {
+template <int Entries>
+__device__ __forceinline__ void residues_of(const IntegerBytes<kTileIntegerWords> (&bytes)[Entries], const uint2& weight,
+                                            const Quotient& first, const Quotient& second,
+                                            std::uint32_t (&word)[2][Entries / 4]) {
+  std::uint32_t start[4] = {first.preset, second.preset, first.preset, second.preset};
+  for (std::uint32_t& x : start) hold(x);  // four registers side by side, filled once
 #pragma unroll
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < Entries / 4; ++i) {
     std::uint32_t r[2][4];
 #pragma unroll
     for (int j = 0; j < 4; j += 2) {
       const auto &x = bytes[4 * i + j], &y = bytes[4 * i + j + 1];
-      std::uint32_t c[4] = {first.preset, second.preset, first.preset, second.preset};
-      multiply_bytes(c, x.word[0], y.word[0], x.word[1], y.word[1], weight.x, weight.y);
+      std::uint32_t c[4];
+      multiply_bytes_onto(c, start, x.word[0], y.word[0], x.word[1], y.word[1], weight.x, weight.y);
       r[0][j] = reduce(c[0], first), r[1][j] = reduce(c[1], second);
       r[0][j + 1] = reduce(c[2], first), r[1][j + 1] = reduce(c[3], second);
     }
@@ -86,28 +103,43 @@ __device__ __forceinline__ void residues_of(const IntegerBytes<kTileIntegerWords
   }
 }
 
-// Encodes one operand's lines, from line number `at` of the block on, for the moduli of a pass.
+// Encodes a unit of the block's line number `line` for the moduli of a pass. All lanes of the warp call it.
 template <class S, bool Certifies>
-__device__ __forceinline__ void encode_operand(TileShared<Certifies>& shared, const Source& from, bool runs_along_k, int at,
-                                               int inner, int first_modulus, int count) {
-#pragma unroll 1
-  for (int i = 0; i < S::units; ++i) {
-    const Unit unit = unit_of<S>(i, runs_along_k);
-    const auto line = static_cast<std::uint32_t>(at + unit.line);
-    double x[16];
-    load_unit<S>(x, from, unit, inner);
-    IntegerBytes<kTileIntegerWords> bytes[16];
-    scale_unit(x, shared.line[line].shift, bytes);
-    std::uint32_t target =
-        shared_address(shared.planes) + line * S::pitch + S::place_of(line, static_cast<std::uint32_t>(unit.chunk));
-    const int pairs = (min(S::moduli, count - first_modulus) + 1) / 2;
+__device__ __forceinline__ void encode_unit(TileShared<S, Certifies>& shared, double (&x)[16], int line, int chunk, int first_modulus,
+                                            int count) {
+  const SplitScale scale = split_scale(shared.line[line].shift);
+  const std::uint32_t base = shared_address(shared.planes) + static_cast<std::uint32_t>(line * S::pitch) +
+                             S::place_of(static_cast<std::uint32_t>(line), static_cast<std::uint32_t>(chunk));
+  const int pairs = (min(S::moduli, count - first_modulus) + 1) / 2;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {  // registers have no room for the integers of all beside residues of the result
+    IntegerBytes<kTileIntegerWords> bytes[8];
+    scale_entries(x + 8 * half, scale, bytes);
+    for (auto& entry : bytes) {  // not moved to where the matrix unit takes them in every step
+      hold(entry.word[0]);
+      hold(entry.word[1]);
+    }
+    std::uint32_t target = base + static_cast<std::uint32_t>(8 * half);
 #pragma unroll 1
     for (int pair = first_modulus / 2; pair < first_modulus / 2 + pairs; ++pair, target += 2 * S::plane_bytes) {
-      std::uint32_t word[2][4];
+      std::uint32_t word[2][2];
       residues_of(bytes, shared.weight[pair][threadIdx.x % 32], shared.encode[2 * pair], shared.encode[2 * pair + 1], word);
-      store_shared(target, {word[0][0], word[0][1], word[0][2], word[0][3]});
-      store_shared(target + S::plane_bytes, {word[1][0], word[1][1], word[1][2], word[1][3]});
+      store_words(target, uint2{word[0][0], word[0][1]});
+      store_words(target + S::plane_bytes, uint2{word[1][0], word[1][1]});
     }
+  }
+}
+
+// Encodes units of one operand's lines, of which the block's first is number `at`, for the moduli of a pass.
+template <class S, int Units, bool Certifies>
+__device__ __forceinline__ void encode_operand(TileShared<S, Certifies>& shared, const Source& from, bool runs_along_k, int at,
+                                               int lines, int inner, int first_modulus, int count) {
+#pragma unroll 1
+  for (int i = 0; i < Units; ++i) {
+    const Unit unit = unit_of<S>(i, runs_along_k, lines);
+    double x[16];
+    load_unit<S>(x, from, unit, inner, lines);
+    encode_unit<S>(shared, x, at + unit.line, unit.chunk, first_modulus, count);
   }
 }
 

@@ -20,11 +20,11 @@ struct WarpPlace {
   int rows, columns;  // that there are
   char* result;
 
-  __device__ __forceinline__ WarpPlace(const TileParameters& p, const Lines& lines, const Place& place, int tile_rows,
-                                       int tile_columns) {
+  __device__ __forceinline__ WarpPlace(const TileParameters& p, const Lines& lines, const Place& place, int warps_y,
+                                       int tile_rows, int tile_columns) {
     const int warp = static_cast<int>(threadIdx.x) / 32;
-    row = kWarpRows * (warp % 4);
-    column = kWarpColumns * (warp / 4);
+    row = kWarpRows * (warp % warps_y);
+    column = kWarpColumns * (warp / warps_y);
     rows = min(kWarpRows, max(0, tile_rows - row));
     columns = min(kWarpColumns, max(0, tile_columns - column));
     const DeviceResult& to = p.job.result;
@@ -33,18 +33,7 @@ struct WarpPlace {
   }
 };
 
-// 2^k x whatever the estimate, as exact_column_integer, from what column_integer made of it.
-__device__ __forceinline__ WideInt<kFinishWords> exact_integer(const WideInt<kFinishWords>& x, std::uint32_t estimate,
-                                                               const ColumnConstants<kFinishWords>& constants) {
-  WideInt<kFinishWords> product, lowest;
-#pragma unroll
-  for (int i = 0; i < kFinishWords; ++i) {
-    product.word[i] = constants.product[i];
-    lowest.word[i] = constants.lowest[i];
-  }
-  const std::uint32_t below = is_uncertain(estimate) ? wide_sign_mask(wide_sub(x, lowest)) : 0u;
-  return wide_add(x, wide_masked(product, below));
-}
+inline constexpr int kRowsAtOnce = 4;
 
 __device__ __forceinline__ void load_residues(std::uint32_t (&x)[kResidueWords], std::uint32_t address) {
   asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -63,7 +52,7 @@ __device__ __forceinline__ void list(const Listed& listed, const Place& place, i
 // Entries of a row whose integers the moduli may not hold, by dot products of limbs: all lanes work at each of them.
 template <class Shared>
 __device__ __forceinline__ WideInt<kLimbedWords> dot_of_limbs(const Shared& shared, const Source& a, const Source& b, int row,
-                                                              int column, int inner) {
+                                                              int column, int first_column, int inner) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const char *x = a.data + row * a.outer_stride, *y = b.data + column * b.outer_stride;
   LimbSums<4> sums;
@@ -72,7 +61,7 @@ __device__ __forceinline__ WideInt<kLimbedWords> dot_of_limbs(const Shared& shar
     const auto limbs = [&](const char* at, const Source& from, int line) {
       return limbs_of(scaled_wide<3>(*reinterpret_cast<const double*>(at + k * from.inner_stride), shared.line[line].shift));
     };
-    sums.add_product(limbs(x, a, row), limbs(y, b, kTile + column));
+    sums.add_product(limbs(x, a, row), limbs(y, b, first_column + column));
   }
   WideInt<kLimbedWords> total = sums.total();
 #pragma unroll 1
@@ -85,78 +74,132 @@ __device__ __forceinline__ WideInt<kLimbedWords> dot_of_limbs(const Shared& shar
   return total;
 }
 
-// Results of the warp's entries, from their residues at shared address `residues`. All lanes call it.
-template <bool Certifies>
-__device__ __forceinline__ void finish(TileShared<Certifies>& shared, const TileParameters& p, const Place& place,
-                                       const WarpPlace& warp, std::uint32_t residues, const Source& a, const Source& b) {
+// What a lane knows of its column, and of the warp's place.
+template <class S, bool Certifies>
+struct Finishing {
+  TileShared<S, Certifies>& shared;
+  const TileParameters& p;
+  const Place& place;
+  const WarpPlace& warp;
+  std::uint32_t residues;  // shared address
+  OwnLine own;             // the column
+
+  __device__ __forceinline__ char* target(int row) const {
+    const DeviceResult& result = p.job.result;
+    return warp.result + row * result.row_stride + static_cast<int>(threadIdx.x % 32) * result.column_stride;
+  }
+  __device__ __forceinline__ bool exists(int row) const {
+    return static_cast<int>(threadIdx.x % 32) < warp.columns && row < warp.rows;
+  }
+  // Whether the moduli may not hold the integers of an entry.
+  __device__ __forceinline__ bool is_long(int row) const {
+    if constexpr (Certifies) {
+      const int column = S::rows + warp.column + static_cast<int>(threadIdx.x % 32);
+      return shared.log_square[warp.row + row] + shared.log_square[column] > p.tables.most_log_square;
+    }
+    return false;
+  }
+  __device__ __forceinline__ short_form::RowTest test(int row) const {
+    if constexpr (Certifies) return {shared.test[warp.row + row], false};
+    return {};
+  }
+};
+
+// A row of which an entry is not what the fast functions take, entry by entry. `row`: of the warp's. All lanes call it.
+template <class S, bool Certifies>
+__device__ __forceinline__ void finish_row(const Finishing<S, Certifies>& own, int row, const Source& a, const Source& b) {
   constexpr std::uint32_t all = 0xFFFFFFFFu;
+  const TileParameters& p = own.p;
+  const int lane = static_cast<int>(threadIdx.x) % 32, line = own.warp.row + row;
+  const bool exists = own.exists(row), is_long = own.is_long(row);
+  std::uint32_t residue[2][kResidueWords], column[2][kFinishColumns];
+#pragma unroll
+  for (auto& words : residue) load_residues(words, own.residues + residues_at(row, lane));
+  make_columns(residue, own.shared.finish, column);
+  const WideInt<kFinishWords> exact = exact_column_integer(column[0], p.tables.columns);
+  const std::int32_t exponent = -own.own.shift - own.shared.line[line].shift;
+  double value;
+  if constexpr (!Certifies) {
+    value = round_scaled<double>(exact, exponent - p.tables.columns.shift);
+  } else {
+    const int column_line = S::rows + own.warp.column + lane;
+    WideInt<kLimbedWords> integer = wide_resize<kLimbedWords>(shift_right(exact, p.tables.columns.shift));
+#pragma unroll 1
+    for (std::uint32_t rest = __ballot_sync(all, is_long && exists); rest != 0; rest &= rest - 1) {
+      const int owner = __ffs(static_cast<int>(rest)) - 1;
+      const auto long_integer =
+          dot_of_limbs(own.shared, a, b, line, own.warp.column + owner, S::rows, p.job.a.view.inner);
+      if (lane == owner) integer = long_integer;
+    }
+    const auto entry = certify_entry<double>(p.certification, integer, exponent, own.shared.record[line],
+                                             own.shared.record[column_line], p.job.a.view.inner);
+    value = entry.value;
+    const bool is_listed = exists && !entry.is_certified && (own.shared.line[line].special | own.own.special) == kFinite;
+    const std::uint32_t word = __ballot_sync(all, is_listed);
+    if (lane == 0) list(p.certification.listed, own.place, line, own.warp.column, word);
+  }
+  if (exists) *reinterpret_cast<double*>(own.target(row)) = value;
+}
+
+// Results of the warp's entries. All lanes call it.
+template <class S, bool Certifies>
+__device__ __forceinline__ void finish(const Finishing<S, Certifies>& own, const Source& a, const Source& b) {
+  constexpr std::uint32_t all = 0xFFFFFFFFu;
+  const TileParameters& p = own.p;
+  const auto& constants = p.tables.columns;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const OwnLine own = shared.line[kTile + warp.column + lane];
-  const std::int32_t column_exponent = -own.shift;
-  const std::int32_t constant_shift = shared.columns.shift;
-  const bool in_columns = lane < warp.columns;
-  char* target = warp.result + lane * p.job.result.column_stride;
 #pragma unroll 1
-  for (int first = 0; first < warp.rows; first += 2) {
-    std::uint32_t column[2][kFinishColumns];
+  for (int first = 0; first < own.warp.rows; first += kRowsAtOnce) {
+    std::uint32_t column[kRowsAtOnce][kFinishColumns];
     {
-      std::uint32_t residue[2][kResidueWords];
+      std::uint32_t residue[kRowsAtOnce][kResidueWords];
 #pragma unroll
-      for (int i = 0; i < 2; ++i) load_residues(residue[i], residues + residues_at(first + i, lane));
-      make_columns(residue[0], residue[1], shared.finish, column[0], column[1]);
+      for (int i = 0; i < kRowsAtOnce; ++i) load_residues(residue[i], own.residues + residues_at(first + i, lane));
+      make_columns(residue, own.shared.finish, column);
     }
+    WideInt<kFinishWords> x[kRowsAtOnce];
+    std::int32_t scale[kRowsAtOnce], first_scale[kRowsAtOnce];
+    bool is_rare[kRowsAtOnce], is_redundant = false;
 #pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      const int row = warp.row + first + i;
-      const std::uint32_t estimate = column_estimate(column[i], shared.columns);
-      const WideInt<kFinishWords> integer = column_integer(column[i], column_quotient(estimate), shared.columns);
-      WideInt<kFinishWords> x = integer;
-      const std::int32_t exponent = column_exponent - shared.line[row].shift, first_scale = exponent - constant_shift;
-      std::int32_t scale = first_scale;
-      if (has_redundant_word(x)) scale -= drop_redundant_words(x);
-      bool is_rare = is_uncertain(estimate), is_unusual = false;
-      double value = round_leading<double>(x, scale, is_unusual);
-      is_rare = is_rare || is_unusual;
-      const bool exists = in_columns && first + i < warp.rows;
-      if constexpr (!Certifies) {
-        if (is_rare) value = round_scaled<double>(exact_integer(integer, estimate, shared.columns), first_scale);
-      } else {
-        const bool is_long = shared.log_square[row] + shared.log_square[kTile + warp.column + lane] > p.tables.most_log_square;
-        is_rare = is_rare || is_long || short_form::is_doubtful<double>(x, scale, first_scale, short_form::RowTest{shared.test[row], false});
-        bool is_listed = false;
-        if (__any_sync(all, is_rare && exists)) {
-          const OwnLine& line = shared.line[row];
-          const auto certify_one = [&](const auto& exact, std::int32_t at) {
-            const auto entry = certify_entry<double>(p.certification, exact, at, shared.record[row],
-                                                     shared.record[kTile + warp.column + lane], p.job.a.view.inner);
-            value = entry.value;
-            is_listed = exists && !entry.is_certified && (line.special | own.special) == kFinite;
-          };
-          if (is_rare && !is_long) {
-            certify_one(shift_right(exact_integer(integer, estimate, shared.columns), constant_shift), exponent);
-          }
-#pragma unroll 1
-          for (std::uint32_t rest = __ballot_sync(all, is_long && exists); rest != 0; rest &= rest - 1) {
-            const int owner = __ffs(static_cast<int>(rest)) - 1;
-            const auto exact = dot_of_limbs(shared, a, b, row, warp.column + owner, p.job.a.view.inner);
-            if (lane == owner) certify_one(exact, exponent);
-          }
-        }
-        const std::uint32_t word = __ballot_sync(all, is_listed);
-        if (lane == 0 && first + i < warp.rows) list(p.certification.listed, place, row, warp.column, word);
+    for (int i = 0; i < kRowsAtOnce; ++i) {
+      const std::uint32_t estimate = column_estimate(column[i], constants);
+      x[i] = column_integer(column[i], column_quotient(estimate), constants);
+      first_scale[i] = scale[i] = -own.own.shift - own.shared.line[own.warp.row + first + i].shift - constants.shift;
+      is_rare[i] = is_uncertain(estimate);
+      is_redundant = is_redundant || has_redundant_word(x[i]);
+    }
+    if (is_redundant) {
+#pragma unroll
+      for (int i = 0; i < kRowsAtOnce; ++i) scale[i] -= drop_redundant_words(x[i]);
+    }
+    std::uint32_t rare_rows = 0;
+#pragma unroll
+    for (int i = 0; i < kRowsAtOnce; ++i) {
+      bool is_unusual = false;
+      const double value = round_leading<double>(x[i], scale[i], is_unusual);
+      is_rare[i] = is_rare[i] || is_unusual;
+      if constexpr (Certifies) {
+        is_rare[i] = is_rare[i] || own.is_long(first + i) ||
+                     short_form::is_doubtful<double>(x[i], scale[i], first_scale[i], own.test(first + i));
       }
-      if (exists) *reinterpret_cast<double*>(target) = value;
-      target += p.job.result.row_stride;
+      const bool exists = own.exists(first + i);
+      if (exists) *reinterpret_cast<double*>(own.target(first + i)) = value;
+      rare_rows |= __any_sync(all, is_rare[i] && exists) ? 1u << i : 0u;
+      if (Certifies && lane == 0 && first + i < own.warp.rows) {
+        list(p.certification.listed, own.place, own.warp.row + first + i, own.warp.column, 0);
+      }
     }
+#pragma unroll 1
+    for (; rare_rows != 0; rare_rows &= rare_rows - 1) finish_row(own, first + __ffs(static_cast<int>(rare_rows)) - 1, a, b);
   }
 }
 
 // The entries of special lines, by the rules of IEEE 754. All lanes of the warp call it, who stored its entries.
-template <bool Certifies>
-__device__ __forceinline__ void patch(const TileShared<Certifies>& shared, const TileParameters& p, const Lines& lines,
+template <class S, bool Certifies>
+__device__ __forceinline__ void patch(const TileShared<S, Certifies>& shared, const TileParameters& p, const Lines& lines,
                                       const Place& place, const WarpPlace& warp) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const std::uint32_t column_flags = lane < warp.columns ? shared.line[kTile + warp.column + lane].special : kFinite;
+  const std::uint32_t column_flags = lane < warp.columns ? shared.line[S::rows + warp.column + lane].special : kFinite;
   const std::uint32_t row_flags = lane < warp.rows ? shared.line[warp.row + lane].special : kFinite;
   if (!__any_sync(0xFFFFFFFFu, (column_flags | row_flags) != kFinite)) return;
 #pragma unroll 1
@@ -164,7 +207,7 @@ __device__ __forceinline__ void patch(const TileShared<Certifies>& shared, const
     char* target = warp.result + row * p.job.result.row_stride;
     patch_row<1>(
         p.job, place, lines, warp.row + row, shared.line[warp.row + row].special,
-        [&](int e) { return shared.line[kTile + e].special; }, warp.column + warp.columns,
+        [&](int e) { return shared.line[S::rows + e].special; }, warp.column + warp.columns,
         [&](int) { return warp.column + lane; },
         [&](int e, double value) { *reinterpret_cast<double*>(target + (e - warp.column) * p.job.result.column_stride) = value; });
   }

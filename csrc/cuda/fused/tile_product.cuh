@@ -23,10 +23,10 @@ struct Fragments {
   std::uint32_t a, b, turn_a, turn_b;  // addresses of a line's chunk 0, and how its chunks have changed places
 
   template <bool Certifies>
-  __device__ __forceinline__ explicit Fragments(const TileShared<Certifies>& shared) {
+  __device__ __forceinline__ explicit Fragments(const TileShared<S, Certifies>& shared) {
     const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, matrix = lane / 8;
-    const std::uint32_t row = kWarpRows * (warp % 4) + lane % 8 + 8 * (matrix % 2);
-    const std::uint32_t column = kTile + kWarpColumns * (warp / 4) + lane % 8 + 8 * (matrix / 2);
+    const std::uint32_t row = kWarpRows * (warp % S::warps_y) + lane % 8 + 8 * (matrix % 2);
+    const std::uint32_t column = S::rows + kWarpColumns * (warp / S::warps_y) + lane % 8 + 8 * (matrix / 2);
     const std::uint32_t base = shared_address(shared.planes);
     a = base + row * S::pitch;
     b = base + column * S::pitch;
@@ -44,31 +44,34 @@ struct Fragments {
 
 // Residues modulo the moduli of word `word` of a pass to byte 0 .. 3 of `residue`. All lanes of a warp call it.
 template <class S, bool Certifies>
-__device__ __forceinline__ void multiply_word(const TileShared<Certifies>& shared, const Fragments<S>& fragments, int word,
-                                              int first_modulus, int count, int steps, std::uint32_t (&residue)[kOwnEntries]) {
+__device__ __forceinline__ void multiply_word(const TileShared<S, Certifies>& shared, const Fragments<S>& fragments, int word,
+                                              int first_modulus, int count, std::uint32_t (&residue)[kOwnEntries]) {
 #pragma unroll 1
   for (int byte = 0; byte < 4; ++byte) {
     const int modulus = first_modulus + 4 * word + byte;
     if (modulus >= count) return;
     const auto plane = static_cast<std::uint32_t>((4 * word + byte) * S::plane_bytes);
     const Quotient fold = shared.fold[modulus];
+    std::uint32_t start[4] = {fold.preset, fold.preset, fold.preset, fold.preset};
+    for (std::uint32_t& x : start) hold(x);  // four registers side by side, filled once
     std::uint32_t c[kWarpColumns / 8][4];
 #pragma unroll
-    for (auto& tile : c) {
-#pragma unroll
-      for (std::uint32_t& sum : tile) sum = fold.preset;
-    }
-#pragma unroll
     for (int step = 0; step < S::inner / 32; ++step) {
-      if (step >= steps) break;
       std::uint32_t a[4];
       load_matrices(a, fragments.of_a(plane, step));
 #pragma unroll
       for (int half = 0; half < kWarpColumns / 16; ++half) {
         std::uint32_t b[4];
         load_matrices(b, fragments.of_b(plane, step, half));
-        multiply_bytes(c[2 * half], a[0], a[1], a[2], a[3], b[0], b[1]);
-        multiply_bytes(c[2 * half + 1], a[0], a[1], a[2], a[3], b[2], b[3]);
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          auto& sums = c[2 * half + i];
+          if (step == 0) {
+            multiply_bytes_onto(sums, start, a[0], a[1], a[2], a[3], b[2 * i], b[2 * i + 1]);
+          } else {
+            multiply_bytes(sums, a[0], a[1], a[2], a[3], b[2 * i], b[2 * i + 1]);
+          }
+        }
       }
     }
     const std::uint32_t select = 0x3210u + ((4u - static_cast<std::uint32_t>(byte)) << (4 * byte));  // byte `byte` of the sum's
@@ -88,7 +91,7 @@ __device__ __forceinline__ void store_residues(std::uint32_t base, const std::ui
 #pragma unroll
   for (int e = 0; e < kOwnEntries; ++e) {
     const std::uint32_t row = group + 8 * (e % 4 / 2), column = 8 * (e / 4) + 2 * t + e % 2;
-    store_shared(base + residues_at(row, column), {residue[0][e], residue[1][e], residue[2][e], residue[3][e]});
+    store_shared(base + residues_at(row, column), uint4{residue[0][e], residue[1][e], residue[2][e], residue[3][e]});
   }
 }
 

@@ -1,10 +1,9 @@
 // How the kernel of whole tiles lays things out.
 //
-// A block makes 64 x 64 entries of a product. Its 128 lines, rows of A and then columns of B, are encoded for some moduli at a
-// time: planes of bytes [modulus][line][chunk of 16], in 64 KiB of shared memory, so that two blocks share a multiprocessor.
-// Entries along K stand in an order of their own, the same in both operands: byte i of chunk c is entry c + Chunks i. So lanes with
-// neighbouring chunks read neighbouring entries. Chunks of a line change places by the line's number: eight lines' chunks of one
-// number lie on all banks, and so do all chunks of a line.
+// A block makes Rows x 64 entries of a product. Its lines, rows of A and then columns of B, are encoded for some moduli at a time:
+// planes of bytes [modulus][line][chunk of 16] in shared memory. Entries along K stand in an order of their own, the same in both
+// operands: byte i of chunk c is entry c + Chunks i. So lanes with neighbouring chunks read neighbouring entries. Chunks of a line
+// change places by the line's number: eight lines' chunks of one number lie on all banks, and so do all chunks of a line.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +19,19 @@ using direct::OwnLine;
 using direct::Place;
 using direct::Source;
 
-inline constexpr int kTile = 64, kTileLines = 2 * kTile;
-inline constexpr int kTileThreads = 256, kTileWarps = kTileThreads / 32;
+inline constexpr int kTileColumns = 64;
 inline constexpr int kWarpRows = 16, kWarpColumns = 32;  // of a warp's entries
-static_assert((kTile / kWarpRows) * (kTile / kWarpColumns) == kTileWarps, "every entry has its warp");
 
-template <int Chunks_>
+template <int Chunks_, int Rows_, int Moduli_>
 struct PlaneShape {
   static constexpr int Chunks = Chunks_, inner = 16 * Chunks, pitch = inner;
-  static constexpr int plane_bytes = kTileLines * pitch, moduli = 65536 / plane_bytes;  // of a pass
-  static constexpr int passes = kMostTileModuli / moduli;
-  static constexpr int units = kTile * Chunks / kTileThreads;  // of 16 entries of an operand, for each thread
+  static constexpr int rows = Rows_, lines = rows + kTileColumns;
+  static constexpr int warps_y = rows / kWarpRows, warps = warps_y * kTileColumns / kWarpColumns, threads = 32 * warps;
+  static constexpr int moduli = Moduli_, passes = kMostTileModuli / moduli;  // moduli of a pass
+  static constexpr int plane_bytes = lines * pitch, residue_bytes = warps * kWarpRows * kWarpColumns * kMostTileModuli;
+  static constexpr int bytes = moduli * plane_bytes > residue_bytes ? moduli * plane_bytes : residue_bytes;
+  static constexpr int units_a = rows * Chunks / threads, units_b = kTileColumns * Chunks / threads;  // of a thread
+  static constexpr int blocks = bytes > 100 * 1024 ? 1 : 2;  // of a multiprocessor
   static_assert(Chunks == 4 || Chunks == 8, "lines change their chunks for these");
 
   // Where chunk `chunk` of a line lies in its line.
@@ -49,22 +50,23 @@ struct TileParameters {
 };
 
 // What certifying takes more.
+template <class S>
 struct CertifyingLines {
-  LineRecord record[kTileLines];
-  std::int32_t log_square[kTileLines];  // the integers' sum of squares is below 2^log_square
-  std::int32_t test[kTile];             // of the rows, see certify/segment.cuh
-  __device__ CertifyingLines() {}       // never initialised
+  LineRecord record[S::lines];
+  std::int32_t log_square[S::lines];  // the integers' sum of squares is below 2^log_square
+  std::int32_t test[S::rows];         // of the rows, see certify/segment.cuh
+  __device__ CertifyingLines() {}     // never initialised
 };
 struct NoLines {};
 
-template <bool Certifies>
-struct alignas(128) TileShared : std::conditional_t<Certifies, CertifyingLines, NoLines> {
-  std::uint8_t planes[65536];                         // before: the states of lines; behind: residues of the result
+template <class S, bool Certifies>
+struct alignas(128) TileShared : std::conditional_t<Certifies, CertifyingLines<S>, NoLines> {
+  alignas(128) std::uint8_t planes[S::bytes];  // before: the states of lines; behind: residues of the result
   FinishFragments finish;
-  uint2 weight[kMostTileModuli / 2][32];              // of a pair of moduli, as lanes take them
+  uint2 weight[kMostTileModuli / 2][32];  // of a pair of moduli, as lanes take them
   Quotient encode[kMostTileModuli], fold[kMostTileModuli];
   ColumnConstants<kFinishWords> columns;
-  OwnLine line[kTileLines];
+  OwnLine line[S::lines];
   __device__ TileShared() {}
 };
 

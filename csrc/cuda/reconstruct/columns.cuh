@@ -62,6 +62,15 @@ __device__ __forceinline__ void multiply_bytes(std::uint32_t (&c)[4], std::uint3
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
+// d = c + a b over 32 residues or bytes: c stays, and is not copied before.
+__device__ __forceinline__ void multiply_bytes_onto(std::uint32_t (&d)[4], const std::uint32_t (&c)[4], std::uint32_t a0,
+                                                    std::uint32_t a1, std::uint32_t a2, std::uint32_t a3, std::uint32_t b0,
+                                                    std::uint32_t b1) {
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"
+      : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
+}
+
 // The planes that a lane reads, those of 16 step + 4 t ... + 3. Beyond the last plane in use it reads that one again (the
 // weights are 0 there), so that all loads are unconditional and cost no memory traffic.
 template <int Steps>
