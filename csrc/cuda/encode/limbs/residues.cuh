@@ -17,14 +17,10 @@
 
 namespace ozfp4::cuda {
 
-// What the weights of a modulus, or of no modulus, are to one lane. Words: padded to loads of 16 bytes where they are many.
-inline constexpr int kMostLoadWords = 4;
+// The weights of a modulus, or of none, padded for loads of 16 bytes where they are more than two words.
 template <int Words>
-inline constexpr int kWeightRoom =
-    Words < kMostLoadWords ? (Words == 3 ? 4 : Words) : (Words + kMostLoadWords - 1) / kMostLoadWords * kMostLoadWords;
-template <int Words>
-struct alignas(4 * (kWeightRoom<Words> < kMostLoadWords ? kWeightRoom<Words> : kMostLoadWords)) LaneWeights {
-  std::uint32_t word[kWeightRoom<Words>];
+struct alignas(Words > 2 ? 16 : 4 * Words) LaneWeights {
+  std::uint32_t word[Words];
 };
 
 // The constants of two units as they lie in shared memory, but for their weights the same for all threads.
@@ -63,6 +59,7 @@ class ResidueWriter {
     for (std::uint32_t& word : bytes.word) hold(word);
     if (is_there_) *reinterpret_cast<PlaneBytes<Entries>*>(at_) = bytes;
     at_ += stride_;
+    hold(stride_);  // else the compiler keeps two of them in registers
   }
 
   __device__ __forceinline__ bool is_there() const { return is_there_; }
@@ -128,17 +125,16 @@ __device__ __forceinline__ void encode_residues(IntegerBytes<Words> (&bytes)[Ite
       hold(bytes[i].word[j]);
     }
   }
-  const LaneWeights<Words>* weights = pair->weights + lane_weights();
+  const int own = lane_weights();
   PlaneBytes<Items> residues[2];
-#pragma unroll(Words == 1 ? 1 : 2)
+#pragma unroll 1
   for (const UnitPair<Words>* end = pair + units / 2; pair != end; ++pair) {
-    pair_residues(bytes, *pair, *weights, residues);
+    pair_residues(bytes, *pair, pair->weights[own], residues);
     writer.write(residues[0]);
     writer.write(residues[1]);
-    weights = reinterpret_cast<const LaneWeights<Words>*>(reinterpret_cast<const unsigned char*>(weights) + sizeof *pair);
   }
   if (units % 2 == 0) return;
-  pair_residues(bytes, *pair, *weights, residues);
+  pair_residues(bytes, *pair, pair->weights[own], residues);
   writer.write(residues[0]);
 }
 
