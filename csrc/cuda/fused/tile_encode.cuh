@@ -58,8 +58,7 @@ __device__ __forceinline__ void scale_unit(const double (&x)[16], int shift, Int
 
 // A word whose low byte is the residue; `bits` from the preset of the constants.
 __device__ __forceinline__ std::uint32_t reduce(std::uint32_t bits, const Quotient& by) {
-  const float quotient = fused_multiply_add(float_from_bits<float>(bits), by.inverse, by.shift);
-  return bits + float_bits(quotient) * by.negated;
+  return reduce_dot(bits, by.inverse, by.shift, by.negated);
 }
 
 __device__ __forceinline__ std::uint32_t low_bytes(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) {

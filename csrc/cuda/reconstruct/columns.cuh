@@ -135,11 +135,11 @@ struct EntryBytes {
       std::uint32_t c[4] = {};
 #pragma unroll
       for (int unit = 0; unit + 1 < units; unit += 2) {
-        ptx::multiply_bytes(c, word[unit][first][v], word[unit][second][v], word[unit + 1][first][v], word[unit + 1][second][v],
-                            weight[unit][tile], weight[unit + 1][tile]);
+        multiply_bytes(c, word[unit][first][v], word[unit][second][v], word[unit + 1][first][v], word[unit + 1][second][v],
+                       weight[unit][tile], weight[unit + 1][tile]);
       }
       if constexpr (units % 2 == 1) {
-        ptx::multiply_bytes(c, word[units - 1][first][v], word[units - 1][second][v], weight[units - 1][tile]);
+        multiply_bytes(c, word[units - 1][first][v], word[units - 1][second][v], weight[units - 1][tile]);
       }
       column[first] = c[0] + 256 * c[1];
       column[second] = c[2] + 256 * c[3];

@@ -83,9 +83,9 @@ __device__ __forceinline__ void dot_both(std::uint32_t (&c)[4], const IntegerByt
                                          const LaneWeights<Words>& weights) {
 #pragma unroll
   for (int i = 0; i + 1 < Words; i += 2) {
-    ptx::multiply_bytes(c, x.word[i], y.word[i], x.word[i + 1], y.word[i + 1], weights.word[i], weights.word[i + 1]);
+    multiply_bytes(c, x.word[i], y.word[i], x.word[i + 1], y.word[i + 1], weights.word[i], weights.word[i + 1]);
   }
-  if constexpr (Words % 2 == 1) ptx::multiply_bytes(c, x.word[Words - 1], y.word[Words - 1], weights.word[Words - 1]);
+  if constexpr (Words % 2 == 1) multiply_bytes(c, x.word[Words - 1], y.word[Words - 1], weights.word[Words - 1]);
 }
 
 // The residues of the integers by one unit and by the other.

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace ozfp4::cuda::ptx {
+namespace ozfp4::cuda {
 
 __device__ __forceinline__ void multiply_bytes(std::uint32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t b) {
   asm("mma.sync.aligned.m16n8k16.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
@@ -22,4 +22,4 @@ __device__ __forceinline__ void multiply_bytes(std::uint32_t (&c)[4], std::uint3
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
-}  // namespace ozfp4::cuda::ptx
+}  // namespace ozfp4::cuda
