@@ -1,5 +1,5 @@
-// Residue in [0, m) of one scaled integer for byte-sized moduli, as a GPU likes it: a byte-wise dot product (dp4a) a word, one
-// FP32 and one integer multiply-add. arith/limbs/residue.hpp gives the CPU the same residues.
+// Residue in [0, m) of one scaled integer for byte-sized moduli, as a GPU likes it: byte-wise dot products (dp4a a word, or the
+// matrix unit), one FP32 and one integer multiply-add. arith/limbs/residue.hpp gives the CPU the same residues.
 //
 // The integer is made nonnegative, u = v + offset, and cut into bytes b_j; weights are w_j = 2^(8 j) mod m in [0, m). Then
 //     x = sum_j b_j w_j + (-offset mod m)  =  v (mod m),     0 <= x <= (4 Words * 255 + 1) (m - 1) < 2^21.
@@ -99,13 +99,19 @@ OZFP4_HD float fused_multiply_add(float a, float b, float c) {
 #endif
 }
 
-// A word whose low byte is the residue in [0, m); the other bytes are of no meaning. Range: any bytes.
+// From the dot product of all bytes, preset included, to a word whose low byte is the residue in [0, m); the other bytes are of
+// no meaning. Range: the constants of one ByteModulus, and its dot product with any bytes.
+OZFP4_HD std::uint32_t reduce_dot(std::uint32_t bits, float inverse, float shift, std::uint32_t negated) {
+  const float quotient = fused_multiply_add(float_from_bits<float>(bits), inverse, shift);
+  return bits + float_bits(quotient) * negated;
+}
+
+// The same word from the bytes. Range: any bytes.
 template <int Words>
 OZFP4_HD std::uint32_t residue_byte(const IntegerBytes<Words>& v, const ByteModulus<Words>& m) {
   std::uint32_t bits = m.preset;
   for (int i = 0; i < Words; ++i) bits = dot_bytes(v.word[i], m.weight[i], bits);
-  const float quotient = fused_multiply_add(float_from_bits<float>(bits), m.inverse, m.shift);
-  return bits + float_bits(quotient) * m.negated;
+  return reduce_dot(bits, m.inverse, m.shift, m.negated);
 }
 
 // A part of the integer, cut at a multiple of 8 bits (arith/wide/parts.hpp): its residue comes from the same bytes. With the

@@ -5,7 +5,9 @@
 #include <type_traits>
 
 #include "arith/limbs/e2m1.hpp"
-#include "cuda/encode/limbs.cuh"
+#include "cuda/encode/limbs/digits.cuh"
+#include "cuda/encode/limbs/residues.cuh"
+#include "cuda/encode/limbs/tables.cuh"
 
 namespace ozfp4::cuda {
 
@@ -18,12 +20,33 @@ inline constexpr bool kHasDigits13 = Kind == EncodeKind::digits13 || Kind == Enc
 template <EncodeKind Kind>
 using TableOf = std::conditional_t<kHasLimbTable<Kind>, LimbTable, NoTable>;
 
+// Words of integers that a unit takes at once.
+template <EncodeKind Kind, int Words>
+inline constexpr int kUnitWords = kUnitsPerModulus<Kind> * Words;
+
+// The units in shared memory: two at a time where residues are all that is asked for.
+template <EncodeKind Kind>
+inline constexpr bool kHasUnitPairs = Kind == EncodeKind::residues || Kind == EncodeKind::pairs;
+template <EncodeKind Kind, int Words>
+using UnitsOf = std::conditional_t<kHasUnitPairs<Kind>, UnitPair<kUnitWords<Kind, Words>>, SharedUnit<kUnitWords<Kind, Words>>>;
+template <EncodeKind Kind>
+__host__ __device__ inline int shared_units(int units) {
+  return kHasUnitPairs<Kind> ? (units + 1) / 2 : units;
+}
+
 // Words of the table, three limbs (or codes) each.
 template <EncodeKind Kind>
 __host__ __device__ inline int shared_table_entries(int table_entries) {
   return kHasLimbTable<Kind> ? table_entries : kHasDigits13<Kind> ? kTripleEntries : 0;
 }
 
+template <int Words, class Parameters>
+__device__ __forceinline__ void fill_units(UnitPair<Words>* pairs, const Parameters& arguments) {
+  constexpr int room = sizeof arguments.unit / sizeof arguments.unit[0];
+  static_assert(room <= kEncodeThreads && room % 2 == 0, "a thread for each, and none alone");
+  const auto u = static_cast<int>(threadIdx.x);
+  if (u / 2 < (arguments.units + 1) / 2) fill_half(pairs[u / 2], u % 2, arguments.unit[u].modulus);  // the last may be 0
+}
 template <int Words, class Parameters>
 __device__ __forceinline__ void fill_units(SharedUnit<Words>* units, const Parameters& arguments) {
   static_assert(sizeof arguments.unit / sizeof arguments.unit[0] <= kEncodeThreads, "a thread for each");
@@ -53,9 +76,9 @@ __device__ __forceinline__ void fill_table(std::uint32_t* table, const TableOf<K
   }
 }
 
-template <int UnitWords>
+template <EncodeKind Kind, int Words>
 struct EncodeShared {
-  SharedUnit<UnitWords>* units;
+  UnitsOf<Kind, Words>* units;
   std::uint32_t* table;
 };
 
@@ -67,22 +90,61 @@ __device__ __forceinline__ std::uint32_t tile_groups(const EncodeOperand& operan
   return operand.steps * (kStepEntries<T> / kGroup);
 }
 
-// Group number `group` of a tile: `units` units, to the planes from `first_plane` on.
+// Integers of a group as bytes; of pairs, two behind each other.
+template <EncodeKind Kind, int Words, int UnitWords, int Items>
+__device__ __forceinline__ void cut_bytes(const IntegerOf<Words> (&v)[kGroup], IntegerBytes<UnitWords> (&bytes)[Items]) {
+#pragma unroll
+  for (int i = 0; i < Items; ++i) {
+    if constexpr (kIsOfPairs<Kind>) {
+      bytes[i] = pair_bytes<Words>(bytes_of(v[kPair * i]), bytes_of(v[kPair * i + 1]));
+    } else {
+      bytes[i] = bytes_of(v[i]);
+    }
+  }
+}
+
+// The integers of a group, to the planes from `first` on. Of kinds with pairs of units all lanes of a warp call it, those too
+// that are not there.
+template <EncodeKind Kind, int Words>
+__device__ __forceinline__ void encode_integers(const IntegerOf<Words> (&v)[kGroup], std::uint8_t* first,
+                                                std::int64_t plane_stride, bool is_there, const EncodeShared<Kind, Words>& shared,
+                                                int units, int planes) {
+  constexpr int items = kGroup / kUnitsPerModulus<Kind>;
+  if constexpr (kHasUnitPairs<Kind>) {
+    IntegerBytes<kUnitWords<Kind, Words>> bytes[items];
+    cut_bytes<Kind, Words>(v, bytes);
+    encode_residues<Words>(bytes, ResidueWriter<items>(first, plane_stride, is_there), shared.units, units);
+  } else {
+    const PlaneWriter<kWritesCodes<Kind>, items> writer(first, plane_stride);
+    if constexpr (kHasDigits13<Kind>) {
+      encode_digits13(v, writer, planes, shared.table);
+    } else if constexpr (Kind == EncodeKind::digits256) {
+      encode_digits256(v, writer, planes);
+    } else {
+      IntegerBytes<kUnitWords<Kind, Words>> bytes[items];
+      cut_bytes<Kind, Words>(v, bytes);
+      encode_tables(bytes, writer, shared.units, units, shared.table);
+    }
+  }
+}
+
+// Group number `group` of a tile: `units` units, to the planes from `first_plane` on. All lanes of a warp call it.
 template <class T, EncodeKind Kind, int Words>
 __device__ __forceinline__ void encode_group(const EncodeArguments& arguments, const TilePlace& place, const unsigned char* tile,
-                                             const EncodeShared<kUnitWords<Kind, Words>>& shared, int units, std::uint32_t group,
+                                             const EncodeShared<Kind, Words>& shared, int units, std::uint32_t group,
                                              int first_plane = 0) {
   const TileOrigin origin = *place.origin;
   const EncodeOperand& operand = arguments.operand[origin.is_b];
   const GroupPlace at = group_place<T>(operand, group);
   const TileLine line = place.line[at.line];
-  if (line.source == nullptr || origin.k0 + at.k >= operand.padded_inner) return;
+  const bool is_there = line.source != nullptr && origin.k0 + at.k < operand.padded_inner;
+  // The matrix unit takes whole warps.
+  if (kHasUnitPairs<Kind> ? __any_sync(0xFFFFFFFFu, is_there) == 0 : !is_there) return;
   const std::int64_t target = line.target + (at.k >> kLogEntriesPerByte<Kind>)+first_plane * operand.plane_stride;
-  const PlaneWriter<kWritesCodes<Kind>, kGroup / kUnitsPerModulus<Kind>> writer(operand.planes + target, operand.plane_stride);
   T x[kGroup];
   read_group(tile, operand, at, x);
   if constexpr (Kind == EncodeKind::int8_limbs) {
-    encode_int8(x, writer, shared.units, units, shared.table);
+    encode_int8(x, PlaneWriter<false>(operand.planes + target, operand.plane_stride), shared.units, units, shared.table);
   } else {
     IntegerOf<Words> v[kGroup];
     if constexpr (std::is_integral_v<T>) {
@@ -90,31 +152,23 @@ __device__ __forceinline__ void encode_group(const EncodeArguments& arguments, c
     } else {
       scale_group(x, line.shift, v);
     }
-    if constexpr (kHasDigits13<Kind>) {
-      encode_digits13(v, writer, arguments.planes, shared.table);
-    } else if constexpr (Kind == EncodeKind::digits256) {
-      encode_digits256(v, writer, arguments.planes);
-    } else if constexpr (kIsOfPairs<Kind>) {
-      encode_pairs<Kind, Words>(v, writer, shared.units, units, shared.table);
-    } else {
-      encode_residues<Kind, Words>(v, writer, shared.units, units, shared.table);
-    }
+    encode_integers<Kind, Words>(v, operand.planes + target, operand.plane_stride, is_there, shared, units, arguments.planes);
   }
 }
 
-// Blocks a multiprocessor that leave the compiler enough registers.
+// Blocks a multiprocessor that leave the compiler enough registers. Counts: of the kernel that counts, too.
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900)
-template <EncodeKind Kind, int Words>
-inline constexpr int kEncodeBlocks = Words > 3    ? 1
-                                     : Words == 3 ? 3
-                                                  : 4;
+template <EncodeKind Kind, int Words, bool Counts = false>
+inline constexpr int kEncodeBlocks = Words > 3              ? 1
+                                     : Words == 3 || Counts ? 3
+                                                            : 4;
 #elif defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 1000 || __CUDA_ARCH__ == 1030)
-template <EncodeKind Kind, int Words>
+template <EncodeKind Kind, int Words, bool Counts = false>
 inline constexpr int kEncodeBlocks = Words > 3                                      ? 1
                                      : Words == 3 || Kind == EncodeKind::int8_limbs ? 2
                                                                                     : 3;
 #else
-template <EncodeKind Kind, int Words>
+template <EncodeKind Kind, int Words, bool Counts = false>
 inline constexpr int kEncodeBlocks = Words > 3 ? 1 : 2;  // consumer cards: their 100 KiB of shared memory admit no more
 #endif
 

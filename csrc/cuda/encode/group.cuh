@@ -98,6 +98,22 @@ __device__ __forceinline__ void scale_group(const T (&x)[kGroup], int shift, Wid
   }
 }
 
+// The bytes number `Byte` of the words, as they lie in a plane.
+template <int Entries>
+struct alignas(Entries) PlaneBytes {
+  std::uint32_t word[Entries / 4];
+};
+template <int Byte, int Entries>
+__device__ __forceinline__ PlaneBytes<Entries> gather_bytes(const std::uint32_t (&word)[Entries]) {
+  constexpr std::uint32_t pick = Byte | (Byte + 4) << 4;
+  PlaneBytes<Entries> bytes;
+#pragma unroll
+  for (int i = 0; i < Entries; i += 4) {
+    bytes.word[i / 4] = __byte_perm(__byte_perm(word[i], word[i + 1], pick), __byte_perm(word[i + 2], word[i + 3], pick), 0x5410);
+  }
+  return bytes;
+}
+
 // Writes the entries of a group to plane after plane: a byte an entry, or the low nibbles of two in one. Entries: 8, or 4 where
 // each is of a pair.
 template <bool Codes, int Entries = kGroup>
@@ -108,15 +124,7 @@ class PlaneWriter {
   // The bytes number `Byte` of the words.
   template <int Byte>
   __device__ __forceinline__ void write(const std::uint32_t (&word)[Entries]) {
-    struct alignas(Entries) Bytes {
-      std::uint32_t word[Entries / 4];
-    } bytes;
-    constexpr std::uint32_t pick = Byte | (Byte + 4) << 4;
-#pragma unroll
-    for (int i = 0; i < Entries; i += 4) {
-      bytes.word[i / 4] =
-          __byte_perm(__byte_perm(word[i], word[i + 1], pick), __byte_perm(word[i + 2], word[i + 3], pick), 0x5410);
-    }
+    const PlaneBytes<Entries> bytes = gather_bytes<Byte>(word);
     if constexpr (Codes) {
       static_assert(Entries == 8 || Entries == 4, "so many codes make a word or half of one");
       // Codes lie in the low nibbles of bytes: after the shift bytes 0 and 2 hold two each.
@@ -128,7 +136,7 @@ class PlaneWriter {
         *reinterpret_cast<std::uint16_t*>(at_) = static_cast<std::uint16_t>(__byte_perm(low, 0, 0x4420));
       }
     } else {
-      *reinterpret_cast<Bytes*>(at_) = bytes;
+      *reinterpret_cast<PlaneBytes<Entries>*>(at_) = bytes;
     }
     at_ += stride_;
   }

@@ -13,7 +13,7 @@ namespace ozfp4::cuda {
 template <EncodeKind Kind, int Words>
 __host__ __device__ inline int encode_shared_bytes(const EncodeArguments& arguments) {
   return kStages * static_cast<int>(arguments.most_tile_bytes) +
-         arguments.units * static_cast<int>(sizeof(SharedUnit<kUnitWords<Kind, Words>>)) +
+         shared_units<Kind>(arguments.units) * static_cast<int>(sizeof(UnitsOf<Kind, Words>)) +
          kPlaces * static_cast<int>(arguments.most_tile_lines * sizeof(TileLine)) +
          4 * shared_table_entries<Kind>(arguments.table_entries);
 }
@@ -30,7 +30,7 @@ __device__ __forceinline__ bool is_complete(const EncodeArguments& arguments, in
 
 // Counts: for operands that have records, or of which the first units are encoded; and others.
 template <class T, EncodeKind Kind, int Words, bool Counts>
-__global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words>)
+__global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words, Counts>)
     encode_kernel(const __grid_constant__ EncodeParameters<Kind, Words> arguments,
                   const __grid_constant__ TableOf<Kind> limb_table) {
   extern __shared__ __align__(128) unsigned char shared_bytes[];
@@ -38,9 +38,9 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words>)
   if constexpr (Counts) {
     if (is_complete(arguments, kUnitsPerModulus<Kind>)) return;
   }
-  EncodeShared<kUnitWords<Kind, Words>> shared;
-  shared.units = reinterpret_cast<SharedUnit<kUnitWords<Kind, Words>>*>(shared_bytes + kStages * arguments.most_tile_bytes);
-  auto* lines = reinterpret_cast<TileLine*>(shared.units + arguments.units);
+  EncodeShared<Kind, Words> shared;
+  shared.units = reinterpret_cast<UnitsOf<Kind, Words>*>(shared_bytes + kStages * arguments.most_tile_bytes);
+  auto* lines = reinterpret_cast<TileLine*>(shared.units + shared_units<Kind>(arguments.units));
   shared.table = reinterpret_cast<std::uint32_t*>(lines + kPlaces * arguments.most_tile_lines);
   const auto place_at = [&](std::uint32_t i) { return TilePlace{origins + i, lines + i * arguments.most_tile_lines}; };
   fill_units(shared.units, arguments);
@@ -67,9 +67,11 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words>)
       if constexpr (Counts) {
         const EncodedUnits& before = arguments.before;
         if (before.units != 0 && __ldcg(before.widest_capacity) <= before.most_capacity) {
-          shared.units += before.units;
-          units -= before.units;
-          first_plane = before.planes;
+          // Of a pair of units both are encoded anew, to the same bytes.
+          const int again = kHasUnitPairs<Kind> ? before.units % 2 : 0;
+          shared.units += shared_units<Kind>(before.units - again);
+          units -= before.units - again;
+          first_plane = before.planes - again;
         }
       }
     }

@@ -31,7 +31,8 @@ struct ScaleEncodeArguments {
 template <EncodeKind Kind, int Words, class State>
 __host__ __device__ inline int scale_encode_shared_bytes(const ScaleEncodeArguments& arguments) {
   const EncodeArguments& encode = arguments.encode;
-  return static_cast<int>(encode.most_tile_bytes) + encode.units * static_cast<int>(sizeof(SharedUnit<kUnitWords<Kind, Words>>)) +
+  return static_cast<int>(encode.most_tile_bytes) +
+         shared_units<Kind>(encode.units) * static_cast<int>(sizeof(UnitsOf<Kind, Words>)) +
          static_cast<int>(encode.most_tile_lines * (sizeof(TileLine) + arguments.cluster_blocks * sizeof(PackedState<State>))) +
          4 * shared_table_entries<Kind>(encode.table_entries);
 }
@@ -88,10 +89,10 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words>)
   __shared__ BlockReport<State> report;
   const Inbox inbox(&inbox_barrier);
   auto* states = reinterpret_cast<std::uint64_t*>(tile + encode.most_tile_bytes);
-  EncodeShared<kUnitWords<Kind, Words>> shared;
-  shared.units = reinterpret_cast<SharedUnit<kUnitWords<Kind, Words>>*>(states + kStateWords<State> * arguments.cluster_blocks *
-                                                                                     encode.most_tile_lines);
-  const TilePlace place{&origin, reinterpret_cast<TileLine*>(shared.units + encode.units)};
+  EncodeShared<Kind, Words> shared;
+  shared.units =
+      reinterpret_cast<UnitsOf<Kind, Words>*>(states + kStateWords<State> * arguments.cluster_blocks * encode.most_tile_lines);
+  const TilePlace place{&origin, reinterpret_cast<TileLine*>(shared.units + shared_units<Kind>(encode.units))};
   shared.table = reinterpret_cast<std::uint32_t*>(place.line + encode.most_tile_lines);
 
   const std::uint32_t blocks = arguments.cluster_blocks;

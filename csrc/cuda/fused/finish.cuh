@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "arith/wide/column_crt.hpp"
-#include "cuda/reconstruct/columns.cuh"
+#include "cuda/multiply/ptx/byte_mma.cuh"
 #include "cuda/reconstruct/reconstruct_plan.hpp"
 
 namespace ozfp4::cuda::fused {
@@ -36,24 +36,28 @@ __device__ __forceinline__ uint4 finish_fragment(const FinishWeights& weights, i
   return {from[0], from[1], from[2], from[3]};
 }
 
-// The columns of this lane's entries, two at a time, from their residues, four a word; residues of the plan beyond those in use
-// have weight 0. All lanes of the warp call it.
-template <int Entries>
-__device__ __forceinline__ void make_columns(const std::uint32_t (&x)[Entries][kResidueWords], const FinishFragments& fragments,
-                                             std::uint32_t (&column)[Entries][kFinishColumns]) {
-  static_assert(Entries % 2 == 0, "two rows of the left operand");
+// The residues of two entries x and y of a lane as the matrix unit takes them: words x0, y0, x1, y1 and x2, y2, x3, y3, of four
+// residues each.
+struct ResiduePair {
+  std::uint32_t word[2][4];
+};
+
+// The columns of this lane's entries; residues of the plan beyond those in use have weight 0. All lanes of the warp call it.
+template <int Pairs>
+__device__ __forceinline__ void make_columns(const ResiduePair (&pair)[Pairs], const FinishFragments& fragments,
+                                             std::uint32_t (&column)[2 * Pairs][kFinishColumns]) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
   for (int s = 0; s < kFinishColumns; ++s) {
     const uint4 weight = fragments.column[s][lane];
 #pragma unroll
-    for (int e = 0; e < Entries; e += 2) {
-      constexpr std::uint32_t zero[4] = {};
+    for (int i = 0; i < Pairs; ++i) {
+      const auto &low = pair[i].word[0], &high = pair[i].word[1];
       std::uint32_t c[4];
-      multiply_bytes_onto(c, zero, x[e][0], x[e + 1][0], x[e][1], x[e + 1][1], weight.x, weight.y);
-      multiply_bytes(c, x[e][2], x[e + 1][2], x[e][3], x[e + 1][3], weight.z, weight.w);
-      column[e][s] = c[0] + 256 * c[1];
-      column[e + 1][s] = c[2] + 256 * c[3];
+      multiply_first_bytes(c, low[0], low[1], low[2], low[3], weight.x, weight.y);
+      multiply_bytes(c, high[0], high[1], high[2], high[3], weight.z, weight.w);
+      column[2 * i][s] = c[0] + 256 * c[1];
+      column[2 * i + 1][s] = c[2] + 256 * c[3];
     }
   }
 }

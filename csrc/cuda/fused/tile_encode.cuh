@@ -4,9 +4,26 @@
 #include <cstdint>
 
 #include "arith/split_integer.hpp"
+#include "cuda/multiply/ptx/hold.cuh"
+#include "cuda/reconstruct/columns.cuh"
 #include "cuda/fused/tile_shape.cuh"
 
 namespace ozfp4::cuda::fused {
+
+__device__ __forceinline__ void load_words(std::uint32_t (&x)[4], std::uint32_t address) {
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+               : "r"(address)
+               : "memory");
+}
+
+// The same, never merged with another: where an accumulator starts.
+__device__ __forceinline__ void load_start(std::uint32_t (&x)[4], std::uint32_t address) {
+  asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+               : "r"(address)
+               : "memory");
+}
 
 __device__ __forceinline__ void store_words(std::uint32_t address, const uint2& x) {
   asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(address), "r"(x.x), "r"(x.y) : "memory");
@@ -53,6 +70,8 @@ __device__ __forceinline__ void fill_tables(TileShared<S, Certifies>& shared, co
   if (i < kMostTileModuli) {
     shared.encode[i] = tables.encode[i];
     shared.fold[i] = tables.fold[i];
+    for (int j = 0; j < 4; ++j) shared.fold_start[i][j] = tables.fold[i].preset;
+    for (int j = 0; j < 2; ++j) shared.encode_start[i / 2][i % 2 + 2 * j] = tables.encode[i].preset;
   }
   if (i == 0) shared.columns = tables.columns;
 }
@@ -71,8 +90,7 @@ __device__ __forceinline__ void scale_entries(double* x, const SplitScale& scale
 
 // A word whose low byte is the residue; `bits` from the preset of the constants.
 __device__ __forceinline__ std::uint32_t reduce(std::uint32_t bits, const Quotient& by) {
-  const float quotient = fused_multiply_add(float_from_bits<float>(bits), by.inverse, by.shift);
-  return bits + float_bits(quotient) * by.negated;
+  return reduce_dot(bits, by.inverse, by.shift, by.negated);
 }
 
 __device__ __forceinline__ std::uint32_t low_bytes(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
@@ -83,10 +101,8 @@ __device__ __forceinline__ std::uint32_t low_bytes(std::uint32_t a, std::uint32_
 // each lane has the bytes of two; as in finish.cuh the right operand's columns 2 t and 2 t + 1 take those of lane t alone.
 template <int Entries>
 __device__ __forceinline__ void residues_of(const IntegerBytes<kTileIntegerWords> (&bytes)[Entries], const uint2& weight,
-                                            const Quotient& first, const Quotient& second,
+                                            std::uint32_t start, const Quotient& first, const Quotient& second,
                                             std::uint32_t (&word)[2][Entries / 4]) {
-  std::uint32_t start[4] = {first.preset, second.preset, first.preset, second.preset};
-  for (std::uint32_t& x : start) hold(x);  // four registers side by side, filled once
 #pragma unroll
   for (int i = 0; i < Entries / 4; ++i) {
     std::uint32_t r[2][4];
@@ -94,7 +110,8 @@ __device__ __forceinline__ void residues_of(const IntegerBytes<kTileIntegerWords
     for (int j = 0; j < 4; j += 2) {
       const auto &x = bytes[4 * i + j], &y = bytes[4 * i + j + 1];
       std::uint32_t c[4];
-      multiply_bytes_onto(c, start, x.word[0], y.word[0], x.word[1], y.word[1], weight.x, weight.y);
+      load_start(c, start);
+      multiply_bytes(c, x.word[0], y.word[0], x.word[1], y.word[1], weight.x, weight.y);
       r[0][j] = reduce(c[0], first), r[1][j] = reduce(c[1], second);
       r[0][j + 1] = reduce(c[2], first), r[1][j + 1] = reduce(c[3], second);
     }
@@ -115,15 +132,17 @@ __device__ __forceinline__ void encode_unit(TileShared<S, Certifies>& shared, do
   for (int half = 0; half < 2; ++half) {  // registers have no room for the integers of all beside residues of the result
     IntegerBytes<kTileIntegerWords> bytes[8];
     scale_entries(x + 8 * half, scale, bytes);
-    for (auto& entry : bytes) {  // not moved to where the matrix unit takes them in every step
-      hold(entry.word[0]);
-      hold(entry.word[1]);
-    }
+    // Lower words lie beside others that are not wanted; an operation that does nothing moves them once to where the matrix unit
+    // takes them, else they are moved for every pair of moduli.
+    const std::uint32_t nothing = shared.line[line].special >> 8;
+#pragma unroll
+    for (auto& entry : bytes) entry.word[0] ^= nothing;
     std::uint32_t target = base + static_cast<std::uint32_t>(8 * half);
 #pragma unroll 1
     for (int pair = first_modulus / 2; pair < first_modulus / 2 + pairs; ++pair, target += 2 * S::plane_bytes) {
       std::uint32_t word[2][2];
-      residues_of(bytes, shared.weight[pair][threadIdx.x % 32], shared.encode[2 * pair], shared.encode[2 * pair + 1], word);
+      residues_of(bytes, shared.weight[pair][threadIdx.x % 32], shared_address(shared.encode_start[pair]), shared.encode[2 * pair],
+                  shared.encode[2 * pair + 1], word);
       store_words(target, uint2{word[0][0], word[0][1]});
       store_words(target + S::plane_bytes, uint2{word[1][0], word[1][1]});
     }

@@ -35,13 +35,6 @@ struct WarpPlace {
 
 inline constexpr int kRowsAtOnce = 4;
 
-__device__ __forceinline__ void load_residues(std::uint32_t (&x)[kResidueWords], std::uint32_t address) {
-  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
-               : "r"(address)
-               : "memory");
-}
-
 // Leaves a word of the list, of 32 columns from `column` of the tile on.
 __device__ __forceinline__ void list(const Listed& listed, const Place& place, int row, int column, std::uint32_t word) {
   if (listed.word == nullptr) return;
@@ -112,10 +105,12 @@ __device__ __forceinline__ void finish_row(const Finishing<S, Certifies>& own, i
   const TileParameters& p = own.p;
   const int lane = static_cast<int>(threadIdx.x) % 32, line = own.warp.row + row;
   const bool exists = own.exists(row), is_long = own.is_long(row);
-  std::uint32_t residue[2][kResidueWords], column[2][kFinishColumns];
+  ResiduePair pair[1];
+  std::uint32_t column[2][kFinishColumns];
+  load_residues(pair[0], own.residues, row % 8);
+  make_columns(pair, own.shared.finish, column);
 #pragma unroll
-  for (auto& words : residue) load_residues(words, own.residues + residues_at(row, lane));
-  make_columns(residue, own.shared.finish, column);
+  for (int s = 0; s < kFinishColumns; ++s) column[0][s] = row < 8 ? column[0][s] : column[1][s];
   const WideInt<kFinishWords> exact = exact_column_integer(column[0], p.tables.columns);
   const std::int32_t exponent = -own.own.shift - own.shared.line[line].shift;
   double value;
@@ -149,13 +144,14 @@ __device__ __forceinline__ void finish(const Finishing<S, Certifies>& own, const
   const auto& constants = p.tables.columns;
   const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll 1
-  for (int first = 0; first < own.warp.rows; first += kRowsAtOnce) {
+  for (int first = 0; first < min(8, own.warp.rows); first += kRowsAtOnce / 2) {
+    const auto row_of = [first](int i) { return first + i / 2 + 8 * (i % 2); };
     std::uint32_t column[kRowsAtOnce][kFinishColumns];
     {
-      std::uint32_t residue[kRowsAtOnce][kResidueWords];
+      ResiduePair pair[kRowsAtOnce / 2];
 #pragma unroll
-      for (int i = 0; i < kRowsAtOnce; ++i) load_residues(residue[i], own.residues + residues_at(first + i, lane));
-      make_columns(residue, own.shared.finish, column);
+      for (int i = 0; i < kRowsAtOnce / 2; ++i) load_residues(pair[i], own.residues, first + i);
+      make_columns(pair, own.shared.finish, column);
     }
     WideInt<kFinishWords> x[kRowsAtOnce];
     std::int32_t scale[kRowsAtOnce], first_scale[kRowsAtOnce];
@@ -164,7 +160,7 @@ __device__ __forceinline__ void finish(const Finishing<S, Certifies>& own, const
     for (int i = 0; i < kRowsAtOnce; ++i) {
       const std::uint32_t estimate = column_estimate(column[i], constants);
       x[i] = column_integer(column[i], column_quotient(estimate), constants);
-      first_scale[i] = scale[i] = -own.own.shift - own.shared.line[own.warp.row + first + i].shift - constants.shift;
+      first_scale[i] = scale[i] = -own.own.shift - own.shared.line[own.warp.row + row_of(i)].shift - constants.shift;
       is_rare[i] = is_uncertain(estimate);
       is_redundant = is_redundant || has_redundant_word(x[i]);
     }
@@ -179,18 +175,18 @@ __device__ __forceinline__ void finish(const Finishing<S, Certifies>& own, const
       const double value = round_leading<double>(x[i], scale[i], is_unusual);
       is_rare[i] = is_rare[i] || is_unusual;
       if constexpr (Certifies) {
-        is_rare[i] = is_rare[i] || own.is_long(first + i) ||
-                     short_form::is_doubtful<double>(x[i], scale[i], first_scale[i], own.test(first + i));
+        is_rare[i] = is_rare[i] || own.is_long(row_of(i)) ||
+                     short_form::is_doubtful<double>(x[i], scale[i], first_scale[i], own.test(row_of(i)));
       }
-      const bool exists = own.exists(first + i);
-      if (exists) *reinterpret_cast<double*>(own.target(first + i)) = value;
+      const bool exists = own.exists(row_of(i));
+      if (exists) *reinterpret_cast<double*>(own.target(row_of(i))) = value;
       rare_rows |= __any_sync(all, is_rare[i] && exists) ? 1u << i : 0u;
-      if (Certifies && lane == 0 && first + i < own.warp.rows) {
-        list(p.certification.listed, own.place, own.warp.row + first + i, own.warp.column, 0);
+      if (Certifies && lane == 0 && row_of(i) < own.warp.rows) {
+        list(p.certification.listed, own.place, own.warp.row + row_of(i), own.warp.column, 0);
       }
     }
 #pragma unroll 1
-    for (; rare_rows != 0; rare_rows &= rare_rows - 1) finish_row(own, first + __ffs(static_cast<int>(rare_rows)) - 1, a, b);
+    for (; rare_rows != 0; rare_rows &= rare_rows - 1) finish_row(own, row_of(__ffs(static_cast<int>(rare_rows)) - 1), a, b);
   }
 }
 

@@ -25,7 +25,7 @@ struct UnitState {
 #pragma unroll 1
     for (int chunk = 0; chunk < chunks; ++chunk) {
       const auto at = static_cast<std::uint64_t>(chunk * lines + line);
-      state = combine(state, unpack(load_words<State>(reinterpret_cast<const std::uint64_t*>(states), at)));
+      state = combine(state, unpack(cuda::load_words<State>(reinterpret_cast<const std::uint64_t*>(states), at)));
     }
     return state;
   }

@@ -52,8 +52,6 @@ __device__ __forceinline__ void multiply_word(const TileShared<S, Certifies>& sh
     if (modulus >= count) return;
     const auto plane = static_cast<std::uint32_t>((4 * word + byte) * S::plane_bytes);
     const Quotient fold = shared.fold[modulus];
-    std::uint32_t start[4] = {fold.preset, fold.preset, fold.preset, fold.preset};
-    for (std::uint32_t& x : start) hold(x);  // four registers side by side, filled once
     std::uint32_t c[kWarpColumns / 8][4];
 #pragma unroll
     for (int step = 0; step < S::inner / 32; ++step) {
@@ -66,11 +64,8 @@ __device__ __forceinline__ void multiply_word(const TileShared<S, Certifies>& sh
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
           auto& sums = c[2 * half + i];
-          if (step == 0) {
-            multiply_bytes_onto(sums, start, a[0], a[1], a[2], a[3], b[2 * i], b[2 * i + 1]);
-          } else {
-            multiply_bytes(sums, a[0], a[1], a[2], a[3], b[2 * i], b[2 * i + 1]);
-          }
+          if (step == 0) load_start(sums, shared_address(shared.fold_start[modulus]));
+          multiply_bytes(sums, a[0], a[1], a[2], a[3], b[2 * i], b[2 * i + 1]);
         }
       }
     }
@@ -80,19 +75,33 @@ __device__ __forceinline__ void multiply_word(const TileShared<S, Certifies>& sh
   }
 }
 
-// Where residues of a warp's entries lie in its 8 KiB: sixteen bytes an entry, neighbours changing places in odd rows, so that
-// lanes of two rows write to all banks.
-__device__ __forceinline__ std::uint32_t residues_at(std::uint32_t row, std::uint32_t column) {
-  return (row * kWarpColumns + (column ^ (row & 1u))) * 16;
+// Where residues of a warp's entries lie in its 8 KiB: of rows `row` and row + 8 side by side, in halves of 16 bytes
+// (ResiduePair). Neighbouring columns change places in odd rows, and halves in every other four columns: lanes that write two rows
+// and every second column reach all banks, and so do lanes that read a row.
+__device__ __forceinline__ std::uint32_t residues_at(std::uint32_t row, std::uint32_t column, std::uint32_t half) {
+  return (row * kWarpColumns + (column ^ (row & 1u))) * 32 + 16 * (half ^ ((column >> 2) & 1u));
 }
 
 __device__ __forceinline__ void store_residues(std::uint32_t base, const std::uint32_t (&residue)[kResidueWords][kOwnEntries]) {
-  const std::uint32_t group = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+  const std::uint32_t row = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
 #pragma unroll
-  for (int e = 0; e < kOwnEntries; ++e) {
-    const std::uint32_t row = group + 8 * (e % 4 / 2), column = 8 * (e / 4) + 2 * t + e % 2;
-    store_shared(base + residues_at(row, column), uint4{residue[0][e], residue[1][e], residue[2][e], residue[3][e]});
+  for (int tile = 0; tile < kWarpColumns / 8; ++tile) {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int x = 4 * tile + i, y = x + 2;
+      const std::uint32_t column = 8 * tile + 2 * t + i;
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const auto &low = residue[2 * half], &high = residue[2 * half + 1];
+        store_shared(base + residues_at(row, column, half), {low[x], low[y], high[x], high[y]});
+      }
+    }
   }
+}
+
+__device__ __forceinline__ void load_residues(ResiduePair& pair, std::uint32_t base, int row) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) load_words(pair.word[half], base + residues_at(row, threadIdx.x % 32, half));
 }
 
 }  // namespace ozfp4::cuda::fused

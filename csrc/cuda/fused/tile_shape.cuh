@@ -65,6 +65,8 @@ struct alignas(128) TileShared : std::conditional_t<Certifies, CertifyingLines<S
   FinishFragments finish;
   uint2 weight[kMostTileModuli / 2][32];  // of a pair of moduli, as lanes take them
   Quotient encode[kMostTileModuli], fold[kMostTileModuli];
+  // Presets as accumulators start: one load is less than moving them there.
+  alignas(16) std::uint32_t encode_start[kMostTileModuli / 2][4], fold_start[kMostTileModuli][4];
   ColumnConstants<kFinishWords> columns;
   OwnLine line[S::lines];
   __device__ TileShared() {}

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "cuda/multiply/ptx/byte_mma.cuh"
+
 namespace ozfp4::cuda {
 
 template <int Vec>
@@ -20,11 +22,6 @@ __device__ __forceinline__ void load_words(std::uint32_t (&word)[Vec], const std
     word[0] = v.x, word[1] = v.y;
   }
 }
-
-// Keeps a value in its register: the compiler does not know where it came from and cannot compute it anew in every row.
-__device__ __forceinline__ void hold(std::uint32_t& x) { asm volatile("" : "+r"(x)); }
-__device__ __forceinline__ void hold(std::int32_t& x) { asm volatile("" : "+r"(x)); }
-__device__ __forceinline__ void hold(std::int64_t& x) { asm volatile("" : "+l"(x)); }
 
 // Shared memory by 32-bit addresses, which are cheaper to hold than pointers.
 __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
@@ -47,28 +44,6 @@ __device__ __forceinline__ void transpose_bytes(const std::uint32_t (&word)[4], 
   entry[1] = __byte_perm(low01, low23, 0x7632);
   entry[2] = __byte_perm(high01, high23, 0x5410);
   entry[3] = __byte_perm(high01, high23, 0x7632);
-}
-
-// c += a b over 16 (two steps: 32) residues: c[0], c[1] are bytes 2 t, 2 t + 1 of row g, c[2], c[3] those of row g + 8.
-__device__ __forceinline__ void multiply_bytes(std::uint32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t b) {
-  asm("mma.sync.aligned.m16n8k16.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
-      : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
-      : "r"(a0), "r"(a1), "r"(b));
-}
-__device__ __forceinline__ void multiply_bytes(std::uint32_t (&c)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t a2,
-                                               std::uint32_t a3, std::uint32_t b0, std::uint32_t b1) {
-  asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
-      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
-}
-
-// d = c + a b over 32 residues or bytes: c stays, and is not copied before.
-__device__ __forceinline__ void multiply_bytes_onto(std::uint32_t (&d)[4], const std::uint32_t (&c)[4], std::uint32_t a0,
-                                                    std::uint32_t a1, std::uint32_t a2, std::uint32_t a3, std::uint32_t b0,
-                                                    std::uint32_t b1) {
-  asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"
-      : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
-      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
 }
 
 // The planes that a lane reads, those of 16 step + 4 t ... + 3. Beyond the last plane in use it reads that one again (the

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "cuda/dependent_launch.cuh"
+#include "cuda/multiply/ptx/hold.cuh"
 #include "cuda/reconstruct/certify/row.cuh"
 #include "cuda/reconstruct/row.cuh"
 #include "cuda/reconstruct/scales.cuh"

@@ -1,4 +1,4 @@
-// From the integers of a group to its limbs in every plane, one function for each kind of plan.
+// From the integers of a group to their digits in every plane.
 #pragma once
 
 #include <cstdint>
@@ -7,65 +7,6 @@
 #include "cuda/encode/group.cuh"
 
 namespace ozfp4::cuda {
-
-// An EncodeUnit as it lies in shared memory: 16-byte loads, the same for all threads.
-template <int Words>
-struct alignas(16) SharedUnit {
-  ByteModulus<Words> modulus;
-  std::uint16_t table, planes;
-};
-static_assert(sizeof(SharedUnit<3>) == 32, "two 16-byte loads");
-
-// Words of integers that a unit takes at once.
-template <EncodeKind Kind, int Words>
-inline constexpr int kUnitWords = kUnitsPerModulus<Kind> * Words;
-
-// Residues, or the limbs that the table has for them.
-template <EncodeKind Kind, int Words, class Integer>
-__device__ __forceinline__ void encode_residues(const Integer (&v)[kGroup], PlaneWriter<kWritesCodes<Kind>> writer,
-                                                const SharedUnit<Words>* units, int count, const std::uint32_t* table) {
-  IntegerBytes<Words> bytes[kGroup];
-#pragma unroll
-  for (int i = 0; i < kGroup; ++i) bytes[i] = bytes_of(v[i]);
-#pragma unroll(Kind == EncodeKind::residues ? 2 : 1)
-  for (const SharedUnit<Words>* end = units + count; units != end; ++units) {
-    const SharedUnit<Words> unit = *units;
-    std::uint32_t word[kGroup];
-#pragma unroll
-    for (int i = 0; i < kGroup; ++i) word[i] = residue_byte(bytes[i], unit.modulus);
-    if constexpr (Kind == EncodeKind::residues) {
-      writer.write<0>(word);
-    } else {
-#pragma unroll
-      for (int i = 0; i < kGroup; ++i) word[i] = table[unit.table + (word[i] & 255u)];
-      writer.write_limbs(word, static_cast<int>(unit.planes));
-    }
-  }
-}
-
-// Residues of pairs, or their limbs: the bytes of both entries make one residue of each unit.
-template <EncodeKind Kind, int Words, class Integer>
-__device__ __forceinline__ void encode_pairs(const Integer (&v)[kGroup], PlaneWriter<kWritesCodes<Kind>, kGroup / kPair> writer,
-                                             const SharedUnit<2 * Words>* units, int count, const std::uint32_t* table) {
-  constexpr int pairs = kGroup / kPair;
-  IntegerBytes<2 * Words> bytes[pairs];
-#pragma unroll
-  for (int i = 0; i < pairs; ++i) bytes[i] = pair_bytes<Words>(bytes_of(v[kPair * i]), bytes_of(v[kPair * i + 1]));
-#pragma unroll(Kind == EncodeKind::pairs ? 2 : 1)
-  for (const SharedUnit<2 * Words>* end = units + count; units != end; ++units) {
-    const SharedUnit<2 * Words> unit = *units;
-    std::uint32_t word[pairs];
-#pragma unroll
-    for (int i = 0; i < pairs; ++i) word[i] = residue_byte(bytes[i], unit.modulus);
-    if constexpr (Kind == EncodeKind::pairs) {
-      writer.template write<0>(word);
-    } else {
-#pragma unroll
-      for (int i = 0; i < pairs; ++i) word[i] = table[unit.table + (word[i] & 255u)];
-      writer.write_limbs(word, static_cast<int>(unit.planes));
-    }
-  }
-}
 
 // Of two or three words, which are split at once.
 template <bool Codes, class Integer>
@@ -152,17 +93,6 @@ __device__ __forceinline__ void encode_digits256(const WideInt<Words> (&v)[kGrou
     for (int i = 0; i < kGroup; ++i) word[i] = digits[i].word[at];
     writer.write_limbs(word, left);
     if (left > 3) writer.write<3>(word);
-  }
-}
-
-// int8 entries are numbers of table entries already.
-__device__ __forceinline__ void encode_int8(const std::int8_t (&x)[kGroup], PlaneWriter<false> writer, const SharedUnit<1>* units,
-                                            int count, const std::uint32_t* table) {
-  for (const SharedUnit<1>* end = units + count; units != end; ++units) {
-    std::uint32_t word[kGroup];
-#pragma unroll
-    for (int i = 0; i < kGroup; ++i) word[i] = table[units->table + x[i] + 128];
-    writer.write_limbs(word, static_cast<int>(units->planes));
   }
 }
 
