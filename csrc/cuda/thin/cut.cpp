@@ -4,8 +4,8 @@
 #include <cstdlib>
 
 #include "arith/multiples.hpp"
-#include "cuda/layout/size_of.hpp"
 #include "cuda/thin/limits.hpp"
+#include "cuda/thin/thin.hpp"
 
 namespace ozfp4::cuda::thin {
 namespace {
@@ -23,7 +23,7 @@ ThinCut cut_thinly(const ReconstructJob& job) {
   ThinCut cut{};
   cut.many_is_a = job.result.rows >= job.result.columns;
   const DeviceOperand &many = cut.many_is_a ? job.a.view : job.b.view, &few = cut.many_is_a ? job.b.view : job.a.view;
-  if (few.outer > kMostFew) return cut;
+  if (few.outer > kMostThinLines) return cut;
   cut.few_padded = padded(few.outer);
   cut.along_k = runs_along_k(many);
   const std::int32_t most = kSharedEntries / cut.few_padded;
@@ -38,7 +38,7 @@ ThinCut cut_thinly(const ReconstructJob& job) {
   cut.slice = static_cast<std::int32_t>(round_up(ceil_div(many.inner, blocks), std::int64_t(2) << shift));
   cut.units = cut.cluster * (cut.slice / kUnit);
   cut.parts = cut.cluster * (cut.along_k ? 1 << (shift - 5) : 1);
-  cut.entries = size_of({job.result.stack.count(), many.outer, cut.few_padded});
+  cut.entries = job.result.stack.count() * many.outer * cut.few_padded;
   return cut;
 }
 

@@ -18,7 +18,7 @@ static_assert(2 * kPairs <= kBalancedProducts<3> && 2 * kPairs <= kBalancedProdu
 struct Shared {
   Found of_warp[2][kMostRows * kWarps];
   Found of_block[2][kMostRows * kMostClusterBlocks];
-  std::uint32_t sum[2][kMostRows * kMostFew * kDigitPitch];  // where lines are neighbours
+  std::uint32_t sum[2][kMostRows * kMostThinLines * kDigitPitch];  // where lines are neighbours
 };
 
 // What is known anyway, asked again: while a thread multiplies, its entries and sums take the registers.
@@ -264,7 +264,7 @@ __global__ void __launch_bounds__(kThreads, 2) thin_kernel(const __grid_constant
   __shared__ Shared shared;
   let_next_kernel_start();
   if constexpr (!AlongK) {
-    for (auto i = static_cast<int>(threadIdx.x); i < 2 * kMostRows * kMostFew * kDigitPitch; i += kThreads) (&shared.sum[0][0])[i] = 0;
+    for (auto i = static_cast<int>(threadIdx.x); i < 2 * kMostRows * kMostThinLines * kDigitPitch; i += kThreads) (&shared.sum[0][0])[i] = 0;
   }
   wait_for_previous_kernel();
   if (p.cluster > 1) wait_for_cluster();  // all blocks have started

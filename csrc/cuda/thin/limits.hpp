@@ -10,7 +10,6 @@ inline constexpr int kPairs = 16;             // of neighbours along K that a th
 inline constexpr int kEntries = 2 * kPairs;
 inline constexpr int kUnit = 64;              // entries of K that a warp takes as one load of pairs
 inline constexpr int kMostClusterBlocks = 8;  // that every device with clusters has room for
-inline constexpr int kMostFew = 8;            // lines of the other operand
 inline constexpr int kMostRows = kThreads / 32;  // lines of a tile
 inline constexpr int kSharedEntries = 8192;   // of the few lines in shared memory: 12 bytes each
 inline constexpr int kSharedLimbBytes = 12 * kSharedEntries;

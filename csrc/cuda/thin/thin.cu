@@ -16,6 +16,7 @@ namespace {
 using namespace thin;
 
 constexpr std::int64_t kMostMatrices = 65535;  // of a grid's second extent
+constexpr std::int64_t kMostEntries = std::int64_t(1) << 30;  // numbers of tiles and warps fit a word
 
 // Parts of the workspace, in bytes from its start.
 struct Places {
@@ -78,6 +79,11 @@ void launch_typed(Arguments p, const FinishArguments& finish, const ThinCut& cut
 
 }  // namespace
 
+bool has_thin_kernels() {
+  const CodeVersion code = code_version(thin_kernel<double, false, true, 1>);
+  return code_has(code, CodeFeature::clusters) && (code.binary == 90 || code.binary == 100);
+}
+
 bool can_multiply_thinly(const ReconstructJob& job, const CapacityRule& capacity) {
   const ElementType type = job.result.type;
   const int most = capacity.accuracy == Accuracy::scaled ? capacity.bits : accuracy_bits(capacity.precision);
@@ -86,7 +92,20 @@ bool can_multiply_thinly(const ReconstructJob& job, const CapacityRule& capacity
     return false;
   }
   const ThinCut cut = cut_thinly(job);
-  return cut.exists() && cut.entries <= INT32_MAX && few_of(job, cut).stack.count() * cut.few_padded <= INT32_MAX;
+  return cut.exists() && cut.entries <= kMostEntries && few_of(job, cut).stack.count() * cut.few_padded <= INT32_MAX && has_thin_kernels();
+}
+
+bool pays_thinly(const ReconstructJob& job, bool certifies) {
+  // Microseconds on an H200 for 2^20 entries of the many lines, measured at 8192 x 8192 (docs/performance.md); of shorter K, and of
+  // fewer entries, nobody has measured any.
+  const ThinCut cut = cut_thinly(job);
+  const std::int32_t inner = job.a.view.inner;
+  const double millions = static_cast<double>(cut.entries) / cut.few_padded * inner / 0x1p20;
+  if (inner < 512 || millions < 1) return false;
+  const double of_lines = (cut.along_k ? 1.75 : 4.2) + (certifies ? 0.5 : 0);
+  const double thin = 12 + millions * (of_lines + (cut.along_k ? 0.95 : 1.15) * cut.few_padded);
+  const double stages = (certifies ? 19.5 : 14) + millions * (millions < 32 ? 7 : 13);  // planes that fit the cache, or do not
+  return thin < stages;
 }
 
 std::int64_t thin_workspace_bytes(const ReconstructJob& job) {
