@@ -153,8 +153,8 @@ class Problem:
 
         A tile is one of `tiles(kernel)`; `overlap` is whether multiply, and reconstruct behind it, may start while the kernel
         before ends; `longer` whether accuracy "fp64" has a second product, of longer integers, for whatever is listed.
-        `direct`: whether the product may be made without planes: "never", "where it pays", or wherever there is a kernel: "always" in
-        one launch, "thin" in one pass over an operand of few rows or columns of the other.
+        `direct`: whether the product may be made without planes: "never", "where it pays", or wherever there is a kernel:
+        "always" in one launch, "thin" in one pass over an operand where the other has few rows or columns.
         `kept_a`, `kept_b`: lines of a matrix, and matrices, of an operand that a Store has launched.
         """
 

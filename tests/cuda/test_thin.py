@@ -15,7 +15,7 @@ from ozfp4.testing import assert_same_bits, forced, operands
 if not extension.require_cuda().has_thin_kernels(DEVICE.index or 0):
     pytest.skip("this GPU has no kernels of few lines", allow_module_level=True)
 
-# (lines, K, few lines): entries, a tile's lines, a unit of K, a thread's entries, a block's slice, a cluster's, and one beside each.
+# (lines, K, few lines): a tile's lines, a unit of K, a thread's entries, a block's slice, a cluster's, and one beside each.
 SHAPES = [
     (1, 1, 1), (8, 64, 1), (9, 65, 2), (7, 63, 3), (31, 130, 8), (33, 511, 5), (32, 1024, 1), (13, 1025, 4), (5, 2049, 1),
     (6, 4096, 2), (3, 8191, 1), (9, 8192, 4), (11, 8192, 8), (300, 70, 4),

@@ -35,9 +35,9 @@ OZFP4_HD double fused_multiply_add(double x, double y, double z) {
 // 2^kBalancedCapacity; of other x, non-finite ones among them, the limbs have no meaning, but are integers of 32 bits.
 //
 // 1.5 * 2^(52 + w) counts by 2^w: a sum with a number below 2^(51 + w) has the multiple of 2^w nearest to the number in the lower
-// word of its bits, as a count. What is left after it is a difference of bits that x has, hence an FP64 number; where the multiple
-// is 0 it is the product itself, which rounds only where it is subnormal and the integer 0. A multiple of 2^27 is even, so that
-// rounding the rest to even rounds the whole to even.
+// word of its bits, as a count. What is left after it is a difference of bits that x has, hence an FP64 number; where the
+// multiple is 0 it is the product itself, which rounds only where it is subnormal and the integer 0. A multiple of 2^27 is even,
+// so that rounding the rest to even rounds the whole to even.
 template <int Limbs>
 OZFP4_HD Balanced<Limbs> balanced_limbs(double x, double scale) {
   static_assert(Limbs == 2 || Limbs == 3, "counts of 2^27 and of 2^54");

@@ -27,8 +27,8 @@ struct Arguments {
   std::uint32_t* digits;  // [part][matrix][line of many][padded line of few][kDigitPitch]
   std::int64_t part_words;
   std::int32_t few_padded;
-  std::int32_t cluster, slots_shift;  // blocks of a cluster; 2^slots_shift threads share a line
-  std::int32_t tiles, tiles_per_matrix, slice;  // slice: entries of K of a block
+  std::int32_t cluster, slots_shift;                 // blocks of a cluster; 2^slots_shift threads share a line
+  std::int32_t tiles, tiles_per_matrix, slice;       // slice: entries of K of a block
   std::int32_t first_stride, tile_step, tiles_each;  // cluster c takes tiles c * first_stride + i * tile_step, i < tiles_each
   bool many_is_a;
   bool loads_pairs;  // 16 bytes a load

@@ -39,7 +39,8 @@ __global__ void __launch_bounds__(kFewThreads) few_kernel(const __grid_constant_
   let_next_kernel_start();
   wait_for_previous_kernel();
   const DeviceOperand& view = p.few.view;
-  const auto line = static_cast<std::int32_t>(blockIdx.x) % p.few_padded, matrix = static_cast<std::int32_t>(blockIdx.x) / p.few_padded;
+  const auto line = static_cast<std::int32_t>(blockIdx.x) % p.few_padded,
+             matrix = static_cast<std::int32_t>(blockIdx.x) / p.few_padded;
   const bool exists = line < view.outer;
   const char* data = view.data + stack_offset(view.stack, matrix) + line * view.outer_stride;
   const std::int32_t inner = exists ? view.inner : 0;

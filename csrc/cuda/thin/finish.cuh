@@ -70,7 +70,8 @@ __global__ void __launch_bounds__(kFinishThreads, 1) finish_kernel(const __grid_
   const std::uint32_t flags = exists ? flags_of(job.a, line_a) | flags_of(job.b, line_b) : 0u;
   bool is_listed = false;
   if (exists) {
-    const std::int64_t of_many = std::int64_t(place.matrix) * many + (p.many_is_a ? place.first_row + row : place.first_column + column);
+    const std::int64_t of_many =
+        std::int64_t(place.matrix) * many + (p.many_is_a ? place.first_row + row : place.first_column + column);
     const std::int32_t of_few = p.many_is_a ? column : place.first_row;
     const WideInt<kDigitWords> integer = sum_parts(p, of_many * p.few_padded + of_few);
     const std::int32_t exponent = -job.a.shift[line_a] - job.b.shift[line_b];

@@ -1,6 +1,6 @@
-// The kernel: the many lines are read once. A thread loads its entries of a line, the threads of the line find what scale finds in
-// it, across the blocks of a cluster, and each multiplies its entries, still in registers, with those of the few lines. The sums
-// over a warp or a block are left as digits, which the next kernel adds up.
+// The kernel: the many lines are read once. A thread loads its entries of a line, the threads of the line find what scale finds
+// in it, across the blocks of a cluster, and each multiplies its entries, still in registers, with those of the few lines. The
+// sums over a warp or a block are left as digits, which the next kernel adds up.
 #pragma once
 
 #include "arith/wide/balanced_limbs.hpp"
@@ -264,7 +264,8 @@ __global__ void __launch_bounds__(kThreads, 2) thin_kernel(const __grid_constant
   __shared__ Shared shared;
   let_next_kernel_start();
   if constexpr (!AlongK) {
-    for (auto i = static_cast<int>(threadIdx.x); i < 2 * kMostRows * kMostThinLines * kDigitPitch; i += kThreads) (&shared.sum[0][0])[i] = 0;
+    for (auto i = static_cast<int>(threadIdx.x); i < 2 * kMostRows * kMostThinLines * kDigitPitch; i += kThreads)
+      (&shared.sum[0][0])[i] = 0;
   }
   wait_for_previous_kernel();
   if (p.cluster > 1) wait_for_cluster();  // all blocks have started

@@ -96,7 +96,8 @@ __device__ __forceinline__ Settled settle(const Found& found, const CapacityRule
 
 // Leaves it where scale does, of line `line` of all matrices.
 template <bool Certifies>
-__device__ __forceinline__ void keep(const ScaledOperand& operand, std::int64_t line, const Found& found, const Settled& settled) {
+__device__ __forceinline__ void keep(const ScaledOperand& operand, std::int64_t line, const Found& found,
+                                     const Settled& settled) {
   operand.shift[line] = settled.shift;
   operand.special[line] = static_cast<std::uint8_t>(found.special());
   if constexpr (Certifies) operand.record[line] = make_record(facts_of(found), settled.capacity);

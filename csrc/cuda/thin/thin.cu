@@ -1,5 +1,3 @@
-#include "cuda/thin/thin.hpp"
-
 #include <algorithm>
 
 #include "arith/multiples.hpp"
@@ -9,13 +7,14 @@
 #include "cuda/thin/few.cuh"
 #include "cuda/thin/finish.cuh"
 #include "cuda/thin/kernel.cuh"
+#include "cuda/thin/thin.hpp"
 
 namespace ozfp4::cuda {
 namespace {
 
 using namespace thin;
 
-constexpr std::int64_t kMostMatrices = 65535;  // of a grid's second extent
+constexpr std::int64_t kMostMatrices = 65535;                 // of a grid's second extent
 constexpr std::int64_t kMostEntries = std::int64_t(1) << 30;  // numbers of tiles and warps fit a word
 
 // Parts of the workspace, in bytes from its start.
@@ -55,14 +54,16 @@ void launch_typed(Arguments p, const FinishArguments& finish, const ThinCut& cut
   config.block = dim3(kFewThreads);
   launch(few_kernel<T, Certifies>, config, p);
 
-  const auto kernel = cut.along_k ? kernel_for<T, Certifies, true>(cut.few_padded) : kernel_for<T, Certifies, false>(cut.few_padded);
+  const auto kernel =
+      cut.along_k ? kernel_for<T, Certifies, true>(cut.few_padded) : kernel_for<T, Certifies, false>(cut.few_padded);
   config.overlap_previous = true;
   config.block = dim3(kThreads);
   config.shared_bytes = kSharedLimbBytes;
   config.cluster_blocks = cut.cluster > 1 ? static_cast<unsigned>(cut.cluster) : 0;
   const std::int64_t clusters = std::min<std::int64_t>(p.tiles, resident_clusters(kernel, config));
   p.tiles_each = static_cast<std::int32_t>(ceil_div(p.tiles, clusters));
-  // Neighbours at the same time, which share lines of memory; of stacks, matrices one after the other, whose few lines are loaded.
+  // Neighbours at the same time, which share lines of memory; of stacks, matrices one after the other, whose few lines are
+  // loaded.
   p.first_stride = matrices == 1 ? 1 : p.tiles_each;
   p.tile_step = matrices == 1 ? static_cast<std::int32_t>(clusters) : 1;
   config.grid = dim3(static_cast<unsigned>(clusters * cut.cluster));
@@ -71,8 +72,8 @@ void launch_typed(Arguments p, const FinishArguments& finish, const ThinCut& cut
   config.shared_bytes = 0;
   config.cluster_blocks = 0;
   config.block = dim3(kFinishThreads);
-  const std::int64_t warps = cut.many_is_a ? ceil_div(std::int64_t(p.result.rows) * cut.few_padded, 32)
-                                           : ceil_div(p.result.columns, 32) * p.result.rows;
+  const std::int64_t warps =
+      cut.many_is_a ? ceil_div(std::int64_t(p.result.rows) * cut.few_padded, 32) : ceil_div(p.result.columns, 32) * p.result.rows;
   config.grid = dim3(static_cast<unsigned>(ceil_div(warps, kFinishThreads / 32)), static_cast<unsigned>(matrices));
   launch(finish_kernel<T, Certifies>, config, finish);
 }
@@ -92,12 +93,13 @@ bool can_multiply_thinly(const ReconstructJob& job, const CapacityRule& capacity
     return false;
   }
   const ThinCut cut = cut_thinly(job);
-  return cut.exists() && cut.entries <= kMostEntries && few_of(job, cut).stack.count() * cut.few_padded <= INT32_MAX && has_thin_kernels();
+  return cut.exists() && cut.entries <= kMostEntries && few_of(job, cut).stack.count() * cut.few_padded <= INT32_MAX &&
+         has_thin_kernels();
 }
 
 bool pays_thinly(const ReconstructJob& job, bool certifies) {
-  // Microseconds on an H200 for 2^20 entries of the many lines, measured at 8192 x 8192 (docs/performance.md); of shorter K, and of
-  // fewer entries, nobody has measured any.
+  // Microseconds on an H200 for 2^20 entries of the many lines, measured at 8192 x 8192 (docs/performance.md); of shorter K, and
+  // of fewer entries, nobody has measured any.
   const ThinCut cut = cut_thinly(job);
   const std::int32_t inner = job.a.view.inner;
   const double millions = static_cast<double>(cut.entries) / cut.few_padded * inner / 0x1p20;

@@ -33,7 +33,7 @@ def most_inner_in_words() -> int:
 
 def has_thin_kernels(kernel: DeviceKernel) -> bool:
     """Whether a GPU makes products of few columns or rows in one pass over the other operand."""
-    return extension.require_cuda().has_thin_kernels(kernel.index)
+    return bool(extension.require_cuda().has_thin_kernels(kernel.index))
 
 
 def multiply(kernel: DeviceKernel, case: Case) -> list[tuple[int, npt.NDArray[Any]]]:

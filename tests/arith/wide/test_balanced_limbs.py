@@ -33,7 +33,9 @@ def test_limbs_are_the_rounded_integer(limbs: int, bits: int, products: int) -> 
     rng = random.Random(limbs)
     ends = [2.0**e for e in range(-3, bits + 1)]
     near = [np.nextafter(x, y) for x in ends[:-1] for y in (0, 2 * x)]
-    ties = [k + 0.5 for k in (0, 1, 2, 2**26, 2**26 + 1, 2**27 - 1, 2**27, 3 * 2**26 - 1, 2**50 + 1, 2**51 - 1)]
+    ties = [
+        k + 0.5 for k in (0, 1, 2, 2**26, 2**26 + 1, 2**27 - 1, 2**27, 3 * 2**26 - 1, 2**50 + 1, 2**51 - 1)
+    ]
     halves = [float((2 * k + 1) * 2**26 + d) for k in (0, 1, 2, 2**20) for d in (-1, 0, 1)]
     some = [rng.uniform(0.5, 1) * 2.0 ** rng.randint(-5, bits) for _ in range(3000)]
     whole = [float(rng.getrandbits(53) >> rng.randint(0, 52)) for _ in range(1000)]
@@ -70,5 +72,7 @@ def test_the_longest_sums(limbs: int, bits: int, products: int) -> None:
     full = np.array([*[2**26] * (limbs - 1), top], np.int32)
     for a, b in ((full, full), (-full, full), (-full, -full)):
         x, y = (np.repeat(z[np.newaxis], products, 0) for z in (a, b))
-        exact = products * int(np.prod([sum(int(v) * LIMB**i for i, v in enumerate(z)) for z in (a, b)], dtype=object))
+        exact = products * int(
+            np.prod([sum(int(v) * LIMB**i for i, v in enumerate(z)) for z in (a, b)], dtype=object)
+        )
         assert value_of(DOT[limbs](x, y)) == exact % WORD**6
