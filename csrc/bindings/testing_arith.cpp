@@ -2,6 +2,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "arith/float_fields.hpp"
@@ -10,6 +11,7 @@
 #include "arith/limbs/limbs.hpp"
 #include "arith/limbs/residue.hpp"
 #include "arith/scale_entry.hpp"
+#include "arith/wide/balanced_limbs.hpp"
 #include "arith/wide/column_crt.hpp"
 #include "arith/wide/limb_sums.hpp"
 #include "arith/wide/parts.hpp"
@@ -66,6 +68,44 @@ Array<std::uint32_t> limbed_dot(const Array<std::uint32_t>& x, const Array<std::
   Array<std::uint32_t> total({py::ssize_t(1), py::ssize_t(kLimbedWords)});
   put_words(total, 0, sums.total());
   return total;
+}
+
+// The balanced limbs [n][Limbs] of round(x * scale).
+template <int Limbs>
+Array<std::int32_t> balanced(const Array<double>& x, double scale) {
+  Array<std::int32_t> limbs({x.size(), py::ssize_t(Limbs)});
+  for (py::ssize_t i = 0; i < x.size(); ++i) {
+    const Balanced<Limbs> found = balanced_limbs<Limbs>(x.data()[i], scale);
+    std::copy(found.limb, found.limb + Limbs, limbs.mutable_data() + i * Limbs);
+  }
+  return limbs;
+}
+
+// The dot product of limbs [n][Limbs], as the words of its digits' value.
+template <int Limbs>
+Array<std::uint32_t> balanced_dot(const Array<std::int32_t>& x, const Array<std::int32_t>& y) {
+  BalancedSums<Limbs> sums;
+  for (py::ssize_t i = 0; i < x.shape(0); ++i) {
+    Balanced<Limbs> own_x, own_y;
+    for (int j = 0; j < Limbs; ++j) own_x.limb[j] = x.data()[i * Limbs + j], own_y.limb[j] = y.data()[i * Limbs + j];
+    sums.add_product(own_x, own_y);
+  }
+  const SumDigits found = digits_of(sums);
+  std::int64_t digit[kSumDigits];
+  std::copy(found.digit, found.digit + kSumDigits, digit);
+  digit[kSumDigits - 1] = static_cast<std::int32_t>(found.digit[kSumDigits - 1]);
+  Array<std::uint32_t> total({py::ssize_t(1), py::ssize_t(kDigitWords)});
+  put_words(total, 0, value_of_digits(digit));
+  return total;
+}
+
+void register_balanced(py::module_& module) {
+  module.def("balanced_limbs2", &balanced<2>);
+  module.def("balanced_limbs3", &balanced<3>);
+  module.def("balanced_dot2", &balanced_dot<2>);
+  module.def("balanced_dot3", &balanced_dot<3>);
+  module.attr("balanced_ranges") = py::make_tuple(py::make_tuple(2, kBalancedCapacity<2>, kBalancedProducts<2>),
+                                                  py::make_tuple(3, kBalancedCapacity<3>, kBalancedProducts<3>));
 }
 
 // Words of the integers [n][words], which have one exponent each.
@@ -279,6 +319,7 @@ void register_arith(py::module_& parent) {
   module.def("fold_signed", py::vectorize([](std::int32_t x, std::uint32_t m, std::uint32_t bound) {
                return fold_signed(x, make_fold(m, bound));
              }));
+  register_balanced(module);
   module.def("limbed_dot2", &limbed_dot<2>);
   module.def("limbed_dot3", &limbed_dot<3>);
   module.def("limbed_dot4", &limbed_dot<4>);

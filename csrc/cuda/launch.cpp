@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace ozfp4::cuda {
@@ -14,6 +15,7 @@ struct KernelFacts {
   CodeVersion code;
   int shared_limit = 0;                         // on dynamic shared memory, in bytes; only ever raised
   std::map<std::pair<int, int>, int> resident;  // by threads and dynamic shared memory of a block: blocks of a multiprocessor
+  std::map<std::tuple<int, int, unsigned>, int> clusters;  // by these and the blocks of a cluster: clusters of the device
 };
 
 // Guards the facts and the limit itself, so that a smaller limit never follows a larger one.
@@ -29,7 +31,7 @@ cudaError_t find_facts(const void* kernel, KernelFacts** facts) {
   if (found == known_facts.end()) {
     cudaFuncAttributes attributes{};
     if (const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel); error != cudaSuccess) return error;
-    const KernelFacts read{{attributes.ptxVersion, attributes.binaryVersion}, attributes.maxDynamicSharedSizeBytes, {}};
+    const KernelFacts read{{attributes.ptxVersion, attributes.binaryVersion}, attributes.maxDynamicSharedSizeBytes, {}, {}};
     found = known_facts.emplace(key, read).first;
   }
   *facts = &found->second;
@@ -130,6 +132,30 @@ int blocks_per_multiprocessor(const void* kernel, const LaunchConfig& config) {
       config.stage, config.detail);
   if (blocks < 1) throw LaunchError(config.stage, cudaErrorInvalidConfiguration, config.detail);
   return known = blocks;
+}
+
+int resident_clusters(const void* kernel, const LaunchConfig& config) {
+  if (config.cluster_blocks == 0) {
+    return blocks_per_multiprocessor(kernel, config) * current_device(config.stage).multiprocessors;
+  }
+  const std::lock_guard<std::mutex> lock(facts_lock);
+  KernelFacts& facts = prepare(kernel, config);
+  if (!code_has(facts.code, CodeFeature::clusters)) throw LaunchError(config.stage, cudaErrorNotSupported, config.detail);
+  int& known = facts.clusters[{static_cast<int>(config.block.x), config.shared_bytes, config.cluster_blocks}];
+  if (known > 0) return known;
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim = {config.cluster_blocks, 1, 1};
+  cudaLaunchConfig_t asked{};
+  asked.gridDim = dim3(config.cluster_blocks);
+  asked.blockDim = config.block;
+  asked.dynamicSmemBytes = static_cast<std::size_t>(config.shared_bytes);
+  asked.attrs = &attribute;
+  asked.numAttrs = 1;
+  int clusters = 0;
+  require_launched(cudaOccupancyMaxActiveClusters(&clusters, kernel, &asked), config.stage, config.detail);
+  if (clusters < 1) throw LaunchError(config.stage, cudaErrorInvalidConfiguration, config.detail);
+  return known = clusters;
 }
 
 CodeVersion code_version(const void* kernel) {

@@ -53,6 +53,7 @@ struct LaunchConfig {
 namespace detail {
 void launch(const void* kernel, const LaunchConfig& config, void** arguments);
 int blocks_per_multiprocessor(const void* kernel, const LaunchConfig& config);
+int resident_clusters(const void* kernel, const LaunchConfig& config);
 CodeVersion code_version(const void* kernel);
 }  // namespace detail
 
@@ -69,6 +70,13 @@ void launch(void (*kernel)(Parameters...), const LaunchConfig& config, const Arg
 template <class... Parameters>
 int blocks_per_multiprocessor(void (*kernel)(Parameters...), const LaunchConfig& config) {
   return detail::blocks_per_multiprocessor(reinterpret_cast<const void*>(kernel), config);
+}
+
+// How many clusters of the launch the current device holds at a time, blocks where it asks for none, at least 1. Throws
+// LaunchError.
+template <class... Parameters>
+int resident_clusters(void (*kernel)(Parameters...), const LaunchConfig& config) {
+  return detail::resident_clusters(reinterpret_cast<const void*>(kernel), config);
 }
 
 // Of the kernel's code that runs on the current device; unknown where there is none.

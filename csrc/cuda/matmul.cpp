@@ -160,6 +160,12 @@ LongerResult multiply_longer(const Run& run, const Block& block, const Reconstru
   return {prepared.units_used(), values.data, run.layout.out_pitch, certification.listed};
 }
 
+// All of a turn without planes.
+void multiply_whole(const Run& run, const ReconstructJob& job, const Certification* certification) {
+  run.layout.thin != 0 ? run.stages.multiply_thinly(job, certification, run.workspace + run.layout.thin)
+                       : run.stages.multiply_directly(job, certification);
+}
+
 // The same rounded as asked, its entries certified or repaired.
 void settle(const Run& run, const Block& block, const ReconstructJob& job, const Certification& certification, bool is_first) {
   DeviceUpdate update = run.turn.update;
@@ -167,7 +173,7 @@ void settle(const Run& run, const Block& block, const ReconstructJob& job, const
   if (run.plan.promise.updates) {
     run.stages.reconstruct_update(job, certification, update);
   } else if (run.layout.is_direct) {
-    run.stages.multiply_directly(job, &certification);
+    multiply_whole(run, job, &certification);
   } else {
     run.stages.reconstruct(job, &certification);
   }
@@ -216,13 +222,13 @@ void reconstruct(const Run& run, const Preparation& prepared, const Block& block
   settle(run, block, job, certification, false);
 }
 
-// The whole turn in one launch, and repair.
+// The whole turn without planes, and repair.
 void multiply_directly(const Run& run, const Preparation& prepared, RepairCounts* counts) {
   const Block whole{{0, run.layout.rows}, {0, run.layout.columns}, {0, run.layout.inners}};
   const ReconstructJob job = reconstruct_job(run, prepared, whole, {});
   const Promise& promise = run.plan.promise;
   for (const Stage stage : {Stage::scale, Stage::encode, Stage::multiply}) run.stages.record(stage);
-  if (!promise.certifies()) return run.stages.multiply_directly(job, nullptr);
+  if (!promise.certifies()) return multiply_whole(run, job, nullptr);
   settle(run, whole, job,
          {promise.accuracy, promise.rounding, promise.precision, list_at(run, run.layout.listed, counts), {}, nullptr}, true);
 }

@@ -150,6 +150,15 @@ void Stages::multiply_directly(const ReconstructJob& job, const Certification* c
   finish(Stage::direct);
 }
 
+void Stages::multiply_thinly(const ReconstructJob& job, const Certification* certification, char* workspace) const {
+  const CapacityRule rule = capacity(plan_.promise.accuracy);
+  if (only_checks()) {
+    return refuse(Stage::direct, can_multiply_thinly(job, rule) ? nullptr : "the operands are not for the kernels of few lines");
+  }
+  launch_thin(job, rule, workspace, options_.stream, certification);
+  finish(Stage::direct);
+}
+
 RepairCounts* Stages::clear_repair_counts(void* own) const {
   if (only_checks()) return static_cast<RepairCounts*>(own);
   if (options_.clear_counters != nullptr) {

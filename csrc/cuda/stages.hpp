@@ -14,6 +14,7 @@
 #include "cuda/reconstruct/reconstruct.hpp"
 #include "cuda/repair/repair.hpp"
 #include "cuda/scale/scale.hpp"
+#include "cuda/thin/thin.hpp"
 
 namespace ozfp4::cuda {
 
@@ -68,6 +69,7 @@ class Stages {
   void reconstruct_integers(IntegerJob job) const;
   // Instead of all before repair.
   void multiply_directly(const ReconstructJob& job, const Certification* certification) const;
+  void multiply_thinly(const ReconstructJob& job, const Certification* certification, char* workspace) const;
   // The counts of this walk's repairs, zero: `own`, unless launches of the stream share some.
   RepairCounts* clear_repair_counts(void* own) const;
   void repair(RepairJob job) const;

@@ -13,7 +13,18 @@ LAYERS = [["arith"], ["plan"], ["cpu", "cuda"], ["bindings"]]
 # Of csrc/cuda, files by their stems and folders, which may include each other within a layer.
 CUDA_LAYERS = [
     ["views", "code", "launch", "dependent_launch", "device", "device_guard"],
-    ["planes", "scale", "encode", "multiply", "complex", "reconstruct", "integers", "direct", "repair"],
+    [
+        "planes",
+        "scale",
+        "encode",
+        "multiply",
+        "complex",
+        "reconstruct",
+        "integers",
+        "direct",
+        "thin",
+        "repair",
+    ],
     ["layout", "blocks", "stages", "stored", "prepare"],
     ["matmul"],
 ]

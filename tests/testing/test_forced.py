@@ -35,6 +35,10 @@ def test_what_is_forced_replaces_a_choice() -> None:
             assert on_cuda.serving_variant(PLAN, 0) == Variant(0, "64x64", 3, False)
         with forced(longer=True):
             assert on_cuda.serving_variant(PLAN, 0) == Variant(0, longer=True)
+        with forced(thin=True):
+            assert on_cuda.serving_variant(PLAN, 0) == Variant(0, direct="thin")
+        with forced(thin=False):
+            assert on_cuda.serving_variant(PLAN, 0) == Variant(0)
         assert on_cuda.serving_variant(PLAN, 0) == Variant(1)
     assert variant.forced is variant.NOTHING
     with pytest.raises(KeyError), forced(splits=2):
@@ -51,6 +55,17 @@ def test_what_is_forced_replaces_a_choice() -> None:
         ({"tile": 128}, TypeError, "^tile: 128 is not a string$"),
         ({"overlap": 1}, TypeError, "^overlap: 1 is not a bool$"),
         ({"longer": 0}, TypeError, "^longer: 0 is not a bool$"),
+        ({"thin": 1}, TypeError, "^thin: 1 is not a bool$"),
+        (
+            {"thin": True, "splits": 2},
+            ValueError,
+            "^thin: True leaves no stage that tile, splits or longer could be of$",
+        ),
+        (
+            {"thin": True, "direct": True},
+            ValueError,
+            "^thin: True and direct=True are two ways to make a product$",
+        ),
     ],
 )
 def test_refusals(choice: dict[str, Any], error: type[Exception], message: str) -> None:

@@ -92,6 +92,13 @@ def test_whole_products(short: bool) -> None:
         assert np.isfinite(product.expected).all()
 
 
+def test_products_of_few_lines() -> None:
+    for product in exact_cases.thin_products():
+        assert_same_bits(exact_matmul(product.a, product.b), product.expected, product.name)
+        assert min(product.expected.shape) <= 8
+        assert exact_cases.whole_product_named(product.name).a.strides == product.a.strides
+
+
 def test_the_repaired_product() -> None:
     product = exact_cases.repaired_product()
     assert_same_bits(correct_matmul(product.a, product.b), product.expected)

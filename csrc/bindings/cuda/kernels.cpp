@@ -7,6 +7,7 @@
 
 #include "bindings/cuda/register.hpp"
 #include "cuda/device_guard.hpp"
+#include "cuda/thin/thin.hpp"
 
 namespace ozfp4::bindings {
 
@@ -118,6 +119,13 @@ void register_kernels(py::module_& module) {
         return py::int_(static_cast<int>(kernel));
       },
       py::arg("element"), py::arg("device"), py::arg("residues") = true);
+  module.def(
+      "has_thin_kernels",
+      [](int device) {
+        const DeviceGuard guard(device);
+        return has_thin_kernels();
+      },
+      py::arg("device"));
   module.def("multiply", &multiply, py::arg("kernel"), py::arg("element"), py::arg("m"), py::arg("n"), py::arg("k"), py::arg("a"),
              py::arg("pitch_a"), py::arg("b"), py::arg("pitch_b"), py::arg("moduli"), py::arg("out"), py::arg("out_pitch"),
              py::arg("stream"), py::arg("device"));

@@ -13,6 +13,7 @@
 #include "cuda/repair/masks.hpp"
 #include "cuda/scale/scale.hpp"
 #include "cuda/stored/layout.hpp"
+#include "cuda/thin/thin.hpp"
 
 namespace ozfp4::cuda {
 namespace {
@@ -214,8 +215,19 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
   return layout;
 }
 
+// What makes a product without planes.
+enum class Whole : std::uint8_t { stages, direct, thin };
+
+ReconstructJob views_of(const Turn& turn) {
+  ReconstructJob job;
+  job.result = turn.result;
+  job.a.view = turn.a;
+  job.b.view = turn.b;
+  return job;
+}
+
 // What scale leaves of the lines, and the list of what repair is to do.
-CudaLayout direct_layout(const CudaPlan& plan, const Turn& turn, const Turns& turns, const ForcedChoice& forced) {
+CudaLayout direct_layout(const CudaPlan& plan, const Turn& turn, const Turns& turns, const ForcedChoice& forced, Whole whole) {
   CudaLayout layout;
   layout.turns = turns;
   layout.is_direct = true;
@@ -239,26 +251,29 @@ CudaLayout direct_layout(const CudaPlan& plan, const Turn& turn, const Turns& tu
     layout.listed = take(size_of({4, turn.result.stack.count(), layout.rows, layout.listed_pitch}));
     layout.counts = take(kRepairReportBytes + kRepairCounterBytes);
   }
+  if (whole == Whole::thin) layout.thin = take(thin_workspace_bytes(views_of(turn)));
   layout.bytes = end;
   return layout;
 }
 
-bool is_made_directly(const CudaPlan& plan, const CudaProduct& product, const Turn& turn, const Gpu& gpu, Direct direct) {
+Whole find_whole(const CudaPlan& plan, const CudaProduct& product, const Turn& turn, const Gpu& gpu, Direct direct) {
   const Promise& promise = plan.promise;
   if (direct == Direct::never || plan.integer || plan.plan.is_complex || promise.is_whole || promise.updates ||
       promise.second != Second::none || product.stored_a.exists() || product.stored_b.exists()) {
-    return false;
+    return Whole::stages;
   }
-  ReconstructJob job;
-  job.result = turn.result;
-  job.a.view = turn.a;
-  job.b.view = turn.b;
-  if (!can_multiply_directly(job, {plan.bits, promise.accuracy, promise.precision})) return false;
-  if (direct == Direct::always) return true;
+  const ReconstructJob job = views_of(turn);
+  const CapacityRule rule{plan.bits, promise.accuracy, promise.precision};
+  const bool can_directly = direct != Direct::thin && can_multiply_directly(job, rule);
+  const bool can_thinly = direct != Direct::always && can_multiply_thinly(job, rule);
+  if (direct == Direct::always) return can_directly ? Whole::direct : Whole::stages;
+  if (direct == Direct::thin) return can_thinly ? Whole::thin : Whole::stages;
   const double work = static_cast<double>(turn.result.stack.count()) * turn.a.outer * turn.b.outer * turn.a.inner;
-  return !wants_longer(plan, work, std::nullopt) &&
-         pays_directly(turn.a.outer, turn.b.outer, turn.a.inner, turn.result.stack.count(), promise.certifies(),
-                       gpu.multiprocessors);
+  if (wants_longer(plan, work, std::nullopt)) return Whole::stages;
+  if (can_thinly && pays_thinly(job, promise.certifies())) return Whole::thin;
+  const bool pays = can_directly && pays_directly(turn.a.outer, turn.b.outer, turn.a.inner, turn.result.stack.count(),
+                                                  promise.certifies(), gpu.multiprocessors);
+  return pays ? Whole::direct : Whole::stages;
 }
 
 // An upper bound of the blocks that scale and encode cut an operand into, beyond the first two.
@@ -343,8 +358,9 @@ CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const G
   Cut cut{longest_turns(product), rows, columns, product.a.inner};
   if (cut.turns.count == 1) {
     const Turn turn = turn_at(product, cut.turns, 0);
-    if (is_made_directly(plan, product, turn, gpu, direct)) {
-      CudaLayout layout = direct_layout(plan, turn, cut.turns, forced);
+    const Whole whole = find_whole(plan, product, turn, gpu, direct);
+    if (whole != Whole::stages) {
+      CudaLayout layout = direct_layout(plan, turn, cut.turns, forced, whole);
       if (layout.bytes <= cap) {
         check_alignment(plan, product, layout.turns);
         return layout;

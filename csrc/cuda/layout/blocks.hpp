@@ -23,7 +23,8 @@ struct CudaLayout {
   std::int64_t k_pitch = 0, out_pitch = 0;  // out_pitch in entries
   TileChoice tile;
   bool scales_and_encodes = false;  // in one launch, where the device has clusters
-  bool is_direct = false;           // one launch makes all of the product (cuda/direct), whose planes and outputs there are not
+  bool is_direct = false;           // cuda/direct or cuda/thin makes all of the product, whose planes and outputs there are not
+  std::int64_t thin = 0;            // where cuda/thin works, if it makes the product; else 0
   OperandPlace a, b;
   std::int64_t a_masks = 0, b_masks = 0;  // a bit for each entry of a block's lines, see cuda/repair/masks.hpp; 0: no room
   std::int64_t verdict = 0, scratch = 0, outputs = 0, bytes = 0;
@@ -33,8 +34,9 @@ struct CudaLayout {
   LongerLayout longer;
 };
 
-// Whether a product may be made directly: never, where that takes less time, or wherever there is a kernel for it.
-enum class Direct : std::uint8_t { never, where_it_pays, always };
+// Whether a product may be made without planes: never, where that takes less time, or wherever there is a kernel of cuda/direct,
+// or of cuda/thin.
+enum class Direct : std::uint8_t { never, where_it_pays, always, thin };
 
 // The whole product in one turn, block and piece where that stays at or below `cap` bytes (stacks: kMostTurnBytes), else the
 // first of ever smaller cuts that does. Throws std::length_error naming the least workspace where even the smallest does not

@@ -42,7 +42,8 @@ def decide(request: MatmulRequest) -> Decision:
     if device.index not in guard.words_tested and device.type == "cuda":
         how = _decide.__wrapped__ if library.require_torch().cuda.is_current_stream_capturing() else _decide
     return how(
-        shape.k, request.single, request.is_paired, 0 in (shape.m, shape.n, shape.k, *shape.stack), asked.scheme,
+        shape.k, min(shape.m, shape.n) <= extension.require_cuda().most_thin_lines,
+        request.single, request.is_paired, 0 in (shape.m, shape.n, shape.k, *shape.stack), asked.scheme,
         asked.backend,
         asked.bits, asked.family, asked.plan, asked.accuracy, device.index,
         variant.forced, guard.generation, this_machine.generation,
@@ -52,6 +53,7 @@ def decide(request: MatmulRequest) -> Decision:
 @lru_cache(maxsize=512)
 def _decide(
     k: int,
+    few: bool,
     single: bool,
     is_paired: bool,
     is_empty: bool,
@@ -82,20 +84,21 @@ def _decide(
         serving is not None
         and forced == variant.NOTHING
         and not is_paired
-        and _may_be_direct(k, asked, index)
+        and _may_be_direct(k, few, asked, index)
     ):
         serving = serving._replace(direct="where it pays")
     return Decision(chosen, reason, fallback, serving)
 
 
-def _may_be_direct(k: int, asked: Arguments, index: int) -> bool:
-    """Whether a product that is small enough may be made in one launch: nobody asked for what only the stages have."""
+def _may_be_direct(k: int, few: bool, asked: Arguments, index: int) -> bool:
+    """Whether a product that is small or has few rows or columns may be made without planes: nobody asked for what only the
+    stages have."""
     return (
         asked.plan is None
         and asked.backend == "auto"
         and asked.scheme == "II"
         and asked.accuracy != "correct"
-        and k <= extension.require_cuda().most_direct_inner
+        and (few or k <= extension.require_cuda().most_direct_inner)
         and guard.serves_words(index)
     )
 
@@ -105,9 +108,9 @@ def serving_variant(plan: Plan, index: int, forced: Forced | None = None) -> Var
 
     RuntimeError as :func:`ozfp4.trust.guard.serving_kernel`.
     """
-    kernel, tile, splits, overlap, longer, direct = variant.forced if forced is None else forced
+    kernel, tile, splits, overlap, longer, direct, thin = variant.forced if forced is None else forced
     serving = guard.serving_kernel(plan, index) if kernel is None else kernel
-    return Variant(serving, tile, splits, overlap, longer, "always" if direct else None)
+    return Variant(serving, tile, splits, overlap, longer, "always" if direct else "thin" if thin else None)
 
 
 def plan_of(scheme: str, backend: str) -> Plan:

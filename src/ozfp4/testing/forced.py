@@ -1,5 +1,5 @@
-"""For whoever hunts a wrong bit on a GPU: kernel, tile, splits, overlap, second products and single
-launches, in place of the package's choices."""
+"""For whoever hunts a wrong bit on a GPU: kernel, tile, splits, overlap, second products and products without planes,
+in place of the package's choices."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ def forced(
     overlap: bool | None = None,
     longer: bool | None = None,
     direct: bool | None = None,
+    thin: bool | None = None,
 ) -> Iterator[None]:
     """CUDA products within the block run on this kernel, tile, number of splits of K, with or without overlap of launches.
 
@@ -40,11 +41,15 @@ def forced(
     direct : bool, optional
         Whether products are made in one launch wherever there is a kernel for them; else none is. Those that are reported have
         their stages always.
+    thin : bool, optional
+        Whether products of few columns or rows are made in one pass over the other operand wherever there is a kernel for
+        them; else none is.
 
     Raises
     ------
     ValueError
-        For a kernel that the extension does not have, splits below 1, and choices of a stage beside direct=True.
+        For a kernel that the extension does not have, splits below 1, and choices of a stage, or both, beside direct=True or
+        thin=True.
     """
     number = None
     if kernel is not None:
@@ -67,10 +72,15 @@ def forced(
         raise TypeError(f"longer: {longer!r} is not a bool")
     if direct is not None and not isinstance(direct, bool):
         raise TypeError(f"direct: {direct!r} is not a bool")
-    if direct and not (tile is None and splits is None and longer is None):
-        raise ValueError("direct: True leaves no stage that tile, splits or longer could be of")
+    if thin is not None and not isinstance(thin, bool):
+        raise TypeError(f"thin: {thin!r} is not a bool")
+    for name, value in (("direct", direct), ("thin", thin)):
+        if value and not (tile is None and splits is None and longer is None):
+            raise ValueError(f"{name}: True leaves no stage that tile, splits or longer could be of")
+    if direct and thin:
+        raise ValueError("thin: True and direct=True are two ways to make a product")
     before = variant.forced
-    variant.forced = Forced(number, tile, splits, overlap, longer, direct)
+    variant.forced = Forced(number, tile, splits, overlap, longer, direct, thin)
     try:
         yield
     finally:

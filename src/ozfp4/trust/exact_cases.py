@@ -10,7 +10,7 @@ small integer product whatever the extents. No reference here goes through a BLA
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -256,29 +256,38 @@ def whole_products(*, short: bool, most_inner: int | None = None) -> Iterator[Wh
         else [(1, 1, 1), (19, 700, 23), (70, 129, 33), (9, 9000, 140), (300, 65, 270)]
     )
     for m, k, n in shapes:
-        if most_inner is not None and k > most_inner:
-            continue
-        rows, columns, places = min(m, 7), min(n, 5), min(k, 16)
-        shift = np.uint64(10)  # leaves 54 bits, of which one becomes the sign
-        a, b = (
-            (scattered(k + i, x, places) >> shift).astype(np.int64) - 2**53
-            for i, x in ((0, rows), (1, columns))
-        )
-        row_class, column_class, k_class = (
-            np.arange(m) % rows,
-            np.arange(n) % columns,
-            np.arange(k) % places,
-        )
-        counts = np.bincount(k_class, minlength=places).astype(object)
-        whole = (a.astype(object) * counts) @ b.T.astype(object)  # Python integers
-        rounded = whole.astype(np.float64)  # of an integer: once, ties to even
-        scale_a, scale_b = (np.arange(m) % 40 - 20)[:, np.newaxis], np.arange(n) % 50 - 25
-        yield WholeProduct(
-            f"whole product {m} x {k} x {n}",
-            np.ldexp(a[:, k_class][row_class].astype(np.float64), scale_a),
-            np.ldexp(b[:, k_class][column_class].astype(np.float64).T, scale_b),
-            np.ldexp(rounded[row_class][:, column_class], scale_a + scale_b),
-        )
+        if most_inner is None or k <= most_inner:
+            yield _whole_product(m, k, n)
+
+
+def thin_products() -> Iterator[WholeProduct]:
+    """The same of few columns or rows, the other operand's lines along K and across it: its K in one block and in several."""
+    for m, k, n in ((1, 1, 1), (70, 129, 2), (300, 65, 8), (19, 2500, 3), (9, 8000, 8), (33, 8192, 1)):
+        product = replace(_whole_product(m, k, n), name=f"few lines {m} x {k} x {n}")
+        yield product
+        turned = replace(product, a=product.b.T, b=product.a.T, expected=product.expected.T)
+        yield replace(turned, name=f"{product.name} transposed")
+        yield replace(product, name=f"{product.name} by columns", a=np.asfortranarray(product.a))
+        yield replace(turned, name=f"{product.name} transposed by rows", b=np.ascontiguousarray(turned.b))
+
+
+def _whole_product(m: int, k: int, n: int) -> WholeProduct:
+    rows, columns, places = min(m, 7), min(n, 5), min(k, 16)
+    shift = np.uint64(10)  # leaves 54 bits, of which one becomes the sign
+    a, b = (
+        (scattered(k + i, x, places) >> shift).astype(np.int64) - 2**53 for i, x in ((0, rows), (1, columns))
+    )
+    row_class, column_class, k_class = np.arange(m) % rows, np.arange(n) % columns, np.arange(k) % places
+    counts = np.bincount(k_class, minlength=places).astype(object)
+    whole = (a.astype(object) * counts) @ b.T.astype(object)  # Python integers
+    rounded = whole.astype(np.float64)  # of an integer: once, ties to even
+    scale_a, scale_b = (np.arange(m) % 40 - 20)[:, np.newaxis], np.arange(n) % 50 - 25
+    return WholeProduct(
+        f"whole product {m} x {k} x {n}",
+        np.ldexp(a[:, k_class][row_class].astype(np.float64), scale_a),
+        np.ldexp(b[:, k_class][column_class].astype(np.float64).T, scale_b),
+        np.ldexp(rounded[row_class][:, column_class], scale_a + scale_b),
+    )
 
 
 def repaired_product() -> WholeProduct:
@@ -309,7 +318,7 @@ def case_named(element: str, name: str) -> Case:
 
 def whole_product_named(name: str) -> WholeProduct:
     """The whole product whose name begins the given one, as a report of a failure states it; ValueError if there is none."""
-    for product in (*whole_products(short=False), repaired_product()):
+    for product in (*whole_products(short=False), *thin_products(), repaired_product()):
         if name.partition(",")[0] == product.name:
             return product
     raise ValueError(f"name: {name!r} is no whole product")

@@ -72,11 +72,13 @@ def _with_stage(kernel: DeviceKernel, plan: Plan, product: WholeProduct, failure
     )  # fmt: skip
 
 
-def _wrong_product(kernel: DeviceKernel, plan: Plan, product: WholeProduct) -> tuple[str, Failure | None]:
+def _wrong_product(
+    kernel: DeviceKernel, plan: Plan, product: WholeProduct, direct: str = "always"
+) -> tuple[str, Failure | None]:
     """The name of a whole product by a plan, and what is wrong with it or None."""
     name = f"{product.name}, scheme {plan.scheme} {plan.backend} {plan.family}"
     extents = (*product.expected.shape, product.a.shape[1])
-    found = plane_products.whole_product(kernel, plan, product.a, product.b, product.accuracy)
+    found = plane_products.whole_product(kernel, plan, product.a, product.b, product.accuracy, direct)
     wrong = _first_wrong(name, extents, found, product.expected)
     if wrong is None:
         return name, None
@@ -98,12 +100,27 @@ def _wrong_in_one_launch(kernel: DeviceKernel) -> Iterator[tuple[str, Failure | 
     yield _wrong_product(kernel, make_plan("II", "int8", "least", 76, product.a.shape[1]), product)
 
 
+def _wrong_of_few_lines(kernel: DeviceKernel) -> Iterator[tuple[str, Failure | None]]:
+    """The same of few columns or rows, in one pass over the other operand."""
+    from . import exact_cases
+
+    for product in exact_cases.thin_products():
+        for accuracy, bits in (("scaled", 53), ("scaled", 76), ("fp64", 76)):
+            plan = make_plan("II", "int8", "least", bits, product.a.shape[1])
+            yield _wrong_product(kernel, plan, replace(product, accuracy=accuracy), "thin")
+    whole = exact_cases.repaired_product()
+    product = replace(whole, b=whole.b[:, :5], expected=whole.expected[:, :5], accuracy="fp64")
+    yield _wrong_product(kernel, make_plan("II", "int8", "least", 76, product.a.shape[1]), product, "thin")
+
+
 def _findings(kernel: DeviceKernel, short: bool) -> Iterator[tuple[str, Failure | None]]:
     """Every case by name, with what is wrong or None."""
     from . import exact_cases  # importing the package stays quick
 
     if kernel.element == WORDS.element and kernel.device != "cpu":
         yield from _wrong_in_one_launch(kernel)
+        if plane_products.has_thin_kernels(kernel):
+            yield from _wrong_of_few_lines(kernel)
         return
     for case in exact_cases.cases(exact_cases.ALPHABETS[kernel.element], short=short):
         yield case.name, _wrong_sum(kernel, case)

@@ -31,6 +31,11 @@ def most_inner_in_words() -> int:
     return int(extension.require_cuda().most_direct_inner)
 
 
+def has_thin_kernels(kernel: DeviceKernel) -> bool:
+    """Whether a GPU makes products of few columns or rows in one pass over the other operand."""
+    return bool(extension.require_cuda().has_thin_kernels(kernel.index))
+
+
 def multiply(kernel: DeviceKernel, case: Case) -> list[tuple[int, npt.NDArray[Any]]]:
     """The kernel's product of the matrices of a case: (modulus, m × n matrix), the modulus 0 for the sums themselves.
 
@@ -199,22 +204,24 @@ def whole_product(
     a: npt.NDArray[np.float64],
     b: npt.NDArray[np.float64],
     accuracy: str = "scaled",
+    direct: str = "always",
 ) -> npt.NDArray[np.float64]:
-    """`a` times `b` by all four stages of a plan, whose planes the kernel multiplies. Raises as :func:`multiply`."""
+    """`a` times `b` by all four stages of a plan, whose planes the kernel multiplies; `direct`: by which of the kernels that have
+    none, of machine words on a GPU. Raises as :func:`multiply`."""
     if kernel.device == "cpu":
         c = np.full((a.shape[0], b.shape[1]), np.nan)
         cpu.ensure_blas()
         _core.matmul(plan._core, a, b, [c], cpu.DEFAULT_WORKSPACE, None, accuracy)
         return c
-    return _product_on_gpu(kernel, plan, a, b, promise_of(accuracy, single=False))[1]
+    return _product_on_gpu(kernel, plan, a, b, promise_of(accuracy, single=False), direct)[1]
 
 
-def _direct_variant(index: int) -> Variant:
-    """One launch, whose plans are those of residues."""
+def _direct_variant(index: int, direct: str) -> Variant:
+    """Without planes, whose plans are those of residues."""
     kernels = gpu_kernels(("u8",), index)
     if not kernels:
         raise RuntimeError(f"no kernel on cuda:{index} multiplies residues")
-    return Variant(kernels[0].number, direct="always")
+    return Variant(kernels[0].number, direct=direct)
 
 
 def _product_on_gpu(
@@ -223,6 +230,7 @@ def _product_on_gpu(
     a: npt.NDArray[np.float64],
     b: npt.NDArray[np.float64],
     promise: Promise = PLAIN,
+    direct: str = "always",
 ) -> tuple[Any, npt.NDArray[np.float64]]:
     """The launch of a whole product, which is over, and the product."""
 
@@ -231,9 +239,9 @@ def _product_on_gpu(
     out = torch.full((a.shape[0], b.shape[1]), float("nan"), dtype=torch.float64, device=kernel.device)
     shape = matmul_shape(a.shape, b.shape)
     is_direct = kernel.element == WORDS.element
-    variant = _direct_variant(kernel.index) if is_direct else Variant(kernel.number)
+    variant = _direct_variant(kernel.index, direct) if is_direct else Variant(kernel.number)
     made = launch.run(plan, variant, x, y, out, shape, launch.UNLIMITED, promise=promise)
-    if is_direct and not made.problem.describe()["direct"]:
-        raise RuntimeError(f"the product {a.shape} by {b.shape} was not made in one launch")
+    if is_direct and not made.problem.describe()["thin" if direct == "thin" else "direct"]:
+        raise RuntimeError(f"the product {a.shape} by {b.shape} was not made without planes")
     result: npt.NDArray[np.float64] = out.cpu().numpy()
     return made, result

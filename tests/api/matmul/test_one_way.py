@@ -137,7 +137,8 @@ class Problem:
 def gpu(monkeypatch: pytest.MonkeyPatch, new_process: Callable[[], None]) -> Any:
     torch = pytest.importorskip("torch")
     fake = SimpleNamespace(
-        kernels=("kernel",), pointer_alignment=16, counter_bytes=64, most_direct_inner=0, stream_id=lambda stream, device: -1,
+        kernels=("kernel",), pointer_alignment=16, counter_bytes=64, most_direct_inner=0, most_thin_lines=0,
+        stream_id=lambda stream, device: -1,
         ElementType=SimpleNamespace(float64=0, float32=1, int8=2), Operand=lambda *a: a, Result=lambda *a: a,
         Problem=Problem, CudaPlan=lambda *_: SimpleNamespace(device_steps=b""),
     )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import NamedTuple
 class Variant(NamedTuple):
     """A kernel by its number, and the tile, the splits of K, the overlap of its launches and whether there is a second
     product of longer integers where they are not the library's own choice (None); and whether small products may be made in
-    one launch, without it: "where it pays", "always", or never (None)."""
+    one launch, without it: "where it pays", "always", or never (None); "thin": those of few columns or rows alone."""
 
     kernel: int
     tile: str | None = None
@@ -27,6 +27,7 @@ class Forced(NamedTuple):
     overlap: bool | None = None
     longer: bool | None = None
     direct: bool | None = None
+    thin: bool | None = None
 
 
 NOTHING = Forced()

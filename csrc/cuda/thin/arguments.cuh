@@ -1,0 +1,37 @@
+// How a product of a matrix with few lines is cut: clusters of blocks take a tile of the many lines of the matrix, each block a
+// slice of K, each thread entries of one line.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/reconstruct/reconstruct.hpp"
+#include "cuda/scale/scale.hpp"
+#include "cuda/thin/limits.hpp"
+#include "cuda/thin/thin.hpp"
+
+namespace ozfp4::cuda::thin {
+
+// Limbs of the few lines: [matrix][unit][padded line][32] of the two lower limbs of two neighbours, and of their third.
+struct FewLimbs {
+  int4* lower;
+  int2* upper;
+  std::int32_t* capacity;  // [matrix][padded line]
+  std::int32_t units;      // of a matrix
+};
+
+struct Arguments {
+  ScaledOperand many, few;
+  DeviceResult result;  // rows are those of a, whichever of the operands that is
+  CapacityRule capacity;
+  FewLimbs limbs;
+  std::uint32_t* digits;  // [part][matrix][line of many][padded line of few][kDigitPitch]
+  std::int64_t part_words;
+  std::int32_t few_padded;
+  std::int32_t cluster, slots_shift;                 // blocks of a cluster; 2^slots_shift threads share a line
+  std::int32_t tiles, tiles_per_matrix, slice;       // slice: entries of K of a block
+  std::int32_t first_stride, tile_step, tiles_each;  // cluster c takes tiles c * first_stride + i * tile_step, i < tiles_each
+  bool many_is_a;
+  bool loads_pairs;  // 16 bytes a load
+};
+
+}  // namespace ozfp4::cuda::thin

@@ -1,0 +1,18 @@
+// What the kernel of thin products counts in.
+#pragma once
+
+#include <cstdint>
+
+namespace ozfp4::cuda::thin {
+
+inline constexpr int kThreads = 256, kWarps = kThreads / 32;
+inline constexpr int kPairs = 16;  // of neighbours along K that a thread holds at a time
+inline constexpr int kEntries = 2 * kPairs;
+inline constexpr int kUnit = 64;                 // entries of K that a warp takes as one load of pairs
+inline constexpr int kMostClusterBlocks = 8;     // that every device with clusters has room for
+inline constexpr int kMostRows = kThreads / 32;  // lines of a tile
+inline constexpr int kSharedEntries = 8192;      // of the few lines in shared memory: 12 bytes each
+inline constexpr int kSharedLimbBytes = 12 * kSharedEntries;
+inline constexpr int kDigitPitch = 8;  // words of an entry's digits
+
+}  // namespace ozfp4::cuda::thin

@@ -1,0 +1,163 @@
+#include <algorithm>
+
+#include "arith/multiples.hpp"
+#include "cuda/launch.hpp"
+#include "cuda/scale/line_source.cuh"
+#include "cuda/thin/cut.hpp"
+#include "cuda/thin/few.cuh"
+#include "cuda/thin/finish.cuh"
+#include "cuda/thin/kernel.cuh"
+#include "cuda/thin/thin.hpp"
+
+namespace ozfp4::cuda {
+namespace {
+
+using namespace thin;
+
+constexpr std::int64_t kMostMatrices = 65535;                 // of a grid's second extent
+constexpr std::int64_t kMostEntries = std::int64_t(1) << 30;  // numbers of tiles and warps fit a word
+
+// Parts of the workspace, in bytes from its start.
+struct Places {
+  std::int64_t lower, upper, capacity, digits, bytes;
+};
+
+Places places_of(const ThinCut& cut, std::int64_t few_matrices) {
+  Places places{};
+  std::int64_t end = 0;
+  const auto take = [&end](std::int64_t bytes) {
+    const std::int64_t place = end;
+    end += round_up(bytes, 256);
+    return place;
+  };
+  const std::int64_t pairs = few_matrices * cut.units * cut.few_padded * 32;
+  places.lower = take(16 * pairs);
+  places.upper = take(8 * pairs);
+  places.capacity = take(4 * few_matrices * cut.few_padded);
+  places.digits = take(4 * kDigitPitch * cut.parts * cut.entries);
+  places.bytes = end;
+  return places;
+}
+
+const DeviceOperand& few_of(const ReconstructJob& job, const ThinCut& cut) { return cut.many_is_a ? job.b.view : job.a.view; }
+
+// Two lines at a time are what the registers hold; more are taken in turns.
+template <class T, bool Certifies, bool AlongK>
+auto kernel_for(std::int32_t few_padded) {
+  return few_padded == 1 ? thin_kernel<T, Certifies, AlongK, 1> : thin_kernel<T, Certifies, AlongK, 2>;
+}
+
+template <class T, bool Certifies>
+void launch_typed(Arguments p, const FinishArguments& finish, const ThinCut& cut, LaunchConfig config) {
+  const std::int64_t matrices = p.result.stack.count();
+  config.grid = dim3(static_cast<unsigned>(p.few.view.stack.count() * cut.few_padded));
+  config.block = dim3(kFewThreads);
+  launch(few_kernel<T, Certifies>, config, p);
+
+  const auto kernel =
+      cut.along_k ? kernel_for<T, Certifies, true>(cut.few_padded) : kernel_for<T, Certifies, false>(cut.few_padded);
+  config.overlap_previous = true;
+  config.block = dim3(kThreads);
+  config.shared_bytes = kSharedLimbBytes;
+  config.cluster_blocks = cut.cluster > 1 ? static_cast<unsigned>(cut.cluster) : 0;
+  const std::int64_t clusters = std::min<std::int64_t>(p.tiles, resident_clusters(kernel, config));
+  p.tiles_each = static_cast<std::int32_t>(ceil_div(p.tiles, clusters));
+  // Neighbours at the same time, which share lines of memory; of stacks, matrices one after the other, whose few lines are
+  // loaded.
+  p.first_stride = matrices == 1 ? 1 : p.tiles_each;
+  p.tile_step = matrices == 1 ? static_cast<std::int32_t>(clusters) : 1;
+  config.grid = dim3(static_cast<unsigned>(clusters * cut.cluster));
+  launch(kernel, config, p);
+
+  config.shared_bytes = 0;
+  config.cluster_blocks = 0;
+  config.block = dim3(kFinishThreads);
+  const std::int64_t warps =
+      cut.many_is_a ? ceil_div(std::int64_t(p.result.rows) * cut.few_padded, 32) : ceil_div(p.result.columns, 32) * p.result.rows;
+  config.grid = dim3(static_cast<unsigned>(ceil_div(warps, kFinishThreads / 32)), static_cast<unsigned>(matrices));
+  launch(finish_kernel<T, Certifies>, config, finish);
+}
+
+}  // namespace
+
+bool has_thin_kernels() {
+  const CodeVersion code = code_version(thin_kernel<double, false, true, 1>);
+  return code_has(code, CodeFeature::clusters) && (code.binary == 90 || code.binary == 100);
+}
+
+bool can_multiply_thinly(const ReconstructJob& job, const CapacityRule& capacity) {
+  const ElementType type = job.result.type;
+  const int most = capacity.accuracy == Accuracy::scaled ? capacity.bits : accuracy_bits(capacity.precision);
+  if (!is_float(type) || job.a.view.type != type || job.b.view.type != type || most > kBalancedCapacity<3> ||
+      capacity.accuracy == Accuracy::correct || job.result.stack.count() > kMostMatrices) {
+    return false;
+  }
+  const ThinCut cut = cut_thinly(job);
+  return cut.exists() && cut.entries <= kMostEntries && few_of(job, cut).stack.count() * cut.few_padded <= INT32_MAX &&
+         has_thin_kernels();
+}
+
+bool pays_thinly(const ReconstructJob& job, bool certifies) {
+  // Microseconds on an H200 for 2^20 entries of the many lines, measured at 8192 x 8192 (docs/performance.md); of shorter K, and
+  // of fewer entries, nobody has measured any.
+  const ThinCut cut = cut_thinly(job);
+  const std::int32_t inner = job.a.view.inner;
+  const double millions = static_cast<double>(cut.entries) / cut.few_padded * inner / 0x1p20;
+  if (inner < 512 || millions < 1) return false;
+  const double of_lines = (cut.along_k ? 1.75 : 4.2) + (certifies ? 0.5 : 0);
+  const double thin = 12 + millions * (of_lines + (cut.along_k ? 0.95 : 1.15) * cut.few_padded);
+  const double stages = (certifies ? 19.5 : 14) + millions * (millions < 32 ? 7 : 13);  // planes that fit the cache, or do not
+  return thin < stages;
+}
+
+std::int64_t thin_workspace_bytes(const ReconstructJob& job) {
+  const ThinCut cut = cut_thinly(job);
+  return places_of(cut, few_of(job, cut).stack.count()).bytes;
+}
+
+void launch_thin(const ReconstructJob& job, const CapacityRule& capacity, char* workspace, cudaStream_t stream,
+                 const Certification* certification) {
+  const ThinCut cut = cut_thinly(job);
+  const Places places = places_of(cut, few_of(job, cut).stack.count());
+  Arguments p{};
+  p.many = cut.many_is_a ? job.a : job.b;
+  p.few = cut.many_is_a ? job.b : job.a;
+  p.result = job.result;
+  p.capacity = capacity;
+  p.limbs = {reinterpret_cast<int4*>(workspace + places.lower), reinterpret_cast<int2*>(workspace + places.upper),
+             reinterpret_cast<std::int32_t*>(workspace + places.capacity), cut.units};
+  p.digits = reinterpret_cast<std::uint32_t*>(workspace + places.digits);
+  p.part_words = cut.entries * kDigitPitch;
+  p.few_padded = cut.few_padded;
+  p.cluster = cut.cluster;
+  p.slots_shift = cut.slots_shift;
+  p.slice = cut.slice;
+  p.tiles_per_matrix = static_cast<std::int32_t>(ceil_div(p.many.view.outer, kThreads >> cut.slots_shift));
+  p.tiles = static_cast<std::int32_t>(p.tiles_per_matrix * job.result.stack.count());
+  p.many_is_a = cut.many_is_a;
+  const bool is_double = job.result.type == ElementType::float64;
+  p.loads_pairs = has_aligned_lines(p.many.view, is_double ? 8 : 4);
+
+  FinishArguments finish{};
+  finish.job = job;
+  if (certification != nullptr) finish.certification = *certification;
+  finish.digits = p.digits;
+  finish.part_words = p.part_words;
+  finish.parts = cut.parts;
+  finish.few_padded = cut.few_padded;
+  finish.few_shift = cut.few_padded == 1 ? 0 : cut.few_padded == 2 ? 1 : cut.few_padded == 4 ? 2 : 3;
+  finish.many_is_a = cut.many_is_a;
+
+  LaunchConfig config;
+  config.stage = Stage::direct;
+  config.detail = "few columns or rows";
+  config.overlap_previous = job.overlap_previous;
+  config.stream = stream;
+  if (certification != nullptr) {
+    is_double ? launch_typed<double, true>(p, finish, cut, config) : launch_typed<float, true>(p, finish, cut, config);
+  } else {
+    is_double ? launch_typed<double, false>(p, finish, cut, config) : launch_typed<float, false>(p, finish, cut, config);
+  }
+}
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,35 @@
+// Products of a matrix with few lines, in one pass over the matrix: its integers are formed in registers and multiplied there, in
+// limbs, and no planes are written. The same integers as those that residues make, so the same bits.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "cuda/reconstruct/reconstruct.hpp"
+#include "cuda/scale/scale.hpp"
+
+namespace ozfp4::cuda {
+
+// Whether the current device has the kernels: clusters, FP64 additions at half the rate of others, and the shared memory.
+bool has_thin_kernels();
+
+// Whether there is a kernel for the product: float64 results of float64 operands or float32 of float32, capacities up to 82 bits,
+// at most 8 rows of A or columns of B, K up to what the shared memory of a cluster holds the few lines of, at most 65535
+// matrices.
+inline constexpr std::int32_t kMostThinLines = 8;
+bool can_multiply_thinly(const ReconstructJob& job, const CapacityRule& capacity);
+
+// Whether that takes less time than the stages, or than cuda/direct (measured on an H200, benchmarks/thin.py).
+bool pays_thinly(const ReconstructJob& job, bool certifies);
+
+// Bytes that launch_thin works in, 256-byte aligned. Range: can_multiply_thinly.
+std::int64_t thin_workspace_bytes(const ReconstructJob& job);
+
+// Scales, multiplies and rounds: shift, special and, where they are asked for, records of both operands are written, and the
+// result; `certification` as launch_reconstruct. Neither synchronises nor allocates; may be captured. Throws LaunchError. Range:
+// can_multiply_thinly, nothing that find_reconstruct_error has a reason against but for the residues, which there are not.
+void launch_thin(const ReconstructJob& job, const CapacityRule& capacity, char* workspace, cudaStream_t stream,
+                 const Certification* certification);
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,193 @@
+"""Products of few columns or rows, in one pass over the other operand: the bits of every other path. Skipped where torch, a GPU
+or its kernels are missing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from first_gpu import DEVICE, noisy, on_device, torch
+
+import ozfp4
+from ozfp4.backends.cuda import extension, launch
+from ozfp4.dispatch import repeated
+from ozfp4.testing import assert_same_bits, forced, operands
+
+if not extension.require_cuda().has_thin_kernels(DEVICE.index or 0):
+    pytest.skip("this GPU has no kernels of few lines", allow_module_level=True)
+
+# (lines, K, few lines): a tile's lines, a unit of K, a thread's entries, a block's slice, a cluster's, and one beside each.
+SHAPES = [
+    (1, 1, 1), (8, 64, 1), (9, 65, 2), (7, 63, 3), (31, 130, 8), (33, 511, 5), (32, 1024, 1), (13, 1025, 4), (5, 2049, 1),
+    (6, 4096, 2), (3, 8191, 1), (9, 8192, 4), (11, 8192, 8), (300, 70, 4),
+]  # fmt: skip
+KINDS = (
+    "normal",
+    "uniform",
+    "phi8",
+    "phi32",
+    "row-exponents",
+    "spikes",
+    "zero-lines",
+    "whole-range",
+    "specials",
+    "scaling-ties",
+)
+WAYS = [{"bits": b} for b in (2, 24, 53, 54, 82)] + [{"accuracy": "fp64"}]
+
+
+@pytest.fixture(autouse=True)
+def ways(monkeypatch):
+    """Of every product that is prepared, whether it is made so."""
+    made = []
+    prepare = launch.prepare
+
+    def noted(*arguments, **further):
+        prepared = prepare(*arguments, **further)
+        made.append(prepared.problem.describe()["thin"])
+        return prepared
+
+    monkeypatch.setattr(launch, "prepare", noted)
+    monkeypatch.setattr(repeated, "made", {})
+    return made
+
+
+def thin(x, y, dtype, shape, **options):
+    out = noisy(shape, dtype)
+    with forced(thin=True):
+        ozfp4.matmul(x, y, out=out, **options)
+    return out.cpu()
+
+
+def check(a, b, x=None, y=None, ways=WAYS, context=""):
+    x, y = on_device(a) if x is None else x, on_device(b) if y is None else y
+    for way in ways:
+        expected = ozfp4.matmul(a, b, **way)
+        dtype = torch.from_numpy(expected.reshape(-1)[:1]).dtype
+        assert_same_bits(thin(x, y, dtype, expected.shape, **way), expected, (context, way))
+
+
+def across(a):
+    """The same matrix on the device, its columns adjacent."""
+    return on_device(np.ascontiguousarray(a.swapaxes(-1, -2))).mT
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_bits_of_the_cpu(kind: str, dtype: type, ways: list[bool]) -> None:
+    """Few columns and few rows, lines along K and across it."""
+    for number, (lines, k, few) in enumerate(SHAPES):
+        a, b = operands(kind, lines, k, few, seed=number, dtype=dtype)
+        check(a, b, context=(kind, lines, k, few))
+        check(a, b, across(a), ways=WAYS[2::3], context=(kind, lines, k, few, "across"))
+        a, b = operands(kind, few, k, lines, seed=number, dtype=dtype)
+        check(a, b, ways=WAYS[2::3], context=(kind, few, k, lines))
+        check(a, b, None, across(b), ways=WAYS[2::3], context=(kind, few, k, lines, "across"))
+    assert all(ways)
+
+
+def test_longer_lines(ways: list[bool]) -> None:
+    """As long as a cluster takes them."""
+    for k, few in ((65536, 1), (32768, 2), (16384, 4), (40001, 1)):
+        a, b = operands("phi8", 5, k, few, seed=k)
+        check(a, b, ways=[{"bits": 53}, {"accuracy": "fp64"}])
+    assert all(ways)
+
+
+def test_views_and_stacks(ways: list[bool]) -> None:
+    rng = np.random.default_rng(5)
+    a, b = rng.standard_normal((3, 2, 20, 140)), rng.standard_normal((2, 140, 5))
+    x, y = on_device(a), on_device(b)
+    check(a, b, x, y)
+    check(a[:, :1, ::2, ::3][..., ::-1], b[:1, ::3], x[:, :1, ::2, ::3].flip(-1), y[:1, ::3])
+    check(a[..., 1:], b[:, 1:], x[..., 1:], y[:, 1:])  # no pair of entries is aligned
+    check(b.swapaxes(-1, -2), a.swapaxes(-1, -2), y.mT, x.mT)
+    check(rng.standard_normal((700, 3, 4)), rng.standard_normal((700, 4, 5)))
+    check(rng.standard_normal((1, 9, 3000)), rng.standard_normal((40, 3000, 1)))
+    check(rng.standard_normal((65535, 2, 1)), rng.standard_normal((1, 3)), ways=[{"bits": 53}, {}])
+    a, b = rng.standard_normal((2, 1, 3, 1, 9, 1400)), rng.standard_normal((1, 2, 1, 2, 1400, 3))
+    a[1, 0, 2, 0, 3, 7], b[0, 1, 0, 0, 8, 2], b[0, 0, 0, 1, 9, 1] = np.nan, np.inf, -np.inf
+    check(a, b)
+    wide = noisy((2, 2, 3, 2, 18, 9))
+    with forced(thin=True):
+        ozfp4.matmul(on_device(a), on_device(b), out=wide[..., ::2, ::3])
+    assert_same_bits(wide[..., ::2, ::3].cpu(), ozfp4.matmul(a, b))
+    assert bool(torch.isnan(wide[..., 1::2, :]).all())
+    assert bool(torch.isnan(wide[..., :, 1::3]).all())
+    assert all(ways)
+
+
+def test_lines_of_their_own_capacity(ways: list[bool]) -> None:
+    """In a tile some lines have integers of two limbs, some of three; few lines likewise."""
+    rng = np.random.default_rng(3)
+    a, b = rng.standard_normal((40, 3000)), rng.standard_normal((3000, 6))
+    a[::3] *= 2.0 ** rng.integers(-30, 30, (14, 3000))
+    a[1::5] = np.round(a[1::5] * 8)
+    check(a, b, ways=[{"accuracy": "fp64"}])
+    check(a, b, across(a), ways=[{"accuracy": "fp64"}])
+    b[:, ::2] *= 2.0 ** rng.integers(-30, 30, (3000, 3))
+    check(a, b, ways=[{"accuracy": "fp64"}])
+    assert all(ways)
+
+
+def test_what_has_no_such_kernel(ways: list[bool]) -> None:
+    """The stages make it, with the same bits."""
+    rng = np.random.default_rng(8)
+    a, b = rng.standard_normal((20, 1025)), rng.standard_normal((1025, 9))
+    check(a, b, ways=[{"bits": 53}, {}])
+    check(rng.standard_normal((65536, 2, 1)), rng.standard_normal((1, 2)), ways=[{"bits": 53}])
+    check(rng.standard_normal((3, 8193)), rng.standard_normal((8193, 5)), ways=[{"bits": 53}])
+    check(rng.standard_normal((3, 65537)), rng.standard_normal((65537, 1)), ways=[{"bits": 53}])
+    check(a[:, :40], b[:40, :2], ways=[{"bits": 83}, {"accuracy": "correct"}])
+    check(a[:, :40], b[:40, :2].astype(np.float32), ways=[{"bits": 53}])
+    assert not any(ways)
+
+
+def test_entries_without_a_certificate_are_repaired() -> None:
+    """Sums that cancel, some of them to exact zeros, beside ordinary ones; of few columns and of few rows."""
+    rng = np.random.default_rng(6)
+    for few in (1, 2, 5, 8):
+        a, b = rng.standard_normal((70, 160)), rng.standard_normal((160, few))
+        a[::3, 80:] = -a[::3, :80]
+        b[80:] = b[:80] * (1 + 2.0**-50 * rng.integers(0, 2, (80, few)))
+        check(a, b, ways=[{"accuracy": "fp64"}], context=few)
+        check(b.T, a.T, ways=[{"accuracy": "fp64"}], context=few)
+
+
+def test_products_with_a_vector_take_it() -> None:
+    a = torch.randn(4096, 4096, dtype=torch.float64, device=DEVICE)
+    b = torch.randn(4096, 1, dtype=torch.float64, device=DEVICE)
+    for way in ({}, {"bits": 53}, {"accuracy": "fp64"}):
+        for x, y in ((a, b), (b.mT, a)):
+            repeated.made.clear()
+            first = ozfp4.matmul(x, y, **way)
+            (made,) = repeated.made.values()
+            assert made[0].problem.describe()["thin"]
+            assert_same_bits(ozfp4.matmul(x, y, **way).cpu(), first.cpu())
+            reported, report = ozfp4.matmul(x, y, report=True, **way)
+            assert_same_bits(reported.cpu(), first.cpu())
+            assert report.moduli_used > 0
+    for way in ({"backend": "int8"}, {"accuracy": "correct"}):
+        repeated.made.clear()
+        ozfp4.matmul(a, b, **way)
+        assert not any(made[0].problem.describe()["thin"] for made in repeated.made.values())
+
+
+def test_a_graph_and_another_stream() -> None:
+    rng = np.random.default_rng(7)
+    a, b = rng.standard_normal((1500, 1500)), rng.standard_normal((1500, 1))
+    x, y, out = on_device(a), on_device(b), noisy((1500, 1))
+    with forced(thin=True):
+        ozfp4.matmul(x, y, out=out)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            ozfp4.matmul(x, y, out=out)
+            ozfp4.matmul(x, out, out=out.new_empty(out.shape))
+        out.fill_(float("nan"))
+        graph.replay()
+        assert_same_bits(out.cpu(), ozfp4.matmul(a, b))
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            other = ozfp4.matmul(x, y)
+        side.synchronize()
+    assert_same_bits(other.cpu(), ozfp4.matmul(a, b))
