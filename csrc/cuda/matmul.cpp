@@ -162,8 +162,13 @@ LongerResult multiply_longer(const Run& run, const Block& block, const Reconstru
 
 // All of a turn without planes.
 void multiply_whole(const Run& run, const ReconstructJob& job, const Certification* certification) {
-  run.layout.thin != 0 ? run.stages.multiply_thinly(job, certification, run.workspace + run.layout.thin)
-                       : run.stages.multiply_directly(job, certification);
+  if (run.layout.thin != 0) {
+    run.stages.multiply_thinly(job, certification, run.workspace + run.layout.thin);
+  } else if (run.layout.is_tiled) {
+    run.stages.multiply_tiles(job, certification);
+  } else {
+    run.stages.multiply_directly(job, certification);
+  }
 }
 
 // The same rounded as asked, its entries certified or repaired.

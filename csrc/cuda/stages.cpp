@@ -150,6 +150,16 @@ void Stages::multiply_directly(const ReconstructJob& job, const Certification* c
   finish(Stage::direct);
 }
 
+void Stages::multiply_tiles(const ReconstructJob& job, const Certification* certification) const {
+  const CapacityRule rule = capacity(plan_.promise.accuracy);
+  if (only_checks()) {
+    const bool can = plan_.tiles && can_multiply_tiles(job, rule);
+    return refuse(Stage::direct, can ? nullptr : "the operands are not for the kernel of tiles");
+  }
+  launch_tiles(*plan_.tiles, job, rule, options_.stream, certification);
+  finish(Stage::direct);
+}
+
 void Stages::multiply_thinly(const ReconstructJob& job, const Certification* certification, char* workspace) const {
   const CapacityRule rule = capacity(plan_.promise.accuracy);
   if (only_checks()) {

@@ -7,6 +7,7 @@
 #include "cuda/complex/join.hpp"
 #include "cuda/direct/direct.hpp"
 #include "cuda/encode/scale_encode.hpp"
+#include "cuda/fused/tile.hpp"
 #include "cuda/integers/reconstruct.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/layout/cuda_plan.hpp"
@@ -69,6 +70,7 @@ class Stages {
   void reconstruct_integers(IntegerJob job) const;
   // Instead of all before repair.
   void multiply_directly(const ReconstructJob& job, const Certification* certification) const;
+  void multiply_tiles(const ReconstructJob& job, const Certification* certification) const;
   void multiply_thinly(const ReconstructJob& job, const Certification* certification, char* workspace) const;
   // The counts of this walk's repairs, zero: `own`, unless launches of the stream share some.
   RepairCounts* clear_repair_counts(void* own) const;

@@ -14,6 +14,7 @@ kernels: tuple[str, ...]
 pointer_alignment: int
 counter_bytes: int
 most_direct_inner: int  # the longest K of products in one launch
+most_tile_inner: int  # the longest K of products made tile by tile in one launch
 most_thin_lines: int  # rows of A or columns of B of products in one pass over the other
 
 class ElementType:
@@ -154,7 +155,8 @@ class Problem:
         A tile is one of `tiles(kernel)`; `overlap` is whether multiply, and reconstruct behind it, may start while the kernel
         before ends; `longer` whether accuracy "fp64" has a second product, of longer integers, for whatever is listed.
         `direct`: whether the product may be made without planes: "never", "where it pays", or wherever there is a kernel:
-        "always" in one launch, "thin" in one pass over an operand where the other has few rows or columns.
+        "always" in one launch, "thin" in one pass over an operand where the other has few rows or columns, "tiles" in one
+        launch tile by tile where K is short.
         `kept_a`, `kept_b`: lines of a matrix, and matrices, of an operand that a Store has launched.
         """
 

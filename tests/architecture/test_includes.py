@@ -22,6 +22,7 @@ CUDA_LAYERS = [
         "reconstruct",
         "integers",
         "direct",
+        "fused",
         "thin",
         "repair",
     ],

@@ -37,6 +37,8 @@ def test_what_is_forced_replaces_a_choice() -> None:
             assert on_cuda.serving_variant(PLAN, 0) == Variant(0, longer=True)
         with forced(thin=True):
             assert on_cuda.serving_variant(PLAN, 0) == Variant(0, direct="thin")
+        with forced(tiles=True):
+            assert on_cuda.serving_variant(PLAN, 0) == Variant(0, direct="tiles")
         with forced(thin=False):
             assert on_cuda.serving_variant(PLAN, 0) == Variant(0)
         assert on_cuda.serving_variant(PLAN, 0) == Variant(1)
@@ -56,6 +58,12 @@ def test_what_is_forced_replaces_a_choice() -> None:
         ({"overlap": 1}, TypeError, "^overlap: 1 is not a bool$"),
         ({"longer": 0}, TypeError, "^longer: 0 is not a bool$"),
         ({"thin": 1}, TypeError, "^thin: 1 is not a bool$"),
+        ({"tiles": 0}, TypeError, "^tiles: 0 is not a bool$"),
+        (
+            {"tiles": True, "thin": True},
+            ValueError,
+            "^tiles: True and thin=True are two ways to make a product$",
+        ),
         (
             {"thin": True, "splits": 2},
             ValueError,

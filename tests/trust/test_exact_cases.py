@@ -99,6 +99,13 @@ def test_products_of_few_lines() -> None:
         assert exact_cases.whole_product_named(product.name).a.strides == product.a.strides
 
 
+def test_products_of_tiles() -> None:
+    for product in exact_cases.tile_products(64):
+        assert_same_bits(exact_matmul(product.a, product.b), product.expected, product.name)
+        assert product.a.shape[1] <= 64
+        assert exact_cases.whole_product_named(product.name).a.strides == product.a.strides
+
+
 def test_the_repaired_product() -> None:
     product = exact_cases.repaired_product()
     assert_same_bits(correct_matmul(product.a, product.b), product.expected)

@@ -34,6 +34,7 @@ PYBIND11_MODULE(_cuda, module) {
   ozfp4::bindings::register_complex(module);
   module.attr("counter_bytes") = kCounterBytes;
   module.attr("most_direct_inner") = kMostDirectInner;
+  module.attr("most_tile_inner") = kMostTileInner;
   module.attr("most_thin_lines") = kMostThinLines;
   module.def(
       "code_version",

@@ -156,7 +156,7 @@ class Problem {
     ForcedChoice forced{std::nullopt, splits, overlap};
     if (tile) forced.shape = tile_of(plan_->kernel, *tile);
     static const std::map<std::string, Direct> directs{
-        {"never", Direct::never}, {"where it pays", Direct::where_it_pays}, {"always", Direct::always}, {"thin", Direct::thin}};
+        {"never", Direct::never}, {"where it pays", Direct::where_it_pays}, {"always", Direct::always}, {"thin", Direct::thin}, {"tiles", Direct::tiles}};
     layout_ = make_layout(*plan_, product_, gpu, cap, forced, longer, value_of(directs, "direct", direct));
     check_matmul(*plan_, layout_, product_, device_steps_, gpu);
   }
@@ -252,7 +252,8 @@ py::dict describe(const Problem& problem) {
   const CudaLayout& layout = problem.layout();
   const TileGeometry& geometry = tile_geometry(layout.tile.shape);
   py::dict d;
-  d["direct"] = layout.is_direct && layout.thin == 0;
+  d["direct"] = layout.is_direct && layout.thin == 0 && !layout.is_tiled;
+  d["tiles"] = layout.is_tiled;
   d["thin"] = layout.thin != 0;
   d["kernel"] = std::string(kernel_name(problem.plan().kernel));
   d["tile"] = std::string(geometry.name);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "arith/multiples.hpp"
 #include "cuda/direct/direct.hpp"
@@ -26,18 +27,17 @@ bool can_multiply_directly(const ReconstructJob& job, const CapacityRule& capaci
          ceil_div(job.result.rows, kRows) * ceil_div(job.result.columns, kColumns) <= INT32_MAX;
 }
 
-bool pays_directly(std::int64_t rows, std::int64_t columns, std::int64_t inner, std::int64_t matrices, bool certifies,
-                   int multiprocessors) {
+WholeTimes whole_times(std::int64_t rows, std::int64_t columns, std::int64_t inner, std::int64_t matrices, bool certifies,
+                       int multiprocessors) {
   // Microseconds on an H200, fitted to benchmarks/small.py; other devices are taken to differ in both alike.
   const std::int64_t blocks = ceil_div(rows, kRows) * ceil_div(columns, kColumns) * matrices;
   const auto rounds = static_cast<double>(ceil_div(blocks, multiprocessors));
-  if (rounds > 32) return false;  // nobody has measured more
   const auto k = static_cast<double>(inner);
   const double block = 2.5 + k * (rounds > 1 ? 0.03 : inner <= kLimbedProducts<2> ? 0.055 : 0.09);
   const double direct = (certifies ? 8 : 4) + rounds * block * (!certifies ? 1 : rounds > 1 ? 1.6 : 1.15);
   const auto tiles = static_cast<double>(ceil_div(rows, 64) * ceil_div(columns, 64) * matrices);
   const double stages = (certifies ? 19.5 : 14) + tiles * (0.035 + 0.0017 * k) * (certifies ? 1.5 : 1);
-  return direct < stages;
+  return {rounds > 32 ? INFINITY : direct, stages};  // nobody has measured more
 }
 
 void launch_direct(const ReconstructJob& job, const CapacityRule& capacity, cudaStream_t stream,

@@ -16,9 +16,12 @@ namespace ozfp4::cuda {
 inline constexpr std::int32_t kMostDirectInner = 1024;
 bool can_multiply_directly(const ReconstructJob& job, const CapacityRule& capacity);
 
-// Whether one launch takes less time than the stages, of so many multiprocessors (measured on an H200, benchmarks/small.py).
-bool pays_directly(std::int64_t rows, std::int64_t columns, std::int64_t inner, std::int64_t matrices, bool certifies,
-                   int multiprocessors);
+// Microseconds of a product in one launch and in stages, of so many multiprocessors (measured on an H200, benchmarks/small.py).
+struct WholeTimes {
+  double direct, stages;
+};
+WholeTimes whole_times(std::int64_t rows, std::int64_t columns, std::int64_t inner, std::int64_t matrices, bool certifies,
+                       int multiprocessors);
 
 // Scales, multiplies and rounds: shift, special and, where they are asked for, records of both operands are written, and the
 // result; `certification` as launch_reconstruct. Neither synchronises nor allocates; may be captured. Throws LaunchError. Range:

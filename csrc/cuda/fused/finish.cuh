@@ -1,11 +1,11 @@
 // From residues in registers to the columns of arith/wide/column_crt.hpp, without memory: what kernels share whose residues never
 // leave the chip.
 //
-// The residues of a tile lie as accumulators of mma.m16n8 and of wgmma do: lane 4 g + t holds, of every eight columns, columns 2 t
-// and 2 t + 1 of rows g and g + 8. For the multiplication with the weights the rows are entries: row g of the left operand holds,
-// side by side along the inner dimension, four (of two steps: eight) residues of an entry of each of the four lanes of its group.
-// Columns 2 t and 2 t + 1 of the right operand are zero but where the residues of lane t are: so the lane gets two bytes of the
-// weights times the residues of its own entry, and nothing has to be exchanged.
+// The residues of a tile lie as accumulators of mma.m16n8 and of wgmma do: lane 4 g + t holds, of every eight columns, columns 2
+// t and 2 t + 1 of rows g and g + 8. For the multiplication with the weights the rows are entries: row g of the left operand
+// holds, side by side along the inner dimension, four (of two steps: eight) residues of an entry of each of the four lanes of its
+// group. Columns 2 t and 2 t + 1 of the right operand are zero but where the residues of lane t are: so the lane gets two bytes
+// of the weights times the residues of its own entry, and nothing has to be exchanged.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@
 
 namespace ozfp4::cuda::fused {
 
-inline constexpr int kFinishWords = 4;                  // of the integers
+inline constexpr int kFinishWords = 4;                   // of the integers
 inline constexpr int kFinishColumns = 2 * kFinishWords;  // of 16 bits
-inline constexpr int kMostResidues = kRowsPerStep;      // of an entry
+inline constexpr int kMostResidues = kRowsPerStep;       // of an entry
 inline constexpr int kResidueWords = kMostResidues / 4;
 
 // The weights as a plan has them, [tile][lane], and as the lanes take them.

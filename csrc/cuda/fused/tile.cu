@@ -1,8 +1,8 @@
-#include "cuda/fused/tile.hpp"
-
+#include <algorithm>
 #include <cstdlib>
 
 #include "arith/multiples.hpp"
+#include "cuda/fused/tile.hpp"
 #include "cuda/fused/tile_kernel.cuh"
 #include "cuda/launch.hpp"
 
@@ -11,20 +11,26 @@ namespace {
 
 using namespace fused;
 
+constexpr std::int64_t kMostMatrices = 65535;  // of a grid's second extent
+
 bool runs_along_k(const DeviceOperand& operand) { return std::abs(operand.inner_stride) < std::abs(operand.outer_stride); }
 
-template <class S>
-void launch_shape(LaunchConfig& config, TileParameters& p) {
-  const DeviceResult& result = p.job.result;
-  p.tiles_x = static_cast<std::int32_t>(ceil_div(result.columns, kTileColumns));
-  config.grid = dim3(static_cast<unsigned>(p.tiles_x * ceil_div(result.rows, S::rows)), static_cast<unsigned>(result.stack.count()));
-  config.block = dim3(S::threads);
-  const bool certifies = p.certification.accuracy != Accuracy::scaled;
-  config.shared_bytes = certifies ? sizeof(TileShared<S, true>) : sizeof(TileShared<S, false>);
-  launch(certifies ? tile_kernel<S, true> : tile_kernel<S, false>, config, p);
-}
+std::int64_t tiles_of(const DeviceResult& result) { return ceil_div(result.rows, kTile) * ceil_div(result.columns, kTile); }
 
 }  // namespace
+
+bool can_multiply_tiles(const ReconstructJob& job, const CapacityRule& capacity) {
+  constexpr ElementType type = ElementType::float64;
+  return job.result.type == type && job.a.view.type == type && job.b.view.type == type &&
+         capacity.accuracy != Accuracy::correct && job.a.view.inner <= kMostTileInner &&
+         job.result.stack.count() <= kMostMatrices && tiles_of(job.result) <= INT32_MAX;
+}
+
+double microseconds_of_tiles(const DeviceResult& result, bool certifies, int multiprocessors) {
+  const std::int64_t tiles = tiles_of(result) * result.stack.count();
+  if (tiles <= multiprocessors) return certifies ? 23 : 19;
+  return 4 + static_cast<double>(ceil_div(tiles, 2 * multiprocessors)) * (certifies ? 30 : 26);
+}
 
 void launch_tiles(const TileTables& tables, const ReconstructJob& job, const CapacityRule& capacity, cudaStream_t stream,
                   const Certification* certification) {
@@ -32,16 +38,20 @@ void launch_tiles(const TileTables& tables, const ReconstructJob& job, const Cap
   p.job = job;
   p.capacity = capacity;
   if (certification != nullptr) p.certification = *certification;
+  p.tiles_x = static_cast<std::int32_t>(ceil_div(job.result.columns, kTile));
   p.runs_along_k[0] = runs_along_k(job.a.view);
   p.runs_along_k[1] = runs_along_k(job.b.view);
   p.tables = tables;
   LaunchConfig config;
   config.stage = Stage::direct;
+  config.detail = "tiles";
+  config.grid = dim3(static_cast<unsigned>(tiles_of(job.result)), static_cast<unsigned>(job.result.stack.count()));
+  config.block = dim3(kTileThreads);
   config.overlap_previous = job.overlap_previous;
   config.stream = stream;
-  using Short = PlaneShape<4, 64, 8>;
-  using Long = PlaneShape<8, 128, 8>;
-  job.a.view.inner <= Short::inner ? launch_shape<Short>(config, p) : launch_shape<Long>(config, p);
+  const bool certifies = certification != nullptr;
+  config.shared_bytes = certifies ? sizeof(TileShared<true>) : sizeof(TileShared<false>);
+  launch(certifies ? tile_kernel<true> : tile_kernel<false>, config, p);
 }
 
 }  // namespace ozfp4::cuda

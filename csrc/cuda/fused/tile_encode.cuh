@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "arith/split_integer.hpp"
+#include "cuda/fused/tile_shape.cuh"
 #include "cuda/multiply/ptx/hold.cuh"
 #include "cuda/reconstruct/columns.cuh"
-#include "cuda/fused/tile_shape.cuh"
 
 namespace ozfp4::cuda::fused {
 
@@ -29,44 +29,46 @@ __device__ __forceinline__ void store_words(std::uint32_t address, const uint2& 
   asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(address), "r"(x.x), "r"(x.y) : "memory");
 }
 
-// Sixteen entries of a line: chunk `chunk`.
+// One of them by its values: by its address both would lie in local memory.
+__device__ __forceinline__ Source choose(bool is_b, const Source& a, const Source& b) {
+  return {is_b ? b.data : a.data, is_b ? b.outer_stride : a.outer_stride, is_b ? b.inner_stride : a.inner_stride,
+          is_b ? b.lines : a.lines};
+}
+
+// A chunk of a line.
 struct Unit {
   int line, chunk;
 };
 
-// This thread's number `i` of an operand's, of `lines` lines: neighbouring threads read what are neighbours in memory.
-template <class S>
-__device__ __forceinline__ Unit unit_of(int i, bool runs_along_k, int lines) {
-  const int number = static_cast<int>(threadIdx.x) + i * S::threads;
-  return runs_along_k ? Unit{number / S::Chunks, number % S::Chunks} : Unit{number % lines, number / lines};
+// This thread's of an operand: neighbouring threads read what are neighbours in memory.
+__device__ __forceinline__ Unit own_unit(bool runs_along_k) {
+  const int number = static_cast<int>(threadIdx.x);
+  return runs_along_k ? Unit{number / kChunks, number % kChunks} : Unit{number % kTile, number / kTile};
 }
 
 // Zeros beyond the lines and K.
-template <class S>
-__device__ __forceinline__ void load_unit(double (&x)[16], const Source& from, const Unit& unit, int inner, int lines) {
+__device__ __forceinline__ void load_unit(double (&x)[kChunk], const Source& from, const Unit& unit, int inner) {
   const char* at = from.data + unit.line * from.outer_stride + unit.chunk * from.inner_stride;
-  const std::int64_t step = S::Chunks * from.inner_stride;
-  if (inner == S::inner && from.lines == lines) {
+  const std::int64_t step = kChunks * from.inner_stride;
+  if (inner == kMostTileInner && from.lines == kTile) {
 #pragma unroll
-    for (int i = 0; i < 16; ++i) x[i] = *reinterpret_cast<const double*>(at + i * step);
+    for (int i = 0; i < kChunk; ++i) x[i] = *reinterpret_cast<const double*>(at + i * step);
     return;
   }
   const int left = unit.line < from.lines ? inner - unit.chunk : 0;
 #pragma unroll
-  for (int i = 0; i < 16; ++i) x[i] = S::Chunks * i < left ? *reinterpret_cast<const double*>(at + i * step) : 0.0;
+  for (int i = 0; i < kChunk; ++i) x[i] = kChunks * i < left ? *reinterpret_cast<const double*>(at + i * step) : 0.0;
 }
 
 // Tables for all threads of the block.
-template <class S, bool Certifies>
-__device__ __forceinline__ void fill_tables(TileShared<S, Certifies>& shared, const TileTables& tables) {
-  static_assert(S::threads >= 32 * kFinishColumns && kFinishColumns == kMostTileModuli / 2, "a thread for each fragment");
+template <bool Certifies>
+__device__ __forceinline__ void fill_tables(TileShared<Certifies>& shared, const TileTables& tables) {
+  static_assert(kTileThreads == 32 * kFinishColumns && kFinishColumns == kMostTileModuli / 2, "a thread for each fragment");
   const int i = static_cast<int>(threadIdx.x), lane = i % 32, n = lane / 4;
-  if (i < 32 * kFinishColumns) {
-    shared.finish.column[i / 32][lane] = finish_fragment(tables.finish, i / 32, lane);
-    const int modulus = 2 * (i / 32) + n % 2;
-    const bool is_own = n / 2 == lane % 4;
-    shared.weight[i / 32][lane] = {is_own ? tables.weight[modulus][0] : 0u, is_own ? tables.weight[modulus][1] : 0u};
-  }
+  shared.finish.column[i / 32][lane] = finish_fragment(tables.finish, i / 32, lane);
+  const int modulus = 2 * (i / 32) + n % 2;
+  const bool is_own = n / 2 == lane % 4;
+  shared.weight[i / 32][lane] = {is_own ? tables.weight[modulus][0] : 0u, is_own ? tables.weight[modulus][1] : 0u};
   if (i < kMostTileModuli) {
     shared.encode[i] = tables.encode[i];
     shared.fold[i] = tables.fold[i];
@@ -121,44 +123,32 @@ __device__ __forceinline__ void residues_of(const IntegerBytes<kTileIntegerWords
 }
 
 // Encodes a unit of the block's line number `line` for the moduli of a pass. All lanes of the warp call it.
-template <class S, bool Certifies>
-__device__ __forceinline__ void encode_unit(TileShared<S, Certifies>& shared, double (&x)[16], int line, int chunk, int first_modulus,
-                                            int count) {
-  const SplitScale scale = split_scale(shared.line[line].shift);
-  const std::uint32_t base = shared_address(shared.planes) + static_cast<std::uint32_t>(line * S::pitch) +
-                             S::place_of(static_cast<std::uint32_t>(line), static_cast<std::uint32_t>(chunk));
-  const int pairs = (min(S::moduli, count - first_modulus) + 1) / 2;
+template <bool Certifies>
+__device__ __forceinline__ void encode_unit(TileShared<Certifies>& shared, double (&x)[kChunk], int line, int chunk,
+                                            int first_modulus, int count) {
+  const OwnLine& own = shared.line[line];
+  const SplitScale scale = split_scale(own.shift);
+  const std::uint32_t base = shared_address(shared.planes) + static_cast<std::uint32_t>(line * kMostTileInner) +
+                             place_of_chunk(static_cast<std::uint32_t>(line), static_cast<std::uint32_t>(chunk));
+  const int pairs = (min(kPassModuli, count - first_modulus) + 1) / 2;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {  // registers have no room for the integers of all beside residues of the result
     IntegerBytes<kTileIntegerWords> bytes[8];
     scale_entries(x + 8 * half, scale, bytes);
     // Lower words lie beside others that are not wanted; an operation that does nothing moves them once to where the matrix unit
     // takes them, else they are moved for every pair of moduli.
-    const std::uint32_t nothing = shared.line[line].special >> 8;
+    const std::uint32_t nothing = own.special >> 8;
 #pragma unroll
     for (auto& entry : bytes) entry.word[0] ^= nothing;
     std::uint32_t target = base + static_cast<std::uint32_t>(8 * half);
 #pragma unroll 1
-    for (int pair = first_modulus / 2; pair < first_modulus / 2 + pairs; ++pair, target += 2 * S::plane_bytes) {
+    for (int pair = first_modulus / 2; pair < first_modulus / 2 + pairs; ++pair, target += 2 * kPlaneBytes) {
       std::uint32_t word[2][2];
-      residues_of(bytes, shared.weight[pair][threadIdx.x % 32], shared_address(shared.encode_start[pair]), shared.encode[2 * pair],
-                  shared.encode[2 * pair + 1], word);
+      residues_of(bytes, shared.weight[pair][threadIdx.x % 32], shared_address(shared.encode_start[pair]),
+                  shared.encode[2 * pair], shared.encode[2 * pair + 1], word);
       store_words(target, uint2{word[0][0], word[0][1]});
-      store_words(target + S::plane_bytes, uint2{word[1][0], word[1][1]});
+      store_words(target + kPlaneBytes, uint2{word[1][0], word[1][1]});
     }
-  }
-}
-
-// Encodes units of one operand's lines, of which the block's first is number `at`, for the moduli of a pass.
-template <class S, int Units, bool Certifies>
-__device__ __forceinline__ void encode_operand(TileShared<S, Certifies>& shared, const Source& from, bool runs_along_k, int at,
-                                               int lines, int inner, int first_modulus, int count) {
-#pragma unroll 1
-  for (int i = 0; i < Units; ++i) {
-    const Unit unit = unit_of<S>(i, runs_along_k, lines);
-    double x[16];
-    load_unit<S>(x, from, unit, inner, lines);
-    encode_unit<S>(shared, x, at + unit.line, unit.chunk, first_modulus, count);
   }
 }
 

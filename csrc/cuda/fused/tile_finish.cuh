@@ -16,7 +16,7 @@ namespace ozfp4::cuda::fused {
 
 // A warp's entries: lines of the block, and where the first one's result is.
 struct WarpPlace {
-  int row, column;  // of the tile: the first
+  int row, column;    // of the tile: the first
   int rows, columns;  // that there are
   char* result;
 
@@ -68,9 +68,9 @@ __device__ __forceinline__ WideInt<kLimbedWords> dot_of_limbs(const Shared& shar
 }
 
 // What a lane knows of its column, and of the warp's place.
-template <class S, bool Certifies>
+template <bool Certifies>
 struct Finishing {
-  TileShared<S, Certifies>& shared;
+  TileShared<Certifies>& shared;
   const TileParameters& p;
   const Place& place;
   const WarpPlace& warp;
@@ -87,7 +87,7 @@ struct Finishing {
   // Whether the moduli may not hold the integers of an entry.
   __device__ __forceinline__ bool is_long(int row) const {
     if constexpr (Certifies) {
-      const int column = S::rows + warp.column + static_cast<int>(threadIdx.x % 32);
+      const int column = kTile + warp.column + static_cast<int>(threadIdx.x % 32);
       return shared.log_square[warp.row + row] + shared.log_square[column] > p.tables.most_log_square;
     }
     return false;
@@ -99,8 +99,8 @@ struct Finishing {
 };
 
 // A row of which an entry is not what the fast functions take, entry by entry. `row`: of the warp's. All lanes call it.
-template <class S, bool Certifies>
-__device__ __forceinline__ void finish_row(const Finishing<S, Certifies>& own, int row, const Source& a, const Source& b) {
+template <bool Certifies>
+__device__ __forceinline__ void finish_row(const Finishing<Certifies>& own, int row, const Source& a, const Source& b) {
   constexpr std::uint32_t all = 0xFFFFFFFFu;
   const TileParameters& p = own.p;
   const int lane = static_cast<int>(threadIdx.x) % 32, line = own.warp.row + row;
@@ -117,13 +117,12 @@ __device__ __forceinline__ void finish_row(const Finishing<S, Certifies>& own, i
   if constexpr (!Certifies) {
     value = round_scaled<double>(exact, exponent - p.tables.columns.shift);
   } else {
-    const int column_line = S::rows + own.warp.column + lane;
+    const int column_line = kTile + own.warp.column + lane;
     WideInt<kLimbedWords> integer = wide_resize<kLimbedWords>(shift_right(exact, p.tables.columns.shift));
 #pragma unroll 1
     for (std::uint32_t rest = __ballot_sync(all, is_long && exists); rest != 0; rest &= rest - 1) {
       const int owner = __ffs(static_cast<int>(rest)) - 1;
-      const auto long_integer =
-          dot_of_limbs(own.shared, a, b, line, own.warp.column + owner, S::rows, p.job.a.view.inner);
+      const auto long_integer = dot_of_limbs(own.shared, a, b, line, own.warp.column + owner, kTile, p.job.a.view.inner);
       if (lane == owner) integer = long_integer;
     }
     const auto entry = certify_entry<double>(p.certification, integer, exponent, own.shared.record[line],
@@ -137,8 +136,8 @@ __device__ __forceinline__ void finish_row(const Finishing<S, Certifies>& own, i
 }
 
 // Results of the warp's entries. All lanes call it.
-template <class S, bool Certifies>
-__device__ __forceinline__ void finish(const Finishing<S, Certifies>& own, const Source& a, const Source& b) {
+template <bool Certifies>
+__device__ __forceinline__ void finish(const Finishing<Certifies>& own, const Source& a, const Source& b) {
   constexpr std::uint32_t all = 0xFFFFFFFFu;
   const TileParameters& p = own.p;
   const auto& constants = p.tables.columns;
@@ -191,11 +190,11 @@ __device__ __forceinline__ void finish(const Finishing<S, Certifies>& own, const
 }
 
 // The entries of special lines, by the rules of IEEE 754. All lanes of the warp call it, who stored its entries.
-template <class S, bool Certifies>
-__device__ __forceinline__ void patch(const TileShared<S, Certifies>& shared, const TileParameters& p, const Lines& lines,
+template <bool Certifies>
+__device__ __forceinline__ void patch(const TileShared<Certifies>& shared, const TileParameters& p, const Lines& lines,
                                       const Place& place, const WarpPlace& warp) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const std::uint32_t column_flags = lane < warp.columns ? shared.line[S::rows + warp.column + lane].special : kFinite;
+  const std::uint32_t column_flags = lane < warp.columns ? shared.line[kTile + warp.column + lane].special : kFinite;
   const std::uint32_t row_flags = lane < warp.rows ? shared.line[warp.row + lane].special : kFinite;
   if (!__any_sync(0xFFFFFFFFu, (column_flags | row_flags) != kFinite)) return;
 #pragma unroll 1
@@ -203,9 +202,11 @@ __device__ __forceinline__ void patch(const TileShared<S, Certifies>& shared, co
     char* target = warp.result + row * p.job.result.row_stride;
     patch_row<1>(
         p.job, place, lines, warp.row + row, shared.line[warp.row + row].special,
-        [&](int e) { return shared.line[S::rows + e].special; }, warp.column + warp.columns,
+        [&](int e) { return shared.line[kTile + e].special; }, warp.column + warp.columns,
         [&](int) { return warp.column + lane; },
-        [&](int e, double value) { *reinterpret_cast<double*>(target + (e - warp.column) * p.job.result.column_stride) = value; });
+        [&](int e, double value) {
+          *reinterpret_cast<double*>(target + (e - warp.column) * p.job.result.column_stride) = value;
+        });
   }
 }
 

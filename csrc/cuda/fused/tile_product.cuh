@@ -18,43 +18,42 @@ __device__ __forceinline__ void load_matrices(std::uint32_t (&x)[4], std::uint32
 }
 
 // Where this lane reads its part of the fragments: of 16 rows and 32 bytes of A, and of 16 columns of B.
-template <class S>
 struct Fragments {
   std::uint32_t a, b, turn_a, turn_b;  // addresses of a line's chunk 0, and how its chunks have changed places
 
   template <bool Certifies>
-  __device__ __forceinline__ explicit Fragments(const TileShared<S, Certifies>& shared) {
+  __device__ __forceinline__ explicit Fragments(const TileShared<Certifies>& shared) {
     const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, matrix = lane / 8;
-    const std::uint32_t row = kWarpRows * (warp % S::warps_y) + lane % 8 + 8 * (matrix % 2);
-    const std::uint32_t column = S::rows + kWarpColumns * (warp / S::warps_y) + lane % 8 + 8 * (matrix / 2);
+    const std::uint32_t row = kWarpRows * (warp % kWarpsAlongRows) + lane % 8 + 8 * (matrix % 2);
+    const std::uint32_t column = kTile + kWarpColumns * (warp / kWarpsAlongRows) + lane % 8 + 8 * (matrix / 2);
     const std::uint32_t base = shared_address(shared.planes);
-    a = base + row * S::pitch;
-    b = base + column * S::pitch;
-    turn_a = S::place_of(row, matrix / 2);
-    turn_b = S::place_of(column, matrix % 2);
+    a = base + row * kMostTileInner;
+    b = base + column * kMostTileInner;
+    turn_a = place_of_chunk(row, matrix / 2);
+    turn_b = place_of_chunk(column, matrix % 2);
   }
   // Step `step` of 32 bytes along K; B: columns 16 half ... of the warp's.
   __device__ __forceinline__ std::uint32_t of_a(std::uint32_t plane, int step) const {
     return a + plane + (turn_a ^ static_cast<std::uint32_t>(32 * step));
   }
   __device__ __forceinline__ std::uint32_t of_b(std::uint32_t plane, int step, int half) const {
-    return b + plane + half * 16 * S::pitch + (turn_b ^ static_cast<std::uint32_t>(32 * step));
+    return b + plane + half * 16 * kMostTileInner + (turn_b ^ static_cast<std::uint32_t>(32 * step));
   }
 };
 
 // Residues modulo the moduli of word `word` of a pass to byte 0 .. 3 of `residue`. All lanes of a warp call it.
-template <class S, bool Certifies>
-__device__ __forceinline__ void multiply_word(const TileShared<S, Certifies>& shared, const Fragments<S>& fragments, int word,
+template <bool Certifies>
+__device__ __forceinline__ void multiply_word(const TileShared<Certifies>& shared, const Fragments& fragments, int word,
                                               int first_modulus, int count, std::uint32_t (&residue)[kOwnEntries]) {
 #pragma unroll 1
   for (int byte = 0; byte < 4; ++byte) {
     const int modulus = first_modulus + 4 * word + byte;
     if (modulus >= count) return;
-    const auto plane = static_cast<std::uint32_t>((4 * word + byte) * S::plane_bytes);
+    const auto plane = static_cast<std::uint32_t>((4 * word + byte) * kPlaneBytes);
     const Quotient fold = shared.fold[modulus];
     std::uint32_t c[kWarpColumns / 8][4];
 #pragma unroll
-    for (int step = 0; step < S::inner / 32; ++step) {
+    for (int step = 0; step < kMostTileInner / 32; ++step) {
       std::uint32_t a[4];
       load_matrices(a, fragments.of_a(plane, step));
 #pragma unroll
@@ -76,8 +75,8 @@ __device__ __forceinline__ void multiply_word(const TileShared<S, Certifies>& sh
 }
 
 // Where residues of a warp's entries lie in its 8 KiB: of rows `row` and row + 8 side by side, in halves of 16 bytes
-// (ResiduePair). Neighbouring columns change places in odd rows, and halves in every other four columns: lanes that write two rows
-// and every second column reach all banks, and so do lanes that read a row.
+// (ResiduePair). Neighbouring columns change places in odd rows, and halves in every other four columns: lanes that write two
+// rows and every second column reach all banks, and so do lanes that read a row.
 __device__ __forceinline__ std::uint32_t residues_at(std::uint32_t row, std::uint32_t column, std::uint32_t half) {
   return (row * kWarpColumns + (column ^ (row & 1u))) * 32 + 16 * (half ^ ((column >> 2) & 1u));
 }

@@ -57,7 +57,8 @@ std::optional<TileTables> make_tile_tables(const Plan& plan, int k, int bits) {
     try {
       auto encode = make_byte_modulus<kTileIntegerWords>(m);  // of another offset
       const auto rest = static_cast<std::uint32_t>(kSplitOffset % static_cast<std::uint64_t>(m));
-      set_quotient(encode, m, most_byte_sum(m, 4 * kTileIntegerWords), (static_cast<std::uint32_t>(m) - rest) % static_cast<std::uint32_t>(m));
+      set_quotient(encode, m, most_byte_sum(m, 4 * kTileIntegerWords),
+                   (static_cast<std::uint32_t>(m) - rest) % static_cast<std::uint32_t>(m));
       tables.encode[i] = quotient_of(encode);
       std::copy_n(encode.weight, kTileIntegerWords, tables.weight[i]);
       ByteModulus<1> fold;

@@ -10,9 +10,9 @@
 
 namespace ozfp4::cuda {
 
-inline constexpr int kMostTileInner = 128;      // entries of K
+inline constexpr int kMostTileInner = 64;  // entries of K
 inline constexpr int kMostTileModuli = kRowsPerStep;
-inline constexpr int kTileIntegerWords = 2;     // of the integers of an operand
+inline constexpr int kTileIntegerWords = 2;  // of the integers of an operand
 inline constexpr int kTileIntegerBits = byte_bits(kTileIntegerWords);
 
 // Constants of the residues of two moduli, as arith/limbs/residue_bytes.hpp has them, from dot products of bytes or of residues.

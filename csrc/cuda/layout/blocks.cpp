@@ -1,12 +1,14 @@
 #include "cuda/layout/blocks.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 
 #include "arith/multiples.hpp"
 #include "arith/narrow.hpp"
 #include "cuda/direct/direct.hpp"
+#include "cuda/fused/tile.hpp"
 #include "cuda/encode/scale_encode.hpp"
 #include "cuda/layout/size_of.hpp"
 #include "cuda/repair/listed.hpp"
@@ -216,7 +218,7 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
 }
 
 // What makes a product without planes.
-enum class Whole : std::uint8_t { stages, direct, thin };
+enum class Whole : std::uint8_t { stages, direct, thin, tiles };
 
 ReconstructJob views_of(const Turn& turn) {
   ReconstructJob job;
@@ -231,6 +233,7 @@ CudaLayout direct_layout(const CudaPlan& plan, const Turn& turn, const Turns& tu
   CudaLayout layout;
   layout.turns = turns;
   layout.is_direct = true;
+  layout.is_tiled = whole == Whole::tiles;
   layout.rows = turn.a.outer;
   layout.columns = turn.b.outer;
   layout.inners = turn.a.inner;
@@ -264,16 +267,21 @@ Whole find_whole(const CudaPlan& plan, const CudaProduct& product, const Turn& t
   }
   const ReconstructJob job = views_of(turn);
   const CapacityRule rule{plan.bits, promise.accuracy, promise.precision};
-  const bool can_directly = direct != Direct::thin && can_multiply_directly(job, rule);
-  const bool can_thinly = direct != Direct::always && can_multiply_thinly(job, rule);
+  const auto may_be = [&](Direct kind) { return direct == kind || direct == Direct::where_it_pays; };
+  const bool can_directly = may_be(Direct::always) && can_multiply_directly(job, rule);
+  const bool can_thinly = may_be(Direct::thin) && can_multiply_thinly(job, rule);
+  const bool can_tile = may_be(Direct::tiles) && plan.tiles && can_multiply_tiles(job, rule);
   if (direct == Direct::always) return can_directly ? Whole::direct : Whole::stages;
   if (direct == Direct::thin) return can_thinly ? Whole::thin : Whole::stages;
+  if (direct == Direct::tiles) return can_tile ? Whole::tiles : Whole::stages;
   const double work = static_cast<double>(turn.result.stack.count()) * turn.a.outer * turn.b.outer * turn.a.inner;
   if (wants_longer(plan, work, std::nullopt)) return Whole::stages;
   if (can_thinly && pays_thinly(job, promise.certifies())) return Whole::thin;
-  const bool pays = can_directly && pays_directly(turn.a.outer, turn.b.outer, turn.a.inner, turn.result.stack.count(),
-                                                  promise.certifies(), gpu.multiprocessors);
-  return pays ? Whole::direct : Whole::stages;
+  const WholeTimes times =
+      whole_times(turn.a.outer, turn.b.outer, turn.a.inner, turn.result.stack.count(), promise.certifies(), gpu.multiprocessors);
+  const double tiles = can_tile ? microseconds_of_tiles(turn.result, promise.certifies(), gpu.multiprocessors) : INFINITY;
+  if (can_directly && times.direct < std::min(times.stages, tiles)) return Whole::direct;
+  return tiles < times.stages ? Whole::tiles : Whole::stages;
 }
 
 // An upper bound of the blocks that scale and encode cut an operand into, beyond the first two.

@@ -23,7 +23,8 @@ struct CudaLayout {
   std::int64_t k_pitch = 0, out_pitch = 0;  // out_pitch in entries
   TileChoice tile;
   bool scales_and_encodes = false;  // in one launch, where the device has clusters
-  bool is_direct = false;           // cuda/direct or cuda/thin makes all of the product, whose planes and outputs there are not
+  bool is_direct = false;           // cuda/direct, cuda/fused or cuda/thin makes all of the product, without planes and outputs here
+  bool is_tiled = false;            // that is cuda/fused
   std::int64_t thin = 0;            // where cuda/thin works, if it makes the product; else 0
   OperandPlace a, b;
   std::int64_t a_masks = 0, b_masks = 0;  // a bit for each entry of a block's lines, see cuda/repair/masks.hpp; 0: no room
@@ -34,9 +35,9 @@ struct CudaLayout {
   LongerLayout longer;
 };
 
-// Whether a product may be made without planes: never, where that takes less time, or wherever there is a kernel of cuda/direct,
-// or of cuda/thin.
-enum class Direct : std::uint8_t { never, where_it_pays, always, thin };
+// Whether a product may be made without planes in memory: never, where that takes less time, or wherever there is a kernel of
+// cuda/direct, of cuda/thin or of cuda/fused.
+enum class Direct : std::uint8_t { never, where_it_pays, always, thin, tiles };
 
 // The whole product in one turn, block and piece where that stays at or below `cap` bytes (stacks: kMostTurnBytes), else the
 // first of ever smaller cuts that does. Throws std::length_error naming the least workspace where even the smallest does not

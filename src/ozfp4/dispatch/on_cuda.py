@@ -108,9 +108,10 @@ def serving_variant(plan: Plan, index: int, forced: Forced | None = None) -> Var
 
     RuntimeError as :func:`ozfp4.trust.guard.serving_kernel`.
     """
-    kernel, tile, splits, overlap, longer, direct, thin = variant.forced if forced is None else forced
-    serving = guard.serving_kernel(plan, index) if kernel is None else kernel
-    return Variant(serving, tile, splits, overlap, longer, "always" if direct else "thin" if thin else None)
+    asked = variant.forced if forced is None else forced
+    serving = guard.serving_kernel(plan, index) if asked.kernel is None else asked.kernel
+    direct = "always" if asked.direct else "thin" if asked.thin else "tiles" if asked.tiles else None
+    return Variant(serving, asked.tile, asked.splits, asked.overlap, asked.longer, direct)
 
 
 def plan_of(scheme: str, backend: str) -> Plan:

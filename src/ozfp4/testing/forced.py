@@ -19,6 +19,7 @@ def forced(
     longer: bool | None = None,
     direct: bool | None = None,
     thin: bool | None = None,
+    tiles: bool | None = None,
 ) -> Iterator[None]:
     """CUDA products within the block run on this kernel, tile, number of splits of K, with or without overlap of launches.
 
@@ -44,12 +45,14 @@ def forced(
     thin : bool, optional
         Whether products of few columns or rows are made in one pass over the other operand wherever there is a kernel for
         them; else none is.
+    tiles : bool, optional
+        Whether products of short K are made tile by tile in one launch wherever there is a kernel for them; else none is.
 
     Raises
     ------
     ValueError
-        For a kernel that the extension does not have, splits below 1, and choices of a stage, or both, beside direct=True or
-        thin=True.
+        For a kernel that the extension does not have, splits below 1, choices of a stage beside direct=True, thin=True or
+        tiles=True, and two of these.
     """
     number = None
     if kernel is not None:
@@ -70,17 +73,17 @@ def forced(
         raise TypeError(f"overlap: {overlap!r} is not a bool")
     if longer is not None and not isinstance(longer, bool):
         raise TypeError(f"longer: {longer!r} is not a bool")
-    if direct is not None and not isinstance(direct, bool):
-        raise TypeError(f"direct: {direct!r} is not a bool")
-    if thin is not None and not isinstance(thin, bool):
-        raise TypeError(f"thin: {thin!r} is not a bool")
-    for name, value in (("direct", direct), ("thin", thin)):
+    without_planes = {"direct": direct, "thin": thin, "tiles": tiles}
+    for name, value in without_planes.items():
+        if value is not None and not isinstance(value, bool):
+            raise TypeError(f"{name}: {value!r} is not a bool")
         if value and not (tile is None and splits is None and longer is None):
             raise ValueError(f"{name}: True leaves no stage that tile, splits or longer could be of")
-    if direct and thin:
-        raise ValueError("thin: True and direct=True are two ways to make a product")
+    ways = [name for name, value in without_planes.items() if value]
+    if len(ways) > 1:
+        raise ValueError(f"{ways[1]}: True and {ways[0]}=True are two ways to make a product")
     before = variant.forced
-    variant.forced = Forced(number, tile, splits, overlap, longer, direct, thin)
+    variant.forced = Forced(number, tile, splits, overlap, longer, direct, thin, tiles)
     try:
         yield
     finally:

@@ -271,6 +271,15 @@ def thin_products() -> Iterator[WholeProduct]:
         yield replace(turned, name=f"{product.name} transposed by rows", b=np.ascontiguousarray(turned.b))
 
 
+def tile_products(most_inner: int) -> Iterator[WholeProduct]:
+    """The same of short K, both operands' lines along K and across it."""
+    for m, k, n in ((1, 1, 1), (64, most_inner, 64), (70, most_inner - 1, 130), (150, 17, 33)):
+        product = replace(_whole_product(m, k, n), name=f"tiles {m} x {k} x {n}")
+        yield product
+        turned = replace(product, a=np.asfortranarray(product.a), b=np.asfortranarray(product.b))
+        yield replace(turned, name=f"{product.name} by columns")
+
+
 def _whole_product(m: int, k: int, n: int) -> WholeProduct:
     rows, columns, places = min(m, 7), min(n, 5), min(k, 16)
     shift = np.uint64(10)  # leaves 54 bits, of which one becomes the sign
@@ -318,7 +327,7 @@ def case_named(element: str, name: str) -> Case:
 
 def whole_product_named(name: str) -> WholeProduct:
     """The whole product whose name begins the given one, as a report of a failure states it; ValueError if there is none."""
-    for product in (*whole_products(short=False), *thin_products(), repaired_product()):
+    for product in (*whole_products(short=False), *thin_products(), *tile_products(64), repaired_product()):
         if name.partition(",")[0] == product.name:
             return product
     raise ValueError(f"name: {name!r} is no whole product")

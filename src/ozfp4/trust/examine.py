@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -88,29 +88,32 @@ def _wrong_product(
     return name, wrong if not has_stages else _with_stage(kernel, plan, product, wrong)
 
 
-def _wrong_in_one_launch(kernel: DeviceKernel) -> Iterator[tuple[str, Failure | None]]:
-    """Products in machine words on a GPU: of two, three and four limbs, certified, and left to repair."""
+def _wrong_without_planes(
+    kernel: DeviceKernel, products: Iterable[WholeProduct], direct: str, asked: Iterable[tuple[str, int]]
+) -> Iterator[tuple[str, Failure | None]]:
+    """Products on a GPU that need no planes in its memory, in accuracies and bits; the last is left to repair in part."""
     from . import exact_cases
 
-    for product in exact_cases.whole_products(short=False, most_inner=plane_products.most_inner_in_words()):
-        for accuracy, bits in (("scaled", 53), ("scaled", 76), ("fp64", 76)):
+    for product in products:
+        for accuracy, bits in asked:
             plan = make_plan("II", "int8", "least", bits, product.a.shape[1])
-            yield _wrong_product(kernel, plan, replace(product, accuracy=accuracy))
-    product = replace(exact_cases.repaired_product(), accuracy="fp64")
-    yield _wrong_product(kernel, make_plan("II", "int8", "least", 76, product.a.shape[1]), product)
-
-
-def _wrong_of_few_lines(kernel: DeviceKernel) -> Iterator[tuple[str, Failure | None]]:
-    """The same of few columns or rows, in one pass over the other operand."""
-    from . import exact_cases
-
-    for product in exact_cases.thin_products():
-        for accuracy, bits in (("scaled", 53), ("scaled", 76), ("fp64", 76)):
-            plan = make_plan("II", "int8", "least", bits, product.a.shape[1])
-            yield _wrong_product(kernel, plan, replace(product, accuracy=accuracy), "thin")
+            yield _wrong_product(kernel, plan, replace(product, accuracy=accuracy), direct)
     whole = exact_cases.repaired_product()
     product = replace(whole, b=whole.b[:, :5], expected=whole.expected[:, :5], accuracy="fp64")
-    yield _wrong_product(kernel, make_plan("II", "int8", "least", 76, product.a.shape[1]), product, "thin")
+    yield _wrong_product(kernel, make_plan("II", "int8", "least", 76, product.a.shape[1]), product, direct)
+
+
+def _wrong_in_words(kernel: DeviceKernel) -> Iterator[tuple[str, Failure | None]]:
+    """In one launch, of two, three and four limbs; of few columns or rows; tile by tile."""
+    from . import exact_cases
+
+    words = (("scaled", 53), ("scaled", 76), ("fp64", 76))
+    small = exact_cases.whole_products(short=False, most_inner=plane_products.most_inner_in_words())
+    yield from _wrong_without_planes(kernel, small, "always", words)
+    if plane_products.has_thin_kernels(kernel):
+        yield from _wrong_without_planes(kernel, exact_cases.thin_products(), "thin", words)
+    short = exact_cases.tile_products(plane_products.most_inner_of_tiles())
+    yield from _wrong_without_planes(kernel, short, "tiles", (("scaled", 53), ("fp64", 76)))
 
 
 def _findings(kernel: DeviceKernel, short: bool) -> Iterator[tuple[str, Failure | None]]:
@@ -118,9 +121,7 @@ def _findings(kernel: DeviceKernel, short: bool) -> Iterator[tuple[str, Failure 
     from . import exact_cases  # importing the package stays quick
 
     if kernel.element == WORDS.element and kernel.device != "cpu":
-        yield from _wrong_in_one_launch(kernel)
-        if plane_products.has_thin_kernels(kernel):
-            yield from _wrong_of_few_lines(kernel)
+        yield from _wrong_in_words(kernel)
         return
     for case in exact_cases.cases(exact_cases.ALPHABETS[kernel.element], short=short):
         yield case.name, _wrong_sum(kernel, case)

@@ -31,6 +31,11 @@ def most_inner_in_words() -> int:
     return int(extension.require_cuda().most_direct_inner)
 
 
+def most_inner_of_tiles() -> int:
+    """The longest K of products that a GPU makes tile by tile."""
+    return int(extension.require_cuda().most_tile_inner)
+
+
 def has_thin_kernels(kernel: DeviceKernel) -> bool:
     """Whether a GPU makes products of few columns or rows in one pass over the other operand."""
     return bool(extension.require_cuda().has_thin_kernels(kernel.index))
@@ -241,7 +246,7 @@ def _product_on_gpu(
     is_direct = kernel.element == WORDS.element
     variant = _direct_variant(kernel.index, direct) if is_direct else Variant(kernel.number)
     made = launch.run(plan, variant, x, y, out, shape, launch.UNLIMITED, promise=promise)
-    if is_direct and not made.problem.describe()["thin" if direct == "thin" else "direct"]:
+    if is_direct and not made.problem.describe()["direct" if direct == "always" else direct]:
         raise RuntimeError(f"the product {a.shape} by {b.shape} was not made without planes")
     result: npt.NDArray[np.float64] = out.cpu().numpy()
     return made, result

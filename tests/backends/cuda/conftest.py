@@ -136,6 +136,7 @@ def fake_cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         Operand=take, Result=take, Problem=Problem, pointer_alignment=16, counter_bytes=64,
         most_direct_inner=0,
         most_thin_lines=0,
+        most_tile_inner=0,
         stream_id=lambda stream, device: -1, expand=expand,
     )  # fmt: skip
     made = Made()

@@ -8,7 +8,8 @@ from typing import NamedTuple
 class Variant(NamedTuple):
     """A kernel by its number, and the tile, the splits of K, the overlap of its launches and whether there is a second
     product of longer integers where they are not the library's own choice (None); and whether small products may be made in
-    one launch, without it: "where it pays", "always", or never (None); "thin": those of few columns or rows alone."""
+    one launch, without it: "where it pays", "always", or never (None); "thin": those of few columns or
+    rows alone, "tiles": those of short K alone."""
 
     kernel: int
     tile: str | None = None
@@ -28,6 +29,7 @@ class Forced(NamedTuple):
     longer: bool | None = None
     direct: bool | None = None
     thin: bool | None = None
+    tiles: bool | None = None
 
 
 NOTHING = Forced()

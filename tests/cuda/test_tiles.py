@@ -1,0 +1,131 @@
+"""Products of short K made tile by tile in one launch: the bits of every other path. Skipped where torch, a GPU or its kernels are
+missing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from first_gpu import noisy, on_device, torch
+
+import ozfp4
+from ozfp4.backends.cuda import launch
+from ozfp4.dispatch import repeated
+from ozfp4.testing import assert_same_bits, forced, operands
+
+# Entries, a warp's rows and columns, a tile, a step along K, and one beside each.
+SHAPES = [
+    (1, 1, 1), (16, 32, 32), (17, 33, 31), (64, 64, 64), (65, 63, 65), (8, 5, 130), (129, 64, 1), (1, 64, 200), (70, 17, 96),
+    (15, 16, 33),
+]  # fmt: skip
+KINDS = (
+    "normal",
+    "uniform",
+    "phi8",
+    "phi32",
+    "row-exponents",
+    "spikes",
+    "zero-lines",
+    "whole-range",
+    "specials",
+    "scaling-ties",
+)
+WAYS = [{"accuracy": "scaled"}, {"accuracy": "fp64"}, {"bits": 2}, {"bits": 24}, {"bits": 54}, {"bits": 58}]
+
+
+@pytest.fixture(autouse=True)
+def ways(monkeypatch):
+    """Of every product that is prepared, whether it is made tile by tile."""
+    made = []
+    prepare = launch.prepare
+
+    def noted(*arguments, **further):
+        prepared = prepare(*arguments, **further)
+        made.append(prepared.problem.describe()["tiles"])
+        return prepared
+
+    monkeypatch.setattr(launch, "prepare", noted)
+    monkeypatch.setattr(repeated, "made", {})
+    return made
+
+
+def tiled(x, y, shape, **options):
+    out = noisy(shape, np.float64)
+    with forced(tiles=True):
+        ozfp4.matmul(x, y, out=out, **options)
+    return out.cpu()
+
+
+def check(a, b, x=None, y=None, ways=WAYS, context=""):
+    x, y = on_device(a) if x is None else x, on_device(b) if y is None else y
+    for way in ways:
+        expected = ozfp4.matmul(a, b, **way)
+        assert_same_bits(tiled(x, y, expected.shape, **way), expected, (context, way))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bits_of_the_cpu(kind: str, ways: list[bool]) -> None:
+    for number, shape in enumerate(SHAPES):
+        a, b = operands(kind, *shape, seed=number)
+        check(a, b, context=(kind, shape))
+    assert all(ways)
+
+
+def test_lines_of_many_bits(ways: list[bool]) -> None:
+    """Some rows and columns, and then all of them, have integers whose products the moduli do not hold."""
+    rng = np.random.default_rng(3)
+    a, b = rng.standard_normal((70, 64)), rng.standard_normal((64, 70))
+    a[::9] *= np.ldexp(1.0, rng.integers(-40, 0, (8, 64)))
+    b[:, ::7] *= np.ldexp(1.0, rng.integers(-40, 0, (64, 10)))
+    check(a, b, ways=[{}])
+    check(np.ldexp(a, rng.integers(-30, 30, a.shape)), np.ldexp(b, rng.integers(-30, 30, b.shape)), ways=[{}])
+    assert all(ways)
+
+
+def test_results_that_cancel(ways: list[bool]) -> None:
+    """Zeros, one word of sign after the other, and what is left to repair."""
+    rng = np.random.default_rng(4)
+    a, b = rng.standard_normal((66, 32)), rng.standard_normal((32, 40))
+    check(np.hstack([a, a]), np.vstack([b, -b]))
+    check(np.hstack([a, a]), np.vstack([b, -b * (1 + 2.0**-52)]))
+    check(np.hstack([a, a]), np.vstack([b, -b + np.ldexp(rng.standard_normal(b.shape), -30)]))
+    check(np.zeros((66, 64)), np.ones((64, 3)))
+    assert all(ways)
+
+
+def test_views_and_stacks(ways: list[bool]) -> None:
+    rng = np.random.default_rng(5)
+    a, b = rng.standard_normal((3, 2, 70, 40)), rng.standard_normal((2, 40, 90))
+    x, y = on_device(a), on_device(b)
+    check(a, b, x, y)
+    check(a[:, :1, ::2, ::3][..., ::-1], b[:1, ::3], x[:, :1, ::2, ::3].flip(-1), y[:1, ::3])
+    wide = noisy((70, 300))
+    with forced(tiles=True):
+        ozfp4.matmul(x[0, 0], y[0], out=wide[:, : 3 * 90 : 3])
+    assert_same_bits(wide[:, : 3 * 90 : 3].cpu(), ozfp4.matmul(a[0, 0], b[0]))
+    assert bool(torch.isnan(wide[:, 1::3]).all())
+    check(rng.standard_normal((1000, 3, 4)), rng.standard_normal((1000, 4, 5)))
+    check(rng.standard_normal((65535, 2, 1)), rng.standard_normal((1, 3)), ways=[{"bits": 53}, {}])
+    assert all(ways)
+
+
+def test_what_has_no_such_kernel(ways: list[bool]) -> None:
+    """Others make it, with the same bits."""
+    rng = np.random.default_rng(8)
+    a, b = rng.standard_normal((9, 65)), rng.standard_normal((65, 5))
+    check(a, b, ways=[{"bits": 53}, {}])
+    check(a[:, :40], b[:40], ways=[{"bits": 63}, {"accuracy": "correct"}])
+    x, y = on_device(a[:, :40].astype(np.float32)), on_device(b[:40].astype(np.float32))
+    with forced(tiles=True):
+        assert_same_bits(ozfp4.matmul(x, y).cpu(), ozfp4.matmul(x.cpu(), y.cpu()))
+    assert not any(ways)
+
+
+def test_large_stacks_take_it(ways: list[bool]) -> None:
+    """By themselves, and a single small product does not."""
+    x = torch.randn(2000, 64, 64, dtype=torch.float64, device="cuda", generator=torch.Generator("cuda").manual_seed(1))
+    found = ozfp4.matmul(x, x)
+    assert ways == [True]
+    some = slice(0, 2000, 400)
+    assert_same_bits(found[some].cpu(), ozfp4.matmul(x[some].cpu(), x[some].cpu()))
+    ozfp4.matmul(x[0], x[1])
+    assert ways == [True, False]
