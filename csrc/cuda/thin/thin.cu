@@ -132,6 +132,7 @@ void launch_thin(const ReconstructJob& job, const CapacityRule& capacity, char* 
   p.cluster = cut.cluster;
   p.slots_shift = cut.slots_shift;
   p.slice = cut.slice;
+  p.pair_step = (std::int64_t(2) << cut.slots_shift) * p.many.view.inner_stride;
   p.tiles_per_matrix = static_cast<std::int32_t>(ceil_div(p.many.view.outer, kThreads >> cut.slots_shift));
   p.tiles = static_cast<std::int32_t>(p.tiles_per_matrix * job.result.stack.count());
   p.many_is_a = cut.many_is_a;
