@@ -289,6 +289,7 @@ __device__ __forceinline__ void multiply_tile(Shared& shared, const Arguments& p
 
 template <class T, bool Certifies, bool AlongK, int Few>
 __global__ void __launch_bounds__(kThreads, 2) thin_kernel(const __grid_constant__ Arguments p) {
+#if OZFP4_IS_THIN_CODE
   __shared__ Shared shared;
   let_next_kernel_start();
   if constexpr (!AlongK) {
@@ -352,6 +353,7 @@ __global__ void __launch_bounds__(kThreads, 2) thin_kernel(const __grid_constant
     __syncthreads();
     flush(shared, p, number - p.tile_step, rank, (count - 1) & 1);
   }
+#endif
 }
 
 }  // namespace ozfp4::cuda::thin

@@ -82,7 +82,11 @@ void launch_typed(Arguments p, const FinishArguments& finish, const ThinCut& cut
 
 bool has_thin_kernels() {
   const CodeVersion code = code_version(thin_kernel<double, false, true, 1>);
-  return code_has(code, CodeFeature::clusters) && (code.binary == 90 || code.binary == 100);
+  if (!code_has(code, CodeFeature::clusters) || (code.binary != 90 && code.binary != 100)) return false;
+  int device = 0, ratio = 0;  // FP32 operations for one of FP64
+  require_launched(cudaGetDevice(&device), Stage::direct);
+  require_launched(cudaDeviceGetAttribute(&ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio, device), Stage::direct);
+  return ratio <= 2;
 }
 
 bool can_multiply_thinly(const ReconstructJob& job, const CapacityRule& capacity) {
