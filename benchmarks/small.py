@@ -1,9 +1,11 @@
-"""What small products cost on a GPU, replayed from a CUDA graph: in one launch, by the stages, and native.
+"""What small products, and those of few columns or rows, cost on a GPU, replayed from a CUDA graph: in one launch, in one pass
+over the larger operand, by the stages, and native.
 
     python benchmarks/small.py [--out FILE]
 
 Microseconds a product, medians of replays of 20 of them; normal(0, 1) operands. `chosen` says which way the library takes
-where it may choose, and how far that is from the better one. What csrc/cuda/direct/direct.cu has fitted comes from here.
+where it may choose, and how far that is from the best one. What csrc/cuda/direct/direct.cu has fitted comes from here, and what
+csrc/cuda/thin/thin.cu has is checked here.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import Any
 import torch
 
 import ozfp4
+from ozfp4.backends.cuda import extension
 from ozfp4.bench.provenance import commit, driver
 from ozfp4.dispatch import repeated
 from ozfp4.testing import forced
@@ -25,6 +28,8 @@ from ozfp4.testing import forced
 SHAPES = [
     *((n, n, n, 1) for n in (16, 32, 64, 96, 128, 192, 256, 512)), (64, 512, 64, 1), (64, 1024, 64, 1), (512, 64, 512, 1),
     (1, 1024, 1024, 1), (8, 8, 8, 1000), (16, 16, 16, 1000), (32, 32, 32, 100), (32, 32, 32, 1000), (64, 64, 64, 64),
+    (64, 8192, 1, 1), (1024, 1024, 1, 1), (1024, 1024, 8, 1), (2048, 2048, 1, 1), (2048, 2048, 8, 1), (4096, 4096, 1, 1),
+    *((8192, 8192, n, 1) for n in (1, 2, 4, 8)), (1, 8192, 8192, 1), (8, 8192, 8192, 1), (100000, 512, 1, 1), (100000, 128, 1, 1),
 ]  # fmt: skip
 WAYS: dict[str, dict[str, Any]] = {"scaled": {"accuracy": "scaled"}, "fp64": {"accuracy": "fp64"}}
 LAUNCHES, REPLAYS = 20, 15
@@ -50,12 +55,24 @@ def microseconds(product: Callable[[], object]) -> float:
     return statistics.median(times)
 
 
-def is_chosen(a: torch.Tensor, b: torch.Tensor, way: dict[str, Any]) -> bool:
-    """Whether the library makes the product in one launch."""
+def chosen_way(a: torch.Tensor, b: torch.Tensor, way: dict[str, Any]) -> str:
+    """How the library makes the product."""
     repeated.made.clear()
     ozfp4.matmul(a, b, **way)
     (made,) = repeated.made.values()
-    return bool(made[0].problem.describe()["direct"])
+    about = made[0].problem.describe()
+    return "direct" if about["direct"] else "thin" if about["thin"] else "stages"
+
+
+def ways_to_make(m: int, k: int, n: int) -> dict[str, dict[str, bool]]:
+    """What forces each of the ways that there are."""
+    cuda = extension.require_cuda()
+    ways = {"stages": {"direct": False}}
+    if k <= cuda.most_direct_inner:
+        ways["direct"] = {"direct": True}
+    if min(m, n) <= cuda.most_thin_lines and cuda.has_thin_kernels(torch.cuda.current_device()):
+        ways["thin"] = {"thin": True}
+    return ways
 
 
 def row(m: int, k: int, n: int, matrices: int) -> dict[str, Any]:
@@ -67,14 +84,13 @@ def row(m: int, k: int, n: int, matrices: int) -> dict[str, Any]:
     found["native"] = round(microseconds(lambda: torch.matmul(a, b, out=c)), 1)
     for name, way in WAYS.items():
         times = {}
-        for direct in (False, True):
-            with forced(direct=direct):
-                times[direct] = microseconds(lambda way=way: ozfp4.matmul(a, b, out=c, **way))  # type: ignore[misc]
-        chosen = is_chosen(a, b, way)
+        for made, forcing in ways_to_make(m, k, n).items():
+            with forced(**forcing):
+                times[made] = microseconds(lambda way=way: ozfp4.matmul(a, b, out=c, **way))  # type: ignore[misc]
+        chosen = chosen_way(a, b, way)
         found[name] = {
-            "stages": round(times[False], 1),
-            "direct": round(times[True], 1),
-            "chosen": "direct" if chosen else "stages",
+            **{made: round(time, 1) for made, time in times.items()},
+            "chosen": chosen,
             "x best": round(times[chosen] / min(times.values()), 2),
         }
     return found

@@ -30,6 +30,7 @@ struct Arguments {
   std::int32_t cluster, slots_shift;                 // blocks of a cluster; 2^slots_shift threads share a line
   std::int32_t tiles, tiles_per_matrix, slice;       // slice: entries of K of a block
   std::int32_t first_stride, tile_step, tiles_each;  // cluster c takes tiles c * first_stride + i * tile_step, i < tiles_each
+  std::int64_t pair_step;                            // bytes from one of a thread's pairs to the next
   bool many_is_a;
   bool loads_pairs;  // 16 bytes a load
 };

@@ -36,6 +36,7 @@ __device__ __forceinline__ Found find_line(const char* data, std::int64_t stride
 
 template <class T, bool Certifies>
 __global__ void __launch_bounds__(kFewThreads) few_kernel(const __grid_constant__ Arguments p) {
+#if OZFP4_IS_THIN_CODE
   let_next_kernel_start();
   wait_for_previous_kernel();
   const DeviceOperand& view = p.few.view;
@@ -69,6 +70,7 @@ __global__ void __launch_bounds__(kFewThreads) few_kernel(const __grid_constant_
     p.limbs.lower[at] = make_int4(limbs[0].limb[0], limbs[0].limb[1], limbs[1].limb[0], limbs[1].limb[1]);
     p.limbs.upper[at] = make_int2(limbs[0].limb[2], limbs[1].limb[2]);
   }
+#endif
 }
 
 }  // namespace ozfp4::cuda::thin

@@ -40,6 +40,7 @@ __device__ __forceinline__ WideInt<kDigitWords> sum_parts(const FinishArguments&
 // A warp's entries of several rows of few columns, or of one row of 32 columns.
 template <class T, bool Certifies>
 __global__ void __launch_bounds__(kFinishThreads, 1) finish_kernel(const __grid_constant__ FinishArguments p) {
+#if OZFP4_IS_THIN_CODE
   let_next_kernel_start();
   wait_for_previous_kernel();
   const ReconstructJob& job = p.job;
@@ -105,6 +106,7 @@ __global__ void __launch_bounds__(kFinishThreads, 1) finish_kernel(const __grid_
         job, place, lines, r, flags_of(job.a, lines.a + r), [&](int e) { return flags_of(job.b, lines.b + e); }, columns,
         [lane](int) { return lane; }, [&](int e, double value) { store(r, e, static_cast<T>(value)); });
   }
+#endif
 }
 
 }  // namespace ozfp4::cuda::thin

@@ -64,34 +64,53 @@ struct alignas(2 * sizeof(T)) Pair {
   T x[2];
 };
 
-// The thread's entries, zeros beyond the `left` ones from `data` on.
+// Where a thread's entries of a tile begin, and how many there are of the line's slice from there on.
+struct Place {
+  const char* data;
+  std::int32_t left;
+
+  __device__ __forceinline__ Place(const Arguments& p, const Role& role, const Tile& tile, std::int32_t many_matrix,
+                                   std::uint32_t rank) {
+    const DeviceOperand& many = p.many.view;
+    const std::int32_t line = tile.first + role.row, first = static_cast<std::int32_t>(rank) * p.slice + 2 * role.slot;
+    left = line < many.outer ? min(many.inner, static_cast<std::int32_t>(rank + 1) * p.slice) - first : 0;
+    data = many.data + stack_offset(many.stack, many_matrix) + line * many.outer_stride + first * many.inner_stride;
+  }
+};
+
+// The thread's entries, zeros beyond those that there are.
 template <class T>
-__device__ __forceinline__ void load(T (&x)[2 * kPairs], const char* data, std::int64_t stride, std::int32_t left,
-                                     std::int32_t slots, bool loads_pairs) {
-  const std::int64_t step = 2 * slots * stride;
-  if (loads_pairs && __all_sync(0xFFFFFFFFu, left - 2 * slots * (kPairs - 1) >= 2)) {
+__device__ __forceinline__ void load(T (&x)[2 * kPairs], const Place& place, const Arguments& p) {
+  const char* data = place.data;
+  const std::int32_t step = 2 << p.slots_shift;
+  if (p.loads_pairs && __all_sync(0xFFFFFFFFu, place.left - step * (kPairs - 1) >= 2)) {
 #pragma unroll
-    for (int i = 0; i < kPairs; ++i, data += step) {
+    for (int i = 0; i < kPairs; ++i, data += p.pair_step) {
       const Pair<T> pair = *reinterpret_cast<const Pair<T>*>(data);
       x[2 * i] = pair.x[0], x[2 * i + 1] = pair.x[1];
     }
-  } else if (loads_pairs) {
+    return;
+  }
 #pragma unroll
-    for (int i = 0; i < kPairs; ++i, data += step) {
-      Pair<T> pair{};
-      if (left - 2 * slots * i >= 2) {
-        pair = *reinterpret_cast<const Pair<T>*>(data);
-      } else if (left - 2 * slots * i == 1) {
-        pair.x[0] = *reinterpret_cast<const T*>(data);
-      }
-      x[2 * i] = pair.x[0], x[2 * i + 1] = pair.x[1];
-    }
-  } else {
+  for (int i = 0; i < kPairs; ++i, data += p.pair_step) {
+    const std::int32_t left = place.left - step * i;
+    x[2 * i] = left >= 1 ? *reinterpret_cast<const T*>(data) : T(0);
+    x[2 * i + 1] = left >= 2 ? *reinterpret_cast<const T*>(data + p.many.view.inner_stride) : T(0);
+  }
+}
+
+// Brings the next tile's entries to the L2 cache while this one's are multiplied: memory is never idle for long. Threads whose
+// pairs lie in one line of 128 bytes, or in one piece of neighbouring lines, take every so many pairs each.
+template <bool AlongK, class T>
+__device__ __forceinline__ void prefetch(const Place& place, const Role& role, const Arguments& p) {
+  constexpr int sharers = AlongK ? 128 / (2 * static_cast<int>(sizeof(T))) : kMostRows;
+  const auto bring = [](const char* data) { asm volatile("prefetch.global.L2 [%0];" ::"l"(data)); };
 #pragma unroll
-    for (int i = 0; i < kPairs; ++i, data += step) {
-      x[2 * i] = left - 2 * slots * i >= 1 ? *reinterpret_cast<const T*>(data) : T(0);
-      x[2 * i + 1] = left - 2 * slots * i >= 2 ? *reinterpret_cast<const T*>(data + stride) : T(0);
-    }
+  for (int j = 0; j < kPairs; j += sharers) {
+    const std::int32_t i = j + (AlongK ? role.slot : role.row) % sharers, left = place.left - (i * 2 << p.slots_shift);
+    const char* data = place.data + i * p.pair_step;
+    if (left >= 1) bring(data);
+    if (!AlongK && left >= 2) bring(data + p.many.view.inner_stride);
   }
 }
 
@@ -167,14 +186,23 @@ __device__ __forceinline__ void multiply(BalancedSums<Limbs> (&sums)[Few], const
   }
 }
 
-// Where lines lie along lanes: the warp's sum of a line, to its own place.
+// Where lines lie along lanes: the warp's sum of a line, to its own place. Sums of two limbs have 112 bits: their last two digits
+// are the sign.
+template <int Limbs>
 __device__ __forceinline__ void leave_warp(const SumDigits& own, std::uint32_t* target, bool exists) {
+  constexpr int digits = Limbs == 2 ? 5 : kSumDigits;
+  static_assert(2 * kBalancedCapacity<2> + 6 < digits * kBalancedBits || Limbs != 2, "32 products of two limbs");
   const auto lane = static_cast<int>(threadIdx.x % 32);
   std::uint32_t mine = 0;
 #pragma unroll
-  for (int i = 0; i < kSumDigits; ++i) {
+  for (int i = 0; i < digits; ++i) {
     const std::uint32_t sum = __reduce_add_sync(0xFFFFFFFFu, own.digit[i]);
     if (lane == i) mine = sum;
+  }
+  if constexpr (Limbs == 2) {
+    const auto negative = static_cast<std::uint32_t>(__popc(__ballot_sync(0xFFFFFFFFu, own.digit[kSumDigits - 1] != 0)));
+    if (lane == digits) mine = negative * kDigitMask;
+    if (lane == digits + 1) mine = 0u - negative;
   }
   if (exists && lane < kDigitPitch) target[lane] = mine;
 }
@@ -236,7 +264,7 @@ __device__ __forceinline__ void leave(Shared& shared, const Arguments& p, const 
     if constexpr (AlongK) {
       const std::int64_t entry = (std::int64_t(tile.matrix) * p.many.view.outer + line) * p.few_padded + c + i;
       const std::int64_t part = static_cast<std::int64_t>(rank) * (role.slots / 32) + role.slot / 32;
-      leave_warp(digits, p.digits + part * p.part_words + entry * kDigitPitch, line < p.many.view.outer);
+      leave_warp<Limbs>(digits, p.digits + part * p.part_words + entry * kDigitPitch, line < p.many.view.outer);
     } else {
       add_to_block(digits, shared.sum[turn] + (role.row * p.few_padded + c + i) * kDigitPitch, role.rows);
     }
@@ -261,6 +289,7 @@ __device__ __forceinline__ void multiply_tile(Shared& shared, const Arguments& p
 
 template <class T, bool Certifies, bool AlongK, int Few>
 __global__ void __launch_bounds__(kThreads, 2) thin_kernel(const __grid_constant__ Arguments p) {
+#if OZFP4_IS_THIN_CODE
   __shared__ Shared shared;
   let_next_kernel_start();
   if constexpr (!AlongK) {
@@ -271,13 +300,11 @@ __global__ void __launch_bounds__(kThreads, 2) thin_kernel(const __grid_constant
   if (p.cluster > 1) wait_for_cluster();  // all blocks have started
   const std::uint32_t rank = blockIdx.x % static_cast<std::uint32_t>(p.cluster);
   std::int32_t number = static_cast<std::int32_t>(blockIdx.x / static_cast<std::uint32_t>(p.cluster)) * p.first_stride;
-  const std::int32_t end = min(number + p.tiles_each * p.tile_step, p.tiles);
-  std::int32_t few_matrix = -1;
-  bool is_wide_few = false;
-  int turn = 0;
-  bool is_first = true;
+  std::int32_t few = -1;  // 2 * matrix, and 1 where its lines are wide
+  int count = 0;  // of tiles
 #pragma unroll 1
-  for (; number < end; number += p.tile_step, turn ^= 1, is_first = false) {
+  for (; count < p.tiles_each && number < p.tiles; number += p.tile_step, ++count) {
+    const int turn = count & 1;
     T x[2 * kPairs];
     double scale;
     bool is_wide;
@@ -287,24 +314,24 @@ __global__ void __launch_bounds__(kThreads, 2) thin_kernel(const __grid_constant
       const Matrices matrices(p, tile.matrix);
 
       // ---- Load
-      const DeviceOperand& many = p.many.view;
-      const std::int32_t line = tile.first + role.row, first = static_cast<std::int32_t>(rank) * p.slice + 2 * role.slot;
-      const std::int32_t left = line < many.outer ? min(many.inner, static_cast<std::int32_t>(rank + 1) * p.slice) - first : 0;
-      load(x, many.data + stack_offset(many.stack, matrices.many) + line * many.outer_stride + first * many.inner_stride,
-           many.inner_stride, left, role.slots, p.loads_pairs);
-      if (matrices.few != few_matrix) {
-        few_matrix = matrices.few;
-        is_wide_few = few_are_wide(p, few_matrix);
+      if (count + 1 < p.tiles_each && number + p.tile_step < p.tiles) {
+        const Tile next(p, number + p.tile_step);
+        prefetch<AlongK, T>(Place(p, role, next, Matrices(p, next.matrix).many, rank), role, p);
+      }
+      load(x, Place(p, role, tile, matrices.many, rank), p);
+      if (matrices.few != few >> 1) {
+        few = 2 * matrices.few + (few_are_wide(p, matrices.few) ? 1 : 0);
         __syncthreads();  // the limbs of the matrix before are not needed any more
-        load_few(p, few_matrix, rank, is_wide_few);
+        load_few(p, matrices.few, rank, (few & 1) != 0);
       }
 
       // ---- Scale. Its barrier shows the few lines' limbs and the sums of the tile before.
       const Found found = find_line<Certifies, AlongK>(shared, p, role, x, rank, turn);
-      if (!AlongK && !is_first) flush(shared, p, number - p.tile_step, rank, turn ^ 1);
-      const Settled settled = settle<Certifies>(found, p.capacity, many.inner);
-      if (rank == 0 && role.slot == 0 && line < many.outer) {
-        keep<Certifies>(p.many, std::int64_t(matrices.many) * many.outer + line, found, settled);
+      if (!AlongK && count > 0) flush(shared, p, number - p.tile_step, rank, turn ^ 1);
+      const Settled settled = settle<Certifies>(found, p.capacity, p.many.view.inner);
+      const std::int32_t line = tile.first + role.row;
+      if (rank == 0 && role.slot == 0 && line < p.many.view.outer) {
+        keep<Certifies>(p.many, std::int64_t(matrices.many) * p.many.view.outer + line, found, settled);
       }
       const Factors factors = factors_of(settled.shift);
       if (__any_sync(0xFFFFFFFFu, factors.first != 1.0)) {
@@ -312,7 +339,7 @@ __global__ void __launch_bounds__(kThreads, 2) thin_kernel(const __grid_constant
         for (T& entry : x) entry = static_cast<T>(entry * static_cast<T>(factors.first));
       }
       scale = factors.second;
-      is_wide = __any_sync(0xFFFFFFFFu, is_wide_few || settled.capacity > kBalancedCapacity<2>);
+      is_wide = __any_sync(0xFFFFFFFFu, (few & 1) != 0 || settled.capacity > kBalancedCapacity<2>);
     }
 
     // ---- Multiply
@@ -322,10 +349,11 @@ __global__ void __launch_bounds__(kThreads, 2) thin_kernel(const __grid_constant
       multiply_tile<AlongK, 2, Few>(shared, p, x, scale, number, rank, turn);
     }
   }
-  if (!AlongK && !is_first) {
+  if (!AlongK && count > 0) {
     __syncthreads();
-    flush(shared, p, number - p.tile_step, rank, turn ^ 1);
+    flush(shared, p, number - p.tile_step, rank, (count - 1) & 1);
   }
+#endif
 }
 
 }  // namespace ozfp4::cuda::thin

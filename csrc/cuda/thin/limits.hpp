@@ -3,6 +3,13 @@
 
 #include <cstdint>
 
+// 1 in code for GPUs with clusters and fast FP64; elsewhere the kernels are empty, and has_thin_kernels says so.
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000)
+#define OZFP4_IS_THIN_CODE 1
+#else
+#define OZFP4_IS_THIN_CODE 0
+#endif
+
 namespace ozfp4::cuda::thin {
 
 inline constexpr int kThreads = 256, kWarps = kThreads / 32;

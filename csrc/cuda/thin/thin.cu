@@ -82,7 +82,11 @@ void launch_typed(Arguments p, const FinishArguments& finish, const ThinCut& cut
 
 bool has_thin_kernels() {
   const CodeVersion code = code_version(thin_kernel<double, false, true, 1>);
-  return code_has(code, CodeFeature::clusters) && (code.binary == 90 || code.binary == 100);
+  if (!code_has(code, CodeFeature::clusters) || (code.binary != 90 && code.binary != 100)) return false;
+  int device = 0, ratio = 0;  // FP32 operations for one of FP64
+  require_launched(cudaGetDevice(&device), Stage::direct);
+  require_launched(cudaDeviceGetAttribute(&ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio, device), Stage::direct);
+  return ratio <= 2;
 }
 
 bool can_multiply_thinly(const ReconstructJob& job, const CapacityRule& capacity) {
@@ -132,6 +136,7 @@ void launch_thin(const ReconstructJob& job, const CapacityRule& capacity, char* 
   p.cluster = cut.cluster;
   p.slots_shift = cut.slots_shift;
   p.slice = cut.slice;
+  p.pair_step = (std::int64_t(2) << cut.slots_shift) * p.many.view.inner_stride;
   p.tiles_per_matrix = static_cast<std::int32_t>(ceil_div(p.many.view.outer, kThreads >> cut.slots_shift));
   p.tiles = static_cast<std::int32_t>(p.tiles_per_matrix * job.result.stack.count());
   p.many_is_a = cut.many_is_a;

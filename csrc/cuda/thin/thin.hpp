@@ -20,7 +20,7 @@ bool has_thin_kernels();
 inline constexpr std::int32_t kMostThinLines = 8;
 bool can_multiply_thinly(const ReconstructJob& job, const CapacityRule& capacity);
 
-// Whether that takes less time than the stages, or than cuda/direct (measured on an H200, benchmarks/thin.py).
+// Whether that takes less time than the stages, or than cuda/direct (measured on an H200, benchmarks/small.py).
 bool pays_thinly(const ReconstructJob& job, bool certifies);
 
 // Bytes that launch_thin works in, 256-byte aligned. Range: can_multiply_thinly.
