@@ -263,13 +263,13 @@ def test_integers_of_numpy_are_taken_by_their_times(
 
 def test_decisions_are_made_once_a_shape(on_h200: list[Problem], monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Problem] = []
-    from ozfp4.emulation import torch_mode
+    decide = choice.decide
 
-    def decide(problem: Problem, options: Any) -> Any:
+    def counted(problem: Problem, options: Any) -> Any:
         made.append(problem)
-        return choice.decide(problem, options)
+        return decide(problem, options)
 
-    monkeypatch.setattr(torch_mode, "decide", decide)
+    monkeypatch.setattr(choice, "decide", counted)
     a = torch.ones(20, 30, dtype=torch.float64)
     with ozfp4.emulate() as scope:
         for _ in range(5):
@@ -280,12 +280,11 @@ def test_decisions_are_made_once_a_shape(on_h200: list[Problem], monkeypatch: py
 
 
 def test_unfinal_decisions_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ozfp4.emulation import torch_mode
     from ozfp4.emulation.summary import Decision
 
     answers: Iterator[Decision] = iter([Decision(False, "captured", False), Decision(True, "now")])
     chosen: Callable[..., Decision] = lambda problem, options: next(answers)  # noqa: E731
-    monkeypatch.setattr(torch_mode, "decide", chosen)
+    monkeypatch.setattr(choice, "decide", chosen)
     a = torch.ones(20, 30, dtype=torch.float64)
     with ozfp4.emulate() as scope:
         for _ in range(3):

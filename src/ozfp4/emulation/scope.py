@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 
 from ..support.logger import LOGGER
 from . import numpy_patch
+from .entered import Entered, entered, entered_here
 from .options import Options, check_options
 from .summary import Record, Summary
 
@@ -101,7 +102,7 @@ class Scope:
 
     def __init__(self, options: Options) -> None:
         self._options, self._record = options, Record()
-        self._open: dict[numpy_patch.Entered, ExitStack] = {}  # of all contexts
+        self._open: dict[Entered, ExitStack] = {}  # of all contexts
 
     @property
     def summary(self) -> Summary:
@@ -110,19 +111,20 @@ class Scope:
 
     def __enter__(self) -> Scope:
         with ExitStack() as stack:
-            entered = stack.enter_context(numpy_patch.emulated(self._options, self._record))
+            here = stack.enter_context(entered(self._options, self._record))
+            stack.enter_context(numpy_patch.EXCHANGE.entered())
             if "torch" in sys.modules:
-                from .torch_mode import make_mode
+                from .for_torch.reach import reached
 
-                stack.enter_context(make_mode(entered))
-            self._open[entered] = stack.pop_all()
+                stack.enter_context(reached(here))
+            self._open[here] = stack.pop_all()
         return self
 
     def __exit__(self, *exception: Any) -> None:
         """Of this context's entries the last; where it has none, as where a generator is ended elsewhere, the last of any."""
         here = self._here()
-        entered = here[0] if here else next(iter(reversed(self._open)), None)
-        stack = None if entered is None else self._open.pop(entered, None)
+        last = here[0] if here else next(iter(reversed(self._open)), None)
+        stack = None if last is None else self._open.pop(last, None)
         if stack is None:
             raise RuntimeError("emulate: a scope is left that is not entered")
         stack.__exit__(*exception)
@@ -153,9 +155,9 @@ class Scope:
     def _repr_html_(self) -> str:
         return self.summary._repr_html_()
 
-    def _here(self) -> list[numpy_patch.Entered]:
+    def _here(self) -> list[Entered]:
         """This context's entries of the scope, the last one first."""
-        return [entered for entered in numpy_patch.entered_here() if entered in self._open]
+        return [each for each in entered_here() if each in self._open]
 
     def _tell(self) -> None:
         if self._options.verbose:
