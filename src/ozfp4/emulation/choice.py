@@ -34,8 +34,8 @@ def decide(problem: Problem, options: Options) -> Decision:
 
 
 def decide_call(call: Any, options: Options, *, with_gradients: bool = False) -> Decision:
-    """The same of a library's function, whose way of several steps is known to nobody. Where gradients may be wanted, their products
-    have to gain as well: those of what ozfp4 makes are ozfp4's. Range: a `problem`, and whether it `is_several`."""
+    """The same of a library's function, whose way of several steps is known to nobody. Where gradients may be wanted, their
+    products have to gain as well: those of what ozfp4 makes are ozfp4's. Range: a `problem`, and whether it `is_several`."""
     decision = decide(call.problem, options)
     if not decision.take or options.mode != "fastest":
         return decision

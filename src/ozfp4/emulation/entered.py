@@ -13,10 +13,10 @@ from .summary import Line, Record
 
 
 class Entered:
-    """One entry of a scope, which contexts are in: options and record of it, what the context was in before; by their keys the
-    lines of products that it leaves, and of torch's by name those of all that is decided, with gradients or without; whether torch's products are those of its functions by name, or of a dispatch mode. It may be
-    left in another context than that where it was entered, and in another order: it counts until it is closed, wherever a context
-    still holds it."""
+    """One entry of a scope, which contexts are in: options and record of it, what the context was in before; whether torch's
+    products are those of its functions by name, or of a dispatch mode; by their keys the lines of products that it leaves, and of
+    torch's by name those of all that is decided, with gradients or without. It may be left in another context than that where it
+    was entered, and in another order: it counts until it is closed, wherever a context still holds it."""
 
     __slots__ = ("by_name", "decided", "is_open", "left", "options", "outer", "record", "thread")
 
@@ -27,7 +27,7 @@ class Entered:
         self.thread, self.is_open = threading.get_ident(), True
         # A mode around it would see what it leaves, and only a mode sees convolutions.
         around = outer is None or outer.by_name
-        self.by_name = options.mode == "fastest" and not options.convolutions and around
+        self.by_name: bool = options.mode == "fastest" and not options.convolutions and around
 
     def is_here(self) -> bool:
         """Whether what runs now is in it. Threads that torch hands its modes to have no contexts: what torch asks there is."""

@@ -21,7 +21,9 @@ class Exchange:
 
     def __init__(self, find: Callable[[], list[Site]]) -> None:
         self._find, self._entered = find, 0
-        self._lock = threading.RLock()  # a collection of garbage may end a generator that is in a scope, anywhere
+        self._lock = (
+            threading.RLock()
+        )  # a collection of garbage may end a generator that is in a scope, anywhere
         self._before: list[tuple[Site, Any]] = []
 
     @contextmanager

@@ -121,9 +121,7 @@ class EmulationMode(python_dispatch.TorchDispatchMode):  # type: ignore[misc]
             self._decided[key] = line
         return line
 
-    def _timed(
-        self, line: Line, compute: Callable[[dict[str, Any]], Any], native: Callable[[], Any]
-    ) -> Any:
+    def _timed(self, line: Line, compute: Callable[[dict[str, Any]], Any], native: Callable[[], Any]) -> Any:
         began = time.perf_counter()
         try:
             with torch.no_grad():  # torch sees to gradients above

@@ -1,6 +1,6 @@
 """torch's products by name, exchanged while a scope of mode="fastest" is entered anywhere: `@` of tensors, ``torch.matmul``,
-``nn.functional.linear``, methods such as ``addmm_``. Only what runs in such a scope's context is looked at; nothing else of torch is
-touched, so that no other operation takes longer.
+``nn.functional.linear``, methods such as ``addmm_``. Only what runs in such a scope's context is looked at; nothing else of torch
+is touched, so that no other operation takes longer.
 
 What stands at a name equals the function in comparisons and tables, and lets the function itself be called where torch compiles,
 exports or traces."""
@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import pkgutil
 import time
+from functools import lru_cache
 from typing import Any
 
 from ...request.library import is_integer, require_torch
@@ -21,19 +22,41 @@ from ..summary import Line
 from .products import FUNCTIONS, NOTHING, PLAIN, Call
 
 torch: Any = require_torch()
-is_compiling: Any = torch.compiler.is_compiling  # which the compiler knows the answer of: nothing behind it is traced
+is_compiling: Any = (
+    torch.compiler.is_compiling
+)  # which the compiler knows the answer of: nothing behind it is traced
 forward_ad: Any = torch.autograd.forward_ad
+_builtins: Any = torch.jit._builtins
+
+
+_OF_FUNCTIONS = ("__objclass__", "__self__", "__code__", "__defaults__", "__kwdefaults__", "__globals__")
+UNCOUNTED: Any = object()  # what is no product
 
 
 class Emulated:
     """What stands for a function of torch, or a method of its tensors."""
 
-    def __init__(self, path: str, original: Any) -> None:
-        functools.update_wrapper(self, original)
-        self._path, self._original = path, original
-        self._name = path.rpartition(".")[2]
+    # Beside what the function tells of itself; they are read in every product.
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_form",
+        "_function",
+        "_least",
+        "_name",
+        "_original",
+        "_path",
+        "_place",
+        "_public",
+    )
+
+    def __init__(self, path: str, original: Any, public: Emulated | None = None) -> None:
+        functools.update_wrapper(self, original, (*functools.WRAPPER_ASSIGNMENTS, *_OF_FUNCTIONS))
+        self._path, self._original, self._public = path, original, public or self
+        self._name = path.rpartition(".")[2].strip("_") if public else path.rpartition(".")[2]
         self._function = FUNCTIONS[self._name]
         self._place, self._form = self._function.place, self._function.form
+        self._least = len(self._function.operands)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         if is_compiling():
@@ -43,28 +66,24 @@ class Emulated:
             scope = next(entered_here(), None)
         if scope is None or not scope.by_name:
             return self._original(*args, **named)
+        if named and len(args) < self._least:
+            return self._by_keyword(args, named)
         try:
-            key = self._key(args, named)
-        except (IndexError, AttributeError, RuntimeError, TypeError):  # also nested tensors have no shape
-            if len(args) < len(self._function.operands) and named:
-                return self._by_keyword(args, named)
+            place, form = self._place, self._form
+            a, b = args[place], args[place + 1]
+            if type(a) not in PLAIN or type(b) not in PLAIN:
+                return self._original(*args, **named)
+            # What all that is decided of a product depends on, but for gradients: neither strides nor entries.
+            key = self._name, a.shape, b.shape, a.dtype, a.get_device(), form and form(args, named)
+        except (IndexError, AttributeError, RuntimeError, TypeError):  # nested tensors have no shape
             return self._original(*args, **named)
         line = scope.left.get(key)
         if line is None:
             return self._looked_at(scope, key, args, named)
-        if line is not NOTHING:
+        if line is not UNCOUNTED:
             with scope.record.lock:
                 line.calls += 1
-        return self._original(*args, **named)
-
-    def _key(self, args: Any, named: Any) -> Any:
-        """What all that is decided of a product depends on, but for gradients: neither strides nor entries."""
-        a, b = args[self._place], args[self._place + 1]
-        if type(a) not in PLAIN or type(b) not in PLAIN:
-            raise TypeError
-        if self._form is None:
-            return self._name, a.shape, b.shape, a.dtype, a.device
-        return self._name, a.shape, b.shape, a.dtype, a.device, self._form(args, named)
+        return self._original(*args, **named) if named else self._original(*args)
 
     def _by_keyword(self, args: Any, named: Any) -> Any:
         """The same with operands in their places; torch's own where they are others."""
@@ -79,15 +98,16 @@ class Emulated:
         with nowhere():
             call = self._call(args, named)
             if call is NOTHING:
-                scope.left[key] = call
-            line = None if call is None or call is NOTHING else self._line(scope, key, call)
-        if line is None or _is_traced(call):
+                scope.left[key] = UNCOUNTED
+                call = None
+            line = None if call is None else self._line(scope, key, call)
+        if call is None or line is None or _is_traced(call):
             return self._original(*args, **named)
         if not line.decision.take:
             scope.record.count(line)
             return self._original(*args, **named)
         if torch._C._is_torch_function_mode_enabled():  # it sees the function, and calls it here again
-            return torch.overrides.handle_torch_function(self, call.read, *args, **named)
+            return torch.overrides.handle_torch_function(self._public, call.read, *args, **named)
         return self._taken(scope, line, call, lambda: self._original(*args, **named))
 
     def _call(self, args: Any, named: Any) -> Call | None:
@@ -97,7 +117,7 @@ class Emulated:
         except TypeError:
             return None
         # torch says itself what is wrong with these.
-        is_wrong = call not in (None, NOTHING) and call.out is not None and _is_watched((*call.read, call.out))
+        is_wrong = call is not None and call.out is not None and _is_watched((*call.read, call.out))
         return None if is_wrong else call
 
     def _line(self, scope: Entered, key: Any, call: Call) -> Line:
@@ -123,7 +143,9 @@ class Emulated:
                 result = call.compute(scope.options.keywords_of(call.problem.dtype))
         except (MemoryError, torch.OutOfMemoryError) as error:
             has_native = call.problem.on_cpu or not is_integer(call.problem.dtype)
-            if not has_native or (call.out is not None and not is_over_limit(error)):  # it may be half written
+            if not has_native or (
+                call.out is not None and not is_over_limit(error)
+            ):  # it may be half written
                 raise
             line = scope.record.line(self._name, call.problem, no_room(error))
             scope.record.count(line)
@@ -131,11 +153,13 @@ class Emulated:
         scope.record.count(line, time.perf_counter() - began)
         return result
 
+    @property  # type: ignore[misc] # nobody writes to it
+    def __class__(self) -> Any:
+        """The function's, by which torch's compiler knows it."""
+        return type(self._original)
+
     def __get__(self, tensor: Any, kind: Any = None) -> Any:
         return self if tensor is None else functools.partial(self, tensor)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._original, name)
 
     def __eq__(self, other: object) -> bool:
         return other is self or other is self._original
@@ -167,30 +191,42 @@ def _is_traced(call: Call) -> bool:
     )
 
 
+_PLACES = [
+    (module, path, name)
+    for module, path in (
+        (torch, "torch"),
+        (torch.linalg, "torch.linalg"),
+        (torch.functional, "torch.functional"),
+        (torch.nn.functional, "torch.nn.functional"),
+        (torch.Tensor, "torch.Tensor"),
+    )
+    for name in FUNCTIONS
+    if hasattr(module, name)
+]
+
+
 def _sites() -> list[Site]:
-    """torch's functions wherever it has them, each under one object; its tensors' methods."""
-    found = []
-    for path, module in (
-        ("torch", torch),
-        ("torch.linalg", torch.linalg),
-        ("torch.functional", torch.functional),
-        ("torch.nn.functional", torch.nn.functional),
-        ("torch.Tensor", torch.Tensor),
-    ):
-        found += [
-            Site(module, name, Emulated(f"{path}.{name}", original))
-            for name in FUNCTIONS
-            if (original := getattr(module, name, None)) is not None
-        ]
-    product = next(site.now for site in found if site.namespace is torch.Tensor and site.name == "matmul")
-    original = torch.Tensor.__matmul__
+    """torch's functions wherever it has them, and its tensors' methods."""
+    found = [
+        Site(module, name, _emulated(path, name, getattr(module, name))) for module, path, name in _PLACES
+    ]
+    return [*found, Site(torch.Tensor, "__matmul__", _operator(torch.Tensor.matmul, torch.Tensor.__matmul__))]
 
-    def __matmul__(self: Any, other: Any) -> Any:
-        if isinstance(other, torch.Tensor):
-            return product(self, other)
-        return original(self, other)  # what `@` of other types does
 
-    return [*found, Site(torch.Tensor, "__matmul__", functools.wraps(original)(__matmul__))]
+@lru_cache(maxsize=256)  # for all scopes, as long as torch has the same there
+def _emulated(path: str, name: str, original: Any) -> Emulated:
+    emulated = Emulated(f"{path}.{name}", original)
+    operator = _builtins._find_builtin(original)
+    if operator is not None:  # so that what torch.jit scripts meanwhile has torch's operator
+        _builtins._register_builtin(emulated, operator)
+    return emulated
+
+
+@lru_cache(maxsize=16)
+def _operator(method: Any, original: Any) -> Any:
+    """What stands for `@`: a function of Python's own, which is bound without a call."""
+    operator = Emulated("torch.Tensor.__matmul__", original, _emulated("torch.Tensor", "matmul", method))
+    return functools.wraps(original)(lambda tensor, other: operator(tensor, other))
 
 
 EXCHANGE = Exchange(_sites)

@@ -73,13 +73,14 @@ class Operator:
         return all(_is_factor(factor, a.dtype) for factor in _factors(named))
 
     def _takes(self, c: Any, a: Any, b: Any) -> bool:
-        shape = self._result(a, b)
+        shape = self.result(a, b)
         if self.in_place:
             return tuple(c.shape) == shape
         short = len(shape) - c.ndim
         return short >= 0 and all(x in (1, n) for x, n in zip(c.shape, shape[short:], strict=True))
 
-    def _result(self, a: Any, b: Any) -> tuple[int, ...]:
+    def result(self, a: Any, b: Any) -> tuple[int, ...]:
+        """The shape of A B. Range: as :meth:`fits` says."""
         stack = a.shape[:1] if a.ndim == 3 and self.before is None else ()
         return (*stack, *a.shape[-2:-1], *(b.shape[-1:] if b.ndim > 1 else ()))
 
@@ -89,7 +90,7 @@ class Operator:
         read = [a, b] if out is c or c is None else [a, b, c]
         fitting = (
             out is not None
-            and tuple(out.shape) == self._result(a, b)
+            and tuple(out.shape) == self.result(a, b)
             and not (out.is_conj() or out.is_neg())
             and not any(_share(out, x) for x in read)
         )

@@ -19,19 +19,21 @@ from .operators import BY_NAME, Operator
 
 torch: Any = require_torch()
 Keywords = dict[str, Any]
-NOTHING: Any = object()
 PLAIN = frozenset({torch.Tensor, torch.nn.Parameter})
 
 
 class Call(NamedTuple):
-    """A product, what makes it by ozfp4 with keywords of it, the tensors that it reads, the one that it writes to; whether it is of
-    more than two operands."""
+    """A product, what makes it by ozfp4 with keywords of it, the tensors that it reads, the one that it writes to; whether it is
+    of more than two operands."""
 
     problem: Problem
     compute: Callable[[Keywords], Any]
     read: Sequence[Any]
     out: Any = None
     is_several: bool = False
+
+
+NOTHING = Call(Problem("torch", "cpu", "", 0, 0, 0, 0), lambda keywords: None, ())
 
 
 def _are_taken(*tensors: Any) -> bool:
@@ -62,6 +64,8 @@ def _by(operator: Operator) -> Callable[..., Call | None]:
         read = [x for x in (a, b, c) if x is not None]
         if not _are_taken(*read, *([] if out is None else [out])) or not operator.fits(a, b, c, named):
             return None
+        if out is not None and out.numel() and tuple(out.shape) != operator.result(a, b):
+            return None  # torch warns that it resizes it
         return Call(
             operator.problem(a, b), lambda keywords: operator.compute(a, b, c, named, keywords), read, out
         )
@@ -94,9 +98,7 @@ def _matmul(a: Any, b: Any, *, out: Any = None) -> Call | None:
     except RuntimeError:
         return None
     m = a.shape[-2] if a.ndim > 1 else 1
-    return Call(
-        _problem(a, stack, m, b.shape[-1], k), lambda keywords: matmul(a, b, **keywords), (a, b)
-    )
+    return Call(_problem(a, stack, m, b.shape[-1], k), lambda keywords: matmul(a, b, **keywords), (a, b))
 
 
 _BY_AXES = {(1, 1): "dot", (2, 1): "mv", (2, 2): "mm", (3, 3): "bmm"}
@@ -113,7 +115,11 @@ def _linear(x: Any, weight: Any, bias: Any = None) -> Call | None:
 
     def compute(keywords: Keywords) -> Any:
         lines = x.reshape(m, k)
-        y = matmul(lines, weight.mT, **keywords) if bias is None else gemm(1, lines, weight.mT, 1, bias, **keywords)
+        y = (
+            matmul(lines, weight.mT, **keywords)
+            if bias is None
+            else gemm(1, lines, weight.mT, 1, bias, **keywords)
+        )
         return y.reshape(*x.shape[:-1], n)
 
     return Call(_problem(x, 1, m, n, k, bias is not None), compute, read)
@@ -132,7 +138,9 @@ def _tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Call | None:
         if isinstance(dims, int):
             of_a, of_b = list(range(a.ndim - dims, a.ndim)), list(range(dims))
         else:
-            of_a, of_b = ([range(x.ndim)[axis] for axis in axes] for x, axes in zip((a, b), dims, strict=True))
+            of_a, of_b = (
+                [range(x.ndim)[axis] for axis in axes] for x, axes in zip((a, b), dims, strict=True)
+            )
     except (TypeError, IndexError, ValueError):
         return None  # torch's own error, and other forms
     return _over(a, b, of_a, of_b)
@@ -152,7 +160,7 @@ def _over(a: Any, b: Any, of_a: list[int], of_b: list[int]) -> Call | None:
     def compute(keywords: Keywords) -> Any:
         left = a.permute(*rest_a, *of_a).reshape(m, k)
         right = b.permute(*of_b, *rest_b).reshape(k, n)
-        return matmul(left, right, **keywords).reshape(*rows, *columns)
+        return matmul(left, right, **keywords).reshape([*rows, *columns])
 
     return Call(_problem(a, 1, m, n, k), compute, (a, b))
 
@@ -168,7 +176,7 @@ def _einsum(equation: Any, *operands: Any) -> Call | None:
     if len(operands) > 2:
         m = math.prod(extents[label] for label in result)
         k = math.prod(extents[label] for label in extents.keys() - set(result))
-        return Call(_problem(operands[0], 1, m, 1, k), lambda keywords: NOTHING, operands, is_several=True)
+        return Call(_problem(operands[0], 1, m, 1, k), lambda keywords: None, operands, is_several=True)
     a, b = operands
     of_a, of_b = found.operands
     full = all(
@@ -190,13 +198,13 @@ def _einsum(equation: Any, *operands: Any) -> Call | None:
         c = matmul(left.reshape(*lines, m, k), right.reshape(*lines, k, n), **keywords)
         made = (*stack, *rows, *columns)
         c = c.reshape([extents[label] for label in made])
-        return c.permute(*(made.index(label) for label in result))
+        return c.permute([made.index(label) for label in result])
 
     return Call(_problem(a, s, m, n, k), compute, (a, b))
 
 
 class Function(NamedTuple):
-    """A product by its name: its operands' names in torch, the place of A, which B follows; what else decides what is multiplied."""
+    """A product by its name: its operands' names in torch, the place of A, which B follows; what else says what is multiplied."""
 
     product: Callable[..., Call | None]
     operands: tuple[str, ...]
@@ -210,11 +218,11 @@ def _form_of_linear(args: Any, named: Any) -> Any:
 
 def _form_of_tensordot(args: Any, named: Any) -> Any:
     dims = args[2] if len(args) > 2 else named.get("dims", 2)
-    return dims if isinstance(dims, int) else tuple(tuple(axes) for axes in dims)
+    return dims if type(dims) is int else tuple(map(tuple, dims))
 
 
 def _form_of_einsum(args: Any, named: Any) -> Any:
-    return args[0], *((x.shape, x.dtype) for x in args[3:])
+    return args[0] if len(args) == 3 else (args[0], *((x.shape, x.dtype) for x in args[3:]))
 
 
 _OPERANDS: dict[str, tuple[str, ...]] = {
