@@ -125,6 +125,9 @@ FORMS: dict[str, tuple[Make, Make, list[tuple[int, ...]], str, tuple[int, int, i
         lambda a, b: torch.einsum("ij,ij", a, b), lambda a, b: ozfp4.einsum("ij,ij", a, b), [A, A], "einsum",
         (1, 1, 1, 217),
     ),
+    "einsum of a list": (
+        lambda a, b: torch.einsum("ij,jk", [a, b]), ozfp4.matmul, [A, B], "einsum", (1, 7, 5, 31),
+    ),
     "tensordot": (
         lambda a, b: torch.tensordot(a, b, dims=([2, 0], [-2, 0])), lambda a, b: ozfp4.tensordot(a, b, ([2, 0], [1, 0])),
         [(3, 7, 31), (3, 31, 5)], "tensordot", (1, 7, 5, 93),

@@ -22,13 +22,10 @@ from ..summary import Line
 from .products import FUNCTIONS, NOTHING, PLAIN, Call
 
 torch: Any = require_torch()
-is_compiling: Any = (
-    torch.compiler.is_compiling
-)  # which the compiler knows the answer of: nothing behind it is traced
+# The compiler knows the answer, and traces nothing behind it.
+is_compiling: Any = torch.compiler.is_compiling
 forward_ad: Any = torch.autograd.forward_ad
 _builtins: Any = torch.jit._builtins
-
-
 _OF_FUNCTIONS = ("__objclass__", "__self__", "__code__", "__defaults__", "__kwdefaults__", "__globals__")
 UNCOUNTED: Any = object()  # what is no product
 
@@ -38,17 +35,8 @@ class Emulated:
 
     # Beside what the function tells of itself; they are read in every product.
     __slots__ = (
-        "__dict__",
-        "__weakref__",
-        "_form",
-        "_function",
-        "_least",
-        "_name",
-        "_original",
-        "_path",
-        "_place",
-        "_public",
-    )
+        "__dict__", "__weakref__", "_form", "_function", "_least", "_name", "_original", "_path", "_place", "_public",
+    )  # fmt: skip
 
     def __init__(self, path: str, original: Any, public: Emulated | None = None) -> None:
         functools.update_wrapper(self, original, (*functools.WRAPPER_ASSIGNMENTS, *_OF_FUNCTIONS))
@@ -67,7 +55,7 @@ class Emulated:
         if scope is None or not scope.by_name:
             return self._original(*args, **named)
         if named and len(args) < self._least:
-            return self._by_keyword(args, named)
+            args = self._placed(args, named)
         try:
             place, form = self._place, self._form
             a, b = args[place], args[place + 1]
@@ -76,6 +64,8 @@ class Emulated:
             # What all that is decided of a product depends on, but for gradients: neither strides nor entries.
             key = self._name, a.shape, b.shape, a.dtype, a.get_device(), form and form(args, named)
         except (IndexError, AttributeError, RuntimeError, TypeError):  # nested tensors have no shape
+            key = None
+        if key is None:
             return self._original(*args, **named)
         line = scope.left.get(key)
         if line is None:
@@ -85,14 +75,13 @@ class Emulated:
                 line.calls += 1
         return self._original(*args, **named) if named else self._original(*args)
 
-    def _by_keyword(self, args: Any, named: Any) -> Any:
-        """The same with operands in their places; torch's own where they are others."""
-        others = dict(named)
-        try:
-            places = [others.pop(name) for name in self._function.operands[len(args) :]]
-        except KeyError:
-            return self._original(*args, **named)
-        return self(*args, *places, **others)
+    def _placed(self, args: Any, named: Any) -> Any:
+        """The operands in their places, taken from those by name; as they are where names are missing."""
+        missing = self._function.operands[len(args) :]
+        for name in missing:
+            if name not in named:
+                return args
+        return *args, *map(named.pop, missing)
 
     def _looked_at(self, scope: Entered, key: Any, args: Any, named: Any) -> Any:
         with nowhere():
@@ -108,7 +97,19 @@ class Emulated:
             return self._original(*args, **named)
         if torch._C._is_torch_function_mode_enabled():  # it sees the function, and calls it here again
             return torch.overrides.handle_torch_function(self._public, call.read, *args, **named)
-        return self._taken(scope, line, call, lambda: self._original(*args, **named))
+        began = time.perf_counter()
+        try:
+            with nowhere():
+                result = call.compute(scope.options.keywords_of(call.problem.dtype))
+        except (MemoryError, torch.cuda.OutOfMemoryError) as error:
+            if not _may_be_torchs(call, error):
+                raise
+            line = scope.record.line(self._name, call.problem, no_room(error))
+        else:
+            scope.record.count(line, time.perf_counter() - began)
+            return result
+        scope.record.count(line)
+        return self._original(*args, **named)
 
     def _call(self, args: Any, named: Any) -> Call | None:
         """What is multiplied; None where torch has to see to it itself, as to arguments that it does not have."""
@@ -135,23 +136,6 @@ class Emulated:
             if is_left:
                 scope.left[key] = line
         return line
-
-    def _taken(self, scope: Entered, line: Line, call: Call, native: Any) -> Any:
-        began = time.perf_counter()
-        try:
-            with nowhere():
-                result = call.compute(scope.options.keywords_of(call.problem.dtype))
-        except (MemoryError, torch.OutOfMemoryError) as error:
-            has_native = call.problem.on_cpu or not is_integer(call.problem.dtype)
-            if not has_native or (
-                call.out is not None and not is_over_limit(error)
-            ):  # it may be half written
-                raise
-            line = scope.record.line(self._name, call.problem, no_room(error))
-            scope.record.count(line)
-            return native()
-        scope.record.count(line, time.perf_counter() - began)
-        return result
 
     @property  # type: ignore[misc] # nobody writes to it
     def __class__(self) -> Any:
@@ -181,6 +165,12 @@ def _is_watched(tensors: Any) -> bool:
         or forward_ad._current_level >= 0
         or torch._C._functorch.peek_interpreter_stack() is not None
     )
+
+
+def _may_be_torchs(call: Call, error: Exception) -> bool:
+    """Whether torch has such a product, and none of the result is written, as it may be where memory ends in between."""
+    has_native = call.problem.on_cpu or not is_integer(call.problem.dtype)
+    return has_native and (call.out is None or is_over_limit(error))
 
 
 def _is_traced(call: Call) -> bool:
