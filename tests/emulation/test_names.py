@@ -24,6 +24,8 @@ from ozfp4.testing import assert_same_bits
 torch = pytest.importorskip("torch")
 from torch_devices import DEVICES  # noqa: E402
 
+from ozfp4.emulation.for_torch import operators  # noqa: E402
+
 REAL, COMPLEX = torch.float64, torch.complex128
 NOISE = -7.25
 MATMUL, LINEAR, OPERATOR = torch.matmul, torch.nn.functional.linear, torch.Tensor.__matmul__
@@ -375,6 +377,24 @@ def test_products_without_room_where_smaller_ones_had_it(told: Any) -> None:
     for each, calls in ((scope, 3), (by_mode, 1)):
         assert (each.summary.caught, each.summary.left) == (0, calls)
         assert {row.reason for row in each.summary.rows} == {"ozfp4 needs more than workspace_limit"}
+
+
+def test_products_without_memory_are_torchs_where_nothing_is_written(
+    told: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*args: Any, **named: Any) -> Any:
+        raise torch.cuda.OutOfMemoryError("no memory")
+
+    for function in ("matmul", "gemm"):
+        monkeypatch.setattr(operators, function, fail)
+    a, b = entries(4, 4), entries(4, 4)
+    with ozfp4.emulate() as scope:
+        assert_same_bits(a @ b, torch.addmm(torch.zeros(4, dtype=REAL), a, b))
+        with pytest.raises(torch.cuda.OutOfMemoryError):
+            a.clone().addmm_(a, b)
+    assert {(row.calls, row.taken, row.reason) for row in scope.summary.rows} == {
+        (1, False, "ozfp4 found no memory for it")
+    }
 
 
 # ---- Who is in the scope

@@ -36,9 +36,16 @@ def emulate(
 ) -> Scope:
     """A scope in which matrix products of torch and NumPy go through ozfp4: ``with ozfp4.emulate():``, or ``@ozfp4.emulate()``.
 
-    Of torch, on the CPU and on CUDA: mm, bmm, mv, dot, vdot, addmm, addmv, baddbmm, addbmm, with `out` and in place, and all that
-    torch makes of them: ``@``, matmul, linear, einsum, tensordot, multi_dot, matrix_power. Gradients flow as without, and their
-    products are caught too, where the backward pass starts in the scope. alpha A B + beta C is rounded once.
+    Of torch, on the CPU and on CUDA, with mode="always": mm, bmm, mv, dot, vdot, addmm, addmv, baddbmm, addbmm, with `out` and in
+    place, and all that torch makes of them: ``@``, matmul, linear, einsum, tensordot, multi_dot, matrix_power. Gradients flow as
+    without, and their products are caught too, where the backward pass starts in the scope. alpha A B + beta C is rounded once.
+    torch hands each operation of the thread to Python for that, which takes microseconds.
+
+    With mode="fastest": torch's functions and methods of those names, inner, ``nn.functional.linear`` (so ``nn.Linear``), einsum
+    of two operands, tensordot and the operator ``@``, where a program calls them. They stand for others while such a scope is
+    entered anywhere; no other operation takes longer. What torch makes of products inside of itself is not looked at: multi_dot,
+    matrix_power, gradients of what is left. The gradients of what is caught are ozfp4's, wherever the backward pass starts: such
+    a product is caught where its gradients gain too. Compiled, scripted and traced functions stay torch's.
 
     Of NumPy: ``np.matmul``, ``np.dot``, ``np.vdot``, ``np.inner``, ``np.tensordot``, ``np.einsum``, and what ``np.linalg`` makes
     of them: multi_dot, matrix_power, pinv. These names stand for other functions while any scope is entered; the operator ``@``
@@ -57,9 +64,11 @@ def emulate(
         Products of fewer multiplications, m n k times the number of matrices of a stack, are left as they are.
     mode : {"fastest", "always"}
         "fastest" takes what ozfp4 does faster than the library, by the model of cost and by times that are measured once on a
-        machine and kept; on a CPU that is nothing but integers. "always" takes all.
+        machine and kept; on a CPU that is nothing but integers. What has no room in `workspace_limit` is the library's then.
+        "always" takes all.
     convolutions : bool
-        Take convolutions of torch as well, as products of unfolded inputs, which need memory for each patch.
+        Take convolutions of torch as well, as products of unfolded inputs, which need memory for each patch. With "fastest" too
+        torch hands each operation to Python then.
     verbose : bool
         Print the summary on leaving the scope.
     scheme, backend, bits, family, workspace_limit, accuracy, rounding

@@ -95,7 +95,9 @@ class Emulated:
         if not line.decision.take:
             scope.record.count(line)
             return self._original(*args, **named)
-        if torch._C._is_torch_function_mode_enabled():  # it sees the function, and calls it here again
+        if torch.overrides.has_torch_function(
+            call.read
+        ):  # a mode, which sees the function, and calls it here again
             return torch.overrides.handle_torch_function(self._public, call.read, *args, **named)
         began = time.perf_counter()
         try:
