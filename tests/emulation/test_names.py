@@ -24,7 +24,7 @@ from ozfp4.testing import assert_same_bits
 torch = pytest.importorskip("torch")
 from torch_devices import DEVICES  # noqa: E402
 
-from ozfp4.emulation.for_torch import operators  # noqa: E402
+from ozfp4.emulation.for_torch import names, operators  # noqa: E402
 
 REAL, COMPLEX = torch.float64, torch.complex128
 NOISE = -7.25
@@ -291,6 +291,8 @@ def test_other_kinds_of_tensors_and_what_torch_refuses(told: Any) -> None:
     calls: list[Callable[[], Any]] = [
         lambda: a.to_sparse() @ b,
         lambda: torch.mm(a.to_sparse_csr(), b).to_dense(),
+        lambda: torch.nn.functional.linear(a, b.to_sparse()),
+        lambda: torch.matmul(torch.stack([a, a]), b.to_sparse()),
         lambda: torch.matmul(nested, torch.stack([b, b])).unbind()[1],
         lambda: torch.nn.functional.linear(jagged, b).unbind()[0],
         lambda: a.as_subclass(Other) @ b,
@@ -492,6 +494,22 @@ def test_tables_of_functions_have_what_stands_there() -> None:
         for function in (torch.matmul, torch.Tensor.mm, torch.nn.functional.linear, torch.einsum):
             assert pickle.loads(pickle.dumps(function)) == function
             assert copy.deepcopy(function) == function
+
+
+def test_nothing_is_caught_where_torch_compiles(told: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    a = entries(4, 4)
+    monkeypatch.setattr(names, "is_compiling", lambda: True)
+    with ozfp4.emulate() as scope:
+        assert_same_bits(a @ a, torch.mm(a, a))
+    assert scope.summary.rows == ()
+
+
+def test_what_ozfp4_calls_is_in_no_scope(told: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    a = entries(4, 4)
+    monkeypatch.setattr(operators, "matmul", lambda x, y: torch.matmul(x, y))
+    with ozfp4.emulate() as scope:
+        a @ a
+    assert (scope.summary.caught, scope.summary.left) == (1, 0)
 
 
 @pytest.mark.filterwarnings("ignore")  # torch's own, of its compilers

@@ -95,9 +95,7 @@ class Emulated:
         if not line.decision.take:
             scope.record.count(line)
             return self._original(*args, **named)
-        if torch.overrides.has_torch_function(
-            call.read
-        ):  # a mode, which sees the function, and calls it here again
+        if torch.overrides.has_torch_function(call.read):  # a mode: it sees the function, and calls it again
             return torch.overrides.handle_torch_function(self._public, call.read, *args, **named)
         began = time.perf_counter()
         try:
