@@ -38,15 +38,13 @@ NOTHING = Call(Problem("torch", "cpu", "", 0, 0, 0, 0), lambda keywords: None, (
 
 def _are_taken(*tensors: Any) -> bool:
     """Whether all are dense, of one dtype, and on one device that ozfp4 multiplies on."""
-    first = tensors[0]
-    return all(
-        type(x) in PLAIN
-        and x.layout is torch.strided
-        and not x.is_nested
-        and x.dtype == first.dtype
-        and x.device == first.device
-        for x in tensors
-    ) and first.device.type in ("cpu", "cuda")
+    dtype, device, strided = tensors[0].dtype, tensors[0].device, torch.strided
+    for x in tensors:
+        if type(x) not in PLAIN or x.layout is not strided or x.is_nested or x.dtype != dtype:
+            return False
+        if x.device != device:
+            return False
+    return device.type in ("cpu", "cuda")
 
 
 def _problem(a: Any, stack: int, m: int, n: int, k: int, is_update: bool = False) -> Problem:
@@ -77,12 +75,12 @@ _NAMED = {"alpha", "beta", "out"}
 
 
 def _matmul(a: Any, b: Any, *, out: Any = None) -> Call | None:
-    if not _are_taken(a, b) or not a.ndim or not b.ndim or a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
+    like = _BY_AXES.get((a.ndim, b.ndim))
+    if like is not None and (a.ndim < 3 or a.shape[0] == b.shape[0]):
+        return like(a, b) if out is None else like(a, b, out=out)
+    if out is not None or not _are_taken(a, b) or not a.ndim or not b.ndim:
         return None
-    name = _BY_AXES.get((a.ndim, b.ndim))
-    if name is not None and (name != "bmm" or a.shape[0] == b.shape[0]):
-        return _by(BY_NAME[name])(a, b, **({} if out is None else {"out": out}))
-    if out is not None:
+    if a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
         return None
     k = a.shape[-1]
     if b.ndim <= 2:  # as torch does: one matrix of all lines
@@ -101,7 +99,7 @@ def _matmul(a: Any, b: Any, *, out: Any = None) -> Call | None:
     return Call(_problem(a, stack, m, b.shape[-1], k), lambda keywords: matmul(a, b, **keywords), (a, b))
 
 
-_BY_AXES = {(1, 1): "dot", (2, 1): "mv", (2, 2): "mm", (3, 3): "bmm"}
+_BY_AXES = {BY_NAME[name].axes: _by(BY_NAME[name]) for name in ("dot", "mv", "mm", "bmm")}
 
 
 def _linear(x: Any, weight: Any, bias: Any = None) -> Call | None:
