@@ -1,9 +1,11 @@
 """What ``ozfp4.emulate()`` costs and brings beside the same program without: single products of many shapes, and a mixed program.
 
-    python benchmarks/emulate.py [--quick] [--device cuda] [--only shapes program] [--out FILE]
+    python benchmarks/emulate.py [--quick] [--device cuda] [--only shapes calls program] [--out FILE]
 
-Products: times of calls with and without the scope in turns, medians; the first call in it, which may measure, is not timed.
-A shape is worse where the scope takes more than 5 % and more than 5 us longer; exit status 1 if one is. Program: eigh, qr, solve
+Shapes: times of products with and without the scope in turns, medians; the first call in it, which may measure, is not timed.
+Calls: the same of every way to ask for a small product, and of operations that are none, which show what a scope takes on the
+host. One is worse where the scope takes more than 5 % and more than 5 us longer; exit status 1 on a GPU if one is; the worst are
+listed last. Program: eigh, qr, solve
 and cholesky of two sizes, and a chain of products of mixed sizes, with and without in turns, the least of three; the summary of
 the scope follows. --quick: sizes to 4096, fewer calls, under a minute on an H200. On a CPU sizes are small.
 """
@@ -15,7 +17,8 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +30,8 @@ from ozfp4.bench.provenance import commit
 Row = dict[str, Any]
 ALLOWED = 0.05  # and
 ALLOWED_SECONDS = 5e-6
+PARTS = ("shapes", "calls", "program")
+LISTED = 8  # of the worst
 
 
 class Shape(NamedTuple):
@@ -94,12 +99,41 @@ def series(run: Callable[[], object], count: int, device: str) -> float:
 def product_row(shape: Shape, device: str, budget: float) -> Row:
     stack = (shape.stack,) if shape.stack > 1 else ()
     a, b = entries((*stack, shape.m, shape.k), device), entries((*stack, shape.k, shape.n), device)
+    # By their names, which stand for others in a scope.
+    run = (lambda: torch.bmm(a, b)) if shape.kind == "bmm" else (lambda: torch.matmul(a, b))
+    return timed_row(shape.kind, shape.text, run, device, budget)
 
-    function = torch.bmm if shape.kind == "bmm" else torch.matmul
 
-    def run() -> object:
-        return function(a, b)
+def calls(device: str) -> dict[str, Callable[[], object]]:
+    """Small products in every way of torch, and operations that are no products."""
+    a, stack, v = entries((64, 64), device), entries((4, 64, 64), device), entries((64,), device)
+    layer = torch.nn.Linear(64, 64, dtype=torch.float64, device=device)
+    wanted, single = a.clone().requires_grad_(), a.float()
+    return {
+        "a @ b": lambda: a @ a,
+        "a.mm": lambda: a.mm(a),
+        "mv": lambda: torch.mv(a, v),
+        "dot": lambda: torch.dot(v, v),
+        "addmm": lambda: torch.addmm(v, a, a, beta=0.5),
+        "addmm by names": lambda: torch.addmm(v, mat1=a, mat2=a),
+        "baddbmm": lambda: torch.baddbmm(stack, stack, stack),
+        "@ of stacks": lambda: stack @ stack,
+        "stack @ one": lambda: stack @ a,
+        "nn.Linear": lambda: layer(a),
+        "einsum": lambda: torch.einsum("ij,jk->ik", a, a),
+        "einsum of one": lambda: torch.einsum("ii->i", a),
+        "tensordot": lambda: torch.tensordot(a, a, dims=([1], [0])),
+        "a @ b with gradients": lambda: wanted @ a,
+        "forward and backward": lambda: (wanted @ a).sum().backward(),
+        "a + b": lambda: a + a,
+        "relu": lambda: torch.relu(a),
+        "slice": lambda: a[:8, 1:],
+        "a.shape": lambda: a.shape,
+        "float32 @": lambda: single @ single,
+    }
 
+
+def timed_row(kind: str, text: str, run: Callable[[], object], device: str, budget: float) -> Row:
     scope = ozfp4.emulate()
     with scope:
         run()
@@ -113,11 +147,11 @@ def product_row(shape: Shape, device: str, budget: float) -> Row:
         with scope:
             within.append(series(run, count, device))
     without, inside = statistics.median(native), statistics.median(within)
-    row = scope.summary.rows[0]
+    rows = scope.summary.rows
     return {
-        "kind": shape.kind, "m × n × k": shape.text, "native ms": round(1e3 * without, 4),
+        "kind": kind, "what": text, "native ms": round(1e3 * without, 4),
         "scope ms": round(1e3 * inside, 4), "ratio": round(inside / without, 3), "us more": round(1e6 * (inside - without), 1),
-        "caught": row.taken, "why": row.reason,
+        "caught": bool(scope.summary.caught), "why": rows[0].reason if rows else "no product",
     }  # fmt: skip
 
 
@@ -176,11 +210,35 @@ def program_row(sizes: tuple[int, ...], device: str, repeats: int) -> tuple[Row,
     return row, scope.summary
 
 
+def text_of(row: Row) -> str:
+    return " ".join(f"{name}={value}" for name, value in row.items()) + (" WORSE" if is_worse(row) else "")
+
+
+def shown(makers: Iterable[Callable[[], Row]]) -> Iterator[Row]:
+    """The rows, each printed as soon as it is there."""
+    for make in makers:
+        row = make()
+        print(text_of(row), flush=True)
+        yield row
+
+
+def tell_worst(rows: list[Row]) -> None:
+    """How many are worse, and those that are most so, by what they took more and by their ratio."""
+    worse = [row for row in rows if is_worse(row)]
+    print(
+        f"{len(rows)} rows, {sum(row['caught'] for row in rows)} caught, {len(worse)} worse by more than 5 % and 5 us"
+    )
+    for name in ("us more", "ratio"):
+        print(f"Worst by {name}:")
+        for row in sorted(rows, key=lambda row: -float(row[name]))[:LISTED]:
+            print(" ", text_of(row))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--only", nargs="+", choices=("shapes", "program"), default=["shapes", "program"])
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
     if asked.device == "cuda" and not torch.cuda.is_available():
@@ -190,29 +248,22 @@ def main() -> int:
     name = torch.cuda.get_device_name() if on_gpu else "CPU"
     print(f"{name}, torch {torch.__version__}, ozfp4 {ozfp4.__version__}, commit {commit()}", flush=True)
     found: dict[str, Any] = {"device": name, "torch": torch.__version__, "commit": commit()}
-    status = 0
+    on_shapes = shapes((4096 if asked.quick else 16384) if on_gpu else 256)
+    budget = 0.05 if asked.quick else 0.3
+    rows = []
     if "shapes" in asked.only:
-        largest = (4096 if asked.quick else 16384) if on_gpu else 256
-        rows = []
-        for shape in shapes(largest):
-            row = product_row(shape, asked.device, 0.05 if asked.quick else 0.3)
-            rows.append(row)
-            print(
-                " ".join(f"{name}={value}" for name, value in row.items()),
-                "WORSE" if is_worse(row) else "",
-                flush=True,
+        rows += list(shown(partial(product_row, shape, asked.device, budget) for shape in on_shapes))
+    if "calls" in asked.only:
+        rows += list(
+            shown(
+                partial(timed_row, "call", name, run, asked.device, budget)
+                for name, run in calls(asked.device).items()
             )
-        worst = max(rows, key=lambda row: float(row["ratio"]))
-        most = max(rows, key=lambda row: float(row["us more"]))
-        worse = [row for row in rows if is_worse(row)]
-        print(
-            f"{len(rows)} shapes, {sum(row['caught'] for row in rows)} caught, {len(worse)} worse by more than 5 % and 5 us"
         )
-        print(
-            f"worst ratio {worst['ratio']}: {worst['m × n × k']}; most added {most['us more']} us: {most['m × n × k']}"
-        )
-        found["shapes"] = rows
-        status = 1 if worse and on_gpu else 0
+    if rows:
+        tell_worst(rows)
+        found["rows"] = rows
+    status = 1 if on_gpu and any(map(is_worse, rows)) else 0
     if "program" in asked.only:
         sizes = ((2048, 4096) if asked.quick else (4096, 8192)) if on_gpu else (128, 256)
         row, summary = program_row(sizes, asked.device, 1 if asked.quick else 3)

@@ -14,6 +14,7 @@ import ozfp4
 from ozfp4.emulation import choice, measured
 from ozfp4.emulation.options import check_options
 from ozfp4.emulation.problem import Problem
+from ozfp4.emulation.summary import Decision
 from ozfp4.testing import assert_same_bits
 
 REAL = torch.float64
@@ -117,6 +118,38 @@ def test_fastest_takes_what_was_measured_to_be_faster():
     expected = ozfp4.matmul(a, a) if rows[4096].taken else torch.mm(a, a)
     assert_same_bits(c.cpu(), expected.cpu())
     assert_same_bits(small.cpu(), (a[:64, :64] @ a[:64, :64]).cpu())
+
+
+@pytest.fixture
+def told(monkeypatch):
+    monkeypatch.setattr(choice, "_fastest", lambda problem, options: Decision(True, "told"))
+
+
+def test_gradients_of_what_is_caught_by_name_are_ours_after_the_scope(told):
+    x, w = entries(33, 70).requires_grad_(), entries(70, 20).requires_grad_()
+    start = entries(33, 20)
+    with ozfp4.emulate() as scope:
+        y = x @ w
+    y.backward(start)
+    assert scope.summary.caught == 1
+    assert_same_bits(y.detach().cpu(), ozfp4.matmul(x.detach(), w.detach()).cpu())
+    assert_same_bits(x.grad.cpu(), ozfp4.matmul(start, w.detach().mT).cpu())
+    assert_same_bits(w.grad.cpu(), ozfp4.matmul(x.detach().mT, start).cpu())
+
+
+def test_a_graph_captures_what_is_caught_by_name(told):
+    a, b = entries(64, 80), entries(80, 48)
+    out = torch.full((64, 48), float("nan"), dtype=REAL, device=DEVICE)
+    expected = ozfp4.matmul(a, b).cpu()
+    graph = torch.cuda.CUDAGraph()
+    with ozfp4.emulate() as scope:
+        torch.mm(a, b, out=out)
+        with torch.cuda.graph(graph):
+            torch.mm(a, b, out=out)
+    assert scope.summary.caught == 2
+    out.fill_(float("nan"))
+    graph.replay()
+    assert_same_bits(out.cpu(), expected)
 
 
 def test_integers_have_products_on_a_gpu():

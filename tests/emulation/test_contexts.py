@@ -176,16 +176,20 @@ COLLECTED = """
 import faulthandler, gc, sys
 faulthandler.dump_traceback_later(60, exit=True)
 import numpy as np, ozfp4
-if sys.argv[1] == "torch":
+kind, mode = sys.argv[1:]
+if kind == "torch":
     import torch
-    from ozfp4.emulation import torch_flags as module
+if mode == "always" and kind == "torch":
+    from ozfp4.emulation.for_torch import flags as module
+elif kind == "torch":
+    from ozfp4.emulation.for_torch.names import EXCHANGE as module
 else:
-    from ozfp4.emulation import numpy_patch as module
+    from ozfp4.emulation.numpy_patch import EXCHANGE as module
 
 original = np.matmul
 
 def generator():
-    with ozfp4.emulate(mode="always"):
+    with ozfp4.emulate(mode=mode):
         yield
 
 def abandon():
@@ -208,7 +212,7 @@ module._lock = Collecting(module._lock)
 gc.disable()
 for _ in range(3):
     abandon()
-    with ozfp4.emulate(mode="always") as scope:
+    with ozfp4.emulate(mode=mode) as scope:
         abandon()
         assert np.matmul is not original
 gc.collect()
@@ -217,10 +221,13 @@ assert np.matmul is original
 
 
 @pytest.mark.parametrize("of", ["numpy", "torch"])
-def test_garbage_may_hold_scopes(of: str) -> None:
+@pytest.mark.parametrize("mode", ["always", "fastest"])
+def test_garbage_may_hold_scopes(of: str, mode: str) -> None:
     if of == "torch":
         pytest.importorskip("torch")
-    done = subprocess.run([sys.executable, "-c", COLLECTED, of], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", COLLECTED, of, mode], capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr
 
 

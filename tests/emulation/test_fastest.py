@@ -193,6 +193,53 @@ def test_times_are_measured_once_and_kept(
     assert len(made) == 6  # what is no pair of times is measured again
 
 
+def test_times_are_those_of_a_number_of_threads(nothing_known: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Problem] = []
+
+    def fake(problem: Problem, keywords: Any) -> tuple[float, float]:
+        made.append(problem)
+        return 2e-3 * len(made), 1e-3
+
+    monkeypatch.setattr(measured, "_on_cpu", fake)
+    of_torch = integers(4, 4, 4, "torch")
+    before, torchs = ozfp4.get_num_threads(), torch.get_num_threads()
+    try:
+        for process in range(2):  # the second has what the first has kept
+            for count in (1, 2):
+                ozfp4.set_num_threads(count)
+                torch.set_num_threads(1)
+                assert measured.times(integers(4, 4, 4), OPTIONS) == (2e-3 * (1, 4)[count - 1], 1e-3)
+                assert measured.times(of_torch, OPTIONS) == (2e-3 * (2, 5)[count - 1], 1e-3)
+                torch.set_num_threads(2)
+                assert measured.times(of_torch, OPTIONS) == (2e-3 * (3, 6)[count - 1], 1e-3)
+            assert len(made) == 6, process
+            measured.forget()
+    finally:
+        ozfp4.set_num_threads(before)
+        torch.set_num_threads(torchs)
+
+
+def test_what_exceeds_the_workspace_limit_is_not_measured(nothing_known: Path) -> None:
+    options = check_options("int64", 0, "fastest", False, False, {**USUAL, "workspace_limit": 1})
+    assert measured.times(integers(64, 64, 64), options) == "ozfp4 needs more than workspace_limit"
+    assert not any("product 1 64" in file.read_text() for file in nothing_known.glob("*.json"))
+
+
+def test_integers_of_numpy_without_room_are_numpys(
+    nothing_known: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n = np.arange(6400).reshape(80, 80)
+    with ozfp4.emulate(dtypes="int64", workspace_limit=1) as scope:
+        assert (np.matmul(n, n) == n @ n).all()
+    monkeypatch.setattr(measured, "_on_cpu", lambda problem, keywords: (60e-3, 1e-3))
+    measured.forget()
+    with ozfp4.emulate(dtypes="int64", workspace_limit=1) as other:  # smaller ones had it
+        assert (np.matmul(n, n) == n @ n).all()
+    for each in (scope, other):
+        (row,) = each.summary.rows
+        assert (row.taken, row.reason) == (False, "ozfp4 needs more than workspace_limit")
+
+
 def test_a_process_measures_for_so_long(nothing_known: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measured, "_on_cpu", lambda problem, keywords: (2e-3, 1e-3))
     monkeypatch.setattr(measured, "BUDGET", -1.0)
@@ -263,13 +310,13 @@ def test_integers_of_numpy_are_taken_by_their_times(
 
 def test_decisions_are_made_once_a_shape(on_h200: list[Problem], monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Problem] = []
-    from ozfp4.emulation import torch_mode
+    decide = choice.decide
 
-    def decide(problem: Problem, options: Any) -> Any:
+    def counted(problem: Problem, options: Any) -> Any:
         made.append(problem)
-        return choice.decide(problem, options)
+        return decide(problem, options)
 
-    monkeypatch.setattr(torch_mode, "decide", decide)
+    monkeypatch.setattr(choice, "decide", counted)
     a = torch.ones(20, 30, dtype=torch.float64)
     with ozfp4.emulate() as scope:
         for _ in range(5):
@@ -280,12 +327,11 @@ def test_decisions_are_made_once_a_shape(on_h200: list[Problem], monkeypatch: py
 
 
 def test_unfinal_decisions_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ozfp4.emulation import torch_mode
     from ozfp4.emulation.summary import Decision
 
     answers: Iterator[Decision] = iter([Decision(False, "captured", False), Decision(True, "now")])
     chosen: Callable[..., Decision] = lambda problem, options: next(answers)  # noqa: E731
-    monkeypatch.setattr(torch_mode, "decide", chosen)
+    monkeypatch.setattr(choice, "decide", chosen)
     a = torch.ones(20, 30, dtype=torch.float64)
     with ozfp4.emulate() as scope:
         for _ in range(3):

@@ -13,10 +13,14 @@ from typing import Any
 import pytest
 
 import ozfp4
+from ozfp4.emulation import choice
+from ozfp4.emulation.summary import Decision
 
 torch = pytest.importorskip("torch")
 from torch_devices import DEVICES  # noqa: E402
 from torch_samples import WIDE, operators, samples  # noqa: E402
+
+from ozfp4.emulation.for_torch.products import FUNCTIONS  # noqa: E402
 
 # By torch's name: what has to be caught of all samples together, forward and backward.
 CAUGHT: dict[str, set[str]] = {
@@ -72,7 +76,7 @@ def results(operator: Any, sample: Any) -> list[Any]:
     return [*out, *(x for x in torch.autograd.grad(ends, leaves, starts, allow_unused=True) if x is not None)]
 
 
-def check(operator: Any, device: str, dtype: str, scope: Any) -> None:
+def check(operator: Any, device: str, dtype: str, scope: Any, called: Any = None) -> None:
     own = getattr(torch, dtype)
     wide = own if operator.name in DECOMPOSED else WIDE.get(dtype, own)
     where = "cpu" if dtype == "int64" else device  # torch multiplies no integers on a GPU
@@ -85,7 +89,7 @@ def check(operator: Any, device: str, dtype: str, scope: Any) -> None:
     for sample in samples(operator, device, dtype, requires_grad=dtype != "int64"):
         theirs = results(operator, sample.transform(precise))
         with scope:
-            ours = results(operator, sample)
+            ours = results(called or operator, sample)
         what = sample.summary()
         for x, y in zip(ours, theirs, strict=True):
             torch.testing.assert_close(x, y.to(x), msg=lambda text, what=what: f"{what}: {text}")
@@ -102,6 +106,41 @@ def test_as_torch_in_a_scope(device: str, dtype: str, name: str) -> None:
     scope = ozfp4.emulate(dtypes=FLOATS, mode="always")
     check(OPERATORS[name], device, dtype, scope)
     assert {row.operation.removesuffix("_") for row in scope.summary.rows if row.taken} == CAUGHT[name]
+
+
+# Those that mode="fastest" knows by name.
+BY_NAME = [name for name in CAUGHT if name.removeprefix("nn.functional.") in FUNCTIONS]
+
+
+class Called:
+    """What stands at an operator's name, or at that of the tensors' method, when it is called."""
+
+    def __init__(self, name: str, is_method: bool) -> None:
+        self.name, self._is_method = name, is_method
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        if self._is_method:
+            return getattr(args[0], self.name)(*args[1:], **named)
+        function = torch
+        for name in self.name.split("."):
+            function = getattr(function, name)
+        return function(*args, **named)
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize("is_method", [False, True])
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("device", DEVICES)
+def test_as_torch_by_name(
+    device: str, dtype: str, is_method: bool, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if is_method and not hasattr(torch.Tensor, name):
+        pytest.skip("torch has no such method")
+    monkeypatch.setattr(choice, "_fastest", lambda problem, options: Decision(True, "told"))
+    scope = ozfp4.emulate(dtypes=FLOATS)
+    # torch's table has einsum as a function of its own, which calls it by name.
+    check(OPERATORS[name], device, dtype, scope, None if name == "einsum" else Called(name, is_method))
+    assert {row.operation for row in scope.summary.rows if row.taken} == {name.removeprefix("nn.functional.")}
 
 
 @pytest.mark.parametrize("name", [name for name in CAUGHT if torch.int64 in OPERATORS[name].dtypes])

@@ -10,6 +10,7 @@ from ..cost.rates import TERA, device_rates
 from ..dispatch.this_machine import gpu_choice, this_gpu
 from ..plans.plan import make_plan
 from ..request.library import is_complex, is_integer, require_torch
+from ..support.refusals import OVER_LIMIT, is_over_limit
 from . import measured
 from .options import Options
 from .problem import Problem, gpu_index
@@ -30,6 +31,30 @@ def decide(problem: Problem, options: Options) -> Decision:
     if options.mode == "always":
         return Decision(True, "always")
     return _fastest(problem, options)
+
+
+def decide_call(call: Any, options: Options, *, with_gradients: bool = False) -> Decision:
+    """The same of a library's function, whose way of several steps is known to nobody. Where gradients may be wanted, their
+    products have to gain as well: those of what ozfp4 makes are ozfp4's. Range: a `problem`, and whether it `is_several`."""
+    decision = decide(call.problem, options)
+    if not decision.take or options.mode != "fastest":
+        return decision
+    if call.is_several:
+        return Decision(False, "of more than two operands, whose time is not measured")
+    if with_gradients:
+        m, n, k = call.problem.m, call.problem.n, call.problem.k
+        for extents in ((m, k, n), (k, n, m)):
+            of_gradient = decide(
+                call.problem._replace(m=extents[0], n=extents[1], k=extents[2], is_update=False), options
+            )
+            if not of_gradient.take:
+                return of_gradient._replace(reason=f"for its gradients: {of_gradient.reason}")
+    return decision
+
+
+def no_room(error: Exception) -> Decision:
+    """Of a product that ozfp4 refused for the memory that it takes, and the library makes."""
+    return Decision(False, OVER_LIMIT if is_over_limit(error) else "ozfp4 found no memory for it")
 
 
 def _fastest(problem: Problem, options: Options) -> Decision:

@@ -25,6 +25,7 @@ from ..request import library
 from ..request.library import require_torch
 from ..support import disk_cache
 from ..support.logger import LOGGER
+from ..support.refusals import OVER_LIMIT, is_over_limit
 from ..trust.identity import gpu_identity, words_identity
 from .options import Options
 from .problem import Problem, gpu_index
@@ -110,18 +111,25 @@ def times(problem: Problem, options: Options) -> Times | str:
 def _key(problem: Problem, options: Options) -> dict[str, str]:
     """Under which times are kept: of a device, library, dtype and keywords."""
     keywords = options.keywords_of(problem.dtype)
+    place = f"{problem.device} {_threads(problem)}" if problem.on_cpu else problem.device
     return {
-        **_identity(problem.library, problem.device, _core.thread_count()),
+        **_identity(problem.library, problem.device),
         "finding": "emulation",
-        "what": f"{problem.library} {problem.device} {problem.dtype} {sorted(keywords.items())}",
+        "what": f"{problem.library} {place} {problem.dtype} {sorted(keywords.items())}",
     }
 
 
+def _threads(problem: Problem) -> str:
+    """How many of the CPU ours takes, and native where it can be asked."""
+    ours = f"threads {_core.thread_count()}"
+    return f"{ours} {require_torch().get_num_threads()}" if problem.library == "torch" else ours
+
+
 @lru_cache(maxsize=64)
-def _identity(of: str, device: str, threads: int) -> dict[str, str]:
+def _identity(of: str, device: str) -> dict[str, str]:
     native = require_torch().__version__ if of == "torch" else np.__version__
     if device == "cpu":
-        return {**words_identity(), "native": native, "threads": str(threads)}
+        return {**words_identity(), "native": native}
     return {**gpu_identity(gpu_index(device)), "native": native}
 
 
@@ -151,7 +159,13 @@ def _measured(problem: Problem, options: Options) -> Times | str:
     if _spent > BUDGET:
         return SPENT
     began = time.perf_counter()
-    found = (_on_cpu if problem.on_cpu else _on_gpu)(problem, options.keywords_of(problem.dtype))
+    found: Times | str
+    try:
+        found = (_on_cpu if problem.on_cpu else _on_gpu)(problem, options.keywords_of(problem.dtype))
+    except MemoryError as error:
+        if not is_over_limit(error):
+            raise
+        found = OVER_LIMIT
     _spent += time.perf_counter() - began
     if not isinstance(found, str):
         native, ours = found

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 
 from ..support.logger import LOGGER
 from . import numpy_patch
+from .entered import Entered, entered, entered_here
 from .options import Options, check_options
 from .summary import Record, Summary
 
@@ -35,9 +36,16 @@ def emulate(
 ) -> Scope:
     """A scope in which matrix products of torch and NumPy go through ozfp4: ``with ozfp4.emulate():``, or ``@ozfp4.emulate()``.
 
-    Of torch, on the CPU and on CUDA: mm, bmm, mv, dot, vdot, addmm, addmv, baddbmm, addbmm, with `out` and in place, and all that
-    torch makes of them: ``@``, matmul, linear, einsum, tensordot, multi_dot, matrix_power. Gradients flow as without, and their
-    products are caught too, where the backward pass starts in the scope. alpha A B + beta C is rounded once.
+    Of torch, on the CPU and on CUDA, with mode="always": mm, bmm, mv, dot, vdot, addmm, addmv, baddbmm, addbmm, with `out` and in
+    place, and all that torch makes of them: ``@``, matmul, linear, einsum, tensordot, multi_dot, matrix_power. Gradients flow as
+    without, and their products are caught too, where the backward pass starts in the scope. alpha A B + beta C is rounded once.
+    torch hands each operation of the thread to Python for that, which takes microseconds.
+
+    With mode="fastest": torch's functions and methods of those names, inner, ``nn.functional.linear`` (so ``nn.Linear``), einsum
+    of two operands, tensordot and the operator ``@``, where a program calls them. They stand for others while such a scope is
+    entered anywhere; no other operation takes longer. What torch makes of products inside of itself is not looked at: multi_dot,
+    matrix_power, gradients of what is left. The gradients of what is caught are ozfp4's, wherever the backward pass starts: such
+    a product is caught where its gradients gain too. Compiled, scripted and traced functions stay torch's.
 
     Of NumPy: ``np.matmul``, ``np.dot``, ``np.vdot``, ``np.inner``, ``np.tensordot``, ``np.einsum``, and what ``np.linalg`` makes
     of them: multi_dot, matrix_power, pinv. These names stand for other functions while any scope is entered; the operator ``@``
@@ -56,9 +64,11 @@ def emulate(
         Products of fewer multiplications, m n k times the number of matrices of a stack, are left as they are.
     mode : {"fastest", "always"}
         "fastest" takes what ozfp4 does faster than the library, by the model of cost and by times that are measured once on a
-        machine and kept; on a CPU that is nothing but integers. "always" takes all.
+        machine and kept; on a CPU that is nothing but integers. What has no room in `workspace_limit` is the library's then.
+        "always" takes all.
     convolutions : bool
-        Take convolutions of torch as well, as products of unfolded inputs, which need memory for each patch.
+        Take convolutions of torch as well, as products of unfolded inputs, which need memory for each patch. With "fastest" too
+        torch hands each operation to Python then.
     verbose : bool
         Print the summary on leaving the scope.
     scheme, backend, bits, family, workspace_limit, accuracy, rounding
@@ -101,7 +111,7 @@ class Scope:
 
     def __init__(self, options: Options) -> None:
         self._options, self._record = options, Record()
-        self._open: dict[numpy_patch.Entered, ExitStack] = {}  # of all contexts
+        self._open: dict[Entered, ExitStack] = {}  # of all contexts
 
     @property
     def summary(self) -> Summary:
@@ -110,19 +120,20 @@ class Scope:
 
     def __enter__(self) -> Scope:
         with ExitStack() as stack:
-            entered = stack.enter_context(numpy_patch.emulated(self._options, self._record))
+            here = stack.enter_context(entered(self._options, self._record))
+            stack.enter_context(numpy_patch.EXCHANGE.entered())
             if "torch" in sys.modules:
-                from .torch_mode import make_mode
+                from .for_torch.reach import reached
 
-                stack.enter_context(make_mode(entered))
-            self._open[entered] = stack.pop_all()
+                stack.enter_context(reached(here))
+            self._open[here] = stack.pop_all()
         return self
 
     def __exit__(self, *exception: Any) -> None:
         """Of this context's entries the last; where it has none, as where a generator is ended elsewhere, the last of any."""
         here = self._here()
-        entered = here[0] if here else next(iter(reversed(self._open)), None)
-        stack = None if entered is None else self._open.pop(entered, None)
+        last = here[0] if here else next(iter(reversed(self._open)), None)
+        stack = None if last is None else self._open.pop(last, None)
         if stack is None:
             raise RuntimeError("emulate: a scope is left that is not entered")
         stack.__exit__(*exception)
@@ -153,9 +164,9 @@ class Scope:
     def _repr_html_(self) -> str:
         return self.summary._repr_html_()
 
-    def _here(self) -> list[numpy_patch.Entered]:
+    def _here(self) -> list[Entered]:
         """This context's entries of the scope, the last one first."""
-        return [entered for entered in numpy_patch.entered_here() if entered in self._open]
+        return [each for each in entered_here() if each in self._open]
 
     def _tell(self) -> None:
         if self._options.verbose:

@@ -13,14 +13,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..request.library import require_torch
+from ...request.library import require_torch
+from ...support.refusals import is_over_limit
+from ..choice import decide, no_room
+from ..entered import Entered
+from ..problem import Problem
+from ..summary import Line
 from . import convolutions
-from .choice import decide
-from .numpy_patch import Entered
-from .problem import Problem
-from .summary import Line
-from .torch_flags import kept_flags
-from .torch_operators import OPERATORS, Operator
+from .flags import kept_flags
+from .operators import OPERATORS, Operator
 
 torch: Any = require_torch()
 python_dispatch: Any = torch.utils._python_dispatch
@@ -107,7 +108,11 @@ class EmulationMode(python_dispatch.TorchDispatchMode):  # type: ignore[misc]
             if not line.decision.take:
                 self._record.count(line)
                 return func(*args, **named)
-            return self._timed(line, lambda keywords: operator.compute(a, b, c, named, keywords))
+            return self._timed(
+                line,
+                lambda keywords: operator.compute(a, b, c, named, keywords),
+                lambda: func(*args, **named),
+            )
 
     def _line(self, name: str, problem: Problem, key: Any = None) -> Line:
         decision = decide(problem, self._options)
@@ -116,10 +121,16 @@ class EmulationMode(python_dispatch.TorchDispatchMode):  # type: ignore[misc]
             self._decided[key] = line
         return line
 
-    def _timed(self, line: Line, compute: Callable[[dict[str, Any]], Any]) -> Any:
+    def _timed(self, line: Line, compute: Callable[[dict[str, Any]], Any], native: Callable[[], Any]) -> Any:
         began = time.perf_counter()
-        with torch.no_grad():  # torch sees to gradients above
-            found = compute(self._options.keywords_of(line.problem.dtype))
+        try:
+            with torch.no_grad():  # torch sees to gradients above
+                found = compute(self._options.keywords_of(line.problem.dtype))
+        except MemoryError as error:
+            if self._options.mode == "always" or not is_over_limit(error):
+                raise
+            self._record.count(self._record.line(line.operation, line.problem, no_room(error)))
+            return native()
         self._record.count(line, time.perf_counter() - began)
         return found
 
@@ -148,7 +159,11 @@ class EmulationMode(python_dispatch.TorchDispatchMode):  # type: ignore[misc]
             if not line.decision.take:
                 self._record.count(line)
                 return func(*args, **named)
-            return self._timed(line, lambda keywords: convolutions.OPERATORS[func](keywords, *args))
+            return self._timed(
+                line,
+                lambda keywords: convolutions.OPERATORS[func](keywords, *args),
+                lambda: func(*args, **named),
+            )
 
 
 class DynamoEmulationMode(EmulationMode):

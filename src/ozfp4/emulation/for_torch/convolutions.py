@@ -10,9 +10,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..api.matmul import matmul
-from ..request.library import name_of, require_torch
-from .problem import Problem
+from ...api.matmul import matmul
+from ...request.library import name_of, require_torch
+from ..problem import Problem
 
 torch: Any = require_torch()
 Keywords = dict[str, Any]

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import cmath
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ..api.gemm import gemm
-from ..api.matmul import matmul
-from ..request.library import is_integer, require_torch
-from .problem import Problem
+from ...api.gemm import gemm
+from ...api.matmul import matmul
+from ...request.library import is_integer, require_torch
+from ..problem import Problem
 
 torch: Any = require_torch()
 
@@ -73,13 +73,14 @@ class Operator:
         return all(_is_factor(factor, a.dtype) for factor in _factors(named))
 
     def _takes(self, c: Any, a: Any, b: Any) -> bool:
-        shape = self._result(a, b)
+        shape = self.result(a, b)
         if self.in_place:
             return tuple(c.shape) == shape
         short = len(shape) - c.ndim
         return short >= 0 and all(x in (1, n) for x, n in zip(c.shape, shape[short:], strict=True))
 
-    def _result(self, a: Any, b: Any) -> tuple[int, ...]:
+    def result(self, a: Any, b: Any) -> tuple[int, ...]:
+        """The shape of A B. Range: as :meth:`fits` says."""
         stack = a.shape[:1] if a.ndim == 3 and self.before is None else ()
         return (*stack, *a.shape[-2:-1], *(b.shape[-1:] if b.ndim > 1 else ()))
 
@@ -89,7 +90,7 @@ class Operator:
         read = [a, b] if out is c or c is None else [a, b, c]
         fitting = (
             out is not None
-            and tuple(out.shape) == self._result(a, b)
+            and tuple(out.shape) == self.result(a, b)
             and not (out.is_conj() or out.is_neg())
             and not any(_share(out, x) for x in read)
         )
@@ -142,26 +143,31 @@ def _conjugated(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 _ALL = (
-    ("mm", Operator("mm", (0, 1, None), (2, 2))),
-    ("bmm", Operator("bmm", (0, 1, None), (3, 3))),
-    ("mv", Operator("mv", (0, 1, None), (2, 1))),
-    ("dot", Operator("dot", (0, 1, None), (1, 1))),
-    ("vdot", Operator("vdot", (0, 1, None), (1, 1), _conjugated)),
-    ("addmm", Operator("addmm", (1, 2, 0), (2, 2))),
-    ("addmv", Operator("addmv", (1, 2, 0), (2, 1))),
-    ("baddbmm", Operator("baddbmm", (1, 2, 0), (3, 3))),
-    ("addbmm", Operator("addbmm", (1, 2, 0), (3, 3), _joined)),
+    Operator("mm", (0, 1, None), (2, 2)),
+    Operator("bmm", (0, 1, None), (3, 3)),
+    Operator("mv", (0, 1, None), (2, 1)),
+    Operator("dot", (0, 1, None), (1, 1)),
+    Operator("vdot", (0, 1, None), (1, 1), _conjugated),
+    Operator("addmm", (1, 2, 0), (2, 2)),
+    Operator("addmv", (1, 2, 0), (2, 1)),
+    Operator("baddbmm", (1, 2, 0), (3, 3)),
+    Operator("addbmm", (1, 2, 0), (3, 3), _joined),
 )
+_IN_PLACE = tuple(
+    replace(operator, name=f"{operator.name}_", in_place=True)
+    for operator in _ALL
+    if operator.places[2] is not None
+)
+BY_NAME = {operator.name: operator for operator in (*_ALL, *_IN_PLACE)}
 
 
 def _overloads() -> dict[Any, Operator]:
     found: dict[Any, Operator] = {}
-    for name, operator in _ALL:
-        packet = getattr(torch.ops.aten, name)
-        found[packet.default] = found[packet.out] = operator
-        if operator.places[2] is not None:
-            written = Operator(f"{name}_", operator.places, operator.axes, operator.before, in_place=True)
-            found[getattr(torch.ops.aten, f"{name}_").default] = written
+    for operator in BY_NAME.values():
+        packet = getattr(torch.ops.aten, operator.name)
+        found[packet.default] = operator
+        if not operator.in_place:
+            found[packet.out] = operator
     return found
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..request.library import require_torch
+from ...request.library import require_torch
 
 python_dispatch: Any = require_torch().utils._python_dispatch
 # Of all versions of torch; this one may have fewer.

@@ -1,0 +1,222 @@
+"""torch's products by name, exchanged while a scope of mode="fastest" is entered anywhere: `@` of tensors, ``torch.matmul``,
+``nn.functional.linear``, methods such as ``addmm_``. Only what runs in such a scope's context is looked at; nothing else of torch
+is touched, so that no other operation takes longer.
+
+What stands at a name equals the function in comparisons and tables, and lets the function itself be called where torch compiles,
+exports or traces."""
+
+from __future__ import annotations
+
+import functools
+import pkgutil
+import time
+from functools import lru_cache
+from typing import Any
+
+from ...request.library import is_integer, require_torch
+from ...support.refusals import is_over_limit
+from ..choice import decide_call, no_room
+from ..entered import Entered, current, entered_here, nowhere
+from ..exchange import Exchange, Site
+from ..summary import Line
+from .products import FUNCTIONS, NOTHING, PLAIN, Call
+
+torch: Any = require_torch()
+# The compiler knows the answer, and traces nothing behind it.
+is_compiling: Any = torch.compiler.is_compiling
+forward_ad: Any = torch.autograd.forward_ad
+_builtins: Any = torch.jit._builtins
+_OF_FUNCTIONS = ("__objclass__", "__self__", "__code__", "__defaults__", "__kwdefaults__", "__globals__")
+UNCOUNTED: Any = object()  # what is no product
+
+
+class Emulated:
+    """What stands for a function of torch, or a method of its tensors."""
+
+    # Beside what the function tells of itself; they are read in every product.
+    __slots__ = (
+        "__dict__", "__weakref__", "_form", "_function", "_least", "_name", "_original", "_path", "_place", "_public",
+    )  # fmt: skip
+
+    def __init__(self, path: str, original: Any, public: Emulated | None = None) -> None:
+        functools.update_wrapper(self, original, (*functools.WRAPPER_ASSIGNMENTS, *_OF_FUNCTIONS))
+        self._path, self._original, self._public = path, original, public or self
+        self._name = path.rpartition(".")[2].strip("_") if public else path.rpartition(".")[2]
+        self._function = FUNCTIONS[self._name]
+        self._place, self._form = self._function.place, self._function.form
+        self._least = len(self._function.operands)
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        if is_compiling():
+            return self._original(*args, **named)
+        scope = current.get()
+        if scope is not None and not scope.is_open:
+            scope = next(entered_here(), None)
+        if scope is None or not scope.by_name:
+            return self._original(*args, **named)
+        if named and len(args) < self._least:
+            args = self._placed(args, named)
+        try:
+            place, form = self._place, self._form
+            a, b = args[place], args[place + 1]
+            if type(a) not in PLAIN or type(b) not in PLAIN:
+                return self._original(*args, **named)
+            # What all that is decided of a product depends on, but for gradients: neither strides nor entries.
+            key = self._name, a.shape, b.shape, a.dtype, a.get_device(), form and form(args, named)
+        except (IndexError, AttributeError, RuntimeError, TypeError):  # nested tensors have no shape
+            key = None
+        if key is None:
+            return self._original(*args, **named)
+        line = scope.left.get(key)
+        if line is None:
+            return self._looked_at(scope, key, args, named)
+        if line is not UNCOUNTED:
+            with scope.record.lock:
+                line.calls += 1
+        return self._original(*args, **named) if named else self._original(*args)
+
+    def _placed(self, args: Any, named: Any) -> Any:
+        """The operands in their places, taken from those by name; as they are where names are missing."""
+        missing = self._function.operands[len(args) :]
+        for name in missing:
+            if name not in named:
+                return args
+        return *args, *map(named.pop, missing)
+
+    def _looked_at(self, scope: Entered, key: Any, args: Any, named: Any) -> Any:
+        with nowhere():
+            call = self._call(args, named)
+            if call is NOTHING:
+                scope.left[key] = UNCOUNTED
+                call = None
+            line = None if call is None else self._line(scope, key, call)
+        if call is None or line is None or _is_traced(call):
+            return self._original(*args, **named)
+        if not line.decision.take:
+            scope.record.count(line)
+            return self._original(*args, **named)
+        if torch.overrides.has_torch_function(call.read):  # a mode: it sees the function, and calls it again
+            return torch.overrides.handle_torch_function(self._public, call.read, *args, **named)
+        began = time.perf_counter()
+        try:
+            with nowhere():
+                result = call.compute(scope.options.keywords_of(call.problem.dtype))
+        except (MemoryError, torch.cuda.OutOfMemoryError) as error:
+            if not _may_be_torchs(call, error):
+                raise
+            line = scope.record.line(self._name, call.problem, no_room(error))
+        else:
+            scope.record.count(line, time.perf_counter() - began)
+            return result
+        scope.record.count(line)
+        return self._original(*args, **named)
+
+    def _call(self, args: Any, named: Any) -> Call | None:
+        """What is multiplied; None where torch has to see to it itself, as to arguments that it does not have."""
+        try:
+            call = self._function.product(*args, **named)
+        except TypeError:
+            return None
+        # torch says itself what is wrong with these.
+        is_wrong = call is not None and call.out is not None and _is_watched((*call.read, call.out))
+        return None if is_wrong else call
+
+    def _line(self, scope: Entered, key: Any, call: Call) -> Line:
+        with_gradients = _is_watched(call.read)
+        known = scope.decided.get((key, with_gradients))
+        if known is not None:
+            return known
+        decision = decide_call(call, scope.options)
+        is_left = not decision.take
+        if with_gradients and decision.take:
+            decision = decide_call(call, scope.options, with_gradients=True)
+        line = scope.record.line(self._name, call.problem, decision)
+        if decision.is_final:
+            scope.decided[key, with_gradients] = line
+            if is_left:
+                scope.left[key] = line
+        return line
+
+    @property  # type: ignore[misc] # nobody writes to it
+    def __class__(self) -> Any:
+        """The function's, by which torch's compiler knows it."""
+        return type(self._original)
+
+    def __get__(self, tensor: Any, kind: Any = None) -> Any:
+        return self if tensor is None else functools.partial(self, tensor)
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or other is self._original
+
+    def __hash__(self) -> int:
+        return hash(self._original)
+
+    def __reduce__(self) -> Any:
+        return pkgutil.resolve_name, (self._path,)
+
+    def __repr__(self) -> str:
+        return repr(self._original)
+
+
+def _is_watched(tensors: Any) -> bool:
+    """Whether gradients or tangents of a product may be wanted."""
+    return (
+        (torch.is_grad_enabled() and any(x.requires_grad for x in tensors))
+        or forward_ad._current_level >= 0
+        or torch._C._functorch.peek_interpreter_stack() is not None
+    )
+
+
+def _may_be_torchs(call: Call, error: Exception) -> bool:
+    """Whether torch has such a product, and none of the result is written, as it may be where memory ends in between."""
+    has_native = call.problem.on_cpu or not is_integer(call.problem.dtype)
+    return has_native and (call.out is None or is_over_limit(error))
+
+
+def _is_traced(call: Call) -> bool:
+    """Whether torch writes down what is called, or multiplies in another precision than the operands'."""
+    first = call.read[0]
+    return torch._C._get_tracing_state() is not None or (
+        first.dtype == torch.float32 and torch.is_autocast_enabled(first.device.type)
+    )
+
+
+_PLACES = [
+    (module, path, name)
+    for module, path in (
+        (torch, "torch"),
+        (torch.linalg, "torch.linalg"),
+        (torch.functional, "torch.functional"),
+        (torch.nn.functional, "torch.nn.functional"),
+        (torch.Tensor, "torch.Tensor"),
+    )
+    for name in FUNCTIONS
+    if hasattr(module, name)
+]
+
+
+def _sites() -> list[Site]:
+    """torch's functions wherever it has them, and its tensors' methods."""
+    found = [
+        Site(module, name, _emulated(path, name, getattr(module, name))) for module, path, name in _PLACES
+    ]
+    return [*found, Site(torch.Tensor, "__matmul__", _operator(torch.Tensor.matmul, torch.Tensor.__matmul__))]
+
+
+@lru_cache(maxsize=256)  # for all scopes, as long as torch has the same there
+def _emulated(path: str, name: str, original: Any) -> Emulated:
+    emulated = Emulated(f"{path}.{name}", original)
+    operator = _builtins._find_builtin(original)
+    if operator is not None:  # so that what torch.jit scripts meanwhile has torch's operator
+        _builtins._register_builtin(emulated, operator)
+    return emulated
+
+
+@lru_cache(maxsize=16)
+def _operator(method: Any, original: Any) -> Any:
+    """What stands for `@`: a function of Python's own, which is bound without a call."""
+    operator = Emulated("torch.Tensor.__matmul__", original, _emulated("torch.Tensor", "matmul", method))
+    return functools.wraps(original)(lambda tensor, other: operator(tensor, other))
+
+
+EXCHANGE = Exchange(_sites)
