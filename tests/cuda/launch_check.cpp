@@ -60,6 +60,11 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
   *blocks = 1024 / threads;
   return cudaSuccess;
 }
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void*, const cudaLaunchConfig_t* config) {
+  ++occupancy_queries;
+  *clusters = static_cast<int>(132 / config->gridDim.x);
+  return cudaSuccess;
+}
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void*, void** arguments) {
   launched = {};
   launched.grid = config->gridDim;

@@ -15,7 +15,7 @@
 //     bits(X) - m bits(Q) = d + x - m - m floor(x / m) = d - m + (x mod m),
 // and d is a number that is m modulo 256: the low byte is x mod m.
 //
-// Every modulus in [3, 255] has such constants but the powers of two 8 .. 128, and 232 in more than four words; modulo 256 the
+// Every modulus in [3, 255] has such constants but the powers of two 8 .. 128, and 232 in more than five words; modulo 256 the
 // low byte needs no quotient.
 #pragma once
 

@@ -133,7 +133,7 @@ bool is_byte_modulus(int m) {
 template <int Words>
 void check_byte_modulus(int m) {
   const std::string name = "residue bytes of " + std::to_string(Words) + " words modulo " + std::to_string(m);
-  const bool has_none = (m >= 8 && m < 256 && (m & (m - 1)) == 0) || (m == 232 && Words > 4);
+  const bool has_none = (m >= 8 && m < 256 && (m & (m - 1)) == 0) || (m == 232 && Words > 5);
   try {
     report(name, is_byte_modulus<Words>(m) && !has_none);
   } catch (const std::invalid_argument&) {
