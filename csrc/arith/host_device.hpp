@@ -6,3 +6,25 @@
 #else
 #define OZFP4_HD inline
 #endif
+
+#include <cmath>
+
+namespace ozfp4 {
+
+// a b + c, rounded once, to nearest.
+OZFP4_HD float fused_multiply_add(float a, float b, float c) {
+#if defined(__CUDA_ARCH__)
+  return __fmaf_rn(a, b, c);
+#else
+  return std::fmaf(a, b, c);
+#endif
+}
+OZFP4_HD double fused_multiply_add(double a, double b, double c) {
+#if defined(__CUDA_ARCH__)
+  return __fma_rn(a, b, c);
+#else
+  return std::fma(a, b, c);
+#endif
+}
+
+}  // namespace ozfp4

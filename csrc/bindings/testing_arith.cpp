@@ -10,6 +10,7 @@
 #include "arith/limbs/e2m1.hpp"
 #include "arith/limbs/limbs.hpp"
 #include "arith/limbs/residue.hpp"
+#include "arith/limbs/split_integer.hpp"
 #include "arith/scale_entry.hpp"
 #include "arith/wide/balanced_limbs.hpp"
 #include "arith/wide/column_crt.hpp"
@@ -97,6 +98,18 @@ Array<std::uint32_t> balanced_dot(const Array<std::int32_t>& x, const Array<std:
   Array<std::uint32_t> total({py::ssize_t(1), py::ssize_t(kDigitWords)});
   put_words(total, 0, value_of_digits(digit));
   return total;
+}
+
+// How many sums up to `most` have another residue than the GPU's constants give.
+std::int64_t wrong_residues_of_sums(int m, std::uint32_t most) {
+  ByteModulus<1> constants;
+  set_quotient(constants, m, most, 0);
+  std::int64_t wrong = 0;
+  for (std::uint32_t x = 0; x <= most; ++x) {
+    const std::uint32_t found = reduce_dot(constants.preset + x, constants.inverse, constants.shift, constants.negated);
+    wrong += (found & 255u) != x % static_cast<std::uint32_t>(m);
+  }
+  return wrong;
 }
 
 void register_balanced(py::module_& module) {
@@ -320,6 +333,12 @@ void register_arith(py::module_& parent) {
                return fold_signed(x, make_fold(m, bound));
              }));
   register_balanced(module);
+  module.def("split_integer", py::vectorize([](double x, int shift) {
+               const SplitScale scale = split_scale(shift);
+               const IntegerBytes<2> bytes = split_integer(x * scale.rest, scale.factor);
+               return static_cast<std::int64_t>(((std::uint64_t(bytes.word[1]) << 32) | bytes.word[0]) - kSplitOffset);
+             }));
+  module.def("wrong_residues_of_sums", &wrong_residues_of_sums, py::arg("m"), py::arg("most"));
   module.def("limbed_dot2", &limbed_dot<2>);
   module.def("limbed_dot3", &limbed_dot<3>);
   module.def("limbed_dot4", &limbed_dot<4>);

@@ -1,5 +1,5 @@
-"""Products of short K made tile by tile in one launch: the bits of every other path. Skipped where torch, a GPU or its kernels are
-missing."""
+"""Products of short K made tile by tile in one launch: the bits of every other path. Skipped where torch, a GPU or its kernels
+are missing."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def ways(monkeypatch):
 
 
 def tiled(x, y, shape, **options):
-    out = noisy(shape, np.float64)
+    out = noisy(shape)
     with forced(tiles=True):
         ozfp4.matmul(x, y, out=out, **options)
     return out.cpu()
@@ -122,7 +122,9 @@ def test_what_has_no_such_kernel(ways: list[bool]) -> None:
 
 def test_large_stacks_take_it(ways: list[bool]) -> None:
     """By themselves, and a single small product does not."""
-    x = torch.randn(2000, 64, 64, dtype=torch.float64, device="cuda", generator=torch.Generator("cuda").manual_seed(1))
+    x = torch.randn(
+        2000, 64, 64, dtype=torch.float64, device="cuda", generator=torch.Generator("cuda").manual_seed(1)
+    )
     found = ozfp4.matmul(x, x)
     assert ways == [True]
     some = slice(0, 2000, 400)

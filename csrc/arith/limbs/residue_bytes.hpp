@@ -91,14 +91,6 @@ OZFP4_HD std::uint32_t dot_bytes(std::uint32_t a, std::uint32_t b, std::uint32_t
 #endif
 }
 
-OZFP4_HD float fused_multiply_add(float a, float b, float c) {
-#if defined(__CUDA_ARCH__)
-  return __fmaf_rn(a, b, c);
-#else
-  return std::fmaf(a, b, c);
-#endif
-}
-
 // From the dot product of all bytes, preset included, to a word whose low byte is the residue in [0, m); the other bytes are of
 // no meaning. Range: the constants of one ByteModulus, and its dot product with any bytes.
 OZFP4_HD std::uint32_t reduce_dot(std::uint32_t bits, float inverse, float shift, std::uint32_t negated) {

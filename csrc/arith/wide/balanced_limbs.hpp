@@ -23,14 +23,6 @@ struct Balanced {
   std::int32_t limb[Limbs];
 };
 
-OZFP4_HD double fused_multiply_add(double x, double y, double z) {
-#if defined(__CUDA_ARCH__)
-  return __fma_rn(x, y, z);
-#else
-  return std::fma(x, y, z);
-#endif
-}
-
 // The limbs of round(x * scale), ties to even. Range: scale a power of two that is a normal number, |x| * scale <=
 // 2^kBalancedCapacity; of other x, non-finite ones among them, the limbs have no meaning, but are integers of 32 bits.
 //

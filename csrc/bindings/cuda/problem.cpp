@@ -155,8 +155,11 @@ class Problem {
     const Gpu gpu = gpu_of(device);
     ForcedChoice forced{std::nullopt, splits, overlap};
     if (tile) forced.shape = tile_of(plan_->kernel, *tile);
-    static const std::map<std::string, Direct> directs{
-        {"never", Direct::never}, {"where it pays", Direct::where_it_pays}, {"always", Direct::always}, {"thin", Direct::thin}, {"tiles", Direct::tiles}};
+    static const std::map<std::string, Direct> directs{{"never", Direct::never},
+                                                       {"where it pays", Direct::where_it_pays},
+                                                       {"always", Direct::always},
+                                                       {"thin", Direct::thin},
+                                                       {"tiles", Direct::tiles}};
     layout_ = make_layout(*plan_, product_, gpu, cap, forced, longer, value_of(directs, "direct", direct));
     check_matmul(*plan_, layout_, product_, device_steps_, gpu);
   }

@@ -15,7 +15,7 @@ namespace ozfp4::cuda {
 bool can_multiply_tiles(const ReconstructJob& job, const CapacityRule& capacity);
 
 // What it takes on an H200 (benchmarks/small.py), in microseconds; other devices are taken to differ from it as in the stages.
-double microseconds_of_tiles(const DeviceResult& result, bool certifies, int multiprocessors);
+double microseconds_of_tiles(const DeviceResult& result, std::int32_t inner, bool certifies, int multiprocessors);
 
 // As launch_direct; where lines have more bits than the moduli hold, their entries are dot products of limbs. `tables`: of the
 // plan. Range: can_multiply_tiles.

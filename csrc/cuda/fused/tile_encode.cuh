@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "arith/split_integer.hpp"
+#include "arith/limbs/split_integer.hpp"
 #include "cuda/fused/tile_shape.cuh"
 #include "cuda/multiply/ptx/hold.cuh"
 #include "cuda/reconstruct/columns.cuh"

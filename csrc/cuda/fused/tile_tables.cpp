@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "arith/split_integer.hpp"
+#include "arith/limbs/split_integer.hpp"
 #include "plan/moduli/moduli.hpp"
 
 namespace ozfp4::cuda {

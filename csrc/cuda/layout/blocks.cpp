@@ -8,8 +8,8 @@
 #include "arith/multiples.hpp"
 #include "arith/narrow.hpp"
 #include "cuda/direct/direct.hpp"
-#include "cuda/fused/tile.hpp"
 #include "cuda/encode/scale_encode.hpp"
+#include "cuda/fused/tile.hpp"
 #include "cuda/layout/size_of.hpp"
 #include "cuda/repair/listed.hpp"
 #include "cuda/repair/masks.hpp"
@@ -279,9 +279,10 @@ Whole find_whole(const CudaPlan& plan, const CudaProduct& product, const Turn& t
   if (can_thinly && pays_thinly(job, promise.certifies())) return Whole::thin;
   const WholeTimes times =
       whole_times(turn.a.outer, turn.b.outer, turn.a.inner, turn.result.stack.count(), promise.certifies(), gpu.multiprocessors);
-  const double tiles = can_tile ? microseconds_of_tiles(turn.result, promise.certifies(), gpu.multiprocessors) : INFINITY;
+  const double tiles =
+      can_tile ? microseconds_of_tiles(turn.result, turn.a.inner, promise.certifies(), gpu.multiprocessors) : INFINITY;
   if (can_directly && times.direct < std::min(times.stages, tiles)) return Whole::direct;
-  return tiles < times.stages ? Whole::tiles : Whole::stages;
+  return tiles < 0.9 * times.stages ? Whole::tiles : Whole::stages;  // what is known of both is no better
 }
 
 // An upper bound of the blocks that scale and encode cut an operand into, beyond the first two.

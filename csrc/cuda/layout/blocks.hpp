@@ -23,9 +23,9 @@ struct CudaLayout {
   std::int64_t k_pitch = 0, out_pitch = 0;  // out_pitch in entries
   TileChoice tile;
   bool scales_and_encodes = false;  // in one launch, where the device has clusters
-  bool is_direct = false;           // cuda/direct, cuda/fused or cuda/thin makes all of the product, without planes and outputs here
-  bool is_tiled = false;            // that is cuda/fused
-  std::int64_t thin = 0;            // where cuda/thin works, if it makes the product; else 0
+  bool is_direct = false;  // cuda/direct, cuda/fused or cuda/thin makes all of the product, without planes and outputs here
+  bool is_tiled = false;   // that is cuda/fused
+  std::int64_t thin = 0;   // where cuda/thin works, if it makes the product; else 0
   OperandPlace a, b;
   std::int64_t a_masks = 0, b_masks = 0;  // a bit for each entry of a block's lines, see cuda/repair/masks.hpp; 0: no room
   std::int64_t verdict = 0, scratch = 0, outputs = 0, bytes = 0;

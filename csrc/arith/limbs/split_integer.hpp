@@ -9,7 +9,6 @@
 // 2^62 + 2^31.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "arith/float_fields.hpp"
@@ -19,21 +18,6 @@
 
 namespace ozfp4 {
 
-OZFP4_HD double fused_multiply_add(double a, double b, double c) {
-#if defined(__CUDA_ARCH__)
-  return __fma_rn(a, b, c);
-#else
-  return std::fma(a, b, c);
-#endif
-}
-OZFP4_HD double add_rounded(double a, double b) {
-#if defined(__CUDA_ARCH__)
-  return __dadd_rn(a, b);
-#else
-  return a + b;
-#endif
-}
-
 inline constexpr std::uint64_t kSplitOffset = (std::uint64_t(1) << 62) + (std::uint64_t(1) << 31);
 
 // round(x * factor) + kSplitOffset. Range: |x * factor| <= 2^62, factor a power of two in [2^-1000, 2^1000]; other x give words
@@ -42,8 +26,8 @@ OZFP4_HD IntegerBytes<2> split_integer(double x, double factor) {
   constexpr std::uint32_t upper = 0x43380000u, above = (std::uint32_t(1) << 30) - upper;
   constexpr double high = 3.0 * 0x1p83 + 0x1p32 * above, low = 3.0 * 0x1p51 + 0x1p31;
   const double t = fused_multiply_add(x, factor, high);
-  const double r = fused_multiply_add(x, factor, add_rounded(high, -t));
-  const std::uint64_t u = float_bits(add_rounded(r, low));
+  const double r = fused_multiply_add(x, factor, high - t);
+  const std::uint64_t u = float_bits(r + low);
   return {{static_cast<std::uint32_t>(u), static_cast<std::uint32_t>(float_bits(t)) + static_cast<std::uint32_t>(u >> 32)}};
 }
 
