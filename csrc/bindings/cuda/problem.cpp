@@ -218,6 +218,13 @@ class Problem {
     }
   }
 
+  // All turns of a product that leaves nothing but its result, of operands that are not kept. Each argument that Python leaves
+  // out costs as much as one that it hands over, and there are fewer here.
+  void relaunch(std::uintptr_t a, std::uintptr_t b, std::uintptr_t c, std::uintptr_t workspace, std::uintptr_t clear_counters,
+                std::uintptr_t stream, double alpha, double beta, std::uintptr_t addend) const {
+    launch(a, b, c, workspace, clear_counters, stream, 0, 0, 0, 0, turns(), false, 0, 0, 0, 0, 0, alpha, beta, addend);
+  }
+
  private:
   // Kept in this memory, of which the product takes the lines from `first_line` on.
   StoredOperand kept_at(StoredOperand stored, const DeviceOperand& own, std::uintptr_t memory, std::int64_t first_line) const {
@@ -346,7 +353,9 @@ void register_problem(py::module_& module) {
            py::arg("first_turn") = 0, py::arg("last_turn") = std::numeric_limits<std::int64_t>::max(),
            py::arg("sync_stages") = false, py::arg("second") = 0, py::arg("kept_a") = 0, py::arg("kept_b") = 0,
            py::arg("first_line_a") = 0, py::arg("first_line_b") = 0, py::arg("alpha") = 1.0, py::arg("beta") = 0.0,
-           py::arg("addend") = 0);
+           py::arg("addend") = 0)
+      .def("relaunch", &Problem::relaunch, py::arg("a"), py::arg("b"), py::arg("c"), py::arg("workspace"),
+           py::arg("clear_counters"), py::arg("stream"), py::arg("alpha"), py::arg("beta"), py::arg("addend"));
   module.attr("pointer_alignment") = kPointerAlignment;
 }
 
