@@ -145,7 +145,6 @@ class Problem {
     if (addend) product_.update.c = *addend;
     if (addend && !is_float(addend->type)) throw std::invalid_argument("addend: float64 or float32 is needed");
     if (addend && !plan_->promise.updates) throw std::invalid_argument("addend: the plan's promise says whether there is one");
-    if (plan_->plan.is_complex) product_ = with_parts(product_);
     const int precision = result.type == ElementType::float64 ? 53 : 24;
     if (plan_->promise.has_records() && plan_->promise.precision != precision) {
       throw std::invalid_argument("precision: the plan's is " + std::to_string(plan_->promise.precision) + ", the result's " +
@@ -155,9 +154,14 @@ class Problem {
     const Gpu gpu = gpu_of(device);
     ForcedChoice forced{std::nullopt, splits, overlap};
     if (tile) forced.shape = tile_of(plan_->kernel, *tile);
-    static const std::map<std::string, Direct> directs{
-        {"never", Direct::never}, {"where it pays", Direct::where_it_pays}, {"always", Direct::always}, {"thin", Direct::thin}, {"tiles", Direct::tiles}};
-    layout_ = make_layout(*plan_, product_, gpu, cap, forced, longer, value_of(directs, "direct", direct));
+    static const std::map<std::string, Direct> directs{{"never", Direct::never},
+                                                       {"where it pays", Direct::where_it_pays},
+                                                       {"always", Direct::always},
+                                                       {"thin", Direct::thin},
+                                                       {"tiles", Direct::tiles}};
+    const auto one = make_direct_layout(*plan_, product_, gpu, cap, forced, value_of(directs, "direct", direct));
+    if (plan_->plan.is_complex && !one) product_ = with_parts(product_);
+    layout_ = one ? *one : make_layout(*plan_, product_, gpu, cap, forced, longer);
     check_matmul(*plan_, layout_, product_, device_steps_, gpu);
   }
 
