@@ -56,6 +56,7 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/complex/join.cu
   csrc/cuda/encode/encode.cu
   csrc/cuda/direct/direct.cu
+  csrc/cuda/direct/integers.cu
   csrc/cuda/fused/tile.cu
   csrc/cuda/fused/tile_tables.cpp
   csrc/cuda/thin/cut.cpp

@@ -160,14 +160,15 @@ LongerResult multiply_longer(const Run& run, const Block& block, const Reconstru
   return {prepared.units_used(), values.data, run.layout.out_pitch, certification.listed};
 }
 
-// All of a turn without planes.
-void multiply_whole(const Run& run, const ReconstructJob& job, const Certification* certification) {
+// All of a turn without planes; `update`: of a product that one launch adds to something, else null.
+void multiply_whole(const Run& run, const ReconstructJob& job, const Certification* certification,
+                    const DeviceUpdate* update = nullptr) {
   if (run.layout.thin != 0) {
     run.stages.multiply_thinly(job, certification, run.workspace + run.layout.thin);
   } else if (run.layout.is_tiled) {
     run.stages.multiply_tiles(job, certification);
   } else {
-    run.stages.multiply_directly(job, certification);
+    run.stages.multiply_directly(job, certification, update);
   }
 }
 
@@ -175,10 +176,11 @@ void multiply_whole(const Run& run, const ReconstructJob& job, const Certificati
 void settle(const Run& run, const Block& block, const ReconstructJob& job, const Certification& certification, bool is_first) {
   DeviceUpdate update = run.turn.update;
   if (update.c.data != nullptr) update.c = block_of(update.c, block);
-  if (run.plan.promise.updates) {
+  const bool updates = run.plan.promise.updates;
+  if (run.layout.is_direct) {
+    multiply_whole(run, job, &certification, updates ? &update : nullptr);
+  } else if (updates) {
     run.stages.reconstruct_update(job, certification, update);
-  } else if (run.layout.is_direct) {
-    multiply_whole(run, job, &certification);
   } else {
     run.stages.reconstruct(job, &certification);
   }
@@ -233,9 +235,11 @@ void multiply_directly(const Run& run, const Preparation& prepared, RepairCounts
   const ReconstructJob job = reconstruct_job(run, prepared, whole, {});
   const Promise& promise = run.plan.promise;
   for (const Stage stage : {Stage::scale, Stage::encode, Stage::multiply}) run.stages.record(stage);
-  if (!promise.certifies()) return multiply_whole(run, job, nullptr);
-  settle(run, whole, job,
-         {promise.accuracy, promise.rounding, promise.precision, list_at(run, run.layout.listed, counts), {}, nullptr}, true);
+  if (promise.is_whole) return run.stages.multiply_integers_directly(job);
+  if (!promise.has_records()) return multiply_whole(run, job, nullptr);
+  Certification certification{promise.accuracy, promise.rounding, promise.precision, {}, {}, nullptr};
+  if (promise.certifies()) certification.listed = list_at(run, run.layout.listed, counts);
+  settle(run, whole, job, certification, true);
 }
 
 // Hands every stage of a turn, block by block and piece by piece, to its stages, in the order in which they run.

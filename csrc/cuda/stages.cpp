@@ -141,12 +141,20 @@ void Stages::reconstruct_update(ReconstructJob job, const Certification& certifi
   finish(Stage::reconstruct);
 }
 
-void Stages::multiply_directly(const ReconstructJob& job, const Certification* certification) const {
+void Stages::multiply_directly(const ReconstructJob& job, const Certification* certification, const DeviceUpdate* update) const {
   const CapacityRule rule = capacity(plan_.promise.accuracy);
   if (only_checks()) {
     return refuse(Stage::direct, can_multiply_directly(job, rule) ? nullptr : "the operands are not for this kernel");
   }
-  launch_direct(job, rule, options_.stream, certification);
+  launch_direct(job, rule, options_.stream, certification, update);
+  finish(Stage::direct);
+}
+
+void Stages::multiply_integers_directly(const ReconstructJob& job) const {
+  if (only_checks()) {
+    return refuse(Stage::direct, can_multiply_integers_directly(job) ? nullptr : "the operands are not for this kernel");
+  }
+  launch_direct_integers(job, options_.stream);
   finish(Stage::direct);
 }
 

@@ -69,7 +69,9 @@ class Stages {
   void reconstruct_update(ReconstructJob job, const Certification& certification, const DeviceUpdate& update) const;
   void reconstruct_integers(IntegerJob job) const;
   // Instead of all before repair.
-  void multiply_directly(const ReconstructJob& job, const Certification* certification) const;
+  void multiply_directly(const ReconstructJob& job, const Certification* certification,
+                         const DeviceUpdate* update = nullptr) const;
+  void multiply_integers_directly(const ReconstructJob& job) const;
   void multiply_tiles(const ReconstructJob& job, const Certification* certification) const;
   void multiply_thinly(const ReconstructJob& job, const Certification* certification, char* workspace) const;
   // The counts of this walk's repairs, zero: `own`, unless launches of the stream share some.

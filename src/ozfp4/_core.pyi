@@ -160,12 +160,32 @@ def direct_matmul(
 ) -> dict[str, Any] | None:
     """The same in machine words; None where the exact product is asked for, or is reduced, and may not fit them."""
 
+class Unwatched:
+    """Whether torch surely does without seeing the products of some tensors as operators."""
+
+    def __init__(
+        self,
+        types: tuple[type, ...],
+        records_gradients: Callable[[], bool],
+        count_modes: Callable[[], int],
+        has_watching_mode: Callable[[], bool],
+        find_interpreters: Callable[[], object],
+        forward_mode: object,
+    ) -> None:
+        """`types` are those of tensors that nobody watches by their class; `forward_mode` is the module that has
+        ``_current_level``, below 0 where there are no tangents."""
+
+    def are(self, operands: tuple[Any, ...]) -> bool:
+        """Whether each is None or of the types, none requires grad where gradients are recorded, and torch neither maps nor
+        watches what tensors do, nor has tangents."""
+
 class TensorForms:
     """What tensors of torch are like but for their data."""
 
-    def __init__(self, api: Any, types: tuple[type, ...], device: int = 2) -> None:
+    def __init__(self, api: Any, unwatched: Unwatched, device: int = 2) -> None:
         """`api` is ``torch.Tensor.__dlpack_c_exchange_api__``, `device` a DLDeviceType."""
 
-    def of(self, tensors: tuple[Any, ...], records_gradients: bool) -> bytes | None:
+    def of(self, tensors: tuple[Any, ...], is_asked: bool = False) -> bytes | None:
         """A key of all, some of which may be None; None unless each is of the types, dense, with entries, on the device, not
-        negated lazily, and does not require grad where gradients are recorded."""
+        negated lazily, and does not require grad where gradients are recorded; None, too, where `is_asked` and torch maps or
+        watches what tensors do, or has tangents."""

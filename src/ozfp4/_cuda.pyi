@@ -198,6 +198,20 @@ class Problem:
         That is refused (ValueError) while the stream is being captured.
         """
 
+    def relaunch(
+        self,
+        a: int,
+        b: int,
+        c: int,
+        workspace: int,
+        clear_counters: int,
+        stream: int,
+        alpha: float,
+        beta: float,
+        addend: int,
+    ) -> None:
+        """Enqueues all turns of a product that leaves nothing but its result, of operands that are not kept."""
+
 def tiles(kernel: int) -> tuple[str, ...]: ...
 def kernel_error(kernel: int, element: str, device: int) -> str | None: ...
 def find_kernel(element: str, device: int, residues: bool = True) -> int | None: ...

@@ -105,7 +105,7 @@ def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Extension]
     fp64 = kernels.cpu_kernel("fp64")
     plan = ozfp4.plan(1, 1, 20_000, backend="fp64")
 
-    def on_the_cpu(pair: Any, _: Any, a: Any, b: Any, accuracy: str, direct: str) -> Any:
+    def on_the_cpu(pair: Any, _: Any, a: Any, b: Any, accuracy: str, *_rest: Any) -> Any:
         own = plan if accuracy == "scaled" else ozfp4.plan(1, 1, 20_000, backend="fp64", accuracy=accuracy)
         return whole(fp64, own, a, b, accuracy)
 

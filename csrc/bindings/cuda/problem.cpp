@@ -145,7 +145,6 @@ class Problem {
     if (addend) product_.update.c = *addend;
     if (addend && !is_float(addend->type)) throw std::invalid_argument("addend: float64 or float32 is needed");
     if (addend && !plan_->promise.updates) throw std::invalid_argument("addend: the plan's promise says whether there is one");
-    if (plan_->plan.is_complex) product_ = with_parts(product_);
     const int precision = result.type == ElementType::float64 ? 53 : 24;
     if (plan_->promise.has_records() && plan_->promise.precision != precision) {
       throw std::invalid_argument("precision: the plan's is " + std::to_string(plan_->promise.precision) + ", the result's " +
@@ -160,7 +159,9 @@ class Problem {
                                                        {"always", Direct::always},
                                                        {"thin", Direct::thin},
                                                        {"tiles", Direct::tiles}};
-    layout_ = make_layout(*plan_, product_, gpu, cap, forced, longer, value_of(directs, "direct", direct));
+    const auto one = make_direct_layout(*plan_, product_, gpu, cap, forced, value_of(directs, "direct", direct));
+    if (plan_->plan.is_complex && !one) product_ = with_parts(product_);
+    layout_ = one ? *one : make_layout(*plan_, product_, gpu, cap, forced, longer);
     check_matmul(*plan_, layout_, product_, device_steps_, gpu);
   }
 
@@ -219,6 +220,13 @@ class Problem {
       launch_matmul(*plan_, layout_, turn_at(product, layout_.turns, index), reinterpret_cast<char*>(workspace), device_steps_,
                     options);
     }
+  }
+
+  // All turns of a product that leaves nothing but its result, of operands that are not kept. Each argument that Python leaves
+  // out costs as much as one that it hands over, and there are fewer here.
+  void relaunch(std::uintptr_t a, std::uintptr_t b, std::uintptr_t c, std::uintptr_t workspace, std::uintptr_t clear_counters,
+                std::uintptr_t stream, double alpha, double beta, std::uintptr_t addend) const {
+    launch(a, b, c, workspace, clear_counters, stream, 0, 0, 0, 0, turns(), false, 0, 0, 0, 0, 0, alpha, beta, addend);
   }
 
  private:
@@ -349,7 +357,9 @@ void register_problem(py::module_& module) {
            py::arg("first_turn") = 0, py::arg("last_turn") = std::numeric_limits<std::int64_t>::max(),
            py::arg("sync_stages") = false, py::arg("second") = 0, py::arg("kept_a") = 0, py::arg("kept_b") = 0,
            py::arg("first_line_a") = 0, py::arg("first_line_b") = 0, py::arg("alpha") = 1.0, py::arg("beta") = 0.0,
-           py::arg("addend") = 0);
+           py::arg("addend") = 0)
+      .def("relaunch", &Problem::relaunch, py::arg("a"), py::arg("b"), py::arg("c"), py::arg("workspace"),
+           py::arg("clear_counters"), py::arg("stream"), py::arg("alpha"), py::arg("beta"), py::arg("addend"));
   module.attr("pointer_alignment") = kPointerAlignment;
 }
 

@@ -10,6 +10,8 @@
 
 #include "bindings/register.hpp"
 #include "bindings/tensors/dlpack.hpp"
+#include "bindings/tensors/python.hpp"
+#include "bindings/tensors/unwatched.hpp"
 
 namespace ozfp4::bindings {
 namespace {
@@ -36,8 +38,9 @@ class Key {
 
 class TensorForms {
  public:
-  // `types` of torch.Tensor and such as compute as it does; `device` is a DLDeviceType.
-  TensorForms(const py::capsule& api, py::tuple types, std::int32_t device) : types_(std::move(types)), device_(device) {
+  // `unwatched` knows the types of tensors that compute as torch.Tensor does; `device` is a DLDeviceType.
+  TensorForms(const py::capsule& api, py::object unwatched, std::int32_t device)
+      : held_(std::move(unwatched)), unwatched_(held_.cast<const Unwatched&>()), device_(device) {
     const auto* held = static_cast<const dlpack::ExchangeApi*>(PyCapsule_GetPointer(api.ptr(), dlpack::kCapsule));
     if (held == nullptr) throw py::error_already_set();
     if (held->major != dlpack::kMajor || held->dltensor_from_py_object_no_sync == nullptr) {
@@ -47,29 +50,28 @@ class TensorForms {
     read_ = held->dltensor_from_py_object_no_sync;
   }
 
-  // A key of all, some of which may be None; None unless each is of the types, dense, with entries, on the device, not negated
-  // lazily, and does not require grad where gradients are recorded. Tensors may be conjugated lazily.
-  py::object of(const py::tuple& tensors, bool records_gradients) const {
+  // A key of all, some of which may be None; None unless each is plain as Unwatched has it, dense, with entries, on the device,
+  // and not negated lazily. Tensors may be conjugated lazily. None, too, where
+  // `is_asked` and something may watch.
+  py::object of(const py::tuple& tensors, bool is_asked) const {
+    if (is_asked && !unwatched_.nothing_watches()) return py::none();
     Key key;
     for (const py::handle x : tensors) {
-      if (!(x.is_none() ? key.add(-1) : add(x, records_gradients, key))) return py::none();
+      if (!(x.is_none() ? key.add(-1) : add(x, key))) return py::none();
     }
     return key.bytes();
   }
 
  private:
-  bool add(py::handle x, bool records_gradients, Key& key) const {
-    bool is_known = false;
-    for (const py::handle type : types_) is_known = is_known || reinterpret_cast<PyObject*>(Py_TYPE(x.ptr())) == type.ptr();
-    if (!is_known) return false;
+  bool add(py::handle x, Key& key) const {
+    if (!unwatched_.is_plain(x)) return false;
     dlpack::Tensor held{};
     if (read_(x.ptr(), &held) != 0) {  // sparse, nested, of a dtype that DLPack lacks
       PyErr_Clear();
       return false;
     }
-    if (held.data == nullptr || held.device.type != device_ || says(x, names_.is_neg)) return false;
-    if (records_gradients && is_set(x, names_.requires_grad)) return false;
-    const bool is_conjugated = held.dtype.code == dlpack::kComplex && says(x, names_.is_conj);
+    if (held.data == nullptr || held.device.type != device_ || says(x, is_neg_)) return false;
+    const bool is_conjugated = held.dtype.code == dlpack::kComplex && says(x, is_conj_);
     const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(held.data) + held.byte_offset;
     bool fits = key.add(held.ndim) && key.add(held.device.id) && key.add(static_cast<std::int64_t>(address % kAlignment)) &&
                 key.add(held.dtype.code << 16 | held.dtype.bits << 8 | int(is_conjugated)) && key.add(held.dtype.lanes);
@@ -79,34 +81,25 @@ class TensorForms {
     return fits;
   }
 
-  static bool is_set(py::handle x, const py::object& attribute) { return is_true(PyObject_GetAttr(x.ptr(), attribute.ptr())); }
-  static bool says(py::handle x, const py::object& method) { return is_true(PyObject_CallMethodNoArgs(x.ptr(), method.ptr())); }
-  // Takes the reference.
-  static bool is_true(PyObject* found) {
-    if (found == nullptr) throw py::error_already_set();
-    const bool is_true = found == Py_True;
-    Py_DECREF(found);
-    return is_true;
-  }
-
-  struct Names {
-    py::object requires_grad = interned("requires_grad"), is_neg = interned("is_neg"), is_conj = interned("is_conj");
-    static py::object interned(const char* name) { return py::reinterpret_steal<py::object>(PyUnicode_InternFromString(name)); }
-  };
-
-  py::tuple types_;
+  py::object held_;  // keeps the next one
+  const Unwatched& unwatched_;
   std::int32_t device_;
   int (*read_)(void*, dlpack::Tensor*) = nullptr;
-  Names names_;
+  py::object is_neg_ = interned("is_neg"), is_conj_ = interned("is_conj");
 };
 
 }  // namespace
 
 void register_tensors(py::module_& module) {
+  py::class_<Unwatched>(module, "Unwatched")
+      .def(py::init<py::tuple, py::object, py::object, py::object, py::object, py::object>(), py::arg("types"),
+           py::arg("records_gradients"), py::arg("count_modes"), py::arg("has_watching_mode"), py::arg("find_interpreters"),
+           py::arg("forward_mode"))
+      .def("are", &Unwatched::are, py::arg("operands"));
   py::class_<TensorForms>(module, "TensorForms")
-      .def(py::init<const py::capsule&, py::tuple, std::int32_t>(), py::arg("api"), py::arg("types"),
+      .def(py::init<const py::capsule&, py::object, std::int32_t>(), py::arg("api"), py::arg("unwatched"),
            py::arg("device") = dlpack::kCuda)
-      .def("of", &TensorForms::of, py::arg("tensors"), py::arg("records_gradients"));
+      .def("of", &TensorForms::of, py::arg("tensors"), py::arg("is_asked") = false);
 }
 
 }  // namespace ozfp4::bindings

@@ -11,10 +11,8 @@ namespace {
 
 using namespace direct;
 
-constexpr std::int64_t kMostMatrices = 65535;  // of a grid's second extent
+static_assert(sizeof(Parameters) <= 4096, "the parameters of one kernel");
 static_assert(kMostDirectInner <= kLimbedProducts<3> && kMostDirectInner <= kMostShortEntries, "sums and facts of all of K fit");
-
-bool runs_along_k(const DeviceOperand& operand) { return std::abs(operand.inner_stride) < std::abs(operand.outer_stride); }
 
 }  // namespace
 
@@ -22,13 +20,11 @@ bool can_multiply_directly(const ReconstructJob& job, const CapacityRule& capaci
   const ElementType type = job.result.type;
   const int most = capacity.accuracy == Accuracy::scaled ? capacity.bits : accuracy_bits(capacity.precision);
   return is_float(type) && job.a.view.type == type && job.b.view.type == type && most <= kLimbedBits<4> - 1 &&
-         capacity.accuracy != Accuracy::correct && job.a.view.inner <= kMostDirectInner &&
-         job.result.stack.count() <= kMostMatrices &&
-         ceil_div(job.result.rows, kRows) * ceil_div(job.result.columns, kColumns) <= INT32_MAX;
+         capacity.accuracy != Accuracy::correct && job.a.view.inner <= kMostDirectInner && fits_direct_grid(job.result);
 }
 
 WholeTimes whole_times(std::int64_t rows, std::int64_t columns, std::int64_t inner, std::int64_t matrices, bool certifies,
-                       int multiprocessors) {
+                       bool is_complex, int multiprocessors) {
   // Microseconds on an H200, fitted to benchmarks/small.py; other devices are taken to differ in both alike.
   const std::int64_t blocks = ceil_div(rows, kRows) * ceil_div(columns, kColumns) * matrices;
   const auto rounds = static_cast<double>(ceil_div(blocks, multiprocessors));
@@ -36,31 +32,32 @@ WholeTimes whole_times(std::int64_t rows, std::int64_t columns, std::int64_t inn
   const double block = 2.5 + k * (rounds > 1 ? 0.03 : inner <= kLimbedProducts<2> ? 0.055 : 0.09);
   const double direct = (certifies ? 8 : 4) + rounds * block * (!certifies ? 1 : rounds > 1 ? 1.6 : 1.15);
   const auto tiles = static_cast<double>(ceil_div(rows, 64) * ceil_div(columns, 64) * matrices);
-  const double stages = (certifies ? 19.5 : 14) + tiles * (0.035 + 0.0017 * k) * (certifies ? 1.5 : 1);
+  // A complex plan has three launches more, none of which waits for a full device, and three products where the real one has
+  // four.
+  const double launches = (certifies ? 19.5 : 14) + (is_complex ? 8 : 0);
+  const double stages = launches + tiles * (0.035 + 0.0017 * k) * (certifies ? 1.5 : 1) * (is_complex ? 0.75 : 1);
   return {rounds > 32 ? INFINITY : direct, stages};  // nobody has measured more
 }
 
 void launch_direct(const ReconstructJob& job, const CapacityRule& capacity, cudaStream_t stream,
-                   const Certification* certification) {
+                   const Certification* certification, const DeviceUpdate* update) {
   Parameters p{};
   p.job = job;
   p.capacity = capacity;
   if (certification != nullptr) p.certification = *certification;
-  p.tiles_x = static_cast<std::int32_t>(ceil_div(job.result.columns, kColumns));
+  if (update != nullptr) p.update = *update;
+  p.tiles_x = static_cast<std::int32_t>(direct_tiles_x(job.result));
   p.runs_along_k[0] = runs_along_k(job.a.view);
   p.runs_along_k[1] = runs_along_k(job.b.view);
-  LaunchConfig config;
-  config.stage = Stage::direct;
-  config.grid =
-      dim3(static_cast<unsigned>(p.tiles_x * ceil_div(job.result.rows, kRows)), static_cast<unsigned>(job.result.stack.count()));
-  config.block = dim3(kThreads);
-  config.overlap_previous = job.overlap_previous;
-  config.stream = stream;
+  const LaunchConfig config = direct_config(job, stream);
   const bool is_double = job.result.type == ElementType::float64;
-  if (certification != nullptr) {
-    launch(is_double ? direct_kernel<double, true> : direct_kernel<float, true>, config, p);
+  const auto launch_that = [&](auto of_double, auto of_float) { launch(is_double ? of_double : of_float, config, p); };
+  if (update != nullptr) {
+    launch_that(direct_kernel<double, Makes::update>, direct_kernel<float, Makes::update>);
+  } else if (certification != nullptr) {
+    launch_that(direct_kernel<double, Makes::certified_product>, direct_kernel<float, Makes::certified_product>);
   } else {
-    launch(is_double ? direct_kernel<double, false> : direct_kernel<float, false>, config, p);
+    launch_that(direct_kernel<double, Makes::product>, direct_kernel<float, Makes::product>);
   }
 }
 

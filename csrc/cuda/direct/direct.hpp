@@ -17,16 +17,23 @@ inline constexpr std::int32_t kMostDirectInner = 1024;
 bool can_multiply_directly(const ReconstructJob& job, const CapacityRule& capacity);
 
 // Microseconds of a product in one launch and in stages, of so many multiprocessors (measured on an H200, benchmarks/small.py).
+// `is_complex`: the stages are those of a complex plan; the extents are always those of the real product.
 struct WholeTimes {
   double direct, stages;
 };
 WholeTimes whole_times(std::int64_t rows, std::int64_t columns, std::int64_t inner, std::int64_t matrices, bool certifies,
-                       int multiprocessors);
+                       bool is_complex, int multiprocessors);
 
 // Scales, multiplies and rounds: shift, special and, where they are asked for, records of both operands are written, and the
-// result; `certification` as launch_reconstruct. Neither synchronises nor allocates; may be captured. Throws LaunchError. Range:
-// can_multiply_directly, nothing that find_reconstruct_error has a reason against but for the residues, which there are not.
+// result; `certification` as launch_reconstruct, `update` (null: none) as launch_update_reconstruct, which has a certification.
+// Neither synchronises nor allocates; may be captured. Throws LaunchError. Range: can_multiply_directly, nothing that
+// find_reconstruct_error has a reason against but for the residues, which there are not.
 void launch_direct(const ReconstructJob& job, const CapacityRule& capacity, cudaStream_t stream,
-                   const Certification* certification);
+                   const Certification* certification, const DeviceUpdate* update = nullptr);
+
+// The same for integers: whether there is a kernel, of operands of 64 bits, K up to kMostDirectInner, at most 65535 matrices; and
+// the launch, whose results are what the result's type keeps of the exact product: its low bits. Of the job views count alone.
+bool can_multiply_integers_directly(const ReconstructJob& job);
+void launch_direct_integers(const ReconstructJob& job, cudaStream_t stream);
 
 }  // namespace ozfp4::cuda

@@ -1,5 +1,5 @@
-// The kernel: a block takes 8 rows and 32 columns, a warp one row, a lane one entry. It looks at its lines twice, for what scale
-// finds in them and for their integers; they come from the cache the second time.
+// The kernel of floating-point numbers. A block looks at its lines twice, for what scale finds in them and for their integers;
+// they come from the cache the second time.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,32 @@
 #include "arith/wide/limb_sums.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "cuda/dependent_launch.cuh"
-#include "cuda/direct/own_lines.cuh"
+#include "cuda/direct/place.cuh"
+#include "cuda/reconstruct/addend.cuh"
 #include "cuda/reconstruct/certify/entry.cuh"
+#include "cuda/reconstruct/certify/update.cuh"
 #include "cuda/reconstruct/lines.cuh"
 
 namespace ozfp4::cuda::direct {
 
-inline constexpr int kRows = 8, kColumns = 32, kLines = kRows + kColumns;
-inline constexpr int kThreads = 32 * kRows;
-inline constexpr int kChunk = 64;   // entries of K whose limbs are in shared memory
 inline constexpr int kSharers = 4;  // threads that share a line
 static_assert(kLines * kSharers <= kThreads, "every line has its threads");
 
 struct Parameters {
   ReconstructJob job;  // without residues
   CapacityRule capacity;
-  Certification certification;  // of the kernel that certifies
+  Certification certification;  // of the kernels that certify
+  DeviceUpdate update;          // of the kernel that updates
   std::int32_t tiles_x;
   bool runs_along_k[2];  // whether neighbours along K are closer than lines
 };
+
+// What a kernel makes of an entry's integer: it rounds it; it also says whether that is certified; or it rounds alpha times the
+// integer plus beta C, and says the same.
+enum class Makes : std::uint8_t { product, certified_product, update };
+
+template <Makes What>
+inline constexpr bool kHasRecords = What != Makes::product;  // of its lines
 
 // Rows of limbs are one entry apart from a multiple of 128 bytes: neighbours along K lie on different banks, and so do lines.
 struct alignas(16) Entry {
@@ -127,15 +134,33 @@ __device__ __forceinline__ WideInt<kLimbedWords> dot_of(Shared& shared, const Pa
   return dot<4, T>(shared, p, a, b);
 }
 
-template <class T, bool Certifies>
+// The entry of C that this thread's entry is added to; 0 for a thread without one.
+__device__ __forceinline__ double own_addend(const Parameters& p, const Place& place, bool exists) {
+  if (!exists) return 0.0;
+  const int row = static_cast<int>(threadIdx.x) / 32, column = static_cast<int>(threadIdx.x) % 32;
+  return addend_at(p.update, place.matrix, std::int64_t(place.first_row) + row, std::int64_t(place.first_column) + column);
+}
+
+template <class T, Makes What>
+__device__ __forceinline__ CertifiedEntry<T> rounded_entry(const Parameters& p, const WideInt<kLimbedWords>& integer,
+                                                           std::int32_t exponent, const LineRecord& a, const LineRecord& b,
+                                                           double addend) {
+  const std::int64_t inner = p.job.a.view.inner;
+  if constexpr (What == Makes::update) {
+    return certify_update<T>(p.certification, integer, exponent, a, b, inner, p.update.factors, addend);
+  } else {
+    return certify_entry<T>(p.certification, integer, exponent, a, b, inner);
+  }
+}
+
+template <class T, Makes What>
 __global__ void __launch_bounds__(kThreads, 1) direct_kernel(const __grid_constant__ Parameters p) {
   __shared__ Shared shared;
   let_next_kernel_start();
   wait_for_previous_kernel();
   const ReconstructJob& job = p.job;
-  const std::int32_t tile_y = static_cast<std::int32_t>(blockIdx.x) / p.tiles_x,
-                     tile_x = static_cast<std::int32_t>(blockIdx.x) % p.tiles_x;
-  const Place place{static_cast<std::int32_t>(blockIdx.y), tile_y * kRows, tile_x * kColumns};
+  const Place place = place_of_block(p.tiles_x);
+  const std::int32_t tile_y = place.first_row / kRows, tile_x = place.first_column / kColumns;
   const Lines lines(job, place);
   const Source a = source_of(job.a.view, lines.a_matrix, place.first_row, job.result.rows, kRows);
   const Source b = source_of(job.b.view, lines.b_matrix, place.first_column, job.result.columns, kColumns);
@@ -147,11 +172,11 @@ __global__ void __launch_bounds__(kThreads, 1) direct_kernel(const __grid_consta
   const char* data = is_b ? b.data + line * b.outer_stride : a.data + line * a.outer_stride;
   const bool is_there = line < (is_b ? b.lines : a.lines);
   const auto state =
-      sum_line<StateOf<Certifies>, T>(data, is_b ? b.inner_stride : a.inner_stride, is_there ? job.a.view.inner : 0);
+      sum_line<StateOf<kHasRecords<What>>, T>(data, is_b ? b.inner_stride : a.inner_stride, is_there ? job.a.view.inner : 0);
   if (threadIdx.x % kSharers == 0 && at < kLines) settle(shared, p, state, at);
   __syncthreads();
-  if (tile_x == 0) keep<Certifies>(shared, job.a, lines.a, 0, a.lines);
-  if (tile_y == 0) keep<Certifies>(shared, job.b, lines.b, kRows, b.lines);
+  if (tile_x == 0) keep<kHasRecords<What>>(shared, job.a, lines.a, 0, a.lines);
+  if (tile_y == 0) keep<kHasRecords<What>>(shared, job.b, lines.b, kRows, b.lines);
 
   // ---- Multiply
   const WideInt<kLimbedWords> integer = dot_of<T>(shared, p, a, b);
@@ -164,11 +189,14 @@ __global__ void __launch_bounds__(kThreads, 1) direct_kernel(const __grid_consta
                  std::int64_t(place.first_column) * job.result.column_stride;
   const auto store = [&](int e, T value) { *reinterpret_cast<T*>(target + e * job.result.column_stride) = value; };
   const std::int32_t exponent = -own_row.shift - own_column.shift;
-  if constexpr (Certifies) {
-    const auto entry =
-        certify_entry<T>(p.certification, integer, exponent, shared.record[row], shared.record[kRows + column], job.a.view.inner);
-    if (exists) store(column, entry.value);
-    const bool is_listed = exists && !entry.is_certified && (own_row.special | own_column.special) == kFinite;
+  const bool is_special = (own_row.special | own_column.special) != kFinite;
+  const double addend = What == Makes::update ? own_addend(p, place, exists) : 0.0;  // before anything is stored: C may lie there
+  if constexpr (!kHasRecords<What>) {
+    if (exists) store(column, round_scaled<T>(integer, exponent));
+  } else {
+    const auto entry = rounded_entry<T, What>(p, integer, exponent, shared.record[row], shared.record[kRows + column], addend);
+    if (exists && (What != Makes::update || (entry.is_certified && !is_special))) store(column, entry.value);
+    const bool is_listed = exists && !entry.is_certified && !is_special;
     const std::uint32_t word = __ballot_sync(0xFFFFFFFFu, is_listed);
     const Listed& listed = p.certification.listed;
     if (column == 0 && row < a.lines && listed.word != nullptr) {
@@ -177,14 +205,14 @@ __global__ void __launch_bounds__(kThreads, 1) direct_kernel(const __grid_consta
       if (tile_x + 1 == p.tiles_x && p.tiles_x % 2 != 0) words[1] = 0;  // rows have an even number of words
       if (word != 0) atomicAdd(&listed.counts->listed, static_cast<unsigned long long>(__popc(word)));
     }
-  } else {
-    if (exists) store(column, round_scaled<T>(integer, exponent));
   }
   const std::uint32_t flags = column < b.lines ? own_column.special : kFinite;
   if (row >= a.lines || !__any_sync(0xFFFFFFFFu, (own_row.special | flags) != kFinite)) return;
   patch_row<1>(
       job, place, lines, row, own_row.special, [&](int e) { return shared.line[kRows + e].special; }, b.lines,
-      [column](int) { return column; }, [&](int e, double value) { store(e, static_cast<T>(value)); });
+      [column](int) { return column; }, [&](int e, double value) {  // e is this thread's, and so is the addend
+        store(e, static_cast<T>(What == Makes::update ? special_update(p.update.factors, value, addend) : value));
+      });
 }
 
 }  // namespace ozfp4::cuda::direct

@@ -10,6 +10,7 @@
 #include "arith/wide/low_crt.hpp"
 #include "cuda/dependent_launch.cuh"
 #include "cuda/integers/reconstruct.hpp"
+#include "cuda/integers/store.cuh"
 #include "cuda/launch.hpp"
 #include "cuda/reconstruct/reconstruct.hpp"
 
@@ -101,15 +102,6 @@ __device__ __forceinline__ std::uint64_t kept(const Sums<Kind>& sums, int e, con
     return reduce(sums.value[e] + static_cast<Unsigned128>(period) * quotient, p.modulo);
   } else {
     return sums.value[e] - quotient * period;
-  }
-}
-
-__device__ __forceinline__ void store_entry(char* address, std::uint64_t value, int bytes) {
-  switch (bytes) {
-    case 1: *reinterpret_cast<std::uint8_t*>(address) = static_cast<std::uint8_t>(value); return;
-    case 2: *reinterpret_cast<std::uint16_t*>(address) = static_cast<std::uint16_t>(value); return;
-    case 4: *reinterpret_cast<std::uint32_t*>(address) = static_cast<std::uint32_t>(value); return;
-    default: *reinterpret_cast<std::uint64_t*>(address) = value; return;
   }
 }
 

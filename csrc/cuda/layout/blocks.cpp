@@ -261,24 +261,26 @@ CudaLayout direct_layout(const CudaPlan& plan, const Turn& turn, const Turns& tu
 
 Whole find_whole(const CudaPlan& plan, const CudaProduct& product, const Turn& turn, const Gpu& gpu, Direct direct) {
   const Promise& promise = plan.promise;
-  if (direct == Direct::never || plan.integer || plan.plan.is_complex || promise.is_whole || promise.updates ||
-      promise.second != Second::none || product.stored_a.exists() || product.stored_b.exists()) {
+  if (direct == Direct::never || plan.integer || promise.modulus != 0 || promise.second != Second::none ||
+      product.stored_a.exists() || product.stored_b.exists()) {
     return Whole::stages;
   }
   const ReconstructJob job = views_of(turn);
   const CapacityRule rule{plan.bits, promise.accuracy, promise.precision};
   const auto may_be = [&](Direct kind) { return direct == kind || direct == Direct::where_it_pays; };
-  const bool can_directly = may_be(Direct::always) && can_multiply_directly(job, rule);
-  const bool can_thinly = may_be(Direct::thin) && can_multiply_thinly(job, rule);
-  const bool can_tile = may_be(Direct::tiles) && plan.tiles && can_multiply_tiles(job, rule);
+  const bool can_directly =
+      may_be(Direct::always) && (promise.is_whole ? can_multiply_integers_directly(job) : can_multiply_directly(job, rule));
+  const bool is_plain = !(promise.is_whole || promise.updates || plan.plan.is_complex);  // others have cuda/direct alone
+  const bool can_thinly = is_plain && may_be(Direct::thin) && can_multiply_thinly(job, rule);
+  const bool can_tile = is_plain && may_be(Direct::tiles) && plan.tiles && can_multiply_tiles(job, rule);
   if (direct == Direct::always) return can_directly ? Whole::direct : Whole::stages;
   if (direct == Direct::thin) return can_thinly ? Whole::thin : Whole::stages;
   if (direct == Direct::tiles) return can_tile ? Whole::tiles : Whole::stages;
   const double work = static_cast<double>(turn.result.stack.count()) * turn.a.outer * turn.b.outer * turn.a.inner;
   if (wants_longer(plan, work, std::nullopt)) return Whole::stages;
   if (can_thinly && pays_thinly(job, promise.certifies())) return Whole::thin;
-  const WholeTimes times =
-      whole_times(turn.a.outer, turn.b.outer, turn.a.inner, turn.result.stack.count(), promise.certifies(), gpu.multiprocessors);
+  const WholeTimes times = whole_times(turn.a.outer, turn.b.outer, turn.a.inner, turn.result.stack.count(), promise.certifies(),
+                                       plan.plan.is_complex, gpu.multiprocessors);
   const double tiles =
       can_tile ? microseconds_of_tiles(turn.result, turn.a.inner, promise.certifies(), gpu.multiprocessors) : INFINITY;
   if (can_directly && times.direct < std::min(times.stages, tiles)) return Whole::direct;
@@ -357,25 +359,26 @@ void check_alignment(const CudaPlan& plan, const CudaProduct& product, const Tur
 
 }  // namespace
 
+std::optional<CudaLayout> make_direct_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,
+                                             const ForcedChoice& forced, Direct direct) {
+  const Turns turns = longest_turns(product);
+  if (turns.count != 1) return std::nullopt;
+  const Turn turn = turn_at(product, turns, 0);
+  const Whole whole = find_whole(plan, product, turn, gpu, direct);
+  if (whole == Whole::stages) return std::nullopt;
+  CudaLayout layout = direct_layout(plan, turn, turns, forced, whole);
+  if (layout.bytes > cap) return std::nullopt;
+  return layout;
+}
+
 CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,
-                       const ForcedChoice& forced, const std::optional<bool>& longer, Direct direct) {
+                       const ForcedChoice& forced, const std::optional<bool>& longer) {
   const std::int32_t rows = product.a.outer, columns = product.b.outer;
   if (std::max(rows, columns) > kLongestExtent) {
     throw std::length_error("rows of a or columns of b: " + std::to_string(std::max(rows, columns)) +
                             " exceeds the largest extent of a product on a GPU, " + std::to_string(kLongestExtent));
   }
   Cut cut{longest_turns(product), rows, columns, product.a.inner};
-  if (cut.turns.count == 1) {
-    const Turn turn = turn_at(product, cut.turns, 0);
-    const Whole whole = find_whole(plan, product, turn, gpu, direct);
-    if (whole != Whole::stages) {
-      CudaLayout layout = direct_layout(plan, turn, cut.turns, forced, whole);
-      if (layout.bytes <= cap) {
-        check_alignment(plan, product, layout.turns);
-        return layout;
-      }
-    }
-  }
   for (;;) {
     CudaLayout layout = layout_for(plan, product, gpu, cut, forced, longer);
     const char* limit = find_limit(plan, product, layout);

@@ -39,12 +39,17 @@ struct CudaLayout {
 // cuda/direct, of cuda/thin or of cuda/fused.
 enum class Direct : std::uint8_t { never, where_it_pays, always, thin, tiles };
 
+// That of a product that one launch makes, of at most `cap` bytes; none where `direct` or the product is against it. Of a complex
+// plan the product is the real one, without parts. Range: as make_layout.
+std::optional<CudaLayout> make_direct_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,
+                                             const ForcedChoice& forced, Direct direct);
+
 // The whole product in one turn, block and piece where that stays at or below `cap` bytes (stacks: kMostTurnBytes), else the
 // first of ever smaller cuts that does. Throws std::length_error naming the least workspace where even the smallest does not
 // fit, or what exceeds the kernels' limits; std::invalid_argument where splits are forced that the schedule cannot be cut into.
 // `longer`: see wants_longer.
 CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,
-                       const ForcedChoice& forced = {}, const std::optional<bool>& longer = {}, Direct direct = Direct::never);
+                       const ForcedChoice& forced = {}, const std::optional<bool>& longer = {});
 
 // A stack runs in turns where it would need more at once: by then a turn keeps every GPU busy for long.
 inline constexpr std::int64_t kMostTurnBytes = std::int64_t(1) << 34;

@@ -29,7 +29,7 @@ from ..request.written import mark_written
 from ..support.logger import LOGGER
 from .complex_factors import check_directions, combine
 from .integer_update import integer_update
-from .matmul import _of_parts, _on_cpu, _on_cuda, _promoted, is_watched
+from .matmul import _of_parts, _on_cpu, _on_cuda, _promoted, is_traced, is_watched
 
 
 def gemm(
@@ -124,18 +124,23 @@ def gemm(
     OverflowError
         As `overflow` says.
     """
-    if is_watched(a, b, c, out):
-        from ..torch_ops import calls  # imports torch
-
-        return calls.gemm(
+    if is_traced() and is_watched(a, b, c, out):
+        return _by_operator(
             alpha, a, b, beta, c, trans_a, trans_b, out, plan, report, return_bound, scheme=scheme, backend=backend,
             bits=bits, family=family, workspace_limit=workspace_limit, accuracy=accuracy, rounding=rounding,
             overflow=overflow,
         )  # fmt: skip
     return _gemm(
         alpha, a, b, beta, c, trans_a, trans_b, out, scheme, backend, bits, family, plan, report, workspace_limit,
-        accuracy, rounding, overflow, return_bound,
+        accuracy, rounding, overflow, return_bound, True,
     )  # fmt: skip
+
+
+def _by_operator(*given: Any, **settings: Any) -> Any:
+    """The update by ``torch.ops.ozfp4.gemm``."""
+    from ..torch_ops import calls  # imports torch
+
+    return calls.gemm(*given, **settings)
 
 
 def _gemm(
@@ -158,19 +163,26 @@ def _gemm(
     rounding: str = "nearest",
     overflow: str = "wrap",
     return_bound: bool = False,
+    is_asked: bool = False,
 ) -> Any:
-    """The update itself, of what nobody watches."""
+    """The update itself. `is_asked`: somebody may watch the operands, as :func:`is_watched` has it; nobody traces this."""
     like, passed = None, (a, b, c, out)
-    raises = check_overflow(overflow) == "raise"
-    is_told = LOGGER.isEnabledFor(DEBUG)
-    if not (raises or report or return_bound or is_told) and plan is None:
+    is_plain = plan is None and type(a) is not np.ndarray
+    if is_plain and not (overflow != "wrap" or report or return_bound or LOGGER.isEnabledFor(DEBUG)):
         settings = (scheme, backend, family, accuracy, rounding)
         others = (alpha, beta, trans_a, trans_b, bits, workspace_limit)
-        like = repeated.likeness(passed, (*settings, *others, *map(type, others)))
+        like = repeated.likeness(passed, (*settings, *others, *map(type, others)), is_asked)
         if like is not None and (again := repeated.again(like, passed)) is not None:
             return again
+    if is_asked and is_watched(a, b, c, out):
+        return _by_operator(
+            alpha, a, b, beta, c, trans_a, trans_b, out, plan, report, return_bound, scheme=scheme, backend=backend,
+            bits=bits, family=family, workspace_limit=workspace_limit, accuracy=accuracy, rounding=rounding,
+            overflow=overflow,
+        )  # fmt: skip
+    raises = check_overflow(overflow) == "raise"
     if not dlpack.plain.issuperset(map(type, (a, b, c, out))) and dlpack.are_given(a, b, c, out):
-        return dlpack.call(_gemm, locals())
+        return dlpack.call(_gemm, {**locals(), "is_asked": False})
 
     sides = NEITHER
     if isinstance(a, Prepared) or isinstance(b, Prepared):

@@ -106,8 +106,11 @@ def _on_cuda(
     decision = on_cuda.decide(request)
     findings = cuda_integers.IntegerFindings(decision.plan) if report else None
     began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
+    chosen = decision.variant
+    if chosen is not None and (report or began is not None):  # what is told of a product is of its stages
+        chosen = chosen._replace(direct=None)
     product = cuda_integers.matmul(
-        request, decision.plan, decision.variant, modulus,
+        request, decision.plan, chosen, modulus,
         counts=raises or report, keeps_out=raises, findings=findings,
     )  # fmt: skip
     if raises:

@@ -257,7 +257,8 @@ def matmul(
 
     Integers are multiplied as they are: the result has the dtype that the library promotes the operands to, and is the exact sum
     modulo 2^w of its w bits; of bool, whether any product is True. A CPU multiplies them in machine words, which takes a fifth of
-    the time of moduli, unless those are asked for or an overflow must be seen; elsewhere small integers cost few products.
+    the time of moduli, unless those are asked for or an overflow must be seen; so does a GPU where the product is small;
+    elsewhere small integers cost few products.
     Where one operand holds integers and the other floating-point numbers, and for uint64 with another NumPy integer that has a
     sign, both are first converted to the common dtype, each entry rounded once.
 
@@ -346,17 +347,28 @@ def matmul(
     MemoryError
         A workspace limit below what the smallest blocks need.
     """
-    if is_watched(a, b, out):
-        from ..torch_ops import calls  # imports torch
-
-        return calls.matmul(
+    if is_traced() and is_watched(a, b, out):
+        return _by_operator(
             a, b, out, plan, report, progress, return_bound, scheme=scheme, backend=backend, bits=bits, family=family,
             workspace_limit=workspace_limit, accuracy=accuracy, rounding=rounding, overflow=overflow,
         )  # fmt: skip
     return _matmul(
         a, b, out, scheme, backend, bits, family, plan, report, workspace_limit, progress, accuracy, rounding,
-        overflow, return_bound,
+        overflow, return_bound, True,
     )  # fmt: skip
+
+
+def _by_operator(*given: Any, **settings: Any) -> Any:
+    """The product by ``torch.ops.ozfp4.matmul``."""
+    from ..torch_ops import calls  # imports torch
+
+    return calls.matmul(*given, **settings)
+
+
+def is_traced() -> bool:
+    """Whether torch.compile traces this, and so whatever is done before it is asked who watches."""
+    torch = sys.modules.get("torch")  # not by torch_module: torch.compile traces this
+    return torch is not None and bool(torch.compiler.is_dynamo_compiling())
 
 
 def is_watched(*operands: Any) -> bool:
@@ -364,6 +376,8 @@ def is_watched(*operands: Any) -> bool:
     what tensors do. In this module, as it stands on the way of every product."""
     torch = sys.modules.get("torch")  # not by torch_module: torch.compile traces this
     if torch is None or type(operands[0]) is np.ndarray:  # beside which tensors are refused
+        return False
+    if not is_traced() and library.unwatched().are(operands):
         return False
     tensor, has_tensors = torch.Tensor, False
     for x in operands:
@@ -400,14 +414,13 @@ def _matmul(
     rounding: str = "nearest",
     overflow: str = "wrap",
     return_bound: bool = False,
+    is_asked: bool = False,
 ) -> Any:
-    """The product itself, of what nobody watches."""
+    """The product itself. `is_asked`: somebody may watch the operands, as :func:`is_watched` has it; nobody traces this."""
     like = None
-    raises = overflow != "wrap" and check_overflow(overflow) == "raise"
-    is_told = LOGGER.isEnabledFor(DEBUG)
     passed = (a, b, None, out)
     is_plain = plan is None and progress is None and type(a) is not np.ndarray
-    if is_plain and not (raises or report or return_bound or is_told):
+    if is_plain and not (overflow != "wrap" or report or return_bound or LOGGER.isEnabledFor(DEBUG)):
         settings = (
             scheme,
             backend,
@@ -419,11 +432,17 @@ def _matmul(
             type(bits),
             type(workspace_limit),
         )
-        like = repeated.likeness(passed, settings)
+        like = repeated.likeness(passed, settings, is_asked)
         if like is not None and (again := repeated.again(like, passed)) is not None:
             return again
+    if is_asked and is_watched(a, b, out):
+        return _by_operator(
+            a, b, out, plan, report, progress, return_bound, scheme=scheme, backend=backend, bits=bits, family=family,
+            workspace_limit=workspace_limit, accuracy=accuracy, rounding=rounding, overflow=overflow,
+        )  # fmt: skip
+    raises = overflow != "wrap" and check_overflow(overflow) == "raise"
     if not dlpack.plain.issuperset(map(type, (a, b, out))) and dlpack.are_given(a, b, out):
-        return dlpack.call(_matmul, locals())
+        return dlpack.call(_matmul, {**locals(), "is_asked": False})
 
     sides = NEITHER
     if isinstance(a, Prepared) or isinstance(b, Prepared):

@@ -80,12 +80,7 @@ def _decide(
     if is_empty:
         return Decision(chosen, reason, fallback, None)
     serving = serving_variant(chosen, index, forced)
-    if (
-        serving is not None
-        and forced == variant.NOTHING
-        and not is_paired
-        and _may_be_direct(k, few, asked, index)
-    ):
+    if serving is not None and forced == variant.NOTHING and _may_be_direct(k, few, asked, index):
         serving = serving._replace(direct="where it pays")
     return Decision(chosen, reason, fallback, serving)
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .. import _core
 from . import remedies
 
 Array = npt.NDArray[Any]
@@ -146,6 +147,20 @@ def has_watching_mode() -> bool:
     """Whether a dispatch mode of torch wants to see products as operators; those of ``ozfp4.emulate`` let ours pass."""
     modes = require_torch().utils._python_dispatch._get_current_dispatch_mode_stack()
     return any(not getattr(mode, "passes_products", False) for mode in modes)
+
+
+@lru_cache(maxsize=1)
+def unwatched() -> _core.Unwatched:
+    """What says of operands, None or tensors, that nobody watches them; False where that needs a closer look."""
+    torch = require_torch()
+    return _core.Unwatched(
+        (torch.Tensor, torch.nn.Parameter),
+        torch.is_grad_enabled,
+        torch._C._len_torch_dispatch_stack,
+        has_watching_mode,
+        torch._C._functorch.peek_interpreter_stack,
+        torch.autograd.forward_ad,
+    )
 
 
 def has_own_tangent(x: Any) -> bool:

@@ -238,13 +238,14 @@ def cases(alphabet: Alphabet, *, short: bool) -> Iterator[Case]:
 @dataclass(frozen=True)
 class WholeProduct:
     """A whole product of float64 matrices, `a` (m × k) times `b` (k × n), and its exact result rounded once; `accuracy` is
-    "correct" where the integers do not tell it."""
+    "correct" where the integers do not tell it; `updates`: to be made as an update that adds nothing."""
 
     name: str
     a: npt.NDArray[np.float64]
     b: npt.NDArray[np.float64]
     expected: npt.NDArray[np.float64]
     accuracy: str = "scaled"
+    updates: bool = False
 
 
 def whole_products(*, short: bool, most_inner: int | None = None) -> Iterator[WholeProduct]:

@@ -76,9 +76,11 @@ def _wrong_product(
     kernel: DeviceKernel, plan: Plan, product: WholeProduct, direct: str = "always"
 ) -> tuple[str, Failure | None]:
     """The name of a whole product by a plan, and what is wrong with it or None."""
-    name = f"{product.name}, scheme {plan.scheme} {plan.backend} {plan.family}"
+    name = f"{product.name}, scheme {plan.scheme} {plan.backend} {plan.family}{', as an update' * product.updates}"
     extents = (*product.expected.shape, product.a.shape[1])
-    found = plane_products.whole_product(kernel, plan, product.a, product.b, product.accuracy, direct)
+    found = plane_products.whole_product(
+        kernel, plan, product.a, product.b, product.accuracy, direct, product.updates
+    )
     wrong = _first_wrong(name, extents, found, product.expected)
     if wrong is None:
         return name, None
@@ -91,16 +93,23 @@ def _wrong_product(
 def _wrong_without_planes(
     kernel: DeviceKernel, products: Iterable[WholeProduct], direct: str, asked: Iterable[tuple[str, int]]
 ) -> Iterator[tuple[str, Failure | None]]:
-    """Products on a GPU that need no planes in its memory, in accuracies and bits; the last is left to repair in part."""
+    """Products on a GPU that need no planes in its memory, in accuracies and bits; the last is left to repair in part. In machine
+    words all of them also as updates."""
     from . import exact_cases
 
+    kinds = (False, True) if direct == "always" else (False,)
     for product in products:
         for accuracy, bits in asked:
             plan = make_plan("II", "int8", "least", bits, product.a.shape[1])
-            yield _wrong_product(kernel, plan, replace(product, accuracy=accuracy), direct)
+            for updates in kinds:
+                yield _wrong_product(
+                    kernel, plan, replace(product, accuracy=accuracy, updates=updates), direct
+                )
     whole = exact_cases.repaired_product()
     product = replace(whole, b=whole.b[:, :5], expected=whole.expected[:, :5], accuracy="fp64")
-    yield _wrong_product(kernel, make_plan("II", "int8", "least", 76, product.a.shape[1]), product, direct)
+    plan = make_plan("II", "int8", "least", 76, product.a.shape[1])
+    for updates in kinds:
+        yield _wrong_product(kernel, plan, replace(product, updates=updates), direct)
 
 
 def _wrong_in_words(kernel: DeviceKernel) -> Iterator[tuple[str, Failure | None]]:
@@ -110,10 +119,24 @@ def _wrong_in_words(kernel: DeviceKernel) -> Iterator[tuple[str, Failure | None]
     words = (("scaled", 53), ("scaled", 76), ("fp64", 76))
     small = exact_cases.whole_products(short=False, most_inner=plane_products.most_inner_in_words())
     yield from _wrong_without_planes(kernel, small, "always", words)
+    yield from _wrong_integers_in_one_launch(kernel)
     if plane_products.has_thin_kernels(kernel):
         yield from _wrong_without_planes(kernel, exact_cases.thin_products(), "thin", words)
     short = exact_cases.tile_products(plane_products.most_inner_of_tiles())
     yield from _wrong_without_planes(kernel, short, "tiles", (("scaled", 53), ("fp64", 76)))
+
+
+def _wrong_integers_in_one_launch(kernel: DeviceKernel) -> Iterator[tuple[str, Failure | None]]:
+    """Products of integers of 64 bits, whose sums wrap."""
+    from . import exact_cases
+
+    for m, k, n in ((1, 1, 1), (9, 130, 33), (23, plane_products.most_inner_in_words(), 65)):
+        a, b = (
+            exact_cases.scattered(seed, *shape).view("int64") for seed, shape in ((3, (m, k)), (4, (k, n)))
+        )
+        name = f"integers {m} x {k} x {n}"
+        found = plane_products.integers_in_one_launch(kernel, make_plan("II", "int8", "least", 65, k), a, b)
+        yield name, _first_wrong(name, (m, n, k), found, a @ b)
 
 
 def _findings(kernel: DeviceKernel, short: bool) -> Iterator[tuple[str, Failure | None]]:

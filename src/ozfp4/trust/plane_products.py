@@ -17,6 +17,7 @@ from ..backends.kernels import WORDS, DeviceKernel, gpu_kernels
 from ..plans.plan import Plan, make_plan
 from ..request import library
 from ..request.operands import matmul_shape
+from ..request.update import Update
 from .stage_search import StageResults, digits_to_integers
 
 if TYPE_CHECKING:
@@ -210,15 +211,37 @@ def whole_product(
     b: npt.NDArray[np.float64],
     accuracy: str = "scaled",
     direct: str = "always",
+    updates: bool = False,
 ) -> npt.NDArray[np.float64]:
     """`a` times `b` by all four stages of a plan, whose planes the kernel multiplies; `direct`: by which of the kernels that have
-    none, of machine words on a GPU. Raises as :func:`multiply`."""
+    none, of machine words on a GPU; `updates`: by the one for alpha A B + beta C, of 1 and 0. Raises as :func:`multiply`."""
     if kernel.device == "cpu":
         c = np.full((a.shape[0], b.shape[1]), np.nan)
         cpu.ensure_blas()
         _core.matmul(plan._core, a, b, [c], cpu.DEFAULT_WORKSPACE, None, accuracy)
         return c
-    return _product_on_gpu(kernel, plan, a, b, promise_of(accuracy, single=False), direct)[1]
+    return _product_on_gpu(kernel, plan, a, b, promise_of(accuracy, single=False, updates=updates), direct)[1]
+
+
+def integers_in_one_launch(
+    kernel: DeviceKernel, plan: Plan, a: npt.NDArray[np.int64], b: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """`a` times `b` modulo 2^64, on a GPU. Raises as :func:`multiply`."""
+    torch = library.require_torch()
+    x, y = (torch.from_numpy(z).to(kernel.device) for z in (a, b))
+    out = torch.full((a.shape[0], b.shape[1]), 0x5A, dtype=torch.int64, device=kernel.device)
+    variant = _direct_variant(kernel.index, "always")
+    made = launch.run(
+        plan, variant, x, y, out, matmul_shape(a.shape, b.shape), launch.UNLIMITED, promise=Promise("exact")
+    )
+    _check_direct(made, a, b, "always")
+    result: npt.NDArray[np.int64] = out.cpu().numpy()
+    return result
+
+
+def _check_direct(made: launch.Launch, a: npt.NDArray[Any], b: npt.NDArray[Any], direct: str) -> None:
+    if not made.problem.describe()["direct" if direct == "always" else direct]:
+        raise RuntimeError(f"the product {a.shape} by {b.shape} was not made without planes")
 
 
 def _direct_variant(index: int, direct: str) -> Variant:
@@ -245,8 +268,9 @@ def _product_on_gpu(
     shape = matmul_shape(a.shape, b.shape)
     is_direct = kernel.element == WORDS.element
     variant = _direct_variant(kernel.index, direct) if is_direct else Variant(kernel.number)
-    made = launch.run(plan, variant, x, y, out, shape, launch.UNLIMITED, promise=promise)
-    if is_direct and not made.problem.describe()["direct" if direct == "always" else direct]:
-        raise RuntimeError(f"the product {a.shape} by {b.shape} was not made without planes")
+    update = Update(1.0, 0.0, None) if promise.updates else None
+    made = launch.run(plan, variant, x, y, out, shape, launch.UNLIMITED, promise=promise, update=update)
+    if is_direct:
+        _check_direct(made, a, b, direct)
     result: npt.NDArray[np.float64] = out.cpu().numpy()
     return made, result

@@ -95,6 +95,11 @@ class Problem:
         left[2048:] = 0
         left[[2048, 3072]] = 1
 
+    def relaunch(
+        self, a: int, b: int, c: int, workspace: int, counters: int, stream: int, alpha: float, beta: float, addend: int
+    ) -> None:  # fmt: skip
+        self.launch(a, b, c, workspace, counters, stream, alpha=alpha, beta=beta, addend=addend)
+
 
 def expand(
     data: int, kind: str, matrices: int, k: int, n: int, matrix_stride: int, k_stride: int, n_stride: int,

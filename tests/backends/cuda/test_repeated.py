@@ -68,7 +68,7 @@ def gpu(
         api = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
         if api is None:
             pytest.skip("this torch offers no structures")
-        reader = _core.TensorForms(api, (torch.Tensor, torch.nn.Parameter), _CPU)
+        reader = _core.TensorForms(api, library.unwatched(), _CPU)
     monkeypatch.setattr(repeated, "_reader", lambda: reader)
     return counted
 
@@ -262,6 +262,33 @@ def test_tensors_that_require_grad(gpu: Gpu) -> None:
     assert repeated._forms((a, b), torch) is None
 
 
+def test_who_watches_sees_what_would_be_repeated(gpu: Gpu) -> None:
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    seen: list[str] = []
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    a, b, c = draw(4, 5), draw(5, 3), draw(4, 3)
+    for _ in range(2):
+        ozfp4.matmul(a, b)
+        ozfp4.gemm(1, a, b, 1, c)
+    assert gpu.relaunched == 2
+    with Mode():
+        assert_same_bits(ozfp4.matmul(a, b), expected(ozfp4.matmul, a, b))
+        assert_same_bits(ozfp4.gemm(1, a, b, 1, c), expected(ozfp4.gemm, 1, a, b, 1, c))
+    assert [name for name in seen if name.startswith("ozfp4")] == [
+        "ozfp4.matmul.default",
+        "ozfp4.gemm.default",
+    ]
+    many = draw(2, 4, 5)
+    mapped = torch.func.vmap(lambda x: ozfp4.matmul(x, b))(many)
+    assert_same_bits(mapped, expected(ozfp4.matmul, many, b))
+
+
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested")
 def test_others_of_torch_are_not_repeated(gpu: Gpu) -> None:
     class Other(torch.Tensor):
@@ -319,13 +346,13 @@ def test_structures_of_another_version_are_not_read() -> None:
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
     table = (ctypes.c_uint64 * 8)(2, 0, 1, 1, 1, 1, 1)  # major and minor number, a pointer, functions
-    types = (torch.Tensor,)
+    told = library.unwatched()
     with pytest.raises(ValueError, match=r"api: its version is 2\.0"):
-        _core.TensorForms(new(ctypes.addressof(table), b"dlpack_exchange_api", None), types)
+        _core.TensorForms(new(ctypes.addressof(table), b"dlpack_exchange_api", None), told)
     table[0], table[5] = 1, 0
     with pytest.raises(ValueError, match="or it reads no tensors"):
-        _core.TensorForms(new(ctypes.addressof(table), b"dlpack_exchange_api", None), types)
+        _core.TensorForms(new(ctypes.addressof(table), b"dlpack_exchange_api", None), told)
     with pytest.raises(ValueError, match="incorrect name"):
-        _core.TensorForms(new(ctypes.addressof(table), b"another", None), types)
+        _core.TensorForms(new(ctypes.addressof(table), b"another", None), told)
     with pytest.raises(TypeError):
-        _core.TensorForms(7, types)
+        _core.TensorForms(7, told)

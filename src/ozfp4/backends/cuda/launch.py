@@ -88,8 +88,10 @@ def forget_counters(address: int) -> None:
 
 def current_stream(torch: Any, device: int) -> int:
     """The handle of the device's current stream, without the object around it where torch offers that."""
-    raw: Any = getattr(torch._C, "_cuda_getCurrentRawStream", None)
-    handle: int = torch.cuda.current_stream(device).cuda_stream if raw is None else raw(device)
+    try:
+        handle: int = torch._C._cuda_getCurrentRawStream(device)
+    except AttributeError:
+        handle = torch.cuda.current_stream(device).cuda_stream
     return handle
 
 
@@ -215,15 +217,17 @@ def relaunch(
         address, counters = workspace.data_ptr(), 0 if memory is None else memory.counters
     else:
         address, counters = memory.workspace, memory.counters
-    further = _DEBUG
     if prepared.steps is not None:  # as in enqueue
         prepared.steps.record_stream(torch.cuda.current_stream(index))
-    if kept is not NOTHING_KEPT:
-        further = {**further, **kept.arguments(torch, index, stream)}
-    if factors is not None:
-        further = {**further, "alpha": factors[0], "beta": factors[1], "addend": addend}
+    alpha, beta = factors or (1.0, 0.0)
     try:
-        prepared.problem.launch(*addresses, address, counters, stream, **further)
+        if kept is NOTHING_KEPT and not _DEBUG:
+            prepared.problem.relaunch(*addresses, address, counters, stream, alpha, beta, addend)
+        else:
+            further = {**_DEBUG, **kept.arguments(torch, index, stream)}
+            prepared.problem.launch(
+                *addresses, address, counters, stream, alpha=alpha, beta=beta, addend=addend, **further
+            )
     except BaseException:
         forget_counters(counters)
         raise

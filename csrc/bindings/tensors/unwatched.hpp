@@ -1,0 +1,60 @@
+// Whether torch surely does without seeing the products of some tensors as operators. Asked before every product of tensors,
+// where what Python has to look up takes longer than all answers.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <utility>
+
+#include "bindings/tensors/python.hpp"
+
+namespace ozfp4::bindings {
+
+class Unwatched {
+ public:
+  // `types` of tensors that nobody watches by their class; what is asked of torch: whether gradients are recorded, how many
+  // dispatch modes there are, where there are some whether one wants to see products, the interpreters of torch.func (None: there
+  // are none), and the module whose _current_level is below 0 where there are no tangents.
+  Unwatched(pybind11::tuple types, pybind11::object records_gradients, pybind11::object count_modes,
+            pybind11::object has_watching_mode, pybind11::object find_interpreters, pybind11::object forward_mode)
+      : types_(std::move(types)),
+        records_gradients_(std::move(records_gradients)),
+        count_modes_(std::move(count_modes)),
+        has_watching_mode_(std::move(has_watching_mode)),
+        find_interpreters_(std::move(find_interpreters)),
+        forward_mode_(std::move(forward_mode)) {}
+
+  // Whether each operand is None or is_plain, and nothing_watches.
+  bool are(const pybind11::tuple& operands) const {
+    for (const pybind11::handle x : operands) {
+      if (!x.is_none() && !is_plain(x)) return false;
+    }
+    return nothing_watches();
+  }
+
+  // Whether x is of the types, and does not require grad where gradients are recorded.
+  bool is_plain(pybind11::handle x) const {
+    return is_one_of(x, types_) && !(is_set(x, requires_grad_) && ask(records_gradients_).is(pybind11::handle(Py_True)));
+  }
+
+  // Whether torch neither maps nor watches what tensors do, nor has tangents.
+  bool nothing_watches() const {
+    const bool has_no_mode = number_of(ask(count_modes_)) == 0 || ask(has_watching_mode_).is(pybind11::handle(Py_False));
+    return has_no_mode && ask(find_interpreters_).is_none() &&
+           number_of(answer_of(PyObject_GetAttr(forward_mode_.ptr(), level_.ptr()))) < 0;
+  }
+
+ private:
+  static pybind11::object ask(const pybind11::object& function) { return answer_of(PyObject_CallNoArgs(function.ptr())); }
+  static long number_of(const pybind11::object& found) {
+    const long value = PyLong_AsLong(found.ptr());
+    if (value == -1 && PyErr_Occurred() != nullptr) throw pybind11::error_already_set();
+    return value;
+  }
+
+  pybind11::tuple types_;
+  pybind11::object records_gradients_, count_modes_, has_watching_mode_, find_interpreters_, forward_mode_;
+  pybind11::object requires_grad_ = interned("requires_grad"), level_ = interned("_current_level");
+};
+
+}  // namespace ozfp4::bindings
