@@ -77,6 +77,8 @@ def test_lines_of_many_bits(ways: list[bool]) -> None:
     a[::9] *= np.ldexp(1.0, rng.integers(-40, 0, (8, 64)))
     b[:, ::7] *= np.ldexp(1.0, rng.integers(-40, 0, (64, 10)))
     check(a, b, ways=[{}])
+    check(a, rng.integers(-1, 2, (64, 70)).astype(float), ways=[{}])
+    check(rng.integers(-3, 4, (70, 64)).astype(float), b, ways=[{}])
     check(np.ldexp(a, rng.integers(-30, 30, a.shape)), np.ldexp(b, rng.integers(-30, 30, b.shape)), ways=[{}])
     assert all(ways)
 

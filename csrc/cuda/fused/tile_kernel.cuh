@@ -69,8 +69,12 @@ __device__ __forceinline__ void share_state(TileShared<Certifies>& shared, const
 __device__ __forceinline__ void settle_norm(TileShared<false>&, const LineState&, int, int) {}
 template <class Sum>
 __device__ __forceinline__ void settle_norm(TileShared<true>& shared, const RecordedStateOf<Sum>& state, int at, int inner) {
-  const double bound = norm_squared_bound(state.line.sum.sum, inner, shared.line[at].capacity);
-  shared.log_square[at] = bound == 0.0 ? -(1 << 20) : exponent_of_magnitude<double>(magnitude_bits(bound)) + 1;
+  const int capacity = shared.line[at].capacity;
+  const double bound = norm_squared_bound(state.line.sum.sum, inner, capacity);
+  constexpr std::int32_t none = 1 << 20;  // more than all moduli hold; what a line of zeros has below nothing
+  shared.log_square[at] = bound == 0.0                  ? -none
+                          : capacity > kTileIntegerBits ? none  // its residues are not those of its integers
+                                                        : exponent_of_magnitude<double>(magnitude_bits(bound)) + 1;
 }
 
 // What scale finds of the block's lines, from the states of their units. All threads call it.
