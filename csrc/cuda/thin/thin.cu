@@ -113,7 +113,8 @@ double microseconds_of_thin(const ReconstructJob& job, bool certifies, int multi
                other = (cut.along_k ? 0.5 : 0.8) + 0.047 * held;
   const double thin = 9 + rounds * (first + other * (cut.few_padded - 1));
   const double millions = static_cast<double>(lines) * static_cast<double>(inner) / 0x1p20;
-  const double planes = 14 + millions * (millions < 32 ? 6 : 12);  // those that fit the cache, and those that do not
+  // Sixteen planes an entry, written and read, and the entries read twice: 48 bytes, unless the cache holds the planes.
+  const double planes = (certifies ? 19.5 : 14) + millions * (millions < 3 ? 6 : 11);
   return thin < planes ? thin : INFINITY;
 }
 
