@@ -62,7 +62,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
 }
 cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void*, const cudaLaunchConfig_t* config) {
   ++occupancy_queries;
-  *clusters = static_cast<int>(132 / config->gridDim.x);
+  const bool asks_clusters = config->numAttrs == 1 && config->attrs[0].id == cudaLaunchAttributeClusterDimension;
+  *clusters = asks_clusters ? static_cast<int>(256 / config->attrs[0].val.clusterDim.x) : 0;
   return cudaSuccess;
 }
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void*, void** arguments) {
@@ -164,6 +165,31 @@ void check_code_decides() {
   query = cudaSuccess;
 }
 
+// Clusters of a device, of code that has them; blocks where a launch asks for none.
+void check_clusters(LaunchConfig config) {
+  device = 3;
+  config.cluster_blocks = 0;
+  report("blocks of a device", resident_clusters(kernel<3>, config) == 4 * (132 - device));
+  device = 1;
+  code = {90, 90};
+  const int occupancies = occupancy_queries;
+  for (const unsigned blocks : {8u, 4u, 8u, 4u}) {
+    config.cluster_blocks = blocks;
+    report("clusters of a device", resident_clusters(kernel<4>, config) == static_cast<int>(256 / blocks));
+  }
+  report("they are asked for once", occupancy_queries == occupancies + 2);
+  device = 2;
+  code = {80, 90};
+  bool is_refused = false;
+  try {
+    resident_clusters(kernel<4>, config);
+  } catch (const LaunchError& error) {
+    is_refused = error.error() == cudaErrorNotSupported;
+  }
+  report("no clusters in older code", is_refused);
+  device = 0;
+}
+
 void check_shared_memory() {
   LaunchConfig config = config_of(Stage::encode);
   limits_set.clear();
@@ -177,6 +203,7 @@ void check_shared_memory() {
   report("the limit is only raised", limits_set == std::vector<int>{64 * 1024, 96 * 1024});
   report("a kernel is asked about once", attribute_queries == queries + 1);
   report("its blocks of each size once", occupancy_queries == occupancies + 5);
+  check_clusters(config);
   config.block = dim3(512);
   report("blocks of another number of threads", blocks_per_multiprocessor(kernel<3>, config) == 2);
   config.block = config_of(Stage::encode).block;

@@ -278,12 +278,14 @@ Whole find_whole(const CudaPlan& plan, const CudaProduct& product, const Turn& t
   if (direct == Direct::tiles) return can_tile ? Whole::tiles : Whole::stages;
   const double work = static_cast<double>(turn.result.stack.count()) * turn.a.outer * turn.b.outer * turn.a.inner;
   if (wants_longer(plan, work, std::nullopt)) return Whole::stages;
-  if (can_thinly && pays_thinly(job, promise.certifies())) return Whole::thin;
   const WholeTimes times = whole_times(turn.a.outer, turn.b.outer, turn.a.inner, turn.result.stack.count(), promise.certifies(),
                                        plan.plan.is_complex, gpu.multiprocessors);
+  const double direct_time = can_directly ? times.direct : INFINITY;
+  const double thin = can_thinly ? microseconds_of_thin(job, promise.certifies(), gpu.multiprocessors) : INFINITY;
   const double tiles =
       can_tile ? microseconds_of_tiles(turn.result, turn.a.inner, promise.certifies(), gpu.multiprocessors) : INFINITY;
-  if (can_directly && times.direct < std::min(times.stages, tiles)) return Whole::direct;
+  if (thin < std::min({direct_time, tiles, times.stages})) return Whole::thin;
+  if (direct_time < std::min(times.stages, tiles)) return Whole::direct;
   return tiles < 0.9 * times.stages ? Whole::tiles : Whole::stages;  // what is known of both is no better
 }
 

@@ -99,28 +99,15 @@ __device__ __forceinline__ void load(T (&x)[2 * kPairs], const Place& place, con
   }
 }
 
-// Brings the next tile's entries to the L2 cache while this one's are multiplied: memory is never idle for long. Threads whose
-// pairs lie in one line of 128 bytes, or in one piece of neighbouring lines, take every so many pairs each.
-template <bool AlongK, class T>
-__device__ __forceinline__ void prefetch(const Place& place, const Role& role, const Arguments& p) {
-  constexpr int sharers = AlongK ? 128 / (2 * static_cast<int>(sizeof(T))) : kMostRows;
-  const auto bring = [](const char* data) { asm volatile("prefetch.global.L2 [%0];" ::"l"(data)); };
-#pragma unroll
-  for (int j = 0; j < kPairs; j += sharers) {
-    const std::int32_t i = j + (AlongK ? role.slot : role.row) % sharers, left = place.left - (i * 2 << p.slots_shift);
-    const char* data = place.data + i * p.pair_step;
-    if (left >= 1) bring(data);
-    if (!AlongK && left >= 2) bring(data + p.many.view.inner_stride);
-  }
-}
-
 // What its threads find of a line, in all of them.
 template <bool Certifies, bool AlongK, class T>
 __device__ __forceinline__ Found find_line(Shared& shared, const Arguments& p, const Role& role, const T (&x)[2 * kPairs],
                                            std::uint32_t rank, int turn) {
   StateOf<Certifies> state;
+  const std::int32_t pairs = p.slice / (2 << p.slots_shift);
 #pragma unroll
   for (int i = 0; i < 2 * kPairs; i += 8) {
+    if (i >= 2 * pairs) break;
     T batch[8];
 #pragma unroll
     for (int j = 0; j < 8; ++j) batch[j] = x[i + j];
@@ -281,8 +268,7 @@ __device__ __forceinline__ void multiply_tile(Shared& shared, const Arguments& p
     const std::int32_t parts = role.slots / 32, at = (role.slot / 32 * p.few_padded + c) * 32 + role.slot % 32;
     const int2* upper = reinterpret_cast<const int2*>(few_limbs + kSharedEntries / 2);
     BalancedSums<Limbs> sums[Few];
-    multiply<Limbs, Few>(sums, x, scale, few_limbs + at, upper + at, parts * p.few_padded * 32,
-                         (p.slice / 2 + role.slots - 1) / role.slots);
+    multiply<Limbs, Few>(sums, x, scale, few_limbs + at, upper + at, parts * p.few_padded * 32, p.slice / (2 << p.slots_shift));
     leave<AlongK>(shared, p, sums, c, number, rank, turn);
   }
 }
@@ -301,7 +287,7 @@ __global__ void __launch_bounds__(kThreads, 2) thin_kernel(const __grid_constant
   const std::uint32_t rank = blockIdx.x % static_cast<std::uint32_t>(p.cluster);
   std::int32_t number = static_cast<std::int32_t>(blockIdx.x / static_cast<std::uint32_t>(p.cluster)) * p.first_stride;
   std::int32_t few = -1;  // 2 * matrix, and 1 where its lines are wide
-  int count = 0;  // of tiles
+  int count = 0;          // of tiles
 #pragma unroll 1
   for (; count < p.tiles_each && number < p.tiles; number += p.tile_step, ++count) {
     const int turn = count & 1;
@@ -314,10 +300,6 @@ __global__ void __launch_bounds__(kThreads, 2) thin_kernel(const __grid_constant
       const Matrices matrices(p, tile.matrix);
 
       // ---- Load
-      if (count + 1 < p.tiles_each && number + p.tile_step < p.tiles) {
-        const Tile next(p, number + p.tile_step);
-        prefetch<AlongK, T>(Place(p, role, next, Matrices(p, next.matrix).many, rank), role, p);
-      }
       load(x, Place(p, role, tile, matrices.many, rank), p);
       if (matrices.few != few >> 1) {
         few = 2 * matrices.few + (few_are_wide(p, matrices.few) ? 1 : 0);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "arith/multiples.hpp"
 #include "cuda/launch.hpp"
@@ -101,17 +102,20 @@ bool can_multiply_thinly(const ReconstructJob& job, const CapacityRule& capacity
          has_thin_kernels();
 }
 
-bool pays_thinly(const ReconstructJob& job, bool certifies) {
-  // Microseconds on an H200 for 2^20 entries of the many lines, measured at 8192 x 8192 (docs/performance.md); of shorter K, and
-  // of fewer entries, nobody has measured any.
+double microseconds_of_thin(const ReconstructJob& job, bool certifies, int multiprocessors) {
   const ThinCut cut = cut_thinly(job);
-  const std::int32_t inner = job.a.view.inner;
-  const double millions = static_cast<double>(cut.entries) / cut.few_padded * inner / 0x1p20;
-  if (inner < 512 || millions < 1) return false;
-  const double of_lines = (cut.along_k ? 1.75 : 4.2) + (certifies ? 0.5 : 0);
-  const double thin = 12 + millions * (of_lines + (cut.along_k ? 0.95 : 1.15) * cut.few_padded);
-  const double stages = (certifies ? 19.5 : 14) + millions * (millions < 32 ? 7 : 13);  // planes that fit the cache, or do not
-  return thin < stages;
+  const std::int64_t lines = cut.entries / cut.few_padded, inner = job.a.view.inner;
+  const std::int64_t blocks = ceil_div(lines << cut.slots_shift, kThreads) * cut.cluster;
+  const auto rounds = static_cast<double>(ceil_div(blocks, 2 * multiprocessors));
+  const std::int32_t held = cut.slice >> cut.slots_shift;  // entries of a thread
+  // A tile is loaded, looked at and multiplied: by the first of the few lines, and by each of the others.
+  const double first = (cut.along_k ? 3.5 : 9.5) + 0.0625 * held + (certifies ? 1.3 : 0),
+               other = (cut.along_k ? 0.5 : 0.8) + 0.047 * held;
+  const double thin = 9 + rounds * (first + other * (cut.few_padded - 1));
+  const double millions = static_cast<double>(lines) * static_cast<double>(inner) / 0x1p20;
+  // Sixteen planes an entry, written and read, and the entries read twice: 48 bytes, unless the cache holds the planes.
+  const double planes = (certifies ? 19.5 : 14) + millions * (millions < 3 ? 6 : 11);
+  return thin < planes ? thin : INFINITY;
 }
 
 std::int64_t thin_workspace_bytes(const ReconstructJob& job) {
