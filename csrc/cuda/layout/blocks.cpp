@@ -10,6 +10,7 @@
 #include "cuda/direct/direct.hpp"
 #include "cuda/encode/scale_encode.hpp"
 #include "cuda/fused/planes/fused.hpp"
+#include "cuda/fused/tile.hpp"
 #include "cuda/layout/size_of.hpp"
 #include "cuda/repair/listed.hpp"
 #include "cuda/repair/masks.hpp"
