@@ -56,6 +56,7 @@ class Consumer {
   }
 
   __device__ __forceinline__ void run() {
+    if (group_ == 1) named_arrive(kTurnBarrier, 256);
     for (std::uint32_t index = blockIdx.x; index < p_.tiles; index += gridDim.x) {
       WarpScales& warp_scales = shared_.scales[threadIdx.x / 32 - 4];
       TileScales scales;
@@ -75,6 +76,7 @@ class Consumer {
       store_results<T, S>(residues_, p_, place, shared_.table, warp_scales, care, is_certain_, acc_,
                           layout_.base + Config::kWeightsAt);
     }
+    if (group_ == 0) named_sync(kTurnBarrier, 256);  // what the other one handed over behind its last modulus
   }
 
  private:
@@ -106,9 +108,11 @@ class Consumer {
     }
   }
 
-  // All of K of the next modulus.
+  // All of K of the next modulus, when the other warpgroup has issued its own: so one of them folds while the other has the
+  // tensor cores, else both would multiply and fold at the same time. Each hands over once between two waits of the other.
   __device__ __forceinline__ void multiply() {
     pin(acc_);
+    named_sync(kTurnBarrier + group_, 256);
     issue(false);
     std::uint32_t previous = ring_.stage;
     ring_.advance();
@@ -120,6 +124,7 @@ class Consumer {
       previous = ring_.stage;
       ring_.advance();
     }
+    named_arrive(kTurnBarrier + 1 - group_, 256);
     wait_multiply<0>();
     pin(acc_);
     release(previous);
@@ -139,6 +144,8 @@ class Consumer {
   __device__ __forceinline__ void release(std::uint32_t stage) {
     if (threadIdx.x % 32 == 0) arrive(layout_.empty(stage));
   }
+
+  static constexpr int kTurnBarrier = 1;  // and 2
 
   const Parameters<S>& p_;
   const Layout& layout_;
