@@ -41,16 +41,17 @@ class Target {
   __device__ __forceinline__ void store(int pair, int e, T value) const {
     *reinterpret_cast<T*>(data_ + 8 * (pair % 2) * result_.row_stride + (8 * (pair / 2) + e) * result_.column_stride) = value;
   }
-  __device__ __forceinline__ void store(int pair, const T (&value)[2]) const {
+  // Pair 2 j + h.
+  __device__ __forceinline__ void store(int j, int h, const T (&value)[2]) const {
     if (stores_pairs_) {
-      if (8 * (pair % 2) >= rows_) return;
-      char* const row = data_ + (pair % 2 == 0 ? 0 : 8 * result_.row_stride);
-      __stcs(reinterpret_cast<typename short_form::PairOf<T>::type*>(row) + 4 * (pair / 2), {value[0], value[1]});
+      if (8 * h >= rows_) return;
+      char* const row = data_ + (h == 0 ? 0 : 8 * result_.row_stride);
+      __stcs(reinterpret_cast<typename short_form::PairOf<T>::type*>(row) + 4 * j, {value[0], value[1]});
       return;
     }
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
-      if (exists(pair, e)) store(pair, e, value[e]);
+      if (exists(2 * j + h, e)) store(2 * j + h, e, value[e]);
     }
   }
 
@@ -93,6 +94,24 @@ __device__ __forceinline__ void round_pair(T (&value)[2], bool& is_rare, const s
   }
 }
 
+// The residues of pair `pair`, of those from First to before Last: registers have no index, and code of its own for every pair is
+// more than the caches of instructions hold.
+using PairResidues = std::uint32_t[2][kMostModuli / 4];
+template <int First, int Last>
+__device__ __forceinline__ void take_pair(PairResidues& taken, const Residues& residues, int pair) {
+  if constexpr (Last - First > 1) {
+    constexpr int middle = (First + Last) / 2;
+    if (pair < middle) {
+      take_pair<First, middle>(taken, residues, pair);
+    } else {
+      take_pair<middle, Last>(taken, residues, pair);
+    }
+  } else {
+#pragma unroll
+    for (int w = 0; w < kMostModuli / 4; ++w) taken[0][w] = residues[2 * First][w], taken[1][w] = residues[2 * First + 1][w];
+  }
+}
+
 // The entries of the pairs that `rare` names, of this lane, whatever they are; specials come after that. Where entries are
 // certified, those that are not are listed.
 template <class T, class S>
@@ -105,16 +124,12 @@ __device__ __forceinline__ void correct_pairs(const Residues& residues, std::uin
 #pragma unroll 1
   for (std::uint32_t rest = __reduce_or_sync(0xffffffffu, rare); rest != 0; rest &= rest - 1) {
     const int pair = __ffs(static_cast<int>(rest)) - 1;
-    std::uint32_t word[2][kMostModuli / 4] = {};
-#pragma unroll
-    for (int i = 0; i < Config::kEntries; ++i) {  // registers have no index
-#pragma unroll
-      for (int w = 0; w < kMostModuli / 4; ++w) word[i % 2][w] = i / 2 == pair ? residues[i][w] : word[i % 2][w];
-    }
+    PairResidues taken;
+    take_pair<0, kPairs>(taken, residues, pair);
     std::uint32_t own[2][2 * Words];
     OwnWeights<Words> weights;
     weights.load(table + sizeof constants / 4);
-    weights.columns(own, word[0], word[1]);
+    weights.columns(own, taken[0], taken[1]);
     if (((rare >> pair) & 1u) == 0) continue;
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
@@ -153,6 +168,23 @@ __device__ __forceinline__ void patch_tile(const ReconstructJob& job, const Plac
   }
 }
 
+// begin_columns of pair 2 j + h, of those of j from First to before Last, and the end of it.
+template <int First, int Last>
+__device__ __forceinline__ void sum_pair(Sums& sums, const Residues& residues, int j, int h, std::uint32_t weights) {
+  if constexpr (Last - First > 1) {
+    constexpr int middle = (First + Last) / 2;
+    if (j < middle) {
+      sum_pair<First, middle>(sums, residues, j, h, weights);
+    } else {
+      sum_pair<middle, Last>(sums, residues, j, h, weights);
+    }
+  } else {
+    begin_columns(sums, residues[4 * First + 2 * h], residues[4 * First + 2 * h + 1], weights);
+    wait_multiply<0>();
+    pin(sums);
+  }
+}
+
 template <class T, class S>
 __device__ __forceinline__ void store_results(const Residues& residues, const Parameters<S>& p, const Place& place,
                                               const std::uint32_t* table, const WarpScales& scales, const TileCare& care,
@@ -170,19 +202,21 @@ __device__ __forceinline__ void store_results(const Residues& residues, const Pa
       test[0] = scales.test[threadIdx.x % 32 / 4];
       test[1] = scales.test[threadIdx.x % 32 / 4 + 8];
     }
-    begin_columns(sums, residues[0], residues[1], weights);
+#pragma unroll 1
+    for (int j = 0; j < kPairs / 2; ++j) {
+      const int2 column = *reinterpret_cast<const int2*>(&scales.exponent[8 * j + 2 * (threadIdx.x % 4)]);
 #pragma unroll
-    for (int pair = 0; pair < kPairs; ++pair) {
-      const int2 column = *reinterpret_cast<const int2*>(&scales.exponent[8 * (pair / 2) + 2 * (threadIdx.x % 4)]);
-      std::int32_t scale[2] = {column.x - row_shift[pair % 2], column.y - row_shift[pair % 2]};
-      std::uint32_t own[2][2 * Words];
-      end_columns<Words>(own, sums);
-      if (pair + 1 < kPairs) begin_columns(sums, residues[2 * pair + 2], residues[2 * pair + 3], weights);  // under the rounding
-      T value[2];
-      bool is_rare = false;
-      round_pair<T, S>(value, is_rare, own, scale, constants, S::Certifies ? test[pair % 2] : short_form::kNoTest);
-      if (is_rare) rare |= 1u << pair;
-      target.store(pair, value);
+      for (int h = 0; h < 2; ++h) {
+        std::int32_t scale[2] = {column.x - row_shift[h], column.y - row_shift[h]};
+        std::uint32_t own[2][2 * Words];
+        sum_pair<0, kPairs / 2>(sums, residues, j, h, weights);
+        end_columns<Words>(own, sums);
+        T value[2];
+        bool is_rare = false;
+        round_pair<T, S>(value, is_rare, own, scale, constants, S::Certifies ? test[h] : short_form::kNoTest);
+        if (is_rare) rare |= 1u << (2 * j + h);
+        target.store(j, h, value);
+      }
     }
   }
   ListedEntries listed;
