@@ -227,7 +227,9 @@ def whole_product(
         cpu.ensure_blas()
         _core.matmul(plan._core, a, b, [c], cpu.DEFAULT_WORKSPACE, None, accuracy)
         return c
-    return _product_on_gpu(kernel, plan, a, b, promise_of(accuracy, single=False, updates=updates), direct, fused)[1]
+    return _product_on_gpu(
+        kernel, plan, a, b, promise_of(accuracy, single=False, updates=updates), direct, fused
+    )[1]
 
 
 def integers_in_one_launch(
