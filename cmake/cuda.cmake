@@ -61,7 +61,6 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/fused/tile_tables.cpp
   csrc/cuda/thin/cut.cpp
   csrc/cuda/thin/thin.cu
-  csrc/cuda/fused/planes/fused.cu
   csrc/cuda/encode/scale_encode.cu
   csrc/cuda/integers/integer_plan.cpp
   csrc/cuda/integers/reconstruct.cu

@@ -60,8 +60,8 @@ PlaneArray array_of(const PreparedOperand& operand) {
   return {planes.data, planes.planes, matrices, planes.pitch, planes.matrix_stride, planes.plane_stride};
 }
 
-// All units and terms of a block.
-GemmProblem problem_of(const Run& run, const Preparation& prepared, const Block& block, const Residues& out) {
+// All units and terms in one launch.
+void multiply(const Run& run, const Preparation& prepared, const Block& block, const Residues& out) {
   const Schedule& schedule = run.schedule(block);
   const DeviceResult& result = run.turn.result;
   GemmProblem problem;
@@ -83,11 +83,7 @@ GemmProblem problem_of(const Run& run, const Preparation& prepared, const Block&
   problem.out_matrix_stride = out.matrix_stride;
   problem.device_steps = run.layout.pieces.empty() ? run.device_steps : nullptr;
   problem.moduli_used = prepared.units_used();
-  return problem;
-}
-
-void multiply(const Run& run, const Preparation& prepared, const Block& block, const Residues& out) {
-  run.stages.multiply(problem_of(run, prepared, block, out), run.layout.tile);
+  run.stages.multiply(problem, run.layout.tile);
 }
 
 // The outputs of a further piece of K, added to those before.
@@ -176,17 +172,8 @@ void multiply_whole(const Run& run, const ReconstructJob& job, const Certificati
   }
 }
 
-// From what multiply left to the block's results, or both in one launch.
-void make_results(const Run& run, const Preparation& prepared, const Block& block, const ReconstructJob& job,
-                  const Certification* certification) {
-  if (!run.layout.fuses) return run.stages.reconstruct(job, certification);
-  const Residues bytes = residues_at(run, run.layout.outputs);
-  run.stages.multiply_reconstruct(problem_of(run, prepared, block, bytes), run.layout.tile, job, certification);
-}
-
 // The same rounded as asked, its entries certified or repaired.
-void settle(const Run& run, const Preparation& prepared, const Block& block, const ReconstructJob& job,
-            const Certification& certification, bool is_first) {
+void settle(const Run& run, const Block& block, const ReconstructJob& job, const Certification& certification, bool is_first) {
   DeviceUpdate update = run.turn.update;
   if (update.c.data != nullptr) update.c = block_of(update.c, block);
   const bool updates = run.plan.promise.updates;
@@ -195,7 +182,7 @@ void settle(const Run& run, const Preparation& prepared, const Block& block, con
   } else if (updates) {
     run.stages.reconstruct_update(job, certification, update);
   } else {
-    make_results(run, prepared, block, job, &certification);
+    run.stages.reconstruct(job, &certification);
   }
   if (certification.listed.word == nullptr) return;
   RepairJob repair;
@@ -231,15 +218,15 @@ void reconstruct(const Run& run, const Preparation& prepared, const Block& block
   const Promise& promise = run.plan.promise;
   if (promise.is_whole) return reconstruct_integers(run, prepared, block, residues);
   ReconstructJob job = reconstruct_job(run, prepared, block, residues);
-  if (!promise.has_records()) return make_results(run, prepared, block, job, nullptr);
+  if (!promise.has_records()) return run.stages.reconstruct(job);
   Certification certification{promise.accuracy, promise.rounding, promise.precision, {}, {}, prepared.is_certain()};
   if (promise.certifies()) certification.listed = list_at(run, run.layout.listed, counts);
   if (promise.second == Second::bound) certification.bound = block_of(run.turn.second, block);
-  settle(run, prepared, block, job, certification, true);
+  settle(run, block, job, certification, true);
   if (promise.second != Second::upper) return;
   job.result = block_of(run.turn.second, block);
   certification.rounding = Rounding::up;
-  settle(run, prepared, block, job, certification, false);
+  settle(run, block, job, certification, false);
 }
 
 // The whole turn without planes, and repair.
@@ -252,7 +239,7 @@ void multiply_directly(const Run& run, const Preparation& prepared, RepairCounts
   if (!promise.has_records()) return multiply_whole(run, job, nullptr);
   Certification certification{promise.accuracy, promise.rounding, promise.precision, {}, {}, nullptr};
   if (promise.certifies()) certification.listed = list_at(run, run.layout.listed, counts);
-  settle(run, prepared, whole, job, certification, true);
+  settle(run, whole, job, certification, true);
 }
 
 // Hands every stage of a turn, block by block and piece by piece, to its stages, in the order in which they run.
@@ -268,7 +255,7 @@ void walk(const Run& run) {
     prepared.encode(run.stages, block);
     const Residues sum = run.plan.integer ? words_of(run.turn, block) : residues_at(run, run.layout.outputs);
     if (block.inners.first == 0) {
-      if (!run.layout.fuses) multiply(run, prepared, block, sum);
+      multiply(run, prepared, block, sum);
       run.stages.record(Stage::multiply);
     } else {
       const Residues part = residues_at(run, run.layout.partial);

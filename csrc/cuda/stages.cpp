@@ -127,29 +127,6 @@ void Stages::reconstruct(ReconstructJob job, const Certification* certification)
   finish(Stage::reconstruct);
 }
 
-void Stages::multiply_reconstruct(const GemmProblem& problem, const TileChoice& choice, ReconstructJob job,
-                                  const Certification* certification) const {
-  if (only_checks()) {
-    multiply(problem, choice);
-    return reconstruct(job);
-  }
-  job.overlap_previous = job.overlap_previous && options_.events.after_multiply == nullptr;
-  if (!plan_.few) {
-    launch_fused(plan_.reconstruct, problem, job, options_.stream, certification);
-  } else {
-    Certification part = *certification;
-    part.most_count = plan_.few->all;
-    launch_fused(*plan_.few, problem, job, options_.stream, &part);
-    GemmProblem rest = problem;
-    rest.least_moduli = part.most_count + 1;
-    launch_gemm(rest, choice, plan_.kernel, options_.stream);
-    part.least_count = rest.least_moduli;
-    part.most_count = INT32_MAX;
-    launch_reconstruct(plan_.reconstruct, job, options_.stream, &part);
-  }
-  finish(Stage::multiply, "and reconstruct");
-}
-
 void Stages::reconstruct_integers(IntegerJob job) const {
   if (only_checks()) return refuse(Stage::reconstruct, find_integer_error(plan_.whole, job));
   job.overlap_previous = job.overlap_previous && options_.events.after_multiply == nullptr;

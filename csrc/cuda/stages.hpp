@@ -7,7 +7,6 @@
 #include "cuda/complex/join.hpp"
 #include "cuda/direct/direct.hpp"
 #include "cuda/encode/scale_encode.hpp"
-#include "cuda/fused/planes/fused.hpp"
 #include "cuda/fused/tile.hpp"
 #include "cuda/integers/reconstruct.hpp"
 #include "cuda/launch.hpp"
@@ -66,10 +65,6 @@ class Stages {
   // Of a complex plan; see complex/join.hpp.
   void join_parts(std::uint8_t* outputs, std::int64_t plane_stride, const int* moduli_used) const;
   void reconstruct(ReconstructJob job, const Certification* certification = nullptr) const;
-  // Instead of multiply and reconstruct; `job` as for reconstruct, whose residues are used where the data need more moduli than
-  // the one launch takes.
-  void multiply_reconstruct(const GemmProblem& problem, const TileChoice& choice, ReconstructJob job,
-                            const Certification* certification) const;
   // Range: the promise has an update.
   void reconstruct_update(ReconstructJob job, const Certification& certification, const DeviceUpdate& update) const;
   void reconstruct_integers(IntegerJob job) const;

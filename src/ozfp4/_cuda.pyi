@@ -146,16 +146,14 @@ class Problem:
         addend: Result | None = None,
         strides_addend: Sequence[int] = ...,
         direct: str = "never",
-        fused: bool | None = None,
     ) -> None:
         """`addend`, with the bytes from one of its matrices to the next: C of alpha A B + beta C, where the plan's promise has an
         update and beta is not 0.
 
-        `tile`, `splits`, `overlap`, `longer`, `fused`: what the cost model would choose; for whoever hunts a wrong bit.
+        `tile`, `splits`, `overlap`, `longer`: what the cost model would choose; for whoever hunts a wrong bit.
 
         A tile is one of `tiles(kernel)`; `overlap` is whether multiply, and reconstruct behind it, may start while the kernel
-        before ends; `longer` whether accuracy "fp64" has a second product, of longer integers, for whatever is listed; `fused`
-        whether multiply and reconstruct are one launch wherever there is a kernel.
+        before ends; `longer` whether accuracy "fp64" has a second product, of longer integers, for whatever is listed.
         `direct`: whether the product may be made without planes: "never", "where it pays", or wherever there is a kernel:
         "always" in one launch, "thin" in one pass over an operand where the other has few rows or columns, "tiles" in one
         launch tile by tile where K is short.

@@ -67,7 +67,7 @@ def test_what_is_forced_replaces_a_choice() -> None:
         (
             {"thin": True, "splits": 2},
             ValueError,
-            "^thin: True leaves no stage that tile, splits, longer or fused could be of$",
+            "^thin: True leaves no stage that tile, splits or longer could be of$",
         ),
         (
             {"thin": True, "direct": True},

@@ -127,8 +127,7 @@ class Problem {
           const Extents& extents, const Extents& strides_a, const Extents& strides_b, const Extents& strides_c, int device,
           std::int64_t cap, std::uintptr_t device_steps, const std::optional<std::string>& tile, std::optional<int> splits,
           std::optional<bool> overlap, std::optional<bool> longer, const Kept& kept_a, const Kept& kept_b,
-          const std::optional<DeviceResult>& addend, const Extents& strides_addend, const std::string& direct,
-          std::optional<bool> fused)
+          const std::optional<DeviceResult>& addend, const Extents& strides_addend, const std::string& direct)
       : plan_(std::move(plan)),
         product_{a,
                  b,
@@ -162,7 +161,7 @@ class Problem {
                                                        {"tiles", Direct::tiles}};
     const auto one = make_direct_layout(*plan_, product_, gpu, cap, forced, value_of(directs, "direct", direct));
     if (plan_->plan.is_complex && !one) product_ = with_parts(product_);
-    layout_ = one ? *one : make_layout(*plan_, product_, gpu, cap, forced, longer, fused);
+    layout_ = one ? *one : make_layout(*plan_, product_, gpu, cap, forced, longer);
     check_matmul(*plan_, layout_, product_, device_steps_, gpu);
   }
 
@@ -267,7 +266,6 @@ py::dict describe(const Problem& problem) {
   d["direct"] = layout.is_direct && layout.thin == 0 && !layout.is_tiled;
   d["tiles"] = layout.is_tiled;
   d["thin"] = layout.thin != 0;
-  d["fused"] = layout.fuses;
   d["kernel"] = std::string(kernel_name(problem.plan().kernel));
   d["tile"] = std::string(geometry.name);
   d["splits"] = layout.tile.splits;
@@ -344,13 +342,12 @@ void register_problem(py::module_& module) {
       .def(py::init<std::shared_ptr<CudaPlan>, const DeviceOperand&, const DeviceOperand&, const DeviceResult&, const Extents&,
                     const Extents&, const Extents&, const Extents&, int, std::int64_t, std::uintptr_t,
                     const std::optional<std::string>&, std::optional<int>, std::optional<bool>, std::optional<bool>, const Kept&,
-                    const Kept&, const std::optional<DeviceResult>&, const Extents&, const std::string&, std::optional<bool>>(),
+                    const Kept&, const std::optional<DeviceResult>&, const Extents&, const std::string&>(),
            py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("result"), py::arg("extents"), py::arg("strides_a"),
            py::arg("strides_b"), py::arg("strides_c"), py::arg("device"), py::arg("workspace_limit"), py::arg("device_steps"),
            py::arg("tile") = py::none(), py::arg("splits") = py::none(), py::arg("overlap") = py::none(),
            py::arg("longer") = py::none(), py::arg("kept_a") = py::none(), py::arg("kept_b") = py::none(),
-           py::arg("addend") = py::none(), py::arg("strides_addend") = Extents(), py::arg("direct") = "never",
-           py::arg("fused") = py::none())
+           py::arg("addend") = py::none(), py::arg("strides_addend") = Extents(), py::arg("direct") = "never")
       .def_property_readonly("bytes", &Problem::bytes)
       .def_property_readonly("turns", &Problem::turns)
       .def("new_lines", &Problem::new_lines, py::arg("turn"))

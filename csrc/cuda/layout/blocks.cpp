@@ -9,7 +9,6 @@
 #include "arith/narrow.hpp"
 #include "cuda/direct/direct.hpp"
 #include "cuda/encode/scale_encode.hpp"
-#include "cuda/fused/planes/fused.hpp"
 #include "cuda/fused/tile.hpp"
 #include "cuda/layout/size_of.hpp"
 #include "cuda/repair/listed.hpp"
@@ -141,20 +140,8 @@ bool can_scale_and_encode(const CudaPlan& plan, const Turn& turn) {
   return can_scale_and_encode(encode, turn.stored_a.exists() ? turn.b : turn.a, has_records);
 }
 
-// Whether multiply and reconstruct are one launch, where K is whole.
-bool is_fused(const CudaPlan& plan, const Turn& turn, const Cut& cut, const Gpu& gpu, const ForcedChoice& forced,
-              const std::optional<bool>& fused) {
-  const Promise& promise = plan.promise;
-  if (plan.integer || plan.plan.is_complex || promise.is_whole || promise.updates || promise.second != Second::none ||
-      promise.accuracy == Accuracy::correct || forced.splits.value_or(1) != 1) {
-    return false;
-  }
-  if (!can_fuse(plan.kernel, plan.schedule, plan.few ? *plan.few : plan.reconstruct)) return false;
-  return fused.value_or(pays_fused(cut.rows, cut.columns, cut.inners, turn.result.stack.count(), gpu.multiprocessors));
-}
-
 CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, const Cut& cut,
-                      const ForcedChoice& forced, const std::optional<bool>& longer, const std::optional<bool>& fused) {
+                      const ForcedChoice& forced, const std::optional<bool>& longer) {
   const Turn turn = turn_at(product, cut.turns, 0);
   const DeviceOperand &a = turn.a, &b = turn.b;
   CudaLayout layout;
@@ -185,8 +172,7 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
   shape.batches = narrow<int>(multiplied, "matrices of a turn");
   // Cutting K costs output bytes, so it is for outputs whose tiles leave multiprocessors idle.
   const std::int64_t tiles = size_of({ceil_div(cut.rows, 128), ceil_div(cut.columns, 256), multiplied, shape.units});
-  layout.fuses = is_whole_k && is_fused(plan, turn, cut, gpu, forced, fused);
-  shape.max_splits = schedule.may_split && is_whole_k && !layout.fuses && tiles < gpu.multiprocessors ? kMaxSplits : 1;
+  shape.max_splits = schedule.may_split && is_whole_k && tiles < gpu.multiprocessors ? kMaxSplits : 1;
   check_splits(forced, schedule, is_whole_k);
   layout.tile = choose_tile(shape, plan.kernel, schedule.element, gpu, forced);
   layout.tile.splits = std::max(layout.tile.splits, schedule.least_splits);
@@ -388,7 +374,7 @@ std::optional<CudaLayout> make_direct_layout(const CudaPlan& plan, const CudaPro
 }
 
 CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,
-                       const ForcedChoice& forced, const std::optional<bool>& longer, const std::optional<bool>& fused) {
+                       const ForcedChoice& forced, const std::optional<bool>& longer) {
   const std::int32_t rows = product.a.outer, columns = product.b.outer;
   if (std::max(rows, columns) > kLongestExtent) {
     throw std::length_error("rows of a or columns of b: " + std::to_string(std::max(rows, columns)) +
@@ -396,7 +382,7 @@ CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const G
   }
   Cut cut{longest_turns(product), rows, columns, product.a.inner};
   for (;;) {
-    CudaLayout layout = layout_for(plan, product, gpu, cut, forced, longer, fused);
+    CudaLayout layout = layout_for(plan, product, gpu, cut, forced, longer);
     const char* limit = find_limit(plan, product, layout);
     const std::int64_t most = can_shorten(product, cut.turns) ? std::min(cap, kMostTurnBytes) : cap;
     if (limit == nullptr && layout.bytes <= most) {

@@ -23,7 +23,6 @@ struct CudaLayout {
   std::int64_t k_pitch = 0, out_pitch = 0;  // out_pitch in entries
   TileChoice tile;
   bool scales_and_encodes = false;  // in one launch, where the device has clusters
-  bool fuses = false;               // multiply and reconstruct are one launch (cuda/fused/planes)
   bool is_direct = false;  // cuda/direct, cuda/fused or cuda/thin makes all of the product, without planes and outputs here
   bool is_tiled = false;   // that is cuda/fused
   std::int64_t thin = 0;   // where cuda/thin works, if it makes the product; else 0
@@ -48,11 +47,9 @@ std::optional<CudaLayout> make_direct_layout(const CudaPlan& plan, const CudaPro
 // The whole product in one turn, block and piece where that stays at or below `cap` bytes (stacks: kMostTurnBytes), else the
 // first of ever smaller cuts that does. Throws std::length_error naming the least workspace where even the smallest does not
 // fit, or what exceeds the kernels' limits; std::invalid_argument where splits are forced that the schedule cannot be cut into.
-// `longer`: see wants_longer. `fused`: whether multiply and reconstruct are one launch wherever there is a kernel, in place of
-// where it pays.
+// `longer`: see wants_longer.
 CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,
-                       const ForcedChoice& forced = {}, const std::optional<bool>& longer = {},
-                       const std::optional<bool>& fused = {});
+                       const ForcedChoice& forced = {}, const std::optional<bool>& longer = {});
 
 // A stack runs in turns where it would need more at once: by then a turn keeps every GPU busy for long.
 inline constexpr std::int64_t kMostTurnBytes = std::int64_t(1) << 34;

@@ -76,7 +76,6 @@ struct GemmProblem : ScheduleView {
 
   const GemmStep* device_steps = nullptr;  // the same steps in device memory; needed beyond kMaxInlineSteps only
   const int* moduli_used = nullptr;        // device, may be null: how many leading moduli to compute, whatever it holds
-  int least_moduli = 0;                    // where the device counts fewer, nothing is computed
 
   // Whether the steps store int32 instead of bytes. Range: a problem without an error.
   bool stores_words() const { return unit_count > 0 && steps[unit_begin[1] - 1].action == Action::store_int32; }

@@ -60,7 +60,6 @@ void launch_params(const KernelRow& row, const GemmProblem& problem, const TileC
   params.unit_count = problem.unit_count;
   params.units_per_modulus = problem.units_per_modulus;
   params.moduli_used = problem.moduli_used;
-  params.least_moduli = problem.least_moduli;
   params.device_steps = problem.device_steps;
   std::copy_n(problem.unit_begin, problem.unit_count + 1, params.unit_begin);
   if (problem.device_steps == nullptr) std::copy_n(problem.steps, problem.unit_begin[problem.unit_count], params.steps);

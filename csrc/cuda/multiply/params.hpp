@@ -26,7 +26,6 @@ struct MultiplyParams {
   std::uint32_t out_matrices;  // splits * batches: matrices per out plane
   std::int32_t unit_count, units_per_modulus;
   const int* moduli_used;
-  std::int32_t least_moduli;
   const GemmStep* device_steps;
   std::int32_t unit_begin[kMaxUnits + 1];
   GemmStep steps[kMaxInlineSteps];

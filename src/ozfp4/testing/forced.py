@@ -20,7 +20,6 @@ def forced(
     direct: bool | None = None,
     thin: bool | None = None,
     tiles: bool | None = None,
-    fused: bool | None = None,
 ) -> Iterator[None]:
     """CUDA products within the block run on this kernel, tile, number of splits of K, with or without overlap of launches.
 
@@ -48,8 +47,6 @@ def forced(
         them; else none is.
     tiles : bool, optional
         Whether products of short K are made tile by tile in one launch wherever there is a kernel for them; else none is.
-    fused : bool, optional
-        Whether multiply and reconstruct are one launch wherever there is a kernel for both; else none are.
 
     Raises
     ------
@@ -76,19 +73,17 @@ def forced(
         raise TypeError(f"overlap: {overlap!r} is not a bool")
     if longer is not None and not isinstance(longer, bool):
         raise TypeError(f"longer: {longer!r} is not a bool")
-    if fused is not None and not isinstance(fused, bool):
-        raise TypeError(f"fused: {fused!r} is not a bool")
     without_planes = {"direct": direct, "thin": thin, "tiles": tiles}
     for name, value in without_planes.items():
         if value is not None and not isinstance(value, bool):
             raise TypeError(f"{name}: {value!r} is not a bool")
-        if value and not (tile is None and splits is None and longer is None and fused is None):
-            raise ValueError(f"{name}: True leaves no stage that tile, splits, longer or fused could be of")
+        if value and not (tile is None and splits is None and longer is None):
+            raise ValueError(f"{name}: True leaves no stage that tile, splits or longer could be of")
     ways = [name for name, value in without_planes.items() if value]
     if len(ways) > 1:
         raise ValueError(f"{ways[1]}: True and {ways[0]}=True are two ways to make a product")
     before = variant.forced
-    variant.forced = Forced(number, tile, splits, overlap, longer, direct, thin, tiles, fused)
+    variant.forced = Forced(number, tile, splits, overlap, longer, direct, thin, tiles)
     try:
         yield
     finally:

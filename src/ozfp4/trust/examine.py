@@ -73,13 +73,13 @@ def _with_stage(kernel: DeviceKernel, plan: Plan, product: WholeProduct, failure
 
 
 def _wrong_product(
-    kernel: DeviceKernel, plan: Plan, product: WholeProduct, direct: str = "always", fused: bool | None = None
+    kernel: DeviceKernel, plan: Plan, product: WholeProduct, direct: str = "always"
 ) -> tuple[str, Failure | None]:
     """The name of a whole product by a plan, and what is wrong with it or None."""
     name = f"{product.name}, scheme {plan.scheme} {plan.backend} {plan.family}{', as an update' * product.updates}"
     extents = (*product.expected.shape, product.a.shape[1])
     found = plane_products.whole_product(
-        kernel, plan, product.a, product.b, product.accuracy, direct, product.updates, fused
+        kernel, plan, product.a, product.b, product.accuracy, direct, product.updates
     )
     wrong = _first_wrong(name, extents, found, product.expected)
     if wrong is None:
@@ -153,8 +153,6 @@ def _findings(kernel: DeviceKernel, short: bool) -> Iterator[tuple[str, Failure 
     for product in exact_cases.whole_products(short=short):
         for plan in plane_products.plans(kernel, product.a.shape[1], short=short):
             yield _wrong_product(kernel, plan, product)
-            if plane_products.may_fuse(kernel):
-                yield _wrong_product(kernel, plan, product, fused=True)
     if not short:
         product = exact_cases.repaired_product()
         yield _wrong_product(kernel, plane_products.longest_plan(kernel, product.a.shape[1]), product)

@@ -204,11 +204,6 @@ def stage_results(
     return read_stages(plan, made.problem.describe(), made.workspace.cpu().numpy(), shape, c)
 
 
-def may_fuse(kernel: DeviceKernel) -> bool:
-    """Whether a kernel of a GPU has another beside it that multiplies the same planes and reconstructs."""
-    return kernel.element == "u8" and kernel.name.startswith("wgmma")
-
-
 def whole_product(
     kernel: DeviceKernel,
     plan: Plan,
@@ -217,19 +212,15 @@ def whole_product(
     accuracy: str = "scaled",
     direct: str = "always",
     updates: bool = False,
-    fused: bool | None = None,
 ) -> npt.NDArray[np.float64]:
     """`a` times `b` by all four stages of a plan, whose planes the kernel multiplies; `direct`: by which of the kernels that have
-    none, of machine words on a GPU; `updates`: by the one for alpha A B + beta C, of 1 and 0; `fused`: the last two stages in one
-    launch. Raises as :func:`multiply`."""
+    none, of machine words on a GPU; `updates`: by the one for alpha A B + beta C, of 1 and 0. Raises as :func:`multiply`."""
     if kernel.device == "cpu":
         c = np.full((a.shape[0], b.shape[1]), np.nan)
         cpu.ensure_blas()
         _core.matmul(plan._core, a, b, [c], cpu.DEFAULT_WORKSPACE, None, accuracy)
         return c
-    return _product_on_gpu(
-        kernel, plan, a, b, promise_of(accuracy, single=False, updates=updates), direct, fused
-    )[1]
+    return _product_on_gpu(kernel, plan, a, b, promise_of(accuracy, single=False, updates=updates), direct)[1]
 
 
 def integers_in_one_launch(
@@ -268,7 +259,6 @@ def _product_on_gpu(
     b: npt.NDArray[np.float64],
     promise: Promise = PLAIN,
     direct: str = "always",
-    fused: bool | None = None,
 ) -> tuple[Any, npt.NDArray[np.float64]]:
     """The launch of a whole product, which is over, and the product."""
 
@@ -277,7 +267,7 @@ def _product_on_gpu(
     out = torch.full((a.shape[0], b.shape[1]), float("nan"), dtype=torch.float64, device=kernel.device)
     shape = matmul_shape(a.shape, b.shape)
     is_direct = kernel.element == WORDS.element
-    variant = _direct_variant(kernel.index, direct) if is_direct else Variant(kernel.number, fused=fused)
+    variant = _direct_variant(kernel.index, direct) if is_direct else Variant(kernel.number)
     update = Update(1.0, 0.0, None) if promise.updates else None
     made = launch.run(plan, variant, x, y, out, shape, launch.UNLIMITED, promise=promise, update=update)
     if is_direct:

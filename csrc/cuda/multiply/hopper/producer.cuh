@@ -42,7 +42,7 @@ class Producer {
   // Of a tile; its next step is `step`.
   struct Source {
     int row_a, row_b;
-    OperandMatrices matrix;
+    Operands matrix;
     int split, step, last;
   };
 

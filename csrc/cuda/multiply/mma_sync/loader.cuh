@@ -165,7 +165,7 @@ class Filler {
     left_ = range.count;
     k_ = range.first * C::kRowBytes;
     if (left_ == 0) return;
-    const OperandMatrices matrix = find_operands(p_, tile, split);
+    const Operands matrix = find_operands(p_, tile, split);
     loads_.enter(
         {static_cast<int>(tile.m) * C::kM, static_cast<int>(tile.n) * C::kN, matrix.a, matrix.b, step.a_plane, step.b_plane});
   }

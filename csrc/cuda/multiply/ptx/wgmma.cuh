@@ -73,15 +73,6 @@ struct Multiply;
 template <>
 struct Multiply<false> {
   OZFP4_WGMMA_WIDTHS("u8")
-
-  // The same with A in registers, for N = 64: words 0 and 2 of a lane are row l / 4, 1 and 3 row l / 4 + 8; words 0 and 1 the
-  // bytes from 4 (l % 4) on of the first 16 along K, 2 and 3 of the second.
-  static __device__ __forceinline__ void run(std::int32_t (&d)[32], const std::uint32_t (&a)[4], std::uint64_t b, int accumulate) {
-    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %37, 0;\nwgmma.mma_async.sync.aligned.m64n64k32.s32.u8.u8 {" OZFP4_NAMES_32
-                 "}, {%32, %33, %34, %35}, %36, p;\n}"
-                 : OZFP4_SUMS_32
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));
-  }
 };
 template <>
 struct Multiply<true> {

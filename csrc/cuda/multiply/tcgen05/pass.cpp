@@ -104,7 +104,6 @@ void make_pass(const GemmProblem& problem, int splits, int index, Pass* pass, Pa
   pass->units_per_modulus = problem.units_per_modulus;
   pass->unit_count = problem.unit_count;
   pass->moduli_used = problem.moduli_used;
-  pass->least_moduli = problem.least_moduli;
   const std::uint64_t bound = is_signed(problem.element) ? sum_limit(problem.element) : 0;
   int terms = 0;
   for (int u = 0; u < problem.unit_count; ++u) {

@@ -38,7 +38,6 @@ struct Pass {
   std::int32_t first_matrix, matrix_count;     // of this launch, of the plane_count * matrices that the pass computes
   std::int32_t unit_count, units_per_modulus;  // of the schedule, for walk/steps.cuh
   const int* moduli_used;                      // device, may be null
-  std::int32_t least_moduli;                   // where the device counts fewer, nothing is computed
   std::uint8_t plane[kMaxUnits];               // which, in the order of their units
   std::uint8_t unit_of_plane[kMaxUnits];
   std::uint16_t first_term[kMaxUnits];  // by plane, as is term_end

@@ -31,12 +31,12 @@ OZFP4_HD GemmStep read_step(const Params& p, int index) {
   return p.device_steps != nullptr ? p.device_steps[index] : p.steps[index];
 }
 
-// The leading units to compute: the device counts moduli, and below least_moduli it computes none. Range: kMaxUnits units at most; any count on the device.
+// The leading units to compute: the device counts moduli. Range: kMaxUnits units at most; any count on the device.
 template <class Params>
 OZFP4_HD int count_units(const Params& p) {
   if (p.moduli_used == nullptr) return p.unit_count;
   const int moduli = *p.moduli_used, all = p.unit_count;
-  if (moduli <= 0 || moduli < p.least_moduli) return 0;
+  if (moduli <= 0) return 0;
   const int units = (moduli < all ? moduli : all) * p.units_per_modulus;
   return units < all ? units : all;
 }
@@ -55,13 +55,13 @@ OZFP4_HD BlockRange block_range(int k_begin, int k_end, int split, int blocks_pe
 }
 
 // The matrices of the batch that an output tile is the product of.
-struct OperandMatrices {
+struct Operands {
   int a, b;
 };
 template <class Params>
-OZFP4_HD OperandMatrices find_operands(const Params& p, const Tile& tile, int split) {
+OZFP4_HD Operands find_operands(const Params& p, const Tile& tile, int split) {
   int rest = tile.matrix - split * p.batches.constants.modulus;
-  OperandMatrices matrix = {0, 0};
+  Operands matrix = {0, 0};
   for (int d = p.batch.rank - 1; d >= 0; --d) {
     const int coordinate = rest % p.batch.extent[d];
     rest /= p.batch.extent[d];

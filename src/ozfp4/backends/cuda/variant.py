@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 
 class Variant(NamedTuple):
-    """A kernel by its number, and the tile, the splits of K, the overlap of its launches, whether there is a second product of
-    longer integers and whether multiply and reconstruct are one launch where they are not the library's own choice (None); and
-    whether small products may be made in one launch, without it: "where it pays", "always", or never (None); "thin": those of
-    few columns or rows alone, "tiles": those of short K alone."""
+    """A kernel by its number, and the tile, the splits of K, the overlap of its launches and whether there is a second
+    product of longer integers where they are not the library's own choice (None); and whether small products may be made in
+    one launch, without it: "where it pays", "always", or never (None); "thin": those of few columns or
+    rows alone, "tiles": those of short K alone."""
 
     kernel: int
     tile: str | None = None
@@ -17,7 +17,6 @@ class Variant(NamedTuple):
     overlap: bool | None = None
     longer: bool | None = None
     direct: str | None = None
-    fused: bool | None = None
 
 
 class Forced(NamedTuple):
@@ -31,7 +30,6 @@ class Forced(NamedTuple):
     direct: bool | None = None
     thin: bool | None = None
     tiles: bool | None = None
-    fused: bool | None = None
 
 
 NOTHING = Forced()

@@ -64,7 +64,7 @@ class PassMainloop : public WithPass<Base> {
   __device__ __forceinline__ auto load(Pipeline pipeline, State state, const Inputs& inputs, const Coordinate& tile,
                                        BlockIterator from, int count) {
     const OutputMatrix matrix = output_matrix(pass_, cute::get<3>(tile));
-    const OperandMatrices batch = find_operands(pass_, matrix.tile, matrix.split);
+    const Operands batch = find_operands(pass_, matrix.tile, matrix.split);
     const auto in_matrix = cute::make_coord(cute::get<0>(tile), cute::get<1>(tile), cute::get<2>(tile), 0);
     RangeWalk<kBlockEntries> walk(pass_, matrix, *from, count);
     for (LoadRange range; walk.next(&range);) {

@@ -26,7 +26,7 @@ class Fp4Mainloop96 : public WithPass<Base> {
                                           const Coordinate& tile, const Iterator& from, int count, int = 0) {
     const auto [a_tiles, b_tiles, a, b, a_shared, b_shared, a_mask, b_mask] = inputs;
     const OutputMatrix matrix = output_matrix(params.pass, cute::get<3>(tile));
-    const OperandMatrices batch = find_operands(params.pass, matrix.tile, matrix.split);
+    const Operands batch = find_operands(params.pass, matrix.tile, matrix.split);
     const int row = cute::get<0>(tile) / cute::size(typename Base::TiledMma::AtomThrID{}), column = cute::get<1>(tile);
     const auto first = static_cast<std::int32_t>(*from);
     RangeWalk<kBlockEntries> walk(params.pass, matrix, first * kTileBlocks, count * kTileBlocks);
