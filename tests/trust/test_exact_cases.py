@@ -106,6 +106,16 @@ def test_products_of_tiles() -> None:
         assert exact_cases.whole_product_named(product.name).a.strides == product.a.strides
 
 
+def test_the_deep_product() -> None:
+    product = exact_cases.deep_product()
+    assert_same_bits(correct_matmul(product.a, product.b), product.expected)
+    found, about = ozfp4.matmul(product.a, product.b, accuracy="fp64", report=True)
+    assert_same_bits(found, product.expected)
+    assert about.certified.repaired == 0
+    lines = [[int(x) for x in row] for row in product.a]
+    assert {max(row).bit_length() - min((x & -x).bit_length() - 1 for x in row) for row in lines} == {75}
+
+
 def test_the_repaired_product() -> None:
     product = exact_cases.repaired_product()
     assert_same_bits(correct_matmul(product.a, product.b), product.expected)

@@ -364,7 +364,8 @@ void check_alignment(const CudaPlan& plan, const CudaProduct& product, const Tur
 std::optional<CudaLayout> make_direct_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,
                                              const ForcedChoice& forced, Direct direct) {
   const Turns turns = longest_turns(product);
-  if (turns.count != 1) return std::nullopt;
+  // What is too long make_layout refuses.
+  if (turns.count != 1 || std::max(product.a.outer, product.b.outer) > kLongestExtent) return std::nullopt;
   const Turn turn = turn_at(product, turns, 0);
   const Whole whole = find_whole(plan, product, turn, gpu, direct);
   if (whole == Whole::stages) return std::nullopt;

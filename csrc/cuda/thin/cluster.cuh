@@ -11,6 +11,7 @@ namespace ozfp4::cuda::thin {
 // Until all threads of the cluster are here; what they wrote to each other's shared memory before can be read.
 __device__ __forceinline__ void wait_for_cluster() {
 #if OZFP4_IS_SM90_CODE
+  __syncwarp();  // the barrier is one of whole warps
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 #endif
 }

@@ -98,6 +98,7 @@ __global__ void __launch_bounds__(kFinishThreads, 1) finish_kernel(const __grid_
     }
   }
   if (!__any_sync(0xFFFFFFFFu, flags != kFinite)) return;
+  __syncwarp();  // special entries are stored by other lanes than those that stored there before
   const std::int32_t rows = p.many_is_a ? min(32 >> p.few_shift, job.result.rows - place.first_row) : 1;
   const std::int32_t columns = min(32, job.result.columns - place.first_column);
 #pragma unroll 1

@@ -111,10 +111,11 @@ double microseconds_of_thin(const ReconstructJob& job, bool certifies, int multi
   // A tile is loaded, looked at and multiplied: by the first of the few lines, and by each of the others.
   const double first = (cut.along_k ? 3.5 : 9.5) + 0.0625 * held + (certifies ? 1.3 : 0),
                other = (cut.along_k ? 0.5 : 0.8) + 0.047 * held;
-  const double thin = 9 + rounds * (first + other * (cut.few_padded - 1));
+  const double thin = 5 + rounds * (first + other * (cut.few_padded - 1));
   const double millions = static_cast<double>(lines) * static_cast<double>(inner) / 0x1p20;
-  // Sixteen planes an entry, written and read, and the entries read twice: 48 bytes, unless the cache holds the planes.
-  const double planes = (certifies ? 19.5 : 14) + millions * (millions < 3 ? 6 : 11);
+  // Sixteen planes an entry, written and read, and the entries read twice: 48 bytes, unless the cache holds the planes; and what
+  // a line of the result costs that is nearly empty.
+  const double planes = (certifies ? 19.5 : 14) + millions * (millions < 3 ? 6 : 11) + 0.0006 * static_cast<double>(lines);
   return thin < planes ? thin : INFINITY;
 }
 

@@ -300,6 +300,30 @@ def _whole_product(m: int, k: int, n: int) -> WholeProduct:
     )
 
 
+def deep_product() -> WholeProduct:
+    """Of rows whose integers have 75 bits, times columns of as many bits and of three in turn: nothing is rounded but the
+    result."""
+    m, k, n = 37, 60, 70
+    a, b = (
+        [[int(x >> np.uint64(12)) + 2**52 for x in line] for line in scattered(seed, count, k)]
+        for seed, count in ((3, m), (4, n))
+    )
+    below = 22  # binades, of every second entry
+    of_a = [[x << below * (1 - i % 2) for i, x in enumerate(line)] for line in a]
+    of_b = [
+        [x << below * (1 - i % 2) if j % 2 else x % 7 + 1 for i, x in enumerate(line)]
+        for j, line in enumerate(b)
+    ]
+    whole = [[float(sum(x * y for x, y in zip(row, column, strict=True))) for column in of_b] for row in of_a]
+    return WholeProduct(
+        f"deep product {m} x {k} x {n}",
+        np.array(of_a, dtype=float),
+        np.array(of_b, dtype=float).T,
+        np.array(whole),
+        "fp64",
+    )
+
+
 def repaired_product() -> WholeProduct:
     """What is left after two products have cancelled that are larger by 2^30, or by 2^600: entry by entry the product of two
     numbers, which FP64 rounds once. The first need pairs of FP64 numbers, the second exact sums."""
@@ -328,7 +352,13 @@ def case_named(element: str, name: str) -> Case:
 
 def whole_product_named(name: str) -> WholeProduct:
     """The whole product whose name begins the given one, as a report of a failure states it; ValueError if there is none."""
-    for product in (*whole_products(short=False), *thin_products(), *tile_products(64), repaired_product()):
+    for product in (
+        *whole_products(short=False),
+        *thin_products(),
+        *tile_products(64),
+        deep_product(),
+        repaired_product(),
+    ):
         if name.partition(",")[0] == product.name:
             return product
     raise ValueError(f"name: {name!r} is no whole product")
