@@ -142,7 +142,9 @@ def timed_row(kind: str, text: str, run: Callable[[], object], device: str, budg
     once = series(run, 1, device)
     count = max(1, min(50, int(budget / 14 / max(once, 1e-9))))
     native, within = [], []
-    for _ in range(7):  # the first call after a scope is entered or left finds what Python remembers of torch's names gone
+    for _ in range(
+        7
+    ):  # the first call after a scope is entered or left finds what Python remembers of torch's names gone
         run()
         native.append(series(run, count, device))
         with scope:

@@ -42,7 +42,7 @@ def decide(request: MatmulRequest) -> Decision:
     if device.index not in guard.words_tested and device.type == "cuda":
         how = _decide.__wrapped__ if library.require_torch().cuda.is_current_stream_capturing() else _decide
     return how(
-        shape.k, min(shape.m, shape.n) <= extension.require_cuda().most_thin_lines,
+        shape.k, min(shape.m, shape.n, _MANY),
         request.single, request.is_paired, 0 in (shape.m, shape.n, shape.k, *shape.stack), asked.scheme,
         asked.backend,
         asked.bits, asked.family, asked.plan, asked.accuracy, device.index,
@@ -50,10 +50,13 @@ def decide(request: MatmulRequest) -> Decision:
     )  # fmt: skip
 
 
+_MANY = 64  # rows or columns: no product of so many is made as one of few
+
+
 @lru_cache(maxsize=512)
 def _decide(
     k: int,
-    few: bool,
+    few: int,
     single: bool,
     is_paired: bool,
     is_empty: bool,
@@ -85,7 +88,7 @@ def _decide(
     return Decision(chosen, reason, fallback, serving)
 
 
-def _may_be_direct(k: int, few: bool, asked: Arguments, index: int) -> bool:
+def _may_be_direct(k: int, few: int, asked: Arguments, index: int) -> bool:
     """Whether a product that is small or has few rows or columns may be made without planes: nobody asked for what only the
     stages have."""
     return (
@@ -93,7 +96,9 @@ def _may_be_direct(k: int, few: bool, asked: Arguments, index: int) -> bool:
         and asked.backend == "auto"
         and asked.scheme == "II"
         and asked.accuracy != "correct"
-        and (few or k <= extension.require_cuda().most_direct_inner)
+        and (
+            few <= extension.require_cuda().most_thin_lines or k <= extension.require_cuda().most_direct_inner
+        )
         and guard.serves_words(index)
     )
 
