@@ -229,6 +229,34 @@ def test_gradients_of_gradients_and_transforms(told: Any) -> None:
     assert scope.summary.left == 0
 
 
+def test_results_are_no_views(told: Any) -> None:
+    """Where torch's are none: a program may detach them in place."""
+    a, b = torch.ones(3, 4, dtype=REAL, requires_grad=True), torch.ones(4, 5, dtype=REAL)
+    with ozfp4.emulate() as scope:
+        for made in (
+            a[None] @ b,
+            torch.nn.functional.linear(a, b.mT),
+            torch.nn.functional.linear(a[None], b.mT),
+        ):
+            assert not made._is_view()
+            made.detach_()
+            assert_same_bits(made.numpy().reshape(3, 5), torch.full((3, 5), 4.0, dtype=REAL).numpy())
+    assert scope.summary.caught == 3
+
+
+def test_tensors_of_inference_are_torchs_to_refuse(told: Any) -> None:
+    with torch.inference_mode():
+        out = torch.ones(3, 5, dtype=REAL)
+    a, b = torch.ones(3, 4, dtype=REAL), torch.ones(4, 5, dtype=REAL)
+    for write in (lambda: out.addmm_(a, b), lambda: torch.mm(a, b, out=out)):
+        with ozfp4.emulate(), pytest.raises(RuntimeError, match="inference tensor"):
+            write()
+    with torch.inference_mode(), ozfp4.emulate() as scope:
+        torch.mm(a, b, out=out)
+    assert scope.summary.caught
+    assert bool((out == 4).all())
+
+
 def test_what_is_written_is_counted_and_refused_as_by_torch(told: Any) -> None:
     a, b = entries(4, 4), entries(4, 4)
     out = torch.full((4, 4), NOISE, dtype=REAL)

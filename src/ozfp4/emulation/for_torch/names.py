@@ -118,8 +118,9 @@ class Emulated:
         except TypeError:
             return None
         # torch says itself what is wrong with these.
-        is_wrong = call is not None and call.out is not None and _is_watched((*call.read, call.out))
-        return None if is_wrong else call
+        if call is not None and call.out is not None and _may_be_refused(call):
+            return None
+        return call
 
     def _line(self, scope: Entered, key: Any, call: Call) -> Line:
         with_gradients = _is_watched(call.read)
@@ -156,6 +157,12 @@ class Emulated:
 
     def __repr__(self) -> str:
         return repr(self._original)
+
+
+def _may_be_refused(call: Call) -> bool:
+    """Whether torch has something against what is written to."""
+    is_kept = call.out.is_inference() and not torch.is_inference_mode_enabled()
+    return is_kept or _is_watched((*call.read, call.out))
 
 
 def _is_watched(tensors: Any) -> bool:

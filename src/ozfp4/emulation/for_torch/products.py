@@ -47,6 +47,11 @@ def _are_taken(*tensors: Any) -> bool:
     return device.type in ("cpu", "cuda")
 
 
+def _in_shape(result: Any, shape: Sequence[int]) -> Any:
+    """A new result, which is no view of anything as torch's is none: it may be detached in place. Range: as many entries."""
+    return result if tuple(result.shape) == tuple(shape) else torch.ops.aten._unsafe_view(result, shape)
+
+
 def _problem(a: Any, stack: int, m: int, n: int, k: int, is_update: bool = False) -> Problem:
     return Problem("torch", str(a.device), name_of(a.dtype), stack, m, n, k, is_update)
 
@@ -88,7 +93,7 @@ def _matmul(a: Any, b: Any, *, out: Any = None) -> Call | None:
         shape = (*a.shape[:-1], *b.shape[1:])
         return Call(
             _problem(a, 1, math.prod(a.shape[:-1]), n, k),
-            lambda keywords: matmul(a.reshape(math.prod(a.shape[:-1]), k), b, **keywords).reshape(shape),
+            lambda keywords: _in_shape(matmul(a.reshape(math.prod(a.shape[:-1]), k), b, **keywords), shape),
             (a, b),
         )
     try:
@@ -113,12 +118,10 @@ def _linear(x: Any, weight: Any, bias: Any = None) -> Call | None:
 
     def compute(keywords: Keywords) -> Any:
         lines = x.reshape(m, k)
-        y = (
-            matmul(lines, weight.mT, **keywords)
-            if bias is None
-            else gemm(1, lines, weight.mT, 1, bias, **keywords)
-        )
-        return y.reshape(*x.shape[:-1], n)
+        shape = (*x.shape[:-1], n)
+        if bias is None:
+            return _in_shape(matmul(lines, weight.mT, **keywords), shape)
+        return gemm(1, lines, weight.mT, 1, bias, **keywords).reshape(shape)
 
     return Call(_problem(x, 1, m, n, k, bias is not None), compute, read)
 
