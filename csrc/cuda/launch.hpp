@@ -39,6 +39,8 @@ struct LaunchDevice {
 };
 LaunchDevice current_device(Stage stage);
 
+inline constexpr int kMostGridExtent = 65535;  // of a grid along y and z
+
 struct LaunchConfig {
   Stage stage = Stage::scale;
   const char* detail = nullptr;  // see require_launched

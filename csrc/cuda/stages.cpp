@@ -161,7 +161,7 @@ void Stages::multiply_integers_directly(const ReconstructJob& job) const {
 void Stages::multiply_tiles(const ReconstructJob& job, const Certification* certification) const {
   const CapacityRule rule = capacity(plan_.promise.accuracy);
   if (only_checks()) {
-    const bool can = plan_.tiles && can_multiply_tiles(job, rule);
+    const bool can = plan_.tiles && can_multiply_tiles(*plan_.tiles, job, rule);
     return refuse(Stage::direct, can ? nullptr : "the operands are not for the kernel of tiles");
   }
   launch_tiles(*plan_.tiles, job, rule, options_.stream, certification);

@@ -69,13 +69,6 @@ OZFP4_HD double dot_plus(double x, double y) {
   return x + y;
 #endif
 }
-OZFP4_HD double dot_fused(double x, double y, double z) {
-#if defined(__CUDA_ARCH__)
-  return __fma_rn(x, y, z);
-#else
-  return std::fma(x, y, z);
-#endif
-}
 
 // The error of sum = fl(x + y), exactly (Knuth).
 OZFP4_HD double error_of_sum(double x, double y, double sum) {
@@ -88,7 +81,7 @@ OZFP4_HD double error_of_sum(double x, double y, double sum) {
 template <bool IsFused>
 OZFP4_HD double error_of_product(double x, double y, double product) {
   if constexpr (IsFused) {
-    return dot_fused(x, y, -product);
+    return fused_multiply_add(x, y, -product);
   } else {
     constexpr double splitter = 134217729.0;  // 2^27 + 1
     const double scaled_x = dot_product(x, splitter), scaled_y = dot_product(y, splitter);

@@ -117,10 +117,12 @@ struct BytePart {
 constexpr double most_byte_sum(int m, int bytes) { return (bytes * 255 + 1) * (m - 1.0); }
 
 // Completes constants whose weights are there, for x <= most with the constant term `constant`, in [0, m). Range: m in [3, 256],
-// most + 2^16 < 2^23; throws std::invalid_argument for those without constants.
+// most + 2^16 < 2^23; throws std::invalid_argument beyond it and for those without constants.
 template <int Words>
 void set_quotient(ByteModulus<Words>& constants, int m, double most, std::uint32_t constant) {
   constexpr double two_23 = 8388608.0;
+  constexpr int most_d = 256 * 256;
+  if (!(most >= 0 && most + most_d < two_23)) throw std::invalid_argument("residue constants: sums reach 2^23");
   constants.negated = 0u - static_cast<std::uint32_t>(m);
   if (m == 256) {  // any quotient will do: the low byte of x is the residue already
     constants.preset = 0x4B000000u + constant;
@@ -132,7 +134,7 @@ void set_quotient(ByteModulus<Words>& constants, int m, double most, std::uint32
   for (int up = 0; up < 2; ++up) inverse = std::nextafterf(inverse, 1.0f);
   for (int candidate = 0; candidate < 5; ++candidate, inverse = std::nextafterf(inverse, 0.0f)) {
     const double margin = most * (static_cast<double>(inverse) * m - 1.0);
-    for (int d = m; d < 256 * 256; d += 256) {
+    for (int d = m; d < most_d; d += 256) {
       const double product = (two_23 + d) * static_cast<double>(inverse);
       const double down = std::round(2 * (product + 0.5 - 0.5 / m)) / 2;  // the shift is a multiple of 1/2
       const double place = (product - down + 0.5) * m;

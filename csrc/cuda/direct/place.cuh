@@ -29,8 +29,7 @@ inline std::int64_t direct_tiles_x(const DeviceResult& result) { return ceil_div
 
 // Whether the blocks of all matrices are a grid.
 inline bool fits_direct_grid(const DeviceResult& result) {
-  constexpr std::int64_t kMostMatrices = 65535;  // of a grid's second extent
-  return result.stack.count() <= kMostMatrices && ceil_div(result.rows, kRows) * direct_tiles_x(result) <= INT32_MAX;
+  return result.stack.count() <= kMostGridExtent && ceil_div(result.rows, kRows) * direct_tiles_x(result) <= INT32_MAX;
 }
 
 inline LaunchConfig direct_config(const ReconstructJob& job, cudaStream_t stream) {

@@ -1,7 +1,6 @@
-// From residues in registers to the columns of arith/wide/column_crt.hpp, without memory: what kernels share whose residues never
-// leave the chip.
+// From residues in registers to the columns of arith/wide/column_crt.hpp, without memory.
 //
-// The residues of a tile lie as accumulators of mma.m16n8 and of wgmma do: lane 4 g + t holds, of every eight columns, columns 2
+// The residues of a tile come from accumulators of mma.m16n8: lane 4 g + t holds, of every eight columns, columns 2
 // t and 2 t + 1 of rows g and g + 8. For the multiplication with the weights the rows are entries: row g of the left operand
 // holds, side by side along the inner dimension, four (of two steps: eight) residues of an entry of each of the four lanes of its
 // group. Columns 2 t and 2 t + 1 of the right operand are zero but where the residues of lane t are: so the lane gets two bytes

@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <cstdlib>
 
 #include "arith/multiples.hpp"
+#include "cuda/direct/place.cuh"
 #include "cuda/fused/tile.hpp"
 #include "cuda/fused/tile_kernel.cuh"
 #include "cuda/launch.hpp"
@@ -11,19 +11,15 @@ namespace {
 
 using namespace fused;
 
-constexpr std::int64_t kMostMatrices = 65535;  // of a grid's second extent
-
-bool runs_along_k(const DeviceOperand& operand) { return std::abs(operand.inner_stride) < std::abs(operand.outer_stride); }
-
 std::int64_t tiles_of(const DeviceResult& result) { return ceil_div(result.rows, kTile) * ceil_div(result.columns, kTile); }
 
 }  // namespace
 
-bool can_multiply_tiles(const ReconstructJob& job, const CapacityRule& capacity) {
+bool can_multiply_tiles(const TileTables& tables, const ReconstructJob& job, const CapacityRule& capacity) {
   constexpr ElementType type = ElementType::float64;
   return job.result.type == type && job.a.view.type == type && job.b.view.type == type &&
-         capacity.accuracy != Accuracy::correct && job.a.view.inner <= kMostTileInner &&
-         job.result.stack.count() <= kMostMatrices && tiles_of(job.result) <= INT32_MAX;
+         capacity.accuracy != Accuracy::correct && (capacity.accuracy != Accuracy::scaled || capacity.bits <= tables.bits) &&
+         job.a.view.inner <= kMostTileInner && job.result.stack.count() <= kMostGridExtent && tiles_of(job.result) <= INT32_MAX;
 }
 
 double microseconds_of_tiles(const DeviceResult& result, std::int32_t inner, bool certifies, int multiprocessors) {
@@ -40,8 +36,8 @@ void launch_tiles(const TileTables& tables, const ReconstructJob& job, const Cap
   p.capacity = capacity;
   if (certification != nullptr) p.certification = *certification;
   p.tiles_x = static_cast<std::int32_t>(ceil_div(job.result.columns, kTile));
-  p.runs_along_k[0] = runs_along_k(job.a.view);
-  p.runs_along_k[1] = runs_along_k(job.b.view);
+  p.runs_along_k[0] = direct::runs_along_k(job.a.view);
+  p.runs_along_k[1] = direct::runs_along_k(job.b.view);
   p.tables = tables;
   LaunchConfig config;
   config.stage = Stage::direct;

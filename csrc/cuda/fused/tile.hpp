@@ -12,7 +12,7 @@ namespace ozfp4::cuda {
 
 // Whether there is a kernel, where the plan has tables: float64 of float64 operands, K up to kMostTileInner, at most 65535
 // matrices.
-bool can_multiply_tiles(const ReconstructJob& job, const CapacityRule& capacity);
+bool can_multiply_tiles(const TileTables& tables, const ReconstructJob& job, const CapacityRule& capacity);
 
 // What it takes on an H200 (benchmarks/small.py), in microseconds; other devices are taken to differ from it as in the stages.
 double microseconds_of_tiles(const DeviceResult& result, std::int32_t inner, bool certifies, int multiprocessors);

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "arith/limbs/split_integer.hpp"
+#include "cuda/encode/group.cuh"
 #include "cuda/fused/tile_shape.cuh"
 #include "cuda/multiply/ptx/hold.cuh"
 #include "cuda/reconstruct/columns.cuh"
@@ -95,10 +96,6 @@ __device__ __forceinline__ std::uint32_t reduce(std::uint32_t bits, const Quotie
   return reduce_dot(bits, by.inverse, by.shift, by.negated);
 }
 
-__device__ __forceinline__ std::uint32_t low_bytes(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
-  return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);
-}
-
 // The residues of a unit modulo moduli 2 pair and 2 pair + 1, sixteen bytes each. Rows of the left operand are entries, of which
 // each lane has the bytes of two; as in finish.cuh the right operand's columns 2 t and 2 t + 1 take those of lane t alone.
 template <int Entries>
@@ -118,7 +115,7 @@ __device__ __forceinline__ void residues_of(const IntegerBytes<kTileIntegerWords
       r[0][j + 1] = reduce(c[2], first), r[1][j + 1] = reduce(c[3], second);
     }
 #pragma unroll
-    for (int m = 0; m < 2; ++m) word[m][i] = low_bytes(r[m][0], r[m][1], r[m][2], r[m][3]);
+    for (int m = 0; m < 2; ++m) word[m][i] = gather_bytes<0>(r[m]).word[0];
   }
 }
 

@@ -4,18 +4,11 @@
 #include <cstdint>
 
 #include "cuda/fused/tile_encode.cuh"
+#include "cuda/multiply/ptx/ldmatrix.cuh"
 
 namespace ozfp4::cuda::fused {
 
 inline constexpr int kOwnEntries = kWarpRows * kWarpColumns / 32;  // of a lane, as four accumulators of each eight columns
-
-// Four 8 x 16 bytes; lane i has the address of row i % 8 of matrix i / 8.
-__device__ __forceinline__ void load_matrices(std::uint32_t (&x)[4], std::uint32_t address) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
-               : "r"(address)
-               : "memory");
-}
 
 // Where this lane reads its part of the fragments: of 16 rows and 32 bytes of A, and of 16 columns of B.
 struct Fragments {

@@ -44,11 +44,7 @@ std::optional<TileTables> make_tile_tables(const Plan& plan, int k, int bits) {
   const ReconstructPlan reconstruct = make_reconstruct_plan(first, k, true);
   if (reconstruct.is_long() || reconstruct.words != 4 || reconstruct.row_steps != 1) return std::nullopt;
   const int prefix = tables.count - reconstruct.least;
-  const auto& from = reconstruct.constants[prefix];
-  tables.columns = {from.shift, from.inverse, from.offset, {}, {}, {}};
-  std::copy_n(from.negated, 8, tables.columns.negated);
-  std::copy_n(from.product, 4, tables.columns.product);
-  std::copy_n(from.lowest, 4, tables.columns.lowest);
+  tables.columns = column_constants<4>(reconstruct, prefix);
   for (int tile = 0; tile < 2; ++tile) std::copy_n(reconstruct.fragment[prefix][0][0][tile], 32, tables.finish[tile]);
 
   for (int i = 0; i < tables.count; ++i) {

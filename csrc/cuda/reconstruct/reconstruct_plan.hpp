@@ -9,6 +9,7 @@
 // The long form, for all others: weights as words, and the sum as arith/wide/crt.hpp has it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -55,6 +56,17 @@ struct ReconstructPlan {
 
   bool is_long() const { return row_steps == 0; }
 };
+
+// Those of a prefix of the short form, whose integers have Words words.
+template <int Words>
+ColumnConstants<Words> column_constants(const ReconstructPlan& plan, int prefix) {
+  const auto& from = plan.constants[prefix];
+  ColumnConstants<Words> constants{from.shift, from.inverse, from.offset, {}, {}, {}};
+  std::copy_n(from.negated, 2 * Words, constants.negated);
+  std::copy_n(from.product, Words, constants.product);
+  std::copy_n(from.lowest, Words, constants.lowest);
+  return constants;
+}
 
 // Throws std::length_error where the integers are longer than kMaxWords or the weights more than kMaxLongWeights; k matters
 // for positional plans only. `is_long`: of the long form, where the short one would serve as well. Range: residues of one byte

@@ -13,17 +13,12 @@
 
 namespace ozfp4::cuda::short_form {
 
-inline constexpr int kStartRows = 2;           // what the start of a warp costs, in rows
-inline constexpr int kMostGridBlocks = 65535;  // along y and z
+inline constexpr int kStartRows = 2;  // what the start of a warp costs, in rows
 
 template <class S>
 void set_tables(Parameters<S>& p, const ReconstructPlan& plan) {
   for (int prefix = 0; prefix < S::prefixes && prefix <= plan.all - plan.least; ++prefix) {
-    const auto& from = plan.constants[prefix];
-    ColumnConstants<S::Words> constants{from.shift, from.inverse, from.offset, {}, {}, {}};
-    std::copy_n(from.negated, 2 * S::Words, constants.negated);
-    std::copy_n(from.product, S::Words, constants.product);
-    std::copy_n(from.lowest, S::Words, constants.lowest);
+    const ColumnConstants<S::Words> constants = column_constants<S::Words>(plan, prefix);
     std::memcpy(p.table[prefix], &constants, sizeof constants);
     std::uint32_t* fragment = p.table[prefix] + sizeof constants / 4;
     for (int unit = 0; unit < S::units; ++unit) {
@@ -98,11 +93,11 @@ void launch_shape(const ReconstructPlan& plan, const ReconstructJob& job, const 
   config.stream = stream;
   // One launch, but for stacks and rows beyond the limits of a grid.
   const auto matrices = static_cast<std::int32_t>(job.result.stack.count());
-  for (p.first_matrix = 0; p.first_matrix < matrices; p.first_matrix += kMostGridBlocks) {
-    for (p.first_block_y = 0; p.first_block_y < p.cover.blocks_y; p.first_block_y += kMostGridBlocks) {
+  for (p.first_matrix = 0; p.first_matrix < matrices; p.first_matrix += kMostGridExtent) {
+    for (p.first_block_y = 0; p.first_block_y < p.cover.blocks_y; p.first_block_y += kMostGridExtent) {
       config.grid = dim3(static_cast<unsigned>(p.cover.blocks_x),
-                         static_cast<unsigned>(std::min(kMostGridBlocks, matrices - p.first_matrix)),
-                         static_cast<unsigned>(std::min(kMostGridBlocks, p.cover.blocks_y - p.first_block_y)));
+                         static_cast<unsigned>(std::min(kMostGridExtent, matrices - p.first_matrix)),
+                         static_cast<unsigned>(std::min(kMostGridExtent, p.cover.blocks_y - p.first_block_y)));
       launch(reconstruct_kernel<T, S>, config, p);
     }
   }
@@ -119,7 +114,7 @@ bool launch_either(const ReconstructPlan& few, const ReconstructPlan& many, cons
   const std::int64_t blocks = std::max(std::int64_t(p.few.cover.blocks_x) * p.few.cover.blocks_y,
                                        std::int64_t(p.many.cover.blocks_x) * p.many.cover.blocks_y);
   const std::int64_t matrices = job.result.stack.count();
-  if (matrices > kMostGridBlocks || blocks > INT32_MAX / matrices) return false;
+  if (matrices > kMostGridExtent || blocks > INT32_MAX / matrices) return false;
   p.few.flat_matrices = p.many.flat_matrices = static_cast<std::int32_t>(matrices);
   LaunchConfig config;
   config.stage = Stage::reconstruct;

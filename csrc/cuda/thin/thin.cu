@@ -15,7 +15,6 @@ namespace {
 
 using namespace thin;
 
-constexpr std::int64_t kMostMatrices = 65535;                 // of a grid's second extent
 constexpr std::int64_t kMostEntries = std::int64_t(1) << 30;  // numbers of tiles and warps fit a word
 
 // Parts of the workspace, in bytes from its start.
@@ -94,7 +93,7 @@ bool can_multiply_thinly(const ReconstructJob& job, const CapacityRule& capacity
   const ElementType type = job.result.type;
   const int most = capacity.accuracy == Accuracy::scaled ? capacity.bits : accuracy_bits(capacity.precision);
   if (!is_float(type) || job.a.view.type != type || job.b.view.type != type || most > kBalancedCapacity<3> ||
-      capacity.accuracy == Accuracy::correct || job.result.stack.count() > kMostMatrices) {
+      capacity.accuracy == Accuracy::correct || job.result.stack.count() > kMostGridExtent) {
     return false;
   }
   const ThinCut cut = cut_thinly(job);

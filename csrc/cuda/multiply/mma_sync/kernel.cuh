@@ -10,18 +10,10 @@
 #include "cuda/multiply/mma_sync/config.cuh"
 #include "cuda/multiply/mma_sync/epilogue.cuh"
 #include "cuda/multiply/mma_sync/loader.cuh"
+#include "cuda/multiply/ptx/ldmatrix.cuh"
 #include "cuda/multiply/walk/steps.cuh"
 
 namespace ozfp4::cuda::mma_sync {
-
-// Four 8 x 16-byte matrices: word q of lane l is bytes 4 (l % 4) .. of row l / 4 of the matrix whose rows the lanes
-// 8 q .. 8 q + 7 point to.
-__device__ __forceinline__ void load_matrices(std::uint32_t (&words)[4], std::uint32_t address) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
-               : "r"(address)
-               : "memory");
-}
 
 // The lanes of a warp that report a stage as read: one for all. compute-sanitizer's racecheck does not count what the others
 // did before; a build for it lets each report for itself.
