@@ -58,7 +58,6 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/direct/direct.cu
   csrc/cuda/direct/integers.cu
   csrc/cuda/fused/tile.cu
-  csrc/cuda/fused/tile_tables.cpp
   csrc/cuda/thin/cut.cpp
   csrc/cuda/thin/thin.cu
   csrc/cuda/encode/scale_encode.cu

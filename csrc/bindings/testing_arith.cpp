@@ -10,6 +10,8 @@
 #include "arith/limbs/e2m1.hpp"
 #include "arith/limbs/limbs.hpp"
 #include "arith/limbs/residue.hpp"
+#include "arith/limbs/residue_bytes.hpp"
+#include "arith/limbs/signed_bytes.hpp"
 #include "arith/limbs/split_integer.hpp"
 #include "arith/scale_entry.hpp"
 #include "arith/wide/balanced_limbs.hpp"
@@ -110,6 +112,36 @@ std::int64_t wrong_residues_of_sums(int m, std::uint32_t most) {
     wrong += (found & 255u) != x % static_cast<std::uint32_t>(m);
   }
   return wrong;
+}
+
+// x y, of integers cut as split_integer cuts them, by sums of products of bytes.
+template <int Limbs, int Inner>
+WideInt<4> dot_of_bytes(const Array<std::int64_t>& x, const Array<std::int64_t>& y) {
+  constexpr std::uint64_t offset = (std::uint64_t(kSplitOffset) << 32) | kSplitOffset;
+  const auto digit = [](std::int64_t v, int i) {
+    return static_cast<std::int8_t>(((static_cast<std::uint64_t>(v) + offset) ^ offset) >> (8 * i));
+  };
+  std::uint32_t sum[kDiagonals<Limbs>];
+  for (int d = 0; d < kDiagonals<Limbs>; ++d) sum[d] = starts_biased<Limbs, Inner>(d) ? kDiagonalBias : 0;
+  for (py::ssize_t k = 0; k < x.shape(0); ++k) {
+    for (int i = 0; i < Limbs; ++i) {
+      for (int j = 0; j < Limbs; ++j) sum[i + j] += static_cast<std::uint32_t>(digit(x.at(k), i) * digit(y.at(k), j));
+    }
+  }
+  return integer_of_diagonals<Limbs, Inner>(sum);
+}
+
+template <int Inner>
+WideInt<4> dot_of_bytes(int limbs, const Array<std::int64_t>& x, const Array<std::int64_t>& y) {
+  return limbs == 7 ? dot_of_bytes<7, Inner>(x, y) : dot_of_bytes<8, Inner>(x, y);
+}
+
+// Of seven or eight limbs, and for K up to 64, 128 or 256.
+py::tuple dot_of_byte_limbs(int limbs, int inner, const Array<std::int64_t>& x, const Array<std::int64_t>& y) {
+  const WideInt<4> total = inner == 64    ? dot_of_bytes<64>(limbs, x, y)
+                           : inner == 128 ? dot_of_bytes<128>(limbs, x, y)
+                                          : dot_of_bytes<256>(limbs, x, y);
+  return py::make_tuple(total.word[0], total.word[1], total.word[2], total.word[3]);
 }
 
 void register_balanced(py::module_& module) {
@@ -335,9 +367,11 @@ void register_arith(py::module_& parent) {
   register_balanced(module);
   module.def("split_integer", py::vectorize([](double x, int shift) {
                const SplitScale scale = split_scale(shift);
-               const IntegerBytes<2> bytes = split_integer(x * scale.rest, scale.factor);
-               return static_cast<std::int64_t>(((std::uint64_t(bytes.word[1]) << 32) | bytes.word[0]) - kSplitOffset);
+               const SplitInteger integer = split_integer(x * scale.rest, scale.factor);
+               const std::uint64_t offset = (std::uint64_t(kSplitOffset) << 32) | kSplitOffset;
+               return static_cast<std::int64_t>(((std::uint64_t(integer.high) << 32) | integer.low) - offset);
              }));
+  module.def("dot_of_byte_limbs", &dot_of_byte_limbs, py::arg("limbs"), py::arg("inner"), py::arg("x"), py::arg("y"));
   module.def("wrong_residues_of_sums", &wrong_residues_of_sums, py::arg("m"), py::arg("most"));
   module.def("limbed_dot2", &limbed_dot<2>);
   module.def("limbed_dot3", &limbed_dot<3>);

@@ -161,10 +161,10 @@ void Stages::multiply_integers_directly(const ReconstructJob& job) const {
 void Stages::multiply_tiles(const ReconstructJob& job, const Certification* certification) const {
   const CapacityRule rule = capacity(plan_.promise.accuracy);
   if (only_checks()) {
-    const bool can = plan_.tiles && can_multiply_tiles(*plan_.tiles, job, rule);
+    const bool can = can_multiply_tiles(plan_.tile_limbs, job, rule);
     return refuse(Stage::direct, can ? nullptr : "the operands are not for the kernel of tiles");
   }
-  launch_tiles(*plan_.tiles, job, rule, options_.stream, certification);
+  launch_tiles(plan_.tile_limbs, job, rule, options_.stream, certification);
   finish(Stage::direct);
 }
 

@@ -12,10 +12,12 @@ from ozfp4.backends.cuda import launch
 from ozfp4.dispatch import repeated
 from ozfp4.testing import assert_same_bits, forced, operands
 
-# Entries, a warp's rows and columns, a tile, a step along K, and one beside each.
+# Entries, a warp's rows and columns, tiles of each kind, parts and steps along K, and one beside each; the last ones have so
+# many tiles that these are the larger ones.
 SHAPES = [
     (1, 1, 1), (16, 32, 32), (17, 33, 31), (64, 64, 64), (65, 63, 65), (8, 5, 130), (129, 64, 1), (1, 64, 200), (70, 17, 96),
-    (15, 16, 33),
+    (15, 16, 33), (33, 128, 65), (34, 127, 64), (16, 129, 32), (40, 193, 33), (50, 255, 70), (64, 256, 64),
+    (900, 64, 801), (833, 47, 1000), (901, 128, 800), (850, 99, 903),
 ]  # fmt: skip
 KINDS = (
     "normal",
@@ -29,7 +31,15 @@ KINDS = (
     "specials",
     "scaling-ties",
 )
-WAYS = [{"accuracy": "scaled"}, {"accuracy": "fp64"}, {"bits": 2}, {"bits": 24}, {"bits": 54}, {"bits": 58}]
+WAYS = [
+    {"accuracy": "scaled"},
+    {"accuracy": "fp64"},
+    {"bits": 2},
+    {"bits": 24},
+    {"bits": 54},
+    {"bits": 55},
+    {"bits": 59},
+]
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +81,7 @@ def test_bits_of_the_cpu(kind: str, ways: list[bool]) -> None:
 
 
 def test_lines_of_many_bits(ways: list[bool]) -> None:
-    """Some rows and columns, and then all of them, have integers whose products the moduli do not hold."""
+    """Some rows and columns, and then all of them, have integers whose products the limbs do not hold."""
     rng = np.random.default_rng(3)
     a, b = rng.standard_normal((70, 64)), rng.standard_normal((64, 70))
     a[::9] *= np.ldexp(1.0, rng.integers(-40, 0, (8, 64)))
@@ -113,17 +123,34 @@ def test_views_and_stacks(ways: list[bool]) -> None:
 def test_what_has_no_such_kernel(ways: list[bool]) -> None:
     """Others make it, with the same bits."""
     rng = np.random.default_rng(8)
-    a, b = rng.standard_normal((9, 65)), rng.standard_normal((65, 5))
+    a, b = rng.standard_normal((9, 257)), rng.standard_normal((257, 5))
     check(a, b, ways=[{"bits": 53}, {}])
-    check(a[:, :40], b[:40], ways=[{"bits": 63}, {"accuracy": "correct"}])
+    check(a[:, :40], b[:40], ways=[{"bits": 60}, {"accuracy": "correct"}])
     x, y = on_device(a[:, :40].astype(np.float32)), on_device(b[:40].astype(np.float32))
     with forced(tiles=True):
         assert_same_bits(ozfp4.matmul(x, y).cpu(), ozfp4.matmul(x.cpu(), y.cpu()))
     assert not any(ways)
 
 
-def test_large_stacks_take_it(ways: list[bool]) -> None:
-    """By themselves, and a single small product does not."""
+def test_all_digits_are_the_least(ways: list[bool]) -> None:
+    """Sums of products of limbs at their largest: integers whose bytes are all -128, and those nearest to powers of two."""
+    digits = -sum(128 << 8 * i for i in range(6))  # and one more limb above them
+    for bits, inner in ((54, 64), (54, 128), (54, 256), (59, 64), (59, 128), (59, 256)):
+        top = digits - (1 << (bits - 1))
+        value = float(top >> 3 << 3) if top.bit_length() > 53 else float(top)
+        for rows in (20, 900):
+            a = np.full((rows, inner), value)
+            b = np.full((inner, 40 if rows == 20 else 800), value)
+            check(a, b, ways=[{"bits": bits}, {}], context=(bits, inner, rows))
+            check(a, -b, ways=[{"bits": bits}, {}], context=(bits, inner, rows))
+            a[:, 1:] = b[1:] = 2.0**bits
+            a[:, 0] = b[0] = 2.0**bits - 1
+            check(a, b, ways=[{"bits": bits}, {}], context=(bits, inner, rows))
+    assert all(ways)
+
+
+def test_products_take_it(ways: list[bool]) -> None:
+    """By themselves: large stacks, and single products of short K; long K does not."""
     x = torch.randn(
         2000, 64, 64, dtype=torch.float64, device="cuda", generator=torch.Generator("cuda").manual_seed(1)
     )
@@ -131,5 +158,8 @@ def test_large_stacks_take_it(ways: list[bool]) -> None:
     assert ways == [True]
     some = slice(0, 2000, 400)
     assert_same_bits(found[some].cpu(), ozfp4.matmul(x[some].cpu(), x[some].cpu()))
-    ozfp4.matmul(x[0], x[1])
-    assert ways == [True, False]
+    square = x[:16].reshape(256, 256)
+    assert_same_bits(ozfp4.matmul(square, square).cpu(), ozfp4.matmul(square.cpu(), square.cpu()))
+    assert ways == [True, True]
+    ozfp4.matmul(x[0].reshape(8, 512), x[1].reshape(512, 8))
+    assert ways == [True, True, False]

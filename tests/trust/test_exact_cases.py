@@ -100,9 +100,9 @@ def test_products_of_few_lines() -> None:
 
 
 def test_products_of_tiles() -> None:
-    for product in exact_cases.tile_products(64):
+    for product in exact_cases.tile_products(256):
         assert_same_bits(exact_matmul(product.a, product.b), product.expected, product.name)
-        assert product.a.shape[1] <= 64
+        assert product.a.shape[1] <= 256
         assert exact_cases.whole_product_named(product.name).a.strides == product.a.strides
 
 

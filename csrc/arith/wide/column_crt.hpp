@@ -66,19 +66,26 @@ OZFP4_HD WideInt<Words> add_words(const WideInt<Words>& x, const WideInt<Words>&
   return wide_add(x, y);
 }
 
+// sum_i column[i] 2^(16 i) modulo 2^(32 Words).
+template <int Words>
+OZFP4_HD WideInt<Words> words_of_columns(const std::uint32_t (&column)[2 * Words]) {
+  WideInt<Words> even, odd;
+  std::uint32_t below = 0;
+  for (int i = 0; i < Words; ++i) {
+    even.word[i] = column[2 * i];
+    odd.word[i] = (column[2 * i + 1] << 16) | (below >> 16);
+    below = column[2 * i + 1];
+  }
+  return add_words(even, odd);
+}
+
 // S + quotient * negated, which is S - q P' where the constants are those of a product of moduli.
 template <int Words>
 OZFP4_HD WideInt<Words> column_integer(const std::uint32_t (&column)[2 * Words], std::uint32_t quotient,
                                        const ColumnConstants<Words>& constants) {
-  WideInt<Words> even, odd;
-  std::uint32_t below = 0;
-  for (int i = 0; i < Words; ++i) {
-    even.word[i] = column[2 * i] + quotient * constants.negated[2 * i];
-    const std::uint32_t own = column[2 * i + 1] + quotient * constants.negated[2 * i + 1];
-    odd.word[i] = (own << 16) | (below >> 16);
-    below = own;
-  }
-  return add_words(even, odd);
+  std::uint32_t reduced[2 * Words];
+  for (int i = 0; i < 2 * Words; ++i) reduced[i] = column[i] + quotient * constants.negated[i];
+  return words_of_columns<Words>(reduced);
 }
 
 // 2^k x whatever the estimate: |x| <= floor(P / 2).

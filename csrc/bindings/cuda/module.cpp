@@ -2,6 +2,7 @@
 // memory belongs to the caller, nothing synchronises unless asked to. Needs `ozfp4._core` for the type of plans.
 #include "bindings/cuda/register.hpp"
 #include "cuda/device_guard.hpp"
+#include "cuda/fused/tile.hpp"
 #include "cuda/stages.hpp"
 
 namespace {

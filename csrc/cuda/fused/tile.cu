@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 
 #include "arith/multiples.hpp"
 #include "cuda/direct/place.cuh"
@@ -11,44 +12,116 @@ namespace {
 
 using namespace fused;
 
-std::int64_t tiles_of(const DeviceResult& result) { return ceil_div(result.rows, kTile) * ceil_div(result.columns, kTile); }
+// For many tiles; and for so few that more and smaller ones fill the device.
+using Square64 = Shape<64, 64, 64, 256>;
+using Square128 = Shape<64, 64, 128, 256>;
+using Small128 = Shape<16, 32, 128, 128>;
+using Small256 = Shape<16, 32, 256, 256>;
+static_assert(Small256::Inner == kMostTileInner, "the longest K");
+
+// |x| 2^(8 lead) <= 2^(2 bits + log2 K + 8 lead) < 2^127.
+template <int Limbs>
+constexpr int most_bits() {
+  return std::min(kByteLimbBits<Limbs>, (126 - 8 - 8 * kLead<Limbs>) / 2);
+}
+static_assert(kMostTileInner == 256, "log2 K is 8 at most");
+
+// Whether entries that are neighbours by `inner` are pairs in 16 bytes that start at a multiple of them, in all lines of a stack.
+bool has_pairs(const char* data, std::int64_t inner, std::int64_t outer, const Stack& stack) {
+  bool is_even = inner == sizeof(double) && reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && outer % 16 == 0;
+  for (int i = 0; i < stack.rank; ++i) is_even = is_even && stack.stride[i] % 16 == 0;
+  return is_even;
+}
+bool has_pairs(const DeviceOperand& x) { return has_pairs(x.data, x.inner_stride, x.outer_stride, x.stack); }
+
+template <class S>
+std::int64_t tiles_of(const DeviceResult& result) {
+  return ceil_div(result.rows, S::Rows) * ceil_div(result.columns, S::Columns);
+}
+
+template <class K>
+void launch_kind(LaunchConfig& config, TileParameters& p) {
+  p.tiles_x = static_cast<std::int32_t>(ceil_div(p.job.result.columns, K::Columns));
+  config.grid = dim3(static_cast<unsigned>(tiles_of<K>(p.job.result)), static_cast<unsigned>(p.job.result.stack.count()));
+  config.block = dim3(K::Threads);
+  config.shared_bytes = sizeof(TileShared<K>);
+  launch(tile_kernel<K>, config, p);
+}
+
+template <class S>
+void launch_shape(int limbs, bool certifies, LaunchConfig& config, TileParameters& p) {
+  if (certifies) return launch_kind<Kind<true, 8, S>>(config, p);
+  return limbs == 7 ? launch_kind<Kind<false, 7, S>>(config, p) : launch_kind<Kind<false, 8, S>>(config, p);
+}
+
+// What kernels of a shape take on an H200: one tile, and each further one of a multiprocessor, of 7 limbs and with certificates.
+struct Times {
+  double one[2], further[2];
+};
+
+struct Choice {
+  void (*launch)(int, bool, LaunchConfig&, TileParameters&) = nullptr;
+  double microseconds = 0;
+};
+
+template <class S>
+void consider(Choice& best, const Times& times, const DeviceResult& result, std::int32_t inner, bool certifies,
+              int multiprocessors) {
+  if (inner > S::Inner) return;
+  const double tiles = static_cast<double>(tiles_of<S>(result)) * static_cast<double>(result.stack.count());
+  const double microseconds = times.one[certifies] + times.further[certifies] * std::max(0.0, tiles / multiprocessors - 1);
+  if (best.launch == nullptr || microseconds < best.microseconds) best = {launch_shape<S>, microseconds};
+}
+
+// The shape that is expected to be fastest.
+Choice choose_shape(const DeviceResult& result, std::int32_t inner, bool certifies, int multiprocessors) {
+  Choice best;
+  consider<Square64>(best, {{9.7, 15.2}, {6.3, 9.5}}, result, inner, certifies, multiprocessors);
+  consider<Square128>(best, {{15.6, 21}, {11.4, 21.5}}, result, inner, certifies, multiprocessors);
+  consider<Small128>(best, {{6.7, 9.8}, {2.04, 4.2}}, result, inner, certifies, multiprocessors);
+  consider<Small256>(best, {{8.1, 12.1}, {3.9, 7}}, result, inner, certifies, multiprocessors);
+  return best;
+}
 
 }  // namespace
 
-bool can_multiply_tiles(const TileTables& tables, const ReconstructJob& job, const CapacityRule& capacity) {
+int tile_limbs(const Plan& plan, int k, int bits) {
+  const bool is_int8 = plan.has_moduli() && plan.alphabet.residue_is_limb() && plan.alphabet.residue_bytes == 1;
+  if (!is_int8 || plan.is_complex || plan.cut != 0 || k > kMostTileInner) return 0;
+  return bits <= most_bits<7>() ? 7 : bits <= most_bits<8>() ? 8 : 0;
+}
+
+bool can_multiply_tiles(int limbs, const ReconstructJob& job, const CapacityRule& capacity) {
   constexpr ElementType type = ElementType::float64;
-  return job.result.type == type && job.a.view.type == type && job.b.view.type == type &&
-         capacity.accuracy != Accuracy::correct && (capacity.accuracy != Accuracy::scaled || capacity.bits <= tables.bits) &&
-         job.a.view.inner <= kMostTileInner && job.result.stack.count() <= kMostGridExtent && tiles_of(job.result) <= INT32_MAX;
+  return limbs != 0 && job.result.type == type && job.a.view.type == type && job.b.view.type == type &&
+         capacity.accuracy != Accuracy::correct && job.a.view.inner <= kMostTileInner &&
+         job.result.stack.count() <= kMostGridExtent && tiles_of<Small128>(job.result) <= INT32_MAX;
 }
 
 double microseconds_of_tiles(const DeviceResult& result, std::int32_t inner, bool certifies, int multiprocessors) {
-  const std::int64_t tiles = tiles_of(result) * result.stack.count();
-  const double partial = inner < kMostTileInner ? 1.12 : 1;  // entries are looked at one by one
-  if (tiles <= multiprocessors) return partial * (certifies ? 27 : 20);
-  return 4 + partial * static_cast<double>(ceil_div(tiles, 2 * multiprocessors)) * (certifies ? 33 : 27);
+  return choose_shape(result, inner, certifies, multiprocessors).microseconds;
 }
 
-void launch_tiles(const TileTables& tables, const ReconstructJob& job, const CapacityRule& capacity, cudaStream_t stream,
+void launch_tiles(int limbs, const ReconstructJob& job, const CapacityRule& capacity, cudaStream_t stream,
                   const Certification* certification) {
   TileParameters p{};
   p.job = job;
   p.capacity = capacity;
   if (certification != nullptr) p.certification = *certification;
-  p.tiles_x = static_cast<std::int32_t>(ceil_div(job.result.columns, kTile));
   p.runs_along_k[0] = direct::runs_along_k(job.a.view);
   p.runs_along_k[1] = direct::runs_along_k(job.b.view);
-  p.tables = tables;
+  p.has_pairs[0] = has_pairs(job.a.view);
+  p.has_pairs[1] = has_pairs(job.b.view);
+  const DeviceResult& result = job.result;
+  p.stores_pairs = has_pairs(result.data, result.column_stride, result.row_stride, result.stack);
   LaunchConfig config;
   config.stage = Stage::direct;
   config.detail = "tiles";
-  config.grid = dim3(static_cast<unsigned>(tiles_of(job.result)), static_cast<unsigned>(job.result.stack.count()));
-  config.block = dim3(kTileThreads);
   config.overlap_previous = job.overlap_previous;
   config.stream = stream;
   const bool certifies = certification != nullptr;
-  config.shared_bytes = certifies ? sizeof(TileShared<true>) : sizeof(TileShared<false>);
-  launch(certifies ? tile_kernel<true> : tile_kernel<false>, config, p);
+  const int multiprocessors = current_device(Stage::direct).multiprocessors;
+  choose_shape(result, job.a.view.inner, certifies, multiprocessors).launch(limbs, certifies, config, p);
 }
 
 }  // namespace ozfp4::cuda

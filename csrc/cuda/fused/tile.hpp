@@ -1,25 +1,31 @@
-// A whole product of short K in one launch: every block scales and encodes the lines of its tile, multiplies their planes and
-// reconstructs, all of it on the chip. The same integers as those of the stages, so the same bits.
+// A whole product of short K in one launch: every block scales the lines of its tile, cuts their integers into limbs, multiplies
+// these and rounds, all of it on the chip. The same integers as those of the stages, so the same bits.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
-#include "cuda/fused/tile_tables.hpp"
+#include "arith/limbs/signed_bytes.hpp"
 #include "cuda/reconstruct/reconstruct.hpp"
 #include "cuda/scale/scale.hpp"
+#include "plan/plan.hpp"
 
 namespace ozfp4::cuda {
 
-// Whether there is a kernel, where the plan has tables: float64 of float64 operands, K up to kMostTileInner, at most 65535
-// matrices.
-bool can_multiply_tiles(const TileTables& tables, const ReconstructJob& job, const CapacityRule& capacity);
+inline constexpr int kMostTileInner = 256;
+
+// Limbs of the kernel's integers in products by a plan, K = k, of lines of `bits` bits; 0: it does not serve them, nor plans of
+// another scheme or alphabet than INT8 residues, of complex numbers or of parts.
+int tile_limbs(const Plan& plan, int k, int bits);
+
+// Whether the kernel takes the operands: float64 and a result of float64, K up to kMostTileInner, at most 65535 matrices.
+bool can_multiply_tiles(int limbs, const ReconstructJob& job, const CapacityRule& capacity);
 
 // What it takes on an H200 (benchmarks/small.py), in microseconds; other devices are taken to differ from it as in the stages.
 double microseconds_of_tiles(const DeviceResult& result, std::int32_t inner, bool certifies, int multiprocessors);
 
-// As launch_direct; where lines have more bits than the moduli hold, their entries are dot products of limbs. `tables`: of the
-// plan. Range: can_multiply_tiles.
-void launch_tiles(const TileTables& tables, const ReconstructJob& job, const CapacityRule& capacity, cudaStream_t stream,
+// As launch_direct; where lines have more bits than the limbs hold, their entries are dot products of longer integers. `limbs`:
+// of tile_limbs. Range: can_multiply_tiles.
+void launch_tiles(int limbs, const ReconstructJob& job, const CapacityRule& capacity, cudaStream_t stream,
                   const Certification* certification);
 
 }  // namespace ozfp4::cuda

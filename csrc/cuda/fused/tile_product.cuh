@@ -1,99 +1,82 @@
-// The product of a tile's planes, modulus by modulus, to residues in registers.
+// The sums of products of a tile's limbs, of sixteen rows and eight columns at a time.
 #pragma once
 
 #include <cstdint>
 
 #include "cuda/fused/tile_encode.cuh"
 #include "cuda/multiply/ptx/ldmatrix.cuh"
+#include "cuda/multiply/ptx/signed_byte_mma.cuh"
 
 namespace ozfp4::cuda::fused {
 
-inline constexpr int kOwnEntries = kWarpRows * kWarpColumns / 32;  // of a lane, as four accumulators of each eight columns
+inline constexpr int kPart = 64;  // entries along K whose limbs of B are in registers at a time
 
-// Where this lane reads its part of the fragments: of 16 rows and 32 bytes of A, and of 16 columns of B.
+// Where this lane reads its part of the fragments: of 16 rows and 32 bytes of A, and of eight columns and kPart bytes of B.
+template <class K>
 struct Fragments {
   std::uint32_t a, b, turn_a, turn_b;  // addresses of a line's chunk 0, and how its chunks have changed places
 
-  template <bool Certifies>
-  __device__ __forceinline__ explicit Fragments(const TileShared<Certifies>& shared) {
-    const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, matrix = lane / 8;
-    const std::uint32_t row = kWarpRows * (warp % kWarpsAlongRows) + lane % 8 + 8 * (matrix % 2);
-    const std::uint32_t column = kTile + kWarpColumns * (warp / kWarpsAlongRows) + lane % 8 + 8 * (matrix / 2);
-    const std::uint32_t base = shared_address(shared.planes);
-    a = base + row * kMostTileInner;
-    b = base + column * kMostTileInner;
-    turn_a = place_of_chunk(row, matrix / 2);
-    turn_b = place_of_chunk(column, matrix % 2);
+  __device__ __forceinline__ Fragments(const std::uint8_t* planes, int row, int column) {
+    const std::uint32_t lane = threadIdx.x % 32, matrix = lane / 8;
+    const std::uint32_t line_a = static_cast<std::uint32_t>(row) + lane % 8 + 8 * (matrix % 2);
+    const std::uint32_t line_b = static_cast<std::uint32_t>(K::Rows + column) + lane % 8;
+    const std::uint32_t base = shared_address(planes);
+    a = base + line_a * K::Inner;
+    b = base + line_b * K::Inner;
+    turn_a = place_of_chunk<K>(line_a, matrix / 2);
+    turn_b = place_of_chunk<K>(line_b, matrix);
+    if (K::Inner == kPart) b += turn_b, turn_b = 0;  // one number less to keep
   }
-  // Step `step` of 32 bytes along K; B: columns 16 half ... of the warp's.
-  __device__ __forceinline__ std::uint32_t of_a(std::uint32_t plane, int step) const {
-    return a + plane + (turn_a ^ static_cast<std::uint32_t>(32 * step));
+  // Chunks at byte `at` along K, a multiple of 32 and of kPart.
+  __device__ __forceinline__ std::uint32_t of_a(int limb, int at) const {
+    return a + static_cast<std::uint32_t>(limb * K::PlaneBytes) + (turn_a ^ static_cast<std::uint32_t>(at));
   }
-  __device__ __forceinline__ std::uint32_t of_b(std::uint32_t plane, int step, int half) const {
-    return b + plane + half * 16 * kMostTileInner + (turn_b ^ static_cast<std::uint32_t>(32 * step));
+  __device__ __forceinline__ std::uint32_t of_b(int limb, int at) const {
+    return b + static_cast<std::uint32_t>(limb * K::PlaneBytes) +
+           (K::Inner == kPart ? 0u : turn_b ^ static_cast<std::uint32_t>(at));
   }
+  // Eight columns further: their chunks have changed places in the same way.
+  __device__ __forceinline__ void next_columns() { b += kStepColumns * K::Inner; }
 };
 
-// Residues modulo the moduli of word `word` of a pass to byte 0 .. 3 of `residue`. All lanes of a warp call it.
-template <bool Certifies>
-__device__ __forceinline__ void multiply_word(const TileShared<Certifies>& shared, const Fragments& fragments, int word,
-                                              int first_modulus, int count, std::uint32_t (&residue)[kOwnEntries]) {
-#pragma unroll 1
-  for (int byte = 0; byte < 4; ++byte) {
-    const int modulus = first_modulus + 4 * word + byte;
-    if (modulus >= count) return;
-    const auto plane = static_cast<std::uint32_t>((4 * word + byte) * kPlaneBytes);
-    const Quotient fold = shared.fold[modulus];
-    std::uint32_t c[kWarpColumns / 8][4];
+// Adds the products of kPart entries along K from `at` on; the first ones onto where the sums start.
+template <class K, bool IsFirst>
+__device__ __forceinline__ void multiply_part(const Fragments<K>& fragments, int at, const std::uint32_t (&bias)[4],
+                                              std::uint32_t (&sum)[kDiagonals<K::Limbs>][4]) {
+  std::uint32_t b[K::Limbs][4];
 #pragma unroll
-    for (int step = 0; step < kMostTileInner / 32; ++step) {
+  for (int j = 0; j < K::Limbs; ++j) load_matrices(b[j], fragments.of_b(j, at));
+#pragma unroll
+  for (int i = 0; i < K::Limbs; ++i) {
+#pragma unroll
+    for (int step = 0; step < kPart / 32; ++step) {
       std::uint32_t a[4];
-      load_matrices(a, fragments.of_a(plane, step));
+      load_matrices(a, fragments.of_a(i, at + 32 * step));
 #pragma unroll
-      for (int half = 0; half < kWarpColumns / 16; ++half) {
-        std::uint32_t b[4];
-        load_matrices(b, fragments.of_b(plane, step, half));
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-          auto& sums = c[2 * half + i];
-          if (step == 0) load_start(sums, shared_address(shared.fold_start[modulus]));
-          multiply_bytes(sums, a[0], a[1], a[2], a[3], b[2 * i], b[2 * i + 1]);
+      for (int j = 0; j < K::Limbs; ++j) {
+        auto& own = sum[i + j];
+        const std::uint32_t b0 = b[j][2 * step], b1 = b[j][2 * step + 1];
+        if (!IsFirst || step > 0 || (i > 0 && j + 1 < K::Limbs)) {
+          multiply_signed_bytes(own, a, b0, b1);
+        } else if (starts_biased<K::Limbs, K::Inner>(i + j)) {
+          multiply_first_signed_bytes(own, a, b0, b1, bias);
+        } else {
+          multiply_first_signed_bytes(own, a, b0, b1);
         }
       }
     }
-    const std::uint32_t select = 0x3210u + ((4u - static_cast<std::uint32_t>(byte)) << (4 * byte));  // byte `byte` of the sum's
-#pragma unroll
-    for (int e = 0; e < kOwnEntries; ++e) residue[e] = __byte_perm(residue[e], reduce(c[e / 4][e % 4], fold), select);
   }
 }
 
-// Where residues of a warp's entries lie in its 8 KiB: of rows `row` and row + 8 side by side, in halves of 16 bytes
-// (ResiduePair). Neighbouring columns change places in odd rows, and halves in every other four columns: lanes that write two
-// rows and every second column reach all banks, and so do lanes that read a row.
-__device__ __forceinline__ std::uint32_t residues_at(std::uint32_t row, std::uint32_t column, std::uint32_t half) {
-  return (row * kWarpColumns + (column ^ (row & 1u))) * 32 + 16 * (half ^ ((column >> 2) & 1u));
-}
-
-__device__ __forceinline__ void store_residues(std::uint32_t base, const std::uint32_t (&residue)[kResidueWords][kOwnEntries]) {
-  const std::uint32_t row = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-#pragma unroll
-  for (int tile = 0; tile < kWarpColumns / 8; ++tile) {
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      const int x = 4 * tile + i, y = x + 2;
-      const std::uint32_t column = 8 * tile + 2 * t + i;
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const auto &low = residue[2 * half], &high = residue[2 * half + 1];
-        store_shared(base + residues_at(row, column, half), {low[x], low[y], high[x], high[y]});
-      }
-    }
+// D_d of signed_bytes.hpp plus where it starts, of rows g and g + 8 and columns 2 t and 2 t + 1. All lanes of a warp call it.
+template <class K>
+__device__ __forceinline__ void multiply_limbs(const Fragments<K>& fragments, const std::uint32_t (&bias)[4],
+                                               std::uint32_t (&sum)[kDiagonals<K::Limbs>][4]) {
+  multiply_part<K, true>(fragments, 0, bias, sum);
+  if constexpr (K::Inner > kPart) {
+#pragma unroll 1
+    for (int at = kPart; at < K::Inner; at += kPart) multiply_part<K, false>(fragments, at, bias, sum);
   }
-}
-
-__device__ __forceinline__ void load_residues(ResiduePair& pair, std::uint32_t base, int row) {
-#pragma unroll
-  for (int half = 0; half < 2; ++half) load_words(pair.word[half], base + residues_at(row, threadIdx.x % 32, half));
 }
 
 }  // namespace ozfp4::cuda::fused

@@ -1,18 +1,16 @@
-// How the kernel of whole tiles lays things out.
+// How the kernels of whole tiles lay things out.
 //
-// A block makes 64 x 64 entries of a product. Its 128 lines, rows of A and then columns of B, are encoded for eight moduli at a
-// time: planes of bytes [modulus][line][chunk of 16] in 64 KiB of shared memory, so that two blocks share a multiprocessor. Every
-// thread has one chunk of each operand. Entries along K stand in an order of their own, the same in both operands: byte i of
-// chunk c is entry c + 4 i. So threads with neighbouring chunks read neighbouring entries. Chunks of a line change places by the
-// line's number: eight lines' chunks of one number lie on all banks, and so do all chunks of two neighbouring lines.
+// A block makes Rows x Columns entries of a product. Its lines, rows of A and then columns of B, are scaled and cut into limbs of
+// eight bits: planes of bytes [limb][line][chunk of 16] in shared memory. Entries along K stand in an order of their own, the
+// same in both operands: see entry_of. So threads with neighbouring chunks read neighbouring pairs of entries. Chunks of a line
+// change places by the line's number: eight lines' chunks of one number lie on all banks.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
+#include "arith/limbs/signed_bytes.hpp"
 #include "cuda/direct/own_lines.cuh"
-#include "cuda/fused/finish.cuh"
-#include "cuda/fused/tile_tables.hpp"
 #include "cuda/reconstruct/reconstruct.hpp"
 
 namespace ozfp4::cuda::fused {
@@ -21,19 +19,39 @@ using direct::OwnLine;
 using direct::Place;
 using direct::Source;
 
-inline constexpr int kTile = 64, kTileLines = 2 * kTile;
-inline constexpr int kChunk = 16, kChunks = kMostTileInner / kChunk;  // of a line
-inline constexpr int kTileThreads = kTile * kChunks, kTileWarps = kTileThreads / 32;
-inline constexpr int kWarpRows = 16, kWarpColumns = 32, kWarpsAlongRows = kTile / kWarpRows;  // of a warp's entries
-inline constexpr int kPassModuli = 8, kPasses = kMostTileModuli / kPassModuli;
-inline constexpr int kPlaneBytes = kTileLines * kMostTileInner;
-static_assert(kWarpsAlongRows * (kTile / kWarpColumns) == kTileWarps, "every entry has its warp");
-static_assert(kTile * kTile * kMostTileModuli <= kPassModuli * kPlaneBytes, "residues of the result fit where planes were");
+inline constexpr int kChunk = 16;
+inline constexpr int kWarpRows = 16, kStepColumns = 8;  // of a warp's entries, and of those it makes at a time
+
+// A tile, the longest K, and the threads that make it.
+template <int Rows_, int Columns_, int Inner_, int Threads_>
+struct Shape {
+  static constexpr int Rows = Rows_, Columns = Columns_, Inner = Inner_, Threads = Threads_;
+  static constexpr int Lines = Rows + Columns, Chunks = Inner / kChunk, PlaneBytes = Lines * Inner;
+  static constexpr int Warps = Threads / 32, WarpsAlongRows = Rows / kWarpRows;
+  static constexpr int MostWarps = Rows * Columns / (kWarpRows * kStepColumns);  // that have entries to make
+  static constexpr int WarpColumns = Warps < MostWarps ? Columns * WarpsAlongRows / Warps : kStepColumns;
+  // Chunks of a thread, of A and of both. Few are held in registers until their lines are known.
+  static constexpr int UnitsOfA = Rows * Chunks / Threads, Units = Lines * Chunks / Threads;
+  static constexpr bool HoldsUnits = Units <= 3;
+  static_assert(UnitsOfA * Threads == Rows * Chunks && Units * Threads == Lines * Chunks, "every chunk has its thread");
+  static_assert(Lines <= Threads && WarpColumns <= 32 && Columns % 32 == 0, "a thread for each line, a word for columns");
+  static_assert(Chunks == 4 || Chunks % 8 == 0, "place_of_chunk");
+};
+
+// A kernel: whether it certifies, into how many limbs it cuts, and its shape.
+template <bool Certifies_, int Limbs_, class Shape_>
+struct Kind : Shape_ {
+  static constexpr bool Certifies = Certifies_;
+  static constexpr int Limbs = Limbs_;
+  static constexpr int MovedBy = 8 * kLead<Limbs>;  // bits, of integer_of_diagonals
+  static constexpr int MostLogSquare =
+      2 * (126 - MovedBy);  // |x| <= 2^(126 - MovedBy) where norm_a^2 norm_b^2 <= 2^MostLogSquare
+};
 
 // Where chunk `chunk` of a line lies in its line.
+template <class K>
 __device__ __forceinline__ std::uint32_t place_of_chunk(std::uint32_t line, std::uint32_t chunk) {
-  static_assert(kChunks == 4, "two lines are 128 bytes");
-  return kChunk * (chunk ^ ((line >> 1) & 3u));
+  return kChunk * (chunk ^ (K::Chunks == 4 ? (line >> 1) & 3u : line & 7u));
 }
 
 struct TileParameters {
@@ -42,29 +60,37 @@ struct TileParameters {
   Certification certification;  // of the kernel that certifies
   std::int32_t tiles_x;
   bool runs_along_k[2];  // whether neighbours along K are closer than lines
-  TileTables tables;
+  // Whether entries 2 j and 2 j + 1 along K of an operand, and of a row of the result, lie in 16 bytes that start at a multiple
+  // of them.
+  bool has_pairs[2], stores_pairs;
+};
+
+// A line as the block keeps it: two blocks of 112 KiB of planes have 1 KiB more each.
+struct TileLine {
+  std::int16_t shift;
+  std::uint8_t capacity, special;
+
+  TileLine() = default;
+  __device__ __forceinline__ TileLine(const OwnLine& line)  // NOLINT: settle assigns it
+      : shift(static_cast<std::int16_t>(line.shift)),
+        capacity(static_cast<std::uint8_t>(line.capacity)),
+        special(static_cast<std::uint8_t>(line.special)) {}
 };
 
 // What certifying takes more.
+template <class K>
 struct CertifyingLines {
-  LineRecord record[kTileLines];
-  std::int32_t log_square[kTileLines];  // the integers' sum of squares is below 2^log_square
-  std::int32_t test[kTile];             // of the rows, see certify/segment.cuh
-  __device__ CertifyingLines() {}       // never initialised
+  LineRecord record[K::Lines];
+  std::int32_t log_square[K::Lines];               // the integers' sum of squares is below 2^log_square
+  std::int32_t test[K::Rows];                      // see certify/segment.cuh
+  std::uint32_t listed[K::Rows][K::Columns / 32];  // entries that are not certified
 };
 struct NoLines {};
 
-template <bool Certifies>
-struct alignas(128) TileShared : std::conditional_t<Certifies, CertifyingLines, NoLines> {
-  alignas(128) std::uint8_t planes[kPassModuli * kPlaneBytes];  // before: the states of lines; behind: residues of the result
-  FinishFragments finish;
-  uint2 weight[kMostTileModuli / 2][32];  // of a pair of moduli, as lanes take them
-  Quotient encode[kMostTileModuli], fold[kMostTileModuli];
-  // Presets as accumulators start: one load is less than moving them there.
-  alignas(16) std::uint32_t encode_start[kMostTileModuli / 2][4], fold_start[kMostTileModuli][4];
-  ColumnConstants<kFinishWords> columns;
-  OwnLine line[kTileLines];
-  __device__ TileShared() {}
+template <class K>
+struct alignas(128) TileShared : std::conditional_t<K::Certifies, CertifyingLines<K>, NoLines> {
+  alignas(128) std::uint8_t planes[K::Limbs * K::PlaneBytes];  // before: the states of lines
+  TileLine line[K::Lines];
 };
 
 }  // namespace ozfp4::cuda::fused

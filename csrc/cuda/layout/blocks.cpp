@@ -272,7 +272,7 @@ Whole find_whole(const CudaPlan& plan, const CudaProduct& product, const Turn& t
       may_be(Direct::always) && (promise.is_whole ? can_multiply_integers_directly(job) : can_multiply_directly(job, rule));
   const bool is_plain = !(promise.is_whole || promise.updates || plan.plan.is_complex);  // others have cuda/direct alone
   const bool can_thinly = is_plain && may_be(Direct::thin) && can_multiply_thinly(job, rule);
-  const bool can_tile = is_plain && may_be(Direct::tiles) && plan.tiles && can_multiply_tiles(*plan.tiles, job, rule);
+  const bool can_tile = is_plain && may_be(Direct::tiles) && can_multiply_tiles(plan.tile_limbs, job, rule);
   if (direct == Direct::always) return can_directly ? Whole::direct : Whole::stages;
   if (direct == Direct::thin) return can_thinly ? Whole::thin : Whole::stages;
   if (direct == Direct::tiles) return can_tile ? Whole::tiles : Whole::stages;

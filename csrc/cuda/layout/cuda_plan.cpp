@@ -4,6 +4,7 @@
 #include <string>
 
 #include "arith/accuracy/capacity.hpp"
+#include "cuda/fused/tile.hpp"
 
 namespace ozfp4::cuda {
 
@@ -43,9 +44,9 @@ std::optional<ReconstructPlan> make_few(const CudaPlan& made, const Plan& residu
 }
 
 // Lines that take more bits than p + kShortExtraBits are few, and the kernel has another way for their entries.
-std::optional<TileTables> make_tiles(const Plan& plan, int k, const Promise& promise) {
-  if (promise.is_whole || promise.updates || promise.second != Second::none || promise.counts_rounded()) return std::nullopt;
-  return make_tile_tables(plan, k, promise.certifies() ? promise.precision + kShortExtraBits : plan.bits);
+int limbs_of_tiles(const Plan& plan, int k, const Promise& promise) {
+  if (promise.is_whole || promise.updates || promise.second != Second::none || promise.counts_rounded()) return 0;
+  return tile_limbs(plan, k, promise.certifies() ? promise.precision + kShortExtraBits : plan.bits);
 }
 
 }  // namespace
@@ -73,7 +74,7 @@ CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel, const Promise& p
     made.leading = make_leading_units(plan, made.prefixes, k, promise.precision, made.schedule.element == Element::e2m1);
   }
   made.few = make_few(made, residues);
-  made.tiles = make_tiles(plan, k, promise);
+  made.tile_limbs = limbs_of_tiles(plan, k, promise);
   return made;
 }
 

@@ -5,7 +5,6 @@
 
 #include "cuda/complex/join.hpp"
 #include "cuda/encode/encode.hpp"
-#include "cuda/fused/tile_tables.hpp"
 #include "cuda/integers/integer_plan.hpp"
 #include "cuda/layout/leading.hpp"
 #include "cuda/layout/promise.hpp"
@@ -35,7 +34,7 @@ struct CudaPlan {
   // Where entries are certified, plans have moduli to spare for unusual data. What serves the counts up to `few.all` with
   // shorter integers, and is launched beside the other: the data decides which of the two runs.
   std::optional<ReconstructPlan> few;
-  std::optional<TileTables> tiles;  // where one launch may make products of tiles
+  int tile_limbs = 0;  // where one launch may make products of tiles
 
   // What scales and encodes in one launch where the device has room for it.
   const EncodePlan& encoded_at_once() const { return leading ? leading->encode : encode; }

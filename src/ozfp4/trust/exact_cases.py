@@ -273,8 +273,16 @@ def thin_products() -> Iterator[WholeProduct]:
 
 
 def tile_products(most_inner: int) -> Iterator[WholeProduct]:
-    """The same of short K, both operands' lines along K and across it."""
-    for m, k, n in ((1, 1, 1), (64, most_inner, 64), (70, most_inner - 1, 130), (150, 17, 33)):
+    """The same of short K, both operands' lines along K and across it; few tiles and many of them, which may be larger."""
+    for m, k, n in (
+        (1, 1, 1),
+        (64, most_inner, 64),
+        (70, most_inner - 1, 130),
+        (150, 17, 33),
+        (40, 128, 100),
+        (900, 63, 801),
+        (901, 128, 800),
+    ):
         product = replace(_whole_product(m, k, n), name=f"tiles {m} x {k} x {n}")
         yield product
         turned = replace(product, a=np.asfortranarray(product.a), b=np.asfortranarray(product.b))
@@ -355,7 +363,7 @@ def whole_product_named(name: str) -> WholeProduct:
     for product in (
         *whole_products(short=False),
         *thin_products(),
-        *tile_products(64),
+        *tile_products(256),
         deep_product(),
         repaired_product(),
     ):

@@ -1,4 +1,4 @@
-"""csrc/arith/limbs: scaled integers as two words by FP64 additions, and residues of sums without dot products of bytes."""
+"""csrc/arith/limbs: scaled integers as two words by FP64 additions, and their dot products by products of bytes."""
 
 from __future__ import annotations
 
@@ -44,8 +44,35 @@ def test_any_exponent() -> None:
     check(x, shift)
 
 
+BITS = {7: 54, 8: 62}  # of integers of so many limbs
+
+
+def check_dot(limbs: int, inner: int, x: list[int], y: list[int]) -> None:
+    found = arith.dot_of_byte_limbs(limbs, inner, np.array(x), np.array(y))
+    total = sum(a * b for a, b in zip(x, y, strict=True)) << (8 * (8 - limbs))
+    assert -(2**127) <= total < 2**127
+    assert int.from_bytes(np.array(found, np.uint32).tobytes(), "little") == total % 2**128
+
+
+@pytest.mark.parametrize("inner", [64, 128, 256])
+@pytest.mark.parametrize("limbs", [7, 8])
+def test_dot_products_of_bytes(limbs: int, inner: int) -> None:
+    """From the sums of products of digits as a GPU makes them: random integers, the largest ones, and digits of -128."""
+    rng = random.Random(limbs * inner)
+    most = min(BITS[limbs], (126 - inner.bit_length() + 1 - 8 * (8 - limbs)) // 2)
+    least = -sum(128 << 8 * i for i in range(limbs - 1))
+    kinds = [0, 1, -1, 2**most, -(2**most), 2**most - 1, least, least + (1 << most - 1), -least]
+    for _ in range(200):
+        bits = rng.randint(1, most)
+        x, y = ([rng.randint(-(2**bits), 2**bits) for _ in range(rng.randint(1, inner))] for _ in range(2))
+        check_dot(limbs, inner, x[: len(y)], y[: len(x)])
+    for first in kinds:
+        for second in kinds:
+            check_dot(limbs, inner, [first] * inner, [second] * inner)
+
+
 @pytest.mark.parametrize("bits", [53, 76])
 def test_residues_of_sums(bits: int) -> None:
-    """All sums of 64 products of residues, by the moduli of a plan that a GPU multiplies tile by tile."""
+    """All sums of 64 products of residues, by the moduli of a plan, without dot products of bytes."""
     for m in ozfp4.plan(64, 64, 64, backend="int8", bits=bits).moduli[:16]:
         assert arith.wrong_residues_of_sums(m, 64 * (m - 1) ** 2) == 0, m
