@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import without_planes
 from first_gpu import DEVICE, noisy, on_device, torch
+from without_planes import KINDS, note_ways
 
 import ozfp4
-from ozfp4.backends.cuda import extension, launch
+from ozfp4.backends.cuda import extension
 from ozfp4.dispatch import repeated
 from ozfp4.testing import assert_same_bits, forced, operands
 
@@ -20,50 +22,16 @@ SHAPES = [
     (1, 1, 1), (8, 64, 1), (9, 65, 2), (7, 63, 3), (31, 130, 8), (33, 511, 5), (32, 1024, 1), (13, 1025, 4), (5, 2049, 1),
     (6, 4096, 2), (3, 8191, 1), (9, 8192, 4), (11, 8192, 8), (300, 70, 4),
 ]  # fmt: skip
-KINDS = (
-    "normal",
-    "uniform",
-    "phi8",
-    "phi32",
-    "row-exponents",
-    "spikes",
-    "zero-lines",
-    "whole-range",
-    "specials",
-    "scaling-ties",
-)
 WAYS = [{"bits": b} for b in (2, 24, 53, 54, 82)] + [{"accuracy": "fp64"}]
 
 
 @pytest.fixture(autouse=True)
 def ways(monkeypatch):
-    """Of every product that is prepared, whether it is made so."""
-    made = []
-    prepare = launch.prepare
-
-    def noted(*arguments, **further):
-        prepared = prepare(*arguments, **further)
-        made.append(prepared.problem.describe()["thin"])
-        return prepared
-
-    monkeypatch.setattr(launch, "prepare", noted)
-    monkeypatch.setattr(repeated, "made", {})
-    return made
-
-
-def thin(x, y, dtype, shape, **options):
-    out = noisy(shape, dtype)
-    with forced(thin=True):
-        ozfp4.matmul(x, y, out=out, **options)
-    return out.cpu()
+    return note_ways(monkeypatch, "thin")
 
 
 def check(a, b, x=None, y=None, ways=WAYS, context=""):
-    x, y = on_device(a) if x is None else x, on_device(b) if y is None else y
-    for way in ways:
-        expected = ozfp4.matmul(a, b, **way)
-        dtype = torch.from_numpy(expected.reshape(-1)[:1]).dtype
-        assert_same_bits(thin(x, y, dtype, expected.shape, **way), expected, (context, way))
+    without_planes.check("thin", ways, a, b, x, y, context)
 
 
 def across(a):

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import without_planes
 from first_gpu import noisy, on_device, torch
+from without_planes import KINDS, note_ways
 
 import ozfp4
-from ozfp4.backends.cuda import launch
-from ozfp4.dispatch import repeated
 from ozfp4.testing import assert_same_bits, forced, operands
 
 # Entries, a warp's rows and columns, tiles of each kind, parts and steps along K, and one beside each; the last ones have so
@@ -19,18 +19,6 @@ SHAPES = [
     (15, 16, 33), (33, 128, 65), (34, 127, 64), (16, 129, 32), (40, 193, 33), (50, 255, 70), (64, 256, 64),
     (900, 64, 801), (833, 47, 1000), (901, 128, 800), (850, 99, 903),
 ]  # fmt: skip
-KINDS = (
-    "normal",
-    "uniform",
-    "phi8",
-    "phi32",
-    "row-exponents",
-    "spikes",
-    "zero-lines",
-    "whole-range",
-    "specials",
-    "scaling-ties",
-)
 WAYS = [
     {"accuracy": "scaled"},
     {"accuracy": "fp64"},
@@ -44,32 +32,11 @@ WAYS = [
 
 @pytest.fixture(autouse=True)
 def ways(monkeypatch):
-    """Of every product that is prepared, whether it is made tile by tile."""
-    made = []
-    prepare = launch.prepare
-
-    def noted(*arguments, **further):
-        prepared = prepare(*arguments, **further)
-        made.append(prepared.problem.describe()["tiles"])
-        return prepared
-
-    monkeypatch.setattr(launch, "prepare", noted)
-    monkeypatch.setattr(repeated, "made", {})
-    return made
-
-
-def tiled(x, y, shape, **options):
-    out = noisy(shape)
-    with forced(tiles=True):
-        ozfp4.matmul(x, y, out=out, **options)
-    return out.cpu()
+    return note_ways(monkeypatch, "tiles")
 
 
 def check(a, b, x=None, y=None, ways=WAYS, context=""):
-    x, y = on_device(a) if x is None else x, on_device(b) if y is None else y
-    for way in ways:
-        expected = ozfp4.matmul(a, b, **way)
-        assert_same_bits(tiled(x, y, expected.shape, **way), expected, (context, way))
+    without_planes.check("tiles", ways, a, b, x, y, context)
 
 
 @pytest.mark.parametrize("kind", KINDS)

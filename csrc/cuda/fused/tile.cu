@@ -79,7 +79,7 @@ Choice choose_shape(const DeviceResult& result, std::int32_t inner, bool certifi
   consider<Square64>(best, {{9.7, 15.2}, {6.3, 9.5}}, result, inner, certifies, multiprocessors);
   consider<Square128>(best, {{15.6, 21}, {11.4, 21.5}}, result, inner, certifies, multiprocessors);
   consider<Small128>(best, {{6.7, 9.8}, {2.04, 4.2}}, result, inner, certifies, multiprocessors);
-  consider<Small256>(best, {{8.1, 12.1}, {3.9, 7}}, result, inner, certifies, multiprocessors);
+  consider<Small256>(best, {{8.1, 12.1}, {6.5, 10}}, result, inner, certifies, multiprocessors);
   return best;
 }
 

@@ -86,7 +86,8 @@ struct Finishing {
   }
   // Whether the limbs may not hold the integer of an entry.
   __device__ __forceinline__ bool is_long(int e) const {
-    if constexpr (K::Certifies) return shared.log_square[row_line(e)] + shared.log_square[column_line(e)] > K::MostLogSquare;
+    // Of a line of zeros and one without a norm it is NaN: their integers are 0.
+    if constexpr (K::Certifies) return __fmul_ru(shared.norm[row_line(e)], shared.norm[column_line(e)]) >= K::MostNorms;
     return false;
   }
   __device__ __forceinline__ short_form::RowTest test(int e) const {

@@ -74,10 +74,8 @@ template <class K, class Sum>
 __device__ __forceinline__ void settle_norm(TileShared<K>& shared, const RecordedStateOf<Sum>& state, int at, int inner) {
   const int capacity = shared.line[at].capacity;
   const double bound = norm_squared_bound(state.line.sum.sum, inner, capacity);
-  constexpr std::int32_t none = 1 << 20;  // more than limbs hold; what a line of zeros has below nothing
-  shared.log_square[at] = bound == 0.0                         ? -none
-                          : capacity > kByteLimbBits<K::Limbs> ? none  // its limbs are not those of its integers
-                                                               : exponent_of_magnitude<double>(magnitude_bits(bound)) + 1;
+  // Of more bits than its limbs have nothing is known.
+  shared.norm[at] = capacity > kByteLimbBits<K::Limbs> ? INFINITY : __double2float_ru(bound * 0x1p-100);
 }
 
 // What scale finds of the block's lines, from the states of their units. All threads call it.

@@ -44,8 +44,9 @@ struct Kind : Shape_ {
   static constexpr bool Certifies = Certifies_;
   static constexpr int Limbs = Limbs_;
   static constexpr int MovedBy = 8 * kLead<Limbs>;  // bits, of integer_of_diagonals
-  static constexpr int MostLogSquare =
-      2 * (126 - MovedBy);  // |x| <= 2^(126 - MovedBy) where norm_a^2 norm_b^2 <= 2^MostLogSquare
+  // |x| < 2^(127 - MovedBy) where the product of the lines' norms, see CertifyingLines, is smaller.
+  static constexpr float MostNorms = Limbs == 8 ? 0x1p54f : 0x1p38f;
+  static_assert(2 * (127 - MovedBy) - 200 == (Limbs == 8 ? 54 : 38), "a square, in units of 2^200");
 };
 
 // Where chunk `chunk` of a line lies in its line.
@@ -81,7 +82,7 @@ struct TileLine {
 template <class K>
 struct CertifyingLines {
   LineRecord record[K::Lines];
-  std::int32_t log_square[K::Lines];               // the integers' sum of squares is below 2^log_square
+  float norm[K::Lines];                            // the integers' sum of squares is 2^100 of these at most
   std::int32_t test[K::Rows];                      // see certify/segment.cuh
   std::uint32_t listed[K::Rows][K::Columns / 32];  // entries that are not certified
 };
