@@ -31,11 +31,14 @@ WholeTimes whole_times(std::int64_t rows, std::int64_t columns, std::int64_t inn
   const auto k = static_cast<double>(inner);
   const double block = 2.5 + k * (rounds > 1 ? 0.03 : inner <= kLimbedProducts<2> ? 0.055 : 0.09);
   const double direct = (certifies ? 8 : 4) + rounds * block * (!certifies ? 1 : rounds > 1 ? 1.6 : 1.15);
-  const auto tiles = static_cast<double>(ceil_div(rows, 64) * ceil_div(columns, 64) * matrices);
+  const auto count = static_cast<double>(matrices);
+  const double tiles = static_cast<double>(ceil_div(rows, 64) * ceil_div(columns, 64)) * count;
+  const double entries = static_cast<double>(rows + columns) * k * count;  // of the operands
   // A complex plan has three launches more, none of which waits for a full device, and three products where the real one has
   // four.
   const double launches = (certifies ? 19.5 : 14) + (is_complex ? 8 : 0);
-  const double stages = launches + tiles * (0.035 + 0.0017 * k) * (certifies ? 1.5 : 1) * (is_complex ? 0.75 : 1);
+  const double work = tiles * (certifies ? 0.064 : 0.061) + entries * (certifies ? 11.5e-6 : 8.7e-6);
+  const double stages = launches + work * (is_complex ? 0.75 : 1);
   return {rounds > 32 ? INFINITY : direct, stages};  // nobody has measured more
 }
 

@@ -54,9 +54,11 @@ void launch_shape(int limbs, bool certifies, LaunchConfig& config, TileParameter
   return limbs == 7 ? launch_kind<Kind<false, 7, S>>(config, p) : launch_kind<Kind<false, 8, S>>(config, p);
 }
 
-// What kernels of a shape take on an H200: one tile, and each further one of a multiprocessor, of 7 limbs and with certificates.
+// What kernels of a shape take on an H200, in microseconds, of 7 limbs and with certificates: one tile a multiprocessor at most,
+// as many as are there at a time, and each further round of them.
 struct Times {
-  double one[2], further[2];
+  double one, full, round;
+  int at_a_time;  // tiles a multiprocessor
 };
 
 struct Choice {
@@ -65,21 +67,23 @@ struct Choice {
 };
 
 template <class S>
-void consider(Choice& best, const Times& times, const DeviceResult& result, std::int32_t inner, bool certifies,
+void consider(Choice& best, const Times (&all)[2], const DeviceResult& result, std::int32_t inner, bool certifies,
               int multiprocessors) {
   if (inner > S::Inner) return;
-  const double tiles = static_cast<double>(tiles_of<S>(result)) * static_cast<double>(result.stack.count());
-  const double microseconds = times.one[certifies] + times.further[certifies] * std::max(0.0, tiles / multiprocessors - 1);
+  const Times& times = all[certifies];
+  const std::int64_t tiles = tiles_of<S>(result) * result.stack.count();
+  const auto rounds = static_cast<double>(ceil_div(tiles, static_cast<std::int64_t>(times.at_a_time) * multiprocessors));
+  const double microseconds = tiles <= multiprocessors ? times.one : times.full + times.round * (rounds - 1);
   if (best.launch == nullptr || microseconds < best.microseconds) best = {launch_shape<S>, microseconds};
 }
 
 // The shape that is expected to be fastest.
 Choice choose_shape(const DeviceResult& result, std::int32_t inner, bool certifies, int multiprocessors) {
   Choice best;
-  consider<Square64>(best, {{9.7, 15.2}, {6.3, 9.5}}, result, inner, certifies, multiprocessors);
-  consider<Square128>(best, {{15.6, 21}, {11.4, 21.5}}, result, inner, certifies, multiprocessors);
-  consider<Small128>(best, {{6.7, 9.8}, {2.04, 4.2}}, result, inner, certifies, multiprocessors);
-  consider<Small256>(best, {{8.1, 12.1}, {6.5, 10}}, result, inner, certifies, multiprocessors);
+  consider<Square64>(best, {{8.5, 13.7, 12.9, 2}, {18, 23.6, 18.2, 2}}, result, inner, certifies, multiprocessors);
+  consider<Square128>(best, {{14, 24.6, 22.4, 2}, {23.5, 23.5, 20.7, 1}}, result, inner, certifies, multiprocessors);
+  consider<Small128>(best, {{4.7, 6, 4.2, 3}, {13.5, 16, 4.3, 2}}, result, inner, certifies, multiprocessors);
+  consider<Small256>(best, {{6.4, 6.4, 5.6, 1}, {15, 15, 9, 1}}, result, inner, certifies, multiprocessors);
   return best;
 }
 

@@ -62,35 +62,36 @@ __device__ __forceinline__ Unit own_unit(int unit, bool is_b, bool runs_along_k)
   return runs_along_k ? Unit{number / K::Chunks, number % K::Chunks} : Unit{number % lines, number / lines};
 }
 
-// Entry i of chunk c of a line is entry 2 (c + Chunks (i / 2)) + i % 2.
-template <class K>
-__device__ __forceinline__ int entry_of(int chunk, int i) {
-  return 2 * (chunk + K::Chunks * (i / 2)) + i % 2;
-}
+// Chunks of a line that have entries; the others are zeros.
+__device__ __forceinline__ int chunks_used(int inner) { return (inner + kChunk - 1) / kChunk; }
 
-// Zeros beyond the lines and K. `has_pairs`: whether entries 2 j and 2 j + 1 lie in 16 bytes that start at a multiple of them.
-template <class K>
-__device__ __forceinline__ void load_unit(double (&x)[kChunk], const Source& from, const Unit& unit, int inner, int lines,
-                                          bool has_pairs) {
+// Entry i of chunk c of a line, of `used` chunks.
+__device__ __forceinline__ int entry_of(int chunk, int i, int used) { return 2 * (chunk + used * (i / 2)) + i % 2; }
+
+// Zeros beyond K and where the line or the chunk does not exist. `has_pairs`: whether entries 2 j and 2 j + 1 lie in 16 bytes
+// that start at a multiple of them. Returns whether it exists.
+__device__ __forceinline__ bool load_unit(double (&x)[kChunk], const Source& from, const Unit& unit, int inner, bool has_pairs) {
+  const int used = chunks_used(inner);
+  const bool exists = unit.line < from.lines && unit.chunk < used;
   const char* at = from.data + unit.line * from.outer_stride + 2 * unit.chunk * from.inner_stride;
-  const std::int64_t step = 2 * K::Chunks * from.inner_stride;
-  const bool is_whole = inner == K::Inner && from.lines == lines;
-  if (is_whole && has_pairs) {
+  const std::int64_t step = 2 * used * from.inner_stride;
+  if (exists && has_pairs && inner % kChunk == 0) {
 #pragma unroll
     for (int i = 0; i < kChunk; i += 2) {
-      const auto pair = *reinterpret_cast<const double2*>(at + i * K::Chunks * 8);
+      const auto pair = *reinterpret_cast<const double2*>(at + i / 2 * step);
       x[i] = pair.x, x[i + 1] = pair.y;
     }
-    return;
+    return true;
   }
-  const int end = is_whole ? K::Inner : unit.line < from.lines ? inner : 0;
+  const int end = exists ? inner : 0;
 #pragma unroll
   for (int i = 0; i < kChunk; i += 2) {
     const char* pair = at + i / 2 * step;
-    const int entry = entry_of<K>(unit.chunk, i);
+    const int entry = entry_of(unit.chunk, i, used);
     x[i] = entry < end ? *reinterpret_cast<const double*>(pair) : 0.0;
     x[i + 1] = entry + 1 < end ? *reinterpret_cast<const double*>(pair + from.inner_stride) : 0.0;
   }
+  return exists;
 }
 
 // Bytes i of four words to word i of four, first byte first.

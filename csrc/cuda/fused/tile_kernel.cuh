@@ -20,6 +20,9 @@ struct UnitState {
     add_batch(state, x);
     cuda::store_words(reinterpret_cast<std::uint64_t*>(states), static_cast<std::uint64_t>(at), pack(state));
   }
+  __device__ __forceinline__ static void store_none(std::uint32_t* states, int at) {
+    cuda::store_words(reinterpret_cast<std::uint64_t*>(states), static_cast<std::uint64_t>(at), pack(State()));
+  }
   template <class K>
   __device__ __forceinline__ static State line(const std::uint32_t* states, int line, const TileParameters&) {
     State state;
@@ -40,6 +43,7 @@ struct UnitState<false> {
     for (const double entry : x) largest = max(largest, upper_word(entry));
     states[at] = largest;
   }
+  __device__ __forceinline__ static void store_none(std::uint32_t* states, int at) { states[at] = 0; }
   template <class K>
   __device__ __forceinline__ static LineState line(const std::uint32_t* states, int line, const TileParameters& p) {
     std::uint32_t largest = 0;
@@ -64,8 +68,11 @@ struct UnitState<false> {
 };
 
 template <class K>
-__device__ __forceinline__ void share_state(TileShared<K>& shared, const double (&x)[kChunk], const Unit& unit) {
-  UnitState<K::Certifies>::store(reinterpret_cast<std::uint32_t*>(shared.planes), unit.chunk * K::Lines + unit.line, x);
+__device__ __forceinline__ void share_state(TileShared<K>& shared, const double (&x)[kChunk], const Unit& unit, bool exists) {
+  auto* states = reinterpret_cast<std::uint32_t*>(shared.planes);
+  const int at = unit.chunk * K::Lines + unit.line;
+  if (exists) return UnitState<K::Certifies>::store(states, at, x);
+  UnitState<K::Certifies>::store_none(states, at);
 }
 
 template <class K>
@@ -99,8 +106,7 @@ __device__ __forceinline__ void encode_lines(TileShared<K>& shared, const TilePa
   const Sources sources = own_sources<K>(p);
   const auto load = [&](double (&x)[kChunk], int u) {
     const bool is_b = u >= K::UnitsOfA;
-    load_unit<K>(x, choose(is_b, sources), own_unit<K>(u, is_b, p.runs_along_k[is_b]), p.job.a.view.inner,
-                 is_b ? K::Columns : K::Rows, p.has_pairs[is_b]);
+    return load_unit(x, choose(is_b, sources), own_unit<K>(u, is_b, p.runs_along_k[is_b]), p.job.a.view.inner, p.has_pairs[is_b]);
   };
   // Of the block's lines; worked out anew wherever it is asked for, so that nothing is kept in registers for it.
   const auto unit_of = [&](int u) {
@@ -110,10 +116,11 @@ __device__ __forceinline__ void encode_lines(TileShared<K>& shared, const TilePa
   };
   if constexpr (K::HoldsUnits) {
     double x[K::Units][kChunk];
+    bool exists[K::Units];
 #pragma unroll
-    for (int u = 0; u < K::Units; ++u) load(x[u], u);
+    for (int u = 0; u < K::Units; ++u) exists[u] = load(x[u], u);
 #pragma unroll
-    for (int u = 0; u < K::Units; ++u) share_state(shared, x[u], unit_of(u));
+    for (int u = 0; u < K::Units; ++u) share_state(shared, x[u], unit_of(u), exists[u]);
     settle_lines(shared, p);
 #pragma unroll
     for (int u = 0; u < K::Units; ++u) encode_unit(shared, x[u], unit_of(u));
@@ -121,8 +128,8 @@ __device__ __forceinline__ void encode_lines(TileShared<K>& shared, const TilePa
     double x[kChunk];
 #pragma unroll 2
     for (int u = 0; u < K::Units; ++u) {
-      load(x, u);
-      share_state(shared, x, unit_of(u));
+      const bool exists = load(x, u);
+      share_state(shared, x, unit_of(u), exists);
     }
     settle_lines(shared, p);
 #pragma unroll 2
@@ -172,7 +179,7 @@ __device__ __forceinline__ void multiply_lines(TileShared<K>& shared, const Tile
 #pragma unroll 1
   for (int first = 0; first < warp.columns; first += kStepColumns) {
     std::uint32_t sum[kDiagonals<K::Limbs>][4];
-    multiply_limbs(fragments, bias, sum);
+    multiply_limbs(fragments, p.job.a.view.inner, bias, sum);
     finish(Finishing<K>{shared, p, warp, first, target}, sum);
     fragments.next_columns();
     target += kStepColumns * result.column_stride;

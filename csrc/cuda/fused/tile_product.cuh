@@ -70,12 +70,12 @@ __device__ __forceinline__ void multiply_part(const Fragments<K>& fragments, int
 
 // D_d of signed_bytes.hpp plus where it starts, of rows g and g + 8 and columns 2 t and 2 t + 1. All lanes of a warp call it.
 template <class K>
-__device__ __forceinline__ void multiply_limbs(const Fragments<K>& fragments, const std::uint32_t (&bias)[4],
+__device__ __forceinline__ void multiply_limbs(const Fragments<K>& fragments, int inner, const std::uint32_t (&bias)[4],
                                                std::uint32_t (&sum)[kDiagonals<K::Limbs>][4]) {
   multiply_part<K, true>(fragments, 0, bias, sum);
   if constexpr (K::Inner > kPart) {
 #pragma unroll 1
-    for (int at = kPart; at < K::Inner; at += kPart) multiply_part<K, false>(fragments, at, bias, sum);
+    for (int at = kPart; at < kChunk * chunks_used(inner); at += kPart) multiply_part<K, false>(fragments, at, bias, sum);
   }
 }
 
