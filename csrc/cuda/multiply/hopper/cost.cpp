@@ -39,7 +39,7 @@ double clocks(const KernelRow&, const GemmShape& shape, const TileChoice& choice
   const double b_rows = static_cast<double>(shape.n) / ceil_div(shape.n, tile.n);
   const double load = a_rows * kRowClocksA + b_rows * kRowClocksB + (rows - a_rows - b_rows) * kEmptyRowClocks;
   const bool turns = takes_turns(tile.m, tile.n);
-  const double fold = entries * kFoldClocksPerEntry * (tile.m == 128 && !turns ? 1 : kLoneConsumer);
+  const double fold = entries * kFoldClocksPerEntry * (tile.m >= 128 && !turns ? 1 : kLoneConsumer);
   const double stream = work.blocks * work.steps * std::max(multiply, load);
   const double rest = work.steps * kStepClocks + work.folds * fold;
   const std::int64_t tiles_each = ceil_div(work.tiles, gpu.multiprocessors);
@@ -53,7 +53,7 @@ double clocks(const KernelRow&, const GemmShape& shape, const TileChoice& choice
 
   const double memory = (work.in_bytes + work.out_bytes) / kMemoryBytesPerClock;
   const double split = choice.splits > 1 ? 2 * work.out_bytes / kMemoryBytesPerClock : 0;  // written here, read by reconstruct
-  return launch_clocks(kLaunchClocks + (tile.m == 128 ? kTwoConsumerClocks : 0), compute, memory) + split;
+  return launch_clocks(kLaunchClocks + (tile.m >= 128 ? kTwoConsumerClocks : 0), compute, memory) + split;
 }
 
 }  // namespace ozfp4::cuda::hopper
