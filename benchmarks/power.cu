@@ -207,7 +207,7 @@ void try_walks(Meter& meter, Product& product, int n, const TileChoice& chosen) 
   choice = chosen;
   choice.max_blocks = 128;
   meter.report("128 blocks", whole, choice);
-  for (const TileShape shape : {TileShape::m128n128, TileShape::m64n256}) {
+  for (const TileShape shape : {TileShape::m256n192, TileShape::m128n256, TileShape::m128n128}) {
     choice = chosen;
     choice.shape = shape;
     meter.report(std::string("tiles of ") + tile_geometry(shape).name, whole, choice);
