@@ -168,10 +168,10 @@ void run_shape(const Multiplication& made, int m, int n, int k, int max_splits, 
   TileChoice chosen = choose_tile(shape, kernel, element, gpu);
   chosen.splits = std::max(chosen.splits, least_splits);
   std::vector<TileChoice> choices{chosen};
-  for (int t = 0; tries_all && t < kTileShapes; ++t) {
+  for (const TileShape tile : tries_all ? kernel_tiles(kernel) : std::vector<TileShape>{}) {
     for (int splits = least_splits; splits <= most_splits; splits *= 2) {
       TileChoice choice = chosen;
-      choice.shape = static_cast<TileShape>(t);
+      choice.shape = tile;
       choice.splits = splits;
       choice.predicted_clocks = predict_clocks(shape, choice, kernel, element, gpu);
       const bool is_new = choice.shape != chosen.shape || choice.splits != chosen.splits;

@@ -77,7 +77,8 @@ const char* find_choice_error(const GemmProblem& problem, const TileChoice& choi
 }
 
 constexpr TileGeometry kGeometry[kTileShapes] = {{128, 256, "128x256"}, {128, 128, "128x128"}, {128, 64, "128x64"},
-                                                 {64, 256, "64x256"},   {64, 128, "64x128"},   {64, 64, "64x64"}};
+                                                 {64, 256, "64x256"},   {64, 128, "64x128"},   {64, 64, "64x64"},
+                                                 {256, 192, "256x192"}};
 
 }  // namespace
 

@@ -82,9 +82,9 @@ struct GemmProblem : ScheduleView {
   void attach(const Schedule& schedule) { static_cast<ScheduleView&>(*this) = schedule.view(); }
 };
 
-// Tiles of the output that one block computes, M x N.
-enum class TileShape : std::uint8_t { m128n256, m128n128, m128n64, m64n256, m64n128, m64n64 };
-inline constexpr int kTileShapes = 6;
+// Tiles of the output that one block computes, M x N. The last is one of wgmma alone.
+enum class TileShape : std::uint8_t { m128n256, m128n128, m128n64, m64n256, m64n128, m64n64, m256n192 };
+inline constexpr int kTileShapes = 7;
 
 struct TileGeometry {
   int m, n;

@@ -27,11 +27,11 @@ constexpr KernelRow kRows[kKernels] = {
     {Kernel::hopper, "wgmma s8 sm_90a", 90, 90, "the kernel needs compute capability 9.0",  //
      false, false, false, true, hopper::kWaveSlots, hopper::kTiles, kTileShapes, hopper::clocks},
     {Kernel::mma_copy, "warp s8 cp.async", 80, kAnyLater, "the kernel needs compute capability 8.0 or later",  //
-     false, false, false, false, 0, mma_sync::kTiles, kTileShapes, mma_sync::clocks},
+     false, false, false, false, 0, mma_sync::kTiles, mma_sync::kShapeCount, mma_sync::clocks},
     {Kernel::mma_bulk, "warp s8 tma", 90, kAnyLater, "the kernel needs compute capability 9.0 or later",  //
-     false, false, false, true, 0, mma_sync::kTiles, kTileShapes, mma_sync::clocks},
+     false, false, false, true, 0, mma_sync::kTiles, mma_sync::kShapeCount, mma_sync::clocks},
     {Kernel::mma_fp4, "warp fp4 tma", 120, 129, "the kernel needs the FP4 units of compute capability 12.x",  //
-     true, false, false, true, 0, mma_sync::kTiles, kTileShapes, mma_sync::clocks},
+     true, false, false, true, 0, mma_sync::kTiles, mma_sync::kShapeCount, mma_sync::clocks},
     {Kernel::tcgen05_fp4, "tcgen05 fp4", 100, 109, "the kernel needs the FP4 units of compute capability 10.x",  //
      true, true, false, true, 0, kTcgen05Tiles, 1, tcgen05::clocks, tcgen05::find_pass_error},
     {Kernel::tcgen05_fp4_96, "tcgen05 fp4 K=96", 103, 103, "the kernel needs the FP4 units of compute capability 10.3",  //
@@ -39,9 +39,9 @@ constexpr KernelRow kRows[kKernels] = {
     {Kernel::tcgen05_bytes, "tcgen05 s8", 100, 100, "the kernel needs the INT8 units of compute capability 10.0",  //
      false, true, false, true, 0, kTcgen05Tiles, 1, tcgen05::clocks, tcgen05::find_pass_error},
     {Kernel::stand_in_copy, "warp fp4 stand-in cp.async", 0, kAnyLater, "",  //
-     true, false, true, false, 0, mma_sync::kTiles, kTileShapes, mma_sync::clocks},
+     true, false, true, false, 0, mma_sync::kTiles, mma_sync::kShapeCount, mma_sync::clocks},
     {Kernel::stand_in_bulk, "warp fp4 stand-in tma", 0, kAnyLater, "",  //
-     true, false, true, true, 0, mma_sync::kTiles, kTileShapes, mma_sync::clocks},
+     true, false, true, true, 0, mma_sync::kTiles, mma_sync::kShapeCount, mma_sync::clocks},
 };
 
 // ---- What this build holds ---------------------------------------------------------------------------------------------

@@ -80,6 +80,15 @@ void check_refusals() {
   }
   report("a tile that is none", has(error, "tile: '96x96'; the kernel 'warp s8 cp.async' has '128x256', "), error);
 
+  error.clear();
+  try {
+    tile_of(kKernel, "256x192");
+  } catch (const std::invalid_argument& e) {
+    error = e.what();
+  }
+  report("a tile of another kernel", has(error, "tile: '256x192'; the kernel"), error);
+  report("which has it", tile_of(Kernel::hopper, "256x192") == TileShape::m256n192);
+
   const CudaProduct product = make_product(300, 200, 5000);
   const CudaPlan residues = make_cuda_plan(make_plan({Scheme::two, Alphabet::int8, "least", 53, 5000}), 5000, kKernel);
   for (const int splits : {-1, 0, 65}) {

@@ -465,11 +465,11 @@ std::vector<Case> make_cases(Kernel kernel, bool is_few, const Gpu& gpu) {
   };
   for (const Element element : {Element::u8, Element::s8, Element::e2m1}) {
     if (find_kernel_error(kernel, element, gpu) != nullptr) continue;
-    for (int shape = 0; shape < kTileShapes; ++shape) {
+    for (const TileShape shape : kernel_tiles(kernel)) {
       Case base;
       base.kernel = kernel;
       base.element = element;
-      base.choice.shape = static_cast<TileShape>(shape);
+      base.choice.shape = shape;
       const TileGeometry& tile = tile_geometry(base.choice.shape);
       const int block = block_entries(element);
       for (const Kind kind : {Kind::residues, Kind::horner, Kind::karatsuba, Kind::pairs, Kind::digits, Kind::words}) {

@@ -63,7 +63,7 @@ PAIRS = [
 ]
 
 
-def compare(kernel, path, m, k, n, seed):
+def compare(kernel, path, m, k, n, seed, tile=None):
     generator = torch.Generator(DEVICE).manual_seed(seed)
     a = torch.randn(m, k, dtype=torch.float64, device=DEVICE, generator=generator)
     b = torch.randn(k, n, dtype=torch.float64, device=DEVICE, generator=generator)
@@ -75,7 +75,7 @@ def compare(kernel, path, m, k, n, seed):
     options = {"scheme": path[0], "backend": path[1], "family": path[2]}
     expected = ozfp4.matmul(a, b, accuracy="scaled")
     out = torch.full((m, n), float("nan"), dtype=torch.float64, device=DEVICE)
-    with forced(kernel):
+    with forced(kernel, tile=tile):
         ozfp4.matmul(a, b, out=out, **options, accuracy="scaled")
     assert torch.equal(out, expected), (kernel, path, m, k, n, seed)
     return a, b, out
@@ -89,6 +89,14 @@ def test_equals_the_kernel_that_serves(kernel, path):
         a, b, c = compare(kernel, path, m, k, n, seed)
         if seed < 6:
             assert_same_bits(c.cpu(), ozfp4.matmul(a.cpu().numpy(), b.cpu().numpy(), accuracy="scaled"))
+
+
+@pytest.mark.parametrize(("kernel", "path"), PAIRS)
+def test_every_tile(kernel, path):
+    """More tiles than blocks, the last of them cut, so that each block takes several and stores one while it loads the next."""
+    for tile in CUDA.tiles(list(CUDA.kernels).index(kernel)):
+        for seed, (m, k, n) in enumerate(((1, 1, 1), (257, 1000, 193), (1030, 700, 1170), (3000, 130, 2000))):
+            compare(kernel, path, m, k, n, seed, tile)
 
 
 @pytest.mark.parametrize(("kernel", "path"), PAIRS)

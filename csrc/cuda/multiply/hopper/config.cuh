@@ -21,9 +21,9 @@ struct Config {
   static constexpr bool kSigned = kSignedPlanes;
 
   static constexpr bool kTurns = takes_turns(kM, kN);
-  static constexpr int kConsumers = kM / 64;                // warpgroups
-  static constexpr int kSlabs = kTurns ? kM / 64 : 1;       // of 64 rows, in the registers of one warpgroup
-  static constexpr int kReaders = kTurns ? 1 : kConsumers;  // warpgroups that read a stage
+  static constexpr int kConsumers = kM == 64 ? 1 : 2;                       // warpgroups
+  static constexpr int kSlabs = kTurns ? kM / 64 : kM / (64 * kConsumers);  // of 64 rows, in the registers of one warpgroup
+  static constexpr int kReaders = kTurns ? 1 : kConsumers;                  // warpgroups that read a stage
   static constexpr int kThreads = 128 * (kConsumers + 1);
   static constexpr int kBlocks = resident_blocks(kM, kN);  // of a multiprocessor
   static constexpr int kStages = stage_count(kM, kN);
@@ -37,12 +37,12 @@ struct Config {
   static constexpr int kBarriersAt = kStagingAt + kConsumers * kStagingBytes;
   static constexpr int kSharedBytes = kBarriersAt + 2 * kStages * 8 + 1024;  // the base is aligned to 1024 by hand
 
-  // 65,536 registers: one producer warpgroup needs few, the consumers hold up to 128 accumulators a thread.
+  // 65,536 registers: one producer warpgroup needs few, the consumers hold up to 192 accumulators a thread.
   static constexpr bool kMovesRegisters = kConsumers == 2;
-  static constexpr int kProducerRegisters = 40, kConsumerRegisters = 232;
+  static constexpr int kProducerRegisters = kM == 256 ? 24 : 40, kConsumerRegisters = kM == 256 ? 240 : 232;
 
-  static_assert(kM == 64 || kM == 128, "one or two consumer warpgroups");
-  static_assert(kN == 64 || kN == 128 || kN == 256, "the widths of Multiply, see ptx/wgmma.cuh");
+  static_assert(kM == 64 || kM == 128 || kM == 256, "one or two consumer warpgroups, of one or two slabs");
+  static_assert(kN == 64 || kN == 128 || kN == 192 || kN == 256, "the widths of Multiply, see ptx/wgmma.cuh");
   static_assert(kStages >= 3 && kBlocks * (kSharedBytes + 1024) <= kSharedLimit + 1024, "the pipelines do not fit");
 };
 

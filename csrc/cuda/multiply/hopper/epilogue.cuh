@@ -21,6 +21,20 @@ struct Epilogue {
   static constexpr int kRegisters = C::kSlabs * C::kN / 2;
   static __device__ __forceinline__ std::int32_t& at(Registers acc, int i) { return acc[i / (C::kN / 2)][i % (C::kN / 2)]; }
 
+  // Accumulators of the widest tile are taken in parts, each behind a branch that the compiler cannot see through: else it begins
+  // with all of them at once, and spills.
+  static constexpr int kPart = kRegisters > 128 ? 32 : kRegisters;
+  template <class Change>
+  static __device__ __forceinline__ void change(Registers acc, const Fold& f, const Change& changed) {
+    pin(acc);
+#pragma unroll
+    for (int first = 0; first < kRegisters; first += kPart) {
+      if (kPart < kRegisters && f.negated == static_cast<std::uint32_t>(first)) continue;  // never: it is -modulus
+#pragma unroll
+      for (int i = first; i < first + kPart; ++i) at(acc, i) = changed(at(acc, i));
+    }
+  }
+
   // Each pass over the accumulators starts with pin(acc), so that the compiler does not compute part of it for all of
   // them ahead of time, and spill.
   static __device__ __forceinline__ void clear(Registers acc) {
@@ -38,17 +52,13 @@ struct Epilogue {
   // acc = (acc mod m) * multiplier, modulo 2^32.
   static __device__ __forceinline__ void fold(Registers acc, const Fold& f, const GemmStep& step) {
     const MultipliedResidue residue(f, step);
-    pin(acc);
-#pragma unroll
-    for (int i = 0; i < kRegisters; ++i) at(acc, i) = residue.template of<C::kSigned>(at(acc, i), f);
+    change(acc, f, [&](std::int32_t x) { return residue.template of<C::kSigned>(x, f); });
   }
 
   // acc = (acc - acc mod m) / m, the floor of acc / m.
   static __device__ __forceinline__ void carry(Registers acc, const Fold& f, const GemmStep& step) {
     const Carry carried(f, step);
-    pin(acc);
-#pragma unroll
-    for (int i = 0; i < kRegisters; ++i) at(acc, i) = carried.template of<C::kSigned>(at(acc, i));
+    change(acc, f, [&](std::int32_t x) { return carried.template of<C::kSigned>(x); });
   }
 
   // acc mod m of all accumulators into the staging boxes of this warpgroup.

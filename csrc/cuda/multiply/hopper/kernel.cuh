@@ -40,7 +40,7 @@ struct Consumer {
   // Waits for the next stage and multiplies its K block: acc = (accumulate ? acc : 0) + A * B, asynchronously.
   __device__ __forceinline__ void issue(bool accumulate) {
     wait_barrier(shared.full(ring.stage), ring.parity);
-    const std::uint64_t a = tile_descriptor(shared.a(ring.stage) + (C::kTurns ? 0 : group * 64 * kBlockK));
+    const std::uint64_t a = tile_descriptor(shared.a(ring.stage) + (C::kTurns ? 0 : group * 64 * C::kSlabs * kBlockK));
     const std::uint64_t b = tile_descriptor(shared.b(ring.stage));
     begin_multiply();
 #pragma unroll
@@ -104,7 +104,7 @@ struct Consumer {
 
   __device__ __forceinline__ void act(const GemmStep& step, const Tile& tile) {
     const Fold f(step);
-    const int row = tile.m * C::kM + (C::kTurns ? 0 : group * 64), column = tile.n * C::kN;
+    const int row = tile.m * C::kM + (C::kTurns ? 0 : group * 64 * C::kSlabs), column = tile.n * C::kN;
     const int out_matrix = step.out_plane * p.out_matrices + tile.matrix;
     const bool is_inside = row < p.m;  // the whole warpgroup may lie below the last row
     const bool is_residue = step.action == Action::store_residue, is_digit = step.action == Action::store_digit;

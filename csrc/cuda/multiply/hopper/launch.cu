@@ -19,7 +19,8 @@ void start_variant(const MultiplyParams& params, const LaunchConfig& how) {
 template <bool kSigned>
 constexpr void (*kVariants[kTileShapes])(const MultiplyParams&, const LaunchConfig&) = {
     start_variant<Config<128, 256, kSigned>>, start_variant<Config<128, 128, kSigned>>, start_variant<Config<128, 64, kSigned>>,
-    start_variant<Config<64, 256, kSigned>>,  start_variant<Config<64, 128, kSigned>>,  start_variant<Config<64, 64, kSigned>>};
+    start_variant<Config<64, 256, kSigned>>,  start_variant<Config<64, 128, kSigned>>,  start_variant<Config<64, 64, kSigned>>,
+    start_variant<Config<256, 192, kSigned>>};
 
 }  // namespace
 

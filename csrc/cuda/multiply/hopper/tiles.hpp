@@ -36,6 +36,7 @@ constexpr KernelTile make_tile(TileShape shape, int m, int n) {
 }
 inline constexpr KernelTile kTiles[kTileShapes] = {
     make_tile(TileShape::m128n256, 128, 256), make_tile(TileShape::m128n128, 128, 128), make_tile(TileShape::m128n64, 128, 64),
-    make_tile(TileShape::m64n256, 64, 256),   make_tile(TileShape::m64n128, 64, 128),   make_tile(TileShape::m64n64, 64, 64)};
+    make_tile(TileShape::m64n256, 64, 256),   make_tile(TileShape::m64n128, 64, 128),   make_tile(TileShape::m64n64, 64, 64),
+    make_tile(TileShape::m256n192, 256, 192)};
 
 }  // namespace ozfp4::cuda::hopper

@@ -23,7 +23,7 @@ void start_variant(const MultiplyParams& params, const LaunchConfig& how) {
 
 template <class Atom, class Loader>
 void start_family(const MultiplyParams& params, TileShape shape, const LaunchConfig& how) {
-  static constexpr void (*variants[kTileShapes])(const MultiplyParams&, const LaunchConfig&) = {
+  static constexpr void (*variants[kShapeCount])(const MultiplyParams&, const LaunchConfig&) = {
       start_variant<Variant<Atom, Loader, 0>>, start_variant<Variant<Atom, Loader, 1>>, start_variant<Variant<Atom, Loader, 2>>,
       start_variant<Variant<Atom, Loader, 3>>, start_variant<Variant<Atom, Loader, 4>>, start_variant<Variant<Atom, Loader, 5>>};
   variants[static_cast<int>(shape)](params, how);

@@ -45,6 +45,11 @@ struct Multiply;
   ", "                                                                               \
   "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
   "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define OZFP4_NAMES_96                                                               \
+  OZFP4_NAMES_64                                                                     \
+  ", "                                                                               \
+  "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
+  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
 #define OZFP4_NAMES_128                                                                          \
   OZFP4_NAMES_64                                                                                 \
   ", "                                                                                           \
@@ -56,6 +61,7 @@ struct Multiply;
 #define OZFP4_SUMS_16(i) OZFP4_SUMS_4(i), OZFP4_SUMS_4(i + 4), OZFP4_SUMS_4(i + 8), OZFP4_SUMS_4(i + 12)
 #define OZFP4_SUMS_32 OZFP4_SUMS_16(0), OZFP4_SUMS_16(16)
 #define OZFP4_SUMS_64 OZFP4_SUMS_32, OZFP4_SUMS_16(32), OZFP4_SUMS_16(48)
+#define OZFP4_SUMS_96 OZFP4_SUMS_64, OZFP4_SUMS_16(64), OZFP4_SUMS_16(80)
 #define OZFP4_SUMS_128 OZFP4_SUMS_64, OZFP4_SUMS_16(64), OZFP4_SUMS_16(80), OZFP4_SUMS_16(96), OZFP4_SUMS_16(112)
 // A, B, P: the places of the operands behind those.
 #define OZFP4_WGMMA(TYPE, N, COUNT, A, B, P)                                                                               \
@@ -68,6 +74,7 @@ struct Multiply;
 #define OZFP4_WGMMA_WIDTHS(TYPE)                     \
   OZFP4_WGMMA(TYPE, "n64", 32, "%32", "%33", "%34")  \
   OZFP4_WGMMA(TYPE, "n128", 64, "%64", "%65", "%66") \
+  OZFP4_WGMMA(TYPE, "n192", 96, "%96", "%97", "%98") \
   OZFP4_WGMMA(TYPE, "n256", 128, "%128", "%129", "%130")
 
 template <>
