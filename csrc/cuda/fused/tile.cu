@@ -82,7 +82,7 @@ Choice choose_shape(const DeviceResult& result, std::int32_t inner, bool certifi
   Choice best;
   consider<Square64>(best, {{8.5, 13.7, 12.9, 2}, {18, 23.6, 18.2, 2}}, result, inner, certifies, multiprocessors);
   consider<Square128>(best, {{14, 24.6, 22.4, 2}, {23.5, 23.5, 20.7, 1}}, result, inner, certifies, multiprocessors);
-  consider<Small128>(best, {{4.7, 6, 4.2, 3}, {13.5, 16, 4.3, 2}}, result, inner, certifies, multiprocessors);
+  consider<Small128>(best, {{4.7, 6, 6, 3}, {13.5, 16, 8.5, 2}}, result, inner, certifies, multiprocessors);
   consider<Small256>(best, {{6.4, 6.4, 5.6, 1}, {15, 15, 9, 1}}, result, inner, certifies, multiprocessors);
   return best;
 }
