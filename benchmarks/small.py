@@ -1,11 +1,11 @@
 """What small products, and those of few columns or rows, cost on a GPU, replayed from a CUDA graph: in one launch, in one pass
-over the larger operand, by the stages, and native.
+over the larger operand, tile by tile, by the stages, and native.
 
     python benchmarks/small.py [--out FILE]
 
 Microseconds a product, medians of replays of 20 of them; normal(0, 1) operands. `chosen` says which way the library takes
-where it may choose, and how far that is from the best one. What csrc/cuda/direct/direct.cu has fitted comes from here, and what
-csrc/cuda/thin/thin.cu has is checked here.
+where it may choose, and how far that is from the best one. What csrc/cuda/direct/direct.cu and csrc/cuda/fused/tile.cu have fitted comes
+from here, and what csrc/cuda/thin/thin.cu has is checked here.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from ozfp4.testing import forced
 SHAPES = [
     *((n, n, n, 1) for n in (16, 32, 64, 96, 128, 192, 256, 512)), (64, 512, 64, 1), (64, 1024, 64, 1), (512, 64, 512, 1),
     (1, 1024, 1024, 1), (8, 8, 8, 1000), (16, 16, 16, 1000), (32, 32, 32, 100), (32, 32, 32, 1000), (64, 64, 64, 64),
+    (64, 64, 64, 4096), (128, 128, 128, 1024), (256, 256, 256, 256), (1024, 64, 1024, 1), (1024, 128, 1024, 1), (4096, 64, 4096, 1),
     (64, 8192, 1, 1), (1024, 1024, 1, 1), (1024, 1024, 8, 1), (2048, 2048, 1, 1), (2048, 2048, 8, 1), (4096, 4096, 1, 1),
     *((8192, 8192, n, 1) for n in (1, 2, 4, 8)), (1, 8192, 8192, 1), (8, 8192, 8192, 1), (100000, 512, 1, 1), (100000, 128, 1, 1),
 ]  # fmt: skip
@@ -61,7 +62,7 @@ def chosen_way(a: torch.Tensor, b: torch.Tensor, way: dict[str, Any]) -> str:
     ozfp4.matmul(a, b, **way)
     (made,) = repeated.made.values()
     about = made[0].problem.describe()
-    return "direct" if about["direct"] else "thin" if about["thin"] else "stages"
+    return next((way for way in ("direct", "thin", "tiles") if about[way]), "stages")
 
 
 def ways_to_make(m: int, k: int, n: int) -> dict[str, dict[str, bool]]:
@@ -72,6 +73,8 @@ def ways_to_make(m: int, k: int, n: int) -> dict[str, dict[str, bool]]:
         ways["direct"] = {"direct": True}
     if min(m, n) <= cuda.most_thin_lines and cuda.has_thin_kernels(torch.cuda.current_device()):
         ways["thin"] = {"thin": True}
+    if k <= cuda.most_tile_inner:
+        ways["tiles"] = {"tiles": True}
     return ways
 
 
