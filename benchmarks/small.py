@@ -4,8 +4,8 @@ over the larger operand, tile by tile, by the stages, and native.
     python benchmarks/small.py [--out FILE]
 
 Microseconds a product, medians of replays of 20 of them; normal(0, 1) operands. `chosen` says which way the library takes
-where it may choose, and how far that is from the best one. What csrc/cuda/direct/direct.cu and csrc/cuda/fused/tile.cu have fitted comes
-from here, and what csrc/cuda/thin/thin.cu has is checked here.
+where it may choose, and how far that is from the best one. What csrc/cuda/direct/direct.cu and csrc/cuda/fused/tile.cu have fitted
+comes from here, and what csrc/cuda/thin/thin.cu has is checked here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from ozfp4.testing import forced
 SHAPES = [
     *((n, n, n, 1) for n in (16, 32, 64, 96, 128, 192, 256, 512)), (64, 512, 64, 1), (64, 1024, 64, 1), (512, 64, 512, 1),
     (1, 1024, 1024, 1), (8, 8, 8, 1000), (16, 16, 16, 1000), (32, 32, 32, 100), (32, 32, 32, 1000), (64, 64, 64, 64),
-    (64, 64, 64, 4096), (128, 128, 128, 1024), (256, 256, 256, 256), (1024, 64, 1024, 1), (1024, 128, 1024, 1), (4096, 64, 4096, 1),
+    (64, 64, 64, 4096), (128, 128, 128, 1024), (256, 256, 256, 256), (1024, 64, 1024, 1), (1024, 128, 1024, 1),
+    (4096, 64, 4096, 1),
     (64, 8192, 1, 1), (1024, 1024, 1, 1), (1024, 1024, 8, 1), (2048, 2048, 1, 1), (2048, 2048, 8, 1), (4096, 4096, 1, 1),
     *((8192, 8192, n, 1) for n in (1, 2, 4, 8)), (1, 8192, 8192, 1), (8, 8192, 8192, 1), (100000, 512, 1, 1), (100000, 128, 1, 1),
 ]  # fmt: skip
