@@ -4,8 +4,8 @@ over the larger operand, tile by tile, by the stages, and native.
     python benchmarks/small.py [--out FILE]
 
 Microseconds a product, medians of replays of 20 of them; normal(0, 1) operands. `chosen` says which way the library takes
-where it may choose, and how far that is from the best one. What csrc/cuda/direct/direct.cu and csrc/cuda/fused/tile.cu have fitted
-comes from here, and what csrc/cuda/thin/thin.cu has is checked here.
+where it may choose, and how far that is from the best one. What csrc/cuda/direct/direct.cu and csrc/cuda/fused/tile.cu have
+fitted comes from here, and what csrc/cuda/thin/thin.cu has is checked here.
 """
 
 from __future__ import annotations
