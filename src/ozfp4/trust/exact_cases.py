@@ -226,6 +226,10 @@ def cases(alphabet: Alphabet, *, short: bool) -> Iterator[Case]:
             (_EDGES[(3 * i + 7) % edges], _EDGES[(2 * i) % edges], _K_EDGES[i]) for i in range(k_edges)
         ]
         large = [(300, 520, 1000), (513, 257, 640), (1025, 769, 384)]
+    if alphabet.name in ("u8", "s8"):
+        large.append(
+            (512, 576, 2048)
+        )  # the widest tiles of Hopper's kernel: whole ones, and columns for three
     # The limit may be shorter than the longest of these extents.
     for m, n, k in dict.fromkeys(extents):
         yield any_limbs(alphabet, m, n, min(k, limit))
