@@ -1,6 +1,7 @@
 """The extension module: plans, the four stages and whole products on the CPU (sources: csrc/bindings)."""
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any, ClassVar
 
 import numpy as np
@@ -189,3 +190,34 @@ class TensorForms:
         """A key of all, some of which may be None; None unless each is of the types, dense, with entries, on the device, not
         negated lazily, and does not require grad where gradients are recorded; None, too, where `is_asked` and torch maps or
         watches what tensors do, or has tangents."""
+
+class Calls:
+    """How often something was done, by any number of threads."""
+
+    value: int
+    def add(self) -> None: ...
+
+class Left:
+    """What stands for a function of torch that is a product: where a scope is known to leave it, a call goes on to the function,
+    and is counted; outside of scopes to the function alone. What is derived has `_otherwise(args, named, key)` for all other calls;
+    `key` is None where the scope's `left_by_name` is."""
+
+    def __init__(
+        self,
+        original: Callable[..., Any],
+        scopes: ContextVar[Any],
+        types: tuple[type, ...],
+        operands: tuple[str, ...],
+        form: Callable[[Any, Any], Any] | None,
+        name: str,
+        place: int,
+        /,
+    ) -> None:
+        """`scopes` has the scope of a context, or None; a scope's `left_by_name` by keys what is left, the :class:`Calls` where it is
+        counted. `types` are those of tensors that are looked at, `operands` names, of which those at `place` and behind it are
+        multiplied; `form` says of the arguments what else a key has, which begins with `name`."""
+
+    def __call__(self, *args: Any, **named: Any) -> Any: ...
+    def __get__(self, tensor: Any, kind: Any = None) -> Any: ...
+    def _key(self, args: Any, named: Any, /) -> tuple[Any, ...] | None:
+        """What all that is decided of a product depends on, but for gradients; None where torch alone knows what this is."""
