@@ -198,9 +198,9 @@ class Calls:
     def add(self) -> None: ...
 
 class Left:
-    """What stands for a function of torch that is a product: where a scope is known to leave it, a call goes on to the function,
-    and is counted; outside of scopes to the function alone. What is derived has `_otherwise(args, named, key)` for all other calls;
-    `key` is None where the scope's `left_by_name` is."""
+    """What stands for a function of torch that is a product: where a scope is known to leave it, a call goes on to the
+    function, and is counted; outside of scopes to the function alone. What is derived has `_otherwise(args, named, key)` for
+    all other calls; `key` is None where the scope's `left_by_name` is."""
 
     def __init__(
         self,
@@ -208,14 +208,15 @@ class Left:
         scopes: ContextVar[Any],
         types: tuple[type, ...],
         operands: tuple[str, ...],
-        form: Callable[[Any, Any], Any] | None,
+        form: Callable[[Any, Any], Any] | str | None,
         name: str,
         place: int,
         /,
     ) -> None:
-        """`scopes` has the scope of a context, or None; a scope's `left_by_name` by keys what is left, the :class:`Calls` where it is
-        counted. `types` are those of tensors that are looked at, `operands` names, of which those at `place` and behind it are
-        multiplied; `form` says of the arguments what else a key has, which begins with `name`."""
+        """`scopes` has the scope of a context, or None; a scope's `left_by_name` by keys what is left, the :class:`Calls` where
+        it is counted. `types` are those of tensors that are looked at, `operands` names, of which those at `place` and behind it
+        are multiplied; `form` says of the arguments what else a key has, or names the one behind the operands, of which a key
+        has whether it is given. A key begins with `name`."""
 
     def __call__(self, *args: Any, **named: Any) -> Any: ...
     def __get__(self, tensor: Any, kind: Any = None) -> Any: ...

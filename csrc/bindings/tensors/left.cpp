@@ -64,6 +64,23 @@ Arguments placed(const Left& own, PyObject* given, PyObject* named) {
   return {std::move(whole), std::move(rest)};
 }
 
+// What else is in a key.
+py::object further_of(const Left& own, const Arguments& arguments) {
+  if (own.form == Py_None) return py::none();
+  PyObject* const named = arguments.named ? arguments.named.ptr() : Py_None;
+  if (!PyUnicode_CheckExact(own.form)) {
+    return answer_of(PyObject_CallFunctionObjArgs(own.form, arguments.given.ptr(), named, nullptr));
+  }
+  PyObject* next = nullptr;
+  if (PyTuple_GET_SIZE(arguments.given.ptr()) > own.place + 2) {
+    next = PyTuple_GET_ITEM(arguments.given.ptr(), own.place + 2);
+  } else if (named != Py_None) {
+    next = PyDict_GetItemWithError(named, own.form);
+    if (next == nullptr && PyErr_Occurred() != nullptr) throw py::error_already_set();
+  }
+  return py::bool_(next != nullptr && next != Py_None);
+}
+
 // What all that is decided of a product depends on, but for gradients: neither strides nor entries. None where torch alone knows
 // what these arguments are.
 py::object key_of(const Left& own, const Arguments& arguments) {
@@ -80,11 +97,7 @@ py::object key_of(const Left& own, const Arguments& arguments) {
                      of_b = answer_of(PyObject_GetAttr(b.ptr(), shape.ptr()));
     const py::object kind = answer_of(PyObject_GetAttr(a.ptr(), dtype.ptr()));
     const py::object device = answer_of(PyObject_CallMethodNoArgs(a.ptr(), get_device.ptr()));
-    py::object further = py::none();
-    if (own.form != Py_None) {
-      const py::object named = arguments.named ? arguments.named : py::dict();
-      further = answer_of(PyObject_CallFunctionObjArgs(own.form, arguments.given.ptr(), named.ptr(), nullptr));
-    }
+    const py::object further = further_of(own, arguments);
     py::object key = answer_of(PyTuple_Pack(6, own.name, of_a.ptr(), of_b.ptr(), kind.ptr(), device.ptr(), further.ptr()));
     if (PyObject_Hash(key.ptr()) == -1) throw py::error_already_set();
     return key;
