@@ -159,8 +159,13 @@ def test_methods_are_bound(scopes: Any) -> None:
 
 
 def test_it_ends_with_what_holds_it(scopes: Any) -> None:
-    f = Standing(scopes)
-    f.others.append(f)  # a circle
+    class Plain(_core.Left):
+        pass
+
+    holder: list[Any] = []
+    f = Plain(holder.append, scopes, (), (), None, "f", 0)
+    holder.append(f)  # a circle
+    del holder
     ended = weakref.ref(f)
     del f
     gc.collect()
