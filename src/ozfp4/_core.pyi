@@ -180,6 +180,29 @@ class Unwatched:
         """Whether each is None or of the types, none requires grad where gradients are recorded, and torch neither maps nor
         watches what tensors do, nor has tangents."""
 
+    def are_here(self, operands: tuple[Any, ...]) -> bool:
+        """The same of operands on a CPU or a GPU, some of which may be numbers."""
+
+class Repeat:
+    """A product on a GPU that was made before, and is launched again on other data."""
+
+    def __init__(
+        self,
+        launchable: Any,
+        empty: Callable[[], Any],
+        device: Any,
+        factors: tuple[float, float] | None,
+        spans: tuple[int, int, int, int],
+        may_be_c: bool,
+        is_whole: bool,
+    ) -> None:
+        """`empty` makes a tensor for the result. `factors`: alpha and beta of an update; `spans`: how many bytes A, B, C and
+        `out` (0: there is none) span from their addresses on; `may_be_c`: C and `out` have the same form; `is_whole`: the launch
+        is all that is to be done."""
+
+    def may_write(self, addresses: tuple[int, int, int, int]) -> bool:
+        """Whether `out`, the last of them, lies apart from A, B and C, which lie at the others, or is C."""
+
 class TensorForms:
     """What tensors of torch are like but for their data."""
 
@@ -190,6 +213,19 @@ class TensorForms:
         """A key of all, some of which may be None; None unless each is of the types, dense, with entries, on the device, not
         negated lazily, and does not require grad where gradients are recorded; None, too, where `is_asked` and torch maps or
         watches what tensors do, or has tangents."""
+
+    def again(
+        self,
+        tensors: tuple[Any, Any, Any, Any],
+        arguments: tuple[Any, ...],
+        is_asked: bool,
+        generation: int,
+        made: dict[Any, Any],
+        relaunch: Callable[..., None],
+    ) -> tuple[tuple[Any, ...] | None, Any]:
+        """(generation, :meth:`of` A, B, C and `out`, arguments), and the product of these by the `repeat`, a :class:`Repeat`, of
+        what `made` has there, by `relaunch(launchable, addresses, device, factors, addend)`. None in place of the product where
+        there is none, where the launch is not all, and where it may not write to `out`; None twice where :meth:`of` is None."""
 
 class Calls:
     """How often something was done, by any number of threads."""

@@ -171,8 +171,8 @@ def _gemm(
     if is_plain and not (overflow != "wrap" or report or return_bound or LOGGER.isEnabledFor(DEBUG)):
         settings = (scheme, backend, family, accuracy, rounding)
         others = (alpha, beta, trans_a, trans_b, bits, workspace_limit)
-        like = repeated.likeness(passed, (*settings, *others, *map(type, others)), is_asked)
-        if like is not None and (again := repeated.again(like, passed)) is not None:
+        like, again = repeated.product(passed, (*settings, *others, *map(type, others)), is_asked)
+        if again is not None:
             return again
     if is_asked and is_watched(a, b, c, out):
         return _by_operator(

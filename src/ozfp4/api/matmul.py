@@ -432,8 +432,8 @@ def _matmul(
             type(bits),
             type(workspace_limit),
         )
-        like = repeated.likeness(passed, settings, is_asked)
-        if like is not None and (again := repeated.again(like, passed)) is not None:
+        like, again = repeated.product(passed, settings, is_asked)
+        if again is not None:
             return again
     if is_asked and is_watched(a, b, out):
         return _by_operator(
