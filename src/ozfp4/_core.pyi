@@ -180,8 +180,9 @@ class Unwatched:
         """Whether each is None or of the types, none requires grad where gradients are recorded, and torch neither maps nor
         watches what tensors do, nor has tangents."""
 
-    def are_here(self, operands: tuple[Any, ...]) -> bool:
-        """The same of operands on a CPU or a GPU, some of which may be numbers."""
+    @property
+    def are_here(self) -> Callable[[tuple[Any, ...]], bool]:
+        """The function that says the same of operands on a CPU or a GPU, some of which may be numbers."""
 
 class Repeat:
     """A product on a GPU that was made before, and is launched again on other data."""
@@ -214,18 +215,13 @@ class TensorForms:
         negated lazily, and does not require grad where gradients are recorded; None, too, where `is_asked` and torch maps or
         watches what tensors do, or has tangents."""
 
-    def again(
-        self,
-        tensors: tuple[Any, Any, Any, Any],
-        arguments: tuple[Any, ...],
-        is_asked: bool,
-        generation: int,
-        made: dict[Any, Any],
-        relaunch: Callable[..., None],
-    ) -> tuple[tuple[Any, ...] | None, Any]:
-        """(generation, :meth:`of` A, B, C and `out`, arguments), and the product of these by the `repeat`, a :class:`Repeat`, of
-        what `made` has there, by `relaunch(launchable, addresses, device, factors, addend)`. None in place of the product where
-        there is none, where the launch is not all, and where it may not write to `out`; None twice where :meth:`of` is None."""
+    @property
+    def again(self) -> Callable[..., tuple[tuple[Any, ...] | None, Any]]:
+        """The function of tensors A, B, C and `out` as a tuple, arguments, whether it is asked who watches, a generation, a
+        dictionary, and what launches. It returns (generation, :meth:`of` the tensors, arguments), and the product of these by
+        the `repeat`, a :class:`Repeat`, of what the dictionary has there: `launches(launchable, addresses, device, factors,
+        addend)`. None in place of the product where there is none, where the launch is not all, and where it may not write to
+        `out`; None twice where :meth:`of` is None."""
 
 class Calls:
     """How often something was done, by any number of threads."""

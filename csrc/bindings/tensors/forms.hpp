@@ -62,22 +62,22 @@ class TensorForms {
 
   // The key with what else products share, and the product of A, B, C and `out` (or None) again: None where `made` has none like
   // it, where more is to be done than a launch, and where `out` may share memory with what is read. Both are None where `of` is.
-  pybind11::tuple again(const pybind11::tuple& tensors, const pybind11::object& arguments, bool is_asked,
-                        const pybind11::object& generation, const pybind11::dict& made, const pybind11::object& relaunch) const {
+  pybind11::tuple again(const pybind11::tuple& tensors, pybind11::handle arguments, bool is_asked, pybind11::handle generation,
+                        pybind11::handle made, pybind11::handle relaunch) const {
     namespace py = pybind11;
     Key forms;
     Addresses addresses{};
     if (tensors.size() != addresses.size()) throw std::invalid_argument("tensors: A, B, C and out are needed");
     if (!read(tensors, is_asked, forms, addresses)) return py::make_tuple(py::none(), py::none());
-    const py::tuple key = py::make_tuple(generation, forms.bytes(), arguments);
+    const py::object key = answer_of(PyTuple_Pack(3, generation.ptr(), forms.bytes().ptr(), arguments.ptr()));
     PyObject* const before = PyDict_GetItemWithError(made.ptr(), key.ptr());
     if (before == nullptr && PyErr_Occurred() != nullptr) {
       if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw py::error_already_set();
       PyErr_Clear();  // an argument that is not hashable
     }
     if (before == nullptr) return py::make_tuple(key, py::none());
-    const py::object found = answer_of(PyObject_GetAttr(before, repeat_.ptr()));
-    return py::make_tuple(key, found.cast<const Repeat&>().again(tensors, addresses, relaunch));
+    const py::object repeat = answer_of(PyObject_GetAttr(before, repeat_.ptr()));
+    return py::make_tuple(key, repeat.cast<const Repeat&>().again(tensors, addresses, relaunch));
   }
 
  private:

@@ -138,26 +138,14 @@ py::object answer(PyObject* self, PyObject* given, PyObject* named) {
   return answer_of(PyObject_CallMethodObjArgs(self, otherwise.ptr(), arguments.given.ptr(), rest.ptr(), key.ptr(), nullptr));
 }
 
-template <class Call>
-PyObject* caught(const Call& call) {
-  try {
-    return call().release().ptr();
-  } catch (py::error_already_set& error) {
-    error.restore();
-  } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
-  }
-  return nullptr;
-}
-
 PyObject* call_left(PyObject* self, PyObject* given, PyObject* named) {
-  return caught([&] { return answer(self, given, named); });
+  return returned([&] { return answer(self, given, named); });
 }
 
 PyObject* key_of_left(PyObject* self, PyObject* both) {
   PyObject *given = nullptr, *named = nullptr;
   if (PyArg_ParseTuple(both, "O!O!", &PyTuple_Type, &given, &PyDict_Type, &named) == 0) return nullptr;
-  return caught([&] {
+  return returned([&] {
     return key_of(*reinterpret_cast<Left*>(self),
                   {py::reinterpret_borrow<py::object>(given), py::reinterpret_borrow<py::object>(named)});
   });

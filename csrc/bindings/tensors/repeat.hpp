@@ -36,7 +36,7 @@ class Repeat {
   }
 
   // The result of `relaunch(launchable, addresses, device, factors, addend)`; None where that is not all, or may_write is not.
-  pybind11::object again(const pybind11::tuple& tensors, const Addresses& at, const pybind11::object& relaunch) const {
+  pybind11::object again(const pybind11::tuple& tensors, const Addresses& at, pybind11::handle relaunch) const {
     namespace py = pybind11;
     if (!is_whole_) return py::none();
     const auto out = py::reinterpret_borrow<py::object>(PyTuple_GET_ITEM(tensors.ptr(), 3));

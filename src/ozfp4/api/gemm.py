@@ -9,7 +9,7 @@ import numpy as np
 
 from ..backends.cuda.launch import Launch
 from ..dispatch import repeated
-from ..dispatch.plain import products
+from ..dispatch.plain import operators, products
 from ..plans.plan import Plan
 from ..report import Report
 from ..request import dlpack, library
@@ -175,7 +175,7 @@ def _gemm(
         if again is not None:
             return again
     if is_asked and is_watched(a, b, c, out):
-        return _by_operator(
+        return operators.get("gemm", _by_operator)(
             alpha, a, b, beta, c, trans_a, trans_b, out, plan, report, return_bound, scheme=scheme, backend=backend,
             bits=bits, family=family, workspace_limit=workspace_limit, accuracy=accuracy, rounding=rounding,
             overflow=overflow,

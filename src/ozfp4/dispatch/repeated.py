@@ -107,6 +107,13 @@ def _forms(tensors: tuple[Any, ...], torch: Any, is_asked: bool = False) -> Any:
     return None if None in found else found
 
 
+class Reader(NamedTuple):
+    """Functions of :class:`_core.TensorForms`."""
+
+    of: Callable[..., Any]
+    again: Callable[..., Any]
+
+
 @lru_cache(maxsize=1)
 def _reader() -> Any | None:
     """What reads tensors as C structures, in a third of the time that their attributes take; None where torch offers none (before
@@ -114,9 +121,10 @@ def _reader() -> Any | None:
     torch = require_torch()
     api = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
     try:
-        return None if api is None else _core.TensorForms(api, unwatched())
+        forms = None if api is None else _core.TensorForms(api, unwatched())
     except (TypeError, ValueError):
         return None
+    return None if forms is None else Reader(forms.of, forms.again)
 
 
 def _form(x: Any, torch: Any) -> tuple[Any, ...] | None:

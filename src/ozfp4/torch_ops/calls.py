@@ -5,8 +5,10 @@ torch may be tracing this: nothing here looks at entries or addresses.
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any
 
+from ..dispatch import plain
 from ..request import library, remedies
 from ..request.arguments import check_arguments
 from ..request.factors import check_factor, check_integer_factor
@@ -19,7 +21,8 @@ torch: Any = require_torch()
 def matmul(
     a: Any, b: Any, out: Any, plan: Any, report: Any, progress: Any, return_bound: Any, **settings: Any
 ) -> Any:
-    _check_unasked(plan=plan, report=report, progress=progress, return_bound=return_bound)
+    if plan is not None or progress is not None or report or return_bound:
+        _check_unasked(plan=plan, report=report, progress=progress, return_bound=return_bound)
     _check_tensors(a=a, b=b, out=out)
     asked = _checked(settings, return_bound)
     if out is None:
@@ -32,7 +35,8 @@ def gemm(
     alpha: Any, a: Any, b: Any, beta: Any, c: Any, trans_a: Any, trans_b: Any, out: Any,
     plan: Any, report: Any, return_bound: Any, **settings: Any,
 ) -> Any:  # fmt: skip
-    _check_unasked(plan=plan, report=report, return_bound=return_bound)
+    if plan is not None or report or return_bound:
+        _check_unasked(plan=plan, report=report, return_bound=return_bound)
     _check_tensors(a=a, b=b, c=c, out=out)
     if not torch.compiler.is_compiling():  # else the operator checks them as it computes
         is_integer = all(x is None or library.is_integer(x.dtype) for x in (a, b, c))
@@ -75,8 +79,15 @@ def _factor(name: str, factor: Any, is_integer: bool, wraps: bool) -> Any:
 def _checked(settings: dict[str, Any], return_bound: Any = False) -> dict[str, Any]:
     """The settings that are not as by default, as a schema takes them; errors are those of plain products. As torch compiles, the
     operator has to check."""
+    is_compiling = torch.compiler.is_compiling()
+    if (
+        not is_compiling
+        and return_bound is False
+        and all(map(is_, settings.values(), map(_USUAL.get, settings)))
+    ):
+        return {}
     asked = _unusual(settings)
-    if torch.compiler.is_compiling() or (not asked and return_bound is False):
+    if is_compiling:
         return asked
     shared = {name: value for name, value in settings.items() if name not in ("overflow", "left")}
     checked = check_arguments(**shared, return_bound=return_bound)
@@ -107,8 +118,9 @@ def _check_unasked(**given: Any) -> None:
 
 def _check_tensors(**given: Any) -> None:
     """TypeError for arrays beside tensors, and for tensors that are not dense."""
-    if not all(x is None or isinstance(x, torch.Tensor) for x in given.values()):
-        library.is_from_torch(**given)
+    for x in given.values():
+        if not (x is None or isinstance(x, torch.Tensor)):
+            library.is_from_torch(**given)
     is_compiling = torch.compiler.is_compiling()
     for name, x in given.items():
         if x is None:
@@ -117,3 +129,6 @@ def _check_tensors(**given: Any) -> None:
             library.check_kind(name, x)
         elif x.is_nested or x.layout != torch.strided:
             raise TypeError(remedies.of_tensor(name, x))
+
+
+plain.operators.update(matmul=matmul, gemm=gemm)

@@ -11,6 +11,7 @@ from ..request.library import require_torch, unwatched
 
 torch: Any = require_torch()
 forward_ad: Any = torch.autograd.forward_ad
+is_compiling: Any = torch.compiler.is_compiling
 
 
 class Like(NamedTuple):
@@ -53,7 +54,7 @@ def differentiable(operator: Any, rule: Rule) -> Callable[..., Any]:
     def below(arguments: tuple[Any, ...], settings: dict[str, Any]) -> Any:
         """The product where they have been. Between here and what computes it torch has nothing to do for plain tensors that
         nobody watches, and its way there takes microseconds."""
-        if are_here(arguments) and not torch.compiler.is_compiling():
+        if are_here(arguments) and not is_compiling():
             return products[name](*arguments, **settings)
         with torch._C._AutoDispatchBelowAutograd():
             return operator(*arguments, **settings)
@@ -61,6 +62,8 @@ def differentiable(operator: Any, rule: Rule) -> Callable[..., Any]:
     function = _function(name, below, rule)
 
     def product(*arguments: Any, **settings: Any) -> Any:
+        if are_here(arguments) and not is_compiling():  # as below
+            return products[name](*arguments, **settings)
         # Tangents are not seen without asking each tensor: while there may be any, all products take the long way.
         if not _requires_grad(arguments) and forward_ad._current_level < 0:
             return below(arguments, settings)
