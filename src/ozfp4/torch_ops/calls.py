@@ -5,7 +5,6 @@ torch may be tracing this: nothing here looks at entries or addresses.
 
 from __future__ import annotations
 
-from operator import is_
 from typing import Any
 
 from ..dispatch import plain
@@ -79,15 +78,8 @@ def _factor(name: str, factor: Any, is_integer: bool, wraps: bool) -> Any:
 def _checked(settings: dict[str, Any], return_bound: Any = False) -> dict[str, Any]:
     """The settings that are not as by default, as a schema takes them; errors are those of plain products. As torch compiles, the
     operator has to check."""
-    is_compiling = torch.compiler.is_compiling()
-    if (
-        not is_compiling
-        and return_bound is False
-        and all(map(is_, settings.values(), map(_USUAL.get, settings)))
-    ):
-        return {}
     asked = _unusual(settings)
-    if is_compiling:
+    if torch.compiler.is_compiling() or (not asked and return_bound is False):
         return asked
     shared = {name: value for name, value in settings.items() if name not in ("overflow", "left")}
     checked = check_arguments(**shared, return_bound=return_bound)
@@ -96,13 +88,18 @@ def _checked(settings: dict[str, Any], return_bound: Any = False) -> dict[str, A
 
 # Those of the schemas; to hand one over takes torch longer than to leave it out.
 _USUAL: dict[str, Any] = {
-    "scheme": "II", "backend": "auto", "family": "least", "rounding": "nearest", "overflow": "wrap", "left": False,
+    "scheme": "II", "backend": "auto", "bits": None, "family": "least", "workspace_limit": None, "accuracy": None,
+    "rounding": "nearest", "overflow": "wrap", "left": False,
 }  # fmt: skip
 
 
 def _unusual(settings: dict[str, Any]) -> dict[str, Any]:
     """The settings that are not as by default."""
-    return {name: value for name, value in settings.items() if value is not _USUAL.get(name)}
+    asked = {}
+    for name, value in settings.items():
+        if value is not _USUAL[name]:
+            asked[name] = value
+    return asked
 
 
 def _check_unasked(**given: Any) -> None:
