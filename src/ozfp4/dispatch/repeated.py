@@ -6,6 +6,7 @@ A short product takes less time than all the checks.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
@@ -50,18 +51,18 @@ Tensors = tuple[Any, Any, Any, Any]  # A, B, then C and `out` or None
 
 def product(tensors: Tensors, arguments: tuple[Any, ...], is_asked: bool = False) -> tuple[Any, Any]:
     """The :func:`likeness`, and the product by it if one like it has been made before; None otherwise."""
-    reader = _reader() if torch_module() is not None and variant.forced is variant.NOTHING else None
-    if reader is not None:  # the shortest way
+    torch = torch_module()
+    reader = _reader() if torch is not None and variant.forced is variant.NOTHING else None
+    if reader is None:
+        like = likeness(tensors, arguments, is_asked)
+    else:  # the shortest way
         like, result = reader.again(tensors, arguments, is_asked, guard.generation, made, relaunch)
-        if result is None:
-            like = (
-                _likeness_of_prepared(tensors, arguments, torch_module(), is_asked) if like is None else like
-            )
-            return like, None if like is None else again(like, tensors)
-        if tensors[3] is not None:
-            torch_module().autograd.graph.increment_version(result)
-        return like, result
-    like = likeness(tensors, arguments, is_asked)
+        if result is not None:
+            if tensors[3] is not None:
+                torch.autograd.graph.increment_version(result)
+            return like, result
+        if like is None:
+            like = _likeness_of_prepared(tensors, arguments, torch, is_asked)
     return like, None if like is None else again(like, tensors)
 
 
@@ -193,11 +194,21 @@ def enter(
     if len(made) >= _MOST_MADE:
         made.clear()
     update = None if (alpha, beta) == (1, 0) else (alpha.real, beta.real)
-    # In two thirds of the time of new_empty.
-    empty = partial(torch.empty_like, torch.empty((), dtype=dtype, device=a.device).expand(shape))
+    empty = partial(
+        torch.empty_strided, shape, _row_by_row(shape), dtype=dtype, device=a.device
+    )  # in half of the time of new_empty
     is_whole = lies == (True, True) and not is_prepared
     repeat = _core.Repeat(launch.prepared, empty, a.device, update, spans, may_be_c, is_whole)
     made[key] = Made(launch.prepared, empty, dtype, is_prepared, lies, transposes, expansion, update, repeat)
+
+
+def _row_by_row(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of entries one behind the other. Range: no extent is 0.
+
+    >>> _row_by_row((2, 3, 4)), _row_by_row(())
+    ((12, 4, 1), ())
+    """
+    return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
 def _span(x: Any) -> int:
