@@ -3,6 +3,10 @@
 
 #include <pybind11/pybind11.h>
 
+#include <exception>
+#include <new>
+#include <stdexcept>
+
 namespace ozfp4::bindings {
 
 inline pybind11::object interned(const char* name) {
@@ -23,7 +27,7 @@ inline bool says(pybind11::handle x, const pybind11::object& method) {
   return answer_of(PyObject_CallMethodNoArgs(x.ptr(), method.ptr())).is(pybind11::handle(Py_True));
 }
 
-// What a function of C returns to Python: the object, or null and an error.
+// What a function of C returns to Python: the object, or null and an error, the one that pybind11 makes of the exception.
 template <class Call>
 PyObject* returned(const Call& call) {
   try {
@@ -32,8 +36,12 @@ PyObject* returned(const Call& call) {
     error.restore();
   } catch (const pybind11::builtin_exception& error) {
     error.set_error();
-  } catch (const std::exception& error) {
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::invalid_argument& error) {
     PyErr_SetString(PyExc_ValueError, error.what());
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
   }
   return nullptr;
 }

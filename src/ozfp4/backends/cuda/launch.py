@@ -222,7 +222,7 @@ def relaunch(
     alpha, beta = factors or (1.0, 0.0)
     try:
         if kept is NOTHING_KEPT and not _DEBUG:
-            prepared.problem.relaunch(*addresses, address, counters, stream, alpha, beta, addend)
+            prepared.relaunch(*addresses, address, counters, stream, alpha, beta, addend)
         else:
             further = {**_DEBUG, **kept.arguments(torch, index, stream)}
             prepared.problem.launch(
