@@ -11,4 +11,5 @@ PYBIND11_MODULE(_core, module) {
   ozfp4::bindings::register_matmul(module);
   ozfp4::bindings::register_integers(module);
   ozfp4::bindings::register_tensors(module);
+  ozfp4::bindings::register_left(module);
 }

@@ -1,6 +1,7 @@
 """The extension module: plans, the four stages and whole products on the CPU (sources: csrc/bindings)."""
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any, ClassVar
 
 import numpy as np
@@ -179,6 +180,30 @@ class Unwatched:
         """Whether each is None or of the types, none requires grad where gradients are recorded, and torch neither maps nor
         watches what tensors do, nor has tangents."""
 
+    @property
+    def are_here(self) -> Callable[[tuple[Any, ...]], bool]:
+        """The function that says the same of operands on a CPU or a GPU, some of which may be numbers."""
+
+class Repeat:
+    """A product on a GPU that was made before, and is launched again on other data."""
+
+    def __init__(
+        self,
+        launchable: Any,
+        empty: Callable[[], Any],
+        device: Any,
+        factors: tuple[float, float] | None,
+        spans: tuple[int, int, int, int],
+        may_be_c: bool,
+        is_whole: bool,
+    ) -> None:
+        """`empty` makes a tensor for the result. `factors`: alpha and beta of an update; `spans`: how many bytes A, B, C and
+        `out` (0: there is none) span from their addresses on; `may_be_c`: C and `out` have the same form; `is_whole`: the launch
+        is all that is to be done."""
+
+    def may_write(self, addresses: tuple[int, int, int, int]) -> bool:
+        """Whether `out`, the last of them, lies apart from A, B and C, which lie at the others, or is C."""
+
 class TensorForms:
     """What tensors of torch are like but for their data."""
 
@@ -189,3 +214,43 @@ class TensorForms:
         """A key of all, some of which may be None; None unless each is of the types, dense, with entries, on the device, not
         negated lazily, and does not require grad where gradients are recorded; None, too, where `is_asked` and torch maps or
         watches what tensors do, or has tangents."""
+
+    @property
+    def again(self) -> Callable[..., tuple[tuple[Any, ...] | None, Any]]:
+        """The function of tensors A, B, C and `out` as a tuple, arguments, whether it is asked who watches, a generation, a
+        dictionary, and what launches. It returns (generation, :meth:`of` the tensors, arguments), and the product of these by
+        the `repeat`, a :class:`Repeat`, of what the dictionary has there: `launches(launchable, addresses, device, factors,
+        addend)`. None in place of the product where there is none, where the launch is not all, and where it may not write to
+        `out`; None twice where :meth:`of` is None."""
+
+class Calls:
+    """How often something was done, by any number of threads."""
+
+    value: int
+    def add(self) -> None: ...
+
+class Left:
+    """What stands for a function of torch that is a product: where a scope is known to leave it, a call goes on to the
+    function, and is counted; outside of scopes to the function alone. What is derived has `_otherwise(args, named, key)` for
+    all other calls; `key` is None where the scope's `left_by_name` is."""
+
+    def __init__(
+        self,
+        original: Callable[..., Any],
+        scopes: ContextVar[Any],
+        types: tuple[type, ...],
+        operands: tuple[str, ...],
+        form: Callable[[Any, Any], Any] | str | None,
+        name: str,
+        place: int,
+        /,
+    ) -> None:
+        """`scopes` has the scope of a context, or None; a scope's `left_by_name` by keys what is left, the :class:`Calls` where
+        it is counted. `types` are those of tensors that are looked at, `operands` names, of which those at `place` and behind it
+        are multiplied; `form` says of the arguments what else a key has, or names the one behind the operands, of which a key
+        has whether it is given. A key begins with `name`."""
+
+    def __call__(self, *args: Any, **named: Any) -> Any: ...
+    def __get__(self, tensor: Any, kind: Any = None) -> Any: ...
+    def _key(self, args: Any, named: Any, /) -> tuple[Any, ...] | None:
+        """What all that is decided of a product depends on, but for gradients; None where torch alone knows what this is."""

@@ -4,7 +4,7 @@ Pointers, strides (bytes) and streams are integers. What a function refuses come
 RuntimeError.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from ._core import Plan
@@ -198,19 +198,10 @@ class Problem:
         That is refused (ValueError) while the stream is being captured.
         """
 
-    def relaunch(
-        self,
-        a: int,
-        b: int,
-        c: int,
-        workspace: int,
-        clear_counters: int,
-        stream: int,
-        alpha: float,
-        beta: float,
-        addend: int,
-    ) -> None:
-        """Enqueues all turns of a product that leaves nothing but its result, of operands that are not kept."""
+    @property
+    def relaunch(self) -> Callable[[int, int, int, int, int, int, float, float, int], None]:
+        """The function that enqueues all turns of a product that leaves nothing but its result, of operands that are not kept: of
+        the addresses of A, B, the result, workspace and counters, the stream, alpha, beta, and the address of an addend."""
 
 def tiles(kernel: int) -> tuple[str, ...]: ...
 def kernel_error(kernel: int, element: str, device: int) -> str | None: ...

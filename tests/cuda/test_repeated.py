@@ -180,3 +180,25 @@ def test_a_workspace_larger_than_the_kept_one(relaunched):
             assert_same_bits(ozfp4.matmul(a, b).cpu(), expected(ozfp4.matmul, a, b))
     sizes = [arguments[0].bytes for arguments in relaunched]
     assert sizes[0] <= launch._KEPT_WORKSPACE < sizes[1]
+
+
+def test_a_launch_refuses_other_arguments(relaunched):
+    a, b = draw(8, 8), draw(8, 8)
+    for _ in range(2):
+        right = ozfp4.matmul(a, b)
+    launch_again = relaunched[-1][0].relaunch
+    out = noisy((8, 8), torch.float64)
+    at = a.data_ptr(), b.data_ptr(), out.data_ptr(), 0, 0, 0
+    for given, error, words in (
+        ((), TypeError, "relaunch: takes 9 arguments, not 0"),
+        ((*at, 1.0, 0.0), TypeError, "relaunch: takes 9 arguments, not 8"),
+        (("a", *at[1:], 1.0, 0.0, 0), TypeError, ""),
+        ((*at, "1", 0.0, 0), TypeError, ""),
+        ((-8, *at[1:], 1.0, 0.0, 0), OverflowError, ""),
+        ((*at, 0.0, 0.0, 0), ValueError, "alpha, beta, addend: out of range"),
+        ((at[0] + 8, *at[1:], 1.0, 0.0, 0), ValueError, "a pointer is aligned otherwise"),
+    ):
+        with pytest.raises(error, match=words):
+            launch_again(*given)
+    assert torch.isnan(out).all()
+    assert torch.equal(ozfp4.matmul(a, b), right)

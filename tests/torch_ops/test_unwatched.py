@@ -96,3 +96,21 @@ def test_errors_of_torch_are_passed_on():
             asked.are((A,))
     with pytest.raises(AttributeError, match="_current_level"):
         _core.Unwatched((torch.Tensor,), **never, forward_mode=torch).are((A,))
+
+
+def test_operands_that_are_here():
+    """On a CPU or a GPU, beside numbers; by a function that outlives what it is of."""
+    are_here = library.unwatched().are_here
+    assert are_here((A, None, 1, 2.5, 1j, A))
+    assert are_here(())
+    for x in (A.to("meta"), A.as_subclass(Other), np.ones((2, 2)), "x", GRAD, np.float64(1)):
+        assert not are_here((A, x))
+    with torch.no_grad():
+        assert are_here((A, GRAD))
+    with torch.autograd.forward_ad.dual_level():
+        assert not are_here((A, A))
+    for given in ((), (A,), ([A],), ((A,), (A,))):
+        with pytest.raises(TypeError):
+            are_here(*given)
+    library.unwatched.cache_clear()
+    assert are_here((A, A))

@@ -16,6 +16,7 @@
 
 #include "arith/narrow.hpp"
 #include "bindings/cuda/register.hpp"
+#include "bindings/tensors/python.hpp"
 #include "cuda/device_guard.hpp"
 #include "cuda/matmul.hpp"
 #include "cuda/stored/layout.hpp"
@@ -222,8 +223,7 @@ class Problem {
     }
   }
 
-  // All turns of a product that leaves nothing but its result, of operands that are not kept. Each argument that Python leaves
-  // out costs as much as one that it hands over, and there are fewer here.
+  // All turns of a product that leaves nothing but its result, of operands that are not kept.
   void relaunch(std::uintptr_t a, std::uintptr_t b, std::uintptr_t c, std::uintptr_t workspace, std::uintptr_t clear_counters,
                 std::uintptr_t stream, double alpha, double beta, std::uintptr_t addend) const {
     launch(a, b, c, workspace, clear_counters, stream, 0, 0, 0, 0, turns(), false, 0, 0, 0, 0, 0, alpha, beta, addend);
@@ -258,6 +258,22 @@ class Problem {
   const GemmStep* device_steps_;
   CudaLayout layout_;
 };
+
+// The same of Python's objects: addresses of A, B, the result, the workspace and the counters, the stream, alpha, beta, and the
+// address of an addend.
+py::object relaunch(const Problem& problem, PyObject* const* given, Py_ssize_t count) {
+  constexpr Py_ssize_t kAlpha = 6, kBeta = 7, kCount = 9;
+  if (count != kCount) throw py::type_error("relaunch: takes 9 arguments, not " + std::to_string(count));
+  std::array<std::uintptr_t, kCount> numbers{};
+  for (Py_ssize_t i = 0; i < kCount; ++i) {
+    if (i != kAlpha && i != kBeta) numbers[static_cast<std::size_t>(i)] = PyLong_AsUnsignedLongLong(given[i]);
+    if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+  }
+  const double alpha = PyFloat_AsDouble(given[kAlpha]), beta = PyFloat_AsDouble(given[kBeta]);
+  if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+  problem.relaunch(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], alpha, beta, numbers[8]);
+  return py::none();
+}
 
 py::dict describe(const Problem& problem) {
   const CudaLayout& layout = problem.layout();
@@ -358,8 +374,7 @@ void register_problem(py::module_& module) {
            py::arg("sync_stages") = false, py::arg("second") = 0, py::arg("kept_a") = 0, py::arg("kept_b") = 0,
            py::arg("first_line_a") = 0, py::arg("first_line_b") = 0, py::arg("alpha") = 1.0, py::arg("beta") = 0.0,
            py::arg("addend") = 0)
-      .def("relaunch", &Problem::relaunch, py::arg("a"), py::arg("b"), py::arg("c"), py::arg("workspace"),
-           py::arg("clear_counters"), py::arg("stream"), py::arg("alpha"), py::arg("beta"), py::arg("addend"));
+      .def_property_readonly("relaunch", [](const py::object& self) { return builtin_of<Problem, relaunch>(self, "relaunch"); });
   module.attr("pointer_alignment") = kPointerAlignment;
 }
 

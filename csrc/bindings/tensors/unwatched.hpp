@@ -32,6 +32,16 @@ class Unwatched {
     return nothing_watches();
   }
 
+  // Whether each operand is None, a number, or is_plain on a CPU or a GPU, and nothing_watches.
+  bool are_here(const pybind11::tuple& operands) const {
+    for (const pybind11::handle x : operands) {
+      const bool is_tensor =
+          !(x.is_none() || PyFloat_CheckExact(x.ptr()) || PyLong_CheckExact(x.ptr()) || PyComplex_CheckExact(x.ptr()));
+      if (is_tensor && !(is_plain(x) && (is_set(x, is_cuda_) || is_set(x, is_cpu_)))) return false;
+    }
+    return nothing_watches();
+  }
+
   // Whether x is of the types, and does not require grad where gradients are recorded.
   bool is_plain(pybind11::handle x) const {
     return is_one_of(x, types_) && !(is_set(x, requires_grad_) && ask(records_gradients_).is(pybind11::handle(Py_True)));
@@ -55,6 +65,7 @@ class Unwatched {
   pybind11::tuple types_;
   pybind11::object records_gradients_, count_modes_, has_watching_mode_, find_interpreters_, forward_mode_;
   pybind11::object requires_grad_ = interned("requires_grad"), level_ = interned("_current_level");
+  pybind11::object is_cuda_ = interned("is_cuda"), is_cpu_ = interned("is_cpu");
 };
 
 }  // namespace ozfp4::bindings

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..backends.cuda.launch import Launch
 from ..dispatch import repeated
-from ..dispatch.plain import products
+from ..dispatch.plain import operators, products
 from ..plans.plan import Plan
 from ..report import Report
 from ..request import dlpack, library
@@ -171,11 +171,11 @@ def _gemm(
     if is_plain and not (overflow != "wrap" or report or return_bound or LOGGER.isEnabledFor(DEBUG)):
         settings = (scheme, backend, family, accuracy, rounding)
         others = (alpha, beta, trans_a, trans_b, bits, workspace_limit)
-        like = repeated.likeness(passed, (*settings, *others, *map(type, others)), is_asked)
-        if like is not None and (again := repeated.again(like, passed)) is not None:
+        like, again = repeated.product(passed, (*settings, *others, *map(type, others)), is_asked)
+        if again is not None:
             return again
     if is_asked and is_watched(a, b, c, out):
-        return _by_operator(
+        return operators.get("gemm", _by_operator)(
             alpha, a, b, beta, c, trans_a, trans_b, out, plan, report, return_bound, scheme=scheme, backend=backend,
             bits=bits, family=family, workspace_limit=workspace_limit, accuracy=accuracy, rounding=rounding,
             overflow=overflow,

@@ -432,11 +432,11 @@ def _matmul(
             type(bits),
             type(workspace_limit),
         )
-        like = repeated.likeness(passed, settings, is_asked)
-        if like is not None and (again := repeated.again(like, passed)) is not None:
+        like, again = repeated.product(passed, settings, is_asked)
+        if again is not None:
             return again
     if is_asked and is_watched(a, b, out):
-        return _by_operator(
+        return plain.operators.get("matmul", _by_operator)(
             a, b, out, plan, report, progress, return_bound, scheme=scheme, backend=backend, bits=bits, family=family,
             workspace_limit=workspace_limit, accuracy=accuracy, rounding=rounding, overflow=overflow,
         )  # fmt: skip

@@ -9,3 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 products: dict[str, Callable[..., Any]] = {}
+
+# By name those of ``ozfp4.torch_ops.calls``, which torch sees, once it is imported: to import it again takes as long as a check.
+# For what torch's compiler does not trace, which would hold on to what is here now.
+operators: dict[str, Callable[..., Any]] = {}

@@ -29,8 +29,8 @@ Transposes = tuple[bool | str, bool | str]
 class Made(NamedTuple):
     """What is launched again; what makes a tensor for the result, and its dtype; whether an operand is prepared; which of the
     operands are read where they are passed, others as words or in their real form; which are transposed; how the pairs of B are
-    made, where that is all that is to be done; the factors of an update; how many bytes A, B, C and `out` span from their
-    addresses on, and whether C and `out` have the same form."""
+    made, where that is all that is to be done; the factors of an update; what launches it again where that is all, and knows
+    where `out` may lie."""
 
     launchable: Launchable
     empty: Callable[[], Any]
@@ -40,14 +40,30 @@ class Made(NamedTuple):
     transposes: Transposes
     expansion: pairs.Expansion | None
     factors: tuple[float, float] | None
-    spans: tuple[int, int, int, int]
-    may_be_c: bool
+    repeat: _core.Repeat
 
 
 made: dict[tuple[Any, ...], Made] = {}  # by likeness
 _MOST_MADE = 512
 
 Tensors = tuple[Any, Any, Any, Any]  # A, B, then C and `out` or None
+
+
+def product(tensors: Tensors, arguments: tuple[Any, ...], is_asked: bool = False) -> tuple[Any, Any]:
+    """The :func:`likeness`, and the product by it if one like it has been made before; None otherwise."""
+    torch = torch_module()
+    reader = _reader() if torch is not None and variant.forced is variant.NOTHING else None
+    if reader is None:
+        like = likeness(tensors, arguments, is_asked)
+    else:  # the shortest way
+        like, result = reader.again(tensors, arguments, is_asked, guard.generation, made, relaunch)
+        if result is not None:
+            if tensors[3] is not None:
+                torch.autograd.graph.increment_version(result)
+            return like, result
+        if like is None:
+            like = _likeness_of_prepared(tensors, arguments, torch, is_asked)
+    return like, None if like is None else again(like, tensors)
 
 
 def likeness(tensors: Tensors, arguments: tuple[Any, ...], is_asked: bool = False) -> tuple[Any, ...] | None:
@@ -92,6 +108,13 @@ def _forms(tensors: tuple[Any, ...], torch: Any, is_asked: bool = False) -> Any:
     return None if None in found else found
 
 
+class Reader(NamedTuple):
+    """Functions of :class:`_core.TensorForms`."""
+
+    of: Callable[..., Any]
+    again: Callable[..., Any]
+
+
 @lru_cache(maxsize=1)
 def _reader() -> Any | None:
     """What reads tensors as C structures, in a third of the time that their attributes take; None where torch offers none (before
@@ -99,9 +122,10 @@ def _reader() -> Any | None:
     torch = require_torch()
     api = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
     try:
-        return None if api is None else _core.TensorForms(api, unwatched())
+        forms = None if api is None else _core.TensorForms(api, unwatched())
     except (TypeError, ValueError):
         return None
+    return None if forms is None else Reader(forms.of, forms.again)
 
 
 def _form(x: Any, torch: Any) -> tuple[Any, ...] | None:
@@ -171,11 +195,11 @@ def enter(
         made.clear()
     update = None if (alpha, beta) == (1, 0) else (alpha.real, beta.real)
     empty = partial(
-        require_torch().empty_strided, shape, _row_by_row(shape), dtype=dtype, device=a.device
+        torch.empty_strided, shape, _row_by_row(shape), dtype=dtype, device=a.device
     )  # in half of the time of new_empty
-    made[key] = Made(
-        launch.prepared, empty, dtype, is_prepared, lies, transposes, expansion, update, spans, may_be_c
-    )
+    is_whole = lies == (True, True) and not is_prepared
+    repeat = _core.Repeat(launch.prepared, empty, a.device, update, spans, may_be_c, is_whole)
+    made[key] = Made(launch.prepared, empty, dtype, is_prepared, lies, transposes, expansion, update, repeat)
 
 
 def _row_by_row(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -195,10 +219,6 @@ def _span(x: Any) -> int:
     return int((sum(steps) + 1) * x.itemsize)
 
 
-def _lies_apart(out: int, span: int, other: int, other_span: int) -> bool:
-    return out + span <= other or other + other_span <= out
-
-
 def again(key: tuple[Any, ...], tensors: Tensors) -> Any | None:
     """The product if one like it has been made before; None otherwise, also for whatever matmul may have to refuse."""
     try:
@@ -207,7 +227,7 @@ def again(key: tuple[Any, ...], tensors: Tensors) -> Any | None:
         return None
     if before is None:
         return None
-    launchable, empty, _, is_prepared, lies, _, expansion, factors, spans, may_be_c = before
+    launchable, empty, _, is_prepared, lies, _, expansion, factors, repeat = before
     a, b, c, out = tensors
     kept, sides = NOTHING_KEPT, NEITHER
     if is_prepared:
@@ -216,12 +236,8 @@ def again(key: tuple[Any, ...], tensors: Tensors) -> Any | None:
         a, b = _entries(a), _entries(b)
     first, second = a.data_ptr(), b.data_ptr()
     addend = 0 if factors is None or factors[1] == 0 else c.data_ptr()
-    if out is not None:
-        to = out.data_ptr()
-        if not (_lies_apart(to, spans[3], first, spans[0]) and _lies_apart(to, spans[3], second, spans[1])):
-            return None
-        if addend and not (to == addend and may_be_c) and not _lies_apart(to, spans[3], addend, spans[2]):
-            return None
+    if out is not None and not repeat.may_write((first, second, addend, out.data_ptr())):
+        return None
     if expansion is not None:
         x, y = a, expansion.columns(second, a.device)
         second = y.data_ptr()
@@ -229,7 +245,7 @@ def again(key: tuple[Any, ...], tensors: Tensors) -> Any | None:
         x, y = _as_read(a, b, before, sides)
         first, second = x.data_ptr(), y.data_ptr()
     result = empty() if out is None else out
-    relaunch(launchable, (first, second, result.data_ptr()), a.device, kept, factors, addend)
+    relaunch(launchable, (first, second, result.data_ptr()), a.device, factors, addend, kept)
     if out is not None:
         torch_module().autograd.graph.increment_version(out)
     return result

@@ -14,11 +14,14 @@ from .summary import Line, Record
 
 class Entered:
     """One entry of a scope, which contexts are in: options and record of it, what the context was in before; whether torch's
-    products are those of its functions by name, or of a dispatch mode; by their keys the lines of products that it leaves, and of
-    torch's by name those of all that is decided, with gradients or without. It may be left in another context than that where it
-    was entered, and in another order: it counts until it is closed, wherever a context still holds it."""
+    products are those of its functions by name, or of a dispatch mode; by their keys the lines of NumPy's products that it
+    leaves, the counts of torch's by name that it leaves (None: it catches none by name, or is closed), and the lines of all of
+    these that are decided, with gradients or without. It may be left in another context than that where it was entered, and in
+    another order: it counts until it is closed, wherever a context still holds it."""
 
-    __slots__ = ("by_name", "decided", "is_open", "left", "options", "outer", "record", "thread")
+    __slots__ = (
+        "by_name", "decided", "is_open", "left", "left_by_name", "options", "outer", "record", "thread",
+    )  # fmt: skip
 
     def __init__(self, options: Options, record: Record, outer: Entered | None) -> None:
         self.options, self.record, self.outer = options, record, outer
@@ -28,6 +31,8 @@ class Entered:
         # A mode around it would see what it leaves, and only a mode sees convolutions.
         around = outer is None or outer.by_name
         self.by_name: bool = options.mode == "fastest" and not options.convolutions and around
+        # Read by csrc/bindings/tensors/left.cpp.
+        self.left_by_name: dict[Any, Any] | None = {} if self.by_name else None
 
     def is_here(self) -> bool:
         """Whether what runs now is in it. Threads that torch hands its modes to have no contexts: what torch asks there is."""
@@ -63,7 +68,7 @@ def entered(options: Options, record: Record) -> Iterator[Entered]:
     try:
         yield found
     finally:
-        found.is_open = False
+        found.is_open, found.left_by_name = False, None
         current.set(innermost())
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from .. import _core
 from ..support.table import Table, Tabular
 from .problem import Problem
 
@@ -22,13 +23,13 @@ class Decision(NamedTuple):
 
 
 class Line:
-    """Products of one kind, and what became of them. Counted by the threads of the scope, under the record's lock."""
+    """Products of one kind, and what became of them: `calls` without a lock, `seconds` under the record's."""
 
     __slots__ = ("calls", "decision", "operation", "problem", "seconds")
 
     def __init__(self, operation: str, problem: Problem, decision: Decision) -> None:
         self.operation, self.problem, self.decision = operation, problem, decision
-        self.calls, self.seconds = 0, 0.0
+        self.calls, self.seconds = _core.Calls(), 0.0
 
 
 class Record:
@@ -45,19 +46,20 @@ class Record:
             return self._lines.setdefault(key, Line(operation, problem, decision))
 
     def count(self, line: Line, seconds: float = 0.0) -> None:
-        with self.lock:
-            line.calls += 1
-            line.seconds += seconds
+        line.calls.add()
+        if seconds:
+            with self.lock:
+                line.seconds += seconds
 
     def summary(self) -> Summary:
         with self.lock:
             rows = [
                 Row(
-                    line.operation, line.problem, line.decision.take, line.calls,
+                    line.operation, line.problem, line.decision.take, line.calls.value,
                     line.seconds if line.decision.take and line.problem.on_cpu else None, line.decision.reason,
                 )
                 for line in self._lines.values()
-                if line.calls
+                if line.calls.value
             ]  # fmt: skip
         return Summary(tuple(sorted(rows, key=lambda row: (not row.taken, -row.problem.size * row.calls))))
 

@@ -67,6 +67,12 @@ def _names(allowed: tuple[type, ...]) -> frozenset[str]:
 
 
 @lru_cache(maxsize=256)
+def _is_taken(dtype: Any) -> bool:
+    """Whether matmul takes a dtype of torch."""
+    return name_of(dtype) in _names(TAKEN)
+
+
+@lru_cache(maxsize=256)
 def is_integer(dtype: Any) -> bool:
     """Whether a dtype of NumPy or torch is one of integers; bool is."""
     return name_of(dtype).startswith(("int", "uint", "bool"))
@@ -225,9 +231,9 @@ def check_tensor(name: str, tensor: Any) -> None:
 
 def check_kind(name: str, tensor: Any) -> None:
     """TypeError for a tensor that is not dense or of no dtype of ours."""
-    if tensor.is_nested or tensor.layout != torch_module().strided:
+    if tensor.is_nested or tensor.layout is not require_torch().strided:
         raise TypeError(remedies.of_tensor(name, tensor))
-    if name_of(tensor.dtype) not in _names(TAKEN):
+    if not _is_taken(tensor.dtype):
         raise TypeError(
             f"{name}: dtype {tensor.dtype} is not supported{remedies.of_torch_dtype(name, tensor.dtype)}; allowed are "
             "torch.float64, torch.float32, torch.complex128, torch.complex64, integers and torch.bool"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..dispatch import plain
 from ..request import library, remedies
 from ..request.arguments import check_arguments
 from ..request.factors import check_factor, check_integer_factor
@@ -19,7 +20,8 @@ torch: Any = require_torch()
 def matmul(
     a: Any, b: Any, out: Any, plan: Any, report: Any, progress: Any, return_bound: Any, **settings: Any
 ) -> Any:
-    _check_unasked(plan=plan, report=report, progress=progress, return_bound=return_bound)
+    if plan is not None or progress is not None or report or return_bound:
+        _check_unasked(plan=plan, report=report, progress=progress, return_bound=return_bound)
     _check_tensors(a=a, b=b, out=out)
     asked = _checked(settings, return_bound)
     if out is None:
@@ -32,7 +34,8 @@ def gemm(
     alpha: Any, a: Any, b: Any, beta: Any, c: Any, trans_a: Any, trans_b: Any, out: Any,
     plan: Any, report: Any, return_bound: Any, **settings: Any,
 ) -> Any:  # fmt: skip
-    _check_unasked(plan=plan, report=report, return_bound=return_bound)
+    if plan is not None or report or return_bound:
+        _check_unasked(plan=plan, report=report, return_bound=return_bound)
     _check_tensors(a=a, b=b, c=c, out=out)
     if not torch.compiler.is_compiling():  # else the operator checks them as it computes
         is_integer = all(x is None or library.is_integer(x.dtype) for x in (a, b, c))
@@ -85,13 +88,18 @@ def _checked(settings: dict[str, Any], return_bound: Any = False) -> dict[str, A
 
 # Those of the schemas; to hand one over takes torch longer than to leave it out.
 _USUAL: dict[str, Any] = {
-    "scheme": "II", "backend": "auto", "family": "least", "rounding": "nearest", "overflow": "wrap", "left": False,
+    "scheme": "II", "backend": "auto", "bits": None, "family": "least", "workspace_limit": None, "accuracy": None,
+    "rounding": "nearest", "overflow": "wrap", "left": False,
 }  # fmt: skip
 
 
 def _unusual(settings: dict[str, Any]) -> dict[str, Any]:
     """The settings that are not as by default."""
-    return {name: value for name, value in settings.items() if value is not _USUAL.get(name)}
+    asked = {}
+    for name, value in settings.items():
+        if value is not _USUAL[name]:
+            asked[name] = value
+    return asked
 
 
 def _check_unasked(**given: Any) -> None:
@@ -107,8 +115,9 @@ def _check_unasked(**given: Any) -> None:
 
 def _check_tensors(**given: Any) -> None:
     """TypeError for arrays beside tensors, and for tensors that are not dense."""
-    if not all(x is None or isinstance(x, torch.Tensor) for x in given.values()):
-        library.is_from_torch(**given)
+    for x in given.values():
+        if not (x is None or isinstance(x, torch.Tensor)):
+            library.is_from_torch(**given)
     is_compiling = torch.compiler.is_compiling()
     for name, x in given.items():
         if x is None:
@@ -117,3 +126,6 @@ def _check_tensors(**given: Any) -> None:
             library.check_kind(name, x)
         elif x.is_nested or x.layout != torch.strided:
             raise TypeError(remedies.of_tensor(name, x))
+
+
+plain.operators.update(matmul=matmul, gemm=gemm)

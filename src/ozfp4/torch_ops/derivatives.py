@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..dispatch.plain import products
-from ..request.library import require_torch
+from ..request.library import require_torch, unwatched
 
 torch: Any = require_torch()
 forward_ad: Any = torch.autograd.forward_ad
+is_compiling: Any = torch.compiler.is_compiling
 
 
 class Like(NamedTuple):
@@ -48,12 +49,12 @@ class Rule(NamedTuple):
 
 def differentiable(operator: Any, rule: Rule) -> Callable[..., Any]:
     """What torch calls for `operator` where gradients and tangents are looked after."""
-    name = operator._opname
+    name, are_here = operator._opname, unwatched().are_here
 
     def below(arguments: tuple[Any, ...], settings: dict[str, Any]) -> Any:
         """The product where they have been. Between here and what computes it torch has nothing to do for plain tensors that
         nobody watches, and its way there takes microseconds."""
-        if _are_plain(arguments):
+        if are_here(arguments) and not is_compiling():
             return products[name](*arguments, **settings)
         with torch._C._AutoDispatchBelowAutograd():
             return operator(*arguments, **settings)
@@ -61,6 +62,8 @@ def differentiable(operator: Any, rule: Rule) -> Callable[..., Any]:
     function = _function(name, below, rule)
 
     def product(*arguments: Any, **settings: Any) -> Any:
+        if are_here(arguments) and not is_compiling():  # as below
+            return products[name](*arguments, **settings)
         # Tangents are not seen without asking each tensor: while there may be any, all products take the long way.
         if not _requires_grad(arguments) and forward_ad._current_level < 0:
             return below(arguments, settings)
@@ -82,24 +85,27 @@ def _function(name: str, below: Callable[..., Any], rule: Rule) -> Any:
             with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
                 result = below(arguments, settings)
         ctx.set_materialize_grads(False)
-        ctx.numbers = tuple(None if _is_tensor(x) else x for x in arguments)
-        ctx.likes, ctx.settings = _likes(arguments), settings
-        kept = {other for place, other in rule.partners.items() if ctx.needs_input_grad[1 + place]}
-        if forward_ad._current_level >= 0:
-            kept = set(rule.partners)
-            ctx.save_for_forward(*(x if place in kept else None for place, x in enumerate(arguments)))
-        ctx.save_for_backward(*(x if place in kept else None for place, x in enumerate(arguments)))
+        ctx.arguments, ctx.settings = _without_entries(arguments), settings
+        needed, kept = ctx.needs_input_grad, [None] * len(arguments)
+        has_tangents = forward_ad._current_level >= 0
+        for place, other in rule.partners.items():
+            if has_tangents or needed[1 + place]:
+                kept[other] = arguments[other]
+        if has_tangents:
+            ctx.save_for_forward(*kept)
+        ctx.save_for_backward(*kept)
         return result
 
     def call(ctx: Any, saved: Any) -> Call:
+        likes = tuple(Like(*x) if type(x) is tuple else None for x in ctx.arguments)
         arguments = tuple(
-            x if number is None else number for x, number in zip(saved, ctx.numbers, strict=True)
+            number if like is None else x for x, number, like in zip(saved, ctx.arguments, likes, strict=True)
         )
-        return Call(arguments, ctx.likes, ctx.needs_input_grad[1:], ctx.settings)
+        return Call(arguments, likes, ctx.needs_input_grad[1:], ctx.settings)
 
     def backward(ctx: Any, grad: Any) -> tuple[Any, ...]:
         if grad is None:
-            return (None,) * (1 + len(ctx.likes))
+            return (None,) * (1 + len(ctx.arguments))
         return (None, *rule.gradients(call(ctx, ctx.saved_tensors), grad))
 
     def jvp(ctx: Any, _: Any, *tangents: Any) -> Any:
@@ -115,24 +121,9 @@ def _function(name: str, below: Callable[..., Any], rule: Rule) -> Any:
     return type(f"ozfp4_{name}", (torch.autograd.function._SingleLevelFunction,), methods)
 
 
-def _are_plain(arguments: tuple[Any, ...]) -> bool:
-    """Whether tensors have entries and are of no other type, and nothing of torch watches, maps or traces what they do."""
-    for x in arguments:
-        if isinstance(x, torch.Tensor) and not (type(x) in _PLAIN and (x.is_cuda or x.is_cpu)):
-            return False
-    return not (
-        forward_ad._current_level >= 0
-        or torch._C._len_torch_dispatch_stack()
-        or torch._C._functorch.peek_interpreter_stack() is not None
-        or torch.compiler.is_compiling()
-    )
-
-
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
-
-
-def _likes(arguments: tuple[Any, ...]) -> tuple[Like | None, ...]:
-    return tuple(Like(x.shape, x.dtype) if _is_tensor(x) else None for x in arguments)
+def _without_entries(arguments: tuple[Any, ...]) -> list[Any]:
+    """What each tensor is like, as a tuple; all others as they are."""
+    return [(x.shape, x.dtype) if isinstance(x, torch.Tensor) else x for x in arguments]
 
 
 def _requires_grad(arguments: tuple[Any, ...]) -> bool:
@@ -141,7 +132,3 @@ def _requires_grad(arguments: tuple[Any, ...]) -> bool:
             if isinstance(x, torch.Tensor) and x.requires_grad:
                 return True
     return False
-
-
-def _is_tensor(x: Any) -> bool:
-    return isinstance(x, torch.Tensor)

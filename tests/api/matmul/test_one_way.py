@@ -190,6 +190,7 @@ def _as_if_on_a_device(monkeypatch: pytest.MonkeyPatch, torch: Any) -> None:
 def test_a_repeated_product_on_a_gpu(gpu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = on_device(gpu)
     _as_if_on_a_device(monkeypatch, gpu)
+    monkeypatch.setattr(repeated, "_reader", lambda: None)
     monkeypatch.setattr(
         repeated,
         "likeness",

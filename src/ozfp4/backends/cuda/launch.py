@@ -203,9 +203,9 @@ def relaunch(
     prepared: Prepared,
     addresses: tuple[int, int, int],
     device: Any,
-    kept: KeptSides = NOTHING_KEPT,
     factors: tuple[float, float] | None = None,
     addend: int = 0,
+    kept: KeptSides = NOTHING_KEPT,
 ) -> None:
     """Enqueue a problem of which nothing is asked but its result; of an update with these factors, and C at `addend`. A small one
     takes the workspace that its stream keeps."""
@@ -222,7 +222,7 @@ def relaunch(
     alpha, beta = factors or (1.0, 0.0)
     try:
         if kept is NOTHING_KEPT and not _DEBUG:
-            prepared.problem.relaunch(*addresses, address, counters, stream, alpha, beta, addend)
+            prepared.relaunch(*addresses, address, counters, stream, alpha, beta, addend)
         else:
             further = {**_DEBUG, **kept.arguments(torch, index, stream)}
             prepared.problem.launch(

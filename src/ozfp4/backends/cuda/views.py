@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from ...request.operands import MatmulShape
@@ -19,6 +19,11 @@ class Prepared:
         self.problem = problem
         self.bytes = int(problem.bytes)
         self.steps = steps
+
+    @cached_property
+    def relaunch(self) -> Any:
+        """The problem's function, which is made anew wherever it is asked for."""
+        return self.problem.relaunch
 
 
 def collapse(stack: tuple[int, ...], *strides: tuple[int, ...]) -> tuple[list[int], list[list[int]]]:

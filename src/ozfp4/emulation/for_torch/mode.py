@@ -89,8 +89,7 @@ class EmulationMode(python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         if not (types or self._is_nested or _inner.busy):  # the shortest way for what is left
             line = self._decided.get(operator.key(args))
             if line is not None and not line.decision.take:
-                with self._record.lock:
-                    line.calls += 1
+                line.calls.add()
                 return func(*args, **kwargs) if kwargs else func(*args)
         return self._product(func, types, operator, args, kwargs or {})
 

@@ -13,10 +13,11 @@ import time
 from functools import lru_cache
 from typing import Any
 
+from ... import _core
 from ...request.library import is_integer, require_torch
 from ...support.refusals import is_over_limit
 from ..choice import decide_call, no_room
-from ..entered import Entered, current, entered_here, nowhere
+from ..entered import Entered, current, innermost, nowhere
 from ..exchange import Exchange, Site
 from ..summary import Line
 from .products import FUNCTIONS, NOTHING, PLAIN, Call
@@ -30,66 +31,40 @@ _OF_FUNCTIONS = ("__objclass__", "__self__", "__code__", "__defaults__", "__kwde
 UNCOUNTED: Any = object()  # what is no product
 
 
-class Emulated:
-    """What stands for a function of torch, or a method of its tensors."""
-
-    # Beside what the function tells of itself; they are read in every product.
-    __slots__ = (
-        "__dict__", "__weakref__", "_form", "_function", "_least", "_name", "_original", "_path", "_place", "_public",
-    )  # fmt: skip
+class Emulated(_core.Left):
+    """What stands for a function of torch, or a method of its tensors. Calls that the innermost scope is known to leave go on to
+    torch there, all others of a scope to `_otherwise`."""
 
     def __init__(self, path: str, original: Any, public: Emulated | None = None) -> None:
         functools.update_wrapper(self, original, (*functools.WRAPPER_ASSIGNMENTS, *_OF_FUNCTIONS))
         self._path, self._original, self._public = path, original, public or self
         self._name = path.rpartition(".")[2].strip("_") if public else path.rpartition(".")[2]
         self._function = FUNCTIONS[self._name]
-        self._place, self._form = self._function.place, self._function.form
-        self._least = len(self._function.operands)
+        operands, place, form = self._function.operands, self._function.place, self._function.form
+        super().__init__(original, current, tuple(PLAIN), operands, form, self._name, place)
 
-    def __call__(self, *args: Any, **named: Any) -> Any:
-        if is_compiling():
+    def _otherwise(self, args: Any, named: Any, key: Any) -> Any:
+        """With operands in their places; of the innermost entry if there is a key, else of one around it."""
+        scope = innermost()
+        left = None if scope is None else scope.left_by_name
+        if scope is None or left is None or is_compiling():
             return self._original(*args, **named)
-        scope = current.get()
-        if scope is not None and not scope.is_open:
-            scope = next(entered_here(), None)
-        if scope is None or not scope.by_name:
-            return self._original(*args, **named)
-        if named and len(args) < self._least:
-            args = self._placed(args, named)
-        try:
-            place, form = self._place, self._form
-            a, b = args[place], args[place + 1]
-            if type(a) not in PLAIN or type(b) not in PLAIN:
-                return self._original(*args, **named)
-            # What all that is decided of a product depends on, but for gradients: neither strides nor entries.
-            key = self._name, a.shape, b.shape, a.dtype, a.get_device(), form and form(args, named)
-        except (IndexError, AttributeError, RuntimeError, TypeError):  # nested tensors have no shape
-            key = None
         if key is None:
-            return self._original(*args, **named)
-        line = scope.left.get(key)
-        if line is None:
-            return self._looked_at(scope, key, args, named)
-        if line is not UNCOUNTED:
-            with scope.record.lock:
-                line.calls += 1
-        return self._original(*args, **named) if named else self._original(*args)
+            key = self._key(args, named)
+            calls = UNCOUNTED if key is None else left.get(key)
+            if calls is not None:
+                if calls is not UNCOUNTED:
+                    calls.add()
+                return self._original(*args, **named)
+        return self._looked_at(scope, left, key, args, named)
 
-    def _placed(self, args: Any, named: Any) -> Any:
-        """The operands in their places, taken from those by name; as they are where names are missing."""
-        missing = self._function.operands[len(args) :]
-        for name in missing:
-            if name not in named:
-                return args
-        return *args, *map(named.pop, missing)
-
-    def _looked_at(self, scope: Entered, key: Any, args: Any, named: Any) -> Any:
+    def _looked_at(self, scope: Entered, left: dict[Any, Any], key: Any, args: Any, named: Any) -> Any:
         with nowhere():
             call = self._call(args, named)
             if call is NOTHING:
-                scope.left[key] = UNCOUNTED
+                left[key] = UNCOUNTED
                 call = None
-            line = None if call is None else self._line(scope, key, call)
+            line = None if call is None else self._line(scope, left, key, call)
         if call is None or line is None or _is_traced(call):
             return self._original(*args, **named)
         if not line.decision.take:
@@ -122,7 +97,7 @@ class Emulated:
             return None
         return call
 
-    def _line(self, scope: Entered, key: Any, call: Call) -> Line:
+    def _line(self, scope: Entered, left: dict[Any, Any], key: Any, call: Call) -> Line:
         with_gradients = _is_watched(call.read)
         known = scope.decided.get((key, with_gradients))
         if known is not None:
@@ -135,16 +110,13 @@ class Emulated:
         if decision.is_final:
             scope.decided[key, with_gradients] = line
             if is_left:
-                scope.left[key] = line
+                left[key] = line.calls
         return line
 
     @property  # type: ignore[misc] # nobody writes to it
     def __class__(self) -> Any:
         """The function's, by which torch's compiler knows it."""
         return type(self._original)
-
-    def __get__(self, tensor: Any, kind: Any = None) -> Any:
-        return self if tensor is None else functools.partial(self, tensor)
 
     def __eq__(self, other: object) -> bool:
         return other is self or other is self._original
@@ -220,10 +192,9 @@ def _emulated(path: str, name: str, original: Any) -> Emulated:
 
 
 @lru_cache(maxsize=16)
-def _operator(method: Any, original: Any) -> Any:
-    """What stands for `@`: a function of Python's own, which is bound without a call."""
-    operator = Emulated("torch.Tensor.__matmul__", original, _emulated("torch.Tensor", "matmul", method))
-    return functools.wraps(original)(lambda tensor, other: operator(tensor, other))
+def _operator(method: Any, original: Any) -> Emulated:
+    """What stands for `@`."""
+    return Emulated("torch.Tensor.__matmul__", original, _emulated("torch.Tensor", "matmul", method))
 
 
 EXCHANGE = Exchange(_sites)

@@ -205,21 +205,22 @@ def _einsum(equation: Any, *operands: Any) -> Call | None:
 
 
 class Function(NamedTuple):
-    """A product by its name: its operands' names in torch, the place of A, which B follows; what else says what is multiplied."""
+    """A product by its name: its operands' names in torch, the place of A, which B follows. `form` says of all arguments (those
+    by name as a dictionary or None) what else decides what is multiplied; or it names the next one, where that it is there
+    does."""
 
     product: Callable[..., Call | None]
     operands: tuple[str, ...]
     place: int = 0
-    form: Callable[[Any, Any], Any] | None = None
-
-
-def _form_of_linear(args: Any, named: Any) -> Any:
-    return (args[2] if len(args) > 2 else named.get("bias")) is None
+    form: Callable[[Any, Any], Any] | str | None = None
 
 
 def _form_of_tensordot(args: Any, named: Any) -> Any:
-    dims = args[2] if len(args) > 2 else named.get("dims", 2)
-    return dims if type(dims) is int else tuple(map(tuple, dims))
+    dims = args[2] if len(args) > 2 else (named or {}).get("dims", 2)
+    if type(dims) is int:
+        return dims
+    of_a, of_b = dims
+    return tuple(of_a), tuple(of_b)
 
 
 def _form_of_einsum(args: Any, named: Any) -> Any:
@@ -233,7 +234,7 @@ _OPERANDS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 FUNCTIONS: dict[str, Function] = {
     "matmul": Function(_matmul, ("input", "other")),
-    "linear": Function(_linear, ("input", "weight"), 0, _form_of_linear),
+    "linear": Function(_linear, ("input", "weight"), 0, "bias"),
     "inner": Function(_inner, ("input", "other")),
     "tensordot": Function(_tensordot, ("a", "b"), 0, _form_of_tensordot),
     "einsum": Function(_einsum, (), 1, _form_of_einsum),
