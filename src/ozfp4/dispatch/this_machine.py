@@ -73,6 +73,12 @@ def this_gpu(index: int) -> DevicePeaks:
     return with_measured(peaks, _measured(index))
 
 
+def ways_of(index: int) -> tuple[float, ...] | None:
+    """What the ways to make a product take over their models on a CUDA device; None where nobody has measured it."""
+    ways = this_gpu(index).ways
+    return None if set(ways) == {1.0} else ways
+
+
 @lru_cache(maxsize=1)
 def this_cpu() -> DevicePeaks:
     """The CPU of this process."""
@@ -87,7 +93,8 @@ def keep_measured(index: int | None, figures: Mapping[str, float]) -> bool:
     ----------
     index : int or None
     figures : dict
-        Operations a second by backend, and "bandwidth" in bytes a second.
+        Operations a second by backend, "bandwidth" in bytes a second, of a GPU "launch" in seconds and by ``ozfp4.cost.peaks.WAYS``
+        what each takes over its model.
 
     Returns
     -------
