@@ -14,15 +14,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any, NamedTuple
-from unittest import mock
 
 import numpy as np
 
 import ozfp4
+from ozfp4.bench.calibrate import last_problem
+from ozfp4.bench.gpu import graph_seconds
 from ozfp4.bench.methods import REFUSALS, gpu_backends
 from ozfp4.bench.provenance import describe, have_cuda, sentence
 from ozfp4.bench.timing import medians
@@ -41,7 +40,6 @@ SHAPES = [
 ]  # fmt: skip
 MOST_ON_CPU = {True: 2**27, False: 2**30}  # multiplications, quick or not
 SPLITS = (1, 2, 4, 8)
-SERIES_MS, MOST_CALLS, REPLAYS = 2.0, 20, 9
 WITHIN = 5.0  # percent
 
 Way = tuple[dict[str, Any], dict[str, Any]]  # what is forced, what is asked for
@@ -82,60 +80,12 @@ def summary(rows: list[Found]) -> str:
 # ---- On a GPU ------------------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def noted_problems() -> Iterator[list[dict[str, Any]]]:
-    """How each product that is prepared meanwhile is made, as it describes itself."""
-    from ozfp4.backends.cuda import launch
-    from ozfp4.dispatch import repeated
-
-    made: list[dict[str, Any]] = []
-    prepare = launch.prepare
-
-    def noted(*arguments: Any, **further: Any) -> Any:
-        prepared = prepare(*arguments, **further)
-        made.append(prepared.problem.describe())
-        return prepared
-
-    with mock.patch.object(launch, "prepare", noted), mock.patch.object(repeated, "made", {}):
-        yield made
-
-
 def name_of(about: Mapping[str, Any], backend: str) -> str:
     """A path's name: without planes, or the stages with the tile and the splits that multiply has."""
     for way in ("direct", "thin", "tiles"):
         if about[way]:
             return way
     return f"{backend} {about['kernel']} {about['tile']} / {about['splits']}"
-
-
-def describe_product(product: Callable[[], object]) -> dict[str, Any]:
-    """How the library makes it. Self-tests make products too, of their own, before: the last one counts."""
-    with noted_problems() as made:
-        product()
-    return made[-1]
-
-
-def graph_seconds(product: Callable[[], object]) -> float:
-    """Of one product, replayed from a graph of as many as take SERIES_MS, MOST_CALLS at most."""
-    import torch
-
-    def milliseconds(run: Callable[[], object]) -> float:
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        run()
-        end.record()
-        torch.cuda.synchronize()
-        return float(start.elapsed_time(end))
-
-    product()
-    product()
-    count = max(2, min(MOST_CALLS, int(SERIES_MS / max(milliseconds(product), 1e-3))))
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for _ in range(count):
-            product()
-    graph.replay()
-    return 1e-3 * statistics.median(milliseconds(graph.replay) for _ in range(REPLAYS)) / count
 
 
 def ways_of_stages(about: Mapping[str, Any], quick: bool) -> Iterator[dict[str, Any]]:
@@ -172,7 +122,7 @@ def on_gpu(shape: tuple[int, int, int, int], accuracy: str, quick: bool) -> Foun
 
         try:
             with forced(**forcing):
-                about = describe_product(product)
+                about = last_problem(product).describe()
                 name = name_of(about, preferred if backend == "auto" else backend)
                 if name not in seconds:
                     seconds[name] = graph_seconds(product)
@@ -190,7 +140,7 @@ def on_gpu(shape: tuple[int, int, int, int], accuracy: str, quick: bool) -> Foun
             continue
         for forcing in ways_of_stages(about, quick):
             time_way(forcing, backend)
-    chosen = name_of(describe_product(lambda: ozfp4.matmul(a, b, out=c, accuracy=accuracy)), preferred)
+    chosen = name_of(last_problem(lambda: ozfp4.matmul(a, b, out=c, accuracy=accuracy)).describe(), preferred)
     time_way({}, "auto")
     return Found(shape, seconds, chosen)
 

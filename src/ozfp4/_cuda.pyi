@@ -163,8 +163,8 @@ class Problem:
         """
 
     def model_times(self) -> tuple[float, float, float, float]:
-        """Microseconds by the models of a product in one launch, in one pass, tile by tile and by the stages; infinite where there
-        is no kernel. Of plans of real products."""
+        """Microseconds by the models of a product in one launch, in one pass, tile by tile and by the stages; infinite where
+        there is no kernel. Of plans of real products."""
 
     @property
     def bytes(self) -> int: ...

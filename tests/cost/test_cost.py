@@ -178,3 +178,14 @@ def test_what_a_build_holds_for_a_gpu(
         )
     assert this_machine.keep_measured(0, {"fp4": 1.0, "int8": 1e15})
     assert this_machine.gpu_choice("II", "least", 53, 4096, 0).backend == "int8"
+
+
+def test_factors_of_ways_come_from_what_was_measured(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(this_machine, "nominal_gpu", lambda index: machine("H200"))
+    assert this_machine.ways_of(0) is None
+    assert this_machine.keep_measured(
+        0, {"thin": 1.5, "stages": 0.5, "tiles": 1e9, "direct": -1, "launch": 2e-6}
+    )
+    assert this_machine.ways_of(0) == (1.0, 1.5, 1.0, 0.5)  # what makes no sense is left out
+    assert this_machine.this_gpu(0).launch == 2e-6
+    assert this_machine.ways_of(1) is None

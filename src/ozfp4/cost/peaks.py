@@ -99,8 +99,8 @@ def cpu_peaks(name: str, threads: int) -> DevicePeaks:
 
 
 def with_measured(peaks: DevicePeaks, found: Mapping[str, Any] | None) -> DevicePeaks:
-    """The peaks with the measured figures, as ``this_machine.keep_measured`` keeps them, in place of those known before; what makes no sense is
-    left out."""
+    """The peaks with the measured figures, as ``this_machine.keep_measured`` keeps them, in place of those known before; what
+    makes no sense is left out."""
     if not found:
         return peaks
 
@@ -113,11 +113,11 @@ def with_measured(peaks: DevicePeaks, found: Mapping[str, Any] | None) -> Device
     nominal = {key: peaks.rates["II", key[1]] for key in peaks.rates}
     return replace(
         peaks,
-        rates={key: rate * (figure(key[1], nominal[key]) / nominal[key]) for key, rate in peaks.rates.items()},
+        rates={
+            key: rate * (figure(key[1], nominal[key]) / nominal[key]) for key, rate in peaks.rates.items()
+        },
         bandwidth=figure("bandwidth", peaks.bandwidth),
         launch=figure("launch", peaks.launch),
-        ways=tuple(
-            figure(way, before, *FACTORS) for way, before in zip(WAYS, peaks.ways, strict=True)
-        ),
+        ways=tuple(figure(way, before, *FACTORS) for way, before in zip(WAYS, peaks.ways, strict=True)),
         basis="measured on this machine",
     )
