@@ -95,7 +95,8 @@ def nominal_cpu() -> DevicePeaks:
 
 
 def keep_measured(index: int | None, figures: Mapping[str, float]) -> bool:
-    """Keep measured figures of a CUDA device, or of the CPU (None), for this and later processes.
+    """Keep measured figures of a CUDA device, or of the CPU (None), for this and later processes. Products on a GPU that this
+    process repeats stay as they were made.
 
     Parameters
     ----------
