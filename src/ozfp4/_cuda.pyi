@@ -146,6 +146,7 @@ class Problem:
         addend: Result | None = None,
         strides_addend: Sequence[int] = ...,
         direct: str = "never",
+        factors: tuple[float, float, float, float] = ...,
     ) -> None:
         """`addend`, with the bytes from one of its matrices to the next: C of alpha A B + beta C, where the plan's promise has an
         update and beta is not 0.
@@ -156,9 +157,14 @@ class Problem:
         before ends; `longer` whether accuracy "fp64" has a second product, of longer integers, for whatever is listed.
         `direct`: whether the product may be made without planes: "never", "where it pays", or wherever there is a kernel:
         "always" in one launch, "thin" in one pass over an operand where the other has few rows or columns, "tiles" in one
-        launch tile by tile where K is short.
+        launch tile by tile where K is short. `factors`: what this device takes over what the models say, in the order of
+        `model_times`, each above 0.
         `kept_a`, `kept_b`: lines of a matrix, and matrices, of an operand that a Store has launched.
         """
+
+    def model_times(self) -> tuple[float, float, float, float]:
+        """Microseconds by the models of a product in one launch, in one pass, tile by tile and by the stages; infinite where
+        there is no kernel. Of plans of real products."""
 
     @property
     def bytes(self) -> int: ...

@@ -6,9 +6,7 @@ import math
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -157,26 +155,3 @@ def test_gpus_have_the_numbers_of_torch(
     monkeypatch.setattr(plan_command, "gpus", lambda: numbers)
     monkeypatch.setattr(this_machine, "this_gpu", lambda index: index)
     assert list(plan_command._at_hand().items())[1:] == list(zip(names, numbers, strict=True))
-
-
-def test_the_gpu_that_serves_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    current: list[int] = []
-
-    @contextmanager
-    def device(index: int) -> Iterator[None]:
-        current.append(index)
-        yield
-        current.pop()
-
-    kept: list[tuple[int | None, list[int]]] = []
-    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=SimpleNamespace(device=device)))
-    monkeypatch.setattr(plan_command, "gpus", lambda: [1, 3])
-    monkeypatch.setattr("ozfp4.bench.methods.own_methods", lambda device: [])
-    monkeypatch.setattr("ozfp4.cost.peaks.CPU_BACKENDS", ())
-    monkeypatch.setattr("ozfp4.cost.peaks.GPU_BACKENDS", ())
-    monkeypatch.setattr(speed, "copy_bandwidth", lambda device: 1.0)
-    monkeypatch.setattr(
-        this_machine, "keep_measured", lambda index, _: kept.append((index, [*current])) or True
-    )
-    plan_command._measure()
-    assert kept == [(None, []), (1, [1])]

@@ -11,10 +11,11 @@ import pytest
 
 import ozfp4
 from ozfp4.backends.cuda import extension
+from ozfp4.backends.cuda.variant import NOTHING, Variant
 from ozfp4.cost import model, peaks
-from ozfp4.cost.choice import choose
+from ozfp4.cost.choice import Choice, choose
 from ozfp4.cost.rates import DEVICES, TERA, device_rates
-from ozfp4.dispatch import this_machine
+from ozfp4.dispatch import on_cuda, this_machine
 from ozfp4.plans import make_plan
 from ozfp4.request import library
 
@@ -178,3 +179,31 @@ def test_what_a_build_holds_for_a_gpu(
         )
     assert this_machine.keep_measured(0, {"fp4": 1.0, "int8": 1e15})
     assert this_machine.gpu_choice("II", "least", 53, 4096, 0).backend == "int8"
+
+
+def test_factors_of_ways_come_from_what_was_measured(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(this_machine, "nominal_gpu", lambda index: machine("H200"))
+    assert this_machine.ways_of(0) is None
+    assert this_machine.keep_measured(
+        0, {"thin": 1.5, "stages": 0.5, "tiles": 1e9, "direct": -1, "launch": 2e-6}
+    )
+    assert this_machine.ways_of(0) == (1.0, 1.5, 1.0, 0.5)  # what makes no sense is left out
+    assert this_machine.this_gpu(0).launch == 2e-6
+    assert this_machine.ways_of(1) is None
+
+
+@pytest.mark.parametrize("ways", [None, (1.0, 2.0, 1.0, 1.0)])
+def test_factors_of_ways_go_where_the_way_is_chosen(
+    ways: tuple[float, ...] | None, fresh: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: dict[str, Any] = {}
+    monkeypatch.setattr(this_machine, "ways_of", lambda index: ways)
+    monkeypatch.setattr(this_machine, "gpu_choice", lambda *request: Choice(("int8",), ""))
+    monkeypatch.setattr(on_cuda, "serving_variant", lambda *request: Variant(3))
+    for may_be in (True, False):
+        monkeypatch.setattr(on_cuda, "_may_be_direct", lambda *request, may_be=may_be: may_be)
+        made[may_be] = on_cuda._decide.__wrapped__(
+            64, 64, False, False, False, "II", "auto", None, "least", None, "scaled", 0, NOTHING, 0, 0
+        ).variant
+    assert made[True] == Variant(3, direct="where it pays", factors=ways)
+    assert made[False] == Variant(3)

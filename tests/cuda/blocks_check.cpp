@@ -2,8 +2,10 @@
 // blocks and pieces make the whole product exactly once, and what is launched for them is in the range of the multiply kernels.
 // And that outputs of pieces of K add up to those of the whole.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -404,6 +406,36 @@ void check_whole_products() {
   }
 }
 
+// What a device takes over the models decides among the ways; what is forced is made so whatever they say.
+void check_factors_of_ways() {
+  const Way& int8 = kWays[0];
+  Gpu gpu;
+  gpu.multiprocessors = 132;
+  for (const bool is_short : {false, true}) {  // of K: for cuda/fused
+    const int k = is_short ? 100 : 400, side = 200;
+    CudaPlan plan = cuda_plan_of(int8, 53, k);
+    if (is_short) plan.tile_limbs = 7;
+    const CudaProduct product = random_product(false, side, side, k, {});
+    const OfWays times = model_times(plan, product, gpu);
+    report("ways without a kernel take for ever", std::isinf(times.thin) && std::isinf(times.tiles) == !is_short);
+    const auto made_of = [&](Direct direct, const OfWays& factors) {
+      return make_direct_layout(plan, product, gpu, kUnlimited, {}, direct, factors);
+    };
+    const auto is_chosen = [&](const std::optional<CudaLayout>& made, bool tiled) { return made && made->is_tiled == tiled; };
+    // Just under and just over the other ways' times.
+    const double others = is_short ? std::min(times.tiles, times.stages) : times.stages;
+    report("direct", is_chosen(made_of(Direct::where_it_pays, {0.99 * others / times.direct, 1, 1, 1}), false));
+    const auto slow = made_of(Direct::where_it_pays, {1.01 * others / times.direct, 1, 1, 1});
+    report("direct no more", !slow || slow->is_tiled);
+    report("forced", is_chosen(made_of(Direct::always, {1e6, 1, 1, 1}), false));
+    report("stages", !made_of(Direct::where_it_pays, {1, 1, 1, 1e-6}));
+    if (is_short) {
+      report("tiles", is_chosen(made_of(Direct::where_it_pays, {1, 1, 1e-6, 1}), true));
+      report("tiles no more", !made_of(Direct::where_it_pays, {1e6, 1, 0.91 * times.stages / times.tiles, 1}));
+    }
+  }
+}
+
 // ---- Pieces of K -------------------------------------------------------------------------------------------------------
 
 using Integer = __int128;
@@ -506,6 +538,7 @@ int main() {
   check_long_k();
   check_whole_products();
   check_many_products();
+  check_factors_of_ways();
   check_pieces();
   return finish();
 }

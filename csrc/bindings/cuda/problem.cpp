@@ -128,7 +128,8 @@ class Problem {
           const Extents& extents, const Extents& strides_a, const Extents& strides_b, const Extents& strides_c, int device,
           std::int64_t cap, std::uintptr_t device_steps, const std::optional<std::string>& tile, std::optional<int> splits,
           std::optional<bool> overlap, std::optional<bool> longer, const Kept& kept_a, const Kept& kept_b,
-          const std::optional<DeviceResult>& addend, const Extents& strides_addend, const std::string& direct)
+          const std::optional<DeviceResult>& addend, const Extents& strides_addend, const std::string& direct,
+          const std::array<double, 4>& factors)
       : plan_(std::move(plan)),
         product_{a,
                  b,
@@ -160,7 +161,12 @@ class Problem {
                                                        {"always", Direct::always},
                                                        {"thin", Direct::thin},
                                                        {"tiles", Direct::tiles}};
-    const auto one = make_direct_layout(*plan_, product_, gpu, cap, forced, value_of(directs, "direct", direct));
+    for (const double factor : factors) {
+      if (!(factor > 0 && std::isfinite(factor)))
+        throw std::invalid_argument("factors: " + std::to_string(factor) + " is not above 0");
+    }
+    const OfWays factors_of{factors[0], factors[1], factors[2], factors[3]};
+    const auto one = make_direct_layout(*plan_, product_, gpu, cap, forced, value_of(directs, "direct", direct), factors_of);
     if (plan_->plan.is_complex && !one) product_ = with_parts(product_);
     layout_ = one ? *one : make_layout(*plan_, product_, gpu, cap, forced, longer);
     check_matmul(*plan_, layout_, product_, device_steps_, gpu);
@@ -170,6 +176,12 @@ class Problem {
   std::int64_t turns() const { return layout_.turns.count; }
   const CudaLayout& layout() const { return layout_; }
   const CudaPlan& plan() const { return *plan_; }
+  // Of a plan of real products.
+  std::array<double, 4> model_times() const {
+    if (plan_->plan.is_complex) throw std::invalid_argument("model_times: the plan is of complex products");
+    const OfWays times = cuda::model_times(*plan_, product_, gpu_of(device_));
+    return {times.direct, times.thin, times.tiles, times.stages};
+  }
 
   // Lines of A and of B of a turn, 0 where an earlier turn had the same matrices, or they are kept.
   std::pair<std::int64_t, std::int64_t> new_lines(std::int64_t index) const {
@@ -358,16 +370,19 @@ void register_problem(py::module_& module) {
       .def(py::init<std::shared_ptr<CudaPlan>, const DeviceOperand&, const DeviceOperand&, const DeviceResult&, const Extents&,
                     const Extents&, const Extents&, const Extents&, int, std::int64_t, std::uintptr_t,
                     const std::optional<std::string>&, std::optional<int>, std::optional<bool>, std::optional<bool>, const Kept&,
-                    const Kept&, const std::optional<DeviceResult>&, const Extents&, const std::string&>(),
+                    const Kept&, const std::optional<DeviceResult>&, const Extents&, const std::string&,
+                    const std::array<double, 4>&>(),
            py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("result"), py::arg("extents"), py::arg("strides_a"),
            py::arg("strides_b"), py::arg("strides_c"), py::arg("device"), py::arg("workspace_limit"), py::arg("device_steps"),
            py::arg("tile") = py::none(), py::arg("splits") = py::none(), py::arg("overlap") = py::none(),
            py::arg("longer") = py::none(), py::arg("kept_a") = py::none(), py::arg("kept_b") = py::none(),
-           py::arg("addend") = py::none(), py::arg("strides_addend") = Extents(), py::arg("direct") = "never")
+           py::arg("addend") = py::none(), py::arg("strides_addend") = Extents(), py::arg("direct") = "never",
+           py::arg("factors") = std::array<double, 4>{1, 1, 1, 1})
       .def_property_readonly("bytes", &Problem::bytes)
       .def_property_readonly("turns", &Problem::turns)
       .def("new_lines", &Problem::new_lines, py::arg("turn"))
       .def("describe", &describe)
+      .def("model_times", &Problem::model_times)
       .def("launch", &Problem::launch, py::arg("a"), py::arg("b"), py::arg("c"), py::arg("workspace"), py::arg("clear_counters"),
            py::arg("stream"), py::arg("after_scale") = 0, py::arg("after_encode") = 0, py::arg("after_multiply") = 0,
            py::arg("first_turn") = 0, py::arg("last_turn") = std::numeric_limits<std::int64_t>::max(),

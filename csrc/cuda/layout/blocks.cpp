@@ -259,34 +259,52 @@ CudaLayout direct_layout(const CudaPlan& plan, const Turn& turn, const Turns& tu
   return layout;
 }
 
-Whole find_whole(const CudaPlan& plan, const CudaProduct& product, const Turn& turn, const Gpu& gpu, Direct direct) {
+// For which ways there are kernels, of those that `direct` allows. The stages can make every product.
+struct Reach {
+  bool direct = false, thin = false, tiles = false;
+};
+
+Reach reach_of(const CudaPlan& plan, const CudaProduct& product, const Turn& turn, Direct direct) {
   const Promise& promise = plan.promise;
   if (direct == Direct::never || plan.integer || promise.modulus != 0 || promise.second != Second::none ||
       product.stored_a.exists() || product.stored_b.exists()) {
-    return Whole::stages;
+    return {};
   }
   const ReconstructJob job = views_of(turn);
   const CapacityRule rule{plan.bits, promise.accuracy, promise.precision};
   const auto may_be = [&](Direct kind) { return direct == kind || direct == Direct::where_it_pays; };
-  const bool can_directly =
-      may_be(Direct::always) && (promise.is_whole ? can_multiply_integers_directly(job) : can_multiply_directly(job, rule));
   const bool is_plain = !(promise.is_whole || promise.updates || plan.plan.is_complex);  // others have cuda/direct alone
-  const bool can_thinly = is_plain && may_be(Direct::thin) && can_multiply_thinly(job, rule);
-  const bool can_tile = is_plain && may_be(Direct::tiles) && can_multiply_tiles(plan.tile_limbs, job, rule);
-  if (direct == Direct::always) return can_directly ? Whole::direct : Whole::stages;
-  if (direct == Direct::thin) return can_thinly ? Whole::thin : Whole::stages;
-  if (direct == Direct::tiles) return can_tile ? Whole::tiles : Whole::stages;
+  Reach can;
+  can.direct =
+      may_be(Direct::always) && (promise.is_whole ? can_multiply_integers_directly(job) : can_multiply_directly(job, rule));
+  can.thin = is_plain && may_be(Direct::thin) && can_multiply_thinly(job, rule);
+  can.tiles = is_plain && may_be(Direct::tiles) && can_multiply_tiles(plan.tile_limbs, job, rule);
+  return can;
+}
+
+OfWays times_of(const CudaPlan& plan, const Turn& turn, const Gpu& gpu, const Reach& can) {
+  const bool certifies = plan.promise.certifies();
+  const WholeTimes times = whole_times(turn.a.outer, turn.b.outer, turn.a.inner, turn.result.stack.count(), certifies,
+                                       plan.plan.is_complex, gpu.multiprocessors);
+  return {can.direct ? times.direct : INFINITY,
+          can.thin ? microseconds_of_thin(views_of(turn), certifies, gpu.multiprocessors) : INFINITY,
+          can.tiles ? microseconds_of_tiles(turn.result, turn.a.inner, certifies, gpu.multiprocessors) : INFINITY, times.stages};
+}
+
+Whole find_whole(const CudaPlan& plan, const CudaProduct& product, const Turn& turn, const Gpu& gpu, Direct direct,
+                 const OfWays& factors) {
+  const Reach can = reach_of(plan, product, turn, direct);
+  if (direct == Direct::always) return can.direct ? Whole::direct : Whole::stages;
+  if (direct == Direct::thin) return can.thin ? Whole::thin : Whole::stages;
+  if (direct == Direct::tiles) return can.tiles ? Whole::tiles : Whole::stages;
+  if (!(can.direct || can.thin || can.tiles)) return Whole::stages;
   const double work = static_cast<double>(turn.result.stack.count()) * turn.a.outer * turn.b.outer * turn.a.inner;
   if (wants_longer(plan, work, std::nullopt)) return Whole::stages;
-  const WholeTimes times = whole_times(turn.a.outer, turn.b.outer, turn.a.inner, turn.result.stack.count(), promise.certifies(),
-                                       plan.plan.is_complex, gpu.multiprocessors);
-  const double direct_time = can_directly ? times.direct : INFINITY;
-  const double thin = can_thinly ? microseconds_of_thin(job, promise.certifies(), gpu.multiprocessors) : INFINITY;
-  const double tiles =
-      can_tile ? microseconds_of_tiles(turn.result, turn.a.inner, promise.certifies(), gpu.multiprocessors) : INFINITY;
-  if (thin < std::min({direct_time, tiles, times.stages})) return Whole::thin;
-  if (direct_time < std::min(times.stages, tiles)) return Whole::direct;
-  return tiles < 0.9 * times.stages ? Whole::tiles : Whole::stages;  // what is known of both is no better
+  OfWays times = times_of(plan, turn, gpu, can);
+  times = {factors.direct * times.direct, factors.thin * times.thin, factors.tiles * times.tiles, factors.stages * times.stages};
+  if (times.thin < std::min({times.direct, times.tiles, times.stages})) return Whole::thin;
+  if (times.direct < std::min(times.stages, times.tiles)) return Whole::direct;
+  return times.tiles < 0.9 * times.stages ? Whole::tiles : Whole::stages;  // what is known of both is no better
 }
 
 // An upper bound of the blocks that scale and encode cut an operand into, beyond the first two.
@@ -361,13 +379,18 @@ void check_alignment(const CudaPlan& plan, const CudaProduct& product, const Tur
 
 }  // namespace
 
+OfWays model_times(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu) {
+  const Turn turn = turn_at(product, longest_turns(product), 0);
+  return times_of(plan, turn, gpu, reach_of(plan, product, turn, Direct::where_it_pays));
+}
+
 std::optional<CudaLayout> make_direct_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,
-                                             const ForcedChoice& forced, Direct direct) {
+                                             const ForcedChoice& forced, Direct direct, const OfWays& factors) {
   const Turns turns = longest_turns(product);
   // What is too long make_layout refuses.
   if (turns.count != 1 || std::max(product.a.outer, product.b.outer) > kLongestExtent) return std::nullopt;
   const Turn turn = turn_at(product, turns, 0);
-  const Whole whole = find_whole(plan, product, turn, gpu, direct);
+  const Whole whole = find_whole(plan, product, turn, gpu, direct, factors);
   if (whole == Whole::stages) return std::nullopt;
   CudaLayout layout = direct_layout(plan, turn, turns, forced, whole);
   if (layout.bytes > cap) return std::nullopt;

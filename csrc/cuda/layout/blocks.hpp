@@ -39,10 +39,20 @@ struct CudaLayout {
 // cuda/direct, of cuda/thin or of cuda/fused.
 enum class Direct : std::uint8_t { never, where_it_pays, always, thin, tiles };
 
+// A number for each way to make a product.
+struct OfWays {
+  double direct, thin, tiles, stages;
+};
+
+// Microseconds by the models, which an H200 gave; INFINITY where there is no kernel, and where nobody has measured. Range: a
+// product that one turn makes, as make_layout.
+OfWays model_times(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu);
+
 // That of a product that one launch makes, of at most `cap` bytes; none where `direct` or the product is against it. Of a complex
-// plan the product is the real one, without parts. Range: as make_layout.
+// plan the product is the real one, without parts. `factors`: what this device takes over what the models say, above 0. Range: as
+// make_layout.
 std::optional<CudaLayout> make_direct_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,
-                                             const ForcedChoice& forced, Direct direct);
+                                             const ForcedChoice& forced, Direct direct, const OfWays& factors = {1, 1, 1, 1});
 
 // The whole product in one turn, block and piece where that stays at or below `cap` bytes (stacks: kMostTurnBytes), else the
 // first of ever smaller cuts that does. Throws std::length_error naming the least workspace where even the smallest does not

@@ -25,6 +25,7 @@ from ..request.operands import matmul_shape
 from .rows import Row
 
 LONGEST_SERIES = 200
+REPLAYS = 9  # of a CUDA graph
 
 
 def _torch() -> Any:
@@ -93,6 +94,30 @@ def event_times(run: Callable[[], object], budget: float, batch: int = 1) -> lis
         if len(times) >= LONGEST_SERIES:
             break
     return times
+
+
+def graph_seconds(run: Callable[[], object], *, series: float = 2e-3, most_calls: int = 20) -> float:
+    """Of one call, replayed from a CUDA graph of as many as take `series` seconds, 2 to `most_calls`: what the host takes is not
+    in it. The median of REPLAYS."""
+    torch = _torch()
+
+    def milliseconds(what: Callable[[], object]) -> float:
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        what()
+        end.record()
+        torch.cuda.synchronize()
+        return float(start.elapsed_time(end))
+
+    run()
+    run()
+    count = max(2, min(most_calls, int(1e3 * series / max(milliseconds(run), 1e-3))))
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(count):
+            run()
+    graph.replay()
+    return 1e-3 * statistics.median(milliseconds(graph.replay) for _ in range(REPLAYS)) / count
 
 
 def operands(n: int) -> tuple[Any, Any]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .rates import GIGA, TERA, Rates, alphabet_rate
 
 ATTAINED = 0.65  # of nominal peaks: what the paper's kernel reaches on its device
+WAYS = ("direct", "thin", "tiles", "stages")  # to make a product on a GPU, as Problem.model_times lists them
+FACTORS = (0.05, 20.0)  # beyond these a measurement is none: of a model that is right on one GPU
 LAUNCH_SECONDS = 4e-6  # of one kernel where the next one starts early
 GPU_BACKENDS = ("int8", "fp4")  # among equals the first one is taken
 CPU_BACKENDS = ("fp64", "int8", "fp4")
@@ -37,6 +39,8 @@ class DevicePeaks:
         Multiply takes a launch for each fold of a chain (tcgen05).
     basis : str
         Where the figures come from.
+    ways : tuple of float
+        What the WAYS take over what their models say.
     """
 
     name: str
@@ -46,6 +50,7 @@ class DevicePeaks:
     launch: float = 0.0
     pass_per_fold: bool = False
     basis: str = "nominal"
+    ways: tuple[float, ...] = (1.0,) * len(WAYS)
 
     def backends(self, scheme: str) -> list[str]:
         """Those with a unit, those taken first among equals in front."""
@@ -94,19 +99,25 @@ def cpu_peaks(name: str, threads: int) -> DevicePeaks:
 
 
 def with_measured(peaks: DevicePeaks, found: Mapping[str, Any] | None) -> DevicePeaks:
-    """The peaks with the measured figures, as :func:`remember` keeps them, in place of those known before."""
+    """The peaks with the measured figures, as ``this_machine.keep_measured`` keeps them, in place of those known before; what
+    makes no sense is left out."""
     if not found:
         return peaks
-    rates = dict(peaks.rates)
-    for key in rates:
-        # Scheme I is measured by no one: it scales with the unit.
-        nominal, measured = peaks.rates["II", key[1]], found.get(key[1])
-        if isinstance(measured, (int, float)) and measured > 0:
-            rates[key] *= measured / nominal
-    bandwidth = found.get("bandwidth")
-    if not isinstance(bandwidth, (int, float)) or bandwidth <= 0:
-        bandwidth = peaks.bandwidth
-    return DevicePeaks(
-        peaks.name, rates, float(bandwidth), peaks.packed, peaks.launch, peaks.pass_per_fold,
-        "measured on this machine",
-    )  # fmt: skip
+
+    def figure(name: str, before: float, least: float = 0.0, most: float = float("inf")) -> float:
+        value = found.get(name)
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return float(value) if is_number and least < value < most else before  # type: ignore[arg-type, operator]
+
+    # Scheme I is measured by no one: it scales with the unit.
+    nominal = {key: peaks.rates["II", key[1]] for key in peaks.rates}
+    return replace(
+        peaks,
+        rates={
+            key: rate * (figure(key[1], nominal[key]) / nominal[key]) for key, rate in peaks.rates.items()
+        },
+        bandwidth=figure("bandwidth", peaks.bandwidth),
+        launch=figure("launch", peaks.launch),
+        ways=tuple(figure(way, before, *FACTORS) for way, before in zip(WAYS, peaks.ways, strict=True)),
+        basis="measured on this machine",
+    )

@@ -84,7 +84,7 @@ def _decide(
         return Decision(chosen, reason, fallback, None)
     serving = serving_variant(chosen, index, forced)
     if serving is not None and forced == variant.NOTHING and _may_be_direct(k, few, asked, index):
-        serving = serving._replace(direct="where it pays")
+        serving = serving._replace(direct="where it pays", factors=this_machine.ways_of(index))
     return Decision(chosen, reason, fallback, serving)
 
 

@@ -43,6 +43,11 @@ def _measured(index: int | None) -> dict[str, Any] | None:
 @lru_cache(maxsize=64)
 def this_gpu(index: int) -> DevicePeaks:
     """A CUDA device of this process, with the kernels that this build has for it."""
+    return with_measured(nominal_gpu(index), _measured(index))
+
+
+def nominal_gpu(index: int) -> DevicePeaks:
+    """The same where nobody has measured it."""
     torch, cuda = library.require_torch(), extension.require_cuda()
 
     def kernel(element: str, residues: bool) -> str:
@@ -67,27 +72,38 @@ def this_gpu(index: int) -> DevicePeaks:
     if not digit_codes:
         rates["I", "fp4"] = rates["I", "int8"] = bytes_by_warps
     packed = frozenset(scheme for scheme, held in (("II", codes), ("I", digit_codes)) if held)
-    peaks = DevicePeaks(
+    return DevicePeaks(
         name, rates, peaks.bandwidth, packed, peaks.launch, codes.startswith("tcgen05"), peaks.basis
     )
-    return with_measured(peaks, _measured(index))
+
+
+def ways_of(index: int) -> tuple[float, ...] | None:
+    """What the ways to make a product take over their models on a CUDA device; None where nobody has measured it."""
+    ways = this_gpu(index).ways
+    return None if set(ways) == {1.0} else ways
 
 
 @lru_cache(maxsize=1)
 def this_cpu() -> DevicePeaks:
     """The CPU of this process."""
-    peaks = cpu_peaks(cpu.name(), _core.thread_count())
-    return with_measured(peaks, _measured(None))
+    return with_measured(nominal_cpu(), _measured(None))
+
+
+def nominal_cpu() -> DevicePeaks:
+    """The same where nobody has measured it."""
+    return cpu_peaks(cpu.name(), _core.thread_count())
 
 
 def keep_measured(index: int | None, figures: Mapping[str, float]) -> bool:
-    """Keep measured figures of a CUDA device, or of the CPU (None), for this and later processes.
+    """Keep measured figures of a CUDA device, or of the CPU (None), for this and later processes. Products on a GPU that this
+    process repeats stay as they were made.
 
     Parameters
     ----------
     index : int or None
     figures : dict
-        Operations a second by backend, and "bandwidth" in bytes a second.
+        Operations a second by backend, "bandwidth" in bytes a second, of a GPU "launch" in seconds and by
+        ``ozfp4.cost.peaks.WAYS`` what each takes over its model.
 
     Returns
     -------

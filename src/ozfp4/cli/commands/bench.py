@@ -7,6 +7,8 @@ The optimisations one by one are in benchmarks/breakdown.py.
   ozfp4 bench -o results                 on the GPU if torch has one, else on the CPU (--device chooses)
   ozfp4 bench --sizes 512 1024 --methods II-fp64-least numpy
   ozfp4 bench --accuracy correct
+  ozfp4 bench --calibrate                measures, in seconds, what backend="auto" and the choice among kernels rest on, for this
+                                         and later processes, and shows it beside the defaults
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..calibration import DEVICES, calibrate, show_found
 from ..errors import InputError
 from ..experiment import (
     add_output_arguments,
@@ -50,6 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--gemmul8", metavar="LIBRARY", help="GEMMul8's preload library, for a GPU")
     parser.add_argument("--budget", type=float, default=1.0, help="seconds for each measurement; default 1")
+    parser.add_argument(
+        "--calibrate",
+        action="store_true",
+        help="measure what choices rest on, keep and show it; nothing else",
+    )
     add_output_arguments(parser)
 
 
@@ -67,6 +75,9 @@ def run(options: argparse.Namespace) -> int:
     device = options.device or ("cuda" if have_cuda() else "cpu")
     if device == "cuda" and not have_cuda():
         raise InputError("--device: cuda: torch sees no GPU")
+    if options.calibrate:
+        show_found(calibrate((options.device,) if options.device else DEVICES))
+        return 0
     found = at_hand(options.gemmul8, options.accuracy)
     here = {name: method for name, method in found.items() if method.device == device}
     try:

@@ -3,7 +3,7 @@
 t = 2 Q m n k / R + bytes / bandwidth + launches, the model behind backend="auto" (see ozfp4.cost): Q plane products at the
 rate R of the unit that multiplies them, the bytes that scale, encode and reconstruct move. Rates of devices in the table
 are their vendors' nominal figures times the fraction that kernels attain. --measure replaces those of this machine, for
-backend="auto" too, in this and later processes.
+backend="auto" too, in this and later processes, as ozfp4 bench --calibrate does.
 
   ozfp4 plan 8192                         8192 × 8192 × 8192
   ozfp4 plan 1000 2000 500 --bits 24      m, n, k
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...cost.peaks import ATTAINED, LAUNCH_SECONDS
+from ..calibration import calibrate
 from ..devices import gpus
 from ..errors import InputError
 from ..experiment import fraction, positive
@@ -69,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     devices = _devices(options.device)
     plans = _plans(options, extents[2])
     if options.measure:
-        _measure()
+        calibrate()
     here = _at_hand()
     size = " × ".join(map(str, extents))
     _show_plans(f"Plans of scheme {options.scheme} for {size}, {options.bits} bits", plans)
@@ -142,42 +143,6 @@ def _at_hand() -> dict[str, DevicePeaks]:
     found = gpus()
     names = {index: "this GPU" if found == [0] else f"this GPU {index}" for index in found}
     return {"this CPU": this_cpu()} | {name: this_gpu(index) for index, name in names.items()}
-
-
-def _measure() -> None:
-    """The figures of the CPU, and of the first GPU that products run on."""
-    _measure_device("cpu", None)
-    for index in gpus()[:1]:
-        import torch
-
-        with torch.cuda.device(index):
-            _measure_device("cuda", index)
-
-
-def _measure_device(device: str, index: int | None) -> None:
-    """Rates of one plane product in every alphabet, and the bandwidth of a copy, kept for later processes."""
-    from ...bench import speed
-    from ...bench.methods import own_methods
-    from ...cost.peaks import CPU_BACKENDS, GPU_BACKENDS
-    from ...dispatch.this_machine import keep_measured
-    from ..progress import Progress
-
-    backends = CPU_BACKENDS if device == "cpu" else GPU_BACKENDS
-    methods = {
-        method.options["backend"]: method
-        for method in own_methods(device)
-        if method.options["scheme"] == "II" and method.options["family"] == "least"
-    }
-    figures = {}
-    for done, backend in enumerate(backends):
-        with Progress(f"rate of {backend} on {device}") as progress:
-            figures[backend] = speed.product_rate(methods[backend], 1024 if device == "cpu" else 4096)
-            progress.report((1 + done) / len(backends))
-    with Progress(f"bandwidth of {device}") as progress:
-        figures["bandwidth"] = speed.copy_bandwidth(device)
-        progress.report(1.0)
-    if not keep_measured(index, figures):
-        print("the cache folder cannot be written: these figures are for this process alone")
 
 
 # ---- Tables --------------------------------------------------------------------------------------------------------

@@ -1,0 +1,209 @@
+"""How good the choice is: every path that can make a product, timed, beside the one that the library takes.
+
+    python benchmarks/choice.py [--quick] [--device cpu|cuda] [--accuracy scaled|fp64] [--out FILE]
+
+On a GPU: without planes in one launch (direct), in one pass over the larger operand (thin), tile by tile (tiles); by the stages
+on each backend with a kernel, and there each tile of the kernel that serves (--quick: of one backend); without --quick each split
+of K and each other kernel too. Replayed from a CUDA graph. On a CPU: each backend; products that would take long are left out.
+
+The regret is by how much the chosen path takes longer than the best one. The library may be made to know this machine before:
+ozfp4 bench --calibrate.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import ozfp4
+from ozfp4.bench.calibrate import last_problem
+from ozfp4.bench.gpu import graph_seconds
+from ozfp4.bench.methods import REFUSALS, gpu_backends
+from ozfp4.bench.provenance import describe, have_cuda, sentence
+from ozfp4.bench.timing import medians
+from ozfp4.cost.peaks import CPU_BACKENDS
+from ozfp4.support.table import columns
+from ozfp4.testing import forced
+
+# m, k, n, matrices
+SHAPES = [
+    *((n, n, n, 1) for n in (16, 32, 64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)),
+    (4096, 16, 4096, 1), (4096, 64, 4096, 1), (4096, 128, 4096, 1), (4096, 256, 4096, 1), (4096, 512, 4096, 1),
+    (1000, 100, 1000, 1), (4000, 200, 4000, 1), (512, 64, 512, 1), (64, 512, 64, 1), (64, 8192, 64, 1), (128, 16384, 128, 1),
+    (256, 4096, 256, 1), (2048, 2048, 1, 1), (2048, 2048, 8, 1), (8192, 8192, 1, 1), (8192, 8192, 8, 1), (8192, 8192, 64, 1),
+    (1, 4096, 4096, 1), (100000, 128, 1, 1), (50000, 64, 64, 1), (16, 4096, 2048, 1), (8, 8, 8, 1000), (32, 32, 32, 100),
+    (64, 64, 64, 64), (128, 128, 128, 64), (256, 256, 256, 16),
+]  # fmt: skip
+MOST_ON_CPU = {True: 2**27, False: 2**30}  # multiplications, quick or not
+SPLITS = (1, 2, 4, 8)
+WITHIN = 5.0  # percent
+
+Way = tuple[dict[str, Any], dict[str, Any]]  # what is forced, what is asked for
+
+
+class Found(NamedTuple):
+    """Of one shape: seconds by path, and which path the library takes."""
+
+    shape: tuple[int, int, int, int]
+    seconds: dict[str, float]
+    chosen: str
+
+    @property
+    def best(self) -> str:
+        return min(self.seconds, key=self.seconds.__getitem__)
+
+    @property
+    def regret(self) -> float:
+        """Percent by which the chosen path takes longer than the best one."""
+        return 100 * (self.seconds[self.chosen] / self.seconds[self.best] - 1)
+
+
+def text_of(shape: tuple[int, int, int, int]) -> str:
+    m, k, n, stack = shape
+    return f"{m} x {k} x {n}" + (f" x{stack}" if stack > 1 else "")
+
+
+def summary(rows: list[Found]) -> str:
+    """How many are chosen well, and the worst."""
+    worst = max(rows, key=lambda row: row.regret)
+    good = sum(row.regret <= WITHIN for row in rows)
+    return (
+        f"{good} of {len(rows)} within {WITHIN:g} % of the best; "
+        f"worst: {text_of(worst.shape)}, {worst.chosen}, {worst.regret:.1f} % over {worst.best}"
+    )
+
+
+# ---- On a GPU ------------------------------------------------------------------------------------------------------
+
+
+def name_of(about: Mapping[str, Any], backend: str) -> str:
+    """A path's name: without planes, or the stages with the tile and the splits that multiply has."""
+    for way in ("direct", "thin", "tiles"):
+        if about[way]:
+            return way
+    return f"{backend} {about['kernel']} {about['tile']} / {about['splits']}"
+
+
+def ways_of_stages(about: Mapping[str, Any], quick: bool) -> Iterator[dict[str, Any]]:
+    """What forces each tile of the kernel that serves; where not quick, each split of K and each other kernel."""
+    import torch
+
+    from ozfp4.backends.cuda import extension
+
+    cuda, index = extension.require_cuda(), torch.cuda.current_device()
+    for number, kernel in enumerate(cuda.kernels):
+        serves = kernel == about["kernel"]
+        if (quick and not serves) or cuda.kernel_error(number, about["element"], index) is not None:
+            continue
+        for tile in cuda.tiles(number):
+            yield {"kernel": kernel, "tile": tile}
+            if not quick:
+                yield from ({"kernel": kernel, "tile": tile, "splits": splits} for splits in SPLITS)
+
+
+def on_gpu(shape: tuple[int, int, int, int], accuracy: str, quick: bool) -> Found:
+    import torch
+
+    m, k, n, matrices = shape
+    stack = () if matrices == 1 else (matrices,)
+    a = torch.randn(*stack, m, k, dtype=torch.float64, device="cuda")
+    b = torch.randn(*stack, k, n, dtype=torch.float64, device="cuda")
+    c = torch.empty(*stack, m, n, dtype=torch.float64, device="cuda")
+    preferred = ozfp4.plan(m, n, k, device="cuda", accuracy=accuracy).backend
+    seconds: dict[str, float] = {}
+
+    def time_way(forcing: dict[str, Any], backend: str) -> dict[str, Any] | None:
+        def product() -> object:
+            return ozfp4.matmul(a, b, out=c, accuracy=accuracy, backend=backend)
+
+        try:
+            with forced(**forcing):
+                about = last_problem(product).describe()
+                name = name_of(about, preferred if backend == "auto" else backend)
+                if name not in seconds:
+                    seconds[name] = graph_seconds(product)
+        except (
+            REFUSALS
+        ):  # no kernel, no room, or splits that the product cannot have: not a path that can serve
+            return None
+        return about
+
+    for way in ("direct", "thin", "tiles"):
+        time_way({way: True}, "auto")
+    for backend in sorted(gpu_backends()):
+        about = time_way({"direct": False}, backend)
+        if about is None or (quick and backend != preferred):
+            continue
+        for forcing in ways_of_stages(about, quick):
+            time_way(forcing, backend)
+    chosen = name_of(last_problem(lambda: ozfp4.matmul(a, b, out=c, accuracy=accuracy)).describe(), preferred)
+    time_way({}, "auto")
+    return Found(shape, seconds, chosen)
+
+
+# ---- On a CPU ------------------------------------------------------------------------------------------------------
+
+
+def on_cpu(shape: tuple[int, int, int, int], accuracy: str, quick: bool) -> Found:
+    m, k, n, matrices = shape
+    stack = () if matrices == 1 else (matrices,)
+    rng = np.random.default_rng(1)
+    a, b = rng.standard_normal((*stack, m, k)), rng.standard_normal((*stack, k, n))
+    calls: dict[str, Callable[[], object]] = {}
+    for backend in CPU_BACKENDS:
+        calls[backend] = lambda backend=backend: ozfp4.matmul(a, b, accuracy=accuracy, backend=backend)  # type: ignore[misc]
+    chosen = ozfp4.matmul(a, b, accuracy=accuracy, report=True)[1].backend
+    return Found(shape, medians(calls, 3 if quick else 9), chosen)
+
+
+# ---- Both ----------------------------------------------------------------------------------------------------------
+
+
+def table(rows: list[Found]) -> str:
+    def microseconds(seconds: float) -> str:
+        return f"{1e6 * seconds:.1f}"
+
+    lines = [
+        [
+            text_of(row.shape), row.chosen, microseconds(row.seconds[row.chosen]), row.best,
+            microseconds(row.seconds[row.best]), f"{row.regret:.1f}", str(len(row.seconds)),
+        ]
+        for row in rows
+    ]  # fmt: skip
+    heads = ["m x k x n", "chosen", "us", "best", "us", "regret %", "paths"]
+    return "\n".join(columns([heads, *lines], right=(2, 4, 5, 6)))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="fewer paths; on a CPU smaller products")
+    parser.add_argument("--device", choices=("cpu", "cuda"), help="default: cuda if torch has it, else cpu")
+    parser.add_argument("--accuracy", choices=("scaled", "fp64"), default="scaled")
+    parser.add_argument("--out", metavar="FILE")
+    options = parser.parse_args(arguments)
+    device = options.device or ("cuda" if have_cuda() else "cpu")
+    machine = describe(device)
+    print(sentence(machine), flush=True)
+    measure = on_gpu if device == "cuda" else on_cpu
+    most = float("inf") if device == "cuda" else MOST_ON_CPU[options.quick]
+    rows = [
+        measure(shape, options.accuracy, options.quick)
+        for shape in SHAPES
+        if shape[0] * shape[1] * shape[2] * shape[3] <= most
+    ]
+    print(table(rows))
+    print(summary(rows))
+    if options.out is not None:
+        found = [{"shape": row.shape, "chosen": row.chosen, "seconds": row.seconds} for row in rows]
+        with open(options.out, "w") as file:
+            json.dump({"machine": machine, "accuracy": options.accuracy, "rows": found}, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

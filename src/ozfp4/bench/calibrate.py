@@ -1,0 +1,105 @@
+"""What the constants of the model of cost are on this machine: measured in seconds, kept by ``this_machine.keep_measured``.
+
+Rates of one plane product in every alphabet and the bandwidth of a copy; on a GPU also what a launch takes, and what each way to
+make a product takes over what its model says, near where the choice turns from one to another.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable
+from typing import Any
+from unittest import mock
+
+from ..api.matmul import matmul
+from ..cost.peaks import CPU_BACKENDS, GPU_BACKENDS, WAYS
+from ..request.library import require_torch
+from ..testing import forced
+from . import gpu, methods, speed
+
+Figures = dict[str, float]
+Tell = Callable[[float], None]  # takes the fraction done
+
+# m, k, n of products, and what makes them so.
+MEASURED_WAYS: dict[str, tuple[dict[str, Any], tuple[tuple[int, int, int], ...]]] = {
+    "direct": ({"direct": True}, ((64, 64, 64), (96, 96, 96), (128, 128, 128), (192, 192, 192))),
+    "thin": ({"thin": True}, ((2048, 2048, 1), (4096, 4096, 1), (8192, 8192, 1), (8192, 8192, 8))),
+    "tiles": ({"tiles": True}, ((512, 32, 512), (1024, 64, 1024), (2048, 128, 2048))),
+    "stages": ({"direct": False}, ((128, 128, 128), (192, 192, 192), (64, 512, 64))),
+}
+
+
+def measure(index: int | None, tell: Tell = lambda done: None) -> Figures:
+    """The figures of a CUDA device, which must be torch's current one, or of the CPU (None), by the names that are kept."""
+    device, backends = ("cpu", CPU_BACKENDS) if index is None else ("cuda", GPU_BACKENDS)
+    n = 1024 if index is None else 4096
+    rated = {
+        method.options["backend"]: method
+        for method in methods.own_methods(device)
+        if method.options["scheme"] == "II" and method.options["family"] == "least"
+    }
+    steps: dict[str, Callable[[], float | None]] = {
+        backend: lambda backend=backend: speed.product_rate(rated[backend], n)  # type: ignore[misc]
+        for backend in backends
+    }
+    steps["bandwidth"] = lambda: speed.copy_bandwidth(device)
+    if index is not None:
+        steps["launch"] = launch_seconds
+        for way in WAYS:
+            steps[way] = lambda way=way: factor_of(way)  # type: ignore[misc]
+    figures: Figures = {}
+    for done, (name, step) in enumerate(steps.items()):
+        tell(done / len(steps))
+        found = step()
+        if found is not None:
+            figures[name] = found
+    tell(1.0)
+    return figures
+
+
+def launch_seconds() -> float:
+    """Of a kernel that does next to nothing, behind another one."""
+    torch = require_torch()
+    x = torch.zeros(1, device="cuda")
+    return gpu.graph_seconds(lambda: x.add_(1), most_calls=200)
+
+
+def factor_of(way: str) -> float | None:
+    """What a way takes over what its model says: the median over products that are made so; None where there is none."""
+    forcing, shapes = MEASURED_WAYS[way]
+    ratios = []
+    for shape in shapes:
+        product = _product(*shape)
+        with forced(**forcing):
+            problem = last_problem(product)
+            microseconds = problem.model_times()[WAYS.index(way)]
+            if (way == "stages" or problem.describe()[way]) and math.isfinite(microseconds):
+                ratios.append(1e6 * gpu.graph_seconds(product) / microseconds)
+    return statistics.median(ratios) if ratios else None
+
+
+def last_problem(product: Callable[[], object]) -> Any:
+    """The ``cuda.Problem`` that a product makes when nothing is repeated: the last one, as self-tests make theirs before it."""
+    from ..backends.cuda import launch
+    from ..dispatch import repeated
+
+    made = []
+    prepare: Callable[..., Any] = launch.prepare  # type: ignore[attr-defined]  # by another module
+
+    def noted(*arguments: Any, **further: Any) -> Any:
+        made.append(prepare(*arguments, **further))
+        return made[-1]
+
+    with mock.patch.object(launch, "prepare", noted), mock.patch.object(repeated, "made", {}):
+        product()
+    return made[-1].problem
+
+
+def _product(m: int, k: int, n: int) -> Callable[[], object]:
+    torch = require_torch()
+    generator = torch.Generator("cuda").manual_seed(1)
+    options = {"dtype": torch.float64, "device": "cuda"}
+    a, b = (torch.randn(*shape, generator=generator, **options) for shape in ((m, k), (k, n)))
+    c = torch.empty(m, n, **options)
+    return lambda: matmul(a, b, out=c, accuracy="scaled")
