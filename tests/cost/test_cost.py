@@ -127,7 +127,16 @@ def test_measured_figures_come_before_nominal_ones(fresh: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "found", [{"fp64": -1}, {"fp64": "fast", "bandwidth": "wide"}, {"bandwidth": 0}, {}, None]
+    "found",
+    [
+        {"fp64": -1},
+        {"fp64": "fast", "bandwidth": "wide"},
+        {"bandwidth": 0},
+        {"fp64": float("inf"), "bandwidth": 10**400},  # JSON holds both
+        {"fp64": True, "bandwidth": float("nan")},
+        {},
+        None,
+    ],
 )
 def test_figures_that_make_no_sense_are_left_out(found: Any) -> None:
     nominal = peaks.cpu_peaks("X", 4)

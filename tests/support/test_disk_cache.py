@@ -18,7 +18,8 @@ def refuse(*_: object, **__: object) -> None:
     raise PermissionError(13, "Permission denied")
 
 
-def test_round_trip(cache: Path) -> None:
+def test_round_trip(cache: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "ozfp4")
     assert disk_cache.load(KEY) is None
     assert disk_cache.store(KEY, VALUE)
     assert disk_cache.load(KEY) == VALUE
@@ -26,6 +27,7 @@ def test_round_trip(cache: Path) -> None:
     assert disk_cache.store(KEY, {"passed": False})
     assert disk_cache.load(KEY) == {"passed": False}
     assert len(list(cache.iterdir())) == 1  # nothing is left beside it
+    assert caplog.text == ""
 
 
 @pytest.mark.parametrize(
@@ -37,12 +39,14 @@ def test_round_trip(cache: Path) -> None:
     ],
     ids=range(12),
 )  # fmt: skip
-def test_a_damaged_file_is_no_verdict(cache: Path, content: bytes) -> None:
+def test_a_damaged_file_is_no_verdict(cache: Path, content: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "ozfp4")
     assert disk_cache.store(KEY, VALUE)
     file = disk_cache.file_of(KEY)
     assert file is not None
     file.write_bytes(content)
     assert disk_cache.load(KEY) is None
+    assert [record.getMessage().split(": ")[0] for record in caplog.records] == [f"{file} is not taken"]
     assert disk_cache.store(KEY, VALUE)
     assert disk_cache.load(KEY) == VALUE
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -104,7 +105,7 @@ def with_measured(peaks: DevicePeaks, found: Mapping[str, Any] | None) -> Device
     if not found:
         return peaks
 
-    def figure(name: str, before: float, least: float = 0.0, most: float = float("inf")) -> float:
+    def figure(name: str, before: float, least: float = 0.0, most: float = sys.float_info.max) -> float:
         value = found.get(name)
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
         return float(value) if is_number and least < value < most else before  # type: ignore[arg-type, operator]

@@ -2,7 +2,7 @@
 
 One file holds one finding under one key, so that processes never rewrite each other's: a file is written beside its place
 and moved there at once. Nothing here raises: a folder that cannot be read or written, or a damaged file, means that
-nothing is remembered.
+nothing is remembered. The logger ``ozfp4`` tells at its level INFO of a file that is there and is not taken.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from .logger import LOGGER
 
 
 def cache_folder() -> Path | None:
@@ -53,12 +55,16 @@ def load(key: Mapping[str, str]) -> dict[str, Any] | None:
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
         # The key again: a file that was copied here, or that two keys share, says nothing about this one.
-        if found["key"] != dict(key) or not isinstance(found["value"], dict):
-            return None
-        value: dict[str, Any] = found["value"]
-        return value
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        if found["key"] == dict(key) and isinstance(found["value"], dict):
+            value: dict[str, Any] = found["value"]
+            return value
+        why = "it holds nothing under this key"
+    except FileNotFoundError:
         return None
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        why = f"{type(error).__name__}: {error}"
+    LOGGER.info("%s is not taken: %s", file, why)
+    return None
 
 
 def store(key: Mapping[str, str], value: Mapping[str, Any]) -> bool:
