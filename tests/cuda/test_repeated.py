@@ -198,7 +198,7 @@ def test_a_launch_refuses_other_arguments(relaunched):
         ((*at, 0.0, 0.0, 0), ValueError, "alpha, beta, addend: out of range"),
         ((at[0] + 8, *at[1:], 1.0, 0.0, 0), ValueError, "a pointer is aligned otherwise"),
     ):
-        with pytest.raises(error, match=words):
+        with pytest.raises(error, match=words or None):
             launch_again(*given)
     assert torch.isnan(out).all()
     assert torch.equal(ozfp4.matmul(a, b), right)
