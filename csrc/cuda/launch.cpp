@@ -82,14 +82,21 @@ LaunchError::LaunchError(Stage stage, cudaError_t error, const char* detail)
 }
 
 LaunchDevice current_device(Stage stage) {
-  constexpr int kKept = 64;  // devices whose count is asked for once
-  static std::atomic<int> kept[kKept];
+  constexpr int kKept = 64;                      // devices that are asked once
+  static std::atomic<std::int64_t> kept[kKept];  // multiprocessors and, in the upper half, bytes
   LaunchDevice device;
   require_launched(cudaGetDevice(&device.index), stage);
-  if (device.index < kKept) device.multiprocessors = kept[device.index].load(std::memory_order_relaxed);
-  if (device.multiprocessors > 0) return device;
+  const std::int64_t known = device.index < kKept ? kept[device.index].load(std::memory_order_relaxed) : 0;
+  if (known > 0) {
+    device.multiprocessors = static_cast<int>(known & INT32_MAX);
+    device.shared_bytes = static_cast<int>(known >> 32);
+    return device;
+  }
   require_launched(cudaDeviceGetAttribute(&device.multiprocessors, cudaDevAttrMultiProcessorCount, device.index), stage);
-  if (device.index < kKept) kept[device.index].store(device.multiprocessors, std::memory_order_relaxed);
+  require_launched(cudaDeviceGetAttribute(&device.shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device.index), stage);
+  if (device.index < kKept) {
+    kept[device.index].store(std::int64_t(device.shared_bytes) << 32 | device.multiprocessors, std::memory_order_relaxed);
+  }
   return device;
 }
 

@@ -36,6 +36,7 @@ inline void require_launched(cudaError_t error, Stage stage, const char* detail 
 // The current device.
 struct LaunchDevice {
   int index = 0, multiprocessors = 0;
+  int shared_bytes = 0;  // that a block may have
 };
 LaunchDevice current_device(Stage stage);
 

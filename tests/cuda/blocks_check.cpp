@@ -436,6 +436,18 @@ void check_factors_of_ways() {
   }
 }
 
+// The largest tiles of K up to 128 need more shared memory than a block has on some devices: others serve them.
+void check_room_for_tiles() {
+  Gpu gpu;
+  CudaPlan plan = cuda_plan_of(kWays[0], 53, 128);
+  plan.tile_limbs = 7;
+  const CudaProduct product = random_product(false, 4000, 4000, 128, {});
+  const double roomy = model_times(plan, product, gpu).tiles;
+  gpu.shared_bytes = 99 * 1024;
+  const double narrow = model_times(plan, product, gpu).tiles;
+  report("room for tiles", roomy < narrow && std::isfinite(narrow));
+}
+
 // ---- Pieces of K -------------------------------------------------------------------------------------------------------
 
 using Integer = __int128;
@@ -539,6 +551,7 @@ int main() {
   check_whole_products();
   check_many_products();
   check_factors_of_ways();
+  check_room_for_tiles();
   check_pieces();
   return finish();
 }

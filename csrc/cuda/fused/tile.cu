@@ -17,7 +17,8 @@ using Square64 = Shape<64, 64, 64, 256>;
 using Square128 = Shape<64, 64, 128, 256>;
 using Small128 = Shape<16, 32, 128, 128>;
 using Small256 = Shape<16, 32, 256, 256>;
-static_assert(Small256::Inner == kMostTileInner, "the longest K");
+static_assert(Small256::Inner == kMostTileInner && sizeof(TileShared<Kind<true, 8, Small256>>) <= 99 * 1024,
+              "a shape for the longest K that every device has room for");
 
 // |x| 2^(8 lead) <= 2^(2 bits + log2 K + 8 lead) < 2^127.
 template <int Limbs>
@@ -68,22 +69,22 @@ struct Choice {
 
 template <class S>
 void consider(Choice& best, const Times (&all)[2], const DeviceResult& result, std::int32_t inner, bool certifies,
-              int multiprocessors) {
-  if (inner > S::Inner) return;
+              const TileDevice& device) {
+  if (inner > S::Inner || sizeof(TileShared<Kind<true, 8, S>>) > static_cast<std::size_t>(device.shared_bytes)) return;
   const Times& times = all[certifies];
   const std::int64_t tiles = tiles_of<S>(result) * result.stack.count();
-  const auto rounds = static_cast<double>(ceil_div(tiles, static_cast<std::int64_t>(times.at_a_time) * multiprocessors));
-  const double microseconds = tiles <= multiprocessors ? times.one : times.full + times.round * (rounds - 1);
+  const auto rounds = static_cast<double>(ceil_div(tiles, static_cast<std::int64_t>(times.at_a_time) * device.multiprocessors));
+  const double microseconds = tiles <= device.multiprocessors ? times.one : times.full + times.round * (rounds - 1);
   if (best.launch == nullptr || microseconds < best.microseconds) best = {launch_shape<S>, microseconds};
 }
 
 // The shape that is expected to be fastest.
-Choice choose_shape(const DeviceResult& result, std::int32_t inner, bool certifies, int multiprocessors) {
+Choice choose_shape(const DeviceResult& result, std::int32_t inner, bool certifies, const TileDevice& device) {
   Choice best;
-  consider<Square64>(best, {{8.5, 13.7, 12.9, 2}, {18, 23.6, 18.2, 2}}, result, inner, certifies, multiprocessors);
-  consider<Square128>(best, {{14, 24.6, 22.4, 2}, {23.5, 23.5, 20.7, 1}}, result, inner, certifies, multiprocessors);
-  consider<Small128>(best, {{4.7, 6, 6, 3}, {13.5, 16, 8.5, 2}}, result, inner, certifies, multiprocessors);
-  consider<Small256>(best, {{6.4, 6.4, 5.6, 1}, {15, 15, 9, 1}}, result, inner, certifies, multiprocessors);
+  consider<Square64>(best, {{8.5, 13.7, 12.9, 2}, {18, 23.6, 18.2, 2}}, result, inner, certifies, device);
+  consider<Square128>(best, {{14, 24.6, 22.4, 2}, {23.5, 23.5, 20.7, 1}}, result, inner, certifies, device);
+  consider<Small128>(best, {{4.7, 6, 6, 3}, {13.5, 16, 8.5, 2}}, result, inner, certifies, device);
+  consider<Small256>(best, {{6.4, 6.4, 5.6, 1}, {15, 15, 9, 1}}, result, inner, certifies, device);
   return best;
 }
 
@@ -102,8 +103,8 @@ bool can_multiply_tiles(int limbs, const ReconstructJob& job, const CapacityRule
          job.result.stack.count() <= kMostGridExtent && tiles_of<Small128>(job.result) <= INT32_MAX;
 }
 
-double microseconds_of_tiles(const DeviceResult& result, std::int32_t inner, bool certifies, int multiprocessors) {
-  return choose_shape(result, inner, certifies, multiprocessors).microseconds;
+double microseconds_of_tiles(const DeviceResult& result, std::int32_t inner, bool certifies, const TileDevice& device) {
+  return choose_shape(result, inner, certifies, device).microseconds;
 }
 
 void launch_tiles(int limbs, const ReconstructJob& job, const CapacityRule& capacity, cudaStream_t stream,
@@ -124,8 +125,9 @@ void launch_tiles(int limbs, const ReconstructJob& job, const CapacityRule& capa
   config.overlap_previous = job.overlap_previous;
   config.stream = stream;
   const bool certifies = certification != nullptr;
-  const int multiprocessors = current_device(Stage::direct).multiprocessors;
-  choose_shape(result, job.a.view.inner, certifies, multiprocessors).launch(limbs, certifies, config, p);
+  const LaunchDevice device = current_device(Stage::direct);
+  choose_shape(result, job.a.view.inner, certifies, {device.multiprocessors, device.shared_bytes})
+      .launch(limbs, certifies, config, p);
 }
 
 }  // namespace ozfp4::cuda

@@ -21,7 +21,10 @@ int tile_limbs(const Plan& plan, int k, int bits);
 bool can_multiply_tiles(int limbs, const ReconstructJob& job, const CapacityRule& capacity);
 
 // What it takes on an H200 (benchmarks/small.py), in microseconds; other devices are taken to differ from it as in the stages.
-double microseconds_of_tiles(const DeviceResult& result, std::int32_t inner, bool certifies, int multiprocessors);
+struct TileDevice {
+  int multiprocessors, shared_bytes;  // bytes: that a block may have, 99 KiB or more
+};
+double microseconds_of_tiles(const DeviceResult& result, std::int32_t inner, bool certifies, const TileDevice& device);
 
 // As launch_direct; where lines have more bits than the limbs hold, their entries are dot products of longer integers. `limbs`:
 // of tile_limbs. Range: can_multiply_tiles.

@@ -113,6 +113,7 @@ struct GemmShape {
 struct Gpu {
   int capability = 90;  // 10 * major + minor
   int multiprocessors = 132;
+  int shared_bytes = 227 * 1024;  // that a block may have
 };
 
 // What whoever hunts a wrong bit decides in place of the cost model; what is empty is chosen.
