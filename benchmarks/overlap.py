@@ -63,8 +63,9 @@ def microseconds(graph: torch.cuda.CUDAGraph, launches: int) -> float:
     return statistics.median(times)
 
 
-def compare(name: str, size: int, works: Sequence[Work]) -> None:
-    """The works one after another and on a stream each, in turns, so that both meet the same clocks."""
+def compare(name: str, size: int, works: Sequence[Work], results: Sequence[torch.Tensor]) -> None:
+    """The works one after another and on a stream each, in turns, so that both meet the same clocks; the results are those of the
+    latter, whatever was in them."""
     streams = [torch.cuda.Stream() for _ in works]
     launches = max(1, min(20, 2048**3 // size**3 * 4))
     graphs = [
@@ -77,6 +78,10 @@ def compare(name: str, size: int, works: Sequence[Work]) -> None:
         f"{name:9s} {size:5d}  one stream {one:9.1f}  two {two:9.1f}  {100 * (two / one - 1):+6.1f} %",
         flush=True,
     )
+    for result in results:
+        result.fill_(float("nan"))
+    graphs[1].replay()
+    torch.cuda.synchronize()
 
 
 def measure(size: int) -> None:
@@ -95,13 +100,13 @@ def measure(size: int) -> None:
     expected = ozfp4.matmul(a, b, accuracy="scaled")
     whole = graph_of(product(a, right, c), 1)
     print(f"whole     {size:5d}  one stream {microseconds(whole, 1):9.1f}  (prepared right operand)")
-    compare("halves", size, [product(a[:half], right, c[:half]), product(a[half:], right, c[half:])])
+    compare("halves", size, [product(a[:half], right, c[:half]), product(a[half:], right, c[half:])], [c])
     if not torch.equal(c, expected):
         raise SystemExit("the halves differ from the whole product")
-    compare("products", size, [product(a, b, c), product(a, b, d)])
+    compare("products", size, [product(a, b, c), product(a, b, d)], [c, d])
     if not (torch.equal(c, expected) and torch.equal(d, expected)):
         raise SystemExit("products on two streams differ")
-    compare("prepare", size, [prepare, product(left, right, c)])
+    compare("prepare", size, [prepare, product(left, right, c)], [c])
     if not torch.equal(c, expected):
         raise SystemExit("the product beside an encode differs")
 

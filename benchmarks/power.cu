@@ -18,6 +18,7 @@
 #include <list>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda/multiply/contract.hpp"

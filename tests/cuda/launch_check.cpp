@@ -37,9 +37,9 @@ cudaError_t cudaGetDevice(int* current) {
   *current = device;
   return cudaSuccess;
 }
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int) {
   ++device_queries;
-  *value = 132 - device;
+  *value = which == cudaDevAttrMultiProcessorCount ? 132 - device : 100000 + device;
   return cudaSuccess;
 }
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
@@ -222,8 +222,9 @@ void check_devices() {
     device = each;
     const LaunchDevice found = current_device(Stage::multiply);
     report("multiprocessors of a device", found.index == each && found.multiprocessors == 132 - each);
+    report("shared memory of a device", found.shared_bytes == 100000 + each);
   }
-  report("a device is asked once", device_queries == queries + 4);
+  report("a device is asked once", device_queries == queries + 2 * 4);
   device = 0;
 }
 

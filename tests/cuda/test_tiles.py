@@ -100,19 +100,36 @@ def test_what_has_no_such_kernel(ways: list[bool]) -> None:
 
 
 def test_all_digits_are_the_least(ways: list[bool]) -> None:
-    """Sums of products of limbs at their largest: integers whose bytes are all -128, and those nearest to powers of two."""
-    digits = -sum(128 << 8 * i for i in range(6))  # and one more limb above them
+    """Sums of products of limbs at their largest: integers whose lower bytes are all -128, and powers of two."""
     for bits, inner in ((54, 64), (54, 128), (54, 256), (59, 64), (59, 128), (59, 256)):
-        top = digits - (1 << (bits - 1))
-        value = float(top >> 3 << 3) if top.bit_length() > 53 else float(top)
-        for rows in (20, 900):
-            a = np.full((rows, inner), value)
-            b = np.full((inner, 40 if rows == 20 else 800), value)
-            check(a, b, ways=[{"bits": bits}, {}], context=(bits, inner, rows))
-            check(a, -b, ways=[{"bits": bits}, {}], context=(bits, inner, rows))
+        least = -sum(128 << 8 * i for i in range(6 if bits == 54 else 7)) - (1 << (bits - 1))
+        assert int(float(least)) == least
+        for rows, columns in ((20, 40), (900, 800)):
+            a, b = np.full((rows, inner), float(least)), np.full((inner, columns), float(least))
+            context = (bits, inner, rows)
+            check(a, b, ways=[{"bits": bits}, {}], context=context)
+            check(a, -b, ways=[{"bits": bits}, {}], context=context)
             a[:, 1:] = b[1:] = 2.0**bits
-            a[:, 0] = b[0] = 2.0**bits - 1
-            check(a, b, ways=[{"bits": bits}, {}], context=(bits, inner, rows))
+            check(a, b, ways=[{"bits": bits}, {}], context=context)
+    assert all(ways)
+
+
+def test_pairs_of_entries(ways: list[bool]) -> None:
+    """Lines and results that start at, or lie beside, multiples of 16 bytes; an odd column that is the last; one line for all."""
+    rng = np.random.default_rng(6)
+    a, b = rng.standard_normal((70, 96)), rng.standard_normal((64, 80))
+    x, y = on_device(a), on_device(b)
+    for first in (0, 1):
+        for columns in (65, 64):
+            left, right = slice(first, first + 64), slice(first, first + columns)
+            check(a[:, left], b[:, right], x[:, left], y[:, right], context=(first, columns))
+            wide = noisy((70, 80))
+            with forced(tiles=True):
+                ozfp4.matmul(x[:, left], y[:, :columns], out=wide[:, right])
+            assert_same_bits(wide[:, right].cpu(), ozfp4.matmul(a[:, left], b[:, :columns]))
+            assert bool(torch.isnan(wide[:, first + columns :]).all())
+    row = x[:1, :64].expand(33, 64)
+    check(np.broadcast_to(a[:1, :64], (33, 64)), b, row, y)
     assert all(ways)
 
 

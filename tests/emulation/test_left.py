@@ -172,6 +172,33 @@ def test_it_ends_with_what_holds_it(scopes: Any) -> None:
     assert ended() is None
 
 
+def test_a_builtin_function_binds_nothing(scopes: Any) -> None:
+    class Holder:
+        f = _core.Left(len, scopes, (), (), None, "f", 0)
+        plain = len
+
+    assert Holder().f is vars(Holder)["f"]
+    assert Holder().plain is len
+
+
+def test_axes_as_a_tensor_are_taken_by_torch() -> None:
+    import ozfp4
+
+    axes = torch.tensor([1])
+    right = torch.tensordot(A, B, axes)
+    with ozfp4.emulate():
+        found = torch.tensordot(A, B, axes)
+        again = torch.tensordot(A, B, dims=axes)
+    assert torch.equal(found, right)
+    assert torch.equal(again, right)
+
+
+def test_without_init_it_is_refused() -> None:
+    f = _core.Left.__new__(_core.Left)
+    with pytest.raises(TypeError, match="__init__ was not called"):
+        f()
+
+
 def test_refusals(scopes: Any) -> None:
     for given in (
         (), (print, None, (), (), None, "f", 0), (print, scopes, [], (), None, "f", 0),

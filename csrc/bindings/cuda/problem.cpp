@@ -163,7 +163,7 @@ class Problem {
                                                        {"tiles", Direct::tiles}};
     for (const double factor : factors) {
       if (!(factor > 0 && std::isfinite(factor)))
-        throw std::invalid_argument("factors: " + std::to_string(factor) + " is not above 0");
+        throw std::invalid_argument("factors: " + std::to_string(factor) + " is not a finite number above 0");
     }
     const OfWays factors_of{factors[0], factors[1], factors[2], factors[3]};
     const auto one = make_direct_layout(*plan_, product_, gpu, cap, forced, value_of(directs, "direct", direct), factors_of);

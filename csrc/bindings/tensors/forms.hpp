@@ -51,8 +51,7 @@ class TensorForms {
   }
 
   // A key of all, some of which may be None; None unless each is plain as Unwatched has it, dense, with entries, on the device,
-  // and not negated lazily. Tensors may be conjugated lazily. None, too, where
-  // `is_asked` and something may watch.
+  // and not negated lazily. Tensors may be conjugated lazily. None, too, where `is_asked` and something may watch.
   pybind11::object of(const pybind11::tuple& tensors, bool is_asked) const {
     Key key;
     Addresses addresses{};

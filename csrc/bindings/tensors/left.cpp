@@ -113,10 +113,17 @@ py::object pass_on(const Left& own, const Arguments& arguments) {
   return answer_of(PyObject_Call(own.original, arguments.given.ptr(), arguments.named.ptr()));
 }
 
+// Throws TypeError where nothing is held: before __init__, or when the collector has cleared it.
+const Left& known(PyObject* self) {
+  const Left& own = *reinterpret_cast<Left*>(self);
+  if (own.original == nullptr) throw py::type_error("Left: __init__ was not called");
+  return own;
+}
+
 py::object answer(PyObject* self, PyObject* given, PyObject* named) {
   static const auto& left_by_name = *new py::object(interned("left_by_name"));
   static const auto& otherwise = *new py::object(interned("_otherwise"));
-  const Left& own = *reinterpret_cast<Left*>(self);
+  const Left& own = known(self);
   PyObject* found = nullptr;
   if (PyContextVar_Get(own.scopes, Py_None, &found) != 0) throw py::error_already_set();
   const auto scope = py::reinterpret_steal<py::object>(found);
@@ -146,14 +153,15 @@ PyObject* key_of_left(PyObject* self, PyObject* both) {
   PyObject *given = nullptr, *named = nullptr;
   if (PyArg_ParseTuple(both, "O!O!", &PyTuple_Type, &given, &PyDict_Type, &named) == 0) return nullptr;
   return returned([&] {
-    return key_of(*reinterpret_cast<Left*>(self),
-                  {py::reinterpret_borrow<py::object>(given), py::reinterpret_borrow<py::object>(named)});
+    return key_of(known(self), {py::reinterpret_borrow<py::object>(given), py::reinterpret_borrow<py::object>(named)});
   });
 }
 
-// A method of tensors, bound as a function of Python is.
+// Bound where the original would be: a method of tensors and a function of Python, but no builtin function.
 PyObject* bind_left(PyObject* self, PyObject* tensor, PyObject* /*kind*/) {
-  if (tensor == nullptr || tensor == Py_None) return Py_NewRef(self);
+  const PyObject* original = reinterpret_cast<Left*>(self)->original;
+  const bool binds = original != nullptr && Py_TYPE(original)->tp_descr_get != nullptr;
+  if (tensor == nullptr || tensor == Py_None || !binds) return Py_NewRef(self);
   return PyMethod_New(self, tensor);
 }
 

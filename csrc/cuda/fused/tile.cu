@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "arith/multiples.hpp"
@@ -64,7 +65,7 @@ struct Times {
 
 struct Choice {
   void (*launch)(int, bool, LaunchConfig&, TileParameters&) = nullptr;
-  double microseconds = 0;
+  double microseconds = INFINITY;
 };
 
 template <class S>
@@ -126,8 +127,9 @@ void launch_tiles(int limbs, const ReconstructJob& job, const CapacityRule& capa
   config.stream = stream;
   const bool certifies = certification != nullptr;
   const LaunchDevice device = current_device(Stage::direct);
-  choose_shape(result, job.a.view.inner, certifies, {device.multiprocessors, device.shared_bytes})
-      .launch(limbs, certifies, config, p);
+  const Choice choice = choose_shape(result, job.a.view.inner, certifies, {device.multiprocessors, device.shared_bytes});
+  if (choice.launch == nullptr) throw LaunchError(config.stage, cudaErrorNotSupported, config.detail);
+  choice.launch(limbs, certifies, config, p);
 }
 
 }  // namespace ozfp4::cuda

@@ -17,17 +17,19 @@ inline constexpr int kMostTileInner = 256;
 // another scheme or alphabet than INT8 residues, of complex numbers or of parts.
 int tile_limbs(const Plan& plan, int k, int bits);
 
-// Whether the kernel takes the operands: float64 and a result of float64, K up to kMostTileInner, at most 65535 matrices.
+// Whether the kernel takes the operands, of a plan that has limbs: float64 and a result of float64, K up to kMostTileInner, at
+// most 65535 matrices; not to accuracy "correct".
 bool can_multiply_tiles(int limbs, const ReconstructJob& job, const CapacityRule& capacity);
 
-// What it takes on an H200 (benchmarks/small.py), in microseconds; other devices are taken to differ from it as in the stages.
 struct TileDevice {
   int multiprocessors, shared_bytes;  // bytes: that a block may have, 99 KiB or more
 };
+
+// What it takes on an H200 (benchmarks/small.py), in microseconds; other devices are taken to differ from it as in the stages.
 double microseconds_of_tiles(const DeviceResult& result, std::int32_t inner, bool certifies, const TileDevice& device);
 
 // As launch_direct; where lines have more bits than the limbs hold, their entries are dot products of longer integers. `limbs`:
-// of tile_limbs. Range: can_multiply_tiles.
+// of tile_limbs; where entries are certified there are eight. Range: can_multiply_tiles.
 void launch_tiles(int limbs, const ReconstructJob& job, const CapacityRule& capacity, cudaStream_t stream,
                   const Certification* certification);
 

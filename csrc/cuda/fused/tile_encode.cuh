@@ -94,14 +94,6 @@ __device__ __forceinline__ bool load_unit(double (&x)[kChunk], const Source& fro
   return exists;
 }
 
-// Bytes i of four words to word i of four, first byte first.
-__device__ __forceinline__ void transpose_bytes(const std::uint32_t (&x)[4], std::uint32_t (&byte)[4]) {
-  const std::uint32_t low_01 = __byte_perm(x[0], x[1], 0x5140), low_23 = __byte_perm(x[2], x[3], 0x5140);
-  const std::uint32_t high_01 = __byte_perm(x[0], x[1], 0x7362), high_23 = __byte_perm(x[2], x[3], 0x7362);
-  byte[0] = __byte_perm(low_01, low_23, 0x5410), byte[1] = __byte_perm(low_01, low_23, 0x7632);
-  byte[2] = __byte_perm(high_01, high_23, 0x5410), byte[3] = __byte_perm(high_01, high_23, 0x7632);
-}
-
 // Limbs First .. First + 3, those that there are, of a unit: word `word` of its integers.
 template <class K, int First>
 __device__ __forceinline__ void store_limbs(const std::uint32_t (&word)[kChunk], std::uint32_t target) {

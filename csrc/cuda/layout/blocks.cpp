@@ -304,9 +304,12 @@ Whole find_whole(const CudaPlan& plan, const CudaProduct& product, const Turn& t
   if (wants_longer(plan, work, std::nullopt)) return Whole::stages;
   OfWays times = times_of(plan, turn, gpu, can);
   times = {factors.direct * times.direct, factors.thin * times.thin, factors.tiles * times.tiles, factors.stages * times.stages};
-  if (times.thin < std::min({times.direct, times.tiles, times.stages})) return Whole::thin;
-  if (times.direct < std::min(times.stages, times.tiles)) return Whole::direct;
-  return times.tiles < 0.9 * times.stages ? Whole::tiles : Whole::stages;  // what is known of both is no better
+  if (times.tiles >= 0.9 * times.stages) times.tiles = INFINITY;  // what is known of both is no better
+  const double least = std::min({times.direct, times.thin, times.tiles, times.stages});
+  return times.stages == least   ? Whole::stages
+         : times.direct == least ? Whole::direct
+         : times.tiles == least  ? Whole::tiles
+                                 : Whole::thin;
 }
 
 // An upper bound of the blocks that scale and encode cut an operand into, beyond the first two.

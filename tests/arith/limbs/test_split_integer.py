@@ -69,6 +69,11 @@ def test_dot_products_of_bytes(limbs: int, inner: int) -> None:
     for first in kinds:
         for second in kinds:
             check_dot(limbs, inner, [first] * inner, [second] * inner)
+    # Sums that cancel, of integers with all of the limbs' bits.
+    longest = [2 ** BITS[limbs], -(2 ** BITS[limbs]), least - (1 << BITS[limbs] - 1)]
+    for first in longest:
+        for second in longest:
+            check_dot(limbs, inner, [first] * inner, [second, -second] * (inner // 2))
 
 
 @pytest.mark.parametrize("bits", [53, 76])

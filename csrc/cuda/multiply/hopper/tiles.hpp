@@ -13,8 +13,8 @@ constexpr int box_columns(int tile_n) { return tile_n % 128 == 0 ? 128 : 64; }
 
 constexpr int stage_bytes(int m, int n) { return (m + n) * kBlockK; }
 
-// Two warpgroups share a tile, 64 rows each, or take tiles in turns: then one folds and stores while the other multiplies, at
-// the price of tiles half as large. See hopper/turns.cuh.
+// Two warpgroups share a tile, half of its rows each, or take tiles in turns: then one folds and stores while the other
+// multiplies, at the price of tiles half as large. See hopper/turns.cuh.
 constexpr bool takes_turns(int m, int n) { return m == 128 && n == 128; }
 
 // Blocks of a multiprocessor. Of the small tiles, which stacks of small matrices have, several: while one folds and stores, or

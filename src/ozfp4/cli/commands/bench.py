@@ -76,7 +76,10 @@ def run(options: argparse.Namespace) -> int:
     if device == "cuda" and not have_cuda():
         raise InputError("--device: cuda: torch sees no GPU")
     if options.calibrate:
-        show_found(calibrate((options.device,) if options.device else DEVICES))
+        found_here = calibrate((options.device,) if options.device else DEVICES)
+        if not found_here:
+            raise InputError(f"--device: {options.device}: no GPU here has kernels in this build")
+        show_found(found_here)
         return 0
     found = at_hand(options.gemmul8, options.accuracy)
     here = {name: method for name, method in found.items() if method.device == device}

@@ -219,8 +219,9 @@ def _form_of_tensordot(args: Any, named: Any) -> Any:
     dims = args[2] if len(args) > 2 else (named or {}).get("dims", 2)
     if type(dims) is int:
         return dims
-    of_a, of_b = dims
-    return tuple(of_a), tuple(of_b)
+    if type(dims) not in (tuple, list) or len(dims) != 2:
+        raise TypeError("no such axes are looked up")  # torch takes them as they are
+    return tuple(dims[0]), tuple(dims[1])
 
 
 def _form_of_einsum(args: Any, named: Any) -> Any:
