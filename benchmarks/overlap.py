@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 import ozfp4
+from ozfp4.bench.gpu import milliseconds
 from ozfp4.bench.provenance import commit, driver
 
 REPLAYS = 30
@@ -52,15 +53,7 @@ def graph_of(work: Work, launches: int) -> torch.cuda.CUDAGraph:
 
 
 def microseconds(graph: torch.cuda.CUDAGraph, launches: int) -> float:
-    times = []
-    for _ in range(REPLAYS):
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        graph.replay()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(1e3 * start.elapsed_time(end) / launches)
-    return statistics.median(times)
+    return 1e3 * statistics.median(milliseconds(graph.replay) for _ in range(REPLAYS)) / launches
 
 
 def compare(name: str, size: int, works: Sequence[Work], results: Sequence[torch.Tensor]) -> None:

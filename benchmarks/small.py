@@ -3,7 +3,7 @@ over the larger operand, tile by tile, by the stages, and native.
 
     python benchmarks/small.py [--out FILE]
 
-Microseconds a product, medians of replays of 20 of them; normal(0, 1) operands. `chosen` says which way the library takes
+Microseconds a product, medians of replays of 2 to 20 of them; normal(0, 1) operands. `chosen` says which way the library takes
 where it may choose, and how far that is from the best one. What csrc/cuda/direct/direct.cu and csrc/cuda/fused/tile.cu have
 fitted comes from here, and what csrc/cuda/thin/thin.cu has is checked here.
 """
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +19,7 @@ import torch
 
 import ozfp4
 from ozfp4.backends.cuda import extension
+from ozfp4.bench.gpu import graph_seconds
 from ozfp4.bench.provenance import commit, driver
 from ozfp4.dispatch import repeated
 from ozfp4.testing import forced
@@ -34,27 +34,10 @@ SHAPES = [
     *((8192, 8192, n, 1) for n in (1, 2, 4, 8)), (1, 8192, 8192, 1), (8, 8192, 8192, 1), (100000, 512, 1, 1), (100000, 128, 1, 1),
 ]  # fmt: skip
 WAYS: dict[str, dict[str, Any]] = {"scaled": {"accuracy": "scaled"}, "fp64": {"accuracy": "fp64"}}
-LAUNCHES, REPLAYS = 20, 15
 
 
 def microseconds(product: Callable[[], object]) -> float:
-    """Of one product, in a graph of LAUNCHES of them."""
-    for _ in range(3):
-        product()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for _ in range(LAUNCHES):
-            product()
-    times = []
-    for _ in range(REPLAYS):
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        graph.replay()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(1e3 * start.elapsed_time(end) / LAUNCHES)
-    return statistics.median(times)
+    return 1e6 * graph_seconds(product)
 
 
 def chosen_way(a: torch.Tensor, b: torch.Tensor, way: dict[str, Any]) -> str:

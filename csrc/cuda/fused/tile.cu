@@ -21,12 +21,15 @@ using Small256 = Shape<16, 32, 256, 256>;
 static_assert(Small256::Inner == kMostTileInner && sizeof(TileShared<Kind<true, 8, Small256>>) <= 99 * 1024,
               "a shape for the longest K that every device has room for");
 
+static_assert(2 * (sizeof(TileShared<Kind<false, 7, Square128>>) + 1024) <= 228 * 1024,
+              "two blocks share a multiprocessor of an H200");
+
 // |x| 2^(8 lead) <= 2^(2 bits + log2 K + 8 lead) < 2^127.
 template <int Limbs>
 constexpr int most_bits() {
   return std::min(kByteLimbBits<Limbs>, (126 - 8 - 8 * kLead<Limbs>) / 2);
 }
-static_assert(kMostTileInner == 256, "log2 K is 8 at most");
+static_assert(kMostTileInner == 256 && kMostTileInner <= kLimbedProducts<4>, "log2 K is 8 at most");
 
 // Whether entries that are neighbours by `inner` are pairs in 16 bytes that start at a multiple of them, in all lines of a stack.
 bool has_pairs(const char* data, std::int64_t inner, std::int64_t outer, const Stack& stack) {

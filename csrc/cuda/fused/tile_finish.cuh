@@ -33,6 +33,8 @@ struct WarpPlace {
   }
 };
 
+static_assert(accuracy_bits(53) <= kLimbedBits<4>, "four limbs hold the integers of every line");
+
 // An entry whose integer the limbs do not hold, by a dot product of longer ones: all lanes work at it.
 template <class K>
 __device__ __forceinline__ WideInt<kLimbedWords> dot_of_limbs(const TileShared<K>& shared, const Sources& sources, int row,

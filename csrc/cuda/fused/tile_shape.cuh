@@ -45,8 +45,8 @@ struct Kind : Shape_ {
   static constexpr int Limbs = Limbs_;
   static constexpr int MovedBy = 8 * kLead<Limbs>;  // bits, of integer_of_diagonals
   // |x| < 2^(127 - MovedBy) where the product of the lines' norms, see CertifyingLines, is smaller.
-  static constexpr float MostNorms = Limbs == 8 ? 0x1p54f : 0x1p38f;
-  static_assert(2 * (127 - MovedBy) - 200 == (Limbs == 8 ? 54 : 38), "a square, in units of 2^200");
+  static constexpr float MostNorms = 0x1p54f;
+  static_assert(!Certifies || 2 * (127 - MovedBy) - 200 == 54, "a square, in units of 2^200");
 };
 
 // Where chunk `chunk` of a line lies in its line.
@@ -66,10 +66,12 @@ struct TileParameters {
   bool has_pairs[2], stores_pairs;
 };
 
-// A line as the block keeps it: two blocks of 112 KiB of planes have 1 KiB more each.
+// A line as the block keeps it: two blocks of 112 KiB of planes have 1 KiB more each. Shifts are those that move the largest
+// entry of a line, a subnormal number at least, to its capacity.
 struct TileLine {
   std::int16_t shift;
   std::uint8_t capacity, special;
+  static_assert(accuracy_bits(53) + 1074 <= INT16_MAX && accuracy_bits(53) <= UINT8_MAX, "every line's fit");
 
   TileLine() = default;
   __device__ __forceinline__ TileLine(const OwnLine& line)  // NOLINT: settle assigns it

@@ -96,18 +96,21 @@ def event_times(run: Callable[[], object], budget: float, batch: int = 1) -> lis
     return times
 
 
+def milliseconds(what: Callable[[], object]) -> float:
+    """Of one run, between two events of the current stream."""
+    torch = _torch()
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    what()
+    end.record()
+    torch.cuda.synchronize()
+    return float(start.elapsed_time(end))
+
+
 def graph_seconds(run: Callable[[], object], *, series: float = 2e-3, most_calls: int = 20) -> float:
     """Of one call, replayed from a CUDA graph of as many as take `series` seconds, 2 to `most_calls`: what the host takes is not
     in it. The median of REPLAYS."""
     torch = _torch()
-
-    def milliseconds(what: Callable[[], object]) -> float:
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        what()
-        end.record()
-        torch.cuda.synchronize()
-        return float(start.elapsed_time(end))
 
     run()
     run()

@@ -171,16 +171,6 @@ void sum_columns(const ReconstructPlan& plan, int prefix, const std::vector<int>
 }
 
 template <int Words>
-ColumnConstants<Words> constants_of(const ReconstructPlan& plan, int prefix) {
-  const auto& from = plan.constants[prefix];
-  ColumnConstants<Words> to{from.shift, from.inverse, from.offset, {}, {}, {}};
-  std::copy_n(from.negated, 2 * Words, to.negated);
-  std::copy_n(from.product, Words, to.product);
-  std::copy_n(from.lowest, Words, to.lowest);
-  return to;
-}
-
-template <int Words>
 bool is_same(const WideInt<Words>& x, const Wide& y) {
   for (int i = 0; i < Words; ++i) {
     if (x.word[i] != y.word[i]) return false;
@@ -211,7 +201,7 @@ template <int Words>
 bool check_arithmetic(const NamedPlan& named, const ReconstructPlan& plan, Tally& tally) {
   for (int count = plan.least; count <= plan.all; ++count) {
     const int prefix = count - plan.least;
-    const auto constants = constants_of<Words>(plan, prefix);
+    const auto constants = column_constants<Words>(plan, prefix);
     if (!plan.positional && !has_right_offset(constants.inverse, constants.offset)) return false;
     const Wide product = plan.positional ? wide_zero<kMaxWords>() : moduli_product(named.plan, count);
     const auto crt_constants =
