@@ -294,7 +294,8 @@ def _placed(name: str, word: str, shapes: list[list[int]]) -> Placed:
     expected = chunk_sizes(sum(sizes), len(shapes))
     if sizes != expected:
         raise ValueError(
-            f"{name}: layout {word!r} has the parts that torch.chunk makes of {sum(sizes)}, {expected}; those of the ranks are {sizes}"
+            f"{name}: layout {word!r} has the parts that torch.chunk makes of {sum(sizes)}, {expected}; those of the "
+            f"ranks are {sizes}"
         )
     return Placed(tuple(shape), axis, sizes)
 
