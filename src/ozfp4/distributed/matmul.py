@@ -84,8 +84,8 @@ def matmul(
     operand is whole and the same on each rank; that of a replicated result has to be so. The backward pass is a collective
     call as well.
 
-    On a GPU products are enqueued on the current stream. The host waits for the exchange, not for what the device computes, unless
-    the result moves, as one that is to be replicated does: then all ranks make sure that everybody's products could be enqueued.
+    On a GPU products are enqueued on the current stream. The host waits for the exchange, not for what the device computes,
+    unless the result moves, as one that is to be replicated does: then all ranks make sure that everybody's products could be enqueued.
 
     Raises
     ------

@@ -271,7 +271,7 @@ def _conclude(group: Group, asked: Asked, fields: list[agree.Fields]) -> Call:
         dtype.itemsize,
         first["device"],
     )
-    check_serves(problem, first["method"])
+    check_serves(problem, first["method"], asked.a.dtype, asked.b.dtype, asked.options, first["return_bound"])
     return Call(
         group, problem, dtype, asked.options, first["method"], first["return_bound"], any(first["gradients"])
     )
