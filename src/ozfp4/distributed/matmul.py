@@ -85,7 +85,8 @@ def matmul(
     call as well.
 
     On a GPU products are enqueued on the current stream. The host waits for the exchange, not for what the device computes,
-    unless the result moves, as one that is to be replicated does: then all ranks make sure that everybody's products could be enqueued.
+    unless the result moves, as one that is to be replicated does: then all ranks make sure that everybody's products could be
+    enqueued.
 
     Raises
     ------
