@@ -89,12 +89,12 @@ def _checked(options: argparse.Namespace, ranks: int) -> tuple[str, Path | None]
 
 
 def _measure(options: argparse.Namespace, folder: Path | None, rank: int, ranks: int, device: Any) -> None:
+    import torch.distributed as dist
+
     from ..bench.provenance import describe, sentence
     from ..bench.rows import RowStore
     from ..bench.scaling import measure
     from ..bench.scaling.products import Ranks
-
-    import torch.distributed as dist
 
     handles = {size: dist.new_group(list(range(size))) for size in measure.group_sizes(ranks)}
     sizes = options.sizes or list((QUICK_SIZES if options.quick else SIZES)[device.type])

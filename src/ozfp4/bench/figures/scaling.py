@@ -22,7 +22,8 @@ def _cases(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
 
 
 def measured(results: dict[str, Any]) -> Any:
-    """Speed-up of strong and efficiency of weak scaling against the ranks, at the largest N: markers measured, dashes modelled."""
+    """Speed-up of strong and efficiency of weak scaling against the ranks, at the largest N: measured, and dashed
+    modelled."""
     rows = [row for row in results["rows"] if "model ms" in row]
     n = max(row["N"] for row in rows)
     rows = [row for row in rows if row["N"] == n]

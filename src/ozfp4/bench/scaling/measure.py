@@ -135,7 +135,6 @@ def _product(ranks: Ranks, job: Job, rows: Any, b: Any, out: Any, repeat: int) -
         cut = [part(_block(ranks, job, index), "columns", ranks.rank, ranks.size) for index in blocks]
         mine = torch.cat(cut)
     right = b if job.b == "replicated" else part(b, job.b, ranks.rank, ranks.size).clone()
-    del rows, b
 
     def call() -> object:
         return distributed_matmul(
