@@ -3,7 +3,7 @@
 A mesh of R x C ranks has the rows of A and of C cut in R, the columns of B and of C in C. Each rank gathers its rows of A,
 8 N² / R bytes, from those of its mesh row, and its columns of B from those of its mesh column. What a group of ranks gathers
 comes into each of its hosts once, through the network adapters of its ranks there, and into each GPU once, by NVLink: the slower
-one counts. Then it scales and encodes all of these rows and columns, which ranks of a mesh row or column do alike, and multiplies.
+one counts. Then it scales and encodes all of these rows and columns, as others of its mesh row or column do, and multiplies.
 
 With C = 1 this is the cut of rows that ``ozfp4.distributed.matmul`` makes, whose pieces travel under products; of a mesh, which
 DTensor's placements make, both operands come first.
