@@ -2,8 +2,8 @@
 
 R (rate of the plane products, from a shorter plan) and beta (copy bandwidth) are measured here; then every method is measured
 and set against the prediction. The paper's own table is recomputed from its constants. Other devices are projected from
-nominal rates, marked as modelled; a table and the map say which ratios of rates make which method win, the last table what bounds products over
-many GPUs.
+nominal rates, marked as modelled; a table and the map say which ratios of rates make which method win, the last table what
+bounds products over many GPUs.
 
   ozfp4 model -o results                 on the CPU, or on the GPU if torch has one (--device chooses)
   ozfp4 model --no-measure               only the tables that need no measurement
@@ -328,24 +328,12 @@ def _show_break_even(field: list[Contender]) -> None:
 def _show_scaling() -> None:
     from ...bench.scaling import projections as scaling
 
-    rows = scaling.rows()
+    times = ("moving ms", "encode ms", "products ms")
     lines = [
-        [row["GPU"], str(row["ranks"]), row["mesh"], f"{row['moving ms']:.3g}", f"{row['encode ms']:.3g}", f"{row['products ms']:.3g}",
+        [row["GPU"], str(row["ranks"]), row["mesh"], *(f"{row[name]:.3g}" for name in times),
          f"{row['efficiency']:.0%}", row["waits for"], str(row["links bound up to"])]
-        for row in rows
+        for row in scaling.rows()
     ]  # fmt: skip
-    heads = [
-        "",
-        "GPUs",
-        "mesh",
-        "moving ms",
-        "encode ms",
-        "products ms",
-        "of a GPU alone",
-        "gathers wait for",
-    ]
-    show(
-        f"MODELLED products over many GPUs, N = {scaling.SHOWN} (nothing of this is measured)",
-        [*heads, "links bound up to N"],
-        lines,
-    )
+    heads = ["", "GPUs", "mesh", *times, "of a GPU alone", "gathers wait for", "links bound up to N"]
+    title = f"MODELLED products over many GPUs, N = {scaling.SHOWN} (nothing of this is measured)"
+    show(title, heads, lines)
