@@ -199,10 +199,10 @@ def break_product(here: Here, where: str, result: str) -> str:
 
 
 def test_a_product_that_fails_is_known_where_its_entries_were_to_go() -> None:
-    assert group(3).run(break_product, "product", "replicated") == [
-        "RuntimeError: rank 1 refused: BrokenError: no more", "BrokenError: no more", "RuntimeError: rank 1 refused: BrokenError: no more",
-    ]  # fmt: skip
-    assert group(3).run(break_product, "product", "rows") == ["", "BrokenError: no more", ""]
+    own = "BrokenError: no more"
+    told = f"RuntimeError: rank 1 refused: {own}"
+    assert group(3).run(break_product, "product", "replicated") == [told, own, told]
+    assert group(3).run(break_product, "product", "rows") == ["", own, ""]
 
 
 def test_missing_memory_is_known_before_anybody_sends() -> None:
