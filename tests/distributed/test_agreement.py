@@ -242,6 +242,27 @@ def test_what_was_agreed_upon_needs_no_exchange_where_that_is_asked_for() -> Non
     assert group(2).run(remembered) == [[1, 1, 1, 0, 1]] * 2
 
 
+def again(here: Here) -> list[str]:
+    """Calls that rank 0 makes alike, and others not: of five rows and of six it has three."""
+    _, b = operands(here)
+    found = []
+    for rows in (5, 6, 5):
+        a = torch.arange(5.0 * rows, dtype=torch.float64, device=here.device).view(rows, 5)
+        for dtype in (torch.float64, torch.float32 if here.rank == 1 else torch.float64):
+            mine = a.to(dtype).chunk(here.size)[here.rank]
+            text = error_of(lambda x=mine: ozfp4.distributed.matmul(x, b, result="replicated"))
+            if not text:
+                c = ozfp4.distributed.matmul(mine, b, result="replicated")
+                text = "" if torch.equal(c, a @ b) else "another product"
+            found.append(text)
+    return found
+
+
+def test_an_agreement_is_no_agreement_upon_another_call() -> None:
+    told = "ValueError: dtype of a: the ranks differ: 'torch.float64' on rank 0; 'torch.float32' on rank 1"
+    assert group(2).run(again) == [["", told] * 3] * 2
+
+
 def die(here: Here, when: str) -> str:
     a, b = operands(here)
     check_in_order(here)
