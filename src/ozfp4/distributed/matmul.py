@@ -118,12 +118,13 @@ def matmul(
         whole = tuple(tuple(shape) for shape in whole)
     asked = request.Asked(a, b, out, layout, result, method, whole, return_bound, options)
     with _device_of(a):
-        call = request.take(take_group(group), asked, check)
+        members = take_group(group)
+        call = request.take(members, asked, check)
         if call.needs_gradient:
             from . import gradients  # makes a class of torch's, which takes longer than most calls
 
-            return gradients.product(call, a, b)
-        c, bound = run(call, a.detach(), b.detach(), out)
+            return gradients.product(members, call, a, b)
+        c, bound = run(members, call, a.detach(), b.detach(), out)
     return (c, bound) if return_bound else c
 
 
