@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from ..request.library import require_torch
 from . import request
 from .collectives import take_group
 from .run import run
@@ -115,10 +117,21 @@ def matmul(
     if isinstance(whole, (tuple, list)):
         whole = tuple(tuple(shape) for shape in whole)
     asked = request.Asked(a, b, out, layout, result, method, whole, return_bound, options)
-    call = request.take(take_group(group), asked, check)
-    if call.needs_gradient:
-        from . import gradients  # makes a class of torch's, which takes longer than most calls
+    with _device_of(a):
+        members = take_group(group)
+        call = request.take(members, asked, check)
+        if call.needs_gradient:
+            from . import gradients  # makes a class of torch's, which takes longer than most calls
 
-        return gradients.product(call, a, b)
-    c, bound = run(call, a.detach(), b.detach(), out)
+            return gradients.product(members, call, a, b)
+        c, bound = run(members, call, a.detach(), b.detach(), out)
     return (c, bound) if return_bound else c
+
+
+def _device_of(x: Any) -> AbstractContextManager[Any]:
+    """A scope in which the GPU where a tensor lies is the current one, as collectives want it."""
+    torch = require_torch()
+    if isinstance(x, torch.Tensor) and x.is_cuda:
+        scope: AbstractContextManager[Any] = torch.cuda.device(x.device)
+        return scope
+    return nullcontext()
