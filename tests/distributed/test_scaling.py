@@ -12,10 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
 import ranks as processes
+import torch
 
 from ozfp4.bench.rows import RowStore
 from ozfp4.bench.scaling import measure, model
