@@ -77,6 +77,10 @@ class Partial:
         """Of the residues of a block."""
         return self.groups * rows * columns * self.entry
 
+    def tail(self, part: int) -> int:
+        """Bytes that :meth:`finish` may read behind what was received, of parts of `part` bytes."""
+        return 0
+
     def residues(self, parts: list[tuple[Range, Range]], sent: Any) -> None:
         """The residues of each part, rows and columns of the result, one behind the other into `sent`, a tensor of bytes. Range: the
         parts lie side by side, in this order, along rows or along columns, and have the same range of the other axis."""
@@ -98,7 +102,9 @@ class Partial:
         """The block of the result whose residues of all pieces were received, one piece behind the other, rounded into `out`, a tensor of
         the block's shape; the places of what nothing certifies are kept."""
         shape = (pieces, self.groups, rows[1], columns[1])
-        parts = received.numpy()[: pieces * self.bytes_of(rows[1], columns[1])].view(self._dtype).reshape(shape)
+        parts = (
+            received.numpy()[: pieces * self.bytes_of(rows[1], columns[1])].view(self._dtype).reshape(shape)
+        )
         for part in parts[1:]:
             _core.add_residues(self.plan._core, self.count, parts[0], part)
         places = _core.finish_residues(
