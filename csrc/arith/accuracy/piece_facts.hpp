@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 
 #include "arith/accuracy/line_facts.hpp"
 #include "arith/special.hpp"
@@ -38,14 +37,13 @@ inline PieceFacts piece_of_words(const std::int64_t* words) {
 
 // ldexp is exact but for what lies below 2^-1074, against a sum of 1 or more; the last factor covers that and three roundings.
 // Range: of a line of fewer than 2^62 entries together, in fewer than 2^20 pieces.
-inline PieceFacts combine(const PieceFacts& x, const PieceFacts& y) {
+OZFP4_HD PieceFacts combine(const PieceFacts& x, const PieceFacts& y) {
   PieceFacts both;
   both.facts = combine(x.facts, y.facts);
   both.special = static_cast<std::uint8_t>(x.special | y.special);
-  const auto relative = [&](const PieceFacts& piece) {
-    return piece.squares == 0 ? 0.0 : std::ldexp(piece.squares, 2 * (piece.facts.exponent - both.facts.exponent));
-  };
-  both.squares = (relative(x) + relative(y)) * (1.0 + 0x1p-50);
+  const double of_x = x.squares == 0 ? 0.0 : ldexp(x.squares, 2 * (x.facts.exponent - both.facts.exponent));
+  const double of_y = y.squares == 0 ? 0.0 : ldexp(y.squares, 2 * (y.facts.exponent - both.facts.exponent));
+  both.squares = (of_x + of_y) * (1.0 + 0x1p-50);
   return both;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "arith/accuracy/certain.hpp"
 #include "bindings/prepared/stack.hpp"
 #include "bindings/register.hpp"
 #include "bindings/views.hpp"
@@ -106,6 +107,19 @@ class SharedScales {
   bool is_scaled_;
   Scales scales_;
 };
+
+// Whether the lines certify all entries of their product, see arith/accuracy/certain.hpp; false says nothing.
+bool certain(const SharedScales& a, const SharedScales& b, std::int64_t k, const std::string& accuracy, int precision) {
+  if (!a.has_records() || !b.has_records() || k < 1 || k >= std::int64_t(1) << 31) return false;
+  const auto extremes = [k](const Scales& scales) {
+    LineExtremes all{0, 0, 0, 0};
+    for (std::size_t i = 0; i < scales.records.size(); ++i) {
+      all = combine(all, line_extremes(scales.records[i], scales.special[i] != kFinite, k));
+    }
+    return all;
+  };
+  return is_certain(extremes(a.scales()), extremes(b.scales()), accuracy_named(accuracy), k, precision);
+}
 
 void require_residue_plan(const Plan& plan, int count) {
   if (!plan.has_moduli() || plan.is_complex) throw py::value_error("plan: one of scheme II for real products is needed");
@@ -221,6 +235,7 @@ void register_partial(py::module_& module) {
       .def("set_rounded", &SharedScales::set_rounded, py::arg("counts"));
   module.attr("piece_words") = kPieceWords;
   module.def("piece_facts", &piece_facts, py::arg("operand"), py::arg("is_right"));
+  module.def("is_certain", &certain, py::arg("a"), py::arg("b"), py::arg("k"), py::arg("accuracy"), py::arg("precision"));
   module.def("moduli_needed", &needed, py::arg("plan"), py::arg("prefixes"), py::arg("norms"));
   module.def(
       "residue_bytes",

@@ -1,5 +1,5 @@
-"""A product of which this process holds a piece of K, on the CPU: the stages before its residues are summed with those of the other
-pieces, and the one behind it. ``backends.cuda.partial`` has the same methods for a GPU."""
+"""A product of which this process holds a piece of K, on the CPU: the stages before its residues are summed with those of the
+other pieces, and the one behind that. ``backends.cuda.partial`` has the same methods for a GPU."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ class Partial:
         return 0
 
     def residues(self, parts: list[tuple[Range, Range]], sent: Any) -> None:
-        """The residues of each part, rows and columns of the result, one behind the other into `sent`, a tensor of bytes. Range: the
-        parts lie side by side, in this order, along rows or along columns, and have the same range of the other axis."""
+        """The residues of each part, rows and columns of the result, one behind the other into `sent`, a tensor of bytes. Range:
+        the parts lie side by side, in this order, along rows or along columns, and have the same range of the other axis."""
         rows, columns = (_hull([part[axis] for part in parts]) for axis in (0, 1))
         found = np.empty((self.groups, rows[1], columns[1]), self._dtype)
         _core.residues(
@@ -99,8 +99,8 @@ class Partial:
             at += size
 
     def finish(self, received: Any, pieces: int, rows: Range, columns: Range, out: Any) -> None:
-        """The block of the result whose residues of all pieces were received, one piece behind the other, rounded into `out`, a tensor of
-        the block's shape; the places of what nothing certifies are kept."""
+        """The block of the result whose residues of all pieces were received, one piece behind the other, rounded into `out`, a
+        tensor of the block's shape; the places of what nothing certifies are kept."""
         shape = (pieces, self.groups, rows[1], columns[1])
         parts = (
             received.numpy()[: pieces * self.bytes_of(rows[1], columns[1])].view(self._dtype).reshape(shape)
@@ -114,8 +114,12 @@ class Partial:
         if len(places):
             self._listed.append(places + np.array([rows[0], columns[0]]))
 
+    def count_listed(self) -> int:
+        """How many entries of the finished blocks are still to be made."""
+        return sum(map(len, self._listed))
+
     def listed(self) -> Any:
-        """Rows and columns of the entries of the finished blocks that are still to be made: int64, (entries, 2), on the CPU."""
+        """Rows and columns of these: int64, (entries, 2), on the CPU."""
         found = np.concatenate(self._listed) if self._listed else np.empty((0, 2), np.int64)
         return self.torch.from_numpy(found)
 

@@ -31,8 +31,8 @@ def decide(request: MatmulRequest) -> Decision:
 
 
 def decide_piece(asked: Arguments, k: int, single: bool) -> Plan:
-    """The plan of a product of which this process has a piece of K: where no backend is asked for, the one whose choice rests on no
-    measurement, as all processes have to take the same. Raises as :func:`decide`."""
+    """The plan of a product of which this process has a piece of K: where no backend is asked for, the same one on every machine,
+    whatever was measured there. Raises as :func:`decide`."""
     chosen = asked._replace(backend="fp64") if asked.backend == "auto" and asked.plan is None else asked
     plan = plan_asked_for(chosen, chosen.backend, k, single)
     check_trusted(plan)

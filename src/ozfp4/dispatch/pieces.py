@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..backends import partial
+from ..backends.cuda import partial as cuda_partial
 from ..request.arguments import Arguments
 from ..request.library import require_torch
-from . import on_cpu
+from . import on_cpu, on_cuda
 
 
 def make(a: Any, b: Any, k: int, asked: Arguments, dtype: Any) -> Any:
@@ -19,8 +20,12 @@ def make(a: Any, b: Any, k: int, asked: Arguments, dtype: Any) -> Any:
     ValueError
         An inner dimension that the plan does not serve exactly.
     RuntimeError
-        If no kernel that may serve passed its self-test.
+        For a device that this build has no kernels for, and if no kernel that may serve passed its self-test.
     """
     single = dtype == require_torch().float32
+    if a.device.type == "cuda":
+        on_cuda.check_device(a.device)
+        plan, kernel = on_cuda.decide_piece(asked, k, single, a.device.index)
+        return cuda_partial.Partial(a, b, k, plan, asked, dtype, kernel)
     plan = on_cpu.decide_piece(asked, k, single)
     return partial.Partial(a, b, k, plan, asked, dtype)

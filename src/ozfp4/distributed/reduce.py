@@ -1,10 +1,10 @@
-"""Products of operands that are cut along K, from partial products: nothing of A and B moves but what the lines say of themselves.
+"""Products of operands that are cut along K, from partial products: of A and B moves only what the lines say of themselves.
 
-Each rank has all rows of A and all columns of B, of each a piece. What the pieces of a line say makes the scale of the line, as on
-one device; with it each rank encodes and multiplies its own piece, and the residues of an entry, one for each modulus, are those of
-the whole product once they are summed. Every rank receives those of its part of the result, sums them, and reconstructs: the
-one rounding. What no certificate covers there, and lines with NaN or infinity, are multiplied again from whole lines, which are
-gathered. So all bits are those of one device.
+Each rank has all rows of A and all columns of B, of each a piece. What the pieces of a line say makes the scale of the line, as
+on one device; with it each rank encodes and multiplies its own piece, and the residues of an entry, one for each modulus, are
+those of the whole product once they are summed. Every rank receives those of its part of the result, sums them, and
+reconstructs: the one rounding. What no certificate covers there, and lines with NaN or infinity, are multiplied again from
+whole lines, which are gathered. So all bits are those of one device.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ MOST_RANKS = (
 # and two on their way in.
 MOST_BYTES = {"cpu": 2**28, "cuda": 2**31}
 ALIGNED = 64  # columns or rows of a block are a multiple of this
+MANY = 16  # where more than one entry of so many is left, all of a rank's part are multiplied again
 REPAIR_BYTES = 2**31  # of the whole lines of an operand that a rank gathers at a time
 
 
@@ -176,7 +177,8 @@ def _prepare(group: Group, problem: Problem, asked: Arguments, a: Any, b: Any, d
     except Exception as error:
         failure = error
     agree.confirm(group, failure)
-    assert piece is not None and words is not None
+    assert piece is not None
+    assert words is not None
     digest = hashlib.blake2b(repr(piece.plan._key()).encode(), digest_size=8).digest()
     mark = torch.full_like(words[:1], int.from_bytes(digest, "little", signed=True))
     found = gather(group, torch.cat([words, mark])).wait().cpu()
@@ -203,7 +205,7 @@ def _step(piece: Any, along: int, extent: int, device: str) -> int:
 
 
 def _swap(group: Group, sent: Any, sizes: list[int], coming: list[int], tail: int) -> Pending:
-    """Bytes for each rank, one behind the other, and those from each, which are on their way; `tail` more are there behind them."""
+    """Bytes for each rank, one behind the other; those from each, which are on their way, with `tail` more behind them."""
     torch = require_torch()
     import torch.distributed as dist
 
@@ -221,18 +223,25 @@ def _mend(
 ) -> None:
     """Entries that are not certified, then those of lines with NaN or infinity: from whole lines."""
     rows, columns = _part(computed, -2, group.rank), _part(computed, -1, group.rank)
-    places = piece.listed()
-    _from_lines(group, problem, a, b, products, out, (rows[0], columns[0]), places)
+    corner = rows[0], columns[0]
+
+    def put(first: Any, second: Any, values: Any) -> None:
+        targets = (x - begin for x, begin in zip((first, second), corner, strict=True))
+        i, j = (x.to(out.device) for x in targets)
+        out[i[:, None], j[None, :]] = values
+
+    arange = require_torch().arange
+    if piece.count_listed() > out.numel() // MANY:
+        _blocks(group, problem, a, b, products, (arange(*_ends(rows)), arange(*_ends(columns))), put)
+    else:
+        _from_lines(group, problem, a, b, products, out, corner, piece.listed())
     for axis, lines in zip((0, 1), piece.special_lines, strict=True):
         if not lines.numel():
             continue
         begin, count = (rows, columns)[axis]
         own = lines[(lines >= begin) & (lines < begin + count)]
-        whole = require_torch().arange(*_ends((columns, rows)[axis]))
-        _blocks(
-            group, problem, a, b, products, (own, whole) if axis == 0 else (whole, own),
-            lambda first, second, values: _put_block(out, first - rows[0], second - columns[0], values),
-        )  # fmt: skip
+        whole = arange(*_ends((columns, rows)[axis]))
+        _blocks(group, problem, a, b, products, (own, whole) if axis == 0 else (whole, own), put)
 
 
 def _ends(part: tuple[int, int]) -> tuple[int, int]:
@@ -246,14 +255,10 @@ def _part(computed: Placed, axis: int, rank: int) -> tuple[int, int]:
     return 0, computed.shape[axis]
 
 
-def _put_block(out: Any, rows: Any, columns: Any, values: Any) -> None:
-    out[rows.to(out.device)[:, None], columns.to(out.device)[None, :]] = values
-
-
 def _from_lines(
     group: Group, problem: Problem, a: Any, b: Any, products: Products, out: Any, origin: Any, places: Any
 ) -> None:
-    """The entries at `places` of the whole result, (entries, 2): all products of their rows and columns, of which these are kept."""
+    """The entries at `places` of the whole result, (entries, 2): all products of their rows and columns, these of them kept."""
     torch = require_torch()
     rows, columns = torch.unique(places[:, 0]), torch.unique(places[:, 1])
     at = (
@@ -277,8 +282,8 @@ def _from_lines(
 def _blocks(
     group: Group, problem: Problem, a: Any, b: Any, products: Products, lines: tuple[Any, Any], put: Any
 ) -> None:
-    """Calls put(rows, columns, their products) for blocks of the products of some rows with some columns, each rank's own, sorted int64
-    on the CPU, whose pieces the ranks send each other. Every rank takes part until all have theirs."""
+    """Calls put(rows, columns, their products) for blocks of the products of some rows with some columns, each rank's own, sorted
+    int64 on the CPU, whose pieces the ranks send each other. Every rank takes part until all have theirs."""
     wanted = _all_lines(group, lines, a.device)
     if not any(len(rows) and len(columns) for rows, columns in wanted):
         return
