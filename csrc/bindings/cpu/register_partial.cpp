@@ -13,6 +13,7 @@
 #include "bindings/views.hpp"
 #include "cpu/accuracy/certified.hpp"
 #include "cpu/partial/partial.hpp"
+#include "cpu/runtime/threads.hpp"
 #include "cpu/stages/reconstruct.hpp"
 #include "cpu/stages/scale.hpp"
 #include "plan/prefix.hpp"
@@ -21,6 +22,8 @@ namespace ozfp4::bindings {
 namespace {
 
 using Words = py::array_t<std::int64_t, py::array::c_style>;
+
+constexpr std::int64_t kLineGrain = 4096;  // lines that a thread combines at least
 
 // [line][kPieceWords], of the rows of a matrix or, `is_right`, of its columns.
 Words piece_facts(const py::array& operand, bool is_right) {
@@ -48,15 +51,17 @@ class SharedScales {
     if (!is_scaled_ && bits < accuracy_bits(precision)) throw py::value_error("bits: too few for the accuracy");
     const auto lines = static_cast<std::size_t>(words.shape(1));
     const std::int64_t* data = words.data();
-    const py::ssize_t places = words.shape(0);
+    const auto places = static_cast<std::size_t>(words.shape(0));
     const py::gil_scoped_release unlocked;
     std::vector<PieceFacts> whole(lines);
-    for (std::size_t i = 0; i < lines; ++i) {
-      whole[i] = piece_of_words(data + i * kPieceWords);
-      for (py::ssize_t place = 1; place < places; ++place) {
-        whole[i] = combine(whole[i], piece_of_words(data + (static_cast<std::size_t>(place) * lines + i) * kPieceWords));
+    parallel_for(static_cast<std::int64_t>(lines), kLineGrain, [&](std::int64_t begin, std::int64_t end) {
+      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+        whole[i] = piece_of_words(data + i * kPieceWords);
+        for (std::size_t place = 1; place < places; ++place) {
+          whole[i] = combine(whole[i], piece_of_words(data + (place * lines + i) * kPieceWords));
+        }
       }
-    }
+    });
     scales_ = scales_of(whole, k, {accuracy_named(accuracy), bits, precision});
   }
 

@@ -51,8 +51,8 @@ def decide(request: MatmulRequest) -> Decision:
 
 
 def decide_piece(asked: Arguments, k: int, single: bool, index: int) -> tuple[Plan, int]:
-    """The plan and the kernel of a product of which a device, that :func:`check_device` has nothing against, has a piece of K. Raises
-    as :func:`decide`."""
+    """The plan and the kernel of a product of which a device has a piece of K. Raises as :func:`decide`. Range:
+    :func:`check_device` has nothing against the device."""
     backend = asked.backend
     if asked.plan is None and backend == "auto":
         choice = this_machine.gpu_choice("II", asked.family, capacity(asked, single), max(k, 1), index)

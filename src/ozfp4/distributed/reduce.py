@@ -18,7 +18,7 @@ from ..request.arguments import Arguments, check_arguments
 from ..request.library import require_torch
 from . import agree
 from .collectives import Group, Pending, exchange, gather, move
-from .layout import Placed, Problem, chunk_sizes
+from .layout import Extents, Placed, Problem, chunk_sizes
 from .local import Products
 
 MOST_RANKS = (
@@ -85,7 +85,8 @@ def multiply(group: Group, problem: Problem, a: Any, b: Any, products: Products,
     elif problem.k == 0:
         products(a.new_empty((mine.shape[0], 0)), b.new_empty((0, mine.shape[1])), mine, None)
     else:
-        _add_residues(group, problem, computed, a.detach(), b.detach(), products, mine)
+        a, b = (x.detach().resolve_neg() for x in (a, b))
+        _add_residues(group, problem, computed, a, b, products, mine)
     if computed is not problem.result:
         agree.confirm(group, products.failure)
         out.copy_(move(group, mine, computed, problem.result))
@@ -116,7 +117,9 @@ def _summed() -> dict[Any, Any]:
     torch = require_torch()
     names = {"bool": "uint8", "uint8": "uint8", "int8": "int8"}
     names |= {f"{sign}int{bits}": f"int{bits}" for sign in ("", "u") for bits in (16, 32, 64)}
-    return {getattr(torch, name): getattr(torch, same) for name, same in names.items()}
+    return {
+        getattr(torch, name): getattr(torch, same) for name, same in names.items() if hasattr(torch, name)
+    }
 
 
 _SUMMED = _summed()
@@ -161,7 +164,9 @@ def _add_residues(
 
 def _arguments(options: dict[str, Any]) -> Arguments:
     names = ("scheme", "backend", "bits", "family", "plan", "workspace_limit")
-    chosen = {name: options.get(name, default) for name, default in zip(names, Arguments(), strict=False)}
+    chosen: dict[str, Any] = {
+        name: options.get(name, default) for name, default in zip(names, Arguments(), strict=False)
+    }
     return check_arguments(
         **chosen, accuracy=options.get("accuracy"), rounding=options.get("rounding", "nearest")
     )
@@ -308,7 +313,7 @@ def _blocks(
                 put(own_rows, own_columns, values)
 
 
-def _whole_lines(group: Group, x: Any, axis: int, indices: list[Any], shapes: list[tuple[int, int]]) -> Any:
+def _whole_lines(group: Group, x: Any, axis: int, indices: list[Any], shapes: list[Extents]) -> Any:
     """The lines at this rank's indices, of all of K."""
     parts = [x.index_select(axis, each.to(x.device)) for each in indices]
     return require_torch().cat(exchange(group, parts, shapes), 1 - axis)

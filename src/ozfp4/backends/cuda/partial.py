@@ -1,6 +1,6 @@
-"""A product of which a GPU holds a piece of K: the same as :class:`ozfp4.backends.partial.Partial`, on the tensors' device and its
-current stream. torch owns all memory. What the lines say comes to the host and goes back as scales, which waits once for the GPU; so
-does the question how many entries are left, and nothing else."""
+"""A product of which a GPU holds a piece of K: as :class:`ozfp4.backends.partial.Partial`, on the tensors' device and its current
+stream. torch owns all memory. What the lines say comes to the host and goes back as scales, which waits once for the GPU; so does
+the question how many entries are left, and nothing else."""
 
 from __future__ import annotations
 
