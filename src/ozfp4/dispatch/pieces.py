@@ -25,6 +25,8 @@ def make(a: Any, b: Any, k: int, asked: Arguments, dtype: Any) -> Any:
     single = dtype == require_torch().float32
     if a.device.type == "cuda":
         on_cuda.check_device(a.device)
+        if (refusal := cuda_partial.facts_refusal(a.device.index)) is not None:
+            raise RuntimeError(refusal)
         plan, kernel = on_cuda.decide_piece(asked, k, single, a.device.index)
         return cuda_partial.Partial(a, b, k, plan, asked, dtype, kernel)
     plan = on_cpu.decide_piece(asked, k, single)

@@ -5,6 +5,7 @@ the question how many entries are left, and nothing else."""
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 from typing import Any
 
 from ... import _core
@@ -18,6 +19,7 @@ from .launch import check_extents_of, current_stream
 from .promise import promise_of
 
 _RECORD_BYTES, _SHIFT_BYTES = 32, 4
+_SQUARES = 4  # the word of a piece that bounds its sum of squares
 _ROUNDED = 2  # the word of a record that counts rounded entries
 
 
@@ -58,6 +60,36 @@ class _Side:
         return self.shift.data_ptr() + first * _SHIFT_BYTES, records
 
 
+def _facts(side: _Side) -> Any:
+    """int64 words, (lines, 6)."""
+    torch, cuda = library.require_torch(), extension.require_cuda()
+    operand, device = side.operand(), side.x.device
+    scratch = torch.empty(cuda.piece_facts_scratch(operand), dtype=torch.uint8, device=device)
+    found = torch.empty((side.lines, _core.piece_words), dtype=torch.int64, device=device)
+    cuda.piece_facts(
+        operand, found.data_ptr(), scratch.data_ptr(), device.index, current_stream(torch, device.index)
+    )
+    return found
+
+
+@lru_cache(maxsize=64)
+def facts_refusal(index: int) -> str | None:
+    """None where a device finds the CPU's facts of lines, of either way in which they may lie; else why it is not to be asked."""
+    torch = library.require_torch()
+    steps = torch.arange(-70, 71, dtype=torch.float64)
+    x = torch.ldexp(torch.arange(1, 1 + 40 * len(steps)).view(40, -1) % 7 - 3.0, 15 * steps)
+    x[3, 5], x[4, 6] = float("inf"), float("nan")
+    for own, is_right in ((x, False), (x.t(), True), (x.t().contiguous(), True)):
+        words = torch.from_numpy(_core.piece_facts(own.numpy(), is_right))
+        found = _facts(_Side(own.to(torch.device("cuda", index)), is_right)).cpu()
+        bounds = [of[:, _SQUARES].contiguous().view(torch.float64) for of in (words, found)]
+        is_bound = bool((bounds[1] >= bounds[0] * (1 - 1e-12)).all() and (bounds[1] <= 2 * bounds[0]).all())
+        words[:, _SQUARES] = found[:, _SQUARES]
+        if not is_bound or not torch.equal(words, found):
+            return f"cuda:{index} finds other facts of the lines of an operand than the CPU"
+    return None
+
+
 class Partial:
     """As :class:`ozfp4.backends.partial.Partial`, by a kernel of the device."""
 
@@ -87,28 +119,11 @@ class Partial:
 
     def facts(self) -> Any:
         """What the lines of the piece say of themselves: int64 words, (m + n, 6)."""
-        torch, words = self.torch, _core.piece_words
+        torch = self.torch
         if self.is_empty:
-            host = [
-                torch.from_numpy(
-                    _core.piece_facts(torch.empty((side.lines, 0), dtype=torch.float64).numpy(), False)
-                )
-                for side in self.sides
-            ]
-            return torch.cat(host).to(self.device)
-        found = torch.empty(
-            (sum(side.lines for side in self.sides), words), dtype=torch.int64, device=self.device
-        )
-        first = 0
-        for side in self.sides:
-            operand = side.operand()
-            scratch = self._empty(self.cuda.piece_facts_scratch(operand))
-            target = found[first : first + side.lines]
-            first += side.lines
-            self.cuda.piece_facts(
-                operand, target.data_ptr(), scratch.data_ptr(), self.device.index, self._stream
-            )
-        return found
+            none = torch.empty((sum(side.lines for side in self.sides), 0), dtype=torch.float64)
+            return torch.from_numpy(_core.piece_facts(none.numpy(), False)).to(self.device)
+        return torch.cat([_facts(side) for side in self.sides])
 
     def settle(self, facts: Any) -> None:
         """Scales, the number of moduli, and the planes, from the facts of all pieces, (pieces, m + n, 6)."""
