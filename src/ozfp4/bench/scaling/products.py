@@ -110,7 +110,11 @@ def scaling_rows(
     c = torch.empty_like(a)
     single = alone(ranks, lambda: matmul(a, b, out=c, **options), repeat)
     expected = part(c, result, ranks.rank, ranks.size)
-    matmul(part(a, result, ranks.rank, ranks.size) if result == "rows" else a, b, out=expected, **options)
+    lines = (
+        part(a, "rows" if result == "rows" else "replicated", ranks.rank, ranks.size),
+        part(b, "columns" if result == "columns" else "replicated", ranks.rank, ranks.size),
+    )
+    matmul(*lines, out=expected, **options)
     rows: list[Row] = []
     for layout in LAYOUTS:
         mine = [
