@@ -7,6 +7,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from cases import draw, equal, part  # noqa: E402
+from ranks import group  # noqa: E402
+
 from ozfp4 import matmul  # noqa: E402
 
 KINDS = ("normal", "spread", "wild", "sparse", "small", "integers", "pieces", "special", "crossed", "zeros")
@@ -140,6 +143,94 @@ def integer_cases(here, first, count):
         expected = result.part(matmul(a, b), here.rank)
         assert torch.equal(out.cpu(), expected.cpu()), (seed, dtype, sizes, axis)
     return count
+
+
+def public_cases(here, first, count):
+    """``ozfp4.distributed.matmul`` with any shapes, dtypes and keywords; how many of them this way serves."""
+    import ozfp4.distributed
+
+    served = 0
+    for seed in range(first, first + count):
+        a, b, _, result, options = draw(seed, stacks=0)
+        expected = matmul(a.to(here.device), b.to(here.device), **options)
+        parts = [
+            part(x, layout, here.rank, here.size).to(here.device)
+            for x, layout in ((a, "columns"), (b, "rows"))
+        ]
+        layout = {"layout": ("columns", "rows"), "result": result}
+        if seed % 4 == 0 and a.is_complex():
+            parts[0] = parts[0].conj().resolve_conj().conj()
+        try:
+            found = ozfp4.distributed.matmul(*parts, **layout, method="reduce", **options)
+        except NotImplementedError as error:
+            assert "does not serve" in str(error)
+            found = ozfp4.distributed.matmul(*parts, **layout, **options)
+        else:
+            served += 1
+        whole = part(expected, result or "rows", here.rank, here.size)
+        assert equal(found, whole), (seed, a.dtype, b.dtype, a.shape, b.shape, result, options)
+    return served
+
+
+def test_all_that_is_asked_for(ranks):
+    count = 120 if ranks.size <= 4 else 50
+    served = ranks.run(public_cases, 0, count)
+    assert served == [served[0]] * ranks.size
+    assert served[0] >= 0.75 * count
+
+
+def refusals(here):
+    from ozfp4 import distributed
+
+    a, b = torch.randn(4, 3, dtype=torch.float64), torch.randn(3, 5, dtype=torch.float64)
+    a, b = a.to(here.device), b.to(here.device)
+    said = []
+    for options in ({"scheme": "I"}, {"return_bound": True}):
+        with pytest.raises(NotImplementedError, match="'reduce' does not serve") as caught:
+            distributed.matmul(a, b, layout=("columns", "rows"), method="reduce", **options)
+        said.append(str(caught.value))
+    with pytest.raises(NotImplementedError, match="cut along"):
+        distributed.matmul(a, b.expand(3, 5), layout=("rows", "replicated"), method="reduce")
+    return said
+
+
+def test_what_is_not_served_is_refused_alike(ranks):
+    said = ranks.run(refusals)
+    assert said == [said[0]] * ranks.size
+
+
+def disagree(here):
+    """The plans of two ranks differ, and one has no plan at all."""
+    from unittest import mock
+
+    from ozfp4 import distributed
+    from ozfp4.dispatch import on_cpu
+
+    a, b = torch.randn(4, 3, dtype=torch.float64), torch.randn(3, 5, dtype=torch.float64)
+
+    def other(asked, k, single):
+        return real(asked._replace(backend="int8"), k, single)
+
+    def broken(asked, k, single):
+        raise RuntimeError("its kernel failed")
+
+    real, said = on_cpu.decide_piece, []
+    for replaced in (other, broken):
+        own = replaced if here.rank == 1 else real
+        with mock.patch.object(on_cpu, "decide_piece", own), pytest.raises(RuntimeError) as caught:
+            distributed.matmul(a, b, layout=("columns", "rows"), method="reduce")
+        said.append(str(caught.value))
+    found = distributed.matmul(a, b, layout=("columns", "rows"), method="reduce")
+    assert found.shape[1] == 5
+    return said
+
+
+def test_ranks_that_would_differ_raise_on_all():
+    said = group(3).run(disagree)
+    assert [each[0] for each in said] == [said[0][0]] * 3
+    assert "different plans" in said[0][0]
+    assert said[1][1] == "its kernel failed"
+    assert "rank 1 refused: RuntimeError: its kernel failed" in said[0][1]
 
 
 def test_floats(ranks):

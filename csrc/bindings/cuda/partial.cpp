@@ -71,9 +71,9 @@ class Partial {
     require_float(operand);
     if (operand.inner != piece_->k) throw std::invalid_argument("operand: the plan is for another inner dimension");
     const py::gil_scoped_release unlocked;
-    const DeviceGuard guard(device_);
-    encode_piece(*piece_, scaled(operand, shift, record), pointer<std::uint8_t>(planes), pointer<Verdict>(verdict), gpu_,
-                 options(stream));
+    run(*piece_, stream, [&](const Stages& stages) {
+      encode_piece(*piece_, scaled(operand, shift, record), pointer<std::uint8_t>(planes), pointer<Verdict>(verdict), stages);
+    });
   }
 
   void multiply(std::uintptr_t planes_a, std::int64_t lines_a, std::int64_t first_row, std::int64_t rows, std::uintptr_t planes_b,
@@ -81,9 +81,10 @@ class Partial {
                 std::uintptr_t device_steps, std::uintptr_t stream) const {
     const PieceLines a = lines_of(planes_a, lines_a, first_row, rows), b = lines_of(planes_b, lines_b, first_column, columns);
     const py::gil_scoped_release unlocked;
-    const DeviceGuard guard(device_);
-    multiply_piece(*piece_, a, b, piece_->k, pointer<std::uint8_t>(out), pointer<Verdict>(verdict),
-                   pointer<const GemmStep>(device_steps), gpu_, options(stream));
+    run(*piece_, stream, [&](const Stages& stages) {
+      multiply_piece(*piece_, a, b, piece_->k, pointer<std::uint8_t>(out), pointer<Verdict>(verdict),
+                     pointer<const GemmStep>(device_steps), gpu_, stages);
+    });
   }
 
   // Shifts and records are those of the part's first row and column.
@@ -104,9 +105,10 @@ class Partial {
     list.matrix_stride = result.rows * list.pitch;
     list.counts = pointer<RepairCounts>(counts);
     const py::gil_scoped_release unlocked;
-    const DeviceGuard guard(device_);
-    finish_pieces(*whole_, pointer<const std::uint8_t>(residues), pieces, piece_bytes, a, b, result, list,
-                  pointer<Verdict>(verdict), gpu_, options(stream));
+    run(*whole_, stream, [&](const Stages& stages) {
+      finish_pieces(*whole_, pointer<const std::uint8_t>(residues), pieces, piece_bytes, a, b, result, list,
+                    pointer<Verdict>(verdict), stages);
+    });
   }
 
  private:
@@ -115,10 +117,14 @@ class Partial {
     return gpu_of(device);
   }
 
-  static LaunchOptions options(std::uintptr_t stream) {
-    LaunchOptions made;
-    made.stream = pointer<CUstream_st>(stream);
-    return made;
+  // First asks the stages, which refuse with a reason, then enqueues.
+  template <class Work>
+  void run(const CudaPlan& plan, std::uintptr_t stream, const Work& work) const {
+    const DeviceGuard guard(device_);
+    work(Stages(plan, gpu_));
+    LaunchOptions options;
+    options.stream = pointer<CUstream_st>(stream);
+    work(Stages(plan, options));
   }
 
   ScaledOperand scaled(const DeviceOperand& view, std::uintptr_t shift, std::uintptr_t record) const {

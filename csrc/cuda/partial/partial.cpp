@@ -12,13 +12,6 @@ namespace {
 // Head room of the sums of reconstruct: a residue of each piece, at most 255, in 16 bits.
 static_assert(kMaxSplits * 255 < 1 << 16, "sums of the residues of all pieces fit 16 bits");
 
-// First asks the stages, then enqueues.
-template <class Work>
-void run(const CudaPlan& plan, const Gpu& gpu, const LaunchOptions& options, const Work& work) {
-  work(Stages(plan, gpu));
-  work(Stages(plan, options));
-}
-
 int fold_count(const Schedule& schedule) {
   return static_cast<int>(std::count_if(schedule.steps.begin(), schedule.steps.end(),
                                         [](const GemmStep& step) { return step.action != Action::carry_on; }));
@@ -48,18 +41,18 @@ PieceLayout make_piece_layout(const CudaPlan& plan, std::int32_t lines, std::int
 }
 
 void encode_piece(const CudaPlan& plan, const ScaledOperand& operand, std::uint8_t* planes, const Verdict* verdict,
-                  const Gpu& gpu, const LaunchOptions& options) {
+                  const Stages& stages) {
   const PieceLayout layout = make_piece_layout(plan, operand.view.outer, operand.view.inner);
   EncodeJob job;
   job.operand = operand;
   job.lines = operand.view.outer;
   job.planes = {planes, layout.pitch, layout.plane_stride, layout.plane_stride, plan.schedule.planes, plan.schedule.element};
   job.counts = plan.promise.counts_rounded();
-  run(plan, gpu, options, [&](const Stages& stages) { stages.encode(job, EncodeJob(), verdict, false); });
+  stages.encode(job, EncodeJob(), verdict, false);
 }
 
 void multiply_piece(const CudaPlan& plan, const PieceLines& a, const PieceLines& b, std::int32_t inner, std::uint8_t* out,
-                    const Verdict* verdict, const GemmStep* device_steps, const Gpu& gpu, const LaunchOptions& options) {
+                    const Verdict* verdict, const GemmStep* device_steps, const Gpu& gpu, const Stages& stages) {
   GemmProblem problem;
   problem.m = a.count;
   problem.n = b.count;
@@ -79,13 +72,12 @@ void multiply_piece(const CudaPlan& plan, const PieceLines& a, const PieceLines&
   shape.units = plan.schedule.unit_count();
   shape.steps = static_cast<int>(plan.schedule.steps.size());
   shape.folds = fold_count(plan.schedule);
-  const TileChoice choice = choose_tile(shape, plan.kernel, plan.schedule.element, gpu);
-  run(plan, gpu, options, [&](const Stages& stages) { stages.multiply(problem, choice); });
+  stages.multiply(problem, choose_tile(shape, plan.kernel, plan.schedule.element, gpu));
 }
 
 void finish_pieces(const CudaPlan& plan, const std::uint8_t* residues, int pieces, std::int64_t piece_stride,
                    const ScaledOperand& a, const ScaledOperand& b, const DeviceResult& result, const Listed& listed,
-                   const Verdict* verdict, const Gpu& gpu, const LaunchOptions& options) {
+                   const Verdict* verdict, const Stages& stages) {
   ReconstructJob job;
   job.result = result;
   job.residues.data = const_cast<std::uint8_t*>(residues);
@@ -99,7 +91,7 @@ void finish_pieces(const CudaPlan& plan, const std::uint8_t* residues, int piece
   job.units_used = &verdict->units_used;
   const Promise& promise = plan.promise;
   Certification certification{promise.accuracy, promise.rounding, promise.precision, listed, {}, &verdict->is_certain};
-  run(plan, gpu, options, [&](const Stages& stages) { stages.reconstruct(job, promise.certifies() ? &certification : nullptr); });
+  stages.reconstruct(job, promise.certifies() ? &certification : nullptr);
 }
 
 }  // namespace ozfp4::cuda

@@ -46,6 +46,8 @@ def multiply(
     reduces = method != "redistribute" and not why_not_reduce(
         problem, a.dtype, b.dtype, products.options, products.bounds
     )
+    if method == "auto" and reduces:
+        reduces = not reduce.is_captured(problem)
     has_integers = library.is_integer(a.dtype) and library.is_integer(b.dtype)
     way = cost.choose(problem, method, reduces, has_integers)
     if way.method == "reduce":

@@ -10,6 +10,7 @@ whole lines, which are gathered. So all bits are those of one device.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import Any
 
 from ..dispatch import pieces
@@ -49,11 +50,8 @@ def why_not(problem: Problem, dtype_a: Any, dtype_b: Any, options: dict[str, Any
             if require_torch().promote_types(dtype_a, dtype_b) in _SUMMED
             else "its integers are not summed by torch"
         )
-    torch = require_torch()
-    if any(dtype not in (torch.float64, torch.float32) for dtype in (dtype_a, dtype_b)):
-        return (
-            f"it is for float64 and float32, or for integers alone; the operands are {dtype_a} and {dtype_b}"
-        )
+    if any(not (dtype.is_floating_point or dtype.is_complex) for dtype in (dtype_a, dtype_b)):
+        return f"it is for floating-point operands, or for integers alone; these are {dtype_a} and {dtype_b}"
     if bounds:
         return "bounds of errors are made from whole lines"
     if problem.ranks > MOST_RANKS:
@@ -62,6 +60,11 @@ def why_not(problem: Problem, dtype_a: Any, dtype_b: Any, options: dict[str, Any
     if options.get("scheme", "II") != "II" or (plan is not None and (not plan.moduli or plan.is_complex)):
         return "residues are those of scheme II"
     return ""
+
+
+def is_captured(problem: Problem) -> bool:
+    """Whether a CUDA graph is being captured, in which nobody can ask how many entries are left."""
+    return problem.device == "cuda" and bool(require_torch().cuda.is_current_stream_capturing())
 
 
 def multiply(group: Group, problem: Problem, a: Any, b: Any, products: Products, out: Any) -> None:
@@ -75,6 +78,9 @@ def multiply(group: Group, problem: Problem, a: Any, b: Any, products: Products,
         On the others then; or the ranks would multiply by different plans, or a rank has ended.
     """
     if 0 in (problem.m, problem.n):
+        return
+    if out.dtype.is_complex:
+        _multiply_parts(group, problem, a, b, products, out)
         return
     computed = problem.result
     if computed.axis is None:
@@ -92,6 +98,43 @@ def multiply(group: Group, problem: Problem, a: Any, b: Any, products: Products,
         out.copy_(move(group, mine, computed, problem.result))
     elif products.failure is not None:
         raise products.failure
+
+
+def _multiply_parts(group: Group, problem: Problem, a: Any, b: Any, products: Products, out: Any) -> None:
+    """A complex product as the real one that has its bits (docs/accuracy.md): of two complex operands (re, im) side by side along K,
+    else the real and the imaginary part of one of them side by side."""
+    torch = require_torch()
+    a, b = (x.detach().resolve_conj().resolve_neg() for x in (a, b))
+    twice = {-2: 1, -1: 1}  # how far each axis of the result grows
+    inner = 1
+    if a.is_complex() and b.is_complex():
+        x, y = b.real, b.imag
+        a = torch.view_as_real(a).flatten(1)
+        b = torch.stack([torch.stack([x, y], -1), torch.stack([-y, x], -1)], 1).flatten(2).flatten(0, 1)
+        inner, twice[-1] = 2, 2
+    elif b.is_complex():
+        b, twice[-1] = torch.view_as_real(b).flatten(1), 2
+    else:
+        a, twice[-2] = torch.stack([a.real, a.imag], 1).flatten(0, 1), 2
+
+    def grown(of: Placed, rows: int, columns: int) -> Placed:
+        by = {-2: rows, -1: columns, None: 1}[of.axis]
+        shape = of.shape[0] * rows, of.shape[1] * columns
+        return Placed(shape, of.axis, tuple(by * size for size in of.sizes))
+
+    real = replace(
+        problem, a=grown(problem.a, twice[-2], inner), b=grown(problem.b, inner, twice[-1]),
+        result=grown(problem.result, twice[-2], twice[-1]),
+        item_a=a.element_size(), item_b=b.element_size(), item=problem.item // 2,
+    )  # fmt: skip
+    found = torch.empty(real.result.local(group.rank), dtype=out.dtype.to_real(), device=out.device)
+    multiply(group, real, a, b, products, found)
+    rows, columns = out.shape
+    if twice[-1] == 2:
+        out.copy_(torch.view_as_complex(found.view(rows, columns, 2)))
+    else:
+        parts = found.view(rows, 2, columns)
+        out.copy_(torch.complex(parts[:, 0], parts[:, 1]))
 
 
 def _add_integers(group: Group, computed: Placed, a: Any, b: Any, products: Products, out: Any) -> None:
