@@ -200,17 +200,19 @@ template <class K>
 __device__ __forceinline__ void patch(const TileShared<K>& shared, const TileParameters& p, const OwnPlace<K>& own) {
   const WarpPlace<K> warp(p, own);
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const std::uint32_t column_flags = lane < warp.columns ? shared.line[K::Rows + warp.column + lane].special : kFinite;
   const std::uint32_t row_flags = lane < warp.rows ? shared.line[warp.row + lane].special : kFinite;
-  if (!__any_sync(0xFFFFFFFFu, (column_flags | row_flags) != kFinite)) return;
+  std::uint32_t flags = row_flags;
+  for (int column = lane; column < warp.columns; column += 32) flags |= shared.line[K::Rows + warp.column + column].special;
+  if (!__any_sync(0xFFFFFFFFu, flags != kFinite)) return;
   __syncwarp();  // other lanes stored the entries
 #pragma unroll 1
-  for (int row = 0; row < warp.rows; ++row) {
+  for (int i = 0; i < warp.rows * ((warp.columns + 31) / 32); ++i) {
+    const int row = i % warp.rows, first = warp.column + i / warp.rows * 32;
     char* target = warp.result + row * p.job.result.row_stride;
     patch_row<1>(
         p.job, own.place, own.lines, warp.row + row, shared.line[warp.row + row].special,
-        [&](int e) { return static_cast<std::uint32_t>(shared.line[K::Rows + e].special); }, warp.column + warp.columns,
-        [&](int) { return warp.column + lane; },
+        [&](int e) { return static_cast<std::uint32_t>(shared.line[K::Rows + e].special); },
+        min(first + 32, warp.column + warp.columns), [&](int) { return first + lane; },
         [&](int e, double value) {
           *reinterpret_cast<double*>(target + (e - warp.column) * p.job.result.column_stride) = value;
         });

@@ -167,6 +167,14 @@ constexpr int tile_blocks() {
 #endif
 }
 
+// Whether a block may have the room on the device that the code is for. Kernels for which there is none are never launched.
+template <class K>
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200)
+constexpr bool kHasRoom = sizeof(TileShared<K>) <= 99 * 1024;
+#else
+constexpr bool kHasRoom = true;
+#endif
+
 // From limbs to results. All threads call it.
 template <class K>
 __device__ __forceinline__ void multiply_lines(TileShared<K>& shared, const TileParameters& p) {
@@ -187,11 +195,7 @@ __device__ __forceinline__ void multiply_lines(TileShared<K>& shared, const Tile
 }
 
 template <class K>
-__global__ void __launch_bounds__(K::Threads, tile_blocks<K>()) tile_kernel(const __grid_constant__ TileParameters p) {
-  extern __shared__ __align__(128) unsigned char memory[];
-  auto& shared = *reinterpret_cast<TileShared<K>*>(memory);
-  let_next_kernel_start();
-  wait_for_previous_kernel();
+__device__ __forceinline__ void make_tile(TileShared<K>& shared, const TileParameters& p) {
   encode_lines(shared, p);
   {
     const OwnPlace<K> own(p);
@@ -204,6 +208,18 @@ __global__ void __launch_bounds__(K::Threads, tile_blocks<K>()) tile_kernel(cons
   const OwnPlace<K> own(p);
   leave_list(shared, p.certification.listed, own);
   patch(shared, p, own);
+}
+
+template <class K>
+__global__ void __launch_bounds__(K::Threads, tile_blocks<K>()) tile_kernel(const __grid_constant__ TileParameters p) {
+  extern __shared__ __align__(128) unsigned char memory[];
+  if constexpr (kHasRoom<K>) {
+    let_next_kernel_start();
+    wait_for_previous_kernel();
+    make_tile(*reinterpret_cast<TileShared<K>*>(memory), p);
+  } else {
+    __trap();
+  }
 }
 
 }  // namespace ozfp4::cuda::fused

@@ -34,7 +34,8 @@ struct Shape {
   static constexpr int UnitsOfA = Rows * Chunks / Threads, Units = Lines * Chunks / Threads;
   static constexpr bool HoldsUnits = Units <= 3;
   static_assert(UnitsOfA * Threads == Rows * Chunks && Units * Threads == Lines * Chunks, "every chunk has its thread");
-  static_assert(Lines <= Threads && WarpColumns <= 32 && Columns % 32 == 0, "a thread for each line, a word for columns");
+  static_assert(Lines <= Threads && (WarpColumns <= 32 || WarpColumns % 32 == 0) && Columns % 32 == 0,
+                "a thread for each line, a word for columns");
   static_assert(Chunks == 4 || Chunks % 8 == 0, "place_of_chunk");
 };
 

@@ -286,11 +286,12 @@ OfWays times_of(const CudaPlan& plan, const Turn& turn, const Gpu& gpu, const Re
   const bool certifies = plan.promise.certifies();
   const WholeTimes times = whole_times(turn.a.outer, turn.b.outer, turn.a.inner, turn.result.stack.count(), certifies,
                                        plan.plan.is_complex, gpu.multiprocessors);
-  return {
-      can.direct ? times.direct : INFINITY,
-      can.thin ? microseconds_of_thin(views_of(turn), certifies, gpu.multiprocessors) : INFINITY,
-      can.tiles ? microseconds_of_tiles(turn.result, turn.a.inner, certifies, {gpu.multiprocessors, gpu.shared_bytes}) : INFINITY,
-      times.stages};
+  return {can.direct ? times.direct : INFINITY,
+          can.thin ? microseconds_of_thin(views_of(turn), certifies, gpu.multiprocessors) : INFINITY,
+          can.tiles ? microseconds_of_tiles(plan.tile_limbs, turn.result, turn.a.inner, certifies,
+                                            {gpu.multiprocessors, gpu.shared_bytes})
+                    : INFINITY,
+          times.stages};
 }
 
 Whole find_whole(const CudaPlan& plan, const CudaProduct& product, const Turn& turn, const Gpu& gpu, Direct direct,
