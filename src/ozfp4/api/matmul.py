@@ -46,6 +46,8 @@ def matmul(
     rounding: str = ...,
     overflow: str = ...,
     return_bound: Literal[False] = ...,
+    device: Any = ...,
+    device_memory_limit: int | None = ...,
 ) -> TensorT: ...
 @overload
 def matmul(
@@ -65,6 +67,8 @@ def matmul(
     rounding: str = ...,
     overflow: str = ...,
     return_bound: Literal[False] = ...,
+    device: Any = ...,
+    device_memory_limit: int | None = ...,
 ) -> tuple[TensorT, Report]: ...
 @overload
 def matmul(
@@ -84,6 +88,8 @@ def matmul(
     rounding: str = ...,
     overflow: str = ...,
     return_bound: Literal[True],
+    device: Any = ...,
+    device_memory_limit: int | None = ...,
 ) -> tuple[TensorT, TensorT]: ...
 @overload
 def matmul(
@@ -103,6 +109,8 @@ def matmul(
     rounding: str = ...,
     overflow: str = ...,
     return_bound: Literal[True],
+    device: Any = ...,
+    device_memory_limit: int | None = ...,
 ) -> tuple[TensorT, TensorT, Report]: ...
 @overload
 def matmul(
@@ -122,6 +130,8 @@ def matmul(
     rounding: str = ...,
     overflow: str = ...,
     return_bound: Literal[False] = ...,
+    device: Any = ...,
+    device_memory_limit: int | None = ...,
 ) -> npt.NDArray[Any]: ...
 @overload
 def matmul(
@@ -141,6 +151,8 @@ def matmul(
     rounding: str = ...,
     overflow: str = ...,
     return_bound: Literal[False] = ...,
+    device: Any = ...,
+    device_memory_limit: int | None = ...,
 ) -> tuple[npt.NDArray[Any], Report]: ...
 @overload
 def matmul(
@@ -160,6 +172,8 @@ def matmul(
     rounding: str = ...,
     overflow: str = ...,
     return_bound: Literal[True],
+    device: Any = ...,
+    device_memory_limit: int | None = ...,
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]: ...
 @overload
 def matmul(
@@ -179,6 +193,8 @@ def matmul(
     rounding: str = ...,
     overflow: str = ...,
     return_bound: Literal[True],
+    device: Any = ...,
+    device_memory_limit: int | None = ...,
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Report]: ...
 @overload
 def matmul(
@@ -198,6 +214,8 @@ def matmul(
     rounding: str = ...,
     overflow: str = ...,
     return_bound: bool = ...,
+    device: Any = ...,
+    device_memory_limit: int | None = ...,
 ) -> Any: ...
 @overload
 def matmul(
@@ -217,6 +235,8 @@ def matmul(
     rounding: str = ...,
     overflow: str = ...,
     return_bound: bool = ...,
+    device: Any = ...,
+    device_memory_limit: int | None = ...,
 ) -> Any: ...
 def matmul(
     a: Any,
@@ -235,6 +255,8 @@ def matmul(
     rounding: str = "nearest",
     overflow: str = "wrap",
     return_bound: bool = False,
+    device: Any = None,
+    device_memory_limit: int | None = None,
 ) -> Any:
     """Matrix product of `a` and `b`, exact on the scaled integers and rounded once; of integers exact.
 
@@ -347,6 +369,11 @@ def matmul(
     MemoryError
         A workspace limit below what the smallest blocks need.
     """
+    if device is not None or device_memory_limit is not None:
+        return _streamed(
+            a, b, out, device, device_memory_limit, report, workspace_limit, progress, overflow, return_bound,
+            scheme=scheme, backend=backend, bits=bits, family=family, plan=plan, accuracy=accuracy, rounding=rounding,
+        )  # fmt: skip
     if is_traced() and is_watched(a, b, out):
         return _by_operator(
             a, b, out, plan, report, progress, return_bound, scheme=scheme, backend=backend, bits=bits, family=family,
@@ -363,6 +390,25 @@ def _by_operator(*given: Any, **settings: Any) -> Any:
     from ..torch_ops import calls  # imports torch
 
     return calls.matmul(*given, **settings)
+
+
+def _streamed(
+    a: Any, b: Any, out: Any, device: Any, limit: Any, report: Any, workspace: Any, progress: Any, overflow: Any, bound: Any,
+    **settings: Any,
+) -> Any:  # fmt: skip
+    """The product on devices of operands that lie on the host."""
+    if device is None:
+        raise ValueError(
+            f"device_memory_limit: {limit!r} is for products on a device of operands on the host; pass device="
+        )
+    if is_traced() or is_watched(a, b, out):
+        raise RuntimeError(
+            "device: operands that require grad or have a tangent are not streamed, nor are those that torch traces or maps; "
+            "pass a.detach() and b.detach(), or call it under torch.no_grad()"
+        )
+    from ..streaming import call
+
+    return call.matmul(a, b, out, device, limit, settings, report, workspace, progress, overflow, bound)
 
 
 def is_traced() -> bool:
