@@ -21,11 +21,11 @@ class Run:
         self._changed = threading.Condition()
         self._failure: BaseException | None = None
 
-    def wait_for(self, ready: Callable[[], T | None], seconds: float | None = None) -> T:
-        """The value of `ready` once it is true, asked for under the lock whenever something changes; :class:`StoppedError` when the
-        product has failed. After `seconds`, if given, whatever it is then."""
+    def wait_for(self, ready: Callable[[], T | None]) -> T:
+        """The value of `ready` once it is true, asked for under the lock whenever something changes; :class:`StoppedError` when
+        the product has failed."""
         with self._changed:
-            self._changed.wait_for(lambda: self._failure is not None or ready(), seconds)
+            self._changed.wait_for(lambda: self._failure is not None or ready())
             self.check()
             return ready()  # type: ignore[return-value]
 
