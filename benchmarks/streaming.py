@@ -123,13 +123,12 @@ def check(a: Array, b: Array, c: Array, accuracy: str) -> bool:
 
 def streamed(a: Array, b: Array, out: Array, limit: int, accuracy: str) -> tuple[float, float]:
     """Seconds of a product, and the most GiB on the device."""
-    torch.cuda.empty_cache()
     held = torch.cuda.memory_allocated()
     torch.cuda.reset_peak_memory_stats()
     took = seconds(
         lambda: ozfp4.matmul(a, b, out=out, device="cuda", device_memory_limit=limit, accuracy=accuracy)
     )
-    return took, (torch.cuda.max_memory_reserved() - held) / GIB
+    return took, (torch.cuda.max_memory_allocated() - held) / GIB
 
 
 def register(x: Array) -> float:
@@ -154,6 +153,7 @@ def case(large: str, arguments: argparse.Namespace, big: Array, rates: dict[str,
     (m, k), n = a.shape, b.shape[1]
     product = product_seconds(m, n, k, accuracy)
     up, down = a.nbytes + b.nbytes, c.nbytes
+    torch.cuda.empty_cache()
     say(f"{large}: {m} x {n} x {k}, products alone {product:.3f} s")
     good = True
     for kind in ("pageable", "pinned"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,14 @@ from .devices import Event, as_real, multiply_into
 
 Array = npt.NDArray[Any]
 _QUEUES = ("up", "product", "down")
+
+
+@lru_cache(maxsize=64)
+def _streams_of(index: int) -> dict[str, Any]:
+    """The streams of a device by the names of queues. The same ones for all products: torch keeps memory for the stream that it
+    was allocated for."""
+    torch = library.require_torch()
+    return {queue: torch.cuda.Stream(torch.device("cuda", index)) for queue in _QUEUES}
 
 
 class CudaEvent:
@@ -47,7 +56,7 @@ class Cuda:
         self.name = str(device)
         on_cuda.check_device(device)
         cuda = self._torch.cuda
-        self._streams = {queue: cuda.Stream(device) for queue in _QUEUES}
+        self._streams = _streams_of(device.index)
         # What the caller enqueued may have freed memory that is allocated here.
         for stream in self._streams.values():
             stream.wait_stream(cuda.current_stream(device))
