@@ -64,6 +64,9 @@ class Moved:
     tiles: int = 0
 
 
+_SIDES = {"a": "left", "b": "right"}  # of ozfp4.prepare
+
+
 class _Fed(NamedTuple):
     """A tile, and the slots of what it needs by the operand's name."""
 
@@ -112,7 +115,7 @@ def multiply(job: Job, devices: list[Device]) -> list[Moved]:
         run.fail(error)
     finally:
         for line in lines:
-            line.end()
+            run.guard(line.end)
     if run.failure is not None:
         raise run.failure
     return [line.moved for line in lines]
@@ -204,7 +207,7 @@ class _Line:
             slot = fed.slots[side]
             if slot.kept is None or slot.kept[0] != slot.piece:
                 slot.kept = None  # before the next one takes its memory
-                slot.kept = slot.piece, device.prepare(operands[side], side, after, self._job.kept)
+                slot.kept = slot.piece, device.prepare(operands[side], _SIDES[side], after, self._job.kept)
             operands[side] = slot.kept[1]
             kept = operands[side].nbytes
         left = self._job.limit - device.slack - tiling.held_bytes + min(0, tiling.kept_bytes - kept)
