@@ -39,6 +39,8 @@ class LateDevice:
     """As :class:`ozfp4.streaming.devices.Device`; `delay` is the longest in seconds, `keeps` whether operands are prepared."""
 
     least_workspace = 2**20
+    inner_workspace = 0.5
+    line_workspace = 0
     slack = 0
 
     def __init__(self, name: str = "late", delay: float = 0.002, keeps: bool = True, seed: int = 1) -> None:

@@ -65,7 +65,7 @@ def test_one_device(late: Any, jobs: list[Any], limit: int, keeps: bool) -> None
     assert moved.tiles == job.tiling.count == device.products
     assert moved.up + moved.down == job.tiling.moved_bytes()
     assert device.allocated + max(device.workspaces) + job.tiling.kept_bytes <= limit
-    assert min(device.workspaces) >= device.least_workspace
+    assert min(device.workspaces) >= job.tiling.least_workspace
 
 
 @pytest.mark.parametrize("turned", [(False, True), (True, False), (True, True)])

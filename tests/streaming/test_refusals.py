@@ -27,7 +27,7 @@ OUT = np.full((4, 4), np.nan)
         (TypeError, "device_memory_limit: 'much' is not an integer", {"device": "cpu", "device_memory_limit": "much"}),
         (TypeError, "device_memory_limit: True is not an integer", {"device": "cpu", "device_memory_limit": True}),
         (ValueError, "device_memory_limit: 0 is not a positive number", {"device": "cpu", "device_memory_limit": 0}),
-        (MemoryError, "device_memory_limit: 1000 bytes are too few for an inner dimension of 3: the smallest tiles take 1048664",
+        (MemoryError, "device_memory_limit: 1000 bytes are too few for an inner dimension of 3: the smallest tiles take 104866.",
          {"device": "cpu", "device_memory_limit": 1000}),
         (ValueError, "report: it tells of one product", {"device": "cpu", "report": True}),
         (ValueError, "overflow: 'raise' is for products of integers", {"device": "cpu", "overflow": "raise"}),

@@ -47,6 +47,8 @@ class Cuda:
     """
 
     least_workspace = 2**25
+    inner_workspace = 0.0  # the inner dimension is cut
+    line_workspace = 48
     slack = 2**25
     keeps = True
 
@@ -63,7 +65,9 @@ class Cuda:
 
     def check(self, request: MatmulRequest, is_integer: bool) -> None:
         there = self._torch.empty(0, device=self.device)
-        on_cuda.decide(replace(as_real(request), a=there, b=there, out=None))
+        real = as_real(request)
+        tile = real.shape._replace(m=min(real.shape.m, 2**20), n=min(real.shape.n, 2**20))
+        on_cuda.decide(replace(real, a=there, b=there, out=None, shape=tile))
 
     def free_bytes(self) -> int:
         """What the driver has, and what torch holds without a use for it."""

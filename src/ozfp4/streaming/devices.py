@@ -30,7 +30,9 @@ class Device(Protocol):
     """See the module."""
 
     name: str
-    least_workspace: int
+    least_workspace: int  # of products of short lines
+    inner_workspace: float  # that each entry of a line adds to it
+    line_workspace: int  # that each row and column adds to it
     slack: int  # bytes of a limit that rounded sizes of allocations may take
     keeps: bool  # whether operands can be prepared within a limit
 
@@ -89,6 +91,8 @@ class Cpu:
 
     name = "cpu"
     least_workspace = 2**20
+    inner_workspace = 0.5
+    line_workspace = 0
     slack = 0
     keeps = False
 

@@ -62,8 +62,8 @@ class Sizes:
         Of real numbers, for each of the m n k.
     keeps : bool
         A resident operand can be prepared, and is then encoded once.
-    least_workspace : int
-        Bytes that the smallest blocks need.
+    least_workspace, line_workspace : int
+        Bytes that the smallest blocks need, and what they need for each row and column of a tile.
     """
 
     matrices: int
@@ -84,6 +84,7 @@ class Sizes:
     operations: int = 2
     keeps: bool = False
     least_workspace: int = 2**20
+    line_workspace: int = 0
 
 
 @dataclass(frozen=True)
@@ -177,13 +178,17 @@ class Tiling:
         return pieces + self.result_slots * self.result_bytes + copied + self.kept_bytes
 
     @property
+    def least_workspace(self) -> int:
+        """Bytes with which a tile can be made at all."""
+        sizes = self.sizes
+        return sizes.least_workspace + self.matrices * (self.rows + self.columns) * sizes.line_workspace
+
+    @property
     def wanted_workspace(self) -> int:
         """Bytes with which a tile is one block, an estimate."""
         sizes = self.sizes
         lines = sum(self._encoded(side) for side in "ab")
-        return (
-            max(lines + self.matrices * self.rows * self.columns * sizes.c_planes, 1) + sizes.least_workspace
-        )
+        return lines + self.matrices * self.rows * self.columns * sizes.c_planes + self.least_workspace
 
     def _encoded(self, side: str) -> int:
         """Bytes of planes that a tile encodes of an operand."""
@@ -195,7 +200,7 @@ class Tiling:
         return self._matrices_of(side) * lines * self.sizes.k * planes
 
     def fits(self, limit: int) -> bool:
-        return self.held_bytes + self.sizes.least_workspace <= limit
+        return self.held_bytes + self.least_workspace <= limit
 
     def seconds(self, limit: int) -> float:
         """By the nominal figures, within a limit that it fits."""
@@ -253,13 +258,13 @@ def best_tiling(sizes: Sizes, limit: int) -> Tiling:
     smallest = _smallest(sizes)
     raise MemoryError(
         f"device_memory_limit: {limit} bytes are too few for an inner dimension of {sizes.k}: the smallest tiles take "
-        f"{smallest.held_bytes + sizes.least_workspace}"
+        f"{smallest.held_bytes + smallest.least_workspace}"
     )
 
 
 def _smallest(sizes: Sizes) -> Tiling:
     tilings = [Tiling(sizes, 1, 1, 1, resident) for resident in "ab"]
-    return min(tilings, key=lambda tiling: tiling.held_bytes)
+    return min(tilings, key=lambda tiling: tiling.held_bytes + tiling.least_workspace)
 
 
 def _candidates(sizes: Sizes, least: int) -> Iterator[Tiling]:
