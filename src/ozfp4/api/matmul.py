@@ -316,7 +316,8 @@ def matmul(
         matrices); larger products run in turns of matrices, blocks, and pieces of the inner dimension. Two complex operands
         need a copy of B of twice its size.
     progress : callable, optional
-        Called between blocks with the fraction done. Not called for tensors on a GPU, whose products are only enqueued.
+        Called between blocks with the fraction done, and with `device` as tiles of the result arrive. Not called for tensors on a
+        GPU, whose products are only enqueued.
     accuracy : {"scaled", "fp64", "correct"}, optional
         As above; by default "fp64", or "scaled" where `bits`, `plan` or a family of the paper is given.
     rounding : {"nearest", "down", "up", "zero"}
@@ -328,6 +329,13 @@ def matmul(
     return_bound : bool
         Return bounds of |C - AB| after `c`: float64, rounded up, infinity where the result is not finite. Of complex operands
         complex128: bounds of the errors of both parts.
+    device : str, torch.device or sequence of these, optional
+        Where operands that lie on the host are multiplied: "cuda", "cuda:1", several, or "cpu". Tiles with the whole inner
+        dimension travel there while others are multiplied, so operands and result may be larger than the device's memory; the
+        result lies on the host, too, once this returns. Needs torch; the arrays may be NumPy's. Not beside `report`, prepared
+        operands, tensors that require grad, or where torch traces or maps.
+    device_memory_limit : int, optional
+        Bytes that the product takes on each device, by default four fifths of what is free there (1 GiB of a "cpu").
 
     Returns
     -------
@@ -364,10 +372,10 @@ def matmul(
     OverflowError
         As `overflow` says.
     RuntimeError
-        Tensors on a device without a kernel in this build; `out` beside a tensor that requires grad or has a tangent; a backend
+        Tensors on a device without a kernel in this build, or beside `device`; a `device` that is not there; `out` beside a tensor that requires grad or has a tangent; a backend
         whose every kernel failed its self-test (:func:`ozfp4.selftest`).
     MemoryError
-        A workspace limit below what the smallest blocks need.
+        A workspace limit below what the smallest blocks need, a device memory limit below what the smallest tiles need.
     """
     if device is not None or device_memory_limit is not None:
         return _streamed(
