@@ -372,8 +372,8 @@ def matmul(
     OverflowError
         As `overflow` says.
     RuntimeError
-        Tensors on a device without a kernel in this build, or beside `device`; a `device` that is not there; `out` beside a tensor that requires grad or has a tangent; a backend
-        whose every kernel failed its self-test (:func:`ozfp4.selftest`).
+        Tensors on a device without a kernel in this build, or beside `device`; a `device` that is not there; `out` beside a
+        tensor that requires grad or has a tangent; a backend whose every kernel failed its self-test (:func:`ozfp4.selftest`).
     MemoryError
         A workspace limit below what the smallest blocks need, a device memory limit below what the smallest tiles need.
     """

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from threading import Thread
 from typing import Any, NamedTuple
 
+from .._core import Copier
 from .copies import Copies
 from .devices import Device, Event
 from .host import Box, HostMatrices
@@ -40,7 +41,7 @@ class Job:
     progress : callable or None
         Called with the fraction of the result that is there.
     threads : int
-        That copy to all of the devices.
+        That copy to and from all of the devices.
     """
 
     tiling: Tiling
@@ -101,9 +102,10 @@ def multiply(job: Job, devices: list[Device]) -> list[Moved]:
     finished, sizes = Finished(run), job.tiling.sizes
     entries = sizes.matrices * sizes.m * sizes.n
     lines: list[_Line] = []
+    copier = Copier(max(0, job.threads - 1))  # beside the thread that calls it
     try:
         for device in devices:
-            lines.append(_Line(run, job, device, tiles, finished, max(1, job.threads // len(devices))))
+            lines.append(_Line(run, job, device, tiles, finished, copier))
         for line in lines:
             line.start()
         told = 0
@@ -125,13 +127,11 @@ class _Line:
     """The pipeline of one device."""
 
     def __init__(
-        self, run: Run, job: Job, device: Device, tiles: Shared[Tile], finished: Finished, threads: int
+        self, run: Run, job: Job, device: Device, tiles: Shared[Tile], finished: Finished, copier: Copier
     ) -> None:
         self._run, self._job, self._device, self._tiles, self._finished = run, job, device, tiles, finished
         self.moved = Moved()
         self._threads: list[Thread] = []
-        self._up = Copies(run, device, threads, "up")
-        self._down = Copies(run, device, max(1, threads // 2), "down")
         self._fed: Passed[_Fed] = Passed(run, 2)
         tiling = job.tiling
         self._slots = {
@@ -148,6 +148,9 @@ class _Line:
                 for _ in range(tiling.result_slots)
             ],
         )
+
+        self._up = Copies(run, device, copier, "up", max(map(tiling.piece_bytes, "ab")))
+        self._down = Copies(run, device, copier, "down", tiling.result_bytes)
 
     def start(self) -> None:
         self._threads = [

@@ -17,6 +17,7 @@ Range = tuple[int, int]
 # Nominal figures of an H200, which decide between cuts and nothing else: bytes a second of the bus in one direction, operations a
 # second of a large FP64 product, bytes a second of planes that are encoded, seconds that a launch takes.
 BUS = 5e10
+GATHERED = 4e10  # of parts of lines
 OPERATIONS = 9e13
 ENCODED = 2e12
 LAUNCH = 1e-4
@@ -58,6 +59,8 @@ class Sizes:
         Bytes of workspace that an entry of A, B and C takes: estimates, as the product runs in blocks where it has less.
     a_copied, b_copied, c_copied : int
         Bytes that an entry of A, B and C takes beside, while it is multiplied, and that no limit of the workspace counts.
+    a_turned, b_turned, c_turned : bool
+        On the host columns lie together, not rows: what is a part of every line is copied there, and travels slower.
     operations : int
         Of real numbers, for each of the m n k.
     keeps : bool
@@ -81,6 +84,9 @@ class Sizes:
     a_copied: int = 0
     b_copied: int = 0
     c_copied: int = 0
+    a_turned: bool = False
+    b_turned: bool = False
+    c_turned: bool = False
     operations: int = 2
     keeps: bool = False
     least_workspace: int = 2**20
@@ -212,11 +218,20 @@ class Tiling:
         blocks = max(1.0, wanted / max(1, limit - self.held_bytes))
         encoded = sum(self._encoded(side) for side in "ab") * blocks / ENCODED
         tile = work + encoded + LAUNCH * blocks
-        up, down = self.piece_bytes(other) / BUS, self.result_bytes / BUS
+        up = self.piece_bytes(other) / self._rate(other)
+        down = self.result_bytes / self._rate("c")
         passes = self.count // self.strips
-        resident = self.piece_bytes(self.resident) / BUS
+        resident = self.piece_bytes(self.resident) / self._rate(self.resident)
         once = self.kept_bytes / ENCODED
         return passes * (resident + once) + self.count * max(up, _ROOM * tile, down) + up + tile + down
+
+    def _rate(self, name: str) -> float:
+        """Bytes a second that pieces of a matrix travel."""
+        sizes = self.sizes
+        whole_rows = name == "a" or self.columns == sizes.n
+        whole_columns = name == "b" or self.rows == sizes.m
+        is_turned = {"a": sizes.a_turned, "b": sizes.b_turned, "c": sizes.c_turned}[name]
+        return BUS if (whole_columns if is_turned else whole_rows) else GATHERED
 
     def moved_bytes(self) -> int:
         """That cross the bus in both directions, if one device makes all of the tiles."""
