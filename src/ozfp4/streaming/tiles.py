@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 Range = tuple[int, int]
@@ -258,6 +258,7 @@ class Tiling:
         return 1 if self._is_shared(side) else self.matrices
 
 
+@lru_cache(maxsize=64)
 def best_tiling(sizes: Sizes, limit: int) -> Tiling:
     """The cut that takes least time by the nominal figures, within `limit` bytes on the device.
 
