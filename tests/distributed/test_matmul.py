@@ -1,0 +1,116 @@
+"""Products over groups have the bits of one device: thousands of small ones over all layouts, uneven and empty parts included."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import torch
+from cases import draw, equal, natural, part
+from ranks import Here, Ranks
+
+import ozfp4
+import ozfp4.distributed
+from ozfp4.distributed import gathered, local
+
+
+def many(here: Here, seeds: range, in_pieces: bool) -> list[str]:
+    """What is wrong. In pieces: of the least sizes, by operands that are prepared, with the exchange before."""
+    before = gathered.LEAST_COLUMNS, gathered.MOST_BYTES, gathered.LEAST_CONFIRMED, local.LEAST_KEPT
+    kept, prepare = [], local.prepare
+    if in_pieces:
+        gathered.LEAST_COLUMNS, gathered.MOST_BYTES, gathered.LEAST_CONFIRMED, local.LEAST_KEPT = 2, 1, 1, 0.0
+        local.prepare = lambda *args, **names: kept.append(args) or prepare(*args, **names)
+    try:
+        wrong = [text for seed in seeds for text in one(here, seed)]
+    finally:
+        gathered.LEAST_COLUMNS, gathered.MOST_BYTES, gathered.LEAST_CONFIRMED, local.LEAST_KEPT = before
+        local.prepare = prepare
+    return wrong if bool(kept) == in_pieces else ["nothing was prepared"]
+
+
+def one(here: Here, seed: int) -> list[str]:
+    a, b, layout, result, options = draw(seed)
+    expected = ozfp4.matmul(a, b, **options)
+    word = result or natural(layout)
+    mine, wrong = part(expected, word, here.rank, here.size), []
+    parts = [
+        part(x, each, here.rank, here.size).to(here.device) for x, each in zip((a, b), layout, strict=True)
+    ]
+    given = {}
+    if seed % 3 == 0:  # into a view, with noise in it
+        given["out"] = torch.full((*mine.shape, 2), 77, device=here.device).to(mine.dtype)[..., 1]
+    bounds = seed % 5 == 0 and (a.dtype.is_floating_point or a.dtype.is_complex)
+    found = ozfp4.distributed.matmul(
+        *parts, layout=layout, result=result, **options, **given, return_bound=bounds
+    )
+    if bounds:
+        found, bound = found
+        _, about = ozfp4.matmul(a, b, **options, return_bound=True)
+        if not equal(bound.cpu(), part(about, word, here.rank, here.size)):
+            wrong.append(f"bounds of seed {seed}: {layout} {result} {options}")
+    if "out" in given and found is not given["out"]:
+        wrong.append(f"out of seed {seed}")
+    if not equal(found.cpu(), mine):
+        shapes = tuple(a.shape), tuple(b.shape), a.dtype, b.dtype
+        wrong.append(f"seed {seed}: {shapes} {layout} {result} {options}")
+    return wrong
+
+
+def test_many_small_products(ranks: Ranks) -> None:
+    for wrong in ranks.run(many, range(ranks.size * 10000, ranks.size * 10000 + 2000 // ranks.size), False):
+        assert wrong == []
+
+
+def test_products_in_pieces(ranks: Ranks) -> None:
+    for wrong in ranks.run(many, range(ranks.size * 20000, ranks.size * 20000 + 1000 // ranks.size), True):
+        assert wrong == []
+
+
+def every(here: Here, size: tuple[int, int, int]) -> list[str]:
+    m, n, k = size
+    generator = torch.Generator().manual_seed(1)
+    a, b = torch.randn(m, k, generator=generator).double(), torch.randn(k, n, generator=generator).double()
+    expected, wrong = ozfp4.matmul(a, b), []
+    names = ("replicated", "rows", "columns")
+    for layout in itertools.product(names, names):
+        parts = [
+            part(x, each, here.rank, here.size).to(here.device)
+            for x, each in zip((a, b), layout, strict=True)
+        ]
+        for result, method in itertools.product(names, ("auto", "redistribute")):
+            found = ozfp4.distributed.matmul(*parts, layout=layout, result=result, method=method)
+            if not equal(found.cpu(), part(expected, result, here.rank, here.size)):
+                wrong.append(f"{layout} {result} {method}")
+    return wrong
+
+
+@pytest.mark.parametrize("size", [(9, 10, 11), (1, 40, 3), (40, 1, 200), (3, 2, 500), (64, 64, 64)])
+def test_every_layout(ranks: Ranks, size: tuple[int, int, int]) -> None:
+    for wrong in ranks.run(every, size):
+        assert wrong == []
+
+
+def overflowing(here: Here, where: int) -> tuple[str, bool]:
+    """Entry (where, 0) does not fit; the error, and whether out is as it was."""
+    a = torch.eye(8, dtype=torch.int64)
+    a[where, where] = 2**40
+    b = torch.full((8, 3), 2**30, dtype=torch.int64)
+    out = part(torch.full((8, 3), 5), "rows", here.rank, here.size).to(here.device).clone()
+    mine = part(a, "rows", here.rank, here.size).to(here.device)
+    try:
+        ozfp4.distributed.matmul(mine, b.to(here.device), out=out, overflow="raise")
+    except OverflowError as error:
+        return str(error), bool((out == 5).all())
+    return "", False
+
+
+def test_an_overflow_of_one_rank_is_raised_by_all(ranks: Ranks) -> None:
+    found = ranks.run(overflowing, 7)
+    owner = next(
+        rank for rank in reversed(range(ranks.size)) if len(torch.arange(8).chunk(ranks.size)) > rank
+    )
+    for rank, (text, is_unchanged) in enumerate(found):
+        assert is_unchanged
+        assert "3 entries of the product do not fit" in text
+        assert (rank == owner) != (f"rank {owner}" in text)
