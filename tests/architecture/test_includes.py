@@ -27,7 +27,7 @@ CUDA_LAYERS = [
         "repair",
     ],
     ["layout", "blocks", "ways", "stages", "stored", "prepare"],
-    ["matmul"],
+    ["matmul", "partial"],
 ]
 # Of csrc/cuda/multiply: families of kernels, which share ptx and walk alone, and these nothing of them.
 FAMILIES = ["hopper", "mma_sync", "tcgen05"]
