@@ -7,3 +7,6 @@ loads one that was exported needs ``import ozfp4.torch_ops``.
 import torch  # noqa: F401 - the caller need not have
 
 from . import definitions  # noqa: F401 - torch knows the operators from here on
+from .shardings import register_if_imported
+
+register_if_imported()
