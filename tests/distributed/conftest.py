@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("torch.distributed")
 
-import ranks as processes  # noqa: E402
+import ranks as processes
 
 
 @pytest.fixture(params=processes.KINDS, ids=lambda kind: f"{kind[0]}-{kind[1]}")

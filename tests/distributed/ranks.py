@@ -59,7 +59,7 @@ class Outcome:
     seconds: float = 0.0
 
 
-class RanksFailed(AssertionError):
+class RanksError(AssertionError):
     """Some ranks raised, died or hung: says which, and why."""
 
     def __init__(self, outcomes: list[Outcome]) -> None:
@@ -95,13 +95,13 @@ class Ranks:
         started = self.outcomes(_nothing)
         if any(x.error or x.is_dead for x in started):
             self.close()
-            raise RanksFailed(started)
+            raise RanksError(started)
 
     def run(self, function: Callable[..., Any], *arguments: Any, limit: float = LIMIT) -> list[Any]:
-        """The values of all ranks; RanksFailed where one has none."""
+        """The values of all ranks; RanksError where one has none."""
         found = self.outcomes(function, *arguments, limit=limit)
         if any(x.error or x.is_dead for x in found):
-            raise RanksFailed(found)
+            raise RanksError(found)
         return [x.value for x in found]
 
     def outcomes(self, function: Callable[..., Any], *arguments: Any, limit: float = LIMIT) -> list[Outcome]:

@@ -8,7 +8,7 @@ import time
 import pytest
 import torch
 import torch.distributed as dist
-from ranks import Here, Ranks, RanksFailed, group
+from ranks import Here, Ranks, RanksError, group
 
 
 def sums(here: Here, value: float) -> float:
@@ -42,7 +42,7 @@ def test_values(ranks: Ranks) -> None:
 
 def test_errors_name_the_rank() -> None:
     ranks = group(3)
-    with pytest.raises(RanksFailed, match="rank 1 of 3: ValueError: rank 1 does not want to") as caught:
+    with pytest.raises(RanksError, match="rank 1 of 3: ValueError: rank 1 does not want to") as caught:
         ranks.run(fail, 1)
     assert [x.value for x in caught.value.outcomes] == [0, None, 2]
     assert ranks.run(sums, 0.0) == [3.0] * 3
