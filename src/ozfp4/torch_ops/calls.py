@@ -57,7 +57,8 @@ def gemm(
 
 def gram(a: Any, out: Any, plan: Any, report: Any, **settings: Any) -> Any:
     if dtensors.are_given(a, out):
-        return _of_dtensors("gram", out, {"plan": plan, "report": report}, settings, a=a)
+        name = "a" if dtensors.are_given(a) else "out"
+        raise TypeError(f"{name}: gram takes no DTensor; ozfp4.matmul(a.mH, a) is the same product")
     _check_unasked(plan=plan, report=report)
     _check_tensors(a=a, out=out)
     asked = _checked(settings)
@@ -73,13 +74,19 @@ def _of_dtensors(
     """A product of DTensors by its operator; `arguments` are in the order of the schema."""
     if torch.compiler.is_compiling():  # the operator checks them
         return getattr(torch.ops.ozfp4, name).default(*arguments.values(), **_checked(settings))
+    if out is None and not any(unasked.values()):
+        result = dtensors.again(name, tuple(arguments.values()), _unusual(settings))
+        if result is not None:
+            return result
     numbers = {key: arguments[key] for key in ("alpha", "beta") if key in arguments}
     tensors = {key: x for key, x in arguments.items() if key not in numbers}
     if not all(x is None or isinstance(x, torch.Tensor) for x in tensors.values()):
         library.is_from_torch(**tensors)
     dtensors.check(out, unasked, **tensors)
     if numbers:
-        factors = _factors(*numbers.values(), tuple(tensors.values()), settings["overflow"])
+        factors = _factors(
+            arguments["alpha"], arguments["beta"], tuple(tensors.values()), settings["overflow"]
+        )
         arguments["alpha"], arguments["beta"] = factors
     return dtensors.product(name, tuple(arguments.values()), _checked(settings))
 

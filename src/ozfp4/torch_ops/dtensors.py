@@ -1,18 +1,19 @@
-"""Products of DTensors from ``ozfp4.matmul``, ``gemm`` and ``gram``: what is refused, in words of the arguments; and products like one
-that needed no exchange before, which multiply the local tensors at once.
+"""Products of DTensors from ``ozfp4.matmul`` and ``gemm``: what is refused, in words of the arguments; and products like one that
+needed no exchange before, which multiply the local tensors at once.
 
 torch's way to the operator takes tens of microseconds for one that is not its own, as long as several small products.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..dispatch.plain import products
-from ..request.library import check_kind, dtensor_class, require_torch, unwatched
-from ..request.operands import check_matrices, matmul_shape
+from ..request.library import check_kind, dtensor_class, is_dtensor, require_torch, unwatched
+from ..request.operands import matmul_shape
 from ..request.update import check_addend_shape
-from .shardings import RULES, register
+from .shardings import RULES, register, resolved
 
 torch: Any = require_torch()
 forward_ad: Any = torch.autograd.forward_ad
@@ -28,27 +29,30 @@ def are_given(*tensors: Any) -> bool:
 
 
 def check(out: Any, unasked: dict[str, Any], **given: Any) -> None:
-    """Errors for what a product of DTensors does not take: an `out`, arguments that are `unasked` as a plain call has them, tensors
-    beside DTensors, other meshes, shapes and dtypes."""
-    for name, value in {"out": out, **unasked}.items():
+    """Errors for what a product of DTensors does not take: an `out`, arguments that are `unasked` as a plain call has them,
+    tensors beside DTensors, other meshes, shapes and dtypes."""
+    if out is not None:
+        raise ValueError(
+            f"out: a {type(out).__name__} is not written to by products of DTensors; copy the result there"
+        )
+    for name, value in unasked.items():
         if value is not None and value is not False:
             what = repr(value) if isinstance(value, bool) else f"a {type(value).__name__}"
-            remedy = "copy the result there" if name == "out" else "multiply gathered operands, x.full_tensor()"
-            raise ValueError(f"{name}: {what} is not for DTensors; {remedy}")
+            raise ValueError(
+                f"{name}: {what} is not for DTensors; multiply gathered operands, x.full_tensor()"
+            )
     tensors = {name: x for name, x in given.items() if x is not None}
     _check_one_mesh(tensors)
     for name, x in tensors.items():
         check_kind(name, x)
-    if "b" not in tensors:
-        check_matrices(tuple(tensors["a"].shape))
-        return
     result = matmul_shape(tuple(tensors["a"].shape), tuple(tensors["b"].shape)).result
     if "c" in tensors:
         check_addend_shape(tensors["c"], result)
 
 
 def _check_one_mesh(tensors: dict[str, Any]) -> None:
-    """TypeError for tensors that are no DTensors, but a C without axes; ValueError for DTensors of another mesh than the first."""
+    """TypeError for tensors that are no DTensors, but a C without axes; ValueError for DTensors of another mesh than the first
+    one's."""
     kind: Any = dtensor_class()
     first = next(name for name, x in tensors.items() if isinstance(x, kind))
     mesh = tensors[first].device_mesh
@@ -66,40 +70,73 @@ def _check_one_mesh(tensors: dict[str, Any]) -> None:
             )
 
 
+def again(name: str, arguments: tuple[Any, ...], settings: dict[str, Any]) -> Any | None:
+    """The product if one like it has been made before and needed no exchange; None otherwise, also for whatever may have to be
+    refused. Settings are those of the operator, checked as the local tensors are multiplied."""
+    if settings.get("overflow") == "raise":
+        return None
+    key = _key(name, arguments)
+    spec = None if key is None else _results.get(key)
+    if spec is None:
+        return None
+    tensor = torch.Tensor
+    local = [x._local_tensor if isinstance(x, tensor) else x for x in arguments]
+    return dtensor_class()(products[name](*local, **settings), spec, requires_grad=False)
+
+
 def product(name: str, arguments: tuple[Any, ...], settings: dict[str, Any]) -> Any:
     """The product by the operator `name`. Range: arguments that :func:`check` has passed, in the order of the schema."""
-    tensors = [x for x in arguments if isinstance(x, torch.Tensor)]
+    register()
+    arguments = resolved(arguments)
     operator = getattr(torch.ops.ozfp4, name).default
-    if not _are_unwatched(tensors):
-        register()
-        return operator(*arguments, **settings)
-    key = (name, *(x._spec for x in tensors))
-    spec = _results.get(key)
-    if spec is None:
-        register()
-        result = operator(*arguments, **settings)
-        _enter(key, arguments, result)
-        return result
-    local = (x._local_tensor if isinstance(x, torch.Tensor) else x for x in arguments)
-    return type(tensors[0])(products[name](*local, **settings), spec, requires_grad=False)
+    if settings.get("overflow") == "raise":
+        return _raised_alike(lambda: operator(*arguments, **settings), arguments)
+    result = operator(*arguments, **settings)
+    key = _key(name, arguments)
+    if key is not None and _stays(name, arguments, result):
+        if len(_results) >= _MOST_RESULTS:
+            _results.clear()
+        _results[key] = result._spec
+    return result
 
 
-def _are_unwatched(tensors: list[Any]) -> bool:
-    """Whether these are DTensors of plain tensors, and torch has nothing to do with their product."""
-    kind, follows = dtensor_class(), torch.is_grad_enabled()
-    for x in tensors:
-        if type(x) is not kind or (follows and x.requires_grad):
-            return False
-    return unwatched().are(tuple(x._local_tensor for x in tensors))
+def _raised_alike(multiply: Callable[[], Any], arguments: tuple[Any, ...]) -> Any:
+    """What `multiply` gives; an OverflowError on every rank of the mesh where there is one on any, as those without would wait
+    for the others later."""
+    result, error = None, None
+    try:
+        result = multiply()
+    except OverflowError as overflow:
+        error = overflow
+    from torch.distributed.tensor import Partial
+
+    mesh = next(x.device_mesh for x in arguments if is_dtensor(x))
+    found = torch.full((), int(error is not None), device=mesh.device_type)
+    count = dtensor_class().from_local(found, mesh, [Partial()] * mesh.ndim, run_check=False).full_tensor()
+    if error is not None:
+        raise error
+    if int(count):
+        raise OverflowError(f"overflow: entries of {int(count)} other ranks do not fit the result's dtype")
+    return result
 
 
-def _enter(key: tuple[Any, ...], arguments: tuple[Any, ...], result: Any) -> None:
-    """Let products like this one be made of local tensors if they are here as they have to be."""
-    if not _stays(key[0], arguments, result):
-        return
-    if len(_results) >= _MOST_RESULTS:
-        _results.clear()
-    _results[key] = result._spec
+def _key(name: str, arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """What products share that differ in numbers alone; None where a tensor is none of DTensors of plain tensors, or torch has
+    something to do with the product."""
+    kind, tensor = dtensor_class(), torch.Tensor
+    found: list[Any] = [name]
+    local: list[Any] = []
+    for x in arguments:
+        if type(x) is kind:
+            if x.requires_grad and torch.is_grad_enabled():
+                return None
+            found.append(x._spec)
+            local.append(x._local_tensor)
+        elif isinstance(x, tensor):
+            return None
+        else:
+            found.append(x is None)
+    return tuple(found) if unwatched().are(tuple(local)) else None
 
 
 def _stays(name: str, arguments: tuple[Any, ...], result: Any) -> bool:
@@ -112,6 +149,6 @@ def _stays(name: str, arguments: tuple[Any, ...], result: Any) -> bool:
         if len(set(axes)) < len(axes):
             return False
     alike = [(out[0], *(p for p in each if p is not None)) for out, each in RULES[name](*lying)]
-    return all(found in alike for found in zip(result.placements, *(x.placements for x in specs), strict=True))
-
-
+    return all(
+        found in alike for found in zip(result.placements, *(x.placements for x in specs), strict=True)
+    )

@@ -1,8 +1,9 @@
 """How the operators take DTensors: which placements of operands give which of the result, on one dimension of a mesh.
 
-An entry of a product depends on its row of A and its column of B alone, so that rows, columns and matrices of a stack may lie on
-different devices, and every bit is as on one. A cut of the inner dimension is in no list: a sum of results that are rounded already
-is another number. DTensor then gathers the operand that is cut there, or reduces the one that is a partial sum, before it multiplies.
+An entry of a product depends on its row of A and its column of B alone, so that rows, columns and matrices of a stack may lie
+on different devices, and every bit is as on one. A cut of the inner dimension is in no list: a sum of results that are rounded
+already is another number. DTensor then gathers an operand that is cut there, and reduces one that is a partial sum, before it
+multiplies.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ..request.library import require_torch
+from ..request.library import is_dtensor, require_torch
 
 torch: Any = require_torch()
 
-Sharding = tuple[list[Any], list[Any]]  # placements of the result, and of the arguments: None of what is no tensor
+Sharding = tuple[
+    list[Any], list[Any]
+]  # placements of the result, and of the arguments: None of what is no tensor
 
 
 class _Cut(NamedTuple):
@@ -69,8 +72,8 @@ def _of_matmul(a: Any, b: Any, *others: Any, **settings: Any) -> list[Sharding]:
 
 
 def _is_split(a: Any, b: Any, cuts: list[_Cut]) -> bool:
-    """Whether no rank should have the whole product: where both operands lie on several ranks along each dimension of the mesh, and
-    some axis is long enough for a cut. DTensor rates what it sends alone, and would have every rank multiply all."""
+    """Whether no rank should have the whole product: where both operands lie on several ranks along each dimension of the mesh,
+    and some axis is long enough for a cut. DTensor rates what it sends alone, and would have every rank multiply all."""
     ranks = a.mesh.size()
     if not all(p.is_shard() and q.is_shard() for p, q in zip(a.placements, b.placements, strict=True)):
         return False
@@ -101,13 +104,36 @@ def _of_addend(shape: tuple[int, ...], result: Any, axes: int) -> Any:
     return _placed(axis if axis >= 0 and shape[axis] != 1 else None)
 
 
-def _of_gram(a: Any, *others: Any, **settings: Any) -> list[Sharding]:
-    """Every line meets every other one: only matrices of a stack are apart."""
-    axes: list[int | None] = [*range(len(a.shape) - 2), None]
-    return [([_placed(axis)], [_placed(axis), *[None] * len(others)]) for axis in axes]
+def resolved(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments; DTensors whose local tensors are lazily conjugated or negated as new ones: not all collectives take such."""
+    return tuple(
+        x.clone() if is_dtensor(x) and (x._local_tensor.is_conj() or x._local_tensor.is_neg()) else x
+        for x in arguments
+    )
 
 
-RULES: dict[str, Callable[..., list[Sharding]]] = {"matmul": _of_matmul, "gemm": _of_gemm, "gram": _of_gram}
+def whole_along(x: Any, axes: tuple[int, ...]) -> Any:
+    """A tensor with none of these axes cut: DTensor joins no axes that are, unless their pieces are of one size."""
+    if not is_dtensor(x) or not any(p.is_shard() and p.dim in axes for p in x.placements):
+        return x
+    return x.redistribute(
+        placements=[_placed(None) if p.is_shard() and p.dim in axes else p for p in x.placements]
+    )
+
+
+# Not gram: DTensor keeps what it has found of an operator by its tensors and whole numbers, and would take the shape of A A^H for
+# that of A^H A. Of a product or update no other argument says where and of what shape the result is.
+def reshaped(x: Any, shape: tuple[Any, ...]) -> Any:
+    """A tensor in another shape. Range: of a DTensor, no axis that is joined with others is cut."""
+    if is_dtensor(x):
+        if tuple(x.shape) == tuple(shape):
+            return x
+        if x.numel() == 0:  # whose axes DTensor cannot tell apart
+            x = whole_along(x, tuple(range(x.ndim)))
+    return x.reshape(shape)
+
+
+RULES: dict[str, Callable[..., list[Sharding]]] = {"matmul": _of_matmul, "gemm": _of_gemm}
 
 
 @lru_cache(maxsize=1)
@@ -122,9 +148,3 @@ def register() -> None:
         ) from None
     for name, rule in RULES.items():
         register_sharding(getattr(torch.ops.ozfp4, name).default)(rule)
-
-
-def register_if_imported() -> None:
-    """The same where DTensors are imported, at the cost of a look-up where they are not."""
-    if "torch.distributed.tensor" in sys.modules:
-        register()

@@ -1,0 +1,395 @@
+"""Products of DTensors: the bits of one device for all placements of the operands, on meshes of one and two dimensions."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+import torch
+from ranks import Here, Ranks
+
+import ozfp4
+
+PLACED = ("R", "S0", "S1", "P")  # of a matrix along one dimension of a mesh
+MESHES: dict[int, list[tuple[int, ...]]] = {2: [(2,)], 3: [(3,)], 4: [(4,), (2, 2)], 8: [(8,), (2, 4)]}
+SHAPES = [((7, 9), (9, 5)), ((2, 3), (3, 17)), ((9, 4), (4, 1)), ((0, 5), (5, 4)), ((6, 0), (0, 3))]
+
+
+# ---- In the process of a rank
+
+
+def mesh_of(here: Here, extents: tuple[int, ...]) -> Any:
+    from torch.distributed.tensor import init_device_mesh
+
+    if extents not in _meshes:
+        _meshes[extents] = init_device_mesh(here.device.partition(":")[0], extents)
+    return _meshes[extents]
+
+
+_meshes: dict[tuple[int, ...], Any] = {}
+
+
+def placement(word: str) -> Any:
+    from torch.distributed.tensor import Partial, Replicate, Shard
+
+    if word == "R":
+        return Replicate()
+    return Partial() if word == "P" else Shard(int(word[1:]))
+
+
+def piece(whole: torch.Tensor, mesh: Any, placements: Any) -> torch.Tensor:
+    """What this rank has of a tensor, by the definition: cut along one dimension of the mesh after the other."""
+    for dim, cut in enumerate(placements):
+        size, here = mesh.size(dim), mesh.get_local_rank(dim)
+        if cut.is_shard():
+            extent = whole.shape[cut.dim]
+            step = -(-extent // size)
+            first = min(here * step, extent)
+            whole = whole.narrow(cut.dim, first, min(step, extent - first))
+        elif cut.is_partial():
+            whole = summand(whole, here, size)
+    return whole.contiguous()
+
+
+def summand(x: torch.Tensor, rank: int, ranks: int) -> torch.Tensor:
+    """Of `x` as a sum over ranks that no order of additions rounds: high bits on one rank, low bits on another, by the entry."""
+    if x.is_complex():
+        return torch.complex(summand(x.real, rank, ranks), summand(x.imag, rank, ranks))
+    if x.dtype.is_floating_point:
+        words = x.contiguous().view(torch.int64 if x.dtype == torch.float64 else torch.int32)
+        high = torch.where(x.isfinite(), (words & ~0xFFF).view(x.dtype), x)
+        low = torch.where(x.isfinite(), x - high, 0)
+    else:
+        high = x & ~3
+        low = x - high
+    who = torch.arange(x.numel(), device=x.device).reshape(x.shape)
+    return torch.where(who % ranks == rank, high, 0) + torch.where((who + 1) % ranks == rank, low, 0)
+
+
+def placed(here: Here, whole: torch.Tensor, mesh: Any, words: Any) -> Any:
+    from torch.distributed.tensor import DTensor
+
+    placements = [placement(word) for word in words]
+    local = piece(whole, mesh, placements)
+    return DTensor.from_local(
+        local, mesh, placements, run_check=False, shape=whole.shape, stride=whole.contiguous().stride()
+    )
+
+
+def bits(x: torch.Tensor) -> torch.Tensor:
+    x = torch.view_as_real(x.resolve_conj()) if x.is_complex() else x
+    words = {8: torch.int64, 4: torch.int32}.get(x.element_size())
+    nan = x != x
+    x = x.contiguous()
+    return torch.where(nan, -1, x.view(words) if words and x.dtype.is_floating_point else x.long())
+
+
+def assert_is(found: Any, whole: torch.Tensor, what: object) -> None:
+    """The local part of a DTensor is that of `whole`, bit for bit, and no sum over ranks is left to be made."""
+    assert tuple(found.shape) == tuple(whole.shape), what
+    assert found.dtype == whole.dtype, what
+    assert not any(p.is_partial() for p in found.placements), (what, found.placements)
+    local, expected = found.to_local(), piece(whole, found.device_mesh, found.placements)
+    assert local.shape == expected.shape, (what, found.placements, local.shape, expected.shape)
+    assert torch.equal(bits(local), bits(expected)), (what, found.placements, local, expected)
+
+
+def random(seed: int, shape: Any, dtype: torch.dtype, device: str, special: bool = True) -> torch.Tensor:
+    """Entries over many binades, zeros, and in some rows infinity and NaN; of integers all bits."""
+    generator = torch.Generator().manual_seed(seed)
+    if dtype == torch.bool:
+        return (torch.rand(shape, generator=generator) < 0.3).to(device)
+    if not (dtype.is_floating_point or dtype.is_complex):
+        info = torch.iinfo(dtype)
+        return torch.randint(info.min, info.max, shape, generator=generator, dtype=dtype).to(device)
+    x = torch.randn(shape, generator=generator, dtype=dtype)
+    spread = 30 if dtype in (torch.float64, torch.complex128) else 8
+    x = x * torch.exp2(torch.randint(-spread, spread, shape, generator=generator))
+    x = torch.where(torch.rand(shape, generator=generator) < 0.1, 0, x)
+    if special and x.numel() > 20 and seed % 3 == 0:
+        x.flatten()[seed % x.numel()] = float("inf") if seed % 2 else float("nan")
+    return x.to(dtype).to(device)
+
+
+def all_pairs(here: Here, extents: tuple[int, ...], shapes: Any) -> int:
+    """Every pair of placements of two matrices; how many that were."""
+    mesh, count = mesh_of(here, extents), 0
+    of_one = list(itertools.product(PLACED, repeat=len(extents)))
+    for number, (left, right) in enumerate(shapes):
+        a, b = (
+            random(10 * number + i, shape, torch.float64, here.device)
+            for i, shape in enumerate((left, right))
+        )
+        c = ozfp4.matmul(a, b)
+        x = {words: placed(here, a, mesh, words) for words in of_one}
+        y = {words: placed(here, b, mesh, words) for words in of_one}
+        for of_a, of_b in itertools.product(of_one, repeat=2):
+            for _ in range(2):  # the second time without torch's way, if nothing is exchanged
+                assert_is(ozfp4.matmul(x[of_a], y[of_b]), c, (left, right, of_a, of_b))
+            count += 1
+    return count
+
+
+KINDS: list[tuple[str, str, dict[str, Any]]] = [
+    ("float64", "float64", {"accuracy": "correct", "rounding": "up"}),
+    ("float64", "float64", {"bits": 40}),
+    ("float64", "float64", {"scheme": "I", "backend": "fp4", "bits": 53}),
+    ("float64", "float64", {"backend": "int8"}),
+    ("float32", "float32", {}),
+    ("float32", "float64", {"accuracy": "correct"}),
+    ("complex128", "complex128", {}),
+    ("complex64", "float32", {}),
+    ("float64", "complex128", {"accuracy": "correct", "rounding": "zero"}),
+    ("int64", "int64", {}),
+    ("int8", "int32", {}),
+    ("bool", "bool", {}),
+]
+
+
+def stacks(generator: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Shapes of two operands: vectors, matrices, stacks that broadcast."""
+
+    def extent() -> int:
+        return int(torch.randint(0, 10, (), generator=generator)) % 9
+
+    m, k, n = extent(), extent(), extent()
+    stack = [1 + extent() % 5 for _ in range(int(torch.randint(0, 3, (), generator=generator)))]
+    lines = []
+    for _ in range(2):
+        kept = stack[int(torch.randint(0, len(stack) + 1, (), generator=generator)) :]
+        lines.append([1 if extent() == 0 else x for x in kept])
+    a = (*lines[0], m, k) if lines[0] or extent() > 1 else (k,)
+    b = (*lines[1], k, n) if lines[1] or extent() > 1 else (k,)
+    return a, b
+
+
+def words_for(shape: tuple[int, ...], dims: int, generator: Any, takes_sums: bool) -> list[str]:
+    words = ["R", *(f"S{axis}" for axis in range(len(shape))), *(["P"] if takes_sums else [])]
+    return [words[int(torch.randint(0, len(words), (), generator=generator))] for _ in range(dims)]
+
+
+def random_cases(here: Here, extents: tuple[int, ...], first: int, count: int) -> None:
+    mesh = mesh_of(here, extents)
+    for seed in range(first, first + count):
+        generator = torch.Generator().manual_seed(seed)
+        of_a, of_b, options = KINDS[seed % len(KINDS)]
+        left, right = stacks(generator)
+        a = random(seed, left, getattr(torch, of_a), here.device)
+        b = random(seed + 1, right, getattr(torch, of_b), here.device)
+        placements = [words_for(x.shape, len(extents), generator, x.dtype != torch.bool) for x in (a, b)]
+        what = (seed, left, right, placements, options)
+        x, y = (placed(here, z, mesh, words) for z, words in zip((a, b), placements, strict=True))
+        try:
+            found = ozfp4.matmul(x, y, **options)
+        except Exception as error:
+            raise AssertionError(f"{what}: {error}") from error
+        assert_is(found, ozfp4.matmul(a, b, **options), what)
+
+
+def updates(here: Here, extents: tuple[int, ...], first: int, count: int) -> None:
+    mesh = mesh_of(here, extents)
+    for seed in range(first, first + count):
+        generator = torch.Generator().manual_seed(seed)
+        dtype = (torch.float64, torch.complex128, torch.int64)[seed % 3]
+        alpha, beta = ((2.5, -0.75), (1.5 + 2j, 1.0), (3, -(2**40)))[seed % 3]
+        a, b = (random(seed + i, shape, dtype, here.device) for i, shape in enumerate(stacks(generator)))
+        result = ozfp4.matmul(a, b)
+        shape = [1 if (seed + axis) % 4 == 0 else x for axis, x in enumerate(result.shape)][seed % 2 :]
+        c = random(seed + 2, shape, dtype, here.device)
+        given = [placed(here, x, mesh, words_for(x.shape, len(extents), generator, True)) for x in (a, b, c)]
+        what = (seed, a.shape, b.shape, c.shape, [x.placements for x in given])
+        assert_is(ozfp4.gemm(alpha, *given[:2], beta, given[2]), ozfp4.gemm(alpha, a, b, beta, c), what)
+        if a.ndim > 1 and b.ndim > 1:
+            turned = [x.mT if seed % 2 else x.mH for x in (a, b)]
+            words = [words_for(x.shape, len(extents), generator, False) for x in turned]
+            x, y = (placed(here, z, mesh, w) for z, w in zip(turned, words, strict=True))
+            asked = "T" if seed % 2 else "C"
+            found = ozfp4.gemm(alpha, x, y, trans_a=asked, trans_b=asked)
+            assert_is(found, ozfp4.gemm(alpha, a, b), (what, words, asked))
+
+
+def gradients(here: Here, extents: tuple[int, ...], first: int, count: int) -> None:
+    mesh = mesh_of(here, extents)
+    for seed in range(first, first + count):
+        generator = torch.Generator().manual_seed(seed)
+        dtypes = ((torch.float64, torch.float64), (torch.complex128, torch.float64))[seed % 2]
+        left, right = stacks(generator)
+        a, b = (
+            random(seed + i, shape, dtype, here.device, special=False)
+            for i, (shape, dtype) in enumerate(zip((left, right), dtypes, strict=True))
+        )
+        with_c = seed % 3 == 0
+        whole = [x.requires_grad_() for x in (a, b)]
+        result = ozfp4.matmul(*whole)
+        c = random(seed + 5, result.shape[-1:], a.dtype, here.device, special=False)
+        whole.append(c.requires_grad_())
+        given = [
+            placed(
+                here, x.detach(), mesh, words_for(x.shape, len(extents), generator, False)
+            ).requires_grad_()
+            for x in whole
+        ]
+        what = (seed, left, right, [x.placements for x in given])
+
+        def product(x: Any, y: Any, z: Any, with_c: bool = with_c) -> Any:
+            return ozfp4.gemm(1.5, x, y, -2.0, z) if with_c else ozfp4.matmul(x, y, accuracy="correct")
+
+        expected, found = product(*whole), product(*given)
+        assert_is(found.detach(), expected.detach(), what)
+        weight = random(seed + 3, expected.shape, expected.dtype, here.device, special=False)
+        expected.backward(weight)
+        words = words_for(expected.shape, len(extents), generator, False)
+        found.backward(placed(here, weight, mesh, words))
+        for x, y in zip(given[: 2 + with_c], whole, strict=False):
+            assert y.grad is not None
+            assert_is(x.grad, y.grad, (what, words))
+
+
+def natural_placements(here: Here) -> dict[tuple[str, str], str]:
+    """Where the result of matrices lies that no exchange, or the least, is needed for."""
+    mesh = mesh_of(here, (here.size,))
+    a = random(1, (16, 24), torch.float64, here.device)
+    b = random(2, (24, 32), torch.float64, here.device)
+    found = {}
+    for of_a, of_b in itertools.product(("R", "S0", "S1"), repeat=2):
+        (where,) = ozfp4.matmul(
+            placed(here, a, mesh, of_a_list(of_a)), placed(here, b, mesh, [of_b])
+        ).placements
+        found[of_a, of_b] = f"S{where.dim}" if where.is_shard() else "R"
+    return found
+
+
+def of_a_list(word: str) -> list[str]:
+    return [word]
+
+
+def exchanges(here: Here) -> dict[str, int]:
+    """Collectives of some products."""
+    from torch.distributed.tensor.debug import CommDebugMode
+
+    mesh = mesh_of(here, (here.size,))
+    a = random(1, (3, 16, 24), torch.float64, here.device)
+    b = random(2, (24, 32), torch.float64, here.device)
+    found = {}
+    for of_a, of_b in (("R", "R"), ("S1", "R"), ("R", "S1"), ("S2", "S0")):
+        x, y = placed(here, a, mesh, [of_a]), placed(here, b, mesh, [of_b])
+        for _ in range(2):
+            with CommDebugMode() as counted:
+                ozfp4.matmul(x, y)
+            found[of_a + of_b] = counted.get_total_counts()
+    return found
+
+
+def refused(here: Here) -> list[str]:
+    """What is said of wrong arguments; nobody waits for anybody."""
+    mesh = mesh_of(here, (here.size,))
+    other = mesh_of(here, (1, here.size))
+    whole = random(1, (8, 8), torch.float64, here.device, special=False)
+    x, y = placed(here, whole, mesh, ["S0"]), placed(here, whole, mesh, ["R"])
+    z, narrow = placed(here, whole, other, ["R", "S0"]), placed(here, whole[:, :5], mesh, ["R"])
+    calls = [
+        lambda: ozfp4.matmul(x, whole),
+        lambda: ozfp4.matmul(whole, x),
+        lambda: ozfp4.matmul(x, z),
+        lambda: ozfp4.matmul(narrow, x),
+        lambda: ozfp4.matmul(x, y, out=x),
+        lambda: ozfp4.matmul(x, y, report=True),
+        lambda: ozfp4.matmul(x, y, return_bound=True),
+        lambda: ozfp4.matmul(x, y, accuracy="best"),
+        lambda: ozfp4.matmul(x, y, progress=print),
+        lambda: ozfp4.matmul(x.half(), y),
+        lambda: ozfp4.gemm(1.0, x, y, 1.0, whole),
+        lambda: ozfp4.gemm(1.0, x, y, 1.0, narrow),
+        lambda: ozfp4.gemm(float("inf"), x, y),
+        lambda: ozfp4.gram(x),
+        lambda: ozfp4.enclose(x, y),
+        lambda: ozfp4.einsum("ij,jk", x, y),
+        lambda: ozfp4.linalg.solve(x, y),
+        lambda: ozfp4.matmul(x, whole.cpu().numpy()),
+    ]
+    found = []
+    ozfp4.matmul(x, y)  # what is known of it lets nothing of this through
+    for call in calls:
+        try:
+            call()
+            found.append("nothing")
+        except Exception as error:
+            found.append(f"{type(error).__name__}: {error}")
+    assert_is(ozfp4.matmul(x, y), ozfp4.matmul(whole, whole), "after all that")
+    return found
+
+
+def overflowing(here: Here) -> str:
+    """One entry of the whole product does not fit; on one rank alone."""
+    mesh = mesh_of(here, (here.size,))
+    a = torch.ones((here.size, 4), dtype=torch.int8, device=here.device)
+    a[0] = 100
+    x, y = placed(here, a, mesh, ["S0"]), placed(here, torch.ones_like(a[0]), mesh, ["R"])
+    assert_is(ozfp4.matmul(x, y), ozfp4.matmul(a, torch.ones_like(a[0])), "wraps")
+    try:
+        ozfp4.matmul(x, y, overflow="raise")
+    except OverflowError as error:
+        return str(error)
+    return "nothing"
+
+
+def emulated(here: Here) -> list[tuple[str, bool, int, str]]:
+    """A product of torch whose inner dimension is cut: native, with the sum over ranks left open; ours beside it."""
+    mesh = mesh_of(here, (here.size,))
+    a = random(1, (8, 24), torch.float64, here.device, special=False)
+    b = random(2, (24, 8), torch.float64, here.device, special=False)
+    x, y = placed(here, a, mesh, ["S1"]), placed(here, b, mesh, ["S0"])
+    native = x @ y
+    p = placed(here, a, mesh, ["S0"]).requires_grad_()
+    with ozfp4.emulate(mode="always") as scope:
+        with ozfp4.emulate(mode="always"):
+            c = x @ y
+        ours, whole = ozfp4.matmul(x, y), a @ b
+        (p @ y).sum().backward()
+    with ozfp4.emulate(mode="always") as second:
+        again = x @ y
+        with torch.inference_mode():
+            torch.nn.functional.linear(x, y.mT)
+            seen = x @ y
+    for each in (c, again, seen):
+        assert each.placements == native.placements
+        assert torch.equal(each.to_local(), native.to_local())
+    assert_is(ours, ozfp4.matmul(a, b), "ours")
+    assert torch.equal(whole, ozfp4.matmul(a, b))
+    rows = [*scope.summary().rows, *second.summary().rows]
+    return [(row.operation, row.taken, row.calls, row.reason) for row in rows]
+
+
+def compiled(here: Here) -> None:
+    mesh = mesh_of(here, (here.size,))
+    a = random(1, (8, 9), torch.float64, here.device, special=False)
+    b = random(2, (9, 8), torch.float64, here.device, special=False)
+    x, y = placed(here, a, mesh, ["S1"]), placed(here, b, mesh, ["S0"])
+    for backend in ("eager", "aot_eager"):
+        found = torch.compile(lambda p, q: ozfp4.matmul(p, q) * 2, backend=backend)(x, y)
+        assert_is(found, ozfp4.matmul(a, b) * 2, backend)
+
+
+# ---- In the process of the tests
+
+
+@pytest.fixture(params=[(size, mesh) for size in MESHES for mesh in MESHES[size]], ids=str)
+def meshed(request: pytest.FixtureRequest) -> tuple[Ranks, tuple[int, ...]]:
+    import ranks
+
+    size, mesh = request.param
+    return ranks.group(size), mesh
+
+
+def test_all_pairs_of_placements(meshed: tuple[Ranks, tuple[int, ...]]) -> None:
+    ranks, mesh = meshed
+    shapes = SHAPES if len(mesh) == 1 else SHAPES[:1]
+    assert ranks.run(all_pairs, mesh, shapes) == [len(shapes) * 16 ** len(mesh)] * ranks.size
+
+
+@pytest.mark.parametrize("cases", [random_cases, updates, gradients])
+def test_random_cases(meshed: tuple[Ranks, tuple[int, ...]], cases: Any) -> None:
+    ranks, mesh = meshed
+    count = {random_cases: 150, updates: 45, gradients: 30}[cases]
+    ranks.run(cases, mesh, 1000 * ranks.size + 7 * len(mesh), count)
