@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -253,15 +255,9 @@ def natural_placements(here: Here) -> dict[tuple[str, str], str]:
     b = random(2, (24, 32), torch.float64, here.device)
     found = {}
     for of_a, of_b in itertools.product(("R", "S0", "S1"), repeat=2):
-        (where,) = ozfp4.matmul(
-            placed(here, a, mesh, of_a_list(of_a)), placed(here, b, mesh, [of_b])
-        ).placements
+        (where,) = ozfp4.matmul(placed(here, a, mesh, [of_a]), placed(here, b, mesh, [of_b])).placements
         found[of_a, of_b] = f"S{where.dim}" if where.is_shard() else "R"
     return found
-
-
-def of_a_list(word: str) -> list[str]:
-    return [word]
 
 
 def exchanges(here: Here) -> dict[str, int]:
@@ -357,7 +353,7 @@ def emulated(here: Here) -> list[tuple[str, bool, int, str]]:
         assert torch.equal(each.to_local(), native.to_local())
     assert_is(ours, ozfp4.matmul(a, b), "ours")
     assert torch.equal(whole, ozfp4.matmul(a, b))
-    rows = [*scope.summary().rows, *second.summary().rows]
+    rows = [*scope.summary.rows, *second.summary.rows]
     return [(row.operation, row.taken, row.calls, row.reason) for row in rows]
 
 
@@ -391,5 +387,102 @@ def test_all_pairs_of_placements(meshed: tuple[Ranks, tuple[int, ...]]) -> None:
 @pytest.mark.parametrize("cases", [random_cases, updates, gradients])
 def test_random_cases(meshed: tuple[Ranks, tuple[int, ...]], cases: Any) -> None:
     ranks, mesh = meshed
-    count = {random_cases: 150, updates: 45, gradients: 30}[cases]
+    count = {random_cases: 96, updates: 24, gradients: 12}[cases]
     ranks.run(cases, mesh, 1000 * ranks.size + 7 * len(mesh), count)
+
+
+def two() -> Ranks:
+    import ranks
+
+    return ranks.group(2)
+
+
+def test_where_results_lie() -> None:
+    """Nothing moves that need not, and where the inner dimension is cut no rank has the whole product."""
+    found, other = two().run(natural_placements)
+    assert found == other
+    assert found.pop(("S0", "S1")) in ("S0", "S1")
+    assert found.pop(("S1", "S0")) in ("S0", "S1")
+    assert found == {
+        ("R", "R"): "R",
+        ("R", "S0"): "S0",
+        ("R", "S1"): "S1",
+        ("S0", "R"): "S0",
+        ("S0", "S0"): "S0",
+        ("S1", "R"): "S1",
+        ("S1", "S1"): "S1",
+    }
+
+
+def test_what_is_exchanged() -> None:
+    for found in two().run(exchanges):
+        assert found == {"RR": 0, "S1R": 0, "RS1": 0, "S2S0": 2}
+
+
+def test_refusals() -> None:
+    expected = [
+        "TypeError: b: a Tensor beside a DTensor (a); pass a DTensor, torch.distributed.tensor.distribute_tensor(b, a.",
+        "TypeError: a: a Tensor beside a DTensor (b); pass a DTensor",
+        "ValueError: b: lies on DeviceMesh((1, 2), ",
+        "ValueError: inner dimensions differ: a has shape (8, 5), b has shape (8, 8): 5 != 8",
+        "ValueError: out: a DTensor is not written to by products of DTensors; copy the result there",
+        "ValueError: report: True is not for DTensors; multiply gathered operands, x.full_tensor()",
+        "ValueError: return_bound: True is not for DTensors",
+        "ValueError: accuracy: 'best' is unknown; allowed are",
+        "ValueError: progress: a builtin_function_or_method is not for DTensors",
+        "TypeError: a: dtype torch.float16 is not supported (a.float() holds its values)",
+        "TypeError: c: a Tensor beside a DTensor (a)",
+        "ValueError: c: shape (8, 5) does not broadcast to the result's shape (8, 8)",
+        "ValueError: alpha: inf is not",
+        "TypeError: a: gram takes no DTensor; ozfp4.matmul(a.mH, a) is the same product",
+        "TypeError: a: a DTensor is for ozfp4.matmul and gemm alone; pass a.full_tensor(), or a.to_local()",
+        "TypeError: operands[0]: a DTensor is for ozfp4.matmul and gemm alone",
+        "TypeError: a: a DTensor is for ozfp4.matmul and gemm alone",
+        "TypeError: NumPy arrays and torch tensors cannot be mixed: a is a torch tensor, b is a NumPy array",
+    ]
+    for found in two().run(refused):
+        for said, start in zip(found, expected, strict=True):
+            assert said.startswith(start), said
+
+
+def test_an_overflow_of_one_rank_is_one_of_all() -> None:
+    first, second = two().run(overflowing)
+    assert "do not fit" in first or "does not fit" in first, first
+    assert second == "overflow: entries of 1 other ranks do not fit the result's dtype"
+
+
+def test_emulate_leaves_them_to_torch() -> None:
+    why = "DTensor: torch adds up rounded products; ozfp4.matmul takes them"
+    for rows in two().run(emulated):
+        assert ("mm", True, 1, "always") in rows
+        assert [row for row in rows if row[3] == why and row[0] == "mm"], rows
+        assert sum(row[2] for row in rows if row[3] == why) == 3, rows
+        assert not [row for row in rows if row[1] and row[3] != "always"], rows
+        assert sum(row[2] for row in rows if row[1]) == 1, rows
+
+
+def test_where_torch_compiles() -> None:
+    two().run(compiled)
+
+
+ALONE = """
+import sys
+import ozfp4, torch
+assert "torch.distributed.tensor" not in sys.modules
+ozfp4.matmul(torch.ones(2, 2), torch.ones(2, 2, requires_grad=True))  # the operators are there before DTensors are
+import ozfp4.torch_ops
+assert "torch.distributed.tensor" not in sys.modules
+import torch.distributed as dist
+from torch.distributed.tensor import Shard, distribute_tensor, init_device_mesh
+dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+x = distribute_tensor(torch.ones(2, 2), init_device_mesh("cpu", (1,)), [Shard(0)])
+assert torch.ops.ozfp4.matmul(x, x).placements == (Shard(0),)
+with torch.inference_mode():
+    assert ozfp4.matmul(x, x).to_local().tolist() == [[2.0, 2.0], [2.0, 2.0]]
+dist.destroy_process_group()
+"""
+
+
+def test_dtensors_that_are_imported_later() -> None:
+    done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
