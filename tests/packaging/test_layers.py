@@ -21,6 +21,7 @@ LAYERS = (
     "__init__",
     "linalg",
     "emulation",
+    "distributed",
     "api",
     "torch_ops",
     "stages",

@@ -1,0 +1,225 @@
+"""The one small exchange before any data moves: every rank says what it was called with, or why it refuses that, and all come to
+the same conclusion. :func:`confirm` is a smaller one in between: did every rank come so far?
+
+A rank whose own arguments are wrong takes part, so that nobody waits for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+import weakref
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from .. import _core
+from ..backends.cuda import extension
+from ..request.library import require_torch
+from ..support.version import __version__
+from .collectives import Group, all_gather
+
+FRAME = 1024  # bytes of a message, its length in the first four; what is longer takes a second exchange
+REMEMBERED = 4096  # calls of a group
+Fields = dict[str, Any]
+Agreed = TypeVar("Agreed")
+
+
+@lru_cache(maxsize=1)
+def build() -> str:
+    """A digest of the extension modules: ranks of one version may have been built from different sources."""
+    digest = hashlib.blake2b(digest_size=8)
+    for module in (_core, extension.extension()):
+        if module is not None:
+            digest.update(Path(str(module.__file__)).read_bytes())
+    return digest.hexdigest()
+
+
+def identity() -> str:
+    """The library that a rank runs."""
+    return f"ozfp4 {__version__}, build {build()}"
+
+
+class Channel:
+    """Where the messages of a group travel, and what was agreed there."""
+
+    def __init__(self, group: Group) -> None:
+        torch = require_torch()
+        # Of what the group is, not of what this rank was called with, which may be wrong.
+        self.on_host = group.backend(torch.device("cpu")) != ""
+        self.agreed: dict[bytes, tuple[list[bytes], Any]] = {}  # by the message of this rank
+        self.messages: dict[Any, bytes] = {}  # of this rank, by what it was called with
+        self.known: dict[Any, Any] = {}  # by what a rank was called with, where that says what all were
+        self._stream: Any = None
+
+    def swap(self, group: Group, message: bytes) -> list[bytes]:
+        """The messages of all ranks, in rank order; waits for them.
+
+        Raises
+        ------
+        RuntimeError
+            A rank did not answer within the group's timeout, or its process has ended.
+        """
+        frames = self._swap(group, _framed(message, FRAME))
+        lengths = [int.from_bytes(frame[:4], "little") for frame in frames]
+        if max(lengths) > FRAME - 4:
+            frames = self._swap(group, _framed(message, max(lengths) + 4))
+        return [frame[4 : 4 + length] for frame, length in zip(frames, lengths, strict=True)]
+
+    def _swap(self, group: Group, frame: bytearray) -> list[bytes]:
+        try:
+            return (self._by_host if self.on_host else self._by_device)(group, frame)
+        except RuntimeError as error:  # of torch.distributed, which has no narrower ones everywhere
+            raise RuntimeError(
+                f"rank {group.rank} of {group.size} had no answer of all other ranks: one of them has ended, or raised or "
+                f"waits elsewhere; torch.distributed says: {error}"
+            ) from error
+
+    @staticmethod
+    def _by_host(group: Group, frame: bytearray) -> list[bytes]:
+        torch = require_torch()
+        sent = torch.frombuffer(frame, dtype=torch.uint8)
+        found = torch.empty(group.size * len(frame), dtype=torch.uint8)
+        all_gather(found, sent, group).wait()
+        return _cut(found.numpy().tobytes(), len(frame))
+
+    def _by_device(self, group: Group, frame: bytearray) -> list[bytes]:
+        """On a stream of its own: what the current one still computes is not waited for."""
+        torch = require_torch()
+        if torch.cuda.is_current_stream_capturing():
+            raise RuntimeError(
+                "a CUDA graph is being captured, in which nobody can wait for ranks; capture a call like one before, with "
+                "whole= and check='first'"
+            )
+        if self._stream is None:
+            self._stream = torch.cuda.Stream()
+        with torch.cuda.stream(self._stream):
+            sent = torch.frombuffer(frame, dtype=torch.uint8).cuda()
+            found = torch.empty(group.size * len(frame), dtype=torch.uint8, device=sent.device)
+            all_gather(found, sent, group).wait()
+            host = torch.empty(found.shape, dtype=torch.uint8, pin_memory=True)
+            host.copy_(found, non_blocking=True)
+            done = torch.cuda.Event()
+            done.record()
+        ends = time.monotonic() + _timeout(group, sent.device)
+        while not done.query():
+            if time.monotonic() > ends:
+                raise RuntimeError("the group's timeout has passed")
+        return _cut(host.numpy().tobytes(), len(frame))
+
+
+def _framed(message: bytes, size: int) -> bytearray:
+    return bytearray(len(message).to_bytes(4, "little") + message[: size - 4]).ljust(size, b"\0")
+
+
+def _cut(found: bytes, size: int) -> list[bytes]:
+    return [found[start : start + size] for start in range(0, len(found), size)]
+
+
+def _timeout(group: Group, device: Any) -> float:
+    """Seconds after which a collective of the group fails."""
+    backend = group.handle._get_backend(device)
+    options = getattr(backend, "options", None)
+    timeout = getattr(options, "_timeout", None)
+    return 600.0 if timeout is None else float(timeout.total_seconds())
+
+
+_channels: weakref.WeakKeyDictionary[Any, Channel] = weakref.WeakKeyDictionary()
+
+
+def channel(group: Group) -> Channel:
+    found = _channels.get(group.handle)
+    if found is None:
+        found = _channels[group.handle] = Channel(group)
+    return found
+
+
+def agree(
+    group: Group, message: bytes | None, error: Exception | None, conclude: Callable[[list[Fields]], Agreed]
+) -> Agreed:
+    """What `conclude` makes of the fields of all ranks: the same on each rank, or the same error.
+
+    `message` is of :func:`encode`; None on a rank that refuses what it was called with, because of `error`.
+
+    Raises
+    ------
+    Exception
+        `error` itself on a rank that has one.
+    RuntimeError
+        On the others, with the rank and what it said; or a rank has ended.
+    """
+    if group.size == 1:
+        if error is not None:
+            raise error
+        assert message is not None
+        return conclude([json.loads(message)])
+    said = message if message is not None else encode({"refused": _text(error)})
+    place = channel(group)
+    found = place.swap(group, said)
+    before = place.agreed.get(said)
+    if before is not None and before[0] == found:
+        concluded: Agreed = before[1]
+        return concluded
+    if error is not None:
+        raise error
+    fields = [json.loads(each) for each in found]
+    _check_refusals(fields)
+    result = conclude(fields)
+    if len(place.agreed) >= REMEMBERED:
+        place.agreed.clear()
+    place.agreed[said] = found, result
+    return result
+
+
+def confirm(group: Group, error: Exception | None) -> None:
+    """Returns where no rank has an error; else each rank raises its own, or a RuntimeError (an OverflowError for one) that names
+    the ranks and theirs. Waits for all ranks."""
+    if group.size > 1:
+        said = {} if error is None else {"refused": _text(error), "kind": type(error).__name__}
+        fields = [json.loads(each) for each in channel(group).swap(group, encode(said))]
+        if error is None:
+            _check_refusals(fields)
+    if error is not None:
+        raise error
+
+
+def encode(fields: Fields) -> bytes:
+    return json.dumps(fields, separators=(",", ":")).encode()
+
+
+def _text(error: Exception | None) -> str:
+    return f"{type(error).__name__}: {error}"[:4096]
+
+
+def _check_refusals(fields: list[Fields]) -> None:
+    refused = {rank: each["refused"] for rank, each in enumerate(fields) if "refused" in each}
+    if refused:
+        text = "; ".join(f"rank {rank} refused: {why}" for rank, why in refused.items())
+        kinds = {fields[rank].get("kind") for rank in refused}
+        raise (OverflowError if kinds == {"OverflowError"} else RuntimeError)(text)
+
+
+def check_alike(fields: list[Fields], names: tuple[str, ...]) -> None:
+    """ValueError for the first of these fields that the ranks have different values of; it names them all."""
+    for name in names:
+        values = [each[name] for each in fields]
+        if any(value != values[0] for value in values):
+            said: dict[str, list[int]] = {}
+            for rank, value in enumerate(values):
+                said.setdefault(_shown(value), []).append(rank)
+            shown = "; ".join(f"{value} on {_ranks(ranks)}" for value, ranks in said.items())
+            raise ValueError(f"{name}: the ranks differ: {shown}")
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) and " " in value else repr(value)
+
+
+def _ranks(ranks: list[int]) -> str:
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    if len(ranks) > 8:
+        return f"{len(ranks)} ranks from rank {ranks[0]} on"
+    return f"ranks {', '.join(map(str, ranks[:-1]))} and {ranks[-1]}"

@@ -1,0 +1,174 @@
+"""The few collectives of products: whole matrices from parts, parts cut otherwise. Entries of any dtype travel as bytes.
+
+Parts of any sizes: what all ranks gather is filled up to the largest part. Tensors on a GPU in a Gloo group travel by the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..request.library import require_torch
+from .layout import Placed
+
+
+@dataclass(frozen=True)
+class Group:
+    """The ranks of a product: torch's group, this rank in it, how many there are."""
+
+    handle: Any
+    rank: int
+    size: int
+
+    def backend(self, device: Any) -> str:
+        """The name of what serves tensors of a device, such as "gloo" and "nccl"; "" where nothing does."""
+        try:
+            return str(self.handle._get_backend(device).name()).lower()
+        except RuntimeError:
+            return ""
+
+    def goes_by_host(self, x: Any) -> bool:
+        return x.device.type != "cpu" and self.backend(x.device) == "gloo"
+
+
+def take_group(handle: Any) -> Group:
+    """The group of a product.
+
+    Raises
+    ------
+    RuntimeError
+        torch.distributed is not there or not initialised, or this process is no member.
+    TypeError
+        Something else than a group.
+    """
+    dist = require_torch().distributed
+    if not dist.is_available():
+        raise RuntimeError("group: this build of torch has no torch.distributed")
+    if not dist.is_initialized():
+        raise RuntimeError(
+            "group: torch.distributed is not initialised; call torch.distributed.init_process_group first"
+        )
+    if handle is None:
+        handle = dist.group.WORLD
+    if handle == dist.GroupMember.NON_GROUP_MEMBER:
+        raise RuntimeError("group: this process is no member of it; its members alone multiply there")
+    if not isinstance(handle, dist.ProcessGroup):
+        raise TypeError(
+            f"group: {type(handle).__name__} is no torch.distributed group; of a DeviceMesh pass get_group(axis)"
+        )
+    return Group(handle, handle.rank(), handle.size())
+
+
+class Pending:
+    """What comes: :meth:`wait` gives it, and makes the current stream wait where it is on a GPU."""
+
+    def __init__(self, work: Any, result: Callable[[], Any]) -> None:
+        self._work, self._result = work, result
+
+    def wait(self) -> Any:
+        if self._work is not None:
+            self._work.wait()
+        return self._result()
+
+
+def as_bytes(x: Any) -> Any:
+    """The bytes of a contiguous tensor, one axis; a view."""
+    # Not view(-1): an axis of one entry may have any stride.
+    return x.as_strided((x.numel(),), (1,)).view(require_torch().uint8)
+
+
+def packed(x: Any) -> Any:
+    """The entries of a tensor one after the other; the tensor itself where they lie so."""
+    return x.resolve_conj().resolve_neg().contiguous()
+
+
+def all_gather(found: Any, sent: Any, group: Group) -> Any:
+    """torch's collective of one tensor from each rank; the work that it returns. Newer versions have another name for it."""
+    dist = require_torch().distributed
+    function = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
+    return function(found, sent, group=group.handle, async_op=True)
+
+
+def gather(group: Group, x: Any) -> Pending:
+    """The contiguous `x` of all ranks, of one shape, behind each other along a new first axis."""
+    torch = require_torch()
+    by_host = group.goes_by_host(x)
+    sent = x.cpu() if by_host else x
+    found = torch.empty((group.size, *x.shape), dtype=x.dtype, device=sent.device)
+    work = None
+    if x.numel():
+        work = all_gather(as_bytes(found), as_bytes(sent), group)
+    return Pending(work, lambda: found.to(x.device) if by_host else found)
+
+
+def exchange(group: Group, parts: list[Any], shapes: list[tuple[int, ...]]) -> list[Any]:
+    """`parts[r]` goes to rank r; back come those that the ranks sent here, of these shapes."""
+    torch = require_torch()
+    like = parts[0]
+    by_host = group.goes_by_host(like)
+    rows = [as_bytes(packed(part)) for part in parts]
+    sent = torch.cat(rows)
+    sent = sent.cpu() if by_host else sent
+    counts = [like.element_size() * torch.Size(shape).numel() for shape in shapes]
+    found = torch.empty(sum(counts), dtype=torch.uint8, device=sent.device)
+    torch.distributed.all_to_all_single(found, sent, counts, [row.numel() for row in rows], group=group.handle)
+    found = found.to(like.device) if by_host else found
+    pieces = found.split(counts)
+    return [_entries(piece, like.dtype).view(shape) for piece, shape in zip(pieces, shapes, strict=True)]
+
+
+def _entries(piece: Any, dtype: Any) -> Any:
+    """Bytes as entries; a copy where they lie at no multiple of an entry's size, as behind parts of another dtype they may."""
+    return piece.view(dtype)
+
+
+def gather_whole(group: Group, x: Any, placed: Placed) -> Pending:
+    """All of a matrix of which each rank has a part."""
+    torch = require_torch()
+    axis, sizes = placed.axis, placed.sizes
+    assert axis is not None
+    most = max(sizes)
+    lines = x.movedim(axis, 0)
+    if lines.shape[0] < most:
+        filled = torch.empty((most, *lines.shape[1:]), dtype=x.dtype, device=x.device)
+        filled[: lines.shape[0]] = lines
+        lines = filled
+    pending = gather(group, packed(lines))
+
+    def joined() -> Any:
+        found = pending.wait()
+        if is_compact(sizes):
+            whole = found.flatten(0, 1)[: sum(sizes)]
+        else:
+            whole = torch.cat([found[rank, :size] for rank, size in enumerate(sizes)])
+        return whole.movedim(0, axis)
+
+    return Pending(None, joined)
+
+
+def is_compact(sizes: tuple[int, ...]) -> bool:
+    """Whether parts that are filled up to the largest one lie without gaps: all are as large, up to one that only empty ones
+    follow."""
+    most = max(sizes)
+    ends = [size for size in sizes if size != most]
+    return tuple(sorted(sizes, reverse=True)) == sizes and not any(ends[1:])
+
+
+def move(group: Group, x: Any, source: Placed, target: Placed) -> Any:
+    """This rank's part of a matrix that lies as `source` says, as `target` says."""
+    if source == target:
+        return x
+    if source.axis is None or group.size == 1:
+        return target.part(x, group.rank)
+    if target.axis is None:
+        return gather_whole(group, x, source).wait()
+    assert source.axis != target.axis, "one axis is cut in one way"
+    torch = require_torch()
+    parts = [target.part(x, rank) for rank in range(group.size)]
+    shapes = []
+    for rank in range(group.size):
+        shape = list(target.local(group.rank))
+        shape[source.axis] = source.sizes[rank]
+        shapes.append(tuple(shape))
+    return torch.cat(exchange(group, parts, shapes), source.axis)

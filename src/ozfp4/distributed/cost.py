@@ -1,0 +1,111 @@
+"""What a product over several ranks costs, by shapes alone, so that every rank chooses the same way.
+
+Bytes are those that a rank receives. The rates are nominal and only rank ways; what a machine does, ``ozfp4.bench`` measures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from .layout import Placed, Problem, chunk_sizes
+
+LINK = {"cuda": 3.0e11, "cpu": 2.0e9}  # bytes a second that a rank receives
+RATE = {"cuda": 8.0e13, "cpu": 1.0e11}  # operations a second of a rank's products, two for each of its m n K
+START = {"cuda": 3.0e-5, "cpu": 2.0e-4}  # seconds of a collective, whatever it moves
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to a result.
+
+    Attributes
+    ----------
+    method : {"redistribute", "reduce"}
+    computed : Placed
+        The result as the ranks compute it, before it is moved to where it belongs.
+    bytes : int
+        What a rank receives.
+    seconds : float
+        Modelled.
+    """
+
+    method: str
+    computed: Placed
+    bytes: int
+    seconds: float
+
+
+@lru_cache(maxsize=4096)
+def choose(problem: Problem, method: str) -> Way:
+    """The way of the least modelled seconds, the first of equal ones. Range: `method` serves the problem."""
+    ways = [] if method == "reduce" else list(redistributions(problem))
+    if problem.cuts_inner and method != "redistribute":
+        ways += reductions(problem)
+    return min(ways, key=lambda way: way.seconds)
+
+
+def redistributions(problem: Problem) -> list[Way]:
+    """The ways that move entries of A, B and C: each rank computes some rows, columns or matrices, or all of them."""
+    result, ranks = problem.result.whole, problem.ranks
+    axes = [-2, -1] + ([-len(result.shape)] if len(result.shape) > 2 else [])
+    own = problem.result.axis
+    axes.sort(key=lambda axis: axis != own)  # of equal ones that which leaves the result where it is
+    ways = [result.cut(axis, chunk_sizes(result.shape[axis], ranks)) for axis in axes]
+    ways.insert(0 if own is None else len(ways), result)
+    return [_redistribution(problem, computed) for computed in ways]
+
+
+def _redistribution(problem: Problem, computed: Placed) -> Way:
+    a, b = needed(problem, computed)
+    moves = [
+        moved(problem.a, a, problem.ranks) * problem.item_a,
+        moved(problem.b, b, problem.ranks) * problem.item_b,
+        moved(computed, problem.result, problem.ranks) * problem.item,
+    ]
+    share = 1.0
+    if computed.axis is not None and computed.shape[computed.axis]:
+        share = max(computed.sizes) / computed.shape[computed.axis]
+    received, collectives = sum(moves), sum(move > 0 for move in moves)
+    return Way("redistribute", computed, received, seconds_of(problem, received, collectives, share))
+
+
+def reductions(problem: Problem) -> list[Way]:
+    """The way that moves partial results."""
+    return []
+
+
+def seconds_of(problem: Problem, received: int, collectives: int, share: float) -> float:
+    """Modelled seconds: `share` of all operations on the busiest rank, and what it receives."""
+    operations = 2.0 * problem.matrices * problem.m * problem.n * problem.k * share
+    kind = problem.device
+    return operations / RATE[kind] + received / LINK[kind] + collectives * START[kind]
+
+
+def needed(problem: Problem, computed: Placed) -> tuple[Placed, Placed]:
+    """What each rank has to have of both operands for its part of the result."""
+    found = []
+    for operand, own in ((problem.a, -2), (problem.b, -1)):
+        axis = computed.axis
+        has_it = axis is not None and (
+            axis == own
+            or (axis < -2 and len(operand.shape) == -axis and operand.shape[axis] == computed.shape[axis])
+        )
+        found.append(
+            operand.whole.cut(axis, computed.sizes) if has_it and axis is not None else operand.whole
+        )
+    return found[0], found[1]
+
+
+def moved(source: Placed, target: Placed, ranks: int) -> int:
+    """Entries that the rank that gets most receives, so that a matrix that lies as `source` says lies as `target` says."""
+    if source.axis is None or source == target or ranks == 1:
+        return 0
+    held = max(source.sizes)
+    if target.axis is None:
+        extent = source.shape[source.axis]
+        return source.entries // extent * (extent - min(source.sizes)) if extent else 0
+    extents = source.shape[source.axis], target.shape[target.axis]
+    if 0 in extents or held == 0:
+        return 0
+    return source.entries // (extents[0] * extents[1]) * max(target.sizes) * (extents[0] - min(source.sizes))

@@ -1,0 +1,133 @@
+"""How matrices lie over the ranks of a group, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+Extents = tuple[int, ...]
+
+LAYOUTS = ("replicated", "rows", "columns", "stack")
+
+
+def check_layout(name: str, word: object) -> str:
+    """`word` itself; ValueError unless it is one of the four."""
+    if not isinstance(word, str) or word not in LAYOUTS:
+        raise ValueError(f"{name}: {word!r} is unknown; allowed are {', '.join(map(repr, LAYOUTS))}")
+    return word
+
+
+def axis_of(word: str, axes: int) -> int | None:
+    """The axis that a word cuts of an operand with that many axes, counted from behind; None for "replicated"."""
+    return {"replicated": None, "rows": -2, "columns": -1, "stack": -axes}[word]
+
+
+def chunk_sizes(extent: int, ranks: int) -> Extents:
+    """What each rank has of an axis, as ``torch.chunk`` and DTensor cut it: the first ones equal parts, rounded up.
+
+    >>> chunk_sizes(10, 4), chunk_sizes(3, 4)
+    ((3, 3, 3, 1), (1, 1, 1, 0))
+    """
+    part = -(-extent // ranks)
+    return tuple(min(part, max(0, extent - rank * part)) for rank in range(ranks))
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A matrix or a stack of them, and how it lies over the ranks.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Of the whole.
+    axis : int or None
+        The axis that is cut, counted from behind (negative); None: each rank has all of it.
+    sizes : tuple of int
+        What each rank has of that axis, in rank order; empty where none is cut.
+    """
+
+    shape: Extents
+    axis: int | None = None
+    sizes: Extents = ()
+
+    def local(self, rank: int) -> Extents:
+        """The shape of a rank's part."""
+        if self.axis is None:
+            return self.shape
+        shape = list(self.shape)
+        shape[self.axis] = self.sizes[rank]
+        return tuple(shape)
+
+    def begin(self, rank: int) -> int:
+        """Where a rank's part begins along the axis that is cut."""
+        return sum(self.sizes[:rank])
+
+    def part(self, whole: Any, rank: int) -> Any:
+        """The view of a rank's part of a whole tensor."""
+        return whole if self.axis is None else whole.narrow(self.axis, self.begin(rank), self.sizes[rank])
+
+    @property
+    def whole(self) -> Placed:
+        """The same on each rank."""
+        return Placed(self.shape)
+
+    def cut(self, axis: int, sizes: Extents) -> Placed:
+        """The same, cut otherwise."""
+        return replace(self, axis=axis, sizes=sizes)
+
+    @property
+    def entries(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def is_stack_cut(self) -> bool:
+        return self.axis is not None and self.axis < -2
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One product over a group, as all ranks know it.
+
+    Attributes
+    ----------
+    ranks : int
+    a, b, result : Placed
+        With both matrix axes. Cuts of K have any sizes, the same in both operands where both have one; all others are those of
+        ``torch.chunk``. An operand that is cut along its stack has all axes of the result's and the same extent there.
+    item_a, item_b, item : int
+        Bytes of an entry of A, B and C.
+    device : str
+        "cpu" or "cuda": the kind of all devices.
+    """
+
+    ranks: int
+    a: Placed
+    b: Placed
+    result: Placed
+    item_a: int
+    item_b: int
+    item: int
+    device: str
+
+    @property
+    def m(self) -> int:
+        return self.a.shape[-2]
+
+    @property
+    def k(self) -> int:
+        return self.a.shape[-1]
+
+    @property
+    def n(self) -> int:
+        return self.b.shape[-1]
+
+    @property
+    def matrices(self) -> int:
+        """How many there are in the stack of results."""
+        return prod(self.result.shape[:-2])
+
+    @property
+    def cuts_inner(self) -> bool:
+        """Whether both operands are cut along K, and so each rank could multiply what it has."""
+        return self.a.axis == -1 and self.b.axis == -2

@@ -1,0 +1,61 @@
+"""The products that one rank computes: with what they were asked for, and what became of them.
+
+A rank whose product fails keeps the reason and goes on taking part in what the others wait for; :attr:`Products.failure` is raised
+where nobody waits any more.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..api.matmul import matmul
+from ..api.prepare import prepare
+from ..request import library
+from ..request.library import require_torch
+
+# Where a rank multiplies several pieces by one operand: from so many operations on it is scaled and encoded once, and up to so many
+# entries, as the planes take more memory than the operand.
+LEAST_KEPT = 2.0**34
+MOST_KEPT = 2**31
+
+
+class Products:
+    """`options`: keywords of ``ozfp4.matmul``; `bounds`: whether bounds of the errors are wanted, too."""
+
+    def __init__(self, options: dict[str, Any], bounds: bool) -> None:
+        self.options, self.bounds = options, bounds
+        self.failure: Exception | None = None
+
+    def __call__(self, a: Any, b: Any, out: Any, bound: Any) -> None:
+        """A B into `out`, and its bounds into `bound`, views of a result; after a failure nothing."""
+        if self.failure is not None or not out.numel():
+            return
+        try:
+            if self.bounds:
+                _, found = matmul(a, b, out=out, return_bound=True, **self.options)
+                bound.copy_(found)
+            else:
+                matmul(a, b, out=out, **self.options)
+        except Exception as error:
+            self.failure = error
+
+    def keep(self, x: Any, is_left: bool, other: Any, entries: int) -> Any:
+        """`x` for products with several pieces of `other`, which have so many columns (on the left rows) of `x`'s lines
+        altogether: prepared, where that is possible and pays, else as it is. The bits are the same."""
+        inner = -1 if is_left else -2
+        lines = x.numel() // max(1, x.shape[inner])
+        is_worth_it = 2.0 * lines * x.shape[inner] * entries >= LEAST_KEPT and x.numel() <= MOST_KEPT
+        if self.failure is not None or not is_worth_it or not x.numel():
+            return x
+        if library.is_integer(x.dtype) or library.is_integer(other.dtype):
+            return x
+        names = ("scheme", "backend", "bits", "family", "plan", "accuracy")
+        asked = {name: self.options[name] for name in names if name in self.options}
+        result = require_torch().promote_types(x.dtype, other.dtype)
+        if not x.dtype.is_complex and result.is_complex:
+            result = result.to_real()
+        kind = "complex" if other.dtype.is_complex else "real"
+        try:
+            return prepare(x, "left" if is_left else "right", dtype=result, other=kind, **asked)
+        except (MemoryError, require_torch().cuda.OutOfMemoryError):
+            return x

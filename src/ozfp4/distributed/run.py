@@ -1,0 +1,42 @@
+"""One product over a group that all ranks agree upon, from the parts of this rank to its part of the result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..request.library import require_torch
+from . import agree, inner
+from .local import Products
+from .request import Call, bound_dtype
+
+
+def run(call: Call, a: Any, b: Any, out: Any = None) -> tuple[Any, Any]:
+    """This rank's part of the result, in `out` if it is given, and bounds of its errors or None.
+
+    Raises
+    ------
+    Exception
+        As ``ozfp4.matmul`` does, on the rank whose product it is; RuntimeError on others that need its entries.
+    OverflowError
+        Where that is asked for, on each rank.
+    """
+    torch = require_torch()
+    shape = call.problem.result.local(call.group.rank)
+    raises = call.options.get("overflow") == "raise"
+    c = torch.empty(shape, dtype=call.dtype, device=a.device) if out is None or raises else out
+    bound = None
+    if call.return_bound:
+        bound = torch.empty(shape, dtype=bound_dtype(call.dtype.is_complex), device=a.device)
+    products = Products(call.options, call.return_bound)
+    failure = None
+    try:
+        inner.multiply(call.group, call.problem, call.method, a, b, products, c, bound)
+    except Exception as error:
+        if not raises:
+            raise
+        failure = error
+    if raises:  # nobody's `out` is written where an entry of anybody's does not fit
+        agree.confirm(call.group, failure)
+    if out is not None and c is not out:
+        out.copy_(c)
+    return c if out is None else out, bound
