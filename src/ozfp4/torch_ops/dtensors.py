@@ -90,7 +90,7 @@ def product(name: str, arguments: tuple[Any, ...], settings: dict[str, Any]) -> 
     arguments = resolved(arguments)
     operator = getattr(torch.ops.ozfp4, name).default
     if settings.get("overflow") == "raise":
-        return _raised_alike(lambda: operator(*arguments, **settings), arguments)
+        return raised_alike(lambda: operator(*arguments, **settings), arguments)
     result = operator(*arguments, **settings)
     key = _key(name, arguments)
     if key is not None and _stays(name, arguments, result):
@@ -100,7 +100,7 @@ def product(name: str, arguments: tuple[Any, ...], settings: dict[str, Any]) -> 
     return result
 
 
-def _raised_alike(multiply: Callable[[], Any], arguments: tuple[Any, ...]) -> Any:
+def raised_alike(multiply: Callable[[], Any], arguments: tuple[Any, ...]) -> Any:
     """What `multiply` gives; an OverflowError on every rank of the mesh where there is one on any, as those without would wait
     for the others later."""
     result, error = None, None
@@ -144,6 +144,8 @@ def _stays(name: str, arguments: tuple[Any, ...], result: Any) -> bool:
     those of the operands are in the operator's list. An axis that is cut twice may be so in either order, and is left out."""
     lying = [x._spec if isinstance(x, torch.Tensor) else x for x in arguments]
     specs = [spec for spec, x in zip(lying, arguments, strict=True) if isinstance(x, torch.Tensor)]
+    if result.device_mesh.get_coordinate() is None:  # a rank that has no part of it
+        return False
     for x in (*specs, result):
         axes = [p.dim for p in x.placements if p.is_shard()]
         if len(set(axes)) < len(axes):

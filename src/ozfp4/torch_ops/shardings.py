@@ -22,7 +22,7 @@ Sharding = tuple[
 ]  # placements of the result, and of the arguments: None of what is no tensor
 
 
-class _Cut(NamedTuple):
+class Cut(NamedTuple):
     """Axes that are cut alike: of the result, and of each operand, None where an operand is there as a whole."""
 
     result: int
@@ -30,25 +30,25 @@ class _Cut(NamedTuple):
     b: int | None
 
 
-def _cuts(a: tuple[int, ...], b: tuple[int, ...]) -> list[_Cut]:
+def cuts_of(a: tuple[int, ...], b: tuple[int, ...]) -> list[Cut]:
     """The cuts of operands of these shapes, their rows and columns first. Range: as ``matmul_shape`` takes them.
 
-    >>> _cuts((5, 6), (6, 7))
-    [_Cut(result=0, a=0, b=None), _Cut(result=1, a=None, b=1)]
-    >>> _cuts((3, 5, 6), (6,))
-    [_Cut(result=1, a=1, b=None), _Cut(result=0, a=0, b=None)]
+    >>> cuts_of((5, 6), (6, 7))
+    [Cut(result=0, a=0, b=None), Cut(result=1, a=None, b=1)]
+    >>> cuts_of((3, 5, 6), (6,))
+    [Cut(result=1, a=1, b=None), Cut(result=0, a=0, b=None)]
     """
     has_rows, has_columns = len(a) > 1, len(b) > 1
     stack = max(len(a), len(b), 2) - 2
     found = []
     if has_rows:
-        found.append(_Cut(stack, len(a) - 2, None))
+        found.append(Cut(stack, len(a) - 2, None))
     if has_columns:
-        found.append(_Cut(stack + has_rows, None, len(b) - 1))
+        found.append(Cut(stack + has_rows, None, len(b) - 1))
     for axis in range(stack):
         of_a, of_b = (_axis_of_stack(shape, axis - stack) for shape in (a, b))
         if of_a is not None or of_b is not None:
-            found.append(_Cut(axis, of_a, of_b))
+            found.append(Cut(axis, of_a, of_b))
     return found
 
 
@@ -58,20 +58,20 @@ def _axis_of_stack(shape: tuple[int, ...], from_last: int) -> int | None:
     return axis if axis >= 0 and shape[axis] != 1 else None
 
 
-def _placed(axis: int | None) -> Any:
+def placed(axis: int | None) -> Any:
     placements = sys.modules["torch.distributed.tensor"]
     return placements.Replicate() if axis is None else placements.Shard(axis)
 
 
 def _of_matmul(a: Any, b: Any, *others: Any, **settings: Any) -> list[Sharding]:
-    whole = _placed(None)
+    whole = placed(None)
     rest = [None] * len(others)
-    cuts = _cuts(tuple(a.shape), tuple(b.shape))
-    split = [([_placed(cut.result)], [_placed(cut.a), _placed(cut.b), *rest]) for cut in cuts]
+    cuts = cuts_of(tuple(a.shape), tuple(b.shape))
+    split = [([placed(cut.result)], [placed(cut.a), placed(cut.b), *rest]) for cut in cuts]
     return split if _is_split(a, b, cuts) else [*split, ([whole], [whole, whole, *rest])]
 
 
-def _is_split(a: Any, b: Any, cuts: list[_Cut]) -> bool:
+def _is_split(a: Any, b: Any, cuts: list[Cut]) -> bool:
     """Whether no rank should have the whole product: where both operands lie on several ranks along each dimension of the mesh,
     and some axis is long enough for a cut. DTensor rates what it sends alone, and would have every rank multiply all."""
     ranks = a.mesh.size()
@@ -101,7 +101,7 @@ def _of_addend(shape: tuple[int, ...], result: Any, axes: int) -> Any:
     if not result.is_shard():
         return result
     axis = result.dim - axes + len(shape)
-    return _placed(axis if axis >= 0 and shape[axis] != 1 else None)
+    return placed(axis if axis >= 0 and shape[axis] != 1 else None)
 
 
 def resolved(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -117,7 +117,7 @@ def whole_along(x: Any, axes: tuple[int, ...]) -> Any:
     if not is_dtensor(x) or not any(p.is_shard() and p.dim in axes for p in x.placements):
         return x
     return x.redistribute(
-        placements=[_placed(None) if p.is_shard() and p.dim in axes else p for p in x.placements]
+        placements=[placed(None) if p.is_shard() and p.dim in axes else p for p in x.placements]
     )
 
 
