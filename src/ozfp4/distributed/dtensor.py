@@ -1,8 +1,8 @@
 """``ozfp4.distributed.matmul`` of DTensors: where the result is to lie is asked for, and what is cut along the inner dimension is
 reduced exactly or moved, whichever is cheaper.
 
-Along each dimension of the mesh the operands are brought to rows, columns or matrices of a stack that belong to the result's, by
-DTensor; along one of them the inner dimension may stay cut, and the local tensors are multiplied over the group of that dimension.
+Along each dimension of the mesh DTensor brings the operands to rows, columns or matrices of a stack that belong to the result's;
+along one of them the inner dimension may stay cut, and the local tensors are multiplied over the group of that dimension.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ def matmul(a: Any, b: Any, placements: Any, method: Any, options: dict[str, Any]
     if torch.is_grad_enabled() and (a.requires_grad or b.requires_grad):
         if return_bound:
             raise RuntimeError("return_bound: bounds have no derivative; pass detached operands")
+        if options["plan"] is not None:
+            raise ValueError("plan: a Plan is not for DTensors that require grad; pass detached operands")
         return _Differentiable.apply(a, b, asked, wanted)
     return _product(a.detach(), b.detach(), asked, wanted)
 

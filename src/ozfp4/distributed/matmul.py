@@ -9,15 +9,12 @@ from . import dtensor, request
 from .collectives import take_group
 from .run import run
 
-_LAYOUT = ("rows", "replicated")
-
-
 def matmul(
     a: Any,
     b: Any,
     *,
     group: Any = None,
-    layout: tuple[str, str] = _LAYOUT,
+    layout: tuple[str, str] = ("rows", "replicated"),
     result: str | None = None,
     accuracy: str | None = None,
     bits: int | None = None,
@@ -52,8 +49,9 @@ def matmul(
     Parameters
     ----------
     a, b : torch.Tensor
-        Both DTensors, or this rank's parts, shapes (..., m, k) and (..., k, n) of the whole ones, with broadcasting of stacks; on one device, of a
-        kind that the group's backend serves. Dtypes as in :func:`ozfp4.matmul`. Parts may have no entries; any strides.
+        Both DTensors, or this rank's parts; shapes (..., m, k) and (..., k, n) of the whole ones, with broadcasting of stacks; on
+        one device, of a kind that the group's backend serves. Dtypes as in :func:`ozfp4.matmul`. Parts may have no entries; any
+        strides.
     group : torch.distributed.ProcessGroup, optional
         By default all processes. Those that are no members do not call this.
     layout : (str, str)
@@ -76,7 +74,6 @@ def matmul(
         "first": a call like an earlier one of this rank in this group, with the same `whole`, makes no exchange, which is most of
         the time of a small product. The ranks then have to make the same calls in the same order by themselves: one that differs
         is an error of the backend, or waits until the group's timeout.
-
     placements : sequence of Placement, optional
         Of the result of DTensors, ``Replicate`` or ``Shard``, one a dimension of their mesh. By default what moves the fewest
         bytes. `group`, `layout`, `result`, `out`, `whole` and `check` are then left out: DTensors know how they lie.
@@ -119,7 +116,7 @@ def matmul(
     }  # fmt: skip
     if is_dtensor(a) or is_dtensor(b):
         _check_unasked(
-            group=(group, None), layout=(layout, _LAYOUT), result=(result, None), out=(out, None), whole=(whole, None),
+            group=(group, None), layout=(layout, ("rows", "replicated")), result=(result, None), out=(out, None), whole=(whole, None),
             check=(check, "always"),
         )  # fmt: skip
         return dtensor.matmul(a, b, placements, method, options, return_bound)

@@ -105,8 +105,8 @@ def _inner(a: Any, b: Any, method: str) -> int | None:
 
 
 def _cut(a: Any, b: Any, cuts: list[Cut], dim: int, wanted: Any) -> Cut:
-    """What the operands have to be along a dimension of the mesh: as the result is wanted, else what moves the fewest bytes; whole
-    only where both are, or nothing can be cut."""
+    """What the operands have to be along a dimension of the mesh: as the result is wanted, else what moves the fewest bytes;
+    whole only where both are, or nothing can be cut."""
     if wanted is not None and wanted.is_shard():
         for cut in cuts:
             if cut.result == wanted.dim:
@@ -128,8 +128,8 @@ def _moved(x: Any, p: Any, axis: int | None, ranks: int) -> float:
 
 
 def _result(a: Any, b: Any, made: list[Any], inner: int, wanted: Any) -> Any:
-    """How the result lies along the dimension where K is cut: as it is wanted, else by its longer axis. One that a later dimension
-    cuts is not cut here: DTensor cuts in the order of the dimensions."""
+    """How the result lies along the dimension where K is cut: as it is wanted, else by its longer axis. One that a later
+    dimension cuts is not cut here: DTensor cuts in the order of the dimensions."""
     if wanted is not None and wanted.is_replicate():
         return wanted
     shape = matmul_shape(tuple(a.shape), tuple(b.shape)).result
