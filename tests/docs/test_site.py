@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import shutil
 from pathlib import Path
 from types import ModuleType
@@ -20,9 +21,18 @@ def documented() -> set[str]:
     return {line.removeprefix("::: ") for line in lines if line.startswith("::: ")}
 
 
+def distributed_names() -> list[str]:
+    """Read, as importing it needs torch."""
+    tree = ast.parse((ROOT / "src" / "ozfp4" / "distributed" / "__init__.py").read_text(encoding="utf-8"))
+    (names,) = (ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign))
+    assert "matmul" in names
+    return names
+
+
 def test_every_public_name_is_in_the_reference() -> None:
     names = {f"ozfp4.{name}" for name in ozfp4.__all__ if not name.startswith("__")} - {"ozfp4.linalg"}
     names |= {f"ozfp4.linalg.{name}" for name in linalg.__all__}
+    names |= {f"ozfp4.distributed.{name}" for name in distributed_names()}
     assert documented() == names | {"ozfp4.testing"}
 
 

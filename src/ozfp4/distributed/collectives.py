@@ -112,7 +112,9 @@ def exchange(group: Group, parts: list[Any], shapes: list[tuple[int, ...]]) -> l
     sent = sent.cpu() if by_host else sent
     counts = [like.element_size() * torch.Size(shape).numel() for shape in shapes]
     found = torch.empty(sum(counts), dtype=torch.uint8, device=sent.device)
-    torch.distributed.all_to_all_single(found, sent, counts, [row.numel() for row in rows], group=group.handle)
+    torch.distributed.all_to_all_single(
+        found, sent, counts, [row.numel() for row in rows], group=group.handle
+    )
     found = found.to(like.device) if by_host else found
     pieces = found.split(counts)
     return [_entries(piece, like.dtype).view(shape) for piece, shape in zip(pieces, shapes, strict=True)]

@@ -7,12 +7,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 
 from .layout import Placed, Problem, chunk_sizes
 
 LINK = {"cuda": 3.0e11, "cpu": 2.0e9}  # bytes a second that a rank receives
 RATE = {"cuda": 8.0e13, "cpu": 1.0e11}  # operations a second of a rank's products, two for each of its m n K
 START = {"cuda": 3.0e-5, "cpu": 2.0e-4}  # seconds of a collective, whatever it moves
+RESIDUES = {
+    "cuda": 16,
+    "cpu": 28,
+}  # bytes of an entry's partial result: some 16 moduli of a byte, or seven of four bytes
+WORD = 8  # bytes of a partial sum of integers
+LINE = 48  # bytes of what ranks tell each other of a row or column
 
 
 @dataclass(frozen=True)
@@ -37,11 +44,12 @@ class Way:
 
 
 @lru_cache(maxsize=4096)
-def choose(problem: Problem, method: str) -> Way:
-    """The way of the least modelled seconds, the first of equal ones. Range: `method` serves the problem."""
-    ways = [] if method == "reduce" else list(redistributions(problem))
-    if problem.cuts_inner and method != "redistribute":
-        ways += reductions(problem)
+def choose(problem: Problem, method: str, reduces: bool, has_integers: bool) -> Way:
+    """The way of the least modelled seconds, the first of equal ones. `reduces`: partial results can be added up. Range: that is
+    so where `method` is "reduce"."""
+    ways = [] if method == "reduce" else redistributions(problem)
+    if reduces and method != "redistribute":
+        ways.append(reduction(problem, has_integers))
     return min(ways, key=lambda way: way.seconds)
 
 
@@ -70,9 +78,17 @@ def _redistribution(problem: Problem, computed: Placed) -> Way:
     return Way("redistribute", computed, received, seconds_of(problem, received, collectives, share))
 
 
-def reductions(problem: Problem) -> list[Way]:
-    """The way that moves partial results."""
-    return []
+def reduction(problem: Problem, has_integers: bool) -> Way:
+    """The way that moves exact partial results: each rank multiplies all rows and columns, of its part of K."""
+    result, ranks = problem.result, problem.ranks
+    computed = result
+    if result.axis is None:
+        computed = result.cut(-2, chunk_sizes(result.shape[-2], ranks))
+    of_entry = WORD if has_integers else RESIDUES[problem.device]
+    received = prod(computed.local(0)) * of_entry * (ranks - 1) + LINE * (problem.m + problem.n) * ranks
+    received += moved(computed, result, ranks) * problem.item
+    share = max(problem.a.sizes) / problem.k if problem.k else 0.0
+    return Way("reduce", computed, received, seconds_of(problem, received, 3 + (computed != result), share))
 
 
 def seconds_of(problem: Problem, received: int, collectives: int, share: float) -> float:

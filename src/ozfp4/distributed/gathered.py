@@ -1,7 +1,7 @@
 """Products of whole lines: operands move, as they are, until each rank has the rows and columns of what it computes.
 
-An entry of the result depends on its row and its column alone, so that these are the bits of one device. While a rank multiplies one
-piece of the operand that moves, the next one travels.
+An entry of the result depends on its row and its column alone, so that these are the bits of one device. While a rank multiplies
+one piece of the operand that moves, the next one travels.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from .cost import Way, needed
 from .layout import Placed, Problem
 from .local import Products
 
-# Columns of a piece: as many as a product needs to run at full speed, and so many pieces that the first, for which a rank waits, is
-# a small part.
+# Columns of a piece: as many as a product needs to run at full speed, and so many pieces that the first, for which a rank waits,
+# is a small part.
 LEAST_COLUMNS = 4096
 MOST_PIECES = 8
 # Bytes of a piece of which every rank sends whole lines: none waits for the first, and what counts is its memory.
@@ -106,7 +106,8 @@ def _stream(
     out: Any,
     bound: Any,
 ) -> None:
-    """The product of what a rank keeps, on the left or on the right, and all of the other operand, which lies as `placed` says."""
+    """The product of what a rank keeps, on the left or on the right, and all of the other operand, which lies as `placed`
+    says."""
     free, inner = (-1, -2) if is_left else (-2, -1)
     if placed.axis == free:
         pieces = _lines(group, moving, placed, free)

@@ -1,7 +1,7 @@
 """Gradients of products over a group are products over it: G B^H and A^H G, each entry one sum, rounded once.
 
-What broadcasting repeats goes into the inner dimension, as in ``torch_ops/gradients``. The order of that is the same in both factors,
-and what is cut comes first in it, so that a rank's part is one range.
+What broadcasting repeats goes into the inner dimension, as in ``torch_ops/gradients``. The order of that is the same in both
+factors, and what is cut comes first in it, so that a rank's part is one range.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ class _Part:
         return _Part(x, replace(self.placed, shape=(*(1,) * missing, *self.placed.shape)))
 
     def merged(self, axes: list[int], into: int, order: list[int]) -> _Part:
-        """With axes of its stack in the matrix axis `into`: there the axes follow each other in `order`, all counted from behind."""
+        """With axes of its stack in the matrix axis `into`: there the axes follow each other in `order`, all counted from
+        behind."""
         if not axes:
             return self
         placed, dims = self.placed, len(self.placed.shape)
@@ -122,10 +123,11 @@ def _gradient(call: Call, grad: _Part, partner: _Part, own: _Part, inner: int) -
     order = [*cuts[:1], *(axis for axis in axes if axis not in cuts[:1])]
     g, p = grad.merged(repeated, inner, order), partner.merged(repeated, inner, order)
     left, right = (g, p.adjoint) if inner == -1 else (p.adjoint, g)
-    kept = tuple(
-        extent for axis, extent in zip(range(-dims, -2), result.shape, strict=False) if axis not in repeated
+    kept = [result.shape[axis] for axis in range(-dims, -2) if axis not in repeated]
+    gradient = (*kept, *own.placed.shape[-2:])
+    placed = Placed(
+        gradient, -len(gradient) if own.placed.is_stack_cut else own.placed.axis, own.placed.sizes
     )
-    placed = replace(own.placed, shape=(*kept, *own.placed.shape[-2:]))
     problem = Problem(
         call.problem.ranks, left.placed, right.placed, placed,
         left.x.element_size(), right.x.element_size(), call.problem.item, call.problem.device,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
+from ..request import library
 from . import cost, gathered
 from .collectives import Group
 from .layout import Problem
@@ -19,18 +21,35 @@ def check_method(method: object) -> str:
     return method
 
 
-def check_serves(problem: Problem, method: str) -> None:
-    """ValueError or NotImplementedError where the method that is asked for cannot serve the problem."""
-    if method != "reduce":
-        return
+def _reduce() -> Any:
+    """What adds partial results up, or None where it is not there."""
+    try:
+        return import_module("ozfp4.distributed.reduce")
+    except ModuleNotFoundError:
+        return None
+
+
+def why_not_reduce(
+    problem: Problem, dtype_a: Any, dtype_b: Any, options: dict[str, Any], bounds: bool
+) -> str:
+    """A sentence that says why partial results cannot be added up; "" where they can."""
     if not problem.cuts_inner:
-        raise ValueError(
-            "method: 'reduce' adds partial products up, for which a has to be cut along its columns and b along its rows; "
-            "'auto' serves every layout"
+        return "a has to be cut along its columns and b along its rows"
+    reduce = _reduce()
+    if reduce is None:
+        return "it is not there yet"
+    return str(reduce.why_not(problem, dtype_a, dtype_b, options, bounds))
+
+
+def check_serves(
+    problem: Problem, method: str, dtype_a: Any, dtype_b: Any, options: dict[str, Any], bounds: bool
+) -> None:
+    """NotImplementedError where the method that is asked for cannot serve the problem."""
+    why = why_not_reduce(problem, dtype_a, dtype_b, options, bounds) if method == "reduce" else ""
+    if why:
+        raise NotImplementedError(
+            f"method: 'reduce' does not serve this product: {why}; 'auto' and 'redistribute' have the same bits"
         )
-    raise NotImplementedError(
-        "method: 'reduce' is not there yet; 'auto' and 'redistribute' have the same bits"
-    )
 
 
 def multiply(
@@ -38,5 +57,12 @@ def multiply(
 ) -> None:
     """This rank's part of the result into `out`, and bounds into `bound` (None where not asked for). Range: as
     :func:`check_serves`. Raises as :func:`gathered.multiply`."""
-    way = cost.choose(problem, method)
-    gathered.multiply(group, problem, way, a, b, products, out, bound)
+    reduces = method != "redistribute" and not why_not_reduce(
+        problem, a.dtype, b.dtype, products.options, products.bounds
+    )
+    has_integers = library.is_integer(a.dtype) and library.is_integer(b.dtype)
+    way = cost.choose(problem, method, reduces, has_integers)
+    if way.method == "reduce":
+        _reduce().multiply(group, problem, a, b, products, out)
+    else:
+        gathered.multiply(group, problem, way, a, b, products, out, bound)

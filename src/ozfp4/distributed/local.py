@@ -1,7 +1,7 @@
 """The products that one rank computes: with what they were asked for, and what became of them.
 
-A rank whose product fails keeps the reason and goes on taking part in what the others wait for; :attr:`Products.failure` is raised
-where nobody waits any more.
+A rank whose product fails keeps the reason and goes on taking part in what the others wait for; :attr:`Products.failure` is
+raised where nobody waits any more.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from ..api.prepare import prepare
 from ..request import library
 from ..request.library import require_torch
 
-# Where a rank multiplies several pieces by one operand: from so many operations on it is scaled and encoded once, and up to so many
-# entries, as the planes take more memory than the operand.
+# Where a rank multiplies several pieces by one operand: from so many operations on it is scaled and encoded once, and up to so
+# many entries, as the planes take more memory than the operand.
 LEAST_KEPT = 2.0**34
 MOST_KEPT = 2**31
 

@@ -89,17 +89,18 @@ def matmul(
     operand is whole and the same on each rank; that of a replicated result has to be so. The backward pass is a collective
     call as well.
 
-    On a GPU products are enqueued on the current stream. The host waits for the exchange, not for what the device computes, unless the result
-    moves, as one that is to be replicated does: then all ranks make sure that everybody's products could be enqueued.
+    On a GPU products are enqueued on the current stream. The host waits for the exchange, not for what the device computes,
+    unless the result moves, as one that is to be replicated does: then all ranks make sure that everybody's products could be
+    enqueued.
 
     Raises
     ------
     TypeError, ValueError, OverflowError, MemoryError
         As :func:`ozfp4.matmul`; arrays of other libraries, unknown layouts, parts that are not those of ``torch.chunk``.
     RuntimeError
-        torch.distributed is not initialised, this process is no member of `group`, or its backend serves no tensors of this device;
-        another rank refused its arguments, failed, or did not answer within the group's timeout; `out` or `return_bound` for tensors
-        that require grad.
+        torch.distributed is not initialised, this process is no member of `group`, or its backend serves no tensors of this
+        device; another rank refused its arguments, failed, or did not answer within the group's timeout; `out` or
+        `return_bound` for tensors that require grad.
 
     Examples
     --------
@@ -125,7 +126,7 @@ def matmul(
             f"placements: {placements!r} is for DTensors; layout= and result= are for parts of ranks"
         )
     if isinstance(layout, list):
-        layout = tuple(layout)  # type: ignore[unreachable]
+        layout = tuple(layout)
     if isinstance(whole, (tuple, list)):
         whole = tuple(tuple(shape) for shape in whole)
     asked = request.Asked(a, b, out, layout, result, method, whole, return_bound, options)

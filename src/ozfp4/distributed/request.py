@@ -271,7 +271,7 @@ def _conclude(group: Group, asked: Asked, fields: list[agree.Fields]) -> Call:
         dtype.itemsize,
         first["device"],
     )
-    check_serves(problem, first["method"])
+    check_serves(problem, first["method"], asked.a.dtype, asked.b.dtype, asked.options, first["return_bound"])
     return Call(
         group, problem, dtype, asked.options, first["method"], first["return_bound"], any(first["gradients"])
     )
@@ -294,7 +294,8 @@ def _placed(name: str, word: str, shapes: list[list[int]]) -> Placed:
     expected = chunk_sizes(sum(sizes), len(shapes))
     if sizes != expected:
         raise ValueError(
-            f"{name}: layout {word!r} has the parts that torch.chunk makes of {sum(sizes)}, {expected}; those of the ranks are {sizes}"
+            f"{name}: layout {word!r} has the parts that torch.chunk makes of {sum(sizes)}, {expected}; those of the "
+            f"ranks are {sizes}"
         )
     return Placed(tuple(shape), axis, sizes)
 

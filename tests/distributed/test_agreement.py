@@ -1,0 +1,321 @@
+"""What does not fit is found before data move and raised on every rank, naming whose it is; what fails later is known to those
+whom it concerns; nobody waits for ever."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.distributed as dist
+from ranks import Here, Ranks, group
+
+import ozfp4
+import ozfp4.distributed
+from ozfp4.distributed import agree, gathered, local
+
+
+def operands(here: Here) -> tuple[torch.Tensor, torch.Tensor]:
+    """Two rows of A on each rank, and B."""
+    options: Any = {"dtype": torch.float64, "device": here.device}
+    return torch.ones(2, 5, **options), torch.ones(5, 3, **options)
+
+
+def error_of(call: Callable[[], object]) -> str:
+    try:
+        call()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def check_in_order(here: Here) -> None:
+    """The group serves the next product."""
+    a, b = operands(here)
+    assert bool((ozfp4.distributed.matmul(a, b, result="replicated") == 5).all())
+
+
+# By name: what rank 1 does otherwise, and what all ranks say.
+OTHERWISE = {
+    "dtype": "ValueError: dtype of a: the ranks differ: 'torch.float64' on ranks 0 and 2; 'torch.float32' on rank 1",
+    "layout": "ValueError: layout of b: the ranks differ: 'replicated' on ranks 0 and 2; 'columns' on rank 1",
+    "result": "ValueError: result: the ranks differ: 'rows' on ranks 0 and 2; 'replicated' on rank 1",
+    "accuracy": "ValueError: accuracy: the ranks differ: None on ranks 0 and 2; 'correct' on rank 1",
+    "bits": "ValueError: bits: the ranks differ: None on ranks 0 and 2; 40 on rank 1",
+    "plan": "ValueError: plan: the ranks differ: None on ranks 0 and 2; II int8 least of 53 bits, 15 products",
+    "workspace_limit": "ValueError: workspace_limit: the ranks differ: None on ranks 0 and 2; 1000000 on rank 1",
+    "version": "ValueError: library: the ranks differ: ozfp4",
+    "inner": "ValueError: shape of a: the ranks differ: (2, 5) on ranks 0 and 2; (2, 6) on rank 1",
+    "axes": "ValueError: shape of a: the ranks differ: (2, 5) on ranks 0 and 2; (1, 2, 5) on rank 1",
+    "rows": "ValueError: a: layout 'rows' has the parts that torch.chunk makes of 7, (3, 3, 1); those of the ranks are (2, 3, 2)",
+    "out": "ValueError: out: shape (3, 3) on rank 1 is not that of its part of the result, (2, 3)",
+    "dtype of out": "TypeError: out: dtype torch.float32 on rank 1 is not the result's dtype torch.float64",
+    "gradient": "ValueError: gradients: the ranks differ: [False, False] on ranks 0 and 2; [True, False] on rank 1",
+    "whole": "ValueError: whole: the ranks differ",
+    "both inner": "ValueError: inner dimensions differ: a has shape (6, 5), b has shape (4, 3): 5 != 4",
+    "whole of all": "ValueError: whole: a has shape (7, 5) there, and the parts of the ranks make (6, 5)",
+    "stack": "ValueError: result: 'stack' needs a stack of matrices, and its shape is (6, 3)",
+    "long plan": "ValueError: plan: its limit is K <= ",
+}  # fmt: skip
+
+
+def differ(here: Here, name: str) -> str:
+    a, b = operands(here)
+    options: dict[str, Any] = {}
+    is_odd, identity = here.rank == 1, agree.identity
+    if name == "both inner":
+        b = b[:4]
+    if name == "whole of all":
+        options = {"whole": ((7, 5), (5, 3))}
+    if name == "stack":
+        options = {"result": "stack"}
+    if name == "long plan":  # K of the whole is longer than the plan's, and that of no rank is
+        plan = ozfp4.plan(9, 9, 10, backend="int8", family="least", bits=53)
+        k = plan.k_max // here.size + 1
+        a, b, options = a.new_ones(2, k), b.new_ones(k, 3), {"plan": plan, "layout": ("columns", "rows")}
+    if is_odd:
+        changed = {
+            "accuracy": {"accuracy": "correct"}, "bits": {"bits": 40}, "workspace_limit": {"workspace_limit": 10**6},
+            "layout": {"layout": ("rows", "columns")}, "result": {"result": "replicated"},
+            "plan": {"plan": ozfp4.plan(9, 9, 9, backend="int8")}, "whole": {"whole": ((6, 5), (5, 3))},
+            "out": {"out": a.new_empty(3, 3)}, "dtype of out": {"out": torch.empty(2, 3, device=here.device)},
+        }  # fmt: skip
+        options = changed.get(name, options)
+        a = {
+            "dtype": a.float(), "inner": a.new_ones(2, 6), "axes": a[None], "rows": a.new_ones(3, 5),
+            "gradient": a.clone().requires_grad_(),
+        }.get(name, a)  # fmt: skip
+        if name == "version":
+            agree.identity = lambda: "ozfp4 0.0.1, build 12"
+    try:
+        return error_of(lambda: ozfp4.distributed.matmul(a, b, **options))
+    finally:
+        agree.identity = identity
+        check_in_order(here)
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
+@pytest.mark.parametrize("device", ["cpu"])
+def test_what_differs_is_raised_by_all(device: str, name: str) -> None:
+    found = group(3, device).run(differ, name)
+    assert found == [found[0]] * 3
+    assert found[0].startswith(OTHERWISE[name])
+
+
+# By name: what rank 1 is called with, and how it refuses that.
+REFUSED = {
+    "array": "TypeError: a: ndarray is no torch tensor, and only tensors are multiplied over a group; torch.from_numpy",
+    "layout": "ValueError: layout of a: 'row' is unknown; allowed are 'replicated', 'rows', 'columns', 'stack'",
+    "layouts": "ValueError: layout: 'rows' is not a pair of names",
+    "method": "ValueError: method: 'fast' is unknown; allowed are 'auto', 'redistribute', 'reduce'",
+    "check": "ValueError: check: 'never' is unknown",
+    "first": "ValueError: check: 'first' needs whole=",
+    "backend": "ValueError: backend: 'tf32' is unknown",
+    "bits": "ValueError: bits: 1 is outside 2..200",
+    "rounding": "ValueError: rounding: 'up' needs accuracy='correct'",
+    "vector": "ValueError: a: layout 'rows' needs a matrix or a stack of matrices, its shape is (5,)",
+    "dtype": "TypeError: a: dtype torch.float16 is not supported",
+    "sparse": "TypeError: a: ",
+    "overlap": "ValueError: out: the array shares memory with a",
+    "gradient": "RuntimeError: out: it is not for tensors that require grad",
+    "whole": "ValueError: whole: 6 is not a pair of shapes",
+    "unhashable": "ValueError: accuracy: ['fp64'] is unknown",
+    "long": "ValueError: backend: '" + 3000 * "x",
+}  # fmt: skip
+
+
+def refuse(here: Here, name: str) -> tuple[str, bool]:
+    a, b = operands(here)
+    before = a.clone()
+    options: dict[str, Any] = {}
+    if here.rank == 1:
+        options = {
+            "layout": {"layout": ("row", "rows")}, "layouts": {"layout": "rows"}, "method": {"method": "fast"},
+            "check": {"check": "never"}, "first": {"check": "first"}, "backend": {"backend": "tf32"},
+            "bits": {"bits": 1}, "rounding": {"rounding": "up"}, "overlap": {"out": a[:, :3]},
+            "gradient": {"out": a.new_empty(2, 3)}, "whole": {"whole": 6}, "unhashable": {"accuracy": ["fp64"]},
+            "long": {"backend": 3000 * "x"},
+        }.get(name, {})  # fmt: skip
+        a = {
+            "array": np.ones((2, 5)), "vector": a[0], "dtype": a.half(), "sparse": a.to_sparse(),
+            "gradient": a.clone().requires_grad_(),
+        }.get(name, a)  # fmt: skip
+    text = error_of(lambda: ozfp4.distributed.matmul(a, b, **options))
+    check_in_order(here)
+    is_same = type(a) is not torch.Tensor or a.shape != before.shape or name in ("sparse", "dtype")
+    return text, is_same or bool((a == before).all())
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_one_rank_refuses_is_raised_by_all(name: str) -> None:
+    found = group(3).run(refuse, name)
+    assert all(is_unchanged for _, is_unchanged in found)
+    texts = [text for text, _ in found]
+    assert texts[1].startswith(REFUSED[name])
+    assert texts[0] == texts[2] == f"RuntimeError: rank 1 refused: {texts[1]}"
+
+
+class BrokenError(Exception):
+    """Of a product on one rank."""
+
+
+def break_product(here: Here, where: str, result: str) -> str:
+    """Rank 1 fails in its second product, or has no memory for what comes; the layouts make everybody receive from it."""
+    a, _ = operands(here)
+    calls, own = [], (local.matmul, gathered.LEAST_CONFIRMED, torch.empty)
+
+    def fail(*args: Any, **names: Any) -> Any:
+        calls.append(1)
+        if here.rank == 1 and len(calls) == 2:
+            raise BrokenError("no more")
+        return own[0](*args, **names)
+
+    def short(*args: Any, **names: Any) -> Any:
+        if here.rank == 1 and names.get("dtype") == torch.uint8 and isinstance(args[0], int):
+            raise torch.OutOfMemoryError("too much")
+        return own[2](*args, **names)
+
+    mine = torch.ones(5, 1, dtype=torch.float64, device=here.device)
+
+    def call() -> Any:
+        return ozfp4.distributed.matmul(
+            a, mine, layout=("rows", "columns"), result=result, method="redistribute"
+        )
+
+    try:
+        if where == "product":
+            local.matmul = fail
+        else:
+            gathered.LEAST_CONFIRMED = 1
+            gathered.require_torch = lambda: type("torch", (), {"empty": short, "uint8": torch.uint8})
+        return error_of(call)
+    finally:
+        local.matmul, gathered.LEAST_CONFIRMED = own[:2]
+        gathered.require_torch = agree.require_torch
+        check_in_order(here)
+
+
+def test_a_product_that_fails_is_known_where_its_entries_were_to_go() -> None:
+    own = "BrokenError: no more"
+    told = f"RuntimeError: rank 1 refused: {own}"
+    assert group(3).run(break_product, "product", "replicated") == [told, own, told]
+    assert group(3).run(break_product, "product", "rows") == ["", own, ""]
+
+
+def test_missing_memory_is_known_before_anybody_sends() -> None:
+    own = "OutOfMemoryError: too much"
+    assert group(3).run(break_product, "memory", "rows") == [
+        f"RuntimeError: rank 1 refused: {own}", own, f"RuntimeError: rank 1 refused: {own}",
+    ]  # fmt: skip
+
+
+def remembered(here: Here) -> list[int]:
+    """How many exchanges calls make."""
+    a, b = operands(here)
+    whole, counts, swap = ((2 * here.size, 5), (5, 3)), [0], agree.Channel.swap
+
+    def count(self: Any, *args: Any) -> Any:
+        counts[-1] += 1
+        return swap(self, *args)
+
+    agree.Channel.swap = count
+    try:
+        for options in (
+            {},
+            {},
+            {"whole": whole, "check": "first"},
+            {"whole": whole, "check": "first"},
+            {"whole": whole},
+        ):
+            c = ozfp4.distributed.matmul(a, b, **options)
+            assert bool((c == 5).all())
+            counts.append(0)
+    finally:
+        agree.Channel.swap = swap
+    return counts[:-1]
+
+
+def test_what_was_agreed_upon_needs_no_exchange_where_that_is_asked_for() -> None:
+    assert group(2).run(remembered) == [[1, 1, 1, 0, 1]] * 2
+
+
+def die(here: Here, when: str) -> str:
+    a, b = operands(here)
+    check_in_order(here)
+    if here.rank == 1:
+        if when == "before":
+            os._exit(3)
+        local.matmul = lambda *args, **names: os._exit(3)
+    return error_of(lambda: ozfp4.distributed.matmul(a, b, result="replicated"))
+
+
+@pytest.mark.parametrize("when", ["before", "in the product"])
+def test_a_death_is_raised_by_the_others(when: str) -> None:
+    ranks = Ranks(3, timeout=5.0)
+    found = ranks.outcomes(die, when, limit=60.0)
+    assert [x.is_dead for x in found] == [False, True, False]
+    for rank in (0, 2):
+        assert found[rank].value.startswith(
+            f"RuntimeError: rank {rank} of 3 had no answer of all other ranks: one of them has"
+        )
+        assert found[rank].seconds < 20
+
+
+def leave(here: Here) -> str:
+    """Rank 1 does not come."""
+    a, b = operands(here)
+    return "" if here.rank == 1 else error_of(lambda: ozfp4.distributed.matmul(a, b))
+
+
+def test_a_rank_that_does_not_come_is_waited_for_as_long_as_the_group_says() -> None:
+    ranks = Ranks(2, timeout=2.0)
+    found = ranks.outcomes(leave, limit=60.0)
+    assert found[0].value.startswith("RuntimeError: rank 0 of 2 had no answer")
+    assert 1 < found[0].seconds < 20
+    ranks.close()
+
+
+def groups(here: Here) -> list[str]:
+    """Sub-groups, a group of one rank, and what is none."""
+    a, b = operands(here)
+    wrong, members = [], [0, 2]
+    pair, single = dist.new_group(members), [dist.new_group([rank]) for rank in range(here.size)][here.rank]
+    if here.rank in members:
+        place = members.index(here.rank)
+        x = torch.arange(15.0, dtype=torch.float64, device=here.device).view(3, 5)
+        c = ozfp4.distributed.matmul(x.chunk(2)[place], b, group=pair, result="replicated")
+        wrong += [] if torch.equal(c, x @ b) else ["pair"]
+    else:
+        text = error_of(lambda: ozfp4.distributed.matmul(a, b, group=pair))
+        wrong += [] if text.startswith("RuntimeError: group: this process is no member") else [text]
+    for layout in (("rows", "columns"), ("columns", "rows"), ("replicated", "replicated"), ("rows", "rows")):
+        x = a.clone().requires_grad_()
+        c = ozfp4.distributed.matmul(x, b, group=single, layout=layout)
+        c.sum().backward()
+        wrong += (
+            []
+            if torch.equal(c, a @ b) and torch.equal(x.grad, torch.full_like(a, 3))
+            else [f"single {layout}"]
+        )
+    text = error_of(lambda: ozfp4.distributed.matmul(a, b[:4], group=single))
+    wrong += [] if text.startswith("ValueError: inner dimensions differ") else [text]
+    text = error_of(lambda: ozfp4.distributed.matmul(a, b, group="world"))
+    wrong += [] if text.startswith("TypeError: group: str is no torch.distributed group") else [text]
+    dist.destroy_process_group(single)
+    return wrong
+
+
+def test_groups(ranks: Ranks) -> None:
+    if ranks.size < 3:
+        pytest.skip("a pair of more than two")
+    for wrong in ranks.run(groups):
+        assert wrong == []
+
+
+def test_without_a_group() -> None:
+    x = torch.ones(2, 2, dtype=torch.float64)
+    with pytest.raises(RuntimeError, match=r"group: torch.distributed is not initialised"):
+        ozfp4.distributed.matmul(x, x)
