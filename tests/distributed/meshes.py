@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from ranks import Here
+from ranks import KINDS, Here
 
 PLACED = ("R", "S0", "S1", "P")  # of a matrix along one dimension of a mesh
 MESHES: dict[int, list[tuple[int, ...]]] = {2: [(2,)], 3: [(3,)], 4: [(4,), (2, 2)], 8: [(8,), (2, 4)]}
+MESHED = [(device, size, mesh) for device, size in KINDS for mesh in MESHES[size]]
 
 
 def mesh_of(here: Here, extents: tuple[int, ...]) -> Any:

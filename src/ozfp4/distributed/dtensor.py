@@ -14,7 +14,7 @@ from typing import Any
 from ..api.matmul import matmul as local_product
 from ..request.library import dtensor_class, require_torch
 from ..request.operands import matmul_shape
-from ..torch_ops import dtensors, gradients
+from ..torch_ops import calls, dtensors, gradients
 from ..torch_ops.derivatives import Call as Differentiated
 from ..torch_ops.derivatives import Like
 from ..torch_ops.shardings import placed, register, resolved
@@ -38,6 +38,12 @@ class _Asked:
 
 def matmul(a: Any, b: Any, placements: Any, method: Any, options: dict[str, Any], return_bound: bool) -> Any:
     """The product as a DTensor, or it and its bounds."""
+    is_plain = placements is None and method == "auto" and not return_bound and options["plan"] is None
+    if is_plain:  # as one before that needed no exchange
+        settings = {name: value for name, value in options.items() if name != "plan"}
+        found = dtensors.again("matmul", (a, b), calls.unusual(settings))
+        if found is not None:
+            return found
     dtensors.check(None, {}, a=a, b=b)
     asked = _Asked(options, check_method(method), bool(return_bound))
     mesh = a.device_mesh
@@ -51,7 +57,11 @@ def matmul(a: Any, b: Any, placements: Any, method: Any, options: dict[str, Any]
         if options["plan"] is not None:
             raise ValueError("plan: a Plan is not for DTensors that require grad; pass detached operands")
         return _Differentiable.apply(a, b, asked, wanted)
-    return _product(a.detach(), b.detach(), asked, wanted)
+    a, b = a.detach(), b.detach()
+    way = choose(a, b, asked.method, wanted)
+    if is_plain and way.inner is None and (way.a, way.b) == (a.placements, b.placements):
+        return dtensors.product("matmul", (a, b), calls.unusual(settings))
+    return _product(a, b, asked, way)
 
 
 class _Differentiable(torch.autograd.Function):  # type: ignore[misc]
@@ -61,7 +71,7 @@ class _Differentiable(torch.autograd.Function):  # type: ignore[misc]
     def forward(ctx: Any, a: Any, b: Any, asked: _Asked, wanted: Any) -> Any:
         ctx.save_for_backward(a, b)
         ctx.asked = asked
-        return _product(a.detach(), b.detach(), asked, wanted)
+        return _product(a.detach(), b.detach(), asked, choose(a, b, asked.method, wanted))
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
@@ -84,9 +94,8 @@ def _without_sums(placements: Any) -> tuple[Any, ...]:
     return tuple(placed(None) if p.is_partial() else p for p in placements)
 
 
-def _product(a: Any, b: Any, asked: _Asked, wanted: Any) -> Any:
+def _product(a: Any, b: Any, asked: _Asked, way: Way) -> Any:
     """The product without gradients."""
-    way = choose(a, b, asked.method, wanted)
     a, b = resolved((a, b))
     x = a.redistribute(placements=way.a).to_local()
     y = b.redistribute(placements=way.b).to_local()

@@ -9,6 +9,7 @@ from . import dtensor, request
 from .collectives import take_group
 from .run import run
 
+
 def matmul(
     a: Any,
     b: Any,
@@ -117,8 +118,8 @@ def matmul(
     }  # fmt: skip
     if is_dtensor(a) or is_dtensor(b):
         _check_unasked(
-            group=(group, None), layout=(layout, ("rows", "replicated")), result=(result, None), out=(out, None), whole=(whole, None),
-            check=(check, "always"),
+            group=(group, None), layout=(layout, ("rows", "replicated")), result=(result, None), out=(out, None),
+            whole=(whole, None), check=(check, "always"),
         )  # fmt: skip
         return dtensor.matmul(a, b, placements, method, options, return_bound)
     if placements is not None:

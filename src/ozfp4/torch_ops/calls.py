@@ -75,7 +75,7 @@ def _of_dtensors(
     if torch.compiler.is_compiling():  # the operator checks them
         return getattr(torch.ops.ozfp4, name).default(*arguments.values(), **_checked(settings))
     if out is None and not any(unasked.values()):
-        result = dtensors.again(name, tuple(arguments.values()), _unusual(settings))
+        result = dtensors.again(name, tuple(arguments.values()), unusual(settings))
         if result is not None:
             return result
     numbers = {key: arguments[key] for key in ("alpha", "beta") if key in arguments}
@@ -119,12 +119,12 @@ def _factor(name: str, factor: Any, is_integer: bool, wraps: bool) -> Any:
 def _checked(settings: dict[str, Any], return_bound: Any = False) -> dict[str, Any]:
     """The settings that are not as by default, as a schema takes them; errors are those of plain products. As torch compiles, the
     operator has to check."""
-    asked = _unusual(settings)
+    asked = unusual(settings)
     if torch.compiler.is_compiling() or (not asked and return_bound is False):
         return asked
     shared = {name: value for name, value in settings.items() if name not in ("overflow", "left")}
     checked = check_arguments(**shared, return_bound=return_bound)
-    return _unusual(settings | {"bits": checked.bits, "workspace_limit": checked.workspace_limit})
+    return unusual(settings | {"bits": checked.bits, "workspace_limit": checked.workspace_limit})
 
 
 # Those of the schemas; to hand one over takes torch longer than to leave it out.
@@ -134,7 +134,7 @@ _USUAL: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _unusual(settings: dict[str, Any]) -> dict[str, Any]:
+def unusual(settings: dict[str, Any]) -> dict[str, Any]:
     """The settings that are not as by default."""
     asked = {}
     for name, value in settings.items():

@@ -146,6 +146,10 @@ def _stays(name: str, arguments: tuple[Any, ...], result: Any) -> bool:
     specs = [spec for spec, x in zip(lying, arguments, strict=True) if isinstance(x, torch.Tensor)]
     if result.device_mesh.get_coordinate() is None:  # a rank that has no part of it
         return False
+    try:
+        type(result)(result._local_tensor, result._spec, requires_grad=False)
+    except TypeError:  # a torch that makes them otherwise
+        return False
     for x in (*specs, result):
         axes = [p.dim for p in x.placements if p.is_shard()]
         if len(set(axes)) < len(axes):
