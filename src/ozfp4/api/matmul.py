@@ -426,8 +426,8 @@ def is_traced() -> bool:
 
 
 def is_watched(*operands: Any) -> bool:
-    """Whether torch has to see the product of these as an operator: for gradients or tangents, or as it traces, maps or watches
-    what tensors do. In this module, as it stands on the way of every product."""
+    """Whether torch has to see the product of these as an operator: for gradients or tangents, as it traces, maps or watches what
+    tensors do, or as they lie on several devices. In this module, as it stands on the way of every product."""
     torch = sys.modules.get("torch")  # not by torch_module: torch.compile traces this
     if torch is None or type(operands[0]) is np.ndarray:  # beside which tensors are refused
         return False
@@ -439,7 +439,9 @@ def is_watched(*operands: Any) -> bool:
             has_tensors = True
             if x.requires_grad and torch.is_grad_enabled():
                 return True
-            if type(x) is not tensor and isinstance(x, torch._subclasses.FakeTensor):
+            if type(x) is not tensor and (
+                isinstance(x, torch._subclasses.FakeTensor) or library.is_dtensor(x)
+            ):
                 return True
     return has_tensors and bool(
         torch.compiler.is_dynamo_compiling()
