@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from typing import Any
@@ -157,6 +158,27 @@ def test_what_progress_raises_ends_everything(late: Any, error: type[BaseExcepti
     time.sleep(0.05)
     assert device.products == products
     assert_same_bits(ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT), C)
+
+
+def test_an_interrupt_ends_everything(late: Any) -> None:
+    """Ctrl-C, while the caller waits for tiles that take long."""
+    if threading.current_thread() is not threading.main_thread():
+        pytest.skip("signals arrive in the main thread")
+    late(delay=0.2)
+    before, threads = signal.signal(signal.SIGINT, signal.default_int_handler), set(threading.enumerate())
+    main = threading.main_thread().ident
+    assert main is not None
+    timer = threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT))
+    timer.start()
+    began = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT)
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, before)
+    assert time.monotonic() - began < 10  # what was enqueued is waited for, nothing more
+    assert set(threading.enumerate()) <= threads
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from ..request.operands import MatmulRequest, matmul_request
 from ..request.prepared import Prepared
 from ..request.written import mark_written
 from ..support.logger import LOGGER
+from ..support.refusals import is_over_limit
 from .devices import Device
 from .engine import Job, Moved, multiply
 from .host import HostMatrices
@@ -91,6 +92,12 @@ def matmul(
     except OverflowError:
         raise OverflowError(
             f"overflow: entries of the product do not fit {request.dtype}; nothing was written"
+        ) from None
+    except MemoryError as error:
+        if asked.workspace_limit is not None or not is_over_limit(error):
+            raise
+        raise MemoryError(
+            f"device_memory_limit: {limit} bytes leave too few for a tile's workspace: {error}"
         ) from None
     if LOGGER.isEnabledFor(DEBUG):
         _tell(job, devices, moved, time.perf_counter() - began)
