@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "arith/multiples.hpp"
 #include "cuda/multiply/kernels.hpp"
 
 namespace ozfp4::cuda {
@@ -34,6 +35,13 @@ GemmShape used(GemmShape shape, const CudaPlan& plan) {
 
 }  // namespace
 
+double settling_microseconds(const Turn& turn) {
+  const std::int32_t k = turn.a.inner;
+  // For every 16 x 32 entries of the result.
+  const double each = k <= 2 ? 0.003 : k < 16 ? 0.028 : k < 32 ? 0.015 * (32 - k) / 16 : 0;
+  return each * static_cast<double>(ceil_div(turn.a.outer, 16) * ceil_div(turn.b.outer, 32) * turn.result.stack.count());
+}
+
 double microseconds_of_stages(const CudaPlan& plan, const Turn& turn, const Gpu& gpu) {
   const int parts = plan.plan.is_complex ? 2 : 1;  // of the columns and of K, three products in place of four
   const std::int64_t matrices = turn.result.stack.count();
@@ -55,8 +63,9 @@ double microseconds_of_stages(const CudaPlan& plan, const Turn& turn, const Gpu&
   const double of_entries = encoded * (kEntries * entries + kFirstEntries * std::min(entries, 8.0)) +
                             (turn.a.inner > kLongestAtOnce ? kReadAgain * entries : 0) + kLines * lines;
   const double of_results = reconstructed * results * (kResults + (turn.b.outer % 128 != 0 ? kRaggedResults : 0));
-  const double certified =
-      certifies ? kCertifiedLaunches + kCertifiedEntries * entries + kCertifiedLines * lines + kCertifiedResults * results : 0;
+  const double certified = certifies ? kCertifiedLaunches + kCertifiedEntries * entries + kCertifiedLines * lines +
+                                           kCertifiedResults * results + settling_microseconds(turn)
+                                     : 0;
   return kLaunches + (plan.plan.is_complex ? kComplexLaunches : 0) + of_entries + multiply + of_results + certified;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "arith/multiples.hpp"
 #include "cuda/direct/direct.hpp"
 #include "cuda/fused/tile.hpp"
 #include "cuda/layout/longer.hpp"
@@ -36,24 +35,15 @@ Reach reach_of(const CudaPlan& plan, const CudaProduct& product, const Turn& tur
   return can;
 }
 
-// Lines of fewer than some 32 entries have capacities of all lengths, and leave entries without a certificate: what to settle
-// these takes for every 16 x 32 of the result, of normal(0, 1) operands. cuda/direct holds the longest of their integers, and its
-// time is the same.
-double settling_microseconds(const Turn& turn) {
-  const std::int32_t k = turn.a.inner;
-  const double each = k <= 2 ? 0.003 : k < 16 ? 0.028 : k < 32 ? 0.015 * (32 - k) / 16 : 0;
-  return each * static_cast<double>(ceil_div(turn.a.outer, 16) * ceil_div(turn.b.outer, 32) * turn.result.stack.count());
-}
-
 OfWays times_of(const CudaPlan& plan, const Turn& turn, const Gpu& gpu, const Reach& can) {
   const bool certifies = plan.promise.certifies();
-  const double settling = certifies ? settling_microseconds(turn) : 0;
-  OfWays times{INFINITY, INFINITY, INFINITY, microseconds_of_stages(plan, turn, gpu) + settling};
+  OfWays times{INFINITY, INFINITY, INFINITY, microseconds_of_stages(plan, turn, gpu)};
   if (can.direct) times.direct = microseconds_directly(turn.result, turn.a.inner, certifies, gpu.multiprocessors);
   if (can.thin) times.thin = microseconds_of_thin(views_of(turn), certifies, gpu.multiprocessors);
   if (can.tiles) {
     const TileDevice device{gpu.multiprocessors, gpu.shared_bytes};
-    times.tiles = settling + microseconds_of_tiles(plan.tile_limbs, turn.result, turn.a.inner, certifies, device);
+    times.tiles = microseconds_of_tiles(plan.tile_limbs, turn.result, turn.a.inner, certifies, device) +
+                  (certifies ? settling_microseconds(turn) : 0);
   }
   return times;
 }

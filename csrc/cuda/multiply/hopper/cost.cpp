@@ -14,7 +14,7 @@ namespace {
 constexpr double kMacsPerClock = 4096;  // of one multiprocessor, bytes
 // Narrow tiles move more bytes per product, which costs energy, so clock frequency: (m + n) / (m n) beyond that of
 // 128 x 256, times this, is the loss of rate.
-constexpr double kTrafficCost = 17;
+constexpr double kTrafficCost = 20;
 constexpr double kRowClocks = 1.6;       // loading 128 bytes of a row when all multiprocessors do
 constexpr double kEmptyRowClocks = 2.5;  // beyond the last row: zeros
 // A block of K cannot come sooner after it is asked for, and as many are asked for at a time as the ring holds.
@@ -24,8 +24,8 @@ constexpr double kStepClocks = 680;  // between K loops
 // there when a tile is folded.
 constexpr double kShortRingClocks = 760, kWholeRingClocks = -1340;
 constexpr double kFoldClocksPerEntry = 0.05;
-constexpr double kLoneConsumer = 1.84;         // times that where one warpgroup folds alone
-constexpr double kTurnClocks = 800;            // between the K loops of two warpgroups that take turns
+constexpr double kLoneConsumer = 1.9;          // times that where one warpgroup folds alone
+constexpr double kTurnClocks = 680;            // between the K loops of two warpgroups that take turns
 constexpr double kTurnCost = 0.95;             // times their loops
 constexpr double kLaunchClocks = 6000;         // launch, first loads, last store
 constexpr double kTwoConsumerClocks = 520;     // more of them for tiles of 128 rows or more
