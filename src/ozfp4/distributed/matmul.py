@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import request
+from ..request.library import is_dtensor
+from . import dtensor, request
 from .collectives import take_group
 from .run import run
 
@@ -30,6 +31,7 @@ def matmul(
     return_bound: bool = False,
     whole: Any = None,
     check: str = "always",
+    placements: Any = None,
 ) -> Any:
     """Matrix product over the ranks of a torch.distributed group, with the bits of ``ozfp4.matmul(a, b)`` on one device.
 
@@ -48,8 +50,9 @@ def matmul(
     Parameters
     ----------
     a, b : torch.Tensor
-        This rank's parts, shapes (..., m, k) and (..., k, n) of the whole ones, with broadcasting of stacks; on one device, of a
-        kind that the group's backend serves. Dtypes as in :func:`ozfp4.matmul`. Parts may have no entries; any strides.
+        Both DTensors, or this rank's parts; shapes (..., m, k) and (..., k, n) of the whole ones, with broadcasting of stacks; on
+        one device, of a kind that the group's backend serves. Dtypes as in :func:`ozfp4.matmul`. Parts may have no entries; any
+        strides.
     group : torch.distributed.ProcessGroup, optional
         By default all processes. Those that are no members do not call this.
     layout : (str, str)
@@ -72,6 +75,9 @@ def matmul(
         "first": a call like an earlier one of this rank in this group, with the same `whole`, makes no exchange, which is most of
         the time of a small product. The ranks then have to make the same calls in the same order by themselves: one that differs
         is an error of the backend, or waits until the group's timeout.
+    placements : sequence of Placement, optional
+        Of the result of DTensors, ``Replicate`` or ``Shard``, one a dimension of their mesh. By default what moves the fewest
+        bytes. `group`, `layout`, `result`, `out`, `whole` and `check` are then left out: DTensors know how they lie.
 
     Returns
     -------
@@ -110,6 +116,16 @@ def matmul(
         "scheme": scheme, "backend": backend, "bits": bits, "family": family, "plan": plan,
         "workspace_limit": workspace_limit, "accuracy": accuracy, "rounding": rounding, "overflow": overflow,
     }  # fmt: skip
+    if is_dtensor(a) or is_dtensor(b):
+        _check_unasked(
+            group=(group, None), layout=(layout, ("rows", "replicated")), result=(result, None), out=(out, None),
+            whole=(whole, None), check=(check, "always"),
+        )  # fmt: skip
+        return dtensor.matmul(a, b, placements, method, options, return_bound)
+    if placements is not None:
+        raise ValueError(
+            f"placements: {placements!r} is for DTensors; layout= and result= are for parts of ranks"
+        )
     if isinstance(layout, list):
         layout = tuple(layout)
     if isinstance(whole, (tuple, list)):
@@ -122,3 +138,12 @@ def matmul(
         return gradients.product(call, a, b)
     c, bound = run(call, a.detach(), b.detach(), out)
     return (c, bound) if return_bound else c
+
+
+def _check_unasked(**given: tuple[Any, Any]) -> None:
+    """ValueError for what is not as by default, and says what DTensors know."""
+    for name, (value, usual) in given.items():
+        if value is not usual and value != usual:
+            raise ValueError(
+                f"{name}: is not for DTensors, which know how they lie; placements= says how the result does"
+            )
