@@ -78,7 +78,15 @@ def draw(
         full = tuple(choose.choice([1, 2, 3, 5]) for _ in range(choose.choice([1, 1, 2])))
         ones = (1,) * len(full)
         stack_a, stack_b = choose.choice(
-            [(full, full), (full, ()), ((), full), (full, ones), (full, full[1:]), (ones, full)]
+            [
+                (full, full),
+                (full, ()),
+                ((), full),
+                (full, ones),
+                (full, full[1:]),
+                (ones, full),
+                (full, (full[0], *ones[1:])),
+            ]
         )
         layouts = LAYOUTS
     whole = tuple(torch.broadcast_shapes(stack_a, stack_b))

@@ -58,6 +58,7 @@ OTHERWISE = {
     "both inner": "ValueError: inner dimensions differ: a has shape (6, 5), b has shape (4, 3): 5 != 4",
     "whole of all": "ValueError: whole: a has shape (7, 5) there, and the parts of the ranks make (6, 5)",
     "stack": "ValueError: result: 'stack' needs a stack of matrices, and its shape is (6, 3)",
+    "repeated stack": "ValueError: layout of b: 'stack' cuts the first axis of the result, (6, 4, 3), and its shape is (1, 5, 3)",
     "long plan": "ValueError: plan: its limit is K <= ",
 }  # fmt: skip
 
@@ -72,6 +73,9 @@ def differ(here: Here, name: str) -> str:
         options = {"whole": ((7, 5), (5, 3))}
     if name == "stack":
         options = {"result": "stack"}
+    if name == "repeated stack":
+        a, b = a.new_ones(2, 4, 5), b.new_ones(int(here.rank == 0), 5, 3)
+        options = {"layout": ("stack", "stack")}
     if name == "version":  # no call like it was made before, whose message is remembered
         options = {"workspace_limit": 2**29}
     if name == "long plan":  # K of the whole is longer than the plan's, and that of no rank is
