@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 import torch.distributed as dist
+from cases import by_bytes
 from ranks import Here, Ranks, group
 
 import ozfp4
@@ -197,7 +198,8 @@ def break_product(here: Here, where: str, result: str) -> str:
         else:
             gathered.LEAST_CONFIRMED = 1
             gathered.require_torch = lambda: type("torch", (), {"empty": short, "uint8": torch.uint8})
-        return error_of(call)
+        with by_bytes():
+            return error_of(call)
     finally:
         local.matmul, gathered.LEAST_CONFIRMED = own[:2]
         gathered.require_torch = agree.require_torch
@@ -276,7 +278,8 @@ def die(here: Here, when: str) -> str:
         if when == "before":
             os._exit(3)
         local.matmul = lambda *args, **names: os._exit(3)
-    return error_of(lambda: ozfp4.distributed.matmul(a, b, result="replicated"))
+    with by_bytes():
+        return error_of(lambda: ozfp4.distributed.matmul(a, b, result="replicated"))
 
 
 @pytest.mark.parametrize("when", ["before", "in the product"])
