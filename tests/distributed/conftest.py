@@ -6,11 +6,12 @@ import pytest
 import ranks as processes
 
 try:
+    from meshes import MESHED  # imports torch
     from torch import distributed
 
     IS_THERE = distributed.is_available()
 except ImportError:
-    IS_THERE = False
+    MESHED, IS_THERE = [], False
 
 collect_ignore_glob = [] if IS_THERE else ["test_*.py"]
 
@@ -20,3 +21,10 @@ def ranks(request: pytest.FixtureRequest) -> processes.Ranks:
     """A group of 2, 3, 4 or 8 ranks: Gloo on the CPU, NCCL where there are as many GPUs."""
     device, size = request.param
     return processes.group(size, device)
+
+
+@pytest.fixture(params=MESHED, ids=str)
+def meshed(request: pytest.FixtureRequest) -> tuple[processes.Ranks, tuple[int, ...]]:
+    """A group as `ranks`, and the extents of a mesh of all of it."""
+    device, size, mesh = request.param
+    return processes.group(size, device), mesh

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from ..request.library import require_torch
-from . import request
+from ..request.library import is_dtensor, require_torch
+from . import dtensor, request
 from .collectives import take_group
 from .run import run
 
@@ -32,6 +32,7 @@ def matmul(
     return_bound: bool = False,
     whole: Any = None,
     check: str = "always",
+    placements: Any = None,
 ) -> Any:
     """Matrix product over the ranks of a torch.distributed group, with the bits of ``ozfp4.matmul(a, b)`` on one device.
 
@@ -50,8 +51,9 @@ def matmul(
     Parameters
     ----------
     a, b : torch.Tensor
-        This rank's parts, shapes (..., m, k) and (..., k, n) of the whole ones, with broadcasting of stacks; on one device, of a
-        kind that the group's backend serves. Dtypes as in :func:`ozfp4.matmul`. Parts may have no entries; any strides.
+        Both DTensors, or this rank's parts; shapes (..., m, k) and (..., k, n) of the whole ones, with broadcasting of stacks; on
+        one device, of a kind that the group's backend serves. Dtypes as in :func:`ozfp4.matmul`. Parts may have no entries; any
+        strides.
     group : torch.distributed.ProcessGroup, optional
         By default all processes. Those that are no members do not call this.
     layout : (str, str)
@@ -74,6 +76,9 @@ def matmul(
         "first": a call like an earlier one of this rank in this group, with the same `whole`, makes no exchange, which is most of
         the time of a small product. The ranks then have to make the same calls in the same order by themselves: one that differs
         is an error of the backend, or waits until the group's timeout.
+    placements : sequence of Placement, optional
+        Of the result of DTensors, ``Replicate`` or ``Shard``, one a dimension of their mesh. By default what moves the fewest
+        bytes. `group`, `layout`, `result`, `out`, `whole` and `check` are then left out: DTensors know how they lie.
 
     Returns
     -------
@@ -112,6 +117,16 @@ def matmul(
         "scheme": scheme, "backend": backend, "bits": bits, "family": family, "plan": plan,
         "workspace_limit": workspace_limit, "accuracy": accuracy, "rounding": rounding, "overflow": overflow,
     }  # fmt: skip
+    if is_dtensor(a) or is_dtensor(b):
+        _check_unasked(
+            group=(group, None), layout=(layout, ("rows", "replicated")), result=(result, None), out=(out, None),
+            whole=(whole, None), check=(check, "always"),
+        )  # fmt: skip
+        return dtensor.matmul(a, b, placements, method, options, return_bound)
+    if placements is not None:
+        raise ValueError(
+            f"placements: {placements!r} is for DTensors; layout= and result= are for parts of ranks"
+        )
     if isinstance(layout, list):
         layout = tuple(layout)
     if isinstance(whole, (tuple, list)):
@@ -135,3 +150,12 @@ def _device_of(x: Any) -> AbstractContextManager[Any]:
         scope: AbstractContextManager[Any] = torch.cuda.device(x.device)
         return scope
     return nullcontext()
+
+
+def _check_unasked(**given: tuple[Any, Any]) -> None:
+    """ValueError for what is not as by default, and says what DTensors know."""
+    for name, (value, usual) in given.items():
+        if value is not usual and value != usual:
+            raise ValueError(
+                f"{name}: is not for DTensors, which know how they lie; placements= says how the result does"
+            )

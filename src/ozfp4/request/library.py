@@ -88,6 +88,18 @@ def is_tensor(x: object) -> bool:
     return torch is not None and isinstance(x, torch.Tensor)
 
 
+def dtensor_class() -> Any:
+    """The class of the tensors of ``torch.distributed.tensor``, None where the program has not imported it; we never do for the
+    question."""
+    module = sys.modules.get("torch.distributed.tensor")
+    return getattr(module, "DTensor", None)  # also None while another thread imports it
+
+
+def is_dtensor(x: object) -> bool:
+    kind = dtensor_class()
+    return kind is not None and isinstance(x, kind)
+
+
 def take_operands(a: Any, b: Any, out: Any, allowed: tuple[type, ...]) -> Operands:
     """The operands as the product takes them.
 

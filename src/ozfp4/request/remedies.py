@@ -124,6 +124,8 @@ def of_tensor(name: str, tensor: Any) -> str:
             f"{name}: layout {tensor.layout} is not supported; only dense (strided) tensors are: pass {dense}"
         )
     kind = type(tensor).__name__
+    if str(type(tensor).__module__).startswith("torch.distributed.tensor"):
+        return f"{name}: a DTensor is for ozfp4.matmul and gemm alone; pass {name}.full_tensor(), or {name}.to_local()"
     return (
         f"{name}: {kind} does not hold its entries as a torch.Tensor does; pass the tensor that it stands for"
     )

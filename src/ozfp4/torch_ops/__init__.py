@@ -6,4 +6,9 @@ loads one that was exported needs ``import ozfp4.torch_ops``.
 
 import torch  # noqa: F401 - the caller need not have
 
+from ..request.library import dtensor_class
 from . import definitions  # noqa: F401 - torch knows the operators from here on
+from .shardings import register
+
+if dtensor_class() is not None:
+    register()

@@ -13,6 +13,7 @@ from ..request.arguments import check_arguments
 from ..request.factors import check_factor, check_integer_factor
 from ..request.library import require_torch
 from ..request.update import transposed
+from . import dtensors
 
 torch: Any = require_torch()
 
@@ -20,6 +21,9 @@ torch: Any = require_torch()
 def matmul(
     a: Any, b: Any, out: Any, plan: Any, report: Any, progress: Any, return_bound: Any, **settings: Any
 ) -> Any:
+    if dtensors.are_given(a, b, out):
+        unasked = {"plan": plan, "report": report, "progress": progress, "return_bound": return_bound}
+        return _of_dtensors("matmul", out, unasked, settings, a=a, b=b)
     if plan is not None or progress is not None or report or return_bound:
         _check_unasked(plan=plan, report=report, progress=progress, return_bound=return_bound)
     _check_tensors(a=a, b=b, out=out)
@@ -34,15 +38,15 @@ def gemm(
     alpha: Any, a: Any, b: Any, beta: Any, c: Any, trans_a: Any, trans_b: Any, out: Any,
     plan: Any, report: Any, return_bound: Any, **settings: Any,
 ) -> Any:  # fmt: skip
+    if dtensors.are_given(a, b, c, out):
+        unasked = {"plan": plan, "report": report, "return_bound": return_bound}
+        a, b = transposed("a", a, trans_a), transposed("b", b, trans_b)
+        return _of_dtensors("gemm", out, unasked, settings, alpha=alpha, a=a, b=b, beta=beta, c=c)
     if plan is not None or report or return_bound:
         _check_unasked(plan=plan, report=report, return_bound=return_bound)
     _check_tensors(a=a, b=b, c=c, out=out)
     if not torch.compiler.is_compiling():  # else the operator checks them as it computes
-        is_integer = all(x is None or library.is_integer(x.dtype) for x in (a, b, c))
-        is_bool = all(x is None or x.dtype == torch.bool for x in (a, b, c))
-        wraps = settings["overflow"] == "wrap" and not is_bool
-        alpha = _factor("alpha", alpha, is_integer, wraps)
-        beta = _factor("beta", beta, is_integer, wraps and c is not None)  # without C it has to be 0 itself
+        alpha, beta = _factors(alpha, beta, (a, b, c), settings["overflow"])
     operands = transposed("a", a, trans_a), transposed("b", b, trans_b)
     asked = _checked(settings, return_bound)
     if out is None:
@@ -52,6 +56,9 @@ def gemm(
 
 
 def gram(a: Any, out: Any, plan: Any, report: Any, **settings: Any) -> Any:
+    if dtensors.are_given(a, out):
+        name = "a" if dtensors.are_given(a) else "out"
+        raise TypeError(f"{name}: gram takes no DTensor; ozfp4.matmul(a.mH, a) is the same product")
     _check_unasked(plan=plan, report=report)
     _check_tensors(a=a, out=out)
     asked = _checked(settings)
@@ -59,6 +66,40 @@ def gram(a: Any, out: Any, plan: Any, report: Any, **settings: Any) -> Any:
         return torch.ops.ozfp4.gram.default(a, **asked)
     torch.ops.ozfp4.gram.out(a, **asked, out=out)
     return out
+
+
+def _of_dtensors(
+    name: str, out: Any, unasked: dict[str, Any], settings: dict[str, Any], **arguments: Any
+) -> Any:
+    """A product of DTensors by its operator; `arguments` are in the order of the schema."""
+    if torch.compiler.is_compiling():  # the operator checks them
+        return getattr(torch.ops.ozfp4, name).default(*arguments.values(), **_checked(settings))
+    if out is None and not any(unasked.values()):
+        result = dtensors.again(name, tuple(arguments.values()), unusual(settings))
+        if result is not None:
+            return result
+    numbers = {key: arguments[key] for key in ("alpha", "beta") if key in arguments}
+    tensors = {key: x for key, x in arguments.items() if key not in numbers}
+    if not all(x is None or isinstance(x, torch.Tensor) for x in tensors.values()):
+        library.is_from_torch(**tensors)
+    dtensors.check(out, unasked, **tensors)
+    if numbers:
+        factors = _factors(
+            arguments["alpha"], arguments["beta"], tuple(tensors.values()), settings["overflow"]
+        )
+        arguments["alpha"], arguments["beta"] = factors
+    return dtensors.product(name, tuple(arguments.values()), _checked(settings))
+
+
+def _factors(alpha: Any, beta: Any, tensors: tuple[Any, ...], overflow: Any) -> tuple[Any, Any]:
+    """Both factors of an update of A, B and C, as torch takes them."""
+    is_integer = all(x is None or library.is_integer(x.dtype) for x in tensors)
+    is_bool = all(x is None or x.dtype == torch.bool for x in tensors)
+    wraps = overflow == "wrap" and not is_bool
+    # Without C beta has to be 0 itself.
+    return _factor("alpha", alpha, is_integer, wraps), _factor(
+        "beta", beta, is_integer, wraps and tensors[-1] is not None
+    )
 
 
 def _factor(name: str, factor: Any, is_integer: bool, wraps: bool) -> Any:
@@ -78,12 +119,12 @@ def _factor(name: str, factor: Any, is_integer: bool, wraps: bool) -> Any:
 def _checked(settings: dict[str, Any], return_bound: Any = False) -> dict[str, Any]:
     """The settings that are not as by default, as a schema takes them; errors are those of plain products. As torch compiles, the
     operator has to check."""
-    asked = _unusual(settings)
+    asked = unusual(settings)
     if torch.compiler.is_compiling() or (not asked and return_bound is False):
         return asked
     shared = {name: value for name, value in settings.items() if name not in ("overflow", "left")}
     checked = check_arguments(**shared, return_bound=return_bound)
-    return _unusual(settings | {"bits": checked.bits, "workspace_limit": checked.workspace_limit})
+    return unusual(settings | {"bits": checked.bits, "workspace_limit": checked.workspace_limit})
 
 
 # Those of the schemas; to hand one over takes torch longer than to leave it out.
@@ -93,7 +134,7 @@ _USUAL: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _unusual(settings: dict[str, Any]) -> dict[str, Any]:
+def unusual(settings: dict[str, Any]) -> dict[str, Any]:
     """The settings that are not as by default."""
     asked = {}
     for name, value in settings.items():

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..dispatch.plain import products
-from ..request.library import require_torch, unwatched
+from ..request.library import dtensor_class, require_torch, unwatched
+from .shardings import register, resolved
 
 torch: Any = require_torch()
 forward_ad: Any = torch.autograd.forward_ad
@@ -64,6 +65,9 @@ def differentiable(operator: Any, rule: Rule) -> Callable[..., Any]:
     def product(*arguments: Any, **settings: Any) -> Any:
         if are_here(arguments) and not is_compiling():  # as below
             return products[name](*arguments, **settings)
+        if dtensor_class() is not None:
+            register()
+            arguments = resolved(arguments)
         # Tangents are not seen without asking each tensor: while there may be any, all products take the long way.
         if not _requires_grad(arguments) and forward_ad._current_level < 0:
             return below(arguments, settings)

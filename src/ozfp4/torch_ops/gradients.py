@@ -8,8 +8,9 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from ..request.library import require_torch
+from ..request.library import is_dtensor, require_torch
 from .derivatives import Call, Like
+from .shardings import reshaped, whole_along
 
 torch: Any = require_torch()
 
@@ -75,8 +76,12 @@ def _of_addend(beta: Any, like: Like | None, grad: Any, settings: dict[str, Any]
         return _like(like, _times(beta, grad, settings))
     kept = [axis for axis in range(grad.ndim) if axis not in repeated]
     entries = prod(grad.shape[axis] for axis in repeated)
-    terms = grad.permute(*kept, *repeated).reshape((*(grad.shape[axis] for axis in kept), entries))
-    ones = torch.ones(entries, dtype=torch.float32, device=grad.device)
+    terms = whole_along(grad, tuple(repeated)).permute(*kept, *repeated)
+    terms = reshaped(terms, (*(grad.shape[axis] for axis in kept), entries))
+    if is_dtensor(grad):
+        ones = grad.new_ones(entries, dtype=torch.float32)  # on the same mesh
+    else:
+        ones = torch.ones(entries, dtype=torch.float32, device=grad.device)
     return _like(like, torch.ops.ozfp4.gemm.default(beta, terms, ones, **settings))
 
 
@@ -97,7 +102,7 @@ def _repeated(shape: Any, whole: Any) -> list[int]:
 
 def _padded(x: Any, axes: int) -> Any:
     """`x` with that many axes, new ones first."""
-    return x.reshape((*(1,) * (axes - x.ndim), *x.shape)) if x.ndim < axes else x
+    return reshaped(x, (*(1,) * (axes - x.ndim), *x.shape)) if x.ndim < axes else x
 
 
 def _merged(x: Any, axes: list[int], into: int) -> Any:
@@ -107,14 +112,15 @@ def _merged(x: Any, axes: list[int], into: int) -> Any:
         return x
     kept = [axis for axis in range(x.ndim - 2) if axis not in axes]
     m, n = x.ndim - 2, x.ndim - 1
+    x = whole_along(x, (*axes, m if into == -2 else n))
     order = [*kept, m, *axes, n] if into == -1 else [*kept, *axes, m, n]
     extents = [*(x.shape[axis] for axis in kept), x.shape[m], x.shape[n]]
     extents[into] = extents[into] * prod(x.shape[axis] for axis in axes)
-    return x.permute(order).reshape(extents)
+    return reshaped(x.permute(order), tuple(extents))
 
 
 def _like(like: Like, x: Any) -> Any:
     """`x` as the gradient of an operand: of its shape, real where it is, in its precision."""
     if x.is_complex() and not like.dtype.is_complex:
         x = x.real
-    return x.reshape(like.shape).to(like.dtype)
+    return reshaped(x, like.shape).to(like.dtype)

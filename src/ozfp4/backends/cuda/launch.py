@@ -235,8 +235,13 @@ def relaunch(
 
 def check_extents(shape: MatmulShape) -> None:
     """ValueError for an extent that no product on a GPU takes."""
-    if max(shape.m, shape.n, shape.k) > _LONGEST_EXTENT:
-        name, extent = max((("m", shape.m), ("n", shape.n), ("k", shape.k)), key=lambda x: x[1])
+    check_extents_of(shape.m, shape.n, shape.k)
+
+
+def check_extents_of(m: int, n: int, k: int) -> None:
+    """The same of the three by themselves."""
+    if max(m, n, k) > _LONGEST_EXTENT:
+        name, extent = max((("m", m), ("n", n), ("k", k)), key=lambda x: x[1])
         raise ValueError(f"{name}: {extent} exceeds 2**31 - 4096, the largest extent of a product on a GPU")
 
 

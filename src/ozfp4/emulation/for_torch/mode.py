@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ...request.library import require_torch
+from ...request.library import dtensor_class, require_torch
 from ...support.refusals import is_over_limit
 from ..choice import decide, no_room
 from ..entered import Entered
 from ..problem import Problem
-from ..summary import Line
+from ..summary import Decision, Line
 from . import convolutions
 from .flags import kept_flags
 from .operators import OPERATORS, Operator
@@ -35,6 +35,8 @@ class _Inner(threading.local):
 
 
 _inner = _Inner()
+
+OF_DTENSORS = Decision(False, "DTensor: torch adds up rounded products; ozfp4.matmul takes them")
 
 
 class EmulationMode(python_dispatch.TorchDispatchMode):  # type: ignore[misc]
@@ -97,6 +99,10 @@ class EmulationMode(python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         if _inner.busy:
             return func(*args, **named)
         if types and (foreign := _foreign(types)):
+            if _has_dtensors(foreign):
+                return self._left_to_dtensor(
+                    operator.name, operator.problem(*operator.operands(args)[:2]), func, args, named
+                )
             return _of_foreign(foreign, func, args, named)
         a, b, c = operator.operands(args)
         with _passed():
@@ -147,8 +153,19 @@ class EmulationMode(python_dispatch.TorchDispatchMode):  # type: ignore[misc]
                 return func.decompose(*args, **named)
         return func(*args, **named)
 
+    def _left_to_dtensor(
+        self, name: str, problem: Problem, func: Any, args: Any, named: dict[str, Any]
+    ) -> Any:
+        """torch may cut the inner dimension, and adds up products of the pieces that each device has rounded: made by ozfp4 these
+        would be no product of the whole. `problem` is of all devices."""
+        self._record.count(self._record.line(name, problem, OF_DTENSORS))
+        return _of_dtensors(func, args, named)
+
     def _convolution(self, func: Any, types: Any, args: Any, named: dict[str, Any]) -> Any:
         if types and (foreign := _foreign(types)):
+            problem = convolutions.problem(func, args) if _has_dtensors(foreign) else None
+            if problem is not None:
+                return self._left_to_dtensor(func._opname, problem, func, args, named)
             return _of_foreign(foreign, func, args, named)
         problem = convolutions.problem(func, args)
         with _passed():
@@ -212,10 +229,26 @@ def _foreign(types: Any) -> list[Any]:
 
 
 def _of_foreign(foreign: list[Any], func: Any, args: Any, named: dict[str, Any]) -> Any:
-    """What a wrapper is made of comes here again; the kinds that torch traces with have no entries to multiply."""
+    """What a wrapper is made of comes here again, but of DTensors; the kinds that torch traces with have no entries to
+    multiply."""
+    if _has_dtensors(foreign):
+        return _of_dtensors(func, args, named)
     if all(str(kind.__module__).startswith("torch._subclasses") for kind in foreign):
         return func(*args, **named)
     return NotImplemented
+
+
+def _has_dtensors(kinds: list[Any]) -> bool:
+    kind = dtensor_class()
+    return kind is not None and any(issubclass(each, kind) for each in kinds)
+
+
+def _of_dtensors(func: Any, args: Any, named: dict[str, Any]) -> Any:
+    """As without a scope, with all that is done for it on this device."""
+    if _inner.busy:
+        return func(*args, **named)
+    with _passed():
+        return func(*args, **named)
 
 
 def _has_nested(args: Any) -> bool:

@@ -1,0 +1,144 @@
+"""``ozfp4.distributed.matmul`` of DTensors: where the result is to lie is asked for, and what is cut along the inner dimension is
+reduced exactly or moved, whichever is cheaper.
+
+Along each dimension of the mesh DTensor brings the operands to rows, columns or matrices of a stack that belong to the result's;
+along one of them the inner dimension may stay cut, and the local tensors are multiplied over the group of that dimension.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from ..api.matmul import matmul as local_product
+from ..request.library import dtensor_class, require_torch
+from ..request.operands import matmul_shape
+from ..torch_ops import calls, dtensors, gradients
+from ..torch_ops.derivatives import Call as Differentiated
+from ..torch_ops.derivatives import Like
+from ..torch_ops.shardings import placed, register, resolved
+from . import request
+from .collectives import take_group
+from .inner import check_method
+from .placements import Way, check_placements, choose, rows_of
+from .run import run
+
+torch: Any = require_torch()
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Keywords of a product: those of ``ozfp4.matmul``, the way of what is cut along K, whether bounds are wanted."""
+
+    options: dict[str, Any]
+    method: str
+    return_bound: bool
+
+
+def matmul(a: Any, b: Any, placements: Any, method: Any, options: dict[str, Any], return_bound: bool) -> Any:
+    """The product as a DTensor, or it and its bounds."""
+    is_plain = placements is None and method == "auto" and not return_bound and options["plan"] is None
+    if is_plain:  # as one before that needed no exchange
+        settings = {name: value for name, value in options.items() if name != "plan"}
+        found = dtensors.again("matmul", (a, b), calls.unusual(settings))
+        if found is not None:
+            return found
+    dtensors.check(None, {}, a=a, b=b)
+    asked = _Asked(options, check_method(method), bool(return_bound))
+    mesh = a.device_mesh
+    if mesh.get_coordinate() is None:
+        raise RuntimeError(f"a: this process is no member of {mesh}; its members alone multiply there")
+    wanted = check_placements(placements, mesh.ndim, len(matmul_shape(tuple(a.shape), tuple(b.shape)).result))
+    register()
+    if torch.is_grad_enabled() and (a.requires_grad or b.requires_grad):
+        if return_bound:
+            raise RuntimeError("return_bound: bounds have no derivative; pass detached operands")
+        if options["plan"] is not None:
+            raise ValueError("plan: a Plan is not for DTensors that require grad; pass detached operands")
+        return _Differentiable.apply(a, b, asked, wanted)
+    a, b = a.detach(), b.detach()
+    way = choose(a, b, asked.method, wanted)
+    if is_plain and way.inner is None and (way.a, way.b) == (a.placements, b.placements):
+        return dtensors.product("matmul", (a, b), calls.unusual(settings))
+    return _product(a, b, asked, way)
+
+
+class _Differentiable(torch.autograd.Function):  # type: ignore[misc]
+    """Gradients are those of the operator of torch, products of DTensors as well, and lie as the operands do."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Any, b: Any, asked: _Asked, wanted: Any) -> Any:
+        ctx.save_for_backward(a, b)
+        ctx.asked = asked
+        return _product(a.detach(), b.detach(), asked, choose(a, b, asked.method, wanted))
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        a, b = ctx.saved_tensors
+        options = {
+            name: value for name, value in ctx.asked.options.items() if name not in ("overflow", "plan")
+        }
+        likes = tuple(Like(x.shape, x.dtype) for x in (a, b))
+        call = Differentiated((a, b), likes, ctx.needs_input_grad[:2], options)
+        found = gradients.of_matmul(call, grad)
+        laid = [
+            None if x is None else x.redistribute(placements=_without_sums(like.placements))
+            for x, like in zip(found, (a, b), strict=True)
+        ]
+        return (*laid, None, None)
+
+
+def _without_sums(placements: Any) -> tuple[Any, ...]:
+    """What a gradient's placements are: that of an operand which is a sum over ranks is there as a whole."""
+    return tuple(placed(None) if p.is_partial() else p for p in placements)
+
+
+def _product(a: Any, b: Any, asked: _Asked, way: Way) -> Any:
+    """The product without gradients."""
+    a, b = resolved((a, b))
+    x = a.redistribute(placements=way.a).to_local()
+    y = b.redistribute(placements=way.b).to_local()
+    if asked.options["overflow"] == "raise":
+        made = dtensors.raised_alike(lambda: _of_local(x, y, a, b, way, asked), (a, b))
+    else:
+        made = _of_local(x, y, a, b, way, asked)
+    mesh, shape = a.device_mesh, torch.Size(matmul_shape(tuple(a.shape), tuple(b.shape)).result)
+    strides = tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
+    found = [
+        dtensor_class().from_local(c, mesh, way.made, run_check=False, shape=shape, stride=strides)
+        for c in (made if asked.return_bound else (made,))
+    ]
+    if way.made != way.wanted:
+        found = [c.redistribute(placements=way.wanted) for c in found]
+    return tuple(found) if asked.return_bound else found[0]
+
+
+def _of_local(x: Any, y: Any, a: Any, b: Any, way: Way, asked: _Asked) -> Any:
+    """This rank's part of the result, of its parts `x` of A and `y` of B."""
+    if way.inner is None:
+        return local_product(x, y, **asked.options, return_bound=asked.return_bound)
+    group = take_group(a.device_mesh.get_group(way.inner))
+    axes = x.ndim > 1, y.ndim > 1
+    x, y = x if axes[0] else x.unsqueeze(0), y if axes[1] else y.unsqueeze(1)
+    k = a.shape[-1]
+    whole = (*x.shape[:-1], k), (*y.shape[:-2], k, y.shape[-1])
+    placement = way.made[way.inner]
+    word = "replicated"
+    if placement.is_shard():
+        word = "rows" if axes[0] and placement.dim == rows_of(a, b) else "columns"
+    layout = ("columns", "rows")
+    call = request.take(
+        group,
+        request.Asked(x, y, None, layout, word, asked.method, whole, asked.return_bound, asked.options),
+        "first",
+    )
+    made = run(call, x, y)
+    found = [_without_axes(c, axes) for c in made if c is not None]
+    return tuple(found) if asked.return_bound else found[0]
+
+
+def _without_axes(c: Any, axes: tuple[bool, bool]) -> Any:
+    """A part of a result without the axis of each operand that has none."""
+    c = c if axes[1] else c.squeeze(-1)
+    return c if axes[0] else c.squeeze(-2 if axes[1] else -1)

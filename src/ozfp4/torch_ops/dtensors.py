@@ -1,0 +1,160 @@
+"""Products of DTensors from ``ozfp4.matmul`` and ``gemm``: what is refused, in words of the arguments; and products like one that
+needed no exchange before, which multiply the local tensors at once.
+
+torch's way to the operator takes tens of microseconds for one that is not its own, as long as several small products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..dispatch.plain import products
+from ..request.library import check_kind, dtensor_class, is_dtensor, require_torch, unwatched
+from ..request.operands import matmul_shape
+from ..request.update import check_addend_shape
+from .shardings import RULES, register, resolved
+
+torch: Any = require_torch()
+forward_ad: Any = torch.autograd.forward_ad
+
+_results: dict[tuple[Any, ...], Any] = {}  # how the result lies, by the operator and how its tensors lie
+_MOST_RESULTS = 512
+
+
+def are_given(*tensors: Any) -> bool:
+    """Whether one of these is a DTensor."""
+    kind = dtensor_class()
+    return kind is not None and any(isinstance(x, kind) for x in tensors)
+
+
+def check(out: Any, unasked: dict[str, Any], **given: Any) -> None:
+    """Errors for what a product of DTensors does not take: an `out`, arguments that are `unasked` as a plain call has them,
+    tensors beside DTensors, other meshes, shapes and dtypes."""
+    if out is not None:
+        raise ValueError(
+            f"out: a {type(out).__name__} is not written to by products of DTensors; copy the result there"
+        )
+    for name, value in unasked.items():
+        if value is not None and value is not False:
+            what = repr(value) if isinstance(value, bool) else f"a {type(value).__name__}"
+            raise ValueError(
+                f"{name}: {what} is not for DTensors; multiply gathered operands, x.full_tensor()"
+            )
+    tensors = {name: x for name, x in given.items() if x is not None}
+    _check_one_mesh(tensors)
+    for name, x in tensors.items():
+        check_kind(name, x)
+    result = matmul_shape(tuple(tensors["a"].shape), tuple(tensors["b"].shape)).result
+    if "c" in tensors:
+        check_addend_shape(tensors["c"], result)
+
+
+def _check_one_mesh(tensors: dict[str, Any]) -> None:
+    """TypeError for tensors that are no DTensors, but a C without axes; ValueError for DTensors of another mesh than the first
+    one's."""
+    kind: Any = dtensor_class()
+    first = next(name for name, x in tensors.items() if isinstance(x, kind))
+    mesh = tensors[first].device_mesh
+    for name, x in tensors.items():
+        if not isinstance(x, kind):
+            if name == "c" and x.ndim == 0:
+                continue
+            raise TypeError(
+                f"{name}: a {type(x).__name__} beside a DTensor ({first}); pass a DTensor, "
+                f"torch.distributed.tensor.distribute_tensor({name}, {first}.device_mesh)"
+            )
+        if x.device_mesh != mesh:
+            raise ValueError(
+                f"{name}: lies on {x.device_mesh}, and {first} on {mesh}; the operands of a product share one mesh"
+            )
+
+
+def again(name: str, arguments: tuple[Any, ...], settings: dict[str, Any]) -> Any | None:
+    """The product if one like it has been made before and needed no exchange; None otherwise, also for whatever may have to be
+    refused. Settings are those of the operator, checked as the local tensors are multiplied."""
+    if settings.get("overflow") == "raise":
+        return None
+    key = _key(name, arguments)
+    spec = None if key is None else _results.get(key)
+    if spec is None:
+        return None
+    tensor = torch.Tensor
+    local = [x._local_tensor if isinstance(x, tensor) else x for x in arguments]
+    return dtensor_class()(products[name](*local, **settings), spec, requires_grad=False)
+
+
+def product(name: str, arguments: tuple[Any, ...], settings: dict[str, Any]) -> Any:
+    """The product by the operator `name`. Range: arguments that :func:`check` has passed, in the order of the schema."""
+    register()
+    arguments = resolved(arguments)
+    operator = getattr(torch.ops.ozfp4, name).default
+    if settings.get("overflow") == "raise":
+        return raised_alike(lambda: operator(*arguments, **settings), arguments)
+    result = operator(*arguments, **settings)
+    key = _key(name, arguments)
+    if key is not None and _stays(name, arguments, result):
+        if len(_results) >= _MOST_RESULTS:
+            _results.clear()
+        _results[key] = result._spec
+    return result
+
+
+def raised_alike(multiply: Callable[[], Any], arguments: tuple[Any, ...]) -> Any:
+    """What `multiply` gives; an OverflowError on every rank of the mesh where there is one on any, as those without would wait
+    for the others later."""
+    result, error = None, None
+    try:
+        result = multiply()
+    except OverflowError as overflow:
+        error = overflow
+    from torch.distributed.tensor import Partial
+
+    mesh = next(x.device_mesh for x in arguments if is_dtensor(x))
+    found = torch.full((), int(error is not None), device=mesh.device_type)
+    count = dtensor_class().from_local(found, mesh, [Partial()] * mesh.ndim, run_check=False).full_tensor()
+    if error is not None:
+        raise error
+    if int(count):
+        raise OverflowError(f"overflow: entries of {int(count)} other ranks do not fit the result's dtype")
+    return result
+
+
+def _key(name: str, arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """What products share that differ in numbers alone; None where a tensor is none of DTensors of plain tensors, or torch has
+    something to do with the product."""
+    kind, tensor = dtensor_class(), torch.Tensor
+    found: list[Any] = [name]
+    local: list[Any] = []
+    for x in arguments:
+        if type(x) is kind:
+            if x.requires_grad and torch.is_grad_enabled():
+                return None
+            found.append(x._spec)
+            local.append(x._local_tensor)
+        elif isinstance(x, tensor):
+            return None
+        else:
+            found.append(x is None)
+    return tuple(found) if unwatched().are(tuple(local)) else None
+
+
+def _stays(name: str, arguments: tuple[Any, ...], result: Any) -> bool:
+    """Whether the result is made of local tensors without any exchange: along each dimension of the mesh its placement and
+    those of the operands are in the operator's list. An axis that is cut twice may be so in either order, and is left out."""
+    lying = [x._spec if isinstance(x, torch.Tensor) else x for x in arguments]
+    specs = [spec for spec, x in zip(lying, arguments, strict=True) if isinstance(x, torch.Tensor)]
+    if result.device_mesh.get_coordinate() is None:  # a rank that has no part of it
+        return False
+    try:
+        type(result)(result._local_tensor, result._spec, requires_grad=False)
+    except TypeError:  # a torch that makes them otherwise
+        return False
+    for x in (*specs, result):
+        axes = [p.dim for p in x.placements if p.is_shard()]
+        if len(set(axes)) < len(axes):
+            return False
+    alike = [(out[0], *(p for p in each if p is not None)) for out, each in RULES[name](*lying)]
+    return all(
+        found in alike for found in zip(result.placements, *(x.placements for x in specs), strict=True)
+    )

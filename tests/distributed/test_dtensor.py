@@ -1,0 +1,364 @@
+"""Products of DTensors: the bits of one device for all placements of the operands, on meshes of one and two dimensions."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import torch
+from meshes import PLACED, assert_is, mesh_of, placed, random, stacks, words_for
+from ranks import Here, Ranks
+
+import ozfp4
+
+SHAPES = [((7, 9), (9, 5)), ((2, 3), (3, 17)), ((9, 4), (4, 1)), ((0, 5), (5, 4)), ((6, 0), (0, 3))]
+
+
+# ---- In the process of a rank
+
+
+def all_pairs(here: Here, extents: tuple[int, ...], shapes: Any) -> int:
+    """Every pair of placements of two matrices; how many that were."""
+    mesh, count = mesh_of(here, extents), 0
+    of_one = list(itertools.product(PLACED, repeat=len(extents)))
+    for number, (left, right) in enumerate(shapes):
+        a, b = (
+            random(10 * number + i, shape, torch.float64, here.device)
+            for i, shape in enumerate((left, right))
+        )
+        c = ozfp4.matmul(a, b)
+        x = {words: placed(here, a, mesh, words) for words in of_one}
+        y = {words: placed(here, b, mesh, words) for words in of_one}
+        for of_a, of_b in itertools.product(of_one, repeat=2):
+            for _ in range(2 - number % 2):  # the second time without torch's way, if nothing is exchanged
+                assert_is(ozfp4.matmul(x[of_a], y[of_b]), c, (left, right, of_a, of_b))
+            count += 1
+    return count
+
+
+KINDS: list[tuple[str, str, dict[str, Any]]] = [
+    ("float64", "float64", {"accuracy": "correct", "rounding": "up"}),
+    ("float64", "float64", {"bits": 40}),
+    ("float64", "float64", {"scheme": "I", "backend": "fp4", "bits": 53}),
+    ("float64", "float64", {"backend": "int8"}),
+    ("float32", "float32", {}),
+    ("float32", "float64", {"accuracy": "correct"}),
+    ("complex128", "complex128", {}),
+    ("complex64", "float32", {}),
+    ("float64", "complex128", {"accuracy": "correct", "rounding": "zero"}),
+    ("int64", "int64", {}),
+    ("int8", "int32", {}),
+    ("bool", "bool", {}),
+]
+
+
+def random_cases(here: Here, extents: tuple[int, ...], first: int, count: int) -> None:
+    mesh = mesh_of(here, extents)
+    for seed in range(first, first + count):
+        generator = torch.Generator().manual_seed(seed)
+        of_a, of_b, options = KINDS[seed % len(KINDS)]
+        left, right = stacks(generator)
+        a = random(seed, left, getattr(torch, of_a), here.device)
+        b = random(seed + 1, right, getattr(torch, of_b), here.device)
+        placements = [words_for(x.shape, len(extents), generator, x.dtype != torch.bool) for x in (a, b)]
+        what = (seed, left, right, placements, options)
+        x, y = (placed(here, z, mesh, words) for z, words in zip((a, b), placements, strict=True))
+        try:
+            found = ozfp4.matmul(x, y, **options)
+        except Exception as error:
+            raise AssertionError(f"{what}: {error}") from error
+        assert_is(found, ozfp4.matmul(a, b, **options), what)
+
+
+def updates(here: Here, extents: tuple[int, ...], first: int, count: int) -> None:
+    mesh = mesh_of(here, extents)
+    for seed in range(first, first + count):
+        generator = torch.Generator().manual_seed(seed)
+        dtype = (torch.float64, torch.complex128, torch.int64)[seed % 3]
+        alpha, beta = ((2.5, -0.75), (1.5 + 2j, 1.0), (3, -(2**40)))[seed % 3]
+        a, b = (random(seed + i, shape, dtype, here.device) for i, shape in enumerate(stacks(generator)))
+        result = ozfp4.matmul(a, b)
+        shape = [1 if (seed + axis) % 4 == 0 else x for axis, x in enumerate(result.shape)][seed % 2 :]
+        c = random(seed + 2, shape, dtype, here.device)
+        given = [placed(here, x, mesh, words_for(x.shape, len(extents), generator, True)) for x in (a, b, c)]
+        what = (seed, a.shape, b.shape, c.shape, [x.placements for x in given])
+        assert_is(ozfp4.gemm(alpha, *given[:2], beta, given[2]), ozfp4.gemm(alpha, a, b, beta, c), what)
+        if a.ndim > 1 and b.ndim > 1:
+            turned = [x.mT if seed % 2 else x.mH for x in (a, b)]
+            words = [words_for(x.shape, len(extents), generator, False) for x in turned]
+            x, y = (placed(here, z, mesh, w) for z, w in zip(turned, words, strict=True))
+            asked = "T" if seed % 2 else "C"
+            found = ozfp4.gemm(alpha, x, y, trans_a=asked, trans_b=asked)
+            assert_is(found, ozfp4.gemm(alpha, a, b), (what, words, asked))
+
+
+def gradients(here: Here, extents: tuple[int, ...], first: int, count: int) -> None:
+    mesh = mesh_of(here, extents)
+    for seed in range(first, first + count):
+        generator = torch.Generator().manual_seed(seed)
+        dtypes = ((torch.float64, torch.float64), (torch.complex128, torch.float64))[seed % 2]
+        left, right = stacks(generator)
+        a, b = (
+            random(seed + i, shape, dtype, here.device, special=False)
+            for i, (shape, dtype) in enumerate(zip((left, right), dtypes, strict=True))
+        )
+        with_c = seed % 3 == 0
+        whole = [x.requires_grad_() for x in (a, b)]
+        result = ozfp4.matmul(*whole)
+        c = random(seed + 5, result.shape[-1:], a.dtype, here.device, special=False)
+        whole.append(c.requires_grad_())
+        given = [
+            placed(
+                here, x.detach(), mesh, words_for(x.shape, len(extents), generator, False)
+            ).requires_grad_()
+            for x in whole
+        ]
+        what = (seed, left, right, [x.placements for x in given])
+
+        def product(x: Any, y: Any, z: Any, with_c: bool = with_c) -> Any:
+            return ozfp4.gemm(1.5, x, y, -2.0, z) if with_c else ozfp4.matmul(x, y, accuracy="correct")
+
+        expected, found = product(*whole), product(*given)
+        assert_is(found.detach(), expected.detach(), what)
+        weight = random(seed + 3, expected.shape, expected.dtype, here.device, special=False)
+        expected.backward(weight)
+        words = words_for(expected.shape, len(extents), generator, False)
+        found.backward(placed(here, weight, mesh, words))
+        for x, y in zip(given[: 2 + with_c], whole, strict=False):
+            assert y.grad is not None
+            assert_is(x.grad, y.grad, (what, words))
+
+
+def natural_placements(here: Here) -> dict[tuple[str, str], str]:
+    """Where the result of matrices lies that no exchange, or the least, is needed for."""
+    mesh = mesh_of(here, (here.size,))
+    a = random(1, (16, 24), torch.float64, here.device)
+    b = random(2, (24, 32), torch.float64, here.device)
+    found = {}
+    for of_a, of_b in itertools.product(("R", "S0", "S1"), repeat=2):
+        (where,) = ozfp4.matmul(placed(here, a, mesh, [of_a]), placed(here, b, mesh, [of_b])).placements
+        found[of_a, of_b] = f"S{where.dim}" if where.is_shard() else "R"
+    return found
+
+
+def exchanges(here: Here) -> dict[str, int]:
+    """Collectives of some products."""
+    from torch.distributed.tensor.debug import CommDebugMode
+
+    mesh = mesh_of(here, (here.size,))
+    a = random(1, (3, 16, 24), torch.float64, here.device)
+    b = random(2, (24, 32), torch.float64, here.device)
+    found = {}
+    for of_a, of_b in (("R", "R"), ("S1", "R"), ("R", "S1"), ("S2", "S0")):
+        x, y = placed(here, a, mesh, [of_a]), placed(here, b, mesh, [of_b])
+        for _ in range(2):
+            with CommDebugMode() as counted:
+                ozfp4.matmul(x, y)
+            found[of_a + of_b] = counted.get_total_counts()
+    return found
+
+
+def refused(here: Here) -> list[str]:
+    """What is said of wrong arguments; nobody waits for anybody."""
+    mesh = mesh_of(here, (here.size,))
+    other = mesh_of(here, (1, here.size))
+    whole = random(1, (8, 8), torch.float64, here.device, special=False)
+    x, y = placed(here, whole, mesh, ["S0"]), placed(here, whole, mesh, ["R"])
+    z, narrow = placed(here, whole, other, ["R", "S0"]), placed(here, whole[:, :5], mesh, ["R"])
+    calls = [
+        lambda: ozfp4.matmul(x, whole),
+        lambda: ozfp4.matmul(whole, x),
+        lambda: ozfp4.matmul(x, z),
+        lambda: ozfp4.matmul(narrow, x),
+        lambda: ozfp4.matmul(x, y, out=x),
+        lambda: ozfp4.matmul(x, y, report=True),
+        lambda: ozfp4.matmul(x, y, return_bound=True),
+        lambda: ozfp4.matmul(x, y, accuracy="best"),
+        lambda: ozfp4.matmul(x, y, progress=print),
+        lambda: ozfp4.matmul(x.half(), y),
+        lambda: ozfp4.gemm(1.0, x, y, 1.0, whole),
+        lambda: ozfp4.gemm(1.0, x, y, 1.0, narrow),
+        lambda: ozfp4.gemm(float("inf"), x, y),
+        lambda: ozfp4.gram(x),
+        lambda: ozfp4.enclose(x, y),
+        lambda: ozfp4.einsum("ij,jk", x, y),
+        lambda: ozfp4.linalg.solve(x, y),
+        lambda: ozfp4.matmul(x, whole.cpu().numpy()),
+    ]
+    found = []
+    ozfp4.matmul(x, y)  # what is known of it lets nothing of this through
+    for call in calls:
+        try:
+            call()
+            found.append("nothing")
+        except Exception as error:
+            found.append(f"{type(error).__name__}: {error}")
+    assert_is(ozfp4.matmul(x, y), ozfp4.matmul(whole, whole), "after all that")
+    return found
+
+
+def overflowing(here: Here) -> str:
+    """One entry of the whole product does not fit; on one rank alone."""
+    mesh = mesh_of(here, (here.size,))
+    a = torch.ones((here.size, 4), dtype=torch.int8, device=here.device)
+    a[0] = 100
+    x, y = placed(here, a, mesh, ["S0"]), placed(here, torch.ones_like(a[0]), mesh, ["R"])
+    assert_is(ozfp4.matmul(x, y), ozfp4.matmul(a, torch.ones_like(a[0])), "wraps")
+    try:
+        ozfp4.matmul(x, y, overflow="raise")
+    except OverflowError as error:
+        return str(error)
+    return "nothing"
+
+
+def emulated(here: Here) -> list[tuple[str, bool, int, str]]:
+    """A product of torch whose inner dimension is cut: native, with the sum over ranks left open; ours beside it."""
+    mesh = mesh_of(here, (here.size,))
+    a = random(1, (8, 24), torch.float64, here.device, special=False)
+    b = random(2, (24, 8), torch.float64, here.device, special=False)
+    x, y = placed(here, a, mesh, ["S1"]), placed(here, b, mesh, ["S0"])
+    native = x @ y
+    p = placed(here, a, mesh, ["S0"]).requires_grad_()
+    with ozfp4.emulate(mode="always") as scope:
+        with ozfp4.emulate(mode="always"):
+            c = x @ y
+        ours, whole = ozfp4.matmul(x, y), a @ b
+        (p @ y).sum().backward()
+    with ozfp4.emulate(mode="always") as second:
+        again = x @ y
+        with torch.inference_mode():
+            torch.nn.functional.linear(x, y.mT)
+            seen = x @ y
+    for each in (c, again, seen):
+        assert each.placements == native.placements
+        assert torch.equal(each.to_local(), native.to_local())
+    assert_is(ours, ozfp4.matmul(a, b), "ours")
+    assert torch.equal(whole, ozfp4.matmul(a, b))
+    rows = [*scope.summary.rows, *second.summary.rows]
+    return [(row.operation, row.taken, row.calls, row.reason) for row in rows]
+
+
+def compiled(here: Here) -> None:
+    mesh = mesh_of(here, (here.size,))
+    a = random(1, (8, 9), torch.float64, here.device, special=False)
+    b = random(2, (9, 8), torch.float64, here.device, special=False)
+    x, y = placed(here, a, mesh, ["S1"]), placed(here, b, mesh, ["S0"])
+    for backend in ("eager", "aot_eager"):
+        found = torch.compile(lambda p, q: ozfp4.matmul(p, q) * 2, backend=backend)(x, y)
+        assert_is(found, ozfp4.matmul(a, b) * 2, backend)
+
+
+# ---- In the process of the tests
+
+
+def test_all_pairs_of_placements(meshed: tuple[Ranks, tuple[int, ...]]) -> None:
+    ranks, mesh = meshed
+    shapes = SHAPES[:: {2: 1, 3: 1, 4: 2}.get(ranks.size, 5) if len(mesh) == 1 else 5]
+    assert ranks.run(all_pairs, mesh, shapes) == [len(shapes) * 16 ** len(mesh)] * ranks.size
+
+
+@pytest.mark.parametrize("cases", [random_cases, updates, gradients])
+def test_random_cases(meshed: tuple[Ranks, tuple[int, ...]], cases: Any) -> None:
+    ranks, mesh = meshed
+    count = {random_cases: 96, updates: 24, gradients: 12}[cases] // (2 if ranks.size > 4 else 1)
+    ranks.run(cases, mesh, 1000 * ranks.size + 7 * len(mesh), count)
+
+
+def two() -> Ranks:
+    import ranks
+
+    return ranks.group(2)
+
+
+def test_where_results_lie() -> None:
+    """Nothing moves that need not, and where the inner dimension is cut no rank has the whole product."""
+    found, other = two().run(natural_placements)
+    assert found == other
+    assert found.pop(("S0", "S1")) in ("S0", "S1")
+    assert found.pop(("S1", "S0")) in ("S0", "S1")
+    assert found == {
+        ("R", "R"): "R",
+        ("R", "S0"): "S0",
+        ("R", "S1"): "S1",
+        ("S0", "R"): "S0",
+        ("S0", "S0"): "S0",
+        ("S1", "R"): "S1",
+        ("S1", "S1"): "S1",
+    }
+
+
+def test_what_is_exchanged() -> None:
+    for found in two().run(exchanges):
+        assert found == {"RR": 0, "S1R": 0, "RS1": 0, "S2S0": 2}
+
+
+def test_refusals() -> None:
+    expected = [
+        "TypeError: b: a Tensor beside a DTensor (a); pass a DTensor, torch.distributed.tensor.distribute_tensor(b, a.",
+        "TypeError: a: a Tensor beside a DTensor (b); pass a DTensor",
+        "ValueError: b: lies on DeviceMesh((1, 2), ",
+        "ValueError: inner dimensions differ: a has shape (8, 5), b has shape (8, 8): 5 != 8",
+        "ValueError: out: a DTensor is not written to by products of DTensors; copy the result there",
+        "ValueError: report: True is not for DTensors; multiply gathered operands, x.full_tensor()",
+        "ValueError: return_bound: True is not for DTensors",
+        "ValueError: accuracy: 'best' is unknown; allowed are",
+        "ValueError: progress: a builtin_function_or_method is not for DTensors",
+        "TypeError: a: dtype torch.float16 is not supported (a.float() holds its values)",
+        "TypeError: c: a Tensor beside a DTensor (a)",
+        "ValueError: c: shape (8, 5) does not broadcast to the result's shape (8, 8)",
+        "ValueError: alpha: inf is not",
+        "TypeError: a: gram takes no DTensor; ozfp4.matmul(a.mH, a) is the same product",
+        "TypeError: a: a DTensor is for ozfp4.matmul and gemm alone; pass a.full_tensor(), or a.to_local()",
+        "TypeError: operands[0]: a DTensor is for ozfp4.matmul and gemm alone",
+        "TypeError: a: a DTensor is for ozfp4.matmul and gemm alone",
+        "TypeError: NumPy arrays and torch tensors cannot be mixed: a is a torch tensor, b is a NumPy array",
+    ]
+    for found in two().run(refused):
+        for said, start in zip(found, expected, strict=True):
+            assert said.startswith(start), said
+
+
+def test_an_overflow_of_one_rank_is_one_of_all() -> None:
+    first, second = two().run(overflowing)
+    assert "do not fit" in first or "does not fit" in first, first
+    assert second == "overflow: entries of 1 other ranks do not fit the result's dtype"
+
+
+def test_emulate_leaves_them_to_torch() -> None:
+    why = "DTensor: torch adds up rounded products; ozfp4.matmul takes them"
+    for rows in two().run(emulated):
+        assert ("mm", True, 1, "always") in rows
+        assert [row for row in rows if row[3] == why and row[0] == "mm"], rows
+        assert sum(row[2] for row in rows if row[3] == why) == 3, rows
+        assert not [row for row in rows if row[1] and row[3] != "always"], rows
+        assert sum(row[2] for row in rows if row[1]) == 1, rows
+
+
+def test_where_torch_compiles() -> None:
+    two().run(compiled)
+
+
+ALONE = """
+import sys
+import ozfp4, torch
+assert "torch.distributed.tensor" not in sys.modules
+ozfp4.matmul(torch.ones(2, 2), torch.ones(2, 2, requires_grad=True))  # the operators are there before DTensors are
+import ozfp4.torch_ops
+assert "torch.distributed.tensor" not in sys.modules
+import torch.distributed as dist
+from torch.distributed.tensor import Shard, distribute_tensor, init_device_mesh
+dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+x = distribute_tensor(torch.ones(2, 2), init_device_mesh("cpu", (1,)), [Shard(0)])
+assert torch.ops.ozfp4.matmul(x, x).placements == (Shard(0),)
+with torch.inference_mode():
+    assert ozfp4.matmul(x, x).to_local().tolist() == [[2.0, 2.0], [2.0, 2.0]]
+dist.destroy_process_group()
+"""
+
+
+def test_dtensors_that_are_imported_later() -> None:
+    done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
