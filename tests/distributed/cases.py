@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 
+from ozfp4.distributed import cost
 from ozfp4.distributed.layout import LAYOUTS
 
 Layout = tuple[str, str]
@@ -78,7 +81,15 @@ def draw(
         full = tuple(choose.choice([1, 2, 3, 5]) for _ in range(choose.choice([1, 1, 2])))
         ones = (1,) * len(full)
         stack_a, stack_b = choose.choice(
-            [(full, full), (full, ()), ((), full), (full, ones), (full, full[1:]), (ones, full)]
+            [
+                (full, full),
+                (full, ()),
+                ((), full),
+                (full, ones),
+                (full, full[1:]),
+                (ones, full),
+                (full, (full[0], *ones[1:])),
+            ]
         )
         layouts = LAYOUTS
     whole = tuple(torch.broadcast_shapes(stack_a, stack_b))
@@ -102,3 +113,16 @@ def draw(
             ]
         )  # fmt: skip
     return a, b, (layout_of(stack_a), layout_of(stack_b)), choose.choice([None, *layouts]), options
+
+
+@contextmanager
+def by_bytes() -> Iterator[None]:
+    """Ways are chosen as if a collective cost nothing but its bytes: results move, as large ones do."""
+    before = dict(cost.START)
+    cost.choose.cache_clear()
+    cost.START.update(dict.fromkeys(before, 0.0))
+    try:
+        yield
+    finally:
+        cost.START.update(before)
+        cost.choose.cache_clear()

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 import torch.distributed as dist
+from cases import by_bytes
 from ranks import Here, Ranks, group
 
 import ozfp4
@@ -58,6 +59,7 @@ OTHERWISE = {
     "both inner": "ValueError: inner dimensions differ: a has shape (6, 5), b has shape (4, 3): 5 != 4",
     "whole of all": "ValueError: whole: a has shape (7, 5) there, and the parts of the ranks make (6, 5)",
     "stack": "ValueError: result: 'stack' needs a stack of matrices, and its shape is (6, 3)",
+    "repeated stack": "ValueError: layout of b: 'stack' cuts the first axis of the result, (6, 4, 3), and its shape is (1, 5, 3)",
     "long plan": "ValueError: plan: its limit is K <= ",
 }  # fmt: skip
 
@@ -72,6 +74,9 @@ def differ(here: Here, name: str) -> str:
         options = {"whole": ((7, 5), (5, 3))}
     if name == "stack":
         options = {"result": "stack"}
+    if name == "repeated stack":
+        a, b = a.new_ones(2, 4, 5), b.new_ones(int(here.rank == 0), 5, 3)
+        options = {"layout": ("stack", "stack")}
     if name == "version":  # no call like it was made before, whose message is remembered
         options = {"workspace_limit": 2**29}
     if name == "long plan":  # K of the whole is longer than the plan's, and that of no rank is
@@ -193,7 +198,8 @@ def break_product(here: Here, where: str, result: str) -> str:
         else:
             gathered.LEAST_CONFIRMED = 1
             gathered.require_torch = lambda: type("torch", (), {"empty": short, "uint8": torch.uint8})
-        return error_of(call)
+        with by_bytes():
+            return error_of(call)
     finally:
         local.matmul, gathered.LEAST_CONFIRMED = own[:2]
         gathered.require_torch = agree.require_torch
@@ -272,7 +278,8 @@ def die(here: Here, when: str) -> str:
         if when == "before":
             os._exit(3)
         local.matmul = lambda *args, **names: os._exit(3)
-    return error_of(lambda: ozfp4.distributed.matmul(a, b, result="replicated"))
+    with by_bytes():
+        return error_of(lambda: ozfp4.distributed.matmul(a, b, result="replicated"))
 
 
 @pytest.mark.parametrize("when", ["before", "in the product"])

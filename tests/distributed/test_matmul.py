@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from contextlib import nullcontext
 
 import pytest
 import torch
-from cases import draw, equal, natural, part
+from cases import by_bytes, draw, equal, natural, part
 from ranks import Here, Ranks
 
 import ozfp4
@@ -15,14 +16,16 @@ from ozfp4.distributed import gathered, local
 
 
 def many(here: Here, seeds: range, in_pieces: bool) -> list[str]:
-    """What is wrong. In pieces: of the least sizes, by operands that are prepared, with the exchange before."""
+    """What is wrong. In pieces: of the least sizes, by operands that are prepared, with the exchange before, results
+    moved where that takes fewer bytes."""
     before = gathered.LEAST_COLUMNS, gathered.MOST_BYTES, gathered.LEAST_CONFIRMED, local.LEAST_KEPT
     kept, prepare = [], local.prepare
     if in_pieces:
         gathered.LEAST_COLUMNS, gathered.MOST_BYTES, gathered.LEAST_CONFIRMED, local.LEAST_KEPT = 2, 1, 1, 0.0
         local.prepare = lambda *args, **names: kept.append(args) or prepare(*args, **names)
     try:
-        wrong = [text for seed in seeds for text in one(here, seed)]
+        with by_bytes() if in_pieces else nullcontext():
+            wrong = [text for seed in seeds for text in one(here, seed)]
     finally:
         gathered.LEAST_COLUMNS, gathered.MOST_BYTES, gathered.LEAST_CONFIRMED, local.LEAST_KEPT = before
         local.prepare = prepare

@@ -74,7 +74,8 @@ def _redistribution(problem: Problem, computed: Placed) -> Way:
     share = 1.0
     if computed.axis is not None and computed.shape[computed.axis]:
         share = max(computed.sizes) / computed.shape[computed.axis]
-    received, collectives = sum(moves), sum(move > 0 for move in moves)
+    # Before a result moves, all ranks make sure that everybody has one.
+    received, collectives = sum(moves), sum(move > 0 for move in moves) + (computed != problem.result)
     return Way("redistribute", computed, received, seconds_of(problem, received, collectives, share))
 
 

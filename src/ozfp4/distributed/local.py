@@ -57,5 +57,9 @@ class Products:
         kind = "complex" if other.dtype.is_complex else "real"
         try:
             return prepare(x, "left" if is_left else "right", dtype=result, other=kind, **asked)
-        except (MemoryError, require_torch().cuda.OutOfMemoryError):
+        except (
+            MemoryError,
+            RuntimeError,
+            ValueError,
+        ):  # no memory for its planes, or a stack that is not kept
             return x
