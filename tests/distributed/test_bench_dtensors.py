@@ -16,6 +16,6 @@ def rows(here: Here) -> list[dict[str, Any]]:
 
 def test_rows() -> None:
     for found in group(2).run(rows):
-        assert [row["x torch"] for row in found][0] == 1.0
+        assert found[0]["x torch"] == 1.0
         assert len({row["product"] for row in found}) == 6
         assert all(row["n"] == 8 and row["ranks"] == 2 and row["us"] >= row["host us"] > 0 for row in found)
