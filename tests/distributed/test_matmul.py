@@ -58,12 +58,12 @@ def one(here: Here, seed: int) -> list[str]:
 
 
 def test_many_small_products(ranks: Ranks) -> None:
-    for wrong in ranks.run(many, range(ranks.size * 10000, ranks.size * 10000 + 2000 // ranks.size), False):
+    for wrong in ranks.run(many, range(ranks.size * 10000, ranks.size * 10000 + 1600 // ranks.size), False):
         assert wrong == []
 
 
 def test_products_in_pieces(ranks: Ranks) -> None:
-    for wrong in ranks.run(many, range(ranks.size * 20000, ranks.size * 20000 + 1000 // ranks.size), True):
+    for wrong in ranks.run(many, range(ranks.size * 20000, ranks.size * 20000 + 800 // ranks.size), True):
         assert wrong == []
 
 

@@ -52,7 +52,7 @@ class Channel:
         self.agreed: dict[bytes, tuple[list[bytes], Any]] = {}  # by the message of this rank
         self.messages: dict[Any, bytes] = {}  # of this rank, by what it was called with
         self.known: dict[Any, Any] = {}  # by what a rank was called with, where that says what all were
-        self._stream: Any = None
+        self._streams: dict[int, Any] = {}  # by the index of a device
 
     def swap(self, group: Group, message: bytes) -> list[bytes]:
         """The messages of all ranks, in rank order; waits for them.
@@ -90,12 +90,13 @@ class Channel:
         torch = require_torch()
         if torch.cuda.is_current_stream_capturing():
             raise RuntimeError(
-                "a CUDA graph is being captured, in which nobody can wait for ranks; capture a call like one before, with "
-                "whole= and check='first'"
+                "a CUDA graph is being captured, in which no rank can wait for the others; whole= and check='first' leave the "
+                "exchange out of a call like an earlier one"
             )
-        if self._stream is None:
-            self._stream = torch.cuda.Stream()
-        with torch.cuda.stream(self._stream):
+        index = torch.cuda.current_device()
+        if index not in self._streams:
+            self._streams[index] = torch.cuda.Stream()
+        with torch.cuda.stream(self._streams[index]):
             sent = torch.frombuffer(frame, dtype=torch.uint8).cuda()
             found = torch.empty(group.size * len(frame), dtype=torch.uint8, device=sent.device)
             all_gather(found, sent, group).wait()

@@ -22,7 +22,7 @@ from .local import Products
 LEAST_COLUMNS = 4096
 MOST_PIECES = 8
 # Bytes of a piece of which every rank sends whole lines: none waits for the first, and what counts is its memory.
-MOST_BYTES = 2**33
+MOST_BYTES = 2**32
 # From so many bytes of buffers on, all ranks make sure that all of them have the memory before any sends.
 LEAST_CONFIRMED = 2**28
 
@@ -74,8 +74,13 @@ def _buffers(problem: Problem, way: Way) -> int:
         (problem.a, problem.b), needed(problem, way.computed), (problem.item_a, problem.item_b), strict=True
     ):
         if source.axis is not None and source != target:
-            whole = prod(target.local(0)) * item
-            total += min(whole, max(MOST_BYTES, 2 * whole // MOST_PIECES))
+            whole, free = prod(target.local(0)) * item, way.computed.axis
+            if source.axis in (-1, -2) and target.axis is None and free in (-1, -2):
+                extent = max(
+                    1, source.shape[-3 - free]
+                )  # the operand that moves is cut into pieces along its other matrix axis
+                whole = min(whole, 2 * max(MOST_BYTES, whole * _columns(extent) // extent))
+            total += whole
     if way.computed != problem.result:
         total += (prod(way.computed.local(0)) + prod(problem.result.local(0))) * problem.item
     return total

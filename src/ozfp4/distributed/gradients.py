@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..request.library import require_torch
 from . import agree
-from .collectives import move
+from .collectives import Group, move
 from .layout import Placed, Problem
 from .request import Call
 from .run import run
@@ -20,37 +20,49 @@ from .run import run
 torch: Any = require_torch()
 
 
-def product(call: Call, a: Any, b: Any) -> Any:
+def product(group: Group, call: Call, a: Any, b: Any) -> Any:
     """This rank's part of the result, with a gradient."""
-    return _Product.apply(a, b, call)
+    return _Product.apply(a, b, group, call)
 
 
 class _Product(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
-    def forward(ctx: Any, a: Any, b: Any, call: Call) -> Any:
-        ctx.call = call
-        ctx.save_for_backward(a, b)
-        return run(call, a.detach(), b.detach())[0]
+    def forward(ctx: Any, a: Any, b: Any, group: Group, call: Call) -> Any:
+        ctx.group, ctx.call = group, call
+        ctx.likes = _Like(a.shape, a.dtype, call.problem.a), _Like(b.shape, b.dtype, call.problem.b)
+        for_a, for_b = ctx.needs_input_grad[:2]
+        ctx.save_for_backward(
+            a if for_b else None, b if for_a else None
+        )  # each is in the gradient of the other
+        return run(group, call, a.detach(), b.detach())[0]
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
         a, b = ctx.saved_tensors
-        call, (for_a, for_b, _) = ctx.call, ctx.needs_input_grad
+        group, call, wanted = ctx.group, ctx.call, ctx.needs_input_grad[:2]
         problem = call.problem
-        _check_together(call, (for_a, for_b))
+        _check_together(group, problem, wanted)
         of_a = of_b = None
         g = _Part(grad, problem.result)
-        if for_a:
-            of_a = _gradient(call, g, _Part(b, problem.b), _Part(a, problem.a), -1)
-        if for_b:
-            of_b = _gradient(call, g, _Part(a, problem.a), _Part(b, problem.b), -2)
-        return of_a, of_b, None
+        if wanted[0]:
+            of_a = _gradient(group, call, g, _Part(b, problem.b), ctx.likes[0], -1)
+        if wanted[1]:
+            of_b = _gradient(group, call, g, _Part(a, problem.a), ctx.likes[1], -2)
+        return of_a, of_b, None, None
 
 
-def _check_together(call: Call, wanted: tuple[bool, bool]) -> None:
+class _Like(NamedTuple):
+    """What a gradient has to be like: the shape of this rank's part, the dtype, how the whole lies."""
+
+    shape: Any
+    dtype: Any
+    placed: Placed
+
+
+def _check_together(group: Group, problem: Problem, wanted: tuple[bool, ...]) -> None:
     """All ranks are in the gradient of the same product."""
-    said = agree.encode({"gradient": repr(call.problem), "wanted": list(wanted)})
-    agree.agree(call.group, said, None, lambda fields: agree.check_alike(fields, ("gradient", "wanted")))
+    said = agree.encode({"gradient": repr(problem), "wanted": list(wanted)})
+    agree.agree(group, said, None, lambda fields: agree.check_alike(fields, ("gradient", "wanted")))
 
 
 class _Part:
@@ -102,7 +114,7 @@ class _Part:
         return _Part(x, Placed(tuple(shape), axis, sizes))
 
 
-def _gradient(call: Call, grad: _Part, partner: _Part, own: _Part, inner: int) -> Any:
+def _gradient(group: Group, call: Call, grad: _Part, partner: _Part, own: _Like, inner: int) -> Any:
     """The gradient of an operand, this rank's part: `inner` is -1 for A, whose partner is B, and -2 for B, whose partner is A."""
     result = call.problem.result
     dims = len(result.shape)
@@ -119,7 +131,7 @@ def _gradient(call: Call, grad: _Part, partner: _Part, own: _Part, inner: int) -
                 "an operand; give both the same layout"
             )
         moved = Placed(partner.placed.shape, grad.placed.axis, grad.placed.sizes)
-        partner = _Part(move(call.group, partner.x, partner.placed, moved), moved)
+        partner = _Part(move(group, partner.x, partner.placed, moved), moved)
     order = [*cuts[:1], *(axis for axis in axes if axis not in cuts[:1])]
     g, p = grad.merged(repeated, inner, order), partner.merged(repeated, inner, order)
     left, right = (g, p.adjoint) if inner == -1 else (p.adjoint, g)
@@ -134,10 +146,12 @@ def _gradient(call: Call, grad: _Part, partner: _Part, own: _Part, inner: int) -
     )  # fmt: skip
     options = {name: value for name, value in call.options.items() if name != "overflow"}
     method = "auto" if call.method == "reduce" else call.method
-    again = Call(
-        call.group, problem, torch.promote_types(left.x.dtype, right.x.dtype), options, method, False, True
+    again = Call(problem, torch.promote_types(left.x.dtype, right.x.dtype), options, method, False, True)
+    c = (
+        product(group, again, left.x, right.x)
+        if torch.is_grad_enabled()
+        else run(group, again, left.x, right.x)[0]
     )
-    c = product(again, left.x, right.x) if torch.is_grad_enabled() else run(again, left.x, right.x)[0]
-    if c.is_complex() and not own.x.dtype.is_complex:
+    if c.is_complex() and not own.dtype.is_complex:
         c = c.real
-    return c.reshape(own.x.shape).to(own.x.dtype)
+    return c.reshape(own.shape).to(own.dtype)

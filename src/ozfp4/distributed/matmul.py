@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from ..request.library import is_dtensor
+from ..request.library import is_dtensor, require_torch
 from . import dtensor, request
 from .collectives import take_group
 from .run import run
@@ -121,7 +122,7 @@ def matmul(
             group=(group, None), layout=(layout, ("rows", "replicated")), result=(result, None), out=(out, None),
             whole=(whole, None), check=(check, "always"),
         )  # fmt: skip
-        return dtensor.matmul(a, b, placements, method, options, return_bound)
+        return dtensor.matmul(matmul, a, b, placements, method, options, return_bound)
     if placements is not None:
         raise ValueError(
             f"placements: {placements!r} is for DTensors; layout= and result= are for parts of ranks"
@@ -131,12 +132,14 @@ def matmul(
     if isinstance(whole, (tuple, list)):
         whole = tuple(tuple(shape) for shape in whole)
     asked = request.Asked(a, b, out, layout, result, method, whole, return_bound, options)
-    call = request.take(take_group(group), asked, check)
-    if call.needs_gradient:
-        from . import gradients  # makes a class of torch's, which takes longer than most calls
+    with _device_of(a):
+        members = take_group(group)
+        call = request.take(members, asked, check)
+        if call.needs_gradient:
+            from . import gradients  # makes a class of torch's, which takes longer than most calls
 
-        return gradients.product(call, a, b)
-    c, bound = run(call, a.detach(), b.detach(), out)
+            return gradients.product(members, call, a, b)
+        c, bound = run(members, call, a.detach(), b.detach(), out)
     return (c, bound) if return_bound else c
 
 
@@ -147,3 +150,12 @@ def _check_unasked(**given: tuple[Any, Any]) -> None:
             raise ValueError(
                 f"{name}: is not for DTensors, which know how they lie; placements= says how the result does"
             )
+
+
+def _device_of(x: Any) -> AbstractContextManager[Any]:
+    """A scope in which the GPU where a tensor lies is the current one, as collectives want it."""
+    torch = require_torch()
+    if isinstance(x, torch.Tensor) and x.is_cuda:
+        scope: AbstractContextManager[Any] = torch.cuda.device(x.device)
+        return scope
+    return nullcontext()

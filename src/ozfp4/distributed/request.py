@@ -23,11 +23,10 @@ CHECKS = ("always", "first")
 
 @dataclass(frozen=True)
 class Call:
-    """A product as all ranks know it; `problem` and all else but the group are equal on each of them.
+    """A product as all ranks know it.
 
     Attributes
     ----------
-    group : Group
     problem : Problem
     dtype : torch.dtype
         Of the result.
@@ -39,7 +38,6 @@ class Call:
         An operand requires grad.
     """
 
-    group: Group
     problem: Problem
     dtype: Any
     options: dict[str, Any]
@@ -92,7 +90,7 @@ def take(group: Group, asked: Asked, check: Any) -> Call:
         message = _message(group, asked, key)
     except Exception as refusal:
         error = refusal
-    call: Call = agree.agree(group, message, error, lambda fields: _conclude(group, asked, fields))
+    call: Call = agree.agree(group, message, error, lambda fields: _conclude(asked, fields))
     if key is not None and asked.whole is not None:
         _remember(agree.channel(group).known, key, call)
     return call
@@ -237,7 +235,7 @@ def dry_run(asked: Asked, k: int) -> Any:
     return found[0].dtype if asked.return_bound else found.dtype
 
 
-def _conclude(group: Group, asked: Asked, fields: list[agree.Fields]) -> Call:
+def _conclude(asked: Asked, fields: list[agree.Fields]) -> Call:
     """The call, of what all ranks said; or an error that is the same on each, as it follows from that alone."""
     first = fields[0]
     agree.check_alike(fields, ("library",))  # another one may say other things
@@ -273,7 +271,7 @@ def _conclude(group: Group, asked: Asked, fields: list[agree.Fields]) -> Call:
     )
     check_serves(problem, first["method"], asked.a.dtype, asked.b.dtype, asked.options, first["return_bound"])
     return Call(
-        group, problem, dtype, asked.options, first["method"], first["return_bound"], any(first["gradients"])
+        problem, dtype, asked.options, first["method"], first["return_bound"], any(first["gradients"])
     )
 
 

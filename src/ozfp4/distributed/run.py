@@ -6,11 +6,12 @@ from typing import Any
 
 from ..request.library import require_torch
 from . import agree, inner
+from .collectives import Group
 from .local import Products
 from .request import Call, bound_dtype
 
 
-def run(call: Call, a: Any, b: Any, out: Any = None) -> tuple[Any, Any]:
+def run(group: Group, call: Call, a: Any, b: Any, out: Any = None) -> tuple[Any, Any]:
     """This rank's part of the result, in `out` if it is given, and bounds of its errors or None.
 
     Raises
@@ -21,7 +22,7 @@ def run(call: Call, a: Any, b: Any, out: Any = None) -> tuple[Any, Any]:
         Where that is asked for, on each rank.
     """
     torch = require_torch()
-    shape = call.problem.result.local(call.group.rank)
+    shape = call.problem.result.local(group.rank)
     raises = call.options.get("overflow") == "raise"
     c = torch.empty(shape, dtype=call.dtype, device=a.device) if out is None or raises else out
     bound = None
@@ -30,13 +31,13 @@ def run(call: Call, a: Any, b: Any, out: Any = None) -> tuple[Any, Any]:
     products = Products(call.options, call.return_bound)
     failure = None
     try:
-        inner.multiply(call.group, call.problem, call.method, a, b, products, c, bound)
+        inner.multiply(group, call.problem, call.method, a, b, products, c, bound)
     except Exception as error:
         if not raises:
             raise
         failure = error
     if raises:  # nobody's `out` is written where an entry of anybody's does not fit
-        agree.confirm(call.group, failure)
+        agree.confirm(group, failure)
     if out is not None and c is not out:
         out.copy_(c)
     return c if out is None else out, bound
