@@ -45,6 +45,8 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/layout/longer.cpp
   csrc/cuda/layout/turns.cpp
   csrc/cuda/layout/blocks.cpp
+  csrc/cuda/ways/stages.cpp
+  csrc/cuda/ways/ways.cpp
   csrc/cuda/stages.cpp
   csrc/cuda/stored/layout.cpp
   csrc/cuda/stored/store.cpp

@@ -26,7 +26,7 @@ CUDA_LAYERS = [
         "thin",
         "repair",
     ],
-    ["layout", "blocks", "stages", "stored", "prepare"],
+    ["layout", "blocks", "ways", "stages", "stored", "prepare"],
     ["matmul"],
 ]
 # Of csrc/cuda/multiply: families of kernels, which share ptx and walk alone, and these nothing of them.
