@@ -23,6 +23,7 @@ LAYERS = (
     "emulation",
     "api",
     "torch_ops",
+    "streaming",
     "stages",
     "dispatch",
     "trust",
