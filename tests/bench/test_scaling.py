@@ -58,18 +58,21 @@ def test_links_bound_smaller_products_and_the_rest_larger_ones(
     assert local(n * 2 + 1) > paper.moving_seconds(n * 2 + 1, mesh, cluster)
 
 
+@pytest.mark.parametrize("hidden", [False, True])
 @pytest.mark.parametrize(("cluster", "mesh"), MESHES, ids=IDS)
-def test_efficiency_grows_with_n_up_to_one(cluster: paper.Cluster, mesh: paper.Mesh) -> None:
-    found = [paper.efficiency(n, mesh, cluster) for n in paper.SIZES]
+def test_efficiency_grows_with_n_up_to_one(cluster: paper.Cluster, mesh: paper.Mesh, hidden: bool) -> None:
+    found = [paper.efficiency(n, mesh, cluster, hidden=hidden) for n in paper.SIZES]
     assert found == sorted(found)
     assert found[0] > 0
     assert found[-1] <= 1
+    best = [paper.efficiency(n, mesh, cluster, hidden=True) for n in paper.SIZES]
+    assert all(x <= y for x, y in zip(found, best, strict=True))
     for share in (0.5, 0.9) if mesh.ranks > 1 else ():
-        n = paper.size_for(share, mesh, cluster)
+        n = paper.size_for(share, mesh, cluster, hidden=hidden)
         if n:
-            assert paper.efficiency(n, mesh, cluster) == pytest.approx(share)
+            assert paper.efficiency(n, mesh, cluster, hidden=hidden) == pytest.approx(share)
         else:
-            assert paper.efficiency(1, mesh, cluster) >= share
+            assert paper.efficiency(1, mesh, cluster, hidden=hidden) >= share
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS, ids=lambda cluster: cluster.name)
@@ -105,7 +108,7 @@ def test_a_figure_of_what_is_modelled_says_so() -> None:
         assert axes.get_title(loc="left").startswith(f"{cluster.name}, {cluster.backend}")
         lines = [list(line.get_ydata()) for line in axes.lines]
         assert lines[0] == [paper.efficiency(n, paper.rows_only(8), cluster) for n in paper.SIZES]
-        assert len(lines) == 2 * len(paper.GROUPS)
+        assert len(lines) == 3 * len(paper.GROUPS)
 
 
 def test_the_figure_of_measurements_has_them_and_the_model() -> None:
@@ -131,13 +134,18 @@ def test_the_figure_of_measurements_has_them_and_the_model() -> None:
 @pytest.mark.skipif(not PAGE.exists(), reason="no page here")
 def test_the_page_says_what_the_table_of_it_does() -> None:
     text = " ".join(PAGE.read_text(encoding="utf-8").split("What bounds what")[1].split())
-    h200, b200, b300 = CLUSTERS
 
-    def bound(ranks: int, cluster: paper.Cluster, digits: int = 2) -> str:
-        found = float(f"{paper.equal_size(paper.rows_only(ranks), cluster):.{digits}g}")
+    def percent(cluster: paper.Cluster, n: int, mesh: paper.Mesh) -> str:
+        return " to ".join(f"{100 * paper.efficiency(n, mesh, cluster, hidden=x):.0f}" for x in (False, True))
+
+    def bound(ranks: int, cluster: paper.Cluster) -> str:
+        found = float(f"{paper.equal_size(paper.rows_only(ranks), cluster):.2g}")
         return f"{found:,.0f}".replace(",", " ")
 
-    assert f"{paper.efficiency(16384, paper.rows_only(8), h200):.0%}".replace("%", " %") in text
+    h200, b200, b300 = CLUSTERS
+    for ranks, n in ((8, 16384), (64, 65536), (512, 262144)):
+        rows, mesh = (percent(h200, n, x) for x in (paper.rows_only(ranks), paper.best_mesh(ranks, h200)))
+        assert f"{rows} % of its speed alone with rows, {mesh} % with the mesh" in text, (ranks, rows, mesh)
     for ranks, clusters in ((64, (h200, b200)), (512, (h200, b200, b300))):
         for cluster in clusters:
             assert bound(ranks, cluster) in text, (ranks, cluster.name)

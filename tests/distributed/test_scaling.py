@@ -19,7 +19,7 @@ from ozfp4.bench.rows import RowStore
 from ozfp4.bench.scaling import measure, model
 from ozfp4.bench.scaling.products import Ranks, problem_of
 from ozfp4.cli import distributed, main
-from ozfp4.distributed import cost, gathered
+from ozfp4.distributed import cost
 
 LAYOUTS = [("rows", "replicated"), ("rows", "columns"), ("rows", "rows"), ("columns", "rows")]
 METHODS = [(*layout, "redistribute") for layout in LAYOUTS] + [("columns", "rows", "reduce")]
@@ -87,11 +87,12 @@ def test_bound_by_links_what_moves_is_all_that_counts() -> None:
 def test_pieces_are_all_of_the_products_and_all_that_moves() -> None:
     for ranks in (2, 3, 8):
         for n in (5, 4096, 20000, 200000):
-            for b, free in (("columns", -1), ("rows", -1)):
-                own, pieces = model._pieces(problem(ranks, n, "rows", b).b, free, 8, ranks)
-                assert sum(part for part, _ in pieces) == pytest.approx(1)
-                assert own + sum(work for _, work in pieces) == pytest.approx(1)
-    assert len(model._pieces(problem(2, 65536, "rows", "rows").b, -1, 8, 2)[1]) == gathered.MOST_PIECES
+            for b in ("columns", "rows"):
+                given = problem(ranks, n, "rows", b)
+                of_products = model.predict(given, "auto", model.Machine(1e14, 1e30, 1e30, 1e30))
+                assert of_products.total == pytest.approx(2 * max(given.a.sizes) * n * n / 1e14)
+                of_links = model.predict(given, "auto", model.Machine(1e30, 1e9, 1e9, 1e30))
+                assert of_links.total == pytest.approx(measure.received(given, "redistribute") / 1e9)
 
 
 def test_residues_move_less_than_operands_where_k_is_long() -> None:

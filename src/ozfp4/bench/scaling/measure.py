@@ -71,12 +71,10 @@ def jobs(sizes: list[int], ranks: int, kinds: Collection[str] = ("strong", "weak
     """All of them, those of the links first."""
     counts = [count for count in group_sizes(ranks) if count > 1]
     found = [Job("links", 0, count) for count in counts]
-    for n in sizes:
-        found.append(Job("one", n, 1, "rows", "replicated"))
-        for kind, cases in (("strong", STRONG), ("weak", WEAK)):
-            if kind not in kinds:
-                continue
-            found += [Job(kind, n, count, *case) for count in counts for case in cases]
+    found += [Job("one", n, 1, "rows", "replicated") for n in sizes]
+    for kind, cases in (("strong", STRONG), ("weak", WEAK)):
+        if kind in kinds:
+            found += [Job(kind, n, count, *case) for n in sizes for count in counts for case in cases]
     return found
 
 

@@ -5,8 +5,8 @@ A mesh of R x C ranks has the rows of A and of C cut in R, the columns of B and 
 comes into each of its hosts once, through the network adapters of its ranks there, and into each GPU once, by NVLink: the slower
 one counts. Then it scales and encodes all of these rows and columns, as others of its mesh row or column do, and multiplies.
 
-With C = 1 this is the cut of rows that ``ozfp4.distributed.matmul`` makes, whose pieces travel under products; of a mesh, which
-DTensor's placements make, both operands come first.
+With C = 1 this is the cut of rows that ``ozfp4.distributed.matmul`` makes; meshes are what DTensor's placements make. What moves
+either comes first, or is hidden under the rest as far as that goes and for nothing: what a program attains lies between both.
 
 Nothing here was measured on more than a host, and nothing on Blackwell.
 """
@@ -156,16 +156,16 @@ def encode_seconds(n: int, mesh: Mesh, cluster: Cluster) -> float:
     return cluster.encode * n * n * (1 / rows + 1 / columns)
 
 
-def seconds(n: int, mesh: Mesh, cluster: Cluster) -> float:
-    """Of the whole product: what moves is hidden as far as the rest goes where rows alone are cut, else not."""
+def seconds(n: int, mesh: Mesh, cluster: Cluster, *, hidden: bool = False) -> float:
+    """Of the whole product; `hidden`: what moves does so while products are made."""
     local = product_seconds(n, mesh.ranks, cluster) + encode_seconds(n, mesh, cluster)
     moving = moving_seconds(n, mesh, cluster)
-    return max(local, moving) if mesh.shape[1] == 1 else local + moving
+    return max(local, moving) if hidden else local + moving
 
 
-def efficiency(n: int, mesh: Mesh, cluster: Cluster) -> float:
+def efficiency(n: int, mesh: Mesh, cluster: Cluster, *, hidden: bool = False) -> float:
     """The speed of a rank beside one alone."""
-    return seconds(n, ONE, cluster) / mesh.ranks / seconds(n, mesh, cluster)
+    return seconds(n, ONE, cluster) / mesh.ranks / seconds(n, mesh, cluster, hidden=hidden)
 
 
 def equal_size(mesh: Mesh, cluster: Cluster) -> float:
@@ -174,12 +174,12 @@ def equal_size(mesh: Mesh, cluster: Cluster) -> float:
     return max(0.0, more / product_seconds(1, mesh.ranks, cluster))
 
 
-def size_for(share: float, mesh: Mesh, cluster: Cluster) -> float:
+def size_for(share: float, mesh: Mesh, cluster: Cluster, *, hidden: bool = False) -> float:
     """The N from which on the efficiency is at least `share`, 0 < share < 1."""
     step = product_seconds(1, mesh.ranks, cluster)  # times n^3, all others times n^2
     moving, encode = moving_seconds(1, mesh, cluster), encode_seconds(1, mesh, cluster)
     own = encode_seconds(1, ONE, cluster) / mesh.ranks
-    if mesh.shape[1] > 1:
+    if not hidden:
         return max(0.0, (share * (encode + moving) - own) / (1 - share) / step)
     return max(0.0, (share * moving - own) / step, (share * encode - own) / (1 - share) / step)
 
@@ -220,9 +220,10 @@ def _row(cluster: Cluster, mesh: Mesh) -> Row:
         "encode ms": _ms(encode_seconds(SHOWN, mesh, cluster)),
         "products ms": _ms(product_seconds(SHOWN, mesh.ranks, cluster)),
         "efficiency": round(efficiency(SHOWN, mesh, cluster), 3),
+        "hidden efficiency": round(efficiency(SHOWN, mesh, cluster, hidden=True), 3),
         "links bound up to": round(equal_size(mesh, cluster)),
-        "half from": round(size_for(0.5, mesh, cluster)),
         "nine tenths from": round(size_for(0.9, mesh, cluster)),
+        "hidden nine tenths from": round(size_for(0.9, mesh, cluster, hidden=True)),
     }
 
 

@@ -331,9 +331,18 @@ def _show_scaling() -> None:
     times = ("moving ms", "encode ms", "products ms")
     lines = [
         [row["GPU"], str(row["ranks"]), row["mesh"], *(f"{row[name]:.3g}" for name in times),
-         f"{row['efficiency']:.0%}", row["waits for"], str(row["links bound up to"])]
+         f"{row['efficiency']:.0%}", f"{row['hidden efficiency']:.0%}", row["waits for"], str(row["links bound up to"])]
         for row in scaling.rows()
     ]  # fmt: skip
-    heads = ["", "GPUs", "mesh", *times, "of a GPU alone", "gathers wait for", "links bound up to N"]
+    heads = [
+        "",
+        "GPUs",
+        "mesh",
+        *times,
+        "of a GPU alone",
+        "if hidden",
+        "gathers wait for",
+        "links bound up to N",
+    ]
     title = f"MODELLED products over many GPUs, N = {scaling.SHOWN} (nothing of this is measured)"
     show(title, heads, lines)
