@@ -133,7 +133,7 @@ def _of_local(x: Any, y: Any, a: Any, b: Any, way: Way, asked: _Asked) -> Any:
         request.Asked(x, y, None, layout, word, asked.method, whole, asked.return_bound, asked.options),
         "first",
     )
-    made = run(call, x, y)
+    made = run(group, call, x, y)
     found = [_without_axes(c, axes) for c in made if c is not None]
     return tuple(found) if asked.return_bound else found[0]
 
