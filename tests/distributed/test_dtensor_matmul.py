@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 from typing import Any
 
@@ -109,6 +110,26 @@ def gradients(here: Here, extents: tuple[int, ...], first: int, count: int) -> N
             assert x.grad.placements == x.placements, what
 
 
+def long_inner(here: Here, extents: tuple[int, ...], methods: list[str]) -> None:
+    """K long beside rows and columns, cut along the last dimension of the mesh, rows or columns along the first."""
+    import ozfp4.distributed
+
+    mesh = mesh_of(here, extents)
+    first = [("R", "R"), ("S0", "R"), ("R", "S1")] if len(extents) > 1 else [()]
+    for seed, dtype in enumerate((torch.float64, torch.float32, torch.int64)):
+        a, b = (random(seed, shape, dtype, here.device, special=False) for shape in ((5, 2001), (2001, 6)))
+        c = ozfp4.matmul(a, b)
+        for method, before in itertools.product(methods, first):
+            for of_a, of_b in (("S1", "S0"), ("S1", "R"), ("R", "S0")):
+                words = [[*before[:1], of_a], [*before[1:], of_b]]
+                x, y = (placed(here, z, mesh, w) for z, w in zip((a, b), words, strict=True))
+                for last in (None, "R", "S0", "S1"):
+                    of_c = None if last is None else [*(["R"] if before else []), last]
+                    placements = None if of_c is None else [placement(word) for word in of_c]
+                    found = ozfp4.distributed.matmul(x, y, placements=placements, method=method)
+                    assert_is(found, c, (dtype, method, words, of_c))
+
+
 def refused(here: Here) -> list[str]:
     from torch.distributed.tensor import Partial, Replicate, Shard
 
@@ -178,6 +199,14 @@ def test_random_cases(meshed: tuple[Ranks, tuple[int, ...]], cases: Any) -> None
     ranks, mesh = meshed
     count = {random_cases: 60, gradients: 8}[cases] // (2 if ranks.size > 4 else 1)
     ranks.run(cases, mesh, 2000 * ranks.size + 7 * len(mesh), count)
+
+
+@pytest.mark.parametrize("mesh", [(2,), (2, 2)], ids=str)
+def test_both_ways_of_a_long_inner_dimension(mesh: tuple[int, ...]) -> None:
+    methods = ["auto", "redistribute"]
+    if importlib.util.find_spec("ozfp4.distributed.reduce") is not None:
+        methods.append("reduce")
+    group(2 ** len(mesh)).run(long_inner, mesh, methods)
 
 
 def test_refusals() -> None:

@@ -69,7 +69,7 @@ class LateDevice:
     def check(self, request: Any, is_integer: bool) -> None:
         return
 
-    def free_bytes(self) -> int:
+    def default_limit(self) -> int:
         return 2**30
 
     def memory(self, nbytes: int) -> Any:

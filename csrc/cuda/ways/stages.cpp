@@ -43,23 +43,23 @@ double settling_microseconds(const Turn& turn) {
 }
 
 double microseconds_of_stages(const CudaPlan& plan, const Turn& turn, const Gpu& gpu) {
-  const int parts = plan.plan.is_complex ? 2 : 1;  // of the columns and of K, three products in place of four
+  const int width = plan.plan.width();  // of columns and of entries along K, for one of a complex plan
   const std::int64_t matrices = turn.result.stack.count();
   const Schedule& schedule = plan.schedule;
-  const std::int32_t k = std::max(turn.a.inner / parts / plan.plan.width(), 1);
-  GemmShape shape =
-      gemm_shape(schedule, turn.a.outer, std::max(turn.b.outer / parts, 1), k, std::max<std::int64_t>(matrices, 1), true, gpu);
+  GemmShape shape = gemm_shape(schedule, turn.a.outer, std::max(turn.b.outer / width, 1), std::max(turn.a.inner / width, 1),
+                               std::max<std::int64_t>(matrices, 1), true, gpu);
   shape = used(shape, plan);
   // The kernel of the device that the ways were measured on.
   const double multiply = choose_tile(shape, Kernel::hopper, schedule.element, gpu, {}).predicted_clocks / kClocks;
 
   const bool certifies = plan.promise.certifies();
+  // Each entry of a complex B stands twice in the real one.
   const double count = static_cast<double>(matrices) * 1e-6 * (plan.plan.is_complex ? 0.75 : 1);
   const double lines = (static_cast<double>(turn.a.outer) + turn.b.outer) * count, entries = lines * turn.a.inner;
   const double results = static_cast<double>(turn.a.outer) * turn.b.outer * count;
   const double share = static_cast<double>(shape.units) / schedule.unit_count();
-  const double encoded = (8 + share * schedule.planes) / kBytesOfFit,
-               reconstructed = (8 + share * schedule.out_planes) / kBytesOfFit;
+  const double encoded = (8 + share * schedule.planes / width) / kBytesOfFit,
+               reconstructed = (8 + share * schedule.out_planes / width) / kBytesOfFit;
   const double of_entries = encoded * (kEntries * entries + kFirstEntries * std::min(entries, 8.0)) +
                             (turn.a.inner > kLongestAtOnce ? kReadAgain * entries : 0) + kLines * lines;
   const double of_results = reconstructed * results * (kResults + (turn.b.outer % 128 != 0 ? kRaggedResults : 0));

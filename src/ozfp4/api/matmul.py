@@ -287,6 +287,8 @@ def matmul(
     Of tensors that require grad, and where torch traces or maps (``torch.compile``, ``export``, ``torch.func``), it is
     ``torch.ops.ozfp4.matmul``, an operator whose derivatives are products with the same keywords; `plan`, `report`,
     `return_bound`, `progress` and prepared operands are then refused. :func:`ozfp4.gemm` and :func:`ozfp4.gram` are such too.
+    Of DTensors (``torch.distributed.tensor``) it is that operator as well, and so is :func:`ozfp4.gemm`: the result is a DTensor
+    with the bits of one device, whatever the placements; `out` is then refused, too.
 
     Parameters
     ----------

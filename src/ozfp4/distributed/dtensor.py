@@ -7,36 +7,45 @@ along one of them the inner dimension may stay cut, and the local tensors are mu
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from ..api.matmul import matmul as local_product
+from ..request.arguments import check_arguments
 from ..request.library import dtensor_class, require_torch
 from ..request.operands import matmul_shape
 from ..torch_ops import calls, dtensors, gradients
 from ..torch_ops.derivatives import Call as Differentiated
 from ..torch_ops.derivatives import Like
 from ..torch_ops.shardings import placed, register, resolved
-from . import request
-from .collectives import take_group
 from .inner import check_method
 from .placements import Way, check_placements, choose, rows_of
-from .run import run
 
 torch: Any = require_torch()
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """Keywords of a product: those of ``ozfp4.matmul``, the way of what is cut along K, whether bounds are wanted."""
+    """Keywords of a product: those of ``ozfp4.matmul``, the way of what is cut along K, whether bounds are wanted. `over_group`:
+    the product of plain tensors over a group, ``ozfp4.distributed.matmul`` itself."""
 
+    over_group: Callable[..., Any]
     options: dict[str, Any]
     method: str
     return_bound: bool
 
 
-def matmul(a: Any, b: Any, placements: Any, method: Any, options: dict[str, Any], return_bound: bool) -> Any:
+def matmul(
+    over_group: Callable[..., Any],
+    a: Any,
+    b: Any,
+    placements: Any,
+    method: Any,
+    options: dict[str, Any],
+    return_bound: bool,
+) -> Any:
     """The product as a DTensor, or it and its bounds."""
     is_plain = placements is None and method == "auto" and not return_bound and options["plan"] is None
     if is_plain:  # as one before that needed no exchange
@@ -45,7 +54,10 @@ def matmul(a: Any, b: Any, placements: Any, method: Any, options: dict[str, Any]
         if found is not None:
             return found
     dtensors.check(None, {}, a=a, b=b)
-    asked = _Asked(options, check_method(method), bool(return_bound))
+    check_arguments(
+        **{name: value for name, value in options.items() if name != "overflow"}, return_bound=return_bound
+    )
+    asked = _Asked(over_group, options, check_method(method), bool(return_bound))
     mesh = a.device_mesh
     if mesh.get_coordinate() is None:
         raise RuntimeError(f"a: this process is no member of {mesh}; its members alone multiply there")
@@ -118,7 +130,6 @@ def _of_local(x: Any, y: Any, a: Any, b: Any, way: Way, asked: _Asked) -> Any:
     """This rank's part of the result, of its parts `x` of A and `y` of B."""
     if way.inner is None:
         return local_product(x, y, **asked.options, return_bound=asked.return_bound)
-    group = take_group(a.device_mesh.get_group(way.inner))
     axes = x.ndim > 1, y.ndim > 1
     x, y = x if axes[0] else x.unsqueeze(0), y if axes[1] else y.unsqueeze(1)
     k = a.shape[-1]
@@ -127,14 +138,11 @@ def _of_local(x: Any, y: Any, a: Any, b: Any, way: Way, asked: _Asked) -> Any:
     word = "replicated"
     if placement.is_shard():
         word = "rows" if axes[0] and placement.dim == rows_of(a, b) else "columns"
-    layout = ("columns", "rows")
-    call = request.take(
-        group,
-        request.Asked(x, y, None, layout, word, asked.method, whole, asked.return_bound, asked.options),
-        "first",
-    )
-    made = run(group, call, x, y)
-    found = [_without_axes(c, axes) for c in made if c is not None]
+    made = asked.over_group(
+        x, y, group=a.device_mesh.get_group(way.inner), layout=("columns", "rows"), result=word, whole=whole,
+        check="first", method=asked.method, return_bound=asked.return_bound, **asked.options,
+    )  # fmt: skip
+    found = [_without_axes(c, axes) for c in (made if asked.return_bound else (made,))]
     return tuple(found) if asked.return_bound else found[0]
 
 

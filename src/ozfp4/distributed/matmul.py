@@ -122,7 +122,7 @@ def matmul(
             group=(group, None), layout=(layout, ("rows", "replicated")), result=(result, None), out=(out, None),
             whole=(whole, None), check=(check, "always"),
         )  # fmt: skip
-        return dtensor.matmul(a, b, placements, method, options, return_bound)
+        return dtensor.matmul(matmul, a, b, placements, method, options, return_bound)
     if placements is not None:
         raise ValueError(
             f"placements: {placements!r} is for DTensors; layout= and result= are for parts of ranks"
@@ -143,15 +143,6 @@ def matmul(
     return (c, bound) if return_bound else c
 
 
-def _device_of(x: Any) -> AbstractContextManager[Any]:
-    """A scope in which the GPU where a tensor lies is the current one, as collectives want it."""
-    torch = require_torch()
-    if isinstance(x, torch.Tensor) and x.is_cuda:
-        scope: AbstractContextManager[Any] = torch.cuda.device(x.device)
-        return scope
-    return nullcontext()
-
-
 def _check_unasked(**given: tuple[Any, Any]) -> None:
     """ValueError for what is not as by default, and says what DTensors know."""
     for name, (value, usual) in given.items():
@@ -159,3 +150,12 @@ def _check_unasked(**given: tuple[Any, Any]) -> None:
             raise ValueError(
                 f"{name}: is not for DTensors, which know how they lie; placements= says how the result does"
             )
+
+
+def _device_of(x: Any) -> AbstractContextManager[Any]:
+    """A scope in which the GPU where a tensor lies is the current one, as collectives want it."""
+    torch = require_torch()
+    if isinstance(x, torch.Tensor) and x.is_cuda:
+        scope: AbstractContextManager[Any] = torch.cuda.device(x.device)
+        return scope
+    return nullcontext()

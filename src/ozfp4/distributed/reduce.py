@@ -28,7 +28,7 @@ MOST_RANKS = (
 # Bytes of the residues of a block: while one travels, the next one is multiplied, and the memory is that of two on their way out
 # and two on their way in.
 MOST_BYTES = {"cpu": 2**28, "cuda": 2**31}
-ALIGNED = 64  # columns or rows of a block are a multiple of this
+ALIGNED = 256  # columns or rows of a block are a multiple of this: whole tiles
 MANY = 16  # where more than one entry of so many is left, all of a rank's part are multiplied again
 REPAIR_BYTES = 2**31  # of the whole lines of an operand that a rank gathers at a time
 
@@ -101,8 +101,8 @@ def multiply(group: Group, problem: Problem, a: Any, b: Any, products: Products,
 
 
 def _multiply_parts(group: Group, problem: Problem, a: Any, b: Any, products: Products, out: Any) -> None:
-    """A complex product as the real one that has its bits (docs/accuracy.md): of two complex operands (re, im) side by side along K,
-    else the real and the imaginary part of one of them side by side."""
+    """A complex product as the real one that has its bits (docs/accuracy.md): of two complex operands (re, im) side by side along
+    K, else the real and the imaginary part of one of them side by side."""
     torch = require_torch()
     a, b = (x.detach().resolve_conj().resolve_neg() for x in (a, b))
     twice = {-2: 1, -1: 1}  # how far each axis of the result grows
@@ -172,10 +172,10 @@ def _add_residues(
     group: Group, problem: Problem, computed: Placed, a: Any, b: Any, products: Products, out: Any
 ) -> None:
     asked = _arguments(products.options)
-    piece = _prepare(group, problem, asked, a, b, out.dtype)
     axis = computed.axis
     assert axis is not None
     free = -3 - axis  # the other one
+    piece, step = _prepare(group, problem, computed, asked, a, b, out.dtype)
     own = (computed.begin(group.rank), computed.sizes[group.rank])
     ranges = [(computed.begin(rank), computed.sizes[rank]) for rank in range(group.size)]
 
@@ -189,7 +189,6 @@ def _add_residues(
             piece.finish(received, group.size, rows, columns, out.narrow(free, begin, width))
 
     extent, before = computed.shape[free], None
-    step = _step(piece, computed.shape[axis], extent, a.device.type)
     for begin in range(0, extent, step):
         width = min(step, extent - begin)
         parts = [ordered(along, (begin, width)) for along in ranges]
@@ -215,8 +214,10 @@ def _arguments(options: dict[str, Any]) -> Arguments:
     )
 
 
-def _prepare(group: Group, problem: Problem, asked: Arguments, a: Any, b: Any, dtype: Any) -> Any:
-    """The piece of this rank with the scales of whole lines; what fails on a rank raises on all."""
+def _prepare(
+    group: Group, problem: Problem, computed: Placed, asked: Arguments, a: Any, b: Any, dtype: Any
+) -> tuple[Any, int]:
+    """The piece of this rank with the scales of whole lines, and the lines of a block. What fails on a rank raises on all."""
     torch = require_torch()
     piece, failure, words = None, None, None
     try:
@@ -234,8 +235,11 @@ def _prepare(group: Group, problem: Problem, asked: Arguments, a: Any, b: Any, d
         raise RuntimeError(
             "the ranks' devices would multiply by different plans; with backend= or plan= all take the same one"
         )
+    step = 1
     try:
         piece.settle(found[:, :-1])
+        step = _step(piece, computed, a.device.type)
+        _reserve(piece, computed, step, group, a.device)
         if asked.accuracy == "correct":
             words = piece.rounded()
     except Exception as error:
@@ -243,13 +247,29 @@ def _prepare(group: Group, problem: Problem, asked: Arguments, a: Any, b: Any, d
     agree.confirm(group, failure)
     if asked.accuracy == "correct":
         piece.set_rounded(gather(group, words).wait().sum(0))
-    return piece
+    return piece, step
 
 
-def _step(piece: Any, along: int, extent: int, device: str) -> int:
-    """Lines of a block along the axis that no rank cuts."""
-    most = MOST_BYTES[device] // max(1, piece.bytes_of(along, ALIGNED))
-    return int(min(extent, max(1, most) * ALIGNED))
+def _step(piece: Any, computed: Placed, device: str) -> int:
+    """Lines of a block along the axis that no rank cuts: blocks of about the same size, none too large."""
+    axis = computed.axis
+    assert axis is not None
+    along, extent = computed.shape[axis], computed.shape[-3 - axis]
+    most = max(1, MOST_BYTES[device] // max(1, piece.bytes_of(along, ALIGNED))) * ALIGNED
+    blocks = -(-extent // most)
+    return int(min(most, -(-extent // (blocks * ALIGNED)) * ALIGNED))
+
+
+def _reserve(piece: Any, computed: Placed, step: int, group: Group, device: Any) -> None:
+    """Makes sure that there is memory for two blocks on their way out and two on their way in: torch's allocator keeps what is
+    asked for and given back here."""
+    assert computed.axis is not None
+    own = computed.sizes[group.rank]
+    lines = [sum(computed.sizes), group.size * own]
+    total = sum(
+        2 * piece.bytes_of(*((count, step) if computed.axis == -2 else (step, count))) for count in lines
+    )
+    require_torch().empty(total, dtype=require_torch().uint8, device=device)
 
 
 def _swap(group: Group, sent: Any, sizes: list[int], coming: list[int], tail: int) -> Pending:

@@ -30,7 +30,6 @@ from .tiles import best_tiling
 
 Array = npt.NDArray[Any]
 _MOST_THREADS = 16  # that copy: by then they take all of a host's memory bandwidth
-_SHARE = 0.8  # of a device's free memory, where no limit is given
 
 
 @any_library
@@ -153,7 +152,7 @@ def _of_integers(asked: Arguments, dtypes: tuple[np.dtype[Any], np.dtype[Any]]) 
 def _limit(given: Any, devices: list[Device]) -> int:
     """Bytes on each device."""
     if given is None:
-        return min(int(_SHARE * device.free_bytes()) for device in devices)
+        return min(device.default_limit() for device in devices)
     if isinstance(given, bool) or not isinstance(given, (int, np.integer)):
         raise TypeError(f"device_memory_limit: {given!r} is not an integer")
     if not 0 < given < 2**62:

@@ -16,6 +16,7 @@ from ..request.operands import MatmulRequest
 from .devices import Event, as_real, multiply_into
 
 Array = npt.NDArray[Any]
+_SHARE = 0.8  # of free memory, where no limit is given
 _QUEUES = ("up", "product", "down")
 
 
@@ -69,12 +70,12 @@ class Cuda:
         tile = real.shape._replace(m=min(real.shape.m, 2**20), n=min(real.shape.n, 2**20))
         on_cuda.decide(replace(real, a=there, b=there, out=None, shape=tile))
 
-    def free_bytes(self) -> int:
-        """What the driver has, and what torch holds without a use for it."""
+    def default_limit(self) -> int:
+        """A share of what the driver has, and of what torch holds without a use for it."""
         cuda = self._torch.cuda
         free, _ = cuda.mem_get_info(self.device)
         held = cuda.memory_reserved(self.device) - cuda.memory_allocated(self.device)
-        return int(free + held)
+        return int(_SHARE * (free + held))
 
     def memory(self, nbytes: int) -> Any:
         with self._torch.cuda.stream(self._streams["product"]):

@@ -39,7 +39,8 @@ class Device(Protocol):
     def check(self, request: MatmulRequest, is_integer: bool) -> None:
         """Raise what a product would, without its operands."""
 
-    def free_bytes(self) -> int: ...
+    def default_limit(self) -> int:
+        """Bytes that a product takes where nobody says how many."""
 
     def memory(self, nbytes: int) -> Any:
         """Bytes on the device."""
@@ -100,7 +101,7 @@ class Cpu:
         if not is_integer:
             on_cpu.decide(as_real(request))
 
-    def free_bytes(self) -> int:
+    def default_limit(self) -> int:
         return 2**30
 
     def memory(self, nbytes: int) -> Array:

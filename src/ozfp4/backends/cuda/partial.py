@@ -14,7 +14,7 @@ from ...request import library
 from ...request.arguments import Arguments
 from ..partial import Range
 from . import extension
-from .device_plan import DevicePlan
+from .device_plan import device_plan
 from .launch import check_extents_of, current_stream
 from .promise import promise_of
 
@@ -103,8 +103,8 @@ class Partial:
         self.precision = 24 if single else 53
         promise = promise_of(asked.accuracy, single, asked.rounding)
         index = self.device.index
-        self.own = DevicePlan(plan, max(1, a.shape[1]), kernel, index, promise)
-        self.whole = DevicePlan(plan, k, kernel, index, promise)
+        self.own = device_plan(plan, max(1, a.shape[1]), kernel, index, promise)
+        self.whole = device_plan(plan, k, kernel, index, promise)
         self.stages = self.cuda.Partial(self.own.cuda_plan, self.whole.cuda_plan, index)
         self.is_empty = a.shape[1] == 0
         self.count = 0

@@ -53,3 +53,35 @@ def measured(results: dict[str, Any]) -> Any:
         figure.legend(loc="outside upper left", ncols=2, fontsize=9)
         style.note(figure, "dashed: the model; grey: ideal; " + sentence(results["machine"]))
     return figure
+
+
+def modelled() -> Any:
+    """Efficiency on paper against N, a panel for each kind of GPU: rows alone solid, the best mesh dashed."""
+    from ..scaling import projections as paper
+
+    with style.styled() as plt:
+        found = paper.clusters()
+        figure, panels = plt.subplots(1, len(found), figsize=(4.0 * len(found), 4.4), sharey=True)
+        for axes, cluster in zip(panels, found, strict=True):
+            for index, ranks in enumerate(paper.GROUPS):
+                look = {"color": style.CYCLE[index], "marker": style.MARKERS[index], "ms": 4}
+                meshes = (
+                    ("rows", paper.rows_only(ranks), "-"),
+                    ("mesh", paper.best_mesh(ranks, cluster), "--"),
+                )
+                for name, mesh, line in meshes:
+                    y = [paper.efficiency(n, mesh, cluster) for n in paper.SIZES]
+                    label = f"{ranks} GPUs, {name}" if cluster is found[0] else None
+                    axes.plot(paper.SIZES, y, ls=line, label=label, **look)
+            axes.set(xscale="log", xlabel="N", ylim=(0, 1.05))
+            axes.set_xticks(paper.SIZES[::2], [f"{n // 1024} K" for n in paper.SIZES[::2]])
+            axes.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
+            axes.set_title(f"{cluster.name}, {cluster.backend}: {cluster.rate / 1e12:.0f} TFLOPS a GPU")
+        panels[0].set_ylabel("speed of a GPU beside one alone")
+        figure.legend(loc="outside upper left", ncols=3, fontsize=9)
+        style.note(
+            figure,
+            "modelled, not measured, for hosts of 8 GPUs: NVLink at the share of its nominal rate that an H200 attains, "
+            "InfiniBand nominal, 400 Gb/s a GPU, B300 800; no product has run on Blackwell",
+        )
+    return figure

@@ -1,9 +1,10 @@
 """What a product over several ranks takes by the model: local products, what moves, and how much of that is hidden.
 
-Seconds of products are operations over the rate of one rank, seconds of moving are bytes that a rank receives over the rate of
-its links. Where pieces travel while others are multiplied, the times follow from the order in which ``ozfp4.distributed``
-launches both, so that what is hidden is hidden here as well. Rates are measured on the ranks at hand (``measure``) or nominal
-(``projections``); bytes are those of ``distributed/cost``. Every call begins with one small collective, in which the ranks agree.
+Seconds of products are operations over the rate of one rank and those of encoding what it multiplies, which ranks that have the
+same rows or columns do alike; seconds of moving are bytes that a rank receives over the rate of its links. Where pieces travel
+while others are multiplied, the times follow from the order in which ``ozfp4.distributed`` launches both, so that what is hidden
+is hidden here as well. Rates are measured on the ranks at hand (``measure``); bytes are those of ``distributed/cost``. Every call
+begins with one small collective, in which the ranks agree.
 """
 
 from __future__ import annotations
@@ -26,13 +27,15 @@ class Machine:
     Attributes
     ----------
     rate : float
-        Operations a second of its products of matrices, two for each of m n k.
+        Operations a second of its products, two for each of m n k, of operands that are scaled and encoded.
     gather, exchange : float
         Bytes a second that it receives while all gather, and while all send a part to each.
     memory : float
         Bytes a second that are read and written where residues are added up.
     start : float
-        Seconds of a collective that moves next to nothing.
+        Seconds of a collective that moves next to nothing; not negative.
+    encode : float
+        Seconds to scale and encode an entry of an operand; not negative.
     """
 
     rate: float
@@ -40,6 +43,11 @@ class Machine:
     exchange: float
     memory: float
     start: float = 0.0
+    encode: float = 0.0
+
+    def local(self, m: float, n: float, k: float) -> float:
+        """Seconds of one rank's m x k by k x n."""
+        return 2.0 * m * n * k / self.rate + self.encode * k * (m + n)
 
 
 @dataclass(frozen=True)
@@ -93,10 +101,8 @@ def pipeline(own: float, pieces: Sequence[tuple[float, float]]) -> float:
 def _redistribution(problem: Problem, machine: Machine) -> Times:
     way = cost.choose(problem, "redistribute", False, False)
     computed = way.computed
-    share = 1.0
-    if computed.axis is not None and computed.shape[computed.axis]:
-        share = max(computed.sizes) / computed.shape[computed.axis]
-    products = 2.0 * problem.matrices * problem.m * problem.n * problem.k * share / machine.rate
+    *stack, m, n = computed.local(0)
+    products = prod(stack) * machine.local(m, n, problem.k)
     targets = cost.needed(problem, computed)
     operands = (problem.a, targets[0], problem.item_a), (problem.b, targets[1], problem.item_b)
     moving = [_seconds(source, target, item, problem.ranks, machine) for source, target, item in operands]
@@ -142,8 +148,7 @@ def _reduction(problem: Problem, machine: Machine) -> Times:
     way = cost.reduction(problem, False)
     ranks, entries = problem.ranks, prod(way.computed.local(0))
     residues = cost.RESIDUES[problem.device]
-    share = max(problem.a.sizes) / problem.k if problem.k else 0.0
-    products = 2.0 * problem.m * problem.n * problem.k * share / machine.rate
+    products = machine.local(problem.m, problem.n, max(problem.a.sizes))
     lines = cost.LINE * (problem.m + problem.n) * ranks / machine.gather + 3 * machine.start
     blocks = max(1, -(-residues * problem.m * problem.n // RESIDUE_BLOCK[problem.device]))
     travel = machine.start + residues * entries * (ranks - 1) / blocks / machine.exchange
