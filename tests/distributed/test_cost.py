@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 from cases import part
@@ -61,29 +62,29 @@ def count(here: Here, shape: tuple[int, int, int], layout: tuple[str, str], resu
     """Bytes that this rank receives from others: counted, and by the model."""
     import torch
 
-    received, gather, exchange = [0], collectives.gather, collectives.exchange
+    received, gather, exchange = [0], collectives.gather, collectives.exchange_lines
 
     def counting_gather(members: collectives.Group, x: torch.Tensor) -> collectives.Pending:
         received[0] += x.numel() * x.element_size() * (members.size - 1)
         return gather(members, x)
 
     def counting_exchange(
-        members: collectives.Group, parts: list[torch.Tensor], shapes: list[tuple[int, ...]]
+        members: collectives.Group, x: torch.Tensor, counts: tuple[int, ...], shapes: list[tuple[int, ...]]
     ) -> list[torch.Tensor]:
-        others = [torch.Size(x).numel() for rank, x in enumerate(shapes) if rank != members.rank]
-        received[0] += sum(others) * parts[0].element_size()
-        return exchange(members, parts, shapes)
+        others = [torch.Size(each).numel() for rank, each in enumerate(shapes) if rank != members.rank]
+        received[0] += sum(others) * x.element_size()
+        return exchange(members, x, counts, shapes)
 
     m, k, n = shape
     a, b = torch.ones(m, k, dtype=torch.float64), torch.ones(k, n, dtype=torch.float64)
     mine = [part(x, word, here.rank, here.size) for x, word in zip((a, b), layout, strict=True)]
     collectives.gather = gathered.gather = counting_gather
-    collectives.exchange = counting_exchange
+    collectives.exchange_lines = counting_exchange
     try:
         ozfp4.distributed.matmul(*mine, layout=layout, result=result, method="redistribute")
     finally:
         collectives.gather = gathered.gather = gather
-        collectives.exchange = exchange
+        collectives.exchange_lines = exchange
     way = cost.choose(problem(here.size, m, k, n, layout, result, "cpu"), "redistribute", False, False)
     return received[0], way.bytes
 
@@ -93,3 +94,22 @@ def test_the_bytes_of_the_model_are_those_that_move() -> None:
         for result in NAMES:
             for counted, modelled in group(4).run(count, (8, 16, 24), layout, result):
                 assert counted == modelled, (layout, result)
+
+
+def test_how_many_pieces() -> None:
+    """At once where the link is fast beside the products; in pieces between hosts, on many ranks, beyond the memory for it."""
+    big = problem(2, 32768, 32768, 32768, ("rows", "rows"), "rows")
+    computed = cost.choose(big, "redistribute", False, False).computed
+    assert cost.pieces(big, computed) == [(0, 32768)]
+    far = replace(problem(2, 16384, 16384, 16384, ("rows", "rows"), "rows"), hosts=2)
+    computed = cost.choose(far, "redistribute", False, False).computed
+    assert cost.pieces(far, computed) == [(begin, 2048) for begin in range(0, 16384, 2048)]
+    assert cost.pieces(replace(far, hosts=1), computed) == [(0, 16384)]
+    many = problem(8, 16384, 16384, 16384, ("rows", "columns"), "rows")
+    computed = cost.choose(many, "redistribute", False, False).computed
+    assert cost.pieces(many, computed) == [(0, 1024), (1024, 1024)]
+    huge = problem(2, 65536, 65536, 65536, ("rows", "columns"), "rows")
+    computed = cost.choose(huge, "redistribute", False, False).computed
+    widths = [width for _, width in cost.pieces(huge, computed)]
+    assert sum(widths) == 32768
+    assert max(widths) * 65536 * 8 * 2 <= cost.MOST_BYTES

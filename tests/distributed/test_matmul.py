@@ -12,23 +12,23 @@ from ranks import Here, Ranks
 
 import ozfp4
 import ozfp4.distributed
-from ozfp4.distributed import gathered, local
+from ozfp4.distributed import cost, gathered, local
 
 
 def many(here: Here, seeds: range, in_pieces: bool) -> list[str]:
     """What is wrong. In pieces: of the least sizes, by operands that are prepared, with the exchange before, results
     moved where that takes fewer bytes."""
-    before = gathered.LEAST_COLUMNS, gathered.MOST_BYTES, gathered.LEAST_CONFIRMED, local.LEAST_KEPT
     kept, prepare = [], local.prepare
-    if in_pieces:
-        gathered.LEAST_COLUMNS, gathered.MOST_BYTES, gathered.LEAST_CONFIRMED, local.LEAST_KEPT = 2, 1, 1, 0.0
-        local.prepare = lambda *args, **names: kept.append(args) or prepare(*args, **names)
-    try:
-        with by_bytes() if in_pieces else nullcontext():
-            wrong = [text for seed in seeds for text in one(here, seed)]
-    finally:
-        gathered.LEAST_COLUMNS, gathered.MOST_BYTES, gathered.LEAST_CONFIRMED, local.LEAST_KEPT = before
-        local.prepare = prepare
+    with pytest.MonkeyPatch.context() as patch, by_bytes() if in_pieces else nullcontext():
+        if in_pieces:
+            for name, value in {"PIECES_FROM": 0.0, "LEAST_COLUMNS": 2, "MOST_BYTES": 1}.items():
+                patch.setattr(cost, name, value)
+            patch.setattr(gathered, "LEAST_CONFIRMED", 1)
+            patch.setattr(local, "LEAST_KEPT", 0.0)
+            patch.setattr(
+                local, "prepare", lambda *args, **names: kept.append(args) or prepare(*args, **names)
+            )
+        wrong = [text for seed in seeds for text in one(here, seed)]
     return wrong if bool(kept) == in_pieces else ["nothing was prepared"]
 
 

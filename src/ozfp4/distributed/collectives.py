@@ -5,8 +5,9 @@ Parts of any sizes: what all ranks gather is filled up to the largest part. Tens
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from ..request.library import require_torch
@@ -104,25 +105,24 @@ def gather(group: Group, x: Any) -> Pending:
 
 def exchange(group: Group, parts: list[Any], shapes: list[tuple[int, ...]]) -> list[Any]:
     """`parts[r]` goes to rank r; back come those that the ranks sent here, of these shapes."""
+    sent = require_torch().cat([packed(part).reshape(-1) for part in parts])
+    return exchange_lines(group, sent, [part.numel() for part in parts], shapes)
+
+
+def exchange_lines(group: Group, x: Any, counts: Sequence[int], shapes: list[tuple[int, ...]]) -> list[Any]:
+    """Of the first axis of the contiguous `x` so many go to each rank, in rank order; back come those that the ranks sent here,
+    of these shapes, as views of one memory."""
     torch = require_torch()
-    like = parts[0]
-    by_host = group.goes_by_host(like)
-    rows = [as_bytes(packed(part)) for part in parts]
-    sent = torch.cat(rows)
-    sent = sent.cpu() if by_host else sent
-    counts = [like.element_size() * torch.Size(shape).numel() for shape in shapes]
-    found = torch.empty(sum(counts), dtype=torch.uint8, device=sent.device)
+    by_host = group.goes_by_host(x)
+    sent = as_bytes(x.cpu() if by_host else x)
+    line, item = prod(x.shape[1:]), x.element_size()
+    received = [item * prod(shape) for shape in shapes]
+    found = torch.empty(sum(received), dtype=torch.uint8, device=sent.device)
     torch.distributed.all_to_all_single(
-        found, sent, counts, [row.numel() for row in rows], group=group.handle
+        found, sent, received, [item * line * count for count in counts], group=group.handle
     )
-    found = found.to(like.device) if by_host else found
-    pieces = found.split(counts)
-    return [_entries(piece, like.dtype).view(shape) for piece, shape in zip(pieces, shapes, strict=True)]
-
-
-def _entries(piece: Any, dtype: Any) -> Any:
-    """Bytes as entries; a copy where they lie at no multiple of an entry's size, as behind parts of another dtype they may."""
-    return piece.view(dtype)
+    parts = (found.to(x.device) if by_host else found).split(received)
+    return [part.view(x.dtype).view(shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
 def gather_whole(group: Group, x: Any, placed: Placed) -> Pending:
@@ -172,10 +172,12 @@ def move(group: Group, x: Any, source: Placed, target: Placed) -> Any:
         source.axis == target.axis
     ):  # two cuts of one axis; nothing of ours makes them, and no bytes are to be saved there
         return target.part(gather_whole(group, x, source).wait(), group.rank)
-    parts = [target.part(x, rank) for rank in range(group.size)]
-    shapes = []
+    # With the axis first along which the parts for the ranks lie; what comes lies so, too, and is joined along the other.
+    lines = packed(x.movedim(target.axis, 0))
+    order = [target.axis, *(axis for axis in range(-x.ndim, 0) if axis != target.axis)]
+    place, shapes = order.index(source.axis), []
     for rank in range(group.size):
-        shape = list(target.local(group.rank))
-        shape[source.axis] = source.sizes[rank]
+        shape = [target.sizes[group.rank], *lines.shape[1:]]
+        shape[place] = source.sizes[rank]
         shapes.append(tuple(shape))
-    return torch.cat(exchange(group, parts, shapes), source.axis)
+    return torch.cat(exchange_lines(group, lines, target.sizes, shapes), place).movedim(0, target.axis)

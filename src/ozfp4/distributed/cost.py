@@ -11,15 +11,22 @@ from math import prod
 
 from .layout import Placed, Problem, chunk_sizes
 
-LINK = {"cuda": 3.0e11, "cpu": 2.0e9}  # bytes a second that a rank receives
+LINK = {"cuda": 2.5e11, "cpu": 2.0e9}  # bytes a second that a rank receives
+BETWEEN_HOSTS = {"cuda": 5.0e10, "cpu": 1.0e9}
 RATE = {"cuda": 8.0e13, "cpu": 1.0e11}  # operations a second of a rank's products, two for each of its m n K
 START = {"cuda": 3.0e-5, "cpu": 2.0e-4}  # seconds of a collective, whatever it moves
-RESIDUES = {
-    "cuda": 16,
-    "cpu": 28,
-}  # bytes of an entry's partial result: some 16 moduli of a byte, or seven of four bytes
+# Bytes of an entry's partial result: some 16 moduli of a byte, or seven of four bytes.
+RESIDUES = {"cuda": 16, "cpu": 28}
 WORD = 8  # bytes of a partial sum of integers
 LINE = 48  # bytes of what ranks tell each other of a row or column
+
+# An operand that moves comes at once where that takes less than this share of the products' time, and in pieces beyond, of which
+# one travels while the one before is multiplied: products of pieces are slower, and slower beside a collective.
+PIECES_FROM = 0.25
+LEAST_COLUMNS = 1024  # of a piece
+MOST_PIECES = 8  # the first, for which a rank waits, is a small part
+MOST_BYTES = 2**32  # of a piece as it is gathered
+MOST_WHOLE = 2**34  # of what comes at once
 
 
 @dataclass(frozen=True)
@@ -79,6 +86,36 @@ def _redistribution(problem: Problem, computed: Placed) -> Way:
     return Way("redistribute", computed, received, seconds_of(problem, received, collectives, share))
 
 
+def pieces(problem: Problem, computed: Placed) -> list[tuple[int, int]]:
+    """Where the pieces begin and how wide they are in which an operand comes of which a rank needs all lines: of all its columns
+    (of A, rows), or where these are cut themselves of those of each rank, whose parts make a piece together. One that is as
+    wide as all of them: the operand comes at once. Range: the ranks compute rows or columns, and that operand's matrices are
+    cut."""
+    moving, free, item = (problem.b, -1, problem.item_b)
+    if computed.axis == -1:
+        moving, free, item = problem.a, -2, problem.item_a
+    extent, received = moving.shape[free], moved(moving, moving.whole, problem.ranks) * item
+    work = seconds_of(problem, 0, 0, max(computed.sizes) / max(1, sum(computed.sizes)))
+    is_short = received / link(problem) < PIECES_FROM * work and moving.entries * item <= MOST_WHOLE
+    if is_short or extent == 0:
+        return [(0, extent)]
+    if moving.axis != free:
+        return steps(extent, max(LEAST_COLUMNS, -(-extent // MOST_PIECES)))
+    most = max(moving.sizes)
+    line = max(1, moving.entries // extent * item * problem.ranks)
+    return steps(most, max(LEAST_COLUMNS, min(-(-2 * most // MOST_PIECES), MOST_BYTES // line)))
+
+
+def steps(extent: int, width: int) -> list[tuple[int, int]]:
+    """Where parts of that width begin, and how wide they are; the last may be less."""
+    return [(begin, min(width, extent - begin)) for begin in range(0, extent, width)]
+
+
+def link(problem: Problem) -> float:
+    """Bytes a second that a rank receives."""
+    return (LINK if problem.hosts == 1 else BETWEEN_HOSTS)[problem.device]
+
+
 def reduction(problem: Problem, has_integers: bool) -> Way:
     """The way that moves exact partial results: each rank multiplies all rows and columns, of its part of K."""
     result, ranks = problem.result, problem.ranks
@@ -97,7 +134,7 @@ def seconds_of(problem: Problem, received: int, collectives: int, share: float) 
     """Modelled seconds: `share` of all operations on the busiest rank, and what it receives."""
     operations = 2.0 * problem.matrices * problem.m * problem.n * problem.k * share
     kind = problem.device
-    return operations / RATE[kind] + received / LINK[kind] + collectives * START[kind]
+    return operations / RATE[kind] + received / link(problem) + collectives * START[kind]
 
 
 def needed(problem: Problem, computed: Placed) -> tuple[Placed, Placed]:

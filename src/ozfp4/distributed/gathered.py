@@ -7,22 +7,17 @@ one piece of the operand that moves, the next one travels.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from math import prod
 from typing import Any
 
 from ..request.library import require_torch
 from . import agree
 from .collectives import Group, Pending, gather, gather_whole, move, packed
-from .cost import Way, needed
+from .cost import Way, needed, pieces
 from .layout import Placed, Problem
 from .local import Products
 
-# Columns of a piece: as many as a product needs to run at full speed, and so many pieces that the first, for which a rank waits,
-# is a small part.
-LEAST_COLUMNS = 4096
-MOST_PIECES = 8
-# Bytes of a piece of which every rank sends whole lines: none waits for the first, and what counts is its memory.
-MOST_BYTES = 2**32
 # From so many bytes of buffers on, all ranks make sure that all of them have the memory before any sends.
 LEAST_CONFIRMED = 2**28
 
@@ -56,34 +51,39 @@ def multiply(
 def reserve(group: Group, problem: Problem, way: Way, device: Any) -> None:
     """Makes sure that every rank has memory for what it will receive, so that none is missing where others wait for it: torch's
     allocator keeps what is asked for and given back here. All ranks know alike whether this is worth an exchange."""
-    bytes_needed = _buffers(problem, way)
-    if bytes_needed < LEAST_CONFIRMED or group.size == 1:
+    if group.size == 1:
+        return
+    sizes = _buffers(problem, way)
+    if sum(sizes) < LEAST_CONFIRMED:
         return
     torch, failure = require_torch(), None
     try:
-        torch.empty(bytes_needed, dtype=torch.uint8, device=device)
+        held = [torch.empty(size, dtype=torch.uint8, device=device) for size in sizes]
+        del held
     except RuntimeError as error:  # torch's for memory on the host; of a device a class below
         failure = error
     agree.confirm(group, failure)
 
 
-def _buffers(problem: Problem, way: Way) -> int:
-    """About the bytes of what a rank receives at a time; of results that move, twice."""
-    total = 0
+def _buffers(problem: Problem, way: Way) -> list[int]:
+    """About the bytes of what a rank sends and receives at a time, and of results that move."""
+    found = []
     for source, target, item in zip(
         (problem.a, problem.b), needed(problem, way.computed), (problem.item_a, problem.item_b), strict=True
     ):
-        if source.axis is not None and source != target:
-            whole, free = prod(target.local(0)) * item, way.computed.axis
-            if source.axis in (-1, -2) and target.axis is None and free in (-1, -2):
-                extent = max(
-                    1, source.shape[-3 - free]
-                )  # the operand that moves is cut into pieces along its other matrix axis
-                whole = min(whole, 2 * max(MOST_BYTES, whole * _columns(extent) // extent))
-            total += whole
+        if source.axis is None or source == target:
+            continue
+        received, buffers = prod(target.local(0)) * item, 1
+        if source.axis in (-1, -2) and target.axis is None and way.computed.axis in (-1, -2):
+            free = -3 - way.computed.axis
+            widest = max(width for _, width in pieces(problem, way.computed))
+            if widest < source.shape[free]:
+                parts = problem.ranks if source.axis == free else 1
+                received, buffers = received * widest * parts // source.shape[free], 2
+        found += [received, received // problem.ranks] * buffers
     if way.computed != problem.result:
-        total += (prod(way.computed.local(0)) + prod(problem.result.local(0))) * problem.item
-    return total
+        found += [prod(x.local(0)) * problem.item for x in (way.computed, problem.result)]
+    return found
 
 
 def compute(
@@ -91,81 +91,60 @@ def compute(
 ) -> None:
     """This rank's part of a result that lies as `computed` says."""
     need_a, need_b = needed(problem, computed)
-    if computed.axis == -2:
+    if computed.axis == -2 and problem.b.axis in (-1, -2):
         kept = move(group, a, problem.a, need_a)
-        _stream(group, kept, b, problem.b, True, products, out, bound)
-    elif computed.axis == -1:
+        _stream(group, problem, computed, kept, b, products, out, bound)
+    elif computed.axis == -1 and problem.a.axis in (-1, -2):
         kept = move(group, b, problem.b, need_b)
-        _stream(group, kept, a, problem.a, False, products, out, bound)
+        _stream(group, problem, computed, kept, a, products, out, bound)
     else:
         products(move(group, a, problem.a, need_a), move(group, b, problem.b, need_b), out, bound)
 
 
 def _stream(
     group: Group,
+    problem: Problem,
+    computed: Placed,
     kept: Any,
     moving: Any,
-    placed: Placed,
-    is_left: bool,
     products: Products,
     out: Any,
     bound: Any,
 ) -> None:
-    """The product of what a rank keeps, on the left or on the right, and all of the other operand, which lies as `placed`
-    says."""
-    free, inner = (-1, -2) if is_left else (-2, -1)
-    if placed.axis == free:
-        pieces = _lines(group, moving, placed, free)
-    elif placed.axis == inner:
-        pieces = _halves(group, moving, placed, free)
+    """The product of what a rank keeps and all of the other operand, whose matrices are cut."""
+    is_left = computed.axis == -2
+    free, placed = (-1, problem.b) if is_left else (-2, problem.a)
+    steps, extent = pieces(problem, computed), placed.shape[free]
+    if steps == [(0, extent)]:
+        coming = iter([(0, gather_whole(group, moving, placed).wait())])
     else:
-        pieces = iter([(0, move(group, moving, placed, placed.whole))])
-    if placed.axis in (free, inner) and is_cut(placed, free):
-        kept = products.keep(kept, is_left, moving, placed.shape[free])
-    for begin, piece in pieces:
+        kept = products.keep(kept, is_left, moving, extent)
+        coming = (_lines if placed.axis == free else _halves)(group, moving, placed, free, steps)
+    for begin, piece in coming:
         width = piece.shape[free]
         target, errors = (None if x is None else x.narrow(free, begin, width) for x in (out, bound))
         products(*((kept, piece) if is_left else (piece, kept)), target, errors)
 
 
-def is_cut(placed: Placed, free: int) -> bool:
-    """Whether the operand that moves comes in several pieces."""
-    return placed.axis == free or len(_steps(placed.shape[free], _columns(placed.shape[free]))) > 1
-
-
-def _columns(extent: int) -> int:
-    """Of a piece of an operand that is cut along K."""
-    return max(LEAST_COLUMNS, -(-extent // MOST_PIECES), 1)
-
-
-def _steps(extent: int, columns: int) -> list[tuple[int, int]]:
-    """Where pieces begin and how wide they are."""
-    return [(begin, min(columns, extent - begin)) for begin in range(0, extent, columns)]
-
-
-def _halves(group: Group, moving: Any, placed: Placed, free: int) -> Iterator[tuple[int, Any]]:
+def _halves(
+    group: Group, moving: Any, placed: Placed, free: int, steps: list[tuple[int, int]]
+) -> Iterator[tuple[int, Any]]:
     """Pieces of some whole lines, of which each rank has a part of K."""
 
     def launch(step: tuple[int, int]) -> Pending:
         begin, width = step
         shape = list(placed.shape)
         shape[free] = width
-        assert placed.axis is not None
-        return gather_whole(
-            group, moving.narrow(free, begin, width), Placed(tuple(shape), placed.axis, placed.sizes)
-        )
+        return gather_whole(group, moving.narrow(free, begin, width), replace(placed, shape=tuple(shape)))
 
-    steps = _steps(placed.shape[free], _columns(placed.shape[free]))
     for (begin, _), found in zip(steps, _ahead(steps, launch), strict=True):
         yield begin, found
 
 
-def _lines(group: Group, moving: Any, placed: Placed, free: int) -> Iterator[tuple[int, Any]]:
+def _lines(
+    group: Group, moving: Any, placed: Placed, free: int, steps: list[tuple[int, int]]
+) -> Iterator[tuple[int, Any]]:
     """Pieces of whole lines that one rank has: first its own, while those of others travel."""
-    most = max(placed.sizes)
-    line = prod(placed.shape) // max(1, placed.shape[free]) * moving.element_size() * group.size
-    columns = max(LEAST_COLUMNS, MOST_BYTES // max(1, line))
-    steps = _steps(most, columns)
 
     def launch(step: tuple[int, int]) -> Pending:
         begin, width = step
@@ -181,11 +160,11 @@ def _lines(group: Group, moving: Any, placed: Placed, free: int) -> Iterator[tup
 
     found = _ahead(steps, launch)
     yield placed.begin(group.rank), moving
-    for (begin, width), pieces in zip(steps, found, strict=True):
+    for (begin, width), parts in zip(steps, found, strict=True):
         for rank in range(group.size):
             has = min(width, placed.sizes[rank] - begin)
             if rank != group.rank and has > 0:
-                yield placed.begin(rank) + begin, pieces[rank].narrow(free, 0, has)
+                yield placed.begin(rank) + begin, parts[rank].narrow(free, 0, has)
 
 
 def _ahead(steps: list[Any], launch: Callable[[Any], Pending]) -> Iterator[Any]:

@@ -140,10 +140,8 @@ def _gradient(group: Group, call: Call, grad: _Part, partner: _Part, own: _Like,
     placed = Placed(
         gradient, -len(gradient) if own.placed.is_stack_cut else own.placed.axis, own.placed.sizes
     )
-    problem = Problem(
-        call.problem.ranks, left.placed, right.placed, placed,
-        left.x.element_size(), right.x.element_size(), call.problem.item, call.problem.device,
-    )  # fmt: skip
+    items = {"item_a": left.x.element_size(), "item_b": right.x.element_size()}
+    problem = replace(call.problem, a=left.placed, b=right.placed, result=placed, **items)
     options = {name: value for name, value in call.options.items() if name != "overflow"}
     method = "auto" if call.method == "reduce" else call.method
     again = Call(problem, torch.promote_types(left.x.dtype, right.x.dtype), options, method, False, True)

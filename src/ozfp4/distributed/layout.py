@@ -99,6 +99,8 @@ class Problem:
         Bytes of an entry of A, B and C.
     device : str
         "cpu" or "cuda": the kind of all devices.
+    hosts : int
+        On how many the ranks run.
     """
 
     ranks: int
@@ -109,6 +111,7 @@ class Problem:
     item_b: int
     item: int
     device: str
+    hosts: int = 1
 
     @property
     def m(self) -> int:

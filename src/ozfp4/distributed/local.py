@@ -31,13 +31,28 @@ class Products:
         if self.failure is not None or not out.numel():
             return
         try:
-            if self.bounds:
-                _, found = matmul(a, b, out=out, return_bound=True, **self.options)
-                bound.copy_(found)
-            else:
-                matmul(a, b, out=out, **self.options)
+            try:
+                self._multiply(a, b, out, bound, self.options)
+            except require_torch().cuda.OutOfMemoryError:
+                self._multiply(a, b, out, bound, self._with_less(out))
         except Exception as error:
             self.failure = error
+
+    def _multiply(self, a: Any, b: Any, out: Any, bound: Any, options: dict[str, Any]) -> None:
+        if self.bounds:
+            _, found = matmul(a, b, out=out, return_bound=True, **options)
+            bound.copy_(found)
+        else:
+            matmul(a, b, out=out, **options)
+
+    def _with_less(self, out: Any) -> dict[str, Any]:
+        """The options where the device had no memory for them as they are: operands that came take a part of it that the next
+        product cannot have in one piece. The bits are the same."""
+        cuda = require_torch().cuda
+        cuda.empty_cache()
+        free, _ = cuda.mem_get_info(out.device)
+        asked = self.options.get("workspace_limit")
+        return {**self.options, "workspace_limit": min(free * 3 // 4, asked or free)}
 
     def keep(self, x: Any, is_left: bool, other: Any, entries: int) -> Any:
         """`x` for products with several pieces of `other`, which have so many columns (on the left rows) of `x`'s lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import platform
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -186,12 +187,13 @@ def _fields(group: Group, asked: Asked) -> agree.Fields:
         **options,
         "a": list(a.shape),
         "b": list(b.shape),
+        "host": platform.node(),
         "out": None if out is None else [list(out.shape), str(out.dtype)],
     }
 
 
 # Fields that may be others on each rank.
-_OWN = ("a", "b", "out")
+_OWN = ("a", "b", "host", "out")
 
 
 def natural(a: str, b: str) -> str:
@@ -259,16 +261,9 @@ def _conclude(asked: Asked, fields: list[agree.Fields]) -> Call:
     dtype = dry_run(asked, shape.k)
     for rank, each in enumerate(fields):
         _check_result(rank, each["out"], result.local(rank), dtype)
-    problem = Problem(
-        len(fields),
-        a,
-        b,
-        result,
-        asked.a.element_size(),
-        asked.b.element_size(),
-        dtype.itemsize,
-        first["device"],
-    )
+    hosts = len({each["host"] for each in fields})
+    items = asked.a.element_size(), asked.b.element_size(), dtype.itemsize
+    problem = Problem(len(fields), a, b, result, *items, first["device"], hosts)
     check_serves(problem, first["method"], asked.a.dtype, asked.b.dtype, asked.options, first["return_bound"])
     return Call(
         problem, dtype, asked.options, first["method"], first["return_bound"], any(first["gradients"])

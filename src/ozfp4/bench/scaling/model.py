@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ...distributed import cost, gathered
+from ...distributed import cost
 from ...distributed.layout import Placed, Problem
 
 # Bytes of the residues that ranks exchange at a time, as in ``distributed/reduce``.
@@ -109,8 +109,7 @@ def _redistribution(problem: Problem, machine: Machine) -> Times:
     if computed.axis in (-2, -1):
         left = computed.axis == -2
         kept, travelling = (moving[0], 1) if left else (moving[1], 0)
-        source, _, item = operands[travelling]
-        own, shares = _pieces(source, -1 if left else -2, item, problem.ranks)
+        own, shares = _pieces(problem, computed, operands[travelling][0], -1 if left else -2)
         whole = moving[travelling]
         pieces = [(machine.start + (whole - machine.start) * part, products * work) for part, work in shares]
         total = kept + (pipeline(products * own, pieces) if whole else products)
@@ -128,20 +127,20 @@ def _seconds(source: Placed, target: Placed, item: int, ranks: int, machine: Mac
     return machine.start + received / (machine.gather if target.axis is None else machine.exchange)
 
 
-def _pieces(placed: Placed, free: int, item: int, ranks: int) -> tuple[float, list[tuple[float, float]]]:
-    """The share of the products that needs nothing of others, and of each piece of an operand that lies so the share of what
-    moves and of the products; as ``distributed/gathered`` cuts it."""
-    extent = placed.shape[free]
-    if placed.axis is None or not extent:
+def _pieces(
+    problem: Problem, computed: Placed, moving: Placed, free: int
+) -> tuple[float, list[tuple[float, float]]]:
+    """The share of the products that needs nothing of others, and of each piece of the operand that moves the share of what moves
+    and of the products; as ``distributed/gathered`` goes through ``cost.pieces``."""
+    extent = moving.shape[free]
+    if moving.axis is None or not extent:
         return 1.0, []
-    if placed.axis != free:
-        steps = gathered._steps(extent, gathered._columns(extent))
+    steps = cost.pieces(problem, computed) if moving.axis in (-1, -2) else [(0, extent)]
+    if moving.axis != free or steps == [(0, extent)]:
         return 0.0, [(width / extent, width / extent) for _, width in steps]
-    most = max(placed.sizes)
-    line = prod(placed.shape) // extent * item * ranks
-    columns = max(gathered.LEAST_COLUMNS, gathered.MOST_BYTES // max(1, line))
+    most = max(moving.sizes)
     own = most / extent
-    return own, [(width / most, width / most * (1 - own)) for _, width in gathered._steps(most, columns)]
+    return own, [(width / most, width / most * (1 - own)) for _, width in steps]
 
 
 def _reduction(problem: Problem, machine: Machine) -> Times:
