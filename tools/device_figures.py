@@ -1,4 +1,5 @@
-"""Draw the figures of docs/figures/h200: speed and stages from docs/data/h200.json, others from the data that lie there.
+"""Draw the figures of docs/figures/h200: speed and stages from docs/data/h200.json, scaling from docs/data/h200_scaling.json,
+others from the data that lie there.
 
 accuracy.json, model.json and breakdown.json are what `ozfp4 accuracy`, `ozfp4 model` and benchmarks/breakdown.py wrote on the
 device (with --no-figures where it has no matplotlib); those that are missing are left out.
@@ -17,7 +18,7 @@ from typing import Any
 
 import device_tables
 
-from ozfp4.bench.figures import accuracy, breakdown, model, speed, style
+from ozfp4.bench.figures import accuracy, breakdown, model, scaling, speed, style
 from ozfp4.bench.rows import read_json
 
 FOLDER = device_tables.FIGURES
@@ -38,6 +39,10 @@ def figures(results: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     yield "speed", speed.speeds(results)
     if any("multiply ms" in row for row in results["rows"]):
         yield "stages", speed.stages(results)
+    if device_tables.SCALING.exists():
+        found = device_tables.load(device_tables.SCALING)
+        device_tables.check_commit(device_tables.SCALING, found, known=True)
+        yield "scaling", scaling.measured({"machine": found, "rows": found["rows"]})
     makers = {
         "accuracy": accuracy.effective_bits,
         "model": model.predicted_and_measured,

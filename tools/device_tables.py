@@ -1,14 +1,16 @@
-"""Write the GPU figures into README.md, docs/index.md and docs/performance.md, from the measurements in docs/data/h200.json.
+"""Write the GPU figures into README.md and pages of docs, from the measurements in docs/data/h200.json.
 
     python tools/device_tables.py                  write the tables
     python tools/device_tables.py --take FILE      first take FILE, which benchmarks/gpu.py --out wrote, as docs/data/h200.json;
-                                                   or benchmarks/gpu_modes.py, as docs/data/h200_modes.json
+                                                   or benchmarks/gpu_modes.py, as docs/data/h200_modes.json, or
+                                                   `ozfp4 bench --distributed`, as docs/data/h200_scaling.json
     python tools/device_tables.py --check          write nothing; exit status 1 if a page disagrees with the data
 
 A table stands between <!-- NAME --> and <!-- /NAME -->, NAME one of gpu-table (whole calls), gpu-sentence (the largest of them in
 words), gpu-stages (compute stage beside whole call), gpu-milliseconds (each stage), gpu-modes (what each accuracy costs),
-gpu-model (predicted and measured, from what `ozfp4 model --device cuda` wrote to docs/figures/h200) and gpu-figures (the figures
-there). What is outside the markers is written by hand.
+gpu-model (predicted and measured, from what `ozfp4 model --device cuda` wrote to docs/figures/h200), gpu-figures (the figures
+there), scaling-sentence, scaling-links and scaling-products (several GPUs), scaling-paper (what is modelled of many, from
+ozfp4.bench.scaling.projections, which has to be importable). What is outside the markers is written by hand.
 """
 
 from __future__ import annotations
@@ -24,8 +26,15 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "docs" / "data" / "h200.json"
 MODES = ROOT / "docs" / "data" / "h200_modes.json"
+SCALING = ROOT / "docs" / "data" / "h200_scaling.json"
 FIGURES = ROOT / "docs" / "figures" / "h200"
-PAGES = (ROOT / "README.md", ROOT / "docs" / "index.md", ROOT / "docs" / "performance.md")
+PAGES = (
+    ROOT / "README.md",
+    ROOT / "docs" / "index.md",
+    ROOT / "docs" / "performance.md",
+    ROOT / "docs" / "scaling.md",
+)
+NOT_MEASURED = "Not measured in the present data."
 
 Results = dict[str, Any]
 Row = dict[str, Any]
@@ -48,10 +57,13 @@ def load(path: Path) -> Results:
         results = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{path}: not JSON: {error}") from None
+    if isinstance(results, dict) and "machine" in results:  # what commands of ozfp4 write
+        results = results.pop("machine") | results
     rows = results.get("rows", results.get("totals")) if isinstance(results, dict) else None
     if rows is None or "device" not in results or ("totals" in results) != ("stages" in results):
         raise ValueError(
-            f"{path}: not a file of benchmarks/gpu.py or gpu_modes.py: device, rows, totals or stages is missing"
+            f"{path}: not a file of benchmarks/gpu.py, gpu_modes.py or bench --distributed: "
+            "device, rows, totals or stages is missing"
         )
     if not any("TFLOPS" in row for row in rows):
         raise ValueError(f"{path}: no measured row")
@@ -67,6 +79,12 @@ def check_commit(source: Path, about: dict[str, Any], *, known: bool) -> None:
         raise ValueError(
             f"{source}: measured with changes that no commit has ({commit}): commit them and measure again"
         )
+
+
+def _place(results: Results) -> Path:
+    if "ranks" in results:
+        return SCALING
+    return MODES if "rows" in results else DATA
 
 
 def save(results: Results, path: Path) -> None:
@@ -119,7 +137,7 @@ def sentence(results: Results) -> str:
     cells = {(row["N"], row["method"]): row["TFLOPS"] for row in results["totals"] if "TFLOPS" in row}
     n = max((n for n, method in cells if method == "int8" and (n, "native") in cells), default=None)
     if n is None:
-        return "Not measured in the present data."
+        return NOT_MEASURED
     emulated = cells.get((n, "cuBLAS emulation, 55 bits"))
     brings = f", of the cuBLAS that torch {results['torch']} brings" if results.get("torch") else ""
     other = f" and cuBLAS's emulation {emulated:.1f} (55 bits{brings})" if emulated is not None else ""
@@ -194,7 +212,7 @@ def milliseconds(results: Results) -> str:
 def modes(_: Results) -> str:
     """Milliseconds of each accuracy beside native FP64, by operands, and what that is times another."""
     if not MODES.exists():
-        return "Not measured in the present data."
+        return NOT_MEASURED
     found = load(MODES)
     rows = {(row["N"], row["operands"], row["method"]): row for row in found["rows"]}
     lines = []
@@ -236,6 +254,106 @@ def predicted(results: Results) -> str:
     return f"{_machine(found['machine'])}\n\n{_table(head, lines)}\n\n![Predicted and measured](figures/h200/model.svg)"
 
 
+def case(row: Row) -> str:
+    """How the operands of a product over ranks lie, and the way that cuts of K go."""
+    words = f"A {row['a']}, B {row['b']}"
+    return words if row["method"] == "auto" else f"{words}, {row['method']}"
+
+
+def scaling_sentence(_: Results) -> str:
+    """The largest strong scaling of all ranks, B cut, in words."""
+    if not SCALING.exists():
+        return f"{NOT_MEASURED} What stands below is modelled."
+    found = load(SCALING)
+    rows = [
+        r for r in found["rows"] if r["kind"] == "strong" and "speed-up" in r and r["ranks"] == found["ranks"]
+    ]
+    n = max(row["N"] for row in rows)
+    here = [row for row in rows if row["N"] == n]
+    best = max(here, key=lambda row: row["speed-up"])
+    is_equal = all(row.get("bits equal", True) for row in found["rows"])
+    return (
+        f"{found['ranks']} × {found['device']}, N = {n}: **{best['TFLOPS']:.0f} TFLOPS**, "
+        f"{best['speed-up']:.2f} times one ({case(best)}); the slowest layout {min(row['speed-up'] for row in here):.2f} times. "
+        f"All bits are those of one GPU: {'yes' if is_equal else '**no**'}. "
+        f"Commit {found.get('commit') or 'unknown'}, {found['date']}."
+    )
+
+
+def scaling_links(_: Results) -> str:
+    """What a rank receives in collectives."""
+    if not SCALING.exists():
+        return NOT_MEASURED
+    found = load(SCALING)
+    names = ("all-gather GB/s", "all-to-all GB/s", "start us", "memory GB/s")
+    lines = [
+        [str(row["ranks"]), *(f"{row[name]:.1f}" for name in names)]
+        for row in found["rows"]
+        if row["kind"] == "links"
+    ]
+    return f"{_machine(found)}\n\n{_table(['GPUs', *names], lines).replace('start us', 'start, µs')}"
+
+
+def scaling_products(_: Results) -> str:
+    """Measured products over ranks beside the model, and the figure."""
+    if not SCALING.exists():
+        return NOT_MEASURED
+    found, lines = load(SCALING), []
+    for row in found["rows"]:
+        if "ms" not in row:
+            continue
+        line = [row["kind"], case(row) if row["kind"] != "one" else "", str(row["N"]), str(row["ranks"])]
+        line += [f"{row['ms']:.3f}", f"{row['TFLOPS']:.1f}"]
+        line += [f"{row['speed-up']:.2f}" if "speed-up" in row else "-"]
+        line += [f"{100 * row['efficiency']:.0f} %" if "efficiency" in row else "-"]
+        if "model ms" in row:
+            line += [f"{row['received GB']:.2f}", f"{row['model ms']:.3f}", f"{row['percent']:+.1f} %"]
+            line += [f"{100 * row['hidden']:.0f} %" if row["moving ms"] else "-"]
+        lines.append([*line, *["-"] * (12 - len(line))])
+    head = [
+        "scaling",
+        "layout",
+        "N",
+        "GPUs",
+        "ms",
+        "TFLOPS",
+        "times one",
+        "of a GPU alone",
+        "received, GB",
+        "model, ms",
+    ]
+    table = _table([*head, "over the model", "hidden, modelled"], lines)
+    drawn = ["![Measured scaling and the model](figures/h200/scaling.svg)"]
+    return "\n\n".join([_machine(found), table, *(drawn if (FIGURES / "scaling.svg").exists() else [])])
+
+
+def scaling_paper(_: Results) -> str:
+    """What is modelled of 8, 64 and 512 GPUs."""
+    from ozfp4.bench.scaling import projections
+
+    lines = [
+        [row["GPU"], str(row["ranks"]), row["mesh"], row["waits for"], *(f"{row[name]:.3g}" for name in (
+            "moving ms", "encode ms", "products ms")), f"{100 * row['efficiency']:.0f} %",
+         *(_rounded(row[name]) for name in ("links bound up to", "half from", "nine tenths from"))]
+        for row in projections.rows()
+    ]  # fmt: skip
+    head = [
+        "modelled",
+        "GPUs",
+        "mesh",
+        "gathers wait for",
+        "moving, ms",
+        "encode, ms",
+        "products, ms",
+        "of a GPU alone",
+    ]
+    return _table([*head, "links bound up to N", "half from N", "nine tenths from N"], lines)
+
+
+def _rounded(n: int) -> str:
+    return f"{float(f'{n:.2g}'):,.0f}".replace(",", " ") if n else "-"
+
+
 CAPTIONS = {
     "speed": "Whole calls",
     "stages": "Share of the stages",
@@ -258,6 +376,10 @@ BLOCKS: dict[str, Callable[[Results], str]] = {
     "gpu-modes": modes,
     "gpu-model": predicted,
     "gpu-figures": figures,
+    "scaling-sentence": scaling_sentence,
+    "scaling-links": scaling_links,
+    "scaling-products": scaling_products,
+    "scaling-paper": scaling_paper,
 }
 
 
@@ -291,7 +413,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.take:
             taken = load(options.take)
             check_commit(options.take, taken, known=True)
-            save(taken, MODES if "rows" in taken else DATA)
+            save(taken, _place(taken))
         results = load(DATA)
         fresh = {path: rewrite(path.read_text(encoding="utf-8"), results) for path in PAGES if path.exists()}
     except (OSError, ValueError) as error:

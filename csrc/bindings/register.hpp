@@ -8,8 +8,10 @@ void register_plan(pybind11::module_& module);
 void register_stages(pybind11::module_& module);
 void register_matmul(pybind11::module_& module);
 void register_prepared(pybind11::module_& module);
+void register_partial(pybind11::module_& module);
 void register_integers(pybind11::module_& module);
 void register_tensors(pybind11::module_& module);
+void register_copier(pybind11::module_& module);
 void register_left(pybind11::module_& module);
 
 }  // namespace ozfp4::bindings

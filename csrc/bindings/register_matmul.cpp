@@ -24,14 +24,6 @@ Pointer pointer_from(const py::capsule& capsule) {
   return reinterpret_cast<Pointer>(PyCapsule_GetPointer(capsule.ptr(), PyCapsule_GetName(capsule.ptr())));
 }
 
-Rounding rounding_named(const std::string& name) {
-  if (name == "nearest") return Rounding::nearest;
-  if (name == "down") return Rounding::down;
-  if (name == "up") return Rounding::up;
-  if (name == "zero") return Rounding::zero;
-  throw py::value_error("rounding: '" + name + "' is unknown");
-}
-
 // The first matrix of a stack, which begins at `data`.
 ResultView view_of(const py::array& stack, char* data) {
   const py::ssize_t rows = stack.ndim() - 2, columns = stack.ndim() - 1;

@@ -108,6 +108,13 @@ def thread_count() -> int: ...
 def set_thread_count(count: int) -> None:
     """0: as the environment says."""
 
+class Copier:
+    """Copies by `threads` of its own beside the one that calls; they end with it."""
+
+    def __init__(self, threads: int) -> None: ...
+    def copy(self, destination: npt.NDArray[Any], source: npt.NDArray[Any]) -> None:
+        """Of up to three axes alike, entries of 1, 2, 4, 8 or 16 bytes; no memory in common. ValueError for other arrays."""
+
 def accuracy_bits(precision: int) -> int:
     """The bits of a plan that serves accuracies other than "scaled"; `precision` that of the result, 53 or 24."""
 
@@ -136,6 +143,69 @@ def matmul(
     beta: float = 0.0,
     c: _Array | None = None,
 ) -> dict[str, Any]: ...
+
+class SharedScales:
+    """Scales of whole lines of `k` entries from the facts of their pieces, `words`: (places, lines, 6), each as of
+    :func:`piece_facts`."""
+
+    def __init__(
+        self, words: npt.NDArray[np.int64], k: int, accuracy: str, bits: int, precision: int
+    ) -> None: ...
+    @property
+    def lines(self) -> int: ...
+    @property
+    def shift(self) -> npt.NDArray[np.int32]: ...
+    @property
+    def special(self) -> npt.NDArray[np.uint8]: ...
+    @property
+    def records(self) -> npt.NDArray[np.int64]:
+        """LineRecord in four words a line: depth, nonzeros, rounded, capacity and exponent; without lines where the accuracy is
+        "scaled"."""
+
+    @property
+    def norm_squared(self) -> float: ...
+    @property
+    def special_lines(self) -> int: ...
+    @property
+    def widest(self) -> int:
+        """The largest capacity of a line."""
+
+    def count_rounded(self, operand: _Array, is_right: bool) -> npt.NDArray[np.int64]: ...
+    def set_rounded(self, counts: npt.NDArray[np.int64]) -> None: ...
+
+piece_words: int
+
+def piece_facts(operand: _Array, is_right: bool) -> npt.NDArray[np.int64]: ...
+def is_certain(a: SharedScales, b: SharedScales, k: int, accuracy: str, precision: int) -> bool: ...
+def moduli_needed(plan: Plan, prefixes: int, norms: float) -> int: ...
+def residue_bytes(plan: Plan) -> int: ...
+def groups_of(plan: Plan, count: int) -> int: ...
+def residues(
+    plan: Plan,
+    count: int,
+    a: _Array,
+    b: _Array,
+    scales_a: SharedScales,
+    first_row: int,
+    scales_b: SharedScales,
+    first_column: int,
+    out: _Array,
+    workspace_limit: int,
+) -> None: ...
+def add_residues(plan: Plan, count: int, sum: _Array, part: _Array) -> None: ...
+def finish_residues(
+    plan: Plan,
+    count: int,
+    sums: _Array,
+    k: int,
+    accuracy: str,
+    rounding: str,
+    scales_a: SharedScales,
+    first_row: int,
+    scales_b: SharedScales,
+    first_column: int,
+    out: _Array,
+) -> npt.NDArray[np.int64]: ...
 def int8_matmul(plan: Plan, a: _Array, b: _Array, out: npt.NDArray[np.int32], workspace_limit: int) -> int:
     """Returns the bytes of the workspace."""
 

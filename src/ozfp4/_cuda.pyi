@@ -117,6 +117,56 @@ class Store:
         sync_stages: bool = False,
     ) -> None: ...
 
+verdict_bytes: int
+repair_count_bytes: int
+most_prefixes: int
+most_pieces: int
+
+def piece_facts_scratch(operand: Operand) -> int: ...
+def piece_facts(operand: Operand, words: int, scratch: int, device: int, stream: int) -> None: ...
+def listed_words(columns: int) -> int: ...
+
+class Partial:
+    """The stages of a product of which a device has a piece of K: `piece` is the plan for its entries, `whole` that for all."""
+
+    def __init__(self, piece: CudaPlan, whole: CudaPlan, device: int) -> None: ...
+    def plane_bytes(self, lines: int) -> int: ...
+    def residue_bytes(self, count: int, rows: int, columns: int) -> int: ...
+    def spare_planes(self, count: int) -> int: ...
+    def encode(
+        self, operand: Operand, shift: int, record: int, planes: int, verdict: int, stream: int
+    ) -> None: ...
+    def multiply(
+        self,
+        planes_a: int,
+        lines_a: int,
+        first_row: int,
+        rows: int,
+        planes_b: int,
+        lines_b: int,
+        first_column: int,
+        columns: int,
+        out: int,
+        verdict: int,
+        device_steps: int,
+        stream: int,
+    ) -> None: ...
+    def finish(
+        self,
+        residues: int,
+        pieces: int,
+        piece_bytes: int,
+        shift_a: int,
+        record_a: int,
+        shift_b: int,
+        record_b: int,
+        result: Result,
+        listed: int,
+        counts: int,
+        verdict: int,
+        stream: int,
+    ) -> None: ...
+
 class Problem:
     """A product of given shapes, strides, types and alignments, to be launched any number of times.
 

@@ -26,8 +26,8 @@ CUDA_LAYERS = [
         "thin",
         "repair",
     ],
-    ["layout", "blocks", "stages", "stored", "prepare"],
-    ["matmul"],
+    ["layout", "blocks", "ways", "stages", "stored", "prepare"],
+    ["matmul", "partial"],
 ]
 # Of csrc/cuda/multiply: families of kernels, which share ptx and walk alone, and these nothing of them.
 FAMILIES = ["hopper", "mma_sync", "tcgen05"]

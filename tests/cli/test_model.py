@@ -48,7 +48,7 @@ def test_tables_files_and_figures(tmp_path: Path, capsys: pytest.CaptureFixture[
     row = results["measured"][0]
     assert row["compute ms"] == pytest.approx((1 + row["percent"] / 100) * row["model compute ms"], rel=1e-2)
     assert {row["status"] for row in results["projections"]} == {"modelled"}
-    assert len(list(tmp_path.glob("*.svg"))) == len(list(tmp_path.glob("*.png"))) == 3
+    assert len(list(tmp_path.glob("*.svg"))) == len(list(tmp_path.glob("*.png"))) == 4
     assert main([*SMALL, "-o", str(tmp_path), "--no-figures"]) == 0
     assert "2 finished rows taken over" in capsys.readouterr().out
 

@@ -19,6 +19,8 @@ SHAPES = [
     (15, 16, 33), (33, 128, 65), (34, 127, 64), (16, 129, 32), (40, 193, 33), (50, 255, 70), (64, 256, 64),
     (900, 64, 801), (833, 47, 1000), (901, 128, 800), (850, 99, 903),
 ]  # fmt: skip
+# Of so many entries that the tiles are the widest, of seven limbs and without certificates, K up to 64 and up to 128.
+WIDE = [(1999, 64, 2041), (2040, 61, 1995), (1391, 128, 1529), (1399, 100, 1501)]
 WAYS = [
     {"accuracy": "scaled"},
     {"accuracy": "fp64"},
@@ -44,6 +46,14 @@ def test_bits_of_the_cpu(kind: str, ways: list[bool]) -> None:
     for number, shape in enumerate(SHAPES):
         a, b = operands(kind, *shape, seed=number)
         check(a, b, context=(kind, shape))
+    assert all(ways)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bits_of_the_widest(kind: str, ways: list[bool]) -> None:
+    for number, shape in enumerate(WIDE):
+        a, b = operands(kind, *shape, seed=number)
+        check(a, b, ways=[{"accuracy": "scaled"}, {"bits": 54}], context=(kind, shape))
     assert all(ways)
 
 
@@ -104,7 +114,7 @@ def test_all_digits_are_the_least(ways: list[bool]) -> None:
     for bits, inner in ((54, 64), (54, 128), (54, 256), (59, 64), (59, 128), (59, 256)):
         least = -sum(128 << 8 * i for i in range(6 if bits == 54 else 7)) - (1 << (bits - 1))
         assert int(float(least)) == least
-        for rows, columns in ((20, 40), (900, 800)):
+        for rows, columns in ((20, 40), (900, 800), (1391, 1529), (1999, 2041)):
             a, b = np.full((rows, inner), float(least)), np.full((inner, columns), float(least))
             context = (bits, inner, rows)
             check(a, b, ways=[{"bits": bits}, {}], context=context)

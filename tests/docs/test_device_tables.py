@@ -54,6 +54,66 @@ def test_what_the_modes_cost_is_taken_too(tmp_path: Path, monkeypatch: pytest.Mo
     assert json.loads((tmp_path / "h200_modes.json").read_text())["rows"] == MODES["rows"]
 
 
+SCALING = {
+    "machine": {name: RESULTS[name] for name in ("device", "driver", "cuda", "torch", "date", "commit")} | {"ranks": 2},
+    "rows": [
+        {"kind": "links", "N": 0, "ranks": 2, "a": "", "b": "", "method": "", "all-gather GB/s": 301.26, "all-to-all GB/s": 250.0,
+         "start us": 20.0, "memory GB/s": 4000.0},
+        {"kind": "one", "N": 8192, "ranks": 1, "a": "rows", "b": "replicated", "method": "auto", "ms": 12.0, "TFLOPS": 91.6},
+        {"kind": "strong", "N": 8192, "ranks": 2, "a": "rows", "b": "columns", "method": "auto", "ms": 6.4, "bits equal": True,
+         "TFLOPS": 171.8, "speed-up": 1.875, "efficiency": 0.9375, "received GB": 0.2684, "model ms": 6.2, "moving ms": 0.9,
+         "hidden": 1.0, "percent": 3.23},
+        {"kind": "strong", "N": 8192, "ranks": 2, "a": "columns", "b": "rows", "method": "reduce", "skipped": "why"},
+    ],
+}  # fmt: skip
+
+
+def test_scaling_is_taken_from_what_the_command_wrote(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, file in (
+        ("ROOT", ""),
+        ("DATA", "h200.json"),
+        ("SCALING", "scaling.json"),
+        ("FIGURES", "figures"),
+    ):
+        monkeypatch.setattr(device_tables, name, tmp_path / file)
+    page = tmp_path / "page.md"
+    monkeypatch.setattr(device_tables, "PAGES", (page,))
+    (tmp_path / "h200.json").write_text(json.dumps(RESULTS))
+    names = ("scaling-sentence", "scaling-links", "scaling-products")
+    page.write_text("".join(f"<!-- {name} -->\n<!-- /{name} -->\n" for name in names))
+    assert device_tables.main([]) == 0
+    assert page.read_text().count("Not measured in the present data.") == 3
+    (tmp_path / "out.json").write_text(json.dumps(SCALING))
+    assert device_tables.main(["--take", str(tmp_path / "out.json")]) == 0
+    text = page.read_text()
+    assert "Not measured" not in text
+    assert "| 2 | 301.3 | 250.0 | 20.0 | 4000.0 |" in text
+    line = "| strong | A rows, B columns | 8192 | 2 | 6.400 | 171.8 | 1.88 | 94 % | 0.27 | 6.200 | +3.2 % | 100 % |"
+    assert line in text
+    assert "2 × NVIDIA H200, N = 8192: **172 TFLOPS**, 1.88 times one (A rows, B columns)" in text
+    assert "All bits are those of one GPU: yes." in text
+    assert "Commit abc, 2026-01-01" in text
+    assert json.loads((tmp_path / "scaling.json").read_text())["ranks"] == 2
+    SCALING["rows"][2]["bits equal"] = False  # type: ignore[index]
+    (tmp_path / "out.json").write_text(json.dumps(SCALING))
+    assert device_tables.main(["--take", str(tmp_path / "out.json")]) == 0
+    assert "All bits are those of one GPU: **no**." in page.read_text()
+    changed = {"machine": SCALING["machine"] | {"commit": "abc-dirty"}}  # type: ignore[operator]
+    (tmp_path / "out.json").write_text(json.dumps(SCALING | changed))
+    assert device_tables.main(["--take", str(tmp_path / "out.json")]) == 2
+
+
+def test_the_table_on_paper_is_what_the_model_says() -> None:
+    from ozfp4.bench.scaling import projections
+
+    text = device_tables.scaling_paper(RESULTS)
+    assert text.count("\n") == 1 + len(projections.rows())
+    assert "| H200 | 512 | 512 × 1 | NVLink | 100 | " in text
+    assert device_tables._rounded(317442) == "320 000"
+
+
 @pytest.mark.skipif(not (ROOT / "docs" / "figures").is_dir(), reason="a source distribution holds no figures")
 def test_pages_agree_with_the_data() -> None:
     assert device_tables.main(["--check"]) == 0
@@ -180,12 +240,16 @@ def test_figures_of_a_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(device_tables, "ROOT", tmp_path)
     monkeypatch.setattr(device_tables, "DATA", tmp_path / "h200.json")
+    monkeypatch.setattr(device_tables, "SCALING", tmp_path / "scaling.json")
     monkeypatch.setattr(device_figures, "FOLDER", tmp_path / "figures")
     (tmp_path / "h200.json").write_text(json.dumps(RESULTS))
     assert device_figures.main([]) == 0
     assert {path.name for path in (tmp_path / "figures").iterdir()} == {
         f"{name}.{kind}" for name in ("speed", "stages") for kind in ("svg", "png")
     }
+    (tmp_path / "scaling.json").write_text(json.dumps(SCALING))
+    assert device_figures.main([]) == 0
+    assert (tmp_path / "figures" / "scaling.svg").exists()
 
 
 def test_the_largest_size_in_words() -> None:

@@ -24,6 +24,7 @@ LAYERS = (
     "distributed",
     "api",
     "torch_ops",
+    "streaming",
     "stages",
     "dispatch",
     "trust",

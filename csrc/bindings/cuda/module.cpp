@@ -32,6 +32,7 @@ PYBIND11_MODULE(_cuda, module) {
   ozfp4::bindings::register_kernels(module);
   ozfp4::bindings::register_problem(module);
   ozfp4::bindings::register_store(module);
+  ozfp4::bindings::register_partial(module);
   ozfp4::bindings::register_complex(module);
   module.attr("counter_bytes") = kCounterBytes;
   module.attr("most_direct_inner") = kMostDirectInner;

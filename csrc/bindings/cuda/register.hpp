@@ -13,6 +13,7 @@ namespace ozfp4::bindings {
 void register_kernels(pybind11::module_& module);
 void register_problem(pybind11::module_& module);
 void register_store(pybind11::module_& module);    // after the types of register_problem
+void register_partial(pybind11::module_& module);  // likewise
 void register_complex(pybind11::module_& module);  // behind that of problems, whose types it takes
 
 // Throws std::runtime_error where there is no such device.

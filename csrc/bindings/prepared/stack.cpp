@@ -14,6 +14,14 @@ Accuracy accuracy_named(const std::string& name) {
   throw py::value_error("accuracy: '" + name + "' is unknown");
 }
 
+Rounding rounding_named(const std::string& name) {
+  if (name == "nearest") return Rounding::nearest;
+  if (name == "down") return Rounding::down;
+  if (name == "up") return Rounding::up;
+  if (name == "zero") return Rounding::zero;
+  throw py::value_error("rounding: '" + name + "' is unknown");
+}
+
 PreparedStack::PreparedStack(const Plan& plan, py::array lines, const std::string& accuracy, int precision, bool is_right)
     : lines_(std::move(lines)), plan_(&plan), accuracy_(accuracy_named(accuracy)), precision_(precision), is_right_(is_right) {
   require_dimensions(lines_, 3);

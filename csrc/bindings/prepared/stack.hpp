@@ -12,6 +12,7 @@
 namespace ozfp4::bindings {
 
 Accuracy accuracy_named(const std::string& name);
+Rounding rounding_named(const std::string& name);
 
 class PreparedStack {
  public:

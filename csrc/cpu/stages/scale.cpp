@@ -90,11 +90,13 @@ void extend(LineState& line, const T* x, std::int64_t n) {
   line.sum += squares(x, n, std::ldexp(1.0, half), std::ldexp(1.0, -line.exponent - half));
 }
 
+// Covers the rounding of k additions of squares.
+double sum_margin(std::int64_t k) { return 1.0 + (static_cast<double>(k) + 64.0) * 0x1p-52; }
+
 // (2^(c-1) sqrt(sum) + sqrt(K) / 2)^2 bounds the sum of squares of the rounded integers; the factors cover the
 // rounding of K additions and of this expression.
 double norm_squared_bound(double sum, std::int64_t k, int capacity) {
-  const double terms = static_cast<double>(k);
-  const double norm = std::ldexp(std::sqrt(sum * (1.0 + (terms + 64.0) * 0x1p-52)), capacity - 1) + 0.5 * std::sqrt(terms);
+  const double norm = std::ldexp(std::sqrt(sum * sum_margin(k)), capacity - 1) + 0.5 * std::sqrt(static_cast<double>(k));
   return norm * norm * (1.0 + 0x1p-30);
 }
 
@@ -120,6 +122,20 @@ void count_lines(const OperandView& view, std::int64_t outer, std::int64_t outer
   for (std::int64_t o = 0; o < outers; ++o) records[o].rounded = static_cast<std::uint64_t>(count[o]);
 }
 
+// The scale of line `index`, of `k` entries, from what is known of all of them.
+void settle_line(const LineState& line, std::int64_t k, const ScaleRequest& request, std::size_t index, Scales& scales,
+                 double& norm) {
+  const int capacity = line_capacity(request.accuracy, request.bits, line.facts, k, request.precision, request.is_update);
+  const bool zero = line.exponent == kNoExponent;
+  scales.shift[index] = zero ? 0 : scale_exponent(capacity, line.exponent);
+  scales.special[index] = line.special;
+  scales.exponent[index] = line.exponent;
+  norm = zero ? 0.0 : norm_squared_bound(line.sum, k, capacity);
+  if (!request.wants_records()) return;
+  scales.facts[index] = line.facts;
+  scales.records[index] = make_record(line.facts, capacity);
+}
+
 template <class T>
 void scale_lines(const OperandView& view, const ScaleRequest& request, std::int64_t begin, std::int64_t end, Scales& scales,
                  double* norms) {
@@ -132,27 +148,32 @@ void scale_lines(const OperandView& view, const ScaleRequest& request, std::int6
       extend(lines[o], x, n);
       if (has_facts) add_entries(lines[o].facts, x, n);
     });
-    for (std::int64_t o = 0; o < outers; ++o) {
-      const LineState& line = lines[o];
-      const int capacity =
-          line_capacity(request.accuracy, request.bits, line.facts, view.inner, request.precision, request.is_update);
-      const bool zero = line.exponent == kNoExponent;
-      scales.shift[outer + o] = zero ? 0 : scale_exponent(capacity, line.exponent);
-      scales.special[outer + o] = line.special;
-      scales.exponent[outer + o] = line.exponent;
-      norms[outer + o] = zero ? 0.0 : norm_squared_bound(line.sum, view.inner, capacity);
-      if (!has_facts) continue;
-      scales.facts[outer + o] = line.facts;
-      scales.records[outer + o] = make_record(line.facts, capacity);
-    }
+    for (std::int64_t o = 0; o < outers; ++o)
+      settle_line(lines[o], view.inner, request, static_cast<std::size_t>(outer + o), scales, norms[outer + o]);
     if (request.accuracy == Accuracy::correct) count_lines(view, outer, outers, tile, scales);
   }
 }
 
-}  // namespace
+template <class T>
+void find_pieces(const OperandView& view, std::int64_t begin, std::int64_t end, PieceFacts* pieces) {
+  std::vector<T> tile(static_cast<std::size_t>(kTileOuter * kTilePitch));
+  for (std::int64_t outer = begin; outer < end; outer += kTileOuter) {
+    const std::int64_t outers = std::min(kTileOuter, end - outer);
+    LineState lines[kTileOuter];
+    for_pieces(view, outer, outers, tile, [&](std::int64_t o, const T* x, std::int64_t n) {
+      extend(lines[o], x, n);
+      add_entries(lines[o].facts, x, n);
+    });
+    for (std::int64_t o = 0; o < outers; ++o)
+      pieces[outer + o] = {lines[o].facts, lines[o].sum * sum_margin(view.inner), lines[o].special};
+  }
+}
 
-Scales cpu_scale(const OperandView& operand, const ScaleRequest& request) {
-  const auto lines = static_cast<std::size_t>(operand.outer);
+std::int64_t lines_per_thread(const OperandView& operand) {
+  return std::max<std::int64_t>(kTileOuter, 100000 / std::max<std::int64_t>(operand.inner, 1));
+}
+
+Scales empty_scales(std::size_t lines, const ScaleRequest& request) {
   Scales scales;
   scales.shift.resize(lines);
   scales.special.resize(lines);
@@ -161,12 +182,12 @@ Scales cpu_scale(const OperandView& operand, const ScaleRequest& request) {
     scales.records.resize(lines);
     scales.facts.resize(lines);
   }
-  std::vector<double> norms(lines);
-  const std::int64_t grain = std::max<std::int64_t>(kTileOuter, 100000 / std::max<std::int64_t>(operand.inner, 1));
-  parallel_for(operand.outer, grain, [&](std::int64_t begin, std::int64_t end) {
-    with_float(operand.type, [&](auto zero) { scale_lines<decltype(zero)>(operand, request, begin, end, scales, norms.data()); });
-  });
-  for (std::size_t i = 0; i < lines; ++i) {
+  return scales;
+}
+
+// What is known of all lines together.
+void summarise(const std::vector<double>& norms, const ScaleRequest& request, Scales& scales) {
+  for (std::size_t i = 0; i < norms.size(); ++i) {
     scales.special_lines += scales.special[i] != kFinite;
     scales.norm_squared = std::max(scales.norm_squared, norms[i]);
     if (scales.exponent[i] == kNoExponent) continue;
@@ -174,7 +195,49 @@ Scales cpu_scale(const OperandView& operand, const ScaleRequest& request) {
     const int capacity = request.wants_records() ? scales.records[i].capacity : request.bits;
     scales.capacities.extend({capacity, capacity});
   }
+}
+
+}  // namespace
+
+Scales cpu_scale(const OperandView& operand, const ScaleRequest& request) {
+  const auto lines = static_cast<std::size_t>(operand.outer);
+  Scales scales = empty_scales(lines, request);
+  std::vector<double> norms(lines);
+  parallel_for(operand.outer, lines_per_thread(operand), [&](std::int64_t begin, std::int64_t end) {
+    with_float(operand.type, [&](auto zero) { scale_lines<decltype(zero)>(operand, request, begin, end, scales, norms.data()); });
+  });
+  summarise(norms, request, scales);
   return scales;
+}
+
+std::vector<PieceFacts> cpu_piece_facts(const OperandView& operand) {
+  std::vector<PieceFacts> pieces(static_cast<std::size_t>(operand.outer));
+  parallel_for(operand.outer, lines_per_thread(operand), [&](std::int64_t begin, std::int64_t end) {
+    with_float(operand.type, [&](auto zero) { find_pieces<decltype(zero)>(operand, begin, end, pieces.data()); });
+  });
+  return pieces;
+}
+
+Scales scales_of(const std::vector<PieceFacts>& lines, std::int64_t k, const ScaleRequest& request) {
+  Scales scales = empty_scales(lines.size(), request);
+  std::vector<double> norms(lines.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const PieceFacts& piece = lines[i];
+    settle_line({piece.facts.exponent, piece.squares, piece.special, piece.facts}, k, request, i, scales, norms[i]);
+  }
+  summarise(norms, request, scales);
+  return scales;
+}
+
+void cpu_count_rounded(const OperandView& operand, Scales& scales) {
+  parallel_for(operand.outer, lines_per_thread(operand), [&](std::int64_t begin, std::int64_t end) {
+    with_float(operand.type, [&](auto zero) {
+      using T = decltype(zero);
+      std::vector<T> tile(static_cast<std::size_t>(kTileOuter * kTilePitch));
+      for (std::int64_t outer = begin; outer < end; outer += kTileOuter)
+        count_lines(operand, outer, std::min(kTileOuter, end - outer), tile, scales);
+    });
+  });
 }
 
 }  // namespace ozfp4

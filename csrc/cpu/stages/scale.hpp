@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "arith/accuracy/certificate.hpp"
+#include "arith/accuracy/piece_facts.hpp"
 #include "arith/special.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 
@@ -49,6 +50,14 @@ struct ScaleRequest {
 
 // One pass over the operand, and where entries are counted one more over the lines that are rounded. float64 or float32 entries.
 Scales cpu_scale(const OperandView& operand, const ScaleRequest& request);
+
+// Where K is cut: what the pieces of the lines say, one for each line of an operand that holds a piece of K; the scales that all
+// pieces of a line share, from its pieces combined, `k` entries together; and, of the lines that these do not make exact, how
+// many entries of this piece are rounded, in the place of the records' counts. Range: scales of the operand's lines, with
+// records.
+std::vector<PieceFacts> cpu_piece_facts(const OperandView& operand);
+Scales scales_of(const std::vector<PieceFacts>& lines, std::int64_t k, const ScaleRequest& request);
+void cpu_count_rounded(const OperandView& operand, Scales& scales);
 
 inline Scales cpu_scale(const OperandView& operand, int capacity) { return cpu_scale(operand, {Accuracy::scaled, capacity, 53}); }
 

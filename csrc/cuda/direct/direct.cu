@@ -23,23 +23,11 @@ bool can_multiply_directly(const ReconstructJob& job, const CapacityRule& capaci
          capacity.accuracy != Accuracy::correct && job.a.view.inner <= kMostDirectInner && fits_direct_grid(job.result);
 }
 
-WholeTimes whole_times(std::int64_t rows, std::int64_t columns, std::int64_t inner, std::int64_t matrices, bool certifies,
-                       bool is_complex, int multiprocessors) {
-  // Microseconds on an H200, fitted to benchmarks/small.py; other devices are taken to differ in both alike.
-  const std::int64_t blocks = ceil_div(rows, kRows) * ceil_div(columns, kColumns) * matrices;
+double microseconds_directly(const DeviceResult& result, std::int32_t inner, bool certifies, int multiprocessors) {
+  const std::int64_t blocks = ceil_div(result.rows, kRows) * ceil_div(result.columns, kColumns) * result.stack.count();
   const auto rounds = static_cast<double>(ceil_div(blocks, multiprocessors));
-  const auto k = static_cast<double>(inner);
-  const double block = 2.5 + k * (rounds > 1 ? 0.03 : inner <= kLimbedProducts<2> ? 0.055 : 0.09);
-  const double direct = (certifies ? 8 : 4) + rounds * block * (!certifies ? 1 : rounds > 1 ? 1.6 : 1.15);
-  const auto count = static_cast<double>(matrices);
-  const double tiles = static_cast<double>(ceil_div(rows, 64) * ceil_div(columns, 64)) * count;
-  const double entries = static_cast<double>(rows + columns) * k * count;  // of the operands
-  // A complex plan has three launches more, none of which waits for a full device, and three products where the real one has
-  // four.
-  const double launches = (certifies ? 19.5 : 14) + (is_complex ? 8 : 0);
-  const double work = tiles * (certifies ? 0.064 : 0.061) + entries * (certifies ? 11.5e-6 : 8.7e-6);
-  const double stages = launches + work * (is_complex ? 0.75 : 1);
-  return {rounds > 32 ? INFINITY : direct, stages};  // nobody has measured more
+  const double block = 2.5 + inner * (rounds > 1 ? 0.03 : inner <= kLimbedProducts<2> ? 0.055 : 0.09);
+  return (certifies ? 8 : 4) + rounds * block * (!certifies ? 1 : rounds > 1 ? 1.6 : 1.15);
 }
 
 void launch_direct(const ReconstructJob& job, const CapacityRule& capacity, cudaStream_t stream,

@@ -16,13 +16,9 @@ namespace ozfp4::cuda {
 inline constexpr std::int32_t kMostDirectInner = 1024;
 bool can_multiply_directly(const ReconstructJob& job, const CapacityRule& capacity);
 
-// Microseconds of a product in one launch and in stages, of so many multiprocessors (measured on an H200, benchmarks/small.py).
-// `is_complex`: the stages are those of a complex plan; the extents are always those of the real product.
-struct WholeTimes {
-  double direct, stages;
-};
-WholeTimes whole_times(std::int64_t rows, std::int64_t columns, std::int64_t inner, std::int64_t matrices, bool certifies,
-                       bool is_complex, int multiprocessors);
+// What it takes, in microseconds, on as many multiprocessors as on an H200 (benchmarks/small.py); other devices are taken to
+// differ from it as in the stages.
+double microseconds_directly(const DeviceResult& result, std::int32_t inner, bool certifies, int multiprocessors);
 
 // Scales, multiplies and rounds: shift, special and, where they are asked for, records of both operands are written, and the
 // result; `certification` as launch_reconstruct, `update` (null: none) as launch_update_reconstruct, which has a certification.

@@ -16,13 +16,30 @@ using namespace fused;
 // For many tiles; and for so few that more and smaller ones fill the device.
 using Square64 = Shape<64, 64, 64, 256>;
 using Square128 = Shape<64, 64, 128, 256>;
+using Wide64 = Shape<128, 128, 64, 256>;
+using Wide128 = Shape<128, 128, 128, 512>;
+using Tall128 = Shape<128, 64, 128, 512>;
 using Small128 = Shape<16, 32, 128, 128>;
 using Small256 = Shape<16, 32, 256, 256>;
 static_assert(Small256::Inner == kMostTileInner && sizeof(TileShared<Kind<true, 8, Small256>>) <= 99 * 1024,
               "a shape for the longest K that every device has room for");
 
-static_assert(2 * (sizeof(TileShared<Kind<false, 7, Square128>>) + 1024) <= 228 * 1024,
+// A line's limbs serve 128 others where a tile is that wide; there is room for seven of them, without certificates. Tall tiles
+// are for certificates alone.
+template <class S>
+constexpr bool kIsWide = S::Columns > 64;
+template <class S>
+constexpr bool kIsTall = S::Rows > 64 && !kIsWide<S>;
+template <class S>
+using MostKind = Kind<!kIsWide<S>, kIsWide<S> ? 7 : 8, S>;
+
+constexpr int kSharedOfH200 = 228 * 1024;
+static_assert(2 * (sizeof(TileShared<Kind<false, 7, Square128>>) + 1024) <= kSharedOfH200 &&
+                  2 * (sizeof(TileShared<MostKind<Wide64>>) + 1024) <= kSharedOfH200,
               "two blocks share a multiprocessor of an H200");
+static_assert(sizeof(TileShared<MostKind<Wide128>>) + 1024 <= kSharedOfH200 &&
+                  sizeof(TileShared<MostKind<Tall128>>) + 1024 <= kSharedOfH200,
+              "there is room for one");
 
 // |x| 2^(8 lead) <= 2^(2 bits + log2 K + 8 lead) < 2^127.
 template <int Limbs>
@@ -55,8 +72,21 @@ void launch_kind(LaunchConfig& config, TileParameters& p) {
 
 template <class S>
 void launch_shape(int limbs, bool certifies, LaunchConfig& config, TileParameters& p) {
-  if (certifies) return launch_kind<Kind<true, 8, S>>(config, p);
-  return limbs == 7 ? launch_kind<Kind<false, 7, S>>(config, p) : launch_kind<Kind<false, 8, S>>(config, p);
+  if constexpr (kIsWide<S> || kIsTall<S>) {
+    launch_kind<MostKind<S>>(config, p);
+  } else if (certifies) {
+    launch_kind<Kind<true, 8, S>>(config, p);
+  } else if (limbs == 8) {
+    launch_kind<Kind<false, 8, S>>(config, p);
+  } else {
+    launch_kind<Kind<false, 7, S>>(config, p);
+  }
+}
+
+// Bytes for which a block of the code that runs has kernels, whatever the device has.
+std::size_t room_of_code() {
+  const CodeVersion code = code_version(tile_kernel<Kind<false, 7, Square64>>);
+  return code.ptx < 90 ? kRoomOfSm80Code : SIZE_MAX;
 }
 
 // What kernels of a shape take on an H200, in microseconds, of 7 limbs and with certificates: one tile a multiprocessor at most,
@@ -72,10 +102,9 @@ struct Choice {
 };
 
 template <class S>
-void consider(Choice& best, const Times (&all)[2], const DeviceResult& result, std::int32_t inner, bool certifies,
-              const TileDevice& device) {
-  if (inner > S::Inner || sizeof(TileShared<Kind<true, 8, S>>) > static_cast<std::size_t>(device.shared_bytes)) return;
-  const Times& times = all[certifies];
+void consider(Choice& best, const Times& times, const DeviceResult& result, std::int32_t inner, const TileDevice& device,
+              std::size_t room) {
+  if (inner > S::Inner || sizeof(TileShared<MostKind<S>>) > room) return;
   const std::int64_t tiles = tiles_of<S>(result) * result.stack.count();
   const auto rounds = static_cast<double>(ceil_div(tiles, static_cast<std::int64_t>(times.at_a_time) * device.multiprocessors));
   const double microseconds = tiles <= device.multiprocessors ? times.one : times.full + times.round * (rounds - 1);
@@ -83,12 +112,20 @@ void consider(Choice& best, const Times (&all)[2], const DeviceResult& result, s
 }
 
 // The shape that is expected to be fastest.
-Choice choose_shape(const DeviceResult& result, std::int32_t inner, bool certifies, const TileDevice& device) {
+Choice choose_shape(int limbs, const DeviceResult& result, std::int32_t inner, bool certifies, const TileDevice& device) {
   Choice best;
-  consider<Square64>(best, {{8.5, 13.7, 12.9, 2}, {18, 23.6, 18.2, 2}}, result, inner, certifies, device);
-  consider<Square128>(best, {{14, 24.6, 22.4, 2}, {23.5, 23.5, 20.7, 1}}, result, inner, certifies, device);
-  consider<Small128>(best, {{4.7, 6, 6, 3}, {13.5, 16, 8.5, 2}}, result, inner, certifies, device);
-  consider<Small256>(best, {{6.4, 6.4, 5.6, 1}, {15, 15, 9, 1}}, result, inner, certifies, device);
+  const std::size_t room = std::min(static_cast<std::size_t>(device.shared_bytes), room_of_code());
+  const auto with = [&](const Times& plain, const Times& certified) { return certifies ? certified : plain; };
+  consider<Square64>(best, with({8.5, 13.7, 12.9, 2}, {18, 23.6, 18.2, 2}), result, inner, device, room);
+  consider<Square128>(best, with({14, 24.6, 22.4, 2}, {23.5, 23.5, 20.7, 1}), result, inner, device, room);
+  consider<Small128>(best, with({4.7, 6, 6, 3}, {13.5, 16, 8.5, 2}), result, inner, device, room);
+  consider<Small256>(best, with({6.4, 6.4, 5.6, 1}, {15, 15, 9, 1}), result, inner, device, room);
+  if (certifies) {
+    consider<Tall128>(best, {35, 35, 30.5, 1}, result, inner, device, room);
+  } else if (limbs == 7) {
+    consider<Wide64>(best, {31, 45, 38.5, 2}, result, inner, device, room);
+    consider<Wide128>(best, {36, 40, 36.8, 1}, result, inner, device, room);
+  }
   return best;
 }
 
@@ -107,8 +144,9 @@ bool can_multiply_tiles(int limbs, const ReconstructJob& job, const CapacityRule
          job.result.stack.count() <= kMostGridExtent && tiles_of<Small128>(job.result) <= INT32_MAX;
 }
 
-double microseconds_of_tiles(const DeviceResult& result, std::int32_t inner, bool certifies, const TileDevice& device) {
-  return choose_shape(result, inner, certifies, device).microseconds;
+double microseconds_of_tiles(int limbs, const DeviceResult& result, std::int32_t inner, bool certifies,
+                             const TileDevice& device) {
+  return choose_shape(limbs, result, inner, certifies, device).microseconds;
 }
 
 void launch_tiles(int limbs, const ReconstructJob& job, const CapacityRule& capacity, cudaStream_t stream,
@@ -130,7 +168,7 @@ void launch_tiles(int limbs, const ReconstructJob& job, const CapacityRule& capa
   config.stream = stream;
   const bool certifies = certification != nullptr;
   const LaunchDevice device = current_device(Stage::direct);
-  const Choice choice = choose_shape(result, job.a.view.inner, certifies, {device.multiprocessors, device.shared_bytes});
+  const Choice choice = choose_shape(limbs, result, job.a.view.inner, certifies, {device.multiprocessors, device.shared_bytes});
   if (choice.launch == nullptr) throw LaunchError(config.stage, cudaErrorNotSupported, config.detail);
   choice.launch(limbs, certifies, config, p);
 }

@@ -26,7 +26,7 @@ struct TileDevice {
 };
 
 // What it takes on an H200 (benchmarks/small.py), in microseconds; other devices are taken to differ from it as in the stages.
-double microseconds_of_tiles(const DeviceResult& result, std::int32_t inner, bool certifies, const TileDevice& device);
+double microseconds_of_tiles(int limbs, const DeviceResult& result, std::int32_t inner, bool certifies, const TileDevice& device);
 
 // As launch_direct; where lines have more bits than the limbs hold, their entries are dot products of longer integers. `limbs`:
 // of tile_limbs; where entries are certified there are eight. Range: can_multiply_tiles.

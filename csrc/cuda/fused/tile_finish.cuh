@@ -17,16 +17,18 @@ namespace ozfp4::cuda::fused {
 // A warp's entries: lines of the block, and where the first one's result is.
 template <class K>
 struct WarpPlace {
-  int row, column;    // of the tile: the first
-  int rows, columns;  // that there are
+  int row, column;   // of the tile: the first
+  int rows_columns;  // that there are, in one register
   char* result;
+
+  __device__ __forceinline__ int rows() const { return rows_columns & 0xFF; }
+  __device__ __forceinline__ int columns() const { return rows_columns >> 8; }
 
   __device__ __forceinline__ WarpPlace(const TileParameters& p, const OwnPlace<K>& own) {
     const int warp = static_cast<int>(threadIdx.x) / 32;
     row = kWarpRows * (warp % K::WarpsAlongRows);
     column = K::WarpColumns * (warp / K::WarpsAlongRows);
-    rows = min(kWarpRows, max(0, own.rows - row));
-    columns = min(K::WarpColumns, max(0, own.columns - column));
+    rows_columns = min(kWarpRows, max(0, own.rows - row)) + (min(K::WarpColumns, max(0, own.columns - column)) << 8);
     const DeviceResult& to = p.job.result;
     result = to.data + own.lines.result_offset + (std::int64_t(own.place.first_row) + row) * to.row_stride +
              (std::int64_t(own.place.first_column) + column) * to.column_stride;
@@ -79,7 +81,7 @@ struct Finishing {
   __device__ __forceinline__ int row_line(int e) const { return warp.row + row(e); }
   __device__ __forceinline__ int column_line(int e) const { return K::Rows + warp.column + column(e); }
 
-  __device__ __forceinline__ bool exists(int e) const { return row(e) < warp.rows && column(e) < warp.columns; }
+  __device__ __forceinline__ bool exists(int e) const { return row(e) < warp.rows() && column(e) < warp.columns(); }
   __device__ __forceinline__ char* target(int e) const {
     return own + e / 2 * 8 * p.job.result.row_stride + e % 2 * p.job.result.column_stride;
   }
@@ -200,17 +202,19 @@ template <class K>
 __device__ __forceinline__ void patch(const TileShared<K>& shared, const TileParameters& p, const OwnPlace<K>& own) {
   const WarpPlace<K> warp(p, own);
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const std::uint32_t column_flags = lane < warp.columns ? shared.line[K::Rows + warp.column + lane].special : kFinite;
-  const std::uint32_t row_flags = lane < warp.rows ? shared.line[warp.row + lane].special : kFinite;
-  if (!__any_sync(0xFFFFFFFFu, (column_flags | row_flags) != kFinite)) return;
+  const std::uint32_t row_flags = lane < warp.rows() ? shared.line[warp.row + lane].special : kFinite;
+  std::uint32_t flags = row_flags;
+  for (int column = lane; column < warp.columns(); column += 32) flags |= shared.line[K::Rows + warp.column + column].special;
+  if (!__any_sync(0xFFFFFFFFu, flags != kFinite)) return;
   __syncwarp();  // other lanes stored the entries
 #pragma unroll 1
-  for (int row = 0; row < warp.rows; ++row) {
+  for (int i = 0; i < warp.rows() * ((warp.columns() + 31) / 32); ++i) {
+    const int row = i % warp.rows(), first = warp.column + i / warp.rows() * 32;
     char* target = warp.result + row * p.job.result.row_stride;
     patch_row<1>(
         p.job, own.place, own.lines, warp.row + row, shared.line[warp.row + row].special,
-        [&](int e) { return static_cast<std::uint32_t>(shared.line[K::Rows + e].special); }, warp.column + warp.columns,
-        [&](int) { return warp.column + lane; },
+        [&](int e) { return static_cast<std::uint32_t>(shared.line[K::Rows + e].special); },
+        min(first + 32, warp.column + warp.columns()), [&](int) { return first + lane; },
         [&](int e, double value) {
           *reinterpret_cast<double*>(target + (e - warp.column) * p.job.result.column_stride) = value;
         });

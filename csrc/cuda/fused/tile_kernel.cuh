@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "cuda/code.hpp"
 #include "cuda/dependent_launch.cuh"
 #include "cuda/fused/tile_finish.cuh"
 
@@ -167,6 +168,18 @@ constexpr int tile_blocks() {
 #endif
 }
 
+// Whether a block may have the room on every device that the code is for. Kernels for which there is none are never launched.
+// Code of 8.0 is also PTX for devices with more of it, which do without these kernels: see room_of_code.
+inline constexpr std::size_t kRoomOfSm80Code = 163 * 1024;
+template <class K>
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200)
+constexpr bool kHasRoom = sizeof(TileShared<K>) <= 99 * 1024;
+#elif defined(__CUDA_ARCH__) && !OZFP4_IS_SM90_CODE
+constexpr bool kHasRoom = sizeof(TileShared<K>) <= kRoomOfSm80Code;
+#else
+constexpr bool kHasRoom = true;
+#endif
+
 // From limbs to results. All threads call it.
 template <class K>
 __device__ __forceinline__ void multiply_lines(TileShared<K>& shared, const TileParameters& p) {
@@ -177,7 +190,7 @@ __device__ __forceinline__ void multiply_lines(TileShared<K>& shared, const Tile
   const int lane = static_cast<int>(threadIdx.x) % 32;
   char* target = warp.result + lane / 4 * result.row_stride + 2 * (lane % 4) * result.column_stride;
 #pragma unroll 1
-  for (int first = 0; first < warp.columns; first += kStepColumns) {
+  for (int first = 0; first < warp.columns(); first += kStepColumns) {
     std::uint32_t sum[kDiagonals<K::Limbs>][4];
     multiply_limbs(fragments, p.job.a.view.inner, bias, sum);
     finish(Finishing<K>{shared, p, warp, first, target}, sum);
@@ -187,11 +200,7 @@ __device__ __forceinline__ void multiply_lines(TileShared<K>& shared, const Tile
 }
 
 template <class K>
-__global__ void __launch_bounds__(K::Threads, tile_blocks<K>()) tile_kernel(const __grid_constant__ TileParameters p) {
-  extern __shared__ __align__(128) unsigned char memory[];
-  auto& shared = *reinterpret_cast<TileShared<K>*>(memory);
-  let_next_kernel_start();
-  wait_for_previous_kernel();
+__device__ __forceinline__ void make_tile(TileShared<K>& shared, const TileParameters& p) {
   encode_lines(shared, p);
   {
     const OwnPlace<K> own(p);
@@ -204,6 +213,18 @@ __global__ void __launch_bounds__(K::Threads, tile_blocks<K>()) tile_kernel(cons
   const OwnPlace<K> own(p);
   leave_list(shared, p.certification.listed, own);
   patch(shared, p, own);
+}
+
+template <class K>
+__global__ void __launch_bounds__(K::Threads, tile_blocks<K>()) tile_kernel(const __grid_constant__ TileParameters p) {
+  extern __shared__ __align__(128) unsigned char memory[];
+  if constexpr (kHasRoom<K>) {
+    let_next_kernel_start();
+    wait_for_previous_kernel();
+    make_tile(*reinterpret_cast<TileShared<K>*>(memory), p);
+  } else {
+    __trap();
+  }
 }
 
 }  // namespace ozfp4::cuda::fused

@@ -32,9 +32,10 @@ struct Shape {
   static constexpr int WarpColumns = Warps < MostWarps ? Columns * WarpsAlongRows / Warps : kStepColumns;
   // Chunks of a thread, of A and of both. Few are held in registers until their lines are known.
   static constexpr int UnitsOfA = Rows * Chunks / Threads, Units = Lines * Chunks / Threads;
-  static constexpr bool HoldsUnits = Units <= 3;
+  static constexpr bool HoldsUnits = Units <= 3 && Threads < 512;  // where each has more than 128
   static_assert(UnitsOfA * Threads == Rows * Chunks && Units * Threads == Lines * Chunks, "every chunk has its thread");
-  static_assert(Lines <= Threads && WarpColumns <= 32 && Columns % 32 == 0, "a thread for each line, a word for columns");
+  static_assert(Lines <= Threads && (WarpColumns <= 32 || WarpColumns % 32 == 0) && Columns % 32 == 0,
+                "a thread for each line, a word for columns");
   static_assert(Chunks == 4 || Chunks % 8 == 0, "place_of_chunk");
 };
 

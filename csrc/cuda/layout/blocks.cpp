@@ -1,15 +1,11 @@
 #include "cuda/layout/blocks.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 #include <string>
 
 #include "arith/multiples.hpp"
-#include "arith/narrow.hpp"
-#include "cuda/direct/direct.hpp"
 #include "cuda/encode/scale_encode.hpp"
-#include "cuda/fused/tile.hpp"
 #include "cuda/layout/size_of.hpp"
 #include "cuda/repair/listed.hpp"
 #include "cuda/repair/masks.hpp"
@@ -37,11 +33,6 @@ auto taking_from(std::int64_t& end) {
     end = round_up(end + size, kAlignment);
     return begin;
   };
-}
-
-int fold_count(const Schedule& schedule) {
-  return static_cast<int>(std::count_if(schedule.steps.begin(), schedule.steps.end(),
-                                        [](const GemmStep& step) { return step.action != Action::carry_on; }));
 }
 
 // What is tried: which part of the product the workspace is for.
@@ -162,17 +153,7 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
   const std::int64_t stack_a = a.stack.count(), stack_b = b.stack.count(), stack = turn.result.stack.count();
   const std::int64_t multiplied = stack / width;  // matrices of planes
 
-  GemmShape shape;
-  shape.m = cut.rows;
-  shape.n = cut.columns;
-  shape.k = cut.inners / width;
-  shape.units = schedule.unit_count();
-  shape.steps = static_cast<int>(schedule.steps.size());
-  shape.folds = fold_count(schedule);
-  shape.batches = narrow<int>(multiplied, "matrices of a turn");
-  // Cutting K costs output bytes, so it is for outputs whose tiles leave multiprocessors idle.
-  const std::int64_t tiles = size_of({ceil_div(cut.rows, 128), ceil_div(cut.columns, 256), multiplied, shape.units});
-  shape.max_splits = schedule.may_split && is_whole_k && tiles < gpu.multiprocessors ? kMaxSplits : 1;
+  const GemmShape shape = gemm_shape(schedule, cut.rows, cut.columns, cut.inners / width, multiplied, is_whole_k, gpu);
   check_splits(forced, schedule, is_whole_k);
   layout.tile = choose_tile(shape, plan.kernel, schedule.element, gpu, forced);
   layout.tile.splits = std::max(layout.tile.splits, schedule.least_splits);
@@ -217,17 +198,6 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
   return layout;
 }
 
-// What makes a product without planes.
-enum class Whole : std::uint8_t { stages, direct, thin, tiles };
-
-ReconstructJob views_of(const Turn& turn) {
-  ReconstructJob job;
-  job.result = turn.result;
-  job.a.view = turn.a;
-  job.b.view = turn.b;
-  return job;
-}
-
 // What scale leaves of the lines, and the list of what repair is to do.
 CudaLayout direct_layout(const CudaPlan& plan, const Turn& turn, const Turns& turns, const ForcedChoice& forced, Whole whole) {
   CudaLayout layout;
@@ -257,59 +227,6 @@ CudaLayout direct_layout(const CudaPlan& plan, const Turn& turn, const Turns& tu
   if (whole == Whole::thin) layout.thin = take(thin_workspace_bytes(views_of(turn)));
   layout.bytes = end;
   return layout;
-}
-
-// For which ways there are kernels, of those that `direct` allows. The stages can make every product.
-struct Reach {
-  bool direct = false, thin = false, tiles = false;
-};
-
-Reach reach_of(const CudaPlan& plan, const CudaProduct& product, const Turn& turn, Direct direct) {
-  const Promise& promise = plan.promise;
-  if (direct == Direct::never || plan.integer || promise.modulus != 0 || promise.second != Second::none ||
-      product.stored_a.exists() || product.stored_b.exists()) {
-    return {};
-  }
-  const ReconstructJob job = views_of(turn);
-  const CapacityRule rule{plan.bits, promise.accuracy, promise.precision};
-  const auto may_be = [&](Direct kind) { return direct == kind || direct == Direct::where_it_pays; };
-  const bool is_plain = !(promise.is_whole || promise.updates || plan.plan.is_complex);  // others have cuda/direct alone
-  Reach can;
-  can.direct =
-      may_be(Direct::always) && (promise.is_whole ? can_multiply_integers_directly(job) : can_multiply_directly(job, rule));
-  can.thin = is_plain && may_be(Direct::thin) && can_multiply_thinly(job, rule);
-  can.tiles = is_plain && may_be(Direct::tiles) && can_multiply_tiles(plan.tile_limbs, job, rule);
-  return can;
-}
-
-OfWays times_of(const CudaPlan& plan, const Turn& turn, const Gpu& gpu, const Reach& can) {
-  const bool certifies = plan.promise.certifies();
-  const WholeTimes times = whole_times(turn.a.outer, turn.b.outer, turn.a.inner, turn.result.stack.count(), certifies,
-                                       plan.plan.is_complex, gpu.multiprocessors);
-  return {
-      can.direct ? times.direct : INFINITY,
-      can.thin ? microseconds_of_thin(views_of(turn), certifies, gpu.multiprocessors) : INFINITY,
-      can.tiles ? microseconds_of_tiles(turn.result, turn.a.inner, certifies, {gpu.multiprocessors, gpu.shared_bytes}) : INFINITY,
-      times.stages};
-}
-
-Whole find_whole(const CudaPlan& plan, const CudaProduct& product, const Turn& turn, const Gpu& gpu, Direct direct,
-                 const OfWays& factors) {
-  const Reach can = reach_of(plan, product, turn, direct);
-  if (direct == Direct::always) return can.direct ? Whole::direct : Whole::stages;
-  if (direct == Direct::thin) return can.thin ? Whole::thin : Whole::stages;
-  if (direct == Direct::tiles) return can.tiles ? Whole::tiles : Whole::stages;
-  if (!(can.direct || can.thin || can.tiles)) return Whole::stages;
-  const double work = static_cast<double>(turn.result.stack.count()) * turn.a.outer * turn.b.outer * turn.a.inner;
-  if (wants_longer(plan, work, std::nullopt)) return Whole::stages;
-  OfWays times = times_of(plan, turn, gpu, can);
-  times = {factors.direct * times.direct, factors.thin * times.thin, factors.tiles * times.tiles, factors.stages * times.stages};
-  if (times.tiles >= 0.9 * times.stages) times.tiles = INFINITY;  // what is known of both is no better
-  const double least = std::min({times.direct, times.thin, times.tiles, times.stages});
-  return times.stages == least   ? Whole::stages
-         : times.direct == least ? Whole::direct
-         : times.tiles == least  ? Whole::tiles
-                                 : Whole::thin;
 }
 
 // An upper bound of the blocks that scale and encode cut an operand into, beyond the first two.
@@ -383,11 +300,6 @@ void check_alignment(const CudaPlan& plan, const CudaProduct& product, const Tur
 }
 
 }  // namespace
-
-OfWays model_times(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu) {
-  const Turn turn = turn_at(product, longest_turns(product), 0);
-  return times_of(plan, turn, gpu, reach_of(plan, product, turn, Direct::where_it_pays));
-}
 
 std::optional<CudaLayout> make_direct_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,
                                              const ForcedChoice& forced, Direct direct, const OfWays& factors) {

@@ -11,6 +11,7 @@
 #include "cuda/layout/cuda_plan.hpp"
 #include "cuda/layout/longer.hpp"
 #include "cuda/layout/turns.hpp"
+#include "cuda/ways/ways.hpp"
 
 namespace ozfp4::cuda {
 
@@ -34,19 +35,6 @@ struct CudaLayout {
   std::int64_t partial = 0;                   // of the second piece of K and later ones: like outputs, then added to them
   LongerLayout longer;
 };
-
-// Whether a product may be made without planes in memory: never, where that takes less time, or wherever there is a kernel of
-// cuda/direct, of cuda/thin or of cuda/fused.
-enum class Direct : std::uint8_t { never, where_it_pays, always, thin, tiles };
-
-// A number for each way to make a product.
-struct OfWays {
-  double direct, thin, tiles, stages;
-};
-
-// Microseconds by the models, which an H200 gave; INFINITY where there is no kernel, and where nobody has measured. Range: a
-// product that one turn makes, as make_layout.
-OfWays model_times(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu);
 
 // That of a product that one launch makes, of at most `cap` bytes; none where `direct` or the product is against it. Of a complex
 // plan the product is the real one, without parts. `factors`: what this device takes over what the models say, above 0. Range: as

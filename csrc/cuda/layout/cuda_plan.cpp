@@ -1,10 +1,14 @@
 #include "cuda/layout/cuda_plan.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
 #include "arith/accuracy/capacity.hpp"
+#include "arith/multiples.hpp"
+#include "arith/narrow.hpp"
 #include "cuda/fused/tile.hpp"
+#include "cuda/layout/size_of.hpp"
 
 namespace ozfp4::cuda {
 
@@ -76,6 +80,23 @@ CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel, const Promise& p
   made.few = make_few(made, residues);
   made.tile_limbs = limbs_of_tiles(plan, k, promise);
   return made;
+}
+
+GemmShape gemm_shape(const Schedule& schedule, std::int32_t m, std::int32_t n, std::int32_t k, std::int64_t matrices,
+                     bool may_split, const Gpu& gpu) {
+  GemmShape shape;
+  shape.m = m;
+  shape.n = n;
+  shape.k = k;
+  shape.units = schedule.unit_count();
+  shape.steps = static_cast<int>(schedule.steps.size());
+  shape.folds = static_cast<int>(std::count_if(schedule.steps.begin(), schedule.steps.end(),
+                                               [](const GemmStep& step) { return step.action != Action::carry_on; }));
+  shape.batches = narrow<int>(matrices, "matrices of a turn");
+  // Cutting K costs output bytes, so it is for outputs whose tiles leave multiprocessors idle.
+  const std::int64_t tiles = size_of({ceil_div(m, 128), ceil_div(n, 256), matrices, shape.units});
+  shape.max_splits = schedule.may_split && may_split && tiles < gpu.multiprocessors ? kMaxSplits : 1;
+  return shape;
 }
 
 }  // namespace ozfp4::cuda

@@ -34,8 +34,8 @@ inline Work count_work(const GemmShape& shape, int tile_m, int tile_n, int split
 // Of the shorter one of computing and moving bytes, what the longer one does not hide.
 inline constexpr double kOverlapCost = 0.15;
 
-inline double launch_clocks(double start, double compute, double memory) {
-  return start + std::max(compute, memory) + kOverlapCost * std::min(compute, memory);
+inline double launch_clocks(double start, double compute, double memory, double overlap_cost = kOverlapCost) {
+  return start + std::max(compute, memory) + overlap_cost * std::min(compute, memory);
 }
 
 namespace hopper {

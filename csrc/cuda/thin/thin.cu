@@ -103,19 +103,19 @@ bool can_multiply_thinly(const ReconstructJob& job, const CapacityRule& capacity
 
 double microseconds_of_thin(const ReconstructJob& job, bool certifies, int multiprocessors) {
   const ThinCut cut = cut_thinly(job);
-  const std::int64_t lines = cut.entries / cut.few_padded, inner = job.a.view.inner;
+  const std::int64_t few = few_of(job, cut).stack.count() * cut.few_padded, lines = cut.entries / cut.few_padded;
   const std::int64_t blocks = ceil_div(lines << cut.slots_shift, kThreads) * cut.cluster;
-  const auto rounds = static_cast<double>(ceil_div(blocks, 2 * multiprocessors));
+  const auto rounds_of_few = static_cast<double>(ceil_div(few, 4 * multiprocessors)),
+             rounds = static_cast<double>(ceil_div(blocks, 2 * multiprocessors));
   const std::int32_t held = cut.slice >> cut.slots_shift;  // entries of a thread
-  // A tile is loaded, looked at and multiplied: by the first of the few lines, and by each of the others.
-  const double first = (cut.along_k ? 3.5 : 9.5) + 0.0625 * held + (certifies ? 1.3 : 0),
-               other = (cut.along_k ? 0.5 : 0.8) + 0.047 * held;
-  const double thin = 5 + rounds * (first + other * (cut.few_padded - 1));
-  const double millions = static_cast<double>(lines) * static_cast<double>(inner) / 0x1p20;
-  // Sixteen planes an entry, written and read, and the entries read twice: 48 bytes, unless the cache holds the planes; and what
-  // a line of the result costs that is nearly empty.
-  const double planes = (certifies ? 19.5 : 14) + millions * (millions < 3 ? 6 : 11) + 0.0006 * static_cast<double>(lines);
-  return thin < planes ? thin : INFINITY;
+  // The few lines are cut, a block each. A tile is loaded, looked at and multiplied: by the first of the few lines, and by each
+  // of the others.
+  const double cutting = rounds_of_few * ((certifies ? 5.5 : 4) + 0.0012 * job.a.view.inner);
+  const double first = cut.along_k ? 1.6 + 0.11 * held : 1.5 + 0.29 * held,
+               other = cut.along_k ? 0.15 + 0.058 * held : 0.45 + 0.065 * held;
+  const double each_result = cut.along_k ? 0.35e-3 : 0.6e-3;
+  const double certified = certifies ? 6.5 + 0.5 * rounds + each_result * static_cast<double>(cut.entries) : 0;
+  return cutting + rounds * (first + other * (cut.few_padded - 1)) + certified;
 }
 
 std::int64_t thin_workspace_bytes(const ReconstructJob& job) {

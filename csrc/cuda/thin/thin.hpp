@@ -20,8 +20,8 @@ bool has_thin_kernels();
 inline constexpr std::int32_t kMostThinLines = 8;
 bool can_multiply_thinly(const ReconstructJob& job, const CapacityRule& capacity);
 
-// How long it takes on a device of so many multiprocessors (measured on an H200, benchmarks/small.py); infinity where planes of
-// as many entries take less. Range: can_multiply_thinly.
+// What it takes, in microseconds, on as many multiprocessors as on an H200 (benchmarks/small.py); other devices are taken to
+// differ from it as in the stages. Range: can_multiply_thinly.
 double microseconds_of_thin(const ReconstructJob& job, bool certifies, int multiprocessors);
 
 // Bytes that launch_thin works in, 256-byte aligned. Range: can_multiply_thinly.

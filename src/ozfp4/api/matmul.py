@@ -46,6 +46,8 @@ def matmul(
     rounding: str = ...,
     overflow: str = ...,
     return_bound: Literal[False] = ...,
+    device: Any = ...,
+    device_memory_limit: int | None = ...,
 ) -> TensorT: ...
 @overload
 def matmul(
@@ -65,6 +67,8 @@ def matmul(
     rounding: str = ...,
     overflow: str = ...,
     return_bound: Literal[False] = ...,
+    device: Any = ...,
+    device_memory_limit: int | None = ...,
 ) -> tuple[TensorT, Report]: ...
 @overload
 def matmul(
@@ -84,6 +88,8 @@ def matmul(
     rounding: str = ...,
     overflow: str = ...,
     return_bound: Literal[True],
+    device: Any = ...,
+    device_memory_limit: int | None = ...,
 ) -> tuple[TensorT, TensorT]: ...
 @overload
 def matmul(
@@ -103,6 +109,8 @@ def matmul(
     rounding: str = ...,
     overflow: str = ...,
     return_bound: Literal[True],
+    device: Any = ...,
+    device_memory_limit: int | None = ...,
 ) -> tuple[TensorT, TensorT, Report]: ...
 @overload
 def matmul(
@@ -122,6 +130,8 @@ def matmul(
     rounding: str = ...,
     overflow: str = ...,
     return_bound: Literal[False] = ...,
+    device: Any = ...,
+    device_memory_limit: int | None = ...,
 ) -> npt.NDArray[Any]: ...
 @overload
 def matmul(
@@ -141,6 +151,8 @@ def matmul(
     rounding: str = ...,
     overflow: str = ...,
     return_bound: Literal[False] = ...,
+    device: Any = ...,
+    device_memory_limit: int | None = ...,
 ) -> tuple[npt.NDArray[Any], Report]: ...
 @overload
 def matmul(
@@ -160,6 +172,8 @@ def matmul(
     rounding: str = ...,
     overflow: str = ...,
     return_bound: Literal[True],
+    device: Any = ...,
+    device_memory_limit: int | None = ...,
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]: ...
 @overload
 def matmul(
@@ -179,6 +193,8 @@ def matmul(
     rounding: str = ...,
     overflow: str = ...,
     return_bound: Literal[True],
+    device: Any = ...,
+    device_memory_limit: int | None = ...,
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Report]: ...
 @overload
 def matmul(
@@ -198,6 +214,8 @@ def matmul(
     rounding: str = ...,
     overflow: str = ...,
     return_bound: bool = ...,
+    device: Any = ...,
+    device_memory_limit: int | None = ...,
 ) -> Any: ...
 @overload
 def matmul(
@@ -217,6 +235,8 @@ def matmul(
     rounding: str = ...,
     overflow: str = ...,
     return_bound: bool = ...,
+    device: Any = ...,
+    device_memory_limit: int | None = ...,
 ) -> Any: ...
 def matmul(
     a: Any,
@@ -235,6 +255,8 @@ def matmul(
     rounding: str = "nearest",
     overflow: str = "wrap",
     return_bound: bool = False,
+    device: Any = None,
+    device_memory_limit: int | None = None,
 ) -> Any:
     """Matrix product of `a` and `b`, exact on the scaled integers and rounded once; of integers exact.
 
@@ -296,7 +318,8 @@ def matmul(
         matrices); larger products run in turns of matrices, blocks, and pieces of the inner dimension. Two complex operands
         need a copy of B of twice its size.
     progress : callable, optional
-        Called between blocks with the fraction done. Not called for tensors on a GPU, whose products are only enqueued.
+        Called between blocks with the fraction done, and with `device` as tiles of the result arrive. Not called for tensors on a
+        GPU, whose products are only enqueued.
     accuracy : {"scaled", "fp64", "correct"}, optional
         As above; by default "fp64", or "scaled" where `bits`, `plan` or a family of the paper is given.
     rounding : {"nearest", "down", "up", "zero"}
@@ -308,6 +331,13 @@ def matmul(
     return_bound : bool
         Return bounds of |C - AB| after `c`: float64, rounded up, infinity where the result is not finite. Of complex operands
         complex128: bounds of the errors of both parts.
+    device : str, torch.device or sequence of these, optional
+        Where operands that lie on the host are multiplied: "cuda", "cuda:1", several, or "cpu". Tiles with the whole inner
+        dimension travel there while others are multiplied, so operands and result may be larger than the device's memory; the
+        result lies on the host, too, once this returns. Needs torch; the arrays may be NumPy's. Not beside `report`, prepared
+        operands, tensors that require grad, or where torch traces or maps.
+    device_memory_limit : int, optional
+        Bytes that the product takes on each device, by default four fifths of what is free there (1 GiB of a "cpu").
 
     Returns
     -------
@@ -344,11 +374,16 @@ def matmul(
     OverflowError
         As `overflow` says.
     RuntimeError
-        Tensors on a device without a kernel in this build; `out` beside a tensor that requires grad or has a tangent; a backend
-        whose every kernel failed its self-test (:func:`ozfp4.selftest`).
+        Tensors on a device without a kernel in this build, or beside `device`; a `device` that is not there; `out` beside a
+        tensor that requires grad or has a tangent; a backend whose every kernel failed its self-test (:func:`ozfp4.selftest`).
     MemoryError
-        A workspace limit below what the smallest blocks need.
+        A workspace limit below what the smallest blocks need, a device memory limit below what the smallest tiles need.
     """
+    if device is not None or device_memory_limit is not None:
+        return _streamed(
+            a, b, out, device, device_memory_limit, report, workspace_limit, progress, overflow, return_bound,
+            scheme=scheme, backend=backend, bits=bits, family=family, plan=plan, accuracy=accuracy, rounding=rounding,
+        )  # fmt: skip
     if is_traced() and is_watched(a, b, out):
         return _by_operator(
             a, b, out, plan, report, progress, return_bound, scheme=scheme, backend=backend, bits=bits, family=family,
@@ -365,6 +400,25 @@ def _by_operator(*given: Any, **settings: Any) -> Any:
     from ..torch_ops import calls  # imports torch
 
     return calls.matmul(*given, **settings)
+
+
+def _streamed(
+    a: Any, b: Any, out: Any, device: Any, limit: Any, report: Any, workspace: Any, progress: Any, overflow: Any, bound: Any,
+    **settings: Any,
+) -> Any:  # fmt: skip
+    """The product on devices of operands that lie on the host."""
+    if device is None:
+        raise ValueError(
+            f"device_memory_limit: {limit!r} is for products on a device of operands on the host; pass device="
+        )
+    if is_traced() or is_watched(a, b, out):
+        raise RuntimeError(
+            "device: operands that require grad or have a tangent are not streamed, nor are those that torch traces or maps; "
+            "pass a.detach() and b.detach(), or call it under torch.no_grad()"
+        )
+    from ..streaming import call
+
+    return call.matmul(a, b, out, device, limit, settings, report, workspace, progress, overflow, bound)
 
 
 def is_traced() -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from ..backends import cpu
 from ..backends.cuda import pairs
 from ..backends.cuda.keep import keep
-from ..dispatch import on_cpu, on_cuda
+from ..dispatch import on_cpu, on_cuda, plain
 from ..plans.plan import Plan
 from ..request import complex as forms
 from ..request import library
@@ -82,6 +82,9 @@ def prepare(
         that no product of `x` has.
     """
     return _prepare(x, side, scheme, backend, bits, family, plan, accuracy, dtype, other)
+
+
+plain.products["prepare"] = prepare
 
 
 @partial(any_library, keeps=True)

@@ -30,6 +30,15 @@ def decide(request: MatmulRequest) -> Decision:
     )  # fmt: skip
 
 
+def decide_piece(asked: Arguments, k: int, single: bool) -> Plan:
+    """The plan of a product of which this process has a piece of K: where no backend is asked for, the same one on every machine,
+    whatever was measured there. Raises as :func:`decide`."""
+    chosen = asked._replace(backend="fp64") if asked.backend == "auto" and asked.plan is None else asked
+    plan = plan_asked_for(chosen, chosen.backend, k, single)
+    check_trusted(plan)
+    return plan
+
+
 WORDS_SERVE = "the norms of rows and columns say that the product fits machine words"
 WORDS_WRAP = "integers are multiplied as they are"  # where no norm is asked whether an entry wraps
 

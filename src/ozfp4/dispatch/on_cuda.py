@@ -50,6 +50,18 @@ def decide(request: MatmulRequest) -> Decision:
     )  # fmt: skip
 
 
+def decide_piece(asked: Arguments, k: int, single: bool, index: int) -> tuple[Plan, int]:
+    """The plan and the kernel of a product of which a device has a piece of K. Raises as :func:`decide`. Range:
+    :func:`check_device` has nothing against the device."""
+    backend = asked.backend
+    if asked.plan is None and backend == "auto":
+        choice = this_machine.gpu_choice("II", asked.family, capacity(asked, single), max(k, 1), index)
+        backend, _ = serving_backend(choice, "II", index)
+    plan = plan_asked_for(asked, backend, k, single)
+    check_gpu_backend(plan.backend, f"cuda:{index}")
+    return plan, serving_variant(plan, index).kernel
+
+
 _MANY = 64  # rows or columns: no product of so many is made as one of few
 
 

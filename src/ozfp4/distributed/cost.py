@@ -84,7 +84,8 @@ def reduction(problem: Problem, has_integers: bool) -> Way:
     computed = result
     if result.axis is None:
         computed = result.cut(-2, chunk_sizes(result.shape[-2], ranks))
-    of_entry = WORD if has_integers else RESIDUES[problem.device]
+    parts = 2 if problem.item > WORD else 1  # of complex128
+    of_entry = WORD if has_integers else parts * RESIDUES[problem.device]
     received = prod(computed.local(0)) * of_entry * (ranks - 1) + LINE * (problem.m + problem.n) * ranks
     received += moved(computed, result, ranks) * problem.item
     share = max(problem.a.sizes) / problem.k if problem.k else 0.0

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 from ..request import library
-from . import cost, gathered
+from . import cost, gathered, reduce
 from .collectives import Group
 from .layout import Problem
 from .local import Products
@@ -21,24 +20,11 @@ def check_method(method: object) -> str:
     return method
 
 
-def _reduce() -> Any:
-    """What adds partial results up, or None where it is not there."""
-    try:
-        return import_module("ozfp4.distributed.reduce")
-    except ModuleNotFoundError:
-        return None
-
-
 def why_not_reduce(
     problem: Problem, dtype_a: Any, dtype_b: Any, options: dict[str, Any], bounds: bool
 ) -> str:
     """A sentence that says why partial results cannot be added up; "" where they can."""
-    if not problem.cuts_inner:
-        return "a has to be cut along its columns and b along its rows"
-    reduce = _reduce()
-    if reduce is None:
-        return "it is not there yet"
-    return str(reduce.why_not(problem, dtype_a, dtype_b, options, bounds))
+    return reduce.why_not(problem, dtype_a, dtype_b, options, bounds)
 
 
 def check_serves(
@@ -60,9 +46,11 @@ def multiply(
     reduces = method != "redistribute" and not why_not_reduce(
         problem, a.dtype, b.dtype, products.options, products.bounds
     )
+    if method == "auto" and reduces:
+        reduces = not reduce.is_captured(problem)
     has_integers = library.is_integer(a.dtype) and library.is_integer(b.dtype)
     way = cost.choose(problem, method, reduces, has_integers)
     if way.method == "reduce":
-        _reduce().multiply(group, problem, a, b, products, out)
+        reduce.multiply(group, problem, a, b, products, out)
     else:
         gathered.multiply(group, problem, way, a, b, products, out, bound)

@@ -239,19 +239,23 @@ def cases(alphabet: Alphabet, *, short: bool) -> Iterator[Case]:
 
 @dataclass(frozen=True)
 class WholeProduct:
-    """A whole product of float64 matrices, `a` (m × k) times `b` (k × n), and its exact result rounded once; `accuracy` is
-    "correct" where the integers do not tell it; `updates`: to be made as an update that adds nothing."""
+    """A whole product of float64 or float32 matrices, `a` (m × k) times `b` (k × n), and its exact result rounded once to
+    their dtype; `accuracy` is "correct" where the integers do not tell it; `updates`: to be made as an update that adds
+    nothing."""
 
     name: str
-    a: npt.NDArray[np.float64]
-    b: npt.NDArray[np.float64]
-    expected: npt.NDArray[np.float64]
+    a: npt.NDArray[Any]
+    b: npt.NDArray[Any]
+    expected: npt.NDArray[Any]
     accuracy: str = "scaled"
     updates: bool = False
 
 
-def whole_products(*, short: bool, most_inner: int | None = None) -> Iterator[WholeProduct]:
-    """Products of 53-bit integers times powers of two, for all stages together; `most_inner`: no longer ones along K."""
+def whole_products(
+    *, short: bool, most_inner: int | None = None, single: bool = False
+) -> Iterator[WholeProduct]:
+    """Products of integers of 53 bits, or of 24 in float32 (`single`), times powers of two, for all stages together;
+    `most_inner`: no longer ones along K."""
     # The long K is for outputs of few tiles, whose K a GPU cuts into ranges.
     shapes = (
         [(19, 700, 23)]
@@ -260,13 +264,15 @@ def whole_products(*, short: bool, most_inner: int | None = None) -> Iterator[Wh
     )
     for m, k, n in shapes:
         if most_inner is None or k <= most_inner:
-            yield _whole_product(m, k, n)
+            yield _whole_product(m, k, n, single)
 
 
-def thin_products() -> Iterator[WholeProduct]:
+def thin_products(*, single: bool = False) -> Iterator[WholeProduct]:
     """The same of few columns or rows, the other operand's lines along K and across it: its K in one block and in several."""
     for m, k, n in ((1, 1, 1), (70, 129, 2), (300, 65, 8), (19, 2500, 3), (9, 8000, 8), (33, 8192, 1)):
-        product = replace(_whole_product(m, k, n), name=f"few lines {m} x {k} x {n}")
+        product = replace(
+            _whole_product(m, k, n, single), name=f"few lines {m} x {k} x {n}{_OF_FLOAT32 * single}"
+        )
         yield product
         turned = replace(product, a=product.b.T, b=product.a.T, expected=product.expected.T)
         yield replace(turned, name=f"{product.name} transposed")
@@ -291,21 +297,27 @@ def tile_products(most_inner: int) -> Iterator[WholeProduct]:
         yield replace(turned, name=f"{product.name} by columns")
 
 
-def _whole_product(m: int, k: int, n: int) -> WholeProduct:
+_OF_FLOAT32 = " of float32"
+
+
+def _whole_product(m: int, k: int, n: int, single: bool = False) -> WholeProduct:
     rows, columns, places = min(m, 7), min(n, 5), min(k, 16)
-    shift = np.uint64(10)  # leaves 54 bits, of which one becomes the sign
+    dtype, bits = (np.float32, 24) if single else (np.float64, 53)
+    shift = np.uint64(63 - bits)  # leaves a bit more, which becomes the sign
     a, b = (
-        (scattered(k + i, x, places) >> shift).astype(np.int64) - 2**53 for i, x in ((0, rows), (1, columns))
+        (scattered(k + i, x, places) >> shift).astype(np.int64) - 2**bits
+        for i, x in ((0, rows), (1, columns))
     )
     row_class, column_class, k_class = np.arange(m) % rows, np.arange(n) % columns, np.arange(k) % places
     counts = np.bincount(k_class, minlength=places).astype(object)
     whole = (a.astype(object) * counts) @ b.T.astype(object)  # Python integers
-    rounded = whole.astype(np.float64)  # of an integer: once, ties to even
+    # Of an integer: once, ties to even. Python's go to float32 by way of float64, those of 64 bits at once: 2^48 K fits.
+    rounded = whole.astype(np.int64).astype(dtype) if single else whole.astype(dtype)
     scale_a, scale_b = (np.arange(m) % 40 - 20)[:, np.newaxis], np.arange(n) % 50 - 25
     return WholeProduct(
-        f"whole product {m} x {k} x {n}",
-        np.ldexp(a[:, k_class][row_class].astype(np.float64), scale_a),
-        np.ldexp(b[:, k_class][column_class].astype(np.float64).T, scale_b),
+        f"whole product {m} x {k} x {n}{_OF_FLOAT32 * single}",
+        np.ldexp(a[:, k_class][row_class].astype(dtype), scale_a),
+        np.ldexp(b[:, k_class][column_class].astype(dtype).T, scale_b),
         np.ldexp(rounded[row_class][:, column_class], scale_a + scale_b),
     )
 
@@ -334,17 +346,21 @@ def deep_product() -> WholeProduct:
     )
 
 
-def repaired_product() -> WholeProduct:
-    """What is left after two products have cancelled that are larger by 2^30, or by 2^600: entry by entry the product of two
-    numbers, which FP64 rounds once. The first need pairs of FP64 numbers, the second exact sums."""
+def repaired_product(*, single: bool = False) -> WholeProduct:
+    """What is left after two products have cancelled that are larger by 2^30, or by 2^600 (2^100 in float32): entry by entry the
+    product of two numbers, which FP64 rounds once. The first need pairs of FP64 numbers, the second exact sums."""
     m, n, k = 37, 70, 33
-    y, z = (scattered(seed, count, 1)[:, 0] * 2.0**-64 + 0.5 for seed, count in ((1, m), (2, n)))
-    a, b = np.zeros((m, k)), np.zeros((k, n))
-    a[:, 0] = np.where(np.arange(m) % 2 == 0, 2.0**30, 2.0**600)
+    dtype, farthest = (np.float32, 2.0**100) if single else (np.float64, 2.0**600)
+    y, z = (
+        (scattered(seed, count, 1)[:, 0] * 2.0**-64 + 0.5).astype(dtype) for seed, count in ((1, m), (2, n))
+    )
+    a, b = np.zeros((m, k), dtype), np.zeros((k, n), dtype)
+    a[:, 0] = np.where(np.arange(m) % 2 == 0, 2.0**30, farthest)
     a[:, 16], a[:, 32] = y, -a[:, 0]
     b[0] = b[32] = z + 1
     b[16] = z
-    return WholeProduct(f"repaired product {m} x {k} x {n}", a, b, np.multiply.outer(y, z), "correct")
+    expected = np.multiply.outer(y.astype(np.float64), z.astype(np.float64)).astype(dtype)
+    return WholeProduct(f"repaired product {m} x {k} x {n}{_OF_FLOAT32 * single}", a, b, expected, "correct")
 
 
 def case_named(element: str, name: str) -> Case:
@@ -363,11 +379,12 @@ def case_named(element: str, name: str) -> Case:
 def whole_product_named(name: str) -> WholeProduct:
     """The whole product whose name begins the given one, as a report of a failure states it; ValueError if there is none."""
     for product in (
-        *whole_products(short=False),
-        *thin_products(),
+        *(p for single in (False, True) for p in whole_products(short=False, single=single)),
+        *(p for single in (False, True) for p in thin_products(single=single)),
         *tile_products(256),
         deep_product(),
         repaired_product(),
+        repaired_product(single=True),
     ):
         if name.partition(",")[0] == product.name:
             return product

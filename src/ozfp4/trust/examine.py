@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from .. import _core
 from ..backends import cpu
 from ..backends.kernels import WORDS, DeviceKernel
 from ..plans.plan import Plan, make_plan
@@ -91,10 +92,14 @@ def _wrong_product(
 
 
 def _wrong_without_planes(
-    kernel: DeviceKernel, products: Iterable[WholeProduct], direct: str, asked: Iterable[tuple[str, int]]
+    kernel: DeviceKernel,
+    products: Iterable[WholeProduct],
+    direct: str,
+    asked: Iterable[tuple[str, int]],
+    single: bool = False,
 ) -> Iterator[tuple[str, Failure | None]]:
     """Products on a GPU that need no planes in its memory, in accuracies and bits; the last is left to repair in part. In machine
-    words all of them also as updates."""
+    words all of them also as updates. `single`: they are of float32."""
     from . import exact_cases
 
     kinds = (False, True) if direct == "always" else (False,)
@@ -105,25 +110,35 @@ def _wrong_without_planes(
                 yield _wrong_product(
                     kernel, plan, replace(product, accuracy=accuracy, updates=updates), direct
                 )
-    whole = exact_cases.repaired_product()
+    whole = exact_cases.repaired_product(single=single)
     product = replace(whole, b=whole.b[:, :5], expected=whole.expected[:, :5], accuracy="fp64")
-    plan = make_plan("II", "int8", "least", 76, product.a.shape[1])
+    plan = make_plan("II", "int8", "least", _core.accuracy_bits(24 if single else 53), product.a.shape[1])
     for updates in kinds:
         yield _wrong_product(kernel, plan, replace(product, updates=updates), direct)
 
 
 def _wrong_in_words(kernel: DeviceKernel) -> Iterator[tuple[str, Failure | None]]:
-    """In one launch, of two, three and four limbs; of few columns or rows; tile by tile."""
+    """In one launch, of two, three and four limbs; of few columns or rows; tile by tile, of seven and eight limbs."""
     from . import exact_cases
 
-    words = (("scaled", 53), ("scaled", 76), ("fp64", 76))
-    small = exact_cases.whole_products(short=False, most_inner=plane_products.most_inner_in_words())
-    yield from _wrong_without_planes(kernel, small, "always", words)
+    longest = plane_products.most_inner_in_words()
+    has_thin = plane_products.has_thin_kernels(kernel)
+    for single in (False, True):
+        certified = ("fp64", _core.accuracy_bits(24 if single else 53))
+        words = (
+            (("scaled", 24), ("scaled", 76), certified)
+            if single
+            else (("scaled", 53), ("scaled", 76), certified)
+        )
+        small = exact_cases.whole_products(short=False, most_inner=longest, single=single)
+        yield from _wrong_without_planes(kernel, small, "always", words, single)
+        if has_thin:
+            few = exact_cases.thin_products(single=single)
+            yield from _wrong_without_planes(kernel, few, "thin", words, single)
     yield from _wrong_integers_in_one_launch(kernel)
-    if plane_products.has_thin_kernels(kernel):
-        yield from _wrong_without_planes(kernel, exact_cases.thin_products(), "thin", words)
     short = exact_cases.tile_products(plane_products.most_inner_of_tiles())
-    yield from _wrong_without_planes(kernel, short, "tiles", (("scaled", 53), ("fp64", 76)))
+    asked = (("scaled", 53), ("scaled", 58), ("fp64", _core.accuracy_bits(53)))
+    yield from _wrong_without_planes(kernel, short, "tiles", asked)
 
 
 def _wrong_integers_in_one_launch(kernel: DeviceKernel) -> Iterator[tuple[str, Failure | None]]:

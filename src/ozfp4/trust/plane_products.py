@@ -207,20 +207,22 @@ def stage_results(
 def whole_product(
     kernel: DeviceKernel,
     plan: Plan,
-    a: npt.NDArray[np.float64],
-    b: npt.NDArray[np.float64],
+    a: npt.NDArray[Any],
+    b: npt.NDArray[Any],
     accuracy: str = "scaled",
     direct: str = "always",
     updates: bool = False,
-) -> npt.NDArray[np.float64]:
-    """`a` times `b` by all four stages of a plan, whose planes the kernel multiplies; `direct`: by which of the kernels that have
-    none, of machine words on a GPU; `updates`: by the one for alpha A B + beta C, of 1 and 0. Raises as :func:`multiply`."""
+) -> npt.NDArray[Any]:
+    """`a` times `b`, of float64 or float32 as the result is, by all four stages of a plan, whose planes the kernel multiplies;
+    `direct`: by which of the kernels that have none, of machine words on a GPU; `updates`: by the one for alpha A B + beta C, of
+    1 and 0. Raises as :func:`multiply`."""
     if kernel.device == "cpu":
-        c = np.full((a.shape[0], b.shape[1]), np.nan)
+        c = np.full((a.shape[0], b.shape[1]), np.nan, a.dtype)
         cpu.ensure_blas()
         _core.matmul(plan._core, a, b, [c], cpu.DEFAULT_WORKSPACE, None, accuracy)
         return c
-    return _product_on_gpu(kernel, plan, a, b, promise_of(accuracy, single=False, updates=updates), direct)[1]
+    promise = promise_of(accuracy, single=a.dtype == np.float32, updates=updates)
+    return _product_on_gpu(kernel, plan, a, b, promise, direct)[1]
 
 
 def integers_in_one_launch(
@@ -255,16 +257,16 @@ def _direct_variant(index: int, direct: str) -> Variant:
 def _product_on_gpu(
     kernel: DeviceKernel,
     plan: Plan,
-    a: npt.NDArray[np.float64],
-    b: npt.NDArray[np.float64],
+    a: npt.NDArray[Any],
+    b: npt.NDArray[Any],
     promise: Promise = PLAIN,
     direct: str = "always",
-) -> tuple[Any, npt.NDArray[np.float64]]:
+) -> tuple[Any, npt.NDArray[Any]]:
     """The launch of a whole product, which is over, and the product."""
 
     torch = library.require_torch()
     x, y = (torch.from_numpy(z).to(kernel.device) for z in (a, b))
-    out = torch.full((a.shape[0], b.shape[1]), float("nan"), dtype=torch.float64, device=kernel.device)
+    out = torch.full((a.shape[0], b.shape[1]), float("nan"), dtype=x.dtype, device=kernel.device)
     shape = matmul_shape(a.shape, b.shape)
     is_direct = kernel.element == WORDS.element
     variant = _direct_variant(kernel.index, direct) if is_direct else Variant(kernel.number)
@@ -272,5 +274,5 @@ def _product_on_gpu(
     made = launch.run(plan, variant, x, y, out, shape, launch.UNLIMITED, promise=promise, update=update)
     if is_direct:
         _check_direct(made, a, b, direct)
-    result: npt.NDArray[np.float64] = out.cpu().numpy()
+    result: npt.NDArray[Any] = out.cpu().numpy()
     return made, result

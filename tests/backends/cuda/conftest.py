@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.backends.cuda import extension, launch
+from ozfp4.backends.cuda import device_plan, extension
 from ozfp4.backends.cuda.views import prepare
 
 INTEGERS = tuple(f"{sign}int{width}" for sign in ("", "u") for width in (8, 16, 32, 64))
@@ -146,7 +146,7 @@ def fake_cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     )  # fmt: skip
     made = Made()
     monkeypatch.setattr(extension, "require_cuda", lambda: fake)
-    monkeypatch.setattr(launch, "DevicePlan", lambda *_: made)
+    monkeypatch.setattr(device_plan, "DevicePlan", lambda *_: made)
     # A torch built for CUDA has it, and would ask a device for the stream.
     monkeypatch.delattr(torch._C, "_cuda_getCurrentRawStream", raising=False)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda index: SimpleNamespace(cuda_stream=7))

@@ -9,25 +9,29 @@
 namespace ozfp4::cuda::hopper {
 namespace {
 
-// Clocks, fitted to an H200: 15 moduli at N = 256 to 2048 and at M or N = 1, 16, 64; 59 products at 256, 512, 1024; scheme I
-// at 512, 1024. There the choice is within 3 % of the best one measured.
+// Clocks, fitted to whole products on an H200, 15 moduli: M = N = 1024 to 6144 with K = 64 to 2048, outputs of 64 x 64 to 512 x
+// 512 with K = 2048 to 65536 cut into up to 32 parts, 84 shapes. The choice is within 5 % of the best tile and cut of each.
 constexpr double kMacsPerClock = 4096;  // of one multiprocessor, bytes
 // Narrow tiles move more bytes per product, which costs energy, so clock frequency: (m + n) / (m n) beyond that of
 // 128 x 256, times this, is the loss of rate.
-constexpr double kTrafficCost = 15;
-// Loading 128 bytes of a row when all multiprocessors do. Neighbours share the rows of B, see walk/tile_order.cuh.
-constexpr double kRowClocksA = 2.1, kRowClocksB = 1.4;
-constexpr double kEmptyRowClocks = 5.9;  // beyond the last row: zeros
-constexpr double kStepClocks = 740;      // between K loops
-// More of them for 256 x 192, whose ring has three stages: N = 3072 takes 5 % less than with other tiles, 4096 3 %.
-constexpr double kShortRingClocks = 400;
-constexpr double kFoldClocksPerEntry = 0.077;
-constexpr double kLoneConsumer = 1.6;          // times that where one warpgroup folds alone
-constexpr double kTurnClocks = 100;            // between the K loops of two warpgroups that take turns
-constexpr double kTurnCost = 1.05;             // times their loops: in products from N = 4096 on, wide tiles draw less power
+constexpr double kTrafficCost = 20;
+constexpr double kRowClocks = 1.6;       // loading 128 bytes of a row when all multiprocessors do
+constexpr double kEmptyRowClocks = 2.5;  // beyond the last row: zeros
+// A block of K cannot come sooner after it is asked for, and as many are asked for at a time as the ring holds.
+constexpr double kLatency = 1485;
+constexpr double kStepClocks = 680;  // between K loops
+// Of 256 x 192 more of them, as its ring has three stages, and less where they hold all of a K loop: the next one's operands are
+// there when a tile is folded.
+constexpr double kShortRingClocks = 760, kWholeRingClocks = -1340;
+constexpr double kFoldClocksPerEntry = 0.05;
+constexpr double kLoneConsumer = 1.9;          // times that where one warpgroup folds alone
+constexpr double kTurnClocks = 680;            // between the K loops of two warpgroups that take turns
+constexpr double kTurnCost = 0.95;             // times their loops
 constexpr double kLaunchClocks = 6000;         // launch, first loads, last store
-constexpr double kTwoConsumerClocks = 3000;    // more of them for tiles of 128 rows or more
-constexpr double kMemoryBytesPerClock = 2400;  // of the device: 4.2 TB/s at 1.75 GHz
+constexpr double kTwoConsumerClocks = 520;     // more of them for tiles of 128 rows or more
+constexpr double kMemoryBytesPerClock = 1840;  // of the device
+constexpr double kOverlap = 0.3;               // the kOverlapCost of this kernel
+constexpr double kSplitClocks = 400;           // of each part that K is cut into
 
 }  // namespace
 
@@ -39,23 +43,26 @@ double clocks(const KernelRow&, const GemmShape& shape, const TileChoice& choice
   const double multiply = entries * kBlockK / kMacsPerClock * (1 + kTrafficCost * (rows / entries - 384.0 / 32768));
   const double a_rows = static_cast<double>(shape.m) / ceil_div(shape.m, tile.m);
   const double b_rows = static_cast<double>(shape.n) / ceil_div(shape.n, tile.n);
-  const double load = a_rows * kRowClocksA + b_rows * kRowClocksB + (rows - a_rows - b_rows) * kEmptyRowClocks;
+  const double load = (a_rows + b_rows) * kRowClocks + (rows - a_rows - b_rows) * kEmptyRowClocks;
+  const int ring = stage_count(tile.m, tile.n), resident = resident_blocks(tile.m, tile.n);
   const bool turns = takes_turns(tile.m, tile.n);
   const double fold = entries * kFoldClocksPerEntry * (tile.m >= 128 && !turns ? 1 : kLoneConsumer);
   const double stream = work.blocks * work.steps * std::max(multiply, load);
-  const double rest = work.steps * (kStepClocks + (tile.m > 128 ? kShortRingClocks : 0)) + work.folds * fold;
+  const double alone = work.blocks * work.steps * std::max({multiply, load, kLatency / ring});  // without neighbours
+  const double wide = tile.m <= 128 ? 0 : work.blocks > ring ? kShortRingClocks : kWholeRingClocks;
+  const double rest = work.steps * (kStepClocks + wide) + work.folds * fold;
   const std::int64_t tiles_each = ceil_div(work.tiles, gpu.multiprocessors);
   const auto rounds = static_cast<double>(tiles_each);
   // In turns, the tensor cores are busy with one tile while the other one is folded; so they are where blocks share a
   // multiprocessor.
-  const double compute =
-      turns ? rounds * std::max(kTurnCost * stream + work.steps * kTurnClocks, (stream + rest) / 2) + rest
-            : std::max(rounds * stream,
-                       static_cast<double>(ceil_div(tiles_each, resident_blocks(tile.m, tile.n))) * (stream + rest));
+  const double compute = turns ? rounds * std::max(kTurnCost * alone + work.steps * kTurnClocks, (alone + rest) / 2) + rest
+                               : std::max(rounds * stream, static_cast<double>(ceil_div(tiles_each, resident)) * (alone + rest));
 
   const double memory = (work.in_bytes + work.out_bytes) / kMemoryBytesPerClock;
-  const double split = choice.splits > 1 ? 2 * work.out_bytes / kMemoryBytesPerClock : 0;  // written here, read by reconstruct
-  return launch_clocks(kLaunchClocks + (tile.m >= 128 ? kTwoConsumerClocks : 0), compute, memory) + split;
+  // What parts of K are written here and read by reconstruct.
+  const double split = choice.splits > 1 ? 2 * work.out_bytes / kMemoryBytesPerClock + kSplitClocks * choice.splits : 0;
+  const double start = kLaunchClocks + (tile.m >= 128 ? kTwoConsumerClocks : 0);
+  return launch_clocks(start, compute, memory, kOverlap) + split;
 }
 
 }  // namespace ozfp4::cuda::hopper

@@ -30,3 +30,17 @@ class DevicePlan:
 
     def steps_address(self) -> int:
         return 0 if self.steps is None else int(self.steps.data_ptr())
+
+
+_MOST_DEVICE_PLANS = 128
+
+
+def device_plan(plan: Plan, k: int, kernel: int, device: int, promise: Promise) -> DevicePlan:
+    """The same, made once; a plan keeps those of its latest products."""
+    key = (k, kernel, device, promise)
+    made: DevicePlan | None = plan._device_plans.get(key)
+    if made is None:
+        if len(plan._device_plans) >= _MOST_DEVICE_PLANS:  # products modulo many numbers
+            plan._device_plans.clear()
+        made = plan._device_plans[key] = DevicePlan(plan, *key)
+    return made

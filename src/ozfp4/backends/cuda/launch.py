@@ -13,7 +13,7 @@ from ...request.update import Update
 from ...support import debug
 from ...support.refusals import memory_error
 from . import extension
-from .device_plan import DevicePlan
+from .device_plan import device_plan
 from .findings import Findings
 from .kept import NOTHING_KEPT, KeptSides
 from .promise import PLAIN, Promise
@@ -21,7 +21,6 @@ from .variant import Variant
 from .views import Prepared, prepare
 
 UNLIMITED = 2**62
-_MOST_DEVICE_PLANS = 128
 _LONGEST_EXTENT = 2**31 - 4096  # kLongestExtent of csrc/plan/schedule.hpp
 
 
@@ -126,18 +125,13 @@ def run(
     device = a.device
     addresses = (a.data_ptr(), b.data_ptr(), c.data_ptr())
     alignment = extension.require_cuda().pointer_alignment
-    key = (shape.k, variant.kernel, device.index, promise)
-    device_plan = plan._device_plans.get(key)
-    if device_plan is None:
-        if len(plan._device_plans) >= _MOST_DEVICE_PLANS:  # products modulo many numbers
-            plan._device_plans.clear()
-        device_plan = plan._device_plans[key] = DevicePlan(plan, *key)
+    made = device_plan(plan, shape.k, variant.kernel, device.index, promise)
     shapes: tuple[Any, ...] = ()
     if kept is not NOTHING_KEPT:
-        kept.check(device_plan.cuda_plan.element)
+        kept.check(made.cuda_plan.element)
         shapes = kept.shapes()
     prepared = prepare(
-        device_plan,
+        made,
         shape,
         (a.shape, a.stride(), a.dtype),
         (b.shape, b.stride(), b.dtype),
@@ -235,8 +229,13 @@ def relaunch(
 
 def check_extents(shape: MatmulShape) -> None:
     """ValueError for an extent that no product on a GPU takes."""
-    if max(shape.m, shape.n, shape.k) > _LONGEST_EXTENT:
-        name, extent = max((("m", shape.m), ("n", shape.n), ("k", shape.k)), key=lambda x: x[1])
+    check_extents_of(shape.m, shape.n, shape.k)
+
+
+def check_extents_of(m: int, n: int, k: int) -> None:
+    """The same of the three by themselves."""
+    if max(m, n, k) > _LONGEST_EXTENT:
+        name, extent = max((("m", m), ("n", n), ("k", k)), key=lambda x: x[1])
         raise ValueError(f"{name}: {extent} exceeds 2**31 - 4096, the largest extent of a product on a GPU")
 
 

@@ -15,6 +15,7 @@ from ...distributed.layout import Placed, Problem, axis_of, chunk_sizes
 from ...distributed.local import Products
 from ...distributed.matmul import matmul as distributed_matmul
 from ...request.library import require_torch
+from ..gpu import milliseconds
 from ..rows import Row
 from .small import part, same_bits
 
@@ -23,18 +24,19 @@ LAYOUTS = (("rows", "replicated"), ("rows", "columns"), ("rows", "rows"), ("colu
 
 @dataclass(frozen=True)
 class Ranks:
-    """This rank of the default group and its device."""
+    """This rank of a group, by default that of all processes, and its device."""
 
     rank: int
     size: int
     device: Any
+    handle: Any = None  # torch's group
 
     def wait(self) -> None:
         """Until the device of every rank has nothing more to do."""
         torch = require_torch()
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
-        torch.distributed.barrier()
+        torch.distributed.barrier(group=self.handle)
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
 
@@ -42,7 +44,7 @@ class Ranks:
         """The largest of what the ranks pass."""
         torch = require_torch()
         x = torch.tensor([seconds], dtype=torch.float64, device=self.device)
-        torch.distributed.all_reduce(x, op=torch.distributed.ReduceOp.MAX)
+        torch.distributed.all_reduce(x, op=torch.distributed.ReduceOp.MAX, group=self.handle)
         return float(x)
 
 
@@ -59,19 +61,26 @@ class Nothing(Products):
         return x
 
 
-def median(ranks: Ranks, call: Callable[[], object], repeat: int) -> float:
-    """Median seconds of the slowest rank, from a barrier to the end of what its device does; after two warm-ups."""
-    torch, taken = require_torch(), []
-    for turn in range(repeat + 2):
+def median(ranks: Ranks, call: Callable[[], object], repeat: int, warm_ups: int = 2) -> float:
+    """Median seconds of the slowest rank, from a barrier to the end of what its device does: between two events on a GPU."""
+    seconds = elapsed_on_gpu if ranks.device.type == "cuda" else elapsed
+    taken = []
+    for _ in range(repeat + warm_ups):
         ranks.wait()
-        start = time.perf_counter()
-        call()
-        if ranks.device.type == "cuda":
-            torch.cuda.synchronize(ranks.device)
-        seconds = ranks.slowest(time.perf_counter() - start)
-        if turn >= 2:
-            taken.append(seconds)
-    return statistics.median(taken)
+        taken.append(ranks.slowest(seconds(call)))
+    return statistics.median(taken[warm_ups:])
+
+
+def elapsed(call: Callable[[], object]) -> float:
+    """Seconds of a call that has done its work when it returns."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def elapsed_on_gpu(call: Callable[[], object]) -> float:
+    """Seconds until the current stream is through with a call; the device has nothing to do before."""
+    return 1e-3 * milliseconds(call)
 
 
 def alone(ranks: Ranks, call: Callable[[], object], repeat: int) -> float:
@@ -90,9 +99,9 @@ def problem_of(ranks: Ranks, m: int, k: int, n: int, layout: tuple[str, str], re
     return Problem(ranks.size, a, b, placed((m, n), result), 8, 8, 8, ranks.device.type)
 
 
-def moving(problem: Problem, a: Any, b: Any, out: Any) -> tuple[float, Callable[[], object]]:
+def moving(ranks: Ranks, problem: Problem, a: Any, b: Any, out: Any) -> tuple[float, Callable[[], object]]:
     """Bytes that a rank receives when operands are redistributed, and a call that moves them and computes nothing."""
-    group = take_group(None)
+    group = take_group(ranks.handle)
     way = cost.choose(problem, "redistribute", False, False)
     return way.bytes, lambda: gathered.multiply(group, problem, way, a, b, Nothing(), out, None)
 
@@ -128,7 +137,7 @@ def scaling_rows(
 
         seconds = median(ranks, call, repeat)
         is_equal = same_bits(out, expected)
-        received, move = moving(problem, mine[0], mine[1], out)
+        received, move = moving(ranks, problem, mine[0], mine[1], out)
         moved = median(ranks, move, repeat) if received else 0.0
         rows.append(
             {

@@ -9,6 +9,9 @@ The optimisations one by one are in benchmarks/breakdown.py.
   ozfp4 bench --accuracy correct
   ozfp4 bench --calibrate                measures, in seconds, what backend="auto" and the choice among kernels rest on, for this
                                          and later processes, and shows it beside the defaults
+  torchrun --nproc-per-node 2 -m ozfp4 bench --distributed -o results
+                                         strong and weak scaling over the GPUs, else over CPU processes, and what a model of
+                                         local products and of what moves says
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..calibration import DEVICES, calibrate, show_found
+from ..distributed import run as scaling
 from ..errors import InputError
 from ..experiment import (
     add_output_arguments,
@@ -58,6 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="measure what choices rest on, keep and show it; nothing else",
     )
+    parser.add_argument(
+        "--distributed",
+        action="store_true",
+        help="scaling over the ranks that torchrun started; nothing else",
+    )
+    parser.add_argument("--quick", action="store_true", help="with --distributed: small sizes, few repeats")
     add_output_arguments(parser)
 
 
@@ -70,6 +80,10 @@ def run(options: argparse.Namespace) -> int:
 
     if not 0 < options.budget < 1e6:
         raise InputError(f"--budget: {options.budget} is not a positive number of seconds")
+    if options.distributed:
+        return scaling(options)
+    if options.quick:
+        raise InputError("--quick: is for --distributed; --sizes and --budget shorten this one")
     if options.gemmul8 is not None and not Path(options.gemmul8).is_file():
         raise InputError(f"--gemmul8: no such file: {options.gemmul8}")
     device = options.device or ("cuda" if have_cuda() else "cpu")

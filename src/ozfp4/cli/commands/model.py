@@ -2,7 +2,8 @@
 
 R (rate of the plane products, from a shorter plan) and beta (copy bandwidth) are measured here; then every method is measured
 and set against the prediction. The paper's own table is recomputed from its constants. Other devices are projected from
-nominal rates, marked as modelled; the last table and the map say which ratios of rates make which method win.
+nominal rates, marked as modelled; a table and the map say which ratios of rates make which method win, the last table what
+bounds products over many GPUs.
 
   ozfp4 model -o results                 on the CPU, or on the GPU if torch has one (--device chooses)
   ozfp4 model --no-measure               only the tables that need no measurement
@@ -253,10 +254,12 @@ def _finish(
     rows, field = _projections(options.attained)
     _show_projections(rows, field, options.attained)
     _show_break_even(field)
+    _show_scaling()
     if folder is None:
         return
     from ...bench import model
     from ...bench.rows import write_csv, write_json
+    from ...bench.scaling import projections as scaling
 
     measured = list(store) if store is not None else []
     about = store.machine if store is not None else {}
@@ -268,14 +271,16 @@ def _finish(
         "measured": measured,
         "projection": facts,
         "projections": rows,
+        "scaling": scaling.rows(),
     }
     write_json(folder / "model.json", about, **tables)
-    kinds = ("paper", "measured", "projections")
+    kinds = ("paper", "measured", "projections", "scaling")
     write_csv(folder / "model.csv", [{"table": name, **row} for name in kinds for row in tables[name]])
     print(f"wrote {folder / 'model.json'}, {folder / 'model.csv'}")
     if options.no_figures:
         return
     from ...bench.figures import model as figures
+    from ...bench.figures import scaling as scaling_figures
 
     results = {"machine": about, **tables}
     if any("skipped" not in row for row in measured):
@@ -286,6 +291,7 @@ def _finish(
         [
             ("projections", figures.projections(results)),
             ("winners", figures.winners_map(best, FP8_SHARES, PROJECTED_N)),
+            ("scaling-modelled", scaling_figures.modelled()),
         ],
     )
 
@@ -317,3 +323,17 @@ def _show_break_even(field: list[Contender]) -> None:
         ["", *(other.name for other in others)],
         lines,
     )
+
+
+def _show_scaling() -> None:
+    from ...bench.scaling import projections as scaling
+
+    times = ("moving ms", "encode ms", "products ms")
+    lines = [
+        [row["GPU"], str(row["ranks"]), row["mesh"], *(f"{row[name]:.3g}" for name in times),
+         f"{row['efficiency']:.0%}", row["waits for"], str(row["links bound up to"])]
+        for row in scaling.rows()
+    ]  # fmt: skip
+    heads = ["", "GPUs", "mesh", *times, "of a GPU alone", "gathers wait for", "links bound up to N"]
+    title = f"MODELLED products over many GPUs, N = {scaling.SHOWN} (nothing of this is measured)"
+    show(title, heads, lines)

@@ -1,0 +1,176 @@
+// Products of which this device holds a piece of K: facts of the pieces of lines, planes, residues, results of the sums.
+#include "cuda/partial/partial.hpp"
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "arith/accuracy/piece_facts.hpp"
+#include "arith/narrow.hpp"
+#include "bindings/cuda/register.hpp"
+#include "cuda/device_guard.hpp"
+#include "cuda/partial/facts.hpp"
+
+namespace ozfp4::bindings {
+namespace {
+
+namespace py = pybind11;
+using namespace ozfp4::cuda;
+
+template <class T>
+T* pointer(std::uintptr_t address) {
+  return reinterpret_cast<T*>(address);
+}
+
+void require_float(const DeviceOperand& operand) {
+  if (!is_float(operand.type)) throw std::invalid_argument("operand: float64 or float32 is needed");
+  if (operand.outer < 1 || operand.inner < 1) throw std::invalid_argument("operand: it has no entries");
+}
+
+void piece_facts(const DeviceOperand& operand, std::uintptr_t words, std::uintptr_t scratch, int device, std::uintptr_t stream) {
+  require_float(operand);
+  const py::gil_scoped_release unlocked;
+  const DeviceGuard guard(device);
+  launch_piece_facts(operand, pointer<std::int64_t>(words), pointer<void>(scratch), pointer<CUstream_st>(stream));
+}
+
+// A piece's stages by the plan of its own inner dimension, and those of the whole lines by that of theirs.
+class Partial {
+ public:
+  Partial(std::shared_ptr<CudaPlan> piece, std::shared_ptr<CudaPlan> whole, int device)
+      : piece_(std::move(piece)), whole_(std::move(whole)), device_(device), gpu_(make_gpu(device)) {
+    for (const CudaPlan* plan : {piece_.get(), whole_.get()}) {
+      const Promise& promise = plan->promise;
+      if (!plan->plan.has_moduli() || plan->plan.is_complex || promise.is_whole || promise.updates ||
+          promise.second != Second::none) {
+        throw std::invalid_argument("plan: one of moduli is needed, for real products that leave nothing but their result");
+      }
+    }
+    if (piece_->schedule.planes_per_modulus() != whole_->schedule.planes_per_modulus() ||
+        piece_->promise.accuracy != whole_->promise.accuracy) {
+      throw std::invalid_argument("plan: the two are of different products");
+    }
+  }
+
+  std::int64_t plane_bytes(std::int64_t lines) const {
+    return make_piece_layout(*piece_, narrow<std::int32_t>(lines, "lines"), piece_->k).bytes;
+  }
+
+  // Of the residues of a part of the result of `count` moduli.
+  std::int64_t residue_bytes(std::int64_t count, std::int64_t rows, std::int64_t columns) const {
+    return count * piece_->schedule.planes_per_modulus() * rows * residue_pitch(columns);
+  }
+
+  // Planes that finish may read behind those of `count` moduli.
+  std::int64_t spare_planes(std::int64_t count) const {
+    return (whole_->plan.count() - count) * whole_->schedule.planes_per_modulus();
+  }
+
+  void encode(const DeviceOperand& operand, std::uintptr_t shift, std::uintptr_t record, std::uintptr_t planes,
+              std::uintptr_t verdict, std::uintptr_t stream) const {
+    require_float(operand);
+    if (operand.inner != piece_->k) throw std::invalid_argument("operand: the plan is for another inner dimension");
+    const py::gil_scoped_release unlocked;
+    run(*piece_, stream, [&](const Stages& stages) {
+      encode_piece(*piece_, scaled(operand, shift, record), pointer<std::uint8_t>(planes), pointer<Verdict>(verdict), stages);
+    });
+  }
+
+  void multiply(std::uintptr_t planes_a, std::int64_t lines_a, std::int64_t first_row, std::int64_t rows, std::uintptr_t planes_b,
+                std::int64_t lines_b, std::int64_t first_column, std::int64_t columns, std::uintptr_t out, std::uintptr_t verdict,
+                std::uintptr_t device_steps, std::uintptr_t stream) const {
+    const PieceLines a = lines_of(planes_a, lines_a, first_row, rows), b = lines_of(planes_b, lines_b, first_column, columns);
+    const py::gil_scoped_release unlocked;
+    run(*piece_, stream, [&](const Stages& stages) {
+      multiply_piece(*piece_, a, b, piece_->k, pointer<std::uint8_t>(out), pointer<Verdict>(verdict),
+                     pointer<const GemmStep>(device_steps), gpu_, stages);
+    });
+  }
+
+  // Shifts and records are those of the part's first row and column.
+  void finish(std::uintptr_t residues, int pieces, std::int64_t piece_bytes, std::uintptr_t shift_a, std::uintptr_t record_a,
+              std::uintptr_t shift_b, std::uintptr_t record_b, const DeviceResult& result, std::uintptr_t listed,
+              std::uintptr_t counts, std::uintptr_t verdict, std::uintptr_t stream) const {
+    if (pieces < 1 || pieces > kMaxSplits) throw std::invalid_argument("pieces: 1 to " + std::to_string(kMaxSplits));
+    if ((listed != 0) != whole_->promise.certifies()) throw std::invalid_argument("listed: needed where entries are certified");
+    DeviceOperand lines;
+    lines.inner = whole_->k;
+    lines.outer = result.rows;
+    const ScaledOperand a = scaled(lines, shift_a, record_a);
+    lines.outer = result.columns;
+    const ScaledOperand b = scaled(lines, shift_b, record_b);
+    Listed list;
+    list.word = pointer<std::uint32_t>(listed);
+    list.pitch = listed_pitch(result.columns);
+    list.matrix_stride = result.rows * list.pitch;
+    list.counts = pointer<RepairCounts>(counts);
+    const py::gil_scoped_release unlocked;
+    run(*whole_, stream, [&](const Stages& stages) {
+      finish_pieces(*whole_, pointer<const std::uint8_t>(residues), pieces, piece_bytes, a, b, result, list,
+                    pointer<Verdict>(verdict), stages);
+    });
+  }
+
+ private:
+  static Gpu make_gpu(int device) {
+    const DeviceGuard guard(device);
+    return gpu_of(device);
+  }
+
+  // First asks the stages, which refuse with a reason, then enqueues.
+  template <class Work>
+  void run(const CudaPlan& plan, std::uintptr_t stream, const Work& work) const {
+    const DeviceGuard guard(device_);
+    work(Stages(plan, gpu_));
+    LaunchOptions options;
+    options.stream = pointer<CUstream_st>(stream);
+    work(Stages(plan, options));
+  }
+
+  ScaledOperand scaled(const DeviceOperand& view, std::uintptr_t shift, std::uintptr_t record) const {
+    ScaledOperand operand;
+    operand.view = view;
+    operand.shift = pointer<std::int32_t>(shift);
+    operand.record = whole_->promise.has_records() ? pointer<LineRecord>(record) : nullptr;
+    return operand;
+  }
+
+  static PieceLines lines_of(std::uintptr_t planes, std::int64_t lines, std::int64_t first, std::int64_t count) {
+    if (first < 0 || count < 1 || first + count > lines) throw std::invalid_argument("lines: the part is not among them");
+    return {pointer<std::uint8_t>(planes), narrow<std::int32_t>(lines, "lines"), narrow<std::int32_t>(first, "first line"),
+            narrow<std::int32_t>(count, "lines of a part")};
+  }
+
+  std::shared_ptr<CudaPlan> piece_, whole_;
+  int device_;
+  Gpu gpu_;
+};
+
+}  // namespace
+
+void register_partial(py::module_& module) {
+  module.def("piece_facts_scratch", &piece_facts_scratch, py::arg("operand"));
+  module.def("piece_facts", &piece_facts, py::arg("operand"), py::arg("words"), py::arg("scratch"), py::arg("device"),
+             py::arg("stream"));
+  module.def("listed_words", &listed_pitch, py::arg("columns"));
+  module.attr("verdict_bytes") = sizeof(Verdict);
+  module.attr("repair_count_bytes") = kRepairCountBytes;
+  module.attr("most_prefixes") = kMaxPrefixes;
+  module.attr("most_pieces") = kMaxSplits;
+  py::class_<Partial>(module, "Partial")
+      .def(py::init<std::shared_ptr<CudaPlan>, std::shared_ptr<CudaPlan>, int>(), py::arg("piece"), py::arg("whole"),
+           py::arg("device"))
+      .def("plane_bytes", &Partial::plane_bytes, py::arg("lines"))
+      .def("residue_bytes", &Partial::residue_bytes, py::arg("count"), py::arg("rows"), py::arg("columns"))
+      .def("spare_planes", &Partial::spare_planes, py::arg("count"))
+      .def("encode", &Partial::encode, py::arg("operand"), py::arg("shift"), py::arg("record"), py::arg("planes"),
+           py::arg("verdict"), py::arg("stream"))
+      .def("multiply", &Partial::multiply, py::arg("planes_a"), py::arg("lines_a"), py::arg("first_row"), py::arg("rows"),
+           py::arg("planes_b"), py::arg("lines_b"), py::arg("first_column"), py::arg("columns"), py::arg("out"),
+           py::arg("verdict"), py::arg("device_steps"), py::arg("stream"))
+      .def("finish", &Partial::finish, py::arg("residues"), py::arg("pieces"), py::arg("piece_bytes"), py::arg("shift_a"),
+           py::arg("record_a"), py::arg("shift_b"), py::arg("record_b"), py::arg("result"), py::arg("listed"), py::arg("counts"),
+           py::arg("verdict"), py::arg("stream"));
+}
+
+}  // namespace ozfp4::bindings

@@ -1,0 +1,97 @@
+#include "cuda/partial/partial.hpp"
+
+#include <algorithm>
+
+#include "arith/multiples.hpp"
+#include "arith/narrow.hpp"
+#include "cuda/layout/size_of.hpp"
+
+namespace ozfp4::cuda {
+namespace {
+
+// Head room of the sums of reconstruct: a residue of each piece, at most 255, in 16 bits.
+static_assert(kMaxSplits * 255 < 1 << 16, "sums of the residues of all pieces fit 16 bits");
+
+int fold_count(const Schedule& schedule) {
+  return static_cast<int>(std::count_if(schedule.steps.begin(), schedule.steps.end(),
+                                        [](const GemmStep& step) { return step.action != Action::carry_on; }));
+}
+
+PlaneArray array_of(const CudaPlan& plan, const PieceLines& lines, std::int32_t inner) {
+  const PieceLayout layout = make_piece_layout(plan, lines.lines, inner);
+  PlaneArray array;
+  array.data = lines.planes + lines.first * layout.pitch;
+  array.planes = plan.schedule.planes;
+  array.pitch = layout.pitch;
+  array.batch_stride = layout.plane_stride;
+  array.plane_stride = layout.plane_stride;
+  return array;
+}
+
+}  // namespace
+
+std::int64_t residue_pitch(std::int64_t columns) { return round_up(columns, 16); }
+
+PieceLayout make_piece_layout(const CudaPlan& plan, std::int32_t lines, std::int32_t inner) {
+  PieceLayout layout;
+  layout.pitch = round_up(row_bytes(plan.schedule.element, inner), 128);
+  layout.plane_stride = size_of({lines, layout.pitch});
+  layout.bytes = size_of({plan.schedule.planes, layout.plane_stride});
+  return layout;
+}
+
+void encode_piece(const CudaPlan& plan, const ScaledOperand& operand, std::uint8_t* planes, const Verdict* verdict,
+                  const Stages& stages) {
+  const PieceLayout layout = make_piece_layout(plan, operand.view.outer, operand.view.inner);
+  EncodeJob job;
+  job.operand = operand;
+  job.lines = operand.view.outer;
+  job.planes = {planes, layout.pitch, layout.plane_stride, layout.plane_stride, plan.schedule.planes, plan.schedule.element};
+  job.counts = plan.promise.counts_rounded();
+  stages.encode(job, EncodeJob(), verdict, false);
+}
+
+void multiply_piece(const CudaPlan& plan, const PieceLines& a, const PieceLines& b, std::int32_t inner, std::uint8_t* out,
+                    const Verdict* verdict, const GemmStep* device_steps, const Gpu& gpu, const Stages& stages) {
+  GemmProblem problem;
+  problem.m = a.count;
+  problem.n = b.count;
+  problem.k = inner;
+  problem.attach(plan.schedule);
+  problem.a = array_of(plan, a, inner);
+  problem.b = array_of(plan, b, inner);
+  problem.out = out;
+  problem.out_pitch = residue_pitch(b.count);
+  problem.out_matrix_stride = a.count * problem.out_pitch;
+  problem.device_steps = device_steps;
+  problem.moduli_used = &verdict->units_used;
+  GemmShape shape;
+  shape.m = a.count;
+  shape.n = b.count;
+  shape.k = inner;
+  shape.units = plan.schedule.unit_count();
+  shape.steps = static_cast<int>(plan.schedule.steps.size());
+  shape.folds = fold_count(plan.schedule);
+  stages.multiply(problem, choose_tile(shape, plan.kernel, plan.schedule.element, gpu));
+}
+
+void finish_pieces(const CudaPlan& plan, const std::uint8_t* residues, int pieces, std::int64_t piece_stride,
+                   const ScaledOperand& a, const ScaledOperand& b, const DeviceResult& result, const Listed& listed,
+                   const Verdict* verdict, const Stages& stages) {
+  ReconstructJob job;
+  job.result = result;
+  job.residues.data = const_cast<std::uint8_t*>(residues);
+  job.residues.pitch = residue_pitch(result.columns);
+  job.residues.matrix_stride = result.rows * job.residues.pitch;
+  job.residues.split_stride = piece_stride;
+  job.residues.plane_stride = job.residues.matrix_stride * plan.schedule.planes_per_modulus();
+  job.residues.splits = pieces;
+  job.a = a;
+  job.b = b;
+  job.units_used = &verdict->units_used;
+  const Promise& promise = plan.promise;
+  Certification certification{promise.accuracy, promise.rounding, promise.precision, listed, {}, &verdict->is_certain};
+  stages.reconstruct(job, promise.certifies() ? &certification : nullptr);
+}
+
+}  // namespace ozfp4::cuda

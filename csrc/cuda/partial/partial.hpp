@@ -1,0 +1,47 @@
+// A product of which this device holds a piece of K, stage by stage: planes of an operand by scales that are given, residues of a
+// part of the result, and results from the residues of all pieces. Between them the caller moves what belongs to other devices.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/layout/cuda_plan.hpp"
+#include "cuda/planes.hpp"
+#include "cuda/stages.hpp"
+
+namespace ozfp4::cuda {
+
+// Planes of all lines of a piece. Rows of a multiple of 128 bytes: a part of the product begins at any of them.
+struct PieceLayout {
+  std::int64_t pitch = 0, plane_stride = 0, bytes = 0;
+};
+PieceLayout make_piece_layout(const CudaPlan& plan, std::int32_t lines, std::int32_t inner);
+
+// Lines [first, first + count) of the planes of `lines` lines.
+struct PieceLines {
+  std::uint8_t* planes = nullptr;
+  std::int32_t lines = 0, first = 0, count = 0;
+};
+
+// What the verdict of a product says is what all pieces of its lines say together. Each of these throws std::invalid_argument
+// with the stage and the reason where a stage does not take what it is given, and LaunchError; they neither synchronise nor
+// allocate. Range: a plan of moduli that is not complex, for this piece's entries along K; extents >= 1; on the current device.
+
+// `operand`: scaled as the whole lines are, with shifts and, where the promise has any, records, whose `rounded` grows by what is
+// rounded here if the accuracy is "correct", and stays as it is if not.
+void encode_piece(const CudaPlan& plan, const ScaledOperand& operand, std::uint8_t* planes, const Verdict* verdict,
+                  const Stages& stages);
+
+// out[plane][row][pitch], the pitch that of residue_pitch, of the verdict's units alone.
+void multiply_piece(const CudaPlan& plan, const PieceLines& a, const PieceLines& b, std::int32_t inner, std::uint8_t* out,
+                    const Verdict* verdict, const GemmStep* device_steps, const Gpu& gpu, const Stages& stages);
+
+// `residues`: of `pieces` pieces, `piece_stride` bytes from each to the next, as multiply_piece leaves them; behind the last one
+// are so many bytes to be read as planes that are not in use. `a`, `b`: views of whole lines, whose data nobody reads. `k`, that
+// of the views, is the plan's. Range: 1 to kMaxSplits pieces; a list where the promise certifies, zero before, with counts.
+void finish_pieces(const CudaPlan& plan, const std::uint8_t* residues, int pieces, std::int64_t piece_stride,
+                   const ScaledOperand& a, const ScaledOperand& b, const DeviceResult& result, const Listed& listed,
+                   const Verdict* verdict, const Stages& stages);
+
+std::int64_t residue_pitch(std::int64_t columns);
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,72 @@
+#include "cuda/ways/stages.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "arith/multiples.hpp"
+#include "cuda/multiply/kernels.hpp"
+
+namespace ozfp4::cuda {
+namespace {
+
+// Fitted to 170 products of 15 moduli (benchmarks/choice.py, stacks, short K, few lines, small results), of which the median is
+// off by 3 %, and none near another way's time by more than 10 %.
+constexpr double kLaunches = 9.2, kCertifiedLaunches = 5.5;  // microseconds
+constexpr double kComplexLaunches = 8;                       // three more, none of which waits for a full device
+constexpr double kClocks = 1300;  // of multiply's model in a microsecond: beside other stages, from planes that others wrote
+// Microseconds for a million: entries of the operands, and the first 8 of them, which caches do not keep from being written; what
+// scale alone reads again; lines, of which a block takes one at least; entries of the result, and where its rows do not fill
+// tiles.
+constexpr double kEntries = 3.73, kFirstEntries = 0.93, kReadAgain = 1.93, kLines = 240, kResults = 5.5, kRaggedResults = 2.3;
+constexpr double kCertifiedEntries = 0.6, kCertifiedLines = 400, kCertifiedResults = 0.9;
+constexpr std::int32_t kLongestAtOnce = 8192;  // K of scale and encode in one launch
+constexpr double kBytesOfFit = 8 + 15;         // of an entry, read and written
+
+// Of the schedule, what multiply does for random operands: their norms are below the bound by some bits, and certified products
+// have moduli to spare for others.
+GemmShape used(GemmShape shape, const CudaPlan& plan) {
+  if (!plan.plan.prefix_allowed) return shape;
+  const double k = std::log2(std::max(plan.k, 1)), bits = plan.promise.certifies() ? plan.promise.precision : plan.bits;
+  const double share = std::min(1.0, (2 * bits + k + 1 - std::min(4.0, k / 3)) / (2 * plan.bits + k + 1));
+  for (int* count : {&shape.units, &shape.steps, &shape.folds})
+    *count = std::max(1, static_cast<int>(std::lround(share * *count)));
+  return shape;
+}
+
+}  // namespace
+
+double settling_microseconds(const Turn& turn) {
+  const std::int32_t k = turn.a.inner;
+  // For every 16 x 32 entries of the result.
+  const double each = k <= 2 ? 0.003 : k < 16 ? 0.028 : k < 32 ? 0.015 * (32 - k) / 16 : 0;
+  return each * static_cast<double>(ceil_div(turn.a.outer, 16) * ceil_div(turn.b.outer, 32) * turn.result.stack.count());
+}
+
+double microseconds_of_stages(const CudaPlan& plan, const Turn& turn, const Gpu& gpu) {
+  const int width = plan.plan.width();  // of columns and of entries along K, for one of a complex plan
+  const std::int64_t matrices = turn.result.stack.count();
+  const Schedule& schedule = plan.schedule;
+  GemmShape shape = gemm_shape(schedule, turn.a.outer, std::max(turn.b.outer / width, 1), std::max(turn.a.inner / width, 1),
+                               std::max<std::int64_t>(matrices, 1), true, gpu);
+  shape = used(shape, plan);
+  // The kernel of the device that the ways were measured on.
+  const double multiply = choose_tile(shape, Kernel::hopper, schedule.element, gpu, {}).predicted_clocks / kClocks;
+
+  const bool certifies = plan.promise.certifies();
+  // Each entry of a complex B stands twice in the real one.
+  const double count = static_cast<double>(matrices) * 1e-6 * (plan.plan.is_complex ? 0.75 : 1);
+  const double lines = (static_cast<double>(turn.a.outer) + turn.b.outer) * count, entries = lines * turn.a.inner;
+  const double results = static_cast<double>(turn.a.outer) * turn.b.outer * count;
+  const double share = static_cast<double>(shape.units) / schedule.unit_count();
+  const double encoded = (8 + share * schedule.planes / width) / kBytesOfFit,
+               reconstructed = (8 + share * schedule.out_planes / width) / kBytesOfFit;
+  const double of_entries = encoded * (kEntries * entries + kFirstEntries * std::min(entries, 8.0)) +
+                            (turn.a.inner > kLongestAtOnce ? kReadAgain * entries : 0) + kLines * lines;
+  const double of_results = reconstructed * results * (kResults + (turn.b.outer % 128 != 0 ? kRaggedResults : 0));
+  const double certified = certifies ? kCertifiedLaunches + kCertifiedEntries * entries + kCertifiedLines * lines +
+                                           kCertifiedResults * results + settling_microseconds(turn)
+                                     : 0;
+  return kLaunches + (plan.plan.is_complex ? kComplexLaunches : 0) + of_entries + multiply + of_results + certified;
+}
+
+}  // namespace ozfp4::cuda

@@ -1,0 +1,38 @@
+// The ways to make a product on a GPU, what each takes by its model, and which one is taken: the one place where they are
+// compared.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/layout/cuda_plan.hpp"
+#include "cuda/layout/turns.hpp"
+#include "cuda/multiply/contract.hpp"
+#include "cuda/reconstruct/reconstruct.hpp"
+
+namespace ozfp4::cuda {
+
+// Whether a product may be made without planes in memory: never, where that takes less time, or wherever there is a kernel of
+// cuda/direct, of cuda/thin or of cuda/fused.
+enum class Direct : std::uint8_t { never, where_it_pays, always, thin, tiles };
+
+// What makes a product.
+enum class Whole : std::uint8_t { stages, direct, thin, tiles };
+
+// A number for each way to make a product.
+struct OfWays {
+  double direct, thin, tiles, stages;
+};
+
+// Microseconds by the models, which an H200 gave; INFINITY where there is no kernel. Range: a product that one turn makes, as
+// make_layout.
+OfWays model_times(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu);
+
+// The way of a product that `turn` makes. Of a complex plan the product is the real one, without parts. `factors`: what this
+// device takes over what the models say, above 0.
+Whole find_whole(const CudaPlan& plan, const CudaProduct& product, const Turn& turn, const Gpu& gpu, Direct direct,
+                 const OfWays& factors);
+
+// A turn as the kernels without planes take it.
+ReconstructJob views_of(const Turn& turn);
+
+}  // namespace ozfp4::cuda

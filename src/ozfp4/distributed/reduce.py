@@ -1,0 +1,400 @@
+"""Products of operands that are cut along K, from partial products: of A and B moves only what the lines say of themselves.
+
+Each rank has all rows of A and all columns of B, of each a piece. What the pieces of a line say makes the scale of the line, as
+on one device; with it each rank encodes and multiplies its own piece, and the residues of an entry, one for each modulus, are
+those of the whole product once they are summed. Every rank receives those of its part of the result, sums them, and
+reconstructs: the one rounding. What no certificate covers there, and lines with NaN or infinity, are multiplied again from
+whole lines, which are gathered. So all bits are those of one device.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from typing import Any
+
+from ..dispatch import pieces
+from ..request import library
+from ..request.arguments import Arguments, check_arguments
+from ..request.library import require_torch
+from . import agree
+from .collectives import Group, Pending, exchange, gather, move
+from .layout import Extents, Placed, Problem, chunk_sizes
+from .local import Products
+
+MOST_RANKS = (
+    64  # so many residues of a modulus reconstruct sums on a GPU (kMaxSplits in csrc/plan/schedule.hpp)
+)
+# Bytes of the residues of a block: while one travels, the next one is multiplied, and the memory is that of two on their way out
+# and two on their way in.
+MOST_BYTES = {"cpu": 2**28, "cuda": 2**31}
+ALIGNED = 256  # columns or rows of a block are a multiple of this: whole tiles
+MANY = 16  # where more than one entry of so many is left, all of a rank's part are multiplied again
+REPAIR_BYTES = 2**31  # of the whole lines of an operand that a rank gathers at a time
+
+
+def why_not(problem: Problem, dtype_a: Any, dtype_b: Any, options: dict[str, Any], bounds: bool) -> str:
+    """ "" where the product can be made from partial products, else why it cannot. The same on all ranks."""
+    if not problem.cuts_inner:
+        return "a has to be cut along its columns and b along its rows"
+    if len(problem.a.shape) != 2 or len(problem.b.shape) != 2:
+        return "stacks of matrices are redistributed"
+    if problem.result.axis not in (-2, -1, None):
+        return "the result is cut along its rows or its columns, or replicated"
+    kinds = [library.is_integer(dtype) for dtype in (dtype_a, dtype_b)]
+    if all(kinds):
+        if options.get("overflow", "wrap") != "wrap":
+            return "whether an entry fits its dtype is asked of whole lines"
+        return (
+            ""
+            if require_torch().promote_types(dtype_a, dtype_b) in _SUMMED
+            else "its integers are not summed by torch"
+        )
+    if any(not (dtype.is_floating_point or dtype.is_complex) for dtype in (dtype_a, dtype_b)):
+        return f"it is for floating-point operands, or for integers alone; these are {dtype_a} and {dtype_b}"
+    if bounds:
+        return "bounds of errors are made from whole lines"
+    if problem.ranks > MOST_RANKS:
+        return f"it is for groups of at most {MOST_RANKS} ranks, this one has {problem.ranks}"
+    plan = options.get("plan")
+    if options.get("scheme", "II") != "II" or (plan is not None and (not plan.moduli or plan.is_complex)):
+        return "residues are those of scheme II"
+    return ""
+
+
+def is_captured(problem: Problem) -> bool:
+    """Whether a CUDA graph is being captured, in which nobody can ask how many entries are left."""
+    return problem.device == "cuda" and bool(require_torch().cuda.is_current_stream_capturing())
+
+
+def multiply(group: Group, problem: Problem, a: Any, b: Any, products: Products, out: Any) -> None:
+    """This rank's part of the result into `out`. Range: what :func:`why_not` has nothing against.
+
+    Raises
+    ------
+    Exception
+        As ``ozfp4.matmul`` does, on the rank whose product it is.
+    RuntimeError
+        On the others then; or the ranks would multiply by different plans, or a rank has ended.
+    """
+    if 0 in (problem.m, problem.n):
+        return
+    if out.dtype.is_complex:
+        _multiply_parts(group, problem, a, b, products, out)
+        return
+    computed = problem.result
+    if computed.axis is None:
+        computed = computed.cut(-2, chunk_sizes(problem.m, group.size))
+    mine = out if computed is problem.result else out.new_empty(computed.local(group.rank))
+    if library.is_integer(out.dtype):
+        _add_integers(group, computed, a, b, products, mine)
+    elif problem.k == 0:
+        products(a.new_empty((mine.shape[0], 0)), b.new_empty((0, mine.shape[1])), mine, None)
+    else:
+        a, b = (x.detach().resolve_neg() for x in (a, b))
+        _add_residues(group, problem, computed, a, b, products, mine)
+    if computed is not problem.result:
+        agree.confirm(group, products.failure)
+        out.copy_(move(group, mine, computed, problem.result))
+    elif products.failure is not None:
+        raise products.failure
+
+
+def _multiply_parts(group: Group, problem: Problem, a: Any, b: Any, products: Products, out: Any) -> None:
+    """A complex product as the real one that has its bits (docs/accuracy.md): of two complex operands (re, im) side by side along
+    K, else the real and the imaginary part of one of them side by side."""
+    torch = require_torch()
+    a, b = (x.detach().resolve_conj().resolve_neg() for x in (a, b))
+    twice = {-2: 1, -1: 1}  # how far each axis of the result grows
+    inner = 1
+    if a.is_complex() and b.is_complex():
+        x, y = b.real, b.imag
+        a = torch.view_as_real(a).flatten(1)
+        b = torch.stack([torch.stack([x, y], -1), torch.stack([-y, x], -1)], 1).flatten(2).flatten(0, 1)
+        inner, twice[-1] = 2, 2
+    elif b.is_complex():
+        b, twice[-1] = torch.view_as_real(b).flatten(1), 2
+    else:
+        a, twice[-2] = torch.stack([a.real, a.imag], 1).flatten(0, 1), 2
+
+    def grown(of: Placed, rows: int, columns: int) -> Placed:
+        by = {-2: rows, -1: columns, None: 1}[of.axis]
+        shape = of.shape[0] * rows, of.shape[1] * columns
+        return Placed(shape, of.axis, tuple(by * size for size in of.sizes))
+
+    real = replace(
+        problem, a=grown(problem.a, twice[-2], inner), b=grown(problem.b, inner, twice[-1]),
+        result=grown(problem.result, twice[-2], twice[-1]),
+        item_a=a.element_size(), item_b=b.element_size(), item=problem.item // 2,
+    )  # fmt: skip
+    found = torch.empty(real.result.local(group.rank), dtype=out.dtype.to_real(), device=out.device)
+    multiply(group, real, a, b, products, found)
+    rows, columns = out.shape
+    if twice[-1] == 2:
+        out.copy_(torch.view_as_complex(found.view(rows, columns, 2)))
+    else:
+        parts = found.view(rows, 2, columns)
+        out.copy_(torch.complex(parts[:, 0], parts[:, 1]))
+
+
+def _add_integers(group: Group, computed: Placed, a: Any, b: Any, products: Products, out: Any) -> None:
+    """Modulo 2^w of the result's dtype the sum of the ranks' products is that of all of K; of bool, whether any is true."""
+    torch = require_torch()
+    partial = torch.empty(computed.shape, dtype=out.dtype, device=out.device)
+    products(a, b, partial, None)
+    agree.confirm(group, products.failure)
+    parts = [computed.part(partial, rank) for rank in range(group.size)]
+    found = exchange(group, parts, [tuple(out.shape)] * group.size)
+    summed = _SUMMED[out.dtype]
+    total = found[0].view(summed)
+    for part in found[1:]:
+        if out.dtype == torch.bool:
+            total |= part.view(summed)
+        else:
+            total += part.view(summed)
+    out.copy_(total.view(out.dtype))
+
+
+def _summed() -> dict[Any, Any]:
+    """Dtypes of integers, and those of the same bits that torch adds everywhere."""
+    torch = require_torch()
+    names = {"bool": "uint8", "uint8": "uint8", "int8": "int8"}
+    names |= {f"{sign}int{bits}": f"int{bits}" for sign in ("", "u") for bits in (16, 32, 64)}
+    return {
+        getattr(torch, name): getattr(torch, same) for name, same in names.items() if hasattr(torch, name)
+    }
+
+
+_SUMMED = _summed()
+
+
+def _add_residues(
+    group: Group, problem: Problem, computed: Placed, a: Any, b: Any, products: Products, out: Any
+) -> None:
+    asked = _arguments(products.options)
+    axis = computed.axis
+    assert axis is not None
+    free = -3 - axis  # the other one
+    piece, step = _prepare(group, problem, computed, asked, a, b, out.dtype)
+    own = (computed.begin(group.rank), computed.sizes[group.rank])
+    ranges = [(computed.begin(rank), computed.sizes[rank]) for rank in range(group.size)]
+
+    def ordered(along: Any, block: Any) -> Any:
+        return (along, block) if axis == -2 else (block, along)
+
+    def finish(begin: int, width: int, coming: Pending) -> None:
+        received = coming.wait()
+        rows, columns = ordered(own, (begin, width))
+        if rows[1] and columns[1]:
+            piece.finish(received, group.size, rows, columns, out.narrow(free, begin, width))
+
+    extent, before = computed.shape[free], None
+    for begin in range(0, extent, step):
+        width = min(step, extent - begin)
+        parts = [ordered(along, (begin, width)) for along in ranges]
+        sizes = [piece.bytes_of(rows[1], columns[1]) for rows, columns in parts]
+        sent = a.new_empty(sum(sizes), dtype=require_torch().uint8)
+        piece.residues(parts, sent)
+        coming = _swap(group, sent, sizes, [sizes[group.rank]] * group.size, piece.tail(sizes[group.rank]))
+        if before is not None:
+            finish(*before)
+        before = begin, width, coming
+    if before is not None:
+        finish(*before)
+    _mend(group, problem, computed, piece, a, b, products, out)
+
+
+def _arguments(options: dict[str, Any]) -> Arguments:
+    names = ("scheme", "backend", "bits", "family", "plan", "workspace_limit")
+    chosen: dict[str, Any] = {
+        name: options.get(name, default) for name, default in zip(names, Arguments(), strict=False)
+    }
+    return check_arguments(
+        **chosen, accuracy=options.get("accuracy"), rounding=options.get("rounding", "nearest")
+    )
+
+
+def _prepare(
+    group: Group, problem: Problem, computed: Placed, asked: Arguments, a: Any, b: Any, dtype: Any
+) -> tuple[Any, int]:
+    """The piece of this rank with the scales of whole lines, and the lines of a block. What fails on a rank raises on all."""
+    torch = require_torch()
+    piece, failure, words = None, None, None
+    try:
+        piece = pieces.make(a, b, problem.k, asked, dtype)
+        words = piece.facts()
+    except Exception as error:
+        failure = error
+    agree.confirm(group, failure)
+    assert piece is not None
+    assert words is not None
+    digest = hashlib.blake2b(repr(piece.plan._key()).encode(), digest_size=8).digest()
+    mark = torch.full_like(words[:1], int.from_bytes(digest, "little", signed=True))
+    found = gather(group, torch.cat([words, mark])).wait().cpu()
+    if not bool((found[:, -1] == found[0, -1]).all()):
+        raise RuntimeError(
+            "the ranks' devices would multiply by different plans; with backend= or plan= all take the same one"
+        )
+    step = 1
+    try:
+        piece.settle(found[:, :-1])
+        step = _step(piece, computed, a.device.type)
+        _reserve(piece, computed, step, group, a.device)
+        if asked.accuracy == "correct":
+            words = piece.rounded()
+    except Exception as error:
+        failure = error
+    agree.confirm(group, failure)
+    if asked.accuracy == "correct":
+        piece.set_rounded(gather(group, words).wait().sum(0))
+    return piece, step
+
+
+def _step(piece: Any, computed: Placed, device: str) -> int:
+    """Lines of a block along the axis that no rank cuts: blocks of about the same size, none too large."""
+    axis = computed.axis
+    assert axis is not None
+    along, extent = computed.shape[axis], computed.shape[-3 - axis]
+    most = max(1, MOST_BYTES[device] // max(1, piece.bytes_of(along, ALIGNED))) * ALIGNED
+    blocks = -(-extent // most)
+    return int(min(most, -(-extent // (blocks * ALIGNED)) * ALIGNED))
+
+
+def _reserve(piece: Any, computed: Placed, step: int, group: Group, device: Any) -> None:
+    """Makes sure that there is memory for two blocks on their way out and two on their way in: torch's allocator keeps what is
+    asked for and given back here."""
+    assert computed.axis is not None
+    own = computed.sizes[group.rank]
+    lines = [sum(computed.sizes), group.size * own]
+    total = sum(
+        2 * piece.bytes_of(*((count, step) if computed.axis == -2 else (step, count))) for count in lines
+    )
+    require_torch().empty(total, dtype=require_torch().uint8, device=device)
+
+
+def _swap(group: Group, sent: Any, sizes: list[int], coming: list[int], tail: int) -> Pending:
+    """Bytes for each rank, one behind the other; those from each, which are on their way, with `tail` more behind them."""
+    torch = require_torch()
+    import torch.distributed as dist
+
+    by_host = group.goes_by_host(sent)
+    given = sent.cpu() if by_host else sent
+    found = torch.empty(sum(coming) + tail, dtype=torch.uint8, device=given.device)
+    work = dist.all_to_all_single(
+        found[: sum(coming)], given, coming, sizes, group=group.handle, async_op=True
+    )
+    return Pending(work, lambda: (found.to(sent.device) if by_host else found, given)[0])
+
+
+def _mend(
+    group: Group, problem: Problem, computed: Placed, piece: Any, a: Any, b: Any, products: Products, out: Any
+) -> None:
+    """Entries that are not certified, then those of lines with NaN or infinity: from whole lines."""
+    rows, columns = _part(computed, -2, group.rank), _part(computed, -1, group.rank)
+    corner = rows[0], columns[0]
+
+    def put(first: Any, second: Any, values: Any) -> None:
+        targets = (x - begin for x, begin in zip((first, second), corner, strict=True))
+        i, j = (x.to(out.device) for x in targets)
+        out[i[:, None], j[None, :]] = values
+
+    arange = require_torch().arange
+    if piece.count_listed() > out.numel() // MANY:
+        _blocks(group, problem, a, b, products, (arange(*_ends(rows)), arange(*_ends(columns))), put)
+    else:
+        _from_lines(group, problem, a, b, products, out, corner, piece.listed())
+    for axis, lines in zip((0, 1), piece.special_lines, strict=True):
+        if not lines.numel():
+            continue
+        begin, count = (rows, columns)[axis]
+        own = lines[(lines >= begin) & (lines < begin + count)]
+        whole = arange(*_ends((columns, rows)[axis]))
+        _blocks(group, problem, a, b, products, (own, whole) if axis == 0 else (whole, own), put)
+
+
+def _ends(part: tuple[int, int]) -> tuple[int, int]:
+    return part[0], part[0] + part[1]
+
+
+def _part(computed: Placed, axis: int, rank: int) -> tuple[int, int]:
+    """Where a rank's part of the result begins along an axis, and its extent there."""
+    if computed.axis == axis:
+        return computed.begin(rank), computed.sizes[rank]
+    return 0, computed.shape[axis]
+
+
+def _from_lines(
+    group: Group, problem: Problem, a: Any, b: Any, products: Products, out: Any, origin: Any, places: Any
+) -> None:
+    """The entries at `places` of the whole result, (entries, 2): all products of their rows and columns, these of them kept."""
+    torch = require_torch()
+    rows, columns = torch.unique(places[:, 0]), torch.unique(places[:, 1])
+    at = (
+        torch.searchsorted(rows, places[:, 0].contiguous()),
+        torch.searchsorted(columns, places[:, 1].contiguous()),
+    )
+
+    def put(first: Any, second: Any, values: Any) -> None:
+        begins = [int(torch.searchsorted(x, y[0])) for x, y in ((rows, first), (columns, second))]
+        is_here = torch.ones(len(places), dtype=torch.bool)
+        for found, begin, count in zip(at, begins, values.shape, strict=True):
+            is_here &= (found >= begin) & (found < begin + count)
+        i, j = ((found[is_here] - begin).to(out.device) for found, begin in zip(at, begins, strict=True))
+        chosen = places[is_here]
+        targets = [(chosen[:, k] - origin[k]).to(out.device) for k in (0, 1)]
+        out[targets[0], targets[1]] = values[i, j]
+
+    _blocks(group, problem, a, b, products, (rows, columns), put)
+
+
+def _blocks(
+    group: Group, problem: Problem, a: Any, b: Any, products: Products, lines: tuple[Any, Any], put: Any
+) -> None:
+    """Calls put(rows, columns, their products) for blocks of the products of some rows with some columns, each rank's own, sorted
+    int64 on the CPU, whose pieces the ranks send each other. Every rank takes part until all have theirs."""
+    wanted = _all_lines(group, lines, a.device)
+    if not any(len(rows) and len(columns) for rows, columns in wanted):
+        return
+    sizes = problem.a.sizes
+    steps = [
+        max(1, REPAIR_BYTES // max(1, item * problem.k)) for item in (a.element_size(), b.element_size())
+    ]
+    most = [max(len(each[side]) for each in wanted) for side in (0, 1)]
+    for first in range(0, most[0], steps[0]):
+        indices = [rows[first : first + steps[0]] for rows, _ in wanted]
+        own_rows = indices[group.rank]
+        whole_a = _whole_lines(group, a, 0, indices, [(len(own_rows), size) for size in sizes])
+        for second in range(0, most[1], steps[1]):
+            indices = [columns[second : second + steps[1]] for _, columns in wanted]
+            own_columns = indices[group.rank]
+            whole_b = _whole_lines(group, b, 1, indices, [(size, len(own_columns)) for size in sizes])
+            values = a.new_empty(
+                (len(own_rows), len(own_columns)), dtype=require_torch().promote_types(a.dtype, b.dtype)
+            )
+            products(whole_a, whole_b, values, None)
+            if values.numel() and products.failure is None:
+                put(own_rows, own_columns, values)
+
+
+def _whole_lines(group: Group, x: Any, axis: int, indices: list[Any], shapes: list[Extents]) -> Any:
+    """The lines at this rank's indices, of all of K."""
+    parts = [x.index_select(axis, each.to(x.device)) for each in indices]
+    return require_torch().cat(exchange(group, parts, shapes), 1 - axis)
+
+
+def _all_lines(group: Group, lines: tuple[Any, Any], device: Any) -> list[tuple[Any, Any]]:
+    """The rows and columns of all ranks, on the CPU."""
+    torch = require_torch()
+    own = torch.tensor([len(x) for x in lines], dtype=torch.int64)
+    counts = gather(group, own.to(device)).wait().cpu()
+    width = counts.max(0).values
+    if not bool(counts.prod(1).any()):
+        return [(lines[0][:0], lines[1][:0])] * group.size
+    padded = torch.zeros(int(width.sum()), dtype=torch.int64)
+    padded[: own[0]] = lines[0]
+    padded[width[0] : width[0] + own[1]] = lines[1]
+    found = gather(group, padded.to(device)).wait().cpu()
+    return [
+        (each[: count[0]], each[width[0] : width[0] + count[1]])
+        for each, count in zip(found, counts, strict=True)
+    ]

@@ -1,0 +1,239 @@
+"""From the arguments of ``ozfp4.matmul(..., device=...)`` to a job, and from its results to the caller."""
+
+from __future__ import annotations
+
+import time
+from logging import DEBUG
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+from ..dispatch import plain
+from ..request import library
+from ..request.arguments import Arguments, check_arguments
+from ..request.dlpack import any_library
+from ..request.integers import check_overflow, check_unasked, common_dtype, entry_bits
+from ..request.library import Operands
+from ..request.operands import MatmulRequest, matmul_request
+from ..request.prepared import Prepared
+from ..request.written import mark_written
+from ..support.logger import LOGGER
+from ..support.refusals import is_over_limit
+from .devices import Device
+from .engine import Job, Moved, multiply
+from .host import HostMatrices
+from .named import devices_of
+from .sizing import sizes_of
+from .tiles import best_tiling
+
+Array = npt.NDArray[Any]
+_MOST_THREADS = 16  # that copy: by then they take all of a host's memory bandwidth
+
+
+@any_library
+def matmul(
+    a: Any,
+    b: Any,
+    out: Any,
+    device: Any,
+    device_memory_limit: Any,
+    settings: dict[str, Any],
+    report: Any,
+    workspace_limit: Any,
+    progress: Any,
+    overflow: Any,
+    return_bound: Any,
+) -> Any:
+    """The product; `settings` are those that a tile is multiplied with. Raises as :func:`ozfp4.matmul`."""
+    asked = check_arguments(
+        workspace_limit=workspace_limit, progress=progress, return_bound=return_bound, **settings
+    )
+    raises = check_overflow(overflow) == "raise"
+    operands = _on_host(a, b, out, report)
+    dtypes, dtype, is_integer = _dtypes(operands)
+    if is_integer:
+        check_unasked(
+            bits=(settings["bits"], None),
+            accuracy=(settings["accuracy"], None),
+            rounding=(settings["rounding"], "nearest"),
+            return_bound=(return_bound, False),
+        )
+        asked = _of_integers(asked, dtypes)
+    elif raises:
+        raise ValueError("overflow: 'raise' is for products of integers")
+    request = matmul_request(operands, asked, dtype)
+    devices = devices_of(device)
+    limit = _limit(device_memory_limit, devices)
+    if 0 in (*request.shape.stack, request.shape.m, request.shape.n, request.shape.k):
+        return plain.products["matmul"](
+            a,
+            b,
+            out,
+            workspace_limit=workspace_limit,
+            overflow=overflow,
+            return_bound=return_bound,
+            **settings,
+        )
+    for each in devices:
+        each.check(request, is_integer)
+
+    results = [
+        request.out if request.out is not None and not raises else np.empty(request.shape.result, dtype)
+    ]
+    if asked.return_bound:
+        results.append(np.empty(request.shape.result, np.complex128 if request.is_complex else np.float64))
+    job = _job(request, dtypes, results, limit, devices, {**settings, "overflow": overflow})
+    began = time.perf_counter()
+    try:
+        moved = multiply(job, devices)
+    except OverflowError:
+        raise OverflowError(
+            f"overflow: entries of the product do not fit {request.dtype}; nothing was written"
+        ) from None
+    except MemoryError as error:
+        if asked.workspace_limit is not None or not is_over_limit(error):
+            raise
+        raise MemoryError(
+            f"device_memory_limit: {limit} bytes leave too few for a tile's workspace: {error}"
+        ) from None
+    if LOGGER.isEnabledFor(DEBUG):
+        _tell(job, devices, moved, time.perf_counter() - began)
+    return _to_caller(request, results, out)
+
+
+def _on_host(a: Any, b: Any, out: Any, report: Any) -> Operands:
+    """The operands as arrays; errors for what is not streamed."""
+    if report:
+        raise ValueError(
+            "report: it tells of one product, and with device= there are many; leave out one of the two"
+        )
+    for name, x in (("a", a), ("b", b)):
+        if isinstance(x, Prepared):
+            raise TypeError(f"{name}: a prepared operand is not streamed; pass the matrix itself")
+    if library.is_from_torch(a=a, b=b, out=out):
+        for name, x in (("a", a), ("b", b), ("out", out)):
+            if x is not None and x.device.type != "cpu":
+                raise RuntimeError(
+                    f"{name}: it lies on {x.device}, and device= is for operands and results on the host; "
+                    f"pass {name}.cpu(), or leave out device= to multiply where they lie"
+                )
+    return library.take_operands(a, b, out, library.TAKEN)
+
+
+def _dtypes(operands: Operands) -> tuple[tuple[np.dtype[Any], np.dtype[Any]], np.dtype[Any], bool]:
+    """The dtypes of A and B on a device and that of the result, by the rules of the library that they come from; and whether the
+    product is one of integers.
+
+    A device multiplies tensors: integers that torch promotes otherwise are made of the common dtype first, which holds them;
+    integers beside floating-point numbers are rounded to these.
+    """
+    own = operands.a.dtype, operands.b.dtype
+    if not operands.has_integers:
+        return own, np.promote_types(*own), False
+    common = np.dtype(common_dtype(operands))
+    if not library.is_integer(common):
+        real = np.dtype(np.float32 if common.name in ("float32", "complex64") else np.float64)
+        first, second = (real if library.is_integer(x) else x for x in own)
+        return (first, second), np.promote_types(first, second), False
+    return (own if own[0] == own[1] else (common, common)), common, True
+
+
+def _of_integers(asked: Arguments, dtypes: tuple[np.dtype[Any], np.dtype[Any]]) -> Arguments:
+    bits = max(map(entry_bits, dtypes))
+    if asked.plan is not None:
+        if asked.plan.bits < bits:
+            raise ValueError(f"plan: its bits are {asked.plan.bits}, these integers need {bits}")
+        return asked._replace(accuracy="scaled")
+    return asked._replace(bits=bits, accuracy="scaled")
+
+
+def _limit(given: Any, devices: list[Device]) -> int:
+    """Bytes on each device."""
+    if given is None:
+        return min(device.default_limit() for device in devices)
+    if isinstance(given, bool) or not isinstance(given, (int, np.integer)):
+        raise TypeError(f"device_memory_limit: {given!r} is not an integer")
+    if not 0 < given < 2**62:
+        raise ValueError(f"device_memory_limit: {given} is not a positive number of bytes below 2**62")
+    return int(given)
+
+
+def _job(
+    request: MatmulRequest,
+    dtypes: tuple[np.dtype[Any], np.dtype[Any]],
+    results: list[Array],
+    limit: int,
+    devices: list[Device],
+    options: dict[str, Any],
+) -> Job:
+    """What is to be done for a request that is not empty. Raises MemoryError where the limit is too small."""
+    shape, asked = request.shape, request.asked
+    operands = [_one(x) for x in (request.a, request.b)]
+    host = [HostMatrices(x, dtype) for x, dtype in zip(operands, dtypes, strict=True)]
+    views = []
+    for result in results:
+        view = result[..., None] if shape.b_vector else result
+        views.append(HostMatrices(view[..., None, :] if shape.a_vector else view))
+    first = devices[0]
+    sizes = sizes_of(request, host[0], host[1], views, first, overflow=options["overflow"] == "raise")
+    slack = max(device.slack for device in devices)
+    if limit <= slack:
+        raise MemoryError(
+            f"device_memory_limit: {limit} bytes are too few; at least {slack} are needed for any product"
+        )
+    tiling = best_tiling(sizes, limit - slack)
+    side = host[0] if tiling.resident == "a" else host[1]
+    both_complex = all(x.dtype.kind == "c" for x in host)
+    is_complex = side.dtype.kind == "c"
+    names = ("complex64", "float32") if request.single else ("complex128", "float64")
+    kept = {name: options[name] for name in ("scheme", "backend", "bits", "family", "plan", "accuracy")}
+    kept |= {
+        "dtype": np.dtype(names[0] if is_complex else names[1]),
+        "other": "complex" if both_complex else "real",
+    }
+    return Job(
+        tiling, host[0], host[1], views, options, kept, limit, asked.workspace_limit or 2**62, asked.progress,
+        min(_MOST_THREADS, _core.thread_count()),
+    )  # fmt: skip
+
+
+def _one(x: Array) -> Array:
+    """The matrix that a broadcast stack repeats, or the stack."""
+    repeats = all(
+        stride == 0 or extent == 1 for stride, extent in zip(x.strides[:-2], x.shape[:-2], strict=True)
+    )
+    return x[(0,) * (x.ndim - 2)] if repeats else x
+
+
+def _to_caller(request: MatmulRequest, results: list[Array], out: Any) -> Any:
+    made = []
+    for result in results:
+        given: Any = result
+        if result is results[0] and out is not None:
+            if result is not request.out:
+                request.out[...] = result
+            mark_written(out)
+            given = out
+        elif request.torch is not None:
+            given = request.torch.from_numpy(result)
+        elif result.ndim == 0:
+            given = result[()]
+        made.append(given)
+    return tuple(made) if len(made) > 1 else made[0]
+
+
+def _tell(job: Job, devices: list[Device], moved: list[Moved], seconds: float) -> None:
+    """The logger's line."""
+    sizes, tiling = job.tiling.sizes, job.tiling
+    LOGGER.debug(
+        "streamed product %s × %d × %d × %d in tiles of %d × %d × %d, %s resident%s: %s: %.3f ms",
+        sizes.matrices, sizes.m, sizes.n, sizes.k, tiling.matrices, tiling.rows, tiling.columns,
+        tiling.resident.upper(), " and prepared" if tiling.is_kept else "",
+        "; ".join(
+            f"{device.name} made {each.tiles}, {each.up / 1e9:.3f} GB up, {each.down / 1e9:.3f} GB down"
+            for device, each in zip(devices, moved, strict=True)
+        ),
+        1e3 * seconds,
+    )  # fmt: skip

@@ -1,0 +1,120 @@
+"""Matrices on the host, in the order in which their entries lie, and the parts of them that travel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..backends.cuda.views import collapse
+from .tiles import Range
+
+Array = npt.NDArray[Any]
+
+
+class Box(NamedTuple):
+    """Matrices of a stack, and of each of them lines and entries of these, all from the first up to and without the last."""
+
+    matrices: Range
+    lines: Range
+    inner: Range
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        return tuple(last - first for first, last in self)  # type: ignore[return-value]
+
+    @property
+    def entries(self) -> int:
+        return math.prod(self.shape)
+
+
+class Chunk(NamedTuple):
+    """A box whose entries, where the whole is compact, lie one behind the other from `first` on."""
+
+    box: Box
+    first: int
+
+
+class HostMatrices:
+    """A stack of matrices that lies on the host, and the dtype that its entries have on a device.
+
+    Their lines are rows, or columns where these lie closer together (`is_turned`), so that what travels is read and written in
+    the order of memory.
+
+    Parameters
+    ----------
+    matrices : array
+        With both matrix axes, and any axes of a stack.
+    dtype : dtype, optional
+        By default that of the array; integers may become floating-point numbers, or longer integers.
+    """
+
+    def __init__(self, matrices: Array, dtype: Any = None) -> None:
+        rows, columns = matrices.strides[-2:]
+        self.is_turned = abs(rows) < abs(columns) and min(matrices.shape[-2:]) > 1
+        lines = matrices.swapaxes(-1, -2) if self.is_turned else matrices
+        self.dtype = np.dtype(matrices.dtype if dtype is None else dtype)
+        self.count = math.prod(matrices.shape[:-2])
+        self._stack = matrices.shape[:-2]
+        self._lines = lines
+        self._merged = _merged(lines)
+        self.array = matrices
+        self.is_converted = self.dtype != matrices.dtype
+        self.is_staging: bool | None = None  # whether a device copies from here by itself; not known yet
+
+    @property
+    def most_matrices(self) -> int | None:
+        """How many matrices one view shows: any number (None), or one, where the stack's axes cannot be merged."""
+        return None if self._merged is not None else 1
+
+    def box(self, matrices: Range, rows: Range, columns: Range) -> Box:
+        """That of these rows and columns."""
+        return Box(matrices, columns, rows) if self.is_turned else Box(matrices, rows, columns)
+
+    def view(self, box: Box) -> Array:
+        """The entries of a box, of shape (matrices, lines, inner). Range: no more than `most_matrices`."""
+        (s, t), lines, inner = box
+        if self._merged is not None:
+            return self._merged[s:t, slice(*lines), slice(*inner)]
+        index = np.unravel_index(s, self._stack)
+        matrix: Array = self._lines[index]
+        return matrix[np.newaxis, slice(*lines), slice(*inner)]
+
+    def chunks(self, box: Box, most_bytes: int) -> Iterator[Chunk]:
+        """Parts of a box of at most so many bytes on a device, at least one entry: whole matrices, whole lines of one, or a part
+        of a line."""
+        count, lines, inner = box.shape
+        (s, t), (i, _), (x, _) = box
+        entries = max(1, most_bytes // self.dtype.itemsize)
+        if lines * inner <= entries:
+            each = entries // max(1, lines * inner)
+            each = each if self.most_matrices is None else min(each, self.most_matrices)
+            for first in range(s, t, each):
+                last = min(first + each, t)
+                yield Chunk(Box((first, last), box.lines, box.inner), (first - s) * lines * inner)
+            return
+        each = max(1, entries // inner)
+        length = min(inner, entries)
+        for matrix in range(count):
+            for line in range(0, lines, each):
+                end = min(line + each, lines)
+                for entry in range(0, inner, length):
+                    part = Box(
+                        (s + matrix, s + matrix + 1),
+                        (i + line, i + end),
+                        (x + entry, x + min(entry + length, inner)),
+                    )
+                    yield Chunk(part, (matrix * lines + line) * inner + entry)
+
+
+def _merged(x: Array) -> Array | None:
+    """A view of one stack axis; None where the axes of the stack cannot be merged."""
+    extents, (strides,) = collapse(x.shape[:-2], x.strides[:-2])
+    if len(extents) > 1:
+        return None
+    own = (math.prod(x.shape[:-2]), *x.shape[-2:])
+    steps = (strides[0] if strides else 0, *x.strides[-2:])
+    return np.lib.stride_tricks.as_strided(x, own, steps, writeable=x.flags.writeable)

@@ -1,0 +1,325 @@
+"""Which tiles a product is cut into, in which order, so that a device's memory suffices and few bytes cross the bus.
+
+All of it is worked out before anything is allocated. One operand is resident: a block of it stays on the device while strips of
+the other pass, so that the resident operand crosses the bus once, and the other as often as there are blocks. Every tile has the
+whole inner dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+Range = tuple[int, int]
+
+# Nominal figures of an H200, which decide between cuts and nothing else: bytes a second of the bus in one direction, operations a
+# second of a large FP64 product, bytes a second of planes that are encoded, seconds that a launch takes.
+BUS = 5e10
+GATHERED = 4e10  # of parts of lines
+OPERATIONS = 9e13
+ENCODED = 2e12
+LAUNCH = 1e-4
+
+_HALF_BUSY = 2**20  # entries of a tile whose product reaches half of the operations a second
+_ROOM = 1.25  # that the bus shall not have to wait for products that take longer than they should
+_ALIGNED = (
+    128  # rows and columns of tiles are multiples of this where there are more, as those of kernels are
+)
+_FEW_TILES = 4  # with fewer strips to a block, the next block travels beside the one in use
+
+
+class Tile(NamedTuple):
+    """Of the result: matrices of the stack, rows and columns, each from the first up to and without the last."""
+
+    matrices: Range
+    rows: Range
+    columns: Range
+
+    @property
+    def entries(self) -> int:
+        (s, t), (i, p), (j, q) = self
+        return (t - s) * (p - i) * (q - j)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """A product as its cutter sees it.
+
+    Attributes
+    ----------
+    matrices, m, n, k : int
+        `matrices` products of m × k by k × n, every extent at least 1.
+    a_shared, b_shared : bool
+        One matrix of the operand stands in all of the products.
+    a, b, c : int
+        Bytes of an entry on the device, for C of all results together.
+    a_planes, b_planes, c_planes : int
+        Bytes of workspace that an entry of A, B and C takes: estimates, as the product runs in blocks where it has less.
+    a_copied, b_copied, c_copied : int
+        Bytes that an entry of A, B and C takes beside, while it is multiplied, and that no limit of the workspace counts.
+    a_turned, b_turned, c_turned : bool
+        On the host columns lie together, not rows: what is a part of every line is copied there, and travels slower.
+    operations : int
+        Of real numbers, for each of the m n k.
+    keeps : bool
+        A resident operand can be prepared, and is then encoded once.
+    least_workspace, line_workspace : int
+        Bytes that the smallest blocks need, and what they need for each row and column of a tile.
+    """
+
+    matrices: int
+    m: int
+    n: int
+    k: int
+    a_shared: bool
+    b_shared: bool
+    a: int
+    b: int
+    c: int
+    a_planes: int
+    b_planes: int
+    c_planes: int
+    a_copied: int = 0
+    b_copied: int = 0
+    c_copied: int = 0
+    a_turned: bool = False
+    b_turned: bool = False
+    c_turned: bool = False
+    operations: int = 2
+    keeps: bool = False
+    least_workspace: int = 2**20
+    line_workspace: int = 0
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """Tiles of `matrices` × `rows` × `columns`; `resident` is "a" or "b", which is prepared where it `is_kept`."""
+
+    sizes: Sizes
+    matrices: int
+    rows: int
+    columns: int
+    resident: str
+    is_kept: bool = False
+
+    def tiles(self) -> Iterator[Tile]:
+        """All of them, in order. Every other pass goes backwards, so that it begins with the strips that are there."""
+        sizes = self.sizes
+        groups = _ranges(sizes.matrices, self.matrices)
+        outer, inner = _ranges(sizes.n, self.columns), _ranges(sizes.m, self.rows)
+        if self.resident == "a":
+            outer, inner = inner, outer
+        if self._is_shared(self.resident):
+            passes = [(block, [(group, strip) for group in groups for strip in inner]) for block in outer]
+        else:
+            passes = [(block, [(group, strip) for strip in inner]) for group in groups for block in outer]
+        for number, (block, steps) in enumerate(passes):
+            for group, strip in steps[:: -1 if number % 2 else 1]:
+                yield Tile(group, strip, block) if self.resident == "b" else Tile(group, block, strip)
+
+    def piece(self, side: str, tile: Tile) -> tuple[Range, Range]:
+        """What a tile needs of an operand: matrices of its own stack, and rows of A or columns of B."""
+        matrices = (0, 1) if self._is_shared(side) else tile.matrices
+        return matrices, tile.rows if side == "a" else tile.columns
+
+    def piece_bytes(self, side: str) -> int:
+        """Of the largest piece of an operand."""
+        sizes = self.sizes
+        lines, entry = (self.rows, sizes.a) if side == "a" else (self.columns, sizes.b)
+        return self._matrices_of(side) * lines * sizes.k * entry
+
+    @property
+    def result_bytes(self) -> int:
+        """Of the largest tile."""
+        return self.matrices * self.rows * self.columns * self.sizes.c
+
+    @cached_property
+    def strips(self) -> int:
+        """Tiles that a resident block serves, one after the other."""
+        sizes = self.sizes
+        inner = _count(sizes.m, self.rows) if self.resident == "b" else _count(sizes.n, self.columns)
+        return inner * (_count(sizes.matrices, self.matrices) if self._is_shared(self.resident) else 1)
+
+    @cached_property
+    def count(self) -> int:
+        """Of all tiles."""
+        sizes = self.sizes
+        return (
+            _count(sizes.matrices, self.matrices) * _count(sizes.m, self.rows) * _count(sizes.n, self.columns)
+        )
+
+    def slots(self, side: str) -> int:
+        """Places for pieces of an operand: two where one is filled while the other is multiplied."""
+        passes = self.count // self.strips
+        pieces = passes if side == self.resident else self.strips
+        return 1 if pieces == 1 or (side == self.resident and self.strips >= _FEW_TILES) else 2
+
+    @property
+    def result_slots(self) -> int:
+        return min(2, self.count)
+
+    @property
+    def kept_bytes(self) -> int:
+        """Of what is prepared of a resident block, an estimate."""
+        if not self.is_kept:
+            return 0
+        sizes = self.sizes
+        lines, planes = (
+            (self.rows, sizes.a_planes) if self.resident == "a" else (self.columns, sizes.b_planes)
+        )
+        return self._matrices_of(self.resident) * lines * sizes.k * planes
+
+    @property
+    def held_bytes(self) -> int:
+        """Of everything on the device but the workspace."""
+        sizes = self.sizes
+        copied = sizes.k * (
+            sizes.a_copied * self.rows * self._matrices_of("a")
+            + sizes.b_copied * self.columns * self._matrices_of("b")
+        )
+        copied += self.matrices * self.rows * self.columns * sizes.c_copied
+        pieces = sum(self.slots(side) * self.piece_bytes(side) for side in "ab")
+        return pieces + self.result_slots * self.result_bytes + copied + self.kept_bytes
+
+    @property
+    def least_workspace(self) -> int:
+        """Bytes with which a tile can be made at all."""
+        sizes = self.sizes
+        return sizes.least_workspace + self.matrices * (self.rows + self.columns) * sizes.line_workspace
+
+    @property
+    def wanted_workspace(self) -> int:
+        """Bytes with which a tile is one block, an estimate."""
+        sizes = self.sizes
+        lines = sum(self._encoded(side) for side in "ab")
+        return lines + self.matrices * self.rows * self.columns * sizes.c_planes + self.least_workspace
+
+    def _encoded(self, side: str) -> int:
+        """Bytes of planes that a tile encodes of an operand."""
+        if self.is_kept and side == self.resident:
+            return 0
+        lines, planes = (
+            (self.rows, self.sizes.a_planes) if side == "a" else (self.columns, self.sizes.b_planes)
+        )
+        return self._matrices_of(side) * lines * self.sizes.k * planes
+
+    def fits(self, limit: int) -> bool:
+        return self.held_bytes + self.least_workspace <= limit
+
+    def seconds(self, limit: int) -> float:
+        """By the nominal figures, within a limit that it fits."""
+        sizes = self.sizes
+        other = "a" if self.resident == "b" else "b"
+        entries = self.matrices * (self.rows + _ALIGNED) * (self.columns + _ALIGNED) + _HALF_BUSY
+        work = entries * sizes.k * sizes.operations / OPERATIONS
+        wanted = self.wanted_workspace
+        blocks = max(1.0, wanted / max(1, limit - self.held_bytes))
+        encoded = sum(self._encoded(side) for side in "ab") * blocks / ENCODED
+        tile = work + encoded + LAUNCH * blocks
+        up = self.piece_bytes(other) / self._rate(other)
+        down = self.result_bytes / self._rate("c")
+        passes = self.count // self.strips
+        resident = self.piece_bytes(self.resident) / self._rate(self.resident)
+        once = self.kept_bytes / ENCODED
+        return passes * (resident + once) + self.count * max(up, _ROOM * tile, down) + up + tile + down
+
+    def _rate(self, name: str) -> float:
+        """Bytes a second that pieces of a matrix travel."""
+        sizes = self.sizes
+        whole_rows = name == "a" or self.columns == sizes.n
+        whole_columns = name == "b" or self.rows == sizes.m
+        is_turned = {"a": sizes.a_turned, "b": sizes.b_turned, "c": sizes.c_turned}[name]
+        return BUS if (whole_columns if is_turned else whole_rows) else GATHERED
+
+    def moved_bytes(self) -> int:
+        """That cross the bus in both directions, if one device makes all of the tiles."""
+        sizes, moved = self.sizes, 0
+        places: dict[str, list[object]] = {"a": [], "b": []}
+        for tile in self.tiles():
+            moved += tile.entries * sizes.c
+            for side, entry in (("a", sizes.a), ("b", sizes.b)):
+                piece, held = self.piece(side, tile), places[side]
+                if piece in held:
+                    held.remove(piece)
+                else:
+                    (s, t), (i, j) = piece
+                    moved += (t - s) * (j - i) * sizes.k * entry
+                    if len(held) == self.slots(side):
+                        held.pop(0)
+                held.append(piece)
+        return moved
+
+    def _is_shared(self, side: str) -> bool:
+        return self.sizes.a_shared if side == "a" else self.sizes.b_shared
+
+    def _matrices_of(self, side: str) -> int:
+        return 1 if self._is_shared(side) else self.matrices
+
+
+@lru_cache(maxsize=64)
+def best_tiling(sizes: Sizes, limit: int) -> Tiling:
+    """The cut that takes least time by the nominal figures, within `limit` bytes on the device.
+
+    Raises
+    ------
+    MemoryError
+        Where not even tiles of one entry fit, naming the least that would do.
+    """
+    for least in (_ALIGNED, 1):
+        fitting = [tiling for tiling in _candidates(sizes, least) if tiling.fits(limit)]
+        if fitting:
+            return min(fitting, key=lambda tiling: tiling.seconds(limit))
+    smallest = _smallest(sizes)
+    raise MemoryError(
+        f"device_memory_limit: {limit} bytes are too few for an inner dimension of {sizes.k}: the smallest tiles take "
+        f"{smallest.held_bytes + smallest.least_workspace}"
+    )
+
+
+def _smallest(sizes: Sizes) -> Tiling:
+    tilings = [Tiling(sizes, 1, 1, 1, resident) for resident in "ab"]
+    return min(tilings, key=lambda tiling: tiling.held_bytes + tiling.least_workspace)
+
+
+def _candidates(sizes: Sizes, least: int) -> Iterator[Tiling]:
+    """Cuts into about equal tiles of at least so many rows and columns, if there are; groups of whole matrices."""
+    rows, columns = ([x for x in _parts(extent) if x >= min(least, extent)] for extent in (sizes.m, sizes.n))
+    cuts = [(1, i, j) for i in rows for j in columns]
+    cuts += [(each, sizes.m, sizes.n) for each in _parts(sizes.matrices, 1) if each > 1]
+    for cut in cuts:
+        for resident in "ba":
+            tiling = Tiling(sizes, *cut, resident)
+            yield tiling
+            if sizes.keeps and tiling.strips > 1:
+                yield replace(tiling, is_kept=True)
+
+
+def _parts(extent: int, aligned: int = _ALIGNED) -> list[int]:
+    """Lengths of about equal parts of an extent, the longest first.
+
+    >>> _parts(1000), _parts(5, 1)
+    ([1000, 512, 384, 256, 125, 63, 32, 16, 8, 4, 2, 1], [5, 3, 2, 1])
+    """
+    found = set()
+    parts = 1
+    while parts < 2 * extent:
+        for count in (parts, parts + parts // 2) if parts < 8 else (parts,):
+            length = _count(extent, count)
+            found.add(min(extent, _count(length, aligned) * aligned if length > aligned else length))
+        parts *= 2
+    return sorted(found, reverse=True)
+
+
+def _count(extent: int, length: int) -> int:
+    return -(-extent // length)
+
+
+def _ranges(extent: int, length: int) -> list[Range]:
+    """Of `length` each, the last one of what is left.
+
+    >>> _ranges(5, 2)
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    return [(first, min(first + length, extent)) for first in range(0, extent, length)]

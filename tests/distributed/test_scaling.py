@@ -1,0 +1,300 @@
+"""``ozfp4 bench --distributed`` over two Gloo processes; its model of products, of what moves and of what is hidden."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import ranks as processes
+import torch
+
+from ozfp4.bench.rows import RowStore
+from ozfp4.bench.scaling import measure, model
+from ozfp4.bench.scaling.products import Ranks, problem_of
+from ozfp4.cli import distributed, main
+from ozfp4.distributed import cost, gathered
+
+LAYOUTS = [("rows", "replicated"), ("rows", "columns"), ("rows", "rows"), ("columns", "rows")]
+METHODS = [(*layout, "redistribute") for layout in LAYOUTS] + [("columns", "rows", "reduce")]
+FAST = model.Machine(rate=1e14, gather=3e11, exchange=2e11, memory=3e12, start=1e-5, encode=1e-11)
+
+
+def problem(ranks: int, n: int, a: str, b: str, result: str = "rows", device: str = "cuda") -> Any:
+    return problem_of(Ranks(0, ranks, torch.device(device)), n, n, n, (a, b), result)
+
+
+# ---- The model ---------------------------------------------------------------------------------------------
+
+
+def test_a_pipeline_by_hand() -> None:
+    assert model.pipeline(3.0, []) == 3.0
+    # It comes at 2, under the first product; is multiplied from 3 to 4.
+    assert model.pipeline(3.0, [(2.0, 1.0)]) == 4.0
+    # Nothing to do before: 2 + 1; the second comes at 4 and is multiplied until 5.
+    assert model.pipeline(0.0, [(2.0, 1.0), (2.0, 1.0)]) == 5.0
+    # Products are longer: the first comes at 1, all later ones travel under products.
+    assert model.pipeline(0.0, [(1.0, 5.0)] * 4) == 21.0
+    # The third begins once the first product is through, whose memory it takes: it comes at 1 + 5 + 6.
+    assert model.pipeline(0.0, [(1.0, 5.0), (1.0, 1.0), (6.0, 1.0)]) == 13.0
+
+
+@pytest.mark.parametrize(("a", "b", "method"), METHODS)
+@pytest.mark.parametrize("ranks", [2, 3, 8])
+def test_what_overlaps_takes_the_longer_and_at_most_the_sum(ranks: int, a: str, b: str, method: str) -> None:
+    for n in (100, 4096, 16384, 65536):
+        times = model.predict(problem(ranks, n, a, b), method, FAST)
+        slack = 1e-9 * times.total
+        assert times.total + slack >= max(times.products, times.moving)
+        more = 0.0
+        if method == "reduce":  # residues are added up besides
+            more = (cost.RESIDUES["cuda"] * ranks + 8) * n * n / ranks / FAST.memory * 1.1
+        assert times.total <= times.products + times.moving + 10 * FAST.start + more + slack
+        assert 0 <= times.hidden <= 1
+
+
+@pytest.mark.parametrize(("a", "b", "method"), METHODS)
+def test_faster_links_never_take_longer(a: str, b: str, method: str) -> None:
+    given = problem(4, 8192, a, b)
+    before = 0.0
+    for rate in (1e8, 1e9, 1e10, 1e11, 1e12):
+        machine = model.Machine(1e14, rate, rate, 3e12, 1e-5, 1e-11)
+        speed = 1 / model.predict(given, method, machine).total
+        assert speed >= before
+        before = speed
+
+
+def test_rows_beside_a_replicated_b_move_nothing() -> None:
+    times = model.predict(problem(2, 16384, "rows", "replicated"), "auto", FAST)
+    assert times.moving == 0
+    assert times.total == pytest.approx(FAST.local(8192, 16384, 16384) + FAST.start)
+
+
+def test_bound_by_links_what_moves_is_all_that_counts() -> None:
+    slow = model.Machine(1e18, 1e9, 1e9, 1e15)
+    times = model.predict(problem(2, 8192, "rows", "columns"), "auto", slow)
+    assert times.total == pytest.approx(8 * 8192**2 / 2 / 1e9, rel=1e-3)
+    assert times.bound == "links"
+    assert model.predict(problem(2, 8192, "rows", "columns"), "auto", FAST).bound == "products"
+
+
+def test_pieces_are_all_of_the_products_and_all_that_moves() -> None:
+    for ranks in (2, 3, 8):
+        for n in (5, 4096, 20000, 200000):
+            for b, free in (("columns", -1), ("rows", -1)):
+                own, pieces = model._pieces(problem(ranks, n, "rows", b).b, free, 8, ranks)
+                assert sum(part for part, _ in pieces) == pytest.approx(1)
+                assert own + sum(work for _, work in pieces) == pytest.approx(1)
+    assert len(model._pieces(problem(2, 65536, "rows", "rows").b, -1, 8, 2)[1]) == gathered.MOST_PIECES
+
+
+def test_residues_move_less_than_operands_where_k_is_long() -> None:
+    """As docs/scaling.md says: from k (n + m / P) > 2 m n on."""
+    for ranks in (2, 4, 8):
+        m = n = 8192
+        for factor in (0.9, 1.1):
+            k = int(factor * 2 * m * n / (n + m / ranks)) // ranks * ranks
+            given = problem_of(Ranks(0, ranks, torch.device("cuda")), m, k, n, ("columns", "rows"), "rows")
+            operands, residues = (measure.received(given, method) for method in ("redistribute", "reduce"))
+            assert (residues - cost.LINE * (m + n) * ranks < operands) == (factor > 1)
+
+
+# ---- What follows from measurements ------------------------------------------------------------------------
+
+
+def of_model(ranks: int, n: int) -> list[dict[str, Any]]:
+    """Rows as they would be if the model were right."""
+    few = measure.fewer(n)
+    rows: list[dict[str, Any]] = [
+        measure.Job("links", 0, ranks).key
+        | {"all-gather GB/s": 300.0, "all-to-all GB/s": 200.0, "memory GB/s": 3000.0, "start us": 10.0},
+        measure.Job("one", n, 1, "rows", "replicated").key
+        | {"ms": 1e3 * FAST.local(n, n, n), "ms of an eighth": 1e3 * FAST.local(few, n, n)},
+    ]
+    for job in measure.jobs([n], ranks):
+        if job.kind in ("strong", "weak") and job.ranks == ranks:
+            given = problem_of(Ranks(0, ranks, torch.device("cuda")), job.rows, n, n, (job.a, job.b), "rows")
+            rows.append(
+                job.key | {"ms": 1e3 * model.predict(given, job.method, FAST).total, "bits equal": True}
+            )
+    return rows
+
+
+def test_two_products_say_what_encoding_takes() -> None:
+    rows = of_model(2, 8192)
+    found = measure.machine_of(8192, rows[1], rows[0])
+    for name in ("rate", "gather", "exchange", "memory", "start", "encode"):
+        assert getattr(found, name) == pytest.approx(getattr(FAST, name))
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_rows_of_the_model_are_those_of_the_model(ranks: int) -> None:
+    found = measure.with_model(of_model(ranks, 8192), "cuda")
+    kinds = [row["kind"] for row in found]
+    assert kinds.count("strong") == len(measure.STRONG)
+    assert kinds.count("weak") == len(measure.WEAK)
+    for row in found[2:]:
+        assert row["percent"] == pytest.approx(0, abs=0.02)
+        assert row["efficiency"] == pytest.approx(row["speed-up"] / ranks, abs=1e-3)
+        assert 0 < row["efficiency"] <= 1
+    assert {row["received GB"] for row in found[2:] if row["b"] == "columns"} == {
+        round(8 * 8192**2 * (ranks - 1) / ranks / 1e9, 4)
+    }
+
+
+def test_jobs_of_some_ranks() -> None:
+    assert measure.group_sizes(1) == (1,)
+    assert measure.group_sizes(8) == (1, 2, 4, 8)
+    found = measure.jobs([16, 32], 3)
+    assert len({tuple(job.key.values()) for job in found}) == len(found)
+    assert {job.ranks for job in found} == {1, 2, 3}
+    assert {(job.kind, job.rows) for job in found if job.ranks == 3 and job.n == 32} == {
+        ("strong", 32),
+        ("weak", 96),
+    }
+
+
+# ---- Products over ranks -----------------------------------------------------------------------------------
+
+
+def all_rows(here: processes.Here, n: int) -> list[dict[str, Any]]:
+    device = torch.device(here.device)
+    handles = {
+        size: torch.distributed.new_group(list(range(size))) for size in measure.group_sizes(here.size)
+    }
+    everybody, found = Ranks(here.rank, here.size, device), []
+    for job in measure.jobs([n], here.size):
+        if (mine := measure.on_group(everybody, handles, job)) is not None:
+            found.append(measure.row(mine, job, 1))
+        everybody.wait()
+    return found
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_groups_of_one_launch_have_the_bits_of_one_rank(size: int) -> None:
+    found = processes.group(size).run(all_rows, 37)
+    assert len(found[0]) == len(measure.jobs([37], size))
+    for rank, rows in enumerate(found):
+        assert all(row["ranks"] > rank for row in rows)
+        products = [row for row in rows if row["kind"] in ("strong", "weak") and "skipped" not in row]
+        assert products or rank
+        assert all(row["bits equal"] is True and row["ms"] > 0 for row in products)
+        assert {row["method"] for row in rows if "skipped" in row} <= {"reduce"}
+    if size == 3:
+        links = [row for row in found[0] if row["kind"] == "links"]
+        assert [row["ranks"] for row in links] == [2, 3]
+        assert all(row["all-gather GB/s"] > 0 and row["all-to-all GB/s"] > 0 for row in links)
+
+
+# ---- The command -------------------------------------------------------------------------------------------
+
+
+def torchrun(*arguments: str, ranks: int = 2) -> subprocess.CompletedProcess[str]:
+    start = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks)]
+    command = [sys.executable, *start, "-m", "ozfp4", "bench", "--distributed", "--device", "cpu", *arguments]
+    source = str(Path(distributed.__file__).parents[2])
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": source}
+    return subprocess.run(command, capture_output=True, text=True, timeout=100, env=environment)
+
+
+def test_tables_files_figure_and_resuming(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    done = torchrun("--quick", "--sizes", "24", "40", "-o", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "Strong scaling" in done.stdout
+    assert "Weak scaling" in done.stdout
+    assert done.stdout.count("What a rank receives") == 1  # rank 0 alone speaks
+    results = json.loads((tmp_path / "scaling.json").read_text())
+    assert results["machine"]["ranks"] == 2
+    rows = results["rows"]
+    assert len(rows) == len(measure.jobs([24, 40], 2))
+    for row in rows:
+        if row["kind"] in ("strong", "weak") and "skipped" not in row:
+            assert row["bits equal"] is True
+            assert row["percent"] == pytest.approx(100 * (row["ms"] / row["model ms"] - 1), abs=1.0)
+    with (tmp_path / "scaling.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == len(rows)
+    assert (tmp_path / "scaling.svg").exists()
+    again = torchrun("--quick", "--sizes", "24", "40", "-o", str(tmp_path), "--no-figures")
+    assert again.returncode == 0, again.stderr
+    measured = sum("skipped" not in row for row in rows)
+    assert f"{measured} finished rows taken over" in again.stdout
+
+
+def options(**given: Any) -> argparse.Namespace:
+    plain = {
+        "methods": None,
+        "gemmul8": None,
+        "calibrate": False,
+        "accuracy": "scaled",
+        "device": "cpu",
+        "output": None,
+    }
+    return argparse.Namespace(
+        **(plain | {"no_figures": True, "fresh": False, "sizes": None, "quick": True} | given)
+    )
+
+
+def test_bits_that_differ_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = of_model(2, 64)
+    rows[-1]["bits equal"] = False
+    store = RowStore(None, {}, {"device": "any", "date": "today", "cuda": "13"}, measure.KEY)
+    for row in rows:
+        store.add(row)
+    distributed._report(options(), None, store)
+    text = capsys.readouterr().out
+    assert text.count("BITS DIFFER: weak N = 64, 2 ranks, a columns, b rows, reduce") == 1
+
+
+def test_without_torchrun_a_line_says_how(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("RANK", "WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
+    assert main(["bench", "--distributed"]) == 2
+    error = capsys.readouterr().err
+    assert error == f"ozfp4 bench: --distributed: no ranks here; start it with: {distributed.HOW}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "ranks", "message"),
+    [
+        ([], "1", "--distributed: 1 rank does not scale; start it with: torchrun"),
+        (["--methods", "numpy"], "2", "--methods: not with --distributed"),
+        (["--calibrate"], "2", "--calibrate: not with --distributed"),
+        (["--accuracy", "correct"], "2", "--accuracy: correct: --distributed is for the default"),
+        (["-o", "/proc/no"], "2", "--output: /proc/no: cannot be made"),
+    ],
+)
+def test_bad_input(
+    arguments: list[str],
+    ranks: str,
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", ranks)
+    for rank in ("0", "1"):  # one complaint is enough
+        monkeypatch.setenv("RANK", rank)
+        assert main(["bench", "--distributed", "--device", "cpu", *arguments]) == 2
+        error = capsys.readouterr().err
+        assert error.startswith(f"ozfp4 bench: {message}") if rank == "0" else error == ""
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there are GPUs")
+def test_ranks_without_gpus(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("RANK", "0")
+    assert main(["bench", "--distributed", "--device", "cuda"]) == 2
+    assert "--device: cuda: torch sees 0 GPUs, and 2 ranks are here" in capsys.readouterr().err
+
+
+def test_quick_is_for_ranks(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--quick"]) == 2
+    assert "--quick: is for --distributed" in capsys.readouterr().err

@@ -1,0 +1,97 @@
+"""The pipeline's CUDA device by torch's CPU tensors: which bytes go where, with streams and events that do all at once."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4.dispatch import on_cuda
+from ozfp4.streaming import call, copies
+from ozfp4.testing import assert_same_bits
+
+torch = pytest.importorskip("torch")
+
+
+class Stream:
+    def wait_stream(self, other: Any) -> None:
+        assert isinstance(other, Stream)
+
+    def wait_event(self, event: Any) -> None:
+        assert isinstance(event, Event)
+
+    def synchronize(self) -> None:
+        return
+
+
+class Event:
+    def __init__(self, blocking: bool = False) -> None:
+        assert blocking  # who waits sleeps
+
+    def record(self, stream: Any) -> None:
+        assert isinstance(stream, Stream)
+
+    def synchronize(self) -> None:
+        return
+
+
+@pytest.fixture
+def pinned(monkeypatch: pytest.MonkeyPatch) -> set[int]:
+    """The addresses of host memory that is pinned."""
+    from ozfp4.streaming import cuda
+
+    found: set[int] = set()
+    empty = torch.empty
+    monkeypatch.setattr(torch, "empty", lambda *shape, pin_memory=False, **options: empty(*shape, **options))
+    monkeypatch.setattr(torch.Tensor, "is_pinned", lambda x: x.data_ptr() in found)
+    monkeypatch.setattr(torch.cuda, "Event", Event)
+    monkeypatch.setattr(torch.cuda, "stream", lambda stream: contextlib.nullcontext())
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: Stream())
+    monkeypatch.setattr(
+        cuda, "_streams_of", lambda index: {kind: Stream() for kind in ("up", "product", "down")}
+    )
+    monkeypatch.setattr(on_cuda, "check_device", lambda device: None)
+    monkeypatch.setattr(cuda.Cuda, "check", lambda *_: None)
+    monkeypatch.setattr(cuda.Cuda, "slack", 0)
+    monkeypatch.setattr(cuda.Cuda, "least_workspace", 2**20)
+    monkeypatch.setattr(call, "devices_of", lambda given: [cuda.Cuda(torch.device("cpu"))])
+    monkeypatch.setattr(copies, "CHUNK", 3_000)
+    monkeypatch.setattr(copies, "DIRECT_CHUNK", 5_000)
+    return found
+
+
+@pytest.mark.parametrize("limit", [2**20 + 300_000, 2**23])
+@pytest.mark.parametrize("pins", ["", "a", "ab", "c", "abc"])
+@pytest.mark.parametrize(
+    "dtypes",
+    [("f8", "f8"), ("c16", "f8"), ("i4", "f8"), ("u2", "i2"), ("f4", "f4"), ("?", "?")],
+    ids="-".join,
+)
+def test_bits(pinned: set[int], dtypes: tuple[str, str], pins: str, limit: int) -> None:
+    random = np.random.default_rng(1)
+    a, b = (
+        (100 * random.standard_normal(shape)).astype("i2").astype(dtype)
+        for shape, dtype in zip(((150, 70), (70, 190)), dtypes, strict=True)
+    )
+    wanted = ozfp4.matmul(a, b)
+    out = np.full(wanted.shape, 1, wanted.dtype)
+    pinned |= {x.ctypes.data for name, x in zip("abc", (a, b, out), strict=True) if name in pins}
+    assert ozfp4.matmul(a, b, out=out, device="cuda", device_memory_limit=limit) is out
+    assert_same_bits(out, wanted)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"return_bound": True}, {"accuracy": "correct", "rounding": "up"}], ids=str
+)
+def test_options(pinned: set[int], options: dict[str, Any]) -> None:
+    random = np.random.default_rng(1)
+    a, b = random.standard_normal((5, 80, 30)), random.standard_normal((5, 30, 90)) * 1j
+    found, wanted = (
+        ozfp4.matmul(a, b, **options, **more)
+        for more in ({"device": "cuda", "device_memory_limit": 2**20 + 200_000}, {})
+    )
+    for x, y in zip(found, wanted, strict=True) if isinstance(found, tuple) else [(found, wanted)]:
+        assert_same_bits(x, y)

@@ -1,0 +1,246 @@
+"""The pipeline on a device that does everything late: its order alone makes the results right."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from late_device import LateDevice
+
+import ozfp4
+from ozfp4.streaming import call, copies, engine
+from ozfp4.streaming.tiles import Tiling
+from ozfp4.testing import assert_same_bits
+
+RANDOM = np.random.default_rng(5)
+A, B = RANDOM.standard_normal((310, 90)), RANDOM.standard_normal((90, 270))
+C = ozfp4.matmul(A, B)
+LIMIT = 2**20 + 400_000  # so little that no operand fits
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copies, "CHUNK", 6_000)
+
+
+@pytest.fixture
+def jobs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The jobs that were made, and what moved."""
+    found: list[Any] = []
+    multiply = engine.multiply
+
+    def kept(job: Any, devices: Any) -> Any:
+        moved = multiply(job, devices)
+        found.append((job, moved))
+        return moved
+
+    monkeypatch.setattr(call, "multiply", kept)
+    return found
+
+
+@pytest.fixture
+def late(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Devices by any names are late ones with these settings."""
+    made: list[LateDevice] = []
+
+    def devices(count: int = 1, **settings: Any) -> list[LateDevice]:
+        made.extend(LateDevice(f"late:{i}", seed=i, **settings) for i in range(count))
+        monkeypatch.setattr(call, "devices_of", lambda given: made)
+        return made
+
+    yield devices
+    for device in made:
+        device.close()
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+@pytest.mark.parametrize("limit", [LIMIT, 2**20 + 1_100_000, 2**23])
+def test_one_device(late: Any, jobs: list[Any], limit: int, keeps: bool) -> None:
+    (device,) = late(keeps=keeps)
+    assert_same_bits(ozfp4.matmul(A, B, device="late", device_memory_limit=limit), C)
+    (job, (moved,)) = jobs[0]
+    assert moved.tiles == job.tiling.count == device.products
+    assert moved.up + moved.down == job.tiling.moved_bytes()
+    assert device.allocated + max(device.workspaces) + job.tiling.kept_bytes <= limit
+    assert min(device.workspaces) >= job.tiling.least_workspace
+
+
+@pytest.mark.parametrize("turned", [(False, True), (True, False), (True, True)])
+def test_operands_and_results_by_columns(late: Any, turned: tuple[bool, bool]) -> None:
+    late()
+    a, b = (np.asfortranarray(x) if is_turned else x for x, is_turned in zip((A, B), turned, strict=True))
+    out = np.full((270, 310), np.nan).T
+    assert ozfp4.matmul(a, b, out=out, device="late", device_memory_limit=LIMIT) is out
+    assert_same_bits(out, C)
+
+
+def test_several_devices_share_the_tiles(late: Any, jobs: list[Any]) -> None:
+    slow, fast = late(2)
+    slow.delay, fast.delay = 0.02, 0.0
+    for _ in range(2):
+        assert_same_bits(ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT), C)
+    for job, moved in jobs:
+        assert sum(each.tiles for each in moved) == job.tiling.count
+        assert moved[1].tiles > moved[0].tiles
+
+
+def test_results_with_bounds(late: Any) -> None:
+    late()
+    found = ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT, return_bound=True)
+    for x, y in zip(found, ozfp4.matmul(A, B, return_bound=True), strict=True):
+        assert_same_bits(x, y)
+
+
+def test_a_tile_travels_while_another_is_multiplied(late: Any, jobs: list[Any]) -> None:
+    """With products that take long, and copies that take as long, both go on at once."""
+    (device,) = late(delay=0.0, keeps=False)
+    spans: dict[str, list[tuple[float, float]]] = {"up": [], "product": []}
+
+    def slowed(kind: str, seconds: float) -> None:
+        put = device._queues[kind].put
+        wrapped = device._queues[kind]
+
+        class Timed:
+            def put(self, job: Any) -> None:
+                if job is None or getattr(job, "__name__", "") == "reach":
+                    put(job)
+                    return
+
+                def timed() -> None:
+                    began = time.monotonic()
+                    time.sleep(seconds)
+                    job()
+                    spans[kind].append((began, time.monotonic()))
+
+                put(timed)
+
+            def get(self) -> Any:
+                return wrapped.get()
+
+        device._queues[kind] = Timed()
+
+    slowed("product", 0.03)
+    slowed("up", 0.002)
+    assert_same_bits(ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT), C)
+    beside = sum(
+        max(0.0, min(end, last) - max(begin, first))
+        for begin, end in spans["product"]
+        for first, last in spans["up"]
+    )
+    assert beside > 0.25 * sum(last - first for first, last in spans["up"])
+
+
+def test_progress_rises_to_one(late: Any, jobs: list[Any]) -> None:
+    late()
+    told: list[float] = []
+    ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT, progress=told.append)
+    assert told == sorted(set(told))
+    assert told[-1] == 1.0
+    assert 1 < len(told) <= jobs[0][0].tiling.count
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
+def test_what_progress_raises_ends_everything(late: Any, error: type[BaseException]) -> None:
+    (device,) = late()
+    threads = set(threading.enumerate())
+
+    def stop(fraction: float) -> None:
+        raise error
+
+    with pytest.raises(error):
+        ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT, progress=stop)
+    assert set(threading.enumerate()) <= threads
+    products = device.products
+    time.sleep(0.05)
+    assert device.products == products
+    assert_same_bits(ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT), C)
+
+
+def test_an_interrupt_ends_everything(late: Any) -> None:
+    """Ctrl-C, while the caller waits for tiles that take long."""
+    if threading.current_thread() is not threading.main_thread():
+        pytest.skip("signals arrive in the main thread")
+    late(delay=0.2)
+    before, threads = signal.signal(signal.SIGINT, signal.default_int_handler), set(threading.enumerate())
+    main = threading.main_thread().ident
+    assert main is not None
+    timer = threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT))
+    timer.start()
+    began = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT)
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, before)
+    assert time.monotonic() - began < 10  # what was enqueued is waited for, nothing more
+    assert set(threading.enumerate()) <= threads
+
+
+@pytest.fixture
+def cut(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Products are cut so: rows, columns, the resident operand, whether it is prepared; and how many matrices of a stack."""
+
+    def into(rows: int, columns: int, resident: str, is_kept: bool, matrices: int = 1) -> None:
+        monkeypatch.setattr(
+            call, "best_tiling", lambda sizes, _: Tiling(sizes, matrices, rows, columns, resident, is_kept)
+        )
+
+    return into
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+@pytest.mark.parametrize("resident", ["a", "b"])
+@pytest.mark.parametrize("tile", [(37, 41), (310, 50), (64, 270), (310, 270)])
+def test_any_cut(
+    late: Any, jobs: list[Any], cut: Any, tile: tuple[int, int], resident: str, is_kept: bool
+) -> None:
+    late()
+    cut(*tile, resident, is_kept)
+    assert_same_bits(ozfp4.matmul(A, B, device="late"), C)
+    (job, (moved,)) = jobs[0]
+    assert moved.tiles == job.tiling.count
+    assert moved.up + moved.down == job.tiling.moved_bytes()
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+@pytest.mark.parametrize("resident", ["a", "b"])
+@pytest.mark.parametrize("tile", [(9, 7, 1), (20, 30, 3), (20, 5, 1)])
+@pytest.mark.parametrize(
+    "shapes", [((7, 20, 8), (7, 8, 30)), ((7, 20, 8), (8, 30)), ((1, 20, 8), (7, 8, 30))], ids=str
+)
+def test_any_cut_of_a_stack(
+    late: Any, cut: Any, shapes: Any, tile: tuple[int, int, int], resident: str, is_kept: bool
+) -> None:
+    late(delay=0.0005)
+    *block, group = tile
+    cut(*block, resident, is_kept, group)
+    a, b = (np.random.default_rng(1).standard_normal(shape) for shape in shapes)
+    assert_same_bits(ozfp4.matmul(a, b, device="late"), ozfp4.matmul(a, b))
+
+
+@pytest.mark.parametrize("place", ["memory", "staging", "upload", "download", "multiply", "prepare", "view"])
+@pytest.mark.parametrize("after", [0, 3])
+def test_what_a_device_raises_is_raised(
+    late: Any, cut: Any, monkeypatch: pytest.MonkeyPatch, place: str, after: int
+) -> None:
+    (device,) = late()
+    cut(40, 50, "b", True)
+    before, calls = getattr(device, place), 0
+
+    def fails(*arguments: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls > after:
+            raise RuntimeError(f"no {place}")
+        return before(*arguments)
+
+    monkeypatch.setattr(device, place, fails)
+    out = np.full(C.shape, np.nan)
+    with pytest.raises(RuntimeError, match=f"no {place}"):
+        ozfp4.matmul(A, B, out=out, device="late")
+    assert after or np.isnan(out).all()
