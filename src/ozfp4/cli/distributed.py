@@ -99,7 +99,7 @@ def _measure(options: argparse.Namespace, folder: Path | None, rank: int, ranks:
     handles = {size: dist.new_group(list(range(size))) for size in measure.group_sizes(ranks)}
     sizes = options.sizes or list((QUICK_SIZES if options.quick else SIZES)[device.type])
     repeat = QUICK_REPEAT if options.quick else REPEAT
-    jobs = measure.jobs(sizes, ranks)
+    jobs = measure.jobs(sizes, ranks, options.scaling)
     store, left = None, [jobs]
     if rank == 0:
         settings = {"device": device.type, "ranks": ranks, "repeat": repeat, "accuracy": "fp64"}

@@ -6,7 +6,7 @@ Strong: N x N x N whatever the number of ranks. Weak: N rows of A for each rank,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -67,13 +67,15 @@ def group_sizes(ranks: int) -> tuple[int, ...]:
     return (*(2**i for i in range(ranks.bit_length()) if 2**i < ranks), ranks)
 
 
-def jobs(sizes: list[int], ranks: int) -> list[Job]:
+def jobs(sizes: list[int], ranks: int, kinds: Collection[str] = ("strong", "weak")) -> list[Job]:
     """All of them, those of the links first."""
     counts = [count for count in group_sizes(ranks) if count > 1]
     found = [Job("links", 0, count) for count in counts]
     for n in sizes:
         found.append(Job("one", n, 1, "rows", "replicated"))
         for kind, cases in (("strong", STRONG), ("weak", WEAK)):
+            if kind not in kinds:
+                continue
             found += [Job(kind, n, count, *case) for count in counts for case in cases]
     return found
 
@@ -88,17 +90,36 @@ def row(ranks: Ranks, job: Job, repeat: int) -> Row:
         why := inner.why_not_reduce(problem, float64, float64, {"accuracy": None}, False)
     ):
         return job.key | {"skipped": why}
-    found, failure = None, None
     try:
-        found = _operands(ranks, job)
-    except RuntimeError as error:  # torch's for memory on the host; of a device a class below
-        failure = error
-    try:
-        agree.confirm(take_group(ranks.handle), failure)
-    except RuntimeError as error:
-        return job.key | {"skipped": str(error).partition("\n")[0]}
-    assert found is not None
-    return job.key | _product(ranks, job, *found, repeat)
+        return job.key | (_alone if job.kind == "one" else _over)(ranks, job, repeat)
+    except _SkippedError as error:
+        return job.key | {"skipped": str(error)}
+
+
+class _SkippedError(Exception):
+    """On every rank of a group: one of them could not make a product, for want of memory mostly."""
+
+
+class _Guard:
+    """Keeps what goes wrong on this rank until all ranks ask: a product that fails takes part in what others wait for first."""
+
+    def __init__(self, ranks: Ranks) -> None:
+        self._ranks, self._failure = ranks, None  # type: tuple[Ranks, Exception | None]
+
+    def __call__(self, call: Callable[[], Any]) -> Any:
+        if self._failure is None:
+            try:
+                return call()
+            except (RuntimeError, MemoryError) as error:  # out of memory of a device is the first one
+                self._failure = error.with_traceback(None)  # whose frames hold tensors
+        return None
+
+    def settle(self) -> None:
+        """Raises _SkippedError on all ranks where one has failed."""
+        try:
+            agree.confirm(take_group(self._ranks.handle), self._failure)
+        except (RuntimeError, MemoryError) as error:
+            raise _SkippedError(str(error).partition("\n")[0]) from None
 
 
 def _problem(job: Job, device: str) -> Problem:
@@ -109,14 +130,6 @@ def _problem(job: Job, device: str) -> Problem:
 # ---- Products ----------------------------------------------------------------------------------------------
 
 
-def _operands(ranks: Ranks, job: Job) -> tuple[Any, Any, Any]:
-    """This rank's rows of A, and B, whole, and room for its rows of the result. normal(0, 1), the same whatever the ranks."""
-    rows = _block(ranks, job, ranks.rank)
-    if job.kind != "weak":
-        rows = part(_block(ranks, job, 0), "rows", ranks.rank, ranks.size).clone()
-    return rows, _block(ranks, job, -1), rows.new_full((rows.shape[0], job.n), 7.0)
-
-
 def _block(ranks: Ranks, job: Job, index: int) -> Any:
     """N x N of A, or of B with index -1."""
     torch = require_torch()
@@ -124,29 +137,76 @@ def _block(ranks: Ranks, job: Job, index: int) -> Any:
     return torch.randn(job.n, job.n, generator=generator, dtype=torch.float64, device=ranks.device)
 
 
-def _product(ranks: Ranks, job: Job, rows: Any, b: Any, out: Any, repeat: int) -> Row:
-    torch = require_torch()
-    if job.kind == "one":
-        few = fewer(job.n)
-        seconds = median(ranks, lambda: matmul(rows, b, out=out), repeat, 1)
-        of_few = median(ranks, lambda: matmul(rows[:few], b, out=out[:few]), repeat, 1)
-        return {"ms": _ms(seconds), "ms of an eighth": _ms(of_few)}
-    expected = matmul(rows, b)
-    mine = rows
-    if job.a == "columns":
-        blocks = range(job.ranks if job.kind == "weak" else 1)
-        cut = [part(_block(ranks, job, index), "columns", ranks.rank, ranks.size) for index in blocks]
-        mine = torch.cat(cut)
-    right = b if job.b == "replicated" else part(b, job.b, ranks.rank, ranks.size).clone()
+def _rows(ranks: Ranks, job: Job) -> Any:
+    """This rank's rows of A, normal(0, 1), the same whatever the ranks."""
+    if job.kind == "weak":
+        return _block(ranks, job, ranks.rank)
+    return part(_block(ranks, job, 0), "rows", ranks.rank, ranks.size).clone()
+
+
+def _left(ranks: Ranks, job: Job) -> Any:
+    """This rank's part of A."""
+    if job.a == "rows":
+        return _rows(ranks, job)
+    blocks = range(job.ranks if job.kind == "weak" else 1)
+    cut = [part(_block(ranks, job, index), "columns", ranks.rank, ranks.size) for index in blocks]
+    return require_torch().cat(cut)
+
+
+def _right(ranks: Ranks, job: Job) -> Any:
+    """This rank's part of B."""
+    b = _block(ranks, job, -1)
+    return b if job.b == "replicated" else part(b, job.b, ranks.rank, ranks.size).clone()
+
+
+def _alone(ranks: Ranks, job: Job, repeat: int) -> Row:
+    """One rank's product, and that of an eighth of the rows."""
+    guard = _Guard(ranks)
+    operands = guard(lambda: (_rows(ranks, job), _block(ranks, job, -1), _filled(ranks, job)))
+    guard.settle()
+    rows, b, out = operands
+    few = fewer(job.n)
+    taken = [
+        median(ranks, lambda m=m: guard(lambda: matmul(rows[:m], b, out=out[:m])), repeat, 1)  # type: ignore[misc]
+        for m in (job.n, few)
+    ]
+    guard.settle()
+    return {"ms": _ms(taken[0]), "ms of an eighth": _ms(taken[1])}
+
+
+def _over(ranks: Ranks, job: Job, repeat: int) -> Row:
+    """A product over the ranks; then whether this rank's rows of it are what one rank makes of its rows."""
+    guard = _Guard(ranks)
+    out = guard(lambda: _filled(ranks, job))
+    seconds = _seconds(ranks, job, guard, out, repeat)
+    expected = guard(lambda: matmul(_rows(ranks, job), _block(ranks, job, -1)))
+    guard.settle()
+    is_wrong = ranks.slowest(float(not same_bits(out, expected))) > 0
+    return {"ms": _ms(seconds), "bits equal": not is_wrong}
+
+
+def _seconds(ranks: Ranks, job: Job, guard: _Guard, out: Any, repeat: int) -> float:
+    """Of the product into `out`. The operands are gone afterwards, as the check takes as much."""
+    operands = guard(lambda: (_left(ranks, job), _right(ranks, job)))
+    guard.settle()
+    a, b = operands
+    layout = (job.a, job.b)
 
     def call() -> object:
         return distributed_matmul(
-            mine, right, group=ranks.handle, layout=(job.a, job.b), result="rows", out=out, method=job.method
+            a, b, group=ranks.handle, layout=layout, result="rows", out=out, method=job.method
         )
 
-    seconds = median(ranks, call, repeat, 1)
-    is_wrong = ranks.slowest(float(not same_bits(out, expected))) > 0
-    return {"ms": _ms(seconds), "bits equal": not is_wrong}
+    seconds = median(ranks, lambda: guard(call), repeat, 1)
+    guard.settle()
+    return seconds
+
+
+def _filled(ranks: Ranks, job: Job) -> Any:
+    """Room for this rank's rows of the result, with noise in it."""
+    torch = require_torch()
+    rows = _problem(job, ranks.device.type).result.local(ranks.rank)[0]
+    return torch.full((rows, job.n), 7.0, dtype=torch.float64, device=ranks.device)
 
 
 def fewer(n: int) -> int:

@@ -67,6 +67,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="scaling over the ranks that torchrun started; nothing else",
     )
+    parser.add_argument(
+        "--scaling",
+        nargs="+",
+        choices=("strong", "weak"),
+        default=("strong", "weak"),
+        help="with --distributed: N x N x N, or N rows for each rank; default both",
+    )
     parser.add_argument("--quick", action="store_true", help="with --distributed: small sizes, few repeats")
     add_output_arguments(parser)
 
