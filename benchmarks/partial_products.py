@@ -24,7 +24,7 @@ import ozfp4
 import ozfp4.distributed
 from ozfp4.distributed.layout import chunk_sizes
 
-METHODS = ("redistribute", "reduce")
+METHODS = ("reduce", "redistribute")
 
 
 def milliseconds(device: Any, run: Callable[[], Any], repeat: int) -> float:
@@ -85,6 +85,8 @@ def on_all(
 
         results.append(run())
         times[method] = milliseconds(device, run, repeat)
+        if device.type == "cuda":
+            torch.cuda.empty_cache()
     same = torch.tensor(
         torch.equal(*(x.view(torch.int64) for x in results)), dtype=torch.int32, device=device
     )

@@ -85,7 +85,7 @@ def product(case: Case, a: Any, b: Any, make: Any = Partial) -> tuple[Any, Any]:
     size = sum(pieces[0].bytes_of(part[0][1], n) for part in parts)
     sent = torch.empty(len(pieces), size, dtype=torch.uint8, device=a.device).fill_(255)
     for piece, memory in zip(pieces, sent, strict=True):
-        piece.residues(parts, memory)
+        piece.residues(parts, list(memory.split([piece.bytes_of(rows[1], n) for rows, _ in parts])))
     out = torch.full((m, n), 7.0, dtype=a.dtype, device=a.device)
     at = 0
     for rows, columns in parts:

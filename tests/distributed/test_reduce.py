@@ -94,9 +94,12 @@ def float_case(here, seed):
 def float_cases(here, first, count, limits=None):
     from ozfp4.distributed import reduce
 
-    names = ("MOST_BYTES", "ALIGNED", "REPAIR_BYTES")
+    names = ("MOST_BYTES", "ALIGNED", "REPAIR_BYTES", "_overlaps")
     before = [getattr(reduce, name) for name in names]
-    values = before if limits is None else [dict.fromkeys(("cpu", "cuda"), limits[0]), *limits[1:]]
+    values = before
+    if limits is not None:
+        most, aligned, repair, overlaps = limits
+        values = [dict.fromkeys(("cpu", "cuda"), most), aligned, repair, lambda *_: overlaps]
     try:
         for name, value in zip(names, values, strict=True):
             setattr(reduce, name, value)
@@ -238,10 +241,12 @@ def test_floats(ranks):
     assert ranks.run(float_cases, 1000 * ranks.size, count) == [count] * ranks.size
 
 
-def test_floats_in_blocks(ranks):
-    """Blocks of a few columns, and whole lines a few at a time."""
-    count = 60 if ranks.size <= 4 else 20
-    assert ranks.run(float_cases, 1000 * ranks.size, count, (64, 2, 100)) == [count] * ranks.size
+@pytest.mark.parametrize("overlaps", [True, False])
+def test_floats_in_blocks(ranks, overlaps):
+    """Blocks of a few columns, which travel under products or between them, and whole lines a few at a time."""
+    count = 40 if ranks.size <= 4 else 15
+    limits = (64, 2, 100, overlaps)
+    assert ranks.run(float_cases, 1000 * ranks.size, count, limits) == [count] * ranks.size
 
 
 def test_integers(ranks):

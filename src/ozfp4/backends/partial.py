@@ -81,8 +81,8 @@ class Partial:
         """Bytes that :meth:`finish` may read behind what was received, of parts of `part` bytes."""
         return 0
 
-    def residues(self, parts: list[tuple[Range, Range]], sent: Any) -> None:
-        """The residues of each part, rows and columns of the result, one behind the other into `sent`, a tensor of bytes. Range:
+    def residues(self, parts: list[tuple[Range, Range]], targets: list[Any]) -> None:
+        """The residues of each part, rows and columns of the result, into its target, a tensor of :meth:`bytes_of` bytes. Range:
         the parts lie side by side, in this order, along rows or along columns, and have the same range of the other axis."""
         rows, columns = (_hull([part[axis] for part in parts]) for axis in (0, 1))
         found = np.empty((self.groups, rows[1], columns[1]), self._dtype)
@@ -90,13 +90,9 @@ class Partial:
             self.plan._core, self.count, self.a[_slice(rows)], self.b[:, _slice(columns)],
             self.scales[0], rows[0], self.scales[1], columns[0], found, self._limit,
         )  # fmt: skip
-        at, memory = 0, sent.numpy()
-        for own_rows, own_columns in parts:
-            size = self.bytes_of(own_rows[1], own_columns[1])
-            target = memory[at : at + size].view(self._dtype)
+        for (own_rows, own_columns), target in zip(parts, targets, strict=True):
             part = found[:, _slice(own_rows, rows[0]), _slice(own_columns, columns[0])]
-            target.reshape(part.shape)[...] = part
-            at += size
+            target.numpy().view(self._dtype).reshape(part.shape)[...] = part
 
     def finish(self, received: Any, pieces: int, rows: Range, columns: Range, out: Any) -> None:
         """The block of the result whose residues of all pieces were received, one piece behind the other, rounded into `out`, a

@@ -17,7 +17,7 @@ from ..dispatch import pieces
 from ..request import library
 from ..request.arguments import Arguments, check_arguments
 from ..request.library import require_torch
-from . import agree
+from . import agree, cost
 from .collectives import Group, Pending, exchange, gather, move
 from .layout import Extents, Placed, Problem, chunk_sizes
 from .local import Products
@@ -25,8 +25,8 @@ from .local import Products
 MOST_RANKS = (
     64  # so many residues of a modulus reconstruct sums on a GPU (kMaxSplits in csrc/plan/schedule.hpp)
 )
-# Bytes of the residues of a block: while one travels, the next one is multiplied, and the memory is that of two on their way out
-# and two on their way in.
+# Bytes of the residues of a block: while one travels, the next one may be multiplied, and the memory is that of two on their way
+# out and two on their way in.
 MOST_BYTES = {"cpu": 2**28, "cuda": 2**31}
 ALIGNED = 256  # columns or rows of a block are a multiple of this: whole tiles
 MANY = 16  # where more than one entry of so many is left, all of a rank's part are multiplied again
@@ -189,13 +189,15 @@ def _add_residues(
             piece.finish(received, group.size, rows, columns, out.narrow(free, begin, width))
 
     extent, before = computed.shape[free], None
+    overlaps = _overlaps(problem, computed, piece, group, a)
     for begin in range(0, extent, step):
         width = min(step, extent - begin)
         parts = [ordered(along, (begin, width)) for along in ranges]
         sizes = [piece.bytes_of(rows[1], columns[1]) for rows, columns in parts]
-        sent = a.new_empty(sum(sizes), dtype=require_torch().uint8)
-        piece.residues(parts, sent)
-        coming = _swap(group, sent, sizes, [sizes[group.rank]] * group.size, piece.tail(sizes[group.rank]))
+        coming = _exchange(group, piece, parts, sizes, a)
+        if not overlaps:
+            finish(begin, width, coming)
+            continue
         if before is not None:
             finish(*before)
         before = begin, width, coming
@@ -272,18 +274,41 @@ def _reserve(piece: Any, computed: Placed, step: int, group: Group, device: Any)
     require_torch().empty(total, dtype=require_torch().uint8, device=device)
 
 
-def _swap(group: Group, sent: Any, sizes: list[int], coming: list[int], tail: int) -> Pending:
-    """Bytes for each rank, one behind the other; those from each, which are on their way, with `tail` more behind them."""
+def _overlaps(problem: Problem, computed: Placed, piece: Any, group: Group, a: Any) -> bool:
+    """Whether blocks travel while others are multiplied. A kernel that has all multiprocessors and one that moves bytes cost each
+    other more than a short way takes; where that is long, it is to be hidden."""
+    own, kind = computed.local(group.rank), a.device.type
+    travelling = piece.bytes_of(*own) * (group.size - 1) / cost.LINK[kind]
+    return bool(travelling > 0.1 * 2.0 * problem.m * problem.n * a.shape[1] / cost.RATE[kind])
+
+
+def _exchange(group: Group, piece: Any, parts: list[Any], sizes: list[int], a: Any) -> Pending:
+    """The residues of this rank's part, of all pieces: those of other ranks, which are on their way, in rank order, and behind
+    them its own. Each rank sends every other one the residues of that one's part."""
     torch = require_torch()
     import torch.distributed as dist
 
+    own = sizes[group.rank]
+    others = [0 if rank == group.rank else size for rank, size in enumerate(sizes)]
+    sent = a.new_empty(sum(others), dtype=torch.uint8)
+    received = a.new_empty(group.size * own + piece.tail(own), dtype=torch.uint8)
+    travelling = received[: (group.size - 1) * own]
+    targets = list(sent.split(others))
+    targets[group.rank] = received[len(travelling) : len(travelling) + own]
+    piece.residues(parts, targets)
+    if group.size == 1:
+        return Pending(None, lambda: received)
     by_host = group.goes_by_host(sent)
-    given = sent.cpu() if by_host else sent
-    found = torch.empty(sum(coming) + tail, dtype=torch.uint8, device=given.device)
-    work = dist.all_to_all_single(
-        found[: sum(coming)], given, coming, sizes, group=group.handle, async_op=True
-    )
-    return Pending(work, lambda: (found.to(sent.device) if by_host else found, given)[0])
+    given, found = (sent.cpu(), travelling.cpu()) if by_host else (sent, travelling)
+    coming = [0 if rank == group.rank else own for rank in range(group.size)]
+    work = dist.all_to_all_single(found, given, coming, others, group=group.handle, async_op=True)
+
+    def result() -> Any:
+        if by_host:
+            travelling.copy_(found)
+        return received if given is not None else None  # holds what is sent until it has gone
+
+    return Pending(work, result)
 
 
 def _mend(

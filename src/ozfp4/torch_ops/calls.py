@@ -22,6 +22,11 @@ def matmul(
     a: Any, b: Any, out: Any, plan: Any, report: Any, progress: Any, return_bound: Any, **settings: Any
 ) -> Any:
     if dtensors.are_given(a, b, out):
+        is_plain = out is None and plan is None and not (progress or report or return_bound)
+        if is_plain and not torch.compiler.is_compiling():  # the shortest way
+            found = dtensors.again("matmul", (a, b), unusual(settings))
+            if found is not None:
+                return found
         unasked = {"plan": plan, "report": report, "progress": progress, "return_bound": return_bound}
         return _of_dtensors("matmul", out, unasked, settings, a=a, b=b)
     if plan is not None or progress is not None or report or return_bound:
@@ -74,7 +79,7 @@ def _of_dtensors(
     """A product of DTensors by its operator; `arguments` are in the order of the schema."""
     if torch.compiler.is_compiling():  # the operator checks them
         return getattr(torch.ops.ozfp4, name).default(*arguments.values(), **_checked(settings))
-    if out is None and not any(unasked.values()):
+    if name != "matmul" and out is None and not any(unasked.values()):
         result = dtensors.again(name, tuple(arguments.values()), unusual(settings))
         if result is not None:
             return result

@@ -176,24 +176,24 @@ class Partial:
         """Bytes that :meth:`finish` may read behind what was received, of parts of `part` bytes."""
         return -(-part * int(self.stages.spare_planes(self.count)) // self.count) + 16
 
-    def residues(self, parts: list[tuple[Range, Range]], sent: Any) -> None:
-        """The residues of each part, rows and columns of the result, one behind the other into `sent`, a tensor of bytes."""
+    def residues(self, parts: list[tuple[Range, Range]], targets: list[Any]) -> None:
+        """The residues of each part, rows and columns of the result, into its target, a tensor of :meth:`bytes_of` bytes that
+        is aligned to 16."""
         if self.is_empty:
-            sent.zero_()
+            for target in targets:
+                target.zero_()
             return
         if (
             self.own.steps is not None
         ):  # its memory came from another stream: it must outlive this one's launches
             self.own.steps.record_stream(self.torch.cuda.current_stream(self.device))
         a, b = self.sides
-        at = sent.data_ptr()
-        for rows, columns in parts:
+        for (rows, columns), target in zip(parts, targets, strict=True):
             if rows[1] and columns[1]:
                 self.stages.multiply(
-                    a.planes.data_ptr(), a.lines, *rows, b.planes.data_ptr(), b.lines, *columns, at,
+                    a.planes.data_ptr(), a.lines, *rows, b.planes.data_ptr(), b.lines, *columns, target.data_ptr(),
                     self.verdict.data_ptr(), self.own.steps_address(), self._stream,
                 )  # fmt: skip
-            at += self.bytes_of(rows[1], columns[1])
 
     def finish(self, received: Any, pieces: int, rows: Range, columns: Range, out: Any) -> None:
         """The block of the result whose residues of all pieces were received, one piece behind the other, rounded into `out`, a
