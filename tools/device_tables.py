@@ -331,10 +331,11 @@ def scaling_paper(_: Results) -> str:
     """What is modelled of 8, 64 and 512 GPUs."""
     from ozfp4.bench.scaling import projections
 
+    times, shares = ("moving ms", "encode ms", "products ms"), ("efficiency", "hidden efficiency")
+    sizes = ("links bound up to", "nine tenths from", "hidden nine tenths from")
     lines = [
-        [row["GPU"], str(row["ranks"]), row["mesh"], row["waits for"], *(f"{row[name]:.3g}" for name in (
-            "moving ms", "encode ms", "products ms")), *(f"{100 * row[name]:.0f} %" for name in ("efficiency", "hidden efficiency")),
-         *(_rounded(row[name]) for name in ("links bound up to", "nine tenths from", "hidden nine tenths from"))]
+        [row["GPU"], str(row["ranks"]), row["mesh"], row["waits for"], *(f"{row[name]:.3g}" for name in times),
+         *(f"{100 * row[name]:.0f} %" for name in shares), *(_rounded(row[name]) for name in sizes)]
         for row in projections.rows()
     ]  # fmt: skip
     head = [
