@@ -117,3 +117,26 @@ def test_an_overflow_of_one_rank_is_raised_by_all(ranks: Ranks) -> None:
         assert is_unchanged
         assert "3 entries of the product do not fit" in text
         assert (rank == owner) != (f"rank {owner}" in text)
+
+
+def test_a_product_without_memory_takes_less_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a device says it has none: where operands came may be a hole that the next product's memory does not fit."""
+    limits: list[object] = []
+
+    def multiply(*args: torch.Tensor, **names: object) -> torch.Tensor:
+        limits.append(names.get("workspace_limit"))
+        if len(limits) % 2:
+            raise torch.cuda.OutOfMemoryError("none")
+        return ozfp4.matmul(*args, **names)
+
+    monkeypatch.setattr(local, "matmul", multiply)
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (2**30, 2**32))
+    a, b = torch.randn(30, 40, dtype=torch.float64), torch.randn(40, 20, dtype=torch.float64)
+    for asked, taken in ((None, 3 * 2**28), (2**24, 2**24)):
+        out = torch.full((30, 20), 7.0, dtype=torch.float64)
+        products = local.Products({"workspace_limit": asked, "accuracy": "correct"}, False)
+        products(a, b, out, None)
+        assert products.failure is None
+        assert limits[-2:] == [asked, taken]
+        assert equal(out, ozfp4.matmul(a, b, accuracy="correct"))
