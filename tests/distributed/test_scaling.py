@@ -95,6 +95,22 @@ def test_pieces_are_all_of_the_products_and_all_that_moves() -> None:
                 assert of_links.total == pytest.approx(measure.received(given, "redistribute") / 1e9)
 
 
+def test_a_reduction_by_hand() -> None:
+    given = problem(2, 1024, "columns", "rows")
+    entries = 1024**2 // 2
+    of_products = model.predict(given, "reduce", model.Machine(1e14, 1e30, 1e30, 1e30))
+    assert of_products.total == pytest.approx(2 * 1024 * 1024 * 512 / 1e14)
+    of_links = model.predict(given, "reduce", model.Machine(1e30, 1e30, 1e9, 1e30))
+    assert of_links.total == pytest.approx(16 * entries / 1e9)
+    of_memory = model.predict(given, "reduce", model.Machine(1e30, 1e30, 1e30, 1e12))
+    assert of_memory.total == pytest.approx((2 * 16 + 8) * entries / 1e12)
+    # Two blocks: the second one's residues travel after the first one's, and both wait for them.
+    two = problem(2, 12288, "columns", "rows")
+    slow = model.predict(two, "reduce", model.Machine(1e30, 1e30, 1e9, 1e12))
+    half = 12288**2 // 4
+    assert slow.total == pytest.approx(2 * 16 * half / 1e9 + (2 * 16 + 8) * half / 1e12)
+
+
 def test_residues_move_less_than_operands_where_k_is_long() -> None:
     """As docs/scaling.md says: from k (n + m / P) > 2 m n on."""
     for ranks in (2, 4, 8):
@@ -144,6 +160,8 @@ def test_rows_of_the_model_are_those_of_the_model(ranks: int) -> None:
         assert row["percent"] == pytest.approx(0, abs=0.02)
         assert row["efficiency"] == pytest.approx(row["speed-up"] / ranks, abs=1e-3)
         assert 0 < row["efficiency"] <= 1
+        work = ranks if row["kind"] == "weak" else 1
+        assert row["speed-up"] == pytest.approx(work * found[1]["ms"] / row["ms"], abs=1e-3)
     assert {row["received GB"] for row in found[2:] if row["b"] == "columns"} == {
         round(8 * 8192**2 * (ranks - 1) / ranks / 1e9, 4)
     }
