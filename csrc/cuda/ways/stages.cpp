@@ -35,11 +35,14 @@ GemmShape used(GemmShape shape, const CudaPlan& plan) {
 
 }  // namespace
 
-double settling_microseconds(const Turn& turn) {
+double settling_microseconds(const Turn& turn, bool by_tiles) {
   const std::int32_t k = turn.a.inner;
-  // For every 16 x 32 entries of the result.
-  const double each = k <= 2 ? 0.003 : k < 16 ? 0.028 : k < 32 ? 0.015 * (32 - k) / 16 : 0;
-  return each * static_cast<double>(ceil_div(turn.a.outer, 16) * ceil_div(turn.b.outer, 32) * turn.result.stack.count());
+  const double pieces =  // 16 x 32 entries of the result
+      static_cast<double>(ceil_div(turn.a.outer, 16) * ceil_div(turn.b.outer, 32) * turn.result.stack.count());
+  if (k <= 2) return 0.003 * pieces;
+  if (k < 16) return 0.028 * pieces;
+  const double at_16 = by_tiles ? 25 + 0.012 * pieces : 35 + 0.009 * pieces;
+  return at_16 * std::max(32 - k, 0) / 16;
 }
 
 double microseconds_of_stages(const CudaPlan& plan, const Turn& turn, const Gpu& gpu) {
@@ -64,7 +67,7 @@ double microseconds_of_stages(const CudaPlan& plan, const Turn& turn, const Gpu&
                             (turn.a.inner > kLongestAtOnce ? kReadAgain * entries : 0) + kLines * lines;
   const double of_results = reconstructed * results * (kResults + (turn.b.outer % 128 != 0 ? kRaggedResults : 0));
   const double certified = certifies ? kCertifiedLaunches + kCertifiedEntries * entries + kCertifiedLines * lines +
-                                           kCertifiedResults * results + settling_microseconds(turn)
+                                           kCertifiedResults * results + settling_microseconds(turn, false)
                                      : 0;
   return kLaunches + (plan.plan.is_complex ? kComplexLaunches : 0) + of_entries + multiply + of_results + certified;
 }

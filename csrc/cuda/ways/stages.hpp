@@ -13,6 +13,6 @@ double microseconds_of_stages(const CudaPlan& plan, const Turn& turn, const Gpu&
 // What of that, and of certified products tile by tile, is for entries without a certificate, normal(0, 1) operands: lines of
 // fewer than some 32 entries have capacities of all lengths. cuda/direct holds the longest of their integers, and its time is the
 // same.
-double settling_microseconds(const Turn& turn);
+double settling_microseconds(const Turn& turn, bool by_tiles);
 
 }  // namespace ozfp4::cuda

@@ -43,7 +43,7 @@ OfWays times_of(const CudaPlan& plan, const Turn& turn, const Gpu& gpu, const Re
   if (can.tiles) {
     const TileDevice device{gpu.multiprocessors, gpu.shared_bytes};
     times.tiles = microseconds_of_tiles(plan.tile_limbs, turn.result, turn.a.inner, certifies, device) +
-                  (certifies ? settling_microseconds(turn) : 0);
+                  (certifies ? settling_microseconds(turn, true) : 0);
   }
   return times;
 }

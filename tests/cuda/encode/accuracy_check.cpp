@@ -510,7 +510,7 @@ void check_kinds(int& number) {
 
 // Every length with every layout; stacks.
 void check_shapes(int& number) {
-  const int lengths[] = {1, 2, 3, 7, 8, 15, 16, 17, 64, 127, 129, 257, 1000, 1025, 1800, 2049, 4100, 8192, 9001};
+  const int lengths[] = {1, 2, 3, 7, 8, 15, 16, 17, 64, 127, 129, 257, 1000, 1025, 1500, 1792, 1800, 2049, 4100, 8192, 9001};
   const int sizes[] = {1, 2, 3, 5, 8, 17, 33};
   for (const int k : lengths) {
     for (int layout = 0; layout < kLayouts; ++layout) {
