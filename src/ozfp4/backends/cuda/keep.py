@@ -8,7 +8,7 @@ from ...plans.plan import Plan
 from ...request import library
 from ...support import debug
 from . import extension, launch
-from .device_plan import DevicePlan
+from .device_plan import device_plan
 from .kept import Kept
 from .promise import Promise
 from .variant import Variant
@@ -29,10 +29,7 @@ def keep(x: Any, side: str, plan: Plan, variant: Variant, accuracy: str, single:
     outer, inner = (-2, -1) if side == "left" else (-1, -2)
     # With records of its lines, which a bound asks for also where the accuracy is "scaled".
     promise = Promise(accuracy, "nearest", "bound", 24 if single else 53)
-    key = (x.shape[inner], variant.kernel, index, promise)
-    made = plan._device_plans.get(key)
-    if made is None:
-        made = plan._device_plans[key] = DevicePlan(plan, *key)
+    made = device_plan(plan, x.shape[inner], variant.kernel, index, promise)
     types = {torch.float64: cuda.ElementType.float64, torch.float32: cuda.ElementType.float32}
     strides = [stride * x.itemsize for stride in x.stride()]
     operand = cuda.Operand(
