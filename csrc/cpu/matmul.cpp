@@ -50,7 +50,10 @@ class Product {
 
   // Encodes and multiplies block by block, and reconstructs each target: C_ij = fl(integer * 2^-(s_i + t_j)).
   void run(const BlockShape& shape, const std::vector<Target>& targets) {
-    const auto planes_of = [](const PreparedOperand* prepared) { return prepared != nullptr ? prepared->planes.get() : nullptr; };
+    // Those in a form that the kernel does not take are encoded anew.
+    const auto planes_of = [&](const PreparedOperand* prepared) {
+      return prepared != nullptr && prepared->is_packed == (shape.kernel != nullptr) ? prepared->planes.get() : nullptr;
+    };
     const OperandView encoded = plan_.is_complex ? even_lines(b_) : b_;
     const std::vector<std::int32_t> shifts = plan_.is_complex ? even_shifts(scale_b_.shift) : std::vector<std::int32_t>();
     const ShiftedOperand a{a_, line_scales(scale_a_), planes_of(prepared_a_)};
@@ -80,8 +83,9 @@ class Product {
   // Of the blocks' room for planes, where those of a prepared operand are taken as they lie.
   std::int64_t unused_bytes(const PreparedOperand* prepared, const OperandView& view, std::int64_t outers,
                             const BlockShape& shape) const {
-    const bool is_whole = prepared != nullptr && outers == view.outer && shape.inners == view.inner / plan_.width();
-    return is_whole ? prepared_bytes(plan_, view) : 0;
+    const bool is_whole = prepared != nullptr && prepared->is_packed == (shape.kernel != nullptr) && outers == view.outer &&
+                          shape.inners == view.inner / plan_.width();
+    return is_whole ? prepared->bytes : 0;
   }
 
   void finish(const OutputBlock& block, const Target& target) {
