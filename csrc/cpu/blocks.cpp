@@ -39,10 +39,9 @@ void halve(std::int64_t& size, std::int64_t multiple) { size = ((size + 1) / 2 +
                           std::to_string(least) + " bytes");
 }
 
-}  // namespace
-
-BlockShape choose_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t cap, bool has_list) {
-  const ByteKernel* kernel = byte_kernel_of(plan);
+// The largest blocks for a kernel that stay at or below the cap; with more bytes than that where even the smallest do not.
+BlockShape choose_for(const ByteKernel* kernel, const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k,
+                      std::int64_t cap, bool has_list) {
   const std::int64_t longest = kernel != nullptr ? kMostByteInner : kBlasLimit;
   const std::int64_t lines = kernel != nullptr ? kPanelLines : 1, depth = kernel != nullptr ? kTileDepth : 1;
   BlockShape block{std::min(m, kBlasLimit), std::min(n / plan.width(), kBlasLimit), std::min(k / plan.width(), longest), 0,
@@ -62,9 +61,20 @@ BlockShape choose_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::
     } else if (block.inners > depth) {
       halve(block.inners, depth);
     } else {
-      refuse_workspace(cap, block.bytes);
+      return block;
     }
   }
+}
+
+}  // namespace
+
+BlockShape choose_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t cap, bool has_list) {
+  const ByteKernel* kernel = byte_kernel_of(plan);
+  BlockShape block = choose_for(kernel, plan, m, n, k, cap, has_list);
+  // Tiles are never smaller than they are: what has no room for one goes without.
+  if (block.bytes > cap && kernel != nullptr) block = choose_for(nullptr, plan, m, n, k, cap, has_list);
+  if (block.bytes > cap) refuse_workspace(cap, block.bytes);
+  return block;
 }
 
 }  // namespace ozfp4

@@ -1,6 +1,7 @@
 #include "cpu/stages/encode.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <vector>
@@ -13,7 +14,6 @@
 #include "cpu/encode/residue_planes.hpp"
 #include "cpu/encode/wide_encoder.hpp"
 #include "cpu/integers/lines.hpp"
-#include "cpu/runtime/buffer.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
@@ -212,7 +212,7 @@ class PackedTarget {
         planes_(static_cast<char*>(planes)),
         width_(plan.width()),
         count_(planes_used(plan, count)),
-        tile_(allocate_buffer(count_ * kPlane)) {}
+        tile_(new std::int8_t[static_cast<std::size_t>(count_ * kPlane)]) {}
 
   template <class Encoder, class Integers>
   void encode(Encoder& encoder, Integers& integers, std::int64_t n, std::int64_t outer, std::int64_t) {
@@ -224,8 +224,7 @@ class PackedTarget {
     for (std::int64_t p = 0; p < count_; ++p) {
       char* plane = planes_ + p * shape_.plane_bytes();
       char* panel = plane + outer / kPanelLines * shape_.panel_bytes();
-      pack_lines(shape_.side, reinterpret_cast<const std::int8_t*>(tile_.get()) + p * kPlane, kLine, outers, inners / width_,
-                 panel + inner / width_ * kPanelLines);
+      pack_lines(shape_.side, tile_.get() + p * kPlane, kLine, outers, inners / width_, panel + inner / width_ * kPanelLines);
       if (is_last && shape_.side == Side::right) start_values(panel, tiles_of(shape_.inners), shape_.starts(plane) + outer);
     }
   }
@@ -238,7 +237,7 @@ class PackedTarget {
   PackedShape shape_;
   char* planes_;
   std::int64_t width_, count_;
-  Buffer tile_;
+  std::unique_ptr<std::int8_t[]> tile_;
 };
 
 template <class T>
