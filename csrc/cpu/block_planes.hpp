@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "cpu/bytes/kernel.hpp"
+#include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/bytes/packed.hpp"
 #include "cpu/runtime/buffer.hpp"
 #include "cpu/stages/encode.hpp"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "cpu/bytes/kernel.hpp"
+#include "cpu/bytes/kernels/kernel.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {

@@ -69,6 +69,7 @@ class Product {
     }
     outcome_.moduli_used = plan_.has_moduli() ? count_ : 0;
     outcome_.products = plan_.products_of(count_);
+    outcome_.kernel = shape.kernel;
     outcome_.workspace =
         shape.bytes - unused_bytes(prepared_a_, a_, shape.rows, shape) - unused_bytes(prepared_b_, encoded, shape.columns, shape);
     for (const Scales* scales : {&scale_a_, &scale_b_}) {
@@ -147,6 +148,7 @@ void MatmulOutcome::extend(const MatmulOutcome& other) {
   special_rows += other.special_rows;
   special_columns += other.special_columns;
   times.extend(other.times);
+  kernel = other.kernel;
 }
 
 std::int64_t cpu_int8_matmul(const Plan& plan, const OperandView& a, const OperandView& b, std::int32_t* result,

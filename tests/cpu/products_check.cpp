@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "cpu/bytes/kernel.hpp"
+#include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/matmul.hpp"
 #include "cpu/plain_gemm.hpp"
 #include "cpu/runtime/blas.hpp"

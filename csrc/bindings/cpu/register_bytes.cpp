@@ -3,25 +3,16 @@
 #include <pybind11/stl.h>
 
 #include <memory>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "bindings/cpu/byte_kernel.hpp"
 #include "bindings/register.hpp"
-#include "cpu/bytes/kernel.hpp"
 
 namespace ozfp4::bindings {
 namespace {
 
 namespace py = pybind11;
-using Named = std::pair<std::string, std::string>;
-
-std::optional<Named> named(const ByteKernel* kernel) {
-  if (kernel == nullptr) return std::nullopt;
-  return Named(kernel->name, kernel->setting);
-}
-
 // A context: products that this thread begins within it take the kernel of a setting.
 struct Forcing {
   const ByteKernel* kernel;
@@ -32,7 +23,7 @@ struct Forcing {
 
 void register_bytes(py::module_& module) {
   module.def("byte_kernels", [] {
-    std::vector<Named> found;
+    std::vector<NamedKernel> found;
     for (const ByteKernel* kernel : byte_kernels()) found.push_back(*named(kernel));
     return found;
   });

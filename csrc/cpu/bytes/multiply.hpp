@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "cpu/bytes/kernel.hpp"
+#include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/bytes/packed.hpp"
 #include "cpu/stages/multiply.hpp"
 #include "plan/plan.hpp"

@@ -167,7 +167,7 @@ def make_integer_report(plan: Plan, outcome: dict[str, Any], reason: str, fallba
     """What a product did, by what :func:`integer_matmul` returned of it."""
     return Report(
         backend=plan.backend,
-        kernel=serving_kernel(plan.alphabet),
+        kernel=kernel_name(plan.alphabet, outcome["unit"]),
         plan=plan,
         moduli_used=outcome["moduli_used"],
         products=outcome["products"],
@@ -213,6 +213,7 @@ def make_report(
 ) -> Report:
     """What a product did, by what :func:`matmul` returned of it."""
     core, asked, device = plan._core, request.asked, name()
+    kernel = kernel_name(core.alphabet, outcome["unit"])
     stages: tuple[str, ...] = ("scale", "encode", "multiply", "reconstruct")
     if asked.accuracy != "scaled":
         stages += ("repair",)
@@ -224,7 +225,7 @@ def make_report(
         certified = Certified(exact, depth, result, pairs, sums, exact + depth + result + pairs + sums)
     return Report(
         backend=core.alphabet,
-        kernel=serving_kernel(core.alphabet),
+        kernel=kernel,
         device=device,
         plan=plan,
         moduli_used=outcome["moduli_used"],

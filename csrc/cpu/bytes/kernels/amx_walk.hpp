@@ -1,7 +1,7 @@
 // The walk of a task over the eight tiles of AMX, on the hardware's tiles or on a model of them (tests/cpu/bytes).
 #pragma once
 
-#include "cpu/bytes/kernel.hpp"
+#include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/bytes/tile.hpp"
 
 namespace ozfp4 {

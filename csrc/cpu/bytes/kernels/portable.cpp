@@ -1,7 +1,7 @@
 // The kernel in plain loops: what the others compute, on any CPU.
 #include <cstddef>
 
-#include "cpu/bytes/kernel.hpp"
+#include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/bytes/tile.hpp"
 #include "cpu/runtime/vectorise.hpp"
 

@@ -1,4 +1,4 @@
-#include "cpu/bytes/kernel.hpp"
+#include "cpu/bytes/kernels/kernel.hpp"
 
 #include <atomic>
 #include <cstdlib>

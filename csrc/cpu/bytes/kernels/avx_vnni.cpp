@@ -1,5 +1,5 @@
 // AVX-VNNI: the same in registers of 256 bits, for CPUs without AVX-512.
-#include "cpu/bytes/kernel.hpp"
+#include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/bytes/tile.hpp"
 
 #if defined(__x86_64__) && defined(__GNUC__)

@@ -1,5 +1,5 @@
 // AVX-512 VNNI: VPDPBUSD multiplies four unsigned by four signed bytes for each of 16 sums, without saturation.
-#include "cpu/bytes/kernel.hpp"
+#include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/bytes/tile.hpp"
 
 #if defined(__x86_64__) && defined(__GNUC__)

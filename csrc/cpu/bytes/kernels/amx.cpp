@@ -1,5 +1,5 @@
 // AMX: TDPBUSD multiplies a tile of 16 x 64 unsigned bytes by one of 64 x 16 signed ones.
-#include "cpu/bytes/kernel.hpp"
+#include "cpu/bytes/kernels/kernel.hpp"
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__)
 #include <cpuid.h>
@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cpu/bytes/amx_walk.hpp"
+#include "cpu/bytes/kernels/amx_walk.hpp"
 
 namespace ozfp4 {
 namespace {
