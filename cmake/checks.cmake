@@ -32,6 +32,8 @@ endfunction()
 
 add_check(arith/accuracy/certain_check.cpp ozfp4_cpu)
 add_check(cpu/runtime/parallel_check.cpp ozfp4_cpu)
+add_check(cpu/bytes/kernels_check.cpp ozfp4_cpu)
+add_check(cpu/bytes/packed_check.cpp ozfp4_cpu)
 add_check(cpu/products_check.cpp ozfp4_cpu)
 add_check(cpu/workspace_check.cpp ozfp4_cpu)
 add_check(plan/prefix_check.cpp ozfp4_cpu)
