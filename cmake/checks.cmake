@@ -32,6 +32,8 @@ endfunction()
 
 add_check(arith/accuracy/certain_check.cpp ozfp4_cpu)
 add_check(cpu/runtime/parallel_check.cpp ozfp4_cpu)
+add_check(cpu/threading/cpus_check.cpp ozfp4_cpu)
+add_check(cpu/threading/pool_check.cpp ozfp4_cpu)
 add_check(cpu/workspace_check.cpp ozfp4_cpu)
 add_check(plan/prefix_check.cpp ozfp4_cpu)
 add_check(plan/schedule_check.cpp ozfp4_cpu)
