@@ -14,7 +14,8 @@ def get_num_threads() -> int:
     """How many threads a product on the CPU may have beside those of the BLAS.
 
     That is what :func:`ozfp4.set_num_threads` said, else the environment variable ``OZFP4_NUM_THREADS``, else
-    ``OMP_NUM_THREADS``, else the number of CPUs that the process may run on.
+    ``OMP_NUM_THREADS``, else the number of CPUs that the calling thread may run on now, or fewer where the quota of CPU time of
+    a control group (cgroup, version 1 or 2) comes to fewer: it is rounded up, and read once.
     """
     return _core.thread_count()
 
