@@ -18,8 +18,6 @@
 namespace ozfp4 {
 namespace {
 
-constexpr int most_threads = 65536;
-
 // OZFP4_NUM_THREADS; 0 where it is unset or empty.
 int asked_for_by_us() {
   const char* text = std::getenv("OZFP4_NUM_THREADS");
