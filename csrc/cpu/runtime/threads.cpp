@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "arith/multiples.hpp"
 #include "cpu/threading/cpus.hpp"
 #include "cpu/threading/pool.hpp"
 
@@ -120,6 +121,12 @@ void parallel_for(std::int64_t count, std::int64_t grain, const std::function<vo
   loop->work();
   end_help(*loop);
   loop->wait();
+}
+
+void parallel_for_units(std::int64_t count, std::int64_t unit, std::int64_t grain,
+                        const std::function<void(std::int64_t, std::int64_t)>& body) {
+  parallel_for(ceil_div(count, unit), ceil_div(std::max<std::int64_t>(grain, 1), unit),
+               [&](std::int64_t begin, std::int64_t end) { body(begin * unit, std::min(end * unit, count)); });
 }
 
 }  // namespace ozfp4

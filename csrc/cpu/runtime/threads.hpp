@@ -21,4 +21,9 @@ void set_thread_count(int count);
 // within a range has the thread of that range alone.
 void parallel_for(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body);
 
+// The same in ranges that begin at multiples of `unit` and are as long, but for the last one's end, for loops that take so many
+// items at a time. Range: unit >= 1.
+void parallel_for_units(std::int64_t count, std::int64_t unit, std::int64_t grain,
+                        const std::function<void(std::int64_t, std::int64_t)>& body);
+
 }  // namespace ozfp4

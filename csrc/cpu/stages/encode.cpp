@@ -244,7 +244,7 @@ void cpu_encode(const Plan& plan, int count, const OperandView& operand, const L
                 void* planes) {
   const std::optional<Plan> joined = plan.is_complex ? std::optional<Plan>(joined_plan(plan)) : std::nullopt;
   const Plan& own = joined ? *joined : plan;
-  parallel_for(block.outers, grain_for(block.inners), [&](std::int64_t begin, std::int64_t end) {
+  parallel_for_units(block.outers, kTileOuter, grain_for(block.inners), [&](std::int64_t begin, std::int64_t end) {
     const BlockTarget target(plan, count, block.outers, block.inners, static_cast<char*>(planes));
     const auto encode = [&](auto zero) { encode_lines<decltype(zero)>(own, count, operand, scales, block, target, begin, end); };
     is_float(operand.type) ? with_float(operand.type, encode) : with_integer(operand.type, encode);

@@ -21,6 +21,7 @@ namespace {
 constexpr std::int64_t kAccumulatorBytes = 16 << 20;
 // Below this a second thread costs more than it brings: the BLAS leaves its own threads spinning.
 constexpr std::int64_t kElementGrain = 500000;
+constexpr std::int64_t kDecodeGrain = 50000;       // the same where it takes one thread, and leaves none
 constexpr std::int64_t kProductGrain = 1 << 20;    // products of entries that a thread takes at least
 constexpr std::int64_t kTasksBetweenReports = 16;  // of each thread: of few, the last ones leave the others idle
 
@@ -122,7 +123,7 @@ class Planes {
     if constexpr (sizeof(Real) == 4) {
       first_ = range.first;
       const auto* limbs = static_cast<const std::int8_t*>(planes_) + first_ * size_;
-      parallel_for(range.count * size_, kElementGrain,
+      parallel_for(range.count * size_, blas_threads() > 0 ? kDecodeGrain : kElementGrain,
                    [&](std::int64_t begin, std::int64_t end) { decode_entries(limbs + begin, end - begin, decoded_ + begin); });
     } else {
       (void)range;
