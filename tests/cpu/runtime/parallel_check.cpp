@@ -1,5 +1,6 @@
 // parallel_for: every item is visited once, an exception of a range comes out after all ranges have
 // ended, and when no memory is left to start a helper, whoever is there does the work.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -48,6 +49,22 @@ void check_coverage() {
       bool once = in_order;
       for (const auto& n : visits) once = once && n == 1;
       report("coverage", once, std::to_string(count) + " by " + std::to_string(grain));
+    }
+  }
+}
+
+void check_units() {
+  for (const std::int64_t count : {0, 1, 15, 16, 17, 300, 1024, 4097}) {
+    for (const std::int64_t grain : {1, 16, 20, 5000}) {
+      std::vector<std::atomic<int>> visits(static_cast<std::size_t>(count));
+      std::atomic<bool> whole{true};
+      ozfp4::parallel_for_units(count, 16, grain, [&](std::int64_t begin, std::int64_t end) {
+        if (begin % 16 != 0 || (end % 16 != 0 && end != count) || end - begin < std::min(grain, count - begin)) whole = false;
+        for (std::int64_t i = begin; i < end; ++i) ++visits[static_cast<std::size_t>(i)];
+      });
+      bool once = whole;
+      for (const auto& n : visits) once = once && n == 1;
+      report("units", once, std::to_string(count) + " by " + std::to_string(grain));
     }
   }
 }
@@ -105,6 +122,7 @@ void check_no_memory(int allocations) {
 int main() {
   setenv("OZFP4_NUM_THREADS", "4", 1);
   check_coverage();
+  check_units();
   for (const std::int64_t bad : {0, 1, 17, 31}) check_exception_of_a_range(bad);
   for (int allocations = 0; allocations < 10; ++allocations) check_no_memory(allocations);
   return finish();
