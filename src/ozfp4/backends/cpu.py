@@ -19,9 +19,29 @@ from ..support.refusals import memory_error
 
 Array = npt.NDArray[Any]
 
-KERNELS = {"fp4": "SGEMM on decoded limbs", "int8": "SGEMM on balanced residues", "fp64": "DGEMM on residues"}
+_BLAS_KERNELS = {
+    "fp4": "SGEMM on decoded limbs",
+    "int8": "SGEMM on balanced residues",
+    "fp64": "DGEMM on residues",
+}
 DIRECT = "direct"  # what a report calls products in machine words, which no plan serves
 DEFAULT_WORKSPACE = 2**30
+
+
+def kernel_name(alphabet: str, unit: tuple[str, str] | None) -> str:
+    """What multiplies the planes of an alphabet: a BLAS, or an INT8 unit as ``_core.byte_kernels`` names it.
+
+    >>> kernel_name("int8", ("AVX-512 VNNI", "avx512_vnni")), kernel_name("fp64", ("AVX-512 VNNI", "avx512_vnni"))
+    ('AVX-512 VNNI on packed residues', 'DGEMM on residues')
+    """
+    if unit is None or alphabet == "fp64":
+        return _BLAS_KERNELS[alphabet]
+    return f"{unit[0]} on packed {'limbs' if alphabet == 'fp4' else 'residues'}"
+
+
+def serving_kernel(alphabet: str) -> str:
+    """The name of what multiplies the planes of an alphabet now."""
+    return kernel_name(alphabet, _core.serving_byte_kernel())
 
 
 def ensure_blas() -> None:
@@ -147,7 +167,7 @@ def make_integer_report(plan: Plan, outcome: dict[str, Any], reason: str, fallba
     """What a product did, by what :func:`integer_matmul` returned of it."""
     return Report(
         backend=plan.backend,
-        kernel=KERNELS[plan.backend],
+        kernel=kernel_name(plan.alphabet, outcome["unit"]),
         plan=plan,
         moduli_used=outcome["moduli_used"],
         products=outcome["products"],
@@ -193,6 +213,7 @@ def make_report(
 ) -> Report:
     """What a product did, by what :func:`matmul` returned of it."""
     core, asked, device = plan._core, request.asked, name()
+    kernel = kernel_name(core.alphabet, outcome["unit"])
     stages: tuple[str, ...] = ("scale", "encode", "multiply", "reconstruct")
     if asked.accuracy != "scaled":
         stages += ("repair",)
@@ -204,7 +225,7 @@ def make_report(
         certified = Certified(exact, depth, result, pairs, sums, exact + depth + result + pairs + sums)
     return Report(
         backend=core.alphabet,
-        kernel=KERNELS[core.alphabet],
+        kernel=kernel,
         device=device,
         plan=plan,
         moduli_used=outcome["moduli_used"],
