@@ -48,7 +48,7 @@ A, B = operands("phi8", 700, 300, 650)
 
 def test_one_thread_meanwhile(get_threads: Callable[[], int]) -> None:
     seen: list[int] = []
-    ozfp4.matmul(A, B, progress=lambda _: seen.append(get_threads()))
+    ozfp4.matmul(A, B, backend="fp64", progress=lambda _: seen.append(get_threads()))
     assert set(seen) == {1}
     assert get_threads() == 3
 
@@ -58,21 +58,21 @@ def test_set_again_after_an_exception(get_threads: Callable[[], int]) -> None:
         raise RuntimeError("stopped")
 
     with pytest.raises(RuntimeError, match="stopped"):
-        ozfp4.matmul(A, B, progress=stop)
+        ozfp4.matmul(A, B, backend="fp64", progress=stop)
     assert get_threads() == 3
 
 
 def test_set_again_after_many_at_once(get_threads: Callable[[], int]) -> None:
-    expected = ozfp4.matmul(A, B)
+    expected = ozfp4.matmul(A, B, backend="fp64")
     with ThreadPoolExecutor(6) as pool:
-        for c in pool.map(lambda _: ozfp4.matmul(A, B), range(30)):
+        for c in pool.map(lambda _: ozfp4.matmul(A, B, backend="fp64"), range(30)):
             assert_same_bits(c, expected)
     assert get_threads() == 3
 
 
 def test_what_somebody_sets_meanwhile_stays(get_threads: Callable[[], int]) -> None:
     _, set_ = openblas()
-    ozfp4.matmul(A, B, progress=lambda _: set_(2))
+    ozfp4.matmul(A, B, backend="fp64", progress=lambda _: set_(2))
     assert get_threads() == 2
 
 
@@ -123,16 +123,16 @@ warnings.simplefilter("ignore")
 get, set_ = openblas()
 set_(3)
 ozfp4.set_num_threads(4)
-expected = ozfp4.matmul(A, B).tobytes()
+expected = ozfp4.matmul(A, B, backend="fp64").tobytes()
 children = []
 def fork(_):
     if not children:
         children.append(os.fork())
         if children[0] == 0:
             assert get() == 1
-            right = ozfp4.matmul(A, B).tobytes() == expected
+            right = ozfp4.matmul(A, B, backend="fp64").tobytes() == expected
             os._exit(0 if right and get() == 3 else 1)
-assert ozfp4.matmul(A, B, progress=fork).tobytes() == expected
+assert ozfp4.matmul(A, B, backend="fp64", progress=fork).tobytes() == expected
 assert get() == 3
 raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]))
 """
