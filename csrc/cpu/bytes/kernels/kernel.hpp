@@ -37,8 +37,9 @@ const std::vector<const ByteKernel*>& byte_kernels();
 // that was not disabled, the portable one excepted. std::invalid_argument where the variable names none, or one that is not here.
 const ByteKernel* serving_byte_kernel();
 
-// Nobody takes it any more unless it is asked for by name.
+// Nobody takes it any more unless it is asked for by name; or these, and all others again.
 void disable_byte_kernel(const ByteKernel& kernel);
+void disable_byte_kernels(const std::vector<const ByteKernel*>& kernels);
 
 // The kernel of that setting, nullptr for "sgemm". std::invalid_argument, naming `what`, for one that is unknown or not here.
 const ByteKernel* find_byte_kernel(const std::string& setting, const char* what);
