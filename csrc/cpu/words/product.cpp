@@ -1,0 +1,87 @@
+#include "cpu/words/product.hpp"
+
+#include "arith/accuracy/capacity.hpp"
+#include "cpu/accuracy/certified_block.hpp"
+#include "cpu/runtime/threads.hpp"
+#include "cpu/stages/round_block.hpp"
+#include "cpu/words/sums.hpp"
+#include "cpu/words/tile.hpp"
+
+namespace ozfp4 {
+namespace {
+
+constexpr std::int64_t kMultiplyGrain = 1 << 20;  // products; fewer are not worth a thread
+constexpr std::int64_t kPlaneBytes = 8;           // an entry
+
+// The largest product that takes less time in words than by planes.
+constexpr double kMostProducts = 0x1p25;
+
+}  // namespace
+
+bool may_multiply_words(std::int64_t m, std::int64_t n, std::int64_t k, const ScaleRequest& request,
+                        std::int64_t workspace_limit) {
+  constexpr std::int64_t most_extent = std::int64_t(1) << 24;
+  if (m > most_extent || n > most_extent || k > kMostNearProducts) return false;
+  const int most = request.accuracy == Accuracy::scaled ? request.bits : accuracy_bits(request.precision);
+  return most <= kMostNearCapacity && WordShape(m, n, k).bytes(kMostBridges) <= workspace_limit;
+}
+
+bool words_pay(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) <= kMostProducts;
+}
+
+WordProduct::WordProduct(const OperandView& a, const OperandView& b, const ScaleRequest& request, StageTimes& times)
+    : request_(request), times_(times), shape_(a.outer, b.outer, a.inner), memory_(allocate_buffer(workspace())) {
+  constexpr std::int64_t planes = 2 + kMostBridges;
+  char* planes_b = memory_.get() + planes * kPlaneBytes * shape_.entries_a();
+  sums_ = planes_b + planes * kPlaneBytes * shape_.entries_b();
+  a_.emplace(a, memory_.get(), shape_.entries_a());
+  b_.emplace(b, planes_b, shape_.entries_b());
+}
+
+bool WordProduct::multiply() {
+  {
+    const StageTimer timer(times_.scale);
+    if (!a_->look(request_) || !b_->look(request_)) return false;
+  }
+  {
+    const StageTimer timer(times_.encode);
+    a_->convert(request_);
+    b_->convert(request_);
+    bridges_ = bridges_needed(scales_a().norm_squared * scales_b().norm_squared, shape_.inner);
+    if (bridges_ < 0) return false;
+    a_->reduce(bridges_);
+    b_->reduce(bridges_);
+  }
+  const StageTimer timer(times_.multiply);
+  const std::int64_t across = shape_.columns / kWordColumns, down = shape_.rows / kWordRows, k = shape_.inner;
+  parallel_for(across * down, kMultiplyGrain / (kWordRows * kWordColumns * k) + 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t tile = begin; tile < end; ++tile) {
+      const std::int64_t row = tile % down * kWordRows, column = tile / down * kWordColumns;
+      const std::int64_t in_a = row * k, in_b = column * k, in_c = row * shape_.columns + column;
+      auto* words = reinterpret_cast<std::uint64_t*>(sums_);
+      auto* numbers = reinterpret_cast<double*>(sums_) + shape_.entries() + in_c;
+      sum_words(a_->words() + in_a, k, b_->words() + in_b, k, words + in_c, shape_.columns);
+      sum_numbers(a_->values() + in_a, k, b_->values() + in_b, k, numbers, shape_.columns);
+      for (int i = 0; i < bridges_; ++i) {
+        numbers += shape_.entries();
+        sum_numbers(a_->residues(i) + in_a, k, b_->residues(i) + in_b, k, numbers, shape_.columns);
+      }
+    }
+  });
+  return true;
+}
+
+EntryCounts WordProduct::finish(const Promise& promise, const Target& target, Listed* listed) const {
+  const WordSums sums(sums_, shape_, bridges_);
+  return with_float(target.result.type, [&](auto zero) -> EntryCounts {
+    using T = decltype(zero);
+    if (listed == nullptr) {
+      round_block<T>(sums, scales_a().shift.data(), scales_b().shift.data(), target.result);
+      return {};
+    }
+    return CertifiedBlock<T, WordSums>(sums, promise, shape_.inner, {scales_a(), 0}, {scales_b(), 0}, target, *listed).run();
+  });
+}
+
+}  // namespace ozfp4
