@@ -4,16 +4,18 @@
 // V = sum x_k y_k over k < K, L = V mod 2^64 in [0, 2^64), A an FP64 sum with |A - V| <= E, and W = (V - L) / 2^64, an integer.
 // Let M be the product of the bridges, 1 without any, and h = rint(fl(A - fl(L)) / 2^64). With N = ||x|| ||y|| >= sum |x_k y_k|,
 // every order of summation, with products rounded or fused, has
-//     E <= 2 K u N (1 + 2^-20),   u = 2^-53, K <= 2^13.
+//     E <= K u N (1 + 2^-20),   u = 2^-53, K <= 2^13,
+// as each product passes through its own rounding and K - 1 additions at most, the first of which, to 0, is exact.
 // L rounds by 2^11 at most and the difference by u (|A| + 2^64), so that
 //     |W - h| <= 1/2 + (E + u (N + E) + 2^12) / 2^64.
-// If near_error below, which exceeds what stands in brackets, is at most 2^62 M, then without bridges |W - h| < 1, which is
-// |W - h| = 0; and with them |W - h| <= M / 4 + 1/2 <= (M - 1) / 2, so that W - h is the one number of this size that is
+// Let near_error below exceed what stands in brackets. Without bridges it has to be below 2^63: |W - h| < 1, so W = h. With them
+// it has to be at most 2^62 M: |W - h| <= M / 4 + 1/2 <= (M - 1) / 2, so that W - h is the one number of this size that is
 // (V - L) / 2^64 - h modulo the bridges. Hence V = 2^64 h + 2^64 (W - h) + L, exactly, whatever the rounding of A was.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 #include "arith/float_fields.hpp"
 #include "arith/host_device.hpp"
@@ -63,34 +65,37 @@ static_assert(kBridge[0] - kBridge[1] == 2 && kBridge[0] % 2 == 1 && kBridge[0] 
 
 // At least E + u (N + E) + 2^12, from at least N^2. Range: 1 <= k <= kMostNearProducts, finite.
 inline double near_error(double norms_squared, std::int64_t k) {
-  return (static_cast<double>(2 * k + 2) * 0x1p-53 * std::sqrt(norms_squared)) * (1.0 + 0x1p-10) + 0x1p13;
+  return (static_cast<double>(k + 2) * 0x1p-53 * std::sqrt(norms_squared)) * (1.0 + 0x1p-10) + 0x1p13;
 }
 
 // The bridges that a product of lines with these squared norms needs; -1 where kMostBridges are too few. Range: as near_error.
 inline int bridges_needed(double norms_squared, std::int64_t k) {
   if (!(norms_squared <= std::ldexp(1.0, 2 * kMostNearBits))) return -1;
+  const double error = near_error(norms_squared, k);
+  if (error < 0x1.ffp62) return 0;
   double most = 0x1p62;
-  for (int count = 0; count <= kMostBridges; ++count) {
-    if (near_error(norms_squared, k) <= most) return count;
-    if (count < kMostBridges) most *= kBridges[count].modulus;
+  for (int count = 0; count < kMostBridges; ++count) {
+    most *= kBridges[count].modulus;
+    if (error <= most) return count + 1;
   }
   return -1;
 }
 
-// An entry in parts that sums of products are made of.
-struct NearEntry {
-  double value;        // the integer; it has at most 53 significant bits
-  std::uint64_t word;  // modulo 2^64
-};
-
-// Of the integer round(z), ties to even. Range: |z| <= 2^kMostNearCapacity. By additions of 1.5 * 2^52, as scaled_wide_by_multiplication.
-OZFP4_HD NearEntry near_entry(double z) {
+// An entry in parts that sums of products are made of: the integer in FP64, where it has at most 53 significant bits, and modulo
+// 2^64.
+// The integer is round(z), ties to even. Range: |z| <= 2^kMostNearCapacity. By additions of 1.5 * 2^52, as
+// scaled_wide_by_multiplication. Number and Word: FP64 and 64 bits, or vectors of such.
+template <class Number, class Word>
+OZFP4_HD void split_near_entry(const Number& z, Number& value, Word& word) {
   constexpr double magic = 0x1.8p52;
   constexpr std::uint64_t magic_bits = 0x4338000000000000u;
-  const double upper_sum = z * 0x1p-32 + magic, upper = upper_sum - magic;
-  const double lower_sum = (z - upper * 0x1p32) + magic;
-  return {upper * 0x1p32 + (lower_sum - magic),
-          ((float_bits(upper_sum) - magic_bits) << 32) + (float_bits(lower_sum) - magic_bits)};
+  const Number upper_sum = z * 0x1p-32 + magic, upper = upper_sum - magic;
+  const Number lower_sum = (z - upper * 0x1p32) + magic;
+  Word upper_bits, lower_bits;
+  memcpy(&upper_bits, &upper_sum, sizeof upper_bits);
+  memcpy(&lower_bits, &lower_sum, sizeof lower_bits);
+  value = upper * 0x1p32 + (lower_sum - magic);
+  word = ((upper_bits - magic_bits) << 32) + (lower_bits - magic_bits);
 }
 
 // A residue of the integer, |r| <= m/2 + 2. Range: an integer with |value| <= 2^kMostNearCapacity.

@@ -1,108 +1,105 @@
 #include "cpu/words/entries.hpp"
 
+#include <cstring>
+#include <limits>
+
+#include "arith/float_fields.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
 namespace ozfp4 {
 namespace {
 
-constexpr std::int64_t kSide = kWordColumns;
+constexpr std::int64_t kFractionBits = 52;
+constexpr std::uint64_t kFraction = (std::uint64_t(1) << kFractionBits) - 1, kMagnitude = ~std::uint64_t(0) >> 1;
 
-template <std::int64_t Lines>
-inline void magnitudes_impl(const double* x, std::int64_t k, Magnitudes<Lines>& found) {
-  std::uint64_t finite[Lines] = {}, any[Lines] = {};
-  for (std::int64_t i = 0; i < k; ++i) {
-    for (std::int64_t l = 0; l < Lines; ++l) {
-      const std::uint64_t magnitude = magnitude_bits(x[i * Lines + l]);
-      const std::uint64_t kept = magnitude < kInfinityBits<double> ? magnitude : 0;
-      finite[l] = kept > finite[l] ? kept : finite[l];
-      any[l] = magnitude > any[l] ? magnitude : any[l];
-    }
-  }
-  for (std::int64_t l = 0; l < Lines; ++l) found.finite[l] = finite[l], found.any[l] = any[l];
+// What processors have in one register or in several. These loops sum too many things of each entry for compilers to keep all of
+// them in registers by themselves. Never passed by value, which has no one ABI.
+using Numbers = double __attribute__((vector_size(8 * kEntryLanes)));
+using Words = std::uint64_t __attribute__((vector_size(8 * kEntryLanes)));
+using Counts = std::int64_t __attribute__((vector_size(8 * kEntryLanes)));
+
+template <class Lanes, class T>
+inline void load_lanes(const T* from, Lanes& to) {
+  std::memcpy(&to, from, sizeof to);
+}
+template <class Lanes, class T>
+inline void store_lanes(const Lanes& from, T* to) {
+  std::memcpy(to, &from, sizeof from);
+}
+template <class From, class To>
+inline void take_bits(const From& from, To& to) {
+  static_assert(sizeof(From) == sizeof(To));
+  std::memcpy(&to, &from, sizeof to);
 }
 
-template <std::int64_t Lines>
-inline void extremes_impl(const double* x, std::int64_t k, LineExtremes64<Lines>& found) {
-  std::int64_t exponent[Lines], lowest[Lines], nonzeros[Lines] = {}, sum[Lines] = {}, subnormals[Lines] = {};
-  for (std::int64_t l = 0; l < Lines; ++l) exponent[l] = kNoExponent, lowest[l] = kNoLowest;
-  for (std::int64_t i = 0; i < k; ++i) {
-    for (std::int64_t l = 0; l < Lines; ++l) {
-      add_to_extremes<double>(magnitude_bits(x[i * Lines + l]), exponent[l], lowest[l], nonzeros[l], sum[l], subnormals[l]);
-    }
-  }
-  for (std::int64_t l = 0; l < Lines; ++l) {
-    found.exponent[l] = exponent[l];
-    found.lowest[l] = lowest[l];
-    found.nonzeros[l] = nonzeros[l];
-    found.exponent_sum[l] = sum[l];
-    found.subnormals[l] = subnormals[l];
-  }
-}
-
-// One entry; returns its integer in FP64. An entry is rounded where its integer is another number, or 0 though it is not: then
-// the scaled number may have vanished.
-inline double convert_one(double& x, std::uint64_t& word, double scale, std::int64_t& rounded) {
-  const std::uint64_t magnitude = magnitude_bits(x);
-  const bool is_kept = magnitude < kInfinityBits<double>;
-  const double z = (is_kept ? x : 0.0) * scale;
-  const NearEntry entry = near_entry(z);
-  const bool is_lost = entry.value == 0.0 && is_kept && magnitude != 0;
-  rounded += entry.value != z || is_lost ? 1 : 0;
-  x = entry.value;
-  word = entry.word;
-  return entry.value;
-}
-
-// Sums of squares in lanes, as nothing is reassociated where they are one.
-constexpr std::int64_t kSquareLanes = 8;
-
-inline void convert_line(double* x, std::uint64_t* words, std::int64_t k, double scale, Converted<1>& found) {
-  double squares[kSquareLanes] = {};
-  std::int64_t rounded = 0, i = 0;
-  for (; i + kSquareLanes <= k; i += kSquareLanes) {
-    for (std::int64_t l = 0; l < kSquareLanes; ++l) {
-      const double y = convert_one(x[i + l], words[i + l], scale, rounded);
-      squares[l] += y * y;
-    }
-  }
-  for (; i < k; ++i) {
-    const double y = convert_one(x[i], words[i], scale, rounded);
-    squares[0] += y * y;
-  }
-  found.squares[0] = 0;
-  for (const double part : squares) found.squares[0] += part;
-  found.rounded[0] = rounded;
-}
-
-inline void convert_panel(double* x, std::uint64_t* words, std::int64_t k, const double* scale, Converted<kSide>& found) {
-  double squares[kSide] = {};
-  std::int64_t rounded[kSide] = {};
-  for (std::int64_t i = 0; i < k; ++i) {
-    for (std::int64_t l = 0; l < kSide; ++l) {
-      const double y = convert_one(x[i * kSide + l], words[i * kSide + l], scale[l], rounded[l]);
-      squares[l] += y * y;
-    }
-  }
-  for (std::int64_t l = 0; l < kSide; ++l) found.squares[l] = squares[l], found.rounded[l] = rounded[l];
+// The weights of the lowest bits that are set, as numbers: of the last one of the fraction, or the leading one. Range: the
+// magnitude bits of normal numbers; of others something below 2^kLeastPlainWeight.
+inline void least_bits(const Words& magnitude, Numbers& weight) {
+  const Words fraction = magnitude & kFraction, last = fraction & (0 - fraction), power_bits = magnitude ^ fraction;
+  const Words sum_bits = power_bits | last;
+  Numbers power, sum;
+  take_bits(power_bits, power);
+  take_bits(sum_bits, sum);
+  weight = last == 0 ? power : sum - power;
 }
 
 }  // namespace
 
-OZFP4_VECTORISED void find_magnitudes(const double* x, std::int64_t k, Magnitudes<1>& found) { magnitudes_impl<1>(x, k, found); }
-OZFP4_VECTORISED void find_magnitudes(const double* x, std::int64_t k, Magnitudes<kWordColumns>& found) {
-  magnitudes_impl<kSide>(x, k, found);
+OZFP4_VECTORISED void find_largest(const double* x, std::int64_t step, std::int64_t count, LaneFacts& facts) {
+  Words largest = {};
+  for (std::int64_t i = 0; i < count; ++i, x += step) {
+    Words bits;
+    load_lanes(x, bits);
+    const Words magnitude = bits & kMagnitude;
+    largest = magnitude > largest ? magnitude : largest;
+  }
+  store_lanes(largest, facts.largest);
 }
-OZFP4_VECTORISED void find_extremes(const double* x, std::int64_t k, LineExtremes64<1>& found) { extremes_impl<1>(x, k, found); }
-OZFP4_VECTORISED void find_extremes(const double* x, std::int64_t k, LineExtremes64<kWordColumns>& found) {
-  extremes_impl<kSide>(x, k, found);
+
+OZFP4_VECTORISED void find_facts(const double* x, std::int64_t step, std::int64_t count, LaneFacts& facts) {
+  const Numbers none = std::numeric_limits<double>::infinity() - Numbers{};
+  Words largest = {}, fields = {};
+  Counts nonzeros = {};
+  Numbers least = none;
+  for (std::int64_t i = 0; i < count; ++i, x += step) {
+    Words bits;
+    load_lanes(x, bits);
+    const Words magnitude = bits & kMagnitude;
+    Numbers weight;
+    least_bits(magnitude, weight);
+    weight = magnitude == 0 ? none : weight;
+    largest = magnitude > largest ? magnitude : largest;
+    least = weight < least ? weight : least;
+    nonzeros -= magnitude != 0;  // a comparison gives -1
+    fields += magnitude >> kFractionBits;
+  }
+  store_lanes(largest, facts.largest);
+  store_lanes(nonzeros, facts.nonzeros);
+  store_lanes(fields, facts.fields);
+  store_lanes(least, facts.least);
 }
-OZFP4_VECTORISED void convert_entries(double* __restrict x, std::uint64_t* __restrict words, std::int64_t k, const double* scale,
-                                      Converted<1>& found) {
-  convert_line(x, words, k, *scale, found);
-}
-OZFP4_VECTORISED void convert_entries(double* __restrict x, std::uint64_t* __restrict words, std::int64_t k, const double* scale,
-                                      Converted<kWordColumns>& found) {
-  convert_panel(x, words, k, scale, found);
+
+// An entry is rounded where its integer is another number, or 0 though it is not: then the scaled number may have vanished.
+OZFP4_VECTORISED void convert_entries(double* x, std::uint64_t* words, std::int64_t step, std::int64_t count, const double* scale,
+                                      LaneIntegers& found) {
+  Numbers squares = {}, own;
+  Counts rounded = {};
+  load_lanes(scale, own);
+  for (std::int64_t i = 0; i < count; ++i, x += step, words += step) {
+    Words bits, word;
+    load_lanes(x, bits);
+    const Words magnitude = bits & kMagnitude, kept = magnitude < kInfinityBits<double> ? bits : 0 * bits;
+    Numbers z, value;
+    take_bits(kept, z);
+    z *= own;
+    split_near_entry(z, value, word);
+    rounded -= (value != z) | ((value == 0.0) & ((kept & kMagnitude) != 0));
+    squares += value * value;
+    store_lanes(value, x);
+    store_lanes(word, words);
+  }
+  store_lanes(squares, found.squares);
+  store_lanes(rounded, found.rounded);
 }
 
 OZFP4_VECTORISED void find_residues(const double* __restrict integers, std::int64_t n, const Bridge& bridge,

@@ -1,44 +1,37 @@
-// The loops over entries of a product in words. Lines lie one by one, or kWordColumns of them beside each other, [k][line].
+// The loops over entries of a product in words: over kEntryLanes beside each other, which are entries of one line or of as many.
 #pragma once
 
 #include <cstdint>
 
 #include "arith/wide/near_sum.hpp"
-#include "cpu/accuracy/extremes.hpp"
-#include "cpu/words/shape.hpp"
 
 namespace ozfp4 {
 
-// What is asked of the entries of lines: the largest magnitude of finite entries and of all, as bits.
-template <std::int64_t Lines>
-struct Magnitudes {
-  std::uint64_t finite[Lines], any[Lines];
+inline constexpr std::int64_t kEntryLanes = 4;
+
+// What lanes of finite entries say of their lines. `least` is the least weight of a bit that is set, as a number: of entries below
+// 2^kLeastPlainWeight it may be anything below that; `fields` sums the exponent fields, in which zeros have none.
+struct LaneFacts {
+  std::uint64_t largest[kEntryLanes];  // bits of magnitudes
+  std::int64_t nonzeros[kEntryLanes], fields[kEntryLanes];
+  double least[kEntryLanes];
+};
+inline constexpr int kLeastPlainWeight = -1000;
+
+// What conversion leaves of lanes: the sums of squares of their integers, and how many entries it rounded.
+struct LaneIntegers {
+  double squares[kEntryLanes];
+  std::int64_t rounded[kEntryLanes];
 };
 
-// Extremes, member by member.
-template <std::int64_t Lines>
-struct LineExtremes64 {
-  std::int64_t exponent[Lines], lowest[Lines], nonzeros[Lines], exponent_sum[Lines], subnormals[Lines];
-};
+// Entries x[i * step + lane] for i < count.
+void find_largest(const double* x, std::int64_t step, std::int64_t count, LaneFacts& facts);
+void find_facts(const double* x, std::int64_t step, std::int64_t count, LaneFacts& facts);
 
-// What conversion leaves of lines: the sums of squares of their integers, and how many entries it rounded.
-template <std::int64_t Lines>
-struct Converted {
-  double squares[Lines];
-  std::int64_t rounded[Lines];
-};
-
-// k entries of each line.
-#define OZFP4_WORD_LOOPS(Lines)                                                              \
-  void find_magnitudes(const double* x, std::int64_t k, Magnitudes<Lines>& found);           \
-  void find_extremes(const double* x, std::int64_t k, LineExtremes64<Lines>& found);         \
-  /* Entries become integers, round(x scale), non-finite ones 0, in both forms. */           \
-  /* Range: the scales normal powers of two, |x| scale <= 2^kMostNearCapacity. */            \
-  void convert_entries(double* x, std::uint64_t* words, std::int64_t k, const double* scale, \
-                       Converted<Lines>& found);
-OZFP4_WORD_LOOPS(1)
-OZFP4_WORD_LOOPS(kWordColumns)
-#undef OZFP4_WORD_LOOPS
+// Entries become integers, round(x scale), non-finite ones 0, in both forms. Range: scales of the lanes, normal powers of two,
+// |x| scale <= 2^kMostNearCapacity.
+void convert_entries(double* x, std::uint64_t* words, std::int64_t step, std::int64_t count, const double* scale,
+                     LaneIntegers& found);
 
 // Residues of n integers.
 void find_residues(const double* integers, std::int64_t n, const Bridge& bridge, double* residues);

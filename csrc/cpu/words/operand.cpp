@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -25,7 +26,23 @@ bool is_subnormal(T x) {
   return magnitude != 0 && magnitude >> (FloatFormat<T>::precision - 1) == 0;
 }
 
+// Those of both for lanes of the same lines.
+void join(LaneFacts& facts, const LaneFacts& others, bool has_facts) {
+  for (std::int64_t l = 0; l < kEntryLanes; ++l) {
+    facts.largest[l] = std::max(facts.largest[l], others.largest[l]);
+    if (!has_facts) continue;
+    facts.nonzeros[l] += others.nonzeros[l];
+    facts.fields[l] += others.fields[l];
+    facts.least[l] = std::min(facts.least[l], others.least[l]);
+  }
+}
+
 }  // namespace
+
+template <std::int64_t Lines>
+void WordOperand<Lines>::Integers::add(const LaneIntegers& lanes) {
+  for (std::int64_t l = 0; l < kEntryLanes; ++l) squares += lanes.squares[l], rounded += lanes.rounded[l];
+}
 
 template <std::int64_t Lines>
 std::int64_t WordOperand<Lines>::lines_of(std::int64_t group) const {
@@ -82,23 +99,55 @@ PieceFacts WordOperand<Lines>::facts_of_line(std::int64_t group, std::int64_t li
   return piece;
 }
 
+// What lanes of one line say together.
+template <std::int64_t Lines>
+void WordOperand<Lines>::settle_line(std::int64_t group, std::int64_t line, bool has_facts, const LaneFacts& facts,
+                                     std::int64_t first_lane, std::int64_t lanes, PieceFacts& piece) const {
+  std::uint64_t largest = 0;
+  std::int64_t nonzeros = 0, fields = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::int64_t l = first_lane; l < first_lane + lanes; ++l) {
+    largest = std::max(largest, facts.largest[l]);
+    if (!has_facts) continue;
+    nonzeros += facts.nonzeros[l];
+    fields += facts.fields[l];
+    least = std::min(least, facts.least[l]);
+  }
+  constexpr int lowest = kLeastPlainWeight + 1023;  // field
+  const auto field = static_cast<std::int32_t>(float_bits(least) >> 52);
+  if (largest >= kInfinityBits<double> || (has_facts && field < lowest)) {
+    piece = facts_of_line(group, line);
+  } else {
+    piece.facts.exponent = largest == 0 ? kNoExponent : exponent_of_magnitude<double>(largest);
+    if (nonzeros > 0) piece.facts.lowest = field - 1023;
+    piece.facts.nonzeros = nonzeros;
+    piece.facts.exponent_sum = fields - 1023 * nonzeros;
+  }
+}
+
 template <std::int64_t Lines>
 void WordOperand<Lines>::find_group(std::int64_t group, bool has_facts, PieceFacts* pieces) const {
   const double* x = values_ + group * Lines * view_.inner;
-  Magnitudes<Lines> magnitudes;
-  find_magnitudes(x, view_.inner, magnitudes);
-  LineExtremes64<Lines> extremes;
-  if (has_facts) find_extremes(x, view_.inner, extremes);
-  for (std::int64_t line = 0; line < lines_of(group); ++line) {
-    PieceFacts& piece = pieces[group * Lines + line];
-    const std::uint64_t finite = magnitudes.finite[line];
-    if (magnitudes.any[line] >= kInfinityBits<double> || (has_facts && extremes.subnormals[line] > 0)) {
-      piece = facts_of_line(group, line);
-    } else if (has_facts) {
-      piece.facts = {static_cast<std::int32_t>(extremes.exponent[line]), static_cast<std::int32_t>(extremes.lowest[line]),
-                     extremes.nonzeros[line], extremes.exponent_sum[line]};
-    } else {
-      piece.facts.exponent = finite == 0 ? kNoExponent : exponent_of_magnitude<double>(finite);
+  PieceFacts* own = pieces + group * Lines;
+  const auto find = has_facts ? find_facts : find_largest;
+  const std::int64_t lines = lines_of(group);
+  if constexpr (Lines == 1) {
+    if (lines == 0) return;
+    const std::int64_t whole = view_.inner / kEntryLanes;
+    double rest[kEntryLanes] = {};
+    std::copy(x + whole * kEntryLanes, x + view_.inner, rest);
+    LaneFacts facts, of_rest;
+    find(x, kEntryLanes, whole, facts);
+    find(rest, kEntryLanes, 1, of_rest);
+    join(facts, of_rest, has_facts);
+    settle_line(group, 0, has_facts, facts, 0, kEntryLanes, *own);
+  } else {
+    for (std::int64_t first = 0; first < lines; first += kEntryLanes) {
+      LaneFacts facts;
+      find(x + first, Lines, view_.inner, facts);
+      for (std::int64_t line = first; line < std::min(first + kEntryLanes, lines); ++line) {
+        settle_line(group, line, has_facts, facts, line - first, 1, own[line]);
+      }
     }
   }
 }
@@ -121,28 +170,57 @@ bool WordOperand<Lines>::look(const ScaleRequest& request) {
   return true;
 }
 
+// Of the lines of a group, all of its lanes.
+template <std::int64_t Lines>
+void WordOperand<Lines>::convert_group(std::int64_t group, Integers (&found)[Lines]) {
+  double* x = values_ + group * Lines * view_.inner;
+  std::uint64_t* words = words_ + group * Lines * view_.inner;
+  const std::int64_t lines = lines_of(group);
+  const auto scale_of = [&](std::int64_t line) {
+    return line < lines ? exact_power_of_two<double>(scales_.shift[static_cast<std::size_t>(group * Lines + line)]) : 1.0;
+  };
+  LaneIntegers lanes;
+  double scale[kEntryLanes];
+  if constexpr (Lines == 1) {
+    std::fill_n(scale, kEntryLanes, scale_of(0));
+    const std::int64_t whole = view_.inner / kEntryLanes, rest = view_.inner % kEntryLanes;
+    convert_entries(x, words, kEntryLanes, whole, scale, lanes);
+    found[0].add(lanes);
+    if (rest == 0) return;
+    double last[kEntryLanes] = {};
+    std::uint64_t last_words[kEntryLanes];
+    std::copy_n(x + whole * kEntryLanes, rest, last);
+    convert_entries(last, last_words, kEntryLanes, 1, scale, lanes);
+    std::copy_n(last, rest, x + whole * kEntryLanes);
+    std::copy_n(last_words, rest, words + whole * kEntryLanes);
+    found[0].add(lanes);
+  } else {
+    for (std::int64_t first = 0; first < Lines; first += kEntryLanes) {
+      for (std::int64_t l = 0; l < kEntryLanes; ++l) scale[l] = scale_of(first + l);
+      convert_entries(x + first, words + first, Lines, view_.inner, scale, lanes);
+      for (std::int64_t l = 0; l < kEntryLanes; ++l) found[first + l] = {lanes.squares[l], lanes.rounded[l]};
+    }
+  }
+}
+
 template <std::int64_t Lines>
 void WordOperand<Lines>::convert(const ScaleRequest& request) {
-  std::vector<double> squares(static_cast<std::size_t>(groups()));
+  std::vector<double> squares(static_cast<std::size_t>(view_.outer));
   parallel_for(groups(), grain(), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t group = begin; group < end; ++group) {
-      double scale[Lines];
-      const std::int64_t lines = lines_of(group), first = group * Lines;
-      for (std::int64_t l = 0; l < Lines; ++l) {
-        scale[l] = l < lines ? exact_power_of_two<double>(scales_.shift[static_cast<std::size_t>(first + l)]) : 1.0;
-      }
-      Converted<Lines> found;
-      convert_entries(values_ + first * view_.inner, words_ + first * view_.inner, view_.inner, scale, found);
-      squares[static_cast<std::size_t>(group)] = *std::max_element(found.squares, found.squares + Lines);
-      if (request.accuracy != Accuracy::correct) continue;
-      for (std::int64_t l = 0; l < lines; ++l) {
-        LineRecord& record = scales_.records[static_cast<std::size_t>(first + l)];
-        if (record.rounded != 0) record.rounded = static_cast<std::uint64_t>(found.rounded[l]);
+      Integers found[Lines];
+      convert_group(group, found);
+      for (std::int64_t l = 0; l < lines_of(group); ++l) {
+        const auto index = static_cast<std::size_t>(group * Lines + l);
+        squares[index] = found[l].squares;
+        if (request.accuracy != Accuracy::correct || scales_.records[index].rounded == 0) continue;
+        scales_.records[index].rounded = static_cast<std::uint64_t>(found[l].rounded);
       }
     }
   });
   // The factor covers the roundings of products and additions.
-  scales_.norm_squared = *std::max_element(squares.begin(), squares.end()) * (1.0 + (static_cast<double>(view_.inner) + 64.0) * 0x1p-52);
+  scales_.norm_squared =
+      *std::max_element(squares.begin(), squares.end()) * (1.0 + (static_cast<double>(view_.inner) + 64.0) * 0x1p-52);
 }
 
 template <std::int64_t Lines>

@@ -5,6 +5,7 @@
 
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/stages/scale.hpp"
+#include "cpu/words/entries.hpp"
 #include "cpu/words/shape.hpp"
 
 namespace ozfp4 {
@@ -37,13 +38,24 @@ class WordOperand {
   const double* residues(int bridge) const { return values_ + (2 + bridge) * pitch_; }
 
  private:
+  // What conversion finds of a line.
+  struct Integers {
+    double squares = 0;
+    std::int64_t rounded = 0;
+
+    void add(const LaneIntegers& lanes);
+  };
+
   std::int64_t groups() const { return pitch_ / (Lines * view_.inner); }
   std::int64_t lines_of(std::int64_t group) const;
   std::int64_t grain() const;
   template <class T>
   bool copy_group(std::int64_t group);
   PieceFacts facts_of_line(std::int64_t group, std::int64_t line) const;
+  void settle_line(std::int64_t group, std::int64_t line, bool has_facts, const LaneFacts& facts, std::int64_t first_lane,
+                   std::int64_t lanes, PieceFacts& piece) const;
   void find_group(std::int64_t group, bool has_facts, PieceFacts* pieces) const;
+  void convert_group(std::int64_t group, Integers (&found)[Lines]);
 
   OperandView view_;
   double* values_;
