@@ -142,6 +142,7 @@ def matmul(
     alpha: float = 1.0,
     beta: float = 0.0,
     c: _Array | None = None,
+    way: str = "planes",
 ) -> dict[str, Any]: ...
 
 class SharedScales:

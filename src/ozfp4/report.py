@@ -68,11 +68,12 @@ class Report(Tabular):
         The alphabet, the routine that multiplied the planes, and where.
     plan : Plan or None
         The plan; of its moduli the first `moduli_used` were needed for this data (0 for scheme I). None where a CPU multiplied
-        integers as they are, in words of `bits` bits; `backend` is then "direct".
+        without planes, and `backend` is "direct": integers as they are, in words of `bits` bits, or the scaled integers of a
+        small product in words, in FP64 and modulo `moduli_used` numbers.
     products : int
-        Plane products that ran for each matrix; like `moduli_used` and `bits` of the first product, where a GPU makes a second.
+        Plane products that ran, or sums of products that stand for them, for each matrix; like `moduli_used` and `bits` of the first product, where a GPU makes a second.
     bits : int
-        Capacity of the scaled integers, the plan's; without one the bits of a word.
+        Capacity of the scaled integers, the plan's; of integers without one the bits of a word.
     exponents : (int, int)
         Least and largest exponent among the largest finite entries of the rows of A and the columns of B; zeros have none,
         and (0, 0) says that there is none at all.

@@ -577,7 +577,7 @@ def _of_parts(
 def _on_cpu(request: MatmulRequest, report: bool) -> tuple[Any, Any, Report | None]:
     decision = on_cpu.decide(request)
     began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
-    (c,), bound, outcome = cpu.matmul(request, decision.plan)
+    (c,), bound, outcome = cpu.matmul(request, decision.plan, way=decision.way)
     if began is not None:
         told.tell(request, decision, began)
     if not report:

@@ -21,7 +21,10 @@ Array = npt.NDArray[Any]
 
 KERNELS = {"fp4": "SGEMM on decoded limbs", "int8": "SGEMM on balanced residues", "fp64": "DGEMM on residues"}
 DIRECT = "direct"  # what a report calls products in machine words, which no plan serves
+SMALL = "so small a product takes less time without planes"
 DEFAULT_WORKSPACE = 2**30
+
+forced_way: str | None = None  # of every product that may take either, in place of the cheaper
 
 
 def ensure_blas() -> None:
@@ -55,10 +58,11 @@ def name() -> str:
 
 
 def matmul(
-    request: MatmulRequest, plan: Plan, roundings: Sequence[str] | None = None
+    request: MatmulRequest, plan: Plan, roundings: Sequence[str] | None = None, way: str = "planes"
 ) -> tuple[list[Any], Any, dict[str, Any]]:
     """The products by a plan, in the caller's library, one for each rounding (by default the one that was asked for); bounds
-    of the errors of the first, or None; and what the core says of it.
+    of the errors of the first, or None; and what the core says of it. `way`: by the plan's "planes", in "words" where these serve
+    the entries, or "cheaper".
 
     Raises
     ------
@@ -75,7 +79,7 @@ def matmul(
     addend = [] if request.update is None or request.update.c is None else [request.update.c]
     a, b, views = _flat_stack(request, [*results, *beside, *addend])
     held = [None if side is None else side._held for side in request.prepared]
-    further: dict[str, Any] = {"prepared_a": held[0], "prepared_b": held[1]}
+    further: dict[str, Any] = {"prepared_a": held[0], "prepared_b": held[1], "way": way if way == "planes" or forced_way is None else forced_way}
     if request.update is not None:
         factors = {"alpha": request.update.alpha, "beta": request.update.beta}
         further |= {**factors, "c": views[-1] if addend else None}
@@ -193,6 +197,7 @@ def make_report(
 ) -> Report:
     """What a product did, by what :func:`matmul` returned of it."""
     core, asked, device = plan._core, request.asked, name()
+    in_words = outcome["in_words"]
     stages: tuple[str, ...] = ("scale", "encode", "multiply", "reconstruct")
     if asked.accuracy != "scaled":
         stages += ("repair",)
@@ -203,10 +208,10 @@ def make_report(
         exact, depth, result, pairs, sums = (outcome[name] for name in names)
         certified = Certified(exact, depth, result, pairs, sums, exact + depth + result + pairs + sums)
     return Report(
-        backend=core.alphabet,
-        kernel=KERNELS[core.alphabet],
+        backend=DIRECT if in_words else core.alphabet,
+        kernel=f"words of 64 bits, FP64 and {outcome['moduli_used']} residues" if in_words else KERNELS[core.alphabet],
         device=device,
-        plan=plan,
+        plan=None if in_words else plan,
         moduli_used=outcome["moduli_used"],
         products=outcome["products"],
         bits=core.bits,
@@ -214,8 +219,8 @@ def make_report(
         special_rows=outcome["special_rows"],
         special_columns=outcome["special_columns"],
         workspace=outcome["workspace"],
-        reason=reason,
-        fallback=fallback,
+        reason=SMALL if in_words else reason,
+        fallback=None if in_words else fallback,
         seconds=seconds,
         accuracy=asked.accuracy,
         capacities=outcome["capacities"],

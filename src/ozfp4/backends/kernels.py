@@ -1,6 +1,6 @@
 """Every kernel of this installation on every device: which there are, and which take the planes of a plan.
 
-On the CPU a kernel is a BLAS routine on the planes of one alphabet, or the loops over integers in machine words; on a GPU
+On the CPU a kernel is a BLAS routine on the planes of one alphabet, or the loops over integers or numbers in machine words; on a GPU
 it is one of the extension's multiply kernels with one type of plane entries.
 """
 
@@ -30,9 +30,8 @@ class DeviceKernel:
     name : str
         The kernel's name, as in a Report.
     element : str
-        Entries of its planes: an alphabet of the CPU ("fp4", "int8", "fp64"), or "words" without planes; residues
-        ("u8"), limbs ("s8") or E2M1 codes
-        ("e2m1") of a GPU.
+        Entries of its planes: an alphabet of the CPU ("fp4", "int8", "fp64"); without planes "words", or on the CPU
+        "numbers" for floating-point operands; residues ("u8"), limbs ("s8") or E2M1 codes ("e2m1") of a GPU.
     """
 
     device: str
@@ -60,6 +59,8 @@ class DeviceKernel:
 
 # Products of integers on the CPU that no plan serves.
 WORDS = DeviceKernel("cpu", "integers in machine words", "words")
+# Small products of floating-point numbers on the CPU, which have no planes.
+NUMBERS = DeviceKernel("cpu", "numbers in machine words", "numbers")
 
 
 def words_kernel(index: int) -> DeviceKernel:
@@ -80,7 +81,7 @@ def cpu_kernel(alphabet: str) -> DeviceKernel:
 
 
 def cpu_kernels() -> list[DeviceKernel]:
-    return [*(cpu_kernel(alphabet) for alphabet in ALPHABETS), WORDS]
+    return [*(cpu_kernel(alphabet) for alphabet in ALPHABETS), WORDS, NUMBERS]
 
 
 def elements(plan: Plan) -> tuple[str, ...]:

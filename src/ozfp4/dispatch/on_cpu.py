@@ -44,7 +44,7 @@ WORDS_WRAP = "integers are multiplied as they are"  # where no norm is asked whe
 
 
 def may_go_direct(asked: Arguments) -> bool:
-    """Whether a product of integers may be made in machine words: nothing was asked for that only plans have."""
+    """Whether a product may be made in machine words: nothing was asked for that only plans have."""
     return asked.plan is None and (asked.scheme, asked.backend, asked.family) == ("II", "auto", "least")
 
 
@@ -77,12 +77,13 @@ def _decide(
         backend, reason = choice.backend, choice.reason
     chosen = plan_asked_for(asked, backend, k, single, is_paired)
     refusal = guard.cpu_refusal(chosen.backend)
+    way = "cheaper" if may_go_direct(asked) and guard.serves_numbers() else "planes"
     if refusal is None:
-        return Decision(chosen, reason)
+        return Decision(chosen, reason, way=way)
     if is_auto and family == "least":
         for other in CPU_BACKENDS:
             if other != chosen.backend and guard.cpu_refusal(other) is None:
-                return Decision(plan_asked_for(asked, other, k, single, is_paired), reason, refusal)
+                return Decision(plan_asked_for(asked, other, k, single, is_paired), reason, refusal, way=way)
     raise RuntimeError(refusal)
 
 

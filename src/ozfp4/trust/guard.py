@@ -12,7 +12,7 @@ import threading
 import warnings
 from collections.abc import Sequence
 
-from ..backends.kernels import WORDS, DeviceKernel, cpu_kernel, elements, gpu_kernels, words_kernel
+from ..backends.kernels import NUMBERS, WORDS, DeviceKernel, cpu_kernel, elements, gpu_kernels, words_kernel
 from ..plans.plan import Plan
 from ..request import library
 from ..support import disk_cache
@@ -170,6 +170,11 @@ def words_refusal() -> str | None:
     """None if products of integers in machine words can be trusted, else why there are none."""
     verdict = verdict_of(WORDS)
     return None if verdict.passed else f"{verdict.kernel} failed its self-test: {verdict.reason}"
+
+
+def serves_numbers() -> bool:
+    """Whether small products of floating-point numbers on the CPU may be made in machine words."""
+    return verdict_of(NUMBERS).passed
 
 
 def serving_kernel(plan: Plan, index: int) -> int:
