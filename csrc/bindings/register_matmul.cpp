@@ -39,13 +39,6 @@ ResultView matrix_of(const py::array& stack, ResultView first, py::ssize_t item)
   return first;
 }
 
-Way way_named(const std::string& name) {
-  if (name == "cheaper") return Way::cheaper;
-  if (name == "planes") return Way::planes;
-  if (name == "words") return Way::words;
-  throw py::value_error("way: '" + name + "' is none of 'cheaper', 'planes', 'words'");
-}
-
 py::dict describe(const MatmulOutcome& total) {
   py::dict outcome;
   outcome["in_words"] = total.in_words;

@@ -57,6 +57,11 @@ def name() -> str:
     return f"cpu ({model()}, {_core.thread_count()} threads)"
 
 
+def way_of(way: str) -> str:
+    """As :func:`matmul` takes it: what is forced, where there is a choice."""
+    return way if way == "planes" or forced_way is None else forced_way
+
+
 def matmul(
     request: MatmulRequest, plan: Plan, roundings: Sequence[str] | None = None, way: str = "planes"
 ) -> tuple[list[Any], Any, dict[str, Any]]:
@@ -79,7 +84,7 @@ def matmul(
     addend = [] if request.update is None or request.update.c is None else [request.update.c]
     a, b, views = _flat_stack(request, [*results, *beside, *addend])
     held = [None if side is None else side._held for side in request.prepared]
-    further: dict[str, Any] = {"prepared_a": held[0], "prepared_b": held[1], "way": way if way == "planes" or forced_way is None else forced_way}
+    further: dict[str, Any] = {"prepared_a": held[0], "prepared_b": held[1], "way": way_of(way)}
     if request.update is not None:
         factors = {"alpha": request.update.alpha, "beta": request.update.beta}
         further |= {**factors, "c": views[-1] if addend else None}
