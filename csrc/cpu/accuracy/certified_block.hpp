@@ -198,9 +198,16 @@ class CertifiedBlock {
     Sums sums;
     integers_.load(first, n, sums);
     if (is_short_) {
+      const ColumnGroup& group = groups_[static_cast<std::size_t>(column / kLanes)];
       double error[kLanes];
-      errors(rows_.records[row], groups_[static_cast<std::size_t>(column / kLanes)], n, error);
+      errors(rows_.records[row], group, n, error);
       integers_.round_certain(sums, n, lanes.exponent, error, target_.rounding, lanes.value, refused);
+      if (rows_.special[row] == kFinite && group.lanes == n && !any_of(refused, n)) {
+        const auto exact = std::count(error, error + n, 0.0);
+        counts.exact += exact;
+        counts.result += n - exact;
+        return 0;
+      }
     }
     std::uint64_t listed = 0;
     for (int i = 0; i < n; ++i) {
@@ -217,6 +224,12 @@ class CertifiedBlock {
       if (!is_kept) listed |= std::uint64_t(1) << i;
     }
     return listed;
+  }
+
+  static bool any_of(const std::int64_t* refused, int n) {
+    std::int64_t any = 0;
+    for (int i = 0; i < n; ++i) any |= refused[i];
+    return any != 0;
   }
 
   // Upper bounds of error_bound in FP64; 0 where that is 0.
