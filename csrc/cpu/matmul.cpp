@@ -26,42 +26,61 @@ void fill_zero(const Target& target) {
   }
 }
 
+// Where the transposed product goes.
+Target turned(const Target& target) {
+  const auto turn = [](const ResultView& x) {
+    return ResultView{x.data, x.type, x.columns, x.rows, x.column_stride, x.row_stride};
+  };
+  return {turn(target.result),
+          target.rounding,
+          turn(target.bound),
+          {target.update.is_asked, target.update.factors, turn(target.update.c)}};
+}
+
+// What a product in words leaves, made into one target, `panel_bytes` of a workspace to spare.
+void finish_words(const WordProduct& product, const OperandView& a, const OperandView& b, const Target& target,
+                  const MatmulOptions& options, bool has_records, std::int64_t panel_bytes, MatmulOutcome& outcome) {
+  const Scales &scale_a = product.scales_a(), &scale_b = product.scales_b();
+  if (!has_records) {
+    const StageTimer timer(outcome.times.reconstruct);
+    product.finish(options.promise, target, nullptr);
+  } else {
+    Listed listed(a.outer, b.outer);
+    {
+      const StageTimer timer(outcome.times.reconstruct);
+      outcome.entries.extend(product.finish(options.promise, target, &listed));
+    }
+    const StageTimer timer(outcome.times.repair);
+    outcome.entries.extend(cpu_settle_disjoint(a, scale_a, b, scale_b, 0, 0, target, listed));
+    outcome.entries.extend(cpu_repair(a, scale_a, b, scale_b, 0, 0, target, listed, panel_bytes));
+  }
+  if (scale_a.special_lines + scale_b.special_lines == 0) return;
+  const StageTimer timer(outcome.times.reconstruct);
+  cpu_patch_specials(a, scale_a, b, scale_b, target);
+}
+
 // The product in words, where these serve it.
 bool multiply_in_words(const Plan& plan, const OperandView& a, const OperandView& b, const std::vector<Target>& targets,
                        const MatmulOptions& options, const ScaleRequest& request, MatmulOutcome& outcome) {
-  if (plan.is_complex || !may_multiply_words(a.outer, b.outer, a.inner, request, options.workspace_limit)) return false;
-  WordProduct product(a, b, request, outcome.times);
+  const bool turns = is_turned(a.outer, b.outer);
+  const OperandView &left = turns ? b : a, &right = turns ? a : b;
+  if (plan.is_complex || !may_multiply_words(left.outer, right.outer, a.inner, request, options.workspace_limit)) return false;
+  WordProduct product(left, right, request, outcome.times);
   if (!product.multiply()) return false;
-  const Scales &scale_a = product.scales_a(), &scale_b = product.scales_b();
   const std::int64_t panel_bytes = std::max<std::int64_t>(0, options.workspace_limit - product.workspace()) / thread_count();
   for (const Target& target : targets) {
-    if (!request.wants_records()) {
-      const StageTimer timer(outcome.times.reconstruct);
-      product.finish(options.promise, target, nullptr);
-    } else {
-      Listed listed(a.outer, b.outer);
-      {
-        const StageTimer timer(outcome.times.reconstruct);
-        outcome.entries.extend(product.finish(options.promise, target, &listed));
-      }
-      const StageTimer timer(outcome.times.repair);
-      outcome.entries.extend(cpu_settle_disjoint(a, scale_a, b, scale_b, 0, 0, target, listed));
-      outcome.entries.extend(cpu_repair(a, scale_a, b, scale_b, 0, 0, target, listed, panel_bytes));
-    }
-    if (scale_a.special_lines + scale_b.special_lines == 0) continue;
-    const StageTimer timer(outcome.times.reconstruct);
-    cpu_patch_specials(a, scale_a, b, scale_b, target);
+    finish_words(product, left, right, turns ? turned(target) : target, options, request.wants_records(), panel_bytes, outcome);
   }
   outcome.in_words = true;
   outcome.moduli_used = product.bridges();
   outcome.products = 2 + product.bridges();
   outcome.workspace = product.workspace();
-  for (const Scales* scales : {&scale_a, &scale_b}) {
+  for (const Scales* scales : {&product.scales_a(), &product.scales_b()}) {
     outcome.exponents.extend(scales->exponents);
     outcome.capacities.extend(scales->capacities);
   }
-  outcome.special_rows = scale_a.special_lines;
-  outcome.special_columns = scale_b.special_lines;
+  outcome.special_rows = (turns ? product.scales_b() : product.scales_a()).special_lines;
+  outcome.special_columns = (turns ? product.scales_a() : product.scales_b()).special_lines;
   if (options.progress) options.progress(1.0);
   return true;
 }

@@ -13,8 +13,12 @@ namespace {
 constexpr std::int64_t kMultiplyGrain = 1 << 20;  // products; fewer are not worth a thread
 constexpr std::int64_t kPlaneBytes = 8;           // an entry
 
-// The largest product that takes less time in words than by planes.
-constexpr double kMostProducts = 0x1p25;
+// Nanoseconds of one thread of a Zen 4 processor with AVX-512, by benchmarks/cpu_small.py --ways: of one product of entries, and of
+// one entry of an operand from its copy to its planes, in words with one residue and by planes of six. A processor whose vectors
+// have no products of 64 bits takes three times as long for words, and most of what is saved of conversions is left.
+constexpr double kWordProduct = 0.125, kWordEntry = 2.0, kPlaneProduct = 0.28, kPlaneEntry = 9.0;
+// Beyond, the operands' lines no longer lie in caches.
+constexpr double kMostProducts = 0x1p28;
 
 }  // namespace
 
@@ -26,8 +30,21 @@ bool may_multiply_words(std::int64_t m, std::int64_t n, std::int64_t k, const Sc
   return most <= kMostNearCapacity && WordShape(m, n, k).bytes(kMostBridges) <= workspace_limit;
 }
 
+bool is_turned(std::int64_t m, std::int64_t n) {
+  const auto padded = [](std::int64_t rows, std::int64_t columns) {
+    return static_cast<double>(round_up(rows, kWordRows)) * static_cast<double>(round_up(columns, kWordColumns));
+  };
+  return padded(n, m) < padded(m, n);
+}
+
 bool words_pay(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) <= kMostProducts;
+  const auto lines = [](std::int64_t x, std::int64_t y) { return static_cast<double>(x + y); };
+  const auto entries = [](std::int64_t x, std::int64_t y) { return static_cast<double>(x) * static_cast<double>(y); };
+  const WordShape shape = is_turned(m, n) ? WordShape(n, m, k) : WordShape(m, n, k);
+  const double inner = static_cast<double>(k), products = entries(shape.rows, shape.columns) * inner;
+  const double in_words = products * kWordProduct + lines(shape.rows, shape.columns) * inner * kWordEntry;
+  const double by_planes = entries(m, n) * inner * kPlaneProduct + lines(m, n) * inner * kPlaneEntry;
+  return products <= kMostProducts && in_words <= by_planes;
 }
 
 WordProduct::WordProduct(const OperandView& a, const OperandView& b, const ScaleRequest& request, StageTimes& times)

@@ -18,6 +18,9 @@ namespace ozfp4 {
 // Whether extents, capacities and workspace allow it: whether the entries do shows where they are looked at.
 bool may_multiply_words(std::int64_t m, std::int64_t n, std::int64_t k, const ScaleRequest& request, std::int64_t workspace_limit);
 
+// Whether the transposed product has fewer tiles: few columns are better rows.
+bool is_turned(std::int64_t m, std::int64_t n);
+
 // Whether it takes less time than planes, as far as the extents say: measured by benchmarks/cpu_small.py.
 bool words_pay(std::int64_t m, std::int64_t n, std::int64_t k);
 

@@ -72,4 +72,21 @@ OZFP4_VECTORISED void round_lanes_certain(const LaneParts& parts, int n, const s
   }
 }
 
+// All numbers within the error lie between low and high, whose margin has room for the roundings of both and for the rest; where
+// these become the same number of single precision, so do all.
+OZFP4_VECTORISED void round_lanes_certain(const LaneParts& parts, int n, const std::int32_t* exponent, const double* error,
+                                          float* result, std::int64_t* refused) {
+  for (int i = 0; i < n; ++i) {
+    const SumOfPieces x = pieces_of(parts, i);
+    const double power = exact_power_of_two<double>(exponent[i]);
+    const double margin = error[i] * (1.0 + 0x1p-20) + std::fabs(x.sum) * 0x1p-50 + std::fabs(x.rest) * 2;
+    const double low = (x.sum - margin) * power, high = (x.sum + margin) * power;
+    const auto lower = static_cast<float>(low), upper = static_cast<float>(high);
+    const bool is_small = std::fabs(x.sum) * power < 0x1p-124 && (x.sum != 0.0 || margin != 0.0);
+    refused[i] = static_cast<std::int64_t>(is_outside(exponent[i])) | static_cast<std::int64_t>(is_small) |
+                 static_cast<std::int64_t>(lower != upper);
+    result[i] = upper;
+  }
+}
+
 }  // namespace ozfp4

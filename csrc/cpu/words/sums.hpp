@@ -31,6 +31,9 @@ void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, do
 void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, float* result, std::int64_t* refused);
 void round_lanes_certain(const LaneParts& parts, int n, const std::int32_t* exponent, const double* error, Rounding rounding,
                          double* result, std::int64_t* refused);
+// To nearest.
+void round_lanes_certain(const LaneParts& parts, int n, const std::int32_t* exponent, const double* error, float* result,
+                         std::int64_t* refused);
 
 class WordSums {
  public:
@@ -67,12 +70,16 @@ class WordSums {
 
   template <class T>
   bool tests(int) const {
-    return std::is_same_v<T, double>;
+    return true;
   }
   template <class T>
   void round_certain(const Lanes& parts, int n, const std::int32_t* exponent, const double* error, Rounding rounding, T* result,
                      std::int64_t* refused) const {
-    if constexpr (std::is_same_v<T, double>) round_lanes_certain(parts, n, exponent, error, rounding, result, refused);
+    if constexpr (std::is_same_v<T, double>) {
+      round_lanes_certain(parts, n, exponent, error, rounding, result, refused);
+    } else if (rounding == Rounding::nearest) {
+      round_lanes_certain(parts, n, exponent, error, result, refused);
+    }
   }
 
  private:

