@@ -2,9 +2,10 @@
 
     python benchmarks/cpu_small.py [--threads N] [--sizes 8,16,...] [--dtype float64|float32] [--skinny] [--ways] [--parts]
 
-Each row is a size; times are the lower deciles of repeated calls, in microseconds, and behind each its ratio to np.matmul. --ways
-compares products in words with those by planes, which is what `words_pay` in csrc/cpu/words/product.cpp rests on; --parts says where
-the time of a call goes: Python and the binding, and the core's stages.
+Each row is a size; times are the lower deciles of repeated calls, in microseconds, and behind each its ratio to
+np.matmul. --ways compares products in words with those by planes, which is what `words_pay` in
+csrc/cpu/words/product.cpp rests on; --parts says where the time of a call goes: Python and the binding, and the core's
+stages.
 """
 
 from __future__ import annotations
@@ -17,7 +18,16 @@ from collections.abc import Callable, Sequence
 
 SIZES = (8, 16, 32, 64, 96, 128, 192, 256, 384, 512)
 MODES = ("scaled", "fp64", "correct")
-SKINNY = ((64, 64, 8), (256, 256, 8), (1024, 256, 8), (8, 256, 256), (8, 256, 1024), (1, 256, 256), (256, 256, 1), (1, 4096, 1))
+SKINNY = (
+    (64, 64, 8),
+    (256, 256, 8),
+    (1024, 256, 8),
+    (8, 256, 256),
+    (8, 256, 1024),
+    (1, 256, 256),
+    (256, 256, 1),
+    (1, 4096, 1),
+)
 
 
 def microseconds(call: Callable[[], object], seconds: float = 0.2) -> float:
@@ -50,6 +60,7 @@ def columns(sides: Sequence[tuple[int, int, int]], dtype: str, ways: Sequence[bo
         found = []
         for way in ways:
             for mode in MODES:
+
                 def call(mode: str = mode) -> object:
                     return ozfp4.matmul(a, b, accuracy=mode)  # noqa: B023
 
@@ -70,7 +81,9 @@ def parts(sizes: Sequence[int], dtype: str) -> None:
 
     stages = ("scale", "encode", "multiply", "reconstruct", "repair")
     rng = np.random.default_rng(0)
-    print(f"{'n':>5} {'accuracy':>9} {'all':>9} {'beside':>8} " + " ".join(f"{stage:>11}" for stage in stages))
+    print(
+        f"{'n':>5} {'accuracy':>9} {'all':>9} {'beside':>8} " + " ".join(f"{stage:>11}" for stage in stages)
+    )
     for n in sizes:
         a, b = (rng.standard_normal((n, n)).astype(dtype) for _ in range(2))
         for mode in MODES:
@@ -78,11 +91,17 @@ def parts(sizes: Sequence[int], dtype: str) -> None:
             reports = (ozfp4.matmul(a, b, accuracy=mode, report=True)[1].seconds for _ in range(50))
             best = min(reports, key=lambda seconds: sum(seconds.values()))
             each = [best.get(stage, 0.0) * 1e6 for stage in stages]
-            print(f"{n:5} {mode:>9} {whole:9.1f} {whole - sum(each):8.1f} " + " ".join(f"{x:11.1f}" for x in each), flush=True)
+            print(
+                f"{n:5} {mode:>9} {whole:9.1f} {whole - sum(each):8.1f} "
+                + " ".join(f"{x:11.1f}" for x in each),
+                flush=True,
+            )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--threads", type=int, default=1, help="of ozfp4 and of the BLAS")
     parser.add_argument("--sizes", type=lambda text: tuple(map(int, text.split(","))), default=SIZES)
     parser.add_argument("--dtype", choices=("float64", "float32"), default="float64")

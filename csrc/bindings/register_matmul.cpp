@@ -80,8 +80,7 @@ std::optional<Update> update_of(double alpha, double beta, const std::optional<p
 py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, const std::vector<py::array>& outs,
                 std::int64_t workspace_limit, const py::object& progress, const std::string& accuracy,
                 const std::vector<std::string>& roundings, const py::object& bound, const PreparedStack* prepared_a,
-                const PreparedStack* prepared_b, double alpha, double beta, std::optional<py::array> c,
-                const std::string& way) {
+                const PreparedStack* prepared_b, double alpha, double beta, std::optional<py::array> c, const std::string& way) {
   if (outs.empty() || outs.size() != roundings.size()) throw py::value_error("outs: one rounding for each is needed");
   MatmulOptions options;
   options.workspace_limit = workspace_limit;
@@ -167,8 +166,7 @@ void register_matmul(py::module_& module) {
   module.def("matmul", &matmul, py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("outs"), py::arg("workspace_limit"),
              py::arg("progress"), py::arg("accuracy") = "scaled", py::arg("roundings") = std::vector<std::string>{"nearest"},
              py::arg("bound") = py::none(), py::arg("prepared_a") = py::none(), py::arg("prepared_b") = py::none(),
-             py::arg("alpha") = 1.0, py::arg("beta") = 0.0, py::arg("c") = py::none(),
-             py::arg("way") = "planes");
+             py::arg("alpha") = 1.0, py::arg("beta") = 0.0, py::arg("c") = py::none(), py::arg("way") = "planes");
   module.def("int8_matmul", &int8_matmul, py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("out").noconvert(),
              py::arg("workspace_limit"));
 }

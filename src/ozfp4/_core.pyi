@@ -149,7 +149,15 @@ class RepeatedMatmul:
     """Products of two matrices of the dtypes of `a` and `b` by a decision that was made before."""
 
     def __init__(
-        self, plan: Plan, a: _Array, b: _Array, dtype: np.dtype[Any], workspace_limit: int, accuracy: str, rounding: str, way: str
+        self,
+        plan: Plan,
+        a: _Array,
+        b: _Array,
+        dtype: np.dtype[Any],
+        workspace_limit: int,
+        accuracy: str,
+        rounding: str,
+        way: str,
     ) -> None: ...
     def multiply(self, a: _Array, b: _Array) -> _Array: ...
 

@@ -67,13 +67,7 @@ class CertifiedBlock {
  public:
   CertifiedBlock(const Source& integers, const Promise& promise, std::int64_t k, const BlockLines& rows,
                  const BlockLines& columns, const Target& target, Listed& listed)
-      : integers_(integers),
-        promise_(promise),
-        k_(k),
-        rows_(rows),
-        columns_(columns),
-        target_(target),
-        listed_(listed) {
+      : integers_(integers), promise_(promise), k_(k), rows_(rows), columns_(columns), target_(target), listed_(listed) {
     for (std::int64_t column = 0; column < target.result.columns; column += kLanes)
       groups_.push_back(group_of(columns, column, lanes_at(column)));
     const int bits =

@@ -14,8 +14,7 @@ inline constexpr std::int64_t kRoundGrain = 8192;
 
 // `Source`: as in CertifiedBlock.
 template <class T, class Source>
-void round_block(const Source& integers, const std::int32_t* shift_a, const std::int32_t* shift_b,
-                       const ResultView& result) {
+void round_block(const Source& integers, const std::int32_t* shift_a, const std::int32_t* shift_b, const ResultView& result) {
   const std::int64_t grain = std::max<std::int64_t>(1, kRoundGrain / result.columns);
   parallel_for(result.rows, grain, [&](std::int64_t begin, std::int64_t end) {
     std::int32_t exponent[kLanes];

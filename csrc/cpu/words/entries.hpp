@@ -9,8 +9,8 @@ namespace ozfp4 {
 
 inline constexpr std::int64_t kEntryLanes = 4;
 
-// What lanes of finite entries say of their lines. `least` is the least weight of a bit that is set, as a number: of entries below
-// 2^kLeastPlainWeight it may be anything below that; `fields` sums the exponent fields, in which zeros have none.
+// What lanes of finite entries say of their lines. `least` is the least weight of a bit that is set, as a number: of entries
+// below 2^kLeastPlainWeight it may be anything below that; `fields` sums the exponent fields, in which zeros have none.
 struct LaneFacts {
   std::uint64_t largest[kEntryLanes];  // bits of magnitudes
   std::int64_t nonzeros[kEntryLanes], fields[kEntryLanes];

@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::int64_t kEntryGrain = 100000;  // less is not worth a thread
 
-// Whether a number is subnormal, by its bits: of single precision it is not converted to one of double precision where a processor
-// takes it for zero.
+// Whether a number is subnormal, by its bits: of single precision it is not converted to one of double precision where a
+// processor takes it for zero.
 template <class T>
 bool is_subnormal(T x) {
   const FloatBits<T> magnitude = magnitude_bits(x);
@@ -54,7 +54,8 @@ std::int64_t WordOperand<Lines>::grain() const {
   return ceil_div(kEntryGrain, Lines * view_.inner);
 }
 
-// The entries of a group, zeros in the place of lines that there are not; false where there are subnormal ones of single precision.
+// The entries of a group, zeros in the place of lines that there are not; false where there are subnormal ones of single
+// precision.
 template <std::int64_t Lines>
 template <class T>
 bool WordOperand<Lines>::copy_group(std::int64_t group) {

@@ -19,14 +19,17 @@ class WordOperand {
  public:
   // `planes` has room for all of the operand's, `pitch` entries apart.
   WordOperand(const OperandView& view, char* planes, std::int64_t pitch)
-      : view_(view), values_(reinterpret_cast<double*>(planes)), words_(reinterpret_cast<std::uint64_t*>(planes) + pitch), pitch_(pitch) {}
+      : view_(view),
+        values_(reinterpret_cast<double*>(planes)),
+        words_(reinterpret_cast<std::uint64_t*>(planes) + pitch),
+        pitch_(pitch) {}
 
   // Copies the entries and finds the scales; false where this way does not serve them. Range: request.bits at most
   // kMostNearCapacity where the accuracy is scaled.
   bool look(const ScaleRequest& request);
 
-  // The integers, in FP64 and modulo 2^64, and what is known of them: the records' counts of rounded entries where the accuracy is
-  // correct, and the scales' norm. After a look.
+  // The integers, in FP64 and modulo 2^64, and what is known of them: the records' counts of rounded entries where the accuracy
+  // is correct, and the scales' norm. After a look.
   void convert(const ScaleRequest& request);
 
   // Residues by the first bridges. After a conversion.

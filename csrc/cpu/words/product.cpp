@@ -13,9 +13,9 @@ namespace {
 constexpr std::int64_t kMultiplyGrain = 1 << 20;  // products; fewer are not worth a thread
 constexpr std::int64_t kPlaneBytes = 8;           // an entry
 
-// Nanoseconds of one thread of a Zen 4 processor with AVX-512, by benchmarks/cpu_small.py --ways: of one product of entries, and of
-// one entry of an operand from its copy to its planes, in words with one residue and by planes of six. A processor whose vectors
-// have no products of 64 bits takes three times as long for words, and most of what is saved of conversions is left.
+// Nanoseconds of one thread of a Zen 4 processor with AVX-512, by benchmarks/cpu_small.py --ways: of one product of entries, and
+// of one entry of an operand from its copy to its planes, in words with one residue and by planes of six. A processor whose
+// vectors have no products of 64 bits takes three times as long for words, and most of what is saved of conversions is left.
 constexpr double kWordProduct = 0.125, kWordEntry = 2.0, kPlaneProduct = 0.28, kPlaneEntry = 9.0;
 // Beyond, the operands' lines no longer lie in caches.
 constexpr double kMostProducts = 0x1p28;

@@ -1,5 +1,5 @@
-// A whole product in machine words and FP64 numbers: the same integers as those that residues stand for, so the same bits; without
-// planes or BLAS, and so without what these cost a small product.
+// A whole product in machine words and FP64 numbers: the same integers as those that residues stand for, so the same bits;
+// without planes or BLAS, and so without what these cost a small product.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@
 namespace ozfp4 {
 
 // Whether extents, capacities and workspace allow it: whether the entries do shows where they are looked at.
-bool may_multiply_words(std::int64_t m, std::int64_t n, std::int64_t k, const ScaleRequest& request, std::int64_t workspace_limit);
+bool may_multiply_words(std::int64_t m, std::int64_t n, std::int64_t k, const ScaleRequest& request,
+                        std::int64_t workspace_limit);
 
 // Whether the transposed product has fewer tiles: few columns are better rows.
 bool is_turned(std::int64_t m, std::int64_t n);

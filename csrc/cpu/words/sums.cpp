@@ -27,7 +27,9 @@ inline void join_impl(const NearSums& sums, int n, LaneParts& parts) {
   }
 }
 
-inline SumOfPieces pieces_of(const LaneParts& parts, int i) { return sum_of_parts({parts.top[i], parts.middle[i], parts.low[i]}); }
+inline SumOfPieces pieces_of(const LaneParts& parts, int i) {
+  return sum_of_parts({parts.top[i], parts.middle[i], parts.low[i]});
+}
 
 OZFP4_VECTORISED void join_0(const NearSums& sums, int n, LaneParts& parts) { join_impl<0>(sums, n, parts); }
 OZFP4_VECTORISED void join_1(const NearSums& sums, int n, LaneParts& parts) { join_impl<1>(sums, n, parts); }

@@ -13,14 +13,13 @@ import numpy.typing as npt
 
 from .. import _core
 from ..plans.plan import Plan
-from ..report import Certified, Report
+from ..report import DIRECT, Certified, Report
 from ..request.operands import MatmulRequest
 from ..support.refusals import memory_error
 
 Array = npt.NDArray[Any]
 
 KERNELS = {"fp4": "SGEMM on decoded limbs", "int8": "SGEMM on balanced residues", "fp64": "DGEMM on residues"}
-DIRECT = "direct"  # what a report calls products in machine words, which no plan serves
 SMALL = "so small a product takes less time without planes"
 DEFAULT_WORKSPACE = 2**30
 
@@ -214,9 +213,11 @@ def make_report(
         certified = Certified(exact, depth, result, pairs, sums, exact + depth + result + pairs + sums)
     return Report(
         backend=DIRECT if in_words else core.alphabet,
-        kernel=f"words of 64 bits, FP64 and {outcome['moduli_used']} residues" if in_words else KERNELS[core.alphabet],
+        kernel=f"words of 64 bits, FP64 and {outcome['moduli_used']} residues"
+        if in_words
+        else KERNELS[core.alphabet],
         device=device,
-        plan=None if in_words else plan,
+        plan=plan,
         moduli_used=outcome["moduli_used"],
         products=outcome["products"],
         bits=core.bits,

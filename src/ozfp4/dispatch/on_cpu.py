@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from ..backends import cpu
 from ..cost.peaks import CPU_BACKENDS
 from ..plans.plan import Plan
 from ..request.arguments import Arguments
@@ -26,7 +27,7 @@ def decide(request: MatmulRequest) -> Decision:
     asked = request.asked
     return _decide(
         request.shape.k, request.single, request.is_paired, asked.scheme, asked.backend, asked.bits, asked.family, asked.plan,
-        asked.accuracy, guard.generation, this_machine.generation,
+        asked.accuracy, guard.generation, this_machine.generation, cpu.forced_way,
     )  # fmt: skip
 
 
@@ -67,8 +68,9 @@ def _decide(
     accuracy: str,
     verdicts: int,
     figures: int,
+    forced: str | None,
 ) -> Decision:
-    """The same by what it depends on; the last two count changes of what is known."""
+    """The same by what it depends on: `verdicts` and `figures` count changes of what is known."""
     asked = Arguments(scheme, backend, bits, family, plan, accuracy=accuracy)
     is_auto = plan is None and backend == "auto"
     reason = ASKED_FOR
@@ -77,7 +79,7 @@ def _decide(
         backend, reason = choice.backend, choice.reason
     chosen = plan_asked_for(asked, backend, k, single, is_paired)
     refusal = guard.cpu_refusal(chosen.backend)
-    way = "cheaper" if may_go_direct(asked) and guard.serves_numbers() else "planes"
+    way = "cheaper" if may_go_direct(asked) and forced != "planes" and guard.serves_numbers() else "planes"
     if refusal is None:
         return Decision(chosen, reason, way=way)
     if is_auto and family == "least":

@@ -93,7 +93,7 @@ def forced(
 
 @contextmanager
 def forced_on_cpu(*, words: bool) -> Iterator[None]:
-    """Products of floating-point numbers on the CPU within the block run in machine words, whatever their size, or by planes alone.
+    """Products of floating-point numbers on the CPU within the block run in machine words, whatever their size, or by planes.
 
     It applies to the whole process, to products for which no plan, scheme, backend or family is asked. Those whose entries words
     do not serve run by planes nevertheless; a Report says which.

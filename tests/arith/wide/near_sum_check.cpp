@@ -1,11 +1,10 @@
 // A sum is found from its lower word, a number near it and residues, as far from that number as is allowed; and rounded once.
-#include "arith/wide/near_sum.hpp"
-
 #include <cmath>
 #include <cstdint>
 #include <string>
 
 #include "arith/scale_wide.hpp"
+#include "arith/wide/near_sum.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "check.hpp"
 
@@ -44,8 +43,8 @@ void check_one() {
   double most = Bridges == 0 ? 0x1.ffp62 : 0x1p62;
   for (int i = 0; i < Bridges; ++i) most *= kBridges[i].modulus;
   const int length = random_int(1, static_cast<int>(std::log2(most)) + 51);
-  const double near = std::nearbyint(std::ldexp(static_cast<double>(random_int(-(std::int64_t(1) << 53), std::int64_t(1) << 53)),
-                                                length - 53));
+  const double near =
+      std::nearbyint(std::ldexp(static_cast<double>(random_int(-(std::int64_t(1) << 53), std::int64_t(1) << 53)), length - 53));
   const double allowed = most * (1 - 0x1p-20) - std::fabs(near) * 0x1p-52 - 0x1p12;
   const int kind = random_int(0, 3);  // ends, anywhere, close by, and the number itself
   Int128 off = kind == 3 ? 0 : random_within(kind == 2 ? 1000.0 : allowed);
@@ -73,7 +72,8 @@ void check_one() {
 
 // Entries in both forms and modulo the bridges, against integers.
 void check_entry() {
-  const double z = std::ldexp(static_cast<double>(random_int(-(std::int64_t(1) << 53), std::int64_t(1) << 53)), random_int(-60, 23));
+  const double z =
+      std::ldexp(static_cast<double>(random_int(-(std::int64_t(1) << 53), std::int64_t(1) << 53)), random_int(-60, 23));
   double value;
   std::uint64_t word;
   split_near_entry(z, value, word);

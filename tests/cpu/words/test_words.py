@@ -138,7 +138,7 @@ def test_what_the_report_says() -> None:
         if residues is None:
             assert about.backend != "direct"
             continue
-        assert (about.backend, about.plan) == ("direct", None)
+        assert (about.backend, about.plan) == ("direct", ozfp4.plan_for(a, b, bits=bits))
         assert about.kernel == f"words of 64 bits, FP64 and {residues} residues"
         assert (about.moduli_used, about.products, about.bits) == (residues, 2 + residues, bits)
 
@@ -152,13 +152,14 @@ def test_what_plans_alone_have_is_made_by_planes(asked: dict[str, Any]) -> None:
 
 
 def test_what_is_chosen() -> None:
-    small, large = np.ones((8, 8)), np.ones((400, 400))
+    small, large = np.ones((8, 8)), np.ones((700, 700))
     with forced_on_cpu(words=False):
         assert ozfp4.matmul(small, small, report=True)[1].backend != "direct"
     way, cpu.forced_way = cpu.forced_way, None
     try:
         assert ozfp4.matmul(small, small, report=True)[1].backend == "direct"
-        assert ozfp4.matmul(large, large, report=True)[1].backend != "direct"
+        for a, b in ((large, large), (np.ones((1, 4096)), np.ones((4096, 1)))):
+            assert ozfp4.matmul(a, b, report=True)[1].backend != "direct"
     finally:
         cpu.forced_way = way
 
