@@ -1,6 +1,6 @@
 """The CPU's figures as tables: time against np.matmul, exactness, accuracy, import time.
 
-    python benchmarks/cpu.py [time] [integers] [calls] [modes] [accuracy] [exactness] [import] [--json FILE]
+    python benchmarks/cpu.py [time] [kernels] [integers] [calls] [modes] [accuracy] [exactness] [import] [--json FILE]
 
 Times are medians of runs that alternate between the methods, so that what else the machine does hits all of them; the
 ratios are within one run with the same threads. NumPy and SciPy each bring an OpenBLAS whose threads spin for some 25 ms
@@ -76,6 +76,31 @@ def time_rows(sizes: tuple[int, ...] = (512, 1024, 2048)) -> list[Row]:
                     "times np.matmul": round(taken / seconds["np.matmul"], 2),
                 }
             )
+    return rows
+
+
+def kernel_rows(sizes: tuple[int, ...] = (256, 512, 1024, 2048, 4096)) -> list[Row]:
+    """Every kernel that multiplies planes, by OZFP4_CPU_KERNEL; those of an INT8 unit against the BLAS that serves elsewhere."""
+    settings = [setting for _, setting in _core.byte_kernels() if setting != "portable"]
+    rows = []
+    for n in sizes:
+        rng = np.random.default_rng(n)
+        a, b = rng.standard_normal((n, n)), rng.standard_normal((n, n))
+        methods: dict[str, Callable[[], object]] = {"np.matmul": lambda a=a, b=b: np.matmul(a, b)}
+        ways = [("int8", setting) for setting in settings] + [("fp64", "sgemm")]
+        if n <= 2048:
+            ways += [("fp4", setting) for setting in settings] + [("int8", "sgemm")]
+        for backend, setting in ways:
+
+            def product(a: Any = a, b: Any = b, backend: str = backend, setting: str = setting) -> None:
+                with mock.patch.dict(os.environ, {"OZFP4_CPU_KERNEL": setting}):
+                    ozfp4.matmul(a, b, backend=backend, accuracy="scaled")
+
+            methods[f"{backend}, {'dgemm' if backend == 'fp64' else setting}"] = product
+        seconds = medians(methods, 3 if n > 1024 else 9)
+        for name, taken in seconds.items():
+            ratio = round(taken / seconds["np.matmul"], 2)
+            rows.append({"N": n, "method": name, "ms": round(1e3 * taken, 2), "times np.matmul": ratio})
     return rows
 
 
@@ -285,6 +310,7 @@ def print_table(title: str, rows: list[Row]) -> None:
 SECTIONS: dict[str, tuple[str, Callable[[], list[Row]]]] = {
     "import": ("Import", import_rows),
     "time": ("Time, normal(0,1) float64, N x N x N", time_rows),
+    "kernels": ("Kernels, normal(0,1) float64, N x N x N", kernel_rows),
     "integers": ("Integers, N x N x N", integer_rows),
     "calls": ("Small products, N x N x N (set OZFP4_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1)", call_rows),
     "modes": ("Accuracy modes, float64, N x N x N", mode_rows),

@@ -55,6 +55,15 @@ def check_refused() -> Callable[..., None]:
     return _check
 
 
+# ---- Kernels
+
+
+@pytest.fixture
+def no_int8_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planes of bytes go through a BLAS, whatever this CPU has, and "auto" takes fp64: here and in processes of the test."""
+    monkeypatch.setenv("OZFP4_CPU_KERNEL", "sgemm")
+
+
 # ---- Verdicts
 
 

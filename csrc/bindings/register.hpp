@@ -12,6 +12,7 @@ void register_prepared(pybind11::module_& module);
 void register_partial(pybind11::module_& module);
 void register_integers(pybind11::module_& module);
 void register_tensors(pybind11::module_& module);
+void register_bytes(pybind11::module_& module);
 void register_copier(pybind11::module_& module);
 void register_left(pybind11::module_& module);
 

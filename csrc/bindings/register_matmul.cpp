@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/cpu/byte_kernel.hpp"
 #include "bindings/cpu/stacks.hpp"
 #include "bindings/prepared/stack.hpp"
 #include "bindings/register.hpp"
@@ -44,6 +45,7 @@ py::dict describe(const MatmulOutcome& total) {
   outcome["in_words"] = total.in_words;
   outcome["moduli_used"] = total.moduli_used;
   outcome["products"] = total.products;
+  outcome["unit"] = named(total.kernel);
   outcome["workspace"] = total.workspace;
   const auto range = [](const LineRange& lines) {
     return lines.empty() ? std::make_pair(0, 0) : std::make_pair(lines.least, lines.largest);

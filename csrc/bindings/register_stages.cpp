@@ -2,6 +2,8 @@
 
 #include "bindings/register.hpp"
 #include "bindings/views.hpp"
+#include "cpu/block_planes.hpp"
+#include "cpu/bytes/multiply.hpp"
 #include "cpu/encode/quantise.hpp"
 #include "cpu/encode/wide_line.hpp"
 #include "cpu/stages/encode.hpp"
@@ -77,6 +79,29 @@ void require_planes(const Plan& plan, int count, const py::array& planes, const 
   }
 }
 
+// By the kernel that serves the plan; one for bytes takes K in pieces, and planes packed.
+void multiply_planes(const Plan& plan, int count, const MultiplyShape& shape, const void* a, const void* b, void* output) {
+  const ByteKernel* kernel = byte_kernel_of(plan);
+  const std::int64_t planes = planes_used(plan, count), longest = std::min(shape.inners, kMostByteInner);
+  const MultiplyShape most{shape.rows, shape.columns, kernel != nullptr ? longest : shape.inners};
+  const Buffer scratch = allocate_buffer(block_scratch(plan, kernel, most));
+  if (kernel == nullptr) return cpu_multiply(plan, count, shape, a, b, false, output, scratch.get());
+  const PackedShape whole_a{Side::left, shape.rows, shape.inners}, whole_b{Side::right, shape.columns, shape.inners};
+  const Buffer packed_a = allocate_buffer(planes * whole_a.plane_bytes()),
+               packed_b = allocate_buffer(planes * whole_b.plane_bytes());
+  pack_planes(whole_a, planes, static_cast<const std::int8_t*>(a), packed_a.get());
+  pack_planes(whole_b, planes, static_cast<const std::int8_t*>(b), packed_b.get());
+  const Buffer piece_a = allocate_buffer(planes * PackedShape{Side::left, shape.rows, longest}.plane_bytes());
+  const Buffer piece_b = allocate_buffer(planes * PackedShape{Side::right, shape.columns, longest}.plane_bytes());
+  for (std::int64_t k = 0; k < shape.inners; k += kMostByteInner) {
+    const std::int64_t inners = std::min(kMostByteInner, shape.inners - k);
+    copy_packed(whole_a, packed_a.get(), 0, k, {Side::left, shape.rows, inners}, planes, piece_a.get());
+    copy_packed(whole_b, packed_b.get(), 0, k, {Side::right, shape.columns, inners}, planes, piece_b.get());
+    multiply_bytes(*kernel, plan, count, {shape.rows, shape.columns, inners}, piece_a.get(), piece_b.get(), k > 0, output,
+                   scratch.get());
+  }
+}
+
 py::array multiply(const Plan& plan, int count, const py::array& planes_a, const py::array& planes_b) {
   require_planes(plan, count, planes_a, "planes_a");
   require_planes(plan, count, planes_b, "planes_b");
@@ -92,9 +117,8 @@ py::array multiply(const Plan& plan, int count, const py::array& planes_a, const
     std::memset(output.mutable_data(), 0, static_cast<std::size_t>(output.nbytes()));
     return output;
   }
-  std::vector<double> scratch(static_cast<std::size_t>(cpu_multiply_scratch(plan, shape) / 8 + 1));
   const py::gil_scoped_release unlocked;
-  cpu_multiply(plan, count, shape, a.data(), b.data(), false, output.mutable_data(), scratch.data());
+  multiply_planes(plan, count, shape, a.data(), b.data(), output.mutable_data());
   return output;
 }
 

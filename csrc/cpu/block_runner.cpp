@@ -1,64 +1,14 @@
 #include "cpu/block_runner.hpp"
 
 #include <algorithm>
-#include <cstring>
 
+#include "cpu/block_planes.hpp"
+#include "cpu/bytes/multiply.hpp"
 #include "cpu/encode/pair_planes.hpp"
 #include "cpu/runtime/buffer.hpp"
-#include "cpu/runtime/threads.hpp"
-#include "cpu/stages/encode.hpp"
-#include "cpu/stages/multiply.hpp"
 
 namespace ozfp4 {
 namespace {
-
-constexpr std::int64_t kCopyGrain = 1 << 20;  // bytes that a thread copies at least
-
-// The planes of an operand, a block of them at a time.
-class BlockPlanes {
- public:
-  BlockPlanes(const Plan& plan, int count, const ShiftedOperand& operand, std::int64_t entries)
-      : plan_(plan),
-        count_(count),
-        operand_(operand),
-        is_whole_(operand.planes != nullptr && entries == operand.view.outer * (operand.view.inner / plan.width())),
-        planes_(allocate_buffer(is_whole_ ? 0 : planes_used(plan, count) * entries * plan.alphabet.entry_bytes())) {}
-
-  // Encodes only where the block is another than before: A's stays while the walk goes over columns.
-  const void* encode(const Block& block) {
-    if (is_whole_) return operand_.planes;
-    const bool is_held = block.outer0 == held_.outer0 && block.outers == held_.outers && block.inner0 == held_.inner0 &&
-                         block.inners == held_.inners;
-    if (!is_held && operand_.planes != nullptr) copy(block);
-    if (!is_held && operand_.planes == nullptr) {
-      cpu_encode(plan_, count_, operand_.view, operand_.scales, block, planes_.get());
-    }
-    held_ = block;
-    return planes_.get();
-  }
-
- private:
-  // A block's part of the planes that there are, as encode would write it.
-  void copy(const Block& block) {
-    const std::int64_t entry = plan_.alphabet.entry_bytes(), width = plan_.width();
-    const std::int64_t pitch = operand_.view.inner / width * entry, bytes = block.inners / width * entry;
-    const char* from = operand_.planes + block.outer0 * pitch + block.inner0 / width * entry;
-    parallel_for(planes_used(plan_, count_) * block.outers, kCopyGrain / bytes + 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t line = begin; line < end; ++line) {
-        const std::int64_t plane = line / block.outers, outer = line % block.outers;
-        std::memcpy(planes_.get() + line * bytes, from + (plane * operand_.view.outer + outer) * pitch,
-                    static_cast<std::size_t>(bytes));
-      }
-    });
-  }
-
-  const Plan& plan_;
-  int count_;
-  ShiftedOperand operand_;
-  bool is_whole_;  // the one block is all of the operand, whose planes there are
-  Buffer planes_;
-  Block held_{-1, 0, 0, 0};
-};
 
 // Calls body(first, count) for the ranges of `length` that make `extent`.
 template <class Body>
@@ -71,10 +21,11 @@ void for_ranges(std::int64_t extent, std::int64_t length, const Body& body) {
 void run_blocks(const Plan& plan, int count, const ShiftedOperand& a, const ShiftedOperand& b, const BlockShape& shape,
                 StageTimes& times, const std::function<void(double)>& progress,
                 const std::function<void(const OutputBlock&)>& finish) {
-  BlockPlanes planes_a(plan, count, a, shape.rows * shape.inners), planes_b(plan, count, b, shape.columns * shape.inners);
+  BlockPlanes planes_a(plan, count, a, shape.kernel, Side::left, shape.rows, shape.inners);
+  BlockPlanes planes_b(plan, count, b, shape.kernel, Side::right, shape.columns, shape.inners);
   const Buffer output =
       allocate_buffer(static_cast<std::int64_t>(plan.groups_of(count)) * shape.rows * shape.columns * output_entry_bytes(plan));
-  const Buffer scratch = allocate_buffer(cpu_multiply_scratch(plan, {shape.rows, shape.columns, shape.inners}));
+  const Buffer scratch = allocate_buffer(block_scratch(plan, shape.kernel, {shape.rows, shape.columns, shape.inners}));
   const Buffer joining = allocate_buffer(cpu_join_scratch(plan, shape.rows, shape.columns));
   const std::int64_t width = plan.width();
   const double total =
@@ -92,8 +43,13 @@ void run_blocks(const Plan& plan, int count, const ShiftedOperand& a, const Shif
         const double share = static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(inners);
         const auto report = [&](double fraction) { progress((done + share * fraction) / total); };
         const StageTimer timer(times.multiply);
-        cpu_multiply(plan, count, {rows, columns, inners}, encoded_a, encoded_b, inner > 0, output.get(), scratch.get(),
-                     progress ? std::function<void(double)>(report) : nullptr);
+        const MultiplyShape extents{rows, columns, inners};
+        const auto told = progress ? std::function<void(double)>(report) : nullptr;
+        if (shape.kernel != nullptr) {
+          multiply_bytes(*shape.kernel, plan, count, extents, encoded_a, encoded_b, inner > 0, output.get(), scratch.get(), told);
+        } else {
+          cpu_multiply(plan, count, extents, encoded_a, encoded_b, inner > 0, output.get(), scratch.get(), told);
+        }
         done += share;
       });
       if (plan.is_complex) {

@@ -5,9 +5,8 @@
 #include <cstdint>
 #include <functional>
 
+#include "cpu/block_planes.hpp"
 #include "cpu/blocks.hpp"
-#include "cpu/runtime/matrix_view.hpp"
-#include "cpu/stages/encode.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {
@@ -36,12 +35,6 @@ class StageTimer {
  private:
   double& total_;
   std::chrono::steady_clock::time_point start_;
-};
-
-struct ShiftedOperand {
-  const OperandView& view;
-  LineScales scales;
-  const char* planes = nullptr;  // of all of the view, [plane][outer][inner / width]; null: they are encoded block by block
 };
 
 // What multiply left of a block of the output, for the whole of K.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cpu/blocks.hpp"
+#include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/encode/pair_planes.hpp"
 #include "cpu/repair/disjoint.hpp"
 #include "cpu/repair/repair.hpp"
@@ -109,7 +110,10 @@ class Product {
 
   // Encodes and multiplies block by block, and reconstructs each target: C_ij = fl(integer * 2^-(s_i + t_j)).
   void run(const BlockShape& shape, const std::vector<Target>& targets) {
-    const auto planes_of = [](const PreparedOperand* prepared) { return prepared != nullptr ? prepared->planes.get() : nullptr; };
+    // Those in a form that the kernel does not take are encoded anew.
+    const auto planes_of = [&](const PreparedOperand* prepared) {
+      return prepared != nullptr && prepared->is_packed == (shape.kernel != nullptr) ? prepared->planes.get() : nullptr;
+    };
     const OperandView encoded = plan_.is_complex ? even_lines(b_) : b_;
     const std::vector<std::int32_t> shifts = plan_.is_complex ? even_shifts(scale_b_.shift) : std::vector<std::int32_t>();
     const ShiftedOperand a{a_, line_scales(scale_a_), planes_of(prepared_a_)};
@@ -125,6 +129,7 @@ class Product {
     }
     outcome_.moduli_used = plan_.has_moduli() ? count_ : 0;
     outcome_.products = plan_.products_of(count_);
+    outcome_.kernel = shape.kernel;
     outcome_.workspace =
         shape.bytes - unused_bytes(prepared_a_, a_, shape.rows, shape) - unused_bytes(prepared_b_, encoded, shape.columns, shape);
     for (const Scales* scales : {&scale_a_, &scale_b_}) {
@@ -139,8 +144,9 @@ class Product {
   // Of the blocks' room for planes, where those of a prepared operand are taken as they lie.
   std::int64_t unused_bytes(const PreparedOperand* prepared, const OperandView& view, std::int64_t outers,
                             const BlockShape& shape) const {
-    const bool is_whole = prepared != nullptr && outers == view.outer && shape.inners == view.inner / plan_.width();
-    return is_whole ? prepared_bytes(plan_, view) : 0;
+    const bool is_whole = prepared != nullptr && prepared->is_packed == (shape.kernel != nullptr) && outers == view.outer &&
+                          shape.inners == view.inner / plan_.width();
+    return is_whole ? prepared->bytes : 0;
   }
 
   void finish(const OutputBlock& block, const Target& target) {
@@ -188,8 +194,8 @@ MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulO
   const bool has_bound = std::any_of(targets.begin(), targets.end(), [](const Target& target) { return target.has_bound(); });
   const bool is_update = std::any_of(targets.begin(), targets.end(), [](const Target& target) { return target.update.is_asked; });
   const ScaleRequest request{options.promise.accuracy, plan.bits, options.promise.precision, has_bound, is_update};
-  const bool may_be_words = a.prepared == nullptr && b.prepared == nullptr &&
-                            (options.way == Way::words || (options.way == Way::cheaper && words_pay(rows, columns, inner)));
+  const bool are_cheaper = options.way == Way::cheaper && words_pay(rows, columns, inner) && !is_byte_kernel_asked();
+  const bool may_be_words = a.prepared == nullptr && b.prepared == nullptr && (options.way == Way::words || are_cheaper);
   if (may_be_words && multiply_in_words(plan, a.view, b.view, targets, options, request, outcome)) return outcome;
   const BlockShape shape = choose_blocks(plan, rows, columns, inner, options.workspace_limit, options.promise.certifies());
   Product(plan, a, b, options, request, outcome).run(shape, targets);
@@ -207,6 +213,7 @@ void MatmulOutcome::extend(const MatmulOutcome& other) {
   special_rows += other.special_rows;
   special_columns += other.special_columns;
   times.extend(other.times);
+  kernel = other.kernel;
 }
 
 std::int64_t cpu_int8_matmul(const Plan& plan, const OperandView& a, const OperandView& b, std::int32_t* result,

@@ -26,6 +26,7 @@ struct MatmulOutcome {
   EntryCounts entries;  // of all targets together; none where nothing is promised beside the scaled product
   std::int64_t special_rows = 0, special_columns = 0;
   StageTimes times;
+  const ByteKernel* kernel = nullptr;  // nullptr: a BLAS
 
   // As that of a further product of the same plan, beside this one.
   void extend(const MatmulOutcome& other);

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "cpu/block_planes.hpp"
+#include "cpu/bytes/multiply.hpp"
 #include "cpu/encode/pair_planes.hpp"
 #include "cpu/stages/encode.hpp"
 
@@ -11,18 +13,23 @@ OperandView encoded_lines(const Plan& plan, const OperandView& view, bool is_rig
   return plan.is_complex && is_right ? even_lines(view) : view;
 }
 
-std::int64_t prepared_bytes(const Plan& plan, const OperandView& encoded) {
-  return planes_used(plan, plan.count()) * encoded.outer * (encoded.inner / plan.width()) * plan.alphabet.entry_bytes();
-}
-
 PreparedOperand cpu_prepare(const Plan& plan, const OperandView& view, const ScaleRequest& request, bool is_right) {
   const OperandView encoded = encoded_lines(plan, view, is_right);
-  PreparedOperand prepared{cpu_scale(view, request), allocate_buffer(prepared_bytes(plan, encoded))};
+  const Side side = is_right ? Side::right : Side::left;
+  const ByteKernel* kernel = byte_kernel_of(plan);
+  const std::int64_t bytes =
+      block_planes_bytes(plan, kernel, side, planes_used(plan, plan.count()), encoded.outer, encoded.inner / plan.width());
+  PreparedOperand prepared{cpu_scale(view, request), allocate_buffer(bytes), bytes, kernel != nullptr};
   LineScales scales = line_scales(prepared.scales);
   const bool is_half = encoded.outer != view.outer;
   const std::vector<std::int32_t> even = is_half ? even_shifts(prepared.scales.shift) : std::vector<std::int32_t>();
   if (is_half) scales.shift = even.data();
-  cpu_encode(plan, plan.count(), encoded, scales, {0, encoded.outer, 0, encoded.inner}, prepared.planes.get());
+  const Block all{0, encoded.outer, 0, encoded.inner};
+  if (kernel != nullptr) {
+    cpu_encode_packed(plan, plan.count(), encoded, scales, all, side, prepared.planes.get());
+  } else {
+    cpu_encode(plan, plan.count(), encoded, scales, all, prepared.planes.get());
+  }
   return prepared;
 }
 

@@ -9,15 +9,14 @@
 namespace ozfp4 {
 
 struct PreparedOperand {
-  Scales scales;  // with records, for products that ask for them
-  Buffer planes;  // [plane][outer][inner] of all moduli or groups: how many a product takes is known with its other operand
+  Scales scales;       // with records, for products that ask for them
+  Buffer planes;       // of all moduli or groups: how many a product takes is known with its other operand
+  std::int64_t bytes;  // of the planes
+  bool is_packed;      // they are tiles for a kernel for bytes, else [plane][outer][inner]
 };
 
 // The lines that planes are made of: all of them, but of B under a complex plan every second one.
 OperandView encoded_lines(const Plan& plan, const OperandView& view, bool is_right);
-
-// Bytes of the planes of these lines.
-std::int64_t prepared_bytes(const Plan& plan, const OperandView& encoded);
 
 // `is_right`: it stands for B. Range: float64 or float32 entries, at least one; request.bits as for cpu_matmul; of a complex plan
 // expanded as kPair says.

@@ -116,7 +116,9 @@ def two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     ("device", "backend"),
     [(None, "fp64"), ("cpu", "fp64"), ("cuda", "fp4"), ("cuda:0", "int8"), ("cuda:1", "fp4")],
 )
-def test_auto_asks_the_cost_of_the_device(two_gpus: None, device: str | None, backend: str) -> None:
+def test_auto_asks_the_cost_of_the_device(
+    two_gpus: None, no_int8_unit: None, device: str | None, backend: str
+) -> None:
     assert ozfp4.plan(100, 100, 100, device=device) == ozfp4.plan(100, 100, 100, backend=backend)
     if device is not None:
         asked = ozfp4.plan(1, 1, 100, device=Device(device), bits=24)

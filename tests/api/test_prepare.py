@@ -172,7 +172,7 @@ def test_the_report_is_that_of_the_plain_product() -> None:
         assert report.certified == plain.certified
 
 
-def test_it_says_what_it_is() -> None:
+def test_it_says_what_it_is(no_int8_unit: None) -> None:
     b = np.ones((40, 30), np.float32)
     y = ozfp4.prepare(b, "right", backend="int8")
     assert (y.shape, y.dtype, y.side, y.accuracy) == ((40, 30), np.float32, "right", "fp64")
@@ -208,7 +208,7 @@ def test_tensors() -> None:
         assert_same_bits(ozfp4.matmul(a, y), expected)
 
 
-def test_what_it_cannot_serve() -> None:
+def test_what_it_cannot_serve(no_int8_unit: None) -> None:
     a, b = operands("normal", 5, 20, 6)
     y = ozfp4.prepare(b, "right")
     single = ozfp4.prepare(b.astype(np.float32), "right")

@@ -296,7 +296,7 @@ def test_the_report_is_that_of_the_plain_product(which: str) -> None:
             assert report.special_columns == plain.special_columns
 
 
-def test_it_says_what_it_is() -> None:
+def test_it_says_what_it_is(no_int8_unit: None) -> None:
     b = np.ones((40, 30), np.complex64)
     y = ozfp4.prepare(b, "right", backend="int8")
     assert (y.shape, y.dtype, y.side, y.accuracy) == ((40, 30), np.complex64, "right", "fp64")

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("mpmath")
 
 PROGRAM = Path(__file__).resolve().parents[2] / "benchmarks" / "cpu.py"
-SECTIONS = "import, time, integers, calls, modes, accuracy, exactness"
+SECTIONS = "import, time, kernels, integers, calls, modes, accuracy, exactness"
 
 
 def run(argument: str) -> subprocess.CompletedProcess[str]:

@@ -22,7 +22,7 @@ RATES = {"fp64": 1e9, "int8": 1e12, "fp4": 2e9}
 
 
 @pytest.fixture(autouse=True)
-def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, no_int8_unit: None) -> Iterator[None]:
     monkeypatch.setitem(sys.modules, "rich.table", None)
     monkeypatch.setenv("OZFP4_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr("ozfp4.bench.provenance.have_cuda", lambda: False)

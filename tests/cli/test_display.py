@@ -45,7 +45,7 @@ def test_plain_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     assert blanks.strip() == end == ""  # wiped
 
 
-def test_rich_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rich_progress(no_int8_unit: None, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("rich")
     monkeypatch.setenv("TERM", "xterm")
     text = work(monkeypatch, Terminal(), patience=0)

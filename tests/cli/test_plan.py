@@ -19,17 +19,17 @@ from ozfp4.plans import make_plan
 
 
 @pytest.fixture(autouse=True)
-def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, no_int8_unit: None) -> Iterator[None]:
     monkeypatch.setitem(sys.modules, "rich.table", None)
     monkeypatch.setattr(this_machine, "_key", lambda index: {"test": str(tmp_path)})
     # No GPU, whatever this machine has.
     monkeypatch.setattr("ozfp4.bench.provenance.have_cuda", lambda: False)
-    for cached in (this_machine.this_cpu, this_machine.cpu_choice):
+    for cached in (this_machine._cpu_with, this_machine._cpu_choice):
         cached.cache_clear()
     this_machine.generation += 1
     yield
     this_machine.generation += 1
-    for cached in (this_machine.this_cpu, this_machine.cpu_choice):
+    for cached in (this_machine._cpu_with, this_machine._cpu_choice):
         cached.cache_clear()
 
 
@@ -119,7 +119,7 @@ def test_measured_figures_are_kept(
     assert main(["plan", "64", "--measure", "--device", "H200"]) == 0
     text = capsys.readouterr().out
     assert ", measured on this machine\n" in text
-    this_machine.this_cpu.cache_clear()
+    this_machine._cpu_with.cache_clear()
     assert main(["plan", "64", "--device", "H200"]) == 0
     assert ", measured on this machine\n" in capsys.readouterr().out
     assert this_machine.cpu_choice("II", "least", 53, 64).backend == "int8"

@@ -33,8 +33,8 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 @pytest.fixture(autouse=True)
-def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever this machine has."""
+def no_gpu(monkeypatch: pytest.MonkeyPatch, no_int8_unit: None) -> None:
+    """Nor an INT8 unit of the CPU, whatever this machine has."""
     monkeypatch.setattr(devices, "gpus", list)
 
 

@@ -19,7 +19,7 @@ from ozfp4.dispatch import on_cuda, this_machine
 from ozfp4.plans import make_plan
 from ozfp4.request import library
 
-CACHED = (this_machine.this_cpu, this_machine.this_gpu, this_machine.cpu_choice, this_machine.gpu_choice)
+CACHED = (this_machine._cpu_with, this_machine.this_gpu, this_machine._cpu_choice, this_machine.gpu_choice)
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_families_of_the_paper_are_fp4() -> None:
     assert choice.reason == "family 'paper' is made of limbs of fp4"
 
 
-def test_only_backends_with_a_plan_are_taken() -> None:
+def test_only_backends_with_a_plan_are_taken(no_int8_unit: None) -> None:
     # The FP64 alphabet sums 87381 products of digits exactly, no more.
     assert ozfp4.plan(1, 1, 1000, scheme="I").backend == "fp64"
     assert ozfp4.plan(1, 1, 100_000, scheme="I").backend == "int8"
@@ -107,7 +107,7 @@ def test_terms_of_an_estimate() -> None:
     assert model.estimate(make_plan("II", "fp4", "least", 53, 1), (1, 1, 1), unit) is None
 
 
-def test_measured_figures_come_before_nominal_ones(fresh: Any) -> None:
+def test_measured_figures_come_before_nominal_ones(fresh: Any, no_int8_unit: None) -> None:
     rng = np.random.default_rng(0)
     a, b = rng.standard_normal((2, 9, 9))
     _, report = ozfp4.matmul(a, b, report=True)

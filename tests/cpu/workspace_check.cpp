@@ -9,6 +9,7 @@
 
 #include "check.hpp"
 #include "cpu/matmul.hpp"
+#include "cpu/plain_gemm.hpp"
 #include "cpu/runtime/blas.hpp"
 #include "cpu/runtime/buffer.hpp"
 
@@ -38,18 +39,6 @@ void operator delete(void* block, std::align_val_t alignment) noexcept {
 namespace {
 
 using namespace ozfp4;
-
-// C = A^T B, column-major: the one form that gemm_nt asks for.
-template <class Real>
-void gemm(char*, char*, int* m, int* n, int* k, Real*, Real* a, int* lda, Real* b, int* ldb, Real* beta, Real* c, int* ldc) {
-  for (int j = 0; j < *n; ++j) {
-    for (int i = 0; i < *m; ++i) {
-      Real sum = *beta == 0 ? Real(0) : c[std::int64_t(j) * *ldc + i];
-      for (int l = 0; l < *k; ++l) sum += a[std::int64_t(i) * *lda + l] * b[std::int64_t(j) * *ldb + l];
-      c[std::int64_t(j) * *ldc + i] = sum;
-    }
-  }
-}
 
 // Bytes that `product` takes at most, with nothing kept from an earlier one: a buffer beyond what is kept clears that.
 template <class Product>
@@ -108,7 +97,7 @@ void check_int8(int products, const Shape& shape, std::int64_t limit) {
 }  // namespace
 
 int main() {
-  set_blas(&gemm<double>, &gemm<float>);
+  set_blas(&plain_gemm<double>, &plain_gemm<float>);
   const Shape shapes[] = {{70, 50, 300}, {5, 90, 1100}, {130, 3, 40}};
   for (const Shape& shape : shapes) {
     for (const std::int64_t limit : {std::int64_t(20000), std::int64_t(300000), std::int64_t(1) << 30}) {

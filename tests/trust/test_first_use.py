@@ -25,6 +25,8 @@ A, B = np.random.default_rng(0).standard_normal((2, 9, 9))
 EXACT = exact_matmul(A, B)
 FP64 = kernels.cpu_kernel("fp64")
 
+pytestmark = pytest.mark.usefixtures("no_int8_unit")
+
 
 def count_tests(monkeypatch: pytest.MonkeyPatch) -> list[kernels.DeviceKernel]:
     """The pairs that are tested from now on."""

@@ -346,7 +346,7 @@ def test_a_driver_that_is_too_old_is_a_reason(cuda: Extension, monkeypatch: pyte
     (line,) = (x for x in about.backends if x.device.startswith("cuda:0") and x.name == "int8")
     assert not line.available
     assert "driver version is insufficient" in line.detail
-    assert [v.kernel.device for v in ozfp4.selftest(short=True).verdicts] == 5 * ["cpu"]
+    assert {v.kernel.device for v in ozfp4.selftest(short=True).verdicts} == {"cpu"}
 
 
 @pytest.mark.parametrize(

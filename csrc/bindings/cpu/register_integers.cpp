@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "bindings/cpu/byte_kernel.hpp"
 #include "bindings/cpu/stacks.hpp"
 #include "bindings/register.hpp"
 #include "cpu/direct/matmul.hpp"
@@ -67,6 +68,7 @@ py::dict integer_matmul(const Plan& plan, const py::array& a, const py::array& b
   py::dict outcome = describe_common(total);
   outcome["moduli_used"] = total.moduli_used;
   outcome["products"] = total.products;
+  outcome["unit"] = named(total.kernel);
   outcome["overflows"] = total.overflows;
   return outcome;
 }

@@ -51,7 +51,7 @@ PreparedStack::PreparedStack(const Plan& plan, py::array lines, const std::strin
   const py::gil_scoped_release unlocked;
   for (py::ssize_t i = 0; i < count; ++i, view.data += bytes_) {
     matrices_.push_back(cpu_prepare(plan, view, request, is_right));
-    nbytes_ += prepared_bytes(plan, encoded_lines(plan, view, is_right));
+    nbytes_ += matrices_.back().bytes;
   }
 }
 

@@ -36,6 +36,7 @@ IntegerOutcome cpu_integer_matmul(const Plan& plan, const OperandView& a, const 
              });
   outcome.moduli_used = plan.has_moduli() ? count : 0;
   outcome.products = plan.products_of(count);
+  outcome.kernel = shape.kernel;
   outcome.workspace = shape.bytes;
   outcome.exponents.extend(norms_a.exponents);
   outcome.exponents.extend(norms_b.exponents);
@@ -49,6 +50,7 @@ void IntegerOutcome::extend(const IntegerOutcome& other) {
   overflows += other.overflows;
   exponents.extend(other.exponents);
   times.extend(other.times);
+  kernel = other.kernel;
 }
 
 }  // namespace ozfp4

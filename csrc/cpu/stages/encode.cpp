@@ -1,12 +1,14 @@
 #include "cpu/stages/encode.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <vector>
 
 #include "arith/limbs/limbs.hpp"
 #include "arith/limbs/residue.hpp"
+#include "cpu/bytes/packed.hpp"
 #include "cpu/encode/pair_planes.hpp"
 #include "cpu/encode/quantise.hpp"
 #include "cpu/encode/residue_planes.hpp"
@@ -141,10 +143,11 @@ class LineEncoder {
   std::uint8_t residues_[kLine];
 };
 
-// Calls encode_line(line, n, outer, inner) for every line piece of the block, in tiles.
-template <class T, class EncodeLine>
+// Calls encode_line(line, n, outer, inner) for every line piece of the block, in tiles, and after each end_tile(outer, outers,
+// inner, inners).
+template <class T, class EncodeLine, class EndTile>
 void for_lines(const OperandView& operand, const Block& block, std::int64_t outer_begin, std::int64_t outer_end,
-               const EncodeLine& encode_line) {
+               const EncodeLine& encode_line, const EndTile& end_tile) {
   std::vector<T> tile(static_cast<std::size_t>(kTileOuter * kTilePitch));
   for (std::int64_t outer = outer_begin; outer < outer_end; outer += kTileOuter) {
     const std::int64_t outers = std::min(kTileOuter, outer_end - outer);
@@ -152,32 +155,89 @@ void for_lines(const OperandView& operand, const Block& block, std::int64_t oute
       const std::int64_t inners = std::min(kTileInner, block.inners - inner);
       load_tile(operand, block.outer0 + outer, outers, block.inner0 + inner, inners, tile.data());
       for (std::int64_t o = 0; o < outers; ++o) encode_line(tile.data() + o * kTilePitch, inners, outer + o, inner);
+      end_tile(outer, outers, inner, inners);
     }
   }
 }
 
-// Where the lines of an operand go: the planes of a block, [plane][line][entry].
-class BlockTarget {
+// Writes the planes of a line of integers, of pairs of them where the plan is complex.
+class LinePlanes {
  public:
-  BlockTarget(const Plan& plan, int count, std::int64_t outers, std::int64_t inners, char* planes)
-      : planes_(planes), entry_(plan.alphabet.entry_bytes()), inners_(inners / plan.width()), width_(plan.width()) {
-    pitch_ = outers * inners_;
+  LinePlanes(const Plan& plan, int count) : width_(plan.width()) {
     if (plan.is_complex) pairs_.emplace(plan, count);
   }
+
+  template <class Encoder, class Integers>
+  void encode(Encoder& encoder, Integers& integers, std::int64_t n, void* to, std::int64_t pitch) {
+    if (!pairs_) return encoder.encode(integers, n, to, pitch);
+    encoder.encode(integers, n, pairs_->residues(), kLine);
+    pairs_->write(n / width_, to, pitch);
+  }
+
+ private:
+  std::int64_t width_;
+  std::optional<PairPlanes> pairs_;
+};
+
+// Where the lines of an operand go: the planes of a block, [plane][line][entry].
+class PlainTarget {
+ public:
+  PlainTarget(const Plan& plan, int count, const Block& block, void* planes)
+      : lines_(plan, count),
+        planes_(static_cast<char*>(planes)),
+        entry_(plan.alphabet.entry_bytes()),
+        width_(plan.width()),
+        inners_(block.inners / width_),
+        pitch_(block.outers * inners_) {}
 
   // Encodes n integers of a line, the first of which is entry `inner`.
   template <class Encoder, class Integers>
   void encode(Encoder& encoder, Integers& integers, std::int64_t n, std::int64_t outer, std::int64_t inner) {
-    char* to = planes_ + (outer * inners_ + inner / width_) * entry_;
-    if (!pairs_) return encoder.encode(integers, n, to, pitch_);
-    encoder.encode(integers, n, pairs_->residues(), kLine);
-    pairs_->write(n / width_, to, pitch_);
+    lines_.encode(encoder, integers, n, planes_ + (outer * inners_ + inner / width_) * entry_, pitch_);
+  }
+  void end_tile(std::int64_t, std::int64_t, std::int64_t, std::int64_t) {}
+
+ private:
+  LinePlanes lines_;
+  char* planes_;
+  std::int64_t entry_, width_, inners_, pitch_;
+};
+
+// The same packed: a tile of lines at a time, from planes of its own that stay in the cache.
+class PackedTarget {
+ public:
+  PackedTarget(const Plan& plan, int count, const PackedShape& shape, void* planes)
+      : lines_(plan, count),
+        shape_(shape),
+        planes_(static_cast<char*>(planes)),
+        width_(plan.width()),
+        count_(planes_used(plan, count)),
+        tile_(new std::int8_t[static_cast<std::size_t>(count_ * kPlane)]) {}
+
+  template <class Encoder, class Integers>
+  void encode(Encoder& encoder, Integers& integers, std::int64_t n, std::int64_t outer, std::int64_t) {
+    lines_.encode(encoder, integers, n, tile_.get() + outer % kTileOuter * kLine, kPlane);
+  }
+
+  void end_tile(std::int64_t outer, std::int64_t outers, std::int64_t inner, std::int64_t inners) {
+    const bool is_last = inner / width_ + inners / width_ == shape_.inners;
+    for (std::int64_t p = 0; p < count_; ++p) {
+      char* plane = planes_ + p * shape_.plane_bytes();
+      char* panel = plane + outer / kPanelLines * shape_.panel_bytes();
+      pack_lines(shape_.side, tile_.get() + p * kPlane, kLine, outers, inners / width_, panel + inner / width_ * kPanelLines);
+      if (is_last && shape_.side == Side::right) start_values(panel, tiles_of(shape_.inners), shape_.starts(plane) + outer);
+    }
   }
 
  private:
+  static constexpr std::int64_t kPlane = kTileOuter * kLine;
+  static_assert(kTileOuter == kPanelLines && kLine % (kPair * kTileDepth) == 0, "tiles of lines end where packed tiles do");
+
+  LinePlanes lines_;
+  PackedShape shape_;
   char* planes_;
-  std::int64_t entry_, inners_, width_, pitch_;
-  std::optional<PairPlanes> pairs_;
+  std::int64_t width_, count_;
+  std::unique_ptr<std::int8_t[]> tile_;
 };
 
 template <class T>
@@ -189,9 +249,9 @@ void quantise(const T* line, std::int64_t n, int shift, int words, WideLine& int
   quantise_wide(line, n, shift, words, integers);
 }
 
-template <class T>
+template <class T, class Target>
 void encode_lines(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,
-                  BlockTarget target, std::int64_t outer_begin, std::int64_t outer_end) {
+                  Target& target, std::int64_t outer_begin, std::int64_t outer_end) {
   // Floating-point entries are scaled, integers are taken as they are.
   const auto take = [&](const T* line, std::int64_t n, std::int64_t outer, auto&... to) {
     if constexpr (std::is_floating_point_v<T>) {
@@ -200,24 +260,29 @@ void encode_lines(const Plan& plan, int count, const OperandView& operand, const
       widen_line(line, n, to...);
     }
   };
+  const auto end_tile = [&](auto... where) { target.end_tile(where...); };
   if (!is_narrow(plan, scales.bits)) {
     WideEncoder encoder(plan, count);
     WideLine integers;
     const int words = encoder.words();
-    for_lines<T>(operand, block, outer_begin, outer_end,
-                 [&](const T* line, std::int64_t n, std::int64_t outer, std::int64_t inner) {
-                   take(line, n, outer, words, integers);
-                   target.encode(encoder, integers, n, outer, inner);
-                 });
+    for_lines<T>(
+        operand, block, outer_begin, outer_end,
+        [&](const T* line, std::int64_t n, std::int64_t outer, std::int64_t inner) {
+          take(line, n, outer, words, integers);
+          target.encode(encoder, integers, n, outer, inner);
+        },
+        end_tile);
     return;
   }
   LineEncoder encoder(plan, count);
   std::int64_t integers[kLine];
-  for_lines<T>(operand, block, outer_begin, outer_end,
-               [&](const T* line, std::int64_t n, std::int64_t outer, std::int64_t inner) {
-                 take(line, n, outer, integers);
-                 target.encode(encoder, integers, n, outer, inner);
-               });
+  for_lines<T>(
+      operand, block, outer_begin, outer_end,
+      [&](const T* line, std::int64_t n, std::int64_t outer, std::int64_t inner) {
+        take(line, n, outer, integers);
+        target.encode(encoder, integers, n, outer, inner);
+      },
+      end_tile);
 }
 
 // The integers of one line given as words, in the form that an encoder takes.
@@ -238,16 +303,34 @@ std::int64_t grain_for(std::int64_t inners) {
   return std::max<std::int64_t>(kTileOuter, 20000 / std::max<std::int64_t>(inners, 1));
 }
 
+// Calls encode(plan of the entries, a zero of their type, first line, end) on several threads; ranges begin where tiles do.
+template <class Encode>
+void encode_block(const Plan& plan, const OperandView& operand, const Block& block, const Encode& encode) {
+  const std::optional<Plan> joined = plan.is_complex ? std::optional<Plan>(joined_plan(plan)) : std::nullopt;
+  const Plan& own = joined ? *joined : plan;
+  const std::int64_t tiles = (block.outers + kTileOuter - 1) / kTileOuter;
+  parallel_for(tiles, grain_for(block.inners) / kTileOuter, [&](std::int64_t begin, std::int64_t end) {
+    const auto encode_range = [&](auto zero) { encode(own, zero, begin * kTileOuter, std::min(end * kTileOuter, block.outers)); };
+    is_float(operand.type) ? with_float(operand.type, encode_range) : with_integer(operand.type, encode_range);
+  });
+}
+
 }  // namespace
 
 void cpu_encode(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,
                 void* planes) {
-  const std::optional<Plan> joined = plan.is_complex ? std::optional<Plan>(joined_plan(plan)) : std::nullopt;
-  const Plan& own = joined ? *joined : plan;
-  parallel_for(block.outers, grain_for(block.inners), [&](std::int64_t begin, std::int64_t end) {
-    const BlockTarget target(plan, count, block.outers, block.inners, static_cast<char*>(planes));
-    const auto encode = [&](auto zero) { encode_lines<decltype(zero)>(own, count, operand, scales, block, target, begin, end); };
-    is_float(operand.type) ? with_float(operand.type, encode) : with_integer(operand.type, encode);
+  encode_block(plan, operand, block, [&](const Plan& own, auto zero, std::int64_t begin, std::int64_t end) {
+    PlainTarget target(plan, count, block, planes);
+    encode_lines<decltype(zero)>(own, count, operand, scales, block, target, begin, end);
+  });
+}
+
+void cpu_encode_packed(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,
+                       Side side, void* planes) {
+  const PackedShape shape{side, block.outers, block.inners / plan.width()};
+  encode_block(plan, operand, block, [&](const Plan& own, auto zero, std::int64_t begin, std::int64_t end) {
+    PackedTarget target(plan, count, shape, planes);
+    encode_lines<decltype(zero)>(own, count, operand, scales, block, target, begin, end);
   });
 }
 

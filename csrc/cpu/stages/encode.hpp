@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "cpu/bytes/packed.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/stages/scale.hpp"
 #include "plan/plan.hpp"
@@ -37,7 +38,11 @@ inline LineScales line_scales(const Scales& scales) {
 void cpu_encode(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,
                 void* planes);
 
-// The same from integers of `width` 32-bit words, little-endian and in two's complement, row-major [outers][inners][width].
+// The same packed for a kernel for bytes, as one side of the product. Range: planes of bytes.
+void cpu_encode_packed(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,
+                       Side side, void* planes);
+
+// The planes from integers of `width` 32-bit words, little-endian and in two's complement, row-major [outers][inners][width].
 void cpu_encode_integers(const Plan& plan, int count, const std::uint32_t* words, int width, std::int64_t outers,
                          std::int64_t inners, void* planes);
 

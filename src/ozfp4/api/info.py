@@ -74,7 +74,7 @@ class Info(Tabular):
 def _cpu_backend(name: str) -> Backend:
     verdict = guard.known_verdict(cpu_kernel(name))
     failed = verdict is not None and not verdict.passed
-    detail = verdict.text if verdict is not None and failed else cpu.KERNELS[name]
+    detail = verdict.text if verdict is not None and failed else cpu.serving_kernel(name)
     return Backend(cpu.name(), name, not failed, detail)
 
 

@@ -203,7 +203,7 @@ class _Product:
             device = f"{request.a.device} ({library.require_torch().cuda.get_device_name(request.a.device)})"
         return Report(
             backend=self._plan.backend,
-            kernel=self._kernel if on_device else cpu.KERNELS[self._plan.alphabet],
+            kernel=self._kernel if on_device else cpu.serving_kernel(self._plan.alphabet),
             device=device,
             plan=self._plan,
             moduli_used=0,

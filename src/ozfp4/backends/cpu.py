@@ -19,11 +19,31 @@ from ..support.refusals import memory_error
 
 Array = npt.NDArray[Any]
 
-KERNELS = {"fp4": "SGEMM on decoded limbs", "int8": "SGEMM on balanced residues", "fp64": "DGEMM on residues"}
+_BLAS_KERNELS = {
+    "fp4": "SGEMM on decoded limbs",
+    "int8": "SGEMM on balanced residues",
+    "fp64": "DGEMM on residues",
+}
 SMALL = "so small a product takes less time without planes"
 DEFAULT_WORKSPACE = 2**30
 
 forced_way: str | None = None  # of every product that may take either, in place of the cheaper
+
+
+def kernel_name(alphabet: str, unit: tuple[str, str] | None) -> str:
+    """What multiplies the planes of an alphabet: a BLAS, or an INT8 unit as ``_core.byte_kernels`` names it.
+
+    >>> kernel_name("int8", ("AVX-512 VNNI", "avx512_vnni")), kernel_name("fp64", ("AVX-512 VNNI", "avx512_vnni"))
+    ('AVX-512 VNNI on packed residues', 'DGEMM on residues')
+    """
+    if unit is None or alphabet == "fp64":
+        return _BLAS_KERNELS[alphabet]
+    return f"{unit[0]} on packed {'limbs' if alphabet == 'fp4' else 'residues'}"
+
+
+def serving_kernel(alphabet: str) -> str:
+    """The name of what multiplies the planes of an alphabet now."""
+    return kernel_name(alphabet, _core.serving_byte_kernel())
 
 
 def ensure_blas() -> None:
@@ -155,7 +175,7 @@ def make_integer_report(plan: Plan, outcome: dict[str, Any], reason: str, fallba
     """What a product did, by what :func:`integer_matmul` returned of it."""
     return Report(
         backend=plan.backend,
-        kernel=KERNELS[plan.backend],
+        kernel=kernel_name(plan.alphabet, outcome["unit"]),
         plan=plan,
         moduli_used=outcome["moduli_used"],
         products=outcome["products"],
@@ -202,6 +222,8 @@ def make_report(
     """What a product did, by what :func:`matmul` returned of it."""
     core, asked, device = plan._core, request.asked, name()
     in_words = outcome["in_words"]
+    residues = f"words of 64 bits, FP64 and {outcome['moduli_used']} residues"
+    kernel = residues if in_words else kernel_name(core.alphabet, outcome["unit"])
     stages: tuple[str, ...] = ("scale", "encode", "multiply", "reconstruct")
     if asked.accuracy != "scaled":
         stages += ("repair",)
@@ -213,9 +235,7 @@ def make_report(
         certified = Certified(exact, depth, result, pairs, sums, exact + depth + result + pairs + sums)
     return Report(
         backend=DIRECT if in_words else core.alphabet,
-        kernel=f"words of 64 bits, FP64 and {outcome['moduli_used']} residues"
-        if in_words
-        else KERNELS[core.alphabet],
+        kernel=kernel,
         device=device,
         plan=plan,
         moduli_used=outcome["moduli_used"],

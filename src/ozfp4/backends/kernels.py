@@ -1,7 +1,7 @@
 """Every kernel of this installation on every device: which there are, and which take the planes of a plan.
 
-On the CPU a kernel is a BLAS routine on the planes of one alphabet, or the loops over integers or numbers in machine words;
-on a GPU it is one of the extension's multiply kernels with one type of plane entries.
+On the CPU a kernel is a BLAS routine or an INT8 unit on the planes of one alphabet, or the loops over integers or numbers in
+machine words; on a GPU it is one of the extension's multiply kernels with one type of plane entries.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from .. import _core
 from ..plans.plan import ALPHABETS, Plan
 from ..request import library
 from . import cpu
 from .cuda import extension
 
+BLAS_SETTING = "sgemm"  # of OZFP4_CPU_KERNEL
 _STAND_IN = "stand-in"  # in the names of kernels that only tests call
 _RESIDUES_ONLY = "tcgen05"  # begins the names of kernels that store residues, but neither digits nor INT32
 
@@ -75,13 +77,38 @@ def device_name(device: str) -> str:
     return f"{device} ({library.require_torch().cuda.get_device_name(device)})"
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
+def _cpu_kernel(alphabet: str, unit: tuple[str, str] | None) -> DeviceKernel:
+    return DeviceKernel("cpu", cpu.kernel_name(alphabet, unit), alphabet)
+
+
 def cpu_kernel(alphabet: str) -> DeviceKernel:
-    return DeviceKernel("cpu", cpu.KERNELS[alphabet], alphabet)
+    """What multiplies the planes of an alphabet on the CPU now.
+
+    Raises
+    ------
+    ValueError
+        OZFP4_CPU_KERNEL names none, or one that this CPU does not have.
+    """
+    return _cpu_kernel(alphabet, _core.serving_byte_kernel())
+
+
+def cpu_setting(kernel: DeviceKernel) -> str:
+    """How OZFP4_CPU_KERNEL names one of the CPU's kernels; "sgemm" for those of a BLAS."""
+    for unit in _core.byte_kernels():
+        if kernel.name == cpu.kernel_name(kernel.element, unit) and kernel.element != "fp64":
+            return unit[1]
+    return BLAS_SETTING
 
 
 def cpu_kernels() -> list[DeviceKernel]:
-    return [*(cpu_kernel(alphabet) for alphabet in ALPHABETS), WORDS, NUMBERS]
+    """Those of each alphabet, best first, but for bytes in plain loops."""
+    units = [unit for unit in _core.byte_kernels() if unit[1] != "portable"]
+    found = []
+    for alphabet in ALPHABETS:
+        found += [_cpu_kernel(alphabet, unit) for unit in units if alphabet != "fp64"]
+        found.append(_cpu_kernel(alphabet, None))
+    return [*found, WORDS, NUMBERS]
 
 
 def elements(plan: Plan) -> tuple[str, ...]:

@@ -15,8 +15,10 @@ FACTORS = (0.05, 20.0)  # beyond these a measurement is none: of a model that is
 LAUNCH_SECONDS = 4e-6  # of one kernel where the next one starts early
 GPU_BACKENDS = ("int8", "fp4")  # among equals the first one is taken
 CPU_BACKENDS = ("fp64", "int8", "fp4")
-# SGEMM against DGEMM: twice the rate, less what decoding planes to float32 takes; 1.8 to 2.1 measured with OpenBLAS.
-CPU_RATIO = {"fp64": 1.0, "int8": 1.9, "fp4": 1.9}
+# What multiplies planes of bytes, by OZFP4_CPU_KERNEL's names, against DGEMM. SGEMM has twice the rate, less what decoding planes
+# to float32 takes: 1.8 to 2.1 measured with OpenBLAS. AVX-512 VNNI does eight times DGEMM's operations a clock and attains most
+# of them. AMX does 64 times as many; what its kernel attains is modelled.
+CPU_RATIO = {"sgemm": 1.9, "portable": 0.1, "avx_vnni": 7.0, "avx512_vnni": 7.0, "amx": 25.0}
 CPU_THREAD_FLOPS = 40 * GIGA  # DGEMM of one thread: 16 operations a clock at 2.5 GHz
 CPU_THREAD_BANDWIDTH = 10 * GIGA
 
@@ -89,10 +91,18 @@ def gpu_peaks(rates: Rates, attained: float = ATTAINED) -> DevicePeaks:
     )
 
 
-def cpu_peaks(name: str, threads: int) -> DevicePeaks:
-    """A CPU by what a thread of a present-day processor does; what counts is the ratio of its units."""
+def cpu_peaks(name: str, threads: int, unit: str = "sgemm") -> DevicePeaks:
+    """A CPU by what a thread of a present-day processor does; what counts is the ratio of its units.
+
+    Parameters
+    ----------
+    name : str
+    threads : int
+    unit : str
+        What multiplies planes of bytes, one of CPU_RATIO.
+    """
     rates = {
-        (scheme, backend): CPU_THREAD_FLOPS * threads * CPU_RATIO[backend]
+        (scheme, backend): CPU_THREAD_FLOPS * threads * (1.0 if backend == "fp64" else CPU_RATIO[unit])
         for scheme in ("II", "I")
         for backend in CPU_BACKENDS
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from .. import _core
 from ..backends import cpu
 from ..cost.peaks import CPU_BACKENDS
 from ..plans.plan import Plan
@@ -27,7 +28,7 @@ def decide(request: MatmulRequest) -> Decision:
     asked = request.asked
     return _decide(
         request.shape.k, request.single, request.is_paired, asked.scheme, asked.backend, asked.bits, asked.family, asked.plan,
-        asked.accuracy, guard.generation, this_machine.generation, cpu.forced_way,
+        asked.accuracy, guard.generation, this_machine.generation, _core.serving_byte_kernel(), cpu.forced_way,
     )  # fmt: skip
 
 
@@ -68,17 +69,24 @@ def _decide(
     accuracy: str,
     verdicts: int,
     figures: int,
+    unit: tuple[str, str] | None,
     forced: str | None,
 ) -> Decision:
-    """The same by what it depends on: `verdicts` and `figures` count changes of what is known."""
+    """The same by what it depends on: `verdicts` and `figures` count changes of what is known, `unit` multiplies bytes."""
     asked = Arguments(scheme, backend, bits, family, plan, accuracy=accuracy)
     is_auto = plan is None and backend == "auto"
-    reason = ASKED_FOR
+    taken, reason = backend, ASKED_FOR
     if is_auto:
         choice = this_machine.cpu_choice(scheme, family, capacity(asked, single), max(k, 1))
-        backend, reason = choice.backend, choice.reason
-    chosen = plan_asked_for(asked, backend, k, single, is_paired)
+        taken, reason = choice.backend, choice.reason
+    chosen = plan_asked_for(asked, taken, k, single, is_paired)
     refusal = guard.cpu_refusal(chosen.backend)
+    if (
+        left := _core.serving_byte_kernel()
+    ) != unit:  # the unit failed its test just now: another choice may be better
+        return _decide(
+            k, single, is_paired, scheme, backend, bits, family, plan, accuracy, guard.generation, figures, left, forced
+        )  # fmt: skip
     way = "cheaper" if may_go_direct(asked) and forced != "planes" and guard.serves_numbers() else "planes"
     if refusal is None:
         return Decision(chosen, reason, way=way)

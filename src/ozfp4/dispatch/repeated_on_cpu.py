@@ -28,7 +28,8 @@ def product(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], settings: tuple[An
     otherwise. The `settings` have beside each number its type: 2.0 == 2, and True == 1."""
     # The generations because a kernel may be disabled by now, or others be measured as faster.
     like = (
-        a.shape, b.shape, a.dtype, b.dtype, settings, guard.generation, this_machine.generation, cpu.forced_way,
+        a.shape, b.shape, a.dtype, b.dtype, settings, guard.generation, this_machine.generation,
+        _core.serving_byte_kernel(), cpu.forced_way,
     )  # fmt: skip
     try:
         before = made.get(like)

@@ -10,6 +10,7 @@ from typing import Any
 from .. import _core
 from ..backends import cpu
 from ..backends.cuda import extension
+from ..backends.kernels import BLAS_SETTING
 from ..cost.choice import Choice, choose
 from ..cost.peaks import ATTAINED, DevicePeaks, cpu_peaks, gpu_peaks, with_measured
 from ..cost.rates import TERA, Rates, device_rates
@@ -33,7 +34,9 @@ def _unknown_rates(codes: bool, tcgen05_bytes: bool, tcgen05: bool) -> Rates:
 
 def _key(index: int | None) -> dict[str, str]:
     """Under which the measured figures of a CUDA device, or of the CPU (None), are kept."""
-    return {**(cpu_identity() if index is None else gpu_identity(index)), "finding": "rates"}
+    if index is None:
+        return {**cpu_identity(), "finding": "rates", "unit": _byte_unit()}
+    return {**gpu_identity(index), "finding": "rates"}
 
 
 def _measured(index: int | None) -> dict[str, Any] | None:
@@ -83,15 +86,25 @@ def ways_of(index: int) -> tuple[float, ...] | None:
     return None if set(ways) == {1.0} else ways
 
 
-@lru_cache(maxsize=1)
+def _byte_unit() -> str:
+    """What multiplies planes of bytes on the CPU now, as OZFP4_CPU_KERNEL names it."""
+    unit = _core.serving_byte_kernel()
+    return BLAS_SETTING if unit is None else unit[1]
+
+
+@lru_cache(maxsize=8)
+def _cpu_with(unit: str) -> DevicePeaks:
+    return with_measured(cpu_peaks(cpu.name(), _core.thread_count(), unit), _measured(None))
+
+
 def this_cpu() -> DevicePeaks:
     """The CPU of this process."""
-    return with_measured(nominal_cpu(), _measured(None))
+    return _cpu_with(_byte_unit())
 
 
 def nominal_cpu() -> DevicePeaks:
     """The same where nobody has measured it."""
-    return cpu_peaks(cpu.name(), _core.thread_count())
+    return cpu_peaks(cpu.name(), _core.thread_count(), _byte_unit())
 
 
 def keep_measured(index: int | None, figures: Mapping[str, float]) -> bool:
@@ -126,14 +139,18 @@ def _forget() -> None:
     """Let everything that rests on figures of devices be found anew."""
     global generation
     generation += 1
-    for cached in (this_gpu, this_cpu, cpu_choice, gpu_choice):
+    for cached in (this_gpu, _cpu_with, _cpu_choice, gpu_choice):
         cached.cache_clear()
 
 
 @lru_cache(maxsize=512)
+def _cpu_choice(scheme: str, family: str, bits: int, k: int, unit: str) -> Choice:
+    return choose(_cpu_with(unit), scheme, family, bits, k)
+
+
 def cpu_choice(scheme: str, family: str, bits: int, k: int) -> Choice:
     """What "auto" takes on the CPU."""
-    return choose(this_cpu(), scheme, family, bits, k)
+    return _cpu_choice(scheme, family, bits, k, _byte_unit())
 
 
 @lru_cache(maxsize=512)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..backends import cpu
-from ..backends.kernels import NUMBERS, WORDS, DeviceKernel
+from ..backends.kernels import NUMBERS, WORDS, DeviceKernel, cpu_setting
 from ..plans.plan import Plan, make_plan
 from ..request import library
 from . import plane_products
@@ -201,6 +202,9 @@ def examine(kernel: DeviceKernel, *, short: bool) -> Verdict:
     form = "short" if short else "long"
     if kernel.device == "cpu" and kernel not in (WORDS, NUMBERS):
         cpu.ensure_blas()  # whose import takes longer than a short test
+    forced: Any = nullcontext()
+    if kernel.device == "cpu" and kernel not in (WORDS, NUMBERS):
+        forced = _core.ForcedKernel(cpu_setting(kernel))
     start = time.perf_counter()
     count, name = 0, "first case"
 
@@ -211,10 +215,11 @@ def examine(kernel: DeviceKernel, *, short: bool) -> Verdict:
         return Verdict(kernel, reason is None, form, count, seconds, reason, lasting, failure)
 
     try:
-        for case, wrong in _findings(kernel, short):
-            count, name = count + 1, case
-            if wrong is not None:
-                return verdict(wrong)
+        with forced:
+            for case, wrong in _findings(kernel, short):
+                count, name = count + 1, case
+                if wrong is not None:
+                    return verdict(wrong)
     except no_memory:
         raise
     except (RuntimeError, ValueError) as error:

@@ -12,7 +12,18 @@ import threading
 import warnings
 from collections.abc import Sequence
 
-from ..backends.kernels import NUMBERS, WORDS, DeviceKernel, cpu_kernel, elements, gpu_kernels, words_kernel
+from .. import _core
+from ..backends.kernels import (
+    BLAS_SETTING,
+    NUMBERS,
+    WORDS,
+    DeviceKernel,
+    cpu_kernel,
+    cpu_setting,
+    elements,
+    gpu_kernels,
+    words_kernel,
+)
 from ..plans.plan import Plan
 from ..request import library
 from ..support import disk_cache
@@ -152,9 +163,20 @@ def _refusal(backend: str, verdicts: Sequence[Verdict]) -> str:
 
 
 def cpu_refusal(alphabet: str) -> str | None:
-    """None if the CPU's products of an alphabet can be trusted, else why there are none."""
+    """None if the CPU's products of an alphabet can be trusted, else why there are none. An INT8 unit that failed, and was not
+    asked for by name, is passed over for the next one and a BLAS at last."""
     verdict = verdict_of(cpu_kernel(alphabet))
-    return None if verdict.passed else _refusal(alphabet, [verdict])
+    if verdict.passed:
+        return None
+    failed: list[Verdict] = []
+    while not verdict.passed and (not failed or failed[-1].kernel != verdict.kernel):
+        failed.append(verdict)
+        setting = cpu_setting(verdict.kernel)
+        if setting == BLAS_SETTING:
+            break
+        _core.disable_byte_kernel(setting)
+        verdict = verdict_of(cpu_kernel(alphabet))
+    return None if verdict.passed else _refusal(alphabet, failed)
 
 
 def serves_words(index: int) -> bool:

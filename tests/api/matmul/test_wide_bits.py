@@ -120,7 +120,7 @@ def test_empty_products(path: Path) -> None:
         assert not c.any()
 
 
-def test_auto_takes_a_backend_that_has_a_plan() -> None:
+def test_auto_takes_a_backend_that_has_a_plan(no_int8_unit: None) -> None:
     assert ozfp4.plan(1, 1, 1000, bits=200).backend == "fp64"
     a, b = operands("normal", 4, 9, 3)
     assert_same_bits(ozfp4.matmul(a, b, bits=200), exact_matmul(a, b, bits=200))

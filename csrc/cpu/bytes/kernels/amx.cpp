@@ -1,0 +1,74 @@
+// AMX: TDPBUSD multiplies a tile of 16 x 64 unsigned bytes by one of 64 x 16 signed ones.
+#include "cpu/bytes/kernels/kernel.hpp"
+
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__)
+#include <cpuid.h>
+#include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cpu/bytes/kernels/amx_walk.hpp"
+
+namespace ozfp4 {
+namespace {
+
+// Linux keeps the tiles from a process until it asks for them; the permission is that of all its threads.
+constexpr int kAskForPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+constexpr int kTileData = 18;              // XFEATURE_XTILEDATA
+
+// Leaf 7: EDX bit 24, tiles, and bit 25, their products of bytes.
+bool is_here() {
+  static const bool found = [] {
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) return false;
+    return (edx >> 24 & 3) == 3 && syscall(SYS_arch_prctl, kAskForPermission, kTileData) == 0;
+  }();
+  return found;
+}
+
+// Palette 1, and every tile 16 rows of 64 bytes.
+struct alignas(64) TileConfig {
+  std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
+  std::uint16_t row_bytes[16] = {kTileDepth, kTileDepth, kTileDepth, kTileDepth, kTileDepth, kTileDepth, kTileDepth, kTileDepth};
+  std::uint8_t rows[16] = {kPanelLines, kPanelLines, kPanelLines, kPanelLines,
+                           kPanelLines, kPanelLines, kPanelLines, kPanelLines};
+};
+static_assert(sizeof(TileConfig) == 64);
+
+// GCC's intrinsics take the numbers of tiles as literals, which arguments of templates are not: the instructions themselves.
+struct HardwareTiles {
+  template <int Tile>
+  static void load(const void* address, std::int64_t row_bytes) {
+    asm volatile("tileloadd (%0,%1,1), %%tmm%c2" ::"r"(address), "r"(row_bytes), "i"(Tile) : "memory");
+  }
+  template <int Tile>
+  static void store(void* address, std::int64_t row_bytes) {
+    asm volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(address), "r"(row_bytes), "i"(Tile) : "memory");
+  }
+  // AT&T order: the signed tile, the unsigned one, the sums.
+  template <int Sums, int Left, int Right>
+  static void multiply() {
+    asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(Sums), "i"(Left), "i"(Right));
+  }
+};
+
+void begin() {
+  static const TileConfig config;
+  asm volatile("ldtilecfg %0" ::"m"(config));
+}
+
+void end() { asm volatile("tilerelease"); }
+
+}  // namespace
+
+const ByteKernel amx_kernel = {"AMX INT8", "amx", is_here, begin, end, amx_walk<HardwareTiles>};
+
+}  // namespace ozfp4
+
+#else
+
+namespace ozfp4 {
+const ByteKernel amx_kernel = {"AMX INT8", "amx", [] { return false; }, [] {}, [] {}, [](const ByteTask&) {}};
+}  // namespace ozfp4
+
+#endif

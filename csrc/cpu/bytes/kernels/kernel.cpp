@@ -1,0 +1,80 @@
+#include "cpu/bytes/kernels/kernel.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <stdexcept>
+
+namespace ozfp4 {
+namespace {
+
+constexpr const ByteKernel* kKernels[] = {&amx_kernel, &avx512_vnni_kernel, &avx_vnni_kernel, &portable_bytes_kernel};
+constexpr const char* kBlasSetting = "sgemm";
+
+std::atomic<unsigned> disabled{0};  // bit i: kKernels[i]
+
+thread_local bool is_forced = false;
+thread_local const ByteKernel* forced = nullptr;
+
+const ByteKernel* best_kernel() {
+  for (std::size_t i = 0; i < std::size(kKernels); ++i) {
+    if (kKernels[i] == &portable_bytes_kernel) break;  // a BLAS is faster
+    if ((disabled >> i & 1) == 0 && kKernels[i]->is_here()) return kKernels[i];
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const std::vector<const ByteKernel*>& byte_kernels() {
+  static const std::vector<const ByteKernel*> found = [] {
+    std::vector<const ByteKernel*> kernels;
+    for (const ByteKernel* kernel : kKernels) {
+      if (kernel->is_here()) kernels.push_back(kernel);
+    }
+    return kernels;
+  }();
+  return found;
+}
+
+const ByteKernel* find_byte_kernel(const std::string& setting, const char* what) {
+  if (setting == kBlasSetting) return nullptr;
+  std::string known = kBlasSetting;
+  for (const ByteKernel* kernel : kKernels) {
+    if (setting == kernel->setting) {
+      if (kernel->is_here()) return kernel;
+      throw std::invalid_argument(std::string(what) + ": '" + setting + "' needs what this CPU or its system does not have");
+    }
+    known = kernel->setting + (", " + known);
+  }
+  throw std::invalid_argument(std::string(what) + ": '" + setting + "' is none of " + known);
+}
+
+const ByteKernel* serving_byte_kernel() {
+  if (is_forced) return forced;
+  const char* setting = std::getenv("OZFP4_CPU_KERNEL");
+  if (setting != nullptr && *setting != 0) return find_byte_kernel(setting, "OZFP4_CPU_KERNEL");
+  return best_kernel();
+}
+
+bool is_byte_kernel_asked() {
+  const char* setting = std::getenv("OZFP4_CPU_KERNEL");
+  return is_forced || (setting != nullptr && *setting != 0);
+}
+
+void disable_byte_kernel(const ByteKernel& kernel) {
+  for (std::size_t i = 0; i < std::size(kKernels); ++i) {
+    if (kKernels[i] == &kernel) disabled |= 1u << i;
+  }
+}
+
+ForcedKernel::ForcedKernel(const ByteKernel* kernel) : was_forced_(is_forced), before_(forced) {
+  is_forced = true;
+  forced = kernel;
+}
+
+ForcedKernel::~ForcedKernel() {
+  is_forced = was_forced_;
+  forced = before_;
+}
+
+}  // namespace ozfp4

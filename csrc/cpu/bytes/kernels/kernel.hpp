@@ -1,0 +1,62 @@
+// The kernels for INT8 units of CPUs: which there are, which this CPU has, and which one serves.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ozfp4 {
+
+// C += A B for `rows` panels of A and `columns` panels of B, `tiles` tiles of K deep. A tile of A is [16 lines][64 entries],
+// limbs plus kLeftOffset; one of B is [16 groups of four entries][16 lines][4], signed. Panels lie `a_pitch` and `b_pitch` bytes
+// apart, their tiles side by side. C is INT32, sums wrap; rows of C lie `c_pitch` entries apart, and all of every panel is added.
+struct ByteTask {
+  const std::uint8_t* a;
+  const std::int8_t* b;
+  std::int32_t* c;
+  std::int64_t a_pitch, b_pitch, c_pitch;
+  std::int64_t rows, columns, tiles;
+};
+
+struct ByteKernel {
+  const char* name;     // as in a Report
+  const char* setting;  // as OZFP4_CPU_KERNEL names it
+  bool (*is_here)();    // this CPU and its system can run it
+  void (*begin)();      // before the tasks of a thread, and
+  void (*end)();        // after them
+  void (*run)(const ByteTask& task);
+};
+
+extern const ByteKernel amx_kernel, avx512_vnni_kernel, avx_vnni_kernel, portable_bytes_kernel;
+
+// Those that this CPU has, best first; the portable one is the last.
+const std::vector<const ByteKernel*>& byte_kernels();
+
+// What serves planes of bytes: a kernel, or nullptr for a BLAS on planes decoded to FP32. What the calling thread was told by
+// ForcedKernel, else what OZFP4_CPU_KERNEL names ("amx", "avx512_vnni", "avx_vnni", "portable" or "sgemm"), else the best one
+// that was not disabled, the portable one excepted. std::invalid_argument where the variable names none, or one that is not here.
+const ByteKernel* serving_byte_kernel();
+
+// Whether the thread was told one, or the variable names one: products are then to be made by planes.
+bool is_byte_kernel_asked();
+
+// Nobody takes it any more unless it is asked for by name.
+void disable_byte_kernel(const ByteKernel& kernel);
+
+// The kernel of that setting, nullptr for "sgemm". std::invalid_argument, naming `what`, for one that is unknown or not here.
+const ByteKernel* find_byte_kernel(const std::string& setting, const char* what);
+
+// While it lives, products that the calling thread begins take this kernel.
+class ForcedKernel {
+ public:
+  explicit ForcedKernel(const ByteKernel* kernel);
+  ~ForcedKernel();
+  ForcedKernel(const ForcedKernel&) = delete;
+  ForcedKernel& operator=(const ForcedKernel&) = delete;
+
+ private:
+  bool was_forced_;
+  const ByteKernel* before_;
+};
+
+}  // namespace ozfp4

@@ -1,0 +1,210 @@
+#include "cpu/bytes/multiply.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+#include "arith/fold.hpp"
+#include "arith/limits.hpp"
+#include "cpu/bytes/fold_lines.hpp"
+#include "cpu/runtime/threads.hpp"
+#include "cpu/stages/encode.hpp"
+
+namespace ozfp4 {
+namespace {
+
+constexpr std::int64_t kLongestSide = 256;   // of a tile of the output: 256 KiB of sums, in the second-level cache with what they
+constexpr std::int64_t kChunkTiles = 16;     // take of A and B, 256 KiB each for so many tiles of K
+constexpr std::int64_t kShortestSide = 32;   // below which panels are read too often
+constexpr std::int64_t kTasksPerThread = 4;  // so that threads end together
+constexpr std::int64_t kTaskWork = 1 << 22;  // products that a thread multiplies at least
+
+struct TileShape {
+  std::int64_t rows, columns;
+  std::int64_t slots;  // threads that have sums of their own
+
+  std::int64_t sums() const { return rows * columns; }
+};
+
+std::int64_t ceil_div(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
+
+TileShape choose_tile(const Plan& plan, const MultiplyShape& shape) {
+  const std::int64_t threads = thread_count();
+  const auto padded = [](std::int64_t extent) { return panels_of(extent) * kPanelLines; };
+  TileShape tile{std::min(kLongestSide, padded(shape.rows)), std::min(kLongestSide, padded(shape.columns)), 1};
+  const auto tasks = [&] {
+    return ceil_div(shape.rows, tile.rows) * ceil_div(shape.columns, tile.columns) *
+           static_cast<std::int64_t>(plan.groups.size());
+  };
+  while (threads > 1 && tasks() < kTasksPerThread * threads && std::max(tile.rows, tile.columns) > kShortestSide) {
+    std::int64_t& longer = tile.rows > tile.columns ? tile.rows : tile.columns;
+    longer = padded(ceil_div(longer, 2));
+  }
+  const double work = static_cast<double>(shape.rows) * static_cast<double>(shape.columns) * static_cast<double>(shape.inners) *
+                      static_cast<double>(plan.groups.size());
+  const auto worth = static_cast<std::int64_t>(std::min(work / static_cast<double>(kTaskWork), 1e6));
+  tile.slots = std::clamp<std::int64_t>(std::min(worth, tasks()), 1, threads);
+  return tile;
+}
+
+// One tile of the output of one group, on the sums of one thread.
+class TileSums {
+ public:
+  TileSums(const ByteKernel& kernel, const MultiplyShape& shape, const void* planes_a, const void* planes_b, std::int32_t* sums)
+      : kernel_(kernel),
+        shape_(shape),
+        packed_a_{Side::left, shape.rows, shape.inners},
+        packed_b_{Side::right, shape.columns, shape.inners},
+        planes_a_(static_cast<const char*>(planes_a)),
+        planes_b_(static_cast<const char*>(planes_b)),
+        sums_(sums) {}
+
+  void place(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) {
+    row_ = row;
+    rows_ = rows;
+    column_ = column;
+    columns_ = columns;
+    pitch_ = panels_of(columns) * kPanelLines;
+    is_started_ = false;
+  }
+
+  // sums (+)= A_plane B_plane over all of K.
+  void multiply(int a_plane, int b_plane) {
+    const char *plane_a = planes_a_ + a_plane * packed_a_.plane_bytes(), *plane_b = planes_b_ + b_plane * packed_b_.plane_bytes();
+    const std::int32_t* starts = packed_b_.starts(plane_b) + column_;
+    for (std::int64_t i = 0; i < panels_of(rows_) * kPanelLines; ++i) {
+      is_started_ ? add_starts(line(i), starts, pitch_) : static_cast<void>(std::copy_n(starts, pitch_, line(i)));
+    }
+    is_started_ = true;
+    const std::int64_t panel_bytes = packed_a_.panel_bytes(), tiles = tiles_of(shape_.inners);
+    const auto* a = reinterpret_cast<const std::uint8_t*>(plane_a) + row_ / kPanelLines * panel_bytes;
+    const auto* b = reinterpret_cast<const std::int8_t*>(plane_b) + column_ / kPanelLines * panel_bytes;
+    for (std::int64_t t = 0; t < tiles; t += kChunkTiles) {
+      kernel_.run({a + t * kTileBytes, b + t * kTileBytes, sums_, panel_bytes, panel_bytes, pitch_, panels_of(rows_),
+                   panels_of(columns_), std::min(kChunkTiles, tiles - t)});
+    }
+  }
+
+  void fold(const fold_constants& modulus, std::int64_t multiplier) {
+    for (std::int64_t i = 0; i < rows_; ++i) fold_sums(line(i), columns_, modulus, static_cast<std::int32_t>(multiplier));
+  }
+
+  // Calls use(line of sums, columns, first entry of the output) for every row.
+  template <class Use>
+  void store(const Use& use) {
+    for (std::int64_t i = 0; i < rows_; ++i) use(line(i), columns_, (row_ + i) * shape_.columns + column_);
+  }
+
+  void restart() { is_started_ = false; }
+  bool is_started() const { return is_started_; }
+
+ private:
+  std::int32_t* line(std::int64_t i) { return sums_ + i * pitch_; }
+
+  const ByteKernel& kernel_;
+  const MultiplyShape& shape_;
+  const PackedShape packed_a_, packed_b_;
+  const char *planes_a_, *planes_b_;
+  std::int32_t* sums_;
+  std::int64_t row_ = 0, rows_ = 0, column_ = 0, columns_ = 0, pitch_ = 0;
+  bool is_started_ = false;
+};
+
+// Horner's rule over the chain of one modulus.
+void multiply_chain(const Group& group, std::int64_t inners, TileSums& tile, bool accumulate, std::uint8_t* out) {
+  const fold_constants modulus = make_fold(static_cast<std::uint32_t>(group.modulus), kSignedFoldExact);
+  const std::int64_t product = inners * group.max_product;
+  std::int64_t held = 0;  // bound of the sums
+  for (const Step& step : group.chain) {
+    if (held + product > kSignedFoldExact) {
+      tile.fold(modulus, 1);
+      held = group.modulus;
+    }
+    tile.multiply(step.a_plane, step.b_plane);
+    held += product;
+    if (step.multiplier != 0 && &step != &group.chain.back()) {
+      tile.fold(modulus, step.multiplier);
+      held = group.modulus * step.multiplier;
+    }
+  }
+  const auto last = static_cast<std::uint32_t>(group.chain.back().multiplier);
+  tile.store([&](const std::int32_t* sums, std::int64_t n, std::int64_t first) {
+    store_residues(sums, n, modulus, last, accumulate, out + first);
+  });
+}
+
+// One group of plain integer terms.
+void multiply_sums(const Plan& plan, const Group& group, std::int64_t inners, TileSums& tile, bool accumulate,
+                   std::int64_t* out) {
+  const std::int64_t product = inners * group.max_product;
+  std::int64_t held = 0, weight = 0;
+  const auto flush = [&] {
+    tile.store([&](const std::int32_t* sums, std::int64_t n, std::int64_t first) {
+      flush_sums(sums, n, weight, accumulate, out + first);
+    });
+    accumulate = true;
+    held = 0;
+    tile.restart();
+  };
+  for (int t = group.first_term; t < group.first_term + group.terms; ++t) {
+    const Term& term = plan.terms[static_cast<std::size_t>(t)];
+    if (tile.is_started() && (term.weight != weight || held + product > kInt32Exact)) flush();
+    weight = term.weight;
+    tile.multiply(term.a_plane, term.b_plane);
+    held += product;
+  }
+  flush();
+}
+
+}  // namespace
+
+const ByteKernel* byte_kernel_of(const Plan& plan) {
+  return plan.alphabet.entry == PlaneEntry::int8 ? serving_byte_kernel() : nullptr;
+}
+
+std::int64_t multiply_bytes_scratch(const Plan& plan, const MultiplyShape& shape) {
+  const TileShape tile = choose_tile(plan, shape);
+  return tile.slots * tile.sums() * static_cast<std::int64_t>(sizeof(std::int32_t));
+}
+
+void multiply_bytes(const ByteKernel& kernel, const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a,
+                    const void* planes_b, bool accumulate, void* output, void* scratch,
+                    const std::function<void(double)>& progress) {
+  const TileShape tile = choose_tile(plan, shape);
+  const std::int64_t tile_columns = ceil_div(shape.columns, tile.columns);
+  const std::int64_t per_group = ceil_div(shape.rows, tile.rows) * tile_columns, entries = shape.rows * shape.columns;
+  const auto multiply_one = [&](TileSums& sums, std::int64_t task) {
+    const std::int64_t g = task / per_group, at = task % per_group;
+    const std::int64_t row = at / tile_columns * tile.rows, column = at % tile_columns * tile.columns;
+    sums.place(row, std::min(tile.rows, shape.rows - row), column, std::min(tile.columns, shape.columns - column));
+    const Group& group = plan.groups[static_cast<std::size_t>(g)];
+    if (plan.has_moduli()) {
+      multiply_chain(group, shape.inners, sums, accumulate, static_cast<std::uint8_t*>(output) + g * entries);
+    } else {
+      multiply_sums(plan, group, shape.inners, sums, accumulate, static_cast<std::int64_t*>(output) + g * entries);
+    }
+  };
+  // All threads work on one group at a time, whose planes stay in the last-level cache: tasks in order, group by group.
+  const auto multiply_tasks = [&](std::int64_t first, std::int64_t end) {
+    std::atomic<std::int64_t> next{first};
+    parallel_for(tile.slots, 1, [&](std::int64_t slot, std::int64_t slots_end) {
+      for (; slot < slots_end; ++slot) {
+        if (next >= end) return;
+        kernel.begin();
+        TileSums sums(kernel, shape, planes_a, planes_b, static_cast<std::int32_t*>(scratch) + slot * tile.sums());
+        for (std::int64_t task = next++; task < end; task = next++) multiply_one(sums, task);
+        kernel.end();
+      }
+    });
+  };
+  const int groups = plan.groups_of(count);
+  if (!progress) return multiply_tasks(0, groups * per_group);
+  int terms = 0, terms_done = 0;
+  for (int g = 0; g < groups; ++g) terms += plan.groups[static_cast<std::size_t>(g)].terms;
+  for (int g = 0; g < groups; ++g) {
+    multiply_tasks(g * per_group, (g + 1) * per_group);
+    terms_done += plan.groups[static_cast<std::size_t>(g)].terms;
+    progress(static_cast<double>(terms_done) / terms);
+  }
+}
+
+}  // namespace ozfp4

@@ -1,0 +1,26 @@
+// Stage 3, multiply, on packed planes by a kernel for bytes: tiles of the output in turn, each of one group, whose INT32 sums are
+// folded while they lie in the cache.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "cpu/bytes/kernels/kernel.hpp"
+#include "cpu/bytes/packed.hpp"
+#include "cpu/stages/multiply.hpp"
+#include "plan/plan.hpp"
+
+namespace ozfp4 {
+
+// The kernel whose tiles the planes of a plan are packed in, nullptr where a BLAS multiplies them.
+const ByteKernel* byte_kernel_of(const Plan& plan);
+
+// Scratch in bytes that it needs beside its output.
+std::int64_t multiply_bytes_scratch(const Plan& plan, const MultiplyShape& shape);
+
+// As cpu_multiply. Range: shape.inners <= kMostByteInner; planes of bytes, packed for their sides, with these extents.
+void multiply_bytes(const ByteKernel& kernel, const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a,
+                    const void* planes_b, bool accumulate, void* output, void* scratch,
+                    const std::function<void(double)>& progress = {});
+
+}  // namespace ozfp4

@@ -1,0 +1,20 @@
+// How planes of bytes lie in memory for the kernels of this folder: in tiles of 1 KiB, 16 lines by 64 entries of K, so that one
+// form serves the registers of AVX-512 and AVX2 and the tiles of AMX.
+#pragma once
+
+#include <cstdint>
+
+namespace ozfp4 {
+
+inline constexpr std::int64_t kPanelLines = 16;  // rows of A, or columns of B, of one tile
+inline constexpr std::int64_t kTileDepth = 64;   // entries along K of one tile
+inline constexpr std::int64_t kTileBytes = kPanelLines * kTileDepth;
+
+// Instructions multiply unsigned by signed bytes: limbs of A lie as limb + 128. What that adds to a product, 128 times the sum of
+// the column of B, is taken off beforehand: by the start values of the sums, which wrap as INT32 do.
+inline constexpr int kLeftOffset = 128;
+
+constexpr std::int64_t panels_of(std::int64_t lines) { return (lines + kPanelLines - 1) / kPanelLines; }
+constexpr std::int64_t tiles_of(std::int64_t inners) { return (inners + kTileDepth - 1) / kTileDepth; }
+
+}  // namespace ozfp4

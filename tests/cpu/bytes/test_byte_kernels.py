@@ -1,0 +1,213 @@
+"""Products by every kernel that multiplies planes of bytes on this CPU: the same bits, whatever serves."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4 import _core
+from ozfp4.dispatch import this_machine
+from ozfp4.testing import (
+    KINDS,
+    PATHS,
+    Path,
+    assert_same_bits,
+    correct_matmul,
+    exact_matmul,
+    noise,
+    operands,
+)
+
+SETTINGS = [*(setting for _, setting in _core.byte_kernels()), "sgemm"]
+BYTE_PATHS = [path for path in PATHS if path.backend != "fp64"]
+
+every_kernel = pytest.mark.parametrize("setting", SETTINGS)
+
+
+@pytest.fixture
+def kernel(setting: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("OZFP4_CPU_KERNEL", setting)
+    return setting
+
+
+@pytest.fixture
+def threads() -> Iterator[None]:
+    yield
+    this_machine.set_threads(0)
+
+
+def check(a: Any, b: Any, expected: Any, what: object, **options: Any) -> None:
+    out = noise(expected.shape, expected.dtype)
+    assert_same_bits(ozfp4.matmul(a, b, out=out, **options), expected, what)
+
+
+@every_kernel
+@pytest.mark.parametrize("path", BYTE_PATHS, ids=str)
+def test_every_path_and_kind(kernel: str, path: Path) -> None:
+    for kind, shape in itertools.product(KINDS, ((1, 1, 1), (17, 65, 33), (16, 64, 16), (3, 130, 50))):
+        a, b = operands(kind, *shape)
+        check(a, b, exact_matmul(a, b), (kind, shape), accuracy="scaled", **path._asdict())
+
+
+@every_kernel
+def test_ends_of_tiles(kernel: str) -> None:
+    """Each extent below, at and above where panels, tiles, pieces of lines and tiles of the output end."""
+    extents = (1, 15, 16, 17, 31, 32, 33, 63, 64, 65)
+    for n, extent in enumerate(extents):
+        for shape in ((extent, 70, 5), (5, extent, 70), (70, 5, extent)):
+            a, b = operands("normal", *shape, seed=n)
+            check(a, b, exact_matmul(a, b), shape, backend="int8", accuracy="scaled")
+    for shape in ((3, 511, 4), (3, 512, 4), (3, 513, 4), (257, 3, 5), (5, 3, 257), (270, 40, 300)):
+        a, b = operands("row-exponents", *shape)
+        check(a, b, exact_matmul(a, b), shape, backend="int8", accuracy="scaled")
+
+
+@every_kernel
+@pytest.mark.parametrize("backend", ["int8", "fp4"])
+def test_thousands_of_random_cases(kernel: str, backend: str) -> None:
+    rng = np.random.default_rng(len(kernel))
+    for case in range(60 if kernel == "portable" else 250):
+        m, k, n = (int(x) for x in rng.integers(1, 40, 3))
+        a, b = operands(list(KINDS)[case % len(KINDS)], m, k, n, seed=case)
+        if case % 3 == 1:
+            a, b = np.asfortranarray(a), b[:, ::-1]
+        scheme = "I" if case % 4 == 3 else "II"
+        check(a, b, exact_matmul(a, b), (case, m, k, n), backend=backend, scheme=scheme, accuracy="scaled")
+
+
+@every_kernel
+def test_a_long_inner_dimension(kernel: str) -> None:
+    """Beyond what one multiplication takes: residues are carried from piece to piece."""
+    for k in (32_704, 32_705, 70_001):
+        a, b = operands("integers", 2, k, 3)
+        check(a, b, exact_matmul(a, b), k, backend="int8", accuracy="scaled")
+    a, b = np.full((2, 40_000), -1.0), np.full((40_000, 2), 1 + 2.0**-40)
+    for backend, scheme in (("fp4", "II"), ("int8", "I")):
+        check(a, b, exact_matmul(a, b), backend, backend=backend, scheme=scheme, accuracy="scaled")
+
+
+@every_kernel
+def test_accuracies_types_and_threads(kernel: str, threads: None) -> None:
+    for count, dtype in itertools.product((1, 2, 5), (np.float64, np.float32)):
+        this_machine.set_threads(count)
+        for kind in ("normal", "specials", "row-exponents"):
+            a, b = operands(kind, 37, 70, 45, dtype=dtype)
+            check(a, b, correct_matmul(a, b), (kind, count), backend="int8", accuracy="correct")
+            plain = ozfp4.matmul(a, b, backend="fp64")
+            check(a, b, plain, (kind, count), backend="int8")
+
+
+@every_kernel
+def test_complex_integers_and_int8(kernel: str) -> None:
+    rng = np.random.default_rng(3)
+    a, b = rng.standard_normal((2, 21, 21)) + 1j * rng.standard_normal((2, 21, 21))
+    check(
+        a,
+        b,
+        ozfp4.matmul(a, b, backend="fp64", accuracy="correct"),
+        "complex",
+        backend="int8",
+        accuracy="correct",
+    )
+    x, y = rng.integers(-(2**63), 2**63 - 1, (2, 50, 50))
+    for backend in ("int8", "fp4"):
+        assert_same_bits(ozfp4.matmul(x, y, backend=backend), x @ y)
+    s, t = rng.integers(-128, 128, (33, 170), np.int8), rng.integers(-128, 128, (170, 25), np.int8)
+    for products in (6, 9):
+        assert_same_bits(ozfp4.int8_matmul(s, t, products=products), s.astype(np.int32) @ t.astype(np.int32))
+    m = (1 << 40) - 87
+    expected = [[sum(int(p) * int(q) for p, q in zip(r, c, strict=True)) % m for c in y.T[:5]] for r in x[:5]]
+    assert ozfp4.matmul_mod(x[:5], y[:, :5], m, backend="int8").tolist() == expected
+
+
+@every_kernel
+def test_updates_stacks_and_views(kernel: str) -> None:
+    a, b = operands("normal", 40, 33, 50)
+    c = np.random.default_rng(1).standard_normal((40, 50))
+    expected = ozfp4.gemm(-1.5, a, b, 0.25, c, backend="fp64")
+    assert_same_bits(ozfp4.gemm(-1.5, a, b, 0.25, c, backend="int8"), expected)
+    stack = np.random.default_rng(2).standard_normal((3, 2, 19, 33))
+    out = noise((3, 2, 50, 19)).swapaxes(-1, -2)
+    ozfp4.matmul(stack, b, out=out, backend="int8", accuracy="scaled")
+    for i, j in np.ndindex(3, 2):
+        assert_same_bits(out[i, j], exact_matmul(stack[i, j], b))
+
+
+@every_kernel
+def test_workspace_limits(kernel: str) -> None:
+    """Blocks of planes, of prepared ones too, in tiles where there is room for one; a BLAS where there is not."""
+    a, b = operands("normal", 70, 300, 90)
+    expected = exact_matmul(a, b)
+    for limit in (5_000, 60_000, 300_000, 2_000_000):
+        for backend in ("int8", "fp4"):
+            options = {"backend": backend, "accuracy": "scaled", "workspace_limit": limit}
+            check(a, b, expected, limit, **options)
+            x, y = (
+                ozfp4.prepare(p, side, backend=backend, accuracy="scaled")
+                for p, side in ((a, "left"), (b, "right"))
+            )
+            check(x, y, expected, limit, workspace_limit=limit)
+            assert ozfp4.matmul(a, b, report=True, **options)[1].workspace <= limit
+
+
+@every_kernel
+@pytest.mark.parametrize("other", SETTINGS)
+def test_prepared_for_one_kernel_and_multiplied_by_another(
+    kernel: str, other: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = operands("phi8", 35, 70, 20)
+    expected = exact_matmul(a, b)
+    for backend in ("int8", "fp4"):
+        monkeypatch.setenv("OZFP4_CPU_KERNEL", kernel)
+        x, y = (
+            ozfp4.prepare(p, side, backend=backend, accuracy="scaled")
+            for p, side in ((a, "left"), (b, "right"))
+        )
+        monkeypatch.setenv("OZFP4_CPU_KERNEL", other)
+        for left, right in ((x, y), (a, y), (x, b)):
+            check(left, right, expected, other, backend=backend, accuracy="scaled")
+
+
+def test_bytes_of_packed_planes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OZFP4_CPU_KERNEL", "portable")
+    b = np.ones((70, 30))
+    y = ozfp4.prepare(b, "right", backend="int8", accuracy="scaled")
+    assert y.nbytes == b.nbytes + y.plan.planes_b * (32 * 128 + 32 * 4)
+    x = ozfp4.prepare(b.T, "left", backend="int8", accuracy="scaled")
+    assert x.nbytes == b.nbytes + x.plan.planes_a * 32 * 128
+
+
+@every_kernel
+def test_reports_name_what_ran(kernel: str) -> None:
+    names = {setting: name for name, setting in _core.byte_kernels()} | {"sgemm": "SGEMM"}
+    a, b = operands("normal", 40, 50, 30)
+    for backend in ("int8", "fp4"):
+        report = ozfp4.matmul(a, b, backend=backend, report=True)[1]
+        assert report.kernel.startswith(names[kernel])
+    assert ozfp4.matmul(a, b, backend="fp64", report=True)[1].kernel == "DGEMM on residues"
+    # No room for a tile of every plane: a BLAS took them.
+    tight = ozfp4.matmul(a, b, backend="int8", report=True, workspace_limit=3_000, accuracy="scaled")[1]
+    assert tight.kernel.startswith("SGEMM")
+
+
+@pytest.mark.parametrize("setting", ["nonsense", "AMX", "7"])
+def test_an_unknown_setting_is_refused(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OZFP4_CPU_KERNEL", setting)
+    a, b = operands("normal", 4, 5, 6)
+    out = noise((4, 6))
+    with pytest.raises(ValueError, match=rf"^OZFP4_CPU_KERNEL: '{setting}' is none of portable, avx_vnni, "):
+        ozfp4.matmul(a, b, out=out, backend="int8")
+    assert_same_bits(out, noise((4, 6)))
+
+
+def test_what_this_cpu_does_not_have_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    absent = {"amx", "avx512_vnni", "avx_vnni"} - set(SETTINGS)
+    for setting in absent:
+        monkeypatch.setenv("OZFP4_CPU_KERNEL", setting)
+        with pytest.raises(ValueError, match=rf"^OZFP4_CPU_KERNEL: '{setting}' needs what this CPU"):
+            ozfp4.matmul(np.eye(3), np.eye(3), backend="int8")
