@@ -2,6 +2,7 @@
 
 #include "arith/accuracy/capacity.hpp"
 #include "cpu/accuracy/certified_block.hpp"
+#include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/stages/round_block.hpp"
 #include "cpu/words/sums.hpp"
@@ -13,12 +14,22 @@ namespace {
 constexpr std::int64_t kMultiplyGrain = 1 << 20;  // products; fewer are not worth a thread
 constexpr std::int64_t kPlaneBytes = 8;           // an entry
 
-// Nanoseconds of one thread of a Zen 4 processor with AVX-512, by benchmarks/cpu_small.py --ways: of one product of entries, and
-// of one entry of an operand from its copy to its planes, in words with one residue and by planes of six. A processor whose
-// vectors have no products of 64 bits takes three times as long for words, and most of what is saved of conversions is left.
-constexpr double kWordProduct = 0.125, kWordEntry = 2.0, kPlaneProduct = 0.28, kPlaneEntry = 9.0;
-// Beyond, the operands' lines no longer lie in caches.
-constexpr double kMostProducts = 0x1p28;
+// Nanoseconds of one thread of a Zen 4 processor, by benchmarks/cpu_small.py --ways, in accuracy="fp64": of one product of
+// entries, and of one entry of an operand with what becomes of it. In words with one residue, where vectors have products of 64
+// bits (AVX-512) and where not; by planes of bytes on an INT8 unit, and by a BLAS.
+struct Costs {
+  double product, entry;
+};
+constexpr Costs kFastWords{0.125, 2.0}, kSlowWords{0.30, 2.0}, kBytePlanes{0.07, 20.0}, kBlasPlanes{0.28, 9.0};
+constexpr double kMostProducts = 0x1p27;  // more were not found to be faster
+
+bool multiplies_words_fast() {
+#if defined(__x86_64__) && defined(__GNUC__)
+  return __builtin_cpu_supports("avx512dq") != 0;
+#else
+  return false;
+#endif
+}
 
 }  // namespace
 
@@ -42,8 +53,10 @@ bool words_pay(std::int64_t m, std::int64_t n, std::int64_t k) {
   const auto entries = [](std::int64_t x, std::int64_t y) { return static_cast<double>(x) * static_cast<double>(y); };
   const WordShape shape = is_turned(m, n) ? WordShape(n, m, k) : WordShape(m, n, k);
   const double inner = static_cast<double>(k), products = entries(shape.rows, shape.columns) * inner;
-  const double in_words = products * kWordProduct + lines(shape.rows, shape.columns) * inner * kWordEntry;
-  const double by_planes = entries(m, n) * inner * kPlaneProduct + lines(m, n) * inner * kPlaneEntry;
+  const Costs words = multiplies_words_fast() ? kFastWords : kSlowWords;
+  const Costs planes = serving_byte_kernel() != nullptr ? kBytePlanes : kBlasPlanes;
+  const double in_words = products * words.product + lines(shape.rows, shape.columns) * inner * words.entry;
+  const double by_planes = entries(m, n) * inner * planes.product + lines(m, n) * inner * planes.entry;
   return products <= kMostProducts && in_words <= by_planes;
 }
 
