@@ -478,7 +478,9 @@ def _matmul(
     like = like_on_cpu = None
     passed = (a, b, None, out)
     is_array = type(a) is np.ndarray
-    is_plain = plan is None and progress is None and (not is_array or (type(b) is np.ndarray and out is None))
+    is_plain = plan is None and progress is None
+    if is_array:
+        is_plain = is_plain and type(b) is np.ndarray and out is None and a.dtype.kind == "f"
     if is_plain and not (overflow != "wrap" or report or return_bound or LOGGER.isEnabledFor(DEBUG)):
         settings = (
             scheme,
