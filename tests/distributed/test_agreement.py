@@ -172,7 +172,7 @@ class BrokenError(Exception):
 def break_product(here: Here, where: str, result: str) -> str:
     """Rank 1 fails in its second product, or has no memory for what comes; the layouts make everybody receive from it."""
     a, _ = operands(here)
-    calls, own = [], (local.matmul, gathered.LEAST_CONFIRMED, torch.empty)
+    calls, own = [], (local.matmul, agree.LEAST_CONFIRMED, torch.empty)
 
     def fail(*args: Any, **names: Any) -> Any:
         calls.append(1)
@@ -196,12 +196,12 @@ def break_product(here: Here, where: str, result: str) -> str:
         if where == "product":
             local.matmul = fail
         else:
-            gathered.LEAST_CONFIRMED = 1
+            agree.LEAST_CONFIRMED = 1
             gathered.require_torch = lambda: type("torch", (), {"empty": short, "uint8": torch.uint8})
         with by_bytes():
             return error_of(call)
     finally:
-        local.matmul, gathered.LEAST_CONFIRMED = own[:2]
+        local.matmul, agree.LEAST_CONFIRMED = own[:2]
         gathered.require_torch = agree.require_torch
         check_in_order(here)
 

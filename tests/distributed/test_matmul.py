@@ -12,7 +12,7 @@ from ranks import Here, Ranks
 
 import ozfp4
 import ozfp4.distributed
-from ozfp4.distributed import cost, gathered, local
+from ozfp4.distributed import agree, cost, local
 
 
 def many(here: Here, seeds: range, in_pieces: bool) -> list[str]:
@@ -23,7 +23,7 @@ def many(here: Here, seeds: range, in_pieces: bool) -> list[str]:
         if in_pieces:
             for name, value in {"PIECES_FROM": 0.0, "LEAST_COLUMNS": 2, "MOST_BYTES": 1}.items():
                 patch.setattr(cost, name, value)
-            patch.setattr(gathered, "LEAST_CONFIRMED", 1)
+            patch.setattr(agree, "LEAST_CONFIRMED", 1)
             patch.setattr(local, "LEAST_KEPT", 0.0)
             patch.setattr(
                 local, "prepare", lambda *args, **names: kept.append(args) or prepare(*args, **names)

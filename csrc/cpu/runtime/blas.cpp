@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "cpu/runtime/blas_threads.hpp"
+
 namespace ozfp4 {
 namespace {
 
@@ -25,6 +27,7 @@ void call_gemm(Pointer gemm, std::int64_t rows, std::int64_t columns, std::int64
 void set_blas(DgemmPointer dgemm, SgemmPointer sgemm) {
   dgemm_pointer = dgemm;
   sgemm_pointer = sgemm;
+  find_blas_threads(reinterpret_cast<const void*>(dgemm));
 }
 
 bool have_blas() { return dgemm_pointer != nullptr && sgemm_pointer != nullptr; }

@@ -1,4 +1,4 @@
-// Workspace memory: aligned, uninitialised, and on huge pages where the system gives them. Freed buffers of up to 64 MiB in
+// Workspace memory: aligned, uninitialised, and on huge pages where the system gives them. Freed buffers of up to 128 MiB in
 // all are kept for the next product, because the first touch of fresh pages costs small products as much as a sweep over
 // their operands.
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace ozfp4 {
 
-inline constexpr std::int64_t kKeptBytes = 64 << 20;
+inline constexpr std::int64_t kKeptBytes = 128 << 20;
 
 // Returns memory to the kept buffers or to the system.
 struct BufferRelease {

@@ -10,16 +10,14 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
-#include <thread>
+#include <utility>
 
-#if defined(__linux__)
-#include <sched.h>
-#endif
+#include "arith/multiples.hpp"
+#include "cpu/threading/cpus.hpp"
+#include "cpu/threading/pool.hpp"
 
 namespace ozfp4 {
 namespace {
-
-constexpr int most_threads = 65536;
 
 // OZFP4_NUM_THREADS; 0 where it is unset or empty.
 int asked_for_by_us() {
@@ -44,40 +42,40 @@ int asked_for_by_openmp() {
   return ends ? static_cast<int>(std::clamp<long>(count, 0, most_threads)) : 0;
 }
 
-int available_cpus() {
-#if defined(__linux__)
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-#endif
-  return std::max(1u, std::thread::hardware_concurrency());
-}
+// True in a thread that is at a range of a loop: a loop that begins there has that thread alone.
+thread_local bool is_in_range = false;
 
-// The ranges of one loop. The caller waits until every range is done, not for helpers: one that the system starts only when
-// none is left finds that out and ends, and touches nothing but this object, which it shares.
-class Loop {
+// The ranges of one loop. The caller waits until every range is done, not for helpers: one that comes only when none is left
+// finds that out and leaves, and touches nothing but this object, which it shares.
+class Loop final : public SharedWork {
  public:
   Loop(std::int64_t count, std::int64_t ranges, const std::function<void(std::int64_t, std::int64_t)>& body)
       : count_(count), ranges_(ranges), body_(body) {}
 
-  void work() {
-    for (std::int64_t i = next_++; i < ranges_; i = next_++) {
-      std::exception_ptr failure;
+  void work() noexcept override {
+    std::int64_t mine = 0;
+    std::exception_ptr failure;
+    is_in_range = true;
+    for (std::int64_t i = next_++; i < ranges_; i = next_++, ++mine) {
       try {
         body_(count_ * i / ranges_, count_ * (i + 1) / ranges_);
       } catch (...) {
-        failure = std::current_exception();
+        if (!failure) failure = std::current_exception();
       }
-      const std::lock_guard<std::mutex> hold(lock_);
-      if (failure && !failure_) failure_ = failure;
-      if (++done_ == ranges_) all_done_.notify_one();
     }
+    is_in_range = false;
+    if (mine == 0) return;
+    const std::lock_guard<std::mutex> hold(lock_);
+    if (failure && !failure_) failure_ = failure;
+    done_ += mine;
+    if (done_ == ranges_) all_done_.notify_one();
   }
 
-  // Rethrows the first exception of a range.
+  // Rethrows an exception of a range, if there was any.
   void wait() {
     std::unique_lock<std::mutex> hold(lock_);
     all_done_.wait(hold, [this] { return done_ == ranges_; });
-    if (failure_) std::rethrow_exception(failure_);
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   }
 
  private:
@@ -90,26 +88,14 @@ class Loop {
   std::exception_ptr failure_;
 };
 
-// The system likes to start a thread on the CPU of its parent, where it waits for the very loop that it should help with,
-// above all while a BLAS keeps its own threads spinning on the other CPUs. This moves the calling helper off that CPU.
-void leave_cpu([[maybe_unused]] int cpu) {
-#if defined(__linux__)
-  cpu_set_t set;
-  if (cpu < 0 || sched_getaffinity(0, sizeof set, &set) != 0 || CPU_COUNT(&set) < 2) return;
-  CPU_CLR(static_cast<unsigned>(cpu), &set);
-  sched_setaffinity(0, sizeof set, &set);  // best effort: the helper works anywhere
-#endif
-}
-
-int current_cpu() {
-#if defined(__linux__)
-  return sched_getcpu();
-#else
-  return -1;
-#endif
-}
-
 std::atomic<int> count_asked_for{0};
+
+// quota_cpus(), read once. Without a lock, which a process that forks meanwhile would find held.
+int own_quota() {
+  static std::atomic<int> known{-1};
+  if (known < 0) known = quota_cpus();
+  return known;
+}
 
 }  // namespace
 
@@ -119,31 +105,28 @@ int thread_count() {
   if (const int n = count_asked_for) return n;
   if (const int n = asked_for_by_us()) return n;
   if (const int n = asked_for_by_openmp()) return n;
-  static const int cpus = available_cpus();
-  return cpus;
+  const int cpus = available_cpus(), quota = own_quota();
+  return quota > 0 ? std::min(quota, cpus) : cpus;
 }
 
 void parallel_for(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body) {
   if (count <= 0) return;
   const std::int64_t wanted = (count + grain - 1) / std::max<std::int64_t>(grain, 1);
   const std::int64_t threads = std::clamp<std::int64_t>(wanted, 1, thread_count());
-  if (threads == 1) return body(0, count);
+  if (threads == 1 || is_in_range) return body(0, count);
 
   // More ranges than threads, taken in turn, so that a thread that is held up does not hold up the loop.
   const auto loop = std::make_shared<Loop>(count, std::min<std::int64_t>(wanted, 8 * threads), body);
-  const int cpu = current_cpu();
-  for (std::int64_t i = 1; i < threads; ++i) {
-    try {
-      std::thread([loop, cpu] {
-        leave_cpu(cpu);
-        loop->work();
-      }).detach();
-    } catch (...) {
-      break;  // no thread or no memory for one: whoever is there does the work; unwinding would leave them without `body`
-    }
-  }
+  ask_for_help(loop, static_cast<int>(threads - 1));
   loop->work();
+  end_help(*loop);
   loop->wait();
+}
+
+void parallel_for_units(std::int64_t count, std::int64_t unit, std::int64_t grain,
+                        const std::function<void(std::int64_t, std::int64_t)>& body) {
+  parallel_for(ceil_div(count, unit), ceil_div(std::max<std::int64_t>(grain, 1), unit),
+               [&](std::int64_t begin, std::int64_t end) { body(begin * unit, std::min(end * unit, count)); });
 }
 
 }  // namespace ozfp4

@@ -1,4 +1,4 @@
-// Loops over several threads. Threads are started for each loop and none outlives its work, so a process that forks is safe.
+// Loops over several threads, which help with one after the other (threading/pool.hpp); a process may fork at any time.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,10 @@
 
 namespace ozfp4 {
 
-// What set_thread_count said, else OZFP4_NUM_THREADS, else OMP_NUM_THREADS, else the CPUs this process may run on.
+inline constexpr int most_threads = 65536;
+
+// What set_thread_count said, else OZFP4_NUM_THREADS, else OMP_NUM_THREADS, else the CPUs that the calling thread may run on now,
+// or fewer where a control group's quota of CPU time, as it was on the first call, comes to fewer: it is rounded up.
 // std::invalid_argument where OZFP4_NUM_THREADS counts and is no number in 1..65536; another OMP_NUM_THREADS is passed over.
 int thread_count();
 
@@ -14,7 +17,13 @@ int thread_count();
 void set_thread_count(int count);
 
 // Calls body(begin, end) for disjoint ranges that cover [0, count), on at most thread_count() threads and with at least
-// `grain` items each. The first exception that a range throws is rethrown after all have ended.
+// `grain` items each. An exception that a range throws is rethrown after all have ended. Several threads may call at once; a loop
+// within a range has the thread of that range alone.
 void parallel_for(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body);
+
+// The same in ranges that begin at multiples of `unit` and are as long, but for the last one's end, for loops that take so many
+// items at a time. Range: unit >= 1.
+void parallel_for_units(std::int64_t count, std::int64_t unit, std::int64_t grain,
+                        const std::function<void(std::int64_t, std::int64_t)>& body);
 
 }  // namespace ozfp4

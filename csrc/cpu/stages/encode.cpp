@@ -308,9 +308,8 @@ template <class Encode>
 void encode_block(const Plan& plan, const OperandView& operand, const Block& block, const Encode& encode) {
   const std::optional<Plan> joined = plan.is_complex ? std::optional<Plan>(joined_plan(plan)) : std::nullopt;
   const Plan& own = joined ? *joined : plan;
-  const std::int64_t tiles = (block.outers + kTileOuter - 1) / kTileOuter;
-  parallel_for(tiles, grain_for(block.inners) / kTileOuter, [&](std::int64_t begin, std::int64_t end) {
-    const auto encode_range = [&](auto zero) { encode(own, zero, begin * kTileOuter, std::min(end * kTileOuter, block.outers)); };
+  parallel_for_units(block.outers, kTileOuter, grain_for(block.inners), [&](std::int64_t begin, std::int64_t end) {
+    const auto encode_range = [&](auto zero) { encode(own, zero, begin, end); };
     is_float(operand.type) ? with_float(operand.type, encode_range) : with_integer(operand.type, encode_range);
   });
 }

@@ -8,8 +8,10 @@
 #include "arith/limbs/residue.hpp"
 #include "arith/limits.hpp"
 #include "cpu/runtime/blas.hpp"
+#include "cpu/runtime/blas_threads.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
+#include "cpu/threading/tiles.hpp"
 
 namespace ozfp4 {
 namespace {
@@ -19,6 +21,9 @@ namespace {
 constexpr std::int64_t kAccumulatorBytes = 16 << 20;
 // Below this a second thread costs more than it brings: the BLAS leaves its own threads spinning.
 constexpr std::int64_t kElementGrain = 500000;
+constexpr std::int64_t kDecodeGrain = 50000;       // the same where it takes one thread, and leaves none
+constexpr std::int64_t kProductGrain = 1 << 20;    // products of entries that a thread takes at least
+constexpr std::int64_t kTasksBetweenReports = 16;  // of each thread: of few, the last ones leave the others idle
 
 template <class Real>
 constexpr std::int64_t exact_limit() {
@@ -118,7 +123,7 @@ class Planes {
     if constexpr (sizeof(Real) == 4) {
       first_ = range.first;
       const auto* limbs = static_cast<const std::int8_t*>(planes_) + first_ * size_;
-      parallel_for(range.count * size_, kElementGrain,
+      parallel_for(range.count * size_, blas_threads() > 0 ? kDecodeGrain : kElementGrain,
                    [&](std::int64_t begin, std::int64_t end) { decode_entries(limbs + begin, end - begin, decoded_ + begin); });
     } else {
       (void)range;
@@ -143,23 +148,35 @@ struct Operands {
   Planes<Real> a, b;
 };
 
-// acc += A_plane[rows row0 ..] B_plane^T over [k0, k0 + k).
+// acc += A_plane[rows of the tile] B_plane[its columns]^T over [k0, k0 + k).
 template <class Real>
-void multiply_piece(const Operands<Real>& operands, int a_plane, int b_plane, std::int64_t row0, std::int64_t rows,
-                    std::int64_t k0, std::int64_t k, bool accumulate, Real* acc) {
+void multiply_piece(const Operands<Real>& operands, int a_plane, int b_plane, const Tile& tile, std::int64_t k0, std::int64_t k,
+                    bool accumulate, Real* acc) {
   const std::int64_t ld = operands.shape.inners;
-  gemm_nt(rows, operands.shape.columns, k, operands.a.plane(a_plane) + row0 * ld + k0, ld, operands.b.plane(b_plane) + k0, ld,
-          accumulate, acc, operands.shape.columns);
+  gemm_nt(tile.rows, tile.columns, k, operands.a.plane(a_plane) + tile.row * ld + k0, ld,
+          operands.b.plane(b_plane) + tile.column * ld + k0, ld, accumulate, acc, tile.columns);
+}
+
+// Calls body(acc, n, out) for pieces of a tile of accumulators that are contiguous in the output too, by several threads where
+// the tile is large and this thread has others.
+template <class Real, class Stored, class Body>
+void for_tile(const MultiplyShape& shape, const Tile& tile, Real* acc, Stored* output, const Body& body) {
+  Stored* out = output + tile.row * shape.columns + tile.column;
+  if (tile.columns == shape.columns) {
+    parallel_for(tile.entries(), kElementGrain,
+                 [&](std::int64_t begin, std::int64_t end) { body(acc + begin, end - begin, out + begin); });
+    return;
+  }
+  for (std::int64_t row = 0; row < tile.rows; ++row) body(acc + row * tile.columns, tile.columns, out + row * shape.columns);
 }
 
 template <class Real>
 using Residue = std::conditional_t<sizeof(Real) == 4, std::uint8_t, std::int32_t>;
 
-// One modulus, one panel of rows: Horner's rule over the chain, K cut where the accumulator demands it.
+// One modulus, one tile: Horner's rule over the chain, K cut where the accumulator demands it.
 template <class Real>
-void multiply_chain(const Group& group, const Operands<Real>& operands, std::int64_t row0, std::int64_t rows, bool accumulate,
-                    Residue<Real>* out, Real* acc) {
-  const std::int64_t entries = rows * operands.shape.columns;
+void multiply_chain(const Group& group, const Operands<Real>& operands, const Tile& tile, bool accumulate, Residue<Real>* output,
+                    Real* acc) {
   const std::int64_t limit = exact_limit<Real>() - group.modulus;  // reduce() needs |acc| <= limit
   const std::int64_t piece =
       even_piece(operands.shape.inners, accumulator_k_max(group.max_product, limit, group.modulus / 2 + 2));
@@ -167,7 +184,7 @@ void multiply_chain(const Group& group, const Operands<Real>& operands, std::int
   std::int64_t held = 0;  // bound of |acc|
   bool started = false;
   auto fold = [&](std::int64_t multiplier) {
-    parallel_for(entries, kElementGrain, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(tile.entries(), kElementGrain, [&](std::int64_t begin, std::int64_t end) {
       fold_entries(acc + begin, end - begin, modulus, inverse, static_cast<Real>(multiplier));
     });
     held = (group.modulus / 2 + 2) * multiplier;
@@ -176,30 +193,28 @@ void multiply_chain(const Group& group, const Operands<Real>& operands, std::int
     for (std::int64_t k0 = 0; k0 < operands.shape.inners; k0 += piece) {
       const std::int64_t k = std::min(piece, operands.shape.inners - k0);
       if (held + k * group.max_product > limit) fold(1);
-      multiply_piece(operands, step.a_plane, step.b_plane, row0, rows, k0, k, started, acc);
+      multiply_piece(operands, step.a_plane, step.b_plane, tile, k0, k, started, acc);
       started = true;
       held += k * group.max_product;
     }
     if (step.multiplier != 0 && &step != &group.chain.back()) fold(step.multiplier);
   }
   const Real last = static_cast<Real>(group.chain.back().multiplier);
-  parallel_for(entries, kElementGrain, [&](std::int64_t begin, std::int64_t end) {
-    finish_entries(acc + begin, end - begin, modulus, inverse, last, accumulate, out + begin);
+  for_tile(operands.shape, tile, acc, output, [&](const Real* from, std::int64_t n, Residue<Real>* out) {
+    finish_entries(from, n, modulus, inverse, last, accumulate, out);
   });
 }
 
-// One group of plain integer terms, one panel of rows.
+// One group of plain integer terms, one tile.
 template <class Real>
-void multiply_sums(const Plan& plan, const Group& group, const Operands<Real>& operands, std::int64_t row0, std::int64_t rows,
-                   bool accumulate, std::int64_t* out, Real* acc) {
-  const std::int64_t entries = rows * operands.shape.columns;
+void multiply_sums(const Plan& plan, const Group& group, const Operands<Real>& operands, const Tile& tile, bool accumulate,
+                   std::int64_t* output, Real* acc) {
   const std::int64_t piece = even_piece(operands.shape.inners, accumulator_k_max(group.max_product, exact_limit<Real>()));
   std::int64_t held = 0, weight = 0;
   bool started = false;
   auto flush = [&] {
-    parallel_for(entries, kElementGrain, [&](std::int64_t begin, std::int64_t end) {
-      flush_entries(acc + begin, end - begin, weight, accumulate, out + begin);
-    });
+    for_tile(operands.shape, tile, acc, output,
+             [&](const Real* from, std::int64_t n, std::int64_t* out) { flush_entries(from, n, weight, accumulate, out); });
     accumulate = true;
     started = false;
     held = 0;
@@ -211,7 +226,7 @@ void multiply_sums(const Plan& plan, const Group& group, const Operands<Real>& o
     for (std::int64_t k0 = 0; k0 < operands.shape.inners; k0 += piece) {
       const std::int64_t k = std::min(piece, operands.shape.inners - k0);
       if (held + k * group.max_product > exact_limit<Real>()) flush();
-      multiply_piece(operands, term.a_plane, term.b_plane, row0, rows, k0, k, started, acc);
+      multiply_piece(operands, term.a_plane, term.b_plane, tile, k0, k, started, acc);
       started = true;
       held += k * group.max_product;
     }
@@ -219,43 +234,71 @@ void multiply_sums(const Plan& plan, const Group& group, const Operands<Real>& o
   flush();
 }
 
+// How threads share the tiles of all groups. Where the BLAS can be told to take one thread, each thread of ours multiplies and
+// folds a tile of its own; else the BLAS's threads multiply panels of rows one after the other, which ours fold in between.
+struct Sharing {
+  int slots;  // tiles that are worked on at one time
+  Tiling tiling;
+};
+
+Sharing share(const MultiplyShape& shape, std::int64_t accumulators, std::int64_t panel, int groups, int terms) {
+  const int of_blas = blas_threads();
+  if (of_blas == 0) return {1, Tiling(shape.rows, shape.columns, panel, shape.columns)};
+  const double products =
+      static_cast<double>(shape.rows) * static_cast<double>(shape.columns) * static_cast<double>(shape.inners) * terms;
+  const double most =
+      std::min(products / kProductGrain + 1, static_cast<double>(std::min<std::int64_t>(accumulators, most_threads)));
+  const int slots = std::min({of_blas, thread_count(), static_cast<int>(most)});
+  return {slots, Tiling::for_threads(shape.rows, shape.columns, accumulators / slots, slots, groups)};
+}
+
 template <class Real>
 void multiply_all(const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a, const void* planes_b,
                   bool accumulate, void* output, void* scratch, const std::function<void(double)>& progress) {
-  const std::int64_t decoded = sizeof(Real) == 4 ? most_planes(plan) * shape.inners : 0;
+  const bool is_decoded = sizeof(Real) == 4;
+  const std::int64_t decoded = is_decoded ? most_planes(plan) * shape.inners : 0;
   auto* workspace = static_cast<Real*>(scratch);
   Operands<Real> operands{shape,
                           {planes_a, shape.rows, shape.inners, workspace},
                           {planes_b, shape.columns, shape.inners, workspace + decoded * shape.rows}};
-  Real* acc = workspace + decoded * (shape.rows + shape.columns);
-  const std::int64_t panel = panel_rows(shape, sizeof(Real));
-  if (plan.scheme == Scheme::one) {
-    operands.a.decode({0, plan.planes_a});
-    operands.b.decode({0, plan.planes_b});
-  }
+  Real* accumulators = workspace + decoded * (shape.rows + shape.columns);
   const int groups = plan.groups_of(count);
-  int terms = 0, terms_done = 0;
+  int terms = 0;
   for (int g = 0; g < groups; ++g) terms += plan.groups[static_cast<std::size_t>(g)].terms;
-  for (int g = 0; g < groups; ++g) {
+  // Groups between which no planes are decoded anew.
+  const int together = is_decoded && plan.scheme != Scheme::one ? 1 : groups;
+  const std::int64_t panel = panel_rows(shape, sizeof(Real));
+  const auto [slots, tiling] = share(shape, std::min(panel, shape.rows) * shape.columns, panel, together, terms);
+  const std::int64_t tiles = tiling.count(), own_entries = tiling.most_entries();
+  const auto multiply_tile = [&, accumulators = accumulators, &tiling = tiling](std::int64_t task, int slot) {
+    const OneBlasThread alone;
+    const Group& group = plan.groups[static_cast<std::size_t>(task / tiles)];
+    const std::int64_t offset = task / tiles * shape.rows * shape.columns;
+    Real* acc = accumulators + slot * own_entries;
+    if (plan.has_moduli()) {
+      multiply_chain(group, operands, tiling[task % tiles], accumulate, static_cast<Residue<Real>*>(output) + offset, acc);
+    } else {
+      multiply_sums(plan, group, operands, tiling[task % tiles], accumulate, static_cast<std::int64_t*>(output) + offset, acc);
+    }
+  };
+  const OneBlasThread alone;
+  const std::int64_t step = progress ? (slots == 1 ? 1 : kTasksBetweenReports * slots) : groups * tiles;
+  double done = 0;
+  for (int g = 0; g < groups; g += together) {
     const Group& group = plan.groups[static_cast<std::size_t>(g)];
-    if (plan.scheme != Scheme::one) {
-      operands.a.decode(planes_of(plan, group, &Term::a_plane));
-      operands.b.decode(planes_of(plan, group, &Term::b_plane));
-    }
-    for (std::int64_t row0 = 0; row0 < shape.rows; row0 += panel) {
-      const std::int64_t rows = std::min(panel, shape.rows - row0);
-      const std::int64_t offset = (g * shape.rows + row0) * shape.columns;
-      if (plan.has_moduli()) {
-        multiply_chain(group, operands, row0, rows, accumulate, static_cast<Residue<Real>*>(output) + offset, acc);
-      } else {
-        multiply_sums(plan, group, operands, row0, rows, accumulate, static_cast<std::int64_t*>(output) + offset, acc);
+    operands.a.decode(plan.scheme == Scheme::one ? PlaneRange{0, plan.planes_a} : planes_of(plan, group, &Term::a_plane));
+    operands.b.decode(plan.scheme == Scheme::one ? PlaneRange{0, plan.planes_b} : planes_of(plan, group, &Term::b_plane));
+    const std::int64_t end = (g + together) * tiles;
+    for (std::int64_t task = g * tiles; task < end; task += step) {
+      const std::int64_t next = std::min(task + step, end);
+      take_in_turn(task, next, slots, multiply_tile);
+      if (!progress) continue;
+      for (std::int64_t t = task; t < next; ++t) {
+        done += plan.groups[static_cast<std::size_t>(t / tiles)].terms * static_cast<double>(tiling[t % tiles].entries());
       }
-      if (progress) {
-        const double of_group = static_cast<double>(row0 + rows) / static_cast<double>(shape.rows);
-        progress((terms_done + group.terms * of_group) / terms);
-      }
+      progress(next == groups * tiles ? 1.0
+                                      : done / (terms * static_cast<double>(shape.rows) * static_cast<double>(shape.columns)));
     }
-    terms_done += group.terms;
   }
 }
 

@@ -24,7 +24,7 @@ std::int64_t cpu_multiply_scratch(const Plan& plan, const MultiplyShape& shape);
 
 // output[g][row][column] for the groups of the first `count` moduli (or the first groups) from planes as cpu_encode writes them.
 // With `accumulate` the output already holds the residues (sums) of an earlier piece of K, to which this piece is added.
-// `scratch` has cpu_multiply_scratch bytes, aligned to 64. `progress`, if any, is called after every group of every panel of rows
+// `scratch` has cpu_multiply_scratch bytes, aligned to 64. `progress`, if any, is called after every few tiles of a group
 // with the fraction of the products done; it may throw to stop.
 void cpu_multiply(const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a, const void* planes_b,
                   bool accumulate, void* output, void* scratch, const std::function<void(double)>& progress = {});

@@ -170,7 +170,7 @@ void find_pieces(const OperandView& view, std::int64_t begin, std::int64_t end, 
 }
 
 std::int64_t lines_per_thread(const OperandView& operand) {
-  return std::max<std::int64_t>(kTileOuter, 100000 / std::max<std::int64_t>(operand.inner, 1));
+  return std::max<std::int64_t>(kTileOuter, 20000 / std::max<std::int64_t>(operand.inner, 1));
 }
 
 Scales empty_scales(std::size_t lines, const ScaleRequest& request) {
@@ -203,7 +203,7 @@ Scales cpu_scale(const OperandView& operand, const ScaleRequest& request) {
   const auto lines = static_cast<std::size_t>(operand.outer);
   Scales scales = empty_scales(lines, request);
   std::vector<double> norms(lines);
-  parallel_for(operand.outer, lines_per_thread(operand), [&](std::int64_t begin, std::int64_t end) {
+  parallel_for_units(operand.outer, kTileOuter, lines_per_thread(operand), [&](std::int64_t begin, std::int64_t end) {
     with_float(operand.type, [&](auto zero) { scale_lines<decltype(zero)>(operand, request, begin, end, scales, norms.data()); });
   });
   summarise(norms, request, scales);
@@ -212,7 +212,7 @@ Scales cpu_scale(const OperandView& operand, const ScaleRequest& request) {
 
 std::vector<PieceFacts> cpu_piece_facts(const OperandView& operand) {
   std::vector<PieceFacts> pieces(static_cast<std::size_t>(operand.outer));
-  parallel_for(operand.outer, lines_per_thread(operand), [&](std::int64_t begin, std::int64_t end) {
+  parallel_for_units(operand.outer, kTileOuter, lines_per_thread(operand), [&](std::int64_t begin, std::int64_t end) {
     with_float(operand.type, [&](auto zero) { find_pieces<decltype(zero)>(operand, begin, end, pieces.data()); });
   });
   return pieces;
@@ -230,7 +230,7 @@ Scales scales_of(const std::vector<PieceFacts>& lines, std::int64_t k, const Sca
 }
 
 void cpu_count_rounded(const OperandView& operand, Scales& scales) {
-  parallel_for(operand.outer, lines_per_thread(operand), [&](std::int64_t begin, std::int64_t end) {
+  parallel_for_units(operand.outer, kTileOuter, lines_per_thread(operand), [&](std::int64_t begin, std::int64_t end) {
     with_float(operand.type, [&](auto zero) {
       using T = decltype(zero);
       std::vector<T> tile(static_cast<std::size_t>(kTileOuter * kTilePitch));

@@ -11,10 +11,11 @@ MOST = 65536
 
 
 def get_num_threads() -> int:
-    """How many threads a product on the CPU may have beside those of the BLAS.
+    """How many threads a product on the CPU may have.
 
     That is what :func:`ozfp4.set_num_threads` said, else the environment variable ``OZFP4_NUM_THREADS``, else
-    ``OMP_NUM_THREADS``, else the number of CPUs that the process may run on.
+    ``OMP_NUM_THREADS``, else the number of CPUs that the calling thread may run on now, or fewer where the quota of CPU time of
+    a control group (cgroup, version 1 or 2) comes to fewer: it is rounded up, and read once.
     """
     return _core.thread_count()
 
@@ -23,8 +24,11 @@ def set_num_threads(count: int | None) -> None:
     """Set how many threads a product on the CPU may have, for all threads of the process, from the next loop on: a product that
     runs meanwhile may come to more memory than its `workspace_limit`.
 
-    They scale, encode, fold and reconstruct; no bit of a result depends on their number. The matrix products of FP64 and FP32
-    between are SciPy's BLAS's, whose threads are its own: ``OPENBLAS_NUM_THREADS`` and the package threadpoolctl set them.
+    They scale, encode, multiply, fold and reconstruct; no bit of a result depends on their number. The products of FP64 and
+    FP32 are SciPy's BLAS's. Where that is OpenBLAS or MKL, each thread asks it for tiles of its own, and as many multiply as
+    the BLAS would have, or as this says where that is fewer: ``OPENBLAS_NUM_THREADS``, ``MKL_NUM_THREADS`` and the package
+    threadpoolctl set the former. Meanwhile OpenBLAS has one thread a product in all of the process. Of an OpenBLAS that was built
+    with OpenMP, and of other libraries, the threads are their own.
 
     Parameters
     ----------

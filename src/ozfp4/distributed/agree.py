@@ -23,8 +23,12 @@ from .collectives import Group, all_gather
 
 FRAME = 1024  # bytes of a message, its length in the first four; what is longer takes a second exchange
 REMEMBERED = 4096  # calls of a group
+# From so many bytes on, all ranks make sure that all of them have the memory before any sends.
+LEAST_CONFIRMED = 2**28
+CONFIRMS = "confirms"  # a field of messages within a call
 Fields = dict[str, Any]
 Agreed = TypeVar("Agreed")
+Taken = TypeVar("Taken")
 
 
 @lru_cache(maxsize=1)
@@ -166,6 +170,7 @@ def agree(
     if error is not None:
         raise error
     fields = [json.loads(each) for each in found]
+    _check_place(fields)
     _check_refusals(fields)
     result = conclude(fields)
     if len(place.agreed) >= REMEMBERED:
@@ -178,16 +183,49 @@ def confirm(group: Group, error: Exception | None) -> None:
     """Returns where no rank has an error; else each rank raises its own, or a RuntimeError (an OverflowError for one) that names
     the ranks and theirs. Waits for all ranks."""
     if group.size > 1:
-        said = {} if error is None else {"refused": _text(error), "kind": type(error).__name__}
+        said: Fields = {CONFIRMS: True}
+        if error is not None:
+            said |= {"refused": _text(error), "kind": type(error).__name__}
         fields = [json.loads(each) for each in channel(group).swap(group, encode(said))]
+        _check_place(fields)
         if error is None:
             _check_refusals(fields)
     if error is not None:
         raise error
 
 
+def together(group: Group, size: int, take: Callable[[], Taken]) -> Taken:
+    """What `take` gives, memory above all: on every rank or on none, so that none waits for one that has none. `size` is about
+    its bytes, the same on all ranks: less than LEAST_CONFIRMED is not worth an exchange.
+
+    Raises
+    ------
+    Exception
+        As :func:`confirm`.
+    """
+    taken, failure = None, None
+    try:
+        taken = take()
+    except Exception as error:
+        failure = error
+    if size >= LEAST_CONFIRMED:
+        confirm(group, failure)
+    elif failure is not None:
+        raise failure
+    return taken  # type: ignore[return-value]
+
+
 def encode(fields: Fields) -> bytes:
     return json.dumps(fields, separators=(",", ":")).encode()
+
+
+def _check_place(fields: list[Fields]) -> None:
+    """RuntimeError where some ranks begin a call and others are within one: what they would exchange next is not alike."""
+    within = [rank for rank, each in enumerate(fields) if CONFIRMS in each]
+    if 0 < len(within) < len(fields):
+        raise RuntimeError(
+            f"the ranks are in different calls: {_ranks(within)} within an earlier one, which another rank has left"
+        )
 
 
 def _text(error: Exception | None) -> str:

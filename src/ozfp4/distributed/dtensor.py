@@ -111,7 +111,7 @@ def _product(a: Any, b: Any, asked: _Asked, way: Way) -> Any:
     a, b = resolved((a, b))
     x = a.redistribute(placements=way.a).to_local()
     y = b.redistribute(placements=way.b).to_local()
-    if asked.options["overflow"] == "raise":
+    if asked.options["overflow"] == "raise" or way.made != way.wanted:  # others wait for this part
         made = dtensors.raised_alike(lambda: _of_local(x, y, a, b, way, asked), (a, b))
     else:
         made = _of_local(x, y, a, b, way, asked)

@@ -18,9 +18,6 @@ from .cost import Way, needed, pieces
 from .layout import Placed, Problem
 from .local import Products
 
-# From so many bytes of buffers on, all ranks make sure that all of them have the memory before any sends.
-LEAST_CONFIRMED = 2**28
-
 
 def multiply(
     group: Group, problem: Problem, way: Way, a: Any, b: Any, products: Products, out: Any, bound: Any
@@ -34,7 +31,7 @@ def multiply(
     RuntimeError
         What those of another rank raised, where the result of that rank was to move here; or a rank has ended.
     """
-    reserve(group, problem, way, a.device)
+    reserve(group, problem, way.computed, a.device)
     if way.computed == problem.result:
         compute(group, problem, way.computed, a, b, products, out, bound)
         if products.failure is not None:
@@ -48,41 +45,41 @@ def multiply(
             target.copy_(move(group, found, way.computed, problem.result))
 
 
-def reserve(group: Group, problem: Problem, way: Way, device: Any) -> None:
+def reserve(group: Group, problem: Problem, computed: Placed, device: Any) -> None:
     """Makes sure that every rank has memory for what it will receive, so that none is missing where others wait for it: torch's
     allocator keeps what is asked for and given back here. All ranks know alike whether this is worth an exchange."""
     if group.size == 1:
         return
-    sizes = _buffers(problem, way)
-    if sum(sizes) < LEAST_CONFIRMED:
+    sizes = _buffers(problem, computed)
+    if sum(sizes) < agree.LEAST_CONFIRMED:
         return
-    torch, failure = require_torch(), None
-    try:
+    torch = require_torch()
+
+    def take() -> None:
         held = [torch.empty(size, dtype=torch.uint8, device=device) for size in sizes]
         del held
-    except RuntimeError as error:  # torch's for memory on the host; of a device a class below
-        failure = error
-    agree.confirm(group, failure)
+
+    agree.together(group, sum(sizes), take)
 
 
-def _buffers(problem: Problem, way: Way) -> list[int]:
-    """About the bytes of what a rank sends and receives at a time, and of results that move."""
+def _buffers(problem: Problem, computed: Placed) -> list[int]:
+    """About the bytes of what a rank sends and receives at a time, and of results that move with their bounds."""
     found = []
     for source, target, item in zip(
-        (problem.a, problem.b), needed(problem, way.computed), (problem.item_a, problem.item_b), strict=True
+        (problem.a, problem.b), needed(problem, computed), (problem.item_a, problem.item_b), strict=True
     ):
         if source.axis is None or source == target:
             continue
         received, buffers = prod(target.local(0)) * item, 1
-        if source.axis in (-1, -2) and target.axis is None and way.computed.axis in (-1, -2):
-            free = -3 - way.computed.axis
-            widest = max(width for _, width in pieces(problem, way.computed))
+        if source.axis in (-1, -2) and target.axis is None and computed.axis in (-1, -2):
+            free = -3 - computed.axis
+            widest = max(width for _, width in pieces(problem, computed))
             if widest < source.shape[free]:
                 parts = problem.ranks if source.axis == free else 1
                 received, buffers = received * widest * parts // source.shape[free], 2
         found += [received, received // problem.ranks] * buffers
-    if way.computed != problem.result:
-        found += [prod(x.local(0)) * problem.item for x in (way.computed, problem.result)]
+    if computed != problem.result:
+        found += 2 * [prod(x.local(0)) * problem.item for x in (computed, problem.result)]
     return found
 
 
@@ -119,11 +116,13 @@ def _stream(
         coming = iter([(0, gather_whole(group, moving, placed).wait())])
     else:
         kept = products.keep(kept, is_left, moving, extent)
+        reserve(group, problem, computed, moving.device)  # beside what is kept
         coming = (_lines if placed.axis == free else _halves)(group, moving, placed, free, steps)
     for begin, piece in coming:
         width = piece.shape[free]
         target, errors = (None if x is None else x.narrow(free, begin, width) for x in (out, bound))
         products(*((kept, piece) if is_left else (piece, kept)), target, errors)
+        del piece, target, errors  # their memory is that of the next one but one, which is asked for now
 
 
 def _halves(
@@ -137,8 +136,9 @@ def _halves(
         shape[free] = width
         return gather_whole(group, moving.narrow(free, begin, width), replace(placed, shape=tuple(shape)))
 
-    for (begin, _), found in zip(steps, _ahead(steps, launch), strict=True):
-        yield begin, found
+    coming = _ahead(steps, launch)  # asked by itself: zip would hold what it gave before
+    for begin, _ in steps:
+        yield begin, next(coming)
 
 
 def _lines(
@@ -158,26 +158,28 @@ def _lines(
             part = filled
         return gather(group, packed(part))
 
-    found = _ahead(steps, launch)
+    coming = _ahead(steps, launch)
     yield placed.begin(group.rank), moving
-    for (begin, width), parts in zip(steps, found, strict=True):
+    for begin, width in steps:
+        parts = next(coming)
         for rank in range(group.size):
             has = min(width, placed.sizes[rank] - begin)
             if rank != group.rank and has > 0:
                 yield placed.begin(rank) + begin, parts[rank].narrow(free, 0, has)
+        del parts
 
 
 def _ahead(steps: list[Any], launch: Callable[[Any], Pending]) -> Iterator[Any]:
     """What comes of each launch. The first is launched here, each next one before the caller has what came, and so travels while
     that is multiplied; not before, as its memory is that of the one but last."""
-    first = launch(steps[0]) if steps else None
+    waiting = [launch(step) for step in steps[:1]]
 
     def come() -> Iterator[Any]:
-        coming = first
         for step in [*steps[1:], None]:
-            if coming is None:
+            if not waiting:
                 return
-            now, coming = coming, None if step is None else launch(step)
-            yield now.wait()
+            if step is not None:
+                waiting.append(launch(step))
+            yield waiting.pop(0).wait()  # held by whoever asked alone
 
     return come()

@@ -6,6 +6,7 @@ raised where nobody waits any more.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..api.matmul import matmul
@@ -31,12 +32,25 @@ class Products:
         if self.failure is not None or not out.numel():
             return
         try:
+            has_room = True
             try:
                 self._multiply(a, b, out, bound, self.options)
             except require_torch().cuda.OutOfMemoryError:
+                has_room = False
+            if not has_room:  # not where the error still holds what the first attempt had taken
                 self._multiply(a, b, out, bound, self._with_less(out))
         except Exception as error:
             self.failure = error
+
+    def attempt(self, do: Callable[[], Any]) -> Any:
+        """What it gives; None after a failure, and where it fails."""
+        if self.failure is not None:
+            return None
+        try:
+            return do()
+        except Exception as error:
+            self.failure = error
+            return None
 
     def _multiply(self, a: Any, b: Any, out: Any, bound: Any, options: dict[str, Any]) -> None:
         if self.bounds:

@@ -129,7 +129,7 @@ def matmul(
         )
     if isinstance(layout, list):
         layout = tuple(layout)
-    if isinstance(whole, (tuple, list)):
+    if isinstance(whole, (tuple, list)) and all(isinstance(shape, (tuple, list)) for shape in whole):
         whole = tuple(tuple(shape) for shape in whole)
     asked = request.Asked(a, b, out, layout, result, method, whole, return_bound, options)
     with _device_of(a):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 from ..dispatch import pieces
@@ -85,7 +86,10 @@ def multiply(group: Group, problem: Problem, a: Any, b: Any, products: Products,
     computed = problem.result
     if computed.axis is None:
         computed = computed.cut(-2, chunk_sizes(problem.m, group.size))
-    mine = out if computed is problem.result else out.new_empty(computed.local(group.rank))
+    mine = out
+    if computed is not problem.result:
+        size = prod(computed.local(0)) * problem.item
+        mine = agree.together(group, size, lambda: out.new_empty(computed.local(group.rank)))
     if library.is_integer(out.dtype):
         _add_integers(group, computed, a, b, products, mine)
     elif problem.k == 0:
@@ -104,30 +108,28 @@ def _multiply_parts(group: Group, problem: Problem, a: Any, b: Any, products: Pr
     """A complex product as the real one that has its bits (docs/accuracy.md): of two complex operands (re, im) side by side along
     K, else the real and the imaginary part of one of them side by side."""
     torch = require_torch()
-    a, b = (x.detach().resolve_conj().resolve_neg() for x in (a, b))
-    twice = {-2: 1, -1: 1}  # how far each axis of the result grows
-    inner = 1
-    if a.is_complex() and b.is_complex():
-        x, y = b.real, b.imag
-        a = torch.view_as_real(a).flatten(1)
-        b = torch.stack([torch.stack([x, y], -1), torch.stack([-y, x], -1)], 1).flatten(2).flatten(0, 1)
-        inner, twice[-1] = 2, 2
-    elif b.is_complex():
-        b, twice[-1] = torch.view_as_real(b).flatten(1), 2
-    else:
-        a, twice[-2] = torch.stack([a.real, a.imag], 1).flatten(0, 1), 2
+    inner = 1 + (a.is_complex() and b.is_complex())
+    by_columns = b.is_complex()
+    twice = {-2: 1 + (not by_columns), -1: 1 + by_columns}  # how far each axis of the result grows
 
     def grown(of: Placed, rows: int, columns: int) -> Placed:
         by = {-2: rows, -1: columns, None: 1}[of.axis]
         shape = of.shape[0] * rows, of.shape[1] * columns
         return Placed(shape, of.axis, tuple(by * size for size in of.sizes))
 
+    laid_a, laid_b = grown(problem.a, twice[-2], inner), grown(problem.b, inner, twice[-1])
+    result = grown(problem.result, twice[-2], twice[-1])
+
+    def take() -> tuple[Any, Any, Any]:
+        shape = result.local(group.rank)
+        return *_as_real(a, b), torch.empty(shape, dtype=out.dtype.to_real(), device=out.device)
+
+    items = (problem.item_a, laid_a), (problem.item_b, laid_b), (problem.item, result)
+    a, b, found = agree.together(group, sum(item * prod(x.local(0)) for item, x in items), take)
     real = replace(
-        problem, a=grown(problem.a, twice[-2], inner), b=grown(problem.b, inner, twice[-1]),
-        result=grown(problem.result, twice[-2], twice[-1]),
+        problem, a=laid_a, b=laid_b, result=result,
         item_a=a.element_size(), item_b=b.element_size(), item=problem.item // 2,
     )  # fmt: skip
-    found = torch.empty(real.result.local(group.rank), dtype=out.dtype.to_real(), device=out.device)
     multiply(group, real, a, b, products, found)
     rows, columns = out.shape
     if twice[-1] == 2:
@@ -137,10 +139,30 @@ def _multiply_parts(group: Group, problem: Problem, a: Any, b: Any, products: Pr
         out.copy_(torch.complex(parts[:, 0], parts[:, 1]))
 
 
+def _as_real(a: Any, b: Any) -> tuple[Any, Any]:
+    """The operands of the real product."""
+    torch = require_torch()
+    a, b = (x.detach().resolve_conj().resolve_neg() for x in (a, b))
+    if not b.is_complex():
+        return torch.stack([a.real, a.imag], 1).flatten(0, 1), b
+    if not a.is_complex():
+        return a, torch.view_as_real(b).flatten(1)
+    x, y = b.real, b.imag
+    pairs = torch.stack([torch.stack([x, y], -1), torch.stack([-y, x], -1)], 1).flatten(2).flatten(0, 1)
+    return torch.view_as_real(a).flatten(1), pairs
+
+
 def _add_integers(group: Group, computed: Placed, a: Any, b: Any, products: Products, out: Any) -> None:
     """Modulo 2^w of the result's dtype the sum of the ranks' products is that of all of K; of bool, whether any is true."""
     torch = require_torch()
-    partial = torch.empty(computed.shape, dtype=out.dtype, device=out.device)
+
+    def take() -> Any:
+        """The partial product; what is sent of it and received has room then, too."""
+        partial = torch.empty(computed.shape, dtype=out.dtype, device=out.device)
+        torch.empty((2, *computed.shape), dtype=out.dtype, device=out.device)
+        return partial
+
+    partial = agree.together(group, 3 * prod(computed.shape) * out.element_size(), take)
     products(a, b, partial, None)
     agree.confirm(group, products.failure)
     parts = [computed.part(partial, rank) for rank in range(group.size)]
@@ -186,7 +208,9 @@ def _add_residues(
         received = coming.wait()
         rows, columns = ordered(own, (begin, width))
         if rows[1] and columns[1]:
-            piece.finish(received, group.size, rows, columns, out.narrow(free, begin, width))
+            products.attempt(
+                lambda: piece.finish(received, group.size, rows, columns, out.narrow(free, begin, width))
+            )
 
     extent, before = computed.shape[free], None
     overlaps = _overlaps(problem, computed, piece, group, a)
@@ -194,7 +218,7 @@ def _add_residues(
         width = min(step, extent - begin)
         parts = [ordered(along, (begin, width)) for along in ranges]
         sizes = [piece.bytes_of(rows[1], columns[1]) for rows, columns in parts]
-        coming = _exchange(group, piece, parts, sizes, a)
+        coming = _exchange(group, piece, parts, sizes, a, products)
         if not overlaps:
             finish(begin, width, coming)
             continue
@@ -282,9 +306,11 @@ def _overlaps(problem: Problem, computed: Placed, piece: Any, group: Group, a: A
     return bool(travelling > 0.1 * 2.0 * problem.m * problem.n * a.shape[1] / cost.RATE[kind])
 
 
-def _exchange(group: Group, piece: Any, parts: list[Any], sizes: list[int], a: Any) -> Pending:
+def _exchange(
+    group: Group, piece: Any, parts: list[Any], sizes: list[int], a: Any, products: Products
+) -> Pending:
     """The residues of this rank's part, of all pieces: those of other ranks, which are on their way, in rank order, and behind
-    them its own. Each rank sends every other one the residues of that one's part."""
+    them its own. Each rank sends every other one the residues of that one's part; zeros after a failure."""
     torch = require_torch()
     import torch.distributed as dist
 
@@ -295,7 +321,10 @@ def _exchange(group: Group, piece: Any, parts: list[Any], sizes: list[int], a: A
     travelling = received[: (group.size - 1) * own]
     targets = list(sent.split(others))
     targets[group.rank] = received[len(travelling) : len(travelling) + own]
-    piece.residues(parts, targets)
+    products.attempt(lambda: piece.residues(parts, targets))
+    if products.failure is not None:
+        for target in targets:
+            target.zero_()
     if group.size == 1:
         return Pending(None, lambda: received)
     by_host = group.goes_by_host(sent)
@@ -324,10 +353,14 @@ def _mend(
         out[i[:, None], j[None, :]] = values
 
     arange = require_torch().arange
-    if piece.count_listed() > out.numel() // MANY:
+    listed = products.attempt(piece.count_listed) or 0
+    if listed > out.numel() // MANY:
         _blocks(group, problem, a, b, products, (arange(*_ends(rows)), arange(*_ends(columns))), put)
     else:
-        _from_lines(group, problem, a, b, products, out, corner, piece.listed())
+        places = products.attempt(piece.listed) if listed else None
+        if places is None:
+            places = arange(0).view(0, 2)
+        _from_lines(group, problem, a, b, products, out, corner, places)
     for axis, lines in zip((0, 1), piece.special_lines, strict=True):
         if not lines.numel():
             continue
@@ -376,8 +409,9 @@ def _blocks(
     group: Group, problem: Problem, a: Any, b: Any, products: Products, lines: tuple[Any, Any], put: Any
 ) -> None:
     """Calls put(rows, columns, their products) for blocks of the products of some rows with some columns, each rank's own, sorted
-    int64 on the CPU, whose pieces the ranks send each other. Every rank takes part until all have theirs."""
-    wanted = _all_lines(group, lines, a.device)
+    int64 on the CPU, whose pieces the ranks send each other. Every rank takes part until all have theirs; where one has failed
+    before, all raise."""
+    wanted = _all_lines(group, lines, a.device, products)
     if not any(len(rows) and len(columns) for rows, columns in wanted):
         return
     sizes = problem.a.sizes
@@ -407,11 +441,17 @@ def _whole_lines(group: Group, x: Any, axis: int, indices: list[Any], shapes: li
     return require_torch().cat(exchange(group, parts, shapes), 1 - axis)
 
 
-def _all_lines(group: Group, lines: tuple[Any, Any], device: Any) -> list[tuple[Any, Any]]:
-    """The rows and columns of all ranks, on the CPU."""
+def _all_lines(
+    group: Group, lines: tuple[Any, Any], device: Any, products: Products
+) -> list[tuple[Any, Any]]:
+    """The rows and columns of all ranks, on the CPU. Raises on all ranks where one has failed: its residues are in the sums of
+    the others."""
     torch = require_torch()
-    own = torch.tensor([len(x) for x in lines], dtype=torch.int64)
+    own = torch.tensor([*(len(x) for x in lines), int(products.failure is not None)], dtype=torch.int64)
     counts = gather(group, own.to(device)).wait().cpu()
+    if bool(counts[:, 2].any()):
+        agree.confirm(group, products.failure)
+    counts = counts[:, :2]
     width = counts.max(0).values
     if not bool(counts.prod(1).any()):
         return [(lines[0][:0], lines[1][:0])] * group.size

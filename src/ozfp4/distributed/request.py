@@ -61,11 +61,18 @@ class Asked:
     return_bound: Any
     options: dict[str, Any]
 
-    def key(self) -> Any:
-        """What the messages of this rank follow from; no memory addresses. TypeError where it cannot be a key."""
-        torch = require_torch()
-        tensors = [None if x is None else (x.shape, x.dtype, x.device) for x in (self.a, self.b, self.out)]
-        grads = torch.is_grad_enabled(), self.a.requires_grad, self.b.requires_grad
+    @property
+    def gradients(self) -> tuple[bool, bool]:
+        """Of which operands they are asked for."""
+        is_enabled = require_torch().is_grad_enabled()
+        return is_enabled and bool(self.a.requires_grad), is_enabled and bool(self.b.requires_grad)
+
+    def key(self, *, with_out: bool) -> Any:
+        """What the messages of this rank follow from, and without `out` what those of all ranks do once they have agreed; no
+        memory addresses. TypeError where it cannot be a key."""
+        out = self.out if with_out else None
+        tensors = [None if x is None else (x.shape, x.dtype, x.device) for x in (self.a, self.b, out)]
+        grads = self.gradients
         rest = (self.layout, self.result, self.method, self.whole, self.return_bound)
         values = tuple((type(x), x) for x in (*rest, *self.options.values()))
         key = (*tensors, grads, values)
@@ -76,6 +83,7 @@ class Asked:
 def take(group: Group, asked: Asked, check: Any) -> Call:
     """The call that all ranks agree upon; each raises where one refuses its arguments or has other ones."""
     message, key, error = None, None, None
+    known: Call | None = None
     try:
         if check not in CHECKS:
             raise ValueError(f"check: {check!r} is unknown; allowed are 'always', 'first'")
@@ -84,22 +92,35 @@ def take(group: Group, asked: Asked, check: Any) -> Call:
                 "check: 'first' needs whole=(shape of a, shape of b): the shapes of one rank do not say those of the others"
             )
         _check_tensors(asked)
-        key = _key(asked)
-        known = agree.channel(group).known.get(key)
-        if known is not None and check == "first":
-            return known  # type: ignore[no-any-return]
-        message = _message(group, asked, key)
+        key = _key(asked, with_out=False)
+        if check == "first":
+            known = agree.channel(group).known.get(key)
+        if known is None:
+            message = _message(group, asked, _key(asked, with_out=True))
     except Exception as refusal:
         error = refusal
+    if known is not None:  # nobody exchanges anything
+        if asked.out is not None:  # which other ranks may not have passed
+            _check_out_of(group, known, asked)
+        return known
     call: Call = agree.agree(group, message, error, lambda fields: _conclude(asked, fields))
     if key is not None and asked.whole is not None:
         _remember(agree.channel(group).known, key, call)
     return call
 
 
-def _key(asked: Asked) -> Any:
+def _check_out_of(group: Group, call: Call, asked: Asked) -> None:
+    """`out` of a call like one that all ranks have agreed upon."""
+    if call.needs_gradient:
+        raise RuntimeError(_NO_GRADIENT.format("out"))
+    check_out(
+        asked.out, call.problem.result.local(group.rank), call.dtype, a=asked.a.detach(), b=asked.b.detach()
+    )
+
+
+def _key(asked: Asked, *, with_out: bool) -> Any:
     try:
-        return asked.key()
+        return asked.key(with_out=with_out)
     except TypeError:  # an argument that is wrong, which _message says
         return None
 
@@ -151,7 +172,6 @@ def _remember(found: dict[Any, Any], key: Any, value: Any) -> None:
 
 def _fields(group: Group, asked: Asked) -> agree.Fields:
     """What this rank was called with, checked as far as it can be by itself."""
-    torch = require_torch()
     a, b, out = asked.a, asked.b, asked.out
     if not isinstance(asked.layout, (tuple, list)) or len(asked.layout) != 2:
         raise ValueError(f"layout: {asked.layout!r} is not a pair of names, one of a and one of b")
@@ -166,10 +186,10 @@ def _fields(group: Group, asked: Asked) -> agree.Fields:
         raise RuntimeError(
             f"a: device {a.device} is served by no backend of the group; it has {_backends(group)}"
         )
-    needs_gradient = torch.is_grad_enabled() and (a.requires_grad or b.requires_grad)
+    needs_gradient = any(asked.gradients)
     if needs_gradient and (out is not None or asked.return_bound):
         name = "out" if out is not None else "return_bound"
-        raise RuntimeError(f"{name}: it is not for tensors that require grad; pass detached ones")
+        raise RuntimeError(_NO_GRADIENT.format(name))
     dry_run(asked, max(a.shape[-1], b.shape[-2]))
     options = {name: _shown(value) for name, value in asked.options.items()}
     return {
@@ -181,7 +201,7 @@ def _fields(group: Group, asked: Asked) -> agree.Fields:
         "method": asked.method,
         "dtype of a": str(a.dtype),
         "dtype of b": str(b.dtype),
-        "gradients": [bool(needs_gradient and x.requires_grad) for x in (a, b)],
+        "gradients": list(asked.gradients),
         "return_bound": bool(asked.return_bound),
         "whole": None if asked.whole is None else _whole_shapes(asked.whole),
         **options,
@@ -192,6 +212,7 @@ def _fields(group: Group, asked: Asked) -> agree.Fields:
     }
 
 
+_NO_GRADIENT = "{}: it is not for tensors that require grad; pass detached ones"
 # Fields that may be others on each rank.
 _OWN = ("a", "b", "host", "out")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from ..request.library import require_torch
@@ -24,10 +25,15 @@ def run(group: Group, call: Call, a: Any, b: Any, out: Any = None) -> tuple[Any,
     torch = require_torch()
     shape = call.problem.result.local(group.rank)
     raises = call.options.get("overflow") == "raise"
-    c = torch.empty(shape, dtype=call.dtype, device=a.device) if out is None or raises else out
-    bound = None
-    if call.return_bound:
-        bound = torch.empty(shape, dtype=bound_dtype(call.dtype.is_complex), device=a.device)
+
+    def results() -> tuple[Any, Any]:
+        c = torch.empty(shape, dtype=call.dtype, device=a.device) if out is None or raises else out
+        if not call.return_bound:
+            return c, None
+        return c, torch.empty(shape, dtype=bound_dtype(call.dtype.is_complex), device=a.device)
+
+    largest = prod(call.problem.result.local(0)) * call.problem.item  # some ranks may have an `out`
+    c, bound = agree.together(group, largest * (1 + call.return_bound), results)
     products = Products(call.options, call.return_bound)
     failure = None
     try:

@@ -105,22 +105,27 @@ def product(name: str, arguments: tuple[Any, ...], settings: dict[str, Any]) -> 
 
 
 def raised_alike(multiply: Callable[[], Any], arguments: tuple[Any, ...]) -> Any:
-    """What `multiply` gives; an OverflowError on every rank of the mesh where there is one on any, as those without would wait
-    for the others later."""
-    result, error = None, None
+    """What `multiply` gives; where it raises on any rank of the mesh, an error on every one, as those without would wait for the
+    others later: an OverflowError where all are."""
+    result: Any = None
+    error: Exception | None = None
     try:
         result = multiply()
-    except OverflowError as overflow:
-        error = overflow
+    except Exception as raised:
+        error = raised
     from torch.distributed.tensor import Partial
 
     mesh = next(x.device_mesh for x in arguments if is_dtensor(x))
-    found = torch.full((), int(error is not None), device=mesh.device_type)
-    count = dtensor_class().from_local(found, mesh, [Partial()] * mesh.ndim, run_check=False).full_tensor()
+    is_overflow = isinstance(error, OverflowError)
+    own = torch.tensor([int(error is not None), int(is_overflow)], device=mesh.device_type)
+    counts = dtensor_class().from_local(own, mesh, [Partial()] * mesh.ndim, run_check=False).full_tensor()
+    failed, overflows = counts.tolist()
     if error is not None:
         raise error
-    if int(count):
-        raise OverflowError(f"overflow: entries of {int(count)} other ranks do not fit the result's dtype")
+    if failed and failed == overflows:
+        raise OverflowError(f"overflow: entries of {failed} other ranks do not fit the result's dtype")
+    if failed:
+        raise RuntimeError(f"the product failed on {failed} other ranks, each of which says why")
     return result
 
 

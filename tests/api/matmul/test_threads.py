@@ -172,6 +172,63 @@ raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=120).returncode == 0
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_children_forked_during_products_multiply_too() -> None:
+    """While loops of other threads run. Direct products: a fork amid those by a BLAS meets its own locks."""
+    code = """
+import os, threading, warnings
+import numpy as np, ozfp4
+warnings.simplefilter("ignore")
+ozfp4.set_num_threads(4)
+x = np.random.default_rng(0).integers(-99, 99, (300, 300))
+before = ozfp4.matmul(x, x).tobytes()
+over, wrong = False, 0
+def loop():
+    global wrong
+    while not over:
+        wrong += ozfp4.matmul(x, x).tobytes() != before
+threads = [threading.Thread(target=loop) for _ in range(2)]
+for thread in threads:
+    thread.start()
+codes = []
+for _ in range(10):
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if ozfp4.matmul(x, x).tobytes() == before else 1)
+    codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+over = True
+for thread in threads:
+    thread.join()
+raise SystemExit(any(codes) or wrong > 0)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=120).returncode == 0
+
+
+def test_a_thousand_threads_change_nothing(environments_count: int) -> None:
+    a, b = operands("phi8", 300, 400, 350)
+    expected = ozfp4.matmul(a, b)
+    ozfp4.set_num_threads(1000)
+    assert_same_bits(ozfp4.matmul(a, b), expected)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs affinities")
+def test_the_cpus_of_the_moment_count() -> None:
+    code = """
+import os
+import ozfp4
+cpus = os.sched_getaffinity(0)
+before = ozfp4.get_num_threads()
+os.sched_setaffinity(0, {min(cpus)})
+one = ozfp4.get_num_threads()
+os.sched_setaffinity(0, cpus)
+assert (one, ozfp4.get_num_threads()) == (1, before), (one, before)
+assert before <= len(cpus)
+"""
+    free = {k: v for k, v in os.environ.items() if k not in ("OZFP4_NUM_THREADS", "OMP_NUM_THREADS")}
+    run = subprocess.run([sys.executable, "-c", code], env=free, check=False, timeout=60, capture_output=True)
+    assert run.returncode == 0, run.stderr
+
+
 @pytest.fixture
 def environments_count() -> Iterator[int]:
     """What the environment says; said again afterwards."""

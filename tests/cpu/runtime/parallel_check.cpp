@@ -52,6 +52,22 @@ void check_coverage() {
   }
 }
 
+void check_units() {
+  for (const std::int64_t count : {0, 1, 15, 16, 17, 300, 1024, 4097}) {
+    for (const std::int64_t grain : {1, 16, 20, 5000}) {
+      std::vector<std::atomic<int>> visits(static_cast<std::size_t>(count));
+      std::atomic<bool> whole{true};
+      ozfp4::parallel_for_units(count, 16, grain, [&](std::int64_t begin, std::int64_t end) {
+        if (begin % 16 != 0 || (end % 16 != 0 && end != count) || begin >= end) whole = false;
+        for (std::int64_t i = begin; i < end; ++i) ++visits[static_cast<std::size_t>(i)];
+      });
+      bool once = whole;
+      for (const auto& n : visits) once = once && n == 1;
+      report("units", once, std::to_string(count) + " by " + std::to_string(grain));
+    }
+  }
+}
+
 // A range that starts at `bad` throws; all others are visited nevertheless, and none after the call has ended.
 void check_exception_of_a_range(std::int64_t bad) {
   std::atomic<int> visited{0}, late{0};
@@ -105,6 +121,7 @@ void check_no_memory(int allocations) {
 int main() {
   setenv("OZFP4_NUM_THREADS", "4", 1);
   check_coverage();
+  check_units();
   for (const std::int64_t bad : {0, 1, 17, 31}) check_exception_of_a_range(bad);
   for (int allocations = 0; allocations < 10; ++allocations) check_no_memory(allocations);
   return finish();

@@ -1,0 +1,151 @@
+#include "cpu/runtime/blas_threads.hpp"
+
+#include <array>
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include "cpu/runtime/threads.hpp"
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <dlfcn.h>
+#include <pthread.h>
+#define OZFP4_HAS_DLSYM
+#endif
+
+namespace ozfp4 {
+namespace {
+
+using Getter = int (*)();
+using Setter = void (*)(int);
+using LocalSetter = int (*)(int);
+
+// What the library has: OpenBLAS both of the first, or neither if it has no threads; MKL the first and the last.
+struct Setters {
+  Getter get = nullptr;
+  Setter set = nullptr;
+  LocalSetter set_local = nullptr;
+  bool is_sequential = false;
+};
+
+Setters setters;
+
+// Of OpenBLAS, whose number of threads is the whole process's. A lock that is free again in a forked child.
+class SharedNumber {
+ public:
+  // Range: setters.set is there.
+  int own() {
+    const Hold hold(lock_);
+    return users_ > 0 || is_owed_ ? earlier_ : setters.get();
+  }
+
+  void take_one() {
+    const Hold hold(lock_);
+    if (users_++ > 0) return;
+    if (!is_owed_) earlier_ = setters.get();
+    is_owed_ = false;
+    if (earlier_ != 1) setters.set(1);
+  }
+
+  void restore() {
+    const Hold hold(lock_);
+    if (--users_ == 0 && earlier_ != 1 && setters.get() == 1) setters.set(earlier_);
+  }
+
+  // Those that were at it are not in the child, and what they took is not restored.
+  void forget_users() {
+    is_owed_ = users_ > 0;
+    users_ = 0;
+    lock_.clear();
+  }
+
+ private:
+  class Hold {
+   public:
+    explicit Hold(std::atomic_flag& lock) : lock_(lock) {
+      while (lock_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+    }
+    ~Hold() { lock_.clear(std::memory_order_release); }
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+
+   private:
+    std::atomic_flag& lock_;
+  };
+
+  std::atomic_flag lock_ = ATOMIC_FLAG_INIT;
+  int users_ = 0, earlier_ = 0;
+  bool is_owed_ = false;
+};
+
+SharedNumber shared_number;
+
+#if defined(OZFP4_HAS_DLSYM)
+
+[[maybe_unused]] const int at_fork = pthread_atfork(nullptr, nullptr, [] { shared_number.forget_users(); });
+
+// A function of the library or of those that it was linked with.
+template <class Function>
+Function find(void* library, const std::string& name) {
+  return reinterpret_cast<Function>(dlsym(library, name.c_str()));
+}
+
+Setters find_openblas(void* library) {
+  // As it names itself, as the wheels of NumPy and SciPy have it, and with 64-bit integers.
+  for (const char* prefix : {"", "scipy_"}) {
+    for (const char* suffix : {"", "64_", "_64"}) {
+      const auto named = [&](const char* name) { return std::string(prefix) + name + suffix; };
+      const auto parallel = find<Getter>(library, named("openblas_get_parallel"));
+      const auto get = find<Getter>(library, named("openblas_get_num_threads"));
+      const auto set = find<Setter>(library, named("openblas_set_num_threads"));
+      if (parallel == nullptr || get == nullptr || set == nullptr) continue;
+      constexpr int kSequential = 0, kThreads = 1;  // 2 is OpenMP, whose numbers are each thread's and not set by this setter
+      if (parallel() == kSequential) return {nullptr, nullptr, nullptr, true};
+      if (parallel() == kThreads) return {get, set, nullptr, false};
+      return {};
+    }
+  }
+  return {};
+}
+
+Setters find_mkl(void* library) {
+  const auto get = find<Getter>(library, "MKL_Get_Max_Threads");
+  const auto set_local = find<LocalSetter>(library, "MKL_Set_Num_Threads_Local");
+  if (get == nullptr || set_local == nullptr) return {};
+  return {get, nullptr, set_local, false};
+}
+
+#endif
+
+}  // namespace
+
+void find_blas_threads([[maybe_unused]] const void* function) {
+  setters = {};
+#if defined(OZFP4_HAS_DLSYM)
+  Dl_info info;
+  if (function == nullptr || dladdr(const_cast<void*>(function), &info) == 0 || info.dli_fname == nullptr) return;
+  void* library = dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);  // of the program itself there is none
+  if (library == nullptr) return;
+  setters = find_mkl(library);
+  if (setters.set_local == nullptr) setters = find_openblas(library);
+  dlclose(library);
+#endif
+}
+
+int blas_threads() {
+  if (setters.is_sequential) return most_threads;
+  if (setters.set != nullptr) return shared_number.own();
+  return setters.set_local != nullptr ? setters.get() : 0;
+}
+
+OneBlasThread::OneBlasThread() {
+  if (setters.set != nullptr) shared_number.take_one();
+  if (setters.set_local != nullptr) earlier_ = setters.set_local(1);
+}
+
+OneBlasThread::~OneBlasThread() {
+  if (setters.set != nullptr) shared_number.restore();
+  if (setters.set_local != nullptr) setters.set_local(earlier_);
+}
+
+}  // namespace ozfp4

@@ -1,0 +1,138 @@
+#include "cpu/threading/cpus.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+namespace ozfp4 {
+namespace {
+
+// A hierarchy of control groups that limits CPU time, from the group of the process up to the mounted one.
+struct Hierarchy {
+  std::string mount, group;  // the directory of the group is mount + group
+  bool is_unified;           // version 2
+};
+
+bool holds_word(const std::string& list, const std::string& word) {
+  return ("," + list + ",").find("," + word + ",") != std::string::npos;
+}
+
+// The path of the process's group: of the line 0::path in version 2, of that whose controllers hold cpu in version 1.
+std::string group_path(const std::string& root, bool is_unified) {
+  std::ifstream file(root + "/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    if (is_unified ? line.compare(0, first, "0") == 0 && controllers.empty() : holds_word(controllers, "cpu")) {
+      return line.substr(second + 1);
+    }
+  }
+  return "";
+}
+
+// Paths of mountinfo have \ooo for blanks and backslashes.
+std::string unescaped(const std::string& text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool is_escape = text[i] == '\\' && text.find_first_not_of("01234567", i + 1) >= i + 4 && i + 3 < text.size();
+    plain += is_escape ? static_cast<char>(std::strtol(text.substr(i + 1, 3).c_str(), nullptr, 8)) : text[i];
+    if (is_escape) i += 3;
+  }
+  return plain;
+}
+
+// The group within what is mounted: nothing where it lies outside of it.
+std::string below(const std::string& mounted, const std::string& group) {
+  if (mounted == "/") return group == "/" ? "" : group;
+  const bool is_below =
+      group.compare(0, mounted.size(), mounted) == 0 && (group.size() == mounted.size() || group[mounted.size()] == '/');
+  return is_below ? group.substr(mounted.size()) : "";
+}
+
+std::vector<Hierarchy> hierarchies(const std::string& root) {
+  std::vector<Hierarchy> found;
+  std::ifstream file(root + "/proc/self/mountinfo");
+  for (std::string line; std::getline(file, line);) {
+    // number parent device root mount options [tags] - type source options
+    const std::size_t dash = line.find(" - ");
+    if (dash == std::string::npos) continue;
+    std::string skipped, mounted, mount, type, source, options;
+    std::istringstream(line) >> skipped >> skipped >> skipped >> mounted >> mount;
+    std::istringstream(line.substr(dash + 3)) >> type >> source >> options;
+    const bool is_unified = type == "cgroup2";
+    if (!is_unified && !(type == "cgroup" && holds_word(options, "cpu"))) continue;
+    found.push_back({unescaped(mount), below(unescaped(mounted), group_path(root, is_unified)), is_unified});
+  }
+  return found;
+}
+
+// The CPUs that the quota of one group comes to; 0 where it has none.
+double quota_of(const std::string& folder, bool is_unified) {
+  double quota = 0, period = 0;
+  if (is_unified) {
+    std::ifstream(folder + "/cpu.max") >> quota >> period;  // "max" is no number: no quota
+  } else {
+    std::ifstream(folder + "/cpu.cfs_quota_us") >> quota;  // -1: no quota
+    std::ifstream(folder + "/cpu.cfs_period_us") >> period;
+  }
+  return quota > 0 && period > 0 ? quota / period : 0;
+}
+
+}  // namespace
+
+#if defined(__linux__)
+
+CpuSet CpuSet::of_this_thread() {
+  CpuSet cpus;
+  cpus.is_known_ = sched_getaffinity(0, sizeof cpus.set_, &cpus.set_) == 0;
+  return cpus;
+}
+
+int CpuSet::count() const { return is_known_ ? CPU_COUNT(&set_) : 0; }
+
+void CpuSet::remove_current() {
+  const int cpu = sched_getcpu();
+  if (cpu >= 0 && cpu < CPU_SETSIZE && count() >= 2) CPU_CLR(static_cast<unsigned>(cpu), &set_);
+}
+
+void CpuSet::apply() const {
+  if (is_known_) sched_setaffinity(0, sizeof set_, &set_);
+}
+
+bool CpuSet::operator==(const CpuSet& other) const {
+  return is_known_ == other.is_known_ && (!is_known_ || CPU_EQUAL(&set_, &other.set_));
+}
+
+#else
+
+CpuSet CpuSet::of_this_thread() { return {}; }
+int CpuSet::count() const { return 0; }
+void CpuSet::remove_current() {}
+void CpuSet::apply() const {}
+bool CpuSet::operator==(const CpuSet&) const { return true; }
+
+#endif
+
+int available_cpus() {
+  if (const int count = CpuSet::of_this_thread().count()) return count;
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+int quota_cpus(const std::string& root) {
+  double least = 0;
+  for (const Hierarchy& hierarchy : hierarchies(root)) {
+    for (std::string group = hierarchy.group;; group.resize(group.rfind('/'))) {
+      const double cpus = quota_of(root + hierarchy.mount + group, hierarchy.is_unified);
+      if (cpus > 0) least = least > 0 ? std::min(least, cpus) : cpus;
+      if (group.rfind('/') == std::string::npos) break;
+    }
+  }
+  return static_cast<int>(std::ceil(std::min(least, 65536.0)));
+}
+
+}  // namespace ozfp4

@@ -1,0 +1,41 @@
+// The CPUs that there are for a thread: its affinity, and the quota of CPU time that its control groups leave to the process.
+#pragma once
+
+#include <string>
+
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
+namespace ozfp4 {
+
+// A set of CPUs. Where the system has none, or more CPUs than fit, it is not known, and applying it does nothing.
+class CpuSet {
+ public:
+  // Those that the calling thread may run on.
+  static CpuSet of_this_thread();
+  bool is_known() const { return is_known_; }
+  // How many; 0 where they are not known.
+  int count() const;
+  // Takes out the CPU that the calling thread runs on, unless none were left.
+  void remove_current();
+  // From now on the calling thread runs on these. Best effort: it works anywhere.
+  void apply() const;
+  bool operator==(const CpuSet& other) const;
+  bool operator!=(const CpuSet& other) const { return !(*this == other); }
+
+ private:
+  bool is_known_ = false;
+#if defined(__linux__)
+  cpu_set_t set_{};
+#endif
+};
+
+// How many CPUs the calling thread may run on, at least 1.
+int available_cpus();
+
+// The least quota / period of the control groups that the process is in, version 1 or 2, rounded up: at least 1; 0 where no group
+// has a quota or none can be read. `root` stands before /proc and before every path that is read there, for tests.
+int quota_cpus(const std::string& root = "");
+
+}  // namespace ozfp4

@@ -1,0 +1,26 @@
+// The threads that help with loops. They are started when a loop first wants them and kept for the next one, asleep; one that
+// had nothing to do for some seconds ends. A process that is forked has none in the child, which starts its own; nothing waits
+// for them when the process ends.
+#pragma once
+
+#include <memory>
+
+namespace ozfp4 {
+
+// What several threads do together.
+class SharedWork {
+ public:
+  virtual ~SharedWork() = default;
+  // Does parts of the work until none is left to take. Called by the threads that help, once each.
+  virtual void work() noexcept = 0;
+};
+
+// Has up to `helpers` threads of the pool call work->work(), on CPUs that the calling thread may run on. Returns at once, and
+// promises nothing: where the system has no memory or no threads, and while they help others, there are fewer or none. They are
+// shared by all who ask: there are never more than the largest number that somebody asked for. Range: helpers >= 1.
+void ask_for_help(const std::shared_ptr<SharedWork>& work, int helpers) noexcept;
+
+// The work wants no more helpers. Those that are at it finish what they have.
+void end_help(const SharedWork& work) noexcept;
+
+}  // namespace ozfp4

@@ -1,0 +1,264 @@
+"""A rank that fails amid a product: every other one hears of it, or has what it needs, and the group serves the next product."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from cases import part  # noqa: E402
+from meshes import mesh_of, placed  # noqa: E402
+from ranks import Here, group  # noqa: E402
+from test_agreement import check_in_order, error_of  # noqa: E402
+
+import ozfp4.distributed  # noqa: E402
+from ozfp4.distributed import agree, gathered, reduce, run  # noqa: E402
+from ozfp4.distributed.cost import Way  # noqa: E402
+
+INNER = ("columns", "rows")
+
+
+def inner_parts(here: Here, k: int, dtype: torch.dtype = torch.float64) -> tuple[Any, Any]:
+    a, b = torch.ones((4, k), dtype=dtype), torch.ones((k, 5), dtype=dtype)
+    return part(a, "columns", here.rank, here.size), part(b, "rows", here.rank, here.size)
+
+
+def product_of_pieces(here: Here, what: str) -> str:
+    """Products whose partial results move, of which some ranks or one cannot make theirs."""
+    k = 9 if what == "a limit" else 12
+    a, b = inner_parts(here, k)
+    options: dict[str, Any] = {"layout": INNER, "method": "reduce"}
+    make = reduce.pieces.make
+
+    def broken(*args: Any) -> Any:
+        piece = make(*args)
+
+        def refuse(*_: Any) -> None:
+            raise MemoryError(f"no more for {what}")
+
+        setattr(piece, what, refuse)
+        return piece
+
+    if what == "a limit":
+        options["workspace_limit"] = 1  # on rank 3 there is nothing to multiply
+    elif here.rank == 1:
+        reduce.pieces.make = broken
+    try:
+        return error_of(lambda: ozfp4.distributed.matmul(a, b, **options))
+    finally:
+        reduce.pieces.make = make
+        check_in_order(here)
+
+
+def test_a_rank_that_cannot_multiply_its_piece() -> None:
+    texts = group(4).run(product_of_pieces, "a limit")
+    assert all(text.startswith("ValueError: workspace_limit = 1 ") for text in texts[:3])
+    assert texts[3].startswith("RuntimeError: rank 0 refused: ValueError: workspace_limit = 1 ")
+
+
+@pytest.mark.parametrize("what", ["residues", "finish", "count_listed"])
+def test_a_rank_whose_piece_breaks(what: str) -> None:
+    own = f"MemoryError: no more for {what}"
+    told = f"RuntimeError: rank 1 refused: {own}"
+    assert group(3).run(product_of_pieces, what) == [told, own, told]
+
+
+class Short:
+    """torch without memory for floating-point or complex matrices of this shape."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(torch, name)
+
+    def empty(self, *args: Any, **names: Any) -> Any:
+        if args and tuple(args[0] if not isinstance(args[0], int) else ()) == self.shape:
+            raise RuntimeError("too much")
+        return torch.empty(*args, **names)
+
+
+def without_memory(here: Here, where: str) -> str:
+    own = agree.LEAST_CONFIRMED, run.require_torch, reduce.require_torch
+    agree.LEAST_CONFIRMED = 1
+    module, shape = (reduce, (4, 5)) if where == "integers" else (run, (4, 5) if where == "whole" else (2, 5))
+    dtype = torch.int64 if where == "integers" else torch.complex128 if where == "complex" else torch.float64
+    a, b = inner_parts(here, 6, dtype)
+    if where == "complex":
+        module, shape = reduce, (2, 10)
+    result = "replicated" if where in ("whole", "integers") else "rows"
+    try:
+        if here.rank == 1:
+            module.require_torch = lambda: Short(shape)
+        return error_of(lambda: ozfp4.distributed.matmul(a, b, layout=INNER, result=result, method="reduce"))
+    finally:
+        agree.LEAST_CONFIRMED, run.require_torch, reduce.require_torch = own
+        check_in_order(here)
+
+
+@pytest.mark.parametrize("where", ["part", "whole", "integers", "complex"])
+def test_results_without_memory_are_known_before_anybody_sends(where: str) -> None:
+    own = "RuntimeError: too much"
+    assert group(2).run(without_memory, where) == [f"RuntimeError: rank 1 refused: {own}", own]
+
+
+def local_product(here: Here, what: str) -> str:
+    """DTensors whose parts of the result move on; rank 0 alone has rows to multiply, or one rank breaks."""
+    from torch.distributed.tensor import Replicate
+
+    from ozfp4.distributed import dtensor
+
+    mesh = mesh_of(here, (here.size,))
+    a = torch.ones((1 if what == "a limit" else here.size, 7), dtype=torch.float64)
+    x, y = placed(here, a, mesh, ["S0"]), placed(here, torch.ones((7, 3), dtype=torch.float64), mesh, ["R"])
+    options: dict[str, Any] = {"workspace_limit": 1} if what == "a limit" else {"overflow": "wrap"}
+    own = dtensor.local_product
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise MemoryError("no more")
+
+    if what != "a limit" and here.rank == 1:
+        dtensor.local_product = broken
+    try:
+        return error_of(lambda: ozfp4.distributed.matmul(x, y, placements=[Replicate()], **options))
+    finally:
+        dtensor.local_product = own
+        check_in_order(here)
+
+
+def test_a_local_product_of_dtensors_that_fails() -> None:
+    told = "RuntimeError: the product failed on 1 other ranks, each of which says why"
+    found = group(2).run(local_product, "a limit")
+    assert found[0].startswith("MemoryError: workspace_limit = 1 bytes")
+    assert found[1] == told
+    assert group(2).run(local_product, "a break") == [told, "MemoryError: no more"]
+
+
+def malformed(here: Here, whole: Any) -> str:
+    a, b = torch.ones(2, 5, dtype=torch.float64), torch.ones(5, 3, dtype=torch.float64)
+    given = whole if here.rank == 1 else ((4, 5), (5, 3))
+    try:
+        return error_of(lambda: ozfp4.distributed.matmul(a, b, whole=given))
+    finally:
+        check_in_order(here)
+
+
+@pytest.mark.parametrize("whole", [(4, 5), ((4, 5), None), ((4, 5), ("x", 3))])
+def test_a_whole_that_is_none(whole: Any) -> None:
+    found = group(2).run(malformed, whole)
+    assert found[0].startswith("RuntimeError: rank 1 refused: ")
+    assert found[1].startswith(("TypeError: ", "ValueError: "))
+
+
+def first_with_out(here: Here) -> list[str]:
+    """After one exchange some ranks pass `out`, and one has the grad mode off: neither is another call."""
+    a, b = torch.ones(2, 6, dtype=torch.float64), torch.ones(6, 3, dtype=torch.float64)
+    options: dict[str, Any] = {"whole": ((2 * here.size, 6), (6, 3)), "check": "first"}
+    found = [error_of(lambda: ozfp4.distributed.matmul(a, b, **options))]
+    out = torch.full((2, 3), 7.0, dtype=torch.float64)
+    swap = agree.Channel.swap
+    agree.Channel.swap = None  # type: ignore[method-assign, assignment]
+    try:
+        if here.rank == 0:
+            found.append(error_of(lambda: ozfp4.distributed.matmul(a, b, out=out, **options)))
+            assert bool((out == 6).all())
+            wrong = torch.full((3, 3), 7.0, dtype=torch.float64)
+            found.append(error_of(lambda: ozfp4.distributed.matmul(a, b, out=wrong, **options)))
+            assert bool((wrong == 7).all())
+        with torch.set_grad_enabled(here.rank == 0):
+            found.append(error_of(lambda: ozfp4.distributed.matmul(a, b, **options)))
+    finally:
+        agree.Channel.swap = swap  # type: ignore[method-assign]
+        check_in_order(here)
+    return found
+
+
+def test_what_ranks_may_pass_alone_is_no_other_call() -> None:
+    first, second = group(2).run(first_with_out)
+    assert first[:2] == ["", ""]
+    assert first[2].startswith("ValueError: out: ")
+    assert (first[3:], second) == ([""], ["", ""])
+
+
+def different_calls(here: Here) -> str:
+    """Rank 1 begins a call while rank 0 is within one."""
+    from ozfp4.distributed.collectives import take_group
+
+    over = take_group(None)
+    try:
+        if here.rank == 0:
+            return error_of(lambda: agree.confirm(over, None))
+        a, b = torch.ones(2, 5, dtype=torch.float64), torch.ones(5, 3, dtype=torch.float64)
+        return error_of(lambda: ozfp4.distributed.matmul(a, b))
+    finally:
+        check_in_order(here)
+
+
+def test_ranks_in_different_calls_say_so() -> None:
+    text = "RuntimeError: the ranks are in different calls: rank 0 within an earlier one, which another rank has left"
+    assert group(2).run(different_calls) == [text, text]
+
+
+def alive(here: Here, layout: str) -> int:
+    """The most gathered pieces that are there at once."""
+    import weakref
+
+    from ozfp4.distributed import collectives
+    from ozfp4.distributed.collectives import take_group
+    from ozfp4.distributed.layout import Placed, Problem, chunk_sizes
+    from ozfp4.distributed.local import Products
+
+    made: list[Any] = []
+    most = [0]
+    empty, real = torch.empty, gathered.pieces
+
+    def counted(shape: Any, *args: Any, **names: Any) -> Any:
+        x = empty(shape, *args, **names)
+        if isinstance(shape, tuple) and len(shape) == 3 and shape[0] == here.size:
+            made.append(weakref.ref(x.untyped_storage()))
+            ends = time.monotonic() + 5.0  # torch's own thread lets go of what has come a little later
+            while (there := sum(each() is not None for each in made)) > 2 and time.monotonic() < ends:
+                time.sleep(0.01)
+            most[0] = max(most[0], there)
+        return x
+
+    class Counting:
+        def __getattr__(self, name: str) -> Any:
+            return counted if name == "empty" else getattr(torch, name)
+
+    axis = -1 if layout == "columns" else -2
+    n = 12 * here.size
+    sizes = chunk_sizes(n, here.size)
+    a, whole = torch.ones((here.size, n), dtype=torch.float64), torch.ones((n, n), dtype=torch.float64)
+    of_a = Placed((here.size, n), -2, chunk_sizes(here.size, here.size))
+    of_b, result = Placed((n, n), axis, sizes), Placed((here.size, n), -2, of_a.sizes)
+    problem = Problem(here.size, of_a, of_b, result, 8, 8, 8, "cpu", 1)
+    gathered.pieces = lambda problem, computed: [(begin, 2) for begin in range(0, 12 if axis == -1 else n, 2)]
+    taken = collectives.require_torch
+    collectives.require_torch = lambda: Counting()
+    out = torch.full((1, n), 7.0, dtype=torch.float64)
+    try:
+        way = Way("redistribute", result, 0, 0.0)
+        products = Products({}, False)
+        gathered.multiply(
+            take_group(None),
+            problem,
+            way,
+            a[here.rank : here.rank + 1],
+            of_b.part(whole, here.rank),
+            products,
+            out,
+            None,
+        )
+    finally:
+        gathered.pieces, collectives.require_torch = real, taken
+    assert bool((out == n).all())
+    return most[0]
+
+
+@pytest.mark.parametrize("layout", ["columns", "rows"])
+def test_two_gathered_pieces_are_there_at_once(layout: str) -> None:
+    assert group(3).run(alive, layout) == [2, 2, 2]
