@@ -31,6 +31,7 @@ function(add_check source library)
 endfunction()
 
 add_check(arith/accuracy/certain_check.cpp ozfp4_cpu)
+add_check(arith/wide/near_sum_check.cpp ozfp4_cpu)
 add_check(cpu/runtime/parallel_check.cpp ozfp4_cpu)
 add_check(cpu/threading/cpus_check.cpp ozfp4_cpu)
 add_check(cpu/threading/pool_check.cpp ozfp4_cpu)

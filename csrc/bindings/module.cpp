@@ -9,6 +9,7 @@ PYBIND11_MODULE(_core, module) {
   ozfp4::bindings::register_stages(module);
   ozfp4::bindings::register_prepared(module);
   ozfp4::bindings::register_matmul(module);
+  ozfp4::bindings::register_repeated(module);
   ozfp4::bindings::register_partial(module);
   ozfp4::bindings::register_integers(module);
   ozfp4::bindings::register_tensors(module);

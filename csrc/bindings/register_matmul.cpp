@@ -42,6 +42,7 @@ ResultView matrix_of(const py::array& stack, ResultView first, py::ssize_t item)
 
 py::dict describe(const MatmulOutcome& total) {
   py::dict outcome;
+  outcome["in_words"] = total.in_words;
   outcome["moduli_used"] = total.moduli_used;
   outcome["products"] = total.products;
   outcome["unit"] = named(total.kernel);
@@ -81,10 +82,11 @@ std::optional<Update> update_of(double alpha, double beta, const std::optional<p
 py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, const std::vector<py::array>& outs,
                 std::int64_t workspace_limit, const py::object& progress, const std::string& accuracy,
                 const std::vector<std::string>& roundings, const py::object& bound, const PreparedStack* prepared_a,
-                const PreparedStack* prepared_b, double alpha, double beta, std::optional<py::array> c) {
+                const PreparedStack* prepared_b, double alpha, double beta, std::optional<py::array> c, const std::string& way) {
   if (outs.empty() || outs.size() != roundings.size()) throw py::value_error("outs: one rounding for each is needed");
   MatmulOptions options;
   options.workspace_limit = workspace_limit;
+  options.way = way_named(way);
   options.promise = {accuracy_named(accuracy), element_type(outs[0]) == ElementType::float64 ? 53 : 24};
   std::vector<py::array> stacks = outs;
   if (!bound.is_none()) stacks.push_back(bound.cast<py::array>());
@@ -166,7 +168,7 @@ void register_matmul(py::module_& module) {
   module.def("matmul", &matmul, py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("outs"), py::arg("workspace_limit"),
              py::arg("progress"), py::arg("accuracy") = "scaled", py::arg("roundings") = std::vector<std::string>{"nearest"},
              py::arg("bound") = py::none(), py::arg("prepared_a") = py::none(), py::arg("prepared_b") = py::none(),
-             py::arg("alpha") = 1.0, py::arg("beta") = 0.0, py::arg("c") = py::none());
+             py::arg("alpha") = 1.0, py::arg("beta") = 0.0, py::arg("c") = py::none(), py::arg("way") = "planes");
   module.def("int8_matmul", &int8_matmul, py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("out").noconvert(),
              py::arg("workspace_limit"));
 }

@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "cpu/blocks.hpp"
+#include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/encode/pair_planes.hpp"
 #include "cpu/repair/disjoint.hpp"
 #include "cpu/repair/repair.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/stages/reconstruct.hpp"
 #include "cpu/stages/scale.hpp"
+#include "cpu/words/product.hpp"
 #include "plan/prefix.hpp"
 
 namespace ozfp4 {
@@ -25,11 +27,70 @@ void fill_zero(const Target& target) {
   }
 }
 
-// One product, from the scales of its operands on.
+// Where the transposed product goes.
+Target turned(const Target& target) {
+  const auto turn = [](const ResultView& x) {
+    return ResultView{x.data, x.type, x.columns, x.rows, x.column_stride, x.row_stride};
+  };
+  return {turn(target.result),
+          target.rounding,
+          turn(target.bound),
+          {target.update.is_asked, target.update.factors, turn(target.update.c)}};
+}
+
+// What a product in words leaves, made into one target, `panel_bytes` of a workspace to spare.
+void finish_words(const WordProduct& product, const OperandView& a, const OperandView& b, const Target& target,
+                  const MatmulOptions& options, bool has_records, std::int64_t panel_bytes, MatmulOutcome& outcome) {
+  const Scales &scale_a = product.scales_a(), &scale_b = product.scales_b();
+  if (!has_records) {
+    const StageTimer timer(outcome.times.reconstruct);
+    product.finish(options.promise, target, nullptr);
+  } else {
+    Listed listed(a.outer, b.outer);
+    {
+      const StageTimer timer(outcome.times.reconstruct);
+      outcome.entries.extend(product.finish(options.promise, target, &listed));
+    }
+    const StageTimer timer(outcome.times.repair);
+    outcome.entries.extend(cpu_settle_disjoint(a, scale_a, b, scale_b, 0, 0, target, listed));
+    outcome.entries.extend(cpu_repair(a, scale_a, b, scale_b, 0, 0, target, listed, panel_bytes));
+  }
+  if (scale_a.special_lines + scale_b.special_lines == 0) return;
+  const StageTimer timer(outcome.times.reconstruct);
+  cpu_patch_specials(a, scale_a, b, scale_b, target);
+}
+
+// The product in words, where these serve it.
+bool multiply_in_words(const Plan& plan, const OperandView& a, const OperandView& b, const std::vector<Target>& targets,
+                       const MatmulOptions& options, const ScaleRequest& request, MatmulOutcome& outcome) {
+  const bool turns = is_turned(a.outer, b.outer);
+  const OperandView &left = turns ? b : a, &right = turns ? a : b;
+  if (plan.is_complex || !may_multiply_words(left.outer, right.outer, a.inner, request, options.workspace_limit)) return false;
+  WordProduct product(left, right, request, outcome.times);
+  if (!product.multiply()) return false;
+  const std::int64_t panel_bytes = std::max<std::int64_t>(0, options.workspace_limit - product.workspace()) / thread_count();
+  for (const Target& target : targets) {
+    finish_words(product, left, right, turns ? turned(target) : target, options, request.wants_records(), panel_bytes, outcome);
+  }
+  outcome.in_words = true;
+  outcome.moduli_used = product.bridges();
+  outcome.products = 2 + product.bridges();
+  outcome.workspace = product.workspace();
+  for (const Scales* scales : {&product.scales_a(), &product.scales_b()}) {
+    outcome.exponents.extend(scales->exponents);
+    outcome.capacities.extend(scales->capacities);
+  }
+  outcome.special_rows = (turns ? product.scales_b() : product.scales_a()).special_lines;
+  outcome.special_columns = (turns ? product.scales_a() : product.scales_b()).special_lines;
+  if (options.progress) options.progress(1.0);
+  return true;
+}
+
+// One product by planes, from the scales of its operands on.
 class Product {
  public:
-  Product(const Plan& plan, const MatmulOperand& a, const MatmulOperand& b, const MatmulOptions& options, bool has_bound,
-          bool is_update, MatmulOutcome& outcome)
+  Product(const Plan& plan, const MatmulOperand& a, const MatmulOperand& b, const MatmulOptions& options,
+          const ScaleRequest& request, MatmulOutcome& outcome)
       : plan_(plan),
         residues_(plan.is_complex ? joined_plan(plan) : plan),
         a_(a.view),
@@ -37,10 +98,9 @@ class Product {
         prepared_a_(a.prepared),
         prepared_b_(b.prepared),
         options_(options),
-        has_records_(has_bound || is_update || options.promise.certifies()),
+        has_records_(request.wants_records()),
         outcome_(outcome) {
     const StageTimer timer(outcome.times.scale);
-    const ScaleRequest request{options.promise.accuracy, plan.bits, options.promise.precision, has_bound, is_update};
     if (prepared_a_ == nullptr) own_scale_a_ = cpu_scale(a_, request);
     if (prepared_b_ == nullptr) own_scale_b_ = cpu_scale(b_, request);
     count_ = plan.count();
@@ -131,16 +191,21 @@ MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulO
     for (const Target& target : targets) fill_zero(target);
     return outcome;
   }
-  const BlockShape shape = choose_blocks(plan, rows, columns, inner, options.workspace_limit, options.promise.certifies());
   const bool has_bound = std::any_of(targets.begin(), targets.end(), [](const Target& target) { return target.has_bound(); });
   const bool is_update = std::any_of(targets.begin(), targets.end(), [](const Target& target) { return target.update.is_asked; });
-  Product(plan, a, b, options, has_bound, is_update, outcome).run(shape, targets);
+  const ScaleRequest request{options.promise.accuracy, plan.bits, options.promise.precision, has_bound, is_update};
+  const bool are_cheaper = options.way == Way::cheaper && words_pay(rows, columns, inner) && !is_byte_kernel_asked();
+  const bool may_be_words = a.prepared == nullptr && b.prepared == nullptr && (options.way == Way::words || are_cheaper);
+  if (may_be_words && multiply_in_words(plan, a.view, b.view, targets, options, request, outcome)) return outcome;
+  const BlockShape shape = choose_blocks(plan, rows, columns, inner, options.workspace_limit, options.promise.certifies());
+  Product(plan, a, b, options, request, outcome).run(shape, targets);
   return outcome;
 }
 
 void MatmulOutcome::extend(const MatmulOutcome& other) {
   moduli_used = std::max(moduli_used, other.moduli_used);
   products = std::max(products, other.products);
+  in_words = in_words || other.in_words;
   workspace = std::max(workspace, other.workspace);
   exponents.extend(other.exponents);
   capacities.extend(other.capacities);

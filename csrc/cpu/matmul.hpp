@@ -14,8 +14,12 @@
 
 namespace ozfp4 {
 
+// How a product is made: by the planes of its plan, or in words (cpu/words), which make the same integers.
+enum class Way : std::uint8_t { cheaper, planes, words };
+
 struct MatmulOutcome {
-  int moduli_used = 0;  // 0 for scheme I
+  bool in_words = false;  // and then the moduli are the bridges, and the products those of entries
+  int moduli_used = 0;    // 0 for scheme I
   int products = 0;
   std::int64_t workspace = 0;
   LineRange exponents, capacities;
@@ -32,6 +36,7 @@ struct MatmulOptions {
   std::int64_t workspace_limit = 0;
   std::function<void(double)> progress;  // called with the fraction done; may throw to stop
   Promise promise;
+  Way way = Way::planes;  // words where they serve, which is no promise: what they do not take is made by planes
 };
 
 // A B into every target, from one multiplication of the planes. `b` is seen from its columns: outer = columns of B, inner = K.

@@ -151,7 +151,24 @@ def matmul(
     alpha: float = 1.0,
     beta: float = 0.0,
     c: _Array | None = None,
+    way: str = "planes",
 ) -> dict[str, Any]: ...
+
+class RepeatedMatmul:
+    """Products of two matrices of the dtypes of `a` and `b` by a decision that was made before."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        a: _Array,
+        b: _Array,
+        dtype: np.dtype[Any],
+        workspace_limit: int,
+        accuracy: str,
+        rounding: str,
+        way: str,
+    ) -> None: ...
+    def multiply(self, a: _Array, b: _Array) -> _Array: ...
 
 class SharedScales:
     """Scales of whole lines of `k` entries from the facts of their pieces, `words`: (places, lines, 6), each as of

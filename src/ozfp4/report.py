@@ -58,6 +58,9 @@ class Certified:
             )
 
 
+DIRECT = "direct"  # the backend of what a CPU multiplied without planes
+
+
 @dataclass(frozen=True, repr=False)
 class Report(Tabular):
     """What ran, on what, and how.
@@ -67,12 +70,14 @@ class Report(Tabular):
     backend, kernel, device : str
         The alphabet, the routine that multiplied the planes, and where.
     plan : Plan or None
-        The plan; of its moduli the first `moduli_used` were needed for this data (0 for scheme I). None where a CPU multiplied
-        integers as they are, in words of `bits` bits; `backend` is then "direct".
+        The plan; of its moduli the first `moduli_used` were needed for this data (0 for scheme I). Where a CPU multiplied without
+        planes, `backend` is "direct": integers as they are, in words of `bits` bits, by no plan (None); or the plan's integers
+        of a small product in words, in FP64 and modulo `moduli_used` numbers of their own.
     products : int
-        Plane products that ran for each matrix; like `moduli_used` and `bits` of the first product, where a GPU makes a second.
+        Plane products that ran, or sums of products that stand for them, for each matrix; like `moduli_used` and `bits` of the
+        first product, where a GPU makes a second.
     bits : int
-        Capacity of the scaled integers, the plan's; without one the bits of a word.
+        Capacity of the scaled integers, the plan's; of integers without one the bits of a word.
     exponents : (int, int)
         Least and largest exponent among the largest finite entries of the rows of A and the columns of B; zeros have none,
         and (0, 0) says that there is none at all.
@@ -127,8 +132,13 @@ class Report(Tabular):
 
     def _tables(self) -> Iterator[Table]:
         plan = self.plan
-        moduli = f" ({self.moduli_used} of {len(plan.moduli)} moduli)" if plan and plan.moduli else ""
-        scheme = f"scheme {plan.scheme}, " if plan else ""
+        by_planes = plan is not None and self.backend != DIRECT
+        moduli = (
+            f" ({self.moduli_used} of {len(plan.moduli)} moduli)"
+            if plan and plan.moduli and by_planes
+            else ""
+        )
+        scheme = f"scheme {plan.scheme}, " if plan and by_planes else ""
         bits = f"{self.bits}"
         if self.accuracy not in ("scaled", "exact"):
             bits = (

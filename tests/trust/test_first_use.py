@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,7 @@ import ozfp4
 from ozfp4 import stages
 from ozfp4.backends import cpu, kernels
 from ozfp4.support import disk_cache
-from ozfp4.testing import assert_same_bits, exact_matmul
+from ozfp4.testing import assert_same_bits, exact_matmul, forced_on_cpu
 from ozfp4.trust import guard, plane_products
 
 A, B = np.random.default_rng(0).standard_normal((2, 9, 9))
@@ -39,6 +39,13 @@ def count_tests(monkeypatch: pytest.MonkeyPatch) -> list[kernels.DeviceKernel]:
 
     monkeypatch.setattr(guard, "examine", counting)
     return tested
+
+
+@pytest.fixture(autouse=True)
+def by_planes() -> Iterator[None]:
+    """Products here are small, and are to be made by the kernels that larger ones take."""
+    with forced_on_cpu(words=False):
+        yield
 
 
 # ---- A right kernel -------------------------------------------------------------------------------------------------
@@ -118,6 +125,18 @@ def test_without_a_folder_nothing_is_remembered(cache: Path, monkeypatch: pytest
     guard.forget()
     assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)
     assert tested == [FP64, FP64]
+
+
+def test_small_products_test_what_makes_them(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tested = count_tests(monkeypatch)
+    with forced_on_cpu(words=True):
+        for _ in range(3):
+            assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)
+    assert sorted(tested, key=str) == sorted([FP64, kernels.NUMBERS], key=str)
+    guard.forget()
+    with forced_on_cpu(words=True):
+        ozfp4.matmul(A, B)
+    assert len(tested) == 2
 
 
 # ---- A wrong kernel -------------------------------------------------------------------------------------------------
@@ -334,7 +353,7 @@ with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     c, report = ozfp4.matmul(a, b, accuracy="scaled", report=True)
 print(len(caught), str(caught[0].message)[:60])
-print(report.backend, (c == exact_matmul(a, b)).all())
+print(report.plan.backend, (c == exact_matmul(a, b)).all())
 try:
     ozfp4.matmul(a, b, backend="fp64")
 except RuntimeError as error:
@@ -400,3 +419,24 @@ raise SystemExit(status)
 def test_a_child_forked_during_a_test_tests_for_itself(cache: Path) -> None:
     command = [sys.executable, "-W", "ignore", "-c", FORK_DURING_A_TEST]
     assert subprocess.run(command, check=False, timeout=120).returncode == 0
+
+
+def test_wrong_words_are_replaced_by_planes(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make = plane_products._numbers_in_words
+
+    def wrong(*given: object) -> np.ndarray:
+        c = make(*given)
+        c.flat[-1] = np.nextafter(c.flat[-1], np.inf)
+        return c
+
+    monkeypatch.setattr(plane_products, "_numbers_in_words", wrong)
+    pattern = r"'numbers in machine words' \(numbers\) on cpu .*is disabled"
+    with forced_on_cpu(words=True):
+        with pytest.warns(RuntimeWarning, match=pattern) as caught:
+            c, report = ozfp4.matmul(A, B, report=True, accuracy="scaled")
+        assert_same_bits(
+            ozfp4.matmul(A, B, accuracy="scaled"), EXACT
+        )  # no second warning: it would be an error
+    assert len(caught) == 1
+    assert_same_bits(c, EXACT)
+    assert report.backend == "fp64"

@@ -1,4 +1,4 @@
-"""An INT8 unit of a CPU that multiplies wrongly: passed over for the next one and a BLAS at last, named, taken again when right."""
+"""An INT8 unit of a CPU that multiplies wrongly: passed over for the next one, a BLAS at last; named; taken again when right."""
 
 from __future__ import annotations
 

@@ -27,6 +27,24 @@ OZFP4_HD double sum_with_error(double x, double y, double& error) {
   return sum;
 }
 
+// The same. Range: no overflow.
+OZFP4_HD double any_sum_with_error(double x, double y, double& error) {
+  const double sum = x + y, of_y = sum - x;
+  error = (x - (sum - of_y)) + (y - of_y);
+  return sum;
+}
+
+// x + y rounded to odd: where the addition is inexact and leaves an even last bit, the neighbour on the other side of the exact
+// value. Range: no overflow, no subnormal numbers.
+OZFP4_HD double sum_to_odd(double x, double y) {
+  double lost;
+  const double sum = any_sum_with_error(x, y, lost);
+  const std::uint64_t bits = float_bits(sum);
+  const bool is_away = (float_bits(lost) ^ bits) >> 63 == 0;  // the exact value is larger in magnitude
+  const bool is_moved = lost != 0.0 && (bits & 1) == 0;
+  return float_from_bits<double>(is_moved ? (is_away ? bits + 1 : bits - 1) : bits);
+}
+
 // sum + rest rounds to nearest even as the integer does; rest differs from the integer less sum by at most |rest| 2^-52.
 struct SumOfPieces {
   double sum, rest;
@@ -45,15 +63,10 @@ OZFP4_HD SumOfPieces sum_of_pieces(const WideInt<5>& value) {
 
   // piece1 and piece2 are multiples of 2^52 > piece0 and of 2^104 >= lower. The error of `sum` is 0 or a multiple of the
   // last place of `lower`, twice its error or more: each addition has the larger number first.
-  double lower_error, sum_error, lost;
+  double lower_error, sum_error;
   const double lower = sum_with_error(piece1, piece0, lower_error);
   const double sum = sum_with_error(piece2, lower, sum_error);
-  double rest = sum_with_error(sum_error, lower_error, lost);
-  // To odd: where the addition was inexact and left an even last bit, the neighbour on the other side of the exact value.
-  const std::uint64_t bits = float_bits(rest);
-  const bool is_away = (float_bits(lost) ^ bits) >> 63 == 0;  // the exact value is larger in magnitude
-  const bool is_moved = lost != 0.0 && (bits & 1) == 0;
-  rest = float_from_bits<double>(is_moved ? (is_away ? bits + 1 : bits - 1) : bits);
+  const double rest = sum_to_odd(sum_error, lower_error);
   return {sum, rest};
 }
 

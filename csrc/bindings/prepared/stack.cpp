@@ -7,6 +7,13 @@
 
 namespace ozfp4::bindings {
 
+Way way_named(const std::string& name) {
+  if (name == "cheaper") return Way::cheaper;
+  if (name == "planes") return Way::planes;
+  if (name == "words") return Way::words;
+  throw py::value_error("way: '" + name + "' is none of 'cheaper', 'planes', 'words'");
+}
+
 Accuracy accuracy_named(const std::string& name) {
   if (name == "scaled") return Accuracy::scaled;
   if (name == "fp64") return Accuracy::fp64;

@@ -7,11 +7,13 @@
 #include <vector>
 
 #include "arith/accuracy/modes.hpp"
+#include "cpu/matmul.hpp"
 #include "cpu/prepared.hpp"
 
 namespace ozfp4::bindings {
 
 Accuracy accuracy_named(const std::string& name);
+Way way_named(const std::string& name);
 Rounding rounding_named(const std::string& name);
 
 class PreparedStack {

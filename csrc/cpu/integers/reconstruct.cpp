@@ -107,7 +107,7 @@ std::int64_t cpu_reconstruct_to_integers(const Plan& plan, int count, const void
   const ResultView& result = target.result;
   if (result.rows == 0 || result.columns == 0) return 0;
   return dispatch_words(crt_words(plan, count), [&](auto words) -> std::int64_t {
-    const Integers<words()> integers(plan, count, output, result.rows * result.columns);
+    const Integers<words()> integers(plan, count, output, result.rows, result.columns);
     if (target.modulus != 0) {
       modulo_block(integers, result, target.modulus);
       return 0;

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "arith/wide/round_wide.hpp"
+#include "cpu/accuracy/round_certain.hpp"
 #include "cpu/stages/columns.hpp"
 #include "cpu/stages/multiply.hpp"
 #include "plan/moduli/crt_constants.hpp"
@@ -24,9 +26,39 @@ WideInt<Words> positional(std::uint32_t base, int groups, const std::int64_t* su
 template <int Words>
 class Integers {
  public:
-  Integers(const Plan& plan, int count, const void* output, std::int64_t entries)
-      : plan_(plan), count_(count), output_(output), entries_(entries) {
+  static constexpr int kWords = Words;
+  using Lanes = Columns<Words>;
+
+  Integers(const Plan& plan, int count, const void* output, std::int64_t rows, std::int64_t columns)
+      : plan_(plan), count_(count), output_(output), columns_(columns), entries_(rows * columns) {
     if (plan.has_moduli()) constants_ = make_crt_constants<Words>(first_moduli(plan, count));
+  }
+
+  // The number of an entry.
+  std::int64_t at(std::int64_t row, std::int64_t column) const { return row * columns_ + column; }
+
+  // Column sums of the entries [first, first + n), n <= kLanes, where the plan has such.
+  void load(std::int64_t first, int n, Lanes& sums) const {
+    if (has_columns()) columns(first, n, sums);
+  }
+
+  // Of lane i of the entries from `first` on, which were loaded.
+  WideInt<Words> lane(const Lanes& sums, std::int64_t first, int i) const {
+    return has_columns() ? integer_of_lane(sums, i, constants_.product) : one(first + i);
+  }
+
+  // Whether round_certain serves results of type T, of integers below 2^bits.
+  template <class T>
+  bool tests(int bits) const {
+    return std::is_same_v<T, double> && (Words == 5 || Words == 6) && has_columns() && bits < kCertainBits;
+  }
+  // As ozfp4::round_certain, of loaded lanes. Range: tests.
+  template <class T>
+  void round_certain(const Lanes& sums, int n, const std::int32_t* exponent, const double* error, Rounding rounding, T* result,
+                     std::int64_t* refused) const {
+    if constexpr (std::is_same_v<T, double> && (Words == 5 || Words == 6)) {
+      ozfp4::round_certain(sums, n, constants_.product, exponent, error, rounding, result, refused);
+    }
   }
 
   // Column sums of the entries [first, first + n), n <= kLanes; of one part of theirs where integers are cut.
@@ -102,7 +134,7 @@ class Integers {
   const Plan& plan_;
   int count_;
   const void* output_;
-  std::int64_t entries_;
+  std::int64_t columns_, entries_;
   CrtConstants<Words> constants_{};
 };
 

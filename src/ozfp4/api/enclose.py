@@ -163,7 +163,7 @@ def enclose(
 def _on_cpu(request: MatmulRequest, report: bool) -> tuple[Any, Any, Report | None]:
     decision = on_cpu.decide(request)
     began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
-    (lower, upper), _, outcome = cpu.matmul(request, decision.plan, ("down", "up"))
+    (lower, upper), _, outcome = cpu.matmul(request, decision.plan, ("down", "up"), decision.way)
     if began is not None:
         told.tell(request, decision, began)
     if not report:

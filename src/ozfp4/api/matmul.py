@@ -14,7 +14,7 @@ from ..backends import cpu
 from ..backends.cuda import launch
 from ..backends.cuda.findings import Findings, make_report
 from ..backends.cuda.promise import promise_of
-from ..dispatch import complex_product, on_cpu, on_cuda, plain, repeated, told
+from ..dispatch import complex_product, on_cpu, on_cuda, plain, repeated, repeated_on_cpu, told
 from ..plans.plan import Plan
 from ..report import Report
 from ..request import dlpack, library
@@ -475,9 +475,12 @@ def _matmul(
     is_asked: bool = False,
 ) -> Any:
     """The product itself. `is_asked`: somebody may watch the operands, as :func:`is_watched` has it; nobody traces this."""
-    like = None
+    like = like_on_cpu = None
     passed = (a, b, None, out)
-    is_plain = plan is None and progress is None and type(a) is not np.ndarray
+    is_array = type(a) is np.ndarray
+    is_plain = plan is None and progress is None
+    if is_array:
+        is_plain = is_plain and type(b) is np.ndarray and out is None and a.dtype.kind == "f"
     if is_plain and not (overflow != "wrap" or report or return_bound or LOGGER.isEnabledFor(DEBUG)):
         settings = (
             scheme,
@@ -490,7 +493,10 @@ def _matmul(
             type(bits),
             type(workspace_limit),
         )
-        like, again = repeated.product(passed, settings, is_asked)
+        if is_array:
+            like_on_cpu, again = repeated_on_cpu.product(a, b, settings)
+        else:
+            like, again = repeated.product(passed, settings, is_asked)
         if again is not None:
             return again
     if is_asked and is_watched(a, b, out):
@@ -537,7 +543,7 @@ def _matmul(
     elif operands.on_device:
         c, bound, made, about = _on_cuda(request, report)
     else:
-        (c, bound, about), made = _on_cpu(request, report), None
+        (c, bound, about), made = _on_cpu(request, report, like_on_cpu), None
     if like is not None:
         repeated.enter(like, made, passed, request.shape.result, request.dtype)
     if out is not None and operands.torch is not None:  # as mark_written does: one module less on the way
@@ -574,12 +580,17 @@ def _of_parts(
     return c, bound, launches[0] if len(launches) == 1 else None, about
 
 
-def _on_cpu(request: MatmulRequest, report: bool) -> tuple[Any, Any, Report | None]:
+def _on_cpu(
+    request: MatmulRequest, report: bool, like: tuple[Any, ...] | None = None
+) -> tuple[Any, Any, Report | None]:
+    """The product by a decision. `like`: what such products share, if they may be repeated."""
     decision = on_cpu.decide(request)
     began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
-    (c,), bound, outcome = cpu.matmul(request, decision.plan)
+    (c,), bound, outcome = cpu.matmul(request, decision.plan, way=decision.way)
     if began is not None:
         told.tell(request, decision, began)
+    if like is not None:
+        repeated_on_cpu.enter(like, request, decision)
     if not report:
         return c, bound, None
     return (

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..plans.plan import Plan
-from ..report import Certified, Report
+from ..report import DIRECT, Certified, Report
 from ..request.operands import MatmulRequest
 from ..support.refusals import memory_error
 
@@ -24,8 +24,10 @@ _BLAS_KERNELS = {
     "int8": "SGEMM on balanced residues",
     "fp64": "DGEMM on residues",
 }
-DIRECT = "direct"  # what a report calls products in machine words, which no plan serves
+SMALL = "so small a product takes less time without planes"
 DEFAULT_WORKSPACE = 2**30
+
+forced_way: str | None = None  # of every product that may take either, in place of the cheaper
 
 
 def kernel_name(alphabet: str, unit: tuple[str, str] | None) -> str:
@@ -74,11 +76,17 @@ def name() -> str:
     return f"cpu ({model()}, {_core.thread_count()} threads)"
 
 
+def way_of(way: str) -> str:
+    """As :func:`matmul` takes it: what is forced, where there is a choice."""
+    return way if way == "planes" or forced_way is None else forced_way
+
+
 def matmul(
-    request: MatmulRequest, plan: Plan, roundings: Sequence[str] | None = None
+    request: MatmulRequest, plan: Plan, roundings: Sequence[str] | None = None, way: str = "planes"
 ) -> tuple[list[Any], Any, dict[str, Any]]:
     """The products by a plan, in the caller's library, one for each rounding (by default the one that was asked for); bounds
-    of the errors of the first, or None; and what the core says of it.
+    of the errors of the first, or None; and what the core says of it. `way`: by the plan's "planes", in "words" where these serve
+    the entries, or "cheaper".
 
     Raises
     ------
@@ -95,7 +103,7 @@ def matmul(
     addend = [] if request.update is None or request.update.c is None else [request.update.c]
     a, b, views = _flat_stack(request, [*results, *beside, *addend])
     held = [None if side is None else side._held for side in request.prepared]
-    further: dict[str, Any] = {"prepared_a": held[0], "prepared_b": held[1]}
+    further: dict[str, Any] = {"prepared_a": held[0], "prepared_b": held[1], "way": way_of(way)}
     if request.update is not None:
         factors = {"alpha": request.update.alpha, "beta": request.update.beta}
         further |= {**factors, "c": views[-1] if addend else None}
@@ -213,7 +221,9 @@ def make_report(
 ) -> Report:
     """What a product did, by what :func:`matmul` returned of it."""
     core, asked, device = plan._core, request.asked, name()
-    kernel = kernel_name(core.alphabet, outcome["unit"])
+    in_words = outcome["in_words"]
+    residues = f"words of 64 bits, FP64 and {outcome['moduli_used']} residues"
+    kernel = residues if in_words else kernel_name(core.alphabet, outcome["unit"])
     stages: tuple[str, ...] = ("scale", "encode", "multiply", "reconstruct")
     if asked.accuracy != "scaled":
         stages += ("repair",)
@@ -224,7 +234,7 @@ def make_report(
         exact, depth, result, pairs, sums = (outcome[name] for name in names)
         certified = Certified(exact, depth, result, pairs, sums, exact + depth + result + pairs + sums)
     return Report(
-        backend=core.alphabet,
+        backend=DIRECT if in_words else core.alphabet,
         kernel=kernel,
         device=device,
         plan=plan,
@@ -235,8 +245,8 @@ def make_report(
         special_rows=outcome["special_rows"],
         special_columns=outcome["special_columns"],
         workspace=outcome["workspace"],
-        reason=reason,
-        fallback=fallback,
+        reason=SMALL if in_words else reason,
+        fallback=None if in_words else fallback,
         seconds=seconds,
         accuracy=asked.accuracy,
         capacities=outcome["capacities"],

@@ -1,7 +1,7 @@
 """Every kernel of this installation on every device: which there are, and which take the planes of a plan.
 
-On the CPU a kernel is a BLAS routine or an INT8 unit on the planes of one alphabet, or the loops over integers in machine
-words; on a GPU it is one of the extension's multiply kernels with one type of plane entries.
+On the CPU a kernel is a BLAS routine or an INT8 unit on the planes of one alphabet, or the loops over integers or numbers in
+machine words; on a GPU it is one of the extension's multiply kernels with one type of plane entries.
 """
 
 from __future__ import annotations
@@ -32,9 +32,8 @@ class DeviceKernel:
     name : str
         The kernel's name, as in a Report.
     element : str
-        Entries of its planes: an alphabet of the CPU ("fp4", "int8", "fp64"), or "words" without planes; residues
-        ("u8"), limbs ("s8") or E2M1 codes
-        ("e2m1") of a GPU.
+        Entries of its planes: an alphabet of the CPU ("fp4", "int8", "fp64"); without planes "words", or on the CPU
+        "numbers" for floating-point operands; residues ("u8"), limbs ("s8") or E2M1 codes ("e2m1") of a GPU.
     """
 
     device: str
@@ -62,6 +61,8 @@ class DeviceKernel:
 
 # Products of integers on the CPU that no plan serves.
 WORDS = DeviceKernel("cpu", "integers in machine words", "words")
+# Small products of floating-point numbers on the CPU, which have no planes.
+NUMBERS = DeviceKernel("cpu", "numbers in machine words", "numbers")
 
 
 def words_kernel(index: int) -> DeviceKernel:
@@ -107,7 +108,7 @@ def cpu_kernels() -> list[DeviceKernel]:
     for alphabet in ALPHABETS:
         found += [_cpu_kernel(alphabet, unit) for unit in units if alphabet != "fp64"]
         found.append(_cpu_kernel(alphabet, None))
-    return [*found, WORDS]
+    return [*found, WORDS, NUMBERS]
 
 
 def elements(plan: Plan) -> tuple[str, ...]:

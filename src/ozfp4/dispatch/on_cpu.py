@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from .. import _core
+from ..backends import cpu
 from ..cost.peaks import CPU_BACKENDS
 from ..plans.plan import Plan
 from ..request.arguments import Arguments
@@ -27,7 +28,7 @@ def decide(request: MatmulRequest) -> Decision:
     asked = request.asked
     return _decide(
         request.shape.k, request.single, request.is_paired, asked.scheme, asked.backend, asked.bits, asked.family, asked.plan,
-        asked.accuracy, guard.generation, this_machine.generation, _core.serving_byte_kernel(),
+        asked.accuracy, guard.generation, this_machine.generation, _core.serving_byte_kernel(), cpu.forced_way,
     )  # fmt: skip
 
 
@@ -45,7 +46,7 @@ WORDS_WRAP = "integers are multiplied as they are"  # where no norm is asked whe
 
 
 def may_go_direct(asked: Arguments) -> bool:
-    """Whether a product of integers may be made in machine words: nothing was asked for that only plans have."""
+    """Whether a product may be made in machine words: nothing was asked for that only plans have."""
     return asked.plan is None and (asked.scheme, asked.backend, asked.family) == ("II", "auto", "least")
 
 
@@ -69,6 +70,7 @@ def _decide(
     verdicts: int,
     figures: int,
     unit: tuple[str, str] | None,
+    forced: str | None,
 ) -> Decision:
     """The same by what it depends on: `verdicts` and `figures` count changes of what is known, `unit` multiplies bytes."""
     asked = Arguments(scheme, backend, bits, family, plan, accuracy=accuracy)
@@ -83,14 +85,15 @@ def _decide(
         left := _core.serving_byte_kernel()
     ) != unit:  # the unit failed its test just now: another choice may be better
         return _decide(
-            k, single, is_paired, scheme, backend, bits, family, plan, accuracy, guard.generation, figures, left
+            k, single, is_paired, scheme, backend, bits, family, plan, accuracy, guard.generation, figures, left, forced
         )  # fmt: skip
+    way = "cheaper" if may_go_direct(asked) and forced != "planes" and guard.serves_numbers() else "planes"
     if refusal is None:
-        return Decision(chosen, reason)
+        return Decision(chosen, reason, way=way)
     if is_auto and family == "least":
         for other in CPU_BACKENDS:
             if other != chosen.backend and guard.cpu_refusal(other) is None:
-                return Decision(plan_asked_for(asked, other, k, single, is_paired), reason, refusal)
+                return Decision(plan_asked_for(asked, other, k, single, is_paired), reason, refusal, way=way)
     raise RuntimeError(refusal)
 
 

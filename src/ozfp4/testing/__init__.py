@@ -5,7 +5,7 @@ from .compare import assert_same_bits, bits_of, difference
 from .complex import complex_matmul, real_form
 from .complex_update import complex_gemm_reference
 from .correct import correct_matmul
-from .forced import forced
+from .forced import forced, forced_on_cpu
 from .generators import (
     KINDS,
     PATHS,
@@ -51,6 +51,7 @@ __all__ = [
     "error_bound",
     "exact_matmul",
     "forced",
+    "forced_on_cpu",
     "fp64_matmul",
     "gemm_reference",
     "hard_operands",

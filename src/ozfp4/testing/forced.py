@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ..backends import cpu
 from ..backends.cuda import extension, variant
 from ..backends.cuda.variant import Forced
 
@@ -88,3 +89,31 @@ def forced(
         yield
     finally:
         variant.forced = before
+
+
+@contextmanager
+def forced_on_cpu(*, words: bool) -> Iterator[None]:
+    """Products of floating-point numbers on the CPU within the block run in machine words, whatever their size, or by planes.
+
+    It applies to the whole process, to products for which no plan, scheme, backend or family is asked. Those whose entries words
+    do not serve run by planes nevertheless; a Report says which.
+
+    Parameters
+    ----------
+    words : bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ozfp4
+    >>> a = np.eye(3)
+    >>> with forced_on_cpu(words=True):
+    ...     ozfp4.matmul(a, a, report=True)[1].backend
+    'direct'
+    """
+    before = cpu.forced_way
+    cpu.forced_way = "words" if words else "planes"
+    try:
+        yield
+    finally:
+        cpu.forced_way = before

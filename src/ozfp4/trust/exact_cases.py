@@ -267,6 +267,19 @@ def whole_products(
             yield _whole_product(m, k, n, single)
 
 
+def number_products(*, short: bool, single: bool = False) -> Iterator[WholeProduct]:
+    """The same for the CPU's words: of few products, whose sums need no residues, and of more; B by rows and by columns."""
+    for m, k, n in (
+        ((5, 7, 35), (6, 301, 33)) if short else ((1, 1, 1), (5, 7, 35), (70, 129, 33), (6, 1201, 33))
+    ):
+        product = replace(
+            _whole_product(m, k, n, single), name=f"numbers {m} x {k} x {n}{_OF_FLOAT32 * single}"
+        )
+        yield product
+        turned = replace(product, a=product.b.T, b=product.a.T, expected=product.expected.T)
+        yield replace(turned, name=f"{product.name} transposed")
+
+
 def thin_products(*, single: bool = False) -> Iterator[WholeProduct]:
     """The same of few columns or rows, the other operand's lines along K and across it: its K in one block and in several."""
     for m, k, n in ((1, 1, 1), (70, 129, 2), (300, 65, 8), (19, 2500, 3), (9, 8000, 8), (33, 8192, 1)):

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..backends import cpu
-from ..backends.kernels import WORDS, DeviceKernel, cpu_setting
+from ..backends.kernels import NUMBERS, WORDS, DeviceKernel, cpu_setting
 from ..plans.plan import Plan, make_plan
 from ..request import library
 from . import plane_products
@@ -88,7 +88,7 @@ def _wrong_product(
         return name, None
     about = f"scheme {plan.scheme}, {plan.backend}, {plan.family}, {plan.bits} bits"
     wrong = replace(wrong, plan=about)
-    has_stages = product.accuracy == "scaled" and kernel.element != WORDS.element
+    has_stages = product.accuracy == "scaled" and kernel.element not in (WORDS.element, NUMBERS.element)
     return name, wrong if not has_stages else _with_stage(kernel, plan, product, wrong)
 
 
@@ -99,8 +99,8 @@ def _wrong_without_planes(
     asked: Iterable[tuple[str, int]],
     single: bool = False,
 ) -> Iterator[tuple[str, Failure | None]]:
-    """Products on a GPU that need no planes in its memory, in accuracies and bits; the last is left to repair in part. In machine
-    words all of them also as updates. `single`: they are of float32."""
+    """Products that need no planes in memory, in accuracies and bits; the last is left to repair in part. In machine words all of
+    them also as updates. `single`: they are of float32."""
     from . import exact_cases
 
     kinds = (False, True) if direct == "always" else (False,)
@@ -142,6 +142,18 @@ def _wrong_in_words(kernel: DeviceKernel) -> Iterator[tuple[str, Failure | None]
     yield from _wrong_without_planes(kernel, short, "tiles", asked)
 
 
+def _wrong_numbers(kernel: DeviceKernel, short: bool) -> Iterator[tuple[str, Failure | None]]:
+    """Products on the CPU in words, with none, one and two residues, in all accuracies and as updates."""
+    from . import exact_cases
+
+    for single in (False,) if short else (False, True):
+        bits = (24, 40) if single else (53, 62)
+        longest = _core.accuracy_bits(24 if single else 53)
+        asked = (*(("scaled", c) for c in bits), ("fp64", longest), ("correct", longest))
+        products = exact_cases.number_products(short=short, single=single)
+        yield from _wrong_without_planes(kernel, products, "always", asked, single)
+
+
 def _wrong_integers_in_one_launch(kernel: DeviceKernel) -> Iterator[tuple[str, Failure | None]]:
     """Products of integers of 64 bits, whose sums wrap."""
     from . import exact_cases
@@ -161,6 +173,9 @@ def _findings(kernel: DeviceKernel, short: bool) -> Iterator[tuple[str, Failure 
 
     if kernel.element == WORDS.element and kernel.device != "cpu":
         yield from _wrong_in_words(kernel)
+        return
+    if kernel == NUMBERS:
+        yield from _wrong_numbers(kernel, short)
         return
     for case in exact_cases.cases(exact_cases.ALPHABETS[kernel.element], short=short):
         yield case.name, _wrong_sum(kernel, case)
@@ -185,10 +200,10 @@ def examine(kernel: DeviceKernel, *, short: bool) -> Verdict:
     torch = library.torch_module()
     no_memory = (MemoryError,) if torch is None else (MemoryError, torch.cuda.OutOfMemoryError)
     form = "short" if short else "long"
-    if kernel.device == "cpu" and kernel != WORDS:
+    if kernel.device == "cpu" and kernel not in (WORDS, NUMBERS):
         cpu.ensure_blas()  # whose import takes longer than a short test
     forced: Any = nullcontext()
-    if kernel.device == "cpu" and kernel != WORDS:
+    if kernel.device == "cpu" and kernel not in (WORDS, NUMBERS):
         forced = _core.ForcedKernel(cpu_setting(kernel))
     start = time.perf_counter()
     count, name = 0, "first case"

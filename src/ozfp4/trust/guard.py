@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from .. import _core
 from ..backends.kernels import (
     BLAS_SETTING,
+    NUMBERS,
     WORDS,
     DeviceKernel,
     cpu_kernel,
@@ -195,6 +196,11 @@ def words_refusal() -> str | None:
     """None if products of integers in machine words can be trusted, else why there are none."""
     verdict = verdict_of(WORDS)
     return None if verdict.passed else f"{verdict.kernel} failed its self-test: {verdict.reason}"
+
+
+def serves_numbers() -> bool:
+    """Whether small products of floating-point numbers on the CPU may be made in machine words."""
+    return verdict_of(NUMBERS).passed
 
 
 def serving_kernel(plan: Plan, index: int) -> int:

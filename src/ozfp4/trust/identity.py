@@ -12,7 +12,7 @@ from pathlib import Path
 from .. import _core
 from ..backends import cpu
 from ..backends.cuda import extension
-from ..backends.kernels import WORDS, DeviceKernel
+from ..backends.kernels import NUMBERS, WORDS, DeviceKernel
 from ..request import library
 from ..support.version import __version__
 
@@ -49,7 +49,7 @@ def _instruction_sets() -> str:
 
 
 def words_identity() -> dict[str, str]:
-    """The key of findings about the CPU's own integers."""
+    """The key of findings about the CPU's own loops."""
     return {
         "device": f"cpu {cpu.model()}",
         "instruction sets": _instruction_sets(),
@@ -91,7 +91,7 @@ def gpu_identity(index: int) -> dict[str, str]:
 
 def identity(kernel: DeviceKernel) -> dict[str, str]:
     """All that a verdict about a kernel depends on."""
-    if kernel == WORDS:
+    if kernel in (WORDS, NUMBERS):
         about = words_identity()
     elif kernel.device == "cpu":
         about = cpu_identity()

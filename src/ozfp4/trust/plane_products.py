@@ -13,7 +13,7 @@ from ..backends import cpu
 from ..backends.cuda import extension, launch
 from ..backends.cuda.promise import PLAIN, Promise, promise_of
 from ..backends.cuda.variant import Variant
-from ..backends.kernels import WORDS, DeviceKernel, gpu_kernels
+from ..backends.kernels import NUMBERS, WORDS, DeviceKernel, gpu_kernels
 from ..plans.plan import Plan, make_plan
 from ..request import library
 from ..request.operands import matmul_shape
@@ -214,8 +214,10 @@ def whole_product(
     updates: bool = False,
 ) -> npt.NDArray[Any]:
     """`a` times `b`, of float64 or float32 as the result is, by all four stages of a plan, whose planes the kernel multiplies;
-    `direct`: by which of the kernels that have none, of machine words on a GPU; `updates`: by the one for alpha A B + beta C, of
-    1 and 0. Raises as :func:`multiply`."""
+    `direct`: by which of the kernels that have none, of machine words on a GPU; `updates`: by the one for alpha A B + beta C,
+    which adds nothing. Raises as :func:`multiply`."""
+    if kernel == NUMBERS:
+        return _numbers_in_words(plan, a, b, accuracy, updates)
     if kernel.device == "cpu":
         c = np.full((a.shape[0], b.shape[1]), np.nan, a.dtype)
         cpu.ensure_blas()
@@ -223,6 +225,17 @@ def whole_product(
         return c
     promise = promise_of(accuracy, single=a.dtype == np.float32, updates=updates)
     return _product_on_gpu(kernel, plan, a, b, promise, direct)[1]
+
+
+def _numbers_in_words(
+    plan: Plan, a: npt.NDArray[Any], b: npt.NDArray[Any], accuracy: str, updates: bool
+) -> npt.NDArray[Any]:
+    c = np.full((a.shape[0], b.shape[1]), np.nan, a.dtype)
+    adds: dict[str, Any] = {"beta": 1.0, "c": np.zeros_like(c)} if updates else {}
+    about = _core.matmul(plan._core, a, b, [c], cpu.DEFAULT_WORKSPACE, None, accuracy, way="words", **adds)
+    if not about["in_words"]:
+        raise RuntimeError(f"the product {a.shape} by {b.shape} was not made in words")
+    return c
 
 
 def integers_in_one_launch(

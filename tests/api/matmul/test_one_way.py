@@ -20,7 +20,7 @@ import ozfp4
 from ozfp4.backends.cuda import extension
 from ozfp4.backends.cuda.views import prepare
 from ozfp4.cost.choice import Choice
-from ozfp4.dispatch import on_cuda, repeated, this_machine
+from ozfp4.dispatch import on_cuda, repeated, repeated_on_cpu, this_machine
 from ozfp4.testing import assert_same_bits, exact_matmul
 from ozfp4.trust import guard
 
@@ -69,8 +69,17 @@ def check(entered: list[str]) -> None:
 def test_on_the_cpu(options: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     ozfp4.matmul(A, B, **options)
     entered = modules_entered(lambda: ozfp4.matmul(A, B, **options))
-    assert "ozfp4.backends.cpu" in entered
+    is_repeated = not {"out", "report"} & set(options)
+    assert ("ozfp4.dispatch.repeated_on_cpu" if is_repeated else "ozfp4.backends.cpu") in entered
     check(entered)
+
+
+def test_the_first_of_its_kind_on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    ozfp4.matmul(A, B)
+    monkeypatch.setattr(repeated_on_cpu, "made", {})
+    entered = modules_entered(lambda: ozfp4.matmul(A, B))
+    assert "ozfp4.backends.cpu" in entered
+    assert entered.count("ozfp4.dispatch.repeated_on_cpu") == 2  # asked before, and told afterwards
 
 
 def functions_called(call: Callable[[], object]) -> int:
@@ -92,7 +101,7 @@ def functions_called(call: Callable[[], object]) -> int:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "most"), [(np.float64, 72), (np.float32, 72), (np.int64, 78), (np.int8, 78)]
+    ("dtype", "most"), [(np.float64, 12), (np.float32, 12), (np.int64, 78), (np.int8, 78)]
 )
 def test_a_small_product_is_not_held_up(dtype: type, most: int) -> None:
     """Of the time beside the core's, measured by what it consists of: about 0.15 microseconds a function."""

@@ -38,6 +38,10 @@ const std::vector<const ByteKernel*>& byte_kernels();
 const ByteKernel* serving_byte_kernel();
 
 // Nobody takes it any more unless it is asked for by name; or these, and all others again.
+// Whether the thread was told one, or the variable names one: products are then to be made by planes.
+bool is_byte_kernel_asked();
+
+// Nobody takes it any more unless it is asked for by name.
 void disable_byte_kernel(const ByteKernel& kernel);
 void disable_byte_kernels(const std::vector<const ByteKernel*>& kernels);
 

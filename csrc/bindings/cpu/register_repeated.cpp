@@ -1,0 +1,77 @@
+#include <pybind11/numpy.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "bindings/prepared/stack.hpp"
+#include "bindings/register.hpp"
+#include "bindings/views.hpp"
+#include "cpu/matmul.hpp"
+
+namespace ozfp4::bindings {
+namespace {
+
+// A product of two matrices of known dtypes, all of which has been decided: what differs is their extents, strides and data.
+class RepeatedMatmul {
+ public:
+  RepeatedMatmul(py::object plan, const py::array& a, const py::array& b, py::dtype result, std::int64_t workspace_limit,
+                 const std::string& accuracy, const std::string& rounding, const std::string& way)
+      : held_(std::move(plan)),
+        plan_(held_.cast<const Plan&>()),
+        type_a_(element_type(a)),
+        type_b_(element_type(b)),
+        dtype_(std::move(result)),
+        rounding_(rounding_named(rounding)) {
+    type_ = dtype_.equal(py::dtype::of<double>()) ? ElementType::float64 : ElementType::float32;
+    if (!is_float(type_a_) || !is_float(type_b_)) throw py::type_error("a, b: float64 or float32 is needed");
+    options_.workspace_limit = workspace_limit;
+    options_.promise = {accuracy_named(accuracy), type_ == ElementType::float64 ? 53 : 24};
+    options_.way = way_named(way);
+    options_.progress = [](double) {
+      const py::gil_scoped_acquire locked;
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    };
+    if (plan_.is_complex) throw py::value_error("plan: one of real products is needed");
+    if (options_.promise.certifies() && plan_.bits < accuracy_bits(options_.promise.precision)) {
+      throw py::value_error("plan: its bits are too few for the accuracy");
+    }
+  }
+
+  // Range: the dtypes of the arrays that it was made with.
+  py::array multiply(const py::array& a, const py::array& b) const {
+    require_dimensions(a, 2);
+    require_dimensions(b, 2);
+    if (a.shape(1) != b.shape(0) || a.shape(1) > plan_.k_max) throw py::value_error("matrix extents do not fit");
+    if (a.itemsize() != entry_bytes(type_a_) || b.itemsize() != entry_bytes(type_b_)) throw py::type_error("dtypes differ");
+    py::array out(dtype_, {a.shape(0), b.shape(1)});
+    const Target target{
+        {static_cast<char*>(out.mutable_data()), type_, out.shape(0), out.shape(1), out.strides(0), out.strides(1)}, rounding_};
+    const OperandView view_a = operand_view(a, type_a_, false, static_cast<const char*>(a.data()));
+    const OperandView view_b = operand_view(b, type_b_, true, static_cast<const char*>(b.data()));
+    const py::gil_scoped_release unlocked;
+    cpu_matmul(plan_, view_a, view_b, {target}, options_);
+    return out;
+  }
+
+ private:
+  py::object held_;
+  const Plan& plan_;
+  ElementType type_a_, type_b_, type_ = ElementType::float64;
+  py::dtype dtype_;
+  Rounding rounding_;
+  MatmulOptions options_;
+};
+
+}  // namespace
+
+void register_repeated(py::module_& module) {
+  py::class_<RepeatedMatmul>(module, "RepeatedMatmul")
+      .def(py::init<py::object, const py::array&, const py::array&, py::dtype, std::int64_t, const std::string&,
+                    const std::string&, const std::string&>(),
+           py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("dtype"), py::arg("workspace_limit"), py::arg("accuracy"),
+           py::arg("rounding"), py::arg("way"))
+      .def("multiply", &RepeatedMatmul::multiply, py::arg("a").noconvert(), py::arg("b").noconvert());
+}
+
+}  // namespace ozfp4::bindings

@@ -1,0 +1,53 @@
+// The rounding test of accuracy="correct" for one entry, so that loops over entries vectorise.
+//
+// With x = sum + rest and r = fl(x), t = rest - (r - sum) is the distance of x from r, exactly but for what rest is off by, at
+// most |rest| 2^-52, and |t| <= 2 |rest|. So x and all numbers within `error` of it lie in r + [t - m, t + m] with
+// m >= error + |rest| 2^-48, which has room for the rounding of t +- m. Where fl(r + (t - m)) = fl(r + (t + m)) = r, they all
+// round to r to nearest, so that none reaches r's neighbours, and |t| > m says on which side of r they lie.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "arith/accuracy/modes.hpp"
+#include "arith/float_fields.hpp"
+#include "arith/scale_entry.hpp"
+#include "arith/wide/round_pieces.hpp"
+
+namespace ozfp4 {
+
+// What all entries have in common.
+struct CertainRounding {
+  std::int64_t is_directed, is_down, is_zero;
+  double no_side, least_slack;
+
+  explicit CertainRounding(Rounding rounding)
+      : is_directed(rounding != Rounding::nearest),
+        is_down(rounding == Rounding::down),
+        is_zero(rounding == Rounding::zero),
+        no_side(is_directed != 0 ? 0.0 : -1.0),
+        least_slack(is_directed != 0 ? 0x1p-48 : 0.0) {}
+};
+
+// x rounded, times 2^exponent; `refused` is not 0 where not every number within the error rounds to the same bits. Range: the
+// result and its neighbours are normal numbers, or x is 0.
+inline double round_certain_one(const SumOfPieces& x, double error, std::int32_t exponent, const CertainRounding& how,
+                                std::int64_t& refused) {
+  const double r = x.sum + x.rest, t = x.rest - (r - x.sum);
+  const double slack = error != 0.0 ? 0x1p-48 : how.least_slack;
+  const double margin = error * (1.0 + 0x1p-20) + std::fabs(x.rest) * slack;
+  const double low = r + (t - margin), high = r + (t + margin);
+  const double side = how.is_directed != 0 ? margin : how.no_side;
+  refused = static_cast<std::int64_t>(low != high) | static_cast<std::int64_t>(std::fabs(t) <= side);
+  // One place towards zero or away from it; exponents are so far from the ends that neither leaves the normal numbers.
+  const std::uint64_t bits = float_bits(r);
+  const auto is_negative = static_cast<std::int64_t>(bits >> 63);
+  const std::int64_t goes_down = how.is_down | (how.is_zero & (is_negative ^ 1));
+  const auto is_below = static_cast<std::int64_t>(float_bits(t) >> 63);
+  const std::int64_t is_moved = how.is_directed & (goes_down ^ is_below ^ 1);
+  const std::int64_t step = is_moved - 2 * (is_moved & (is_negative ^ goes_down));
+  const double moved = float_from_bits<double>(bits + static_cast<std::uint64_t>(step));
+  return moved * exact_power_of_two<double>(exponent);
+}
+
+}  // namespace ozfp4

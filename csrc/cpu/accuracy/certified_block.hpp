@@ -1,0 +1,278 @@
+// What becomes of the integers of a block where a result promises more than the scaled product.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <mutex>
+#include <vector>
+
+#include "arith/accuracy/bound.hpp"
+#include "arith/accuracy/certificate.hpp"
+#include "arith/wide/round_wide.hpp"
+#include "cpu/accuracy/certified.hpp"
+#include "cpu/runtime/threads.hpp"
+#include "cpu/stages/columns.hpp"
+
+namespace ozfp4 {
+
+inline constexpr std::int64_t kCertifiedGrain = 8192;
+inline constexpr std::int32_t kNoCapacity = 1 << 20;
+
+// Of kLanes columns: what all of them have, so that one test may serve for the lot; special ones are left out.
+struct ColumnGroup {
+  std::int64_t least_nonzeros = std::numeric_limits<std::int64_t>::max(), largest_depth = 0;
+  std::int32_t least_capacity = kNoCapacity;  // of those that are rounded
+  int lanes = 0, exact = 0;
+  double rounded[kLanes], nonzeros[kLanes], half[kLanes];  // half: 2^(c - 1)
+};
+
+inline ColumnGroup group_of(const BlockLines& lines, std::int64_t first, int n) {
+  ColumnGroup group;
+  for (int i = 0; i < n; ++i) {
+    const LineRecord& record = lines.records[first + i];
+    group.rounded[i] = static_cast<double>(record.rounded);
+    group.nonzeros[i] = static_cast<double>(record.nonzeros);
+    group.half[i] = std::ldexp(1.0, record.capacity - 1);
+    if (lines.special[first + i] != kFinite) continue;
+    ++group.lanes;
+    group.exact += record.rounded == 0;
+    group.least_nonzeros = std::min(group.least_nonzeros, record.nonzeros);
+    group.largest_depth = std::max(group.largest_depth, record.depth);
+    if (record.rounded != 0) group.least_capacity = std::min(group.least_capacity, record.capacity);
+  }
+  return group;
+}
+
+inline int largest_capacity(const BlockLines& lines, std::int64_t count) {
+  int largest = 0;
+  for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, lines.records[i].capacity);
+  return largest;
+}
+
+// Whether certify gives exact or depth for the row and every column of the group. error_exponent is at most the capacity of the
+// line that is not rounded, or the larger one: what it leaves of their sum is at least the least capacity of rounded lines.
+inline bool certifies_all(const LineRecord& row, const ColumnGroup& group, std::int64_t k, int precision) {
+  const std::int32_t least = std::min(row.rounded != 0 ? row.capacity : kNoCapacity, group.least_capacity);
+  if (least == kNoCapacity || group.lanes == 0) return true;
+  const std::int64_t overlap = row.nonzeros + group.least_nonzeros - k;
+  if (overlap < 1) return false;
+  return row.depth + group.largest_depth <= overlap * (floor_log2(overlap) + least - precision - 2);
+}
+
+// Reconstructs a block from its integers: `Source` is Integers (cpu/stages/integers.hpp) or has the same members.
+template <class T, class Source>
+class CertifiedBlock {
+ public:
+  CertifiedBlock(const Source& integers, const Promise& promise, std::int64_t k, const BlockLines& rows,
+                 const BlockLines& columns, const Target& target, Listed& listed)
+      : integers_(integers), promise_(promise), k_(k), rows_(rows), columns_(columns), target_(target), listed_(listed) {
+    for (std::int64_t column = 0; column < target.result.columns; column += kLanes)
+      groups_.push_back(group_of(columns, column, lanes_at(column)));
+    const int bits =
+        largest_capacity(rows, target.result.rows) + largest_capacity(columns, target.result.columns) + floor_log2(k) + 1;
+    is_short_ = !target.update.is_asked && integers.template tests<T>(bits);
+  }
+
+  EntryCounts run() {
+    EntryCounts total;
+    std::mutex lock;
+    const std::int64_t columns = target_.result.columns, grain = std::max<std::int64_t>(1, kCertifiedGrain / columns);
+    parallel_for(target_.result.rows, grain, [&](std::int64_t begin, std::int64_t end) {
+      EntryCounts counts;
+      for (std::int64_t row = begin; row < end; ++row) {
+        for (std::int64_t column = 0; column < columns; column += kLanes) group(row, column, counts);
+      }
+      const std::lock_guard<std::mutex> hold(lock);
+      total.extend(counts);
+    });
+    return total;
+  }
+
+ private:
+  static constexpr int kWords = Source::kWords;
+  using Sums = typename Source::Lanes;
+
+  struct Lanes {
+    std::int32_t exponent[kLanes];
+    T value[kLanes];
+  };
+
+  int lanes_at(std::int64_t column) const {
+    return static_cast<int>(std::min<std::int64_t>(kLanes, target_.result.columns - column));
+  }
+
+  bool is_special(std::int64_t row, std::int64_t column) const {
+    return rows_.special[row] != kFinite || columns_.special[column] != kFinite;
+  }
+
+  // Beside NaN or infinity of C no finite product matters.
+  bool is_decided_by_addend(std::int64_t row, std::int64_t column) const {
+    return target_.update.is_asked && !is_finite(target_.update.addend(row, column));
+  }
+
+  void group(std::int64_t row, std::int64_t column, EntryCounts& counts) {
+    const int n = lanes_at(column);
+    Lanes lanes;
+    for (int i = 0; i < n; ++i) lanes.exponent[i] = -(rows_.shift[row] + columns_.shift[column + i]);
+    std::uint64_t listed = 0;
+    if (promise_.accuracy == Accuracy::correct) {
+      listed = round_correctly(row, column, n, lanes, counts);
+    } else {
+      if (target_.update.is_asked)
+        round_updates(row, column, n, lanes);
+      else
+        integers_.round(integers_.at(row, column), n, lanes.exponent, lanes.value);
+      if (promise_.accuracy == Accuracy::fp64) listed = list_uncertified(row, column, n, counts);
+    }
+    listed_.word(row, column / kLanes) = listed;
+    char* address = target_.result.data + row * target_.result.row_stride + column * target_.result.column_stride;
+    for (int i = 0; i < n; ++i) {
+      // C, which may lie here, is read again where this is not the result.
+      if (target_.update.is_asked && ((listed >> i & 1) != 0 || is_special(row, column + i))) continue;
+      store(address + i * target_.result.column_stride, lanes.value[i]);
+    }
+    if (target_.has_bound()) put_bounds(row, column, n, lanes, listed, counts);
+  }
+
+  // The entry of an integer, rounded once.
+  T round_one(const WideInt<kWords>& value, int exponent, std::int64_t row, std::int64_t column) const {
+    if (!target_.update.is_asked) return round_wide<T>(value, exponent, target_.rounding);
+    const Update& factors = target_.update.factors;
+    const double c = target_.update.addend(row, column);
+    if (!is_finite(c)) return static_cast<T>(special_update(factors, 0.0, c));
+    return round_update<T>(value, exponent, factors, addend_of(factors, c), target_.rounding);
+  }
+
+  void round_updates(std::int64_t row, std::int64_t column, int n, Lanes& lanes) const {
+    const std::int64_t first = integers_.at(row, column);
+    Sums sums;
+    integers_.load(first, n, sums);
+    for (int i = 0; i < n; ++i) lanes.value[i] = round_one(integers_.lane(sums, first, i), lanes.exponent[i], row, column + i);
+  }
+
+  // accuracy="fp64": the lanes that nothing certifies.
+  std::uint64_t list_uncertified(std::int64_t row, std::int64_t column, int n, EntryCounts& counts) const {
+    if (rows_.special[row] != kFinite) return 0;
+    const LineRecord& own = rows_.records[row];
+    const ColumnGroup& group = groups_[static_cast<std::size_t>(column / kLanes)];
+    if (certifies_all(own, group, k_, promise_.precision)) {
+      const int exact = own.rounded == 0 ? group.exact : 0;
+      counts.exact += exact;
+      counts.depth += group.lanes - exact;
+      return 0;
+    }
+    const std::int64_t first = integers_.at(row, column);
+    Sums sums;
+    integers_.load(first, n, sums);
+    std::uint64_t listed = 0;
+    for (int i = 0; i < n; ++i) {
+      if (columns_.special[column + i] != kFinite) continue;
+      const LineRecord& other = columns_.records[column + i];
+      const Certificate found = certify(own, other, k_, promise_.precision);
+      counts.exact += found == Certificate::exact;
+      counts.depth += found == Certificate::depth;
+      if (found != Certificate::none) continue;
+      const WideInt<kWords> value = integers_.lane(sums, first, i);
+      const int length = wide_bit_length(wide_magnitude(value, wide_sign_mask(value)));
+      const bool is_kept =
+          length >= certified_length(own, other, k_, promise_.precision) || is_decided_by_addend(row, column + i);
+      counts.result += is_kept;
+      if (!is_kept) listed |= std::uint64_t(1) << i;
+    }
+    return listed;
+  }
+
+  // accuracy="correct": rounds the lanes in the wanted direction; returns those that the rounding test does not settle.
+  std::uint64_t round_correctly(std::int64_t row, std::int64_t column, int n, Lanes& lanes, EntryCounts& counts) const {
+    const std::int64_t first = integers_.at(row, column);
+    std::int64_t refused[kLanes];
+    std::fill_n(refused, n, 1);
+    Sums sums;
+    integers_.load(first, n, sums);
+    if (is_short_) {
+      const ColumnGroup& group = groups_[static_cast<std::size_t>(column / kLanes)];
+      double error[kLanes];
+      errors(rows_.records[row], group, n, error);
+      integers_.round_certain(sums, n, lanes.exponent, error, target_.rounding, lanes.value, refused);
+      if (rows_.special[row] == kFinite && group.lanes == n && !any_of(refused, n)) {
+        const auto exact = std::count(error, error + n, 0.0);
+        counts.exact += exact;
+        counts.result += n - exact;
+        return 0;
+      }
+    }
+    std::uint64_t listed = 0;
+    for (int i = 0; i < n; ++i) {
+      if (is_special(row, column + i)) continue;
+      const LineRecord &own = rows_.records[row], &other = columns_.records[column + i];
+      const bool is_exact = rounded_products(own, other) == 0 && rounded_products(other, own) == 0;
+      bool is_kept = true;
+      if (refused[i] != 0) {
+        const auto round = [&](const WideInt<kWords>& value) { return round_one(value, lanes.exponent[i], row, column + i); };
+        is_kept = round_alone(integers_.lane(sums, first, i), own, other, is_exact, round, lanes.value[i]);
+      }
+      counts.exact += is_exact;
+      counts.result += is_kept && !is_exact;
+      if (!is_kept) listed |= std::uint64_t(1) << i;
+    }
+    return listed;
+  }
+
+  static bool any_of(const std::int64_t* refused, int n) {
+    std::int64_t any = 0;
+    for (int i = 0; i < n; ++i) any |= refused[i];
+    return any != 0;
+  }
+
+  // Upper bounds of error_bound in FP64; 0 where that is 0.
+  static void errors(const LineRecord& row, const ColumnGroup& group, int n, double* error) {
+    const auto rounded = static_cast<double>(row.rounded), nonzeros = static_cast<double>(row.nonzeros);
+    const double half = std::ldexp(1.0, row.capacity - 1);
+    for (int i = 0; i < n; ++i) {
+      error[i] = std::min(group.rounded[i], nonzeros) * half + std::min(rounded, group.nonzeros[i]) * group.half[i];
+    }
+  }
+
+  // Whether every number within the error of `value` rounds to the same bits, which it stores. `round` is monotonic.
+  template <class Round>
+  static bool round_alone(const WideInt<kWords>& value, const LineRecord& row, const LineRecord& column, bool is_exact,
+                          const Round& round, T& rounded) {
+    if (is_exact) {
+      rounded = round(value);
+      return true;
+    }
+    const WideInt<kWords> error = error_bound<kWords>(row, column);
+    rounded = round(wide_sub(value, error));
+    return float_bits(rounded) == float_bits(round(wide_add(value, error)));
+  }
+
+  void put_bounds(std::int64_t row, std::int64_t column, int n, const Lanes& lanes, std::uint64_t listed,
+                  EntryCounts& counts) const {
+    for (int i = 0; i < n; ++i) {
+      if ((listed >> i & 1) != 0) continue;
+      double bound = std::numeric_limits<double>::infinity();
+      if (!is_special(row, column + i)) {
+        const WideInt<kWords> error = error_bound<kWords>(rows_.records[row], columns_.records[column + i]);
+        const FloatParts& alpha = target_.update.factors.alpha;
+        bound = target_.update.is_asked ? entry_bound(times_significand(error, alpha), lanes.exponent[i] + alpha.weight,
+                                                      lanes.value[i], target_.rounding)
+                                        : entry_bound(error, lanes.exponent[i], lanes.value[i], target_.rounding);
+        counts.largest_bound = std::max(counts.largest_bound, bound);
+      }
+      put(target_.bound, row, column + i, bound);
+    }
+  }
+
+  const Source& integers_;
+  Promise promise_;
+  std::int64_t k_;
+  BlockLines rows_, columns_;
+  Target target_;
+  Listed& listed_;
+  std::vector<ColumnGroup> groups_;
+  bool is_short_ = false;
+};
+
+}  // namespace ozfp4

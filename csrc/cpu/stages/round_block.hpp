@@ -1,0 +1,34 @@
+// Every integer of a block, rounded to nearest.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cpu/runtime/matrix_view.hpp"
+#include "cpu/runtime/threads.hpp"
+#include "cpu/stages/columns.hpp"
+
+namespace ozfp4 {
+
+inline constexpr std::int64_t kRoundGrain = 8192;
+
+// `Source`: as in CertifiedBlock.
+template <class T, class Source>
+void round_block(const Source& integers, const std::int32_t* shift_a, const std::int32_t* shift_b, const ResultView& result) {
+  const std::int64_t grain = std::max<std::int64_t>(1, kRoundGrain / result.columns);
+  parallel_for(result.rows, grain, [&](std::int64_t begin, std::int64_t end) {
+    std::int32_t exponent[kLanes];
+    T rounded[kLanes];
+    for (std::int64_t row = begin; row < end; ++row) {
+      for (std::int64_t column = 0; column < result.columns; column += kLanes) {
+        const int n = static_cast<int>(std::min<std::int64_t>(kLanes, result.columns - column));
+        for (int i = 0; i < n; ++i) exponent[i] = -(shift_a[row] + shift_b[column + i]);
+        integers.round(integers.at(row, column), n, exponent, rounded);
+        char* address = result.data + row * result.row_stride + column * result.column_stride;
+        for (int i = 0; i < n; ++i) store(address + i * result.column_stride, rounded[i]);
+      }
+    }
+  });
+}
+
+}  // namespace ozfp4

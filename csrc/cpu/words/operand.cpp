@@ -1,0 +1,242 @@
+#include "cpu/words/operand.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "arith/scale_entry.hpp"
+#include "cpu/runtime/threads.hpp"
+#include "cpu/words/entries.hpp"
+
+namespace ozfp4 {
+namespace {
+
+constexpr std::int64_t kEntryGrain = 100000;  // less is not worth a thread
+
+// Whether a number is subnormal, by its bits: of single precision it is not converted to one of double precision where a
+// processor takes it for zero.
+template <class T>
+bool is_subnormal(T x) {
+  const FloatBits<T> magnitude = magnitude_bits(x);
+  return magnitude != 0 && magnitude >> (FloatFormat<T>::precision - 1) == 0;
+}
+
+// Those of both for lanes of the same lines.
+void join(LaneFacts& facts, const LaneFacts& others, bool has_facts) {
+  for (std::int64_t l = 0; l < kEntryLanes; ++l) {
+    facts.largest[l] = std::max(facts.largest[l], others.largest[l]);
+    if (!has_facts) continue;
+    facts.nonzeros[l] += others.nonzeros[l];
+    facts.fields[l] += others.fields[l];
+    facts.least[l] = std::min(facts.least[l], others.least[l]);
+  }
+}
+
+}  // namespace
+
+template <std::int64_t Lines>
+void WordOperand<Lines>::Integers::add(const LaneIntegers& lanes) {
+  for (std::int64_t l = 0; l < kEntryLanes; ++l) squares += lanes.squares[l], rounded += lanes.rounded[l];
+}
+
+template <std::int64_t Lines>
+std::int64_t WordOperand<Lines>::lines_of(std::int64_t group) const {
+  return std::max<std::int64_t>(0, std::min(Lines, view_.outer - group * Lines));
+}
+
+template <std::int64_t Lines>
+std::int64_t WordOperand<Lines>::grain() const {
+  return ceil_div(kEntryGrain, Lines * view_.inner);
+}
+
+// The entries of a group, zeros in the place of lines that there are not; false where there are subnormal ones of single
+// precision.
+template <std::int64_t Lines>
+template <class T>
+bool WordOperand<Lines>::copy_group(std::int64_t group) {
+  double* to = values_ + group * Lines * view_.inner;
+  const std::int64_t lines = lines_of(group), k = view_.inner;
+  if (lines < Lines) std::fill_n(to, Lines * k, 0.0);
+  const char* origin = view_.data + group * Lines * view_.outer_stride;
+  bool is_served = true;
+  const auto copy = [&](std::int64_t line, std::int64_t inner) {
+    const T x = load<T>(origin + line * view_.outer_stride + inner * view_.inner_stride);
+    if constexpr (!std::is_same_v<T, double>) is_served = is_served && !is_subnormal(x);
+    to[inner * Lines + line] = x;
+  };
+  if (std::is_same_v<T, double> && Lines == 1 && lines == 1 && view_.inner_stride == sizeof(T)) {
+    std::memcpy(to, origin, static_cast<std::size_t>(k) * sizeof(T));
+  } else if (std::is_same_v<T, double> && Lines > 1 && view_.outer_stride == sizeof(T)) {
+    for (std::int64_t inner = 0; inner < k; ++inner) {
+      std::memcpy(to + inner * Lines, origin + inner * view_.inner_stride, static_cast<std::size_t>(lines) * sizeof(T));
+    }
+  } else if (std::abs(view_.inner_stride) < std::abs(view_.outer_stride)) {
+    for (std::int64_t line = 0; line < lines; ++line) {
+      for (std::int64_t inner = 0; inner < k; ++inner) copy(line, inner);
+    }
+  } else {
+    for (std::int64_t inner = 0; inner < k; ++inner) {
+      for (std::int64_t line = 0; line < lines; ++line) copy(line, inner);
+    }
+  }
+  return is_served;
+}
+
+// One entry after the other: what seldom is.
+template <std::int64_t Lines>
+PieceFacts WordOperand<Lines>::facts_of_line(std::int64_t group, std::int64_t line) const {
+  PieceFacts piece;
+  const double* x = values_ + group * Lines * view_.inner + line;
+  for (std::int64_t k = 0; k < view_.inner; ++k) {
+    add_entry(piece.facts, x[k * Lines]);
+    const std::uint64_t magnitude = magnitude_bits(x[k * Lines]);
+    if (magnitude >= kInfinityBits<double>) piece.special |= magnitude > kInfinityBits<double> ? kHasNan : kHasInfinity;
+  }
+  return piece;
+}
+
+// What lanes of one line say together.
+template <std::int64_t Lines>
+void WordOperand<Lines>::settle_line(std::int64_t group, std::int64_t line, bool has_facts, const LaneFacts& facts,
+                                     std::int64_t first_lane, std::int64_t lanes, PieceFacts& piece) const {
+  std::uint64_t largest = 0;
+  std::int64_t nonzeros = 0, fields = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::int64_t l = first_lane; l < first_lane + lanes; ++l) {
+    largest = std::max(largest, facts.largest[l]);
+    if (!has_facts) continue;
+    nonzeros += facts.nonzeros[l];
+    fields += facts.fields[l];
+    least = std::min(least, facts.least[l]);
+  }
+  constexpr int lowest = kLeastPlainWeight + 1023;  // field
+  const auto field = static_cast<std::int32_t>(float_bits(least) >> 52);
+  if (largest >= kInfinityBits<double> || (has_facts && field < lowest)) {
+    piece = facts_of_line(group, line);
+  } else {
+    piece.facts.exponent = largest == 0 ? kNoExponent : exponent_of_magnitude<double>(largest);
+    if (nonzeros > 0) piece.facts.lowest = field - 1023;
+    piece.facts.nonzeros = nonzeros;
+    piece.facts.exponent_sum = fields - 1023 * nonzeros;
+  }
+}
+
+template <std::int64_t Lines>
+void WordOperand<Lines>::find_group(std::int64_t group, bool has_facts, PieceFacts* pieces) const {
+  const double* x = values_ + group * Lines * view_.inner;
+  PieceFacts* own = pieces + group * Lines;
+  const auto find = has_facts ? find_facts : find_largest;
+  const std::int64_t lines = lines_of(group);
+  if constexpr (Lines == 1) {
+    if (lines == 0) return;
+    const std::int64_t whole = view_.inner / kEntryLanes;
+    double rest[kEntryLanes] = {};
+    std::copy(x + whole * kEntryLanes, x + view_.inner, rest);
+    LaneFacts facts, of_rest;
+    find(x, kEntryLanes, whole, facts);
+    find(rest, kEntryLanes, 1, of_rest);
+    join(facts, of_rest, has_facts);
+    settle_line(group, 0, has_facts, facts, 0, kEntryLanes, *own);
+  } else {
+    for (std::int64_t first = 0; first < lines; first += kEntryLanes) {
+      LaneFacts facts;
+      find(x + first, Lines, view_.inner, facts);
+      for (std::int64_t line = first; line < std::min(first + kEntryLanes, lines); ++line) {
+        settle_line(group, line, has_facts, facts, line - first, 1, own[line]);
+      }
+    }
+  }
+}
+
+template <std::int64_t Lines>
+bool WordOperand<Lines>::look(const ScaleRequest& request) {
+  std::vector<PieceFacts> pieces(static_cast<std::size_t>(view_.outer));
+  std::atomic<bool> is_served{true};
+  parallel_for(groups(), grain(), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t group = begin; group < end; ++group) {
+      if (!with_float(view_.type, [&](auto zero) { return copy_group<decltype(zero)>(group); })) is_served = false;
+      find_group(group, request.wants_records(), pieces.data());
+    }
+  });
+  for (const PieceFacts& piece : pieces) {
+    if (piece.facts.exponent != kNoExponent && piece.facts.exponent < kLeastWordExponent) is_served = false;
+  }
+  if (!is_served) return false;
+  scales_ = scales_of(pieces, view_.inner, request);
+  return true;
+}
+
+// Of the lines of a group, all of its lanes.
+template <std::int64_t Lines>
+void WordOperand<Lines>::convert_group(std::int64_t group, Integers (&found)[Lines]) {
+  double* x = values_ + group * Lines * view_.inner;
+  std::uint64_t* words = words_ + group * Lines * view_.inner;
+  const std::int64_t lines = lines_of(group);
+  const auto scale_of = [&](std::int64_t line) {
+    return line < lines ? exact_power_of_two<double>(scales_.shift[static_cast<std::size_t>(group * Lines + line)]) : 1.0;
+  };
+  LaneIntegers lanes;
+  double scale[kEntryLanes];
+  if constexpr (Lines == 1) {
+    std::fill_n(scale, kEntryLanes, scale_of(0));
+    const std::int64_t whole = view_.inner / kEntryLanes, rest = view_.inner % kEntryLanes;
+    convert_entries(x, words, kEntryLanes, whole, scale, lanes);
+    found[0].add(lanes);
+    if (rest == 0) return;
+    double last[kEntryLanes] = {};
+    std::uint64_t last_words[kEntryLanes];
+    std::copy_n(x + whole * kEntryLanes, rest, last);
+    convert_entries(last, last_words, kEntryLanes, 1, scale, lanes);
+    std::copy_n(last, rest, x + whole * kEntryLanes);
+    std::copy_n(last_words, rest, words + whole * kEntryLanes);
+    found[0].add(lanes);
+  } else {
+    for (std::int64_t first = 0; first < Lines; first += kEntryLanes) {
+      for (std::int64_t l = 0; l < kEntryLanes; ++l) scale[l] = scale_of(first + l);
+      convert_entries(x + first, words + first, Lines, view_.inner, scale, lanes);
+      for (std::int64_t l = 0; l < kEntryLanes; ++l) found[first + l] = {lanes.squares[l], lanes.rounded[l]};
+    }
+  }
+}
+
+template <std::int64_t Lines>
+void WordOperand<Lines>::convert(const ScaleRequest& request) {
+  std::vector<double> squares(static_cast<std::size_t>(view_.outer));
+  parallel_for(groups(), grain(), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t group = begin; group < end; ++group) {
+      Integers found[Lines];
+      convert_group(group, found);
+      for (std::int64_t l = 0; l < lines_of(group); ++l) {
+        const auto index = static_cast<std::size_t>(group * Lines + l);
+        squares[index] = found[l].squares;
+        if (request.accuracy != Accuracy::correct || scales_.records[index].rounded == 0) continue;
+        scales_.records[index].rounded = static_cast<std::uint64_t>(found[l].rounded);
+      }
+    }
+  });
+  // The factor covers the roundings of products and additions.
+  scales_.norm_squared =
+      *std::max_element(squares.begin(), squares.end()) * (1.0 + (static_cast<double>(view_.inner) + 64.0) * 0x1p-52);
+}
+
+template <std::int64_t Lines>
+void WordOperand<Lines>::reduce(int bridges) {
+  if (bridges == 0) return;
+  const std::int64_t entries = Lines * view_.inner;
+  parallel_for(groups(), grain(), [&](std::int64_t begin, std::int64_t end) {
+    for (int i = 0; i < bridges; ++i) {
+      const std::int64_t first = begin * entries;
+      find_residues(values_ + first, (end - begin) * entries, kBridges[i], values_ + (2 + i) * pitch_ + first);
+    }
+  });
+}
+
+template class WordOperand<1>;
+template class WordOperand<kWordColumns>;
+
+}  // namespace ozfp4

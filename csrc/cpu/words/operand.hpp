@@ -1,0 +1,73 @@
+// An operand of a product in words: scaled and encoded.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/runtime/matrix_view.hpp"
+#include "cpu/stages/scale.hpp"
+#include "cpu/words/entries.hpp"
+#include "cpu/words/shape.hpp"
+
+namespace ozfp4 {
+
+// Lines whose largest exponent is below are left to others: nothing here depends on what a processor makes of subnormal numbers.
+inline constexpr int kLeastWordExponent = -900;
+
+// `Lines`: 1 for A, whose entries lie [row][k], kWordColumns for B.
+template <std::int64_t Lines>
+class WordOperand {
+ public:
+  // `planes` has room for all of the operand's, `pitch` entries apart.
+  WordOperand(const OperandView& view, char* planes, std::int64_t pitch)
+      : view_(view),
+        values_(reinterpret_cast<double*>(planes)),
+        words_(reinterpret_cast<std::uint64_t*>(planes) + pitch),
+        pitch_(pitch) {}
+
+  // Copies the entries and finds the scales; false where this way does not serve them. Range: request.bits at most
+  // kMostNearCapacity where the accuracy is scaled.
+  bool look(const ScaleRequest& request);
+
+  // The integers, in FP64 and modulo 2^64, and what is known of them: the records' counts of rounded entries where the accuracy
+  // is correct, and the scales' norm. After a look.
+  void convert(const ScaleRequest& request);
+
+  // Residues by the first bridges. After a conversion.
+  void reduce(int bridges);
+
+  const Scales& scales() const { return scales_; }
+  const double* values() const { return values_; }
+  const std::uint64_t* words() const { return words_; }
+  const double* residues(int bridge) const { return values_ + (2 + bridge) * pitch_; }
+
+ private:
+  // What conversion finds of a line.
+  struct Integers {
+    double squares = 0;
+    std::int64_t rounded = 0;
+
+    void add(const LaneIntegers& lanes);
+  };
+
+  std::int64_t groups() const { return pitch_ / (Lines * view_.inner); }
+  std::int64_t lines_of(std::int64_t group) const;
+  std::int64_t grain() const;
+  template <class T>
+  bool copy_group(std::int64_t group);
+  PieceFacts facts_of_line(std::int64_t group, std::int64_t line) const;
+  void settle_line(std::int64_t group, std::int64_t line, bool has_facts, const LaneFacts& facts, std::int64_t first_lane,
+                   std::int64_t lanes, PieceFacts& piece) const;
+  void find_group(std::int64_t group, bool has_facts, PieceFacts* pieces) const;
+  void convert_group(std::int64_t group, Integers (&found)[Lines]);
+
+  OperandView view_;
+  double* values_;
+  std::uint64_t* words_;
+  std::int64_t pitch_;
+  Scales scales_;
+};
+
+extern template class WordOperand<1>;
+extern template class WordOperand<kWordColumns>;
+
+}  // namespace ozfp4

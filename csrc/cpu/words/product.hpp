@@ -1,0 +1,55 @@
+// A whole product in machine words and FP64 numbers: the same integers as those that residues stand for, so the same bits;
+// without planes or BLAS, and so without what these cost a small product.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "cpu/accuracy/certified.hpp"
+#include "cpu/block_runner.hpp"
+#include "cpu/runtime/buffer.hpp"
+#include "cpu/stages/scale.hpp"
+#include "cpu/words/operand.hpp"
+#include "cpu/words/shape.hpp"
+
+namespace ozfp4 {
+
+// Whether extents, capacities and workspace allow it: whether the entries do shows where they are looked at.
+bool may_multiply_words(std::int64_t m, std::int64_t n, std::int64_t k, const ScaleRequest& request,
+                        std::int64_t workspace_limit);
+
+// Whether the transposed product has fewer tiles: few columns are better rows.
+bool is_turned(std::int64_t m, std::int64_t n);
+
+// Whether it takes less time than planes, as far as the extents say: measured by benchmarks/cpu_small.py.
+bool words_pay(std::int64_t m, std::int64_t n, std::int64_t k);
+
+class WordProduct {
+ public:
+  // Range: float64 or float32 operands, extents of 1 and more; may_multiply_words.
+  WordProduct(const OperandView& a, const OperandView& b, const ScaleRequest& request, StageTimes& times);
+
+  // Scales, encodes and multiplies; false where the entries are not served, and nothing has been written.
+  bool multiply();
+
+  // The integers, rounded to a target: as cpu_reconstruct, or where `listed` is given, as cpu_reconstruct_certified.
+  EntryCounts finish(const Promise& promise, const Target& target, Listed* listed) const;
+
+  const Scales& scales_a() const { return a_->scales(); }
+  const Scales& scales_b() const { return b_->scales(); }
+  int bridges() const { return bridges_; }
+  std::int64_t workspace() const { return shape_.bytes(kMostBridges); }
+
+ private:
+  ScaleRequest request_;
+  StageTimes& times_;
+  WordShape shape_;
+  int bridges_ = 0;
+  Buffer memory_;
+  char* sums_ = nullptr;
+  std::optional<WordOperand<1>> a_;
+  std::optional<WordOperand<kWordColumns>> b_;
+};
+
+}  // namespace ozfp4

@@ -1,0 +1,94 @@
+#include "cpu/words/sums.hpp"
+
+#include <cmath>
+
+#include "arith/scale_entry.hpp"
+#include "cpu/accuracy/certain_lane.hpp"
+#include "cpu/runtime/vectorise.hpp"
+
+namespace ozfp4 {
+namespace {
+
+// Exponents for which value * 2^exponent is 0 or a normal number for every |value| < 2^(kMostNearBits + 1), and so are its
+// neighbours.
+constexpr std::int32_t kLeastExponent = -1020, kMostExponent = 1023 - kMostNearBits - 2;
+
+bool is_outside(std::int32_t exponent) { return exponent < kLeastExponent || exponent > kMostExponent; }
+
+template <int Bridges>
+inline void join_impl(const NearSums& sums, int n, LaneParts& parts) {
+  for (int i = 0; i < n; ++i) {
+    double residue[kMostBridges] = {};
+    for (int b = 0; b < Bridges; ++b) residue[b] = sums.residue[b][i];
+    const SumParts own = join_near_sum<Bridges>(sums.word[i], sums.near[i], residue);
+    parts.top[i] = own.top;
+    parts.middle[i] = own.middle;
+    parts.low[i] = own.low;
+  }
+}
+
+inline SumOfPieces pieces_of(const LaneParts& parts, int i) {
+  return sum_of_parts({parts.top[i], parts.middle[i], parts.low[i]});
+}
+
+OZFP4_VECTORISED void join_0(const NearSums& sums, int n, LaneParts& parts) { join_impl<0>(sums, n, parts); }
+OZFP4_VECTORISED void join_1(const NearSums& sums, int n, LaneParts& parts) { join_impl<1>(sums, n, parts); }
+OZFP4_VECTORISED void join_2(const NearSums& sums, int n, LaneParts& parts) { join_impl<2>(sums, n, parts); }
+static_assert(kMostBridges == 2, "a loop for each number of bridges");
+
+}  // namespace
+
+void join_lanes(const NearSums& sums, int bridges, int n, LaneParts& parts) {
+  bridges == 0 ? join_0(sums, n, parts) : bridges == 1 ? join_1(sums, n, parts) : join_2(sums, n, parts);
+}
+
+OZFP4_VECTORISED void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, double* result,
+                                  std::int64_t* refused) {
+  for (int i = 0; i < n; ++i) {
+    const SumOfPieces x = pieces_of(parts, i);
+    refused[i] = is_outside(exponent[i]) ? 1 : 0;
+    result[i] = (x.sum + x.rest) * exact_power_of_two<double>(exponent[i]);
+  }
+}
+
+// By way of FP64 rounded to odd, which has more than twice the bits; small ones are refused, as a processor may have been told to
+// take subnormal numbers for zero.
+OZFP4_VECTORISED void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, float* result,
+                                  std::int64_t* refused) {
+  for (int i = 0; i < n; ++i) {
+    const SumOfPieces x = pieces_of(parts, i);
+    const double odd = sum_to_odd(x.sum, x.rest), scaled = odd * exact_power_of_two<double>(exponent[i]);
+    const bool is_small = std::fabs(scaled) < 0x1p-125 && odd != 0.0;
+    refused[i] = static_cast<std::int64_t>(is_outside(exponent[i])) | static_cast<std::int64_t>(is_small);
+    result[i] = static_cast<float>(scaled);
+  }
+}
+
+OZFP4_VECTORISED void round_lanes_certain(const LaneParts& parts, int n, const std::int32_t* exponent, const double* error,
+                                          Rounding rounding, double* result, std::int64_t* refused) {
+  const CertainRounding how(rounding);
+  for (int i = 0; i < n; ++i) {
+    std::int64_t own_refused = 0;
+    result[i] = round_certain_one(pieces_of(parts, i), error[i], exponent[i], how, own_refused);
+    refused[i] = own_refused | static_cast<std::int64_t>(is_outside(exponent[i]));
+  }
+}
+
+// All numbers within the error lie between low and high, whose margin has room for the roundings of both and for the rest; where
+// these become the same number of single precision, so do all.
+OZFP4_VECTORISED void round_lanes_certain(const LaneParts& parts, int n, const std::int32_t* exponent, const double* error,
+                                          float* result, std::int64_t* refused) {
+  for (int i = 0; i < n; ++i) {
+    const SumOfPieces x = pieces_of(parts, i);
+    const double power = exact_power_of_two<double>(exponent[i]);
+    const double margin = error[i] * (1.0 + 0x1p-20) + std::fabs(x.sum) * 0x1p-50 + std::fabs(x.rest) * 2;
+    const double low = (x.sum - margin) * power, high = (x.sum + margin) * power;
+    const auto lower = static_cast<float>(low), upper = static_cast<float>(high);
+    const bool is_small = std::fabs(x.sum) * power < 0x1p-124 && (x.sum != 0.0 || margin != 0.0);
+    refused[i] = static_cast<std::int64_t>(is_outside(exponent[i])) | static_cast<std::int64_t>(is_small) |
+                 static_cast<std::int64_t>(lower != upper);
+    result[i] = upper;
+  }
+}
+
+}  // namespace ozfp4

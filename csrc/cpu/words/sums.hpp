@@ -1,0 +1,93 @@
+// The wide integers of a product in words, from the sums that multiply left: what Integers is to planes.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "arith/accuracy/modes.hpp"
+#include "arith/scale_wide.hpp"
+#include "arith/wide/near_sum.hpp"
+#include "arith/wide/round_wide.hpp"
+#include "cpu/stages/columns.hpp"
+#include "cpu/words/shape.hpp"
+
+namespace ozfp4 {
+
+// Sums of one entry and of those beside it.
+struct NearSums {
+  const std::uint64_t* word;
+  const double* near;
+  const double* residue[kMostBridges];
+};
+
+// The parts of up to kLanes integers.
+struct LaneParts {
+  double top[kLanes], middle[kLanes], low[kLanes];
+};
+
+// Loops over lanes, vectorised. Of results `refused` is not 0 where another way has to round.
+void join_lanes(const NearSums& sums, int bridges, int n, LaneParts& parts);
+void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, double* result, std::int64_t* refused);
+void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, float* result, std::int64_t* refused);
+void round_lanes_certain(const LaneParts& parts, int n, const std::int32_t* exponent, const double* error, Rounding rounding,
+                         double* result, std::int64_t* refused);
+// To nearest.
+void round_lanes_certain(const LaneParts& parts, int n, const std::int32_t* exponent, const double* error, float* result,
+                         std::int64_t* refused);
+
+class WordSums {
+ public:
+  static constexpr int kWords = 6;
+  using Lanes = LaneParts;
+  static_assert(kMostNearBits < 32 * kWords - 2, "every integer fits, and so does its error");
+
+  // `planes`: sums in words, in FP64 and of residues, each [row][column] of the padded extents.
+  WordSums(const char* planes, const WordShape& shape, int bridges) : planes_(planes), shape_(shape), bridges_(bridges) {}
+
+  std::int64_t at(std::int64_t row, std::int64_t column) const { return row * shape_.columns + column; }
+
+  void load(std::int64_t first, int n, Lanes& parts) const {
+    NearSums sums{reinterpret_cast<const std::uint64_t*>(planes_) + first, plane(1) + first, {}};
+    for (int i = 0; i < bridges_; ++i) sums.residue[i] = plane(2 + i) + first;
+    join_lanes(sums, bridges_, n, parts);
+  }
+
+  WideInt<kWords> lane(const Lanes& parts, std::int64_t, int i) const {
+    const auto wide = [](double x) { return scaled_wide<kWords>(x, 0); };
+    return wide_add(wide_add(wide(parts.top[i]), wide(parts.middle[i])), wide(parts.low[i]));
+  }
+
+  template <class T>
+  void round(std::int64_t first, int n, const std::int32_t* exponent, T* result) const {
+    Lanes parts;
+    load(first, n, parts);
+    std::int64_t refused[kLanes];
+    round_lanes(parts, n, exponent, result, refused);
+    for (int i = 0; i < n; ++i) {
+      if (refused[i] != 0) result[i] = round_scaled<T>(lane(parts, first, i), exponent[i]);
+    }
+  }
+
+  template <class T>
+  bool tests(int) const {
+    return true;
+  }
+  template <class T>
+  void round_certain(const Lanes& parts, int n, const std::int32_t* exponent, const double* error, Rounding rounding, T* result,
+                     std::int64_t* refused) const {
+    if constexpr (std::is_same_v<T, double>) {
+      round_lanes_certain(parts, n, exponent, error, rounding, result, refused);
+    } else if (rounding == Rounding::nearest) {
+      round_lanes_certain(parts, n, exponent, error, result, refused);
+    }
+  }
+
+ private:
+  const double* plane(int index) const { return reinterpret_cast<const double*>(planes_) + index * shape_.entries(); }
+
+  const char* planes_;
+  const WordShape& shape_;
+  int bridges_;
+};
+
+}  // namespace ozfp4

@@ -1,0 +1,278 @@
+"""Products of floating-point numbers in machine words: the bits of the oracle, and of products by planes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import ozfp4
+from ozfp4 import _core
+from ozfp4.backends import cpu
+from ozfp4.testing import (
+    KINDS,
+    assert_same_bits,
+    correct_matmul,
+    exact_matmul,
+    forced_on_cpu,
+    fp64_matmul,
+    gemm_reference,
+    noise,
+    operands,
+)
+
+Array = npt.NDArray[Any]
+
+
+@pytest.fixture(autouse=True)
+def in_words() -> Iterator[None]:
+    with forced_on_cpu(words=True):
+        yield
+
+
+def reference(a: Array, b: Array, accuracy: str) -> Array:
+    if accuracy == "scaled":
+        return exact_matmul(a, b)
+    return fp64_matmul(a, b)[0] if accuracy == "fp64" else correct_matmul(a, b)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_in_every_accuracy(kind: str, dtype: type) -> None:
+    for m, k, n in ((1, 1, 1), (5, 7, 33), (31, 70, 17), (3, 333, 2)):
+        a, b = operands(kind, m, k, n, dtype=dtype)
+        for accuracy in ("scaled", "fp64", "correct"):
+            assert_same_bits(ozfp4.matmul(a, b, accuracy=accuracy), reference(a, b, accuracy))
+
+
+def test_every_small_shape() -> None:
+    for m, k, n in itertools.product((0, 1, 3, 4, 5, 8, 70), (0, 1, 3, 4, 5, 67), (0, 1, 31, 32, 33, 64, 65)):
+        a, b = operands("normal", m, k, n)
+        c, about = ozfp4.matmul(a, b, accuracy="scaled", report=True)
+        assert_same_bits(c, exact_matmul(a, b))
+        assert about.backend == ("direct" if m * k * n else about.backend)
+
+
+@pytest.mark.parametrize("rounding", ["nearest", "down", "up", "zero"])
+def test_directions(rounding: str) -> None:
+    for kind in ("normal", "phi32", "whole-range"):
+        a, b = operands(kind, 9, 40, 11)
+        c = ozfp4.matmul(a, b, accuracy="correct", rounding=rounding)
+        assert_same_bits(c, correct_matmul(a, b, rounding))
+    lower, upper = ozfp4.enclose(a, b)
+    assert_same_bits(lower, correct_matmul(a, b, "down"))
+    assert_same_bits(upper, correct_matmul(a, b, "up"))
+
+
+def test_updates() -> None:
+    rng = np.random.default_rng(3)
+    a, b = operands("phi8", 13, 21, 40)
+    c = rng.standard_normal((13, 40))
+    for (alpha, beta), accuracy in itertools.product(
+        ((1.0, 1.0), (-0.3, 2.5), (2.0**40, 0.0)), ("scaled", "fp64", "correct")
+    ):
+        expected = gemm_reference(alpha, a, b, beta, c if beta else None, accuracy)
+        found = ozfp4.gemm(alpha, a, b, beta, c if beta else None, accuracy=accuracy)
+        assert_same_bits(found, expected)
+
+
+def test_views_and_out() -> None:
+    a, b = operands("normal", 34, 67, 35)
+    expected = exact_matmul(a, b)
+    odd = np.zeros((67, 71), np.float64)
+    odd[:, ::2][:, :35] = b
+    raw = np.zeros(34 * 67 * 8 + 1, np.uint8)
+    unaligned = raw[1:].view(np.float64).reshape(34, 67)
+    unaligned[...] = a
+    turned = a[::-1, ::-1].copy()[::-1, ::-1]
+    for x, y in itertools.product(
+        (a, np.asfortranarray(a), unaligned, turned), (b, np.asfortranarray(b), odd[:, ::2][:, :35])
+    ):
+        assert_same_bits(ozfp4.matmul(x, y, accuracy="scaled"), expected)
+        for out in (noise((34, 35)), noise((35, 34)).T, noise((68, 105))[::2, ::3]):
+            assert ozfp4.matmul(x, y, out, accuracy="scaled") is out
+            assert_same_bits(out, expected)
+    row, column = a[0], b[:, 0]
+    assert_same_bits(ozfp4.matmul(row, b, accuracy="scaled"), expected[0])
+    assert_same_bits(ozfp4.matmul(a, column, accuracy="scaled"), expected[:, 0])
+    assert_same_bits(
+        ozfp4.matmul(np.broadcast_to(row, (3, 67)), b, accuracy="scaled"), np.repeat(expected[:1], 3, axis=0)
+    )
+
+
+def test_specials() -> None:
+    a, b = operands("normal", 20, 30, 40)
+    a[3, 4], a[5, 6], a[7, 8] = np.nan, np.inf, -np.inf
+    b[4, 3], b[6, 6], b[8, 8], b[9, 39] = np.inf, 0, np.nan, -np.inf
+    for dtype in (np.float64, np.float32):
+        x, y = a.astype(dtype), b.astype(dtype)
+        for accuracy in ("scaled", "fp64", "correct"):
+            c, about = ozfp4.matmul(x, y, accuracy=accuracy, report=True)
+            assert_same_bits(c, reference(x, y, accuracy))
+            assert (about.backend, about.special_rows, about.special_columns) == ("direct", 3, 3)
+
+
+def test_far_exponents_are_left_to_planes() -> None:
+    for scale, words in ((2.0**900, True), (2.0**-800, True), (2.0**-1000, False)):
+        a, b = operands("normal", 9, 10, 11)
+        a *= scale
+        c, about = ozfp4.matmul(a, b, report=True)
+        assert_same_bits(c, fp64_matmul(a, b)[0])
+        assert (about.backend == "direct") is words
+    a, b = operands("normal", 9, 10, 11, dtype=np.float32)
+    a[0, 0] = 1e-40  # subnormal
+    c, about = ozfp4.matmul(a, b, report=True)
+    assert about.backend != "direct"
+    assert_same_bits(c, fp64_matmul(a, b)[0])
+
+
+def test_what_the_report_says() -> None:
+    a, b = operands("normal", 16, 16, 16)
+    for bits, residues in ((53, 0), (62, 1), (70, 2), (76, None), (77, None)):
+        c, about = ozfp4.matmul(a, b, bits=bits, report=True)
+        assert_same_bits(c, exact_matmul(a, b, bits))
+        if residues is None:
+            assert about.backend != "direct"
+            continue
+        assert (about.backend, about.plan) == ("direct", ozfp4.plan_for(a, b, bits=bits))
+        assert about.kernel == f"words of 64 bits, FP64 and {residues} residues"
+        assert (about.moduli_used, about.products, about.bits) == (residues, 2 + residues, bits)
+
+
+@pytest.mark.parametrize("asked", [{"backend": "fp64"}, {"scheme": "I"}, {"family": "paper"}, {"plan": True}])
+def test_what_plans_alone_have_is_made_by_planes(asked: dict[str, Any]) -> None:
+    a, b = operands("normal", 5, 6, 7)
+    if "plan" in asked:
+        asked = {"plan": ozfp4.plan(5, 7, 6)}
+    assert ozfp4.matmul(a, b, report=True, **asked)[1].backend != "direct"
+
+
+def test_what_is_chosen() -> None:
+    small, large = np.ones((8, 8)), np.ones((700, 700))
+    with forced_on_cpu(words=False):
+        assert ozfp4.matmul(small, small, report=True)[1].backend != "direct"
+    way, cpu.forced_way = cpu.forced_way, None
+    try:
+        assert ozfp4.matmul(small, small, report=True)[1].backend == "direct"
+        for a, b in ((large, large), (np.ones((1, 4096)), np.ones((4096, 1)))):
+            assert ozfp4.matmul(a, b, report=True)[1].backend != "direct"
+    finally:
+        cpu.forced_way = way
+
+
+def test_a_workspace_that_is_too_small_for_words() -> None:
+    a, b = operands("normal", 40, 40, 40)
+    c, about = ozfp4.matmul(a, b, workspace_limit=40_000, report=True)
+    assert about.backend != "direct"
+    assert about.workspace <= 40_000
+    assert_same_bits(c, fp64_matmul(a, b)[0])
+
+
+# ---- Words and planes, entry by entry and in what they say -----------------------------------------------------------------
+
+ABOUT = (
+    "exponents", "capacities", "special_rows", "special_columns", "certified_exact", "certified_depth", "certified_result",
+    "repaired_pairs", "repaired_exact", "largest_bound",
+)  # fmt: skip
+
+
+def _entries(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
+    x = rng.standard_normal(shape)
+    kind = rng.integers(0, 9)
+    if kind == 1:
+        x = rng.random(shape)
+    elif kind in (2, 3):
+        x *= 2.0 ** rng.integers(-40 if kind == 2 else -300, 40, shape)
+    elif kind == 4:
+        x = rng.integers(-100, 100, shape).astype(np.float64)
+    elif kind == 5:
+        x[rng.random(shape) < 0.7] = 0
+    elif kind == 6:
+        x = np.ldexp(x, int(rng.integers(-1060, 1010)))
+    elif kind == 7:
+        x[rng.random(shape) < 0.02] = np.inf
+        x[rng.random(shape) < 0.02] = np.nan
+    elif kind == 8:
+        x[:] = 1.0
+    return x
+
+
+def _laid_out(rng: np.random.Generator, x: Array) -> Array:
+    kind = rng.integers(0, 4)
+    if kind == 1:
+        return np.asfortranarray(x)
+    if kind == 2:
+        return x[:, ::-1].copy()[:, ::-1]
+    return np.repeat(x, 2, axis=1)[:, ::2] if kind == 3 else x
+
+
+def _both_ways(rng: np.random.Generator) -> bool:
+    """One random product by planes and in words; whether words served it."""
+    m, n, k = (int(x) for x in rng.integers(1, 71, 3))
+    if rng.random() < 0.05:
+        m, n, k = 5, 5, int(rng.integers(71, 2000))
+    types = ((np.float64, np.float64), (np.float32, np.float32), (np.float64, np.float32))[
+        int(rng.integers(0, 3))
+    ]
+    a, b = (
+        _laid_out(rng, _entries(rng, shape).astype(dtype))
+        for shape, dtype in zip(((m, k), (k, n)), types, strict=True)
+    )
+    dtype = np.result_type(*types)
+    precision = 24 if dtype == np.float32 else 53
+    accuracy = ("scaled", "fp64", "correct")[int(rng.integers(0, 3))]
+    bits = precision if rng.random() < 0.7 else int(rng.integers(2, 77))
+    rounding = "nearest"
+    if accuracy != "scaled":
+        bits = precision + 23
+    if accuracy == "correct":
+        rounding = ("nearest", "down", "up", "zero")[int(rng.integers(0, 4))]
+    update: dict[str, Any] = {}
+    if rng.random() < 0.2:
+        alpha, beta = (float(x) for x in rng.standard_normal(2))
+        update = {"alpha": alpha, "beta": beta, "c": _entries(rng, (m, n)).astype(dtype)}
+    plan = ozfp4.plan(8, 8, 2000, backend="fp64", bits=bits)
+    found = []
+    for way in ("planes", "words"):
+        out, bound = noise((m, n), dtype), noise((m, n))
+        about = _core.matmul(
+            plan._core, a, b, [out], 2**30, None, accuracy, [rounding], bound, way=way, **update
+        )
+        found.append((out, bound, about))
+    (c, bound, about), (words_c, words_bound, words_about) = found
+    assert_same_bits(words_c, c)
+    assert_same_bits(words_bound, bound)
+    assert {name: words_about[name] for name in ABOUT} == {name: about[name] for name in ABOUT}
+    return bool(words_about["in_words"])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_thousands_of_random_products(seed: int) -> None:
+    cpu.ensure_blas()
+    rng = np.random.default_rng(seed)
+    with np.errstate(all="ignore"):
+        served = sum(_both_ways(rng) for _ in range(1000))
+    assert served > 600
+
+
+def test_repeated_products_are_like_the_first() -> None:
+    rng = np.random.default_rng(5)
+    for dtype in (np.float64, np.float32):
+        for accuracy in ("scaled", "fp64", "correct"):
+            for _ in range(3):
+                a, b = (rng.standard_normal(shape).astype(dtype) for shape in ((7, 9), (9, 5)))
+                assert_same_bits(ozfp4.matmul(a, b, accuracy=accuracy), reference(a, b, accuracy))
+                x, y = np.asfortranarray(a), b[::-1][::-1]
+                assert_same_bits(ozfp4.matmul(x, y, accuracy=accuracy), reference(a, b, accuracy))
+    a, b = rng.standard_normal((7, 9)), rng.standard_normal((9, 5))
+    ozfp4.matmul(a, b)
+    swapped = a.astype(a.dtype.newbyteorder())
+    assert_same_bits(ozfp4.matmul(swapped, b), ozfp4.matmul(a, b))
+    with pytest.raises(ValueError, match="bits"):
+        ozfp4.matmul(a, b, bits=True, accuracy="fp64")
+    with pytest.raises(TypeError):
+        ozfp4.matmul(np.ma.masked_array(a), b)
