@@ -65,31 +65,27 @@ const ByteKernel* serving_byte_kernel() {
   return best_kernel();
 }
 
+bool is_byte_kernel_asked() {
+  const char* setting = std::getenv("OZFP4_CPU_KERNEL");
+  return is_forced || (setting != nullptr && *setting != 0);
+}
+
 void disable_byte_kernel(const ByteKernel& kernel) { disabled |= bit_of(kernel); }
 
 void disable_byte_kernels(const std::vector<const ByteKernel*>& kernels) {
   unsigned found = 0;
   for (const ByteKernel* kernel : kernels) found |= bit_of(*kernel);
   disabled = found;
-  bool is_byte_kernel_asked() {
-    const char* setting = std::getenv("OZFP4_CPU_KERNEL");
-    return is_forced || (setting != nullptr && *setting != 0);
-  }
+}
 
-  void disable_byte_kernel(const ByteKernel& kernel) {
-    for (std::size_t i = 0; i < std::size(kKernels); ++i) {
-      if (kKernels[i] == &kernel) disabled |= 1u << i;
-    }
-  }
+ForcedKernel::ForcedKernel(const ByteKernel* kernel) : was_forced_(is_forced), before_(forced) {
+  is_forced = true;
+  forced = kernel;
+}
 
-  ForcedKernel::ForcedKernel(const ByteKernel* kernel) : was_forced_(is_forced), before_(forced) {
-    is_forced = true;
-    forced = kernel;
-  }
-
-  ForcedKernel::~ForcedKernel() {
-    is_forced = was_forced_;
-    forced = before_;
-  }
+ForcedKernel::~ForcedKernel() {
+  is_forced = was_forced_;
+  forced = before_;
+}
 
 }  // namespace ozfp4

@@ -37,11 +37,10 @@ const std::vector<const ByteKernel*>& byte_kernels();
 // that was not disabled, the portable one excepted. std::invalid_argument where the variable names none, or one that is not here.
 const ByteKernel* serving_byte_kernel();
 
-// Nobody takes it any more unless it is asked for by name; or these, and all others again.
 // Whether the thread was told one, or the variable names one: products are then to be made by planes.
 bool is_byte_kernel_asked();
 
-// Nobody takes it any more unless it is asked for by name.
+// Nobody takes it any more unless it is asked for by name; or these, and all others again.
 void disable_byte_kernel(const ByteKernel& kernel);
 void disable_byte_kernels(const std::vector<const ByteKernel*>& kernels);
 
