@@ -75,7 +75,7 @@ OZFP4_API ozfp4_status ozfp4_get_num_threads(int* count);
 /* dgemm_ and sgemm_ as Fortran has them, with integers of 32 or 64 bits; they are tried on exact integers first. Both NULL: look
  * for a BLAS again. Not beside a product that runs. */
 typedef void (*ozfp4_blas_function)(void);
-OZFP4_API ozfp4_status ozfp4_set_blas(ozfp4_blas_function dgemm, ozfp4_blas_function sgemm, int integer_bits);
+OZFP4_API ozfp4_status ozfp4_set_blas(ozfp4_blas_function dgemm, ozfp4_blas_function sgemm);
 /* Where the BLAS comes from: a file, or "ozfp4_set_blas"; looks for it if nobody has. */
 OZFP4_API ozfp4_status ozfp4_blas_name(const char** name);
 
@@ -206,9 +206,9 @@ OZFP4_API ozfp4_status ozfp4_cgram(int order, int trans, int64_t n, int64_t k, c
 
 /* ---- Integers ----------------------------------------------------------------------------------------------------------- */
 
-/* alpha op(A) op(B) + beta C of integers, exact modulo 2^w of the w bits of the type of C; OZFP4_OVERFLOW_ERROR makes it an
- * error, and leaves C, where an entry does not fit, for alpha = 1 and beta = 0. Of the options nothing else counts but scheme,
- * backend, plan, workspace_limit and report. */
+/* alpha op(A) op(B) + beta C of integers, exact modulo 2^w of the w bits of the type of C. OZFP4_OVERFLOW_ERROR makes it an
+ * error, and leaves C, where an entry does not fit; it is for alpha = 1 and beta = 0. Options that speak of bits and of rounding
+ * are refused. */
 OZFP4_API ozfp4_status ozfp4_igemm(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, int64_t alpha,
                                    ozfp4_type type_a, const void* a, int64_t lda, ozfp4_type type_b, const void* b, int64_t ldb,
                                    int64_t beta, ozfp4_type type_c, void* c, int64_t ldc, const ozfp4_options* options);
