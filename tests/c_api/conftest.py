@@ -124,7 +124,14 @@ def expect() -> Callable[..., lib.Array]:
     ) -> Any:  # fmt: skip
         names = {lib.NONE: "N", lib.TRANS: "T", lib.CONJ: "C"}
         return ozfp4.gemm(
-            alpha, a, b, beta, c if beta != 0 else None, trans_a=names[trans[0]], trans_b=names[trans[1]], **further
+            alpha,
+            a,
+            b,
+            beta,
+            c if beta != 0 else None,
+            trans_a=names[trans[0]],
+            trans_b=names[trans[1]],
+            **further,
         )
 
     return call

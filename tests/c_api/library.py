@@ -50,7 +50,16 @@ class Options(ctypes.Structure):
         ("size", ctypes.c_size_t),
         *(
             (name, ctypes.c_int32)
-            for name in ("accuracy", "rounding", "scheme", "backend", "family", "bits", "overflow", "reserved")
+            for name in (
+                "accuracy",
+                "rounding",
+                "scheme",
+                "backend",
+                "family",
+                "bits",
+                "overflow",
+                "reserved",
+            )
         ),
         ("workspace_limit", ctypes.c_int64),
         ("plan", ctypes.c_void_p),

@@ -68,7 +68,10 @@ def test_factors_with_both_parts(gemm: Any, expect: Any, order: str, dtype: str,
             a, b = operand(rng, 6, 11, trans[0], dtype), operand(rng, 11, 8, trans[1], dtype)
             c = normal(rng, (6, 8), dtype)
             found = gemm(alpha, a, b, beta, c, order=order, trans=trans, gap=1, asked=asked)
-            assert lib.same_bits(found, expect(alpha, a, b, beta, c, trans=trans, accuracy=accuracy)), (alpha, beta)
+            assert lib.same_bits(found, expect(alpha, a, b, beta, c, trans=trans, accuracy=accuracy)), (
+                alpha,
+                beta,
+            )
 
 
 @pytest.mark.parametrize("rounding", lib.ROUNDINGS)
@@ -115,11 +118,15 @@ def test_empty_products(gemm: Any, expect: Any, order: str, dtype: str) -> None:
 
 def test_beta_of_0_does_not_read_c_nor_alpha_of_0_its_operands(library: ctypes.CDLL) -> None:
     c = np.full((2, 2), np.nan)
-    status = library.ozfp4_dgemm(lib.ROW, lib.NONE, lib.NONE, 2, 2, 2, 0.0, None, 2, None, 2, 0.0, c.ctypes.data, 2, None)
+    status = library.ozfp4_dgemm(
+        lib.ROW, lib.NONE, lib.NONE, 2, 2, 2, 0.0, None, 2, None, 2, 0.0, c.ctypes.data, 2, None
+    )
     assert status == lib.OK
     assert not c.any()
     c[...] = [[1.0, 2.0], [np.inf, np.nan]]
-    status = library.ozfp4_dgemm(lib.ROW, lib.NONE, lib.NONE, 2, 2, 2, 0.0, None, 2, None, 2, 3.0, c.ctypes.data, 2, None)
+    status = library.ozfp4_dgemm(
+        lib.ROW, lib.NONE, lib.NONE, 2, 2, 2, 0.0, None, 2, None, 2, 3.0, c.ctypes.data, 2, None
+    )
     assert status == lib.OK
     assert np.array_equal(c, [[3.0, 6.0], [np.inf, np.nan]], equal_nan=True)
 
@@ -132,12 +139,14 @@ def test_every_scheme_and_backend(gemm: Any, expect: Any, dtype: str, scheme: st
     a, b = operand(rng, 8, 33, lib.NONE, dtype, 5), operand(rng, 33, 6, lib.NONE, dtype, 5)
     report = lib.new_report()
     asked = lib.options(
-        accuracy=1, scheme=lib.SCHEMES[scheme], backend=lib.BACKENDS[backend], bits=40, report=ctypes.pointer(report)
+        accuracy=1,
+        scheme=lib.SCHEMES[scheme],
+        backend=lib.BACKENDS[backend],
+        bits=40,
+        report=ctypes.pointer(report),
     )
     found = gemm(1.0, a, b, asked=asked)
-    c, about = expect(
-        1.0, a, b, accuracy="scaled", scheme=scheme, backend=backend, bits=40, report=True
-    )
+    c, about = expect(1.0, a, b, accuracy="scaled", scheme=scheme, backend=backend, bits=40, report=True)
     assert lib.same_bits(found, c)
     assert (report.backend, report.scheme) == (lib.BACKENDS[backend], lib.SCHEMES[scheme])
     assert (report.bits, report.products, report.moduli_used) == (40, about.products, about.moduli_used)

@@ -106,7 +106,11 @@ def test_integers_of_every_pair_of_types(library: ctypes.CDLL, result: str) -> N
 @pytest.mark.parametrize("backend", ["fp4", "int8", "fp64"])
 def test_integers_by_plans(library: ctypes.CDLL, backend: str) -> None:
     rng = np.random.default_rng(3)
-    for one, other, result in (("int64", "int64", "int64"), ("uint64", "int8", "int32"), ("int8", "int8", "int64")):
+    for one, other, result in (
+        ("int64", "int64", "int64"),
+        ("uint64", "int8", "int32"),
+        ("int8", "int8", "int64"),
+    ):
         a, b = any_integers(rng, (13, 37), one), any_integers(rng, (37, 9), other)
         report = lib.new_report()
         asked = lib.options(backend=lib.BACKENDS[backend], report=ctypes.pointer(report))
@@ -145,9 +149,27 @@ def test_named_integer_functions(library: ctypes.CDLL) -> None:
     for name, entry, result in (
         ("i8i8i32", "int8", "int32"), ("i32i32i64", "int32", "int64"), ("i64i64i64", "int64", "int64"),
     ):  # fmt: skip
-        a, b, c = any_integers(rng, (7, 33), entry), any_integers(rng, (5, 33), entry), np.ones((7, 5), result)
+        a, b, c = (
+            any_integers(rng, (7, 33), entry),
+            any_integers(rng, (5, 33), entry),
+            np.ones((7, 5), result),
+        )
         status = getattr(library, f"ozfp4_gemm_{name}")(
-            lib.ROW, lib.NONE, lib.TRANS, 7, 5, 33, 1, a.ctypes.data, 33, b.ctypes.data, 33, 1, c.ctypes.data, 5, None
+            lib.ROW,
+            lib.NONE,
+            lib.TRANS,
+            7,
+            5,
+            33,
+            1,
+            a.ctypes.data,
+            33,
+            b.ctypes.data,
+            33,
+            1,
+            c.ctypes.data,
+            5,
+            None,
         )
         assert status == lib.OK, lib.error(library)
         assert np.array_equal(c, wrapped(a, b.T, result) + np.ones((), result))
@@ -261,7 +283,12 @@ def test_plans_are_those_of_python(library: ctypes.CDLL, gemm: Any, dtype: str) 
         {}, {"accuracy": "scaled"}, {"bits": 30}, {"scheme": "I"}, {"backend": "fp4"}, {"family": "paper"},
         {"accuracy": "correct", "backend": "int8"}, {"scheme": "I", "backend": "fp4", "family": "paper"},
     ):  # fmt: skip
-        numbers = {"accuracy": lib.ACCURACIES, "scheme": lib.SCHEMES, "backend": lib.BACKENDS, "family": lib.FAMILIES}
+        numbers = {
+            "accuracy": lib.ACCURACIES,
+            "scheme": lib.SCHEMES,
+            "backend": lib.BACKENDS,
+            "family": lib.FAMILIES,
+        }
         asked = lib.options(**{name: numbers[name][x] if name in numbers else x for name, x in given.items()})
         plan, info = ctypes.c_void_p(), lib.PlanInfo(size=ctypes.sizeof(lib.PlanInfo))
         k = 300

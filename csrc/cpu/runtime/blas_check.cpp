@@ -1,5 +1,6 @@
 #include "cpu/runtime/blas_check.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -33,7 +34,7 @@ class Numbers {
 template <class Real, class Pointer>
 std::string first_wrong(Pointer gemm, std::int64_t largest_sum) {
   for (const Case& shape : kCases) {
-    // k entries of the largest magnitude, and what was there before as large: sums reach the limit.
+    // k products of the largest entries, and what was there before, as much again, come close to the limit.
     std::int64_t largest = 1;
     while ((largest + 1) * (largest + 1) * 2 * shape.k <= largest_sum && largest < (1 << 22)) ++largest;
     Numbers numbers(largest);
@@ -42,6 +43,10 @@ std::string first_wrong(Pointer gemm, std::int64_t largest_sum) {
     std::vector<Real> c(static_cast<std::size_t>(shape.rows * out_pitch), Real(0.5));
     for (Real& x : a) x = static_cast<Real>(numbers.next());
     for (Real& x : b) x = static_cast<Real>(numbers.next());
+    // The first lines have the largest sum, the last ones of `a` its negative.
+    std::fill_n(a.begin(), shape.k, static_cast<Real>(largest));
+    std::fill_n(b.begin(), shape.k, static_cast<Real>(largest));
+    std::fill_n(a.end() - pitch, shape.k, static_cast<Real>(shape.rows > 1 ? -largest : largest));
     for (const bool accumulate : {false, true}) {
       gemm_nt(gemm, shape.rows, shape.columns, shape.k, a.data(), pitch, b.data(), pitch, accumulate, c.data(), out_pitch);
       for (std::int64_t i = 0; i < shape.rows; ++i) {
