@@ -41,9 +41,10 @@ set_target_properties(ozfp4 PROPERTIES VERSION ${OZFP4_VERSION} SOVERSION ${majo
 
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/ozfp4")
 install(TARGETS ozfp4 EXPORT ozfp4 COMPONENT library LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_COMPONENT library)
-install(FILES include/ozfp4.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
+install(FILES include/ozfp4.h include/ozfp4.f90 DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
 install(EXPORT ozfp4 NAMESPACE ozfp4:: FILE ozfp4Targets.cmake DESTINATION ${package} COMPONENT library)
-configure_package_config_file(cmake/ozfp4Config.cmake.in ozfp4Config.cmake INSTALL_DESTINATION ${package})
+configure_package_config_file(cmake/ozfp4Config.cmake.in ozfp4Config.cmake INSTALL_DESTINATION ${package}
+                              PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file(ozfp4ConfigVersion.cmake VERSION ${OZFP4_VERSION} COMPATIBILITY SameMajorVersion)
 # Relative to where it lies, so that an installed tree may be moved.
 file(RELATIVE_PATH to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" /)

@@ -229,7 +229,7 @@ def test_prepared_operands(library: ctypes.CDLL, expect: Any, order: str, dtype:
         if alpha == 2j and uses_a and uses_b:
             continue
         (held_a, lda), (held_b, ldb), (held_c, ldc) = (lib.lies(x, order, 2) for x in (a, b, c))
-        first, last = np.array([alpha], dtype if dtype.startswith("c") else dtype), np.array([beta], dtype)
+        first, last = np.array([alpha], dtype), np.array([beta], dtype)
         status = library.ozfp4_gemm_prepared(
             lib.ORDERS[order], *trans, m, n, k, first.ctypes.data,
             *((None, 0, made[0]) if uses_a else (held_a.ctypes.data, lda, None)),
