@@ -49,7 +49,7 @@ def test_updates(gemm: Any, expect: Any, order: str, dtype: str, accuracy: str) 
     m, n, k = 9, 12, 40
     for alpha, beta in itertools.product(factors, factors):
         a, b = (operand(rng, *shape, lib.NONE, dtype, 20) for shape in ((m, k), (k, n)))
-        c = normal(rng, (m, n), dtype)
+        c = normal(rng, (m, n), dtype) if beta != 0 else np.full((m, n), np.nan, dtype)  # is not read
         asked = lib.options(accuracy=lib.ACCURACIES[accuracy])
         found = gemm(alpha, a, b, beta, c, order=order, gap=1, asked=asked)
         expected = expect(alpha, a, b, beta, c, accuracy=accuracy)
@@ -169,6 +169,15 @@ def test_bounds(gemm: Any, expect: Any, order: str, dtype: str) -> None:
         assert lib.same_bits(lib.seen(bound, order, gap), expected)
 
 
+def apart(held: tuple[lib.Array, int], lines: int) -> tuple[lib.Array, int]:
+    """A stack as it lies, with so many lines more behind each matrix."""
+    stack, leading = held
+    batch, count, length = stack.shape
+    memory = np.full((batch, count + lines, length), np.nan, stack.dtype)
+    memory[:, :count] = stack
+    return memory[:, :count], leading
+
+
 @pytest.mark.parametrize("dtype", lib.LETTERS)
 @pytest.mark.parametrize("order", lib.ORDERS)
 @pytest.mark.parametrize("repeated", ["neither", "a", "b"])
@@ -178,15 +187,20 @@ def test_batches(library: ctypes.CDLL, expect: Any, repeated: str, order: str, d
     a, b, c = (normal(rng, (batch, *shape), dtype) for shape in ((m, k), (k, n), (m, n)))
     if repeated != "neither":
         (a if repeated == "a" else b)[...] = (a if repeated == "a" else b)[:1]
-    for gap, beta in itertools.product((0, 2), (0.0, 0.5)):
-        (held_a, lda), (held_b, ldb), (held_c, ldc) = (lib.lies(x, order, gap) for x in (a, b, c))
-        strides = [0 if name == repeated else x[0].size for name, x in (("a", held_a), ("b", held_b))]
+    for gap, behind, beta in itertools.product((0, 2), ((0, 0, 0), (0, 0, 1), (1, 2, 0)), (0.0, 0.5)):
+        (held_a, lda), (held_b, ldb), (held_c, ldc) = (
+            apart(lib.lies(x, order, gap), lines) for x, lines in zip((a, b, c), behind, strict=True)
+        )
+        strides = [
+            0 if name == repeated else x.strides[0] // x.itemsize
+            for name, x in (("a", held_a), ("b", held_b))
+        ]
         factors = [lib.factor(x, a.dtype) for x in (1.5, beta)]
         alpha, last = [lib.pointer(x) if isinstance(x, np.ndarray) else x for x in factors]
         function = getattr(library, f"ozfp4_{lib.LETTERS[dtype]}gemm_strided_batched")
         status = function(
             lib.ORDERS[order], lib.NONE, lib.NONE, m, n, k, alpha, held_a.ctypes.data, lda, strides[0],
-            held_b.ctypes.data, ldb, strides[1], last, held_c.ctypes.data, ldc, held_c[0].size, batch, None,
+            held_b.ctypes.data, ldb, strides[1], last, held_c.ctypes.data, ldc, held_c.strides[0] // held_c.itemsize, batch, None,
         )  # fmt: skip
         assert status == lib.OK, lib.error(library)
         assert lib.same_bits(lib.seen(held_c, order, gap), expect(1.5, a, b, beta, c))
