@@ -67,11 +67,11 @@ def test_factors_with_both_parts(gemm: Any, expect: Any, order: str, dtype: str,
         for trans in ((lib.NONE, lib.NONE), (lib.CONJ, lib.TRANS)):
             a, b = operand(rng, 6, 11, trans[0], dtype), operand(rng, 11, 8, trans[1], dtype)
             c = normal(rng, (6, 8), dtype)
+            a[2, 3], b[1, 1], c[3, 3] = np.inf, np.finfo(dtype).max, np.nan
             found = gemm(alpha, a, b, beta, c, order=order, trans=trans, gap=1, asked=asked)
-            assert lib.same_bits(found, expect(alpha, a, b, beta, c, trans=trans, accuracy=accuracy)), (
-                alpha,
-                beta,
-            )
+            with np.errstate(all="ignore"):
+                expected = expect(alpha, a, b, beta, c, trans=trans, accuracy=accuracy)
+            assert lib.same_bits(found, expected), (alpha, beta)
 
 
 @pytest.mark.parametrize("rounding", lib.ROUNDINGS)
@@ -204,6 +204,26 @@ def test_batches(library: ctypes.CDLL, expect: Any, repeated: str, order: str, d
         )  # fmt: skip
         assert status == lib.OK, lib.error(library)
         assert lib.same_bits(lib.seen(held_c, order, gap), expect(1.5, a, b, beta, c))
+
+
+@pytest.mark.parametrize("dtype", lib.LETTERS)
+def test_bounds_of_batches(library: ctypes.CDLL, expect: Any, dtype: str) -> None:
+    rng = np.random.default_rng(11)
+    a, b = normal(rng, (3, 4, 20), dtype), normal(rng, (3, 20, 5), dtype)
+    kind = "complex128" if dtype.startswith("c") else "float64"
+    c, (bound, leading) = np.full((3, 4, 5), np.nan, dtype), lib.lies(np.zeros((3, 4, 5), kind), "row", 1)
+    for stride in (0, bound[0].size):
+        asked = lib.options(bound=bound.ctypes.data, ld_bound=leading, stride_bound=stride)
+        factors = [np.array([x], dtype) for x in (1, 0)]
+        alpha, beta = [x.ctypes.data if dtype.startswith("c") else float(x[0]) for x in factors]
+        status = getattr(library, f"ozfp4_{lib.LETTERS[dtype]}gemm_strided_batched")(
+            lib.ROW, lib.NONE, lib.NONE, 4, 5, 20, alpha, a.ctypes.data, 20, 80, b.ctypes.data, 5, 100, beta,
+            c.ctypes.data, 5, 20, 3, ctypes.addressof(asked),
+        )  # fmt: skip
+        assert status == lib.OK, lib.error(library)
+        expected = expect(1.0, a, b, return_bound=True)
+        assert lib.same_bits(c, expected[0])
+        assert lib.same_bits(lib.seen(bound, "row", 1), expected[1])
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
