@@ -96,7 +96,7 @@ if(OZFP4_PYTHON)
     csrc/bindings/cuda/store.cpp)
   target_link_libraries(_cuda PRIVATE ozfp4_cuda)
   target_compile_options(_cuda PRIVATE ${cuda_options})
-  install(TARGETS _cuda LIBRARY DESTINATION ozfp4)
+  install(TARGETS _cuda LIBRARY DESTINATION ozfp4 COMPONENT python)
 endif()
 
 # The multiply kernels of this build, a line each, for csrc/cuda/multiply/registry.cpp; a kernel without a line is left out.

@@ -58,6 +58,11 @@ def test_symbols_are_those_of_the_header(library: ctypes.CDLL) -> None:
     assert len(names) == 40
 
 
+def test_every_function_is_in_the_reference() -> None:
+    page = (lib.ROOT / "docs" / "reference" / "c.md").read_text()
+    assert [name for name in lib.declared() if f"`{name}`" not in page] == []
+
+
 def test_versions_agree(library: ctypes.CDLL) -> None:
     text = library.ozfp4_version_string().decode()
     major, minor, patch = map(int, text.split("."))
