@@ -24,7 +24,7 @@ add_library(ozfp4 SHARED
   csrc/c_api/prepared.cpp)
 target_link_libraries(ozfp4 PRIVATE ozfp4_cpu ${CMAKE_DL_LIBS})
 if(build_cuda)
-  target_sources(ozfp4 PRIVATE csrc/c_api/cuda/gemm.cpp csrc/c_api/cuda/problem.cpp csrc/c_api/cuda/trust.cpp)
+  target_sources(ozfp4 PRIVATE csrc/c_api/cuda/gemm.cpp csrc/c_api/cuda/problem.cpp csrc/c_api/cuda/device.cpp)
   target_link_libraries(ozfp4 PRIVATE ozfp4_cuda)
 else()
   target_sources(ozfp4 PRIVATE csrc/c_api/cuda/none.cpp)

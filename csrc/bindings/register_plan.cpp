@@ -99,6 +99,7 @@ void register_choice(py::module_& module) {
   module.attr("BYTE_RATES") = bytes;
   module.attr("MOST_COMPLEX_BITS") = kMostComplexBits;
   module.attr("GRAM_COLUMNS") = kGramColumns;
+  module.def("fp4_rate", &fp4_rate, py::arg("has_codes"), py::arg("has_tcgen05"), py::arg("has_tcgen05_bytes"));
   module.def("rank_units", &rank, py::arg("scheme"), py::arg("family"), py::arg("bits"), py::arg("k"), py::arg("rates"));
   module.def(
       "cut_for_copies",

@@ -68,6 +68,10 @@ bool may_be_complex(const PlanRequest& request) {
   return request.scheme == Scheme::two && request.family == "least" && request.bits <= kMostComplexBits;
 }
 
+double fp4_rate(bool has_codes, bool has_tcgen05, bool has_tcgen05_bytes) {
+  return !has_codes ? 1.0 : has_tcgen05 && !has_tcgen05_bytes ? 90.0 : 2.0;
+}
+
 std::shared_ptr<const Plan> find_plan(PlanRequest request, bool is_paired) { return kept_plan(request, is_paired); }
 
 std::vector<RankedUnit> rank_units(const PlanRequest& request, const std::vector<UnitRate>& units) {

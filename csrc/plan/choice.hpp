@@ -24,6 +24,11 @@ struct RankedUnit {
 // decide, not m and n: what is moved differs little and counts for small matrices alone. The request's alphabet is not looked at.
 std::vector<RankedUnit> rank_units(const PlanRequest& request, const std::vector<UnitRate>& units);
 
+// The rate of a GPU's FP4 unit beside that of what multiplies its bytes, of which nothing is known but the kernels that run on
+// it; 1: it has none, and limbs are bytes. A GPU with tcgen05 whose bytes go by instructions of warps has next to no INT8 unit
+// left.
+double fp4_rate(bool has_codes, bool has_tcgen05, bool has_tcgen05_bytes);
+
 // Up to here GPUs encode pairs (kMultipliedBits of arith/scale_wide.hpp); longer integers take plans of real products.
 inline constexpr int kMostComplexBits = 82;
 

@@ -73,6 +73,7 @@ BYTE_RATES: list[tuple[str, float]]
 MOST_COMPLEX_BITS: int
 GRAM_COLUMNS: int
 
+def fp4_rate(has_codes: bool, has_tcgen05: bool, has_tcgen05_bytes: bool) -> float: ...
 def rank_units(
     scheme: Scheme, family: str, bits: int, k: int, rates: Sequence[tuple[str, float]]
 ) -> list[tuple[str, int]]: ...

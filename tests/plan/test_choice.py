@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ozfp4 import _core
+from ozfp4.cost.choice import choose
+from ozfp4.cost.peaks import gpu_peaks
+from ozfp4.cost.rates import DEVICES, Rates
 from ozfp4.plans.plan import SCHEMES, make_plan
 
 UNITS = ("fp64", "int8", "fp4")
@@ -61,3 +64,15 @@ def test_blocks_of_symmetric_results_cover_all_columns() -> None:
         assert [first for first, _ in blocks[1:]] == [last for _, last in blocks[:-1]]
         assert all(first % 64 == 0 for first, _ in blocks)
     assert _core.gram_blocks(0, 256) == [(0, 0)]
+
+
+@pytest.mark.parametrize("rates", DEVICES, ids=lambda rates: rates.name)
+def test_c_chooses_on_gpus_as_python_does(rates: Rates) -> None:
+    has_tcgen05 = rates.int8_warp > 0
+    ratio = _core.fp4_rate(rates.fp4 > 0, has_tcgen05, has_tcgen05 and rates.int8_warp < rates.int8)
+    peaks = gpu_peaks(rates)
+    for bits in (24, 40, 53, 76, 100):
+        for k in (1, 100, 10000, 2**20):
+            expected = choose(peaks, "II", "least", bits, k).backend
+            found = _core.rank_units(SCHEMES["II"], "least", bits, k, [("int8", 1.0), ("fp4", ratio)])
+            assert found[0][0] == expected

@@ -5,10 +5,12 @@
 #include <complex>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "c_api/checked/arguments.hpp"
 #include "c_api/checked/options.hpp"
 #include "cpu/matmul.hpp"
+#include "cpu/units.hpp"
 #include "plan/plan.hpp"
 
 struct ozfp4_plan {
@@ -46,8 +48,14 @@ void multiply_with_both_parts(const Product& product, const Options& options, Ra
 
 inline bool has_both_parts(std::complex<double> factor) { return factor.real() != 0 && factor.imag() != 0; }
 
-// The plan of a product of real operands of inner dimension k, or of two complex ones made real.
-std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std::int64_t k, bool is_paired);
+// The plan of a product of real operands of inner dimension k, or of two complex ones made real; by the cheapest of `units` where
+// the options leave it open.
+std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std::int64_t k, bool is_paired,
+                                     const std::vector<UnitRate>& units = cpu_units());
+
+// Alphabets that may serve the options, the cheapest of `units` first.
+std::vector<const Alphabet*> alphabets_for(const Options& options, int precision, std::int64_t k,
+                                           const std::vector<UnitRate>& units);
 
 // Throws where certificates do not reach so far.
 void check_inner(const Options& options, std::int64_t k);

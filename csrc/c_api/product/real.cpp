@@ -5,7 +5,6 @@
 #include "c_api/product/blas.hpp"
 #include "c_api/product/prepared.hpp"
 #include "c_api/product/product.hpp"
-#include "cpu/units.hpp"
 #include "plan/choice.hpp"
 
 namespace ozfp4::c_api {
@@ -51,26 +50,36 @@ void check_serves(const Options& options, const Plan& plan, int precision, std::
   }
 }
 
-}  // namespace
-
-std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std::int64_t k, bool is_paired) {
-  if (options.plan != nullptr) {
-    check_serves(options, *options.plan->plan, precision, k, is_paired);
-    return options.plan->plan;
-  }
+PlanRequest request_of(const Options& options, int precision, std::int64_t k) {
   PlanRequest request;
   request.scheme = options.scheme;
   request.family = options.family;
   request.bits = options.accuracy != Accuracy::scaled ? accuracy_bits(precision) : options.bits != 0 ? options.bits : precision;
   request.k = std::max<std::int64_t>(k, 1);
-  request.alphabet = Alphabet::fp4;  // of which the families of the paper are
-  if (options.alphabet != nullptr) {
-    request.alphabet = *options.alphabet;
-  } else if (options.family == "least") {
-    const std::vector<UnitRate> units = cpu_units();
-    const std::vector<RankedUnit> ranked = rank_units(request, units);
-    request.alphabet = ranked.empty() ? *units.front().alphabet : *ranked.front().alphabet;
+  return request;
+}
+
+}  // namespace
+
+std::vector<const Alphabet*> alphabets_for(const Options& options, int precision, std::int64_t k,
+                                           const std::vector<UnitRate>& units) {
+  if (options.plan != nullptr) return {&options.plan->plan->alphabet};
+  if (options.alphabet != nullptr) return {options.alphabet};
+  if (options.family != "least") return {&Alphabet::fp4};  // of which the families of the paper are
+  std::vector<const Alphabet*> found;
+  for (const RankedUnit& unit : rank_units(request_of(options, precision, k), units)) found.push_back(unit.alphabet);
+  if (found.empty()) found.push_back(units.front().alphabet);
+  return found;
+}
+
+std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std::int64_t k, bool is_paired,
+                                     const std::vector<UnitRate>& units) {
+  if (options.plan != nullptr) {
+    check_serves(options, *options.plan->plan, precision, k, is_paired);
+    return options.plan->plan;
   }
+  PlanRequest request = request_of(options, precision, k);
+  request.alphabet = *alphabets_for(options, precision, k, units).front();
   return find_plan(request, is_paired);
 }
 
