@@ -8,7 +8,8 @@ list(TRANSFORM numbers REPLACE ".* ([0-9]+)$" "\\1")
 list(JOIN numbers "." OZFP4_VERSION)
 list(GET numbers 0 major)
 
-add_library(ozfp4 SHARED
+# Objects, of which checks of what is not exported are made as well.
+add_library(ozfp4_c_api OBJECT
   csrc/c_api/checked/arguments.cpp
   csrc/c_api/checked/options.cpp
   csrc/c_api/checked/status.cpp
@@ -22,22 +23,27 @@ add_library(ozfp4 SHARED
   csrc/c_api/library.cpp
   csrc/c_api/plans.cpp
   csrc/c_api/prepared.cpp)
-target_link_libraries(ozfp4 PRIVATE ozfp4_cpu ${CMAKE_DL_LIBS})
 if(build_cuda)
-  target_sources(ozfp4 PRIVATE csrc/c_api/cuda/gemm.cpp csrc/c_api/cuda/problem.cpp csrc/c_api/cuda/device.cpp)
-  target_link_libraries(ozfp4 PRIVATE ozfp4_cuda)
+  target_sources(ozfp4_c_api PRIVATE csrc/c_api/cuda/call.cpp csrc/c_api/cuda/device.cpp csrc/c_api/cuda/gemm.cpp
+                                     csrc/c_api/cuda/problem.cpp)
+  target_link_libraries(ozfp4_c_api PUBLIC ozfp4_cuda)
 else()
-  target_sources(ozfp4 PRIVATE csrc/c_api/cuda/none.cpp)
+  target_sources(ozfp4_c_api PRIVATE csrc/c_api/cuda/none.cpp)
 endif()
-target_include_directories(ozfp4 PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
-                                        $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_include_directories(ozfp4 PRIVATE csrc)
-target_compile_options(ozfp4 PRIVATE -O2 -Wall -Wextra -Wshadow $<$<BOOL:${OZFP4_WERROR}>:-Werror>)
+target_link_libraries(ozfp4_c_api PUBLIC ozfp4_cpu ${CMAKE_DL_LIBS})
+target_include_directories(ozfp4_c_api PUBLIC include)
+target_compile_options(ozfp4_c_api PRIVATE -O2 -Wall -Wextra -Wshadow $<$<BOOL:${OZFP4_WERROR}>:-Werror>)
+set_target_properties(ozfp4_c_api PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
+                                             VISIBILITY_INLINES_HIDDEN ON)
+
+add_library(ozfp4 SHARED $<TARGET_OBJECTS:ozfp4_c_api>)
+target_link_libraries(ozfp4 PRIVATE $<BUILD_INTERFACE:ozfp4_c_api>)
+target_include_directories(ozfp4 INTERFACE $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
+                                           $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 # What the map names is exported, and nothing else: of the C++ standard library's templates neither.
 set(map "${CMAKE_CURRENT_SOURCE_DIR}/cmake/ozfp4.map")
 target_link_options(ozfp4 PRIVATE "LINKER:--version-script=${map}" LINKER:--no-undefined LINKER:-z,relro LINKER:-z,now)
-set_target_properties(ozfp4 PROPERTIES VERSION ${OZFP4_VERSION} SOVERSION ${major} CXX_VISIBILITY_PRESET hidden
-                                       VISIBILITY_INLINES_HIDDEN ON LINK_DEPENDS "${map}")
+set_target_properties(ozfp4 PROPERTIES VERSION ${OZFP4_VERSION} SOVERSION ${major} LINK_DEPENDS "${map}")
 
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/ozfp4")
 install(TARGETS ozfp4 EXPORT ozfp4 COMPONENT library LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_COMPONENT library)

@@ -86,7 +86,7 @@ CudaProduct real_product(const DeviceProduct& p, const DeviceProblem& problem, c
   const ElementType type = p.type.part;
   const std::int64_t width = p.type.is_complex ? 2 : 1, entry = p.type.part_bytes();
   CudaProduct product;
-  const std::int64_t columns = width * p.n, inner = problem.reads ? width * p.k : width;
+  const std::int64_t columns = width * p.n, inner = inner_of(p);
   if (!problem.reads) {
     product.a = operand_at(workspace + problem.places.zero, type, p.m, inner, 0, 0);
     product.b = operand_at(workspace + problem.places.zero, type, columns, inner, 0, 0);
@@ -168,34 +168,35 @@ std::pair<std::shared_ptr<const Plan>, Kernel> choose(const DeviceProduct& p, co
                                         : "cuda: every kernel for the device failed its self-test: " + tried);
 }
 
-std::shared_ptr<const DeviceProblem> make_problem(const DeviceProduct& p, const Options& options, const Device& device,
-                                                  cudaStream_t stream) {
-  auto problem = std::make_shared<DeviceProblem>();
+}  // namespace
+
+std::int64_t inner_of(const DeviceProduct& p) {
   const std::int64_t width = p.type.is_complex ? 2 : 1;
+  return p.alpha != 0.0 && p.k > 0 ? width * p.k : width;
+}
+
+std::shared_ptr<DeviceProblem> lay_out(const DeviceProduct& p, const Options& options, const Plan& plan, Kernel kernel,
+                                       const Gpu& gpu) {
+  auto problem = std::make_shared<DeviceProblem>();
   problem->reads = p.alpha != 0.0 && p.k > 0;
   problem->copies_right = problem->reads && p.type.is_complex;
   problem->copies_left =
       problem->copies_right && (p.a.is_conjugated || p.alpha.imag() != 0 || p.a.column_stride != p.type.bytes());
-  const std::int64_t inner = problem->reads ? width * p.k : width;
-  if (options.plan != nullptr) problem->asked = options.plan->plan;
-  const auto [plan, kernel] = choose(p, options, inner, device, stream);
-  problem->plan = make_cuda_plan(*plan, narrow<int>(inner, "k"), kernel, promise_of(p, options));
+  problem->plan = make_cuda_plan(plan, narrow<int>(inner_of(p), "k"), kernel, promise_of(p, options));
   problem->places = places_of(p, *problem);
   const std::int64_t limit = options.has_limit ? options.workspace_limit : std::int64_t(1) << 62;
   if (problem->places.stages >= limit) {
     refuse(OZFP4_WORKSPACE, "options.workspace_limit: " + std::to_string(limit) +
                                 " bytes are too few, copies of complex operands take " + std::to_string(problem->places.stages));
   }
-  problem->steps = std::make_unique<const DeviceSteps>(problem->plan);
   CudaProduct product = real_product(p, *problem, nullptr);
   if (problem->plan.plan.is_complex) product = with_parts(product);
-  problem->layout = make_layout(problem->plan, product, device.gpu, limit - problem->places.stages);
-  check_matmul(problem->plan, problem->layout, product, problem->steps->get(), device.gpu);
+  problem->layout = make_layout(problem->plan, product, gpu, limit - problem->places.stages);
+  static const GemmStep anywhere{};  // whether there are steps on the device is all that is looked at
+  check_matmul(problem->plan, problem->layout, product, DeviceSteps::is_long(problem->plan) ? &anywhere : nullptr, gpu);
   problem->places.bytes = problem->places.stages + problem->layout.bytes;
   return problem;
 }
-
-}  // namespace
 
 std::shared_ptr<const DeviceProblem> find_problem(const DeviceProduct& product, const Options& options, cudaStream_t stream) {
   check_extents(product);
@@ -207,7 +208,10 @@ std::shared_ptr<const DeviceProblem> find_problem(const DeviceProduct& product, 
   const std::lock_guard<std::mutex> alone(*lock);
   const auto found = kept->find(key);
   if (found != kept->end()) return found->second;
-  const std::shared_ptr<const DeviceProblem> made = make_problem(product, options, device, stream);
+  const auto [plan, kernel] = choose(product, options, inner_of(product), device, stream);
+  const std::shared_ptr<DeviceProblem> made = lay_out(product, options, *plan, kernel, device.gpu);
+  made->steps = std::make_unique<const DeviceSteps>(made->plan);
+  if (options.plan != nullptr) made->asked = options.plan->plan;
   if (kept->size() >= kMostProblems) kept->clear();
   kept->emplace(key, made);
   return made;

@@ -39,6 +39,14 @@ struct DeviceProblem {
   bool copies_left = false, copies_right = false;
 };
 
+// All of it but the steps, which needs no device: a product by this plan and kernel on such a GPU. Throws std::length_error where
+// the workspace limit is too small. Range: what the kernel multiplies; no extent above kLongestExtent.
+std::shared_ptr<DeviceProblem> lay_out(const DeviceProduct& product, const Options& options, const Plan& plan,
+                                       cuda::Kernel kernel, const cuda::Gpu& gpu);
+
+// Entries along K of the real product that is multiplied.
+std::int64_t inner_of(const DeviceProduct& product);
+
 // Throws Refusal OZFP4_NO_DEVICE where there is none, or no kernel of this build passes its test on it; std::length_error where
 // the workspace limit is too small. `stream`: where it will be launched.
 std::shared_ptr<const DeviceProblem> find_problem(const DeviceProduct& product, const Options& options, cudaStream_t stream);
