@@ -24,8 +24,8 @@ generation = (
 
 
 def _unknown_rates(codes: bool, tcgen05_bytes: bool, tcgen05: bool) -> Rates:
-    """Ratios for a GPU that is not in the table, by the kernels that run on it: INT8 is 1, FP4 beside it what csrc/plan/choice.hpp
-    says, to Python and to C."""
+    """Ratios for a GPU that is not in the table, by the kernels that run on it: INT8 is 1, and FP4 beside it what
+    csrc/plan/choice.hpp says, to Python and to C."""
     fp4 = _core.fp4_rate(codes, tcgen05, tcgen05_bytes) if codes else 0.0
     return Rates("a GPU without known rates", fp4, 0, 1, 0.1, 8, 0, (), 1 if tcgen05 else 0)
 
