@@ -1,4 +1,5 @@
 # make run: set up and run the demo.    make test: set up and pass the tests.    Nothing is touched outside this folder.
+# make library: libozfp4 with its header for C, C++ and Fortran, in PREFIX.
 #
 # The virtual environment .venv and the wheel are made on first use; the package is built again only when a source changed.
 # Needs Python 3.10 or newer with venv, and a C++17 compiler. CMake and Ninja come from PyPI where the machine has none.
@@ -8,11 +9,11 @@ VENV ?= .venv
 
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
-           $(shell find cmake csrc src/ozfp4 -type f -not -name '*.so' -not -name '*.pyc' 2>/dev/null) \
+           $(shell find cmake csrc include src/ozfp4 -type f -not -name '*.so' -not -name '*.pyc' 2>/dev/null) \
            $(shell find tests -name '*_check.*' -o -path tests/check.hpp)
 BUILD := build/package
 # A process for each CPU, whose BLAS does not take the others.
-PYTEST := OPENBLAS_NUM_THREADS=2 $(VENV)/bin/python -m pytest --numprocesses auto --dist worksteal
+PYTEST := OPENBLAS_NUM_THREADS=2 OZFP4_LIBRARY_BUILD=$(abspath $(BUILD)) $(VENV)/bin/python -m pytest --numprocesses auto --dist worksteal
 # Those of the Pythons that wheels are for which run on this machine.
 PYTHONS ?= $(shell for v in 10 11 12 13; do python3.$$v -V >/dev/null 2>&1 && command -v python3.$$v; done)
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
@@ -20,7 +21,7 @@ NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 # A Python path of the caller would hide the package under test.
 unexport PYTHONPATH
 
-.PHONY: run test lint notebooks docs wheels device-tables clean
+.PHONY: run test library lint notebooks docs wheels device-tables clean
 
 run: $(VENV)/ready/cli
 	$(VENV)/bin/python -m ozfp4 demo
@@ -29,12 +30,20 @@ test: $(VENV)/ready/test
 	$(VENV)/bin/ctest --test-dir $(BUILD) --output-on-failure --no-tests=error
 	$(PYTEST) $(PYTEST_ARGUMENTS)
 
+# For programs in C, C++ and Fortran; CUDA=1: with the kernels for GPUs.
+PREFIX ?= build/prefix
+library: $(VENV)/ready/build
+	$(VENV)/bin/cmake -S . -B build/library -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(VENV)/bin/ninja) \
+	  -DOZFP4_PYTHON=OFF -DOZFP4_LIBRARY=ON -DOZFP4_CUDA=$(if $(CUDA),ON,OFF)
+	$(VENV)/bin/cmake --build build/library --target ozfp4
+	$(VENV)/bin/cmake --install build/library --component library --prefix $(PREFIX)
+
 # least_table.hpp is generated and laid out by its generator.
 lint: $(VENV)/ready/dev,test
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
-	find csrc -type f -not -name least_table.hpp | xargs $(VENV)/bin/clang-format --dry-run -Werror
+	find csrc include examples -name '*.[ch]*' -type f -not -name least_table.hpp | xargs $(VENV)/bin/clang-format --dry-run -Werror
 
 notebooks: $(VENV)/ready/notebook,test
 ifeq ($(NOTEBOOKS),)
@@ -82,5 +91,6 @@ $(VENV)/ready/build: $(VENV)/bin/python Makefile
 $(VENV)/ready/%: $(VENV)/ready/build $(SOURCES)
 	@echo "building and installing ozfp4[$*], a minute or two the first time"
 	$(PIP) install --quiet --no-build-isolation --check-build-dependencies '.[$*]' \
-	  --config-settings=build-dir=$(BUILD) --config-settings=cmake.define.OZFP4_TESTING=ON
+	  --config-settings=build-dir=$(BUILD) --config-settings=cmake.define.OZFP4_TESTING=ON \
+	  --config-settings=cmake.define.OZFP4_LIBRARY=ON
 	@touch $@

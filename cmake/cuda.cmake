@@ -86,15 +86,18 @@ if(OZFP4_RACECHECK)
 endif()
 target_compile_options(ozfp4_cuda PRIVATE ${cuda_options})
 
-pybind11_add_module(_cuda MODULE NO_EXTRAS
-  csrc/bindings/cuda/module.cpp
-  csrc/bindings/cuda/complex.cpp
-  csrc/bindings/cuda/kernels.cpp
-  csrc/bindings/cuda/partial.cpp
-  csrc/bindings/cuda/problem.cpp
-  csrc/bindings/cuda/store.cpp)
-target_link_libraries(_cuda PRIVATE ozfp4_cuda)
-target_compile_options(_cuda PRIVATE ${cuda_options})
+if(OZFP4_PYTHON)
+  pybind11_add_module(_cuda MODULE NO_EXTRAS
+    csrc/bindings/cuda/module.cpp
+    csrc/bindings/cuda/complex.cpp
+    csrc/bindings/cuda/kernels.cpp
+    csrc/bindings/cuda/partial.cpp
+    csrc/bindings/cuda/problem.cpp
+    csrc/bindings/cuda/store.cpp)
+  target_link_libraries(_cuda PRIVATE ozfp4_cuda)
+  target_compile_options(_cuda PRIVATE ${cuda_options})
+  install(TARGETS _cuda LIBRARY DESTINATION ozfp4 COMPONENT python)
+endif()
 
 # The multiply kernels of this build, a line each, for csrc/cuda/multiply/registry.cpp; a kernel without a line is left out.
 set(held_kernels "")
@@ -135,4 +138,3 @@ if(OZFP4_STAND_INS)
 endif()
 file(CONFIGURE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/held_kernels/held_kernels.inc" CONTENT "${held_kernels}" @ONLY)
 target_include_directories(ozfp4_cuda PRIVATE "${CMAKE_CURRENT_BINARY_DIR}/held_kernels")
-install(TARGETS _cuda LIBRARY DESTINATION ozfp4)

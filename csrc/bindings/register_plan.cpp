@@ -2,10 +2,16 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "arith/limbs/e2m1.hpp"
 #include "arith/limits.hpp"
 #include "bindings/register.hpp"
+#include "cpu/units.hpp"
+#include "plan/choice.hpp"
+#include "plan/cuts.hpp"
 #include "plan/moduli/moduli.hpp"
 #include "plan/plan.hpp"
 
@@ -70,6 +76,50 @@ py::array encode(const Plan& plan, const py::array_t<std::uint32_t, py::array::c
   return planes.attr("astype")("int8");
 }
 
+using Rates = std::vector<std::pair<std::string, double>>;
+
+// (alphabet, products) of the units that have a plan, the cheapest first.
+std::vector<std::pair<std::string, int>> rank(Scheme scheme, const std::string& family, int bits, std::int64_t k,
+                                              const Rates& rates) {
+  std::vector<UnitRate> units;
+  for (const auto& [name, rate] : rates) {
+    if (!(rate > 0)) throw py::value_error("rates: that of " + name + " is not positive");
+    units.push_back({&find_alphabet(name), rate});
+  }
+  std::vector<std::pair<std::string, int>> ranked;
+  for (const RankedUnit& unit : rank_units({scheme, Alphabet::fp4, family, bits, k, false}, units)) {
+    ranked.emplace_back(unit.alphabet->name, unit.products);
+  }
+  return ranked;
+}
+
+void register_choice(py::module_& module) {
+  Rates bytes;
+  for (const ByteRate& unit : kByteRates) bytes.emplace_back(unit.setting, unit.rate);
+  module.attr("BYTE_RATES") = bytes;
+  module.attr("MOST_COMPLEX_BITS") = kMostComplexBits;
+  module.attr("GRAM_COLUMNS") = kGramColumns;
+  module.def("fp4_rate", &fp4_rate, py::arg("has_codes"), py::arg("has_tcgen05"), py::arg("has_tcgen05_bytes"));
+  module.def("rank_units", &rank, py::arg("scheme"), py::arg("family"), py::arg("bits"), py::arg("k"), py::arg("rates"));
+  module.def(
+      "cut_for_copies",
+      [](std::int64_t m, std::int64_t n, std::int64_t row, std::int64_t column, std::int64_t entry, std::int64_t budget,
+         bool has_whole_rows, bool has_whole_columns) {
+        const Extents block = cut_for_copies(m, n, {row, column, entry, has_whole_rows, has_whole_columns}, budget);
+        return std::make_pair(block.rows, block.columns);
+      },
+      py::arg("m"), py::arg("n"), py::arg("row"), py::arg("column"), py::arg("entry"), py::arg("budget"),
+      py::arg("has_whole_rows") = false, py::arg("has_whole_columns") = false);
+  module.def(
+      "gram_blocks",
+      [](std::int64_t extent, std::int64_t least_columns) {
+        std::vector<std::pair<std::int64_t, std::int64_t>> blocks;
+        for (const ColumnRange& block : gram_blocks(extent, least_columns)) blocks.emplace_back(block.first, block.last);
+        return blocks;
+      },
+      py::arg("extent"), py::arg("least_columns"));
+}
+
 }  // namespace
 
 void register_plan(py::module_& module) {
@@ -119,6 +169,7 @@ void register_plan(py::module_& module) {
         return make_plan({scheme, find_alphabet(alphabet), family, bits, k, is_complex});
       },
       py::arg("scheme"), py::arg("alphabet"), py::arg("family"), py::arg("bits"), py::arg("k"), py::arg("is_complex") = false);
+  register_choice(module);
   module.def("make_int8_matmul_plan", &make_int8_matmul_plan, py::arg("products"));
   module.def("e2m1_encode", &e2m1_encode, py::arg("limb"));
   module.def("gap_free_range", &gap_free_range, py::arg("p"));

@@ -69,6 +69,25 @@ class Plan:
     def encode(self, words: npt.NDArray[np.uint32], /) -> npt.NDArray[np.int8] | npt.NDArray[np.int32]: ...
 
 # Plans, limbs and bounds.
+BYTE_RATES: list[tuple[str, float]]
+MOST_COMPLEX_BITS: int
+GRAM_COLUMNS: int
+
+def fp4_rate(has_codes: bool, has_tcgen05: bool, has_tcgen05_bytes: bool) -> float: ...
+def rank_units(
+    scheme: Scheme, family: str, bits: int, k: int, rates: Sequence[tuple[str, float]]
+) -> list[tuple[str, int]]: ...
+def cut_for_copies(
+    m: int,
+    n: int,
+    row: int,
+    column: int,
+    entry: int,
+    budget: int,
+    has_whole_rows: bool = False,
+    has_whole_columns: bool = False,
+) -> tuple[int, int]: ...
+def gram_blocks(extent: int, least_columns: int) -> list[tuple[int, int]]: ...
 def make_plan(
     scheme: Scheme, alphabet: str, family: str, bits: int, k: int, is_complex: bool = ...
 ) -> Plan: ...

@@ -14,17 +14,6 @@ namespace ozfp4::bindings {
 namespace py = pybind11;
 using namespace ozfp4::cuda;
 
-Gpu gpu_of(int device) {
-  int major = 0, minor = 0;
-  Gpu gpu;
-  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
-  check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "cudaDeviceGetAttribute");
-  check(cudaDeviceGetAttribute(&gpu.multiprocessors, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
-  check(cudaDeviceGetAttribute(&gpu.shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "cudaDeviceGetAttribute");
-  gpu.capability = 10 * major + minor;
-  return gpu;
-}
-
 Kernel kernel_of(int number) {
   if (number < 0 || number >= kKernels) throw std::invalid_argument("kernel: " + std::to_string(number) + " is no kernel");
   return static_cast<Kernel>(number);

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "cuda/multiply/contract.hpp"
+#include "cuda/multiply/gpu.hpp"
 
 namespace ozfp4::bindings {
 
@@ -16,8 +16,7 @@ void register_store(pybind11::module_& module);    // after the types of registe
 void register_partial(pybind11::module_& module);  // likewise
 void register_complex(pybind11::module_& module);  // behind that of problems, whose types it takes
 
-// Throws std::runtime_error where there is no such device.
-cuda::Gpu gpu_of(int device);
+using cuda::gpu_of;
 
 // Throws std::invalid_argument for a number that no kernel has.
 cuda::Kernel kernel_of(int number);

@@ -1,4 +1,4 @@
-// The CPU's matrix products go through the BLAS that SciPy carries: its function pointers are set once, from Python.
+// The CPU's matrix products go through a BLAS whose function pointers are set once: SciPy's from Python, any from C.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@ namespace ozfp4 {
 using DgemmPointer = void (*)(char*, char*, int*, int*, int*, double*, double*, int*, double*, int*, double*, double*, int*);
 using SgemmPointer = void (*)(char*, char*, int*, int*, int*, float*, float*, int*, float*, int*, float*, float*, int*);
 
+// With integers of 32 or of 64 bits, whatever the types say: either is handed over as the other reads it.
 void set_blas(DgemmPointer dgemm, SgemmPointer sgemm);
 bool have_blas();
 
@@ -17,5 +18,11 @@ void gemm_nt(std::int64_t rows, std::int64_t columns, std::int64_t k, const floa
              std::int64_t ldb, bool accumulate, float* c, std::int64_t ldc);
 void gemm_nt(std::int64_t rows, std::int64_t columns, std::int64_t k, const double* a, std::int64_t lda, const double* b,
              std::int64_t ldb, bool accumulate, double* c, std::int64_t ldc);
+
+// The same by a given routine.
+void gemm_nt(SgemmPointer gemm, std::int64_t rows, std::int64_t columns, std::int64_t k, const float* a, std::int64_t lda,
+             const float* b, std::int64_t ldb, bool accumulate, float* c, std::int64_t ldc);
+void gemm_nt(DgemmPointer gemm, std::int64_t rows, std::int64_t columns, std::int64_t k, const double* a, std::int64_t lda,
+             const double* b, std::int64_t ldb, bool accumulate, double* c, std::int64_t ldc);
 
 }  // namespace ozfp4

@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 
 import numpy.typing as npt
 
+from .. import _core
 from ..dispatch import on_cuda
 from ..dispatch.complex_product import empty_result, to_caller
 from ..dispatch.plain import products
@@ -254,11 +255,9 @@ def _columns(y: Any, first: int, last: int) -> Any:
 
 
 # Columns of a block at least: narrower products take a GPU, or a BLAS, longer than their share.
-_LEAST_COLUMNS = {True: 1024, False: 256}
+_LEAST_COLUMNS = {True: 1024, False: _core.GRAM_COLUMNS}
 # Blocks on a GPU from here on: of smaller results the launches of a block take longer than what it saves.
 _LEAST_EXTENT = {True: 6144, False: 0}
-_MOST_BLOCKS = 16  # 17/32 of all entries are multiplied; with twice as many it would be 33/64
-_MULTIPLE = 64  # whole tiles, and lines that begin where planes are aligned
 
 
 def _blocks(extent: int, on_device: bool) -> list[tuple[int, int]]:
@@ -267,11 +266,8 @@ def _blocks(extent: int, on_device: bool) -> list[tuple[int, int]]:
     >>> _blocks(600, False), _blocks(600, True), _blocks(0, True)
     ([(0, 320), (320, 600)], [(0, 600)], [(0, 0)])
     """
-    count = min(max(extent // _LEAST_COLUMNS[on_device], 1), _MOST_BLOCKS)
-    if extent < _LEAST_EXTENT[on_device]:
-        count = 1
-    width = max(-(-extent // (count * _MULTIPLE)), 1) * _MULTIPLE
-    return [(first, min(first + width, extent)) for first in range(0, max(extent, 1), width)]
+    is_whole = extent < _LEAST_EXTENT[on_device]
+    return _core.gram_blocks(extent, max(extent, 1) if is_whole else _LEAST_COLUMNS[on_device])
 
 
 def _combined(reports: Sequence[Report]) -> Report:

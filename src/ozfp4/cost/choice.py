@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..plans.plan import make_plan
+from .. import _core
+from ..plans.plan import SCHEMES
 from .peaks import DevicePeaks
 from .rates import TERA
 
@@ -39,18 +40,14 @@ def choose(peaks: DevicePeaks, scheme: str, family: str, bits: int, k: int) -> C
     if family != "least":
         return Choice(("fp4",), f"family {family!r} is made of limbs of fp4")
     backends = peaks.backends(scheme)
-    found: list[tuple[float, str, str]] = []
-    for backend in backends:
-        try:
-            products = make_plan(scheme, backend, family, bits, max(k, 1)).products
-        except ValueError:  # no plan of this backend is exact for k
-            continue
-        rate = peaks.rates[scheme, backend]
-        found.append((products / rate, backend, f"{backend} {products} at {rate / TERA:.4g}"))
-    found.sort(key=lambda candidate: candidate[0])  # stable: among equals the first
-    if not found:
+    rates = [(backend, peaks.rates[scheme, backend]) for backend in backends]
+    ranked = _core.rank_units(SCHEMES[scheme], family, bits, max(k, 1), rates)
+    if not ranked:
         return Choice((backends[0],), "no backend has a plan")
+    texts = [
+        f"{backend} {products} at {peaks.rates[scheme, backend] / TERA:.4g}" for backend, products in ranked
+    ]
     return Choice(
-        tuple(backend for _, backend, _ in found),
-        f"least products / rate: {', '.join(text for *_, text in found)} TOPS ({peaks.basis})",
+        tuple(backend for backend, _ in ranked),
+        f"least products / rate: {', '.join(texts)} TOPS ({peaks.basis})",
     )

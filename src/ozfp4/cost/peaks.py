@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .. import _core
 from .rates import GIGA, TERA, Rates, alphabet_rate
 
 ATTAINED = 0.65  # of nominal peaks: what the paper's kernel reaches on its device
@@ -15,10 +16,7 @@ FACTORS = (0.05, 20.0)  # beyond these a measurement is none: of a model that is
 LAUNCH_SECONDS = 4e-6  # of one kernel where the next one starts early
 GPU_BACKENDS = ("int8", "fp4")  # among equals the first one is taken
 CPU_BACKENDS = ("fp64", "int8", "fp4")
-# What multiplies planes of bytes, by OZFP4_CPU_KERNEL's names, against DGEMM. SGEMM has twice the rate, less what decoding planes
-# to float32 takes: 1.8 to 2.1 measured with OpenBLAS. AVX-512 VNNI does eight times DGEMM's operations a clock and attains most
-# of them. AMX does 64 times as many; what its kernel attains is modelled.
-CPU_RATIO = {"sgemm": 1.9, "portable": 0.1, "avx_vnni": 7.0, "avx512_vnni": 7.0, "amx": 25.0}
+CPU_RATIO = dict(_core.BYTE_RATES)  # of what multiplies planes of bytes beside DGEMM (csrc/cpu/units.hpp)
 CPU_THREAD_FLOPS = 40 * GIGA  # DGEMM of one thread: 16 operations a clock at 2.5 GHz
 CPU_THREAD_BANDWIDTH = 10 * GIGA
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import _core
 from ..backends.cpu import DEFAULT_WORKSPACE
 from ..backends.cuda import pairs
 from ..backends.cuda.launch import UNLIMITED
@@ -98,13 +99,14 @@ class _Product:
         """Blocks of the result whose copies take half of the workspace or less, if those of a row and a column do; of all
         lines of an operand that is prepared."""
         m, n, prepared = self.request.shape.m, self.request.shape.n, self.request.prepared
-        rows, columns = _extents(
+        rows, columns = _core.cut_for_copies(
             m,
             n,
             *forms.copied_bytes(self.a, self.b, prepared),
             self._entry_bytes(),
             self.limit // 2,
-            (prepared.a is not None, prepared.b is not None),
+            prepared.a is not None,
+            prepared.b is not None,
         )
         starts = [(i, j) for i in range(0, max(m, 1), rows) for j in range(0, max(n, 1), columns)]
         for number, (i, j) in enumerate(starts):
@@ -189,31 +191,3 @@ class _Product:
             special_columns=about.special_columns // twice if block.rows.start == 0 else 0,
             workspace=about.workspace + copied,
         )
-
-
-def _extents(
-    m: int,
-    n: int,
-    row: int,
-    column: int,
-    entry: int,
-    budget: int,
-    is_whole: tuple[bool, bool] = (False, False),
-) -> tuple[int, int]:
-    """Rows and columns of a block, at least one of each, from the bytes that a row, a column and an entry take; `is_whole`: all
-    rows, all columns.
-
-    >>> _extents(10, 20, 8, 64, 0, 2000), _extents(10, 20, 8, 64, 0, 600), _extents(10, 20, 0, 64, 16, 600)
-    ((10, 20), (10, 3), (4, 3))
-    >>> _extents(10, 20, 0, 64, 16, 600, (True, False)), _extents(10, 20, 8, 0, 16, 900, (False, True))
-    ((10, 1), (1, 20))
-    """
-    all_rows, all_columns = is_whole
-    if m * row + n * column + m * n * entry <= budget or (all_rows and all_columns):
-        return max(m, 1), max(n, 1)
-    third = budget // 3
-    rows, columns = (max(1, min(x, third // each if each else x)) for x, each in ((m, row), (n, column)))
-    if entry:
-        columns = max(1, n if all_columns else min(columns, third // (entry * max(1, m if all_rows else 1))))
-        rows = max(1, m if all_rows else min(rows, third // (entry * columns)))
-    return rows, columns

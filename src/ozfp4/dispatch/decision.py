@@ -40,8 +40,7 @@ def capacity(asked: Arguments, single: bool) -> int:
     return precision if asked.bits is None else asked.bits
 
 
-# Of longer integers no GPU encodes pairs (kMultipliedBits of csrc/arith/scale_wide.hpp).
-MOST_COMPLEX_BITS = 82
+MOST_COMPLEX_BITS = _core.MOST_COMPLEX_BITS  # of longer integers no GPU encodes pairs (csrc/plan/choice.hpp)
 
 
 def complex_plan(scheme: str, backend: str, family: str, bits: int, k: int) -> Plan | None:

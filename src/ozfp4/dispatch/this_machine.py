@@ -24,11 +24,9 @@ generation = (
 
 
 def _unknown_rates(codes: bool, tcgen05_bytes: bool, tcgen05: bool) -> Rates:
-    """Ratios for a GPU that is not in the table, by the kernels that run on it: INT8 is 1, FP4 beside it 2.
-
-    tcgen05 without an INT8 unit of its own leaves bytes to the warp-level instructions, at 1/90 of FP4 as on B300.
-    """
-    fp4 = 0.0 if not codes else 90.0 if tcgen05 and not tcgen05_bytes else 2.0
+    """Ratios for a GPU that is not in the table, by the kernels that run on it: INT8 is 1, and FP4 beside it what
+    csrc/plan/choice.hpp says, to Python and to C."""
+    fp4 = _core.fp4_rate(codes, tcgen05, tcgen05_bytes) if codes else 0.0
     return Rates("a GPU without known rates", fp4, 0, 1, 0.1, 8, 0, (), 1 if tcgen05 else 0)
 
 

@@ -1,0 +1,60 @@
+# libozfp4, the library that programs in C, C++ and Fortran link to: include/ozfp4.h, csrc/c_api, and of the rest what the Python
+# extension is made of. Its version is that of the header; a package for CMake and one for pkg-config come with it.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+file(STRINGS include/ozfp4.h numbers REGEX "^#define OZFP4_VERSION_(MAJOR|MINOR|PATCH) [0-9]+$")
+list(TRANSFORM numbers REPLACE ".* ([0-9]+)$" "\\1")
+list(JOIN numbers "." OZFP4_VERSION)
+list(GET numbers 0 major)
+
+# Objects, of which checks of what is not exported are made as well.
+add_library(ozfp4_c_api OBJECT
+  csrc/c_api/checked/arguments.cpp
+  csrc/c_api/checked/options.cpp
+  csrc/c_api/checked/status.cpp
+  csrc/c_api/product/blas.cpp
+  csrc/c_api/product/both_parts.cpp
+  csrc/c_api/product/complex.cpp
+  csrc/c_api/product/real.cpp
+  csrc/c_api/gemm.cpp
+  csrc/c_api/gram.cpp
+  csrc/c_api/integers.cpp
+  csrc/c_api/library.cpp
+  csrc/c_api/plans.cpp
+  csrc/c_api/prepared.cpp)
+if(build_cuda)
+  target_sources(ozfp4_c_api PRIVATE csrc/c_api/cuda/call.cpp csrc/c_api/cuda/device.cpp csrc/c_api/cuda/gemm.cpp
+                                     csrc/c_api/cuda/problem.cpp)
+  target_link_libraries(ozfp4_c_api PUBLIC ozfp4_cuda)
+else()
+  target_sources(ozfp4_c_api PRIVATE csrc/c_api/cuda/none.cpp)
+endif()
+target_link_libraries(ozfp4_c_api PUBLIC ozfp4_cpu ${CMAKE_DL_LIBS})
+target_include_directories(ozfp4_c_api PUBLIC include)
+target_compile_options(ozfp4_c_api PRIVATE -O2 -Wall -Wextra -Wshadow $<$<BOOL:${OZFP4_WERROR}>:-Werror>)
+set_target_properties(ozfp4_c_api PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
+                                             VISIBILITY_INLINES_HIDDEN ON)
+
+add_library(ozfp4 SHARED $<TARGET_OBJECTS:ozfp4_c_api>)
+target_link_libraries(ozfp4 PRIVATE $<BUILD_INTERFACE:ozfp4_c_api>)
+target_include_directories(ozfp4 INTERFACE $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
+                                           $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+# What the map names is exported, and nothing else: of the C++ standard library's templates neither.
+set(map "${CMAKE_CURRENT_SOURCE_DIR}/cmake/ozfp4.map")
+target_link_options(ozfp4 PRIVATE "LINKER:--version-script=${map}" LINKER:--no-undefined LINKER:-z,relro LINKER:-z,now)
+set_target_properties(ozfp4 PROPERTIES VERSION ${OZFP4_VERSION} SOVERSION ${major} LINK_DEPENDS "${map}")
+
+set(package "${CMAKE_INSTALL_LIBDIR}/cmake/ozfp4")
+install(TARGETS ozfp4 EXPORT ozfp4 COMPONENT library LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_COMPONENT library)
+install(FILES include/ozfp4.h include/ozfp4.f90 DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
+install(EXPORT ozfp4 NAMESPACE ozfp4:: FILE ozfp4Targets.cmake DESTINATION ${package} COMPONENT library)
+configure_package_config_file(cmake/ozfp4Config.cmake.in ozfp4Config.cmake INSTALL_DESTINATION ${package}
+                              PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
+write_basic_package_version_file(ozfp4ConfigVersion.cmake VERSION ${OZFP4_VERSION} COMPATIBILITY SameMajorVersion)
+# Relative to where it lies, so that an installed tree may be moved.
+file(RELATIVE_PATH to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" /)
+configure_file(cmake/ozfp4.pc.in ozfp4.pc @ONLY)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/ozfp4Config.cmake" "${CMAKE_CURRENT_BINARY_DIR}/ozfp4ConfigVersion.cmake"
+        DESTINATION ${package} COMPONENT library)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/ozfp4.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)

@@ -1,0 +1,65 @@
+// Arguments of products, checked once: what is no order, no extent, no leading dimension is refused here by its name.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "arith/element_type.hpp"
+#include "ozfp4.h"
+
+namespace ozfp4::c_api {
+
+// What an entry is: a number, or a pair of numbers.
+struct EntryType {
+  ElementType part;
+  bool is_complex;
+
+  int part_bytes() const { return entry_bytes(part); }
+  int bytes() const { return part_bytes() * (is_complex ? 2 : 1); }
+  int precision() const { return part == ElementType::float64 ? 53 : 24; }
+};
+
+// Floating-point types alone, integers alone.
+EntryType float_type(const char* name, int type);
+ElementType integer_type(const char* name, int type);
+
+// A matrix as a product takes it, rows x columns, strides in bytes; `is_conjugated`: what lies in memory is the conjugate.
+struct Operand {
+  const char* data;
+  std::int64_t rows, columns;
+  std::ptrdiff_t row_stride, column_stride;
+  bool is_conjugated;
+};
+
+// Of a function with CBLAS's arguments.
+struct GemmArguments {
+  int order, transa, transb;
+  std::int64_t m, n, k;
+};
+
+bool is_row_major(int order);
+bool is_transposed(const char* name, int transpose);
+std::int64_t check_extent(const char* name, std::int64_t extent);
+
+// At least `least`, and 1, entries.
+std::int64_t check_leading(const char* name, std::int64_t leading, std::int64_t least);
+
+// Throws unless entries are read and there is memory to read them from.
+void check_pointer(const char* name, const void* data, bool is_read);
+
+// A finite factor.
+double check_factor(const char* name, double factor);
+std::complex<double> check_factor(const char* name, const void* factor, EntryType type);
+
+// op(X) of so many rows and columns, where X lies in `order`.
+Operand take_operand(const std::string& name, int order, int transpose, const void* data, std::int64_t rows, std::int64_t columns,
+                     std::int64_t leading, int entry_bytes);
+
+// X^T
+inline Operand transposed(const Operand& x) {
+  return {x.data, x.columns, x.rows, x.column_stride, x.row_stride, x.is_conjugated};
+}
+
+}  // namespace ozfp4::c_api

@@ -1,0 +1,150 @@
+#include "c_api/checked/options.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+
+#include "c_api/checked/status.hpp"
+
+namespace ozfp4::c_api {
+namespace {
+
+constexpr std::array<const char*, 3> kFamilies{"least", "paper", "paper-karatsuba"};
+constexpr std::int64_t kMostBytes = std::int64_t(1) << 62;
+
+std::string member(const char* name, std::int64_t value) { return std::string("options.") + name + ": " + std::to_string(value); }
+
+void check_range(const char* name, int value, int last) {
+  if (value < 0 || value > last) refuse(member(name, value) + " is outside 0.." + std::to_string(last));
+}
+
+// With 0 for what the program does not know. Members that this library does not know have to be 0.
+ozfp4_options whole(const ozfp4_options& given) {
+  if (given.size < offsetof(ozfp4_options, accuracy) + sizeof(given.accuracy)) {
+    refuse(member("size", static_cast<std::int64_t>(given.size)) +
+           " is not the size of the structure, begin with OZFP4_OPTIONS_INIT");
+  }
+  ozfp4_options options = {};
+  std::memcpy(&options, &given, std::min(given.size, sizeof options));
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&given);
+  for (std::size_t i = sizeof options; i < given.size; ++i) {
+    if (bytes[i] != 0) {
+      refuse(OZFP4_UNSUPPORTED, "options.size: " + std::to_string(given.size) + ", and what is behind byte " +
+                                    std::to_string(sizeof options) + " is set; this library is an older one");
+    }
+  }
+  return options;
+}
+
+void check_names(const ozfp4_options& given) {
+  check_range("accuracy", given.accuracy, OZFP4_ACCURACY_CORRECT);
+  check_range("rounding", given.rounding, OZFP4_ROUND_ZERO);
+  check_range("scheme", given.scheme, OZFP4_SCHEME_II);
+  check_range("backend", given.backend, OZFP4_BACKEND_FP64);
+  check_range("family", given.family, OZFP4_FAMILY_PAPER_KARATSUBA);
+  check_range("overflow", given.overflow, OZFP4_OVERFLOW_ERROR);
+  if (given.reserved != 0) refuse(member("reserved", given.reserved) + " is not 0");
+  if (given.bits != 0 && (given.bits < kLeastBits || given.bits > kMostBits)) {
+    refuse(member("bits", given.bits) + " is outside " + std::to_string(kLeastBits) + ".." + std::to_string(kMostBits));
+  }
+  if (given.workspace_limit < 0 || given.workspace_limit >= kMostBytes) {
+    refuse(member("workspace_limit", given.workspace_limit) + " is not a number of bytes below 2^62");
+  }
+  if (given.report != nullptr && given.report->size < offsetof(ozfp4_report, backend) + sizeof(given.report->backend)) {
+    refuse(member("report->size", static_cast<std::int64_t>(given.report->size)) + " is not the size of the structure");
+  }
+}
+
+}  // namespace
+
+int backend_of(const Alphabet& alphabet) {
+  const std::string name = alphabet.name;
+  return name == "fp4" ? OZFP4_BACKEND_FP4 : name == "int8" ? OZFP4_BACKEND_INT8 : OZFP4_BACKEND_FP64;
+}
+
+int family_of(const std::string& family) {
+  return static_cast<int>(std::find(kFamilies.begin(), kFamilies.end(), family) - kFamilies.begin());
+}
+
+Options read_options(const ozfp4_options* given) {
+  Options options;
+  if (given == nullptr) return options;
+  const ozfp4_options own = whole(*given);
+  check_names(own);
+  const bool is_scaled = own.bits != 0 || own.plan != nullptr || own.family != OZFP4_FAMILY_LEAST;
+  options.has_accuracy = own.accuracy != OZFP4_ACCURACY_DEFAULT;
+  options.accuracy = own.accuracy == OZFP4_ACCURACY_CORRECT                                     ? Accuracy::correct
+                     : own.accuracy == OZFP4_ACCURACY_SCALED                                    ? Accuracy::scaled
+                     : own.accuracy == OZFP4_ACCURACY_FP64 || (own.accuracy == 0 && !is_scaled) ? Accuracy::fp64
+                                                                                                : Accuracy::scaled;
+  if (own.bits != 0 && options.accuracy != Accuracy::scaled) {
+    refuse(member("bits", own.bits) +
+           " contradicts options.accuracy, where every row and column has a capacity of its own; bits "
+           "are for OZFP4_ACCURACY_SCALED");
+  }
+  options.rounding = static_cast<Rounding>(own.rounding);
+  if (own.rounding != OZFP4_ROUND_NEAREST && options.accuracy != Accuracy::correct) {
+    refuse(member("rounding", own.rounding) + " needs OZFP4_ACCURACY_CORRECT; the others round to nearest");
+  }
+  options.has_scheme = own.scheme != OZFP4_SCHEME_DEFAULT;
+  options.scheme = own.scheme == OZFP4_SCHEME_I ? Scheme::one : Scheme::two;
+  const std::array<const Alphabet*, 4> alphabets{nullptr, &Alphabet::fp4, &Alphabet::int8, &Alphabet::fp64};
+  options.alphabet = alphabets[static_cast<std::size_t>(own.backend)];
+  options.has_family = own.family != OZFP4_FAMILY_LEAST;
+  options.family = kFamilies[static_cast<std::size_t>(own.family)];
+  options.bits = own.bits;
+  options.raises = own.overflow == OZFP4_OVERFLOW_ERROR;
+  options.has_limit = own.workspace_limit != 0;
+  if (options.has_limit) options.workspace_limit = own.workspace_limit;
+  options.plan = own.plan;
+  options.bound = own.bound;
+  options.ld_bound = own.ld_bound;
+  options.stride_bound = own.stride_bound;
+  options.report = own.report;
+  return options;
+}
+
+Options read_integer_options(const ozfp4_options* given) {
+  Options options = read_options(given);
+  const char* name = options.has_accuracy                    ? "accuracy"
+                     : options.rounding != Rounding::nearest ? "rounding"
+                     : options.bits != 0                     ? "bits"
+                     : options.bound != nullptr              ? "bound"
+                                                             : nullptr;
+  if (name != nullptr) {
+    refuse(std::string("options.") + name +
+           ": is for products of floating-point numbers; integers are neither scaled nor rounded");
+  }
+  options.accuracy = Accuracy::scaled;
+  return options;
+}
+
+void write_sized(void* to, const void* from, std::size_t has, std::size_t written) {
+  std::memcpy(static_cast<char*>(to) + sizeof has, static_cast<const char*>(from) + sizeof has,
+              std::min(has, written) - sizeof has);
+}
+
+void write_report(const Options& options, const Plan* plan, const MatmulOutcome& outcome, std::int64_t overflows, int word_bits) {
+  if (options.report == nullptr) return;
+  ozfp4_report report = {};
+  report.backend = plan != nullptr ? backend_of(plan->alphabet) : 0;
+  report.scheme = plan == nullptr ? 0 : plan->scheme == Scheme::one ? OZFP4_SCHEME_I : OZFP4_SCHEME_II;
+  report.bits = plan != nullptr ? plan->bits : word_bits;
+  report.products = outcome.products;
+  report.moduli_used = outcome.moduli_used;
+  report.workspace = outcome.workspace;
+  report.repaired = outcome.entries.pairs + outcome.entries.exact_sums;
+  report.special_rows = outcome.special_rows;
+  report.special_columns = outcome.special_columns;
+  report.overflows = overflows;
+  report.largest_bound = outcome.entries.largest_bound;
+  report.seconds_scale = outcome.times.scale;
+  report.seconds_encode = outcome.times.encode;
+  report.seconds_multiply = outcome.times.multiply;
+  report.seconds_reconstruct = outcome.times.reconstruct;
+  report.seconds_repair = outcome.times.repair;
+  write_sized(options.report, &report, options.report->size, sizeof report);
+}
+
+}  // namespace ozfp4::c_api

@@ -1,0 +1,177 @@
+#include "c_api/cuda/device.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <tuple>
+
+#include "arith/narrow.hpp"
+#include "c_api/checked/status.hpp"
+#include "c_api/cuda/memory.hpp"
+#include "cuda/matmul.hpp"
+#include "cuda/multiply/gpu.hpp"
+#include "cuda/multiply/registry.hpp"
+
+namespace ozfp4::c_api {
+namespace {
+
+using namespace ozfp4::cuda;
+
+// ---- The test of a kernel ----
+
+struct Case {
+  int m, n, k;
+  int bits_a, bits_b;  // of the entries of each
+  int nonzeros;        // in each column of B; 0: all of them
+};
+// Extents off the tiles' multiples. Entries of all bits meet ones and minus ones, whose integers have all bits as well; dense
+// ones of 20 bits make long sums. Every sum is below 2^53.
+constexpr Case kCases[] = {{70, 33, 300, 51, 0, 2}, {33, 130, 129, 0, 51, 2}, {129, 65, 2000, 20, 20, 0}};
+
+// Integers of so many bits and either sign, at random but the same everywhere; of 0 bits ones and minus ones.
+double next_integer(std::uint64_t& state, int bits) {
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  const auto magnitude = static_cast<std::int64_t>(bits == 0 ? 1 : state >> (64 - bits));
+  return static_cast<double>((state >> 3 & 1) != 0 ? -magnitude : magnitude);
+}
+
+struct CaseMatrices {
+  std::vector<double> a, b;  // rows of A; columns of B
+  std::vector<double> expected;
+};
+
+CaseMatrices matrices_of(const Case& shape) {
+  std::uint64_t state = 0x2545f4914f6cdd1du;
+  CaseMatrices made;
+  made.a.resize(static_cast<std::size_t>(shape.m) * static_cast<std::size_t>(shape.k));
+  made.b.resize(static_cast<std::size_t>(shape.n) * static_cast<std::size_t>(shape.k));
+  for (double& x : made.a) x = next_integer(state, shape.bits_a);
+  for (int j = 0; j < shape.n; ++j) {
+    for (int k = 0; k < shape.k; ++k) {
+      const bool is_zero = shape.nonzeros != 0 && k % (shape.k / shape.nonzeros) != j % (shape.k / shape.nonzeros);
+      made.b[static_cast<std::size_t>(j * shape.k + k)] = is_zero ? 0.0 : next_integer(state, shape.bits_b);
+    }
+  }
+  for (int i = 0; i < shape.m; ++i) {
+    for (int j = 0; j < shape.n; ++j) {
+      std::int64_t sum = 0;
+      for (int k = 0; k < shape.k; ++k) {
+        sum += static_cast<std::int64_t>(made.a[static_cast<std::size_t>(i * shape.k + k)]) *
+               static_cast<std::int64_t>(made.b[static_cast<std::size_t>(j * shape.k + k)]);
+      }
+      made.expected.push_back(static_cast<double>(sum));
+    }
+  }
+  return made;
+}
+
+bool is_exact(const Device& device, Kernel kernel, const Plan& like, const Case& shape) {
+  PlanRequest request;
+  request.scheme = like.scheme;
+  request.alphabet = like.alphabet;
+  request.k = shape.k;
+  const CudaPlan plan = make_cuda_plan(make_plan(request), shape.k, kernel);
+  const CaseMatrices matrices = matrices_of(shape);
+  const std::size_t bytes_c = matrices.expected.size() * sizeof(double);
+  const DeviceMemory a(matrices.a.size() * sizeof(double)), b(matrices.b.size() * sizeof(double)), c(bytes_c);
+  a.fill(matrices.a.data());
+  b.fill(matrices.b.data());
+  check(cudaMemset(c.get(), 0xA5, bytes_c), "cudaMemset");
+  CudaProduct product;
+  const std::int64_t line = std::int64_t(8) * shape.k;
+  product.a = {a.get(), ElementType::float64, shape.m, shape.k, line, 8, {}};
+  product.b = {b.get(), ElementType::float64, shape.n, shape.k, line, 8, {}};
+  product.result.data = c.get();
+  product.result.rows = shape.m;
+  product.result.columns = shape.n;
+  product.result.row_stride = std::int64_t(8) * shape.n;
+  product.result.column_stride = 8;
+  const CudaLayout layout = make_layout(plan, product, device.gpu, INT64_MAX);
+  const DeviceSteps steps(plan);
+  check_matmul(plan, layout, product, steps.get(), device.gpu);
+  const DeviceMemory workspace(static_cast<std::size_t>(layout.bytes));
+  for (std::int64_t turn = 0; turn < layout.turns.count; ++turn) {
+    launch_matmul(plan, layout, turn_at(product, layout.turns, turn), workspace.get(), steps.get(), {});
+  }
+  std::vector<double> found(matrices.expected.size());
+  check(cudaMemcpy(found.data(), c.get(), bytes_c, cudaMemcpyDeviceToHost), "cudaMemcpy");
+  return found == matrices.expected;
+}
+
+bool passes(const Device& device, Kernel kernel, const Plan& like) {
+  return std::all_of(std::begin(kCases), std::end(kCases),
+                     [&](const Case& shape) { return is_exact(device, kernel, like, shape); });
+}
+
+bool is_captured(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
+  return status != cudaStreamCaptureStatusNone;
+}
+
+bool takes(const Device& device, Kernel kernel, Element element, bool residues) {
+  return find_kernel_error(kernel, element, device.gpu) == nullptr && !row_of(kernel).is_stand_in &&
+         (residues || !stores_residues_only(kernel));
+}
+
+}  // namespace
+
+Device current_device() {
+  int count = 0, index = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error != cudaSuccess || count == 0) {
+    cudaGetLastError();
+    refuse(OZFP4_NO_DEVICE, std::string("cuda: ") + (error != cudaSuccess ? cudaGetErrorString(error) : "there is no GPU"));
+  }
+  check(cudaGetDevice(&index), "cudaGetDevice");
+  return {index, gpu_of(index)};
+}
+
+std::vector<Kernel> kernels_for(const Device& device, const Plan& plan) {
+  const bool residues = plan.scheme == Scheme::two;
+  std::vector<Element> elements;
+  if (!plan.alphabet.residue_is_limb()) elements = {Element::e2m1, Element::s8};
+  if (elements.empty()) elements = {residues ? Element::u8 : Element::s8};
+  std::vector<Kernel> found;
+  for (const Element element : elements) {
+    Kernel best = Kernel::hopper;
+    const std::size_t first = found.size();
+    const bool has_best = find_kernel(element, device.gpu, residues, &best);
+    for (int i = 0; i < kKernels; ++i) {
+      const auto kernel = static_cast<Kernel>(i);
+      if (!takes(device, kernel, element, residues)) continue;
+      found.insert(has_best && kernel == best ? found.begin() + static_cast<std::ptrdiff_t>(first) : found.end(), kernel);
+    }
+  }
+  return found;
+}
+
+std::vector<UnitRate> device_units(const Device& device, Scheme scheme) {
+  const bool residues = scheme == Scheme::two;
+  Kernel codes = Kernel::hopper, bytes = Kernel::hopper;
+  const bool has_codes = find_kernel(Element::e2m1, device.gpu, residues, &codes);
+  const bool has_bytes = find_kernel(Element::u8, device.gpu, true, &bytes);
+  const auto is_tcgen05 = [](Kernel kernel) { return std::string(kernel_name(kernel)).rfind("tcgen05", 0) == 0; };
+  const bool has_tcgen05_bytes = has_bytes && is_tcgen05(bytes);
+  const bool has_tcgen05 = has_tcgen05_bytes || (has_codes && is_tcgen05(codes));
+  return {{&Alphabet::int8, 1.0}, {&Alphabet::fp4, fp4_rate(has_codes, has_tcgen05, has_tcgen05_bytes)}};
+}
+
+bool is_trusted(const Device& device, Kernel kernel, const Plan& plan, cudaStream_t stream) {
+  using Key = std::tuple<int, Kernel, Element, Scheme>;
+  static auto* const verdicts = new std::map<Key, bool>;
+  static auto* const lock = new std::mutex;
+  const std::lock_guard<std::mutex> alone(*lock);
+  const Key key(device.index, kernel, element_of(plan, kernel), plan.scheme);
+  const auto known = verdicts->find(key);
+  if (known != verdicts->end()) return known->second;
+  if (is_captured(stream)) {
+    refuse(OZFP4_UNSUPPORTED, std::string("stream: the first product by the kernel '") + kernel_name(kernel) +
+                                  "' tests it, which a CUDA graph cannot capture; run one such product before");
+  }
+  return verdicts->emplace(key, passes(device, kernel, plan)).first->second;
+}
+
+}  // namespace ozfp4::c_api

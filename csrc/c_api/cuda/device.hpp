@@ -1,0 +1,33 @@
+// The current CUDA device, and which kernel multiplies the planes of a plan on it.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <vector>
+
+#include "cuda/multiply/contract.hpp"
+#include "plan/choice.hpp"
+#include "plan/plan.hpp"
+
+namespace ozfp4::c_api {
+
+struct Device {
+  int index;
+  cuda::Gpu gpu;
+};
+
+// The one that the calling thread has made current. Throws Refusal OZFP4_NO_DEVICE where there is none.
+Device current_device();
+
+// Units of its INT8 and FP4 kernels beside each other, where no kernel multiplies none.
+std::vector<UnitRate> device_units(const Device& device, Scheme scheme);
+
+// Kernels that multiply the planes of a plan, best first.
+std::vector<cuda::Kernel> kernels_for(const Device& device, const Plan& plan);
+
+// Whether a kernel multiplies the planes of such a plan exactly on the device: tried on exact integers before its first use,
+// which takes memory of the device and waits for it. Throws Refusal OZFP4_UNSUPPORTED where that would be while `stream` is
+// captured.
+bool is_trusted(const Device& device, cuda::Kernel kernel, const Plan& plan, cudaStream_t stream);
+
+}  // namespace ozfp4::c_api

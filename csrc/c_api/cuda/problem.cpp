@@ -1,0 +1,242 @@
+#include "c_api/cuda/problem.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arith/multiples.hpp"
+#include "arith/narrow.hpp"
+#include "c_api/cuda/device.hpp"
+#include "c_api/product/product.hpp"
+#include "cuda/complex/expand.hpp"
+#include "plan/schedule.hpp"
+
+namespace ozfp4::c_api {
+namespace {
+
+using namespace ozfp4::cuda;
+
+constexpr std::int64_t kPlaceAlignment = 256;
+constexpr std::uintptr_t kPointerAlignment = 16;  // the widest loads and stores
+constexpr std::size_t kMostProblems = 256;
+
+using Key = std::vector<std::int64_t>;
+
+std::int64_t offset_of(const void* data) {
+  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) % kPointerAlignment);
+}
+
+bool is_update(const DeviceProduct& p) { return p.beta != 0.0 || (p.alpha != 0.0 && p.k > 0 && p.alpha != 1.0); }
+
+Key key_of(const DeviceProduct& p, const Options& options, int device) {
+  Key key{
+      device,
+      static_cast<std::int64_t>(p.type.part),
+      p.type.is_complex,
+      p.m,
+      p.n,
+      p.k,
+      p.c_stride,
+      offset_of(p.c),
+      p.alpha == 0.0,
+      p.alpha.imag() != 0,
+      p.beta != 0.0,
+      is_update(p),
+      p.bound != nullptr,
+      offset_of(p.bound),
+      static_cast<std::int64_t>(options.accuracy),
+      static_cast<std::int64_t>(options.rounding),
+      static_cast<std::int64_t>(options.scheme),
+      options.alphabet == nullptr ? 0 : backend_of(*options.alphabet),
+      family_of(options.family),
+      options.bits,
+      options.has_limit ? options.workspace_limit : 0,
+      static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(options.plan == nullptr ? nullptr : options.plan->plan.get()))};
+  for (const Operand* x : {&p.a, &p.b}) {
+    for (const std::int64_t own : {static_cast<std::int64_t>(x->row_stride), static_cast<std::int64_t>(x->column_stride),
+                                   static_cast<std::int64_t>(x->is_conjugated), offset_of(x->data)}) {
+      key.push_back(own);
+    }
+  }
+  return key;
+}
+
+void check_extents(const DeviceProduct& p) {
+  for (const auto& [name, extent] : {std::make_pair("m", p.m), std::make_pair("n", p.n), std::make_pair("k", p.k)}) {
+    if (extent * (p.type.is_complex ? 2 : 1) > kLongestExtent) {
+      refuse(OZFP4_UNSUPPORTED, std::string(name) + ": " + std::to_string(extent) + " exceeds " + std::to_string(kLongestExtent) +
+                                    ", the largest extent of a product on a GPU" +
+                                    (p.type.is_complex ? ", where a complex number is two" : ""));
+    }
+  }
+}
+
+// What is on the device of an operand: lines along K, as it lies or in its copy. `base` is null where only the layout is asked
+// for.
+DeviceOperand operand_at(const char* data, ElementType type, std::int64_t outer, std::int64_t inner, std::int64_t outer_stride,
+                         std::int64_t inner_stride) {
+  return {data, type, narrow<std::int32_t>(outer, "m, n"), narrow<std::int32_t>(inner, "k"), outer_stride, inner_stride, {}};
+}
+
+// The real product that is multiplied, its copies at `workspace`.
+CudaProduct real_product(const DeviceProduct& p, const DeviceProblem& problem, char* workspace) {
+  const ElementType type = p.type.part;
+  const std::int64_t width = p.type.is_complex ? 2 : 1, entry = p.type.part_bytes();
+  CudaProduct product;
+  const std::int64_t columns = width * p.n, inner = inner_of(p);
+  if (!problem.reads) {
+    product.a = operand_at(workspace + problem.places.zero, type, p.m, inner, 0, 0);
+    product.b = operand_at(workspace + problem.places.zero, type, columns, inner, 0, 0);
+  } else {
+    // Of its expansion the even lines are the operand itself, the odd ones i times it.
+    const std::int64_t line = inner * entry, odd = p.alpha.imag() != 0 ? line : 0;
+    product.a = problem.copies_left
+                    ? operand_at(workspace + problem.places.left + odd, type, p.m, inner, 2 * line, entry)
+                    : operand_at(p.a.data, type, p.m, inner, p.a.row_stride, p.type.is_complex ? entry : p.a.column_stride);
+    product.b = problem.copies_right ? operand_at(workspace + problem.places.right, type, columns, inner, line, entry)
+                                     : operand_at(p.b.data, type, columns, inner, p.b.column_stride, p.b.row_stride);
+  }
+  DeviceResult& c = product.result;
+  c.data = p.c;
+  c.type = type;
+  c.rows = narrow<std::int32_t>(p.m, "m");
+  c.columns = narrow<std::int32_t>(columns, "n");
+  c.row_stride = p.c_stride;
+  c.column_stride = entry;
+  if (p.bound != nullptr) {
+    product.second = c;
+    product.second.data = reinterpret_cast<char*>(p.bound);
+    product.second.type = ElementType::float64;
+    product.second.row_stride = 8 * columns;
+    product.second.column_stride = 8;
+  }
+  if (is_update(p)) {
+    product.update.is_asked = true;
+    const std::complex<double> alpha = problem.reads ? p.alpha : 1.0;
+    product.update.factors = Update::of(alpha.imag() != 0 ? alpha.imag() : alpha.real(), p.beta.real());
+    if (p.beta != 0.0) product.update.c = c;
+  }
+  return product;
+}
+
+DevicePlaces places_of(const DeviceProduct& p, const DeviceProblem& problem) {
+  DevicePlaces places;
+  const auto add = [&](std::int64_t& place, bool is_there, std::int64_t bytes) {
+    place = places.bytes;
+    if (is_there) places.bytes += round_up(bytes, kPlaceAlignment);
+  };
+  const std::int64_t line = 2 * p.k * p.type.bytes();
+  add(places.zero, !problem.reads, kPlaceAlignment);
+  add(places.left, problem.copies_left, p.m * line);
+  add(places.right, problem.copies_right, p.n * line);
+  places.stages = places.bytes;
+  return places;
+}
+
+cuda::Promise promise_of(const DeviceProduct& p, const Options& options) {
+  cuda::Promise promise;
+  if (options.accuracy == Accuracy::scaled && p.bound == nullptr && !is_update(p)) return promise;  // one plan for either type
+  promise.accuracy = options.accuracy;
+  promise.rounding = options.rounding;
+  promise.second = p.bound != nullptr ? Second::bound : Second::none;
+  promise.precision = p.type.precision();
+  promise.updates = is_update(p);
+  return promise;
+}
+
+// A plan and a kernel on the device, the cheapest that can be trusted.
+std::pair<std::shared_ptr<const Plan>, Kernel> choose(const DeviceProduct& p, const Options& options, std::int64_t inner,
+                                                      const Device& device, cudaStream_t stream) {
+  const std::vector<UnitRate> units = device_units(device, options.scheme);
+  std::string tried;
+  for (const Alphabet* alphabet : alphabets_for(options, p.type.precision(), inner, units)) {
+    Options own = options;
+    if (own.plan == nullptr) own.alphabet = alphabet;
+    const std::shared_ptr<const Plan> plan = plan_for(own, p.type.precision(), inner, p.type.is_complex, units);
+    if (plan->alphabet.entry == PlaneEntry::fp64) {
+      refuse("options.backend: " + std::to_string(OZFP4_BACKEND_FP64) + " has no GPU kernel; OZFP4_BACKEND_FP4 and _INT8 have");
+    }
+    for (const Kernel kernel : kernels_for(device, *plan)) {
+      if (is_trusted(device, kernel, *plan, stream)) return {plan, kernel};
+      tried += std::string(tried.empty() ? "" : ", ") + kernel_name(kernel);
+    }
+  }
+  refuse(OZFP4_NO_DEVICE, tried.empty() ? "cuda: no kernel of this build runs on the device"
+                                        : "cuda: every kernel for the device failed its self-test: " + tried);
+}
+
+}  // namespace
+
+std::int64_t inner_of(const DeviceProduct& p) {
+  const std::int64_t width = p.type.is_complex ? 2 : 1;
+  return p.alpha != 0.0 && p.k > 0 ? width * p.k : width;
+}
+
+std::shared_ptr<DeviceProblem> lay_out(const DeviceProduct& p, const Options& options, const Plan& plan, Kernel kernel,
+                                       const Gpu& gpu) {
+  auto problem = std::make_shared<DeviceProblem>();
+  problem->reads = p.alpha != 0.0 && p.k > 0;
+  problem->copies_right = problem->reads && p.type.is_complex;
+  problem->copies_left =
+      problem->copies_right && (p.a.is_conjugated || p.alpha.imag() != 0 || p.a.column_stride != p.type.bytes());
+  problem->plan = make_cuda_plan(plan, narrow<int>(inner_of(p), "k"), kernel, promise_of(p, options));
+  problem->places = places_of(p, *problem);
+  const std::int64_t limit = options.has_limit ? options.workspace_limit : std::int64_t(1) << 62;
+  if (problem->places.stages >= limit) {
+    refuse(OZFP4_WORKSPACE, "options.workspace_limit: " + std::to_string(limit) +
+                                " bytes are too few, copies of complex operands take " + std::to_string(problem->places.stages));
+  }
+  CudaProduct product = real_product(p, *problem, nullptr);
+  if (problem->plan.plan.is_complex) product = with_parts(product);
+  problem->layout = make_layout(problem->plan, product, gpu, limit - problem->places.stages);
+  static const GemmStep anywhere{};  // whether there are steps on the device is all that is looked at
+  check_matmul(problem->plan, problem->layout, product, DeviceSteps::is_long(problem->plan) ? &anywhere : nullptr, gpu);
+  problem->places.bytes = problem->places.stages + problem->layout.bytes;
+  return problem;
+}
+
+std::shared_ptr<const DeviceProblem> find_problem(const DeviceProduct& product, const Options& options, cudaStream_t stream) {
+  check_extents(product);
+  check_inner(options, (product.type.is_complex ? 2 : 1) * product.k);
+  const Device device = current_device();
+  static auto* const kept = new std::map<Key, std::shared_ptr<const DeviceProblem>>;
+  static auto* const lock = new std::mutex;
+  const Key key = key_of(product, options, device.index);
+  const std::lock_guard<std::mutex> alone(*lock);
+  const auto found = kept->find(key);
+  if (found != kept->end()) return found->second;
+  const auto [plan, kernel] = choose(product, options, inner_of(product), device, stream);
+  const std::shared_ptr<DeviceProblem> made = lay_out(product, options, *plan, kernel, device.gpu);
+  made->steps = std::make_unique<const DeviceSteps>(made->plan);
+  if (options.plan != nullptr) made->asked = options.plan->plan;
+  if (kept->size() >= kMostProblems) kept->clear();
+  kept->emplace(key, made);
+  return made;
+}
+
+void launch(const DeviceProblem& problem, const DeviceProduct& p, char* workspace, cudaStream_t stream) {
+  const DevicePlaces& places = problem.places;
+  const int pair = p.type.bytes();
+  if (!problem.reads) check(cudaMemsetAsync(workspace + places.zero, 0, kPlaceAlignment, stream), "cudaMemsetAsync");
+  if (problem.copies_left) {  // lines of A as columns of its transpose, conjugated: (re, im) then
+    launch_expand({p.a.data, p.type.part, 1, p.k, p.m, 0, p.a.column_stride / pair, p.a.row_stride / pair, !p.a.is_conjugated},
+                  workspace + places.left, stream);
+  }
+  if (problem.copies_right) {
+    launch_expand({p.b.data, p.type.part, 1, p.k, p.n, 0, p.b.row_stride / pair, p.b.column_stride / pair, p.b.is_conjugated},
+                  workspace + places.right, stream);
+  }
+  CudaProduct product = real_product(p, problem, workspace);
+  if (problem.plan.plan.is_complex) product = with_parts(product);
+  LaunchOptions further;
+  further.stream = stream;
+  for (std::int64_t turn = 0; turn < problem.layout.turns.count; ++turn) {
+    launch_matmul(problem.plan, problem.layout, turn_at(product, problem.layout.turns, turn), workspace + places.stages,
+                  problem.steps->get(), further);
+  }
+}
+
+}  // namespace ozfp4::c_api

@@ -1,0 +1,57 @@
+// A product on the current device, checked: what is launched for it, and how its workspace is used.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "c_api/checked/arguments.hpp"
+#include "c_api/checked/options.hpp"
+#include "c_api/cuda/memory.hpp"
+#include "cuda/matmul.hpp"
+
+namespace ozfp4::c_api {
+
+// Row-major, as c_api/product/product.hpp has it. Pointers count by their alignment alone until it is launched.
+struct DeviceProduct {
+  EntryType type;
+  std::int64_t m, n, k;
+  Operand a, b;
+  char* c;
+  std::ptrdiff_t c_stride;
+  std::complex<double> alpha, beta;  // each real or imaginary; beta real
+  double* bound;
+};
+
+// What a product takes of its workspace: a zero for operands that are not read, the copies of complex operands, the rest.
+struct DevicePlaces {
+  std::int64_t zero = 0, left = 0, right = 0, stages = 0, bytes = 0;
+};
+
+// Calls of the same extents, strides, alignments and options share it. Immutable.
+struct DeviceProblem {
+  cuda::CudaPlan plan;
+  cuda::CudaProduct product;  // its data is given with each launch
+  cuda::CudaLayout layout;
+  DevicePlaces places;
+  std::unique_ptr<const DeviceSteps> steps;
+  std::shared_ptr<const Plan> asked;  // the plan of the options: what is kept under its address
+  bool reads = false;                 // the operands at all
+  bool copies_left = false, copies_right = false;
+};
+
+// All of it but the steps, which needs no device: a product by this plan and kernel on such a GPU. Throws std::length_error where
+// the workspace limit is too small. Range: what the kernel multiplies; no extent above kLongestExtent.
+std::shared_ptr<DeviceProblem> lay_out(const DeviceProduct& product, const Options& options, const Plan& plan,
+                                       cuda::Kernel kernel, const cuda::Gpu& gpu);
+
+// Entries along K of the real product that is multiplied.
+std::int64_t inner_of(const DeviceProduct& product);
+
+// Throws Refusal OZFP4_NO_DEVICE where there is none, or no kernel of this build passes its test on it; std::length_error where
+// the workspace limit is too small. `stream`: where it will be launched.
+std::shared_ptr<const DeviceProblem> find_problem(const DeviceProduct& product, const Options& options, cudaStream_t stream);
+
+// Throws cuda::LaunchError. Range: a workspace of problem.places.bytes, aligned to 256.
+void launch(const DeviceProblem& problem, const DeviceProduct& product, char* workspace, cudaStream_t stream);
+
+}  // namespace ozfp4::c_api

@@ -1,0 +1,100 @@
+// Plans as values of the interface, and the workspace that products take.
+#include <algorithm>
+#include <string>
+
+#include "c_api/checked/status.hpp"
+#include "c_api/product/product.hpp"
+#include "cpu/blocks.hpp"
+#include "plan/cuts.hpp"
+
+namespace ozfp4::c_api {
+namespace {
+
+ozfp4_plan_info describe(const Plan& plan) {
+  ozfp4_plan_info info = {};
+  info.scheme = plan.scheme == Scheme::one ? OZFP4_SCHEME_I : OZFP4_SCHEME_II;
+  info.backend = backend_of(plan.alphabet);
+  info.family = family_of(plan.family);
+  info.bits = plan.bits;
+  info.products = plan.products();
+  info.planes = plan.planes_a;
+  info.moduli = plan.has_moduli() ? plan.count() : 0;
+  info.is_complex = plan.is_complex ? 1 : 0;
+  info.k_max = plan.k_max;
+  return info;
+}
+
+std::int64_t workspace_bytes(EntryType type, std::int64_t m, std::int64_t n, std::int64_t k, const Options& options) {
+  const std::int64_t width = type.is_complex ? 2 : 1, inner = width * k;
+  check_inner(options, inner);
+  const std::shared_ptr<const Plan> plan = plan_for(options, type.precision(), inner, type.is_complex);
+  if (m == 0 || n == 0 || k == 0) return 0;
+  const bool certifies = options.accuracy != Accuracy::scaled;
+  const std::int64_t limit = options.workspace_limit;
+  if (!type.is_complex) return choose_blocks(*plan, m, n, inner, limit, certifies).bytes;
+  // Copies of both operands, if those of a line of each do, in half of it.
+  const std::int64_t line = k * type.bytes();
+  const Extents block = cut_for_copies(m, n, {line, 2 * line, 0}, limit / 2);
+  const std::int64_t copied = std::min(block.rows, m) * line + std::min(block.columns, n) * 2 * line;
+  if (copied >= limit) {
+    refuse(OZFP4_WORKSPACE, "options.workspace_limit: " + std::to_string(limit) +
+                                " bytes are too few, copies of complex operands for the smallest block take " +
+                                std::to_string(copied));
+  }
+  return copied +
+         choose_blocks(*plan, std::min(block.rows, m), width * std::min(block.columns, n), inner, limit - copied, certifies)
+             .bytes;
+}
+
+}  // namespace
+}  // namespace ozfp4::c_api
+
+using namespace ozfp4;
+using namespace ozfp4::c_api;  // of the definitions below alone
+
+extern "C" {
+
+ozfp4_status ozfp4_plan_create(ozfp4_type type, int64_t k, const ozfp4_options* options, ozfp4_plan** plan) {
+  return guarded([&] {
+    check_pointer("plan", plan, true);
+    const EntryType entry = float_type("type", type);
+    check_extent("k", k);
+    const std::int64_t inner = entry.is_complex ? 2 * k : k;
+    *plan = new ozfp4_plan{plan_for(read_options(options), entry.precision(), inner, entry.is_complex)};
+  });
+}
+
+void ozfp4_plan_destroy(ozfp4_plan* plan) { delete plan; }
+
+ozfp4_status ozfp4_plan_describe(const ozfp4_plan* plan, ozfp4_plan_info* info) {
+  return guarded([&] {
+    check_pointer("plan", plan, true);
+    check_pointer("info", info, true);
+    if (info->size < sizeof info->size + sizeof info->scheme) {
+      refuse("info->size: " + std::to_string(info->size) + " is not the size of the structure");
+    }
+    const ozfp4_plan_info own = describe(*plan->plan);
+    write_sized(info, &own, info->size, sizeof own);
+  });
+}
+
+ozfp4_status ozfp4_plan_moduli(const ozfp4_plan* plan, int64_t* moduli, int32_t count) {
+  return guarded([&] {
+    check_pointer("plan", plan, true);
+    check_extent("count", count);
+    check_pointer("moduli", moduli, count > 0);
+    const Plan& own = *plan->plan;
+    for (int i = 0; own.has_moduli() && i < std::min<int>(count, own.count()); ++i) moduli[i] = own.modulus(i);
+  });
+}
+
+ozfp4_status ozfp4_workspace_size(ozfp4_type type, int64_t m, int64_t n, int64_t k, const ozfp4_options* options,
+                                  int64_t* bytes) {
+  return guarded([&] {
+    check_pointer("bytes", bytes, true);
+    const EntryType entry = float_type("type", type);
+    *bytes = workspace_bytes(entry, check_extent("m", m), check_extent("n", n), check_extent("k", k), read_options(options));
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,103 @@
+#include "c_api/product/blas.hpp"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+#include <set>
+
+#include "c_api/checked/status.hpp"
+#include "cpu/runtime/blas.hpp"
+#include "cpu/runtime/blas_check.hpp"
+
+namespace ozfp4::c_api {
+namespace {
+
+constexpr const char* kVariable = "OZFP4_BLAS";
+// The fast ones first. A process that holds one of these already gets that very one.
+constexpr std::array<const char*, 9> kLibraries{"libopenblas.so.0",  "libopenblas.so", "libmkl_rt.so.2",
+                                                "libmkl_rt.so",      "libblis.so.4",   "libblis.so",
+                                                "libflexiblas.so.3", "libblas.so.3",   "libblas.so"};
+
+std::mutex lock;
+std::atomic<bool> is_ready{false};
+// All that were in use, as pointers to them were given away. Never destroyed.
+std::set<std::string>& names() {
+  static auto* const all = new std::set<std::string>;
+  return *all;
+}
+const char* name = "";
+
+void use(ozfp4_blas_function dgemm, ozfp4_blas_function sgemm, const std::string& from, const char* argument) {
+  const auto own_dgemm = reinterpret_cast<DgemmPointer>(dgemm);
+  const auto own_sgemm = reinterpret_cast<SgemmPointer>(sgemm);
+  const std::string wrong = wrong_gemm(own_dgemm, own_sgemm);
+  if (!wrong.empty()) refuse(OZFP4_NO_BLAS, std::string(argument) + ": " + from + ": " + wrong);
+  set_blas(own_dgemm, own_sgemm);
+  name = names().insert(from).first->c_str();
+  is_ready.store(true, std::memory_order_release);
+}
+
+// Empty where it serves, else why not. Of the process's own symbols nothing is taken: a BLAS that stands before another one
+// (LD_PRELOAD) may be a program's use of this library.
+std::string try_library(const char* file) {
+  void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* error = dlerror();
+    return error != nullptr ? error : std::string(file) + ": cannot be opened";
+  }
+  for (const char* suffix : {"_", "_64_", ""}) {
+    void* dgemm = dlsym(library, (std::string("dgemm") + suffix).c_str());
+    void* sgemm = dlsym(library, (std::string("sgemm") + suffix).c_str());
+    if (dgemm == nullptr || sgemm == nullptr) continue;
+    use(reinterpret_cast<ozfp4_blas_function>(dgemm), reinterpret_cast<ozfp4_blas_function>(sgemm), file, kVariable);
+    return "";
+  }
+  dlclose(library);
+  return std::string(file) + ": has neither dgemm_ and sgemm_ nor dgemm_64_ and sgemm_64_";
+}
+
+void find_library() {
+  const char* asked = std::getenv(kVariable);
+  if (asked != nullptr && *asked != '\0') {
+    const std::string error = try_library(asked);
+    if (!error.empty()) refuse(OZFP4_NO_BLAS, std::string(kVariable) + ": " + error);
+    return;
+  }
+  std::string tried;
+  for (const char* file : kLibraries) {
+    if (try_library(file).empty()) return;
+    tried += std::string(tried.empty() ? "" : ", ") + file;
+  }
+  refuse(OZFP4_NO_BLAS, std::string(kVariable) + ": is not set, and there is none of " + tried +
+                            "; install one, name its file there, or call ozfp4_set_blas");
+}
+
+}  // namespace
+
+void require_blas() {
+  if (is_ready.load(std::memory_order_acquire)) return;
+  const std::lock_guard<std::mutex> alone(lock);
+  if (!is_ready.load(std::memory_order_acquire)) find_library();
+}
+
+void take_blas(ozfp4_blas_function dgemm, ozfp4_blas_function sgemm) {
+  if ((dgemm == nullptr) != (sgemm == nullptr)) {
+    refuse(std::string(dgemm == nullptr ? "dgemm" : "sgemm") + ": is NULL, and the other is not");
+  }
+  const std::lock_guard<std::mutex> alone(lock);
+  if (dgemm == nullptr) {
+    is_ready.store(false, std::memory_order_release);
+    return;
+  }
+  use(dgemm, sgemm, "ozfp4_set_blas", "dgemm, sgemm");
+}
+
+const char* blas_name() {
+  const std::lock_guard<std::mutex> alone(lock);
+  return name;
+}
+
+}  // namespace ozfp4::c_api

@@ -1,0 +1,74 @@
+// Products of floating-point matrices on the CPU, as the functions of the interface ask for them. Row-major: a column-major C =
+// A B is C^T = B^T A^T, whose entries have the same bits.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "c_api/checked/arguments.hpp"
+#include "c_api/checked/options.hpp"
+#include "cpu/matmul.hpp"
+#include "cpu/units.hpp"
+#include "plan/plan.hpp"
+
+struct ozfp4_plan {
+  std::shared_ptr<const ozfp4::Plan> plan;
+};
+
+namespace ozfp4::c_api {
+
+// c = alpha a b + beta c: m x k times k x n. c and bound have entries side by side and so many bytes from row to row.
+struct Product {
+  EntryType type;
+  std::int64_t m, n, k;
+  Operand a, b;
+  char* c;
+  std::ptrdiff_t c_stride;
+  std::complex<double> alpha, beta;
+  double* bound;  // null: none is wanted
+  std::ptrdiff_t bound_stride;
+  const ozfp4_prepared *prepared_a, *prepared_b;  // null: not prepared; else a, b are not looked at
+};
+
+// What ran for one or more products.
+struct Ran {
+  std::shared_ptr<const Plan> plan;
+  MatmulOutcome outcome;
+};
+
+// Throws Refusal, std::length_error where the workspace is too small; nothing is written then.
+void multiply(const Product& product, const Options& options, Ran& ran);
+
+// Of which multiply is made: of a real type; of a complex one whose factors are real or imaginary; of one that has both parts.
+void multiply_real(const Product& product, const Options& options, Ran& ran);
+void multiply_complex(const Product& product, const Options& options, Ran& ran);
+void multiply_with_both_parts(const Product& product, const Options& options, Ran& ran);
+
+inline bool has_both_parts(std::complex<double> factor) { return factor.real() != 0 && factor.imag() != 0; }
+
+// The plan of a product of real operands of inner dimension k, or of two complex ones made real; by the cheapest of `units` where
+// the options leave it open.
+std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std::int64_t k, bool is_paired,
+                                     const std::vector<UnitRate>& units = cpu_units());
+
+// Alphabets that may serve the options, the cheapest of `units` first.
+std::vector<const Alphabet*> alphabets_for(const Options& options, int precision, std::int64_t k,
+                                           const std::vector<UnitRate>& units);
+
+// Throws where certificates do not reach so far.
+void check_inner(const Options& options, std::int64_t k);
+
+// A real product of which everything is decided.
+struct RealProduct {
+  OperandView a, b;  // b from its columns
+  ResultView c;
+  ResultView bound;  // data null: none
+  double alpha, beta;
+  ResultView addend;  // where beta is not 0
+  const PreparedOperand *prepared_a, *prepared_b;
+};
+MatmulOutcome run_real(const Plan& plan, const RealProduct& product, const Options& options, std::int64_t workspace_limit);
+
+}  // namespace ozfp4::c_api

@@ -1,0 +1,147 @@
+#include <algorithm>
+#include <string>
+
+#include "c_api/checked/status.hpp"
+#include "c_api/product/blas.hpp"
+#include "c_api/product/prepared.hpp"
+#include "c_api/product/product.hpp"
+#include "plan/choice.hpp"
+
+namespace ozfp4::c_api {
+namespace {
+
+// Up to here arith/accuracy and arith/exact prove certificates, bounds and exact sums.
+constexpr std::int64_t kLongestCertified = std::int64_t(1) << 31;
+
+// An operand of one zero along K, and none.
+OperandView zeros(ElementType type, std::int64_t outer, std::int64_t inner) {
+  static constexpr double zero = 0.0;
+  return {reinterpret_cast<const char*>(&zero), type, outer, inner, 0, 0};
+}
+
+void check_agrees(const Options& options, const Plan& plan) {
+  const auto contradicts = [](const char* name, int value, int planned) {
+    refuse(std::string("options.") + name + ": " + std::to_string(value) + " contradicts options.plan, whose " + name + " is " +
+           std::to_string(planned));
+  };
+  if (options.has_scheme && options.scheme != plan.scheme) {
+    contradicts("scheme", options.scheme == Scheme::one ? OZFP4_SCHEME_I : OZFP4_SCHEME_II,
+                plan.scheme == Scheme::one ? OZFP4_SCHEME_I : OZFP4_SCHEME_II);
+  }
+  if (options.alphabet != nullptr && std::string(options.alphabet->name) != plan.alphabet.name) {
+    contradicts("backend", backend_of(*options.alphabet), backend_of(plan.alphabet));
+  }
+  if (options.bits != 0 && options.bits != plan.bits) contradicts("bits", options.bits, plan.bits);
+  if (options.has_family && options.family != plan.family)
+    contradicts("family", family_of(options.family), family_of(plan.family));
+}
+
+void check_serves(const Options& options, const Plan& plan, int precision, std::int64_t k, bool is_paired) {
+  check_agrees(options, plan);
+  if (plan.is_complex && !is_paired) {
+    refuse("options.plan: it is of complex products; this one is of real operands");
+  }
+  if (options.accuracy != Accuracy::scaled && plan.bits < accuracy_bits(precision)) {
+    refuse("options.plan: its bits are " + std::to_string(plan.bits) + ", options.accuracy needs " +
+           std::to_string(accuracy_bits(precision)));
+  }
+  if (k > plan.k_max) {
+    refuse("options.plan: its limit is K <= " + std::to_string(plan.k_max) + ", the inner dimension is " + std::to_string(k));
+  }
+}
+
+PlanRequest request_of(const Options& options, int precision, std::int64_t k) {
+  PlanRequest request;
+  request.scheme = options.scheme;
+  request.family = options.family;
+  request.bits = options.accuracy != Accuracy::scaled ? accuracy_bits(precision) : options.bits != 0 ? options.bits : precision;
+  request.k = std::max<std::int64_t>(k, 1);
+  return request;
+}
+
+}  // namespace
+
+std::vector<const Alphabet*> alphabets_for(const Options& options, int precision, std::int64_t k,
+                                           const std::vector<UnitRate>& units) {
+  if (options.plan != nullptr) return {&options.plan->plan->alphabet};
+  if (options.alphabet != nullptr) return {options.alphabet};
+  if (options.family != "least") return {&Alphabet::fp4};  // of which the families of the paper are
+  std::vector<const Alphabet*> found;
+  for (const RankedUnit& unit : rank_units(request_of(options, precision, k), units)) found.push_back(unit.alphabet);
+  if (found.empty()) found.push_back(units.front().alphabet);
+  return found;
+}
+
+std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std::int64_t k, bool is_paired,
+                                     const std::vector<UnitRate>& units) {
+  if (options.plan != nullptr) {
+    check_serves(options, *options.plan->plan, precision, k, is_paired);
+    return options.plan->plan;
+  }
+  PlanRequest request = request_of(options, precision, k);
+  request.alphabet = *alphabets_for(options, precision, k, units).front();
+  return find_plan(request, is_paired);
+}
+
+void check_inner(const Options& options, std::int64_t k) {
+  if (k > kLongestCertified && (options.accuracy != Accuracy::scaled || options.bound != nullptr)) {
+    refuse(OZFP4_UNSUPPORTED,
+           "options.accuracy: entries of rows and columns are counted up to K <= 2^31, the inner dimension is " +
+               std::to_string(k) + "; OZFP4_ACCURACY_SCALED without a bound has no such limit");
+  }
+}
+
+MatmulOutcome run_real(const Plan& plan, const RealProduct& product, const Options& options, std::int64_t workspace_limit) {
+  const int precision = product.c.type == ElementType::float64 ? 53 : 24;
+  MatmulOperand a(product.a, product.prepared_a), b(product.b, product.prepared_b);
+  double alpha = product.alpha;
+  if (alpha == 0 || product.a.inner == 0) {  // neither is read
+    const std::int64_t inner = product.beta != 0 ? plan.width() : 0;
+    a = MatmulOperand(zeros(product.a.type, product.a.outer, inner));
+    b = MatmulOperand(zeros(product.b.type, product.b.outer, inner));
+    alpha = 1;
+  }
+  Target target{product.c, options.rounding, product.bound, {}};
+  if (alpha != 1 || product.beta != 0) target.update = {true, Update::of(alpha, product.beta), product.addend};
+  if (product.beta == 0) target.update.c.data = nullptr;
+  const bool is_multiplied = a.view.outer > 0 && b.view.outer > 0 && a.view.inner > 0;
+  if (is_multiplied) require_blas();
+  MatmulOptions further;
+  further.workspace_limit = workspace_limit;
+  further.promise = {options.accuracy, precision};
+  return cpu_matmul(plan, a, b, {target}, further);
+}
+
+void multiply_real(const Product& product, const Options& options, Ran& ran) {
+  const ozfp4_prepared *left = product.prepared_a, *right = product.prepared_b;
+  const ozfp4_prepared* prepared = left != nullptr ? left : right;
+  check_inner(options, product.k);
+  ran.plan = prepared != nullptr ? prepared->plan : plan_for(options, product.type.precision(), product.k, false);
+  const ElementType type = product.type.part;
+  const Operand &a = product.a, &b = product.b;
+  const std::int64_t m = product.m, n = product.n, k = product.k, entry = entry_bytes(type);
+  const ResultView c{product.c, type, m, n, product.c_stride, entry};
+  const RealProduct real{
+      left != nullptr ? left->view : OperandView{a.data, type, m, k, a.row_stride, a.column_stride},
+      right != nullptr ? right->view : OperandView{b.data, type, n, k, b.column_stride, b.row_stride},
+      c,
+      {reinterpret_cast<char*>(product.bound), ElementType::float64, m, n, product.bound_stride, sizeof(double)},
+      product.alpha.real(),
+      product.beta.real(),
+      c,
+      left != nullptr ? &left->held : nullptr,
+      right != nullptr ? &right->held : nullptr};
+  ran.outcome.extend(run_real(*ran.plan, real, options, options.workspace_limit));
+}
+
+void multiply(const Product& product, const Options& options, Ran& ran) {
+  if (!product.type.is_complex) {
+    multiply_real(product, options, ran);
+  } else if (has_both_parts(product.alpha) || has_both_parts(product.beta)) {
+    multiply_with_both_parts(product, options, ran);
+  } else {
+    multiply_complex(product, options, ran);
+  }
+}
+
+}  // namespace ozfp4::c_api

@@ -1,0 +1,33 @@
+// What the CPU multiplies planes with, and how fast one unit is beside another.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cpu/bytes/kernels/kernel.hpp"
+#include "plan/choice.hpp"
+
+namespace ozfp4 {
+
+// What multiplies planes of bytes, by OZFP4_CPU_KERNEL's names, against DGEMM. SGEMM has twice the rate, less what decoding planes
+// to float32 takes: 1.8 to 2.1 measured with OpenBLAS. AVX-512 VNNI does eight times DGEMM's operations a clock and attains most
+// of them. AMX does 64 times as many; what its kernel attains is modelled.
+struct ByteRate {
+  const char* setting;
+  double rate;
+};
+inline constexpr ByteRate kByteRates[] = {
+    {"sgemm", 1.9}, {"portable", 0.1}, {"avx_vnni", 7.0}, {"avx512_vnni", 7.0}, {"amx", 25.0}};
+
+// Of the unit that serves bytes now; those taken first among equals in front.
+inline std::vector<UnitRate> cpu_units() {
+  const ByteKernel* kernel = serving_byte_kernel();
+  const std::string setting = kernel != nullptr ? kernel->setting : "sgemm";
+  double rate = 0;
+  for (const ByteRate& known : kByteRates) {
+    if (setting == known.setting) rate = known.rate;
+  }
+  return {{&Alphabet::fp64, 1.0}, {&Alphabet::int8, rate}, {&Alphabet::fp4, rate}};
+}
+
+}  // namespace ozfp4

@@ -1,0 +1,161 @@
+// ozfp4_cuda_?gemm has the bits of ozfp4_?gemm, and of products of integers where no BLAS is here; its workspace is as large as
+// it says, and what is refused leaves C.
+#include <ozfp4.h>
+
+#include <algorithm>
+#include <complex>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+#include "cuda/gpu.hpp"
+
+namespace {
+
+struct Type {
+  ozfp4_type type;
+  std::size_t bytes;
+  bool is_complex, is_double;
+  const char* name;
+};
+constexpr Type kTypes[] = {{OZFP4_FLOAT64, 8, false, true, "d"},
+                           {OZFP4_FLOAT32, 4, false, false, "s"},
+                           {OZFP4_COMPLEX128, 16, true, true, "z"},
+                           {OZFP4_COMPLEX64, 8, true, false, "c"}};
+constexpr std::size_t kGuard = 256;  // bytes behind the workspace, which stay as they are
+
+using Bytes = std::vector<char>;
+
+// Numbers that are not integers, or integers of 8 bits.
+Bytes numbers(const Type& type, std::int64_t count, bool are_integers) {
+  Bytes bytes(static_cast<std::size_t>(count) * type.bytes);
+  const std::int64_t parts = count * (type.is_complex ? 2 : 1);
+  for (std::int64_t i = 0; i < parts; ++i) {
+    const double x = static_cast<double>(random_int(-255, 255)) * (are_integers ? 1.0 : 1.0 / 3);
+    const auto single = static_cast<float>(x);
+    if (type.is_double) std::memcpy(&bytes[static_cast<std::size_t>(i) * 8], &x, 8);
+    if (!type.is_double) std::memcpy(&bytes[static_cast<std::size_t>(i) * 4], &single, 4);
+  }
+  return bytes;
+}
+
+struct Device {
+  char* data = nullptr;
+  explicit Device(const Bytes& from, std::size_t more = 0) {
+    REQUIRE(cudaMalloc(reinterpret_cast<void**>(&data), from.size() + more + 1));
+    REQUIRE(cudaMemcpy(data, from.data(), from.size(), cudaMemcpyHostToDevice));
+  }
+  Device(const Device&) = delete;
+  ~Device() { cudaFree(data); }
+  Bytes read(std::size_t bytes, std::size_t first = 0) const {
+    Bytes found(bytes);
+    REQUIRE(cudaMemcpy(found.data(), data + first, bytes, cudaMemcpyDeviceToHost));
+    return found;
+  }
+};
+
+struct Case {
+  const Type& type;
+  int order, transa, transb;
+  std::int64_t m, n, k;
+  std::complex<double> alpha, beta;
+  int accuracy;
+
+  std::string text() const {
+    return std::string(type.name) + " " + std::to_string(order) + " " + std::to_string(transa) + " " + std::to_string(transb) +
+           " " + std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k) + " alpha " +
+           std::to_string(alpha.real()) + " " + std::to_string(alpha.imag()) + " beta " + std::to_string(beta.real()) +
+           " accuracy " + std::to_string(accuracy);
+  }
+};
+
+std::int64_t leading(const Case& own, int transpose, std::int64_t rows, std::int64_t columns, std::int64_t gap) {
+  const bool has_rows = (own.order == OZFP4_ROW_MAJOR) == (transpose == OZFP4_NO_TRANS);
+  return std::max<std::int64_t>(has_rows ? columns : rows, 1) + gap;
+}
+
+template <class Call>
+ozfp4_status with_factors(const Case& own, const Call& call) {
+  const std::complex<float> alpha(own.alpha), beta(own.beta);
+  return own.type.is_double ? call(&own.alpha, &own.beta) : call(&alpha, &beta);
+}
+
+// `workspace` of `bytes`; null: on the host.
+ozfp4_status multiply(const Case& own, const void* a, std::int64_t lda, const void* b, std::int64_t ldb, void* c,
+                      std::int64_t ldc, char* workspace, std::int64_t bytes, const ozfp4_options* options) {
+#define OZFP4_CALL(letter, T, alpha, beta)                                                                                       \
+  (workspace == nullptr                                                                                                          \
+       ? ozfp4_##letter##gemm(own.order, own.transa, own.transb, own.m, own.n, own.k, alpha, static_cast<const T*>(a), lda,      \
+                              static_cast<const T*>(b), ldb, beta, static_cast<T*>(c), ldc, options)                             \
+       : ozfp4_cuda_##letter##gemm(own.order, own.transa, own.transb, own.m, own.n, own.k, alpha, static_cast<const T*>(a), lda, \
+                                   static_cast<const T*>(b), ldb, beta, static_cast<T*>(c), ldc, workspace, bytes, nullptr,      \
+                                   options))
+  switch (own.type.type) {
+    case OZFP4_FLOAT64: return OZFP4_CALL(d, double, own.alpha.real(), own.beta.real());
+    case OZFP4_FLOAT32: return OZFP4_CALL(s, float, static_cast<float>(own.alpha.real()), static_cast<float>(own.beta.real()));
+    case OZFP4_COMPLEX128:
+      return with_factors(own, [&](const void* alpha, const void* beta) { return OZFP4_CALL(z, void, alpha, beta); });
+    default: return with_factors(own, [&](const void* alpha, const void* beta) { return OZFP4_CALL(c, void, alpha, beta); });
+  }
+#undef OZFP4_CALL
+}
+
+void check_case(const Case& own, std::int64_t gap) {
+  const std::string name = own.text() + " gap " + std::to_string(gap);
+  const std::int64_t lda = leading(own, own.transa, own.m, own.k, gap), ldb = leading(own, own.transb, own.k, own.n, gap);
+  const std::int64_t ldc = leading(own, OZFP4_NO_TRANS, own.m, own.n, gap), most = std::max({own.m, own.n, own.k}) + 8;
+  const Bytes a = numbers(own.type, lda * most, false), b = numbers(own.type, ldb * most, false);
+  Bytes c = numbers(own.type, ldc * most, false);
+  ozfp4_options options = OZFP4_OPTIONS_INIT;
+  options.accuracy = own.accuracy;
+  const Device on_a(a), on_b(b), on_c(c);
+  std::int64_t bytes = -1;
+  if (!report(name + " workspace",
+              ozfp4_cuda_workspace_size(own.type.type, own.order, own.transa, own.transb, own.m, own.n, own.k, &options,
+                                        &bytes) == OZFP4_OK,
+              ozfp4_last_error())) {
+    return;
+  }
+  const Device workspace(Bytes(static_cast<std::size_t>(bytes), static_cast<char>(kPoison)), kGuard);
+  REQUIRE(cudaMemset(workspace.data + bytes, kPoison, kGuard));
+  const auto run = [&](std::int64_t given) {
+    return multiply(own, on_a.data, lda, on_b.data, ldb, on_c.data, ldc, workspace.data, given, &options);
+  };
+  const bool is_empty = own.m == 0 || own.n == 0;
+  if (!is_empty) report(name + " too small", run(255) == OZFP4_WORKSPACE && on_c.read(c.size()) == c, ozfp4_last_error());
+  report(name + " status", run(bytes) == OZFP4_OK, ozfp4_last_error());
+  const Bytes found = on_c.read(c.size());
+  report(name + " guard", workspace.read(kGuard, static_cast<std::size_t>(bytes)) == Bytes(kGuard, static_cast<char>(kPoison)));
+  const ozfp4_status status = multiply(own, a.data(), lda, b.data(), ldb, c.data(), ldc, nullptr, 0, &options);
+  if (status == OZFP4_NO_BLAS) return;
+  report(name + " on the host", status == OZFP4_OK, ozfp4_last_error());
+  report(name, found == c);
+}
+
+}  // namespace
+
+int main() {
+  require_gpu();
+  const std::complex<double> i(0, 1);
+  for (const Type& type : kTypes) {
+    for (const int order : {OZFP4_ROW_MAJOR, OZFP4_COL_MAJOR}) {
+      for (const int transa : {OZFP4_NO_TRANS, OZFP4_TRANS, OZFP4_CONJ_TRANS}) {
+        for (const int transb : {OZFP4_NO_TRANS, OZFP4_CONJ_TRANS}) {
+          check_case({type, order, transa, transb, 33, 70, 129, 1.0, 0.0, OZFP4_ACCURACY_DEFAULT}, 1);
+          check_case({type, order, transa, transb, 64, 5, 40, -0.5, 2.0, OZFP4_ACCURACY_CORRECT}, 0);
+        }
+      }
+    }
+    for (const std::int64_t k : {0, 1, 3000}) {
+      for (const double alpha : {0.0, 1.0, 3.0}) {
+        for (const double beta : {0.0, 1.0, -2.0}) {
+          check_case({type, OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_TRANS, 130, 67, k, alpha, beta, OZFP4_ACCURACY_SCALED}, 0);
+        }
+      }
+    }
+    check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 0, 5, 7, 1.0, 0.0, OZFP4_ACCURACY_DEFAULT}, 0);
+    if (type.is_complex) check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_TRANS, 40, 30, 50, i, 1.0, 0}, 1);
+  }
+  return finish();
+}

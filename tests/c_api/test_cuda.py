@@ -1,0 +1,102 @@
+"""The functions of CUDA up to the device: what they refuse by name before they look for one, and what they say without one.
+
+tests/c_api/cuda_gemm_check.cpp compares their products on a GPU."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import library as lib
+import numpy as np
+import pytest
+
+ARGUMENTS: dict[str, Any] = {
+    "order": lib.ROW, "transa": lib.NONE, "transb": lib.NONE, "m": 3, "n": 4, "k": 5, "alpha": 1.0, "a": 256, "lda": 5, "b": 256,
+    "ldb": 4, "beta": 0.5, "c": 256, "ldc": 4, "workspace": 256, "workspace_bytes": 2**20, "stream": None,
+}  # fmt: skip
+
+
+@pytest.fixture
+def cuda(library: ctypes.CDLL) -> ctypes.CDLL:
+    if not library.ozfp4_has_cuda():
+        pytest.skip("this build has no CUDA")
+    return library
+
+
+def call(
+    cuda: ctypes.CDLL, letter: str = "d", asked: lib.Options | None = None, **changes: Any
+) -> tuple[int, str]:
+    given = ARGUMENTS | changes
+    status = getattr(cuda, f"ozfp4_cuda_{letter}gemm")(
+        *given.values(), None if asked is None else ctypes.addressof(asked)
+    )
+    return status, lib.error(cuda)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("order", 0, "order: 0 is neither"),
+        ("transa", 1, "transa: 1 is none of"),
+        ("m", -1, "m: -1 is negative"),
+        ("alpha", float("nan"), "alpha: nan is not finite"),
+        ("lda", 4, "lda: 4 is less than 5"),
+        ("a", None, "a: is NULL"),
+        ("b", None, "b: is NULL"),
+        ("c", None, "c: is NULL"),
+        ("a", 260, "a: its address is not a multiple of 8"),
+        ("c", 257, "c: its address is not a multiple of 8"),
+        ("workspace", None, "workspace: is NULL"),
+        ("workspace", 128, "workspace: its address is not a multiple of 256"),
+        ("workspace_bytes", -1, "workspace_bytes: -1 is negative"),
+    ],
+)
+def test_arguments(cuda: ctypes.CDLL, name: str, value: Any, text: str) -> None:
+    status, error = call(cuda, **{name: value})
+    assert status == lib.INVALID
+    assert error.startswith(text)
+
+
+def test_what_a_gpu_does_not_do(cuda: ctypes.CDLL) -> None:
+    report = lib.new_report()
+    for given, text in (
+        ({"report": ctypes.pointer(report)}, "options.report: "),
+        ({"bound": 256, "ld_bound": 9}, "options.ld_bound: 9 is not 4"),
+    ):
+        status, error = call(cuda, asked=lib.options(**given))
+        assert status == lib.UNSUPPORTED
+        assert error.startswith(text)
+    factors = [np.array([x], np.complex128).ctypes.data for x in (1, 1)]
+    both = np.array([1 + 1j])
+    turned = np.array([1j])
+    for changes, text in (
+        ({"alpha": both.ctypes.data, "beta": factors[1]}, "alpha: it has a real and an imaginary part"),
+        ({"alpha": turned.ctypes.data, "beta": turned.ctypes.data}, "beta: it has an imaginary part"),
+    ):
+        status, error = call(cuda, "z", **changes)
+        assert status == lib.UNSUPPORTED
+        assert error.startswith(text)
+    status, error = call(cuda, m=2**31, n=1, ldc=1, ldb=1)
+    assert status == lib.UNSUPPORTED
+    assert error.startswith("m: 2147483648 exceeds 2147479552")
+
+
+def test_an_empty_product_needs_no_device(cuda: ctypes.CDLL) -> None:
+    assert call(cuda, m=0, c=None, workspace=None)[0] == lib.OK
+    size = ctypes.c_int64(-1)
+    given = (lib.TYPES["float64"], lib.ROW, lib.NONE, lib.NONE, 0, 4, 5, None, ctypes.addressof(size))
+    assert cuda.ozfp4_cuda_workspace_size(*given) == lib.OK
+    assert size.value == 0
+
+
+def test_without_a_device(cuda: ctypes.CDLL) -> None:
+    size = ctypes.c_int64(-1)
+    for kind in lib.LETTERS:
+        given = (lib.TYPES[kind], lib.ROW, lib.NONE, lib.NONE, 3, 4, 5, None, ctypes.addressof(size))
+        status = cuda.ozfp4_cuda_workspace_size(*given)
+        if status == lib.OK:
+            pytest.skip("there is a GPU")
+        assert (status, size.value) == (lib.NO_DEVICE, -1)
+        assert lib.error(cuda).startswith("cuda: ")
+    assert call(cuda)[0] == lib.NO_DEVICE

@@ -1,0 +1,249 @@
+"""What no function of the library takes is refused by name, and nothing is written."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import library as lib
+import numpy as np
+import pytest
+
+DGEMM: dict[str, Any] = {
+    "order": lib.ROW, "transa": lib.NONE, "transb": lib.NONE, "m": 3, "n": 4, "k": 5, "alpha": 1.0, "a": ..., "lda": 5, "b": ...,
+    "ldb": 4, "beta": 0.5, "c": ..., "ldc": 4,
+}  # fmt: skip
+WRONG = [
+    ("order", 0, lib.INVALID, "order: 0 is neither OZFP4_ROW_MAJOR (101)"),
+    ("transa", 110, lib.INVALID, "transa: 110 is none of"),
+    ("transb", -1, lib.INVALID, "transb: -1 is none of"),
+    ("m", -1, lib.INVALID, "m: -1 is negative"),
+    ("n", -2, lib.INVALID, "n: -2 is negative"),
+    ("k", -3, lib.INVALID, "k: -3 is negative"),
+    ("m", 2**60, lib.INVALID, "m: 1152921504606846976 exceeds 2^48"),
+    ("alpha", math.nan, lib.INVALID, "alpha: nan is not finite"),
+    ("beta", math.inf, lib.INVALID, "beta: inf is not finite"),
+    ("a", None, lib.INVALID, "a: is NULL"),
+    ("b", None, lib.INVALID, "b: is NULL"),
+    ("c", None, lib.INVALID, "c: is NULL"),
+    ("lda", 4, lib.INVALID, "lda: 4 is less than 5"),
+    ("ldb", 3, lib.INVALID, "ldb: 3 is less than 4"),
+    ("ldc", 0, lib.INVALID, "ldc: 0 is less than 4"),
+    ("lda", 2**60, lib.INVALID, "lda: 1152921504606846976 exceeds 2^48"),
+]
+WRONG_OPTIONS: list[tuple[dict[str, Any], int, str]] = [
+    ({"accuracy": 4}, lib.INVALID, "options.accuracy: 4 is outside 0..3"),
+    ({"rounding": -1}, lib.INVALID, "options.rounding: -1 is outside 0..3"),
+    ({"rounding": 1}, lib.INVALID, "options.rounding: 1 needs OZFP4_ACCURACY_CORRECT"),
+    ({"scheme": 3}, lib.INVALID, "options.scheme: 3 is outside 0..2"),
+    ({"backend": 7}, lib.INVALID, "options.backend: 7 is outside 0..3"),
+    ({"family": 3}, lib.INVALID, "options.family: 3 is outside 0..2"),
+    ({"overflow": 2}, lib.INVALID, "options.overflow: 2 is outside 0..1"),
+    ({"reserved": 1}, lib.INVALID, "options.reserved: 1 is not 0"),
+    ({"bits": 1}, lib.INVALID, "options.bits: 1 is outside 2..200"),
+    ({"bits": 40, "accuracy": 3}, lib.INVALID, "options.bits: 40 contradicts options.accuracy"),
+    ({"workspace_limit": -1}, lib.INVALID, "options.workspace_limit: -1 is not a number of bytes"),
+    ({"workspace_limit": 1}, lib.WORKSPACE, "workspace_limit = 1 bytes is too small"),
+    ({"family": 1, "backend": 2}, lib.INVALID, "family: "),
+    ({"bound": 1, "ld_bound": 3}, lib.INVALID, "options.ld_bound: 3 is less than 4"),
+]
+
+
+def call(library: ctypes.CDLL, asked: lib.Options | None = None, **changes: Any) -> tuple[int, bytes, bytes]:
+    memory = {name: np.full((8, 8), 7.0) for name in "abc"}
+    given = DGEMM | changes
+    values = [memory[name].ctypes.data if given[name] is ... else given[name] for name in DGEMM]
+    before = memory["c"].tobytes()
+    status = library.ozfp4_dgemm(*values, None if asked is None else ctypes.addressof(asked))
+    return status, before, memory["c"].tobytes()
+
+
+@pytest.mark.parametrize(("name", "value", "status", "text"), WRONG)
+def test_arguments(library: ctypes.CDLL, name: str, value: Any, status: int, text: str) -> None:
+    found, before, after = call(library, **{name: value})
+    assert (found, before) == (status, after)
+    assert lib.error(library).startswith(text)
+
+
+@pytest.mark.parametrize(("given", "status", "text"), WRONG_OPTIONS)
+def test_options(library: ctypes.CDLL, given: dict[str, Any], status: int, text: str) -> None:
+    found, before, after = call(library, lib.options(**given))
+    assert lib.error(library).startswith(text), lib.error(library)
+    assert (found, before) == (status, after)
+
+
+def test_sizes_of_structures(library: ctypes.CDLL) -> None:
+    asked = lib.options()
+    asked.size = 0
+    assert call(library, asked)[0] == lib.INVALID
+    assert lib.error(library).startswith("options.size: 0 is not the size")
+
+    class Later(ctypes.Structure):
+        _fields_ = [("known", lib.Options), ("more", ctypes.c_int64)]
+
+    later = Later()
+    later.known.size = ctypes.sizeof(Later)
+    assert call(library, later)[0] == lib.OK  # type: ignore[arg-type]
+    later.more = 1
+    assert call(library, later)[0] == lib.UNSUPPORTED  # type: ignore[arg-type]
+    assert lib.error(library).startswith("options.size: ")
+    # An older program knows less: what is behind its structure is not looked at.
+    older = lib.options(workspace_limit=-5)
+    older.size = lib.Options.workspace_limit.offset
+    assert call(library, older)[0] == lib.OK
+    report = lib.new_report()
+    report.size, report.workspace = lib.Report.workspace.offset, -7
+    assert call(library, lib.options(report=ctypes.pointer(report)))[0] == lib.OK
+    assert (report.products > 0, report.workspace) == (True, -7)
+    report.size = 3
+    assert call(library, lib.options(report=ctypes.pointer(report)))[0] == lib.INVALID
+    assert lib.error(library).startswith("options.report->size: 3")
+
+
+def test_a_plan_that_does_not_serve(library: ctypes.CDLL) -> None:
+    def plan(kind: str, k: int, **given: Any) -> ctypes.c_void_p:
+        made, asked = ctypes.c_void_p(), lib.options(**given)
+        status = library.ozfp4_plan_create(
+            lib.TYPES[kind], k, ctypes.addressof(asked), ctypes.addressof(made)
+        )
+        assert status == lib.OK, lib.error(library)
+        return made
+
+    short = plan("float64", 4, accuracy=1, backend=2, bits=90)
+    complex_one = plan("complex128", 5, accuracy=1)
+    scaled = plan("float64", 5, accuracy=1)
+    for made, given, text in (
+        (complex_one, {}, "options.plan: it is of complex products"),
+        (scaled, {"accuracy": 3}, "options.plan: its bits are 53, options.accuracy needs 76"),
+        (scaled, {"bits": 40}, "options.bits: 40 contradicts options.plan, whose bits is 53"),
+        (scaled, {"scheme": 1}, "options.scheme: 1 contradicts options.plan"),
+        (scaled, {"backend": 1}, "options.backend: 1 contradicts options.plan"),
+    ):
+        assert call(library, lib.options(plan=made.value, **given))[0] == lib.INVALID
+        assert lib.error(library).startswith(text), lib.error(library)
+    info = lib.PlanInfo(size=ctypes.sizeof(lib.PlanInfo))
+    assert library.ozfp4_plan_describe(short, ctypes.addressof(info)) == lib.OK
+    status = call(
+        library, lib.options(plan=short.value, accuracy=1), k=info.k_max + 1, lda=info.k_max + 1, m=0
+    )[0]
+    assert status == lib.INVALID
+    assert lib.error(library).startswith(f"options.plan: its limit is K <= {info.k_max}")
+    for made in (short, complex_one, scaled):
+        library.ozfp4_plan_destroy(made)
+
+
+def test_inner_dimensions_that_no_plan_or_certificate_serves(library: ctypes.CDLL) -> None:
+    assert call(library, k=2**31 + 1, lda=2**31 + 1, m=0)[0] == lib.UNSUPPORTED
+    assert "counted up to K <= 2^31" in lib.error(library)
+    found = call(library, lib.options(family=1), k=2**20, lda=2**20, m=0)
+    assert found[0] == lib.UNSUPPORTED, lib.error(library)
+    assert lib.error(library).startswith("k = 1048576 breaks the CRT bound")
+
+
+def test_other_functions(library: ctypes.CDLL) -> None:
+    memory = np.zeros((4, 4)).ctypes.data
+    bytes_of = ctypes.c_int64()
+    cases: list[tuple[str, tuple[Any, ...], int, str]] = [
+        ("ozfp4_dgram", (lib.ROW, lib.CONJ, 2, 2, memory, 2, memory, 2, None), lib.INVALID, "trans: 113"),
+        ("ozfp4_zgram", (lib.ROW, lib.TRANS, 2, 2, memory, 2, memory, 2, None), lib.INVALID, "trans: 112"),
+        ("ozfp4_dgram", (lib.ROW, lib.NONE, 2, 2, memory, 1, memory, 2, None), lib.INVALID, "lda: 1"),
+        ("ozfp4_dgram", (lib.ROW, lib.NONE, -2, 2, memory, 2, memory, 2, None), lib.INVALID, "n: -2"),
+        ("ozfp4_dgram", (lib.ROW, lib.NONE, 2, 2, memory, 2, None, 2, None), lib.INVALID, "c: is NULL"),
+        ("ozfp4_zgemm", (lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, None, memory, 1, memory, 1, memory, memory, 1, None),
+         lib.INVALID, "alpha: is NULL"),
+        ("ozfp4_igemm", (lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, 1, 1, memory, 1, 5, memory, 1, 0, 5, memory, 1, None),
+         lib.INVALID, "type_a: 1 is not one of OZFP4_INT8"),
+        ("ozfp4_igemm", (lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, 1, 5, memory, 1, 5, memory, 1, 0, 13, memory, 1, None),
+         lib.INVALID, "type_c: 13 is not one of"),
+        ("ozfp4_gemm_mod", (lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, 5, memory, 1, 5, memory, 1, 1, memory, 1, None),
+         lib.INVALID, "modulus: 1"),
+        ("ozfp4_prepare", (5, lib.LEFT, lib.ROW, lib.NONE, 1, 1, memory, 1, None, memory), lib.INVALID, "type: 5"),
+        ("ozfp4_prepare", (1, 0, lib.ROW, lib.NONE, 1, 1, memory, 1, None, memory), lib.INVALID, "side: 0"),
+        ("ozfp4_prepare", (1, lib.LEFT, lib.ROW, lib.NONE, 1, 1, memory, 1, None, None), lib.INVALID, "prepared: is NULL"),
+        ("ozfp4_plan_create", (1, 1, None, None), lib.INVALID, "plan: is NULL"),
+        ("ozfp4_plan_describe", (None, memory), lib.INVALID, "plan: is NULL"),
+        ("ozfp4_workspace_size", (0, 1, 1, 1, None, ctypes.addressof(bytes_of)), lib.INVALID, "type: 0"),
+        ("ozfp4_set_num_threads", (-1,), lib.INVALID, "count: -1"),
+        ("ozfp4_set_blas", (1, None), lib.INVALID, "sgemm: is NULL"),
+        ("ozfp4_dgemm_strided_batched", (lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, 1.0, memory, 1, 1, memory, 1, 1, 0.0,
+                                         memory, 1, 0, 2, None), lib.INVALID, "stride_c: 0"),
+        ("ozfp4_dgemm_strided_batched", (lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, 1.0, memory, 1, 1, memory, 1, 1, 0.0,
+                                         memory, 1, 1, -1, None), lib.INVALID, "batch: -1"),
+    ]  # fmt: skip
+    for name, given, status, text in cases:
+        assert getattr(library, name)(*given) == status, name
+        assert lib.error(library).startswith(text), (name, lib.error(library))
+
+
+def test_options_of_floating_point_are_refused_for_integers(library: ctypes.CDLL) -> None:
+    x = np.zeros((1, 1), np.int8).ctypes.data
+    for given in ({"accuracy": 2}, {"bits": 40}, {"bound": x}, {"accuracy": 3, "rounding": 1}):
+        asked = lib.options(**given)
+        status = library.ozfp4_igemm(
+            lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, 1, 5, x, 1, 5, x, 1, 0, 5, x, 1, ctypes.addressof(asked)
+        )
+        assert status == lib.INVALID
+        assert lib.error(library).startswith(
+            f"options.{next(iter(given))}: is for products of floating-point"
+        )
+
+
+def test_every_thread_has_its_own_text(library: ctypes.CDLL) -> None:
+    call(library, m=-1)
+    seen: list[str] = []
+
+    def other() -> None:
+        seen.append(lib.error(library))
+        call(library, n=-1)
+        seen.append(lib.error(library))
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    thread.join()
+    assert seen == ["", "n: -1 is negative"]
+    assert lib.error(library) == "m: -1 is negative"
+
+
+def test_names_of_statuses(library: ctypes.CDLL) -> None:
+    text = lib.HEADER.read_text()
+    block = text[text.index("typedef enum ozfp4_status") : text.index("} ozfp4_status;")]
+    for line in block.splitlines():
+        name, _, value = line.strip().partition(" = ")
+        if value:
+            assert library.ozfp4_status_name(int(value.split()[0].strip(","))).decode() == name
+    assert library.ozfp4_status_name(99) == b"unknown"
+
+
+MEMORY = """
+import ctypes, resource, sys
+sys.path.insert(0, sys.argv[2])
+import library as lib, numpy as np
+library = lib.load(sys.argv[1])
+n = 1 << 13
+a = np.ones((n, n))
+c = np.full((n, n), 3.0)
+call = lambda: library.ozfp4_dgemm(lib.ROW, lib.NONE, lib.NONE, n, n, n, 1.0, a.ctypes.data, n, a.ctypes.data, n, 0.0,
+                                   c.ctypes.data, n, None)
+one = np.ones((1, 1))
+assert library.ozfp4_dgemm(lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, 1.0, one.ctypes.data, 1, one.ctypes.data, 1, 0.0,
+                           one.ctypes.data, 1, None) == lib.OK, lib.error(library)
+library.ozfp4_set_num_threads(1)
+size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (size + (64 << 20), -1))
+assert call() == lib.NO_MEMORY, (call(), lib.error(library))
+assert lib.error(library).startswith("memory: ")
+assert c.min() == c.max() == 3.0
+print("refused")
+"""
+
+
+def test_no_memory_is_a_status(library: ctypes.CDLL, tmp_path: Any) -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", MEMORY, library._name, str(lib.HEADER.parents[1] / "tests/c_api")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert found.stdout == "refused\n", found.stderr

@@ -1,0 +1,246 @@
+"""ozfp4_?gemm has the bits of ozfp4.gemm."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+from typing import Any
+
+import library as lib
+import numpy as np
+import pytest
+
+TRANSPOSES = list(itertools.product((lib.NONE, lib.TRANS, lib.CONJ), repeat=2))
+SHAPES = [(1, 1, 1), (5, 4, 3), (3, 7, 1), (17, 9, 64), (33, 40, 129), (2, 130, 300)]
+EMPTY = [(0, 3, 4), (3, 0, 4), (3, 4, 0), (0, 0, 0)]
+
+
+def normal(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> lib.Array:
+    x = rng.standard_normal(shape)
+    return (x + 1j * rng.standard_normal(shape) if dtype.startswith("c") else x).astype(dtype)
+
+
+def operand(
+    rng: np.random.Generator, rows: int, columns: int, asked: int, dtype: str, spread: int = 0
+) -> lib.Array:
+    """X such that op(X) is rows x columns."""
+    shape = (rows, columns) if asked == lib.NONE else (columns, rows)
+    return normal(rng, shape, dtype) * np.exp2(rng.integers(-spread, spread + 1, shape)).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", lib.LETTERS)
+@pytest.mark.parametrize("order", lib.ORDERS)
+def test_transposes(gemm: Any, expect: Any, order: str, dtype: str) -> None:
+    rng = np.random.default_rng(1)
+    for trans, (m, n, k) in itertools.product(TRANSPOSES, SHAPES):
+        a, b = operand(rng, m, k, trans[0], dtype), operand(rng, k, n, trans[1], dtype)
+        found = gemm(1.0, a, b, order=order, trans=trans, gap=2)
+        assert lib.same_bits(found, expect(1.0, a, b, trans=trans)), (trans, m, n, k)
+
+
+@pytest.mark.parametrize("accuracy", lib.ACCURACIES)
+@pytest.mark.parametrize("dtype", lib.LETTERS)
+@pytest.mark.parametrize("order", lib.ORDERS)
+def test_updates(gemm: Any, expect: Any, order: str, dtype: str, accuracy: str) -> None:
+    rng = np.random.default_rng(2)
+    factors: list[complex] = [1.0, 0.0, -0.75, 3.1415927410125732]
+    if dtype.startswith("c"):
+        factors += [1j, -0.5j]
+    m, n, k = 9, 12, 40
+    for alpha, beta in itertools.product(factors, factors):
+        a, b = (operand(rng, *shape, lib.NONE, dtype, 20) for shape in ((m, k), (k, n)))
+        c = normal(rng, (m, n), dtype) if beta != 0 else np.full((m, n), np.nan, dtype)  # is not read
+        asked = lib.options(accuracy=lib.ACCURACIES[accuracy])
+        found = gemm(alpha, a, b, beta, c, order=order, gap=1, asked=asked)
+        expected = expect(alpha, a, b, beta, c, accuracy=accuracy)
+        assert lib.same_bits(found, expected), (alpha, beta)
+
+
+@pytest.mark.parametrize("accuracy", lib.ACCURACIES)
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+@pytest.mark.parametrize("order", lib.ORDERS)
+def test_factors_with_both_parts(gemm: Any, expect: Any, order: str, dtype: str, accuracy: str) -> None:
+    rng = np.random.default_rng(3)
+    asked = lib.options(accuracy=lib.ACCURACIES[accuracy])
+    pairs = [(0.5 - 0.75j, 0), (1, 2 + 1j), (0.5 + 3j, 0.25 - 1j), (0, 1 - 1j), (2j, 1 + 0.5j), (1 - 2j, 1)]
+    for alpha, beta in pairs:
+        for trans in ((lib.NONE, lib.NONE), (lib.CONJ, lib.TRANS)):
+            a, b = operand(rng, 6, 11, trans[0], dtype), operand(rng, 11, 8, trans[1], dtype)
+            c = normal(rng, (6, 8), dtype)
+            a[2, 3], b[1, 1], c[3, 3] = np.inf, np.finfo(dtype).max, np.nan
+            found = gemm(alpha, a, b, beta, c, order=order, trans=trans, gap=1, asked=asked)
+            with np.errstate(all="ignore"):
+                expected = expect(alpha, a, b, beta, c, trans=trans, accuracy=accuracy)
+            assert lib.same_bits(found, expected), (alpha, beta)
+
+
+@pytest.mark.parametrize("rounding", lib.ROUNDINGS)
+@pytest.mark.parametrize("dtype", lib.LETTERS)
+def test_roundings(gemm: Any, expect: Any, dtype: str, rounding: str) -> None:
+    rng = np.random.default_rng(4)
+    a, b = operand(rng, 7, 30, lib.NONE, dtype), operand(rng, 30, 5, lib.NONE, dtype)
+    asked = lib.options(accuracy=lib.ACCURACIES["correct"], rounding=lib.ROUNDINGS[rounding])
+    for order in lib.ORDERS:
+        found = gemm(1.0, a, b, order=order, asked=asked)
+        assert lib.same_bits(found, expect(1.0, a, b, accuracy="correct", rounding=rounding))
+
+
+@pytest.mark.parametrize("dtype", lib.LETTERS)
+@pytest.mark.parametrize("order", lib.ORDERS)
+def test_special_and_extreme_entries(gemm: Any, expect: Any, order: str, dtype: str) -> None:
+    rng = np.random.default_rng(5)
+    m, n, k = 24, 20, 50
+    limits = np.finfo(dtype)
+    for accuracy in lib.ACCURACIES:
+        a, b = (operand(rng, *shape, lib.NONE, dtype, limits.maxexp // 2) for shape in ((m, k), (k, n)))
+        for x in (a, b):
+            x[rng.random(x.shape) < 0.2] = 0
+            x[1, :] = limits.smallest_subnormal
+            for value in (np.nan, np.inf, -np.inf, limits.max, -limits.smallest_subnormal):
+                x[rng.integers(x.shape[0]), rng.integers(x.shape[1])] = value
+        c = normal(rng, (m, n), dtype)
+        c[2, 3], c[4, 5] = np.nan, -np.inf
+        asked = lib.options(accuracy=lib.ACCURACIES[accuracy])
+        for beta in (0.0, 0.5):
+            with np.errstate(all="ignore"):
+                expected = expect(1.0, a, b, beta, c, accuracy=accuracy)
+            assert lib.same_bits(gemm(1.0, a, b, beta, c, order=order, asked=asked), expected)
+
+
+@pytest.mark.parametrize("dtype", lib.LETTERS)
+@pytest.mark.parametrize("order", lib.ORDERS)
+def test_empty_products(gemm: Any, expect: Any, order: str, dtype: str) -> None:
+    rng = np.random.default_rng(6)
+    for (m, n, k), beta in itertools.product(EMPTY, (0.0, -1.5)):
+        a, b, c = (normal(rng, shape, dtype) for shape in ((m, k), (k, n), (m, n)))
+        assert lib.same_bits(gemm(2.0, a, b, beta, c, order=order), expect(2.0, a, b, beta, c))
+
+
+def test_beta_of_0_does_not_read_c_nor_alpha_of_0_its_operands(library: ctypes.CDLL) -> None:
+    c = np.full((2, 2), np.nan)
+    status = library.ozfp4_dgemm(
+        lib.ROW, lib.NONE, lib.NONE, 2, 2, 2, 0.0, None, 2, None, 2, 0.0, c.ctypes.data, 2, None
+    )
+    assert status == lib.OK
+    assert not c.any()
+    c[...] = [[1.0, 2.0], [np.inf, np.nan]]
+    status = library.ozfp4_dgemm(
+        lib.ROW, lib.NONE, lib.NONE, 2, 2, 2, 0.0, None, 2, None, 2, 3.0, c.ctypes.data, 2, None
+    )
+    assert status == lib.OK
+    assert np.array_equal(c, [[3.0, 6.0], [np.inf, np.nan]], equal_nan=True)
+
+
+@pytest.mark.parametrize("backend", ["fp4", "int8", "fp64"])
+@pytest.mark.parametrize("scheme", lib.SCHEMES)
+@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+def test_every_scheme_and_backend(gemm: Any, expect: Any, dtype: str, scheme: str, backend: str) -> None:
+    rng = np.random.default_rng(7)
+    a, b = operand(rng, 8, 33, lib.NONE, dtype, 5), operand(rng, 33, 6, lib.NONE, dtype, 5)
+    report = lib.new_report()
+    asked = lib.options(
+        accuracy=1,
+        scheme=lib.SCHEMES[scheme],
+        backend=lib.BACKENDS[backend],
+        bits=40,
+        report=ctypes.pointer(report),
+    )
+    found = gemm(1.0, a, b, asked=asked)
+    c, about = expect(1.0, a, b, accuracy="scaled", scheme=scheme, backend=backend, bits=40, report=True)
+    assert lib.same_bits(found, c)
+    assert (report.backend, report.scheme) == (lib.BACKENDS[backend], lib.SCHEMES[scheme])
+    assert (report.bits, report.products, report.moduli_used) == (40, about.products, about.moduli_used)
+
+
+@pytest.mark.parametrize("dtype", lib.LETTERS)
+@pytest.mark.parametrize("order", lib.ORDERS)
+def test_bounds(gemm: Any, expect: Any, order: str, dtype: str) -> None:
+    rng = np.random.default_rng(8)
+    m, n, k = 10, 7, 60
+    a, b = operand(rng, m, k, lib.NONE, dtype, 9), operand(rng, k, n, lib.NONE, dtype, 9)
+    a[3, 3] = np.inf
+    kind = "complex128" if dtype.startswith("c") else "float64"
+    for gap in (0, 3):
+        bound, leading = lib.lies(np.zeros((m, n), kind), order, gap)
+        asked = lib.options(bound=bound.ctypes.data, ld_bound=leading if gap else 0)
+        with np.errstate(invalid="ignore"):
+            c, expected = expect(1.0, a, b, return_bound=True)
+        assert lib.same_bits(gemm(1.0, a, b, order=order, asked=asked), c)
+        assert lib.same_bits(lib.seen(bound, order, gap), expected)
+
+
+def apart(held: tuple[lib.Array, int], lines: int) -> tuple[lib.Array, int]:
+    """A stack as it lies, with so many lines more behind each matrix."""
+    stack, leading = held
+    batch, count, length = stack.shape
+    memory = np.full((batch, count + lines, length), np.nan, stack.dtype)
+    memory[:, :count] = stack
+    return memory[:, :count], leading
+
+
+@pytest.mark.parametrize("dtype", lib.LETTERS)
+@pytest.mark.parametrize("order", lib.ORDERS)
+@pytest.mark.parametrize("repeated", ["neither", "a", "b"])
+def test_batches(library: ctypes.CDLL, expect: Any, repeated: str, order: str, dtype: str) -> None:
+    rng = np.random.default_rng(9)
+    m, n, k, batch = 5, 6, 17, 4
+    a, b, c = (normal(rng, (batch, *shape), dtype) for shape in ((m, k), (k, n), (m, n)))
+    if repeated != "neither":
+        (a if repeated == "a" else b)[...] = (a if repeated == "a" else b)[:1]
+    for gap, behind, beta in itertools.product((0, 2), ((0, 0, 0), (0, 0, 1), (1, 2, 0)), (0.0, 0.5)):
+        (held_a, lda), (held_b, ldb), (held_c, ldc) = (
+            apart(lib.lies(x, order, gap), lines) for x, lines in zip((a, b, c), behind, strict=True)
+        )
+        strides = [
+            0 if name == repeated else x.strides[0] // x.itemsize
+            for name, x in (("a", held_a), ("b", held_b))
+        ]
+        factors = [lib.factor(x, a.dtype) for x in (1.5, beta)]
+        alpha, last = [lib.pointer(x) if isinstance(x, np.ndarray) else x for x in factors]
+        function = getattr(library, f"ozfp4_{lib.LETTERS[dtype]}gemm_strided_batched")
+        status = function(
+            lib.ORDERS[order], lib.NONE, lib.NONE, m, n, k, alpha, held_a.ctypes.data, lda, strides[0],
+            held_b.ctypes.data, ldb, strides[1], last, held_c.ctypes.data, ldc, held_c.strides[0] // held_c.itemsize, batch, None,
+        )  # fmt: skip
+        assert status == lib.OK, lib.error(library)
+        assert lib.same_bits(lib.seen(held_c, order, gap), expect(1.5, a, b, beta, c))
+
+
+@pytest.mark.parametrize("dtype", lib.LETTERS)
+def test_bounds_of_batches(library: ctypes.CDLL, expect: Any, dtype: str) -> None:
+    rng = np.random.default_rng(11)
+    a, b = normal(rng, (3, 4, 20), dtype), normal(rng, (3, 20, 5), dtype)
+    kind = "complex128" if dtype.startswith("c") else "float64"
+    c, (bound, leading) = np.full((3, 4, 5), np.nan, dtype), lib.lies(np.zeros((3, 4, 5), kind), "row", 1)
+    for stride in (0, bound[0].size):
+        asked = lib.options(bound=bound.ctypes.data, ld_bound=leading, stride_bound=stride)
+        factors = [np.array([x], dtype) for x in (1, 0)]
+        alpha, beta = [x.ctypes.data if dtype.startswith("c") else float(x[0]) for x in factors]
+        status = getattr(library, f"ozfp4_{lib.LETTERS[dtype]}gemm_strided_batched")(
+            lib.ROW, lib.NONE, lib.NONE, 4, 5, 20, alpha, a.ctypes.data, 20, 80, b.ctypes.data, 5, 100, beta,
+            c.ctypes.data, 5, 20, 3, ctypes.addressof(asked),
+        )  # fmt: skip
+        assert status == lib.OK, lib.error(library)
+        expected = expect(1.0, a, b, return_bound=True)
+        assert lib.same_bits(c, expected[0])
+        assert lib.same_bits(lib.seen(bound, "row", 1), expected[1])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_workspace_limits_change_no_bit(gemm: Any, library: ctypes.CDLL, dtype: str) -> None:
+    rng = np.random.default_rng(10)
+    a, b = operand(rng, 90, 200, lib.TRANS, dtype), operand(rng, 200, 70, lib.NONE, dtype)
+    trans = (lib.TRANS, lib.NONE)
+    whole = gemm(1.0, a, b, trans=trans)
+    for limit in (2**18, 2**20):
+        for order in lib.ORDERS:
+            report = lib.new_report()
+            asked = lib.options(workspace_limit=limit, report=ctypes.pointer(report))
+            assert lib.same_bits(gemm(1.0, a, b, trans=trans, order=order, asked=asked), whole)
+            assert 0 < report.workspace <= limit
+            size = ctypes.c_int64()
+            given = (lib.TYPES[dtype], 90, 70, 200, ctypes.addressof(asked), ctypes.addressof(size))
+            assert library.ozfp4_workspace_size(*given) == lib.OK
+            assert 0 < size.value <= limit
+    gemm(1.0, a, b, trans=trans, asked=lib.options(workspace_limit=100), status=lib.WORKSPACE)
+    assert "workspace_limit" in lib.error(library)

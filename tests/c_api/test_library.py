@@ -1,0 +1,179 @@
+"""The library as a file: its symbols, its version, its BLAS, its threads."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import library as lib
+import numpy as np
+import pytest
+
+FIND = """
+import ctypes, os, sys
+sys.path.insert(0, sys.argv[2])
+import library as lib, numpy as np
+library = lib.load(sys.argv[1])
+one, c = np.full((1, 1), 3.0), np.zeros((1, 1))
+status = library.ozfp4_dgemm(lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, 1.0, one.ctypes.data, 1, one.ctypes.data, 1, 0.0,
+                             c.ctypes.data, 1, None)
+name = ctypes.c_char_p()
+if status == lib.OK:
+    assert library.ozfp4_blas_name(ctypes.addressof(name)) == lib.OK
+print(status, c[0, 0], name.value.decode() if name.value else lib.error(library))
+"""
+
+
+def find(library: ctypes.CDLL, **environment: str) -> tuple[int, float, str]:
+    """Status, product and BLAS or error of a process of its own."""
+    found = subprocess.run(
+        [sys.executable, "-c", FIND, library._name, str(Path(__file__).parent)],
+        capture_output=True, text=True, check=True, env=os.environ | environment,
+    )  # fmt: skip
+    status, product, text = found.stdout.strip().split(" ", 2)
+    return int(status), float(product), text
+
+
+def exported(library: ctypes.CDLL) -> set[str]:
+    listed = subprocess.run(
+        ["nm", "-D", "--defined-only", library._name], capture_output=True, text=True, check=True
+    ).stdout
+    return {line.split()[2].split("@")[0] for line in listed.splitlines() if line.split()[1] != "A"}
+
+
+def test_symbols_are_those_of_the_header(library: ctypes.CDLL) -> None:
+    if shutil.which("nm") is None:
+        pytest.skip("no nm here")
+    names = set(lib.declared())
+    assert exported(library) == names
+    in_map = re.findall(r"^\s+(ozfp4_\w+);$", (lib.ROOT / "cmake" / "ozfp4.map").read_text(), flags=re.M)
+    assert sorted(in_map) == sorted(names)
+    assert len(names) == 40
+
+
+def test_every_function_is_in_the_reference() -> None:
+    page = (lib.ROOT / "docs" / "reference" / "c.md").read_text()
+    assert [name for name in lib.declared() if f"`{name}`" not in page] == []
+
+
+def test_versions_agree(library: ctypes.CDLL) -> None:
+    text = library.ozfp4_version_string().decode()
+    major, minor, patch = map(int, text.split("."))
+    assert library.ozfp4_version() == 10000 * major + 100 * minor + patch
+    path = Path(library._name).resolve()
+    assert path.name == f"libozfp4.so.{text}"
+    # The package's, before its first tag.
+    declared = re.search(r'fallback_version = "([\d.]+?)\.dev0"', (lib.ROOT / "pyproject.toml").read_text())
+    assert declared is not None
+    assert declared.group(1) == text
+
+
+def test_nothing_of_python_is_needed(library: ctypes.CDLL) -> None:
+    needed = subprocess.run(["ldd", library._name], capture_output=True, text=True, check=True).stdout
+    assert "python" not in needed
+    assert "blas" not in needed  # found when it is needed
+
+
+def test_a_blas_is_found_or_asked_for(library: ctypes.CDLL, tmp_path: Path) -> None:
+    status, product, text = find(library, OZFP4_BLAS=str(tmp_path / "libnone.so"))
+    assert (status, product) == (lib.NO_BLAS, 0.0)
+    assert text.startswith(f"OZFP4_BLAS: {tmp_path}/libnone.so: cannot open shared object file")
+    status, product, text = find(library, OZFP4_BLAS=library._name)
+    assert (status, product) == (lib.NO_BLAS, 0.0)
+    assert text.endswith("has neither dgemm_ and sgemm_ nor dgemm_64_ and sgemm_64_")
+    status, product, text = find(library, OZFP4_BLAS="")
+    if status == lib.OK:
+        assert product == 9.0
+        assert "blas" in text or "mkl" in text or "blis" in text
+    else:
+        assert text.startswith("OZFP4_BLAS: is not set, and there is none of libopenblas.so.0")
+
+
+FAKE = """
+#include <stdint.h>
+typedef {integer} integer;
+void dgemm{suffix}(const char* ta, const char* tb, const integer* m, const integer* n, const integer* k, const double* alpha,
+                   const double* a, const integer* lda, const double* b, const integer* ldb, const double* beta, double* c,
+                   const integer* ldc) {{
+  for (integer i = 0; i < *m; ++i)
+    for (integer j = 0; j < *n; ++j) {{
+      double sum = 0;
+      for (integer l = 0; l < *k; ++l)
+        sum += (*ta == 'T' ? a[l + i * *lda] : a[i + l * *lda]) * (*tb == 'T' ? b[j + l * *ldb] : b[l + j * *ldb]);
+      c[i + j * *ldc] = *alpha * sum + (*beta == 0 ? 0 : *beta * c[i + j * *ldc]) {wrong};
+    }}
+}}
+void sgemm{suffix}(const char* ta, const char* tb, const integer* m, const integer* n, const integer* k, const float* alpha,
+                   const float* a, const integer* lda, const float* b, const integer* ldb, const float* beta, float* c,
+                   const integer* ldc) {{
+  for (integer i = 0; i < *m; ++i)
+    for (integer j = 0; j < *n; ++j) {{
+      float sum = 0;
+      for (integer l = 0; l < *k; ++l)
+        sum += (*ta == 'T' ? a[l + i * *lda] : a[i + l * *lda]) * (*tb == 'T' ? b[j + l * *ldb] : b[l + j * *ldb]);
+      c[i + j * *ldc] = *alpha * sum + (*beta == 0 ? 0 : *beta * c[i + j * *ldc]);
+    }}
+}}
+"""
+
+
+@pytest.mark.parametrize(("integer", "suffix"), [("int32_t", "_"), ("int64_t", "_64_"), ("int64_t", "_")])
+def test_a_blas_of_either_integers_is_tried_first(
+    library: ctypes.CDLL, tmp_path: Path, integer: str, suffix: str
+) -> None:
+    compiler = shutil.which("cc") or pytest.skip("no C compiler here")
+    for wrong in ("", "+ (sum > 4e15 ? 2 : 0)"):
+        source, built = tmp_path / "fake.c", tmp_path / f"libfake{len(wrong)}.so"
+        source.write_text(FAKE.format(integer=integer, suffix=suffix, wrong=wrong))
+        subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", built, source], check=True)
+        status, product, text = find(library, OZFP4_BLAS=str(built))
+        if wrong:
+            assert (status, product) == (lib.NO_BLAS, 0.0)
+            assert text.startswith(f"OZFP4_BLAS: {built}: dgemm is wrong in entry (")
+        else:
+            assert (status, product, text) == (lib.OK, 9.0, str(built))
+
+
+def test_threads(library: ctypes.CDLL) -> None:
+    count = ctypes.c_int()
+    assert library.ozfp4_set_num_threads(3) == lib.OK
+    assert library.ozfp4_get_num_threads(ctypes.addressof(count)) == lib.OK
+    assert count.value == 3
+    assert library.ozfp4_set_num_threads(0) == lib.OK
+
+
+def test_products_of_several_threads_at_once(library: ctypes.CDLL) -> None:
+    rng = np.random.default_rng(1)
+    a, b = rng.standard_normal((40, 90)), rng.standard_normal((90, 30))
+    results: dict[int, Any] = {}
+
+    def product(number: int) -> None:
+        c = np.empty((40, 30))
+        for _ in range(20):
+            c[...] = np.nan
+            given = (lib.ROW, lib.NONE, lib.NONE, 40, 30, 90, 1.0, a.ctypes.data, 90, b.ctypes.data, 30)
+            assert library.ozfp4_dgemm(*given, 0.0, c.ctypes.data, 30, None) == lib.OK
+        results[number] = c
+
+    threads = [threading.Thread(target=product, args=(i,)) for i in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 6
+    assert all(c.tobytes() == results[0].tobytes() for c in results.values())
+
+
+def test_a_build_without_cuda_says_so(library: ctypes.CDLL) -> None:
+    if library.ozfp4_has_cuda():
+        pytest.skip("this build has CUDA")
+    given = (lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, 1.0, None, 1, None, 1, 0.0, None, 1, None, 0, None, None)
+    assert library.ozfp4_cuda_dgemm(*given) == lib.NO_DEVICE
+    assert lib.error(library) == "cuda: this build of libozfp4 has no CUDA (OZFP4_CUDA=ON builds it)"

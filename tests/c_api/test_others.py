@@ -1,0 +1,312 @@
+"""Gram matrices, integers, prepared operands and plans have the bits of Python's."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+from typing import Any
+
+import library as lib
+import numpy as np
+import pytest
+
+import ozfp4
+
+INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+
+
+def normal(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> lib.Array:
+    x = rng.standard_normal(shape)
+    return (x + 1j * rng.standard_normal(shape) if dtype.startswith("c") else x).astype(dtype)
+
+
+def any_integers(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> lib.Array:
+    limits = np.iinfo(dtype)
+    x = rng.integers(limits.min, limits.max, shape, dtype=dtype, endpoint=True)
+    x[rng.random(shape) < 0.2] = limits.min
+    x[rng.random(shape) < 0.2] = limits.max
+    return x
+
+
+# ---- Gram matrices ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("accuracy", lib.ACCURACIES)
+@pytest.mark.parametrize("dtype", lib.LETTERS)
+@pytest.mark.parametrize("order", lib.ORDERS)
+def test_gram(library: ctypes.CDLL, order: str, dtype: str, accuracy: str) -> None:
+    rng = np.random.default_rng(1)
+    function = getattr(library, f"ozfp4_{lib.LETTERS[dtype]}gram")
+    asked = lib.options(accuracy=lib.ACCURACIES[accuracy])
+    adjoint = lib.CONJ if dtype.startswith("c") else lib.TRANS
+    for trans, (n, k) in itertools.product((lib.NONE, adjoint), ((1, 1), (7, 20), (600, 3), (5, 0), (0, 4))):
+        x = normal(rng, (n, k) if trans == lib.NONE else (k, n), dtype)
+        a, lda = lib.lies(x, order, 1)
+        c, ldc = lib.lies(np.full((n, n), np.nan, dtype), order, 2)
+        status = function(
+            lib.ORDERS[order], trans, n, k, a.ctypes.data, lda, c.ctypes.data, ldc, ctypes.addressof(asked)
+        )
+        assert status == lib.OK, lib.error(library)
+        found = lib.seen(c, order, 2)
+        expected = ozfp4.gram(x, left=trans == lib.NONE, accuracy=accuracy)
+        assert np.array_equal(found, expected)  # zeros of imaginary parts may differ in sign
+        assert np.array_equal(found, found.conj().T)
+        if not dtype.startswith("c"):
+            assert lib.same_bits(found, expected)
+
+
+# ---- Integers ---------------------------------------------------------------------------------------------------------
+
+
+def wrapped(a: lib.Array, b: lib.Array, dtype: str) -> lib.Array:
+    """The product modulo 2^w, by Python's integers."""
+    exact = a.astype(object) @ b.astype(object) if a.shape[1] else np.zeros((a.shape[0], b.shape[1]), object)
+    bits = 8 * np.dtype(dtype).itemsize
+    return np.array([int(x) % 2**bits for x in exact.flat], f"uint{bits}").view(dtype).reshape(exact.shape)
+
+
+def multiply(
+    library: ctypes.CDLL,
+    a: lib.Array,
+    b: lib.Array,
+    dtype: str,
+    *,
+    order: str = "row",
+    factors: tuple[int, int] = (1, 0),
+    c: lib.Array | None = None,
+    asked: lib.Options | None = None,
+    status: int = lib.OK,
+) -> lib.Array:
+    m, k, n = *a.shape, b.shape[1]
+    (held_a, lda), (held_b, ldb) = lib.lies(a, order, 1), lib.lies(b, order, 2)
+    held_c, ldc = lib.lies(np.full((m, n), 77, dtype) if c is None else c, order, 3)
+    before = held_c.copy()
+    found = library.ozfp4_igemm(
+        lib.ORDERS[order], lib.NONE, lib.NONE, m, n, k, factors[0], lib.TYPES[a.dtype.name], held_a.ctypes.data, lda,
+        lib.TYPES[b.dtype.name], held_b.ctypes.data, ldb, factors[1], lib.TYPES[dtype], held_c.ctypes.data, ldc,
+        None if asked is None else ctypes.addressof(asked),
+    )  # fmt: skip
+    assert found == status, lib.error(library)
+    if found != lib.OK:
+        assert held_c.tobytes() == before.tobytes()
+    return lib.seen(held_c, order, 3)
+
+
+@pytest.mark.parametrize("result", INTEGERS)
+def test_integers_of_every_pair_of_types(library: ctypes.CDLL, result: str) -> None:
+    rng = np.random.default_rng(2)
+    shapes = [(1, 1, 1), (9, 11, 30), (2, 40, 130), (3, 3, 0), (0, 2, 2)]
+    for (one, other), (m, n, k) in itertools.product(itertools.product(INTEGERS, repeat=2), shapes):
+        a, b = any_integers(rng, (m, k), one), any_integers(rng, (k, n), other)
+        for order in lib.ORDERS:
+            found = multiply(library, a, b, result, order=order)
+            assert np.array_equal(found, wrapped(a, b, result)), (one, other, m, n, k, order)
+
+
+@pytest.mark.parametrize("backend", ["fp4", "int8", "fp64"])
+def test_integers_by_plans(library: ctypes.CDLL, backend: str) -> None:
+    rng = np.random.default_rng(3)
+    for one, other, result in (
+        ("int64", "int64", "int64"),
+        ("uint64", "int8", "int32"),
+        ("int8", "int8", "int64"),
+    ):
+        a, b = any_integers(rng, (13, 37), one), any_integers(rng, (37, 9), other)
+        report = lib.new_report()
+        asked = lib.options(backend=lib.BACKENDS[backend], report=ctypes.pointer(report))
+        assert np.array_equal(multiply(library, a, b, result, asked=asked), wrapped(a, b, result))
+        assert report.backend == lib.BACKENDS[backend]
+        exact = (a.astype(object) @ b.astype(object)).ravel()
+        limits = np.iinfo(result)
+        assert report.overflows == sum(not limits.min <= x <= limits.max for x in exact)
+
+
+def test_integer_updates(library: ctypes.CDLL) -> None:
+    rng = np.random.default_rng(4)
+    for dtype, factors in itertools.product(
+        ("int8", "uint32", "int64"), ((3, 0), (-1, 1), (0, 5), (2**62, -7), (1, 1), (0, 0))
+    ):
+        a, b, c = (any_integers(rng, shape, dtype) for shape in ((6, 9), (9, 5), (6, 5)))
+        exact = factors[0] * (a.astype(object) @ b.astype(object)) + factors[1] * c.astype(object)
+        bits = 8 * np.dtype(dtype).itemsize
+        expected = np.array([x % 2**bits for x in exact.flat], f"uint{bits}").view(dtype).reshape(6, 5)
+        for order in lib.ORDERS:
+            assert np.array_equal(multiply(library, a, b, dtype, order=order, factors=factors, c=c), expected)
+
+
+def test_overflow_is_an_error_where_it_is_asked_for(library: ctypes.CDLL) -> None:
+    asked = lib.options(overflow=1)
+    a = np.array([[100, 27]], np.int8)
+    assert multiply(library, a, np.array([[1], [1]], np.int8), "int8", asked=asked) == 127
+    multiply(library, a, np.array([[1], [2]], np.int8), "int8", asked=asked, status=lib.OVERFLOW)
+    assert lib.error(library).startswith("options.overflow: 1 entry")
+    assert multiply(library, a, np.array([[1], [2]], np.int8), "int16", asked=asked) == 154
+    multiply(library, a, a.T, "int16", asked=asked, factors=(2, 0), status=lib.UNSUPPORTED)
+
+
+def test_named_integer_functions(library: ctypes.CDLL) -> None:
+    rng = np.random.default_rng(5)
+    for name, entry, result in (
+        ("i8i8i32", "int8", "int32"), ("i32i32i64", "int32", "int64"), ("i64i64i64", "int64", "int64"),
+    ):  # fmt: skip
+        a, b, c = (
+            any_integers(rng, (7, 33), entry),
+            any_integers(rng, (5, 33), entry),
+            np.ones((7, 5), result),
+        )
+        status = getattr(library, f"ozfp4_gemm_{name}")(
+            lib.ROW,
+            lib.NONE,
+            lib.TRANS,
+            7,
+            5,
+            33,
+            1,
+            a.ctypes.data,
+            33,
+            b.ctypes.data,
+            33,
+            1,
+            c.ctypes.data,
+            5,
+            None,
+        )
+        assert status == lib.OK, lib.error(library)
+        assert np.array_equal(c, wrapped(a, b.T, result) + np.ones((), result))
+
+
+def test_products_modulo_a_number(library: ctypes.CDLL) -> None:
+    rng = np.random.default_rng(6)
+    for dtype, modulus in itertools.product(("int8", "int64", "uint64", "uint32"), (2, 10**9 + 7, 2**63 - 1)):
+        a, b = any_integers(rng, (6, 41), dtype), any_integers(rng, (41, 8), dtype)
+        expected = np.array(a.astype(object) @ b.astype(object) % modulus, np.int64)
+        for order in lib.ORDERS:
+            (held_a, lda), (held_b, ldb) = lib.lies(a, order), lib.lies(b, order)
+            c, ldc = lib.lies(np.full((6, 8), -1), order, 1)
+            status = library.ozfp4_gemm_mod(
+                lib.ORDERS[order], lib.NONE, lib.NONE, 6, 8, 41, lib.TYPES[dtype], held_a.ctypes.data, lda,
+                lib.TYPES[dtype], held_b.ctypes.data, ldb, modulus, c.ctypes.data, ldc, None,
+            )  # fmt: skip
+            assert status == lib.OK, lib.error(library)
+            assert np.array_equal(lib.seen(c, order, 1), expected)
+            assert np.array_equal(expected, ozfp4.matmul_mod(a, b, modulus))
+
+
+# ---- Prepared operands --------------------------------------------------------------------------------------------------
+
+
+def prepare(
+    library: ctypes.CDLL, x: lib.Array, side: int, order: str, trans: int, asked: lib.Options | None = None
+) -> ctypes.c_void_p:
+    held, leading = lib.lies(x, order, 1)
+    rows, columns = x.shape if trans == lib.NONE else x.shape[::-1]
+    made = ctypes.c_void_p()
+    status = library.ozfp4_prepare(
+        lib.TYPES[x.dtype.name], side, lib.ORDERS[order], trans, rows, columns, held.ctypes.data, leading,
+        None if asked is None else ctypes.addressof(asked), ctypes.addressof(made),
+    )  # fmt: skip
+    assert status == lib.OK, lib.error(library)
+    held[...] = np.nan  # it is a copy
+    return made
+
+
+@pytest.mark.parametrize("accuracy", lib.ACCURACIES)
+@pytest.mark.parametrize("dtype", lib.LETTERS)
+@pytest.mark.parametrize("order", lib.ORDERS)
+def test_prepared_operands(library: ctypes.CDLL, expect: Any, order: str, dtype: str, accuracy: str) -> None:
+    rng = np.random.default_rng(7)
+    m, n, k = 12, 9, 70
+    asked = lib.options(accuracy=lib.ACCURACIES[accuracy])
+    trans = (lib.CONJ, lib.TRANS)
+    a, b, c = normal(rng, (k, m), dtype), normal(rng, (n, k), dtype), normal(rng, (m, n), dtype)
+    made = (
+        prepare(library, a, lib.LEFT, order, trans[0], asked),
+        prepare(library, b, lib.RIGHT, order, trans[1], asked),
+    )
+    assert all(library.ozfp4_prepared_bytes(x) > 0 for x in made)
+    factors: list[complex] = [1.0, -0.5, 0.0] + ([2j, 1 + 1j] if dtype.startswith("c") else [])
+    for (uses_a, uses_b), alpha, beta in itertools.product(((1, 0), (0, 1), (1, 1)), factors, factors):
+        if alpha == 2j and uses_a and uses_b:
+            continue
+        (held_a, lda), (held_b, ldb), (held_c, ldc) = (lib.lies(x, order, 2) for x in (a, b, c))
+        first, last = np.array([alpha], dtype), np.array([beta], dtype)
+        status = library.ozfp4_gemm_prepared(
+            lib.ORDERS[order], *trans, m, n, k, first.ctypes.data,
+            *((None, 0, made[0]) if uses_a else (held_a.ctypes.data, lda, None)),
+            *((None, 0, made[1]) if uses_b else (held_b.ctypes.data, ldb, None)),
+            last.ctypes.data, held_c.ctypes.data, ldc, None,
+        )  # fmt: skip
+        assert status == lib.OK, lib.error(library)
+        expected = expect(alpha, a, b, beta, c, trans=trans, accuracy=accuracy)
+        assert lib.same_bits(lib.seen(held_c, order, 2), expected), (uses_a, uses_b, alpha, beta)
+    for x in made:
+        library.ozfp4_release(x)
+
+
+def test_what_a_prepared_operand_was_not_prepared_for(library: ctypes.CDLL) -> None:
+    rng = np.random.default_rng(8)
+    left = prepare(library, normal(rng, (4, 6), "float64"), lib.LEFT, "row", lib.NONE)
+    right = prepare(library, normal(rng, (6, 5), "float32"), lib.RIGHT, "row", lib.NONE)
+    turned = prepare(library, normal(rng, (4, 6), "float64"), lib.LEFT, "column", lib.NONE)
+    b, c, one = np.ones((6, 5)), np.zeros((4, 5)), np.ones(1)
+
+    def refusal(of_a: Any, of_b: Any, data_b: Any = b, k: int = 6, **asked: Any) -> str:
+        chosen = lib.options(**asked)
+        status = library.ozfp4_gemm_prepared(
+            lib.ROW, lib.NONE, lib.NONE, 4, 5, k, one.ctypes.data, None, 6, of_a, lib.pointer(data_b), 5, of_b,
+            one.ctypes.data, c.ctypes.data, 5, ctypes.addressof(chosen),
+        )  # fmt: skip
+        assert status == lib.INVALID
+        assert not c.any()
+        return lib.error(library)
+
+    assert refusal(None, None).startswith("prepared_a: is NULL")
+    assert refusal(left, right).startswith("b: is not NULL")
+    assert refusal(left, right, None).startswith("prepared_b: it was prepared for another type")
+    assert refusal(right, None).startswith("prepared_a: it was prepared for the other side")
+    assert refusal(turned, None).startswith("prepared_a: it was prepared with another order")
+    assert refusal(left, None, k=7).startswith("prepared_a: it is 4 x 6")
+    assert refusal(left, None, accuracy=3).startswith("options.accuracy")
+    assert refusal(left, None, backend=1).startswith("options.backend")
+    for x in (left, right, turned):
+        library.ozfp4_release(x)
+    library.ozfp4_release(None)
+
+
+# ---- Plans ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", lib.LETTERS)
+def test_plans_are_those_of_python(library: ctypes.CDLL, gemm: Any, dtype: str) -> None:
+    rng = np.random.default_rng(9)
+    for given in (
+        {}, {"accuracy": "scaled"}, {"bits": 30}, {"scheme": "I"}, {"backend": "fp4"}, {"family": "paper"},
+        {"accuracy": "correct", "backend": "int8"}, {"scheme": "I", "backend": "fp4", "family": "paper"},
+    ):  # fmt: skip
+        numbers = {
+            "accuracy": lib.ACCURACIES,
+            "scheme": lib.SCHEMES,
+            "backend": lib.BACKENDS,
+            "family": lib.FAMILIES,
+        }
+        asked = lib.options(**{name: numbers[name][x] if name in numbers else x for name, x in given.items()})
+        plan, info = ctypes.c_void_p(), lib.PlanInfo(size=ctypes.sizeof(lib.PlanInfo))
+        k = 300
+        made = library.ozfp4_plan_create(lib.TYPES[dtype], k, ctypes.addressof(asked), ctypes.addressof(plan))
+        assert made == lib.OK, lib.error(library)
+        assert library.ozfp4_plan_describe(plan, ctypes.addressof(info)) == lib.OK
+        moduli = (ctypes.c_int64 * max(info.moduli, 1))()
+        assert library.ozfp4_plan_moduli(plan, ctypes.addressof(moduli), info.moduli) == lib.OK
+        a, b = normal(rng, (4, k), dtype), normal(rng, (k, 3), dtype)
+        c, report = ozfp4.matmul(a, b, report=True, **given)
+        expected = report.plan
+        assert list(moduli)[: info.moduli] == list(expected.moduli)
+        assert lib.SCHEMES[expected.scheme] == info.scheme
+        assert lib.BACKENDS[expected.backend] == info.backend
+        assert lib.FAMILIES[expected.family] == info.family
+        assert bool(info.is_complex) == expected.is_complex
+        assert (info.bits, info.products, info.k_max) == (expected.bits, expected.products, expected.k_max)
+        again = lib.options(plan=plan.value, accuracy=lib.ACCURACIES[report.accuracy])
+        assert lib.same_bits(gemm(1.0, a, b, asked=again), c)
+        library.ozfp4_plan_destroy(plan)
+    library.ozfp4_plan_destroy(None)
