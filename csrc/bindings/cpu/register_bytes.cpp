@@ -29,11 +29,13 @@ void register_bytes(py::module_& module) {
   });
   module.def("serving_byte_kernel", [] { return named(serving_byte_kernel()); });
   module.def(
-      "disable_byte_kernel",
-      [](const std::string& setting) {
-        if (const ByteKernel* kernel = find_byte_kernel(setting, "setting")) disable_byte_kernel(*kernel);
+      "disable_byte_kernels",
+      [](const std::vector<std::string>& settings) {
+        std::vector<const ByteKernel*> kernels;
+        for (const std::string& setting : settings) kernels.push_back(find_byte_kernel(setting, "settings"));
+        disable_byte_kernels(kernels);
       },
-      py::arg("setting"));
+      py::arg("settings"));
   py::class_<Forcing>(module, "ForcedKernel")
       .def(py::init([](const std::string& setting) { return Forcing{find_byte_kernel(setting, "setting")}; }), py::arg("setting"))
       .def("__enter__", [](Forcing& forcing) { forcing.forced = std::make_unique<ForcedKernel>(forcing.kernel); })

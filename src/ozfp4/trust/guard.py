@@ -45,6 +45,7 @@ def forget() -> None:
     """Know as little as a new process does."""
     global generation
     _verdicts.clear()
+    _core.disable_byte_kernels([])
     _serving.clear()
     words_tested.clear()
     generation += 1
@@ -97,6 +98,13 @@ def adopt_verdict(verdict: Verdict) -> None:
     if before is not None and before.passed != verdict.passed:
         _serving.clear()
         generation += 1
+    if verdict.kernel.device == "cpu":
+        failed = {
+            cpu_setting(kernel)
+            for kernel, found in _verdicts.items()
+            if not found.passed and kernel.device == "cpu"
+        }
+        _core.disable_byte_kernels(sorted(failed - {BLAS_SETTING}))
     if not verdict.passed and (before is None or before.passed):
         warnings.warn(
             f"ozfp4: the kernel {verdict.kernel} failed its self-test and is disabled; others serve in its place. "
@@ -169,13 +177,9 @@ def cpu_refusal(alphabet: str) -> str | None:
     if verdict.passed:
         return None
     failed: list[Verdict] = []
-    while not verdict.passed and (not failed or failed[-1].kernel != verdict.kernel):
+    while not verdict.passed and all(earlier.kernel != verdict.kernel for earlier in failed):
         failed.append(verdict)
-        setting = cpu_setting(verdict.kernel)
-        if setting == BLAS_SETTING:
-            break
-        _core.disable_byte_kernel(setting)
-        verdict = verdict_of(cpu_kernel(alphabet))
+        verdict = verdict_of(cpu_kernel(alphabet))  # of the next unit, as this one is disabled
     return None if verdict.passed else _refusal(alphabet, failed)
 
 

@@ -114,8 +114,10 @@ void check_settings() {
   }
   report("forced", serving_byte_kernel() == before, "no more");
   if (before != nullptr && before != &portable_bytes_kernel) {
-    disable_byte_kernel(*before);
+    disable_byte_kernels({before});
     report("disabled", serving_byte_kernel() != before && find_byte_kernel(before->setting, "x") == before);
+    disable_byte_kernels({});
+    report("enabled", serving_byte_kernel() == before);
   }
 }
 

@@ -15,10 +15,19 @@ std::atomic<unsigned> disabled{0};  // bit i: kKernels[i]
 thread_local bool is_forced = false;
 thread_local const ByteKernel* forced = nullptr;
 
+unsigned bit_of(const ByteKernel& kernel) {
+  unsigned bit = 1;
+  for (const ByteKernel* each : kKernels) {
+    if (each == &kernel) return bit;
+    bit <<= 1;
+  }
+  return 0;
+}
+
 const ByteKernel* best_kernel() {
-  for (std::size_t i = 0; i < std::size(kKernels); ++i) {
-    if (kKernels[i] == &portable_bytes_kernel) break;  // a BLAS is faster
-    if ((disabled >> i & 1) == 0 && kKernels[i]->is_here()) return kKernels[i];
+  for (const ByteKernel* kernel : kKernels) {
+    if (kernel == &portable_bytes_kernel) break;  // a BLAS is faster
+    if ((disabled & bit_of(*kernel)) == 0 && kernel->is_here()) return kernel;
   }
   return nullptr;
 }
@@ -61,10 +70,12 @@ bool is_byte_kernel_asked() {
   return is_forced || (setting != nullptr && *setting != 0);
 }
 
-void disable_byte_kernel(const ByteKernel& kernel) {
-  for (std::size_t i = 0; i < std::size(kKernels); ++i) {
-    if (kKernels[i] == &kernel) disabled |= 1u << i;
-  }
+void disable_byte_kernel(const ByteKernel& kernel) { disabled |= bit_of(kernel); }
+
+void disable_byte_kernels(const std::vector<const ByteKernel*>& kernels) {
+  unsigned found = 0;
+  for (const ByteKernel* kernel : kernels) found |= bit_of(*kernel);
+  disabled = found;
 }
 
 ForcedKernel::ForcedKernel(const ByteKernel* kernel) : was_forced_(is_forced), before_(forced) {

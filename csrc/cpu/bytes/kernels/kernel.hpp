@@ -40,8 +40,9 @@ const ByteKernel* serving_byte_kernel();
 // Whether the thread was told one, or the variable names one: products are then to be made by planes.
 bool is_byte_kernel_asked();
 
-// Nobody takes it any more unless it is asked for by name.
+// Nobody takes it any more unless it is asked for by name; or these, and all others again.
 void disable_byte_kernel(const ByteKernel& kernel);
+void disable_byte_kernels(const std::vector<const ByteKernel*>& kernels);
 
 // The kernel of that setting, nullptr for "sgemm". std::invalid_argument, naming `what`, for one that is unknown or not here.
 const ByteKernel* find_byte_kernel(const std::string& setting, const char* what);

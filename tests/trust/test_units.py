@@ -1,0 +1,94 @@
+"""An INT8 unit of a CPU that multiplies wrongly: passed over for the next one, a BLAS at last; named; taken again when right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ozfp4
+from ozfp4 import _core
+from ozfp4.backends.kernels import BLAS_SETTING, DeviceKernel, cpu_kernel, cpu_kernels, cpu_setting
+from ozfp4.testing import assert_same_bits, exact_matmul
+from ozfp4.trust import guard, plane_products
+
+A, B = np.random.default_rng(0).standard_normal((2, 9, 9))
+EXACT = exact_matmul(A, B)
+
+pytestmark = pytest.mark.skipif(_core.serving_byte_kernel() is None, reason="this CPU has no INT8 unit")
+
+
+@pytest.fixture
+def break_unit(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """break_unit("int8"): INT8 units are off by one in the first entry of products of these elements."""
+    multiply = plane_products.multiply
+
+    def make(*elements: str) -> None:
+        def wrong(kernel: DeviceKernel, case: Any) -> list:
+            outputs = multiply(kernel, case)
+            if kernel.element in elements and cpu_setting(kernel) != BLAS_SETTING:
+                outputs[0][1][0, 0] += 1
+            return outputs
+
+        monkeypatch.setattr(plane_products, "multiply", wrong)
+
+    return make
+
+
+def test_a_wrong_unit_is_named_and_passed_over(break_unit: Callable[..., None]) -> None:
+    unit = _core.serving_byte_kernel()
+    assert unit is not None
+    break_unit("int8", "fp4")
+    with pytest.warns(
+        RuntimeWarning, match=rf"the kernel '{unit[0]} on packed residues' \(int8\) on cpu .* is disabled"
+    ):
+        c, report = ozfp4.matmul(A, B, report=True, accuracy="scaled")
+    assert_same_bits(c, EXACT)
+    assert report.backend == "fp64"  # what "auto" takes without a unit
+    assert _core.serving_byte_kernel() is None
+    for backend in ("int8", "fp4"):
+        c, report = ozfp4.matmul(A, B, report=True, backend=backend, accuracy="scaled")
+        assert_same_bits(c, EXACT)
+        assert report.kernel.startswith("SGEMM on ")
+
+
+def test_it_serves_again_once_it_is_right(break_unit: Callable[..., None]) -> None:
+    unit = _core.serving_byte_kernel()
+    break_unit("fp4")
+    with pytest.warns(RuntimeWarning, match=r"\(fp4\) on cpu .* is disabled"):
+        ozfp4.matmul(A, B, backend="fp4", accuracy="scaled")
+    assert _core.serving_byte_kernel() != unit
+    break_unit()
+    for kernel in cpu_kernels():
+        assert guard.test(kernel, short=True).passed
+    assert _core.serving_byte_kernel() == unit
+    assert ozfp4.matmul(A, B, report=True, accuracy="scaled")[1].backend == "int8"
+
+
+def test_the_next_process_knows(break_unit: Callable[..., None]) -> None:
+    break_unit("int8")
+    with pytest.warns(RuntimeWarning, match="is disabled"):
+        ozfp4.matmul(A, B, accuracy="scaled")
+    guard.forget()
+    assert _core.serving_byte_kernel() is not None
+    with pytest.warns(RuntimeWarning, match="is disabled"):
+        assert ozfp4.matmul(A, B, report=True, accuracy="scaled")[1].backend == "fp64"
+    assert _core.serving_byte_kernel() is None
+
+
+def test_one_that_is_asked_for_by_name_is_refused(
+    break_unit: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unit = _core.serving_byte_kernel()
+    assert unit is not None
+    monkeypatch.setenv("OZFP4_CPU_KERNEL", unit[1])
+    break_unit("int8")
+    with (
+        pytest.warns(RuntimeWarning, match="is disabled"),
+        pytest.raises(RuntimeError, match=rf"every kernel of 'int8' failed its self-test: '{unit[0]}"),
+    ):
+        ozfp4.matmul(A, B, backend="int8", accuracy="scaled")
+    assert cpu_kernel("int8").name.startswith(unit[0])
