@@ -46,5 +46,5 @@ def test_every_backend_of_the_cpu(
     assert text[-1].split(" within")[0].endswith(" of 2")  # the third is too long for a quick look
     assert [line.split("  ")[0] for line in text[2:-1]] == ["8 x 4 x 2", "3 x 3 x 3 x2"]
     for row in json.loads(file.read_text())["rows"]:
-        assert set(row["seconds"]) == {"fp64", "int8", "fp4"}
+        assert set(row["seconds"]) - {"direct"} == {"fp64", "int8", "fp4"}
         assert row["chosen"] in row["seconds"]

@@ -11,6 +11,7 @@ import pytest
 
 from ozfp4.cli import progress, tables
 from ozfp4.cli.sizes import bytes_of
+from ozfp4.testing import forced_on_cpu
 
 
 class Terminal(io.StringIO):
@@ -48,7 +49,8 @@ def test_plain_progress(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_rich_progress(no_int8_unit: None, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("rich")
     monkeypatch.setenv("TERM", "xterm")
-    text = work(monkeypatch, Terminal(), patience=0)
+    with forced_on_cpu(words=False):  # in blocks
+        text = work(monkeypatch, Terminal(), patience=0)
     assert "multiplying" in text
     assert "25%" in text
 

@@ -59,6 +59,7 @@ def test_the_long_form_serves_the_table_of_the_function() -> None:
         "int8",
         "fp64",
         "words",
+        "numbers",
     }
     assert str(tested).count("passed, long form") == len(tested.verdicts)
     assert {k.verdict for k in ozfp4.info().kernels if k.device.startswith("cpu")} == {"passed, long form"}

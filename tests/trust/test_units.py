@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,20 @@ import pytest
 import ozfp4
 from ozfp4 import _core
 from ozfp4.backends.kernels import BLAS_SETTING, DeviceKernel, cpu_kernel, cpu_kernels, cpu_setting
-from ozfp4.testing import assert_same_bits, exact_matmul
+from ozfp4.testing import assert_same_bits, exact_matmul, forced_on_cpu
 from ozfp4.trust import guard, plane_products
 
 A, B = np.random.default_rng(0).standard_normal((2, 9, 9))
 EXACT = exact_matmul(A, B)
 
 pytestmark = pytest.mark.skipif(_core.serving_byte_kernel() is None, reason="this CPU has no INT8 unit")
+
+
+@pytest.fixture(autouse=True)
+def by_planes() -> Iterator[None]:
+    """Products here are small, and are to be made by the kernels that larger ones take."""
+    with forced_on_cpu(words=False):
+        yield
 
 
 @pytest.fixture
