@@ -76,7 +76,7 @@ std::unique_ptr<ozfp4_prepared> make(int type, int side, int order, int trans, s
   }
   const ScaleRequest request{options.accuracy, made->plan->bits, entry.precision(), true};
   made->held = cpu_prepare(*made->plan, made->view, request, !is_left);
-  made->bytes += prepared_bytes(*made->plan, encoded_lines(*made->plan, made->view, !is_left));
+  made->bytes += made->held.bytes;
   return made;
 }
 
