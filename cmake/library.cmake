@@ -8,34 +8,6 @@ list(TRANSFORM numbers REPLACE ".* ([0-9]+)$" "\\1")
 list(JOIN numbers "." OZFP4_VERSION)
 list(GET numbers 0 major)
 
-# Objects, of which checks of what is not exported are made as well.
-add_library(ozfp4_c_api OBJECT
-  csrc/c_api/checked/arguments.cpp
-  csrc/c_api/checked/options.cpp
-  csrc/c_api/checked/status.cpp
-  csrc/c_api/product/blas.cpp
-  csrc/c_api/product/both_parts.cpp
-  csrc/c_api/product/complex.cpp
-  csrc/c_api/product/real.cpp
-  csrc/c_api/gemm.cpp
-  csrc/c_api/gram.cpp
-  csrc/c_api/integers.cpp
-  csrc/c_api/library.cpp
-  csrc/c_api/plans.cpp
-  csrc/c_api/prepared.cpp)
-if(build_cuda)
-  target_sources(ozfp4_c_api PRIVATE csrc/c_api/cuda/call.cpp csrc/c_api/cuda/device.cpp csrc/c_api/cuda/gemm.cpp
-                                     csrc/c_api/cuda/problem.cpp)
-  target_link_libraries(ozfp4_c_api PUBLIC ozfp4_cuda)
-else()
-  target_sources(ozfp4_c_api PRIVATE csrc/c_api/cuda/none.cpp)
-endif()
-target_link_libraries(ozfp4_c_api PUBLIC ozfp4_cpu ${CMAKE_DL_LIBS})
-target_include_directories(ozfp4_c_api PUBLIC include)
-target_compile_options(ozfp4_c_api PRIVATE -O2 -Wall -Wextra -Wshadow $<$<BOOL:${OZFP4_WERROR}>:-Werror>)
-set_target_properties(ozfp4_c_api PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
-                                             VISIBILITY_INLINES_HIDDEN ON)
-
 add_library(ozfp4 SHARED $<TARGET_OBJECTS:ozfp4_c_api>)
 target_link_libraries(ozfp4 PRIVATE $<BUILD_INTERFACE:ozfp4_c_api>)
 target_include_directories(ozfp4 INTERFACE $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>

@@ -13,6 +13,7 @@ library, no source tree, and no GPU.
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -40,6 +41,28 @@ def check_cuda(expected: bool) -> None:
         print("kernels for", *(f"{major}.{minor}" for major, minor in cuda.compute_capabilities))
     else:
         assert "OZFP4_CUDA=ON" in extension.extension_error()
+
+
+def check_exec() -> None:
+    """`ozfp4 exec` catches the products of NumPy."""
+    program = "import numpy as np; x = np.ones((30, 30)); assert (x @ (x + 1) == 60).all()"
+    command = [
+        sys.executable,
+        "-m",
+        "ozfp4",
+        "exec",
+        "--always",
+        "--verify",
+        "1",
+        "--",
+        sys.executable,
+        "-c",
+        program,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "caught 1 products" in done.stderr, done.stderr
+    print("ozfp4 exec catches products of NumPy")
 
 
 def check_products(with_torch: bool) -> None:
@@ -83,6 +106,8 @@ def main() -> int:
     if arguments.cuda:
         check_cuda(arguments.cuda == "yes")
     check_products(has_torch)
+    if sys.platform == "linux":
+        check_exec()
     print(ozfp4.info())
     return 0
 

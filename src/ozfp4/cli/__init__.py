@@ -31,7 +31,9 @@ class _Parser(argparse.ArgumentParser):
     """Complains in one line, like every other error of the command line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(BAD_INPUT, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        self.exit(
+            self.get_default("bad_input") or BAD_INPUT, f"{self.prog}: {message} (see {self.prog} --help)\n"
+        )
 
 
 def command_modules() -> dict[str, ModuleType]:
@@ -84,18 +86,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit status: 0; 1 if a check failed; 2 for bad input, with one line on stderr; 130 after Ctrl-C.
+        Exit status: 0; 1 if a check failed; 2 (125 of ``exec``) for bad input, with one line on stderr; 130 after Ctrl-C.
     """
     _tolerate_any_encoding()
     modules = command_modules()
-    options = _parser(modules).parse_args(arguments)
+    parser = _parser(modules)
+    options, unknown = parser.parse_known_args(arguments)
+    bad_input: int = getattr(options, "bad_input", BAD_INPUT)
+    if unknown:
+        parser.set_defaults(bad_input=bad_input)
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         _check_threads()
         status: int = modules[options.command].run(options)
         sys.stdout.flush()
     except InputError as error:
         print(f"ozfp4 {options.command}: {error}", file=sys.stderr)
-        return BAD_INPUT
+        return bad_input
     except KeyboardInterrupt:
         print(f"ozfp4 {options.command}: interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -105,5 +112,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return READER_GONE
     except OSError as error:  # a full disk, a folder where a file should be
         print(f"ozfp4 {options.command}: {error}", file=sys.stderr)
-        return BAD_INPUT
+        return bad_input
     return status

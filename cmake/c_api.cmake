@@ -1,0 +1,37 @@
+# The functions of include/ozfp4.h, as objects: ozfp4_c_api for libozfp4 and checks of what is not exported; ozfp4_c_api_cpu, without
+# CUDA, for libozfp4_blas.
+function(add_c_api target cuda)
+  add_library(${target} OBJECT
+    csrc/c_api/checked/arguments.cpp
+    csrc/c_api/checked/options.cpp
+    csrc/c_api/checked/status.cpp
+    csrc/c_api/product/blas.cpp
+    csrc/c_api/product/both_parts.cpp
+    csrc/c_api/product/complex.cpp
+    csrc/c_api/product/real.cpp
+    csrc/c_api/gemm.cpp
+    csrc/c_api/gram.cpp
+    csrc/c_api/integers.cpp
+    csrc/c_api/library.cpp
+    csrc/c_api/plans.cpp
+    csrc/c_api/prepared.cpp)
+  if(cuda)
+    target_sources(${target} PRIVATE csrc/c_api/cuda/call.cpp csrc/c_api/cuda/device.cpp csrc/c_api/cuda/gemm.cpp
+                                     csrc/c_api/cuda/problem.cpp)
+    target_link_libraries(${target} PUBLIC ozfp4_cuda)
+  else()
+    target_sources(${target} PRIVATE csrc/c_api/cuda/none.cpp)
+  endif()
+  target_link_libraries(${target} PUBLIC ozfp4_cpu ${CMAKE_DL_LIBS})
+  target_include_directories(${target} PUBLIC include)
+  target_compile_options(${target} PRIVATE -O2 -Wall -Wextra -Wshadow $<$<BOOL:${OZFP4_WERROR}>:-Werror>)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
+                                             VISIBILITY_INLINES_HIDDEN ON)
+endfunction()
+
+if(build_interpose)
+  add_c_api(ozfp4_c_api_cpu OFF)
+endif()
+if(OZFP4_LIBRARY)
+  add_c_api(ozfp4_c_api ${build_cuda})
+endif()

@@ -1,0 +1,36 @@
+# libozfp4_blas, which `ozfp4 exec` preloads: csrc/interpose and the core, in one file that needs nothing but the C library. Its
+# exports are the names of BLAS alone; the C++ library is inside, since a program's own may be another one.
+add_library(ozfp4_blas SHARED
+  csrc/interpose/call/attempt.cpp
+  csrc/interpose/call/choice.cpp
+  csrc/interpose/call/cpu_times.cpp
+  csrc/interpose/cublas/call.cpp
+  csrc/interpose/cublas/device/device.cpp
+  csrc/interpose/cublas/device/times.cpp
+  csrc/interpose/cublas/gemm.cpp
+  csrc/interpose/cublas/handle.cpp
+  csrc/interpose/cublas/level3.cpp
+  csrc/interpose/cublas/lt.cpp
+  csrc/interpose/cublas/device/verification.cpp
+  csrc/interpose/cublas/device/workspace.cpp
+  csrc/interpose/process/fork.cpp
+  csrc/interpose/symbols/gemm.cpp
+  csrc/interpose/process/library.cpp
+  csrc/interpose/process/line.cpp
+  csrc/interpose/symbols/real.cpp
+  csrc/interpose/process/record.cpp
+  csrc/interpose/call/serve.cpp
+  csrc/interpose/process/settings.cpp
+  csrc/interpose/process/summary.cpp
+  csrc/interpose/verify/entry.cpp
+  csrc/interpose/verify/exact_sum.cpp
+  csrc/interpose/verify/verify.cpp)
+target_sources(ozfp4_blas PRIVATE $<TARGET_OBJECTS:ozfp4_c_api_cpu>)
+target_link_libraries(ozfp4_blas PRIVATE ozfp4_c_api_cpu)
+target_include_directories(ozfp4_blas PRIVATE csrc include)
+target_compile_options(ozfp4_blas PRIVATE -O3 -Wall -Wextra -Wshadow $<$<BOOL:${OZFP4_WERROR}>:-Werror>)
+set(blas_map "${CMAKE_CURRENT_SOURCE_DIR}/cmake/ozfp4_blas.map")
+target_link_options(ozfp4_blas PRIVATE "LINKER:--version-script=${blas_map}" LINKER:--no-undefined LINKER:-z,relro LINKER:-z,now
+                    -static-libstdc++ -static-libgcc $<$<CONFIG:Release>:-s>)
+set_target_properties(ozfp4_blas PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON LINK_DEPENDS "${blas_map}")
+install(TARGETS ozfp4_blas LIBRARY DESTINATION ozfp4 COMPONENT python)

@@ -1,0 +1,30 @@
+// One call of a CPU's BLAS, from the decision to the count.
+#pragma once
+
+#include <cstdint>
+
+#include "interpose/call/cpu_times.hpp"
+#include "interpose/call/product.hpp"
+#include "interpose/call/reason.hpp"
+#include "interpose/symbols/routine.hpp"
+
+namespace ozfp4::interpose {
+
+class Attempt {
+ public:
+  Attempt(Routine routine, const Product& product) : routine_(routine), product_(product) {}
+  // Whether ozfp4 made the product, which is then counted. If not, the caller calls the real routine and then left().
+  bool is_served(const Native& native);
+  // The real routine made it.
+  void left();
+  // BLAS will refuse the arguments: the real routine says so, and may not return.
+  void refused();
+
+ private:
+  Routine routine_;
+  const Product& product_;
+  Reason reason_ = Reason::always;
+  std::int64_t began_ = 0;
+};
+
+}  // namespace ozfp4::interpose

@@ -1,0 +1,165 @@
+#include "interpose/call/choice.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdio>
+
+#include "interpose/call/fp_mode.hpp"
+#include "interpose/process/fork.hpp"
+#include "interpose/process/record.hpp"
+#include "interpose/process/settings.hpp"
+#include "interpose/process/table.hpp"
+
+namespace ozfp4::interpose {
+namespace {
+
+constexpr double margin = 1.1;                    // native has to take so many times as long as ours
+constexpr double share = 0.01;                    // of the time in real routines, which measuring may take
+constexpr double expected_ratio = 64;             // of ours to native, before it is known: what a measurement is expected to take
+constexpr std::int64_t longest[] = {2048, 8192};  // extents that are measured: on the CPU, on a GPU
+constexpr double largest[] = {0x1p28, 0x1p34};    // multiplications
+constexpr std::int64_t most_on_device = 2000000000;  // nanoseconds that a process measures there
+constexpr std::size_t capacity = 4096;               // classes
+enum : int { unknown, ours_is_faster, native_is_faster };
+
+struct Class {
+  Type type{};
+  bool is_on_device = false;
+  std::int64_t m = 0, n = 0, k = 0, batch = 1;
+  bool operator==(const Class& other) const {
+    return type == other.type && is_on_device == other.is_on_device && m == other.m && n == other.n && k == other.k &&
+           batch == other.batch;
+  }
+  std::uint64_t hash() const {
+    std::uint64_t x =
+        mix(static_cast<std::uint64_t>(m) + (static_cast<std::uint64_t>(type) << 48) + (is_on_device ? 1ull << 52 : 0));
+    x = mix(x + static_cast<std::uint64_t>(n) + (static_cast<std::uint64_t>(batch) << 32));
+    return mix(x + static_cast<std::uint64_t>(k));
+  }
+};
+
+struct State {
+  std::atomic<std::int64_t> native_time;  // nanoseconds of the program's own products
+  std::atomic<std::int64_t> native_size;  // multiplications of these, at most 2^62
+  std::atomic<int> verdict;
+  std::atomic<std::int64_t> ours, native;  // nanoseconds of the measured product
+  void forget() { native_time = native_size = ours = native = 0, verdict = unknown; }
+};
+
+Table<Class, State, capacity> classes;
+std::atomic<std::int64_t> all_native{0}, spent{0}, spent_on_device{0};
+ForkLock measuring;
+void forget() { classes.forget(), all_native = spent = spent_on_device = 0; }
+const bool forgets = (forget_in_children(forget), true);
+
+// The largest of 1, 2, 3, 4, 6, 8, 12, 16, ... that is not larger. Range: extent >= 1.
+std::int64_t level(std::int64_t extent) {
+  const std::int64_t power = std::int64_t(1) << (63 - __builtin_clzll(static_cast<unsigned long long>(extent)));
+  const std::int64_t middle = power + power / 2;
+  return power > 1 && extent >= middle ? middle : power;
+}
+
+double size_of(const Class& of) {
+  return static_cast<double>(of.m) * static_cast<double>(of.n) * static_cast<double>(of.k) * static_cast<double>(of.batch);
+}
+
+// Range: no extent is 0.
+Class class_of(const Product& p, bool is_on_device) {
+  const std::int64_t most = longest[is_on_device];
+  Class found{p.type, is_on_device, level(std::min(p.m, most)), level(std::min(p.n, most)), level(std::min(p.k, most)), 1};
+  const auto is_too_large = [&found] {
+    const double entries = static_cast<double>(std::max({found.m, found.n, found.k})) * static_cast<double>(found.batch);
+    return size_of(found) > largest[found.is_on_device] || entries > 0x1p20;
+  };
+  while (found.batch <= p.batch / 4) found.batch *= 4;
+  while (found.batch > 1 && is_too_large()) found.batch /= 4;
+  while (size_of(found) > largest[is_on_device]) {
+    std::int64_t& extent = found.m >= found.n && found.m >= found.k ? found.m : found.n >= found.k ? found.n : found.k;
+    extent = level(extent - 1);
+  }
+  return found;
+}
+
+bool is_affordable(const Class& of, const State& state) {
+  if (of.is_on_device) return spent_on_device.load(std::memory_order_relaxed) < most_on_device;
+  const double size = static_cast<double>(state.native_size.load(std::memory_order_relaxed));
+  if (size <= 0) return false;
+  const double once = static_cast<double>(state.native_time.load(std::memory_order_relaxed)) / size * size_of(of);
+  const double budget = share * static_cast<double>(all_native.load(std::memory_order_relaxed));
+  return static_cast<double>(spent.load(std::memory_order_relaxed)) + expected_ratio * once <= budget;
+}
+
+void measure(const Class& of, State& state, const Arena& arena) {
+  const std::int64_t began = now();
+  Product extents;
+  extents.type = of.type, extents.m = of.m, extents.n = of.n, extents.k = of.k, extents.batch = of.batch;
+  const Times times = arena.measure(arena.context, extents);
+  const bool is_faster = times.ours > 0 && static_cast<double>(times.ours) * margin <= static_cast<double>(times.native);
+  state.ours = times.ours;
+  state.native = times.native;
+  state.verdict.store(is_faster ? ours_is_faster : native_is_faster, std::memory_order_release);
+  (arena.is_on_device ? spent_on_device : spent) += now() - began;
+}
+
+}  // namespace
+
+Reason by_call(const Product& product) {
+  const Settings& asked = settings();
+  if (product.m == 0 || product.n == 0 || product.k == 0 || product.batch == 0) return Reason::nothing_to_multiply;
+  if (!asked.types[static_cast<int>(product.type)]) return Reason::type_not_asked;
+  if (size_of(product) < asked.min_size) return Reason::below_min_size;
+  if (!DefaultFpMode::rounds_to_nearest()) return Reason::other_rounding;
+  const Factor alpha = factor(product.type, product.alpha), beta = factor(product.type, product.beta);
+  if (alpha.real == 0 && alpha.imaginary == 0) return Reason::nothing_to_multiply;
+  for (const double part : {alpha.real, alpha.imaginary, beta.real, beta.imaginary}) {
+    if (!std::isfinite(part)) return Reason::factor_not_finite;
+  }
+  return Reason::always;
+}
+
+Reason by_time(const Product& product, const Arena& arena) {
+  const Class of = class_of(product, arena.is_on_device);
+  State* state = classes.at(of);
+  if (!state) return Reason::not_measured;
+  if (state->verdict.load(std::memory_order_acquire) == unknown) {
+    if (!is_affordable(of, *state) || !measuring.try_lock()) return Reason::not_measured;
+    if (state->verdict == unknown) measure(of, *state, arena);
+    measuring.unlock();
+  }
+  return state->verdict == ours_is_faster ? Reason::faster : Reason::slower;
+}
+
+void native_took(const Product& product, std::int64_t nanoseconds) {
+  // In larger amounts, and of a class its rate alone: threads that call at once do not wait for each other's.
+  static thread_local std::int64_t pending __attribute__((tls_model("initial-exec"))) = 0;
+  static thread_local unsigned calls __attribute__((tls_model("initial-exec"))) = 0;
+  pending += nanoseconds;
+  if (pending >= 100000) {
+    all_native.fetch_add(pending, std::memory_order_relaxed);
+    pending = 0;
+  }
+  State* state = classes.at(class_of(product, false));
+  if (!state || state->verdict.load(std::memory_order_relaxed) != unknown) return;
+  if (calls++ % 16 != 0 && state->native_size.load(std::memory_order_relaxed) != 0) return;
+  state->native_time.fetch_add(nanoseconds, std::memory_order_relaxed);
+  state->native_size.fetch_add(static_cast<std::int64_t>(std::min(size_of(product), 0x1p50)), std::memory_order_relaxed);
+}
+
+std::string measured_text(const Kind& kind) {
+  if (kind.m < 1 || kind.n < 1 || kind.k < 1 || kind.batch < 1) return "";
+  Product product;
+  product.type = kind.type, product.m = kind.m, product.n = kind.n, product.k = kind.k, product.batch = kind.batch;
+  const Class of = class_of(product, is_on_device(kind.routine));
+  const State* state = classes.at(of);
+  if (!state || !state->native) return "";
+  char text[192];
+  const int length = of.batch == 1 ? 0 : std::snprintf(text, sizeof text, "%lld of ", static_cast<long long>(of.batch));
+  std::string found = "measured at " + std::string(text, static_cast<std::size_t>(length));
+  std::snprintf(text, sizeof text, "%lld x %lld x %lld: %.4g ms, native %.4g ms", static_cast<long long>(of.m),
+                static_cast<long long>(of.n), static_cast<long long>(of.k), 1e-6 * static_cast<double>(state->ours.load()),
+                1e-6 * static_cast<double>(state->native.load()));
+  return found + text;
+}
+
+}  // namespace ozfp4::interpose

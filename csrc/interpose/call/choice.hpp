@@ -1,0 +1,40 @@
+// Whether ozfp4 makes a product, by what was asked for and by measured times.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "interpose/call/product.hpp"
+#include "interpose/call/reason.hpp"
+#include "interpose/process/record.hpp"
+
+namespace ozfp4::interpose {
+
+// What a product takes, in nanoseconds; `ours` is 0 where ozfp4 does not make it, both where neither could be asked.
+struct Times {
+  std::int64_t ours = 0, native = 0;
+};
+
+// Where products are made: how both are measured there, of matrices of this type and these extents.
+struct Arena {
+  Times (*measure)(const void* context, const Product& extents);
+  const void* context;
+  bool is_on_device;
+};
+
+// What is known without measuring: a reason to leave a call that BLAS takes, or Reason::always where time decides nothing.
+Reason by_call(const Product& product);
+
+// Where the mode is `fastest`: Reason::faster, or why not. Of each class of shapes (extents up to half-way to the next power of
+// two) both are measured once on matrices of the smallest shape in it. On the CPU as soon as that, with all measurements before
+// it, takes less than 1 % of the time that the process has spent in real routines; on a GPU, whose time no call knows, at once,
+// for no more than two seconds of a process. The larger shapes of a class favour ozfp4, as what it does for an entry of A, B and
+// C is shared by more multiplications.
+Reason by_time(const Product& product, const Arena& arena);
+// A product that the real routine made on the CPU took so long.
+void native_took(const Product& product, std::int64_t nanoseconds);
+
+// What was measured for products of this kind; empty where nothing was.
+std::string measured_text(const Kind& kind);
+
+}  // namespace ozfp4::interpose

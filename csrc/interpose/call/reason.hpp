@@ -1,0 +1,71 @@
+// Why a product was made by ozfp4, or left to the real routine.
+#pragma once
+
+#include <cstdint>
+
+namespace ozfp4::interpose {
+
+enum class Reason : std::uint8_t {
+  // Caught.
+  always,
+  faster,
+  // Left, by what was asked for.
+  type_not_asked,
+  below_min_size,
+  // By the call.
+  refused_by_blas,
+  nothing_to_multiply,
+  factor_not_finite,
+  other_rounding,
+  // By time.
+  not_measured,
+  slower,
+  // By what the product met.
+  unsupported,
+  no_device,
+  other_version,
+  factor_on_device,
+  pointers_on_device,
+  other_types,
+  captured,
+  one_block,
+  blocks_left,
+  no_memory,
+  no_blas,
+  failed,
+  count
+};
+constexpr int reason_count = static_cast<int>(Reason::count);
+
+constexpr bool is_caught(Reason reason) { return reason <= Reason::faster; }
+
+inline const char* text_of(Reason reason) {
+  static const char* const texts[] = {
+      "always",
+      "measured to be faster",
+      "its dtype is not asked for",
+      "below the least size",
+      "arguments that BLAS refuses, or that this BLAS alone knows",
+      "nothing to multiply",
+      "alpha or beta is not finite",
+      "the program rounds otherwise than to nearest",
+      "the real routine, until measuring would be within 1 % of its time",
+      "measured to be slower",
+      "no plan is exact for it",
+      "no libozfp4 with CUDA is there, or no GPU that it has kernels for",
+      "a cuBLAS that is not of CUDA 13",
+      "alpha and beta are on the device",
+      "the pointers to its matrices are on the device",
+      "types, layouts or epilogues that ozfp4 does not have",
+      "a CUDA graph is captured, and the workspace that the program set is too small",
+      "no product is in it: it is one block of the diagonal",
+      "products of the shape of its blocks are left",
+      "no memory for it",
+      "no BLAS for plane products",
+      "an error of ozfp4",
+  };
+  static_assert(sizeof texts / sizeof *texts == reason_count, "a text for each");
+  return texts[static_cast<int>(reason)];
+}
+
+}  // namespace ozfp4::interpose

@@ -1,0 +1,131 @@
+#include "interpose/call/serve.hpp"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cfenv>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "interpose/call/bypass.hpp"
+#include "interpose/call/fp_mode.hpp"
+#include "interpose/process/fork.hpp"
+#include "interpose/process/line.hpp"
+#include "interpose/process/settings.hpp"
+#include "interpose/symbols/real.hpp"
+#include "ozfp4.h"
+
+namespace ozfp4::interpose {
+namespace {
+
+struct NamePair {
+  const char *dgemm, *sgemm;
+};
+constexpr NamePair pairs[] = {{"dgemm_", "sgemm_"},
+                              {"scipy_dgemm_", "scipy_sgemm_"},
+                              {"scipy_dgemm_64_", "scipy_sgemm_64_"},
+                              {"dgemm_64_", "sgemm_64_"},
+                              {"dgemm_64", "sgemm_64"}};
+
+bool give(void* dgemm, void* sgemm) {
+  return dgemm && sgemm &&
+         ozfp4_set_blas(reinterpret_cast<ozfp4_blas_function>(dgemm), reinterpret_cast<ozfp4_blas_function>(sgemm)) == OZFP4_OK;
+}
+
+// The program's own BLAS does the plane products, where it is exact; else the core looks for one itself.
+void give_blas(void* library) {
+  if (std::getenv("OZFP4_BLAS")) return;
+  for (const NamePair& names : pairs) {
+    if (library && give(symbol_of(library, names.dgemm), symbol_of(library, names.sgemm))) return;
+  }
+  for (const NamePair& names : pairs) {
+    void* holder = nullptr;
+    void* dgemm = symbol_of_any(names.dgemm, &holder);
+    if (dgemm && give(dgemm, symbol_of(holder, names.sgemm))) return;
+  }
+}
+
+ForkLock lock;
+std::atomic<bool> is_given{false};
+
+Reason reason_of(ozfp4_status status) {
+  switch (status) {
+    case OZFP4_OK: return Reason::always;
+    case OZFP4_UNSUPPORTED: return Reason::unsupported;
+    case OZFP4_OUT_OF_MEMORY:
+    case OZFP4_WORKSPACE: return Reason::no_memory;
+    case OZFP4_NO_BLAS: return Reason::no_blas;
+    default: return Reason::failed;
+  }
+}
+
+ozfp4_status run(const Product& p, const ozfp4_options& options) {
+  const auto pass = [&](auto function, auto alpha, auto a, auto b, auto beta, auto c) {
+    return function(p.order, p.transpose_a, p.transpose_b, p.m, p.n, p.k, alpha, a, p.lda, b, p.ldb, beta, c, p.ldc, &options);
+  };
+  switch (p.type) {
+    case Type::float32:
+      return pass(ozfp4_sgemm, *static_cast<const float*>(p.alpha), static_cast<const float*>(p.a),
+                  static_cast<const float*>(p.b), *static_cast<const float*>(p.beta), static_cast<float*>(p.c));
+    case Type::float64:
+      return pass(ozfp4_dgemm, *static_cast<const double*>(p.alpha), static_cast<const double*>(p.a),
+                  static_cast<const double*>(p.b), *static_cast<const double*>(p.beta), static_cast<double*>(p.c));
+    case Type::complex64: return pass(ozfp4_cgemm, p.alpha, p.a, p.b, p.beta, p.c);
+    default: return pass(ozfp4_zgemm, p.alpha, p.a, p.b, p.beta, p.c);
+  }
+}
+
+template <class Word, Word exponent>
+bool holds_infinity(const Product& p) {
+  const std::int64_t words = static_cast<std::int64_t>(size_of(p.type) / sizeof(Word)), entry = size_of(p.type);
+  const std::int64_t lines = p.order == row_major ? p.m : p.n, line = (p.order == row_major ? p.n : p.m) * words;
+  for (std::int64_t i = 0; i < lines; ++i) {
+    const char* at = static_cast<const char*>(p.c) + i * p.ldc * entry;
+    Word found = 0;
+    for (std::int64_t j = 0; j < line; ++j) {
+      Word word;
+      std::memcpy(&word, at + j * static_cast<std::int64_t>(sizeof word), sizeof word);
+      found |= (word & exponent) == exponent ? 1 : 0;
+    }
+    if (found != 0) return true;
+  }
+  return false;
+}
+
+// An infinity, of operands that are finite. Not told where C was added: it may have been in it.
+bool has_overflown(const Product& p, const ozfp4_report& report) {
+  const Factor beta = factor(p.type, p.beta);
+  if (beta.real != 0 || beta.imaginary != 0 || report.special_rows != 0 || report.special_columns != 0) return false;
+  return is_single(p.type) ? holds_infinity<std::uint32_t, 0x7f800000u>(p)
+                           : holds_infinity<std::uint64_t, 0x7ff0000000000000u>(p);
+}
+
+Reason serve_by_default(const Product& product, void* library, ozfp4_report& report) {
+  const DefaultFpMode mode;
+  if (!is_given.load(std::memory_order_acquire)) {
+    const ForkLock::Guard hold(lock);
+    if (!is_given) give_blas(library);
+    is_given = true;
+  }
+  ozfp4_options options = OZFP4_OPTIONS_INIT;
+  options.accuracy = settings().accuracy;
+  report.size = sizeof report;
+  options.report = &report;
+  const ozfp4_status status = run(product, options);
+  if (status != OZFP4_OK) say_once(std::string("the real routine makes what ozfp4 does not: ") + ozfp4_last_error());
+  return reason_of(status);
+}
+
+}  // namespace
+
+Reason serve(const Product& product, void* library) {
+  const Bypass bypass;
+  ozfp4_report report = {};
+  const Reason how = serve_by_default(product, library, report);
+  // What the program may see in its flags, as it would of BLAS: an overflow that is the result's own.
+  if (how == Reason::always && has_overflown(product, report)) std::feraiseexcept(FE_OVERFLOW);
+  return how;
+}
+
+}  // namespace ozfp4::interpose

@@ -1,0 +1,151 @@
+#include "interpose/cublas/call.hpp"
+
+#include <array>
+#include <string>
+
+#include "interpose/call/bypass.hpp"
+#include "interpose/call/choice.hpp"
+#include "interpose/call/fp_mode.hpp"
+#include "interpose/cublas/device/device.hpp"
+#include "interpose/cublas/device/times.hpp"
+#include "interpose/cublas/device/verification.hpp"
+#include "interpose/cublas/device/workspace.hpp"
+#include "interpose/process/fork.hpp"
+#include "interpose/process/line.hpp"
+#include "interpose/process/record.hpp"
+#include "interpose/process/settings.hpp"
+#include "interpose/process/table.hpp"
+
+namespace ozfp4::interpose::cublas {
+namespace {
+
+constexpr int cuda_major = 13;  // of this build
+ForkLock serving;               // a stream's workspace is of one product until all of that is enqueued
+
+Reason reason_of(ozfp4_status status) {
+  switch (status) {
+    case OZFP4_UNSUPPORTED: return Reason::unsupported;
+    case OZFP4_NO_DEVICE: return Reason::no_device;
+    case OZFP4_OUT_OF_MEMORY:
+    case OZFP4_WORKSPACE: return Reason::no_memory;
+    default: return Reason::failed;
+  }
+}
+
+// What a thread's last products take, by their extents.
+struct KnownBytes {
+  int device = -1, type = 0, order = 0, transpose_a = 0, transpose_b = 0;
+  std::int64_t m = 0, n = 0, k = 0, bytes = 0;
+  bool is_of(const KnownBytes& x) const {
+    return device == x.device && type == x.type && order == x.order && transpose_a == x.transpose_a &&
+           transpose_b == x.transpose_b && m == x.m && n == x.n && k == x.k;
+  }
+};
+
+ozfp4_status bytes_of(const Product& p, const ozfp4_options& options, std::int64_t* bytes) {
+  static thread_local std::array<KnownBytes, 16> known;
+  KnownBytes own{current_device(), static_cast<int>(p.type), p.order, p.transpose_a, p.transpose_b, p.m, p.n, p.k, 0};
+  KnownBytes& kept = known[mix(static_cast<std::uint64_t>(p.m * 31 + p.n * 17 + p.k)) % known.size()];
+  if (own.device < 0 || !kept.is_of(own)) {
+    const ozfp4_status status = workspace_bytes(p, options, &own.bytes);
+    if (status != OZFP4_OK) return status;
+    kept = own;
+  }
+  *bytes = kept.bytes;
+  return OZFP4_OK;
+}
+
+Reason tell(ozfp4_status status) {
+  say_once(std::string("cuBLAS makes what ozfp4 does not: ") + last_error());
+  return reason_of(status);
+}
+
+}  // namespace
+
+bool place_of(const Real& real, Handle handle, Place* place) {
+  const Functions& of = functions_of(real.library);
+  int mode = 0, version = 0;
+  if (!of.get_stream || !of.get_pointer_mode || !of.get_version) return false;
+  if (of.get_stream(handle, &place->stream) != success || of.get_pointer_mode(handle, &mode) != success) return false;
+  place->space = own_workspace(handle);
+  place->is_host_factor = mode == pointers_to_host;
+  place->is_own_version = of.get_version(handle, &version) == success && version / 10000 == cuda_major;
+  place->cublas = real.library;
+  return true;
+}
+
+Place place_of_stream(const Real& real, Stream stream, Space space) {
+  const auto version = reinterpret_cast<std::size_t (*)()>(symbol_of(real.library, "cublasLtGetVersion"));
+  static void* const cublas = [] {
+    void* found = nullptr;
+    symbol_of_any("cublasDgemm_v2_64", &found);
+    return found;
+  }();
+  return {stream, space, cublas, version && version() / 10000 == cuda_major, true};
+}
+
+Reason DeviceAttempt::decide(const Place& place) const {
+  if (!place.is_host_factor) return Reason::factor_on_device;
+  const Reason found = by_call(product_);
+  if (found != Reason::always) return found;
+  if (!has_device()) return Reason::no_device;
+  if (!place.is_own_version) return Reason::other_version;
+  if (settings().always) return Reason::always;
+  if (!place.cublas) return Reason::not_measured;
+  if (is_captured(place.stream)) return Reason::captured;  // nothing can be measured
+  return by_time(product_, {measure_on_device, place.cublas, true});
+}
+
+// All matrices of the batch, or none: what one of them is refused for, all are, but for an address.
+Reason DeviceAttempt::serve(const Place& place) const {
+  const Bypass bypass;
+  const DefaultFpMode mode;
+  ozfp4_options options = OZFP4_OPTIONS_INIT;
+  options.accuracy = settings().accuracy;
+  const ForkLock::Guard hold(serving);
+  std::int64_t bytes = 0;
+  ozfp4_status status = bytes_of(product_, options, &bytes);
+  if (status != OZFP4_OK) return tell(status);
+  Space space = place.space;
+  if (space.bytes < static_cast<std::size_t>(bytes) || reinterpret_cast<std::uintptr_t>(space.memory) % 256 != 0) {
+    if (is_captured(place.stream)) return Reason::captured;
+    space = {workspace_of(place.stream, bytes), static_cast<std::size_t>(bytes)};
+    if (!space.memory) return Reason::no_memory;
+  }
+  for (std::int64_t i = 0; i < product_.batch; ++i) {
+    status = multiply(matrix_of(product_, i), space.memory, static_cast<std::int64_t>(space.bytes), place.stream, options);
+    if (status == OZFP4_OK) continue;
+    const Reason reason = tell(status);
+    if (i == 0) return reason;
+    // What is written stays, and the others are cuBLAS's: C may be read again nowhere else.
+    for (; i < product_.batch; ++i) native_on_device(place.cublas, matrix_of(product_, i), place.stream);
+  }
+  return Reason::always;
+}
+
+bool DeviceAttempt::is_served(const Place& place) {
+  reason_ = decide(place);
+  began_ = now();
+  if (!is_caught(reason_)) return false;
+  const DeviceVerification verification(product_, place.stream);
+  began_ = now();
+  const Reason how = serve(place);
+  if (how == Reason::always) {
+    count(kind_of(routine_, product_, reason_), now() - began_);
+    verification.finish(routine_, product_, place.stream);
+    return true;
+  }
+  reason_ = how;
+  began_ = now();
+  return false;
+}
+
+bool DeviceAttempt::is_left_for(Reason reason) {
+  reason_ = reason;
+  began_ = now();
+  return false;
+}
+
+void DeviceAttempt::left() { count(kind_of(routine_, product_, reason_), now() - began_); }
+
+}  // namespace ozfp4::interpose::cublas

@@ -1,0 +1,176 @@
+#include "interpose/cublas/device/device.hpp"
+
+#include <dlfcn.h>
+
+#include <string>
+
+namespace ozfp4::interpose::cublas {
+namespace {
+
+// The driver's interface, from the library that the program has loaded: cuda.h says what they do.
+struct Memcpy2d {
+  std::size_t x_from, y_from;
+  unsigned kind_from;
+  const void* host_from;
+  std::uintptr_t device_from;
+  void* array_from;
+  std::size_t pitch_from;
+  std::size_t x_to, y_to;
+  unsigned kind_to;
+  void* host_to;
+  std::uintptr_t device_to;
+  void* array_to;
+  std::size_t pitch_to;
+  std::size_t width, height;
+};
+constexpr unsigned kind_host = 1, kind_device = 2;
+
+struct Driver {
+  int (*cuMemAllocAsync)(std::uintptr_t*, std::size_t, Stream) = nullptr;
+  int (*cuMemFreeAsync)(std::uintptr_t, Stream) = nullptr;
+  int (*cuStreamIsCapturing)(Stream, int*) = nullptr;
+  int (*cuStreamGetId)(Stream, unsigned long long*) = nullptr;
+  int (*cuMemcpy2DAsync_v2)(const Memcpy2d*, Stream) = nullptr;
+  int (*cuMemcpyHtoDAsync_v2)(std::uintptr_t, const void*, std::size_t, Stream) = nullptr;
+  int (*cuStreamSynchronize)(Stream) = nullptr;
+  int (*cuCtxSynchronize)() = nullptr;
+  int (*cuCtxGetDevice)(int*) = nullptr;
+};
+
+struct Library {
+  decltype(&ozfp4_has_cuda) has_cuda = nullptr;
+  decltype(&ozfp4_last_error) last_error = nullptr;
+  decltype(&ozfp4_cuda_workspace_size) workspace_size = nullptr;
+  decltype(&ozfp4_cuda_sgemm) sgemm = nullptr;
+  decltype(&ozfp4_cuda_dgemm) dgemm = nullptr;
+  decltype(&ozfp4_cuda_cgemm) cgemm = nullptr;
+  decltype(&ozfp4_cuda_zgemm) zgemm = nullptr;
+};
+
+// False where one of them is not there.
+template <class Function>
+bool find(void* library, const char* name, Function* function) {
+  *function = reinterpret_cast<Function>(dlsym(library, name));
+  return *function != nullptr;
+}
+
+bool find_driver(Driver& driver) {
+  void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  return library && find(library, "cuMemAllocAsync", &driver.cuMemAllocAsync) &&
+         find(library, "cuMemFreeAsync", &driver.cuMemFreeAsync) &&
+         find(library, "cuStreamIsCapturing", &driver.cuStreamIsCapturing) &&
+         find(library, "cuStreamGetId", &driver.cuStreamGetId) &&
+         find(library, "cuMemcpy2DAsync_v2", &driver.cuMemcpy2DAsync_v2) &&
+         find(library, "cuMemcpyHtoDAsync_v2", &driver.cuMemcpyHtoDAsync_v2) &&
+         find(library, "cuStreamSynchronize", &driver.cuStreamSynchronize) &&
+         find(library, "cuCtxSynchronize", &driver.cuCtxSynchronize) && find(library, "cuCtxGetDevice", &driver.cuCtxGetDevice);
+}
+
+bool find_library(Library& own) {
+  Dl_info info;
+  if (!dladdr(reinterpret_cast<const void*>(&find_library), &info)) return false;
+  const std::string file = info.dli_fname;
+  const std::string name = "libozfp4.so." + std::to_string(OZFP4_VERSION_MAJOR);
+  void* library = dlopen((file.substr(0, file.rfind('/') + 1) + name).c_str(), RTLD_LAZY | RTLD_LOCAL);
+  if (!library) library = dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  return library && find(library, "ozfp4_has_cuda", &own.has_cuda) && find(library, "ozfp4_last_error", &own.last_error) &&
+         find(library, "ozfp4_cuda_workspace_size", &own.workspace_size) && find(library, "ozfp4_cuda_sgemm", &own.sgemm) &&
+         find(library, "ozfp4_cuda_dgemm", &own.dgemm) && find(library, "ozfp4_cuda_cgemm", &own.cgemm) &&
+         find(library, "ozfp4_cuda_zgemm", &own.zgemm) && own.has_cuda() == 1;
+}
+
+struct Found {
+  Driver driver;
+  Library library;
+  bool is_there = false;
+};
+
+const Found& found() {
+  static const Found& all = *[] {
+    auto* made = new Found;
+    made->is_there = find_driver(made->driver) && find_library(made->library);
+    return made;
+  }();
+  return all;
+}
+
+ozfp4_type entry_type(Type type) {
+  static constexpr ozfp4_type types[] = {OZFP4_FLOAT32, OZFP4_FLOAT64, OZFP4_COMPLEX64, OZFP4_COMPLEX128};
+  return types[static_cast<int>(type)];
+}
+
+}  // namespace
+
+bool has_device() { return found().is_there; }
+
+const char* last_error() { return found().library.last_error(); }
+
+ozfp4_status workspace_bytes(const Product& p, const ozfp4_options& options, std::int64_t* bytes) {
+  return found().library.workspace_size(entry_type(p.type), p.order, p.transpose_a, p.transpose_b, p.m, p.n, p.k, &options,
+                                        bytes);
+}
+
+ozfp4_status multiply(const Product& p, void* workspace, std::int64_t bytes, Stream stream, const ozfp4_options& options) {
+  const auto pass = [&](auto function, auto alpha, auto a, auto b, auto beta, auto c) {
+    return function(p.order, p.transpose_a, p.transpose_b, p.m, p.n, p.k, alpha, a, p.lda, b, p.ldb, beta, c, p.ldc, workspace,
+                    bytes, stream, &options);
+  };
+  const Library& own = found().library;
+  switch (p.type) {
+    case Type::float32:
+      return pass(own.sgemm, *static_cast<const float*>(p.alpha), static_cast<const float*>(p.a), static_cast<const float*>(p.b),
+                  *static_cast<const float*>(p.beta), static_cast<float*>(p.c));
+    case Type::float64:
+      return pass(own.dgemm, *static_cast<const double*>(p.alpha), static_cast<const double*>(p.a),
+                  static_cast<const double*>(p.b), *static_cast<const double*>(p.beta), static_cast<double*>(p.c));
+    case Type::complex64: return pass(own.cgemm, p.alpha, p.a, p.b, p.beta, p.c);
+    default: return pass(own.zgemm, p.alpha, p.a, p.b, p.beta, p.c);
+  }
+}
+
+void* allocate(std::size_t bytes, Stream stream) {
+  std::uintptr_t address = 0;
+  return found().driver.cuMemAllocAsync(&address, bytes, stream) == 0 ? reinterpret_cast<void*>(address) : nullptr;
+}
+
+void release(void* memory, Stream stream) {
+  if (memory) found().driver.cuMemFreeAsync(reinterpret_cast<std::uintptr_t>(memory), stream);
+}
+
+bool is_captured(Stream stream) {
+  int status = 0;
+  return found().driver.cuStreamIsCapturing(stream, &status) != 0 || status != 0;
+}
+
+std::uint64_t id_of(Stream stream) {
+  unsigned long long id = 0;
+  return found().driver.cuStreamGetId(stream, &id) == 0 ? id : 0;
+}
+
+bool wait_for(Stream stream) { return found().driver.cuStreamSynchronize(stream) == 0; }
+
+bool wait_for_all() { return found().driver.cuCtxSynchronize() == 0; }
+
+int current_device() {
+  int device = 0;
+  return found().driver.cuCtxGetDevice(&device) == 0 ? device : -1;
+}
+
+bool to_host(void* to, const void* from, std::size_t pitch, std::size_t width, std::size_t height, Stream stream) {
+  Memcpy2d copy{};
+  copy.kind_from = kind_device;
+  copy.device_from = reinterpret_cast<std::uintptr_t>(from);
+  copy.pitch_from = pitch;
+  copy.kind_to = kind_host;
+  copy.host_to = to;
+  copy.pitch_to = width;
+  copy.width = width;
+  copy.height = height;
+  return found().driver.cuMemcpy2DAsync_v2(&copy, stream) == 0 && wait_for(stream);
+}
+
+bool to_device(void* to, const void* from, std::size_t bytes, Stream stream) {
+  return found().driver.cuMemcpyHtoDAsync_v2(reinterpret_cast<std::uintptr_t>(to), from, bytes, stream) == 0 && wait_for(stream);
+}
+
+}  // namespace ozfp4::interpose::cublas

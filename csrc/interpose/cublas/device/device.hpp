@@ -1,0 +1,35 @@
+// GPUs, by what is there when a program calls cuBLAS: libozfp4 with CUDA beside this library, and the driver that the program has
+// loaded. Nothing is loaded before.
+#pragma once
+
+#include <cstdint>
+
+#include "interpose/call/product.hpp"
+#include "interpose/cublas/types.hpp"
+#include "ozfp4.h"
+
+namespace ozfp4::interpose::cublas {
+
+// Whether both are there.
+bool has_device();
+
+// Of ozfp4.h. Range: has_device(), and a product of one matrix.
+ozfp4_status workspace_bytes(const Product& product, const ozfp4_options& options, std::int64_t* bytes);
+ozfp4_status multiply(const Product& product, void* workspace, std::int64_t bytes, Stream stream, const ozfp4_options& options);
+const char* last_error();
+
+// Of the driver. Memory is taken and given back in the stream's order; null where there is none.
+void* allocate(std::size_t bytes, Stream stream);
+void release(void* memory, Stream stream);
+// Whether a graph is captured on the stream: then nothing may be allocated or waited for.
+bool is_captured(Stream stream);
+// A number that no other stream of the process has, nor ever had; 0 where the driver does not tell.
+std::uint64_t id_of(Stream stream);
+// `height` pieces of `width` bytes, `pitch` bytes apart on the device, one behind another to the host; waits. False: it failed.
+bool to_host(void* to, const void* from, std::size_t pitch, std::size_t width, std::size_t height, Stream stream);
+bool to_device(void* to, const void* from, std::size_t bytes, Stream stream);
+bool wait_for(Stream stream);
+bool wait_for_all();
+int current_device();  // -1: none is
+
+}  // namespace ozfp4::interpose::cublas

@@ -1,0 +1,45 @@
+// What the functions of cuBLAS are called with, as cublas_api.h, cublasLt.h and library_types.h have it (tests/exec compares): a
+// build needs none of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "interpose/call/product.hpp"
+
+namespace ozfp4::interpose::cublas {
+
+using Handle = void*;
+using Stream = void*;
+using Status = int;
+constexpr Status success = 0;
+enum : int { op_n = 0, op_t = 1, op_c = 2 };
+enum : int { lower = 0, upper = 1 };
+enum : int { left = 0, right = 1 };
+enum : int { pointers_to_host = 0 };
+enum : int { real_32 = 0, real_64 = 1, complex_32 = 4, complex_64 = 5 };                              // cudaDataType
+enum : int { compute_32 = 68, compute_32_pedantic = 69, compute_64 = 70, compute_64_pedantic = 71 };  // cublasComputeType_t
+
+// 0, which is none, where cuBLAS has no such operation.
+inline int transpose_of(int op) {
+  return op == op_n ? no_transpose : op == op_t ? transpose : op == op_c ? conjugate_transpose : 0;
+}
+inline int op_of(int transposed) { return transposed == no_transpose ? op_n : transposed == transpose ? op_t : op_c; }
+
+// Whether matrices of these types, all alike, and sums in this one are those of a product of ours; `type` becomes it.
+inline bool type_of(int a, int b, int c, int compute, Type* type) {
+  if (a != b || a != c) return false;
+  const bool is_double = compute == compute_64 || compute == compute_64_pedantic;
+  const bool is_single = compute == compute_32 || compute == compute_32_pedantic;
+  if (a == real_64 || a == complex_64) {
+    *type = a == real_64 ? Type::float64 : Type::complex128;
+    return is_double;
+  }
+  if (a == real_32 || a == complex_32) {
+    *type = a == real_32 ? Type::float32 : Type::complex64;
+    return is_single;
+  }
+  return false;
+}
+
+}  // namespace ozfp4::interpose::cublas

@@ -1,0 +1,29 @@
+// What runs when the library is loaded and when the process ends.
+#include <unistd.h>
+
+#include "interpose/process/line.hpp"
+#include "interpose/process/record.hpp"
+#include "interpose/process/settings.hpp"
+#include "interpose/process/summary.hpp"
+
+namespace ozfp4::interpose {
+namespace {
+
+__attribute__((constructor)) void begin() { settings(); }
+
+// After the program's own last actions. A process that never called a routine says nothing, but the one that was asked for.
+__attribute__((destructor)) void end() {
+  const Settings& asked = settings();
+  if (!asked.summary && asked.report.empty() && asked.verify == 0) return;
+  const std::vector<Row> rows = counted();
+  if (rows.empty() && getpid() != asked.root) return;
+  if (!asked.report.empty() && !add_to_report(asked.report, summary_json(rows))) {
+    say("the report cannot be written to " + asked.report);
+  }
+  if (!asked.summary && asked.verify == 0) return;
+  const std::string text = summary_text(rows);
+  if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // there is nobody left to tell
+}
+
+}  // namespace
+}  // namespace ozfp4::interpose

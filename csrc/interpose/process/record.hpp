@@ -1,0 +1,49 @@
+// What became of every call, by routine and shape: how often, for how long, and why.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "interpose/call/product.hpp"
+#include "interpose/call/reason.hpp"
+#include "interpose/process/table.hpp"
+#include "interpose/symbols/routine.hpp"
+
+namespace ozfp4::interpose {
+
+inline std::int64_t now() {  // nanoseconds
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Calls of one kind. Extents of -1: of many shapes, of which no more are kept apart.
+struct Kind {
+  Routine routine{};
+  Type type{};
+  Reason reason{};
+  std::int64_t m = 0, n = 0, k = 0, batch = 1;
+  bool operator==(const Kind& other) const {
+    return routine == other.routine && reason == other.reason && type == other.type && m == other.m && n == other.n &&
+           k == other.k && batch == other.batch;
+  }
+  std::uint64_t hash() const {
+    std::uint64_t x = mix(static_cast<std::uint64_t>(m) + (static_cast<std::uint64_t>(routine) << 48));
+    x = mix(x + static_cast<std::uint64_t>(n) + (static_cast<std::uint64_t>(reason) << 48));
+    return mix(x + static_cast<std::uint64_t>(k) + (static_cast<std::uint64_t>(batch) << 32));
+  }
+};
+
+void count(const Kind& kind, std::int64_t nanoseconds);
+inline Kind kind_of(Routine routine, const Product& p, Reason reason) {
+  return {routine, p.type, reason, p.m, p.n, p.k, p.batch};
+}
+
+struct Row {
+  Kind kind;
+  std::int64_t calls, nanoseconds;
+};
+// All kinds, those caught first, and among them those that took longest.
+std::vector<Row> counted();
+
+}  // namespace ozfp4::interpose

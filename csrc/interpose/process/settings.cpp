@@ -1,0 +1,95 @@
+#include "interpose/process/settings.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "interpose/process/line.hpp"
+#include "ozfp4.h"
+
+extern char** environ;
+
+namespace ozfp4::interpose {
+namespace {
+
+constexpr int own_error = 125;  // as env(1) has it
+constexpr const char* prefix = "OZFP4_EXEC_";
+
+[[noreturn]] void refuse(const std::string& name, const std::string& value, const std::string& allowed) {
+  say(prefix + name + ": '" + value + "' is not allowed; " + allowed);
+  _exit(own_error);
+}
+
+std::int64_t count_of(const std::string& name, const std::string& value) {
+  char* end = nullptr;
+  errno = 0;
+  const long long number = std::strtoll(value.c_str(), &end, 10);
+  if (errno || value.empty() || end == value.c_str() || *end || number < 0) refuse(name, value, "it is a number, 0 or more");
+  return number;
+}
+
+void set_types(const std::string& value, Settings& to) {
+  to.types.fill(false);
+  std::size_t from = 0;
+  while (from <= value.size()) {
+    const std::size_t comma = std::min(value.find(',', from), value.size());
+    const std::string name = value.substr(from, comma - from);
+    int type = 0;
+    while (type < type_count && name != name_of(static_cast<Type>(type))) ++type;
+    if (type == type_count) refuse("DTYPES", value, "it is one or more of float32, float64, complex64, complex128");
+    to.types[type] = true;
+    from = comma + 1;
+  }
+}
+
+void set(const std::string& name, const std::string& value, Settings& to) {
+  if (name == "MODE") {
+    if (value != "fastest" && value != "always") refuse(name, value, "it is fastest or always");
+    to.always = value == "always";
+  } else if (name == "MIN_SIZE") {
+    to.min_size = static_cast<double>(count_of(name, value));
+  } else if (name == "ACCURACY") {
+    if (value != "scaled" && value != "fp64" && value != "correct") refuse(name, value, "it is scaled, fp64 or correct");
+    to.accuracy = value == "scaled" ? OZFP4_ACCURACY_SCALED : value == "fp64" ? OZFP4_ACCURACY_FP64 : OZFP4_ACCURACY_CORRECT;
+  } else if (name == "DTYPES") {
+    set_types(value, to);
+  } else if (name == "SUMMARY") {
+    if (value != "0" && value != "1") refuse(name, value, "it is 0 or 1");
+    to.summary = value == "1";
+  } else if (name == "REPORT") {
+    if (value.empty()) refuse(name, value, "it is a file");
+    to.report = value;
+  } else if (name == "ROOT") {
+    to.root = count_of(name, value);
+  } else if (name == "VERIFY") {
+    to.verify = count_of(name, value);
+    if (to.verify > 1000000) refuse(name, value, "it is at most 1000000");
+  } else {
+    say(prefix + name + " is unknown; there are MODE, MIN_SIZE, ACCURACY, DTYPES, SUMMARY, REPORT and VERIFY");
+    _exit(own_error);
+  }
+}
+
+Settings from_environment() {
+  Settings found;
+  found.accuracy = OZFP4_ACCURACY_FP64;
+  const std::size_t length = std::strlen(prefix);
+  for (char** each = environ; each && *each; ++each) {
+    const char* equals = std::strchr(*each, '=');
+    if (!equals || std::strncmp(*each, prefix, length) != 0) continue;
+    set(std::string(static_cast<const char*>(*each) + length, equals), equals + 1, found);
+  }
+  return found;
+}
+
+}  // namespace
+
+const Settings& settings() {
+  static const Settings& found = *new Settings(from_environment());  // outlives whatever the process ends with
+  return found;
+}
+
+}  // namespace ozfp4::interpose

@@ -1,0 +1,71 @@
+// THE table of the routines that are interposed: C = alpha op(A) op(B) + beta C under all the names that it goes by.
+//
+// dgemm_ is that of Fortran; prefixes and suffixes are those of libraries that may stand beside another one in a process: scipy_
+// of the wheels of NumPy and SciPy, and 64_, _64, _64_ where integers have 64 bits. Names without an underscore (dgemm of MKL)
+// are left alone: a program may well have a function of its own that is called so.
+#pragma once
+
+#include <cstdint>
+
+// X(name, letter, integer)
+#define OZFP4_FORTRAN_NAMES(X, p)      \
+  X(p##gemm_, p, std::int32_t)         \
+  X(scipy_##p##gemm_, p, std::int32_t) \
+  X(p##gemm_64_, p, std::int64_t)      \
+  X(p##gemm_64, p, std::int64_t)       \
+  X(scipy_##p##gemm_64_, p, std::int64_t)
+#define OZFP4_CBLAS_NAMES(X, p)             \
+  X(cblas_##p##gemm, p, std::int32_t)       \
+  X(scipy_cblas_##p##gemm, p, std::int32_t) \
+  X(cblas_##p##gemm64_, p, std::int64_t)    \
+  X(cblas_##p##gemm_64, p, std::int64_t)    \
+  X(cblas_##p##gemm_64_, p, std::int64_t)   \
+  X(scipy_cblas_##p##gemm64_, p, std::int64_t)
+#define OZFP4_ALL_FORTRAN_NAMES(X) \
+  OZFP4_FORTRAN_NAMES(X, s) OZFP4_FORTRAN_NAMES(X, d) OZFP4_FORTRAN_NAMES(X, c) OZFP4_FORTRAN_NAMES(X, z)
+#define OZFP4_ALL_CBLAS_NAMES(X) OZFP4_CBLAS_NAMES(X, s) OZFP4_CBLAS_NAMES(X, d) OZFP4_CBLAS_NAMES(X, c) OZFP4_CBLAS_NAMES(X, z)
+
+// cuBLAS: what it calls S, D, C, Z; the names that end with 64 have 64-bit integers. X(name, letter, integer); letter of the Ex
+// and Lt functions, which are told the type, stands for nothing.
+#define OZFP4_CUBLAS_GEMM_NAMES(X, P, p) \
+  X(cublas##P##gemm_v2, p, int)          \
+  X(cublas##P##gemm_v2_64, p, std::int64_t)
+#define OZFP4_CUBLAS_STRIDED_NAMES(X, P, p) \
+  X(cublas##P##gemmStridedBatched, p, int)  \
+  X(cublas##P##gemmStridedBatched_64, p, std::int64_t)
+#define OZFP4_CUBLAS_BATCHED_NAMES(X, P, p) \
+  X(cublas##P##gemmBatched, p, int)         \
+  X(cublas##P##gemmBatched_64, p, std::int64_t)
+#define OZFP4_CUBLAS_TRSM_NAMES(X, P, p) \
+  X(cublas##P##trsm_v2, p, int)          \
+  X(cublas##P##trsm_v2_64, p, std::int64_t)
+#define OZFP4_OF_ALL_TYPES(NAMES, X) NAMES(X, S, s) NAMES(X, D, d) NAMES(X, C, c) NAMES(X, Z, z)
+#define OZFP4_ALL_RANK_K_NAMES(X)       \
+  X(cublasSsyrk_v2, s, int)             \
+  X(cublasSsyrk_v2_64, s, std::int64_t) \
+  X(cublasDsyrk_v2, d, int)             \
+  X(cublasDsyrk_v2_64, d, std::int64_t) \
+  X(cublasCherk_v2, c, int)             \
+  X(cublasCherk_v2_64, c, std::int64_t) \
+  X(cublasZherk_v2, z, int)             \
+  X(cublasZherk_v2_64, z, std::int64_t)
+#define OZFP4_ALL_EX_NAMES(X) \
+  X(cublasGemmEx, d, int)     \
+  X(cublasGemmEx_64, d, std::int64_t)
+#define OZFP4_ALL_STRIDED_EX_NAMES(X)   \
+  X(cublasGemmStridedBatchedEx, d, int) \
+  X(cublasGemmStridedBatchedEx_64, d, std::int64_t)
+#define OZFP4_ALL_LT_NAMES(X) X(cublasLtMatmul, d, std::int64_t)
+#define OZFP4_ALL_CUBLAS_NAMES(X)                   \
+  OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_GEMM_NAMES, X)    \
+  OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_STRIDED_NAMES, X) \
+  OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_BATCHED_NAMES, X) \
+  OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_TRSM_NAMES, X)    \
+  OZFP4_ALL_RANK_K_NAMES(X)                         \
+  OZFP4_ALL_EX_NAMES(X)                             \
+  OZFP4_ALL_STRIDED_EX_NAMES(X)                     \
+  OZFP4_ALL_LT_NAMES(X)                             \
+  OZFP4_ALL_WATCHED_NAMES(X)
+// Of which only what they say is kept.
+#define OZFP4_ALL_WATCHED_NAMES(X) X(cublasSetWorkspace_v2, d, int) X(cublasSetStream_v2, d, int) X(cublasDestroy_v2, d, int)
+#define OZFP4_ALL_NAMES(X) OZFP4_ALL_FORTRAN_NAMES(X) OZFP4_ALL_CBLAS_NAMES(X) OZFP4_ALL_CUBLAS_NAMES(X)

@@ -1,0 +1,139 @@
+#include "interpose/symbols/real.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "interpose/process/fork.hpp"
+#include "interpose/process/line.hpp"
+
+namespace ozfp4::interpose {
+namespace {
+
+const void* base_of(const void* address) {
+  Dl_info info;
+  return address && dladdr(address, &info) ? info.dli_fbase : nullptr;
+}
+
+bool is_ours(const void* address) {
+  static const void* const own = base_of(reinterpret_cast<const void*>(&real_routine));
+  return base_of(address) == own;
+}
+
+// The library that holds an address, kept loaded; null of the program itself, whose handle would see us.
+void* library_of(const void* address) {
+  Dl_info info;
+  if (!address || !dladdr(address, &info) || !info.dli_fname || !*info.dli_fname) return nullptr;
+  return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+int add_name(dl_phdr_info* info, std::size_t, void* names) {
+  if (info->dlpi_name && *info->dlpi_name) static_cast<std::vector<std::string>*>(names)->push_back(info->dlpi_name);
+  return 0;
+}
+
+// Debian's libblas64.so, Fedora's libopenblas64.so, libopenblaso64.so and libopenblasp64.so, and MKL's libmkl_intel_ilp64.so have
+// 64-bit integers under the usual names. What follows a dash or a dot is no part of a name: wheels have hashes there.
+bool has_64_bit_integers(const void* address) {
+  Dl_info info;
+  if (!dladdr(address, &info) || !info.dli_fname) return false;
+  const char* slash = std::strrchr(info.dli_fname, '/');
+  const std::string file = slash ? slash + 1 : info.dli_fname;
+  if (file.find("mkl_rt") != std::string::npos) {
+    const char* layer = std::getenv("MKL_INTERFACE_LAYER");
+    return layer && std::strstr(layer, "ILP64");
+  }
+  const std::string name = file.substr(0, file.find_first_of("-."));
+  for (const char* part : {"ilp64", "blas64", "blaso64", "blasp64"}) {
+    if (name.find(part) != std::string::npos) return true;
+  }
+  return false;
+}
+
+Real find(Routine routine, const void* caller) {
+  const char* name = name_of(routine);
+  void* address = dlsym(RTLD_NEXT, name);
+  if (is_ours(address)) address = nullptr;
+  if (!address) {
+    if (void* library = library_of(caller)) {
+      address = symbol_of(library, name);
+      dlclose(library);
+    }
+  }
+  if (!address) {
+    void* library = nullptr;
+    address = symbol_of_any(name, &library);
+  }
+  if (!address) {
+    say(std::string("symbol lookup error: no loaded library has ") + name + " but libozfp4_blas, which stands before it");
+    _exit(127);
+  }
+  return {caller, routine, address, library_of(address), has_64_bit_integers(address)};
+}
+
+ForkLock lock;
+constexpr std::size_t slots = 1024;
+std::array<std::atomic<const Real*>, slots> recent;
+
+// Nodes live as long as the process, one for each place that calls; places that belong to no library, compiled at run time,
+// share.
+const Real& find_or_remember(Routine routine, const void* caller) {
+  static auto& known = *new std::map<std::pair<Routine, const void*>, const Real*>;
+  const ForkLock::Guard hold(lock);
+  const void* place = base_of(caller) ? caller : nullptr;
+  const Real*& real = known[{routine, place}];
+  if (!real) {
+    auto* found = new Real(find(routine, caller));
+    found->caller = place;
+    real = found;
+  }
+  return *real;
+}
+
+}  // namespace
+
+void* symbol_of(void* library, const char* symbol) {
+  void* address = dlsym(library, symbol);
+  return address && !is_ours(address) ? address : nullptr;
+}
+
+void* symbol_of_any(const char* symbol, void** library) {
+  std::vector<std::string> names;
+  dl_iterate_phdr(add_name, &names);
+  for (const std::string& name : names) {
+    void* handle = dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    if (!handle) continue;  // the kernel's vdso
+    if (void* address = symbol_of(handle, symbol)) {
+      if (library) {
+        *library = handle;
+      } else {
+        dlclose(handle);
+      }
+      return address;
+    }
+    dlclose(handle);
+  }
+  return nullptr;
+}
+
+const Real& real_routine(Routine routine, const void* caller) {
+  const auto bits = reinterpret_cast<std::uintptr_t>(caller);
+  auto& slot = recent[(bits ^ (bits >> 10) ^ static_cast<std::uintptr_t>(routine) * 37) % slots];
+  const Real* real = slot.load(std::memory_order_acquire);
+  if (real && real->caller == caller && real->routine == routine) return *real;
+  const Real& found = find_or_remember(routine, caller);
+  if (found.caller) slot.store(&found, std::memory_order_release);
+  return found;
+}
+
+}  // namespace ozfp4::interpose

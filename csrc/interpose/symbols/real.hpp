@@ -1,0 +1,27 @@
+// The routine that a program would have called, had nobody stood before it.
+#pragma once
+
+#include "interpose/symbols/routine.hpp"
+
+namespace ozfp4::interpose {
+
+struct Real {
+  const void* caller;  // where the call returns to
+  Routine routine;
+  void* address;   // never null
+  void* library;   // that holds it, for dlsym: it stays loaded
+  bool is_64_bit;  // its library is one whose integers have 64 bits under names that do not say so
+};
+
+// As the dynamic linker would have bound the symbol for this caller: first what all of the process sees, then what the caller's
+// library brings, which may be hidden from all others (Python's extensions), then any loaded library. Remembered for each place
+// that calls: some nanoseconds from the second call on. Ends the process as the dynamic linker does, with a line and status 127,
+// where nobody has such a routine.
+const Real& real_routine(Routine routine, const void* caller);
+
+// The address of `symbol` in a library, or in what it depends on; null where there is none but our own.
+void* symbol_of(void* library, const char* symbol);
+// The same of all libraries that are loaded; `library`, where it is not null, becomes the one that has it, and stays loaded.
+void* symbol_of_any(const char* symbol, void** library);
+
+}  // namespace ozfp4::interpose

@@ -1,0 +1,40 @@
+// The routines that are interposed, as numbers and names.
+#pragma once
+
+#include <cstdint>
+
+#include "interpose/call/product.hpp"
+#include "interpose/symbols/names.hpp"
+
+namespace ozfp4::interpose {
+
+#define OZFP4_ROUTINE(name, ...) name,
+enum class Routine : std::uint16_t { OZFP4_ALL_NAMES(OZFP4_ROUTINE) count };
+#undef OZFP4_ROUTINE
+
+constexpr int routine_count = static_cast<int>(Routine::count);
+
+// Whether its matrices are on a GPU.
+constexpr bool is_on_device(Routine routine) { return routine >= Routine::cublasSgemm_v2; }
+
+// The name under which the dynamic linker knows it.
+inline const char* name_of(Routine routine) {
+#define OZFP4_ROUTINE(name, ...) #name,
+  static const char* const names[] = {OZFP4_ALL_NAMES(OZFP4_ROUTINE)};
+#undef OZFP4_ROUTINE
+  return names[static_cast<int>(routine)];
+}
+
+// Of its matrices.
+inline Type type_of(Routine routine) {
+#define OZFP4_ROUTINE(name, letter, ...) OZFP4_TYPE_##letter,
+#define OZFP4_TYPE_s Type::float32
+#define OZFP4_TYPE_d Type::float64
+#define OZFP4_TYPE_c Type::complex64
+#define OZFP4_TYPE_z Type::complex128
+  static const Type types[] = {OZFP4_ALL_NAMES(OZFP4_ROUTINE)};
+#undef OZFP4_ROUTINE
+  return types[static_cast<int>(routine)];
+}
+
+}  // namespace ozfp4::interpose

@@ -1,0 +1,186 @@
+// Stands in for libcublas.so.13 and libcublasLt.so.13, with the host's memory as the device's.
+#include <unistd.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "naive.hpp"
+
+namespace {
+struct Handle {
+  void* stream = nullptr;
+  int pointer_mode = 0;
+};
+std::atomic<long> made{0};
+
+void take_time() {
+  if (const char* slow = std::getenv("FAKE_SLOW")) usleep(static_cast<unsigned>(std::atoi(slow)));
+}
+
+template <class T>
+int gemm(int transa, int transb, std::int64_t m, std::int64_t n, std::int64_t k, const void* alpha, const void* a,
+         std::int64_t lda, const void* b, std::int64_t ldb, const void* beta, void* c, std::int64_t ldc) {
+  ++made;
+  take_time();
+  if (lda < (transa ? k : m)) return 7;
+  multiply(transa, transb, m, n, k, *static_cast<const T*>(alpha), static_cast<const T*>(a), lda, static_cast<const T*>(b), ldb,
+           *static_cast<const T*>(beta), static_cast<T*>(c), ldc);
+  return 0;
+}
+
+int gemm_of(int type, int transa, int transb, std::int64_t m, std::int64_t n, std::int64_t k, const void* alpha, const void* a,
+            std::int64_t lda, const void* b, std::int64_t ldb, const void* beta, void* c, std::int64_t ldc) {
+  const auto function = type == 0   ? gemm<float>
+                        : type == 1 ? gemm<double>
+                        : type == 4 ? gemm<std::complex<float>>
+                        : type == 5 ? gemm<std::complex<double>>
+                                    : nullptr;
+  return function ? function(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) : 15;
+}
+
+template <class T>
+const void* at(const void* matrix, std::int64_t entries) {
+  return static_cast<const T*>(matrix) + entries;
+}
+template <class T>
+void* at(void* matrix, std::int64_t entries) {
+  return static_cast<T*>(matrix) + entries;
+}
+
+// alpha and beta of type R: real where T is complex and the result Hermitian.
+template <class T, class R>
+int rank_k(int fill, int trans, std::int64_t n, std::int64_t k, const void* alpha, const void* a, std::int64_t lda,
+           const void* beta, void* c, std::int64_t ldc, int turned) {
+  ++made;
+  const T* of_a = static_cast<const T*>(a);
+  for (std::int64_t j = 0; j < n; ++j) {
+    for (std::int64_t i = fill == 0 ? j : 0; i < (fill == 0 ? n : j + 1); ++i) {
+      T sum = 0;
+      for (std::int64_t l = 0; l < k; ++l) {
+        sum += trans == 0 ? entry(of_a, lda, 0, i, l) * entry(of_a, lda, turned, l, j)
+                          : entry(of_a, lda, turned, i, l) * entry(of_a, lda, 0, l, j);
+      }
+      T& to = static_cast<T*>(c)[i + j * ldc];
+      to = T(*static_cast<const R*>(alpha)) * sum +
+           (*static_cast<const R*>(beta) == R(0) ? T(0) : T(*static_cast<const R*>(beta)) * to);
+    }
+  }
+  return 0;
+}
+
+template <class T>
+int solve(int side, int fill, int trans, int diag, std::int64_t m, std::int64_t n, const void* alpha, const void* a,
+          std::int64_t lda, void* b, std::int64_t ldb) {
+  ++made;
+  const std::int64_t order = side == 0 ? m : n, others = side == 0 ? n : m;
+  const T* of_a = static_cast<const T*>(a);
+  T* of_b = static_cast<T*>(b);
+  const auto x = [&](std::int64_t i, std::int64_t j) -> T& { return side == 0 ? of_b[i + j * ldb] : of_b[j + i * ldb]; };
+  // op(A) for the left side, its transpose for the right one.
+  const auto coefficient = [&](std::int64_t i, std::int64_t j) {
+    return side == 0 ? entry(of_a, lda, trans, i, j) : entry(of_a, lda, trans, j, i);
+  };
+  const bool is_lower = ((fill == 0) == (trans == 0)) == (side == 0);
+  for (std::int64_t j = 0; j < others; ++j) {
+    for (std::int64_t step = 0; step < order; ++step) {
+      const std::int64_t i = is_lower ? step : order - 1 - step;
+      T sum = *static_cast<const T*>(alpha) * x(i, j);
+      for (std::int64_t l = is_lower ? 0 : i + 1; l < (is_lower ? i : order); ++l) sum -= coefficient(i, l) * x(l, j);
+      x(i, j) = diag == 1 ? sum : sum / coefficient(i, i);
+    }
+  }
+  return 0;
+}
+}  // namespace
+
+extern "C" {
+long fake_made() { return made; }
+int cublasCreate_v2(Handle** handle) { return *handle = new Handle, 0; }
+int cublasDestroy_v2(Handle* handle) { return delete handle, 0; }
+int cublasSetStream_v2(Handle* handle, void* stream) { return handle->stream = stream, 0; }
+int cublasGetStream_v2(Handle* handle, void** stream) { return *stream = handle->stream, 0; }
+int cublasSetWorkspace_v2(Handle*, void*, std::size_t) { return 0; }
+int cublasSetPointerMode_v2(Handle* handle, int mode) { return handle->pointer_mode = mode, 0; }
+int cublasGetPointerMode_v2(Handle* handle, int* mode) { return *mode = handle->pointer_mode, 0; }
+int cublasGetVersion_v2(Handle*, int* version) {
+  const char* given = std::getenv("FAKE_VERSION");
+  return *version = given ? std::atoi(given) : 130101, 0;
+}
+
+#define GEMMS(P, T, Int, suffix, suffix_64)                                                                                     \
+  int cublas##P##gemm##suffix(Handle*, int ta, int tb, Int m, Int n, Int k, const void* alpha, const void* a, Int lda,          \
+                              const void* b, Int ldb, const void* beta, void* c, Int ldc) {                                     \
+    return gemm<T>(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                                                       \
+  }                                                                                                                             \
+  int cublas##P##gemmStridedBatched##suffix_64(Handle*, int ta, int tb, Int m, Int n, Int k, const void* alpha, const void* a,  \
+                                               Int lda, long long sa, const void* b, Int ldb, long long sb, const void* beta,   \
+                                               void* c, Int ldc, long long sc, Int batch) {                                     \
+    for (Int i = 0; i < batch; ++i) {                                                                                           \
+      gemm<T>(ta, tb, m, n, k, alpha, at<T>(a, i * sa), lda, at<T>(b, i * sb), ldb, beta, at<T>(c, i * sc), ldc);               \
+    }                                                                                                                           \
+    return 0;                                                                                                                   \
+  }                                                                                                                             \
+  int cublas##P##gemmBatched##suffix_64(Handle*, int ta, int tb, Int m, Int n, Int k, const void* alpha, const void* const* a,  \
+                                        Int lda, const void* const* b, Int ldb, const void* beta, void* const* c, Int ldc,      \
+                                        Int batch) {                                                                            \
+    for (Int i = 0; i < batch; ++i) gemm<T>(ta, tb, m, n, k, alpha, a[i], lda, b[i], ldb, beta, c[i], ldc);                     \
+    return 0;                                                                                                                   \
+  }                                                                                                                             \
+  int cublas##P##trsm##suffix(Handle*, int side, int fill, int trans, int diag, Int m, Int n, const void* alpha, const void* a, \
+                              Int lda, void* b, Int ldb) {                                                                      \
+    return solve<T>(side, fill, trans, diag, m, n, alpha, a, lda, b, ldb);                                                      \
+  }
+#define BOTH(P, T) GEMMS(P, T, int, _v2, ) GEMMS(P, T, std::int64_t, _v2_64, _64)
+BOTH(S, float)
+BOTH(D, double)
+BOTH(C, std::complex<float>)
+BOTH(Z, std::complex<double>)
+
+#define RANK_K(name, T, R, turned, Int)                                                                                      \
+  int name(Handle*, int fill, int trans, Int n, Int k, const void* alpha, const void* a, Int lda, const void* beta, void* c, \
+           Int ldc) {                                                                                                        \
+    return rank_k<T, R>(fill, trans, n, k, alpha, a, lda, beta, c, ldc, turned);                                             \
+  }
+RANK_K(cublasSsyrk_v2, float, float, 1, int)
+RANK_K(cublasDsyrk_v2, double, double, 1, int)
+RANK_K(cublasDsyrk_v2_64, double, double, 1, std::int64_t)
+RANK_K(cublasCherk_v2, std::complex<float>, float, 2, int)
+RANK_K(cublasZherk_v2, std::complex<double>, double, 2, int)
+
+int cublasGemmEx(Handle*, int ta, int tb, int m, int n, int k, const void* alpha, const void* a, int type_a, int lda,
+                 const void* b, int, int ldb, const void* beta, void* c, int, int ldc, int, int) {
+  return gemm_of(type_a, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+int cublasGemmStridedBatchedEx_64(Handle*, int ta, int tb, std::int64_t m, std::int64_t n, std::int64_t k, const void* alpha,
+                                  const void* a, int type_a, std::int64_t lda, long long sa, const void* b, int, std::int64_t ldb,
+                                  long long sb, const void* beta, void* c, int, std::int64_t ldc, long long sc,
+                                  std::int64_t batch, int, int) {
+  for (std::int64_t i = 0; i < batch; ++i) {
+    gemm_of(type_a, ta, tb, m, n, k, alpha, at<double>(a, i * sa), lda, at<double>(b, i * sb), ldb, beta, at<double>(c, i * sc),
+            ldc);
+  }
+  return 0;
+}
+
+// Descriptors are arrays of 64-bit values by attribute.
+static int get(const std::int64_t* values, int attribute, void* to, std::size_t bytes, std::size_t* written) {
+  std::memcpy(to, &values[attribute], bytes);
+  return *written = bytes, 0;
+}
+int cublasLtMatmulDescGetAttribute(const std::int64_t* values, int attribute, void* to, std::size_t bytes, std::size_t* written) {
+  return get(values, attribute, to, bytes, written);
+}
+int cublasLtMatrixLayoutGetAttribute(const std::int64_t* values, int attribute, void* to, std::size_t bytes,
+                                     std::size_t* written) {
+  return get(values, attribute, to, bytes, written);
+}
+std::size_t cublasLtGetVersion() { return 130101; }
+int cublasLtMatmul(void*, const std::int64_t*, const void*, const void*, const std::int64_t*, const void*, const std::int64_t*,
+                   const void*, const void*, const std::int64_t*, void*, const std::int64_t*, const void*, void*, std::size_t,
+                   void*) {
+  return ++made, 15;  // tells that it was called
+}
+}

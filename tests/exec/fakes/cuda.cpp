@@ -1,0 +1,62 @@
+// Stands in for libcuda.so.1: the device's memory is the host's.
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+std::atomic<int> captured{0};
+std::atomic<long> allocated{0}, released{0};
+}  // namespace
+
+extern "C" {
+int fake_capture(int status) { return captured = status; }
+long fake_allocated() { return allocated; }
+long fake_released() { return released; }
+
+int cuMemAllocAsync(std::uintptr_t* address, std::size_t bytes, void*) {
+  if (captured) return 900;
+  const char* limit = std::getenv("FAKE_MEMORY");
+  if (limit && bytes > static_cast<std::size_t>(std::atol(limit))) return 2;
+  ++allocated;
+  void* memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256 + 256);
+  std::memset(memory, 0xa5, bytes);
+  *address = reinterpret_cast<std::uintptr_t>(memory);
+  return 0;
+}
+int cuMemFreeAsync(std::uintptr_t address, void*) {
+  ++released;
+  std::free(reinterpret_cast<void*>(address));
+  return 0;
+}
+int cuStreamIsCapturing(void*, int* status) { return *status = captured, 0; }
+int cuStreamGetId(void* stream, unsigned long long* id) { return *id = reinterpret_cast<std::uintptr_t>(stream) + 7, 0; }
+int cuStreamSynchronize(void*) { return captured ? 900 : 0; }
+int cuCtxSynchronize() { return captured ? 900 : 0; }
+int cuCtxGetDevice(int* device) { return *device = 0; }
+int cuMemcpyHtoDAsync_v2(std::uintptr_t to, const void* from, std::size_t bytes, void*) {
+  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+  return 0;
+}
+struct Copy {
+  std::size_t x_from, y_from;
+  unsigned kind_from;
+  const void* host_from;
+  std::uintptr_t from;
+  void* array_from;
+  std::size_t pitch_from, x_to, y_to;
+  unsigned kind_to;
+  char* to;
+  std::uintptr_t device_to;
+  void* array_to;
+  std::size_t pitch_to, width, height;
+};
+int cuMemcpy2DAsync_v2(const Copy* copy, void*) {
+  if (captured || copy->kind_from != 2 || copy->kind_to != 1) return 900;
+  for (std::size_t i = 0; i < copy->height; ++i) {
+    std::memcpy(copy->to + i * copy->pitch_to, reinterpret_cast<const char*>(copy->from) + i * copy->pitch_from, copy->width);
+  }
+  return 0;
+}
+}

@@ -1,0 +1,64 @@
+// Stands in for a libozfp4 with CUDA. Uses all of its workspace.
+#include "ozfp4.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#include "naive.hpp"
+
+namespace {
+std::atomic<long> served{0};
+
+int op(int transpose) { return transpose - OZFP4_NO_TRANS; }
+
+std::int64_t bytes_of(std::int64_t m, std::int64_t n, std::int64_t k) { return 256 + m * k + k * n + m * n; }
+
+template <class T>
+ozfp4_status run(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, T alpha, const void* a, int64_t lda,
+                 const void* b, int64_t ldb, T beta, void* c, int64_t ldc, void* workspace, int64_t bytes,
+                 const ozfp4_options* options) {
+  if (std::getenv("FAKE_REFUSAL")) return OZFP4_UNSUPPORTED;
+  if (reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0 || bytes < bytes_of(m, n, k)) return OZFP4_WORKSPACE;
+  if (options->accuracy != OZFP4_ACCURACY_FP64) return OZFP4_INVALID_ARGUMENT;
+  std::memset(workspace, 0x5a, static_cast<std::size_t>(bytes));
+  const auto *of_a = static_cast<const T*>(a), *of_b = static_cast<const T*>(b);
+  auto* of_c = static_cast<T*>(c);
+  if (order == OZFP4_COL_MAJOR) {
+    multiply(op(transa), op(transb), m, n, k, alpha, of_a, lda, of_b, ldb, beta, of_c, ldc);
+  } else {
+    multiply(op(transb), op(transa), n, m, k, alpha, of_b, ldb, of_a, lda, beta, of_c, ldc);
+  }
+  if (const char* slow = std::getenv("FAKE_SLOW_OURS")) usleep(static_cast<unsigned>(std::atoi(slow)));
+  if (std::getenv("FAKE_WRONG")) *of_c += T(1e6);
+  ++served;
+  return OZFP4_OK;
+}
+}  // namespace
+
+extern "C" {
+OZFP4_API long fake_served() { return served; }
+int ozfp4_has_cuda(void) { return 1; }
+const char* ozfp4_last_error(void) { return "a refusal of the stand-in"; }
+ozfp4_status ozfp4_cuda_workspace_size(ozfp4_type, int, int, int, int64_t m, int64_t n, int64_t k, const ozfp4_options*,
+                                       int64_t* bytes) {
+  *bytes = bytes_of(m, n, k);
+  return OZFP4_OK;
+}
+#define GEMM(letter, T, Factor, Entry, value)                                                                              \
+  ozfp4_status ozfp4_cuda_##letter##gemm(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, Factor alpha, \
+                                         const T* a, int64_t lda, const T* b, int64_t ldb, Factor beta, T* c, int64_t ldc, \
+                                         void* workspace, int64_t bytes, void*, const ozfp4_options* options) {            \
+    return run<Entry>(order, transa, transb, m, n, k, value(alpha), a, lda, b, ldb, value(beta), c, ldc, workspace, bytes, \
+                      options);                                                                                            \
+  }
+#define SAME(x) x
+#define AT_Z(x) *static_cast<const std::complex<double>*>(x)
+#define AT_C(x) *static_cast<const std::complex<float>*>(x)
+GEMM(s, float, float, float, SAME)
+GEMM(d, double, double, double, SAME)
+GEMM(c, void, const void*, std::complex<float>, AT_C)
+GEMM(z, void, const void*, std::complex<double>, AT_Z)
+}

@@ -1,0 +1,144 @@
+"""`ozfp4 exec` itself: how it hands over, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from preloaded import LIBRARY, PREFIX
+
+
+def exec_(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    mine = {name: value for name, value in os.environ.items() if not name.startswith((PREFIX, "LD_PRELOAD"))}
+    command = [sys.executable, "-m", "ozfp4", "exec", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, env={**mine, **variables})
+
+
+def test_the_program_gets_its_arguments_and_gives_its_status() -> None:
+    done = exec_("--always", "--", "sh", "-c", 'echo "$0" "$1"; exit 7', "--summary", "b c")
+    assert (done.returncode, done.stdout, done.stderr) == (7, "--summary b c\n", "")
+    assert exec_("sh", "-c", "kill -9 $$").returncode == -9
+
+
+def test_settings_reach_the_program_and_those_that_it_starts(tmp_path: Path) -> None:
+    report = tmp_path / "a b.json"
+    show = (
+        "import os\nfor name, value in os.environ.items():\n"
+        "    if name.startswith(('OZFP4_EXEC_', 'LD_PRELOAD')): print(f'{name}={value}')"
+    )
+    flags = (
+        "--always",
+        "--summary",
+        "--min-size",
+        "10",
+        "--accuracy",
+        "correct",
+        "--dtypes",
+        "float32,float64",
+        "--verify",
+        "3",
+    )
+    done = exec_(*flags, "--report", report, sys.executable, "-c", show, LD_PRELOAD="/nothing.so")
+    found = dict(line.split("=", 1) for line in done.stdout.splitlines())
+    assert found.pop("OZFP4_EXEC_ROOT").isdigit()
+    assert found == {
+        "LD_PRELOAD": f"{LIBRARY}:/nothing.so",
+        "OZFP4_EXEC_MODE": "always",
+        "OZFP4_EXEC_SUMMARY": "1",
+        "OZFP4_EXEC_MIN_SIZE": "10",
+        "OZFP4_EXEC_ACCURACY": "correct",
+        "OZFP4_EXEC_DTYPES": "float32,float64",
+        "OZFP4_EXEC_VERIFY": "3",
+        "OZFP4_EXEC_REPORT": str(report),
+    }
+
+
+def test_flags_go_before_variables() -> None:
+    show = ("sh", "-c", "echo $OZFP4_EXEC_MODE $OZFP4_EXEC_MIN_SIZE")
+    assert (
+        exec_("--min-size", "5", *show, OZFP4_EXEC_MIN_SIZE="7", OZFP4_EXEC_MODE="always").stdout
+        == "always 5\n"
+    )
+
+
+def test_a_script_without_an_interpreter(tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text("echo $1\nexit 3\n")
+    script.chmod(0o755)
+    done = exec_(script, "x")
+    assert (done.returncode, done.stdout) == (3, "x\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "text"),
+    [
+        ([], 125, "no program is given"),
+        (["--"], 125, "no program is given"),
+        (["--summary"], 125, "no program is given"),
+        (["--fast", "true"], 125, "unrecognized arguments: --fast"),
+        (["--min-size", "x", "true"], 125, "argument --min-size: 'x' is not a number"),
+        (["--min-size", "-1", "true"], 125, "argument --min-size"),
+        (["--verify", "1000001", "true"], 125, "more than 1000000"),
+        (["--accuracy", "high", "true"], 125, "invalid choice: 'high'"),
+        (["--dtypes", "float64,int8", "true"], 125, "'int8' is not supported"),
+        (["--report", "/nowhere/report", "true"], 125, "--report: /nowhere/report cannot be written"),
+        (["--report", "/", "true"], 125, "--report: / cannot be written"),
+        (["no-such-program"], 127, "no-such-program: no such program"),
+        (["/nowhere/program"], 127, "/nowhere/program: no such program"),
+        (["/"], 126, "/: Permission denied"),
+        (["/etc/passwd"], 126, "/etc/passwd: Permission denied"),
+    ],
+)
+def test_what_is_refused(arguments: list[str], status: int, text: str) -> None:
+    done = exec_(*arguments)
+    assert done.returncode == status
+    assert text in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
+
+
+def test_summary_and_report_of_a_program(tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    report.write_text("of an earlier run")
+    program = "import numpy as np; x = np.arange(30.0).reshape(5, 6); y = x @ x.T.copy(); y @ y"
+    done = exec_(
+        "--always", "--summary", "--verify", "5", "--report", report, "--", sys.executable, "-c", program
+    )
+    assert done.returncode == 0
+    assert "caught 2 products" in done.stderr
+    assert (
+        "verified 16 entries of 2 products: 16 correctly rounded, 0 within the bound, 0 wrong, 0 not finite\n"
+        in done.stderr
+    )
+    assert "5 x 5 x 6" in done.stderr
+    (process,) = json.loads(report.read_text())["processes"]
+    assert (process["mode"], process["min_size"], process["accuracy"]) == ("always", 0, "fp64")
+    assert process["dtypes"] == ["float64", "complex128"]
+    assert process["caught"] == sum(row["calls"] for row in process["rows"] if row["caught"]) == 2
+    assert process["seconds_caught"] == pytest.approx(sum(row["seconds"] for row in process["rows"]))
+    assert set(process["rows"][0]) == {
+        "routine",
+        "dtype",
+        "batch",
+        "m",
+        "n",
+        "k",
+        "caught",
+        "calls",
+        "seconds",
+        "why",
+    }
+
+
+def test_a_report_that_cannot_be_written_is_one_line() -> None:
+    program = "import numpy as np; x = np.ones((5, 5)); x @ x"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True,
+        env={**os.environ, "LD_PRELOAD": str(LIBRARY), "OZFP4_EXEC_REPORT": "/nowhere/report"},
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert done.stderr == "ozfp4 exec: the report cannot be written to /nowhere/report\n"

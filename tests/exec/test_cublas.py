@@ -1,0 +1,408 @@
+"""Calls of cuBLAS, with stand-ins for cuBLAS, the driver and a libozfp4 with CUDA, whose device is the host: what is decided,
+passed on and counted. Products are of small integers, which all of them make exactly."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import preloaded
+import pytest
+from preloaded import HEAD, LIBRARY
+
+FAKES = Path(__file__).with_name("fakes")
+ROOT = Path(__file__).parents[2]
+Run = Callable[..., dict[str, Any]]
+
+PROGRAM = """
+local = lambda name: ctypes.CDLL(os.path.join(FOLDER, name), ctypes.RTLD_LOCAL)
+cublas = local("libcublas.so.13")
+cuda = local("libcuda.so.1") if os.path.exists(os.path.join(FOLDER, "libcuda.so.1")) else None
+ours = local("libozfp4.so.0")
+for function in (cublas.fake_made, ours.fake_served):
+    function.restype = ctypes.c_long
+P = c_void_p
+handle = P()
+assert cublas.cublasCreate_v2(byref(handle)) == 0
+types = {"S": np.float32, "D": np.float64, "C": np.complex64, "Z": np.complex128}
+codes = {"S": 0, "D": 1, "C": 4, "Z": 5}
+
+def integers(shape, letter):
+    x = rng.integers(-9, 10, shape)
+    return np.asfortranarray((x + 1j * rng.integers(-9, 10, shape) if letter in "CZ" else x).astype(types[letter]))
+
+def mm(x, y):  # without BLAS
+    return np.einsum("ij,jk->ik", x, y)
+
+def op(x, trans):
+    return x if trans == 0 else x.T if trans == 1 else x.conj().T
+
+def scalar(x, letter):
+    kept.append(np.array([x], types[letter]))
+    return address(kept[-1])
+
+def case(letter, ta, tb, m, n, k):
+    a, b = (integers(s, letter) for s in ((m, k) if ta == 0 else (k, m), (k, n) if tb == 0 else (n, k)))
+    return a, b, integers((m, n), letter)
+
+def gemm(letter="D", ta=0, tb=0, m=7, n=5, k=6, alpha=2, beta=-3, integer=c_int32, suffix="_v2", lda=None):
+    a, b, c = case(letter, ta, tb, m, n, k)
+    right = alpha * mm(op(a, ta), op(b, tb)) + beta * c
+    i = lambda x: integer(x)
+    status = process[f"cublas{letter}gemm{suffix}"](handle, ta, tb, i(m), i(n), i(k), scalar(alpha, letter), address(a),
+        i(lda or len(a)), address(b), i(len(b)), scalar(beta, letter), address(c), i(m))
+    if not lda:
+        assert status == 0
+        np.testing.assert_array_equal(c, right)
+    return status
+kept = []
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The library and its stand-ins."""
+    compiler = shutil.which("c++") or shutil.which("g++")
+    if compiler is None:
+        pytest.skip("no C++ compiler")
+    made = tmp_path_factory.mktemp("fakes")
+    shutil.copy(LIBRARY, made)
+    for source, name in (("cuda", "libcuda.so.1"), ("ozfp4", "libozfp4.so.0"), ("cublas", "libcublas.so.13")):
+        subprocess.run(
+            [compiler, "-std=c++17", "-O1", "-shared", "-fPIC", "-Bsymbolic", f"-Wl,-soname,{name}", "-I", ROOT / "include",
+             FAKES / f"{source}.cpp", "-o", made / name],
+            check=True,
+        )  # fmt: skip
+    yield made
+    shutil.rmtree(made)
+
+
+@pytest.fixture
+def run(folder: Path, tmp_path: Path) -> Run:
+    """Runs a program behind PROGRAM, with variables for the stand-ins in capitals, and gives its report; `said` what it said."""
+
+    def done(program: str, *, without_cuda: bool = False, **settings: Any) -> dict[str, Any]:
+        where = folder
+        if without_cuda:
+            where = tmp_path / "without"
+            shutil.copytree(folder, where)
+            (where / "libcuda.so.1").unlink()
+        report = tmp_path / "report"
+        report.unlink(missing_ok=True)
+        fakes = {name: str(value) for name, value in settings.items() if name.isupper()}
+        asked = {"mode": "always", **{name: value for name, value in settings.items() if not name.isupper()}}
+        variables = {
+            **preloaded.environment(report=report, **asked),
+            **fakes,
+            "LD_PRELOAD": str(where / LIBRARY.name),
+        }
+        text = f"{HEAD}\nFOLDER = {str(where)!r}\n{PROGRAM}\n{program}"
+        ended = subprocess.run(
+            [sys.executable, "-c", text], env=variables, capture_output=True, text=True, timeout=120
+        )
+        assert ended.returncode == 0, ended.stderr
+        (process,) = json.loads(report.read_text())["processes"]
+        assert not {row["routine"] for row in process["rows"] if not row["routine"].startswith("cublas")}
+        process["said"] = ended.stderr
+        return process
+
+    return done
+
+
+def why(process: dict[str, Any]) -> set[tuple[str, bool, int, str]]:
+    return {(row["routine"], row["caught"], row["calls"], row["why"]) for row in process["rows"]}
+
+
+REFUSAL = "cuBLAS makes what ozfp4 does not: a refusal of the stand-in"
+EVERY = "float32,float64,complex64,complex128"
+
+
+def test_gemm(run: Run) -> None:
+    done = run(
+        "for letter in types:\n"
+        "    for ta in (0, 1, 2):\n"
+        "        for tb in (0, 1, 2):\n"
+        "            gemm(letter, ta, tb)\n"
+        "            gemm(letter, ta, tb, beta=0, integer=c_int64, suffix='_v2_64')\n"
+        "assert ours.fake_served() == 72 and cublas.fake_made() == 0\n",
+        dtypes=EVERY,
+        verify=72,
+    )
+    assert {row[:3] for row in why(done)} == {
+        (f"cublas{letter}gemm_v2{suffix}", True, 9) for letter in "SDCZ" for suffix in ("", "_64")
+    }
+    assert (done["verified"]["products"], done["verified"]["wrong"]) == (72, 0)
+    assert done["verified"]["entries"] == 72 * 8
+
+
+def test_a_wrong_entry_is_told(run: Run) -> None:
+    done = run("try: gemm(m=1, n=1)\nexcept AssertionError: pass", FAKE_WRONG=1, verify=100)
+    assert done["verified"]["wrong"] >= 1
+    assert "verify: cublasDgemm_v2 of 1 x 1 x 6: entry (0, 0) is" in done["said"]
+
+
+def test_forms_with_batches_and_types(run: Run) -> None:
+    done = run("""
+count, m, n, k = 4, 5, 6, 3
+a, b, c = (integers((rows, columns, count), "D") for rows, columns in ((m, k), (k, n), (m, n)))
+i, j = c_int32, c_int64
+two, one = scalar(2, "D"), scalar(1, "D")
+def right():
+    return np.stack([2 * mm(a[..., x], b[..., x]) + c[..., x] for x in range(count)], axis=2)
+def strides(of): return ctypes.c_longlong(of)
+wanted = right()
+assert process.cublasDgemmStridedBatched(handle, 0, 0, m, n, k, two, address(a), m, strides(m * k), address(b), k,
+    strides(k * n), one, address(c), m, strides(m * n), count) == 0
+np.testing.assert_array_equal(c, wanted)
+wanted = right()
+assert process.cublasGemmStridedBatchedEx_64(handle, 0, 0, j(m), j(n), j(k), two, address(a), 1, j(m), strides(m * k),
+    address(b), 1, j(k), strides(k * n), one, address(c), 1, j(m), strides(m * n), j(count), 70, -1) == 0
+np.testing.assert_array_equal(c, wanted)
+wanted = right()
+pointers = [np.array([x[..., i].ctypes.data for i in range(count)], np.uintp) for x in (a, b, c)]
+assert process.cublasDgemmBatched(handle, 0, 0, m, n, k, two, address(pointers[0]), m, address(pointers[1]), k, one,
+    address(pointers[2]), m, count) == 0
+np.testing.assert_array_equal(c, wanted)
+for compute, type in ((70, 1), (71, 1), (68, 0), (77, 0), (79, 1)):
+    letter = "SD"[type]
+    x, y, z = case(letter, 0, 1, m, n, k)
+    w = 2 * mm(x, y.T)
+    assert process.cublasGemmEx(handle, 0, 1, m, n, k, scalar(2, letter), address(x), type, m, address(y), type, n,
+        scalar(0, letter), address(z), type, m, compute, -1) == 0
+    np.testing.assert_array_equal(z, w)
+""", dtypes=EVERY)  # fmt: skip
+    other = "types, layouts or epilogues that ozfp4 does not have"
+    assert why(done) == {
+        ("cublasDgemmStridedBatched", True, 1, "always"),
+        ("cublasGemmStridedBatchedEx_64", True, 1, "always"),
+        ("cublasDgemmBatched", False, 1, "the pointers to its matrices are on the device"),
+        ("cublasGemmEx", True, 2, "always"),
+        ("cublasGemmEx", True, 1, "always"),
+        ("cublasGemmEx", False, 1, other),  # float32 by TF32, float64 emulated by cuBLAS
+    }
+    assert {row["batch"] for row in done["rows"] if "atched" in row["routine"]} == {4}
+
+
+def test_what_is_left_to_cublas(run: Run) -> None:
+    done = run("""
+gemm("S"), gemm(alpha=0), gemm(k=1)
+assert gemm(lda=2) == 7
+cublas.cublasSetPointerMode_v2(handle, 1)
+gemm()
+assert cublas.fake_made() == 5 and ours.fake_served() == 0
+""", min_size=100)  # fmt: skip
+    assert why(done) == {
+        ("cublasSgemm_v2", False, 1, "its dtype is not asked for"),
+        ("cublasDgemm_v2", False, 1, "nothing to multiply"),
+        ("cublasDgemm_v2", False, 1, "below the least size"),
+        ("cublasDgemm_v2", False, 1, "arguments that BLAS refuses, or that this BLAS alone knows"),
+        ("cublasDgemm_v2", False, 1, "alpha and beta are on the device"),
+    }
+    assert done["said"] == ""
+
+
+@pytest.mark.parametrize(
+    ("variables", "reason", "said"),
+    [
+        ({"FAKE_VERSION": "120801"}, "a cuBLAS that is not of CUDA 13", ""),
+        ({"without_cuda": True}, "no libozfp4 with CUDA is there, or no GPU that it has kernels for", ""),
+        ({"FAKE_MEMORY": "100"}, "no memory for it", ""),
+        ({"FAKE_REFUSAL": "1"}, "no plan is exact for it", f"ozfp4 exec: {REFUSAL}\n"),
+    ],
+)  # fmt: skip
+def test_where_nothing_can_be_served(run: Run, variables: dict[str, Any], reason: str, said: str) -> None:
+    done = run("for _ in range(3): gemm()\nassert cublas.fake_made() == 3", **variables)
+    assert why(done) == {("cublasDgemm_v2", False, 3, reason)}
+    assert done["said"] == said
+
+
+def test_captured_graphs_take_the_programs_workspace(run: Run) -> None:
+    done = run("""
+space = np.empty(1 << 16, np.uint8)
+at = P(space.ctypes.data + -space.ctypes.data % 256)
+gemm()
+before = cuda.fake_allocated()
+cuda.fake_capture(1)
+gemm()                                                    # 1: of the workspace for each stream there is no telling
+process.cublasSetWorkspace_v2(handle, at, ctypes.c_size_t(100))
+gemm()                                                    # 2: too small
+process.cublasSetWorkspace_v2(handle, at, ctypes.c_size_t(60000))
+gemm(), gemm()
+process.cublasSetStream_v2(handle, P(8))                  # which ends it
+gemm()                                                    # 3
+cuda.fake_capture(0)
+assert cuda.fake_allocated() == before
+assert cublas.fake_made() == 3
+""", verify=10)  # fmt: skip
+    text = "a CUDA graph is captured, and the workspace that the program set is too small"
+    assert why(done) == {("cublasDgemm_v2", True, 3, "always"), ("cublasDgemm_v2", False, 3, text)}
+
+
+def test_a_steady_state_allocates_nothing(run: Run) -> None:
+    run("""
+for stream in (0, 16, 32): process.cublasSetStream_v2(handle, P(stream)), gemm()
+before = cuda.fake_allocated()
+assert before == 3
+for turn in range(50):
+    for stream in (0, 16, 32): process.cublasSetStream_v2(handle, P(stream)), gemm()
+assert cuda.fake_allocated() == before
+for stream in range(100, 300): process.cublasSetStream_v2(handle, P(stream)), gemm()
+assert cuda.fake_allocated() - cuda.fake_released() == 64  # streams whose workspace is kept
+""")
+
+
+def test_by_time(run: Run) -> None:
+    done = run(
+        "for _ in range(5): gemm(m=16, n=16, k=16)\nassert ours.fake_served() > 5",
+        mode="fastest",
+        FAKE_SLOW=3000,
+    )
+    ((routine, caught, calls, text),) = why(done)
+    assert (routine, caught, calls) == ("cublasDgemm_v2", True, 5)
+    assert text.startswith("measured at 16 x 16 x 16: ")
+    done = run("for _ in range(5): gemm(m=16, n=16, k=16)", mode="fastest", FAKE_SLOW_OURS=3000)
+    assert {row[:3] for row in why(done)} == {("cublasDgemm_v2", False, 5)}
+
+
+def test_rank_k_and_triangular_solves_by_blocks(run: Run) -> None:
+    done = run("""
+n, k = 700, 3
+kinds = ("D", "syrk", 1), ("S", "syrk", 1), ("Z", "herk", 2), ("C", "herk", 2)
+for letter, kind, turned in kinds:
+    real = {"Z": "D", "C": "S"}.get(letter, letter)
+    for fill in (0, 1):
+        for trans in (0, turned):
+            a, c = integers((n, k) if trans == 0 else (k, n), letter), integers((n, n), letter)
+            c[np.diag_indices(n)] = c.diagonal().real
+            full = 2 * mm(op(a, trans), op(a, trans).conj().T) - c
+            right = np.where(np.tri(n, dtype=bool).T if fill else np.tri(n, dtype=bool), full, c)
+            assert process[f"cublas{letter}{kind}_v2"](handle, fill, trans, n, k, scalar(2, real), address(a), len(a),
+                scalar(-1, real), address(c), n) == 0
+            np.testing.assert_array_equal(c, right)
+m = 20
+for letter in "DZ":
+    for side in (0, 1):
+        for fill in (0, 1):
+            for trans in (0, 1, 2):
+                for diag in (0, 1):
+                    a = integers((n, n), letter) * (rng.random((n, n)) < 0.01)
+                    a = (np.triu(a, 1) if fill else np.tril(a, -1)) + np.eye(n, dtype=a.dtype) * (5 if diag else 1)
+                    a = np.asfortranarray(a)
+                    own = a + np.eye(n) * (1 - a.diagonal())
+                    x = integers((n, m) if side == 0 else (m, n), letter)
+                    b = np.asfortranarray(mm(op(own, trans), x) if side == 0 else mm(x, op(own, trans)))
+                    assert process[f"cublas{letter}trsm_v2"](handle, side, fill, trans, diag, len(b), b.shape[1],
+                        scalar(2, letter), address(a), n, address(b), len(b)) == 0
+                    np.testing.assert_array_equal(b, 2 * x)
+""", dtypes=EVERY)  # fmt: skip
+    # 700 rows: two cuts, at 512 and then at 256.
+    for name in ("cublasDsyrk_v2", "cublasZherk_v2", "cublasSsyrk_v2", "cublasCherk_v2"):
+        assert sum(row["calls"] for row in done["rows"] if row["routine"] == name and row["caught"]) == 4 * 2
+    for name in ("cublasDtrsm_v2", "cublasZtrsm_v2"):
+        assert sum(row["calls"] for row in done["rows"] if row["routine"] == name and row["caught"]) == 24 * 2
+    assert done["left"] == 0
+
+
+def test_blocks_that_are_not_cut(run: Run) -> None:
+    done = run("""
+def syrk(n):
+    a, c = integers((n, 2), "D"), integers((n, n), "D")
+    right = np.where(np.tri(n, dtype=bool), mm(a, a.T), c)
+    assert process.cublasDsyrk_v2(handle, 0, 0, n, 2, scalar(1, "D"), address(a), n, scalar(0, "D"), address(c), n) == 0
+    np.testing.assert_array_equal(c, right)
+syrk(100), syrk(300)
+cublas.cublasSetPointerMode_v2(handle, 1)
+syrk(300)
+""", min_size=10**9)  # fmt: skip
+    assert why(done) == {
+        ("cublasDsyrk_v2", False, 1, "no product is in it: it is one block of the diagonal"),
+        ("cublasDsyrk_v2", False, 1, "products of the shape of its blocks are left"),
+        ("cublasDsyrk_v2", False, 1, "alpha and beta are on the device"),
+    }
+
+
+def test_matmul_of_descriptors(run: Run) -> None:
+    done = run("""
+def words(*values): return np.array(values, np.int64)
+def matmul(order=0, ta=0, tb=0, beta=1, in_place=True, **changes):
+    m, n, k = 6, 5, 4
+    a, b, c = case("D", ta, tb, m, n, k)
+    if order: a, b, c = map(np.ascontiguousarray, (a, b, c))
+    d = c if in_place else np.zeros_like(c)
+    right = 3 * mm(op(a, ta), op(b, tb)) + beta * c
+    desc = words(70, 1, 0, ta, tb, 0, 2, 1, *[0] * 30)
+    for place, value in changes.items(): desc[int(place[1:])] = value
+    layouts = [words(1, order, *x.shape, max(x.strides) // 8, 1, x.size, 0) for x in (a, b, c, d)]
+    space = np.empty(4096, np.uint8)
+    kept.extend((desc, *layouts, space))
+    status = process.cublasLtMatmul(None, address(desc), scalar(3, "D"), address(a), address(layouts[0]), address(b),
+        address(layouts[1]), scalar(beta, "D"), address(c), address(layouts[2]), address(d), address(layouts[3]), None,
+        address(space), ctypes.c_size_t(4096), P(0))
+    if status == 0: np.testing.assert_array_equal(d, right)
+    return status
+for order in (0, 1):
+    for ta in (0, 1):
+        for tb in (0, 1): assert matmul(order, ta, tb) == 0
+assert matmul(beta=0, in_place=False) == 0
+assert matmul(in_place=False) == 15   # C is elsewhere
+assert matmul(_7=4) == 15             # an epilogue
+assert matmul(_0=79) == 15            # emulated by cuBLAS
+assert matmul(_2=1) == 15             # factors on the device
+""", verify=100)  # fmt: skip
+    assert why(done) == {
+        ("cublasLtMatmul", True, 9, "always"),
+        ("cublasLtMatmul", False, 3, "types, layouts or epilogues that ozfp4 does not have"),
+        ("cublasLtMatmul", False, 1, "alpha and beta are on the device"),
+    }
+    assert done["verified"]["wrong"] == 0
+
+
+def test_threads(run: Run) -> None:
+    done = run("""
+import threading
+def work():
+    for _ in range(30): gemm()
+threads = [threading.Thread(target=work) for _ in range(6)]
+for each in threads: each.start()
+for each in threads: each.join()
+""")  # fmt: skip
+    assert (done["caught"], done["left"]) == (180, 0)
+
+
+CONSTANTS = """
+#include <cublasLt.h>
+#include <cublas_v2.h>
+#include "interpose/cublas/types.hpp"
+namespace own = ozfp4::interpose::cublas;
+static_assert(own::op_n == CUBLAS_OP_N && own::op_t == CUBLAS_OP_T && own::op_c == CUBLAS_OP_C);
+static_assert(own::lower == CUBLAS_FILL_MODE_LOWER && own::upper == CUBLAS_FILL_MODE_UPPER);
+static_assert(own::left == CUBLAS_SIDE_LEFT && own::right == CUBLAS_SIDE_RIGHT);
+static_assert(own::pointers_to_host == CUBLAS_POINTER_MODE_HOST && own::success == CUBLAS_STATUS_SUCCESS);
+static_assert(own::real_32 == CUDA_R_32F && own::real_64 == CUDA_R_64F);
+static_assert(own::complex_32 == CUDA_C_32F && own::complex_64 == CUDA_C_64F);
+static_assert(own::compute_32 == CUBLAS_COMPUTE_32F && own::compute_64 == CUBLAS_COMPUTE_64F);
+static_assert(own::compute_32_pedantic == CUBLAS_COMPUTE_32F_PEDANTIC && own::compute_64_pedantic == CUBLAS_COMPUTE_64F_PEDANTIC);
+static_assert(CUBLASLT_MATMUL_DESC_COMPUTE_TYPE == 0 && CUBLASLT_MATMUL_DESC_EPILOGUE == 7 && CUBLASLT_MATMUL_DESC_TRANSC == 5);
+static_assert(CUBLASLT_MATRIX_LAYOUT_TYPE == 0 && CUBLASLT_MATRIX_LAYOUT_PLANE_OFFSET == 7 && CUBLASLT_EPILOGUE_DEFAULT == 1);
+static_assert(CUBLASLT_ORDER_COL == 0 && CUBLASLT_ORDER_ROW == 1 && CUBLAS_FILL_MODE_FULL == 2);
+static_assert(CUBLAS_VERSION / 10000 == 13);
+"""
+
+
+def test_constants_are_those_of_cublas(tmp_path: Path) -> None:
+    """Where its headers are: beside the toolkit, or where OZFP4_CUBLAS_INCLUDE says."""
+    compiler = shutil.which("c++") or shutil.which("g++")
+    folders = [Path(x) for x in (os.environ.get("OZFP4_CUBLAS_INCLUDE"), "/usr/local/cuda/include") if x]
+    if compiler is None or not any((each / "cublasLt.h").exists() for each in folders):
+        pytest.skip("no cublasLt.h")
+    (tmp_path / "constants.cpp").write_text(CONSTANTS)
+    includes = [part for each in (*folders, ROOT / "csrc") for part in ("-I", each)]
+    subprocess.run(
+        [compiler, "-std=c++17", "-fsyntax-only", *includes, tmp_path / "constants.cpp"], check=True
+    )

@@ -1,0 +1,229 @@
+"""What the library exports and needs, whom it calls, and how it lives with threads, forks and long runs."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from preloaded import LIBRARY, python, reported, run
+
+ROOT = Path(__file__).parents[2]
+
+
+def table() -> set[str]:
+    """The names in csrc/interpose/symbols/names.hpp, and those of csrc/interpose/cublas, for each letter."""
+    text = (ROOT / "csrc/interpose/symbols/names.hpp").read_text()
+    names = re.findall(r"X\((\w*)p##(\w+),|X\((\w+_)##p##(\w+),", text)
+    return {
+        f"{first or third}{letter}{second or fourth}"
+        for first, second, third, fourth in names
+        for letter in "sdcz"
+    }
+
+
+def exported() -> set[str]:
+    done = subprocess.run(["nm", "-D", "--defined-only", LIBRARY], capture_output=True, text=True)
+    if done.returncode != 0:
+        pytest.skip("no nm")
+    return {line.split()[-1] for line in done.stdout.splitlines()}
+
+
+def test_exports_are_the_table() -> None:
+    of_blas = {name for name in exported() if not name.startswith("cublas")}
+    assert len(table()) == 44
+    assert of_blas == table() | {"ozfp4_blas_bypass"}
+
+
+def test_it_needs_the_c_library_alone() -> None:
+    done = subprocess.run(["readelf", "-d", LIBRARY], capture_output=True, text=True)
+    if done.returncode != 0:
+        pytest.skip("no readelf")
+    needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", done.stdout))
+    assert all(re.match(r"(libc|libm|libdl|libpthread|librt|ld-linux.*)\.so", name) for name in needed), (
+        needed
+    )
+
+
+NUMBERED = """
+void dgemm_(const char* ta, const char* tb, const int* m, const int* n, const int* k, const double* alpha, const double* a,
+            const int* lda, const double* b, const int* ldb, const double* beta, double* c, const int* ldc) { c[0] = %d; }
+"""
+CALLER = """
+extern void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*,
+                   const double*, const int*, const double*, double*, const int*);
+double call(void) {
+  const int one = 1; const double x = 2, zero = 0; double c = 0;
+  dgemm_("N", "N", &one, &one, &one, &x, &x, &one, &x, &one, &zero, &c, &one);
+  return c;
+}
+"""
+
+
+def test_each_library_reaches_the_routine_that_it_was_linked_to(compile_c: Callable[..., Path]) -> None:
+    for number in (1, 2):
+        blas = compile_c(f"libblas_{number}.so", NUMBERED % number)
+        caller = compile_c(f"libcaller_{number}.so", CALLER, blas)
+    program = f"""
+for number in (1, 2, 1):
+    library = ctypes.CDLL({str(caller.parent)!r} + f"/libcaller_{{number}}.so", ctypes.RTLD_LOCAL)
+    library.call.restype = c_double
+    assert library.call() == library.call() == number
+"""
+    python(program, mode="fastest")
+    python(program.replace("== number", "== 8"), mode="always")
+
+
+def test_a_routine_that_nobody_has(compile_c: Callable[..., Path]) -> None:
+    alone = compile_c("libalone.so", CALLER)
+    done = run([sys.executable, "-c", f"import ctypes; ctypes.CDLL({str(alone)!r}).call()"], mode="always")
+    assert done.returncode == 127
+    assert done.stderr.count("\n") == 1
+    assert "dgemm_" in done.stderr
+
+
+def test_integers_of_64_bits_under_usual_names(compile_c: Callable[..., Path]) -> None:
+    # It tells whether the upper halves arrive: 2^32 + 1 rows would be one row to who reads 32 bits.
+    text = NUMBERED.replace("int*", "long*").replace("c[0] = %d", "c[0] = *m == 4294967297L ? 64 : 32")
+    blas = compile_c("libblas64.so", text)
+    caller = (
+        CALLER.replace("int*", "long*")
+        .replace("const int one = 1", "const long one = 4294967297L")
+        .replace("int one", "long one")
+    )
+    compile_c("libcaller.so", caller, blas)
+    python(f"""
+library = ctypes.CDLL({str(blas.parent / "libcaller.so")!r})
+library.call.restype = c_double
+assert library.call() == 64
+""", mode="fastest")  # fmt: skip
+
+
+THREADS = """
+import threading
+a, b = numbers((40, 30), float), numbers((30, 20), float)
+right, failed = ozfp4.matmul(a, b), []
+def work():
+    for _ in range(200):
+        if not np.array_equal(a @ b, right): failed.append(1)
+threads = [threading.Thread(target=work) for _ in range(8)]
+for each in threads: each.start()
+for each in threads: each.join()
+assert not failed
+"""
+
+
+def test_threads(tmp_path: Path) -> None:
+    done = reported(THREADS, tmp_path / "report", mode="always")
+    assert (done["caught"], done["left"]) == (8 * 200, 0)
+
+
+FORKS = """
+import threading, time
+a, b = numbers((40, 30), float), numbers((30, 20), float)
+right, ends = a @ b, False
+def work():
+    while not ends: a @ b
+thread = threading.Thread(target=work)
+thread.start()
+for _ in range(20):
+    child = os.fork()
+    if child == 0:
+        same(a @ b, right)
+        ctypes.CDLL(None).exit(0)  # with what runs at the end of a process
+    assert os.waitpid(child, 0)[1] == 0
+ends = True
+thread.join()
+"""
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_forks_count_for_themselves(tmp_path: Path) -> None:
+    report = tmp_path / "report"
+    python(FORKS, mode="always", report=report, verify=1)
+    processes = json.loads(report.read_text())["processes"]
+    assert len(processes) == 21
+    assert [each["caught"] for each in processes[:-1]] == [1] * 20
+    assert len({each["process"] for each in processes}) == 21
+
+
+LONG = """
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+x, y, z = (numbers((4, 4), float).T for _ in range(3))
+f = process.scipy_dgemm_
+one, zero, n, four, t = c_double(1), c_double(0), c_int32(4), c_int32(4), c_char(b"N")
+a, b, c = map(address, (x, y, z))
+call = map(byref, (t, t, n, n, n, one)), (a, byref(four), b, byref(four), byref(zero), c, byref(four))
+call = (*call[0], *call[1])
+for _ in range(COUNT): f(*call)  # until it is measured
+before = resident()
+for _ in range(COUNT): f(*call)
+grown = resident() - before
+assert grown < 4 << 20, grown
+"""
+
+
+@pytest.mark.parametrize(("mode", "count"), [("fastest", 1_000_000), ("always", 100_000)])
+def test_nothing_is_kept(mode: str, count: int) -> None:
+    python(LONG.replace("COUNT", str(count)), mode=mode)
+
+
+def test_shapes_beyond_the_table_are_counted_together(tmp_path: Path) -> None:
+    program = """
+x = numbers((120, 120), float)
+for m in range(2, 120):
+    for k in range(2, 120): x[:m, :k] @ x[:k, :3]
+"""
+    done = reported(program, tmp_path / "report", mode="always", min_size=10**9)
+    assert done["left"] == 118 * 118
+    assert any(row["m"] is None for row in done["rows"])
+    assert len(done["rows"]) > 4000
+
+
+def test_a_process_reports_even_if_nothing_was_called(tmp_path: Path) -> None:
+    report = tmp_path / "report"
+    done = subprocess.run(
+        [sys.executable, "-m", "ozfp4", "exec", "--report", report, "--summary", "--", "true"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0
+    assert "caught 0 products" in done.stderr
+    (process,) = json.loads(report.read_text())["processes"]
+    assert process["rows"] == []
+    assert process["program"].endswith("/true")
+
+
+def test_by_time_it_is_left_until_it_is_measured(tmp_path: Path) -> None:
+    program = "a, b = numbers((16, 16), float), numbers((16, 16), float)\nfor _ in range(300_000): a @ b"
+    done = reported(program, tmp_path / "report", mode="fastest")
+    reasons = {row["why"].split(":")[0].split(" at ")[0]: row for row in done["rows"]}
+    # 1 % of what so many calls take pays for measuring; ozfp4's product, made of several by the same BLAS, is the slower one.
+    assert set(reasons) == {
+        "the real routine, until measuring would be within 1 % of its time",
+        "measured",
+    }, done["rows"]
+    assert not any(row["caught"] for row in done["rows"])
+
+
+def test_a_name_of_a_setting_that_is_unknown() -> None:
+    for settings, text in (
+        ({"colour": "red"}, "OZFP4_EXEC_COLOUR is unknown"),
+        ({"mode": "quick"}, "'quick' is not allowed; it is fastest or always"),
+        ({"min_size": "-1"}, "'-1' is not allowed"),
+        ({"min_size": "1e3"}, "'1e3' is not allowed"),
+        ({"accuracy": ""}, "'' is not allowed; it is scaled, fp64 or correct"),
+        ({"dtypes": "float64,"}, "'float64,' is not allowed"),
+        ({"summary": "yes"}, "'yes' is not allowed"),
+        ({"report": ""}, "'' is not allowed; it is a file"),
+        ({"verify": "1000001"}, "it is at most 1000000"),
+    ):
+        done = run(["true"], **settings)
+        assert done.returncode == 125
+        assert text in done.stderr
+        assert done.stderr.count("\n") == 1
