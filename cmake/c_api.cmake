@@ -8,7 +8,9 @@ function(add_c_api target cuda)
     csrc/c_api/product/blas.cpp
     csrc/c_api/product/both_parts.cpp
     csrc/c_api/product/complex.cpp
+    csrc/c_api/product/exact_cases.cpp
     csrc/c_api/product/real.cpp
+    csrc/c_api/product/units.cpp
     csrc/c_api/gemm.cpp
     csrc/c_api/gram.cpp
     csrc/c_api/integers.cpp

@@ -13,8 +13,8 @@
 #include "bindings/cpu/stacks.hpp"
 #include "bindings/prepared/stack.hpp"
 #include "bindings/register.hpp"
+#include "cpu/blas/blas.hpp"
 #include "cpu/matmul.hpp"
-#include "cpu/runtime/blas.hpp"
 #include "cpu/runtime/threads.hpp"
 
 namespace ozfp4::bindings {

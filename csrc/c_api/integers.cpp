@@ -4,13 +4,10 @@
 
 #include "c_api/checked/arguments.hpp"
 #include "c_api/checked/status.hpp"
-#include "c_api/product/blas.hpp"
 #include "c_api/product/product.hpp"
 #include "cpu/direct/matmul.hpp"
 #include "cpu/integers/matmul.hpp"
 #include "cpu/runtime/buffer.hpp"
-#include "cpu/units.hpp"
-#include "plan/choice.hpp"
 
 namespace ozfp4::c_api {
 namespace {
@@ -100,7 +97,7 @@ void run_product(const IntegerProduct& product, const IntegerTarget& target, con
     }
   }
   const std::shared_ptr<const Plan> plan = integer_plan(options, product);
-  if (is_multiplied(product)) require_blas();
+  require_unit(*plan, product.a.outer, product.b.outer, product.a.inner, options.workspace_limit, false);
   const IntegerOutcome outcome = cpu_integer_matmul(*plan, product.a, product.b, target, options.workspace_limit, {});
   if (options.raises && outcome.overflows > 0) {
     refuse(OZFP4_OVERFLOW, "options.overflow: " + std::to_string(outcome.overflows) +

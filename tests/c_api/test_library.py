@@ -16,6 +16,8 @@ import library as lib
 import numpy as np
 import pytest
 
+from ozfp4 import _core
+
 FIND = """
 import ctypes, os, sys
 sys.path.insert(0, sys.argv[2])
@@ -26,7 +28,7 @@ status = library.ozfp4_dgemm(lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, 1.0, one.ctyp
                              c.ctypes.data, 1, None)
 name = ctypes.c_char_p()
 if status == lib.OK:
-    assert library.ozfp4_blas_name(ctypes.addressof(name)) == lib.OK
+    library.ozfp4_blas_name(ctypes.addressof(name))
 print(status, c[0, 0], name.value.decode() if name.value else lib.error(library))
 """
 
@@ -35,7 +37,7 @@ def find(library: ctypes.CDLL, **environment: str) -> tuple[int, float, str]:
     """Status, product and BLAS or error of a process of its own."""
     found = subprocess.run(
         [sys.executable, "-c", FIND, library._name, str(Path(__file__).parent)],
-        capture_output=True, text=True, check=True, env=os.environ | environment,
+        capture_output=True, text=True, check=True, env=os.environ | {"OZFP4_CPU_KERNEL": "sgemm"} | environment,
     )  # fmt: skip
     status, product, text = found.stdout.strip().split(" ", 2)
     return int(status), float(product), text
@@ -94,6 +96,20 @@ def test_a_blas_is_found_or_asked_for(library: ctypes.CDLL, tmp_path: Path) -> N
         assert "blas" in text or "mkl" in text or "blis" in text
     else:
         assert text.startswith("OZFP4_BLAS: is not set, and there is none of libopenblas.so.0")
+
+
+def test_an_int8_unit_needs_no_blas(library: ctypes.CDLL, tmp_path: Path) -> None:
+    missing = str(tmp_path / "libnone.so")
+    for _, setting in _core.byte_kernels():
+        status, product, text = find(library, OZFP4_BLAS=missing, OZFP4_CPU_KERNEL=setting)
+        if setting == "portable":  # slower than DGEMM, which is then taken
+            assert (status, product) == (lib.NO_BLAS, 0.0)
+        else:
+            assert (status, product) == (lib.OK, 9.0)
+        assert missing in text  # what the name of the BLAS says, or the product
+    status, _, text = find(library, OZFP4_CPU_KERNEL="none")
+    assert status == lib.INVALID
+    assert text.startswith("OZFP4_CPU_KERNEL: 'none' is none of")
 
 
 FAKE = """

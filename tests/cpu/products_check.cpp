@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "check.hpp"
+#include "cpu/blas/blas.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/matmul.hpp"
 #include "cpu/plain_gemm.hpp"
-#include "cpu/runtime/blas.hpp"
 #include "cpu/runtime/threads.hpp"
 
 namespace {

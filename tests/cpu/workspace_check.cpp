@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "check.hpp"
+#include "cpu/blas/blas.hpp"
 #include "cpu/matmul.hpp"
 #include "cpu/plain_gemm.hpp"
-#include "cpu/runtime/blas.hpp"
 #include "cpu/runtime/buffer.hpp"
 
 namespace {

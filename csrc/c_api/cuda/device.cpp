@@ -10,6 +10,7 @@
 #include "arith/narrow.hpp"
 #include "c_api/checked/status.hpp"
 #include "c_api/cuda/memory.hpp"
+#include "c_api/product/exact_cases.hpp"
 #include "cuda/matmul.hpp"
 #include "cuda/multiply/gpu.hpp"
 #include "cuda/multiply/registry.hpp"
@@ -21,72 +22,25 @@ using namespace ozfp4::cuda;
 
 // ---- The test of a kernel ----
 
-struct Case {
-  int m, n, k;
-  int bits_a, bits_b;  // of the entries of each
-  int nonzeros;        // in each column of B; 0: all of them
-};
-// Extents off the tiles' multiples. Entries of all bits meet ones and minus ones, whose integers have all bits as well; dense
-// ones of 20 bits make long sums. Every sum is below 2^53.
-constexpr Case kCases[] = {{70, 33, 300, 51, 0, 2}, {33, 130, 129, 0, 51, 2}, {129, 65, 2000, 20, 20, 0}};
-
-// Integers of so many bits and either sign, at random but the same everywhere; of 0 bits ones and minus ones.
-double next_integer(std::uint64_t& state, int bits) {
-  state = state * 6364136223846793005u + 1442695040888963407u;
-  const auto magnitude = static_cast<std::int64_t>(bits == 0 ? 1 : state >> (64 - bits));
-  return static_cast<double>((state >> 3 & 1) != 0 ? -magnitude : magnitude);
-}
-
-struct CaseMatrices {
-  std::vector<double> a, b;  // rows of A; columns of B
-  std::vector<double> expected;
-};
-
-CaseMatrices matrices_of(const Case& shape) {
-  std::uint64_t state = 0x2545f4914f6cdd1du;
-  CaseMatrices made;
-  made.a.resize(static_cast<std::size_t>(shape.m) * static_cast<std::size_t>(shape.k));
-  made.b.resize(static_cast<std::size_t>(shape.n) * static_cast<std::size_t>(shape.k));
-  for (double& x : made.a) x = next_integer(state, shape.bits_a);
-  for (int j = 0; j < shape.n; ++j) {
-    for (int k = 0; k < shape.k; ++k) {
-      const bool is_zero = shape.nonzeros != 0 && k % (shape.k / shape.nonzeros) != j % (shape.k / shape.nonzeros);
-      made.b[static_cast<std::size_t>(j * shape.k + k)] = is_zero ? 0.0 : next_integer(state, shape.bits_b);
-    }
-  }
-  for (int i = 0; i < shape.m; ++i) {
-    for (int j = 0; j < shape.n; ++j) {
-      std::int64_t sum = 0;
-      for (int k = 0; k < shape.k; ++k) {
-        sum += static_cast<std::int64_t>(made.a[static_cast<std::size_t>(i * shape.k + k)]) *
-               static_cast<std::int64_t>(made.b[static_cast<std::size_t>(j * shape.k + k)]);
-      }
-      made.expected.push_back(static_cast<double>(sum));
-    }
-  }
-  return made;
-}
-
-bool is_exact(const Device& device, Kernel kernel, const Plan& like, const Case& shape) {
+bool is_exact(const Device& device, Kernel kernel, const Plan& like, const ExactCase& own) {
   PlanRequest request;
   request.scheme = like.scheme;
   request.alphabet = like.alphabet;
-  request.k = shape.k;
-  const CudaPlan plan = make_cuda_plan(make_plan(request), shape.k, kernel);
-  const CaseMatrices matrices = matrices_of(shape);
-  const std::size_t bytes_c = matrices.expected.size() * sizeof(double);
-  const DeviceMemory a(matrices.a.size() * sizeof(double)), b(matrices.b.size() * sizeof(double)), c(bytes_c);
-  a.fill(matrices.a.data());
-  b.fill(matrices.b.data());
+  request.k = own.k;
+  const CudaPlan plan = make_cuda_plan(make_plan(request), own.k, kernel);
+  const std::size_t bytes_c = own.c.size() * sizeof(double);
+  const DeviceMemory a(own.a.size() * sizeof(double)), b(own.b.size() * sizeof(double)), c(bytes_c);
+  a.fill(own.a.data());
+  b.fill(own.b.data());
   check(cudaMemset(c.get(), 0xA5, bytes_c), "cudaMemset");
   CudaProduct product;
-  const std::int64_t line = std::int64_t(8) * shape.k;
-  product.a = {a.get(), ElementType::float64, shape.m, shape.k, line, 8, {}};
-  product.b = {b.get(), ElementType::float64, shape.n, shape.k, line, 8, {}};
+  const std::int64_t line = std::int64_t(8) * own.k;
+  product.a = {a.get(), ElementType::float64, own.m, own.k, line, 8, {}};
+  product.b = {b.get(), ElementType::float64, own.n, own.k, line, 8, {}};
   product.result.data = c.get();
-  product.result.rows = shape.m;
-  product.result.columns = shape.n;
-  product.result.row_stride = std::int64_t(8) * shape.n;
+  product.result.rows = own.m;
+  product.result.columns = own.n;
+  product.result.row_stride = std::int64_t(8) * own.n;
   product.result.column_stride = 8;
   const CudaLayout layout = make_layout(plan, product, device.gpu, INT64_MAX);
   const DeviceSteps steps(plan);
@@ -95,14 +49,14 @@ bool is_exact(const Device& device, Kernel kernel, const Plan& like, const Case&
   for (std::int64_t turn = 0; turn < layout.turns.count; ++turn) {
     launch_matmul(plan, layout, turn_at(product, layout.turns, turn), workspace.get(), steps.get(), {});
   }
-  std::vector<double> found(matrices.expected.size());
+  std::vector<double> found(own.c.size());
   check(cudaMemcpy(found.data(), c.get(), bytes_c, cudaMemcpyDeviceToHost), "cudaMemcpy");
-  return found == matrices.expected;
+  return found == own.c;
 }
 
 bool passes(const Device& device, Kernel kernel, const Plan& like) {
-  return std::all_of(std::begin(kCases), std::end(kCases),
-                     [&](const Case& shape) { return is_exact(device, kernel, like, shape); });
+  return std::all_of(exact_cases().begin(), exact_cases().end(),
+                     [&](const ExactCase& own) { return is_exact(device, kernel, like, own); });
 }
 
 bool is_captured(cudaStream_t stream) {

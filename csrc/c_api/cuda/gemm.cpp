@@ -1,5 +1,6 @@
 // ozfp4_cuda_?gemm: products of matrices on the current device.
 #include <algorithm>
+#include <stdexcept>
 #include <string>
 
 #include "c_api/checked/status.hpp"
@@ -23,6 +24,16 @@ void check_aligned(const char* name, const void* data, int bytes) {
   }
 }
 
+// What the runtime says, and what a launch says: errors of the device.
+template <class Body>
+void on_device(const Body& body) {
+  try {
+    body();
+  } catch (const std::runtime_error& error) {
+    refuse(OZFP4_DEVICE_ERROR, error.what());
+  }
+}
+
 void run(const DeviceCall& call, void* workspace, std::int64_t bytes, void* stream, const ozfp4_options* given) {
   const Options options = read_device_options(given);
   const DeviceProduct product = check(call, options);
@@ -37,23 +48,21 @@ void run(const DeviceCall& call, void* workspace, std::int64_t bytes, void* stre
   if (!is_there) return;
   check_pointer("workspace", workspace, true);
   check_aligned("workspace", workspace, 256);
-  const auto problem = find_problem(product, options, static_cast<cudaStream_t>(stream));
-  if (bytes < problem->places.bytes) {
-    refuse(OZFP4_WORKSPACE, "workspace_bytes: " + std::to_string(bytes) + " are fewer than " +
-                                std::to_string(problem->places.bytes) + ", which ozfp4_cuda_workspace_size says");
-  }
-  try {
+  on_device([&] {
+    const auto problem = find_problem(product, options, static_cast<cudaStream_t>(stream));
+    if (bytes < problem->places.bytes) {
+      refuse(OZFP4_WORKSPACE, "workspace_bytes: " + std::to_string(bytes) + " are fewer than " +
+                                  std::to_string(problem->places.bytes) + ", which ozfp4_cuda_workspace_size says");
+    }
     launch(*problem, product, static_cast<char*>(workspace), static_cast<cudaStream_t>(stream));
-  } catch (const std::runtime_error& error) {  // LaunchError, and what the runtime says of copies
-    refuse(OZFP4_DEVICE_ERROR, error.what());
-  }
+  });
 }
 
 // At most that of whatever call there is of these extents.
 std::int64_t workspace_bytes(const DeviceCall& call, const Options& options) {
   std::int64_t most = 0;
   for (const DeviceCall& own : widest(call)) {
-    most = std::max(most, find_problem(check(own, options), options, nullptr)->places.bytes);
+    on_device([&] { most = std::max(most, find_problem(check(own, options), options, nullptr)->places.bytes); });
   }
   return most;
 }

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "c_api/checked/status.hpp"
-#include "cpu/runtime/blas.hpp"
-#include "cpu/runtime/blas_check.hpp"
+#include "cpu/blas/blas.hpp"
+#include "cpu/blas/blas_check.hpp"
 
 namespace ozfp4::c_api {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "c_api/checked/arguments.hpp"
 #include "c_api/checked/options.hpp"
+#include "c_api/product/units.hpp"
 #include "cpu/matmul.hpp"
-#include "cpu/units.hpp"
 #include "plan/plan.hpp"
 
 struct ozfp4_plan {
@@ -51,7 +51,7 @@ inline bool has_both_parts(std::complex<double> factor) { return factor.real() !
 // The plan of a product of real operands of inner dimension k, or of two complex ones made real; by the cheapest of `units` where
 // the options leave it open.
 std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std::int64_t k, bool is_paired,
-                                     const std::vector<UnitRate>& units = cpu_units());
+                                     const std::vector<UnitRate>& units = trusted_units());
 
 // Alphabets that may serve the options, the cheapest of `units` first.
 std::vector<const Alphabet*> alphabets_for(const Options& options, int precision, std::int64_t k,

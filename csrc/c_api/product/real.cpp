@@ -2,7 +2,6 @@
 #include <string>
 
 #include "c_api/checked/status.hpp"
-#include "c_api/product/blas.hpp"
 #include "c_api/product/prepared.hpp"
 #include "c_api/product/product.hpp"
 #include "plan/choice.hpp"
@@ -104,8 +103,7 @@ MatmulOutcome run_real(const Plan& plan, const RealProduct& product, const Optio
   Target target{product.c, options.rounding, product.bound, {}};
   if (alpha != 1 || product.beta != 0) target.update = {true, Update::of(alpha, product.beta), product.addend};
   if (product.beta == 0) target.update.c.data = nullptr;
-  const bool is_multiplied = a.view.outer > 0 && b.view.outer > 0 && a.view.inner > 0;
-  if (is_multiplied) require_blas();
+  require_unit(plan, a.view.outer, b.view.outer, a.view.inner, workspace_limit, options.accuracy != Accuracy::scaled);
   MatmulOptions further;
   further.workspace_limit = workspace_limit;
   further.promise = {options.accuracy, precision};

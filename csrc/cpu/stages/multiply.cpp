@@ -7,8 +7,8 @@
 
 #include "arith/limbs/residue.hpp"
 #include "arith/limits.hpp"
-#include "cpu/runtime/blas.hpp"
-#include "cpu/runtime/blas_threads.hpp"
+#include "cpu/blas/blas.hpp"
+#include "cpu/blas/blas_threads.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
 #include "cpu/threading/tiles.hpp"

@@ -1,4 +1,4 @@
-#include "cpu/runtime/blas_check.hpp"
+#include "cpu/blas/blas_check.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,14 +1,12 @@
-#include "cpu/runtime/blas.hpp"
+#include "cpu/blas/blas.hpp"
 
 #include <stdexcept>
 
-<<<<<<< HEAD
-#include "cpu/runtime/blas_threads.hpp"
-=======
 #if defined(__linux__)
 #include <dlfcn.h>
 #endif
->>>>>>> exec
+
+#include "cpu/blas/blas_threads.hpp"
 
 namespace ozfp4 {
 namespace {

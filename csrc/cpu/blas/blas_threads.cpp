@@ -1,4 +1,4 @@
-#include "cpu/runtime/blas_threads.hpp"
+#include "cpu/blas/blas_threads.hpp"
 
 #include <array>
 #include <atomic>

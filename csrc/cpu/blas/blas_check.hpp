@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cpu/runtime/blas.hpp"
+#include "cpu/blas/blas.hpp"
 
 namespace ozfp4 {
 

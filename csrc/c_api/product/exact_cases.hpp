@@ -1,0 +1,19 @@
+// Products of integers whose results FP64 holds, by which a unit is tried before its first use.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace ozfp4::c_api {
+
+struct ExactCase {
+  int m, n, k;
+  std::vector<double> a, b;  // rows of A; columns of B
+  std::vector<double> c;     // rows of A B
+};
+
+// Extents off the tiles' multiples. Entries of all bits meet ones and minus ones, whose integers have all bits as well; dense
+// ones of 20 bits make long sums. Made once.
+const std::vector<ExactCase>& exact_cases();
+
+}  // namespace ozfp4::c_api

@@ -1,0 +1,19 @@
+// What multiplies planes on the CPU: an INT8 unit that was tried on exact integers, or a BLAS.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plan/choice.hpp"
+#include "plan/plan.hpp"
+
+namespace ozfp4::c_api {
+
+// Those of this CPU and what they do beside each other; an INT8 unit is tried before its first use, and one that fails is passed
+// over. Throws Refusal where OZFP4_CPU_KERNEL names one that fails; std::invalid_argument where it names none.
+std::vector<UnitRate> trusted_units();
+
+// Finds a BLAS where one multiplies the planes of this product: m x k times k x n entries of the real product.
+void require_unit(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t workspace_limit, bool certifies);
+
+}  // namespace ozfp4::c_api
