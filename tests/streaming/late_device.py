@@ -74,7 +74,16 @@ class LateDevice:
 
     def memory(self, nbytes: int) -> Any:
         self.allocated += nbytes
-        return np.full(nbytes, 0xA5, np.uint8)
+        memory = np.empty(nbytes, np.uint8)
+        self._queues["product"].put(
+            lambda: memory.fill(0xA5)
+        )  # as torch fills what is used deterministically
+        return memory
+
+    def settle(self) -> None:
+        there = self.mark("product")
+        for kind in ("up", "down"):
+            self._queues[kind].put(there.wait)
 
     def staging(self, nbytes: int) -> Any:
         return np.full(nbytes, 0x5A, np.uint8)

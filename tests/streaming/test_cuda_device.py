@@ -95,3 +95,22 @@ def test_options(pinned: set[int], options: dict[str, Any]) -> None:
     )
     for x, y in zip(found, wanted, strict=True) if isinstance(found, tuple) else [(found, wanted)]:
         assert_same_bits(x, y)
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_in_inference_mode(pinned: set[int], library: str) -> None:
+    a, b = np.random.default_rng(3).standard_normal((2, 40, 40))
+    expected = ozfp4.matmul(a, b)
+    x, y = (a, b) if library == "numpy" else (torch.from_numpy(a), torch.from_numpy(b))
+    with torch.inference_mode():
+        found = ozfp4.matmul(x, y, device="cuda", device_memory_limit=2**23)
+    assert_same_bits(np.asarray(found), expected)
+
+
+def test_entries_of_a_structured_array(pinned: set[int]) -> None:
+    """Strides that are no multiple of an entry, of which torch has no view."""
+    records = np.zeros((50, 30), [("p", "f8"), ("q", "f4")])
+    records["p"] = np.random.default_rng(4).standard_normal((50, 30))
+    b = np.random.default_rng(5).standard_normal((30, 20))
+    found = ozfp4.matmul(records["p"], b, device="cuda", device_memory_limit=2**23)
+    assert_same_bits(found, ozfp4.matmul(records["p"].copy(), b))

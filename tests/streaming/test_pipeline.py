@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import signal
 import threading
 import time
+import weakref
 from typing import Any
 
 import numpy as np
@@ -244,3 +247,87 @@ def test_what_a_device_raises_is_raised(
     with pytest.raises(RuntimeError, match=f"no {place}"):
         ozfp4.matmul(A, B, out=out, device="late")
     assert after or np.isnan(out).all()
+
+
+def threads_of_the_system() -> int:
+    return len(os.listdir("/proc/self/task"))
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="Linux lists threads there")
+@pytest.mark.parametrize("fails", [False, True])
+def test_nothing_is_left_without_a_collector(late: Any, monkeypatch: pytest.MonkeyPatch, fails: bool) -> None:
+    """Memory of the device and threads that copy go with the product, not with the next collection of cycles."""
+    made: list[Any] = []
+    (device,) = late(keeps=True)
+    memory = device.memory
+
+    def watched(nbytes: int) -> Any:
+        taken = memory(nbytes)
+        made.append(weakref.ref(taken))
+        return taken
+
+    monkeypatch.setattr(device, "memory", watched)
+
+    def progress(_: float) -> None:
+        if fails:
+            raise ValueError("no more")
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = threads_of_the_system()
+        for _ in range(2):
+            if fails:
+                with pytest.raises(ValueError, match="no more"):
+                    ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT, progress=progress)
+            else:
+                ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT, progress=progress)
+        ends = time.monotonic() + 10  # the device's own queues let go of what ran there a little later
+        while (
+            any(each() is not None for each in made) or threads_of_the_system() > before
+        ) and time.monotonic() < ends:
+            time.sleep(0.01)
+        assert len(made) > 6
+        assert [each for each in made if each() is not None] == []
+        assert threads_of_the_system() <= before
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize(
+    "error", [OverflowError("mine"), MemoryError("workspace_limit mine"), KeyboardInterrupt()]
+)
+def test_what_progress_raises_is_told_as_it_is(late: Any, error: BaseException) -> None:
+    late()
+
+    def progress(_: float) -> None:
+        raise error
+
+    with pytest.raises(type(error)) as raised:
+        ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT, progress=progress)
+    assert raised.value is error
+
+
+def test_an_interrupt_amid_the_end_leaves_nothing_under_way(
+    late: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (device,) = late()
+    finish, interrupts = device.finish, [KeyboardInterrupt("second"), KeyboardInterrupt("third")]
+    finished: list[bool] = []
+
+    def interrupted() -> None:
+        if interrupts:
+            raise interrupts.pop()
+        finish()
+        finished.append(True)
+
+    monkeypatch.setattr(device, "finish", interrupted)
+    before = {thread for thread in threading.enumerate() if thread.name.startswith("ozfp4 ")}
+
+    def progress(_: float) -> None:
+        raise KeyboardInterrupt("first")
+
+    with pytest.raises(KeyboardInterrupt, match="first"):
+        ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT, progress=progress)
+    assert finished == [True]
+    assert {thread for thread in threading.enumerate() if thread.name.startswith("ozfp4 ")} <= before

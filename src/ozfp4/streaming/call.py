@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from logging import DEBUG
 from typing import Any
 
@@ -86,21 +88,45 @@ def matmul(
         results.append(np.empty(request.shape.result, np.complex128 if request.is_complex else np.float64))
     job = _job(request, dtypes, results, limit, devices, {**settings, "overflow": overflow})
     began = time.perf_counter()
+    own: list[BaseException] = []  # of the caller's progress, which is told as it is
+    if job.progress is not None:
+        job = replace(job, progress=_watched(job.progress, own))
     try:
         moved = multiply(job, devices)
-    except OverflowError:
+    except OverflowError as error:
+        if not raises or any(error is each for each in own):
+            raise
         raise OverflowError(
             f"overflow: entries of the product do not fit {request.dtype}; nothing was written"
         ) from None
     except MemoryError as error:
-        if asked.workspace_limit is not None or not is_over_limit(error):
+        if (
+            asked.workspace_limit is not None
+            or not is_over_limit(error)
+            or any(error is each for each in own)
+        ):
             raise
         raise MemoryError(
             f"device_memory_limit: {limit} bytes leave too few for a tile's workspace: {error}"
         ) from None
+    finally:
+        own.clear()  # an error that is raised holds this frame
     if LOGGER.isEnabledFor(DEBUG):
         _tell(job, devices, moved, time.perf_counter() - began)
     return _to_caller(request, results, out)
+
+
+def _watched(progress: Callable[[float], object], raised: list[BaseException]) -> Callable[[float], object]:
+    """The same; what it raises is in the list."""
+
+    def told(fraction: float) -> None:
+        try:
+            progress(fraction)
+        except BaseException as error:
+            raised.append(error)
+            raise
+
+    return told
 
 
 def _on_host(a: Any, b: Any, out: Any, report: Any) -> Operands:

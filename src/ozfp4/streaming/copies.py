@@ -48,6 +48,10 @@ class Copies:
         self._run, self._device, self._copier, self._queue = run, device, copier, queue
         self._chunk = max(min(CHUNK, largest // 8), min(CHUNK, LEAST_CHUNK))
         self._works: SimpleQueue[Callable[[_Carrier], object] | None] = SimpleQueue()
+        self._is_closed = False
+        self._staging: dict[
+            int, bool
+        ] = {}  # by the identity of host matrices: whether this device copies from there by itself
         self._threads = [run.thread(self._carry, f"{queue} {device.name}") for _ in range(CARRIERS)]
 
     def upload(self, host: HostMatrices, box: Box, memory: Any, then: Callable[[], object]) -> Countdown:
@@ -61,9 +65,11 @@ class Copies:
         return self._begin(host, box, partial(self._down, host, memory, behind), then)
 
     def close(self) -> None:
-        """Return once all carriers have ended. Range: no copy begins any more."""
-        for _ in self._threads:
-            self._works.put(None)
+        """Return once all carriers have ended; may be called again where that was interrupted. Range: no copy begins any more."""
+        if not self._is_closed:
+            self._is_closed = True
+            for _ in self._threads:
+                self._works.put(None)
         for thread in self._threads:
             thread.join()
 
@@ -87,9 +93,9 @@ class Copies:
 
     def _parts(self, host: HostMatrices, box: Box) -> list[_Part]:
         """A box in chunks: those that lie in staging memory, one entry behind the other, travel by themselves."""
-        if host.is_staging is None:
-            host.is_staging = not host.is_converted and self._device.is_staging(host.array)
-        if not host.is_staging:
+        if id(host) not in self._staging:
+            self._staging[id(host)] = not host.is_converted and self._device.is_staging(host.array)
+        if not self._staging[id(host)]:
             return [_Part(chunk, False) for chunk in host.chunks(box, self._chunk)]
         parts = []
         for chunk in host.chunks(box, DIRECT_CHUNK):

@@ -78,18 +78,26 @@ class Cuda:
         return int(_SHARE * (free + held))
 
     def memory(self, nbytes: int) -> Any:
-        with self._torch.cuda.stream(self._streams["product"]):
+        # Written by threads without the caller's inference mode, which an inference tensor would refuse.
+        with self._torch.inference_mode(False), self._torch.cuda.stream(self._streams["product"]):
             return self._torch.empty(nbytes, dtype=self._torch.uint8, device=self.device)
 
+    def settle(self) -> None:
+        # torch may fill what it gives, and another product may have freed it that is still under way there.
+        for queue in ("up", "down"):
+            self._streams[queue].wait_stream(self._streams["product"])
+
     def staging(self, nbytes: int) -> Any:
-        return self._torch.empty(nbytes, dtype=self._torch.uint8, pin_memory=True)
+        with self._torch.inference_mode(False):
+            return self._torch.empty(nbytes, dtype=self._torch.uint8, pin_memory=True)
 
     def host(self, staging: Any) -> Array:
         array: Array = staging.numpy()
         return array
 
     def is_staging(self, array: Array) -> bool:
-        if not array.flags.writeable or min(array.strides, default=0) < 0:  # which torch does not view
+        # Of the rest torch has no view.
+        if not array.flags.writeable or any(x < 0 or x % array.itemsize for x in array.strides):
             return False
         return bool(self._torch.from_numpy(array).is_pinned())
 

@@ -45,6 +45,9 @@ class Device(Protocol):
     def memory(self, nbytes: int) -> Any:
         """Bytes on the device."""
 
+    def settle(self) -> None:
+        """Let copies wait for what the queue of products does to the memory that was taken. Once, before the first copy."""
+
     def staging(self, nbytes: int) -> Any:
         """Bytes on the host from and to which it copies while the host goes on."""
 
@@ -106,6 +109,9 @@ class Cpu:
 
     def memory(self, nbytes: int) -> Array:
         return np.empty(nbytes, np.uint8)
+
+    def settle(self) -> None:
+        return
 
     def staging(self, nbytes: int) -> Array:
         return np.empty(nbytes, np.uint8)

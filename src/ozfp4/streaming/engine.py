@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Thread
+from traceback import clear_frames
 from typing import Any, NamedTuple
 
 from .._core import Copier
@@ -118,9 +119,15 @@ def multiply(job: Job, devices: list[Device]) -> list[Moved]:
     finally:
         for line in lines:
             run.guard(line.end)
-    if run.failure is not None:
-        raise run.failure
-    return [line.moved for line in lines]
+    moved = [line.moved for line in lines]
+    lines.clear()
+    if (failure := run.release()) is not None:
+        clear_frames(failure.__traceback__)  # of threads, which hold memory of devices
+        try:
+            raise failure
+        finally:
+            del failure
+    return moved
 
 
 class _Line:
@@ -149,6 +156,7 @@ class _Line:
             ],
         )
 
+        device.settle()
         self._up = Copies(run, device, copier, "up", max(map(tiling.piece_bytes, "ab")))
         self._down = Copies(run, device, copier, "down", tiling.result_bytes)
 
@@ -159,12 +167,25 @@ class _Line:
         ]
 
     def end(self) -> None:
-        """Return once nothing of it is under way."""
-        for thread in self._threads:
-            thread.join()
-        self._up.close()
-        self._down.close()
-        self._device.finish()
+        """Return once nothing of it is under way, whatever interrupts that, which is raised then; its memory is given back."""
+        steps = [
+            *(thread.join for thread in self._threads),
+            self._up.close,
+            self._down.close,
+            self._device.finish,
+        ]
+        interrupt = None
+        for step in steps:
+            while True:
+                try:
+                    step()
+                    break
+                except KeyboardInterrupt as error:
+                    interrupt = error
+        for slots in (*self._slots.values(), self._result_slots):
+            slots.release()
+        if interrupt is not None:
+            raise interrupt
 
     def _feed(self) -> None:
         """Take tiles, and let what they need travel into slots as these become free."""
@@ -209,7 +230,7 @@ class _Line:
             side = tiling.resident
             slot = fed.slots[side]
             if slot.kept is None or slot.kept[0] != slot.piece:
-                slot.kept = None  # before the next one takes its memory
+                self._slots[side].forget_kept()  # before the next one takes its memory
                 slot.kept = slot.piece, device.prepare(operands[side], _SIDES[side], after, self._job.kept)
             operands[side] = slot.kept[1]
             kept = operands[side].nbytes

@@ -63,7 +63,6 @@ class HostMatrices:
         self._merged = _merged(lines)
         self.array = matrices
         self.is_converted = self.dtype != matrices.dtype
-        self.is_staging: bool | None = None  # whether a device copies from here by itself; not known yet
 
     @property
     def most_matrices(self) -> int | None:

@@ -53,6 +53,11 @@ class Run:
     def failure(self) -> BaseException | None:
         return self._failure
 
+    def release(self) -> BaseException | None:
+        """The failure, which is forgotten here. Range: no thread is left."""
+        failure, self._failure = self._failure, None
+        return failure
+
     def thread(self, work: Callable[[], object], name: str) -> threading.Thread:
         """A thread that is started; what it raises is a failure."""
 
@@ -73,6 +78,10 @@ class Run:
             self.fail(error)
 
 
+def _nothing() -> None:
+    return
+
+
 class Countdown:
     """Parts of something that are done by several threads; who does the last one does `then`, too."""
 
@@ -86,7 +95,8 @@ class Countdown:
             self._left -= 1
             if self._left:
                 return
-        self._then()
+        then, self._then = self._then, _nothing  # it holds what the parts were copied to
+        then()
 
         def done() -> None:
             self._is_done = True

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from ..dispatch.decision import capacity
+from ..dispatch.decision import capacity, complex_plan
 from ..plans.plan import Plan, make_plan
 from ..request.operands import MatmulRequest
 from .devices import Device
@@ -53,7 +53,8 @@ def sizes_of(
         a=a.dtype.itemsize,
         b=b.dtype.itemsize,
         c=sum(x.dtype.itemsize for x in results),
-        a_planes=a_parts * planes,
+        a_planes=_planes_of_a(request, plan, a_parts * planes, is_paired=is_paired)
+        + (a.dtype.itemsize if is_paired and a.is_turned else 0),  # it is prepared of a copy
         b_planes=b_parts * (2 if is_paired else 1) * planes + b_copy,
         c_planes=max(a_parts, b_parts) * (planes + _OUTPUTS),
         a_copied=_words(a.dtype),
@@ -67,6 +68,14 @@ def sizes_of(
         least_workspace=device.least_workspace + int(shape.k * (device.inner_workspace + line)),
         line_workspace=device.line_workspace,
     )
+
+
+def _planes_of_a(request: MatmulRequest, plan: Plan | None, estimate: int, *, is_paired: bool) -> int:
+    """Bytes of the planes of an entry of A: a plan of complex products may have more than twice those of a real one."""
+    if plan is None or not is_paired:
+        return estimate
+    paired = complex_plan(plan.scheme, plan.backend, plan.family, plan.bits, 2 * request.shape.k)
+    return estimate if paired is None else max(estimate, paired.planes_a)
 
 
 def _plan(request: MatmulRequest) -> Plan | None:

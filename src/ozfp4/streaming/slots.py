@@ -74,6 +74,17 @@ class Slots:
         free = [slot for slot in self._slots if slot.is_free]
         return min(free, key=lambda slot: slot._used) if free else None
 
+    def release(self) -> None:
+        """Let go of all memory, and of what copies to it hold."""
+        for slot in self._slots:
+            slot.memory = slot.kept = slot.filled = None
+        self._slots = []
+
+    def forget_kept(self) -> None:
+        """Let go of what was prepared of any piece."""
+        for slot in self._slots:
+            slot.kept = None
+
     def give_back(self, slot: Slot, last: Event) -> None:
         """One use less; the slot can be filled anew behind `last`."""
 

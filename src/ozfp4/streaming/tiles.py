@@ -154,6 +154,8 @@ class Tiling:
         """Places for pieces of an operand: two where one is filled while the other is multiplied."""
         passes = self.count // self.strips
         pieces = passes if side == self.resident else self.strips
+        if side != self.resident and not self._is_shared(side) and not self._is_shared(self.resident):
+            pieces *= _count(self.sizes.matrices, self.matrices)  # each group of matrices brings its own
         return 1 if pieces == 1 or (side == self.resident and self.strips >= _FEW_TILES) else 2
 
     @property
