@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -87,17 +88,19 @@ std::array<std::atomic<const Real*>, slots> recent;
 
 // Nodes live as long as the process, one for each place that calls; places that belong to no library, compiled at run time,
 // share.
+// The lock is not held while the dynamic linker is asked, whose own lock somebody may hold who calls us.
 const Real& find_or_remember(Routine routine, const void* caller) {
-  static auto& known = *new std::map<std::pair<Routine, const void*>, const Real*>;
-  const ForkLock::Guard hold(lock);
+  static auto& known = *new std::map<std::pair<Routine, const void*>, std::unique_ptr<const Real>>;
   const void* place = base_of(caller) ? caller : nullptr;
-  const Real*& real = known[{routine, place}];
-  if (!real) {
-    auto* found = new Real(find(routine, caller));
-    found->caller = place;
-    real = found;
+  {
+    const ForkLock::Guard hold(lock);
+    const auto there = known.find({routine, place});
+    if (there != known.end()) return *there->second;
   }
-  return *real;
+  auto found = std::make_unique<Real>(find(routine, caller));
+  found->caller = place;
+  const ForkLock::Guard hold(lock);
+  return *known.try_emplace({routine, place}, std::move(found)).first->second;
 }
 
 }  // namespace
