@@ -29,6 +29,8 @@ def test_netlibs_level_3(
     interface: str, letter: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = netlib()
+    if interface == "cblas" and not (folder / "libblas.so.3").exists():
+        pytest.skip("the programs for CBLAS need names of Netlib's own library")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LD_LIBRARY_PATH", f"{folder}:{os.environ.get('LD_LIBRARY_PATH', '')}")
     program, given = (
