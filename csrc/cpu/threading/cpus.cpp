@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -17,14 +17,41 @@ struct Hierarchy {
   bool is_unified;           // version 2
 };
 
+// The text of a file; "" where it cannot be read. By C's functions: a C++ library that is linked statically into this one cannot
+// share the locales of its streams with that of another module of the process.
+std::string text_of(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "r"), std::fclose);
+  std::string text;
+  char piece[4096];
+  while (file != nullptr) {
+    const std::size_t read = std::fread(piece, 1, sizeof piece, file.get());
+    if (read == 0) break;
+    text.append(piece, read);
+  }
+  return text;
+}
+
+// The parts of a text between any of some characters; empty ones are none.
+std::vector<std::string> split(const std::string& text, const char* between) {
+  std::vector<std::string> parts;
+  for (std::size_t first = 0; (first = text.find_first_not_of(between, first)) != std::string::npos;) {
+    const std::size_t end = std::min(text.find_first_of(between, first), text.size());
+    parts.push_back(text.substr(first, end - first));
+    first = end;
+  }
+  return parts;
+}
+
+// The number with which a text begins; 0 where it is none.
+double number_of(const std::string& text) { return static_cast<double>(std::strtoll(text.c_str(), nullptr, 10)); }
+
 bool holds_word(const std::string& list, const std::string& word) {
   return ("," + list + ",").find("," + word + ",") != std::string::npos;
 }
 
 // The path of the process's group: of the line 0::path in version 2, of that whose controllers hold cpu in version 1.
 std::string group_path(const std::string& root, bool is_unified) {
-  std::ifstream file(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {
+  for (const std::string& line : split(text_of(root + "/proc/self/cgroup"), "\n")) {
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
@@ -56,16 +83,15 @@ std::string below(const std::string& mounted, const std::string& group) {
 
 std::vector<Hierarchy> hierarchies(const std::string& root) {
   std::vector<Hierarchy> found;
-  std::ifstream file(root + "/proc/self/mountinfo");
-  for (std::string line; std::getline(file, line);) {
+  for (const std::string& line : split(text_of(root + "/proc/self/mountinfo"), "\n")) {
     // number parent device root mount options [tags] - type source options
     const std::size_t dash = line.find(" - ");
     if (dash == std::string::npos) continue;
-    std::string skipped, mounted, mount, type, source, options;
-    std::istringstream(line) >> skipped >> skipped >> skipped >> mounted >> mount;
-    std::istringstream(line.substr(dash + 3)) >> type >> source >> options;
-    const bool is_unified = type == "cgroup2";
-    if (!is_unified && !(type == "cgroup" && holds_word(options, "cpu"))) continue;
+    const std::vector<std::string> place = split(line.substr(0, dash), " "), kind = split(line.substr(dash + 3), " ");
+    if (place.size() < 5 || kind.size() < 3) continue;
+    const std::string &mounted = place[3], &mount = place[4];
+    const bool is_unified = kind[0] == "cgroup2";
+    if (!is_unified && !(kind[0] == "cgroup" && holds_word(kind[2], "cpu"))) continue;
     found.push_back({unescaped(mount), below(unescaped(mounted), group_path(root, is_unified)), is_unified});
   }
   return found;
@@ -73,12 +99,13 @@ std::vector<Hierarchy> hierarchies(const std::string& root) {
 
 // The CPUs that the quota of one group comes to; 0 where it has none.
 double quota_of(const std::string& folder, bool is_unified) {
-  double quota = 0, period = 0;
+  double quota = 0, period = 0;  // "max" in version 2, which is no number, and -1 in version 1: no quota
   if (is_unified) {
-    std::ifstream(folder + "/cpu.max") >> quota >> period;  // "max" is no number: no quota
+    const std::vector<std::string> both = split(text_of(folder + "/cpu.max"), " \n");
+    if (both.size() == 2) quota = number_of(both[0]), period = number_of(both[1]);
   } else {
-    std::ifstream(folder + "/cpu.cfs_quota_us") >> quota;  // -1: no quota
-    std::ifstream(folder + "/cpu.cfs_period_us") >> period;
+    quota = number_of(text_of(folder + "/cpu.cfs_quota_us"));
+    period = number_of(text_of(folder + "/cpu.cfs_period_us"));
   }
   return quota > 0 && period > 0 ? quota / period : 0;
 }
