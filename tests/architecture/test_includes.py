@@ -85,6 +85,15 @@ def test_includes_keep_to_the_layers() -> None:
     assert not [(user, used) for user, used in includes() if any(rule(user, used) for rule in RULES)]
 
 
+def test_no_streams_of_cpp() -> None:
+    """A C++ library that is linked in statically cannot share locales with another of the process: reading a number crashes."""
+    streams = re.compile(
+        r"^\s*#\s*include\s+<(fstream|iomanip|iostream|istream|locale|ostream|regex|sstream)>", re.M
+    )
+    assert streams.search("\n#include <sstream>\n")
+    assert [str(path) for path in sorted(CSRC.rglob("*.[ch]*")) if streams.search(path.read_text())] == []
+
+
 def test_the_rules_find_breaches() -> None:
     right = [
         ("plan/plan.cpp", "arith/fold.hpp"),

@@ -77,7 +77,7 @@ def test_opcheck():
     a, b = entries(20, 30).to(DEVICE).requires_grad_(), entries(30, 9).to(DEVICE)
     torch.library.opcheck(torch.ops.ozfp4.matmul.default, (a, b))
     torch.library.opcheck(
-        torch.ops.ozfp4.gemm.out, (1.0, a.detach(), b, 0.0), {"out": torch.empty_like(a[:, :9]).detach()}
+        torch.ops.ozfp4.gemm.out, (a.detach(), b, 1.0, 0.0), {"out": torch.empty_like(a[:, :9]).detach()}
     )
     n = torch.arange(12, device=DEVICE).reshape(3, 4)
     torch.library.opcheck(torch.ops.ozfp4.matmul.default, (n, n.mT))

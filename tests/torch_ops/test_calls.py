@@ -83,7 +83,7 @@ def test_no_grad_leaves_no_graph() -> None:
 def test_out_counts_as_written() -> None:
     out = torch.zeros(3, 3, dtype=torch.float64)
     before = out._version
-    torch.ops.ozfp4.gemm.out(1.0, A, B, 1.0, out, out=out)
+    torch.ops.ozfp4.gemm.out(A, B, 1.0, 1.0, out, out=out)
     assert out._version > before
     assert_same_bits(out, ozfp4.matmul(A, B))
 

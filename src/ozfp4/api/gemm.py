@@ -227,7 +227,11 @@ def _gemm(
     return result if len(result) > 1 else result[0]
 
 
-products["gemm"] = _gemm
+def _in_order_of_operator(a: Any, b: Any, alpha: Any, beta: Any = 0.0, c: Any = None, **settings: Any) -> Any:
+    return _gemm(alpha, a, b, beta, c, **settings)
+
+
+products["gemm"] = _in_order_of_operator
 
 
 def _why_not(given: library.Operands, c: Any) -> str:

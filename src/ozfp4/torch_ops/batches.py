@@ -20,16 +20,16 @@ def _matmul(info: Any, in_dims: Any, a: Any, b: Any, **settings: Any) -> Any:
 
 
 def _gemm(
-    info: Any, in_dims: Any, alpha: Any, a: Any, b: Any, beta: Any = 0.0, c: Any = None, **settings: Any
+    info: Any, in_dims: Any, a: Any, b: Any, alpha: Any, beta: Any = 0.0, c: Any = None, **settings: Any
 ) -> Any:
-    form = _Form(in_dims[1], a, in_dims[2], b)
+    form = _Form(in_dims[0], a, in_dims[1], b)
     if c is not None:
         dim = in_dims[4] if len(in_dims) > 4 else None
         check_addend_shape(Like(_unmapped(c, dim), c.dtype), form.one)
         c = form.addend(c, dim)
-        if in_dims[1] is None and in_dims[2] is None:  # the result's stack is that of A and B
+        if in_dims[0] is None and in_dims[1] is None:  # the result's stack is that of A and B
             form.a = form.a.expand(info.batch_size, *(1,) * (form.axes + 2 - form.a.ndim), *form.a.shape)
-    return form.result(torch.ops.ozfp4.gemm.default(alpha, form.a, form.b, beta, c, **settings)), 0
+    return form.result(torch.ops.ozfp4.gemm.default(form.a, form.b, alpha, beta, c, **settings)), 0
 
 
 def _gram(info: Any, in_dims: Any, a: Any, **settings: Any) -> Any:

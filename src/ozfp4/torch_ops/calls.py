@@ -46,7 +46,7 @@ def gemm(
     if dtensors.are_given(a, b, c, out):
         unasked = {"plan": plan, "report": report, "return_bound": return_bound}
         a, b = transposed("a", a, trans_a), transposed("b", b, trans_b)
-        return _of_dtensors("gemm", out, unasked, settings, alpha=alpha, a=a, b=b, beta=beta, c=c)
+        return _of_dtensors("gemm", out, unasked, settings, a=a, b=b, alpha=alpha, beta=beta, c=c)
     if plan is not None or report or return_bound:
         _check_unasked(plan=plan, report=report, return_bound=return_bound)
     _check_tensors(a=a, b=b, c=c, out=out)
@@ -55,8 +55,8 @@ def gemm(
     operands = transposed("a", a, trans_a), transposed("b", b, trans_b)
     asked = _checked(settings, return_bound)
     if out is None:
-        return torch.ops.ozfp4.gemm.default(alpha, *operands, beta, c, **asked)
-    torch.ops.ozfp4.gemm.out(alpha, *operands, beta, c, **asked, out=out)
+        return torch.ops.ozfp4.gemm.default(*operands, alpha, beta, c, **asked)
+    torch.ops.ozfp4.gemm.out(*operands, alpha, beta, c, **asked, out=out)
     return out
 
 

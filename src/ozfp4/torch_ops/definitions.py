@@ -21,14 +21,15 @@ _SETTINGS = (
     'str scheme="II", str backend="auto", int? bits=None, str family="least", int? workspace_limit=None, '
     'str? accuracy=None, str rounding="nearest"'
 )
+# A tensor is first in each: DTensor of torch 2.11 and before takes the mesh from there.
 _ARGUMENTS = {
     "matmul": f'Tensor a, Tensor b, *, {_SETTINGS}, str overflow="wrap"',
-    "gemm": f'Scalar alpha, Tensor a, Tensor b, Scalar beta=0, Tensor? c=None, *, {_SETTINGS}, str overflow="wrap"',
+    "gemm": f'Tensor a, Tensor b, Scalar alpha, Scalar beta=0, Tensor? c=None, *, {_SETTINGS}, str overflow="wrap"',
     "gram": f"Tensor a, *, bool left=False, {_SETTINGS}",
 }
 _RULES = {
     "matmul": derivatives.Rule({0: 1, 1: 0}, gradients.of_matmul, tangents.of_matmul),
-    "gemm": derivatives.Rule({1: 2, 2: 1}, gradients.of_gemm, tangents.of_gemm),
+    "gemm": derivatives.Rule({0: 1, 1: 0}, gradients.of_gemm, tangents.of_gemm),
     "gram": derivatives.Rule({0: 0}, gradients.of_gram, tangents.of_gram),
 }
 # Devices of torch whose tensors the package multiplies; it says itself what its build has no kernel for.

@@ -16,17 +16,20 @@ torch: Any = require_torch()
 
 
 def of_matmul(call: Call, grad: Any) -> tuple[Any, ...]:
-    return _of_operands(partial(torch.ops.ozfp4.matmul.default, **call.shared), call, 0, 1, grad)
+    return _of_operands(partial(torch.ops.ozfp4.matmul.default, **call.shared), call, grad)
 
 
 def of_gemm(call: Call, grad: Any) -> tuple[Any, ...]:
-    alpha, beta = (_conjugate(x) for x in (call.arguments[0], *call.arguments[3:4], 0)[:2])
-    scaled: Callable[..., Any] = torch.ops.ozfp4.gemm.default
-    a, b = _of_operands(partial(scaled, alpha, **call.shared), call, 1, 2, grad)
+    alpha, beta = (_conjugate(x) for x in (*call.arguments[2:4], 0)[:2])
+
+    def product(x: Any, y: Any) -> Any:
+        return torch.ops.ozfp4.gemm.default(x, y, alpha, **call.shared)
+
+    a, b = _of_operands(product, call, grad)
     of_c = None
     if len(call.arguments) > 4 and call.needed[4]:
         of_c = _of_addend(beta, call.likes[4], grad, call.shared)
-    return (None, a, b, None, of_c)[: len(call.arguments)]
+    return (a, b, None, None, of_c)[: len(call.arguments)]
 
 
 def of_gram(call: Call, grad: Any) -> tuple[Any, ...]:
@@ -42,22 +45,20 @@ def _conjugate(factor: Any) -> Any:
     return factor.conjugate() if isinstance(factor, complex) else factor
 
 
-def _of_operands(
-    product: Callable[..., Any], call: Call, first: int, second: int, grad: Any
-) -> tuple[Any, Any]:
-    """G B^H and A^H G by `product`, summed over what was broadcast."""
-    a, b = call.arguments[first], call.arguments[second]
-    of_a, of_b = call.likes[first], call.likes[second]
+def _of_operands(product: Callable[..., Any], call: Call, grad: Any) -> tuple[Any, Any]:
+    """G B^H and A^H G by `product`, summed over what was broadcast; A and B are the first arguments."""
+    a, b = call.arguments[:2]
+    of_a, of_b = call.likes[:2]
     assert of_a is not None
     assert of_b is not None
     grad = grad.unsqueeze(-1) if len(of_b.shape) == 1 else grad
     grad = grad.unsqueeze(-2) if len(of_a.shape) == 1 else grad
     found: list[Any] = [None, None]
-    if call.needed[first]:
+    if call.needed[0]:
         repeated = _repeated(of_a.shape[:-2], grad.shape[:-2])
         columns = _padded(b.unsqueeze(-1) if b.ndim == 1 else b, grad.ndim)
         found[0] = _like(of_a, product(_merged(grad, repeated, -1), _merged(columns, repeated, -1).mH))
-    if call.needed[second]:
+    if call.needed[1]:
         repeated = _repeated(of_b.shape[:-2], grad.shape[:-2])
         rows = _padded(a.unsqueeze(-2) if a.ndim == 1 else a, grad.ndim)
         found[1] = _like(of_b, product(_merged(rows, repeated, -2).mH, _merged(grad, repeated, -2)))
@@ -82,7 +83,7 @@ def _of_addend(beta: Any, like: Like | None, grad: Any, settings: dict[str, Any]
         ones = grad.new_ones(entries, dtype=torch.float32)  # on the same mesh
     else:
         ones = torch.ones(entries, dtype=torch.float32, device=grad.device)
-    return _like(like, torch.ops.ozfp4.gemm.default(beta, terms, ones, **settings))
+    return _like(like, torch.ops.ozfp4.gemm.default(terms, ones, beta, **settings))
 
 
 def _times(beta: Any, grad: Any, settings: dict[str, Any]) -> Any:
@@ -91,7 +92,7 @@ def _times(beta: Any, grad: Any, settings: dict[str, Any]) -> Any:
         return grad
     rows, columns = grad.shape[:-1], grad.shape[-1:]
     a, b = grad.new_zeros((*rows, 0)), grad.new_zeros((0, *columns))
-    return torch.ops.ozfp4.gemm.default(0.0, a, b, beta, grad, **settings)
+    return torch.ops.ozfp4.gemm.default(a, b, 0.0, beta, grad, **settings)
 
 
 def _repeated(shape: Any, whole: Any) -> list[int]:

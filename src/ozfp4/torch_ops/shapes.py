@@ -25,7 +25,7 @@ def _matmul(a: Any, b: Any, *, overflow: str = "wrap", **settings: Any) -> Any:
 
 
 def _gemm(
-    alpha: Any, a: Any, b: Any, beta: Any = 0, c: Any = None, *, overflow: str = "wrap", **settings: Any
+    a: Any, b: Any, alpha: Any, beta: Any = 0, c: Any = None, *, overflow: str = "wrap", **settings: Any
 ) -> Any:
     _check(settings, a=a, b=b)
     shape, dtype = matmul_shape(tuple(a.shape), tuple(b.shape)).result, torch.promote_types(a.dtype, b.dtype)

@@ -85,14 +85,14 @@ def _is_split(a: Any, b: Any, cuts: list[Cut]) -> bool:
 
 
 def _of_gemm(
-    alpha: Any, a: Any, b: Any, beta: Any = 0, c: Any = None, *others: Any, **settings: Any
+    a: Any, b: Any, alpha: Any, beta: Any = 0, c: Any = None, *others: Any, **settings: Any
 ) -> list[Sharding]:
     """As of matmul; C has the cuts of the result that it has entries along."""
     shardings = []
     axes = max(len(a.shape), len(b.shape), 2) - (len(a.shape) == 1) - (len(b.shape) == 1)
     for (result,), (of_a, of_b) in _of_matmul(a, b):
         of_c = None if c is None else _of_addend(tuple(c.shape), result, axes)
-        shardings.append(([result], [None, of_a, of_b, None, of_c, *[None] * len(others)]))
+        shardings.append(([result], [of_a, of_b, None, None, of_c, *[None] * len(others)]))
     return shardings
 
 

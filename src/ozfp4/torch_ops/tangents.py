@@ -16,8 +16,8 @@ def of_matmul(call: Call, tangents: tuple[Any, ...]) -> Any:
 
 
 def of_gemm(call: Call, tangents: tuple[Any, ...]) -> Any:
-    alpha, a, b, *beta_c = call.arguments
-    of_a, of_b, of_c = tangents[1], tangents[2], tangents[4] if len(tangents) > 4 else None
+    a, b, alpha, *beta_c = call.arguments
+    of_a, of_b, of_c = tangents[0], tangents[1], tangents[4] if len(tangents) > 4 else None
     if of_a is None and of_b is None:
         alpha, rows, columns = 0.0, a, b  # which are not read, and say the result's shape
     else:
@@ -26,7 +26,7 @@ def of_gemm(call: Call, tangents: tuple[Any, ...]) -> Any:
     like = call.likes[4] if len(call.likes) > 4 else None
     if of_c is None and like is not None:  # C, which says the result's dtype
         of_c = torch.zeros((), dtype=like.dtype, device=a.device)
-    return torch.ops.ozfp4.gemm.default(alpha, rows, columns, beta, of_c, **call.shared)
+    return torch.ops.ozfp4.gemm.default(rows, columns, alpha, beta, of_c, **call.shared)
 
 
 def of_gram(call: Call, tangents: tuple[Any, ...]) -> Any:
