@@ -45,12 +45,12 @@ SAMPLES: dict[str, tuple[Any, tuple[Any, ...], dict[str, Any]]] = {
     "matmul.out": (OPERATORS.matmul.out, (entries(3, 4), entries(4, 5)), {"out": entries(3, 5)}),
     "gemm": (
         OPERATORS.gemm.default,
-        (1.5, entries(3, 4).requires_grad_(), entries(4, 5), 2.0, entries(5).requires_grad_()),
+        (entries(3, 4).requires_grad_(), entries(4, 5), 1.5, 2.0, entries(5).requires_grad_()),
         {},
     ),
     "gemm.out": (
         OPERATORS.gemm.out,
-        (1.5, entries(3, 4), entries(4, 5), 2.0, entries(5)),
+        (entries(3, 4), entries(4, 5), 1.5, 2.0, entries(5)),
         {"out": entries(3, 5)},
     ),
     "gram": (OPERATORS.gram.default, (entries(2, 3, 4, dtype=COMPLEX).requires_grad_(),), {"left": True}),
