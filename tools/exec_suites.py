@@ -1,9 +1,11 @@
 """Run the tests of other packages under `ozfp4 exec --always`: none may fail that passes without.
 
-    python tools/exec_suites.py [numpy.linalg scipy.linalg scipy.sparse.linalg] [--workers N]
+    python tools/exec_suites.py [numpy.linalg scipy.linalg scipy.sparse.linalg] [torch.linalg] [FOLDER] [--workers N]
 
-Needs pytest, with pytest-xdist for more than one worker, and hypothesis. Where tests fail, all are run again without ozfp4; those
-that pass then are the findings, and the exit status is 1.
+A package brings its tests, which are those of PyTest's --pyargs; torch.linalg's are torch's own samples, compared as torch does
+(tools/torch_linalg_samples.py), on a GPU where there is one; a folder is one of tests, of CuPy's sources for instance. Needs
+pytest, with pytest-xdist for more than one worker, and hypothesis. Where tests fail, all are run again without ozfp4; those that
+pass then are the findings, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import tempfile
 from pathlib import Path
 
 PACKAGES = ("numpy.linalg", "scipy.linalg", "scipy.sparse.linalg")
+SAMPLES = Path(__file__).with_name("torch_linalg_samples.py")
 EVERY = "float32,float64,complex64,complex128"
 
 
@@ -35,12 +38,12 @@ def tests(arguments: list[str], folder: str) -> tuple[list[str], str]:
 def check(package: str, workers: int, folder: str) -> list[str]:
     """Tests of a package that ozfp4 makes fail."""
     report = Path(folder) / "report.json"
+    path = SAMPLES if package == "torch.linalg" else Path(package)
     python = [
         sys.executable,
         "-m",
         "pytest",
-        "--pyargs",
-        package,
+        *([str(path.resolve())] if path.exists() else ["--pyargs", package]),
         *(["-n", str(workers)] if workers > 1 else []),
     ]
     before = [
@@ -60,7 +63,7 @@ def check(package: str, workers: int, folder: str) -> list[str]:
     caught = sum(process["caught"] for process in processes)
     print(f"{package}: {last}; {caught} products by ozfp4", flush=True)
     if caught == 0:
-        raise SystemExit(f"{package}: nothing was caught: NumPy's and SciPy's BLAS is not reached")
+        raise SystemExit(f"{package}: nothing was caught: its BLAS is not reached")
     plain = set(tests(python, folder)[0]) if failed else set()
     return [name for name in failed if name not in plain]
 

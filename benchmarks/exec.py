@@ -1,0 +1,116 @@
+"""What `ozfp4 exec` costs and brings: the same program plain and under it, in turns, each in a process of its own.
+
+    python benchmarks/exec.py [--quick] [--repeats N] [--out FILE]
+
+Programs, of torch on a GPU: large products alone (8192), products of 64 to 8192, and factorisations (eigh, qr, solve and cholesky
+of 4096 and 8192). A program does all its work several times over and tells the seconds of each time; the first is not counted, as
+there cuBLAS, cuSOLVER and exec make ready. Ratios are of the least seconds; none should be below 0.98. --quick: half the sizes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ozfp4.bench.provenance import describe, sentence
+
+PROGRAM = """
+import json, sys, time
+import torch
+kind, scale, rounds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+torch.manual_seed(0)
+new = lambda n: torch.randn(n, n, dtype=torch.float64, device="cuda")
+
+def factorisations():
+    parts = {}
+    for n in (4096 // scale, 8192 // scale):
+        a, b = new(n), new(n)[:, :64]
+        definite = a @ a.mT + n * torch.eye(n, dtype=torch.float64, device="cuda")
+        parts[f"qr {n}"] = lambda a=a: torch.linalg.qr(a)
+        parts[f"solve {n}"] = lambda a=a, b=b: torch.linalg.solve(a, b)
+        parts[f"cholesky {n}"] = lambda x=definite: torch.linalg.cholesky(x)
+        parts[f"eigh {n}"] = lambda x=definite: torch.linalg.eigh(x)
+    return parts
+
+def products():
+    parts = {}
+    for n in (64, 128, 256, 512, 1024, 2048, 4096 // scale, 8192 // scale):
+        a, b = new(n), new(n)
+        calls = max(1, min(500, 2**33 // n**3))
+        parts[f"{calls} of {n}"] = lambda a=a, b=b, calls=calls: [a @ b for _ in range(calls)]
+    return parts
+
+def large():
+    a, b = new(8192 // scale), new(8192 // scale)
+    return {"10 products": lambda: [a @ b for _ in range(10)]}
+
+parts = {"factorisations": factorisations, "products": products, "large": large}[kind]()
+seconds = {name: [] for name in parts}
+for _ in range(rounds + 1):
+    for name, call in parts.items():
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        call()
+        torch.cuda.synchronize()
+        seconds[name].append(time.perf_counter() - start)
+print(json.dumps({name: min(taken[1:]) for name, taken in seconds.items()}))
+"""
+
+
+def run(kind: str, before: list[str], scale: int, rounds: int) -> dict[str, float]:
+    command = [*before, sys.executable, "-c", PROGRAM, kind, str(scale), str(rounds)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{kind}: {done.stderr[-2000:]}")
+    return dict(json.loads(done.stdout))
+
+
+def rows_of(kind: str, scale: int, repeats: int, rounds: int) -> list[dict[str, Any]]:
+    plain: dict[str, float] = {}
+    under: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        before = [sys.executable, "-m", "ozfp4", "exec", "--report", str(report), "--"]
+        for _ in range(repeats):
+            for found, command in ((plain, []), (under, before)):
+                for name, seconds in run(kind, command, scale, rounds).items():
+                    found[name] = min(seconds, found.get(name, seconds))
+        processes = json.loads(report.read_text(encoding="utf-8"))["processes"]
+    caught, left = (sum(process[key] for process in processes) for key in ("caught", "left"))
+    print(f"{kind}: {caught} products caught, {left} left")
+    for found in (plain, under):
+        found["all"] = sum(found.values())
+    return [
+        {"program": kind, "part": name, "plain": seconds, "exec": under[name], "ratio": seconds / under[name]}
+        for name, seconds in plain.items()
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--repeats", type=int, default=2, help="processes of each kind")
+    parser.add_argument("--rounds", type=int, default=3, help="times that each does its work")
+    parser.add_argument("--out", metavar="FILE")
+    arguments = parser.parse_args()
+    machine = describe()
+    print(sentence(machine))
+    rows = []
+    for kind in ("large", "products", "factorisations"):
+        for row in rows_of(kind, 2 if arguments.quick else 1, arguments.repeats, arguments.rounds):
+            rows.append(row)
+            times = f"{1e3 * row['plain']:10.2f} ms plain, {1e3 * row['exec']:10.2f} ms under exec"
+            print(f"{row['part']:>16} {times}, {row['ratio']:.3f} times as fast", flush=True)
+    if arguments.out:
+        Path(arguments.out).write_text(json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,351 @@
+// Products of cuBLAS that a program asks for, each compared with its own entries made on the host: exactly rounded where the
+// argument is "correct", else to the precision of FP64. Prints "N passed, N failed"; status 77 without a GPU.
+#include <cublasLt.h>
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Complex = std::complex<double>;
+using Quad = __float128;  // 113 bits: sums of so few products of 106 are rounded right but for near ties of 2^-50
+
+int passed = 0, failed = 0;
+bool is_exact = false;
+
+void require(int status, const char* what) {
+  if (status == 0) return;
+  std::fprintf(stderr, "%s: status %d\n", what, status);
+  std::exit(2);
+}
+#define REQUIRE(call) require(static_cast<int>(call), #call)
+
+template <class T>
+struct Device {
+  T* data = nullptr;
+  std::size_t count;
+  explicit Device(const std::vector<T>& from) : count(from.size()) {
+    REQUIRE(cudaMalloc(reinterpret_cast<void**>(&data), count * sizeof(T) + 256));
+    REQUIRE(cudaMemcpy(data, from.data(), count * sizeof(T), cudaMemcpyHostToDevice));
+  }
+  Device(const Device&) = delete;
+  ~Device() { cudaFree(data); }
+  std::vector<T> read() const {
+    std::vector<T> found(count);
+    REQUIRE(cudaDeviceSynchronize());
+    REQUIRE(cudaMemcpy(found.data(), data, count * sizeof(T), cudaMemcpyDeviceToHost));
+    return found;
+  }
+};
+
+std::mt19937_64 engine(7);
+double number() {
+  return std::ldexp(std::normal_distribution<double>()(engine), std::uniform_int_distribution<int>(-3, 3)(engine));
+}
+void fill(double& x) { x = number(); }
+void fill(Complex& x) { x = {number(), number()}; }
+
+template <class T>
+std::vector<T> random(std::size_t count) {
+  std::vector<T> found(count);
+  for (T& x : found) fill(x);
+  return found;
+}
+
+// Real and imaginary part of alpha sum + beta c, and of the sum of magnitudes.
+struct Sum {
+  Quad re = 0, im = 0, size = 0;
+  void add(Complex x, Complex y) {
+    re += Quad(x.real()) * y.real() - Quad(x.imag()) * y.imag();
+    im += Quad(x.real()) * y.imag() + Quad(x.imag()) * y.real();
+    size += Quad(std::abs(x)) * std::abs(y);
+  }
+};
+
+Complex op(const Complex& x, cublasOperation_t trans) { return trans == CUBLAS_OP_C ? std::conj(x) : x; }
+
+void note(bool is_right, const std::string& what) {
+  (is_right ? passed : failed) += 1;
+  if (!is_right && failed < 20) std::printf("wrong: %s\n", what.c_str());
+}
+
+bool is_near(double found, Quad expected, Quad size, int k) {
+  if (is_exact) return found == static_cast<double>(expected);
+  const Quad error = Quad(found) - expected;
+  return (error < 0 ? -error : error) <= size * (k + 4) * 2.3e-16;
+}
+
+// What one product must give, of column-major matrices.
+template <class T>
+void compare(const std::string& what, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k, T alpha, const T* a,
+             int lda, const T* b, int ldb, T beta, const T* before, int ldc, const T* found) {
+  bool is_right = true;
+  for (int j = 0; j < n; ++j) {
+    for (int i = 0; i < m; ++i) {
+      Sum sum;
+      for (int l = 0; l < k; ++l) {
+        const Complex x = op(ta == CUBLAS_OP_N ? a[i + l * lda] : a[l + i * lda], ta);
+        sum.add(x, op(tb == CUBLAS_OP_N ? b[l + j * ldb] : b[j + l * ldb], tb));
+      }
+      const Complex al = alpha, be = beta, c = be == 0.0 ? Complex() : Complex(before[i + j * ldc]);
+      const Quad re = sum.re * al.real() - sum.im * al.imag() + Quad(be.real()) * c.real() - Quad(be.imag()) * c.imag();
+      const Quad im = sum.im * al.real() + sum.re * al.imag() + Quad(be.real()) * c.imag() + Quad(be.imag()) * c.real();
+      const Quad size = 2 * (sum.size * std::abs(al) + Quad(std::abs(be)) * std::abs(c));
+      const Complex own = found[i + j * ldc];
+      is_right = is_right && is_near(own.real(), re, size, 2 * k) && is_near(own.imag(), im, size, 2 * k);
+    }
+  }
+  for (int j = 0; j < n; ++j) {  // rows below the result
+    for (int i = m; i < ldc; ++i) is_right = is_right && std::memcmp(&before[i + j * ldc], &found[i + j * ldc], sizeof(T)) == 0;
+  }
+  note(is_right, what);
+}
+
+struct Real {
+  using T = double;
+  static constexpr cudaDataType type = CUDA_R_64F;
+  static constexpr cublasComputeType_t compute = CUBLAS_COMPUTE_64F;
+  static cublasStatus_t gemm(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k, const T* al,
+                             const T* a, int lda, const T* b, int ldb, const T* be, T* c, int ldc) {
+    return cublasDgemm(h, ta, tb, m, n, k, al, a, lda, b, ldb, be, c, ldc);
+  }
+  static cublasStatus_t strided(cublasHandle_t h, int m, int n, int k, const T* al, const T* a, long long sa, const T* b,
+                                long long sb, const T* be, T* c, long long sc, int count) {
+    return cublasDgemmStridedBatched(h, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, al, a, m, sa, b, k, sb, be, c, m, sc, count);
+  }
+};
+
+struct Imaginary {
+  using T = Complex;
+  using Z = cuDoubleComplex;
+  static constexpr cudaDataType type = CUDA_C_64F;
+  static constexpr cublasComputeType_t compute = CUBLAS_COMPUTE_64F;
+  static const Z* of(const T* x) { return reinterpret_cast<const Z*>(x); }
+  static Z* of(T* x) { return reinterpret_cast<Z*>(x); }
+  static cublasStatus_t gemm(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k, const T* al,
+                             const T* a, int lda, const T* b, int ldb, const T* be, T* c, int ldc) {
+    return cublasZgemm(h, ta, tb, m, n, k, of(al), of(a), lda, of(b), ldb, of(be), of(c), ldc);
+  }
+  static cublasStatus_t strided(cublasHandle_t h, int m, int n, int k, const T* al, const T* a, long long sa, const T* b,
+                                long long sb, const T* be, T* c, long long sc, int count) {
+    return cublasZgemmStridedBatched(h, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, of(al), of(a), m, sa, of(b), k, sb, of(be), of(c), m,
+                                     sc, count);
+  }
+};
+
+template <class T>
+T noise() {
+  return T(std::numeric_limits<double>::quiet_NaN());
+}
+
+template <class Kind>
+void gemms(cublasHandle_t handle, const char* name) {
+  using T = typename Kind::T;
+  const int shapes[][3] = {{1, 1, 1}, {33, 17, 65}, {64, 128, 48}, {5, 300, 130}, {257, 129, 64}, {7, 9, 0}};
+  const cublasOperation_t trans[] = {CUBLAS_OP_N, CUBLAS_OP_T, CUBLAS_OP_C};
+  for (const auto& [m, n, k] : shapes) {
+    for (const auto ta : trans) {
+      for (const auto tb : trans) {
+        for (const auto& [al, be] : {std::pair{1.0, 0.0}, {-1.5, 1.0}, {2.0, -0.75}}) {
+          const int lda = std::max(ta == CUBLAS_OP_N ? m : k, 1) + 3, ldb = std::max(tb == CUBLAS_OP_N ? k : n, 1) + 1,
+                    ldc = m + 2;
+          const auto a = random<T>(static_cast<std::size_t>(lda) * std::max(ta == CUBLAS_OP_N ? k : m, 1));
+          const auto b = random<T>(static_cast<std::size_t>(ldb) * std::max(tb == CUBLAS_OP_N ? n : k, 1));
+          auto c = random<T>(static_cast<std::size_t>(ldc) * n);
+          if (be == 0) std::fill(c.begin(), c.end(), noise<T>());
+          const Device<T> da(a), db(b), dc(c);
+          const T alpha(al), beta(be);
+          REQUIRE(Kind::gemm(handle, ta, tb, m, n, k, &alpha, da.data, lda, db.data, ldb, &beta, dc.data, ldc));
+          compare<T>(std::string(name) + " gemm " + std::to_string(m) + " " + std::to_string(n) + " " + std::to_string(k) +
+                         " trans " + std::to_string(ta) + std::to_string(tb) + " alpha " + std::to_string(al),
+                     ta, tb, m, n, k, alpha, a.data(), lda, b.data(), ldb, beta, c.data(), ldc, dc.read().data());
+        }
+      }
+    }
+  }
+}
+
+// The other ways to ask for products, all of m x k by k x n without transposes.
+template <class Kind>
+void others(cublasHandle_t handle, const char* name) {
+  using T = typename Kind::T;
+  constexpr int m = 96, n = 80, k = 72, count = 3;
+  constexpr auto none = CUBLAS_OP_N;
+  const auto a = random<T>(m * k * count), b = random<T>(k * n * count), c = random<T>(m * n * count);
+  const Device<T> da(a), db(b);
+  const T alpha(1.25), beta(-0.5);
+  const auto check = [&](const char* what, const std::vector<T>& found, int matrices) {
+    for (int i = 0; i < matrices; ++i) {
+      compare<T>(std::string(name) + " " + what, none, none, m, n, k, alpha, &a[i * m * k], m, &b[i * k * n], k, beta,
+                 &c[i * m * n], m, &found[i * m * n]);
+    }
+  };
+  {
+    const Device<T> dc(c);
+    REQUIRE(Kind::strided(handle, m, n, k, &alpha, da.data, m * k, db.data, k * n, &beta, dc.data, m * n, count));
+    check("strided", dc.read(), count);
+  }
+  {
+    const Device<T> dc(c);
+    REQUIRE(cublasGemmEx(handle, none, none, m, n, k, &alpha, da.data, Kind::type, m, db.data, Kind::type, k, &beta, dc.data,
+                         Kind::type, m, Kind::compute, CUBLAS_GEMM_DEFAULT));
+    check("GemmEx", dc.read(), 1);
+  }
+  {
+    const Device<T> dc(c);
+    REQUIRE(cublasGemmStridedBatchedEx(handle, none, none, m, n, k, &alpha, da.data, Kind::type, m, m * k, db.data, Kind::type, k,
+                                       k * n, &beta, dc.data, Kind::type, m, m * n, count, Kind::compute, CUBLAS_GEMM_DEFAULT));
+    check("GemmStridedBatchedEx", dc.read(), count);
+  }
+  {  // factors on the device: the real routine serves
+    const Device<T> dc(c), factors(std::vector<T>{alpha, beta});
+    REQUIRE(cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE));
+    REQUIRE(Kind::gemm(handle, none, none, m, n, k, factors.data, da.data, m, db.data, k, factors.data + 1, dc.data, m));
+    REQUIRE(cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST));
+    const bool was = is_exact;
+    is_exact = false;
+    check("factors on the device", dc.read(), 1);
+    is_exact = was;
+  }
+  {  // a graph, with a workspace of the program's
+    const Device<T> dc(c);
+    void* workspace = nullptr;
+    REQUIRE(cudaMalloc(&workspace, 64 << 20));
+    cudaStream_t stream;
+    REQUIRE(cudaStreamCreate(&stream));
+    REQUIRE(cublasSetStream(handle, stream));
+    REQUIRE(cublasSetWorkspace(handle, workspace, 64 << 20));
+    REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    REQUIRE(Kind::gemm(handle, none, none, m, n, k, &alpha, da.data, m, db.data, k, &beta, dc.data, m));
+    cudaGraph_t graph;
+    cudaGraphExec_t ready;
+    REQUIRE(cudaStreamEndCapture(stream, &graph));
+    REQUIRE(cudaGraphInstantiate(&ready, graph, 0));
+    REQUIRE(cudaGraphLaunch(ready, stream));
+    REQUIRE(cudaStreamSynchronize(stream));
+    check("captured", dc.read(), 1);
+    REQUIRE(cublasSetStream(handle, nullptr));
+    REQUIRE(cudaGraphExecDestroy(ready));
+    REQUIRE(cudaGraphDestroy(graph));
+    REQUIRE(cudaStreamDestroy(stream));
+    REQUIRE(cudaFree(workspace));
+  }
+}
+
+void lt() {
+  constexpr int m = 96, n = 80, k = 72;
+  const auto a = random<double>(m * k), b = random<double>(k * n), c = random<double>(m * n);
+  const Device<double> da(a), db(b), dc(c);
+  const double alpha = 1.25, beta = -0.5;
+  cublasLtHandle_t handle;
+  REQUIRE(cublasLtCreate(&handle));
+  cublasLtMatmulDesc_t what;
+  REQUIRE(cublasLtMatmulDescCreate(&what, CUBLAS_COMPUTE_64F, CUDA_R_64F));
+  cublasLtMatrixLayout_t of_a, of_b, of_c;
+  REQUIRE(cublasLtMatrixLayoutCreate(&of_a, CUDA_R_64F, m, k, m));
+  REQUIRE(cublasLtMatrixLayoutCreate(&of_b, CUDA_R_64F, k, n, k));
+  REQUIRE(cublasLtMatrixLayoutCreate(&of_c, CUDA_R_64F, m, n, m));
+  REQUIRE(cublasLtMatmul(handle, what, &alpha, da.data, of_a, db.data, of_b, &beta, dc.data, of_c, dc.data, of_c, nullptr,
+                         nullptr, 0, nullptr));
+  compare<double>("cublasLtMatmul", CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, alpha, a.data(), m, b.data(), k, beta, c.data(), m,
+                  dc.read().data());
+  cublasLtMatrixLayoutDestroy(of_a);
+  cublasLtMatrixLayoutDestroy(of_b);
+  cublasLtMatrixLayoutDestroy(of_c);
+  cublasLtMatmulDescDestroy(what);
+  cublasLtDestroy(handle);
+}
+
+// Of integers, so that every order of the sums is exact.
+void rank_k_and_triangular(cublasHandle_t handle) {
+  constexpr int n = 700, k = 500;
+  std::vector<double> a(n * k), c(n * n), t(n * n), x(n * k);
+  const auto integer = [] { return static_cast<double>(std::uniform_int_distribution<int>(-9, 9)(engine)); };
+  std::generate(a.begin(), a.end(), integer);
+  std::generate(c.begin(), c.end(), integer);
+  std::generate(x.begin(), x.end(), integer);
+  for (int j = 0; j < n; ++j) {
+    for (int i = 0; i < n; ++i) t[i + j * n] = i == j ? 1 : i > j && (i * 7 + j) % 97 == 0 ? 1 : 0;
+  }
+  const double alpha = 2, beta = -1, one = 1;
+  {
+    const Device<double> da(a), dc(c);
+    REQUIRE(cublasDsyrk(handle, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, n, k, &alpha, da.data, n, &beta, dc.data, n));
+    const auto found = dc.read();
+    bool is_right = true;
+    for (int j = 0; j < n; ++j) {
+      for (int i = 0; i < n; ++i) {
+        double sum = 0;
+        for (int l = 0; l < k && i >= j; ++l) sum += a[i + l * n] * a[j + l * n];
+        is_right = is_right && found[i + j * n] == (i >= j ? alpha * sum + beta * c[i + j * n] : c[i + j * n]);
+      }
+    }
+    note(is_right, "Dsyrk");
+  }
+  {  // T X = B for B = T X
+    std::vector<double> b(n * k);
+    for (int j = 0; j < k; ++j) {
+      for (int i = 0; i < n; ++i) {
+        for (int l = 0; l <= i; ++l) b[i + j * n] += t[i + l * n] * x[l + j * n];
+      }
+    }
+    const Device<double> dt(t), db(b);
+    REQUIRE(cublasDtrsm(handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, CUBLAS_DIAG_UNIT, n, k, &one, dt.data, n,
+                        db.data, n));
+    note(db.read() == x, "Dtrsm");
+  }
+}
+
+// Microseconds of the host a call: of many small ones, of which the GPU does not keep up with all, the least of several batches.
+void host_time(cublasHandle_t handle, int n) {
+  const auto a = random<double>(n * n);
+  const Device<double> da(a), db(a), dc(a);
+  const double alpha = 1, beta = 0;
+  double least = 1e9;
+  for (int batch = 0; batch < 200; ++batch) {
+    REQUIRE(cudaDeviceSynchronize());
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < 50; ++i) {
+      cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &alpha, da.data, n, db.data, n, &beta, dc.data, n);
+    }
+    const std::chrono::duration<double, std::micro> taken = std::chrono::steady_clock::now() - start;
+    least = std::min(least, taken.count() / 50);
+  }
+  std::printf("host time of cublasDgemm of %d: %.2f us\n", n, least);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) return 77;
+  const std::string mode = argc > 1 ? argv[1] : "";
+  cublasHandle_t handle;
+  REQUIRE(cublasCreate(&handle));
+  if (mode == "time") {
+    for (const int n : {16, 64, 128}) host_time(handle, n);
+    return 0;
+  }
+  is_exact = mode == "correct";
+  gemms<Real>(handle, "D");
+  gemms<Imaginary>(handle, "Z");
+  others<Real>(handle, "D");
+  others<Imaginary>(handle, "Z");
+  lt();
+  rank_k_and_triangular(handle);
+  REQUIRE(cublasDestroy(handle));
+  std::printf("%d passed, %d failed\n", passed, failed);
+  return failed == 0 ? 0 : 1;
+}

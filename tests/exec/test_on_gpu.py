@@ -1,0 +1,103 @@
+"""Programs in C++ that call cuBLAS and cuSOLVER on a GPU, with the library before them and without.
+
+They need libozfp4 with CUDA beside libozfp4_blas, the headers and libraries of CUDA 13, and a GPU."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import preloaded
+import pytest
+
+PROGRAMS = Path(__file__).with_name("programs")
+# Of CUDA's wheels, which torch and CuPy bring, and of an installed toolkit.
+FOLDERS = [
+    *(Path(folder) / "nvidia" / "cu13" for folder in sys.path),
+    *(
+        Path(folder) / "nvidia" / part
+        for folder in sys.path
+        for part in ("cublas", "cusolver", "cuda_runtime")
+    ),
+    Path("/usr/local/cuda"),
+]
+LIBRARIES = ("libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13", "libcusolver.so.12")
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Compiles one of the programs."""
+    compiler = shutil.which("c++") or shutil.which("g++")
+    headers = [folder / "include" for folder in FOLDERS if (folder / "include").is_dir()]
+    found = [folder / lib for folder in FOLDERS for lib in ("lib", "lib64") if (folder / lib).is_dir()]
+    if compiler is None or not preloaded.LIBRARY.with_name("libozfp4.so.0").is_file():
+        pytest.skip("no C++ compiler, or no libozfp4 with CUDA")
+    for name in LIBRARIES:
+        if not any((folder / name).is_file() for folder in found):
+            pytest.skip(f"no {name}")
+    if not any((folder / "cublas_v2.h").is_file() for folder in headers):
+        pytest.skip("no cublas_v2.h")
+
+    def made(name: str) -> Path:
+        target = tmp_path_factory.mktemp(name) / name
+        command = [compiler, "-std=gnu++17", "-O2", PROGRAMS / f"{name}.cpp", "-o", target]
+        command += [word for folder in headers for word in ("-I", folder)]
+        command += [word for folder in found for word in ("-L", folder, f"-Wl,-rpath,{folder}")]
+        subprocess.run([str(word) for word in (*command, *(f"-l:{name}" for name in LIBRARIES))], check=True)
+        return target
+
+    return made
+
+
+def finished(done: subprocess.CompletedProcess[str]) -> str:
+    if done.returncode == 77:
+        pytest.skip("no GPU")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def caught(report: Path) -> dict[str, int]:
+    """Calls by routine, of those that ozfp4 served."""
+    (process,) = json.loads(report.read_text())["processes"]
+    assert process["verified"]["wrong"] == 0
+    found: dict[str, int] = {}
+    for row in process["rows"]:
+        if row["caught"]:
+            found[row["routine"]] = found.get(row["routine"], 0) + row["calls"]
+    return found
+
+
+@pytest.fixture(scope="module")
+def calls(build: Callable[[str], Path]) -> Path:
+    program = build("cublas_calls")
+    finished(subprocess.run([program], capture_output=True, text=True, timeout=300))  # cuBLAS itself
+    return program
+
+
+@pytest.mark.parametrize("accuracy", ["scaled", "fp64", "correct"])
+def test_products_of_cublas(calls: Path, accuracy: str, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"mode": "always", "accuracy": accuracy, "verify": 2000}
+    report = tmp_path / "report.json"
+    said = finished(preloaded.run([calls, accuracy], report=report, **settings))
+    assert said.endswith(" 0 failed\n")
+    served = caught(report)
+    for letter in "DZ":
+        assert served[f"cublas{letter}gemm_v2"] >= 100
+        assert served[f"cublas{letter}gemmStridedBatched"] == 1
+    assert served["cublasGemmEx"] == served["cublasGemmStridedBatchedEx"] == 2
+    assert served["cublasLtMatmul"] == 1
+    assert served["cublasDsyrk_v2"] >= 1
+    assert served["cublasDtrsm_v2"] >= 1
+
+
+def test_factorisations_of_cusolver(build: Callable[[str], Path], tmp_path: Path) -> None:
+    program, report = build("cusolver_calls"), tmp_path / "report.json"
+    finished(subprocess.run([program], capture_output=True, text=True, timeout=300))
+    said = finished(preloaded.run([program], report=report, mode="always", verify=200))
+    assert said.endswith("4 passed, 0 failed\n")
+    assert sum(caught(report).values()) >= 10
