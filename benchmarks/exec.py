@@ -100,7 +100,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="times that each does its work")
     parser.add_argument("--out", metavar="FILE")
     arguments = parser.parse_args()
-    machine = describe()
+    machine = describe("cuda")
     print(sentence(machine))
     rows = []
     for kind in ("large", "products", "factorisations"):

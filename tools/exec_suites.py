@@ -25,7 +25,9 @@ EVERY = "float32,float64,complex64,complex128"
 
 def tests(arguments: list[str], folder: str) -> tuple[list[str], str]:
     """What fails of a run of pytest, and its last line."""
-    command = [*arguments, "-q", "-rfE", "-p", "no:cacheprovider", "-o", "addopts=", "--rootdir", folder]
+    settings = Path(folder) / "pytest.ini"  # none of this project's
+    settings.write_text("[pytest]\n", encoding="utf-8")
+    command = [*arguments, "-q", "-rfE", "-p", "no:cacheprovider", "-c", str(settings), "--rootdir", folder]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     lines = done.stdout.splitlines() or [done.stderr]
     if done.returncode not in (0, 1):

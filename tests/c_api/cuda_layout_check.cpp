@@ -29,7 +29,9 @@ std::shared_ptr<DeviceProblem> laid_out(const DeviceCall& call, const Options& o
   request.alphabet = Alphabet::int8;
   request.bits = options.accuracy == Accuracy::scaled ? call.type.precision() : accuracy_bits(call.type.precision());
   request.k = inner_of(product);
-  return lay_out(product, options, *find_plan(request, call.type.is_complex), cuda::Kernel::mma_copy, gpu);
+  const bool may_be_direct = !call.type.is_complex && call.type.part == ElementType::float64;
+  return lay_out(product, options, *find_plan(request, call.type.is_complex), cuda::Kernel::mma_copy, gpu,
+                 may_be_direct ? cuda::Direct::where_it_pays : cuda::Direct::never);
 }
 
 std::int64_t least_leading(int order, int transpose, std::int64_t rows, std::int64_t columns) {

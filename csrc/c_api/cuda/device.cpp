@@ -7,6 +7,7 @@
 #include <string>
 #include <tuple>
 
+#include "arith/accuracy/capacity.hpp"
 #include "arith/narrow.hpp"
 #include "c_api/checked/status.hpp"
 #include "c_api/cuda/memory.hpp"
@@ -22,12 +23,17 @@ using namespace ozfp4::cuda;
 
 // ---- The test of a kernel ----
 
-bool is_exact(const Device& device, Kernel kernel, const Plan& like, const ExactCase& own) {
+// Another way than by the stages counts where there is a kernel of it for the case.
+bool is_exact(const Device& device, Kernel kernel, const Plan& like, const ExactCase& own, Accuracy accuracy = Accuracy::scaled,
+              Direct way = Direct::never) {
   PlanRequest request;
   request.scheme = like.scheme;
   request.alphabet = like.alphabet;
   request.k = own.k;
-  const CudaPlan plan = make_cuda_plan(make_plan(request), own.k, kernel);
+  if (accuracy != Accuracy::scaled) request.bits = accuracy_bits(53);
+  Promise promise;
+  promise.accuracy = accuracy;
+  const CudaPlan plan = make_cuda_plan(make_plan(request), own.k, kernel, promise);
   const std::size_t bytes_c = own.c.size() * sizeof(double);
   const DeviceMemory a(own.a.size() * sizeof(double)), b(own.b.size() * sizeof(double)), c(bytes_c);
   a.fill(own.a.data());
@@ -42,7 +48,9 @@ bool is_exact(const Device& device, Kernel kernel, const Plan& like, const Exact
   product.result.columns = own.n;
   product.result.row_stride = std::int64_t(8) * own.n;
   product.result.column_stride = 8;
-  const CudaLayout layout = make_layout(plan, product, device.gpu, INT64_MAX);
+  const auto direct = make_direct_layout(plan, product, device.gpu, INT64_MAX, {}, way);
+  if (way != Direct::never && !direct) return true;
+  const CudaLayout layout = direct ? *direct : make_layout(plan, product, device.gpu, INT64_MAX);
   const DeviceSteps steps(plan);
   check_matmul(plan, layout, product, steps.get(), device.gpu);
   const DeviceMemory workspace(static_cast<std::size_t>(layout.bytes));
@@ -57,6 +65,17 @@ bool is_exact(const Device& device, Kernel kernel, const Plan& like, const Exact
 bool passes(const Device& device, Kernel kernel, const Plan& like) {
   return std::all_of(exact_cases().begin(), exact_cases().end(),
                      [&](const ExactCase& own) { return is_exact(device, kernel, like, own); });
+}
+
+bool passes_without_planes(const Device& device, Kernel kernel, const Plan& like) {
+  for (const ExactCase& own : small_exact_cases()) {
+    for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::fp64}) {
+      for (const Direct way : {Direct::always, Direct::thin, Direct::tiles}) {
+        if (!is_exact(device, kernel, like, own, accuracy, way)) return false;
+      }
+    }
+  }
+  return true;
 }
 
 bool is_captured(cudaStream_t stream) {
@@ -113,19 +132,20 @@ std::vector<UnitRate> device_units(const Device& device, Scheme scheme) {
   return {{&Alphabet::int8, 1.0}, {&Alphabet::fp4, fp4_rate(has_codes, has_tcgen05, has_tcgen05_bytes)}};
 }
 
-bool is_trusted(const Device& device, Kernel kernel, const Plan& plan, cudaStream_t stream) {
-  using Key = std::tuple<int, Kernel, Element, Scheme>;
+bool is_trusted(const Device& device, Kernel kernel, const Plan& plan, cudaStream_t stream, bool without_planes) {
+  using Key = std::tuple<int, Kernel, Element, Scheme, bool>;
   static auto* const verdicts = new std::map<Key, bool>;
   static auto* const lock = new std::mutex;
   const std::lock_guard<std::mutex> alone(*lock);
-  const Key key(device.index, kernel, element_of(plan, kernel), plan.scheme);
+  const Key key(device.index, kernel, element_of(plan, kernel), plan.scheme, without_planes);
   const auto known = verdicts->find(key);
   if (known != verdicts->end()) return known->second;
   if (is_captured(stream)) {
     refuse(OZFP4_UNSUPPORTED, std::string("stream: the first product by the kernel '") + kernel_name(kernel) +
                                   "' tests it, which a CUDA graph cannot capture; run one such product before");
   }
-  return verdicts->emplace(key, passes(device, kernel, plan)).first->second;
+  const bool is_right = without_planes ? passes_without_planes(device, kernel, plan) : passes(device, kernel, plan);
+  return verdicts->emplace(key, is_right).first->second;
 }
 
 }  // namespace ozfp4::c_api

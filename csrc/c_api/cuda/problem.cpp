@@ -147,6 +147,13 @@ cuda::Promise promise_of(const DeviceProduct& p, const Options& options) {
   return promise;
 }
 
+// Whether a product may be made without planes: nobody asked for what only the stages have. Of other types than real ones of 64
+// bits these kernels are not tried.
+bool may_be_direct(const DeviceProduct& p, const Options& options) {
+  return !p.type.is_complex && p.type.part == ElementType::float64 && options.plan == nullptr && options.alphabet == nullptr &&
+         options.scheme == Scheme::two && options.accuracy != Accuracy::correct;
+}
+
 // A plan and a kernel on the device, the cheapest that can be trusted.
 std::pair<std::shared_ptr<const Plan>, Kernel> choose(const DeviceProduct& p, const Options& options, std::int64_t inner,
                                                       const Device& device, cudaStream_t stream) {
@@ -176,7 +183,7 @@ std::int64_t inner_of(const DeviceProduct& p) {
 }
 
 std::shared_ptr<DeviceProblem> lay_out(const DeviceProduct& p, const Options& options, const Plan& plan, Kernel kernel,
-                                       const Gpu& gpu) {
+                                       const Gpu& gpu, Direct direct) {
   auto problem = std::make_shared<DeviceProblem>();
   problem->reads = p.alpha != 0.0 && p.k > 0;
   problem->copies_right = problem->reads && p.type.is_complex;
@@ -191,7 +198,9 @@ std::shared_ptr<DeviceProblem> lay_out(const DeviceProduct& p, const Options& op
   }
   CudaProduct product = real_product(p, *problem, nullptr);
   if (problem->plan.plan.is_complex) product = with_parts(product);
-  problem->layout = make_layout(problem->plan, product, gpu, limit - problem->places.stages);
+  const std::int64_t left = limit - problem->places.stages;
+  const auto without_planes = make_direct_layout(problem->plan, product, gpu, left, {}, direct);
+  problem->layout = without_planes ? *without_planes : make_layout(problem->plan, product, gpu, left);
   static const GemmStep anywhere{};  // whether there are steps on the device is all that is looked at
   check_matmul(problem->plan, problem->layout, product, DeviceSteps::is_long(problem->plan) ? &anywhere : nullptr, gpu);
   problem->places.bytes = problem->places.stages + problem->layout.bytes;
@@ -209,7 +218,9 @@ std::shared_ptr<const DeviceProblem> find_problem(const DeviceProduct& product, 
   const auto found = kept->find(key);
   if (found != kept->end()) return found->second;
   const auto [plan, kernel] = choose(product, options, inner_of(product), device, stream);
-  const std::shared_ptr<DeviceProblem> made = lay_out(product, options, *plan, kernel, device.gpu);
+  const bool is_direct = may_be_direct(product, options) && is_trusted(device, kernel, *plan, stream, true);
+  const Direct direct = is_direct ? Direct::where_it_pays : Direct::never;
+  const std::shared_ptr<DeviceProblem> made = lay_out(product, options, *plan, kernel, device.gpu, direct);
   made->steps = std::make_unique<const DeviceSteps>(made->plan);
   if (options.plan != nullptr) made->asked = options.plan->plan;
   if (kept->size() >= kMostProblems) kept->clear();

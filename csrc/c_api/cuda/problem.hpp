@@ -39,10 +39,11 @@ struct DeviceProblem {
   bool copies_left = false, copies_right = false;
 };
 
-// All of it but the steps, which needs no device: a product by this plan and kernel on such a GPU. Throws std::length_error where
-// the workspace limit is too small. Range: what the kernel multiplies; no extent above kLongestExtent.
+// All of it but the steps, which needs no device: a product by this plan and kernel on such a GPU, or without planes where
+// `direct` allows it. Throws std::length_error where the workspace limit is too small. Range: what the kernel multiplies; no
+// extent above kLongestExtent.
 std::shared_ptr<DeviceProblem> lay_out(const DeviceProduct& product, const Options& options, const Plan& plan,
-                                       cuda::Kernel kernel, const cuda::Gpu& gpu);
+                                       cuda::Kernel kernel, const cuda::Gpu& gpu, cuda::Direct direct);
 
 // Entries along K of the real product that is multiplied.
 std::int64_t inner_of(const DeviceProduct& product);

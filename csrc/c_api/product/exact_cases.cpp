@@ -12,6 +12,8 @@ struct Shape {
 };
 // Every sum is below 2^53.
 constexpr Shape kShapes[] = {{70, 33, 300, 51, 0, 2}, {33, 130, 129, 0, 51, 2}, {65, 39, 1300, 20, 20, 0}};
+constexpr Shape kSmallShapes[] = {
+    {9, 7, 11, 51, 0, 2}, {70, 33, 16, 0, 51, 2}, {150, 130, 63, 20, 20, 0}, {300, 3, 2500, 51, 0, 2}, {5, 200, 1300, 20, 20, 0}};
 
 // Integers of either sign, at random but the same everywhere.
 double next_integer(std::uint64_t& state, int bits) {
@@ -41,14 +43,22 @@ ExactCase make_case(const Shape& shape) {
   return made;
 }
 
+template <std::size_t N>
+const std::vector<ExactCase>* make_cases(const Shape (&shapes)[N]) {
+  auto* made = new std::vector<ExactCase>;
+  for (const Shape& shape : shapes) made->push_back(make_case(shape));
+  return made;
+}
+
 }  // namespace
 
 const std::vector<ExactCase>& exact_cases() {
-  static const auto* const cases = [] {
-    auto* made = new std::vector<ExactCase>;
-    for (const Shape& shape : kShapes) made->push_back(make_case(shape));
-    return made;
-  }();
+  static const auto* const cases = make_cases(kShapes);
+  return *cases;
+}
+
+const std::vector<ExactCase>& small_exact_cases() {
+  static const auto* const cases = make_cases(kSmallShapes);
   return *cases;
 }
 

@@ -16,4 +16,7 @@ struct ExactCase {
 // ones of 20 bits make long sums. Made once.
 const std::vector<ExactCase>& exact_cases();
 
+// The same, of which one is of short K, one small and two have few columns, or rows.
+const std::vector<ExactCase>& small_exact_cases();
+
 }  // namespace ozfp4::c_api
