@@ -10,6 +10,7 @@
  * ozfp4.matmul in Python, whose bits these functions give: accuracy "fp64", each entry at least as good as a sum in its own
  * precision. A beta of 0 does not read C, an alpha of 0 reads neither A nor B. C overlaps neither; everything else may be read
  * by several threads at once. alpha and beta are finite.
+ * The calling thread's floating-point mode (rounding, subnormal numbers flushed to 0, traps) changes no bit and stays as it is.
  *
  * Every function that can fail returns a status and keeps a text for ozfp4_last_error, of this thread, which begins with the name
  * of the argument that is at fault. Nothing is then written. No exception leaves the library, and it never ends the process.

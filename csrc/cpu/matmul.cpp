@@ -7,6 +7,7 @@
 #include "cpu/encode/pair_planes.hpp"
 #include "cpu/repair/disjoint.hpp"
 #include "cpu/repair/repair.hpp"
+#include "cpu/runtime/fp_mode.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/stages/reconstruct.hpp"
 #include "cpu/stages/scale.hpp"
@@ -184,6 +185,7 @@ class Product {
 
 MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulOperand& b, const std::vector<Target>& targets,
                          const MatmulOptions& options) {
+  const DefaultFpMode mode;
   MatmulOutcome outcome;
   const std::int64_t rows = a.view.outer, columns = b.view.outer, inner = a.view.inner;
   if (rows == 0 || columns == 0) return outcome;
@@ -218,6 +220,7 @@ void MatmulOutcome::extend(const MatmulOutcome& other) {
 
 std::int64_t cpu_int8_matmul(const Plan& plan, const OperandView& a, const OperandView& b, std::int32_t* result,
                              std::int64_t workspace_limit) {
+  const DefaultFpMode mode;
   if (a.outer == 0 || b.outer == 0) return 0;
   if (a.inner == 0) {
     std::fill_n(result, a.outer * b.outer, 0);

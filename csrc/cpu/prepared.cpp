@@ -5,6 +5,7 @@
 #include "cpu/block_planes.hpp"
 #include "cpu/bytes/multiply.hpp"
 #include "cpu/encode/pair_planes.hpp"
+#include "cpu/runtime/fp_mode.hpp"
 #include "cpu/stages/encode.hpp"
 
 namespace ozfp4 {
@@ -14,6 +15,7 @@ OperandView encoded_lines(const Plan& plan, const OperandView& view, bool is_rig
 }
 
 PreparedOperand cpu_prepare(const Plan& plan, const OperandView& view, const ScaleRequest& request, bool is_right) {
+  const DefaultFpMode mode;
   const OperandView encoded = encoded_lines(plan, view, is_right);
   const Side side = is_right ? Side::right : Side::left;
   const ByteKernel* kernel = byte_kernel_of(plan);

@@ -13,6 +13,7 @@
 #include "bindings/views.hpp"
 #include "cpu/accuracy/certified.hpp"
 #include "cpu/partial/partial.hpp"
+#include "cpu/runtime/fp_mode.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/stages/reconstruct.hpp"
 #include "cpu/stages/scale.hpp"
@@ -32,6 +33,7 @@ Words piece_facts(const py::array& operand, bool is_right) {
   Words words(std::vector<py::ssize_t>{view.outer, kPieceWords});
   std::int64_t* data = words.mutable_data();
   const py::gil_scoped_release unlocked;
+  const DefaultFpMode mode;
   const std::vector<PieceFacts> pieces = cpu_piece_facts(view);
   for (std::size_t i = 0; i < pieces.size(); ++i) to_words(pieces[i], data + i * kPieceWords);
   return words;
@@ -53,6 +55,7 @@ class SharedScales {
     const std::int64_t* data = words.data();
     const auto places = static_cast<std::size_t>(words.shape(0));
     const py::gil_scoped_release unlocked;
+    const DefaultFpMode mode;
     std::vector<PieceFacts> whole(lines);
     parallel_for(static_cast<std::int64_t>(lines), kLineGrain, [&](std::int64_t begin, std::int64_t end) {
       for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
@@ -94,6 +97,7 @@ class SharedScales {
     Words counts(static_cast<py::ssize_t>(lines()));
     std::int64_t* data = counts.mutable_data();
     const py::gil_scoped_release unlocked;
+    const DefaultFpMode mode;
     Scales own = scales_;
     cpu_count_rounded(view, own);
     for (std::size_t i = 0; i < own.records.size(); ++i) data[i] = static_cast<std::int64_t>(own.records[i].rounded);
@@ -171,6 +175,7 @@ void residues(const Plan& plan, int count, const py::array& a, const py::array& 
   const ShiftedOperand own_a = shifted(view_a, scales_a, first_row, "a"), own_b = shifted(view_b, scales_b, first_column, "b");
   void* data = out.mutable_data();
   const py::gil_scoped_release unlocked;
+  const DefaultFpMode mode;
   cpu_residues(plan, count, own_a, own_b, workspace_limit, data);
 }
 
@@ -204,6 +209,7 @@ Words finish(const Plan& plan, int count, const py::array& sums, std::int64_t k,
   std::vector<std::int64_t> found;
   {
     const py::gil_scoped_release unlocked;
+    const DefaultFpMode mode;
     const Scales &a = scales_a.scales(), &b = scales_b.scales();
     if (!promise.certifies()) {
       cpu_reconstruct(plan, count, sums.data(), a.shift.data() + first_row, b.shift.data() + first_column, target.result);

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "cpu/runtime/fp_mode.hpp"
 #include "ozfp4.h"
 
 namespace ozfp4::c_api {
@@ -33,6 +34,7 @@ const char* last_error() noexcept;
 
 template <class Body>
 ozfp4_status guarded(const Body& body) noexcept {
+  const DefaultFpMode mode;
   try {
     body();
     return OZFP4_OK;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "cpu/runtime/fp_mode.hpp"
+
 namespace ozfp4 {
 namespace {
 
@@ -71,6 +73,7 @@ std::string first_wrong(Pointer gemm, std::int64_t largest_sum) {
 }  // namespace
 
 std::string wrong_gemm(DgemmPointer dgemm, SgemmPointer sgemm) {
+  const DefaultFpMode mode;
   const std::string in_double = first_wrong<double>(dgemm, std::int64_t(1) << 53);
   if (!in_double.empty()) return "dgemm " + in_double;
   const std::string in_single = first_wrong<float>(sgemm, std::int64_t(1) << 24);

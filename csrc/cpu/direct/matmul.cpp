@@ -8,6 +8,7 @@
 #include "cpu/direct/tile.hpp"
 #include "cpu/direct/vectors.hpp"
 #include "cpu/integers/scale.hpp"
+#include "cpu/runtime/fp_mode.hpp"
 #include "cpu/runtime/threads.hpp"
 
 namespace ozfp4 {
@@ -136,6 +137,7 @@ DirectMatmul::DirectMatmul(const OperandView& a, const OperandView& b, const Int
 bool DirectMatmul::needs_norms() const { return !is_empty() && (wants_exact_ || (!is_thin() && bits_ > 32)); }
 
 void DirectMatmul::look(const OperandView& a, const OperandView& b) {
+  const DefaultFpMode mode;
   const StageTimer timer(outcome_.times.scale);
   const IntegerNorms norms_a = cpu_integer_norms(a), norms_b = cpu_integer_norms(b);
   square_ = std::max(square_, norms_a.norm_squared * norms_b.norm_squared);

@@ -4,12 +4,14 @@
 
 #include "cpu/blocks.hpp"
 #include "cpu/integers/scale.hpp"
+#include "cpu/runtime/fp_mode.hpp"
 #include "plan/prefix.hpp"
 
 namespace ozfp4 {
 
 IntegerOutcome cpu_integer_matmul(const Plan& plan, const OperandView& a, const OperandView& b, const IntegerTarget& target,
                                   std::int64_t workspace_limit, const std::function<void(double)>& progress) {
+  const DefaultFpMode mode;
   IntegerOutcome outcome;
   if (a.outer == 0 || b.outer == 0) return outcome;
   if (a.inner == 0) {

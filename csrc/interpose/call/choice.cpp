@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "interpose/call/fp_mode.hpp"
+#include "cpu/runtime/fp_mode.hpp"
 #include "interpose/process/fork.hpp"
 #include "interpose/process/record.hpp"
 #include "interpose/process/settings.hpp"

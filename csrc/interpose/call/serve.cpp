@@ -9,7 +9,6 @@
 #include <string>
 
 #include "interpose/call/bypass.hpp"
-#include "interpose/call/fp_mode.hpp"
 #include "interpose/process/fork.hpp"
 #include "interpose/process/line.hpp"
 #include "interpose/process/settings.hpp"
@@ -102,7 +101,6 @@ bool has_overflown(const Product& p, const ozfp4_report& report) {
 }
 
 Reason serve_by_default(const Product& product, void* library, ozfp4_report& report) {
-  const DefaultFpMode mode;
   if (!is_given.load(std::memory_order_acquire)) {
     const ForkLock::Guard hold(lock);
     if (!is_given) give_blas(library);

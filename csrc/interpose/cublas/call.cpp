@@ -5,7 +5,6 @@
 
 #include "interpose/call/bypass.hpp"
 #include "interpose/call/choice.hpp"
-#include "interpose/call/fp_mode.hpp"
 #include "interpose/cublas/device/device.hpp"
 #include "interpose/cublas/device/times.hpp"
 #include "interpose/cublas/device/verification.hpp"
@@ -99,7 +98,6 @@ Reason DeviceAttempt::decide(const Place& place) const {
 // All matrices of the batch, or none: what one of them is refused for, all are, but for an address.
 Reason DeviceAttempt::serve(const Place& place) const {
   const Bypass bypass;
-  const DefaultFpMode mode;
   ozfp4_options options = OZFP4_OPTIONS_INIT;
   options.accuracy = settings().accuracy;
   const ForkLock::Guard hold(serving);

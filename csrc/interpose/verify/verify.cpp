@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string>
 
-#include "interpose/call/fp_mode.hpp"
+#include "cpu/runtime/fp_mode.hpp"
 #include "interpose/process/fork.hpp"
 #include "interpose/process/line.hpp"
 #include "interpose/process/record.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "interpose/call/fp_mode.hpp"
+#include "cpu/runtime/fp_mode.hpp"
 #include "interpose/cublas/device/device.hpp"
 #include "interpose/process/settings.hpp"
 #include "interpose/verify/verify.hpp"

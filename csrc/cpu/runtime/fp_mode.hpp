@@ -8,7 +8,7 @@
 #include <immintrin.h>
 #endif
 
-namespace ozfp4::interpose {
+namespace ozfp4 {
 
 // Meanwhile that in which exact products are computed, whatever the program set, and afterwards the program's own again, in which
 // nothing has occurred: roundings and overflows on the way to an exact result are none of the program's.
@@ -37,4 +37,4 @@ class DefaultFpMode {
 #endif
 };
 
-}  // namespace ozfp4::interpose
+}  // namespace ozfp4
