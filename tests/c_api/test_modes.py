@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import library as lib
+import numpy as np
 import pytest
 
 import ozfp4
@@ -29,16 +30,16 @@ def test_modes(library: ctypes.CDLL, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "0 differ\n"), done.stderr
 
 
-def test_subnormal_numbers_where_the_thread_flushes_them() -> None:
+@pytest.mark.parametrize("backend", ["auto", "int8", "fp4", "fp64"])
+def test_python_where_the_thread_flushes_subnormal_numbers(backend: str) -> None:
     torch = pytest.importorskip("torch")
-    smallest = torch.full((3, 3), 5e-324, dtype=torch.float64).numpy()
-    three = torch.full((3, 3), 3.0, dtype=torch.float64).numpy()
-    expected = ozfp4.matmul(smallest, three)
+    rng = np.random.default_rng(1)
+    a, b = rng.standard_normal((40, 64)) * 2.0**-1035, rng.standard_normal((64, 30))
+    expected = ozfp4.matmul(a, b, backend=backend)
     if not torch.set_flush_denormal(True):
         pytest.skip("not on this processor")
     try:
-        found = ozfp4.matmul(smallest, three)
+        found = ozfp4.matmul(a, b, backend=backend)
     finally:
         torch.set_flush_denormal(False)
     assert expected.tobytes() == found.tobytes()
-    assert expected[0, 0] == 9 * 5e-324
