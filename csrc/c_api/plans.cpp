@@ -24,26 +24,54 @@ ozfp4_plan_info describe(const Plan& plan) {
   return info;
 }
 
-std::int64_t workspace_bytes(EntryType type, std::int64_t m, std::int64_t n, std::int64_t k, const Options& options) {
-  const std::int64_t width = type.is_complex ? 2 : 1, inner = width * k;
-  check_inner(options, inner);
-  const std::shared_ptr<const Plan> plan = plan_for(options, type.precision(), inner, type.is_complex);
-  if (m == 0 || n == 0 || k == 0) return 0;
-  const bool certifies = options.accuracy != Accuracy::scaled;
-  const std::int64_t limit = options.workspace_limit;
-  if (!type.is_complex) return choose_blocks(*plan, m, n, inner, limit, certifies).bytes;
-  // Copies of both operands, if those of a line of each do, in half of it.
-  const std::int64_t line = k * type.bytes();
-  const Extents block = cut_for_copies(m, n, {line, 2 * line, 0}, limit / 2);
-  const std::int64_t copied = std::min(block.rows, m) * line + std::min(block.columns, n) * 2 * line;
+// Of a row-major complex product whose copies take so much: as many of them as fit in half of the limit.
+std::int64_t complex_bytes(const Plan& plan, const Extents& of, std::int64_t inner, const CopyBytes& copies, std::int64_t limit,
+                           bool certifies) {
+  const Extents block = cut_for_copies(of.rows, of.columns, copies, limit / 2);
+  const std::int64_t rows = std::min(block.rows, of.rows), columns = std::min(block.columns, of.columns);
+  const std::int64_t copied = rows * copies.row + columns * copies.column + rows * columns * copies.entry;
   if (copied >= limit) {
     refuse(OZFP4_WORKSPACE, "options.workspace_limit: " + std::to_string(limit) +
                                 " bytes are too few, copies of complex operands for the smallest block take " +
                                 std::to_string(copied));
   }
-  return copied +
-         choose_blocks(*plan, std::min(block.rows, m), width * std::min(block.columns, n), inner, limit - copied, certifies)
-             .bytes;
+  return copied + choose_blocks(plan, rows, 2 * columns, inner, limit - copied, certifies).bytes;
+}
+
+// Whatever the factors are: A is copied or not, C where beta is imaginary, and the product kept where a factor has both parts.
+std::int64_t complex_bytes(const Plan& plan, const EntryType& type, const Extents& of, std::int64_t k, const Options& options) {
+  const bool certifies = options.accuracy != Accuracy::scaled;
+  const std::int64_t line = k * type.bytes();
+  std::int64_t most = 0;
+  for (const std::int64_t kept :
+       {std::int64_t(0), std::int64_t(type.bytes()), both_parts_entry_bytes(type, options.accuracy, k)}) {
+    const Extents block = cut_for_copies(of.rows, of.columns, {0, 0, kept}, options.workspace_limit / 2);
+    const Extents own{std::min(block.rows, of.rows), std::min(block.columns, of.columns)};
+    const std::int64_t held = own.rows * own.columns * kept, limit = options.workspace_limit - held;
+    if (limit <= 0) continue;
+    for (const std::int64_t row : {std::int64_t(0), line}) {
+      for (const std::int64_t entry : {std::int64_t(0), std::int64_t(type.bytes())}) {
+        most = std::max(most, held + complex_bytes(plan, own, 2 * k, {row, 2 * line, entry}, limit, certifies));
+      }
+    }
+  }
+  return most;
+}
+
+std::int64_t workspace_bytes(EntryType type, std::int64_t m, std::int64_t n, std::int64_t k, const Options& options) {
+  const std::int64_t inner = type.is_complex ? 2 * k : k;
+  check_inner(options, inner);
+  const std::shared_ptr<const Plan> plan = plan_for(options, type.precision(), inner, type.is_complex);
+  if (m == 0 || n == 0 || k == 0) return 0;
+  const bool certifies = options.accuracy != Accuracy::scaled;
+  std::int64_t most = 0;
+  for (const Extents& of : {Extents{m, n}, Extents{n, m}}) {  // row-major; column-major
+    const std::int64_t own = type.is_complex
+                                 ? complex_bytes(*plan, type, of, k, options)
+                                 : choose_blocks(*plan, of.rows, of.columns, inner, options.workspace_limit, certifies).bytes;
+    most = std::max(most, own);
+  }
+  return most;
 }
 
 }  // namespace

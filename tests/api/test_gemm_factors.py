@@ -77,6 +77,18 @@ def test_every_factor() -> None:
             check(factors, a, b, c, dtype, accuracy=accuracy)
 
 
+def test_no_middle_of_two_single_numbers_is_rounded_twice() -> None:
+    """1 + 2^-24 is the middle between two float32 numbers, and a little more or less decides."""
+    a, b = np.array([[1 - 2.0**-24 * 1j]], np.complex64), np.array([[1]], np.complex64)
+    for accuracy, (least, nearest) in product(
+        ("fp64", "correct"), ((2.0**-70, 1 + 2.0**-23), (-(2.0**-70), 1.0), (0.0, 1.0))
+    ):
+        c = np.array([[least]], np.complex64)
+        found = ozfp4.gemm(1 + 1j, a, b, 1, c, accuracy=accuracy)
+        assert found.real.item() == nearest, (accuracy, least)
+        check((1 + 1j, 1.0), a, b, c, least, accuracy=accuracy)
+
+
 def test_i_times_a_matrix_is_exact() -> None:
     """Its parts change places: what an imaginary factor gives is what a real one gives of the turned matrix."""
     rng = np.random.default_rng(3)

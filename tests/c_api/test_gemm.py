@@ -74,6 +74,46 @@ def test_factors_with_both_parts(gemm: Any, expect: Any, order: str, dtype: str,
             assert lib.same_bits(found, expected), (alpha, beta)
 
 
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+def test_factors_with_both_parts_of_any_size(gemm: Any, expect: Any, dtype: str) -> None:
+    rng = np.random.default_rng(12)
+    deep = 120 if dtype == "complex64" else 1000
+    for spread, accuracy in itertools.product((0, deep // 3, deep), lib.ACCURACIES):
+        a, b = operand(rng, 70, 3, lib.NONE, dtype, spread), operand(rng, 3, 80, lib.NONE, dtype, spread)
+        c = operand(rng, 70, 80, lib.NONE, dtype, spread)
+        asked = lib.options(accuracy=lib.ACCURACIES[accuracy])
+        found = gemm(0.75 - 2.5j, a, b, 2.0**-30 + 1j, c, gap=1, asked=asked)
+        with np.errstate(all="ignore"):
+            expected = expect(0.75 - 2.5j, a, b, 2.0**-30 + 1j, c, accuracy=accuracy)
+        assert lib.same_bits(found, expected), (spread, accuracy)
+
+
+def test_no_middle_of_two_single_numbers_is_rounded_twice(gemm: Any) -> None:
+    a, b = np.array([[1 - 2.0**-24 * 1j]], np.complex64), np.array([[1]], np.complex64)
+    for least, nearest in ((2.0**-70, 1 + 2.0**-23), (-(2.0**-70), 1.0), (0.0, 1.0)):
+        assert gemm(1 + 1j, a, b, 1.0, np.array([[least]], np.complex64)).real.item() == nearest
+
+
+@pytest.mark.parametrize("accuracy", ["fp64", "correct"])
+@pytest.mark.parametrize("order", lib.ORDERS)
+def test_factors_with_both_parts_keep_to_the_workspace(
+    gemm: Any, library: ctypes.CDLL, order: str, accuracy: str
+) -> None:
+    rng = np.random.default_rng(13)
+    a, b, c = (operand(rng, *shape, lib.NONE, "complex128") for shape in ((150, 9), (9, 170), (150, 170)))
+    a[140, 3], b[2, 160] = np.inf, np.nan
+    kind = lib.ACCURACIES[accuracy]
+    whole = gemm(1 - 2j, a, b, 3j, c, order=order, asked=lib.options(accuracy=kind))
+    limit, report, size = 2**18, lib.new_report(), ctypes.c_int64()
+    asked = lib.options(accuracy=kind, workspace_limit=limit, report=ctypes.pointer(report))
+    assert lib.same_bits(gemm(1 - 2j, a, b, 3j, c, order=order, asked=asked), whole)
+    assert 0 < report.workspace <= limit
+    assert (report.special_rows, report.special_columns) == (1, 1)
+    given = (lib.TYPES["complex128"], 150, 170, 9, ctypes.addressof(asked), ctypes.addressof(size))
+    assert library.ozfp4_workspace_size(*given) == lib.OK
+    assert report.workspace <= size.value <= limit
+
+
 @pytest.mark.parametrize("rounding", lib.ROUNDINGS)
 @pytest.mark.parametrize("dtype", lib.LETTERS)
 def test_roundings(gemm: Any, expect: Any, dtype: str, rounding: str) -> None:

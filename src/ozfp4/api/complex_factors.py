@@ -18,6 +18,7 @@ from ..request.complex import parts
 from ..request.factors import has_both_parts
 from ..request.operands import MatmulRequest
 from ..request.update import Update
+from .enclose import enclose
 from .matmul import _matmul
 
 Product = Callable[[MatmulRequest], tuple[Any, Any, Report | None]]
@@ -86,8 +87,7 @@ def _sum(terms: Sequence[tuple[complex, Any]], found: Any, limit: int) -> None:
     """Put the sum of factors times entries into `found`, which may be one of the terms, rounded once for each part."""
     factors = _filled([factor for factor, _ in terms], found)
     for piece in _pieces(found.shape[0], limit):
-        sums = _matmul(_side_by_side([x[piece] for _, x in terms], found), factors, accuracy="correct")
-        _store(found[piece], sums)
+        _put_sums(found[piece], _side_by_side([x[piece] for _, x in terms], found), factors)
 
 
 def _sum_with_bounds(
@@ -102,7 +102,7 @@ def _sum_with_bounds(
     for piece in _pieces(found.shape[0], limit):
         rows = _side_by_side([x[piece] for _, x in terms], found)
         sums, errors = _matmul(rows, factors, accuracy="correct", return_bound=True)
-        _store(found[piece], sums)
+        _put_sums(found[piece], rows, factors)
         with np.errstate(invalid="ignore"):
             lost = abs(parts(sums) - parts(found[piece]))  # exact where both are finite: 53 bits hold it
         errors = [parts(errors), lost, *([] if carried is None else [parts(carried[piece])])]
@@ -156,7 +156,25 @@ def _put(x: Any, where: Any, value: float) -> None:
         x[where] = value
 
 
-def _store(place: Any, sums: Any) -> None:
-    """To the dtype of `place`, rounded to nearest."""
+def _put_sums(place: Any, rows: Any, factors: Any) -> None:
+    """Put the real products of `rows` and `factors`, rounded once, into `place`.
+
+    Of complex64 the sums are rounded to odd before: of the two FP64 numbers around one that none is, that with the odd last bit,
+    which lies on the same side of every float32 number and of the middle between two.
+    """
+    if library.name_of(place.dtype) != "complex64":
+        place[...] = _matmul(rows, factors, accuracy="correct")
+        return
+    lower, upper = enclose(rows, factors)
+    odd = _odd(parts(lower))
     with np.errstate(over="ignore"):
-        place[...] = sums
+        if library.is_tensor(place):
+            parts(place)[...] = library.require_torch().where(odd, parts(lower), parts(upper))
+        else:
+            parts(place)[...] = np.where(odd, parts(lower), parts(upper))
+
+
+def _odd(x: Any) -> Any:
+    """Which float64 numbers have 1 as their last bit."""
+    words = x.view(library.require_torch().int64) if library.is_tensor(x) else x.view(np.int64)
+    return words % 2 == 1

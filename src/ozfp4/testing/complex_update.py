@@ -49,13 +49,17 @@ def complex_gemm_reference(
             for part in (rest.real, rest.imag):
                 part[~np.isfinite(part)] = 0
             terms.append((alpha, rest))
-    result = np.empty(shape, np.complex128)
+    result = np.empty(shape, dtype)
+    part_dtype = result.real.dtype
     for index in np.ndindex(*shape):
         own = [(factor, complex(term[index])) for factor, term in terms]
-        result.real[index] = _sum([(f.real, z.real) for f, z in own] + [(-f.imag, z.imag) for f, z in own])
-        result.imag[index] = _sum([(f.imag, z.real) for f, z in own] + [(f.real, z.imag) for f, z in own])
-    with np.errstate(over="ignore"):
-        return result.astype(dtype)
+        result.real[index] = _sum(
+            [(f.real, z.real) for f, z in own] + [(-f.imag, z.imag) for f, z in own], part_dtype
+        )
+        result.imag[index] = _sum(
+            [(f.imag, z.real) for f, z in own] + [(f.real, z.imag) for f, z in own], part_dtype
+        )
+    return result
 
 
 def _turned(x: Array) -> Array:
@@ -65,10 +69,10 @@ def _turned(x: Array) -> Array:
     return result
 
 
-def _sum(products: list[tuple[float, float]]) -> float:
-    """Rounded once; where NaN or infinity takes part, as in IEEE arithmetic."""
+def _sum(products: list[tuple[float, float]], dtype: npt.DTypeLike) -> float:
+    """Rounded once to a real dtype; where NaN or infinity takes part, as in IEEE arithmetic."""
     if all(math.isfinite(x) for _, x in products):
-        return round_fraction(sum((Fraction(f) * Fraction(x) for f, x in products), Fraction(0)))
+        return round_fraction(sum((Fraction(f) * Fraction(x) for f, x in products), Fraction(0)), dtype)
     special = [f * x for f, x in products if not math.isfinite(x)]
     return math.fsum(special) if not _cancels(special) else math.nan
 
