@@ -327,10 +327,27 @@ syrk(300)
     }
 
 
+def test_rank_k_updates_with_factors_on_the_device(run: Run) -> None:
+    done = run("""
+def on_device(x, letter): return P(scalar(x, letter).value | 1 << 62)
+cublas.cublasSetPointerMode_v2(handle, 1)
+n = 300
+for letter, kind, real in (("D", "syrk", "D"), ("Z", "herk", "D"), ("C", "herk", "S")):
+    a, c = integers((n, 2), letter), integers((n, n), letter)
+    c[np.diag_indices(n)] = c.diagonal().real
+    right = np.where(np.tri(n, dtype=bool), 2 * mm(a, a.conj().T) - c, c)
+    assert process[f"cublas{letter}{kind}_v2"](handle, 0, 0, n, 2, on_device(2, real), address(a), n, on_device(-1, real),
+        address(c), n) == 0
+    np.testing.assert_array_equal(c, right)
+""", dtypes=EVERY)  # fmt: skip
+    text = "alpha and beta are on the device"
+    assert why(done) == {(f"cublas{name}_v2", False, 1, text) for name in ("Dsyrk", "Zherk", "Cherk")}
+
+
 def test_matmul_of_descriptors(run: Run) -> None:
     done = run("""
 def words(*values): return np.array(values, np.int64)
-def matmul(order=0, ta=0, tb=0, beta=1, in_place=True, **changes):
+def matmul(order=0, ta=0, tb=0, beta=1, in_place=True, longer=0, **changes):
     m, n, k = 6, 5, 4
     a, b, c = case("D", ta, tb, m, n, k)
     if order: a, b, c = map(np.ascontiguousarray, (a, b, c))
@@ -339,6 +356,7 @@ def matmul(order=0, ta=0, tb=0, beta=1, in_place=True, **changes):
     desc = words(70, 1, 0, ta, tb, 0, 2, 1, *[0] * 30)
     for place, value in changes.items(): desc[int(place[1:])] = value
     layouts = [words(1, order, *x.shape, max(x.strides) // 8, 1, x.size, 0) for x in (a, b, c, d)]
+    layouts[1][2] += longer
     space = np.empty(4096, np.uint8)
     kept.extend((desc, *layouts, space))
     status = process.cublasLtMatmul(None, address(desc), scalar(3, "D"), address(a), address(layouts[0]), address(b),
@@ -354,10 +372,11 @@ assert matmul(in_place=False) == 15   # C is elsewhere
 assert matmul(_7=4) == 15             # an epilogue
 assert matmul(_0=79) == 15            # emulated by cuBLAS
 assert matmul(_2=1) == 15             # factors on the device
+assert matmul(longer=1) == 15         # op(B) has more rows than op(A) columns
 """, verify=100)  # fmt: skip
     assert why(done) == {
         ("cublasLtMatmul", True, 9, "always"),
-        ("cublasLtMatmul", False, 3, "types, layouts or epilogues that ozfp4 does not have"),
+        ("cublasLtMatmul", False, 4, "types, layouts or epilogues that ozfp4 does not have"),
         ("cublasLtMatmul", False, 1, "alpha and beta are on the device"),
     }
     assert done["verified"]["wrong"] == 0

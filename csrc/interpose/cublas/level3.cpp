@@ -47,9 +47,9 @@ void* move(void* matrix, Type type, std::int64_t row, std::int64_t column, std::
   return static_cast<char*>(matrix) + (row + column * leading) * static_cast<std::int64_t>(size_of(type));
 }
 
-// Whether blocks are worth it: the largest product off the diagonal is one that ozfp4 makes.
+// Whether blocks are worth it: the largest product off the diagonal is one that ozfp4 makes. Range: factors on the host.
 bool has_served_block(const Place& place, const Product& largest) {
-  if (!place.is_host_factor || !place.is_own_version || !has_device()) return false;
+  if (!place.is_own_version || !has_device()) return false;
   if (is_captured(place.stream) || !can_make_native(place.cublas, largest.type)) return false;
   const Reason reason = by_call(largest);
   if (reason != Reason::always || settings().always) return reason == Reason::always;
@@ -202,7 +202,8 @@ Status run(const Real& real, Handle handle, const Problem& all, const Product& w
   if (bypass_depth > 0) return forward();
   Place place;
   const bool is_known = place_of(real, handle, &place);
-  if (is_known && is_cut(all) && has_served_block(place, largest(place))) {
+  // Before blocks are looked at: these read the factors.
+  if (is_known && place.is_host_factor && is_cut(all) && has_served_block(place, largest())) {
     return by_blocks(Products{real, place}, all, [&](const Problem& each) {
       const Bypass bypass;
       return diagonal(each);
@@ -244,7 +245,7 @@ using namespace ozfp4::interpose::cublas;
     double parts[2][2] = {};                                                                                            \
     float singles[2][2] = {};                                                                                           \
     return run(                                                                                                         \
-        real, handle, all, whole, [&](const Place&) { return all.off_diagonal(half_of(n), parts, singles); },           \
+        real, handle, all, whole, [&] { return all.off_diagonal(half_of(n), parts, singles); },                         \
         [&](const RankK& p) {                                                                                           \
           return function(handle, fill, trans, static_cast<Int>(p.n), k, alpha, p.a, lda, beta, p.c, ldc);              \
         },                                                                                                              \
@@ -260,7 +261,7 @@ OZFP4_ALL_RANK_K_NAMES(OZFP4_RANK_K)
     Product whole;                                                                                                               \
     whole.type = all.type, whole.m = m, whole.n = n, whole.k = all.order();                                                      \
     return run(                                                                                                                  \
-        real, handle, all, whole, [&](const Place&) { return all.update(half_of(all.order())); },                                \
+        real, handle, all, whole, [&] { return all.update(half_of(all.order())); },                                              \
         [&](const Triangular& p) {                                                                                               \
           return function(handle, side, fill, trans, diag, static_cast<Int>(p.m), static_cast<Int>(p.n), p.alpha, p.a, lda, p.b, \
                           ldb);                                                                                                  \

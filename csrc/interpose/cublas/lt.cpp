@@ -70,6 +70,15 @@ Reason read_product(void* library, const Matmul& call, Product* p, bool* is_host
       !cublas::type_of(static_cast<int>(a.type), static_cast<int>(b.type), static_cast<int>(c.type), compute, &p->type)) {
     return Reason::other_types;
   }
+  // Extents that contradict each other are cuBLAS's to refuse.
+  const auto is_shaped = [](const Layout& x, int op, std::uint64_t rows, std::uint64_t columns) {
+    return (op == op_n ? x.rows : x.columns) == rows && (op == op_n ? x.columns : x.rows) == columns;
+  };
+  const auto inner = static_cast<std::uint64_t>(p->k);
+  if (!is_shaped(a, transa, d.rows, inner) || !is_shaped(b, transb, inner, d.columns) || !is_shaped(c, op_n, d.rows, d.columns) ||
+      call.alpha == nullptr || call.beta == nullptr) {
+    return Reason::other_types;
+  }
   p->order = a.order == order_row ? row_major : column_major;
   p->transpose_a = transpose_of(transa), p->transpose_b = transpose_of(transb);
   p->alpha = call.alpha, p->beta = call.beta;
