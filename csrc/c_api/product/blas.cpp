@@ -6,11 +6,12 @@
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
-#include <set>
+#include <string>
 
 #include "c_api/checked/status.hpp"
 #include "cpu/blas/blas.hpp"
 #include "cpu/blas/blas_check.hpp"
+#include "cpu/threading/child_lock.hpp"
 
 namespace ozfp4::c_api {
 namespace {
@@ -21,14 +22,25 @@ constexpr std::array<const char*, 9> kLibraries{"libopenblas.so.0",  "libopenbla
                                                 "libmkl_rt.so",      "libblis.so.4",   "libblis.so",
                                                 "libflexiblas.so.3", "libblas.so.3",   "libblas.so"};
 
-std::mutex lock;
+ChildLock lock;
 std::atomic<bool> is_ready{false};
-// All that were in use, as pointers to them were given away. Never destroyed.
-std::set<std::string>& names() {
-  static auto* const all = new std::set<std::string>;
-  return *all;
+std::atomic<const char*> name{""};
+
+// A name that lives as long as the process, as pointers to it are given away: one that is used again is not copied again. What
+// is in the list stays as it is, so that it is whole in a child.
+const char* kept(const std::string& text) {
+  struct Node {
+    std::string text;
+    const Node* next;
+  };
+  static std::atomic<const Node*> first{nullptr};
+  for (const Node* each = first; each != nullptr; each = each->next) {
+    if (each->text == text) return each->text.c_str();
+  }
+  const Node* made = new Node{text, first};
+  first = made;
+  return made->text.c_str();
 }
-const char* name = "";
 
 void use(ozfp4_blas_function dgemm, ozfp4_blas_function sgemm, const std::string& from, const char* argument) {
   const auto own_dgemm = reinterpret_cast<DgemmPointer>(dgemm);
@@ -36,7 +48,7 @@ void use(ozfp4_blas_function dgemm, ozfp4_blas_function sgemm, const std::string
   const std::string wrong = wrong_gemm(own_dgemm, own_sgemm);
   if (!wrong.empty()) refuse(OZFP4_NO_BLAS, std::string(argument) + ": " + from + ": " + wrong);
   set_blas(own_dgemm, own_sgemm);
-  name = names().insert(from).first->c_str();
+  name = kept(from);
   is_ready.store(true, std::memory_order_release);
 }
 
@@ -79,7 +91,7 @@ void find_library() {
 
 void require_blas() {
   if (is_ready.load(std::memory_order_acquire)) return;
-  const std::lock_guard<std::mutex> alone(lock);
+  const std::lock_guard<ChildLock> alone(lock);
   if (!is_ready.load(std::memory_order_acquire)) find_library();
 }
 
@@ -87,7 +99,7 @@ void take_blas(ozfp4_blas_function dgemm, ozfp4_blas_function sgemm) {
   if ((dgemm == nullptr) != (sgemm == nullptr)) {
     refuse(std::string(dgemm == nullptr ? "dgemm" : "sgemm") + ": is NULL, and the other is not");
   }
-  const std::lock_guard<std::mutex> alone(lock);
+  const std::lock_guard<ChildLock> alone(lock);
   if (dgemm == nullptr) {
     is_ready.store(false, std::memory_order_release);
     return;
@@ -95,9 +107,6 @@ void take_blas(ozfp4_blas_function dgemm, ozfp4_blas_function sgemm) {
   use(dgemm, sgemm, "ozfp4_set_blas", "dgemm, sgemm");
 }
 
-const char* blas_name() {
-  const std::lock_guard<std::mutex> alone(lock);
-  return name;
-}
+const char* blas_name() { return name; }
 
 }  // namespace ozfp4::c_api

@@ -1,6 +1,8 @@
 #include "c_api/product/exact_cases.hpp"
 
+#include <atomic>
 #include <cstddef>
+#include <memory>
 
 namespace ozfp4::c_api {
 namespace {
@@ -43,23 +45,28 @@ ExactCase make_case(const Shape& shape) {
   return made;
 }
 
+using Cases = std::vector<ExactCase>;
+
+// Made once, without a lock, which a process that forks meanwhile would find held: two threads may make them.
 template <std::size_t N>
-const std::vector<ExactCase>* make_cases(const Shape (&shapes)[N]) {
-  auto* made = new std::vector<ExactCase>;
+const Cases& kept_cases(std::atomic<const Cases*>& kept, const Shape (&shapes)[N]) {
+  const Cases* found = kept;
+  if (found != nullptr) return *found;
+  auto made = std::make_unique<Cases>();
   for (const Shape& shape : shapes) made->push_back(make_case(shape));
-  return made;
+  return kept.compare_exchange_strong(found, made.get()) ? *made.release() : *found;
 }
 
 }  // namespace
 
 const std::vector<ExactCase>& exact_cases() {
-  static const auto* const cases = make_cases(kShapes);
-  return *cases;
+  static std::atomic<const Cases*> kept{nullptr};
+  return kept_cases(kept, kShapes);
 }
 
 const std::vector<ExactCase>& small_exact_cases() {
-  static const auto* const cases = make_cases(kSmallShapes);
-  return *cases;
+  static std::atomic<const Cases*> kept{nullptr};
+  return kept_cases(kept, kSmallShapes);
 }
 
 }  // namespace ozfp4::c_api

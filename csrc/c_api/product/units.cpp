@@ -11,6 +11,7 @@
 #include "cpu/blocks.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/matmul.hpp"
+#include "cpu/threading/child_lock.hpp"
 #include "cpu/units.hpp"
 
 namespace ozfp4::c_api {
@@ -37,13 +38,14 @@ bool passes(const ByteKernel& kernel) {
                      [](const ExactCase& own) { return is_exact(own, Alphabet::int8) && is_exact(own, Alphabet::fp4); });
 }
 
+ChildLock testing;
+
 // Tests the kernel that serves, and those after it where it fails.
 void trust_serving_kernel() {
   static std::atomic<const ByteKernel*> trusted{nullptr};  // the last one that passed: there is hardly ever another
-  static auto* const lock = new std::mutex;
   const ByteKernel* kernel = serving_byte_kernel();
   if (kernel == nullptr || kernel == trusted.load(std::memory_order_acquire)) return;
-  const std::lock_guard<std::mutex> alone(*lock);
+  const std::lock_guard<ChildLock> alone(testing);
   while ((kernel = serving_byte_kernel()) != nullptr && kernel != trusted.load(std::memory_order_acquire)) {
     if (passes(*kernel)) {
       trusted.store(kernel, std::memory_order_release);

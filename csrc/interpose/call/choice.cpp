@@ -4,8 +4,10 @@
 #include <atomic>
 #include <cmath>
 #include <cstdio>
+#include <mutex>
 
 #include "cpu/runtime/fp_mode.hpp"
+#include "cpu/threading/child_lock.hpp"
 #include "interpose/process/fork.hpp"
 #include "interpose/process/record.hpp"
 #include "interpose/process/settings.hpp"
@@ -49,7 +51,7 @@ struct State {
 
 Table<Class, State, capacity> classes;
 std::atomic<std::int64_t> all_native{0}, spent{0}, spent_on_device{0};
-ForkLock measuring;
+ChildLock measuring;  // over whole products, for which fork() does not wait
 void forget() { classes.forget(), all_native = spent = spent_on_device = 0; }
 const bool forgets = (forget_in_children(forget), true);
 
@@ -123,9 +125,10 @@ Reason by_time(const Product& product, const Arena& arena) {
   State* state = classes.at(of);
   if (!state) return Reason::not_measured;
   if (state->verdict.load(std::memory_order_acquire) == unknown) {
-    if (!is_affordable(of, *state) || !measuring.try_lock()) return Reason::not_measured;
+    if (!is_affordable(of, *state)) return Reason::not_measured;
+    const std::unique_lock<ChildLock> hold(measuring, std::try_to_lock);
+    if (!hold) return Reason::not_measured;
     if (state->verdict == unknown) measure(of, *state, arena);
-    measuring.unlock();
   }
   return state->verdict == ours_is_faster ? Reason::faster : Reason::slower;
 }

@@ -6,10 +6,11 @@
 #include <cfenv>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <string>
 
+#include "cpu/threading/child_lock.hpp"
 #include "interpose/call/bypass.hpp"
-#include "interpose/process/fork.hpp"
 #include "interpose/process/line.hpp"
 #include "interpose/process/settings.hpp"
 #include "interpose/symbols/real.hpp"
@@ -45,7 +46,7 @@ void give_blas(void* library) {
   }
 }
 
-ForkLock lock;
+ChildLock lock;
 std::atomic<bool> is_given{false};
 
 Reason reason_of(ozfp4_status status) {
@@ -102,7 +103,7 @@ bool has_overflown(const Product& p, const ozfp4_report& report) {
 
 Reason serve_by_default(const Product& product, void* library, ozfp4_report& report) {
   if (!is_given.load(std::memory_order_acquire)) {
-    const ForkLock::Guard hold(lock);
+    const std::lock_guard<ChildLock> hold(lock);
     if (!is_given) give_blas(library);
     is_given = true;
   }

@@ -1,4 +1,4 @@
-"""The floating-point mode of the program changes no bit."""
+"""Programs in C: neither their floating-point mode nor their forks change what products are."""
 
 from __future__ import annotations
 
@@ -16,18 +16,26 @@ import ozfp4
 HERE = Path(__file__).parent
 
 
-def test_modes(library: ctypes.CDLL, tmp_path: Path) -> None:
+def run(library: ctypes.CDLL, source: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
     compiler = shutil.which("cc") or pytest.skip("no C compiler here")
-    folder, program = Path(library._name).parent, tmp_path / "modes"
+    folder, program = Path(library._name).parent, tmp_path / "program"
     subprocess.run(
-        [compiler, "-O1", HERE / "modes.c", "-I", lib.HEADER.parent, "-L", folder, "-lozfp4", "-lm", f"-Wl,-rpath,{folder}",
-         "-o", program],
+        [compiler, "-O1", HERE / source, "-I", lib.HEADER.parent, "-L", folder, "-lozfp4", "-lm", "-lpthread",
+         f"-Wl,-rpath,{folder}", "-o", program],
         check=True,
     )  # fmt: skip
-    done = subprocess.run([program], capture_output=True, text=True, check=False)
+    return subprocess.run([program], capture_output=True, text=True, check=False)
+
+
+def test_modes(library: ctypes.CDLL, tmp_path: Path) -> None:
+    done = run(library, "modes.c", tmp_path)
     if "OZFP4_BLAS" in done.stderr:
         pytest.skip("no BLAS here")
     assert (done.returncode, done.stdout) == (0, "0 differ\n"), done.stderr
+
+
+def test_a_fork_amid_the_test_of_a_blas(library: ctypes.CDLL, tmp_path: Path) -> None:
+    assert run(library, "forks.c", tmp_path).stdout == "child 0, parent 1\n"
 
 
 @pytest.mark.parametrize("backend", ["auto", "int8", "fp4", "fp64"])
