@@ -119,7 +119,7 @@ void run(const Call& call, Options options) {
   if (batch.count > 1) batch.flatten();
   Ran ran;
   for (std::int64_t i = 0; i < batch.count; ++i, batch.advance()) multiply(batch.product, options, ran);
-  write_report(options, ran.plan.get(), ran.outcome);
+  ran.report(options);
 }
 
 void run(const Call& call) { run(call, read_options(call.options)); }

@@ -83,7 +83,7 @@ void run(EntryType type, int order, int transpose, std::int64_t n, std::int64_t 
     with_float(type.part, [&](auto zero) { mirror<decltype(zero)>(product, block->first, block->last); });
   }
   ran.outcome.special_columns = ran.outcome.special_rows = std::min(ran.outcome.special_rows, n);
-  write_report(options, ran.plan.get(), ran.outcome);
+  ran.report(options);
 }
 
 }  // namespace

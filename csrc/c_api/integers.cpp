@@ -84,7 +84,7 @@ bool is_multiplied(const IntegerProduct& product) { return product.a.outer > 0 &
 void run_product(const IntegerProduct& product, const IntegerTarget& target, const Options& options) {
   const bool wants_exact = options.raises || options.report != nullptr;
   MatmulOutcome about;
-  if (options.plan == nullptr && options.scheme == Scheme::two && options.alphabet == nullptr && options.family == "least") {
+  if (may_go_direct(options) && trusts_words()) {
     DirectMatmul direct(product.a, product.b, target, wants_exact);
     if (direct.needs_norms()) direct.look(product.a, product.b);
     if (direct.prepare(options.workspace_limit)) {

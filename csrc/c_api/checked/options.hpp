@@ -29,6 +29,11 @@ struct Options {
   bool has_accuracy = false, has_scheme = false, has_family = false;
 };
 
+// Whether a product may be made in machine words: nothing was asked for that only plans have.
+inline bool may_go_direct(const Options& options) {
+  return options.plan == nullptr && options.scheme == Scheme::two && options.alphabet == nullptr && options.family == "least";
+}
+
 // Throws Refusal, naming the member, its value and what is allowed.
 Options read_options(const ozfp4_options* given);
 

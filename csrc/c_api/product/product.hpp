@@ -36,6 +36,10 @@ struct Product {
 struct Ran {
   std::shared_ptr<const Plan> plan;
   MatmulOutcome outcome;
+
+  void report(const Options& options) const {
+    write_report(options, outcome.in_words ? nullptr : plan.get(), outcome, 0, outcome.in_words ? 64 : 0);
+  }
 };
 
 // Throws Refusal, std::length_error where the workspace is too small; nothing is written then.

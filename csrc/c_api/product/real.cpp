@@ -107,6 +107,7 @@ MatmulOutcome run_real(const Plan& plan, const RealProduct& product, const Optio
   MatmulOptions further;
   further.workspace_limit = workspace_limit;
   further.promise = {options.accuracy, precision};
+  if (may_go_direct(options) && trusts_words()) further.way = Way::cheaper;
   return cpu_matmul(plan, a, b, {target}, further);
 }
 

@@ -10,6 +10,7 @@
 #include "c_api/product/exact_cases.hpp"
 #include "cpu/blocks.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
+#include "cpu/direct/matmul.hpp"
 #include "cpu/matmul.hpp"
 #include "cpu/threading/child_lock.hpp"
 #include "cpu/units.hpp"
@@ -17,10 +18,13 @@
 namespace ozfp4::c_api {
 namespace {
 
-bool is_exact(const ExactCase& own, const Alphabet& alphabet) {
+enum class Verdict { exact, wrong, other };  // other: the way was not taken
+
+Verdict verdict_of(const ExactCase& own, const Alphabet& alphabet, Way way, Accuracy accuracy) {
   PlanRequest request;
   request.alphabet = alphabet;
   request.k = own.k;
+  if (accuracy != Accuracy::scaled) request.bits = accuracy_bits(53);
   const std::int64_t line = std::int64_t(8) * own.k;
   const OperandView a{reinterpret_cast<const char*>(own.a.data()), ElementType::float64, own.m, own.k, line, 8};
   const OperandView b{reinterpret_cast<const char*>(own.b.data()), ElementType::float64, own.n, own.k, line, 8};
@@ -28,8 +32,45 @@ bool is_exact(const ExactCase& own, const Alphabet& alphabet) {
   const ResultView c{reinterpret_cast<char*>(found.data()), ElementType::float64, own.m, own.n, std::int64_t(8) * own.n, 8};
   MatmulOptions options;
   options.workspace_limit = std::int64_t(1) << 30;
-  cpu_matmul(*find_plan(request, false), a, b, {{c}}, options);
-  return found == own.c;
+  options.way = way;
+  options.promise = {accuracy, 53};
+  const bool is_in_words = cpu_matmul(*find_plan(request, false), a, b, {{c}}, options).in_words;
+  if (is_in_words != (way == Way::words)) return Verdict::other;
+  return found == own.c ? Verdict::exact : Verdict::wrong;
+}
+
+bool is_exact(const ExactCase& own, const Alphabet& alphabet) {
+  return verdict_of(own, alphabet, Way::planes, Accuracy::scaled) == Verdict::exact;
+}
+
+// Integers in words, which always serve.
+bool is_exact_in_words(const ExactCase& own) {
+  const std::vector<std::int64_t> of_a(own.a.begin(), own.a.end()), of_b(own.b.begin(), own.b.end());
+  const std::int64_t line = std::int64_t(8) * own.k;
+  const OperandView a{reinterpret_cast<const char*>(of_a.data()), ElementType::int64, own.m, own.k, line, 8};
+  const OperandView b{reinterpret_cast<const char*>(of_b.data()), ElementType::int64, own.n, own.k, line, 8};
+  std::vector<std::int64_t> found(own.c.size(), -1);
+  const ResultView c{reinterpret_cast<char*>(found.data()), ElementType::int64, own.m, own.n, std::int64_t(8) * own.n, 8};
+  DirectMatmul direct(a, b, {c, 0}, false);
+  if (direct.needs_norms()) direct.look(a, b);
+  if (!direct.prepare(std::int64_t(1) << 30)) return false;
+  direct.multiply(a, b, c, {});
+  return std::equal(found.begin(), found.end(), own.c.begin(),
+                    [](std::int64_t x, double y) { return static_cast<double>(x) == y; });
+}
+
+// Of numbers not every case is served, but one is.
+bool pass_words() {
+  bool is_any = false;
+  for (const ExactCase& own : exact_cases()) {
+    if (!is_exact_in_words(own)) return false;
+    for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::fp64, Accuracy::correct}) {
+      const Verdict verdict = verdict_of(own, Alphabet::int8, Way::words, accuracy);
+      if (verdict == Verdict::wrong) return false;
+      is_any = is_any || verdict == Verdict::exact;
+    }
+  }
+  return is_any;
 }
 
 bool passes(const ByteKernel& kernel) {
@@ -59,6 +100,13 @@ void trust_serving_kernel() {
 }
 
 }  // namespace
+
+bool trusts_words() {
+  enum : int { unknown, trusted, failed };
+  static std::atomic<int> known{unknown};  // whoever comes meanwhile tries them, too
+  if (known == unknown) known = pass_words() ? trusted : failed;
+  return known == trusted;
+}
 
 std::vector<UnitRate> trusted_units() {
   trust_serving_kernel();

@@ -13,6 +13,9 @@ namespace ozfp4::c_api {
 // over. Throws Refusal where OZFP4_CPU_KERNEL names one that fails; std::invalid_argument where it names none.
 std::vector<UnitRate> trusted_units();
 
+// Whether products of numbers and of integers in machine words may be: tried on exact integers before the first.
+bool trusts_words();
+
 // Finds a BLAS where one multiplies the planes of this product: m x k times k x n entries of the real product.
 void require_unit(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t workspace_limit, bool certifies);
 
