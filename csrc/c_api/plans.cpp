@@ -5,6 +5,7 @@
 #include "c_api/checked/status.hpp"
 #include "c_api/product/product.hpp"
 #include "cpu/blocks.hpp"
+#include "cpu/words/product.hpp"
 #include "plan/cuts.hpp"
 
 namespace ozfp4::c_api {
@@ -24,9 +25,18 @@ ozfp4_plan_info describe(const Plan& plan) {
   return info;
 }
 
+// Of a real product, by planes or in words.
+std::int64_t real_bytes(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t limit,
+                        const Options& options) {
+  const std::int64_t by_planes = choose_blocks(plan, m, n, k, limit, options.accuracy != Accuracy::scaled).bytes;
+  if (plan.is_complex || !may_go_direct(options) || !words_pay(m, n, k)) return by_planes;
+  const std::int64_t words = std::max(WordShape(m, n, k).bytes(kMostBridges), WordShape(n, m, k).bytes(kMostBridges));
+  return std::max(by_planes, std::min(words, limit));
+}
+
 // Of a row-major complex product whose copies take so much: as many of them as fit in half of the limit.
 std::int64_t complex_bytes(const Plan& plan, const Extents& of, std::int64_t inner, const CopyBytes& copies, std::int64_t limit,
-                           bool certifies) {
+                           const Options& options) {
   const Extents block = cut_for_copies(of.rows, of.columns, copies, limit / 2);
   const std::int64_t rows = std::min(block.rows, of.rows), columns = std::min(block.columns, of.columns);
   const std::int64_t copied = rows * copies.row + columns * copies.column + rows * columns * copies.entry;
@@ -35,12 +45,11 @@ std::int64_t complex_bytes(const Plan& plan, const Extents& of, std::int64_t inn
                                 " bytes are too few, copies of complex operands for the smallest block take " +
                                 std::to_string(copied));
   }
-  return copied + choose_blocks(plan, rows, 2 * columns, inner, limit - copied, certifies).bytes;
+  return copied + real_bytes(plan, rows, 2 * columns, inner, limit - copied, options);
 }
 
 // Whatever the factors are: A is copied or not, C where beta is imaginary, and the product kept where a factor has both parts.
 std::int64_t complex_bytes(const Plan& plan, const EntryType& type, const Extents& of, std::int64_t k, const Options& options) {
-  const bool certifies = options.accuracy != Accuracy::scaled;
   const std::int64_t line = k * type.bytes();
   std::int64_t most = 0;
   for (const std::int64_t kept :
@@ -51,7 +60,7 @@ std::int64_t complex_bytes(const Plan& plan, const EntryType& type, const Extent
     if (limit <= 0) continue;
     for (const std::int64_t row : {std::int64_t(0), line}) {
       for (const std::int64_t entry : {std::int64_t(0), std::int64_t(type.bytes())}) {
-        most = std::max(most, held + complex_bytes(plan, own, 2 * k, {row, 2 * line, entry}, limit, certifies));
+        most = std::max(most, held + complex_bytes(plan, own, 2 * k, {row, 2 * line, entry}, limit, options));
       }
     }
   }
@@ -63,12 +72,10 @@ std::int64_t workspace_bytes(EntryType type, std::int64_t m, std::int64_t n, std
   check_inner(options, inner);
   const std::shared_ptr<const Plan> plan = plan_for(options, type.precision(), inner, type.is_complex);
   if (m == 0 || n == 0 || k == 0) return 0;
-  const bool certifies = options.accuracy != Accuracy::scaled;
   std::int64_t most = 0;
   for (const Extents& of : {Extents{m, n}, Extents{n, m}}) {  // row-major; column-major
-    const std::int64_t own = type.is_complex
-                                 ? complex_bytes(*plan, type, of, k, options)
-                                 : choose_blocks(*plan, of.rows, of.columns, inner, options.workspace_limit, certifies).bytes;
+    const std::int64_t own = type.is_complex ? complex_bytes(*plan, type, of, k, options)
+                                             : real_bytes(*plan, of.rows, of.columns, inner, options.workspace_limit, options);
     most = std::max(most, own);
   }
   return most;

@@ -266,6 +266,28 @@ def test_bounds_of_batches(library: ctypes.CDLL, expect: Any, dtype: str) -> Non
         assert lib.same_bits(lib.seen(bound, "row", 1), expected[1])
 
 
+@pytest.mark.parametrize("dtype", lib.LETTERS)
+def test_small_products_are_made_in_words(gemm: Any, expect: Any, library: ctypes.CDLL, dtype: str) -> None:
+    rng = np.random.default_rng(14)
+    for (m, n, k), accuracy in itertools.product(((1, 1, 1), (4, 4, 4), (30, 2, 50)), lib.ACCURACIES):
+        a, b = operand(rng, m, k, lib.NONE, dtype), operand(rng, k, n, lib.NONE, dtype)
+        report, size = lib.new_report(), ctypes.c_int64()
+        asked = lib.options(accuracy=lib.ACCURACIES[accuracy], report=ctypes.pointer(report))
+        for order in lib.ORDERS:
+            assert lib.same_bits(
+                gemm(1.0, a, b, order=order, asked=asked), expect(1.0, a, b, accuracy=accuracy)
+            )
+            in_words = not dtype.startswith("c")  # complex plans have fewer products
+            assert (report.backend == 0) == in_words, (m, n, k)
+            assert (report.bits == 64) == in_words
+            given = (lib.TYPES[dtype], m, n, k, ctypes.addressof(asked), ctypes.addressof(size))
+            assert library.ozfp4_workspace_size(*given) == lib.OK
+            assert 0 < report.workspace <= size.value
+        asked.backend = lib.BACKENDS["fp64"]
+        gemm(1.0, a, b, asked=asked)
+        assert report.backend == lib.BACKENDS["fp64"]
+
+
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_workspace_limits_change_no_bit(gemm: Any, library: ctypes.CDLL, dtype: str) -> None:
     rng = np.random.default_rng(10)

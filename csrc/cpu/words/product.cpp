@@ -15,12 +15,13 @@ constexpr std::int64_t kMultiplyGrain = 1 << 20;  // products; fewer are not wor
 constexpr std::int64_t kPlaneBytes = 8;           // an entry
 
 // Nanoseconds of one thread of a Zen 4 processor, by benchmarks/cpu_small.py --ways, in accuracy="fp64": of one product of
-// entries, and of one entry of an operand with what becomes of it. In words with one residue, where vectors have products of 64
-// bits (AVX-512) and where not; by planes of bytes on an INT8 unit, and by a BLAS.
+// entries, of one entry of an operand with what becomes of it, and of what every call takes. In words with one residue, where
+// vectors have products of 64 bits (AVX-512) and where not; by planes of bytes on an INT8 unit, and by a BLAS.
 struct Costs {
-  double product, entry;
+  double product, entry, call;
 };
-constexpr Costs kFastWords{0.125, 2.0}, kSlowWords{0.30, 2.0}, kBytePlanes{0.07, 20.0}, kBlasPlanes{0.28, 9.0};
+constexpr Costs kFastWords{0.125, 2.0, 3e3}, kSlowWords{0.30, 2.0, 3e3}, kBytePlanes{0.07, 20.0, 12e3},
+    kBlasPlanes{0.28, 9.0, 12e3};
 constexpr double kMostProducts = 0x1p27;  // more were not found to be faster
 
 bool multiplies_words_fast() {
@@ -55,8 +56,8 @@ bool words_pay(std::int64_t m, std::int64_t n, std::int64_t k) {
   const double inner = static_cast<double>(k), products = entries(shape.rows, shape.columns) * inner;
   const Costs words = multiplies_words_fast() ? kFastWords : kSlowWords;
   const Costs planes = serving_byte_kernel() != nullptr ? kBytePlanes : kBlasPlanes;
-  const double in_words = products * words.product + lines(shape.rows, shape.columns) * inner * words.entry;
-  const double by_planes = entries(m, n) * inner * planes.product + lines(m, n) * inner * planes.entry;
+  const double in_words = products * words.product + lines(shape.rows, shape.columns) * inner * words.entry + words.call;
+  const double by_planes = entries(m, n) * inner * planes.product + lines(m, n) * inner * planes.entry + planes.call;
   return products <= kMostProducts && in_words <= by_planes;
 }
 
