@@ -258,8 +258,8 @@ typedef struct ozfp4_plan_info {
   int64_t k_max;            /* longest inner dimension for which it is exact whatever the data */
 } ozfp4_plan_info;
 
-/* The plan by which a product of this type (floating-point) and inner dimension runs with these options. Immutable; any number of
- * threads and products may use it. */
+/* The plan by which a product of this type (floating-point) and inner dimension runs with these options, unless it is so small
+ * that machine words make the same bits sooner. Immutable; any number of threads and products may use it. */
 OZFP4_API ozfp4_status ozfp4_plan_create(ozfp4_type type, int64_t k, const ozfp4_options* options, ozfp4_plan** plan);
 /* NULL is nothing. Not beside a product that uses it. */
 OZFP4_API void ozfp4_plan_destroy(ozfp4_plan* plan);

@@ -70,7 +70,8 @@ std::int64_t complex_bytes(const Plan& plan, const EntryType& type, const Extent
 std::int64_t workspace_bytes(EntryType type, std::int64_t m, std::int64_t n, std::int64_t k, const Options& options) {
   const std::int64_t inner = type.is_complex ? 2 * k : k;
   check_inner(options, inner);
-  const std::shared_ptr<const Plan> plan = plan_for(options, type.precision(), inner, type.is_complex);
+  const bool is_paired = type.is_complex && !complex_words_pay(options, m, n, k);
+  const std::shared_ptr<const Plan> plan = plan_for(options, type.precision(), inner, is_paired);
   if (m == 0 || n == 0 || k == 0) return 0;
   std::int64_t most = 0;
   for (const Extents& of : {Extents{m, n}, Extents{n, m}}) {  // row-major; column-major

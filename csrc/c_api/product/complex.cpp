@@ -19,7 +19,9 @@ class ComplexProduct {
       : p_(product), options_(options), ran_(ran), left_(product.prepared_a), right_(product.prepared_b) {
     check_inner(options, 2 * product.k);
     const ozfp4_prepared* prepared = left_ != nullptr ? left_ : right_;
-    ran.plan = prepared != nullptr ? prepared->plan : plan_for(options, product.type.precision(), 2 * product.k, true);
+    ran.plan = prepared != nullptr ? prepared->plan
+                                   : plan_for(options, product.type.precision(), 2 * product.k,
+                                              !complex_words_pay(options, product.m, product.n, product.k));
     reads_ = product.alpha != 0.0 && product.k > 0;
     const bool is_turned = reads_ && product.alpha.imag() != 0;
     if (is_turned && left_ != nullptr && right_ != nullptr) {

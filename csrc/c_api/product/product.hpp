@@ -60,6 +60,9 @@ inline bool has_both_parts(std::complex<double> factor) { return factor.real() !
 std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std::int64_t k, bool is_paired,
                                      const std::vector<UnitRate>& units = trusted_units());
 
+// Whether the real form of a complex product is better made in words, for which it needs a plan of real products.
+bool complex_words_pay(const Options& options, std::int64_t m, std::int64_t n, std::int64_t k);
+
 // Alphabets that may serve the options, the cheapest of `units` first.
 std::vector<const Alphabet*> alphabets_for(const Options& options, int precision, std::int64_t k,
                                            const std::vector<UnitRate>& units);

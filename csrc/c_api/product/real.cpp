@@ -4,6 +4,7 @@
 #include "c_api/checked/status.hpp"
 #include "c_api/product/prepared.hpp"
 #include "c_api/product/product.hpp"
+#include "cpu/words/product.hpp"
 #include "plan/choice.hpp"
 
 namespace ozfp4::c_api {
@@ -80,6 +81,10 @@ std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std:
   PlanRequest request = request_of(options, precision, k);
   request.alphabet = *alphabets_for(options, precision, k, units).front();
   return find_plan(request, is_paired);
+}
+
+bool complex_words_pay(const Options& options, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return may_go_direct(options) && m > 0 && n > 0 && k > 0 && words_pay(m, 2 * n, 2 * k) && trusts_words();
 }
 
 void check_inner(const Options& options, std::int64_t k) {
