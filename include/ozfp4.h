@@ -159,8 +159,9 @@ typedef struct ozfp4_options {
 /* ---- C = alpha op(A) op(B) + beta C ---------------------------------------------------------------------------------- */
 
 /* op(A) is m x k, op(B) k x n, C m x n. What alpha or beta does is rounded together with the product, once; where a complex
- * alpha or beta has a real and an imaginary part, A B is rounded first, and then alpha (A B) + beta C once more. Complex matrices
- * are (re, im) pairs: double complex of C, std::complex<double>, complex(c_double_complex); alpha and beta point to such. */
+ * alpha or beta has a real and an imaginary part, A B is rounded first, and then alpha (A B) + beta C once more
+ * (OZFP4_ACCURACY_CORRECT keeps A B as the sum of two numbers, at most u^2 of it away). Complex matrices are (re, im) pairs:
+ * double complex of C, std::complex<double>, complex(c_double_complex); alpha and beta point to such. */
 OZFP4_API ozfp4_status ozfp4_dgemm(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, double alpha,
                                    const double* a, int64_t lda, const double* b, int64_t ldb, double beta, double* c,
                                    int64_t ldc, const ozfp4_options* options);

@@ -103,6 +103,26 @@ def test_what_numpy_and_scipy_call(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+CANCELLING = """
+for dtype in (np.complex64, np.complex128):
+    zgemm = scipy.linalg.blas.get_blas_funcs("gemm", dtype=dtype)
+    for turn in range(5):
+        a, b = numbers((6, 9), dtype), numbers((9, 5), dtype)
+        alpha, beta = 1 - 2j, 1 + 0.5j
+        c = (-alpha / beta * ozfp4.matmul(a, b)).astype(dtype)
+        zgemm(alpha, a, b, beta, c)
+"""
+
+
+def test_factors_with_both_parts_where_nearly_all_cancels(tmp_path: Path) -> None:
+    for accuracy in ("scaled", "fp64", "correct"):
+        done = reported(
+            CANCELLING, tmp_path / "report", mode="always", accuracy=accuracy, dtypes=EVERY, verify=100
+        )
+        assert done["verified"]["products"] == 10
+        assert (done["verified"]["wrong"], done["verified"]["not_finite"]) == (0, 0), accuracy
+
+
 LEFT = """
 a, b, c = numbers((8, 6), float), numbers((6, 5), float), numbers((8, 5), float).T.copy().T
 def call(alpha=1.0, beta=0.0, k=6, lda=8, ta=b"N"):

@@ -80,6 +80,10 @@ Sums sums_of(bool is_complex, const Line& row, const Line& column, Factor alpha,
   return sums;
 }
 
+Complex rounded_sums(const Sums& sums, int precision) {
+  return {sums.real.rounded(precision), sums.imaginary.rounded(precision)};
+}
+
 bool has_both(Factor x) { return x.real != 0 && x.imaginary != 0; }
 
 // |found - exact| <= n u magnitudes + half a unit in the last place of what was found, in integers.
@@ -137,18 +141,23 @@ Checked check_entry(const Product& p, int accuracy, Place place, Complex before)
     round_line(column, precision);
   }
   Sums exact;
-  // As ozfp4.h says: A B is then rounded first.
-  const bool is_in_two_steps = accuracy != OZFP4_ACCURACY_CORRECT && (has_both(alpha) || has_both(beta));
+  // As ozfp4.h says: A B is then rounded first, and where it is to be correct what that lost is rounded, too, and kept.
+  const bool is_in_two_steps = has_both(alpha) || has_both(beta);
   if (is_in_two_steps) {
-    const Sums product = sums_of(complex, row, column, {1, 0}, false);
-    const Complex rounded{product.real.rounded(precision), product.imaginary.rounded(precision)};
+    Sums product = sums_of(complex, row, column, {1, 0}, false);
+    const Complex rounded = rounded_sums(product, precision);
     if (!is_finite(rounded)) return {Finding::not_finite, {}};
     add_product(exact, complex, alpha, rounded, {1, 0}, false);
+    if (accuracy == OZFP4_ACCURACY_CORRECT) {
+      product.real.add(-rounded.real, 1, 1);
+      product.imaginary.add(-rounded.imaginary, 1, 1);
+      add_product(exact, complex, alpha, rounded_sums(product, precision), {1, 0}, false);
+    }
   } else {
     exact = sums_of(complex, row, column, alpha, false);
   }
   if (reads_c) add_product(exact, complex, beta, before, {1, 0}, false);
-  const Complex right{exact.real.rounded(precision), exact.imaginary.rounded(precision)};
+  const Complex right = rounded_sums(exact, precision);
   if (right.real == found.real && right.imaginary == found.imaginary) return {Finding::correct, right};
   if (accuracy != OZFP4_ACCURACY_FP64) return {Finding::wrong, right};
   // Each part is a sum of 2 K products where the type is complex; what two steps add is below that of one or two terms.
