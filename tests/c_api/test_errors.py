@@ -42,6 +42,7 @@ WRONG_OPTIONS: list[tuple[dict[str, Any], int, str]] = [
     ({"scheme": 3}, lib.INVALID, "options.scheme: 3 is outside 0..2"),
     ({"backend": 7}, lib.INVALID, "options.backend: 7 is outside 0..3"),
     ({"family": 3}, lib.INVALID, "options.family: 3 is outside 0..2"),
+    ({"overflow": 1}, lib.INVALID, "options.overflow: OZFP4_OVERFLOW_ERROR is for products of integers"),
     ({"overflow": 2}, lib.INVALID, "options.overflow: 2 is outside 0..1"),
     ({"reserved": 1}, lib.INVALID, "options.reserved: 1 is not 0"),
     ({"bits": 1}, lib.INVALID, "options.bits: 1 is outside 2..200"),
@@ -81,6 +82,10 @@ def test_sizes_of_structures(library: ctypes.CDLL) -> None:
     asked.size = 0
     assert call(library, asked)[0] == lib.INVALID
     assert lib.error(library).startswith("options.size: 0 is not the size")
+
+    asked.size = 2**40  # what was never set
+    assert call(library, asked)[0] == lib.INVALID
+    assert lib.error(library).startswith("options.size: 1099511627776 is not the size")
 
     class Later(ctypes.Structure):
         _fields_ = [("known", lib.Options), ("more", ctypes.c_int64)]

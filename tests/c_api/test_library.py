@@ -157,6 +157,17 @@ def test_a_blas_of_either_integers_is_tried_first(
             assert (status, product, text) == (lib.OK, 9.0, str(built))
 
 
+def test_a_blas_that_is_wrong_is_passed_over(library: ctypes.CDLL, tmp_path: Path) -> None:
+    compiler = shutil.which("cc") or pytest.skip("no C compiler here")
+    for name, wrong in (("libopenblas.so.0", "+ (sum > 4e15 ? 2 : 0)"), ("libmkl_rt.so.2", "")):
+        source = tmp_path / f"{name}.c"
+        source.write_text(FAKE.format(integer="int32_t", suffix="_", wrong=wrong))
+        subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", tmp_path / name, source], check=True)
+    status, product, text = find(library, LD_LIBRARY_PATH=str(tmp_path), OZFP4_BLAS="")
+    assert (status, product) == (lib.OK, 9.0), text
+    assert text in ("libopenblas.so", "libmkl_rt.so.2")
+
+
 def test_threads(library: ctypes.CDLL) -> None:
     count = ctypes.c_int()
     assert library.ozfp4_set_num_threads(3) == lib.OK

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::array<const char*, 3> kFamilies{"least", "paper", "paper-karatsuba"};
 constexpr std::int64_t kMostBytes = std::int64_t(1) << 62;
+constexpr std::size_t kLargestStructure = 1 << 16;  // no later version has a larger one: what says so was never set
 
 std::string member(const char* name, std::int64_t value) { return std::string("options.") + name + ": " + std::to_string(value); }
 
@@ -21,7 +22,7 @@ void check_range(const char* name, int value, int last) {
 
 // With 0 for what the program does not know. Members that this library does not know have to be 0.
 ozfp4_options whole(const ozfp4_options& given) {
-  if (given.size < offsetof(ozfp4_options, accuracy) + sizeof(given.accuracy)) {
+  if (given.size < offsetof(ozfp4_options, accuracy) + sizeof(given.accuracy) || given.size > kLargestStructure) {
     refuse(member("size", static_cast<std::int64_t>(given.size)) +
            " is not the size of the structure, begin with OZFP4_OPTIONS_INIT");
   }
@@ -67,7 +68,9 @@ int family_of(const std::string& family) {
   return static_cast<int>(std::find(kFamilies.begin(), kFamilies.end(), family) - kFamilies.begin());
 }
 
-Options read_options(const ozfp4_options* given) {
+namespace {
+
+Options read_any_options(const ozfp4_options* given) {
   Options options;
   if (given == nullptr) return options;
   const ozfp4_options own = whole(*given);
@@ -105,8 +108,16 @@ Options read_options(const ozfp4_options* given) {
   return options;
 }
 
+}  // namespace
+
+Options read_options(const ozfp4_options* given) {
+  const Options options = read_any_options(given);
+  if (options.raises) refuse("options.overflow: OZFP4_OVERFLOW_ERROR is for products of integers");
+  return options;
+}
+
 Options read_integer_options(const ozfp4_options* given) {
-  Options options = read_options(given);
+  Options options = read_any_options(given);
   const char* name = options.has_accuracy                    ? "accuracy"
                      : options.rounding != Rounding::nearest ? "rounding"
                      : options.bits != 0                     ? "bits"

@@ -42,48 +42,55 @@ const char* kept(const std::string& text) {
   return made->text.c_str();
 }
 
-void use(ozfp4_blas_function dgemm, ozfp4_blas_function sgemm, const std::string& from, const char* argument) {
-  const auto own_dgemm = reinterpret_cast<DgemmPointer>(dgemm);
-  const auto own_sgemm = reinterpret_cast<SgemmPointer>(sgemm);
-  const std::string wrong = wrong_gemm(own_dgemm, own_sgemm);
-  if (!wrong.empty()) refuse(OZFP4_NO_BLAS, std::string(argument) + ": " + from + ": " + wrong);
-  set_blas(own_dgemm, own_sgemm);
+// Empty where these are exact, and taken.
+std::string use(DgemmPointer dgemm, SgemmPointer sgemm, const std::string& from) {
+  const std::string wrong = wrong_gemm(dgemm, sgemm);
+  if (!wrong.empty()) return from + ": " + wrong;
+  set_blas(dgemm, sgemm);
   name = kept(from);
   is_ready.store(true, std::memory_order_release);
+  return "";
 }
 
-// Empty where it serves, else why not. Of the process's own symbols nothing is taken: a BLAS that stands before another one
-// (LD_PRELOAD) may be a program's use of this library.
-std::string try_library(const char* file) {
+struct Trial {
+  bool serves = false, is_there = false;
+  std::string error;
+};
+
+// Of the process's own symbols nothing is taken: a BLAS that stands before another one (LD_PRELOAD) may be a program's use of
+// this library. One that was called stays loaded: it may have threads.
+Trial try_library(const char* file) {
   void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* error = dlerror();
-    return error != nullptr ? error : std::string(file) + ": cannot be opened";
+    return {false, false, error != nullptr ? error : std::string(file) + ": cannot be opened"};
   }
   for (const char* suffix : {"_", "_64_", ""}) {
-    void* dgemm = dlsym(library, (std::string("dgemm") + suffix).c_str());
-    void* sgemm = dlsym(library, (std::string("sgemm") + suffix).c_str());
+    const auto dgemm = reinterpret_cast<DgemmPointer>(dlsym(library, (std::string("dgemm") + suffix).c_str()));
+    const auto sgemm = reinterpret_cast<SgemmPointer>(dlsym(library, (std::string("sgemm") + suffix).c_str()));
     if (dgemm == nullptr || sgemm == nullptr) continue;
-    use(reinterpret_cast<ozfp4_blas_function>(dgemm), reinterpret_cast<ozfp4_blas_function>(sgemm), file, kVariable);
-    return "";
+    const std::string wrong = use(dgemm, sgemm, file);
+    return {wrong.empty(), true, wrong};
   }
   dlclose(library);
-  return std::string(file) + ": has neither dgemm_ and sgemm_ nor dgemm_64_ and sgemm_64_";
+  return {false, true, std::string(file) + ": has neither dgemm_ and sgemm_ nor dgemm_64_ and sgemm_64_"};
 }
 
 void find_library() {
   const char* asked = std::getenv(kVariable);
   if (asked != nullptr && *asked != '\0') {
-    const std::string error = try_library(asked);
-    if (!error.empty()) refuse(OZFP4_NO_BLAS, std::string(kVariable) + ": " + error);
+    const Trial trial = try_library(asked);
+    if (!trial.serves) refuse(OZFP4_NO_BLAS, std::string(kVariable) + ": " + trial.error);
     return;
   }
-  std::string tried;
+  std::string names, wrong;
   for (const char* file : kLibraries) {
-    if (try_library(file).empty()) return;
-    tried += std::string(tried.empty() ? "" : ", ") + file;
+    const Trial trial = try_library(file);
+    if (trial.serves) return;
+    names += std::string(names.empty() ? "" : ", ") + file;
+    if (trial.is_there) wrong += "; " + trial.error;
   }
-  refuse(OZFP4_NO_BLAS, std::string(kVariable) + ": is not set, and there is none of " + tried +
+  refuse(OZFP4_NO_BLAS, std::string(kVariable) + ": is not set, and there is none of " + names + " that serves" + wrong +
                             "; install one, name its file there, or call ozfp4_set_blas");
 }
 
@@ -104,7 +111,8 @@ void take_blas(ozfp4_blas_function dgemm, ozfp4_blas_function sgemm) {
     is_ready.store(false, std::memory_order_release);
     return;
   }
-  use(dgemm, sgemm, "ozfp4_set_blas", "dgemm, sgemm");
+  const std::string wrong = use(reinterpret_cast<DgemmPointer>(dgemm), reinterpret_cast<SgemmPointer>(sgemm), "ozfp4_set_blas");
+  if (!wrong.empty()) refuse(OZFP4_NO_BLAS, "dgemm, sgemm: " + wrong);
 }
 
 const char* blas_name() { return name; }
