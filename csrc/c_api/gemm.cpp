@@ -58,6 +58,7 @@ void check_bound(Options& options, std::int64_t line, std::int64_t lines, std::i
   if (options.bound == nullptr) return;
   if (options.ld_bound == 0) options.ld_bound = std::max<std::int64_t>(line, 1);
   check_leading("options.ld_bound", options.ld_bound, line);
+  check_entries("options.ld_bound", options.ld_bound, "lines", lines);
   if (options.stride_bound == 0) options.stride_bound = lines * options.ld_bound;
   if (batch > 1 && options.stride_bound < 1)
     refuse("options.stride_bound: " + std::to_string(options.stride_bound) + " is less than 1");
@@ -83,12 +84,14 @@ Batch batch_of(const Call& call, Options& options) {
   check_extent("n", call.n);
   check_extent("k", call.k);
   check_extent("batch", call.batch);
+  check_matrices(call.m, call.n, call.k);
   const Operand a = operand_of(call, "a", call.transa, call.a, call.m, call.k);
   const Operand b = operand_of(call, "b", call.transb, call.b, call.k, call.n);
   const std::int64_t entry = call.type.bytes(), line = has_rows ? call.n : call.m, lines = has_rows ? call.m : call.n;
   check_leading("ldc", call.ldc, line);
   check_pointer("c", call.c, line > 0 && lines > 0 && call.batch > 0);
-  if (call.batch > 1 && call.stride_c < 1) refuse("stride_c: " + std::to_string(call.stride_c) + " is less than 1");
+  const bool has_strides = call.batch > 1;
+  if (has_strides && call.stride_c < 1) refuse("stride_c: " + std::to_string(call.stride_c) + " is less than 1");
   check_bound(options, line, lines, call.batch);
   const std::int64_t pair = call.type.is_complex ? 2 : 1;
   Batch batch;
@@ -106,10 +109,14 @@ Batch batch_of(const Call& call, Options& options) {
                    static_cast<std::ptrdiff_t>(options.ld_bound * pair * static_cast<std::int64_t>(sizeof(double))),
                    has_rows ? call.a.prepared : call.b.prepared,
                    has_rows ? call.b.prepared : call.a.prepared};
-  batch.a = (has_rows ? call.a.stride : call.b.stride) * entry;
-  batch.b = (has_rows ? call.b.stride : call.a.stride) * entry;
-  batch.c = call.stride_c * entry;
-  batch.bound = options.stride_bound * pair * static_cast<std::int64_t>(sizeof(double));
+  if (has_strides) {
+    const std::int64_t a_bytes = check_stride("stride_a", call.a.stride) * entry;
+    const std::int64_t b_bytes = check_stride("stride_b", call.b.stride) * entry;
+    batch.a = has_rows ? a_bytes : b_bytes;
+    batch.b = has_rows ? b_bytes : a_bytes;
+    batch.c = check_stride("stride_c", call.stride_c) * entry;
+    batch.bound = check_stride("options.stride_bound", options.stride_bound) * pair * static_cast<std::int64_t>(sizeof(double));
+  }
   batch.count = call.batch;
   return batch;
 }

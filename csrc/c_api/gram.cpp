@@ -54,6 +54,7 @@ void run(EntryType type, int order, int transpose, std::int64_t n, std::int64_t 
   check_transpose(transpose, type.is_complex);
   check_extent("n", n);
   check_extent("k", k);
+  check_matrices(n, n, k);
   if (options.bound != nullptr) refuse(OZFP4_UNSUPPORTED, "options.bound: a Gram matrix has none here; ozfp4_?gemm has");
   if (type.is_complex && (options.rounding == Rounding::down || options.rounding == Rounding::up)) {
     refuse(

@@ -45,6 +45,7 @@ IntegerProduct check(const Call& call) {
   check_extent("m", call.m);
   check_extent("n", call.n);
   check_extent("k", call.k);
+  check_matrices(call.m, call.n, call.k);
   const Operand a =
       take_operand("a", call.order, call.transa, call.a.data, call.m, call.k, call.a.leading, entry_bytes(call.a.type));
   const Operand b =

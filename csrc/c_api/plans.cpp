@@ -73,6 +73,7 @@ std::int64_t workspace_bytes(EntryType type, std::int64_t m, std::int64_t n, std
   const bool is_paired = type.is_complex && !complex_words_pay(options, m, n, k);
   const std::shared_ptr<const Plan> plan = plan_for(options, type.precision(), inner, is_paired);
   if (m == 0 || n == 0 || k == 0) return 0;
+  check_matrices(m, n, k);
   std::int64_t most = 0;
   for (const Extents& of : {Extents{m, n}, Extents{n, m}}) {  // row-major; column-major
     const std::int64_t own = type.is_complex ? complex_bytes(*plan, type, of, k, options)

@@ -42,6 +42,7 @@ std::unique_ptr<ozfp4_prepared> make(int type, int side, int order, int trans, s
   is_transposed("trans", trans);
   check_extent("rows", rows);
   check_extent("columns", columns);
+  check_entries("rows", rows, "columns", columns);
   Operand operand = take_operand("x", order, trans, x, rows, columns, ldx, entry.bytes());
   operand.is_conjugated = operand.is_conjugated && entry.is_complex;
   check_pointer("x", x, rows > 0 && columns > 0);

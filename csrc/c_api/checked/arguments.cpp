@@ -62,6 +62,24 @@ std::int64_t check_extent(const char* name, std::int64_t extent) {
   return extent;
 }
 
+void check_entries(const char* rows_name, std::int64_t rows, const char* columns_name, std::int64_t columns) {
+  if (rows == 0 || columns <= kMostEntries / rows) return;
+  refuse(given(rows_name, rows) + " times " + columns_name + " = " + std::to_string(columns) +
+         " exceeds 2^48, the most entries of a matrix");
+}
+
+void check_matrices(std::int64_t m, std::int64_t n, std::int64_t k) {
+  if (m == 0 || n == 0 || k == 0) return;
+  check_entries("m", m, "k", k);
+  check_entries("k", k, "n", n);
+  check_entries("m", m, "n", n);
+}
+
+std::int64_t check_stride(const char* name, std::int64_t stride) {
+  if (stride > kMostEntries || stride < -kMostEntries) refuse(given(name, stride) + " is beyond 2^48 entries");
+  return stride;
+}
+
 std::int64_t check_leading(const char* name, std::int64_t leading, std::int64_t least) {
   const std::int64_t needed = std::max<std::int64_t>(least, 1);
   if (leading < needed) refuse(given(name, leading) + " is less than " + std::to_string(needed) + ", the entries of a line");

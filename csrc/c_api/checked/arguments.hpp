@@ -43,6 +43,15 @@ bool is_row_major(int order);
 bool is_transposed(const char* name, int transpose);
 std::int64_t check_extent(const char* name, std::int64_t extent);
 
+// Of a matrix that is there, rows x columns: as many entries as addresses reach. Range: extents that were checked.
+void check_entries(const char* rows_name, std::int64_t rows, const char* columns_name, std::int64_t columns);
+
+// Of a product whose m, n and k were checked, all three of its matrices.
+void check_matrices(std::int64_t m, std::int64_t n, std::int64_t k);
+
+// Entries from one matrix of a batch to the next, either way.
+std::int64_t check_stride(const char* name, std::int64_t stride);
+
 // At least `least`, and 1, entries.
 std::int64_t check_leading(const char* name, std::int64_t leading, std::int64_t least);
 
