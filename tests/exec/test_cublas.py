@@ -394,6 +394,21 @@ for each in threads: each.join()
     assert (done["caught"], done["left"]) == (180, 0)
 
 
+def test_threads_that_come_and_go_share_handles(run: Run) -> None:
+    run("""
+import threading
+cublas.fake_handles.restype = ctypes.c_long
+def work():
+    a, c = integers((300, 2), "D"), integers((300, 300), "D")
+    assert process.cublasDsyrk_v2(handle, 0, 0, 300, 2, scalar(1, "D"), address(a), 300, scalar(0, "D"), address(c), 300) == 0
+for _ in range(20):
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+assert cublas.fake_handles() == 2, cublas.fake_handles()  # the program's, and one for products that ozfp4 refuses
+""", FAKE_REFUSAL=1)  # fmt: skip
+
+
 CONSTANTS = """
 #include <cublasLt.h>
 #include <cublas_v2.h>

@@ -103,6 +103,21 @@ assert library.call() == 64
 """, mode="fastest")  # fmt: skip
 
 
+ERRNO = """
+process = ctypes.CDLL(None, use_errno=True)
+x, y = np.ones((3, 3)), np.zeros((3, 3))
+for turn in range(3):
+    ctypes.set_errno(7)
+    fortran("scipy_dgemm_", b"N", b"N", 3, 3, 3, 1, x, 3, x, 3, 0, y, 3)
+    assert ctypes.get_errno() == 7, ctypes.get_errno()
+"""
+
+
+def test_errno_is_the_programs() -> None:
+    for mode in ("always", "fastest"):
+        python(ERRNO, mode=mode)
+
+
 THREADS = """
 import threading
 a, b = numbers((40, 30), float), numbers((30, 20), float)

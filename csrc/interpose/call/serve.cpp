@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cfenv>
 #include <cstdlib>
 #include <cstring>
@@ -120,10 +121,12 @@ Reason serve_by_default(const Product& product, void* library, ozfp4_report& rep
 
 Reason serve(const Product& product, void* library) {
   const Bypass bypass;
+  const int kept = errno;  // BLAS leaves it alone
   ozfp4_report report = {};
   const Reason how = serve_by_default(product, library, report);
   // What the program may see in its flags, as it would of BLAS: an overflow that is the result's own.
   if (how == Reason::always && has_overflown(product, report)) std::feraiseexcept(FE_OVERFLOW);
+  errno = kept;
   return how;
 }
 

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -97,7 +98,9 @@ const Real& find_or_remember(Routine routine, const void* caller) {
     const auto there = known.find({routine, place});
     if (there != known.end()) return *there->second;
   }
+  const int kept = errno;
   auto found = std::make_unique<Real>(find(routine, caller));
+  errno = kept;
   found->caller = place;
   const ForkLock::Guard hold(lock);
   return *known.try_emplace({routine, place}, std::move(found)).first->second;

@@ -14,7 +14,7 @@ struct Handle {
   void* stream = nullptr;
   int pointer_mode = 0;
 };
-std::atomic<long> made{0};
+std::atomic<long> made{0}, handles{0};
 
 void take_time() {
   if (const char* slow = std::getenv("FAKE_SLOW")) usleep(static_cast<unsigned>(std::atoi(slow)));
@@ -104,8 +104,9 @@ int solve(int side, int fill, int trans, int diag, std::int64_t m, std::int64_t 
 
 extern "C" {
 long fake_made() { return made; }
-int cublasCreate_v2(Handle** handle) { return *handle = new Handle, 0; }
-int cublasDestroy_v2(Handle* handle) { return delete handle, 0; }
+long fake_handles() { return handles; }
+int cublasCreate_v2(Handle** handle) { return ++handles, *handle = new Handle, 0; }
+int cublasDestroy_v2(Handle* handle) { return --handles, delete handle, 0; }
 int cublasSetStream_v2(Handle* handle, void* stream) { return handle->stream = stream, 0; }
 int cublasGetStream_v2(Handle* handle, void** stream) { return *stream = handle->stream, 0; }
 int cublasSetWorkspace_v2(Handle*, void*, std::size_t) { return 0; }

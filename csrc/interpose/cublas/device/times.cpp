@@ -9,6 +9,7 @@
 #include "interpose/cublas/device/device.hpp"
 #include "interpose/cublas/device/workspace.hpp"
 #include "interpose/cublas/handle.hpp"
+#include "interpose/process/fork.hpp"
 #include "interpose/process/record.hpp"
 #include "interpose/process/settings.hpp"
 
@@ -21,14 +22,38 @@ constexpr double hopeless = 4;  // times native in the first run: no other is ne
 using Gemm = Status (*)(Handle, int, int, std::int64_t, std::int64_t, std::int64_t, const void*, const void*, std::int64_t,
                         const void*, std::int64_t, const void*, void*, std::int64_t);
 
-// A handle of one thread, as cuBLAS may be asked from no two at once, for the device that is current. As long as the process
-// lives.
-Handle own_handle(const Functions& of) {
-  static thread_local auto& handles = *new std::map<std::pair<void*, int>, Handle>;
-  Handle& found = handles[{of.library, current_device()}];
-  if (!found && (!of.create || of.create(&found) != success)) found = nullptr;
-  return found;
-}
+ForkLock lock;
+
+// A handle for the device that is current, which nobody else has meanwhile, as cuBLAS may be asked from no two threads at once.
+// Handles stay as long as the process, for whoever comes next: there are as many as threads were at it at once.
+class OwnHandle {
+ public:
+  explicit OwnHandle(const Functions& of) : key_(of.library, current_device()) {
+    {
+      const ForkLock::Guard hold(lock);
+      std::vector<Handle>& free = free_handles()[key_];
+      if (!free.empty()) handle_ = free.back(), free.pop_back();
+    }
+    if (!handle_ && (!of.create || of.create(&handle_) != success)) handle_ = nullptr;
+  }
+  ~OwnHandle() {
+    if (!handle_) return;
+    const ForkLock::Guard hold(lock);
+    free_handles()[key_].push_back(handle_);
+  }
+  OwnHandle(const OwnHandle&) = delete;
+  OwnHandle& operator=(const OwnHandle&) = delete;
+  Handle get() const { return handle_; }
+
+ private:
+  using Key = std::pair<void*, int>;  // a library, a device
+  static std::map<Key, std::vector<Handle>>& free_handles() {
+    static auto& found = *new std::map<Key, std::vector<Handle>>;
+    return found;
+  }
+  Key key_;
+  Handle handle_ = nullptr;
+};
 
 Status call_gemm(const Functions& of, Handle handle, const Product& p) {
   return reinterpret_cast<Gemm>(of.gemm[static_cast<int>(p.type)])(handle, op_of(p.transpose_a), op_of(p.transpose_b), p.m, p.n,
@@ -95,15 +120,15 @@ std::int64_t shortest(const Body& body, std::int64_t other) {
 bool can_make_native(void* cublas, Type type) {
   const Bypass bypass;
   const Functions& of = functions_of(cublas);
-  return of.gemm[static_cast<int>(type)] && of.set_stream && own_handle(of);
+  return of.gemm[static_cast<int>(type)] && of.set_stream && OwnHandle(of).get();
 }
 
 bool native_on_device(void* cublas, const Product& product, Stream stream) {
   const Bypass bypass;
   if (!can_make_native(cublas, product.type)) return false;
   const Functions& of = functions_of(cublas);
-  const Handle handle = own_handle(of);
-  return of.set_stream(handle, stream) == success && call_gemm(of, handle, product) == success;
+  const OwnHandle handle(of);
+  return handle.get() && of.set_stream(handle.get(), stream) == success && call_gemm(of, handle.get(), product) == success;
 }
 
 Times measure_on_device(const void* context, const Product& extents) {
