@@ -13,11 +13,13 @@
  * The calling thread's floating-point mode (rounding, subnormal numbers flushed to 0, traps) changes no bit and stays as it is.
  *
  * Every function that can fail returns a status and keeps a text for ozfp4_last_error, of this thread, which begins with the name
- * of the argument that is at fault. Nothing is then written. No exception leaves the library, and it never ends the process.
+ * of the argument that is at fault. Nothing is then written, unless memory ends amid a batch or a product that goes in blocks. No
+ * exception leaves the library, and it never ends the process.
  *
  * Planes are multiplied by the CPU's INT8 unit, or where there is none by dgemm_ and sgemm_ of a BLAS, whatever its own accuracy:
  * the one that ozfp4_set_blas was given, else the one that OZFP4_BLAS names in the environment, else the first of several
- * well-known libraries. What multiplies is tried on exact integers before its first use.
+ * well-known libraries that is exact. Small products are made in machine words. What multiplies is tried on exact integers before
+ * its first use.
  *
  * Structures begin with `size`, their sizeof where the program was compiled: later versions add members at the end, and take
  * those that are not there as 0.
