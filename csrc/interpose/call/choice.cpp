@@ -16,13 +16,16 @@
 namespace ozfp4::interpose {
 namespace {
 
-constexpr double margin = 1.1;                    // native has to take so many times as long as ours
-constexpr double share = 0.01;                    // of the time in real routines, which measuring may take
-constexpr double expected_ratio = 64;             // of ours to native, before it is known: what a measurement is expected to take
-constexpr std::int64_t longest[] = {2048, 8192};  // extents that are measured: on the CPU, on a GPU
-constexpr double largest[] = {0x1p28, 0x1p34};    // multiplications
-constexpr std::int64_t most_on_device = 2000000000;  // nanoseconds that a process measures there
-constexpr std::size_t capacity = 4096;               // classes
+constexpr double margin = 1.1;         // native has to take so many times as long as ours
+constexpr double share = 0.01;         // of the time in real routines on the CPU, which measuring may take
+constexpr double expected_ratio = 64;  // of ours to native, before it is known: what a measurement is expected to take
+constexpr double share_of_life = 0.02,
+                 at_once = 40e6;  // of the process's time, and nanoseconds: what measuring on a GPU may take
+constexpr double expected_once = 1.5e6, expected_rate = 2500;  // nanoseconds of each, and multiplications in one more
+constexpr std::int64_t longest[] = {2048, 8192};               // extents that are measured: on the CPU, on a GPU
+constexpr double largest[] = {0x1p28, 0x1p36};                 // multiplications
+constexpr std::int64_t corners[] = {64, 256, 1024};            // and the longest
+constexpr std::size_t capacity = 4096;                         // classes
 enum : int { unknown, ours_is_faster, native_is_faster };
 
 struct Class {
@@ -52,7 +55,8 @@ struct State {
 Table<Class, State, capacity> classes;
 std::atomic<std::int64_t> all_native{0}, spent{0}, spent_on_device{0};
 ChildLock measuring;  // over whole products, for which fork() does not wait
-void forget() { classes.forget(), all_native = spent = spent_on_device = 0; }
+std::atomic<std::int64_t> born{now()};
+void forget() { classes.forget(), all_native = spent = spent_on_device = 0, born = now(); }
 const bool forgets = (forget_in_children(forget), true);
 
 // The largest of 1, 2, 3, 4, 6, 8, 12, 16, ... that is not larger. Range: extent >= 1.
@@ -83,8 +87,27 @@ Class class_of(const Product& p, bool is_on_device) {
   return found;
 }
 
+// A class of matrices on a GPU that has larger ones in every extent, of few such; the same where there is none, and of stacks.
+Class corner_of(const Class& of) {
+  if (!of.is_on_device || of.batch > 1) return of;
+  const auto up = [](std::int64_t extent) {
+    for (const std::int64_t corner : corners) {
+      if (corner > extent) return corner;
+    }
+    return longest[1];
+  };
+  Product largest_of_all;
+  largest_of_all.type = of.type, largest_of_all.m = up(of.m), largest_of_all.n = up(of.n), largest_of_all.k = up(of.k);
+  const Class corner = class_of(largest_of_all, true);
+  return corner.m >= of.m && corner.n >= of.n && corner.k >= of.k ? corner : of;
+}
+
 bool is_affordable(const Class& of, const State& state) {
-  if (of.is_on_device) return spent_on_device.load(std::memory_order_relaxed) < most_on_device;
+  if (of.is_on_device) {
+    const double life = static_cast<double>(now() - born.load(std::memory_order_relaxed));
+    const double expected = expected_once + size_of(of) / expected_rate;
+    return static_cast<double>(spent_on_device.load(std::memory_order_relaxed)) + expected <= at_once + share_of_life * life;
+  }
   const double size = static_cast<double>(state.native_size.load(std::memory_order_relaxed));
   if (size <= 0) return false;
   const double once = static_cast<double>(state.native_time.load(std::memory_order_relaxed)) / size * size_of(of);
@@ -104,6 +127,16 @@ void measure(const Class& of, State& state, const Arena& arena) {
   (arena.is_on_device ? spent_on_device : spent) += now() - began;
 }
 
+// Whether the class is known, or has been measured now.
+bool is_known(const Class& of, State& state, const Arena& arena) {
+  if (state.verdict.load(std::memory_order_acquire) != unknown) return true;
+  if (!is_affordable(of, state)) return false;
+  const std::unique_lock<ChildLock> hold(measuring, std::try_to_lock);
+  if (!hold) return false;
+  if (state.verdict == unknown) measure(of, state, arena);
+  return true;
+}
+
 }  // namespace
 
 Reason by_call(const Product& product) {
@@ -120,16 +153,24 @@ Reason by_call(const Product& product) {
   return Reason::always;
 }
 
+Reason known_by_time(const Product& product, bool is_on_device) {
+  const State* state = classes.at(class_of(product, is_on_device));
+  const int verdict = state ? state->verdict.load(std::memory_order_acquire) : unknown;
+  return verdict == native_is_faster ? Reason::slower : verdict == ours_is_faster ? Reason::faster : Reason::not_measured;
+}
+
 Reason by_time(const Product& product, const Arena& arena) {
-  const Class of = class_of(product, arena.is_on_device);
+  const Reason later = arena.is_on_device ? Reason::not_measured_on_device : Reason::not_measured;
+  const Class of = class_of(product, arena.is_on_device), corner = corner_of(of);
   State* state = classes.at(of);
-  if (!state) return Reason::not_measured;
-  if (state->verdict.load(std::memory_order_acquire) == unknown) {
-    if (!is_affordable(of, *state)) return Reason::not_measured;
-    const std::unique_lock<ChildLock> hold(measuring, std::try_to_lock);
-    if (!hold) return Reason::not_measured;
-    if (state->verdict == unknown) measure(of, *state, arena);
+  if (!state) return later;
+  if (!(corner == of) && state->verdict.load(std::memory_order_acquire) == unknown) {
+    State* larger = classes.at(corner);
+    if (!larger || !is_known(corner, *larger, arena)) return later;
+    // Where there was no memory for it, nothing follows.
+    if (larger->verdict == native_is_faster && larger->native > 0) state->verdict = native_is_faster;
   }
+  if (!is_known(of, *state, arena)) return later;
   return state->verdict == ours_is_faster ? Reason::faster : Reason::slower;
 }
 
@@ -153,8 +194,9 @@ std::string measured_text(const Kind& kind) {
   if (kind.m < 1 || kind.n < 1 || kind.k < 1 || kind.batch < 1) return "";
   Product product;
   product.type = kind.type, product.m = kind.m, product.n = kind.n, product.k = kind.k, product.batch = kind.batch;
-  const Class of = class_of(product, is_on_device(kind.routine));
+  Class of = class_of(product, is_on_device(kind.routine));
   const State* state = classes.at(of);
+  if (state && !state->native && state->verdict != unknown) state = classes.at(of = corner_of(of));
   if (!state || !state->native) return "";
   char text[192];
   const int length = of.batch == 1 ? 0 : std::snprintf(text, sizeof text, "%lld of ", static_cast<long long>(of.batch));

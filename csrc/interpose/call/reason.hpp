@@ -19,6 +19,7 @@ enum class Reason : std::uint8_t {
   other_rounding,
   // By time.
   not_measured,
+  not_measured_on_device,
   slower,
   // By what the product met.
   unsupported,
@@ -50,6 +51,7 @@ inline const char* text_of(Reason reason) {
       "alpha or beta is not finite",
       "the program rounds otherwise than to nearest",
       "the real routine, until measuring would be within 1 % of its time",
+      "the real routine, until measuring would be within 2 % of the time since the process began",
       "measured to be slower",
       "no plan is exact for it",
       "no libozfp4 with CUDA is there, or no GPU that it has kernels for",

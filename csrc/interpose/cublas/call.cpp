@@ -61,17 +61,27 @@ Reason tell(ozfp4_status status) {
 
 }  // namespace
 
-bool place_of(const Real& real, Handle handle, Place* place) {
+bool begin_place(const Real& real, Handle handle, Place* place) {
   const Functions& of = functions_of(real.library);
-  int mode = 0, version = 0;
+  int mode = 0;
   if (!of.get_stream || !of.get_pointer_mode || !of.get_version) return false;
-  if (of.get_stream(handle, &place->stream) != success || of.get_pointer_mode(handle, &mode) != success) return false;
-  place->space = own_workspace(handle);
-  place->is_host_factor = mode == pointers_to_host;
-  place->is_own_version = of.get_version(handle, &version) == success && version / 10000 == cuda_major;
-  place->cublas = real.library;
+  if (of.get_pointer_mode(handle, &mode) != success) return false;
+  *place = {handle, real.library, mode == pointers_to_host, nullptr, {}, false};
   return true;
 }
+
+bool complete(Place* place) {
+  if (!place->handle) return true;
+  const Functions& of = functions_of(place->cublas);
+  int version = 0;
+  if (of.get_stream(place->handle, &place->stream) != success) return false;
+  place->space = own_workspace(place->handle);
+  place->is_own_version = of.get_version(place->handle, &version) == success && version / 10000 == cuda_major;
+  place->handle = nullptr;
+  return true;
+}
+
+bool place_of(const Real& real, Handle handle, Place* place) { return begin_place(real, handle, place) && complete(place); }
 
 Place place_of_stream(const Real& real, Stream stream, Space space) {
   const auto version = reinterpret_cast<std::size_t (*)()>(symbol_of(real.library, "cublasLtGetVersion"));
@@ -80,19 +90,22 @@ Place place_of_stream(const Real& real, Stream stream, Space space) {
     symbol_of_any("cublasDgemm_v2_64", &found);
     return found;
   }();
-  return {stream, space, cublas, version && version() / 10000 == cuda_major, true};
+  return {nullptr, cublas, true, stream, space, version && version() / 10000 == cuda_major};
 }
 
-Reason DeviceAttempt::decide(const Place& place) const {
-  if (!place.is_host_factor) return Reason::factor_on_device;
+// A product that is known to be slower asks cuBLAS for no more than where its factors are.
+Reason DeviceAttempt::decide(Place* place) const {
+  if (!place->is_host_factor) return Reason::factor_on_device;
   const Reason found = by_call(product_);
   if (found != Reason::always) return found;
   if (!has_device()) return Reason::no_device;
-  if (!place.is_own_version) return Reason::other_version;
+  if (!settings().always && known_by_time(product_, true) == Reason::slower) return Reason::slower;
+  if (!complete(place)) return Reason::refused_by_blas;
+  if (!place->is_own_version) return Reason::other_version;
   if (settings().always) return Reason::always;
-  if (!place.cublas) return Reason::not_measured;
-  if (is_captured(place.stream)) return Reason::captured;  // nothing can be measured
-  return by_time(product_, {measure_on_device, place.cublas, true});
+  if (!place->cublas) return Reason::not_measured_on_device;
+  if (is_captured(place->stream)) return Reason::captured;  // nothing can be measured
+  return by_time(product_, {measure_on_device, place->cublas, true});
 }
 
 // All matrices of the batch, or none: what one of them is refused for, all are, but for an address.
@@ -121,8 +134,8 @@ Reason DeviceAttempt::serve(const Place& place) const {
   return Reason::always;
 }
 
-bool DeviceAttempt::is_served(const Place& place) {
-  reason_ = decide(place);
+bool DeviceAttempt::is_served(Place place) {
+  reason_ = decide(&place);
   began_ = now();
   if (!is_caught(reason_)) return false;
   const DeviceVerification verification(product_, place.stream);

@@ -11,15 +11,19 @@ namespace ozfp4::interpose::cublas {
 
 // Where and how the matrices of a call are multiplied.
 struct Place {
+  Handle handle;        // null: the rest is known
+  void* cublas;         // of which native products are made, as of dlopen; null: none is known
+  bool is_host_factor;  // alpha and beta are on the host
   Stream stream;
   Space space;          // of the program's own
-  void* cublas;         // of which native products are made, as of dlopen; null: none is known
   bool is_own_version;  // of CUDA
-  bool is_host_factor;  // alpha and beta are on the host
 };
 
 // What a handle says. False where it says nothing: the real routine refuses it then.
 bool place_of(const Real& real, Handle handle, Place* place);
+// The same of no more than a call that is left needs: up to `stream`.
+bool begin_place(const Real& real, Handle handle, Place* place);
+bool complete(Place* place);
 // Of cublasLtMatmul, which is told.
 Place place_of_stream(const Real& real, Stream stream, Space space);
 
@@ -27,13 +31,13 @@ class DeviceAttempt {
  public:
   DeviceAttempt(Routine routine, const Product& product) : routine_(routine), product_(product) {}
   // Whether ozfp4 has enqueued the product, which is then counted. If not, the caller calls the real routine and then left().
-  bool is_served(const Place& place);
+  bool is_served(Place place);
   // The same of one that is left for a reason that the caller knows.
   bool is_left_for(Reason reason);
   void left();
 
  private:
-  Reason decide(const Place& place) const;
+  Reason decide(Place* place) const;
   Reason serve(const Place& place) const;
 
   Routine routine_;

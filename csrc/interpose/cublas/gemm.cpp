@@ -13,7 +13,7 @@ Status run(const Real& real, Handle handle, const Product& product, Reason known
   if (bypass_depth > 0) return forward();
   Place place;
   DeviceAttempt attempt(real.routine, product);
-  if (!is_valid(product) || !place_of(real, handle, &place)) {
+  if (!is_valid(product) || !begin_place(real, handle, &place)) {
     attempt.is_left_for(Reason::refused_by_blas);
   } else if (known != Reason::always) {
     attempt.is_left_for(known);

@@ -39,6 +39,10 @@ int cuMemcpyHtoDAsync_v2(std::uintptr_t to, const void* from, std::size_t bytes,
   std::memcpy(reinterpret_cast<void*>(to), from, bytes);
   return 0;
 }
+int cuMemcpyDtoDAsync_v2(std::uintptr_t to, std::uintptr_t from, std::size_t bytes, void*) {
+  std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  return 0;
+}
 struct Copy {
   std::size_t x_from, y_from;
   unsigned kind_from;

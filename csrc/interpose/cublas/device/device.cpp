@@ -32,6 +32,7 @@ struct Driver {
   int (*cuStreamGetId)(Stream, unsigned long long*) = nullptr;
   int (*cuMemcpy2DAsync_v2)(const Memcpy2d*, Stream) = nullptr;
   int (*cuMemcpyHtoDAsync_v2)(std::uintptr_t, const void*, std::size_t, Stream) = nullptr;
+  int (*cuMemcpyDtoDAsync_v2)(std::uintptr_t, std::uintptr_t, std::size_t, Stream) = nullptr;
   int (*cuStreamSynchronize)(Stream) = nullptr;
   int (*cuCtxSynchronize)() = nullptr;
   int (*cuCtxGetDevice)(int*) = nullptr;
@@ -62,6 +63,7 @@ bool find_driver(Driver& driver) {
          find(library, "cuStreamGetId", &driver.cuStreamGetId) &&
          find(library, "cuMemcpy2DAsync_v2", &driver.cuMemcpy2DAsync_v2) &&
          find(library, "cuMemcpyHtoDAsync_v2", &driver.cuMemcpyHtoDAsync_v2) &&
+         find(library, "cuMemcpyDtoDAsync_v2", &driver.cuMemcpyDtoDAsync_v2) &&
          find(library, "cuStreamSynchronize", &driver.cuStreamSynchronize) &&
          find(library, "cuCtxSynchronize", &driver.cuCtxSynchronize) && find(library, "cuCtxGetDevice", &driver.cuCtxGetDevice);
 }
@@ -171,6 +173,11 @@ bool to_host(void* to, const void* from, std::size_t pitch, std::size_t width, s
 
 bool to_device(void* to, const void* from, std::size_t bytes, Stream stream) {
   return found().driver.cuMemcpyHtoDAsync_v2(reinterpret_cast<std::uintptr_t>(to), from, bytes, stream) == 0 && wait_for(stream);
+}
+
+bool on_device(void* to, const void* from, std::size_t bytes, Stream stream) {
+  return found().driver.cuMemcpyDtoDAsync_v2(reinterpret_cast<std::uintptr_t>(to), reinterpret_cast<std::uintptr_t>(from), bytes,
+                                             stream) == 0;
 }
 
 }  // namespace ozfp4::interpose::cublas

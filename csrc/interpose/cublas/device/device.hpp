@@ -28,6 +28,7 @@ std::uint64_t id_of(Stream stream);
 // `height` pieces of `width` bytes, `pitch` bytes apart on the device, one behind another to the host; waits. False: it failed.
 bool to_host(void* to, const void* from, std::size_t pitch, std::size_t width, std::size_t height, Stream stream);
 bool to_device(void* to, const void* from, std::size_t bytes, Stream stream);
+bool on_device(void* to, const void* from, std::size_t bytes, Stream stream);  // does not wait
 bool wait_for(Stream stream);
 bool wait_for_all();
 int current_device();  // -1: none is

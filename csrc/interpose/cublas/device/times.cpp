@@ -73,7 +73,7 @@ class Memory {
   void* address_;
 };
 
-// Of numbers in (-1, 1), which no unit multiplies faster than others; the same ones for each MiB.
+// Of numbers in (-1, 1), which no unit multiplies faster than others; the same ones for each MiB, copied on the device.
 bool fill(void* matrix, std::size_t bytes, bool single) {
   static constexpr std::size_t piece = 1 << 20;
   std::vector<char> numbers(std::min(piece, bytes));
@@ -88,8 +88,9 @@ bool fill(void* matrix, std::size_t bytes, bool single) {
       *reinterpret_cast<double*>(&numbers[i]) = x;
     }
   }
-  for (std::size_t from = 0; from < bytes; from += piece) {
-    if (!to_device(static_cast<char*>(matrix) + from, numbers.data(), std::min(piece, bytes - from), nullptr)) return false;
+  if (!to_device(matrix, numbers.data(), numbers.size(), nullptr)) return false;
+  for (std::size_t made = numbers.size(); made < bytes; made *= 2) {
+    if (!on_device(static_cast<char*>(matrix) + made, matrix, std::min(made, bytes - made), nullptr)) return false;
   }
   return true;
 }
