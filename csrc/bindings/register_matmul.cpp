@@ -15,7 +15,6 @@
 #include "bindings/register.hpp"
 #include "cpu/blas/blas.hpp"
 #include "cpu/matmul.hpp"
-#include "cpu/runtime/threads.hpp"
 
 namespace ozfp4::bindings {
 namespace {
@@ -162,8 +161,6 @@ void register_matmul(py::module_& module) {
     set_blas(pointer_from<DgemmPointer>(dgemm), pointer_from<SgemmPointer>(sgemm));
   });
   module.def("have_blas", &have_blas);
-  module.def("thread_count", &thread_count);
-  module.def("set_thread_count", &set_thread_count, py::arg("count"));
   module.def("accuracy_bits", &accuracy_bits, py::arg("precision"));
   module.def("matmul", &matmul, py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("outs"), py::arg("workspace_limit"),
              py::arg("progress"), py::arg("accuracy") = "scaled", py::arg("roundings") = std::vector<std::string>{"nearest"},

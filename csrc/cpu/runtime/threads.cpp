@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "arith/multiples.hpp"
+#include "cpu/runtime/fp_mode.hpp"
 #include "cpu/threading/cpus.hpp"
 #include "cpu/threading/pool.hpp"
 
@@ -53,6 +54,7 @@ class Loop final : public SharedWork {
       : count_(count), ranges_(ranges), body_(body) {}
 
   void work() noexcept override {
+    const DefaultFpMode mode;  // a thread of the pool has that of whoever started it
     std::int64_t mine = 0;
     std::exception_ptr failure;
     is_in_range = true;
@@ -113,7 +115,11 @@ void parallel_for(std::int64_t count, std::int64_t grain, const std::function<vo
   if (count <= 0) return;
   const std::int64_t wanted = (count + grain - 1) / std::max<std::int64_t>(grain, 1);
   const std::int64_t threads = std::clamp<std::int64_t>(wanted, 1, thread_count());
-  if (threads == 1 || is_in_range) return body(0, count);
+  if (is_in_range) return body(0, count);
+  if (threads == 1) {
+    const DefaultFpMode mode;
+    return body(0, count);
+  }
 
   // More ranges than threads, taken in turn, so that a thread that is held up does not hold up the loop.
   const auto loop = std::make_shared<Loop>(count, std::min<std::int64_t>(wanted, 8 * threads), body);

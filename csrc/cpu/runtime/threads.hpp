@@ -17,8 +17,9 @@ int thread_count();
 void set_thread_count(int count);
 
 // Calls body(begin, end) for disjoint ranges that cover [0, count), on at most thread_count() threads and with at least
-// `grain` items each. An exception that a range throws is rethrown after all have ended. Several threads may call at once; a loop
-// within a range has the thread of that range alone.
+// `grain` items each, and in the default floating-point mode (fp_mode.hpp) whatever that of the caller is. An exception that a
+// range throws is rethrown after all have ended. Several threads may call at once; a loop within a range has the thread of that
+// range alone.
 void parallel_for(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body);
 
 // The same in ranges that begin at multiples of `unit` and are as long, but for the last one's end, for loops that take so many

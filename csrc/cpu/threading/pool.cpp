@@ -10,7 +10,6 @@
 #include <thread>
 #include <vector>
 
-#include "cpu/runtime/fp_mode.hpp"
 #include "cpu/threading/cpus.hpp"
 
 #if defined(__unix__) || defined(__APPLE__)
@@ -100,7 +99,6 @@ class Pool {
   // What a thread of the pool does.
   void serve(const CpuSet& first) {
     leave_signals_to_others();
-    const DefaultFpMode mode;  // not that of the thread which asked first
     first.apply();
     CpuSet own = first;
     std::unique_lock<std::mutex> hold(lock_);

@@ -215,7 +215,8 @@ def examine(kernel: DeviceKernel, *, short: bool) -> Verdict:
         return Verdict(kernel, reason is None, form, count, seconds, reason, lasting, failure)
 
     try:
-        with forced:
+        # What is expected is computed in Python, which rounds as the thread was told to.
+        with _core.DefaultFpMode(), forced:
             for case, wrong in _findings(kernel, short):
                 count, name = count + 1, case
                 if wrong is not None:

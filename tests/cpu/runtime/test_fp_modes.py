@@ -1,0 +1,156 @@
+"""Products whose caller rounds in another direction, or has a processor that takes subnormal numbers for zeros: the same bits,
+and the caller's mode afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import platform
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import ozfp4
+from ozfp4.backends.kernels import NUMBERS, WORDS, cpu_kernel
+from ozfp4.testing import (
+    KINDS,
+    PATHS,
+    assert_same_bits,
+    correct_matmul,
+    exact_matmul,
+    forced_on_cpu,
+    fp64_matmul,
+    operands,
+)
+from ozfp4.trust.examine import examine
+
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux") or platform.machine() != "x86_64",
+    reason="knows glibc's fenv_t of x86-64",
+)
+
+MXCSR = 7  # where fenv_t has the mode, in words of 32 bits
+MODES = {
+    "to nearest": 0x1F80,
+    "down": 0x3F80,
+    "up": 0x5F80,
+    "to zero": 0x7F80,
+    "subnormals are zeros": 0x9FC0,
+    "up, and subnormals are zeros": 0xDFC0,
+}
+other_modes = pytest.mark.parametrize("mode", [name for name in MODES if name != "to nearest"])
+
+
+@contextlib.contextmanager
+def fp_mode(mode: str) -> Iterator[None]:
+    """The calling thread's mode meanwhile, which is found as it was set."""
+    libm = ctypes.CDLL("libm.so.6")
+    before = (ctypes.c_uint32 * 8)()
+    libm.fegetenv(before)
+    own = (ctypes.c_uint32 * 8)(*before)
+    own[MXCSR] = MODES[mode]
+    libm.fesetenv(own)
+    try:
+        yield
+        libm.fegetenv(own)
+        assert own[MXCSR] & 0xFFC0 == MODES[mode]
+    finally:
+        libm.fesetenv(before)
+
+
+def in_mode(mode: str, call: Callable[..., Any], *operands: Any, **asked: Any) -> Any:
+    with fp_mode(mode):
+        return call(*operands, **asked)
+
+
+@pytest.fixture(params=[1, 4], ids=["1 thread", "4 threads"])
+def threads(request: pytest.FixtureRequest) -> Iterator[int]:
+    ozfp4.set_num_threads(request.param)
+    yield request.param
+    ozfp4.set_num_threads(None)
+
+
+REFERENCES: dict[str, Callable[[Any, Any], npt.NDArray[Any]]] = {
+    "scaled": exact_matmul,
+    "fp64": lambda a, b: fp64_matmul(a, b)[0],
+    "correct": correct_matmul,
+}
+
+
+@other_modes
+def test_every_kind_in_words_and_by_planes(mode: str, threads: int) -> None:
+    for kind, dtype in ((kind, dtype) for kind in KINDS for dtype in (np.float64, np.float32)):
+        a, b = operands(kind, 33, 40, 37, dtype=dtype)
+        for accuracy, reference in REFERENCES.items():
+            expected = reference(a, b)
+            for words in (True, False):
+                with forced_on_cpu(words=words):
+                    found = in_mode(mode, ozfp4.matmul, a, b, accuracy=accuracy)
+                assert_same_bits(found, expected, (kind, accuracy, words))
+
+
+@other_modes
+@pytest.mark.parametrize("path", PATHS, ids=str)
+def test_every_path(mode: str, path: Any, threads: int) -> None:
+    for kind in ("normal", "subnormal", "tiny-results", "final-ties", "specials"):
+        a, b = operands(kind, 70, 65, 68)
+        expected = exact_matmul(a, b)
+        found = in_mode(mode, ozfp4.matmul, a, b, **path._asdict(), accuracy="scaled")
+        assert_same_bits(found, expected, kind)
+
+
+@other_modes
+def test_what_else_there_is(mode: str, threads: int) -> None:
+    """Bounds, enclosures, updates, prepared operands, complex numbers and integers."""
+    a, b = operands("tiny-results", 40, 45, 41)
+    c = np.random.default_rng(1).standard_normal((40, 41))
+    z = a[:, :41] + 1j * b[:40]
+    x = np.random.default_rng(2).integers(-(2**62), 2**62, (41, 41))
+    calls: list[Callable[[], Any]] = [
+        lambda: ozfp4.matmul(a, b, return_bound=True),
+        lambda: ozfp4.enclose(a, b),
+        lambda: ozfp4.gemm(1.5, a, b, -0.25, c),
+        lambda: ozfp4.gemm(1.5, a, b, 2.0**-1000, c, accuracy="correct"),
+        lambda: ozfp4.matmul(ozfp4.prepare(a, "left"), ozfp4.prepare(b, "right")),
+        lambda: ozfp4.matmul(z, z.T),
+        lambda: ozfp4.gram(a),
+        lambda: ozfp4.matmul(x, x),
+        lambda: ozfp4.matmul(x, x, backend="int8"),
+        lambda: ozfp4.matmul_mod(x, x, 2**61 - 1),
+    ]
+    for number, call in enumerate(calls):
+        expected, found = call(), in_mode(mode, call)
+        for one, other in zip(*(r if isinstance(r, tuple) else (r,) for r in (found, expected)), strict=True):
+            assert_same_bits(one, other, number)
+
+
+def test_threads_keep_no_mode_of_who_started_them() -> None:
+    """The pool's threads are started by a product in an odd mode, and serve others."""
+    a, b = operands("subnormal", 300, 64, 310)
+    expected = ozfp4.matmul(a, b, accuracy="correct")
+
+    def first() -> None:
+        in_mode("up, and subnormals are zeros", ozfp4.matmul, a, b, accuracy="correct")
+
+    ozfp4.set_num_threads(23)  # more than any other test has: some are new
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(first).result()
+        for _ in range(10):
+            assert_same_bits(ozfp4.matmul(a, b, accuracy="correct"), expected)
+    finally:
+        ozfp4.set_num_threads(None)
+
+
+@other_modes
+def test_a_kernel_is_first_used_in_it(mode: str) -> None:
+    """The self-test computes what it expects in Python."""
+    kernels = [cpu_kernel(alphabet) for alphabet in ("int8", "fp64")]
+    for kernel in (*kernels, WORDS, NUMBERS):
+        verdict = in_mode(mode, examine, kernel, short=True)
+        assert verdict.passed, verdict.reason
