@@ -84,7 +84,8 @@ void multiply_planes(const Plan& plan, int count, const MultiplyShape& shape, co
   const ByteKernel* kernel = byte_kernel_of(plan);
   const std::int64_t planes = planes_used(plan, count), longest = std::min(shape.inners, kMostByteInner);
   const MultiplyShape most{shape.rows, shape.columns, kernel != nullptr ? longest : shape.inners};
-  const Buffer scratch = allocate_buffer(block_scratch(plan, kernel, most));
+  const std::int64_t scratch_bytes = block_scratch(plan, kernel, most);
+  const Buffer scratch = allocate_buffer(scratch_bytes);
   if (kernel == nullptr) return cpu_multiply(plan, count, shape, a, b, false, output, scratch.get());
   const PackedShape whole_a{Side::left, shape.rows, shape.inners}, whole_b{Side::right, shape.columns, shape.inners};
   const Buffer packed_a = allocate_buffer(planes * whole_a.plane_bytes()),
@@ -98,7 +99,7 @@ void multiply_planes(const Plan& plan, int count, const MultiplyShape& shape, co
     copy_packed(whole_a, packed_a.get(), 0, k, {Side::left, shape.rows, inners}, planes, piece_a.get());
     copy_packed(whole_b, packed_b.get(), 0, k, {Side::right, shape.columns, inners}, planes, piece_b.get());
     multiply_bytes(*kernel, plan, count, {shape.rows, shape.columns, inners}, piece_a.get(), piece_b.get(), k > 0, output,
-                   scratch.get());
+                   {scratch.get(), scratch_bytes});
   }
 }
 

@@ -25,7 +25,7 @@ void run_blocks(const Plan& plan, int count, const ShiftedOperand& a, const Shif
   BlockPlanes planes_b(plan, count, b, shape.kernel, Side::right, shape.columns, shape.inners);
   const Buffer output =
       allocate_buffer(static_cast<std::int64_t>(plan.groups_of(count)) * shape.rows * shape.columns * output_entry_bytes(plan));
-  const Buffer scratch = allocate_buffer(block_scratch(plan, shape.kernel, {shape.rows, shape.columns, shape.inners}));
+  const Buffer scratch = allocate_buffer(shape.scratch);
   const Buffer joining = allocate_buffer(cpu_join_scratch(plan, shape.rows, shape.columns));
   const std::int64_t width = plan.width();
   const double total =
@@ -46,7 +46,8 @@ void run_blocks(const Plan& plan, int count, const ShiftedOperand& a, const Shif
         const MultiplyShape extents{rows, columns, inners};
         const auto told = progress ? std::function<void(double)>(report) : nullptr;
         if (shape.kernel != nullptr) {
-          multiply_bytes(*shape.kernel, plan, count, extents, encoded_a, encoded_b, inner > 0, output.get(), scratch.get(), told);
+          multiply_bytes(*shape.kernel, plan, count, extents, encoded_a, encoded_b, inner > 0, output.get(),
+                         {scratch.get(), shape.scratch}, told);
         } else {
           cpu_multiply(plan, count, extents, encoded_a, encoded_b, inner > 0, output.get(), scratch.get(), told);
         }

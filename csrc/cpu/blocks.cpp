@@ -23,11 +23,9 @@ constexpr std::int64_t kBlasLimit = std::int64_t(1) << 30;  // BLAS sizes are 32
 std::int64_t workspace(const Plan& plan, const BlockShape& block, std::int64_t k, bool has_list) {
   const std::int64_t columns = block.columns * plan.width();  // of the result
   const std::int64_t outputs = static_cast<std::int64_t>(plan.groups.size()) * block.rows * block.columns;
-  const MultiplyShape shape{block.rows, block.columns, block.inners};
   return block_planes_bytes(plan, block.kernel, Side::left, plan.planes_a, block.rows, block.inners) +
          block_planes_bytes(plan, block.kernel, Side::right, plan.planes_b, block.columns, block.inners) +
-         outputs * output_entry_bytes(plan) + block_scratch(plan, block.kernel, shape) +
-         cpu_join_scratch(plan, block.rows, block.columns) +
+         outputs * output_entry_bytes(plan) + block.scratch + cpu_join_scratch(plan, block.rows, block.columns) +
          (has_list ? Listed::bytes(block.rows, columns) + disjoint_bytes(block.rows, columns, k) : 0);
 }
 
@@ -44,9 +42,10 @@ BlockShape choose_for(const ByteKernel* kernel, const Plan& plan, std::int64_t m
                       std::int64_t cap, bool has_list) {
   const std::int64_t longest = kernel != nullptr ? kMostByteInner : kBlasLimit;
   const std::int64_t lines = kernel != nullptr ? kPanelLines : 1, depth = kernel != nullptr ? kTileDepth : 1;
-  BlockShape block{std::min(m, kBlasLimit), std::min(n / plan.width(), kBlasLimit), std::min(k / plan.width(), longest), 0,
-                   kernel};
+  BlockShape block{
+      std::min(m, kBlasLimit), std::min(n / plan.width(), kBlasLimit), std::min(k / plan.width(), longest), 0, 0, kernel};
   for (;;) {
+    block.scratch = block_scratch(plan, kernel, {block.rows, block.columns, block.inners});
     block.bytes = workspace(plan, block, k, has_list);
     if (block.bytes <= cap) return block;
     std::int64_t& longer = block.rows > block.columns ? block.rows : block.columns;

@@ -10,7 +10,8 @@ namespace ozfp4 {
 
 struct BlockShape {
   std::int64_t rows, columns, inners;
-  std::int64_t bytes;  // workspace of one block: planes of both operands, multiply's scratch and output, list and masks
+  std::int64_t bytes;    // workspace of one block: planes of both operands, multiply's scratch and output, list and masks
+  std::int64_t scratch;  // multiply's, of these bytes
   const ByteKernel* kernel = nullptr;  // for which planes are packed; nullptr: they lie as a BLAS takes them
 };
 

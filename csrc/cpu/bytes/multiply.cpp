@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 
 #include "arith/fold.hpp"
 #include "arith/limits.hpp"
@@ -27,7 +28,8 @@ struct TileShape {
 
 std::int64_t ceil_div(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
 
-TileShape choose_tile(const Plan& plan, const MultiplyShape& shape) {
+// With all sums in `room` entries. Range: room >= kPanelLines * kPanelLines.
+TileShape choose_tile(const Plan& plan, const MultiplyShape& shape, std::int64_t room) {
   const std::int64_t threads = thread_count();
   const auto padded = [](std::int64_t extent) { return panels_of(extent) * kPanelLines; };
   TileShape tile{std::min(kLongestSide, padded(shape.rows)), std::min(kLongestSide, padded(shape.columns)), 1};
@@ -35,14 +37,17 @@ TileShape choose_tile(const Plan& plan, const MultiplyShape& shape) {
     return ceil_div(shape.rows, tile.rows) * ceil_div(shape.columns, tile.columns) *
            static_cast<std::int64_t>(plan.groups.size());
   };
-  while (threads > 1 && tasks() < kTasksPerThread * threads && std::max(tile.rows, tile.columns) > kShortestSide) {
+  const auto is_too_large = [&] {
+    return threads > 1 && tasks() < kTasksPerThread * threads && std::max(tile.rows, tile.columns) > kShortestSide;
+  };
+  while (tile.sums() > room || is_too_large()) {
     std::int64_t& longer = tile.rows > tile.columns ? tile.rows : tile.columns;
     longer = padded(ceil_div(longer, 2));
   }
   const double work = static_cast<double>(shape.rows) * static_cast<double>(shape.columns) * static_cast<double>(shape.inners) *
                       static_cast<double>(plan.groups.size());
   const auto worth = static_cast<std::int64_t>(std::min(work / static_cast<double>(kTaskWork), 1e6));
-  tile.slots = std::clamp<std::int64_t>(std::min(worth, tasks()), 1, threads);
+  tile.slots = std::clamp<std::int64_t>(std::min({worth, tasks(), room / tile.sums()}), 1, threads);
   return tile;
 }
 
@@ -162,14 +167,14 @@ const ByteKernel* byte_kernel_of(const Plan& plan) {
 }
 
 std::int64_t multiply_bytes_scratch(const Plan& plan, const MultiplyShape& shape) {
-  const TileShape tile = choose_tile(plan, shape);
+  const TileShape tile = choose_tile(plan, shape, std::numeric_limits<std::int64_t>::max());
   return tile.slots * tile.sums() * static_cast<std::int64_t>(sizeof(std::int32_t));
 }
 
 void multiply_bytes(const ByteKernel& kernel, const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a,
-                    const void* planes_b, bool accumulate, void* output, void* scratch,
+                    const void* planes_b, bool accumulate, void* output, const TileScratch& scratch,
                     const std::function<void(double)>& progress) {
-  const TileShape tile = choose_tile(plan, shape);
+  const TileShape tile = choose_tile(plan, shape, scratch.bytes / static_cast<std::int64_t>(sizeof(std::int32_t)));
   const std::int64_t tile_columns = ceil_div(shape.columns, tile.columns);
   const std::int64_t per_group = ceil_div(shape.rows, tile.rows) * tile_columns, entries = shape.rows * shape.columns;
   const auto multiply_one = [&](TileSums& sums, std::int64_t task) {
@@ -190,7 +195,7 @@ void multiply_bytes(const ByteKernel& kernel, const Plan& plan, int count, const
       for (; slot < slots_end; ++slot) {
         if (next >= end) return;
         kernel.begin();
-        TileSums sums(kernel, shape, planes_a, planes_b, static_cast<std::int32_t*>(scratch) + slot * tile.sums());
+        TileSums sums(kernel, shape, planes_a, planes_b, static_cast<std::int32_t*>(scratch.memory) + slot * tile.sums());
         for (std::int64_t task = next++; task < end; task = next++) multiply_one(sums, task);
         kernel.end();
       }

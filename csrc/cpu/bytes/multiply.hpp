@@ -15,12 +15,20 @@ namespace ozfp4 {
 // The kernel whose tiles the planes of a plan are packed in, nullptr where a BLAS multiplies them.
 const ByteKernel* byte_kernel_of(const Plan& plan);
 
-// Scratch in bytes that it needs beside its output.
+// Memory for the sums of tiles, aligned to 64.
+struct TileScratch {
+  void* memory;
+  std::int64_t bytes;
+};
+
+// Bytes of it that as many threads as there are now make full use of. With less, down to one tile of kPanelLines by kPanelLines
+// sums, tiles are smaller or fewer.
 std::int64_t multiply_bytes_scratch(const Plan& plan, const MultiplyShape& shape);
 
-// As cpu_multiply. Range: shape.inners <= kMostByteInner; planes of bytes, packed for their sides, with these extents.
+// As cpu_multiply, whose scratch is of any size: the number of threads may have changed since it was asked for. Range:
+// shape.inners <= kMostByteInner; planes of bytes, packed for their sides, with these extents.
 void multiply_bytes(const ByteKernel& kernel, const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a,
-                    const void* planes_b, bool accumulate, void* output, void* scratch,
+                    const void* planes_b, bool accumulate, void* output, const TileScratch& scratch,
                     const std::function<void(double)>& progress = {});
 
 }  // namespace ozfp4

@@ -19,6 +19,7 @@ namespace {
 // Accumulator of one panel of rows: small enough for the last-level cache, where the fold finds it after the GEMM, and tall
 // enough that packing the other operand costs the BLAS little.
 constexpr std::int64_t kAccumulatorBytes = 16 << 20;
+constexpr std::int64_t kLeastPanelRows = 64;
 // Below this a second thread costs more than it brings: the BLAS leaves its own threads spinning.
 constexpr std::int64_t kElementGrain = 500000;
 constexpr std::int64_t kDecodeGrain = 50000;       // the same where it takes one thread, and leaves none
@@ -36,9 +37,9 @@ std::int64_t even_piece(std::int64_t k, std::int64_t longest) {
   return (k + pieces - 1) / pieces;
 }
 
-std::int64_t panel_rows(const MultiplyShape& shape, std::int64_t real_bytes) {
-  return std::clamp<std::int64_t>(kAccumulatorBytes / std::max<std::int64_t>(shape.columns * real_bytes, 1), 64,
-                                  std::max<std::int64_t>(shape.rows, 64));
+// Entries of the accumulators. They grow with each extent, so that what is left at the end of blocks finds room where blocks do.
+std::int64_t accumulator_entries(const MultiplyShape& shape, std::int64_t real_bytes) {
+  return std::min(shape.rows * shape.columns, std::max(kAccumulatorBytes / real_bytes, kLeastPanelRows * shape.columns));
 }
 
 // Planes of one operand that the terms of a group take: they lie side by side.
@@ -241,9 +242,9 @@ struct Sharing {
   Tiling tiling;
 };
 
-Sharing share(const MultiplyShape& shape, std::int64_t accumulators, std::int64_t panel, int groups, int terms) {
+Sharing share(const MultiplyShape& shape, std::int64_t accumulators, int groups, int terms) {
   const int of_blas = blas_threads();
-  if (of_blas == 0) return {1, Tiling(shape.rows, shape.columns, panel, shape.columns)};
+  if (of_blas == 0) return {1, Tiling(shape.rows, shape.columns, accumulators / shape.columns, shape.columns)};
   const double products =
       static_cast<double>(shape.rows) * static_cast<double>(shape.columns) * static_cast<double>(shape.inners) * terms;
   const double most =
@@ -267,8 +268,7 @@ void multiply_all(const Plan& plan, int count, const MultiplyShape& shape, const
   for (int g = 0; g < groups; ++g) terms += plan.groups[static_cast<std::size_t>(g)].terms;
   // Groups between which no planes are decoded anew.
   const int together = is_decoded && plan.scheme != Scheme::one ? 1 : groups;
-  const std::int64_t panel = panel_rows(shape, sizeof(Real));
-  const auto [slots, tiling] = share(shape, std::min(panel, shape.rows) * shape.columns, panel, together, terms);
+  const auto [slots, tiling] = share(shape, accumulator_entries(shape, sizeof(Real)), together, terms);
   const std::int64_t tiles = tiling.count(), own_entries = tiling.most_entries();
   const auto multiply_tile = [&, accumulators = accumulators, &tiling = tiling](std::int64_t task, int slot) {
     const OneBlasThread alone;
@@ -322,7 +322,7 @@ std::int64_t cpu_multiply_scratch(const Plan& plan, const MultiplyShape& shape) 
   const bool is_decoded = plan.alphabet.entry == PlaneEntry::int8;
   const std::int64_t real_bytes = is_decoded ? sizeof(float) : sizeof(double);
   const std::int64_t decoded = is_decoded ? most_planes(plan) * (shape.rows + shape.columns) * shape.inners : 0;
-  return (decoded + std::min(panel_rows(shape, real_bytes), shape.rows) * shape.columns) * real_bytes;
+  return (decoded + accumulator_entries(shape, real_bytes)) * real_bytes;
 }
 
 void cpu_multiply(const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a, const void* planes_b,

@@ -19,7 +19,7 @@ struct MultiplyShape {
   std::int64_t rows, columns, inners;
 };
 
-// Scratch in bytes that cpu_multiply needs beside its output.
+// Scratch in bytes that cpu_multiply needs beside its output: no less than for smaller extents.
 std::int64_t cpu_multiply_scratch(const Plan& plan, const MultiplyShape& shape);
 
 // output[g][row][column] for the groups of the first `count` moduli (or the first groups) from planes as cpu_encode writes them.

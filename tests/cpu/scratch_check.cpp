@@ -1,0 +1,93 @@
+// Multiply stays within its scratch: where the number of threads changes after that was asked for, and at the ends of blocks.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+#include "cpu/bytes/multiply.hpp"
+#include "cpu/runtime/buffer.hpp"
+#include "cpu/runtime/threads.hpp"
+#include "cpu/stages/multiply.hpp"
+
+namespace {
+
+using namespace ozfp4;
+
+std::vector<std::int8_t> random_entries(std::int64_t n) {
+  std::vector<std::int8_t> entries(static_cast<std::size_t>(n));
+  for (auto& x : entries) x = static_cast<std::int8_t>(random_int(-100, 100));
+  return entries;
+}
+
+Buffer packed(const PackedShape& shape, std::int64_t planes) {
+  Buffer made = allocate_buffer(planes * shape.plane_bytes());
+  pack_planes(shape, planes, random_entries(planes * shape.outers * shape.inners).data(), made.get());
+  return made;
+}
+
+// Scratch for `asked` threads, and a product by `taken`.
+void check_threads(const MultiplyShape& shape, int asked, int taken) {
+  PlanRequest request;
+  request.scheme = Scheme::two;
+  request.alphabet = Alphabet::int8;
+  request.k = shape.inners;
+  const Plan plan = make_plan(request);
+  const Buffer a = packed({Side::left, shape.rows, shape.inners}, plan.planes_a);
+  const Buffer b = packed({Side::right, shape.columns, shape.inners}, plan.planes_b);
+  const std::size_t entries = plan.groups.size() * static_cast<std::size_t>(shape.rows * shape.columns);
+  std::vector<std::uint8_t> expected(entries), found(entries, kPoison);
+  const ByteKernel& kernel = *byte_kernels().front();
+  const auto multiply = [&](std::vector<std::uint8_t>& out, const TileScratch& scratch) {
+    multiply_bytes(kernel, plan, plan.count(), shape, a.get(), b.get(), false, out.data(), scratch);
+  };
+
+  set_thread_count(asked);
+  const std::int64_t bytes = multiply_bytes_scratch(plan, shape);
+  constexpr std::int64_t beyond = 64 << 20;
+  std::vector<char> memory(static_cast<std::size_t>(bytes + beyond), static_cast<char>(kPoison));
+  const TileScratch scratch{memory.data(), bytes};
+  multiply(expected, scratch);
+  set_thread_count(taken);
+  for (int i = 0; i < 5; ++i) multiply(found, scratch);  // helpers may come late
+  const bool is_within =
+      std::all_of(memory.begin() + bytes, memory.end(), [](char x) { return x == static_cast<char>(kPoison); });
+  const std::string name = std::to_string(asked) + " threads, then " + std::to_string(taken);
+  report("stays within its scratch", is_within, name);
+  report("the same residues", found == expected, name);
+  // The least there may be.
+  alignas(64) std::int32_t one_tile[kPanelLines * kPanelLines];
+  std::fill(found.begin(), found.end(), kPoison);
+  multiply(found, {one_tile, sizeof one_tile});
+  report("in one tile", found == expected, name);
+}
+
+// What is left of a matrix at the end of its blocks needs no more than they do.
+void check_rests() {
+  PlanRequest request;
+  request.scheme = Scheme::two;
+  request.k = 16;
+  for (const Alphabet* alphabet : {&Alphabet::fp64, &Alphabet::int8}) {
+    request.alphabet = *alphabet;
+    const Plan plan = make_plan(request);
+    std::int64_t before = 0;
+    bool grows = true;
+    for (std::int64_t columns = 4000; columns < 4400; ++columns) {
+      const std::int64_t bytes = cpu_multiply_scratch(plan, {600, columns, 16});
+      grows = grows && bytes >= before && cpu_multiply_scratch(plan, {599, columns, 16}) <= bytes;
+      before = bytes;
+    }
+    report("scratch grows with the extents", grows, alphabet->name);
+  }
+}
+
+}  // namespace
+
+int main() {
+  check_rests();
+  check_threads({300, 290, 1000}, 1, 64);
+  check_threads({300, 290, 1000}, 64, 1);
+  check_threads({300, 290, 1000}, 3, 1000);
+  check_threads({20, 700, 130}, 1, 7);
+  check_threads({1, 1, 70}, 1, 2);
+  return finish();
+}
