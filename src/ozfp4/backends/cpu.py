@@ -70,9 +70,8 @@ def cpuinfo(*names: str) -> str:
     return ""
 
 
-@lru_cache(maxsize=1)
 def name() -> str:
-    """The processor's name and the number of threads, e.g. ``cpu (AMD EPYC, 2 threads)``."""
+    """The processor's name and the number of threads that there are now, e.g. ``cpu (AMD EPYC, 2 threads)``."""
     return f"cpu ({model()}, {_core.thread_count()} threads)"
 
 

@@ -129,7 +129,6 @@ def keep_measured(index: int | None, figures: Mapping[str, float]) -> bool:
 def set_threads(count: int) -> None:
     """How many threads the CPU's products have from now on, which changes what "auto" takes. Range: as in _core."""
     _core.set_thread_count(count)
-    cpu.name.cache_clear()
     _forget()
 
 
