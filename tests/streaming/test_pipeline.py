@@ -91,6 +91,25 @@ def test_several_devices_share_the_tiles(late: Any, jobs: list[Any]) -> None:
         assert moved[1].tiles > moved[0].tiles
 
 
+@pytest.mark.parametrize("pinned", [0, 1])
+def test_each_device_says_what_is_pinned_for_it(
+    late: Any, monkeypatch: pytest.MonkeyPatch, pinned: int
+) -> None:
+    """Memory from which one device copies by itself is plain memory to another."""
+    direct: list[list[str]] = [[], []]
+    for number, device in enumerate(late(2)):
+        monkeypatch.setattr(device, "is_staging", lambda array, number=number: number == pinned)
+
+        def seen(view: Any, number: int = number, before: Any = device.direct) -> Any:
+            direct[number].append(threading.current_thread().name)
+            return before(view)
+
+        monkeypatch.setattr(device, "direct", seen)
+    assert_same_bits(ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT), C)
+    assert direct[pinned]
+    assert not direct[1 - pinned]
+
+
 def test_results_with_bounds(late: Any) -> None:
     late()
     found = ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT, return_bound=True)

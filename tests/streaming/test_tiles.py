@@ -53,6 +53,18 @@ def test_every_entry_is_in_one_tile(tiling: Tiling) -> None:
     assert len(list(tiling.tiles())) == tiling.count
 
 
+@pytest.mark.parametrize("resident", ["a", "b"])
+@pytest.mark.parametrize(
+    ("shared", "places"), [((False, False), (2, 2)), ((True, False), (1, 2)), ((False, True), (2, 1))]
+)
+def test_the_next_matrices_of_a_stack_travel_meanwhile(
+    resident: str, shared: tuple[bool, bool], places: tuple[int, int]
+) -> None:
+    """Where a tile is a whole product, each brings both operands, but for one that stands in all."""
+    tiling = Tiling(Sizes(5, 40, 50, 60, *shared, 8, 8, 8, 15, 15, 15), 1, 40, 50, resident)
+    assert (tiling.slots("a"), tiling.slots("b")) == places
+
+
 @given(tilings())
 def test_pieces_fit_their_places(tiling: Tiling) -> None:
     made = tiling.sizes

@@ -1,0 +1,35 @@
+"""What a product's entries are said to take on a device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ozfp4.request import library
+from ozfp4.request.arguments import check_arguments
+from ozfp4.request.operands import matmul_request
+from ozfp4.streaming.devices import Cpu
+from ozfp4.streaming.host import HostMatrices
+from ozfp4.streaming.sizing import sizes_of
+from ozfp4.streaming.tiles import Sizes
+
+
+def sizes(a: Any, b: Any, dtype: str) -> Sizes:
+    asked = check_arguments(
+        scheme="II", backend="auto", bits=None, family="least", plan=None, accuracy="fp64", rounding="nearest"
+    )
+    request = matmul_request(library.take_operands(a, b, None, library.TAKEN), asked, np.dtype(dtype))
+    result = HostMatrices(np.empty(request.shape.result, dtype))
+    return sizes_of(request, HostMatrices(a), HostMatrices(b), [result], Cpu(), overflow=False)
+
+
+@pytest.mark.parametrize(("second", "copied"), [("c16", 16), ("f8", 0)])
+def test_a_complex_left_operand_by_columns_is_copied(second: str, copied: int) -> None:
+    """Where both are complex: what is made of its pairs is made of rows."""
+    a, b = np.ones((30, 40), "c16"), np.ones((40, 50), second)
+    rows, columns = (sizes(x, b, "c16") for x in (a, np.asfortranarray(a)))
+    assert columns.a_planes - rows.a_planes == copied
+    assert (columns.a_turned, rows.a_turned) == (True, False)
+    assert (columns.b_planes, columns.c_planes) == (rows.b_planes, rows.c_planes)
