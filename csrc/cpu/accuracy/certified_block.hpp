@@ -12,6 +12,7 @@
 #include "arith/accuracy/certificate.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "cpu/accuracy/certified.hpp"
+#include "cpu/accuracy/lane_errors.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/stages/columns.hpp"
 
@@ -25,16 +26,21 @@ struct ColumnGroup {
   std::int64_t least_nonzeros = std::numeric_limits<std::int64_t>::max(), largest_depth = 0;
   std::int32_t least_capacity = kNoCapacity;  // of those that are rounded
   int lanes = 0, exact = 0;
-  double rounded[kLanes], nonzeros[kLanes], half[kLanes];  // half: 2^(c - 1)
+  LaneErrorTerms terms;
 };
+
+inline ErrorTerms error_terms(const LineRecord& record) {
+  return {static_cast<double>(record.rounded), static_cast<double>(record.nonzeros), std::ldexp(1.0, record.capacity - 1)};
+}
 
 inline ColumnGroup group_of(const BlockLines& lines, std::int64_t first, int n) {
   ColumnGroup group;
   for (int i = 0; i < n; ++i) {
     const LineRecord& record = lines.records[first + i];
-    group.rounded[i] = static_cast<double>(record.rounded);
-    group.nonzeros[i] = static_cast<double>(record.nonzeros);
-    group.half[i] = std::ldexp(1.0, record.capacity - 1);
+    const ErrorTerms terms = error_terms(record);
+    group.terms.rounded[i] = terms.rounded;
+    group.terms.nonzeros[i] = terms.nonzeros;
+    group.terms.half[i] = terms.half;
     if (lines.special[first + i] != kFinite) continue;
     ++group.lanes;
     group.exact += record.rounded == 0;
@@ -128,10 +134,14 @@ class CertifiedBlock {
     }
     listed_.word(row, column / kLanes) = listed;
     char* address = target_.result.data + row * target_.result.row_stride + column * target_.result.column_stride;
-    for (int i = 0; i < n; ++i) {
-      // C, which may lie here, is read again where this is not the result.
-      if (target_.update.is_asked && ((listed >> i & 1) != 0 || is_special(row, column + i))) continue;
-      store(address + i * target_.result.column_stride, lanes.value[i]);
+    if (!target_.update.is_asked) {
+      store_line(address, target_.result.column_stride, lanes.value, n);
+    } else {
+      for (int i = 0; i < n; ++i) {
+        // C, which may lie here, is read again where this is not the result.
+        if ((listed >> i & 1) != 0 || is_special(row, column + i)) continue;
+        store(address + i * target_.result.column_stride, lanes.value[i]);
+      }
     }
     if (target_.has_bound()) put_bounds(row, column, n, lanes, listed, counts);
   }
@@ -194,10 +204,9 @@ class CertifiedBlock {
     if (is_short_) {
       const ColumnGroup& group = groups_[static_cast<std::size_t>(column / kLanes)];
       double error[kLanes];
-      errors(rows_.records[row], group, n, error);
+      const std::int64_t exact = find_errors(error_terms(rows_.records[row]), group.terms, n, error);
       integers_.round_certain(sums, n, lanes.exponent, error, target_.rounding, lanes.value, refused);
-      if (rows_.special[row] == kFinite && group.lanes == n && !any_of(refused, n)) {
-        const auto exact = std::count(error, error + n, 0.0);
+      if (rows_.special[row] == kFinite && group.lanes == n && !is_any(refused, n)) {
         counts.exact += exact;
         counts.result += n - exact;
         return 0;
@@ -218,21 +227,6 @@ class CertifiedBlock {
       if (!is_kept) listed |= std::uint64_t(1) << i;
     }
     return listed;
-  }
-
-  static bool any_of(const std::int64_t* refused, int n) {
-    std::int64_t any = 0;
-    for (int i = 0; i < n; ++i) any |= refused[i];
-    return any != 0;
-  }
-
-  // Upper bounds of error_bound in FP64; 0 where that is 0.
-  static void errors(const LineRecord& row, const ColumnGroup& group, int n, double* error) {
-    const auto rounded = static_cast<double>(row.rounded), nonzeros = static_cast<double>(row.nonzeros);
-    const double half = std::ldexp(1.0, row.capacity - 1);
-    for (int i = 0; i < n; ++i) {
-      error[i] = std::min(group.rounded[i], nonzeros) * half + std::min(rounded, group.nonzeros[i]) * group.half[i];
-    }
   }
 
   // Whether every number within the error of `value` rounds to the same bits, which it stores. `round` is monotonic.

@@ -37,6 +37,16 @@ void store(char* address, T x) {
   std::memcpy(address, &x, sizeof x);
 }
 
+// n entries, `stride` bytes apart.
+template <class T>
+void store_line(char* address, std::ptrdiff_t stride, const T* x, std::int64_t n) {
+  if (stride == static_cast<std::ptrdiff_t>(sizeof(T))) {
+    std::memcpy(address, x, static_cast<std::size_t>(n) * sizeof(T));
+    return;
+  }
+  for (std::int64_t i = 0; i < n; ++i) store(address + i * stride, x[i]);
+}
+
 // Calls body(T()), T being double or float. Range: type is float64 or float32.
 template <class Body>
 auto with_float(ElementType type, const Body& body) {

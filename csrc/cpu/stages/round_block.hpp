@@ -25,7 +25,7 @@ void round_block(const Source& integers, const std::int32_t* shift_a, const std:
         for (int i = 0; i < n; ++i) exponent[i] = -(shift_a[row] + shift_b[column + i]);
         integers.round(integers.at(row, column), n, exponent, rounded);
         char* address = result.data + row * result.row_stride + column * result.column_stride;
-        for (int i = 0; i < n; ++i) store(address + i * result.column_stride, rounded[i]);
+        store_line(address, result.column_stride, rounded, n);
       }
     }
   });
