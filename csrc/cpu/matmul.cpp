@@ -74,8 +74,8 @@ bool multiply_in_words(const Plan& plan, const OperandView& a, const OperandView
     finish_words(product, left, right, turns ? turned(target) : target, options, request.wants_records(), panel_bytes, outcome);
   }
   outcome.in_words = true;
-  outcome.moduli_used = product.bridges();
-  outcome.products = 2 + product.bridges();
+  outcome.moduli_used = product.residues();
+  outcome.products = 2 + product.residues();
   outcome.workspace = product.workspace();
   for (const Scales* scales : {&product.scales_a(), &product.scales_b()}) {
     outcome.exponents.extend(scales->exponents);

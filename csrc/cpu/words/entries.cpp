@@ -108,4 +108,12 @@ OZFP4_VECTORISED void find_residues(const double* __restrict integers, std::int6
   for (std::int64_t i = 0; i < n; ++i) residues[i] = near_residue(integers[i], own);
 }
 
+OZFP4_VECTORISED void find_wide_residues(const double* __restrict integers, std::int64_t n, std::uint64_t* __restrict residues) {
+  const Bridge own = kWideBridge;
+  constexpr double magic = 0x1.8p52;  // as split_near_entry
+  for (std::int64_t i = 0; i < n; ++i) {
+    residues[i] = float_bits(near_residue(integers[i], own) + magic) - 0x4338000000000000u;
+  }
+}
+
 }  // namespace ozfp4

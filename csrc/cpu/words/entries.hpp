@@ -33,7 +33,8 @@ void find_facts(const double* x, std::int64_t step, std::int64_t count, LaneFact
 void convert_entries(double* x, std::uint64_t* words, std::int64_t step, std::int64_t count, const double* scale,
                      LaneIntegers& found);
 
-// Residues of n integers.
+// Residues of n integers, by the wide bridge as words in two's complement.
 void find_residues(const double* integers, std::int64_t n, const Bridge& bridge, double* residues);
+void find_wide_residues(const double* integers, std::int64_t n, std::uint64_t* residues);
 
 }  // namespace ozfp4

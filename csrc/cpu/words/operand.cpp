@@ -225,13 +225,14 @@ void WordOperand<Lines>::convert(const ScaleRequest& request) {
 }
 
 template <std::int64_t Lines>
-void WordOperand<Lines>::reduce(int bridges) {
-  if (bridges == 0) return;
+void WordOperand<Lines>::reduce(Bridging bridging) {
+  if (bridging == Bridging::none) return;
   const std::int64_t entries = Lines * view_.inner;
   parallel_for(groups(), grain(), [&](std::int64_t begin, std::int64_t end) {
-    for (int i = 0; i < bridges; ++i) {
-      const std::int64_t first = begin * entries;
-      find_residues(values_ + first, (end - begin) * entries, kBridges[i], values_ + (2 + i) * pitch_ + first);
+    const std::int64_t first = begin * entries, count = (end - begin) * entries;
+    if (bridging == Bridging::wide) return find_wide_residues(values_ + first, count, words_ + pitch_ + first);
+    for (int i = 0; i < residues_of(bridging); ++i) {
+      find_residues(values_ + first, count, kBridges[i], values_ + (2 + i) * pitch_ + first);
     }
   });
 }

@@ -32,13 +32,14 @@ class WordOperand {
   // is correct, and the scales' norm. After a look.
   void convert(const ScaleRequest& request);
 
-  // Residues by the first bridges. After a conversion.
-  void reduce(int bridges);
+  // After a conversion.
+  void reduce(Bridging bridging);
 
   const Scales& scales() const { return scales_; }
   const double* values() const { return values_; }
   const std::uint64_t* words() const { return words_; }
   const double* residues(int bridge) const { return values_ + (2 + bridge) * pitch_; }
+  const std::uint64_t* wide_residues() const { return words_ + pitch_; }
 
  private:
   // What conversion finds of a line.

@@ -24,6 +24,7 @@ constexpr Costs kFastWords{0.125, 2.0, 3e3}, kSlowWords{0.30, 2.0, 3e3}, kBytePl
     kBlasPlanes{0.28, 9.0, 12e3};
 constexpr double kMostProducts = 0x1p27;  // more were not found to be faster
 
+// Then a sum of words takes less than two in FP64.
 bool multiplies_words_fast() {
 #if defined(__x86_64__) && defined(__GNUC__)
   return __builtin_cpu_supports("avx512dq") != 0;
@@ -79,10 +80,12 @@ bool WordProduct::multiply() {
     const StageTimer timer(times_.encode);
     a_->convert(request_);
     b_->convert(request_);
-    bridges_ = bridges_needed(scales_a().norm_squared * scales_b().norm_squared, shape_.inner);
-    if (bridges_ < 0) return false;
-    a_->reduce(bridges_);
-    b_->reduce(bridges_);
+    const std::optional<Bridging> needed =
+        bridging_needed(scales_a().norm_squared * scales_b().norm_squared, shape_.inner, multiplies_words_fast());
+    if (!needed) return false;
+    bridging_ = *needed;
+    a_->reduce(bridging_);
+    b_->reduce(bridging_);
   }
   const StageTimer timer(times_.multiply);
   const std::int64_t across = shape_.columns / kWordColumns, down = shape_.rows / kWordRows, k = shape_.inner;
@@ -94,7 +97,12 @@ bool WordProduct::multiply() {
       auto* numbers = reinterpret_cast<double*>(sums_) + shape_.entries() + in_c;
       sum_words(a_->words() + in_a, k, b_->words() + in_b, k, words + in_c, shape_.columns);
       sum_numbers(a_->values() + in_a, k, b_->values() + in_b, k, numbers, shape_.columns);
-      for (int i = 0; i < bridges_; ++i) {
+      if (bridging_ == Bridging::wide) {
+        sum_words(a_->wide_residues() + in_a, k, b_->wide_residues() + in_b, k, words + 2 * shape_.entries() + in_c,
+                  shape_.columns);
+        continue;
+      }
+      for (int i = 0; i < residues_of(bridging_); ++i) {
         numbers += shape_.entries();
         sum_numbers(a_->residues(i) + in_a, k, b_->residues(i) + in_b, k, numbers, shape_.columns);
       }
@@ -104,7 +112,7 @@ bool WordProduct::multiply() {
 }
 
 EntryCounts WordProduct::finish(const Promise& promise, const Target& target, Listed* listed) const {
-  const WordSums sums(sums_, shape_, bridges_);
+  const WordSums sums(sums_, shape_, bridging_);
   return with_float(target.result.type, [&](auto zero) -> EntryCounts {
     using T = decltype(zero);
     if (listed == nullptr) {

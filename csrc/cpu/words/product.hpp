@@ -38,14 +38,14 @@ class WordProduct {
 
   const Scales& scales_a() const { return a_->scales(); }
   const Scales& scales_b() const { return b_->scales(); }
-  int bridges() const { return bridges_; }
+  int residues() const { return residues_of(bridging_); }
   std::int64_t workspace() const { return shape_.bytes(kMostBridges); }
 
  private:
   ScaleRequest request_;
   StageTimes& times_;
   WordShape shape_;
-  int bridges_ = 0;
+  Bridging bridging_ = Bridging::none;
   Buffer memory_;
   char* sums_ = nullptr;
   std::optional<WordOperand<1>> a_;

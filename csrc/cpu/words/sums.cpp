@@ -34,12 +34,24 @@ inline SumOfPieces pieces_of(const LaneParts& parts, int i) {
 OZFP4_VECTORISED void join_0(const NearSums& sums, int n, LaneParts& parts) { join_impl<0>(sums, n, parts); }
 OZFP4_VECTORISED void join_1(const NearSums& sums, int n, LaneParts& parts) { join_impl<1>(sums, n, parts); }
 OZFP4_VECTORISED void join_2(const NearSums& sums, int n, LaneParts& parts) { join_impl<2>(sums, n, parts); }
-static_assert(kMostBridges == 2, "a loop for each number of bridges");
+OZFP4_VECTORISED void join_wide(const NearSums& sums, int n, LaneParts& parts) {
+  for (int i = 0; i < n; ++i) {
+    const SumParts own = join_wide_sum(sums.word[i], sums.near[i], sums.wide[i]);
+    parts.top[i] = own.top;
+    parts.middle[i] = own.middle;
+    parts.low[i] = own.low;
+  }
+}
 
 }  // namespace
 
-void join_lanes(const NearSums& sums, int bridges, int n, LaneParts& parts) {
-  bridges == 0 ? join_0(sums, n, parts) : bridges == 1 ? join_1(sums, n, parts) : join_2(sums, n, parts);
+void join_lanes(const NearSums& sums, Bridging bridging, int n, LaneParts& parts) {
+  switch (bridging) {
+    case Bridging::none: return join_0(sums, n, parts);
+    case Bridging::one: return join_1(sums, n, parts);
+    case Bridging::wide: return join_wide(sums, n, parts);
+    case Bridging::two: return join_2(sums, n, parts);
+  }
 }
 
 OZFP4_VECTORISED void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, double* result,

@@ -18,6 +18,7 @@ struct NearSums {
   const std::uint64_t* word;
   const double* near;
   const double* residue[kMostBridges];
+  const std::uint64_t* wide;  // of residues by the wide bridge
 };
 
 // The parts of up to kLanes integers.
@@ -26,7 +27,7 @@ struct LaneParts {
 };
 
 // Loops over lanes, vectorised. Of results `refused` is not 0 where another way has to round.
-void join_lanes(const NearSums& sums, int bridges, int n, LaneParts& parts);
+void join_lanes(const NearSums& sums, Bridging bridging, int n, LaneParts& parts);
 void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, double* result, std::int64_t* refused);
 void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, float* result, std::int64_t* refused);
 void round_lanes_certain(const LaneParts& parts, int n, const std::int32_t* exponent, const double* error, Rounding rounding,
@@ -42,14 +43,14 @@ class WordSums {
   static_assert(kMostNearBits < 32 * kWords - 2, "every integer fits, and so does its error");
 
   // `planes`: sums in words, in FP64 and of residues, each [row][column] of the padded extents.
-  WordSums(const char* planes, const WordShape& shape, int bridges) : planes_(planes), shape_(shape), bridges_(bridges) {}
+  WordSums(const char* planes, const WordShape& shape, Bridging bridging) : planes_(planes), shape_(shape), bridging_(bridging) {}
 
   std::int64_t at(std::int64_t row, std::int64_t column) const { return row * shape_.columns + column; }
 
   void load(std::int64_t first, int n, Lanes& parts) const {
-    NearSums sums{reinterpret_cast<const std::uint64_t*>(planes_) + first, plane(1) + first, {}};
-    for (int i = 0; i < bridges_; ++i) sums.residue[i] = plane(2 + i) + first;
-    join_lanes(sums, bridges_, n, parts);
+    const auto* words = reinterpret_cast<const std::uint64_t*>(planes_) + first;
+    join_lanes({words, plane(1) + first, {plane(2) + first, plane(3) + first}, words + 2 * shape_.entries()}, bridging_, n,
+               parts);
   }
 
   WideInt<kWords> lane(const Lanes& parts, std::int64_t, int i) const {
@@ -87,7 +88,7 @@ class WordSums {
 
   const char* planes_;
   const WordShape& shape_;
-  int bridges_;
+  Bridging bridging_;
 };
 
 }  // namespace ozfp4

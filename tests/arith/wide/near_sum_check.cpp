@@ -38,10 +38,12 @@ Int128 random_within(double limit) {
   return static_cast<Int128>(static_cast<double>(v % (Int128(1) << 100)) * 0x1p-100 * limit) * (random_int(0, 1) == 0 ? 1 : -1);
 }
 
-template <int Bridges>
+template <Bridging bridging>
 void check_one() {
-  double most = Bridges == 0 ? 0x1.ffp62 : 0x1p62;
-  for (int i = 0; i < Bridges; ++i) most *= kBridges[i].modulus;
+  constexpr int Bridges = residues_of(bridging);
+  constexpr bool is_wide = bridging == Bridging::wide;
+  double most = bridging == Bridging::none ? 0x1.ffp62 : 0x1p62;
+  for (int i = 0; i < Bridges; ++i) most *= is_wide ? kWideBridge.modulus : kBridges[i].modulus;
   const int length = random_int(1, static_cast<int>(std::log2(most)) + 51);
   const double near =
       std::nearbyint(std::ldexp(static_cast<double>(random_int(-(std::int64_t(1) << 53), std::int64_t(1) << 53)), length - 53));
@@ -57,12 +59,18 @@ void check_one() {
     const std::int64_t times = random_int(-(std::int64_t(1) << 51) / m + 2, (std::int64_t(1) << 51) / m - 2);
     residue[i] = static_cast<double>(modulo(v, m) + times * m);
   }
-  const SumParts parts = join_near_sum<Bridges>(word, near, residue);
+  SumParts parts{};
+  if constexpr (is_wide) {
+    const std::int64_t most_times = INT64_MAX / kWideNumber - 1, times = random_int(-most_times, most_times);
+    parts = join_wide_sum(word, near, static_cast<std::uint64_t>(modulo(v, kWideNumber) + times * kWideNumber));
+  } else {
+    parts = join_near_sum<Bridges>(word, near, residue);
+  }
   Wide found = scaled_wide<kWords>(parts.top, 0);
   for (const double part : {parts.middle, parts.low}) found = wide_add(found, scaled_wide<kWords>(part, 0));
   bool is_same = true;
   for (int i = 0; i < kWords; ++i) is_same = is_same && found.word[i] == v.word[i];
-  const std::string name = "bridges " + std::to_string(Bridges) + " length " + std::to_string(length);
+  const std::string name = (is_wide ? "wide bridge" : "bridges " + std::to_string(Bridges)) + " length " + std::to_string(length);
   report(name, is_same);
   const SumOfPieces sum = sum_of_parts(parts);
   report("rounded, " + name, sum.sum + sum.rest == round_scaled<double>(v, 0));
@@ -85,20 +93,29 @@ void check_entry() {
   for (int i = 0; i < kMostBridges; ++i) {
     const double r = near_residue(value, kBridges[i]);
     const std::int64_t rest = (static_cast<std::int64_t>(r) % kBridge[i] + kBridge[i]) % kBridge[i];
-    report("residue", rest == modulo(v, kBridge[i]) && std::fabs(r) <= static_cast<double>(kBridge[i]) / 2 + 2);
+    report("residue", rest == modulo(v, kBridge[i]) && std::fabs(r) <= static_cast<double>(kBridge[i]) / 2);
   }
+  const double r = near_residue(value, kWideBridge);
+  const std::int64_t rest = (static_cast<std::int64_t>(r) % kWideNumber + kWideNumber) % kWideNumber;
+  report("wide residue", rest == modulo(v, kWideNumber) && std::fabs(r) <= static_cast<double>(kWideNumber) / 2);
 }
 
 }  // namespace
 
 int main() {
   for (int i = 0; i < 200000; ++i) {
-    check_one<0>();
-    check_one<1>();
-    check_one<2>();
+    check_one<Bridging::none>();
+    check_one<Bridging::one>();
+    check_one<Bridging::wide>();
+    check_one<Bridging::two>();
     check_entry();
   }
-  report("no bridge for small norms", bridges_needed(0x1p100, 64) == 0);
-  report("none serves large norms", bridges_needed(0x1p322, 64) < 0 && bridges_needed(0x1p316, 1 << 12) < 0);
+  report("no bridge for small norms", bridging_needed(0x1p100, 64, true) == Bridging::none);
+  report("the wide one for longer ones", bridging_needed(0x1p260, 64, true) == Bridging::wide);
+  report("where it may", bridging_needed(0x1p260, 64, false) == Bridging::two);
+  report("and its sums hold",
+         bridging_needed(0x1p256, 128, true) == Bridging::wide && bridging_needed(0x1p256, 129, true) == Bridging::two);
+  report("none serves large norms",
+         !bridging_needed(0x1p322, 64, true).has_value() && !bridging_needed(0x1p316, 1 << 12, true).has_value());
   return finish();
 }

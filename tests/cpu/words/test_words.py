@@ -57,6 +57,24 @@ def test_every_small_shape() -> None:
         assert about.backend == ("direct" if m * k * n else about.backend)
 
 
+WIDE = 536_870_653  # csrc/arith/wide/near_sum.hpp
+
+
+@pytest.mark.parametrize("k", [2, 64, 126, 128, 130, 250])
+def test_the_largest_residues(k: int) -> None:
+    """Sums of few bits, of products whose residues by the wide bridge are the largest and have one sign: half of a row are
+    numbers of which the integers have residues just below half of it, the others negative ones just above."""
+    for bits in range(54, 77):
+        unit = pow(2, 53 - bits, WIDE)
+        low, high = (float(2**52 + (half * unit - 2**52) % WIDE) for half in (WIDE // 2, WIDE // 2 + 1))
+        assert int(low) * 2 ** (bits - 53) % WIDE == WIDE // 2
+        a, b = np.full((3, k), low), np.full((k, 5), low)
+        a[:, ::2] = -high
+        a[1] *= -1
+        b[0, 1] = 1.0
+        assert_same_bits(ozfp4.matmul(a, b, bits=bits), exact_matmul(a, b, bits), bits)
+
+
 @pytest.mark.parametrize("rounding", ["nearest", "down", "up", "zero"])
 def test_directions(rounding: str) -> None:
     for kind in ("normal", "phi32", "whole-range"):
