@@ -13,7 +13,8 @@
 // (V - L) / 2^64 - h modulo the bridges. Hence V = 2^64 h + 2^64 (W - h) + L, exactly, whatever the rounding of A was.
 //
 // Residues by numbers of 20 bits are FP64 numbers, whose products FP64 sums. Of few products words sum those of longer residues:
-// one number of 29 bits, the wide bridge, then stands for two of 20.
+// one number of 29 bits, the wide bridge, then stands for two of 20: what it lacks is made up for by a near sum that adds up sums
+// of kNearBlock products, in which each product passes through kNearBlock + ceil(K / kNearBlock) - 1 roundings in place of K.
 #pragma once
 
 #include <cmath>
@@ -41,6 +42,7 @@ inline constexpr std::int64_t kBridge[kMostBridges] = {1048573, 1048571};
 inline constexpr std::int64_t kWideNumber = 536870653;
 // Its residues, at most 2^28 - 1 in magnitude, have sums below 2^63.
 inline constexpr std::int64_t kMostWideProducts = 128;
+inline constexpr std::int64_t kNearBlock = 32;
 
 // By which residues W - h is found.
 enum class Bridging : std::uint8_t { none, one, wide, two };
@@ -80,19 +82,26 @@ static_assert(kWideBridge.word < 0x1p22 && kWideBridge.inverse_word < 0x1p21 && 
 inline constexpr double kInverseOfFirst = static_cast<double>(balanced_modulo((kBridge[1] + 1) / 2, kBridge[1]));
 static_assert(kBridge[0] - kBridge[1] == 2 && kBridge[0] % 2 == 1 && kBridge[0] < 1 << 20);
 
-// At least E + u (N + E) + 2^12, from at least N^2. Range: 1 <= k <= kMostNearProducts, finite.
-inline double near_error(double norms_squared, std::int64_t k) {
-  return (static_cast<double>(k + 2) * 0x1p-53 * std::sqrt(norms_squared)) * (1.0 + 0x1p-10) + 0x1p13;
+// Roundings that a product passes through in a near sum made of blocks.
+constexpr std::int64_t blocked_roundings(std::int64_t k) {
+  return (k < kNearBlock ? k : kNearBlock) + (k + kNearBlock - 1) / kNearBlock - 1;
 }
 
-// What a product of lines with these squared norms needs, nothing where none is enough; the wide bridge where it `may_be_wide`.
-// Range: as near_error.
+// At least E + u (N + E) + 2^12, from at least N^2, where products pass through so many roundings. Range: 1 to kMostNearProducts,
+// finite.
+inline double near_error(double norms_squared, std::int64_t roundings) {
+  return (static_cast<double>(roundings + 2) * 0x1p-53 * std::sqrt(norms_squared)) * (1.0 + 0x1p-10) + 0x1p13;
+}
+
+// What a product of lines with these squared norms needs, nothing where none is enough; the wide bridge, which takes near
+// sums made of blocks, where it `may_be_wide`. Range: 1 <= k <= kMostNearProducts, finite.
 inline std::optional<Bridging> bridging_needed(double norms_squared, std::int64_t k, bool may_be_wide) {
   if (!(norms_squared <= std::ldexp(1.0, 2 * kMostNearBits))) return std::nullopt;
   const double error = near_error(norms_squared, k);
   if (error < 0x1.ffp62) return Bridging::none;
   if (error <= 0x1p62 * kBridges[0].modulus) return Bridging::one;
-  if (may_be_wide && k <= kMostWideProducts && error <= 0x1p62 * kWideBridge.modulus) return Bridging::wide;
+  const double in_blocks = near_error(norms_squared, blocked_roundings(k));
+  if (may_be_wide && k <= kMostWideProducts && in_blocks <= 0x1p62 * kWideBridge.modulus) return Bridging::wide;
   if (error <= 0x1p62 * kBridges[0].modulus * kBridges[1].modulus) return Bridging::two;
   return std::nullopt;
 }

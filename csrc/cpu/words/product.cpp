@@ -96,7 +96,8 @@ bool WordProduct::multiply() {
       auto* words = reinterpret_cast<std::uint64_t*>(sums_);
       auto* numbers = reinterpret_cast<double*>(sums_) + shape_.entries() + in_c;
       sum_words(a_->words() + in_a, k, b_->words() + in_b, k, words + in_c, shape_.columns);
-      sum_numbers(a_->values() + in_a, k, b_->values() + in_b, k, numbers, shape_.columns);
+      const auto sum_near = bridging_ == Bridging::wide ? sum_numbers_in_blocks : sum_numbers;
+      sum_near(a_->values() + in_a, k, b_->values() + in_b, k, numbers, shape_.columns);
       if (bridging_ == Bridging::wide) {
         sum_words(a_->wide_residues() + in_a, k, b_->wide_residues() + in_b, k, words + 2 * shape_.entries() + in_c,
                   shape_.columns);

@@ -11,4 +11,8 @@ void sum_words(const std::uint64_t* a, std::int64_t a_pitch, const std::uint64_t
                std::int64_t pitch);
 void sum_numbers(const double* a, std::int64_t a_pitch, const double* b, std::int64_t k, double* sums, std::int64_t pitch);
 
+// The same by sums of kNearBlock products, which are added up: each product passes through fewer roundings.
+void sum_numbers_in_blocks(const double* a, std::int64_t a_pitch, const double* b, std::int64_t k, double* sums,
+                           std::int64_t pitch);
+
 }  // namespace ozfp4

@@ -113,6 +113,8 @@ int main() {
   report("no bridge for small norms", bridging_needed(0x1p100, 64, true) == Bridging::none);
   report("the wide one for longer ones", bridging_needed(0x1p260, 64, true) == Bridging::wide);
   report("where it may", bridging_needed(0x1p260, 64, false) == Bridging::two);
+  report("roundings in blocks",
+         blocked_roundings(1) == 1 && blocked_roundings(32) == 32 && blocked_roundings(33) == 33 && blocked_roundings(128) == 35);
   report("and its sums hold",
          bridging_needed(0x1p256, 128, true) == Bridging::wide && bridging_needed(0x1p256, 129, true) == Bridging::two);
   report("none serves large norms",

@@ -57,6 +57,15 @@ def test_every_small_shape() -> None:
         assert about.backend == ("direct" if m * k * n else about.backend)
 
 
+@pytest.mark.parametrize("k", [1, 31, 32, 33, 63, 64, 65, 96, 127, 128, 129])
+def test_ends_of_blocks_of_near_sums(k: int) -> None:
+    for kind in ("normal", "phi8", "cancelling"):
+        a, b = operands(kind, 6, k, 37)
+        assert_same_bits(ozfp4.matmul(a, b, accuracy="correct"), correct_matmul(a, b), kind)
+        for bits in (60, 64, 67, 70):
+            assert_same_bits(ozfp4.matmul(a, b, bits=bits), exact_matmul(a, b, bits), (kind, bits))
+
+
 WIDE = 536_870_653  # csrc/arith/wide/near_sum.hpp
 
 
