@@ -56,12 +56,23 @@ struct SmallModulus {
   float weight[3];
 };
 
-// The residue in [0, m). |x| <= 2^12 + 2 * 2^12 * 2^7 + 2^14 * 2^7 = 3,149,824, so the quotient's error is below
-// 3,149,824 * 2^-23 / m < 0.376 / m.
-OZFP4_HD float residue_of(const Pieces& v, const SmallModulus& m) {
+// The residue of least magnitude, of ±m/2 either one. |x| <= 2^12 + 2 * 2^12 * 2^7 + 2^14 * 2^7 = 3,149,824, so the quotient's
+// error is below 3,149,824 * 2^-23 / m < 0.376 / m.
+OZFP4_HD float least_residue_of(const Pieces& v, const SmallModulus& m) {
   const float x = v.p[0] + v.p[1] * m.weight[0] + v.p[2] * m.weight[1] + v.p[3] * m.weight[2];
-  const float r = reduce(x, m.modulus, m.inverse);
+  return reduce(x, m.modulus, m.inverse);
+}
+
+// The residue in [0, m).
+OZFP4_HD float residue_of(const Pieces& v, const SmallModulus& m) {
+  const float r = least_residue_of(v, m);
   return r < 0.0f ? r + m.modulus : r;
+}
+
+// The residue in [-m/2, m/2).
+OZFP4_HD float balanced_residue_of(const Pieces& v, const SmallModulus& m) {
+  const float r = least_residue_of(v, m);
+  return 2.0f * r >= m.modulus ? r - m.modulus : r;
 }
 
 // Constants of an odd modulus of at most 23 bits. The weight is 2^27 mod m, balanced.

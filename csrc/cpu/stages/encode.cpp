@@ -45,6 +45,21 @@ OZFP4_VECTORISED void residue_line(const LinePieces& in, std::int64_t n, const S
   }
 }
 
+// The same in [-m/2, m/2), each its own limb; of odd m there is but one of least magnitude.
+template <class Residue>
+inline void limb_impl(const LinePieces& in, std::int64_t n, std::int8_t* limbs, const Residue& residue) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const Pieces pieces{{in.piece[0][i], in.piece[1][i], in.piece[2][i], in.piece[3][i]}};
+    limbs[i] = static_cast<std::int8_t>(static_cast<std::int32_t>(residue(pieces)));
+  }
+}
+OZFP4_VECTORISED void limb_line(const LinePieces& in, std::int64_t n, const SmallModulus& m, std::int8_t* limbs) {
+  limb_impl(in, n, limbs, [&m](const Pieces& pieces) { return balanced_residue_of(pieces, m); });
+}
+OZFP4_VECTORISED void odd_limb_line(const LinePieces& in, std::int64_t n, const SmallModulus& m, std::int8_t* limbs) {
+  limb_impl(in, n, limbs, [&m](const Pieces& pieces) { return least_residue_of(pieces, m); });
+}
+
 OZFP4_VECTORISED void large_residue_line(const std::int64_t* v, std::int64_t n, const LargeModulus& m, double* limbs) {
   for (std::int64_t i = 0; i < n; ++i) limbs[i] = balanced_residue_of(v[i], m);
 }
@@ -125,7 +140,12 @@ class LineEncoder {
     for (int g = 0; g < count_; ++g) {
       const Group& group = plan_.groups[static_cast<std::size_t>(g)];
       auto* limbs = static_cast<std::int8_t*>(planes) + group.first_plane * pitch;
-      residue_line(pieces_, n, small_[static_cast<std::size_t>(g)], residues_);
+      const SmallModulus& modulus = small_[static_cast<std::size_t>(g)];
+      if (group.limb_table.empty()) {
+        group.modulus % 2 == 0 ? limb_line(pieces_, n, modulus, limbs) : odd_limb_line(pieces_, n, modulus, limbs);
+        continue;
+      }
+      residue_line(pieces_, n, modulus, residues_);
       write_residue_planes(group, residues_, n, limbs, pitch);
     }
   }
@@ -148,13 +168,22 @@ class LineEncoder {
 template <class T, class EncodeLine, class EndTile>
 void for_lines(const OperandView& operand, const Block& block, std::int64_t outer_begin, std::int64_t outer_end,
                const EncodeLine& encode_line, const EndTile& end_tile) {
-  std::vector<T> tile(static_cast<std::size_t>(kTileOuter * kTilePitch));
+  // Lines that lie as they are read are not copied.
+  const bool is_plain = operand.inner_stride == static_cast<std::ptrdiff_t>(sizeof(T)) &&
+                        reinterpret_cast<std::uintptr_t>(operand.data) % alignof(T) == 0 &&
+                        operand.outer_stride % static_cast<std::ptrdiff_t>(alignof(T)) == 0;
+  std::vector<T> tile(static_cast<std::size_t>(is_plain ? 0 : kTileOuter * kTilePitch));
   for (std::int64_t outer = outer_begin; outer < outer_end; outer += kTileOuter) {
     const std::int64_t outers = std::min(kTileOuter, outer_end - outer);
     for (std::int64_t inner = 0; inner < block.inners; inner += kTileInner) {
       const std::int64_t inners = std::min(kTileInner, block.inners - inner);
-      load_tile(operand, block.outer0 + outer, outers, block.inner0 + inner, inners, tile.data());
-      for (std::int64_t o = 0; o < outers; ++o) encode_line(tile.data() + o * kTilePitch, inners, outer + o, inner);
+      const char* first =
+          operand.data + (block.outer0 + outer) * operand.outer_stride + (block.inner0 + inner) * operand.inner_stride;
+      if (!is_plain) load_tile(operand, block.outer0 + outer, outers, block.inner0 + inner, inners, tile.data());
+      for (std::int64_t o = 0; o < outers; ++o) {
+        const T* line = is_plain ? reinterpret_cast<const T*>(first + o * operand.outer_stride) : tile.data() + o * kTilePitch;
+        encode_line(line, inners, outer + o, inner);
+      }
       end_tile(outer, outers, inner, inners);
     }
   }
