@@ -81,8 +81,9 @@ std::shared_ptr<const Plan> integer_plan(const Options& options, const IntegerPr
 
 bool is_multiplied(const IntegerProduct& product) { return product.a.outer > 0 && product.b.outer > 0 && product.a.inner > 0; }
 
-// The product into `target`, by machine words where they serve and nothing else is asked for, else by a plan.
-void run_product(const IntegerProduct& product, const IntegerTarget& target, const Options& options) {
+// The product into `target`, for which `held` bytes were taken, by machine words where they serve and nothing else is asked for,
+// else by a plan.
+void run_product(const IntegerProduct& product, const IntegerTarget& target, std::int64_t held, const Options& options) {
   const bool wants_exact = options.raises || options.report != nullptr;
   MatmulOutcome about;
   if (may_go_direct(options) && trusts_words()) {
@@ -92,7 +93,7 @@ void run_product(const IntegerProduct& product, const IntegerTarget& target, con
       direct.multiply(product.a, product.b, target.result, {});
       const DirectOutcome& outcome = direct.outcome();
       about.products = is_multiplied(product) ? outcome.products : 0;
-      about.workspace = outcome.workspace;
+      about.workspace = outcome.workspace + held;
       about.times = outcome.times;
       return write_report(options, nullptr, about, 0, outcome.word_bits);
     }
@@ -106,7 +107,7 @@ void run_product(const IntegerProduct& product, const IntegerTarget& target, con
   }
   about.moduli_used = outcome.moduli_used;
   about.products = outcome.products;
-  about.workspace = outcome.workspace;
+  about.workspace = outcome.workspace + held;
   about.times = outcome.times;
   write_report(options, plan.get(), about, outcome.overflows);
 }
@@ -141,12 +142,13 @@ void run(const Call& call) {
     combine(c, nullptr, 0, call.beta);
     return write_report(options, nullptr, {});
   }
-  if (is_plain && !options.raises) return run_product(product, {c, static_cast<std::uint64_t>(call.modulus)}, options);
+  if (is_plain && !options.raises) return run_product(product, {c, static_cast<std::uint64_t>(call.modulus)}, 0, options);
   // What may be refused, or is not yet the result, does not go to C.
   const std::int64_t entry = entry_bytes(c.type);
-  const Buffer apart = allocate_buffer(std::max<std::int64_t>(c.rows * c.columns * entry, 1));
+  const std::int64_t bytes = c.rows * c.columns * entry;
+  const Buffer apart = allocate_buffer(std::max<std::int64_t>(bytes, 1));
   run_product(product, {{apart.get(), c.type, c.rows, c.columns, static_cast<std::ptrdiff_t>(c.columns * entry), entry}, 0},
-              options);
+              bytes, options);
   combine(c, apart.get(), call.alpha, call.beta);
 }
 

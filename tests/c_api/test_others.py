@@ -134,6 +134,16 @@ def test_integer_updates(library: ctypes.CDLL) -> None:
             assert np.array_equal(multiply(library, a, b, dtype, order=order, factors=factors, c=c), expected)
 
 
+def test_what_an_integer_update_takes_is_reported(library: ctypes.CDLL) -> None:
+    x = np.ones((50, 40), np.int64)
+    report = lib.new_report()
+    asked = lib.options(report=ctypes.pointer(report))
+    multiply(library, x, x.T.copy(), "int64", asked=asked)
+    plain = report.workspace
+    multiply(library, x, x.T.copy(), "int64", asked=asked, factors=(2, 1))
+    assert report.workspace == plain + 50 * 50 * 8  # the product before the sum
+
+
 def test_overflow_is_an_error_where_it_is_asked_for(library: ctypes.CDLL) -> None:
     asked = lib.options(overflow=1)
     a = np.array([[100, 27]], np.int8)
