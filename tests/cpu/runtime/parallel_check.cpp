@@ -1,6 +1,7 @@
 // parallel_for: every item is visited once, an exception of a range comes out after all ranges have
 // ended, and when no memory is left to start a helper, whoever is there does the work.
 #include <atomic>
+#include <cfenv>
 #include <chrono>
 #include <cstdlib>
 #include <new>
@@ -116,10 +117,34 @@ void check_no_memory(int allocations) {
              " ranges after the end");
 }
 
+// As additions of FP64 round: fegetround tells of the x87 unit.
+bool rounds_up() {
+  volatile double one = 1.0, little = 0x1p-60;
+  return one + little != 1.0;
+}
+
+// Ranges round to nearest, on threads that a caller who rounds otherwise has started and on its own; and that one's mode stays.
+void check_modes() {
+  std::fesetround(FE_UPWARD);
+  std::atomic<int> otherwise{0};
+  for (const std::int64_t count : {32, 1}) {
+    for (int i = 0; i < 5; ++i) {
+      parallel_for(count, 1, [&](std::int64_t, std::int64_t) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        otherwise += rounds_up();
+      });
+    }
+  }
+  report("rounding in ranges", otherwise == 0, std::to_string(otherwise));
+  report("the caller's rounding", rounds_up());
+  std::fesetround(FE_TONEAREST);
+}
+
 }  // namespace
 
 int main() {
   setenv("OZFP4_NUM_THREADS", "4", 1);
+  check_modes();  // first: no thread is there yet
   check_coverage();
   check_units();
   for (const std::int64_t bad : {0, 1, 17, 31}) check_exception_of_a_range(bad);

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pytest
 
 import ozfp4
+from ozfp4 import stages
 from ozfp4.backends.kernels import NUMBERS, WORDS, cpu_kernel
 from ozfp4.testing import (
     KINDS,
@@ -154,3 +155,19 @@ def test_a_kernel_is_first_used_in_it(mode: str) -> None:
     for kernel in (*kernels, WORDS, NUMBERS):
         verdict = in_mode(mode, examine, kernel, short=True)
         assert verdict.passed, verdict.reason
+
+
+@other_modes
+def test_stages(mode: str) -> None:
+    for kind in ("subnormal", "tiny-results", "scaling-ties"):
+        a, b = operands(kind, 20, 30, 25)
+        for path in PATHS:
+            plan = ozfp4.plan(20, 25, 30, **path._asdict())
+            x, y = (in_mode(mode, stages.scale, each, side) for each, side in ((a, "a"), (b, "b")))
+            assert_same_bits(x.integers, stages.scale(a, "a").integers, (kind, path))
+            planes = [
+                in_mode(mode, stages.encode, each.integers, plan, side) for each, side in ((x, "a"), (y, "b"))
+            ]
+            output = in_mode(mode, stages.multiply, *planes, plan)
+            c = in_mode(mode, stages.reconstruct, output, plan, x.exponents, y.exponents)
+            assert_same_bits(c, exact_matmul(a, b), (kind, path))
