@@ -16,7 +16,7 @@
 namespace ozfp4 {
 namespace {
 
-constexpr std::int64_t kEntryGrain = 100000;  // less is not worth a thread
+constexpr std::int64_t kEntryGrain = 32768;  // some 80 us: less is not worth a thread, which may have to be woken
 
 // Whether a number is subnormal, by its bits: of single precision it is not converted to one of double precision where a
 // processor takes it for zero.

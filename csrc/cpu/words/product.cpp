@@ -11,7 +11,7 @@
 namespace ozfp4 {
 namespace {
 
-constexpr std::int64_t kMultiplyGrain = 1 << 20;  // products; fewer are not worth a thread
+constexpr std::int64_t kMultiplyGrain = 1 << 19;  // products, some 60 us: fewer are not worth a thread
 constexpr std::int64_t kPlaneBytes = 8;           // an entry
 
 // Nanoseconds of one thread of a Zen 4 processor, by benchmarks/cpu_small.py --ways, in accuracy="fp64": of one product of
