@@ -1,5 +1,5 @@
-# csrc/cuda, as the archive ozfp4_cuda: cudart linked statically, no link to torch or libcuda. The package's extension ozfp4._cuda
-# takes it from libozfp4_cuda beside it, see cmake/package_cuda.cmake.
+# csrc/cuda, as the archive ozfp4_cuda: cudart linked statically, no link to torch or libcuda. The package's extension
+# ozfp4._cuda takes it from libozfp4_cuda beside it, see cmake/package_cuda.cmake.
 #
 # CMAKE_CUDA_ARCHITECTURES chooses the GPUs, as 80;86-real;89-real;90a-real;100f-real;120f-real. Every multiply kernel is
 # compiled for those of them that it runs on, see csrc/cuda/multiply/registry.cpp; scale, encode and reconstruct for all.

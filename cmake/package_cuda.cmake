@@ -1,5 +1,5 @@
-# The package's kernels, once: libozfp4_cuda lies beside the extension ozfp4._cuda, which is linked to it, and beside libozfp4_blas,
-# which opens it in programs that call cuBLAS, in any language.
+# The package's kernels, once: libozfp4_cuda lies beside the extension ozfp4._cuda, which is linked to it, and beside
+# libozfp4_blas, which opens it in programs that call cuBLAS, in any language.
 add_library(ozfp4_package_cuda SHARED $<TARGET_OBJECTS:ozfp4_c_api>)
 target_link_libraries(ozfp4_package_cuda PRIVATE ozfp4_c_api $<LINK_LIBRARY:WHOLE_ARCHIVE,ozfp4_cuda>)
 set(package_map "${CMAKE_CURRENT_SOURCE_DIR}/cmake/ozfp4_cuda.map")
@@ -25,5 +25,6 @@ target_link_libraries(_cuda PRIVATE ozfp4_cpu "-L$<TARGET_FILE_DIR:ozfp4_package
 target_link_options(_cuda PRIVATE LINKER:-z,now LINKER:--disable-new-dtags)
 target_include_directories(_cuda PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
 target_compile_options(_cuda PRIVATE ${cuda_options})
-set_target_properties(_cuda PROPERTIES LINK_DEPENDS "$<TARGET_FILE:ozfp4_package_cuda>" BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN")
+set_target_properties(_cuda PROPERTIES LINK_DEPENDS "$<TARGET_FILE:ozfp4_package_cuda>"
+                                       BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN")
 install(TARGETS _cuda LIBRARY DESTINATION ozfp4 COMPONENT python)
