@@ -1,5 +1,5 @@
-# The functions of include/ozfp4.h, as objects: ozfp4_c_api for libozfp4 and checks of what is not exported; ozfp4_c_api_cpu, without
-# CUDA, for libozfp4_blas.
+# The functions of include/ozfp4.h, as objects: ozfp4_c_api for libozfp4, libozfp4_cuda and checks of what is not exported;
+# ozfp4_c_api_cpu, without CUDA, for libozfp4_blas.
 function(add_c_api target cuda)
   add_library(${target} OBJECT
     csrc/c_api/checked/arguments.cpp
@@ -34,6 +34,6 @@ endfunction()
 if(build_interpose)
   add_c_api(ozfp4_c_api_cpu OFF)
 endif()
-if(OZFP4_LIBRARY)
+if(OZFP4_LIBRARY OR build_cuda)
   add_c_api(ozfp4_c_api ${build_cuda})
 endif()

@@ -1,4 +1,5 @@
-# The library ozfp4_cuda, which is csrc/cuda, and the extension ozfp4._cuda: cudart linked statically, no link to torch or libcuda.
+# csrc/cuda, as the archive ozfp4_cuda: cudart linked statically, no link to torch or libcuda. The package's extension
+# ozfp4._cuda takes it from libozfp4_cuda beside it, see cmake/package_cuda.cmake.
 #
 # CMAKE_CUDA_ARCHITECTURES chooses the GPUs, as 80;86-real;89-real;90a-real;100f-real;120f-real. Every multiply kernel is
 # compiled for those of them that it runs on, see csrc/cuda/multiply/registry.cpp; scale, encode and reconstruct for all.
@@ -31,6 +32,9 @@ set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 
 add_library(ozfp4_cuda STATIC
   csrc/cuda/launch.cpp
+  csrc/cuda/runtime/attribute.cpp
+  csrc/cuda/runtime/device_guard.cpp
+  csrc/cuda/runtime/stream.cpp
   csrc/cuda/multiply/registry.cpp
   csrc/cuda/multiply/launch.cpp
   csrc/cuda/multiply/tune.cpp
@@ -85,19 +89,6 @@ if(OZFP4_RACECHECK)
   list(APPEND cuda_options -DOZFP4_RACECHECK)
 endif()
 target_compile_options(ozfp4_cuda PRIVATE ${cuda_options})
-
-if(OZFP4_PYTHON)
-  pybind11_add_module(_cuda MODULE NO_EXTRAS
-    csrc/bindings/cuda/module.cpp
-    csrc/bindings/cuda/complex.cpp
-    csrc/bindings/cuda/kernels.cpp
-    csrc/bindings/cuda/partial.cpp
-    csrc/bindings/cuda/problem.cpp
-    csrc/bindings/cuda/store.cpp)
-  target_link_libraries(_cuda PRIVATE ozfp4_cuda)
-  target_compile_options(_cuda PRIVATE ${cuda_options})
-  install(TARGETS _cuda LIBRARY DESTINATION ozfp4 COMPONENT python)
-endif()
 
 # The multiply kernels of this build, a line each, for csrc/cuda/multiply/registry.cpp; a kernel without a line is left out.
 set(held_kernels "")

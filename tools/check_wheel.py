@@ -7,7 +7,7 @@ library, no source tree, and no GPU.
 
 --version   the version that it must have
 --torch     whether torch must be there; with it, tensors on the CPU have the bits of arrays
---cuda      whether the CUDA kernels must be in it; they must load where no GPU is
+--cuda      whether the CUDA kernels must be in it: once, and they must load where no GPU is
 """
 
 from __future__ import annotations
@@ -39,8 +39,25 @@ def check_cuda(expected: bool) -> None:
         cuda = extension.extension()
         assert cuda is not None, extension.extension_error()
         print("kernels for", *(f"{major}.{minor}" for major, minor in cuda.compute_capabilities))
+        check_kernels(Path(cuda.__file__))
     else:
         assert "OZFP4_CUDA=ON" in extension.extension_error()
+
+
+def check_kernels(extension: Path) -> None:
+    """They are in one file, which `ozfp4 exec` opens in programs without Python: its C interface is there."""
+    (library,) = extension.parent.glob("libozfp4_cuda.so")
+    section = b"\0.nv_fatbin\0"
+    assert section in library.read_bytes(), f"{library} holds no kernels"
+    assert section not in extension.read_bytes(), f"{extension} holds kernels of its own"
+    program = (
+        "import ctypes, sys; library = ctypes.CDLL(sys.argv[1]); assert library.ozfp4_has_cuda() == 1; "
+        "library.ozfp4_cuda_dgemm; library.ozfp4_cuda_zgemm; library.ozfp4_cuda_workspace_size"
+    )
+    done = subprocess.run([sys.executable, "-c", program, library], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    sizes = [path.stat().st_size for path in (library, extension)]
+    print(f"libozfp4_cuda.so has {sizes[0]} bytes, {extension.name} {sizes[1]}")
 
 
 def check_exec() -> None:

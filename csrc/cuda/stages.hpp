@@ -14,6 +14,7 @@
 #include "cuda/multiply/accumulate.hpp"
 #include "cuda/reconstruct/reconstruct.hpp"
 #include "cuda/repair/repair.hpp"
+#include "cuda/runtime/export.hpp"
 #include "cuda/scale/scale.hpp"
 #include "cuda/thin/thin.hpp"
 
@@ -41,7 +42,7 @@ struct LaunchOptions {
 class Stages {
  public:
   // To enqueue. Throws std::invalid_argument where sync_stages is asked for while the stream is being captured.
-  Stages(const CudaPlan& plan, const LaunchOptions& options);
+  OZFP4_CUDA_EXPORT Stages(const CudaPlan& plan, const LaunchOptions& options);
   // To check.
   Stages(const CudaPlan& plan, const Gpu& gpu) : plan_(plan), gpu_(&gpu) {}
 

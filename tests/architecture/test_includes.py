@@ -12,7 +12,7 @@ CSRC = ROOT / "csrc"
 LAYERS = [["arith"], ["plan"], ["cpu", "cuda"], ["bindings", "c_api", "interpose"]]
 # Of csrc/cuda, files by their stems and folders, which may include each other within a layer.
 CUDA_LAYERS = [
-    ["views", "code", "launch", "dependent_launch", "device", "device_guard"],
+    ["views", "code", "launch", "dependent_launch", "device", "runtime"],
     [
         "planes",
         "scale",

@@ -18,13 +18,14 @@ from preloaded import HEAD, LIBRARY
 
 FAKES = Path(__file__).with_name("fakes")
 ROOT = Path(__file__).parents[2]
+INSTALLED, PACKAGED = "libozfp4.so.0", "libozfp4_cuda.so"
 Run = Callable[..., dict[str, Any]]
 
 PROGRAM = """
 local = lambda name: ctypes.CDLL(os.path.join(FOLDER, name), ctypes.RTLD_LOCAL)
 cublas = local("libcublas.so.13")
 cuda = local("libcuda.so.1") if os.path.exists(os.path.join(FOLDER, "libcuda.so.1")) else None
-ours = local("libozfp4.so.0")
+ours = local(OURS)
 for function in (cublas.fake_made, ours.fake_served):
     function.restype = ctypes.c_long
 P = c_void_p
@@ -73,7 +74,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         pytest.skip("no C++ compiler")
     made = tmp_path_factory.mktemp("fakes")
     shutil.copy(LIBRARY, made)
-    for source, name in (("cuda", "libcuda.so.1"), ("ozfp4", "libozfp4.so.0"), ("cublas", "libcublas.so.13")):
+    for source, name in (("cuda", "libcuda.so.1"), ("ozfp4", INSTALLED), ("cublas", "libcublas.so.13")):
         subprocess.run(
             [compiler, "-std=c++17", "-O1", "-shared", "-fPIC", "-Bsymbolic", f"-Wl,-soname,{name}", "-I", ROOT / "include",
              FAKES / f"{source}.cpp", "-o", made / name],
@@ -87,12 +88,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def run(folder: Path, tmp_path: Path) -> Run:
     """Runs a program behind PROGRAM, with variables for the stand-ins in capitals, and gives its report; `said` what it said."""
 
-    def done(program: str, *, without_cuda: bool = False, **settings: Any) -> dict[str, Any]:
-        where = folder
-        if without_cuda:
-            where = tmp_path / "without"
+    def done(
+        program: str, *, without_cuda: bool = False, packaged: bool = False, **settings: Any
+    ) -> dict[str, Any]:
+        where, ours = folder, INSTALLED
+        if without_cuda or packaged:
+            where = tmp_path / "other"
             shutil.copytree(folder, where)
+        if without_cuda:
             (where / "libcuda.so.1").unlink()
+        if packaged:
+            ours = PACKAGED
+            shutil.copy(where / INSTALLED, where / PACKAGED)
         report = tmp_path / "report"
         report.unlink(missing_ok=True)
         fakes = {name: str(value) for name, value in settings.items() if name.isupper()}
@@ -102,7 +109,7 @@ def run(folder: Path, tmp_path: Path) -> Run:
             **fakes,
             "LD_PRELOAD": str(where / LIBRARY.name),
         }
-        text = f"{HEAD}\nFOLDER = {str(where)!r}\n{PROGRAM}\n{program}"
+        text = f"{HEAD}\nFOLDER, OURS = {str(where)!r}, {ours!r}\n{PROGRAM}\n{program}"
         ended = subprocess.run(
             [sys.executable, "-c", text], env=variables, capture_output=True, text=True, timeout=120
         )
@@ -117,6 +124,11 @@ def run(folder: Path, tmp_path: Path) -> Run:
 
 def why(process: dict[str, Any]) -> set[tuple[str, bool, int, str]]:
     return {(row["routine"], row["caught"], row["calls"], row["why"]) for row in process["rows"]}
+
+
+def test_the_packages_kernels_go_first(run: Run) -> None:
+    done = run("gemm()\nassert ours.fake_served() == 1", packaged=True)
+    assert why(done) == {("cublasDgemm_v2", True, 1, "always")}
 
 
 REFUSAL = "cuBLAS makes what ozfp4 does not: a refusal of the stand-in"

@@ -26,15 +26,15 @@ def table() -> set[str]:
     }
 
 
-def exported() -> set[str]:
-    done = subprocess.run(["nm", "-D", "--defined-only", LIBRARY], capture_output=True, text=True)
+def symbols(library: Path, which: str) -> set[str]:
+    done = subprocess.run(["nm", "-D", which, library], capture_output=True, text=True)
     if done.returncode != 0:
         pytest.skip("no nm")
-    return {line.split()[-1] for line in done.stdout.splitlines()}
+    return {line.split()[-1].split("@")[0] for line in done.stdout.splitlines()}
 
 
 def test_exports_are_the_table() -> None:
-    of_blas = {name for name in exported() if not name.startswith("cublas")}
+    of_blas = {name for name in symbols(LIBRARY, "--defined-only") if not name.startswith("cublas")}
     assert len(table()) == 44
     assert of_blas == table() | {"ozfp4_blas_bypass"}
 
@@ -47,6 +47,26 @@ def test_it_needs_the_c_library_alone() -> None:
     assert all(re.match(r"(libc|libm|libdl|libpthread|librt|ld-linux.*)\.so", name) for name in needed), (
         needed
     )
+
+
+def test_the_kernels_are_there_once() -> None:
+    """libozfp4_cuda holds them, and a runtime; the extension takes both from there."""
+    library = LIBRARY.with_name("libozfp4_cuda.so")
+    if not library.is_file():
+        pytest.skip("a build without CUDA")
+    (extension,) = LIBRARY.parent.glob("_cuda.*.so")
+    names, asked = symbols(library, "--defined-only"), symbols(extension, "--undefined-only")
+    of_c = {"has_cuda", "last_error", *(f"cuda_{name}gemm" for name in "sdcz"), "cuda_workspace_size"}
+    assert {name for name in names if not name.startswith("_Z")} == {f"ozfp4_{name}" for name in of_c}
+    own = re.compile(r"_ZNK?5ozfp4")
+    # Constructors and destructors have two names each.
+    exported, imported = (
+        {re.sub("([CD])2E", r"\g<1>1E", name) for name in given if own.match(name)}
+        for given in (names, asked)
+    )
+    assert exported == imported
+    assert [name for name in names if name.startswith("_Z") and not own.match(name)] == []
+    assert [name for name in asked if name.startswith("cu")] == []
 
 
 NUMBERED = """

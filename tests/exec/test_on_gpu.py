@@ -1,6 +1,6 @@
 """Programs in C++ that call cuBLAS and cuSOLVER on a GPU, with the library before them and without.
 
-They need libozfp4 with CUDA beside libozfp4_blas, the headers and libraries of CUDA 13, and a GPU."""
+They need libozfp4_cuda, or libozfp4 with CUDA, beside libozfp4_blas, the headers and libraries of CUDA 13, and a GPU."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     compiler = shutil.which("c++") or shutil.which("g++")
     headers = [folder / "include" for folder in FOLDERS if (folder / "include").is_dir()]
     found = [folder / lib for folder in FOLDERS for lib in ("lib", "lib64") if (folder / lib).is_dir()]
-    if compiler is None or not preloaded.LIBRARY.with_name("libozfp4.so.0").is_file():
-        pytest.skip("no C++ compiler, or no libozfp4 with CUDA")
+    kernels = ("libozfp4_cuda.so", "libozfp4.so.0")
+    if compiler is None or not any(preloaded.LIBRARY.with_name(name).is_file() for name in kernels):
+        pytest.skip("no C++ compiler, or no library with CUDA")
     for name in LIBRARIES:
         if not any((folder / name).is_file() for folder in found):
             pytest.skip(f"no {name}")

@@ -5,7 +5,7 @@
 
 #include "bindings/cuda/register.hpp"
 #include "cuda/complex/expand.hpp"
-#include "cuda/device_guard.hpp"
+#include "cuda/runtime/device_guard.hpp"
 
 namespace ozfp4::bindings {
 namespace {

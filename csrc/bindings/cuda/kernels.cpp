@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bindings/cuda/register.hpp"
-#include "cuda/device_guard.hpp"
+#include "cuda/runtime/device_guard.hpp"
 #include "cuda/thin/thin.hpp"
 
 namespace ozfp4::bindings {

@@ -1,30 +1,13 @@
 // The extension module `ozfp4._cuda`: products on an NVIDIA GPU. Pointers, strides and the stream come in as integers, all
 // memory belongs to the caller, nothing synchronises unless asked to. Needs `ozfp4._core` for the type of plans.
 #include "bindings/cuda/register.hpp"
-#include "cuda/device_guard.hpp"
 #include "cuda/fused/tile.hpp"
+#include "cuda/runtime/device_guard.hpp"
+#include "cuda/runtime/stream.hpp"
 #include "cuda/stages.hpp"
-
-namespace {
 
 namespace py = pybind11;
 using namespace ozfp4::cuda;
-
-// The stream's number, unique in the process for all time; -1 where the stream is being captured.
-std::int64_t stream_id(std::uintptr_t stream, int device) {
-  const DeviceGuard guard(device);
-  const auto handle = reinterpret_cast<cudaStream_t>(stream);
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  unsigned long long id = 0;
-  if (cudaStreamIsCapturing(handle, &status) != cudaSuccess || status != cudaStreamCaptureStatusNone ||
-      cudaStreamGetId(handle, &id) != cudaSuccess) {
-    cudaGetLastError();  // of the queries: the caller then does without the number
-    return -1;
-  }
-  return static_cast<std::int64_t>(id);
-}
-
-}  // namespace
 
 PYBIND11_MODULE(_cuda, module) {
   module.doc() = "Products on an NVIDIA GPU, enqueued on the caller's stream.";
@@ -46,5 +29,7 @@ PYBIND11_MODULE(_cuda, module) {
         return py::make_tuple(code.ptx, code.binary);
       },
       py::arg("device"));
-  module.def("stream_id", &stream_id, py::arg("stream"), py::arg("device"));
+  module.def(
+      "stream_id", [](std::uintptr_t stream, int device) { return stream_id(reinterpret_cast<cudaStream_t>(stream), device); },
+      py::arg("stream"), py::arg("device"));
 }

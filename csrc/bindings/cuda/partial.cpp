@@ -8,8 +8,8 @@
 #include "arith/accuracy/piece_facts.hpp"
 #include "arith/narrow.hpp"
 #include "bindings/cuda/register.hpp"
-#include "cuda/device_guard.hpp"
 #include "cuda/partial/facts.hpp"
+#include "cuda/runtime/device_guard.hpp"
 
 namespace ozfp4::bindings {
 namespace {

@@ -17,8 +17,8 @@
 #include "arith/narrow.hpp"
 #include "bindings/cuda/register.hpp"
 #include "bindings/tensors/python.hpp"
-#include "cuda/device_guard.hpp"
 #include "cuda/matmul.hpp"
+#include "cuda/runtime/device_guard.hpp"
 #include "cuda/stored/layout.hpp"
 
 namespace ozfp4::bindings {

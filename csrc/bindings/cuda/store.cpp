@@ -10,7 +10,7 @@
 
 #include "arith/narrow.hpp"
 #include "bindings/cuda/register.hpp"
-#include "cuda/device_guard.hpp"
+#include "cuda/runtime/device_guard.hpp"
 
 namespace ozfp4::bindings {
 namespace {

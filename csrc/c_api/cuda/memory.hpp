@@ -7,8 +7,8 @@
 #include <string>
 
 #include "c_api/checked/status.hpp"
-#include "cuda/device_guard.hpp"
 #include "cuda/layout/cuda_plan.hpp"
+#include "cuda/runtime/device_guard.hpp"
 
 namespace ozfp4::c_api {
 

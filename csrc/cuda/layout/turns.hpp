@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "cuda/runtime/export.hpp"
 #include "cuda/views.hpp"
 
 namespace ozfp4::cuda {
@@ -40,7 +41,7 @@ struct CudaProduct {
 };
 
 // The product of operands expanded as kPair says, seen so. Throws std::invalid_argument where columns or K are odd.
-CudaProduct with_parts(CudaProduct product);
+OZFP4_CUDA_EXPORT CudaProduct with_parts(CudaProduct product);
 
 // Which matrices a turn takes: one index of every axis before `axis`, up to `chunk` of that one, all of the axes behind it.
 // Both parts of a complex product are in every turn.
@@ -59,7 +60,7 @@ struct Turn {
 };
 
 // Range: index in [0, turns.count); the turn's matrices fit a Stack.
-Turn turn_at(const CudaProduct& product, const Turns& turns, std::int64_t index);
+OZFP4_CUDA_EXPORT Turn turn_at(const CudaProduct& product, const Turns& turns, std::int64_t index);
 
 // As many axes as a launch takes, and no more matrices than it counts. Throws std::invalid_argument where B is kept in parts and
 // that would be some of its matrices.

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/runtime/export.hpp"
 #include "plan/schedule.hpp"
 
 namespace ozfp4::cuda {
@@ -90,7 +91,7 @@ struct TileGeometry {
   int m, n;
   const char* name;
 };
-const TileGeometry& tile_geometry(TileShape shape);
+OZFP4_CUDA_EXPORT const TileGeometry& tile_geometry(TileShape shape);
 
 struct TileChoice {
   TileShape shape = TileShape::m128n256;
@@ -123,12 +124,12 @@ struct ForcedChoice {
   std::optional<bool> overlap_previous;
 };
 
-const char* kernel_name(Kernel kernel);
+OZFP4_CUDA_EXPORT const char* kernel_name(Kernel kernel);
 
 // Its tiles, in the order in which they are tried. Range: of tile_of, a name that may be none of theirs; throws
 // std::invalid_argument then.
-std::vector<TileShape> kernel_tiles(Kernel kernel);
-TileShape tile_of(Kernel kernel, const std::string& name);
+OZFP4_CUDA_EXPORT std::vector<TileShape> kernel_tiles(Kernel kernel);
+OZFP4_CUDA_EXPORT TileShape tile_of(Kernel kernel, const std::string& name);
 
 // What a kernel multiplies and stores.
 bool takes_codes(Kernel kernel);
@@ -138,18 +139,19 @@ bool stores_residues_only(Kernel kernel);
 Element element_of(const Plan& plan, Kernel kernel);
 
 // nullptr where this build holds the kernel and it multiplies these elements on such a GPU, else the reason.
-const char* find_kernel_error(Kernel kernel, Element element, const Gpu& gpu);
+OZFP4_CUDA_EXPORT const char* find_kernel_error(Kernel kernel, Element element, const Gpu& gpu);
 
 // The fastest kernel for these elements on this GPU; false when there is none. Never a stand-in. `residues`: steps store
 // nothing but residues.
-bool find_kernel(Element element, const Gpu& gpu, bool residues, Kernel* kernel);
+OZFP4_CUDA_EXPORT bool find_kernel(Element element, const Gpu& gpu, bool residues, Kernel* kernel);
 
 // The compute capabilities that this build holds machine code or PTX for, in ascending order; ends with 0.
-const int* held_capabilities();
+OZFP4_CUDA_EXPORT const int* held_capabilities();
 
 // The fastest tile and number of splits, by the kernel's cost model, and that model itself: clocks of all launches.
 // Range: of choose_tile, a forced tile that the kernel has, forced splits >= 1.
-TileChoice choose_tile(const GemmShape& shape, Kernel kernel, Element element, const Gpu& gpu, const ForcedChoice& forced = {});
+OZFP4_CUDA_EXPORT TileChoice choose_tile(const GemmShape& shape, Kernel kernel, Element element, const Gpu& gpu,
+                                         const ForcedChoice& forced = {});
 double predict_clocks(const GemmShape& shape, const TileChoice& choice, Kernel kernel, Element element, const Gpu& gpu);
 
 // nullptr when the problem is well formed and its schedule exact (find_schedule_error), else the reason. Walks the whole
@@ -157,10 +159,11 @@ double predict_clocks(const GemmShape& shape, const TileChoice& choice, Kernel k
 const char* find_problem_error(const GemmProblem& problem, const TileChoice& choice);
 
 // The same, and whether the kernel multiplies the problem on such a GPU.
-const char* find_launch_error(const GemmProblem& problem, const TileChoice& choice, Kernel kernel, const Gpu& gpu);
+OZFP4_CUDA_EXPORT const char* find_launch_error(const GemmProblem& problem, const TileChoice& choice, Kernel kernel,
+                                                const Gpu& gpu);
 
 // Neither synchronises nor allocates; may be captured into a graph. Throws LaunchError.
 // Range: what find_launch_error has nothing against, for the current device.
-void launch_gemm(const GemmProblem& problem, const TileChoice& choice, Kernel kernel, cudaStream_t stream);
+OZFP4_CUDA_EXPORT void launch_gemm(const GemmProblem& problem, const TileChoice& choice, Kernel kernel, cudaStream_t stream);
 
 }  // namespace ozfp4::cuda

@@ -1,20 +1,18 @@
 // What a device of this process is to the kernels.
 #pragma once
 
-#include "cuda/device_guard.hpp"
 #include "cuda/multiply/contract.hpp"
+#include "cuda/runtime/attribute.hpp"
 
 namespace ozfp4::cuda {
 
 // Throws std::runtime_error where there is no such device.
 inline Gpu gpu_of(int device) {
-  int major = 0, minor = 0;
   Gpu gpu;
-  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
-  check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "cudaDeviceGetAttribute");
-  check(cudaDeviceGetAttribute(&gpu.multiprocessors, cudaDevAttrMultiProcessorCount, device), "cudaDeviceGetAttribute");
-  check(cudaDeviceGetAttribute(&gpu.shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "cudaDeviceGetAttribute");
-  gpu.capability = 10 * major + minor;
+  gpu.capability =
+      10 * attribute_of(device, cudaDevAttrComputeCapabilityMajor) + attribute_of(device, cudaDevAttrComputeCapabilityMinor);
+  gpu.multiprocessors = attribute_of(device, cudaDevAttrMultiProcessorCount);
+  gpu.shared_bytes = attribute_of(device, cudaDevAttrMaxSharedMemoryPerBlockOptin);
   return gpu;
 }
 

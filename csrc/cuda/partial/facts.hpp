@@ -5,15 +5,16 @@
 
 #include <cstdint>
 
+#include "cuda/runtime/export.hpp"
 #include "cuda/views.hpp"
 
 namespace ozfp4::cuda {
 
 // Bytes of scratch, aligned to 8.
-std::int64_t piece_facts_scratch(const DeviceOperand& operand);
+OZFP4_CUDA_EXPORT std::int64_t piece_facts_scratch(const DeviceOperand& operand);
 
 // Enqueues words[line][kPieceWords] of arith/accuracy/piece_facts.hpp for the lines of one matrix; neither synchronises nor
 // allocates. Throws LaunchError. Range: float64 or float32, outer and inner >= 1, no stack.
-void launch_piece_facts(const DeviceOperand& operand, std::int64_t* words, void* scratch, cudaStream_t stream);
+OZFP4_CUDA_EXPORT void launch_piece_facts(const DeviceOperand& operand, std::int64_t* words, void* scratch, cudaStream_t stream);
 
 }  // namespace ozfp4::cuda

@@ -6,6 +6,7 @@
 
 #include "cuda/layout/cuda_plan.hpp"
 #include "cuda/planes.hpp"
+#include "cuda/runtime/export.hpp"
 #include "cuda/stages.hpp"
 
 namespace ozfp4::cuda {
@@ -14,7 +15,7 @@ namespace ozfp4::cuda {
 struct PieceLayout {
   std::int64_t pitch = 0, plane_stride = 0, bytes = 0;
 };
-PieceLayout make_piece_layout(const CudaPlan& plan, std::int32_t lines, std::int32_t inner);
+OZFP4_CUDA_EXPORT PieceLayout make_piece_layout(const CudaPlan& plan, std::int32_t lines, std::int32_t inner);
 
 // Lines [first, first + count) of the planes of `lines` lines.
 struct PieceLines {
@@ -28,20 +29,21 @@ struct PieceLines {
 
 // `operand`: scaled as the whole lines are, with shifts and, where the promise has any, records, whose `rounded` grows by what is
 // rounded here if the accuracy is "correct", and stays as it is if not.
-void encode_piece(const CudaPlan& plan, const ScaledOperand& operand, std::uint8_t* planes, const Verdict* verdict,
-                  const Stages& stages);
+OZFP4_CUDA_EXPORT void encode_piece(const CudaPlan& plan, const ScaledOperand& operand, std::uint8_t* planes,
+                                    const Verdict* verdict, const Stages& stages);
 
 // out[plane][row][pitch], the pitch that of residue_pitch, of the verdict's units alone.
-void multiply_piece(const CudaPlan& plan, const PieceLines& a, const PieceLines& b, std::int32_t inner, std::uint8_t* out,
-                    const Verdict* verdict, const GemmStep* device_steps, const Gpu& gpu, const Stages& stages);
+OZFP4_CUDA_EXPORT void multiply_piece(const CudaPlan& plan, const PieceLines& a, const PieceLines& b, std::int32_t inner,
+                                      std::uint8_t* out, const Verdict* verdict, const GemmStep* device_steps, const Gpu& gpu,
+                                      const Stages& stages);
 
 // `residues`: of `pieces` pieces, `piece_stride` bytes from each to the next, as multiply_piece leaves them; behind the last one
 // are so many bytes to be read as planes that are not in use. `a`, `b`: views of whole lines, whose data nobody reads. `k`, that
 // of the views, is the plan's. Range: 1 to kMaxSplits pieces; a list where the promise certifies, zero before, with counts.
-void finish_pieces(const CudaPlan& plan, const std::uint8_t* residues, int pieces, std::int64_t piece_stride,
-                   const ScaledOperand& a, const ScaledOperand& b, const DeviceResult& result, const Listed& listed,
-                   const Verdict* verdict, const Stages& stages);
+OZFP4_CUDA_EXPORT void finish_pieces(const CudaPlan& plan, const std::uint8_t* residues, int pieces, std::int64_t piece_stride,
+                                     const ScaledOperand& a, const ScaledOperand& b, const DeviceResult& result,
+                                     const Listed& listed, const Verdict* verdict, const Stages& stages);
 
-std::int64_t residue_pitch(std::int64_t columns);
+OZFP4_CUDA_EXPORT std::int64_t residue_pitch(std::int64_t columns);
 
 }  // namespace ozfp4::cuda

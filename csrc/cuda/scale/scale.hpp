@@ -8,6 +8,7 @@
 #include "arith/accuracy/modes.hpp"
 #include "cuda/code.hpp"
 #include "cuda/planes.hpp"
+#include "cuda/runtime/export.hpp"
 #include "cuda/views.hpp"
 #include "plan/prefix.hpp"
 
@@ -38,7 +39,7 @@ struct ScaleGate {
 };
 
 // Bytes of scratch (256-byte aligned) for operands of any type.
-std::int64_t scale_scratch_bytes(const DeviceOperand& one);
+OZFP4_CUDA_EXPORT std::int64_t scale_scratch_bytes(const DeviceOperand& one);
 std::int64_t scale_scratch_bytes(const DeviceOperand& a, const DeviceOperand& b);
 
 // Counters that launches of one stream share, so that none of them has to set any to zero: they are zero before a launch and
@@ -46,7 +47,7 @@ std::int64_t scale_scratch_bytes(const DeviceOperand& a, const DeviceOperand& b)
 inline constexpr std::int64_t kScaleCounterBytes = 65536;
 
 // What code of this build runs on the current device: that of scale, which is made for every GPU that the build is for.
-CodeVersion built_code();
+OZFP4_CUDA_EXPORT CodeVersion built_code();
 
 // nullptr where launch_scale takes the operands, else the reason: float64 or float32, int64 or uint64 where the rule says so;
 // bits in [2, 200]; outer, inner >= 1, inner the same; lines of all matrices of an operand together below 2^31; records for all

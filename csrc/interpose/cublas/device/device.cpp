@@ -68,17 +68,21 @@ bool find_driver(Driver& driver) {
          find(library, "cuCtxSynchronize", &driver.cuCtxSynchronize) && find(library, "cuCtxGetDevice", &driver.cuCtxGetDevice);
 }
 
-bool find_library(Library& own) {
-  Dl_info info;
-  if (!dladdr(reinterpret_cast<const void*>(&find_library), &info)) return false;
-  const std::string file = info.dli_fname;
-  const std::string name = "libozfp4.so." + std::to_string(OZFP4_VERSION_MAJOR);
-  void* library = dlopen((file.substr(0, file.rfind('/') + 1) + name).c_str(), RTLD_LAZY | RTLD_LOCAL);
-  if (!library) library = dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
+bool open_library(const std::string& file, Library& own) {
+  void* library = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);
   return library && find(library, "ozfp4_has_cuda", &own.has_cuda) && find(library, "ozfp4_last_error", &own.last_error) &&
          find(library, "ozfp4_cuda_workspace_size", &own.workspace_size) && find(library, "ozfp4_cuda_sgemm", &own.sgemm) &&
          find(library, "ozfp4_cuda_dgemm", &own.dgemm) && find(library, "ozfp4_cuda_cgemm", &own.cgemm) &&
          find(library, "ozfp4_cuda_zgemm", &own.zgemm) && own.has_cuda() == 1;
+}
+
+// The package's own kernels, else an installed libozfp4.
+bool find_library(Library& own) {
+  Dl_info info;
+  if (!dladdr(reinterpret_cast<const void*>(&find_library), &info)) return false;
+  const std::string file = info.dli_fname, beside = file.substr(0, file.rfind('/') + 1);
+  const std::string installed = "libozfp4.so." + std::to_string(OZFP4_VERSION_MAJOR);
+  return open_library(beside + "libozfp4_cuda.so", own) || open_library(beside + installed, own) || open_library(installed, own);
 }
 
 struct Found {

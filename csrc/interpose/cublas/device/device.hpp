@@ -1,5 +1,5 @@
-// GPUs, by what is there when a program calls cuBLAS: libozfp4 with CUDA beside this library, and the driver that the program has
-// loaded. Nothing is loaded before.
+// GPUs, by what is there when a program calls cuBLAS: beside this library libozfp4_cuda, or libozfp4 with CUDA, and the driver
+// that the program has loaded. Nothing is loaded before.
 #pragma once
 
 #include <cstdint>
