@@ -270,23 +270,29 @@ assert cuda.fake_allocated() - cuda.fake_released() == 64  # streams whose works
 
 
 def test_by_time(run: Run) -> None:
+    calls = """
+def product(n):
+    a = np.zeros((n, n))
+    at, one = address(a), scalar(1, "D")
+    assert process.cublasDgemm_v2(handle, 0, 0, n, n, n, one, at, n, at, n, one, at, n) == 0
+"""
+    idle = {"mode": "fastest", "FAKE_IDLE": 1}
     done = run(
-        "for _ in range(5): gemm(m=16, n=16, k=16)\nassert ours.fake_served() > 5",
-        mode="fastest",
-        FAKE_SLOW=3000,
+        f"{calls}for _ in range(5): product(1030)\nassert ours.fake_served() > 5", FAKE_SLOW=2000, **idle
     )
-    ((routine, caught, calls, text),) = why(done)
-    assert (routine, caught, calls) == ("cublasDgemm_v2", True, 5)
-    assert text.startswith("measured at 16 x 16 x 16: ")
-    # What is slower for larger matrices is not measured for smaller ones.
-    done = run(
-        "for n in (16, 16, 8): gemm(m=n, n=n, k=n)\nassert ours.fake_served() in (2, 3, 4)",
-        mode="fastest",
-        FAKE_SLOW_OURS=3000,
-    )
-    found = why(done)
-    assert {(row[0], row[1]) for row in found} == {("cublasDgemm_v2", False)}
-    assert {row[3].partition(":")[0] for row in found} == {"measured at 64 x 64 x 64"}
+    ((routine, caught, count, text),) = why(done)
+    assert (routine, caught, count) == ("cublasDgemm_v2", True, 5)
+    assert text.startswith("measured at 1024 x 1024 x 1024: ")
+    done = run(f"{calls}for _ in range(5): product(1030)", FAKE_SLOW_OURS=2000, **idle)
+    assert {row[:3] for row in why(done)} == {("cublasDgemm_v2", False, 5)}
+    # What is small is left, and so is what would take too long to measure.
+    done = run(f"{calls}for _ in range(5): product(1023)\nassert ours.fake_served() == 0", **idle)
+    assert {row[1:] for row in why(done)} == {
+        (False, 5, "an extent below 1024, which is not measured on a GPU")
+    }
+    done = run(f"{calls}product(1030)\nproduct(1600)", FAKE_SLOW=200_000, **idle)
+    assert sorted(row[1] for row in why(done)) == [False, True]
+    assert any(row[3].endswith("within 2 % of the time since the process began") for row in why(done))
 
 
 def test_rank_k_and_triangular_solves_by_blocks(run: Run) -> None:

@@ -209,7 +209,7 @@ def test_arrays_of_other_libraries() -> None:
     jax = pytest.importorskip("jax")
     with jax.default_device(jax.devices("cpu")[0]):
         a = jax.numpy.ones((40, 30), dtype="float32")
-    found = ozfp4.matmul(a, a.T, device="cpu")
+        found = ozfp4.matmul(a, a.T, device="cpu")
     assert type(found) is type(a)
     assert_same_bits(np.asarray(found), np.full((40, 40), 30, np.float32))
 

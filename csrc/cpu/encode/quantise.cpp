@@ -29,8 +29,8 @@ inline std::int64_t nearest_integer(double x) {
   return static_cast<std::int64_t>(std::copysign(magnitude < least_integer ? rounded : magnitude, x));
 }
 
-// The same integers (scaled_integer_by_multiplication says why), in a fifth of the time where vectors have conversions to 64 bits.
-// FP32 entries are taken as FP64 ones, which they are exactly.
+// The same integers (scaled_integer_by_multiplication says why), in a fifth of the time where vectors have conversions to 64
+// bits. FP32 entries are taken as FP64 ones, which they are exactly.
 template <class T>
 inline void quantise_by_multiplication(const T* x, std::int64_t n, double first, double second, std::int64_t* integers) {
   for (std::int64_t i = 0; i < n; ++i) {

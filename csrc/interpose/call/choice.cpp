@@ -24,7 +24,7 @@ constexpr double share_of_life = 0.02,
 constexpr double expected_once = 1.5e6, expected_rate = 2500;  // nanoseconds of each, and multiplications in one more
 constexpr std::int64_t longest[] = {2048, 8192};               // extents that are measured: on the CPU, on a GPU
 constexpr double largest[] = {0x1p28, 0x1p36};                 // multiplications
-constexpr std::int64_t corners[] = {64, 256, 1024};            // and the longest
+constexpr std::int64_t least_on_device = 1024;                 // the least extent that is measured there
 constexpr std::size_t capacity = 4096;                         // classes
 enum : int { unknown, ours_is_faster, native_is_faster };
 
@@ -87,24 +87,9 @@ Class class_of(const Product& p, bool is_on_device) {
   return found;
 }
 
-// A class of matrices on a GPU that has larger ones in every extent, of few such; the same where there is none, and of stacks.
-Class corner_of(const Class& of) {
-  if (!of.is_on_device || of.batch > 1) return of;
-  const auto up = [](std::int64_t extent) {
-    for (const std::int64_t corner : corners) {
-      if (corner > extent) return corner;
-    }
-    return longest[1];
-  };
-  Product largest_of_all;
-  largest_of_all.type = of.type, largest_of_all.m = up(of.m), largest_of_all.n = up(of.n), largest_of_all.k = up(of.k);
-  const Class corner = class_of(largest_of_all, true);
-  return corner.m >= of.m && corner.n >= of.n && corner.k >= of.k ? corner : of;
-}
-
-bool is_affordable(const Class& of, const State& state) {
+bool is_affordable(const Class& of, const State& state, std::int64_t time) {
   if (of.is_on_device) {
-    const double life = static_cast<double>(now() - born.load(std::memory_order_relaxed));
+    const double life = static_cast<double>(time - born.load(std::memory_order_relaxed));
     const double expected = expected_once + size_of(of) / expected_rate;
     return static_cast<double>(spent_on_device.load(std::memory_order_relaxed)) + expected <= at_once + share_of_life * life;
   }
@@ -127,16 +112,6 @@ void measure(const Class& of, State& state, const Arena& arena) {
   (arena.is_on_device ? spent_on_device : spent) += now() - began;
 }
 
-// Whether the class is known, or has been measured now.
-bool is_known(const Class& of, State& state, const Arena& arena) {
-  if (state.verdict.load(std::memory_order_acquire) != unknown) return true;
-  if (!is_affordable(of, state)) return false;
-  const std::unique_lock<ChildLock> hold(measuring, std::try_to_lock);
-  if (!hold) return false;
-  if (state.verdict == unknown) measure(of, state, arena);
-  return true;
-}
-
 }  // namespace
 
 Reason by_call(const Product& product) {
@@ -153,25 +128,25 @@ Reason by_call(const Product& product) {
   return Reason::always;
 }
 
-Reason known_by_time(const Product& product, bool is_on_device) {
-  const State* state = classes.at(class_of(product, is_on_device));
+Reason known_by_time(const Product& product, bool is_on_device, std::int64_t time) {
+  if (is_on_device && std::min({product.m, product.n, product.k}) < least_on_device) return Reason::small_on_device;
+  const Class of = class_of(product, is_on_device);
+  const State* state = classes.at(of);
   const int verdict = state ? state->verdict.load(std::memory_order_acquire) : unknown;
-  return verdict == native_is_faster ? Reason::slower : verdict == ours_is_faster ? Reason::faster : Reason::not_measured;
+  if (verdict != unknown) return verdict == native_is_faster ? Reason::slower : Reason::faster;
+  if (state && is_affordable(of, *state, time)) return Reason::always;
+  return is_on_device ? Reason::not_measured_on_device : Reason::not_measured;
 }
 
 Reason by_time(const Product& product, const Arena& arena) {
-  const Reason later = arena.is_on_device ? Reason::not_measured_on_device : Reason::not_measured;
-  const Class of = class_of(product, arena.is_on_device), corner = corner_of(of);
-  State* state = classes.at(of);
-  if (!state) return later;
-  if (!(corner == of) && state->verdict.load(std::memory_order_acquire) == unknown) {
-    State* larger = classes.at(corner);
-    if (!larger || !is_known(corner, *larger, arena)) return later;
-    // Where there was no memory for it, nothing follows.
-    if (larger->verdict == native_is_faster && larger->native > 0) state->verdict = native_is_faster;
-  }
-  if (!is_known(of, *state, arena)) return later;
-  return state->verdict == ours_is_faster ? Reason::faster : Reason::slower;
+  const Reason known = known_by_time(product, arena.is_on_device, now());
+  if (known != Reason::always) return known;
+  const Class of = class_of(product, arena.is_on_device);
+  State& state = *classes.at(of);
+  const std::unique_lock<ChildLock> hold(measuring, std::try_to_lock);
+  if (!hold) return arena.is_on_device ? Reason::not_measured_on_device : Reason::not_measured;
+  if (state.verdict == unknown) measure(of, state, arena);
+  return state.verdict == ours_is_faster ? Reason::faster : Reason::slower;
 }
 
 void native_took(const Product& product, std::int64_t nanoseconds) {
@@ -194,9 +169,8 @@ std::string measured_text(const Kind& kind) {
   if (kind.m < 1 || kind.n < 1 || kind.k < 1 || kind.batch < 1) return "";
   Product product;
   product.type = kind.type, product.m = kind.m, product.n = kind.n, product.k = kind.k, product.batch = kind.batch;
-  Class of = class_of(product, is_on_device(kind.routine));
+  const Class of = class_of(product, is_on_device(kind.routine));
   const State* state = classes.at(of);
-  if (state && !state->native && state->verdict != unknown) state = classes.at(of = corner_of(of));
   if (!state || !state->native) return "";
   char text[192];
   const int length = of.batch == 1 ? 0 : std::snprintf(text, sizeof text, "%lld of ", static_cast<long long>(of.batch));

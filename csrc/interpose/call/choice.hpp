@@ -28,12 +28,12 @@ Reason by_call(const Product& product);
 // Where the mode is `fastest`: Reason::faster, or why not. Of each class of shapes (extents up to half-way to the next power of
 // two) both are measured once on matrices of the smallest shape in it. On the CPU as soon as that, with all measurements before
 // it, takes less than 1 % of the time that the process has spent in real routines; on a GPU, whose time no call knows, as soon as
-// it is expected to take less than 2 % of the time since the process began and 40 ms. The larger shapes of a class favour ozfp4,
-// as what it does for an entry of A, B and C is shared by more multiplications; so on a GPU one of few larger classes is measured
-// first, and where ozfp4 is slower there, it is slower in all that are smaller.
+// it is expected to take less than 2 % of the time since the process began and 40 ms, and of matrices all of whose extents are
+// 1024 at least. The larger shapes of a class favour ozfp4, as what it does for an entry of A, B and C is shared by more
+// multiplications.
 Reason by_time(const Product& product, const Arena& arena);
-// What that has found already: Reason::faster, Reason::slower, or another one.
-Reason known_by_time(const Product& product, bool is_on_device);
+// The same without measuring: Reason::always where it would be measured. `time`: as now() has it.
+Reason known_by_time(const Product& product, bool is_on_device, std::int64_t time);
 // A product that the real routine made on the CPU took so long.
 void native_took(const Product& product, std::int64_t nanoseconds);
 

@@ -20,6 +20,7 @@ enum class Reason : std::uint8_t {
   // By time.
   not_measured,
   not_measured_on_device,
+  small_on_device,
   slower,
   // By what the product met.
   unsupported,
@@ -52,6 +53,7 @@ inline const char* text_of(Reason reason) {
       "the program rounds otherwise than to nearest",
       "the real routine, until measuring would be within 1 % of its time",
       "the real routine, until measuring would be within 2 % of the time since the process began",
+      "an extent below 1024, which is not measured on a GPU",
       "measured to be slower",
       "no plan is exact for it",
       "no libozfp4 with CUDA is there, or no GPU that it has kernels for",

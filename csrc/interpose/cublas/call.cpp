@@ -93,13 +93,16 @@ Place place_of_stream(const Real& real, Stream stream, Space space) {
   return {nullptr, cublas, true, stream, space, version && version() / 10000 == cuda_major};
 }
 
-// A product that is known to be slower asks cuBLAS for no more than where its factors are.
+// A product that will be left for its time asks cuBLAS for no more than where its factors are.
 Reason DeviceAttempt::decide(Place* place) const {
   if (!place->is_host_factor) return Reason::factor_on_device;
   const Reason found = by_call(product_);
   if (found != Reason::always) return found;
   if (!has_device()) return Reason::no_device;
-  if (!settings().always && known_by_time(product_, true) == Reason::slower) return Reason::slower;
+  if (!settings().always) {
+    const Reason known = known_by_time(product_, true, began_);
+    if (known != Reason::always && known != Reason::faster) return known;
+  }
   if (!complete(place)) return Reason::refused_by_blas;
   if (!place->is_own_version) return Reason::other_version;
   if (settings().always) return Reason::always;
@@ -135,9 +138,12 @@ Reason DeviceAttempt::serve(const Place& place) const {
 }
 
 bool DeviceAttempt::is_served(Place place) {
-  reason_ = decide(&place);
   began_ = now();
-  if (!is_caught(reason_)) return false;
+  reason_ = decide(&place);
+  if (!is_caught(reason_)) {
+    if (reason_ == Reason::slower) began_ = now();  // it may have been measured
+    return false;
+  }
   const DeviceVerification verification(product_, place.stream);
   began_ = now();
   const Reason how = serve(place);

@@ -25,6 +25,7 @@ int gemm(int transa, int transb, std::int64_t m, std::int64_t n, std::int64_t k,
          std::int64_t lda, const void* b, std::int64_t ldb, const void* beta, void* c, std::int64_t ldc) {
   ++made;
   take_time();
+  if (std::getenv("FAKE_IDLE")) return 0;  // C stays as it is
   if (lda < (transa ? k : m)) return 7;
   multiply(transa, transb, m, n, k, *static_cast<const T*>(alpha), static_cast<const T*>(a), lda, static_cast<const T*>(b), ldb,
            *static_cast<const T*>(beta), static_cast<T*>(c), ldc);
