@@ -218,9 +218,12 @@ std::shared_ptr<const DeviceProblem> find_problem(const DeviceProduct& product, 
   const auto found = kept->find(key);
   if (found != kept->end()) return found->second;
   const auto [plan, kernel] = choose(product, options, inner_of(product), device, stream);
-  const bool is_direct = may_be_direct(product, options) && is_trusted(device, kernel, *plan, stream, true);
-  const Direct direct = is_direct ? Direct::where_it_pays : Direct::never;
-  const std::shared_ptr<DeviceProblem> made = lay_out(product, options, *plan, kernel, device.gpu, direct);
+  const Direct direct = may_be_direct(product, options) ? Direct::where_it_pays : Direct::never;
+  std::shared_ptr<DeviceProblem> made = lay_out(product, options, *plan, kernel, device.gpu, direct);
+  // Kernels that it does not take are not tried: that loads all of them.
+  if (made->layout.is_direct && !is_trusted(device, kernel, *plan, stream, true)) {
+    made = lay_out(product, options, *plan, kernel, device.gpu, Direct::never);
+  }
   made->steps = std::make_unique<const DeviceSteps>(made->plan);
   if (options.plan != nullptr) made->asked = options.plan->plan;
   if (kept->size() >= kMostProblems) kept->clear();
