@@ -7,6 +7,7 @@
 
 #include "arith/wide/round_wide.hpp"
 #include "cpu/accuracy/round_certain.hpp"
+#include "cpu/crt/round_bytes.hpp"
 #include "cpu/stages/columns.hpp"
 #include "cpu/stages/multiply.hpp"
 #include "plan/moduli/crt_constants.hpp"
@@ -32,6 +33,10 @@ class Integers {
   Integers(const Plan& plan, int count, const void* output, std::int64_t rows, std::int64_t columns)
       : plan_(plan), count_(count), output_(output), columns_(columns), entries_(rows * columns) {
     if (plan.has_moduli()) constants_ = make_crt_constants<Words>(first_moduli(plan, count));
+    if constexpr (Words == 5) {
+      if (has_columns() && output_type(plan) == OutputType::residue8 && can_round_bytes())
+        signed_columns_ = make_signed_columns(constants_);
+    }
   }
 
   // The number of an entry.
@@ -78,18 +83,10 @@ class Integers {
   // Entries [first, first + n) as FP numbers of the given exponents.
   template <class T>
   void round(std::int64_t first, int n, const std::int32_t* exponent, T* result) const {
-    if (has_columns()) {
-      Columns<Words> column;
-      columns(first, n, column);
-      if constexpr (Words == 5 && sizeof(T) == 8) {
-        if (round_columns_fast(column, n, constants_.product, exponent, result)) return;
-      }
-      round_columns(column, n, constants_.product, exponent, result);
-    } else if (plan_.has_moduli()) {
-      joined(first, n, [&](int i, const WideInt<Words>& x) { result[i] = round_scaled<T>(x, exponent[i]); });
-    } else {
-      for (int i = 0; i < n; ++i) result[i] = round_scaled<T>(sum(first + i), exponent[i]);
+    if constexpr (Words == 5) {
+      if (signed_columns_.groups > 0) return round_by_bytes(first, n, exponent, result);
     }
+    round_any(first, n, exponent, result);
   }
 
   // Whether integers come from column sums, and the product of the moduli that they are reduced by.
@@ -109,6 +106,34 @@ class Integers {
   }
 
  private:
+  template <class T>
+  void round_any(std::int64_t first, int n, const std::int32_t* exponent, T* result) const {
+    if (has_columns()) {
+      Columns<Words> column;
+      columns(first, n, column);
+      if constexpr (Words == 5 && sizeof(T) == 8) {
+        if (round_columns_fast(column, n, constants_.product, exponent, result)) return;
+      }
+      round_columns(column, n, constants_.product, exponent, result);
+    } else if (plan_.has_moduli()) {
+      joined(first, n, [&](int i, const WideInt<Words>& x) { result[i] = round_scaled<T>(x, exponent[i]); });
+    } else {
+      for (int i = 0; i < n; ++i) result[i] = round_scaled<T>(sum(first + i), exponent[i]);
+    }
+  }
+
+  template <class T>
+  void round_by_bytes(std::int64_t first, int n, const std::int32_t* exponent, T* result) const {
+    const auto* residues = static_cast<const std::uint8_t*>(output_) + first;
+    const std::uint64_t refused = round_bytes(signed_columns_, residues, entries_, count_, n, exponent, result);
+    if (refused == 0) return;
+    T exact[kLanes];
+    round_any(first, n, exponent, exact);
+    for (int i = 0; i < n; ++i) {
+      if ((refused >> i & 1) != 0) result[i] = exact[i];
+    }
+  }
+
   // Calls use(i, integer) for the entries [first, first + n), n <= kLanes, of integers that are cut.
   template <class Use>
   void joined(std::int64_t first, int n, const Use& use) const {
@@ -136,6 +161,7 @@ class Integers {
   const void* output_;
   std::int64_t columns_, entries_;
   CrtConstants<Words> constants_{};
+  SignedColumns signed_columns_;
 };
 
 }  // namespace ozfp4
