@@ -151,25 +151,38 @@ OZFP4_INLINE auto round_eight(const SignedColumns& columns, Integers128 x, __m51
 OZFP4_INLINE void store_eight(double* result, __mmask8 lanes, __m512d values) { _mm512_mask_storeu_pd(result, lanes, values); }
 OZFP4_INLINE void store_eight(float* result, __mmask8 lanes, __m256 values) { _mm256_mask_storeu_ps(result, lanes, values); }
 
-template <int Groups, class T>
-OZFP4_TARGET std::uint64_t round_tile(const SignedColumns& columns, const Tile& tile, int n, const std::int32_t* exponent,
-                                      T* result) {
-  const __m512i offset = _mm512_set1_epi64(64 - columns.shift + kDoubleBias);
-  std::uint64_t refused = 0;
+// G0, G1, H0 and H1 of eight entries each.
+struct alignas(64) Sums {
+  std::int64_t of[kByteLanes / 8][SignedColumns::kPairs][8];
+};
+
+template <int Groups>
+OZFP4_TARGET void sum_tile(const SignedColumns& columns, const Tile& tile, int n, Sums& sums) {
   for (int first = 0; first < n; first += kStep) {
     __m512i sum[SignedColumns::kPairs][kVectors];
     sum_columns<Groups>(columns, tile, first, sum);
+#pragma GCC unroll 4
+    for (int pair = 0; pair < SignedColumns::kPairs; ++pair) {
 #pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) {
-      const int own = first + 8 * v, left = n - own;
-      const __mmask8 lanes = left >= 8 ? 0xff : left > 0 ? static_cast<__mmask8>((1 << left) - 1) : 0;
-      const __m512i scale = _mm512_add_epi64(_mm512_cvtepi32_epi64(_mm256_maskz_loadu_epi32(lanes, exponent + own)), offset);
-      unsigned own_refused;
-      const auto values =
-          round_eight<T>(columns, reduce(columns, sum[0][v], sum[1][v], sum[2][v], sum[3][v]), scale, own_refused);
-      store_eight(result + own, lanes, values);
-      refused |= static_cast<std::uint64_t>(own_refused & lanes) << own;
+      for (int v = 0; v < kVectors; ++v) _mm512_store_si512(sums.of[first / 8 + v][pair], sum[pair][v]);
     }
+  }
+}
+
+template <class T>
+OZFP4_TARGET std::uint64_t round_sums(const SignedColumns& columns, const Sums& sums, int n, const std::int32_t* exponent,
+                                      T* result) {
+  const __m512i offset = _mm512_set1_epi64(64 - columns.shift + kDoubleBias);
+  std::uint64_t refused = 0;
+  for (int first = 0; first < n; first += 8) {
+    const __mmask8 lanes = n - first >= 8 ? 0xff : static_cast<__mmask8>((1 << (n - first)) - 1);
+    const __m512i scale = _mm512_add_epi64(_mm512_cvtepi32_epi64(_mm256_maskz_loadu_epi32(lanes, exponent + first)), offset);
+    const auto& own = sums.of[first / 8];
+    const Integers128 x = reduce(columns, _mm512_load_si512(own[0]), _mm512_load_si512(own[1]), _mm512_load_si512(own[2]),
+                                 _mm512_load_si512(own[3]));
+    unsigned own_refused;
+    store_eight(result + first, lanes, round_eight<T>(columns, x, scale, own_refused));
+    refused |= static_cast<std::uint64_t>(own_refused & lanes) << first;
   }
   return refused;
 }
@@ -191,17 +204,22 @@ OZFP4_TARGET std::uint64_t round_any(const SignedColumns& columns, const std::ui
   if (!are_in_range(exponent, n)) return n < kByteLanes ? (std::uint64_t(1) << n) - 1 : ~std::uint64_t(0);
   Tile tile;
   load_tile(residues, pitch, count, 4 * columns.groups, n, tile);
+  Sums sums;
   switch (columns.groups) {
-    case 1: return round_tile<1>(columns, tile, n, exponent, result);
-    case 2: return round_tile<2>(columns, tile, n, exponent, result);
-    case 3: return round_tile<3>(columns, tile, n, exponent, result);
-    case 4: return round_tile<4>(columns, tile, n, exponent, result);
-    case 5: return round_tile<5>(columns, tile, n, exponent, result);
-    case 6: return round_tile<6>(columns, tile, n, exponent, result);
-    case 7: return round_tile<7>(columns, tile, n, exponent, result);
-    case 8: return round_tile<8>(columns, tile, n, exponent, result);
+#define OZFP4_CASE(Groups) \
+  case Groups: sum_tile<Groups>(columns, tile, n, sums); break;
+    OZFP4_CASE(1)
+    OZFP4_CASE(2)
+    OZFP4_CASE(3)
+    OZFP4_CASE(4)
+    OZFP4_CASE(5)
+    OZFP4_CASE(6)
+    OZFP4_CASE(7)
+    OZFP4_CASE(8)
+#undef OZFP4_CASE
     default: throw std::logic_error("round_bytes: constants that serve nobody");
   }
+  return round_sums(columns, sums, n, exponent, result);
 }
 
 }  // namespace
