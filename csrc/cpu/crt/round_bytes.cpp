@@ -187,6 +187,36 @@ OZFP4_TARGET std::uint64_t round_sums(const SignedColumns& columns, const Sums& 
   return refused;
 }
 
+// The integer is 2^64 high + low, |low| <= 2^63. Either word is an FP64 number and the error of its conversion, at most 2^7 and
+// 2^9. Where that of `high` is not 0 the sum of the numbers is the upper one, and the rest is at least 2^63 - 2^9 in magnitude:
+// it is off by 2^-53 of that and of itself. Else the rest is the sum of two numbers, rounded once.
+OZFP4_TARGET std::uint64_t pair_sums(const SignedColumns& columns, const Sums& sums, int n, double* sum, double* rest) {
+  const __m512d unit = _mm512_castsi512_pd(_mm512_set1_epi64(static_cast<long long>(kDoubleBias - columns.shift) << 52));
+  const __m512d word = _mm512_set1_pd(0x1p64);
+  std::uint64_t refused = 0;
+  for (int first = 0; first < n; first += 8) {
+    const __mmask8 lanes = n - first >= 8 ? 0xff : static_cast<__mmask8>((1 << (n - first)) - 1);
+    const auto& own = sums.of[first / 8];
+    const Integers128 x = reduce(columns, _mm512_load_si512(own[0]), _mm512_load_si512(own[1]), _mm512_load_si512(own[2]),
+                                 _mm512_load_si512(own[3]));
+    const __mmask8 is_uncertain =
+        _mm512_cmpge_epu64_mask(without_sign(x.high), _mm512_set1_epi64(static_cast<long long>(columns.most)));
+    const __m512i high = _mm512_add_epi64(x.high, _mm512_srli_epi64(x.low, 63));
+    const __m512d number = _mm512_cvtepi64_pd(high), lower = _mm512_cvtepi64_pd(x.low);
+    const __m512d error = _mm512_cvtepi64_pd(_mm512_sub_epi64(high, _mm512_cvtpd_epi64(number)));
+    // A conversion of 2^63 gives -2^63, and what is taken off wraps as well.
+    const __m512d lower_error = _mm512_cvtepi64_pd(_mm512_sub_epi64(x.low, _mm512_cvtpd_epi64(lower)));
+    const __m512d upper = _mm512_mul_pd(number, word), total = _mm512_add_pd(upper, lower);
+    const __m512d part = _mm512_sub_pd(total, upper);
+    const __m512d lost = _mm512_add_pd(_mm512_sub_pd(upper, _mm512_sub_pd(total, part)), _mm512_sub_pd(lower, part));
+    const __m512d others = _mm512_fmadd_pd(error, word, _mm512_add_pd(lost, lower_error));
+    _mm512_mask_storeu_pd(sum + first, lanes, _mm512_mul_pd(total, unit));
+    _mm512_mask_storeu_pd(rest + first, lanes, _mm512_mul_pd(others, unit));
+    refused |= static_cast<std::uint64_t>(is_uncertain & lanes) << first;
+  }
+  return refused;
+}
+
 OZFP4_TARGET bool are_in_range(const std::int32_t* exponent, int n) {
   constexpr std::int32_t least = kLeastByteExponent, span = kMostByteExponent - kLeastByteExponent;
   __mmask16 beyond = 0;
@@ -198,13 +228,10 @@ OZFP4_TARGET bool are_in_range(const std::int32_t* exponent, int n) {
   return beyond == 0;
 }
 
-template <class T>
-OZFP4_TARGET std::uint64_t round_any(const SignedColumns& columns, const std::uint8_t* residues, std::int64_t pitch, int count,
-                                     int n, const std::int32_t* exponent, T* result) {
-  if (!are_in_range(exponent, n)) return n < kByteLanes ? (std::uint64_t(1) << n) - 1 : ~std::uint64_t(0);
+OZFP4_TARGET void sum_any(const SignedColumns& columns, const std::uint8_t* residues, std::int64_t pitch, int count, int n,
+                          Sums& sums) {
   Tile tile;
   load_tile(residues, pitch, count, 4 * columns.groups, n, tile);
-  Sums sums;
   switch (columns.groups) {
 #define OZFP4_CASE(Groups) \
   case Groups: sum_tile<Groups>(columns, tile, n, sums); break;
@@ -219,6 +246,14 @@ OZFP4_TARGET std::uint64_t round_any(const SignedColumns& columns, const std::ui
 #undef OZFP4_CASE
     default: throw std::logic_error("round_bytes: constants that serve nobody");
   }
+}
+
+template <class T>
+OZFP4_TARGET std::uint64_t round_any(const SignedColumns& columns, const std::uint8_t* residues, std::int64_t pitch, int count,
+                                     int n, const std::int32_t* exponent, T* result) {
+  if (!are_in_range(exponent, n)) return n < kByteLanes ? (std::uint64_t(1) << n) - 1 : ~std::uint64_t(0);
+  Sums sums;
+  sum_any(columns, residues, pitch, count, n, sums);
   return round_sums(columns, sums, n, exponent, result);
 }
 
@@ -241,6 +276,13 @@ std::uint64_t round_bytes(const SignedColumns& columns, const std::uint8_t* resi
   return round_any(columns, residues, pitch, count, n, exponent, result);
 }
 
+std::uint64_t pair_bytes(const SignedColumns& columns, const std::uint8_t* residues, std::int64_t pitch, int count, int n,
+                         double* sum, double* rest) {
+  Sums sums;
+  sum_any(columns, residues, pitch, count, n, sums);
+  return pair_sums(columns, sums, n, sum, rest);
+}
+
 }  // namespace ozfp4
 
 #else
@@ -260,6 +302,7 @@ std::uint64_t round_bytes(const SignedColumns&, const std::uint8_t*, std::int64_
 std::uint64_t round_bytes(const SignedColumns&, const std::uint8_t*, std::int64_t, int, int, const std::int32_t*, float*) {
   refuse();
 }
+std::uint64_t pair_bytes(const SignedColumns&, const std::uint8_t*, std::int64_t, int, int, double*, double*) { refuse(); }
 
 }  // namespace ozfp4
 

@@ -22,6 +22,11 @@ std::uint64_t round_bytes(const SignedColumns& columns, const std::uint8_t* resi
 std::uint64_t round_bytes(const SignedColumns& columns, const std::uint8_t* residues, std::int64_t pitch, int count, int n,
                           const std::int32_t* exponent, float* result);
 
+// Integers as sums of two FP64 numbers that are integers: sum + rest, up to 2^-52 |rest|, where rest is the error of a rounding.
+// Returns the entries that it does not vouch for. Range: as above.
+std::uint64_t pair_bytes(const SignedColumns& columns, const std::uint8_t* residues, std::int64_t pitch, int count, int n,
+                         double* sum, double* rest);
+
 // For these every result that is not 0 is a normal FP64 number, and so are the powers of two on the way.
 inline constexpr std::int32_t kLeastByteExponent = -832, kMostByteExponent = 896;
 

@@ -7,6 +7,7 @@
 
 #include "arith/wide/round_wide.hpp"
 #include "cpu/accuracy/round_certain.hpp"
+#include "cpu/accuracy/update_lanes.hpp"
 #include "cpu/crt/round_bytes.hpp"
 #include "cpu/stages/columns.hpp"
 #include "cpu/stages/multiply.hpp"
@@ -66,6 +67,22 @@ class Integers {
     }
   }
 
+  // Whether `pair` serves, of integers below 2^bits.
+  bool pairs(int bits) const { return (Words == 5 || Words == 6) && has_columns() && bits < kCertainBits; }
+  // Entries [first, first + n), n <= kLanes, in two FP64 numbers each. Range: pairs.
+  void pair(std::int64_t first, int n, LanePairs& lanes) const {
+    if constexpr (Words == 5 || Words == 6) {
+      if (signed_columns_.groups > 0) {
+        const std::uint64_t refused = pair_bytes(signed_columns_, bytes(first), entries_, count_, n, lanes.sum, lanes.rest);
+        for (int i = 0; i < n; ++i) lanes.refused[i] = static_cast<std::int64_t>(refused >> i & 1);
+        return;
+      }
+      Columns<Words> column;
+      columns(first, n, column);
+      pair_lanes(column, n, constants_.product, lanes);
+    }
+  }
+
   // Column sums of the entries [first, first + n), n <= kLanes; of one part of theirs where integers are cut.
   void columns(std::int64_t first, int n, Columns<Words>& column, Part part = Part::whole) const {
     for (int k = 0; k < Words; ++k) std::fill_n(column[k], n, 0);
@@ -106,6 +123,8 @@ class Integers {
   }
 
  private:
+  const std::uint8_t* bytes(std::int64_t first) const { return static_cast<const std::uint8_t*>(output_) + first; }
+
   template <class T>
   void round_any(std::int64_t first, int n, const std::int32_t* exponent, T* result) const {
     if (has_columns()) {
@@ -124,8 +143,7 @@ class Integers {
 
   template <class T>
   void round_by_bytes(std::int64_t first, int n, const std::int32_t* exponent, T* result) const {
-    const auto* residues = static_cast<const std::uint8_t*>(output_) + first;
-    const std::uint64_t refused = round_bytes(signed_columns_, residues, entries_, count_, n, exponent, result);
+    const std::uint64_t refused = round_bytes(signed_columns_, bytes(first), entries_, count_, n, exponent, result);
     if (refused == 0) return;
     T exact[kLanes];
     round_any(first, n, exponent, exact);

@@ -2,10 +2,12 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "arith/wide/float_parts.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "check.hpp"
 #include "cpu/crt/round_bytes.hpp"
@@ -125,6 +127,51 @@ void check_group(const std::string& name, const std::vector<std::int64_t>& modul
   report(name, is_right, std::to_string(moduli.size()) + " moduli from " + std::to_string(moduli[0]) + ", " + std::to_string(n));
 }
 
+// Range: an integer below 2^150.
+Integer integer_of(double x) {
+  const FloatParts parts = float_parts(x);
+  if (parts.significand == 0) return wide_zero<5>();
+  const int places = parts.weight < 0 ? -parts.weight : 0;
+  Integer found = wide_from<5>(static_cast<std::int64_t>(parts.significand >> places));
+  for (int i = 0; i < parts.weight; ++i) found = wide_add(found, found);
+  return parts.is_negative ? wide_negate(found) : found;
+}
+
+// Integers as pairs of FP64 numbers, up to 2^-52 of the second.
+void check_pairs(const std::vector<std::int64_t>& moduli) {
+  const CrtConstants<5> constants = make_crt_constants<5>(moduli);
+  const SignedColumns columns = make_signed_columns(constants);
+  const std::vector<Integer> integers = integers_below(constants.product);
+  for (std::size_t first = 0; first < integers.size(); first += kByteLanes) {
+    const int n = first % 3 == 0 ? kByteLanes : random_int(1, kByteLanes);
+    const Integer* own = integers.data() + std::min(first, integers.size() - std::min<std::size_t>(integers.size(), kByteLanes));
+    const int count = static_cast<int>(std::min<std::ptrdiff_t>(n, integers.data() + integers.size() - own));
+    std::vector<std::uint8_t> residues(moduli.size() * kByteLanes);
+    for (int i = 0; i < count; ++i) {
+      for (std::size_t g = 0; g < moduli.size(); ++g)
+        residues[g * kByteLanes + static_cast<std::size_t>(i)] = residue_of(own[i], moduli[g]);
+    }
+    double sum[kByteLanes + 1], rest[kByteLanes + 1];
+    std::memset(sum, kPoison, sizeof sum);
+    std::memset(rest, kPoison, sizeof rest);
+    const double untouched = sum[count];
+    const std::uint64_t refused =
+        pair_bytes(columns, residues.data(), kByteLanes, static_cast<int>(moduli.size()), count, sum, rest);
+    bool is_right = std::memcmp(&untouched, &sum[count], sizeof untouched) == 0 &&
+                    std::memcmp(&untouched, &rest[count], sizeof untouched) == 0;
+    for (int i = 0; i < count; ++i) {
+      if ((refused >> i & 1) != 0) {
+        is_right = is_right && may_be_refused(own[i], constants.product);
+        continue;
+      }
+      const Integer off = wide_sub(own[i], wide_add(integer_of(sum[i]), integer_of(rest[i])));
+      const double error = wide_to_double(wide_magnitude(off, wide_sign_mask(off)));
+      is_right = is_right && std::floor(rest[i]) == rest[i] && error <= std::fabs(rest[i]) * 0x1p-52;
+    }
+    report("pairs", is_right, std::to_string(moduli.size()) + " moduli from " + std::to_string(moduli[0]));
+  }
+}
+
 template <class T>
 void check_moduli(const std::string& name, const std::vector<std::int64_t>& moduli) {
   const CrtConstants<5> constants = make_crt_constants<5>(moduli);
@@ -228,6 +275,7 @@ int main() {
       check_moduli<double>("double", own);
       check_moduli<float>("float", own);
       check_largest_sums(own);
+      check_pairs(own);
     }
   }
   for (const std::int64_t m : {2, 3, 128, 255}) {
