@@ -50,22 +50,31 @@ struct SumOfPieces {
   double sum, rest;
 };
 
+// The three numbers.
+struct ThreePieces {
+  double low, middle, high;
+};
+
 // Range: |value| < 2^157.
-OZFP4_HD SumOfPieces sum_of_pieces(const WideInt<5>& value) {
+OZFP4_HD ThreePieces three_pieces(const WideInt<5>& value) {
   constexpr std::uint64_t mask = (std::uint64_t(1) << 52) - 1;
   const std::uint64_t low = value.word[0] | (static_cast<std::uint64_t>(value.word[1]) << 32);
   const std::uint64_t high = value.word[2] | (static_cast<std::uint64_t>(value.word[3]) << 32);
   const std::int64_t top =
       static_cast<std::int64_t>(high >> 40) + static_cast<std::int64_t>(static_cast<std::int32_t>(value.word[4])) * (1 << 24);
-  const double piece0 = static_cast<double>(static_cast<std::int64_t>(low & mask));
-  const double piece1 = static_cast<double>(static_cast<std::int64_t>(((low >> 52) | (high << 12)) & mask)) * 0x1p52;
-  const double piece2 = static_cast<double>(top) * 0x1p104;
+  return {static_cast<double>(static_cast<std::int64_t>(low & mask)),
+          static_cast<double>(static_cast<std::int64_t>(((low >> 52) | (high << 12)) & mask)) * 0x1p52,
+          static_cast<double>(top) * 0x1p104};
+}
 
-  // piece1 and piece2 are multiples of 2^52 > piece0 and of 2^104 >= lower. The error of `sum` is 0 or a multiple of the
+// Range: |value| < 2^157.
+OZFP4_HD SumOfPieces sum_of_pieces(const WideInt<5>& value) {
+  const ThreePieces pieces = three_pieces(value);
+  // The middle and high pieces are multiples of 2^52 > low and of 2^104 >= lower. The error of `sum` is 0 or a multiple of the
   // last place of `lower`, twice its error or more: each addition has the larger number first.
   double lower_error, sum_error;
-  const double lower = sum_with_error(piece1, piece0, lower_error);
-  const double sum = sum_with_error(piece2, lower, sum_error);
+  const double lower = sum_with_error(pieces.middle, pieces.low, lower_error);
+  const double sum = sum_with_error(pieces.high, lower, sum_error);
   const double rest = sum_to_odd(sum_error, lower_error);
   return {sum, rest};
 }

@@ -31,6 +31,17 @@ double TargetUpdate::addend(std::int64_t row, std::int64_t column) const {
   return with_float(c.type, [&](auto zero) { return static_cast<double>(load<decltype(zero)>(address)); });
 }
 
+void TargetUpdate::addends(std::int64_t row, std::int64_t column, int n, double* to) const {
+  if (c.data == nullptr) {
+    std::fill_n(to, n, 0.0);
+    return;
+  }
+  const char* address = c.data + row * c.row_stride + column * c.column_stride;
+  with_float(c.type, [&](auto zero) {
+    for (int i = 0; i < n; ++i) to[i] = static_cast<double>(load<decltype(zero)>(address + i * c.column_stride));
+  });
+}
+
 double Target::of_zero(std::int64_t row, std::int64_t column) const {
   if (!update.is_asked) return exact_zero(rounding);
   const double c = update.addend(row, column);

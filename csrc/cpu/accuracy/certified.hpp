@@ -28,6 +28,8 @@ struct TargetUpdate {
   ResultView c{nullptr, ElementType::float64, 0, 0, 0, 0};
 
   double addend(std::int64_t row, std::int64_t column) const;
+  // Those of `n` columns from the given one on.
+  void addends(std::int64_t row, std::int64_t column, int n, double* to) const;
 };
 
 // Where a product goes, in which direction it is rounded, where bounds of its errors go (float64; data null: nowhere), and what

@@ -10,9 +10,11 @@
 
 #include "arith/accuracy/bound.hpp"
 #include "arith/accuracy/certificate.hpp"
+#include "arith/update/near_update.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "cpu/accuracy/certified.hpp"
 #include "cpu/accuracy/lane_errors.hpp"
+#include "cpu/accuracy/update_lanes.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/stages/columns.hpp"
 
@@ -51,6 +53,12 @@ inline ColumnGroup group_of(const BlockLines& lines, std::int64_t first, int n) 
   return group;
 }
 
+// Range: the parts of an FP64 number.
+inline double value_of(const FloatParts& parts) {
+  const double magnitude = std::ldexp(static_cast<double>(parts.significand), parts.weight);
+  return parts.is_negative ? -magnitude : magnitude;
+}
+
 inline int largest_capacity(const BlockLines& lines, std::int64_t count) {
   int largest = 0;
   for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, lines.records[i].capacity);
@@ -73,12 +81,22 @@ class CertifiedBlock {
  public:
   CertifiedBlock(const Source& integers, const Promise& promise, std::int64_t k, const BlockLines& rows,
                  const BlockLines& columns, const Target& target, Listed& listed)
-      : integers_(integers), promise_(promise), k_(k), rows_(rows), columns_(columns), target_(target), listed_(listed) {
+      : integers_(integers),
+        promise_(promise),
+        k_(k),
+        rows_(rows),
+        columns_(columns),
+        target_(target),
+        listed_(listed),
+        alpha_(value_of(target.update.factors.alpha)),
+        beta_(value_of(target.update.factors.beta)) {
     for (std::int64_t column = 0; column < target.result.columns; column += kLanes)
       groups_.push_back(group_of(columns, column, lanes_at(column)));
     const int bits =
         largest_capacity(rows, target.result.rows) + largest_capacity(columns, target.result.columns) + floor_log2(k) + 1;
     is_short_ = !target.update.is_asked && integers.template tests<T>(bits);
+    is_near_ =
+        target.update.is_asked && target.rounding == Rounding::nearest && integers.pairs(bits) && are_near_factors(alpha_, beta_);
   }
 
   EntryCounts run() {
@@ -157,9 +175,21 @@ class CertifiedBlock {
 
   void round_updates(std::int64_t row, std::int64_t column, int n, Lanes& lanes) const {
     const std::int64_t first = integers_.at(row, column);
+    LanePairs pairs;
+    if (is_near_) {
+      double c[kLanes];
+      target_.update.addends(row, column, n, c);
+      integers_.pair(first, n, pairs);
+      update_lanes(pairs, n, lanes.exponent, alpha_, beta_, c, lanes.value);
+      if (!is_any(pairs.refused, n)) return;
+    } else {
+      std::fill_n(pairs.refused, n, 1);
+    }
     Sums sums;
     integers_.load(first, n, sums);
-    for (int i = 0; i < n; ++i) lanes.value[i] = round_one(integers_.lane(sums, first, i), lanes.exponent[i], row, column + i);
+    for (int i = 0; i < n; ++i) {
+      if (pairs.refused[i] != 0) lanes.value[i] = round_one(integers_.lane(sums, first, i), lanes.exponent[i], row, column + i);
+    }
   }
 
   // accuracy="fp64": the lanes that nothing certifies.
@@ -266,7 +296,8 @@ class CertifiedBlock {
   Target target_;
   Listed& listed_;
   std::vector<ColumnGroup> groups_;
-  bool is_short_ = false;
+  bool is_short_ = false, is_near_ = false;
+  double alpha_, beta_;
 };
 
 }  // namespace ozfp4

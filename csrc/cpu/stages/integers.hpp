@@ -7,6 +7,8 @@
 
 #include "arith/wide/round_wide.hpp"
 #include "cpu/accuracy/round_certain.hpp"
+#include "cpu/accuracy/update_lanes.hpp"
+#include "cpu/crt/round_bytes.hpp"
 #include "cpu/stages/columns.hpp"
 #include "cpu/stages/multiply.hpp"
 #include "plan/moduli/crt_constants.hpp"
@@ -32,6 +34,10 @@ class Integers {
   Integers(const Plan& plan, int count, const void* output, std::int64_t rows, std::int64_t columns)
       : plan_(plan), count_(count), output_(output), columns_(columns), entries_(rows * columns) {
     if (plan.has_moduli()) constants_ = make_crt_constants<Words>(first_moduli(plan, count));
+    if constexpr (Words == 5) {
+      if (has_columns() && output_type(plan) == OutputType::residue8 && can_round_bytes())
+        signed_columns_ = make_signed_columns(constants_);
+    }
   }
 
   // The number of an entry.
@@ -61,6 +67,22 @@ class Integers {
     }
   }
 
+  // Whether `pair` serves, of integers below 2^bits.
+  bool pairs(int bits) const { return (Words == 5 || Words == 6) && has_columns() && bits < kCertainBits; }
+  // Entries [first, first + n), n <= kLanes, in two FP64 numbers each. Range: pairs.
+  void pair(std::int64_t first, int n, LanePairs& lanes) const {
+    if constexpr (Words == 5 || Words == 6) {
+      if (signed_columns_.groups > 0) {
+        const std::uint64_t refused = pair_bytes(signed_columns_, bytes(first), entries_, count_, n, lanes.sum, lanes.rest);
+        for (int i = 0; i < n; ++i) lanes.refused[i] = static_cast<std::int64_t>(refused >> i & 1);
+        return;
+      }
+      Columns<Words> column;
+      columns(first, n, column);
+      pair_lanes(column, n, constants_.product, lanes);
+    }
+  }
+
   // Column sums of the entries [first, first + n), n <= kLanes; of one part of theirs where integers are cut.
   void columns(std::int64_t first, int n, Columns<Words>& column, Part part = Part::whole) const {
     for (int k = 0; k < Words; ++k) std::fill_n(column[k], n, 0);
@@ -78,18 +100,10 @@ class Integers {
   // Entries [first, first + n) as FP numbers of the given exponents.
   template <class T>
   void round(std::int64_t first, int n, const std::int32_t* exponent, T* result) const {
-    if (has_columns()) {
-      Columns<Words> column;
-      columns(first, n, column);
-      if constexpr (Words == 5 && sizeof(T) == 8) {
-        if (round_columns_fast(column, n, constants_.product, exponent, result)) return;
-      }
-      round_columns(column, n, constants_.product, exponent, result);
-    } else if (plan_.has_moduli()) {
-      joined(first, n, [&](int i, const WideInt<Words>& x) { result[i] = round_scaled<T>(x, exponent[i]); });
-    } else {
-      for (int i = 0; i < n; ++i) result[i] = round_scaled<T>(sum(first + i), exponent[i]);
+    if constexpr (Words == 5) {
+      if (signed_columns_.groups > 0) return round_by_bytes(first, n, exponent, result);
     }
+    round_any(first, n, exponent, result);
   }
 
   // Whether integers come from column sums, and the product of the moduli that they are reduced by.
@@ -109,6 +123,35 @@ class Integers {
   }
 
  private:
+  const std::uint8_t* bytes(std::int64_t first) const { return static_cast<const std::uint8_t*>(output_) + first; }
+
+  template <class T>
+  void round_any(std::int64_t first, int n, const std::int32_t* exponent, T* result) const {
+    if (has_columns()) {
+      Columns<Words> column;
+      columns(first, n, column);
+      if constexpr (Words == 5 && sizeof(T) == 8) {
+        if (round_columns_fast(column, n, constants_.product, exponent, result)) return;
+      }
+      round_columns(column, n, constants_.product, exponent, result);
+    } else if (plan_.has_moduli()) {
+      joined(first, n, [&](int i, const WideInt<Words>& x) { result[i] = round_scaled<T>(x, exponent[i]); });
+    } else {
+      for (int i = 0; i < n; ++i) result[i] = round_scaled<T>(sum(first + i), exponent[i]);
+    }
+  }
+
+  template <class T>
+  void round_by_bytes(std::int64_t first, int n, const std::int32_t* exponent, T* result) const {
+    const std::uint64_t refused = round_bytes(signed_columns_, bytes(first), entries_, count_, n, exponent, result);
+    if (refused == 0) return;
+    T exact[kLanes];
+    round_any(first, n, exponent, exact);
+    for (int i = 0; i < n; ++i) {
+      if ((refused >> i & 1) != 0) result[i] = exact[i];
+    }
+  }
+
   // Calls use(i, integer) for the entries [first, first + n), n <= kLanes, of integers that are cut.
   template <class Use>
   void joined(std::int64_t first, int n, const Use& use) const {
@@ -136,6 +179,7 @@ class Integers {
   const void* output_;
   std::int64_t columns_, entries_;
   CrtConstants<Words> constants_{};
+  SignedColumns signed_columns_;
 };
 
 }  // namespace ozfp4

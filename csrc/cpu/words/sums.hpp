@@ -8,6 +8,7 @@
 #include "arith/scale_wide.hpp"
 #include "arith/wide/near_sum.hpp"
 #include "arith/wide/round_wide.hpp"
+#include "cpu/accuracy/update_lanes.hpp"
 #include "cpu/stages/columns.hpp"
 #include "cpu/words/shape.hpp"
 
@@ -67,6 +68,13 @@ class WordSums {
     for (int i = 0; i < n; ++i) {
       if (refused[i] != 0) result[i] = round_scaled<T>(lane(parts, first, i), exponent[i]);
     }
+  }
+
+  bool pairs(int bits) const { return bits < 160; }
+  void pair(std::int64_t first, int n, LanePairs& lanes) const {
+    Lanes parts;
+    load(first, n, parts);
+    pair_lanes(parts.top, parts.middle, parts.low, n, lanes);
   }
 
   template <class T>

@@ -1,0 +1,81 @@
+// round_update for the common case, in FP64 arithmetic: what CPUs do eight at a time.
+//
+// The integer is sum + rest + d with |d| <= 2^-52 |rest|. near_pair makes such a sum.
+// With p = fl(alpha sum), q = fl(beta c), t = fl(p + q) and their errors, which are exact,
+//     alpha x + beta c = t + v,   v = error(t) + alpha rest + error(p) + error(q) + alpha d.
+// Let M be the sum of the magnitudes of the first four. v is computed with four roundings, so that it and alpha d are off by less
+// than 2^-50 M, and adding or taking off the margin m = fl(2^-48 M) adds less than 2^-51 M. So alpha x + beta c lies between
+// t + fl(v - m) and t + fl(v + m), and where both round to the same number, that is the result. Where the last three are 0
+// nothing but the addition rounded, v is its error, and the margin is 0.
+//
+// Range of what is not refused: factors are in [2^-200, 2^200] in magnitude, the integer times 2^exponent, its parts and c in
+// [2^-400, 2^400] or 0. Products are then 0 or above 2^-600, and no error underflows. An exact zero
+// is +0; what else rounds to 0 is refused.
+//
+// No product may be contracted with a sum, see arith/exact/double_dot.hpp.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "arith/exact/double_dot.hpp"
+#include "arith/host_device.hpp"
+#include "arith/scale_entry.hpp"
+
+namespace ozfp4 {
+
+inline constexpr std::int32_t kLeastNearExponent = -400, kMostNearExponent = 400 - 160;  // of integers below 2^160
+
+struct NearPair {
+  double sum, rest;
+};
+
+// Three numbers in two: of three exact errors the last two are added, rounded once. Range: no overflow.
+OZFP4_HD NearPair near_pair(double high, double middle, double low) {
+  const double lower = dot_plus(middle, low), lower_error = error_of_sum(middle, low, lower);
+  const double upper = dot_plus(high, lower), upper_error = error_of_sum(high, lower, upper);
+  const double errors = dot_plus(upper_error, lower_error), sum = dot_plus(upper, errors);
+  return {sum, dot_plus(error_of_sum(upper, errors, sum), error_of_sum(upper_error, lower_error, errors))};
+}
+
+// Whether near_update serves the factors. beta may be 0.
+OZFP4_HD bool are_near_factors(double alpha, double beta) {
+  const double x = fabs(alpha), y = fabs(beta);
+  return x >= 0x1p-200 && x <= 0x1p200 && (y == 0.0 || (y >= 0x1p-200 && y <= 0x1p200));
+}
+
+// alpha x 2^exponent + beta c, rounded once to nearest even; `refused` is not 0 where it is not certain, and the result is
+// meaningless then. Range: factors of are_near_factors, |x| < 2^160, sum and rest multiples of 1; any exponent and c.
+template <class T>
+OZFP4_HD T near_update(double sum, double rest, std::int32_t exponent, double alpha, double beta, double c,
+                       std::int64_t& refused) {
+  const bool is_out = exponent < kLeastNearExponent || exponent > kMostNearExponent;
+  const double power = exact_power_of_two<double>(is_out ? 0 : exponent);
+  const double first = dot_product(sum, power), product = dot_product(alpha, first), addend = dot_product(beta, c);
+  const double total = dot_plus(product, addend);
+  const double of_total = error_of_sum(product, addend, total);
+  const double of_rest = dot_product(alpha, dot_product(rest, power));
+  const double of_product = error_of_product<false>(alpha, first, product);
+  const double of_addend = error_of_product<false>(beta, c, addend);
+  const double low = dot_plus(dot_plus(of_total, of_rest), dot_plus(of_product, of_addend));
+  const double others = dot_plus(fabs(of_rest), dot_plus(fabs(of_product), fabs(of_addend)));
+  const double most = dot_plus(fabs(of_total), others);
+  const double margin = dot_product(most, others == 0.0 ? 0.0 : 0x1p-48);
+  double lower = dot_plus(total, dot_plus(low, -margin)), upper = dot_plus(total, dot_plus(low, margin));
+  if constexpr (std::is_same_v<T, float>) {
+    // The exact value lies within a place of FP64 of both.
+    const double place = most == 0.0 ? 0.0 : 0x1p-52;
+    lower = dot_plus(lower, -dot_product(fabs(lower), place));
+    upper = dot_plus(upper, dot_product(fabs(upper), place));
+  }
+  const T result = static_cast<T>(lower) + T(0), other = static_cast<T>(upper);  // -0 + 0 = +0
+  const bool is_in = fabs(c) <= 0x1p400 && (c == 0.0 || fabs(c) >= 0x1p-400);    // false for NaN
+  refused = static_cast<std::int64_t>(is_out) | static_cast<std::int64_t>(!is_in) |
+            static_cast<std::int64_t>(!(result == other)) |
+            (static_cast<std::int64_t>(result == T(0)) &
+             (static_cast<std::int64_t>(most != 0.0) | static_cast<std::int64_t>(total != 0.0)));
+  return result;
+}
+
+}  // namespace ozfp4

@@ -1,0 +1,287 @@
+// Integers rounded from residues by dot products of bytes, against arith/'s rounding of the integers themselves.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "arith/wide/float_parts.hpp"
+#include "arith/wide/round_wide.hpp"
+#include "check.hpp"
+#include "cpu/crt/round_bytes.hpp"
+
+namespace {
+
+using namespace ozfp4;
+using Integer = WideInt<5>;
+
+// Memory behind which nothing may be read.
+class MemoryEnd {
+ public:
+  explicit MemoryEnd(std::size_t bytes) : bytes_(bytes) {
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+    memory_ = static_cast<std::uint8_t*>(mmap(nullptr, 2 * bytes, PROT_READ | PROT_WRITE, flags, -1, 0));
+    report("a protected page", memory_ != MAP_FAILED && mprotect(memory_ + bytes, bytes, PROT_NONE) == 0);
+  }
+  std::uint8_t* last(std::size_t bytes) const { return memory_ + bytes_ - bytes; }
+
+ private:
+  std::size_t bytes_;
+  std::uint8_t* memory_;
+};
+
+Integer power_of_two(int bit) {
+  Integer x = wide_zero<5>();
+  x.word[bit / 32] = 1u << (bit % 32);
+  return x;
+}
+
+bool is_at_most(const Integer& x, const Integer& y) { return !wide_is_negative(wide_sub(y, x)); }
+
+// Below 2^bits, with the top bit set.
+Integer random_of_length(int bits) {
+  Integer x = wide_zero<5>();
+  for (int i = 0; i < bits; ++i) x.word[i / 32] |= static_cast<std::uint32_t>(i == bits - 1 ? 1 : random_int(0, 1)) << (i % 32);
+  return x;
+}
+
+// The modulus of a number of any sign.
+std::uint8_t residue_of(const Integer& x, std::int64_t m) {
+  std::uint32_t rest = 0;
+  wide_divide_small(wide_magnitude(x, wide_sign_mask(x)), static_cast<std::uint32_t>(m), rest);
+  return static_cast<std::uint8_t>(wide_is_negative(x) && rest != 0 ? static_cast<std::uint32_t>(m) - rest : rest);
+}
+
+// Integers below P / 2 in magnitude: of every length, of few bits, halfway between two results or beside that, near P / 2.
+std::vector<Integer> integers_below(const CrtProduct<5>& product) {
+  std::vector<Integer> found = {wide_zero<5>()};
+  const int length = wide_bit_length(product.half);
+  for (int bits = 1; bits <= length; ++bits) {
+    found.push_back(random_of_length(bits));
+    found.push_back(power_of_two(bits - 1));
+    for (const int precision : {24, 53}) {
+      if (bits < precision + 2) continue;
+      const int drop = bits - precision;
+      Integer tie = random_of_length(bits);
+      for (int i = 0; i < drop; ++i) tie.word[i / 32] &= ~(1u << (i % 32));
+      tie = wide_add(tie, power_of_two(drop - 1));
+      for (const int beside : {-1, 0, 1}) found.push_back(wide_add(tie, wide_from<5>(beside)));
+      if (drop > 3) found.push_back(wide_add(tie, power_of_two(random_int(0, drop - 2))));
+    }
+  }
+  for (int gap = 0; gap < length; ++gap) found.push_back(wide_sub(product.half, power_of_two(gap)));
+  const Integer limit = wide_sub(product.half, wide_from<5>((product.number.word[0] & 1) != 0 ? 0 : 1));
+  found.push_back(limit);
+  std::vector<Integer> kept;
+  for (const Integer& x : found) {
+    if (wide_is_negative(x) || !is_at_most(x, limit)) continue;
+    kept.push_back(x);
+    kept.push_back(wide_negate(x));
+  }
+  std::shuffle(kept.begin(), kept.end(), generator);
+  return kept;
+}
+
+// Whether an integer may be refused: S / P, of which it is the distance from an integer, lies within 2^-39 of a half-integer.
+bool may_be_refused(const Integer& x, const CrtProduct<5>& product) {
+  Integer slack = wide_zero<5>();
+  const int bit = wide_bit_length(product.number) - 39;
+  if (bit >= 0) slack = power_of_two(bit);
+  return is_at_most(wide_sub(product.half, slack), wide_magnitude(x, wide_sign_mask(x)));
+}
+
+// n of the integers at the given exponents; what lies beside the results stays as it is.
+template <class T>
+void check_group(const std::string& name, const std::vector<std::int64_t>& moduli, const CrtConstants<5>& constants,
+                 const std::vector<Integer>& integers, std::size_t first, int n, int least, int most) {
+  const SignedColumns columns = make_signed_columns(constants);
+  const std::int64_t pitch = n + random_int(0, 9);
+  // Residues end where the memory does; what lies between them is noise.
+  static const MemoryEnd memory(1 << 16);
+  const std::size_t bytes = (moduli.size() - 1) * static_cast<std::size_t>(pitch) + static_cast<std::size_t>(n);
+  std::uint8_t* residues = memory.last(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) residues[i] = static_cast<std::uint8_t>(random_int(0, 255));
+  std::vector<std::int32_t> exponent(static_cast<std::size_t>(n));
+  std::vector<T> result(kByteLanes + 8), expected(kByteLanes + 8);
+  std::memset(result.data(), kPoison, result.size() * sizeof(T));
+  std::memset(expected.data(), kPoison, expected.size() * sizeof(T));
+  for (int i = 0; i < n; ++i) {
+    const Integer& x = integers[(first + static_cast<std::size_t>(i)) % integers.size()];
+    for (std::size_t g = 0; g < moduli.size(); ++g)
+      residues[g * static_cast<std::size_t>(pitch) + static_cast<std::size_t>(i)] = residue_of(x, moduli[g]);
+    exponent[static_cast<std::size_t>(i)] = random_int(least, most);
+    expected[static_cast<std::size_t>(i)] = round_scaled<T>(x, exponent[static_cast<std::size_t>(i)]);
+  }
+  const std::uint64_t refused =
+      round_bytes(columns, residues, pitch, static_cast<int>(moduli.size()), n, exponent.data(), result.data());
+  bool is_right = n == kByteLanes || refused >> n == 0;
+  for (int i = 0; i < n; ++i) {
+    const Integer& x = integers[(first + static_cast<std::size_t>(i)) % integers.size()];
+    if ((refused >> i & 1) == 0) continue;
+    is_right = is_right && may_be_refused(x, constants.product);
+    result[static_cast<std::size_t>(i)] = expected[static_cast<std::size_t>(i)];
+  }
+  is_right = is_right && std::memcmp(result.data(), expected.data(), result.size() * sizeof(T)) == 0;
+  report(name, is_right, std::to_string(moduli.size()) + " moduli from " + std::to_string(moduli[0]) + ", " + std::to_string(n));
+}
+
+// Range: an integer below 2^150.
+Integer integer_of(double x) {
+  const FloatParts parts = float_parts(x);
+  if (parts.significand == 0) return wide_zero<5>();
+  const int places = parts.weight < 0 ? -parts.weight : 0;
+  Integer found = wide_from<5>(static_cast<std::int64_t>(parts.significand >> places));
+  for (int i = 0; i < parts.weight; ++i) found = wide_add(found, found);
+  return parts.is_negative ? wide_negate(found) : found;
+}
+
+// Integers as pairs of FP64 numbers, up to 2^-52 of the second.
+void check_pairs(const std::vector<std::int64_t>& moduli) {
+  const CrtConstants<5> constants = make_crt_constants<5>(moduli);
+  const SignedColumns columns = make_signed_columns(constants);
+  const std::vector<Integer> integers = integers_below(constants.product);
+  for (std::size_t first = 0; first < integers.size(); first += kByteLanes) {
+    const int n = first % 3 == 0 ? kByteLanes : random_int(1, kByteLanes);
+    const Integer* own = integers.data() + std::min(first, integers.size() - std::min<std::size_t>(integers.size(), kByteLanes));
+    const int count = static_cast<int>(std::min<std::ptrdiff_t>(n, integers.data() + integers.size() - own));
+    std::vector<std::uint8_t> residues(moduli.size() * kByteLanes);
+    for (int i = 0; i < count; ++i) {
+      for (std::size_t g = 0; g < moduli.size(); ++g)
+        residues[g * kByteLanes + static_cast<std::size_t>(i)] = residue_of(own[i], moduli[g]);
+    }
+    double sum[kByteLanes + 1], rest[kByteLanes + 1];
+    std::memset(sum, kPoison, sizeof sum);
+    std::memset(rest, kPoison, sizeof rest);
+    const double untouched = sum[count];
+    const std::uint64_t refused =
+        pair_bytes(columns, residues.data(), kByteLanes, static_cast<int>(moduli.size()), count, sum, rest);
+    bool is_right = std::memcmp(&untouched, &sum[count], sizeof untouched) == 0 &&
+                    std::memcmp(&untouched, &rest[count], sizeof untouched) == 0;
+    for (int i = 0; i < count; ++i) {
+      if ((refused >> i & 1) != 0) {
+        is_right = is_right && may_be_refused(own[i], constants.product);
+        continue;
+      }
+      const Integer off = wide_sub(own[i], wide_add(integer_of(sum[i]), integer_of(rest[i])));
+      const double error = wide_to_double(wide_magnitude(off, wide_sign_mask(off)));
+      is_right = is_right && std::floor(rest[i]) == rest[i] && error <= std::fabs(rest[i]) * 0x1p-52;
+    }
+    report("pairs", is_right, std::to_string(moduli.size()) + " moduli from " + std::to_string(moduli[0]));
+  }
+}
+
+template <class T>
+void check_moduli(const std::string& name, const std::vector<std::int64_t>& moduli) {
+  const CrtConstants<5> constants = make_crt_constants<5>(moduli);
+  const std::vector<Integer> integers = integers_below(constants.product);
+  for (std::size_t first = 0; first < integers.size(); first += kByteLanes) {
+    check_group<T>(name, moduli, constants, integers, first, kByteLanes, -200, 200);
+    // From before the least number of FP32 to beyond the largest, and to the ends of what is served.
+    check_group<T>(name, moduli, constants, integers, first, kByteLanes, kLeastByteExponent, kMostByteExponent);
+    check_group<T>(name, moduli, constants, integers, first, random_int(1, kByteLanes), kLeastByteExponent, kLeastByteExponent);
+    check_group<T>(name, moduli, constants, integers, first, random_int(1, kByteLanes), kMostByteExponent, kMostByteExponent);
+    check_group<T>(name, moduli, constants, integers, first, random_int(1, kByteLanes), -300, 10);
+  }
+  for (int n = 1; n <= kByteLanes; ++n) check_group<T>(name, moduli, constants, integers, 0, n, -100, 100);
+}
+
+// The signed byte that modulus g adds to column j of 16 bytes.
+int weight_byte(const SignedColumns& columns, std::size_t g, int j) {
+  const int column = j / 2, pair = column % 2 + (column < 4 ? 0 : 2), half = column / 2 % 2;
+  const std::uint64_t lane = columns.weight[g / 4][pair][j % 2];
+  return static_cast<std::int8_t>(lane >> (32 * half + 8 * (g % 4)));
+}
+
+// Residues: anything, each the largest or 0, those that make the sum of one column as small or as large as it comes.
+enum class Pattern { any, ends, least, most };
+
+std::int64_t pattern_residue(Pattern pattern, const SignedColumns& columns, std::size_t g, int j, std::int64_t m) {
+  switch (pattern) {
+    case Pattern::any: return random_int(0, m - 1);
+    case Pattern::ends: return random_int(0, 1) * (m - 1);
+    case Pattern::least: return weight_byte(columns, g, j) < 0 ? m - 1 : 0;
+    default: return weight_byte(columns, g, j) > 0 ? m - 1 : 0;
+  }
+}
+
+void check_largest_sums(const std::vector<std::int64_t>& moduli) {
+  const CrtConstants<5> constants = make_crt_constants<5>(moduli);
+  const SignedColumns columns = make_signed_columns(constants);
+  const auto count = moduli.size();
+  std::vector<std::uint8_t> residues(count * kByteLanes);
+  std::vector<std::int32_t> exponent(kByteLanes, 0);
+  double result[kByteLanes];
+  for (int repeat = 0; repeat < 64; ++repeat) {
+    const auto pattern = static_cast<Pattern>(repeat % 4);
+    Integer x[kByteLanes];
+    for (std::size_t i = 0; i < kByteLanes; ++i) {
+      std::uint64_t own[5] = {};
+      for (std::size_t g = 0; g < count; ++g) {
+        const std::int64_t r = pattern_residue(pattern, columns, g, static_cast<int>(i % 16), moduli[g]);
+        residues[g * kByteLanes + i] = static_cast<std::uint8_t>(r);
+        for (int k = 0; k < 5; ++k) own[k] += static_cast<std::uint64_t>(r) * constants.weight[g].word[k];
+      }
+      x[i] = crt_from_columns(own, constants.product);
+    }
+    const std::uint64_t refused =
+        round_bytes(columns, residues.data(), kByteLanes, static_cast<int>(count), kByteLanes, exponent.data(), result);
+    bool is_right = true;
+    for (int i = 0; i < kByteLanes; ++i) {
+      const double expected = round_scaled<double>(x[i], 0);
+      is_right = is_right && ((refused >> i & 1) != 0 ? may_be_refused(x[i], constants.product)
+                                                      : std::memcmp(&expected, &result[i], sizeof expected) == 0);
+    }
+    report("largest sums", is_right, std::to_string(count) + " moduli");
+  }
+}
+
+void check_refusals() {
+  const CrtConstants<5> constants = make_crt_constants<5>({251, 241});
+  const SignedColumns columns = make_signed_columns(constants);
+  const std::uint8_t residues[2 * kByteLanes] = {};
+  double result[kByteLanes];
+  for (const int n : {1, 17, 63, 64}) {
+    const std::uint64_t all = n == 64 ? ~std::uint64_t(0) : (std::uint64_t(1) << n) - 1;
+    for (const int beyond : {kLeastByteExponent - 1, kMostByteExponent + 1, -(1 << 29), 1 << 29}) {
+      for (const int place : {0, n - 1}) {
+        std::vector<std::int32_t> exponent(static_cast<std::size_t>(n), 0);
+        exponent[static_cast<std::size_t>(place)] = beyond;
+        report("exponents beyond the range", round_bytes(columns, residues, kByteLanes, 2, n, exponent.data(), result) == all);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+int main() {
+  // The largest moduli of a byte; as many primes as there may be, with a square.
+  const std::vector<std::int64_t> large = {256, 255, 253, 251, 247, 241, 239, 233, 229, 227, 223, 217, 211, 199, 197, 193, 191};
+  const std::vector<std::int64_t> primes = {97, 89, 83, 79, 73, 71, 67, 61,  59, 53, 47, 43, 41,
+                                            37, 31, 29, 23, 19, 17, 13, 121, 7,  5,  3,  2};
+  report("moduli that are served", make_signed_columns(make_crt_constants<5>(primes)).groups == 7);
+  report("moduli that are not", make_signed_columns(make_crt_constants<5>(large)).groups == 0 &&
+                                    make_signed_columns(make_crt_constants<5>({large.begin(), large.end() - 1})).groups == 4);
+  if (!can_round_bytes()) {
+    std::printf("this CPU has no instructions for the rest\n");
+    return finish();
+  }
+  for (const auto* moduli : {&large, &primes}) {
+    for (std::size_t count = 1; count <= moduli->size(); ++count) {
+      const std::vector<std::int64_t> own(moduli->begin(), moduli->begin() + static_cast<std::ptrdiff_t>(count));
+      if (make_signed_columns(make_crt_constants<5>(own)).groups == 0) continue;
+      check_moduli<double>("double", own);
+      check_moduli<float>("float", own);
+      check_largest_sums(own);
+      check_pairs(own);
+    }
+  }
+  for (const std::int64_t m : {2, 3, 128, 255}) {
+    check_moduli<double>("double", {m});
+    check_moduli<float>("float", {m});
+  }
+  check_refusals();
+  return finish();
+}
