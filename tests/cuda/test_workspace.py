@@ -100,6 +100,19 @@ def test_no_more_memory_is_taken_than_the_limit():
     assert torch.cuda.max_memory_allocated(DEVICE) - held <= limit + 2 * extension.extension().counter_bytes
 
 
+def test_blocks_of_a_complex_product_have_one_workspace_after_the_other():
+    a, b = (torch.complex(*torch.randn(2, 2000, 2000, dtype=torch.float64, device=DEVICE)) for _ in "ab")
+    out = noisy((2000, 2000), a.dtype)
+    limit = 40 * MIB
+    ozfp4.matmul(a[:8, :8], b[:8, :8])
+    torch.cuda.synchronize()
+    held = torch.cuda.memory_allocated(DEVICE)
+    torch.cuda.reset_peak_memory_stats(DEVICE)
+    ozfp4.matmul(a, b, out=out, workspace_limit=limit)
+    assert torch.cuda.max_memory_allocated(DEVICE) - held <= limit + 4 * extension.extension().counter_bytes
+    assert_same_bits(out.cpu(), ozfp4.matmul(a, b).cpu())
+
+
 def test_a_report_of_turns_equals_that_of_one():
     a, b = inputs(((6, 5, 4, 900), (5, 900, 7)))
     _, whole = ozfp4.matmul(a, b, report=True, backend="int8", accuracy="scaled")

@@ -45,7 +45,7 @@ class LateDevice:
 
     def __init__(self, name: str = "late", delay: float = 0.002, keeps: bool = True, seed: int = 1) -> None:
         self.name, self.keeps, self.delay = name, keeps, delay
-        self.allocated = 0
+        self.allocated = self.reserved = 0
         self.workspaces: list[int] = []
         self.products = 0
         self.failure: BaseException | None = None
@@ -79,6 +79,10 @@ class LateDevice:
             lambda: memory.fill(0xA5)
         )  # as torch fills what is used deterministically
         return memory
+
+    def reserve(self, nbytes: int) -> None:
+        assert nbytes > 0
+        self.reserved += nbytes
 
     def settle(self) -> None:
         there = self.mark("product")

@@ -69,6 +69,7 @@ def test_one_device(late: Any, jobs: list[Any], limit: int, keeps: bool) -> None
     assert moved.tiles == job.tiling.count == device.products
     assert moved.up + moved.down == job.tiling.moved_bytes()
     assert device.allocated + max(device.workspaces) + job.tiling.kept_bytes <= limit
+    assert job.tiling.least_workspace <= device.reserved <= limit - device.allocated
     assert min(device.workspaces) >= job.tiling.least_workspace
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.cuda.launch import Launch
+from ..backends.cuda.launch import OnlyLaunch
 from ..dispatch import repeated
 from ..dispatch.plain import operators, products
 from ..plans.plan import Plan
@@ -211,13 +211,11 @@ def _gemm(
         if sides is not NEITHER and c is not None:
             check_addend(sides, operands, c, addend.dtype)
         factors = check_factor("alpha", alpha), check_factor("beta", beta)
-        launches: list[Launch | None] = []
-        found, bound, about = _rounded(
-            factors, operands, c, (trans_a, trans_b), asked, sides, report, launches
-        )
-        if like is not None and len(launches) == 1:
+        only = OnlyLaunch()
+        found, bound, about = _rounded(factors, operands, c, (trans_a, trans_b), asked, sides, report, only)
+        if like is not None:
             shape, dtype = tuple(found.shape), found.dtype
-            repeated.enter(like, launches[0], passed, shape, dtype, factors, (trans_a, trans_b))
+            repeated.enter(like, only.launch, passed, shape, dtype, factors, (trans_a, trans_b))
     mark_written(out)
     result = (
         found if out is None else out,
@@ -250,10 +248,10 @@ def _rounded(
     asked: Arguments,
     sides: Sides,
     report: bool,
-    launches: list[Launch | None],
+    only: OnlyLaunch,
 ) -> tuple[Any, Any, Report | None]:
-    """The result of floating-point operands, its bounds or None, the report or None; adds the `launches` of its products on a
-    GPU, None for one of several."""
+    """The result of floating-point operands, its bounds or None, the report or None; tells `only` of its
+    products' launches on a GPU."""
 
     def product(request: MatmulRequest) -> tuple[Any, Any, Report | None]:
         if request.is_complex:
@@ -262,7 +260,7 @@ def _rounded(
             found, bound, made, about = _on_cuda(request, report)
         else:
             (found, bound, about), made = _on_cpu(request, report), None
-        launches.append(made)
+        only.add(made)
         return found, bound, about
 
     alpha, beta = factors

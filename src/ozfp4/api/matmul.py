@@ -567,17 +567,17 @@ def _of_parts(
     request: MatmulRequest, on_device: bool, report: bool
 ) -> tuple[Any, Any, launch.Launch | None, Report | None]:
     """A complex product by its real form, and its launch if it is the only one."""
-    launches: list[launch.Launch | None] = []
+    only = launch.OnlyLaunch()
 
     def run(real: MatmulRequest) -> tuple[Any, Any, Report | None]:
         if not on_device:
             return _on_cpu(real, report)
         c, bound, made, about = _on_cuda(real, report)
-        launches.append(made)
+        only.add(made)
         return c, bound, about
 
     c, bound, about = complex_product.multiply(request, run)
-    return c, bound, launches[0] if len(launches) == 1 else None, about
+    return c, bound, only.launch, about
 
 
 def _on_cpu(

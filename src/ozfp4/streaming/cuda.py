@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -81,6 +82,11 @@ class Cuda:
         # Written by threads without the caller's inference mode, which an inference tensor would refuse.
         with self._torch.inference_mode(False), self._torch.cuda.stream(self._streams["product"]):
             return self._torch.empty(nbytes, dtype=self._torch.uint8, device=self.device)
+
+    def reserve(self, nbytes: int) -> None:
+        # torch keeps what is let go of and cuts it. Products that grow would each leave it a piece too small for the next one.
+        with suppress(self._torch.cuda.OutOfMemoryError):
+            self.memory(nbytes)
 
     def settle(self) -> None:
         # torch may fill what it gives, and another product may have freed it that is still under way there.

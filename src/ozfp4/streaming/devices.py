@@ -45,6 +45,9 @@ class Device(Protocol):
     def memory(self, nbytes: int) -> Any:
         """Bytes on the device."""
 
+    def reserve(self, nbytes: int) -> None:
+        """So much will products take on the device, one after the other and each in pieces of its own."""
+
     def settle(self) -> None:
         """Let copies wait for what the queue of products does to the memory that was taken. Once, before the first copy."""
 
@@ -109,6 +112,9 @@ class Cpu:
 
     def memory(self, nbytes: int) -> Array:
         return np.empty(nbytes, np.uint8)
+
+    def reserve(self, nbytes: int) -> None:
+        return
 
     def settle(self) -> None:
         return

@@ -155,7 +155,7 @@ class _Line:
                 for _ in range(tiling.result_slots)
             ],
         )
-
+        device.reserve(tiling.product_bytes(job.limit - device.slack))
         device.settle()
         self._up = Copies(run, device, copier, "up", max(map(tiling.piece_bytes, "ab")))
         self._down = Copies(run, device, copier, "down", tiling.result_bytes)

@@ -182,8 +182,17 @@ class Tiling:
             + sizes.b_copied * self.columns * self._matrices_of("b")
         )
         copied += self.matrices * self.rows * self.columns * sizes.c_copied
+        return self.slot_bytes + copied + self.kept_bytes
+
+    @property
+    def slot_bytes(self) -> int:
+        """Of the places for pieces of the operands and for tiles of the result."""
         pieces = sum(self.slots(side) * self.piece_bytes(side) for side in "ab")
-        return pieces + self.result_slots * self.result_bytes + copied + self.kept_bytes
+        return pieces + self.result_slots * self.result_bytes
+
+    def product_bytes(self, limit: int) -> int:
+        """That products may take beside the slots: all of the limit, unless twice what is estimated is less."""
+        return min(limit, 2 * (self.held_bytes + self.wanted_workspace)) - self.slot_bytes
 
     @property
     def least_workspace(self) -> int:

@@ -42,6 +42,19 @@ class Launch:
         return self.prepared.problem
 
 
+class OnlyLaunch:
+    """The launch of what may be several products: None where there was none, or where there were several, whose workspaces are
+    then let go of as each of them ends."""
+
+    def __init__(self) -> None:
+        self.launch: Launch | None = None
+        self._count = 0
+
+    def add(self, launch: Launch | None) -> None:
+        self._count += 1
+        self.launch = launch if self._count == 1 else None
+
+
 # Of a problem that is launched again; larger ones take far longer than the allocation of theirs.
 _KEPT_WORKSPACE = 2**20
 
