@@ -4,13 +4,16 @@ add_library(ozfp4_blas SHARED
   csrc/interpose/call/attempt.cpp
   csrc/interpose/call/choice.cpp
   csrc/interpose/call/cpu_times.cpp
+  csrc/interpose/call/trial.cpp
   csrc/interpose/cublas/call.cpp
+  csrc/interpose/cublas/device/counts.cpp
   csrc/interpose/cublas/device/device.cpp
   csrc/interpose/cublas/device/times.cpp
   csrc/interpose/cublas/gemm.cpp
   csrc/interpose/cublas/handle.cpp
   csrc/interpose/cublas/level3.cpp
   csrc/interpose/cublas/lt.cpp
+  csrc/interpose/cublas/watch.cpp
   csrc/interpose/cublas/device/verification.cpp
   csrc/interpose/cublas/device/workspace.cpp
   csrc/interpose/process/fork.cpp

@@ -189,6 +189,7 @@ RepairCounts* Stages::clear_repair_counts(void* own) const {
 void Stages::repair(RepairJob job) const {
   if (only_checks()) return;
   job.overlap_previous = true;
+  job.order = options_.repair;
   launch_repair(job, options_.stream);
   finish(Stage::repair);
 }

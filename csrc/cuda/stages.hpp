@@ -34,6 +34,7 @@ struct LaunchOptions {
   // kCounterBytes that launches of the stream share, see launch_scale; null for a capture.
   void* clear_counters = nullptr;
   StageEvents events;
+  RepairOrder repair;
   bool sync_stages = false;  // wait for every stage, so that an error is found with the stage that made it
 };
 

@@ -61,7 +61,7 @@ def test_arguments(cuda: ctypes.CDLL, name: str, value: Any, text: str) -> None:
 def test_what_a_gpu_does_not_do(cuda: ctypes.CDLL) -> None:
     report = lib.new_report()
     for given, text in (
-        ({"report": ctypes.pointer(report)}, "options.report: "),
+        ({"report": ctypes.pointer(report)}, "options.report: what ran on a GPU is known when it has run; "),
         ({"bound": 256, "ld_bound": 9}, "options.ld_bound: 9 is not 4"),
     ):
         status, error = call(cuda, asked=lib.options(**given))

@@ -295,6 +295,31 @@ def product(n):
     assert any(row[3].endswith("within 2 % of the time since the process began") for row in why(done))
 
 
+MANY = "of a like product too many entries were to be repaired, or it took too long"
+
+
+def test_products_with_many_entries_to_repair(run: Run) -> None:
+    # 1030^2 / 2048 + 1 = 519 of them are not too many. The measured matrices have none; the stand-ins leave C as it is, but for
+    # what is undefined.
+    calls = """
+def product(number):
+    a, c = np.zeros((1030, 1030)), np.full((1030, 1030), 7.0)
+    a[0, 0] = number
+    at, one = address(a), scalar(1, "D")
+    assert process.cublasDgemm_v2(handle, 0, 0, 1030, 1030, 1030, one, at, 1030, at, 1030, one, address(c), 1030) == 0
+    assert (c == 7).all()
+"""
+    environment = {"mode": "fastest", "FAKE_IDLE": 1, "FAKE_SLOW": 50_000}
+    done = run(f"{calls}for _ in range(3): product(1)", FAKE_REPAIRS=520, **environment)
+    assert why(done) == {("cublasDgemm_v2", False, 3, MANY)}
+    done = run(f"{calls}for _ in range(3): product(1)", FAKE_REPAIRS=519, **environment)
+    assert [row[1:3] for row in why(done)] == [(True, 3)]
+    # After one without repairs nobody waits for the second, whose count the third call sees.
+    done = run(f"{calls}for i in range(4): product(i)", FAKE_REPAIRS=520, **environment)
+    assert {row[1:3] for row in why(done)} == {(True, 2), (False, 2)}
+    assert ("cublasDgemm_v2", False, 2, MANY) in why(done)
+
+
 def test_rank_k_and_triangular_solves_by_blocks(run: Run) -> None:
     done = run("""
 n, k = 700, 3

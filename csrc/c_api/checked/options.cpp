@@ -52,6 +52,7 @@ void check_names(const ozfp4_options& given) {
   if (given.workspace_limit < 0 || given.workspace_limit >= kMostBytes) {
     refuse(member("workspace_limit", given.workspace_limit) + " is not a number of bytes below 2^62");
   }
+  if (given.most_repaired < 0) refuse(member("most_repaired", given.most_repaired) + " is negative");
   if (given.report != nullptr && given.report->size < offsetof(ozfp4_report, backend) + sizeof(given.report->backend)) {
     refuse(member("report->size", static_cast<std::int64_t>(given.report->size)) + " is not the size of the structure");
   }
@@ -105,7 +106,14 @@ Options read_any_options(const ozfp4_options* given) {
   options.ld_bound = own.ld_bound;
   options.stride_bound = own.stride_bound;
   options.report = own.report;
+  options.most_repaired = own.most_repaired;
+  options.repaired = own.repaired;
   return options;
+}
+
+void refuse_orders_for_devices(const Options& options) {
+  if (options.most_repaired != 0) refuse(member("most_repaired", options.most_repaired) + " is for ozfp4_cuda_?gemm");
+  if (options.repaired != nullptr) refuse("options.repaired: is for ozfp4_cuda_?gemm; options.report has that on the CPU");
 }
 
 }  // namespace
@@ -113,11 +121,27 @@ Options read_any_options(const ozfp4_options* given) {
 Options read_options(const ozfp4_options* given) {
   const Options options = read_any_options(given);
   if (options.raises) refuse("options.overflow: OZFP4_OVERFLOW_ERROR is for products of integers");
+  refuse_orders_for_devices(options);
+  return options;
+}
+
+Options read_device_options(const ozfp4_options* given) {
+  const Options options = read_any_options(given);
+  if (options.raises) refuse("options.overflow: OZFP4_OVERFLOW_ERROR is for products of integers");
+  if (options.report != nullptr) {
+    refuse(OZFP4_UNSUPPORTED,
+           "options.report: what ran on a GPU is known when it has run; options.repaired tells of the repairs then");
+  }
+  if (options.stride_bound != 0) refuse("options.stride_bound: is for batches");
+  if (reinterpret_cast<std::uintptr_t>(options.repaired) % sizeof *options.repaired != 0) {
+    refuse("options.repaired: its address is not a multiple of " + std::to_string(sizeof *options.repaired));
+  }
   return options;
 }
 
 Options read_integer_options(const ozfp4_options* given) {
   Options options = read_any_options(given);
+  refuse_orders_for_devices(options);
   const char* name = options.has_accuracy                    ? "accuracy"
                      : options.rounding != Rounding::nearest ? "rounding"
                      : options.bits != 0                     ? "bits"

@@ -25,6 +25,8 @@ struct Options {
   double* bound = nullptr;
   std::int64_t ld_bound = 0, stride_bound = 0;
   ozfp4_report* report = nullptr;
+  std::int64_t most_repaired = 0;    // 0: any number
+  std::int64_t* repaired = nullptr;  // device-accessible
   // What was asked for by name, not by default.
   bool has_accuracy = false, has_scheme = false, has_family = false;
 };
@@ -36,6 +38,9 @@ inline bool may_go_direct(const Options& options) {
 
 // Throws Refusal, naming the member, its value and what is allowed.
 Options read_options(const ozfp4_options* given);
+
+// The same of a product on a GPU.
+Options read_device_options(const ozfp4_options* given);
 
 // The same of a product of integers, for which nothing is rounded.
 Options read_integer_options(const ozfp4_options* given);

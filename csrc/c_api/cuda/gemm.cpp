@@ -11,13 +11,6 @@
 namespace ozfp4::c_api {
 namespace {
 
-Options read_device_options(const ozfp4_options* given) {
-  const Options options = read_options(given);
-  if (options.report != nullptr) refuse(OZFP4_UNSUPPORTED, "options.report: what ran on a GPU is known when it has run");
-  if (options.stride_bound != 0) refuse("options.stride_bound: is for batches");
-  return options;
-}
-
 void check_aligned(const char* name, const void* data, int bytes) {
   if (reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(bytes) != 0) {
     refuse(std::string(name) + ": its address is not a multiple of " + std::to_string(bytes));
@@ -54,7 +47,7 @@ void run(const DeviceCall& call, void* workspace, std::int64_t bytes, void* stre
       refuse(OZFP4_WORKSPACE, "workspace_bytes: " + std::to_string(bytes) + " are fewer than " +
                                   std::to_string(problem->places.bytes) + ", which ozfp4_cuda_workspace_size says");
     }
-    launch(*problem, product, static_cast<char*>(workspace), static_cast<cudaStream_t>(stream));
+    launch(*problem, product, options, static_cast<char*>(workspace), static_cast<cudaStream_t>(stream));
   });
 }
 

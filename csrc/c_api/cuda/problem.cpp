@@ -231,7 +231,7 @@ std::shared_ptr<const DeviceProblem> find_problem(const DeviceProduct& product, 
   return made;
 }
 
-void launch(const DeviceProblem& problem, const DeviceProduct& p, char* workspace, cudaStream_t stream) {
+void launch(const DeviceProblem& problem, const DeviceProduct& p, const Options& options, char* workspace, cudaStream_t stream) {
   const DevicePlaces& places = problem.places;
   const int pair = p.type.bytes();
   if (!problem.reads) check(cudaMemsetAsync(workspace + places.zero, 0, kPlaceAlignment, stream), "cudaMemsetAsync");
@@ -247,7 +247,14 @@ void launch(const DeviceProblem& problem, const DeviceProduct& p, char* workspac
   if (problem.plan.plan.is_complex) product = with_parts(product);
   LaunchOptions further;
   further.stream = stream;
+  if (options.most_repaired != 0) further.repair.most = static_cast<unsigned long long>(options.most_repaired);
+  if (options.repaired != nullptr && !problem.plan.promise.certifies()) {  // no kernel tells
+    check(cudaMemsetAsync(options.repaired, 0, sizeof *options.repaired, stream), "cudaMemsetAsync");
+  } else {
+    further.repair.told = reinterpret_cast<long long*>(options.repaired);
+  }
   for (std::int64_t turn = 0; turn < problem.layout.turns.count; ++turn) {
+    further.repair.adds = turn > 0;
     launch_matmul(problem.plan, problem.layout, turn_at(product, problem.layout.turns, turn), workspace + places.stages,
                   problem.steps->get(), further);
   }

@@ -53,6 +53,7 @@ std::int64_t inner_of(const DeviceProduct& product);
 std::shared_ptr<const DeviceProblem> find_problem(const DeviceProduct& product, const Options& options, cudaStream_t stream);
 
 // Throws cuda::LaunchError. Range: a workspace of problem.places.bytes, aligned to 256.
-void launch(const DeviceProblem& problem, const DeviceProduct& product, char* workspace, cudaStream_t stream);
+void launch(const DeviceProblem& problem, const DeviceProduct& product, const Options& options, char* workspace,
+            cudaStream_t stream);
 
 }  // namespace ozfp4::c_api

@@ -22,6 +22,15 @@ struct RepairReport {
   unsigned long long listed, exact, disjoint;
 };
 
+// What the caller of a product asked of repair.
+struct RepairOrder {
+  unsigned long long most = ~0ull;  // more entries of a launch than that are left as they are
+  // Where the device stores how many were repaired, or minus how many were left, where any were; null: nobody asks. Of entries
+  // that a second product certified neither.
+  long long* told = nullptr;
+  bool adds = false;  // to what is there
+};
+
 inline constexpr std::int64_t kRepairReportBytes = 64, kRepairCountBytes = 64;
 inline constexpr std::int64_t kRepairCounterBytes = 2 * kRepairCountBytes;
 static_assert(sizeof(RepairReport) <= kRepairReportBytes && sizeof(RepairCounts) <= kRepairCountBytes);

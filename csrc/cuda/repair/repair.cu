@@ -64,6 +64,22 @@ __device__ __forceinline__ void repair_group(Shared& shared, const Parameters& p
   __syncthreads();  // before the counts and the list are another group's
 }
 
+// Of so many listed entries those that are left by a second product, if there was one.
+__device__ __forceinline__ unsigned long long count_left(const RepairJob& job, unsigned long long listed) {
+  return was_made(job.longer) ? min(listed, __ldcg(&job.longer.listed.counts->listed)) : listed;
+}
+
+// One thread. `left` entries were repaired, or are more than the caller wants.
+__device__ __forceinline__ void tell(const RepairJob& job, unsigned long long left) {
+  if (job.order.told == nullptr) return;
+  const long long before = job.starts_report && !job.order.adds ? 0 : *job.order.told;
+  if (left > job.order.most) {
+    *job.order.told = min(before, 0ll) - static_cast<long long>(left);
+  } else {
+    *job.order.told = before < 0 ? before : before + static_cast<long long>(left);
+  }
+}
+
 // One thread of a block that is done. The last block reports, and leaves the counts zero for the next launch.
 __device__ __forceinline__ void arrive(const RepairJob& job, unsigned long long exact, unsigned long long disjoint) {
   RepairCounts& counts = *job.listed.counts;
@@ -73,6 +89,7 @@ __device__ __forceinline__ void arrive(const RepairJob& job, unsigned long long 
   if (atomicAdd(&counts.arrived, 1ull) != gridDim.x - 1) return;
   __threadfence();
   RepairReport report{__ldcg(&counts.listed), __ldcg(&counts.exact), __ldcg(&counts.disjoint)};
+  tell(job, count_left(job, report.listed));
   if (!job.starts_report) {
     const RepairReport& before = *job.report;
     report = {report.listed + before.listed, report.exact + before.exact, report.disjoint + before.disjoint};
@@ -90,7 +107,14 @@ __global__ void __launch_bounds__(kThreads, 1) repair_kernel(const __grid_consta
   wait_for_previous_kernel();
   const unsigned long long listed = __ldcg(&p.job.listed.counts->listed);  // does not change before the last block has arrived
   if (listed == 0) {
-    if (p.job.starts_report && blockIdx.x == 0 && threadIdx.x == 0) *p.job.report = RepairReport{};
+    if (p.job.starts_report && blockIdx.x == 0 && threadIdx.x == 0) {
+      *p.job.report = RepairReport{};
+      tell(p.job, 0);
+    }
+    return;
+  }
+  if (count_left(p.job, listed) > p.job.order.most) {
+    if (threadIdx.x == 0) arrive(p.job, 0, 0);
     return;
   }
   if (threadIdx.x == 0) {

@@ -36,7 +36,8 @@ struct RepairJob {
   DeviceResult bound;              // float64, of the result's extents; data null: nobody asks
   RepairReport* report = nullptr;  // this launch's counts are added to it,
   bool starts_report = true;       // or stored
-  bool overlap_previous = false;   // programmatic dependent launch
+  RepairOrder order;
+  bool overlap_previous = false;  // programmatic dependent launch
 };
 
 // Enqueues one kernel on the stream, which ends at once where nothing is listed; neither synchronises nor allocates; may be

@@ -1,6 +1,7 @@
 #include "interpose/call/attempt.hpp"
 
 #include "interpose/call/serve.hpp"
+#include "interpose/call/trial.hpp"
 #include "interpose/process/record.hpp"
 #include "interpose/process/settings.hpp"
 #include "interpose/verify/verify.hpp"
@@ -12,13 +13,19 @@ bool Attempt::is_served(const Native& native) {
   if (reason_ == Reason::always && !settings().always) {
     reason_ = by_time(product_, {measure_on_cpu, &native, false});
   }
+  Trial* const trial = reason_ == Reason::faster ? trial_of(product_, false, real_.caller) : nullptr;
+  if (trial && trial->verdict == Trial::failed) reason_ = Reason::many_repairs;
   began_ = now();
   if (!is_caught(reason_)) return false;
   const Verification verification(product_);
-  const Reason how = serve(product_, native.library);
+  std::int64_t repaired = 0;
+  const Reason how = serve(product_, native.library, &repaired);
   if (how == Reason::always) {
-    count(kind_of(routine_, product_, reason_), now() - began_);
-    verification.finish(routine_, product_);
+    const std::int64_t time = now() - began_;
+    const bool is_slow = trial && time > native_time_of(product_, false);
+    if (is_slow && repaired > most_repaired(product_) * product_.batch) trial->verdict = Trial::failed;
+    count(kind_of(real_.routine, product_, reason_), time);
+    verification.finish(real_.routine, product_);
     return true;
   }
   reason_ = how;
@@ -28,10 +35,10 @@ bool Attempt::is_served(const Native& native) {
 
 void Attempt::left() {
   const std::int64_t time = now() - began_;
-  count(kind_of(routine_, product_, reason_), time);
+  count(kind_of(real_.routine, product_, reason_), time);
   if (!settings().always && product_.m > 0 && product_.n > 0 && product_.k > 0) native_took(product_, time);
 }
 
-void Attempt::refused() { count(kind_of(routine_, product_, Reason::refused_by_blas), 0); }
+void Attempt::refused() { count(kind_of(real_.routine, product_, Reason::refused_by_blas), 0); }
 
 }  // namespace ozfp4::interpose

@@ -6,13 +6,13 @@
 #include "interpose/call/cpu_times.hpp"
 #include "interpose/call/product.hpp"
 #include "interpose/call/reason.hpp"
-#include "interpose/symbols/routine.hpp"
+#include "interpose/symbols/real.hpp"
 
 namespace ozfp4::interpose {
 
 class Attempt {
  public:
-  Attempt(Routine routine, const Product& product) : routine_(routine), product_(product) {}
+  Attempt(const Real& real, const Product& product) : real_(real), product_(product) {}
   // Whether ozfp4 made the product, which is then counted. If not, the caller calls the real routine and then left().
   bool is_served(const Native& native);
   // The real routine made it.
@@ -21,7 +21,7 @@ class Attempt {
   void refused();
 
  private:
-  Routine routine_;
+  const Real& real_;
   const Product& product_;
   Reason reason_ = Reason::always;
   std::int64_t began_ = 0;

@@ -28,22 +28,6 @@ constexpr std::int64_t least_on_device = 1024;                 // the least exte
 constexpr std::size_t capacity = 4096;                         // classes
 enum : int { unknown, ours_is_faster, native_is_faster };
 
-struct Class {
-  Type type{};
-  bool is_on_device = false;
-  std::int64_t m = 0, n = 0, k = 0, batch = 1;
-  bool operator==(const Class& other) const {
-    return type == other.type && is_on_device == other.is_on_device && m == other.m && n == other.n && k == other.k &&
-           batch == other.batch;
-  }
-  std::uint64_t hash() const {
-    std::uint64_t x =
-        mix(static_cast<std::uint64_t>(m) + (static_cast<std::uint64_t>(type) << 48) + (is_on_device ? 1ull << 52 : 0));
-    x = mix(x + static_cast<std::uint64_t>(n) + (static_cast<std::uint64_t>(batch) << 32));
-    return mix(x + static_cast<std::uint64_t>(k));
-  }
-};
-
 struct State {
   std::atomic<std::int64_t> native_time;  // nanoseconds of the program's own products
   std::atomic<std::int64_t> native_size;  // multiplications of these, at most 2^62
@@ -52,7 +36,7 @@ struct State {
   void forget() { native_time = native_size = ours = native = 0, verdict = unknown; }
 };
 
-Table<Class, State, capacity> classes;
+Table<ShapeClass, State, capacity> classes;
 std::atomic<std::int64_t> all_native{0}, spent{0}, spent_on_device{0};
 ChildLock measuring;  // over whole products, for which fork() does not wait
 std::atomic<std::int64_t> born{now()};
@@ -66,28 +50,11 @@ std::int64_t level(std::int64_t extent) {
   return power > 1 && extent >= middle ? middle : power;
 }
 
-double size_of(const Class& of) {
+double size_of(const ShapeClass& of) {
   return static_cast<double>(of.m) * static_cast<double>(of.n) * static_cast<double>(of.k) * static_cast<double>(of.batch);
 }
 
-// Range: no extent is 0.
-Class class_of(const Product& p, bool is_on_device) {
-  const std::int64_t most = longest[is_on_device];
-  Class found{p.type, is_on_device, level(std::min(p.m, most)), level(std::min(p.n, most)), level(std::min(p.k, most)), 1};
-  const auto is_too_large = [&found] {
-    const double entries = static_cast<double>(std::max({found.m, found.n, found.k})) * static_cast<double>(found.batch);
-    return size_of(found) > largest[found.is_on_device] || entries > 0x1p20;
-  };
-  while (found.batch <= p.batch / 4) found.batch *= 4;
-  while (found.batch > 1 && is_too_large()) found.batch /= 4;
-  while (size_of(found) > largest[is_on_device]) {
-    std::int64_t& extent = found.m >= found.n && found.m >= found.k ? found.m : found.n >= found.k ? found.n : found.k;
-    extent = level(extent - 1);
-  }
-  return found;
-}
-
-bool is_affordable(const Class& of, const State& state, std::int64_t time) {
+bool is_affordable(const ShapeClass& of, const State& state, std::int64_t time) {
   if (of.is_on_device) {
     const double life = static_cast<double>(time - born.load(std::memory_order_relaxed));
     const double expected = expected_once + size_of(of) / expected_rate;
@@ -100,7 +67,7 @@ bool is_affordable(const Class& of, const State& state, std::int64_t time) {
   return static_cast<double>(spent.load(std::memory_order_relaxed)) + expected_ratio * once <= budget;
 }
 
-void measure(const Class& of, State& state, const Arena& arena) {
+void measure(const ShapeClass& of, State& state, const Arena& arena) {
   const std::int64_t began = now();
   Product extents;
   extents.type = of.type, extents.m = of.m, extents.n = of.n, extents.k = of.k, extents.batch = of.batch;
@@ -113,6 +80,22 @@ void measure(const Class& of, State& state, const Arena& arena) {
 }
 
 }  // namespace
+
+ShapeClass class_of(const Product& p, bool is_on_device) {
+  const std::int64_t most = longest[is_on_device];
+  ShapeClass found{p.type, is_on_device, level(std::min(p.m, most)), level(std::min(p.n, most)), level(std::min(p.k, most)), 1};
+  const auto is_too_large = [&found] {
+    const double entries = static_cast<double>(std::max({found.m, found.n, found.k})) * static_cast<double>(found.batch);
+    return size_of(found) > largest[found.is_on_device] || entries > 0x1p20;
+  };
+  while (found.batch <= p.batch / 4) found.batch *= 4;
+  while (found.batch > 1 && is_too_large()) found.batch /= 4;
+  while (size_of(found) > largest[is_on_device]) {
+    std::int64_t& extent = found.m >= found.n && found.m >= found.k ? found.m : found.n >= found.k ? found.n : found.k;
+    extent = level(extent - 1);
+  }
+  return found;
+}
 
 Reason by_call(const Product& product) {
   const Settings& asked = settings();
@@ -130,7 +113,7 @@ Reason by_call(const Product& product) {
 
 Reason known_by_time(const Product& product, bool is_on_device, std::int64_t time) {
   if (is_on_device && std::min({product.m, product.n, product.k}) < least_on_device) return Reason::small_on_device;
-  const Class of = class_of(product, is_on_device);
+  const ShapeClass of = class_of(product, is_on_device);
   const State* state = classes.at(of);
   const int verdict = state ? state->verdict.load(std::memory_order_acquire) : unknown;
   if (verdict != unknown) return verdict == native_is_faster ? Reason::slower : Reason::faster;
@@ -141,13 +124,23 @@ Reason known_by_time(const Product& product, bool is_on_device, std::int64_t tim
 Reason by_time(const Product& product, const Arena& arena) {
   const Reason known = known_by_time(product, arena.is_on_device, now());
   if (known != Reason::always) return known;
-  const Class of = class_of(product, arena.is_on_device);
+  const ShapeClass of = class_of(product, arena.is_on_device);
   State& state = *classes.at(of);
   const std::unique_lock<ChildLock> hold(measuring, std::try_to_lock);
   if (!hold) return arena.is_on_device ? Reason::not_measured_on_device : Reason::not_measured;
   if (state.verdict == unknown) measure(of, state, arena);
   return state.verdict == ours_is_faster ? Reason::faster : Reason::slower;
 }
+
+std::int64_t native_time_of(const Product& product, bool is_on_device) {
+  if (product.m == 0 || product.n == 0 || product.k == 0 || product.batch == 0) return 0;
+  const ShapeClass of = class_of(product, is_on_device);
+  const State* state = classes.at(of);
+  if (!state) return 0;
+  return static_cast<std::int64_t>(static_cast<double>(state->native.load()) * (size_of(product) / size_of(of)));
+}
+
+void has_cost(std::int64_t nanoseconds) { spent_on_device += nanoseconds; }
 
 void native_took(const Product& product, std::int64_t nanoseconds) {
   // In larger amounts, and of a class its rate alone: threads that call at once do not wait for each other's.
@@ -169,7 +162,7 @@ std::string measured_text(const Kind& kind) {
   if (kind.m < 1 || kind.n < 1 || kind.k < 1 || kind.batch < 1) return "";
   Product product;
   product.type = kind.type, product.m = kind.m, product.n = kind.n, product.k = kind.k, product.batch = kind.batch;
-  const Class of = class_of(product, is_on_device(kind.routine));
+  const ShapeClass of = class_of(product, is_on_device(kind.routine));
   const State* state = classes.at(of);
   if (!state || !state->native) return "";
   char text[192];

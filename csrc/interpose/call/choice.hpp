@@ -7,8 +7,29 @@
 #include "interpose/call/product.hpp"
 #include "interpose/call/reason.hpp"
 #include "interpose/process/record.hpp"
+#include "interpose/process/table.hpp"
 
 namespace ozfp4::interpose {
+
+// Products that are measured together, as matrices of these extents.
+struct ShapeClass {
+  Type type{};
+  bool is_on_device = false;
+  std::int64_t m = 0, n = 0, k = 0, batch = 1;
+  bool operator==(const ShapeClass& other) const {
+    return type == other.type && is_on_device == other.is_on_device && m == other.m && n == other.n && k == other.k &&
+           batch == other.batch;
+  }
+  std::uint64_t hash() const {
+    std::uint64_t x =
+        mix(static_cast<std::uint64_t>(m) + (static_cast<std::uint64_t>(type) << 48) + (is_on_device ? 1ull << 52 : 0));
+    x = mix(x + static_cast<std::uint64_t>(n) + (static_cast<std::uint64_t>(batch) << 32));
+    return mix(x + static_cast<std::uint64_t>(k));
+  }
+};
+
+// Range: no extent is 0.
+ShapeClass class_of(const Product& product, bool is_on_device);
 
 // What a product takes, in nanoseconds; `ours` is 0 where ozfp4 does not make it, both where neither could be asked.
 struct Times {
@@ -34,6 +55,10 @@ Reason by_call(const Product& product);
 Reason by_time(const Product& product, const Arena& arena);
 // The same without measuring: Reason::always where it would be measured. `time`: as now() has it.
 Reason known_by_time(const Product& product, bool is_on_device, std::int64_t time);
+// What the real routine should take for a product, by what was measured of its class, in nanoseconds; 0: nothing was.
+std::int64_t native_time_of(const Product& product, bool is_on_device);
+// What a product on a GPU took for nothing counts as measuring does.
+void has_cost(std::int64_t nanoseconds);
 // A product that the real routine made on the CPU took so long.
 void native_took(const Product& product, std::int64_t nanoseconds);
 

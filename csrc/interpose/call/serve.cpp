@@ -119,13 +119,14 @@ Reason serve_by_default(const Product& product, void* library, ozfp4_report& rep
 
 }  // namespace
 
-Reason serve(const Product& product, void* library) {
+Reason serve(const Product& product, void* library, std::int64_t* repaired) {
   const Bypass bypass;
   const int kept = errno;  // BLAS leaves it alone
   ozfp4_report report = {};
   const Reason how = serve_by_default(product, library, report);
   // What the program may see in its flags, as it would of BLAS: an overflow that is the result's own.
   if (how == Reason::always && has_overflown(product, report)) std::feraiseexcept(FE_OVERFLOW);
+  *repaired = report.repaired;
   errno = kept;
   return how;
 }

@@ -1,13 +1,16 @@
 // A product made by ozfp4.
 #pragma once
 
+#include <cstdint>
+
 #include "interpose/call/product.hpp"
 #include "interpose/call/reason.hpp"
 
 namespace ozfp4::interpose {
 
 // C as ozfp4 makes it, with the accuracy of the settings, and Reason::always; or why that cannot be, and nothing is written.
-// `library`, for dlsym, is where plane products on the CPU find their BLAS: that of the first call is kept.
-Reason serve(const Product& product, void* library);
+// `library`, for dlsym, is where plane products on the CPU find their BLAS: that of the first call is kept. `repaired`: how many
+// entries were.
+Reason serve(const Product& product, void* library, std::int64_t* repaired);
 
 }  // namespace ozfp4::interpose

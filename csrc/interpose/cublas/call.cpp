@@ -9,6 +9,7 @@
 #include "interpose/cublas/device/times.hpp"
 #include "interpose/cublas/device/verification.hpp"
 #include "interpose/cublas/device/workspace.hpp"
+#include "interpose/cublas/watch.hpp"
 #include "interpose/process/fork.hpp"
 #include "interpose/process/line.hpp"
 #include "interpose/process/record.hpp"
@@ -112,7 +113,7 @@ Reason DeviceAttempt::decide(Place* place) const {
 }
 
 // All matrices of the batch, or none: what one of them is refused for, all are, but for an address.
-Reason DeviceAttempt::serve(const Place& place) const {
+Reason DeviceAttempt::serve(const Place& place, Trial* trial) const {
   const Bypass bypass;
   ozfp4_options options = OZFP4_OPTIONS_INIT;
   options.accuracy = settings().accuracy;
@@ -126,10 +127,15 @@ Reason DeviceAttempt::serve(const Place& place) const {
     space = {workspace_of(place.stream, bytes), static_cast<std::size_t>(bytes)};
     if (!space.memory) return Reason::no_memory;
   }
+  Watch watch(trial, product_, place.stream);
   for (std::int64_t i = 0; i < product_.batch; ++i) {
-    status = multiply(matrix_of(product_, i), space.memory, static_cast<std::int64_t>(space.bytes), place.stream, options);
-    if (status == OZFP4_OK) continue;
-    const Reason reason = tell(status);
+    const Product matrix = matrix_of(product_, i);
+    Reason reason = watch.begin(matrix, &options);
+    if (reason == Reason::always) {
+      status = multiply(matrix, space.memory, static_cast<std::int64_t>(space.bytes), place.stream, options);
+      reason = status != OZFP4_OK ? tell(status) : watch.passes(matrix) ? Reason::always : Reason::many_repairs;
+    }
+    if (reason == Reason::always) continue;
     if (i == 0) return reason;
     // What is written stays, and the others are cuBLAS's: C may be read again nowhere else.
     for (; i < product_.batch; ++i) native_on_device(place.cublas, matrix_of(product_, i), place.stream);
@@ -144,12 +150,16 @@ bool DeviceAttempt::is_served(Place place) {
     if (reason_ == Reason::slower) began_ = now();  // it may have been measured
     return false;
   }
+  // What is scaled has nothing to repair.
+  const bool may_repair = reason_ == Reason::faster && settings().accuracy != OZFP4_ACCURACY_SCALED;
+  Trial* const trial = may_repair ? trial_of(product_, true, real_.caller) : nullptr;
+  if (trial && has_failed(*trial, product_)) return is_left_for(Reason::many_repairs);
   const DeviceVerification verification(product_, place.stream);
   began_ = now();
-  const Reason how = serve(place);
+  const Reason how = serve(place, trial);
   if (how == Reason::always) {
-    count(kind_of(routine_, product_, reason_), now() - began_);
-    verification.finish(routine_, product_, place.stream);
+    count(kind_of(real_.routine, product_, reason_), now() - began_);
+    verification.finish(real_.routine, product_, place.stream);
     return true;
   }
   reason_ = how;
@@ -163,6 +173,6 @@ bool DeviceAttempt::is_left_for(Reason reason) {
   return false;
 }
 
-void DeviceAttempt::left() { count(kind_of(routine_, product_, reason_), now() - began_); }
+void DeviceAttempt::left() { count(kind_of(real_.routine, product_, reason_), now() - began_); }
 
 }  // namespace ozfp4::interpose::cublas

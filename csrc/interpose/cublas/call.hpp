@@ -3,6 +3,7 @@
 
 #include "interpose/call/product.hpp"
 #include "interpose/call/reason.hpp"
+#include "interpose/call/trial.hpp"
 #include "interpose/cublas/handle.hpp"
 #include "interpose/cublas/types.hpp"
 #include "interpose/symbols/real.hpp"
@@ -29,7 +30,7 @@ Place place_of_stream(const Real& real, Stream stream, Space space);
 
 class DeviceAttempt {
  public:
-  DeviceAttempt(Routine routine, const Product& product) : routine_(routine), product_(product) {}
+  DeviceAttempt(const Real& real, const Product& product) : real_(real), product_(product) {}
   // Whether ozfp4 has enqueued the product, which is then counted. If not, the caller calls the real routine and then left().
   bool is_served(Place place);
   // The same of one that is left for a reason that the caller knows.
@@ -38,9 +39,9 @@ class DeviceAttempt {
 
  private:
   Reason decide(Place* place) const;
-  Reason serve(const Place& place) const;
+  Reason serve(const Place& place, Trial* trial) const;
 
-  Routine routine_;
+  const Real& real_;
   const Product& product_;
   Reason reason_ = Reason::always;
   std::int64_t began_ = 0;

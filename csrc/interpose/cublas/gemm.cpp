@@ -12,7 +12,7 @@ template <class Forward>
 Status run(const Real& real, Handle handle, const Product& product, Reason known, const Forward& forward) {
   if (bypass_depth > 0) return forward();
   Place place;
-  DeviceAttempt attempt(real.routine, product);
+  DeviceAttempt attempt(real, product);
   if (!is_valid(product) || !begin_place(real, handle, &place)) {
     attempt.is_left_for(Reason::refused_by_blas);
   } else if (known != Reason::always) {

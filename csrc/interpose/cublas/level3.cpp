@@ -23,7 +23,7 @@ struct Products {
   const Place& place;
 
   Status make(const Product& p) const {
-    DeviceAttempt attempt(real.routine, p);
+    DeviceAttempt attempt(real, p);
     if (attempt.is_served(place)) return success;
     const bool is_made = native_on_device(real.library, p, place.stream);
     attempt.left();
@@ -209,7 +209,7 @@ Status run(const Real& real, Handle handle, const Problem& all, const Product& w
       return diagonal(each);
     });
   }
-  DeviceAttempt attempt(real.routine, whole);
+  DeviceAttempt attempt(real, whole);
   const bool is_small = std::max(whole.m, whole.n) <= block;
   attempt.is_left_for(!is_known               ? Reason::refused_by_blas
                       : !place.is_host_factor ? Reason::factor_on_device

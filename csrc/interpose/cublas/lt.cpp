@@ -116,7 +116,7 @@ extern "C" __attribute__((visibility("default"))) Status cublasLtMatmul(Handle h
   bool is_host_factor = true;
   const Reason known = read_product(real.library, {description, alpha, a, layout_a, b, layout_b, beta, c, layout_c, d, layout_d},
                                     &product, &is_host_factor);
-  DeviceAttempt attempt(Routine::cublasLtMatmul, product);
+  DeviceAttempt attempt(real, product);
   if (known != Reason::always) {
     attempt.is_left_for(known);
   } else if (!is_valid(product)) {

@@ -67,7 +67,7 @@ void fortran_gemm(Routine routine, const void* caller, const char* transa, const
                         beta,
                         c,
                         value(ldc)};
-  Attempt attempt(routine, product);
+  Attempt attempt(real, product);
   if (!is_valid(product)) {
     attempt.refused();
     return forward();
@@ -138,7 +138,7 @@ void cblas_gemm(Routine routine, const void* caller, int order, int transa, int 
                         address_of(beta),
                         c,
                         value(ldc)};
-  Attempt attempt(routine, product);
+  Attempt attempt(real, product);
   if (!is_valid(product)) {
     attempt.refused();
     return forward();

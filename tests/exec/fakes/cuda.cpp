@@ -25,6 +25,7 @@ int cuMemAllocAsync(std::uintptr_t* address, std::size_t bytes, void*) {
   *address = reinterpret_cast<std::uintptr_t>(memory);
   return 0;
 }
+int cuMemHostAlloc(void** address, std::size_t bytes, unsigned) { return *address = std::malloc(bytes), 0; }
 int cuMemFreeAsync(std::uintptr_t address, void*) {
   ++released;
   std::free(reinterpret_cast<void*>(address));
@@ -57,9 +58,10 @@ struct Copy {
   std::size_t pitch_to, width, height;
 };
 int cuMemcpy2DAsync_v2(const Copy* copy, void*) {
-  if (captured || copy->kind_from != 2 || copy->kind_to != 1) return 900;
+  if (captured || copy->kind_from != 2 || (copy->kind_to != 1 && copy->kind_to != 2)) return 900;
+  char* const to = copy->kind_to == 2 ? reinterpret_cast<char*>(copy->device_to) : copy->to;
   for (std::size_t i = 0; i < copy->height; ++i) {
-    std::memcpy(copy->to + i * copy->pitch_to, reinterpret_cast<const char*>(copy->from) + i * copy->pitch_from, copy->width);
+    std::memcpy(to + i * copy->pitch_to, reinterpret_cast<const char*>(copy->from) + i * copy->pitch_from, copy->width);
   }
   return 0;
 }

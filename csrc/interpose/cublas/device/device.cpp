@@ -28,6 +28,7 @@ constexpr unsigned kind_host = 1, kind_device = 2;
 struct Driver {
   int (*cuMemAllocAsync)(std::uintptr_t*, std::size_t, Stream) = nullptr;
   int (*cuMemFreeAsync)(std::uintptr_t, Stream) = nullptr;
+  int (*cuMemHostAlloc)(void**, std::size_t, unsigned) = nullptr;
   int (*cuStreamIsCapturing)(Stream, int*) = nullptr;
   int (*cuStreamGetId)(Stream, unsigned long long*) = nullptr;
   int (*cuMemcpy2DAsync_v2)(const Memcpy2d*, Stream) = nullptr;
@@ -58,7 +59,7 @@ bool find(void* library, const char* name, Function* function) {
 bool find_driver(Driver& driver) {
   void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
   return library && find(library, "cuMemAllocAsync", &driver.cuMemAllocAsync) &&
-         find(library, "cuMemFreeAsync", &driver.cuMemFreeAsync) &&
+         find(library, "cuMemFreeAsync", &driver.cuMemFreeAsync) && find(library, "cuMemHostAlloc", &driver.cuMemHostAlloc) &&
          find(library, "cuStreamIsCapturing", &driver.cuStreamIsCapturing) &&
          find(library, "cuStreamGetId", &driver.cuStreamGetId) &&
          find(library, "cuMemcpy2DAsync_v2", &driver.cuMemcpy2DAsync_v2) &&
@@ -143,6 +144,12 @@ void release(void* memory, Stream stream) {
   if (memory) found().driver.cuMemFreeAsync(reinterpret_cast<std::uintptr_t>(memory), stream);
 }
 
+void* allocate_on_host(std::size_t bytes) {
+  constexpr unsigned portable = 1, mapped = 2;
+  void* memory = nullptr;
+  return found().driver.cuMemHostAlloc(&memory, bytes, portable | mapped) == 0 ? memory : nullptr;
+}
+
 bool is_captured(Stream stream) {
   int status = 0;
   return found().driver.cuStreamIsCapturing(stream, &status) != 0 || status != 0;
@@ -173,6 +180,19 @@ bool to_host(void* to, const void* from, std::size_t pitch, std::size_t width, s
   copy.width = width;
   copy.height = height;
   return found().driver.cuMemcpy2DAsync_v2(&copy, stream) == 0 && wait_for(stream);
+}
+
+bool on_device(void* to, std::size_t pitch_to, const void* from, std::size_t pitch_from, std::size_t width, std::size_t height,
+               Stream stream) {
+  Memcpy2d copy{};
+  copy.kind_from = copy.kind_to = kind_device;
+  copy.device_from = reinterpret_cast<std::uintptr_t>(from);
+  copy.pitch_from = pitch_from;
+  copy.device_to = reinterpret_cast<std::uintptr_t>(to);
+  copy.pitch_to = pitch_to;
+  copy.width = width;
+  copy.height = height;
+  return found().driver.cuMemcpy2DAsync_v2(&copy, stream) == 0;
 }
 
 bool to_device(void* to, const void* from, std::size_t bytes, Stream stream) {

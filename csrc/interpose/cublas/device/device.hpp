@@ -21,12 +21,17 @@ const char* last_error();
 // Of the driver. Memory is taken and given back in the stream's order; null where there is none.
 void* allocate(std::size_t bytes, Stream stream);
 void release(void* memory, Stream stream);
+// On the host, where kernels of all devices can write it; null: there is none. It is never given back.
+void* allocate_on_host(std::size_t bytes);
 // Whether a graph is captured on the stream: then nothing may be allocated or waited for.
 bool is_captured(Stream stream);
 // A number that no other stream of the process has, nor ever had; 0 where the driver does not tell.
 std::uint64_t id_of(Stream stream);
 // `height` pieces of `width` bytes, `pitch` bytes apart on the device, one behind another to the host; waits. False: it failed.
 bool to_host(void* to, const void* from, std::size_t pitch, std::size_t width, std::size_t height, Stream stream);
+// The same from one place on the device to another; does not wait.
+bool on_device(void* to, std::size_t pitch_to, const void* from, std::size_t pitch_from, std::size_t width, std::size_t height,
+               Stream stream);
 bool to_device(void* to, const void* from, std::size_t bytes, Stream stream);
 bool on_device(void* to, const void* from, std::size_t bytes, Stream stream);  // does not wait
 bool wait_for(Stream stream);
