@@ -1,0 +1,56 @@
+"""On a CPU: products that are measured to be faster, of numbers whose entries are left to repair."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from preloaded import reported
+
+# A BLAS that takes 300 microseconds for zeros.
+SLOW = """
+#include <string.h>
+#include <unistd.h>
+void dgemm_(const char* ta, const char* tb, const int* m, const int* n, const int* k, const double* alpha, const double* a,
+            const int* lda, const double* b, const int* ldb, const double* beta, double* c, const int* ldc) {
+  usleep(300);
+  for (int j = 0; j < *n; ++j) memset(c + j * (long)*ldc, 0, 8 * *m);
+}
+"""
+
+PROGRAM = """
+blas = ctypes.CDLL(SLOW, ctypes.RTLD_GLOBAL)
+even, uneven = np.ones((64, 64)), np.ldexp(numbers((64, 64), float), rng.integers(-300, 300, (64, 64)))
+c = np.empty((64, 64))
+def product(x):
+    c.fill(7)
+    fortran("dgemm_", b"N", b"N", 64, 64, 64, 1, x, 64, x, 64, 0, c, 64)
+    return c[3, 4] != 0
+for _ in range(20_000):
+    if product(even): break  # it has been measured
+assert product(even)
+assert product(uneven)  # all entries of which are repaired
+assert not product(even) and not product(uneven)
+"""
+
+
+def test_the_real_routine_makes_what_was_slow(tmp_path: Path) -> None:
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    source, library = tmp_path / "slow.c", tmp_path / "libslow.so"
+    source.write_text(SLOW)
+    subprocess.run([compiler, "-O2", "-shared", "-fPIC", source, "-o", library], check=True)
+    done = reported(
+        PROGRAM.replace("SLOW", repr(str(library))),
+        tmp_path / "report",
+        mode="fastest",
+    )
+    calls = {(row["caught"], row["why"].split(" at ")[0]): row["calls"] for row in done["rows"]}
+    assert calls.pop((False, "the real routine, until measuring would be within 1 % of its time")) > 0
+    assert calls == {
+        (True, "measured"): 3,
+        (False, "of a like product too many entries were to be repaired, or it took too long"): 2,
+    }
