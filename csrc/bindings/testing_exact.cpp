@@ -11,6 +11,7 @@
 #include "arith/exact/double_dot.hpp"
 #include "arith/exact/exact_sum.hpp"
 #include "arith/exact/settle.hpp"
+#include "arith/exact/triple_dot.hpp"
 #include "arith/update/exact_update.hpp"
 #include "arith/update/update.hpp"
 #include "arith/wide/round_wide.hpp"
@@ -113,8 +114,11 @@ py::tuple flushing_dot(const py::array& a, const py::array& b, const std::string
 }
 #endif
 
+BoundedDot bounded(const DoubleDot& dot, std::int64_t terms, bool is_safe) { return {dot, dot_bound(dot, terms, is_safe)}; }
+
 // The approximate sum in `parts` partial ones, term k in number k mod parts, merged in turn: high, low, bound, is_safe and the
-// exponent by which high + low is to be multiplied.
+// exponent by which high + low is to be multiplied. Dot: DoubleDot or TripleDot.
+template <class Dot>
 py::tuple approximate(const py::array& a, const py::array& b, const std::string& product, int parts) {
   if (parts < 1 || parts > 64) throw py::value_error("parts: 1 to 64");
   return dispatch_lines(a, b, [&](const auto& x, const auto& y) {
@@ -123,9 +127,9 @@ py::tuple approximate(const py::array& a, const py::array& b, const std::string&
       const ShiftHalves halves = halves_of(shift);
       return dot_operand(value, exact_power_of_two<double>(halves.first), exact_power_of_two<double>(halves.second));
     };
-    DoubleDot sums[64];
+    Dot sums[64];
     for (std::int64_t k = 0; k < a.shape(0); ++k) {
-      DoubleDot& sum = sums[k % parts];
+      Dot& sum = sums[k % parts];
       const double p = operand(entry(x, k), shift_a), q = operand(entry(y, k), shift_b);
       if (product == "fused")
         add_product<true>(sum, p, q);
@@ -136,10 +140,11 @@ py::tuple approximate(const py::array& a, const py::array& b, const std::string&
       else
         throw py::value_error("product: fused, split or short");
     }
-    DoubleDot sum = sums[0];
+    Dot sum = sums[0];
     for (int i = 1; i < parts; ++i) sum = merge(sum, sums[i]);
     const bool is_safe = is_dot_safe(x.facts, y.facts);
-    return py::make_tuple(sum.high, sum.low, dot_bound(sum, a.shape(0), is_safe), is_safe, -(shift_a + shift_b));
+    const BoundedDot found = bounded(sum, a.shape(0), is_safe);
+    return py::make_tuple(found.dot.high, found.dot.low, found.bound, is_safe, -(shift_a + shift_b));
   });
 }
 
@@ -224,7 +229,8 @@ void register_exact(py::module_& parent) {
   py::module_ module = parent.def_submodule("exact", "Correctly rounded sums of products, and what they are made of.");
   module.def("round_wide", &wide, py::arg("words"), py::arg("exponent"), py::arg("rounding"), py::arg("dtype"));
   module.def("round_pair", &pair, py::arg("x"), py::arg("y"), py::arg("exponent"), py::arg("rounding"), py::arg("dtype"));
-  module.def("approximate", &approximate, py::arg("a"), py::arg("b"), py::arg("product"), py::arg("parts"));
+  module.def("double_dot", &approximate<DoubleDot>, py::arg("a"), py::arg("b"), py::arg("product"), py::arg("parts"));
+  module.def("triple_dot", &approximate<TripleDot>, py::arg("a"), py::arg("b"), py::arg("product"), py::arg("parts"));
   module.def("settle", &settled, py::arg("high"), py::arg("low"), py::arg("bound"), py::arg("exponent"), py::arg("rounding"),
              py::arg("dtype"));
   module.def("exact", &exact, py::arg("a"), py::arg("b"), py::arg("rounding"), py::arg("dtype"));

@@ -27,7 +27,7 @@ class Certified:
         Correctly rounded, from the row and the column in pairs of FP64 numbers; or, on a GPU where much is without a certificate,
         by a second product of longer integers (docs/accuracy.md).
     repaired_exactly : int
-        The same by an exact sum, which takes longer.
+        The same by an exact sum, or on a CPU in threes of FP64 numbers, where pairs do not tell.
     total : int
         All of these; from a GPU the entries of the result.
     """

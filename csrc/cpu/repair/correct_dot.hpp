@@ -26,7 +26,7 @@ enum class DotPath : std::uint8_t { pairs, exact };
 template <class T>
 struct CorrectDot {
   T value;
-  DotPath path;  // what decided it: pairs of FP64 numbers, or the exact sum
+  DotPath path;  // what decided it: pairs of FP64 numbers; or three of them, or the exact sum
 };
 
 // sum a_k b_k, rounded once; an exact zero is +0, and -0 when rounding down. For T, A and B float or double. Range: finite

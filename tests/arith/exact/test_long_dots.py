@@ -1,4 +1,4 @@
-"""csrc/arith/exact/double_dot.hpp: high + low is within the bound of the exact sum, whatever the operands."""
+"""csrc/arith/exact/double_dot.hpp and triple_dot.hpp: high + low is within the bound of the exact sum, whatever the operands."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ Operands = tuple[np.ndarray, np.ndarray]
 
 
 def check(a: np.ndarray, b: np.ndarray, product: str, parts: int) -> tuple[Fraction, Fraction]:
-    """Error and bound, of which the second is not the smaller one."""
-    high, low, bound, _, exponent = exact.approximate(a, b, product, parts)
+    """Error and bound of two numbers, of which the second is not the smaller one; neither is it of three."""
     wanted = sum((Fraction(float(x)) * Fraction(float(y)) for x, y in zip(a, b, strict=True)), Fraction(0))
-    scale = Fraction(2) ** exponent
-    error = abs((Fraction(high) + Fraction(low)) * scale - wanted)
-    assert error <= Fraction(bound) * scale, f"error {float(error / scale)}, bound {bound}"
-    return error / scale, Fraction(bound)
+    found = []
+    for dot in (exact.triple_dot, exact.double_dot):
+        high, low, bound, _, exponent = dot(a, b, product, parts)
+        scale = Fraction(2) ** exponent
+        error = abs((Fraction(high) + Fraction(low)) * scale - wanted)
+        assert error <= Fraction(bound) * scale, f"error {float(error / scale)}, bound {bound}"
+        found.append((error / scale, Fraction(bound)))
+    return found[-1]
 
 
 def normal(rng: Generator, k: int) -> Operands:
@@ -89,13 +92,26 @@ def test_the_bound_is_a_good_one(kind: Callable[[Generator, int], Operands]) -> 
     assert 0 < bound <= 400 * Fraction(2) ** -102 * magnitude
 
 
+def test_three_numbers_keep_what_two_lose() -> None:
+    """The relative error of what is left of sums that cancel to 2^-60 of their terms and less."""
+    rng = np.random.default_rng(10)
+    for parts in (1, 16):
+        x, y = normal(rng, 200)
+        order = rng.permutation(401)
+        a, b = np.r_[x, -x, 1.0][order], np.r_[y, y, 2.0**-60 / 3][order]
+        of_two, of_three = (dot(a, b, "fused", parts) for dot in (exact.double_dot, exact.triple_dot))
+        value = abs(of_three[0] + of_three[1])
+        assert of_two[2] > 2.0**-54 * value
+        assert of_three[2] < 2.0**-70 * value
+
+
 @pytest.mark.parametrize("product", ["fused", "split"])
 def test_nothing_is_lost_where_all_terms_fit(product: str) -> None:
     rng = np.random.default_rng(7)
     integers = rng.integers(-(2**20), 2**20, (2, 200)).astype(np.float64)
     for shift_a, shift_b in [(0, 0), (900, 0), (-1000, 20), (-1060, -1060), (990, 1000)]:
         a, b = np.ldexp(integers[0], shift_a), np.ldexp(integers[1], shift_b)
-        _, _, bound, is_safe, _ = exact.approximate(a, b, product, 4)
+        _, _, bound, is_safe, _ = exact.double_dot(a, b, product, 4)
         assert is_safe
         assert bound == 0
         check(a, b, product, 4)
@@ -105,7 +121,7 @@ def test_products_of_float32_need_no_error() -> None:
     rng = np.random.default_rng(8)
     for shift in (-140, 0, 120):
         a, b = (np.ldexp(rng.standard_normal(200), shift).astype(np.float32) for _ in range(2))
-        fused, short = (exact.approximate(a, b, product, 4) for product in ("fused", "short"))
+        fused, short = (exact.double_dot(a, b, product, 4) for product in ("fused", "short"))
         assert fused == short
         check(a, b, "short", 4)
 
@@ -118,7 +134,7 @@ def test_halves_find_the_error_that_a_fused_product_finds() -> None:
         a, b = np.ldexp(significands * signs, rng.integers(*exponents, (2, 2000), endpoint=True))
         for i in range(2000):
             x, y = a[i : i + 1], b[i : i + 1]
-            assert exact.approximate(x, y, "split", 1) == exact.approximate(x, y, "fused", 1)
+            assert exact.double_dot(x, y, "split", 1) == exact.double_dot(x, y, "fused", 1)
 
 
 @pytest.mark.parametrize("line", [0, 1])
@@ -129,7 +145,7 @@ def test_safe_is_what_cannot_underflow(line: int) -> None:
         x = np.array([2.0**400, 2.0**lowest])
         y = ones * 2.0**-400  # neither line is moved
         lines = (x, y) if line == 0 else (y, x)
-        assert exact.approximate(*lines, "fused", 1)[3] == (lowest >= -560)
+        assert exact.double_dot(*lines, "fused", 1)[3] == (lowest >= -560)
 
 
 # Lines of which only two small entries meet: their product, its error or one of them vanishes when the lines are moved.
