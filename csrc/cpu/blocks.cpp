@@ -1,9 +1,12 @@
 #include "cpu/blocks.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
+#include "arith/multiples.hpp"
 #include "cpu/accuracy/certified.hpp"
 #include "cpu/block_planes.hpp"
 #include "cpu/bytes/multiply.hpp"
@@ -15,9 +18,6 @@
 namespace ozfp4 {
 namespace {
 
-constexpr std::int64_t kLongInner = 512;   // pieces of K above this amortise the folds between them
-constexpr std::int64_t kShortInner = 128;  // and below this they no longer do
-constexpr std::int64_t kSmallSide = 64;
 constexpr std::int64_t kBlasLimit = std::int64_t(1) << 30;  // BLAS sizes are 32-bit integers
 
 std::int64_t workspace(const Plan& plan, const BlockShape& block, std::int64_t k, bool has_list) {
@@ -29,40 +29,70 @@ std::int64_t workspace(const Plan& plan, const BlockShape& block, std::int64_t k
          (has_list ? Listed::bytes(block.rows, columns) + disjoint_bytes(block.rows, columns, k) : 0);
 }
 
-// To a multiple of what a packed panel or tile holds.
-void halve(std::int64_t& size, std::int64_t multiple) { size = ((size + 1) / 2 + multiple - 1) / multiple * multiple; }
-
 [[noreturn]] void refuse_workspace(std::int64_t cap, std::int64_t least) {
   throw std::length_error("workspace_limit = " + std::to_string(cap) + " bytes is too small: this product needs at least " +
                           std::to_string(least) + " bytes");
 }
 
-// The largest blocks for a kernel that stay at or below the cap; with more bytes than that where even the smallest do not.
+// Nanoseconds of one thread of a Zen 4 processor (AVX-512 VNNI, or the BLAS of SciPy): of one multiply-add of a plane product, of
+// an entry of a plane that is encoded, and of one sum that is folded, which each piece of K has.
+struct Costs {
+  double product, entry, fold;
+};
+constexpr Costs kByteCosts{0.0043, 0.4, 0.3}, kBlasCosts{0.06, 1.0, 1.0};
+constexpr double kStart = 32;  // rows and columns that a block's products take longer by
+
+// Of the walk of block_runner.cpp: A's block stays while it goes over columns, B's where it is the only one.
+double cost_of(const Plan& plan, const BlockShape& block, std::int64_t m, std::int64_t n, std::int64_t k) {
+  const Costs costs = block.kernel != nullptr ? kByteCosts : kBlasCosts;
+  const auto number = [](std::int64_t x) { return static_cast<double>(x); };
+  const std::int64_t rows = ceil_div(m, block.rows), columns = ceil_div(n, block.columns), pieces = ceil_div(k, block.inners);
+  const double sums = number(m) * number(n), start_rows = 1 + kStart / number(block.rows),
+               start_columns = 1 + kStart / number(block.columns);
+  const double products = sums * number(k) * number(plan.products()) * start_rows * start_columns;
+  const double entries_a = number(m) * number(k) * plan.planes_a * number(pieces == 1 ? 1 : columns);
+  const double entries_b = number(n) * number(k) * plan.planes_b * number(pieces == 1 && columns == 1 ? 1 : rows);
+  const double folds = sums * number(pieces) * number(static_cast<std::int64_t>(plan.groups.size()));
+  return products * costs.product + (entries_a + entries_b) * costs.entry + folds * costs.fold;
+}
+
+// An extent, and about equal parts of it that are multiples of what a packed panel or tile holds, down to one of these.
+std::vector<std::int64_t> parts_of(std::int64_t extent, std::int64_t multiple) {
+  std::vector<std::int64_t> found{extent};
+  while (found.back() > multiple) found.push_back(round_up(ceil_div(found.back(), 2), multiple));
+  return found;
+}
+
+// The blocks for a kernel that stay at or below the cap and take least time; the smallest ones where none do.
 BlockShape choose_for(const ByteKernel* kernel, const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k,
                       std::int64_t cap, bool has_list) {
   const std::int64_t longest = kernel != nullptr ? kMostByteInner : kBlasLimit;
   const std::int64_t lines = kernel != nullptr ? kPanelLines : 1, depth = kernel != nullptr ? kTileDepth : 1;
-  BlockShape block{
-      std::min(m, kBlasLimit), std::min(n / plan.width(), kBlasLimit), std::min(k / plan.width(), longest), 0, 0, kernel};
-  for (;;) {
-    block.scratch = block_scratch(plan, kernel, {block.rows, block.columns, block.inners});
+  const std::int64_t columns = n / plan.width(), inners = k / plan.width();
+  const auto block_of = [&](std::int64_t own_rows, std::int64_t own_columns, std::int64_t own_inners) {
+    BlockShape block{own_rows, own_columns, own_inners, 0, 0, kernel};
+    block.scratch = block_scratch(plan, kernel, {own_rows, own_columns, own_inners});
     block.bytes = workspace(plan, block, k, has_list);
-    if (block.bytes <= cap) return block;
-    std::int64_t& longer = block.rows > block.columns ? block.rows : block.columns;
-    if (block.inners > kLongInner) {
-      halve(block.inners, depth);
-    } else if (longer > kSmallSide) {
-      halve(longer, lines);
-    } else if (block.inners > kShortInner) {
-      halve(block.inners, depth);
-    } else if (longer > lines) {
-      halve(longer, lines);
-    } else if (block.inners > depth) {
-      halve(block.inners, depth);
-    } else {
-      return block;
+    return block;
+  };
+  const BlockShape whole = block_of(std::min(m, kBlasLimit), std::min(columns, kBlasLimit), std::min(inners, longest));
+  if (whole.bytes <= cap) return whole;
+  std::optional<BlockShape> best;
+  double least = 0;
+  const auto all_rows = parts_of(whole.rows, lines), all_columns = parts_of(whole.columns, lines);
+  for (const std::int64_t own_inners : parts_of(whole.inners, depth)) {
+    for (const std::int64_t own_rows : all_rows) {
+      // The first that fits has the fewest blocks of columns.
+      for (const std::int64_t own_columns : all_columns) {
+        const BlockShape block = block_of(own_rows, own_columns, own_inners);
+        if (block.bytes > cap) continue;
+        const double cost = cost_of(plan, block, m, columns, inners);
+        if (!best || cost < least) best = block, least = cost;
+        break;
+      }
     }
   }
+  return best ? *best : block_of(all_rows.back(), all_columns.back(), std::min(inners, depth));
 }
 
 }  // namespace
