@@ -40,10 +40,10 @@ namespace {
 
 using namespace ozfp4;
 
-// Bytes that `product` takes at most, with nothing kept from an earlier one: a buffer beyond what is kept clears that.
+// Bytes that `product` takes at most, with nothing kept from an earlier one.
 template <class Product>
 std::int64_t measured(Product product) {
-  allocate_buffer(kKeptBytes + 1);
+  release_kept_buffers();
   peak = live;
   const std::int64_t before = live;
   product();

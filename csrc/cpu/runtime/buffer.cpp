@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <new>
+
+#include "cpu/threading/groups.hpp"
+#include "cpu/threading/pool.hpp"
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -13,6 +17,21 @@ namespace ozfp4 {
 namespace {
 
 constexpr std::int64_t kHugePage = 2 << 20;
+constexpr std::int64_t kAlwaysKept = 128 << 20, kMostKept = 1 << 30;
+constexpr std::int64_t kMemoryShare = 16;
+
+// Without a lock, which a process that forks meanwhile would find held.
+std::int64_t most_kept() noexcept try {
+  if (!has_helpers()) return kAlwaysKept;
+  static std::atomic<std::int64_t> known{0};
+  if (known == 0) {
+    when_helpers_end(release_kept_buffers);
+    known = std::clamp(memory_bytes() / kMemoryShare, kAlwaysKept, kMostKept);
+  }
+  return known;
+} catch (...) {  // no memory to read files
+  return kAlwaysKept;
+}
 
 std::align_val_t alignment_of(std::int64_t bytes) {
   return std::align_val_t{static_cast<std::size_t>(bytes >= 2 * kHugePage ? kHugePage : 64)};
@@ -28,7 +47,7 @@ char* take_from_system(std::int64_t bytes) {
 
 void give_to_system(char* memory, std::int64_t bytes) noexcept { ::operator delete(memory, alignment_of(bytes)); }
 
-// Freed buffers, oldest first. Holds at most kKeptBytes. Nobody waits for the lock: who finds it taken goes to the system,
+// Freed buffers, oldest first. Holds at most most_kept() bytes. Nobody waits for the lock: who finds it taken goes to the system,
 // so that a process that was forked while it was held goes on.
 class KeptBuffers {
  public:
@@ -48,8 +67,9 @@ class KeptBuffers {
 
   void keep(char* memory, std::int64_t bytes) noexcept {
     const std::unique_lock<std::mutex> hold(lock_, std::try_to_lock);
-    if (!hold.owns_lock() || bytes > kKeptBytes) return give_to_system(memory, bytes);
-    while (count_ == kSlots || total_ + bytes > kKeptBytes) drop_oldest();
+    const std::int64_t most = most_kept();
+    if (!hold.owns_lock() || bytes > most) return give_to_system(memory, bytes);
+    while (count_ > 0 && (count_ == kSlots || total_ + bytes > most)) drop_oldest();
     kept_[static_cast<std::size_t>(count_++)] = {memory, bytes};
     total_ += bytes;
   }
@@ -96,11 +116,13 @@ KeptBuffers& kept_buffers() {
 
 void BufferRelease::operator()(char* memory) const noexcept { kept_buffers().keep(memory, bytes); }
 
+void release_kept_buffers() noexcept { kept_buffers().clear(); }
+
 Buffer allocate_buffer(std::int64_t bytes) {
   bytes = std::max<std::int64_t>(bytes, 1);
   if (char* memory = kept_buffers().take(bytes)) return Buffer(memory, {bytes});
   // A product that needs more than is kept does not need what is kept beside it.
-  if (bytes > kKeptBytes) kept_buffers().clear();
+  if (bytes > most_kept()) release_kept_buffers();
   return Buffer(take_from_system(bytes), {bytes});
 }
 

@@ -1,14 +1,13 @@
-// Workspace memory: aligned, uninitialised, and on huge pages where the system gives them. Freed buffers of up to 128 MiB in
-// all are kept for the next product, because the first touch of fresh pages costs small products as much as a sweep over
-// their operands.
+// Workspace memory: aligned, uninitialised, and on huge pages where the system gives them. Freed buffers are kept for the next
+// product, because the first touch of fresh pages costs small products as much as a sweep over their operands, and a product of
+// 4096 a sixth of its time: up to 128 MiB in all; up to 1 GiB, but no more than a sixteenth of the memory, while the threads of
+// the pool are there, the last of which gives back what is kept as it ends, some seconds after the last product.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
 namespace ozfp4 {
-
-inline constexpr std::int64_t kKeptBytes = 128 << 20;
 
 // Returns memory to the kept buffers or to the system.
 struct BufferRelease {
@@ -19,5 +18,8 @@ using Buffer = std::unique_ptr<char, BufferRelease>;
 
 // At least `bytes` bytes, aligned to 64. Throws std::bad_alloc (a MemoryError in Python) when the system has no such memory.
 Buffer allocate_buffer(std::int64_t bytes);
+
+// Gives back to the system what is kept.
+void release_kept_buffers() noexcept;
 
 }  // namespace ozfp4

@@ -15,6 +15,7 @@
 #include "arith/multiples.hpp"
 #include "cpu/runtime/fp_mode.hpp"
 #include "cpu/threading/cpus.hpp"
+#include "cpu/threading/groups.hpp"
 #include "cpu/threading/pool.hpp"
 
 namespace ozfp4 {

@@ -1,7 +1,5 @@
-// The CPUs that there are for a thread: its affinity, and the quota of CPU time that its control groups leave to the process.
+// The CPUs that a thread may run on.
 #pragma once
-
-#include <string>
 
 #if defined(__linux__)
 #include <sched.h>
@@ -33,9 +31,5 @@ class CpuSet {
 
 // How many CPUs the calling thread may run on, at least 1.
 int available_cpus();
-
-// The least quota / period of the control groups that the process is in, version 1 or 2, rounded up: at least 1; 0 where no group
-// has a quota or none can be read. `root` stands before /proc and before every path that is read there, for tests.
-int quota_cpus(const std::string& root = "");
 
 }  // namespace ozfp4

@@ -49,8 +49,12 @@ void keep_loaded() {}
 
 #endif
 
+std::atomic<void (*)()> at_end{nullptr};
+
 class Pool {
  public:
+  bool has_threads() const { return threads_ > 0; }
+
   void ask(const std::shared_ptr<SharedWork>& work, int helpers) {
     CpuSet cpus = CpuSet::of_this_thread();
     // The system likes to start and wake a thread on the CPU of who asks for it, where it waits for the very loop that it
@@ -114,7 +118,10 @@ class Pool {
         offer.work->work();
         hold.lock();
       } else if (offered_.wait_for(hold, kIdle) == std::cv_status::timeout && !is_wanted()) {
-        --threads_;
+        const bool is_last = --threads_ == 0;
+        hold.unlock();
+        void (*const action)() = at_end;
+        if (is_last && action != nullptr) action();
         return;
       }
     }
@@ -126,8 +133,8 @@ class Pool {
 
   std::mutex lock_;
   std::condition_variable offered_;
-  std::vector<Offer> offers_;  // oldest first
-  int threads_ = 0;            // that are there or about to be
+  std::vector<Offer> offers_;    // oldest first
+  std::atomic<int> threads_{0};  // that are there or about to be; written under the lock
 };
 
 // Never destroyed: its threads are there until the process ends. That of a parent is left as it is, locked or not.
@@ -158,6 +165,13 @@ void ask_for_help(const std::shared_ptr<SharedWork>& work, int helpers) noexcept
   } catch (...) {  // no memory to write the offer down: the caller does the work
   }
 }
+
+bool has_helpers() noexcept {
+  const Pool* helping = current_pool;
+  return helping != nullptr && helping->has_threads();
+}
+
+void when_helpers_end(void (*action)()) noexcept { at_end = action; }
 
 void end_help(const SharedWork& work) noexcept {
   if (Pool* helping = current_pool) helping->end(work);

@@ -20,6 +20,12 @@ class SharedWork {
 // shared by all who ask: there are never more than the largest number that somebody asked for. Range: helpers >= 1.
 void ask_for_help(const std::shared_ptr<SharedWork>& work, int helpers) noexcept;
 
+// Whether there are such threads.
+bool has_helpers() noexcept;
+
+// What the last of them does when all have ended, for they had nothing to do. One action, set once.
+void when_helpers_end(void (*action)()) noexcept;
+
 // The work wants no more helpers. Those that are at it finish what they have.
 void end_help(const SharedWork& work) noexcept;
 

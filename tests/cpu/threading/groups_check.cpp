@@ -1,4 +1,4 @@
-// quota_cpus reads quotas of control groups, of version 1 and 2, in containers and outside, from files made here.
+// Quotas and limits of control groups, of version 1 and 2, in containers and outside, are read from files made here.
 #include <unistd.h>
 
 #include <filesystem>
@@ -9,6 +9,7 @@
 
 #include "check.hpp"
 #include "cpu/threading/cpus.hpp"
+#include "cpu/threading/groups.hpp"
 
 namespace {
 
@@ -20,16 +21,24 @@ const std::string kOther =
     "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/root rw\n"
     "34 31 0:30 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n";
 
-void check(const std::string& name, const Files& files, int expected) {
-  const std::filesystem::path root = std::filesystem::temp_directory_path() / ("ozfp4_cpus_check_" + std::to_string(getpid()));
+// What `read` finds in the files.
+template <class Read>
+void check(const std::string& name, const Files& files, std::int64_t expected, const Read& read) {
+  const std::filesystem::path root = std::filesystem::temp_directory_path() / ("ozfp4_groups_check_" + std::to_string(getpid()));
   for (const auto& [path, text] : files) {
     const std::filesystem::path file = root.string() + path;
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file) << text;
   }
-  const int cpus = ozfp4::quota_cpus(root.string());
-  report(name, cpus == expected, std::to_string(cpus) + " instead of " + std::to_string(expected));
+  const std::int64_t found = read(root.string());
+  report(name, found == expected, std::to_string(found) + " instead of " + std::to_string(expected));
   std::filesystem::remove_all(root);
+}
+
+void check(const std::string& name, const Files& files, int expected) { check(name, files, expected, ozfp4::quota_cpus); }
+
+void check_memory(const std::string& name, const Files& files, std::int64_t expected) {
+  check(name, files, expected, ozfp4::memory_bytes);
 }
 
 void check_second_version() {
@@ -51,6 +60,12 @@ void check_second_version() {
   check("nonsense", with("/", {{base + "/cpu.max", "many of them\n"}}), 0);
   check("no period", with("/", {{base + "/cpu.max", "200000\n"}}), 0);
   check("more than fit", with("/", {{base + "/cpu.max", "9000000000000000 1\n"}}), 65536);
+  const std::int64_t all = ozfp4::memory_bytes("/nowhere");
+  check_memory("memory", with("/", {{base + "/memory.max", "max\n"}}), all);
+  check_memory("memory: no file", with("/a", {}), all);
+  check_memory("memory: a limit", with("/a/b", {{base + "/a/b/memory.max", "1048576\n"}}), 1 << 20);
+  check_memory("memory: one above", with("/a/b", {{base + "/a/memory.max", "65536\n"}, {base + "/a/b/memory.max", "max\n"}}),
+               65536);
 }
 
 void check_first_version() {
@@ -71,6 +86,12 @@ void check_first_version() {
   check("v1: a group that is not mounted", with(kFirst, "/docker/abc", quota(base, "200000")), 2);
   check("v1: a blank in the path",
         with("33 31 0:29 / /sys/cg\\040v1 rw - cgroup cgroup rw,cpu\n", "/", quota("/sys/cg v1", "300000")), 3);
+  const std::string mount = "35 31 0:31 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
+  check_memory("v1: memory",
+               {{"/proc/self/mountinfo", kOther + mount},
+                {"/proc/self/cgroup", "3:memory:/x\n"},
+                {"/sys/fs/cgroup/memory/x/memory.limit_in_bytes", "4096\n"}},
+               4096);
   check("both versions", with(kFirst + kSecond, "/docker/ab", quota(base, "600000")), 6);
 }
 
@@ -80,6 +101,7 @@ int main() {
   check("no control groups", {}, 0);
   check_second_version();
   check_first_version();
+  report("the machine's memory", ozfp4::memory_bytes("/nowhere") > 1 << 20);
   report("CPUs of this thread", ozfp4::available_cpus() >= 1);
   return finish();
 }
