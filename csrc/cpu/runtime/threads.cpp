@@ -76,6 +76,7 @@ class Loop final : public SharedWork {
 
   // Rethrows an exception of a range, if there was any.
   void wait() {
+    wait_awake([this] { return done_ == ranges_; });  // for a range that is nearly done
     std::unique_lock<std::mutex> hold(lock_);
     all_done_.wait(hold, [this] { return done_ == ranges_; });
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -87,7 +88,7 @@ class Loop final : public SharedWork {
   std::atomic<std::int64_t> next_{0};
   std::mutex lock_;
   std::condition_variable all_done_;
-  std::int64_t done_ = 0;
+  std::atomic<std::int64_t> done_{0};  // written under the lock
   std::exception_ptr failure_;
 };
 

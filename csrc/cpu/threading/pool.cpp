@@ -63,7 +63,8 @@ class Pool {
     int missing;
     {
       const std::lock_guard<std::mutex> hold(lock_);
-      offers_.push_back({work, helpers, helpers, cpus});
+      offers_.push_back({work, helpers, std::max(0, helpers - awake_), cpus});
+      ++asked_;
       missing = std::max(0, helpers - threads_);
       threads_ += missing;
       wake(offers_.back());
@@ -116,7 +117,7 @@ class Pool {
         if (offer.cpus != own) offer.cpus.apply();
         own = offer.cpus;
         offer.work->work();
-        hold.lock();
+        stay_awake(hold);
       } else if (offered_.wait_for(hold, kIdle) == std::cv_status::timeout && !is_wanted()) {
         const bool is_last = --threads_ == 0;
         hold.unlock();
@@ -127,12 +128,23 @@ class Pool {
     }
   }
 
+  // The loops of one product follow each other closely. Leaves the lock held.
+  void stay_awake(std::unique_lock<std::mutex>& hold) {
+    const unsigned seen = asked_;
+    ++awake_;
+    wait_awake([&] { return asked_ != seen; });
+    hold.lock();
+    --awake_;
+  }
+
   bool is_wanted() const {
     return std::any_of(offers_.begin(), offers_.end(), [](const Offer& offer) { return offer.wanted > 0; });
   }
 
   std::mutex lock_;
   std::condition_variable offered_;
+  std::atomic<unsigned> asked_{0};  // for help, how often
+  std::atomic<int> awake_{0};       // threads that look whether anybody does
   std::vector<Offer> offers_;    // oldest first
   std::atomic<int> threads_{0};  // that are there or about to be; written under the lock
 };

@@ -3,9 +3,28 @@
 // for them when the process ends.
 #pragma once
 
+#include <chrono>
 #include <memory>
 
 namespace ozfp4 {
+
+// Lets the other thread of a processor that has two have more of it.
+inline void pause_processor() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Asks is_over() again and again for 30 microseconds, the time in which it is not worth it to sleep, and returns once it is true.
+template <class IsOver>
+void wait_awake(const IsOver& is_over) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(30);
+  while (!is_over() && std::chrono::steady_clock::now() < until) {
+    for (int i = 0; i < 16; ++i) pause_processor();
+  }
+}
 
 // What several threads do together.
 class SharedWork {
