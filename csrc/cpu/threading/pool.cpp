@@ -117,7 +117,9 @@ class Pool {
         if (offer.cpus != own) offer.cpus.apply();
         own = offer.cpus;
         offer.work->work();
-        stay_awake(hold);
+        stay_awake(own.count());
+        hold.lock();
+        --awake_;
       } else if (offered_.wait_for(hold, kIdle) == std::cv_status::timeout && !is_wanted()) {
         const bool is_last = --threads_ == 0;
         hold.unlock();
@@ -128,13 +130,10 @@ class Pool {
     }
   }
 
-  // The loops of one product follow each other closely. Leaves the lock held.
-  void stay_awake(std::unique_lock<std::mutex>& hold) {
+  // The loops of one product follow each other closely. No more threads stay awake than `cpus`, those beside the caller's.
+  void stay_awake(int cpus) {
     const unsigned seen = asked_;
-    ++awake_;
-    wait_awake([&] { return asked_ != seen; });
-    hold.lock();
-    --awake_;
+    if (++awake_ <= cpus) wait_awake([&] { return asked_ != seen; });
   }
 
   bool is_wanted() const {
@@ -145,8 +144,8 @@ class Pool {
   std::condition_variable offered_;
   std::atomic<unsigned> asked_{0};  // for help, how often
   std::atomic<int> awake_{0};       // threads that look whether anybody does
-  std::vector<Offer> offers_;    // oldest first
-  std::atomic<int> threads_{0};  // that are there or about to be; written under the lock
+  std::vector<Offer> offers_;       // oldest first
+  std::atomic<int> threads_{0};     // that are there or about to be; written under the lock
 };
 
 // Never destroyed: its threads are there until the process ends. That of a parent is left as it is, locked or not.

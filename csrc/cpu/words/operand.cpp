@@ -1,7 +1,6 @@
 #include "cpu/words/operand.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -10,13 +9,10 @@
 #include <vector>
 
 #include "arith/scale_entry.hpp"
-#include "cpu/runtime/threads.hpp"
 #include "cpu/words/entries.hpp"
 
 namespace ozfp4 {
 namespace {
-
-constexpr std::int64_t kEntryGrain = 32768;  // some 80 us: less is not worth a thread, which may have to be woken
 
 // Whether a number is subnormal, by its bits: of single precision it is not converted to one of double precision where a
 // processor takes it for zero.
@@ -47,11 +43,6 @@ void WordOperand<Lines>::Integers::add(const LaneIntegers& lanes) {
 template <std::int64_t Lines>
 std::int64_t WordOperand<Lines>::lines_of(std::int64_t group) const {
   return std::max<std::int64_t>(0, std::min(Lines, view_.outer - group * Lines));
-}
-
-template <std::int64_t Lines>
-std::int64_t WordOperand<Lines>::grain() const {
-  return ceil_div(kEntryGrain, Lines * view_.inner);
 }
 
 // The entries of a group, zeros in the place of lines that there are not; false where there are subnormal ones of single
@@ -154,21 +145,20 @@ void WordOperand<Lines>::find_group(std::int64_t group, bool has_facts, PieceFac
 }
 
 template <std::int64_t Lines>
-bool WordOperand<Lines>::look(const ScaleRequest& request) {
-  std::vector<PieceFacts> pieces(static_cast<std::size_t>(view_.outer));
-  std::atomic<bool> is_served{true};
-  parallel_for(groups(), grain(), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t group = begin; group < end; ++group) {
-      if (!with_float(view_.type, [&](auto zero) { return copy_group<decltype(zero)>(group); })) is_served = false;
-      find_group(group, request.wants_records(), pieces.data());
-    }
-  });
-  for (const PieceFacts& piece : pieces) {
-    if (piece.facts.exponent != kNoExponent && piece.facts.exponent < kLeastWordExponent) is_served = false;
+void WordOperand<Lines>::look(std::int64_t begin, std::int64_t end, const ScaleRequest& request) {
+  for (std::int64_t group = begin; group < end; ++group) {
+    if (!with_float(view_.type, [&](auto zero) { return copy_group<decltype(zero)>(group); })) is_served_ = false;
+    find_group(group, request.wants_records(), pieces_.data());
   }
-  if (!is_served) return false;
-  scales_ = scales_of(pieces, view_.inner, request);
-  return true;
+}
+
+template <std::int64_t Lines>
+bool WordOperand<Lines>::end_look(const ScaleRequest& request) {
+  for (const PieceFacts& piece : pieces_) {
+    if (piece.facts.exponent != kNoExponent && piece.facts.exponent < kLeastWordExponent) return false;
+  }
+  if (is_served_) scales_ = scales_of(pieces_, view_.inner, request);
+  return is_served_;
 }
 
 // Of the lines of a group, all of its lanes.
@@ -205,36 +195,33 @@ void WordOperand<Lines>::convert_group(std::int64_t group, Integers (&found)[Lin
 }
 
 template <std::int64_t Lines>
-void WordOperand<Lines>::convert(const ScaleRequest& request) {
-  std::vector<double> squares(static_cast<std::size_t>(view_.outer));
-  parallel_for(groups(), grain(), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t group = begin; group < end; ++group) {
-      Integers found[Lines];
-      convert_group(group, found);
-      for (std::int64_t l = 0; l < lines_of(group); ++l) {
-        const auto index = static_cast<std::size_t>(group * Lines + l);
-        squares[index] = found[l].squares;
-        if (request.accuracy != Accuracy::correct || scales_.records[index].rounded == 0) continue;
-        scales_.records[index].rounded = static_cast<std::uint64_t>(found[l].rounded);
-      }
+void WordOperand<Lines>::convert(std::int64_t begin, std::int64_t end, const ScaleRequest& request) {
+  for (std::int64_t group = begin; group < end; ++group) {
+    Integers found[Lines];
+    convert_group(group, found);
+    for (std::int64_t l = 0; l < lines_of(group); ++l) {
+      const auto index = static_cast<std::size_t>(group * Lines + l);
+      squares_[index] = found[l].squares;
+      if (request.accuracy != Accuracy::correct || scales_.records[index].rounded == 0) continue;
+      scales_.records[index].rounded = static_cast<std::uint64_t>(found[l].rounded);
     }
-  });
-  // The factor covers the roundings of products and additions.
-  scales_.norm_squared =
-      *std::max_element(squares.begin(), squares.end()) * (1.0 + (static_cast<double>(view_.inner) + 64.0) * 0x1p-52);
+  }
 }
 
 template <std::int64_t Lines>
-void WordOperand<Lines>::reduce(Bridging bridging) {
-  if (bridging == Bridging::none) return;
-  const std::int64_t entries = Lines * view_.inner;
-  parallel_for(groups(), grain(), [&](std::int64_t begin, std::int64_t end) {
-    const std::int64_t first = begin * entries, count = (end - begin) * entries;
-    if (bridging == Bridging::wide) return find_wide_residues(values_ + first, count, words_ + pitch_ + first);
-    for (int i = 0; i < residues_of(bridging); ++i) {
-      find_residues(values_ + first, count, kBridges[i], values_ + (2 + i) * pitch_ + first);
-    }
-  });
+void WordOperand<Lines>::end_conversion() {
+  // The factor covers the roundings of products and additions.
+  scales_.norm_squared =
+      *std::max_element(squares_.begin(), squares_.end()) * (1.0 + (static_cast<double>(view_.inner) + 64.0) * 0x1p-52);
+}
+
+template <std::int64_t Lines>
+void WordOperand<Lines>::reduce(std::int64_t begin, std::int64_t end, Bridging bridging) {
+  const std::int64_t entries = Lines * view_.inner, first = begin * entries, count = (end - begin) * entries;
+  if (bridging == Bridging::wide) return find_wide_residues(values_ + first, count, words_ + pitch_ + first);
+  for (int i = 0; i < residues_of(bridging); ++i) {
+    find_residues(values_ + first, count, kBridges[i], values_ + (2 + i) * pitch_ + first);
+  }
 }
 
 template class WordOperand<1>;

@@ -1,7 +1,9 @@
 // An operand of a product in words: scaled and encoded.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <vector>
 
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/stages/scale.hpp"
@@ -22,18 +24,24 @@ class WordOperand {
       : view_(view),
         values_(reinterpret_cast<double*>(planes)),
         words_(reinterpret_cast<std::uint64_t*>(planes) + pitch),
-        pitch_(pitch) {}
+        pitch_(pitch),
+        pieces_(static_cast<std::size_t>(view.outer)),
+        squares_(static_cast<std::size_t>(view.outer)) {}
 
-  // Copies the entries and finds the scales; false where this way does not serve them. Range: request.bits at most
-  // kMostNearCapacity where the accuracy is scaled.
-  bool look(const ScaleRequest& request);
+  // Groups of `Lines` lines. Threads may be at different ones at once; each step is over for all groups before the next begins.
+  std::int64_t groups() const { return pitch_ / (Lines * view_.inner); }
+
+  // Copies the entries and looks for the scales. Range: request.bits at most kMostNearCapacity where the accuracy is scaled.
+  void look(std::int64_t begin, std::int64_t end, const ScaleRequest& request);
+  // The scales; false where this way does not serve the entries.
+  bool end_look(const ScaleRequest& request);
 
   // The integers, in FP64 and modulo 2^64, and what is known of them: the records' counts of rounded entries where the accuracy
-  // is correct, and the scales' norm. After a look.
-  void convert(const ScaleRequest& request);
+  // is correct, and the scales' norm.
+  void convert(std::int64_t begin, std::int64_t end, const ScaleRequest& request);
+  void end_conversion();
 
-  // After a conversion.
-  void reduce(Bridging bridging);
+  void reduce(std::int64_t begin, std::int64_t end, Bridging bridging);
 
   const Scales& scales() const { return scales_; }
   const double* values() const { return values_; }
@@ -50,9 +58,7 @@ class WordOperand {
     void add(const LaneIntegers& lanes);
   };
 
-  std::int64_t groups() const { return pitch_ / (Lines * view_.inner); }
   std::int64_t lines_of(std::int64_t group) const;
-  std::int64_t grain() const;
   template <class T>
   bool copy_group(std::int64_t group);
   PieceFacts facts_of_line(std::int64_t group, std::int64_t line) const;
@@ -65,6 +71,9 @@ class WordOperand {
   double* values_;
   std::uint64_t* words_;
   std::int64_t pitch_;
+  std::vector<PieceFacts> pieces_;  // by line
+  std::vector<double> squares_;
+  std::atomic<bool> is_served_{true};
   Scales scales_;
 };
 

@@ -1,6 +1,9 @@
 #include "cpu/words/product.hpp"
 
+#include <algorithm>
+
 #include "arith/accuracy/capacity.hpp"
+#include "arith/multiples.hpp"
 #include "cpu/accuracy/certified_block.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/runtime/threads.hpp"
@@ -11,7 +14,8 @@
 namespace ozfp4 {
 namespace {
 
-constexpr std::int64_t kMultiplyGrain = 1 << 19;  // products, some 60 us: fewer are not worth a thread
+constexpr std::int64_t kMultiplyGrain = 1 << 18;  // products, some 30 us: fewer are not worth a thread
+constexpr std::int64_t kEntryGrain = 8192;        // entries, some 20 us
 constexpr std::int64_t kPlaneBytes = 8;           // an entry
 
 // Nanoseconds of one thread of a Zen 4 processor, by benchmarks/cpu_small.py --ways, in accuracy="fp64": of one product of
@@ -71,21 +75,36 @@ WordProduct::WordProduct(const OperandView& a, const OperandView& b, const Scale
   b_.emplace(b, planes_b, shape_.entries_b());
 }
 
+// body(operand, begin, end) of all groups of both operands, in one loop: each has as many parts as the lines that it has.
+template <class Body>
+void WordProduct::for_groups(const Body& body) {
+  const std::int64_t lines_a = a_->groups(), lines_b = b_->groups() * kWordColumns;
+  parallel_for(lines_a + lines_b, ceil_div(kEntryGrain, shape_.inner), [&](std::int64_t begin, std::int64_t end) {
+    if (begin < lines_a) body(*a_, begin, std::min(end, lines_a));
+    if (end <= lines_a) return;
+    const auto group = [&](std::int64_t line) { return ceil_div(std::max<std::int64_t>(line - lines_a, 0), kWordColumns); };
+    body(*b_, group(begin), group(end));
+  });
+}
+
 bool WordProduct::multiply() {
   {
     const StageTimer timer(times_.scale);
-    if (!a_->look(request_) || !b_->look(request_)) return false;
+    for_groups([this](auto& own, std::int64_t begin, std::int64_t end) { own.look(begin, end, request_); });
+    if (!a_->end_look(request_) || !b_->end_look(request_)) return false;
   }
   {
     const StageTimer timer(times_.encode);
-    a_->convert(request_);
-    b_->convert(request_);
+    for_groups([this](auto& own, std::int64_t begin, std::int64_t end) { own.convert(begin, end, request_); });
+    a_->end_conversion();
+    b_->end_conversion();
     const std::optional<Bridging> needed =
         bridging_needed(scales_a().norm_squared * scales_b().norm_squared, shape_.inner, multiplies_words_fast());
     if (!needed) return false;
     bridging_ = *needed;
-    a_->reduce(bridging_);
-    b_->reduce(bridging_);
+    if (bridging_ != Bridging::none) {
+      for_groups([this](auto& own, std::int64_t begin, std::int64_t end) { own.reduce(begin, end, bridging_); });
+    }
   }
   const StageTimer timer(times_.multiply);
   const std::int64_t across = shape_.columns / kWordColumns, down = shape_.rows / kWordRows, k = shape_.inner;

@@ -42,6 +42,9 @@ class WordProduct {
   std::int64_t workspace() const { return shape_.bytes(kMostBridges); }
 
  private:
+  template <class Body>
+  void for_groups(const Body& body);
+
   ScaleRequest request_;
   StageTimes& times_;
   WordShape shape_;
