@@ -35,4 +35,16 @@ OZFP4_VECTORISED void round_certain(const Columns<6>& column, int n, const CrtPr
   round_certain_impl(column, n, product, exponent, error, rounding, result, refused);
 }
 
+OZFP4_VECTORISED void round_certain(const LanePairs& pairs, double loss, int n, const std::int32_t* exponent, const double* error,
+                                    Rounding rounding, double* result, std::int64_t* refused) {
+  CertainRounding how(rounding);
+  how.least_slack = 0x1p-48;  // an integer without error is not the pair itself
+  for (int i = 0; i < n; ++i) {
+    const bool is_out = exponent[i] <= kLeastPieceExponent || exponent[i] > kMostPieceExponent;
+    std::int64_t own_refused = 0;
+    result[i] = round_certain_one({pairs.sum[i], pairs.rest[i]}, error[i] + loss, exponent[i], how, own_refused);
+    refused[i] = own_refused | pairs.refused[i] | static_cast<std::int64_t>(is_out);
+  }
+}
+
 }  // namespace ozfp4

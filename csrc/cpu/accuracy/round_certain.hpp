@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "arith/accuracy/modes.hpp"
+#include "cpu/accuracy/update_lanes.hpp"
 #include "cpu/stages/columns.hpp"
 
 namespace ozfp4 {
@@ -18,5 +19,9 @@ void round_certain(const Columns<5>& column, int n, const CrtProduct<5>& product
                    const double* error, Rounding rounding, double* result, std::int64_t* refused);
 void round_certain(const Columns<6>& column, int n, const CrtProduct<6>& product, const std::int32_t* exponent,
                    const double* error, Rounding rounding, double* result, std::int64_t* refused);
+
+// The same of pairs, which the integers are up to 2^-52 |rest| and `loss`.
+void round_certain(const LanePairs& pairs, double loss, int n, const std::int32_t* exponent, const double* error,
+                   Rounding rounding, double* result, std::int64_t* refused);
 
 }  // namespace ozfp4

@@ -1,6 +1,7 @@
 #include "cpu/crt/signed_columns.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 namespace ozfp4 {
@@ -8,15 +9,31 @@ namespace {
 
 constexpr int kProductBits = 126, kBytes = 16, kHalfwords = 8;
 
-// x * 2^count.
-WideInt<5> shifted(WideInt<5> x, int count) {
+// floor(x / 2^count). Range: count >= 0.
+template <int Words>
+WideInt<Words> cut(const WideInt<Words>& x, int count) {
+  const int words = count / 32, bits = count % 32;
+  const std::uint32_t sign = wide_sign_mask(x);
+  const auto word = [&](int i) { return i < Words ? x.word[i] : sign; };
+  WideInt<Words> found = wide_zero<Words>();
+  for (int i = 0; i < Words; ++i) {
+    const std::uint64_t both = static_cast<std::uint64_t>(word(i + words + 1)) << 32 | word(i + words);
+    found.word[i] = static_cast<std::uint32_t>(both >> bits);
+  }
+  return found;
+}
+
+// x * 2^count, rounded to an integer.
+template <int Words>
+WideInt<Words> shifted(WideInt<Words> x, int count) {
+  if (count < 0) return cut(wide_add(cut(x, -count - 1), wide_from<Words>(1)), 1);
   for (; count > 0; count -= std::min(count, 31)) x = wide_mul_small(x, std::uint32_t(1) << std::min(count, 31));
   return x;
 }
 
 // Signed digits of `Bits` bits whose sum is x. Range: |x| < 2^126.
-template <int Bits>
-void cut_signed(const WideInt<5>& x, std::int32_t* digit) {
+template <int Bits, int Words>
+void cut_signed(const WideInt<Words>& x, std::int32_t* digit) {
   constexpr std::int32_t base = 1 << Bits;
   std::int32_t carry = 0;
   for (int j = 0; j < 128 / Bits; ++j) {
@@ -41,16 +58,19 @@ std::uint32_t four_bytes(const std::int32_t (&digit)[4][kBytes], int j) {
 
 }  // namespace
 
-SignedColumns make_signed_columns(const CrtConstants<5>& constants) {
+template <int Words>
+SignedColumns make_signed_columns(const CrtConstants<Words>& constants) {
   SignedColumns columns;
-  const WideInt<5>& product = constants.product.number;
+  const WideInt<Words>& product = constants.product.number;
   const int count = static_cast<int>(constants.weight.size()), bits = wide_bit_length(product);
-  if (count > 4 * SignedColumns::kMostGroups || bits > kProductBits) return columns;
+  if (count > 4 * SignedColumns::kMostGroups) return columns;
   columns.groups = (count + 3) / 4;
   columns.shift = kProductBits - bits;
-  const WideInt<5> shifted_product = shifted(product, columns.shift);
+  const bool is_cut = columns.shift < 0;
+  columns.loss = is_cut ? std::ldexp(1.0, 13 - columns.shift) : 0;
+  const WideInt<Words> shifted_product = is_cut ? cut(product, -columns.shift) : shifted(product, columns.shift);
   columns.ratio = 0x1p80 / wide_to_double(shifted_product);
-  columns.most = lane(shifted_product.word[2], shifted_product.word[3]) / 2;
+  columns.most = lane(shifted_product.word[2], shifted_product.word[3]) / 2 - (is_cut ? 1 : 0);
 
   std::int32_t halfword[kHalfwords];
   cut_signed<16>(wide_negate(shifted_product), halfword);
@@ -63,7 +83,7 @@ SignedColumns make_signed_columns(const CrtConstants<5>& constants) {
   for (int group = 0; group < columns.groups; ++group) {
     std::int32_t digit[4][kBytes] = {};
     for (int i = 0; i < std::min(4, count - 4 * group); ++i) {
-      WideInt<5> weight = constants.weight[static_cast<std::size_t>(4 * group + i)];
+      WideInt<Words> weight = constants.weight[static_cast<std::size_t>(4 * group + i)];
       if (wide_is_negative(wide_sub(constants.product.half, weight))) weight = wide_sub(weight, product);
       cut_signed<8>(shifted(weight, columns.shift), digit[i]);
     }
@@ -76,5 +96,8 @@ SignedColumns make_signed_columns(const CrtConstants<5>& constants) {
   }
   return columns;
 }
+
+template SignedColumns make_signed_columns(const CrtConstants<5>&);
+template SignedColumns make_signed_columns(const CrtConstants<6>&);
 
 }  // namespace ozfp4

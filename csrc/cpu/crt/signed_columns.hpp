@@ -1,4 +1,5 @@
-// Direct CRT from dot products of bytes: the constants for which a CPU's instructions for them make integers below 2^125.
+// Direct CRT from dot products of bytes: the constants for which a CPU's instructions for them make integers below 2^125,
+// or the upper bits of longer ones.
 //
 // Let P be the product of the moduli and k the shift that makes P' = P * 2^k lie in [2^125, 2^126). The weights
 // w_i = (P / m_i) ((P / m_i)^-1 mod m_i) 2^k are taken modulo P' with |w_i| <= P' / 2 and cut into sixteen signed bytes, so that
@@ -19,6 +20,9 @@
 // plus or minus P', and then it is at least P' / 2 in magnitude.
 //
 // q P' is taken off column by column, with the signed halfwords of -P'; carries are resolved once, at the end, modulo 2^128.
+//
+// Larger products are cut: k is negative, P' = floor(P 2^k), and w_i is rounded to an integer. Then S is off by at most half of
+// sum_i r_i and q P' by |q|, in all by less than 32 * 255 / 2 + 4081 < 2^13, and so is what is found for 2^k x.
 #pragma once
 
 #include <cstdint>
@@ -32,15 +36,17 @@ struct SignedColumns {
 
   int groups = 0;                              // of four moduli; 0: the constants serve nobody
   std::int32_t shift = 0;                      // k
+  double loss = 0;                             // what a result may be off by: 2^(13 - k), or 0 where nothing is cut
   double ratio = 0;                            // 2^80 / P'
-  std::uint64_t most = 0;                      // floor(P' / 2^65)
+  std::uint64_t most = 0;                      // floor(P' / 2^65), less one where something is cut
   std::uint64_t start[kPairs] = {};            // of odd bytes' sums; lanes of two columns, as of G0, G1, H0 and H1
   std::uint64_t negated_product[kPairs] = {};  // halfwords of -P' in the lower halves of words
   // For each group and pair of columns the signed bytes of four weights: the even ones of both columns, then the odd ones.
   std::uint64_t weight[kMostGroups][kPairs][2] = {};
 };
 
-// The constants, or none (groups = 0) where the moduli are more than 32 or their product is 2^126 or more.
-SignedColumns make_signed_columns(const CrtConstants<5>& constants);
+// The constants, or none (groups = 0) where the moduli are more than 32. Words: 5 or 6.
+template <int Words>
+SignedColumns make_signed_columns(const CrtConstants<Words>& constants);
 
 }  // namespace ozfp4

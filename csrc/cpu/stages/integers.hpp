@@ -34,7 +34,7 @@ class Integers {
   Integers(const Plan& plan, int count, const void* output, std::int64_t rows, std::int64_t columns)
       : plan_(plan), count_(count), output_(output), columns_(columns), entries_(rows * columns) {
     if (plan.has_moduli()) constants_ = make_crt_constants<Words>(first_moduli(plan, count));
-    if constexpr (Words == 5) {
+    if constexpr (Words == 5 || Words == 6) {
       if (has_columns() && output_type(plan) == OutputType::residue8 && can_round_bytes())
         signed_columns_ = make_signed_columns(constants_);
     }
@@ -67,16 +67,28 @@ class Integers {
     }
   }
 
+  // Whether round_certain_at serves results of type T.
+  template <class T>
+  bool tests_bytes() const {
+    return std::is_same_v<T, double> && signed_columns_.groups > 0;
+  }
+  // As round_certain, of entries that need not be loaded. Range: tests and tests_bytes.
+  template <class T>
+  void round_certain_at(std::int64_t first, int n, const std::int32_t* exponent, const double* error, Rounding rounding,
+                        T* result, std::int64_t* refused) const {
+    if constexpr (std::is_same_v<T, double>) {
+      LanePairs pairs;
+      pair_by_bytes(first, n, pairs);
+      ozfp4::round_certain(pairs, signed_columns_.loss, n, exponent, error, rounding, result, refused);
+    }
+  }
+
   // Whether `pair` serves, of integers below 2^bits.
   bool pairs(int bits) const { return (Words == 5 || Words == 6) && has_columns() && bits < kCertainBits; }
   // Entries [first, first + n), n <= kLanes, in two FP64 numbers each. Range: pairs.
   void pair(std::int64_t first, int n, LanePairs& lanes) const {
     if constexpr (Words == 5 || Words == 6) {
-      if (signed_columns_.groups > 0) {
-        const std::uint64_t refused = pair_bytes(signed_columns_, bytes(first), entries_, count_, n, lanes.sum, lanes.rest);
-        for (int i = 0; i < n; ++i) lanes.refused[i] = static_cast<std::int64_t>(refused >> i & 1);
-        return;
-      }
+      if (rounds_bytes()) return pair_by_bytes(first, n, lanes);
       Columns<Words> column;
       columns(first, n, column);
       pair_lanes(column, n, constants_.product, lanes);
@@ -100,9 +112,7 @@ class Integers {
   // Entries [first, first + n) as FP numbers of the given exponents.
   template <class T>
   void round(std::int64_t first, int n, const std::int32_t* exponent, T* result) const {
-    if constexpr (Words == 5) {
-      if (signed_columns_.groups > 0) return round_by_bytes(first, n, exponent, result);
-    }
+    if (rounds_bytes()) return round_by_bytes(first, n, exponent, result);
     round_any(first, n, exponent, result);
   }
 
@@ -123,6 +133,14 @@ class Integers {
   }
 
  private:
+  // Whether bytes make the integers themselves.
+  bool rounds_bytes() const { return signed_columns_.groups > 0 && signed_columns_.loss == 0; }
+
+  void pair_by_bytes(std::int64_t first, int n, LanePairs& lanes) const {
+    const std::uint64_t refused = pair_bytes(signed_columns_, bytes(first), entries_, count_, n, lanes.sum, lanes.rest);
+    for (int i = 0; i < n; ++i) lanes.refused[i] = static_cast<std::int64_t>(refused >> i & 1);
+  }
+
   const std::uint8_t* bytes(std::int64_t first) const { return static_cast<const std::uint8_t*>(output_) + first; }
 
   template <class T>

@@ -91,6 +91,13 @@ class WordSums {
     }
   }
 
+  template <class T>
+  bool tests_bytes() const {
+    return false;
+  }
+  template <class T>
+  void round_certain_at(std::int64_t, int, const std::int32_t*, const double*, Rounding, T*, std::int64_t*) const {}
+
  private:
   const double* plane(int index) const { return reinterpret_cast<const double*>(planes_) + index * shape_.entries(); }
 

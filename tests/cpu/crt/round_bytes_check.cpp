@@ -15,7 +15,7 @@
 namespace {
 
 using namespace ozfp4;
-using Integer = WideInt<5>;
+using Integer = WideInt<6>;
 
 // Memory behind which nothing may be read.
 class MemoryEnd {
@@ -33,7 +33,7 @@ class MemoryEnd {
 };
 
 Integer power_of_two(int bit) {
-  Integer x = wide_zero<5>();
+  Integer x = wide_zero<6>();
   x.word[bit / 32] = 1u << (bit % 32);
   return x;
 }
@@ -42,7 +42,7 @@ bool is_at_most(const Integer& x, const Integer& y) { return !wide_is_negative(w
 
 // Below 2^bits, with the top bit set.
 Integer random_of_length(int bits) {
-  Integer x = wide_zero<5>();
+  Integer x = wide_zero<6>();
   for (int i = 0; i < bits; ++i) x.word[i / 32] |= static_cast<std::uint32_t>(i == bits - 1 ? 1 : random_int(0, 1)) << (i % 32);
   return x;
 }
@@ -55,8 +55,8 @@ std::uint8_t residue_of(const Integer& x, std::int64_t m) {
 }
 
 // Integers below P / 2 in magnitude: of every length, of few bits, halfway between two results or beside that, near P / 2.
-std::vector<Integer> integers_below(const CrtProduct<5>& product) {
-  std::vector<Integer> found = {wide_zero<5>()};
+std::vector<Integer> integers_below(const CrtProduct<6>& product) {
+  std::vector<Integer> found = {wide_zero<6>()};
   const int length = wide_bit_length(product.half);
   for (int bits = 1; bits <= length; ++bits) {
     found.push_back(random_of_length(bits));
@@ -67,12 +67,12 @@ std::vector<Integer> integers_below(const CrtProduct<5>& product) {
       Integer tie = random_of_length(bits);
       for (int i = 0; i < drop; ++i) tie.word[i / 32] &= ~(1u << (i % 32));
       tie = wide_add(tie, power_of_two(drop - 1));
-      for (const int beside : {-1, 0, 1}) found.push_back(wide_add(tie, wide_from<5>(beside)));
+      for (const int beside : {-1, 0, 1}) found.push_back(wide_add(tie, wide_from<6>(beside)));
       if (drop > 3) found.push_back(wide_add(tie, power_of_two(random_int(0, drop - 2))));
     }
   }
   for (int gap = 0; gap < length; ++gap) found.push_back(wide_sub(product.half, power_of_two(gap)));
-  const Integer limit = wide_sub(product.half, wide_from<5>((product.number.word[0] & 1) != 0 ? 0 : 1));
+  const Integer limit = wide_sub(product.half, wide_from<6>((product.number.word[0] & 1) != 0 ? 0 : 1));
   found.push_back(limit);
   std::vector<Integer> kept;
   for (const Integer& x : found) {
@@ -85,8 +85,8 @@ std::vector<Integer> integers_below(const CrtProduct<5>& product) {
 }
 
 // Whether an integer may be refused: S / P, of which it is the distance from an integer, lies within 2^-39 of a half-integer.
-bool may_be_refused(const Integer& x, const CrtProduct<5>& product) {
-  Integer slack = wide_zero<5>();
+bool may_be_refused(const Integer& x, const CrtProduct<6>& product) {
+  Integer slack = wide_zero<6>();
   const int bit = wide_bit_length(product.number) - 39;
   if (bit >= 0) slack = power_of_two(bit);
   return is_at_most(wide_sub(product.half, slack), wide_magnitude(x, wide_sign_mask(x)));
@@ -94,7 +94,7 @@ bool may_be_refused(const Integer& x, const CrtProduct<5>& product) {
 
 // n of the integers at the given exponents; what lies beside the results stays as it is.
 template <class T>
-void check_group(const std::string& name, const std::vector<std::int64_t>& moduli, const CrtConstants<5>& constants,
+void check_group(const std::string& name, const std::vector<std::int64_t>& moduli, const CrtConstants<6>& constants,
                  const std::vector<Integer>& integers, std::size_t first, int n, int least, int most) {
   const SignedColumns columns = make_signed_columns(constants);
   const std::int64_t pitch = n + random_int(0, 9);
@@ -127,19 +127,24 @@ void check_group(const std::string& name, const std::vector<std::int64_t>& modul
   report(name, is_right, std::to_string(moduli.size()) + " moduli from " + std::to_string(moduli[0]) + ", " + std::to_string(n));
 }
 
-// Range: an integer below 2^150.
+// Range: an integer below 2^158.
 Integer integer_of(double x) {
   const FloatParts parts = float_parts(x);
-  if (parts.significand == 0) return wide_zero<5>();
+  if (parts.significand == 0) return wide_zero<6>();
   const int places = parts.weight < 0 ? -parts.weight : 0;
-  Integer found = wide_from<5>(static_cast<std::int64_t>(parts.significand >> places));
+  Integer found = wide_from<6>(static_cast<std::int64_t>(parts.significand >> places));
   for (int i = 0; i < parts.weight; ++i) found = wide_add(found, found);
   return parts.is_negative ? wide_negate(found) : found;
 }
 
-// Integers as pairs of FP64 numbers, up to 2^-52 of the second.
+bool is_pair_of(const Integer& x, double sum, double rest, double loss) {
+  const Integer off = wide_sub(x, wide_add(integer_of(sum), integer_of(rest)));
+  return wide_to_double(wide_magnitude(off, wide_sign_mask(off))) <= std::fabs(rest) * 0x1p-52 + loss;
+}
+
+// Integers as pairs of FP64 numbers, up to 2^-52 of the second and the loss.
 void check_pairs(const std::vector<std::int64_t>& moduli) {
-  const CrtConstants<5> constants = make_crt_constants<5>(moduli);
+  const CrtConstants<6> constants = make_crt_constants<6>(moduli);
   const SignedColumns columns = make_signed_columns(constants);
   const std::vector<Integer> integers = integers_below(constants.product);
   for (std::size_t first = 0; first < integers.size(); first += kByteLanes) {
@@ -164,9 +169,7 @@ void check_pairs(const std::vector<std::int64_t>& moduli) {
         is_right = is_right && may_be_refused(own[i], constants.product);
         continue;
       }
-      const Integer off = wide_sub(own[i], wide_add(integer_of(sum[i]), integer_of(rest[i])));
-      const double error = wide_to_double(wide_magnitude(off, wide_sign_mask(off)));
-      is_right = is_right && std::floor(rest[i]) == rest[i] && error <= std::fabs(rest[i]) * 0x1p-52;
+      is_right = is_right && std::floor(rest[i]) == rest[i] && is_pair_of(own[i], sum[i], rest[i], columns.loss);
     }
     report("pairs", is_right, std::to_string(moduli.size()) + " moduli from " + std::to_string(moduli[0]));
   }
@@ -174,7 +177,7 @@ void check_pairs(const std::vector<std::int64_t>& moduli) {
 
 template <class T>
 void check_moduli(const std::string& name, const std::vector<std::int64_t>& moduli) {
-  const CrtConstants<5> constants = make_crt_constants<5>(moduli);
+  const CrtConstants<6> constants = make_crt_constants<6>(moduli);
   const std::vector<Integer> integers = integers_below(constants.product);
   for (std::size_t first = 0; first < integers.size(); first += kByteLanes) {
     check_group<T>(name, moduli, constants, integers, first, kByteLanes, -200, 200);
@@ -207,38 +210,41 @@ std::int64_t pattern_residue(Pattern pattern, const SignedColumns& columns, std:
 }
 
 void check_largest_sums(const std::vector<std::int64_t>& moduli) {
-  const CrtConstants<5> constants = make_crt_constants<5>(moduli);
+  const CrtConstants<6> constants = make_crt_constants<6>(moduli);
   const SignedColumns columns = make_signed_columns(constants);
   const auto count = moduli.size();
   std::vector<std::uint8_t> residues(count * kByteLanes);
   std::vector<std::int32_t> exponent(kByteLanes, 0);
-  double result[kByteLanes];
+  double result[kByteLanes], rest[kByteLanes];
   for (int repeat = 0; repeat < 64; ++repeat) {
     const auto pattern = static_cast<Pattern>(repeat % 4);
     Integer x[kByteLanes];
     for (std::size_t i = 0; i < kByteLanes; ++i) {
-      std::uint64_t own[5] = {};
+      std::uint64_t own[6] = {};
       for (std::size_t g = 0; g < count; ++g) {
         const std::int64_t r = pattern_residue(pattern, columns, g, static_cast<int>(i % 16), moduli[g]);
         residues[g * kByteLanes + i] = static_cast<std::uint8_t>(r);
-        for (int k = 0; k < 5; ++k) own[k] += static_cast<std::uint64_t>(r) * constants.weight[g].word[k];
+        for (int k = 0; k < 6; ++k) own[k] += static_cast<std::uint64_t>(r) * constants.weight[g].word[k];
       }
       x[i] = crt_from_columns(own, constants.product);
     }
+    const int own_count = static_cast<int>(count);
     const std::uint64_t refused =
-        round_bytes(columns, residues.data(), kByteLanes, static_cast<int>(count), kByteLanes, exponent.data(), result);
+        columns.loss == 0 ? round_bytes(columns, residues.data(), kByteLanes, own_count, kByteLanes, exponent.data(), result)
+                          : pair_bytes(columns, residues.data(), kByteLanes, own_count, kByteLanes, result, rest);
     bool is_right = true;
     for (int i = 0; i < kByteLanes; ++i) {
       const double expected = round_scaled<double>(x[i], 0);
-      is_right = is_right && ((refused >> i & 1) != 0 ? may_be_refused(x[i], constants.product)
-                                                      : std::memcmp(&expected, &result[i], sizeof expected) == 0);
+      const bool is_found = columns.loss == 0 ? std::memcmp(&expected, &result[i], sizeof expected) == 0
+                                              : is_pair_of(x[i], result[i], rest[i], columns.loss);
+      is_right = is_right && ((refused >> i & 1) != 0 ? may_be_refused(x[i], constants.product) : is_found);
     }
     report("largest sums", is_right, std::to_string(count) + " moduli");
   }
 }
 
 void check_refusals() {
-  const CrtConstants<5> constants = make_crt_constants<5>({251, 241});
+  const CrtConstants<6> constants = make_crt_constants<6>({251, 241});
   const SignedColumns columns = make_signed_columns(constants);
   const std::uint8_t residues[2 * kByteLanes] = {};
   double result[kByteLanes];
@@ -254,16 +260,26 @@ void check_refusals() {
   }
 }
 
+bool are_same(const SignedColumns& x, const SignedColumns& y) {
+  return x.groups == y.groups && x.shift == y.shift && x.loss == y.loss && x.ratio == y.ratio && x.most == y.most &&
+         std::memcmp(x.negated_product, y.negated_product, sizeof x.negated_product) == 0 &&
+         std::memcmp(x.weight, y.weight, sizeof x.weight) == 0;
+}
+
 }  // namespace
 
 int main() {
   // The largest moduli of a byte; as many primes as there may be, with a square.
-  const std::vector<std::int64_t> large = {256, 255, 253, 251, 247, 241, 239, 233, 229, 227, 223, 217, 211, 199, 197, 193, 191};
+  const std::vector<std::int64_t> large = {256, 255, 253, 251, 247, 241, 239, 233, 229, 227,
+                                           223, 217, 211, 199, 197, 193, 191, 181, 179, 173};
   const std::vector<std::int64_t> primes = {97, 89, 83, 79, 73, 71, 67, 61,  59, 53, 47, 43, 41,
                                             37, 31, 29, 23, 19, 17, 13, 121, 7,  5,  3,  2};
-  report("moduli that are served", make_signed_columns(make_crt_constants<5>(primes)).groups == 7);
-  report("moduli that are not", make_signed_columns(make_crt_constants<5>(large)).groups == 0 &&
-                                    make_signed_columns(make_crt_constants<5>({large.begin(), large.end() - 1})).groups == 4);
+  report("moduli that are served", make_signed_columns(make_crt_constants<6>(primes)).groups == 7);
+  report("moduli of which something is cut",
+         make_signed_columns(make_crt_constants<6>(large)).loss == 0x1p43 &&
+             make_signed_columns(make_crt_constants<6>({large.begin(), large.end() - 4})).loss == 0);
+  report("constants of five words",
+         are_same(make_signed_columns(make_crt_constants<6>(primes)), make_signed_columns(make_crt_constants<5>(primes))));
   if (!can_round_bytes()) {
     std::printf("this CPU has no instructions for the rest\n");
     return finish();
@@ -271,9 +287,10 @@ int main() {
   for (const auto* moduli : {&large, &primes}) {
     for (std::size_t count = 1; count <= moduli->size(); ++count) {
       const std::vector<std::int64_t> own(moduli->begin(), moduli->begin() + static_cast<std::ptrdiff_t>(count));
-      if (make_signed_columns(make_crt_constants<5>(own)).groups == 0) continue;
-      check_moduli<double>("double", own);
-      check_moduli<float>("float", own);
+      if (make_signed_columns(make_crt_constants<6>(own)).loss == 0) {
+        check_moduli<double>("double", own);
+        check_moduli<float>("float", own);
+      }
       check_largest_sums(own);
       check_pairs(own);
     }

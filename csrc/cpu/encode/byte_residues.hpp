@@ -1,0 +1,36 @@
+// Residues of integers by dot products of their bytes with weights, where the CPU has instructions for these.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cpu/runtime/matrix_view.hpp"
+#include "plan/plan.hpp"
+
+namespace ozfp4 {
+
+// Words of the longest integers: 96 bits, sign included.
+inline constexpr int kMostByteWords = 3;
+
+// An integer v in two's complement is sum_j b_j 2^(8 j) - 2^(8 J - 1) for its bytes b_j, the top bit of the last one turned. So
+// v = x (mod m) for x = start + sum_j b_j w_j, where w_j = 2^(8 j) and start = -2^(8 J - 1) modulo m, both balanced, in
+// [-m / 2, m / 2): |x| <= 12 * 255 * 128 + 128 < 2^19. x - m rint(x / m) is found as by arith/limbs/residue.hpp.
+struct ByteModulus {
+  float modulus, inverse;
+  bool has_ties;  // even, but not 256, of which bytes hold -128 alone
+  std::int32_t start;
+  std::uint32_t weight[kMostByteWords];  // signed bytes
+};
+
+// Whether this CPU and its system have the instructions.
+bool can_encode_bytes();
+
+// Range: 2 <= m <= 256, 1 <= words <= kMostByteWords.
+ByteModulus make_byte_modulus(std::int64_t m, int words);
+
+// limbs[first[g] + i] = the residue in [-m / 2, m / 2) of integer i, whose words are word[0][i] to word[words - 1][i], modulo the
+// g-th of the moduli. Range: can_encode_bytes(); 1 <= n <= kTileInner; moduli made for as many words.
+void encode_bytes(const std::uint32_t (*word)[kTileInner], int words, std::int64_t n, const std::vector<ByteModulus>& moduli,
+                  const std::vector<std::int64_t>& first, std::int8_t* limbs);
+
+}  // namespace ozfp4
