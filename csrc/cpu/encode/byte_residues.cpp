@@ -3,7 +3,9 @@
 // residue r in the end, whose byte is the lowest of these bits.
 #include "cpu/encode/byte_residues.hpp"
 
+#include <algorithm>
 #include <stdexcept>
+#include <string>
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(OZFP4_NO_CLONES) && !defined(OZFP4_NO_AVX512_CLONES)
 #if !defined(__clang__)
@@ -32,7 +34,7 @@ ByteModulus make_byte_modulus(std::int64_t m, int words) {
   for (int j = 0; j < 4 * words; ++j) {
     const auto byte = static_cast<std::uint32_t>(balanced(power, m) & 255);
     constants.weight[j / 4] |= byte << (8 * (j % 4));
-    power = power * (j + 1 < 4 * words ? 256 : 128) % m;  // in the end 2^(8 J - 1) times 2^(8 (J - 1)) / 2^(8 (J - 1))
+    power = power * (j + 1 < 4 * words ? 256 : 128) % m;  // 2^(8 j + 8), in the end 2^(8 J - 1)
   }
   constants.start = balanced((m - power) % m, m) + kMagicBits;
   return constants;
@@ -122,5 +124,28 @@ void encode_bytes(const std::uint32_t (*)[kTileInner], int, std::int64_t, const 
 }
 
 #endif
+
+std::optional<ByteEncoder> ByteEncoder::of(const Plan& plan, int count, int bits) {
+  const int words = (bits + 1) / 32 + 1;
+  const auto is_own_limb = [](const Group& group) { return group.limb_table.empty(); };
+  if (!can_encode_bytes() || plan.alphabet.entry != PlaneEntry::int8 || plan.scheme != Scheme::two || plan.cut != 0 ||
+      words > kMostByteWords || !std::all_of(plan.groups.begin(), plan.groups.begin() + count, is_own_limb)) {
+    return std::nullopt;
+  }
+  ByteEncoder encoder;
+  encoder.words_ = words;
+  for (int g = 0; g < count; ++g) {
+    const Group& group = plan.groups[static_cast<std::size_t>(g)];
+    encoder.moduli_.push_back(make_byte_modulus(group.modulus, words));
+    encoder.planes_.push_back(group.first_plane);
+  }
+  return encoder;
+}
+
+void ByteEncoder::encode(const std::uint32_t (*word)[kTileInner], std::int64_t n, std::int8_t* limbs, std::int64_t pitch) {
+  first_.resize(planes_.size());
+  for (std::size_t g = 0; g < planes_.size(); ++g) first_[g] = planes_[g] * pitch;
+  encode_bytes(word, words_, n, moduli_, first_, limbs);
+}
 
 }  // namespace ozfp4

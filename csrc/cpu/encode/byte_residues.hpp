@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "cpu/runtime/matrix_view.hpp"
@@ -32,5 +33,23 @@ ByteModulus make_byte_modulus(std::int64_t m, int words);
 // g-th of the moduli. Range: can_encode_bytes(); 1 <= n <= kTileInner; moduli made for as many words.
 void encode_bytes(const std::uint32_t (*word)[kTileInner], int words, std::int64_t n, const std::vector<ByteModulus>& moduli,
                   const std::vector<std::int64_t>& first, std::int8_t* limbs);
+
+// All of the planes of lines of integers.
+class ByteEncoder {
+ public:
+  // Of the first `count` moduli, for integers of up to 2^bits in magnitude; none where something else has to encode them: limbs
+  // that are no residues, integers that are too long, or a CPU without the instructions.
+  static std::optional<ByteEncoder> of(const Plan& plan, int count, int bits);
+
+  int words() const { return words_; }
+
+  // Planes of one line, `pitch` apart. Range: as encode_bytes.
+  void encode(const std::uint32_t (*word)[kTileInner], std::int64_t n, std::int8_t* limbs, std::int64_t pitch);
+
+ private:
+  int words_ = 0;
+  std::vector<ByteModulus> moduli_;
+  std::vector<std::int64_t> planes_, first_;
+};
 
 }  // namespace ozfp4

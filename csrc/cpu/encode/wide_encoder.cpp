@@ -104,8 +104,9 @@ WideEncoder::WideEncoder(const Plan& plan, int count)
       count_(count),
       words_(line_words(plan.bits)),
       pieces_(field_count(plan)),
-      cutter_(field_width(plan), pieces_, words_) {
-  if (!plan.has_moduli()) return;
+      cutter_(field_width(plan), pieces_, words_),
+      bytes_(ByteEncoder::of(plan, count, plan.bits)) {
+  if (!plan.has_moduli() || bytes_) return;
   for (int i = 0; i < count; ++i) {
     const std::int64_t m = plan.modulus(i);
     if (plan.alphabet.entry == PlaneEntry::fp64) {
@@ -120,6 +121,7 @@ void WideEncoder::encode(WideLine& line, std::int64_t n, void* planes, std::int6
   if (plan_.scheme == Scheme::one) return encode_digits(line, n, planes, pitch);
   if (plan_.alphabet.entry == PlaneEntry::fp64) return encode_large(line, n, static_cast<double*>(planes), pitch);
   auto* bytes = static_cast<std::int8_t*>(planes);
+  if (bytes_) return bytes_->encode(line.word, n, bytes, pitch);
   if (plan_.cut == 0) return encode_bytes(line, Part::whole, n, bytes, pitch);
   WideLine part_line;
   for (const Part part : {Part::low, Part::high, Part::sum}) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "arith/limbs/wide_residue.hpp"
+#include "cpu/encode/byte_residues.hpp"
 #include "cpu/encode/wide_line.hpp"
 #include "plan/plan.hpp"
 
@@ -32,6 +33,7 @@ class WideEncoder {
   const Plan& plan_;
   int count_, words_, pieces_;
   FieldCutter cutter_;
+  std::optional<ByteEncoder> bytes_;
   std::vector<WideModulus<float>> small_;
   std::vector<WideModulus<double>> large_;
   float small_piece_[kMostPieces<float>][kLine];

@@ -9,6 +9,7 @@
 #include "arith/limbs/limbs.hpp"
 #include "arith/limbs/residue.hpp"
 #include "cpu/bytes/packed.hpp"
+#include "cpu/encode/byte_residues.hpp"
 #include "cpu/encode/pair_planes.hpp"
 #include "cpu/encode/quantise.hpp"
 #include "cpu/encode/residue_planes.hpp"
@@ -34,6 +35,13 @@ OZFP4_VECTORISED void split_line(const std::int64_t* v, std::int64_t n, LinePiec
   for (std::int64_t i = 0; i < n; ++i) {
     const Pieces pieces = split_integer(v[i]);
     for (int j = 0; j < 4; ++j) out.piece[j][i] = pieces.p[j];
+  }
+}
+
+OZFP4_VECTORISED void split_words(const std::int64_t* v, std::int64_t n, std::uint32_t* low, std::uint32_t* high) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    low[i] = static_cast<std::uint32_t>(v[i]);
+    high[i] = static_cast<std::uint32_t>(v[i] >> 32);
   }
 }
 
@@ -94,8 +102,8 @@ LargeModulus large_modulus(std::int64_t m) {
 // Encodes lines of integers; holds what depends on the plan alone and one line of scratch.
 class LineEncoder {
  public:
-  LineEncoder(const Plan& plan, int count) : plan_(plan), count_(count) {
-    if (!plan.has_moduli()) return;
+  LineEncoder(const Plan& plan, int count) : plan_(plan), count_(count), bytes_(ByteEncoder::of(plan, count, kNarrowBits)) {
+    if (!plan.has_moduli() || bytes_) return;
     for (int g = 0; g < count; ++g) {
       const std::int64_t m = plan.groups[static_cast<std::size_t>(g)].modulus;
       if (plan.alphabet.entry == PlaneEntry::fp64) {
@@ -136,6 +144,10 @@ class LineEncoder {
       }
       return;
     }
+    if (bytes_) {
+      split_words(v, n, words_[0], words_[1]);
+      return bytes_->encode(words_, n, static_cast<std::int8_t*>(planes), pitch);
+    }
     split_line(v, n, pieces_);
     for (int g = 0; g < count_; ++g) {
       const Group& group = plan_.groups[static_cast<std::size_t>(g)];
@@ -159,6 +171,8 @@ class LineEncoder {
   int count_;
   std::vector<SmallModulus> small_;
   std::vector<LargeModulus> large_;
+  std::optional<ByteEncoder> bytes_;
+  std::uint32_t words_[2][kLine];
   LinePieces pieces_;
   std::uint8_t residues_[kLine];
 };
