@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cpu/runtime/threads.hpp"
+#include "cpu/runtime/transpose.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
 namespace ozfp4 {
@@ -46,6 +47,7 @@ OZFP4_VECTORISED void sum_lines(const std::int8_t* panel, std::int64_t tiles, st
 
 void pack_tile(Side side, const std::int8_t* entries, std::int64_t pitch, void* to) {
   if (side == Side::left) return pack_left(entries, pitch, static_cast<std::uint8_t*>(to));
+  if (can_transpose()) return transpose_words(entries, pitch, to);
   pack_right(entries, pitch, static_cast<std::int8_t*>(to));
 }
 

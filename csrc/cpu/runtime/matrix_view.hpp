@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "arith/element_type.hpp"
+#include "cpu/runtime/transpose.hpp"
 
 namespace ozfp4 {
 
@@ -85,6 +87,8 @@ void load_tile(const OperandView& view, std::int64_t outer0, std::int64_t outers
     for (std::int64_t o = 0; o < outers; ++o) {
       std::memcpy(tile + o * kTilePitch, origin + o * view.outer_stride, static_cast<std::size_t>(inners) * sizeof(T));
     }
+  } else if (std::is_same_v<T, double> && outers == kTileOuter && view.outer_stride == sizeof(double) && can_transpose()) {
+    transpose_columns(origin, view.inner_stride, inners, reinterpret_cast<double*>(tile), kTilePitch);
   } else {
     for (std::int64_t k = 0; k < inners; ++k) {
       const char* line = origin + k * view.inner_stride;
