@@ -114,6 +114,7 @@ __global__ void __launch_bounds__(kThreads, 1) repair_kernel(const __grid_consta
     return;
   }
   if (count_left(p.job, listed) > p.job.order.most) {
+    __syncthreads();  // all warps have read the counts, which are cleared once the last block has arrived
     if (threadIdx.x == 0) arrive(p.job, 0, 0);
     return;
   }
