@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 
 import ozfp4
+from ozfp4.backends.cuda.launch import Launch
 from ozfp4.dispatch import complex_product, on_cuda
 from ozfp4.report import Report
 from ozfp4.request import complex as forms
@@ -178,3 +181,26 @@ def test_bytes_of_copies() -> None:
         new = [0 if forms.lie_together(real, own) else real.nbytes for real, own in made]
         assert new[0] == row * x.shape[-2]
         assert new[1] <= column * y.shape[-1] <= 2 * new[1]
+
+
+@pytest.mark.parametrize("limit", [1500, 2**20])
+def test_a_block_has_its_workspace_alone(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    matmul = importlib.import_module("ozfp4.api.matmul")
+    workspaces: list[Any] = []  # weak references to those of all blocks
+
+    def on_cuda(request: MatmulRequest, report: bool) -> tuple[Any, Any, Launch, None]:
+        assert not any(there() is not None for there in workspaces)  # that of a block before
+        workspace = np.empty(100)
+        workspaces.append(weakref.ref(workspace))
+        request.out.copy_(request.a @ request.b)
+        return request.out, None, Launch(None, workspace, None, (0, 0, 0), 0), None  # type: ignore[arg-type]
+
+    monkeypatch.setattr(matmul, "_on_cuda", on_cuda)
+    a, b = (torch.view_as_complex((tensor((8, 8, 2), "float64", seed) / 2**20).round()) for seed in (1, 2))
+    asked = check_arguments("II", "auto", None, "least", workspace_limit=limit)
+    request = matmul_request(Operands(a, b, None, torch, True), asked)
+    c, _, launch, _ = matmul._of_parts(request, True, False)
+    assert (launch is None) == (len(workspaces) > 1) == (limit < 2**20)
+    np.testing.assert_array_equal(
+        c.numpy(), (a @ b).numpy()
+    )  # of small integers, which torch's own products are exact for

@@ -43,8 +43,8 @@ class Launch:
 
 
 class OnlyLaunch:
-    """The launch of what may be several products: None where there was none, or where there were several, whose workspaces are
-    then let go of as each of them ends."""
+    """The launch of what may be several products: None where there was none, or where there were several. Its memory is let go
+    of, which the next one may take."""
 
     def __init__(self) -> None:
         self.launch: Launch | None = None
@@ -53,6 +53,8 @@ class OnlyLaunch:
     def add(self, launch: Launch | None) -> None:
         self._count += 1
         self.launch = launch if self._count == 1 else None
+        if launch is not None:
+            launch.workspace = launch.second = None
 
 
 # Of a problem that is launched again; larger ones take far longer than the allocation of theirs.
