@@ -155,8 +155,12 @@ typedef struct ozfp4_options {
   int64_t stride_bound;    /* and from matrix to matrix; 0: without a gap */
   ozfp4_report* report;    /* NULL: nobody asks */
   /* Of ozfp4_cuda_?gemm, where what happened is known once it has run: */
-  int64_t most_repaired; /* with more entries that nothing certifies, none is summed anew, and C is undefined; 0: any number is */
-  int64_t* repaired;     /* in memory that the device can write: how many were, or minus how many were not; NULL: nobody asks */
+  /* With more entries that nothing certifies none of them is summed anew, and C is undefined; 0: any number is. Counted in each
+   * block of C by itself, where workspace_limit cuts it; a complex entry is two. */
+  int64_t most_repaired;
+  /* In memory that the device can write: how many nothing certified, or minus those of the blocks that were left; exact zeros are
+   * among them. NULL: nobody asks. */
+  int64_t* repaired;
 } ozfp4_options;
 
 #define OZFP4_OPTIONS_INIT {sizeof(ozfp4_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, NULL}

@@ -98,10 +98,31 @@ void check_shape(std::int64_t m, std::int64_t n, std::int64_t k, double beta, in
   }
 }
 
+// Where nothing is multiplied, and where there is nothing to write.
+void check_nothing(std::int64_t m, std::int64_t k, double alpha, double beta) {
+  const Matrix a(numbers(100, 300)), b(numbers(100, 300)), c(numbers(100, 1));
+  const Count told(false);
+  ozfp4_options options = OZFP4_OPTIONS_INIT;
+  options.most_repaired = 1, options.repaired = told.at;
+  std::int64_t bytes = 0;
+  report("workspace of nothing", ozfp4_cuda_workspace_size(OZFP4_FLOAT64, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, 10,
+                                                           k, &options, &bytes) == OZFP4_OK);
+  const Matrix workspace(std::vector<double>(static_cast<std::size_t>(bytes / 8 + 1)));
+  const ozfp4_status status = ozfp4_cuda_dgemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, 10, k, alpha, a.data, 10,
+                                               b.data, 10, beta, c.data, 10, workspace.data, bytes, nullptr, &options);
+  report("nothing " + std::to_string(m) + " " + std::to_string(k), status == OZFP4_OK && told.value() == 0,
+         std::to_string(told.value()));
+}
+
 }  // namespace
 
 int main() {
   require_gpu();
+  for (const double beta : {0.0, 2.0}) {
+    check_nothing(0, 10, 1, beta);
+    check_nothing(10, 0, 1, beta);
+    check_nothing(10, 10, 0, beta);
+  }
   for (const int span : {0, 300}) {
     for (const double beta : {0.0, 2.0}) {
       check_shape(60, 50, 40, beta, span);        // one launch

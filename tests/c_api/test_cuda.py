@@ -90,6 +90,16 @@ def test_an_empty_product_needs_no_device(cuda: ctypes.CDLL) -> None:
     assert size.value == 0
 
 
+def test_where_repairs_are_told(cuda: ctypes.CDLL) -> None:
+    def told(address: int) -> lib.Options:
+        return lib.options(repaired=ctypes.cast(address, ctypes.POINTER(ctypes.c_int64)))
+
+    status, error = call(cuda, asked=told(260))
+    assert (status, error) == (lib.INVALID, "options.repaired: its address is not a multiple of 8")
+    # Of an empty product, too: the address is none, if there is a device.
+    assert call(cuda, m=0, c=None, workspace=None, asked=told(256))[0] == lib.DEVICE_ERROR
+
+
 def test_without_a_device(cuda: ctypes.CDLL) -> None:
     size = ctypes.c_int64(-1)
     for kind in lib.LETTERS:

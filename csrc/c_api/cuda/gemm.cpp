@@ -38,7 +38,10 @@ void run(const DeviceCall& call, void* workspace, std::int64_t bytes, void* stre
   check_aligned("a", call.a, call.type.bytes());
   check_aligned("b", call.b, call.type.bytes());
   check_aligned("c", call.c, call.type.bytes());
-  if (!is_there) return;
+  if (!is_there) {
+    if (options.repaired != nullptr) on_device([&] { tell_of_none(options, static_cast<cudaStream_t>(stream)); });
+    return;
+  }
   check_pointer("workspace", workspace, true);
   check_aligned("workspace", workspace, 256);
   on_device([&] {

@@ -231,6 +231,10 @@ std::shared_ptr<const DeviceProblem> find_problem(const DeviceProduct& product, 
   return made;
 }
 
+void tell_of_none(const Options& options, cudaStream_t stream) {
+  check(cudaMemsetAsync(options.repaired, 0, sizeof *options.repaired, stream), "cudaMemsetAsync");
+}
+
 void launch(const DeviceProblem& problem, const DeviceProduct& p, const Options& options, char* workspace, cudaStream_t stream) {
   const DevicePlaces& places = problem.places;
   const int pair = p.type.bytes();
@@ -249,7 +253,7 @@ void launch(const DeviceProblem& problem, const DeviceProduct& p, const Options&
   further.stream = stream;
   if (options.most_repaired != 0) further.repair.most = static_cast<unsigned long long>(options.most_repaired);
   if (options.repaired != nullptr && !problem.plan.promise.certifies()) {  // no kernel tells
-    check(cudaMemsetAsync(options.repaired, 0, sizeof *options.repaired, stream), "cudaMemsetAsync");
+    tell_of_none(options, stream);
   } else {
     further.repair.told = reinterpret_cast<long long*>(options.repaired);
   }

@@ -52,6 +52,9 @@ std::int64_t inner_of(const DeviceProduct& product);
 // the workspace limit is too small. `stream`: where it will be launched.
 std::shared_ptr<const DeviceProblem> find_problem(const DeviceProduct& product, const Options& options, cudaStream_t stream);
 
+// That nothing is repaired, where no kernel tells. Range: the caller asks. Throws as launch.
+void tell_of_none(const Options& options, cudaStream_t stream);
+
 // Throws cuda::LaunchError. Range: a workspace of problem.places.bytes, aligned to 256.
 void launch(const DeviceProblem& problem, const DeviceProduct& product, const Options& options, char* workspace,
             cudaStream_t stream);
