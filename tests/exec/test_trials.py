@@ -36,7 +36,8 @@ assert not product(even) and not product(uneven)
 """
 
 
-def test_the_real_routine_makes_what_was_slow(tmp_path: Path) -> None:
+def test_the_real_routine_makes_what_was_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OZFP4_NUM_THREADS", "1")  # many would repair them all in less than 300 microseconds
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("no C compiler")
