@@ -320,6 +320,99 @@ def product(number):
     assert ("cublasDgemm_v2", False, 2, MANY) in why(done)
 
 
+# Products on trial, of which the stand-ins leave C as it is: `number` is the first entry of B, 0 where nothing is to be repaired.
+ON_TRIAL = """
+def product(n, number=0, own=handle):
+    a, c = np.zeros((n, n)), np.zeros((n, n))
+    a[0, 0] = number
+    at, one = address(a), scalar(1, "D")
+    assert process.cublasDgemm_v2(own, 0, 0, n, n, n, one, at, n, at, n, one, address(c), n) == 0
+"""
+TRIAL: dict[str, Any] = {"mode": "fastest", "FAKE_IDLE": 1, "FAKE_SLOW": 50_000}
+
+
+def test_nothing_is_timed_or_tried_in_a_captured_graph(run: Run) -> None:
+    done = run(
+        f"{ON_TRIAL}product(1030)\ncuda.fake_capture(1)\nproduct(1030)\ncuda.fake_capture(0)",
+        **TRIAL,
+    )
+    text = "a CUDA graph is captured, in which nothing can be timed or tried"
+    assert why(done) >= {("cublasDgemm_v2", False, 1, text)}
+    assert (done["caught"], done["left"]) == (1, 1)
+
+
+def test_counts_are_of_products_of_about_the_same_size(run: Run) -> None:
+    # 600 are not too many of 1300^2 entries, and too many of 1030^2, of which the second product has none.
+    done = run(f"{ON_TRIAL}product(1300, 1), product(1030), product(1030)", FAKE_REPAIRS=600, **TRIAL)
+    assert (done["caught"], done["left"]) == (3, 0)
+
+
+def test_nobody_else_waits_for_a_product_on_trial(run: Run) -> None:
+    done = run(
+        f"""{ON_TRIAL}
+import signal, threading, time
+product(1030)
+other = P()
+assert cublas.cublasCreate_v2(byref(other)) == 0 and process.cublasSetStream_v2(other, P(16)) == 0
+cuda.fake_hold(P(16))
+waits = threading.Thread(target=lambda: product(1300, own=other))
+waits.start()
+signal.alarm(60)                          # ends the process, whatever it waits for
+while not cuda.fake_waiting(): time.sleep(0.001)
+product(1030)                             # another thread enqueues what it likes
+product(1300)                             # but what is on trial
+if (child := os.fork()) == 0: os._exit(0)
+os.waitpid(child, 0)
+cuda.fake_hold(None)
+waits.join()
+product(1300)
+""",
+        **TRIAL,
+    )
+    rows = {(row["m"], row["caught"]): (row["calls"], row["why"]) for row in done["rows"]}
+    assert rows.pop((1300, False)) == (1, "the real routine, while another thread tries a like product")
+    assert {key: calls for key, (calls, _) in rows.items()} == {(1030, True): 2, (1300, True): 2}
+
+
+def test_a_context_that_is_gone_takes_its_counts(run: Run) -> None:
+    done = run(f"{ON_TRIAL}for i in range(2, 5): product(1030), product(1030), cuda.fake_context(i)", **TRIAL)
+    assert (done["caught"], done["left"]) == (6, 0)
+
+
+def test_blocks_are_not_cut_for_products_that_failed(run: Run) -> None:
+    calls = """
+n, k = 2304, 1024
+a, c = np.ones((n, k), order="F"), np.zeros((n, n), order="F")
+for _ in range(3):
+    assert process.cublasDsyrk_v2(handle, 0, 0, n, k, scalar(1, "D"), address(a), n, scalar(1, "D"), address(c), n) == 0
+"""
+    done = run(calls, FAKE_REPAIRS=10**6, **TRIAL)
+    rows = {(row["m"], row["n"], row["k"]): (row["calls"], row["why"]) for row in done["rows"]}
+    assert rows.pop((1024, 1280, k := 1024)) == (1, MANY)  # the first time
+    assert rows[2304, 2304, k] == (2, "products of the shape of its blocks are left")
+    assert not done["caught"]
+
+
+def test_a_batch_whose_rest_nobody_can_make(run: Run) -> None:
+    done = run("""
+a, b, c = (integers((4, 4, 2), "D") for _ in "abc")
+b[0, 0, :] = 5, 77
+at, stride, one = address, ctypes.c_longlong(16), scalar(1, "D")
+def batch():
+    return process.cublasDgemmStridedBatched(handle, 0, 0, 4, 4, 4, one, at(a), 4, stride, at(b), 4, stride, one, at(c), 4,
+        stride, 2)
+wanted = np.stack([mm(a[..., i], b[..., i]) + c[..., i] for i in range(2)], axis=2)
+cublas.fake_fill(1)
+assert batch() == 14                      # CUBLAS_STATUS_INTERNAL_ERROR
+np.testing.assert_array_equal(c[..., 0], wanted[..., 0])
+c[..., 0] -= mm(a[..., 0], b[..., 0])
+cublas.fake_fill(0)
+assert batch() == 0
+np.testing.assert_array_equal(c, wanted)
+""", FAKE_REFUSED=77)  # fmt: skip
+    assert (done["caught"], done["left"]) == (2, 0)
+
+
 def test_rank_k_and_triangular_solves_by_blocks(run: Run) -> None:
     done = run("""
 n, k = 700, 3

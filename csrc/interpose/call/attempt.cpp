@@ -13,7 +13,7 @@ bool Attempt::is_served(const Native& native) {
   if (reason_ == Reason::always && !settings().always) {
     reason_ = by_time(product_, {measure_on_cpu, &native, false});
   }
-  Trial* const trial = reason_ == Reason::faster ? trial_of(product_, false, real_.caller) : nullptr;
+  Trial* const trial = reason_ == Reason::faster ? trial_of(product_, {}, real_.caller) : nullptr;
   if (trial && trial->verdict == Trial::failed) reason_ = Reason::many_repairs;
   began_ = now();
   if (!is_caught(reason_)) return false;

@@ -43,13 +43,6 @@ std::atomic<std::int64_t> born{now()};
 void forget() { classes.forget(), all_native = spent = spent_on_device = 0, born = now(); }
 const bool forgets = (forget_in_children(forget), true);
 
-// The largest of 1, 2, 3, 4, 6, 8, 12, 16, ... that is not larger. Range: extent >= 1.
-std::int64_t level(std::int64_t extent) {
-  const std::int64_t power = std::int64_t(1) << (63 - __builtin_clzll(static_cast<unsigned long long>(extent)));
-  const std::int64_t middle = power + power / 2;
-  return power > 1 && extent >= middle ? middle : power;
-}
-
 double size_of(const ShapeClass& of) {
   return static_cast<double>(of.m) * static_cast<double>(of.n) * static_cast<double>(of.k) * static_cast<double>(of.batch);
 }
@@ -80,6 +73,12 @@ void measure(const ShapeClass& of, State& state, const Arena& arena) {
 }
 
 }  // namespace
+
+std::int64_t level(std::int64_t extent) {
+  const std::int64_t power = std::int64_t(1) << (63 - __builtin_clzll(static_cast<unsigned long long>(extent)));
+  const std::int64_t middle = power + power / 2;
+  return power > 1 && extent >= middle ? middle : power;
+}
 
 ShapeClass class_of(const Product& p, bool is_on_device) {
   const std::int64_t most = longest[is_on_device];

@@ -28,6 +28,9 @@ struct ShapeClass {
   }
 };
 
+// The largest of 1, 2, 3, 4, 6, 8, 12, 16, ... that is not larger. Range: extent >= 1.
+std::int64_t level(std::int64_t extent);
+
 // Range: no extent is 0.
 ShapeClass class_of(const Product& product, bool is_on_device);
 

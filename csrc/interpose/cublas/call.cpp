@@ -60,6 +60,17 @@ Reason tell(ozfp4_status status) {
   return reason_of(status);
 }
 
+bool is_aligned(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory) % 256 == 0; }
+
+// One matrix, in the program's own space or, where there is none, in the stream's: the lock is held no longer, as a trial waits.
+Reason enqueue(const Product& matrix, Space space, std::int64_t bytes, Stream stream, const ozfp4_options& options) {
+  const ForkLock::Guard hold(serving);
+  if (!space.memory) space = {workspace_of(stream, bytes), static_cast<std::size_t>(bytes)};
+  if (!space.memory) return Reason::no_memory;
+  const ozfp4_status status = multiply(matrix, space.memory, static_cast<std::int64_t>(space.bytes), stream, options);
+  return status == OZFP4_OK ? Reason::always : tell(status);
+}
+
 }  // namespace
 
 bool begin_place(const Real& real, Handle handle, Place* place) {
@@ -108,37 +119,32 @@ Reason DeviceAttempt::decide(Place* place) const {
   if (!place->is_own_version) return Reason::other_version;
   if (settings().always) return Reason::always;
   if (!place->cublas) return Reason::not_measured_on_device;
-  if (is_captured(place->stream)) return Reason::captured;  // nothing can be measured
+  if (is_captured(place->stream)) return Reason::captured_untried;
   return by_time(product_, {measure_on_device, place->cublas, true});
 }
 
 // All matrices of the batch, or none: what one of them is refused for, all are, but for an address.
-Reason DeviceAttempt::serve(const Place& place, Trial* trial) const {
+Reason DeviceAttempt::serve(const Place& place, Trial* trial) {
   const Bypass bypass;
   ozfp4_options options = OZFP4_OPTIONS_INIT;
   options.accuracy = settings().accuracy;
-  const ForkLock::Guard hold(serving);
   std::int64_t bytes = 0;
-  ozfp4_status status = bytes_of(product_, options, &bytes);
+  const ozfp4_status status = bytes_of(product_, options, &bytes);
   if (status != OZFP4_OK) return tell(status);
-  Space space = place.space;
-  if (space.bytes < static_cast<std::size_t>(bytes) || reinterpret_cast<std::uintptr_t>(space.memory) % 256 != 0) {
-    if (is_captured(place.stream)) return Reason::captured;
-    space = {workspace_of(place.stream, bytes), static_cast<std::size_t>(bytes)};
-    if (!space.memory) return Reason::no_memory;
-  }
+  const bool is_own = place.space.bytes >= static_cast<std::size_t>(bytes) && is_aligned(place.space.memory);
+  if (!is_own && is_captured(place.stream)) return Reason::captured;
   Watch watch(trial, product_, place.stream);
   for (std::int64_t i = 0; i < product_.batch; ++i) {
     const Product matrix = matrix_of(product_, i);
     Reason reason = watch.begin(matrix, &options);
-    if (reason == Reason::always) {
-      status = multiply(matrix, space.memory, static_cast<std::int64_t>(space.bytes), place.stream, options);
-      reason = status != OZFP4_OK ? tell(status) : watch.passes(matrix) ? Reason::always : Reason::many_repairs;
-    }
+    if (reason == Reason::always) reason = enqueue(matrix, is_own ? place.space : Space{}, bytes, place.stream, options);
+    if (reason == Reason::always && !watch.passes(matrix)) reason = Reason::many_repairs;
     if (reason == Reason::always) continue;
     if (i == 0) return reason;
     // What is written stays, and the others are cuBLAS's: C may be read again nowhere else.
-    for (; i < product_.batch; ++i) native_on_device(place.cublas, matrix_of(product_, i), place.stream);
+    for (; i < product_.batch; ++i) {
+      if (!native_on_device(place.cublas, matrix_of(product_, i), place.stream)) status_ = internal_error;
+    }
   }
   return Reason::always;
 }
@@ -150,9 +156,7 @@ bool DeviceAttempt::is_served(Place place) {
     if (reason_ == Reason::slower) began_ = now();  // it may have been measured
     return false;
   }
-  // What is scaled has nothing to repair.
-  const bool may_repair = reason_ == Reason::faster && settings().accuracy != OZFP4_ACCURACY_SCALED;
-  Trial* const trial = may_repair ? trial_of(product_, true, real_.caller) : nullptr;
+  Trial* const trial = trial_on_device(product_, real_.caller);
   if (trial && has_failed(*trial, product_)) return is_left_for(Reason::many_repairs);
   const DeviceVerification verification(product_, place.stream);
   began_ = now();

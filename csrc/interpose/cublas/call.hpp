@@ -36,14 +36,17 @@ class DeviceAttempt {
   // The same of one that is left for a reason that the caller knows.
   bool is_left_for(Reason reason);
   void left();
+  // What the program is told of one that is served.
+  Status status() const { return status_; }
 
  private:
   Reason decide(Place* place) const;
-  Reason serve(const Place& place, Trial* trial) const;
+  Reason serve(const Place& place, Trial* trial);
 
   const Real& real_;
   const Product& product_;
   Reason reason_ = Reason::always;
+  Status status_ = success;
   std::int64_t began_ = 0;
 };
 

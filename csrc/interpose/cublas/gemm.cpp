@@ -18,7 +18,7 @@ Status run(const Real& real, Handle handle, const Product& product, Reason known
   } else if (known != Reason::always) {
     attempt.is_left_for(known);
   } else if (attempt.is_served(place)) {
-    return success;
+    return attempt.status();
   }
   Status status = success;
   {

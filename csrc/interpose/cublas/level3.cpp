@@ -8,6 +8,7 @@
 #include "interpose/cublas/call.hpp"
 #include "interpose/cublas/device/device.hpp"
 #include "interpose/cublas/device/times.hpp"
+#include "interpose/cublas/watch.hpp"
 #include "interpose/process/settings.hpp"
 
 namespace ozfp4::interpose::cublas {
@@ -24,10 +25,10 @@ struct Products {
 
   Status make(const Product& p) const {
     DeviceAttempt attempt(real, p);
-    if (attempt.is_served(place)) return success;
+    if (attempt.is_served(place)) return attempt.status();
     const bool is_made = native_on_device(real.library, p, place.stream);
     attempt.left();
-    return is_made ? success : 14;  // CUBLAS_STATUS_INTERNAL_ERROR
+    return is_made ? success : internal_error;
   }
 };
 
@@ -48,12 +49,14 @@ void* move(void* matrix, Type type, std::int64_t row, std::int64_t column, std::
 }
 
 // Whether blocks are worth it: the largest product off the diagonal is one that ozfp4 makes. Range: factors on the host.
-bool has_served_block(const Place& place, const Product& largest) {
+bool has_served_block(const Real& real, const Place& place, const Product& largest) {
   if (!place.is_own_version || !has_device()) return false;
   if (is_captured(place.stream) || !can_make_native(place.cublas, largest.type)) return false;
   const Reason reason = by_call(largest);
   if (reason != Reason::always || settings().always) return reason == Reason::always;
-  return is_caught(by_time(largest, {measure_on_device, place.cublas, true}));
+  if (!is_caught(by_time(largest, {measure_on_device, place.cublas, true}))) return false;
+  Trial* const trial = trial_on_device(largest, real.caller);
+  return !trial || !has_failed(*trial, largest);
 }
 
 // ---- C = alpha A op(A) + beta C of a triangle --------------------------------------------------------------------------
@@ -203,7 +206,7 @@ Status run(const Real& real, Handle handle, const Problem& all, const Product& w
   Place place;
   const bool is_known = place_of(real, handle, &place);
   // Before blocks are looked at: these read the factors.
-  if (is_known && place.is_host_factor && is_cut(all) && has_served_block(place, largest())) {
+  if (is_known && place.is_host_factor && is_cut(all) && has_served_block(real, place, largest())) {
     return by_blocks(Products{real, place}, all, [&](const Problem& each) {
       const Bypass bypass;
       return diagonal(each);

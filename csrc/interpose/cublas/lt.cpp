@@ -122,7 +122,7 @@ extern "C" __attribute__((visibility("default"))) Status cublasLtMatmul(Handle h
   } else if (!is_valid(product)) {
     attempt.is_left_for(Reason::refused_by_blas);
   } else if (attempt.is_served(place_of_stream(real, stream, {workspace, bytes}))) {
-    return success;
+    return attempt.status();
   }
   Status status = success;
   {

@@ -12,7 +12,7 @@ namespace ozfp4::interpose::cublas {
 using Handle = void*;
 using Stream = void*;
 using Status = int;
-constexpr Status success = 0;
+constexpr Status success = 0, internal_error = 14;
 enum : int { op_n = 0, op_t = 1, op_c = 2 };
 enum : int { lower = 0, upper = 1 };
 enum : int { left = 0, right = 1 };

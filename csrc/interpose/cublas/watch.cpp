@@ -4,6 +4,7 @@
 #include "interpose/cublas/device/counts.hpp"
 #include "interpose/cublas/device/device.hpp"
 #include "interpose/process/record.hpp"
+#include "interpose/process/settings.hpp"
 
 namespace ozfp4::interpose::cublas {
 namespace {
@@ -20,6 +21,12 @@ bool reads_result(const Product& p) {
 
 }  // namespace
 
+Trial* trial_on_device(const Product& product, const void* caller) {
+  if (settings().always || settings().accuracy == OZFP4_ACCURACY_SCALED) return nullptr;  // what is scaled needs no repair
+  const std::uint64_t context = current_context();
+  return context == 0 ? nullptr : trial_of(product, {true, context}, caller);
+}
+
 bool has_failed(Trial& trial, const Product& product) {
   const std::int64_t* told = trial.told;
   if (trial.verdict == Trial::passed && told && is_beyond(value_of(told), most_repaired(product))) trial.verdict = Trial::failed;
@@ -31,13 +38,14 @@ Watch::Watch(Trial* trial, const Product& product, Stream stream)
       stream_(stream),
       most_repaired_(interpose::most_repaired(product)),
       native_(trial ? native_time_of(product, true) / product.batch : 0) {
-  if (!trial_ || trial_->told) return;
-  std::int64_t* none = nullptr;
-  std::int64_t* const fresh = new_count();
-  if (fresh) trial_->told.compare_exchange_strong(none, fresh);
+  is_watching_ = is_open() && !trial_->is_watched.exchange(true);
+  if (is_watching_ && !trial_->told) trial_->told = new_count(current_context());
 }
 
-Watch::~Watch() { release(kept_, stream_); }
+Watch::~Watch() {
+  release(kept_, stream_);
+  if (is_watching_) trial_->is_watched = false;
+}
 
 // C's lines to the memory for them and back.
 bool Watch::copy(const Product& p, bool is_back) const {
@@ -49,11 +57,16 @@ bool Watch::copy(const Product& p, bool is_back) const {
 }
 
 Reason Watch::begin(const Product& p, ozfp4_options* options) {
-  if (!trial_ || !trial_->told) return is_open() ? Reason::no_memory : Reason::always;
-  options->repaired = trial_->told;
+  if (!trial_) return Reason::always;
   options->most_repaired = 0;
-  if (!is_open()) return Reason::always;
-  if (is_captured(stream_)) return Reason::captured_on_trial;
+  if (!is_open()) {
+    options->repaired = trial_->told;
+    return Reason::always;
+  }
+  if (!is_watching_) return Reason::watched;
+  if (is_captured(stream_)) return Reason::captured_untried;
+  if (!trial_->told) return Reason::no_memory;
+  options->repaired = trial_->told;
   if (reads_result(p)) {
     if (!kept_) kept_ = allocate(static_cast<std::size_t>(p.m) * static_cast<std::size_t>(p.n) * size_of(p.type), stream_);
     if (!kept_ || !copy(p, false)) return Reason::no_memory;
@@ -65,7 +78,7 @@ Reason Watch::begin(const Product& p, ozfp4_options* options) {
 }
 
 bool Watch::passes(const Product& p) {
-  if (!is_open()) return true;
+  if (!is_own()) return true;
   if (!wait_for(stream_)) return true;  // an error of the device, which the program's next call meets
   const std::int64_t time = now() - began_;
   if (value_of(trial_->told) < 0) {

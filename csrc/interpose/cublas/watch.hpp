@@ -12,10 +12,14 @@
 
 namespace ozfp4::interpose::cublas {
 
+// That of a product in the current context; null where nothing is to be tried. Range: the product is measured to be faster.
+Trial* trial_on_device(const Product& product, const void* caller);
+
 // Whether a product of this kind was too slow, by all that devices have told.
 bool has_failed(Trial& trial, const Product& product);
 
-// Of the matrices of one product, one after the other. Range: the trial has not failed.
+// Of the matrices of one product, one after the other. It waits for the stream: the caller holds no lock meanwhile that another
+// thread may need to enqueue what the stream waits for, or to fork. Range: the trial has not failed, and is one of the context.
 class Watch {
  public:
   // Null: nothing is watched.
@@ -31,12 +35,14 @@ class Watch {
 
  private:
   bool is_open() const { return trial_ && trial_->verdict == Trial::open; }
+  bool is_own() const { return is_watching_ && is_open(); }
   bool copy(const Product& matrix, bool is_back) const;
 
   Trial* const trial_;
   const Stream stream_;
   const std::int64_t most_repaired_, native_;
-  void* kept_ = nullptr;  // C
+  bool is_watching_ = false;  // nobody else does: one product at a time tells how many entries were left
+  void* kept_ = nullptr;      // C
   std::int64_t began_ = 0;
 };
 

@@ -15,6 +15,7 @@ struct Handle {
   int pointer_mode = 0;
 };
 std::atomic<long> made{0}, handles{0};
+std::atomic<int> is_full{0};
 
 void take_time() {
   if (const char* slow = std::getenv("FAKE_SLOW")) usleep(static_cast<unsigned>(std::atoi(slow)));
@@ -62,6 +63,7 @@ template <class T, class R>
 int rank_k(int fill, int trans, std::int64_t n, std::int64_t k, const void* alpha, const void* a, std::int64_t lda,
            const void* beta, void* c, std::int64_t ldc, int turned) {
   ++made;
+  if (std::getenv("FAKE_IDLE")) return 0;
   const T* of_a = static_cast<const T*>(a);
   for (std::int64_t j = 0; j < n; ++j) {
     for (std::int64_t i = fill == 0 ? j : 0; i < (fill == 0 ? n : j + 1); ++i) {
@@ -106,7 +108,8 @@ int solve(int side, int fill, int trans, int diag, std::int64_t m, std::int64_t 
 extern "C" {
 long fake_made() { return made; }
 long fake_handles() { return handles; }
-int cublasCreate_v2(Handle** handle) { return ++handles, *handle = new Handle, 0; }
+void fake_fill(int full) { is_full = full; }  // there is no memory for handles
+int cublasCreate_v2(Handle** handle) { return is_full ? 3 : (++handles, *handle = new Handle, 0); }
 int cublasDestroy_v2(Handle* handle) { return --handles, delete handle, 0; }
 int cublasSetStream_v2(Handle* handle, void* stream) { return handle->stream = stream, 0; }
 int cublasGetStream_v2(Handle* handle, void** stream) { return *stream = handle->stream, 0; }

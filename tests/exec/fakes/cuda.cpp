@@ -1,19 +1,39 @@
 // Stands in for libcuda.so.1: the device's memory is the host's.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <utility>
+#include <vector>
 
 namespace {
-std::atomic<int> captured{0};
+std::atomic<int> captured{0}, waiting{0};
 std::atomic<long> allocated{0}, released{0};
+std::atomic<void*> held{nullptr};
+std::atomic<unsigned long long> context{1};
+std::mutex lock;
+std::vector<std::pair<void*, std::size_t>> on_host;
 }  // namespace
 
 extern "C" {
 int fake_capture(int status) { return captured = status; }
 long fake_allocated() { return allocated; }
 long fake_released() { return released; }
+// Nothing on the stream ends until another one is held; null: none is.
+void fake_hold(void* stream) { held = stream; }
+int fake_waiting() { return waiting; }
+// The context that was current is gone, and another one is.
+void fake_context(int number) {
+  const std::lock_guard<std::mutex> alone(lock);
+  for (const auto& [memory, bytes] : on_host) munmap(memory, bytes);
+  on_host.clear();
+  context = static_cast<unsigned long long>(number);
+}
 
 int cuMemAllocAsync(std::uintptr_t* address, std::size_t bytes, void*) {
   if (captured) return 900;
@@ -25,7 +45,12 @@ int cuMemAllocAsync(std::uintptr_t* address, std::size_t bytes, void*) {
   *address = reinterpret_cast<std::uintptr_t>(memory);
   return 0;
 }
-int cuMemHostAlloc(void** address, std::size_t bytes, unsigned) { return *address = std::malloc(bytes), 0; }
+int cuMemHostAlloc(void** address, std::size_t bytes, unsigned) {
+  const std::lock_guard<std::mutex> alone(lock);
+  *address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  on_host.emplace_back(*address, bytes);
+  return 0;
+}
 int cuMemFreeAsync(std::uintptr_t address, void*) {
   ++released;
   std::free(reinterpret_cast<void*>(address));
@@ -33,9 +58,15 @@ int cuMemFreeAsync(std::uintptr_t address, void*) {
 }
 int cuStreamIsCapturing(void*, int* status) { return *status = captured, 0; }
 int cuStreamGetId(void* stream, unsigned long long* id) { return *id = reinterpret_cast<std::uintptr_t>(stream) + 7, 0; }
-int cuStreamSynchronize(void*) { return captured ? 900 : 0; }
+int cuStreamSynchronize(void* stream) {
+  ++waiting;
+  while (stream != nullptr && held == stream) usleep(100);
+  --waiting;
+  return captured ? 900 : 0;
+}
 int cuCtxSynchronize() { return captured ? 900 : 0; }
 int cuCtxGetDevice(int* device) { return *device = 0; }
+int cuCtxGetId(void*, unsigned long long* id) { return *id = context, 0; }
 int cuMemcpyHtoDAsync_v2(std::uintptr_t to, const void* from, std::size_t bytes, void*) {
   std::memcpy(reinterpret_cast<void*>(to), from, bytes);
   return 0;

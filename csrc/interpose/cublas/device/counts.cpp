@@ -1,6 +1,7 @@
 #include "interpose/cublas/device/counts.hpp"
 
 #include <cstring>
+#include <map>
 
 #include "interpose/cublas/device/device.hpp"
 #include "interpose/process/fork.hpp"
@@ -8,25 +9,32 @@
 namespace ozfp4::interpose::cublas {
 namespace {
 
-constexpr std::int64_t most = 1024;
+constexpr std::int64_t most = 1024;  // of a context
+struct Counts {
+  std::int64_t* first = nullptr;
+  std::int64_t given = 0;
+};
 ForkLock lock;
-std::int64_t* counts = nullptr;  // while none is given, or in memory that all devices write
-std::int64_t given = 0;
+auto& counts() {
+  static auto& found = *new std::map<std::uint64_t, Counts>;  // those of contexts that are gone are never used again
+  return found;
+}
 
 // Children have no device that would write to it.
-void forget() { counts = nullptr, given = 0; }
+void forget() { counts().clear(); }
 const bool forgets = (forget_in_children(forget), true);
 
 }  // namespace
 
-std::int64_t* new_count() {
+std::int64_t* new_count(std::uint64_t context) {
   const ForkLock::Guard hold(lock);
-  if (!counts) {
-    counts = static_cast<std::int64_t*>(allocate_on_host(most * sizeof(std::int64_t)));
-    if (!counts) return nullptr;
-    std::memset(counts, 0, most * sizeof(std::int64_t));
+  Counts& own = counts()[context];
+  if (!own.first) {
+    own.first = static_cast<std::int64_t*>(allocate_on_host(most * sizeof(std::int64_t)));
+    if (!own.first) return nullptr;
+    std::memset(own.first, 0, most * sizeof(std::int64_t));
   }
-  return given < most ? counts + given++ : nullptr;
+  return own.given < most ? own.first + own.given++ : nullptr;
 }
 
 }  // namespace ozfp4::interpose::cublas

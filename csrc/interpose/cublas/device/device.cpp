@@ -37,6 +37,7 @@ struct Driver {
   int (*cuStreamSynchronize)(Stream) = nullptr;
   int (*cuCtxSynchronize)() = nullptr;
   int (*cuCtxGetDevice)(int*) = nullptr;
+  int (*cuCtxGetId)(void*, unsigned long long*) = nullptr;
 };
 
 struct Library {
@@ -66,7 +67,8 @@ bool find_driver(Driver& driver) {
          find(library, "cuMemcpyHtoDAsync_v2", &driver.cuMemcpyHtoDAsync_v2) &&
          find(library, "cuMemcpyDtoDAsync_v2", &driver.cuMemcpyDtoDAsync_v2) &&
          find(library, "cuStreamSynchronize", &driver.cuStreamSynchronize) &&
-         find(library, "cuCtxSynchronize", &driver.cuCtxSynchronize) && find(library, "cuCtxGetDevice", &driver.cuCtxGetDevice);
+         find(library, "cuCtxSynchronize", &driver.cuCtxSynchronize) && find(library, "cuCtxGetDevice", &driver.cuCtxGetDevice) &&
+         find(library, "cuCtxGetId", &driver.cuCtxGetId);
 }
 
 bool open_library(const std::string& file, Library& own) {
@@ -145,9 +147,9 @@ void release(void* memory, Stream stream) {
 }
 
 void* allocate_on_host(std::size_t bytes) {
-  constexpr unsigned portable = 1, mapped = 2;
+  constexpr unsigned mapped = 2;
   void* memory = nullptr;
-  return found().driver.cuMemHostAlloc(&memory, bytes, portable | mapped) == 0 ? memory : nullptr;
+  return found().driver.cuMemHostAlloc(&memory, bytes, mapped) == 0 ? memory : nullptr;
 }
 
 bool is_captured(Stream stream) {
@@ -167,6 +169,11 @@ bool wait_for_all() { return found().driver.cuCtxSynchronize() == 0; }
 int current_device() {
   int device = 0;
   return found().driver.cuCtxGetDevice(&device) == 0 ? device : -1;
+}
+
+std::uint64_t current_context() {
+  unsigned long long id = 0;
+  return found().driver.cuCtxGetId(nullptr, &id) == 0 ? id : 0;
 }
 
 bool to_host(void* to, const void* from, std::size_t pitch, std::size_t width, std::size_t height, Stream stream) {

@@ -21,7 +21,7 @@ const char* last_error();
 // Of the driver. Memory is taken and given back in the stream's order; null where there is none.
 void* allocate(std::size_t bytes, Stream stream);
 void release(void* memory, Stream stream);
-// On the host, where kernels of all devices can write it; null: there is none. It is never given back.
+// On the host, where kernels of the current context can write it; null: there is none. It is given back with the context.
 void* allocate_on_host(std::size_t bytes);
 // Whether a graph is captured on the stream: then nothing may be allocated or waited for.
 bool is_captured(Stream stream);
@@ -37,5 +37,7 @@ bool on_device(void* to, const void* from, std::size_t bytes, Stream stream);  /
 bool wait_for(Stream stream);
 bool wait_for_all();
 int current_device();  // -1: none is
+// A number that no other context of the process has, nor ever had; 0 where none is current.
+std::uint64_t current_context();
 
 }  // namespace ozfp4::interpose::cublas

@@ -1,6 +1,7 @@
 #include "interpose/cublas/device/times.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <utility>
 #include <vector>
@@ -24,11 +25,11 @@ using Gemm = Status (*)(Handle, int, int, std::int64_t, std::int64_t, std::int64
 
 ForkLock lock;
 
-// A handle for the device that is current, which nobody else has meanwhile, as cuBLAS may be asked from no two threads at once.
+// A handle for the context that is current, which nobody else has meanwhile, as cuBLAS may be asked from no two threads at once.
 // Handles stay as long as the process, for whoever comes next: there are as many as threads were at it at once.
 class OwnHandle {
  public:
-  explicit OwnHandle(const Functions& of) : key_(of.library, current_device()) {
+  explicit OwnHandle(const Functions& of) : key_(of.library, current_context()) {
     {
       const ForkLock::Guard hold(lock);
       std::vector<Handle>& free = free_handles()[key_];
@@ -46,7 +47,7 @@ class OwnHandle {
   Handle get() const { return handle_; }
 
  private:
-  using Key = std::pair<void*, int>;  // a library, a device
+  using Key = std::pair<void*, std::uint64_t>;  // a library, a context
   static std::map<Key, std::vector<Handle>>& free_handles() {
     static auto& found = *new std::map<Key, std::vector<Handle>>;
     return found;
