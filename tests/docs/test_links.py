@@ -1,4 +1,4 @@
-"""Links and names of files in the pages of the root, docs/ and notebooks/README.md lead somewhere; `make docs` checks anchors."""
+"""Links, their anchors and names of files in the pages of the root, docs/ and notebooks/README.md lead somewhere."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ if not (ROOT / "notebooks").is_dir():
     pytest.skip("a source distribution holds no notebooks", allow_module_level=True)
 PAGES = [*sorted(ROOT.glob("*.md")), ROOT / "notebooks" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+ANCHORED = re.compile(r"\]\(([^)#:\s]*)#([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 NAMED = re.compile(r"`((?:csrc|src|tools|tests|benchmarks|docs|notebooks|cmake|\.ci)/[\w./*-]+)`")
 
 
@@ -30,6 +32,30 @@ def targets(page: Path) -> Iterator[Path]:
 def test_what_a_page_names_exists(page: Path) -> None:
     missing = [
         str(t.relative_to(ROOT)) for t in targets(page) if not t.exists() and not list(t.parent.glob(t.name))
+    ]
+    assert missing == []
+
+
+def anchors(page: Path) -> set[str]:
+    """Of a page's headings, as Python-Markdown names them."""
+    plain = (
+        re.sub(r"[^\w\s-]", "", heading).strip().lower()
+        for heading in HEADING.findall(page.read_text(encoding="utf-8"))
+    )
+    return {re.sub(r"[-\s]+", "-", heading) for heading in plain}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_anchors_of_links_are_headings(page: Path) -> None:
+    links = ANCHORED.findall(page.read_text(encoding="utf-8"))
+    # Pages that are made of docstrings have the names of what they describe as anchors.
+    missing = [
+        f"{target.name}#{anchor}"
+        for name, anchor in links
+        for target in [page.parent / name if name else page]
+        if target.is_file()
+        and "\n::: " not in target.read_text(encoding="utf-8")
+        and anchor not in anchors(target)
     ]
     assert missing == []
 
