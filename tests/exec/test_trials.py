@@ -9,24 +9,24 @@ from pathlib import Path
 import pytest
 from preloaded import reported
 
-# A BLAS that takes 300 microseconds for zeros.
+# A BLAS that takes 600 microseconds for zeros.
 SLOW = """
 #include <string.h>
 #include <unistd.h>
 void dgemm_(const char* ta, const char* tb, const int* m, const int* n, const int* k, const double* alpha, const double* a,
             const int* lda, const double* b, const int* ldb, const double* beta, double* c, const int* ldc) {
-  usleep(300);
+  usleep(600);
   for (int j = 0; j < *n; ++j) memset(c + j * (long)*ldc, 0, 8 * *m);
 }
 """
 
 PROGRAM = """
 blas = ctypes.CDLL(SLOW, ctypes.RTLD_GLOBAL)
-even, uneven = np.ones((64, 64)), np.ldexp(numbers((64, 64), float), rng.integers(-300, 300, (64, 64)))
-c = np.empty((64, 64))
+even, uneven = np.ones((96, 96)), np.ldexp(numbers((96, 96), float), rng.integers(-300, 300, (96, 96)))
+c = np.empty((96, 96))
 def product(x):
     c.fill(7)
-    fortran("dgemm_", b"N", b"N", 64, 64, 64, 1, x, 64, x, 64, 0, c, 64)
+    fortran("dgemm_", b"N", b"N", 96, 96, 96, 1, x, 96, x, 96, 0, c, 96)
     return c[3, 4] != 0
 for _ in range(20_000):
     if product(even): break  # it has been measured
@@ -37,7 +37,7 @@ assert not product(even) and not product(uneven)
 
 
 def test_the_real_routine_makes_what_was_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OZFP4_NUM_THREADS", "1")  # many would repair them all in less than 300 microseconds
+    monkeypatch.setenv("OZFP4_NUM_THREADS", "1")  # many would repair them all in less than 600 microseconds
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("no C compiler")

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "arith/multiples.hpp"
 #include "cpu/runtime/fp_mode.hpp"
@@ -49,47 +50,70 @@ thread_local bool is_in_range = false;
 
 // The ranges of one loop. The caller waits until every range is done, not for helpers: one that comes only when none is left
 // finds that out and leaves, and touches nothing but this object, which it shares.
+//
+// A thread begins with the ranges of its own part and goes on with those that others have left: the loops of a product go over
+// the same entries, which are in the caches of those who had them before.
 class Loop final : public SharedWork {
  public:
-  Loop(std::int64_t count, std::int64_t ranges, const std::function<void(std::int64_t, std::int64_t)>& body)
-      : count_(count), ranges_(ranges), body_(body) {}
+  Loop(std::int64_t count, std::int64_t ranges, std::int64_t parts, const std::function<void(std::int64_t, std::int64_t)>& body)
+      : count_(count), ranges_(ranges), body_(body), parts_(static_cast<std::size_t>(parts)) {
+    for (std::int64_t i = 0; i < parts; ++i) {
+      Part& part = parts_[static_cast<std::size_t>(i)];
+      part.next = ranges * i / parts;
+      part.end = ranges * (i + 1) / parts;
+    }
+  }
 
-  void work() noexcept override {
+  void work(int thread) noexcept override {
     const DefaultFpMode mode;  // a thread of the pool has that of whoever started it
     std::int64_t mine = 0;
     std::exception_ptr failure;
     is_in_range = true;
-    for (std::int64_t i = next_++; i < ranges_; i = next_++, ++mine) {
-      try {
-        body_(count_ * i / ranges_, count_ * (i + 1) / ranges_);
-      } catch (...) {
-        if (!failure) failure = std::current_exception();
+    for (std::size_t p = 0; p < parts_.size(); ++p) {
+      Part& part = parts_[(static_cast<std::size_t>(thread) + p) % parts_.size()];
+      for (std::int64_t i = part.next++; i < part.end; i = part.next++, ++mine) {
+        try {
+          body_(count_ * i / ranges_, count_ * (i + 1) / ranges_);
+        } catch (...) {
+          if (!failure) failure = std::current_exception();
+        }
       }
     }
     is_in_range = false;
-    if (mine == 0) return;
-    const std::lock_guard<std::mutex> hold(lock_);
-    if (failure && !failure_) failure_ = failure;
-    done_ += mine;
-    if (done_ == ranges_) all_done_.notify_one();
+    if (failure) {
+      const std::lock_guard<std::mutex> hold(lock_);
+      if (!failure_) failure_ = failure;
+    }
+    if (mine == 0 || (done_ += mine) != ranges_) return;
+    const std::lock_guard<std::mutex> hold(lock_);  // of a caller who looks at done_ and goes to sleep
+    all_done_.notify_one();
   }
 
   // Rethrows an exception of a range, if there was any.
   void wait() {
-    wait_awake([this] { return done_ == ranges_; });  // for a range that is nearly done
-    std::unique_lock<std::mutex> hold(lock_);
-    all_done_.wait(hold, [this] { return done_ == ranges_; });
+    const auto is_done = [this] { return done_ == ranges_; };
+    wait_awake(is_done);  // for a range that is nearly done
+    if (!is_done()) {
+      std::unique_lock<std::mutex> hold(lock_);
+      all_done_.wait(hold, is_done);
+    }
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   }
 
  private:
+  struct Part {
+    std::atomic<std::int64_t> next{0};
+    std::int64_t end = 0;
+    char apart[48] = {};  // of the next part's: each has a cache line
+  };
+
   const std::int64_t count_, ranges_;
   const std::function<void(std::int64_t, std::int64_t)>& body_;  // not used once every range is done
-  std::atomic<std::int64_t> next_{0};
+  std::vector<Part> parts_;
   std::mutex lock_;
   std::condition_variable all_done_;
-  std::atomic<std::int64_t> done_{0};  // written under the lock
-  std::exception_ptr failure_;
+  std::atomic<std::int64_t> done_{0};
+  std::exception_ptr failure_;  // written under the lock before its ranges are done
 };
 
 std::atomic<int> count_asked_for{0};
@@ -124,9 +148,9 @@ void parallel_for(std::int64_t count, std::int64_t grain, const std::function<vo
   }
 
   // More ranges than threads, taken in turn, so that a thread that is held up does not hold up the loop.
-  const auto loop = std::make_shared<Loop>(count, std::min<std::int64_t>(wanted, 8 * threads), body);
+  const auto loop = std::make_shared<Loop>(count, std::min<std::int64_t>(wanted, 8 * threads), threads, body);
   ask_for_help(loop, static_cast<int>(threads - 1));
-  loop->work();
+  loop->work(0);
   end_help(*loop);
   loop->wait();
 }

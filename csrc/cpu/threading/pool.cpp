@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "cpu/threading/cpus.hpp"
+#include "cpu/threading/board.hpp"
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <dlfcn.h>
@@ -51,49 +51,64 @@ void keep_loaded() {}
 
 std::atomic<void (*)()> at_end{nullptr};
 
+// A lock that others hold for less than a microsecond: threads that all look at once would put each other to sleep by it.
+class BriefLock {
+ public:
+  explicit BriefLock(std::mutex& lock) : hold(lock, std::defer_lock) { take(); }
+
+  void take() {
+    wait_awake([this] { return hold.try_lock(); });
+    if (!hold.owns_lock()) hold.lock();
+  }
+
+  std::unique_lock<std::mutex> hold;
+};
+
 class Pool {
  public:
   bool has_threads() const { return threads_ > 0; }
 
   void ask(const std::shared_ptr<SharedWork>& work, int helpers) {
-    CpuSet cpus = CpuSet::of_this_thread();
+    Job job{work, CpuSet::of_this_thread()};
     // The system likes to start and wake a thread on the CPU of who asks for it, where it waits for the very loop that it
     // should help with, above all while a BLAS keeps its own threads spinning on the other CPUs.
-    cpus.remove_current();
-    int missing;
+    job.cpus.remove_current();
+    if (awake_ >= helpers && board_.offer(job, helpers)) return;
+    int missing, last;
     {
-      const std::lock_guard<std::mutex> hold(lock_);
-      offers_.push_back({work, helpers, std::max(0, helpers - awake_), cpus});
+      const BriefLock brief(lock_);
+      offers_.push_back({job, helpers, std::max(0, helpers - awake_)});
       ++asked_;
       missing = std::max(0, helpers - threads_);
-      threads_ += missing;
+      last = threads_ += missing;
       wake(offers_.back());
     }
     for (; missing > 0; --missing) {
       try {
-        std::thread([this, cpus] { serve(cpus); }).detach();
+        std::thread([this, cpus = job.cpus, number = last - missing + 1] { serve(cpus, number); }).detach();
       } catch (...) {
         break;  // no thread or no memory for one: whoever is there does the work
       }
     }
     if (missing > 0) {
-      const std::lock_guard<std::mutex> hold(lock_);
+      const BriefLock brief(lock_);
       threads_ -= missing;
     }
   }
 
   void end(const SharedWork& work) {
-    const std::lock_guard<std::mutex> hold(lock_);
-    const auto at = std::find_if(offers_.begin(), offers_.end(), [&](const Offer& offer) { return offer.work.get() == &work; });
+    if (board_.has(work)) return board_.withdraw();
+    const BriefLock brief(lock_);
+    const auto at =
+        std::find_if(offers_.begin(), offers_.end(), [&](const Offer& offer) { return offer.job.work.get() == &work; });
     if (at != offers_.end()) offers_.erase(at);
   }
 
  private:
   struct Offer {
-    std::shared_ptr<SharedWork> work;
+    Job job;
     int wanted;  // helpers that may still come
     int asleep;  // of whom nobody has woken any
-    CpuSet cpus;
   };
 
   // Range: the lock is held.
@@ -102,47 +117,72 @@ class Pool {
   }
 
   // What a thread of the pool does.
-  void serve(const CpuSet& first) {
+  void serve(const CpuSet& first, int number) {
     leave_signals_to_others();
     first.apply();
     CpuSet own = first;
-    std::unique_lock<std::mutex> hold(lock_);
-    for (;;) {
-      const auto next = std::find_if(offers_.begin(), offers_.end(), [](const Offer& offer) { return offer.wanted > 0; });
-      if (next != offers_.end()) {
-        --next->wanted;
-        wake(*next);
-        const Offer offer = *next;
-        hold.unlock();
-        if (offer.cpus != own) offer.cpus.apply();
-        own = offer.cpus;
-        offer.work->work();
-        stay_awake(own.count());
-        hold.lock();
-        --awake_;
-      } else if (offered_.wait_for(hold, kIdle) == std::cv_status::timeout && !is_wanted()) {
-        const bool is_last = --threads_ == 0;
-        hold.unlock();
-        void (*const action)() = at_end;
-        if (is_last && action != nullptr) action();
-        return;
-      }
+    Job job;
+    unsigned seen = asked_ - 1;
+    while (find_awake(job, seen, own.count()) || find_asleep(job, seen)) {
+      if (job.cpus != own) job.cpus.apply();
+      own = job.cpus;
+      job.work->work(number);
     }
   }
 
-  // The loops of one product follow each other closely. No more threads stay awake than `cpus`, those beside the caller's.
-  void stay_awake(int cpus) {
-    const unsigned seen = asked_;
-    if (++awake_ <= cpus) wait_awake([&] { return asked_ != seen; });
+  // The loops of one product follow each other closely. No more threads stay awake than `cpus`, those beside the caller's. `seen`
+  // is what asked_ was when the thread last looked at the offers.
+  bool find_awake(Job& job, unsigned& seen, int cpus) {
+    bool is_found = false;
+    const auto look = [&] {
+      if (board_.take(job)) return is_found = true;
+      if (asked_ == seen) return false;
+      const BriefLock brief(lock_);
+      return is_found = take_offer(job, seen);
+    };
+    if (++awake_ <= cpus) {
+      wait_awake(look);
+    } else {
+      look();
+    }
+    --awake_;
+    return is_found;
+  }
+
+  // False where there was nothing to do for so long that the thread is to end.
+  bool find_asleep(Job& job, unsigned& seen) {
+    job.work = nullptr;
+    BriefLock brief(lock_);
+    while (!take_offer(job, seen)) {
+      if (offered_.wait_for(brief.hold, kIdle) != std::cv_status::timeout || is_wanted()) continue;
+      const bool is_last = --threads_ == 0;
+      brief.hold.unlock();
+      void (*const action)() = at_end;
+      if (is_last && action != nullptr) action();
+      return false;
+    }
+    return true;
+  }
+
+  // Range: the lock is held.
+  bool take_offer(Job& job, unsigned& seen) {
+    seen = asked_;
+    const auto next = std::find_if(offers_.begin(), offers_.end(), [](const Offer& offer) { return offer.wanted > 0; });
+    if (next == offers_.end()) return false;
+    --next->wanted;
+    wake(*next);
+    job = next->job;
+    return true;
   }
 
   bool is_wanted() const {
     return std::any_of(offers_.begin(), offers_.end(), [](const Offer& offer) { return offer.wanted > 0; });
   }
 
+  Board board_;
   std::mutex lock_;
   std::condition_variable offered_;
-  std::atomic<unsigned> asked_{0};  // for help, how often
+  std::atomic<unsigned> asked_{0};  // for help that is not on the board, how often
   std::atomic<int> awake_{0};       // threads that look whether anybody does
   std::vector<Offer> offers_;       // oldest first
   std::atomic<int> threads_{0};     // that are there or about to be; written under the lock

@@ -30,13 +30,14 @@ void wait_awake(const IsOver& is_over) {
 class SharedWork {
  public:
   virtual ~SharedWork() = default;
-  // Does parts of the work until none is left to take. Called by the threads that help, once each.
-  virtual void work() noexcept = 0;
+  // Does parts of the work until none is left to take. Called by the threads that help, once each; `thread` is the number of
+  // the one that calls, 1 or above, the same for as long as it lives.
+  virtual void work(int thread) noexcept = 0;
 };
 
-// Has up to `helpers` threads of the pool call work->work(), on CPUs that the calling thread may run on. Returns at once, and
-// promises nothing: where the system has no memory or no threads, and while they help others, there are fewer or none. They are
-// shared by all who ask: there are never more than the largest number that somebody asked for. Range: helpers >= 1.
+// Has up to `helpers` threads of the pool call work->work(thread), on CPUs that the calling thread may run on. Returns at once,
+// and promises nothing: where the system has no memory or no threads, and while they help others, there are fewer or none. They
+// are shared by all who ask: there are never more than the largest number that somebody asked for. Range: helpers >= 1.
 void ask_for_help(const std::shared_ptr<SharedWork>& work, int helpers) noexcept;
 
 // Whether there are such threads.
