@@ -36,16 +36,18 @@ constexpr Alphabet make_int8() {
   return int8;
 }
 
-// Moduli below 2^23 and digits of 23 bits: limbs up to 2^22, of which FP64 sums 2^9 products exactly, 2 * 22 + 9 = 53.
+// Digits of 23 bits: limbs up to 2^22, of which FP64 sums 2^9 products exactly, 2 * 22 + 9 = 53. Moduli up to 2^23.5: residues up
+// to 5931641, of which it sums 2^8 beside what a fold has left. Five of them make 117.5 bits, which serve normal numbers of 53
+// bits up to K = 10^4; five below 2^23 would serve 3500, and each product of theirs takes as long.
 constexpr Alphabet make_fp64() {
   Alphabet fp64;
   fp64.name = "fp64";
-  fp64.largest_limb = std::int64_t(1) << 22;
+  fp64.largest_limb = 5931641;
   fp64.entry = PlaneEntry::fp64;
   fp64.residue_bytes = 4;
   fp64.digits = {std::int64_t(1) << 23, 23, std::int64_t(1) << 22};
-  fp64.moduli.largest_odd = (std::int64_t(1) << 23) - 1;
-  fp64.moduli.most_odd = 20;  // of 459 bits: K <= 2^58 at 200 bits
+  fp64.moduli.largest_odd = 2 * fp64.largest_limb + 1;
+  fp64.moduli.most_odd = 20;  // of 469 bits: K <= 2^62 at 200 bits
   return fp64;
 }
 

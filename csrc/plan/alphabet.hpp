@@ -75,7 +75,7 @@ struct Alphabet {
 
   static const Alphabet fp4;   // S, twice the values of E2M1
   static const Alphabet int8;  // bytes
-  static const Alphabet fp64;  // integers of which FP64 sums 512 products exactly
+  static const Alphabet fp64;  // integers of which FP64 sums 256 products exactly
 };
 
 // Those above, in their order.

@@ -86,7 +86,11 @@ _IS_LIMB = np.zeros(256, bool)
 _IS_LIMB[np.array([0, *(s * x for x in (1, 2, 3, 4, 6, 8, 12) for s in (1, -1))], np.int8).view(np.uint8)] = (
     True
 )
-_FP64_LIMIT = 2.0**22  # of the magnitude of FP64 limbs: chunks of 512 products are summed in 53 bits
+
+
+def _fp64_limit(plan: Plan) -> int:
+    """Of the magnitude of FP64 limbs: FP64 sums chunks of 512 products of digits, of 256 of residues."""
+    return max((m // 2 for m in plan.moduli), default=2**22)
 
 
 def _check_limbs(name: str, planes: npt.NDArray[Any], plan: Plan) -> None:
@@ -94,7 +98,7 @@ def _check_limbs(name: str, planes: npt.NDArray[Any], plan: Plan) -> None:
     if plan.alphabet == "fp4" and planes.dtype == np.int8:
         good = _IS_LIMB[planes.view(np.uint8)]
     elif plan.alphabet == "fp64" and planes.dtype == np.float64:
-        good = (np.abs(planes) <= _FP64_LIMIT) & (planes == np.rint(planes))
+        good = (np.abs(planes) <= _fp64_limit(plan)) & (planes == np.rint(planes))
     else:
         return
     if not good.all():

@@ -58,7 +58,7 @@ def check_alphabet(plan: Plan, planes: np.ndarray) -> None:
     elif plan.alphabet == "int8":
         assert planes.dtype == np.int8  # the type is the alphabet
     else:
-        assert np.abs(planes).max() <= 2**22
+        assert np.abs(planes).max() <= (max(plan.moduli) // 2 if plan.moduli else 2**22)
         assert planes.dtype == np.int32
 
 

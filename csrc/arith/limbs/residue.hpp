@@ -1,5 +1,5 @@
 // Residue of one scaled integer modulo m, exact, in floating point: FP32 for byte-sized moduli (both CPU vectors and
-// GPUs run FP32 at full rate, integer multiply-high at half of it or less), FP64 for the CPU's moduli of up to 23 bits.
+// GPUs run FP32 at full rate, integer multiply-high at half of it or less), FP64 for the CPU's moduli of up to 23.5 bits.
 //
 // The integer v, |v| <= 2^53, is cut into pieces, the pieces are multiplied by balanced weights (powers of two mod m) and
 // summed, and the sum x is reduced by r = x - rint(x / m) * m. Every intermediate value is an integer below 2^24 (2^53),
@@ -25,7 +25,7 @@ OZFP4_HD double round_to_integer(double x) {
 }
 
 // x reduced towards [-m/2, m/2]. Range: |x| <= 2^24 - m (float), 2^53 - m (double), both x and m integers, 4 <= m <= 2^8
-// (float), 4 <= m <= 2^23 (double): then x / m is in the range of round_to_integer (for m = 2 and 3 that takes |x| <=
+// (float), 4 <= m <= 2^24 (double): then x / m is in the range of round_to_integer (for m = 2 and 3 that takes |x| <=
 // 2^22 m, 2^51 m), and rint(x/m) * m and the difference are exact. The result is congruent to x, and
 // |result| <= m/2 + 2; it is at most m/2 when |x| < 2^22 (float), 2^51 (double).
 template <class Real>
@@ -75,14 +75,14 @@ OZFP4_HD float balanced_residue_of(const Pieces& v, const SmallModulus& m) {
   return 2.0f * r >= m.modulus ? r - m.modulus : r;
 }
 
-// Constants of an odd modulus of at most 23 bits. The weight is 2^27 mod m, balanced.
+// Constants of an odd modulus below 2^23.5. The weight is 2^27 mod m, balanced.
 struct LargeModulus {
   double modulus;
   double inverse;
   double weight;
 };
 
-// The balanced residue, |r| <= (m - 1) / 2. Range: |v| <= 2^53, m odd, m < 2^23: |x| <= 2^26 * 2^22 + 2^27 < 2^49.
+// The balanced residue, |r| <= (m - 1) / 2. Range: |v| <= 2^53, m odd, m < 2^23.5: |x| <= 2^26 * 2^22.5 + 2^27 < 2^49.
 OZFP4_HD double balanced_residue_of(std::int64_t v, const LargeModulus& m) {
   const double high = static_cast<double>(v >> 27);
   const double low = static_cast<double>(v & ((std::int64_t(1) << 27) - 1));

@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kEntryGrain = 100000;
 
 // re x + im y of two residues modulo m, and m; weights and residues balanced, at most m / 2 in magnitude: for m < 2^8 the sum is
-// below 2^15, for m < 2^23 below 2^45, in the range of reduce.
+// below 2^15, for m < 2^23.5 below 2^46, in the range of reduce.
 template <class Real>
 struct Combination {
   Real re, im, modulus, inverse;
@@ -69,8 +69,8 @@ void write_pair_limbs(const Plan& plan, int count, const std::int8_t* residues, 
   }
 }
 
-// One part of the results, every second entry of `out`, from residues in [0, m): for m < 2^8 the sum is below 2^17, for m < 2^23
-// below 2^46.
+// One part of the results, every second entry of `out`, from residues in [0, m): for m < 2^8 the sum is below 2^17, for m < 2^23.5
+// below 2^47.
 template <class Stored, class Real>
 inline void join_impl(const Stored* first, const Stored* second, std::int64_t n, const Combination<Real>& to, Stored* out) {
   for (std::int64_t i = 0; i < n; ++i) {

@@ -31,25 +31,34 @@ inline void reduce_impl(const Real* start, const Real (*piece)[kLine], std::int6
       reduce_impl<Count, Real>(start, piece, n, weight, modulus, inverse, out);                                               \
     }                                                                                                                         \
   }
-#define OZFP4_EACH_COUNT(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8)
-#define OZFP4_REDUCE_BOTH(Count) \
-  OZFP4_REDUCE(float, Count)     \
-  OZFP4_REDUCE(double, Count)
-OZFP4_EACH_COUNT(OZFP4_REDUCE_BOTH)
-#undef OZFP4_REDUCE_BOTH
+#define OZFP4_COUNTS_TO_FIVE(X, Real) X(Real, 1) X(Real, 2) X(Real, 3) X(Real, 4) X(Real, 5)
+#define OZFP4_COUNTS_TO_EIGHT(X, Real) OZFP4_COUNTS_TO_FIVE(X, Real) X(Real, 6) X(Real, 7) X(Real, 8)
+OZFP4_COUNTS_TO_EIGHT(OZFP4_REDUCE, float)
+OZFP4_COUNTS_TO_FIVE(OZFP4_REDUCE, double)
 #undef OZFP4_REDUCE
 
-template <class Real>
-void reduce_line(int count, const Real* start, const Real (*piece)[kLine], std::int64_t n, const Real* weight,
-                 const WideModulus<Real>& m, Real* out) {
-  switch (count) {
-#define OZFP4_CASE(Count) \
+#define OZFP4_CASE(Real, Count) \
   case Count: return reduce_line_##Count(start, piece, n, weight, m.modulus, m.inverse, out);
-    OZFP4_EACH_COUNT(OZFP4_CASE)
+void reduce_line(int count, const float* start, const float (*piece)[kLine], std::int64_t n, const float* weight,
+                 const WideModulus<float>& m, float* out) {
+  switch (count) { OZFP4_COUNTS_TO_EIGHT(OZFP4_CASE, float) }
+}
+void reduce_line(int count, const double* start, const double (*piece)[kLine], std::int64_t n, const double* weight,
+                 const WideModulus<double>& m, double* out) {
+  switch (count) { OZFP4_COUNTS_TO_FIVE(OZFP4_CASE, double) }
+}
 #undef OZFP4_CASE
+#undef OZFP4_COUNTS_TO_EIGHT
+#undef OZFP4_COUNTS_TO_FIVE
+
+// The residues of integers in pieces.
+template <class Real>
+void reduce_pieces_of(const Real (*piece)[kLine], int pieces, std::int64_t n, const WideModulus<Real>& m, Real* balanced) {
+  constexpr int most = kPiecesPerSum<Real>;
+  for (int j = 0; j < pieces; j += most) {
+    reduce_line(std::min(most, pieces - j), j == 0 ? nullptr : balanced, piece + j, n, m.weight + j, m, balanced);
   }
 }
-#undef OZFP4_EACH_COUNT
 
 OZFP4_VECTORISED void unbalance_line(const float* balanced, std::int64_t n, float modulus, std::uint8_t* residues) {
   for (std::int64_t i = 0; i < n; ++i) {
@@ -177,10 +186,7 @@ void WideEncoder::encode_bytes(WideLine& line, Part part, std::int64_t n, std::i
   for (int i = 0; i < count_; ++i) {
     const Group& group = plan_.groups[static_cast<std::size_t>(plan_.group_of(i, part))];
     const WideModulus<float>& m = small_[static_cast<std::size_t>(i)];
-    for (int j = 0; j < pieces_; j += kPiecesPerSum) {
-      reduce_line(std::min(kPiecesPerSum, pieces_ - j), j == 0 ? nullptr : balanced, small_piece_ + j, n, m.weight + j, m,
-                  balanced);
-    }
+    reduce_pieces_of(small_piece_, pieces_, n, m, balanced);
     unbalance_line(balanced, n, m.modulus, residues);
     write_residue_planes(group, residues, n, planes + group.first_plane * pitch, pitch);
   }
@@ -190,9 +196,7 @@ void WideEncoder::encode_large(WideLine& line, std::int64_t n, double* planes, s
   cutter_.prepare(line, n);
   for (int j = 0; j < pieces_; ++j) cutter_.cut(line, j, n, large_piece_[j]);
   for (int g = 0; g < count_; ++g) {
-    const WideModulus<double>& m = large_[static_cast<std::size_t>(g)];
-    const double* none = nullptr;
-    reduce_line(pieces_, none, large_piece_, n, m.weight, m, planes + g * pitch);
+    reduce_pieces_of(large_piece_, pieces_, n, large_[static_cast<std::size_t>(g)], planes + g * pitch);
   }
 }
 

@@ -23,7 +23,7 @@ PAIR = ("first", "second")
 ALPHABET_TEXT = {
     "fp4": "S = {0, ±1, ±2, ±3, ±4, ±6, ±8, ±12} (E2M1 × 2)",
     "int8": "-128..127",
-    "fp64": "integers up to 2^22 in magnitude",
+    "fp64": "integers up to 2^22 (digits) or m / 2 (residues) in magnitude",
 }
 
 

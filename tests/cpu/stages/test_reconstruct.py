@@ -242,7 +242,7 @@ def test_moduli_beyond_the_longest_integers_are_refused() -> None:
         ("int8", [257], r"257 is not one of the alphabet's, 2..256"),
         ("int8", [255, 1], "moduli: 1 is not"),
         ("int8", [250, 249, 15], "250 and 15 have a common factor"),
-        ("fp64", [2**23 + 1], str(2**23 + 1)),
+        ("fp64", [11863285], "11863285"),
         ("fp64", [16], "odd"),
         ("fp4", [13], "limbs"),
     ],
