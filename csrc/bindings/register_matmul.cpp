@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "bindings/prepared/stack.hpp"
 #include "bindings/register.hpp"
 #include "cpu/blas/blas.hpp"
+#include "cpu/blas/blas_library.hpp"
 #include "cpu/matmul.hpp"
 
 namespace ozfp4::bindings {
@@ -159,6 +161,14 @@ std::int64_t int8_matmul(const Plan& plan, const py::array& a, const py::array& 
 void register_matmul(py::module_& module) {
   module.def("set_blas", [](const py::capsule& dgemm, const py::capsule& sgemm) {
     set_blas(pointer_from<DgemmPointer>(dgemm), pointer_from<SgemmPointer>(sgemm));
+  });
+  module.def("set_asked_blas", [] {
+    const char* asked = asked_blas();
+    if (asked == nullptr) return false;
+    const LibraryBlas found = open_blas(asked);
+    if (found.dgemm == nullptr) throw std::invalid_argument(std::string(kBlasVariable) + ": " + found.error);
+    set_blas(found.dgemm, found.sgemm);
+    return true;
   });
   module.def("have_blas", &have_blas);
   module.def("accuracy_bits", &accuracy_bits, py::arg("precision"));

@@ -122,6 +122,9 @@ def integers(plan: Plan, count: int, output: _Array) -> npt.NDArray[np.uint32]:
 def set_blas(dgemm: Any, sgemm: Any, /) -> None:
     """Capsules of SciPy's cython_blas."""
 
+def set_asked_blas() -> bool:
+    """The one that OZFP4_BLAS names; False where it names none."""
+
 def have_blas() -> bool: ...
 def byte_kernels() -> list[tuple[str, str]]: ...
 def serving_byte_kernel() -> tuple[str, str] | None: ...

@@ -15,6 +15,7 @@ from typing import Any
 import library as lib
 import numpy as np
 import pytest
+from fakes import WRONG, fake_blas
 
 from ozfp4 import _core
 
@@ -112,43 +113,12 @@ def test_an_int8_unit_needs_no_blas(library: ctypes.CDLL, tmp_path: Path) -> Non
     assert text.startswith("OZFP4_CPU_KERNEL: 'none' is none of")
 
 
-FAKE = """
-#include <stdint.h>
-typedef {integer} integer;
-void dgemm{suffix}(const char* ta, const char* tb, const integer* m, const integer* n, const integer* k, const double* alpha,
-                   const double* a, const integer* lda, const double* b, const integer* ldb, const double* beta, double* c,
-                   const integer* ldc) {{
-  for (integer i = 0; i < *m; ++i)
-    for (integer j = 0; j < *n; ++j) {{
-      double sum = 0;
-      for (integer l = 0; l < *k; ++l)
-        sum += (*ta == 'T' ? a[l + i * *lda] : a[i + l * *lda]) * (*tb == 'T' ? b[j + l * *ldb] : b[l + j * *ldb]);
-      c[i + j * *ldc] = *alpha * sum + (*beta == 0 ? 0 : *beta * c[i + j * *ldc]) {wrong};
-    }}
-}}
-void sgemm{suffix}(const char* ta, const char* tb, const integer* m, const integer* n, const integer* k, const float* alpha,
-                   const float* a, const integer* lda, const float* b, const integer* ldb, const float* beta, float* c,
-                   const integer* ldc) {{
-  for (integer i = 0; i < *m; ++i)
-    for (integer j = 0; j < *n; ++j) {{
-      float sum = 0;
-      for (integer l = 0; l < *k; ++l)
-        sum += (*ta == 'T' ? a[l + i * *lda] : a[i + l * *lda]) * (*tb == 'T' ? b[j + l * *ldb] : b[l + j * *ldb]);
-      c[i + j * *ldc] = *alpha * sum + (*beta == 0 ? 0 : *beta * c[i + j * *ldc]);
-    }}
-}}
-"""
-
-
 @pytest.mark.parametrize(("integer", "suffix"), [("int32_t", "_"), ("int64_t", "_64_"), ("int64_t", "_")])
 def test_a_blas_of_either_integers_is_tried_first(
     library: ctypes.CDLL, tmp_path: Path, integer: str, suffix: str
 ) -> None:
-    compiler = shutil.which("cc") or pytest.skip("no C compiler here")
-    for wrong in ("", "+ (sum > 4e15 ? 2 : 0)"):
-        source, built = tmp_path / "fake.c", tmp_path / f"libfake{len(wrong)}.so"
-        source.write_text(FAKE.format(integer=integer, suffix=suffix, wrong=wrong))
-        subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", built, source], check=True)
+    for wrong in ("", WRONG):
+        built = fake_blas(tmp_path / f"libfake{len(wrong)}.so", integer, suffix, wrong)
         status, product, text = find(library, OZFP4_BLAS=str(built))
         if wrong:
             assert (status, product) == (lib.NO_BLAS, 0.0)
@@ -158,11 +128,8 @@ def test_a_blas_of_either_integers_is_tried_first(
 
 
 def test_a_blas_that_is_wrong_is_passed_over(library: ctypes.CDLL, tmp_path: Path) -> None:
-    compiler = shutil.which("cc") or pytest.skip("no C compiler here")
-    for name, wrong in (("libopenblas.so.0", "+ (sum > 4e15 ? 2 : 0)"), ("libmkl_rt.so.2", "")):
-        source = tmp_path / f"{name}.c"
-        source.write_text(FAKE.format(integer="int32_t", suffix="_", wrong=wrong))
-        subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", tmp_path / name, source], check=True)
+    for name, wrong in (("libopenblas.so.0", WRONG), ("libmkl_rt.so.2", "")):
+        fake_blas(tmp_path / name, wrong=wrong)
     status, product, text = find(library, LD_LIBRARY_PATH=str(tmp_path), OZFP4_BLAS="")
     assert (status, product) == (lib.OK, 9.0), text
     assert text in ("libopenblas.so", "libmkl_rt.so.2")

@@ -1,22 +1,19 @@
 #include "c_api/product/blas.hpp"
 
-#include <dlfcn.h>
-
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <mutex>
 #include <string>
 
 #include "c_api/checked/status.hpp"
 #include "cpu/blas/blas.hpp"
 #include "cpu/blas/blas_check.hpp"
+#include "cpu/blas/blas_library.hpp"
 #include "cpu/threading/child_lock.hpp"
 
 namespace ozfp4::c_api {
 namespace {
 
-constexpr const char* kVariable = "OZFP4_BLAS";
 // The fast ones first. A process that holds one of these already gets that very one.
 constexpr std::array<const char*, 9> kLibraries{"libopenblas.so.0",  "libopenblas.so", "libmkl_rt.so.2",
                                                 "libmkl_rt.so",      "libblis.so.4",   "libblis.so",
@@ -42,55 +39,27 @@ const char* kept(const std::string& text) {
   return made->text.c_str();
 }
 
-// Empty where these are exact, and taken.
-std::string use(DgemmPointer dgemm, SgemmPointer sgemm, const std::string& from) {
-  const std::string wrong = wrong_gemm(dgemm, sgemm);
-  if (!wrong.empty()) return from + ": " + wrong;
+// Range: they are exact.
+void use(DgemmPointer dgemm, SgemmPointer sgemm, const std::string& from) {
   set_blas(dgemm, sgemm);
   name = kept(from);
   is_ready.store(true, std::memory_order_release);
-  return "";
-}
-
-struct Trial {
-  bool serves = false, is_there = false;
-  std::string error;
-};
-
-// Of the process's own symbols nothing is taken: a BLAS that stands before another one (LD_PRELOAD) may be a program's use of
-// this library. One that was called stays loaded: it may have threads.
-Trial try_library(const char* file) {
-  void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    const char* error = dlerror();
-    return {false, false, error != nullptr ? error : std::string(file) + ": cannot be opened"};
-  }
-  for (const char* suffix : {"_", "_64_", ""}) {
-    const auto dgemm = reinterpret_cast<DgemmPointer>(dlsym(library, (std::string("dgemm") + suffix).c_str()));
-    const auto sgemm = reinterpret_cast<SgemmPointer>(dlsym(library, (std::string("sgemm") + suffix).c_str()));
-    if (dgemm == nullptr || sgemm == nullptr) continue;
-    const std::string wrong = use(dgemm, sgemm, file);
-    return {wrong.empty(), true, wrong};
-  }
-  dlclose(library);
-  return {false, true, std::string(file) + ": has neither dgemm_ and sgemm_ nor dgemm_64_ and sgemm_64_"};
 }
 
 void find_library() {
-  const char* asked = std::getenv(kVariable);
-  if (asked != nullptr && *asked != '\0') {
-    const Trial trial = try_library(asked);
-    if (!trial.serves) refuse(OZFP4_NO_BLAS, std::string(kVariable) + ": " + trial.error);
-    return;
+  if (const char* asked = asked_blas()) {
+    const LibraryBlas found = open_blas(asked);
+    if (found.dgemm == nullptr) refuse(OZFP4_NO_BLAS, std::string(kBlasVariable) + ": " + found.error);
+    return use(found.dgemm, found.sgemm, asked);
   }
   std::string names, wrong;
   for (const char* file : kLibraries) {
-    const Trial trial = try_library(file);
-    if (trial.serves) return;
+    const LibraryBlas found = open_blas(file);
+    if (found.dgemm != nullptr) return use(found.dgemm, found.sgemm, file);
     names += std::string(names.empty() ? "" : ", ") + file;
-    if (trial.is_there) wrong += "; " + trial.error;
+    if (found.is_there) wrong += "; " + found.error;
   }
-  refuse(OZFP4_NO_BLAS, std::string(kVariable) + ": is not set, and there is none of " + names + " that serves" + wrong +
+  refuse(OZFP4_NO_BLAS, std::string(kBlasVariable) + ": is not set, and there is none of " + names + " that serves" + wrong +
                             "; install one, name its file there, or call ozfp4_set_blas");
 }
 
@@ -111,8 +80,11 @@ void take_blas(ozfp4_blas_function dgemm, ozfp4_blas_function sgemm) {
     is_ready.store(false, std::memory_order_release);
     return;
   }
-  const std::string wrong = use(reinterpret_cast<DgemmPointer>(dgemm), reinterpret_cast<SgemmPointer>(sgemm), "ozfp4_set_blas");
-  if (!wrong.empty()) refuse(OZFP4_NO_BLAS, "dgemm, sgemm: " + wrong);
+  const auto own_dgemm = reinterpret_cast<DgemmPointer>(dgemm);
+  const auto own_sgemm = reinterpret_cast<SgemmPointer>(sgemm);
+  const std::string wrong = wrong_gemm(own_dgemm, own_sgemm);
+  if (!wrong.empty()) refuse(OZFP4_NO_BLAS, "dgemm, sgemm: ozfp4_set_blas: " + wrong);
+  use(own_dgemm, own_sgemm, "ozfp4_set_blas");
 }
 
 const char* blas_name() { return name; }

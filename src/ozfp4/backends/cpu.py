@@ -1,4 +1,4 @@
-"""Products on the CPU, by the core and SciPy's BLAS, which is connected on first use."""
+"""Products on the CPU, by the core and a BLAS, SciPy's for one, which is connected on first use."""
 
 from __future__ import annotations
 
@@ -47,8 +47,9 @@ def serving_kernel(alphabet: str) -> str:
 
 
 def ensure_blas() -> None:
-    """Hand SciPy's dgemm and sgemm to the core, on first use: importing them takes a tenth of a second."""
-    if not _core.have_blas():
+    """Hand dgemm and sgemm to the core, on first use: of the library that OZFP4_BLAS names, or SciPy's, whose import takes a tenth
+    of a second. ValueError where that library does not serve."""
+    if not _core.have_blas() and not _core.set_asked_blas():
         from scipy.linalg import cython_blas
 
         functions = cython_blas.__pyx_capi__

@@ -19,7 +19,7 @@ from ..support.version import __version__
 # Raised with every change of the cases (exact_cases): what passed others says nothing about these.
 CASES = 4
 # Variables that make a BLAS take other kernels or another precision; how many threads it uses is no part of a kernel.
-_BLAS_VARIABLES = ("OPENBLAS_", "MKL_", "BLIS_", "ARMPL_", "VECLIB_", "ACCELERATE_")
+_BLAS_VARIABLES = ("OZFP4_BLAS", "OPENBLAS_", "MKL_", "BLIS_", "ARMPL_", "VECLIB_", "ACCELERATE_")
 _BLAS_LIBRARY = re.compile(r"^(?!libcu)\w*(?:blas|mkl_|blis|armpl|nvpl)[^/]*\.so[^/]*$")
 _DRIVER_LIBRARY = re.compile(r"^libcuda\.so[^/]*$")
 
