@@ -47,8 +47,8 @@ def serving_kernel(alphabet: str) -> str:
 
 
 def ensure_blas() -> None:
-    """Hand dgemm and sgemm to the core, on first use: of the library that OZFP4_BLAS names, or SciPy's, whose import takes a tenth
-    of a second. ValueError where that library does not serve."""
+    """Hand dgemm and sgemm to the core, on first use: of the library that OZFP4_BLAS names, or SciPy's, whose import takes a
+    tenth of a second. ValueError where that library does not serve."""
     if not _core.have_blas() and not _core.set_asked_blas():
         from scipy.linalg import cython_blas
 
