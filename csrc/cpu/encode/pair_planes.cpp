@@ -69,8 +69,8 @@ void write_pair_limbs(const Plan& plan, int count, const std::int8_t* residues, 
   }
 }
 
-// One part of the results, every second entry of `out`, from residues in [0, m): the sum is below 2^17 for m below 2^8, below 2^47
-// for m below 2^23.5.
+// One part of the results, every second entry of `out`, from residues in [0, m): the sum is below 2^17 for m below 2^8, and
+// below 2^47 for m below 2^23.5.
 template <class Stored, class Real>
 inline void join_impl(const Stored* first, const Stored* second, std::int64_t n, const Combination<Real>& to, Stored* out) {
   for (std::int64_t i = 0; i < n; ++i) {
