@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -45,14 +47,18 @@ def break_unit(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
     return make
 
 
-def test_a_wrong_unit_is_named_and_passed_over(break_unit: Callable[..., None]) -> None:
-    unit = _core.serving_byte_kernel()
-    assert unit is not None
+def test_wrong_units_are_named_and_passed_over(
+    break_unit: Callable[..., None], recwarn: pytest.WarningsRecorder
+) -> None:
+    units = [kernel.name for kernel in cpu_kernels() if kernel.element == "int8" and cpu_setting(kernel) != BLAS_SETTING]
+    assert units
     break_unit("int8", "fp4")
-    with pytest.warns(
-        RuntimeWarning, match=rf"the kernel '{unit[0]} on packed residues' \(int8\) on cpu .* is disabled"
-    ):
-        c, report = ozfp4.matmul(A, B, report=True, accuracy="scaled")
+    warnings.simplefilter("always")
+    c, report = ozfp4.matmul(A, B, report=True, accuracy="scaled")
+    told = [str(warning.message) for warning in recwarn.list]
+    assert len(told) == len(units)
+    for unit, text in zip(units, told, strict=True):
+        assert re.search(rf"the kernel '{re.escape(unit)}' \(int8\) on cpu .* is disabled", text)
     assert_same_bits(c, EXACT)
     assert report.backend == "fp64"  # what "auto" takes without a unit
     assert _core.serving_byte_kernel() is None

@@ -108,9 +108,8 @@ def gemm(
     >>> import numpy as np
     >>> a = np.array([[0.1, 0.3]])
     >>> b = np.array([[0.7], [0.9]])
-    >>> c = a @ b
-    >>> gemm(-1, a, b, 1, c).item()  # what the sum in float64 lost
-    -2.7200464103316335e-17
+    >>> gemm(-1, a, b, 1, [[0.1 * 0.7 + 0.3 * 0.9]]).item()  # what the sum in float64 lost
+    2.831068712794149e-17
     >>> gemm(2, np.array([[2**62, 3]]), np.array([[4], [5]]), -1, [[1]])
     array([[29]])
 
