@@ -256,6 +256,33 @@ assert cublas.fake_made() == 3
     assert why(done) == {("cublasDgemm_v2", True, 3, "always"), ("cublasDgemm_v2", False, 3, text)}
 
 
+def test_kernels_are_not_tried_in_a_captured_graph(run: Run) -> None:
+    done = run("""
+space = np.empty(1 << 16, np.uint8)
+at = P(space.ctypes.data + -space.ctypes.data % 256)
+cuda.fake_capture(1)
+gemm()                                                    # 1: no workspace
+process.cublasSetWorkspace_v2(handle, at, ctypes.c_size_t(60000))
+gemm(), gemm()                                            # one whose size nobody knows yet
+cuda.fake_capture(0)
+assert ours.fake_broken() == 0
+import threading
+other = threading.Thread(target=gemm)                     # what one thread finds out serves all
+other.start()
+other.join()
+cuda.fake_capture(1)
+gemm()
+assert ours.fake_broken() == 0
+""")  # fmt: skip
+    small = "a CUDA graph is captured, and the workspace that the program set is too small"
+    assert why(done) == {
+        ("cublasDgemm_v2", False, 1, small),
+        ("cublasDgemm_v2", False, 2, "a CUDA graph is captured, in which nothing can be timed or tried"),
+        ("cublasDgemm_v2", True, 2, "always"),
+    }
+    assert done["said"] == ""
+
+
 def test_a_steady_state_allocates_nothing(run: Run) -> None:
     run("""
 for stream in (0, 16, 32): process.cublasSetStream_v2(handle, P(stream)), gemm()
