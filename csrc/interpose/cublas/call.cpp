@@ -73,6 +73,12 @@ Reason bytes_of(const Product& p, const ozfp4_options& options, const Place& pla
   return Reason::always;
 }
 
+// What ozfp4_cuda_?gemm takes: alpha real or imaginary, beta real.
+bool is_factor_of_device(const Product& p) {
+  const Factor alpha = factor(p.type, p.alpha), beta = factor(p.type, p.beta);
+  return beta.imaginary == 0 && (alpha.real == 0 || alpha.imaginary == 0);
+}
+
 bool is_aligned(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory) % 256 == 0; }
 
 // One matrix, in the program's own space or, where there is none, in the stream's: the lock is held no longer, as a trial waits.
@@ -106,16 +112,9 @@ bool complete(Place* place) {
   return true;
 }
 
-bool place_of(const Real& real, Handle handle, Place* place) { return begin_place(real, handle, place) && complete(place); }
-
-Place place_of_stream(const Real& real, Stream stream, Space space) {
-  const auto version = reinterpret_cast<std::size_t (*)()>(symbol_of(real.library, "cublasLtGetVersion"));
-  static void* const cublas = [] {
-    void* found = nullptr;
-    symbol_of_any("cublasDgemm_v2_64", &found);
-    return found;
-  }();
-  return {nullptr, cublas, true, stream, space, version && version() / 10000 == cuda_major};
+Place place_of_stream(const Functions& of, Stream stream, Space space) {
+  const bool is_own_version = of.get_lt_version && of.get_lt_version() / 10000 == cuda_major;
+  return {nullptr, loaded_cublas(), true, stream, space, is_own_version};
 }
 
 // A product that will be left for its time asks cuBLAS for no more than where its factors are.
@@ -123,10 +122,11 @@ Reason DeviceAttempt::decide(Place* place) const {
   if (!place->is_host_factor) return Reason::factor_on_device;
   const Reason found = by_call(product_);
   if (found != Reason::always) return found;
+  if (!is_factor_of_device(product_)) return Reason::factor_with_both_parts;
   if (!has_device()) return Reason::no_device;
   if (!settings().always) {
-    const Reason known = known_by_time(product_, true, began_);
-    if (known != Reason::always && known != Reason::faster) return known;
+    const Reason known = left_by_time(product_, true, began_);
+    if (known != Reason::always) return known;
   }
   if (!complete(place)) return Reason::refused_by_blas;
   if (!place->is_own_version) return Reason::other_version;
@@ -137,7 +137,7 @@ Reason DeviceAttempt::decide(Place* place) const {
 }
 
 // All matrices of the batch, or none: what one of them is refused for, all are, but for an address.
-Reason DeviceAttempt::serve(const Place& place, Trial* trial) {
+Reason DeviceAttempt::serve(const Place& place) {
   const Bypass bypass;
   ozfp4_options options = OZFP4_OPTIONS_INIT;
   options.accuracy = settings().accuracy;
@@ -146,7 +146,7 @@ Reason DeviceAttempt::serve(const Place& place, Trial* trial) {
   if (known != Reason::always) return known;
   const bool is_own = place.space.bytes >= static_cast<std::size_t>(bytes) && is_aligned(place.space.memory);
   if (!is_own && is_captured(place.stream)) return Reason::captured;
-  Watch watch(trial, product_, place.stream);
+  Watch watch(trial_, product_, place.stream);
   for (std::int64_t i = 0; i < product_.batch; ++i) {
     const Product matrix = matrix_of(product_, i);
     Reason reason = watch.begin(matrix, &options);
@@ -162,18 +162,21 @@ Reason DeviceAttempt::serve(const Place& place, Trial* trial) {
   return Reason::always;
 }
 
-bool DeviceAttempt::is_served(Place place) {
+Reason DeviceAttempt::foresee(Place* place) {
   began_ = now();
-  reason_ = decide(&place);
-  if (!is_caught(reason_)) {
-    if (reason_ == Reason::slower) began_ = now();  // it may have been measured
-    return false;
-  }
-  Trial* const trial = trial_on_device(product_, real_.caller);
-  if (trial && has_failed(*trial, product_)) return is_left_for(Reason::many_repairs);
+  reason_ = decide(place);
+  if (reason_ == Reason::slower) began_ = now();  // it may have been measured
+  if (!is_caught(reason_)) return reason_;
+  trial_ = trial_on_device(product_, real_.caller);
+  if (trial_ && has_failed(*trial_, product_)) reason_ = Reason::many_repairs;
+  return reason_;
+}
+
+bool DeviceAttempt::is_served(Place place) {
+  if (!is_caught(foresee(&place))) return false;
   const DeviceVerification verification(product_, place.stream);
   began_ = now();
-  const Reason how = serve(place, trial);
+  const Reason how = serve(place);
   if (how == Reason::always) {
     count(kind_of(real_.routine, product_, reason_), now() - began_);
     verification.finish(real_.routine, product_, place.stream);

@@ -136,7 +136,8 @@ std::string summary_json(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     const Kind& kind = row.kind;
     if (&row != &rows.front()) text += ", ";
-    text += format("{\"routine\": \"%s\", \"dtype\": \"%s\", ", name_of(kind.routine), name_of(kind.type));
+    const std::string dtype = kind.type == Type::other ? "null" : quoted(name_of(kind.type));
+    text += format("{\"routine\": \"%s\", \"dtype\": %s, ", name_of(kind.routine), dtype.c_str());
     text += kind.m < 0 ? std::string("\"batch\": null, \"m\": null, \"n\": null, \"k\": null")
                        : format("\"batch\": %lld, \"m\": %lld, \"n\": %lld, \"k\": %lld", static_cast<long long>(kind.batch),
                                 static_cast<long long>(kind.m), static_cast<long long>(kind.n), static_cast<long long>(kind.k));

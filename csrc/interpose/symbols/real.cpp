@@ -132,6 +132,17 @@ void* symbol_of_any(const char* symbol, void** library) {
   return nullptr;
 }
 
+std::uint64_t loads() {
+  std::uint64_t count = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* to) {
+        *static_cast<std::uint64_t*>(to) = info->dlpi_adds;
+        return 1;  // of all alike
+      },
+      &count);
+  return count;
+}
+
 const Real& real_routine(Routine routine, const void* caller) {
   const auto bits = reinterpret_cast<std::uintptr_t>(caller);
   auto& slot = recent[(bits ^ (bits >> 10) ^ static_cast<std::uintptr_t>(routine) * 37) % slots];

@@ -1,6 +1,8 @@
 // The routine that a program would have called, had nobody stood before it.
 #pragma once
 
+#include <cstdint>
+
 #include "interpose/symbols/routine.hpp"
 
 namespace ozfp4::interpose {
@@ -23,5 +25,7 @@ const Real& real_routine(Routine routine, const void* caller);
 void* symbol_of(void* library, const char* symbol);
 // The same of all libraries that are loaded; `library`, where it is not null, becomes the one that has it, and stays loaded.
 void* symbol_of_any(const char* symbol, void** library);
+// How many libraries the process has loaded in its life: where it is what it was, the last finds nothing that it did not.
+std::uint64_t loads();
 
 }  // namespace ozfp4::interpose
