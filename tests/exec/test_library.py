@@ -234,6 +234,18 @@ def test_a_process_reports_even_if_nothing_was_called(tmp_path: Path) -> None:
     assert process["program"].endswith("/true")
 
 
+@pytest.mark.parametrize(
+    "text", ["notes of somebody\n", '{"version": 1, "processes": [\n', '{"processes": [\n]}\n', "\n]}\n"]
+)
+def test_a_file_that_is_no_report_stays_as_it_is(text: str, tmp_path: Path) -> None:
+    report = tmp_path / "notes"
+    report.write_text(text)
+    done = run([sys.executable, "-c", "import numpy as np; np.eye(3) @ np.eye(3)"], report=report)
+    assert done.returncode == 0
+    assert report.read_text() == text
+    assert done.stderr == f"ozfp4 exec: the report cannot be written to {report}\n"
+
+
 def test_by_time_it_is_left_until_it_is_measured(tmp_path: Path) -> None:
     program = "a, b = numbers((16, 16), float), numbers((16, 16), float)\nfor _ in range(300_000): a @ b"
     done = reported(program, tmp_path / "report", mode="fastest")
@@ -252,6 +264,8 @@ def test_a_name_of_a_setting_that_is_unknown() -> None:
         ({"mode": "quick"}, "'quick' is not allowed; it is fastest or always"),
         ({"min_size": "-1"}, "'-1' is not allowed"),
         ({"min_size": "1e3"}, "'1e3' is not allowed"),
+        ({"min_size": " +5"}, "' +5' is not allowed"),
+        ({"min_size": "9" * 19}, "is not allowed"),
         ({"accuracy": ""}, "'' is not allowed; it is scaled, fp64 or correct"),
         ({"dtypes": "float64,"}, "'float64,' is not allowed"),
         ({"summary": "yes"}, "'yes' is not allowed"),
