@@ -17,9 +17,12 @@ struct Real {
 
 // As the dynamic linker would have bound the symbol for this caller: first what all of the process sees, then what the caller's
 // library brings, which may be hidden from all others (Python's extensions), then any loaded library. Remembered for each place
-// that calls: some nanoseconds from the second call on. Ends the process as the dynamic linker does, with a line and status 127,
-// where nobody has such a routine.
-const Real& real_routine(Routine routine, const void* caller);
+// that calls: some nanoseconds from the second call on. Where nobody has such a routine, which a program that only asks whether
+// there is one (a weak reference, dlsym) finds out by calling us, it is `own`; null: end_without() is called.
+const Real& real_routine(Routine routine, const void* caller, void* own = nullptr);
+
+// Ends the process as the dynamic linker does, with a line and status 127.
+[[noreturn]] void end_without(Routine routine);
 
 // The address of `symbol` in a library, or in what it depends on; null where there is none but our own.
 void* symbol_of(void* library, const char* symbol);
