@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds, tests and measures on a machine with an NVIDIA GPU, CUDA 13 and torch, without a network.
 #   benchmarks/device.sh [OUTPUT_FOLDER] [benchmark sizes...]
-# Writes build.txt, checks.txt (the stand-alone checks), tests.txt, the same of a build that holds nothing but PTX of compute
-# capability 8.0 (build_ptx.txt, tests_ptx.txt), sanitizer.txt, gpu.json and gpu.md to the output folder. Needs pybind11, cmake, ninja, pytest.
+# Writes build.txt, checks.txt (the stand-alone checks, those of the C interface among them), tests.txt, tests_programs.txt (the C
+# interface and `ozfp4 exec`), the same of a build that holds nothing but PTX of compute capability 8.0 (build_ptx.txt,
+# tests_ptx.txt), sanitizer.txt, gpu.json and gpu.md to the output folder. Needs pybind11, cmake, ninja, pytest.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 out=$(realpath -m "${1:-build/device}")
@@ -23,7 +24,7 @@ install() { # build folder, folder for the package, log, further arguments of cm
   } >"$3" 2>&1 || { tail -40 "$3"; exit 1; }
 }
 build=build/device-build
-install "$build" build/device-site "$out/build.txt"
+install "$build" build/device-site "$out/build.txt" -DOZFP4_LIBRARY=ON
 export PYTHONPATH=$PWD/build/device-site OZFP4_CACHE_DIR=$PWD/$build/cache
 nvidia-smi --query-gpu=name,driver_version,power.limit --format=csv,noheader
 python3 -c 'import torch, ozfp4; print(ozfp4.info())'
@@ -32,6 +33,9 @@ timeout 300 ctest --test-dir "$build" --output-on-failure --no-tests=error -j 8 
 tail -25 "$out/checks.txt"
 timeout 200 python3 -m pytest -q tests/cuda -W ignore::DeprecationWarning >"$out/tests.txt" 2>&1 || status=1
 tail -15 "$out/tests.txt"
+OZFP4_LIBRARY_BUILD=$PWD/$build timeout 300 python3 -m pytest -q tests/c_api/test_cuda.py tests/exec/test_on_gpu.py \
+  tests/exec/test_library.py tests/exec/test_cublas.py -W ignore::DeprecationWarning >"$out/tests_programs.txt" 2>&1 || status=1
+tail -15 "$out/tests_programs.txt"
 
 if [ "${OZFP4_PTX:-1}" = 1 ]; then
   install "$build-ptx" build/device-site-ptx "$out/build_ptx.txt" -DCMAKE_CUDA_ARCHITECTURES=80-virtual

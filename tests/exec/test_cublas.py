@@ -307,6 +307,50 @@ assert cuda.fake_allocated() - cuda.fake_released() == 64  # streams whose works
 """)
 
 
+LONG = """
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+extern int cublasCreate_v2(void**);
+extern int cublasDgemm_v2(void*, int, int, int, int, int, const double*, const double*, int, const double*, int, const double*,
+                          double*, int);
+extern int cuStreamGetId(void*, unsigned long long*);  // a program of CUDA has loaded the driver
+extern long fake_allocated(void);
+static void* handle;
+static void call(void) {
+  static double a[4] = {1, 2, 3, 4}, c[4];
+  static const double one = 1, zero = 0;
+  if (cublasDgemm_v2(handle, 0, 0, 2, 2, 2, &one, a, 2, a, 2, &zero, c, 2) != 0) exit(1);
+}
+int main(void) {
+  unsigned long long id;
+  cuStreamGetId(NULL, &id);
+  if (cublasCreate_v2(&handle) != 0) return 2;
+  for (int i = 0; i < 1000; ++i) call();
+  const long before = fake_allocated();
+  const struct mallinfo2 memory = mallinfo2();
+  for (int i = 0; i < 1000000; ++i) call();
+  printf("%ld %zd", fake_allocated() - before, (ssize_t)(mallinfo2().uordblks - memory.uordblks));
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("mode", ["always", "fastest"])
+def test_a_million_calls(mode: str, folder: Path, tmp_path: Path, compile_c: Callable[..., Path]) -> None:
+    libraries = [folder / name for name in ("libcublas.so.13", "libcuda.so.1")]
+    program = compile_c("long", LONG, "-D_GNU_SOURCE", *libraries, f"-Wl,-rpath,{folder}")
+    report = tmp_path / "report"
+    variables = preloaded.environment(mode=mode, report=report) | {"LD_PRELOAD": str(folder / LIBRARY.name)}
+    done = subprocess.run([program], env=variables, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    on_device, on_host = map(int, done.stdout.split())
+    assert on_device == 0
+    assert on_host < 4096
+    (process,) = json.loads(report.read_text())["processes"]
+    assert process["caught" if mode == "always" else "left"] == 1_001_000
+
+
 def test_by_time(run: Run) -> None:
     calls = """
 def product(n):
