@@ -9,6 +9,8 @@
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cpu/threading/child_lock.hpp"
 #include "interpose/call/bypass.hpp"
@@ -34,21 +36,36 @@ bool give(void* dgemm, void* sgemm) {
          ozfp4_set_blas(reinterpret_cast<ozfp4_blas_function>(dgemm), reinterpret_cast<ozfp4_blas_function>(sgemm)) == OZFP4_OK;
 }
 
-// The program's own BLAS does the plane products, where it is exact; else the core looks for one itself.
-void give_blas(void* library) {
-  if (std::getenv("OZFP4_BLAS")) return;
+// A BLAS for plane products that the program has loaded, its own library's first.
+using Pair = std::pair<void*, void*>;
+std::vector<Pair> find_blas(void* library) {
+  std::vector<Pair> found;
+  if (std::getenv("OZFP4_BLAS")) return found;
   for (const NamePair& names : pairs) {
-    if (library && give(symbol_of(library, names.dgemm), symbol_of(library, names.sgemm))) return;
+    if (library) found.emplace_back(symbol_of(library, names.dgemm), symbol_of(library, names.sgemm));
   }
   for (const NamePair& names : pairs) {
     void* holder = nullptr;
     void* dgemm = symbol_of_any(names.dgemm, &holder);
-    if (dgemm && give(dgemm, symbol_of(holder, names.sgemm))) return;
+    if (dgemm) found.emplace_back(dgemm, symbol_of(holder, names.sgemm));
   }
+  return found;
 }
 
 ChildLock lock;
 std::atomic<bool> is_given{false};
+
+// The first that is exact; else the core looks for one itself. As in symbols/real.cpp, no lock is held while the dynamic linker
+// is asked.
+void give_blas(void* library) {
+  const std::vector<Pair> found = find_blas(library);
+  const std::lock_guard<ChildLock> hold(lock);
+  if (is_given) return;
+  for (const Pair& each : found) {
+    if (give(each.first, each.second)) break;
+  }
+  is_given.store(true, std::memory_order_release);
+}
 
 Reason reason_of(ozfp4_status status) {
   switch (status) {
@@ -103,11 +120,7 @@ bool has_overflown(const Product& p, const ozfp4_report& report) {
 }
 
 Reason serve_by_default(const Product& product, void* library, ozfp4_report& report) {
-  if (!is_given.load(std::memory_order_acquire)) {
-    const std::lock_guard<ChildLock> hold(lock);
-    if (!is_given) give_blas(library);
-    is_given = true;
-  }
+  if (!is_given.load(std::memory_order_acquire)) give_blas(library);
   ozfp4_options options = OZFP4_OPTIONS_INIT;
   options.accuracy = settings().accuracy;
   report.size = sizeof report;
