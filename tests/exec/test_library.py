@@ -279,6 +279,57 @@ def test_a_steady_state_allocates_little(compile_c: Callable[..., Path]) -> None
     assert float(done.stdout) < 5
 
 
+LAST = """
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+extern void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*,
+                   const double*, const int*, const double*, double*, const int*);
+static pthread_key_t key;
+static void multiply(const char* when) {
+  for (int turn = 0; turn < 3; ++turn) {
+    double a[100], c[100];
+    const double one = 1, zero = 0;
+    const int n = 10;
+    for (int i = 0; i < 100; ++i) a[i] = i % 7;
+    dgemm_("N", "T", &n, &n, &n, &one, a, &n, a, &n, &zero, c, &n);
+    double right = 0;
+    for (int k = 0; k < 10; ++k) right += a[3 + 10 * k] * a[4 + 10 * k];
+    if (c[43] != right) printf("%s: %g is not %g\\n", when, c[43], right);
+  }
+}
+static void at_end_of_thread(void* text) { multiply(text); }
+static void at_exit(void) { multiply("exit"); }
+__attribute__((destructor)) static void at_last(void) { multiply("destructor"); }
+static void* work(void* text) {
+  pthread_setspecific(key, text);
+  multiply(text);
+  return NULL;
+}
+int main(void) {
+  atexit(at_exit);
+  pthread_key_create(&key, at_end_of_thread);
+  for (int i = 0; i < 20; ++i) {
+    pthread_t threads[4];
+    for (int t = 0; t < 4; ++t) pthread_create(&threads[t], NULL, work, "thread");
+    for (int t = 0; t < 4; ++t) pthread_join(threads[t], NULL);
+  }
+  multiply("main");
+  return 0;
+}
+"""
+
+
+def test_products_in_the_last_moments(compile_c: Callable[..., Path], tmp_path: Path) -> None:
+    """Where what a thread keeps from product to product is gone."""
+    report = tmp_path / "report"
+    program = compile_c("last", LAST, LIBRARY, "-pthread")
+    done = run([program], mode="always", report=report)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    (process,) = json.loads(report.read_text())["processes"]
+    assert process["caught"] == 3 * (20 * 4 * 2 + 3)
+
+
 def test_shapes_beyond_the_table_are_counted_together(tmp_path: Path) -> None:
     program = """
 x = numbers((120, 120), float)

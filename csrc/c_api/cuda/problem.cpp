@@ -225,9 +225,10 @@ std::shared_ptr<const DeviceProblem> find_problem(const DeviceProduct& product, 
     made = lay_out(product, options, *plan, kernel, device.gpu, Direct::never);
   }
   if (DeviceSteps::is_long(made->plan) && is_captured(stream)) {
-    refuse(OZFP4_UNSUPPORTED,
-           "stream: the first product of these extents puts its schedule on the device, which a CUDA graph cannot capture; run one "
-           "such product before");
+    refuse(
+        OZFP4_UNSUPPORTED,
+        "stream: the first product of these extents puts its schedule on the device, which a CUDA graph cannot capture; run one "
+        "such product before");
   }
   made->steps = std::make_unique<const DeviceSteps>(made->plan);
   if (options.plan != nullptr) made->asked = options.plan->plan;
