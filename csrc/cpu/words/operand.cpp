@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "arith/scale_entry.hpp"
+#include "cpu/limbs/encode.hpp"
 #include "cpu/words/entries.hpp"
 
 namespace ozfp4 {
@@ -195,6 +196,12 @@ void WordOperand<Lines>::convert_group(std::int64_t group, Integers (&found)[Lin
 }
 
 template <std::int64_t Lines>
+void WordOperand<Lines>::count_rounded(std::int64_t line, std::int64_t rounded) {
+  const auto index = static_cast<std::size_t>(line);
+  if (scales_.records[index].rounded != 0) scales_.records[index].rounded = static_cast<std::uint64_t>(rounded);
+}
+
+template <std::int64_t Lines>
 void WordOperand<Lines>::convert(std::int64_t begin, std::int64_t end, const ScaleRequest& request) {
   for (std::int64_t group = begin; group < end; ++group) {
     Integers found[Lines];
@@ -202,8 +209,7 @@ void WordOperand<Lines>::convert(std::int64_t begin, std::int64_t end, const Sca
     for (std::int64_t l = 0; l < lines_of(group); ++l) {
       const auto index = static_cast<std::size_t>(group * Lines + l);
       squares_[index] = found[l].squares;
-      if (request.accuracy != Accuracy::correct || scales_.records[index].rounded == 0) continue;
-      scales_.records[index].rounded = static_cast<std::uint64_t>(found[l].rounded);
+      if (request.accuracy == Accuracy::correct) count_rounded(group * Lines + l, found[l].rounded);
     }
   }
 }
@@ -221,6 +227,30 @@ void WordOperand<Lines>::reduce(std::int64_t begin, std::int64_t end, Bridging b
   if (bridging == Bridging::wide) return find_wide_residues(values_ + first, count, words_ + pitch_ + first);
   for (int i = 0; i < residues_of(bridging); ++i) {
     find_residues(values_ + first, count, kBridges[i], values_ + (2 + i) * pitch_ + first);
+  }
+}
+
+template <std::int64_t Lines>
+void WordOperand<Lines>::cut(std::int64_t begin, std::int64_t end, const ScaleRequest& request, const LimbShape& shape,
+                             char* planes) {
+  static_assert(Lines == 1 || Lines % kPanelLines == 0);
+  for (std::int64_t panel = begin; panel < end; ++panel) {
+    const std::int64_t first = panel * kPanelLines;
+    LimbLines own{values_ + first / Lines * Lines * view_.inner + first % Lines,
+                  Lines == 1 ? view_.inner : 1,
+                  Lines,
+                  std::min(kPanelLines, view_.outer - first),
+                  view_.inner,
+                  {},
+                  nullptr};
+    std::fill_n(own.scale, kPanelLines, 1.0);
+    for (std::int64_t l = 0; l < own.lines; ++l)
+      own.scale[l] = exact_power_of_two<double>(scales_.shift[static_cast<std::size_t>(first + l)]);
+    std::int64_t rounded[kPanelLines];
+    if (request.accuracy == Accuracy::correct) own.rounded = rounded;
+    auto* to = reinterpret_cast<std::int8_t*>(planes + panel * shape.panel_bytes());
+    (Lines == 1 ? encode_left_limbs : encode_right_limbs)(own, shape.limbs, shape.tiles, to);
+    for (std::int64_t l = 0; own.rounded != nullptr && l < own.lines; ++l) count_rounded(first + l, rounded[l]);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cpu/limbs/shape.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/stages/scale.hpp"
 #include "cpu/words/entries.hpp"
@@ -43,6 +44,11 @@ class WordOperand {
 
   void reduce(std::int64_t begin, std::int64_t end, Bridging bridging);
 
+  // In place of conversion: panels of kPanelLines lines as limbs, into planes as `shape` says. Range: capacities that its limbs
+  // hold.
+  void cut(std::int64_t begin, std::int64_t end, const ScaleRequest& request, const LimbShape& shape, char* planes);
+
+  std::int64_t lines() const { return view_.outer; }
   const Scales& scales() const { return scales_; }
   const double* values() const { return values_; }
   const std::uint64_t* words() const { return words_; }
@@ -66,6 +72,8 @@ class WordOperand {
                    std::int64_t lanes, PieceFacts& piece) const;
   void find_group(std::int64_t group, bool has_facts, PieceFacts* pieces) const;
   void convert_group(std::int64_t group, Integers (&found)[Lines]);
+  // Of a line that is not exact.
+  void count_rounded(std::int64_t line, std::int64_t rounded);
 
   OperandView view_;
   double* values_;

@@ -1,6 +1,7 @@
 // The wide integers of a product in words, from the sums that multiply left: what Integers is to planes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -46,9 +47,18 @@ class WordSums {
   // `planes`: sums in words, in FP64 and of residues, each [row][column] of the padded extents.
   WordSums(const char* planes, const WordShape& shape, Bridging bridging) : planes_(planes), shape_(shape), bridging_(bridging) {}
 
+  // `planes`: the parts of the integers themselves, top, middle and low.
+  WordSums(const char* parts, const WordShape& shape) : planes_(parts), shape_(shape), are_parts_(true) {}
+
   std::int64_t at(std::int64_t row, std::int64_t column) const { return row * shape_.columns + column; }
 
   void load(std::int64_t first, int n, Lanes& parts) const {
+    if (are_parts_) {
+      std::copy_n(plane(0) + first, n, parts.top);
+      std::copy_n(plane(1) + first, n, parts.middle);
+      std::copy_n(plane(2) + first, n, parts.low);
+      return;
+    }
     const auto* words = reinterpret_cast<const std::uint64_t*>(planes_) + first;
     join_lanes({words, plane(1) + first, {plane(2) + first, plane(3) + first}, words + 2 * shape_.entries()}, bridging_, n,
                parts);
@@ -103,7 +113,8 @@ class WordSums {
 
   const char* planes_;
   const WordShape& shape_;
-  Bridging bridging_;
+  Bridging bridging_ = Bridging::none;
+  bool are_parts_ = false;
 };
 
 }  // namespace ozfp4
