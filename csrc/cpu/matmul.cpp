@@ -64,15 +64,14 @@ void finish_words(const WordProduct& product, const OperandView& a, const Operan
 // Those that are asked for, or that pay where planes are not asked for.
 WordWays ways_of(const MatmulOptions& options, std::int64_t rows, std::int64_t columns, std::int64_t inner) {
   if (options.way == Way::words) return {true, nullptr};
-  if (options.way == Way::limbs) return {false, serving_limb_unit() != nullptr ? serving_limb_unit() : &portable_limbs};
+  if (options.way == Way::limbs) return {true, serving_limb_unit() != nullptr ? serving_limb_unit() : &portable_limbs};
   if (options.way == Way::planes || is_byte_kernel_asked()) return {};
   return ways_that_pay(rows, columns, inner, options.promise.accuracy);
 }
 
 // The product in words, where these serve it.
 bool multiply_in_words(const Plan& plan, const OperandView& a, const OperandView& b, const std::vector<Target>& targets,
-                       const MatmulOptions& options, const ScaleRequest& request, const WordWays& ways,
-                       MatmulOutcome& outcome) {
+                       const MatmulOptions& options, const ScaleRequest& request, const WordWays& ways, MatmulOutcome& outcome) {
   const bool turns = is_turned(a.outer, b.outer);
   const OperandView &left = turns ? b : a, &right = turns ? a : b;
   if (plan.is_complex || !may_multiply_words(left.outer, right.outer, a.inner, request, options.workspace_limit)) return false;

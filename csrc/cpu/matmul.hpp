@@ -15,15 +15,15 @@
 
 namespace ozfp4 {
 
-// How a product is made: by the planes of its plan, in words (cpu/words), or as these but by limbs of eight bits (cpu/limbs), on
-// any processor. All make the same integers.
+// How a product is made: by the planes of its plan, in words (cpu/words), or by limbs of eight bits (cpu/limbs) on any processor,
+// in words where limbs do not hold its integers. All make the same ones.
 enum class Way : std::uint8_t { cheaper, planes, words, limbs };
 
 struct MatmulOutcome {
   bool in_words = false;  // and then the moduli are the bridges, and the products those of entries, or of limbs where there are
   int limbs = 0;
   const LimbUnit* limb_unit = nullptr;
-  int moduli_used = 0;    // 0 for scheme I
+  int moduli_used = 0;  // 0 for scheme I
   int products = 0;
   std::int64_t workspace = 0;
   LineRange exponents, capacities;

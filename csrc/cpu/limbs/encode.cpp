@@ -68,7 +68,8 @@ OZFP4_SHUFFLING inline __m512i to_integers(__m512d x, __m512d scale, __mmask8& r
   const __m512d z = _mm512_mul_pd(x, scale);
   const __m512i v = _mm512_cvt_roundpd_epi64(z, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   const __mmask8 is_other = _mm512_cmp_pd_mask(_mm512_cvtepi64_pd(v), z, _CMP_NEQ_OQ);
-  rounded = is_other | (_mm512_testn_epi64_mask(v, v) & _mm512_test_epi64_mask(_mm512_castpd_si512(x), _mm512_set1_epi64(INT64_MAX)));
+  rounded =
+      is_other | (_mm512_testn_epi64_mask(v, v) & _mm512_test_epi64_mask(_mm512_castpd_si512(x), _mm512_set1_epi64(INT64_MAX)));
   return v;
 }
 
@@ -139,9 +140,10 @@ OZFP4_SHUFFLING void encode_left(const LimbLines& lines, int limbs, std::int64_t
 template <bool Counts>
 OZFP4_SHUFFLING void encode_right(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel) {
   // Byte 16 k + line to byte 4 line + k.
-  alignas(64) static constexpr std::uint8_t kByLine[64] = {
-      0, 16, 32, 48, 1, 17, 33, 49, 2,  18, 34, 50, 3,  19, 35, 51, 4,  20, 36, 52, 5,  21, 37, 53, 6,  22, 38, 54, 7,  23, 39, 55,
-      8, 24, 40, 56, 9, 25, 41, 57, 10, 26, 42, 58, 11, 27, 43, 59, 12, 28, 44, 60, 13, 29, 45, 61, 14, 30, 46, 62, 15, 31, 47, 63};
+  alignas(64) static constexpr std::uint8_t kByLine[64] = {0,  16, 32, 48, 1,  17, 33, 49, 2,  18, 34, 50, 3,  19, 35, 51,
+                                                           4,  20, 36, 52, 5,  21, 37, 53, 6,  22, 38, 54, 7,  23, 39, 55,
+                                                           8,  24, 40, 56, 9,  25, 41, 57, 10, 26, 42, 58, 11, 27, 43, 59,
+                                                           12, 28, 44, 60, 13, 29, 45, 61, 14, 30, 46, 62, 15, 31, 47, 63};
   const __m512i by_line = _mm512_load_si512(kByLine), one = _mm512_set1_epi64(1);
   const __m512d scale[2] = {_mm512_loadu_pd(lines.scale), _mm512_loadu_pd(lines.scale + 8)};
   const __mmask8 is_line[2] = {first_ones(0, lines.lines), first_ones(8, lines.lines)};

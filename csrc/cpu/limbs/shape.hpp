@@ -1,9 +1,9 @@
-// How the operands of a product by limbs of eight bits lie, and what multiply leaves of it: scheme I, whole, for products so small
-// that nothing else pays (arith/limbs/signed_bytes.hpp is its GPU's).
+// How the operands of a product by limbs of eight bits lie, and what multiply leaves of it: scheme I, whole, for products so
+// small that nothing else pays (arith/limbs/signed_bytes.hpp is its GPU's).
 //
-// An integer is v = sum_i l_i 2^(8 i) with signed bytes l_i. A dot product of integers is sum_d D_d 2^(8 d), where the diagonal D_d
-// sums l_i l'_j over i + j = d and over K. Range: |v| <= 2^(8 limbs - 2), so that the uppermost limb is one of eight bits, too; then
-// |D_d| <= limbs K 2^14 < 2^31.
+// An integer is v = sum_i l_i 2^(8 i) with signed bytes l_i. A dot product of integers is sum_d D_d 2^(8 d), where the diagonal
+// D_d sums l_i l'_j over i + j = d and over K. Range: |v| <= 2^(8 limbs - 2), so that the uppermost limb is one of eight bits,
+// too; then |D_d| <= limbs K 2^14 < 2^31.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,9 @@ std::atomic<bool> disabled{false};
 // By the definition of a diagonal.
 void run_portable(const LimbTask& task) {
   std::fill_n(task.sums, diagonals_of(task.limbs) * kDiagonalSums, 0);
-  const auto limb = [&](const std::int8_t* panel, std::int64_t i, std::int64_t t) { return panel + (i * task.tiles + t) * kTileBytes; };
+  const auto limb = [&](const std::int8_t* panel, std::int64_t i, std::int64_t t) {
+    return panel + (i * task.tiles + t) * kTileBytes;
+  };
   for (int i = 0; i < task.limbs; ++i) {
     for (int j = 0; j < task.limbs; ++j) {
       std::int32_t* sums = task.sums + (i + j) * kDiagonalSums;

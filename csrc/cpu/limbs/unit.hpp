@@ -16,10 +16,10 @@ struct LimbTask {
 };
 
 struct LimbUnit {
-  const char* name;     // as in a Report
-  bool (*is_here)();    // this CPU and its system can run it
-  void (*begin)();      // before the tasks of a thread, and
-  void (*end)();        // after them
+  const char* name;   // as in a Report
+  bool (*is_here)();  // this CPU and its system can run it
+  void (*begin)();    // before the tasks of a thread, and
+  void (*end)();      // after them
   void (*run)(const LimbTask& task);
 };
 

@@ -46,6 +46,25 @@ std::int64_t WordOperand<Lines>::lines_of(std::int64_t group) const {
   return std::max<std::int64_t>(0, std::min(Lines, view_.outer - group * Lines));
 }
 
+// Whether the loops below read a group where it lies: its entries lie side by side as the copied ones do, whole groups of them.
+template <std::int64_t Lines>
+bool WordOperand<Lines>::stays(std::int64_t group) const {
+  constexpr std::ptrdiff_t bytes = sizeof(double);
+  const auto is_whole = [](std::ptrdiff_t x) { return x % bytes == 0; };
+  if (copies_all_ || view_.type != ElementType::float64 || lines_of(group) < Lines) return false;
+  if ((Lines == 1 ? view_.inner_stride : view_.outer_stride) != bytes) return false;
+  return reinterpret_cast<std::uintptr_t>(view_.data) % alignof(double) == 0 && is_whole(view_.inner_stride) &&
+         is_whole(view_.outer_stride);
+}
+
+template <std::int64_t Lines>
+typename WordOperand<Lines>::Lying WordOperand<Lines>::lying(std::int64_t group) const {
+  constexpr std::ptrdiff_t bytes = sizeof(double);
+  if (!stays(group)) return {values_ + group * Lines * view_.inner, Lines == 1 ? view_.inner : 1, Lines};
+  const char* origin = view_.data + group * Lines * view_.outer_stride;
+  return {reinterpret_cast<const double*>(origin), view_.outer_stride / bytes, view_.inner_stride / bytes};
+}
+
 // The entries of a group, zeros in the place of lines that there are not; false where there are subnormal ones of single
 // precision.
 template <std::int64_t Lines>
@@ -83,10 +102,11 @@ bool WordOperand<Lines>::copy_group(std::int64_t group) {
 template <std::int64_t Lines>
 PieceFacts WordOperand<Lines>::facts_of_line(std::int64_t group, std::int64_t line) const {
   PieceFacts piece;
-  const double* x = values_ + group * Lines * view_.inner + line;
+  const Lying own = lying(group);
   for (std::int64_t k = 0; k < view_.inner; ++k) {
-    add_entry(piece.facts, x[k * Lines]);
-    const std::uint64_t magnitude = magnitude_bits(x[k * Lines]);
+    const double x = own.x[line * own.line_step + k * own.inner_step];
+    add_entry(piece.facts, x);
+    const std::uint64_t magnitude = magnitude_bits(x);
     if (magnitude >= kInfinityBits<double>) piece.special |= magnitude > kInfinityBits<double> ? kHasNan : kHasInfinity;
   }
   return piece;
@@ -120,7 +140,7 @@ void WordOperand<Lines>::settle_line(std::int64_t group, std::int64_t line, bool
 
 template <std::int64_t Lines>
 void WordOperand<Lines>::find_group(std::int64_t group, bool has_facts, PieceFacts* pieces) const {
-  const double* x = values_ + group * Lines * view_.inner;
+  const auto [x, line_step, inner_step] = lying(group);
   PieceFacts* own = pieces + group * Lines;
   const auto find = has_facts ? find_facts : find_largest;
   const std::int64_t lines = lines_of(group);
@@ -137,7 +157,7 @@ void WordOperand<Lines>::find_group(std::int64_t group, bool has_facts, PieceFac
   } else {
     for (std::int64_t first = 0; first < lines; first += kEntryLanes) {
       LaneFacts facts;
-      find(x + first, Lines, view_.inner, facts);
+      find(x + first, inner_step, view_.inner, facts);
       for (std::int64_t line = first; line < std::min(first + kEntryLanes, lines); ++line) {
         settle_line(group, line, has_facts, facts, line - first, 1, own[line]);
       }
@@ -148,8 +168,17 @@ void WordOperand<Lines>::find_group(std::int64_t group, bool has_facts, PieceFac
 template <std::int64_t Lines>
 void WordOperand<Lines>::look(std::int64_t begin, std::int64_t end, const ScaleRequest& request) {
   for (std::int64_t group = begin; group < end; ++group) {
-    if (!with_float(view_.type, [&](auto zero) { return copy_group<decltype(zero)>(group); })) is_served_ = false;
+    if (!stays(group) && !with_float(view_.type, [&](auto zero) { return copy_group<decltype(zero)>(group); })) {
+      is_served_ = false;
+    }
     find_group(group, request.wants_records(), pieces_.data());
+  }
+}
+
+template <std::int64_t Lines>
+void WordOperand<Lines>::copy(std::int64_t begin, std::int64_t end) {
+  for (std::int64_t group = begin; group < end; ++group) {
+    if (stays(group)) copy_group<double>(group);
   }
 }
 
@@ -236,9 +265,10 @@ void WordOperand<Lines>::cut(std::int64_t begin, std::int64_t end, const ScaleRe
   static_assert(Lines == 1 || Lines % kPanelLines == 0);
   for (std::int64_t panel = begin; panel < end; ++panel) {
     const std::int64_t first = panel * kPanelLines;
-    LimbLines own{values_ + first / Lines * Lines * view_.inner + first % Lines,
-                  Lines == 1 ? view_.inner : 1,
-                  Lines,
+    const Lying source = lying(first / Lines);
+    LimbLines own{source.x + first % Lines * source.line_step,
+                  source.line_step,
+                  source.inner_step,
                   std::min(kPanelLines, view_.outer - first),
                   view_.inner,
                   {},

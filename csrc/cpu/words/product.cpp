@@ -23,14 +23,15 @@ constexpr std::int64_t kLimbGrain = 4096, kJoinWork = 64;
 
 // Nanoseconds of one thread, by benchmarks/cpu_small.py --ways, in accuracy="fp64": of one product of entries, of one entry of an
 // operand with what becomes of it, and of what every call takes. On a Zen 4 processor in words with one residue, where vectors
-// have products of 64 bits (AVX-512) and where not; by planes of bytes on an INT8 unit, and by a BLAS. On a Xeon with AMX by eight
-// limbs, in words, and by planes.
+// have products of 64 bits (AVX-512) and where not; by planes of bytes on an INT8 unit, and by a BLAS. On a Xeon with AMX by
+// eight limbs, in words, and by planes, of which several threads share all but the products less well.
 struct Costs {
   double product, entry, call;
 };
 constexpr Costs kFastWords{0.125, 2.0, 3e3}, kSlowWords{0.30, 2.0, 3e3}, kBytePlanes{0.07, 20.0, 12e3},
     kBlasPlanes{0.28, 9.0, 12e3};
-constexpr Costs kAmxLimbs{0.08, 2.0, 3.2e3}, kAmxWords{0.18, 2.0, 3e3}, kAmxPlanes{0.03, 20.0, 12e3};
+constexpr Costs kAmxLimbs{0.154, 1.5, 3.2e3}, kAmxWords{0.28, 2.0, 3e3}, kAmxPlanes{0.045, 25.0, 12e3},
+    kSharedAmxPlanes{0.045, 45.0, 12e3};
 constexpr double kMostProducts = 0x1p27, kMostLimbProducts = 0x1p30;  // more were not found to be faster
 
 // Then a sum of words takes less than two in FP64.
@@ -78,7 +79,9 @@ WordWays ways_that_pay(std::int64_t m, std::int64_t n, std::int64_t k, Accuracy 
   const double inner = static_cast<double>(k), of_words = product(shape.rows, shape.columns, k);
   const double of_limbs = product(limbs.rows, limbs.columns, limbs.tiles) * (kPanelLines * kTileBytes);
   const Costs words = unit != nullptr ? kAmxWords : multiplies_words_fast() ? kFastWords : kSlowWords;
-  const Costs planes = unit != nullptr ? kAmxPlanes : serving_byte_kernel() != nullptr ? kBytePlanes : kBlasPlanes;
+  const Costs planes = unit != nullptr                    ? thread_count() > 1 ? kSharedAmxPlanes : kAmxPlanes
+                       : serving_byte_kernel() != nullptr ? kBytePlanes
+                                                          : kBlasPlanes;
   const double by_planes = nanoseconds(planes, product(m, n, k), lines(m, n) * inner);
   const double in_words = nanoseconds(words, of_words, lines(shape.rows, shape.columns) * inner);
   const double by_limbs = nanoseconds(kAmxLimbs, of_limbs, lines(m, n) * inner);
@@ -101,8 +104,8 @@ WordProduct::WordProduct(const OperandView& a, const OperandView& b, const Scale
   constexpr std::int64_t planes = 2 + kMostBridges;
   char* planes_b = memory_.get() + planes * kPlaneBytes * shape_.entries_a();
   sums_ = planes_b + planes * kPlaneBytes * shape_.entries_b();
-  a_.emplace(a, memory_.get(), shape_.entries_a());
-  b_.emplace(b, planes_b, shape_.entries_b());
+  a_.emplace(a, memory_.get(), shape_.entries_a(), ways_.limbs == nullptr);
+  b_.emplace(b, planes_b, shape_.entries_b(), ways_.limbs == nullptr);
 }
 
 // body(operand, begin, end) of all groups of both operands, in one loop: each has as many parts as the lines that it has.
@@ -179,6 +182,7 @@ void WordProduct::multiply_limbs() {
 bool WordProduct::multiply_words() {
   {
     const StageTimer timer(times_.encode);
+    if (ways_.limbs != nullptr) for_groups([](auto& own, std::int64_t begin, std::int64_t end) { own.copy(begin, end); });
     for_groups([this](auto& own, std::int64_t begin, std::int64_t end) { own.convert(begin, end, request_); });
     a_->end_conversion();
     b_->end_conversion();

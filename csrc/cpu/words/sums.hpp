@@ -1,7 +1,6 @@
 // The wide integers of a product in words, from the sums that multiply left: what Integers is to planes.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -9,6 +8,7 @@
 #include "arith/scale_wide.hpp"
 #include "arith/wide/near_sum.hpp"
 #include "arith/wide/round_wide.hpp"
+#include "cpu/accuracy/lane_errors.hpp"
 #include "cpu/accuracy/update_lanes.hpp"
 #include "cpu/stages/columns.hpp"
 #include "cpu/words/shape.hpp"
@@ -23,12 +23,17 @@ struct NearSums {
   const std::uint64_t* wide;  // of residues by the wide bridge
 };
 
-// The parts of up to kLanes integers.
+// The parts of up to kLanes integers, where they lie: among the sums, or in the room that this has.
 struct LaneParts {
-  double top[kLanes], middle[kLanes], low[kLanes];
+  double room[3][kLanes];
+  const double *top = room[0], *middle = room[1], *low = room[2];
+
+  LaneParts() = default;
+  LaneParts(const LaneParts&) = delete;
+  LaneParts& operator=(const LaneParts&) = delete;
 };
 
-// Loops over lanes, vectorised. Of results `refused` is not 0 where another way has to round.
+// Loops over lanes, vectorised; the first one fills the room. Of results `refused` is not 0 where another way has to round.
 void join_lanes(const NearSums& sums, Bridging bridging, int n, LaneParts& parts);
 void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, double* result, std::int64_t* refused);
 void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, float* result, std::int64_t* refused);
@@ -54,9 +59,9 @@ class WordSums {
 
   void load(std::int64_t first, int n, Lanes& parts) const {
     if (are_parts_) {
-      std::copy_n(plane(0) + first, n, parts.top);
-      std::copy_n(plane(1) + first, n, parts.middle);
-      std::copy_n(plane(2) + first, n, parts.low);
+      parts.top = plane(0) + first;
+      parts.middle = plane(1) + first;
+      parts.low = plane(2) + first;
       return;
     }
     const auto* words = reinterpret_cast<const std::uint64_t*>(planes_) + first;
@@ -75,6 +80,7 @@ class WordSums {
     load(first, n, parts);
     std::int64_t refused[kLanes];
     round_lanes(parts, n, exponent, result, refused);
+    if (!is_any(refused, n)) return;
     for (int i = 0; i < n; ++i) {
       if (refused[i] != 0) result[i] = round_scaled<T>(lane(parts, first, i), exponent[i]);
     }

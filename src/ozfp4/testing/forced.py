@@ -96,8 +96,8 @@ def forced_on_cpu(*, words: bool = False, limbs: bool = False) -> Iterator[None]
     """Products of floating-point numbers on the CPU within the block run in machine words or by limbs of eight bits, whatever
     their size, or by planes.
 
-    It applies to the whole process, to products for which no plan, scheme, backend or family is asked. Those whose entries words
-    or limbs do not serve run by planes nevertheless; a Report says which.
+    It applies to the whole process, to products for which no plan, scheme, backend or family is asked. Those whose entries limbs
+    do not serve run in words, and those that these do not serve by planes; a Report says which.
 
     Parameters
     ----------

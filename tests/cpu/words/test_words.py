@@ -146,8 +146,9 @@ def test_specials(way: str) -> None:
             c, about = ozfp4.matmul(x, y, accuracy=accuracy, report=True)
             assert_same_bits(c, reference(x, y, accuracy))
             assert (about.special_rows, about.special_columns) == (3, 3)
-            is_long = way == "limbs" and dtype == np.float64 and accuracy == "correct"
-            assert (about.backend == "direct") is not is_long
+            assert about.backend == "direct"
+            is_long = dtype == np.float64 and accuracy == "correct"
+            assert ("limbs" in about.kernel) is (way == "limbs" and not is_long)
 
 
 @in_words
@@ -189,7 +190,7 @@ def test_what_the_report_says_of_limbs() -> None:
         c, about = ozfp4.matmul(a, b, bits=bits, report=True)
         assert_same_bits(c, exact_matmul(a, b, bits))
         if limbs is None:
-            assert about.backend != "direct"
+            assert about.kernel.startswith("words of 64 bits")
             continue
         assert (about.backend, about.plan) == ("direct", ozfp4.plan_for(a, b, bits=bits))
         assert about.kernel.startswith(f"{limbs} limbs of eight bits on ")
@@ -226,7 +227,7 @@ def test_both_ways_at_once_are_refused() -> None:
 
 @in_words
 def test_what_is_chosen() -> None:
-    small, large = np.ones((8, 8)), np.ones((700, 700))
+    small, large = np.ones((8, 8)), np.ones((1100, 1100))
     with forced_on_cpu(words=False):
         assert ozfp4.matmul(small, small, report=True)[1].backend != "direct"
     way, cpu.forced_way = cpu.forced_way, None
@@ -331,7 +332,7 @@ def test_thousands_of_random_products(seed: int, way: str) -> None:
     with np.errstate(all="ignore"):
         count = 1000 if way == "words" else 400  # in plain loops
         served = sum(_both_ways(rng, way) for _ in range(count))
-    assert served > 0.3 * count
+    assert served > 0.6 * count
 
 
 def test_repeated_products_are_like_the_first() -> None:
