@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,27 @@ def test_what_differs_is_raised_by_all(device: str, name: str) -> None:
     found = group(3, device).run(differ, name)
     assert found == [found[0]] * 3
     assert found[0].startswith(OTHERWISE[name])
+
+
+@pytest.mark.parametrize(
+    "file", ["_core.so", "_cuda.cpython-311.so", "libozfp4_cuda.so", "__init__.py", "trust/guard.py"]
+)
+def test_a_byte_of_what_computes_is_another_build(tmp_path: Path, file: str) -> None:
+    """The kernels for GPUs are in a library beside the extension."""
+    for name in (file, "_testing.so", "notes.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"1")
+    before = agree.digest_of(tmp_path)
+    (tmp_path / "notes.txt").write_bytes(b"2")
+    assert agree.digest_of(tmp_path) == before
+    (tmp_path / file).write_bytes(b"2")
+    assert agree.digest_of(tmp_path) != before
+
+
+def test_the_library_of_a_rank() -> None:
+    said = agree.identity()
+    assert said == f"ozfp4 {ozfp4.__version__}, build {agree.build()}, torch {torch.__version__}"
+    assert agree.build() == agree.digest_of(Path(ozfp4.__file__).parent)
 
 
 # By name: what rank 1 is called with, and how it refuses that.

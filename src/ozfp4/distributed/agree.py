@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from .. import _core
-from ..backends.cuda import extension
 from ..request.library import require_torch
 from ..support.version import __version__
 from .collectives import Group, all_gather
@@ -26,6 +25,7 @@ REMEMBERED = 4096  # calls of a group
 # From so many bytes on, all ranks make sure that all of them have the memory before any sends.
 LEAST_CONFIRMED = 2**28
 CONFIRMS = "confirms"  # a field of messages within a call
+CODE = ("*.py", "_core*.so", "_cuda*.so", "libozfp4_cuda*.so")
 Fields = dict[str, Any]
 Agreed = TypeVar("Agreed")
 Taken = TypeVar("Taken")
@@ -33,17 +33,26 @@ Taken = TypeVar("Taken")
 
 @lru_cache(maxsize=1)
 def build() -> str:
-    """A digest of the extension modules: ranks of one version may have been built from different sources."""
+    """A digest of the package: ranks of one version may have been built from different sources."""
+    # An editable installation has its Python code elsewhere than the extension modules.
+    folders = Path(__file__).parents[1], Path(str(_core.__file__)).parent
+    return digest_of(*dict.fromkeys(folders))
+
+
+def digest_of(*folders: Path) -> str:
+    """Of all that computes there: the Python code, the extension modules, and the library that holds the kernels for GPUs."""
     digest = hashlib.blake2b(digest_size=8)
-    for module in (_core, extension.extension()):
-        if module is not None:
-            digest.update(Path(str(module.__file__)).read_bytes())
+    for folder in folders:
+        found = [path for pattern in CODE for path in folder.rglob(pattern)]
+        for path in sorted(found):
+            digest.update(f"{path.relative_to(folder).as_posix()}\0".encode())
+            digest.update(hashlib.blake2b(path.read_bytes()).digest())
     return digest.hexdigest()
 
 
 def identity() -> str:
-    """The library that a rank runs."""
-    return f"ozfp4 {__version__}, build {build()}"
+    """The library that a rank runs, and the torch beneath."""
+    return f"ozfp4 {__version__}, build {build()}, torch {require_torch().__version__}"
 
 
 class Channel:
