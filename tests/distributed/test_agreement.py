@@ -4,8 +4,11 @@ whom it concerns; nobody waits for ever."""
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +21,7 @@ from ranks import Here, Ranks, group
 import ozfp4
 import ozfp4.distributed
 from ozfp4.distributed import agree, gathered, local
+from ozfp4.distributed.collectives import take_group
 
 
 def operands(here: Here) -> tuple[torch.Tensor, torch.Tensor]:
@@ -328,6 +332,67 @@ def test_a_rank_that_does_not_come_is_waited_for_as_long_as_the_group_says() -> 
     assert found[0].value.startswith("RuntimeError: rank 0 of 2 had no answer")
     assert 1 < found[0].seconds < 20
     ranks.close()
+
+
+class OnCpu:
+    """torch whose GPU is the CPU, as far as an exchange by a device asks for it: one that never ends, in a graph that is being
+    captured, or without memory."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.cuda = SimpleNamespace(
+            OutOfMemoryError=torch.cuda.OutOfMemoryError, current_device=lambda: 0, Stream=object,
+            is_current_stream_capturing=lambda: what == "captured", stream=lambda _: nullcontext(),
+            Event=lambda: SimpleNamespace(record=lambda: None, query=lambda: what != "endless"),
+        )  # fmt: skip
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(torch, name)
+
+    def device(self, *_: Any) -> Any:
+        return torch.device("cpu")
+
+    def empty(self, *args: Any, pin_memory: bool = False, **names: Any) -> Any:
+        if self.what == "full":
+            raise torch.cuda.OutOfMemoryError("too much")
+        return torch.empty(*args, **names)
+
+
+def by_device(here: Here, what: str) -> tuple[str, float]:
+    over = take_group(None)
+    channel = agree.Channel(over)
+    channel.on_host = False
+    own = agree.require_torch, agree._timeout
+    agree.require_torch, agree._timeout = lambda: OnCpu(what), lambda *_: 1.0
+    start = time.monotonic()
+    try:
+        said = error_of(lambda: check_order(channel.swap(over, f"{here.rank}".encode())))
+    finally:
+        agree.require_torch, agree._timeout = own
+    taken = time.monotonic() - start
+    check_in_order(here)
+    return said, taken
+
+
+def check_order(messages: list[bytes]) -> None:
+    assert messages == [str(rank).encode() for rank in range(len(messages))]
+
+
+BY_DEVICE = {
+    "serving": "",
+    "captured": "RuntimeError: a CUDA graph is being captured, in which no rank can wait for the others; whole= and check=",
+    "full": "OutOfMemoryError: too much",
+    "endless": "RuntimeError: rank 0 of 2 had no answer of all other ranks: one of them has ended, or raised or waits elsewhere: "
+    "nothing came in 0.8 s, 0.8 of the group's timeout",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BY_DEVICE)
+def test_an_exchange_by_a_device(what: str) -> None:
+    """What is wrong is said as it is, and before the end of the timeout, at which torch would end the process."""
+    said, taken = group(2).run(by_device, what)[0]
+    assert said.startswith(BY_DEVICE[what]) if BY_DEVICE[what] else said == ""
+    assert what != "endless" or taken >= 0.8
 
 
 def groups(here: Here) -> list[str]:

@@ -24,6 +24,7 @@ FRAME = 1024  # bytes of a message, its length in the first four; what is longer
 REMEMBERED = 4096  # calls of a group
 # From so many bytes on, all ranks make sure that all of them have the memory before any sends.
 LEAST_CONFIRMED = 2**28
+PATIENCE = 0.8  # a share of the timeout: at its end torch ends a process that waits for NCCL, and with it what we would say
 CONFIRMS = "confirms"  # a field of messages within a call
 CODE = ("*.py", "_core*.so", "_cuda*.so", "libozfp4_cuda*.so")
 Fields = dict[str, Any]
@@ -82,12 +83,16 @@ class Channel:
         return [frame[4 : 4 + length] for frame, length in zip(frames, lengths, strict=True)]
 
     def _swap(self, group: Group, frame: bytearray) -> list[bytes]:
+        if not self.on_host:
+            _check_not_captured()
         try:
             return (self._by_host if self.on_host else self._by_device)(group, frame)
+        except require_torch().cuda.OutOfMemoryError:  # a RuntimeError, and nobody else's fault
+            raise
         except RuntimeError as error:  # of torch.distributed, which has no narrower ones everywhere
             raise RuntimeError(
                 f"rank {group.rank} of {group.size} had no answer of all other ranks: one of them has ended, or raised or "
-                f"waits elsewhere; torch.distributed says: {error}"
+                f"waits elsewhere: {error}"
             ) from error
 
     @staticmethod
@@ -101,27 +106,31 @@ class Channel:
     def _by_device(self, group: Group, frame: bytearray) -> list[bytes]:
         """On a stream of its own: what the current one still computes is not waited for."""
         torch = require_torch()
-        if torch.cuda.is_current_stream_capturing():
-            raise RuntimeError(
-                "a CUDA graph is being captured, in which no rank can wait for the others; whole= and check='first' leave the "
-                "exchange out of a call like an earlier one"
-            )
         index = torch.cuda.current_device()
         if index not in self._streams:
             self._streams[index] = torch.cuda.Stream()
         with torch.cuda.stream(self._streams[index]):
-            sent = torch.frombuffer(frame, dtype=torch.uint8).cuda()
+            sent = torch.frombuffer(frame, dtype=torch.uint8).to(torch.device("cuda", index))
             found = torch.empty(group.size * len(frame), dtype=torch.uint8, device=sent.device)
             all_gather(found, sent, group).wait()
             host = torch.empty(found.shape, dtype=torch.uint8, pin_memory=True)
             host.copy_(found, non_blocking=True)
             done = torch.cuda.Event()
             done.record()
-        ends = time.monotonic() + _timeout(group, sent.device)
+        limit = PATIENCE * _timeout(group, sent.device)
+        ends = time.monotonic() + limit
         while not done.query():
             if time.monotonic() > ends:
-                raise RuntimeError("the group's timeout has passed")
+                raise RuntimeError(f"nothing came in {limit:.3g} s, {PATIENCE} of the group's timeout")
         return _cut(host.numpy().tobytes(), len(frame))
+
+
+def _check_not_captured() -> None:
+    if require_torch().cuda.is_current_stream_capturing():
+        raise RuntimeError(
+            "a CUDA graph is being captured, in which no rank can wait for the others; whole= and check='first' leave the "
+            "exchange out of a call like an earlier one"
+        )
 
 
 def _framed(message: bytes, size: int) -> bytearray:
