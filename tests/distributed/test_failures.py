@@ -130,12 +130,45 @@ def local_product(here: Here, what: str) -> str:
         check_in_order(here)
 
 
-def test_a_local_product_of_dtensors_that_fails() -> None:
-    told = "RuntimeError: the product failed on 1 other ranks, each of which says why"
-    found = group(2).run(local_product, "a limit")
-    assert found[0].startswith("MemoryError: workspace_limit = 1 bytes")
-    assert found[1] == told
-    assert group(2).run(local_product, "a break") == [told, "MemoryError: no more"]
+def test_a_limit_of_a_local_product_of_dtensors() -> None:
+    own, told = group(2).run(local_product, "a limit")
+    assert own.startswith("MemoryError: workspace_limit = 1 bytes")
+    assert told == f"RuntimeError: rank 0 refused: {own}"
+
+
+def test_a_local_product_of_dtensors_that_fails(pair: Ranks) -> None:
+    own = "MemoryError: no more"
+    assert pair.run(local_product, "a break") == [f"RuntimeError: rank 1 refused: {own}", own]
+
+
+def pieces_on_a_mesh(here: Here) -> str:
+    """K is cut along the second dimension of a mesh, the rows along the first; rank 3 breaks in its piece."""
+    from torch.distributed.tensor import Replicate
+
+    mesh = mesh_of(here, (2, 2))
+    kind: Any = {"dtype": torch.float64, "device": here.device}
+    x = placed(here, torch.ones((4, 12), **kind), mesh, ["S0", "S1"])
+    y = placed(here, torch.ones((12, 5), **kind), mesh, ["R", "S0"])
+    make = reduce.pieces.make
+
+    def broken(*_: Any) -> None:
+        raise MemoryError("no more")
+
+    if here.rank == 3:
+        reduce.pieces.make = broken
+    try:
+        options: Any = {"method": "reduce", "placements": [Replicate(), Replicate()]}
+        return error_of(lambda: ozfp4.distributed.matmul(x, y, **options))
+    finally:
+        reduce.pieces.make = make
+        check_in_order(here)
+
+
+def test_a_rank_of_a_mesh_that_fails_is_named_to_those_beyond_its_group() -> None:
+    """Rank 2 hears it in the group of the inner dimension, where rank 3 is the second one, and is no cause of its own."""
+    own = "MemoryError: no more"
+    told = f"RuntimeError: rank 3 refused: {own}"
+    assert group(4).run(pieces_on_a_mesh) == [told, told, told, own]
 
 
 def malformed(here: Here, whole: Any) -> str:

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from .. import _core
 from ..request.library import require_torch
+from ..support.ranks import check_refusals, text_of
 from ..support.version import __version__
 from .collectives import Group, all_gather
 
@@ -171,14 +172,14 @@ def agree(
     Exception
         `error` itself on a rank that has one.
     RuntimeError
-        On the others, with the rank and what it said; or a rank has ended.
+        On the others, with the rank and what it said (an OverflowError for one); or a rank has ended.
     """
     if group.size == 1:
         if error is not None:
             raise error
         assert message is not None
         return conclude([json.loads(message)])
-    said = message if message is not None else encode({"refused": _text(error)})
+    said = message if message is not None else encode({"refused": text_of(error)})
     place = channel(group)
     found = place.swap(group, said)
     before = place.agreed.get(said)
@@ -203,7 +204,7 @@ def confirm(group: Group, error: Exception | None) -> None:
     if group.size > 1:
         said: Fields = {CONFIRMS: True}
         if error is not None:
-            said |= {"refused": _text(error), "kind": type(error).__name__}
+            said |= {"refused": text_of(error)}
         fields = [json.loads(each) for each in channel(group).swap(group, encode(said))]
         _check_place(fields)
         if error is None:
@@ -246,16 +247,8 @@ def _check_place(fields: list[Fields]) -> None:
         )
 
 
-def _text(error: Exception | None) -> str:
-    return f"{type(error).__name__}: {error}"[:4096]
-
-
 def _check_refusals(fields: list[Fields]) -> None:
-    refused = {rank: each["refused"] for rank, each in enumerate(fields) if "refused" in each}
-    if refused:
-        text = "; ".join(f"rank {rank} refused: {why}" for rank, why in refused.items())
-        kinds = {fields[rank].get("kind") for rank in refused}
-        raise (OverflowError if kinds == {"OverflowError"} else RuntimeError)(text)
+    check_refusals({rank: each["refused"] for rank, each in enumerate(fields) if "refused" in each})
 
 
 def check_alike(fields: list[Fields], names: tuple[str, ...]) -> None:
