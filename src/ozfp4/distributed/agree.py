@@ -10,7 +10,7 @@ import hashlib
 import json
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,6 +27,7 @@ REMEMBERED = 4096  # calls of a group
 LEAST_CONFIRMED = 2**28
 PATIENCE = 0.8  # a share of the timeout: at its end torch ends a process that waits for NCCL, and with it what we would say
 CONFIRMS = "confirms"  # a field of messages within a call
+MESH = "mesh"  # the only field of messages of DTensors: what a part of their mesh has said
 CODE = ("*.py", "_core*.so", "_cuda*.so", "libozfp4_cuda*.so")
 Fields = dict[str, Any]
 Agreed = TypeVar("Agreed")
@@ -192,10 +193,45 @@ def agree(
     _check_place(fields)
     _check_refusals(fields)
     result = conclude(fields)
-    if len(place.agreed) >= REMEMBERED:
-        place.agreed.clear()
-    place.agreed[said] = found, result
+    remember(place.agreed, said, (found, result))
     return result
+
+
+def over_mesh(
+    groups: Sequence[Group], ranks: list[int], fields: Fields | None, error: Exception | None
+) -> None:
+    """Returns where all ranks of a mesh have the same fields. `groups`: this rank's, one a dimension of the mesh; `ranks`: all of
+    the mesh, in its order, as errors name them.
+
+    What one dimension has told travels along the next one, so that each rank knows what all have said, and no rank goes on
+    that another one's refusal has not reached.
+
+    Raises
+    ------
+    Exception
+        `error` itself on a rank that has one.
+    ValueError
+        The fields differ; the first that does, with the values of all ranks.
+    RuntimeError
+        A rank refuses (an OverflowError for one), makes another call, or has ended.
+    """
+    found: list[Fields] = [{"refused": text_of(error)} if fields is None else fields]
+    for group in reversed(groups):
+        if group.size > 1:
+            parts = [json.loads(each) for each in channel(group).swap(group, encode({MESH: found}))]
+            _check_place(parts)
+            found = [each for part in parts for each in part[MESH]]
+    if error is not None:
+        raise error
+    check_refusals({rank: x["refused"] for rank, x in zip(ranks, found, strict=True) if "refused" in x})
+    check_alike(found, ("library",), ranks)  # another one may say other things
+    check_alike(found, tuple(found[0]), ranks)
+
+
+def remember(found: dict[Any, Any], key: Any, value: Any) -> None:
+    if len(found) >= REMEMBERED:
+        found.clear()
+    found[key] = value
 
 
 def confirm(group: Group, error: Exception | None) -> None:
@@ -239,11 +275,17 @@ def encode(fields: Fields) -> bytes:
 
 
 def _check_place(fields: list[Fields]) -> None:
-    """RuntimeError where some ranks begin a call and others are within one: what they would exchange next is not alike."""
+    """RuntimeError where some ranks begin a call, and others another kind of call or are within one: what they would exchange
+    next is not alike."""
     within = [rank for rank, each in enumerate(fields) if CONFIRMS in each]
     if 0 < len(within) < len(fields):
         raise RuntimeError(
             f"the ranks are in different calls: {_ranks(within)} within an earlier one, which another rank has left"
+        )
+    on_mesh = [rank for rank, each in enumerate(fields) if MESH in each]
+    if 0 < len(on_mesh) < len(fields):
+        raise RuntimeError(
+            f"the ranks are in different calls: {_ranks(on_mesh)} with DTensors, the others with parts"
         )
 
 
@@ -251,15 +293,15 @@ def _check_refusals(fields: list[Fields]) -> None:
     check_refusals({rank: each["refused"] for rank, each in enumerate(fields) if "refused" in each})
 
 
-def check_alike(fields: list[Fields], names: tuple[str, ...]) -> None:
-    """ValueError for the first of these fields that the ranks have different values of; it names them all."""
+def check_alike(fields: list[Fields], names: tuple[str, ...], ranks: list[int] | None = None) -> None:
+    """ValueError for the first of these fields that the ranks have different values of; it names them all, as `ranks` does."""
     for name in names:
         values = [each[name] for each in fields]
         if any(value != values[0] for value in values):
             said: dict[str, list[int]] = {}
-            for rank, value in enumerate(values):
+            for rank, value in zip(ranks or range(len(values)), values, strict=True):
                 said.setdefault(_shown(value), []).append(rank)
-            shown = "; ".join(f"{value} on {_ranks(ranks)}" for value, ranks in said.items())
+            shown = "; ".join(f"{value} on {_ranks(who)}" for value, who in said.items())
             raise ValueError(f"{name}: the ranks differ: {shown}")
 
 
