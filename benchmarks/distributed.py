@@ -20,7 +20,7 @@ import torch
 import torch.distributed as dist
 
 from ozfp4.bench.provenance import commit
-from ozfp4.bench.scaling.products import Ranks, scaling_rows, small_rows
+from ozfp4.bench.scaling.products import Ranks, give_back, scaling_rows, small_rows
 from ozfp4.bench.scaling.small import check
 
 
@@ -55,8 +55,7 @@ def main() -> int:
         for result in asked.results:
             for method in asked.methods:
                 rows += scaling_rows(ranks, n, asked.repeat, method, result)
-                if on_gpu:
-                    torch.cuda.empty_cache()
+                give_back(device)
     if ranks.rank == 0:
         print(f"{asked.check} small products: {'bits DIFFER' if is_wrong else 'all bits equal'}")
         for row in rows:

@@ -17,7 +17,7 @@ import torch
 
 from ozfp4.bench.rows import RowStore
 from ozfp4.bench.scaling import measure, model
-from ozfp4.bench.scaling.products import Ranks, problem_of
+from ozfp4.bench.scaling.products import Ranks, give_back, problem_of
 from ozfp4.cli import distributed, main
 from ozfp4.distributed import cost
 
@@ -209,6 +209,33 @@ def test_groups_of_one_launch_have_the_bits_of_one_rank(size: int) -> None:
         links = [row for row in found[0] if row["kind"] == "links"]
         assert [row["ranks"] for row in links] == [2, 3]
         assert all(row["all-gather GB/s"] > 0 and row["all-to-all GB/s"] > 0 for row in links)
+
+
+def order_of_a_row(here: processes.Here) -> list[str]:
+    """When memory is given back, and when the product of the check is made."""
+    order: list[str] = []
+    own = measure.matmul, measure.give_back
+    measure.matmul = lambda *args, **names: order.append("check") or own[0](*args, **names)
+    measure.give_back = lambda device: order.append(device.type)
+    try:
+        job = measure.Job("weak", 24, here.size, "rows", "columns", "auto")
+        measure.row(Ranks(here.rank, here.size, torch.device(here.device)), job, 1)
+    finally:
+        measure.matmul, measure.give_back = own
+    return order
+
+
+def test_the_check_has_the_memory_that_products_had() -> None:
+    assert processes.group(2).run(order_of_a_row) == [["cpu", "check"]] * 2
+
+
+def test_memory_is_given_back_on_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[str] = []
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: given.append("all"))
+    give_back(torch.device("cpu"))
+    assert given == []
+    give_back(torch.device("cuda", 1))
+    assert given == ["all"]
 
 
 # ---- The command -------------------------------------------------------------------------------------------

@@ -119,16 +119,14 @@ def _measure(options: argparse.Namespace, folder: Path | None, rank: int, ranks:
 def _one(everybody: Ranks, handles: dict[int, Any], job: Job, repeat: int, store: RowStore | None) -> None:
     """One row, while those that are not in its group wait."""
     from ..bench.scaling import measure
+    from ..bench.scaling.products import give_back
 
     here = measure.on_group(everybody, handles, job)
     if here is not None:
         found = measure.row(here, job, repeat)
         if store is not None:
             store.add(found)
-        if here.device.type == "cuda":
-            import torch
-
-            torch.cuda.empty_cache()  # another size, and so other pieces
+        give_back(here.device)
     everybody.wait()
 
 

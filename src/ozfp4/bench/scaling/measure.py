@@ -20,7 +20,7 @@ from ..model import deviation
 from ..rows import Row
 from ..speed import copy_bandwidth
 from .model import Machine, predict
-from .products import Ranks, median, problem_of
+from .products import Ranks, give_back, median, problem_of
 from .small import part, same_bits
 
 # How A and B lie, and the method where K is cut.
@@ -177,6 +177,7 @@ def _over(ranks: Ranks, job: Job, repeat: int) -> Row:
     guard = _Guard(ranks)
     out = guard(lambda: _filled(ranks, job))
     seconds = _seconds(ranks, job, guard, out, repeat)
+    give_back(ranks.device)
     expected = guard(lambda: matmul(_rows(ranks, job), _block(ranks, job, -1)))
     guard.settle()
     is_wrong = ranks.slowest(float(not same_bits(out, expected))) > 0

@@ -88,6 +88,12 @@ def alone(ranks: Ranks, call: Callable[[], object], repeat: int) -> float:
     return median(ranks, call if ranks.rank == 0 else lambda: None, repeat)
 
 
+def give_back(device: Any) -> None:
+    """What torch's allocator keeps of a GPU's memory and nobody uses: pieces that the next product may not fit in."""
+    if device.type == "cuda":
+        require_torch().cuda.empty_cache()
+
+
 def problem_of(ranks: Ranks, m: int, k: int, n: int, layout: tuple[str, str], result: str) -> Problem:
     """A float64 product that lies so."""
 
