@@ -20,7 +20,7 @@ import torch
 import torch.distributed as dist
 
 from ozfp4.bench.provenance import commit
-from ozfp4.bench.scaling.products import Ranks, give_back, scaling_rows, small_rows
+from ozfp4.bench.scaling.products import Ranks, give_back, host_names, scaling_rows, small_rows
 from ozfp4.bench.scaling.small import check
 
 
@@ -45,7 +45,7 @@ def main() -> int:
     if on_gpu:
         torch.cuda.set_device(device)
     dist.init_process_group(asked.backend, timeout=timedelta(seconds=300))
-    ranks = Ranks(dist.get_rank(), dist.get_world_size(), device)
+    ranks = Ranks(dist.get_rank(), dist.get_world_size(), device, names=host_names())
     wrong = check(ranks.rank, ranks.size, device, range(asked.check))
     for line in wrong:
         print("WRONG", line, flush=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import statistics
 import time
 from collections.abc import Callable
@@ -24,12 +25,19 @@ LAYOUTS = (("rows", "replicated"), ("rows", "columns"), ("rows", "rows"), ("colu
 
 @dataclass(frozen=True)
 class Ranks:
-    """This rank of a group, by default that of all processes, and its device."""
+    """This rank of a group, by default that of all processes, and its device; `names`: the hosts of all processes, in rank order,
+    of which the group has the first ones."""
 
     rank: int
     size: int
     device: Any
     handle: Any = None  # torch's group
+    names: tuple[str, ...] = ()
+
+    @property
+    def hosts(self) -> int:
+        """On how many the group is, which its products take into account; one where no names are known."""
+        return max(1, len(set(self.names[: self.size])))
 
     def wait(self) -> None:
         """Until the device of every rank has nothing more to do."""
@@ -88,6 +96,14 @@ def alone(ranks: Ranks, call: Callable[[], object], repeat: int) -> float:
     return median(ranks, call if ranks.rank == 0 else lambda: None, repeat)
 
 
+def host_names() -> tuple[str, ...]:
+    """Of all processes, as those of a product tell each other; all of them call this."""
+    dist = require_torch().distributed
+    names: list[Any] = [None] * dist.get_world_size()
+    dist.all_gather_object(names, platform.node())
+    return tuple(names)
+
+
 def give_back(device: Any) -> None:
     """What torch's allocator keeps of a GPU's memory and nobody uses: pieces that the next product may not fit in."""
     if device.type == "cuda":
@@ -102,7 +118,7 @@ def problem_of(ranks: Ranks, m: int, k: int, n: int, layout: tuple[str, str], re
         return Placed(shape) if axis is None else Placed(shape, axis, chunk_sizes(shape[axis], ranks.size))
 
     a, b = placed((m, k), layout[0]), placed((k, n), layout[1])
-    return Problem(ranks.size, a, b, placed((m, n), result), 8, 8, 8, ranks.device.type)
+    return Problem(ranks.size, a, b, placed((m, n), result), 8, 8, 8, ranks.device.type, ranks.hosts)
 
 
 def moving(ranks: Ranks, problem: Problem, a: Any, b: Any, out: Any) -> tuple[float, Callable[[], object]]:
