@@ -5,7 +5,8 @@
 
 Each row is n x n x n by one pair of layouts: milliseconds of the slowest rank from a barrier to the end of what its device does,
 medians; "one": the same product on one GPU in the same run; "moving": what it takes to move the operands alone, and its share of
-the whole, most of which is hidden under products where pieces travel ahead. Exit status 1 where a bit differs.
+the whole, most of which is hidden under products where pieces travel ahead. A layout that a method does not serve is skipped and
+says why. Exit status 1 where a bit differs.
 """
 
 from __future__ import annotations

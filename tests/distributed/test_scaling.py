@@ -17,7 +17,7 @@ import torch
 
 from ozfp4.bench.rows import RowStore
 from ozfp4.bench.scaling import measure, model
-from ozfp4.bench.scaling.products import Ranks, give_back, host_names, problem_of
+from ozfp4.bench.scaling.products import Ranks, give_back, host_names, problem_of, scaling_rows
 from ozfp4.cli import distributed, main
 from ozfp4.distributed import cost
 
@@ -252,6 +252,18 @@ def test_memory_is_given_back_on_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     assert given == []
     give_back(torch.device("cuda", 1))
     assert given == ["all"]
+
+
+def rows_of_reduce(here: processes.Here) -> list[dict[str, Any]]:
+    return scaling_rows(Ranks(here.rank, here.size, torch.device(here.device)), 24, 1, "reduce")
+
+
+def test_layouts_that_a_method_does_not_serve_are_skipped() -> None:
+    for rows in processes.group(2).run(rows_of_reduce):
+        assert [(row["a"], row["b"]) for row in rows] == LAYOUTS
+        assert all(row["skipped"].startswith("a has to be cut along its columns") for row in rows[:-1])
+        assert rows[-1]["bits equal"] is True
+        assert "skipped" not in rows[-1]
 
 
 # ---- The command -------------------------------------------------------------------------------------------
