@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds, tests and measures on a machine with an NVIDIA GPU, CUDA 13 and torch, without a network.
 #   benchmarks/device.sh [OUTPUT_FOLDER] [benchmark sizes...]
-# Writes build.txt, checks.txt (the stand-alone checks), tests.txt, the same of a build that holds nothing but PTX of compute
-# capability 8.0 (build_ptx.txt, tests_ptx.txt), sanitizer.txt, gpu.json and gpu.md to the output folder. Needs pybind11, cmake, ninja, pytest.
+# Writes build.txt, checks.txt (the stand-alone checks), tests.txt, with several GPUs tests_ranks.txt (tests of ranks), the first and
+# third of a build that holds nothing but PTX of compute capability 8.0 (build_ptx.txt, tests_ptx.txt), sanitizer.txt, gpu.json and
+# gpu.md to the output folder. Needs pybind11, cmake, ninja, pytest.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 out=$(realpath -m "${1:-build/device}")
@@ -32,6 +33,11 @@ timeout 300 ctest --test-dir "$build" --output-on-failure --no-tests=error -j 8 
 tail -25 "$out/checks.txt"
 timeout 200 python3 -m pytest -q tests/cuda -W ignore::DeprecationWarning >"$out/tests.txt" 2>&1 || status=1
 tail -15 "$out/tests.txt"
+
+if [ "$(python3 -c 'import torch; print(torch.cuda.device_count())')" -gt 1 ]; then # products of several ranks, by NCCL
+  timeout 900 python3 -m pytest -q -rs -W ignore::DeprecationWarning tests/distributed -k cuda >"$out/tests_ranks.txt" 2>&1 || status=1
+  tail -15 "$out/tests_ranks.txt"
+fi
 
 if [ "${OZFP4_PTX:-1}" = 1 ]; then
   install "$build-ptx" build/device-site-ptx "$out/build_ptx.txt" -DCMAKE_CUDA_ARCHITECTURES=80-virtual
