@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Builds, tests and measures on a machine with an NVIDIA GPU, CUDA 13 and torch, without a network.
 #   benchmarks/device.sh [OUTPUT_FOLDER] [benchmark sizes...]
-# Writes build.txt, checks.txt (the stand-alone checks), tests.txt, with several GPUs tests_ranks.txt (tests of ranks), the first and
-# third of a build that holds nothing but PTX of compute capability 8.0 (build_ptx.txt, tests_ptx.txt), sanitizer.txt, gpu.json and
-# gpu.md to the output folder. Needs pybind11, cmake, ninja, pytest.
+# Writes build.txt, checks.txt (the stand-alone checks, those of the C interface among them), tests.txt, tests_programs.txt (the C
+# interface and `ozfp4 exec`), with several GPUs tests_ranks.txt (tests of ranks), the checks and tests.txt's of a build that holds
+# nothing but PTX of compute capability 8.0 (build_ptx.txt, tests_ptx.txt), sanitizer.txt, gpu.json and gpu.md to the output folder.
+# Needs pybind11, cmake, ninja, pytest.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 out=$(realpath -m "${1:-build/device}")
@@ -24,7 +25,7 @@ install() { # build folder, folder for the package, log, further arguments of cm
   } >"$3" 2>&1 || { tail -40 "$3"; exit 1; }
 }
 build=build/device-build
-install "$build" build/device-site "$out/build.txt"
+install "$build" build/device-site "$out/build.txt" -DOZFP4_LIBRARY=ON
 export PYTHONPATH=$PWD/build/device-site OZFP4_CACHE_DIR=$PWD/$build/cache
 nvidia-smi --query-gpu=name,driver_version,power.limit --format=csv,noheader
 python3 -c 'import torch, ozfp4; print(ozfp4.info())'
@@ -33,6 +34,9 @@ timeout 300 ctest --test-dir "$build" --output-on-failure --no-tests=error -j 8 
 tail -25 "$out/checks.txt"
 timeout 200 python3 -m pytest -q tests/cuda -W ignore::DeprecationWarning >"$out/tests.txt" 2>&1 || status=1
 tail -15 "$out/tests.txt"
+OZFP4_LIBRARY_BUILD=$PWD/$build timeout 300 python3 -m pytest -q tests/c_api/test_cuda.py tests/exec/test_on_gpu.py \
+  tests/exec/test_library.py tests/exec/test_cublas.py -W ignore::DeprecationWarning >"$out/tests_programs.txt" 2>&1 || status=1
+tail -15 "$out/tests_programs.txt"
 
 if [ "$(python3 -c 'import torch; print(torch.cuda.device_count())')" -gt 1 ]; then # products of several ranks, by NCCL
   timeout 900 python3 -m pytest -q -rs -W ignore::DeprecationWarning tests/distributed -k cuda >"$out/tests_ranks.txt" 2>&1 || status=1

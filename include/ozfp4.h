@@ -293,7 +293,8 @@ OZFP4_API ozfp4_status ozfp4_workspace_size(ozfp4_type type, int64_t m, int64_t 
  * work is enqueued, nothing waits for the device but the first product of a kernel there, which is tried on exact integers
  * before, and no memory is allocated. `workspace`, aligned to 256 bytes, is at least as large as ozfp4_cuda_workspace_size says
  * of the same arguments and options, and belongs to the product until the stream has passed it. `report` and OZFP4_BACKEND_FP64
- * are refused; bounds lie on the device. OZFP4_NO_DEVICE in a build without CUDA. */
+ * are refused; bounds lie on the device. What a CUDA graph is to capture runs once before, as it is; ozfp4_cuda_workspace_size,
+ * which may try kernels, is not called while this thread captures. OZFP4_NO_DEVICE in a build without CUDA. */
 OZFP4_API ozfp4_status ozfp4_cuda_workspace_size(ozfp4_type type, int order, int transa, int transb, int64_t m, int64_t n,
                                                  int64_t k, const ozfp4_options* options, int64_t* bytes);
 OZFP4_API ozfp4_status ozfp4_cuda_dgemm(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, double alpha,

@@ -61,6 +61,19 @@ def test_symbols_are_those_of_the_header(library: ctypes.CDLL) -> None:
     assert len(names) == 40
 
 
+def test_names_carry_the_version(library: ctypes.CDLL) -> None:
+    """That of the map, for what is linked to it: a later library has this node, too, or is refused."""
+    if shutil.which("nm") is None:
+        pytest.skip("no nm here")
+    node = re.search(r"^(OZFP4_[\d.]+) \{", (lib.ROOT / "cmake" / "ozfp4.map").read_text(), flags=re.M)
+    assert node is not None
+    assert library.ozfp4_version_string().decode().startswith(node.group(1).removeprefix("OZFP4_") + ".")
+    command = ["nm", "-D", "--defined-only", "--with-symbol-versions", library._name]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    names = [line.split()[2] for line in listed.splitlines() if line.split()[1] == "T"]
+    assert sorted(names) == sorted(f"{name}@@{node.group(1)}" for name in lib.declared())
+
+
 def test_every_function_is_in_the_reference() -> None:
     page = (lib.ROOT / "docs" / "reference" / "c.md").read_text()
     assert [name for name in lib.declared() if f"`{name}`" not in page] == []

@@ -23,6 +23,8 @@ Run = Callable[..., dict[str, Any]]
 
 PROGRAM = """
 local = lambda name: ctypes.CDLL(os.path.join(FOLDER, name), ctypes.RTLD_LOCAL)
+lt = local("libcublasLt.so.13")
+FIRST
 cublas = local("libcublas.so.13")
 cuda = local("libcuda.so.1") if os.path.exists(os.path.join(FOLDER, "libcuda.so.1")) else None
 ours = local(OURS)
@@ -74,7 +76,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         pytest.skip("no C++ compiler")
     made = tmp_path_factory.mktemp("fakes")
     shutil.copy(LIBRARY, made)
-    for source, name in (("cuda", "libcuda.so.1"), ("ozfp4", INSTALLED), ("cublas", "libcublas.so.13")):
+    sources = {
+        "cuda": "libcuda.so.1",
+        "ozfp4": INSTALLED,
+        "cublas": "libcublas.so.13",
+        "cublas_lt": "libcublasLt.so.13",
+    }
+    for source, name in sources.items():
         subprocess.run(
             [compiler, "-std=c++17", "-O1", "-shared", "-fPIC", "-Bsymbolic", f"-Wl,-soname,{name}", "-I", ROOT / "include",
              FAKES / f"{source}.cpp", "-o", made / name],
@@ -86,10 +94,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def run(folder: Path, tmp_path: Path) -> Run:
-    """Runs a program behind PROGRAM, with variables for the stand-ins in capitals, and gives its report; `said` what it said."""
+    """Runs a program behind PROGRAM, with variables for the stand-ins in capitals, and gives its report; `said` what it said.
+    `first` is run before libcublas is loaded."""
 
     def done(
-        program: str, *, without_cuda: bool = False, packaged: bool = False, **settings: Any
+        program: str, *, first: str = "", without_cuda: bool = False, packaged: bool = False, **settings: Any
     ) -> dict[str, Any]:
         where, ours = folder, INSTALLED
         if without_cuda or packaged:
@@ -109,7 +118,9 @@ def run(folder: Path, tmp_path: Path) -> Run:
             **fakes,
             "LD_PRELOAD": str(where / LIBRARY.name),
         }
-        text = f"{HEAD}\nFOLDER, OURS = {str(where)!r}, {ours!r}\n{PROGRAM}\n{program}"
+        text = (
+            f"{HEAD}\nFOLDER, OURS = {str(where)!r}, {ours!r}\n{PROGRAM.replace('FIRST', first)}\n{program}"
+        )
         ended = subprocess.run(
             [sys.executable, "-c", text], env=variables, capture_output=True, text=True, timeout=120
         )
@@ -225,7 +236,7 @@ assert cublas.fake_made() == 5 and ours.fake_served() == 0
         ({"FAKE_VERSION": "120801"}, "a cuBLAS that is not of CUDA 13", ""),
         ({"without_cuda": True}, "no libozfp4 with CUDA is there, or no GPU that it has kernels for", ""),
         ({"FAKE_MEMORY": "100"}, "no memory for it", ""),
-        ({"FAKE_REFUSAL": "1"}, "no plan is exact for it", f"ozfp4 exec: {REFUSAL}\n"),
+        ({"FAKE_REFUSAL": "1"}, "its extents are larger than any plan is exact for", f"ozfp4 exec: {REFUSAL}\n"),
     ],
 )  # fmt: skip
 def test_where_nothing_can_be_served(run: Run, variables: dict[str, Any], reason: str, said: str) -> None:
@@ -256,6 +267,33 @@ assert cublas.fake_made() == 3
     assert why(done) == {("cublasDgemm_v2", True, 3, "always"), ("cublasDgemm_v2", False, 3, text)}
 
 
+def test_kernels_are_not_tried_in_a_captured_graph(run: Run) -> None:
+    done = run("""
+space = np.empty(1 << 16, np.uint8)
+at = P(space.ctypes.data + -space.ctypes.data % 256)
+cuda.fake_capture(1)
+gemm()                                                    # 1: no workspace
+process.cublasSetWorkspace_v2(handle, at, ctypes.c_size_t(60000))
+gemm(), gemm()                                            # one whose size nobody knows yet
+cuda.fake_capture(0)
+assert ours.fake_broken() == 0
+import threading
+other = threading.Thread(target=gemm)                     # what one thread finds out serves all
+other.start()
+other.join()
+cuda.fake_capture(1)
+gemm()
+assert ours.fake_broken() == 0
+""")  # fmt: skip
+    small = "a CUDA graph is captured, and the workspace that the program set is too small"
+    assert why(done) == {
+        ("cublasDgemm_v2", False, 1, small),
+        ("cublasDgemm_v2", False, 2, "a CUDA graph is captured, in which nothing can be timed or tried"),
+        ("cublasDgemm_v2", True, 2, "always"),
+    }
+    assert done["said"] == ""
+
+
 def test_a_steady_state_allocates_nothing(run: Run) -> None:
     run("""
 for stream in (0, 16, 32): process.cublasSetStream_v2(handle, P(stream)), gemm()
@@ -267,6 +305,50 @@ assert cuda.fake_allocated() == before
 for stream in range(100, 300): process.cublasSetStream_v2(handle, P(stream)), gemm()
 assert cuda.fake_allocated() - cuda.fake_released() == 64  # streams whose workspace is kept
 """)
+
+
+LONG = """
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+extern int cublasCreate_v2(void**);
+extern int cublasDgemm_v2(void*, int, int, int, int, int, const double*, const double*, int, const double*, int, const double*,
+                          double*, int);
+extern int cuStreamGetId(void*, unsigned long long*);  // a program of CUDA has loaded the driver
+extern long fake_allocated(void);
+static void* handle;
+static void call(void) {
+  static double a[4] = {1, 2, 3, 4}, c[4];
+  static const double one = 1, zero = 0;
+  if (cublasDgemm_v2(handle, 0, 0, 2, 2, 2, &one, a, 2, a, 2, &zero, c, 2) != 0) exit(1);
+}
+int main(void) {
+  unsigned long long id;
+  cuStreamGetId(NULL, &id);
+  if (cublasCreate_v2(&handle) != 0) return 2;
+  for (int i = 0; i < 1000; ++i) call();
+  const long before = fake_allocated();
+  const struct mallinfo2 memory = mallinfo2();
+  for (int i = 0; i < 1000000; ++i) call();
+  printf("%ld %zd", fake_allocated() - before, (ssize_t)(mallinfo2().uordblks - memory.uordblks));
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("mode", ["always", "fastest"])
+def test_a_million_calls(mode: str, folder: Path, tmp_path: Path, compile_c: Callable[..., Path]) -> None:
+    libraries = [folder / name for name in ("libcublas.so.13", "libcuda.so.1")]
+    program = compile_c("long", LONG, "-D_GNU_SOURCE", *libraries, f"-Wl,-rpath,{folder}")
+    report = tmp_path / "report"
+    variables = preloaded.environment(mode=mode, report=report) | {"LD_PRELOAD": str(folder / LIBRARY.name)}
+    done = subprocess.run([program], env=variables, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    on_device, on_host = map(int, done.stdout.split())
+    assert on_device == 0
+    assert on_host < 4096
+    (process,) = json.loads(report.read_text())["processes"]
+    assert process["caught" if mode == "always" else "left"] == 1_001_000
 
 
 def test_by_time(run: Run) -> None:
@@ -465,9 +547,71 @@ syrk(300)
 """, min_size=10**9)  # fmt: skip
     assert why(done) == {
         ("cublasDsyrk_v2", False, 1, "no product is in it: it is one block of the diagonal"),
-        ("cublasDsyrk_v2", False, 1, "products of the shape of its blocks are left"),
+        ("cublasDsyrk_v2", False, 1, "below the least size"),
         ("cublasDsyrk_v2", False, 1, "alpha and beta are on the device"),
     }
+
+
+@pytest.mark.parametrize(
+    ("variables", "program", "reason"),
+    [
+        ({"FAKE_VERSION": "120801"}, "", "a cuBLAS that is not of CUDA 13"),
+        ({"without_cuda": True}, "", "no libozfp4 with CUDA is there, or no GPU that it has kernels for"),
+        ({"dtypes": "complex128"}, "", "its dtype is not asked for"),
+        ({"min_size": 10**9}, "", "below the least size"),
+        ({}, "cuda.fake_capture(1)", "a CUDA graph is captured, in which it is not cut into blocks"),
+        ({"mode": "fastest"}, "", "products of the shape of its blocks are left"),
+    ],
+)
+def test_why_nothing_is_cut(run: Run, variables: dict[str, Any], program: str, reason: str) -> None:
+    done = run(f"""
+{program}
+a, b, c = (np.zeros((300, 300), order="F") for _ in "abc")
+one = scalar(1, "D")
+assert process.cublasDsyrk_v2(handle, 0, 0, 300, 30, one, address(a), 300, one, address(c), 300) == 0
+np.fill_diagonal(a, 1)
+assert process.cublasDtrsm_v2(handle, 0, 0, 0, 0, 300, 30, one, address(a), 300, address(b), 300) == 0
+assert cublas.fake_handles() == 1         # the program's: no other is made for what is left
+""", **variables)  # fmt: skip
+    assert why(done) == {(f"cublasD{name}_v2", False, 1, reason) for name in ("syrk", "trsm")}
+
+
+def test_arguments_that_blocks_do_not_take(run: Run) -> None:
+    done = run("""
+a, c = np.zeros((300, 300), order="F"), np.zeros((300, 300), order="F")
+one = scalar(1, "D")
+process.cublasDsyrk_v2(handle, 0, 0, 300, 3, one, address(a), 299, one, address(c), 300)
+process.cublasDsyrk_v2(handle, 0, 0, 300, 0, one, address(a), 300, one, address(c), 300)
+np.fill_diagonal(a, 1)
+process.cublasDtrsm_v2(handle, 0, 0, 0, 0, 100, 290, one, address(a), 300, address(c), 300)
+process.cublasDtrsm_v2(handle, 0, 0, 0, 0, 300, 0, one, address(a), 300, address(c), 300)
+""")
+    block = "no product is in it: it is one block of the diagonal"
+    assert why(done) == {
+        ("cublasDsyrk_v2", False, 1, "arguments that BLAS refuses, or that this BLAS alone knows"),
+        ("cublasDsyrk_v2", False, 1, "nothing to multiply"),
+        ("cublasDtrsm_v2", False, 1, block),
+        ("cublasDtrsm_v2", False, 1, "nothing to multiply"),
+    }
+
+
+def test_factors_that_no_product_on_a_gpu_takes(run: Run) -> None:
+    done = run("""
+gemm("Z", alpha=2 - 1j), gemm("Z", beta=1j), gemm("Z", alpha=3j), gemm("Z", alpha=1 + 1j, beta=2j)
+a, b = np.eye(300, dtype=complex, order="F"), integers((300, 20), "Z")
+right = (1 - 2j) * b
+assert process.cublasZtrsm_v2(handle, 0, 0, 0, 0, 300, 20, scalar(1 - 2j, "Z"), address(a), 300, address(b), 300) == 0
+np.testing.assert_array_equal(b, right)
+""")  # fmt: skip
+    text = (
+        "alpha has a real and an imaginary part, or beta an imaginary one, which ozfp4 takes on a CPU alone"
+    )
+    assert why(done) == {
+        ("cublasZgemm_v2", True, 1, "always"),
+        ("cublasZgemm_v2", False, 3, text),
+        ("cublasZtrsm_v2", False, 1, text),
+    }
+    assert done["said"] == ""
 
 
 def test_rank_k_updates_with_factors_on_the_device(run: Run) -> None:
@@ -523,6 +667,45 @@ assert matmul(longer=1) == 15         # op(B) has more rows than op(A) columns
         ("cublasLtMatmul", False, 1, "alpha and beta are on the device"),
     }
     assert done["verified"]["wrong"] == 0
+
+
+def test_types_that_are_none_of_ours(run: Run) -> None:
+    done = run("""
+def words(*values): return np.array(values, np.int64)
+x, one = np.zeros(64), scalar(1, "D")
+for type, compute in ((2, 68), (14, 68), (3, 72), (1, 79)):  # FP16, BF16, INT8; FP64 that cuBLAS emulates
+    assert process.cublasGemmEx(handle, 0, 0, 2, 3, 4, one, address(x), type, 2, address(x), type, 4, one, address(x), type, 2,
+        compute, -1) in (0, 15)
+    desc, layout = words(compute, type, 0, 1, 0, 0, 2, 1, *[0] * 30), words(type, 0, 2, 3, 2, 1, 6, 0)
+    assert process.cublasLtMatmul(None, address(desc), one, address(x), address(layout), address(x), address(layout), one,
+        address(x), address(layout), address(x), address(layout), None, None, ctypes.c_size_t(0), P(0)) == 15
+""", summary=1)  # fmt: skip
+    rows = {(row["routine"], row["dtype"], row["m"], row["n"], row["k"]): row for row in done["rows"]}
+    assert {key: row["calls"] for key, row in rows.items()} == {
+        ("cublasGemmEx", None, 2, 3, 4): 3,
+        ("cublasGemmEx", "float64", 2, 3, 4): 1,
+        ("cublasLtMatmul", None, 2, 3, 2): 3,
+        ("cublasLtMatmul", "float64", 2, 3, 2): 1,
+    }
+    assert "cublasGemmEx    -           2 x 3 x 4" in done["said"]
+
+
+def test_a_libcublas_that_comes_after_libcublaslt(run: Run) -> None:
+    call = """
+def words(*values): return np.array(values, np.int64)
+n, one = 1030, np.ones(1)
+desc, layout, x = words(70, 1, 0, 0, 0, 0, 2, 1, *[0] * 30), words(1, 0, n, n, n, 1, n * n, 0), np.zeros((n, n))
+def matmul():
+    at, of = address(x), address(layout)
+    return process.cublasLtMatmul(None, address(desc), address(one), at, of, at, of, address(one), at, of, at, of, None, None,
+        ctypes.c_size_t(0), c_void_p(0))
+local("libcuda.so.1")
+assert matmul() == matmul() == 15
+"""
+    done = run("assert matmul() == 0", first=call, **TRIAL)
+    until = "the real routine, until measuring would be within 2 % of the time since the process began"
+    assert ("cublasLtMatmul", False, 2, until) in why(done)
+    assert [row["calls"] for row in done["rows"] if row["caught"]] == [1]
 
 
 def test_threads(run: Run) -> None:

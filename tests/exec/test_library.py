@@ -98,12 +98,40 @@ for number in (1, 2, 1):
     python(program.replace("== number", "== 8"), mode="always")
 
 
-def test_a_routine_that_nobody_has(compile_c: Callable[..., Path]) -> None:
-    alone = compile_c("libalone.so", CALLER)
-    done = run([sys.executable, "-c", f"import ctypes; ctypes.CDLL({str(alone)!r}).call()"], mode="always")
+ASKS = """
+#include <stddef.h>
+#include <stdio.h>
+#include <dlfcn.h>
+#pragma weak cblas_dgemm
+extern void cblas_dgemm(int, int, int, int, int, int, double, const double*, int, const double*, int, double, double*, int);
+typedef void (*Fortran)(const char*, const char*, const long*, const long*, const long*, const double*, const double*,
+                        const long*, const double*, const long*, const double*, double*, const long*);
+int main(void) {
+  const double a[4] = {1, 2, 3, 4}, b[4] = {5, 6, 7, 8}, minus = -1, one = 1;
+  double c[4] = {1, 1, 1, 1};
+  const long two = 2;
+  if (cblas_dgemm == NULL) return 1;
+  for (int i = 0; i < 3; ++i) cblas_dgemm(101, 111, 111, 2, 2, 2, 1, a, 2, b, 2, 0, c, 2);
+  Fortran found = (Fortran)dlsym(RTLD_DEFAULT, "dgemm_64_");
+  if (found == NULL) return 2;
+  found("T", "T", &two, &two, &two, &minus, a, &two, b, &two, &one, c, &two);
+  printf("%g %g %g %g\\n", c[0], c[1], c[2], c[3]);
+  if (REFUSED) found("T", "T", &two, &two, &two, &minus, a, &two, b, &two, &one, c, &one);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("mode", ["always", "fastest"])
+def test_a_routine_that_nobody_has(mode: str, compile_c: Callable[..., Path]) -> None:
+    """A program that asks whether there is a BLAS finds ours: it gets its products, and an end by what only a BLAS says."""
+    done = run([compile_c("asks", ASKS, "-D_GNU_SOURCE", "-DREFUSED=0", "-ldl")], mode=mode)
+    # Row-major A B of the first, less that of A^T B^T as columns, which is the same matrix transposed.
+    assert (done.returncode, done.stdout) == (0, "0 -21 21 0\n"), done.stderr
+    assert done.stderr == ""
+    done = run([compile_c("refused", ASKS, "-D_GNU_SOURCE", "-DREFUSED=1", "-ldl")], mode=mode)
     assert done.returncode == 127
-    assert done.stderr.count("\n") == 1
-    assert "dgemm_" in done.stderr
+    assert "symbol lookup error: no loaded library has dgemm_64_ but libozfp4_blas" in done.stderr
 
 
 def test_integers_of_64_bits_under_usual_names(compile_c: Callable[..., Path]) -> None:
@@ -203,9 +231,52 @@ assert grown < 4 << 20, grown
 """
 
 
-@pytest.mark.parametrize(("mode", "count"), [("fastest", 1_000_000), ("always", 100_000)])
+@pytest.mark.parametrize(("mode", "count"), [("fastest", 1_000_000), ("always", 1_000_000)])
 def test_nothing_is_kept(mode: str, count: int) -> None:
     python(LONG.replace("COUNT", str(count)), mode=mode)
+
+
+COUNTING = """
+#include <stdio.h>
+#include <stdlib.h>
+extern void* __libc_malloc(size_t);
+extern void* __libc_memalign(size_t, size_t);
+static long count;
+void* malloc(size_t bytes) { __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED); return __libc_malloc(bytes); }
+void* aligned_alloc(size_t at, size_t bytes) {
+  __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
+  return __libc_memalign(at, bytes);
+}
+long counted(void) { return count; }
+"""
+STEADY = """
+#include <stdio.h>
+extern long counted(void);
+extern void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*,
+                   const double*, const int*, const double*, double*, const int*);
+int main(void) {
+  double a[256], c[256];
+  const double one = 1, zero = 0;
+  for (int i = 0; i < 256; ++i) a[i] = 1.0 / (i + 3);
+  long before = 0;
+  for (int i = 0; i < 3000; ++i) {
+    if (i == 1000) before = counted();
+    const int n = i % 2 ? 4 : 16;
+    dgemm_("N", "T", &n, &n, &n, &one, a, &n, a, &n, &zero, c, &n);
+  }
+  printf("%g", (counted() - before) / 2000.0);
+  return 0;
+}
+"""
+
+
+def test_a_steady_state_allocates_little(compile_c: Callable[..., Path]) -> None:
+    """Of a product that is caught a few small pieces; no plan is looked for again, no memory for its lines."""
+    counting = compile_c("libcounting.so", COUNTING)
+    program = compile_c("steady", STEADY, counting, LIBRARY)
+    done = run([program], mode="always")
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 5
 
 
 def test_shapes_beyond_the_table_are_counted_together(tmp_path: Path) -> None:
@@ -234,6 +305,18 @@ def test_a_process_reports_even_if_nothing_was_called(tmp_path: Path) -> None:
     assert process["program"].endswith("/true")
 
 
+@pytest.mark.parametrize(
+    "text", ["notes of somebody\n", '{"version": 1, "processes": [\n', '{"processes": [\n]}\n', "\n]}\n"]
+)
+def test_a_file_that_is_no_report_stays_as_it_is(text: str, tmp_path: Path) -> None:
+    report = tmp_path / "notes"
+    report.write_text(text)
+    done = run([sys.executable, "-c", "import numpy as np; np.eye(3) @ np.eye(3)"], report=report)
+    assert done.returncode == 0
+    assert report.read_text() == text
+    assert done.stderr == f"ozfp4 exec: the report cannot be written to {report}\n"
+
+
 def test_by_time_it_is_left_until_it_is_measured(tmp_path: Path) -> None:
     program = "a, b = numbers((16, 16), float), numbers((16, 16), float)\nfor _ in range(300_000): a @ b"
     done = reported(program, tmp_path / "report", mode="fastest")
@@ -252,6 +335,8 @@ def test_a_name_of_a_setting_that_is_unknown() -> None:
         ({"mode": "quick"}, "'quick' is not allowed; it is fastest or always"),
         ({"min_size": "-1"}, "'-1' is not allowed"),
         ({"min_size": "1e3"}, "'1e3' is not allowed"),
+        ({"min_size": " +5"}, "' +5' is not allowed"),
+        ({"min_size": "9" * 19}, "is not allowed"),
         ({"accuracy": ""}, "'' is not allowed; it is scaled, fp64 or correct"),
         ({"dtypes": "float64,"}, "'float64,' is not allowed"),
         ({"summary": "yes"}, "'yes' is not allowed"),

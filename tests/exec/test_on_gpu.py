@@ -8,7 +8,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,30 +26,34 @@ FOLDERS = [
     ),
     Path("/usr/local/cuda"),
 ]
-LIBRARIES = ("libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13", "libcusolver.so.12")
+CUBLAS = ("libcudart.so.13", "libcublas.so.13")
+LT = "libcublasLt.so.13"
+CUSOLVER = ("libcudart.so.13", "libcusolver.so.12")
+Build = Callable[..., Path]
 
 
 @pytest.fixture(scope="module")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Compiles one of the programs."""
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """Compiles one of the programs, linked with these libraries and no others."""
     compiler = shutil.which("c++") or shutil.which("g++")
     headers = [folder / "include" for folder in FOLDERS if (folder / "include").is_dir()]
     found = [folder / lib for folder in FOLDERS for lib in ("lib", "lib64") if (folder / lib).is_dir()]
     kernels = ("libozfp4_cuda.so", "libozfp4.so.0")
     if compiler is None or not any(preloaded.LIBRARY.with_name(name).is_file() for name in kernels):
         pytest.skip("no C++ compiler, or no library with CUDA")
-    for name in LIBRARIES:
-        if not any((folder / name).is_file() for folder in found):
-            pytest.skip(f"no {name}")
     if not any((folder / "cublas_v2.h").is_file() for folder in headers):
         pytest.skip("no cublas_v2.h")
 
-    def made(name: str) -> Path:
+    def made(name: str, libraries: Iterable[str], *options: str) -> Path:
+        for library in libraries:
+            if not any((folder / library).is_file() for folder in found):
+                pytest.skip(f"no {library}")
         target = tmp_path_factory.mktemp(name) / name
-        command = [compiler, "-std=gnu++17", "-O2", PROGRAMS / f"{name}.cpp", "-o", target]
+        command = [compiler, "-std=gnu++17", "-O2", PROGRAMS / f"{name}.cpp", "-o", target, *options]
         command += [word for folder in headers for word in ("-I", folder)]
         command += [word for folder in found for word in ("-L", folder, f"-Wl,-rpath,{folder}")]
-        subprocess.run([str(word) for word in (*command, *(f"-l:{name}" for name in LIBRARIES))], check=True)
+        command += [f"-l:{library}" for library in libraries]
+        subprocess.run([str(word) for word in command], check=True)
         return target
 
     return made
@@ -74,8 +78,8 @@ def caught(report: Path) -> dict[str, int]:
 
 
 @pytest.fixture(scope="module")
-def calls(build: Callable[[str], Path]) -> Path:
-    program = build("cublas_calls")
+def calls(build: Build) -> Path:
+    program = build("cublas_calls", (*CUBLAS, LT))
     finished(subprocess.run([program], capture_output=True, text=True, timeout=300))  # cuBLAS itself
     return program
 
@@ -96,9 +100,29 @@ def test_products_of_cublas(calls: Path, accuracy: str, tmp_path: Path) -> None:
     assert served["cublasDtrsm_v2"] >= 1
 
 
-def test_factorisations_of_cusolver(build: Callable[[str], Path], tmp_path: Path) -> None:
-    program, report = build("cusolver_calls"), tmp_path / "report.json"
+def test_a_program_with_cublas_alone(build: Build, tmp_path: Path) -> None:
+    program, report = build("cublas_calls", CUBLAS, "-DWITHOUT_LT"), tmp_path / "report.json"
+    said = finished(preloaded.run([program, "fp64"], report=report, mode="always", verify=200))
+    assert said.endswith(" 0 failed\n")
+    assert caught(report)["cublasDgemm_v2"] >= 100
+
+
+def test_a_million_products_keep_nothing(calls: Path, tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    finished(preloaded.run([calls, "long"], report=report, mode="always"))
+    assert caught(report) == {"cublasDgemm_v2": 1_001_000}
+
+
+@pytest.fixture(scope="module")
+def factorisations(build: Build) -> Path:
+    program = build("cusolver_calls", CUSOLVER)
     finished(subprocess.run([program], capture_output=True, text=True, timeout=300))
-    said = finished(preloaded.run([program], report=report, mode="always", verify=200))
-    assert said.endswith("4 passed, 0 failed\n")
-    assert sum(caught(report).values()) >= 10
+    return program
+
+
+@pytest.mark.parametrize("name", ["getrf", "potrf", "geqrf", "syevd"])
+def test_factorisations_of_cusolver(factorisations: Path, name: str, tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    said = finished(preloaded.run([factorisations, name], report=report, mode="always", verify=200))
+    assert said.endswith("1 passed, 0 failed\n")
+    assert sum(caught(report).values()) >= 1

@@ -78,12 +78,6 @@ bool passes_without_planes(const Device& device, Kernel kernel, const Plan& like
   return true;
 }
 
-bool is_captured(cudaStream_t stream) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  check(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
-  return status != cudaStreamCaptureStatusNone;
-}
-
 bool takes(const Device& device, Kernel kernel, Element element, bool residues) {
   return find_kernel_error(kernel, element, device.gpu) == nullptr && !row_of(kernel).is_stand_in &&
          (residues || !stores_residues_only(kernel));
@@ -100,6 +94,12 @@ Device current_device() {
   }
   check(cudaGetDevice(&index), "cudaGetDevice");
   return {index, gpu_of(index)};
+}
+
+bool is_captured(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
+  return status != cudaStreamCaptureStatusNone;
 }
 
 std::vector<Kernel> kernels_for(const Device& device, const Plan& plan) {

@@ -19,6 +19,9 @@ struct Device {
 // The one that the calling thread has made current. Throws Refusal OZFP4_NO_DEVICE where there is none.
 Device current_device();
 
+// Whether a graph is captured on the stream. Throws std::runtime_error where CUDA does not say.
+bool is_captured(cudaStream_t stream);
+
 // Units of its INT8 and FP4 kernels beside each other, where no kernel multiplies none.
 std::vector<UnitRate> device_units(const Device& device, Scheme scheme);
 

@@ -224,6 +224,11 @@ std::shared_ptr<const DeviceProblem> find_problem(const DeviceProduct& product, 
   if (made->layout.is_direct && !is_trusted(device, kernel, *plan, stream, true)) {
     made = lay_out(product, options, *plan, kernel, device.gpu, Direct::never);
   }
+  if (DeviceSteps::is_long(made->plan) && is_captured(stream)) {
+    refuse(OZFP4_UNSUPPORTED,
+           "stream: the first product of these extents puts its schedule on the device, which a CUDA graph cannot capture; run one "
+           "such product before");
+  }
   made->steps = std::make_unique<const DeviceSteps>(made->plan);
   if (options.plan != nullptr) made->asked = options.plan->plan;
   if (kept->size() >= kMostProblems) kept->clear();

@@ -56,9 +56,10 @@ std::int64_t both_parts_entry_bytes(const EntryType& type, Accuracy accuracy, st
 inline bool has_both_parts(std::complex<double> factor) { return factor.real() != 0 && factor.imag() != 0; }
 
 // The plan of a product of real operands of inner dimension k, or of two complex ones made real; by the cheapest of `units` where
-// the options leave it open.
+// the options leave it open, or of those of the CPU.
 std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std::int64_t k, bool is_paired,
-                                     const std::vector<UnitRate>& units = trusted_units());
+                                     const std::vector<UnitRate>& units);
+std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std::int64_t k, bool is_paired);
 
 // Whether the real form of a complex product is better made in words, for which it needs a plan of real products.
 bool complex_words_pay(const Options& options, std::int64_t m, std::int64_t n, std::int64_t k);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "c_api/checked/status.hpp"
@@ -50,14 +51,43 @@ void check_serves(const Options& options, const Plan& plan, int precision, std::
   }
 }
 
+int bits_of(const Options& options, int precision) {
+  return options.accuracy != Accuracy::scaled ? accuracy_bits(precision) : options.bits != 0 ? options.bits : precision;
+}
+
 PlanRequest request_of(const Options& options, int precision, std::int64_t k) {
   PlanRequest request;
   request.scheme = options.scheme;
   request.family = options.family;
-  request.bits = options.accuracy != Accuracy::scaled ? accuracy_bits(precision) : options.bits != 0 ? options.bits : precision;
+  request.bits = bits_of(options, precision);
   request.k = std::max<std::int64_t>(k, 1);
   return request;
 }
+
+// What a plan depends on where options leave it open, and the plan.
+struct LastPlan {
+  const ByteKernel* unit;
+  Scheme scheme;
+  const Alphabet* alphabet;
+  int bits;
+  std::int64_t k;
+  bool is_paired;
+  std::shared_ptr<const Plan> plan;
+
+  bool is_like(const LastPlan& other) const {
+    return plan != nullptr && unit == other.unit && scheme == other.scheme && alphabet == other.alphabet && bits == other.bits &&
+           k == other.k && is_paired == other.is_paired;
+  }
+};
+
+// A thread's, by K: the same product again asks nobody and allocates nothing.
+struct LastPlans {
+  std::array<LastPlan, 8> of{};
+  static thread_local bool are_gone;  // a thread that ends may still make products
+  ~LastPlans() { are_gone = true; }
+};
+thread_local bool LastPlans::are_gone = false;
+thread_local LastPlans last_plans;
 
 }  // namespace
 
@@ -81,6 +111,19 @@ std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std:
   PlanRequest request = request_of(options, precision, k);
   request.alphabet = *alphabets_for(options, precision, k, units).front();
   return find_plan(request, is_paired);
+}
+
+std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std::int64_t k, bool is_paired) {
+  if (options.plan != nullptr || options.has_family || LastPlans::are_gone) {
+    return plan_for(options, precision, k, is_paired, trusted_units());
+  }
+  LastPlan asked{trusted_unit(), options.scheme, options.alphabet, bits_of(options, precision), k, is_paired, nullptr};
+  LastPlan& last = last_plans.of[static_cast<std::size_t>(k) % last_plans.of.size()];
+  if (!last.is_like(asked)) {
+    asked.plan = plan_for(options, precision, k, is_paired, trusted_units());
+    last = asked;
+  }
+  return last.plan;
 }
 
 bool complex_words_pay(const Options& options, std::int64_t m, std::int64_t n, std::int64_t k) {

@@ -92,10 +92,10 @@ bool passes(const ByteKernel& kernel) {
 ChildLock testing;
 
 // Tests the kernel that serves, and those after it where it fails.
-void trust_serving_kernel() {
+const ByteKernel* trust_serving_kernel() {
   static std::atomic<const ByteKernel*> trusted{nullptr};  // the last one that passed: there is hardly ever another
   const ByteKernel* kernel = serving_byte_kernel();
-  if (kernel == nullptr || kernel == trusted.load(std::memory_order_acquire)) return;
+  if (kernel == nullptr || kernel == trusted.load(std::memory_order_acquire)) return kernel;
   const std::lock_guard<ChildLock> alone(testing);
   while ((kernel = serving_byte_kernel()) != nullptr && kernel != trusted.load(std::memory_order_acquire)) {
     if (passes(*kernel)) {
@@ -107,6 +107,7 @@ void trust_serving_kernel() {
       }
     }
   }
+  return kernel;
 }
 
 }  // namespace
@@ -120,6 +121,8 @@ bool trusts_words() {
   }
   return known == trusted;
 }
+
+const ByteKernel* trusted_unit() { return trust_serving_kernel(); }
 
 std::vector<UnitRate> trusted_units() {
   trust_serving_kernel();

@@ -55,7 +55,7 @@ thread_local bool is_in_range = false;
 // the same entries, which are in the caches of those who had them before.
 class Loop final : public SharedWork {
  public:
-  Loop(std::int64_t count, std::int64_t ranges, std::int64_t parts, const std::function<void(std::int64_t, std::int64_t)>& body)
+  Loop(std::int64_t count, std::int64_t ranges, std::int64_t parts, LoopBody body)
       : count_(count), ranges_(ranges), body_(body), parts_(static_cast<std::size_t>(parts)) {
     for (std::int64_t i = 0; i < parts; ++i) {
       Part& part = parts_[static_cast<std::size_t>(i)];
@@ -108,7 +108,7 @@ class Loop final : public SharedWork {
   };
 
   const std::int64_t count_, ranges_;
-  const std::function<void(std::int64_t, std::int64_t)>& body_;  // not used once every range is done
+  const LoopBody body_;  // not used once every range is done
   std::vector<Part> parts_;
   std::mutex lock_;
   std::condition_variable all_done_;
@@ -137,11 +137,12 @@ int thread_count() {
   return quota > 0 ? std::min(quota, cpus) : cpus;
 }
 
-void parallel_for(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body) {
+void parallel_for(std::int64_t count, std::int64_t grain, LoopBody body) {
   if (count <= 0) return;
-  const std::int64_t wanted = (count + grain - 1) / std::max<std::int64_t>(grain, 1);
-  const std::int64_t threads = std::clamp<std::int64_t>(wanted, 1, thread_count());
   if (is_in_range) return body(0, count);
+  // How many threads there may be is asked of the system: not for what one does alone.
+  const std::int64_t wanted = (count + grain - 1) / std::max<std::int64_t>(grain, 1);
+  const std::int64_t threads = wanted <= 1 ? 1 : std::min<std::int64_t>(wanted, thread_count());
   if (threads == 1) {
     const DefaultFpMode mode;
     return body(0, count);
@@ -155,8 +156,7 @@ void parallel_for(std::int64_t count, std::int64_t grain, const std::function<vo
   loop->wait();
 }
 
-void parallel_for_units(std::int64_t count, std::int64_t unit, std::int64_t grain,
-                        const std::function<void(std::int64_t, std::int64_t)>& body) {
+void parallel_for_units(std::int64_t count, std::int64_t unit, std::int64_t grain, LoopBody body) {
   parallel_for(ceil_div(count, unit), ceil_div(std::max<std::int64_t>(grain, 1), unit),
                [&](std::int64_t begin, std::int64_t end) { body(begin * unit, std::min(end * unit, count)); });
 }

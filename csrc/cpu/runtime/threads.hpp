@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
 namespace ozfp4 {
 
@@ -16,15 +15,28 @@ int thread_count();
 // For loops that begin from now on, in all threads of the process. Range: count >= 1, or 0 to ask the environment again.
 void set_thread_count(int count);
 
+// What is done for a range: of a callable that outlives the loop, without memory of its own.
+class LoopBody {
+ public:
+  template <class Body>
+  LoopBody(const Body& body)  // NOLINT: that of a parameter
+      : body_(&body),
+        call_([](const void* own, std::int64_t begin, std::int64_t end) { (*static_cast<const Body*>(own))(begin, end); }) {}
+  void operator()(std::int64_t begin, std::int64_t end) const { call_(body_, begin, end); }
+
+ private:
+  const void* body_;
+  void (*call_)(const void*, std::int64_t, std::int64_t);
+};
+
 // Calls body(begin, end) for disjoint ranges that cover [0, count), on at most thread_count() threads and with at least
 // `grain` items each, and in the default floating-point mode (fp_mode.hpp) whatever that of the caller is. An exception that a
 // range throws is rethrown after all have ended. Several threads may call at once; a loop within a range has the thread of that
 // range alone.
-void parallel_for(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body);
+void parallel_for(std::int64_t count, std::int64_t grain, LoopBody body);
 
 // The same in ranges that begin at multiples of `unit` and are as long, but for the last one's end, for loops that take so many
 // items at a time. Range: unit >= 1.
-void parallel_for_units(std::int64_t count, std::int64_t unit, std::int64_t grain,
-                        const std::function<void(std::int64_t, std::int64_t)>& body);
+void parallel_for_units(std::int64_t count, std::int64_t unit, std::int64_t grain, LoopBody body);
 
 }  // namespace ozfp4

@@ -173,16 +173,16 @@ std::int64_t lines_per_thread(const OperandView& operand) {
   return std::max<std::int64_t>(kTileOuter, 20000 / std::max<std::int64_t>(operand.inner, 1));
 }
 
-Scales empty_scales(std::size_t lines, const ScaleRequest& request) {
-  Scales scales;
-  scales.shift.resize(lines);
-  scales.special.resize(lines);
-  scales.exponent.resize(lines);
-  if (request.wants_records()) {
-    scales.records.resize(lines);
-    scales.facts.resize(lines);
-  }
-  return scales;
+// As if they were new, in the memory that they have.
+void clear(Scales& scales, std::size_t lines, const ScaleRequest& request) {
+  scales.shift.assign(lines, 0);
+  scales.special.assign(lines, 0);
+  scales.exponent.assign(lines, 0);
+  scales.records.assign(request.wants_records() ? lines : 0, {});
+  scales.facts.assign(request.wants_records() ? lines : 0, {});
+  scales.norm_squared = 0;
+  scales.exponents = scales.capacities = {};
+  scales.special_lines = 0;
 }
 
 // What is known of all lines together.
@@ -201,7 +201,8 @@ void summarise(const std::vector<double>& norms, const ScaleRequest& request, Sc
 
 Scales cpu_scale(const OperandView& operand, const ScaleRequest& request) {
   const auto lines = static_cast<std::size_t>(operand.outer);
-  Scales scales = empty_scales(lines, request);
+  Scales scales;
+  clear(scales, lines, request);
   std::vector<double> norms(lines);
   parallel_for_units(operand.outer, kTileOuter, lines_per_thread(operand), [&](std::int64_t begin, std::int64_t end) {
     with_float(operand.type, [&](auto zero) { scale_lines<decltype(zero)>(operand, request, begin, end, scales, norms.data()); });
@@ -218,14 +219,21 @@ std::vector<PieceFacts> cpu_piece_facts(const OperandView& operand) {
   return pieces;
 }
 
-Scales scales_of(const std::vector<PieceFacts>& lines, std::int64_t k, const ScaleRequest& request) {
-  Scales scales = empty_scales(lines.size(), request);
-  std::vector<double> norms(lines.size());
+void find_scales(const std::vector<PieceFacts>& lines, std::int64_t k, const ScaleRequest& request, Scales& scales,
+                 std::vector<double>& norms) {
+  clear(scales, lines.size(), request);
+  norms.assign(lines.size(), 0);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const PieceFacts& piece = lines[i];
     settle_line({piece.facts.exponent, piece.squares, piece.special, piece.facts}, k, request, i, scales, norms[i]);
   }
   summarise(norms, request, scales);
+}
+
+Scales scales_of(const std::vector<PieceFacts>& lines, std::int64_t k, const ScaleRequest& request) {
+  Scales scales;
+  std::vector<double> norms;
+  find_scales(lines, k, request, scales, norms);
   return scales;
 }
 

@@ -171,7 +171,7 @@ void WordOperand<Lines>::look(std::int64_t begin, std::int64_t end, const ScaleR
     if (!stays(group) && !with_float(view_.type, [&](auto zero) { return copy_group<decltype(zero)>(group); })) {
       is_served_ = false;
     }
-    find_group(group, request.wants_records(), pieces_.data());
+    find_group(group, request.wants_records(), lines_->pieces.data());
   }
 }
 
@@ -184,10 +184,10 @@ void WordOperand<Lines>::copy(std::int64_t begin, std::int64_t end) {
 
 template <std::int64_t Lines>
 bool WordOperand<Lines>::end_look(const ScaleRequest& request) {
-  for (const PieceFacts& piece : pieces_) {
+  for (const PieceFacts& piece : lines_->pieces) {
     if (piece.facts.exponent != kNoExponent && piece.facts.exponent < kLeastWordExponent) return false;
   }
-  if (is_served_) scales_ = scales_of(pieces_, view_.inner, request);
+  if (is_served_) find_scales(lines_->pieces, view_.inner, request, lines_->scales, lines_->norms);
   return is_served_;
 }
 
@@ -198,7 +198,7 @@ void WordOperand<Lines>::convert_group(std::int64_t group, Integers (&found)[Lin
   std::uint64_t* words = words_ + group * Lines * view_.inner;
   const std::int64_t lines = lines_of(group);
   const auto scale_of = [&](std::int64_t line) {
-    return line < lines ? exact_power_of_two<double>(scales_.shift[static_cast<std::size_t>(group * Lines + line)]) : 1.0;
+    return line < lines ? exact_power_of_two<double>(lines_->scales.shift[static_cast<std::size_t>(group * Lines + line)]) : 1.0;
   };
   LaneIntegers lanes;
   double scale[kEntryLanes];
@@ -227,7 +227,7 @@ void WordOperand<Lines>::convert_group(std::int64_t group, Integers (&found)[Lin
 template <std::int64_t Lines>
 void WordOperand<Lines>::count_rounded(std::int64_t line, std::int64_t rounded) {
   const auto index = static_cast<std::size_t>(line);
-  if (scales_.records[index].rounded != 0) scales_.records[index].rounded = static_cast<std::uint64_t>(rounded);
+  if (lines_->scales.records[index].rounded != 0) lines_->scales.records[index].rounded = static_cast<std::uint64_t>(rounded);
 }
 
 template <std::int64_t Lines>
@@ -237,7 +237,7 @@ void WordOperand<Lines>::convert(std::int64_t begin, std::int64_t end, const Sca
     convert_group(group, found);
     for (std::int64_t l = 0; l < lines_of(group); ++l) {
       const auto index = static_cast<std::size_t>(group * Lines + l);
-      squares_[index] = found[l].squares;
+      lines_->squares[index] = found[l].squares;
       if (request.accuracy == Accuracy::correct) count_rounded(group * Lines + l, found[l].rounded);
     }
   }
@@ -246,8 +246,8 @@ void WordOperand<Lines>::convert(std::int64_t begin, std::int64_t end, const Sca
 template <std::int64_t Lines>
 void WordOperand<Lines>::end_conversion() {
   // The factor covers the roundings of products and additions.
-  scales_.norm_squared =
-      *std::max_element(squares_.begin(), squares_.end()) * (1.0 + (static_cast<double>(view_.inner) + 64.0) * 0x1p-52);
+  lines_->scales.norm_squared = *std::max_element(lines_->squares.begin(), lines_->squares.end()) *
+                                (1.0 + (static_cast<double>(view_.inner) + 64.0) * 0x1p-52);
 }
 
 template <std::int64_t Lines>
@@ -275,7 +275,7 @@ void WordOperand<Lines>::cut(std::int64_t begin, std::int64_t end, const ScaleRe
                   nullptr};
     std::fill_n(own.scale, kPanelLines, 1.0);
     for (std::int64_t l = 0; l < own.lines; ++l)
-      own.scale[l] = exact_power_of_two<double>(scales_.shift[static_cast<std::size_t>(first + l)]);
+      own.scale[l] = exact_power_of_two<double>(lines_->scales.shift[static_cast<std::size_t>(first + l)]);
     std::int64_t rounded[kPanelLines];
     if (request.accuracy == Accuracy::correct) own.rounded = rounded;
     auto* to = reinterpret_cast<std::int8_t*>(planes + panel * shape.panel_bytes());

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "cpu/limbs/shape.hpp"
+#include "cpu/runtime/kept.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/stages/scale.hpp"
 #include "cpu/words/entries.hpp"
@@ -26,9 +28,10 @@ class WordOperand {
         values_(reinterpret_cast<double*>(planes)),
         words_(reinterpret_cast<std::uint64_t*>(planes) + pitch),
         pitch_(pitch),
-        pieces_(static_cast<std::size_t>(view.outer)),
-        squares_(static_cast<std::size_t>(view.outer)),
-        copies_all_(copies_all) {}
+        copies_all_(copies_all) {
+    lines_->pieces.assign(static_cast<std::size_t>(view.outer), {});
+    lines_->squares.assign(static_cast<std::size_t>(view.outer), 0);
+  }
 
   // Groups of `Lines` lines. Threads may be at different ones at once; each step is over for all groups before the next begins.
   std::int64_t groups() const { return pitch_ / (Lines * view_.inner); }
@@ -54,13 +57,22 @@ class WordOperand {
   void cut(std::int64_t begin, std::int64_t end, const ScaleRequest& request, const LimbShape& shape, char* planes);
 
   std::int64_t lines() const { return view_.outer; }
-  const Scales& scales() const { return scales_; }
+  const Scales& scales() const { return lines_->scales; }
   const double* values() const { return values_; }
   const std::uint64_t* words() const { return words_; }
   const double* residues(int bridge) const { return values_ + (2 + bridge) * pitch_; }
   const std::uint64_t* wide_residues() const { return words_ + pitch_; }
 
  private:
+  // What is found of all lines.
+  struct OfLines {
+    std::vector<PieceFacts> pieces;
+    std::vector<double> squares, norms;
+    Scales scales;
+
+    static constexpr std::size_t most_kept = 4096;  // with all that is known of them a megabyte
+    bool is_small() const { return pieces.capacity() <= most_kept; }
+  };
   // What conversion finds of a line.
   struct Integers {
     double squares = 0;
@@ -92,11 +104,9 @@ class WordOperand {
   double* values_;
   std::uint64_t* words_;
   std::int64_t pitch_;
-  std::vector<PieceFacts> pieces_;  // by line
-  std::vector<double> squares_;
+  Kept<OfLines> lines_;
   std::atomic<bool> is_served_{true};
   bool copies_all_;
-  Scales scales_;
 };
 
 extern template class WordOperand<1>;

@@ -96,11 +96,17 @@ ShapeClass class_of(const Product& p, bool is_on_device) {
   return found;
 }
 
-Reason by_call(const Product& product) {
+Reason by_extents(const Product& product) {
   const Settings& asked = settings();
   if (product.m == 0 || product.n == 0 || product.k == 0 || product.batch == 0) return Reason::nothing_to_multiply;
   if (!asked.types[static_cast<int>(product.type)]) return Reason::type_not_asked;
   if (size_of(product) < asked.min_size) return Reason::below_min_size;
+  return Reason::always;
+}
+
+Reason by_call(const Product& product) {
+  const Reason found = by_extents(product);
+  if (found != Reason::always) return found;
   if (!DefaultFpMode::rounds_to_nearest()) return Reason::other_rounding;
   const Factor alpha = factor(product.type, product.alpha), beta = factor(product.type, product.beta);
   if (alpha.real == 0 && alpha.imaginary == 0) return Reason::nothing_to_multiply;

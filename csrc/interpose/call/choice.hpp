@@ -46,7 +46,9 @@ struct Arena {
   bool is_on_device;
 };
 
-// What is known without measuring: a reason to leave a call that BLAS takes, or Reason::always where time decides nothing.
+// What is known without measuring: a reason to leave a call that BLAS takes, or Reason::always where time decides nothing. The
+// first looks at type and extents alone.
+Reason by_extents(const Product& product);
 Reason by_call(const Product& product);
 
 // Where the mode is `fastest`: Reason::faster, or why not. Of each class of shapes (extents up to half-way to the next power of
@@ -58,6 +60,11 @@ Reason by_call(const Product& product);
 Reason by_time(const Product& product, const Arena& arena);
 // The same without measuring: Reason::always where it would be measured. `time`: as now() has it.
 Reason known_by_time(const Product& product, bool is_on_device, std::int64_t time);
+// Of that what a call is left for, else Reason::always.
+inline Reason left_by_time(const Product& product, bool is_on_device, std::int64_t time) {
+  const Reason known = known_by_time(product, is_on_device, time);
+  return known == Reason::faster ? Reason::always : known;
+}
 // What the real routine should take for a product, by what was measured of its class, in nanoseconds; 0: nothing was.
 std::int64_t native_time_of(const Product& product, bool is_on_device);
 // What a product on a GPU took for nothing counts as measuring does.

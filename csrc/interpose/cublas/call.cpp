@@ -1,6 +1,6 @@
 #include "interpose/cublas/call.hpp"
 
-#include <array>
+#include <atomic>
 #include <string>
 
 #include "interpose/call/bypass.hpp"
@@ -32,32 +32,51 @@ Reason reason_of(ozfp4_status status) {
   }
 }
 
-// What a thread's last products take, by their extents.
-struct KnownBytes {
+// Products that take the same workspace.
+struct Extents {
   int device = -1, type = 0, order = 0, transpose_a = 0, transpose_b = 0;
-  std::int64_t m = 0, n = 0, k = 0, bytes = 0;
-  bool is_of(const KnownBytes& x) const {
+  std::int64_t m = 0, n = 0, k = 0;
+  bool operator==(const Extents& x) const {
     return device == x.device && type == x.type && order == x.order && transpose_a == x.transpose_a &&
            transpose_b == x.transpose_b && m == x.m && n == x.n && k == x.k;
   }
-};
-
-ozfp4_status bytes_of(const Product& p, const ozfp4_options& options, std::int64_t* bytes) {
-  static thread_local std::array<KnownBytes, 16> known;
-  KnownBytes own{current_device(), static_cast<int>(p.type), p.order, p.transpose_a, p.transpose_b, p.m, p.n, p.k, 0};
-  KnownBytes& kept = known[mix(static_cast<std::uint64_t>(p.m * 31 + p.n * 17 + p.k)) % known.size()];
-  if (own.device < 0 || !kept.is_of(own)) {
-    const ozfp4_status status = workspace_bytes(p, options, &own.bytes);
-    if (status != OZFP4_OK) return status;
-    kept = own;
+  std::uint64_t hash() const {
+    const std::uint64_t x = mix(static_cast<std::uint64_t>(m) + (static_cast<std::uint64_t>(type + 4 * transpose_a) << 48));
+    return mix(mix(x + static_cast<std::uint64_t>(n)) + static_cast<std::uint64_t>(k));
   }
-  *bytes = kept.bytes;
-  return OZFP4_OK;
-}
+};
+struct Bytes {
+  std::atomic<std::int64_t> count;  // 0: not known yet
+  void forget() { count = 0; }
+};
+Table<Extents, Bytes, 4096> known_bytes;
+void forget() { known_bytes.forget(); }
+const bool forgets = (forget_in_children(forget), true);
 
-Reason tell(ozfp4_status status) {
+Reason tell(ozfp4_status status, Stream stream) {
+  if (status == OZFP4_UNSUPPORTED && is_captured(stream)) return Reason::captured_untried;  // the first one of its kind
   say_once(std::string("cuBLAS makes what ozfp4 does not: ") + last_error());
   return reason_of(status);
+}
+
+// Amid a capture it is not asked for: the answer may take trials of kernels, with memory and on a stream that no graph can have.
+Reason bytes_of(const Product& p, const ozfp4_options& options, const Place& place, std::int64_t* bytes) {
+  const int device = current_device();
+  Bytes* kept = known_bytes.at({device, static_cast<int>(p.type), p.order, p.transpose_a, p.transpose_b, p.m, p.n, p.k});
+  if (device < 0) kept = nullptr;
+  if (kept) *bytes = kept->count.load(std::memory_order_relaxed);
+  if (*bytes > 0) return Reason::always;
+  if (is_captured(place.stream)) return place.space.memory ? Reason::captured_untried : Reason::captured;
+  const ozfp4_status status = workspace_bytes(p, options, bytes);
+  if (status != OZFP4_OK) return tell(status, place.stream);
+  if (kept) kept->count.store(*bytes, std::memory_order_relaxed);
+  return Reason::always;
+}
+
+// What ozfp4_cuda_?gemm takes: alpha real or imaginary, beta real.
+bool is_factor_of_device(const Product& p) {
+  const Factor alpha = factor(p.type, p.alpha), beta = factor(p.type, p.beta);
+  return beta.imaginary == 0 && (alpha.real == 0 || alpha.imaginary == 0);
 }
 
 bool is_aligned(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory) % 256 == 0; }
@@ -68,7 +87,7 @@ Reason enqueue(const Product& matrix, Space space, std::int64_t bytes, Stream st
   if (!space.memory) space = {workspace_of(stream, bytes), static_cast<std::size_t>(bytes)};
   if (!space.memory) return Reason::no_memory;
   const ozfp4_status status = multiply(matrix, space.memory, static_cast<std::int64_t>(space.bytes), stream, options);
-  return status == OZFP4_OK ? Reason::always : tell(status);
+  return status == OZFP4_OK ? Reason::always : tell(status, stream);
 }
 
 }  // namespace
@@ -93,16 +112,9 @@ bool complete(Place* place) {
   return true;
 }
 
-bool place_of(const Real& real, Handle handle, Place* place) { return begin_place(real, handle, place) && complete(place); }
-
-Place place_of_stream(const Real& real, Stream stream, Space space) {
-  const auto version = reinterpret_cast<std::size_t (*)()>(symbol_of(real.library, "cublasLtGetVersion"));
-  static void* const cublas = [] {
-    void* found = nullptr;
-    symbol_of_any("cublasDgemm_v2_64", &found);
-    return found;
-  }();
-  return {nullptr, cublas, true, stream, space, version && version() / 10000 == cuda_major};
+Place place_of_stream(const Functions& of, Stream stream, Space space) {
+  const bool is_own_version = of.get_lt_version && of.get_lt_version() / 10000 == cuda_major;
+  return {nullptr, loaded_cublas(), true, stream, space, is_own_version};
 }
 
 // A product that will be left for its time asks cuBLAS for no more than where its factors are.
@@ -110,10 +122,11 @@ Reason DeviceAttempt::decide(Place* place) const {
   if (!place->is_host_factor) return Reason::factor_on_device;
   const Reason found = by_call(product_);
   if (found != Reason::always) return found;
+  if (!is_factor_of_device(product_)) return Reason::factor_with_both_parts;
   if (!has_device()) return Reason::no_device;
   if (!settings().always) {
-    const Reason known = known_by_time(product_, true, began_);
-    if (known != Reason::always && known != Reason::faster) return known;
+    const Reason known = left_by_time(product_, true, began_);
+    if (known != Reason::always) return known;
   }
   if (!complete(place)) return Reason::refused_by_blas;
   if (!place->is_own_version) return Reason::other_version;
@@ -124,16 +137,16 @@ Reason DeviceAttempt::decide(Place* place) const {
 }
 
 // All matrices of the batch, or none: what one of them is refused for, all are, but for an address.
-Reason DeviceAttempt::serve(const Place& place, Trial* trial) {
+Reason DeviceAttempt::serve(const Place& place) {
   const Bypass bypass;
   ozfp4_options options = OZFP4_OPTIONS_INIT;
   options.accuracy = settings().accuracy;
   std::int64_t bytes = 0;
-  const ozfp4_status status = bytes_of(product_, options, &bytes);
-  if (status != OZFP4_OK) return tell(status);
+  const Reason known = bytes_of(product_, options, place, &bytes);
+  if (known != Reason::always) return known;
   const bool is_own = place.space.bytes >= static_cast<std::size_t>(bytes) && is_aligned(place.space.memory);
   if (!is_own && is_captured(place.stream)) return Reason::captured;
-  Watch watch(trial, product_, place.stream);
+  Watch watch(trial_, product_, place.stream);
   for (std::int64_t i = 0; i < product_.batch; ++i) {
     const Product matrix = matrix_of(product_, i);
     Reason reason = watch.begin(matrix, &options);
@@ -149,18 +162,21 @@ Reason DeviceAttempt::serve(const Place& place, Trial* trial) {
   return Reason::always;
 }
 
-bool DeviceAttempt::is_served(Place place) {
+Reason DeviceAttempt::foresee(Place* place) {
   began_ = now();
-  reason_ = decide(&place);
-  if (!is_caught(reason_)) {
-    if (reason_ == Reason::slower) began_ = now();  // it may have been measured
-    return false;
-  }
-  Trial* const trial = trial_on_device(product_, real_.caller);
-  if (trial && has_failed(*trial, product_)) return is_left_for(Reason::many_repairs);
+  reason_ = decide(place);
+  if (reason_ == Reason::slower) began_ = now();  // it may have been measured
+  if (!is_caught(reason_)) return reason_;
+  trial_ = trial_on_device(product_, real_.caller);
+  if (trial_ && has_failed(*trial_, product_)) reason_ = Reason::many_repairs;
+  return reason_;
+}
+
+bool DeviceAttempt::is_served(Place place) {
+  if (!is_caught(foresee(&place))) return false;
   const DeviceVerification verification(product_, place.stream);
   began_ = now();
-  const Reason how = serve(place, trial);
+  const Reason how = serve(place);
   if (how == Reason::always) {
     count(kind_of(real_.routine, product_, reason_), now() - began_);
     verification.finish(real_.routine, product_, place.stream);

@@ -20,17 +20,19 @@ struct Place {
   bool is_own_version;  // of CUDA
 };
 
-// What a handle says. False where it says nothing: the real routine refuses it then.
-bool place_of(const Real& real, Handle handle, Place* place);
-// The same of no more than a call that is left needs: up to `stream`.
+// What a handle says, up to `stream`: no more than a call that is left needs. False where it says nothing: the real routine
+// refuses it then.
 bool begin_place(const Real& real, Handle handle, Place* place);
+// The rest.
 bool complete(Place* place);
-// Of cublasLtMatmul, which is told.
-Place place_of_stream(const Real& real, Stream stream, Space space);
+// Of cublasLtMatmul, which is told. `of`: its library's.
+Place place_of_stream(const Functions& of, Stream stream, Space space);
 
 class DeviceAttempt {
  public:
   DeviceAttempt(const Real& real, const Product& product) : real_(real), product_(product) {}
+  // Whether it would be served, by all that is known before: Reason::always or faster, or why not. `place` is complete then.
+  Reason foresee(Place* place);
   // Whether ozfp4 has enqueued the product, which is then counted. If not, the caller calls the real routine and then left().
   bool is_served(Place place);
   // The same of one that is left for a reason that the caller knows.
@@ -41,10 +43,11 @@ class DeviceAttempt {
 
  private:
   Reason decide(Place* place) const;
-  Reason serve(const Place& place, Trial* trial);
+  Reason serve(const Place& place);
 
   const Real& real_;
   const Product& product_;
+  Trial* trial_ = nullptr;
   Reason reason_ = Reason::always;
   Status status_ = success;
   std::int64_t began_ = 0;

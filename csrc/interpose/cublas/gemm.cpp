@@ -93,7 +93,7 @@ OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_BATCHED_NAMES, OZFP4_BATCHED)
                            int type_a, Int lda, const void* b, int type_b, Int ldb, const void* beta, void* c, int type_c,      \
                            Int ldc, int compute, int algorithm) {                                                               \
     OZFP4_REAL(name);                                                                                                           \
-    Type type = Type::float64;                                                                                                  \
+    Type type = Type::other;                                                                                                    \
     const Reason known = type_of(type_a, type_b, type_c, compute, &type) ? Reason::always : Reason::other_types;                \
     return run(real, handle, product_of(type, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc), known, [&] {       \
       return reinterpret_cast<decltype(&name)>(real.address)(handle, transa, transb, m, n, k, alpha, a, type_a, lda, b, type_b, \
@@ -108,7 +108,7 @@ OZFP4_ALL_EX_NAMES(OZFP4_EX)
                            const void* beta, void* c, int type_c, Int ldc, long long stride_c, Int batch, int compute,         \
                            int algorithm) {                                                                                    \
     OZFP4_REAL(name);                                                                                                          \
-    Type type = Type::float64;                                                                                                 \
+    Type type = Type::other;                                                                                                   \
     const Reason known = type_of(type_a, type_b, type_c, compute, &type) ? Reason::always : Reason::other_types;               \
     Product p = product_of(type, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                                \
     p.batch = batch, p.stride_a = stride_a, p.stride_b = stride_b, p.stride_c = stride_c;                                      \

@@ -4,12 +4,10 @@
 #include <cstdint>
 
 #include "interpose/call/bypass.hpp"
-#include "interpose/call/choice.hpp"
+#include "interpose/call/reason.hpp"
 #include "interpose/cublas/call.hpp"
 #include "interpose/cublas/device/device.hpp"
 #include "interpose/cublas/device/times.hpp"
-#include "interpose/cublas/watch.hpp"
-#include "interpose/process/settings.hpp"
 
 namespace ozfp4::interpose::cublas {
 namespace {
@@ -48,15 +46,16 @@ void* move(void* matrix, Type type, std::int64_t row, std::int64_t column, std::
   return static_cast<char*>(matrix) + (row + column * leading) * static_cast<std::int64_t>(size_of(type));
 }
 
-// Whether blocks are worth it: the largest product off the diagonal is one that ozfp4 makes. Range: factors on the host.
-bool has_served_block(const Real& real, const Place& place, const Product& largest) {
-  if (!place.is_own_version || !has_device()) return false;
-  if (is_captured(place.stream) || !can_make_native(place.cublas, largest.type)) return false;
-  const Reason reason = by_call(largest);
-  if (reason != Reason::always || settings().always) return reason == Reason::always;
-  if (!is_caught(by_time(largest, {measure_on_device, place.cublas, true}))) return false;
-  Trial* const trial = trial_on_device(largest, real.caller);
-  return !trial || !has_failed(*trial, largest);
+// What time tells of a block is not of the shape that is counted.
+bool is_by_time(Reason reason) { return reason >= Reason::not_measured && reason <= Reason::many_repairs; }
+
+// Blocks are worth it where ozfp4 makes the largest product off the diagonal: Reason::always or faster, or why not. What it
+// leaves of the others needs a handle of our own, which is asked for last. Range: factors on the host.
+Reason reason_of_blocks(const Real& real, const Product& largest, Place* place) {
+  const Reason reason = DeviceAttempt(real, largest).foresee(place);
+  if (!is_caught(reason)) return is_by_time(reason) ? Reason::blocks_left : reason;
+  if (is_captured(place->stream)) return Reason::captured_blocks;
+  return can_make_native(place->cublas, largest.type) ? reason : Reason::no_memory;
 }
 
 // ---- C = alpha A op(A) + beta C of a triangle --------------------------------------------------------------------------
@@ -73,6 +72,7 @@ struct RankK {
   void* c;
   std::int64_t ldc;
 
+  std::int64_t order() const { return n; }
   // Rows `first` and on, as many of them, of op(A).
   const void* rows(std::int64_t first) const {
     return trans == op_n ? move(a, type, first, 0, lda) : move(a, type, 0, first, lda);
@@ -186,16 +186,18 @@ Status by_blocks(const Products& products, const Triangular& all, const Diagonal
   return status == success ? by_blocks(products, second, diagonal) : status;
 }
 
-// Arguments that cuBLAS takes, and more than one block.
-bool is_cut(const RankK& p) {
+// Arguments that cuBLAS takes.
+bool is_valid(const RankK& p) {
   const std::int64_t line = p.trans == op_n ? p.n : p.k;
   const bool is_op = p.trans == op_n || p.trans == (is_complex(p.type) ? op_c : op_t) || (!is_complex(p.type) && p.trans == op_c);
-  return (p.fill == lower || p.fill == upper) && is_op && p.n > block && p.k > 0 && p.lda >= line && p.ldc >= p.n;
+  return (p.fill == lower || p.fill == upper) && is_op && p.n >= 0 && p.k >= 0 && p.lda >= std::max<std::int64_t>(line, 1) &&
+         p.ldc >= std::max<std::int64_t>(p.n, 1);
 }
 
-bool is_cut(const Triangular& p) {
+bool is_valid(const Triangular& p) {
   return (p.side == left || p.side == right) && (p.fill == lower || p.fill == upper) && transpose_of(p.trans) != 0 &&
-         (p.diag == 0 || p.diag == 1) && p.m > 0 && p.n > 0 && p.order() > block && p.lda >= p.order() && p.ldb >= p.m;
+         (p.diag == 0 || p.diag == 1) && p.m >= 0 && p.n >= 0 && p.lda >= std::max<std::int64_t>(p.order(), 1) &&
+         p.ldb >= std::max<std::int64_t>(p.m, 1);
 }
 
 // By blocks where that serves, else by `forward`, counted as one product of the extents of `whole`.
@@ -204,20 +206,21 @@ Status run(const Real& real, Handle handle, const Problem& all, const Product& w
            const Diagonal& diagonal, const Forward& forward) {
   if (bypass_depth > 0) return forward();
   Place place;
-  const bool is_known = place_of(real, handle, &place);
-  // Before blocks are looked at: these read the factors.
-  if (is_known && place.is_host_factor && is_cut(all) && has_served_block(real, place, largest())) {
+  const auto reason_of_all = [&] {
+    if (!is_valid(all) || !begin_place(real, handle, &place)) return Reason::refused_by_blas;
+    if (!place.is_host_factor) return Reason::factor_on_device;  // blocks read the factors
+    if (whole.m == 0 || whole.n == 0 || whole.k == 0) return Reason::nothing_to_multiply;
+    return all.order() <= block ? Reason::one_block : reason_of_blocks(real, largest(), &place);
+  };
+  const Reason reason = reason_of_all();
+  if (is_caught(reason)) {
     return by_blocks(Products{real, place}, all, [&](const Problem& each) {
       const Bypass bypass;
       return diagonal(each);
     });
   }
   DeviceAttempt attempt(real, whole);
-  const bool is_small = std::max(whole.m, whole.n) <= block;
-  attempt.is_left_for(!is_known               ? Reason::refused_by_blas
-                      : !place.is_host_factor ? Reason::factor_on_device
-                      : is_small              ? Reason::one_block
-                                              : Reason::blocks_left);
+  attempt.is_left_for(reason);
   Status status = success;
   {
     const Bypass bypass;

@@ -3,7 +3,10 @@
 #include <cstdint>
 
 #include "interpose/call/bypass.hpp"
+#include "interpose/call/choice.hpp"
 #include "interpose/cublas/call.hpp"
+#include "interpose/process/record.hpp"
+#include "interpose/process/settings.hpp"
 
 namespace ozfp4::interpose::cublas {
 namespace {
@@ -13,7 +16,7 @@ enum : int { desc_compute, desc_scale, desc_pointer_mode, desc_transa, desc_tran
 enum : int { layout_type, layout_order, layout_rows, layout_columns, layout_leading, layout_batch, layout_stride };
 constexpr int layout_plane = 7, default_epilogue = 1, full = 2, order_column = 0, order_row = 1;
 
-using GetAttribute = Status (*)(const void*, int, void*, std::size_t, std::size_t*);
+using GetAttribute = decltype(Functions::get_layout);
 
 template <class T>
 bool read(GetAttribute get, const void* from, int attribute, T* value) {
@@ -41,33 +44,43 @@ struct Matmul {
   const void* layout_d;
 };
 
-// A product whose bits BLAS's meaning gives; Reason::other_types for all else, and the extents are then those of D, where it has
-// any.
-Reason read_product(void* library, const Matmul& call, Product* p, bool* is_host_factor) {
-  const auto get_desc = reinterpret_cast<GetAttribute>(symbol_of(library, "cublasLtMatmulDescGetAttribute"));
-  const auto get_layout = reinterpret_cast<GetAttribute>(symbol_of(library, "cublasLtMatrixLayoutGetAttribute"));
-  Layout a, b, c, d;
-  if (!read_layout(get_layout, call.layout_d, &d)) return Reason::other_types;
-  p->m = static_cast<std::int64_t>(d.rows), p->n = static_cast<std::int64_t>(d.columns), p->batch = d.batch;
-  std::int32_t compute = 0, scale = 0, mode = 0, transa = 0, transb = 0, transc = 0, fill = full;
-  std::uint32_t epilogue = 0;
-  if (!read_layout(get_layout, call.layout_a, &a) || !read_layout(get_layout, call.layout_b, &b) ||
-      !read_layout(get_layout, call.layout_c, &c) || !read(get_desc, call.description, desc_compute, &compute) ||
-      !read(get_desc, call.description, desc_scale, &scale) || !read(get_desc, call.description, desc_pointer_mode, &mode) ||
-      !read(get_desc, call.description, desc_transa, &transa) || !read(get_desc, call.description, desc_transb, &transb) ||
-      !read(get_desc, call.description, desc_transc, &transc) || !read(get_desc, call.description, desc_epilogue, &epilogue)) {
+// The type of D and of sums, and the extents, as far as they are told: what most calls are left for.
+Reason read_extents(const Functions& of, const Matmul& call, Product* p) {
+  std::int32_t compute = 0, transa = 0, batch = 0;
+  std::uint32_t type = 0;
+  std::uint64_t rows = 0, columns = 0, inner = 0;
+  if (!read(of.get_description, call.description, desc_compute, &compute) ||
+      !read(of.get_layout, call.layout_d, layout_type, &type)) {
     return Reason::other_types;
   }
-  p->k = static_cast<std::int64_t>(transa == op_n ? a.columns : a.rows);
-  *is_host_factor = mode == pointers_to_host;
-  read(get_desc, call.description, desc_fill, &fill);
-  const bool is_alike = a.type == b.type && a.type == c.type && a.type == d.type && a.order == b.order && a.order == c.order &&
-                        a.order == d.order && (a.order == order_column || a.order == order_row) && a.batch == d.batch &&
-                        b.batch == d.batch && c.batch == d.batch && a.plane == 0 && b.plane == 0 && c.plane == 0 && d.plane == 0;
-  const bool is_plain =
-      epilogue == default_epilogue && transc == op_n && fill == full && scale == static_cast<std::int32_t>(a.type);
-  if (!is_alike || !is_plain ||
-      !cublas::type_of(static_cast<int>(a.type), static_cast<int>(b.type), static_cast<int>(c.type), compute, &p->type)) {
+  const bool is_own = cublas::type_of(static_cast<int>(type), static_cast<int>(type), static_cast<int>(type), compute, &p->type);
+  if (!read(of.get_layout, call.layout_d, layout_rows, &rows) || !read(of.get_layout, call.layout_d, layout_columns, &columns) ||
+      !read(of.get_layout, call.layout_d, layout_batch, &batch)) {
+    return Reason::other_types;
+  }
+  p->m = static_cast<std::int64_t>(rows), p->n = static_cast<std::int64_t>(columns), p->batch = batch;
+  if (!read(of.get_description, call.description, desc_transa, &transa) ||
+      !read(of.get_layout, call.layout_a, transa == op_n ? layout_columns : layout_rows, &inner)) {
+    return Reason::other_types;
+  }
+  p->k = static_cast<std::int64_t>(inner);
+  return is_own ? by_extents(*p) : Reason::other_types;
+}
+
+// A product whose bits BLAS's meaning gives; Reason::other_types for all else. Range: read_extents has gone before.
+Reason read_product(const Functions& of, const Matmul& call, Product* p) {
+  Layout a, b, c, d;
+  std::int32_t compute = 0, scale = 0, mode = 0, transa = 0, transb = 0, transc = 0, fill = full;
+  std::uint32_t epilogue = 0;
+  const auto read_desc = [&](int attribute, auto* to) { return read(of.get_description, call.description, attribute, to); };
+  if (!read_desc(desc_epilogue, &epilogue) || !read_desc(desc_compute, &compute) || !read_desc(desc_scale, &scale) ||
+      !read_desc(desc_pointer_mode, &mode) || !read_desc(desc_transa, &transa) || !read_desc(desc_transb, &transb) ||
+      !read_desc(desc_transc, &transc)) {
+    return Reason::other_types;
+  }
+  read_desc(desc_fill, &fill);
+  if (epilogue != default_epilogue || transc != op_n || fill != full || !read_layout(of.get_layout, call.layout_d, &d) ||
+      !read_layout(of.get_layout, call.layout_a, &a) || !read_layout(of.get_layout, call.layout_b, &b)) {
     return Reason::other_types;
   }
   // Extents that contradict each other are cuBLAS's to refuse.
@@ -75,17 +88,26 @@ Reason read_product(void* library, const Matmul& call, Product* p, bool* is_host
     return (op == op_n ? x.rows : x.columns) == rows && (op == op_n ? x.columns : x.rows) == columns;
   };
   const auto inner = static_cast<std::uint64_t>(p->k);
-  if (!is_shaped(a, transa, d.rows, inner) || !is_shaped(b, transb, inner, d.columns) || !is_shaped(c, op_n, d.rows, d.columns) ||
+  if (!is_shaped(a, transa, d.rows, inner) || !is_shaped(b, transb, inner, d.columns) ||
+      !read_layout(of.get_layout, call.layout_c, &c) || !is_shaped(c, op_n, d.rows, d.columns)) {
+    return Reason::other_types;
+  }
+  const auto is_alike = [&d](const Layout& x) {
+    return x.type == d.type && x.order == d.order && x.batch == d.batch && x.plane == 0;
+  };
+  const bool has_order = d.order == order_column || d.order == order_row;
+  if (!is_alike(a) || !is_alike(b) || !is_alike(c) || !is_alike(d) || !has_order || scale != static_cast<std::int32_t>(d.type) ||
       call.alpha == nullptr || call.beta == nullptr) {
     return Reason::other_types;
   }
-  p->order = a.order == order_row ? row_major : column_major;
+  p->order = d.order == order_row ? row_major : column_major;
   p->transpose_a = transpose_of(transa), p->transpose_b = transpose_of(transb);
   p->alpha = call.alpha, p->beta = call.beta;
   p->a = call.a, p->b = call.b, p->c = call.d;
   p->lda = a.leading, p->ldb = b.leading, p->ldc = d.leading;
   p->stride_a = a.stride, p->stride_b = b.stride, p->stride_c = d.stride;
-  if (!*is_host_factor) return Reason::factor_on_device;
+  if (!is_valid(*p)) return Reason::refused_by_blas;
+  if (mode != pointers_to_host) return Reason::factor_on_device;
   // C is read where beta is not 0; elsewhere than D only cuBLAS adds it.
   const Factor beta = factor(p->type, p->beta);
   const bool reads_c = beta.real != 0 || beta.imaginary != 0;
@@ -112,16 +134,17 @@ extern "C" __attribute__((visibility("default"))) Status cublasLtMatmul(Handle h
                                                                      stream);
   };
   if (bypass_depth > 0) return forward();
+  const Functions& of = functions_of(real.library);
+  const Matmul call{description, alpha, a, layout_a, b, layout_b, beta, c, layout_c, d, layout_d};
   Product product;
-  bool is_host_factor = true;
-  const Reason known = read_product(real.library, {description, alpha, a, layout_a, b, layout_b, beta, c, layout_c, d, layout_d},
-                                    &product, &is_host_factor);
+  product.type = Type::other;
+  Reason known = read_extents(of, call, &product);
+  if (known == Reason::always && !settings().always) known = left_by_time(product, true, now());
+  if (known == Reason::always) known = read_product(of, call, &product);
   DeviceAttempt attempt(real, product);
   if (known != Reason::always) {
     attempt.is_left_for(known);
-  } else if (!is_valid(product)) {
-    attempt.is_left_for(Reason::refused_by_blas);
-  } else if (attempt.is_served(place_of_stream(real, stream, {workspace, bytes}))) {
+  } else if (attempt.is_served(place_of_stream(of, stream, {workspace, bytes}))) {
     return attempt.status();
   }
   Status status = success;

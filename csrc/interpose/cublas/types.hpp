@@ -26,7 +26,8 @@ inline int transpose_of(int op) {
 }
 inline int op_of(int transposed) { return transposed == no_transpose ? op_n : transposed == transpose ? op_t : op_c; }
 
-// Whether matrices of these types, all alike, and sums in this one are those of a product of ours; `type` becomes it.
+// Whether matrices of these types, all alike, and sums in this one are those of a product of ours; `type` becomes that of the
+// matrices where ozfp4 has it.
 inline bool type_of(int a, int b, int c, int compute, Type* type) {
   if (a != b || a != c) return false;
   const bool is_double = compute == compute_64 || compute == compute_64_pedantic;

@@ -24,10 +24,10 @@ constexpr const char* prefix = "OZFP4_EXEC_";
 }
 
 std::int64_t count_of(const std::string& name, const std::string& value) {
-  char* end = nullptr;
   errno = 0;
-  const long long number = std::strtoll(value.c_str(), &end, 10);
-  if (errno || value.empty() || end == value.c_str() || *end || number < 0) refuse(name, value, "it is a number, 0 or more");
+  const long long number = std::strtoll(value.c_str(), nullptr, 10);
+  const bool has_digits_alone = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
+  if (errno || !has_digits_alone) refuse(name, value, "it is a number, 0 or more");
   return number;
 }
 

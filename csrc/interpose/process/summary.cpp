@@ -8,6 +8,7 @@
 #include <climits>
 #include <cstdarg>
 #include <cstdio>
+#include <string_view>
 
 #include "interpose/call/choice.hpp"
 #include "interpose/process/settings.hpp"
@@ -136,7 +137,8 @@ std::string summary_json(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     const Kind& kind = row.kind;
     if (&row != &rows.front()) text += ", ";
-    text += format("{\"routine\": \"%s\", \"dtype\": \"%s\", ", name_of(kind.routine), name_of(kind.type));
+    const std::string dtype = kind.type == Type::other ? "null" : quoted(name_of(kind.type));
+    text += format("{\"routine\": \"%s\", \"dtype\": %s, ", name_of(kind.routine), dtype.c_str());
     text += kind.m < 0 ? std::string("\"batch\": null, \"m\": null, \"n\": null, \"k\": null")
                        : format("\"batch\": %lld, \"m\": %lld, \"n\": %lld, \"k\": %lld", static_cast<long long>(kind.batch),
                                 static_cast<long long>(kind.m), static_cast<long long>(kind.n), static_cast<long long>(kind.k));
@@ -147,17 +149,29 @@ std::string summary_json(const std::vector<Row>& rows) {
   return text + "]}";
 }
 
+namespace {
+
+// Without a destructor, which would run before the report is written.
+constexpr std::string_view report_begin = "{\"version\": 1, \"processes\": [\n", report_end = "\n]}\n";
+
+bool holds(int fd, off_t from, std::string_view text) {
+  std::string found(text.size(), 0);
+  return from >= 0 && pread(fd, found.data(), found.size(), from) == static_cast<ssize_t>(found.size()) && found == text;
+}
+
+}  // namespace
+
 bool add_to_report(const std::string& file, const std::string& object) {
-  const std::string end = "\n]}\n";
   const int fd = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (fd < 0) return false;
   bool is_written = false;
   if (flock(fd, LOCK_EX) == 0) {
     const off_t length = lseek(fd, 0, SEEK_END);
-    const bool is_first = length < static_cast<off_t>(end.size());
-    const std::string text = (is_first ? "{\"version\": 1, \"processes\": [\n" : ",\n") + object + end;
-    const off_t from = is_first ? 0 : length - static_cast<off_t>(end.size());
-    is_written = pwrite(fd, text.data(), text.size(), from) == static_cast<ssize_t>(text.size());
+    const bool is_first = length == 0;
+    const std::string text = std::string(is_first ? report_begin : ",\n") + object + std::string(report_end);
+    const off_t from = is_first ? 0 : length - static_cast<off_t>(report_end.size());
+    const bool is_ours = is_first || (holds(fd, 0, report_begin) && holds(fd, from, report_end));
+    is_written = is_ours && pwrite(fd, text.data(), text.size(), from) == static_cast<ssize_t>(text.size());
   }
   close(fd);
   return is_written;

@@ -7,6 +7,7 @@
 
 #include "interpose/call/attempt.hpp"
 #include "interpose/call/bypass.hpp"
+#include "interpose/call/serve.hpp"
 #include "interpose/symbols/real.hpp"
 
 namespace ozfp4::interpose {
@@ -41,11 +42,25 @@ void call_fortran(const void* context, const Product& p) {
                                                                  pass(ldb), p.beta, p.c, pass(ldc), 1, 1);
 }
 
+// In the place of a routine that nobody has: what ozfp4 does not make, nobody does.
+void multiply_alone(Routine routine, const Product& product) {
+  std::int64_t repaired = 0;
+  if (serve(product, nullptr, &repaired) != Reason::always) end_without(routine);
+}
+
+template <Routine routine, class Int>
+void own_fortran(const char* transa, const char* transb, const Int* m, const Int* n, const Int* k, const void* alpha,
+                 const void* a, const Int* lda, const void* b, const Int* ldb, const void* beta, void* c, const Int* ldc,
+                 std::size_t, std::size_t) {
+  multiply_alone(routine, {type_of(routine), column_major, fortran_transpose(*transa), fortran_transpose(*transb), *m, *n, *k,
+                           alpha, a, *lda, b, *ldb, beta, c, *ldc});
+}
+
 template <class Int>
-void fortran_gemm(Routine routine, const void* caller, const char* transa, const char* transb, const Int* m, const Int* n,
-                  const Int* k, const void* alpha, const void* a, const Int* lda, const void* b, const Int* ldb, const void* beta,
-                  void* c, const Int* ldc, std::size_t length_a, std::size_t length_b) {
-  const Real& real = real_routine(routine, caller);
+void fortran_gemm(Routine routine, const void* caller, void* own, const char* transa, const char* transb, const Int* m,
+                  const Int* n, const Int* k, const void* alpha, const void* a, const Int* lda, const void* b, const Int* ldb,
+                  const void* beta, void* c, const Int* ldc, std::size_t length_a, std::size_t length_b) {
+  const Real& real = real_routine(routine, caller, own);
   const auto function = reinterpret_cast<FortranGemm<Int>>(real.address);
   const auto forward = [&] { function(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, length_a, length_b); };
   if (bypass_depth > 0) return forward();
@@ -115,10 +130,18 @@ void call_cblas(const void* context, const Product& p) {
 
 int cblas_transpose(int value) { return value >= no_transpose && value <= conjugate_transpose ? value : 0; }
 
+template <Routine routine, class Int, class Scalar>
+void own_cblas(int order, int transa, int transb, Word m, Word n, Word k, Scalar alpha, const void* a, Word lda, const void* b,
+               Word ldb, Scalar beta, void* c, Word ldc) {
+  const auto value = [](Word word) { return static_cast<Word>(static_cast<Int>(word)); };
+  multiply_alone(routine, {type_of(routine), order, cblas_transpose(transa), cblas_transpose(transb), value(m), value(n),
+                           value(k), address_of(alpha), a, value(lda), b, value(ldb), address_of(beta), c, value(ldc)});
+}
+
 template <class Int, class Scalar>
-void cblas_gemm(Routine routine, const void* caller, int order, int transa, int transb, Word m, Word n, Word k, Scalar alpha,
-                const void* a, Word lda, const void* b, Word ldb, Scalar beta, void* c, Word ldc) {
-  const Real& real = real_routine(routine, caller);
+void cblas_gemm(Routine routine, const void* caller, void* own, int order, int transa, int transb, Word m, Word n, Word k,
+                Scalar alpha, const void* a, Word lda, const void* b, Word ldb, Scalar beta, void* c, Word ldc) {
+  const Real& real = real_routine(routine, caller, own);
   const auto function = reinterpret_cast<CblasGemm<Scalar>>(real.address);
   const auto forward = [&] { function(order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc); };
   if (bypass_depth > 0) return forward();
@@ -166,14 +189,16 @@ using namespace ozfp4::interpose;  // of the definitions below alone
   OZFP4_EXPORT void name(const char* transa, const char* transb, const Int* m, const Int* n, const Int* k, const void* alpha,   \
                          const void* a, const Int* lda, const void* b, const Int* ldb, const void* beta, void* c,               \
                          const Int* ldc, std::size_t length_a, std::size_t length_b) {                                          \
-    fortran_gemm<Int>(Routine::name, __builtin_return_address(0), transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, \
-                      length_a, length_b);                                                                                      \
+    const auto own = reinterpret_cast<void*>(&own_fortran<Routine::name, Int>);                                                 \
+    fortran_gemm<Int>(Routine::name, __builtin_return_address(0), own, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, \
+                      ldc, length_a, length_b);                                                                                 \
   }
-#define OZFP4_CBLAS_GEMM(name, letter, Int)                                                                                      \
-  OZFP4_EXPORT void name(int order, int transa, int transb, Word m, Word n, Word k, OZFP4_SCALAR_##letter alpha, const void* a,  \
-                         Word lda, const void* b, Word ldb, OZFP4_SCALAR_##letter beta, void* c, Word ldc) {                     \
-    cblas_gemm<Int, OZFP4_SCALAR_##letter>(Routine::name, __builtin_return_address(0), order, transa, transb, m, n, k, alpha, a, \
-                                           lda, b, ldb, beta, c, ldc);                                                           \
+#define OZFP4_CBLAS_GEMM(name, letter, Int)                                                                                     \
+  OZFP4_EXPORT void name(int order, int transa, int transb, Word m, Word n, Word k, OZFP4_SCALAR_##letter alpha, const void* a, \
+                         Word lda, const void* b, Word ldb, OZFP4_SCALAR_##letter beta, void* c, Word ldc) {                    \
+    const auto own = reinterpret_cast<void*>(&own_cblas<Routine::name, Int, OZFP4_SCALAR_##letter>);                            \
+    cblas_gemm<Int, OZFP4_SCALAR_##letter>(Routine::name, __builtin_return_address(0), own, order, transa, transb, m, n, k,     \
+                                           alpha, a, lda, b, ldb, beta, c, ldc);                                                \
   }
 
 OZFP4_ALL_FORTRAN_NAMES(OZFP4_FORTRAN_GEMM)

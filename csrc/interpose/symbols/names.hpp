@@ -25,8 +25,8 @@
   OZFP4_FORTRAN_NAMES(X, s) OZFP4_FORTRAN_NAMES(X, d) OZFP4_FORTRAN_NAMES(X, c) OZFP4_FORTRAN_NAMES(X, z)
 #define OZFP4_ALL_CBLAS_NAMES(X) OZFP4_CBLAS_NAMES(X, s) OZFP4_CBLAS_NAMES(X, d) OZFP4_CBLAS_NAMES(X, c) OZFP4_CBLAS_NAMES(X, z)
 
-// cuBLAS: what it calls S, D, C, Z; the names that end with 64 have 64-bit integers. X(name, letter, integer); letter of the Ex
-// and Lt functions, which are told the type, stands for nothing.
+// cuBLAS: what it calls S, D, C, Z; the names that end with 64 have 64-bit integers. X(name, letter, integer); letter x:
+// functions that are told the type, or have none.
 #define OZFP4_CUBLAS_GEMM_NAMES(X, P, p) \
   X(cublas##P##gemm_v2, p, int)          \
   X(cublas##P##gemm_v2_64, p, std::int64_t)
@@ -50,12 +50,12 @@
   X(cublasZherk_v2, z, int)             \
   X(cublasZherk_v2_64, z, std::int64_t)
 #define OZFP4_ALL_EX_NAMES(X) \
-  X(cublasGemmEx, d, int)     \
-  X(cublasGemmEx_64, d, std::int64_t)
+  X(cublasGemmEx, x, int)     \
+  X(cublasGemmEx_64, x, std::int64_t)
 #define OZFP4_ALL_STRIDED_EX_NAMES(X)   \
-  X(cublasGemmStridedBatchedEx, d, int) \
-  X(cublasGemmStridedBatchedEx_64, d, std::int64_t)
-#define OZFP4_ALL_LT_NAMES(X) X(cublasLtMatmul, d, std::int64_t)
+  X(cublasGemmStridedBatchedEx, x, int) \
+  X(cublasGemmStridedBatchedEx_64, x, std::int64_t)
+#define OZFP4_ALL_LT_NAMES(X) X(cublasLtMatmul, x, std::int64_t)
 #define OZFP4_ALL_CUBLAS_NAMES(X)                   \
   OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_GEMM_NAMES, X)    \
   OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_STRIDED_NAMES, X) \
@@ -67,5 +67,5 @@
   OZFP4_ALL_LT_NAMES(X)                             \
   OZFP4_ALL_WATCHED_NAMES(X)
 // Of which only what they say is kept.
-#define OZFP4_ALL_WATCHED_NAMES(X) X(cublasSetWorkspace_v2, d, int) X(cublasSetStream_v2, d, int) X(cublasDestroy_v2, d, int)
+#define OZFP4_ALL_WATCHED_NAMES(X) X(cublasSetWorkspace_v2, x, int) X(cublasSetStream_v2, x, int) X(cublasDestroy_v2, x, int)
 #define OZFP4_ALL_NAMES(X) OZFP4_ALL_FORTRAN_NAMES(X) OZFP4_ALL_CBLAS_NAMES(X) OZFP4_ALL_CUBLAS_NAMES(X)

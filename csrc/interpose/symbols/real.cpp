@@ -62,7 +62,7 @@ bool has_64_bit_integers(const void* address) {
   return false;
 }
 
-Real find(Routine routine, const void* caller) {
+Real find(Routine routine, const void* caller, void* own) {
   const char* name = name_of(routine);
   void* address = dlsym(RTLD_NEXT, name);
   if (is_ours(address)) address = nullptr;
@@ -76,10 +76,8 @@ Real find(Routine routine, const void* caller) {
     void* library = nullptr;
     address = symbol_of_any(name, &library);
   }
-  if (!address) {
-    say(std::string("symbol lookup error: no loaded library has ") + name + " but libozfp4_blas, which stands before it");
-    _exit(127);
-  }
+  if (!address && own) return {caller, routine, own, nullptr, false};
+  if (!address) end_without(routine);
   return {caller, routine, address, library_of(address), has_64_bit_integers(address)};
 }
 
@@ -90,7 +88,7 @@ std::array<std::atomic<const Real*>, slots> recent;
 // Nodes live as long as the process, one for each place that calls; places that belong to no library, compiled at run time,
 // share.
 // The lock is not held while the dynamic linker is asked, whose own lock somebody may hold who calls us.
-const Real& find_or_remember(Routine routine, const void* caller) {
+const Real& find_or_remember(Routine routine, const void* caller, void* own) {
   static auto& known = *new std::map<std::pair<Routine, const void*>, std::unique_ptr<const Real>>;
   const void* place = base_of(caller) ? caller : nullptr;
   {
@@ -99,7 +97,7 @@ const Real& find_or_remember(Routine routine, const void* caller) {
     if (there != known.end()) return *there->second;
   }
   const int kept = errno;
-  auto found = std::make_unique<Real>(find(routine, caller));
+  auto found = std::make_unique<Real>(find(routine, caller, own));
   errno = kept;
   found->caller = place;
   const ForkLock::Guard hold(lock);
@@ -132,12 +130,29 @@ void* symbol_of_any(const char* symbol, void** library) {
   return nullptr;
 }
 
-const Real& real_routine(Routine routine, const void* caller) {
+std::uint64_t loads() {
+  std::uint64_t count = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* to) {
+        *static_cast<std::uint64_t*>(to) = info->dlpi_adds;
+        return 1;  // of all alike
+      },
+      &count);
+  return count;
+}
+
+void end_without(Routine routine) {
+  say(std::string("symbol lookup error: no loaded library has ") + name_of(routine) +
+      " but libozfp4_blas, which stands before it");
+  _exit(127);
+}
+
+const Real& real_routine(Routine routine, const void* caller, void* own) {
   const auto bits = reinterpret_cast<std::uintptr_t>(caller);
   auto& slot = recent[(bits ^ (bits >> 10) ^ static_cast<std::uintptr_t>(routine) * 37) % slots];
   const Real* real = slot.load(std::memory_order_acquire);
   if (real && real->caller == caller && real->routine == routine) return *real;
-  const Real& found = find_or_remember(routine, caller);
+  const Real& found = find_or_remember(routine, caller, own);
   if (found.caller) slot.store(&found, std::memory_order_release);
   return found;
 }

@@ -1,6 +1,8 @@
 // The routine that a program would have called, had nobody stood before it.
 #pragma once
 
+#include <cstdint>
+
 #include "interpose/symbols/routine.hpp"
 
 namespace ozfp4::interpose {
@@ -15,13 +17,18 @@ struct Real {
 
 // As the dynamic linker would have bound the symbol for this caller: first what all of the process sees, then what the caller's
 // library brings, which may be hidden from all others (Python's extensions), then any loaded library. Remembered for each place
-// that calls: some nanoseconds from the second call on. Ends the process as the dynamic linker does, with a line and status 127,
-// where nobody has such a routine.
-const Real& real_routine(Routine routine, const void* caller);
+// that calls: some nanoseconds from the second call on. Where nobody has such a routine, which a program that only asks whether
+// there is one (a weak reference, dlsym) finds out by calling us, it is `own`; null: end_without() is called.
+const Real& real_routine(Routine routine, const void* caller, void* own = nullptr);
+
+// Ends the process as the dynamic linker does, with a line and status 127.
+[[noreturn]] void end_without(Routine routine);
 
 // The address of `symbol` in a library, or in what it depends on; null where there is none but our own.
 void* symbol_of(void* library, const char* symbol);
 // The same of all libraries that are loaded; `library`, where it is not null, becomes the one that has it, and stays loaded.
 void* symbol_of_any(const char* symbol, void** library);
+// How many libraries the process has loaded in its life: where it is what it was, the last finds nothing that it did not.
+std::uint64_t loads();
 
 }  // namespace ozfp4::interpose

@@ -25,13 +25,14 @@ inline const char* name_of(Routine routine) {
   return names[static_cast<int>(routine)];
 }
 
-// Of its matrices.
+// Of its matrices; Type::other where each call says it.
 inline Type type_of(Routine routine) {
 #define OZFP4_ROUTINE(name, letter, ...) OZFP4_TYPE_##letter,
 #define OZFP4_TYPE_s Type::float32
 #define OZFP4_TYPE_d Type::float64
 #define OZFP4_TYPE_c Type::complex64
 #define OZFP4_TYPE_z Type::complex128
+#define OZFP4_TYPE_x Type::other
   static const Type types[] = {OZFP4_ALL_NAMES(OZFP4_ROUTINE)};
 #undef OZFP4_ROUTINE
   return types[static_cast<int>(routine)];

@@ -4,6 +4,7 @@
 #include <cfenv>
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <new>
 #include <stdexcept>
 #include <string>

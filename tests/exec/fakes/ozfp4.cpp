@@ -1,6 +1,7 @@
 // Stands in for a libozfp4 with CUDA. Uses all of its workspace.
 #include "ozfp4.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -10,7 +11,15 @@
 #include "naive.hpp"
 
 namespace {
-std::atomic<long> served{0};
+std::atomic<long> served{0}, broken{0};
+
+// Whether a graph is captured on any stream, as the driver has it.
+bool is_captured() {
+  void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  const auto ask = driver ? reinterpret_cast<int (*)(void*, int*)>(dlsym(driver, "cuStreamIsCapturing")) : nullptr;
+  int status = 0;
+  return ask && ask(nullptr, &status) == 0 && status != 0;
+}
 
 int op(int transpose) { return transpose - OZFP4_NO_TRANS; }
 
@@ -49,10 +58,12 @@ ozfp4_status run(int order, int transa, int transb, int64_t m, int64_t n, int64_
 
 extern "C" {
 OZFP4_API long fake_served() { return served; }
+OZFP4_API long fake_broken() { return broken; }  // captures that a trial of kernels has broken
 int ozfp4_has_cuda(void) { return 1; }
 const char* ozfp4_last_error(void) { return "a refusal of the stand-in"; }
 ozfp4_status ozfp4_cuda_workspace_size(ozfp4_type, int, int, int, int64_t m, int64_t n, int64_t k, const ozfp4_options*,
                                        int64_t* bytes) {
+  if (is_captured()) return ++broken, OZFP4_DEVICE_ERROR;
   *bytes = bytes_of(m, n, k);
   return OZFP4_OK;
 }

@@ -1,6 +1,9 @@
 // Products of cuBLAS that a program asks for, each compared with its own entries made on the host: exactly rounded where the
-// argument is "correct", else to the precision of FP64. Prints "N passed, N failed"; status 77 without a GPU.
+// argument is "correct", else to the precision of FP64. WITHOUT_LT: with cuBLAS alone. Prints "N passed, N failed"; status 77
+// without a GPU.
+#ifndef WITHOUT_LT
 #include <cublasLt.h>
+#endif
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 
@@ -250,6 +253,7 @@ void others(cublasHandle_t handle, const char* name) {
   }
 }
 
+#ifndef WITHOUT_LT
 void lt() {
   constexpr int m = 96, n = 80, k = 72;
   const auto a = random<double>(m * k), b = random<double>(k * n), c = random<double>(m * n);
@@ -273,6 +277,7 @@ void lt() {
   cublasLtMatmulDescDestroy(what);
   cublasLtDestroy(handle);
 }
+#endif
 
 // Of integers, so that every order of the sums is exact.
 void rank_k_and_triangular(cublasHandle_t handle) {
@@ -332,6 +337,28 @@ void host_time(cublasHandle_t handle, int n) {
   std::printf("host time of cublasDgemm of %d: %.2f us\n", n, least);
 }
 
+// Whether a million products leave the device as it was but for what the first ones have taken. Prints the bytes.
+bool keeps_nothing(cublasHandle_t handle) {
+  constexpr int n = 16, first = 1000, count = 1000000;
+  constexpr std::size_t most = 1 << 21;  // what an allocation takes at once
+  const auto a = random<double>(n * n);
+  const Device<double> da(a), dc(a);
+  const double alpha = 1, beta = 0;
+  std::size_t before = 0, after = 0, all = 0;
+  for (int i = 0; i < first + count; ++i) {
+    if (i == first) {
+      REQUIRE(cudaDeviceSynchronize());
+      REQUIRE(cudaMemGetInfo(&before, &all));
+    }
+    REQUIRE(cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &alpha, da.data, n, da.data, n, &beta, dc.data, n));
+  }
+  REQUIRE(cudaDeviceSynchronize());
+  REQUIRE(cudaMemGetInfo(&after, &all));
+  std::printf("%d products: %lld bytes of the device taken\n", count,
+              static_cast<long long>(before) - static_cast<long long>(after));
+  return after + most > before;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -344,12 +371,15 @@ int main(int argc, char** argv) {
     for (const int n : {16, 64, 128}) host_time(handle, n);
     return 0;
   }
+  if (mode == "long") return keeps_nothing(handle) ? 0 : 1;
   is_exact = mode == "correct";
   gemms<Real>(handle, "D");
   gemms<Imaginary>(handle, "Z");
   others<Real>(handle, "D");
   others<Imaginary>(handle, "Z");
+#ifndef WITHOUT_LT
   lt();
+#endif
   rank_k_and_triangular(handle);
   REQUIRE(cublasDestroy(handle));
   std::printf("%d passed, %d failed\n", passed, failed);
