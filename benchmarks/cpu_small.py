@@ -3,7 +3,7 @@
     python benchmarks/cpu_small.py [--threads N] [--sizes 8,16,...] [--dtype float64|float32] [--skinny] [--ways] [--parts]
 
 Each row is a size; times are the lower deciles of repeated calls, in microseconds, and behind each its ratio to
-np.matmul. --ways compares products in words with those by planes, which is what `words_pay` in
+np.matmul. --ways compares products in words, by limbs and by planes, which is what `ways_that_pay` in
 csrc/cpu/words/product.cpp rests on; --parts says where the time of a call goes: Python and the binding, and the core's
 stages.
 """
@@ -43,7 +43,7 @@ def microseconds(call: Callable[[], object], seconds: float = 0.2) -> float:
     return sorted(times)[count // 10] * 1e6
 
 
-def columns(sides: Sequence[tuple[int, int, int]], dtype: str, ways: Sequence[bool | None]) -> None:
+def columns(sides: Sequence[tuple[int, int, int]], dtype: str, ways: Sequence[str | None]) -> None:
     """One row for each m, k, n: np.matmul, then each accuracy in each way."""
     import numpy as np
 
@@ -51,8 +51,7 @@ def columns(sides: Sequence[tuple[int, int, int]], dtype: str, ways: Sequence[bo
     from ozfp4.testing import forced_on_cpu
 
     rng = np.random.default_rng(0)
-    name = {None: "", True: " words", False: " planes"}
-    heads = [f"{mode}{name[way]}" for way in ways for mode in MODES]
+    heads = [f"{mode} {way or ''}" for way in ways for mode in MODES]
     print(f"{'m k n':>15} {'np.matmul':>10} " + " ".join(f"{head:>18}" for head in heads))
     for m, k, n in sides:
         a, b = (rng.standard_normal(shape).astype(dtype) for shape in ((m, k), (k, n)))
@@ -67,7 +66,7 @@ def columns(sides: Sequence[tuple[int, int, int]], dtype: str, ways: Sequence[bo
                 if way is None:
                     found.append(microseconds(call))
                 else:
-                    with forced_on_cpu(words=way):
+                    with forced_on_cpu(words=way == "words", limbs=way == "limbs"):
                         found.append(microseconds(call))
         cells = " ".join(f"{x:10.1f} {x / reference:6.1f}x" for x in found)
         print(f"{f'{m} {k} {n}':>15} {reference:10.1f} {cells}", flush=True)
@@ -106,7 +105,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=lambda text: tuple(map(int, text.split(","))), default=SIZES)
     parser.add_argument("--dtype", choices=("float64", "float32"), default="float64")
     parser.add_argument("--skinny", action="store_true", help="few rows or columns, vectors")
-    parser.add_argument("--ways", action="store_true", help="in words and by planes")
+    parser.add_argument("--ways", action="store_true", help="in words, by limbs and by planes")
     parser.add_argument("--parts", action="store_true", help="where the time goes")
     given = parser.parse_args()
     for name in ("OZFP4_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -117,7 +116,7 @@ def main() -> None:
         parts(given.sizes, given.dtype)
         return
     sides = SKINNY if given.skinny else tuple((n, n, n) for n in given.sizes)
-    columns(sides, given.dtype, (True, False) if given.ways else (None,))
+    columns(sides, given.dtype, ("words", "limbs", "planes") if given.ways else (None,))
 
 
 if __name__ == "__main__":

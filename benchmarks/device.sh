@@ -2,8 +2,9 @@
 # Builds, tests and measures on a machine with an NVIDIA GPU, CUDA 13 and torch, without a network.
 #   benchmarks/device.sh [OUTPUT_FOLDER] [benchmark sizes...]
 # Writes build.txt, checks.txt (the stand-alone checks, those of the C interface among them), tests.txt, tests_programs.txt (the C
-# interface and `ozfp4 exec`), the same of a build that holds nothing but PTX of compute capability 8.0 (build_ptx.txt,
-# tests_ptx.txt), sanitizer.txt, gpu.json and gpu.md to the output folder. Needs pybind11, cmake, ninja, pytest.
+# interface and `ozfp4 exec`), with several GPUs tests_ranks.txt (tests of ranks), the checks and tests.txt's of a build that holds
+# nothing but PTX of compute capability 8.0 (build_ptx.txt, tests_ptx.txt), sanitizer.txt, gpu.json and gpu.md to the output folder.
+# Needs pybind11, cmake, ninja, pytest.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 out=$(realpath -m "${1:-build/device}")
@@ -36,6 +37,11 @@ tail -15 "$out/tests.txt"
 OZFP4_LIBRARY_BUILD=$PWD/$build timeout 300 python3 -m pytest -q tests/c_api/test_cuda.py tests/exec/test_on_gpu.py \
   tests/exec/test_library.py tests/exec/test_cublas.py -W ignore::DeprecationWarning >"$out/tests_programs.txt" 2>&1 || status=1
 tail -15 "$out/tests_programs.txt"
+
+if [ "$(python3 -c 'import torch; print(torch.cuda.device_count())')" -gt 1 ]; then # products of several ranks, by NCCL
+  timeout 900 python3 -m pytest -q -rs -W ignore::DeprecationWarning tests/distributed -k cuda >"$out/tests_ranks.txt" 2>&1 || status=1
+  tail -15 "$out/tests_ranks.txt"
+fi
 
 if [ "${OZFP4_PTX:-1}" = 1 ]; then
   install "$build-ptx" build/device-site-ptx "$out/build_ptx.txt" -DCMAKE_CUDA_ARCHITECTURES=80-virtual

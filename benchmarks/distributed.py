@@ -5,7 +5,8 @@
 
 Each row is n x n x n by one pair of layouts: milliseconds of the slowest rank from a barrier to the end of what its device does,
 medians; "one": the same product on one GPU in the same run; "moving": what it takes to move the operands alone, and its share of
-the whole, most of which is hidden under products where pieces travel ahead. Exit status 1 where a bit differs.
+the whole, most of which is hidden under products where pieces travel ahead. A layout that a method does not serve is skipped and
+says why. Exit status 1 where a bit differs.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import torch
 import torch.distributed as dist
 
 from ozfp4.bench.provenance import commit
-from ozfp4.bench.scaling.products import Ranks, scaling_rows, small_rows
+from ozfp4.bench.scaling.products import Ranks, give_back, host_names, scaling_rows, small_rows
 from ozfp4.bench.scaling.small import check
 
 
@@ -45,7 +46,7 @@ def main() -> int:
     if on_gpu:
         torch.cuda.set_device(device)
     dist.init_process_group(asked.backend, timeout=timedelta(seconds=300))
-    ranks = Ranks(dist.get_rank(), dist.get_world_size(), device)
+    ranks = Ranks(dist.get_rank(), dist.get_world_size(), device, names=host_names())
     wrong = check(ranks.rank, ranks.size, device, range(asked.check))
     for line in wrong:
         print("WRONG", line, flush=True)
@@ -55,8 +56,7 @@ def main() -> int:
         for result in asked.results:
             for method in asked.methods:
                 rows += scaling_rows(ranks, n, asked.repeat, method, result)
-                if on_gpu:
-                    torch.cuda.empty_cache()
+                give_back(device)
     if ranks.rank == 0:
         print(f"{asked.check} small products: {'bits DIFFER' if is_wrong else 'all bits equal'}")
         for row in rows:

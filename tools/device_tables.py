@@ -295,7 +295,7 @@ def scaling_links(_: Results) -> str:
 
 
 def scaling_products(_: Results) -> str:
-    """Measured products over ranks beside the model, and the figure."""
+    """Measured products over ranks beside the model, what was skipped and why, and the figure."""
     if not SCALING.exists():
         return NOT_MEASURED
     found, lines = load(SCALING), []
@@ -323,8 +323,24 @@ def scaling_products(_: Results) -> str:
         "model, ms",
     ]
     table = _table([*head, "over the model", "hidden, modelled"], lines)
+    reasons = [
+        f"Not measured: {row['kind']}, {case(row)}, N = {row['N']}, {row['ranks']} GPUs: {_first_sentences(row['skipped'])}"
+        for row in found["rows"]
+        if "skipped" in row
+    ]
     drawn = ["![Measured scaling and the model](figures/h200/scaling.svg)"]
-    return "\n\n".join([_machine(found), table, *(drawn if (FIGURES / "scaling.svg").exists() else [])])
+    return "\n\n".join(
+        [_machine(found), table, *reasons, *(drawn if (FIGURES / "scaling.svg").exists() else [])]
+    )
+
+
+def _first_sentences(text: str) -> str:
+    """Two: what torch says behind them is advice.
+
+    >>> _first_sentences("CUDA out of memory. Tried to allocate 66.43 GiB. GPU 0 has less.")
+    'CUDA out of memory. Tried to allocate 66.43 GiB.'
+    """
+    return " ".join(re.split(r"(?<=\.) ", text)[:2])
 
 
 def scaling_paper(_: Results) -> str:

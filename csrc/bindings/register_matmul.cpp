@@ -44,6 +44,8 @@ ResultView matrix_of(const py::array& stack, ResultView first, py::ssize_t item)
 py::dict describe(const MatmulOutcome& total) {
   py::dict outcome;
   outcome["in_words"] = total.in_words;
+  outcome["limbs"] = total.limbs;
+  outcome["limb_unit"] = total.limb_unit == nullptr ? "" : total.limb_unit->name;
   outcome["moduli_used"] = total.moduli_used;
   outcome["products"] = total.products;
   outcome["unit"] = named(total.kernel);

@@ -61,13 +61,21 @@ void finish_words(const WordProduct& product, const OperandView& a, const Operan
   cpu_patch_specials(a, scale_a, b, scale_b, target);
 }
 
+// Those that are asked for, or that pay where planes are not asked for.
+WordWays ways_of(const MatmulOptions& options, std::int64_t rows, std::int64_t columns, std::int64_t inner) {
+  if (options.way == Way::words) return {true, nullptr};
+  if (options.way == Way::limbs) return {true, serving_limb_unit() != nullptr ? serving_limb_unit() : &portable_limbs};
+  if (options.way == Way::planes || is_byte_kernel_asked()) return {};
+  return ways_that_pay(rows, columns, inner, options.promise.accuracy);
+}
+
 // The product in words, where these serve it.
 bool multiply_in_words(const Plan& plan, const OperandView& a, const OperandView& b, const std::vector<Target>& targets,
-                       const MatmulOptions& options, const ScaleRequest& request, MatmulOutcome& outcome) {
+                       const MatmulOptions& options, const ScaleRequest& request, const WordWays& ways, MatmulOutcome& outcome) {
   const bool turns = is_turned(a.outer, b.outer);
   const OperandView &left = turns ? b : a, &right = turns ? a : b;
   if (plan.is_complex || !may_multiply_words(left.outer, right.outer, a.inner, request, options.workspace_limit)) return false;
-  WordProduct product(left, right, request, outcome.times);
+  WordProduct product(left, right, request, ways, options.workspace_limit, outcome.times);
   if (!product.multiply()) return false;
   const std::int64_t panel_bytes = std::max<std::int64_t>(0, options.workspace_limit - product.workspace()) / thread_count();
   for (const Target& target : targets) {
@@ -75,7 +83,9 @@ bool multiply_in_words(const Plan& plan, const OperandView& a, const OperandView
   }
   outcome.in_words = true;
   outcome.moduli_used = product.residues();
-  outcome.products = 2 + product.residues();
+  outcome.limbs = product.limbs();
+  outcome.limb_unit = product.unit();
+  outcome.products = outcome.limbs > 0 ? outcome.limbs * outcome.limbs : 2 + product.residues();
   outcome.workspace = product.workspace();
   for (const Scales* scales : {&product.scales_a(), &product.scales_b()}) {
     outcome.exponents.extend(scales->exponents);
@@ -196,9 +206,9 @@ MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulO
   const bool has_bound = std::any_of(targets.begin(), targets.end(), [](const Target& target) { return target.has_bound(); });
   const bool is_update = std::any_of(targets.begin(), targets.end(), [](const Target& target) { return target.update.is_asked; });
   const ScaleRequest request{options.promise.accuracy, plan.bits, options.promise.precision, has_bound, is_update};
-  const bool are_cheaper = options.way == Way::cheaper && words_pay(rows, columns, inner) && !is_byte_kernel_asked();
-  const bool may_be_words = a.prepared == nullptr && b.prepared == nullptr && (options.way == Way::words || are_cheaper);
-  if (may_be_words && multiply_in_words(plan, a.view, b.view, targets, options, request, outcome)) return outcome;
+  const bool is_prepared = a.prepared != nullptr || b.prepared != nullptr;
+  const WordWays ways = is_prepared ? WordWays() : ways_of(options, rows, columns, inner);
+  if (ways.any() && multiply_in_words(plan, a.view, b.view, targets, options, request, ways, outcome)) return outcome;
   const BlockShape shape = choose_blocks(plan, rows, columns, inner, options.workspace_limit, options.promise.certifies());
   Product(plan, a, b, options, request, outcome).run(shape, targets);
   return outcome;
@@ -208,6 +218,8 @@ void MatmulOutcome::extend(const MatmulOutcome& other) {
   moduli_used = std::max(moduli_used, other.moduli_used);
   products = std::max(products, other.products);
   in_words = in_words || other.in_words;
+  limbs = std::max(limbs, other.limbs);
+  if (other.limb_unit != nullptr) limb_unit = other.limb_unit;
   workspace = std::max(workspace, other.workspace);
   exponents.extend(other.exponents);
   capacities.extend(other.capacities);

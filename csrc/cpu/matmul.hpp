@@ -7,6 +7,7 @@
 
 #include "cpu/accuracy/certified.hpp"
 #include "cpu/block_runner.hpp"
+#include "cpu/limbs/unit.hpp"
 #include "cpu/prepared.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/stages/scale.hpp"
@@ -14,12 +15,15 @@
 
 namespace ozfp4 {
 
-// How a product is made: by the planes of its plan, or in words (cpu/words), which make the same integers.
-enum class Way : std::uint8_t { cheaper, planes, words };
+// How a product is made: by the planes of its plan, in words (cpu/words), or by limbs of eight bits (cpu/limbs) on any processor,
+// in words where limbs do not hold its integers. All make the same ones.
+enum class Way : std::uint8_t { cheaper, planes, words, limbs };
 
 struct MatmulOutcome {
-  bool in_words = false;  // and then the moduli are the bridges, and the products those of entries
-  int moduli_used = 0;    // 0 for scheme I
+  bool in_words = false;  // and then the moduli are the bridges, and the products those of entries, or of limbs where there are
+  int limbs = 0;
+  const LimbUnit* limb_unit = nullptr;
+  int moduli_used = 0;  // 0 for scheme I
   int products = 0;
   std::int64_t workspace = 0;
   LineRange exponents, capacities;
@@ -36,7 +40,7 @@ struct MatmulOptions {
   std::int64_t workspace_limit = 0;
   std::function<void(double)> progress;  // called with the fraction done; may throw to stop
   Promise promise;
-  Way way = Way::planes;  // words where they serve, which is no promise: what they do not take is made by planes
+  Way way = Way::planes;  // words or limbs where they serve, which is no promise: what they do not take is made by planes
 };
 
 // A B into every target, from one multiplication of the planes. `b` is seen from its columns: outer = columns of B, inner = K.

@@ -16,9 +16,23 @@ except ImportError:
 collect_ignore_glob = [] if IS_THERE else ["test_*.py"]
 
 
-@pytest.fixture(params=processes.KINDS, ids=lambda kind: f"{kind[0]}-{kind[1]}")
+@pytest.fixture(params=processes.KINDS, ids=processes.named)
 def ranks(request: pytest.FixtureRequest) -> processes.Ranks:
-    """A group of 2, 3, 4 or 8 ranks: Gloo on the CPU, NCCL where there are as many GPUs."""
+    """A group of 2, 3, 4 or 8 ranks: Gloo on the CPU, NCCL where there are as many GPUs, also beside Gloo."""
+    device, size = request.param
+    return processes.group(size, device)
+
+
+@pytest.fixture(params=processes.FAILING, ids=processes.named)
+def failing(request: pytest.FixtureRequest) -> processes.Ranks:
+    """A group for what goes wrong on rank 1: of three ranks on the CPU, of two GPUs."""
+    device, size = request.param
+    return processes.group(size, device)
+
+
+@pytest.fixture(params=processes.PAIRS, ids=processes.named)
+def pair(request: pytest.FixtureRequest) -> processes.Ranks:
+    """A group of two ranks."""
     device, size = request.param
     return processes.group(size, device)
 

@@ -35,7 +35,24 @@ from typing import Any
 import pytest
 
 LIMIT = 110.0  # seconds that a function may take before its group is ended
-KINDS = [("cpu", 2), ("cpu", 3), ("cpu", 4), ("cpu", 8), ("cuda", 2), ("cuda", 4), ("cuda", 8)]
+# By name: "cuda+cpu" is what init_process_group() has without a backend, where messages go by the host.
+BACKENDS = {"cpu": "gloo", "cuda": "nccl", "cuda+cpu": "cpu:gloo,cuda:nccl"}
+KINDS = [
+    ("cpu", 2),
+    ("cpu", 3),
+    ("cpu", 4),
+    ("cpu", 8),
+    ("cuda", 2),
+    ("cuda", 4),
+    ("cuda", 8),
+    ("cuda+cpu", 2),
+]
+PAIRS = [("cpu", 2), ("cuda", 2), ("cuda+cpu", 2)]  # of what takes two ranks to fail
+FAILING = [("cpu", 3), *PAIRS[1:]]
+
+
+def named(kind: tuple[str, int]) -> str:
+    return f"{kind[0]}-{kind[1]}"
 
 
 @dataclass(frozen=True)
@@ -73,8 +90,8 @@ class RanksError(AssertionError):
 
 
 class Ranks:
-    """A group of `size` processes: Gloo on CPUs, NCCL where `device` is "cuda". `timeout`: seconds after which a collective
-    without its peers fails."""
+    """A group of `size` processes, `device` one of BACKENDS. `timeout`: seconds after which a collective without its peers
+    fails."""
 
     def __init__(self, size: int, device: str = "cpu", timeout: float = 60.0) -> None:
         self.size, self.device = size, device
@@ -146,14 +163,19 @@ _groups: dict[tuple[str, int], Ranks] = {}
 
 def group(size: int, device: str = "cpu") -> Ranks:
     """The group that all tests of this process share; a new one after one that died. Skips where there are not as many GPUs."""
-    import torch
-
-    if device == "cuda" and torch.cuda.device_count() < size:
-        pytest.skip(f"needs {size} GPUs")
+    check_gpus(size, device)
     found = _groups.get((device, size))
     if found is None or not found.is_usable:
         found = _groups[device, size] = Ranks(size, device)
     return found
+
+
+def check_gpus(size: int, device: str) -> None:
+    """Skips where there are not as many GPUs."""
+    import torch
+
+    if device != "cpu" and torch.cuda.device_count() < size:
+        pytest.skip(f"needs {size} GPUs")
 
 
 @atexit.register
@@ -225,7 +247,7 @@ def _serve(pipe: Any, rank: int, size: int, device: str, store: str, timeout: fl
     import torch.distributed as dist
 
     torch.set_num_threads(1)
-    here = Here(rank, size, f"cuda:{rank}" if device == "cuda" else device)
+    here = Here(rank, size, device if device == "cpu" else f"cuda:{rank}")
     began = False
     while True:
         try:
@@ -236,10 +258,10 @@ def _serve(pipe: Any, rank: int, size: int, device: str, store: str, timeout: fl
         start = time.monotonic()
         try:
             if not began:
-                if device == "cuda":
+                if device != "cpu":
                     torch.cuda.set_device(rank)
                 dist.init_process_group(
-                    "nccl" if device == "cuda" else "gloo",
+                    BACKENDS[device],
                     init_method=f"file://{store}",
                     rank=rank,
                     world_size=size,

@@ -4,7 +4,11 @@ whom it concerns; nobody waits for ever."""
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,11 +16,12 @@ import pytest
 import torch
 import torch.distributed as dist
 from cases import by_bytes
-from ranks import Here, Ranks, group
+from ranks import BACKENDS, FAILING, PAIRS, Here, Ranks, check_gpus, group, named
 
 import ozfp4
 import ozfp4.distributed
 from ozfp4.distributed import agree, gathered, local
+from ozfp4.distributed.collectives import take_group
 
 
 def operands(here: Here) -> tuple[torch.Tensor, torch.Tensor]:
@@ -41,25 +46,25 @@ def check_in_order(here: Here) -> None:
 
 # By name: what rank 1 does otherwise, and what all ranks say.
 OTHERWISE = {
-    "dtype": "ValueError: dtype of a: the ranks differ: 'torch.float64' on ranks 0 and 2; 'torch.float32' on rank 1",
-    "layout": "ValueError: layout of b: the ranks differ: 'replicated' on ranks 0 and 2; 'columns' on rank 1",
-    "result": "ValueError: result: the ranks differ: 'rows' on ranks 0 and 2; 'replicated' on rank 1",
-    "accuracy": "ValueError: accuracy: the ranks differ: None on ranks 0 and 2; 'correct' on rank 1",
-    "bits": "ValueError: bits: the ranks differ: None on ranks 0 and 2; 40 on rank 1",
-    "plan": "ValueError: plan: the ranks differ: None on ranks 0 and 2; II int8 least of 53 bits, 15 products",
-    "workspace_limit": "ValueError: workspace_limit: the ranks differ: None on ranks 0 and 2; 1000000 on rank 1",
+    "dtype": "ValueError: dtype of a: the ranks differ: 'torch.float64' on {others}; 'torch.float32' on rank 1",
+    "layout": "ValueError: layout of b: the ranks differ: 'replicated' on {others}; 'columns' on rank 1",
+    "result": "ValueError: result: the ranks differ: 'rows' on {others}; 'replicated' on rank 1",
+    "accuracy": "ValueError: accuracy: the ranks differ: None on {others}; 'correct' on rank 1",
+    "bits": "ValueError: bits: the ranks differ: None on {others}; 40 on rank 1",
+    "plan": "ValueError: plan: the ranks differ: None on {others}; II int8 least of 53 bits, 15 products",
+    "workspace_limit": "ValueError: workspace_limit: the ranks differ: None on {others}; 1000000 on rank 1",
     "version": "ValueError: library: the ranks differ: ozfp4",
-    "inner": "ValueError: shape of a: the ranks differ: (2, 5) on ranks 0 and 2; (2, 6) on rank 1",
-    "axes": "ValueError: shape of a: the ranks differ: (2, 5) on ranks 0 and 2; (1, 2, 5) on rank 1",
-    "rows": "ValueError: a: layout 'rows' has the parts that torch.chunk makes of 7, (3, 3, 1); those of the ranks are (2, 3, 2)",
+    "inner": "ValueError: shape of a: the ranks differ: (2, 5) on {others}; (2, 6) on rank 1",
+    "axes": "ValueError: shape of a: the ranks differ: (2, 5) on {others}; (1, 2, 5) on rank 1",
+    "rows": "ValueError: a: layout 'rows' has the parts that torch.chunk makes of {parts}",
     "out": "ValueError: out: shape (3, 3) on rank 1 is not that of its part of the result, (2, 3)",
     "dtype of out": "TypeError: out: dtype torch.float32 on rank 1 is not the result's dtype torch.float64",
-    "gradient": "ValueError: gradients: the ranks differ: [False, False] on ranks 0 and 2; [True, False] on rank 1",
+    "gradient": "ValueError: gradients: the ranks differ: [False, False] on {others}; [True, False] on rank 1",
     "whole": "ValueError: whole: the ranks differ",
-    "both inner": "ValueError: inner dimensions differ: a has shape (6, 5), b has shape (4, 3): 5 != 4",
-    "whole of all": "ValueError: whole: a has shape (7, 5) there, and the parts of the ranks make (6, 5)",
-    "stack": "ValueError: result: 'stack' needs a stack of matrices, and its shape is (6, 3)",
-    "repeated stack": "ValueError: layout of b: 'stack' cuts the first axis of the result, (6, 4, 3), and its shape is (1, 5, 3)",
+    "both inner": "ValueError: inner dimensions differ: a has shape ({rows}, 5), b has shape (4, 3): 5 != 4",
+    "whole of all": "ValueError: whole: a has shape (7, 5) there, and the parts of the ranks make ({rows}, 5)",
+    "stack": "ValueError: result: 'stack' needs a stack of matrices, and its shape is ({rows}, 3)",
+    "repeated stack": "ValueError: layout of b: 'stack' cuts the first axis of the result, ({rows}, 4, 3), and its shape is (1,",
     "long plan": "ValueError: plan: its limit is K <= ",
 }  # fmt: skip
 
@@ -104,12 +109,38 @@ def differ(here: Here, name: str) -> str:
         check_in_order(here)
 
 
+# By the number of ranks, where rank 1 has three rows and every other one two.
+UNEVEN = {2: "5, (3, 2); those of the ranks are (2, 3)", 3: "7, (3, 3, 1); those of the ranks are (2, 3, 2)"}
+
+
 @pytest.mark.parametrize("name", OTHERWISE)
-@pytest.mark.parametrize("device", ["cpu"])
-def test_what_differs_is_raised_by_all(device: str, name: str) -> None:
-    found = group(3, device).run(differ, name)
-    assert found == [found[0]] * 3
-    assert found[0].startswith(OTHERWISE[name])
+def test_what_differs_is_raised_by_all(failing: Ranks, name: str) -> None:
+    size = failing.size
+    found = failing.run(differ, name)
+    assert found == [found[0]] * size
+    others = "rank 0" if size == 2 else "ranks 0 and 2"
+    assert found[0].startswith(OTHERWISE[name].format(others=others, parts=UNEVEN[size], rows=2 * size))
+
+
+@pytest.mark.parametrize(
+    "file", ["_core.so", "_cuda.cpython-311.so", "libozfp4_cuda.so", "__init__.py", "trust/guard.py"]
+)
+def test_a_byte_of_what_computes_is_another_build(tmp_path: Path, file: str) -> None:
+    """The kernels for GPUs are in a library beside the extension."""
+    for name in (file, "_testing.so", "notes.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"1")
+    before = agree.digest_of(tmp_path)
+    (tmp_path / "notes.txt").write_bytes(b"2")
+    assert agree.digest_of(tmp_path) == before
+    (tmp_path / file).write_bytes(b"2")
+    assert agree.digest_of(tmp_path) != before
+
+
+def test_the_library_of_a_rank() -> None:
+    said = agree.identity()
+    assert said == f"ozfp4 {ozfp4.__version__}, build {agree.build()}, torch {torch.__version__}"
+    assert agree.build() == agree.digest_of(Path(ozfp4.__file__).parent)
 
 
 # By name: what rank 1 is called with, and how it refuses that.
@@ -131,6 +162,8 @@ REFUSED = {
     "whole": "ValueError: whole: 6 is not a pair of shapes",
     "unhashable": "ValueError: accuracy: ['fp64'] is unknown",
     "long": "ValueError: backend: '" + 3000 * "x",
+    "device of a": "RuntimeError: b: device {device} differs from meta, where a lies",
+    "device": "RuntimeError: a: device meta is served by no backend of the group; it has {backend}",
 }  # fmt: skip
 
 
@@ -148,21 +181,30 @@ def refuse(here: Here, name: str) -> tuple[str, bool]:
         }.get(name, {})  # fmt: skip
         a = {
             "array": np.ones((2, 5)), "vector": a[0], "dtype": a.half(), "sparse": a.to_sparse(),
-            "gradient": a.clone().requires_grad_(),
+            "gradient": a.clone().requires_grad_(), "device of a": a.to("meta"), "device": a.to("meta"),
         }.get(name, a)  # fmt: skip
+        b = b.to("meta") if name == "device" else b
     text = error_of(lambda: ozfp4.distributed.matmul(a, b, **options))
     check_in_order(here)
-    is_same = type(a) is not torch.Tensor or a.shape != before.shape or name in ("sparse", "dtype")
+    is_same = (
+        type(a) is not torch.Tensor or a.shape != before.shape or name in ("sparse", "dtype") or a.is_meta
+    )
     return text, is_same or bool((a == before).all())
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_one_rank_refuses_is_raised_by_all(name: str) -> None:
-    found = group(3).run(refuse, name)
+def test_what_one_rank_refuses_is_raised_by_all(failing: Ranks, name: str) -> None:
+    found = failing.run(refuse, name)
     assert all(is_unchanged for _, is_unchanged in found)
     texts = [text for text, _ in found]
-    assert texts[1].startswith(REFUSED[name])
-    assert texts[0] == texts[2] == f"RuntimeError: rank 1 refused: {texts[1]}"
+    device, backend = ("cpu", "gloo") if failing.device == "cpu" else ("cuda:1", BACKENDS[failing.device])
+    assert texts[1].startswith(REFUSED[name].format(device=device, backend=backend))
+    assert texts == alike(failing, f"RuntimeError: rank 1 refused: {texts[1]}", texts[1])
+
+
+def alike(ranks: Ranks, told: str, own: str) -> list[str]:
+    """What the ranks say where rank 1 says something else."""
+    return [own if rank == 1 else told for rank in range(ranks.size)]
 
 
 class BrokenError(Exception):
@@ -206,18 +248,17 @@ def break_product(here: Here, where: str, result: str) -> str:
         check_in_order(here)
 
 
-def test_a_product_that_fails_is_known_where_its_entries_were_to_go() -> None:
+def test_a_product_that_fails_is_known_where_its_entries_were_to_go(failing: Ranks) -> None:
     own = "BrokenError: no more"
-    told = f"RuntimeError: rank 1 refused: {own}"
-    assert group(3).run(break_product, "product", "replicated") == [told, own, told]
-    assert group(3).run(break_product, "product", "rows") == ["", own, ""]
+    told = alike(failing, f"RuntimeError: rank 1 refused: {own}", own)
+    assert failing.run(break_product, "product", "replicated") == told
+    assert failing.run(break_product, "product", "rows") == alike(failing, "", own)
 
 
-def test_missing_memory_is_known_before_anybody_sends() -> None:
+def test_missing_memory_is_known_before_anybody_sends(failing: Ranks) -> None:
     own = "OutOfMemoryError: too much"
-    assert group(3).run(break_product, "memory", "rows") == [
-        f"RuntimeError: rank 1 refused: {own}", own, f"RuntimeError: rank 1 refused: {own}",
-    ]  # fmt: skip
+    told = alike(failing, f"RuntimeError: rank 1 refused: {own}", own)
+    assert failing.run(break_product, "memory", "rows") == told
 
 
 def remembered(here: Here) -> list[int]:
@@ -246,8 +287,8 @@ def remembered(here: Here) -> list[int]:
     return counts[:-1]
 
 
-def test_what_was_agreed_upon_needs_no_exchange_where_that_is_asked_for() -> None:
-    assert group(2).run(remembered) == [[1, 1, 1, 0, 1]] * 2
+def test_what_was_agreed_upon_needs_no_exchange_where_that_is_asked_for(pair: Ranks) -> None:
+    assert pair.run(remembered) == [[1, 1, 1, 0, 1]] * 2
 
 
 def again(here: Here) -> list[str]:
@@ -266,9 +307,9 @@ def again(here: Here) -> list[str]:
     return found
 
 
-def test_an_agreement_is_no_agreement_upon_another_call() -> None:
+def test_an_agreement_is_no_agreement_upon_another_call(pair: Ranks) -> None:
     told = "ValueError: dtype of a: the ranks differ: 'torch.float64' on rank 0; 'torch.float32' on rank 1"
-    assert group(2).run(again) == [["", told] * 3] * 2
+    assert pair.run(again) == [["", told] * 3] * 2
 
 
 def die(here: Here, when: str) -> str:
@@ -282,30 +323,104 @@ def die(here: Here, when: str) -> str:
         return error_of(lambda: ozfp4.distributed.matmul(a, b, result="replicated"))
 
 
+def hears(ranks: Ranks, function: Callable[..., Any], *arguments: Any, least: float = 0.0) -> None:
+    """Every rank but 1 says in time that it had no answer. Under NCCL alone torch may end it as well, at the timeout."""
+    start = time.monotonic()
+    found = ranks.outcomes(function, *arguments, limit=80.0)
+    assert time.monotonic() - start < 60
+    for rank in {*range(ranks.size)} - {1}:
+        if found[rank].is_dead and ranks.device == "cuda":
+            continue
+        said = f"RuntimeError: rank {rank} of {ranks.size} had no answer of all other ranks: one of them has"
+        assert (found[rank].value or found[rank].error).startswith(said)
+        assert least < found[rank].seconds < 40
+    ranks.close()
+
+
+def alone(kind: tuple[str, int], timeout: float) -> Ranks:
+    """A group of its own, as it will be in disorder. NCCL takes seconds to connect for the first time."""
+    device, size = kind
+    check_gpus(size, device)
+    return Ranks(size, device, timeout if device == "cpu" else 20.0)
+
+
 @pytest.mark.parametrize("when", ["before", "in the product"])
-def test_a_death_is_raised_by_the_others(when: str) -> None:
-    ranks = Ranks(3, timeout=5.0)
-    found = ranks.outcomes(die, when, limit=60.0)
-    assert [x.is_dead for x in found] == [False, True, False]
-    for rank in (0, 2):
-        assert found[rank].value.startswith(
-            f"RuntimeError: rank {rank} of 3 had no answer of all other ranks: one of them has"
-        )
-        assert found[rank].seconds < 20
+@pytest.mark.parametrize("kind", FAILING, ids=named)
+def test_a_death_is_raised_by_the_others(kind: tuple[str, int], when: str) -> None:
+    hears(alone(kind, 5.0), die, when)
 
 
 def leave(here: Here) -> str:
     """Rank 1 does not come."""
     a, b = operands(here)
+    check_in_order(here)
     return "" if here.rank == 1 else error_of(lambda: ozfp4.distributed.matmul(a, b))
 
 
-def test_a_rank_that_does_not_come_is_waited_for_as_long_as_the_group_says() -> None:
-    ranks = Ranks(2, timeout=2.0)
-    found = ranks.outcomes(leave, limit=60.0)
-    assert found[0].value.startswith("RuntimeError: rank 0 of 2 had no answer")
-    assert 1 < found[0].seconds < 20
-    ranks.close()
+@pytest.mark.parametrize("kind", PAIRS, ids=named)
+def test_a_rank_that_does_not_come_is_waited_for_as_long_as_the_group_says(kind: tuple[str, int]) -> None:
+    hears(alone(kind, 2.0), leave, least=1.0)
+
+
+class OnCpu:
+    """torch whose GPU is the CPU, as far as an exchange by a device asks for it: one that never ends, in a graph that is being
+    captured, or without memory."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.cuda = SimpleNamespace(
+            OutOfMemoryError=torch.cuda.OutOfMemoryError, current_device=lambda: 0, Stream=object,
+            is_current_stream_capturing=lambda: what == "captured", stream=lambda _: nullcontext(),
+            Event=lambda: SimpleNamespace(record=lambda: None, query=lambda: what != "endless"),
+        )  # fmt: skip
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(torch, name)
+
+    def device(self, *_: Any) -> Any:
+        return torch.device("cpu")
+
+    def empty(self, *args: Any, pin_memory: bool = False, **names: Any) -> Any:
+        if self.what == "full":
+            raise torch.cuda.OutOfMemoryError("too much")
+        return torch.empty(*args, **names)
+
+
+def by_device(here: Here, what: str) -> tuple[str, float]:
+    over = take_group(None)
+    channel = agree.Channel(over)
+    channel.on_host = False
+    own = agree.require_torch, agree._timeout
+    agree.require_torch, agree._timeout = lambda: OnCpu(what), lambda *_: 1.0
+    start = time.monotonic()
+    try:
+        said = error_of(lambda: check_order(channel.swap(over, f"{here.rank}".encode())))
+    finally:
+        agree.require_torch, agree._timeout = own
+    taken = time.monotonic() - start
+    check_in_order(here)
+    return said, taken
+
+
+def check_order(messages: list[bytes]) -> None:
+    assert messages == [str(rank).encode() for rank in range(len(messages))]
+
+
+BY_DEVICE = {
+    "serving": "",
+    "captured": "RuntimeError: a CUDA graph is being captured, in which no rank can wait for the others; whole= and check=",
+    "full": "OutOfMemoryError: too much",
+    "endless": "RuntimeError: rank 0 of 2 had no answer of all other ranks: one of them has ended, or raised or waits elsewhere: "
+    "nothing came in 0.8 s, 0.8 of the group's timeout",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BY_DEVICE)
+def test_an_exchange_by_a_device(what: str) -> None:
+    """What is wrong is said as it is, and before the end of the timeout, at which torch would end the process."""
+    said, taken = group(2).run(by_device, what)[0]
+    assert said.startswith(BY_DEVICE[what]) if BY_DEVICE[what] else said == ""
+    assert what != "endless" or taken >= 0.8
 
 
 def groups(here: Here) -> list[str]:

@@ -324,7 +324,7 @@ def test_refusals() -> None:
 def test_an_overflow_of_one_rank_is_one_of_all() -> None:
     first, second = two().run(overflowing)
     assert "do not fit" in first or "does not fit" in first, first
-    assert second == "overflow: entries of 1 other ranks do not fit the result's dtype"
+    assert second == f"rank 0 refused: OverflowError: {first}"
 
 
 def test_emulate_leaves_them_to_torch() -> None:

@@ -235,4 +235,7 @@ def test_refusals() -> None:
 def test_an_overflow_of_some_ranks_is_one_of_all() -> None:
     said = group(4).run(overflowing)
     assert all("fit" in text for text in said), said
-    assert "other ranks" in said[2], said
+    own = [text for text in said[:2] if not text.startswith("rank")]
+    assert said[2] == said[3]
+    assert said[2].startswith("rank "), said
+    assert all(f"refused: OverflowError: {text}" in said[2] for text in own), said

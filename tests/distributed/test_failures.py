@@ -11,8 +11,8 @@ torch = pytest.importorskip("torch")
 
 from cases import part  # noqa: E402
 from meshes import mesh_of, placed  # noqa: E402
-from ranks import Here, group  # noqa: E402
-from test_agreement import check_in_order, error_of  # noqa: E402
+from ranks import Here, Ranks, group  # noqa: E402
+from test_agreement import alike, check_in_order, error_of, operands  # noqa: E402
 
 import ozfp4.distributed  # noqa: E402
 from ozfp4.distributed import agree, gathered, reduce, run  # noqa: E402
@@ -22,7 +22,7 @@ INNER = ("columns", "rows")
 
 
 def inner_parts(here: Here, k: int, dtype: torch.dtype = torch.float64) -> tuple[Any, Any]:
-    a, b = torch.ones((4, k), dtype=dtype), torch.ones((k, 5), dtype=dtype)
+    a, b = (torch.ones(shape, dtype=dtype, device=here.device) for shape in ((4, k), (k, 5)))
     return part(a, "columns", here.rank, here.size), part(b, "rows", here.rank, here.size)
 
 
@@ -60,10 +60,10 @@ def test_a_rank_that_cannot_multiply_its_piece() -> None:
 
 
 @pytest.mark.parametrize("what", ["residues", "finish", "count_listed"])
-def test_a_rank_whose_piece_breaks(what: str) -> None:
+def test_a_rank_whose_piece_breaks(failing: Ranks, what: str) -> None:
     own = f"MemoryError: no more for {what}"
-    told = f"RuntimeError: rank 1 refused: {own}"
-    assert group(3).run(product_of_pieces, what) == [told, own, told]
+    told = alike(failing, f"RuntimeError: rank 1 refused: {own}", own)
+    assert failing.run(product_of_pieces, what) == told
 
 
 class Short:
@@ -100,9 +100,9 @@ def without_memory(here: Here, where: str) -> str:
 
 
 @pytest.mark.parametrize("where", ["part", "whole", "integers", "complex"])
-def test_results_without_memory_are_known_before_anybody_sends(where: str) -> None:
+def test_results_without_memory_are_known_before_anybody_sends(pair: Ranks, where: str) -> None:
     own = "RuntimeError: too much"
-    assert group(2).run(without_memory, where) == [f"RuntimeError: rank 1 refused: {own}", own]
+    assert pair.run(without_memory, where) == [f"RuntimeError: rank 1 refused: {own}", own]
 
 
 def local_product(here: Here, what: str) -> str:
@@ -112,8 +112,9 @@ def local_product(here: Here, what: str) -> str:
     from ozfp4.distributed import dtensor
 
     mesh = mesh_of(here, (here.size,))
-    a = torch.ones((1 if what == "a limit" else here.size, 7), dtype=torch.float64)
-    x, y = placed(here, a, mesh, ["S0"]), placed(here, torch.ones((7, 3), dtype=torch.float64), mesh, ["R"])
+    kind: Any = {"dtype": torch.float64, "device": here.device}
+    a = torch.ones((1 if what == "a limit" else here.size, 7), **kind)
+    x, y = placed(here, a, mesh, ["S0"]), placed(here, torch.ones((7, 3), **kind), mesh, ["R"])
     options: dict[str, Any] = {"workspace_limit": 1} if what == "a limit" else {"overflow": "wrap"}
     own = dtensor.local_product
 
@@ -129,16 +130,49 @@ def local_product(here: Here, what: str) -> str:
         check_in_order(here)
 
 
-def test_a_local_product_of_dtensors_that_fails() -> None:
-    told = "RuntimeError: the product failed on 1 other ranks, each of which says why"
-    found = group(2).run(local_product, "a limit")
-    assert found[0].startswith("MemoryError: workspace_limit = 1 bytes")
-    assert found[1] == told
-    assert group(2).run(local_product, "a break") == [told, "MemoryError: no more"]
+def test_a_limit_of_a_local_product_of_dtensors() -> None:
+    own, told = group(2).run(local_product, "a limit")
+    assert own.startswith("MemoryError: workspace_limit = 1 bytes")
+    assert told == f"RuntimeError: rank 0 refused: {own}"
+
+
+def test_a_local_product_of_dtensors_that_fails(pair: Ranks) -> None:
+    own = "MemoryError: no more"
+    assert pair.run(local_product, "a break") == [f"RuntimeError: rank 1 refused: {own}", own]
+
+
+def pieces_on_a_mesh(here: Here) -> str:
+    """K is cut along the second dimension of a mesh, the rows along the first; rank 3 breaks in its piece."""
+    from torch.distributed.tensor import Replicate
+
+    mesh = mesh_of(here, (2, 2))
+    kind: Any = {"dtype": torch.float64, "device": here.device}
+    x = placed(here, torch.ones((4, 12), **kind), mesh, ["S0", "S1"])
+    y = placed(here, torch.ones((12, 5), **kind), mesh, ["R", "S0"])
+    make = reduce.pieces.make
+
+    def broken(*_: Any) -> None:
+        raise MemoryError("no more")
+
+    if here.rank == 3:
+        reduce.pieces.make = broken
+    try:
+        options: Any = {"method": "reduce", "placements": [Replicate(), Replicate()]}
+        return error_of(lambda: ozfp4.distributed.matmul(x, y, **options))
+    finally:
+        reduce.pieces.make = make
+        check_in_order(here)
+
+
+def test_a_rank_of_a_mesh_that_fails_is_named_to_those_beyond_its_group() -> None:
+    """Rank 2 hears it in the group of the inner dimension, where rank 3 is the second one, and is no cause of its own."""
+    own = "MemoryError: no more"
+    told = f"RuntimeError: rank 3 refused: {own}"
+    assert group(4).run(pieces_on_a_mesh) == [told, told, told, own]
 
 
 def malformed(here: Here, whole: Any) -> str:
-    a, b = torch.ones(2, 5, dtype=torch.float64), torch.ones(5, 3, dtype=torch.float64)
+    a, b = operands(here)
     given = whole if here.rank == 1 else ((4, 5), (5, 3))
     try:
         return error_of(lambda: ozfp4.distributed.matmul(a, b, whole=given))
@@ -147,25 +181,26 @@ def malformed(here: Here, whole: Any) -> str:
 
 
 @pytest.mark.parametrize("whole", [(4, 5), ((4, 5), None), ((4, 5), ("x", 3))])
-def test_a_whole_that_is_none(whole: Any) -> None:
-    found = group(2).run(malformed, whole)
+def test_a_whole_that_is_none(pair: Ranks, whole: Any) -> None:
+    found = pair.run(malformed, whole)
     assert found[0].startswith("RuntimeError: rank 1 refused: ")
     assert found[1].startswith(("TypeError: ", "ValueError: "))
 
 
 def first_with_out(here: Here) -> list[str]:
     """After one exchange some ranks pass `out`, and one has the grad mode off: neither is another call."""
-    a, b = torch.ones(2, 6, dtype=torch.float64), torch.ones(6, 3, dtype=torch.float64)
+    kind: Any = {"dtype": torch.float64, "device": here.device}
+    a, b = torch.ones(2, 6, **kind), torch.ones(6, 3, **kind)
     options: dict[str, Any] = {"whole": ((2 * here.size, 6), (6, 3)), "check": "first"}
     found = [error_of(lambda: ozfp4.distributed.matmul(a, b, **options))]
-    out = torch.full((2, 3), 7.0, dtype=torch.float64)
+    out = torch.full((2, 3), 7.0, **kind)
     swap = agree.Channel.swap
     agree.Channel.swap = None  # type: ignore[method-assign, assignment]
     try:
         if here.rank == 0:
             found.append(error_of(lambda: ozfp4.distributed.matmul(a, b, out=out, **options)))
             assert bool((out == 6).all())
-            wrong = torch.full((3, 3), 7.0, dtype=torch.float64)
+            wrong = torch.full((3, 3), 7.0, **kind)
             found.append(error_of(lambda: ozfp4.distributed.matmul(a, b, out=wrong, **options)))
             assert bool((wrong == 7).all())
         with torch.set_grad_enabled(here.rank == 0):
@@ -176,8 +211,8 @@ def first_with_out(here: Here) -> list[str]:
     return found
 
 
-def test_what_ranks_may_pass_alone_is_no_other_call() -> None:
-    first, second = group(2).run(first_with_out)
+def test_what_ranks_may_pass_alone_is_no_other_call(pair: Ranks) -> None:
+    first, second = pair.run(first_with_out)
     assert first[:2] == ["", ""]
     assert first[2].startswith("ValueError: out: ")
     assert (first[3:], second) == ([""], ["", ""])
@@ -191,15 +226,15 @@ def different_calls(here: Here) -> str:
     try:
         if here.rank == 0:
             return error_of(lambda: agree.confirm(over, None))
-        a, b = torch.ones(2, 5, dtype=torch.float64), torch.ones(5, 3, dtype=torch.float64)
+        a, b = operands(here)
         return error_of(lambda: ozfp4.distributed.matmul(a, b))
     finally:
         check_in_order(here)
 
 
-def test_ranks_in_different_calls_say_so() -> None:
+def test_ranks_in_different_calls_say_so(pair: Ranks) -> None:
     text = "RuntimeError: the ranks are in different calls: rank 0 within an earlier one, which another rank has left"
-    assert group(2).run(different_calls) == [text, text]
+    assert pair.run(different_calls) == [text, text]
 
 
 def alive(here: Here, layout: str) -> int:

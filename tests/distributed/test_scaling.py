@@ -17,7 +17,7 @@ import torch
 
 from ozfp4.bench.rows import RowStore
 from ozfp4.bench.scaling import measure, model
-from ozfp4.bench.scaling.products import Ranks, problem_of
+from ozfp4.bench.scaling.products import Ranks, give_back, host_names, problem_of, scaling_rows
 from ozfp4.cli import distributed, main
 from ozfp4.distributed import cost
 
@@ -167,6 +167,22 @@ def test_rows_of_the_model_are_those_of_the_model(ranks: int) -> None:
     }
 
 
+def test_over_hosts_the_model_goes_the_way_of_the_run() -> None:
+    """Links between hosts are slow: an operand that comes at once within one travels in pieces, which products hide."""
+    everybody = Ranks(0, 4, torch.device("cuda"), names=("x", "x", "y", "y"))
+    handles = dict.fromkeys((2, 4))
+    for size, hosts in ((2, 1), (4, 2)):
+        here = measure.on_group(everybody, handles, measure.Job("strong", 8192, size, *measure.STRONG[2]))
+        assert here is not None
+        assert here.hosts == hosts
+        given = problem_of(here, 8192, 8192, 8192, ("rows", "rows"), "rows")
+        assert given.hosts == hosts
+    for hosts, hides in ((1, False), (2, True)):
+        rows = measure.with_model([row | {"hosts": hosts} for row in of_model(2, 8192)], "cuda")
+        (row,) = (x for x in rows if (x["kind"], x["a"], x["b"]) == ("strong", "rows", "rows"))
+        assert (row["hidden"] > 0) == hides
+
+
 def test_jobs_of_some_ranks() -> None:
     assert measure.group_sizes(1) == (1,)
     assert measure.group_sizes(8) == (1, 2, 4, 8)
@@ -187,7 +203,7 @@ def all_rows(here: processes.Here, n: int) -> list[dict[str, Any]]:
     handles = {
         size: torch.distributed.new_group(list(range(size))) for size in measure.group_sizes(here.size)
     }
-    everybody, found = Ranks(here.rank, here.size, device), []
+    everybody, found = Ranks(here.rank, here.size, device, names=host_names()), []
     for job in measure.jobs([n], here.size):
         if (mine := measure.on_group(everybody, handles, job)) is not None:
             found.append(measure.row(mine, job, 1))
@@ -203,12 +219,51 @@ def test_groups_of_one_launch_have_the_bits_of_one_rank(size: int) -> None:
         assert all(row["ranks"] > rank for row in rows)
         products = [row for row in rows if row["kind"] in ("strong", "weak") and "skipped" not in row]
         assert products or rank
-        assert all(row["bits equal"] is True and row["ms"] > 0 for row in products)
+        assert all(row["bits equal"] is True and row["ms"] > 0 and row["hosts"] == 1 for row in products)
         assert {row["method"] for row in rows if "skipped" in row} <= {"reduce"}
     if size == 3:
         links = [row for row in found[0] if row["kind"] == "links"]
         assert [row["ranks"] for row in links] == [2, 3]
         assert all(row["all-gather GB/s"] > 0 and row["all-to-all GB/s"] > 0 for row in links)
+
+
+def order_of_a_row(here: processes.Here) -> list[str]:
+    """When memory is given back, and when the product of the check is made."""
+    order: list[str] = []
+    own = measure.matmul, measure.give_back
+    measure.matmul = lambda *args, **names: order.append("check") or own[0](*args, **names)
+    measure.give_back = lambda device: order.append(device.type)
+    try:
+        job = measure.Job("weak", 24, here.size, "rows", "columns", "auto")
+        measure.row(Ranks(here.rank, here.size, torch.device(here.device)), job, 1)
+    finally:
+        measure.matmul, measure.give_back = own
+    return order
+
+
+def test_the_check_has_the_memory_that_products_had() -> None:
+    assert processes.group(2).run(order_of_a_row) == [["cpu", "check"]] * 2
+
+
+def test_memory_is_given_back_on_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[str] = []
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: given.append("all"))
+    give_back(torch.device("cpu"))
+    assert given == []
+    give_back(torch.device("cuda", 1))
+    assert given == ["all"]
+
+
+def rows_of_reduce(here: processes.Here) -> list[dict[str, Any]]:
+    return scaling_rows(Ranks(here.rank, here.size, torch.device(here.device)), 24, 1, "reduce")
+
+
+def test_layouts_that_a_method_does_not_serve_are_skipped() -> None:
+    for rows in processes.group(2).run(rows_of_reduce):
+        assert [(row["a"], row["b"]) for row in rows] == LAYOUTS
+        assert all(row["skipped"].startswith("a has to be cut along its columns") for row in rows[:-1])
+        assert rows[-1]["bits equal"] is True
+        assert "skipped" not in rows[-1]
 
 
 # ---- The command -------------------------------------------------------------------------------------------

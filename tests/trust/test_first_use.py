@@ -10,12 +10,13 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4 import stages
+from ozfp4 import _core, stages
 from ozfp4.backends import cpu, kernels
 from ozfp4.support import disk_cache
 from ozfp4.testing import assert_same_bits, exact_matmul, forced_on_cpu
@@ -419,6 +420,40 @@ raise SystemExit(status)
 def test_a_child_forked_during_a_test_tests_for_itself(cache: Path) -> None:
     command = [sys.executable, "-W", "ignore", "-c", FORK_DURING_A_TEST]
     assert subprocess.run(command, check=False, timeout=120).returncode == 0
+
+
+@pytest.mark.parametrize("short", [True, False])
+def test_limbs_pass_on_every_cpu(short: bool) -> None:
+    """In plain loops where there is no unit for them."""
+    verdict = guard.test(kernels.LIMBS, short=short)
+    assert verdict.passed, verdict.reason
+    assert verdict.cases > 20
+
+
+def test_wrong_limbs_are_replaced_by_words(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make, disabled = plane_products._numbers_in_words, []
+
+    def wrong(*given: Any) -> np.ndarray:
+        c = make(*given)
+        if given[-1] == "limbs":
+            c.flat[-1] = np.nextafter(c.flat[-1], np.inf)
+        return c
+
+    monkeypatch.setattr(plane_products, "_numbers_in_words", wrong)
+    monkeypatch.setattr(_core, "has_limb_unit", lambda: True)
+    monkeypatch.setattr(_core, "disable_limb_unit", disabled.append)
+    monkeypatch.delenv("OZFP4_CPU_KERNEL")  # which would ask for planes
+    way, cpu.forced_way = cpu.forced_way, None
+    try:
+        pattern = r"'numbers by limbs of eight bits' \(limbs\) on cpu .*is disabled"
+        with pytest.warns(RuntimeWarning, match=pattern) as caught:
+            c, report = ozfp4.matmul(A, B, report=True, accuracy="scaled")
+    finally:
+        cpu.forced_way = way
+    assert len(caught) == 1
+    assert disabled[-1] is True
+    assert report.backend == "direct"
+    assert_same_bits(c, EXACT)
 
 
 def test_wrong_words_are_replaced_by_planes(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

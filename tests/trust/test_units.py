@@ -50,7 +50,11 @@ def break_unit(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
 def test_wrong_units_are_named_and_passed_over(
     break_unit: Callable[..., None], recwarn: pytest.WarningsRecorder
 ) -> None:
-    units = [kernel.name for kernel in cpu_kernels() if kernel.element == "int8" and cpu_setting(kernel) != BLAS_SETTING]
+    units = [
+        kernel.name
+        for kernel in cpu_kernels()
+        if kernel.element == "int8" and cpu_setting(kernel) != BLAS_SETTING
+    ]
     assert units
     break_unit("int8", "fp4")
     warnings.simplefilter("always")

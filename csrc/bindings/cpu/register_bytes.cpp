@@ -1,4 +1,4 @@
-// The kernels for the CPU's INT8 units, as Python sees them: a name and a setting each.
+// The kernels for the CPU's INT8 units, as Python sees them: a name and a setting each; and what multiplies limbs.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -8,6 +8,7 @@
 
 #include "bindings/cpu/byte_kernel.hpp"
 #include "bindings/register.hpp"
+#include "cpu/limbs/unit.hpp"
 
 namespace ozfp4::bindings {
 namespace {
@@ -36,6 +37,8 @@ void register_bytes(py::module_& module) {
         disable_byte_kernels(kernels);
       },
       py::arg("settings"));
+  module.def("has_limb_unit", [] { return amx_limbs.is_here(); });
+  module.def("disable_limb_unit", &disable_limb_unit, py::arg("is_disabled"));
   py::class_<Forcing>(module, "ForcedKernel")
       .def(py::init([](const std::string& setting) { return Forcing{find_byte_kernel(setting, "setting")}; }), py::arg("setting"))
       .def("__enter__", [](Forcing& forcing) { forcing.forced = std::make_unique<ForcedKernel>(forcing.kernel); })

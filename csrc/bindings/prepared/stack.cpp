@@ -11,7 +11,8 @@ Way way_named(const std::string& name) {
   if (name == "cheaper") return Way::cheaper;
   if (name == "planes") return Way::planes;
   if (name == "words") return Way::words;
-  throw py::value_error("way: '" + name + "' is none of 'cheaper', 'planes', 'words'");
+  if (name == "limbs") return Way::limbs;
+  throw py::value_error("way: '" + name + "' is none of 'cheaper', 'planes', 'words', 'limbs'");
 }
 
 Accuracy accuracy_named(const std::string& name) {

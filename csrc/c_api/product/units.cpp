@@ -11,6 +11,7 @@
 #include "cpu/blocks.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/direct/matmul.hpp"
+#include "cpu/limbs/unit.hpp"
 #include "cpu/matmul.hpp"
 #include "cpu/threading/child_lock.hpp"
 #include "cpu/units.hpp"
@@ -34,8 +35,9 @@ Verdict verdict_of(const ExactCase& own, const Alphabet& alphabet, Way way, Accu
   options.workspace_limit = std::int64_t(1) << 30;
   options.way = way;
   options.promise = {accuracy, 53};
-  const bool is_in_words = cpu_matmul(*find_plan(request, false), a, b, {{c}}, options).in_words;
-  if (is_in_words != (way == Way::words)) return Verdict::other;
+  const MatmulOutcome outcome = cpu_matmul(*find_plan(request, false), a, b, {{c}}, options);
+  const Way taken = outcome.limbs > 0 ? Way::limbs : outcome.in_words ? Way::words : Way::planes;
+  if (taken != way) return Verdict::other;
   return found == own.c ? Verdict::exact : Verdict::wrong;
 }
 
@@ -73,6 +75,14 @@ bool pass_words() {
   return is_any;
 }
 
+// Limbs, where there is a unit for them, which is passed over if it is wrong.
+void try_limbs() {
+  if (serving_limb_unit() == nullptr) return;
+  for (const ExactCase& own : exact_cases()) {
+    if (verdict_of(own, Alphabet::int8, Way::limbs, Accuracy::scaled) == Verdict::wrong) return disable_limb_unit(true);
+  }
+}
+
 bool passes(const ByteKernel& kernel) {
   const ForcedKernel forced(&kernel);
   return std::all_of(exact_cases().begin(), exact_cases().end(),
@@ -105,7 +115,10 @@ const ByteKernel* trust_serving_kernel() {
 bool trusts_words() {
   enum : int { unknown, trusted, failed };
   static std::atomic<int> known{unknown};  // whoever comes meanwhile tries them, too
-  if (known == unknown) known = pass_words() ? trusted : failed;
+  if (known == unknown) {
+    try_limbs();
+    known = pass_words() ? trusted : failed;
+  }
   return known == trusted;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "arith/scale_entry.hpp"
+#include "cpu/limbs/encode.hpp"
 #include "cpu/words/entries.hpp"
 
 namespace ozfp4 {
@@ -43,6 +44,25 @@ void WordOperand<Lines>::Integers::add(const LaneIntegers& lanes) {
 template <std::int64_t Lines>
 std::int64_t WordOperand<Lines>::lines_of(std::int64_t group) const {
   return std::max<std::int64_t>(0, std::min(Lines, view_.outer - group * Lines));
+}
+
+// Whether the loops below read a group where it lies: its entries lie side by side as the copied ones do, whole groups of them.
+template <std::int64_t Lines>
+bool WordOperand<Lines>::stays(std::int64_t group) const {
+  constexpr std::ptrdiff_t bytes = sizeof(double);
+  const auto is_whole = [](std::ptrdiff_t x) { return x % bytes == 0; };
+  if (copies_all_ || view_.type != ElementType::float64 || lines_of(group) < Lines) return false;
+  if ((Lines == 1 ? view_.inner_stride : view_.outer_stride) != bytes) return false;
+  return reinterpret_cast<std::uintptr_t>(view_.data) % alignof(double) == 0 && is_whole(view_.inner_stride) &&
+         is_whole(view_.outer_stride);
+}
+
+template <std::int64_t Lines>
+typename WordOperand<Lines>::Lying WordOperand<Lines>::lying(std::int64_t group) const {
+  constexpr std::ptrdiff_t bytes = sizeof(double);
+  if (!stays(group)) return {values_ + group * Lines * view_.inner, Lines == 1 ? view_.inner : 1, Lines};
+  const char* origin = view_.data + group * Lines * view_.outer_stride;
+  return {reinterpret_cast<const double*>(origin), view_.outer_stride / bytes, view_.inner_stride / bytes};
 }
 
 // The entries of a group, zeros in the place of lines that there are not; false where there are subnormal ones of single
@@ -82,10 +102,11 @@ bool WordOperand<Lines>::copy_group(std::int64_t group) {
 template <std::int64_t Lines>
 PieceFacts WordOperand<Lines>::facts_of_line(std::int64_t group, std::int64_t line) const {
   PieceFacts piece;
-  const double* x = values_ + group * Lines * view_.inner + line;
+  const Lying own = lying(group);
   for (std::int64_t k = 0; k < view_.inner; ++k) {
-    add_entry(piece.facts, x[k * Lines]);
-    const std::uint64_t magnitude = magnitude_bits(x[k * Lines]);
+    const double x = own.x[line * own.line_step + k * own.inner_step];
+    add_entry(piece.facts, x);
+    const std::uint64_t magnitude = magnitude_bits(x);
     if (magnitude >= kInfinityBits<double>) piece.special |= magnitude > kInfinityBits<double> ? kHasNan : kHasInfinity;
   }
   return piece;
@@ -119,7 +140,7 @@ void WordOperand<Lines>::settle_line(std::int64_t group, std::int64_t line, bool
 
 template <std::int64_t Lines>
 void WordOperand<Lines>::find_group(std::int64_t group, bool has_facts, PieceFacts* pieces) const {
-  const double* x = values_ + group * Lines * view_.inner;
+  const auto [x, line_step, inner_step] = lying(group);
   PieceFacts* own = pieces + group * Lines;
   const auto find = has_facts ? find_facts : find_largest;
   const std::int64_t lines = lines_of(group);
@@ -136,7 +157,7 @@ void WordOperand<Lines>::find_group(std::int64_t group, bool has_facts, PieceFac
   } else {
     for (std::int64_t first = 0; first < lines; first += kEntryLanes) {
       LaneFacts facts;
-      find(x + first, Lines, view_.inner, facts);
+      find(x + first, inner_step, view_.inner, facts);
       for (std::int64_t line = first; line < std::min(first + kEntryLanes, lines); ++line) {
         settle_line(group, line, has_facts, facts, line - first, 1, own[line]);
       }
@@ -147,8 +168,17 @@ void WordOperand<Lines>::find_group(std::int64_t group, bool has_facts, PieceFac
 template <std::int64_t Lines>
 void WordOperand<Lines>::look(std::int64_t begin, std::int64_t end, const ScaleRequest& request) {
   for (std::int64_t group = begin; group < end; ++group) {
-    if (!with_float(view_.type, [&](auto zero) { return copy_group<decltype(zero)>(group); })) is_served_ = false;
+    if (!stays(group) && !with_float(view_.type, [&](auto zero) { return copy_group<decltype(zero)>(group); })) {
+      is_served_ = false;
+    }
     find_group(group, request.wants_records(), lines_->pieces.data());
+  }
+}
+
+template <std::int64_t Lines>
+void WordOperand<Lines>::copy(std::int64_t begin, std::int64_t end) {
+  for (std::int64_t group = begin; group < end; ++group) {
+    if (stays(group)) copy_group<double>(group);
   }
 }
 
@@ -195,6 +225,12 @@ void WordOperand<Lines>::convert_group(std::int64_t group, Integers (&found)[Lin
 }
 
 template <std::int64_t Lines>
+void WordOperand<Lines>::count_rounded(std::int64_t line, std::int64_t rounded) {
+  const auto index = static_cast<std::size_t>(line);
+  if (lines_->scales.records[index].rounded != 0) lines_->scales.records[index].rounded = static_cast<std::uint64_t>(rounded);
+}
+
+template <std::int64_t Lines>
 void WordOperand<Lines>::convert(std::int64_t begin, std::int64_t end, const ScaleRequest& request) {
   for (std::int64_t group = begin; group < end; ++group) {
     Integers found[Lines];
@@ -202,8 +238,7 @@ void WordOperand<Lines>::convert(std::int64_t begin, std::int64_t end, const Sca
     for (std::int64_t l = 0; l < lines_of(group); ++l) {
       const auto index = static_cast<std::size_t>(group * Lines + l);
       lines_->squares[index] = found[l].squares;
-      if (request.accuracy != Accuracy::correct || lines_->scales.records[index].rounded == 0) continue;
-      lines_->scales.records[index].rounded = static_cast<std::uint64_t>(found[l].rounded);
+      if (request.accuracy == Accuracy::correct) count_rounded(group * Lines + l, found[l].rounded);
     }
   }
 }
@@ -221,6 +256,31 @@ void WordOperand<Lines>::reduce(std::int64_t begin, std::int64_t end, Bridging b
   if (bridging == Bridging::wide) return find_wide_residues(values_ + first, count, words_ + pitch_ + first);
   for (int i = 0; i < residues_of(bridging); ++i) {
     find_residues(values_ + first, count, kBridges[i], values_ + (2 + i) * pitch_ + first);
+  }
+}
+
+template <std::int64_t Lines>
+void WordOperand<Lines>::cut(std::int64_t begin, std::int64_t end, const ScaleRequest& request, const LimbShape& shape,
+                             char* planes) {
+  static_assert(Lines == 1 || Lines % kPanelLines == 0);
+  for (std::int64_t panel = begin; panel < end; ++panel) {
+    const std::int64_t first = panel * kPanelLines;
+    const Lying source = lying(first / Lines);
+    LimbLines own{source.x + first % Lines * source.line_step,
+                  source.line_step,
+                  source.inner_step,
+                  std::min(kPanelLines, view_.outer - first),
+                  view_.inner,
+                  {},
+                  nullptr};
+    std::fill_n(own.scale, kPanelLines, 1.0);
+    for (std::int64_t l = 0; l < own.lines; ++l)
+      own.scale[l] = exact_power_of_two<double>(lines_->scales.shift[static_cast<std::size_t>(first + l)]);
+    std::int64_t rounded[kPanelLines];
+    if (request.accuracy == Accuracy::correct) own.rounded = rounded;
+    auto* to = reinterpret_cast<std::int8_t*>(planes + panel * shape.panel_bytes());
+    (Lines == 1 ? encode_left_limbs : encode_right_limbs)(own, shape.limbs, shape.tiles, to);
+    for (std::int64_t l = 0; own.rounded != nullptr && l < own.lines; ++l) count_rounded(first + l, rounded[l]);
   }
 }
 

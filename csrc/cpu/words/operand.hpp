@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cpu/limbs/shape.hpp"
 #include "cpu/runtime/kept.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/stages/scale.hpp"
@@ -21,12 +22,13 @@ inline constexpr int kLeastWordExponent = -900;
 template <std::int64_t Lines>
 class WordOperand {
  public:
-  // `planes` has room for all of the operand's, `pitch` entries apart.
-  WordOperand(const OperandView& view, char* planes, std::int64_t pitch)
+  // `planes` has room for all of the operand's, `pitch` entries apart. `copies_all`: none is read where it lies.
+  WordOperand(const OperandView& view, char* planes, std::int64_t pitch, bool copies_all)
       : view_(view),
         values_(reinterpret_cast<double*>(planes)),
         words_(reinterpret_cast<std::uint64_t*>(planes) + pitch),
-        pitch_(pitch) {
+        pitch_(pitch),
+        copies_all_(copies_all) {
     lines_->pieces.assign(static_cast<std::size_t>(view.outer), {});
     lines_->squares.assign(static_cast<std::size_t>(view.outer), 0);
   }
@@ -34,10 +36,14 @@ class WordOperand {
   // Groups of `Lines` lines. Threads may be at different ones at once; each step is over for all groups before the next begins.
   std::int64_t groups() const { return pitch_ / (Lines * view_.inner); }
 
-  // Copies the entries and looks for the scales. Range: request.bits at most kMostNearCapacity where the accuracy is scaled.
+  // Copies the entries that are not read where they lie, and looks for the scales. Range: request.bits at most kMostNearCapacity
+  // where the accuracy is scaled.
   void look(std::int64_t begin, std::int64_t end, const ScaleRequest& request);
   // The scales; false where this way does not serve the entries.
   bool end_look(const ScaleRequest& request);
+
+  // Copies what look left where it lies, which conversion needs.
+  void copy(std::int64_t begin, std::int64_t end);
 
   // The integers, in FP64 and modulo 2^64, and what is known of them: the records' counts of rounded entries where the accuracy
   // is correct, and the scales' norm.
@@ -46,6 +52,11 @@ class WordOperand {
 
   void reduce(std::int64_t begin, std::int64_t end, Bridging bridging);
 
+  // In place of conversion: panels of kPanelLines lines as limbs, into planes as `shape` says. Range: capacities that its limbs
+  // hold.
+  void cut(std::int64_t begin, std::int64_t end, const ScaleRequest& request, const LimbShape& shape, char* planes);
+
+  std::int64_t lines() const { return view_.outer; }
   const Scales& scales() const { return lines_->scales; }
   const double* values() const { return values_; }
   const std::uint64_t* words() const { return words_; }
@@ -70,7 +81,15 @@ class WordOperand {
     void add(const LaneIntegers& lanes);
   };
 
+  // Entries of a group: copied, or as they lie in the operand.
+  struct Lying {
+    const double* x;
+    std::int64_t line_step, inner_step;
+  };
+
   std::int64_t lines_of(std::int64_t group) const;
+  bool stays(std::int64_t group) const;
+  Lying lying(std::int64_t group) const;
   template <class T>
   bool copy_group(std::int64_t group);
   PieceFacts facts_of_line(std::int64_t group, std::int64_t line) const;
@@ -78,6 +97,8 @@ class WordOperand {
                    std::int64_t lanes, PieceFacts& piece) const;
   void find_group(std::int64_t group, bool has_facts, PieceFacts* pieces) const;
   void convert_group(std::int64_t group, Integers (&found)[Lines]);
+  // Of a line that is not exact.
+  void count_rounded(std::int64_t line, std::int64_t rounded);
 
   OperandView view_;
   double* values_;
@@ -85,6 +106,7 @@ class WordOperand {
   std::int64_t pitch_;
   Kept<OfLines> lines_;
   std::atomic<bool> is_served_{true};
+  bool copies_all_;
 };
 
 extern template class WordOperand<1>;

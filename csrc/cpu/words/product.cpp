@@ -6,6 +6,7 @@
 #include "arith/multiples.hpp"
 #include "cpu/accuracy/certified_block.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
+#include "cpu/limbs/join.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/stages/round_block.hpp"
 #include "cpu/words/sums.hpp"
@@ -17,16 +18,21 @@ namespace {
 constexpr std::int64_t kMultiplyGrain = 1 << 18;  // products, some 30 us: fewer are not worth a thread
 constexpr std::int64_t kEntryGrain = 8192;        // entries, some 20 us
 constexpr std::int64_t kPlaneBytes = 8;           // an entry
+// Products of tiles of limbs, some 6 ns each, of which as many are worth a thread; and what it takes to join one tile's sums.
+constexpr std::int64_t kLimbGrain = 4096, kJoinWork = 64;
 
-// Nanoseconds of one thread of a Zen 4 processor, by benchmarks/cpu_small.py --ways, in accuracy="fp64": of one product of
-// entries, of one entry of an operand with what becomes of it, and of what every call takes. In words with one residue, where
-// vectors have products of 64 bits (AVX-512) and where not; by planes of bytes on an INT8 unit, and by a BLAS.
+// Nanoseconds of one thread, by benchmarks/cpu_small.py --ways, in accuracy="fp64": of one product of entries, of one entry of an
+// operand with what becomes of it, and of what every call takes. On a Zen 4 processor in words with one residue, where vectors
+// have products of 64 bits (AVX-512) and where not; by planes of bytes on an INT8 unit, and by a BLAS. On a Xeon with AMX by
+// eight limbs, in words, and by planes, of which several threads share all but the products less well.
 struct Costs {
   double product, entry, call;
 };
 constexpr Costs kFastWords{0.125, 2.0, 3e3}, kSlowWords{0.30, 2.0, 3e3}, kBytePlanes{0.07, 20.0, 12e3},
     kBlasPlanes{0.28, 9.0, 12e3};
-constexpr double kMostProducts = 0x1p27;  // more were not found to be faster
+constexpr Costs kAmxLimbs{0.154, 1.5, 3.2e3}, kAmxWords{0.28, 2.0, 3e3}, kAmxPlanes{0.045, 25.0, 12e3},
+    kSharedAmxPlanes{0.045, 45.0, 12e3};
+constexpr double kMostProducts = 0x1p27, kMostLimbProducts = 0x1p30;  // more were not found to be faster
 
 // Then a sum of words takes less than two in FP64.
 bool multiplies_words_fast() {
@@ -47,6 +53,11 @@ bool may_multiply_words(std::int64_t m, std::int64_t n, std::int64_t k, const Sc
   return most <= kMostNearCapacity && WordShape(m, n, k).bytes(kMostBridges) <= workspace_limit;
 }
 
+std::int64_t words_workspace(std::int64_t m, std::int64_t n, std::int64_t k) {
+  const std::int64_t limbs = serving_limb_unit() != nullptr ? LimbShape(m, n, k, kMostLimbs).bytes() : 0;
+  return WordShape(m, n, k).bytes(kMostBridges) + limbs;
+}
+
 bool is_turned(std::int64_t m, std::int64_t n) {
   const auto padded = [](std::int64_t rows, std::int64_t columns) {
     return static_cast<double>(round_up(rows, kWordRows)) * static_cast<double>(round_up(columns, kWordColumns));
@@ -54,25 +65,47 @@ bool is_turned(std::int64_t m, std::int64_t n) {
   return padded(n, m) < padded(m, n);
 }
 
-bool words_pay(std::int64_t m, std::int64_t n, std::int64_t k) {
+WordWays ways_that_pay(std::int64_t m, std::int64_t n, std::int64_t k, Accuracy accuracy) {
   const auto lines = [](std::int64_t x, std::int64_t y) { return static_cast<double>(x + y); };
-  const auto entries = [](std::int64_t x, std::int64_t y) { return static_cast<double>(x) * static_cast<double>(y); };
+  const auto product = [](std::int64_t x, std::int64_t y, std::int64_t z) {
+    return static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z);
+  };
+  const auto nanoseconds = [](const Costs& costs, double products, double entries) {
+    return products * costs.product + entries * costs.entry + costs.call;
+  };
+  const LimbUnit* unit = serving_limb_unit();
   const WordShape shape = is_turned(m, n) ? WordShape(n, m, k) : WordShape(m, n, k);
-  const double inner = static_cast<double>(k), products = entries(shape.rows, shape.columns) * inner;
-  const Costs words = multiplies_words_fast() ? kFastWords : kSlowWords;
-  const Costs planes = serving_byte_kernel() != nullptr ? kBytePlanes : kBlasPlanes;
-  const double in_words = products * words.product + lines(shape.rows, shape.columns) * inner * words.entry + words.call;
-  const double by_planes = entries(m, n) * inner * planes.product + lines(m, n) * inner * planes.entry + planes.call;
-  return products <= kMostProducts && in_words <= by_planes;
+  const LimbShape limbs(m, n, k, kMostLimbs);
+  const double inner = static_cast<double>(k), of_words = product(shape.rows, shape.columns, k);
+  const double of_limbs = product(limbs.rows, limbs.columns, limbs.tiles) * (kPanelLines * kTileBytes);
+  const Costs words = unit != nullptr ? kAmxWords : multiplies_words_fast() ? kFastWords : kSlowWords;
+  const Costs planes = unit != nullptr                    ? thread_count() > 1 ? kSharedAmxPlanes : kAmxPlanes
+                       : serving_byte_kernel() != nullptr ? kBytePlanes
+                                                          : kBlasPlanes;
+  const double by_planes = nanoseconds(planes, product(m, n, k), lines(m, n) * inner);
+  const double in_words = nanoseconds(words, of_words, lines(shape.rows, shape.columns) * inner);
+  const double by_limbs = nanoseconds(kAmxLimbs, of_limbs, lines(m, n) * inner);
+  WordWays ways;
+  ways.words = of_words <= kMostProducts && in_words <= by_planes;
+  // Correctly rounded results have longer integers than limbs hold, with few exceptions.
+  const bool may_be_limbs = unit != nullptr && accuracy != Accuracy::correct && of_limbs <= kMostLimbProducts;
+  if (may_be_limbs && by_limbs <= by_planes && by_limbs <= in_words) ways.limbs = unit;
+  return ways;
 }
 
-WordProduct::WordProduct(const OperandView& a, const OperandView& b, const ScaleRequest& request, StageTimes& times)
-    : request_(request), times_(times), shape_(a.outer, b.outer, a.inner), memory_(allocate_buffer(workspace())) {
+WordProduct::WordProduct(const OperandView& a, const OperandView& b, const ScaleRequest& request, const WordWays& ways,
+                         std::int64_t workspace_limit, StageTimes& times)
+    : request_(request),
+      ways_(ways),
+      workspace_limit_(workspace_limit),
+      times_(times),
+      shape_(a.outer, b.outer, a.inner),
+      memory_(allocate_buffer(shape_.bytes(kMostBridges))) {
   constexpr std::int64_t planes = 2 + kMostBridges;
   char* planes_b = memory_.get() + planes * kPlaneBytes * shape_.entries_a();
   sums_ = planes_b + planes * kPlaneBytes * shape_.entries_b();
-  a_.emplace(a, memory_.get(), shape_.entries_a());
-  b_.emplace(b, planes_b, shape_.entries_b());
+  a_.emplace(a, memory_.get(), shape_.entries_a(), ways_.limbs == nullptr);
+  b_.emplace(b, planes_b, shape_.entries_b(), ways_.limbs == nullptr);
 }
 
 // body(operand, begin, end) of all groups of both operands, in one loop: each has as many parts as the lines that it has.
@@ -93,8 +126,63 @@ bool WordProduct::multiply() {
     for_groups([this](auto& own, std::int64_t begin, std::int64_t end) { own.look(begin, end, request_); });
     if (!a_->end_look(request_) || !b_->end_look(request_)) return false;
   }
+  limbs_ = limbs_that_serve();
+  if (limbs_) {
+    multiply_limbs();
+    return true;
+  }
+  return ways_.words && multiply_words();
+}
+
+// Those that hold the integers of all lines.
+std::optional<LimbShape> WordProduct::limbs_that_serve() const {
+  int capacity = kLeastBits;
+  for (const Scales* scales : {&scales_a(), &scales_b()}) {
+    if (!scales->capacities.empty()) capacity = std::max<int>(capacity, scales->capacities.largest);
+  }
+  if (ways_.limbs == nullptr || capacity > kMostLimbCapacity) return std::nullopt;
+  const LimbShape shape(a_->lines(), b_->lines(), shape_.inner, limbs_of(capacity));
+  if (shape_.bytes(kMostBridges) + shape.bytes() > workspace_limit_) return std::nullopt;
+  return shape;
+}
+
+void WordProduct::multiply_limbs() {
+  const LimbShape& shape = *limbs_;
   {
     const StageTimer timer(times_.encode);
+    limb_memory_ = allocate_buffer(shape.bytes());
+    char* planes_b = limb_memory_.get() + shape.rows * shape.panel_bytes();
+    const std::int64_t grain = ceil_div(kEntryGrain, kPanelLines * shape_.inner);
+    parallel_for(shape.rows + shape.columns, grain, [&](std::int64_t begin, std::int64_t end) {
+      if (begin < shape.rows) a_->cut(begin, std::min(end, shape.rows), request_, shape, limb_memory_.get());
+      if (end > shape.rows) {
+        b_->cut(std::max<std::int64_t>(begin - shape.rows, 0), end - shape.rows, request_, shape, planes_b);
+      }
+    });
+  }
+  const StageTimer timer(times_.multiply);
+  const auto* panels = reinterpret_cast<const std::int8_t*>(limb_memory_.get());
+  const std::int64_t pitch = shape_.columns, panel = shape.panel_bytes();
+  auto* parts = reinterpret_cast<double*>(sums_);
+  const std::int64_t grain = kLimbGrain / (shape.limbs * shape.limbs * shape.tiles + kJoinWork) + 1;
+  parallel_for(shape.rows * shape.columns, grain, [&](std::int64_t begin, std::int64_t end) {
+    alignas(64) std::int32_t sums[kMostSums];
+    ways_.limbs->begin();
+    for (std::int64_t tile = begin; tile < end; ++tile) {
+      const std::int64_t i = tile % shape.rows, j = tile / shape.rows;
+      ways_.limbs->run({panels + i * panel, panels + (shape.rows + j) * panel, sums, shape.tiles, shape.limbs});
+      double* top = parts + i * kPanelLines * pitch + j * kPanelLines;
+      const std::int64_t rows = std::min(kPanelLines, shape_.rows - i * kPanelLines);
+      join_diagonals(sums, shape.limbs, {top, top + shape_.entries(), top + 2 * shape_.entries(), pitch, rows});
+    }
+    ways_.limbs->end();
+  });
+}
+
+bool WordProduct::multiply_words() {
+  {
+    const StageTimer timer(times_.encode);
+    if (ways_.limbs != nullptr) for_groups([](auto& own, std::int64_t begin, std::int64_t end) { own.copy(begin, end); });
     for_groups([this](auto& own, std::int64_t begin, std::int64_t end) { own.convert(begin, end, request_); });
     a_->end_conversion();
     b_->end_conversion();
@@ -132,7 +220,7 @@ bool WordProduct::multiply() {
 }
 
 EntryCounts WordProduct::finish(const Promise& promise, const Target& target, Listed* listed) const {
-  const WordSums sums(sums_, shape_, bridging_);
+  const WordSums sums = limbs_ ? WordSums(sums_, shape_) : WordSums(sums_, shape_, bridging_);
   return with_float(target.result.type, [&](auto zero) -> EntryCounts {
     using T = decltype(zero);
     if (listed == nullptr) {

@@ -8,6 +8,7 @@
 
 #include "cpu/accuracy/certified.hpp"
 #include "cpu/block_runner.hpp"
+#include "cpu/limbs/unit.hpp"
 #include "cpu/runtime/buffer.hpp"
 #include "cpu/stages/scale.hpp"
 #include "cpu/words/operand.hpp"
@@ -19,16 +20,29 @@ namespace ozfp4 {
 bool may_multiply_words(std::int64_t m, std::int64_t n, std::int64_t k, const ScaleRequest& request,
                         std::int64_t workspace_limit);
 
+// The most that a product of these extents takes.
+std::int64_t words_workspace(std::int64_t m, std::int64_t n, std::int64_t k);
+
 // Whether the transposed product has fewer tiles: few columns are better rows.
 bool is_turned(std::int64_t m, std::int64_t n);
 
-// Whether it takes less time than planes, as far as the extents say: measured by benchmarks/cpu_small.py.
-bool words_pay(std::int64_t m, std::int64_t n, std::int64_t k);
+// How the integers' sums are made: in words, or by limbs of eight bits on a unit. Of both the one that takes less time serves, if
+// the entries let it.
+struct WordWays {
+  bool words = false;
+  const LimbUnit* limbs = nullptr;
+
+  bool any() const { return words || limbs != nullptr; }
+};
+
+// Those that take less time than planes, as far as the extents say: measured by benchmarks/cpu_small.py.
+WordWays ways_that_pay(std::int64_t m, std::int64_t n, std::int64_t k, Accuracy accuracy);
 
 class WordProduct {
  public:
-  // Range: float64 or float32 operands, extents of 1 and more; may_multiply_words.
-  WordProduct(const OperandView& a, const OperandView& b, const ScaleRequest& request, StageTimes& times);
+  // Range: float64 or float32 operands, extents of 1 and more; may_multiply_words. Not more than `workspace_limit` bytes.
+  WordProduct(const OperandView& a, const OperandView& b, const ScaleRequest& request, const WordWays& ways,
+              std::int64_t workspace_limit, StageTimes& times);
 
   // Scales, encodes and multiplies; false where the entries are not served, and nothing has been written.
   bool multiply();
@@ -39,17 +53,26 @@ class WordProduct {
   const Scales& scales_a() const { return a_->scales(); }
   const Scales& scales_b() const { return b_->scales(); }
   int residues() const { return residues_of(bridging_); }
-  std::int64_t workspace() const { return shape_.bytes(kMostBridges); }
+  // Limbs of an integer and what multiplied them; 0 and nullptr where the sums are those of words.
+  int limbs() const { return limbs_ ? limbs_->limbs : 0; }
+  const LimbUnit* unit() const { return limbs_ ? ways_.limbs : nullptr; }
+  std::int64_t workspace() const { return shape_.bytes(kMostBridges) + (limbs_ ? limbs_->bytes() : 0); }
 
  private:
   template <class Body>
   void for_groups(const Body& body);
+  std::optional<LimbShape> limbs_that_serve() const;
+  void multiply_limbs();
+  bool multiply_words();
 
   ScaleRequest request_;
+  WordWays ways_;
+  std::int64_t workspace_limit_;
   StageTimes& times_;
   WordShape shape_;
   Bridging bridging_ = Bridging::none;
-  Buffer memory_;
+  std::optional<LimbShape> limbs_;
+  Buffer memory_, limb_memory_;
   char* sums_ = nullptr;
   std::optional<WordOperand<1>> a_;
   std::optional<WordOperand<kWordColumns>> b_;

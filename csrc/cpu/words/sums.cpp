@@ -21,9 +21,9 @@ inline void join_impl(const NearSums& sums, int n, LaneParts& parts) {
     double residue[kMostBridges] = {};
     for (int b = 0; b < Bridges; ++b) residue[b] = sums.residue[b][i];
     const SumParts own = join_near_sum<Bridges>(sums.word[i], sums.near[i], residue);
-    parts.top[i] = own.top;
-    parts.middle[i] = own.middle;
-    parts.low[i] = own.low;
+    parts.room[0][i] = own.top;
+    parts.room[1][i] = own.middle;
+    parts.room[2][i] = own.low;
   }
 }
 
@@ -37,9 +37,9 @@ OZFP4_VECTORISED void join_2(const NearSums& sums, int n, LaneParts& parts) { jo
 OZFP4_VECTORISED void join_wide(const NearSums& sums, int n, LaneParts& parts) {
   for (int i = 0; i < n; ++i) {
     const SumParts own = join_wide_sum(sums.word[i], sums.near[i], sums.wide[i]);
-    parts.top[i] = own.top;
-    parts.middle[i] = own.middle;
-    parts.low[i] = own.low;
+    parts.room[0][i] = own.top;
+    parts.room[1][i] = own.middle;
+    parts.room[2][i] = own.low;
   }
 }
 

@@ -8,6 +8,7 @@
 #include "arith/scale_wide.hpp"
 #include "arith/wide/near_sum.hpp"
 #include "arith/wide/round_wide.hpp"
+#include "cpu/accuracy/lane_errors.hpp"
 #include "cpu/accuracy/update_lanes.hpp"
 #include "cpu/stages/columns.hpp"
 #include "cpu/words/shape.hpp"
@@ -22,12 +23,17 @@ struct NearSums {
   const std::uint64_t* wide;  // of residues by the wide bridge
 };
 
-// The parts of up to kLanes integers.
+// The parts of up to kLanes integers, where they lie: among the sums, or in the room that this has.
 struct LaneParts {
-  double top[kLanes], middle[kLanes], low[kLanes];
+  double room[3][kLanes];
+  const double *top = room[0], *middle = room[1], *low = room[2];
+
+  LaneParts() = default;
+  LaneParts(const LaneParts&) = delete;
+  LaneParts& operator=(const LaneParts&) = delete;
 };
 
-// Loops over lanes, vectorised. Of results `refused` is not 0 where another way has to round.
+// Loops over lanes, vectorised; the first one fills the room. Of results `refused` is not 0 where another way has to round.
 void join_lanes(const NearSums& sums, Bridging bridging, int n, LaneParts& parts);
 void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, double* result, std::int64_t* refused);
 void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, float* result, std::int64_t* refused);
@@ -46,9 +52,18 @@ class WordSums {
   // `planes`: sums in words, in FP64 and of residues, each [row][column] of the padded extents.
   WordSums(const char* planes, const WordShape& shape, Bridging bridging) : planes_(planes), shape_(shape), bridging_(bridging) {}
 
+  // `planes`: the parts of the integers themselves, top, middle and low.
+  WordSums(const char* parts, const WordShape& shape) : planes_(parts), shape_(shape), are_parts_(true) {}
+
   std::int64_t at(std::int64_t row, std::int64_t column) const { return row * shape_.columns + column; }
 
   void load(std::int64_t first, int n, Lanes& parts) const {
+    if (are_parts_) {
+      parts.top = plane(0) + first;
+      parts.middle = plane(1) + first;
+      parts.low = plane(2) + first;
+      return;
+    }
     const auto* words = reinterpret_cast<const std::uint64_t*>(planes_) + first;
     join_lanes({words, plane(1) + first, {plane(2) + first, plane(3) + first}, words + 2 * shape_.entries()}, bridging_, n,
                parts);
@@ -65,6 +80,7 @@ class WordSums {
     load(first, n, parts);
     std::int64_t refused[kLanes];
     round_lanes(parts, n, exponent, result, refused);
+    if (!is_any(refused, n)) return;
     for (int i = 0; i < n; ++i) {
       if (refused[i] != 0) result[i] = round_scaled<T>(lane(parts, first, i), exponent[i]);
     }
@@ -103,7 +119,8 @@ class WordSums {
 
   const char* planes_;
   const WordShape& shape_;
-  Bridging bridging_;
+  Bridging bridging_ = Bridging::none;
+  bool are_parts_ = false;
 };
 
 }  // namespace ozfp4

@@ -85,8 +85,8 @@ def matmul(
     request: MatmulRequest, plan: Plan, roundings: Sequence[str] | None = None, way: str = "planes"
 ) -> tuple[list[Any], Any, dict[str, Any]]:
     """The products by a plan, in the caller's library, one for each rounding (by default the one that was asked for); bounds
-    of the errors of the first, or None; and what the core says of it. `way`: by the plan's "planes", in "words" where these serve
-    the entries, or "cheaper".
+    of the errors of the first, or None; and what the core says of it. `way`: by the plan's "planes", in "words" or by "limbs" where
+    these serve the entries, or "cheaper".
 
     Raises
     ------
@@ -222,8 +222,12 @@ def make_report(
     """What a product did, by what :func:`matmul` returned of it."""
     core, asked, device = plan._core, request.asked, name()
     in_words = outcome["in_words"]
-    residues = f"words of 64 bits, FP64 and {outcome['moduli_used']} residues"
-    kernel = residues if in_words else kernel_name(core.alphabet, outcome["unit"])
+    if outcome["limbs"]:
+        kernel = f"{outcome['limbs']} limbs of eight bits on {outcome['limb_unit']}"
+    elif in_words:
+        kernel = f"words of 64 bits, FP64 and {outcome['moduli_used']} residues"
+    else:
+        kernel = kernel_name(core.alphabet, outcome["unit"])
     stages: tuple[str, ...] = ("scale", "encode", "multiply", "reconstruct")
     if asked.accuracy != "scaled":
         stages += ("repair",)

@@ -33,7 +33,7 @@ class DeviceKernel:
         The kernel's name, as in a Report.
     element : str
         Entries of its planes: an alphabet of the CPU ("fp4", "int8", "fp64"); without planes "words", or on the CPU
-        "numbers" for floating-point operands; residues ("u8"), limbs ("s8") or E2M1 codes ("e2m1") of a GPU.
+        "numbers" and "limbs" for floating-point operands; residues ("u8"), limbs ("s8") or E2M1 codes ("e2m1") of a GPU.
     """
 
     device: str
@@ -63,6 +63,8 @@ class DeviceKernel:
 WORDS = DeviceKernel("cpu", "integers in machine words", "words")
 # Small products of floating-point numbers on the CPU, which have no planes.
 NUMBERS = DeviceKernel("cpu", "numbers in machine words", "numbers")
+# The same by limbs of eight bits, where the CPU has a unit for them.
+LIMBS = DeviceKernel("cpu", "numbers by limbs of eight bits", "limbs")
 
 
 def words_kernel(index: int) -> DeviceKernel:
@@ -108,7 +110,7 @@ def cpu_kernels() -> list[DeviceKernel]:
     for alphabet in ALPHABETS:
         found += [_cpu_kernel(alphabet, unit) for unit in units if alphabet != "fp64"]
         found.append(_cpu_kernel(alphabet, None))
-    return [*found, WORDS, NUMBERS]
+    return [*found, WORDS, NUMBERS, *([LIMBS] if _core.has_limb_unit() else [])]
 
 
 def elements(plan: Plan) -> tuple[str, ...]:

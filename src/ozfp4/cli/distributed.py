@@ -94,7 +94,7 @@ def _measure(options: argparse.Namespace, folder: Path | None, rank: int, ranks:
     from ..bench.provenance import describe, sentence
     from ..bench.rows import RowStore
     from ..bench.scaling import measure
-    from ..bench.scaling.products import Ranks
+    from ..bench.scaling.products import Ranks, host_names
 
     handles = {size: dist.new_group(list(range(size))) for size in measure.group_sizes(ranks)}
     sizes = options.sizes or list((QUICK_SIZES if options.quick else SIZES)[device.type])
@@ -109,7 +109,7 @@ def _measure(options: argparse.Namespace, folder: Path | None, rank: int, ranks:
         print(f"{ranks} ranks of {sentence(machine)}")
         left = [[job for job in jobs if store.get(**job.key) is None]]
     dist.broadcast_object_list(left, device=device)
-    everybody = Ranks(rank, ranks, device)
+    everybody = Ranks(rank, ranks, device, names=host_names())
     with nullcontext() if store is None else report_at_the_end(lambda: _report(options, folder, store)):
         for job in left[0]:
             _one(everybody, handles, job, repeat, store)
@@ -119,16 +119,14 @@ def _measure(options: argparse.Namespace, folder: Path | None, rank: int, ranks:
 def _one(everybody: Ranks, handles: dict[int, Any], job: Job, repeat: int, store: RowStore | None) -> None:
     """One row, while those that are not in its group wait."""
     from ..bench.scaling import measure
+    from ..bench.scaling.products import give_back
 
     here = measure.on_group(everybody, handles, job)
     if here is not None:
         found = measure.row(here, job, repeat)
         if store is not None:
             store.add(found)
-        if here.device.type == "cuda":
-            import torch
-
-            torch.cuda.empty_cache()  # another size, and so other pieces
+        give_back(here.device)
     everybody.wait()
 
 

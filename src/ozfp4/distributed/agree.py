@@ -10,14 +10,14 @@ import hashlib
 import json
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from .. import _core
-from ..backends.cuda import extension
 from ..request.library import require_torch
+from ..support.ranks import check_refusals, text_of
 from ..support.version import __version__
 from .collectives import Group, all_gather
 
@@ -25,7 +25,10 @@ FRAME = 1024  # bytes of a message, its length in the first four; what is longer
 REMEMBERED = 4096  # calls of a group
 # From so many bytes on, all ranks make sure that all of them have the memory before any sends.
 LEAST_CONFIRMED = 2**28
+PATIENCE = 0.8  # a share of the timeout: at its end torch ends a process that waits for NCCL, and with it what we would say
 CONFIRMS = "confirms"  # a field of messages within a call
+MESH = "mesh"  # the only field of messages of DTensors: what a part of their mesh has said
+CODE = ("*.py", "_core*.so", "_cuda*.so", "libozfp4_cuda*.so")
 Fields = dict[str, Any]
 Agreed = TypeVar("Agreed")
 Taken = TypeVar("Taken")
@@ -33,17 +36,26 @@ Taken = TypeVar("Taken")
 
 @lru_cache(maxsize=1)
 def build() -> str:
-    """A digest of the extension modules: ranks of one version may have been built from different sources."""
+    """A digest of the package: ranks of one version may have been built from different sources."""
+    # An editable installation has its Python code elsewhere than the extension modules.
+    folders = Path(__file__).parents[1], Path(str(_core.__file__)).parent
+    return digest_of(*dict.fromkeys(folders))
+
+
+def digest_of(*folders: Path) -> str:
+    """Of all that computes there: the Python code, the extension modules, and the library that holds the kernels for GPUs."""
     digest = hashlib.blake2b(digest_size=8)
-    for module in (_core, extension.extension()):
-        if module is not None:
-            digest.update(Path(str(module.__file__)).read_bytes())
+    for folder in folders:
+        found = [path for pattern in CODE for path in folder.rglob(pattern)]
+        for path in sorted(found):
+            digest.update(f"{path.relative_to(folder).as_posix()}\0".encode())
+            digest.update(hashlib.blake2b(path.read_bytes()).digest())
     return digest.hexdigest()
 
 
 def identity() -> str:
-    """The library that a rank runs."""
-    return f"ozfp4 {__version__}, build {build()}"
+    """The library that a rank runs, and the torch beneath."""
+    return f"ozfp4 {__version__}, build {build()}, torch {require_torch().__version__}"
 
 
 class Channel:
@@ -73,12 +85,16 @@ class Channel:
         return [frame[4 : 4 + length] for frame, length in zip(frames, lengths, strict=True)]
 
     def _swap(self, group: Group, frame: bytearray) -> list[bytes]:
+        if not self.on_host:
+            _check_not_captured()
         try:
             return (self._by_host if self.on_host else self._by_device)(group, frame)
+        except require_torch().cuda.OutOfMemoryError:  # a RuntimeError, and nobody else's fault
+            raise
         except RuntimeError as error:  # of torch.distributed, which has no narrower ones everywhere
             raise RuntimeError(
                 f"rank {group.rank} of {group.size} had no answer of all other ranks: one of them has ended, or raised or "
-                f"waits elsewhere; torch.distributed says: {error}"
+                f"waits elsewhere: {error}"
             ) from error
 
     @staticmethod
@@ -92,27 +108,31 @@ class Channel:
     def _by_device(self, group: Group, frame: bytearray) -> list[bytes]:
         """On a stream of its own: what the current one still computes is not waited for."""
         torch = require_torch()
-        if torch.cuda.is_current_stream_capturing():
-            raise RuntimeError(
-                "a CUDA graph is being captured, in which no rank can wait for the others; whole= and check='first' leave the "
-                "exchange out of a call like an earlier one"
-            )
         index = torch.cuda.current_device()
         if index not in self._streams:
             self._streams[index] = torch.cuda.Stream()
         with torch.cuda.stream(self._streams[index]):
-            sent = torch.frombuffer(frame, dtype=torch.uint8).cuda()
+            sent = torch.frombuffer(frame, dtype=torch.uint8).to(torch.device("cuda", index))
             found = torch.empty(group.size * len(frame), dtype=torch.uint8, device=sent.device)
             all_gather(found, sent, group).wait()
             host = torch.empty(found.shape, dtype=torch.uint8, pin_memory=True)
             host.copy_(found, non_blocking=True)
             done = torch.cuda.Event()
             done.record()
-        ends = time.monotonic() + _timeout(group, sent.device)
+        limit = PATIENCE * _timeout(group, sent.device)
+        ends = time.monotonic() + limit
         while not done.query():
             if time.monotonic() > ends:
-                raise RuntimeError("the group's timeout has passed")
+                raise RuntimeError(f"nothing came in {limit:.3g} s, {PATIENCE} of the group's timeout")
         return _cut(host.numpy().tobytes(), len(frame))
+
+
+def _check_not_captured() -> None:
+    if require_torch().cuda.is_current_stream_capturing():
+        raise RuntimeError(
+            "a CUDA graph is being captured, in which no rank can wait for the others; whole= and check='first' leave the "
+            "exchange out of a call like an earlier one"
+        )
 
 
 def _framed(message: bytes, size: int) -> bytearray:
@@ -153,14 +173,14 @@ def agree(
     Exception
         `error` itself on a rank that has one.
     RuntimeError
-        On the others, with the rank and what it said; or a rank has ended.
+        On the others, with the rank and what it said (an OverflowError for one); or a rank has ended.
     """
     if group.size == 1:
         if error is not None:
             raise error
         assert message is not None
         return conclude([json.loads(message)])
-    said = message if message is not None else encode({"refused": _text(error)})
+    said = message if message is not None else encode({"refused": text_of(error)})
     place = channel(group)
     found = place.swap(group, said)
     before = place.agreed.get(said)
@@ -173,10 +193,45 @@ def agree(
     _check_place(fields)
     _check_refusals(fields)
     result = conclude(fields)
-    if len(place.agreed) >= REMEMBERED:
-        place.agreed.clear()
-    place.agreed[said] = found, result
+    remember(place.agreed, said, (found, result))
     return result
+
+
+def over_mesh(
+    groups: Sequence[Group], ranks: list[int], fields: Fields | None, error: Exception | None
+) -> None:
+    """Returns where all ranks of a mesh have the same fields. `groups`: this rank's, one a dimension of the mesh; `ranks`: all of
+    the mesh, in its order, as errors name them.
+
+    What one dimension has told travels along the next one, so that each rank knows what all have said, and no rank goes on
+    that another one's refusal has not reached.
+
+    Raises
+    ------
+    Exception
+        `error` itself on a rank that has one.
+    ValueError
+        The fields differ; the first that does, with the values of all ranks.
+    RuntimeError
+        A rank refuses (an OverflowError for one), makes another call, or has ended.
+    """
+    found: list[Fields] = [{"refused": text_of(error)} if fields is None else fields]
+    for group in reversed(groups):
+        if group.size > 1:
+            parts = [json.loads(each) for each in channel(group).swap(group, encode({MESH: found}))]
+            _check_place(parts)
+            found = [each for part in parts for each in part[MESH]]
+    if error is not None:
+        raise error
+    check_refusals({rank: x["refused"] for rank, x in zip(ranks, found, strict=True) if "refused" in x})
+    check_alike(found, ("library",), ranks)  # another one may say other things
+    check_alike(found, tuple(found[0]), ranks)
+
+
+def remember(found: dict[Any, Any], key: Any, value: Any) -> None:
+    if len(found) >= REMEMBERED:
+        found.clear()
+    found[key] = value
 
 
 def confirm(group: Group, error: Exception | None) -> None:
@@ -185,7 +240,7 @@ def confirm(group: Group, error: Exception | None) -> None:
     if group.size > 1:
         said: Fields = {CONFIRMS: True}
         if error is not None:
-            said |= {"refused": _text(error), "kind": type(error).__name__}
+            said |= {"refused": text_of(error)}
         fields = [json.loads(each) for each in channel(group).swap(group, encode(said))]
         _check_place(fields)
         if error is None:
@@ -220,35 +275,33 @@ def encode(fields: Fields) -> bytes:
 
 
 def _check_place(fields: list[Fields]) -> None:
-    """RuntimeError where some ranks begin a call and others are within one: what they would exchange next is not alike."""
+    """RuntimeError where some ranks begin a call, and others another kind of call or are within one: what they would exchange
+    next is not alike."""
     within = [rank for rank, each in enumerate(fields) if CONFIRMS in each]
     if 0 < len(within) < len(fields):
         raise RuntimeError(
             f"the ranks are in different calls: {_ranks(within)} within an earlier one, which another rank has left"
         )
-
-
-def _text(error: Exception | None) -> str:
-    return f"{type(error).__name__}: {error}"[:4096]
+    on_mesh = [rank for rank, each in enumerate(fields) if MESH in each]
+    if 0 < len(on_mesh) < len(fields):
+        raise RuntimeError(
+            f"the ranks are in different calls: {_ranks(on_mesh)} with DTensors, the others with parts"
+        )
 
 
 def _check_refusals(fields: list[Fields]) -> None:
-    refused = {rank: each["refused"] for rank, each in enumerate(fields) if "refused" in each}
-    if refused:
-        text = "; ".join(f"rank {rank} refused: {why}" for rank, why in refused.items())
-        kinds = {fields[rank].get("kind") for rank in refused}
-        raise (OverflowError if kinds == {"OverflowError"} else RuntimeError)(text)
+    check_refusals({rank: each["refused"] for rank, each in enumerate(fields) if "refused" in each})
 
 
-def check_alike(fields: list[Fields], names: tuple[str, ...]) -> None:
-    """ValueError for the first of these fields that the ranks have different values of; it names them all."""
+def check_alike(fields: list[Fields], names: tuple[str, ...], ranks: list[int] | None = None) -> None:
+    """ValueError for the first of these fields that the ranks have different values of; it names them all, as `ranks` does."""
     for name in names:
         values = [each[name] for each in fields]
         if any(value != values[0] for value in values):
             said: dict[str, list[int]] = {}
-            for rank, value in enumerate(values):
+            for rank, value in zip(ranks or range(len(values)), values, strict=True):
                 said.setdefault(_shown(value), []).append(rank)
-            shown = "; ".join(f"{value} on {_ranks(ranks)}" for value, ranks in said.items())
+            shown = "; ".join(f"{value} on {_ranks(who)}" for value, who in said.items())
             raise ValueError(f"{name}: the ranks differ: {shown}")
 
 

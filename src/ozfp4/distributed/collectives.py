@@ -6,6 +6,7 @@ Parts of any sizes: what all ranks gather is filled up to the largest part. Tens
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -59,6 +60,15 @@ def take_group(handle: Any) -> Group:
             f"group: {type(handle).__name__} is no torch.distributed group; of a DeviceMesh pass get_group(axis)"
         )
     return Group(handle, handle.rank(), handle.size())
+
+
+def device_of(x: Any) -> AbstractContextManager[Any]:
+    """A scope in which the GPU where a tensor lies is the current one, as collectives want it."""
+    torch = require_torch()
+    if isinstance(x, torch.Tensor) and x.is_cuda:
+        scope: AbstractContextManager[Any] = torch.cuda.device(x.device)
+        return scope
+    return nullcontext()
 
 
 class Pending:

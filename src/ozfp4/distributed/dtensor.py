@@ -14,14 +14,17 @@ from typing import Any
 
 from ..api.matmul import matmul as local_product
 from ..request.arguments import check_arguments
-from ..request.library import dtensor_class, require_torch
+from ..request.library import dtensor_class, is_dtensor, require_torch
 from ..request.operands import matmul_shape
 from ..torch_ops import calls, dtensors, gradients
 from ..torch_ops.derivatives import Call as Differentiated
 from ..torch_ops.derivatives import Like
 from ..torch_ops.shardings import placed, register, resolved
+from . import agree
+from .collectives import device_of, take_group
 from .inner import check_method
 from .placements import Way, check_placements, choose, rows_of
+from .request import shown
 
 torch: Any = require_torch()
 
@@ -48,32 +51,94 @@ def matmul(
 ) -> Any:
     """The product as a DTensor, or it and its bounds."""
     is_plain = placements is None and method == "auto" and not return_bound and options["plan"] is None
-    if is_plain:  # as one before that needed no exchange
-        settings = {name: value for name, value in options.items() if name != "plan"}
+    settings = {name: value for name, value in options.items() if name != "plan"}
+    mesh = (a if is_dtensor(a) else b).device_mesh
+    if mesh.get_coordinate() is None:
+        raise RuntimeError(f"a: this process is no member of {mesh}; its members alone multiply there")
+    known = agree.channel(take_group(mesh.get_group(0))).known
+    where = tuple(placements) if isinstance(placements, list) else placements
+    key = _key(a, b, (where, method, return_bound, *options.values()))
+    is_known = key is not None and key in known
+    if is_plain and is_known:  # as one before that needed no exchange
         found = dtensors.again("matmul", (a, b), calls.unusual(settings))
         if found is not None:
             return found
-    dtensors.check(None, {}, a=a, b=b)
-    check_arguments(
-        **{name: value for name, value in options.items() if name != "overflow"}, return_bound=return_bound
-    )
-    asked = _Asked(over_group, options, check_method(method), bool(return_bound))
-    mesh = a.device_mesh
-    if mesh.get_coordinate() is None:
-        raise RuntimeError(f"a: this process is no member of {mesh}; its members alone multiply there")
-    wanted = check_placements(placements, mesh.ndim, len(matmul_shape(tuple(a.shape), tuple(b.shape)).result))
-    register()
-    if torch.is_grad_enabled() and (a.requires_grad or b.requires_grad):
-        if return_bound:
-            raise RuntimeError("return_bound: bounds have no derivative; pass detached operands")
-        if options["plan"] is not None:
-            raise ValueError("plan: a Plan is not for DTensors that require grad; pass detached operands")
+    asked = _Asked(over_group, options, method, return_bound)
+    wanted = _check(a, b, placements, asked) if is_known else _agreed(mesh, a, b, placements, asked)
+    if key is not None and not is_known:
+        agree.remember(known, key, True)
+    if any(_gradients(a, b)):
         return _Differentiable.apply(a, b, asked, wanted)
     a, b = a.detach(), b.detach()
     way = choose(a, b, asked.method, wanted)
     if is_plain and way.inner is None and (way.a, way.b) == (a.placements, b.placements):
         return dtensors.product("matmul", (a, b), calls.unusual(settings))
     return _product(a, b, asked, way)
+
+
+def _key(a: Any, b: Any, rest: tuple[Any, ...]) -> Any:
+    """What equal calls of a rank have in common; None where that cannot be a key."""
+    specs = getattr(a, "_spec", None), getattr(b, "_spec", None)
+    key = (_KEPT, *specs, _gradients(a, b), rest, tuple(map(type, rest)))  # True is 1
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+_KEPT = "DTensors"  # beside the calls with parts of ranks
+
+
+def _gradients(a: Any, b: Any) -> tuple[bool, bool]:
+    """Of which operands they are asked for."""
+    is_enabled = torch.is_grad_enabled()
+    return is_enabled and bool(a.requires_grad), is_enabled and bool(b.requires_grad)
+
+
+def _check(a: Any, b: Any, placements: Any, asked: _Asked) -> Any:
+    """The placements that are asked for, checked as all else."""
+    dtensors.check(None, {}, a=a, b=b)
+    options = {name: value for name, value in asked.options.items() if name != "overflow"}
+    check_arguments(**options, return_bound=asked.return_bound)
+    check_method(asked.method)
+    axes = len(matmul_shape(tuple(a.shape), tuple(b.shape)).result)
+    wanted = check_placements(placements, a.device_mesh.ndim, axes)
+    register()
+    if any(_gradients(a, b)):
+        if asked.return_bound:
+            raise RuntimeError("return_bound: bounds have no derivative; pass detached operands")
+        if options["plan"] is not None:
+            raise ValueError("plan: a Plan is not for DTensors that require grad; pass detached operands")
+    return wanted
+
+
+def _agreed(mesh: Any, a: Any, b: Any, placements: Any, asked: _Asked) -> Any:
+    """The placements that are asked for, once all ranks of the mesh have made the same call; else raises on each."""
+    wanted, fields, refusal = None, None, None
+    try:
+        wanted = _check(a, b, placements, asked)
+        fields = _fields(a, b, wanted, asked)
+    except Exception as error:
+        refusal = error
+    groups = [take_group(mesh.get_group(dim)) for dim in range(mesh.ndim)]
+    with device_of((a if is_dtensor(a) else b).detach().to_local()):
+        agree.over_mesh(groups, mesh.mesh.flatten().tolist(), fields, refusal)
+    return wanted
+
+
+def _fields(a: Any, b: Any, wanted: Any, asked: _Asked) -> agree.Fields:
+    """What this rank says of the call."""
+    fields: agree.Fields = {"library": agree.identity(), "device": a.device_mesh.device_type}
+    for name, x in (("a", a), ("b", b)):
+        fields[f"shape of {name}"] = tuple(x.shape)
+        fields[f"dtype of {name}"] = str(x.dtype)
+        fields[f"placements of {name}"] = str(x.placements)
+    return {
+        **fields, "gradients": list(_gradients(a, b)), "placements": None if wanted is None else str(wanted),
+        "method": asked.method, "return_bound": bool(asked.return_bound),
+        **{name: shown(value) for name, value in asked.options.items()},
+    }  # fmt: skip
 
 
 class _Differentiable(torch.autograd.Function):  # type: ignore[misc]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from ..request.library import is_dtensor, require_torch
+from ..request.library import is_dtensor
 from . import dtensor, request
-from .collectives import take_group
+from .collectives import device_of, take_group
 from .run import run
 
 
@@ -45,8 +44,8 @@ def matmul(
 
     Before any data move, the ranks tell each other in one small exchange what they were called with: whatever does not fit, of
     the ranks' arguments, versions or builds, is an error on each rank that says whose. What a rank refuses by itself it raises,
-    and the others raise that it did. Where ranks wait for each other's entries afterwards, and one cannot compute its own, all
-    raise; where none waits, that rank alone does.
+    and the others raise that it did. The ranks of a mesh do so before the first of equal products of DTensors. Where ranks wait
+    for each other's entries afterwards, and one cannot compute its own, all raise; where none waits, that rank alone does.
 
     Parameters
     ----------
@@ -132,7 +131,7 @@ def matmul(
     if isinstance(whole, (tuple, list)) and all(isinstance(shape, (tuple, list)) for shape in whole):
         whole = tuple(tuple(shape) for shape in whole)
     asked = request.Asked(a, b, out, layout, result, method, whole, return_bound, options)
-    with _device_of(a):
+    with device_of(a):
         members = take_group(group)
         call = request.take(members, asked, check)
         if call.needs_gradient:
@@ -150,12 +149,3 @@ def _check_unasked(**given: tuple[Any, Any]) -> None:
             raise ValueError(
                 f"{name}: is not for DTensors, which know how they lie; placements= says how the result does"
             )
-
-
-def _device_of(x: Any) -> AbstractContextManager[Any]:
-    """A scope in which the GPU where a tensor lies is the current one, as collectives want it."""
-    torch = require_torch()
-    if isinstance(x, torch.Tensor) and x.is_cuda:
-        scope: AbstractContextManager[Any] = torch.cuda.device(x.device)
-        return scope
-    return nullcontext()

@@ -105,7 +105,7 @@ def take(group: Group, asked: Asked, check: Any) -> Call:
         return known
     call: Call = agree.agree(group, message, error, lambda fields: _conclude(asked, fields))
     if key is not None and asked.whole is not None:
-        _remember(agree.channel(group).known, key, call)
+        agree.remember(agree.channel(group).known, key, call)
     return call
 
 
@@ -160,14 +160,8 @@ def _message(group: Group, asked: Asked, key: Any) -> bytes:
     if message is None:
         message = agree.encode(_fields(group, asked))
         if key is not None:
-            _remember(messages, key, message)
+            agree.remember(messages, key, message)
     return message
-
-
-def _remember(found: dict[Any, Any], key: Any, value: Any) -> None:
-    if len(found) >= agree.REMEMBERED:
-        found.clear()
-    found[key] = value
 
 
 def _fields(group: Group, asked: Asked) -> agree.Fields:
@@ -191,7 +185,7 @@ def _fields(group: Group, asked: Asked) -> agree.Fields:
         name = "out" if out is not None else "return_bound"
         raise RuntimeError(_NO_GRADIENT.format(name))
     dry_run(asked, max(a.shape[-1], b.shape[-2]))
-    options = {name: _shown(value) for name, value in asked.options.items()}
+    options = {name: shown(value) for name, value in asked.options.items()}
     return {
         "library": agree.identity(),
         "device": a.device.type,
@@ -234,7 +228,7 @@ def _backends(group: Group) -> str:
     return ", ".join(f"{name} for {kind}" for kind, name in found.items() if name) or "none"
 
 
-def _shown(value: Any) -> Any:
+def shown(value: Any) -> Any:
     """An option as all ranks can compare it."""
     if isinstance(value, Plan):
         digest = hashlib.blake2b(repr(value._key()).encode(), digest_size=8).hexdigest()

@@ -92,15 +92,22 @@ def forced(
 
 
 @contextmanager
-def forced_on_cpu(*, words: bool) -> Iterator[None]:
-    """Products of floating-point numbers on the CPU within the block run in machine words, whatever their size, or by planes.
+def forced_on_cpu(*, words: bool = False, limbs: bool = False) -> Iterator[None]:
+    """Products of floating-point numbers on the CPU within the block run in machine words or by limbs of eight bits, whatever
+    their size, or by planes.
 
-    It applies to the whole process, to products for which no plan, scheme, backend or family is asked. Those whose entries words
-    do not serve run by planes nevertheless; a Report says which.
+    It applies to the whole process, to products for which no plan, scheme, backend or family is asked. Those whose entries limbs
+    do not serve run in words, and those that these do not serve by planes; a Report says which.
 
     Parameters
     ----------
-    words : bool
+    words, limbs : bool
+        One of them at most. Limbs are multiplied in plain loops where the CPU has no unit for them.
+
+    Raises
+    ------
+    ValueError
+        Both are true.
 
     Examples
     --------
@@ -111,8 +118,10 @@ def forced_on_cpu(*, words: bool) -> Iterator[None]:
     ...     ozfp4.matmul(a, a, report=True)[1].backend
     'direct'
     """
+    if words and limbs:
+        raise ValueError("limbs: True and words=True are two ways to make a product")
     before = cpu.forced_way
-    cpu.forced_way = "words" if words else "planes"
+    cpu.forced_way = "words" if words else "limbs" if limbs else "planes"
     try:
         yield
     finally:

@@ -13,6 +13,7 @@ from ..dispatch.plain import products
 from ..request.library import check_kind, dtensor_class, is_dtensor, require_torch, unwatched
 from ..request.operands import matmul_shape
 from ..request.update import check_addend_shape
+from ..support.ranks import LONGEST, check_refusals, is_told, text_of
 from .shardings import RULES, register, resolved
 
 torch: Any = require_torch()
@@ -106,27 +107,37 @@ def product(name: str, arguments: tuple[Any, ...], settings: dict[str, Any]) -> 
 
 def raised_alike(multiply: Callable[[], Any], arguments: tuple[Any, ...]) -> Any:
     """What `multiply` gives; where it raises on any rank of the mesh, an error on every one, as those without would wait for the
-    others later: an OverflowError where all are."""
+    others later: their own, or one that says whose it is and what it says, an OverflowError where all are."""
     result: Any = None
     error: Exception | None = None
     try:
         result = multiply()
     except Exception as raised:
         error = raised
-    from torch.distributed.tensor import Partial
-
     mesh = next(x.device_mesh for x in arguments if is_dtensor(x))
-    is_overflow = isinstance(error, OverflowError)
-    own = torch.tensor([int(error is not None), int(is_overflow)], device=mesh.device_type)
-    counts = dtensor_class().from_local(own, mesh, [Partial()] * mesh.ndim, run_check=False).full_tensor()
-    failed, overflows = counts.tolist()
-    if error is not None:
+    failed = torch.tensor([int(error is not None)])
+    if not bool(_of_all_ranks(mesh, failed).any()):
+        return result
+    said = "" if error is None or is_told(error) else text_of(error)
+    words = torch.tensor(list(said.encode()[:LONGEST].ljust(LONGEST, b"\0")), dtype=torch.uint8)
+    texts = [bytes(row).rstrip(b"\0").decode(errors="replace") for row in _of_all_ranks(mesh, words).tolist()]
+    if said:
+        assert error is not None
         raise error
-    if failed and failed == overflows:
-        raise OverflowError(f"overflow: entries of {failed} other ranks do not fit the result's dtype")
-    if failed:
-        raise RuntimeError(f"the product failed on {failed} other ranks, each of which says why")
-    return result
+    check_refusals(
+        {rank: text for rank, text in zip(mesh.mesh.flatten().tolist(), texts, strict=True) if text}
+    )
+    raise error if error is not None else RuntimeError("the product failed on another rank")
+
+
+def _of_all_ranks(mesh: Any, own: Any) -> Any:
+    """What each rank has, a tensor of one axis and one shape, in the order of the mesh along a new first axis, on the CPU."""
+    from torch.distributed.tensor import Shard
+
+    local = own.to(mesh.device_type)[None]
+    return (
+        dtensor_class().from_local(local, mesh, [Shard(0)] * mesh.ndim, run_check=False).full_tensor().cpu()
+    )
 
 
 def _key(name: str, arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:

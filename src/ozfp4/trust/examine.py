@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..backends import cpu
-from ..backends.kernels import NUMBERS, WORDS, DeviceKernel, cpu_setting
+from ..backends.kernels import LIMBS, NUMBERS, WORDS, DeviceKernel, cpu_setting
 from ..plans.plan import Plan, make_plan
 from ..request import library
 from . import plane_products
@@ -88,7 +88,7 @@ def _wrong_product(
         return name, None
     about = f"scheme {plan.scheme}, {plan.backend}, {plan.family}, {plan.bits} bits"
     wrong = replace(wrong, plan=about)
-    has_stages = product.accuracy == "scaled" and kernel.element not in (WORDS.element, NUMBERS.element)
+    has_stages = product.accuracy == "scaled" and kernel.element not in (WORDS.element, NUMBERS.element, LIMBS.element)
     return name, wrong if not has_stages else _with_stage(kernel, plan, product, wrong)
 
 
@@ -99,8 +99,8 @@ def _wrong_without_planes(
     asked: Iterable[tuple[str, int]],
     single: bool = False,
 ) -> Iterator[tuple[str, Failure | None]]:
-    """Products that need no planes in memory, in accuracies and bits; the last is left to repair in part. In machine words all of
-    them also as updates. `single`: they are of float32."""
+    """Products that need no planes in memory, in accuracies and bits; the last is left to repair in part. In machine words and by
+    limbs all of them also as updates. `single`: they are of float32."""
     from . import exact_cases
 
     kinds = (False, True) if direct == "always" else (False,)
@@ -111,6 +111,8 @@ def _wrong_without_planes(
                 yield _wrong_product(
                     kernel, plan, replace(product, accuracy=accuracy, updates=updates), direct
                 )
+    if kernel == LIMBS and not single:  # which do not hold the integers of what follows
+        return
     whole = exact_cases.repaired_product(single=single)
     product = replace(whole, b=whole.b[:, :5], expected=whole.expected[:, :5], accuracy="fp64")
     plan = make_plan("II", "int8", "least", _core.accuracy_bits(24 if single else 53), product.a.shape[1])
@@ -143,13 +145,16 @@ def _wrong_in_words(kernel: DeviceKernel) -> Iterator[tuple[str, Failure | None]
 
 
 def _wrong_numbers(kernel: DeviceKernel, short: bool) -> Iterator[tuple[str, Failure | None]]:
-    """Products on the CPU in words, with none, one and two residues, in all accuracies and as updates."""
+    """Products on the CPU in words, with none, one and two residues, or by four, seven and eight limbs; in all accuracies, of
+    which limbs serve the correct ones of single precision, and as updates."""
     from . import exact_cases
 
-    for single in (False,) if short else (False, True):
+    for single in (False,) if short and kernel == NUMBERS else (False, True):
         bits = (24, 40) if single else (53, 62)
         longest = _core.accuracy_bits(24 if single else 53)
-        asked = (*(("scaled", c) for c in bits), ("fp64", longest), ("correct", longest))
+        asked = [*(("scaled", c) for c in bits), ("fp64", longest)]
+        if single or kernel == NUMBERS:
+            asked.append(("correct", longest))
         products = exact_cases.number_products(short=short, single=single)
         yield from _wrong_without_planes(kernel, products, "always", asked, single)
 
@@ -174,7 +179,7 @@ def _findings(kernel: DeviceKernel, short: bool) -> Iterator[tuple[str, Failure 
     if kernel.element == WORDS.element and kernel.device != "cpu":
         yield from _wrong_in_words(kernel)
         return
-    if kernel == NUMBERS:
+    if kernel in (NUMBERS, LIMBS):
         yield from _wrong_numbers(kernel, short)
         return
     for case in exact_cases.cases(exact_cases.ALPHABETS[kernel.element], short=short):
@@ -200,10 +205,11 @@ def examine(kernel: DeviceKernel, *, short: bool) -> Verdict:
     torch = library.torch_module()
     no_memory = (MemoryError,) if torch is None else (MemoryError, torch.cuda.OutOfMemoryError)
     form = "short" if short else "long"
-    if kernel.device == "cpu" and kernel not in (WORDS, NUMBERS):
+    has_planes = kernel.device == "cpu" and kernel not in (WORDS, NUMBERS, LIMBS)
+    if has_planes:
         cpu.ensure_blas()  # whose import takes longer than a short test
     forced: Any = nullcontext()
-    if kernel.device == "cpu" and kernel not in (WORDS, NUMBERS):
+    if has_planes:
         forced = _core.ForcedKernel(cpu_setting(kernel))
     start = time.perf_counter()
     count, name = 0, "first case"

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from .. import _core
 from ..backends.kernels import (
     BLAS_SETTING,
+    LIMBS,
     NUMBERS,
     WORDS,
     DeviceKernel,
@@ -46,6 +47,7 @@ def forget() -> None:
     global generation
     _verdicts.clear()
     _core.disable_byte_kernels([])
+    _core.disable_limb_unit(False)
     _serving.clear()
     words_tested.clear()
     generation += 1
@@ -105,6 +107,7 @@ def adopt_verdict(verdict: Verdict) -> None:
             if not found.passed and kernel.device == "cpu"
         }
         _core.disable_byte_kernels(sorted(failed - {BLAS_SETTING}))
+        _core.disable_limb_unit(LIMBS in _verdicts and not _verdicts[LIMBS].passed)
     if not verdict.passed and (before is None or before.passed):
         warnings.warn(
             f"ozfp4: the kernel {verdict.kernel} failed its self-test and is disabled; others serve in its place. "
@@ -199,7 +202,10 @@ def words_refusal() -> str | None:
 
 
 def serves_numbers() -> bool:
-    """Whether small products of floating-point numbers on the CPU may be made in machine words."""
+    """Whether small products of floating-point numbers on the CPU may be made in machine words; or by limbs, where there is a
+    unit for them, which is disabled if it fails."""
+    if _core.has_limb_unit():
+        verdict_of(LIMBS)
     return verdict_of(NUMBERS).passed
 
 

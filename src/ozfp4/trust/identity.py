@@ -12,7 +12,7 @@ from pathlib import Path
 from .. import _core
 from ..backends import cpu
 from ..backends.cuda import extension
-from ..backends.kernels import NUMBERS, WORDS, DeviceKernel
+from ..backends.kernels import LIMBS, NUMBERS, WORDS, DeviceKernel
 from ..request import library
 from ..support.version import __version__
 
@@ -91,7 +91,7 @@ def gpu_identity(index: int) -> dict[str, str]:
 
 def identity(kernel: DeviceKernel) -> dict[str, str]:
     """All that a verdict about a kernel depends on."""
-    if kernel in (WORDS, NUMBERS):
+    if kernel in (WORDS, NUMBERS, LIMBS):
         about = words_identity()
     elif kernel.device == "cpu":
         about = cpu_identity()

@@ -13,7 +13,7 @@ from ..backends import cpu
 from ..backends.cuda import extension, launch
 from ..backends.cuda.promise import PLAIN, Promise, promise_of
 from ..backends.cuda.variant import Variant
-from ..backends.kernels import NUMBERS, WORDS, DeviceKernel, gpu_kernels
+from ..backends.kernels import LIMBS, NUMBERS, WORDS, DeviceKernel, gpu_kernels
 from ..plans.plan import Plan, make_plan
 from ..request import library
 from ..request.operands import matmul_shape
@@ -216,8 +216,8 @@ def whole_product(
     """`a` times `b`, of float64 or float32 as the result is, by all four stages of a plan, whose planes the kernel multiplies;
     `direct`: by which of the kernels that have none, of machine words on a GPU; `updates`: by the one for alpha A B + beta C,
     which adds nothing. Raises as :func:`multiply`."""
-    if kernel == NUMBERS:
-        return _numbers_in_words(plan, a, b, accuracy, updates)
+    if kernel in (NUMBERS, LIMBS):
+        return _numbers_in_words(plan, a, b, accuracy, updates, "words" if kernel == NUMBERS else "limbs")
     if kernel.device == "cpu":
         c = np.full((a.shape[0], b.shape[1]), np.nan, a.dtype)
         cpu.ensure_blas()
@@ -228,13 +228,13 @@ def whole_product(
 
 
 def _numbers_in_words(
-    plan: Plan, a: npt.NDArray[Any], b: npt.NDArray[Any], accuracy: str, updates: bool
+    plan: Plan, a: npt.NDArray[Any], b: npt.NDArray[Any], accuracy: str, updates: bool, way: str
 ) -> npt.NDArray[Any]:
     c = np.full((a.shape[0], b.shape[1]), np.nan, a.dtype)
     adds: dict[str, Any] = {"beta": 1.0, "c": np.zeros_like(c)} if updates else {}
-    about = _core.matmul(plan._core, a, b, [c], cpu.DEFAULT_WORKSPACE, None, accuracy, way="words", **adds)
-    if not about["in_words"]:
-        raise RuntimeError(f"the product {a.shape} by {b.shape} was not made in words")
+    about = _core.matmul(plan._core, a, b, [c], cpu.DEFAULT_WORKSPACE, None, accuracy, way=way, **adds)
+    if not about["limbs" if way == "limbs" else "in_words"]:
+        raise RuntimeError(f"the product {a.shape} by {b.shape} was not made in words or by limbs")
     return c
 
 

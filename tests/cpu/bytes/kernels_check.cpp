@@ -1,5 +1,4 @@
-// The kernels for bytes against sums in plain integers: those that this CPU has, and AMX's walk over tiles that are modelled here
-// as Intel's manual (volume 2, TILELOADD, TILESTORED, TDPBUSD) describes them, for CPUs without them.
+// The kernels for bytes against sums in plain integers: those that this CPU has, and AMX's walk over modelled tiles.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -8,47 +7,13 @@
 #include <vector>
 
 #include "check.hpp"
+#include "cpu/bytes/model_tiles.hpp"
 #include "cpu/bytes/kernels/amx_walk.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
 
 namespace {
 
 using namespace ozfp4;
-
-// Eight tiles of 16 rows of 64 bytes.
-struct ModelTiles {
-  static inline std::uint8_t tile[8][kPanelLines][kTileDepth];
-
-  template <int Tile>
-  static void load(const void* address, std::int64_t row_bytes) {
-    for (std::int64_t r = 0; r < kPanelLines; ++r) {
-      std::memcpy(tile[Tile][r], static_cast<const char*>(address) + r * row_bytes, kTileDepth);
-    }
-  }
-  template <int Tile>
-  static void store(void* address, std::int64_t row_bytes) {
-    for (std::int64_t r = 0; r < kPanelLines; ++r) {
-      std::memcpy(static_cast<char*>(address) + r * row_bytes, tile[Tile][r], kTileDepth);
-    }
-  }
-  // For every row m of sums, group k of the left tile and column n: four products of unsigned by signed bytes, added modulo 2^32.
-  template <int Sums, int Left, int Right>
-  static void multiply() {
-    for (int m = 0; m < 16; ++m) {
-      for (int k = 0; k < 16; ++k) {
-        for (int n = 0; n < 16; ++n) {
-          std::uint32_t sum;
-          std::memcpy(&sum, &tile[Sums][m][4 * n], 4);
-          for (int i = 0; i < 4; ++i) {
-            const int left = tile[Left][m][4 * k + i], right = static_cast<std::int8_t>(tile[Right][k][4 * n + i]);
-            sum += static_cast<std::uint32_t>(left * right);
-          }
-          std::memcpy(&tile[Sums][m][4 * n], &sum, 4);
-        }
-      }
-    }
-  }
-};
 
 const ByteKernel model = {"AMX on modelled tiles", "model", [] { return true; }, [] {}, [] {}, amx_walk<ModelTiles>};
 

@@ -1,7 +1,8 @@
 // AMX: TDPBUSD multiplies a tile of 16 x 64 unsigned bytes by one of 64 x 16 signed ones.
+#include "cpu/bytes/kernels/amx_tiles.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
 
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__)
+#ifdef OZFP4_AMX_TILES
 #include <cpuid.h>
 #include <immintrin.h>
 #include <sys/syscall.h>
@@ -34,23 +35,6 @@ struct alignas(64) TileConfig {
                            kPanelLines, kPanelLines, kPanelLines, kPanelLines};
 };
 static_assert(sizeof(TileConfig) == 64);
-
-// GCC's intrinsics take the numbers of tiles as literals, which arguments of templates are not: the instructions themselves.
-struct HardwareTiles {
-  template <int Tile>
-  static void load(const void* address, std::int64_t row_bytes) {
-    asm volatile("tileloadd (%0,%1,1), %%tmm%c2" ::"r"(address), "r"(row_bytes), "i"(Tile) : "memory");
-  }
-  template <int Tile>
-  static void store(void* address, std::int64_t row_bytes) {
-    asm volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(address), "r"(row_bytes), "i"(Tile) : "memory");
-  }
-  // AT&T order: the signed tile, the unsigned one, the sums.
-  template <int Sums, int Left, int Right>
-  static void multiply() {
-    asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(Sums), "i"(Left), "i"(Right));
-  }
-};
 
 void begin() {
   static const TileConfig config;

@@ -20,7 +20,7 @@ from ..model import deviation
 from ..rows import Row
 from ..speed import copy_bandwidth
 from .model import Machine, predict
-from .products import Ranks, median, problem_of
+from .products import Ranks, give_back, median, problem_of
 from .small import part, same_bits
 
 # How A and B lie, and the method where K is cut.
@@ -82,7 +82,7 @@ def row(ranks: Ranks, job: Job, repeat: int) -> Row:
     """What was measured of a job; the reason under "skipped" where its method does not serve or memory is short."""
     if job.kind == "links":
         return job.key | _links(ranks, repeat)
-    problem = _problem(job, ranks.device.type)
+    problem = _problem(job, ranks.device.type, ranks.hosts)
     float64 = require_torch().float64
     if job.method == "reduce" and (
         why := inner.why_not_reduce(problem, float64, float64, {"accuracy": None}, False)
@@ -120,9 +120,10 @@ class _Guard:
             raise _SkippedError(str(error).partition("\n")[0]) from None
 
 
-def _problem(job: Job, device: str) -> Problem:
+def _problem(job: Job, device: str, hosts: int) -> Problem:
     ranks = Ranks(0, job.ranks, require_torch().device(device))
-    return problem_of(ranks, job.rows, job.n, job.n, (job.a, job.b), "rows")
+    problem = problem_of(ranks, job.rows, job.n, job.n, (job.a, job.b), "rows")
+    return replace(problem, hosts=hosts)
 
 
 # ---- Products ----------------------------------------------------------------------------------------------
@@ -177,10 +178,11 @@ def _over(ranks: Ranks, job: Job, repeat: int) -> Row:
     guard = _Guard(ranks)
     out = guard(lambda: _filled(ranks, job))
     seconds = _seconds(ranks, job, guard, out, repeat)
+    give_back(ranks.device)
     expected = guard(lambda: matmul(_rows(ranks, job), _block(ranks, job, -1)))
     guard.settle()
     is_wrong = ranks.slowest(float(not same_bits(out, expected))) > 0
-    return {"ms": _ms(seconds), "bits equal": not is_wrong}
+    return {"hosts": ranks.hosts, "ms": _ms(seconds), "bits equal": not is_wrong}
 
 
 def _seconds(ranks: Ranks, job: Job, guard: _Guard, out: Any, repeat: int) -> float:
@@ -203,7 +205,7 @@ def _seconds(ranks: Ranks, job: Job, guard: _Guard, out: Any, repeat: int) -> fl
 def _filled(ranks: Ranks, job: Job) -> Any:
     """Room for this rank's rows of the result, with noise in it."""
     torch = require_torch()
-    rows = _problem(job, ranks.device.type).result.local(ranks.rank)[0]
+    rows = _problem(job, ranks.device.type, ranks.hosts).result.local(ranks.rank)[0]
     return torch.full((rows, job.n), 7.0, dtype=torch.float64, device=ranks.device)
 
 
@@ -298,7 +300,7 @@ def _derived(each: Row, one: Row | None, link: Row | None, device: str) -> Row:
     derived |= {"speed-up": round(faster, 3), "efficiency": round(faster / job.ranks, 4)}
     if link is None:
         return derived
-    problem = _problem(job, device)
+    problem = _problem(job, device, each.get("hosts", 1))
     times = predict(problem, job.method, machine_of(job.n, one, link))
     return derived | {
         "received GB": round(received(problem, job.method) / 1e9, 4),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import statistics
 import time
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...api.matmul import matmul
-from ...distributed import cost, gathered
+from ...distributed import cost, gathered, inner
 from ...distributed.collectives import all_gather, take_group
 from ...distributed.layout import Placed, Problem, axis_of, chunk_sizes
 from ...distributed.local import Products
@@ -24,12 +25,19 @@ LAYOUTS = (("rows", "replicated"), ("rows", "columns"), ("rows", "rows"), ("colu
 
 @dataclass(frozen=True)
 class Ranks:
-    """This rank of a group, by default that of all processes, and its device."""
+    """This rank of a group, by default that of all processes, and its device; `names`: the hosts of all processes, in rank order,
+    of which the group has the first ones."""
 
     rank: int
     size: int
     device: Any
     handle: Any = None  # torch's group
+    names: tuple[str, ...] = ()
+
+    @property
+    def hosts(self) -> int:
+        """On how many the group is, which its products take into account; one where no names are known."""
+        return max(1, len(set(self.names[: self.size])))
 
     def wait(self) -> None:
         """Until the device of every rank has nothing more to do."""
@@ -88,6 +96,20 @@ def alone(ranks: Ranks, call: Callable[[], object], repeat: int) -> float:
     return median(ranks, call if ranks.rank == 0 else lambda: None, repeat)
 
 
+def host_names() -> tuple[str, ...]:
+    """Of all processes, as those of a product tell each other; all of them call this."""
+    dist = require_torch().distributed
+    names: list[Any] = [None] * dist.get_world_size()
+    dist.all_gather_object(names, platform.node())
+    return tuple(names)
+
+
+def give_back(device: Any) -> None:
+    """What torch's allocator keeps of a GPU's memory and nobody uses: pieces that the next product may not fit in."""
+    if device.type == "cuda":
+        require_torch().cuda.empty_cache()
+
+
 def problem_of(ranks: Ranks, m: int, k: int, n: int, layout: tuple[str, str], result: str) -> Problem:
     """A float64 product that lies so."""
 
@@ -96,7 +118,7 @@ def problem_of(ranks: Ranks, m: int, k: int, n: int, layout: tuple[str, str], re
         return Placed(shape) if axis is None else Placed(shape, axis, chunk_sizes(shape[axis], ranks.size))
 
     a, b = placed((m, k), layout[0]), placed((k, n), layout[1])
-    return Problem(ranks.size, a, b, placed((m, n), result), 8, 8, 8, ranks.device.type)
+    return Problem(ranks.size, a, b, placed((m, n), result), 8, 8, 8, ranks.device.type, ranks.hosts)
 
 
 def moving(ranks: Ranks, problem: Problem, a: Any, b: Any, out: Any) -> tuple[float, Callable[[], object]]:
@@ -110,7 +132,8 @@ def scaling_rows(
     ranks: Ranks, n: int, repeat: int, method: str = "auto", result: str = "rows", **options: Any
 ) -> list[Row]:
     """n x n x n over the layouts beside one GPU: milliseconds, how many times faster, milliseconds of the movement alone; and
-    whether this rank's rows are those of the product of its rows, bit for bit. normal(0, 1) operands."""
+    whether this rank's rows are those of the product of its rows, bit for bit. normal(0, 1) operands. Of a layout that `method`
+    does not serve the reason, under "skipped"."""
     torch = require_torch()
     generator = torch.Generator(ranks.device).manual_seed(n)
     a, b = (
@@ -126,11 +149,17 @@ def scaling_rows(
     matmul(*lines, out=expected, **options)
     rows: list[Row] = []
     for layout in LAYOUTS:
+        problem = problem_of(ranks, n, n, n, layout, result)
+        about: Row = {
+            "n": n, "ranks": ranks.size, "a": layout[0], "b": layout[1], "result": result, "method": method,
+        }  # fmt: skip
+        if why := _why_not(problem, method, a.dtype, options):
+            rows.append(about | {"skipped": why})
+            continue
         mine = [
             part(x, word, ranks.rank, ranks.size).contiguous() for x, word in zip((a, b), layout, strict=True)
         ]
         out = torch.full(tuple(expected.shape), 7.0, dtype=torch.float64, device=ranks.device)
-        problem = problem_of(ranks, n, n, n, layout, result)
 
         def call(layout: Any = layout, mine: Any = mine, out: Any = out) -> object:
             return distributed_matmul(*mine, layout=layout, result=result, out=out, method=method, **options)
@@ -141,14 +170,18 @@ def scaling_rows(
         moved = median(ranks, move, repeat) if received else 0.0
         rows.append(
             {
-                "n": n, "ranks": ranks.size, "a": layout[0], "b": layout[1], "result": result, "method": method,
-                "one ms": round(1e3 * single, 3), "ms": round(1e3 * seconds, 3), "speed-up": round(single / seconds, 3),
+                **about, "one ms": round(1e3 * single, 3), "ms": round(1e3 * seconds, 3), "speed-up": round(single / seconds, 3),
                 "moved GB": round(received / 1e9, 3), "moving ms": round(1e3 * moved, 3),
                 "share of moving": round(moved / seconds, 3), "bits equal": ranks.slowest(float(not is_equal)) == 0.0,
             }
         )  # fmt: skip
         del mine, out
     return rows
+
+
+def _why_not(problem: Problem, method: str, dtype: Any, options: dict[str, Any]) -> str:
+    """Why `method` does not serve; "" where it does."""
+    return inner.why_not_reduce(problem, dtype, dtype, options, False) if method == "reduce" else ""
 
 
 def small_rows(ranks: Ranks, n: int, repeat: int) -> list[Row]:

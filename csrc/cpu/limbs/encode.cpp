@@ -1,0 +1,205 @@
+#include "cpu/limbs/encode.hpp"
+
+#include <cmath>
+#include <cstring>
+
+#include "arith/float_fields.hpp"
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(OZFP4_NO_CLONES) && !defined(OZFP4_NO_AVX512_CLONES)
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC 11 and 12 warn of their own header's undefined values
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
+#include <immintrin.h>
+
+#define OZFP4_BYTE_SHUFFLES
+#endif
+
+namespace ozfp4 {
+namespace {
+
+// v = sum_i l_i 2^(8 i): the bytes of v + sum_i 128 * 2^(8 i) are l_i + 128, and with their upper bits exchanged the limbs. Where
+// the integer has fewer than eight, those above are 0.
+constexpr std::uint64_t kByteBias = 0x8080808080808080u;
+
+// The limbs, the lowest in the lowest byte.
+std::uint64_t limbs_in_word(std::int64_t v) { return (static_cast<std::uint64_t>(v) + kByteBias) ^ kByteBias; }
+
+std::int64_t integer_of(double x, double scale, std::int64_t& rounded) {
+  if (!(std::fabs(x) < INFINITY)) return 0;
+  const double z = x * scale, value = std::nearbyint(z);
+  rounded += value != z || (value == 0.0 && x != 0.0);  // then the scaled number may have vanished
+  return static_cast<std::int64_t>(value);
+}
+
+// place(limb, tile, line, inner of the tile) is the byte's index.
+template <class Place>
+void encode_plainly(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel, const Place& place) {
+  for (std::int64_t line = 0; line < kPanelLines; ++line) {
+    std::int64_t rounded = 0;
+    for (std::int64_t k = 0; k < tiles * kTileDepth; ++k) {
+      const bool is_entry = line < lines.lines && k < lines.inner;
+      const double x = is_entry ? lines.x[line * lines.line_step + k * lines.inner_step] : 0.0;
+      const std::uint64_t word = limbs_in_word(integer_of(x, lines.scale[line], rounded));
+      for (int i = 0; i < limbs; ++i) {
+        const std::int64_t at = (i * tiles + k / kTileDepth) * kTileBytes + place(line, k % kTileDepth);
+        panel[at] = static_cast<std::int8_t>(word >> (8 * i) & 0xFF);
+      }
+    }
+    if (lines.rounded != nullptr && line < lines.lines) lines.rounded[line] = rounded;
+  }
+}
+
+#ifdef OZFP4_BYTE_SHUFFLES
+#define OZFP4_SHUFFLING __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512vbmi")))
+
+bool shuffles_bytes() {
+  static const bool found = __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+                            __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512vbmi") != 0;
+  return found;
+}
+
+// 64 entries in eight registers; afterwards register i holds their limbs i, in the same order.
+struct Entries {
+  __m512i v[8];
+};
+
+OZFP4_SHUFFLING inline __m512i to_integers(__m512d x, __m512d scale, __mmask8& rounded) {
+  const __m512d z = _mm512_mul_pd(x, scale);
+  const __m512i v = _mm512_cvt_roundpd_epi64(z, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  const __mmask8 is_other = _mm512_cmp_pd_mask(_mm512_cvtepi64_pd(v), z, _CMP_NEQ_OQ);
+  rounded =
+      is_other | (_mm512_testn_epi64_mask(v, v) & _mm512_test_epi64_mask(_mm512_castpd_si512(x), _mm512_set1_epi64(INT64_MAX)));
+  return v;
+}
+
+// 0 in the place of NaN and infinities: numbers of which the difference with themselves is not 0.
+OZFP4_SHUFFLING inline __m512d finite_ones(__m512d x) {
+  return _mm512_maskz_mov_pd(_mm512_cmp_pd_mask(_mm512_sub_pd(x, x), _mm512_setzero_pd(), _CMP_EQ_OQ), x);
+}
+
+// Every other register of limbs, from pairs of entries.
+OZFP4_SHUFFLING inline void turn_quarters(const __m512i (&pairs)[4], __m512i* v) {
+  const __m512i a = _mm512_shuffle_i64x2(pairs[0], pairs[1], 0x88), b = _mm512_shuffle_i64x2(pairs[0], pairs[1], 0xDD);
+  const __m512i c = _mm512_shuffle_i64x2(pairs[2], pairs[3], 0x88), d = _mm512_shuffle_i64x2(pairs[2], pairs[3], 0xDD);
+  v[0] = _mm512_shuffle_i64x2(a, c, 0x88);
+  v[2] = _mm512_shuffle_i64x2(b, d, 0x88);
+  v[4] = _mm512_shuffle_i64x2(a, c, 0xDD);
+  v[6] = _mm512_shuffle_i64x2(b, d, 0xDD);
+}
+
+OZFP4_SHUFFLING inline void limbs_of_entries(Entries& own) {
+  const __m512i bias = _mm512_set1_epi64(static_cast<long long>(kByteBias));
+  alignas(64) static constexpr std::uint8_t kByLimb[64] = {
+      0, 8,  16, 24, 32, 40, 48, 56, 1, 9,  17, 25, 33, 41, 49, 57, 2, 10, 18, 26, 34, 42, 50, 58, 3, 11, 19, 27, 35, 43, 51, 59,
+      4, 12, 20, 28, 36, 44, 52, 60, 5, 13, 21, 29, 37, 45, 53, 61, 6, 14, 22, 30, 38, 46, 54, 62, 7, 15, 23, 31, 39, 47, 55, 63};
+  const __m512i by_limb = _mm512_load_si512(kByLimb);
+  __m512i* v = own.v;
+  for (int r = 0; r < 8; ++r) {
+    v[r] = _mm512_permutexvar_epi8(by_limb, _mm512_xor_si512(_mm512_add_epi64(v[r], bias), bias));
+  }
+  // Now a register has eight limbs by eight entries: pairs of registers are turned, then their quarters.
+  __m512i low[4], high[4];
+  for (int p = 0; p < 4; ++p) {
+    low[p] = _mm512_unpacklo_epi64(v[2 * p], v[2 * p + 1]);
+    high[p] = _mm512_unpackhi_epi64(v[2 * p], v[2 * p + 1]);
+  }
+  turn_quarters(low, v);
+  turn_quarters(high, v + 1);
+}
+
+// Which of eight entries from `first` on there are.
+inline __mmask8 first_ones(std::int64_t first, std::int64_t end) {
+  const std::int64_t n = end - first;
+  return n >= 8 ? 0xFF : n <= 0 ? 0 : static_cast<__mmask8>((1u << n) - 1);
+}
+
+template <bool Counts>
+OZFP4_SHUFFLING void encode_left(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel) {
+  for (std::int64_t line = 0; line < kPanelLines; ++line) {
+    const double* x = lines.x + line * lines.line_step;
+    const std::int64_t inner = line < lines.lines ? lines.inner : 0;
+    const __m512d scale = _mm512_set1_pd(lines.scale[line]);
+    std::int64_t count = 0;
+    for (std::int64_t t = 0; t < tiles; ++t) {
+      Entries own;
+      for (int r = 0; r < 8; ++r) {
+        const std::int64_t k = t * kTileDepth + 8 * r;
+        __mmask8 rounded;
+        own.v[r] = to_integers(finite_ones(_mm512_maskz_loadu_pd(first_ones(k, inner), x + k)), scale, rounded);
+        if (Counts) count += __builtin_popcount(rounded);
+      }
+      limbs_of_entries(own);
+      std::int8_t* to = panel + t * kTileBytes + line * kTileDepth;
+      for (int i = 0; i < limbs; ++i) _mm512_store_si512(to + i * tiles * kTileBytes, own.v[i]);
+    }
+    if (Counts && line < lines.lines) lines.rounded[line] = count;
+  }
+}
+
+template <bool Counts>
+OZFP4_SHUFFLING void encode_right(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel) {
+  // Byte 16 k + line to byte 4 line + k.
+  alignas(64) static constexpr std::uint8_t kByLine[64] = {0,  16, 32, 48, 1,  17, 33, 49, 2,  18, 34, 50, 3,  19, 35, 51,
+                                                           4,  20, 36, 52, 5,  21, 37, 53, 6,  22, 38, 54, 7,  23, 39, 55,
+                                                           8,  24, 40, 56, 9,  25, 41, 57, 10, 26, 42, 58, 11, 27, 43, 59,
+                                                           12, 28, 44, 60, 13, 29, 45, 61, 14, 30, 46, 62, 15, 31, 47, 63};
+  const __m512i by_line = _mm512_load_si512(kByLine), one = _mm512_set1_epi64(1);
+  const __m512d scale[2] = {_mm512_loadu_pd(lines.scale), _mm512_loadu_pd(lines.scale + 8)};
+  const __mmask8 is_line[2] = {first_ones(0, lines.lines), first_ones(8, lines.lines)};
+  __m512i counts[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+  for (std::int64_t group = 0; group < tiles * kTileDepth / 4; ++group) {
+    Entries own;
+    for (int r = 0; r < 8; ++r) {
+      const std::int64_t k = 4 * group + r / 2;
+      const int half = r % 2;
+      const __mmask8 is_entry = k < lines.inner ? is_line[half] : 0;
+      __mmask8 rounded;
+      own.v[r] = to_integers(finite_ones(_mm512_maskz_loadu_pd(is_entry, lines.x + k * lines.inner_step + 8 * half)), scale[half],
+                             rounded);
+      if (Counts) counts[half] = _mm512_mask_add_epi64(counts[half], rounded, counts[half], one);
+    }
+    limbs_of_entries(own);
+    std::int8_t* to = panel + group / 16 * kTileBytes + group % 16 * kTileDepth;
+    for (int i = 0; i < limbs; ++i) {
+      _mm512_store_si512(to + i * tiles * kTileBytes, _mm512_permutexvar_epi8(by_line, own.v[i]));
+    }
+  }
+  if (Counts) {
+    for (int half = 0; half < 2; ++half) _mm512_mask_storeu_epi64(lines.rounded + 8 * half, is_line[half], counts[half]);
+  }
+}
+#endif
+
+}  // namespace
+
+void encode_left_limbs_plainly(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel) {
+  encode_plainly(lines, limbs, tiles, panel, [](std::int64_t line, std::int64_t k) { return line * kTileDepth + k; });
+}
+
+void encode_right_limbs_plainly(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel) {
+  encode_plainly(lines, limbs, tiles, panel,
+                 [](std::int64_t line, std::int64_t k) { return k / 4 * kTileDepth + 4 * line + k % 4; });
+}
+
+void encode_left_limbs(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel) {
+#ifdef OZFP4_BYTE_SHUFFLES
+  if (shuffles_bytes()) {
+    return lines.rounded != nullptr ? encode_left<true>(lines, limbs, tiles, panel)
+                                    : encode_left<false>(lines, limbs, tiles, panel);
+  }
+#endif
+  encode_left_limbs_plainly(lines, limbs, tiles, panel);
+}
+
+void encode_right_limbs(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel) {
+#ifdef OZFP4_BYTE_SHUFFLES
+  if (shuffles_bytes()) {
+    return lines.rounded != nullptr ? encode_right<true>(lines, limbs, tiles, panel)
+                                    : encode_right<false>(lines, limbs, tiles, panel);
+  }
+#endif
+  encode_right_limbs_plainly(lines, limbs, tiles, panel);
+}
+
+}  // namespace ozfp4

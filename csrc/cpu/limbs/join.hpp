@@ -1,0 +1,20 @@
+// The integers of a product by limbs, from the sums of its diagonals.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/limbs/shape.hpp"
+
+namespace ozfp4 {
+
+// The integers of one tile of results in the parts of SumParts (arith/wide/near_sum.hpp): top, middle and low, each
+// [row][column] with rows `pitch` apart; `rows` of them.
+struct JoinedTile {
+  double *top, *middle, *low;
+  std::int64_t pitch, rows;
+};
+
+// Range: sums of kDiagonalSums for each diagonal, as multiply leaves them.
+void join_diagonals(const std::int32_t* sums, int limbs, const JoinedTile& tile);
+
+}  // namespace ozfp4

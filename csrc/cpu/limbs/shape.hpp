@@ -1,0 +1,41 @@
+// How the operands of a product by limbs of eight bits lie, and what multiply leaves of it: scheme I, whole, for products so
+// small that nothing else pays (arith/limbs/signed_bytes.hpp is its GPU's).
+//
+// An integer is v = sum_i l_i 2^(8 i) with signed bytes l_i. A dot product of integers is sum_d D_d 2^(8 d), where the diagonal
+// D_d sums l_i l'_j over i + j = d and over K. Range: |v| <= 2^(8 limbs - 2), so that the uppermost limb is one of eight bits,
+// too; then |D_d| <= limbs K 2^14 < 2^31.
+#pragma once
+
+#include <cstdint>
+
+#include "arith/wide/near_sum.hpp"
+#include "cpu/bytes/tile.hpp"
+
+namespace ozfp4 {
+
+inline constexpr int kMostLimbs = 8;
+inline constexpr int kMostLimbCapacity = 8 * kMostLimbs - 2;
+inline constexpr std::int64_t kMostLimbInner = kMostNearProducts;
+static_assert(kMostLimbs * kMostLimbInner * (1 << 14) < std::int64_t(1) << 31, "diagonals are INT32");
+
+// Those that integers of so many bits take: numbers of single precision four, most of double precision seven or eight.
+constexpr int limbs_of(int capacity) { return capacity <= 30 ? 4 : capacity <= 54 ? 7 : 8; }
+constexpr int diagonals_of(int limbs) { return 2 * limbs - 1; }
+
+// Sums of the diagonals of kPanelLines rows by as many columns: [diagonal][row][column].
+inline constexpr std::int64_t kDiagonalSums = kPanelLines * kPanelLines;
+inline constexpr std::int64_t kMostSums = diagonals_of(kMostLimbs) * kDiagonalSums;
+
+// Panels of A and of B, each [limb][tile of K] in tiles of cpu/bytes/tile.hpp.
+struct LimbShape {
+  std::int64_t rows, columns, tiles;  // panels of A, panels of B, tiles of K
+  int limbs;
+
+  LimbShape(std::int64_t m, std::int64_t n, std::int64_t k, int limbs_)
+      : rows(panels_of(m)), columns(panels_of(n)), tiles(tiles_of(k)), limbs(limbs_) {}
+
+  std::int64_t panel_bytes() const { return limbs * tiles * kTileBytes; }
+  std::int64_t bytes() const { return (rows + columns) * panel_bytes(); }
+};
+
+}  // namespace ozfp4

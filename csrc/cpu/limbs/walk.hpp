@@ -1,0 +1,109 @@
+// The sums of all diagonals of one panel of A by one of B over the eight tiles of AMX, on the hardware's tiles or on a model of
+// them (tests/cpu/limbs).
+//
+// Tiles 0 to 2 hold the sums of three diagonals d to d + 2; 3 to 5 the limbs j of B with j = tile modulo 3; 6 and 7 those of A in
+// turns. A step multiplies the limb i of A by those of B that the three take, d - i to d - i + 2, of which the next step takes
+// all but the largest. That one's product comes first, and the limb that the next step lacks is loaded in its place at once: a
+// tile is loaded three products or more before it is read, and two tiles serve three products.
+#pragma once
+
+#include "cpu/limbs/unit.hpp"
+
+namespace ozfp4 {
+
+// Tiles offers load<tile>(address, bytes between rows), store<tile>(address, bytes between rows), zero<tile>() and
+// multiply_signed<sums, left, right>().
+template <class Tiles, int Limbs>
+class LimbWalk {
+ public:
+  explicit LimbWalk(const LimbTask& task) : task_(task) {}
+
+  void run() {
+    for (std::int64_t first = 0; first < task_.tiles; first += kTogether) {
+      end_ = first + kTogether < task_.tiles ? first + kTogether : task_.tiles;
+      from_ = first;
+      each_diagonal<0>();
+    }
+  }
+
+ private:
+  // Tiles of K of which all limbs of both panels, 32 KiB, stay in the first-level cache with the sums.
+  static constexpr std::int64_t kTogether = 2;
+  static constexpr std::int64_t kRowBytes = kPanelLines * static_cast<std::int64_t>(sizeof(std::int32_t));
+
+  static constexpr bool is_limb(int i) { return i >= 0 && i < Limbs; }
+  // The first and the last limb of A in three diagonals.
+  static constexpr int first_of(int d) { return d < Limbs ? 0 : d - Limbs + 1; }
+  static constexpr int last_of(int d) { return d + 2 < Limbs ? d + 2 : Limbs - 1; }
+  static constexpr int tile_of_b(int j) { return 3 + j % 3; }
+
+  template <int I>
+  void load_a(std::int64_t t) {
+    if constexpr (is_limb(I)) Tiles::template load<6 + I % 2>(task_.a + (I * task_.tiles + t) * kTileBytes, kTileDepth);
+  }
+  template <int J>
+  void load_b(std::int64_t t) {
+    if constexpr (is_limb(J)) Tiles::template load<tile_of_b(J)>(task_.b + (J * task_.tiles + t) * kTileBytes, kTileDepth);
+  }
+  template <int I, int J, int Sums>
+  void multiply() {
+    if constexpr (is_limb(J)) Tiles::template multiply_signed<Sums, 6 + I % 2, tile_of_b(J)>();
+  }
+
+  template <int D, int I>
+  void step(std::int64_t t) {
+    if constexpr (I < last_of(D)) load_a<I + 1>(t);
+    multiply<I, D + 2 - I, 2>();
+    if constexpr (I < last_of(D)) load_b<D - I - 1>(t);
+    multiply<I, D + 1 - I, 1>();
+    multiply<I, D - I, 0>();
+    if constexpr (I < last_of(D)) step<D, I + 1>(t);
+  }
+
+  template <int D, int Sums>
+  void begin_sums() {
+    if constexpr (D + Sums < diagonals_of(Limbs)) {
+      if (from_ == 0)
+        Tiles::template zero<Sums>();
+      else
+        Tiles::template load<Sums>(task_.sums + (D + Sums) * kDiagonalSums, kRowBytes);
+    }
+  }
+  template <int D, int Sums>
+  void end_sums() {
+    if constexpr (D + Sums < diagonals_of(Limbs)) Tiles::template store<Sums>(task_.sums + (D + Sums) * kDiagonalSums, kRowBytes);
+  }
+
+  template <int D>
+  void each_diagonal() {
+    begin_sums<D, 0>();
+    begin_sums<D, 1>();
+    begin_sums<D, 2>();
+    constexpr int first = first_of(D);
+    for (std::int64_t t = from_; t < end_; ++t) {
+      load_a<first>(t);
+      load_b<D + 2 - first>(t);
+      load_b<D + 1 - first>(t);
+      load_b<D - first>(t);
+      step<D, first>(t);
+    }
+    end_sums<D, 0>();
+    end_sums<D, 1>();
+    end_sums<D, 2>();
+    if constexpr (D + 3 < diagonals_of(Limbs)) each_diagonal<D + 3>();
+  }
+
+  LimbTask task_;
+  std::int64_t from_ = 0, end_ = 0;
+};
+
+template <class Tiles>
+void limb_walk(const LimbTask& task) {
+  switch (task.limbs) {
+    case 4: return LimbWalk<Tiles, 4>(task).run();
+    case 7: return LimbWalk<Tiles, 7>(task).run();
+    default: return LimbWalk<Tiles, 8>(task).run();
+  }
+}
+
+}  // namespace ozfp4

@@ -1,0 +1,209 @@
+// Limbs of eight bits: entries to limbs by shuffles against plain loops and against the entries; sums of diagonals by AMX, where
+// it is, and by its walk over modelled tiles against plain loops; these sums joined against the integers that they are.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+#include "cpu/bytes/model_tiles.hpp"
+#include "cpu/limbs/encode.hpp"
+#include "cpu/limbs/join.hpp"
+#include "cpu/limbs/walk.hpp"
+
+namespace {
+
+using namespace ozfp4;
+
+constexpr int kCounts[] = {4, 7, 8};
+
+std::int64_t integer_below(int bits) {
+  const std::int64_t most = std::int64_t(1) << (random_int(0, 3) == 0 ? bits : random_int(1, bits));
+  return random_int(0, 9) == 0 ? (random_int(0, 1) == 0 ? most : -most) : random_int(-most, most);
+}
+
+// ---- encode ------------------------------------------------------------------------------------------------------------------
+
+struct Laid {
+  bool is_left;
+  std::int64_t lines, inner;
+  int limbs;
+};
+
+double some_entry(int bits) {
+  switch (random_int(0, 20)) {
+    case 0: return std::numeric_limits<double>::quiet_NaN();
+    case 1: return random_int(0, 1) == 0 ? HUGE_VAL : -HUGE_VAL;
+    case 2: return 0x1p-1060 * random_int(-9, 9);
+    case 3: return 0.5 + static_cast<double>(integer_below(20));  // ties
+    case 4: return -0.0;
+    default: return static_cast<double>(integer_below(bits)) * (random_int(0, 1) == 0 ? 1.0 : 0.37);
+  }
+}
+
+// The integer of a line's entry, from its limbs.
+std::int64_t joined(const std::vector<std::int8_t>& panel, const Laid& laid, std::int64_t tiles, std::int64_t line, std::int64_t k) {
+  std::uint64_t sum = 0;
+  for (int i = laid.limbs - 1; i >= 0; --i) {
+    const std::int64_t in_tile = laid.is_left ? line * kTileDepth + k % kTileDepth : k % kTileDepth / 4 * 64 + 4 * line + k % 4;
+    const std::int8_t limb = panel[static_cast<std::size_t>((i * tiles + k / kTileDepth) * kTileBytes + in_tile)];
+    sum = sum * 256 + static_cast<std::uint64_t>(static_cast<std::int64_t>(limb));
+  }
+  return static_cast<std::int64_t>(sum);
+}
+
+void check_encode(const Laid& laid) {
+  const int bits = 8 * laid.limbs - 2;
+  const std::int64_t tiles = tiles_of(laid.inner), bytes = laid.limbs * tiles * kTileBytes;
+  const std::int64_t pitch = laid.is_left ? laid.inner + 3 : 32;
+  std::vector<double> x(static_cast<std::size_t>(laid.is_left ? kPanelLines * pitch : laid.inner * pitch), 1e300);
+  LimbLines lines{x.data(), laid.is_left ? pitch : 1, laid.is_left ? 1 : pitch, laid.lines, laid.inner, {}, nullptr};
+  const auto at = [&](std::int64_t line, std::int64_t k) { return static_cast<std::size_t>(line * lines.line_step + k * lines.inner_step); };
+  for (std::int64_t line = 0; line < laid.lines; ++line) {
+    const int power = random_int(-3, 3);
+    lines.scale[line] = std::ldexp(1.0, power);
+    for (std::int64_t k = 0; k < laid.inner; ++k) x[at(line, k)] = std::ldexp(some_entry(bits), -power);
+  }
+  const std::string name = std::string(laid.is_left ? "left " : "right ") + std::to_string(laid.lines) + " x " +
+                           std::to_string(laid.inner) + ", " + std::to_string(laid.limbs) + " limbs";
+  // Aligned as buffers are.
+  alignas(64) static std::int8_t memory[1 << 16];
+  std::int64_t rounded[kPanelLines], plain_rounded[kPanelLines];
+  std::vector<std::int8_t> plain(static_cast<std::size_t>(bytes), 77);
+  lines.rounded = plain_rounded;
+  (laid.is_left ? encode_left_limbs_plainly : encode_right_limbs_plainly)(lines, laid.limbs, tiles, plain.data());
+  for (const bool counts : {false, true}) {
+    std::fill_n(memory, bytes, kPoison);
+    lines.rounded = counts ? rounded : nullptr;
+    (laid.is_left ? encode_left_limbs : encode_right_limbs)(lines, laid.limbs, tiles, memory);
+    report("shuffled " + name, std::equal(plain.begin(), plain.end(), memory));
+    if (counts) report("counted " + name, std::equal(rounded, rounded + laid.lines, plain_rounded));
+  }
+  bool is_right = true;
+  for (std::int64_t line = 0; line < kPanelLines; ++line) {
+    std::int64_t count = 0;
+    for (std::int64_t k = 0; k < tiles * kTileDepth; ++k) {
+      const double entry = line < laid.lines && k < laid.inner ? x[at(line, k)] : 0.0;
+      const double z = std::isfinite(entry) ? entry * lines.scale[line] : 0.0;
+      is_right = is_right && joined(plain, laid, tiles, line, k) == static_cast<std::int64_t>(std::nearbyint(z));
+      count += std::isfinite(entry) && entry != 0 && (std::nearbyint(z) != z || z == 0);
+    }
+    is_right = is_right && (line >= laid.lines || count == plain_rounded[line]);
+  }
+  report("encoded " + name, is_right);
+}
+
+// ---- diagonals ----------------------------------------------------------------------------------------------------------------
+
+const LimbUnit model = {"modelled tiles", [] { return true; }, [] {}, [] {}, limb_walk<ModelTiles>};
+
+enum class Bytes { random, least, largest };
+
+void check_diagonals(const LimbUnit& unit, int limbs, std::int64_t tiles, Bytes bytes) {
+  std::vector<std::int8_t> a(static_cast<std::size_t>(limbs * tiles * kTileBytes)), b(a.size());
+  for (auto* panel : {&a, &b}) {
+    for (auto& x : *panel)
+      x = static_cast<std::int8_t>(bytes == Bytes::random ? random_int(-128, 127) : bytes == Bytes::least ? -128 : 127);
+  }
+  alignas(64) static std::int32_t expected[kMostSums], found[kMostSums];
+  std::memset(expected, kPoison, sizeof expected);
+  std::memset(found, kPoison, sizeof found);
+  portable_limbs.run({a.data(), b.data(), expected, tiles, limbs});
+  unit.begin();
+  unit.run({a.data(), b.data(), found, tiles, limbs});
+  unit.end();
+  report(unit.name, std::equal(expected, expected + kMostSums, found),
+         std::to_string(limbs) + " limbs, " + std::to_string(tiles) + " tiles");
+}
+
+// The plain loops against integers: the diagonals of one product each, and of many.
+void check_plain_loops(int limbs) {
+  std::vector<std::int8_t> a(static_cast<std::size_t>(limbs * kTileBytes)), b(a.size());
+  std::int64_t left[16][64], right[16][64];
+  const int bits = std::min(8 * limbs - 2, 29);
+  for (std::int64_t line = 0; line < 16; ++line) {
+    for (std::int64_t k = 0; k < 64; ++k) {
+      left[line][k] = integer_below(bits), right[line][k] = integer_below(bits);
+      std::int64_t of_left = left[line][k], of_right = right[line][k];
+      for (int i = 0; i < limbs; ++i) {
+        const auto low = static_cast<std::int8_t>(of_left & 0xFF), low_right = static_cast<std::int8_t>(of_right & 0xFF);
+        a[static_cast<std::size_t>(i * kTileBytes + line * 64 + k)] = low;
+        b[static_cast<std::size_t>(i * kTileBytes + k / 4 * 64 + 4 * line + k % 4)] = low_right;
+        of_left = (of_left - low) / 256, of_right = (of_right - low_right) / 256;
+      }
+    }
+  }
+  alignas(64) static std::int32_t sums[kMostSums];
+  portable_limbs.run({a.data(), b.data(), sums, 1, limbs});
+  double top[256], middle[256], low[256];
+  join_diagonals(sums, limbs, {top, middle, low, 16, 16});
+  bool is_right = true;
+  for (std::int64_t i = 0; i < 16; ++i) {
+    for (std::int64_t j = 0; j < 16; ++j) {
+      __extension__ __int128 sum = 0;
+      for (std::int64_t k = 0; k < 64; ++k) sum += left[i][k] * right[j][k];
+      const std::int64_t at = 16 * i + j;
+      __extension__ const __int128 parts = static_cast<__int128>(top[at]) + static_cast<__int128>(middle[at]) + static_cast<__int128>(low[at]);
+      is_right = is_right && parts == sum;
+    }
+  }
+  report("products of integers", is_right, std::to_string(limbs) + " limbs");
+}
+
+// Sums of any size against their definition, in four digits of 2^32 and what is above.
+void check_join(int limbs, std::int32_t most) {
+  alignas(64) static std::int32_t sums[kMostSums];
+  for (auto& x : sums) x = random_int(0, 4) == 0 ? (random_int(0, 1) == 0 ? most : -most) : random_int(-most, most);
+  std::vector<double> parts[3];
+  const std::int64_t pitch = 37, rows = random_int(1, 16);
+  for (auto& x : parts) x.assign(16 * pitch, -7.5);
+  join_diagonals(sums, limbs, {parts[0].data(), parts[1].data(), parts[2].data(), pitch, rows});
+  bool is_right = true;
+  for (std::int64_t i = 0; i < 16; ++i) {
+    for (std::int64_t j = 0; j < pitch; ++j) {
+      const auto at = static_cast<std::size_t>(i * pitch + j);
+      if (i >= rows || j >= 16) {
+        is_right = is_right && parts[0][at] == -7.5 && parts[1][at] == -7.5 && parts[2][at] == -7.5;
+        continue;
+      }
+      // Twelve diagonals lie within 2^(96 + 31); what is above 2^96 of all of them is exact in 64 bits.
+      __extension__ __int128 lower = 0;
+      std::int64_t upper = 0;
+      for (int d = std::min(diagonals_of(limbs), 12) - 1; d >= 0; --d) lower = lower * 256 + sums[d * kDiagonalSums + 16 * i + j];
+      for (int d = diagonals_of(limbs) - 1; d >= 12; --d) upper = upper * 256 + sums[d * kDiagonalSums + 16 * i + j];
+      __extension__ const __int128 unit = static_cast<__int128>(1) << 96;
+      __extension__ const __int128 low = ((lower % unit) + unit) % unit;
+      upper += static_cast<std::int64_t>((lower - low) / unit);
+      is_right = is_right && parts[0][at] == static_cast<double>(upper) * 0x1p96 &&
+                 static_cast<__int128>(parts[1][at]) + static_cast<__int128>(parts[2][at]) == low && parts[2][at] < 0x1p52 &&
+                 parts[2][at] >= 0 && std::fmod(parts[1][at], 0x1p52) == 0;
+    }
+  }
+  report("joined", is_right, std::to_string(limbs) + " limbs, sums up to " + std::to_string(most));
+}
+
+}  // namespace
+
+int main() {
+  for (const int limbs : kCounts) {
+    for (const std::int64_t lines : {1, 7, 8, 9, 16}) {
+      for (const std::int64_t inner : {1, 3, 8, 63, 64, 65, 200}) {
+        check_encode({true, lines, inner, limbs});
+        check_encode({false, lines, inner, limbs});
+      }
+    }
+    for (const std::int64_t tiles : {1, 2, 3, 5}) {
+      for (const Bytes bytes : {Bytes::random, Bytes::least, Bytes::largest}) {
+        check_diagonals(model, limbs, tiles, bytes);
+        if (amx_limbs.is_here()) check_diagonals(amx_limbs, limbs, tiles, bytes);
+      }
+    }
+    check_plain_loops(limbs);
+    for (const std::int32_t most : {1, 1000, 1 << 20, 1 << 29}) {
+      for (int i = 0; i < 20; ++i) check_join(limbs, most);
+    }
+  }
+  return finish();
+}

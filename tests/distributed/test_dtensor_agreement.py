@@ -1,0 +1,161 @@
+"""``ozfp4.distributed.matmul`` of DTensors: calls that differ are found before data move, on every rank of the mesh, and equal
+calls exchange nothing twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from meshes import mesh_of, placed, random
+from ranks import Here, Ranks, group
+from test_agreement import alike, check_in_order, error_of
+
+import ozfp4
+import ozfp4.distributed
+from ozfp4.distributed import agree
+
+# By name: what rank 1 does otherwise, and what all ranks of the mesh say. Rows by replicated: nothing moves that could tell.
+OTHERWISE = {
+    "dtype": "ValueError: dtype of b: the ranks differ: 'torch.float64' on {others}; 'torch.float32' on rank 1",
+    "shape": "ValueError: shape of b: the ranks differ: [7, 5] on {others}; [7, 6] on rank 1",
+    "operand": "ValueError: placements of a: the ranks differ: ",
+    "result": "ValueError: placements: the ranks differ: None on {others}; ",
+    "accuracy": "ValueError: accuracy: the ranks differ: None on {others}; 'correct' on rank 1",
+    "method": "ValueError: method: the ranks differ: 'auto' on {others}; 'redistribute' on rank 1",
+    "bound": "ValueError: return_bound: the ranks differ: False on {others}; True on rank 1",
+    "gradient": "ValueError: gradients: the ranks differ: [False, False] on {others}; [True, False] on rank 1",
+    "library": "ValueError: library: the ranks differ: ozfp4",
+    "refused": "RuntimeError: rank 1 refused: ValueError: accuracy: 'best' is unknown",
+    "tensor": "RuntimeError: rank 1 refused: TypeError: b: a Tensor beside a DTensor (a)",
+    "unhashable": "RuntimeError: rank 1 refused: ValueError: accuracy: ['fp64'] is unknown",
+}
+OWN = {
+    "refused": "ValueError: accuracy: 'best' is unknown",
+    "tensor": "TypeError: b: a Tensor beside a DTensor (a)",
+    "unhashable": "ValueError: accuracy: ['fp64'] is unknown",
+}
+
+
+def operands(here: Here, mesh: Any, words: tuple[Any, Any]) -> tuple[Any, Any]:
+    a, b = (random(i, shape, torch.float64, here.device) for i, shape in enumerate(((8, 7), (7, 5))))
+    return placed(here, a, mesh, words[0]), placed(here, b, mesh, words[1])
+
+
+def differ(here: Here, extents: tuple[int, ...], name: str) -> str:
+    from torch.distributed.tensor import Replicate
+
+    mesh, rest = mesh_of(here, extents), ["R"] * (len(extents) - 1)
+    x, y = operands(here, mesh, ((*rest, "S0"), (*rest, "R")))
+    options: dict[str, Any] = {"workspace_limit": 2**29} if name == "library" else {}
+    ozfp4.matmul(x, y)  # what it keeps is no agreement
+    identity = agree.identity
+    if here.rank == 1:
+        options |= {
+            "result": {"placements": [Replicate()] * len(extents)}, "accuracy": {"accuracy": "correct"},
+            "method": {"method": "redistribute"}, "bound": {"return_bound": True}, "refused": {"accuracy": "best"},
+            "unhashable": {"accuracy": ["fp64"]},
+        }.get(name, {})  # fmt: skip
+        narrow, wide = (random(1, (7, n), torch.float64, here.device) for n in (5, 6))
+        y = {
+            "dtype": placed(here, narrow.float(), mesh, (*rest, "R")),
+            "shape": placed(here, wide, mesh, (*rest, "R")),
+            "tensor": narrow,
+        }.get(name, y)
+        x = x.detach().requires_grad_() if name == "gradient" else x
+        if name == "operand":
+            x = operands(here, mesh, ((*rest, "R"), (*rest, "R")))[0]
+        if name == "library":
+            agree.identity = lambda: "ozfp4 0.0.1, build 12"
+    try:
+        return error_of(lambda: ozfp4.distributed.matmul(x, y, **options))
+    finally:
+        agree.identity = identity
+        check_in_order(here)
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
+def test_what_differs_is_raised_by_all(failing: Ranks, name: str) -> None:
+    found = failing.run(differ, (failing.size,), name)
+    others = "rank 0" if failing.size == 2 else "ranks 0 and 2"
+    told = OTHERWISE[name].format(others=others)
+    expected = alike(failing, told, OWN.get(name, told))
+    assert all(said.startswith(start) for said, start in zip(found, expected, strict=True)), found
+
+
+@pytest.mark.parametrize("name", ["dtype", "refused"])
+@pytest.mark.parametrize("extents", [(2, 2), (1, 4)], ids=str)
+def test_on_a_mesh_of_two_dimensions(extents: tuple[int, ...], name: str) -> None:
+    """All ranks hear it, those that share no group with rank 1 as well."""
+    ranks = group(4)
+    found = ranks.run(differ, extents, name)
+    told = OTHERWISE[name].format(others="ranks 0, 2 and 3")
+    expected = alike(ranks, told, OWN.get(name, told))
+    assert all(said.startswith(start) for said, start in zip(found, expected, strict=True)), found
+
+
+def of_some_ranks(here: Here) -> str:
+    """A mesh of ranks 1 and 2, which are called so."""
+    from torch.distributed.tensor import DeviceMesh
+
+    mesh = DeviceMesh("cpu", [1, 2])
+    if here.rank == 0:
+        return ""
+    x, y = operands(here, mesh, (["S0"], ["R"]))
+    return error_of(lambda: ozfp4.distributed.matmul(x, y, bits=50 + here.rank))
+
+
+def test_ranks_have_their_numbers_in_the_program() -> None:
+    told = "ValueError: bits: the ranks differ: 51 on rank 1; 52 on rank 2"
+    assert group(3).run(of_some_ranks) == ["", told, told]
+
+
+def counted(here: Here, extents: tuple[int, ...]) -> list[int]:
+    """How many exchanges calls make."""
+    mesh, rest = mesh_of(here, extents), ["R"] * (len(extents) - 1)
+    counts, swap = [0], agree.Channel.swap
+
+    def count(self: Any, *args: Any) -> Any:
+        counts[-1] += 1
+        return swap(self, *args)
+
+    agree.Channel.swap = count  # type: ignore[method-assign]
+    try:
+        for options in (
+            {"bits": 52},
+            {"bits": 52},
+            {"bits": True + 51},
+            {"accuracy": "correct", "rounding": "up"},
+        ):
+            x, y = operands(here, mesh, ((*rest, "S0"), (*rest, "R")))
+            ozfp4.distributed.matmul(x, y, **options)  # type: ignore[arg-type]
+            counts.append(0)
+    finally:
+        agree.Channel.swap = swap  # type: ignore[method-assign]
+    return counts[:-1]
+
+
+def test_equal_calls_exchange_nothing_twice(pair: Ranks) -> None:
+    assert pair.run(counted, (2,)) == [[1, 0, 0, 1]] * 2
+
+
+def test_an_exchange_a_dimension_of_the_mesh() -> None:
+    assert group(4).run(counted, (2, 2)) == [[2, 0, 0, 2]] * 4
+
+
+def other_calls(here: Here) -> str:
+    """Rank 1 multiplies parts, the other one DTensors."""
+    x, y = operands(here, mesh_of(here, (here.size,)), (["S0"], ["R"]))
+    a, b = (random(i, shape, torch.float64, here.device) for i, shape in enumerate(((4, 7), (7, 5))))
+    handle = x.device_mesh.get_group(0)
+    try:
+        if here.rank == 1:
+            return error_of(lambda: ozfp4.distributed.matmul(a, b, group=handle))
+        return error_of(lambda: ozfp4.distributed.matmul(x, y, bits=49))
+    finally:
+        check_in_order(here)
+
+
+def test_parts_and_dtensors_are_different_calls(pair: Ranks) -> None:
+    told = "RuntimeError: the ranks are in different calls: rank 0 with DTensors, the others with parts"
+    assert pair.run(other_calls) == [told, told]
