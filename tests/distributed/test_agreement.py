@@ -16,7 +16,7 @@ import pytest
 import torch
 import torch.distributed as dist
 from cases import by_bytes
-from ranks import BACKENDS, FAILING, PAIRS, Here, Ranks, check_gpus, group, named
+from ranks import FAILING, PAIRS, Here, Ranks, check_gpus, group, named
 
 import ozfp4
 import ozfp4.distributed
@@ -197,7 +197,8 @@ def test_what_one_rank_refuses_is_raised_by_all(failing: Ranks, name: str) -> No
     found = failing.run(refuse, name)
     assert all(is_unchanged for _, is_unchanged in found)
     texts = [text for text, _ in found]
-    device, backend = ("cpu", "gloo") if failing.device == "cpu" else ("cuda:1", BACKENDS[failing.device])
+    device = "cpu" if failing.device == "cpu" else "cuda:1"
+    backend = {"cpu": "gloo for cpu", "cuda": "nccl for cuda"}.get(failing.device, "gloo for cpu, nccl for cuda")
     assert texts[1].startswith(REFUSED[name].format(device=device, backend=backend))
     assert texts == alike(failing, f"RuntimeError: rank 1 refused: {texts[1]}", texts[1])
 
