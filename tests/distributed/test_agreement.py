@@ -198,7 +198,9 @@ def test_what_one_rank_refuses_is_raised_by_all(failing: Ranks, name: str) -> No
     assert all(is_unchanged for _, is_unchanged in found)
     texts = [text for text, _ in found]
     device = "cpu" if failing.device == "cpu" else "cuda:1"
-    backend = {"cpu": "gloo for cpu", "cuda": "nccl for cuda"}.get(failing.device, "gloo for cpu, nccl for cuda")
+    backend = {"cpu": "gloo for cpu", "cuda": "nccl for cuda"}.get(
+        failing.device, "gloo for cpu, nccl for cuda"
+    )
     assert texts[1].startswith(REFUSED[name].format(device=device, backend=backend))
     assert texts == alike(failing, f"RuntimeError: rank 1 refused: {texts[1]}", texts[1])
 

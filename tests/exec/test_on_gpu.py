@@ -125,4 +125,8 @@ def test_factorisations_of_cusolver(factorisations: Path, name: str, tmp_path: P
     report = tmp_path / "report.json"
     said = finished(preloaded.run([factorisations, name], report=report, mode="always", verify=200))
     assert said.endswith("1 passed, 0 failed\n")
+    if (
+        name == "potrf" and not report.exists()
+    ):  # whose products cuSOLVER 12 makes itself: no routine of cuBLAS was called
+        return
     assert sum(caught(report).values()) >= 1

@@ -30,8 +30,8 @@ struct Costs {
 };
 constexpr Costs kFastWords{0.125, 2.0, 3e3}, kSlowWords{0.30, 2.0, 3e3}, kBytePlanes{0.07, 20.0, 12e3},
     kBlasPlanes{0.28, 9.0, 12e3};
-constexpr Costs kAmxLimbs{0.154, 1.5, 3.2e3}, kAmxWords{0.28, 2.0, 3e3}, kAmxPlanes{0.045, 25.0, 12e3},
-    kSharedAmxPlanes{0.045, 45.0, 12e3};
+constexpr Costs kAmxLimbs{0.154, 1.5, 3.2e3}, kAmxWords{0.255, 2.0, 3e3}, kAmxPlanes{0.045, 25.0, 12e3},
+    kSharedAmxPlanes{0.045, 57.0, 12e3};
 constexpr double kMostProducts = 0x1p27, kMostLimbProducts = 0x1p30;  // more were not found to be faster
 
 // Then a sum of words takes less than two in FP64.

@@ -85,8 +85,8 @@ def matmul(
     request: MatmulRequest, plan: Plan, roundings: Sequence[str] | None = None, way: str = "planes"
 ) -> tuple[list[Any], Any, dict[str, Any]]:
     """The products by a plan, in the caller's library, one for each rounding (by default the one that was asked for); bounds
-    of the errors of the first, or None; and what the core says of it. `way`: by the plan's "planes", in "words" or by "limbs" where
-    these serve the entries, or "cheaper".
+    of the errors of the first, or None; and what the core says of it. `way`: by the plan's "planes", in "words" or by "limbs"
+    where these serve the entries, or "cheaper".
 
     Raises
     ------

@@ -88,7 +88,11 @@ def _wrong_product(
         return name, None
     about = f"scheme {plan.scheme}, {plan.backend}, {plan.family}, {plan.bits} bits"
     wrong = replace(wrong, plan=about)
-    has_stages = product.accuracy == "scaled" and kernel.element not in (WORDS.element, NUMBERS.element, LIMBS.element)
+    has_stages = product.accuracy == "scaled" and kernel.element not in (
+        WORDS.element,
+        NUMBERS.element,
+        LIMBS.element,
+    )
     return name, wrong if not has_stages else _with_stage(kernel, plan, product, wrong)
 
 
