@@ -18,8 +18,8 @@
  *
  * Planes are multiplied by the CPU's INT8 unit, or where there is none by dgemm_ and sgemm_ of a BLAS, whatever its own accuracy:
  * the one that ozfp4_set_blas was given, else the one that OZFP4_BLAS names in the environment, else the first of several
- * well-known libraries that is exact. Small products are made in machine words. What multiplies is tried on exact integers before
- * its first use.
+ * well-known libraries that is exact. Small products are made in machine words, or by limbs of eight bits on AMX. What multiplies
+ * is tried on exact integers before its first use.
  *
  * Structures begin with `size`, their sizeof where the program was compiled: later versions add members at the end, and take
  * those that are not there as 0.

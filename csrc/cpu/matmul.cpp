@@ -62,11 +62,11 @@ void finish_words(const WordProduct& product, const OperandView& a, const Operan
 }
 
 // Those that are asked for, or that pay where planes are not asked for.
-WordWays ways_of(const MatmulOptions& options, std::int64_t rows, std::int64_t columns, std::int64_t inner) {
+WordWays ways_of(const MatmulOptions& options, int bits, std::int64_t rows, std::int64_t columns, std::int64_t inner) {
   if (options.way == Way::words) return {true, nullptr};
-  if (options.way == Way::limbs) return {true, serving_limb_unit() != nullptr ? serving_limb_unit() : &portable_limbs};
+  if (options.way == Way::limbs) return {true, amx_limbs.is_here() ? &amx_limbs : &portable_limbs};  // a disabled one, too
   if (options.way == Way::planes || is_byte_kernel_asked()) return {};
-  return ways_that_pay(rows, columns, inner, options.promise.accuracy);
+  return ways_that_pay(rows, columns, inner, options.promise, bits);
 }
 
 // The product in words, where these serve it.
@@ -207,7 +207,7 @@ MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulO
   const bool is_update = std::any_of(targets.begin(), targets.end(), [](const Target& target) { return target.update.is_asked; });
   const ScaleRequest request{options.promise.accuracy, plan.bits, options.promise.precision, has_bound, is_update};
   const bool is_prepared = a.prepared != nullptr || b.prepared != nullptr;
-  const WordWays ways = is_prepared ? WordWays() : ways_of(options, rows, columns, inner);
+  const WordWays ways = is_prepared ? WordWays() : ways_of(options, plan.bits, rows, columns, inner);
   if (ways.any() && multiply_in_words(plan, a.view, b.view, targets, options, request, ways, outcome)) return outcome;
   const BlockShape shape = choose_blocks(plan, rows, columns, inner, options.workspace_limit, options.promise.certifies());
   Product(plan, a, b, options, request, outcome).run(shape, targets);

@@ -72,7 +72,7 @@ class Report(Tabular):
     plan : Plan or None
         The plan; of its moduli the first `moduli_used` were needed for this data (0 for scheme I). Where a CPU multiplied without
         planes, `backend` is "direct": integers as they are, in words of `bits` bits, by no plan (None); or the plan's integers
-        of a small product in words, in FP64 and modulo `moduli_used` numbers of their own.
+        of a small product in words, in FP64 and modulo `moduli_used` numbers of their own, or by limbs of eight bits.
     products : int
         Plane products that ran, or sums of products that stand for them, for each matrix; like `moduli_used` and `bits` of the
         first product, where a GPU makes a second.

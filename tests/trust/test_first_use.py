@@ -430,6 +430,21 @@ def test_limbs_pass_on_every_cpu(short: bool) -> None:
     assert verdict.cases > 20
 
 
+def test_a_unit_that_failed_is_tested_itself_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not what serves in its place, which would pass."""
+    a, b = np.ones((5, 5)), np.ones((5, 5))
+    plan, out, units = ozfp4.plan(5, 5, 5, backend="fp64"), np.empty((5, 5)), []
+    for is_disabled in (False, True):
+        _core.disable_limb_unit(is_disabled)
+        try:
+            units.append(
+                _core.matmul(plan._core, a, b, [out], 2**30, None, "scaled", way="limbs")["limb_unit"]
+            )
+        finally:
+            _core.disable_limb_unit(False)
+    assert units == 2 * ["AMX INT8" if _core.has_limb_unit() else "plain loops"]
+
+
 def test_wrong_limbs_are_replaced_by_words(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make, disabled = plane_products._numbers_in_words, []
 

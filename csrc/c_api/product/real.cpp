@@ -127,8 +127,8 @@ std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std:
 }
 
 bool complex_words_pay(const Options& options, std::int64_t m, std::int64_t n, std::int64_t k) {
-  return may_go_direct(options) && m > 0 && n > 0 && k > 0 && ways_that_pay(m, 2 * n, 2 * k, options.accuracy).any() &&
-         trusts_words();
+  if (!may_go_direct(options) || m <= 0 || n <= 0 || k <= 0) return false;
+  return ways_that_pay(m, 2 * n, 2 * k, {options.accuracy, 53}, options.bits).any() && trusts_words();
 }
 
 void check_inner(const Options& options, std::int64_t k) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "c_api/checked/status.hpp"
 #include "c_api/product/blas.hpp"
@@ -21,11 +22,12 @@ namespace {
 
 enum class Verdict { exact, wrong, other };  // other: the way was not taken
 
-Verdict verdict_of(const ExactCase& own, const Alphabet& alphabet, Way way, Accuracy accuracy) {
+// `bits`: the capacity where the accuracy is scaled.
+Verdict verdict_of(const ExactCase& own, const Alphabet& alphabet, Way way, Accuracy accuracy, int bits = 53) {
   PlanRequest request;
   request.alphabet = alphabet;
   request.k = own.k;
-  if (accuracy != Accuracy::scaled) request.bits = accuracy_bits(53);
+  request.bits = accuracy == Accuracy::scaled ? bits : accuracy_bits(53);
   const std::int64_t line = std::int64_t(8) * own.k;
   const OperandView a{reinterpret_cast<const char*>(own.a.data()), ElementType::float64, own.m, own.k, line, 8};
   const OperandView b{reinterpret_cast<const char*>(own.b.data()), ElementType::float64, own.n, own.k, line, 8};
@@ -75,11 +77,13 @@ bool pass_words() {
   return is_any;
 }
 
-// Limbs, where there is a unit for them, which is passed over if it is wrong.
+// Limbs, where there is a unit for them, which is passed over if it is wrong: seven and eight, and by the entries four.
 void try_limbs() {
   if (serving_limb_unit() == nullptr) return;
   for (const ExactCase& own : exact_cases()) {
-    if (verdict_of(own, Alphabet::int8, Way::limbs, Accuracy::scaled) == Verdict::wrong) return disable_limb_unit(true);
+    for (const auto& [accuracy, bits] : {std::make_pair(Accuracy::scaled, 53), {Accuracy::scaled, 62}, {Accuracy::fp64, 0}}) {
+      if (verdict_of(own, Alphabet::int8, Way::limbs, accuracy, bits) == Verdict::wrong) return disable_limb_unit(true);
+    }
   }
 }
 

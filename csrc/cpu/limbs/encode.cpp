@@ -117,8 +117,9 @@ inline __mmask8 first_ones(std::int64_t first, std::int64_t end) {
 template <bool Counts>
 OZFP4_SHUFFLING void encode_left(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel) {
   for (std::int64_t line = 0; line < kPanelLines; ++line) {
-    const double* x = lines.x + line * lines.line_step;
-    const std::int64_t inner = line < lines.lines ? lines.inner : 0;
+    const bool is_line = line < lines.lines;
+    const double* x = lines.x + (is_line ? line * lines.line_step : 0);
+    const std::int64_t inner = is_line ? lines.inner : 0;
     const __m512d scale = _mm512_set1_pd(lines.scale[line]);
     std::int64_t count = 0;
     for (std::int64_t t = 0; t < tiles; ++t) {
@@ -133,7 +134,7 @@ OZFP4_SHUFFLING void encode_left(const LimbLines& lines, int limbs, std::int64_t
       std::int8_t* to = panel + t * kTileBytes + line * kTileDepth;
       for (int i = 0; i < limbs; ++i) _mm512_store_si512(to + i * tiles * kTileBytes, own.v[i]);
     }
-    if (Counts && line < lines.lines) lines.rounded[line] = count;
+    if (Counts && is_line) lines.rounded[line] = count;
   }
 }
 

@@ -6,8 +6,7 @@
 namespace ozfp4 {
 namespace {
 
-// Four diagonals from `first` on, as one number. |D_d| < 2^29, so that it stays below 2^54.
-static_assert(kMostLimbs * kMostLimbInner * (1 << 14) <= 1 << 29);
+// Four diagonals from `first` on, as one number, below 2^54.
 template <int Diagonals>
 inline std::int64_t four_diagonals(const std::int32_t* sums, int first) {
   std::int64_t joined = 0;

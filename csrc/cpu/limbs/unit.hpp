@@ -1,4 +1,4 @@
-// What multiplies limbs of eight bits: AMX, or plain loops, which only tests take.
+// What multiplies limbs of eight bits: AMX, or plain loops, for tests where it is not.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ void set_thread_count(int count);
 class LoopBody {
  public:
   template <class Body>
-  LoopBody(const Body& body)  // NOLINT: that of a parameter
+  LoopBody(const Body& body)  // implicit, so that callers pass lambdas
       : body_(&body),
         call_([](const void* own, std::int64_t begin, std::int64_t end) { (*static_cast<const Body*>(own))(begin, end); }) {}
   void operator()(std::int64_t begin, std::int64_t end) const { call_(body_, begin, end); }

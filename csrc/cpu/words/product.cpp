@@ -65,7 +65,7 @@ bool is_turned(std::int64_t m, std::int64_t n) {
   return padded(n, m) < padded(m, n);
 }
 
-WordWays ways_that_pay(std::int64_t m, std::int64_t n, std::int64_t k, Accuracy accuracy) {
+WordWays ways_that_pay(std::int64_t m, std::int64_t n, std::int64_t k, const Promise& promise, int bits) {
   const auto lines = [](std::int64_t x, std::int64_t y) { return static_cast<double>(x + y); };
   const auto product = [](std::int64_t x, std::int64_t y, std::int64_t z) {
     return static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z);
@@ -78,17 +78,19 @@ WordWays ways_that_pay(std::int64_t m, std::int64_t n, std::int64_t k, Accuracy 
   const LimbShape limbs(m, n, k, kMostLimbs);
   const double inner = static_cast<double>(k), of_words = product(shape.rows, shape.columns, k);
   const double of_limbs = product(limbs.rows, limbs.columns, limbs.tiles) * (kPanelLines * kTileBytes);
-  const Costs words = unit != nullptr ? kAmxWords : multiplies_words_fast() ? kFastWords : kSlowWords;
-  const Costs planes = unit != nullptr                    ? thread_count() > 1 ? kSharedAmxPlanes : kAmxPlanes
-                       : serving_byte_kernel() != nullptr ? kBytePlanes
-                                                          : kBlasPlanes;
+  const Costs words = amx_limbs.is_here() ? kAmxWords : multiplies_words_fast() ? kFastWords : kSlowWords;
+  const ByteKernel* kernel = serving_byte_kernel();
+  const auto amx_planes = [] { return thread_count() > 1 ? kSharedAmxPlanes : kAmxPlanes; };
+  const Costs planes = kernel == &amx_kernel ? amx_planes() : kernel != nullptr ? kBytePlanes : kBlasPlanes;
   const double by_planes = nanoseconds(planes, product(m, n, k), lines(m, n) * inner);
   const double in_words = nanoseconds(words, of_words, lines(shape.rows, shape.columns) * inner);
   const double by_limbs = nanoseconds(kAmxLimbs, of_limbs, lines(m, n) * inner);
   WordWays ways;
   ways.words = of_words <= kMostProducts && in_words <= by_planes;
-  // Correctly rounded results have longer integers than limbs hold, with few exceptions.
-  const bool may_be_limbs = unit != nullptr && accuracy != Accuracy::correct && of_limbs <= kMostLimbProducts;
+  // Correctly rounded results of double precision have longer integers than limbs hold, with few exceptions.
+  const bool are_short = promise.accuracy == Accuracy::scaled ? bits <= kMostLimbCapacity
+                                                              : promise.accuracy == Accuracy::fp64 || promise.precision < 53;
+  const bool may_be_limbs = unit != nullptr && are_short && of_limbs <= kMostLimbProducts;
   if (may_be_limbs && by_limbs <= by_planes && by_limbs <= in_words) ways.limbs = unit;
   return ways;
 }
@@ -146,6 +148,7 @@ std::optional<LimbShape> WordProduct::limbs_that_serve() const {
   return shape;
 }
 
+// No norm is asked for, and none is found.
 void WordProduct::multiply_limbs() {
   const LimbShape& shape = *limbs_;
   {

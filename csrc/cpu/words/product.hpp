@@ -35,8 +35,9 @@ struct WordWays {
   bool any() const { return words || limbs != nullptr; }
 };
 
-// Those that take less time than planes, as far as the extents say: measured by benchmarks/cpu_small.py.
-WordWays ways_that_pay(std::int64_t m, std::int64_t n, std::int64_t k, Accuracy accuracy);
+// Those that take less time than planes, as far as the extents say: measured by benchmarks/cpu_small.py. `bits`: the capacity
+// where the accuracy is scaled.
+WordWays ways_that_pay(std::int64_t m, std::int64_t n, std::int64_t k, const Promise& promise, int bits);
 
 class WordProduct {
  public:
@@ -50,6 +51,7 @@ class WordProduct {
   // The integers, rounded to a target: as cpu_reconstruct, or where `listed` is given, as cpu_reconstruct_certified.
   EntryCounts finish(const Promise& promise, const Target& target, Listed* listed) const;
 
+  // By limbs without norms.
   const Scales& scales_a() const { return a_->scales(); }
   const Scales& scales_b() const { return b_->scales(); }
   int residues() const { return residues_of(bridging_); }

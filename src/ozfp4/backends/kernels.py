@@ -1,7 +1,7 @@
 """Every kernel of this installation on every device: which there are, and which take the planes of a plan.
 
 On the CPU a kernel is a BLAS routine or an INT8 unit on the planes of one alphabet, or the loops over integers or numbers in
-machine words; on a GPU it is one of the extension's multiply kernels with one type of plane entries.
+machine words or limbs of eight bits; on a GPU it is one of the extension's multiply kernels with one type of plane entries.
 """
 
 from __future__ import annotations

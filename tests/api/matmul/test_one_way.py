@@ -104,9 +104,10 @@ def functions_called(call: Callable[[], object]) -> int:
     ("dtype", "most"), [(np.float64, 12), (np.float32, 12), (np.int64, 78), (np.int8, 78)]
 )
 def test_a_small_product_is_not_held_up(dtype: type, most: int) -> None:
-    """Of the time beside the core's, measured by what it consists of: about 0.15 microseconds a function."""
+    """Of the time beside the core's, measured by what it consists of: about 0.15 microseconds a function. The least of several
+    calls, as a collector may run within one."""
     a, b = (np.ones((8, 8), dtype) for _ in range(2))
-    assert functions_called(lambda: ozfp4.matmul(a, b)) <= most
+    assert min(functions_called(lambda: ozfp4.matmul(a, b)) for _ in range(3)) <= most
 
 
 def test_with_tensors_on_the_cpu() -> None:
