@@ -28,11 +28,13 @@ OTHERWISE = {
     "library": "ValueError: library: the ranks differ: ozfp4",
     "refused": "RuntimeError: rank 1 refused: ValueError: accuracy: 'best' is unknown",
     "tensor": "RuntimeError: rank 1 refused: TypeError: b: a Tensor beside a DTensor (a)",
+    "array": "RuntimeError: rank 1 refused: TypeError: b: a ndarray beside a DTensor (a); pass a DTensor, torch.distributed",
     "unhashable": "RuntimeError: rank 1 refused: ValueError: accuracy: ['fp64'] is unknown",
 }
 OWN = {
     "refused": "ValueError: accuracy: 'best' is unknown",
     "tensor": "TypeError: b: a Tensor beside a DTensor (a)",
+    "array": "TypeError: b: a ndarray beside a DTensor (a)",
     "unhashable": "ValueError: accuracy: ['fp64'] is unknown",
 }
 
@@ -61,6 +63,7 @@ def differ(here: Here, extents: tuple[int, ...], name: str) -> str:
             "dtype": placed(here, narrow.float(), mesh, (*rest, "R")),
             "shape": placed(here, wide, mesh, (*rest, "R")),
             "tensor": narrow,
+            "array": narrow.cpu().numpy(),
         }.get(name, y)
         x = x.detach().requires_grad_() if name == "gradient" else x
         if name == "operand":

@@ -93,7 +93,10 @@ _KEPT = "DTensors"  # beside the calls with parts of ranks
 def _gradients(a: Any, b: Any) -> tuple[bool, bool]:
     """Of which operands they are asked for."""
     is_enabled = torch.is_grad_enabled()
-    return is_enabled and bool(a.requires_grad), is_enabled and bool(b.requires_grad)
+    a, b = (
+        is_enabled and bool(getattr(x, "requires_grad", False)) for x in (a, b)
+    )  # arrays are refused later
+    return a, b
 
 
 def _check(a: Any, b: Any, placements: Any, asked: _Asked) -> Any:
