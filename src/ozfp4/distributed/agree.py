@@ -68,6 +68,7 @@ class Channel:
         self.agreed: dict[bytes, tuple[list[bytes], Any]] = {}  # by the message of this rank
         self.messages: dict[Any, bytes] = {}  # of this rank, by what it was called with
         self.known: dict[Any, Any] = {}  # by what a rank was called with, where that says what all were
+        self.meshes: dict[Any, dict[Any, Any]] = {}  # the same of DTensors, by their mesh
         self._streams: dict[int, Any] = {}  # by the index of a device
 
     def swap(self, group: Group, message: bytes) -> list[bytes]:
