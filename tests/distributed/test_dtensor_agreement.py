@@ -3,6 +3,7 @@ calls exchange nothing twice."""
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -226,3 +227,29 @@ def put_otherwise(here: Here, name: str) -> list[str]:
 @pytest.mark.parametrize("name", ["strides", "bits", "placements"])
 def test_what_no_message_tells_apart_is_one_call(pair: Ranks, name: str) -> None:
     assert pair.run(put_otherwise, name) == [["", ""]] * 2
+
+
+def other_calls_in_a_row(here: Here) -> str:
+    """Rank 1 multiplies parts in one group of the mesh and in the other one."""
+    mesh = mesh_of(here, (2, 2))
+    x, y = operands(here, mesh, (("R", "S0"), ("R", "R")))
+    a, b = torch.ones(2, 5), torch.ones(5, 3)
+    try:
+        if here.rank != 1:
+            return error_of(lambda: ozfp4.distributed.matmul(x, y, bits=43))
+        first, _ = (
+            error_of(lambda dim=dim: ozfp4.distributed.matmul(a, b, group=mesh.get_group(dim)))  # type: ignore[misc]
+            for dim in (1, 0)
+        )
+        return first
+    finally:
+        check_in_order(here)
+
+
+def test_other_calls_are_told_along_the_next_dimension() -> None:
+    told = "RuntimeError: the ranks are in different calls: rank {} with DTensors, the others with parts"
+    start = time.monotonic()
+    found = group(4).run(other_calls_in_a_row)
+    assert [found[0], found[1], found[3]] == [told.format(0), told.format(0), told.format(1)]
+    assert found[2].startswith(f"RuntimeError: rank 0 refused: {told.format(0)}")
+    assert time.monotonic() - start < 30
