@@ -214,6 +214,23 @@ def overflowing(here: Here) -> str:
     return "nothing"
 
 
+def unspeakable(here: Here) -> str:
+    """Rank 0 raises what is no text: a lone surrogate, as a path of undecodable bytes has it."""
+    from ozfp4.torch_ops import dtensors
+
+    x = placed(here, torch.ones(2, 2, device=here.device), mesh_of(here, (here.size,)), ["R"])
+
+    def fail() -> None:
+        if here.rank == 0:
+            raise OSError("no \udc80")
+
+    try:
+        dtensors.raised_alike(fail, (x,))
+    except Exception as error:
+        return f"{type(error).__name__}: {error.args[0]!a}"
+    return "nothing"
+
+
 def emulated(here: Here) -> list[tuple[str, bool, int, str]]:
     """A product of torch whose inner dimension is cut: native, with the sum over ranks left open; ours beside it."""
     mesh = mesh_of(here, (here.size,))
@@ -325,6 +342,13 @@ def test_an_overflow_of_one_rank_is_one_of_all() -> None:
     first, second = two().run(overflowing)
     assert "do not fit" in first or "does not fit" in first, first
     assert second == f"rank 0 refused: OverflowError: {first}"
+
+
+def test_an_error_that_is_no_text_is_told_as_well() -> None:
+    assert two().run(unspeakable) == [
+        "OSError: 'no \\udc80'",
+        "RuntimeError: 'rank 0 refused: OSError: no ?'",
+    ]
 
 
 def test_emulate_leaves_them_to_torch() -> None:

@@ -3,8 +3,10 @@ calls exchange nothing twice."""
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from meshes import mesh_of, placed, random
@@ -28,11 +30,13 @@ OTHERWISE = {
     "library": "ValueError: library: the ranks differ: ozfp4",
     "refused": "RuntimeError: rank 1 refused: ValueError: accuracy: 'best' is unknown",
     "tensor": "RuntimeError: rank 1 refused: TypeError: b: a Tensor beside a DTensor (a)",
+    "array": "RuntimeError: rank 1 refused: TypeError: b: a ndarray beside a DTensor (a); pass a DTensor, torch.distributed",
     "unhashable": "RuntimeError: rank 1 refused: ValueError: accuracy: ['fp64'] is unknown",
 }
 OWN = {
     "refused": "ValueError: accuracy: 'best' is unknown",
     "tensor": "TypeError: b: a Tensor beside a DTensor (a)",
+    "array": "TypeError: b: a ndarray beside a DTensor (a)",
     "unhashable": "ValueError: accuracy: ['fp64'] is unknown",
 }
 
@@ -61,6 +65,7 @@ def differ(here: Here, extents: tuple[int, ...], name: str) -> str:
             "dtype": placed(here, narrow.float(), mesh, (*rest, "R")),
             "shape": placed(here, wide, mesh, (*rest, "R")),
             "tensor": narrow,
+            "array": narrow.cpu().numpy(),
         }.get(name, y)
         x = x.detach().requires_grad_() if name == "gradient" else x
         if name == "operand":
@@ -159,3 +164,92 @@ def other_calls(here: Here) -> str:
 def test_parts_and_dtensors_are_different_calls(pair: Ranks) -> None:
     told = "RuntimeError: the ranks are in different calls: rank 0 with DTensors, the others with parts"
     assert pair.run(other_calls) == [told, told]
+
+
+def forget(here: Here) -> str:
+    """In between half of a mesh makes other calls, on a mesh of its own and with parts, more than are remembered."""
+    mesh = mesh_of(here, (2, 2))
+    x, y = operands(here, mesh, (("R", "S0"), ("R", "R")))
+    first = mesh.get_group(0)
+    own = agree.REMEMBERED, agree.Channel.swap
+    try:
+        ozfp4.distributed.matmul(x, y, bits=47)
+        agree.REMEMBERED = 2
+        if mesh.get_local_rank(1) == 0:
+            from torch.distributed.tensor import DeviceMesh
+
+            half = DeviceMesh.from_group(first, "cpu")
+            for bits in (48, 49, 50):
+                ozfp4.distributed.matmul(*operands(here, half, (["S0"], ["R"])), bits=bits)
+                a, b = torch.ones(2, 5), torch.ones(5, 3)
+                ozfp4.distributed.matmul(a, b, group=first, whole=((4, 5), (5, 3)), bits=bits)
+        agree.Channel.swap = no_swap  # type: ignore[assignment,method-assign]
+        return error_of(lambda: ozfp4.distributed.matmul(x, y, bits=47))
+    finally:
+        agree.REMEMBERED, agree.Channel.swap = own  # type: ignore[method-assign]
+
+
+def no_swap(*_: Any) -> None:
+    raise AssertionError("an exchange")
+
+
+def test_calls_of_a_part_of_the_mesh_are_kept_apart() -> None:
+    assert group(4).run(forget) == [""] * 4
+
+
+def put_otherwise(here: Here, name: str) -> list[str]:
+    """Rank 1 has the same call in other words at first, and then as the other one."""
+    from torch.distributed.tensor import DTensor, Shard
+
+    mesh = mesh_of(here, (here.size,))
+    x, y = operands(here, mesh, (["S0"], ["R"]))
+    options: dict[str, Any] = {"bits": {"strides": 45, "bits": 46}.get(name, 44)}
+    if name == "placements":
+        options |= {"placements": [Shard(0)]}
+    others = {"bits": {"bits": np.int64(46)}, "placements": {"placements": (Shard(-2),)}}
+    swap, said = agree.Channel.swap, []
+    try:
+        for is_first in (True, False):
+            is_other = here.rank == 1 and is_first
+            z = x
+            if is_other and name == "strides":
+                z = DTensor.from_local(
+                    x.to_local(), mesh, x.placements, run_check=False, shape=x.shape, stride=(1, 8)
+                )
+            asked = options | (others.get(name, {}) if is_other else {})
+            said.append(error_of(lambda z=z, asked=asked: ozfp4.distributed.matmul(z, y, **asked)))  # type: ignore[misc]
+            agree.Channel.swap = no_swap  # type: ignore[assignment,method-assign]
+    finally:
+        agree.Channel.swap = swap  # type: ignore[method-assign]
+    return said
+
+
+@pytest.mark.parametrize("name", ["strides", "bits", "placements"])
+def test_what_no_message_tells_apart_is_one_call(pair: Ranks, name: str) -> None:
+    assert pair.run(put_otherwise, name) == [["", ""]] * 2
+
+
+def other_calls_in_a_row(here: Here) -> str:
+    """Rank 1 multiplies parts in one group of the mesh and in the other one."""
+    mesh = mesh_of(here, (2, 2))
+    x, y = operands(here, mesh, (("R", "S0"), ("R", "R")))
+    a, b = torch.ones(2, 5), torch.ones(5, 3)
+    try:
+        if here.rank != 1:
+            return error_of(lambda: ozfp4.distributed.matmul(x, y, bits=43))
+        first, _ = (
+            error_of(lambda dim=dim: ozfp4.distributed.matmul(a, b, group=mesh.get_group(dim)))  # type: ignore[misc]
+            for dim in (1, 0)
+        )
+        return first
+    finally:
+        check_in_order(here)
+
+
+def test_other_calls_are_told_along_the_next_dimension() -> None:
+    told = "RuntimeError: the ranks are in different calls: rank {} with DTensors, the others with parts"
+    start = time.monotonic()
+    found = group(4).run(other_calls_in_a_row)
+    assert [found[0], found[1], found[3]] == [told.format(0), told.format(0), told.format(1)]
+    assert found[2].startswith(f"RuntimeError: rank 0 refused: {told.format(0)}")
+    assert time.monotonic() - start < 30

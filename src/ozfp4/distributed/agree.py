@@ -68,6 +68,7 @@ class Channel:
         self.agreed: dict[bytes, tuple[list[bytes], Any]] = {}  # by the message of this rank
         self.messages: dict[Any, bytes] = {}  # of this rank, by what it was called with
         self.known: dict[Any, Any] = {}  # by what a rank was called with, where that says what all were
+        self.meshes: dict[Any, dict[Any, Any]] = {}  # the same of DTensors, by their mesh
         self._streams: dict[int, Any] = {}  # by the index of a device
 
     def swap(self, group: Group, message: bytes) -> list[bytes]:
@@ -213,14 +214,22 @@ def over_mesh(
     ValueError
         The fields differ; the first that does, with the values of all ranks.
     RuntimeError
-        A rank refuses (an OverflowError for one), makes another call, or has ended.
+        A rank refuses (an OverflowError for one), makes another call, or has ended: that of a rank which met another call is
+        told in place of what its dimension has said.
     """
     found: list[Fields] = [{"refused": text_of(error)} if fields is None else fields]
     for group in reversed(groups):
         if group.size > 1:
             parts = [json.loads(each) for each in channel(group).swap(group, encode({MESH: found}))]
-            _check_place(parts)
-            found = [each for part in parts for each in part[MESH]]
+            try:
+                _check_place(parts)
+            except (
+                RuntimeError
+            ) as other:  # the ranks of the next dimension wait for this one, and are told there
+                found = [{"refused": text_of(other)}] * (len(found) * len(parts))
+                error = other if error is None else error
+            else:
+                found = [each for part in parts for each in part[MESH]]
     if error is not None:
         raise error
     check_refusals({rank: x["refused"] for rank, x in zip(ranks, found, strict=True) if "refused" in x})

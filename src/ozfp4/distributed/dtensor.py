@@ -7,6 +7,7 @@ along one of them the inner dimension may stay cut, and the local tensors are mu
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
@@ -50,20 +51,20 @@ def matmul(
     return_bound: bool,
 ) -> Any:
     """The product as a DTensor, or it and its bounds."""
-    is_plain = placements is None and method == "auto" and not return_bound and options["plan"] is None
+    # A return_bound that is to be refused is not plain.
+    is_plain = placements is None and method == "auto" and return_bound is False and options["plan"] is None
     settings = {name: value for name, value in options.items() if name != "plan"}
     mesh = (a if is_dtensor(a) else b).device_mesh
     if mesh.get_coordinate() is None:
         raise RuntimeError(f"a: this process is no member of {mesh}; its members alone multiply there")
-    known = agree.channel(take_group(mesh.get_group(0))).known
-    where = tuple(placements) if isinstance(placements, list) else placements
-    key = _key(a, b, (where, method, return_bound, *options.values()))
+    asked = _Asked(over_group, options, method, return_bound)
+    known = _known(mesh)
+    key = _key(a, b, placements, asked)
     is_known = key is not None and key in known
     if is_plain and is_known:  # as one before that needed no exchange
         found = dtensors.again("matmul", (a, b), calls.unusual(settings))
         if found is not None:
             return found
-    asked = _Asked(over_group, options, method, return_bound)
     wanted = _check(a, b, placements, asked) if is_known else _agreed(mesh, a, b, placements, asked)
     if key is not None and not is_known:
         agree.remember(known, key, True)
@@ -76,24 +77,45 @@ def matmul(
     return _product(a, b, asked, way)
 
 
-def _key(a: Any, b: Any, rest: tuple[Any, ...]) -> Any:
-    """What equal calls of a rank have in common; None where that cannot be a key."""
-    specs = getattr(a, "_spec", None), getattr(b, "_spec", None)
-    key = (_KEPT, *specs, _gradients(a, b), rest, tuple(map(type, rest)))  # True is 1
+_meshes: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()  # what _known tells them apart by
+
+
+def _known(mesh: Any) -> dict[Any, Any]:
+    """By :func:`_key`, the calls that all ranks of the mesh have made. It is of this mesh alone, as only then its ranks all have
+    the same there, and lives as long as the group of the first dimension: a mesh may be made anew by some of them."""
+    found = _meshes.get(mesh)
+    if found is None:
+        found = mesh.device_type, tuple(mesh.shape), tuple(mesh.mesh.flatten().tolist())
+        _meshes[mesh] = found
+    return agree.channel(take_group(mesh.get_group(0))).meshes.setdefault(found, {})
+
+
+def _key(a: Any, b: Any, placements: Any, asked: _Asked) -> Any:
+    """What :func:`_fields` makes of the call, and nothing else: ranks that once said the same have the same. None where it has to
+    be refused."""
+    if not (is_dtensor(a) and is_dtensor(b)) or a.device_mesh != b.device_mesh:
+        return None
     try:
+        if placements is not None:
+            axes = len(matmul_shape(tuple(a.shape), tuple(b.shape)).result)
+            placements = check_placements(placements, a.device_mesh.ndim, axes)
+        key = (
+            a.placements, a.shape, a.dtype, b.placements, b.shape, b.dtype, _gradients(a, b), placements, asked.method,
+            asked.return_bound, *map(shown, asked.options.values()),
+        )  # fmt: skip
         hash(key)
-    except TypeError:
+    except Exception:
         return None
     return key
-
-
-_KEPT = "DTensors"  # beside the calls with parts of ranks
 
 
 def _gradients(a: Any, b: Any) -> tuple[bool, bool]:
     """Of which operands they are asked for."""
     is_enabled = torch.is_grad_enabled()
-    return is_enabled and bool(a.requires_grad), is_enabled and bool(b.requires_grad)
+    a, b = (
+        is_enabled and bool(getattr(x, "requires_grad", False)) for x in (a, b)
+    )  # arrays are refused later
+    return a, b
 
 
 def _check(a: Any, b: Any, placements: Any, asked: _Asked) -> Any:

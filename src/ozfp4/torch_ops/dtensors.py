@@ -119,7 +119,8 @@ def raised_alike(multiply: Callable[[], Any], arguments: tuple[Any, ...]) -> Any
     if not bool(_of_all_ranks(mesh, failed).any()):
         return result
     said = "" if error is None or is_told(error) else text_of(error)
-    words = torch.tensor(list(said.encode()[:LONGEST].ljust(LONGEST, b"\0")), dtype=torch.uint8)
+    sent = said.encode(errors="replace")[:LONGEST].ljust(LONGEST, b"\0")
+    words = torch.tensor(list(sent), dtype=torch.uint8)
     texts = [bytes(row).rstrip(b"\0").decode(errors="replace") for row in _of_all_ranks(mesh, words).tolist()]
     if said:
         assert error is not None
