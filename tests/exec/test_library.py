@@ -123,12 +123,16 @@ int main(void) {
 
 
 @pytest.mark.parametrize("mode", ["always", "fastest"])
-def test_a_routine_that_nobody_has(mode: str, compile_c: Callable[..., Path]) -> None:
+def test_a_routine_that_nobody_has(mode: str, compile_c: Callable[..., Path], tmp_path: Path) -> None:
     """A program that asks whether there is a BLAS finds ours: it gets its products, and an end by what only a BLAS says."""
-    done = run([compile_c("asks", ASKS, "-D_GNU_SOURCE", "-DREFUSED=0", "-ldl")], mode=mode)
+    report = tmp_path / "report"
+    program = compile_c("asks", ASKS, "-D_GNU_SOURCE", "-DREFUSED=0", "-ldl")
+    done = run([program], mode=mode, report=report)
     # Row-major A B of the first, less that of A^T B^T as columns, which is the same matrix transposed.
     assert (done.returncode, done.stdout) == (0, "0 -21 21 0\n"), done.stderr
     assert done.stderr == ""
+    (process,) = json.loads(report.read_text())["processes"]
+    assert (process["caught"], process["left"]) == (4, 0)
     done = run([compile_c("refused", ASKS, "-D_GNU_SOURCE", "-DREFUSED=1", "-ldl")], mode=mode)
     assert done.returncode == 127
     assert "symbol lookup error: no loaded library has dgemm_64_ but libozfp4_blas" in done.stderr

@@ -82,7 +82,7 @@ Real find(Routine routine, const void* caller, void* own) {
     void* library = nullptr;
     address = symbol_of_any(name, &library);
   }
-  if (!address && own) return {caller, routine, own, nullptr, false};
+  if (!address && own) return {caller, routine, own, nullptr, false, true};
   if (!address) end_without(routine);
   return {caller, routine, address, library_of(address), has_64_bit_integers(address)};
 }
