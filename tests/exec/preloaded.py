@@ -55,13 +55,15 @@ def environment(**settings: Any) -> dict[str, str]:
     return {**mine, **asked, "LD_PRELOAD": str(LIBRARY)}
 
 
-def run(command: Iterable[str | Path], **settings: Any) -> subprocess.CompletedProcess[str]:
+def run(
+    command: Iterable[str | Path], limit: float = 300, **settings: Any
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [str(word) for word in command],
         env=environment(**settings),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=limit,
     )
 
 

@@ -123,12 +123,16 @@ int main(void) {
 
 
 @pytest.mark.parametrize("mode", ["always", "fastest"])
-def test_a_routine_that_nobody_has(mode: str, compile_c: Callable[..., Path]) -> None:
+def test_a_routine_that_nobody_has(mode: str, compile_c: Callable[..., Path], tmp_path: Path) -> None:
     """A program that asks whether there is a BLAS finds ours: it gets its products, and an end by what only a BLAS says."""
-    done = run([compile_c("asks", ASKS, "-D_GNU_SOURCE", "-DREFUSED=0", "-ldl")], mode=mode)
+    report = tmp_path / "report"
+    program = compile_c("asks", ASKS, "-D_GNU_SOURCE", "-DREFUSED=0", "-ldl")
+    done = run([program], mode=mode, report=report)
     # Row-major A B of the first, less that of A^T B^T as columns, which is the same matrix transposed.
     assert (done.returncode, done.stdout) == (0, "0 -21 21 0\n"), done.stderr
     assert done.stderr == ""
+    (process,) = json.loads(report.read_text())["processes"]
+    assert (process["caught"], process["left"]) == (4, 0)
     done = run([compile_c("refused", ASKS, "-D_GNU_SOURCE", "-DREFUSED=1", "-ldl")], mode=mode)
     assert done.returncode == 127
     assert "symbol lookup error: no loaded library has dgemm_64_ but libozfp4_blas" in done.stderr
@@ -183,6 +187,74 @@ assert not failed
 def test_threads(tmp_path: Path) -> None:
     done = reported(THREADS, tmp_path / "report", mode="always")
     assert (done["caught"], done["left"]) == (8 * 200, 0)
+
+
+WAITING = """
+#include <time.h>
+volatile int is_in_blas, is_in_constructor;
+static void wait_once(void) {
+  if (is_in_blas) return;
+  is_in_blas = 1;
+  const struct timespec moment = {0, 1000000};
+  for (int i = 0; i < 2000 && !is_in_constructor; ++i) nanosleep(&moment, 0);
+}
+#define GEMM(name, Real)                                                                                                \
+  void name(const char* ta, const char* tb, const int* m, const int* n, const int* k, const Real* alpha, const Real* a, \
+            const int* lda, const Real* b, const int* ldb, const Real* beta, Real* c, const int* ldc) {                 \
+    wait_once();                                                                                                        \
+    for (int j = 0; j < *n; ++j) {                                                                                      \
+      for (int i = 0; i < *m; ++i) {                                                                                    \
+        Real sum = 0;                                                                                                   \
+        for (int l = 0; l < *k; ++l) {                                                                                  \
+          sum += a[*ta == 'N' ? i + l * *lda : l + i * *lda] * b[*tb == 'N' ? l + j * *ldb : j + l * *ldb];             \
+        }                                                                                                               \
+        c[i + j * *ldc] = *alpha * sum + (*beta == 0 ? 0 : *beta * c[i + j * *ldc]);                                    \
+      }                                                                                                                 \
+    }                                                                                                                   \
+  }
+GEMM(dgemm_, double)
+GEMM(sgemm_, float)
+"""
+CONSTRUCTED = """
+extern volatile int is_in_constructor;
+extern double call(void);
+__attribute__((constructor)) static void multiply(void) {
+  is_in_constructor = 1;
+  if (call() != 8) __builtin_trap();
+}
+"""
+OPENS = """
+#include <dlfcn.h>
+#include <pthread.h>
+extern volatile int is_in_blas;
+extern double call(void);
+static void* work(void* unused) { return call() == 8 ? unused : 0; }
+int main(void) {
+  pthread_t thread;
+  void* result = 0;
+  pthread_create(&thread, 0, work, &thread);
+  while (!is_in_blas) {}
+  if (!dlopen("libconstructed.so", RTLD_NOW)) return 1;
+  pthread_join(thread, &result);
+  return result == &thread ? 0 : 2;
+}
+"""
+
+
+@pytest.mark.parametrize("finder", ["program", "core"])
+def test_a_constructor_multiplies_while_the_blas_is_tried(
+    finder: str, compile_c: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who is in a constructor holds the dynamic linker's lock: nobody may wait for that with a lock of ours."""
+    blas = compile_c("libwaiting.so", WAITING)
+    caller = compile_c("libcaller.so", CALLER, blas)
+    compile_c("libconstructed.so", CONSTRUCTED, caller, blas)
+    program = compile_c("opens", OPENS, caller, blas, "-pthread", "-ldl")
+    if finder == "core":
+        monkeypatch.setenv("OZFP4_BLAS", str(blas))
+        monkeypatch.setenv("OZFP4_CPU_KERNEL", "sgemm")
+    done = run([program], limit=20, mode="always")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 FORKS = """
@@ -255,13 +327,13 @@ extern long counted(void);
 extern void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*,
                    const double*, const int*, const double*, double*, const int*);
 int main(void) {
-  double a[256], c[256];
+  static double a[4096], c[4096];
   const double one = 1, zero = 0;
-  for (int i = 0; i < 256; ++i) a[i] = 1.0 / (i + 3);
+  for (int i = 0; i < 4096; ++i) a[i] = 1.0 / (i + 3);
   long before = 0;
   for (int i = 0; i < 3000; ++i) {
     if (i == 1000) before = counted();
-    const int n = i % 2 ? 4 : 16;
+    const int n = i % 3 == 0 ? 4 : i % 3 == 1 ? 64 : 16;
     dgemm_("N", "T", &n, &n, &n, &one, a, &n, a, &n, &zero, c, &n);
   }
   printf("%g", (counted() - before) / 2000.0);

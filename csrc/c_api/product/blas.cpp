@@ -39,52 +39,83 @@ const char* kept(const std::string& text) {
   return made->text.c_str();
 }
 
-// Range: they are exact.
-void use(DgemmPointer dgemm, SgemmPointer sgemm, const std::string& from) {
-  set_blas(dgemm, sgemm);
-  name = kept(from);
+// What is exact, and where it comes from. Found without the lock: the dynamic linker is asked, whose own lock somebody may hold
+// who waits for ours, as a library's constructor that multiplies.
+struct Found {
+  DgemmPointer dgemm = nullptr;
+  SgemmPointer sgemm = nullptr;
+  BlasSetters setters;
+  std::string from, error;
+};
+
+Found exact(DgemmPointer dgemm, SgemmPointer sgemm, const std::string& from) {
+  return {dgemm, sgemm, find_blas_setters(reinterpret_cast<const void*>(dgemm)), from, ""};
+}
+
+Found none(const std::string& error) { return {nullptr, nullptr, {}, "", error}; }
+
+// Range: the lock is held.
+void use(const Found& found) {
+  set_blas(found.dgemm, found.sgemm, found.setters);
+  name = kept(found.from);
   is_ready.store(true, std::memory_order_release);
 }
 
-void find_library() {
+Found find_library() {
   if (const char* asked = asked_blas()) {
     const LibraryBlas found = open_blas(asked);
-    if (found.dgemm == nullptr) refuse(OZFP4_NO_BLAS, std::string(kBlasVariable) + ": " + found.error);
-    return use(found.dgemm, found.sgemm, asked);
+    if (found.dgemm == nullptr) return none(std::string(kBlasVariable) + ": " + found.error);
+    return exact(found.dgemm, found.sgemm, asked);
   }
   std::string names, wrong;
   for (const char* file : kLibraries) {
     const LibraryBlas found = open_blas(file);
-    if (found.dgemm != nullptr) return use(found.dgemm, found.sgemm, file);
+    if (found.dgemm != nullptr) return exact(found.dgemm, found.sgemm, file);
     names += std::string(names.empty() ? "" : ", ") + file;
     if (found.is_there) wrong += "; " + found.error;
   }
-  refuse(OZFP4_NO_BLAS, std::string(kBlasVariable) + ": is not set, and there is none of " + names + " that serves" + wrong +
-                            "; install one, name its file there, or call ozfp4_set_blas");
+  return none(std::string(kBlasVariable) + ": is not set, and there is none of " + names + " that serves" + wrong +
+              "; install one, name its file there, or call ozfp4_set_blas");
+}
+
+Found check(ozfp4_blas_function dgemm, ozfp4_blas_function sgemm) {
+  const auto own_dgemm = reinterpret_cast<DgemmPointer>(dgemm);
+  const auto own_sgemm = reinterpret_cast<SgemmPointer>(sgemm);
+  const std::string wrong = wrong_gemm(own_dgemm, own_sgemm);
+  return wrong.empty() ? exact(own_dgemm, own_sgemm, "ozfp4_set_blas") : none("dgemm, sgemm: ozfp4_set_blas: " + wrong);
+}
+
+// Uses it unless another thread was first.
+void use_if_none(const Found& found) {
+  const std::lock_guard<ChildLock> alone(lock);
+  if (is_ready.load(std::memory_order_acquire)) return;
+  if (found.dgemm == nullptr) refuse(OZFP4_NO_BLAS, found.error);
+  use(found);
 }
 
 }  // namespace
 
 void require_blas() {
-  if (is_ready.load(std::memory_order_acquire)) return;
-  const std::lock_guard<ChildLock> alone(lock);
-  if (!is_ready.load(std::memory_order_acquire)) find_library();
+  if (!is_ready.load(std::memory_order_acquire)) use_if_none(find_library());
 }
 
 void take_blas(ozfp4_blas_function dgemm, ozfp4_blas_function sgemm) {
   if ((dgemm == nullptr) != (sgemm == nullptr)) {
     refuse(std::string(dgemm == nullptr ? "dgemm" : "sgemm") + ": is NULL, and the other is not");
   }
-  const std::lock_guard<ChildLock> alone(lock);
   if (dgemm == nullptr) {
+    const std::lock_guard<ChildLock> alone(lock);
     is_ready.store(false, std::memory_order_release);
     return;
   }
-  const auto own_dgemm = reinterpret_cast<DgemmPointer>(dgemm);
-  const auto own_sgemm = reinterpret_cast<SgemmPointer>(sgemm);
-  const std::string wrong = wrong_gemm(own_dgemm, own_sgemm);
-  if (!wrong.empty()) refuse(OZFP4_NO_BLAS, "dgemm, sgemm: ozfp4_set_blas: " + wrong);
-  use(own_dgemm, own_sgemm, "ozfp4_set_blas");
+  const Found found = check(dgemm, sgemm);
+  if (found.dgemm == nullptr) refuse(OZFP4_NO_BLAS, found.error);
+  const std::lock_guard<ChildLock> alone(lock);
+  use(found);
+}
+
+void offer_blas(ozfp4_blas_function dgemm, ozfp4_blas_function sgemm) {
+  if (!is_ready.load(std::memory_order_acquire)) use_if_none(check(dgemm, sgemm));
 }
 
 const char* blas_name() { return name; }

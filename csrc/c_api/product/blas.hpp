@@ -13,6 +13,9 @@ void require_blas();
 // Takes these two, or where both are null, forgets what there is. Throws Refusal where they are not exact.
 void take_blas(ozfp4_blas_function dgemm, ozfp4_blas_function sgemm);
 
+// Takes these two where there is none. Throws Refusal where they are not exact.
+void offer_blas(ozfp4_blas_function dgemm, ozfp4_blas_function sgemm);
+
 // Where it comes from. Range: require_blas has returned.
 const char* blas_name();
 

@@ -118,7 +118,7 @@ std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std:
     return plan_for(options, precision, k, is_paired, trusted_units());
   }
   LastPlan asked{trusted_unit(), options.scheme, options.alphabet, bits_of(options, precision), k, is_paired, nullptr};
-  LastPlan& last = last_plans.of[static_cast<std::size_t>(k) % last_plans.of.size()];
+  LastPlan& last = last_plans.of[static_cast<std::size_t>(k ^ k >> 3 ^ k >> 6) % last_plans.of.size()];
   if (!last.is_like(asked)) {
     asked.plan = plan_for(options, precision, k, is_paired, trusted_units());
     last = asked;

@@ -1,12 +1,11 @@
 #include "cpu/blas/blas.hpp"
 
+#include <atomic>
 #include <stdexcept>
 
 #if defined(__linux__)
 #include <dlfcn.h>
 #endif
-
-#include "cpu/blas/blas_threads.hpp"
 
 namespace ozfp4 {
 namespace {
@@ -33,8 +32,14 @@ class LeftAlone {
   using Depth = int* (*)();  // of the calling thread
   static Depth depth() {
 #if defined(__linux__)
-    static const Depth found = reinterpret_cast<Depth>(dlsym(RTLD_DEFAULT, "ozfp4_blas_bypass"));
-    return found;
+    // Not a static that is made once, for which others would wait while the dynamic linker is asked.
+    static std::atomic<bool> is_known{false};
+    static std::atomic<Depth> found{nullptr};
+    if (!is_known.load(std::memory_order_acquire)) {
+      found = reinterpret_cast<Depth>(dlsym(RTLD_DEFAULT, "ozfp4_blas_bypass"));
+      is_known.store(true, std::memory_order_release);
+    }
+    return found.load(std::memory_order_relaxed);
 #else
     return nullptr;
 #endif
@@ -57,9 +62,13 @@ void call_gemm(Pointer gemm, std::int64_t rows, std::int64_t columns, std::int64
 }  // namespace
 
 void set_blas(DgemmPointer dgemm, SgemmPointer sgemm) {
+  set_blas(dgemm, sgemm, find_blas_setters(reinterpret_cast<const void*>(dgemm)));
+}
+
+void set_blas(DgemmPointer dgemm, SgemmPointer sgemm, const BlasSetters& setters) {
   dgemm_pointer = dgemm;
   sgemm_pointer = sgemm;
-  find_blas_threads(reinterpret_cast<const void*>(dgemm));
+  set_blas_setters(setters);
 }
 
 bool have_blas() { return dgemm_pointer != nullptr && sgemm_pointer != nullptr; }

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "cpu/blas/blas_threads.hpp"
+
 namespace ozfp4 {
 
 using DgemmPointer = void (*)(char*, char*, int*, int*, int*, double*, double*, int*, double*, int*, double*, double*, int*);
@@ -10,6 +12,8 @@ using SgemmPointer = void (*)(char*, char*, int*, int*, int*, float*, float*, in
 
 // With integers of 32 or of 64 bits, whatever the types say: either is handed over as the other reads it.
 void set_blas(DgemmPointer dgemm, SgemmPointer sgemm);
+// The same, with what find_blas_setters says of dgemm: asks the dynamic linker nothing.
+void set_blas(DgemmPointer dgemm, SgemmPointer sgemm, const BlasSetters& setters);
 bool have_blas();
 
 // C = A B^T (+ C if accumulate), row-major: A is rows x k, B is columns x k, C is rows x columns; ld in entries.

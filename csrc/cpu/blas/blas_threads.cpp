@@ -20,15 +20,7 @@ using Getter = int (*)();
 using Setter = void (*)(int);
 using LocalSetter = int (*)(int);
 
-// What the library has: OpenBLAS both of the first, or neither if it has no threads; MKL the first and the last.
-struct Setters {
-  Getter get = nullptr;
-  Setter set = nullptr;
-  LocalSetter set_local = nullptr;
-  bool is_sequential = false;
-};
-
-Setters setters;
+BlasSetters setters;
 
 // Of OpenBLAS, whose number of threads is the whole process's. A lock that is free again in a forked child.
 class SharedNumber {
@@ -90,7 +82,7 @@ Function find(void* library, const std::string& name) {
   return reinterpret_cast<Function>(dlsym(library, name.c_str()));
 }
 
-Setters find_openblas(void* library) {
+BlasSetters find_openblas(void* library) {
   // As it names itself, as the wheels of NumPy and SciPy have it, and with 64-bit integers.
   for (const char* prefix : {"", "scipy_"}) {
     for (const char* suffix : {"", "64_", "_64"}) {
@@ -108,7 +100,7 @@ Setters find_openblas(void* library) {
   return {};
 }
 
-Setters find_mkl(void* library) {
+BlasSetters find_mkl(void* library) {
   const auto get = find<Getter>(library, "MKL_Get_Max_Threads");
   const auto set_local = find<LocalSetter>(library, "MKL_Set_Num_Threads_Local");
   if (get == nullptr || set_local == nullptr) return {};
@@ -119,18 +111,21 @@ Setters find_mkl(void* library) {
 
 }  // namespace
 
-void find_blas_threads([[maybe_unused]] const void* function) {
-  setters = {};
+BlasSetters find_blas_setters([[maybe_unused]] const void* function) {
+  BlasSetters found;
 #if defined(OZFP4_HAS_DLSYM)
   Dl_info info;
-  if (function == nullptr || dladdr(const_cast<void*>(function), &info) == 0 || info.dli_fname == nullptr) return;
+  if (function == nullptr || dladdr(const_cast<void*>(function), &info) == 0 || info.dli_fname == nullptr) return found;
   void* library = dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);  // of the program itself there is none
-  if (library == nullptr) return;
-  setters = find_mkl(library);
-  if (setters.set_local == nullptr) setters = find_openblas(library);
+  if (library == nullptr) return found;
+  found = find_mkl(library);
+  if (found.set_local == nullptr) found = find_openblas(library);
   dlclose(library);
 #endif
+  return found;
 }
+
+void set_blas_setters(const BlasSetters& found) { setters = found; }
 
 int blas_threads() {
   if (setters.is_sequential) return most_threads;

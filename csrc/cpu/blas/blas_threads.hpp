@@ -4,8 +4,19 @@
 
 namespace ozfp4 {
 
-// From now on the BLAS is that of the library that `function` lies in, or of one that it was linked with. nullptr: none is known.
-void find_blas_threads(const void* function);
+// What the library has: OpenBLAS both of the first, or neither if it has no threads; MKL the first and the last.
+struct BlasSetters {
+  int (*get)() = nullptr;
+  void (*set)(int) = nullptr;
+  int (*set_local)(int) = nullptr;
+  bool is_sequential = false;
+};
+
+// Of the library that `function` lies in, or of one that it was linked with. nullptr: none is known. Asks the dynamic linker,
+// whose lock somebody may hold who waits for the caller's.
+BlasSetters find_blas_setters(const void* function);
+// From now on the BLAS has these.
+void set_blas_setters(const BlasSetters& found);
 
 // How many threads a product of the calling thread has by the BLAS's own settings; 0 where it is not known how to have it take
 // one, and most_threads where it never takes more.

@@ -10,7 +10,7 @@ namespace ozfp4::interpose {
 
 bool Attempt::is_served(const Native& native) {
   reason_ = by_call(product_);
-  if (reason_ == Reason::always && !settings().always) {
+  if (reason_ == Reason::always && !settings().always && !real_.is_own) {
     reason_ = by_time(product_, {measure_on_cpu, &native, false});
   }
   Trial* const trial = reason_ == Reason::faster ? trial_of(product_, {}, real_.caller) : nullptr;

@@ -7,12 +7,12 @@
 #include <cfenv>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "cpu/threading/child_lock.hpp"
+#include "c_api/checked/status.hpp"
+#include "c_api/product/blas.hpp"
 #include "interpose/call/bypass.hpp"
 #include "interpose/process/line.hpp"
 #include "interpose/process/settings.hpp"
@@ -33,7 +33,9 @@ constexpr NamePair pairs[] = {{"dgemm_", "sgemm_"},
 
 bool give(void* dgemm, void* sgemm) {
   return dgemm && sgemm &&
-         ozfp4_set_blas(reinterpret_cast<ozfp4_blas_function>(dgemm), reinterpret_cast<ozfp4_blas_function>(sgemm)) == OZFP4_OK;
+         c_api::guarded([&] {
+           c_api::offer_blas(reinterpret_cast<ozfp4_blas_function>(dgemm), reinterpret_cast<ozfp4_blas_function>(sgemm));
+         }) == OZFP4_OK;
 }
 
 // A BLAS for plane products that the program has loaded, its own library's first.
@@ -52,16 +54,12 @@ std::vector<Pair> find_blas(void* library) {
   return found;
 }
 
-ChildLock lock;
 std::atomic<bool> is_given{false};
 
 // The first that is exact; else the core looks for one itself. As in symbols/real.cpp, no lock is held while the dynamic linker
-// is asked.
+// is asked: of threads that are here at once the core takes the first one's.
 void give_blas(void* library) {
-  const std::vector<Pair> found = find_blas(library);
-  const std::lock_guard<ChildLock> hold(lock);
-  if (is_given) return;
-  for (const Pair& each : found) {
+  for (const Pair& each : find_blas(library)) {
     if (give(each.first, each.second)) break;
   }
   is_given.store(true, std::memory_order_release);

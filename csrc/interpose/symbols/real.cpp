@@ -28,8 +28,14 @@ const void* base_of(const void* address) {
 }
 
 bool is_ours(const void* address) {
-  static const void* const own = base_of(reinterpret_cast<const void*>(&real_routine));
-  return base_of(address) == own;
+  // Not a static that is made once, for which others would wait while the dynamic linker is asked.
+  static std::atomic<const void*> own{nullptr};
+  const void* known = own.load(std::memory_order_relaxed);
+  if (!known) {
+    known = base_of(reinterpret_cast<const void*>(&real_routine));
+    own.store(known, std::memory_order_relaxed);
+  }
+  return base_of(address) == known;
 }
 
 // The library that holds an address, kept loaded; null of the program itself, whose handle would see us.
@@ -76,7 +82,7 @@ Real find(Routine routine, const void* caller, void* own) {
     void* library = nullptr;
     address = symbol_of_any(name, &library);
   }
-  if (!address && own) return {caller, routine, own, nullptr, false};
+  if (!address && own) return {caller, routine, own, nullptr, false, true};
   if (!address) end_without(routine);
   return {caller, routine, address, library_of(address), has_64_bit_integers(address)};
 }

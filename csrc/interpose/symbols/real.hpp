@@ -10,9 +10,10 @@ namespace ozfp4::interpose {
 struct Real {
   const void* caller;  // where the call returns to
   Routine routine;
-  void* address;   // never null
-  void* library;   // that holds it, for dlsym: it stays loaded
-  bool is_64_bit;  // its library is one whose integers have 64 bits under names that do not say so
+  void* address;        // never null
+  void* library;        // that holds it, for dlsym: it stays loaded
+  bool is_64_bit;       // its library is one whose integers have 64 bits under names that do not say so
+  bool is_own = false;  // nobody has it: what stands in its place is ozfp4's, and there is nothing faster to leave a product to
 };
 
 // As the dynamic linker would have bound the symbol for this caller: first what all of the process sees, then what the caller's
