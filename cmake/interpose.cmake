@@ -8,7 +8,9 @@ add_library(ozfp4_blas SHARED
   csrc/interpose/cublas/call.cpp
   csrc/interpose/cublas/device/counts.cpp
   csrc/interpose/cublas/device/device.cpp
+  csrc/interpose/cublas/device/native.cpp
   csrc/interpose/cublas/device/times.cpp
+  csrc/interpose/cublas/factors.cpp
   csrc/interpose/cublas/gemm.cpp
   csrc/interpose/cublas/handle.cpp
   csrc/interpose/cublas/level3.cpp

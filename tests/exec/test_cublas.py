@@ -50,16 +50,19 @@ def scalar(x, letter):
     kept.append(np.array([x], types[letter]))
     return address(kept[-1])
 
+def on_device(x, letter):  # an address that the stand-ins of cuBLAS and the driver alone can read
+    return P(scalar(x, letter).value | 1 << 62)
+
 def case(letter, ta, tb, m, n, k):
     a, b = (integers(s, letter) for s in ((m, k) if ta == 0 else (k, m), (k, n) if tb == 0 else (n, k)))
     return a, b, integers((m, n), letter)
 
-def gemm(letter="D", ta=0, tb=0, m=7, n=5, k=6, alpha=2, beta=-3, integer=c_int32, suffix="_v2", lda=None):
+def gemm(letter="D", ta=0, tb=0, m=7, n=5, k=6, alpha=2, beta=-3, integer=c_int32, suffix="_v2", lda=None, factor=scalar):
     a, b, c = case(letter, ta, tb, m, n, k)
     right = alpha * mm(op(a, ta), op(b, tb)) + beta * c
     i = lambda x: integer(x)
-    status = process[f"cublas{letter}gemm{suffix}"](handle, ta, tb, i(m), i(n), i(k), scalar(alpha, letter), address(a),
-        i(lda or len(a)), address(b), i(len(b)), scalar(beta, letter), address(c), i(m))
+    status = process[f"cublas{letter}gemm{suffix}"](handle, ta, tb, i(m), i(n), i(k), factor(alpha, letter), address(a),
+        i(lda or len(a)), address(b), i(len(b)), factor(beta, letter), address(c), i(m))
     if not lda:
         assert status == 0
         np.testing.assert_array_equal(c, right)
@@ -216,18 +219,50 @@ def test_what_is_left_to_cublas(run: Run) -> None:
     done = run("""
 gemm("S"), gemm(alpha=0), gemm(k=1)
 assert gemm(lda=2) == 7
-cublas.cublasSetPointerMode_v2(handle, 1)
-gemm()
-assert cublas.fake_made() == 5 and ours.fake_served() == 0
+assert cublas.fake_made() == 4 and ours.fake_served() == 0
 """, min_size=100)  # fmt: skip
     assert why(done) == {
         ("cublasSgemm_v2", False, 1, "its dtype is not asked for"),
         ("cublasDgemm_v2", False, 1, "nothing to multiply"),
         ("cublasDgemm_v2", False, 1, "below the least size"),
         ("cublasDgemm_v2", False, 1, "arguments that BLAS refuses, or that this BLAS alone knows"),
-        ("cublasDgemm_v2", False, 1, "alpha and beta are on the device"),
     }
     assert done["said"] == ""
+
+
+def test_factors_on_the_device(run: Run) -> None:
+    done = run("""
+cublas.cublasSetPointerMode_v2(handle, 1)
+nan, none = float("nan"), gemm
+def gemm(*args, **more): return none(*args, factor=on_device, **more)
+for letter in types:
+    gemm(letter, 1, 2), gemm(letter, beta=0)
+gemm("Z", alpha=2j)
+assert ours.fake_served() == 9 and cublas.fake_made() == 0
+gemm(alpha=0), gemm("Z", alpha=1 + 1j), gemm("Z", beta=1j)
+a, b, c = case("D", 0, 0, 7, 5, 6)
+assert process.cublasDgemm_v2(handle, 0, 0, 7, 5, 6, on_device(nan, "D"), address(a), 7, address(b), 6, on_device(0, "D"),
+    address(c), 7) == 0 and np.isnan(c).all()
+assert process.cublasDgemm_v2(handle, 0, 0, 7, 5, 6, on_device(1, "D"), address(a), 7, address(b), 6, on_device(0, "D"),
+    address(c), 7) == 0 and (c == mm(a, b)).all()   # beta 0 does not read C, which was NaN
+assert ours.fake_served() == 10 and cublas.fake_made() == 4
+waits = cuda.fake_waits()
+cuda.fake_capture(1)
+gemm()
+cuda.fake_capture(0)
+gemm(k=1)
+assert cuda.fake_waits() == waits
+""", dtypes=EVERY, min_size=100, verify=10)  # fmt: skip
+    assert {row[1:] for row in why(done) if row[1]} == {(True, 2, "always"), (True, 3, "always")}
+    both = "alpha has a real and an imaginary part, or beta an imaginary one, which ozfp4 takes on a CPU alone"
+    assert {row for row in why(done) if not row[1]} == {
+        ("cublasDgemm_v2", False, 1, "nothing to multiply"),
+        ("cublasDgemm_v2", False, 1, "alpha or beta is not finite"),
+        ("cublasDgemm_v2", False, 1, "below the least size"),
+        ("cublasDgemm_v2", False, 1, "a CUDA graph is captured, and alpha and beta are on the device"),
+        ("cublasZgemm_v2", False, 2, both),
+    }
+    assert done["verified"]["wrong"] == 0
 
 
 @pytest.mark.parametrize(
@@ -462,6 +497,34 @@ def test_a_context_that_is_gone_takes_its_counts(run: Run) -> None:
     assert (done["caught"], done["left"]) == (6, 0)
 
 
+def test_factors_on_the_device_are_waited_for_where_that_pays(run: Run) -> None:
+    calls = """
+cublas.cublasSetPointerMode_v2(handle, 1)
+def product(n, factor=on_device):
+    a = np.zeros((n, n))
+    at, one = address(a), factor(1, "D")
+    waits = cuda.fake_waits()
+    assert process.cublasDgemm_v2(handle, 0, 0, n, n, n, one, at, n, at, n, one, at, n) == 0
+    return cuda.fake_waits() - waits
+def measured(n):
+    cublas.cublasSetPointerMode_v2(handle, 0)
+    product(n, scalar)
+    cublas.cublasSetPointerMode_v2(handle, 1)
+assert product(1023) == 0
+measured(1030)
+"""
+    idle = {"mode": "fastest", "FAKE_IDLE": 1}
+    # It gains milliseconds: after the first one, which is tried, the two factors are waited for and nothing else.
+    done = run(f"{calls}waits = [product(1030) for _ in range(3)]\nassert waits == [2] * 3, waits", FAKE_SLOW=20_000, **idle)
+    assert {row[1:3] for row in why(done)} == {(False, 1), (True, 4)}
+    # It gains 40 microseconds, or none.
+    done = run(f"{calls}waits = [product(1030) for _ in range(3)]\nassert waits == [0] * 3, waits", FAKE_EXACT=200, FAKE_EXACT_OURS=160, **idle)
+    text = "alpha and beta are on the device, and waiting for them would take longer than ozfp4 gains"
+    assert ("cublasDgemm_v2", False, 3, text) in why(done)
+    done = run(f"{calls}waits = [product(1030) for _ in range(3)]\nassert waits == [0] * 3, waits", FAKE_SLOW_OURS=2000, **idle)
+    assert not done["caught"]
+
+
 def test_blocks_are_not_cut_for_products_that_failed(run: Run) -> None:
     calls = """
 n, k = 2304, 1024
@@ -543,13 +606,10 @@ def syrk(n):
     assert process.cublasDsyrk_v2(handle, 0, 0, n, 2, scalar(1, "D"), address(a), n, scalar(0, "D"), address(c), n) == 0
     np.testing.assert_array_equal(c, right)
 syrk(100), syrk(300)
-cublas.cublasSetPointerMode_v2(handle, 1)
-syrk(300)
 """, min_size=10**9)  # fmt: skip
     assert why(done) == {
         ("cublasDsyrk_v2", False, 1, "no product is in it: it is one block of the diagonal"),
         ("cublasDsyrk_v2", False, 1, "below the least size"),
-        ("cublasDsyrk_v2", False, 1, "alpha and beta are on the device"),
     }
 
 
@@ -615,11 +675,10 @@ np.testing.assert_array_equal(b, right)
     assert done["said"] == ""
 
 
-def test_rank_k_updates_with_factors_on_the_device(run: Run) -> None:
+def test_blocks_with_factors_on_the_device(run: Run) -> None:
     done = run("""
-def on_device(x, letter): return P(scalar(x, letter).value | 1 << 62)
 cublas.cublasSetPointerMode_v2(handle, 1)
-n = 300
+n, m = 300, 20
 for letter, kind, real in (("D", "syrk", "D"), ("Z", "herk", "D"), ("C", "herk", "S")):
     a, c = integers((n, 2), letter), integers((n, n), letter)
     c[np.diag_indices(n)] = c.diagonal().real
@@ -627,15 +686,34 @@ for letter, kind, real in (("D", "syrk", "D"), ("Z", "herk", "D"), ("C", "herk",
     assert process[f"cublas{letter}{kind}_v2"](handle, 0, 0, n, 2, on_device(2, real), address(a), n, on_device(-1, real),
         address(c), n) == 0
     np.testing.assert_array_equal(c, right)
+for letter in "DZ":
+    a = np.asfortranarray(np.tril(integers((n, n), letter) * (rng.random((n, n)) < 0.01), -1) + np.eye(n))
+    x = integers((n, m), letter)
+    b = np.asfortranarray(mm(a, x))
+    assert process[f"cublas{letter}trsm_v2"](handle, 0, 0, 0, 1, n, m, on_device(2, letter), address(a), n, address(b), n) == 0
+    np.testing.assert_array_equal(b, 2 * x)
+def unserved(alpha, expected):
+    b = np.ones((n, m), order="F", dtype=complex)
+    assert process.cublasZtrsm_v2(handle, 0, 0, 0, 1, n, m, on_device(alpha, "Z"), address(a), n, address(b), n) == 0
+made, waits = cublas.fake_made(), cuda.fake_waits()
+unserved(1 + 1j, 0)
+assert cublas.fake_made() == made + 1 and cuda.fake_waits() > waits
+cuda.fake_capture(1)
+unserved(1, 0)
 """, dtypes=EVERY)  # fmt: skip
-    text = "alpha and beta are on the device"
-    assert why(done) == {(f"cublas{name}_v2", False, 1, text) for name in ("Dsyrk", "Zherk", "Cherk")}
+    names = ("Dsyrk", "Zherk", "Cherk", "Dtrsm", "Ztrsm")
+    assert {row for row in why(done) if row[1]} == {(f"cublas{name}_v2", True, 1, "always") for name in names}
+    both = "alpha has a real and an imaginary part, or beta an imaginary one, which ozfp4 takes on a CPU alone"
+    assert {row[2:] for row in why(done) if not row[1]} == {
+        (1, both),
+        (1, "a CUDA graph is captured, in which it is not cut into blocks"),
+    }
 
 
 def test_matmul_of_descriptors(run: Run) -> None:
     done = run("""
 def words(*values): return np.array(values, np.int64)
-def matmul(order=0, ta=0, tb=0, beta=1, in_place=True, longer=0, **changes):
+def matmul(order=0, ta=0, tb=0, beta=1, in_place=True, longer=0, factor=scalar, **changes):
     m, n, k = 6, 5, 4
     a, b, c = case("D", ta, tb, m, n, k)
     if order: a, b, c = map(np.ascontiguousarray, (a, b, c))
@@ -647,8 +725,8 @@ def matmul(order=0, ta=0, tb=0, beta=1, in_place=True, longer=0, **changes):
     layouts[1][2] += longer
     space = np.empty(4096, np.uint8)
     kept.extend((desc, *layouts, space))
-    status = process.cublasLtMatmul(None, address(desc), scalar(3, "D"), address(a), address(layouts[0]), address(b),
-        address(layouts[1]), scalar(beta, "D"), address(c), address(layouts[2]), address(d), address(layouts[3]), None,
+    status = process.cublasLtMatmul(None, address(desc), factor(3, "D"), address(a), address(layouts[0]), address(b),
+        address(layouts[1]), factor(beta, "D"), address(c), address(layouts[2]), address(d), address(layouts[3]), None,
         address(space), ctypes.c_size_t(4096), P(0))
     if status == 0: np.testing.assert_array_equal(d, right)
     return status
@@ -659,13 +737,14 @@ assert matmul(beta=0, in_place=False) == 0
 assert matmul(in_place=False) == 15   # C is elsewhere
 assert matmul(_7=4) == 15             # an epilogue
 assert matmul(_0=79) == 15            # emulated by cuBLAS
-assert matmul(_2=1) == 15             # factors on the device
+assert matmul(_2=1, factor=on_device) == matmul(_2=1, factor=on_device, beta=0, in_place=False) == 0
+assert matmul(_2=1, factor=on_device, in_place=False) == 15
+assert matmul(_2=2, factor=on_device) == 15  # vectors of factors
 assert matmul(longer=1) == 15         # op(B) has more rows than op(A) columns
 """, verify=100)  # fmt: skip
     assert why(done) == {
-        ("cublasLtMatmul", True, 9, "always"),
-        ("cublasLtMatmul", False, 4, "types, layouts or epilogues that ozfp4 does not have"),
-        ("cublasLtMatmul", False, 1, "alpha and beta are on the device"),
+        ("cublasLtMatmul", True, 11, "always"),
+        ("cublasLtMatmul", False, 6, "types, layouts or epilogues that ozfp4 does not have"),
     }
     assert done["verified"]["wrong"] == 0
 
@@ -744,6 +823,8 @@ namespace own = ozfp4::interpose::cublas;
 static_assert(own::op_n == CUBLAS_OP_N && own::op_t == CUBLAS_OP_T && own::op_c == CUBLAS_OP_C);
 static_assert(own::lower == CUBLAS_FILL_MODE_LOWER && own::upper == CUBLAS_FILL_MODE_UPPER);
 static_assert(own::left == CUBLAS_SIDE_LEFT && own::right == CUBLAS_SIDE_RIGHT);
+static_assert(own::pointers_to_device == CUBLAS_POINTER_MODE_DEVICE);
+static_assert(CUBLASLT_POINTER_MODE_HOST == 0 && CUBLASLT_POINTER_MODE_DEVICE == 1);
 static_assert(own::pointers_to_host == CUBLAS_POINTER_MODE_HOST && own::success == CUBLAS_STATUS_SUCCESS);
 static_assert(own::real_32 == CUDA_R_32F && own::real_64 == CUDA_R_64F);
 static_assert(own::complex_32 == CUDA_C_32F && own::complex_64 == CUDA_C_64F);

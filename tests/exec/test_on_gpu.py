@@ -94,6 +94,7 @@ def test_products_of_cublas(calls: Path, accuracy: str, tmp_path: Path) -> None:
     for letter in "DZ":
         assert served[f"cublas{letter}gemm_v2"] >= 100
         assert served[f"cublas{letter}gemmStridedBatched"] == 1
+    assert "on the device" not in report.read_text()
     assert served["cublasGemmEx"] == served["cublasGemmStridedBatchedEx"] == 2
     assert served["cublasLtMatmul"] == 1
     assert served["cublasDsyrk_v2"] >= 1

@@ -72,6 +72,17 @@ void measure(const ShapeClass& of, State& state, const Arena& arena) {
   (arena.is_on_device ? spent_on_device : spent) += now() - began;
 }
 
+// Those of the product's class, for its own size.
+Times expected(const Product& product, bool is_on_device) {
+  if (product.m == 0 || product.n == 0 || product.k == 0 || product.batch == 0) return {};
+  const ShapeClass of = class_of(product, is_on_device);
+  const State* state = classes.at(of);
+  if (!state) return {};
+  const double scale = size_of(product) / size_of(of);
+  const auto scaled = [scale](std::int64_t time) { return static_cast<std::int64_t>(static_cast<double>(time) * scale); };
+  return {scaled(state->ours.load()), scaled(state->native.load())};
+}
+
 }  // namespace
 
 std::int64_t level(std::int64_t extent) {
@@ -104,9 +115,7 @@ Reason by_extents(const Product& product) {
   return Reason::always;
 }
 
-Reason by_call(const Product& product) {
-  const Reason found = by_extents(product);
-  if (found != Reason::always) return found;
+Reason by_factors(const Product& product) {
   if (!DefaultFpMode::rounds_to_nearest()) return Reason::other_rounding;
   const Factor alpha = factor(product.type, product.alpha), beta = factor(product.type, product.beta);
   if (alpha.real == 0 && alpha.imaginary == 0) return Reason::nothing_to_multiply;
@@ -114,6 +123,11 @@ Reason by_call(const Product& product) {
     if (!std::isfinite(part)) return Reason::factor_not_finite;
   }
   return Reason::always;
+}
+
+Reason by_call(const Product& product) {
+  const Reason found = by_extents(product);
+  return found == Reason::always ? by_factors(product) : found;
 }
 
 Reason known_by_time(const Product& product, bool is_on_device, std::int64_t time) {
@@ -137,12 +151,11 @@ Reason by_time(const Product& product, const Arena& arena) {
   return state.verdict == ours_is_faster ? Reason::faster : Reason::slower;
 }
 
-std::int64_t native_time_of(const Product& product, bool is_on_device) {
-  if (product.m == 0 || product.n == 0 || product.k == 0 || product.batch == 0) return 0;
-  const ShapeClass of = class_of(product, is_on_device);
-  const State* state = classes.at(of);
-  if (!state) return 0;
-  return static_cast<std::int64_t>(static_cast<double>(state->native.load()) * (size_of(product) / size_of(of)));
+std::int64_t native_time_of(const Product& product, bool is_on_device) { return expected(product, is_on_device).native; }
+
+std::int64_t gain_of(const Product& product, bool is_on_device) {
+  const Times times = expected(product, is_on_device);
+  return times.native - times.ours;
 }
 
 void has_cost(std::int64_t nanoseconds) { spent_on_device += nanoseconds; }

@@ -46,10 +46,11 @@ struct Arena {
   bool is_on_device;
 };
 
-// What is known without measuring: a reason to leave a call that BLAS takes, or Reason::always where time decides nothing. The
-// first looks at type and extents alone.
+// What is known without measuring: a reason to leave a call that BLAS takes, or Reason::always where time decides nothing. By
+// type and extents; by alpha and beta, and the mode in which they are multiplied.
 Reason by_extents(const Product& product);
-Reason by_call(const Product& product);
+Reason by_factors(const Product& product);
+Reason by_call(const Product& product);  // both
 
 // Where the mode is `fastest`: Reason::faster, or why not. Of each class of shapes (extents up to half-way to the next power of
 // two) both are measured once on matrices of the smallest shape in it. On the CPU as soon as that, with all measurements before
@@ -67,6 +68,8 @@ inline Reason left_by_time(const Product& product, bool is_on_device, std::int64
 }
 // What the real routine should take for a product, by what was measured of its class, in nanoseconds; 0: nothing was.
 std::int64_t native_time_of(const Product& product, bool is_on_device);
+// How much less ozfp4 should take for it, likewise.
+std::int64_t gain_of(const Product& product, bool is_on_device);
 // What a product on a GPU took for nothing counts as measuring does.
 void has_cost(std::int64_t nanoseconds);
 // A product that the real routine made on the CPU took so long.

@@ -6,6 +6,7 @@
 #include "interpose/call/bypass.hpp"
 #include "interpose/call/choice.hpp"
 #include "interpose/cublas/device/device.hpp"
+#include "interpose/cublas/device/native.hpp"
 #include "interpose/cublas/device/times.hpp"
 #include "interpose/cublas/device/verification.hpp"
 #include "interpose/cublas/device/workspace.hpp"
@@ -73,10 +74,13 @@ Reason bytes_of(const Product& p, const ozfp4_options& options, const Place& pla
   return Reason::always;
 }
 
-// What ozfp4_cuda_?gemm takes: alpha real or imaginary, beta real.
-bool is_factor_of_device(const Product& p) {
+// ozfp4_cuda_?gemm takes alpha that is real or imaginary, beta that is real.
+Reason by_factors_there(const Product& p, const Place& place) {
+  const Reason found = by_factors(p);
+  if (found != Reason::always) return found;
   const Factor alpha = factor(p.type, p.alpha), beta = factor(p.type, p.beta);
-  return beta.imaginary == 0 && (alpha.real == 0 || alpha.imaginary == 0);
+  if (beta.imaginary != 0 || (alpha.real != 0 && alpha.imaginary != 0)) return Reason::factor_with_both_parts;
+  return place.adds_another && beta.real != 0 ? Reason::other_types : Reason::always;
 }
 
 bool is_aligned(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory) % 256 == 0; }
@@ -117,12 +121,12 @@ Place place_of_stream(const Functions& of, Stream stream, Space space) {
   return {nullptr, loaded_cublas(), true, stream, space, is_own_version};
 }
 
-// A product that will be left for its time asks cuBLAS for no more than where its factors are.
+// A product that will be left for its time asks cuBLAS for no more than where its factors are: those on the device are plain
+// here.
 Reason DeviceAttempt::decide(Place* place) const {
-  if (!place->is_host_factor) return Reason::factor_on_device;
-  const Reason found = by_call(product_);
+  Reason found = by_extents(product_);
+  if (found == Reason::always) found = by_factors_there(product_, *place);
   if (found != Reason::always) return found;
-  if (!is_factor_of_device(product_)) return Reason::factor_with_both_parts;
   if (!has_device()) return Reason::no_device;
   if (!settings().always) {
     const Reason known = left_by_time(product_, true, began_);
@@ -164,11 +168,17 @@ Reason DeviceAttempt::serve(const Place& place) {
 
 Reason DeviceAttempt::foresee(Place* place) {
   began_ = now();
+  if (!place->is_host_factor) factors_.stand_in(product_.type, &product_.alpha, &product_.beta);
   reason_ = decide(place);
   if (reason_ == Reason::slower) began_ = now();  // it may have been measured
   if (!is_caught(reason_)) return reason_;
   trial_ = trial_on_device(product_, real_.caller);
   if (trial_ && has_failed(*trial_, product_)) reason_ = Reason::many_repairs;
+  if (!is_caught(reason_) || place->is_host_factor) return reason_;
+  Reason brought = factors_.bring(product_, place->stream);
+  if (brought == Reason::always) brought = by_factors_there(product_, *place);
+  if (brought != Reason::always) reason_ = brought;
+  began_ = now();
   return reason_;
 }
 

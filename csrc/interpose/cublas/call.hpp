@@ -4,6 +4,7 @@
 #include "interpose/call/product.hpp"
 #include "interpose/call/reason.hpp"
 #include "interpose/call/trial.hpp"
+#include "interpose/cublas/factors.hpp"
 #include "interpose/cublas/handle.hpp"
 #include "interpose/cublas/types.hpp"
 #include "interpose/symbols/real.hpp"
@@ -16,8 +17,9 @@ struct Place {
   void* cublas;         // of which native products are made, as of dlopen; null: none is known
   bool is_host_factor;  // alpha and beta are on the host
   Stream stream;
-  Space space;          // of the program's own
-  bool is_own_version;  // of CUDA
+  Space space;                // of the program's own
+  bool is_own_version;        // of CUDA
+  bool adds_another = false;  // matrix than the one that it writes, where beta is not 0
 };
 
 // What a handle says, up to `stream`: no more than a call that is left needs. False where it says nothing: the real routine
@@ -31,7 +33,8 @@ Place place_of_stream(const Functions& of, Stream stream, Space space);
 class DeviceAttempt {
  public:
   DeviceAttempt(const Real& real, const Product& product) : real_(real), product_(product) {}
-  // Whether it would be served, by all that is known before: Reason::always or faster, or why not. `place` is complete then.
+  // Whether it would be served, by all that is known before: Reason::always or faster, or why not. `place` is complete then, and
+  // factors that were on the device, for which it waits last, are the product's.
   Reason foresee(Place* place);
   // Whether ozfp4 has enqueued the product, which is then counted. If not, the caller calls the real routine and then left().
   bool is_served(Place place);
@@ -46,7 +49,8 @@ class DeviceAttempt {
   Reason serve(const Place& place);
 
   const Real& real_;
-  const Product& product_;
+  Product product_;
+  FactorsOnDevice factors_;
   Trial* trial_ = nullptr;
   Reason reason_ = Reason::always;
   Status status_ = success;

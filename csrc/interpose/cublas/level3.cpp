@@ -2,12 +2,15 @@
 // on the diagonal, which are small, are cuBLAS's.
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "interpose/call/bypass.hpp"
+#include "interpose/call/choice.hpp"
 #include "interpose/call/reason.hpp"
 #include "interpose/cublas/call.hpp"
 #include "interpose/cublas/device/device.hpp"
-#include "interpose/cublas/device/times.hpp"
+#include "interpose/cublas/device/native.hpp"
+#include "interpose/cublas/factors.hpp"
 
 namespace ozfp4::interpose::cublas {
 namespace {
@@ -73,6 +76,9 @@ struct RankK {
   std::int64_t ldc;
 
   std::int64_t order() const { return n; }
+  void stand_in(FactorsOnDevice& on_device) {
+    on_device.stand_in(is_single(type) ? Type::float32 : Type::float64, &alpha, &beta);
+  }
   // Rows `first` and on, as many of them, of op(A).
   const void* rows(std::int64_t first) const {
     return trans == op_n ? move(a, type, first, 0, lda) : move(a, type, 0, first, lda);
@@ -136,6 +142,7 @@ struct Triangular {
   std::int64_t ldb;
 
   std::int64_t order() const { return side == left ? m : n; }
+  void stand_in(FactorsOnDevice& on_device) { on_device.stand_in(type, &alpha, nullptr); }
   Triangular part(std::int64_t first, std::int64_t count, const void* factor) const {
     Triangular found = *this;
     (side == left ? found.m : found.n) = count;
@@ -200,23 +207,37 @@ bool is_valid(const Triangular& p) {
          p.ldb >= std::max<std::int64_t>(p.m, 1);
 }
 
-// By blocks where that serves, else by `forward`, counted as one product of the extents of `whole`.
+// By blocks where that serves, else by `forward`, counted as one product of the extents of `whole`. Blocks read the factors:
+// where these are on the device, `all` becomes the same with its factors on the host, which those on the diagonal take by a
+// handle of ours.
 template <class Problem, class Cut, class Diagonal, class Forward>
-Status run(const Real& real, Handle handle, const Problem& all, const Product& whole, const Cut& largest,
-           const Diagonal& diagonal, const Forward& forward) {
+Status run(const Real& real, Handle handle, Problem& all, const Product& whole, const Cut& largest, const Diagonal& diagonal,
+           const Forward& forward) {
   if (bypass_depth > 0) return forward();
   Place place;
+  FactorsOnDevice factors_on_device;
+  std::optional<OwnHandle> own;
   const auto reason_of_all = [&] {
     if (!is_valid(all) || !begin_place(real, handle, &place)) return Reason::refused_by_blas;
-    if (!place.is_host_factor) return Reason::factor_on_device;  // blocks read the factors
     if (whole.m == 0 || whole.n == 0 || whole.k == 0) return Reason::nothing_to_multiply;
-    return all.order() <= block ? Reason::one_block : reason_of_blocks(real, largest(), &place);
+    if (all.order() <= block) return Reason::one_block;
+    const bool is_on_device = !place.is_host_factor;
+    if (is_on_device) all.stand_in(factors_on_device), place.is_host_factor = true;
+    const Reason by_shape = reason_of_blocks(real, largest(), &place);
+    if (!is_on_device || !is_caught(by_shape)) return by_shape;
+    const Reason brought = factors_on_device.bring(largest(), place.stream);
+    if (brought != Reason::always) return brought;
+    const Bypass bypass;
+    const Functions& of = functions_of(real.library);
+    own.emplace(of);
+    if (!own->get() || of.set_stream(own->get(), place.stream) != success) return Reason::no_memory;
+    return reason_of_blocks(real, largest(), &place);
   };
   const Reason reason = reason_of_all();
   if (is_caught(reason)) {
     return by_blocks(Products{real, place}, all, [&](const Problem& each) {
       const Bypass bypass;
-      return diagonal(each);
+      return diagonal(own ? own->get() : handle, each);
     });
   }
   DeviceAttempt attempt(real, whole);
@@ -245,33 +266,33 @@ using namespace ozfp4::interpose::cublas;
   OZFP4_EXPORT Status name(Handle handle, int fill, int trans, Int n, Int k, const void* alpha, const void* a, Int lda, \
                            const void* beta, void* c, Int ldc) {                                                        \
     OZFP4_REAL(name);                                                                                                   \
-    const RankK all{type_of(Routine::name), fill, trans, n, k, alpha, a, lda, beta, c, ldc};                            \
+    RankK all{type_of(Routine::name), fill, trans, n, k, alpha, a, lda, beta, c, ldc};                                  \
     Product whole;                                                                                                      \
     whole.type = all.type, whole.m = whole.n = n, whole.k = k;                                                          \
     double parts[2][2] = {};                                                                                            \
     float singles[2][2] = {};                                                                                           \
     return run(                                                                                                         \
         real, handle, all, whole, [&] { return all.off_diagonal(half_of(n), parts, singles); },                         \
-        [&](const RankK& p) {                                                                                           \
-          return function(handle, fill, trans, static_cast<Int>(p.n), k, alpha, p.a, lda, beta, p.c, ldc);              \
+        [&](Handle own, const RankK& p) {                                                                               \
+          return function(own, fill, trans, static_cast<Int>(p.n), k, p.alpha, p.a, lda, p.beta, p.c, ldc);             \
         },                                                                                                              \
         [&] { return function(handle, fill, trans, n, k, alpha, a, lda, beta, c, ldc); });                              \
   }
 OZFP4_ALL_RANK_K_NAMES(OZFP4_RANK_K)
 
-#define OZFP4_TRSM(name, letter, Int)                                                                                            \
-  OZFP4_EXPORT Status name(Handle handle, int side, int fill, int trans, int diag, Int m, Int n, const void* alpha,              \
-                           const void* a, Int lda, void* b, Int ldb) {                                                           \
-    OZFP4_REAL(name);                                                                                                            \
-    const Triangular all{type_of(Routine::name), side, fill, trans, diag, m, n, alpha, a, lda, b, ldb};                          \
-    Product whole;                                                                                                               \
-    whole.type = all.type, whole.m = m, whole.n = n, whole.k = all.order();                                                      \
-    return run(                                                                                                                  \
-        real, handle, all, whole, [&] { return all.update(half_of(all.order())); },                                              \
-        [&](const Triangular& p) {                                                                                               \
-          return function(handle, side, fill, trans, diag, static_cast<Int>(p.m), static_cast<Int>(p.n), p.alpha, p.a, lda, p.b, \
-                          ldb);                                                                                                  \
-        },                                                                                                                       \
-        [&] { return function(handle, side, fill, trans, diag, m, n, alpha, a, lda, b, ldb); });                                 \
+#define OZFP4_TRSM(name, letter, Int)                                                                                         \
+  OZFP4_EXPORT Status name(Handle handle, int side, int fill, int trans, int diag, Int m, Int n, const void* alpha,           \
+                           const void* a, Int lda, void* b, Int ldb) {                                                        \
+    OZFP4_REAL(name);                                                                                                         \
+    Triangular all{type_of(Routine::name), side, fill, trans, diag, m, n, alpha, a, lda, b, ldb};                             \
+    Product whole;                                                                                                            \
+    whole.type = all.type, whole.m = m, whole.n = n, whole.k = all.order();                                                   \
+    return run(                                                                                                               \
+        real, handle, all, whole, [&] { return all.update(half_of(all.order())); },                                           \
+        [&](Handle own, const Triangular& p) {                                                                                \
+          return function(own, side, fill, trans, diag, static_cast<Int>(p.m), static_cast<Int>(p.n), p.alpha, p.a, lda, p.b, \
+                          ldb);                                                                                               \
+        },                                                                                                                    \
+        [&] { return function(handle, side, fill, trans, diag, m, n, alpha, a, lda, b, ldb); });                              \
   }
 OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_TRSM_NAMES, OZFP4_TRSM)

@@ -68,7 +68,7 @@ Reason read_extents(const Functions& of, const Matmul& call, Product* p) {
 }
 
 // A product whose bits BLAS's meaning gives; Reason::other_types for all else. Range: read_extents has gone before.
-Reason read_product(const Functions& of, const Matmul& call, Product* p) {
+Reason read_product(const Functions& of, const Matmul& call, Product* p, Place* place) {
   Layout a, b, c, d;
   std::int32_t compute = 0, scale = 0, mode = 0, transa = 0, transb = 0, transc = 0, fill = full;
   std::uint32_t epilogue = 0;
@@ -97,7 +97,7 @@ Reason read_product(const Functions& of, const Matmul& call, Product* p) {
   };
   const bool has_order = d.order == order_column || d.order == order_row;
   if (!is_alike(a) || !is_alike(b) || !is_alike(c) || !is_alike(d) || !has_order || scale != static_cast<std::int32_t>(d.type) ||
-      call.alpha == nullptr || call.beta == nullptr) {
+      (mode != pointers_to_host && mode != pointers_to_device) || call.alpha == nullptr || call.beta == nullptr) {
     return Reason::other_types;
   }
   p->order = d.order == order_row ? row_major : column_major;
@@ -107,12 +107,9 @@ Reason read_product(const Functions& of, const Matmul& call, Product* p) {
   p->lda = a.leading, p->ldb = b.leading, p->ldc = d.leading;
   p->stride_a = a.stride, p->stride_b = b.stride, p->stride_c = d.stride;
   if (!is_valid(*p)) return Reason::refused_by_blas;
-  if (mode != pointers_to_host) return Reason::factor_on_device;
-  // C is read where beta is not 0; elsewhere than D only cuBLAS adds it.
-  const Factor beta = factor(p->type, p->beta);
-  const bool reads_c = beta.real != 0 || beta.imaginary != 0;
-  const bool is_in_place = call.c == call.d && c.leading == d.leading && c.stride == d.stride;
-  return reads_c && !is_in_place ? Reason::other_types : Reason::always;
+  place->is_host_factor = mode == pointers_to_host;
+  place->adds_another = call.c != call.d || c.leading != d.leading || c.stride != d.stride;
+  return Reason::always;
 }
 
 }  // namespace
@@ -140,11 +137,15 @@ extern "C" __attribute__((visibility("default"))) Status cublasLtMatmul(Handle h
   product.type = Type::other;
   Reason known = read_extents(of, call, &product);
   if (known == Reason::always && !settings().always) known = left_by_time(product, true, now());
-  if (known == Reason::always) known = read_product(of, call, &product);
+  Place place{};
+  if (known == Reason::always) {
+    place = place_of_stream(of, stream, {workspace, bytes});
+    known = read_product(of, call, &product, &place);
+  }
   DeviceAttempt attempt(real, product);
   if (known != Reason::always) {
     attempt.is_left_for(known);
-  } else if (attempt.is_served(place_of_stream(of, stream, {workspace, bytes}))) {
+  } else if (attempt.is_served(place)) {
     return attempt.status();
   }
   Status status = success;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "clock.hpp"
 #include "naive.hpp"
 
 namespace {
@@ -19,6 +20,7 @@ std::atomic<int> is_full{0};
 
 void take_time() {
   if (const char* slow = std::getenv("FAKE_SLOW")) usleep(static_cast<unsigned>(std::atoi(slow)));
+  Clock("FAKE_EXACT").spin();
 }
 
 template <class T>
@@ -121,28 +123,28 @@ int cublasGetVersion_v2(Handle*, int* version) {
   return *version = given ? std::atoi(given) : 130101, 0;
 }
 
-#define GEMMS(P, T, Int, suffix, suffix_64)                                                                                     \
-  int cublas##P##gemm##suffix(Handle*, int ta, int tb, Int m, Int n, Int k, const void* alpha, const void* a, Int lda,          \
-                              const void* b, Int ldb, const void* beta, void* c, Int ldc) {                                     \
-    return gemm<T>(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                                                       \
-  }                                                                                                                             \
-  int cublas##P##gemmStridedBatched##suffix_64(Handle*, int ta, int tb, Int m, Int n, Int k, const void* alpha, const void* a,  \
-                                               Int lda, long long sa, const void* b, Int ldb, long long sb, const void* beta,   \
-                                               void* c, Int ldc, long long sc, Int batch) {                                     \
-    for (Int i = 0; i < batch; ++i) {                                                                                           \
-      gemm<T>(ta, tb, m, n, k, alpha, at<T>(a, i * sa), lda, at<T>(b, i * sb), ldb, beta, at<T>(c, i * sc), ldc);               \
-    }                                                                                                                           \
-    return 0;                                                                                                                   \
-  }                                                                                                                             \
-  int cublas##P##gemmBatched##suffix_64(Handle*, int ta, int tb, Int m, Int n, Int k, const void* alpha, const void* const* a,  \
-                                        Int lda, const void* const* b, Int ldb, const void* beta, void* const* c, Int ldc,      \
-                                        Int batch) {                                                                            \
-    for (Int i = 0; i < batch; ++i) gemm<T>(ta, tb, m, n, k, alpha, a[i], lda, b[i], ldb, beta, c[i], ldc);                     \
-    return 0;                                                                                                                   \
-  }                                                                                                                             \
-  int cublas##P##trsm##suffix(Handle*, int side, int fill, int trans, int diag, Int m, Int n, const void* alpha, const void* a, \
-                              Int lda, void* b, Int ldb) {                                                                      \
-    return solve<T>(side, fill, trans, diag, m, n, alpha, a, lda, b, ldb);                                                      \
+#define GEMMS(P, T, Int, suffix, suffix_64)                                                                                    \
+  int cublas##P##gemm##suffix(Handle* handle, int ta, int tb, Int m, Int n, Int k, const void* alpha, const void* a, Int lda,  \
+                              const void* b, Int ldb, const void* beta, void* c, Int ldc) {                                    \
+    return gemm<T>(ta, tb, m, n, k, factor_at(handle, alpha), a, lda, b, ldb, factor_at(handle, beta), c, ldc);                \
+  }                                                                                                                            \
+  int cublas##P##gemmStridedBatched##suffix_64(Handle*, int ta, int tb, Int m, Int n, Int k, const void* alpha, const void* a, \
+                                               Int lda, long long sa, const void* b, Int ldb, long long sb, const void* beta,  \
+                                               void* c, Int ldc, long long sc, Int batch) {                                    \
+    for (Int i = 0; i < batch; ++i) {                                                                                          \
+      gemm<T>(ta, tb, m, n, k, alpha, at<T>(a, i * sa), lda, at<T>(b, i * sb), ldb, beta, at<T>(c, i * sc), ldc);              \
+    }                                                                                                                          \
+    return 0;                                                                                                                  \
+  }                                                                                                                            \
+  int cublas##P##gemmBatched##suffix_64(Handle*, int ta, int tb, Int m, Int n, Int k, const void* alpha, const void* const* a, \
+                                        Int lda, const void* const* b, Int ldb, const void* beta, void* const* c, Int ldc,     \
+                                        Int batch) {                                                                           \
+    for (Int i = 0; i < batch; ++i) gemm<T>(ta, tb, m, n, k, alpha, a[i], lda, b[i], ldb, beta, c[i], ldc);                    \
+    return 0;                                                                                                                  \
+  }                                                                                                                            \
+  int cublas##P##trsm##suffix(Handle* handle, int side, int fill, int trans, int diag, Int m, Int n, const void* alpha,        \
+                              const void* a, Int lda, void* b, Int ldb) {                                                      \
+    return solve<T>(side, fill, trans, diag, m, n, factor_at(handle, alpha), a, lda, b, ldb);                                  \
   }
 #define BOTH(P, T) GEMMS(P, T, int, _v2, ) GEMMS(P, T, std::int64_t, _v2_64, _64)
 BOTH(S, float)

@@ -13,7 +13,7 @@
 
 namespace {
 std::atomic<int> captured{0}, waiting{0};
-std::atomic<long> allocated{0}, released{0};
+std::atomic<long> allocated{0}, released{0}, waits{0};
 std::atomic<void*> held{nullptr};
 std::atomic<unsigned long long> context{1};
 std::mutex lock;
@@ -27,6 +27,7 @@ long fake_released() { return released; }
 // Nothing on the stream ends until another one is held; null: none is.
 void fake_hold(void* stream) { held = stream; }
 int fake_waiting() { return waiting; }
+long fake_waits() { return waits; }  // until now
 // The context that was current is gone, and another one is.
 void fake_context(int number) {
   const std::lock_guard<std::mutex> alone(lock);
@@ -59,7 +60,7 @@ int cuMemFreeAsync(std::uintptr_t address, void*) {
 int cuStreamIsCapturing(void*, int* status) { return *status = captured, 0; }
 int cuStreamGetId(void* stream, unsigned long long* id) { return *id = reinterpret_cast<std::uintptr_t>(stream) + 7, 0; }
 int cuStreamSynchronize(void* stream) {
-  ++waiting;
+  ++waiting, ++waits;
   while (stream != nullptr && held == stream) usleep(100);
   --waiting;
   return captured ? 900 : 0;
@@ -90,9 +91,10 @@ struct Copy {
 };
 int cuMemcpy2DAsync_v2(const Copy* copy, void*) {
   if (captured || copy->kind_from != 2 || (copy->kind_to != 1 && copy->kind_to != 2)) return 900;
+  const auto* const from = reinterpret_cast<const char*>(copy->from & ~(std::uintptr_t(1) << 62));  // as of factors in cublas.cpp
   char* const to = copy->kind_to == 2 ? reinterpret_cast<char*>(copy->device_to) : copy->to;
   for (std::size_t i = 0; i < copy->height; ++i) {
-    std::memcpy(to + i * copy->pitch_to, reinterpret_cast<const char*>(copy->from) + i * copy->pitch_from, copy->width);
+    std::memcpy(to + i * copy->pitch_to, from + i * copy->pitch_from, copy->width);
   }
   return 0;
 }

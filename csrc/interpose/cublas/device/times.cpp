@@ -2,15 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
-#include <utility>
 #include <vector>
 
-#include "interpose/call/bypass.hpp"
 #include "interpose/cublas/device/device.hpp"
-#include "interpose/cublas/device/workspace.hpp"
-#include "interpose/cublas/handle.hpp"
-#include "interpose/process/fork.hpp"
+#include "interpose/cublas/device/native.hpp"
 #include "interpose/process/record.hpp"
 #include "interpose/process/settings.hpp"
 
@@ -19,47 +14,6 @@ namespace {
 
 constexpr int runs = 3;
 constexpr double hopeless = 4;  // times native in the first run: no other is needed
-
-using Gemm = Status (*)(Handle, int, int, std::int64_t, std::int64_t, std::int64_t, const void*, const void*, std::int64_t,
-                        const void*, std::int64_t, const void*, void*, std::int64_t);
-
-ForkLock lock;
-
-// A handle for the context that is current, which nobody else has meanwhile, as cuBLAS may be asked from no two threads at once.
-// Handles stay as long as the process, for whoever comes next: there are as many as threads were at it at once.
-class OwnHandle {
- public:
-  explicit OwnHandle(const Functions& of) : key_(of.library, current_context()) {
-    {
-      const ForkLock::Guard hold(lock);
-      std::vector<Handle>& free = free_handles()[key_];
-      if (!free.empty()) handle_ = free.back(), free.pop_back();
-    }
-    if (!handle_ && (!of.create || of.create(&handle_) != success)) handle_ = nullptr;
-  }
-  ~OwnHandle() {
-    if (!handle_) return;
-    const ForkLock::Guard hold(lock);
-    free_handles()[key_].push_back(handle_);
-  }
-  OwnHandle(const OwnHandle&) = delete;
-  OwnHandle& operator=(const OwnHandle&) = delete;
-  Handle get() const { return handle_; }
-
- private:
-  using Key = std::pair<void*, std::uint64_t>;  // a library, a context
-  static std::map<Key, std::vector<Handle>>& free_handles() {
-    static auto& found = *new std::map<Key, std::vector<Handle>>;
-    return found;
-  }
-  Key key_;
-  Handle handle_ = nullptr;
-};
-
-Status call_gemm(const Functions& of, Handle handle, const Product& p) {
-  return reinterpret_cast<Gemm>(of.gemm[static_cast<int>(p.type)])(handle, op_of(p.transpose_a), op_of(p.transpose_b), p.m, p.n,
-                                                                   p.k, p.alpha, p.a, p.lda, p.b, p.ldb, p.beta, p.c, p.ldc);
-}
 
 // Memory of one measurement.
 class Memory {
@@ -118,20 +72,6 @@ std::int64_t shortest(const Body& body, std::int64_t other) {
 }
 
 }  // namespace
-
-bool can_make_native(void* cublas, Type type) {
-  const Bypass bypass;
-  const Functions& of = functions_of(cublas);
-  return of.gemm[static_cast<int>(type)] && of.set_stream && OwnHandle(of).get();
-}
-
-bool native_on_device(void* cublas, const Product& product, Stream stream) {
-  const Bypass bypass;
-  if (!can_make_native(cublas, product.type)) return false;
-  const Functions& of = functions_of(cublas);
-  const OwnHandle handle(of);
-  return handle.get() && of.set_stream(handle.get(), stream) == success && call_gemm(of, handle.get(), product) == success;
-}
 
 Times measure_on_device(const void* context, const Product& extents) {
   void* cublas = const_cast<void*>(context);
