@@ -749,6 +749,32 @@ assert matmul(longer=1) == 15         # op(B) has more rows than op(A) columns
     assert done["verified"]["wrong"] == 0
 
 
+def test_what_is_never_served_is_told_from_the_first_call_on(run: Run) -> None:
+    # Measuring the first product takes so long that no other is measured soon.
+    done = run(f"""{ON_TRIAL}
+product(1030)
+def words(*values): return np.array(values, np.int64)
+n, one = 1600, scalar(1, "D")
+def matmul(*changes):
+    desc, layout = words(70, 1, 0, 0, 0, 0, 2, 1, *[0] * 30), words(1, 0, n, n, n, 1, n * n, 0)
+    for place, value in changes: desc[place] = value
+    at, of = address(np.zeros(1)), address(layout)
+    kept.extend((desc, layout))
+    assert process.cublasLtMatmul(None, address(desc), one, at, of, at, of, one, at, of, at, of, None, None, ctypes.c_size_t(0),
+        P(0)) == 15
+matmul((7, 4)), matmul((7, 4)), matmul((2, 2)), matmul((6, 0)), matmul()
+""", mode="fastest", FAKE_IDLE=1, FAKE_SLOW=200_000)  # fmt: skip
+    assert {row for row in why(done) if row[0] == "cublasLtMatmul"} == {
+        ("cublasLtMatmul", False, 4, "types, layouts or epilogues that ozfp4 does not have"),
+        (
+            "cublasLtMatmul",
+            False,
+            1,
+            "the real routine, until measuring would be within 2 % of the time since the process began",
+        ),
+    }
+
+
 def test_types_that_are_none_of_ours(run: Run) -> None:
     done = run("""
 def words(*values): return np.array(values, np.int64)

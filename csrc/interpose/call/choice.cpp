@@ -130,8 +130,10 @@ Reason by_call(const Product& product) {
   return found == Reason::always ? by_factors(product) : found;
 }
 
+bool is_small_on_device(const Product& product) { return std::min({product.m, product.n, product.k}) < least_on_device; }
+
 Reason known_by_time(const Product& product, bool is_on_device, std::int64_t time) {
-  if (is_on_device && std::min({product.m, product.n, product.k}) < least_on_device) return Reason::small_on_device;
+  if (is_on_device && is_small_on_device(product)) return Reason::small_on_device;
   const ShapeClass of = class_of(product, is_on_device);
   const State* state = classes.at(of);
   const int verdict = state ? state->verdict.load(std::memory_order_acquire) : unknown;

@@ -52,6 +52,8 @@ Reason by_extents(const Product& product);
 Reason by_factors(const Product& product);
 Reason by_call(const Product& product);  // both
 
+// Whether it is too small to be measured on a GPU, whatever the mode.
+bool is_small_on_device(const Product& product);
 // Where the mode is `fastest`: Reason::faster, or why not. Of each class of shapes (extents up to half-way to the next power of
 // two) both are measured once on matrices of the smallest shape in it. On the CPU as soon as that, with all measurements before
 // it, takes less than 1 % of the time that the process has spent in real routines; on a GPU, whose time no call knows, as soon as

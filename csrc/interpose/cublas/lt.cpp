@@ -136,7 +136,8 @@ extern "C" __attribute__((visibility("default"))) Status cublasLtMatmul(Handle h
   Product product;
   product.type = Type::other;
   Reason known = read_extents(of, call, &product);
-  if (known == Reason::always && !settings().always) known = left_by_time(product, true, now());
+  // What is small takes no longer for what else its descriptors ask for; of others that is a reason before any time is.
+  if (known == Reason::always && !settings().always && is_small_on_device(product)) known = Reason::small_on_device;
   Place place{};
   if (known == Reason::always) {
     place = place_of_stream(of, stream, {workspace, bytes});
