@@ -47,6 +47,33 @@ def same(x, y):
     np.testing.assert_array_equal(x.view(x.real.dtype), np.ascontiguousarray(y).view(x.real.dtype))
 """
 
+# A program in C with a thread that calls `call`, which sets is_waiting and waits for is_in_constructor, and then opens a library
+# whose constructor, with the dynamic linker's lock, calls it too.
+CONSTRUCTED = """
+extern volatile int is_in_constructor;
+extern double call(void);
+__attribute__((constructor)) static void multiply(void) {
+  is_in_constructor = 1;
+  if (call() != 8) __builtin_trap();
+}
+"""
+OPENS = """
+#include <dlfcn.h>
+#include <pthread.h>
+extern volatile int is_waiting;
+extern double call(void);
+static void* work(void* unused) { return call() == 8 ? unused : 0; }
+int main(void) {
+  pthread_t thread;
+  void* result = 0;
+  pthread_create(&thread, 0, work, &thread);
+  while (!is_waiting) {}
+  if (!dlopen("libconstructed.so", RTLD_NOW)) return 1;
+  pthread_join(thread, &result);
+  return result == &thread ? 0 : 2;
+}
+"""
+
 
 def environment(**settings: Any) -> dict[str, str]:
     """Of a process with the library before it, and these settings."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import preloaded
 import pytest
-from preloaded import HEAD, LIBRARY
+from preloaded import CONSTRUCTED, HEAD, LIBRARY, OPENS
 
 FAKES = Path(__file__).with_name("fakes")
 ROOT = Path(__file__).parents[2]
@@ -254,7 +254,9 @@ gemm(k=1)
 assert cuda.fake_waits() == waits
 """, dtypes=EVERY, min_size=100, verify=10)  # fmt: skip
     assert {row[1:] for row in why(done) if row[1]} == {(True, 2, "always"), (True, 3, "always")}
-    both = "alpha has a real and an imaginary part, or beta an imaginary one, which ozfp4 takes on a CPU alone"
+    both = (
+        "alpha has a real and an imaginary part, or beta an imaginary one, which ozfp4 takes on a CPU alone"
+    )
     assert {row for row in why(done) if not row[1]} == {
         ("cublasDgemm_v2", False, 1, "nothing to multiply"),
         ("cublasDgemm_v2", False, 1, "alpha or beta is not finite"),
@@ -387,6 +389,51 @@ def test_a_million_calls(mode: str, folder: Path, tmp_path: Path, compile_c: Cal
     assert process["caught" if mode == "always" else "left"] == 1_001_000
 
 
+WAITING = """
+#include <time.h>
+volatile int is_waiting, is_in_constructor;
+int ozfp4_has_cuda(void) {  // no: another library is looked for
+  const struct timespec moment = {0, 1000000};
+  is_waiting = 1;
+  for (int i = 0; i < 2000 && !is_in_constructor; ++i) nanosleep(&moment, 0);
+  return 0;
+}
+#define NAMED(name) void name(void) {}
+NAMED(ozfp4_last_error) NAMED(ozfp4_cuda_workspace_size)
+NAMED(ozfp4_cuda_sgemm) NAMED(ozfp4_cuda_dgemm) NAMED(ozfp4_cuda_cgemm) NAMED(ozfp4_cuda_zgemm)
+"""
+MULTIPLIES = """
+extern int cublasCreate_v2(void**);
+extern int cublasDgemm_v2(void*, int, int, int, int, int, const double*, const double*, int, const double*, int, const double*,
+                          double*, int);
+double call(void) {
+  const double two = 2, zero = 0;
+  double c = 0;
+  void* handle;
+  if (cublasCreate_v2(&handle) != 0 || cublasDgemm_v2(handle, 0, 0, 1, 1, 1, &two, &two, 1, &two, 1, &zero, &c, 1) != 0) return 0;
+  return c;
+}
+"""
+
+
+def test_a_constructor_multiplies_while_kernels_are_looked_for(
+    folder: Path, tmp_path: Path, compile_c: Callable[..., Path]
+) -> None:
+    """As of the BLAS of a CPU (test_library.py): nobody waits for the dynamic linker's lock with one of ours."""
+    for name in (LIBRARY.name, INSTALLED, "libcublas.so.13", "libcuda.so.1"):
+        shutil.copy(folder / name, tmp_path)
+    waiting = compile_c(PACKAGED, WAITING)
+    shared = [tmp_path / "libcublas.so.13", waiting, "-Wl,--disable-new-dtags"]
+    caller = compile_c("libcaller.so", MULTIPLIES, *shared)
+    compile_c("libconstructed.so", CONSTRUCTED, caller, *shared)
+    program = compile_c(
+        "opens", OPENS, caller, *shared, "-Wl,--no-as-needed", tmp_path / "libcuda.so.1", "-pthread", "-ldl"
+    )
+    variables = preloaded.environment(mode="always") | {"LD_PRELOAD": str(tmp_path / LIBRARY.name)}
+    done = subprocess.run([program], env=variables, capture_output=True, text=True, timeout=20)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_by_time(run: Run) -> None:
     calls = """
 def product(n):
@@ -515,13 +562,26 @@ measured(1030)
 """
     idle = {"mode": "fastest", "FAKE_IDLE": 1}
     # It gains milliseconds: after the first one, which is tried, the two factors are waited for and nothing else.
-    done = run(f"{calls}waits = [product(1030) for _ in range(3)]\nassert waits == [2] * 3, waits", FAKE_SLOW=20_000, **idle)
+    done = run(
+        f"{calls}waits = [product(1030) for _ in range(3)]\nassert waits == [2] * 3, waits",
+        FAKE_SLOW=20_000,
+        **idle,
+    )
     assert {row[1:3] for row in why(done)} == {(False, 1), (True, 4)}
     # It gains 40 microseconds, or none.
-    done = run(f"{calls}waits = [product(1030) for _ in range(3)]\nassert waits == [0] * 3, waits", FAKE_EXACT=200, FAKE_EXACT_OURS=160, **idle)
+    done = run(
+        f"{calls}waits = [product(1030) for _ in range(3)]\nassert waits == [0] * 3, waits",
+        FAKE_EXACT=200,
+        FAKE_EXACT_OURS=160,
+        **idle,
+    )
     text = "alpha and beta are on the device, and waiting for them would take longer than ozfp4 gains"
     assert ("cublasDgemm_v2", False, 3, text) in why(done)
-    done = run(f"{calls}waits = [product(1030) for _ in range(3)]\nassert waits == [0] * 3, waits", FAKE_SLOW_OURS=2000, **idle)
+    done = run(
+        f"{calls}waits = [product(1030) for _ in range(3)]\nassert waits == [0] * 3, waits",
+        FAKE_SLOW_OURS=2000,
+        **idle,
+    )
     assert not done["caught"]
 
 
@@ -703,7 +763,9 @@ unserved(1, 0)
 """, dtypes=EVERY)  # fmt: skip
     names = ("Dsyrk", "Zherk", "Cherk", "Dtrsm", "Ztrsm")
     assert {row for row in why(done) if row[1]} == {(f"cublas{name}_v2", True, 1, "always") for name in names}
-    both = "alpha has a real and an imaginary part, or beta an imaginary one, which ozfp4 takes on a CPU alone"
+    both = (
+        "alpha has a real and an imaginary part, or beta an imaginary one, which ozfp4 takes on a CPU alone"
+    )
     assert {row[2:] for row in why(done) if not row[1]} == {
         (1, both),
         (1, "a CUDA graph is captured, in which it is not cut into blocks"),

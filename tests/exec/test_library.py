@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from preloaded import LIBRARY, python, reported, run
+from preloaded import CONSTRUCTED, LIBRARY, OPENS, python, reported, run
 
 ROOT = Path(__file__).parents[2]
 
@@ -191,10 +191,10 @@ def test_threads(tmp_path: Path) -> None:
 
 WAITING = """
 #include <time.h>
-volatile int is_in_blas, is_in_constructor;
+volatile int is_waiting, is_in_constructor;
 static void wait_once(void) {
-  if (is_in_blas) return;
-  is_in_blas = 1;
+  if (is_waiting) return;
+  is_waiting = 1;
   const struct timespec moment = {0, 1000000};
   for (int i = 0; i < 2000 && !is_in_constructor; ++i) nanosleep(&moment, 0);
 }
@@ -214,30 +214,6 @@ static void wait_once(void) {
   }
 GEMM(dgemm_, double)
 GEMM(sgemm_, float)
-"""
-CONSTRUCTED = """
-extern volatile int is_in_constructor;
-extern double call(void);
-__attribute__((constructor)) static void multiply(void) {
-  is_in_constructor = 1;
-  if (call() != 8) __builtin_trap();
-}
-"""
-OPENS = """
-#include <dlfcn.h>
-#include <pthread.h>
-extern volatile int is_in_blas;
-extern double call(void);
-static void* work(void* unused) { return call() == 8 ? unused : 0; }
-int main(void) {
-  pthread_t thread;
-  void* result = 0;
-  pthread_create(&thread, 0, work, &thread);
-  while (!is_in_blas) {}
-  if (!dlopen("libconstructed.so", RTLD_NOW)) return 1;
-  pthread_join(thread, &result);
-  return result == &thread ? 0 : 2;
-}
 """
 
 

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
+#include <memory>
 #include <string>
 
 namespace ozfp4::interpose::cublas {
@@ -94,13 +96,15 @@ struct Found {
   bool is_there = false;
 };
 
+// Not a static that is made once, for which others would wait while the dynamic linker is asked, whose lock they may hold. Of
+// threads that are here at once the first one's is kept.
 const Found& found() {
-  static const Found& all = *[] {
-    auto* made = new Found;
-    made->is_there = find_driver(made->driver) && find_library(made->library);
-    return made;
-  }();
-  return all;
+  static std::atomic<const Found*> known{nullptr};
+  if (const Found* all = known.load(std::memory_order_acquire)) return *all;
+  auto made = std::make_unique<Found>();
+  made->is_there = find_driver(made->driver) && find_library(made->library);
+  const Found* first = nullptr;
+  return known.compare_exchange_strong(first, made.get(), std::memory_order_acq_rel) ? *made.release() : *first;
 }
 
 ozfp4_type entry_type(Type type) {
