@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from preloaded import CONSTRUCTED, LIBRARY, OPENS, python, reported, run
@@ -122,6 +123,39 @@ int main(void) {
 """
 
 
+ALONE = """
+#include <math.h>
+#include <stdio.h>
+#pragma weak cblas_dgemm
+extern void cblas_dgemm(int, int, int, int, int, int, double, const double*, int, const double*, int, double, double*, int);
+int main(void) {
+  const double a[4] = {NAN, 2, 3, 4};
+  double c[4] = {1, 2, 3, 4};
+  cblas_dgemm(101, 111, 111, 2, 2, 2, 0, a, 2, a, 2, 2, c, 2);  /* alpha 0 reads neither A nor B */
+  cblas_dgemm(101, 111, 111, 2, 2, 0, 1, a, 2, a, 2, 3, c, 2);
+  cblas_dgemm(101, 111, 111, 0, 2, 2, 1, a, 2, a, 2, 3, c, 2);
+  cblas_dgemm(101, 111, 111, 2, 1, 1, 1, a + 1, 1, a + 1, 1, 1, c, 2);
+  printf("%g %g %g %g\\n", c[0], c[1], c[2], c[3]);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"mode": "fastest"}, {"dtypes": "float32"}, {"min_size": 10**9}, {"verify": 100}]
+)
+def test_products_of_a_routine_that_nobody_has_are_all_ours(
+    asked: dict[str, Any], compile_c: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Whatever was asked for, as there is no other to leave one to."""
+    report = tmp_path / "report"
+    done = run([compile_c("alone", ALONE)], report=report, **{"mode": "always", **asked})
+    assert (done.returncode, done.stdout) == (0, "10 12 24 24\n"), done.stderr
+    (process,) = json.loads(report.read_text())["processes"]
+    assert (process["caught"], process["left"]) == (4, 0)
+    assert process["verified"]["wrong"] == 0
+
+
 @pytest.mark.parametrize("mode", ["always", "fastest"])
 def test_a_routine_that_nobody_has(mode: str, compile_c: Callable[..., Path], tmp_path: Path) -> None:
     """A program that asks whether there is a BLAS finds ours: it gets its products, and an end by what only a BLAS says."""
@@ -133,6 +167,7 @@ def test_a_routine_that_nobody_has(mode: str, compile_c: Callable[..., Path], tm
     assert done.stderr == ""
     (process,) = json.loads(report.read_text())["processes"]
     assert (process["caught"], process["left"]) == (4, 0)
+    assert {row["why"] for row in process["rows"]} == {"no other library has the routine"}
     done = run([compile_c("refused", ASKS, "-D_GNU_SOURCE", "-DREFUSED=1", "-ldl")], mode=mode)
     assert done.returncode == 127
     assert "symbol lookup error: no loaded library has dgemm_64_ but libozfp4_blas" in done.stderr

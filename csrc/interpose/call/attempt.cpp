@@ -9,8 +9,9 @@
 namespace ozfp4::interpose {
 
 bool Attempt::is_served(const Native& native) {
-  reason_ = by_call(product_);
-  if (reason_ == Reason::always && !settings().always && !real_.is_own) {
+  // Of a routine that nobody has there is no other to leave a product to.
+  reason_ = real_.is_own ? Reason::alone : by_call(product_);
+  if (reason_ == Reason::always && !settings().always) {
     reason_ = by_time(product_, {measure_on_cpu, &native, false});
   }
   Trial* const trial = reason_ == Reason::faster ? trial_of(product_, {}, real_.caller) : nullptr;

@@ -8,6 +8,7 @@ namespace ozfp4::interpose {
 enum class Reason : std::uint8_t {
   // Caught.
   always,
+  alone,
   faster,
   // Left, by what was asked for.
   type_not_asked,
@@ -50,6 +51,7 @@ constexpr bool is_caught(Reason reason) { return reason <= Reason::faster; }
 inline const char* text_of(Reason reason) {
   static const char* const texts[] = {
       "always",
+      "no other library has the routine",
       "measured to be faster",
       "its dtype is not asked for",
       "below the least size",

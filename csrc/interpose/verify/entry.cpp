@@ -125,12 +125,13 @@ Checked check_entry(const Product& p, int accuracy, Place place, Complex before)
   const bool complex = is_complex(p.type);
   const int precision = is_single(p.type) ? 24 : 53;
   const Complex found = entry_of_c(p, place);
+  const Factor alpha = factor(p.type, p.alpha), beta = factor(p.type, p.beta);
+  const bool multiplies = alpha.real != 0 || alpha.imaginary != 0;  // else neither A nor B is read
   Line row, column;
-  for (std::int64_t l = 0; l < p.k; ++l) {
+  for (std::int64_t l = 0; l < p.k && multiplies; ++l) {
     row.push_back(operand(p, p.a, p.lda, p.transpose_a, place.row, l));
     column.push_back(operand(p, p.b, p.ldb, p.transpose_b, l, place.column));
   }
-  const Factor alpha = factor(p.type, p.alpha), beta = factor(p.type, p.beta);
   const bool reads_c = beta.real != 0 || beta.imaginary != 0;
   if (!is_finite(row) || !is_finite(column) || (reads_c && !is_finite(before))) {
     if (complex) return {Finding::not_finite, {}};
