@@ -14,7 +14,7 @@ namespace {
 // Attributes of descriptors, as cublasLt.h numbers them.
 enum : int { desc_compute, desc_scale, desc_pointer_mode, desc_transa, desc_transb, desc_transc, desc_fill, desc_epilogue };
 enum : int { layout_type, layout_order, layout_rows, layout_columns, layout_leading, layout_batch, layout_stride };
-constexpr int layout_plane = 7, default_epilogue = 1, full = 2, order_column = 0, order_row = 1;
+constexpr int layout_plane = 7, layout_batch_mode = 8, default_epilogue = 1, full = 2, order_column = 0, order_row = 1;
 
 using GetAttribute = decltype(Functions::get_layout);
 
@@ -26,12 +26,13 @@ bool read(GetAttribute get, const void* from, int attribute, T* value) {
 
 struct Layout {
   std::uint32_t type = 0;
-  std::int32_t order = 0, batch = 0;
+  std::int32_t order = 0, batch = 0, batch_mode = 0;  // the last: whether matrices lie one behind the other
   std::uint64_t rows = 0, columns = 0;
   std::int64_t leading = 0, stride = 0, plane = 0;
 };
 
 bool read_layout(GetAttribute get, const void* from, Layout* to) {
+  read(get, from, layout_batch_mode, &to->batch_mode);  // which the first cuBLAS of CUDA 13 may not know
   return read(get, from, layout_type, &to->type) && read(get, from, layout_order, &to->order) &&
          read(get, from, layout_rows, &to->rows) && read(get, from, layout_columns, &to->columns) &&
          read(get, from, layout_leading, &to->leading) && read(get, from, layout_batch, &to->batch) &&
@@ -93,7 +94,7 @@ Reason read_product(const Functions& of, const Matmul& call, Product* p, Place* 
     return Reason::other_types;
   }
   const auto is_alike = [&d](const Layout& x) {
-    return x.type == d.type && x.order == d.order && x.batch == d.batch && x.plane == 0;
+    return x.type == d.type && x.order == d.order && x.batch == d.batch && x.plane == 0 && x.batch_mode == 0;
   };
   const bool has_order = d.order == order_column || d.order == order_row;
   if (!is_alike(a) || !is_alike(b) || !is_alike(c) || !is_alike(d) || !has_order || scale != static_cast<std::int32_t>(d.type) ||
