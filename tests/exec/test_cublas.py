@@ -706,6 +706,10 @@ process.cublasDsyrk_v2(handle, 0, 0, 300, 0, one, address(a), 300, one, address(
 np.fill_diagonal(a, 1)
 process.cublasDtrsm_v2(handle, 0, 0, 0, 0, 100, 290, one, address(a), 300, address(c), 300)
 process.cublasDtrsm_v2(handle, 0, 0, 0, 0, 300, 0, one, address(a), 300, address(c), 300)
+process.cublasDtrsm_v2(handle, 0, 0, 0, 0, 300, 300, scalar(0, "D"), address(a), 300, address(c), 300)
+cublas.cublasSetPointerMode_v2(handle, 1)
+process.cublasDtrsm_v2(handle, 0, 0, 0, 0, 300, 300, on_device(0, "D"), address(a), 300, address(c), 300)
+assert ours.fake_served() == 0
 """)
     block = "no product is in it: it is one block of the diagonal"
     assert why(done) == {
@@ -713,6 +717,7 @@ process.cublasDtrsm_v2(handle, 0, 0, 0, 0, 300, 0, one, address(a), 300, address
         ("cublasDsyrk_v2", False, 1, "nothing to multiply"),
         ("cublasDtrsm_v2", False, 1, block),
         ("cublasDtrsm_v2", False, 1, "nothing to multiply"),
+        ("cublasDtrsm_v2", False, 2, "nothing to multiply"),  # alpha is 0: A is not read
     }
 
 
@@ -775,7 +780,7 @@ unserved(1, 0)
 def test_matmul_of_descriptors(run: Run) -> None:
     done = run("""
 def words(*values): return np.array(values, np.int64)
-def matmul(order=0, ta=0, tb=0, beta=1, in_place=True, longer=0, factor=scalar, **changes):
+def matmul(order=0, ta=0, tb=0, beta=1, in_place=True, longer=0, factor=scalar, batch_mode=0, **changes):
     m, n, k = 6, 5, 4
     a, b, c = case("D", ta, tb, m, n, k)
     if order: a, b, c = map(np.ascontiguousarray, (a, b, c))
@@ -783,7 +788,7 @@ def matmul(order=0, ta=0, tb=0, beta=1, in_place=True, longer=0, factor=scalar, 
     right = 3 * mm(op(a, ta), op(b, tb)) + beta * c
     desc = words(70, 1, 0, ta, tb, 0, 2, 1, *[0] * 30)
     for place, value in changes.items(): desc[int(place[1:])] = value
-    layouts = [words(1, order, *x.shape, max(x.strides) // 8, 1, x.size, 0) for x in (a, b, c, d)]
+    layouts = [words(1, order, *x.shape, max(x.strides) // 8, 1, x.size, 0, batch_mode) for x in (a, b, c, d)]
     layouts[1][2] += longer
     space = np.empty(4096, np.uint8)
     kept.extend((desc, *layouts, space))
@@ -798,6 +803,7 @@ for order in (0, 1):
 assert matmul(beta=0, in_place=False) == 0
 assert matmul(in_place=False) == 15   # C is elsewhere
 assert matmul(_7=4) == 15             # an epilogue
+assert matmul(batch_mode=1) == 15     # arrays of pointers
 assert matmul(_0=79) == 15            # emulated by cuBLAS
 assert matmul(_2=1, factor=on_device) == matmul(_2=1, factor=on_device, beta=0, in_place=False) == 0
 assert matmul(_2=1, factor=on_device, in_place=False) == 15
@@ -806,7 +812,7 @@ assert matmul(longer=1) == 15         # op(B) has more rows than op(A) columns
 """, verify=100)  # fmt: skip
     assert why(done) == {
         ("cublasLtMatmul", True, 11, "always"),
-        ("cublasLtMatmul", False, 6, "types, layouts or epilogues that ozfp4 does not have"),
+        ("cublasLtMatmul", False, 7, "types, layouts or epilogues that ozfp4 does not have"),
     }
     assert done["verified"]["wrong"] == 0
 
@@ -818,7 +824,7 @@ product(1030)
 def words(*values): return np.array(values, np.int64)
 n, one = 1600, scalar(1, "D")
 def matmul(*changes):
-    desc, layout = words(70, 1, 0, 0, 0, 0, 2, 1, *[0] * 30), words(1, 0, n, n, n, 1, n * n, 0)
+    desc, layout = words(70, 1, 0, 0, 0, 0, 2, 1, *[0] * 30), words(1, 0, n, n, n, 1, n * n, 0, 0)
     for place, value in changes: desc[place] = value
     at, of = address(np.zeros(1)), address(layout)
     kept.extend((desc, layout))
@@ -844,7 +850,7 @@ x, one = np.zeros(64), scalar(1, "D")
 for type, compute in ((2, 68), (14, 68), (3, 72), (1, 79)):  # FP16, BF16, INT8; FP64 that cuBLAS emulates
     assert process.cublasGemmEx(handle, 0, 0, 2, 3, 4, one, address(x), type, 2, address(x), type, 4, one, address(x), type, 2,
         compute, -1) in (0, 15)
-    desc, layout = words(compute, type, 0, 1, 0, 0, 2, 1, *[0] * 30), words(type, 0, 2, 3, 2, 1, 6, 0)
+    desc, layout = words(compute, type, 0, 1, 0, 0, 2, 1, *[0] * 30), words(type, 0, 2, 3, 2, 1, 6, 0, 0)
     assert process.cublasLtMatmul(None, address(desc), one, address(x), address(layout), address(x), address(layout), one,
         address(x), address(layout), address(x), address(layout), None, None, ctypes.c_size_t(0), P(0)) == 15
 """, summary=1)  # fmt: skip
@@ -862,7 +868,7 @@ def test_a_libcublas_that_comes_after_libcublaslt(run: Run) -> None:
     call = """
 def words(*values): return np.array(values, np.int64)
 n, one = 1030, np.ones(1)
-desc, layout, x = words(70, 1, 0, 0, 0, 0, 2, 1, *[0] * 30), words(1, 0, n, n, n, 1, n * n, 0), np.zeros((n, n))
+desc, layout, x = words(70, 1, 0, 0, 0, 0, 2, 1, *[0] * 30), words(1, 0, n, n, n, 1, n * n, 0, 0), np.zeros((n, n))
 def matmul():
     at, of = address(x), address(layout)
     return process.cublasLtMatmul(None, address(desc), address(one), at, of, at, of, address(one), at, of, at, of, None, None,
@@ -920,6 +926,7 @@ static_assert(own::compute_32 == CUBLAS_COMPUTE_32F && own::compute_64 == CUBLAS
 static_assert(own::compute_32_pedantic == CUBLAS_COMPUTE_32F_PEDANTIC && own::compute_64_pedantic == CUBLAS_COMPUTE_64F_PEDANTIC);
 static_assert(CUBLASLT_MATMUL_DESC_COMPUTE_TYPE == 0 && CUBLASLT_MATMUL_DESC_EPILOGUE == 7 && CUBLASLT_MATMUL_DESC_TRANSC == 5);
 static_assert(CUBLASLT_MATRIX_LAYOUT_TYPE == 0 && CUBLASLT_MATRIX_LAYOUT_PLANE_OFFSET == 7 && CUBLASLT_EPILOGUE_DEFAULT == 1);
+static_assert(CUBLASLT_MATRIX_LAYOUT_BATCH_MODE == 8 && CUBLASLT_BATCH_MODE_STRIDED == 0);
 static_assert(CUBLASLT_ORDER_COL == 0 && CUBLASLT_ORDER_ROW == 1 && CUBLAS_FILL_MODE_FULL == 2);
 static_assert(CUBLAS_VERSION / 10000 == 13);
 """

@@ -76,6 +76,7 @@ struct RankK {
   std::int64_t ldc;
 
   std::int64_t order() const { return n; }
+  bool is_zero() const { return false; }  // what alpha says, the product's does
   void stand_in(FactorsOnDevice& on_device) {
     on_device.stand_in(is_single(type) ? Type::float32 : Type::float64, &alpha, &beta);
   }
@@ -142,6 +143,11 @@ struct Triangular {
   std::int64_t ldb;
 
   std::int64_t order() const { return side == left ? m : n; }
+  // A is not read then, infinite or not. Range: alpha on the host.
+  bool is_zero() const {
+    const Factor found = factor(type, alpha);
+    return found.real == 0 && found.imaginary == 0;
+  }
   void stand_in(FactorsOnDevice& on_device) { on_device.stand_in(type, &alpha, nullptr); }
   Triangular part(std::int64_t first, std::int64_t count, const void* factor) const {
     Triangular found = *this;
@@ -223,7 +229,10 @@ Status run(const Real& real, Handle handle, Problem& all, const Product& whole, 
     if (all.order() <= block) return Reason::one_block;
     const bool is_on_device = !place.is_host_factor;
     if (is_on_device) all.stand_in(factors_on_device), place.is_host_factor = true;
-    const Reason by_shape = reason_of_blocks(real, largest(), &place);
+    const auto reason_of = [&] {
+      return all.is_zero() ? Reason::nothing_to_multiply : reason_of_blocks(real, largest(), &place);
+    };
+    const Reason by_shape = reason_of();
     if (!is_on_device || !is_caught(by_shape)) return by_shape;
     const Reason brought = factors_on_device.bring(largest(), place.stream);
     if (brought != Reason::always) return brought;
@@ -231,7 +240,7 @@ Status run(const Real& real, Handle handle, Problem& all, const Product& whole, 
     const Functions& of = functions_of(real.library);
     own.emplace(of);
     if (!own->get() || of.set_stream(own->get(), place.stream) != success) return Reason::no_memory;
-    return reason_of_blocks(real, largest(), &place);
+    return reason_of();
   };
   const Reason reason = reason_of_all();
   if (is_caught(reason)) {
