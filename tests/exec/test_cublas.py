@@ -506,6 +506,28 @@ def test_nothing_is_timed_or_tried_in_a_captured_graph(run: Run) -> None:
     assert (done["caught"], done["left"]) == (1, 1)
 
 
+def test_a_capture_on_another_stream_goes_on(run: Run) -> None:
+    calls = f"""{ON_TRIAL}
+process.cublasSetStream_v2(handle, P(16))
+def of_all_kinds():
+    gemm(beta=0), gemm("Z", beta=1)
+    a, c = integers((300, 2), "D"), np.zeros((300, 300), order="F")
+    assert process.cublasDsyrk_v2(handle, 0, 0, 300, 2, scalar(1, "D"), address(a), 300, scalar(0, "D"), address(c), 300) == 0
+    cublas.cublasSetPointerMode_v2(handle, 1)
+    gemm(factor=on_device)
+    cublas.cublasSetPointerMode_v2(handle, 0)
+"""
+    for waits in (0, 1):
+        begin = f"cuda.fake_capture_elsewhere(1, {waits})"
+        done = run(f"{calls}{begin}\nof_all_kinds()\nassert cuda.fake_is_broken() == 0", verify=100)
+        assert (done["caught"], done["left"]) == (4, 0)
+        end = "assert cuda.fake_is_broken() == 0\ncuda.fake_capture_elsewhere(0, 0)\nproduct(1030)"
+        done = run(f"{calls}{begin}\nproduct(1030, 1), product(1030, 1)\n{end}", FAKE_REPAIRS=5, **TRIAL)
+        text = "a CUDA graph is captured, in which nothing can be timed or tried"
+        assert [row[2] for row in why(done) if row[3] == text] == [2] * waits
+        assert done["caught"] == 3 - 2 * waits
+
+
 def test_counts_are_of_products_of_about_the_same_size(run: Run) -> None:
     # 600 are not too many of 1300^2 entries, and too many of 1030^2, of which the second product has none.
     done = run(f"{ON_TRIAL}product(1300, 1), product(1030), product(1030)", FAKE_REPAIRS=600, **TRIAL)

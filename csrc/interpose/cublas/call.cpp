@@ -137,6 +137,9 @@ Reason DeviceAttempt::decide(Place* place) const {
   if (settings().always) return Reason::always;
   if (!place->cublas) return Reason::not_measured_on_device;
   if (is_captured(place->stream)) return Reason::captured_untried;
+  // What is measured runs on the default stream.
+  if (known_by_time(product_, true, began_) == Reason::always && is_captured(nullptr)) return Reason::captured_untried;
+  const BesideCaptures beside;
   return by_time(product_, {measure_on_device, place->cublas, true});
 }
 
@@ -184,6 +187,7 @@ Reason DeviceAttempt::foresee(Place* place) {
 
 bool DeviceAttempt::is_served(Place place) {
   if (!is_caught(foresee(&place))) return false;
+  const BesideCaptures beside;
   const DeviceVerification verification(product_, place.stream);
   began_ = now();
   const Reason how = serve(place);

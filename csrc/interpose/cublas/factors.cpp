@@ -28,6 +28,7 @@ void FactorsOnDevice::stand_in(Type type, const void** alpha, const void** beta)
 Reason FactorsOnDevice::bring(const Product& product, Stream stream) {
   if (is_captured(stream)) return Reason::factor_in_graph;
   if (!settings().always && gain_of(product, true) < wait) return Reason::factor_on_device;
+  const BesideCaptures beside;
   for (int i = 0; i < 2; ++i) {
     if (given_[i] && !to_host(kept_[i], given_[i], bytes_, bytes_, 1, stream)) return Reason::failed;
   }

@@ -13,14 +13,27 @@
 
 namespace {
 std::atomic<int> captured{0}, waiting{0};
+std::atomic<bool> is_elsewhere{false}, does_wait{false}, is_broken{false};
+thread_local int mode = 0;
 std::atomic<long> allocated{0}, released{0}, waits{0};
 std::atomic<void*> held{nullptr};
 std::atomic<unsigned long long> context{1};
 std::mutex lock;
 std::vector<std::pair<void*, std::size_t>> on_host;
+
+// What a capture elsewhere forbids all threads but those that do not care; nobody may touch the default stream where it waits for
+// that.
+bool breaks(bool is_default) {
+  if (!is_elsewhere || (mode == 2 && !(is_default && does_wait))) return false;
+  return is_broken = true;
+}
 }  // namespace
 
 extern "C" {
+// A graph is captured on a stream that nobody here calls with, which waits for the default stream or not.
+void fake_capture_elsewhere(int begins, int waits_for_default) { is_elsewhere = begins, does_wait = waits_for_default; }
+int fake_is_broken() { return is_broken; }
+int cuThreadExchangeStreamCaptureMode(int* other) { return std::swap(mode, *other), 0; }
 int fake_capture(int status) { return captured = status; }
 long fake_allocated() { return allocated; }
 long fake_released() { return released; }
@@ -36,8 +49,8 @@ void fake_context(int number) {
   context = static_cast<unsigned long long>(number);
 }
 
-int cuMemAllocAsync(std::uintptr_t* address, std::size_t bytes, void*) {
-  if (captured) return 900;
+int cuMemAllocAsync(std::uintptr_t* address, std::size_t bytes, void* stream) {
+  if (captured || breaks(stream == nullptr)) return 900;
   const char* limit = std::getenv("FAKE_MEMORY");
   if (limit && bytes > static_cast<std::size_t>(std::atol(limit))) return 2;
   ++allocated;
@@ -47,25 +60,30 @@ int cuMemAllocAsync(std::uintptr_t* address, std::size_t bytes, void*) {
   return 0;
 }
 int cuMemHostAlloc(void** address, std::size_t bytes, unsigned) {
+  if (breaks(false)) return 900;
   const std::lock_guard<std::mutex> alone(lock);
   *address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   on_host.emplace_back(*address, bytes);
   return 0;
 }
-int cuMemFreeAsync(std::uintptr_t address, void*) {
+int cuMemFreeAsync(std::uintptr_t address, void* stream) {
+  if (breaks(stream == nullptr)) return 900;
   ++released;
   std::free(reinterpret_cast<void*>(address));
   return 0;
 }
-int cuStreamIsCapturing(void*, int* status) { return *status = captured, 0; }
+int cuStreamIsCapturing(void* stream, int* status) {
+  if (stream == nullptr && is_elsewhere && does_wait) return 906;
+  return *status = captured, 0;
+}
 int cuStreamGetId(void* stream, unsigned long long* id) { return *id = reinterpret_cast<std::uintptr_t>(stream) + 7, 0; }
 int cuStreamSynchronize(void* stream) {
   ++waiting, ++waits;
   while (stream != nullptr && held == stream) usleep(100);
   --waiting;
-  return captured ? 900 : 0;
+  return captured || breaks(stream == nullptr) ? 900 : 0;
 }
-int cuCtxSynchronize() { return captured ? 900 : 0; }
+int cuCtxSynchronize() { return captured || breaks(false) ? 900 : 0; }
 int cuCtxGetDevice(int* device) { return *device = 0; }
 int cuCtxGetId(void*, unsigned long long* id) { return *id = context, 0; }
 int cuMemcpyHtoDAsync_v2(std::uintptr_t to, const void* from, std::size_t bytes, void*) {

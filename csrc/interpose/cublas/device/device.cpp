@@ -32,6 +32,7 @@ struct Driver {
   int (*cuMemFreeAsync)(std::uintptr_t, Stream) = nullptr;
   int (*cuMemHostAlloc)(void**, std::size_t, unsigned) = nullptr;
   int (*cuStreamIsCapturing)(Stream, int*) = nullptr;
+  int (*cuThreadExchangeStreamCaptureMode)(int*) = nullptr;
   int (*cuStreamGetId)(Stream, unsigned long long*) = nullptr;
   int (*cuMemcpy2DAsync_v2)(const Memcpy2d*, Stream) = nullptr;
   int (*cuMemcpyHtoDAsync_v2)(std::uintptr_t, const void*, std::size_t, Stream) = nullptr;
@@ -64,6 +65,7 @@ bool find_driver(Driver& driver) {
   return library && find(library, "cuMemAllocAsync", &driver.cuMemAllocAsync) &&
          find(library, "cuMemFreeAsync", &driver.cuMemFreeAsync) && find(library, "cuMemHostAlloc", &driver.cuMemHostAlloc) &&
          find(library, "cuStreamIsCapturing", &driver.cuStreamIsCapturing) &&
+         find(library, "cuThreadExchangeStreamCaptureMode", &driver.cuThreadExchangeStreamCaptureMode) &&
          find(library, "cuStreamGetId", &driver.cuStreamGetId) &&
          find(library, "cuMemcpy2DAsync_v2", &driver.cuMemcpy2DAsync_v2) &&
          find(library, "cuMemcpyHtoDAsync_v2", &driver.cuMemcpyHtoDAsync_v2) &&
@@ -115,6 +117,8 @@ ozfp4_type entry_type(Type type) {
 }  // namespace
 
 bool has_device() { return found().is_there; }
+
+void BesideCaptures::exchange() { found().driver.cuThreadExchangeStreamCaptureMode(&mode_); }
 
 const char* last_error() { return found().library.last_error(); }
 

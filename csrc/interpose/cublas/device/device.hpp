@@ -13,6 +13,20 @@ namespace ozfp4::interpose::cublas {
 // Whether both are there.
 bool has_device();
 
+// While it lives, the thread may allocate and wait although a graph is captured on another stream than its own, by this thread or
+// by any: the driver refuses that by default, and gives the capture up. Range: has_device().
+class BesideCaptures {
+ public:
+  BesideCaptures() { exchange(); }
+  ~BesideCaptures() { exchange(); }
+  BesideCaptures(const BesideCaptures&) = delete;
+  BesideCaptures& operator=(const BesideCaptures&) = delete;
+
+ private:
+  void exchange();
+  int mode_ = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED, and then what it was before
+};
+
 // Of ozfp4.h. Range: has_device(), and a product of one matrix.
 ozfp4_status workspace_bytes(const Product& product, const ozfp4_options& options, std::int64_t* bytes);
 ozfp4_status multiply(const Product& product, void* workspace, std::int64_t bytes, Stream stream, const ozfp4_options& options);
@@ -23,7 +37,8 @@ void* allocate(std::size_t bytes, Stream stream);
 void release(void* memory, Stream stream);
 // On the host, where kernels of the current context can write it; null: there is none. It is given back with the context.
 void* allocate_on_host(std::size_t bytes);
-// Whether a graph is captured on the stream: then nothing may be allocated or waited for.
+// Whether a graph is captured on the stream: then nothing may be allocated or waited for. Of the default stream also whether one
+// is on a stream that waits for it, which an operation on it would break.
 bool is_captured(Stream stream);
 // A number that no other stream of the process has, nor ever had; 0 where the driver does not tell.
 std::uint64_t id_of(Stream stream);

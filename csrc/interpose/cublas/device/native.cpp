@@ -32,6 +32,7 @@ OwnHandle::OwnHandle(const Functions& of) : key_(of.library, current_context()) 
     std::vector<Handle>& free = free_handles()[key_];
     if (!free.empty()) handle_ = free.back(), free.pop_back();
   }
+  const BesideCaptures beside;
   if (!handle_ && (!of.create || of.create(&handle_) != success)) handle_ = nullptr;
 }
 
