@@ -344,6 +344,20 @@ assert cuda.fake_allocated() - cuda.fake_released() == 64  # streams whose works
 """)
 
 
+def test_a_workspace_of_another_context_is_not_given_back(run: Run) -> None:
+    run("""
+def on_streams(streams):
+    for stream in streams: process.cublasSetStream_v2(handle, P(stream)), gemm()
+on_streams(range(8, 72))                  # all that are kept
+cuda.fake_context(2)                      # of another device, or the first one is gone with all its memory
+on_streams([100, 101, 100])
+assert (cuda.fake_allocated(), cuda.fake_released()) == (66, 0)
+cuda.fake_context(1)
+on_streams([200])
+assert cuda.fake_released() == 1
+""")
+
+
 LONG = """
 #include <malloc.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "interpose/cublas/device/device.hpp"
 #include "interpose/process/fork.hpp"
@@ -12,35 +13,39 @@ namespace {
 // Streams by their numbers: a handle may be that of another stream later, beside which work of the old one still runs.
 struct Piece {
   std::uint64_t id = 0;  // of no stream
-  Stream stream = nullptr;
   void* memory = nullptr;
   std::int64_t bytes = 0, used = 0;
 };
 
-constexpr std::size_t most = 64;  // streams at a time; beyond, the one that was used longest ago gives its piece back
-std::array<Piece, most> pieces;
+constexpr std::size_t most = 64;  // streams of a context; beyond, the one that was used longest ago gives its piece back
+using Pieces = std::array<Piece, most>;
+// By context: what another one has may be in use yet, or gone with it and somebody else's by now.
+auto& pieces() {
+  static auto& found = *new std::map<std::uint64_t, Pieces>;
+  return found;
+}
 std::int64_t uses = 0;
 
 // The device's memory is the parent's.
-void forget() { pieces.fill({}); }
+void forget() { pieces().clear(); }
 const bool forgets = (forget_in_children(forget), true);
 
-Piece& piece_of(std::uint64_t id) {
-  for (Piece& piece : pieces) {
+Piece& piece_of(Pieces& own, std::uint64_t id) {
+  for (Piece& piece : own) {
     if (piece.id == id) return piece;
   }
-  return *std::min_element(pieces.begin(), pieces.end(), [](const Piece& x, const Piece& y) { return x.used < y.used; });
+  return *std::min_element(own.begin(), own.end(), [](const Piece& x, const Piece& y) { return x.used < y.used; });
 }
 
 }  // namespace
 
 void* workspace_of(Stream stream, std::int64_t bytes) {
-  const std::uint64_t id = id_of(stream);
-  if (id == 0) return nullptr;
-  Piece& piece = piece_of(id);
+  const std::uint64_t id = id_of(stream), context = current_context();
+  if (id == 0 || context == 0) return nullptr;
+  Piece& piece = piece_of(pieces()[context], id);
   if (piece.id != id) {
     if (piece.memory && wait_for_all()) release(piece.memory, stream);  // its own stream may be gone
-    piece = {id, stream, nullptr, 0, 0};
+    piece = {id, nullptr, 0, 0};
   }
   piece.used = ++uses;
   if (piece.bytes < bytes) {

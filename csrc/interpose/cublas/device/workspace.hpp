@@ -1,4 +1,5 @@
-// Memory on the device for products, one piece for each stream: nothing is allocated where an earlier product took as much.
+// Memory on the device for products, one piece for each stream of a context: nothing is allocated where an earlier product took
+// as much.
 #pragma once
 
 #include <cstdint>
