@@ -3,6 +3,8 @@
 function(add_c_api target cuda)
   add_library(${target} OBJECT
     csrc/c_api/checked/arguments.cpp
+    csrc/c_api/checked/gemm.cpp
+    csrc/c_api/checked/gram.cpp
     csrc/c_api/checked/options.cpp
     csrc/c_api/checked/status.cpp
     csrc/c_api/product/blas.cpp
@@ -18,8 +20,14 @@ function(add_c_api target cuda)
     csrc/c_api/plans.cpp
     csrc/c_api/prepared.cpp)
   if(cuda)
-    target_sources(${target} PRIVATE csrc/c_api/cuda/call.cpp csrc/c_api/cuda/device.cpp csrc/c_api/cuda/gemm.cpp
-                                     csrc/c_api/cuda/problem.cpp)
+    target_sources(${target} PRIVATE
+      csrc/c_api/cuda/call.cpp
+      csrc/c_api/cuda/device/device.cpp
+      csrc/c_api/cuda/device/steps.cpp
+      csrc/c_api/cuda/entry.cpp
+      csrc/c_api/cuda/gemm.cpp
+      csrc/c_api/cuda/gram.cpp
+      csrc/c_api/cuda/problem.cpp)
     target_link_libraries(${target} PUBLIC ozfp4_cuda)
   else()
     target_sources(${target} PRIVATE csrc/c_api/cuda/none.cpp)

@@ -82,7 +82,7 @@ target_include_directories(cuda_launch_check PRIVATE csrc ${CUDAToolkit_INCLUDE_
 if(TARGET ozfp4)
   add_check(c_api/cuda_layout_check.cpp ozfp4_c_api)
   target_sources(c_api_cuda_layout_check PRIVATE $<TARGET_OBJECTS:ozfp4_c_api>)
-  foreach(name gemm repairs)
+  foreach(name batched capture gemm gram repairs)
     add_check(c_api/cuda_${name}_check.cpp ozfp4 gpu)
     target_link_libraries(c_api_cuda_${name}_check PRIVATE CUDA::cudart_static)
   endforeach()

@@ -661,6 +661,206 @@ module ozfp4
       type(ozfp4_options), intent(in), optional :: options
       integer(c_int) :: ozfp4_cuda_cgemm
     end function
+    function ozfp4_cuda_workspace_size_strided_batched(type, order, transa, transb, m, n, k, stride_a, stride_b, batch, &
+        options, bytes) bind(c)
+      import
+      integer(c_int), value :: type
+      integer(c_int), value :: order
+      integer(c_int), value :: transa
+      integer(c_int), value :: transb
+      integer(c_int64_t), value :: m
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      integer(c_int64_t), value :: stride_a
+      integer(c_int64_t), value :: stride_b
+      integer(c_int64_t), value :: batch
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int64_t), intent(inout) :: bytes
+      integer(c_int) :: ozfp4_cuda_workspace_size_strided_batched
+    end function
+    function ozfp4_cuda_dgemm_strided_batched(order, transa, transb, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, &
+        beta, c, ldc, stride_c, batch, workspace, workspace_bytes, stream, options) bind(c)
+      import
+      integer(c_int), value :: order
+      integer(c_int), value :: transa
+      integer(c_int), value :: transb
+      integer(c_int64_t), value :: m
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      real(c_double), value :: alpha
+      type(c_ptr), value :: a
+      integer(c_int64_t), value :: lda
+      integer(c_int64_t), value :: stride_a
+      type(c_ptr), value :: b
+      integer(c_int64_t), value :: ldb
+      integer(c_int64_t), value :: stride_b
+      real(c_double), value :: beta
+      type(c_ptr), value :: c
+      integer(c_int64_t), value :: ldc
+      integer(c_int64_t), value :: stride_c
+      integer(c_int64_t), value :: batch
+      type(c_ptr), value :: workspace
+      integer(c_int64_t), value :: workspace_bytes
+      type(c_ptr), value :: stream
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int) :: ozfp4_cuda_dgemm_strided_batched
+    end function
+    function ozfp4_cuda_sgemm_strided_batched(order, transa, transb, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, &
+        beta, c, ldc, stride_c, batch, workspace, workspace_bytes, stream, options) bind(c)
+      import
+      integer(c_int), value :: order
+      integer(c_int), value :: transa
+      integer(c_int), value :: transb
+      integer(c_int64_t), value :: m
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      real(c_float), value :: alpha
+      type(c_ptr), value :: a
+      integer(c_int64_t), value :: lda
+      integer(c_int64_t), value :: stride_a
+      type(c_ptr), value :: b
+      integer(c_int64_t), value :: ldb
+      integer(c_int64_t), value :: stride_b
+      real(c_float), value :: beta
+      type(c_ptr), value :: c
+      integer(c_int64_t), value :: ldc
+      integer(c_int64_t), value :: stride_c
+      integer(c_int64_t), value :: batch
+      type(c_ptr), value :: workspace
+      integer(c_int64_t), value :: workspace_bytes
+      type(c_ptr), value :: stream
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int) :: ozfp4_cuda_sgemm_strided_batched
+    end function
+    function ozfp4_cuda_zgemm_strided_batched(order, transa, transb, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, &
+        beta, c, ldc, stride_c, batch, workspace, workspace_bytes, stream, options) bind(c)
+      import
+      integer(c_int), value :: order
+      integer(c_int), value :: transa
+      integer(c_int), value :: transb
+      integer(c_int64_t), value :: m
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      complex(c_double_complex), intent(in) :: alpha
+      type(c_ptr), value :: a
+      integer(c_int64_t), value :: lda
+      integer(c_int64_t), value :: stride_a
+      type(c_ptr), value :: b
+      integer(c_int64_t), value :: ldb
+      integer(c_int64_t), value :: stride_b
+      complex(c_double_complex), intent(in) :: beta
+      type(c_ptr), value :: c
+      integer(c_int64_t), value :: ldc
+      integer(c_int64_t), value :: stride_c
+      integer(c_int64_t), value :: batch
+      type(c_ptr), value :: workspace
+      integer(c_int64_t), value :: workspace_bytes
+      type(c_ptr), value :: stream
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int) :: ozfp4_cuda_zgemm_strided_batched
+    end function
+    function ozfp4_cuda_cgemm_strided_batched(order, transa, transb, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, &
+        beta, c, ldc, stride_c, batch, workspace, workspace_bytes, stream, options) bind(c)
+      import
+      integer(c_int), value :: order
+      integer(c_int), value :: transa
+      integer(c_int), value :: transb
+      integer(c_int64_t), value :: m
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      complex(c_float_complex), intent(in) :: alpha
+      type(c_ptr), value :: a
+      integer(c_int64_t), value :: lda
+      integer(c_int64_t), value :: stride_a
+      type(c_ptr), value :: b
+      integer(c_int64_t), value :: ldb
+      integer(c_int64_t), value :: stride_b
+      complex(c_float_complex), intent(in) :: beta
+      type(c_ptr), value :: c
+      integer(c_int64_t), value :: ldc
+      integer(c_int64_t), value :: stride_c
+      integer(c_int64_t), value :: batch
+      type(c_ptr), value :: workspace
+      integer(c_int64_t), value :: workspace_bytes
+      type(c_ptr), value :: stream
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int) :: ozfp4_cuda_cgemm_strided_batched
+    end function
+    function ozfp4_cuda_workspace_size_gram(type, order, trans, n, k, options, bytes) bind(c)
+      import
+      integer(c_int), value :: type
+      integer(c_int), value :: order
+      integer(c_int), value :: trans
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int64_t), intent(inout) :: bytes
+      integer(c_int) :: ozfp4_cuda_workspace_size_gram
+    end function
+    function ozfp4_cuda_dgram(order, trans, n, k, a, lda, c, ldc, workspace, workspace_bytes, stream, options) bind(c)
+      import
+      integer(c_int), value :: order
+      integer(c_int), value :: trans
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      type(c_ptr), value :: a
+      integer(c_int64_t), value :: lda
+      type(c_ptr), value :: c
+      integer(c_int64_t), value :: ldc
+      type(c_ptr), value :: workspace
+      integer(c_int64_t), value :: workspace_bytes
+      type(c_ptr), value :: stream
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int) :: ozfp4_cuda_dgram
+    end function
+    function ozfp4_cuda_sgram(order, trans, n, k, a, lda, c, ldc, workspace, workspace_bytes, stream, options) bind(c)
+      import
+      integer(c_int), value :: order
+      integer(c_int), value :: trans
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      type(c_ptr), value :: a
+      integer(c_int64_t), value :: lda
+      type(c_ptr), value :: c
+      integer(c_int64_t), value :: ldc
+      type(c_ptr), value :: workspace
+      integer(c_int64_t), value :: workspace_bytes
+      type(c_ptr), value :: stream
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int) :: ozfp4_cuda_sgram
+    end function
+    function ozfp4_cuda_zgram(order, trans, n, k, a, lda, c, ldc, workspace, workspace_bytes, stream, options) bind(c)
+      import
+      integer(c_int), value :: order
+      integer(c_int), value :: trans
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      type(c_ptr), value :: a
+      integer(c_int64_t), value :: lda
+      type(c_ptr), value :: c
+      integer(c_int64_t), value :: ldc
+      type(c_ptr), value :: workspace
+      integer(c_int64_t), value :: workspace_bytes
+      type(c_ptr), value :: stream
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int) :: ozfp4_cuda_zgram
+    end function
+    function ozfp4_cuda_cgram(order, trans, n, k, a, lda, c, ldc, workspace, workspace_bytes, stream, options) bind(c)
+      import
+      integer(c_int), value :: order
+      integer(c_int), value :: trans
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      type(c_ptr), value :: a
+      integer(c_int64_t), value :: lda
+      type(c_ptr), value :: c
+      integer(c_int64_t), value :: ldc
+      type(c_ptr), value :: workspace
+      integer(c_int64_t), value :: workspace_bytes
+      type(c_ptr), value :: stream
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int) :: ozfp4_cuda_cgram
+    end function
   end interface
 
 contains

@@ -290,11 +290,11 @@ OZFP4_API ozfp4_status ozfp4_workspace_size(ozfp4_type type, int64_t m, int64_t 
  */
 
 /* As above, of matrices on the current device, on a stream (a cudaStream_t; NULL: the default one): the call returns when the
- * work is enqueued, nothing waits for the device but the first product of a kernel there, which is tried on exact integers
- * before, and no memory is allocated. `workspace`, aligned to 256 bytes, is at least as large as ozfp4_cuda_workspace_size says
- * of the same arguments and options, and belongs to the product until the stream has passed it. `report` and OZFP4_BACKEND_FP64
- * are refused; bounds lie on the device. What a CUDA graph is to capture runs once before, as it is; ozfp4_cuda_workspace_size,
- * which may try kernels, is not called while this thread captures. OZFP4_NO_DEVICE in a build without CUDA. */
+ * work is enqueued, nothing waits for the device but the first product of a kernel or by a long schedule there, where kernels are
+ * tried on exact integers, and no memory is allocated. `workspace`, aligned to 256 bytes, is at least as large as the function
+ * before says of the same arguments and options, and belongs to the product until the stream has passed it. `report` and
+ * OZFP4_BACKEND_FP64 are refused; bounds lie on the device. What a CUDA graph is to capture runs once before, as it is; functions
+ * that say a size, which may try kernels, are not called while this thread captures. OZFP4_NO_DEVICE in a build without CUDA. */
 OZFP4_API ozfp4_status ozfp4_cuda_workspace_size(ozfp4_type type, int order, int transa, int transb, int64_t m, int64_t n,
                                                  int64_t k, const ozfp4_options* options, int64_t* bytes);
 OZFP4_API ozfp4_status ozfp4_cuda_dgemm(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, double alpha,
@@ -311,6 +311,49 @@ OZFP4_API ozfp4_status ozfp4_cuda_zgemm(int order, int transa, int transb, int64
                                         const ozfp4_options* options);
 OZFP4_API ozfp4_status ozfp4_cuda_cgemm(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, const void* alpha,
                                         const void* a, int64_t lda, const void* b, int64_t ldb, const void* beta, void* c,
+                                        int64_t ldc, void* workspace, int64_t workspace_bytes, void* stream,
+                                        const ozfp4_options* options);
+
+/* The batch in as few launches as a single product has; matrices of C do not overlap. Of the strides the size depends on
+ * whether they are 0. */
+OZFP4_API ozfp4_status ozfp4_cuda_workspace_size_strided_batched(ozfp4_type type, int order, int transa, int transb, int64_t m,
+                                                                 int64_t n, int64_t k, int64_t stride_a, int64_t stride_b,
+                                                                 int64_t batch, const ozfp4_options* options, int64_t* bytes);
+OZFP4_API ozfp4_status ozfp4_cuda_dgemm_strided_batched(int order, int transa, int transb, int64_t m, int64_t n, int64_t k,
+                                                        double alpha, const double* a, int64_t lda, int64_t stride_a,
+                                                        const double* b, int64_t ldb, int64_t stride_b, double beta, double* c,
+                                                        int64_t ldc, int64_t stride_c, int64_t batch, void* workspace,
+                                                        int64_t workspace_bytes, void* stream, const ozfp4_options* options);
+OZFP4_API ozfp4_status ozfp4_cuda_sgemm_strided_batched(int order, int transa, int transb, int64_t m, int64_t n, int64_t k,
+                                                        float alpha, const float* a, int64_t lda, int64_t stride_a,
+                                                        const float* b, int64_t ldb, int64_t stride_b, float beta, float* c,
+                                                        int64_t ldc, int64_t stride_c, int64_t batch, void* workspace,
+                                                        int64_t workspace_bytes, void* stream, const ozfp4_options* options);
+OZFP4_API ozfp4_status ozfp4_cuda_zgemm_strided_batched(int order, int transa, int transb, int64_t m, int64_t n, int64_t k,
+                                                        const void* alpha, const void* a, int64_t lda, int64_t stride_a,
+                                                        const void* b, int64_t ldb, int64_t stride_b, const void* beta, void* c,
+                                                        int64_t ldc, int64_t stride_c, int64_t batch, void* workspace,
+                                                        int64_t workspace_bytes, void* stream, const ozfp4_options* options);
+OZFP4_API ozfp4_status ozfp4_cuda_cgemm_strided_batched(int order, int transa, int transb, int64_t m, int64_t n, int64_t k,
+                                                        const void* alpha, const void* a, int64_t lda, int64_t stride_a,
+                                                        const void* b, int64_t ldb, int64_t stride_b, const void* beta, void* c,
+                                                        int64_t ldc, int64_t stride_c, int64_t batch, void* workspace,
+                                                        int64_t workspace_bytes, void* stream, const ozfp4_options* options);
+
+/* As ozfp4_dgram. Blocks on and above the diagonal are multiplied where n is 6144 or more, else all of C; repaired entries are
+ * those of what is multiplied. */
+OZFP4_API ozfp4_status ozfp4_cuda_workspace_size_gram(ozfp4_type type, int order, int trans, int64_t n, int64_t k,
+                                                      const ozfp4_options* options, int64_t* bytes);
+OZFP4_API ozfp4_status ozfp4_cuda_dgram(int order, int trans, int64_t n, int64_t k, const double* a, int64_t lda, double* c,
+                                        int64_t ldc, void* workspace, int64_t workspace_bytes, void* stream,
+                                        const ozfp4_options* options);
+OZFP4_API ozfp4_status ozfp4_cuda_sgram(int order, int trans, int64_t n, int64_t k, const float* a, int64_t lda, float* c,
+                                        int64_t ldc, void* workspace, int64_t workspace_bytes, void* stream,
+                                        const ozfp4_options* options);
+OZFP4_API ozfp4_status ozfp4_cuda_zgram(int order, int trans, int64_t n, int64_t k, const void* a, int64_t lda, void* c,
+                                        int64_t ldc, void* workspace, int64_t workspace_bytes, void* stream,
+                                        const ozfp4_options* options);
+OZFP4_API ozfp4_status ozfp4_cuda_cgram(int order, int trans, int64_t n, int64_t k, const void* a, int64_t lda, void* c,
                                         int64_t ldc, void* workspace, int64_t workspace_bytes, void* stream,
                                         const ozfp4_options* options);
 

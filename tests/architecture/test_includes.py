@@ -19,6 +19,7 @@ CUDA_LAYERS = [
         "encode",
         "multiply",
         "complex",
+        "gram",
         "reconstruct",
         "integers",
         "direct",

@@ -4,56 +4,13 @@
 
 #include <algorithm>
 #include <complex>
-#include <cstring>
 #include <string>
-#include <vector>
 
 #include "check.hpp"
 #include "cuda/gpu.hpp"
+#include "cuda_matrices.hpp"
 
 namespace {
-
-struct Type {
-  ozfp4_type type;
-  std::size_t bytes;
-  bool is_complex, is_double;
-  const char* name;
-};
-constexpr Type kTypes[] = {{OZFP4_FLOAT64, 8, false, true, "d"},
-                           {OZFP4_FLOAT32, 4, false, false, "s"},
-                           {OZFP4_COMPLEX128, 16, true, true, "z"},
-                           {OZFP4_COMPLEX64, 8, true, false, "c"}};
-constexpr std::size_t kGuard = 256;  // bytes behind the workspace, which stay as they are
-
-using Bytes = std::vector<char>;
-
-// Numbers that are not integers, or integers of 8 bits.
-Bytes numbers(const Type& type, std::int64_t count, bool are_integers) {
-  Bytes bytes(static_cast<std::size_t>(count) * type.bytes);
-  const std::int64_t parts = count * (type.is_complex ? 2 : 1);
-  for (std::int64_t i = 0; i < parts; ++i) {
-    const double x = static_cast<double>(random_int(-255, 255)) * (are_integers ? 1.0 : 1.0 / 3);
-    const auto single = static_cast<float>(x);
-    if (type.is_double) std::memcpy(&bytes[static_cast<std::size_t>(i) * 8], &x, 8);
-    if (!type.is_double) std::memcpy(&bytes[static_cast<std::size_t>(i) * 4], &single, 4);
-  }
-  return bytes;
-}
-
-struct Device {
-  char* data = nullptr;
-  explicit Device(const Bytes& from, std::size_t more = 0) {
-    REQUIRE(cudaMalloc(reinterpret_cast<void**>(&data), from.size() + more + 1));
-    REQUIRE(cudaMemcpy(data, from.data(), from.size(), cudaMemcpyHostToDevice));
-  }
-  Device(const Device&) = delete;
-  ~Device() { cudaFree(data); }
-  Bytes read(std::size_t bytes, std::size_t first = 0) const {
-    Bytes found(bytes);
-    REQUIRE(cudaMemcpy(found.data(), data + first, bytes, cudaMemcpyDeviceToHost));
-    return found;
-  }
-};
 
 struct Case {
   const Type& type;
@@ -117,20 +74,19 @@ void check_case(const Case& own, std::int64_t gap) {
               ozfp4_last_error())) {
     return;
   }
-  const Device workspace(Bytes(static_cast<std::size_t>(bytes), static_cast<char>(kPoison)), kGuard);
-  REQUIRE(cudaMemset(workspace.data + bytes, kPoison, kGuard));
+  const Workspace workspace(bytes);
   const auto run = [&](std::int64_t given) {
-    return multiply(own, on_a.data, lda, on_b.data, ldb, on_c.data, ldc, workspace.data, given, &options);
+    return multiply(own, on_a.data, lda, on_b.data, ldb, on_c.data, ldc, workspace.memory.data, given, &options);
   };
   const bool is_empty = own.m == 0 || own.n == 0;
   if (!is_empty) report(name + " too small", run(255) == OZFP4_WORKSPACE && on_c.read(c.size()) == c, ozfp4_last_error());
   report(name + " status", run(bytes) == OZFP4_OK, ozfp4_last_error());
   const Bytes found = on_c.read(c.size());
-  report(name + " guard", workspace.read(kGuard, static_cast<std::size_t>(bytes)) == Bytes(kGuard, static_cast<char>(kPoison)));
+  report(name + " guard", workspace.is_guarded());
   const ozfp4_status status = multiply(own, a.data(), lda, b.data(), ldb, c.data(), ldc, nullptr, 0, &options);
   if (status == OZFP4_NO_BLAS) return;
   report(name + " on the host", status == OZFP4_OK, ozfp4_last_error());
-  report(name, found == c);
+  report(name, found == c, difference(found, c));
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 // What ozfp4_cuda_?gemm makes of its arguments before anything is launched: every product is laid out so that the stages take it,
-// in a workspace that is as large as the query says, whatever pointers, leading dimensions and factors are.
+// in a workspace that is as large as the query says, whatever pointers, leading dimensions, strides and factors are.
 #include <algorithm>
 #include <string>
 
 #include "c_api/cuda/call.hpp"
+#include "c_api/cuda/problem.hpp"
 #include "check.hpp"
 #include "cuda/multiply/registry.hpp"
 #include "plan/choice.hpp"
@@ -16,32 +17,36 @@ namespace {
 constexpr EntryType kTypes[] = {
     {ElementType::float64, false}, {ElementType::float32, false}, {ElementType::float64, true}, {ElementType::float32, true}};
 
-std::string text_of(const DeviceCall& call) {
+std::string text_of(const GemmCall& call) {
   return std::to_string(call.type.bytes()) + (call.type.is_complex ? " complex " : " real ") + std::to_string(call.order) + " " +
          std::to_string(call.transa) + " " + std::to_string(call.transb) + " " + std::to_string(call.m) + " x " +
-         std::to_string(call.n) + " x " + std::to_string(call.k) + " ld " + std::to_string(call.lda) + " " +
-         std::to_string(call.ldb);
+         std::to_string(call.n) + " x " + std::to_string(call.k) + " ld " + std::to_string(call.a.leading) + " " +
+         std::to_string(call.b.leading) + " batch " + std::to_string(call.batch) + " strides " + std::to_string(call.a.stride) +
+         " " + std::to_string(call.b.stride) + " " + std::to_string(call.stride_c);
 }
 
-std::shared_ptr<DeviceProblem> laid_out(const DeviceCall& call, const Options& options, const cuda::Gpu& gpu) {
-  const DeviceProduct product = check(call, options);
+std::shared_ptr<DeviceProblem> laid_out(const BatchedProduct& product, const Options& options, const cuda::Gpu& gpu) {
   PlanRequest request;
   request.alphabet = Alphabet::int8;
-  request.bits = options.accuracy == Accuracy::scaled ? call.type.precision() : accuracy_bits(call.type.precision());
+  request.bits = options.accuracy == Accuracy::scaled ? product.type.precision() : accuracy_bits(product.type.precision());
   request.k = inner_of(product);
-  const bool may_be_direct = !call.type.is_complex && call.type.part == ElementType::float64;
-  return lay_out(product, options, *find_plan(request, call.type.is_complex), cuda::Kernel::mma_copy, gpu,
+  const bool is_complex = product.type.is_complex, may_be_direct = !is_complex && product.type.part == ElementType::float64;
+  return lay_out(product, options, *find_plan(request, is_complex), cuda::Kernel::mma_copy, gpu,
                  may_be_direct ? cuda::Direct::where_it_pays : cuda::Direct::never);
+}
+
+std::shared_ptr<DeviceProblem> laid_out(const GemmCall& call, const Options& options, const cuda::Gpu& gpu) {
+  return laid_out(check_device_gemm(call, options), options, gpu);
 }
 
 std::int64_t least_leading(int order, int transpose, std::int64_t rows, std::int64_t columns) {
   return std::max<std::int64_t>((order == OZFP4_ROW_MAJOR) == (transpose == OZFP4_NO_TRANS) ? columns : rows, 1);
 }
 
-DeviceCall random_call(const EntryType& type) {
+GemmCall random_call(const EntryType& type) {
   const auto transpose = [] { return random_int(int(OZFP4_NO_TRANS), int(OZFP4_CONJ_TRANS)); };
   const auto extent = [] { return std::int64_t(random_int(0, 3) == 0 ? random_int(1, 2000) : random_int(1, 80)); };
-  DeviceCall call{};
+  GemmCall call{};
   call.type = type;
   call.order = random_int(int(OZFP4_ROW_MAJOR), int(OZFP4_COL_MAJOR));
   call.transa = transpose();
@@ -49,21 +54,34 @@ DeviceCall random_call(const EntryType& type) {
   call.m = extent();
   call.n = extent();
   call.k = random_int(0, 3) == 0 ? random_int(1, 300000) : extent();  // long lines are cut
-  call.lda = least_leading(call.order, call.transa, call.m, call.k);
-  call.ldb = least_leading(call.order, call.transb, call.k, call.n);
+  call.batch = random_int(0, 2) == 0 ? random_int(2, 20) : 1;
+  if (call.batch > 1) call.k = std::min<std::int64_t>(call.k, 3000);
+  call.a.leading = least_leading(call.order, call.transa, call.m, call.k);
+  call.b.leading = least_leading(call.order, call.transb, call.k, call.n);
   call.ldc = least_leading(call.order, OZFP4_NO_TRANS, call.m, call.n);
+  call.a.stride = random_int(0, 2) == 0 ? 0 : 1;  // what counts of them
+  call.b.stride = random_int(0, 2) == 0 ? 0 : 1;
+  call.stride_c = 1;
+  call.a.data = call.b.data = call.c = reinterpret_cast<char*>(std::uintptr_t(4096));
   return call;
 }
 
 // The same with whatever a program may pass.
-DeviceCall varied(DeviceCall call) {
+GemmCall varied(GemmCall call) {
   const auto place = [&] { return reinterpret_cast<char*>(std::uintptr_t(4096 + random_int(0, 4) * call.type.bytes())); };
-  call.lda += random_int(0, 5);
-  call.ldb += random_int(0, 5);
+  call.a.leading += random_int(0, 5);
+  call.b.leading += random_int(0, 5);
   call.ldc += random_int(0, 5);
-  call.a = place();
-  call.b = place();
+  call.a.data = place();
+  call.b.data = place();
   call.c = place();
+  const bool has_rows = call.order == OZFP4_ROW_MAJOR, is_plain = random_int(0, 1) == 0;
+  const auto stride = [&](std::int64_t given, std::int64_t tall) {
+    return given == 0 ? 0 : is_plain ? tall : std::int64_t(random_int(1, 100)) * (random_int(0, 3) == 0 ? -1 : 1);
+  };
+  call.a.stride = stride(call.a.stride, has_rows ? call.m * call.a.leading : call.k * call.a.leading);
+  call.b.stride = stride(call.b.stride, has_rows ? call.k * call.b.leading : call.n * call.b.leading);
+  call.stride_c = is_plain ? (has_rows ? call.m : call.n) * call.ldc : std::int64_t(random_int(1, 100));
   const double factors[] = {0.0, 1.0, -0.5};
   call.alpha = factors[random_int(0, 2)];
   if (call.type.is_complex && random_int(0, 1) == 1) call.alpha *= std::complex<double>(0, 1);
@@ -81,7 +99,7 @@ cuda::Gpu random_gpu() {
 
 void check_one(const EntryType& type) {
   const cuda::Gpu gpu = random_gpu();
-  const DeviceCall call = random_call(type);
+  const GemmCall call = random_call(type);
   Options options;
   const Accuracy accuracies[] = {Accuracy::scaled, Accuracy::fp64, Accuracy::correct};
   options.accuracy = accuracies[random_int(0, 2)];
@@ -89,9 +107,11 @@ void check_one(const EntryType& type) {
   if (random_int(0, 3) == 0) options.bound = &nowhere;
   try {
     std::int64_t most = 0;
-    for (const DeviceCall& own : widest(call)) most = std::max(most, laid_out(own, options, gpu)->places.bytes);
+    for (const BatchedProduct& own : widest(call, options)) {
+      most = std::max(most, laid_out(own, options, gpu)->places.bytes);
+    }
     for (int i = 0; i < 6; ++i) {
-      const DeviceCall own = varied(call);
+      const GemmCall own = varied(call);
       const auto problem = laid_out(own, options, gpu);
       report("the workspace " + text_of(own), problem->places.bytes <= most,
              std::to_string(problem->places.bytes) + " of " + std::to_string(most));
@@ -110,19 +130,22 @@ void check_one(const EntryType& type) {
 void check_copies() {
   const cuda::Gpu gpu = random_gpu();
   for (const int transpose : {OZFP4_NO_TRANS, OZFP4_TRANS, OZFP4_CONJ_TRANS}) {
-    DeviceCall call{};
+    GemmCall call{};
     call.type = {ElementType::float64, true};
     call.order = OZFP4_ROW_MAJOR;
     call.transa = transpose;
     call.transb = OZFP4_NO_TRANS;
     call.m = call.n = call.k = 64;
-    call.lda = call.ldb = call.ldc = 64;
+    call.a = call.b = {reinterpret_cast<char*>(std::uintptr_t(4096)), 64, 0, false};
+    call.c = reinterpret_cast<char*>(std::uintptr_t(4096));
+    call.ldc = 64;
+    call.batch = 1;
     call.alpha = 1.0;
     report("a copy of A", laid_out(call, {}, gpu)->copies_left == (transpose != OZFP4_NO_TRANS));
     call.alpha = {0.0, 1.0};
     report("a copy of i A", laid_out(call, {}, gpu)->copies_left);
   }
-  DeviceCall call = random_call(kTypes[2]);
+  GemmCall call = random_call(kTypes[2]);
   call.alpha = 1.0;
   Options options;
   options.has_limit = true;

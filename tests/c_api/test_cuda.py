@@ -34,6 +34,17 @@ def call(
     return status, lib.error(cuda)
 
 
+def batched(cuda: ctypes.CDLL, **changes: Any) -> tuple[int, str]:
+    given: dict[str, Any] = {}
+    for name, value in (ARGUMENTS | changes).items():
+        given[name] = value
+        if name in ("lda", "ldb", "ldc"):
+            given[f"stride_{name[-1]}"] = changes.get(f"stride_{name[-1]}", 100)
+        if name == "ldc":
+            given["batch"] = changes.get("batch", 2)
+    return cuda.ozfp4_cuda_dgemm_strided_batched(*given.values(), None), lib.error(cuda)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "text"),
     [
@@ -60,13 +71,9 @@ def test_arguments(cuda: ctypes.CDLL, name: str, value: Any, text: str) -> None:
 
 def test_what_a_gpu_does_not_do(cuda: ctypes.CDLL) -> None:
     report = lib.new_report()
-    for given, text in (
-        ({"report": ctypes.pointer(report)}, "options.report: what ran on a GPU is known when it has run; "),
-        ({"bound": 256, "ld_bound": 9}, "options.ld_bound: 9 is not 4"),
-    ):
-        status, error = call(cuda, asked=lib.options(**given))
-        assert status == lib.UNSUPPORTED
-        assert error.startswith(text)
+    status, error = call(cuda, asked=lib.options(report=ctypes.pointer(report)))
+    assert status == lib.UNSUPPORTED
+    assert error.startswith("options.report: what ran on a GPU is known when it has run; ")
     factors = [np.array([x], np.complex128).ctypes.data for x in (1, 1)]
     both = np.array([1 + 1j])
     turned = np.array([1j])
@@ -80,6 +87,58 @@ def test_what_a_gpu_does_not_do(cuda: ctypes.CDLL) -> None:
     status, error = call(cuda, m=2**31, n=1, ldc=1, ldb=1)
     assert status == lib.UNSUPPORTED
     assert error.startswith("m: 2147483648 exceeds 2147479552")
+
+
+def test_where_bounds_go(cuda: ctypes.CDLL) -> None:
+    for given, text in (
+        ({"bound": 256, "ld_bound": 3}, "options.ld_bound: 3 is less than 4"),
+        ({"bound": 260}, "options.bound: its address is not a multiple of 8"),
+    ):
+        status, error = call(cuda, asked=lib.options(**given))
+        assert status == lib.INVALID
+        assert error.startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("m", -1, "m: -1 is negative"),
+        ("lda", 4, "lda: 4 is less than 5"),
+        ("b", None, "b: is NULL"),
+        ("c", 257, "c: its address is not a multiple of 8"),
+        ("stride_c", 0, "stride_c: 0 is less than 1"),
+        ("stride_a", -(2**48), "stride_a: -281474976710656 is beyond 2^48 entries in a batch of 2"),
+        ("batch", -1, "batch: -1 is negative"),
+        ("workspace", None, "workspace: is NULL"),
+        ("workspace_bytes", -1, "workspace_bytes: -1 is negative"),
+    ],
+)
+def test_arguments_of_batches(cuda: ctypes.CDLL, name: str, value: Any, text: str) -> None:
+    status, error = batched(cuda, **{name: value})
+    assert status == lib.INVALID
+    assert error.startswith(text)
+
+
+def test_an_empty_batch_needs_no_device(cuda: ctypes.CDLL) -> None:
+    for changes in ({"batch": 0}, {"m": 0}):
+        assert batched(cuda, c=None, workspace=None, **changes)[0] == lib.OK
+    size = ctypes.c_int64(-1)
+    given = (
+        lib.TYPES["float64"],
+        lib.ROW,
+        lib.NONE,
+        lib.NONE,
+        3,
+        4,
+        5,
+        15,
+        0,
+        0,
+        None,
+        ctypes.addressof(size),
+    )
+    assert cuda.ozfp4_cuda_workspace_size_strided_batched(*given) == lib.OK
+    assert size.value == 0
 
 
 def test_an_empty_product_needs_no_device(cuda: ctypes.CDLL) -> None:

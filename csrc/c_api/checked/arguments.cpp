@@ -9,9 +9,6 @@
 namespace ozfp4::c_api {
 namespace {
 
-// Addresses are computed in 64 bits: lines of so many entries, and so many of them.
-constexpr std::int64_t kMostEntries = std::int64_t(1) << 48;
-
 std::string given(const char* name, std::int64_t value) { return std::string(name) + ": " + std::to_string(value); }
 
 }  // namespace
@@ -75,8 +72,11 @@ void check_matrices(std::int64_t m, std::int64_t n, std::int64_t k) {
   check_entries("m", m, "n", n);
 }
 
-std::int64_t check_stride(const char* name, std::int64_t stride) {
-  if (stride > kMostEntries || stride < -kMostEntries) refuse(given(name, stride) + " is beyond 2^48 entries");
+std::int64_t check_stride(const char* name, std::int64_t stride, std::int64_t batch) {
+  const std::int64_t most = kMostEntries / std::max<std::int64_t>(batch, 1);
+  if (stride > most || stride < -most) {
+    refuse(given(name, stride) + " is beyond 2^48 entries in a batch of " + std::to_string(batch));
+  }
   return stride;
 }
 

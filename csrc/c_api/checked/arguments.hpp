@@ -11,6 +11,9 @@
 
 namespace ozfp4::c_api {
 
+// Addresses are computed in 64 bits: lines of so many entries, and so many of them.
+inline constexpr std::int64_t kMostEntries = std::int64_t(1) << 48;
+
 // What an entry is: a number, or a pair of numbers.
 struct EntryType {
   ElementType part;
@@ -20,6 +23,10 @@ struct EntryType {
   int bytes() const { return part_bytes() * (is_complex ? 2 : 1); }
   int precision() const { return part == ElementType::float64 ? 53 : 24; }
 };
+
+// By the letters of BLAS.
+inline constexpr EntryType kS{ElementType::float32, false}, kD{ElementType::float64, false}, kC{ElementType::float32, true},
+    kZ{ElementType::float64, true};
 
 // Floating-point types alone, integers alone.
 EntryType float_type(const char* name, int type);
@@ -33,12 +40,6 @@ struct Operand {
   bool is_conjugated;
 };
 
-// Of a function with CBLAS's arguments.
-struct GemmArguments {
-  int order, transa, transb;
-  std::int64_t m, n, k;
-};
-
 bool is_row_major(int order);
 bool is_transposed(const char* name, int transpose);
 std::int64_t check_extent(const char* name, std::int64_t extent);
@@ -49,8 +50,8 @@ void check_entries(const char* rows_name, std::int64_t rows, const char* columns
 // Of a product whose m, n and k were checked, all three of its matrices.
 void check_matrices(std::int64_t m, std::int64_t n, std::int64_t k);
 
-// Entries from one matrix of a batch to the next, either way.
-std::int64_t check_stride(const char* name, std::int64_t stride);
+// Entries from one matrix of a batch to the next, either way; all of them within what addresses reach.
+std::int64_t check_stride(const char* name, std::int64_t stride, std::int64_t batch);
 
 // At least `least`, and 1, entries.
 std::int64_t check_leading(const char* name, std::int64_t leading, std::int64_t least);

@@ -132,7 +132,6 @@ Options read_device_options(const ozfp4_options* given) {
     refuse(OZFP4_UNSUPPORTED,
            "options.report: what ran on a GPU is known when it has run; options.repaired tells of the repairs then");
   }
-  if (options.stride_bound != 0) refuse("options.stride_bound: is for batches");
   if (reinterpret_cast<std::uintptr_t>(options.repaired) % sizeof *options.repaired != 0) {
     refuse("options.repaired: its address is not a multiple of " + std::to_string(sizeof *options.repaired));
   }

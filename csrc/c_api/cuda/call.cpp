@@ -5,74 +5,63 @@
 #include "arith/multiples.hpp"
 #include "c_api/checked/status.hpp"
 #include "c_api/product/product.hpp"
+#include "plan/schedule.hpp"
 
 namespace ozfp4::c_api {
 namespace {
 
-void check_factors(const DeviceCall& call) {
+constexpr std::int64_t kAligned = 16;  // entries: a multiple of the widest loads
+
+std::int64_t most_rows(const EntryType& type) { return kLongestExtent / (type.is_complex ? 2 : 1); }
+
+void check_factors(const GemmCall& call) {
   if (has_both_parts(call.alpha)) {
     refuse(OZFP4_UNSUPPORTED, "alpha: it has a real and an imaginary part; on a GPU one of them is 0");
   }
   if (call.beta.imag() != 0) refuse(OZFP4_UNSUPPORTED, "beta: it has an imaginary part; on a GPU that is 0");
 }
 
-}  // namespace
-
-DeviceProduct check(const DeviceCall& call, const Options& options) {
-  const bool has_rows = is_row_major(call.order);
-  is_transposed("transa", call.transa);
-  is_transposed("transb", call.transb);
-  check_extent("m", call.m);
-  check_extent("n", call.n);
-  check_extent("k", call.k);
-  const std::int64_t entry = call.type.bytes(), line = has_rows ? call.n : call.m, lines = has_rows ? call.m : call.n;
-  Operand a = take_operand("a", call.order, call.transa, call.a, call.m, call.k, call.lda, call.type.bytes());
-  Operand b = take_operand("b", call.order, call.transb, call.b, call.k, call.n, call.ldb, call.type.bytes());
-  a.is_conjugated = a.is_conjugated && call.type.is_complex;
-  b.is_conjugated = b.is_conjugated && call.type.is_complex;
-  check_leading("ldc", call.ldc, line);
-  check_factors(call);
-  if (options.bound != nullptr && options.ld_bound != 0 && options.ld_bound != line) {
-    refuse(OZFP4_UNSUPPORTED, "options.ld_bound: " + std::to_string(options.ld_bound) + " is not " + std::to_string(line) +
-                                  "; bounds on a GPU have no gaps");
-  }
-  return {call.type,
-          lines,
-          line,
-          call.k,
-          has_rows ? a : transposed(b),
-          has_rows ? b : transposed(a),
-          static_cast<char*>(call.c),
-          static_cast<std::ptrdiff_t>(call.ldc * entry),
-          call.alpha,
-          call.beta,
-          options.bound};
+// The same whose matrices lie so, and with these factors.
+GemmCall varied(GemmCall call, std::complex<double> alpha, std::complex<double> beta, bool is_aligned_a, bool is_aligned_b) {
+  const auto place = [](GivenMatrix& given, bool is_aligned, int bytes) {
+    given.data = reinterpret_cast<const char*>(std::uintptr_t(is_aligned ? 256 : 256 + bytes));
+    given.leading = round_up(given.leading, kAligned) + (is_aligned ? 0 : 1);
+    if (given.stride != 0) given.stride = kAligned;
+  };
+  place(call.a, is_aligned_a, call.type.bytes());
+  place(call.b, is_aligned_b, call.type.bytes());
+  call.c = reinterpret_cast<char*>(std::uintptr_t(256));
+  call.stride_c = kAligned;
+  call.alpha = alpha;
+  call.beta = beta;
+  return call;
 }
 
-std::vector<DeviceCall> widest(const DeviceCall& call) {
+}  // namespace
+
+BatchedProduct check_device_gemm(const GemmCall& call, const Options& options) {
+  const BatchedProduct product = check_gemm(call, options);
+  check_factors(call);
+  return product.is_tall(most_rows(call.type)) ? product.flattened() : product;
+}
+
+std::vector<BatchedProduct> widest(const GemmCall& call, const Options& options) {
   constexpr std::complex<double> i(0.0, 2.0);
   constexpr std::complex<double> factors[][2] = {{1.0, 0.0}, {2.0, 1.0}, {i, 0.0}, {i, 1.0}, {0.0, 0.0}, {0.0, 1.0}};
-  const int bytes = call.type.bytes();
-  const auto place = [bytes](bool is_aligned) { return reinterpret_cast<char*>(std::uintptr_t(is_aligned ? 256 : 256 + bytes)); };
-  std::vector<DeviceCall> calls;
+  std::vector<BatchedProduct> products;
   for (const auto& [alpha, beta] : factors) {
     if (alpha == i && !call.type.is_complex) continue;
     for (const bool is_aligned_a : {true, false}) {
       for (const bool is_aligned_b : {true, false}) {
-        if ((!is_aligned_a || !is_aligned_b) && bytes % 16 == 0) continue;  // all are
-        DeviceCall own = call;
-        own.a = place(is_aligned_a);
-        own.b = place(is_aligned_b);
-        own.c = place(true);
-        own.lda = round_up(call.lda, 16) + (is_aligned_a ? 0 : 1);
-        own.ldb = round_up(call.ldb, 16) + (is_aligned_b ? 0 : 1);
-        own.alpha = alpha;
-        own.beta = beta;
-        calls.push_back(own);
+        if ((!is_aligned_a || !is_aligned_b) && call.type.bytes() % 16 == 0) continue;  // all are
+        products.push_back(check_gemm(varied(call, alpha, beta, is_aligned_a, is_aligned_b), options));
+        const BatchedProduct& own = products.back();
+        const bool may_be_tall = own.count > 1 && own.b_step == 0 && own.a_step != 0 && own.count <= most_rows(call.type) / own.m;
+        if (may_be_tall) products.push_back(BatchedProduct(own.flattened()));
       }
     }
   }
-  return calls;
+  return products;
 }
 
 }  // namespace ozfp4::c_api

@@ -1,32 +1,20 @@
-// The arguments of ozfp4_cuda_?gemm.
+// What the arguments of ozfp4_cuda_?gemm and its batches become on a GPU.
 #pragma once
 
-#include <complex>
-#include <cstdint>
 #include <vector>
 
-#include "c_api/checked/arguments.hpp"
+#include "c_api/checked/gemm.hpp"
 #include "c_api/checked/options.hpp"
-#include "c_api/cuda/problem.hpp"
 
 namespace ozfp4::c_api {
 
-struct DeviceCall {
-  EntryType type;
-  int order, transa, transb;
-  std::int64_t m, n, k;
-  std::complex<double> alpha, beta;
-  const void *a, *b;
-  std::int64_t lda, ldb;
-  void* c;
-  std::int64_t ldc;
-};
+// The product that is launched: where all of a batch may be the rows of one, that one. Throws Refusal for what no product takes,
+// or none on a GPU.
+BatchedProduct check_device_gemm(const GemmCall& call, const Options& options);
 
-// The row-major product; pointers are not looked at. Throws Refusal for what no product takes, or none on a GPU.
-DeviceProduct check(const DeviceCall& call, const Options& options);
-
-// Calls of the same extents of which one takes as much workspace as any: what lines take depends on whether they are aligned, and
-// operands are copied where alpha is imaginary. Their pointers point nowhere.
-std::vector<DeviceCall> widest(const DeviceCall& call);
+// Products of the same extents of which one takes as much workspace as any: what lines take depends on whether they are aligned,
+// operands are copied where alpha is imaginary, and a batch may be one product. Of the call's strides it counts whether they are
+// 0; all pointers of these products point nowhere. Range: a call that check_device_gemm has nothing against.
+std::vector<BatchedProduct> widest(const GemmCall& call, const Options& options);
 
 }  // namespace ozfp4::c_api

@@ -1,75 +1,58 @@
-// ozfp4_cuda_?gemm: products of matrices on the current device.
+// ozfp4_cuda_?gemm and their batches: products of matrices on the current device.
 #include <algorithm>
-#include <stdexcept>
 #include <string>
 
 #include "c_api/checked/status.hpp"
 #include "c_api/cuda/call.hpp"
+#include "c_api/cuda/entry.hpp"
 #include "c_api/cuda/problem.hpp"
-#include "c_api/product/product.hpp"
 
 namespace ozfp4::c_api {
 namespace {
 
-void check_aligned(const char* name, const void* data, int bytes) {
-  if (reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(bytes) != 0) {
-    refuse(std::string(name) + ": its address is not a multiple of " + std::to_string(bytes));
-  }
-}
+constexpr const char* kQuery = "ozfp4_cuda_workspace_size";
+constexpr const char* kBatchedQuery = "ozfp4_cuda_workspace_size_strided_batched";
 
-// What the runtime says, and what a launch says: errors of the device.
-template <class Body>
-void on_device(const Body& body) {
-  try {
-    body();
-  } catch (const std::runtime_error& error) {
-    refuse(OZFP4_DEVICE_ERROR, error.what());
-  }
-}
-
-void run(const DeviceCall& call, void* workspace, std::int64_t bytes, void* stream, const ozfp4_options* given) {
+void run(const GemmCall& call, const Place& place, const char* query, const ozfp4_options* given) {
   const Options options = read_device_options(given);
-  const DeviceProduct product = check(call, options);
-  if (bytes < 0) refuse("workspace_bytes: " + std::to_string(bytes) + " is negative");
-  const bool is_there = product.m > 0 && product.n > 0, reads = is_there && product.k > 0 && product.alpha != 0.0;
-  check_pointer("a", call.a, reads);
-  check_pointer("b", call.b, reads);
-  check_pointer("c", call.c, is_there);
-  check_aligned("a", call.a, call.type.bytes());
-  check_aligned("b", call.b, call.type.bytes());
+  const BatchedProduct product = check_device_gemm(call, options);
+  check_aligned("a", call.a.data, call.type.bytes());
+  check_aligned("b", call.b.data, call.type.bytes());
   check_aligned("c", call.c, call.type.bytes());
-  if (!is_there) {
-    if (options.repaired != nullptr) on_device([&] { tell_of_none(options, static_cast<cudaStream_t>(stream)); });
-    return;
-  }
-  check_pointer("workspace", workspace, true);
-  check_aligned("workspace", workspace, 256);
+  check_aligned("options.bound", options.bound, sizeof(double));
+  if (!product.is_there()) return enqueue_nothing(options, place);
+  place.check();
   on_device([&] {
-    const auto problem = find_problem(product, options, static_cast<cudaStream_t>(stream));
-    if (bytes < problem->places.bytes) {
-      refuse(OZFP4_WORKSPACE, "workspace_bytes: " + std::to_string(bytes) + " are fewer than " +
-                                  std::to_string(problem->places.bytes) + ", which ozfp4_cuda_workspace_size says");
-    }
-    launch(*problem, product, options, static_cast<char*>(workspace), static_cast<cudaStream_t>(stream));
+    const auto problem = find_problem(product, options, place.stream);
+    place.check_holds(problem->places.bytes, query);
+    launch(*problem, product, options, place.workspace, place.stream);
   });
 }
 
-// At most that of whatever call there is of these extents.
-std::int64_t workspace_bytes(const DeviceCall& call, const Options& options) {
+// The least that lines of op(X) take.
+std::int64_t least_leading(const char* name, int order, int transpose, std::int64_t rows, std::int64_t columns) {
+  return std::max<std::int64_t>(is_row_major(order) != is_transposed(name, transpose) ? columns : rows, 1);
+}
+
+// At most that of whatever call there is of these extents. Pointers and leading dimensions of the call are not looked at.
+std::int64_t workspace_bytes(GemmCall call, const ozfp4_options* given) {
+  const Options options = read_device_options(given);
+  char somewhere = 0;
+  call.a.data = call.b.data = call.c = &somewhere;
+  call.a.leading = least_leading("transa", call.order, call.transa, call.m, call.k);
+  call.b.leading = least_leading("transb", call.order, call.transb, call.k, call.n);
+  call.ldc = least_leading("order", call.order, OZFP4_NO_TRANS, call.m, call.n);
+  if (!check_device_gemm(call, options).is_there()) return 0;
   std::int64_t most = 0;
-  for (const DeviceCall& own : widest(call)) {
-    on_device([&] { most = std::max(most, find_problem(check(own, options), options, nullptr)->places.bytes); });
+  for (const BatchedProduct& own : widest(call, options)) {
+    on_device([&] { most = std::max(most, find_problem(own, options, nullptr)->places.bytes); });
   }
   return most;
 }
 
-constexpr EntryType kS{ElementType::float32, false}, kD{ElementType::float64, false}, kC{ElementType::float32, true},
-    kZ{ElementType::float64, true};
-
 }  // namespace
 }  // namespace ozfp4::c_api
 
-using namespace ozfp4;
 using namespace ozfp4::c_api;  // of the definitions below alone
 
 #define OZFP4_CUDA_GEMM(letter, T, Factor, alpha_of, beta_of, kType)                                                             \
@@ -77,8 +60,19 @@ using namespace ozfp4::c_api;  // of the definitions below alone
                                          const T* a, int64_t lda, const T* b, int64_t ldb, Factor beta, T* c, int64_t ldc,       \
                                          void* workspace, int64_t workspace_bytes, void* stream, const ozfp4_options* options) { \
     return guarded([&] {                                                                                                         \
-      c_api::run({kType, order, transa, transb, m, n, k, alpha_of, beta_of, a, b, lda, ldb, c, ldc}, workspace, workspace_bytes, \
-                 stream, options);                                                                                               \
+      const GivenMatrix left{a, lda, 0, false}, right{b, ldb, 0, false};                                                         \
+      run({kType, order, transa, transb, m, n, k, alpha_of, beta_of, left, right, c, ldc, 0, 1},                                 \
+          place_of(workspace, workspace_bytes, stream), kQuery, options);                                                        \
+    });                                                                                                                          \
+  }                                                                                                                              \
+  ozfp4_status ozfp4_cuda_##letter##gemm_strided_batched(                                                                        \
+      int order, int transa, int transb, int64_t m, int64_t n, int64_t k, Factor alpha, const T* a, int64_t lda,                 \
+      int64_t stride_a, const T* b, int64_t ldb, int64_t stride_b, Factor beta, T* c, int64_t ldc, int64_t stride_c,             \
+      int64_t batch, void* workspace, int64_t workspace_bytes, void* stream, const ozfp4_options* options) {                     \
+    return guarded([&] {                                                                                                         \
+      const GivenMatrix left{a, lda, stride_a, false}, right{b, ldb, stride_b, false};                                           \
+      run({kType, order, transa, transb, m, n, k, alpha_of, beta_of, left, right, c, ldc, stride_c, batch},                      \
+          place_of(workspace, workspace_bytes, stream), kBatchedQuery, options);                                                 \
     });                                                                                                                          \
   }
 
@@ -92,30 +86,19 @@ ozfp4_status ozfp4_cuda_workspace_size(ozfp4_type type, int order, int transa, i
                                        const ozfp4_options* options, int64_t* bytes) {
   return guarded([&] {
     check_pointer("bytes", bytes, true);
-    const EntryType entry = float_type("type", type);
-    // As short as they may be.
-    const bool has_rows = is_row_major(order);
-    const auto leading = [&](const char* name, int transpose, int64_t rows, int64_t columns) {
-      return std::max<int64_t>(has_rows != is_transposed(name, transpose) ? columns : rows, 1);
-    };
-    const DeviceCall call{entry,
-                          order,
-                          transa,
-                          transb,
-                          m,
-                          n,
-                          k,
-                          1.0,
-                          0.0,
-                          nullptr,
-                          nullptr,
-                          leading("transa", transa, m, k),
-                          leading("transb", transb, k, n),
-                          nullptr,
-                          std::max<int64_t>(has_rows ? n : m, 1)};
-    const Options own = read_device_options(options);
-    check(call, own);
-    *bytes = m > 0 && n > 0 ? workspace_bytes(call, own) : 0;
+    *bytes =
+        workspace_bytes({float_type("type", type), order, transa, transb, m, n, k, 1.0, 0.0, {}, {}, nullptr, 0, 0, 1}, options);
+  });
+}
+
+ozfp4_status ozfp4_cuda_workspace_size_strided_batched(ozfp4_type type, int order, int transa, int transb, int64_t m, int64_t n,
+                                                       int64_t k, int64_t stride_a, int64_t stride_b, int64_t batch,
+                                                       const ozfp4_options* options, int64_t* bytes) {
+  return guarded([&] {
+    check_pointer("bytes", bytes, true);
+    const GivenMatrix a{nullptr, 0, stride_a, false}, b{nullptr, 0, stride_b, false};
+    *bytes = workspace_bytes({float_type("type", type), order, transa, transb, m, n, k, 1.0, 0.0, a, b, nullptr, 0, 1, batch},
+                             options);
   });
 }
 

@@ -11,6 +11,21 @@ ozfp4_status refuse_cuda() {
 
 }  // namespace
 
+#define OZFP4_NO_CUDA(letter, T, Factor)                                                                                         \
+  ozfp4_status ozfp4_cuda_##letter##gemm(int, int, int, int64_t, int64_t, int64_t, Factor, const T*, int64_t, const T*, int64_t, \
+                                         Factor, T*, int64_t, void*, int64_t, void*, const ozfp4_options*) {                     \
+    return refuse_cuda();                                                                                                        \
+  }                                                                                                                              \
+  ozfp4_status ozfp4_cuda_##letter##gemm_strided_batched(int, int, int, int64_t, int64_t, int64_t, Factor, const T*, int64_t,    \
+                                                         int64_t, const T*, int64_t, int64_t, Factor, T*, int64_t, int64_t,      \
+                                                         int64_t, void*, int64_t, void*, const ozfp4_options*) {                 \
+    return refuse_cuda();                                                                                                        \
+  }                                                                                                                              \
+  ozfp4_status ozfp4_cuda_##letter##gram(int, int, int64_t, int64_t, const T*, int64_t, T*, int64_t, void*, int64_t, void*,      \
+                                         const ozfp4_options*) {                                                                 \
+    return refuse_cuda();                                                                                                        \
+  }
+
 extern "C" {
 
 int ozfp4_has_cuda(void) { return 0; }
@@ -19,24 +34,18 @@ ozfp4_status ozfp4_cuda_workspace_size(ozfp4_type, int, int, int, int64_t, int64
   return refuse_cuda();
 }
 
-ozfp4_status ozfp4_cuda_dgemm(int, int, int, int64_t, int64_t, int64_t, double, const double*, int64_t, const double*, int64_t,
-                              double, double*, int64_t, void*, int64_t, void*, const ozfp4_options*) {
+ozfp4_status ozfp4_cuda_workspace_size_strided_batched(ozfp4_type, int, int, int, int64_t, int64_t, int64_t, int64_t, int64_t,
+                                                       int64_t, const ozfp4_options*, int64_t*) {
   return refuse_cuda();
 }
 
-ozfp4_status ozfp4_cuda_sgemm(int, int, int, int64_t, int64_t, int64_t, float, const float*, int64_t, const float*, int64_t,
-                              float, float*, int64_t, void*, int64_t, void*, const ozfp4_options*) {
+ozfp4_status ozfp4_cuda_workspace_size_gram(ozfp4_type, int, int, int64_t, int64_t, const ozfp4_options*, int64_t*) {
   return refuse_cuda();
 }
 
-ozfp4_status ozfp4_cuda_zgemm(int, int, int, int64_t, int64_t, int64_t, const void*, const void*, int64_t, const void*, int64_t,
-                              const void*, void*, int64_t, void*, int64_t, void*, const ozfp4_options*) {
-  return refuse_cuda();
-}
-
-ozfp4_status ozfp4_cuda_cgemm(int, int, int, int64_t, int64_t, int64_t, const void*, const void*, int64_t, const void*, int64_t,
-                              const void*, void*, int64_t, void*, int64_t, void*, const ozfp4_options*) {
-  return refuse_cuda();
-}
+OZFP4_NO_CUDA(d, double, double)
+OZFP4_NO_CUDA(s, float, float)
+OZFP4_NO_CUDA(z, void, const void*)
+OZFP4_NO_CUDA(c, void, const void*)
 
 }  // extern "C"

@@ -9,9 +9,13 @@
 
 #include "arith/multiples.hpp"
 #include "arith/narrow.hpp"
-#include "c_api/cuda/device.hpp"
+#include "c_api/checked/status.hpp"
+#include "c_api/cuda/device/device.hpp"
+#include "c_api/cuda/device/steps.hpp"
 #include "c_api/product/product.hpp"
 #include "cuda/complex/expand.hpp"
+#include "cuda/layout/size_of.hpp"
+#include "cuda/runtime/device_guard.hpp"
 #include "plan/schedule.hpp"
 
 namespace ozfp4::c_api {
@@ -29,9 +33,9 @@ std::int64_t offset_of(const void* data) {
   return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) % kPointerAlignment);
 }
 
-bool is_update(const DeviceProduct& p) { return p.beta != 0.0 || (p.alpha != 0.0 && p.k > 0 && p.alpha != 1.0); }
+bool is_update(const BatchedProduct& p) { return p.beta != 0.0 || (p.alpha != 0.0 && p.k > 0 && p.alpha != 1.0); }
 
-Key key_of(const DeviceProduct& p, const Options& options, int device) {
+Key key_of(const BatchedProduct& p, const Options& options, int device) {
   Key key{
       device,
       static_cast<std::int64_t>(p.type.part),
@@ -39,6 +43,10 @@ Key key_of(const DeviceProduct& p, const Options& options, int device) {
       p.m,
       p.n,
       p.k,
+      p.count,
+      p.a_step,
+      p.b_step,
+      p.c_step,
       p.c_stride,
       offset_of(p.c),
       p.alpha == 0.0,
@@ -46,6 +54,8 @@ Key key_of(const DeviceProduct& p, const Options& options, int device) {
       p.beta != 0.0,
       is_update(p),
       p.bound != nullptr,
+      p.bound_stride,
+      p.bound_step,
       offset_of(p.bound),
       static_cast<std::int64_t>(options.accuracy),
       static_cast<std::int64_t>(options.rounding),
@@ -64,7 +74,7 @@ Key key_of(const DeviceProduct& p, const Options& options, int device) {
   return key;
 }
 
-void check_extents(const DeviceProduct& p) {
+void check_extents(const BatchedProduct& p) {
   for (const auto& [name, extent] : {std::make_pair("m", p.m), std::make_pair("n", p.n), std::make_pair("k", p.k)}) {
     if (extent * (p.type.is_complex ? 2 : 1) > kLongestExtent) {
       refuse(OZFP4_UNSUPPORTED, std::string(name) + ": " + std::to_string(extent) + " exceeds " + std::to_string(kLongestExtent) +
@@ -81,8 +91,21 @@ DeviceOperand operand_at(const char* data, ElementType type, std::int64_t outer,
   return {data, type, narrow<std::int32_t>(outer, "m, n"), narrow<std::int32_t>(inner, "k"), outer_stride, inner_stride, {}};
 }
 
+// Distinct matrices of an operand that lie so many bytes apart.
+std::int64_t matrices_of(const BatchedProduct& p, std::ptrdiff_t step) { return step == 0 ? 1 : p.count; }
+
+// From matrix to matrix.
+StackAxis axis_of(const BatchedProduct& p, const DeviceProblem& problem) {
+  const std::int64_t line = inner_of(p) * p.type.part_bytes();
+  StackAxis axis{p.count, 0, 0, p.c_step, p.bound_step, p.c_step};
+  if (!problem.reads) return axis;
+  axis.a_stride = problem.copies_left && p.a_step != 0 ? p.m * 2 * line : p.a_step;
+  axis.b_stride = problem.copies_right && p.b_step != 0 ? p.n * 2 * line : p.b_step;
+  return axis;
+}
+
 // The real product that is multiplied, its copies at `workspace`.
-CudaProduct real_product(const DeviceProduct& p, const DeviceProblem& problem, char* workspace) {
+CudaProduct real_product(const BatchedProduct& p, const DeviceProblem& problem, char* workspace) {
   const ElementType type = p.type.part;
   const std::int64_t width = p.type.is_complex ? 2 : 1, entry = p.type.part_bytes();
   CudaProduct product;
@@ -110,9 +133,10 @@ CudaProduct real_product(const DeviceProduct& p, const DeviceProblem& problem, c
     product.second = c;
     product.second.data = reinterpret_cast<char*>(p.bound);
     product.second.type = ElementType::float64;
-    product.second.row_stride = 8 * columns;
+    product.second.row_stride = p.bound_stride;
     product.second.column_stride = 8;
   }
+  if (p.count > 1) product.axes.push_back(axis_of(p, problem));
   if (is_update(p)) {
     product.update.is_asked = true;
     const std::complex<double> alpha = problem.reads ? p.alpha : 1.0;
@@ -122,7 +146,7 @@ CudaProduct real_product(const DeviceProduct& p, const DeviceProblem& problem, c
   return product;
 }
 
-DevicePlaces places_of(const DeviceProduct& p, const DeviceProblem& problem) {
+DevicePlaces places_of(const BatchedProduct& p, const DeviceProblem& problem) {
   DevicePlaces places;
   const auto add = [&](std::int64_t& place, bool is_there, std::int64_t bytes) {
     place = places.bytes;
@@ -130,13 +154,13 @@ DevicePlaces places_of(const DeviceProduct& p, const DeviceProblem& problem) {
   };
   const std::int64_t line = 2 * p.k * p.type.bytes();
   add(places.zero, !problem.reads, kPlaceAlignment);
-  add(places.left, problem.copies_left, p.m * line);
-  add(places.right, problem.copies_right, p.n * line);
+  add(places.left, problem.copies_left, size_of({matrices_of(p, p.a_step), p.m, line}));
+  add(places.right, problem.copies_right, size_of({matrices_of(p, p.b_step), p.n, line}));
   places.stages = places.bytes;
   return places;
 }
 
-cuda::Promise promise_of(const DeviceProduct& p, const Options& options) {
+cuda::Promise promise_of(const BatchedProduct& p, const Options& options) {
   cuda::Promise promise;
   if (options.accuracy == Accuracy::scaled && p.bound == nullptr && !is_update(p)) return promise;  // one plan for either type
   promise.accuracy = options.accuracy;
@@ -149,13 +173,13 @@ cuda::Promise promise_of(const DeviceProduct& p, const Options& options) {
 
 // Whether a product may be made without planes: nobody asked for what only the stages have. Of other types than real ones of 64
 // bits these kernels are not tried.
-bool may_be_direct(const DeviceProduct& p, const Options& options) {
+bool may_be_direct(const BatchedProduct& p, const Options& options) {
   return !p.type.is_complex && p.type.part == ElementType::float64 && options.plan == nullptr && options.alphabet == nullptr &&
          options.scheme == Scheme::two && options.accuracy != Accuracy::correct;
 }
 
 // A plan and a kernel on the device, the cheapest that can be trusted.
-std::pair<std::shared_ptr<const Plan>, Kernel> choose(const DeviceProduct& p, const Options& options, std::int64_t inner,
+std::pair<std::shared_ptr<const Plan>, Kernel> choose(const BatchedProduct& p, const Options& options, std::int64_t inner,
                                                       const Device& device, cudaStream_t stream) {
   const std::vector<UnitRate> units = device_units(device, options.scheme);
   std::string tried;
@@ -177,15 +201,15 @@ std::pair<std::shared_ptr<const Plan>, Kernel> choose(const DeviceProduct& p, co
 
 }  // namespace
 
-std::int64_t inner_of(const DeviceProduct& p) {
+std::int64_t inner_of(const BatchedProduct& p) {
   const std::int64_t width = p.type.is_complex ? 2 : 1;
   return p.alpha != 0.0 && p.k > 0 ? width * p.k : width;
 }
 
-std::shared_ptr<DeviceProblem> lay_out(const DeviceProduct& p, const Options& options, const Plan& plan, Kernel kernel,
+std::shared_ptr<DeviceProblem> lay_out(const BatchedProduct& p, const Options& options, const Plan& plan, Kernel kernel,
                                        const Gpu& gpu, Direct direct) {
   auto problem = std::make_shared<DeviceProblem>();
-  problem->reads = p.alpha != 0.0 && p.k > 0;
+  problem->reads = p.reads();
   problem->copies_right = problem->reads && p.type.is_complex;
   problem->copies_left =
       problem->copies_right && (p.a.is_conjugated || p.alpha.imag() != 0 || p.a.column_stride != p.type.bytes());
@@ -202,12 +226,12 @@ std::shared_ptr<DeviceProblem> lay_out(const DeviceProduct& p, const Options& op
   const auto without_planes = make_direct_layout(problem->plan, product, gpu, left, {}, direct);
   problem->layout = without_planes ? *without_planes : make_layout(problem->plan, product, gpu, left);
   static const GemmStep anywhere{};  // whether there are steps on the device is all that is looked at
-  check_matmul(problem->plan, problem->layout, product, DeviceSteps::is_long(problem->plan) ? &anywhere : nullptr, gpu);
+  check_matmul(problem->plan, problem->layout, product, is_long(problem->plan) ? &anywhere : nullptr, gpu);
   problem->places.bytes = problem->places.stages + problem->layout.bytes;
   return problem;
 }
 
-std::shared_ptr<const DeviceProblem> find_problem(const DeviceProduct& product, const Options& options, cudaStream_t stream) {
+std::shared_ptr<const DeviceProblem> find_problem(const BatchedProduct& product, const Options& options, cudaStream_t stream) {
   check_extents(product);
   check_inner(options, (product.type.is_complex ? 2 : 1) * product.k);
   const Device device = current_device();
@@ -224,13 +248,7 @@ std::shared_ptr<const DeviceProblem> find_problem(const DeviceProduct& product, 
   if (made->layout.is_direct && !is_trusted(device, kernel, *plan, stream, true)) {
     made = lay_out(product, options, *plan, kernel, device.gpu, Direct::never);
   }
-  if (DeviceSteps::is_long(made->plan) && is_captured(stream)) {
-    refuse(
-        OZFP4_UNSUPPORTED,
-        "stream: the first product of these extents puts its schedule on the device, which a CUDA graph cannot capture; run one "
-        "such product before");
-  }
-  made->steps = std::make_unique<const DeviceSteps>(made->plan);
+  made->steps = steps_on(device, made->plan, stream);
   if (options.plan != nullptr) made->asked = options.plan->plan;
   if (kept->size() >= kMostProblems) kept->clear();
   kept->emplace(key, made);
@@ -241,16 +259,19 @@ void tell_of_none(const Options& options, cudaStream_t stream) {
   check(cudaMemsetAsync(options.repaired, 0, sizeof *options.repaired, stream), "cudaMemsetAsync");
 }
 
-void launch(const DeviceProblem& problem, const DeviceProduct& p, const Options& options, char* workspace, cudaStream_t stream) {
+void launch(const DeviceProblem& problem, const BatchedProduct& p, const Options& options, char* workspace, cudaStream_t stream,
+            bool adds) {
   const DevicePlaces& places = problem.places;
   const int pair = p.type.bytes();
   if (!problem.reads) check(cudaMemsetAsync(workspace + places.zero, 0, kPlaceAlignment, stream), "cudaMemsetAsync");
   if (problem.copies_left) {  // lines of A as columns of its transpose, conjugated: (re, im) then
-    launch_expand({p.a.data, p.type.part, 1, p.k, p.m, 0, p.a.column_stride / pair, p.a.row_stride / pair, !p.a.is_conjugated},
+    launch_expand({p.a.data, p.type.part, matrices_of(p, p.a_step), p.k, p.m, p.a_step / pair, p.a.column_stride / pair,
+                   p.a.row_stride / pair, !p.a.is_conjugated},
                   workspace + places.left, stream);
   }
   if (problem.copies_right) {
-    launch_expand({p.b.data, p.type.part, 1, p.k, p.n, 0, p.b.row_stride / pair, p.b.column_stride / pair, p.b.is_conjugated},
+    launch_expand({p.b.data, p.type.part, matrices_of(p, p.b_step), p.k, p.n, p.b_step / pair, p.b.row_stride / pair,
+                   p.b.column_stride / pair, p.b.is_conjugated},
                   workspace + places.right, stream);
   }
   CudaProduct product = real_product(p, problem, workspace);
@@ -259,14 +280,14 @@ void launch(const DeviceProblem& problem, const DeviceProduct& p, const Options&
   further.stream = stream;
   if (options.most_repaired != 0) further.repair.most = static_cast<unsigned long long>(options.most_repaired);
   if (options.repaired != nullptr && !problem.plan.promise.certifies()) {  // no kernel tells
-    tell_of_none(options, stream);
+    if (!adds) tell_of_none(options, stream);
   } else {
     further.repair.told = reinterpret_cast<long long*>(options.repaired);
   }
   for (std::int64_t turn = 0; turn < problem.layout.turns.count; ++turn) {
-    further.repair.adds = turn > 0;
+    further.repair.adds = adds || turn > 0;
     launch_matmul(problem.plan, problem.layout, turn_at(product, problem.layout.turns, turn), workspace + places.stages,
-                  problem.steps->get(), further);
+                  problem.steps, further);
   }
 }
 

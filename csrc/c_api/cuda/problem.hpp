@@ -1,26 +1,17 @@
-// A product on the current device, checked: what is launched for it, and how its workspace is used.
+// Products on the current device, checked: what is launched for them, and how their workspace is used. Pointers count by their
+// alignment alone until then; alpha is real or imaginary, beta real.
 #pragma once
+
+#include <cuda_runtime_api.h>
 
 #include <cstdint>
 #include <memory>
 
-#include "c_api/checked/arguments.hpp"
+#include "c_api/checked/gemm.hpp"
 #include "c_api/checked/options.hpp"
-#include "c_api/cuda/memory.hpp"
 #include "cuda/matmul.hpp"
 
 namespace ozfp4::c_api {
-
-// Row-major, as c_api/product/product.hpp has it. Pointers count by their alignment alone until it is launched.
-struct DeviceProduct {
-  EntryType type;
-  std::int64_t m, n, k;
-  Operand a, b;
-  char* c;
-  std::ptrdiff_t c_stride;
-  std::complex<double> alpha, beta;  // each real or imaginary; beta real
-  double* bound;
-};
 
 // What a product takes of its workspace: a zero for operands that are not read, the copies of complex operands, the rest.
 struct DevicePlaces {
@@ -30,10 +21,9 @@ struct DevicePlaces {
 // Calls of the same extents, strides, alignments and options share it. Immutable.
 struct DeviceProblem {
   cuda::CudaPlan plan;
-  cuda::CudaProduct product;  // its data is given with each launch
   cuda::CudaLayout layout;
   DevicePlaces places;
-  std::unique_ptr<const DeviceSteps> steps;
+  const GemmStep* steps = nullptr;    // see steps.hpp
   std::shared_ptr<const Plan> asked;  // the plan of the options: what is kept under its address
   bool reads = false;                 // the operands at all
   bool copies_left = false, copies_right = false;
@@ -42,21 +32,22 @@ struct DeviceProblem {
 // All of it but the steps, which needs no device: a product by this plan and kernel on such a GPU, or without planes where
 // `direct` allows it. Throws std::length_error where the workspace limit is too small. Range: what the kernel multiplies; no
 // extent above kLongestExtent.
-std::shared_ptr<DeviceProblem> lay_out(const DeviceProduct& product, const Options& options, const Plan& plan,
+std::shared_ptr<DeviceProblem> lay_out(const BatchedProduct& product, const Options& options, const Plan& plan,
                                        cuda::Kernel kernel, const cuda::Gpu& gpu, cuda::Direct direct);
 
 // Entries along K of the real product that is multiplied.
-std::int64_t inner_of(const DeviceProduct& product);
+std::int64_t inner_of(const BatchedProduct& product);
 
 // Throws Refusal OZFP4_NO_DEVICE where there is none, or no kernel of this build passes its test on it; std::length_error where
 // the workspace limit is too small. `stream`: where it will be launched.
-std::shared_ptr<const DeviceProblem> find_problem(const DeviceProduct& product, const Options& options, cudaStream_t stream);
+std::shared_ptr<const DeviceProblem> find_problem(const BatchedProduct& product, const Options& options, cudaStream_t stream);
 
 // That nothing is repaired, where no kernel tells. Range: the caller asks. Throws as launch.
 void tell_of_none(const Options& options, cudaStream_t stream);
 
-// Throws cuda::LaunchError. Range: a workspace of problem.places.bytes, aligned to 256.
-void launch(const DeviceProblem& problem, const DeviceProduct& product, const Options& options, char* workspace,
-            cudaStream_t stream);
+// `adds`: to what the launch before told of repaired entries. Throws cuda::LaunchError. Range: a workspace of
+// problem.places.bytes, aligned to 256.
+void launch(const DeviceProblem& problem, const BatchedProduct& product, const Options& options, char* workspace,
+            cudaStream_t stream, bool adds = false);
 
 }  // namespace ozfp4::c_api

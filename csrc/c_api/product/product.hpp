@@ -1,5 +1,4 @@
-// Products of floating-point matrices on the CPU, as the functions of the interface ask for them. Row-major: a column-major C =
-// A B is C^T = B^T A^T, whose entries have the same bits.
+// Products of floating-point matrices on the CPU, as the functions of the interface ask for them.
 #pragma once
 
 #include <complex>
@@ -7,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "c_api/checked/arguments.hpp"
+#include "c_api/checked/gemm.hpp"
 #include "c_api/checked/options.hpp"
 #include "c_api/product/units.hpp"
 #include "cpu/matmul.hpp"
@@ -19,16 +18,7 @@ struct ozfp4_plan {
 
 namespace ozfp4::c_api {
 
-// c = alpha a b + beta c: m x k times k x n. c and bound have entries side by side and so many bytes from row to row.
-struct Product {
-  EntryType type;
-  std::int64_t m, n, k;
-  Operand a, b;
-  char* c;
-  std::ptrdiff_t c_stride;
-  std::complex<double> alpha, beta;
-  double* bound;  // null: none is wanted
-  std::ptrdiff_t bound_stride;
+struct Product : MatrixProduct {
   const ozfp4_prepared *prepared_a, *prepared_b;  // null: not prepared; else a, b are not looked at
 };
 

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "c_api/checked/status.hpp"
-#include "cuda/layout/cuda_plan.hpp"
 #include "cuda/runtime/device_guard.hpp"
 
 namespace ozfp4::c_api {
@@ -28,28 +27,15 @@ class DeviceMemory {
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
   char* get() const { return static_cast<char*>(memory_); }
-  void fill(const void* from) const { cuda::check(cudaMemcpy(memory_, from, bytes_, cudaMemcpyHostToDevice), "cudaMemcpy"); }
+  // Waits until the bytes are there, whatever stream reads them next: a copy alone returns once it has read them.
+  void fill(const void* from) const {
+    cuda::check(cudaMemcpy(memory_, from, bytes_, cudaMemcpyHostToDevice), "cudaMemcpy");
+    cuda::check(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
+  }
 
  private:
   std::size_t bytes_;
   void* memory_ = nullptr;
-};
-
-// The schedule of a plan on the device, where it is too long for the kernel's parameters.
-class DeviceSteps {
- public:
-  explicit DeviceSteps(const cuda::CudaPlan& plan)
-      : memory_(is_long(plan) ? plan.schedule.steps.size() * sizeof(plan.schedule.steps[0]) : 0) {
-    if (is_long(plan)) memory_.fill(plan.schedule.steps.data());
-  }
-  static bool is_long(const cuda::CudaPlan& plan) {
-    return plan.schedule.steps.size() > static_cast<std::size_t>(cuda::kMaxInlineSteps);
-  }
-
-  const GemmStep* get() const { return reinterpret_cast<const GemmStep*>(memory_.get()); }
-
- private:
-  DeviceMemory memory_;
 };
 
 }  // namespace ozfp4::c_api

@@ -1,4 +1,4 @@
-#include "c_api/cuda/device.hpp"
+#include "c_api/cuda/device/device.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,8 @@
 #include "arith/accuracy/capacity.hpp"
 #include "arith/narrow.hpp"
 #include "c_api/checked/status.hpp"
-#include "c_api/cuda/memory.hpp"
+#include "c_api/cuda/device/memory.hpp"
+#include "c_api/cuda/device/steps.hpp"
 #include "c_api/product/exact_cases.hpp"
 #include "cuda/matmul.hpp"
 #include "cuda/multiply/gpu.hpp"
@@ -51,11 +52,11 @@ bool is_exact(const Device& device, Kernel kernel, const Plan& like, const Exact
   const auto direct = make_direct_layout(plan, product, device.gpu, INT64_MAX, {}, way);
   if (way != Direct::never && !direct) return true;
   const CudaLayout layout = direct ? *direct : make_layout(plan, product, device.gpu, INT64_MAX);
-  const DeviceSteps steps(plan);
-  check_matmul(plan, layout, product, steps.get(), device.gpu);
+  const GemmStep* const steps = steps_on(device, plan, nullptr);
+  check_matmul(plan, layout, product, steps, device.gpu);
   const DeviceMemory workspace(static_cast<std::size_t>(layout.bytes));
   for (std::int64_t turn = 0; turn < layout.turns.count; ++turn) {
-    launch_matmul(plan, layout, turn_at(product, layout.turns, turn), workspace.get(), steps.get(), {});
+    launch_matmul(plan, layout, turn_at(product, layout.turns, turn), workspace.get(), steps, {});
   }
   std::vector<double> found(own.c.size());
   check(cudaMemcpy(found.data(), c.get(), bytes_c, cudaMemcpyDeviceToHost), "cudaMemcpy");

@@ -1,0 +1,36 @@
+#include "c_api/cuda/entry.hpp"
+
+#include <string>
+
+#include "c_api/checked/arguments.hpp"
+#include "c_api/cuda/problem.hpp"
+
+namespace ozfp4::c_api {
+
+void check_aligned(const char* name, const void* data, int bytes) {
+  if (reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(bytes) != 0) {
+    refuse(std::string(name) + ": its address is not a multiple of " + std::to_string(bytes));
+  }
+}
+
+void Place::check() const {
+  check_pointer("workspace", workspace, true);
+  check_aligned("workspace", workspace, 256);
+}
+
+void Place::check_holds(std::int64_t needed, const char* query) const {
+  if (bytes >= needed) return;
+  refuse(OZFP4_WORKSPACE, "workspace_bytes: " + std::to_string(bytes) + " are fewer than " + std::to_string(needed) + ", which " +
+                              query + " says");
+}
+
+Place place_of(void* workspace, std::int64_t bytes, void* stream) {
+  if (bytes < 0) refuse("workspace_bytes: " + std::to_string(bytes) + " is negative");
+  return {static_cast<char*>(workspace), bytes, static_cast<cudaStream_t>(stream)};
+}
+
+void enqueue_nothing(const Options& options, const Place& place) {
+  if (options.repaired != nullptr) on_device([&] { tell_of_none(options, place.stream); });
+}
+
+}  // namespace ozfp4::c_api

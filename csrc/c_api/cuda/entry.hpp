@@ -1,0 +1,44 @@
+// What the functions that enqueue on a device share: addresses and the workspace, checked, and errors of the device.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <stdexcept>
+
+#include "c_api/checked/options.hpp"
+#include "c_api/checked/status.hpp"
+
+namespace ozfp4::c_api {
+
+// Throws Refusal unless the address is a multiple.
+void check_aligned(const char* name, const void* data, int bytes);
+
+// The workspace and the stream, as they are passed.
+struct Place {
+  char* workspace;
+  std::int64_t bytes;
+  cudaStream_t stream;
+
+  // Throws Refusal for a workspace that no product takes, whatever it needs.
+  void check() const;
+  // Throws Refusal OZFP4_WORKSPACE where it is smaller than `needed`, which the function `query` says.
+  void check_holds(std::int64_t needed, const char* query) const;
+};
+
+Place place_of(void* workspace, std::int64_t bytes, void* stream);
+
+// What the runtime says, and what a launch says: errors of the device.
+template <class Body>
+void on_device(const Body& body) {
+  try {
+    body();
+  } catch (const std::runtime_error& error) {
+    refuse(OZFP4_DEVICE_ERROR, error.what());
+  }
+}
+
+// Of a product without entries: that none of them is repaired, where somebody asks.
+void enqueue_nothing(const Options& options, const Place& place);
+
+}  // namespace ozfp4::c_api

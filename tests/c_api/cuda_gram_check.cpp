@@ -1,0 +1,107 @@
+// ozfp4_cuda_?gram has the bits of ozfp4_?gram, in one block and in several; what lies between its rows stays.
+#include <ozfp4.h>
+
+#include <algorithm>
+#include <string>
+
+#include "check.hpp"
+#include "cuda/gpu.hpp"
+#include "cuda_matrices.hpp"
+
+namespace {
+
+struct Case {
+  const Type& type;
+  int order, transpose;
+  std::int64_t n, k, gap;
+  int accuracy;
+};
+
+std::string text_of(const Case& own) {
+  std::string text = own.type.name;
+  for (const std::int64_t x :
+       {std::int64_t(own.order), std::int64_t(own.transpose), own.n, own.k, own.gap, std::int64_t(own.accuracy)}) {
+    text += " " + std::to_string(x);
+  }
+  return text;
+}
+
+// `workspace` null: on the host.
+ozfp4_status multiply(const Case& own, const char* a, std::int64_t lda, char* c, std::int64_t ldc, const Workspace* workspace,
+                      std::int64_t bytes, const ozfp4_options* options) {
+#define OZFP4_ARGUMENTS(T) \
+  own.order, own.transpose, own.n, own.k, reinterpret_cast<const T*>(a), lda, reinterpret_cast<T*>(c), ldc
+#define OZFP4_CALL(letter, T)                                               \
+  (workspace == nullptr ? ozfp4_##letter##gram(OZFP4_ARGUMENTS(T), options) \
+                        : ozfp4_cuda_##letter##gram(OZFP4_ARGUMENTS(T), workspace->memory.data, bytes, nullptr, options))
+  switch (own.type.type) {
+    case OZFP4_FLOAT64: return OZFP4_CALL(d, double);
+    case OZFP4_FLOAT32: return OZFP4_CALL(s, float);
+    case OZFP4_COMPLEX128: return OZFP4_CALL(z, void);
+    default: return OZFP4_CALL(c, void);
+  }
+#undef OZFP4_CALL
+#undef OZFP4_ARGUMENTS
+}
+
+void check_case(const Case& own, bool has_specials = false) {
+  const std::string name = text_of(own);
+  const bool has_rows = (own.order == OZFP4_ROW_MAJOR) == (own.transpose == OZFP4_NO_TRANS);
+  const std::int64_t lda = std::max<std::int64_t>(has_rows ? own.k : own.n, 1) + own.gap;
+  const std::int64_t ldc = std::max<std::int64_t>(own.n, 1) + own.gap;
+  Bytes a = numbers(own.type, lda * ((has_rows ? own.n : own.k) + 1), false);
+  Bytes c = numbers(own.type, ldc * (own.n + 1), false);
+  if (has_specials) {  // an infinity in a line, and NaN from it where it meets a zero or another one
+    std::memset(a.data(), 0, own.type.bytes);
+    const double infinity = 1e308 * 10;
+    const float single = static_cast<float>(infinity);
+    if (own.type.is_double) std::memcpy(&a[own.type.bytes * 3], &infinity, 8);
+    if (!own.type.is_double) std::memcpy(&a[own.type.bytes * 3], &single, 4);
+  }
+  const Device a_there(a), c_there(c);
+  ozfp4_options options = OZFP4_OPTIONS_INIT;
+  options.accuracy = own.accuracy;
+  std::int64_t bytes = -1;
+  if (!report(name + " workspace",
+              ozfp4_cuda_workspace_size_gram(own.type.type, own.order, own.transpose, own.n, own.k, &options, &bytes) == OZFP4_OK,
+              ozfp4_last_error())) {
+    return;
+  }
+  const Workspace workspace(bytes);
+  if (own.n > 0) {
+    report(name + " too small",
+           multiply(own, a_there.data, lda, c_there.data, ldc, &workspace, 255, &options) == OZFP4_WORKSPACE &&
+               c_there.read(c.size()) == c,
+           ozfp4_last_error());
+  }
+  report(name + " status", multiply(own, a_there.data, lda, c_there.data, ldc, &workspace, bytes, &options) == OZFP4_OK,
+         ozfp4_last_error());
+  const Bytes found = c_there.read(c.size());
+  report(name + " guard", workspace.is_guarded());
+  const ozfp4_status status = multiply(own, a.data(), lda, c.data(), ldc, nullptr, 0, &options);
+  if (status == OZFP4_NO_BLAS) return;
+  report(name + " on the host", status == OZFP4_OK, ozfp4_last_error());
+  report(name, found == c, difference(found, c));
+}
+
+}  // namespace
+
+int main() {
+  require_gpu();
+  for (const Type& type : kTypes) {
+    const int adjoint = type.is_complex ? OZFP4_CONJ_TRANS : OZFP4_TRANS;
+    for (const int order : {OZFP4_ROW_MAJOR, OZFP4_COL_MAJOR}) {
+      for (const int transpose : {int(OZFP4_NO_TRANS), adjoint}) {
+        check_case({type, order, transpose, 70, 33, 1, OZFP4_ACCURACY_DEFAULT});
+        check_case({type, order, transpose, 33, 300, 0, OZFP4_ACCURACY_CORRECT});
+        check_case({type, order, transpose, 7001, 9, 1, OZFP4_ACCURACY_SCALED});  // several blocks
+        check_case({type, order, transpose, 65, 20, 3, OZFP4_ACCURACY_DEFAULT}, true);
+      }
+    }
+    check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, 6200, 40, 0, OZFP4_ACCURACY_DEFAULT}, true);
+    for (const std::int64_t n : {0, 1, 5}) {
+      for (const std::int64_t k : {0, 1}) check_case({type, OZFP4_COL_MAJOR, adjoint, n, k, 0, OZFP4_ACCURACY_DEFAULT});
+    }
+  }
+  return finish();
+}
