@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "arith/exact/conjugate.hpp"
 #include "arith/multiples.hpp"
 #include "c_api/checked/status.hpp"
 #include "c_api/product/product.hpp"
@@ -16,8 +17,7 @@ namespace {
 
 constexpr std::int64_t kSide = 32;  // of squares that are read and written together
 
-// Rows [first, last) left of column `first` from the columns above: the adjoint. An imaginary part of +0 stays one, as in a
-// product.
+// Rows [first, last) left of column `first` from the columns above: the adjoint.
 template <class T>
 void mirror(const MatrixProduct& product, std::int64_t first, std::int64_t last) {
   const int parts = product.type.is_complex ? 2 : 1;
@@ -26,7 +26,7 @@ void mirror(const MatrixProduct& product, std::int64_t first, std::int64_t last)
     const char* from = product.c + column * product.c_stride + row * entry;
     char* to = product.c + row * product.c_stride + column * entry;
     store(to, load<T>(from));
-    if (parts == 2) store(to + sizeof(T), static_cast<T>(T(0) - load<T>(from + sizeof(T))));
+    if (parts == 2) store(to + sizeof(T), conjugated(load<T>(from + sizeof(T))));
   };
   parallel_for(ceil_div(first, kSide), 4, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t column = begin * kSide; column < std::min(end * kSide, first); column += kSide) {

@@ -58,7 +58,7 @@ ozfp4_status multiply(const Case& own, const Places& p, const Workspace* workspa
 #undef OZFP4_ARGUMENTS
 }
 
-// Leading dimensions and matrices with gaps, from the first matrix of `data` or, where they go backwards, from the last.
+// One entry more than the least.
 std::int64_t leading(const Case& own, int transpose, std::int64_t rows, std::int64_t columns) {
   const bool has_rows = (own.order == OZFP4_ROW_MAJOR) == (transpose == OZFP4_NO_TRANS);
   return std::max<std::int64_t>(has_rows ? columns : rows, 1) + 1;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "arith/exact/conjugate.hpp"
 #include "arith/multiples.hpp"
 #include "cuda/gram/mirror.hpp"
 #include "cuda/launch.hpp"
@@ -10,16 +11,11 @@ namespace {
 constexpr int kSide = 32, kRows = 8;  // of a tile, and of the threads that move it
 constexpr std::int64_t kMostBlocks = std::int64_t(1) << 30;
 
-// The parts of an entry as they lie, so that NaN stays what it is.
+// The parts of an entry as they lie.
 template <class T, int Parts>
 struct Entry {
   T part[Parts];
 };
-
-template <class T>
-__device__ T negated(T x) {
-  return x == x ? T(0) - x : x;
-}
 
 // Tiles of the rows [first, last) and columns [0, first), whose transposes are above the diagonal.
 template <class T, int Parts>
@@ -39,7 +35,7 @@ __global__ void __launch_bounds__(kSide* kRows) mirror_kernel(const __grid_const
     for (int i = y; i < kSide; i += kRows) {
       if (row + i < m.last && column + x < m.first) {
         Own entry = tile[x][i];
-        if (Parts == 2) entry.part[Parts - 1] = negated(entry.part[Parts - 1]);
+        if (Parts == 2) entry.part[Parts - 1] = conjugated(entry.part[Parts - 1]);
         reinterpret_cast<Own*>(m.data + (row + i) * m.stride)[column + x] = entry;
       }
     }

@@ -18,9 +18,8 @@ struct Mirrored {
   std::int64_t stride = 0, first = 0, last = 0;
 };
 
-// Rows [first, last) left of column `first` from the columns above: the adjoint. An imaginary part of +0 stays one, as in a
-// product. Neither synchronises nor allocates; may be captured. Throws LaunchError. Range: 0 <= first <= last < 2^31; float64 or
-// float32, rows aligned to their entries' parts.
+// Rows [first, last) left of column `first` from the columns above: the adjoint. Neither synchronises nor allocates; may be
+// captured. Throws LaunchError. Range: 0 <= first <= last < 2^31; float64 or float32, rows aligned to their entries' parts.
 OZFP4_CUDA_EXPORT void launch_mirror(const Mirrored& matrix, cudaStream_t stream);
 
 }  // namespace ozfp4::cuda
