@@ -100,6 +100,29 @@ def test_no_more_memory_is_taken_than_the_limit():
     assert torch.cuda.max_memory_allocated(DEVICE) - held <= limit + 2 * extension.extension().counter_bytes
 
 
+@pytest.mark.parametrize("accuracy", ["scaled", "fp64", "correct"])
+def test_less_is_taken_where_the_device_has_no_more(accuracy):
+    """Without a limit, and by a product that is launched again."""
+    a, b = inputs(((4000, 4000), (4000, 4000)))
+    options = {"accuracy": accuracy, "backend": "int8"}
+    expected, whole = ozfp4.matmul(a, b, report=True, **options)
+    torch.cuda.synchronize()
+    torch.cuda.empty_cache()
+    room = torch.cuda.memory_allocated(DEVICE) + whole.workspace // 2 + expected.nbytes
+    out = noisy(expected.shape, torch.float64)
+    torch.cuda.set_per_process_memory_fraction(room / torch.cuda.get_device_properties(DEVICE).total_memory)
+    try:
+        _, report = ozfp4.matmul(a, b, out=out, report=True, **options)
+        assert report.workspace <= whole.workspace // 2
+        assert_same_bits(out.cpu(), expected.cpu())
+        for _ in range(3):
+            out.fill_(float("nan"))
+            ozfp4.matmul(a, b, out=out, **options)
+            assert_same_bits(out.cpu(), expected.cpu())
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+
+
 def test_blocks_of_a_complex_product_have_one_workspace_after_the_other():
     a, b = (torch.complex(*torch.randn(2, 2000, 2000, dtype=torch.float64, device=DEVICE)) for _ in "ab")
     out = noisy((2000, 2000), a.dtype)

@@ -15,6 +15,7 @@ import pytest
 
 import ozfp4
 from ozfp4.backends.cuda import extension, integers, launch
+from ozfp4.backends.cuda import memory as device_memory
 from ozfp4.backends.cuda.findings import Findings, make_report
 from ozfp4.backends.cuda.variant import Variant
 from ozfp4.backends.cuda.views import prepare
@@ -86,13 +87,73 @@ def test_a_failed_launch_leaves_its_counters_to_nobody(monkeypatch: pytest.Monke
     a, b = torch.ones(3, 4, dtype=torch.float64), torch.ones(4, 5, dtype=torch.float64)
     out, memory = torch.empty(3, 5, dtype=torch.float64), SimpleNamespace(counters=64, workspace=4096)
     monkeypatch.setattr(extension.require_cuda(), "stream_id", lambda stream, device: 5)
-    monkeypatch.setattr(launch, "_memories", {(None, 5): memory})
+    monkeypatch.setattr(device_memory, "_memories", {(None, 5): memory})
     fill(a, b, out)
-    assert list(launch._memories) == [(None, 5)]
+    assert list(device_memory._memories) == [(None, 5)]
     monkeypatch.setattr(extension.require_cuda().Problem, "launch", fail)
     with pytest.raises(RuntimeError, match="launching repair"):
         fill(a, b, out)
-    assert launch._memories == {}
+    assert device_memory._memories == {}
+
+
+class LittleMemory:
+    """A device that has no room for a tensor of more than so many bytes; what was asked for."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, room: int) -> None:
+        self.room, self.asked, self._own = room, [], torch.empty
+        monkeypatch.setattr(torch, "empty", self.empty)
+        monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
+
+    def empty(self, *extents: Any, **about: Any) -> Any:
+        if about.get("dtype") == torch.uint8:
+            self.asked.append(*extents)
+            if extents[0] > self.room:
+                raise torch.cuda.OutOfMemoryError(f"no room for {extents[0]} bytes")
+        return self._own(*extents, **about)
+
+
+def in_any_workspace(monkeypatch: pytest.MonkeyPatch, least: int) -> None:
+    """Problems that take all that they may, 40,000 bytes where nothing limits them."""
+    problem = extension.require_cuda().Problem
+    own = problem.__init__
+
+    def made(self: Any, *about: Any, **further: Any) -> None:
+        own(self, *about, **further)
+        self.bytes = min(self.limit, 40_000)
+        if self.bytes < least:
+            raise ValueError(f"workspace_limit = {self.limit} bytes is too small: at least {least} bytes")
+
+    monkeypatch.setattr(problem, "__init__", made)
+
+
+def test_a_product_without_room_takes_half_of_its_workspace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or half of that; also one that is launched again, when other tensors have taken the room."""
+    a, b = (torch.from_numpy(np.random.default_rng(7).standard_normal(s)) for s in ((7, 6), (6, 5)))
+    expected, out = ozfp4.matmul(a, b), torch.from_numpy(noise((7, 5), np.float64))
+    in_any_workspace(monkeypatch, 4096)
+    memory = LittleMemory(monkeypatch, 15_000)
+    findings = Findings(PLAN)
+    made = fill(a, b, out, findings)
+    assert memory.asked == [40_000, 20_000, 10_000]
+    assert_same_bits(out, expected)
+    assert make_report(PLAN, a, b, made.problem, findings, "why", None).workspace == 10_000
+    memory.room, memory.asked = 6_000, []
+    assert_same_bits(again(monkeypatch, made, (a, b), out, (a, b)), expected)
+    assert memory.asked == [10_000, 5_000]
+
+
+@pytest.mark.parametrize("is_captured", [False, True])
+def test_a_product_that_no_blocks_have_room_for(is_captured: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names what the whole product wants; nothing is laid out anew while a graph is captured."""
+    a, out = torch.ones(3, 3, dtype=torch.float64), torch.from_numpy(noise((3, 3), np.float64))
+    before = out.clone()
+    in_any_workspace(monkeypatch, 4096)
+    memory = LittleMemory(monkeypatch, 12_000 if is_captured else 3_000)
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: is_captured)
+    with pytest.raises(torch.cuda.OutOfMemoryError, match="no room for 40000 bytes"):
+        fill(a, a, out)
+    assert memory.asked == ([40_000] if is_captured else [40_000, 20_000, 10_000, 5_000, 40_000])
+    assert torch.equal(out.view(torch.int64), before.view(torch.int64))
 
 
 def outs() -> dict[str, Any]:

@@ -16,6 +16,7 @@ from . import extension
 from .device_plan import device_plan
 from .findings import Findings
 from .kept import NOTHING_KEPT, KeptSides
+from .memory import KEPT_WORKSPACE, clear_counters, forget_counters, stream_memory, workspace_for
 from .promise import PLAIN, Promise
 from .variant import Variant
 from .views import Prepared, prepare
@@ -55,49 +56,6 @@ class OnlyLaunch:
         self.launch = launch if self._count == 1 else None
         if launch is not None:
             launch.workspace = launch.second = None
-
-
-# Of a problem that is launched again; larger ones take far longer than the allocation of theirs.
-_KEPT_WORKSPACE = 2**20
-
-
-class StreamMemory:
-    """What launches of one stream share, which follow each other: the addresses of counters that they leave as they found them,
-    zero, and of a workspace for small problems; and the tensors of both."""
-
-    def __init__(self, device: int) -> None:
-        torch, cuda = library.require_torch(), extension.require_cuda()
-        where = torch.device("cuda", device)
-        self.held = (
-            torch.zeros(cuda.counter_bytes, dtype=torch.uint8, device=where),
-            torch.empty(_KEPT_WORKSPACE, dtype=torch.uint8, device=where),
-        )
-        self.counters, self.workspace = (int(x.data_ptr()) for x in self.held)
-
-
-_memories: dict[tuple[int, int], StreamMemory] = {}  # by device and stream
-
-
-def _memory_of(stream: int, device: int) -> StreamMemory | None:
-    """That of a stream, the current one; None while it is captured: a graph may run beside the stream."""
-    number = extension.require_cuda().stream_id(stream, device)
-    memory = _memories.get((device, number))
-    if memory is None and number >= 0:
-        memory = _memories[device, number] = StreamMemory(device)
-    return memory
-
-
-def clear_counters(stream: int, device: int) -> int:
-    """The address of the current stream's counters; 0 while it is captured."""
-    memory = _memory_of(stream, device)
-    return 0 if memory is None else memory.counters
-
-
-def forget_counters(address: int) -> None:
-    """Behind a launch that failed: those before it have left the counters as they were in between."""
-    for key, memory in list(_memories.items()):
-        if memory.counters == address:
-            del _memories[key]
 
 
 def current_stream(torch: Any, device: int) -> int:
@@ -159,7 +117,8 @@ def run(
         shapes,
         None if update is None or update.c is None else (update.c.shape, update.c.stride(), update.c.dtype),
     )
-    workspace = enqueue(prepared, addresses, device, events, findings, second, kept, update)
+    prepared, workspace = workspace_for(prepared, device)
+    enqueue(prepared, workspace, addresses, device, events, findings, second, kept, update)
     addend = 0 if update is None or update.c is None else int(update.c.data_ptr())
     return Launch(prepared, workspace, second, addresses, addend)
 
@@ -170,6 +129,7 @@ _DEBUG: dict[str, Any] = {"sync_stages": True} if debug.SYNC_STAGES else {}
 
 def enqueue(
     prepared: Prepared,
+    workspace: Any,
     addresses: tuple[int, int, int],
     device: Any,
     events: tuple[int, int, int] = (0, 0, 0),
@@ -177,16 +137,15 @@ def enqueue(
     second: Any = None,
     kept: KeptSides = NOTHING_KEPT,
     update: Update | None = None,
-) -> Any:
-    """Enqueue a problem on matrices at these addresses; returns the workspace, which the stream still uses."""
+) -> None:
+    """Enqueue a problem on matrices at these addresses, in a workspace that the stream uses until it has run."""
     torch = library.require_torch()
     index = device.index
     problem = prepared.problem
-    workspace = torch.empty(problem.bytes, dtype=torch.uint8, device=device)
     stream = current_stream(torch, index)
     if prepared.steps is not None:  # its memory came from another stream: it must outlive this one's launches
         prepared.steps.record_stream(torch.cuda.current_stream(index))
-    memory, counters = workspace.data_ptr(), clear_counters(stream, index)
+    counters = clear_counters(stream, index)
     further = _DEBUG if second is None else {**_DEBUG, "second": second.data_ptr()}
     if kept is not NOTHING_KEPT:
         further = {**further, **kept.arguments(torch, index, stream)}
@@ -195,10 +154,12 @@ def enqueue(
         further = {**further, "alpha": update.alpha, "beta": update.beta, "addend": addend}
     try:
         if findings is None:
-            problem.launch(*addresses, memory, counters, stream, *events, **further)
-            return workspace
+            problem.launch(*addresses, workspace.data_ptr(), counters, stream, *events, **further)
+            return
         for turn in range(problem.turns):  # the next turn overwrites what this one leaves
-            problem.launch(*addresses, memory, counters, stream, *events, turn, turn + 1, **further)
+            problem.launch(
+                *addresses, workspace.data_ptr(), counters, stream, *events, turn, turn + 1, **further
+            )
             findings.add(problem, turn, workspace)
         for name, side in zip("ab", kept, strict=True):
             if side is not None:
@@ -206,7 +167,6 @@ def enqueue(
     except BaseException:
         forget_counters(counters)
         raise
-    return workspace
 
 
 def relaunch(
@@ -221,12 +181,12 @@ def relaunch(
     takes the workspace that its stream keeps."""
     torch, index = library.require_torch(), device.index
     stream = current_stream(torch, index)
-    memory = _memory_of(stream, index)
-    if memory is None or prepared.bytes > _KEPT_WORKSPACE:
-        workspace = torch.empty(prepared.bytes, dtype=torch.uint8, device=device)
-        address, counters = workspace.data_ptr(), 0 if memory is None else memory.counters
+    shared = stream_memory(stream, index)
+    if shared is None or prepared.bytes > KEPT_WORKSPACE:
+        prepared, workspace = workspace_for(prepared, device)
+        address, counters = workspace.data_ptr(), 0 if shared is None else shared.counters
     else:
-        address, counters = memory.workspace, memory.counters
+        address, counters = shared.workspace, shared.counters
     if prepared.steps is not None:  # as in enqueue
         prepared.steps.record_stream(torch.cuda.current_stream(index))
     alpha, beta = factors or (1.0, 0.0)

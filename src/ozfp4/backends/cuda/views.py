@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -13,12 +14,20 @@ from .variant import Variant
 
 class Prepared:
     """A problem, how many bytes of workspace it needs, and the schedule on the device that its launches read (None: it travels
-    with them)."""
+    with them); `limited` makes it under another workspace limit."""
 
-    def __init__(self, problem: Any, steps: Any) -> None:
+    def __init__(self, problem: Any, steps: Any, limited: Callable[[int], Prepared]) -> None:
         self.problem = problem
         self.bytes = int(problem.bytes)
         self.steps = steps
+        self._limited = limited
+
+    def in_half(self) -> Prepared | None:
+        """The same product in half of the workspace, in more blocks; None where its smallest blocks take more."""
+        try:
+            return self._limited(self.bytes // 2)
+        except ValueError:
+            return None
 
     @cached_property
     def relaunch(self) -> Any:
@@ -113,4 +122,8 @@ def prepare(
         made.cuda_plan, operand_a, operand_b, result, extents, stack_a, stack_b, stack_c, device, limit,
         made.steps_address(), **choices, **further,
     )  # fmt: skip
-    return Prepared(problem, made.steps)
+
+    def limited(other: int) -> Prepared:
+        return prepare(made, shape, a, b, c, alignments, device, other, variant, kept, addend)
+
+    return Prepared(problem, made.steps, limited)
