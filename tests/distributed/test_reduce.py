@@ -92,22 +92,17 @@ def float_case(here, seed):
 
 
 def float_cases(here, first, count, limits=None):
-    from ozfp4.distributed import reduce
+    from ozfp4.distributed import cost, reduce
 
-    names = ("MOST_BYTES", "ALIGNED", "REPAIR_BYTES", "_overlaps")
-    before = [getattr(reduce, name) for name in names]
-    values = before
-    if limits is not None:
-        most, aligned, repair, overlaps = limits
-        values = [dict.fromkeys(("cpu", "cuda"), most), aligned, repair, lambda *_: overlaps]
-    try:
-        for name, value in zip(names, values, strict=True):
-            setattr(reduce, name, value)
+    with pytest.MonkeyPatch.context() as patch:
+        if limits is not None:
+            most, aligned, repair, is_hidden = limits
+            patch.setattr(reduce, "MOST_BYTES", dict.fromkeys(("cpu", "cuda"), most))
+            patch.setattr(reduce, "ALIGNED", aligned)
+            patch.setattr(reduce, "REPAIR_BYTES", repair)
+            patch.setattr(cost, "hides_residues", lambda *_: is_hidden)
         for seed in range(first, first + count):
             float_case(here, seed)
-    finally:
-        for name, value in zip(names, before, strict=True):
-            setattr(reduce, name, value)
     return count
 
 
@@ -241,11 +236,11 @@ def test_floats(ranks):
     assert ranks.run(float_cases, 1000 * ranks.size, count) == [count] * ranks.size
 
 
-@pytest.mark.parametrize("overlaps", [True, False])
-def test_floats_in_blocks(ranks, overlaps):
+@pytest.mark.parametrize("is_hidden", [True, False])
+def test_floats_in_blocks(ranks, is_hidden):
     """Blocks of a few columns, which travel under products or between them, and whole lines a few at a time."""
     count = 40 if ranks.size <= 4 else 15
-    limits = (64, 2, 100, overlaps)
+    limits = (64, 2, 100, is_hidden)
     assert ranks.run(float_cases, 1000 * ranks.size, count, limits) == [count] * ranks.size
 
 

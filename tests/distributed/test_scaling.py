@@ -105,10 +105,13 @@ def test_a_reduction_by_hand() -> None:
     of_memory = model.predict(given, "reduce", model.Machine(1e30, 1e30, 1e30, 1e12))
     assert of_memory.total == pytest.approx((2 * 16 + 8) * entries / 1e12)
     # Two blocks: the second one's residues travel after the first one's, and both wait for them.
-    two = problem(2, 12288, "columns", "rows")
-    slow = model.predict(two, "reduce", model.Machine(1e30, 1e30, 1e9, 1e12))
-    half = 12288**2 // 4
-    assert slow.total == pytest.approx(2 * 16 * half / 1e9 + (2 * 16 + 8) * half / 1e12)
+    block, machine = 12288**2 // 8, model.Machine(1e30, 1e30, 1e9, 1e12)
+    hidden = model.predict(problem(4, 12288, "columns", "rows"), "reduce", machine)
+    assert hidden.total == pytest.approx(2 * 3 * 16 * block / 1e9 + (4 * 16 + 8) * block / 1e12)
+    # Of fewer ranks less travels beside longer products: nothing is hidden.
+    block = 12288**2 // 4
+    apart = model.predict(problem(2, 12288, "columns", "rows"), "reduce", machine)
+    assert apart.total == pytest.approx(2 * 16 * block / 1e9 + 2 * (2 * 16 + 8) * block / 1e12)
 
 
 def test_residues_move_less_than_operands_where_k_is_long() -> None:

@@ -20,8 +20,8 @@ RESIDUES = {"cuda": 16, "cpu": 28}
 WORD = 8  # bytes of a partial sum of integers
 LINE = 48  # bytes of what ranks tell each other of a row or column
 
-# An operand that moves comes at once where that takes less than this share of the products' time, and in pieces beyond, of which
-# one travels while the one before is multiplied: products of pieces are slower, and slower beside a collective.
+# What moves, operands or residues, moves by itself where that takes less than this share of the products' time. Beyond, one piece
+# travels while another is multiplied: products of pieces are slower, and slower beside a collective.
 PIECES_FROM = 0.25
 LEAST_COLUMNS = 1024  # of a piece
 MOST_PIECES = 8  # the first, for which a rank waits, is a small part
@@ -128,6 +128,14 @@ def reduction(problem: Problem, has_integers: bool) -> Way:
     received += moved(computed, result, ranks) * problem.item
     share = max(problem.a.sizes) / problem.k if problem.k else 0.0
     return Way("reduce", computed, received, seconds_of(problem, received, 3 + (computed != result), share))
+
+
+def hides_residues(problem: Problem, computed: Placed) -> bool:
+    """Whether the residues of a block of the result travel while the next one is multiplied. Range: A is cut along K."""
+    received = prod(computed.local(0)) * RESIDUES[problem.device] * (problem.ranks - 1)
+    return received / link(problem) >= PIECES_FROM * seconds_of(
+        problem, 0, 0, max(problem.a.sizes) / problem.k
+    )
 
 
 def seconds_of(problem: Problem, received: int, collectives: int, share: float) -> float:

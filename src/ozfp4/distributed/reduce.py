@@ -213,13 +213,13 @@ def _add_residues(
             )
 
     extent, before = computed.shape[free], None
-    overlaps = _overlaps(problem, computed, piece, group, a)
+    is_hidden = cost.hides_residues(problem, computed)
     for begin in range(0, extent, step):
         width = min(step, extent - begin)
         parts = [ordered(along, (begin, width)) for along in ranges]
         sizes = [piece.bytes_of(rows[1], columns[1]) for rows, columns in parts]
         coming = _exchange(group, piece, parts, sizes, a, products)
-        if not overlaps:
+        if not is_hidden:
             finish(begin, width, coming)
             continue
         if before is not None:
@@ -296,14 +296,6 @@ def _reserve(piece: Any, computed: Placed, step: int, group: Group, device: Any)
         2 * piece.bytes_of(*((count, step) if computed.axis == -2 else (step, count))) for count in lines
     )
     require_torch().empty(total, dtype=require_torch().uint8, device=device)
-
-
-def _overlaps(problem: Problem, computed: Placed, piece: Any, group: Group, a: Any) -> bool:
-    """Whether blocks travel while others are multiplied. A kernel that has all multiprocessors and one that moves bytes cost each
-    other more than a short way takes; where that is long, it is to be hidden."""
-    own, kind = computed.local(group.rank), a.device.type
-    travelling = piece.bytes_of(*own) * (group.size - 1) / cost.LINK[kind]
-    return bool(travelling > 0.1 * 2.0 * problem.m * problem.n * a.shape[1] / cost.RATE[kind])
 
 
 def _exchange(

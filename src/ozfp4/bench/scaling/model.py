@@ -144,7 +144,8 @@ def _pieces(
 
 
 def _reduction(problem: Problem, machine: Machine) -> Times:
-    """Blocks of the result: their residues travel while the next block is multiplied; then they are added up and rounded."""
+    """Blocks of the result: their residues travel while the next block is multiplied, or before it where that is short; then they
+    are added up and rounded."""
     way = cost.reduction(problem, False)
     ranks, entries = problem.ranks, prod(way.computed.local(0))
     residues = cost.RESIDUES[problem.device]
@@ -154,11 +155,11 @@ def _reduction(problem: Problem, machine: Machine) -> Times:
     travel = machine.start + residues * entries * (ranks - 1) / blocks / machine.exchange
     added = (residues * ranks + problem.item) * entries / blocks / machine.memory
     now = here = 0.0
-    for block in range(blocks):
+    for block in range(blocks if cost.hides_residues(problem, way.computed) else 0):
         now += products / blocks
         before, here = here, max(now, here) + travel
         if block:
             now = max(now, before) + added
-    now = max(now, here) + added
+    now = max(now, here) + added if here else products + blocks * (travel + added)
     last = _seconds(way.computed, problem.result, problem.item, ranks, machine)
     return Times(products, lines + blocks * travel + last, lines + now + last)
