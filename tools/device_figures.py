@@ -1,5 +1,5 @@
-"""Draw the figures of docs/figures/h200: speed and stages from docs/data/h200.json, scaling from docs/data/h200_scaling.json,
-others from the data that lie there.
+"""Draw the figures of docs/figures/h200: speed and stages from docs/data/h200.json, others from the data that lie there; and
+docs/figures/scaling from docs/data/scaling.json.
 
 accuracy.json, model.json and breakdown.json are what `ozfp4 accuracy`, `ozfp4 model` and benchmarks/breakdown.py wrote on the
 device (with --no-figures where it has no matplotlib); those that are missing are left out.
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import device_tables
@@ -34,15 +35,15 @@ def figure_data(measured: dict[str, Any]) -> dict[str, Any]:
     return {"machine": measured, "labels": labels, "rows": rows}
 
 
-def figures(results: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Names and figures of everything that there are data for."""
-    yield "speed", speed.speeds(results)
+def figures(results: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
+    """Places, without a suffix, and figures of everything that there are data for."""
+    yield FOLDER / "speed", speed.speeds(results)
     if any("multiply ms" in row for row in results["rows"]):
-        yield "stages", speed.stages(results)
+        yield FOLDER / "stages", speed.stages(results)
     if device_tables.SCALING.exists():
         found = device_tables.load(device_tables.SCALING)
         device_tables.check_commit(device_tables.SCALING, found, known=True)
-        yield "scaling", scaling.measured({"machine": found, "rows": found["rows"]})
+        yield FOLDER.parent / "scaling", scaling.measured({"machine": found, "rows": found["rows"]})
     makers = {
         "accuracy": accuracy.effective_bits,
         "model": model.predicted_and_measured,
@@ -55,7 +56,7 @@ def figures(results: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             device_tables.check_commit(
                 path, found["machine"], known=False
             )  # where there is none the figure says so
-            yield name, make(found)
+            yield FOLDER / name, make(found)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -70,8 +71,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"device_figures: {error}", file=sys.stderr)
         return 2
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name, figure in drawn:
-        paths = style.save(figure, FOLDER, name)
+    for place, figure in drawn:
+        paths = style.save(figure, place.parent, place.name)
         print("wrote " + ", ".join(str(path.relative_to(device_tables.ROOT)) for path in paths))
     return 0
 

@@ -3,7 +3,7 @@
     python tools/device_tables.py                  write the tables
     python tools/device_tables.py --take FILE      first take FILE, which benchmarks/gpu.py --out wrote, as docs/data/h200.json;
                                                    or benchmarks/gpu_modes.py, as docs/data/h200_modes.json, or
-                                                   `ozfp4 bench --distributed`, as docs/data/h200_scaling.json
+                                                   `ozfp4 bench --distributed`, as docs/data/scaling.json
     python tools/device_tables.py --check          write nothing; exit status 1 if a page disagrees with the data
 
 A table stands between <!-- NAME --> and <!-- /NAME -->, NAME one of gpu-table (whole calls), gpu-sentence (the largest of them in
@@ -26,7 +26,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "docs" / "data" / "h200.json"
 MODES = ROOT / "docs" / "data" / "h200_modes.json"
-SCALING = ROOT / "docs" / "data" / "h200_scaling.json"
+SCALING = ROOT / "docs" / "data" / "scaling.json"
 FIGURES = ROOT / "docs" / "figures" / "h200"
 PAGES = (
     ROOT / "README.md",
@@ -328,9 +328,9 @@ def scaling_products(_: Results) -> str:
         for row in found["rows"]
         if "skipped" in row
     ]
-    drawn = ["![Measured scaling and the model](figures/h200/scaling.svg)"]
+    drawn = ["![Measured scaling and the model](figures/scaling.svg)"]
     return "\n\n".join(
-        [_machine(found), table, *reasons, *(drawn if (FIGURES / "scaling.svg").exists() else [])]
+        [_machine(found), table, *reasons, *(drawn if (FIGURES.parent / "scaling.svg").exists() else [])]
     )
 
 

@@ -251,7 +251,7 @@ def test_figures_of_a_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     }
     (tmp_path / "scaling.json").write_text(json.dumps(SCALING))
     assert device_figures.main([]) == 0
-    assert (tmp_path / "figures" / "scaling.svg").exists()
+    assert (tmp_path / "scaling.svg").exists()
 
 
 def test_the_largest_size_in_words() -> None:
