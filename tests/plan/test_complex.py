@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import cache
 from itertools import combinations
 from math import gcd, log2, prod
 
@@ -26,7 +27,7 @@ def plan_of(backend: str, bits: int, k: int) -> Plan:
     return make_plan("II", backend, "least", bits, k, is_complex=True)
 
 
-def integers(bits: int, seed: int, count: int = 400) -> np.ndarray:
+def integers(bits: int, seed: int, count: int = 100) -> np.ndarray:
     rng = np.random.default_rng(seed)
     edges = [0, 1, 2**bits, 2**bits - 1, 2 ** (bits - 1)]
     random = [
@@ -36,8 +37,16 @@ def integers(bits: int, seed: int, count: int = 400) -> np.ndarray:
     return rng.permutation(values)
 
 
+@cache
 def factors(m: int) -> set[int]:
-    return {p for p in range(2, m + 1) if m % p == 0 and all(p % q for q in range(2, int(p**0.5) + 1))}
+    found, p = set(), 2
+    while p * p <= m:
+        if m % p == 0:
+            found.add(p)
+            m //= p
+        else:
+            p += 1
+    return found | ({m} if m > 1 else set())
 
 
 def splits(m: int) -> bool:
