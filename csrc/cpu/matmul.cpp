@@ -1,6 +1,7 @@
 #include "cpu/matmul.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "cpu/blocks.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
@@ -44,14 +45,10 @@ void finish_words(const WordProduct& product, const OperandView& a, const Operan
                   const MatmulOptions& options, bool has_records, std::int64_t panel_bytes, MatmulOutcome& outcome) {
   const Scales &scale_a = product.scales_a(), &scale_b = product.scales_b();
   if (!has_records) {
-    const StageTimer timer(outcome.times.reconstruct);
     product.finish(options.promise, target, nullptr);
   } else {
     Listed listed(a.outer, b.outer);
-    {
-      const StageTimer timer(outcome.times.reconstruct);
-      outcome.entries.extend(product.finish(options.promise, target, &listed));
-    }
+    outcome.entries.extend(product.finish(options.promise, target, &listed));
     const StageTimer timer(outcome.times.repair);
     outcome.entries.extend(cpu_settle_disjoint(a, scale_a, b, scale_b, 0, 0, target, listed));
     outcome.entries.extend(cpu_repair(a, scale_a, b, scale_b, 0, 0, target, listed, panel_bytes));
@@ -76,11 +73,13 @@ bool multiply_in_words(const Plan& plan, const OperandView& a, const OperandView
   const OperandView &left = turns ? b : a, &right = turns ? a : b;
   if (plan.is_complex || !may_multiply_words(left.outer, right.outer, a.inner, request, options.workspace_limit)) return false;
   WordProduct product(left, right, request, ways, options.workspace_limit, outcome.times);
-  if (!product.multiply()) return false;
+  std::vector<Target> turned_targets;
+  if (turns) std::transform(targets.begin(), targets.end(), std::back_inserter(turned_targets), turned);
+  const std::vector<Target>& own = turns ? turned_targets : targets;
+  if (!product.multiply(options.promise, own.size() == 1 ? &own.front() : nullptr)) return false;
   const std::int64_t panel_bytes = std::max<std::int64_t>(0, options.workspace_limit - product.workspace()) / thread_count();
-  for (const Target& target : targets) {
-    finish_words(product, left, right, turns ? turned(target) : target, options, request.wants_records(), panel_bytes, outcome);
-  }
+  for (const Target& target : own)
+    finish_words(product, left, right, target, options, request.wants_records(), panel_bytes, outcome);
   outcome.in_words = true;
   outcome.moduli_used = product.residues();
   outcome.limbs = product.limbs();
