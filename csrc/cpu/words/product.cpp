@@ -81,11 +81,14 @@ WordWays ways_that_pay(std::int64_t m, std::int64_t n, std::int64_t k, const Pro
   const double of_limbs = product(limbs.rows, limbs.columns, limbs.tiles) * (kPanelLines * kTileBytes);
   const Costs words = amx_limbs.is_here() ? kAmxWords : multiplies_words_fast() ? kFastWords : kSlowWords;
   const ByteKernel* kernel = serving_byte_kernel();
-  const auto amx_planes = [] { return thread_count() > 1 ? kSharedAmxPlanes : kAmxPlanes; };
-  const Costs planes = kernel == &amx_kernel ? amx_planes() : kernel != nullptr ? kBytePlanes : kBlasPlanes;
-  const double by_planes = nanoseconds(planes, product(m, n, k), lines(m, n) * inner);
   const double in_words = nanoseconds(words, of_words, lines(shape.rows, shape.columns) * inner);
   const double by_limbs = nanoseconds(kAmxLimbs, of_limbs, lines(m, n) * inner);
+  const auto of_planes = [&](const Costs& planes) { return nanoseconds(planes, product(m, n, k), lines(m, n) * inner); };
+  double by_planes = of_planes(kernel == &amx_kernel ? kAmxPlanes : kernel != nullptr ? kBytePlanes : kBlasPlanes);
+  // How many threads there are is asked of the system: only where it decides.
+  if (kernel == &amx_kernel && std::max(in_words, by_limbs) > by_planes && thread_count() > 1) {
+    by_planes = of_planes(kSharedAmxPlanes);
+  }
   WordWays ways;
   ways.words = of_words <= kMostProducts && in_words <= by_planes;
   // Correctly rounded results of double precision have longer integers than limbs hold, with few exceptions.

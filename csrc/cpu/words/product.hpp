@@ -49,8 +49,10 @@ class WordProduct {
   // for finish to write: nothing is written here.
   bool multiply(const Promise& promise, const Target* only);
 
-  // The integers, rounded to a target: as cpu_reconstruct, or where `listed` is given, as cpu_reconstruct_certified. Of one
-  // target by limbs the multiplication itself, where its results are rounded as they come.
+  // Whether finish multiplies, by limbs, and rounds the results as they come: then it lists none.
+  bool ends_in_finish() const { return rounded_.has_value(); }
+
+  // The integers, rounded to a target: as cpu_reconstruct, or where `listed` is given, as cpu_reconstruct_certified.
   EntryCounts finish(const Promise& promise, const Target& target, Listed* listed) const;
 
   // By limbs without norms.
