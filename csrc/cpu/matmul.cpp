@@ -1,6 +1,7 @@
 #include "cpu/matmul.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "cpu/blocks.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
@@ -39,22 +40,19 @@ Target turned(const Target& target) {
           {target.update.is_asked, target.update.factors, turn(target.update.c)}};
 }
 
-// What a product in words leaves, made into one target, `panel_bytes` of a workspace to spare.
+// What a product in words leaves, made into one target.
 void finish_words(const WordProduct& product, const OperandView& a, const OperandView& b, const Target& target,
-                  const MatmulOptions& options, bool has_records, std::int64_t panel_bytes, MatmulOutcome& outcome) {
+                  const MatmulOptions& options, bool has_records, MatmulOutcome& outcome) {
   const Scales &scale_a = product.scales_a(), &scale_b = product.scales_b();
-  if (!has_records) {
-    const StageTimer timer(outcome.times.reconstruct);
-    product.finish(options.promise, target, nullptr);
+  if (!has_records || product.ends_in_finish()) {
+    outcome.entries.extend(product.finish(options.promise, target, nullptr));
   } else {
     Listed listed(a.outer, b.outer);
-    {
-      const StageTimer timer(outcome.times.reconstruct);
-      outcome.entries.extend(product.finish(options.promise, target, &listed));
-    }
+    outcome.entries.extend(product.finish(options.promise, target, &listed));
     const StageTimer timer(outcome.times.repair);
+    const std::int64_t spare = std::max<std::int64_t>(0, options.workspace_limit - product.workspace());
     outcome.entries.extend(cpu_settle_disjoint(a, scale_a, b, scale_b, 0, 0, target, listed));
-    outcome.entries.extend(cpu_repair(a, scale_a, b, scale_b, 0, 0, target, listed, panel_bytes));
+    outcome.entries.extend(cpu_repair(a, scale_a, b, scale_b, 0, 0, target, listed, spare / thread_count()));
   }
   if (scale_a.special_lines + scale_b.special_lines == 0) return;
   const StageTimer timer(outcome.times.reconstruct);
@@ -75,12 +73,13 @@ bool multiply_in_words(const Plan& plan, const OperandView& a, const OperandView
   const bool turns = is_turned(a.outer, b.outer);
   const OperandView &left = turns ? b : a, &right = turns ? a : b;
   if (plan.is_complex || !may_multiply_words(left.outer, right.outer, a.inner, request, options.workspace_limit)) return false;
+  check_thread_setting();  // by one thread the number of threads need not be known, but nonsense is refused
   WordProduct product(left, right, request, ways, options.workspace_limit, outcome.times);
-  if (!product.multiply()) return false;
-  const std::int64_t panel_bytes = std::max<std::int64_t>(0, options.workspace_limit - product.workspace()) / thread_count();
-  for (const Target& target : targets) {
-    finish_words(product, left, right, turns ? turned(target) : target, options, request.wants_records(), panel_bytes, outcome);
-  }
+  std::vector<Target> turned_targets;
+  if (turns) std::transform(targets.begin(), targets.end(), std::back_inserter(turned_targets), turned);
+  const std::vector<Target>& own = turns ? turned_targets : targets;
+  if (!product.multiply(options.promise, own.size() == 1 ? &own.front() : nullptr)) return false;
+  for (const Target& target : own) finish_words(product, left, right, target, options, request.wants_records(), outcome);
   outcome.in_words = true;
   outcome.moduli_used = product.residues();
   outcome.limbs = product.limbs();

@@ -29,10 +29,17 @@ inline constexpr int kDiagonals = 2 * Limbs - 1;
 
 inline constexpr std::uint32_t kDiagonalBias = 0x7FFF8000u;
 
+// The most that |D_d| is over `inner` products, and whether D_d + 2^8 D_(d + 1) and a carry from below fit 32 bits.
+constexpr std::int64_t most_diagonal(int limbs, std::int64_t inner) {
+  return inner * ((limbs - 2) * (std::int64_t(1) << 14) + 2 * 65 * 128);
+}
+constexpr bool pairs_fit(int limbs, std::int64_t inner) {
+  return 257 * most_diagonal(limbs, inner) + (1 << 15) < std::int64_t(1) << 31;
+}
 template <int Limbs, int Inner>
-inline constexpr std::int64_t kMostDiagonal = Inner * ((Limbs - 2) * (std::int64_t(1) << 14) + 2 * 65 * 128);
+inline constexpr std::int64_t kMostDiagonal = most_diagonal(Limbs, Inner);
 template <int Limbs, int Inner>
-inline constexpr bool kPairsFit = 257 * kMostDiagonal<Limbs, Inner> + (1 << 15) < std::int64_t(1) << 31;
+inline constexpr bool kPairsFit = pairs_fit(Limbs, Inner);
 
 // Whether D_d starts from the bias, not from 0: of a pair that is one number the lower one does.
 template <int Limbs, int Inner>

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "arith/accuracy/bound.hpp"
 #include "arith/accuracy/certificate.hpp"
+#include "arith/scale_entry.hpp"
 #include "arith/update/near_update.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "cpu/accuracy/certified.hpp"
@@ -32,7 +34,8 @@ struct ColumnGroup {
 };
 
 inline ErrorTerms error_terms(const LineRecord& record) {
-  return {static_cast<double>(record.rounded), static_cast<double>(record.nonzeros), std::ldexp(1.0, record.capacity - 1)};
+  return {static_cast<double>(record.rounded), static_cast<double>(record.nonzeros),
+          exact_power_of_two<double>(record.capacity - 1)};
 }
 
 inline ColumnGroup group_of(const BlockLines& lines, std::int64_t first, int n) {
@@ -73,6 +76,32 @@ inline bool certifies_all(const LineRecord& row, const ColumnGroup& group, std::
   const std::int64_t overlap = row.nonzeros + group.least_nonzeros - k;
   if (overlap < 1) return false;
   return row.depth + group.largest_depth <= overlap * (floor_log2(overlap) + least - precision - 2);
+}
+
+// accuracy="fp64": counts the entries of a row and a group of columns where certifies_all tells all of them; false where it does
+// not. Those of special lines count for nothing.
+inline bool counts_all(const BlockLines& rows, std::int64_t row, const ColumnGroup& group, std::int64_t k, int precision,
+                       EntryCounts& counts) {
+  if (rows.special[row] != kFinite) return true;
+  const LineRecord& own = rows.records[row];
+  if (!certifies_all(own, group, k, precision)) return false;
+  const int exact = own.rounded == 0 ? group.exact : 0;
+  counts.exact += exact;
+  counts.depth += group.lanes - exact;
+  return true;
+}
+
+// The counts of a whole product where its lines tell all of them, whatever its integers are.
+inline std::optional<EntryCounts> counted_by_lines(const BlockLines& rows, std::int64_t row_count, const BlockLines& columns,
+                                                   std::int64_t column_count, std::int64_t k, int precision) {
+  EntryCounts counts;
+  for (std::int64_t column = 0; column < column_count; column += kLanes) {
+    const ColumnGroup group = group_of(columns, column, static_cast<int>(std::min<std::int64_t>(kLanes, column_count - column)));
+    for (std::int64_t row = 0; row < row_count; ++row) {
+      if (!counts_all(rows, row, group, k, precision, counts)) return std::nullopt;
+    }
+  }
+  return counts;
 }
 
 // Reconstructs a block from its integers: `Source` is Integers (cpu/stages/integers.hpp) or has the same members.
@@ -194,15 +223,9 @@ class CertifiedBlock {
 
   // accuracy="fp64": the lanes that nothing certifies.
   std::uint64_t list_uncertified(std::int64_t row, std::int64_t column, int n, EntryCounts& counts) const {
-    if (rows_.special[row] != kFinite) return 0;
-    const LineRecord& own = rows_.records[row];
     const ColumnGroup& group = groups_[static_cast<std::size_t>(column / kLanes)];
-    if (certifies_all(own, group, k_, promise_.precision)) {
-      const int exact = own.rounded == 0 ? group.exact : 0;
-      counts.exact += exact;
-      counts.depth += group.lanes - exact;
-      return 0;
-    }
+    if (counts_all(rows_, row, group, k_, promise_.precision, counts)) return 0;
+    const LineRecord& own = rows_.records[row];
     const std::int64_t first = integers_.at(row, column);
     Sums sums;
     integers_.load(first, n, sums);

@@ -64,18 +64,16 @@ struct Entries {
   __m512i v[8];
 };
 
+// 0 in the place of NaN and infinities.
 OZFP4_SHUFFLING inline __m512i to_integers(__m512d x, __m512d scale, __mmask8& rounded) {
-  const __m512d z = _mm512_mul_pd(x, scale);
+  constexpr int not_finite = 0x01 | 0x08 | 0x10 | 0x80;  // NaN, quiet or not, and both infinities
+  const auto is_finite = static_cast<__mmask8>(~_mm512_fpclass_pd_mask(x, not_finite));
+  const __m512d z = _mm512_maskz_mul_pd(is_finite, x, scale);
   const __m512i v = _mm512_cvt_roundpd_epi64(z, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   const __mmask8 is_other = _mm512_cmp_pd_mask(_mm512_cvtepi64_pd(v), z, _CMP_NEQ_OQ);
-  rounded =
-      is_other | (_mm512_testn_epi64_mask(v, v) & _mm512_test_epi64_mask(_mm512_castpd_si512(x), _mm512_set1_epi64(INT64_MAX)));
+  const __mmask8 is_not_zero = _mm512_test_epi64_mask(_mm512_castpd_si512(x), _mm512_set1_epi64(INT64_MAX)) & is_finite;
+  rounded = is_other | (_mm512_testn_epi64_mask(v, v) & is_not_zero);
   return v;
-}
-
-// 0 in the place of NaN and infinities: numbers of which the difference with themselves is not 0.
-OZFP4_SHUFFLING inline __m512d finite_ones(__m512d x) {
-  return _mm512_maskz_mov_pd(_mm512_cmp_pd_mask(_mm512_sub_pd(x, x), _mm512_setzero_pd(), _CMP_EQ_OQ), x);
 }
 
 // Every other register of limbs, from pairs of entries.
@@ -127,7 +125,7 @@ OZFP4_SHUFFLING void encode_left(const LimbLines& lines, int limbs, std::int64_t
       for (int r = 0; r < 8; ++r) {
         const std::int64_t k = t * kTileDepth + 8 * r;
         __mmask8 rounded;
-        own.v[r] = to_integers(finite_ones(_mm512_maskz_loadu_pd(first_ones(k, inner), x + k)), scale, rounded);
+        own.v[r] = to_integers(_mm512_maskz_loadu_pd(first_ones(k, inner), x + k), scale, rounded);
         if (Counts) count += __builtin_popcount(rounded);
       }
       limbs_of_entries(own);
@@ -156,8 +154,7 @@ OZFP4_SHUFFLING void encode_right(const LimbLines& lines, int limbs, std::int64_
       const int half = r % 2;
       const __mmask8 is_entry = k < lines.inner ? is_line[half] : 0;
       __mmask8 rounded;
-      own.v[r] = to_integers(finite_ones(_mm512_maskz_loadu_pd(is_entry, lines.x + k * lines.inner_step + 8 * half)), scale[half],
-                             rounded);
+      own.v[r] = to_integers(_mm512_maskz_loadu_pd(is_entry, lines.x + k * lines.inner_step + 8 * half), scale[half], rounded);
       if (Counts) counts[half] = _mm512_mask_add_epi64(counts[half], rounded, counts[half], one);
     }
     limbs_of_entries(own);

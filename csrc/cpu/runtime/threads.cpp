@@ -129,6 +129,10 @@ int own_quota() {
 
 void set_thread_count(int count) { count_asked_for = count; }
 
+void check_thread_setting() {
+  if (count_asked_for == 0) asked_for_by_us();
+}
+
 int thread_count() {
   if (const int n = count_asked_for) return n;
   if (const int n = asked_for_by_us()) return n;

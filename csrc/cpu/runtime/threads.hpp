@@ -12,6 +12,9 @@ inline constexpr int most_threads = 65536;
 // std::invalid_argument where OZFP4_NUM_THREADS counts and is no number in 1..65536; another OMP_NUM_THREADS is passed over.
 int thread_count();
 
+// Throws where thread_count() does, and asks the system for nothing.
+void check_thread_setting();
+
 // For loops that begin from now on, in all threads of the process. Range: count >= 1, or 0 to ask the environment again.
 void set_thread_count(int count);
 

@@ -69,6 +69,8 @@ struct LineState {
   LineFacts facts;
 };
 
+LineState state_of(const PieceFacts& piece) { return {piece.facts.exponent, piece.squares, piece.special, piece.facts}; }
+
 template <class T>
 void extend(LineState& line, const T* x, std::int64_t n) {
   FloatBits<T> finite, any;
@@ -122,18 +124,24 @@ void count_lines(const OperandView& view, std::int64_t outer, std::int64_t outer
   for (std::int64_t o = 0; o < outers; ++o) records[o].rounded = static_cast<std::uint64_t>(count[o]);
 }
 
-// The scale of line `index`, of `k` entries, from what is known of all of them.
-void settle_line(const LineState& line, std::int64_t k, const ScaleRequest& request, std::size_t index, Scales& scales,
-                 double& norm) {
+// The scale of line `index`, of `k` entries, from what is known of all of them. Returns its capacity.
+int settle_line(const LineState& line, std::int64_t k, const ScaleRequest& request, std::size_t index, Scales& scales) {
   const int capacity = line_capacity(request.accuracy, request.bits, line.facts, k, request.precision, request.is_update);
   const bool zero = line.exponent == kNoExponent;
   scales.shift[index] = zero ? 0 : scale_exponent(capacity, line.exponent);
   scales.special[index] = line.special;
   scales.exponent[index] = line.exponent;
-  norm = zero ? 0.0 : norm_squared_bound(line.sum, k, capacity);
-  if (!request.wants_records()) return;
-  scales.facts[index] = line.facts;
-  scales.records[index] = make_record(line.facts, capacity);
+  if (request.wants_records()) {
+    scales.facts[index] = line.facts;
+    scales.records[index] = make_record(line.facts, capacity);
+  }
+  return capacity;
+}
+
+void settle_line(const LineState& line, std::int64_t k, const ScaleRequest& request, std::size_t index, Scales& scales,
+                 double& norm) {
+  const int capacity = settle_line(line, k, request, index, scales);
+  norm = line.exponent == kNoExponent ? 0.0 : norm_squared_bound(line.sum, k, capacity);
 }
 
 template <class T>
@@ -186,15 +194,19 @@ void clear(Scales& scales, std::size_t lines, const ScaleRequest& request) {
 }
 
 // What is known of all lines together.
-void summarise(const std::vector<double>& norms, const ScaleRequest& request, Scales& scales) {
-  for (std::size_t i = 0; i < norms.size(); ++i) {
+void summarise(const ScaleRequest& request, Scales& scales) {
+  for (std::size_t i = 0; i < scales.shift.size(); ++i) {
     scales.special_lines += scales.special[i] != kFinite;
-    scales.norm_squared = std::max(scales.norm_squared, norms[i]);
     if (scales.exponent[i] == kNoExponent) continue;
     scales.exponents.extend({scales.exponent[i], scales.exponent[i]});
     const int capacity = request.wants_records() ? scales.records[i].capacity : request.bits;
     scales.capacities.extend({capacity, capacity});
   }
+}
+
+void summarise(const std::vector<double>& norms, const ScaleRequest& request, Scales& scales) {
+  summarise(request, scales);
+  for (const double norm : norms) scales.norm_squared = std::max(scales.norm_squared, norm);
 }
 
 }  // namespace
@@ -219,21 +231,18 @@ std::vector<PieceFacts> cpu_piece_facts(const OperandView& operand) {
   return pieces;
 }
 
-void find_scales(const std::vector<PieceFacts>& lines, std::int64_t k, const ScaleRequest& request, Scales& scales,
-                 std::vector<double>& norms) {
+void find_scales(const std::vector<PieceFacts>& lines, std::int64_t k, const ScaleRequest& request, Scales& scales) {
   clear(scales, lines.size(), request);
-  norms.assign(lines.size(), 0);
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const PieceFacts& piece = lines[i];
-    settle_line({piece.facts.exponent, piece.squares, piece.special, piece.facts}, k, request, i, scales, norms[i]);
-  }
-  summarise(norms, request, scales);
+  for (std::size_t i = 0; i < lines.size(); ++i) settle_line(state_of(lines[i]), k, request, i, scales);
+  summarise(request, scales);
 }
 
 Scales scales_of(const std::vector<PieceFacts>& lines, std::int64_t k, const ScaleRequest& request) {
   Scales scales;
-  std::vector<double> norms;
-  find_scales(lines, k, request, scales, norms);
+  clear(scales, lines.size(), request);
+  std::vector<double> norms(lines.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) settle_line(state_of(lines[i]), k, request, i, scales, norms[i]);
+  summarise(norms, request, scales);
   return scales;
 }
 

@@ -57,9 +57,8 @@ Scales cpu_scale(const OperandView& operand, const ScaleRequest& request);
 // records.
 std::vector<PieceFacts> cpu_piece_facts(const OperandView& operand);
 Scales scales_of(const std::vector<PieceFacts>& lines, std::int64_t k, const ScaleRequest& request);
-// The same in memory that is there; `norms` is used meanwhile.
-void find_scales(const std::vector<PieceFacts>& lines, std::int64_t k, const ScaleRequest& request, Scales& scales,
-                 std::vector<double>& norms);
+// The same in memory that is there, but for the norm, which is 0.
+void find_scales(const std::vector<PieceFacts>& lines, std::int64_t k, const ScaleRequest& request, Scales& scales);
 void cpu_count_rounded(const OperandView& operand, Scales& scales);
 
 inline Scales cpu_scale(const OperandView& operand, int capacity) { return cpu_scale(operand, {Accuracy::scaled, capacity, 53}); }

@@ -147,12 +147,15 @@ void WordOperand<Lines>::find_group(std::int64_t group, bool has_facts, PieceFac
   if constexpr (Lines == 1) {
     if (lines == 0) return;
     const std::int64_t whole = view_.inner / kEntryLanes;
-    double rest[kEntryLanes] = {};
-    std::copy(x + whole * kEntryLanes, x + view_.inner, rest);
-    LaneFacts facts, of_rest;
+    LaneFacts facts;
     find(x, kEntryLanes, whole, facts);
-    find(rest, kEntryLanes, 1, of_rest);
-    join(facts, of_rest, has_facts);
+    if (view_.inner % kEntryLanes != 0) {
+      double rest[kEntryLanes] = {};
+      std::copy(x + whole * kEntryLanes, x + view_.inner, rest);
+      LaneFacts of_rest;
+      find(rest, kEntryLanes, 1, of_rest);
+      join(facts, of_rest, has_facts);
+    }
     settle_line(group, 0, has_facts, facts, 0, kEntryLanes, *own);
   } else {
     for (std::int64_t first = 0; first < lines; first += kEntryLanes) {
@@ -187,7 +190,7 @@ bool WordOperand<Lines>::end_look(const ScaleRequest& request) {
   for (const PieceFacts& piece : lines_->pieces) {
     if (piece.facts.exponent != kNoExponent && piece.facts.exponent < kLeastWordExponent) return false;
   }
-  if (is_served_) find_scales(lines_->pieces, view_.inner, request, lines_->scales, lines_->norms);
+  if (is_served_) find_scales(lines_->pieces, view_.inner, request, lines_->scales);
   return is_served_;
 }
 

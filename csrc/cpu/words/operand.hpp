@@ -67,7 +67,7 @@ class WordOperand {
   // What is found of all lines.
   struct OfLines {
     std::vector<PieceFacts> pieces;
-    std::vector<double> squares, norms;
+    std::vector<double> squares;
     Scales scales;
 
     static constexpr std::size_t most_kept = 4096;  // with all that is known of them a megabyte

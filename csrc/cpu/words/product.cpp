@@ -7,6 +7,7 @@
 #include "cpu/accuracy/certified_block.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/limbs/join.hpp"
+#include "cpu/limbs/round.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/stages/round_block.hpp"
 #include "cpu/words/sums.hpp"
@@ -80,11 +81,14 @@ WordWays ways_that_pay(std::int64_t m, std::int64_t n, std::int64_t k, const Pro
   const double of_limbs = product(limbs.rows, limbs.columns, limbs.tiles) * (kPanelLines * kTileBytes);
   const Costs words = amx_limbs.is_here() ? kAmxWords : multiplies_words_fast() ? kFastWords : kSlowWords;
   const ByteKernel* kernel = serving_byte_kernel();
-  const auto amx_planes = [] { return thread_count() > 1 ? kSharedAmxPlanes : kAmxPlanes; };
-  const Costs planes = kernel == &amx_kernel ? amx_planes() : kernel != nullptr ? kBytePlanes : kBlasPlanes;
-  const double by_planes = nanoseconds(planes, product(m, n, k), lines(m, n) * inner);
   const double in_words = nanoseconds(words, of_words, lines(shape.rows, shape.columns) * inner);
   const double by_limbs = nanoseconds(kAmxLimbs, of_limbs, lines(m, n) * inner);
+  const auto of_planes = [&](const Costs& planes) { return nanoseconds(planes, product(m, n, k), lines(m, n) * inner); };
+  double by_planes = of_planes(kernel == &amx_kernel ? kAmxPlanes : kernel != nullptr ? kBytePlanes : kBlasPlanes);
+  // How many threads there are is asked of the system: only where it decides.
+  if (kernel == &amx_kernel && std::max(in_words, by_limbs) > by_planes && thread_count() > 1) {
+    by_planes = of_planes(kSharedAmxPlanes);
+  }
   WordWays ways;
   ways.words = of_words <= kMostProducts && in_words <= by_planes;
   // Correctly rounded results of double precision have longer integers than limbs hold, with few exceptions.
@@ -122,7 +126,7 @@ void WordProduct::for_groups(const Body& body) {
   });
 }
 
-bool WordProduct::multiply() {
+bool WordProduct::multiply(const Promise& promise, const Target* only) {
   {
     const StageTimer timer(times_.scale);
     for_groups([this](auto& own, std::int64_t begin, std::int64_t end) { own.look(begin, end, request_); });
@@ -130,7 +134,9 @@ bool WordProduct::multiply() {
   }
   limbs_ = limbs_that_serve();
   if (limbs_) {
-    multiply_limbs();
+    encode_limbs();
+    if (only != nullptr) rounded_ = counts_of_rounded(promise, *only);
+    if (!rounded_) join_limbs();
     return true;
   }
   return ways_.words && multiply_words();
@@ -149,24 +155,27 @@ std::optional<LimbShape> WordProduct::limbs_that_serve() const {
 }
 
 // No norm is asked for, and none is found.
-void WordProduct::multiply_limbs() {
+void WordProduct::encode_limbs() {
   const LimbShape& shape = *limbs_;
-  {
-    const StageTimer timer(times_.encode);
-    limb_memory_ = allocate_buffer(shape.bytes());
-    char* planes_b = limb_memory_.get() + shape.rows * shape.panel_bytes();
-    const std::int64_t grain = ceil_div(kEntryGrain, kPanelLines * shape_.inner);
-    parallel_for(shape.rows + shape.columns, grain, [&](std::int64_t begin, std::int64_t end) {
-      if (begin < shape.rows) a_->cut(begin, std::min(end, shape.rows), request_, shape, limb_memory_.get());
-      if (end > shape.rows) {
-        b_->cut(std::max<std::int64_t>(begin - shape.rows, 0), end - shape.rows, request_, shape, planes_b);
-      }
-    });
-  }
+  const StageTimer timer(times_.encode);
+  limb_memory_ = allocate_buffer(shape.bytes());
+  char* planes_b = limb_memory_.get() + shape.rows * shape.panel_bytes();
+  const std::int64_t grain = ceil_div(kEntryGrain, kPanelLines * shape_.inner);
+  parallel_for(shape.rows + shape.columns, grain, [&](std::int64_t begin, std::int64_t end) {
+    if (begin < shape.rows) a_->cut(begin, std::min(end, shape.rows), request_, shape, limb_memory_.get());
+    if (end > shape.rows) {
+      b_->cut(std::max<std::int64_t>(begin - shape.rows, 0), end - shape.rows, request_, shape, planes_b);
+    }
+  });
+}
+
+// use(first row, first column, sums) of every tile of results.
+template <class Use>
+void WordProduct::multiply_limbs(const Use& use) const {
+  const LimbShape& shape = *limbs_;
   const StageTimer timer(times_.multiply);
   const auto* panels = reinterpret_cast<const std::int8_t*>(limb_memory_.get());
-  const std::int64_t pitch = shape_.columns, panel = shape.panel_bytes();
-  auto* parts = reinterpret_cast<double*>(sums_);
+  const std::int64_t panel = shape.panel_bytes();
   const std::int64_t grain = kLimbGrain / (shape.limbs * shape.limbs * shape.tiles + kJoinWork) + 1;
   parallel_for(shape.rows * shape.columns, grain, [&](std::int64_t begin, std::int64_t end) {
     alignas(64) std::int32_t sums[kMostSums];
@@ -174,12 +183,47 @@ void WordProduct::multiply_limbs() {
     for (std::int64_t tile = begin; tile < end; ++tile) {
       const std::int64_t i = tile % shape.rows, j = tile / shape.rows;
       ways_.limbs->run({panels + i * panel, panels + (shape.rows + j) * panel, sums, shape.tiles, shape.limbs});
-      double* top = parts + i * kPanelLines * pitch + j * kPanelLines;
-      const std::int64_t rows = std::min(kPanelLines, shape_.rows - i * kPanelLines);
-      join_diagonals(sums, shape.limbs, {top, top + shape_.entries(), top + 2 * shape_.entries(), pitch, rows});
+      use(i * kPanelLines, j * kPanelLines, sums);
     }
     ways_.limbs->end();
   });
+}
+
+void WordProduct::join_limbs() {
+  const std::int64_t pitch = shape_.columns;
+  auto* parts = reinterpret_cast<double*>(sums_);
+  multiply_limbs([&](std::int64_t row, std::int64_t column, const std::int32_t* sums) {
+    double* top = parts + row * pitch + column;
+    const std::int64_t rows = std::min(kPanelLines, shape_.rows - row);
+    join_diagonals(sums, limbs_->limbs, {top, top + shape_.entries(), top + 2 * shape_.entries(), pitch, rows});
+  });
+}
+
+void WordProduct::round_limbs(const ResultView& result) const {
+  const std::int32_t *shift_a = scales_a().shift.data(), *shift_b = scales_b().shift.data();
+  multiply_limbs([&](std::int64_t row, std::int64_t column, const std::int32_t* sums) {
+    char* to = result.data + row * result.row_stride + column * result.column_stride;
+    const std::int64_t rows = std::min(kPanelLines, result.rows - row), columns = std::min(kPanelLines, result.columns - column);
+    round_diagonals(sums, limbs_->limbs, shape_.inner,
+                    {shift_a + row, shift_b + column, rows, columns, to, result.row_stride, result.column_stride});
+  });
+}
+
+// Where results need nothing but to be rounded, as they come, what the lines say of them; nothing where they do. Those of special
+// lines are void.
+std::optional<EntryCounts> WordProduct::counts_of_rounded(const Promise& promise, const Target& target) const {
+  const bool is_plain = target.result.type == ElementType::float64 && target.rounding == Rounding::nearest &&
+                        !target.update.is_asked && !target.has_bound();
+  if (!is_plain || promise.accuracy == Accuracy::correct || !can_round_diagonals() || !may_round_exponents()) return std::nullopt;
+  if (promise.accuracy == Accuracy::scaled) return EntryCounts{};
+  return counted_by_lines({scales_a(), 0}, a_->lines(), {scales_b(), 0}, b_->lines(), shape_.inner, promise.precision);
+}
+
+// Of all results.
+bool WordProduct::may_round_exponents() const {
+  const auto [least_a, most_a] = std::minmax_element(scales_a().shift.begin(), scales_a().shift.end());
+  const auto [least_b, most_b] = std::minmax_element(scales_b().shift.begin(), scales_b().shift.end());
+  return -(*most_a + *most_b) >= kLeastLimbExponent && -(*least_a + *least_b) <= kMostLimbExponent;
 }
 
 bool WordProduct::multiply_words() {
@@ -223,6 +267,11 @@ bool WordProduct::multiply_words() {
 }
 
 EntryCounts WordProduct::finish(const Promise& promise, const Target& target, Listed* listed) const {
+  if (rounded_) {
+    round_limbs(target.result);
+    return *rounded_;
+  }
+  const StageTimer timer(times_.reconstruct);
   const WordSums sums = limbs_ ? WordSums(sums_, shape_) : WordSums(sums_, shape_, bridging_);
   return with_float(target.result.type, [&](auto zero) -> EntryCounts {
     using T = decltype(zero);

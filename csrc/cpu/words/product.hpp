@@ -45,8 +45,12 @@ class WordProduct {
   WordProduct(const OperandView& a, const OperandView& b, const ScaleRequest& request, const WordWays& ways,
               std::int64_t workspace_limit, StageTimes& times);
 
-  // Scales, encodes and multiplies; false where the entries are not served, and nothing has been written.
-  bool multiply();
+  // Scales, encodes and multiplies; false where the entries are not served. `only`: where the product goes, if to one target,
+  // for finish to write: nothing is written here.
+  bool multiply(const Promise& promise, const Target* only);
+
+  // Whether finish multiplies, by limbs, and rounds the results as they come: then it lists none.
+  bool ends_in_finish() const { return rounded_.has_value(); }
 
   // The integers, rounded to a target: as cpu_reconstruct, or where `listed` is given, as cpu_reconstruct_certified.
   EntryCounts finish(const Promise& promise, const Target& target, Listed* listed) const;
@@ -64,7 +68,13 @@ class WordProduct {
   template <class Body>
   void for_groups(const Body& body);
   std::optional<LimbShape> limbs_that_serve() const;
-  void multiply_limbs();
+  void encode_limbs();
+  template <class Use>
+  void multiply_limbs(const Use& use) const;
+  void join_limbs();
+  void round_limbs(const ResultView& result) const;
+  std::optional<EntryCounts> counts_of_rounded(const Promise& promise, const Target& target) const;
+  bool may_round_exponents() const;
   bool multiply_words();
 
   ScaleRequest request_;
@@ -74,6 +84,7 @@ class WordProduct {
   WordShape shape_;
   Bridging bridging_ = Bridging::none;
   std::optional<LimbShape> limbs_;
+  std::optional<EntryCounts> rounded_;  // those of a target that round_limbs is to write
   Buffer memory_, limb_memory_;
   char* sums_ = nullptr;
   std::optional<WordOperand<1>> a_;

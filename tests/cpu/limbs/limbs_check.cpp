@@ -1,5 +1,6 @@
 // Limbs of eight bits: entries to limbs by shuffles against plain loops and against the entries; sums of diagonals by AMX, where
-// it is, and by its walk over modelled tiles against plain loops; these sums joined against the integers that they are.
+// it is, and by its walk over modelled tiles against plain loops; these sums joined against the integers that they are, and rounded
+// where they lie against arith/'s rounding of these.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -7,10 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "arith/limbs/signed_bytes.hpp"
+#include "arith/wide/round_wide.hpp"
 #include "check.hpp"
 #include "cpu/bytes/model_tiles.hpp"
 #include "cpu/limbs/encode.hpp"
 #include "cpu/limbs/join.hpp"
+#include "cpu/limbs/round.hpp"
 #include "cpu/limbs/walk.hpp"
 
 namespace {
@@ -184,6 +188,95 @@ void check_join(int limbs, std::int32_t most) {
   report("joined", is_right, std::to_string(limbs) + " limbs, sums up to " + std::to_string(most));
 }
 
+// ---- results -----------------------------------------------------------------------------------------------------------------
+
+using Sum = WideInt<6>;
+
+Sum integer_of_sums(const std::int32_t* sums, int limbs) {
+  Sum x = wide_zero<6>();
+  for (int d = diagonals_of(limbs) - 1; d >= 0; --d) {
+    for (int i = 0; i < 8; ++i) x = wide_add(x, x);
+    x = wide_add(x, wide_from<6>(sums[d * kDiagonalSums]));
+  }
+  return x;
+}
+
+// Puts an integer into the sums as its digits of eight bits, what is above the uppermost diagonal into that.
+void put_digits(std::int64_t value, int lowest, int limbs, std::int32_t* sums) {
+  const int last = diagonals_of(limbs) - 1;
+  for (int d = lowest; d <= last && value != 0; ++d) {
+    const std::int64_t digit = d == last ? value : ((value + 128) & 255) - 128;
+    sums[d * kDiagonalSums] += static_cast<std::int32_t>(digit);
+    value = (value - digit) / 256;
+  }
+}
+
+// Of every length: zeros, all digits the largest, single bits, halfway between two results or beside that, any others.
+void put_sums(int limbs, std::int64_t inner, std::int32_t* sums) {
+  const int diagonals = diagonals_of(limbs), kind = random_int(0, 5), kept = random_int(0, diagonals);
+  for (int d = 0; d < diagonals; ++d) sums[d * kDiagonalSums] = 0;
+  if (kind <= 1) {
+    const auto most = static_cast<std::int32_t>(most_diagonal(limbs, inner));
+    for (int d = 0; d < kept; ++d) {
+      const std::int32_t own = d == diagonals - 1 ? static_cast<std::int32_t>(inner * 65 * 65) : most;
+      sums[d * kDiagonalSums] = kind == 0 ? (random_int(0, 1) == 0 ? own : -own) : random_int(-own, own);
+    }
+    return;
+  }
+  const std::int64_t sign = random_int(0, 1) == 0 ? 1 : -1;
+  // Of many products so high that the integers have more than 128 bits.
+  const int lowest = random_int(0, std::max(0, diagonals - (inner < 1000 ? 8 : 5)));
+  if (kind == 2) {  // also where one word ends
+    put_digits(sign * (std::int64_t(1) << random_int(0, 60)), lowest, limbs, sums);
+    return put_digits(random_int(-1, 1), 0, limbs, sums);
+  }
+  if (kind == 3 && random_int(0, 3) == 0) return;
+  // 53 bits, the one that ties below them, and perhaps something far below.
+  const std::int64_t tie = (std::int64_t(1) << 53) + 2 * random_int(std::int64_t(0), (std::int64_t(1) << 52) - 1) + 1;
+  put_digits(sign * tie, lowest, limbs, sums);
+  if (kind == 5 && lowest > 0) put_digits(random_int(-1, 1), random_int(0, lowest - 1), limbs, sums);
+}
+
+// What lies beside the tile stays as it is, and so do sums of which there are no results.
+void check_round(int limbs, std::int64_t inner, std::int32_t least, std::int32_t most, bool is_turned) {
+  alignas(64) static std::int32_t sums[kMostSums];
+  std::fill_n(sums, kMostSums, std::int32_t(1) << 29);
+  const std::int64_t rows = random_int(0, 2) == 0 ? random_int(1, 16) : 16, columns = random_int(0, 2) == 0 ? random_int(1, 16) : 16;
+  std::vector<std::int32_t> row_shift(static_cast<std::size_t>(rows)), column_shift(static_cast<std::size_t>(columns));
+  const std::int32_t middle = -(least + most) / 2, half = (most - least) / 4;
+  for (auto& x : row_shift) x = random_int(0, 1) == 0 ? random_int(-half, half) : random_int(0, 1) == 0 ? half : -half;
+  for (auto& x : column_shift) x = middle + (random_int(0, 1) == 0 ? random_int(-half, half) : random_int(0, 1) == 0 ? half : -half);
+  constexpr std::int64_t pitch = 19;
+  std::vector<double> found(pitch * pitch);
+  std::memset(found.data(), kPoison, found.size() * sizeof(double));
+  std::vector<double> expected = found;
+  const std::int64_t row_step = is_turned ? 1 : pitch, column_step = is_turned ? pitch : 1;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      put_sums(limbs, inner, sums + 16 * i + j);
+      const std::int32_t exponent = -(row_shift[static_cast<std::size_t>(i)] + column_shift[static_cast<std::size_t>(j)]);
+      expected[static_cast<std::size_t>(i * row_step + j * column_step)] =
+          round_scaled<double>(integer_of_sums(sums + 16 * i + j, limbs), exponent);
+    }
+  }
+  round_diagonals(sums, limbs, inner,
+                  {row_shift.data(), column_shift.data(), rows, columns, reinterpret_cast<char*>(found.data()), 8 * row_step,
+                   8 * column_step});
+  report("rounded", std::memcmp(found.data(), expected.data(), found.size() * sizeof(double)) == 0,
+         std::to_string(limbs) + " limbs, K = " + std::to_string(inner) + ", exponents from " + std::to_string(least) + " to " +
+             std::to_string(most));
+}
+
+void check_rounding(int limbs) {
+  if (!can_round_diagonals()) return;
+  for (const std::int64_t inner : {1, 64, 70, 72, 73, 83, 84, 169, 170, 1000, 4096}) {
+    for (int i = 0; i < 60; ++i) {
+      check_round(limbs, inner, -200, 200, i % 4 == 0);
+      check_round(limbs, inner, kLeastLimbExponent, kMostLimbExponent, i % 4 == 0);
+    }
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -204,6 +297,7 @@ int main() {
     for (const std::int32_t most : {1, 1000, 1 << 20, 1 << 29}) {
       for (int i = 0; i < 20; ++i) check_join(limbs, most);
     }
+    check_rounding(limbs);
   }
   return finish();
 }

@@ -1,0 +1,224 @@
+// Sixteen results lie in the 32-bit lanes of a vector. Carries go up from diagonal to diagonal until there are four words of 32
+// bits and what is above; pairs of words make 64-bit lanes, and two of these the integer. It is shifted left until its leading
+// bit, the highest that differs from the sign, is bit 62 of a window of 64 bits, and whatever is set below the window is or-ed
+// into the window's last bit. That rounds to odd, of which the conversion to FP64 makes the one rounding to nearest
+// (cpu/crt/round_bytes.cpp does the same of residues).
+#include "cpu/limbs/round.hpp"
+
+#include <stdexcept>
+
+#include "arith/limbs/signed_bytes.hpp"
+#include "cpu/runtime/matrix_view.hpp"
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(OZFP4_NO_CLONES) && !defined(OZFP4_NO_AVX512_CLONES)
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC 11 and 12 warn of their own header's undefined values
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
+#include <immintrin.h>
+
+#define OZFP4_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512cd,avx512vl,avx512vbmi2")))
+#define OZFP4_INLINE OZFP4_TARGET inline __attribute__((always_inline))
+
+namespace ozfp4 {
+namespace {
+
+static_assert(kPanelLines == 16, "a row of a tile is one vector of sums, and two of results");
+constexpr int kHalves = 2;  // of a row
+constexpr std::int32_t kDoubleBias = 1023;
+constexpr int kWords = 4;
+
+// x = sum_i word[i] 2^(32 i) + above 2^128, all words but `above` without signs.
+struct Row {
+  __m512i word[kWords], above;
+};
+
+// The lower `Bits` bits of one number, and above them another.
+template <int Bits>
+OZFP4_INLINE __m512i beside(__m512i low, __m512i high) {
+  constexpr int masked_or = 0xEA;  // (first & second) | third
+  return _mm512_ternarylogic_epi32(low, _mm512_set1_epi32((1 << Bits) - 1), _mm512_slli_epi32(high, Bits), masked_or);
+}
+
+template <int Diagonals>
+OZFP4_INLINE __m512i diagonal(const std::int32_t* row, int d) {
+  return d < Diagonals ? _mm512_load_si512(row + d * kDiagonalSums) : _mm512_setzero_si512();
+}
+
+// Diagonals one after the other. Range: |D_d| <= 2^30.
+template <int Diagonals>
+OZFP4_INLINE void carry_singly(const std::int32_t* row, Row& own) {
+  own.above = _mm512_setzero_si512();
+#pragma GCC unroll 4
+  for (int i = 0; i < kWords; ++i) {
+    __m512i digit[4];
+#pragma GCC unroll 4
+    for (int h = 0; h < 4; ++h) {
+      digit[h] = _mm512_add_epi32(own.above, diagonal<Diagonals>(row, 4 * i + h));
+      own.above = _mm512_srai_epi32(digit[h], 8);
+    }
+    own.word[i] = beside<16>(beside<8>(digit[0], digit[1]), beside<8>(digit[2], digit[3]));
+  }
+}
+
+// Two diagonals as one number of 32 bits. Range: pairs_fit.
+template <int Diagonals>
+OZFP4_INLINE void carry_in_pairs(const std::int32_t* row, Row& own) {
+  own.above = _mm512_setzero_si512();
+#pragma GCC unroll 4
+  for (int i = 0; i < kWords; ++i) {
+    __m512i digit[2];
+#pragma GCC unroll 2
+    for (int h = 0; h < 2; ++h) {
+      const int d = 4 * i + 2 * h;
+      const __m512i upper = _mm512_slli_epi32(diagonal<Diagonals>(row, d + 1), 8);
+      digit[h] = _mm512_add_epi32(_mm512_add_epi32(own.above, diagonal<Diagonals>(row, d)), upper);
+      own.above = _mm512_srai_epi32(digit[h], 16);
+    }
+    own.word[i] = beside<16>(digit[0], digit[1]);
+  }
+}
+
+// 64-bit lanes as unpacking 32-bit ones leaves them: of 0 to 15 the first half has 0, 1, 4, 5 and so on, the second the others.
+struct Halves {
+  __m512i of[kHalves];
+};
+OZFP4_INLINE Halves unpack(__m512i low, __m512i high) {
+  return {{_mm512_unpacklo_epi32(low, high), _mm512_unpackhi_epi32(low, high)}};
+}
+OZFP4_INLINE Halves widen(__m512i x) { return unpack(x, _mm512_srai_epi32(x, 31)); }
+
+// Where the integer takes more than 128 bits its words without the lowest, of which the last bit keeps whether any bit was set.
+OZFP4_INLINE void shorten(__mmask16 is_long, Row& own, Halves& scale) {
+  const __mmask16 has_rest = _mm512_test_epi32_mask(own.word[0], own.word[0]);
+  own.word[1] = _mm512_mask_or_epi32(own.word[1], is_long & has_rest, own.word[1], _mm512_set1_epi32(1));
+  for (int i = 0; i < kWords; ++i)
+    own.word[i] = _mm512_mask_mov_epi32(own.word[i], is_long, i + 1 < kWords ? own.word[i + 1] : own.above);
+  const Halves more = widen(_mm512_maskz_set1_epi32(is_long, 32));
+  for (int h = 0; h < kHalves; ++h) scale.of[h] = _mm512_add_epi64(scale.of[h], more.of[h]);
+}
+
+// The magnitude, less one where the number is negative.
+OZFP4_INLINE __m512i without_sign(__m512i x) { return _mm512_xor_si512(x, _mm512_srai_epi64(x, 63)); }
+
+// Where the upper word only repeats the sign of the lower one the number is that.
+OZFP4_INLINE void lengthen(__m512i& low, __m512i& high, __m512i& scale) {
+  const __mmask8 is_short = _mm512_cmpeq_epi64_mask(high, _mm512_srai_epi64(low, 63));
+  high = _mm512_mask_mov_epi64(high, is_short, low);
+  low = _mm512_mask_mov_epi64(low, is_short, _mm512_setzero_si512());
+  scale = _mm512_mask_sub_epi64(scale, is_short, scale, _mm512_set1_epi64(64));
+}
+
+// (2^64 high + low) 2^(scale - 64 - kDoubleBias). Range: |2^64 high + low| < 2^127, as lengthen leaves it; 64 <= scale <= 2046;
+// the result is 0 or a normal number.
+OZFP4_INLINE __m512d round_eight(__m512i low, __m512i high, __m512i scale) {
+  const __m512i one = _mm512_set1_epi64(1), shift = _mm512_sub_epi64(_mm512_lzcnt_epi64(without_sign(high)), one);
+  const __m512i window = _mm512_shldv_epi64(high, low, shift), rest = _mm512_sllv_epi64(low, shift);
+  const __m512i odd = _mm512_mask_or_epi64(window, _mm512_test_epi64_mask(rest, rest), window, one);
+  const __m512d power = _mm512_castsi512_pd(_mm512_slli_epi64(_mm512_sub_epi64(scale, shift), 52));
+  return _mm512_mul_pd(_mm512_cvtepi64_pd(odd), power);
+}
+
+// Where a row of results goes.
+class Line {
+ public:
+  OZFP4_INLINE explicit Line(const RoundedTile& tile)
+      : stride_(tile.column_stride), columns_(tile.columns), is_dense_(stride_ == sizeof(double)) {
+    const unsigned ones = (1u << tile.columns) - 1;
+    left_ = static_cast<__mmask8>(ones & 0xFF), right_ = static_cast<__mmask8>(ones >> 8);
+  }
+
+  OZFP4_INLINE void store(char* to, __m512d left, __m512d right) const {
+    if (is_dense_) {
+      _mm512_mask_storeu_pd(to, left_, left);
+      _mm512_mask_storeu_pd(to + sizeof left, right_, right);
+      return;
+    }
+    alignas(64) double values[kPanelLines];
+    _mm512_store_pd(values, left);
+    _mm512_store_pd(values + 8, right);
+    store_line(to, stride_, values, columns_);
+  }
+
+ private:
+  std::ptrdiff_t stride_;
+  std::int64_t columns_;
+  bool is_dense_;
+  __mmask8 left_, right_;
+};
+
+template <int Limbs, bool Pairs>
+OZFP4_TARGET void round_tile(const std::int32_t* sums, const RoundedTile& tile) {
+  constexpr int diagonals = diagonals_of(Limbs);
+  // Of fewer limbs no integer takes more than 128 bits.
+  constexpr bool may_be_long = 2 * (8 * Limbs - 2) + 12 >= 127;
+  // Halves, back in order.
+  const __m512i left = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), right = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+  const auto columns = static_cast<__mmask16>((1u << tile.columns) - 1);
+  const __m512i shifts = _mm512_maskz_loadu_epi32(columns, tile.column_shift);
+  const Halves of_columns = widen(_mm512_sub_epi32(_mm512_set1_epi32(kDoubleBias + 64), shifts));
+  const Line line(tile);
+  const std::int32_t* row_shift = tile.row_shift;
+  char* to = tile.data;
+  for (std::int64_t row = 0, rows = tile.rows, step = tile.row_stride; row < rows; ++row, to += step) {
+    Row own;
+    if constexpr (Pairs)
+      carry_in_pairs<diagonals>(sums + row * kPanelLines, own);
+    else
+      carry_singly<diagonals>(sums + row * kPanelLines, own);
+    const __m512i of_row = _mm512_set1_epi64(row_shift[row]);
+    Halves scale{{_mm512_sub_epi64(of_columns.of[0], of_row), _mm512_sub_epi64(of_columns.of[1], of_row)}};
+    if constexpr (may_be_long) {
+      const __mmask16 is_long = _mm512_cmpneq_epi32_mask(own.above, _mm512_srai_epi32(own.word[3], 31));
+      if (__builtin_expect(is_long != 0, 0)) shorten(is_long, own, scale);
+    }
+    Halves low = unpack(own.word[0], own.word[1]), high = unpack(own.word[2], own.word[3]);
+    // The upper words of short ones, which are rare or nearly all of them.
+    const __m512i upper[] = {without_sign(high.of[0]), without_sign(high.of[1])};
+    if (__builtin_expect((_mm512_testn_epi64_mask(upper[0], upper[0]) | _mm512_testn_epi64_mask(upper[1], upper[1])) != 0, 0)) {
+      for (int h = 0; h < kHalves; ++h) lengthen(low.of[h], high.of[h], scale.of[h]);
+    }
+    const __m512d first = round_eight(low.of[0], high.of[0], scale.of[0]);
+    const __m512d second = round_eight(low.of[1], high.of[1], scale.of[1]);
+    line.store(to, _mm512_permutex2var_pd(first, left, second), _mm512_permutex2var_pd(first, right, second));
+  }
+}
+
+template <int Limbs>
+void round_any(const std::int32_t* sums, std::int64_t inner, const RoundedTile& tile) {
+  if (pairs_fit(Limbs, inner)) return round_tile<Limbs, true>(sums, tile);
+  round_tile<Limbs, false>(sums, tile);
+}
+
+}  // namespace
+
+bool can_round_diagonals() {
+  static const bool can = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd") &&
+                          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi2");
+  return can;
+}
+
+void round_diagonals(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile) {
+  switch (limbs) {
+    case 4: return round_any<4>(sums, inner, tile);
+    case 7: return round_any<7>(sums, inner, tile);
+    default: return round_any<8>(sums, inner, tile);
+  }
+}
+
+}  // namespace ozfp4
+
+#else
+
+namespace ozfp4 {
+
+bool can_round_diagonals() { return false; }
+
+void round_diagonals(const std::int32_t*, int, std::int64_t, const RoundedTile&) {
+  throw std::logic_error("round_diagonals: this build has no instructions for it");
+}
+
+}  // namespace ozfp4
+
+#endif

@@ -1,0 +1,37 @@
+// Results of a product by limbs in double precision, rounded where the sums of its diagonals lie: the bits that round_lanes gives
+// of what join_diagonals leaves, without the three numbers in between.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cpu/limbs/shape.hpp"
+
+namespace ozfp4 {
+
+// Every sum of diagonals is below 2^kMostLimbBits in magnitude. For these exponents x 2^exponent is 0 or a normal number, and so
+// are the powers of two on the way, 2^(exponent - 63) being the least of them.
+inline constexpr int kMostLimbBits = 137;
+inline constexpr std::int32_t kLeastLimbExponent = -1022 + 63, kMostLimbExponent = 1023 - kMostLimbBits;
+static_assert(2 * kMostLimbCapacity + 12 < kMostLimbBits && kMostLimbInner == 1 << 12);
+
+// One tile of results, or the part of it that there is: at most kPanelLines rows and columns, strides in bytes. Shifts are those
+// of its rows and columns.
+struct RoundedTile {
+  const std::int32_t *row_shift, *column_shift;
+  std::int64_t rows, columns;
+  char* data;
+  std::ptrdiff_t row_stride, column_stride;
+};
+
+// Whether this CPU and its system have the instructions: AVX-512 with counts of leading zeros (CD) and shifts through two words
+// (VBMI2), Ice Lake, Zen 4 and later.
+bool can_round_diagonals();
+
+// Entry i, j = x 2^-(row_shift[i] + column_shift[j]), rounded once to nearest even, +0 where x is 0; x = sum_d D_d 2^(8 d).
+// Range: can_round_diagonals(); sums as multiply leaves them, of `inner` products of integers of at most 2^(8 limbs - 2), aligned
+// to 64 bytes; limbs as limbs_of gives; 1 <= inner <= kMostLimbInner; exponents from kLeastLimbExponent to kMostLimbExponent; the
+// default floating-point mode.
+void round_diagonals(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile);
+
+}  // namespace ozfp4
