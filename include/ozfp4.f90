@@ -77,7 +77,7 @@ module ozfp4
   end type
 
   type, bind(c) :: ozfp4_options
-    integer(c_size_t) :: size = 104_c_size_t
+    integer(c_size_t) :: size = 112_c_size_t
     integer(c_int32_t) :: accuracy = 0
     integer(c_int32_t) :: rounding = 0
     integer(c_int32_t) :: scheme = 0
@@ -94,6 +94,7 @@ module ozfp4
     type(c_ptr) :: report = c_null_ptr
     integer(c_int64_t) :: most_repaired = 0
     type(c_ptr) :: repaired = c_null_ptr
+    type(c_ptr) :: overflows = c_null_ptr
   end type
 
   type, bind(c) :: ozfp4_plan_info
@@ -860,6 +861,154 @@ module ozfp4
       type(c_ptr), value :: stream
       type(ozfp4_options), intent(in), optional :: options
       integer(c_int) :: ozfp4_cuda_cgram
+    end function
+    function ozfp4_cuda_workspace_size_igemm(order, transa, transb, m, n, k, type_a, type_b, type_c, options, bytes) bind(c)
+      import
+      integer(c_int), value :: order
+      integer(c_int), value :: transa
+      integer(c_int), value :: transb
+      integer(c_int64_t), value :: m
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      integer(c_int), value :: type_a
+      integer(c_int), value :: type_b
+      integer(c_int), value :: type_c
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int64_t), intent(inout) :: bytes
+      integer(c_int) :: ozfp4_cuda_workspace_size_igemm
+    end function
+    function ozfp4_cuda_igemm(order, transa, transb, m, n, k, alpha, type_a, a, lda, type_b, b, ldb, beta, type_c, c, ldc, &
+        workspace, workspace_bytes, stream, options) bind(c)
+      import
+      integer(c_int), value :: order
+      integer(c_int), value :: transa
+      integer(c_int), value :: transb
+      integer(c_int64_t), value :: m
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      integer(c_int64_t), value :: alpha
+      integer(c_int), value :: type_a
+      type(c_ptr), value :: a
+      integer(c_int64_t), value :: lda
+      integer(c_int), value :: type_b
+      type(c_ptr), value :: b
+      integer(c_int64_t), value :: ldb
+      integer(c_int64_t), value :: beta
+      integer(c_int), value :: type_c
+      type(c_ptr), value :: c
+      integer(c_int64_t), value :: ldc
+      type(c_ptr), value :: workspace
+      integer(c_int64_t), value :: workspace_bytes
+      type(c_ptr), value :: stream
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int) :: ozfp4_cuda_igemm
+    end function
+    function ozfp4_cuda_gemm_i8i8i32(order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, workspace, &
+        workspace_bytes, stream, options) bind(c)
+      import
+      integer(c_int), value :: order
+      integer(c_int), value :: transa
+      integer(c_int), value :: transb
+      integer(c_int64_t), value :: m
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      integer(c_int32_t), value :: alpha
+      type(c_ptr), value :: a
+      integer(c_int64_t), value :: lda
+      type(c_ptr), value :: b
+      integer(c_int64_t), value :: ldb
+      integer(c_int32_t), value :: beta
+      type(c_ptr), value :: c
+      integer(c_int64_t), value :: ldc
+      type(c_ptr), value :: workspace
+      integer(c_int64_t), value :: workspace_bytes
+      type(c_ptr), value :: stream
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int) :: ozfp4_cuda_gemm_i8i8i32
+    end function
+    function ozfp4_cuda_gemm_i32i32i64(order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, workspace, &
+        workspace_bytes, stream, options) bind(c)
+      import
+      integer(c_int), value :: order
+      integer(c_int), value :: transa
+      integer(c_int), value :: transb
+      integer(c_int64_t), value :: m
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      integer(c_int64_t), value :: alpha
+      type(c_ptr), value :: a
+      integer(c_int64_t), value :: lda
+      type(c_ptr), value :: b
+      integer(c_int64_t), value :: ldb
+      integer(c_int64_t), value :: beta
+      type(c_ptr), value :: c
+      integer(c_int64_t), value :: ldc
+      type(c_ptr), value :: workspace
+      integer(c_int64_t), value :: workspace_bytes
+      type(c_ptr), value :: stream
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int) :: ozfp4_cuda_gemm_i32i32i64
+    end function
+    function ozfp4_cuda_gemm_i64i64i64(order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, workspace, &
+        workspace_bytes, stream, options) bind(c)
+      import
+      integer(c_int), value :: order
+      integer(c_int), value :: transa
+      integer(c_int), value :: transb
+      integer(c_int64_t), value :: m
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      integer(c_int64_t), value :: alpha
+      type(c_ptr), value :: a
+      integer(c_int64_t), value :: lda
+      type(c_ptr), value :: b
+      integer(c_int64_t), value :: ldb
+      integer(c_int64_t), value :: beta
+      type(c_ptr), value :: c
+      integer(c_int64_t), value :: ldc
+      type(c_ptr), value :: workspace
+      integer(c_int64_t), value :: workspace_bytes
+      type(c_ptr), value :: stream
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int) :: ozfp4_cuda_gemm_i64i64i64
+    end function
+    function ozfp4_cuda_workspace_size_gemm_mod(order, transa, transb, m, n, k, type_a, type_b, options, bytes) bind(c)
+      import
+      integer(c_int), value :: order
+      integer(c_int), value :: transa
+      integer(c_int), value :: transb
+      integer(c_int64_t), value :: m
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      integer(c_int), value :: type_a
+      integer(c_int), value :: type_b
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int64_t), intent(inout) :: bytes
+      integer(c_int) :: ozfp4_cuda_workspace_size_gemm_mod
+    end function
+    function ozfp4_cuda_gemm_mod(order, transa, transb, m, n, k, type_a, a, lda, type_b, b, ldb, modulus, c, ldc, workspace, &
+        workspace_bytes, stream, options) bind(c)
+      import
+      integer(c_int), value :: order
+      integer(c_int), value :: transa
+      integer(c_int), value :: transb
+      integer(c_int64_t), value :: m
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      integer(c_int), value :: type_a
+      type(c_ptr), value :: a
+      integer(c_int64_t), value :: lda
+      integer(c_int), value :: type_b
+      type(c_ptr), value :: b
+      integer(c_int64_t), value :: ldb
+      integer(c_int64_t), value :: modulus
+      type(c_ptr), value :: c
+      integer(c_int64_t), value :: ldc
+      type(c_ptr), value :: workspace
+      integer(c_int64_t), value :: workspace_bytes
+      type(c_ptr), value :: stream
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int) :: ozfp4_cuda_gemm_mod
     end function
   end interface
 

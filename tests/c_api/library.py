@@ -69,6 +69,7 @@ class Options(ctypes.Structure):
         ("report", ctypes.POINTER(Report)),
         ("most_repaired", ctypes.c_int64),
         ("repaired", ctypes.POINTER(ctypes.c_int64)),
+        ("overflows", ctypes.POINTER(ctypes.c_int64)),
     ]
 
 

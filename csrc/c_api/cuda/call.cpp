@@ -1,9 +1,11 @@
 #include "c_api/cuda/call.hpp"
 
 #include <string>
+#include <utility>
 
 #include "arith/multiples.hpp"
 #include "c_api/checked/status.hpp"
+#include "c_api/cuda/entry.hpp"
 #include "c_api/product/product.hpp"
 #include "plan/schedule.hpp"
 
@@ -42,6 +44,11 @@ GemmCall varied(GemmCall call, std::complex<double> alpha, std::complex<double> 
 BatchedProduct check_device_gemm(const GemmCall& call, const Options& options) {
   const BatchedProduct product = check_gemm(call, options);
   check_factors(call);
+  if (product.is_there()) {
+    for (const auto& [name, extent] : {std::make_pair("m", call.m), std::make_pair("n", call.n), std::make_pair("k", call.k)}) {
+      check_device_extent(name, extent, call.type.is_complex);
+    }
+  }
   return product.is_tall(most_rows(call.type)) ? product.flattened() : product;
 }
 

@@ -10,13 +10,13 @@
 #include "arith/multiples.hpp"
 #include "arith/narrow.hpp"
 #include "c_api/checked/status.hpp"
+#include "c_api/cuda/choice.hpp"
 #include "c_api/cuda/device/device.hpp"
 #include "c_api/cuda/device/steps.hpp"
 #include "c_api/product/product.hpp"
 #include "cuda/complex/expand.hpp"
 #include "cuda/layout/size_of.hpp"
 #include "cuda/runtime/device_guard.hpp"
-#include "plan/schedule.hpp"
 
 namespace ozfp4::c_api {
 namespace {
@@ -72,16 +72,6 @@ Key key_of(const BatchedProduct& p, const Options& options, int device) {
     }
   }
   return key;
-}
-
-void check_extents(const BatchedProduct& p) {
-  for (const auto& [name, extent] : {std::make_pair("m", p.m), std::make_pair("n", p.n), std::make_pair("k", p.k)}) {
-    if (extent * (p.type.is_complex ? 2 : 1) > kLongestExtent) {
-      refuse(OZFP4_UNSUPPORTED, std::string(name) + ": " + std::to_string(extent) + " exceeds " + std::to_string(kLongestExtent) +
-                                    ", the largest extent of a product on a GPU" +
-                                    (p.type.is_complex ? ", where a complex number is two" : ""));
-    }
-  }
 }
 
 // What is on the device of an operand: lines along K, as it lies or in its copy. `base` is null where only the layout is asked
@@ -178,27 +168,6 @@ bool may_be_direct(const BatchedProduct& p, const Options& options) {
          options.scheme == Scheme::two && options.accuracy != Accuracy::correct;
 }
 
-// A plan and a kernel on the device, the cheapest that can be trusted.
-std::pair<std::shared_ptr<const Plan>, Kernel> choose(const BatchedProduct& p, const Options& options, std::int64_t inner,
-                                                      const Device& device, cudaStream_t stream) {
-  const std::vector<UnitRate> units = device_units(device, options.scheme);
-  std::string tried;
-  for (const Alphabet* alphabet : alphabets_for(options, p.type.precision(), inner, units)) {
-    Options own = options;
-    if (own.plan == nullptr) own.alphabet = alphabet;
-    const std::shared_ptr<const Plan> plan = plan_for(own, p.type.precision(), inner, p.type.is_complex, units);
-    if (plan->alphabet.entry == PlaneEntry::fp64) {
-      refuse("options.backend: " + std::to_string(OZFP4_BACKEND_FP64) + " has no GPU kernel; OZFP4_BACKEND_FP4 and _INT8 have");
-    }
-    for (const Kernel kernel : kernels_for(device, *plan)) {
-      if (is_trusted(device, kernel, *plan, stream)) return {plan, kernel};
-      tried += std::string(tried.empty() ? "" : ", ") + kernel_name(kernel);
-    }
-  }
-  refuse(OZFP4_NO_DEVICE, tried.empty() ? "cuda: no kernel of this build runs on the device"
-                                        : "cuda: every kernel for the device failed its self-test: " + tried);
-}
-
 }  // namespace
 
 std::int64_t inner_of(const BatchedProduct& p) {
@@ -232,7 +201,6 @@ std::shared_ptr<DeviceProblem> lay_out(const BatchedProduct& p, const Options& o
 }
 
 std::shared_ptr<const DeviceProblem> find_problem(const BatchedProduct& product, const Options& options, cudaStream_t stream) {
-  check_extents(product);
   check_inner(options, (product.type.is_complex ? 2 : 1) * product.k);
   const Device device = current_device();
   static auto* const kept = new std::map<Key, std::shared_ptr<const DeviceProblem>>;
@@ -241,7 +209,8 @@ std::shared_ptr<const DeviceProblem> find_problem(const BatchedProduct& product,
   const std::lock_guard<std::mutex> alone(*lock);
   const auto found = kept->find(key);
   if (found != kept->end()) return found->second;
-  const auto [plan, kernel] = choose(product, options, inner_of(product), device, stream);
+  const auto [plan, kernel] =
+      choose(options, product.type.precision(), inner_of(product), product.type.is_complex, device, stream);
   const Direct direct = may_be_direct(product, options) ? Direct::where_it_pays : Direct::never;
   std::shared_ptr<DeviceProblem> made = lay_out(product, options, *plan, kernel, device.gpu, direct);
   // Kernels that it does not take are not tried: that loads all of them.

@@ -39,7 +39,7 @@ std::shared_ptr<DeviceProblem> lay_out(const BatchedProduct& product, const Opti
 std::int64_t inner_of(const BatchedProduct& product);
 
 // Throws Refusal OZFP4_NO_DEVICE where there is none, or no kernel of this build passes its test on it; std::length_error where
-// the workspace limit is too small. `stream`: where it will be launched.
+// the workspace limit is too small. `stream`: where it will be launched. Range: as lay_out.
 std::shared_ptr<const DeviceProblem> find_problem(const BatchedProduct& product, const Options& options, cudaStream_t stream);
 
 // That nothing is repaired, where no kernel tells. Range: the caller asks. Throws as launch.
