@@ -7,6 +7,7 @@ function(add_c_api target cuda)
     csrc/c_api/checked/gram.cpp
     csrc/c_api/checked/integers.cpp
     csrc/c_api/checked/options.cpp
+    csrc/c_api/checked/prepared/operand.cpp
     csrc/c_api/checked/status.cpp
     csrc/c_api/product/blas.cpp
     csrc/c_api/product/both_parts.cpp
@@ -33,6 +34,8 @@ function(add_c_api target cuda)
       csrc/c_api/cuda/integers/call.cpp
       csrc/c_api/cuda/integers/igemm.cpp
       csrc/c_api/cuda/integers/problem.cpp
+      csrc/c_api/cuda/prepared/operand.cpp
+      csrc/c_api/cuda/prepared/prepared.cpp
       csrc/c_api/cuda/problem.cpp)
     target_link_libraries(${target} PUBLIC ozfp4_cuda)
   else()

@@ -1010,6 +1010,79 @@ module ozfp4
       type(ozfp4_options), intent(in), optional :: options
       integer(c_int) :: ozfp4_cuda_gemm_mod
     end function
+    function ozfp4_cuda_prepared_size(type, side, order, trans, rows, columns, options, bytes) bind(c)
+      import
+      integer(c_int), value :: type
+      integer(c_int), value :: side
+      integer(c_int), value :: order
+      integer(c_int), value :: trans
+      integer(c_int64_t), value :: rows
+      integer(c_int64_t), value :: columns
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int64_t), intent(inout) :: bytes
+      integer(c_int) :: ozfp4_cuda_prepared_size
+    end function
+    function ozfp4_cuda_prepare(type, side, order, trans, rows, columns, x, ldx, memory, memory_bytes, stream, options, &
+        prepared) bind(c)
+      import
+      integer(c_int), value :: type
+      integer(c_int), value :: side
+      integer(c_int), value :: order
+      integer(c_int), value :: trans
+      integer(c_int64_t), value :: rows
+      integer(c_int64_t), value :: columns
+      type(c_ptr), value :: x
+      integer(c_int64_t), value :: ldx
+      type(c_ptr), value :: memory
+      integer(c_int64_t), value :: memory_bytes
+      type(c_ptr), value :: stream
+      type(ozfp4_options), intent(in), optional :: options
+      type(c_ptr), intent(out) :: prepared
+      integer(c_int) :: ozfp4_cuda_prepare
+    end function
+    subroutine ozfp4_cuda_release(prepared) bind(c)
+      import
+      type(c_ptr), value :: prepared
+    end subroutine
+    function ozfp4_cuda_workspace_size_prepared(order, transa, transb, m, n, k, prepared_a, prepared_b, options, bytes) bind(c)
+      import
+      integer(c_int), value :: order
+      integer(c_int), value :: transa
+      integer(c_int), value :: transb
+      integer(c_int64_t), value :: m
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      type(c_ptr), value :: prepared_a
+      type(c_ptr), value :: prepared_b
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int64_t), intent(inout) :: bytes
+      integer(c_int) :: ozfp4_cuda_workspace_size_prepared
+    end function
+    function ozfp4_cuda_gemm_prepared(order, transa, transb, m, n, k, alpha, a, lda, prepared_a, b, ldb, prepared_b, beta, c, &
+        ldc, workspace, workspace_bytes, stream, options) bind(c)
+      import
+      integer(c_int), value :: order
+      integer(c_int), value :: transa
+      integer(c_int), value :: transb
+      integer(c_int64_t), value :: m
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      type(c_ptr), value :: alpha
+      type(c_ptr), value :: a
+      integer(c_int64_t), value :: lda
+      type(c_ptr), value :: prepared_a
+      type(c_ptr), value :: b
+      integer(c_int64_t), value :: ldb
+      type(c_ptr), value :: prepared_b
+      type(c_ptr), value :: beta
+      type(c_ptr), value :: c
+      integer(c_int64_t), value :: ldc
+      type(c_ptr), value :: workspace
+      integer(c_int64_t), value :: workspace_bytes
+      type(c_ptr), value :: stream
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int) :: ozfp4_cuda_gemm_prepared
+    end function
   end interface
 
 contains

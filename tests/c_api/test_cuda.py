@@ -171,6 +171,82 @@ def test_what_a_gpu_does_not_do_with_integers(cuda: ctypes.CDLL) -> None:
         assert error.startswith(text)
 
 
+PREPARE: dict[str, Any] = {
+    "type": 1, "side": lib.LEFT, "order": lib.ROW, "trans": lib.NONE, "rows": 3, "columns": 5, "x": 256, "ldx": 5, "memory": 256,
+    "memory_bytes": 2**20, "stream": None,
+}  # fmt: skip
+
+
+def prepare(cuda: ctypes.CDLL, asked: lib.Options | None = None, **changes: Any) -> tuple[int, str]:
+    made = ctypes.c_void_p(77)
+    given = PREPARE | changes
+    status = cuda.ozfp4_cuda_prepare(
+        *given.values(), None if asked is None else ctypes.addressof(asked), ctypes.addressof(made)
+    )
+    if status != lib.OK:
+        assert made.value == 77
+    return status, lib.error(cuda)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("type", 5, "type: 5 is not"),
+        ("side", 0, "side: 0 is neither"),
+        ("order", 0, "order: 0 is neither"),
+        ("trans", 1, "trans: 1 is none of"),
+        ("rows", -1, "rows: -1 is negative"),
+        ("ldx", 4, "ldx: 4 is less than 5"),
+        ("x", None, "x: is NULL"),
+        ("x", 260, "x: its address is not a multiple of 8"),
+        ("memory", None, "memory: is NULL"),
+        ("memory", 264, "memory: its address is not a multiple of 256"),
+        ("memory_bytes", -1, "memory_bytes: -1 is negative"),
+    ],
+)
+def test_arguments_of_prepare(cuda: ctypes.CDLL, name: str, value: Any, text: str) -> None:
+    status, error = prepare(cuda, **{name: value})
+    assert status == lib.INVALID
+    assert error.startswith(text)
+
+
+def test_prepared_operands_up_to_the_device(cuda: ctypes.CDLL) -> None:
+    assert prepare(cuda, lib.options(bound=256)) == (lib.INVALID, "options.bound: is for products")
+    status, error = prepare(cuda, rows=2**31, columns=1, ldx=1)
+    assert status == lib.UNSUPPORTED
+    assert error.startswith("rows: 2147483648 exceeds 2147479552")
+    alpha = np.ones(1).ctypes.data
+    given = (
+        lib.ROW,
+        lib.NONE,
+        lib.NONE,
+        3,
+        4,
+        5,
+        alpha,
+        256,
+        5,
+        None,
+        256,
+        4,
+        None,
+        alpha,
+        256,
+        4,
+        256,
+        2**20,
+        None,
+        None,
+    )
+    assert cuda.ozfp4_cuda_gemm_prepared(*given) == lib.INVALID
+    assert lib.error(cuda) == "prepared_a: is NULL, and so is prepared_b"
+    size = ctypes.c_int64(-1)
+    given = (lib.TYPES["complex64"], lib.RIGHT, lib.COLUMN, lib.CONJ, 0, 4, None, ctypes.addressof(size))
+    assert cuda.ozfp4_cuda_prepared_size(*given) == lib.OK
+    assert size.value == 0
+    cuda.ozfp4_cuda_release(None)
+
+
 def test_empty_products_of_integers_need_no_device(cuda: ctypes.CDLL) -> None:
     assert integers(cuda, m=0, c=None, workspace=None)[0] == lib.OK
     size = ctypes.c_int64(-1)
@@ -251,4 +327,4 @@ def test_without_a_device(cuda: ctypes.CDLL) -> None:
         assert (status, size.value) == (lib.NO_DEVICE, -1)
         assert lib.error(cuda).startswith("cuda: ")
     assert call(cuda)[0] == lib.NO_DEVICE
-    assert integers(cuda)[0] == integers(cuda, modulus=7)[0] == lib.NO_DEVICE
+    assert integers(cuda)[0] == integers(cuda, modulus=7)[0] == prepare(cuda)[0] == lib.NO_DEVICE

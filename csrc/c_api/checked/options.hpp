@@ -2,12 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "arith/accuracy/modes.hpp"
 #include "cpu/matmul.hpp"
 #include "ozfp4.h"
 #include "plan/plan.hpp"
+
+struct ozfp4_plan {
+  std::shared_ptr<const ozfp4::Plan> plan;
+};
 
 namespace ozfp4::c_api {
 

@@ -1,5 +1,6 @@
 #include "c_api/cuda/call.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -39,6 +40,11 @@ GemmCall varied(GemmCall call, std::complex<double> alpha, std::complex<double> 
   return call;
 }
 
+// The least that lines of op(X) take.
+std::int64_t least_leading(const char* name, int order, int transpose, std::int64_t rows, std::int64_t columns) {
+  return std::max<std::int64_t>(is_row_major(order) != is_transposed(name, transpose) ? columns : rows, 1);
+}
+
 }  // namespace
 
 BatchedProduct check_device_gemm(const GemmCall& call, const Options& options) {
@@ -50,6 +56,19 @@ BatchedProduct check_device_gemm(const GemmCall& call, const Options& options) {
     }
   }
   return product.is_tall(most_rows(call.type)) ? product.flattened() : product;
+}
+
+void place_anywhere(GemmCall& call) {
+  auto* const nowhere = reinterpret_cast<char*>(std::uintptr_t(256));
+  for (const auto& [name, given] : {std::make_pair("transa", &call.a), std::make_pair("transb", &call.b)}) {
+    if (given->is_prepared) continue;
+    const bool is_a = given == &call.a;
+    given->data = nowhere;
+    given->leading =
+        least_leading(name, call.order, is_a ? call.transa : call.transb, is_a ? call.m : call.k, is_a ? call.k : call.n);
+  }
+  call.c = nowhere;
+  call.ldc = least_leading("order", call.order, OZFP4_NO_TRANS, call.m, call.n);
 }
 
 std::vector<BatchedProduct> widest(const GemmCall& call, const Options& options) {

@@ -70,6 +70,28 @@ ozfp4_status ozfp4_cuda_gemm_mod(int, int, int, int64_t, int64_t, int64_t, ozfp4
   return refuse_cuda();
 }
 
+ozfp4_status ozfp4_cuda_prepared_size(ozfp4_type, ozfp4_side, int, int, int64_t, int64_t, const ozfp4_options*, int64_t*) {
+  return refuse_cuda();
+}
+
+ozfp4_status ozfp4_cuda_prepare(ozfp4_type, ozfp4_side, int, int, int64_t, int64_t, const void*, int64_t, void*, int64_t, void*,
+                                const ozfp4_options*, ozfp4_cuda_prepared**) {
+  return refuse_cuda();
+}
+
+void ozfp4_cuda_release(ozfp4_cuda_prepared*) {}
+
+ozfp4_status ozfp4_cuda_workspace_size_prepared(int, int, int, int64_t, int64_t, int64_t, const ozfp4_cuda_prepared*,
+                                                const ozfp4_cuda_prepared*, const ozfp4_options*, int64_t*) {
+  return refuse_cuda();
+}
+
+ozfp4_status ozfp4_cuda_gemm_prepared(int, int, int, int64_t, int64_t, int64_t, const void*, const void*, int64_t,
+                                      const ozfp4_cuda_prepared*, const void*, int64_t, const ozfp4_cuda_prepared*, const void*,
+                                      void*, int64_t, void*, int64_t, void*, const ozfp4_options*) {
+  return refuse_cuda();
+}
+
 OZFP4_NO_CUDA_INTEGERS(i8i8i32, std::int8_t, std::int32_t)
 OZFP4_NO_CUDA_INTEGERS(i32i32i64, std::int32_t, std::int64_t)
 OZFP4_NO_CUDA_INTEGERS(i64i64i64, std::int64_t, std::int64_t)

@@ -35,41 +35,48 @@ std::int64_t offset_of(const void* data) {
 
 bool is_update(const BatchedProduct& p) { return p.beta != 0.0 || (p.alpha != 0.0 && p.k > 0 && p.alpha != 1.0); }
 
-Key key_of(const BatchedProduct& p, const Options& options, int device) {
-  Key key{
-      device,
-      static_cast<std::int64_t>(p.type.part),
-      p.type.is_complex,
-      p.m,
-      p.n,
-      p.k,
-      p.count,
-      p.a_step,
-      p.b_step,
-      p.c_step,
-      p.c_stride,
-      offset_of(p.c),
-      p.alpha == 0.0,
-      p.alpha.imag() != 0,
-      p.beta != 0.0,
-      is_update(p),
-      p.bound != nullptr,
-      p.bound_stride,
-      p.bound_step,
-      offset_of(p.bound),
-      static_cast<std::int64_t>(options.accuracy),
-      static_cast<std::int64_t>(options.rounding),
-      static_cast<std::int64_t>(options.scheme),
-      options.alphabet == nullptr ? 0 : backend_of(*options.alphabet),
-      family_of(options.family),
-      options.bits,
-      options.has_limit ? options.workspace_limit : 0,
-      static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(options.plan == nullptr ? nullptr : options.plan->plan.get()))};
+std::int64_t number_of(const void* address) { return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(address)); }
+
+Key key_of(const BatchedProduct& p, const Options& options, const PreparedSides& sides, int device) {
+  Key key{device,
+          static_cast<std::int64_t>(p.type.part),
+          p.type.is_complex,
+          p.m,
+          p.n,
+          p.k,
+          p.count,
+          p.a_step,
+          p.b_step,
+          p.c_step,
+          p.c_stride,
+          offset_of(p.c),
+          p.alpha == 0.0,
+          p.alpha.imag() != 0,
+          p.beta != 0.0,
+          is_update(p),
+          p.bound != nullptr,
+          p.bound_stride,
+          p.bound_step,
+          offset_of(p.bound),
+          static_cast<std::int64_t>(options.accuracy),
+          static_cast<std::int64_t>(options.rounding),
+          static_cast<std::int64_t>(options.scheme),
+          options.alphabet == nullptr ? 0 : backend_of(*options.alphabet),
+          family_of(options.family),
+          options.bits,
+          options.has_limit ? options.workspace_limit : 0,
+          number_of(options.plan == nullptr ? nullptr : options.plan->plan.get())};
   for (const Operand* x : {&p.a, &p.b}) {
     for (const std::int64_t own : {static_cast<std::int64_t>(x->row_stride), static_cast<std::int64_t>(x->column_stride),
                                    static_cast<std::int64_t>(x->is_conjugated), offset_of(x->data)}) {
       key.push_back(own);
     }
+  }
+  for (const ozfp4_cuda_prepared* side : {sides.left, sides.right}) {
+    key.push_back(side == nullptr ? 0 : number_of(side->plan.get()));
+    if (side == nullptr) continue;
+    key.insert(key.end(), {static_cast<std::int64_t>(side->kernel), side->stored.lines, side->stored.matrices,
+                           side->view.outer_stride, side->view.inner_stride});
   }
   return key;
 }
@@ -95,7 +102,7 @@ StackAxis axis_of(const BatchedProduct& p, const DeviceProblem& problem) {
 }
 
 // The real product that is multiplied, its copies at `workspace`.
-CudaProduct real_product(const BatchedProduct& p, const DeviceProblem& problem, char* workspace) {
+CudaProduct real_product(const BatchedProduct& p, const DeviceProblem& problem, const PreparedSides& sides, char* workspace) {
   const ElementType type = p.type.part;
   const std::int64_t width = p.type.is_complex ? 2 : 1, entry = p.type.part_bytes();
   CudaProduct product;
@@ -111,6 +118,8 @@ CudaProduct real_product(const BatchedProduct& p, const DeviceProblem& problem, 
                     : operand_at(p.a.data, type, p.m, inner, p.a.row_stride, p.type.is_complex ? entry : p.a.column_stride);
     product.b = problem.copies_right ? operand_at(workspace + problem.places.right, type, columns, inner, line, entry)
                                      : operand_at(p.b.data, type, columns, inner, p.b.column_stride, p.b.row_stride);
+    if (sides.left != nullptr) product.a = sides.left->view, product.stored_a = sides.left->stored;
+    if (sides.right != nullptr) product.b = sides.right->view, product.stored_b = sides.right->stored;
   }
   DeviceResult& c = product.result;
   c.data = p.c;
@@ -176,12 +185,13 @@ std::int64_t inner_of(const BatchedProduct& p) {
 }
 
 std::shared_ptr<DeviceProblem> lay_out(const BatchedProduct& p, const Options& options, const Plan& plan, Kernel kernel,
-                                       const Gpu& gpu, Direct direct) {
+                                       const Gpu& gpu, Direct direct, const PreparedSides& sides) {
   auto problem = std::make_shared<DeviceProblem>();
   problem->reads = p.reads();
-  problem->copies_right = problem->reads && p.type.is_complex;
+  const bool has_pairs = problem->reads && p.type.is_complex;
+  problem->copies_right = has_pairs && sides.right == nullptr;
   problem->copies_left =
-      problem->copies_right && (p.a.is_conjugated || p.alpha.imag() != 0 || p.a.column_stride != p.type.bytes());
+      has_pairs && sides.left == nullptr && (p.a.is_conjugated || p.alpha.imag() != 0 || p.a.column_stride != p.type.bytes());
   problem->plan = make_cuda_plan(plan, narrow<int>(inner_of(p), "k"), kernel, promise_of(p, options));
   problem->places = places_of(p, *problem);
   const std::int64_t limit = options.has_limit ? options.workspace_limit : std::int64_t(1) << 62;
@@ -189,7 +199,7 @@ std::shared_ptr<DeviceProblem> lay_out(const BatchedProduct& p, const Options& o
     refuse(OZFP4_WORKSPACE, "options.workspace_limit: " + std::to_string(limit) +
                                 " bytes are too few, copies of complex operands take " + std::to_string(problem->places.stages));
   }
-  CudaProduct product = real_product(p, *problem, nullptr);
+  CudaProduct product = real_product(p, *problem, sides, nullptr);
   if (problem->plan.plan.is_complex) product = with_parts(product);
   const std::int64_t left = limit - problem->places.stages;
   const auto without_planes = make_direct_layout(problem->plan, product, gpu, left, {}, direct);
@@ -200,25 +210,29 @@ std::shared_ptr<DeviceProblem> lay_out(const BatchedProduct& p, const Options& o
   return problem;
 }
 
-std::shared_ptr<const DeviceProblem> find_problem(const BatchedProduct& product, const Options& options, cudaStream_t stream) {
+std::shared_ptr<const DeviceProblem> find_problem(const BatchedProduct& product, const Options& options, cudaStream_t stream,
+                                                  const PreparedSides& sides) {
   check_inner(options, (product.type.is_complex ? 2 : 1) * product.k);
   const Device device = current_device();
   static auto* const kept = new std::map<Key, std::shared_ptr<const DeviceProblem>>;
   static auto* const lock = new std::mutex;
-  const Key key = key_of(product, options, device.index);
+  const Key key = key_of(product, options, sides, device.index);
   const std::lock_guard<std::mutex> alone(*lock);
   const auto found = kept->find(key);
   if (found != kept->end()) return found->second;
+  const ozfp4_cuda_prepared* prepared = sides.any();
   const auto [plan, kernel] =
-      choose(options, product.type.precision(), inner_of(product), product.type.is_complex, device, stream);
-  const Direct direct = may_be_direct(product, options) ? Direct::where_it_pays : Direct::never;
-  std::shared_ptr<DeviceProblem> made = lay_out(product, options, *plan, kernel, device.gpu, direct);
+      prepared != nullptr ? Chosen{prepared->plan, prepared->kernel}
+                          : choose(options, product.type.precision(), inner_of(product), product.type.is_complex, device, stream);
+  const Direct direct = may_be_direct(product, options) && prepared == nullptr ? Direct::where_it_pays : Direct::never;
+  std::shared_ptr<DeviceProblem> made = lay_out(product, options, *plan, kernel, device.gpu, direct, sides);
   // Kernels that it does not take are not tried: that loads all of them.
   if (made->layout.is_direct && !is_trusted(device, kernel, *plan, stream, true)) {
     made = lay_out(product, options, *plan, kernel, device.gpu, Direct::never);
   }
   made->steps = steps_on(device, made->plan, stream);
   if (options.plan != nullptr) made->asked = options.plan->plan;
+  if (prepared != nullptr) made->asked = prepared->plan;
   if (kept->size() >= kMostProblems) kept->clear();
   kept->emplace(key, made);
   return made;
@@ -229,7 +243,7 @@ void tell_of_none(const Options& options, cudaStream_t stream) {
 }
 
 void launch(const DeviceProblem& problem, const BatchedProduct& p, const Options& options, char* workspace, cudaStream_t stream,
-            bool adds) {
+            bool adds, const PreparedSides& sides) {
   const DevicePlaces& places = problem.places;
   const int pair = p.type.bytes();
   if (!problem.reads) check(cudaMemsetAsync(workspace + places.zero, 0, kPlaceAlignment, stream), "cudaMemsetAsync");
@@ -243,7 +257,7 @@ void launch(const DeviceProblem& problem, const BatchedProduct& p, const Options
                    p.b.column_stride / pair, p.b.is_conjugated},
                   workspace + places.right, stream);
   }
-  CudaProduct product = real_product(p, problem, workspace);
+  CudaProduct product = real_product(p, problem, sides, workspace);
   if (problem.plan.plan.is_complex) product = with_parts(product);
   LaunchOptions further;
   further.stream = stream;
