@@ -5,12 +5,15 @@ function(add_c_api target cuda)
     csrc/c_api/checked/arguments.cpp
     csrc/c_api/checked/gemm.cpp
     csrc/c_api/checked/gram.cpp
+    csrc/c_api/checked/integers.cpp
     csrc/c_api/checked/options.cpp
+    csrc/c_api/checked/prepared/operand.cpp
     csrc/c_api/checked/status.cpp
     csrc/c_api/product/blas.cpp
     csrc/c_api/product/both_parts.cpp
     csrc/c_api/product/complex.cpp
     csrc/c_api/product/exact_cases.cpp
+    csrc/c_api/product/integer_plan.cpp
     csrc/c_api/product/real.cpp
     csrc/c_api/product/units.cpp
     csrc/c_api/gemm.cpp
@@ -22,11 +25,17 @@ function(add_c_api target cuda)
   if(cuda)
     target_sources(${target} PRIVATE
       csrc/c_api/cuda/call.cpp
+      csrc/c_api/cuda/choice.cpp
       csrc/c_api/cuda/device/device.cpp
       csrc/c_api/cuda/device/steps.cpp
       csrc/c_api/cuda/entry.cpp
       csrc/c_api/cuda/gemm.cpp
       csrc/c_api/cuda/gram.cpp
+      csrc/c_api/cuda/integers/call.cpp
+      csrc/c_api/cuda/integers/igemm.cpp
+      csrc/c_api/cuda/integers/problem.cpp
+      csrc/c_api/cuda/prepared/operand.cpp
+      csrc/c_api/cuda/prepared/prepared.cpp
       csrc/c_api/cuda/problem.cpp)
     target_link_libraries(${target} PUBLIC ozfp4_cuda)
   else()

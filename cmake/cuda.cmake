@@ -70,8 +70,10 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/thin/cut.cpp
   csrc/cuda/thin/thin.cu
   csrc/cuda/encode/scale_encode.cu
+  csrc/cuda/integers/combine.cu
   csrc/cuda/integers/integer_plan.cpp
   csrc/cuda/integers/reconstruct.cu
+  csrc/cuda/integers/widen.cu
   csrc/cuda/reconstruct/reconstruct_plan.cpp
   csrc/cuda/reconstruct/certify/certified.cu
   csrc/cuda/reconstruct/reconstruct.cu

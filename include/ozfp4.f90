@@ -77,7 +77,7 @@ module ozfp4
   end type
 
   type, bind(c) :: ozfp4_options
-    integer(c_size_t) :: size = 104_c_size_t
+    integer(c_size_t) :: size = 112_c_size_t
     integer(c_int32_t) :: accuracy = 0
     integer(c_int32_t) :: rounding = 0
     integer(c_int32_t) :: scheme = 0
@@ -94,6 +94,7 @@ module ozfp4
     type(c_ptr) :: report = c_null_ptr
     integer(c_int64_t) :: most_repaired = 0
     type(c_ptr) :: repaired = c_null_ptr
+    type(c_ptr) :: overflows = c_null_ptr
   end type
 
   type, bind(c) :: ozfp4_plan_info
@@ -860,6 +861,227 @@ module ozfp4
       type(c_ptr), value :: stream
       type(ozfp4_options), intent(in), optional :: options
       integer(c_int) :: ozfp4_cuda_cgram
+    end function
+    function ozfp4_cuda_workspace_size_igemm(order, transa, transb, m, n, k, type_a, type_b, type_c, options, bytes) bind(c)
+      import
+      integer(c_int), value :: order
+      integer(c_int), value :: transa
+      integer(c_int), value :: transb
+      integer(c_int64_t), value :: m
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      integer(c_int), value :: type_a
+      integer(c_int), value :: type_b
+      integer(c_int), value :: type_c
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int64_t), intent(inout) :: bytes
+      integer(c_int) :: ozfp4_cuda_workspace_size_igemm
+    end function
+    function ozfp4_cuda_igemm(order, transa, transb, m, n, k, alpha, type_a, a, lda, type_b, b, ldb, beta, type_c, c, ldc, &
+        workspace, workspace_bytes, stream, options) bind(c)
+      import
+      integer(c_int), value :: order
+      integer(c_int), value :: transa
+      integer(c_int), value :: transb
+      integer(c_int64_t), value :: m
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      integer(c_int64_t), value :: alpha
+      integer(c_int), value :: type_a
+      type(c_ptr), value :: a
+      integer(c_int64_t), value :: lda
+      integer(c_int), value :: type_b
+      type(c_ptr), value :: b
+      integer(c_int64_t), value :: ldb
+      integer(c_int64_t), value :: beta
+      integer(c_int), value :: type_c
+      type(c_ptr), value :: c
+      integer(c_int64_t), value :: ldc
+      type(c_ptr), value :: workspace
+      integer(c_int64_t), value :: workspace_bytes
+      type(c_ptr), value :: stream
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int) :: ozfp4_cuda_igemm
+    end function
+    function ozfp4_cuda_gemm_i8i8i32(order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, workspace, &
+        workspace_bytes, stream, options) bind(c)
+      import
+      integer(c_int), value :: order
+      integer(c_int), value :: transa
+      integer(c_int), value :: transb
+      integer(c_int64_t), value :: m
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      integer(c_int32_t), value :: alpha
+      type(c_ptr), value :: a
+      integer(c_int64_t), value :: lda
+      type(c_ptr), value :: b
+      integer(c_int64_t), value :: ldb
+      integer(c_int32_t), value :: beta
+      type(c_ptr), value :: c
+      integer(c_int64_t), value :: ldc
+      type(c_ptr), value :: workspace
+      integer(c_int64_t), value :: workspace_bytes
+      type(c_ptr), value :: stream
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int) :: ozfp4_cuda_gemm_i8i8i32
+    end function
+    function ozfp4_cuda_gemm_i32i32i64(order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, workspace, &
+        workspace_bytes, stream, options) bind(c)
+      import
+      integer(c_int), value :: order
+      integer(c_int), value :: transa
+      integer(c_int), value :: transb
+      integer(c_int64_t), value :: m
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      integer(c_int64_t), value :: alpha
+      type(c_ptr), value :: a
+      integer(c_int64_t), value :: lda
+      type(c_ptr), value :: b
+      integer(c_int64_t), value :: ldb
+      integer(c_int64_t), value :: beta
+      type(c_ptr), value :: c
+      integer(c_int64_t), value :: ldc
+      type(c_ptr), value :: workspace
+      integer(c_int64_t), value :: workspace_bytes
+      type(c_ptr), value :: stream
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int) :: ozfp4_cuda_gemm_i32i32i64
+    end function
+    function ozfp4_cuda_gemm_i64i64i64(order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, workspace, &
+        workspace_bytes, stream, options) bind(c)
+      import
+      integer(c_int), value :: order
+      integer(c_int), value :: transa
+      integer(c_int), value :: transb
+      integer(c_int64_t), value :: m
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      integer(c_int64_t), value :: alpha
+      type(c_ptr), value :: a
+      integer(c_int64_t), value :: lda
+      type(c_ptr), value :: b
+      integer(c_int64_t), value :: ldb
+      integer(c_int64_t), value :: beta
+      type(c_ptr), value :: c
+      integer(c_int64_t), value :: ldc
+      type(c_ptr), value :: workspace
+      integer(c_int64_t), value :: workspace_bytes
+      type(c_ptr), value :: stream
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int) :: ozfp4_cuda_gemm_i64i64i64
+    end function
+    function ozfp4_cuda_workspace_size_gemm_mod(order, transa, transb, m, n, k, type_a, type_b, options, bytes) bind(c)
+      import
+      integer(c_int), value :: order
+      integer(c_int), value :: transa
+      integer(c_int), value :: transb
+      integer(c_int64_t), value :: m
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      integer(c_int), value :: type_a
+      integer(c_int), value :: type_b
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int64_t), intent(inout) :: bytes
+      integer(c_int) :: ozfp4_cuda_workspace_size_gemm_mod
+    end function
+    function ozfp4_cuda_gemm_mod(order, transa, transb, m, n, k, type_a, a, lda, type_b, b, ldb, modulus, c, ldc, workspace, &
+        workspace_bytes, stream, options) bind(c)
+      import
+      integer(c_int), value :: order
+      integer(c_int), value :: transa
+      integer(c_int), value :: transb
+      integer(c_int64_t), value :: m
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      integer(c_int), value :: type_a
+      type(c_ptr), value :: a
+      integer(c_int64_t), value :: lda
+      integer(c_int), value :: type_b
+      type(c_ptr), value :: b
+      integer(c_int64_t), value :: ldb
+      integer(c_int64_t), value :: modulus
+      type(c_ptr), value :: c
+      integer(c_int64_t), value :: ldc
+      type(c_ptr), value :: workspace
+      integer(c_int64_t), value :: workspace_bytes
+      type(c_ptr), value :: stream
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int) :: ozfp4_cuda_gemm_mod
+    end function
+    function ozfp4_cuda_prepared_size(type, side, order, trans, rows, columns, options, bytes) bind(c)
+      import
+      integer(c_int), value :: type
+      integer(c_int), value :: side
+      integer(c_int), value :: order
+      integer(c_int), value :: trans
+      integer(c_int64_t), value :: rows
+      integer(c_int64_t), value :: columns
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int64_t), intent(inout) :: bytes
+      integer(c_int) :: ozfp4_cuda_prepared_size
+    end function
+    function ozfp4_cuda_prepare(type, side, order, trans, rows, columns, x, ldx, memory, memory_bytes, stream, options, &
+        prepared) bind(c)
+      import
+      integer(c_int), value :: type
+      integer(c_int), value :: side
+      integer(c_int), value :: order
+      integer(c_int), value :: trans
+      integer(c_int64_t), value :: rows
+      integer(c_int64_t), value :: columns
+      type(c_ptr), value :: x
+      integer(c_int64_t), value :: ldx
+      type(c_ptr), value :: memory
+      integer(c_int64_t), value :: memory_bytes
+      type(c_ptr), value :: stream
+      type(ozfp4_options), intent(in), optional :: options
+      type(c_ptr), intent(out) :: prepared
+      integer(c_int) :: ozfp4_cuda_prepare
+    end function
+    subroutine ozfp4_cuda_release(prepared) bind(c)
+      import
+      type(c_ptr), value :: prepared
+    end subroutine
+    function ozfp4_cuda_workspace_size_prepared(order, transa, transb, m, n, k, prepared_a, prepared_b, options, bytes) bind(c)
+      import
+      integer(c_int), value :: order
+      integer(c_int), value :: transa
+      integer(c_int), value :: transb
+      integer(c_int64_t), value :: m
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      type(c_ptr), value :: prepared_a
+      type(c_ptr), value :: prepared_b
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int64_t), intent(inout) :: bytes
+      integer(c_int) :: ozfp4_cuda_workspace_size_prepared
+    end function
+    function ozfp4_cuda_gemm_prepared(order, transa, transb, m, n, k, alpha, a, lda, prepared_a, b, ldb, prepared_b, beta, c, &
+        ldc, workspace, workspace_bytes, stream, options) bind(c)
+      import
+      integer(c_int), value :: order
+      integer(c_int), value :: transa
+      integer(c_int), value :: transb
+      integer(c_int64_t), value :: m
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      type(c_ptr), value :: alpha
+      type(c_ptr), value :: a
+      integer(c_int64_t), value :: lda
+      type(c_ptr), value :: prepared_a
+      type(c_ptr), value :: b
+      integer(c_int64_t), value :: ldb
+      type(c_ptr), value :: prepared_b
+      type(c_ptr), value :: beta
+      type(c_ptr), value :: c
+      integer(c_int64_t), value :: ldc
+      type(c_ptr), value :: workspace
+      integer(c_int64_t), value :: workspace_bytes
+      type(c_ptr), value :: stream
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int) :: ozfp4_cuda_gemm_prepared
     end function
   end interface
 

@@ -123,6 +123,7 @@ enum { OZFP4_OVERFLOW_WRAP = 0, OZFP4_OVERFLOW_ERROR = 1 };
 
 typedef struct ozfp4_plan ozfp4_plan;
 typedef struct ozfp4_prepared ozfp4_prepared;
+typedef struct ozfp4_cuda_prepared ozfp4_cuda_prepared;
 
 /* What ran. */
 typedef struct ozfp4_report {
@@ -161,9 +162,12 @@ typedef struct ozfp4_options {
   /* In memory that the device can write: how many nothing certified, or minus those of the blocks that were left; exact zeros are
    * among them. NULL: nobody asks. */
   int64_t* repaired;
+  /* Of integers on a GPU, likewise: how many entries do not fit the type of C, which hold what wraps. For alpha = 1 and beta = 0,
+   * and not modulo a number. NULL: nobody asks. */
+  int64_t* overflows;
 } ozfp4_options;
 
-#define OZFP4_OPTIONS_INIT {sizeof(ozfp4_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, NULL}
+#define OZFP4_OPTIONS_INIT {sizeof(ozfp4_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, NULL, NULL}
 
 /* ---- C = alpha op(A) op(B) + beta C ---------------------------------------------------------------------------------- */
 
@@ -356,6 +360,60 @@ OZFP4_API ozfp4_status ozfp4_cuda_zgram(int order, int trans, int64_t n, int64_t
 OZFP4_API ozfp4_status ozfp4_cuda_cgram(int order, int trans, int64_t n, int64_t k, const void* a, int64_t lda, void* c,
                                         int64_t ldc, void* workspace, int64_t workspace_bytes, void* stream,
                                         const ozfp4_options* options);
+
+/* As ozfp4_igemm and its like: integers of every type, on the kernels that multiply floating-point matrices.
+ * OZFP4_OVERFLOW_ERROR, which would wait for the device, and OZFP4_SCHEME_I are refused; options.overflows tells how many entries
+ * did not fit. */
+OZFP4_API ozfp4_status ozfp4_cuda_workspace_size_igemm(int order, int transa, int transb, int64_t m, int64_t n, int64_t k,
+                                                       ozfp4_type type_a, ozfp4_type type_b, ozfp4_type type_c,
+                                                       const ozfp4_options* options, int64_t* bytes);
+OZFP4_API ozfp4_status ozfp4_cuda_igemm(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, int64_t alpha,
+                                        ozfp4_type type_a, const void* a, int64_t lda, ozfp4_type type_b, const void* b,
+                                        int64_t ldb, int64_t beta, ozfp4_type type_c, void* c, int64_t ldc, void* workspace,
+                                        int64_t workspace_bytes, void* stream, const ozfp4_options* options);
+OZFP4_API ozfp4_status ozfp4_cuda_gemm_i8i8i32(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, int32_t alpha,
+                                               const int8_t* a, int64_t lda, const int8_t* b, int64_t ldb, int32_t beta,
+                                               int32_t* c, int64_t ldc, void* workspace, int64_t workspace_bytes, void* stream,
+                                               const ozfp4_options* options);
+OZFP4_API ozfp4_status ozfp4_cuda_gemm_i32i32i64(int order, int transa, int transb, int64_t m, int64_t n, int64_t k,
+                                                 int64_t alpha, const int32_t* a, int64_t lda, const int32_t* b, int64_t ldb,
+                                                 int64_t beta, int64_t* c, int64_t ldc, void* workspace, int64_t workspace_bytes,
+                                                 void* stream, const ozfp4_options* options);
+OZFP4_API ozfp4_status ozfp4_cuda_gemm_i64i64i64(int order, int transa, int transb, int64_t m, int64_t n, int64_t k,
+                                                 int64_t alpha, const int64_t* a, int64_t lda, const int64_t* b, int64_t ldb,
+                                                 int64_t beta, int64_t* c, int64_t ldc, void* workspace, int64_t workspace_bytes,
+                                                 void* stream, const ozfp4_options* options);
+OZFP4_API ozfp4_status ozfp4_cuda_workspace_size_gemm_mod(int order, int transa, int transb, int64_t m, int64_t n, int64_t k,
+                                                          ozfp4_type type_a, ozfp4_type type_b, const ozfp4_options* options,
+                                                          int64_t* bytes);
+OZFP4_API ozfp4_status ozfp4_cuda_gemm_mod(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, ozfp4_type type_a,
+                                           const void* a, int64_t lda, ozfp4_type type_b, const void* b, int64_t ldb,
+                                           int64_t modulus, int64_t* c, int64_t ldc, void* workspace, int64_t workspace_bytes,
+                                           void* stream, const ozfp4_options* options);
+
+/* As ozfp4_prepare, of a matrix on the device and on a stream, in `memory` of the caller, aligned to 256 bytes and at least as
+ * large as the function before says: X is copied, scaled and encoded there. The memory belongs to the operand until it is
+ * released and every stream has passed the products that use it; products on another stream than this one begin behind an event
+ * of it. */
+OZFP4_API ozfp4_status ozfp4_cuda_prepared_size(ozfp4_type type, ozfp4_side side, int order, int trans, int64_t rows,
+                                                int64_t columns, const ozfp4_options* options, int64_t* bytes);
+OZFP4_API ozfp4_status ozfp4_cuda_prepare(ozfp4_type type, ozfp4_side side, int order, int trans, int64_t rows, int64_t columns,
+                                          const void* x, int64_t ldx, void* memory, int64_t memory_bytes, void* stream,
+                                          const ozfp4_options* options, ozfp4_cuda_prepared** prepared);
+/* Gives back what the host has of it; its memory is the caller's. NULL is nothing. Not beside a call that uses it. */
+OZFP4_API void ozfp4_cuda_release(ozfp4_cuda_prepared* prepared);
+/* As ozfp4_gemm_prepared. alpha is real where the left factor in memory is prepared: A of OZFP4_ROW_MAJOR, B of
+ * OZFP4_COL_MAJOR. */
+OZFP4_API ozfp4_status ozfp4_cuda_workspace_size_prepared(int order, int transa, int transb, int64_t m, int64_t n, int64_t k,
+                                                          const ozfp4_cuda_prepared* prepared_a,
+                                                          const ozfp4_cuda_prepared* prepared_b, const ozfp4_options* options,
+                                                          int64_t* bytes);
+OZFP4_API ozfp4_status ozfp4_cuda_gemm_prepared(int order, int transa, int transb, int64_t m, int64_t n, int64_t k,
+                                                const void* alpha, const void* a, int64_t lda,
+                                                const ozfp4_cuda_prepared* prepared_a, const void* b, int64_t ldb,
+                                                const ozfp4_cuda_prepared* prepared_b, const void* beta, void* c, int64_t ldc,
+                                                void* workspace, int64_t workspace_bytes, void* stream,
+                                                const ozfp4_options* options);
 
 #ifdef __cplusplus
 }

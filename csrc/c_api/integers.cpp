@@ -1,85 +1,17 @@
 // ozfp4_igemm and its like: exact products of integers, modulo 2^w of the result's type or modulo a number.
+#include "c_api/checked/integers.hpp"
+
 #include <algorithm>
 #include <string>
 
-#include "c_api/checked/arguments.hpp"
 #include "c_api/checked/status.hpp"
-#include "c_api/product/product.hpp"
+#include "c_api/product/integer_plan.hpp"
 #include "cpu/direct/matmul.hpp"
 #include "cpu/integers/matmul.hpp"
 #include "cpu/runtime/buffer.hpp"
 
 namespace ozfp4::c_api {
 namespace {
-
-struct Matrix {
-  ElementType type;
-  const void* data;
-  std::int64_t leading;
-};
-
-struct Call {
-  int order, transa, transb;
-  std::int64_t m, n, k;
-  std::int64_t alpha, beta;
-  Matrix a, b, c;
-  std::int64_t modulus;  // 0: none
-  const ozfp4_options* options;
-};
-
-// The row-major product.
-struct IntegerProduct {
-  OperandView a, b;
-  ResultView c;
-};
-
-OperandView operand_of(const Operand& x, ElementType type, bool is_right) {
-  return is_right ? OperandView{x.data, type, x.columns, x.rows, x.column_stride, x.row_stride}
-                  : OperandView{x.data, type, x.rows, x.columns, x.row_stride, x.column_stride};
-}
-
-IntegerProduct check(const Call& call) {
-  const bool has_rows = is_row_major(call.order);
-  is_transposed("transa", call.transa);
-  is_transposed("transb", call.transb);
-  check_extent("m", call.m);
-  check_extent("n", call.n);
-  check_extent("k", call.k);
-  check_matrices(call.m, call.n, call.k);
-  const Operand a =
-      take_operand("a", call.order, call.transa, call.a.data, call.m, call.k, call.a.leading, entry_bytes(call.a.type));
-  const Operand b =
-      take_operand("b", call.order, call.transb, call.b.data, call.k, call.n, call.b.leading, entry_bytes(call.b.type));
-  const std::int64_t line = has_rows ? call.n : call.m, lines = has_rows ? call.m : call.n, entry = entry_bytes(call.c.type);
-  check_leading("ldc", call.c.leading, line);
-  const bool is_read = call.m > 0 && call.n > 0 && call.k > 0 && call.alpha != 0;
-  check_pointer("a", call.a.data, is_read);
-  check_pointer("b", call.b.data, is_read);
-  check_pointer("c", call.c.data, line > 0 && lines > 0);
-  auto* data = static_cast<char*>(const_cast<void*>(call.c.data));
-  const ResultView c{data, call.c.type, lines, line, static_cast<std::ptrdiff_t>(call.c.leading * entry), entry};
-  if (has_rows) return {operand_of(a, call.a.type, false), operand_of(b, call.b.type, true), c};
-  return {operand_of(transposed(b), call.b.type, false), operand_of(transposed(a), call.a.type, true), c};
-}
-
-// Bits of a plan for integers of a type: one more than their magnitudes have.
-int plan_bits(ElementType type) { return 8 * entry_bytes(type) + (is_unsigned(type) ? 1 : 0); }
-
-std::shared_ptr<const Plan> integer_plan(const Options& options, const IntegerProduct& product) {
-  const int bits = std::max(plan_bits(product.a.type), plan_bits(product.b.type));
-  if (options.plan == nullptr) {
-    Options own = options;
-    own.bits = bits;
-    return plan_for(own, 53, product.a.inner, false);
-  }
-  const Plan& plan = *options.plan->plan;
-  if (plan.bits < bits) {
-    refuse("options.plan: its bits are " + std::to_string(plan.bits) + ", these integers need " + std::to_string(bits));
-  }
-  return plan_for(options, 53, product.a.inner, false);
-}
-
-bool is_multiplied(const IntegerProduct& product) { return product.a.outer > 0 && product.b.outer > 0 && product.a.inner > 0; }
 
 // The product into `target`, for which `held` bytes were taken, by machine words where they serve and nothing else is asked for,
 // else by a plan.
@@ -92,13 +24,13 @@ void run_product(const IntegerProduct& product, const IntegerTarget& target, std
     if (direct.prepare(options.workspace_limit)) {
       direct.multiply(product.a, product.b, target.result, {});
       const DirectOutcome& outcome = direct.outcome();
-      about.products = is_multiplied(product) ? outcome.products : 0;
+      about.products = product.is_multiplied() ? outcome.products : 0;
       about.workspace = outcome.workspace + held;
       about.times = outcome.times;
       return write_report(options, nullptr, about, 0, outcome.word_bits);
     }
   }
-  const std::shared_ptr<const Plan> plan = integer_plan(options, product);
+  const std::shared_ptr<const Plan> plan = plan_for(integer_plan_options(options, product), 53, product.a.inner, false);
   require_unit(*plan, product.a.outer, product.b.outer, product.a.inner, options.workspace_limit, false);
   const IntegerOutcome outcome = cpu_integer_matmul(*plan, product.a, product.b, target, options.workspace_limit, {});
   if (options.raises && outcome.overflows > 0) {
@@ -129,20 +61,15 @@ void combine(const ResultView& c, const char* x, std::int64_t alpha, std::int64_
   });
 }
 
-void run(const Call& call) {
-  const Options options = read_integer_options(call.options);
-  const bool is_plain = call.alpha == 1 && call.beta == 0;
-  if (options.raises && (!is_plain || call.modulus != 0)) {
-    refuse(OZFP4_UNSUPPORTED,
-           "options.overflow: OZFP4_OVERFLOW_ERROR is for alpha = 1 and beta = 0, and not for products modulo a number");
-  }
-  const IntegerProduct product = check(call);
+void run(const IntegerCall& call, const ozfp4_options* given) {
+  const Options options = read_integer_options(given);
+  const IntegerProduct product = check_integers(call, options);
   const ResultView& c = product.c;
   if (call.alpha == 0) {
     combine(c, nullptr, 0, call.beta);
     return write_report(options, nullptr, {});
   }
-  if (is_plain && !options.raises) return run_product(product, {c, static_cast<std::uint64_t>(call.modulus)}, 0, options);
+  if (call.is_plain() && !options.raises) return run_product(product, {c, static_cast<std::uint64_t>(call.modulus)}, 0, options);
   // What may be refused, or is not yet the result, does not go to C.
   const std::int64_t entry = entry_bytes(c.type);
   const std::int64_t bytes = c.rows * c.columns * entry;
@@ -175,8 +102,8 @@ ozfp4_status ozfp4_igemm(int order, int transa, int transb, int64_t m, int64_t n
                 {integer_type("type_a", type_a), a, lda},
                 {integer_type("type_b", type_b), b, ldb},
                 {integer_type("type_c", type_c), c, ldc},
-                0,
-                options});
+                0},
+               options);
   });
 }
 
@@ -205,7 +132,6 @@ ozfp4_status ozfp4_gemm_mod(int order, int transa, int transb, int64_t m, int64_
                             int64_t lda, ozfp4_type type_b, const void* b, int64_t ldb, int64_t modulus, int64_t* c, int64_t ldc,
                             const ozfp4_options* options) {
   return guarded([&] {
-    if (modulus < 2) refuse("modulus: " + std::to_string(modulus) + " is less than 2");
     c_api::run({order,
                 transa,
                 transb,
@@ -217,8 +143,8 @@ ozfp4_status ozfp4_gemm_mod(int order, int transa, int transb, int64_t m, int64_
                 {integer_type("type_a", type_a), a, lda},
                 {integer_type("type_b", type_b), b, ldb},
                 {ElementType::int64, c, ldc},
-                modulus,
-                options});
+                check_modulus(modulus)},
+               options);
   });
 }
 

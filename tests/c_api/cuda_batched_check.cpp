@@ -19,6 +19,7 @@ struct Case {
   double alpha, beta;
   std::int64_t stride_a, stride_b, batch;  // strides in matrices: -1, 0, 1
   int accuracy;
+  bool has_bounds = false;
 };
 
 std::string text_of(const Case& own) {
@@ -27,6 +28,7 @@ std::string text_of(const Case& own) {
                                own.stride_a, own.stride_b, own.batch, std::int64_t(own.accuracy)}) {
     text += " " + std::to_string(x);
   }
+  if (own.has_bounds) text += " bounds";
   return text + " alpha " + std::to_string(own.alpha) + " beta " + std::to_string(own.beta);
 }
 
@@ -37,15 +39,14 @@ struct Places {
 };
 
 // `workspace` null: on the host.
-ozfp4_status multiply(const Case& own, const Places& p, const Workspace* workspace, std::int64_t bytes,
-                      const ozfp4_options* options) {
+ozfp4_status multiply(const Case& own, const Places& p, char* workspace, std::int64_t bytes, const ozfp4_options* options) {
 #define OZFP4_ARGUMENTS(T, alpha, beta)                                                                              \
   own.order, own.transa, own.transb, own.m, own.n, own.k, alpha, reinterpret_cast<const T*>(p.a), p.lda, p.stride_a, \
       reinterpret_cast<const T*>(p.b), p.ldb, p.stride_b, beta, reinterpret_cast<T*>(p.c), p.ldc, p.stride_c, own.batch
-#define OZFP4_CALL(letter, T, alpha, beta)                                                                                   \
-  (workspace == nullptr ? ozfp4_##letter##gemm_strided_batched(OZFP4_ARGUMENTS(T, alpha, beta), options)                     \
-                        : ozfp4_cuda_##letter##gemm_strided_batched(OZFP4_ARGUMENTS(T, alpha, beta), workspace->memory.data, \
-                                                                    bytes, nullptr, options))
+#define OZFP4_CALL(letter, T, alpha, beta)                                              \
+  (workspace == nullptr                                                                 \
+       ? ozfp4_##letter##gemm_strided_batched(OZFP4_ARGUMENTS(T, alpha, beta), options) \
+       : ozfp4_cuda_##letter##gemm_strided_batched(OZFP4_ARGUMENTS(T, alpha, beta), workspace, bytes, nullptr, options))
   const std::complex<double> alpha(own.alpha), beta(own.beta);
   const std::complex<float> alpha_single(alpha), beta_single(beta);
   switch (own.type.type) {
@@ -91,26 +92,31 @@ void check_case(const Case& own) {
   on_device.c = c_there.data;
   ozfp4_options options = OZFP4_OPTIONS_INIT;
   options.accuracy = own.accuracy;
-  std::int64_t bytes = -1;
-  if (!report(name + " workspace",
-              ozfp4_cuda_workspace_size_strided_batched(own.type.type, own.order, own.transa, own.transb, own.m, own.n, own.k,
-                                                        own.stride_a, own.stride_b, own.batch, &options, &bytes) == OZFP4_OK,
-              ozfp4_last_error())) {
-    return;
+  Bytes bound;
+  if (own.has_bounds) {
+    options.ld_bound = on_host.ldc + 1;
+    options.stride_bound = options.ld_bound * most + 3;
+    bound = bounds(own.type, options.stride_bound * std::max<std::int64_t>(own.batch, 1));
   }
-  const Workspace workspace(bytes);
-  if (own.batch > 0) {
-    report(name + " too small",
-           multiply(own, on_device, &workspace, 255, &options) == OZFP4_WORKSPACE && c_there.read(c.size()) == c,
-           ozfp4_last_error());
-  }
-  report(name + " status", multiply(own, on_device, &workspace, bytes, &options) == OZFP4_OK, ozfp4_last_error());
-  const Bytes found = c_there.read(c.size());
-  report(name + " guard", workspace.is_guarded());
-  const ozfp4_status status = multiply(own, on_host, nullptr, 0, &options);
-  if (status == OZFP4_NO_BLAS) return;
-  report(name + " on the host", status == OZFP4_OK, ozfp4_last_error());
-  report(name, found == c, difference(found, c));
+  const Device bound_there(bound);
+  std::vector<Written> results{{c_there, c}};
+  if (own.has_bounds) results.push_back({bound_there, bound});
+  const auto at = [&](const char* place) {
+    if (own.has_bounds) options.bound = reinterpret_cast<double*>(const_cast<char*>(place));
+  };
+  at(bound_there.data);
+  compare(
+      name,
+      [&](std::int64_t* bytes) {
+        return ozfp4_cuda_workspace_size_strided_batched(own.type.type, own.order, own.transa, own.transb, own.m, own.n, own.k,
+                                                         own.stride_a, own.stride_b, own.batch, &options, bytes);
+      },
+      [&](char* workspace, std::int64_t bytes) { return multiply(own, on_device, workspace, bytes, &options); },
+      [&] {
+        at(bound.data());
+        return multiply(own, on_host, nullptr, 0, &options);
+      },
+      results);
 }
 
 void check_refusals() {
@@ -147,6 +153,12 @@ int main() {
         check_case({type, OZFP4_ROW_MAJOR, OZFP4_TRANS, OZFP4_NO_TRANS, 9, 5, 8, 2.0, 1.0, stride_a, stride_b, 7,
                     OZFP4_ACCURACY_DEFAULT});
       }
+    }
+    for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_FP64, OZFP4_ACCURACY_CORRECT}) {
+      for (const std::int64_t stride_b : {0, 1}) {
+        check_case({type, OZFP4_COL_MAJOR, OZFP4_TRANS, OZFP4_NO_TRANS, 35, 22, 60, 1.0, 0.0, 1, stride_b, 3, accuracy, true});
+      }
+      check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 20, 31, 700, 1.0, 0.0, 0, 1, 4, accuracy, true});
     }
     for (const std::int64_t batch : {0, 1, 2, 300}) {
       for (const std::int64_t k : {0, 1, 16}) {

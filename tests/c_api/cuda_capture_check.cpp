@@ -9,36 +9,14 @@
 
 #include "check.hpp"
 #include "cuda/gpu.hpp"
+#include "cuda_matrices.hpp"
 
 namespace {
 
 constexpr std::int64_t kM = 70, kN = 40, kK = 90;
 constexpr int kOthers = 300;  // more than csrc/c_api/cuda/problem.cpp keeps
 
-using Numbers = std::vector<double>;
-
-Numbers numbers(std::int64_t count) {
-  Numbers found(static_cast<std::size_t>(count));
-  for (double& x : found) x = static_cast<double>(random_int(-(1 << 30), 1 << 30)) / 3;
-  return found;
-}
-
-struct Device {
-  double* data = nullptr;
-  explicit Device(const Numbers& from) {
-    REQUIRE(cudaMalloc(reinterpret_cast<void**>(&data), from.size() * 8));
-    write(from);
-  }
-  Device(const Device&) = delete;
-  ~Device() { cudaFree(data); }
-  void write(const Numbers& from) const { REQUIRE(cudaMemcpy(data, from.data(), from.size() * 8, cudaMemcpyHostToDevice)); }
-  Numbers read(std::size_t count) const {
-    Numbers found(count);
-    REQUIRE(cudaDeviceSynchronize());
-    REQUIRE(cudaMemcpy(found.data(), data, count * 8, cudaMemcpyDeviceToHost));
-    return found;
-  }
-};
+const Type& kType = kTypes[0];  // float64
 
 // Scheme I on limbs of 8 bits: 677 steps for 200 bits.
 ozfp4_options long_options() {
@@ -64,25 +42,28 @@ std::int64_t workspace_of(std::int64_t n, const ozfp4_options& options) {
 int main() {
   require_gpu();
   const ozfp4_options options = long_options(), plain = OZFP4_OPTIONS_INIT;
-  const Numbers a = numbers(kM * kK), b = numbers(kK * kOthers), noise = numbers(kM * kOthers);
+  const Bytes a = numbers(kType, kM * kK, false), b = numbers(kType, kK * kOthers, false);
+  const Bytes noise = numbers(kType, kM * kOthers, false);
   const Device on_a(a), on_b(b), on_c(noise);
   std::int64_t bytes = workspace_of(kN, options);
   for (int n = 1; n <= kOthers; ++n) bytes = std::max(bytes, workspace_of(n, plain));
-  const Device workspace(Numbers(static_cast<std::size_t>(bytes / 8 + 1)));
+  const Workspace workspace(bytes);
   cudaStream_t stream = nullptr;
   REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  const auto at = [](const Device& matrix) { return reinterpret_cast<double*>(matrix.data); };
   const auto enqueue = [&](std::int64_t n, const ozfp4_options& own) {
-    const ozfp4_status status = ozfp4_cuda_dgemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, kM, n, kK, 1.0, on_a.data, kK,
-                                                 on_b.data, n, 0.0, on_c.data, n, workspace.data, bytes, stream, &own);
+    const ozfp4_status status = ozfp4_cuda_dgemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, kM, n, kK, 1.0, at(on_a), kK,
+                                                 at(on_b), n, 0.0, at(on_c), n, workspace.memory.data, bytes, stream, &own);
     report("enqueued, n = " + std::to_string(n), status == OZFP4_OK, ozfp4_last_error());
   };
-  constexpr auto kCount = static_cast<std::size_t>(kM * kN);
+  constexpr auto kCount = static_cast<std::size_t>(kM * kN * 8);
 
   enqueue(kN, options);
-  const Numbers first = on_c.read(kCount);
-  Numbers on_host = noise;
-  const ozfp4_status status = ozfp4_dgemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, kM, kN, kK, 1.0, a.data(), kK,
-                                          b.data(), kN, 0.0, on_host.data(), kN, &options);
+  const Bytes first = on_c.read(kCount);
+  Bytes on_host = noise;
+  const ozfp4_status status =
+      ozfp4_dgemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, kM, kN, kK, 1.0, reinterpret_cast<const double*>(a.data()), kK,
+                  reinterpret_cast<const double*>(b.data()), kN, 0.0, reinterpret_cast<double*>(on_host.data()), kN, &options);
   on_host.resize(kCount);
   if (status != OZFP4_NO_BLAS) report("the product", status == OZFP4_OK && first == on_host, ozfp4_last_error());
 
@@ -96,15 +77,13 @@ int main() {
   for (int n = 1; n <= kOthers; ++n) enqueue(n, plain);
   REQUIRE(cudaDeviceSynchronize());
   std::vector<std::unique_ptr<const Device>> others;  // in what may have been freed
-  for (int i = 0; i < 256; ++i) others.push_back(std::make_unique<const Device>(Numbers(4096, -1e300)));
+  for (int i = 0; i < 256; ++i) others.push_back(std::make_unique<const Device>(Bytes(32768, static_cast<char>(kPoison))));
 
   for (int i = 0; i < 2; ++i) {
     on_c.write(noise);
     REQUIRE(cudaGraphLaunch(launchable, stream));
-    const Numbers again = on_c.read(kCount);
-    std::size_t at = 0;
-    while (at < kCount && again[at] == first[at]) ++at;
-    report("replay " + std::to_string(i), at == kCount, "entry " + std::to_string(at) + " differs");
+    const Bytes again = on_c.read(kCount);
+    report("replay " + std::to_string(i), again == first, difference(again, first));
   }
   REQUIRE(cudaGraphExecDestroy(launchable));
   REQUIRE(cudaGraphDestroy(graph));

@@ -18,12 +18,13 @@ struct Case {
   std::int64_t m, n, k;
   std::complex<double> alpha, beta;
   int accuracy;
+  bool has_bounds = false;
 
   std::string text() const {
     return std::string(type.name) + " " + std::to_string(order) + " " + std::to_string(transa) + " " + std::to_string(transb) +
            " " + std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k) + " alpha " +
            std::to_string(alpha.real()) + " " + std::to_string(alpha.imag()) + " beta " + std::to_string(beta.real()) +
-           " accuracy " + std::to_string(accuracy);
+           " accuracy " + std::to_string(accuracy) + (has_bounds ? " bounds" : "");
   }
 };
 
@@ -67,26 +68,31 @@ void check_case(const Case& own, std::int64_t gap) {
   ozfp4_options options = OZFP4_OPTIONS_INIT;
   options.accuracy = own.accuracy;
   const Device on_a(a), on_b(b), on_c(c);
-  std::int64_t bytes = -1;
-  if (!report(name + " workspace",
-              ozfp4_cuda_workspace_size(own.type.type, own.order, own.transa, own.transb, own.m, own.n, own.k, &options,
-                                        &bytes) == OZFP4_OK,
-              ozfp4_last_error())) {
-    return;
+  Bytes bound;
+  if (own.has_bounds) {
+    options.ld_bound = ldc + 2;
+    bound = bounds(own.type, options.ld_bound * most);
   }
-  const Workspace workspace(bytes);
-  const auto run = [&](std::int64_t given) {
-    return multiply(own, on_a.data, lda, on_b.data, ldb, on_c.data, ldc, workspace.memory.data, given, &options);
+  const Device on_bound(bound);
+  std::vector<Written> results{{on_c, c}};
+  if (own.has_bounds) results.push_back({on_bound, bound});
+  const auto at = [&](const char* place) {
+    if (own.has_bounds) options.bound = reinterpret_cast<double*>(const_cast<char*>(place));
   };
-  const bool is_empty = own.m == 0 || own.n == 0;
-  if (!is_empty) report(name + " too small", run(255) == OZFP4_WORKSPACE && on_c.read(c.size()) == c, ozfp4_last_error());
-  report(name + " status", run(bytes) == OZFP4_OK, ozfp4_last_error());
-  const Bytes found = on_c.read(c.size());
-  report(name + " guard", workspace.is_guarded());
-  const ozfp4_status status = multiply(own, a.data(), lda, b.data(), ldb, c.data(), ldc, nullptr, 0, &options);
-  if (status == OZFP4_NO_BLAS) return;
-  report(name + " on the host", status == OZFP4_OK, ozfp4_last_error());
-  report(name, found == c, difference(found, c));
+  at(on_bound.data);
+  compare(
+      name,
+      [&](std::int64_t* bytes) {
+        return ozfp4_cuda_workspace_size(own.type.type, own.order, own.transa, own.transb, own.m, own.n, own.k, &options, bytes);
+      },
+      [&](char* workspace, std::int64_t bytes) {
+        return multiply(own, on_a.data, lda, on_b.data, ldb, on_c.data, ldc, workspace, bytes, &options);
+      },
+      [&] {
+        at(bound.data());
+        return multiply(own, a.data(), lda, b.data(), ldb, c.data(), ldc, nullptr, 0, &options);
+      },
+      results);
 }
 
 }  // namespace
@@ -108,6 +114,12 @@ int main() {
         for (const double beta : {0.0, 1.0, -2.0}) {
           check_case({type, OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_TRANS, 130, 67, k, alpha, beta, OZFP4_ACCURACY_SCALED}, 0);
         }
+      }
+    }
+    for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_FP64, OZFP4_ACCURACY_CORRECT}) {
+      for (const double beta : {0.0, 0.5}) {
+        check_case({type, OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_TRANS, 60, 41, 90, 1.0, beta, accuracy, true}, 1);
+        check_case({type, OZFP4_ROW_MAJOR, OZFP4_TRANS, OZFP4_NO_TRANS, 150, 131, 600, 1.0, beta, accuracy, true}, 3);
       }
     }
     check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 0, 5, 7, 1.0, 0.0, OZFP4_ACCURACY_DEFAULT}, 0);

@@ -27,13 +27,13 @@ std::string text_of(const Case& own) {
 }
 
 // `workspace` null: on the host.
-ozfp4_status multiply(const Case& own, const char* a, std::int64_t lda, char* c, std::int64_t ldc, const Workspace* workspace,
+ozfp4_status multiply(const Case& own, const char* a, std::int64_t lda, char* c, std::int64_t ldc, char* workspace,
                       std::int64_t bytes, const ozfp4_options* options) {
 #define OZFP4_ARGUMENTS(T) \
   own.order, own.transpose, own.n, own.k, reinterpret_cast<const T*>(a), lda, reinterpret_cast<T*>(c), ldc
 #define OZFP4_CALL(letter, T)                                               \
   (workspace == nullptr ? ozfp4_##letter##gram(OZFP4_ARGUMENTS(T), options) \
-                        : ozfp4_cuda_##letter##gram(OZFP4_ARGUMENTS(T), workspace->memory.data, bytes, nullptr, options))
+                        : ozfp4_cuda_##letter##gram(OZFP4_ARGUMENTS(T), workspace, bytes, nullptr, options))
   switch (own.type.type) {
     case OZFP4_FLOAT64: return OZFP4_CALL(d, double);
     case OZFP4_FLOAT32: return OZFP4_CALL(s, float);
@@ -61,27 +61,15 @@ void check_case(const Case& own, bool has_specials = false) {
   const Device a_there(a), c_there(c);
   ozfp4_options options = OZFP4_OPTIONS_INIT;
   options.accuracy = own.accuracy;
-  std::int64_t bytes = -1;
-  if (!report(name + " workspace",
-              ozfp4_cuda_workspace_size_gram(own.type.type, own.order, own.transpose, own.n, own.k, &options, &bytes) == OZFP4_OK,
-              ozfp4_last_error())) {
-    return;
-  }
-  const Workspace workspace(bytes);
-  if (own.n > 0) {
-    report(name + " too small",
-           multiply(own, a_there.data, lda, c_there.data, ldc, &workspace, 255, &options) == OZFP4_WORKSPACE &&
-               c_there.read(c.size()) == c,
-           ozfp4_last_error());
-  }
-  report(name + " status", multiply(own, a_there.data, lda, c_there.data, ldc, &workspace, bytes, &options) == OZFP4_OK,
-         ozfp4_last_error());
-  const Bytes found = c_there.read(c.size());
-  report(name + " guard", workspace.is_guarded());
-  const ozfp4_status status = multiply(own, a.data(), lda, c.data(), ldc, nullptr, 0, &options);
-  if (status == OZFP4_NO_BLAS) return;
-  report(name + " on the host", status == OZFP4_OK, ozfp4_last_error());
-  report(name, found == c, difference(found, c));
+  compare(
+      name,
+      [&](std::int64_t* bytes) {
+        return ozfp4_cuda_workspace_size_gram(own.type.type, own.order, own.transpose, own.n, own.k, &options, bytes);
+      },
+      [&](char* workspace, std::int64_t bytes) {
+        return multiply(own, a_there.data, lda, c_there.data, ldc, workspace, bytes, &options);
+      },
+      [&] { return multiply(own, a.data(), lda, c.data(), ldc, nullptr, 0, &options); }, {{c_there, c}});
 }
 
 }  // namespace

@@ -37,16 +37,21 @@ inline Bytes numbers(const Type& type, std::int64_t count, bool are_integers) {
   return bytes;
 }
 
+// Noise where bounds of so many entries go.
+inline Bytes bounds(const Type& type, std::int64_t count) { return numbers(kTypes[type.is_complex ? 2 : 0], count, false); }
+
 struct Device {
   char* data = nullptr;
   explicit Device(const Bytes& from, std::size_t more = 0) {
     REQUIRE(cudaMalloc(reinterpret_cast<void**>(&data), from.size() + more + 1));
-    REQUIRE(cudaMemcpy(data, from.data(), from.size(), cudaMemcpyHostToDevice));
+    write(from);
   }
   Device(const Device&) = delete;
   ~Device() { cudaFree(data); }
+  void write(const Bytes& from) const { REQUIRE(cudaMemcpy(data, from.data(), from.size(), cudaMemcpyHostToDevice)); }
   Bytes read(std::size_t bytes, std::size_t first = 0) const {
     Bytes found(bytes);
+    REQUIRE(cudaDeviceSynchronize());
     REQUIRE(cudaMemcpy(found.data(), data + first, bytes, cudaMemcpyDeviceToHost));
     return found;
   }
@@ -65,9 +70,41 @@ struct Workspace {
   }
 };
 
+// What a function writes, on the device and on the host.
+struct Written {
+  const Device& there;
+  Bytes& here;
+};
+
 // Which byte differs first, of how many.
 inline std::string difference(const Bytes& found, const Bytes& expected) {
   std::size_t first = 0;
   while (first < expected.size() && found[first] == expected[first]) ++first;
   return "byte " + std::to_string(first) + " of " + std::to_string(expected.size());
+}
+
+// Whether a function of a device has the bits of that of the host, noise around them among it, in a workspace as large as
+// `query(&bytes)` says, and leaves all where it is smaller, unless it needs none after all. `on_device(workspace, bytes)` and
+// `on_host()` are of the same case.
+template <class Query, class OnDevice, class OnHost>
+void compare(const std::string& name, const Query& query, const OnDevice& on_device, const OnHost& on_host,
+             const std::vector<Written>& results, bool needs_workspace = true) {
+  std::int64_t bytes = -1;
+  if (!report(name + " workspace", query(&bytes) == OZFP4_OK && bytes >= 0, ozfp4_last_error())) return;
+  const Workspace workspace(bytes);
+  if (bytes > 0 && needs_workspace) {
+    report(name + " too small", on_device(workspace.memory.data, std::int64_t(255)) == OZFP4_WORKSPACE, ozfp4_last_error());
+    for (const Written& own : results) report(name + " left", own.there.read(own.here.size()) == own.here);
+  }
+  report(name + " status", on_device(workspace.memory.data, bytes) == OZFP4_OK, ozfp4_last_error());
+  std::vector<Bytes> found;
+  for (const Written& own : results) found.push_back(own.there.read(own.here.size()));
+  report(name + " guard", workspace.is_guarded());
+  const ozfp4_status status = on_host();
+  if (status == OZFP4_NO_BLAS) return;
+  report(name + " on the host", status == OZFP4_OK, ozfp4_last_error());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    report(name + (i == 0 ? "" : " result " + std::to_string(i)), found[i] == results[i].here,
+           difference(found[i], results[i].here));
+  }
 }

@@ -69,6 +69,7 @@ class Options(ctypes.Structure):
         ("report", ctypes.POINTER(Report)),
         ("most_repaired", ctypes.c_int64),
         ("repaired", ctypes.POINTER(ctypes.c_int64)),
+        ("overflows", ctypes.POINTER(ctypes.c_int64)),
     ]
 
 
@@ -122,7 +123,8 @@ def load(path: Path) -> ctypes.CDLL:
     for name in ("ozfp4_status_name", "ozfp4_last_error", "ozfp4_version_string"):
         getattr(library, name).restype = ctypes.c_char_p
     library.ozfp4_prepared_bytes.restype = ctypes.c_int64
-    library.ozfp4_release.restype = library.ozfp4_plan_destroy.restype = None
+    for name in ("ozfp4_release", "ozfp4_plan_destroy", "ozfp4_cuda_release"):
+        getattr(library, name).restype = None
     return library
 
 

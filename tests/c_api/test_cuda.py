@@ -1,6 +1,6 @@
 """The functions of CUDA up to the device: what they refuse by name before they look for one, and what they say without one.
 
-tests/c_api/cuda_gemm_check.cpp compares their products on a GPU."""
+The programs tests/c_api/cuda_*_check.cpp compare their products on a GPU."""
 
 from __future__ import annotations
 
@@ -84,9 +84,14 @@ def test_what_a_gpu_does_not_do(cuda: ctypes.CDLL) -> None:
         status, error = call(cuda, "z", **changes)
         assert status == lib.UNSUPPORTED
         assert error.startswith(text)
-    status, error = call(cuda, m=2**31, n=1, ldc=1, ldb=1)
-    assert status == lib.UNSUPPORTED
-    assert error.startswith("m: 2147483648 exceeds 2147479552")
+    for order, name in ((lib.ROW, "m"), (lib.COLUMN, "m"), (lib.ROW, "n"), (lib.COLUMN, "n"), (lib.ROW, "k")):
+        long = {"m": 1, "n": 1, "k": 1, "lda": 2**31, "ldb": 2**31, "ldc": 2**31, name: 2**31}
+        status, error = call(cuda, order=order, **long)
+        assert status == lib.UNSUPPORTED
+        assert error.startswith(f"{name}: 2147483648 exceeds 2147479552")
+    gram = (lib.ROW, lib.NONE, 1, 2**31, 256, 2**31, 256, 1, 256, 2**20, None, None)
+    assert cuda.ozfp4_cuda_dgram(*gram) == lib.UNSUPPORTED
+    assert lib.error(cuda).startswith("k: 2147483648 exceeds 2147479552")
 
 
 def test_where_bounds_go(cuda: ctypes.CDLL) -> None:
@@ -97,6 +102,159 @@ def test_where_bounds_go(cuda: ctypes.CDLL) -> None:
         status, error = call(cuda, asked=lib.options(**given))
         assert status == lib.INVALID
         assert error.startswith(text)
+
+
+INTEGERS: dict[str, Any] = {
+    "order": lib.ROW, "transa": lib.NONE, "transb": lib.NONE, "m": 3, "n": 4, "k": 5, "alpha": 1, "type_a": lib.TYPES["int8"],
+    "a": 256, "lda": 5, "type_b": lib.TYPES["uint64"], "b": 256, "ldb": 4, "beta": 0, "type_c": lib.TYPES["int32"], "c": 256,
+    "ldc": 4, "workspace": 256, "workspace_bytes": 2**20, "stream": None,
+}  # fmt: skip
+
+
+def integers(
+    cuda: ctypes.CDLL, asked: lib.Options | None = None, modulus: int | None = None, **changes: Any
+) -> tuple[int, str]:
+    given = INTEGERS | changes
+    function = cuda.ozfp4_cuda_igemm
+    if modulus is not None:
+        given = {name: value for name, value in given.items() if name not in ("alpha", "type_c")}
+        given = {("modulus" if name == "beta" else name): value for name, value in given.items()} | {
+            "modulus": modulus
+        }
+        function = cuda.ozfp4_cuda_gemm_mod
+    return function(*given.values(), None if asked is None else ctypes.addressof(asked)), lib.error(cuda)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("order", 0, "order: 0 is neither"),
+        ("transb", 1, "transb: 1 is none of"),
+        ("k", -1, "k: -1 is negative"),
+        ("type_a", 1, "type_a: 1 is not one of"),
+        ("type_b", 13, "type_b: 13 is not one of"),
+        ("type_c", 0, "type_c: 0 is not one of"),
+        ("lda", 4, "lda: 4 is less than 5"),
+        ("a", None, "a: is NULL"),
+        ("c", None, "c: is NULL"),
+        ("b", 260, "b: its address is not a multiple of 8"),
+        ("c", 258, "c: its address is not a multiple of 4"),
+        ("workspace", None, "workspace: is NULL"),
+        ("workspace", 128, "workspace: its address is not a multiple of 256"),
+        ("workspace_bytes", -1, "workspace_bytes: -1 is negative"),
+        ("modulus", 1, "modulus: 1 is less than 2"),
+    ],
+)
+def test_arguments_of_integers(cuda: ctypes.CDLL, name: str, value: Any, text: str) -> None:
+    status, error = integers(cuda, **{name: value})
+    assert status == lib.INVALID
+    assert error.startswith(text)
+
+
+def test_what_a_gpu_does_not_do_with_integers(cuda: ctypes.CDLL) -> None:
+    report, count = lib.new_report(), ctypes.c_int64()
+    place = ctypes.pointer(count)
+    for asked, changes, status, text in (
+        (lib.options(overflow=1), {}, lib.UNSUPPORTED, "options.overflow: OZFP4_OVERFLOW_ERROR would wait"),
+        (lib.options(report=ctypes.pointer(report)), {}, lib.UNSUPPORTED, "options.report: what ran on a GPU"),
+        (lib.options(scheme=1), {}, lib.UNSUPPORTED, "options.scheme: OZFP4_SCHEME_I is not for integers"),
+        (lib.options(accuracy=2), {}, lib.INVALID, "options.accuracy: is for products of floating-point"),
+        (lib.options(most_repaired=1), {}, lib.INVALID, "options.most_repaired: 1 is for ozfp4_cuda_?gemm"),
+        (lib.options(overflows=place), {"alpha": 2}, lib.UNSUPPORTED, "options.overflows: it is for alpha = 1"),
+        (lib.options(overflows=place), {"modulus": 5}, lib.UNSUPPORTED, "options.overflows: it is for alpha = 1"),
+        (None, {"m": 2**31, "n": 1, "ldb": 1}, lib.UNSUPPORTED, "m: 2147483648 exceeds 2147479552"),
+        (None, {"order": lib.COLUMN, "n": 2**31, "m": 1, "lda": 1, "ldb": 5}, lib.UNSUPPORTED,
+         "n: 2147483648 exceeds 2147479552"),
+    ):  # fmt: skip
+        found, error = integers(cuda, asked, **changes)
+        assert found == status
+        assert error.startswith(text)
+
+
+PREPARE: dict[str, Any] = {
+    "type": 1, "side": lib.LEFT, "order": lib.ROW, "trans": lib.NONE, "rows": 3, "columns": 5, "x": 256, "ldx": 5, "memory": 256,
+    "memory_bytes": 2**20, "stream": None,
+}  # fmt: skip
+
+
+def prepare(cuda: ctypes.CDLL, asked: lib.Options | None = None, **changes: Any) -> tuple[int, str]:
+    made = ctypes.c_void_p(77)
+    given = PREPARE | changes
+    status = cuda.ozfp4_cuda_prepare(
+        *given.values(), None if asked is None else ctypes.addressof(asked), ctypes.addressof(made)
+    )
+    if status != lib.OK:
+        assert made.value == 77
+    return status, lib.error(cuda)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("type", 5, "type: 5 is not"),
+        ("side", 0, "side: 0 is neither"),
+        ("order", 0, "order: 0 is neither"),
+        ("trans", 1, "trans: 1 is none of"),
+        ("rows", -1, "rows: -1 is negative"),
+        ("ldx", 4, "ldx: 4 is less than 5"),
+        ("x", None, "x: is NULL"),
+        ("x", 260, "x: its address is not a multiple of 8"),
+        ("memory", None, "memory: is NULL"),
+        ("memory", 264, "memory: its address is not a multiple of 256"),
+        ("memory_bytes", -1, "memory_bytes: -1 is negative"),
+    ],
+)
+def test_arguments_of_prepare(cuda: ctypes.CDLL, name: str, value: Any, text: str) -> None:
+    status, error = prepare(cuda, **{name: value})
+    assert status == lib.INVALID
+    assert error.startswith(text)
+
+
+def test_prepared_operands_up_to_the_device(cuda: ctypes.CDLL) -> None:
+    assert prepare(cuda, lib.options(bound=256)) == (lib.INVALID, "options.bound: is for products")
+    status, error = prepare(cuda, rows=2**31, columns=1, ldx=1)
+    assert status == lib.UNSUPPORTED
+    assert error.startswith("rows: 2147483648 exceeds 2147479552")
+    alpha = np.ones(1).ctypes.data
+    given = (
+        lib.ROW,
+        lib.NONE,
+        lib.NONE,
+        3,
+        4,
+        5,
+        alpha,
+        256,
+        5,
+        None,
+        256,
+        4,
+        None,
+        alpha,
+        256,
+        4,
+        256,
+        2**20,
+        None,
+        None,
+    )
+    assert cuda.ozfp4_cuda_gemm_prepared(*given) == lib.INVALID
+    assert lib.error(cuda) == "prepared_a: is NULL, and so is prepared_b"
+    size = ctypes.c_int64(-1)
+    given = (lib.TYPES["complex64"], lib.RIGHT, lib.COLUMN, lib.CONJ, 0, 4, None, ctypes.addressof(size))
+    assert cuda.ozfp4_cuda_prepared_size(*given) == lib.OK
+    assert size.value == 0
+    cuda.ozfp4_cuda_release(None)
+
+
+def test_empty_products_of_integers_need_no_device(cuda: ctypes.CDLL) -> None:
+    assert integers(cuda, m=0, c=None, workspace=None)[0] == lib.OK
+    size = ctypes.c_int64(-1)
+    types = [lib.TYPES[name] for name in ("int8", "int8", "int32")]
+    for extents in ((0, 4, 5), (3, 4, 0)):
+        given = (lib.ROW, lib.NONE, lib.NONE, *extents, *types, None, ctypes.addressof(size))
+        assert cuda.ozfp4_cuda_workspace_size_igemm(*given) == lib.OK
+        assert size.value == 0
 
 
 @pytest.mark.parametrize(
@@ -169,3 +327,4 @@ def test_without_a_device(cuda: ctypes.CDLL) -> None:
         assert (status, size.value) == (lib.NO_DEVICE, -1)
         assert lib.error(cuda).startswith("cuda: ")
     assert call(cuda)[0] == lib.NO_DEVICE
+    assert integers(cuda)[0] == integers(cuda, modulus=7)[0] == prepare(cuda)[0] == lib.NO_DEVICE

@@ -172,6 +172,8 @@ def test_other_functions(library: ctypes.CDLL) -> None:
          lib.INVALID, "type_a: 1 is not one of OZFP4_INT8"),
         ("ozfp4_igemm", (lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, 1, 5, memory, 1, 5, memory, 1, 0, 13, memory, 1, None),
          lib.INVALID, "type_c: 13 is not one of"),
+        ("ozfp4_dgram", (lib.ROW, lib.NONE, 2**31, 1, memory, 1, memory, 2**31, None), lib.INVALID,
+         "n: 2147483648 times n = 2147483648 exceeds 2^48"),
         ("ozfp4_gemm_mod", (lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, 5, memory, 1, 5, memory, 1, 1, memory, 1, None),
          lib.INVALID, "modulus: 1"),
         ("ozfp4_prepare", (5, lib.LEFT, lib.ROW, lib.NONE, 1, 1, memory, 1, None, memory), lib.INVALID, "type: 5"),
@@ -208,6 +210,16 @@ def test_options_of_floating_point_are_refused_for_integers(library: ctypes.CDLL
         assert lib.error(library).startswith(
             f"options.{next(iter(given))}: is for products of floating-point"
         )
+
+
+def test_overflows_are_counted_in_a_report_on_the_cpu(library: ctypes.CDLL) -> None:
+    x, count = np.zeros((1, 1), np.int8).ctypes.data, ctypes.c_int64()
+    asked = lib.options(overflows=ctypes.pointer(count))
+    given = (lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, 1, 5, x, 1, 5, x, 1, 0, 5, x, 1, ctypes.addressof(asked))
+    assert library.ozfp4_igemm(*given) == lib.INVALID
+    assert lib.error(library).startswith("options.overflows: is for ozfp4_cuda_igemm; options.report")
+    assert call(library, asked=asked)[0] == lib.INVALID
+    assert lib.error(library) == "options.overflows: is for products of integers"
 
 
 def test_every_thread_has_its_own_text(library: ctypes.CDLL) -> None:

@@ -32,7 +32,10 @@ MatrixProduct check_gram(const GramCall& call, const Options& options) {
   const bool has_rows = is_row_major(call.order);
   check_transpose(call.transpose, type.is_complex);
   const std::int64_t n = check_extent("n", call.n), k = check_extent("k", call.k);
-  check_matrices(n, n, k);
+  if (n > 0 && k > 0) {
+    check_entries("n", n, "k", k);
+    check_entries("n", n, "n", n);
+  }
   check_options(options, type.is_complex);
   // Memory that is column-major is read as the transpose of C, which is conj(X) X^T.
   const int transpose = call.transpose == OZFP4_NO_TRANS ? OZFP4_NO_TRANS : OZFP4_TRANS;

@@ -108,47 +108,84 @@ Options read_any_options(const ozfp4_options* given) {
   options.report = own.report;
   options.most_repaired = own.most_repaired;
   options.repaired = own.repaired;
+  options.overflows = own.overflows;
   return options;
 }
 
-void refuse_orders_for_devices(const Options& options) {
+void refuse_overflow(const Options& options) {
+  if (options.raises) refuse("options.overflow: OZFP4_OVERFLOW_ERROR is for products of integers");
+  if (options.overflows != nullptr) refuse("options.overflows: is for products of integers");
+}
+
+void refuse_repairs(const Options& options, const char* why) {
   if (options.most_repaired != 0) refuse(member("most_repaired", options.most_repaired) + " is for ozfp4_cuda_?gemm");
-  if (options.repaired != nullptr) refuse("options.repaired: is for ozfp4_cuda_?gemm; options.report has that on the CPU");
+  if (options.repaired != nullptr) refuse(std::string("options.repaired: is for ozfp4_cuda_?gemm") + why);
+}
+
+void refuse_orders_for_devices(const Options& options) {
+  refuse_repairs(options, "; options.report has that on the CPU");
+  if (options.overflows != nullptr) refuse("options.overflows: is for ozfp4_cuda_igemm; options.report has that on the CPU");
+}
+
+void check_place(const char* name, const std::int64_t* place) {
+  if (reinterpret_cast<std::uintptr_t>(place) % sizeof *place == 0) return;
+  refuse(std::string("options.") + name + ": its address is not a multiple of " + std::to_string(sizeof *place));
+}
+
+void refuse_report(const Options& options, const char* instead) {
+  if (options.report == nullptr) return;
+  refuse(OZFP4_UNSUPPORTED, std::string("options.report: what ran on a GPU is known when it has run; ") + instead);
+}
+
+// Of integers.
+void refuse_rounding(const Options& options) {
+  const char* name = options.has_accuracy                    ? "accuracy"
+                     : options.rounding != Rounding::nearest ? "rounding"
+                     : options.bits != 0                     ? "bits"
+                     : options.bound != nullptr              ? "bound"
+                                                             : nullptr;
+  if (name == nullptr) return;
+  refuse(std::string("options.") + name + ": is for products of floating-point numbers; integers are neither scaled nor rounded");
 }
 
 }  // namespace
 
 Options read_options(const ozfp4_options* given) {
   const Options options = read_any_options(given);
-  if (options.raises) refuse("options.overflow: OZFP4_OVERFLOW_ERROR is for products of integers");
+  refuse_overflow(options);
   refuse_orders_for_devices(options);
   return options;
 }
 
 Options read_device_options(const ozfp4_options* given) {
   const Options options = read_any_options(given);
-  if (options.raises) refuse("options.overflow: OZFP4_OVERFLOW_ERROR is for products of integers");
-  if (options.report != nullptr) {
-    refuse(OZFP4_UNSUPPORTED,
-           "options.report: what ran on a GPU is known when it has run; options.repaired tells of the repairs then");
-  }
-  if (reinterpret_cast<std::uintptr_t>(options.repaired) % sizeof *options.repaired != 0) {
-    refuse("options.repaired: its address is not a multiple of " + std::to_string(sizeof *options.repaired));
-  }
+  refuse_overflow(options);
+  refuse_report(options, "options.repaired tells of the repairs then");
+  check_place("repaired", options.repaired);
   return options;
 }
 
 Options read_integer_options(const ozfp4_options* given) {
   Options options = read_any_options(given);
   refuse_orders_for_devices(options);
-  const char* name = options.has_accuracy                    ? "accuracy"
-                     : options.rounding != Rounding::nearest ? "rounding"
-                     : options.bits != 0                     ? "bits"
-                     : options.bound != nullptr              ? "bound"
-                                                             : nullptr;
-  if (name != nullptr) {
-    refuse(std::string("options.") + name +
-           ": is for products of floating-point numbers; integers are neither scaled nor rounded");
+  refuse_rounding(options);
+  options.accuracy = Accuracy::scaled;
+  return options;
+}
+
+Options read_device_integer_options(const ozfp4_options* given) {
+  Options options = read_any_options(given);
+  refuse_repairs(options, "");
+  refuse_rounding(options);
+  refuse_report(options, "options.overflows tells of the entries that did not fit then");
+  if (options.raises) {
+    refuse(
+        OZFP4_UNSUPPORTED,
+        "options.overflow: OZFP4_OVERFLOW_ERROR would wait for the device; options.overflows tells how many entries did not fit");
+  }
+  check_place("overflows", options.overflows);
+  if (options.scheme != Scheme::two) {
+    refuse(OZFP4_UNSUPPORTED, "options.scheme: OZFP4_SCHEME_I is not for integers on a GPU; allowed is OZFP4_SCHEME_II");
   }
   options.accuracy = Accuracy::scaled;
   return options;

@@ -2,12 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "arith/accuracy/modes.hpp"
 #include "cpu/matmul.hpp"
 #include "ozfp4.h"
 #include "plan/plan.hpp"
+
+struct ozfp4_plan {
+  std::shared_ptr<const ozfp4::Plan> plan;
+};
 
 namespace ozfp4::c_api {
 
@@ -25,8 +30,9 @@ struct Options {
   double* bound = nullptr;
   std::int64_t ld_bound = 0, stride_bound = 0;
   ozfp4_report* report = nullptr;
-  std::int64_t most_repaired = 0;    // 0: any number
-  std::int64_t* repaired = nullptr;  // device-accessible
+  std::int64_t most_repaired = 0;     // 0: any number
+  std::int64_t* repaired = nullptr;   // device-accessible
+  std::int64_t* overflows = nullptr;  // likewise
   // What was asked for by name, not by default.
   bool has_accuracy = false, has_scheme = false, has_family = false;
 };
@@ -44,6 +50,9 @@ Options read_device_options(const ozfp4_options* given);
 
 // The same of a product of integers, for which nothing is rounded.
 Options read_integer_options(const ozfp4_options* given);
+
+// The same of one on a GPU.
+Options read_device_integer_options(const ozfp4_options* given);
 
 // Of the structure that a program was compiled with, `written` bytes at most: as many as it has.
 void write_sized(void* to, const void* from, std::size_t has, std::size_t written);

@@ -1,9 +1,12 @@
 #include "c_api/cuda/call.hpp"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "arith/multiples.hpp"
 #include "c_api/checked/status.hpp"
+#include "c_api/cuda/entry.hpp"
 #include "c_api/product/product.hpp"
 #include "plan/schedule.hpp"
 
@@ -37,12 +40,35 @@ GemmCall varied(GemmCall call, std::complex<double> alpha, std::complex<double> 
   return call;
 }
 
+// The least that lines of op(X) take.
+std::int64_t least_leading(const char* name, int order, int transpose, std::int64_t rows, std::int64_t columns) {
+  return std::max<std::int64_t>(is_row_major(order) != is_transposed(name, transpose) ? columns : rows, 1);
+}
+
 }  // namespace
 
 BatchedProduct check_device_gemm(const GemmCall& call, const Options& options) {
   const BatchedProduct product = check_gemm(call, options);
   check_factors(call);
+  if (product.is_there()) {
+    for (const auto& [name, extent] : {std::make_pair("m", call.m), std::make_pair("n", call.n), std::make_pair("k", call.k)}) {
+      check_device_extent(name, extent, call.type.is_complex);
+    }
+  }
   return product.is_tall(most_rows(call.type)) ? product.flattened() : product;
+}
+
+void place_anywhere(GemmCall& call) {
+  auto* const nowhere = reinterpret_cast<char*>(std::uintptr_t(256));
+  for (const auto& [name, given] : {std::make_pair("transa", &call.a), std::make_pair("transb", &call.b)}) {
+    if (given->is_prepared) continue;
+    const bool is_a = given == &call.a;
+    given->data = nowhere;
+    given->leading =
+        least_leading(name, call.order, is_a ? call.transa : call.transb, is_a ? call.m : call.k, is_a ? call.k : call.n);
+  }
+  call.c = nowhere;
+  call.ldc = least_leading("order", call.order, OZFP4_NO_TRANS, call.m, call.n);
 }
 
 std::vector<BatchedProduct> widest(const GemmCall& call, const Options& options) {

@@ -12,6 +12,9 @@ namespace ozfp4::c_api {
 // or none on a GPU.
 BatchedProduct check_device_gemm(const GemmCall& call, const Options& options);
 
+// Gives the call pointers that point nowhere, and the least leading dimensions.
+void place_anywhere(GemmCall& call);
+
 // Products of the same extents of which one takes as much workspace as any: what lines take depends on whether they are aligned,
 // operands are copied where alpha is imaginary, and a batch may be one product. Of the call's strides it counts whether they are
 // 0; all pointers of these products point nowhere. Range: a call that check_device_gemm has nothing against.

@@ -4,8 +4,16 @@
 
 #include "c_api/checked/arguments.hpp"
 #include "c_api/cuda/problem.hpp"
+#include "plan/schedule.hpp"
 
 namespace ozfp4::c_api {
+
+void check_device_extent(const char* name, std::int64_t extent, bool is_complex) {
+  if (extent * (is_complex ? 2 : 1) <= kLongestExtent) return;
+  refuse(OZFP4_UNSUPPORTED, std::string(name) + ": " + std::to_string(extent) + " exceeds " + std::to_string(kLongestExtent) +
+                                ", the largest extent of a product on a GPU" +
+                                (is_complex ? ", where a complex number is two" : ""));
+}
 
 void check_aligned(const char* name, const void* data, int bytes) {
   if (reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(bytes) != 0) {

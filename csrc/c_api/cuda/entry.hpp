@@ -11,6 +11,9 @@
 
 namespace ozfp4::c_api {
 
+// Throws Refusal OZFP4_UNSUPPORTED for an extent that no product on a GPU takes; a complex number is two there.
+void check_device_extent(const char* name, std::int64_t extent, bool is_complex);
+
 // Throws Refusal unless the address is a multiple.
 void check_aligned(const char* name, const void* data, int bytes);
 

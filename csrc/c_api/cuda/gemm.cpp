@@ -29,19 +29,10 @@ void run(const GemmCall& call, const Place& place, const char* query, const ozfp
   });
 }
 
-// The least that lines of op(X) take.
-std::int64_t least_leading(const char* name, int order, int transpose, std::int64_t rows, std::int64_t columns) {
-  return std::max<std::int64_t>(is_row_major(order) != is_transposed(name, transpose) ? columns : rows, 1);
-}
-
 // At most that of whatever call there is of these extents. Pointers and leading dimensions of the call are not looked at.
 std::int64_t workspace_bytes(GemmCall call, const ozfp4_options* given) {
   const Options options = read_device_options(given);
-  char somewhere = 0;
-  call.a.data = call.b.data = call.c = &somewhere;
-  call.a.leading = least_leading("transa", call.order, call.transa, call.m, call.k);
-  call.b.leading = least_leading("transb", call.order, call.transb, call.k, call.n);
-  call.ldc = least_leading("order", call.order, OZFP4_NO_TRANS, call.m, call.n);
+  place_anywhere(call);
   if (!check_device_gemm(call, options).is_there()) return 0;
   std::int64_t most = 0;
   for (const BatchedProduct& own : widest(call, options)) {

@@ -29,9 +29,18 @@ std::vector<BatchedProduct> products_of(const MatrixProduct& gram, const std::ve
   return products;
 }
 
+MatrixProduct check_device_gram(const GramCall& call, const Options& options) {
+  const MatrixProduct gram = check_gram(call, options);
+  if (gram.is_there()) {
+    check_device_extent("n", call.n, call.type.is_complex);
+    check_device_extent("k", call.k, call.type.is_complex);
+  }
+  return gram;
+}
+
 void run(const GramCall& call, const Place& place, const ozfp4_options* given) {
   const Options options = read_device_options(given);
-  const MatrixProduct gram = check_gram(call, options);
+  const MatrixProduct gram = check_device_gram(call, options);
   check_aligned("a", call.a, call.type.bytes());
   check_aligned("c", call.c, call.type.bytes());
   if (!gram.is_there()) return enqueue_nothing(options, place);
@@ -66,7 +75,7 @@ std::int64_t workspace_bytes(GramCall call, const ozfp4_options* given) {
     for (const std::int64_t gap : {0, 1}) {
       call.a = reinterpret_cast<const char*>(std::uintptr_t(256 + offset));
       call.lda = least + gap;
-      const MatrixProduct gram = check_gram(call, options);
+      const MatrixProduct gram = check_device_gram(call, options);
       if (!gram.is_there()) return 0;
       for (const BatchedProduct& product : products_of(gram, blocks_of(gram.n))) {
         on_device([&] { most = std::max(most, find_problem(product, options, nullptr)->places.bytes); });

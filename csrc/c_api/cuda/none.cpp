@@ -26,6 +26,12 @@ ozfp4_status refuse_cuda() {
     return refuse_cuda();                                                                                                        \
   }
 
+#define OZFP4_NO_CUDA_INTEGERS(name, T, Result)                                                                               \
+  ozfp4_status ozfp4_cuda_gemm_##name(int, int, int, int64_t, int64_t, int64_t, Result, const T*, int64_t, const T*, int64_t, \
+                                      Result, Result*, int64_t, void*, int64_t, void*, const ozfp4_options*) {                \
+    return refuse_cuda();                                                                                                     \
+  }
+
 extern "C" {
 
 int ozfp4_has_cuda(void) { return 0; }
@@ -43,6 +49,52 @@ ozfp4_status ozfp4_cuda_workspace_size_gram(ozfp4_type, int, int, int64_t, int64
   return refuse_cuda();
 }
 
+ozfp4_status ozfp4_cuda_workspace_size_igemm(int, int, int, int64_t, int64_t, int64_t, ozfp4_type, ozfp4_type, ozfp4_type,
+                                             const ozfp4_options*, int64_t*) {
+  return refuse_cuda();
+}
+
+ozfp4_status ozfp4_cuda_workspace_size_gemm_mod(int, int, int, int64_t, int64_t, int64_t, ozfp4_type, ozfp4_type,
+                                                const ozfp4_options*, int64_t*) {
+  return refuse_cuda();
+}
+
+ozfp4_status ozfp4_cuda_igemm(int, int, int, int64_t, int64_t, int64_t, int64_t, ozfp4_type, const void*, int64_t, ozfp4_type,
+                              const void*, int64_t, int64_t, ozfp4_type, void*, int64_t, void*, int64_t, void*,
+                              const ozfp4_options*) {
+  return refuse_cuda();
+}
+
+ozfp4_status ozfp4_cuda_gemm_mod(int, int, int, int64_t, int64_t, int64_t, ozfp4_type, const void*, int64_t, ozfp4_type,
+                                 const void*, int64_t, int64_t, int64_t*, int64_t, void*, int64_t, void*, const ozfp4_options*) {
+  return refuse_cuda();
+}
+
+ozfp4_status ozfp4_cuda_prepared_size(ozfp4_type, ozfp4_side, int, int, int64_t, int64_t, const ozfp4_options*, int64_t*) {
+  return refuse_cuda();
+}
+
+ozfp4_status ozfp4_cuda_prepare(ozfp4_type, ozfp4_side, int, int, int64_t, int64_t, const void*, int64_t, void*, int64_t, void*,
+                                const ozfp4_options*, ozfp4_cuda_prepared**) {
+  return refuse_cuda();
+}
+
+void ozfp4_cuda_release(ozfp4_cuda_prepared*) {}
+
+ozfp4_status ozfp4_cuda_workspace_size_prepared(int, int, int, int64_t, int64_t, int64_t, const ozfp4_cuda_prepared*,
+                                                const ozfp4_cuda_prepared*, const ozfp4_options*, int64_t*) {
+  return refuse_cuda();
+}
+
+ozfp4_status ozfp4_cuda_gemm_prepared(int, int, int, int64_t, int64_t, int64_t, const void*, const void*, int64_t,
+                                      const ozfp4_cuda_prepared*, const void*, int64_t, const ozfp4_cuda_prepared*, const void*,
+                                      void*, int64_t, void*, int64_t, void*, const ozfp4_options*) {
+  return refuse_cuda();
+}
+
+OZFP4_NO_CUDA_INTEGERS(i8i8i32, std::int8_t, std::int32_t)
+OZFP4_NO_CUDA_INTEGERS(i32i32i64, std::int32_t, std::int64_t)
+OZFP4_NO_CUDA_INTEGERS(i64i64i64, std::int64_t, std::int64_t)
 OZFP4_NO_CUDA(d, double, double)
 OZFP4_NO_CUDA(s, float, float)
 OZFP4_NO_CUDA(z, void, const void*)

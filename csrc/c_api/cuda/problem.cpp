@@ -10,13 +10,13 @@
 #include "arith/multiples.hpp"
 #include "arith/narrow.hpp"
 #include "c_api/checked/status.hpp"
+#include "c_api/cuda/choice.hpp"
 #include "c_api/cuda/device/device.hpp"
 #include "c_api/cuda/device/steps.hpp"
 #include "c_api/product/product.hpp"
 #include "cuda/complex/expand.hpp"
 #include "cuda/layout/size_of.hpp"
 #include "cuda/runtime/device_guard.hpp"
-#include "plan/schedule.hpp"
 
 namespace ozfp4::c_api {
 namespace {
@@ -35,53 +35,50 @@ std::int64_t offset_of(const void* data) {
 
 bool is_update(const BatchedProduct& p) { return p.beta != 0.0 || (p.alpha != 0.0 && p.k > 0 && p.alpha != 1.0); }
 
-Key key_of(const BatchedProduct& p, const Options& options, int device) {
-  Key key{
-      device,
-      static_cast<std::int64_t>(p.type.part),
-      p.type.is_complex,
-      p.m,
-      p.n,
-      p.k,
-      p.count,
-      p.a_step,
-      p.b_step,
-      p.c_step,
-      p.c_stride,
-      offset_of(p.c),
-      p.alpha == 0.0,
-      p.alpha.imag() != 0,
-      p.beta != 0.0,
-      is_update(p),
-      p.bound != nullptr,
-      p.bound_stride,
-      p.bound_step,
-      offset_of(p.bound),
-      static_cast<std::int64_t>(options.accuracy),
-      static_cast<std::int64_t>(options.rounding),
-      static_cast<std::int64_t>(options.scheme),
-      options.alphabet == nullptr ? 0 : backend_of(*options.alphabet),
-      family_of(options.family),
-      options.bits,
-      options.has_limit ? options.workspace_limit : 0,
-      static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(options.plan == nullptr ? nullptr : options.plan->plan.get()))};
+std::int64_t number_of(const void* address) { return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(address)); }
+
+Key key_of(const BatchedProduct& p, const Options& options, const PreparedSides& sides, int device) {
+  Key key{device,
+          static_cast<std::int64_t>(p.type.part),
+          p.type.is_complex,
+          p.m,
+          p.n,
+          p.k,
+          p.count,
+          p.a_step,
+          p.b_step,
+          p.c_step,
+          p.c_stride,
+          offset_of(p.c),
+          p.alpha == 0.0,
+          p.alpha.imag() != 0,
+          p.beta != 0.0,
+          is_update(p),
+          p.bound != nullptr,
+          p.bound_stride,
+          p.bound_step,
+          offset_of(p.bound),
+          static_cast<std::int64_t>(options.accuracy),
+          static_cast<std::int64_t>(options.rounding),
+          static_cast<std::int64_t>(options.scheme),
+          options.alphabet == nullptr ? 0 : backend_of(*options.alphabet),
+          family_of(options.family),
+          options.bits,
+          options.has_limit ? options.workspace_limit : 0,
+          number_of(options.plan == nullptr ? nullptr : options.plan->plan.get())};
   for (const Operand* x : {&p.a, &p.b}) {
     for (const std::int64_t own : {static_cast<std::int64_t>(x->row_stride), static_cast<std::int64_t>(x->column_stride),
                                    static_cast<std::int64_t>(x->is_conjugated), offset_of(x->data)}) {
       key.push_back(own);
     }
   }
-  return key;
-}
-
-void check_extents(const BatchedProduct& p) {
-  for (const auto& [name, extent] : {std::make_pair("m", p.m), std::make_pair("n", p.n), std::make_pair("k", p.k)}) {
-    if (extent * (p.type.is_complex ? 2 : 1) > kLongestExtent) {
-      refuse(OZFP4_UNSUPPORTED, std::string(name) + ": " + std::to_string(extent) + " exceeds " + std::to_string(kLongestExtent) +
-                                    ", the largest extent of a product on a GPU" +
-                                    (p.type.is_complex ? ", where a complex number is two" : ""));
-    }
+  for (const ozfp4_cuda_prepared* side : {sides.left, sides.right}) {
+    key.push_back(side == nullptr ? 0 : number_of(side->plan.get()));
+    if (side == nullptr) continue;
+    key.insert(key.end(), {static_cast<std::int64_t>(side->kernel), side->stored.lines, side->stored.matrices,
+                           side->view.outer_stride, side->view.inner_stride});
   }
+  return key;
 }
 
 // What is on the device of an operand: lines along K, as it lies or in its copy. `base` is null where only the layout is asked
@@ -105,7 +102,7 @@ StackAxis axis_of(const BatchedProduct& p, const DeviceProblem& problem) {
 }
 
 // The real product that is multiplied, its copies at `workspace`.
-CudaProduct real_product(const BatchedProduct& p, const DeviceProblem& problem, char* workspace) {
+CudaProduct real_product(const BatchedProduct& p, const DeviceProblem& problem, const PreparedSides& sides, char* workspace) {
   const ElementType type = p.type.part;
   const std::int64_t width = p.type.is_complex ? 2 : 1, entry = p.type.part_bytes();
   CudaProduct product;
@@ -121,6 +118,8 @@ CudaProduct real_product(const BatchedProduct& p, const DeviceProblem& problem, 
                     : operand_at(p.a.data, type, p.m, inner, p.a.row_stride, p.type.is_complex ? entry : p.a.column_stride);
     product.b = problem.copies_right ? operand_at(workspace + problem.places.right, type, columns, inner, line, entry)
                                      : operand_at(p.b.data, type, columns, inner, p.b.column_stride, p.b.row_stride);
+    if (sides.left != nullptr) product.a = sides.left->view, product.stored_a = sides.left->stored;
+    if (sides.right != nullptr) product.b = sides.right->view, product.stored_b = sides.right->stored;
   }
   DeviceResult& c = product.result;
   c.data = p.c;
@@ -178,27 +177,6 @@ bool may_be_direct(const BatchedProduct& p, const Options& options) {
          options.scheme == Scheme::two && options.accuracy != Accuracy::correct;
 }
 
-// A plan and a kernel on the device, the cheapest that can be trusted.
-std::pair<std::shared_ptr<const Plan>, Kernel> choose(const BatchedProduct& p, const Options& options, std::int64_t inner,
-                                                      const Device& device, cudaStream_t stream) {
-  const std::vector<UnitRate> units = device_units(device, options.scheme);
-  std::string tried;
-  for (const Alphabet* alphabet : alphabets_for(options, p.type.precision(), inner, units)) {
-    Options own = options;
-    if (own.plan == nullptr) own.alphabet = alphabet;
-    const std::shared_ptr<const Plan> plan = plan_for(own, p.type.precision(), inner, p.type.is_complex, units);
-    if (plan->alphabet.entry == PlaneEntry::fp64) {
-      refuse("options.backend: " + std::to_string(OZFP4_BACKEND_FP64) + " has no GPU kernel; OZFP4_BACKEND_FP4 and _INT8 have");
-    }
-    for (const Kernel kernel : kernels_for(device, *plan)) {
-      if (is_trusted(device, kernel, *plan, stream)) return {plan, kernel};
-      tried += std::string(tried.empty() ? "" : ", ") + kernel_name(kernel);
-    }
-  }
-  refuse(OZFP4_NO_DEVICE, tried.empty() ? "cuda: no kernel of this build runs on the device"
-                                        : "cuda: every kernel for the device failed its self-test: " + tried);
-}
-
 }  // namespace
 
 std::int64_t inner_of(const BatchedProduct& p) {
@@ -207,12 +185,13 @@ std::int64_t inner_of(const BatchedProduct& p) {
 }
 
 std::shared_ptr<DeviceProblem> lay_out(const BatchedProduct& p, const Options& options, const Plan& plan, Kernel kernel,
-                                       const Gpu& gpu, Direct direct) {
+                                       const Gpu& gpu, Direct direct, const PreparedSides& sides) {
   auto problem = std::make_shared<DeviceProblem>();
   problem->reads = p.reads();
-  problem->copies_right = problem->reads && p.type.is_complex;
+  const bool has_pairs = problem->reads && p.type.is_complex;
+  problem->copies_right = has_pairs && sides.right == nullptr;
   problem->copies_left =
-      problem->copies_right && (p.a.is_conjugated || p.alpha.imag() != 0 || p.a.column_stride != p.type.bytes());
+      has_pairs && sides.left == nullptr && (p.a.is_conjugated || p.alpha.imag() != 0 || p.a.column_stride != p.type.bytes());
   problem->plan = make_cuda_plan(plan, narrow<int>(inner_of(p), "k"), kernel, promise_of(p, options));
   problem->places = places_of(p, *problem);
   const std::int64_t limit = options.has_limit ? options.workspace_limit : std::int64_t(1) << 62;
@@ -220,7 +199,7 @@ std::shared_ptr<DeviceProblem> lay_out(const BatchedProduct& p, const Options& o
     refuse(OZFP4_WORKSPACE, "options.workspace_limit: " + std::to_string(limit) +
                                 " bytes are too few, copies of complex operands take " + std::to_string(problem->places.stages));
   }
-  CudaProduct product = real_product(p, *problem, nullptr);
+  CudaProduct product = real_product(p, *problem, sides, nullptr);
   if (problem->plan.plan.is_complex) product = with_parts(product);
   const std::int64_t left = limit - problem->places.stages;
   const auto without_planes = make_direct_layout(problem->plan, product, gpu, left, {}, direct);
@@ -231,25 +210,29 @@ std::shared_ptr<DeviceProblem> lay_out(const BatchedProduct& p, const Options& o
   return problem;
 }
 
-std::shared_ptr<const DeviceProblem> find_problem(const BatchedProduct& product, const Options& options, cudaStream_t stream) {
-  check_extents(product);
+std::shared_ptr<const DeviceProblem> find_problem(const BatchedProduct& product, const Options& options, cudaStream_t stream,
+                                                  const PreparedSides& sides) {
   check_inner(options, (product.type.is_complex ? 2 : 1) * product.k);
   const Device device = current_device();
   static auto* const kept = new std::map<Key, std::shared_ptr<const DeviceProblem>>;
   static auto* const lock = new std::mutex;
-  const Key key = key_of(product, options, device.index);
+  const Key key = key_of(product, options, sides, device.index);
   const std::lock_guard<std::mutex> alone(*lock);
   const auto found = kept->find(key);
   if (found != kept->end()) return found->second;
-  const auto [plan, kernel] = choose(product, options, inner_of(product), device, stream);
-  const Direct direct = may_be_direct(product, options) ? Direct::where_it_pays : Direct::never;
-  std::shared_ptr<DeviceProblem> made = lay_out(product, options, *plan, kernel, device.gpu, direct);
+  const ozfp4_cuda_prepared* prepared = sides.any();
+  const auto [plan, kernel] =
+      prepared != nullptr ? Chosen{prepared->plan, prepared->kernel}
+                          : choose(options, product.type.precision(), inner_of(product), product.type.is_complex, device, stream);
+  const Direct direct = may_be_direct(product, options) && prepared == nullptr ? Direct::where_it_pays : Direct::never;
+  std::shared_ptr<DeviceProblem> made = lay_out(product, options, *plan, kernel, device.gpu, direct, sides);
   // Kernels that it does not take are not tried: that loads all of them.
   if (made->layout.is_direct && !is_trusted(device, kernel, *plan, stream, true)) {
     made = lay_out(product, options, *plan, kernel, device.gpu, Direct::never);
   }
   made->steps = steps_on(device, made->plan, stream);
   if (options.plan != nullptr) made->asked = options.plan->plan;
+  if (prepared != nullptr) made->asked = prepared->plan;
   if (kept->size() >= kMostProblems) kept->clear();
   kept->emplace(key, made);
   return made;
@@ -260,7 +243,7 @@ void tell_of_none(const Options& options, cudaStream_t stream) {
 }
 
 void launch(const DeviceProblem& problem, const BatchedProduct& p, const Options& options, char* workspace, cudaStream_t stream,
-            bool adds) {
+            bool adds, const PreparedSides& sides) {
   const DevicePlaces& places = problem.places;
   const int pair = p.type.bytes();
   if (!problem.reads) check(cudaMemsetAsync(workspace + places.zero, 0, kPlaceAlignment, stream), "cudaMemsetAsync");
@@ -274,7 +257,7 @@ void launch(const DeviceProblem& problem, const BatchedProduct& p, const Options
                    p.b.column_stride / pair, p.b.is_conjugated},
                   workspace + places.right, stream);
   }
-  CudaProduct product = real_product(p, problem, workspace);
+  CudaProduct product = real_product(p, problem, sides, workspace);
   if (problem.plan.plan.is_complex) product = with_parts(product);
   LaunchOptions further;
   further.stream = stream;

@@ -9,6 +9,7 @@
 
 #include "c_api/checked/gemm.hpp"
 #include "c_api/checked/options.hpp"
+#include "c_api/cuda/prepared/operand.hpp"
 #include "cuda/matmul.hpp"
 
 namespace ozfp4::c_api {
@@ -24,30 +25,33 @@ struct DeviceProblem {
   cuda::CudaLayout layout;
   DevicePlaces places;
   const GemmStep* steps = nullptr;    // see steps.hpp
-  std::shared_ptr<const Plan> asked;  // the plan of the options: what is kept under its address
+  std::shared_ptr<const Plan> asked;  // the plan of the options, or of prepared operands: what is kept under its address
   bool reads = false;                 // the operands at all
   bool copies_left = false, copies_right = false;
 };
 
 // All of it but the steps, which needs no device: a product by this plan and kernel on such a GPU, or without planes where
 // `direct` allows it. Throws std::length_error where the workspace limit is too small. Range: what the kernel multiplies; no
-// extent above kLongestExtent.
+// extent above kLongestExtent; of prepared operands a single product by their plan and kernel, whose alpha is real where A is
+// one.
 std::shared_ptr<DeviceProblem> lay_out(const BatchedProduct& product, const Options& options, const Plan& plan,
-                                       cuda::Kernel kernel, const cuda::Gpu& gpu, cuda::Direct direct);
+                                       cuda::Kernel kernel, const cuda::Gpu& gpu, cuda::Direct direct,
+                                       const PreparedSides& sides = {});
 
 // Entries along K of the real product that is multiplied.
 std::int64_t inner_of(const BatchedProduct& product);
 
 // Throws Refusal OZFP4_NO_DEVICE where there is none, or no kernel of this build passes its test on it; std::length_error where
-// the workspace limit is too small. `stream`: where it will be launched.
-std::shared_ptr<const DeviceProblem> find_problem(const BatchedProduct& product, const Options& options, cudaStream_t stream);
+// the workspace limit is too small. `stream`: where it will be launched. Range: as lay_out.
+std::shared_ptr<const DeviceProblem> find_problem(const BatchedProduct& product, const Options& options, cudaStream_t stream,
+                                                  const PreparedSides& sides = {});
 
 // That nothing is repaired, where no kernel tells. Range: the caller asks. Throws as launch.
 void tell_of_none(const Options& options, cudaStream_t stream);
 
 // `adds`: to what the launch before told of repaired entries. Throws cuda::LaunchError. Range: a workspace of
-// problem.places.bytes, aligned to 256.
+// problem.places.bytes, aligned to 256; `sides` like those that the problem was found for.
 void launch(const DeviceProblem& problem, const BatchedProduct& product, const Options& options, char* workspace,
-            cudaStream_t stream, bool adds = false);
+            cudaStream_t stream, bool adds = false, const PreparedSides& sides = {});
 
 }  // namespace ozfp4::c_api

@@ -12,10 +12,6 @@
 #include "cpu/matmul.hpp"
 #include "plan/plan.hpp"
 
-struct ozfp4_plan {
-  std::shared_ptr<const ozfp4::Plan> plan;
-};
-
 namespace ozfp4::c_api {
 
 struct Product : MatrixProduct {

@@ -1,0 +1,48 @@
+// The arguments of a product of integers, checked once for the CPU and for a GPU.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "c_api/checked/arguments.hpp"
+#include "c_api/checked/options.hpp"
+#include "cpu/runtime/matrix_view.hpp"
+
+namespace ozfp4::c_api {
+
+// A matrix as it is passed.
+struct GivenIntegers {
+  ElementType type;
+  const void* data;
+  std::int64_t leading;
+};
+
+// Of a function with the arguments of ozfp4_igemm; `modulus`: of ozfp4_gemm_mod, else 0.
+struct IntegerCall {
+  int order, transa, transb;
+  std::int64_t m, n, k;
+  std::int64_t alpha, beta;
+  GivenIntegers a, b, c;
+  std::int64_t modulus;
+
+  bool is_plain() const { return alpha == 1 && beta == 0; }  // the product and nothing else
+};
+
+// c = alpha a b + beta c, row-major; b from its columns.
+struct IntegerProduct {
+  OperandView a, b;
+  ResultView c;
+
+  bool is_there() const { return c.rows > 0 && c.columns > 0; }
+  bool is_multiplied() const { return is_there() && a.inner > 0; }
+  // Bits of a plan for it: one more than the magnitudes of its integers have.
+  int bits() const;
+};
+
+// Throws Refusal for what no product takes.
+IntegerProduct check_integers(const IntegerCall& call, const Options& options);
+
+// At least 2.
+std::int64_t check_modulus(std::int64_t modulus);
+
+}  // namespace ozfp4::c_api

@@ -1,0 +1,19 @@
+// What the arguments of ozfp4_cuda_igemm and its like become on a GPU.
+#pragma once
+
+#include <vector>
+
+#include "c_api/checked/integers.hpp"
+#include "c_api/cuda/integers/problem.hpp"
+
+namespace ozfp4::c_api {
+
+// Throws Refusal for what no product takes, or none on a GPU.
+DeviceIntegers check_device_integers(const IntegerCall& call, const Options& options);
+
+// Products of the same types and extents of which one takes as much workspace as any: what lines take depends on whether they are
+// aligned, and the product lies apart where there are factors, if the call `allows` them. Of the call pointers, leading
+// dimensions and factors are not looked at; all pointers of these products point nowhere.
+std::vector<DeviceIntegers> widest(IntegerCall call, bool allows_factors, const Options& options);
+
+}  // namespace ozfp4::c_api

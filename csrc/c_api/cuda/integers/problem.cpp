@@ -1,0 +1,209 @@
+#include "c_api/cuda/integers/problem.hpp"
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "arith/multiples.hpp"
+#include "arith/narrow.hpp"
+#include "arith/scale_wide.hpp"
+#include "c_api/checked/status.hpp"
+#include "c_api/cuda/choice.hpp"
+#include "c_api/cuda/device/device.hpp"
+#include "c_api/cuda/device/steps.hpp"
+#include "c_api/product/integer_plan.hpp"
+#include "cuda/integers/combine.hpp"
+#include "cuda/integers/widen.hpp"
+#include "cuda/layout/size_of.hpp"
+#include "cuda/runtime/device_guard.hpp"
+
+namespace ozfp4::c_api {
+namespace {
+
+using namespace ozfp4::cuda;
+
+constexpr std::int64_t kPlaceAlignment = 256;
+constexpr std::uintptr_t kPointerAlignment = 16;  // the widest loads and stores
+constexpr std::size_t kMostProblems = 256;
+constexpr std::int64_t kWord = 8;
+
+using Key = std::vector<std::int64_t>;
+
+std::int64_t offset_of(const void* data) {
+  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) % kPointerAlignment);
+}
+
+Key key_of(const DeviceIntegers& integers, const Options& options, int device) {
+  const IntegerProduct& p = integers.product;
+  return {
+      device,
+      static_cast<std::int64_t>(p.a.type),
+      static_cast<std::int64_t>(p.b.type),
+      static_cast<std::int64_t>(p.c.type),
+      p.a.outer,
+      p.b.outer,
+      p.a.inner,
+      p.a.outer_stride,
+      p.a.inner_stride,
+      p.b.outer_stride,
+      p.b.inner_stride,
+      p.c.row_stride,
+      offset_of(p.a.data),
+      offset_of(p.b.data),
+      offset_of(p.c.data),
+      integers.has_factors(),
+      integers.modulus,
+      options.overflows != nullptr,
+      options.alphabet == nullptr ? 0 : backend_of(*options.alphabet),
+      family_of(options.family),
+      options.has_limit ? options.workspace_limit : 0,
+      static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(options.plan == nullptr ? nullptr : options.plan->plan.get()))};
+}
+
+bool is_word(ElementType type) { return entry_bytes(type) == kWord; }
+
+// As it lies: entries of a line side by side.
+IntegerLines lines_of(const OperandView& x) {
+  const bool runs_along_k = x.inner_stride == entry_bytes(x.type);
+  return {x.data, x.type, runs_along_k ? x.outer : x.inner, runs_along_k ? x.inner : x.outer,
+          runs_along_k ? x.outer_stride : x.inner_stride};
+}
+
+// What scale and encode read: the operand itself, or its copy.
+DeviceOperand operand_at(const OperandView& x, char* copy) {
+  DeviceOperand operand{
+      x.data,         x.type, narrow<std::int32_t>(x.outer, "m, n"), narrow<std::int32_t>(x.inner, "k"), x.outer_stride,
+      x.inner_stride, {}};
+  if (is_word(x.type)) return operand;
+  const bool runs_along_k = x.inner_stride == entry_bytes(x.type);
+  operand.data = copy;
+  operand.type = ElementType::int64;
+  operand.outer_stride = runs_along_k ? x.inner * kWord : kWord;
+  operand.inner_stride = runs_along_k ? kWord : x.outer * kWord;
+  return operand;
+}
+
+CudaProduct product_at(const DeviceIntegers& integers, const Options& options, const IntegerPlaces& places, char* workspace) {
+  const IntegerProduct& p = integers.product;
+  const std::int64_t entry = entry_bytes(p.c.type);
+  CudaProduct product;
+  product.a = operand_at(p.a, workspace + places.a);
+  product.b = operand_at(p.b, workspace + places.b);
+  DeviceResult& c = product.result;
+  c.data = integers.has_factors() ? workspace + places.product : p.c.data;
+  c.type = p.c.type;
+  c.rows = product.a.outer;
+  c.columns = product.b.outer;
+  c.row_stride = integers.has_factors() ? p.c.columns * entry : p.c.row_stride;
+  c.column_stride = entry;
+  product.second.data = reinterpret_cast<char*>(options.overflows);
+  return product;
+}
+
+IntegerPlaces places_of(const DeviceIntegers& integers) {
+  const IntegerProduct& p = integers.product;
+  IntegerPlaces places;
+  const auto add = [&](std::int64_t& place, bool is_there, std::int64_t bytes) {
+    place = places.bytes;
+    if (is_there) places.bytes += round_up(bytes, kPlaceAlignment);
+  };
+  add(places.a, !is_word(p.a.type), size_of({p.a.outer, p.a.inner, kWord}));
+  add(places.b, !is_word(p.b.type), size_of({p.b.outer, p.b.inner, kWord}));
+  add(places.product, integers.has_factors(), size_of({p.c.rows, p.c.columns, entry_bytes(p.c.type)}));
+  places.stages = places.bytes;
+  return places;
+}
+
+cuda::Promise promise_of(const DeviceIntegers& integers, const Options& options) {
+  cuda::Promise promise;
+  promise.is_whole = true;
+  promise.modulus = static_cast<std::uint64_t>(integers.modulus);
+  if (options.overflows != nullptr) promise.second = Second::overflows;
+  return promise;
+}
+
+void check_plan(const Plan& plan) {
+  if (plan.scheme != Scheme::two || plan.is_complex) {
+    refuse(OZFP4_UNSUPPORTED, "options.plan: integers on a GPU take plans of OZFP4_SCHEME_II and of real products");
+  }
+  if (plan.bits > kMultipliedBits) {
+    refuse(OZFP4_UNSUPPORTED, "options.plan: its bits are " + std::to_string(plan.bits) + "; integers on a GPU take plans of " +
+                                  std::to_string(kMultipliedBits) + " at most");
+  }
+}
+
+void clear_overflows(const Options& options, cudaStream_t stream) {
+  if (options.overflows == nullptr) return;
+  check(cudaMemsetAsync(options.overflows, 0, sizeof *options.overflows, stream), "cudaMemsetAsync");
+}
+
+void combine(const DeviceIntegers& integers, const char* product, cudaStream_t stream) {
+  const ResultView& c = integers.product.c;
+  launch_combine({c.data, c.type, c.rows, c.columns, c.row_stride, product, static_cast<std::uint64_t>(integers.alpha),
+                  static_cast<std::uint64_t>(integers.beta)},
+                 stream);
+}
+
+}  // namespace
+
+std::shared_ptr<IntegerProblem> lay_out(const DeviceIntegers& integers, const Options& options, const Plan& plan, Kernel kernel,
+                                        const Gpu& gpu) {
+  check_plan(plan);
+  auto problem = std::make_shared<IntegerProblem>();
+  problem->plan = make_cuda_plan(plan, narrow<int>(integers.product.a.inner, "k"), kernel, promise_of(integers, options));
+  problem->places = places_of(integers);
+  const std::int64_t limit = options.has_limit ? options.workspace_limit : std::int64_t(1) << 62;
+  if (problem->places.stages >= limit) {
+    refuse(OZFP4_WORKSPACE, "options.workspace_limit: " + std::to_string(limit) + " bytes are too few, copies of integers take " +
+                                std::to_string(problem->places.stages));
+  }
+  const CudaProduct product = product_at(integers, options, problem->places, nullptr);
+  problem->layout = make_layout(problem->plan, product, gpu, limit - problem->places.stages);
+  static const GemmStep anywhere{};  // whether there are steps on the device is all that is looked at
+  check_matmul(problem->plan, problem->layout, product, is_long(problem->plan) ? &anywhere : nullptr, gpu);
+  problem->places.bytes = problem->places.stages + problem->layout.bytes;
+  return problem;
+}
+
+std::shared_ptr<const IntegerProblem> find_problem(const DeviceIntegers& integers, const Options& options, cudaStream_t stream) {
+  const Device device = current_device();
+  static auto* const kept = new std::map<Key, std::shared_ptr<const IntegerProblem>>;
+  static auto* const lock = new std::mutex;
+  const Key key = key_of(integers, options, device.index);
+  const std::lock_guard<std::mutex> alone(*lock);
+  const auto found = kept->find(key);
+  if (found != kept->end()) return found->second;
+  const Options own = integer_plan_options(options, integers.product);
+  const Chosen chosen = choose(own, 53, integers.product.a.inner, false, device, stream);
+  std::shared_ptr<IntegerProblem> made = lay_out(integers, options, *chosen.plan, chosen.kernel, device.gpu);
+  made->steps = steps_on(device, made->plan, stream);
+  if (options.plan != nullptr) made->asked = options.plan->plan;
+  if (kept->size() >= kMostProblems) kept->clear();
+  kept->emplace(key, made);
+  return made;
+}
+
+void launch(const IntegerProblem& problem, const DeviceIntegers& integers, const Options& options, char* workspace,
+            cudaStream_t stream) {
+  const IntegerPlaces& places = problem.places;
+  const IntegerProduct& p = integers.product;
+  if (!is_word(p.a.type)) launch_widen(lines_of(p.a), workspace + places.a, stream);
+  if (!is_word(p.b.type)) launch_widen(lines_of(p.b), workspace + places.b, stream);
+  clear_overflows(options, stream);
+  LaunchOptions further;
+  further.stream = stream;
+  const CudaProduct product = product_at(integers, options, places, workspace);
+  for (std::int64_t turn = 0; turn < problem.layout.turns.count; ++turn) {
+    launch_matmul(problem.plan, problem.layout, turn_at(product, problem.layout.turns, turn), workspace + places.stages,
+                  problem.steps, further);
+  }
+  if (integers.has_factors()) combine(integers, product.result.data, stream);
+}
+
+void launch_nothing(const DeviceIntegers& integers, const Options& options, cudaStream_t stream) {
+  clear_overflows(options, stream);
+  if (integers.product.is_there()) combine(integers, nullptr, stream);
+}
+
+}  // namespace ozfp4::c_api

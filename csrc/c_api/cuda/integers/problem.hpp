@@ -1,0 +1,55 @@
+// Products of integers on the current device, checked: what is launched for them, and how their workspace is used. Pointers count
+// by their alignment alone until then.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "c_api/checked/integers.hpp"
+#include "c_api/checked/options.hpp"
+#include "cuda/matmul.hpp"
+
+namespace ozfp4::c_api {
+
+// What is made of a row-major product: A B modulo 2^w or `modulus`, and where there are factors, alpha A B + beta C of it.
+struct DeviceIntegers {
+  IntegerProduct product;
+  std::int64_t alpha, beta, modulus;
+
+  bool has_factors() const { return alpha != 1 || beta != 0; }
+  bool is_multiplied() const { return alpha != 0 && product.is_multiplied(); }
+};
+
+// What a product takes of its workspace: operands as integers of 64 bits, the product before the sum, the rest.
+struct IntegerPlaces {
+  std::int64_t a = 0, b = 0, product = 0, stages = 0, bytes = 0;
+};
+
+// Calls of the same types, extents, strides, alignments and options share it. Immutable.
+struct IntegerProblem {
+  cuda::CudaPlan plan;
+  cuda::CudaLayout layout;
+  IntegerPlaces places;
+  const GemmStep* steps = nullptr;    // see device/steps.hpp
+  std::shared_ptr<const Plan> asked;  // the plan of the options: what is kept under its address
+};
+
+// All of it but the steps, which needs no device. Throws Refusal for a plan that no GPU has for integers, and where copies exceed
+// the workspace limit; std::length_error where all of it does. Range: what is multiplied, no extent above kLongestExtent.
+std::shared_ptr<IntegerProblem> lay_out(const DeviceIntegers& integers, const Options& options, const Plan& plan,
+                                        cuda::Kernel kernel, const cuda::Gpu& gpu);
+
+// Likewise; `stream`: where it will be launched. Throws Refusal OZFP4_NO_DEVICE where there is no device, or no kernel of this
+// build passes its test on it.
+std::shared_ptr<const IntegerProblem> find_problem(const DeviceIntegers& integers, const Options& options, cudaStream_t stream);
+
+// Throws cuda::LaunchError. Range: a workspace of problem.places.bytes, aligned to 256.
+void launch(const IntegerProblem& problem, const DeviceIntegers& integers, const Options& options, char* workspace,
+            cudaStream_t stream);
+
+// The same of what is not multiplied: beta C, and no overflow.
+void launch_nothing(const DeviceIntegers& integers, const Options& options, cudaStream_t stream);
+
+}  // namespace ozfp4::c_api

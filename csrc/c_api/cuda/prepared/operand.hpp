@@ -1,0 +1,53 @@
+// An operand on a device that is scaled and encoded once: where the parts of it lie in its memory, and what makes them.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "c_api/checked/prepared/operand.hpp"
+#include "cuda/layout/cuda_plan.hpp"
+#include "cuda/layout/turns.hpp"
+#include "cuda/multiply/contract.hpp"
+
+struct ozfp4_cuda_prepared : ozfp4::c_api::Prepared {
+  int device;
+  ozfp4::cuda::Kernel kernel;         // whose planes they are
+  ozfp4::cuda::DeviceOperand view;    // of the copied entries, as a product takes them
+  ozfp4::cuda::StoredOperand stored;  // nothing is kept where there are no entries
+};
+
+namespace ozfp4::c_api {
+
+// Of a row-major product; null: not prepared.
+struct PreparedSides {
+  const ozfp4_cuda_prepared *left = nullptr, *right = nullptr;
+
+  const ozfp4_cuda_prepared* any() const { return left != nullptr ? left : right; }
+};
+
+// A copy of the real operand, what scale and encode leave, and what they need meanwhile.
+struct PreparedPlaces {
+  std::int64_t entries = 0, stored = 0, scratch = 0, bytes = 0;
+};
+
+// What is launched for an operand.
+struct PreparedProblem {
+  cuda::CudaPlan plan;
+  cuda::DeviceOperand copy;  // of the entries, data null: what a product takes
+  cuda::DeviceOperand
+      encoded;  // likewise, what scale and encode take: of a plan of complex products the columns of B by their parts
+  PreparedPlaces places;
+};
+
+// By this plan and kernel; needs no device. Throws std::invalid_argument where a stage would not take it. Range: what
+// check_prepare has nothing against, with entries, and no extent above kLongestExtent.
+PreparedProblem lay_out(const ToPrepare& own, Accuracy accuracy, const Plan& plan, cuda::Kernel kernel, const cuda::Gpu& gpu);
+
+// Where such an operand lies in the memory.
+void place(ozfp4_cuda_prepared& made, const PreparedProblem& problem, char* memory);
+
+// Enqueues all of it; `memory` is aligned to 256. Throws std::runtime_error. Range: places.bytes of memory.
+void launch(const PreparedProblem& problem, const ToPrepare& own, char* memory, cudaStream_t stream);
+
+}  // namespace ozfp4::c_api

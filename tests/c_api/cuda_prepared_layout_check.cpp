@@ -1,0 +1,160 @@
+// What ozfp4_cuda_prepare and products of what it makes come to before anything is launched: scale and encode take the operand,
+// the stages the product, in memory and in a workspace that are as large as the queries say, whatever lies where.
+#include <algorithm>
+#include <string>
+
+#include "c_api/cuda/call.hpp"
+#include "c_api/cuda/prepared/operand.hpp"
+#include "c_api/cuda/problem.hpp"
+#include "c_api/product/product.hpp"
+#include "check.hpp"
+#include "cuda/multiply/registry.hpp"
+
+using namespace ozfp4;
+using namespace ozfp4::c_api;
+
+namespace {
+
+constexpr ozfp4_type kTypes[] = {OZFP4_FLOAT64, OZFP4_FLOAT32, OZFP4_COMPLEX128, OZFP4_COMPLEX64};
+constexpr cuda::Gpu kGpu{90, 132, 100 * 1024};
+
+struct Extents {
+  std::int64_t m, n, k;
+};
+
+struct Case {
+  ozfp4_type type;
+  int order, transa, transb;
+  Extents extents;
+  Accuracy accuracy;
+
+  std::string text() const {
+    std::string text;
+    for (const std::int64_t x : {std::int64_t(type), std::int64_t(order), std::int64_t(transa), std::int64_t(transb), extents.m,
+                                 extents.n, extents.k, static_cast<std::int64_t>(accuracy)}) {
+      text += std::to_string(x) + " ";
+    }
+    return text;
+  }
+};
+
+Case random_case() {
+  const auto transpose = [] { return random_int(int(OZFP4_NO_TRANS), int(OZFP4_CONJ_TRANS)); };
+  const auto extent = [] { return std::int64_t(random_int(0, 3) == 0 ? random_int(1, 1500) : random_int(1, 80)); };
+  constexpr Accuracy accuracies[] = {Accuracy::scaled, Accuracy::fp64, Accuracy::correct};
+  return {kTypes[random_int(0, 3)],
+          random_int(int(OZFP4_ROW_MAJOR), int(OZFP4_COL_MAJOR)),
+          transpose(),
+          transpose(),
+          {extent(), extent(), random_int(0, 3) == 0 ? random_int(1, 60000) : extent()},
+          accuracies[random_int(0, 2)]};
+}
+
+std::int64_t least_leading(int order, int transpose, std::int64_t rows, std::int64_t columns) {
+  return std::max<std::int64_t>((order == OZFP4_ROW_MAJOR) == (transpose == OZFP4_NO_TRANS) ? columns : rows, 1);
+}
+
+// One side of the case, its matrix `gap` entries from line to line more than it needs.
+ozfp4_cuda_prepared prepared_side(const Case& own, const Options& options, bool is_a, std::int64_t gap, std::int64_t* bytes) {
+  const auto [m, n, k] = own.extents;
+  const std::int64_t rows = is_a ? m : k, columns = is_a ? k : n;
+  const int trans = is_a ? own.transa : own.transb;
+  const PrepareCall call{own.type,
+                         is_a ? OZFP4_LEFT : OZFP4_RIGHT,
+                         own.order,
+                         trans,
+                         rows,
+                         columns,
+                         reinterpret_cast<const char*>(std::uintptr_t(4096)),
+                         least_leading(own.order, trans, rows, columns) + gap};
+  const ToPrepare to = check_prepare(call, options);
+  const std::shared_ptr<const Plan> plan =
+      plan_for(options, to.type.precision(), to.inner, to.type.is_complex, {{&Alphabet::int8, 1.0}});
+  const PreparedProblem problem = lay_out(to, options.accuracy, *plan, cuda::Kernel::mma_copy, kGpu);
+  ozfp4_cuda_prepared made{};
+  static_cast<Prepared&>(made) = {to.type, to.is_left, to.is_row_major, rows, columns, plan, options.accuracy};
+  made.kernel = cuda::Kernel::mma_copy;
+  place(made, problem, reinterpret_cast<char*>(std::uintptr_t(1) << 30));
+  const PreparedPlaces& places = problem.places;
+  const std::int64_t lines = std::max(to.outer * to.inner, rows * columns) * to.type.part_bytes();
+  report("the places of an operand " + own.text(), places.entries == 0 && places.stored >= lines && places.stored % 256 == 0 &&
+                                                       places.scratch > places.stored && places.scratch % 256 == 0 &&
+                                                       places.bytes >= places.scratch);
+  *bytes = places.bytes;
+  return made;
+}
+
+GemmCall call_of(const Case& own, bool has_a, bool has_b) {
+  const double one[2] = {1, 0};
+  const float single[2] = {1, 0};
+  const auto [m, n, k] = own.extents;
+  GemmCall call{float_type("type", own.type), own.order, own.transa, own.transb, m, n, k, 1.0, 0.0, {nullptr, 0, 0, has_a},
+                {nullptr, 0, 0, has_b},       nullptr,   0,          0,          1};
+  const bool is_double = call.type.part == ElementType::float64;
+  call.alpha = check_factor("alpha", is_double ? static_cast<const void*>(one) : single, call.type);
+  place_anywhere(call);
+  return call;
+}
+
+// The same with whatever a program may pass.
+GemmCall varied(GemmCall call, bool may_turn) {
+  const auto place = [&] { return reinterpret_cast<char*>(std::uintptr_t(4096 + random_int(0, 4) * call.type.bytes())); };
+  for (GivenMatrix* given : {&call.a, &call.b}) {
+    if (given->is_prepared) continue;
+    given->data = place();
+    given->leading += random_int(0, 5);
+  }
+  call.c = place();
+  call.ldc += random_int(0, 5);
+  const double factors[] = {0.0, 1.0, -0.5};
+  call.alpha = factors[random_int(0, 2)];
+  if (may_turn && call.type.is_complex && random_int(0, 1) == 1) call.alpha *= std::complex<double>(0, 1);
+  call.beta = factors[random_int(0, 2)];
+  return call;
+}
+
+void check_products(const Case& own, const Options& options, const ozfp4_cuda_prepared& a, const ozfp4_cuda_prepared& b) {
+  for (const auto& [has_a, has_b] : {std::make_pair(true, false), {false, true}, {true, true}}) {
+    const ozfp4_cuda_prepared *made_a = has_a ? &a : nullptr, *made_b = has_b ? &b : nullptr;
+    const PreparedSides sides = own.order == OZFP4_ROW_MAJOR ? PreparedSides{made_a, made_b} : PreparedSides{made_b, made_a};
+    const auto laid_out = [&](const BatchedProduct& product) {
+      return lay_out(product, options, *sides.any()->plan, cuda::Kernel::mma_copy, kGpu, cuda::Direct::never, sides)->places;
+    };
+    const GemmCall call = call_of(own, has_a, has_b);
+    std::int64_t most = 0;
+    for (const BatchedProduct& product : widest(call, options)) {
+      if (product.alpha.imag() == 0 || sides.left == nullptr) most = std::max(most, laid_out(product).bytes);
+    }
+    for (int i = 0; i < 4; ++i) {
+      const DevicePlaces places = laid_out(check_device_gemm(varied(call, sides.left == nullptr), options));
+      report("the workspace " + own.text(), places.bytes <= most, std::to_string(places.bytes) + " of " + std::to_string(most));
+      if (has_a && has_b) report("no copies " + own.text(), places.left == places.stages || places.zero < places.left);
+    }
+  }
+}
+
+void check_one() {
+  const Case own = random_case();
+  Options options;
+  options.accuracy = own.accuracy;
+  try {
+    std::int64_t bytes_a = 0, bytes_b = 0, wide_a = 0, wide_b = 0;
+    prepared_side(own, options, true, random_int(1, 9), &wide_a);
+    prepared_side(own, options, false, random_int(1, 9), &wide_b);
+    const ozfp4_cuda_prepared a = prepared_side(own, options, true, 0, &bytes_a);
+    const ozfp4_cuda_prepared b = prepared_side(own, options, false, 0, &bytes_b);
+    const auto [m, n, k] = own.extents;
+    if (m > 1 && k > 1) report("the memory of A " + own.text(), bytes_a == wide_a);
+    if (n > 1 && k > 1) report("the memory of B " + own.text(), bytes_b == wide_b);
+    check_products(own, options, a, b);
+  } catch (const std::exception& error) {
+    report(own.text(), false, error.what());
+  }
+}
+
+}  // namespace
+
+int main() {
+  for (int i = 0; i < 300; ++i) check_one();
+  return finish();
+}
