@@ -82,6 +82,8 @@ ozfp4_cuda_prepared prepared_side(const Case& own, const Options& options, bool 
   report("the places of an operand " + own.text(), places.entries == 0 && places.stored >= lines && places.stored % 256 == 0 &&
                                                        places.scratch > places.stored && places.scratch % 256 == 0 &&
                                                        places.bytes >= places.scratch);
+  report("the lines of an operand " + own.text(),
+         made.stored.lines * made.stored.matrices == to.outer && made.view.outer == to.outer && made.view.inner == to.inner);
   *bytes = places.bytes;
   return made;
 }
