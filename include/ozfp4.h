@@ -155,7 +155,8 @@ typedef struct ozfp4_options {
   int64_t ld_bound;        /* entries of C from line to line of it; 0: without a gap */
   int64_t stride_bound;    /* and from matrix to matrix; 0: without a gap */
   ozfp4_report* report;    /* NULL: nobody asks */
-  /* Of ozfp4_cuda_?gemm, its batches and ozfp4_cuda_?gram, where what happened is known once it has run: */
+  /* Of ozfp4_cuda_?gemm, its batches, ozfp4_cuda_gemm_prepared and ozfp4_cuda_?gram, where what happened is known once it has
+   * run: */
   /* With more entries that nothing certifies none of them is summed anew, and C is undefined; 0: any number is. Counted in each
    * block of C by itself, where workspace_limit cuts it; a complex entry is two. */
   int64_t most_repaired;
