@@ -34,6 +34,8 @@ function(add_c_api target cuda)
       csrc/c_api/cuda/integers/call.cpp
       csrc/c_api/cuda/integers/igemm.cpp
       csrc/c_api/cuda/integers/problem.cpp
+      csrc/c_api/cuda/integers/trust.cpp
+      csrc/c_api/cuda/prepared/lines.cpp
       csrc/c_api/cuda/prepared/operand.cpp
       csrc/c_api/cuda/prepared/prepared.cpp
       csrc/c_api/cuda/problem.cpp)

@@ -155,7 +155,8 @@ typedef struct ozfp4_options {
   int64_t ld_bound;        /* entries of C from line to line of it; 0: without a gap */
   int64_t stride_bound;    /* and from matrix to matrix; 0: without a gap */
   ozfp4_report* report;    /* NULL: nobody asks */
-  /* Of ozfp4_cuda_?gemm, its batches and ozfp4_cuda_?gram, where what happened is known once it has run: */
+  /* Of ozfp4_cuda_?gemm, its batches, ozfp4_cuda_gemm_prepared and ozfp4_cuda_?gram, where what happened is known once it has
+   * run: */
   /* With more entries that nothing certifies none of them is summed anew, and C is undefined; 0: any number is. Counted in each
    * block of C by itself, where workspace_limit cuts it; a complex entry is two. */
   int64_t most_repaired;
@@ -345,7 +346,8 @@ OZFP4_API ozfp4_status ozfp4_cuda_cgemm_strided_batched(int order, int transa, i
                                                         int64_t workspace_bytes, void* stream, const ozfp4_options* options);
 
 /* As ozfp4_dgram. Blocks on and above the diagonal are multiplied where n is 6144 or more, else all of C; repaired entries are
- * those of what is multiplied. */
+ * those of what is multiplied. Of a real A the workspace holds the planes of all lines for all blocks, 32 GiB of them at most,
+ * where options.workspace_limit is 0. */
 OZFP4_API ozfp4_status ozfp4_cuda_workspace_size_gram(ozfp4_type type, int order, int trans, int64_t n, int64_t k,
                                                       const ozfp4_options* options, int64_t* bytes);
 OZFP4_API ozfp4_status ozfp4_cuda_dgram(int order, int trans, int64_t n, int64_t k, const double* a, int64_t lda, double* c,

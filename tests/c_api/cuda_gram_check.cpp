@@ -15,12 +15,13 @@ struct Case {
   int order, transpose;
   std::int64_t n, k, gap;
   int accuracy;
+  std::int64_t limit = 0;  // of the workspace; 0: none
 };
 
 std::string text_of(const Case& own) {
   std::string text = own.type.name;
   for (const std::int64_t x :
-       {std::int64_t(own.order), std::int64_t(own.transpose), own.n, own.k, own.gap, std::int64_t(own.accuracy)}) {
+       {std::int64_t(own.order), std::int64_t(own.transpose), own.n, own.k, own.gap, std::int64_t(own.accuracy), own.limit}) {
     text += " " + std::to_string(x);
   }
   return text;
@@ -61,6 +62,7 @@ void check_case(const Case& own, bool has_specials = false) {
   const Device a_there(a), c_there(c);
   ozfp4_options options = OZFP4_OPTIONS_INIT;
   options.accuracy = own.accuracy;
+  options.workspace_limit = own.limit;
   compare(
       name,
       [&](std::int64_t* bytes) {
@@ -87,6 +89,12 @@ int main() {
       }
     }
     check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, 6200, 40, 0, OZFP4_ACCURACY_DEFAULT}, true);
+    // Planes are kept for all blocks, of real types and without a limit.
+    for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_FP64, OZFP4_ACCURACY_CORRECT}) {
+      check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, 6145, 131, 1, accuracy});
+      check_case({type, OZFP4_COL_MAJOR, OZFP4_NO_TRANS, 6210, 64, 0, accuracy}, true);
+    }
+    check_case({type, OZFP4_ROW_MAJOR, adjoint, 6300, 100, 0, OZFP4_ACCURACY_DEFAULT, std::int64_t(1) << 30});
     for (const std::int64_t n : {0, 1, 5}) {
       for (const std::int64_t k : {0, 1}) check_case({type, OZFP4_COL_MAJOR, adjoint, n, k, 0, OZFP4_ACCURACY_DEFAULT});
     }

@@ -220,6 +220,44 @@ void check_larger() {
   }
 }
 
+// On another stream, and in a graph, by stages and without planes.
+void check_streams() {
+  cudaStream_t stream = nullptr;
+  REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  for (const std::int64_t extent : {24, 400}) {
+    for (const Integer* type : {&kInt8, &kInt64}) {
+      const Bytes a = integers(*type, extent * extent, Entries::all), b = integers(*type, extent * extent, Entries::all);
+      Bytes noise = integers(kInt64, extent * extent, Entries::all);
+      const Device a_there(a), b_there(b), c_there(noise);
+      const std::string name = std::string("a stream ") + type->name + " " + std::to_string(extent);
+      std::int64_t bytes = 0;
+      report(name + " workspace",
+             ozfp4_cuda_workspace_size_igemm(OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, extent, extent, extent, type->type,
+                                             type->type, OZFP4_INT64, nullptr, &bytes) == OZFP4_OK,
+             ozfp4_last_error());
+      const Workspace workspace(bytes);
+      const auto multiply = [&] {
+        report(name,
+               ozfp4_cuda_igemm(OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, extent, extent, extent, 5, type->type,
+                                a_there.data, extent, type->type, b_there.data, extent, 0, OZFP4_INT64, c_there.data, extent,
+                                workspace.memory.data, bytes, stream, nullptr) == OZFP4_OK,
+               ozfp4_last_error());
+      };
+      multiply();
+      const Bytes found = c_there.read(noise.size());
+      check_replays(name, stream, {c_there, noise}, found, multiply);
+      Bytes expected = noise;
+      const ozfp4_status status =
+          ozfp4_igemm(OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, extent, extent, extent, 5, type->type, a.data(), extent,
+                      type->type, b.data(), extent, 0, OZFP4_INT64, expected.data(), extent, nullptr);
+      if (status != OZFP4_NO_BLAS) {
+        report(name + " on the host", status == OZFP4_OK && expected == found, difference(found, expected));
+      }
+    }
+  }
+  REQUIRE(cudaStreamDestroy(stream));
+}
+
 }  // namespace
 
 int main() {
@@ -227,5 +265,6 @@ int main() {
   check_types();
   for (const Integer& type : kIntegers) check_shapes(type);
   check_larger();
+  check_streams();
   return finish();
 }

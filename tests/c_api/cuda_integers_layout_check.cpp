@@ -35,7 +35,7 @@ char* nowhere(ElementType type, std::int64_t entries) {
 std::shared_ptr<IntegerProblem> laid_out(const DeviceIntegers& integers, const Options& options, const cuda::Gpu& gpu) {
   const std::shared_ptr<const Plan> plan =
       plan_for(integer_plan_options(options, integers.product), 53, integers.product.a.inner, false, {{&Alphabet::int8, 1.0}});
-  return lay_out(integers, options, *plan, cuda::Kernel::mma_copy, gpu);
+  return lay_out(integers, options, *plan, cuda::Kernel::mma_copy, gpu, cuda::Direct::where_it_pays);
 }
 
 IntegerCall random_call() {
@@ -74,6 +74,8 @@ IntegerCall varied(IntegerCall call, bool has_factors) {
   return call;
 }
 
+std::int64_t direct = 0, staged = 0;  // products that were laid out so
+
 void check_one() {
   const cuda::Gpu gpu{90, random_int(20, 150), 100 * 1024};
   const IntegerCall call = random_call();
@@ -90,7 +92,9 @@ void check_one() {
     for (int i = 0; i < 6; ++i) {
       const IntegerCall own = varied(call, has_factors && options.overflows == nullptr);
       const DeviceIntegers integers = check_device_integers(own, options);
-      const IntegerPlaces places = laid_out(integers, options, gpu)->places;
+      const auto problem = laid_out(integers, options, gpu);
+      ++(problem->layout.is_direct ? direct : staged);
+      const IntegerPlaces& places = problem->places;
       report("the workspace " + text_of(own), places.bytes <= most, std::to_string(places.bytes) + " of " + std::to_string(most));
       const IntegerProduct& p = integers.product;
       const auto words = [](const OperandView& x) { return entry_bytes(x.type) == 8 ? 0 : x.outer * x.inner * 8; };
@@ -108,5 +112,6 @@ void check_one() {
 
 int main() {
   for (int i = 0; i < 300; ++i) check_one();
+  report("small products need no planes", direct > 0 && staged > 0, std::to_string(direct) + " of " + std::to_string(staged));
   return finish();
 }

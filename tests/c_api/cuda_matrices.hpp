@@ -108,3 +108,22 @@ void compare(const std::string& name, const Query& query, const OnDevice& on_dev
            difference(found[i], results[i].here));
   }
 }
+
+// Whether a call that is captured on the stream gives the same whenever its graph is launched, behind noise.
+template <class Call>
+void check_replays(const std::string& name, cudaStream_t stream, const Written& result, const Bytes& expected, const Call& call) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t launchable = nullptr;
+  REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  call();
+  REQUIRE(cudaStreamEndCapture(stream, &graph));
+  REQUIRE(cudaGraphInstantiate(&launchable, graph, 0));
+  for (int i = 0; i < 2; ++i) {
+    result.there.write(result.here);
+    REQUIRE(cudaGraphLaunch(launchable, stream));
+    const Bytes again = result.there.read(expected.size());
+    report(name + " replayed", again == expected && again != result.here, difference(again, expected));
+  }
+  REQUIRE(cudaGraphExecDestroy(launchable));
+  REQUIRE(cudaGraphDestroy(graph));
+}

@@ -210,7 +210,7 @@ void check_streams(const Type& type) {
            ozfp4_cuda_workspace_size_prepared(own.order, own.transa, own.transb, own.m, own.n, own.k, prepared_a.made,
                                               prepared_b.made, &options, &bytes) == OZFP4_OK);
     const Workspace workspace(bytes);
-    const Bytes noise = numbers(type, own.m * own.n, false);
+    Bytes noise = numbers(type, own.m * own.n, false);
     const Device c(noise);
     const auto multiply = [&] {
       report("streams status",
@@ -221,20 +221,7 @@ void check_streams(const Type& type) {
     };
     multiply();
     const Bytes found = c.read(noise.size());
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t launchable = nullptr;
-    REQUIRE(cudaStreamBeginCapture(second, cudaStreamCaptureModeGlobal));
-    multiply();
-    REQUIRE(cudaStreamEndCapture(second, &graph));
-    REQUIRE(cudaGraphInstantiate(&launchable, graph, 0));
-    for (int i = 0; i < 2; ++i) {
-      c.write(noise);
-      REQUIRE(cudaGraphLaunch(launchable, second));
-      const Bytes again = c.read(noise.size());
-      report("streams replay", again == found && again != noise, difference(again, found));
-    }
-    REQUIRE(cudaGraphExecDestroy(launchable));
-    REQUIRE(cudaGraphDestroy(graph));
+    check_replays("streams", second, {c, noise}, found, multiply);
     Bytes expected = noise;
     const OnHost host_a(own, a, options), host_b(own, b, options);
     const ozfp4_status status =

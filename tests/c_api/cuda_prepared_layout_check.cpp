@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <string>
 
+#include "c_api/checked/gram.hpp"
 #include "c_api/cuda/call.hpp"
+#include "c_api/cuda/prepared/lines.hpp"
 #include "c_api/cuda/prepared/operand.hpp"
 #include "c_api/cuda/problem.hpp"
 #include "c_api/product/product.hpp"
@@ -80,6 +82,8 @@ ozfp4_cuda_prepared prepared_side(const Case& own, const Options& options, bool 
   report("the places of an operand " + own.text(), places.entries == 0 && places.stored >= lines && places.stored % 256 == 0 &&
                                                        places.scratch > places.stored && places.scratch % 256 == 0 &&
                                                        places.bytes >= places.scratch);
+  report("the lines of an operand " + own.text(),
+         made.stored.lines * made.stored.matrices == to.outer && made.view.outer == to.outer && made.view.inner == to.inner);
   *bytes = places.bytes;
   return made;
 }
@@ -152,9 +156,42 @@ void check_one() {
   }
 }
 
+// Blocks of a Gram matrix, whose operands are lines of one that is kept.
+void check_lines() {
+  constexpr ElementType parts[] = {ElementType::float64, ElementType::float32};
+  const std::int64_t n = random_int(1, 3000), k = random_int(1, 3000), gap = random_int(0, 3);
+  const EntryType type{parts[random_int(0, 1)], false};
+  const int transpose = random_int(0, 1) == 0 ? OZFP4_NO_TRANS : OZFP4_TRANS;
+  const std::string name = std::to_string(n) + " x " + std::to_string(k) + " gap " + std::to_string(gap) + " " +
+                           std::to_string(transpose) + " " + std::to_string(type.bytes());
+  Options options;
+  options.accuracy = random_int(0, 1) == 0 ? Accuracy::fp64 : Accuracy::scaled;
+  try {
+    const auto place = [&] { return reinterpret_cast<char*>(std::uintptr_t(4096 + random_int(0, 4) * type.bytes())); };
+    const MatrixProduct gram = check_gram(
+        {type, OZFP4_ROW_MAJOR, transpose, n, k, place(), (transpose == OZFP4_NO_TRANS ? k : n) + gap, place(), n}, options);
+    const Device device{0, kGpu};
+    const Chosen chosen{plan_for(options, type.precision(), k, false, {{&Alphabet::int8, 1.0}}), cuda::Kernel::mma_copy};
+    char* const workspace = reinterpret_cast<char*>(std::uintptr_t(1) << 30);
+    const std::optional<KeptLines> kept = KeptLines::of(gram, options, chosen, device);
+    if (!report("lines are kept " + name, kept && kept->bytes() % 256 == 0 && kept->bytes() > n * k)) return;
+    for (const ColumnRange& columns : gram_blocks(n, 256)) {
+      const ozfp4_cuda_prepared left = kept->part(0, columns.last, true, workspace),
+                                right = kept->part(columns.first, columns.last, false, workspace);
+      const BatchedProduct product{part_of(gram, columns)};
+      const auto problem =
+          lay_out(product, options, *chosen.plan, chosen.kernel, kGpu, cuda::Direct::never, PreparedSides{&left, &right});
+      report("a block " + name, problem->places.stages == 0 && problem->places.bytes > 0);
+    }
+  } catch (const std::exception& error) {
+    report(name, false, error.what());
+  }
+}
+
 }  // namespace
 
 int main() {
   for (int i = 0; i < 300; ++i) check_one();
+  for (int i = 0; i < 60; ++i) check_lines();
   return finish();
 }

@@ -2,32 +2,74 @@
 #include "c_api/checked/gram.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "arith/multiples.hpp"
 #include "c_api/checked/status.hpp"
+#include "c_api/cuda/choice.hpp"
+#include "c_api/cuda/device/device.hpp"
 #include "c_api/cuda/entry.hpp"
+#include "c_api/cuda/prepared/lines.hpp"
 #include "c_api/cuda/problem.hpp"
+#include "c_api/product/product.hpp"
 #include "cuda/gram/mirror.hpp"
 
 namespace ozfp4::c_api {
 namespace {
 
-// Planes of A are made anew for each block, so that blocks are few; a small result is one, as the launches of more take longer
-// than what they save.
-constexpr std::int64_t kBlocks = 4, kLeastExtent = 6144;
+// From here on there are blocks: the launches of more take longer than what they save of a smaller result. Where planes of A are
+// made anew for each of them they are few, else as narrow as the kernels multiply well.
+constexpr std::int64_t kLeastExtent = 6144, kBlocks = 4, kLeastColumns = 1024;
 
-std::vector<ColumnRange> blocks_of(std::int64_t n) {
-  return gram_blocks(n, n < kLeastExtent ? std::max<std::int64_t>(n, 1) : ceil_div(n, kBlocks));
+std::vector<ColumnRange> blocks_of(std::int64_t n, bool is_kept) {
+  const std::int64_t least = is_kept ? kLeastColumns : ceil_div(n, kBlocks);
+  return gram_blocks(n, n < kLeastExtent ? std::max<std::int64_t>(n, 1) : least);
 }
 
-// The products of the blocks, the largest first.
-std::vector<BatchedProduct> products_of(const MatrixProduct& gram, const std::vector<ColumnRange>& blocks) {
-  std::vector<BatchedProduct> products;
-  for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) products.push_back({part_of(gram, *block)});
-  return products;
+// The planes of A, where they are kept for all blocks.
+std::optional<KeptLines> lines_of(const MatrixProduct& gram, const Options& options, cudaStream_t stream) {
+  if (gram.type.is_complex || options.has_limit || gram.n < kLeastExtent || !gram.reads()) return std::nullopt;
+  check_inner(options, gram.k);
+  const Device device = current_device();
+  return KeptLines::of(gram, options, choose(options, gram.type.precision(), gram.k, false, device, stream), device);
 }
+
+// A block of the result, and what is launched for it.
+struct Block {
+  ColumnRange columns;
+  BatchedProduct product;
+  ozfp4_cuda_prepared left{}, right{};
+  PreparedSides sides;
+  std::shared_ptr<const DeviceProblem> problem;
+};
+
+// All that is launched for a Gram matrix, the largest product first: planes that are kept, and blocks behind them.
+struct GramProblem {
+  std::optional<KeptLines> kept;
+  std::deque<Block> blocks;  // sides point into them
+  std::int64_t behind = 0, bytes = 0;
+
+  GramProblem(const MatrixProduct& gram, const Options& options, char* workspace, cudaStream_t stream)
+      : kept(lines_of(gram, options, stream)) {
+    if (kept) behind = bytes = kept->bytes();
+    const std::vector<ColumnRange> ranges = blocks_of(gram.n, kept.has_value());
+    for (auto range = ranges.rbegin(); range != ranges.rend(); ++range) {
+      Block& block = blocks.emplace_back();
+      block.columns = *range;
+      block.product = {part_of(gram, *range)};
+      if (kept) {
+        block.left = kept->part(0, range->last, true, workspace);
+        block.right = kept->part(range->first, range->last, false, workspace);
+        block.sides = {&block.left, &block.right};
+      }
+      block.problem = find_problem(block.product, options, stream, block.sides);
+      bytes = std::max(bytes, behind + block.problem->places.bytes);
+    }
+  }
+};
 
 MatrixProduct check_device_gram(const GramCall& call, const Options& options) {
   const MatrixProduct gram = check_gram(call, options);
@@ -45,18 +87,15 @@ void run(const GramCall& call, const Place& place, const ozfp4_options* given) {
   check_aligned("c", call.c, call.type.bytes());
   if (!gram.is_there()) return enqueue_nothing(options, place);
   place.check();
-  const std::vector<ColumnRange> blocks = blocks_of(gram.n);
-  const std::vector<BatchedProduct> products = products_of(gram, blocks);
   on_device([&] {
-    std::vector<std::shared_ptr<const DeviceProblem>> problems;
-    for (const BatchedProduct& product : products) {
-      problems.push_back(find_problem(product, options, place.stream));
-      place.check_holds(problems.back()->places.bytes, "ozfp4_cuda_workspace_size_gram");
-    }
-    for (std::size_t i = 0; i < products.size(); ++i) {
-      const ColumnRange& block = blocks[blocks.size() - 1 - i];
-      launch(*problems[i], products[i], options, place.workspace, place.stream, i > 0);
-      cuda::launch_mirror({gram.c, gram.type.part, gram.type.is_complex, gram.c_stride, block.first, block.last}, place.stream);
+    const GramProblem problem(gram, options, place.workspace, place.stream);
+    place.check_holds(problem.bytes, "ozfp4_cuda_workspace_size_gram");
+    if (problem.kept) problem.kept->launch(place.workspace, place.stream);
+    for (const Block& block : problem.blocks) {
+      launch(*block.problem, block.product, options, place.workspace + problem.behind, place.stream,
+             &block != &problem.blocks.front(), block.sides);
+      cuda::launch_mirror({gram.c, gram.type.part, gram.type.is_complex, gram.c_stride, block.columns.first, block.columns.last},
+                          place.stream);
     }
   });
 }
@@ -77,9 +116,7 @@ std::int64_t workspace_bytes(GramCall call, const ozfp4_options* given) {
       call.lda = least + gap;
       const MatrixProduct gram = check_device_gram(call, options);
       if (!gram.is_there()) return 0;
-      for (const BatchedProduct& product : products_of(gram, blocks_of(gram.n))) {
-        on_device([&] { most = std::max(most, find_problem(product, options, nullptr)->places.bytes); });
-      }
+      on_device([&] { most = std::max(most, GramProblem(gram, options, nullptr, nullptr).bytes); });
     }
   }
   return most;

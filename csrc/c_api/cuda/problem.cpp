@@ -76,7 +76,7 @@ Key key_of(const BatchedProduct& p, const Options& options, const PreparedSides&
     key.push_back(side == nullptr ? 0 : number_of(side->plan.get()));
     if (side == nullptr) continue;
     key.insert(key.end(), {static_cast<std::int64_t>(side->kernel), side->stored.lines, side->stored.matrices,
-                           side->view.outer_stride, side->view.inner_stride});
+                           side->view.outer_stride, side->view.inner_stride, offset_of(side->view.data)});
   }
   return key;
 }

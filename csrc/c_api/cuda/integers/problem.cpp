@@ -12,6 +12,7 @@
 #include "c_api/cuda/choice.hpp"
 #include "c_api/cuda/device/device.hpp"
 #include "c_api/cuda/device/steps.hpp"
+#include "c_api/cuda/integers/trust.hpp"
 #include "c_api/product/integer_plan.hpp"
 #include "cuda/integers/combine.hpp"
 #include "cuda/integers/widen.hpp"
@@ -148,7 +149,7 @@ void combine(const DeviceIntegers& integers, const char* product, cudaStream_t s
 }  // namespace
 
 std::shared_ptr<IntegerProblem> lay_out(const DeviceIntegers& integers, const Options& options, const Plan& plan, Kernel kernel,
-                                        const Gpu& gpu) {
+                                        const Gpu& gpu, Direct direct) {
   check_plan(plan);
   auto problem = std::make_shared<IntegerProblem>();
   problem->plan = make_cuda_plan(plan, narrow<int>(integers.product.a.inner, "k"), kernel, promise_of(integers, options));
@@ -159,7 +160,9 @@ std::shared_ptr<IntegerProblem> lay_out(const DeviceIntegers& integers, const Op
                                 std::to_string(problem->places.stages));
   }
   const CudaProduct product = product_at(integers, options, problem->places, nullptr);
-  problem->layout = make_layout(problem->plan, product, gpu, limit - problem->places.stages);
+  const std::int64_t left = limit - problem->places.stages;
+  const auto without_planes = make_direct_layout(problem->plan, product, gpu, left, {}, direct);
+  problem->layout = without_planes ? *without_planes : make_layout(problem->plan, product, gpu, left);
   static const GemmStep anywhere{};  // whether there are steps on the device is all that is looked at
   check_matmul(problem->plan, problem->layout, product, is_long(problem->plan) ? &anywhere : nullptr, gpu);
   problem->places.bytes = problem->places.stages + problem->layout.bytes;
@@ -176,7 +179,11 @@ std::shared_ptr<const IntegerProblem> find_problem(const DeviceIntegers& integer
   if (found != kept->end()) return found->second;
   const Options own = integer_plan_options(options, integers.product);
   const Chosen chosen = choose(own, 53, integers.product.a.inner, false, device, stream);
-  std::shared_ptr<IntegerProblem> made = lay_out(integers, options, *chosen.plan, chosen.kernel, device.gpu);
+  const auto laid_out = [&](Direct direct) {
+    return lay_out(integers, options, *chosen.plan, chosen.kernel, device.gpu, direct);
+  };
+  std::shared_ptr<IntegerProblem> made = laid_out(may_go_direct(options) ? Direct::where_it_pays : Direct::never);
+  if (made->layout.is_direct && !are_integers_trusted(device, chosen, stream)) made = laid_out(Direct::never);
   made->steps = steps_on(device, made->plan, stream);
   if (options.plan != nullptr) made->asked = options.plan->plan;
   if (kept->size() >= kMostProblems) kept->clear();

@@ -99,13 +99,17 @@ DeviceOperand encoded_form(const DeviceOperand& copy, const Plan& plan, bool is_
 
 }  // namespace
 
-PreparedProblem lay_out(const ToPrepare& own, Accuracy accuracy, const Plan& plan, Kernel kernel, const Gpu& gpu) {
-  PreparedProblem problem;
-  cuda::Promise promise;  // with records of its lines, which a bound asks for whatever the accuracy is
+cuda::Promise kept_promise(Accuracy accuracy, int precision) {
+  cuda::Promise promise;
   promise.accuracy = accuracy;
   promise.second = Second::bound;
-  promise.precision = own.type.precision();
-  problem.plan = make_cuda_plan(plan, narrow<int>(own.inner, "k"), kernel, promise);
+  promise.precision = precision;
+  return promise;
+}
+
+PreparedProblem lay_out(const ToPrepare& own, Accuracy accuracy, const Plan& plan, Kernel kernel, const Gpu& gpu) {
+  PreparedProblem problem;
+  problem.plan = make_cuda_plan(plan, narrow<int>(own.inner, "k"), kernel, kept_promise(accuracy, own.type.precision()));
   problem.copy = copy_of(own);
   const DeviceOperand& encoded = problem.encoded = encoded_form(problem.copy, plan, own.is_left);
   check_store(problem.plan, encoded, gpu);

@@ -40,6 +40,9 @@ struct PreparedProblem {
   PreparedPlaces places;
 };
 
+// That of what is kept: with records of its lines, which a bound asks for whatever the accuracy is.
+cuda::Promise kept_promise(Accuracy accuracy, int precision);
+
 // By this plan and kernel; needs no device. Throws std::invalid_argument where a stage would not take it. Range: what
 // check_prepare has nothing against, with entries, and no extent above kLongestExtent.
 PreparedProblem lay_out(const ToPrepare& own, Accuracy accuracy, const Plan& plan, cuda::Kernel kernel, const cuda::Gpu& gpu);
