@@ -9,7 +9,7 @@ import pytest
 from first_gpu import DEVICE, noisy, torch
 
 import ozfp4
-from ozfp4.backends.cuda.memory import KEPT_WORKSPACE
+from ozfp4.backends.cuda import launch
 from ozfp4.dispatch import repeated
 from ozfp4.testing import assert_same_bits
 
@@ -179,7 +179,7 @@ def test_a_workspace_larger_than_the_kept_one(relaunched):
         for _ in range(2):
             assert_same_bits(ozfp4.matmul(a, b).cpu(), expected(ozfp4.matmul, a, b))
     sizes = [arguments[0].bytes for arguments in relaunched]
-    assert sizes[0] <= KEPT_WORKSPACE < sizes[1]
+    assert sizes[0] <= launch._KEPT_WORKSPACE < sizes[1]
 
 
 def test_a_launch_refuses_other_arguments(relaunched):

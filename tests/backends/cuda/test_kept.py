@@ -54,7 +54,6 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(extension, name, lambda: fake)
     monkeypatch.setattr(launch, "current_stream", lambda *_: 5)
     monkeypatch.setattr(launch, "clear_counters", lambda *_: 0)
-    monkeypatch.setattr(keep, "clear_counters", lambda *_: 0)
     prepare.cache_clear()
     LAUNCHES.clear()
     yield fake

@@ -15,7 +15,6 @@ import pytest
 
 import ozfp4
 from ozfp4.backends.cuda import extension, integers, launch
-from ozfp4.backends.cuda import memory as device_memory
 from ozfp4.backends.cuda.findings import Findings, make_report
 from ozfp4.backends.cuda.variant import Variant
 from ozfp4.backends.cuda.views import prepare
@@ -87,13 +86,13 @@ def test_a_failed_launch_leaves_its_counters_to_nobody(monkeypatch: pytest.Monke
     a, b = torch.ones(3, 4, dtype=torch.float64), torch.ones(4, 5, dtype=torch.float64)
     out, memory = torch.empty(3, 5, dtype=torch.float64), SimpleNamespace(counters=64, workspace=4096)
     monkeypatch.setattr(extension.require_cuda(), "stream_id", lambda stream, device: 5)
-    monkeypatch.setattr(device_memory, "_memories", {(None, 5): memory})
+    monkeypatch.setattr(launch, "_memories", {(None, 5): memory})
     fill(a, b, out)
-    assert list(device_memory._memories) == [(None, 5)]
+    assert list(launch._memories) == [(None, 5)]
     monkeypatch.setattr(extension.require_cuda().Problem, "launch", fail)
     with pytest.raises(RuntimeError, match="launching repair"):
         fill(a, b, out)
-    assert device_memory._memories == {}
+    assert launch._memories == {}
 
 
 class LittleMemory:

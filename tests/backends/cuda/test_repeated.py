@@ -16,8 +16,6 @@ import pytest
 import ozfp4
 from ozfp4 import _core
 from ozfp4.backends.cuda import launch
-from ozfp4.backends.cuda import memory as device_memory
-from ozfp4.backends.cuda.memory import KEPT_WORKSPACE
 from ozfp4.cost.choice import Choice
 from ozfp4.dispatch import complex_product, on_cuda, repeated, this_machine
 from ozfp4.request import library
@@ -319,9 +317,9 @@ def test_the_workspace_of_small_products_is_kept(
         own(self, a, b, c, workspace, counters, *rest, **further)
 
     monkeypatch.setattr(cuda.Problem, "launch", watched)
-    memory = torch.zeros(KEPT_WORKSPACE, dtype=torch.uint8)
+    memory = torch.zeros(launch._KEPT_WORKSPACE, dtype=torch.uint8)
     kept = type("Memory", (), {"counters": 4096, "workspace": memory.data_ptr()})
-    monkeypatch.setattr(device_memory, "_memories", {(None, 3): kept})
+    monkeypatch.setattr(launch, "_memories", {(None, 3): kept})
     a, b = draw(4, 5), draw(5, 3)
     for number in (3, 3, -1):
         monkeypatch.setattr(cuda, "stream_id", lambda stream, device, number=number: number)
@@ -329,7 +327,7 @@ def test_the_workspace_of_small_products_is_kept(
     assert [counters for _, counters in used] == [4096, 4096, 0]
     assert [workspace == memory.data_ptr() for workspace, _ in used] == [False, True, False]
     (made,) = repeated.made.values()
-    made.launchable.bytes = KEPT_WORKSPACE + 1
+    made.launchable.bytes = launch._KEPT_WORKSPACE + 1
     monkeypatch.setattr(cuda, "stream_id", lambda stream, device: 3)
     ozfp4.matmul(a, b)
     assert used[-1][0] != memory.data_ptr()

@@ -10,7 +10,6 @@ from ...support import debug
 from . import extension, launch
 from .device_plan import device_plan
 from .kept import Kept
-from .memory import clear_counters, forget_counters
 from .promise import Promise
 from .variant import Variant
 from .views import collapse
@@ -49,7 +48,7 @@ def keep(x: Any, side: str, plan: Plan, variant: Variant, accuracy: str, single:
     memory = torch.empty(about["bytes"], dtype=torch.uint8, device=x.device)
     scratch = torch.empty(about["scratch"], dtype=torch.uint8, device=x.device)
     stream = launch.current_stream(torch, index)
-    counters = clear_counters(stream, index)
+    counters = launch.clear_counters(stream, index)
     try:
         store.launch(
             x.data_ptr(),
@@ -60,6 +59,6 @@ def keep(x: Any, side: str, plan: Plan, variant: Variant, accuracy: str, single:
             sync_stages=bool(debug.SYNC_STAGES),
         )
     except BaseException:
-        forget_counters(counters)
+        launch.forget_counters(counters)
         raise
     return Kept(memory, about, made.cuda_plan.element, stream, 0, about["lines"])

@@ -16,7 +16,6 @@ from . import extension
 from .device_plan import device_plan
 from .findings import Findings
 from .kept import NOTHING_KEPT, KeptSides
-from .memory import KEPT_WORKSPACE, clear_counters, forget_counters, stream_memory, workspace_for
 from .promise import PLAIN, Promise
 from .variant import Variant
 from .views import Prepared, prepare
@@ -58,6 +57,49 @@ class OnlyLaunch:
             launch.workspace = launch.second = None
 
 
+# Of a problem that is launched again; larger ones take far longer than the allocation of theirs.
+_KEPT_WORKSPACE = 2**20
+
+
+class StreamMemory:
+    """What launches of one stream share, which follow each other: the addresses of counters that they leave as they found them,
+    zero, and of a workspace for small problems; and the tensors of both."""
+
+    def __init__(self, device: int) -> None:
+        torch, cuda = library.require_torch(), extension.require_cuda()
+        where = torch.device("cuda", device)
+        self.held = (
+            torch.zeros(cuda.counter_bytes, dtype=torch.uint8, device=where),
+            torch.empty(_KEPT_WORKSPACE, dtype=torch.uint8, device=where),
+        )
+        self.counters, self.workspace = (int(x.data_ptr()) for x in self.held)
+
+
+_memories: dict[tuple[int, int], StreamMemory] = {}  # by device and stream
+
+
+def _memory_of(stream: int, device: int) -> StreamMemory | None:
+    """That of a stream, the current one; None while it is captured: a graph may run beside the stream."""
+    number = extension.require_cuda().stream_id(stream, device)
+    memory = _memories.get((device, number))
+    if memory is None and number >= 0:
+        memory = _memories[device, number] = StreamMemory(device)
+    return memory
+
+
+def clear_counters(stream: int, device: int) -> int:
+    """The address of the current stream's counters; 0 while it is captured."""
+    memory = _memory_of(stream, device)
+    return 0 if memory is None else memory.counters
+
+
+def forget_counters(address: int) -> None:
+    """Behind a launch that failed: those before it have left the counters as they were in between."""
+    for key, memory in list(_memories.items()):
+        if memory.counters == address:
+            del _memories[key]
+
+
 def current_stream(torch: Any, device: int) -> int:
     """The handle of the device's current stream, without the object around it where torch offers that."""
     try:
@@ -65,6 +107,29 @@ def current_stream(torch: Any, device: int) -> int:
     except AttributeError:
         handle = torch.cuda.current_stream(device).cuda_stream
     return handle
+
+
+def _workspace_for(prepared: Prepared, device: Any) -> tuple[Prepared, Any]:
+    """A problem and a tensor of its workspace. Where the device has too little memory left it is the problem in half of the
+    bytes, or in half of these: blocks in turn, with the same bits.
+
+    Raises
+    ------
+    torch.cuda.OutOfMemoryError
+        Not even the smallest blocks have room; or a stream is captured, whose graph keeps what it is given.
+    """
+    torch = library.require_torch()
+    asked = prepared
+    while True:
+        try:
+            return prepared, torch.empty(prepared.bytes, dtype=torch.uint8, device=device)
+        except torch.cuda.OutOfMemoryError:
+            smaller = None if torch.cuda.is_current_stream_capturing() else prepared.in_half()
+            if smaller is None and prepared is asked:
+                raise
+        if smaller is None:  # what is told is what was wanted
+            return asked, torch.empty(asked.bytes, dtype=torch.uint8, device=device)
+        prepared = smaller
 
 
 def run(
@@ -117,7 +182,7 @@ def run(
         shapes,
         None if update is None or update.c is None else (update.c.shape, update.c.stride(), update.c.dtype),
     )
-    prepared, workspace = workspace_for(prepared, device)
+    prepared, workspace = _workspace_for(prepared, device)
     enqueue(prepared, workspace, addresses, device, events, findings, second, kept, update)
     addend = 0 if update is None or update.c is None else int(update.c.data_ptr())
     return Launch(prepared, workspace, second, addresses, addend)
@@ -181,9 +246,9 @@ def relaunch(
     takes the workspace that its stream keeps."""
     torch, index = library.require_torch(), device.index
     stream = current_stream(torch, index)
-    shared = stream_memory(stream, index)
-    if shared is None or prepared.bytes > KEPT_WORKSPACE:
-        prepared, workspace = workspace_for(prepared, device)
+    shared = _memory_of(stream, index)
+    if shared is None or prepared.bytes > _KEPT_WORKSPACE:
+        prepared, workspace = _workspace_for(prepared, device)
         address, counters = workspace.data_ptr(), 0 if shared is None else shared.counters
     else:
         address, counters = shared.workspace, shared.counters
