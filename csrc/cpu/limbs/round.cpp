@@ -151,7 +151,7 @@ template <int Limbs, bool Pairs>
 OZFP4_TARGET void round_tile(const std::int32_t* sums, const RoundedTile& tile) {
   constexpr int diagonals = diagonals_of(Limbs);
   // Of fewer limbs no integer takes more than 128 bits.
-  constexpr bool may_be_long = 2 * (8 * Limbs - 2) + 12 >= 127;
+  constexpr bool may_be_long = 2 * byte_limb_bits(Limbs) + 12 >= 127;
   // Halves, back in order.
   const __m512i left = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), right = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
   const auto columns = static_cast<__mmask16>((1u << tile.columns) - 1);
