@@ -5,7 +5,7 @@
 Each row is a size; times are the lower deciles of repeated calls, in microseconds, and behind each its ratio to
 np.matmul. --ways compares products in words, by limbs and by planes, which is what `ways_that_pay` in
 csrc/cpu/words/product.cpp rests on; --parts says where the time of a call goes: Python and the binding, and the core's
-stages.
+stages, with the median and what ran.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ SKINNY = (
 )
 
 
-def microseconds(call: Callable[[], object], seconds: float = 0.2) -> float:
+def times_of(call: Callable[[], object], seconds: float = 0.2) -> list[float]:
+    """Microseconds of repeated calls, the least first."""
     call()
     start = time.perf_counter()
     call()
@@ -39,8 +40,19 @@ def microseconds(call: Callable[[], object], seconds: float = 0.2) -> float:
     for _ in range(count):
         start = time.perf_counter()
         call()
-        times.append(time.perf_counter() - start)
-    return sorted(times)[count // 10] * 1e6
+        times.append((time.perf_counter() - start) * 1e6)
+    return sorted(times)
+
+
+def microseconds(call: Callable[[], object]) -> float:
+    times = times_of(call)
+    return times[len(times) // 10]
+
+
+def spread_of(call: Callable[[], object]) -> tuple[float, float]:
+    """The least and the median."""
+    times = times_of(call)
+    return times[0], times[len(times) // 2]
 
 
 def columns(sides: Sequence[tuple[int, int, int]], dtype: str, ways: Sequence[str | None]) -> None:
@@ -73,26 +85,28 @@ def columns(sides: Sequence[tuple[int, int, int]], dtype: str, ways: Sequence[st
 
 
 def parts(sizes: Sequence[int], dtype: str) -> None:
-    """Where the time of a call goes, of calls like an earlier one; the stages are those of the fastest of many."""
+    """Where the time of a call goes, of calls like an earlier one: the least and the median of many, of np.matmul too, what the
+    call takes beside the core's stages, and of each stage the least."""
     import numpy as np
 
     import ozfp4
 
     stages = ("scale", "encode", "multiply", "reconstruct", "repair")
     rng = np.random.default_rng(0)
-    print(
-        f"{'n':>5} {'accuracy':>9} {'all':>9} {'beside':>8} " + " ".join(f"{stage:>11}" for stage in stages)
-    )
+    heads = " ".join(f"{head:>11}" for head in (*stages, "beside"))
+    print(f"{'n':>5} {'accuracy':>9} {'least':>9} {'median':>9} {'np.matmul':>9} {heads}  kernel")
     for n in sizes:
         a, b = (rng.standard_normal((n, n)).astype(dtype) for _ in range(2))
+        reference = spread_of(lambda: np.matmul(a, b))[1]  # noqa: B023
         for mode in MODES:
-            whole = microseconds(lambda: ozfp4.matmul(a, b, accuracy=mode))  # noqa: B023
-            reports = (ozfp4.matmul(a, b, accuracy=mode, report=True)[1].seconds for _ in range(50))
-            best = min(reports, key=lambda seconds: sum(seconds.values()))
-            each = [best.get(stage, 0.0) * 1e6 for stage in stages]
+            least, median = spread_of(lambda: ozfp4.matmul(a, b, accuracy=mode))  # noqa: B023
+            reports = [
+                ozfp4.matmul(a, b, accuracy=mode, report=True)[1] for _ in range(300 if n <= 128 else 20)
+            ]
+            each = [min(about.seconds.get(stage, 0.0) for about in reports) * 1e6 for stage in stages]
+            cells = " ".join(f"{x:11.1f}" for x in (*each, least - sum(each)))
             print(
-                f"{n:5} {mode:>9} {whole:9.1f} {whole - sum(each):8.1f} "
-                + " ".join(f"{x:11.1f}" for x in each),
+                f"{n:5} {mode:>9} {least:9.1f} {median:9.1f} {reference:9.1f} {cells}  {reports[0].kernel}",
                 flush=True,
             )
 

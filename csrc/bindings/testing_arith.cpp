@@ -8,6 +8,7 @@
 #include "arith/float_fields.hpp"
 #include "arith/fold.hpp"
 #include "arith/limbs/e2m1.hpp"
+#include "arith/limbs/limb_words.hpp"
 #include "arith/limbs/limbs.hpp"
 #include "arith/limbs/residue.hpp"
 #include "arith/limbs/residue_bytes.hpp"
@@ -117,10 +118,7 @@ std::int64_t wrong_residues_of_sums(int m, std::uint32_t most) {
 // x y, of integers cut as split_integer cuts them, by sums of products of bytes.
 template <int Limbs, int Inner>
 WideInt<4> dot_of_bytes(const Array<std::int64_t>& x, const Array<std::int64_t>& y) {
-  constexpr std::uint64_t offset = (std::uint64_t(kSplitOffset) << 32) | kSplitOffset;
-  const auto digit = [](std::int64_t v, int i) {
-    return static_cast<std::int8_t>(((static_cast<std::uint64_t>(v) + offset) ^ offset) >> (8 * i));
-  };
+  const auto digit = [](std::int64_t v, int i) { return static_cast<std::int8_t>(balanced_bytes(v) >> (8 * i)); };
   std::uint32_t sum[kDiagonals<Limbs>];
   for (int d = 0; d < kDiagonals<Limbs>; ++d) sum[d] = starts_biased<Limbs, Inner>(d) ? kDiagonalBias : 0;
   for (py::ssize_t k = 0; k < x.shape(0); ++k) {

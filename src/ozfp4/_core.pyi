@@ -200,7 +200,8 @@ class RepeatedMatmul:
         rounding: str,
         way: str,
     ) -> None: ...
-    def multiply(self, a: _Array, b: _Array) -> _Array: ...
+    def multiply(self, a: _Array, b: _Array) -> _Array | None:
+        """None where the decision is due again."""
 
 class SharedScales:
     """Scales of whole lines of `k` entries from the facts of their pieces, `words`: (places, lines, 6), each as of

@@ -94,11 +94,10 @@ OZFP4_HD int take_triple_index(std::int32_t& v) {
 // Adding 128 at every place makes all digits nonnegative without carries between the balanced ones: byte i of the sum is
 // digit i + 128. Flipping the top bit of each byte subtracts 128 in two's complement.
 
+inline constexpr std::uint64_t kByteHalves = 0x8080808080808080u;
+
 // Byte i is the i-th balanced digit in [-128, 128). Range: |v| <= 2^62.
-OZFP4_HD std::uint64_t balanced_bytes(std::int64_t v) {
-  constexpr std::uint64_t halves = 0x8080808080808080u;
-  return (static_cast<std::uint64_t>(v) + halves) ^ halves;
-}
+OZFP4_HD std::uint64_t balanced_bytes(std::int64_t v) { return (static_cast<std::uint64_t>(v) + kByteHalves) ^ kByteHalves; }
 
 // The same of a longer integer. Range: |v| <= 2^(32 Words - 2).
 template <int Words>

@@ -20,12 +20,14 @@
 
 namespace ozfp4 {
 
+constexpr int byte_limb_bits(int limbs) { return 8 * limbs - 2; }
+constexpr int diagonals_of(int limbs) { return 2 * limbs - 1; }
 template <int Limbs>
-inline constexpr int kByteLimbBits = 8 * Limbs - 2;
+inline constexpr int kByteLimbBits = byte_limb_bits(Limbs);
 template <int Limbs>
 inline constexpr int kLead = 8 - Limbs;  // the uppermost word is then seldom only a sign
 template <int Limbs>
-inline constexpr int kDiagonals = 2 * Limbs - 1;
+inline constexpr int kDiagonals = diagonals_of(Limbs);
 
 inline constexpr std::uint32_t kDiagonalBias = 0x7FFF8000u;
 

@@ -7,6 +7,7 @@
 #include "bindings/prepared/stack.hpp"
 #include "bindings/register.hpp"
 #include "bindings/views.hpp"
+#include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/matmul.hpp"
 
 namespace ozfp4::bindings {
@@ -22,13 +23,15 @@ class RepeatedMatmul {
         type_a_(element_type(a)),
         type_b_(element_type(b)),
         dtype_(std::move(result)),
-        rounding_(rounding_named(rounding)) {
+        rounding_(rounding_named(rounding)),
+        kernel_(serving_byte_kernel()) {
     type_ = dtype_.equal(py::dtype::of<double>()) ? ElementType::float64 : ElementType::float32;
     if (!is_float(type_a_) || !is_float(type_b_)) throw py::type_error("a, b: float64 or float32 is needed");
     options_.workspace_limit = workspace_limit;
     options_.promise = {accuracy_named(accuracy), type_ == ElementType::float64 ? 53 : 24};
     options_.way = way_named(way);
-    options_.progress = [](double) {
+    options_.progress = [](double done) {
+      if (done == 1.0) return;  // the interpreter looks for signals itself as soon as it has the result
       const py::gil_scoped_acquire locked;
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     };
@@ -38,8 +41,10 @@ class RepeatedMatmul {
     }
   }
 
-  // Range: the dtypes of the arrays that it was made with.
-  py::array multiply(const py::array& a, const py::array& b) const {
+  // None where another kernel multiplies bytes by now, and so another decision may be due. Range: the dtypes of the arrays that
+  // it was made with.
+  py::object multiply(const py::array& a, const py::array& b) const {
+    if (serving_byte_kernel() != kernel_) return py::none();
     require_dimensions(a, 2);
     require_dimensions(b, 2);
     if (a.shape(1) != b.shape(0) || a.shape(1) > plan_.k_max) throw py::value_error("matrix extents do not fit");
@@ -60,6 +65,7 @@ class RepeatedMatmul {
   ElementType type_a_, type_b_, type_ = ElementType::float64;
   py::dtype dtype_;
   Rounding rounding_;
+  const ByteKernel* kernel_;
   MatmulOptions options_;
 };
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "arith/float_fields.hpp"
+#include "arith/limbs/limb_words.hpp"
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(OZFP4_NO_CLONES) && !defined(OZFP4_NO_AVX512_CLONES)
 #if !defined(__clang__)
@@ -17,13 +18,6 @@
 
 namespace ozfp4 {
 namespace {
-
-// v = sum_i l_i 2^(8 i): the bytes of v + sum_i 128 * 2^(8 i) are l_i + 128, and with their upper bits exchanged the limbs. Where
-// the integer has fewer than eight, those above are 0.
-constexpr std::uint64_t kByteBias = 0x8080808080808080u;
-
-// The limbs, the lowest in the lowest byte.
-std::uint64_t limbs_in_word(std::int64_t v) { return (static_cast<std::uint64_t>(v) + kByteBias) ^ kByteBias; }
 
 std::int64_t integer_of(double x, double scale, std::int64_t& rounded) {
   if (!(std::fabs(x) < INFINITY)) return 0;
@@ -40,7 +34,7 @@ void encode_plainly(const LimbLines& lines, int limbs, std::int64_t tiles, std::
     for (std::int64_t k = 0; k < tiles * kTileDepth; ++k) {
       const bool is_entry = line < lines.lines && k < lines.inner;
       const double x = is_entry ? lines.x[line * lines.line_step + k * lines.inner_step] : 0.0;
-      const std::uint64_t word = limbs_in_word(integer_of(x, lines.scale[line], rounded));
+      const std::uint64_t word = balanced_bytes(integer_of(x, lines.scale[line], rounded));
       for (int i = 0; i < limbs; ++i) {
         const std::int64_t at = (i * tiles + k / kTileDepth) * kTileBytes + place(line, k % kTileDepth);
         panel[at] = static_cast<std::int8_t>(word >> (8 * i) & 0xFF);
@@ -86,8 +80,9 @@ OZFP4_SHUFFLING inline void turn_quarters(const __m512i (&pairs)[4], __m512i* v)
   v[6] = _mm512_shuffle_i64x2(b, d, 0xDD);
 }
 
+// Limbs as balanced_bytes gives them; where the integer has fewer than eight, those above are 0.
 OZFP4_SHUFFLING inline void limbs_of_entries(Entries& own) {
-  const __m512i bias = _mm512_set1_epi64(static_cast<long long>(kByteBias));
+  const __m512i bias = _mm512_set1_epi64(static_cast<long long>(kByteHalves));
   alignas(64) static constexpr std::uint8_t kByLimb[64] = {
       0, 8,  16, 24, 32, 40, 48, 56, 1, 9,  17, 25, 33, 41, 49, 57, 2, 10, 18, 26, 34, 42, 50, 58, 3, 11, 19, 27, 35, 43, 51, 59,
       4, 12, 20, 28, 36, 44, 52, 60, 5, 13, 21, 29, 37, 45, 53, 61, 6, 14, 22, 30, 38, 46, 54, 62, 7, 15, 23, 31, 39, 47, 55, 63};

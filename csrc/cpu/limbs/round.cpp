@@ -33,11 +33,20 @@ struct Row {
   __m512i word[kWords], above;
 };
 
-// The lower `Bits` bits of one number, and above them another.
+// Bytes are moved by shuffles, which have units of their own beside those of shifts. For each byte of a number where from, in
+// each of four numbers: from nowhere, 0x80, is 0.
+OZFP4_INLINE __m512i bytes_from(std::uint32_t of_first) {
+  const __m512i in_four = _mm512_set4_epi32(0x0C0C0C0C, 0x08080808, 0x04040404, 0);
+  return _mm512_or_si512(_mm512_set1_epi32(static_cast<int>(of_first)), in_four);
+}
+
+OZFP4_INLINE __m512i times_256(__m512i x) { return _mm512_shuffle_epi8(x, bytes_from(0x02010080)); }
+
+// The lower `Bits` bits of one number, and above them as many of another; what is above these is anything of the first.
 template <int Bits>
 OZFP4_INLINE __m512i beside(__m512i low, __m512i high) {
-  constexpr int masked_or = 0xEA;  // (first & second) | third
-  return _mm512_ternarylogic_epi32(low, _mm512_set1_epi32((1 << Bits) - 1), _mm512_slli_epi32(high, Bits), masked_or);
+  constexpr __mmask64 changed = Bits == 8 ? 0x2222222222222222u : 0xCCCCCCCCCCCCCCCCu;
+  return _mm512_mask_shuffle_epi8(low, changed, high, bytes_from(Bits == 8 ? 0x00000000 : 0x01000000));
 }
 
 template <int Diagonals>
@@ -71,7 +80,7 @@ OZFP4_INLINE void carry_in_pairs(const std::int32_t* row, Row& own) {
 #pragma GCC unroll 2
     for (int h = 0; h < 2; ++h) {
       const int d = 4 * i + 2 * h;
-      const __m512i upper = _mm512_slli_epi32(diagonal<Diagonals>(row, d + 1), 8);
+      const __m512i upper = times_256(diagonal<Diagonals>(row, d + 1));
       digit[h] = _mm512_add_epi32(_mm512_add_epi32(own.above, diagonal<Diagonals>(row, d)), upper);
       own.above = _mm512_srai_epi32(digit[h], 16);
     }
@@ -151,7 +160,7 @@ template <int Limbs, bool Pairs>
 OZFP4_TARGET void round_tile(const std::int32_t* sums, const RoundedTile& tile) {
   constexpr int diagonals = diagonals_of(Limbs);
   // Of fewer limbs no integer takes more than 128 bits.
-  constexpr bool may_be_long = 2 * (8 * Limbs - 2) + 12 >= 127;
+  constexpr bool may_be_long = 2 * byte_limb_bits(Limbs) + 12 >= 127;
   // Halves, back in order.
   const __m512i left = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), right = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
   const auto columns = static_cast<__mmask16>((1u << tile.columns) - 1);

@@ -8,20 +8,20 @@
 
 #include <cstdint>
 
+#include "arith/limbs/signed_bytes.hpp"
 #include "arith/wide/near_sum.hpp"
 #include "cpu/bytes/tile.hpp"
 
 namespace ozfp4 {
 
 inline constexpr int kMostLimbs = 8;
-inline constexpr int kMostLimbCapacity = 8 * kMostLimbs - 2;
+inline constexpr int kMostLimbCapacity = byte_limb_bits(kMostLimbs);
 inline constexpr std::int64_t kMostLimbInner = kMostNearProducts;
 static_assert(kMostLimbs * kMostLimbInner * (1 << 14) <= std::int64_t(1) << 29,
               "diagonals are INT32, four of them a number of 54 bits");
 
 // Those that integers of so many bits take: numbers of single precision four, most of double precision seven or eight.
 constexpr int limbs_of(int capacity) { return capacity <= 30 ? 4 : capacity <= 54 ? 7 : 8; }
-constexpr int diagonals_of(int limbs) { return 2 * limbs - 1; }
 
 // Sums of the diagonals of kPanelLines rows by as many columns: [diagonal][row][column].
 inline constexpr std::int64_t kDiagonalSums = kPanelLines * kPanelLines;

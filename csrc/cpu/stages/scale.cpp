@@ -181,13 +181,13 @@ std::int64_t lines_per_thread(const OperandView& operand) {
   return std::max<std::int64_t>(kTileOuter, 20000 / std::max<std::int64_t>(operand.inner, 1));
 }
 
-// As if they were new, in the memory that they have.
+// As if they were new, in the memory that they have, but for what settle_line finds of each line.
 void clear(Scales& scales, std::size_t lines, const ScaleRequest& request) {
-  scales.shift.assign(lines, 0);
-  scales.special.assign(lines, 0);
-  scales.exponent.assign(lines, 0);
-  scales.records.assign(request.wants_records() ? lines : 0, {});
-  scales.facts.assign(request.wants_records() ? lines : 0, {});
+  scales.shift.resize(lines);
+  scales.special.resize(lines);
+  scales.exponent.resize(lines);
+  scales.records.resize(request.wants_records() ? lines : 0);
+  scales.facts.resize(request.wants_records() ? lines : 0);
   scales.norm_squared = 0;
   scales.exponents = scales.capacities = {};
   scales.special_lines = 0;

@@ -30,7 +30,7 @@ class WordOperand {
         pitch_(pitch),
         copies_all_(copies_all) {
     lines_->pieces.assign(static_cast<std::size_t>(view.outer), {});
-    lines_->squares.assign(static_cast<std::size_t>(view.outer), 0);
+    lines_->squares.resize(static_cast<std::size_t>(view.outer));
   }
 
   // Groups of `Lines` lines. Threads may be at different ones at once; each step is over for all groups before the next begins.

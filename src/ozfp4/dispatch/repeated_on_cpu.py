@@ -25,11 +25,10 @@ _TAKEN = (np.dtype(np.float64), np.dtype(np.float32))
 
 def product(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], settings: tuple[Any, ...]) -> tuple[Any, Any]:
     """What two products share that differ in their data alone, and the product if one like it has been made; None
-    otherwise. The `settings` have beside each number its type: 2.0 == 2, and True == 1."""
+    otherwise, or where the decision is due again. The `settings` have beside each number its type: 2.0 == 2, and True == 1."""
     # The generations because a kernel may be disabled by now, or others be measured as faster.
     like = (
-        a.shape, b.shape, a.dtype, b.dtype, settings, guard.generation, this_machine.generation,
-        _core.serving_byte_kernel(), cpu.forced_way,
+        a.shape, b.shape, a.dtype, b.dtype, settings, guard.generation, this_machine.generation, cpu.forced_way,
     )  # fmt: skip
     try:
         before = made.get(like)
