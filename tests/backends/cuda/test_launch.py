@@ -101,7 +101,10 @@ class LittleMemory:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, room: int) -> None:
         self.room, self.asked, self._own = room, [], torch.empty
         monkeypatch.setattr(torch, "empty", self.empty)
-        monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
+        streams = {(None, 5): SimpleNamespace(counters=64, workspace=4096)}
+        monkeypatch.setattr(launch, "_memories", streams)
+        monkeypatch.setattr(launch, "_KEPT_WORKSPACE", 0)
+        monkeypatch.setattr(extension.require_cuda(), "stream_id", lambda stream, device: 5)
 
     def empty(self, *extents: Any, **about: Any) -> Any:
         if about.get("dtype") == torch.uint8:
@@ -148,7 +151,8 @@ def test_a_product_that_no_blocks_have_room_for(is_captured: bool, monkeypatch: 
     before = out.clone()
     in_any_workspace(monkeypatch, 4096)
     memory = LittleMemory(monkeypatch, 12_000 if is_captured else 3_000)
-    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: is_captured)
+    if is_captured:
+        monkeypatch.setattr(extension.require_cuda(), "stream_id", lambda stream, device: -1)
     with pytest.raises(torch.cuda.OutOfMemoryError, match="no room for 40000 bytes"):
         fill(a, a, out)
     assert memory.asked == ([40_000] if is_captured else [40_000, 20_000, 10_000, 5_000, 40_000])

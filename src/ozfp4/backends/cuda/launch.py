@@ -124,7 +124,10 @@ def _workspace_for(prepared: Prepared, device: Any) -> tuple[Prepared, Any]:
         try:
             return prepared, torch.empty(prepared.bytes, dtype=torch.uint8, device=device)
         except torch.cuda.OutOfMemoryError:
-            smaller = None if torch.cuda.is_current_stream_capturing() else prepared.in_half()
+            is_captured = (
+                extension.require_cuda().stream_id(current_stream(torch, device.index), device.index) < 0
+            )
+            smaller = None if is_captured else prepared.in_half()
             if smaller is None and prepared is asked:
                 raise
         if smaller is None:  # what is told is what was wanted
@@ -243,7 +246,8 @@ def relaunch(
     kept: KeptSides = NOTHING_KEPT,
 ) -> None:
     """Enqueue a problem of which nothing is asked but its result; of an update with these factors, and C at `addend`. A small one
-    takes the workspace that its stream keeps."""
+    takes the workspace that its stream keeps; one that was laid out in less memory stays so, as a large request that fails costs
+    torch all that it keeps."""
     torch, index = library.require_torch(), device.index
     stream = current_stream(torch, index)
     shared = _memory_of(stream, index)
