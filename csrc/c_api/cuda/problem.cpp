@@ -15,6 +15,7 @@
 #include "c_api/cuda/device/steps.hpp"
 #include "c_api/product/product.hpp"
 #include "cuda/complex/expand.hpp"
+#include "cuda/complex/turn.hpp"
 #include "cuda/layout/size_of.hpp"
 #include "cuda/runtime/device_guard.hpp"
 
@@ -53,6 +54,7 @@ Key key_of(const BatchedProduct& p, const Options& options, const PreparedSides&
           p.alpha == 0.0,
           p.alpha.imag() != 0,
           p.beta != 0.0,
+          p.beta.imag() != 0,
           is_update(p),
           p.bound != nullptr,
           p.bound_stride,
@@ -94,12 +96,15 @@ std::int64_t matrices_of(const BatchedProduct& p, std::ptrdiff_t step) { return 
 // From matrix to matrix.
 StackAxis axis_of(const BatchedProduct& p, const DeviceProblem& problem) {
   const std::int64_t line = inner_of(p) * p.type.part_bytes();
-  StackAxis axis{p.count, 0, 0, p.c_step, p.bound_step, p.c_step};
+  StackAxis axis{p.count, 0, 0, p.c_step, p.bound_step, problem.copies_addend ? p.m * p.n * p.type.bytes() : p.c_step};
   if (!problem.reads) return axis;
   axis.a_stride = problem.copies_left && p.a_step != 0 ? p.m * 2 * line : p.a_step;
   axis.b_stride = problem.copies_right && p.b_step != 0 ? p.n * 2 * line : p.b_step;
   return axis;
 }
+
+// Of a factor that is real or imaginary: what is multiplied by i is a matrix.
+double value_of(std::complex<double> factor) { return factor.imag() != 0 ? factor.imag() : factor.real(); }
 
 // The real product that is multiplied, its copies at `workspace`.
 CudaProduct real_product(const BatchedProduct& p, const DeviceProblem& problem, const PreparedSides& sides, char* workspace) {
@@ -139,8 +144,12 @@ CudaProduct real_product(const BatchedProduct& p, const DeviceProblem& problem, 
   if (is_update(p)) {
     product.update.is_asked = true;
     const std::complex<double> alpha = problem.reads ? p.alpha : 1.0;
-    product.update.factors = Update::of(alpha.imag() != 0 ? alpha.imag() : alpha.real(), p.beta.real());
+    product.update.factors = Update::of(value_of(alpha), value_of(p.beta));
     if (p.beta != 0.0) product.update.c = c;
+    if (problem.copies_addend) {
+      product.update.c.data = workspace + problem.places.addend;
+      product.update.c.row_stride = columns * entry;
+    }
   }
   return product;
 }
@@ -155,6 +164,7 @@ DevicePlaces places_of(const BatchedProduct& p, const DeviceProblem& problem) {
   add(places.zero, !problem.reads, kPlaceAlignment);
   add(places.left, problem.copies_left, size_of({matrices_of(p, p.a_step), p.m, line}));
   add(places.right, problem.copies_right, size_of({matrices_of(p, p.b_step), p.n, line}));
+  add(places.addend, problem.copies_addend, size_of({p.count, p.m, p.n, p.type.bytes()}));
   places.stages = places.bytes;
   return places;
 }
@@ -192,14 +202,17 @@ std::shared_ptr<DeviceProblem> lay_out(const BatchedProduct& p, const Options& o
   problem->copies_right = has_pairs && sides.right == nullptr;
   problem->copies_left =
       has_pairs && sides.left == nullptr && (p.a.is_conjugated || p.alpha.imag() != 0 || p.a.column_stride != p.type.bytes());
+  problem->turns_right = problem->copies_right && sides.left != nullptr && p.alpha.imag() != 0;
+  problem->copies_addend = p.beta.imag() != 0;
   problem->plan = make_cuda_plan(plan, narrow<int>(inner_of(p), "k"), kernel, promise_of(p, options));
   problem->places = places_of(p, *problem);
   const std::int64_t limit = options.has_limit ? options.workspace_limit : std::int64_t(1) << 62;
   if (problem->places.stages >= limit) {
     refuse(OZFP4_WORKSPACE, "options.workspace_limit: " + std::to_string(limit) +
-                                " bytes are too few, copies of complex operands take " + std::to_string(problem->places.stages));
+                                " bytes are too few, copies of complex matrices take " + std::to_string(problem->places.stages));
   }
-  CudaProduct product = real_product(p, *problem, sides, nullptr);
+  auto* const nowhere = reinterpret_cast<char*>(std::uintptr_t(kPlaceAlignment));
+  CudaProduct product = real_product(p, *problem, sides, nowhere);
   if (problem->plan.plan.is_complex) product = with_parts(product);
   const std::int64_t left = limit - problem->places.stages;
   const auto without_planes = make_direct_layout(problem->plan, product, gpu, left, {}, direct);
@@ -254,8 +267,11 @@ void launch(const DeviceProblem& problem, const BatchedProduct& p, const Options
   }
   if (problem.copies_right) {
     launch_expand({p.b.data, p.type.part, matrices_of(p, p.b_step), p.k, p.n, p.b_step / pair, p.b.row_stride / pair,
-                   p.b.column_stride / pair, p.b.is_conjugated},
+                   p.b.column_stride / pair, p.b.is_conjugated, problem.turns_right},
                   workspace + places.right, stream);
+  }
+  if (problem.copies_addend) {
+    launch_turn({p.c, p.type.part, p.count, p.m, p.n, p.c_stride, p.c_step}, workspace + places.addend, stream);
   }
   CudaProduct product = real_product(p, problem, sides, workspace);
   if (problem.plan.plan.is_complex) product = with_parts(product);
