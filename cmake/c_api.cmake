@@ -28,7 +28,6 @@ function(add_c_api target cuda)
       csrc/c_api/cuda/choice.cpp
       csrc/c_api/cuda/device/device.cpp
       csrc/c_api/cuda/device/steps.cpp
-      csrc/c_api/cuda/enqueue.cpp
       csrc/c_api/cuda/entry.cpp
       csrc/c_api/cuda/gemm.cpp
       csrc/c_api/cuda/gram.cpp
@@ -40,7 +39,8 @@ function(add_c_api target cuda)
       csrc/c_api/cuda/prepared/operand.cpp
       csrc/c_api/cuda/prepared/prepared.cpp
       csrc/c_api/cuda/problem.cpp
-      csrc/c_api/cuda/sum.cpp)
+      csrc/c_api/cuda/product/enqueue.cpp
+      csrc/c_api/cuda/product/sum.cpp)
     target_link_libraries(${target} PUBLIC ozfp4_cuda)
   else()
     target_sources(${target} PRIVATE csrc/c_api/cuda/none.cpp)

@@ -5,7 +5,7 @@
 
 #include "c_api/cuda/call.hpp"
 #include "c_api/cuda/problem.hpp"
-#include "c_api/cuda/sum.hpp"
+#include "c_api/cuda/product/sum.hpp"
 #include "check.hpp"
 #include "cuda/multiply/registry.hpp"
 #include "plan/choice.hpp"

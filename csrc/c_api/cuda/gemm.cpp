@@ -1,8 +1,8 @@
 // ozfp4_cuda_?gemm and their batches: products of matrices on the current device.
 #include "c_api/checked/status.hpp"
 #include "c_api/cuda/call.hpp"
-#include "c_api/cuda/enqueue.hpp"
 #include "c_api/cuda/entry.hpp"
+#include "c_api/cuda/product/enqueue.hpp"
 
 namespace ozfp4::c_api {
 namespace {

@@ -10,8 +10,8 @@
 #include "c_api/cuda/call.hpp"
 #include "c_api/cuda/choice.hpp"
 #include "c_api/cuda/device/device.hpp"
-#include "c_api/cuda/enqueue.hpp"
 #include "c_api/cuda/entry.hpp"
+#include "c_api/cuda/product/enqueue.hpp"
 
 namespace ozfp4::c_api {
 namespace {

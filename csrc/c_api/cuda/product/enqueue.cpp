@@ -1,11 +1,11 @@
-#include "c_api/cuda/enqueue.hpp"
+#include "c_api/cuda/product/enqueue.hpp"
 
 #include <algorithm>
 #include <exception>
 #include <stdexcept>
 
 #include "c_api/checked/status.hpp"
-#include "c_api/cuda/sum.hpp"
+#include "c_api/cuda/product/sum.hpp"
 
 namespace ozfp4::c_api {
 

@@ -1,4 +1,4 @@
-#include "c_api/cuda/sum.hpp"
+#include "c_api/cuda/product/sum.hpp"
 
 #include <algorithm>
 #include <string>
