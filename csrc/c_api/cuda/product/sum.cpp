@@ -1,10 +1,8 @@
 #include "c_api/cuda/product/sum.hpp"
 
 #include <algorithm>
-#include <string>
 
-#include "arith/multiples.hpp"
-#include "c_api/checked/status.hpp"
+#include "c_api/cuda/layout.hpp"
 #include "c_api/product/product.hpp"
 #include "cuda/complex/sum.hpp"
 #include "cuda/layout/size_of.hpp"
@@ -14,8 +12,6 @@ namespace ozfp4::c_api {
 namespace {
 
 using namespace ozfp4::cuda;
-
-constexpr std::int64_t kPlaceAlignment = 256;
 
 // Bytes of A B of all matrices.
 std::int64_t held_bytes(const BatchedProduct& p) { return size_of({p.count, p.m, p.n, p.type.bytes()}); }
@@ -38,20 +34,17 @@ bool keeps_rest(const BatchedProduct& p, const Options& options) {
 
 SumPlaces places_of(const BatchedProduct& p, const Options& options) {
   SumPlaces places;
-  const std::int64_t held = round_up(held_bytes(p), kPlaceAlignment);
-  places.rest = held;
-  places.stages = keeps_rest(p, options) ? 2 * held : held;
+  PlaceCount count;
+  count.add(places.product, true, held_bytes(p));
+  count.add(places.rest, keeps_rest(p, options), held_bytes(p));
+  places.stages = count.bytes;
   return places;
 }
 
 // Options of what is left of the workspace.
 Options behind(const SumPlaces& places, Options options) {
-  if (!options.has_limit) return options;
-  if (places.stages >= options.workspace_limit) {
-    refuse(OZFP4_WORKSPACE, "options.workspace_limit: " + std::to_string(options.workspace_limit) +
-                                " bytes are too few, the product before the sum takes " + std::to_string(places.stages));
-  }
-  options.workspace_limit -= places.stages;
+  const std::int64_t left = left_behind(places.stages, "the product before the sum takes", options);
+  if (options.has_limit) options.workspace_limit = left;
   return options;
 }
 
