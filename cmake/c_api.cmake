@@ -35,10 +35,13 @@ function(add_c_api target cuda)
       csrc/c_api/cuda/integers/igemm.cpp
       csrc/c_api/cuda/integers/problem.cpp
       csrc/c_api/cuda/integers/trust.cpp
+      csrc/c_api/cuda/layout.cpp
       csrc/c_api/cuda/prepared/lines.cpp
       csrc/c_api/cuda/prepared/operand.cpp
       csrc/c_api/cuda/prepared/prepared.cpp
-      csrc/c_api/cuda/problem.cpp)
+      csrc/c_api/cuda/problem.cpp
+      csrc/c_api/cuda/product/enqueue.cpp
+      csrc/c_api/cuda/product/sum.cpp)
     target_link_libraries(${target} PUBLIC ozfp4_cuda)
   else()
     target_sources(${target} PRIVATE csrc/c_api/cuda/none.cpp)

@@ -62,6 +62,8 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/scale/choose.cu
   csrc/cuda/complex/expand.cu
   csrc/cuda/complex/join.cu
+  csrc/cuda/complex/sum.cu
+  csrc/cuda/complex/turn.cu
   csrc/cuda/gram/mirror.cu
   csrc/cuda/encode/encode.cu
   csrc/cuda/direct/direct.cu

@@ -158,7 +158,8 @@ typedef struct ozfp4_options {
   /* Of ozfp4_cuda_?gemm, its batches, ozfp4_cuda_gemm_prepared and ozfp4_cuda_?gram, where what happened is known once it has
    * run: */
   /* With more entries that nothing certifies none of them is summed anew, and C is undefined; 0: any number is. Counted in each
-   * block of C by itself, where workspace_limit cuts it; a complex entry is two. */
+   * block of C by itself, where workspace_limit cuts it; a complex entry is two, and four where A B is kept as the sum of two
+   * numbers. */
   int64_t most_repaired;
   /* In memory that the device can write: how many nothing certified, or minus those of the blocks that were left; exact zeros are
    * among them. NULL: nobody asks. */
@@ -174,8 +175,9 @@ typedef struct ozfp4_options {
 
 /* op(A) is m x k, op(B) k x n, C m x n. What alpha or beta does is rounded together with the product, once; where a complex
  * alpha or beta has a real and an imaginary part, A B is rounded first, and then alpha (A B) + beta C once more
- * (OZFP4_ACCURACY_CORRECT keeps A B as the sum of two numbers, at most u^2 of it away). Complex matrices are (re, im) pairs:
- * double complex of C, std::complex<double>, complex(c_double_complex); alpha and beta point to such. */
+ * (OZFP4_ACCURACY_CORRECT keeps A B as the sum of two numbers, at most u^2 of it away), to nearest and without bounds. Complex
+ * matrices are (re, im) pairs: double complex of C, std::complex<double>, complex(c_double_complex); alpha and beta point to
+ * such. */
 OZFP4_API ozfp4_status ozfp4_dgemm(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, double alpha,
                                    const double* a, int64_t lda, const double* b, int64_t ldb, double beta, double* c,
                                    int64_t ldc, const ozfp4_options* options);
@@ -256,7 +258,8 @@ OZFP4_API void ozfp4_release(ozfp4_prepared* prepared);
 OZFP4_API int64_t ozfp4_prepared_bytes(const ozfp4_prepared* prepared);
 /* C = alpha A B + beta C where prepared_a stands for op(A), or prepared_b for op(B), or both, and the other is NULL: then that
  * operand is read from memory, else its pointer, transpose and leading dimension are not looked at. alpha and beta point to one
- * entry of the type. Options that say otherwise than those of ozfp4_prepare are an error; defaults agree. */
+ * entry of the type; alpha is not imaginary where both are prepared. Options that say otherwise than those of ozfp4_prepare are
+ * an error; defaults agree. */
 OZFP4_API ozfp4_status ozfp4_gemm_prepared(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, const void* alpha,
                                            const void* a, int64_t lda, const ozfp4_prepared* prepared_a, const void* b,
                                            int64_t ldb, const ozfp4_prepared* prepared_b, const void* beta, void* c, int64_t ldc,
@@ -297,9 +300,11 @@ OZFP4_API ozfp4_status ozfp4_workspace_size(ozfp4_type type, int64_t m, int64_t 
 /* As above, of matrices on the current device, on a stream (a cudaStream_t; NULL: the default one): the call returns when the
  * work is enqueued, nothing waits for the device but the first product of a kernel or by a long schedule there, where kernels are
  * tried on exact integers, and no memory is allocated. `workspace`, aligned to 256 bytes, is at least as large as the function
- * before says of the same arguments and options, and belongs to the product until the stream has passed it. `report` and
- * OZFP4_BACKEND_FP64 are refused; bounds lie on the device. What a CUDA graph is to capture runs once before, as it is; functions
- * that say a size, which may try kernels, are not called while this thread captures. OZFP4_NO_DEVICE in a build without CUDA. */
+ * before says of the same arguments and options, whatever alpha and beta are, and belongs to the product until the stream has
+ * passed it. Where options.workspace_limit is enough for some of these the size is theirs, and what needs more is refused: with a
+ * complex alpha or beta that has a real and an imaginary part A B is in the workspace, too. `report` and OZFP4_BACKEND_FP64 are
+ * refused; bounds lie on the device. What a CUDA graph is to capture runs once before, as it is; functions that say a size, which
+ * may try kernels, are not called while this thread captures. OZFP4_NO_DEVICE in a build without CUDA. */
 OZFP4_API ozfp4_status ozfp4_cuda_workspace_size(ozfp4_type type, int order, int transa, int transb, int64_t m, int64_t n,
                                                  int64_t k, const ozfp4_options* options, int64_t* bytes);
 OZFP4_API ozfp4_status ozfp4_cuda_dgemm(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, double alpha,
@@ -404,8 +409,7 @@ OZFP4_API ozfp4_status ozfp4_cuda_prepare(ozfp4_type type, ozfp4_side side, int 
                                           const ozfp4_options* options, ozfp4_cuda_prepared** prepared);
 /* Gives back what the host has of it; its memory is the caller's. NULL is nothing. Not beside a call that uses it. */
 OZFP4_API void ozfp4_cuda_release(ozfp4_cuda_prepared* prepared);
-/* As ozfp4_gemm_prepared. alpha is real where the left factor in memory is prepared: A of OZFP4_ROW_MAJOR, B of
- * OZFP4_COL_MAJOR. */
+/* As ozfp4_gemm_prepared. */
 OZFP4_API ozfp4_status ozfp4_cuda_workspace_size_prepared(int order, int transa, int transb, int64_t m, int64_t n, int64_t k,
                                                           const ozfp4_cuda_prepared* prepared_a,
                                                           const ozfp4_cuda_prepared* prepared_b, const ozfp4_options* options,

@@ -16,7 +16,7 @@ struct Case {
   const Type& type;
   int order, transa, transb;
   std::int64_t m, n, k;
-  double alpha, beta;
+  std::complex<double> alpha, beta;
   std::int64_t stride_a, stride_b, batch;  // strides in matrices: -1, 0, 1
   int accuracy;
   bool has_bounds = false;
@@ -29,7 +29,8 @@ std::string text_of(const Case& own) {
     text += " " + std::to_string(x);
   }
   if (own.has_bounds) text += " bounds";
-  return text + " alpha " + std::to_string(own.alpha) + " beta " + std::to_string(own.beta);
+  for (const double x : {own.alpha.real(), own.alpha.imag(), own.beta.real(), own.beta.imag()}) text += " " + std::to_string(x);
+  return text;
 }
 
 struct Places {
@@ -47,11 +48,11 @@ ozfp4_status multiply(const Case& own, const Places& p, char* workspace, std::in
   (workspace == nullptr                                                                 \
        ? ozfp4_##letter##gemm_strided_batched(OZFP4_ARGUMENTS(T, alpha, beta), options) \
        : ozfp4_cuda_##letter##gemm_strided_batched(OZFP4_ARGUMENTS(T, alpha, beta), workspace, bytes, nullptr, options))
-  const std::complex<double> alpha(own.alpha), beta(own.beta);
+  const std::complex<double> alpha = own.alpha, beta = own.beta;
   const std::complex<float> alpha_single(alpha), beta_single(beta);
   switch (own.type.type) {
-    case OZFP4_FLOAT64: return OZFP4_CALL(d, double, own.alpha, own.beta);
-    case OZFP4_FLOAT32: return OZFP4_CALL(s, float, static_cast<float>(own.alpha), static_cast<float>(own.beta));
+    case OZFP4_FLOAT64: return OZFP4_CALL(d, double, alpha.real(), beta.real());
+    case OZFP4_FLOAT32: return OZFP4_CALL(s, float, alpha_single.real(), beta_single.real());
     case OZFP4_COMPLEX128: return OZFP4_CALL(z, void, &alpha, &beta);
     default: return OZFP4_CALL(c, void, &alpha_single, &beta_single);
   }
@@ -116,7 +117,7 @@ void check_case(const Case& own) {
         at(bound.data());
         return multiply(own, on_host, nullptr, 0, &options);
       },
-      results);
+      results, takes_workspace(own.alpha, own.beta, own.k));
 }
 
 void check_refusals() {
@@ -130,6 +131,24 @@ void check_refusals() {
          status(0, 2) == OZFP4_INVALID_ARGUMENT && std::string(ozfp4_last_error()).find("stride_c: 0 is less than 1") == 0);
   report("a negative batch",
          status(4, -1) == OZFP4_INVALID_ARGUMENT && std::string(ozfp4_last_error()).find("batch: -1 is negative") == 0);
+}
+
+// Tall batches, too, which are one product.
+void check_factors(const Type& type) {
+  const std::complex<double> i(0, 1), both(1, 1), other(-0.75, 2);
+  for (const std::complex<double> alpha : {std::complex<double>(0), std::complex<double>(1), i, both, other}) {
+    for (const std::complex<double> beta : {std::complex<double>(0), std::complex<double>(-2), i, both, other}) {
+      for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_FP64, OZFP4_ACCURACY_CORRECT}) {
+        for (const std::int64_t stride_b : {0, 1}) {
+          check_case(
+              {type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_CONJ_TRANS, 21, 17, 30, alpha, beta, 1, stride_b, 3, accuracy});
+          check_case({type, OZFP4_COL_MAJOR, OZFP4_TRANS, OZFP4_NO_TRANS, 9, 33, 5, alpha, beta, -1, stride_b, 2, accuracy});
+        }
+        check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 4, 3, 0, alpha, beta, 1, 1, 5, accuracy});
+        check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 4, 3, 2, alpha, beta, 1, 1, 0, accuracy});
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -160,6 +179,7 @@ int main() {
       }
       check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 20, 31, 700, 1.0, 0.0, 0, 1, 4, accuracy, true});
     }
+    if (type.is_complex) check_factors(type);
     for (const std::int64_t batch : {0, 1, 2, 300}) {
       for (const std::int64_t k : {0, 1, 16}) {
         check_case(

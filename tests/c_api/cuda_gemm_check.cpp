@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <complex>
+#include <cstdio>
 #include <string>
 
 #include "check.hpp"
@@ -12,6 +13,12 @@
 
 namespace {
 
+std::string number_text(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", x);
+  return text;
+}
+
 struct Case {
   const Type& type;
   int order, transa, transb;
@@ -19,12 +26,15 @@ struct Case {
   std::complex<double> alpha, beta;
   int accuracy;
   bool has_bounds = false;
+  int rounding = OZFP4_ROUND_NEAREST;
+  bool has_specials = false;
 
   std::string text() const {
     return std::string(type.name) + " " + std::to_string(order) + " " + std::to_string(transa) + " " + std::to_string(transb) +
            " " + std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k) + " alpha " +
-           std::to_string(alpha.real()) + " " + std::to_string(alpha.imag()) + " beta " + std::to_string(beta.real()) +
-           " accuracy " + std::to_string(accuracy) + (has_bounds ? " bounds" : "");
+           number_text(alpha.real()) + " " + number_text(alpha.imag()) + " beta " + number_text(beta.real()) + " " +
+           number_text(beta.imag()) + " accuracy " + std::to_string(accuracy) + (has_bounds ? " bounds" : "") + " rounding " +
+           std::to_string(rounding) + (has_specials ? " specials" : "");
   }
 };
 
@@ -41,13 +51,14 @@ ozfp4_status with_factors(const Case& own, const Call& call) {
 
 // `workspace` of `bytes`; null: on the host.
 ozfp4_status multiply(const Case& own, const void* a, std::int64_t lda, const void* b, std::int64_t ldb, void* c,
-                      std::int64_t ldc, char* workspace, std::int64_t bytes, const ozfp4_options* options) {
+                      std::int64_t ldc, char* workspace, std::int64_t bytes, const ozfp4_options* options,
+                      cudaStream_t stream = nullptr) {
 #define OZFP4_CALL(letter, T, alpha, beta)                                                                                       \
   (workspace == nullptr                                                                                                          \
        ? ozfp4_##letter##gemm(own.order, own.transa, own.transb, own.m, own.n, own.k, alpha, static_cast<const T*>(a), lda,      \
                               static_cast<const T*>(b), ldb, beta, static_cast<T*>(c), ldc, options)                             \
        : ozfp4_cuda_##letter##gemm(own.order, own.transa, own.transb, own.m, own.n, own.k, alpha, static_cast<const T*>(a), lda, \
-                                   static_cast<const T*>(b), ldb, beta, static_cast<T*>(c), ldc, workspace, bytes, nullptr,      \
+                                   static_cast<const T*>(b), ldb, beta, static_cast<T*>(c), ldc, workspace, bytes, stream,       \
                                    options))
   switch (own.type.type) {
     case OZFP4_FLOAT64: return OZFP4_CALL(d, double, own.alpha.real(), own.beta.real());
@@ -63,10 +74,17 @@ void check_case(const Case& own, std::int64_t gap) {
   const std::string name = own.text() + " gap " + std::to_string(gap);
   const std::int64_t lda = leading(own, own.transa, own.m, own.k, gap), ldb = leading(own, own.transb, own.k, own.n, gap);
   const std::int64_t ldc = leading(own, OZFP4_NO_TRANS, own.m, own.n, gap), most = std::max({own.m, own.n, own.k}) + 8;
-  const Bytes a = numbers(own.type, lda * most, false), b = numbers(own.type, ldb * most, false);
+  Bytes a = numbers(own.type, lda * most, false), b = numbers(own.type, ldb * most, false);
   Bytes c = numbers(own.type, ldc * most, false);
+  if (own.beta == 0.0) c = Bytes(c.size(), '\xff');  // NaN
+  if (own.has_specials) {
+    put_specials(own.type, a);
+    put_specials(own.type, b);
+    if (own.beta != 0.0) put_specials(own.type, c);
+  }
   ozfp4_options options = OZFP4_OPTIONS_INIT;
   options.accuracy = own.accuracy;
+  options.rounding = own.rounding;
   const Device on_a(a), on_b(b), on_c(c);
   Bytes bound;
   if (own.has_bounds) {
@@ -92,14 +110,112 @@ void check_case(const Case& own, std::int64_t gap) {
         at(bound.data());
         return multiply(own, a.data(), lda, b.data(), ldb, c.data(), ldc, nullptr, 0, &options);
       },
-      results);
+      results, takes_workspace(own.alpha, own.beta, own.k));
+}
+
+// Every pair of factors of these.
+void check_factors(const Type& type) {
+  const double tiny = type.is_double ? 0x1p-1000 : 0x1p-120, huge = type.is_double ? 0x1p1000 : 0x1p120;
+  const std::complex<double> factors[] = {0.0,        1.0,         -1.0,         {0.0, 1.0},  {0.0, -2.5},
+                                          {1.0, 1.0}, {-2.0, 3.0}, {tiny, tiny}, {huge, 0.5}, {0.75, huge}};
+  for (const std::complex<double> alpha : factors) {
+    for (const std::complex<double> beta : factors) {
+      for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_FP64, OZFP4_ACCURACY_CORRECT}) {
+        for (const bool has_specials : {false, true}) {
+          check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 33, 19, 21, alpha, beta, accuracy, false,
+                      OZFP4_ROUND_NEAREST, has_specials},
+                     1);
+        }
+        check_case({type, OZFP4_COL_MAJOR, OZFP4_CONJ_TRANS, OZFP4_TRANS, 7, 300, 65, alpha, beta, accuracy}, 2);
+      }
+      check_case({type, OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 5, 1, 0, alpha, beta, OZFP4_ACCURACY_CORRECT}, 0);
+      check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 0, 4, 3, alpha, beta, OZFP4_ACCURACY_DEFAULT}, 0);
+    }
+  }
+  // What is rounded once has a direction and bounds.
+  const std::complex<double> turns[] = {1.0, {0.0, 1.0}, {0.0, -0.75}};
+  for (const std::complex<double> alpha : turns) {
+    for (const std::complex<double> beta : turns) {
+      for (const int rounding : {OZFP4_ROUND_DOWN, OZFP4_ROUND_UP, OZFP4_ROUND_ZERO}) {
+        check_case(
+            {type, OZFP4_COL_MAJOR, OZFP4_TRANS, OZFP4_NO_TRANS, 31, 40, 50, alpha, beta, OZFP4_ACCURACY_CORRECT, true, rounding},
+            1);
+      }
+      check_case({type, OZFP4_ROW_MAJOR, OZFP4_TRANS, OZFP4_CONJ_TRANS, 70, 33, 80, alpha, beta, OZFP4_ACCURACY_FP64, true}, 0);
+    }
+  }
+}
+
+// A graph of such a product gives the same again; what is told of repairs is theirs, and none where nothing is multiplied.
+void check_captured(const Type& type, int accuracy) {
+  constexpr std::int64_t m = 40, n = 30, k = 50;
+  const std::complex<double> alpha(1, -1), beta(0.5, 2);
+  const Bytes a = numbers(type, m * k, false), b = numbers(type, k * n, false), noise = numbers(type, m * n, false);
+  const Device a_there(a), b_there(b), c(noise), told(Bytes(8, '\x7f'));
+  Bytes here = noise;
+  ozfp4_options options = OZFP4_OPTIONS_INIT;
+  options.accuracy = accuracy;
+  options.repaired = reinterpret_cast<std::int64_t*>(told.data);
+  std::int64_t bytes = 0;
+  const Case own{type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, n, k, alpha, beta, accuracy};
+  const Case nothing{type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, n, k, 0.0, beta, accuracy};
+  const std::string name = own.text() + " captured";
+  report(name + " workspace",
+         ozfp4_cuda_workspace_size(type.type, own.order, own.transa, own.transb, m, n, k, &options, &bytes) == OZFP4_OK,
+         ozfp4_last_error());
+  const Workspace workspace(bytes);
+  cudaStream_t stream = nullptr;
+  REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  const auto enqueue = [&](const Case& each) {
+    const ozfp4_status status =
+        multiply(each, a_there.data, k, b_there.data, n, c.data, n, workspace.memory.data, bytes, &options, stream);
+    report(name + " status", status == OZFP4_OK, ozfp4_last_error());
+  };
+  const auto count = [&] {
+    std::int64_t found = 0;
+    REQUIRE(cudaDeviceSynchronize());
+    REQUIRE(cudaMemcpy(&found, told.data, sizeof found, cudaMemcpyDeviceToHost));
+    return found;
+  };
+  enqueue(own);
+  const Bytes found = c.read(noise.size());
+  report(name + " repairs", count() >= 0 && count() <= 4 * m * n, std::to_string(count()));
+  check_replays(name, stream, {c, here}, found, [&] { enqueue(own); });
+  enqueue(nothing);
+  report(name + " repairs of nothing", count() == 0, std::to_string(count()));
+  REQUIRE(cudaStreamDestroy(stream));
+}
+
+// A limit that the plain product keeps to and the one that keeps A B does not: the query counts what serves.
+void check_limit() {
+  const std::complex<double> both(1, 1), one(1);
+  ozfp4_options options = OZFP4_OPTIONS_INIT;
+  std::int64_t whole = 0, bytes = 0;
+  const auto query = [&](std::int64_t* found) {
+    return ozfp4_cuda_workspace_size(OZFP4_COMPLEX128, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 256, 256, 16, &options,
+                                     found);
+  };
+  if (!report("without a limit", query(&whole) == OZFP4_OK, ozfp4_last_error())) return;
+  options.workspace_limit = 256 * 256 * 16;  // A B
+  if (!report("with a limit", query(&bytes) == OZFP4_OK && bytes <= options.workspace_limit && bytes < whole, ozfp4_last_error()))
+    return;
+  const Bytes x = numbers(kTypes[2], 256 * 256, false);
+  const Device a(x), c(x);
+  const Workspace workspace(whole);
+  const auto status = [&](const std::complex<double>& alpha) {
+    return ozfp4_cuda_zgemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 256, 256, 16, &alpha, a.data, 256, a.data, 256, &one,
+                            c.data, 256, workspace.memory.data, whole, nullptr, &options);
+  };
+  report("A B beyond the limit", status(both) == OZFP4_WORKSPACE && c.read(x.size()) == x, ozfp4_last_error());
+  report("what the limit is for", std::string(ozfp4_last_error()).find("options.workspace_limit: 1048576 bytes are too few") == 0,
+         ozfp4_last_error());
+  report("a plain one within", status(one) == OZFP4_OK, ozfp4_last_error());
 }
 
 }  // namespace
 
 int main() {
   require_gpu();
-  const std::complex<double> i(0, 1);
   for (const Type& type : kTypes) {
     for (const int order : {OZFP4_ROW_MAJOR, OZFP4_COL_MAJOR}) {
       for (const int transa : {OZFP4_NO_TRANS, OZFP4_TRANS, OZFP4_CONJ_TRANS}) {
@@ -123,7 +239,10 @@ int main() {
       }
     }
     check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 0, 5, 7, 1.0, 0.0, OZFP4_ACCURACY_DEFAULT}, 0);
-    if (type.is_complex) check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_TRANS, 40, 30, 50, i, 1.0, 0}, 1);
+    if (!type.is_complex) continue;
+    check_factors(type);
+    for (const int accuracy : {OZFP4_ACCURACY_FP64, OZFP4_ACCURACY_CORRECT}) check_captured(type, accuracy);
   }
+  check_limit();
   return finish();
 }

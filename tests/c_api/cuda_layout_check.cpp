@@ -5,6 +5,7 @@
 
 #include "c_api/cuda/call.hpp"
 #include "c_api/cuda/problem.hpp"
+#include "c_api/cuda/product/sum.hpp"
 #include "check.hpp"
 #include "cuda/multiply/registry.hpp"
 #include "plan/choice.hpp"
@@ -39,6 +40,11 @@ std::shared_ptr<DeviceProblem> laid_out(const GemmCall& call, const Options& opt
   return laid_out(check_device_gemm(call, options), options, gpu);
 }
 
+DeviceSum laid_out_sum(const BatchedProduct& product, const Options& options, const cuda::Gpu& gpu) {
+  return lay_out_sum(product, options,
+                     [&](const BatchedProduct& own, const Options& asked) { return laid_out(own, asked, gpu); });
+}
+
 std::int64_t least_leading(int order, int transpose, std::int64_t rows, std::int64_t columns) {
   return std::max<std::int64_t>((order == OZFP4_ROW_MAJOR) == (transpose == OZFP4_NO_TRANS) ? columns : rows, 1);
 }
@@ -67,7 +73,7 @@ GemmCall random_call(const EntryType& type) {
 }
 
 // The same with whatever a program may pass.
-GemmCall varied(GemmCall call) {
+GemmCall varied(GemmCall call, bool has_bounds) {
   const auto place = [&] { return reinterpret_cast<char*>(std::uintptr_t(4096 + random_int(0, 4) * call.type.bytes())); };
   call.a.leading += random_int(0, 5);
   call.b.leading += random_int(0, 5);
@@ -83,9 +89,11 @@ GemmCall varied(GemmCall call) {
   call.b.stride = stride(call.b.stride, has_rows ? call.k * call.b.leading : call.n * call.b.leading);
   call.stride_c = is_plain ? (has_rows ? call.m : call.n) * call.ldc : std::int64_t(random_int(1, 100));
   const double factors[] = {0.0, 1.0, -0.5};
-  call.alpha = factors[random_int(0, 2)];
-  if (call.type.is_complex && random_int(0, 1) == 1) call.alpha *= std::complex<double>(0, 1);
-  call.beta = factors[random_int(0, 2)];
+  const std::complex<double> turns[] = {1.0, {0.0, 1.0}, {1.0, 2.0}};
+  for (std::complex<double>* factor : {&call.alpha, &call.beta}) {
+    *factor = factors[random_int(0, 2)];
+    if (call.type.is_complex) *factor *= turns[random_int(0, has_bounds ? 1 : 2)];
+  }
   return call;
 }
 
@@ -95,6 +103,29 @@ cuda::Gpu random_gpu() {
   int count = 0;
   while (first[count] != 0) ++count;
   return {first[random_int(0, count - 1)], random_int(20, 150), 100 * 1024};
+}
+
+void check_places(const GemmCall& own, bool is_kept, const DeviceProblem& problem) {
+  const DevicePlaces& places = problem.places;
+  report("the places " + text_of(own), places.left <= places.right && places.right <= places.addend &&
+                                           places.addend <= places.stages && places.stages % 256 == 0 &&
+                                           places.stages < places.bytes);
+  report("copies " + text_of(own), problem.copies_right == (own.type.is_complex && own.alpha != 0.0) &&
+                                       (!problem.copies_left || own.type.is_complex) &&
+                                       problem.copies_addend == (!is_kept && own.beta.imag() != 0));
+}
+
+// A B is kept where a factor has both parts, and what it lost where that counts; i C is not copied then.
+void check_sum(const GemmCall& own, const BatchedProduct& product, Accuracy accuracy, const DeviceSum& sum) {
+  const bool is_kept = has_both_parts(product), has_rest = is_kept && own.alpha != 0.0 && accuracy == Accuracy::correct;
+  const std::int64_t held = own.m * own.n * own.batch * own.type.bytes();
+  const SumPlaces& places = sum.places;
+  report("the sum " + text_of(own), (sum.product == nullptr) == (is_kept && own.alpha == 0.0) &&
+                                        (sum.rest != nullptr) == has_rest && places.stages % 256 == 0 && places.rest % 256 == 0);
+  if (!is_kept || !sum.product) return;
+  report("what is kept " + text_of(own),
+         places.product == 0 && places.rest >= held && places.stages >= places.rest + (has_rest ? held : 0) &&
+             places.bytes >= places.stages + sum.product->places.bytes && sum.product->plan.promise.updates == false);
 }
 
 void check_one(const EntryType& type) {
@@ -108,18 +139,16 @@ void check_one(const EntryType& type) {
   try {
     std::int64_t most = 0;
     for (const BatchedProduct& own : widest(call, options)) {
-      most = std::max(most, laid_out(own, options, gpu)->places.bytes);
+      most = std::max(most, laid_out_sum(own, options, gpu).places.bytes);
     }
     for (int i = 0; i < 6; ++i) {
-      const GemmCall own = varied(call);
-      const auto problem = laid_out(own, options, gpu);
-      report("the workspace " + text_of(own), problem->places.bytes <= most,
-             std::to_string(problem->places.bytes) + " of " + std::to_string(most));
-      const DevicePlaces& places = problem->places;
-      report("the places " + text_of(own), places.left <= places.right && places.right <= places.stages &&
-                                               places.stages % 256 == 0 && places.stages < places.bytes);
-      report("copies " + text_of(own),
-             problem->copies_right == (type.is_complex && own.alpha != 0.0) && (!problem->copies_left || type.is_complex));
+      const GemmCall own = varied(call, options.bound != nullptr);
+      const BatchedProduct product = check_device_gemm(own, options);
+      const DeviceSum sum = laid_out_sum(product, options, gpu);
+      report("the workspace " + text_of(own), sum.places.bytes <= most,
+             std::to_string(sum.places.bytes) + " of " + std::to_string(most));
+      check_sum(own, product, options.accuracy, sum);
+      if (sum.product) check_places(own, has_both_parts(product), *sum.product);
     }
   } catch (const std::exception& error) {
     report(text_of(call), false, error.what());
@@ -155,6 +184,15 @@ void check_copies() {
     report("a limit below the copies", false);
   } catch (const std::exception& error) {
     report("a limit below the copies", std::string(error.what()).find("workspace_limit") != std::string::npos, error.what());
+  }
+  call.alpha = {1.0, 1.0};
+  options.workspace_limit = call.m * call.n * call.batch * call.type.bytes();
+  try {
+    laid_out_sum(check_device_gemm(call, options), options, gpu);
+    report("a limit below A B", false);
+  } catch (const std::exception& error) {
+    report("a limit below A B", std::string(error.what()).find("the product before the sum takes") != std::string::npos,
+           error.what());
   }
 }
 

@@ -3,7 +3,9 @@
 
 #include <ozfp4.h>
 
+#include <complex>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -35,6 +37,22 @@ inline Bytes numbers(const Type& type, std::int64_t count, bool are_integers) {
     if (!type.is_double) std::memcpy(&bytes[static_cast<std::size_t>(i) * 4], &single, 4);
   }
   return bytes;
+}
+
+// NaN, infinities, and the largest and least numbers in place of a few.
+inline void put_specials(const Type& type, Bytes& bytes) {
+  const auto put = [&](auto zero) {
+    using T = decltype(zero);
+    using Limits = std::numeric_limits<T>;
+    const T values[] = {Limits::quiet_NaN(), Limits::infinity(),   -Limits::infinity(), Limits::max(),
+                        -Limits::max(),      Limits::denorm_min(), Limits::min(),       T(-0.0)};
+    const auto parts = static_cast<std::int64_t>(bytes.size() / sizeof(T));
+    for (const T value : values) {
+      if (parts == 0) return;
+      std::memcpy(&bytes[static_cast<std::size_t>(random_int(std::int64_t(0), parts - 1)) * sizeof(T)], &value, sizeof value);
+    }
+  };
+  type.is_double ? put(double()) : put(float());
 }
 
 // Noise where bounds of so many entries go.
@@ -81,6 +99,12 @@ inline std::string difference(const Bytes& found, const Bytes& expected) {
   std::size_t first = 0;
   while (first < expected.size() && found[first] == expected[first]) ++first;
   return "byte " + std::to_string(first) + " of " + std::to_string(expected.size());
+}
+
+// Whether a product with entries takes any workspace: where a factor has both parts it is a sum with A B, if that is there.
+inline bool takes_workspace(std::complex<double> alpha, std::complex<double> beta, std::int64_t k) {
+  const auto has_both = [](std::complex<double> x) { return x.real() != 0 && x.imag() != 0; };
+  return !(has_both(alpha) || has_both(beta)) || (alpha != 0.0 && k > 0);
 }
 
 // Whether a function of a device has the bits of that of the host, noise around them among it, in a workspace as large as

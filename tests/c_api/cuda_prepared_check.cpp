@@ -30,7 +30,7 @@ struct Case {
       text += " " + std::to_string(x);
     }
     return text + " alpha " + std::to_string(alpha.real()) + " " + std::to_string(alpha.imag()) + " beta " +
-           std::to_string(beta.real()) + (has_bounds ? " bounds" : "");
+           std::to_string(beta.real()) + " " + std::to_string(beta.imag()) + (has_bounds ? " bounds" : "");
   }
 };
 
@@ -151,7 +151,7 @@ void check_product(const Case& own, const Given& a, const Given& b, const OnDevi
                                    host_b ? nullptr : b.here.data(), b.leading, host_b ? host_b->made : nullptr, beta.at(),
                                    c.data(), ldc, &options);
       },
-      results);
+      results, takes_workspace(own.alpha, own.beta, own.k));
 }
 
 void check_case(const Case& own) {
@@ -247,7 +247,7 @@ void check_refusals() {
   const Bytes noise = numbers(own.type, 40, false);
   const Device c(noise);
   const Workspace workspace(1 << 20);
-  const Factor one(own.type, 1.0), turned(own.type, {0.0, 1.0}), both(own.type, {1.0, 1.0});
+  const Factor one(own.type, 1.0), turned(own.type, {0.0, 1.0});
   const auto refused = [&](const char* text, ozfp4_status expected, const OnDevice* x, const OnDevice* y, const Factor& alpha,
                            int order, std::int64_t k, const ozfp4_options& asked) {
     const ozfp4_status status =
@@ -267,9 +267,8 @@ void check_refusals() {
           options);
   refused("options.accuracy: it is not what the operand was prepared for", OZFP4_INVALID_ARGUMENT, &left, nullptr, one, rows, 6,
           other);
-  refused("alpha: it is imaginary, and prepared_a is multiplied as it is", OZFP4_UNSUPPORTED, &left, nullptr, turned, rows, 6,
-          options);
-  refused("alpha: it has a real and an imaginary part", OZFP4_UNSUPPORTED, nullptr, &right, both, rows, 6, options);
+  refused("alpha: it is imaginary, and both operands are prepared as they are", OZFP4_INVALID_ARGUMENT, &left, &right, turned,
+          rows, 6, options);
 }
 
 void check_type(const Type& type) {
@@ -282,9 +281,14 @@ void check_type(const Type& type) {
           check_case({type, order, transa, transb, 64, 5, 40, 0, -0.5, 2.0, OZFP4_ACCURACY_CORRECT, has_a, has_b});
         }
       }
-      // The factor that is turned is the left one of the row-major product.
-      if (type.is_complex && !(order == OZFP4_ROW_MAJOR ? has_a : has_b)) {
-        check_case({type, order, OZFP4_NO_TRANS, OZFP4_CONJ_TRANS, 40, 30, 50, 1, i, 1.0, OZFP4_ACCURACY_DEFAULT, has_a, has_b});
+      for (const std::complex<double> alpha : {std::complex<double>(-1), i, {1.0, 1.0}, {2.0, -0.5}}) {
+        if (!type.is_complex || (alpha == i && has_a && has_b)) continue;  // what is multiplied by i is not prepared
+        for (const std::complex<double> beta : {std::complex<double>(0), std::complex<double>(1), i, {-3.0, 0.25}}) {
+          for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_FP64, OZFP4_ACCURACY_CORRECT}) {
+            check_case({type, order, OZFP4_NO_TRANS, OZFP4_CONJ_TRANS, 40, 30, 50, 1, alpha, beta, accuracy, has_a, has_b});
+            check_case({type, order, OZFP4_TRANS, OZFP4_NO_TRANS, 5, 9, 0, 0, alpha, beta, accuracy, has_a, has_b});
+          }
+        }
       }
     }
     for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_FP64, OZFP4_ACCURACY_CORRECT}) {

@@ -74,16 +74,6 @@ def test_what_a_gpu_does_not_do(cuda: ctypes.CDLL) -> None:
     status, error = call(cuda, asked=lib.options(report=ctypes.pointer(report)))
     assert status == lib.UNSUPPORTED
     assert error.startswith("options.report: what ran on a GPU is known when it has run; ")
-    factors = [np.array([x], np.complex128).ctypes.data for x in (1, 1)]
-    both = np.array([1 + 1j])
-    turned = np.array([1j])
-    for changes, text in (
-        ({"alpha": both.ctypes.data, "beta": factors[1]}, "alpha: it has a real and an imaginary part"),
-        ({"alpha": turned.ctypes.data, "beta": turned.ctypes.data}, "beta: it has an imaginary part"),
-    ):
-        status, error = call(cuda, "z", **changes)
-        assert status == lib.UNSUPPORTED
-        assert error.startswith(text)
     for order, name in ((lib.ROW, "m"), (lib.COLUMN, "m"), (lib.ROW, "n"), (lib.COLUMN, "n"), (lib.ROW, "k")):
         long = {"m": 1, "n": 1, "k": 1, "lda": 2**31, "ldb": 2**31, "ldc": 2**31, name: 2**31}
         status, error = call(cuda, order=order, **long)
@@ -92,6 +82,38 @@ def test_what_a_gpu_does_not_do(cuda: ctypes.CDLL) -> None:
     gram = (lib.ROW, lib.NONE, 1, 2**31, 256, 2**31, 256, 1, 256, 2**20, None, None)
     assert cuda.ozfp4_cuda_dgram(*gram) == lib.UNSUPPORTED
     assert lib.error(cuda).startswith("k: 2147483648 exceeds 2147479552")
+
+
+def test_factors_with_both_parts(cuda: ctypes.CDLL) -> None:
+    """Served; but what is rounded twice has neither a direction nor bounds. Factors are finite."""
+    one, both = np.array([1 + 0j]), np.array([1 + 1j])
+    given = {"a": 256, "b": 256, "c": 256}
+    for alpha, beta in ((both, one), (one, both), (both, both)):
+        factors = given | {"alpha": alpha.ctypes.data, "beta": beta.ctypes.data}
+        for asked, status, text in (
+            (
+                lib.options(accuracy=lib.ACCURACIES["correct"], rounding=1),
+                lib.INVALID,
+                "options.rounding: alpha or beta has a real",
+            ),
+            (
+                lib.options(bound=256),
+                lib.UNSUPPORTED,
+                "options.bound: alpha or beta has a real and an imaginary part",
+            ),
+        ):
+            assert call(cuda, "z", asked, **factors)[0] == status
+            assert lib.error(cuda).startswith(text)
+            assert call(cuda, "z", asked, m=0, **factors)[0] == status  # whatever the extents
+        assert call(cuda, "z", m=0, **factors)[0] == lib.OK
+    for value in (complex(1, np.nan), complex(-np.inf, 1)):
+        factor = np.array([value])
+        for name in ("alpha", "beta"):
+            factors = given | {"alpha": both.ctypes.data, "beta": both.ctypes.data, name: factor.ctypes.data}
+            status, error = call(cuda, "z", **factors)
+            assert status == lib.INVALID
+            assert error.startswith(f"{name}: ")
+            assert "not finite" in error
 
 
 def test_where_bounds_go(cuda: ctypes.CDLL) -> None:
@@ -327,4 +349,6 @@ def test_without_a_device(cuda: ctypes.CDLL) -> None:
         assert (status, size.value) == (lib.NO_DEVICE, -1)
         assert lib.error(cuda).startswith("cuda: ")
     assert call(cuda)[0] == lib.NO_DEVICE
+    both = np.array([1 + 1j])
+    assert call(cuda, "z", alpha=both.ctypes.data, beta=both.ctypes.data)[0] == lib.NO_DEVICE
     assert integers(cuda)[0] == integers(cuda, modulus=7)[0] == prepare(cuda)[0] == lib.NO_DEVICE

@@ -76,19 +76,25 @@ OZFP4_HD T round_digits(const std::int64_t* digit, Rounding rounding) {
   return round_wide<T>(leading, 32 * base + kExactLowest, rounding);
 }
 
+// Adds to the digits. Range: a and b finite; kExactTerms in all.
+template <class A, class B>
+OZFP4_HD void add_product(std::int64_t* digit, A a, B b) {
+  const ProductPieces pieces = product_pieces(a, b);
+  const std::int64_t flip = pieces.is_negative ? -1 : 0;
+  for (int i = 0; i < kExactPieces; ++i) {
+    digit[pieces.first + i] += (static_cast<std::int64_t>(pieces.piece[i]) ^ flip) - flip;
+  }
+}
+
 // The sum of one thread.
 struct ExactSum {
   std::int64_t digit[kExactDigits] = {};
 };
 
-// Range: a and b finite; kExactTerms in all.
+// Likewise.
 template <class A, class B>
 OZFP4_HD void add_product(ExactSum& sum, A a, B b) {
-  const ProductPieces pieces = product_pieces(a, b);
-  const std::int64_t flip = pieces.is_negative ? -1 : 0;
-  for (int i = 0; i < kExactPieces; ++i) {
-    sum.digit[pieces.first + i] += (static_cast<std::int64_t>(pieces.piece[i]) ^ flip) - flip;
-  }
+  add_product(sum.digit, a, b);
 }
 
 // Rounds what was added and leaves the sum fit for nothing more than another rounding.

@@ -35,6 +35,19 @@ Operand operand_of(const GemmCall& call, const char* name, int transpose, const 
   return operand;
 }
 
+// A factor with a real and an imaginary part has A B rounded before the sum.
+void check_both_parts(const GemmCall& call, const Options& options) {
+  if (!has_both_parts(call.alpha) && !has_both_parts(call.beta)) return;
+  if (options.rounding != Rounding::nearest) {
+    refuse(
+        "options.rounding: alpha or beta has a real and an imaginary part, so that A B is rounded before the sum; allowed is "
+        "OZFP4_ROUND_NEAREST");
+  }
+  if (options.bound != nullptr) {
+    refuse(OZFP4_UNSUPPORTED, "options.bound: alpha or beta has a real and an imaginary part, for which there are no bounds");
+  }
+}
+
 }  // namespace
 
 bool BatchedProduct::is_tall(std::int64_t most) const {
@@ -68,6 +81,7 @@ BatchedProduct check_gemm(const GemmCall& call, const Options& options) {
   check_pointer("c", call.c, line > 0 && lines > 0 && call.batch > 0);
   const bool has_strides = call.batch > 1;
   if (has_strides && call.stride_c < 1) refuse("stride_c: " + std::to_string(call.stride_c) + " is less than 1");
+  check_both_parts(call, options);
   const BoundStrides bound = check_bound(options, line, lines, call.batch);
   const std::int64_t bound_entry = (call.type.is_complex ? 2 : 1) * static_cast<std::int64_t>(sizeof(double));
   BatchedProduct batch{{call.type, lines, line, call.k, has_rows ? a : transposed(b), has_rows ? b : transposed(a),

@@ -58,6 +58,11 @@ struct GemmCall {
   std::int64_t batch;
 };
 
+// A factor by which products round nothing is real or imaginary.
+inline bool has_both_parts(std::complex<double> factor) { return factor.real() != 0 && factor.imag() != 0; }
+inline bool is_imaginary(std::complex<double> factor) { return factor.real() == 0 && factor.imag() != 0; }
+inline bool has_both_parts(const MatrixProduct& product) { return has_both_parts(product.alpha) || has_both_parts(product.beta); }
+
 // Throws Refusal for what no product takes.
 BatchedProduct check_gemm(const GemmCall& call, const Options& options);
 

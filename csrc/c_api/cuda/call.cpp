@@ -17,13 +17,6 @@ constexpr std::int64_t kAligned = 16;  // entries: a multiple of the widest load
 
 std::int64_t most_rows(const EntryType& type) { return kLongestExtent / (type.is_complex ? 2 : 1); }
 
-void check_factors(const GemmCall& call) {
-  if (has_both_parts(call.alpha)) {
-    refuse(OZFP4_UNSUPPORTED, "alpha: it has a real and an imaginary part; on a GPU one of them is 0");
-  }
-  if (call.beta.imag() != 0) refuse(OZFP4_UNSUPPORTED, "beta: it has an imaginary part; on a GPU that is 0");
-}
-
 // The same whose matrices lie so, and with these factors.
 GemmCall varied(GemmCall call, std::complex<double> alpha, std::complex<double> beta, bool is_aligned_a, bool is_aligned_b) {
   const auto place = [](GivenMatrix& given, bool is_aligned, int bytes) {
@@ -49,7 +42,6 @@ std::int64_t least_leading(const char* name, int order, int transpose, std::int6
 
 BatchedProduct check_device_gemm(const GemmCall& call, const Options& options) {
   const BatchedProduct product = check_gemm(call, options);
-  check_factors(call);
   if (product.is_there()) {
     for (const auto& [name, extent] : {std::make_pair("m", call.m), std::make_pair("n", call.n), std::make_pair("k", call.k)}) {
       check_device_extent(name, extent, call.type.is_complex);
@@ -72,11 +64,14 @@ void place_anywhere(GemmCall& call) {
 }
 
 std::vector<BatchedProduct> widest(const GemmCall& call, const Options& options) {
-  constexpr std::complex<double> i(0.0, 2.0);
-  constexpr std::complex<double> factors[][2] = {{1.0, 0.0}, {2.0, 1.0}, {i, 0.0}, {i, 1.0}, {0.0, 0.0}, {0.0, 1.0}};
+  constexpr std::complex<double> i(0.0, 2.0), both(1.0, 2.0);
+  constexpr std::complex<double> factors[][2] = {{1.0, 0.0}, {2.0, 1.0}, {0.0, 0.0}, {0.0, 1.0},  // of real matrices, too
+                                                 {i, 0.0},   {i, 1.0},   {2.0, i},   {i, i},     {0.0, i}, {both, 0.0}};
+  const bool may_have_both = options.rounding == Rounding::nearest && options.bound == nullptr;
   std::vector<BatchedProduct> products;
   for (const auto& [alpha, beta] : factors) {
-    if (alpha == i && !call.type.is_complex) continue;
+    if ((alpha.imag() != 0 || beta.imag() != 0) && !call.type.is_complex) continue;
+    if (alpha == both && !may_have_both) continue;
     for (const bool is_aligned_a : {true, false}) {
       for (const bool is_aligned_b : {true, false}) {
         if ((!is_aligned_a || !is_aligned_b) && call.type.bytes() % 16 == 0) continue;  // all are

@@ -16,8 +16,9 @@ BatchedProduct check_device_gemm(const GemmCall& call, const Options& options);
 void place_anywhere(GemmCall& call);
 
 // Products of the same extents of which one takes as much workspace as any: what lines take depends on whether they are aligned,
-// operands are copied where alpha is imaginary, and a batch may be one product. Of the call's strides it counts whether they are
-// 0; all pointers of these products point nowhere. Range: a call that check_device_gemm has nothing against.
+// matrices are copied where a factor is imaginary, A B is kept where one has both parts, and a batch may be one product. Of the
+// call's strides it counts whether they are 0; all pointers of these products point nowhere. Range: a call that check_device_gemm
+// has nothing against.
 std::vector<BatchedProduct> widest(const GemmCall& call, const Options& options);
 
 }  // namespace ozfp4::c_api

@@ -1,11 +1,8 @@
 // ozfp4_cuda_?gemm and their batches: products of matrices on the current device.
-#include <algorithm>
-#include <string>
-
 #include "c_api/checked/status.hpp"
 #include "c_api/cuda/call.hpp"
 #include "c_api/cuda/entry.hpp"
-#include "c_api/cuda/problem.hpp"
+#include "c_api/cuda/product/enqueue.hpp"
 
 namespace ozfp4::c_api {
 namespace {
@@ -15,18 +12,7 @@ constexpr const char* kBatchedQuery = "ozfp4_cuda_workspace_size_strided_batched
 
 void run(const GemmCall& call, const Place& place, const char* query, const ozfp4_options* given) {
   const Options options = read_device_options(given);
-  const BatchedProduct product = check_device_gemm(call, options);
-  check_aligned("a", call.a.data, call.type.bytes());
-  check_aligned("b", call.b.data, call.type.bytes());
-  check_aligned("c", call.c, call.type.bytes());
-  check_aligned("options.bound", options.bound, sizeof(double));
-  if (!product.is_there()) return enqueue_nothing(options, place);
-  place.check();
-  on_device([&] {
-    const auto problem = find_problem(product, options, place.stream);
-    place.check_holds(problem->places.bytes, query);
-    launch(*problem, product, options, place.workspace, place.stream);
-  });
+  enqueue(call, check_device_gemm(call, options), options, {}, place, query);
 }
 
 // At most that of whatever call there is of these extents. Pointers and leading dimensions of the call are not looked at.
@@ -34,11 +20,7 @@ std::int64_t workspace_bytes(GemmCall call, const ozfp4_options* given) {
   const Options options = read_device_options(given);
   place_anywhere(call);
   if (!check_device_gemm(call, options).is_there()) return 0;
-  std::int64_t most = 0;
-  for (const BatchedProduct& own : widest(call, options)) {
-    on_device([&] { most = std::max(most, find_problem(own, options, nullptr)->places.bytes); });
-  }
-  return most;
+  return most_bytes(widest(call, options), options, {});
 }
 
 }  // namespace

@@ -1,20 +1,15 @@
 #include "c_api/cuda/problem.hpp"
 
-#include <algorithm>
-#include <map>
-#include <mutex>
-#include <string>
-#include <utility>
 #include <vector>
 
-#include "arith/multiples.hpp"
 #include "arith/narrow.hpp"
-#include "c_api/checked/status.hpp"
 #include "c_api/cuda/choice.hpp"
 #include "c_api/cuda/device/device.hpp"
 #include "c_api/cuda/device/steps.hpp"
+#include "c_api/cuda/layout.hpp"
 #include "c_api/product/product.hpp"
 #include "cuda/complex/expand.hpp"
+#include "cuda/complex/turn.hpp"
 #include "cuda/layout/size_of.hpp"
 #include "cuda/runtime/device_guard.hpp"
 
@@ -23,19 +18,7 @@ namespace {
 
 using namespace ozfp4::cuda;
 
-constexpr std::int64_t kPlaceAlignment = 256;
-constexpr std::uintptr_t kPointerAlignment = 16;  // the widest loads and stores
-constexpr std::size_t kMostProblems = 256;
-
-using Key = std::vector<std::int64_t>;
-
-std::int64_t offset_of(const void* data) {
-  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) % kPointerAlignment);
-}
-
 bool is_update(const BatchedProduct& p) { return p.beta != 0.0 || (p.alpha != 0.0 && p.k > 0 && p.alpha != 1.0); }
-
-std::int64_t number_of(const void* address) { return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(address)); }
 
 Key key_of(const BatchedProduct& p, const Options& options, const PreparedSides& sides, int device) {
   Key key{device,
@@ -53,6 +36,7 @@ Key key_of(const BatchedProduct& p, const Options& options, const PreparedSides&
           p.alpha == 0.0,
           p.alpha.imag() != 0,
           p.beta != 0.0,
+          p.beta.imag() != 0,
           is_update(p),
           p.bound != nullptr,
           p.bound_stride,
@@ -94,12 +78,15 @@ std::int64_t matrices_of(const BatchedProduct& p, std::ptrdiff_t step) { return 
 // From matrix to matrix.
 StackAxis axis_of(const BatchedProduct& p, const DeviceProblem& problem) {
   const std::int64_t line = inner_of(p) * p.type.part_bytes();
-  StackAxis axis{p.count, 0, 0, p.c_step, p.bound_step, p.c_step};
+  StackAxis axis{p.count, 0, 0, p.c_step, p.bound_step, problem.copies_addend ? p.m * p.n * p.type.bytes() : p.c_step};
   if (!problem.reads) return axis;
   axis.a_stride = problem.copies_left && p.a_step != 0 ? p.m * 2 * line : p.a_step;
   axis.b_stride = problem.copies_right && p.b_step != 0 ? p.n * 2 * line : p.b_step;
   return axis;
 }
+
+// Of a factor that is real or imaginary: what is multiplied by i is a matrix.
+double value_of(std::complex<double> factor) { return factor.imag() != 0 ? factor.imag() : factor.real(); }
 
 // The real product that is multiplied, its copies at `workspace`.
 CudaProduct real_product(const BatchedProduct& p, const DeviceProblem& problem, const PreparedSides& sides, char* workspace) {
@@ -139,23 +126,25 @@ CudaProduct real_product(const BatchedProduct& p, const DeviceProblem& problem, 
   if (is_update(p)) {
     product.update.is_asked = true;
     const std::complex<double> alpha = problem.reads ? p.alpha : 1.0;
-    product.update.factors = Update::of(alpha.imag() != 0 ? alpha.imag() : alpha.real(), p.beta.real());
+    product.update.factors = Update::of(value_of(alpha), value_of(p.beta));
     if (p.beta != 0.0) product.update.c = c;
+    if (problem.copies_addend) {
+      product.update.c.data = workspace + problem.places.addend;
+      product.update.c.row_stride = columns * entry;
+    }
   }
   return product;
 }
 
 DevicePlaces places_of(const BatchedProduct& p, const DeviceProblem& problem) {
   DevicePlaces places;
-  const auto add = [&](std::int64_t& place, bool is_there, std::int64_t bytes) {
-    place = places.bytes;
-    if (is_there) places.bytes += round_up(bytes, kPlaceAlignment);
-  };
+  PlaceCount count;
   const std::int64_t line = 2 * p.k * p.type.bytes();
-  add(places.zero, !problem.reads, kPlaceAlignment);
-  add(places.left, problem.copies_left, size_of({matrices_of(p, p.a_step), p.m, line}));
-  add(places.right, problem.copies_right, size_of({matrices_of(p, p.b_step), p.n, line}));
-  places.stages = places.bytes;
+  count.add(places.zero, !problem.reads, kPlaceAlignment);
+  count.add(places.left, problem.copies_left, size_of({matrices_of(p, p.a_step), p.m, line}));
+  count.add(places.right, problem.copies_right, size_of({matrices_of(p, p.b_step), p.n, line}));
+  count.add(places.addend, problem.copies_addend, size_of({p.count, p.m, p.n, p.type.bytes()}));
+  places.stages = count.bytes;
   return places;
 }
 
@@ -192,20 +181,15 @@ std::shared_ptr<DeviceProblem> lay_out(const BatchedProduct& p, const Options& o
   problem->copies_right = has_pairs && sides.right == nullptr;
   problem->copies_left =
       has_pairs && sides.left == nullptr && (p.a.is_conjugated || p.alpha.imag() != 0 || p.a.column_stride != p.type.bytes());
+  problem->turns_right = problem->copies_right && sides.left != nullptr && p.alpha.imag() != 0;
+  problem->copies_addend = p.beta.imag() != 0;
   problem->plan = make_cuda_plan(plan, narrow<int>(inner_of(p), "k"), kernel, promise_of(p, options));
   problem->places = places_of(p, *problem);
-  const std::int64_t limit = options.has_limit ? options.workspace_limit : std::int64_t(1) << 62;
-  if (problem->places.stages >= limit) {
-    refuse(OZFP4_WORKSPACE, "options.workspace_limit: " + std::to_string(limit) +
-                                " bytes are too few, copies of complex operands take " + std::to_string(problem->places.stages));
-  }
-  CudaProduct product = real_product(p, *problem, sides, nullptr);
+  const std::int64_t left = left_behind(problem->places.stages, "copies of complex matrices take", options);
+  auto* const nowhere = reinterpret_cast<char*>(std::uintptr_t(kPlaceAlignment));
+  CudaProduct product = real_product(p, *problem, sides, nowhere);
   if (problem->plan.plan.is_complex) product = with_parts(product);
-  const std::int64_t left = limit - problem->places.stages;
-  const auto without_planes = make_direct_layout(problem->plan, product, gpu, left, {}, direct);
-  problem->layout = without_planes ? *without_planes : make_layout(problem->plan, product, gpu, left);
-  static const GemmStep anywhere{};  // whether there are steps on the device is all that is looked at
-  check_matmul(problem->plan, problem->layout, product, is_long(problem->plan) ? &anywhere : nullptr, gpu);
+  problem->layout = lay_out_stages(problem->plan, product, gpu, left, direct);
   problem->places.bytes = problem->places.stages + problem->layout.bytes;
   return problem;
 }
@@ -214,28 +198,22 @@ std::shared_ptr<const DeviceProblem> find_problem(const BatchedProduct& product,
                                                   const PreparedSides& sides) {
   check_inner(options, (product.type.is_complex ? 2 : 1) * product.k);
   const Device device = current_device();
-  static auto* const kept = new std::map<Key, std::shared_ptr<const DeviceProblem>>;
-  static auto* const lock = new std::mutex;
-  const Key key = key_of(product, options, sides, device.index);
-  const std::lock_guard<std::mutex> alone(*lock);
-  const auto found = kept->find(key);
-  if (found != kept->end()) return found->second;
-  const ozfp4_cuda_prepared* prepared = sides.any();
-  const auto [plan, kernel] =
-      prepared != nullptr ? Chosen{prepared->plan, prepared->kernel}
-                          : choose(options, product.type.precision(), inner_of(product), product.type.is_complex, device, stream);
-  const Direct direct = may_be_direct(product, options) && prepared == nullptr ? Direct::where_it_pays : Direct::never;
-  std::shared_ptr<DeviceProblem> made = lay_out(product, options, *plan, kernel, device.gpu, direct, sides);
-  // Kernels that it does not take are not tried: that loads all of them.
-  if (made->layout.is_direct && !is_trusted(device, kernel, *plan, stream, true)) {
-    made = lay_out(product, options, *plan, kernel, device.gpu, Direct::never);
-  }
-  made->steps = steps_on(device, made->plan, stream);
-  if (options.plan != nullptr) made->asked = options.plan->plan;
-  if (prepared != nullptr) made->asked = prepared->plan;
-  if (kept->size() >= kMostProblems) kept->clear();
-  kept->emplace(key, made);
-  return made;
+  return kept_or_made<DeviceProblem>(key_of(product, options, sides, device.index), [&] {
+    const ozfp4_cuda_prepared* prepared = sides.any();
+    const auto [plan, kernel] = prepared != nullptr ? Chosen{prepared->plan, prepared->kernel}
+                                                    : choose(options, product.type.precision(), inner_of(product),
+                                                             product.type.is_complex, device, stream);
+    const Direct direct = may_be_direct(product, options) && prepared == nullptr ? Direct::where_it_pays : Direct::never;
+    std::shared_ptr<DeviceProblem> made = lay_out(product, options, *plan, kernel, device.gpu, direct, sides);
+    // Kernels that it does not take are not tried: that loads all of them.
+    if (made->layout.is_direct && !is_trusted(device, kernel, *plan, stream, true)) {
+      made = lay_out(product, options, *plan, kernel, device.gpu, Direct::never);
+    }
+    made->steps = steps_on(device, made->plan, stream);
+    if (options.plan != nullptr) made->asked = options.plan->plan;
+    if (prepared != nullptr) made->asked = prepared->plan;
+    return made;
+  });
 }
 
 void tell_of_none(const Options& options, cudaStream_t stream) {
@@ -254,8 +232,11 @@ void launch(const DeviceProblem& problem, const BatchedProduct& p, const Options
   }
   if (problem.copies_right) {
     launch_expand({p.b.data, p.type.part, matrices_of(p, p.b_step), p.k, p.n, p.b_step / pair, p.b.row_stride / pair,
-                   p.b.column_stride / pair, p.b.is_conjugated},
+                   p.b.column_stride / pair, p.b.is_conjugated, problem.turns_right},
                   workspace + places.right, stream);
+  }
+  if (problem.copies_addend) {
+    launch_turn({p.c, p.type.part, p.count, p.m, p.n, p.c_stride, p.c_step}, workspace + places.addend, stream);
   }
   CudaProduct product = real_product(p, problem, sides, workspace);
   if (problem.plan.plan.is_complex) product = with_parts(product);

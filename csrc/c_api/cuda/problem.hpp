@@ -1,5 +1,5 @@
 // Products on the current device, checked: what is launched for them, and how their workspace is used. Pointers count by their
-// alignment alone until then; alpha is real or imaginary, beta real.
+// alignment alone until then; alpha and beta are real or imaginary.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,9 +14,10 @@
 
 namespace ozfp4::c_api {
 
-// What a product takes of its workspace: a zero for operands that are not read, the copies of complex operands, the rest.
+// What a product takes of its workspace: a zero for operands that are not read, the copies of complex operands, i C, the
+// rest.
 struct DevicePlaces {
-  std::int64_t zero = 0, left = 0, right = 0, stages = 0, bytes = 0;
+  std::int64_t zero = 0, left = 0, right = 0, addend = 0, stages = 0, bytes = 0;
 };
 
 // Calls of the same extents, strides, alignments and options share it. Immutable.
@@ -27,13 +28,14 @@ struct DeviceProblem {
   const GemmStep* steps = nullptr;    // see steps.hpp
   std::shared_ptr<const Plan> asked;  // the plan of the options, or of prepared operands: what is kept under its address
   bool reads = false;                 // the operands at all
-  bool copies_left = false, copies_right = false;
+  bool copies_left = false, copies_right = false, copies_addend = false;
+  bool turns_right = false;  // its copy is of i times the operand, as A is prepared
 };
 
 // All of it but the steps, which needs no device: a product by this plan and kernel on such a GPU, or without planes where
 // `direct` allows it. Throws std::length_error where the workspace limit is too small. Range: what the kernel multiplies; no
-// extent above kLongestExtent; of prepared operands a single product by their plan and kernel, whose alpha is real where A is
-// one.
+// extent above kLongestExtent; of prepared operands a single product by their plan and kernel, whose alpha is real where
+// both are.
 std::shared_ptr<DeviceProblem> lay_out(const BatchedProduct& product, const Options& options, const Plan& plan,
                                        cuda::Kernel kernel, const cuda::Gpu& gpu, cuda::Direct direct,
                                        const PreparedSides& sides = {});

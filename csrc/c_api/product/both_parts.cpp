@@ -27,17 +27,6 @@ void clear_special(char* data, std::int64_t parts, ElementType type) {
   });
 }
 
-void check_options(const Options& options) {
-  if (options.rounding != Rounding::nearest) {
-    refuse(
-        "options.rounding: alpha or beta has a real and an imaginary part, so that A B is rounded before the sum; allowed is "
-        "OZFP4_ROUND_NEAREST");
-  }
-  if (options.bound != nullptr) {
-    refuse(OZFP4_UNSUPPORTED, "options.bound: alpha or beta has a real and an imaginary part, for which there are no bounds");
-  }
-}
-
 // The rows and columns of a block.
 struct Place {
   std::int64_t row, rows, column, columns;
@@ -92,7 +81,6 @@ std::int64_t both_parts_entry_bytes(const EntryType& type, Accuracy accuracy, st
 }
 
 void multiply_with_both_parts(const Product& product, const Options& options, Ran& ran) {
-  check_options(options);
   if (product.m == 0 || product.n == 0) return;
   const std::int64_t entry = product.alpha == 0.0 ? 0 : both_parts_entry_bytes(product.type, options.accuracy, product.k);
   const CopyBytes bytes{0, 0, entry, product.prepared_a != nullptr, product.prepared_b != nullptr};

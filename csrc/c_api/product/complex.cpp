@@ -24,9 +24,6 @@ class ComplexProduct {
                                               !complex_words_pay(options, product.m, product.n, product.k));
     reads_ = product.alpha != 0.0 && product.k > 0;
     const bool is_turned = reads_ && product.alpha.imag() != 0;
-    if (is_turned && left_ != nullptr && right_ != nullptr) {
-      refuse("alpha: it is imaginary, and both operands are prepared as they are; prepare i times one of them");
-    }
     turns_a_ = is_turned && left_ == nullptr;
     turns_b_ = is_turned && left_ != nullptr;
     turns_c_ = product.beta.imag() != 0;

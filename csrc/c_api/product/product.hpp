@@ -39,8 +39,6 @@ void multiply_with_both_parts(const Product& product, const Options& options, Ra
 // Bytes that the last takes for each entry of a block beside those of A B itself.
 std::int64_t both_parts_entry_bytes(const EntryType& type, Accuracy accuracy, std::int64_t k);
 
-inline bool has_both_parts(std::complex<double> factor) { return factor.real() != 0 && factor.imag() != 0; }
-
 // The plan of a product of real operands of inner dimension k, or of two complex ones made real; by the cheapest of `units` where
 // the options leave it open, or of those of the CPU.
 std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std::int64_t k, bool is_paired,

@@ -185,7 +185,7 @@ void multiply_real(const Product& product, const Options& options, Ran& ran) {
 void multiply(const Product& product, const Options& options, Ran& ran) {
   if (!product.type.is_complex) {
     multiply_real(product, options, ran);
-  } else if (has_both_parts(product.alpha) || has_both_parts(product.beta)) {
+  } else if (has_both_parts(product)) {
     multiply_with_both_parts(product, options, ran);
   } else {
     multiply_complex(product, options, ran);

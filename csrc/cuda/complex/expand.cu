@@ -2,6 +2,7 @@
 
 #include "arith/multiples.hpp"
 #include "cuda/complex/expand.hpp"
+#include "cuda/complex/pairs.cuh"
 #include "cuda/launch.hpp"
 
 namespace ozfp4::cuda {
@@ -10,11 +11,6 @@ namespace {
 constexpr int kTile = 32;  // entries along K and along N
 constexpr int kLines = 8;  // that a block copies at a time
 constexpr std::int64_t kMostBlocks = 1 << 20;
-
-template <class T>
-struct alignas(2 * sizeof(T)) Two {
-  T re, im;
-};
 
 // Tiles go through shared memory, read along whatever lies closer together and written along K.
 template <class T>
@@ -31,6 +27,7 @@ __global__ void __launch_bounds__(kTile* kLines)
       if (k0 + k >= from.k || n0 + n >= from.n) continue;
       Two<T> x = data[matrix * from.matrix_stride + (k0 + k) * from.k_stride + (n0 + n) * from.n_stride];
       if (from.is_conjugated) x.im = -x.im;
+      if (from.is_turned) x = {-x.im, x.re};
       tile[n][k] = x;
     }
     __syncthreads();

@@ -17,6 +17,7 @@ struct ComplexMatrices {
   std::int64_t matrices = 1, k = 0, n = 0;
   std::int64_t matrix_stride = 0, k_stride = 0, n_stride = 0;
   bool is_conjugated = false;  // what lies in memory is the conjugate
+  bool is_turned = false;      // i times what lies in memory, conjugated or not, is meant
 };
 
 // Columns of 2 K numbers one behind the other: of every column (re, -im) along K, then (im, re). Neither synchronises nor

@@ -69,7 +69,7 @@ inline const char* text_of(Reason reason) {
       "a cuBLAS that is not of CUDA 13",
       "alpha and beta are on the device, and waiting for them would take longer than ozfp4 gains",
       "a CUDA graph is captured, and alpha and beta are on the device",
-      "alpha has a real and an imaginary part, or beta an imaginary one, which ozfp4 takes on a CPU alone",
+      "alpha or beta has a real and an imaginary part, for which what is correct takes two products",
       "the pointers to its matrices are on the device",
       "types, layouts or epilogues that ozfp4 does not have",
       "a CUDA graph is captured, and the workspace that the program set is too small",

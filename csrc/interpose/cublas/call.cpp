@@ -74,13 +74,16 @@ Reason bytes_of(const Product& p, const ozfp4_options& options, const Place& pla
   return Reason::always;
 }
 
-// ozfp4_cuda_?gemm takes alpha that is real or imaginary, beta that is real.
+bool has_both_parts(Factor x) { return x.real != 0 && x.imaginary != 0; }
+
+// What was measured says nothing of a product that is made as the sum of two, whose second one is repaired nearly everywhere.
 Reason by_factors_there(const Product& p, const Place& place) {
   const Reason found = by_factors(p);
   if (found != Reason::always) return found;
   const Factor alpha = factor(p.type, p.alpha), beta = factor(p.type, p.beta);
-  if (beta.imaginary != 0 || (alpha.real != 0 && alpha.imaginary != 0)) return Reason::factor_with_both_parts;
-  return place.adds_another && beta.real != 0 ? Reason::other_types : Reason::always;
+  const bool takes_two = settings().accuracy == OZFP4_ACCURACY_CORRECT && (has_both_parts(alpha) || has_both_parts(beta));
+  if (takes_two && !settings().always) return Reason::factor_with_both_parts;
+  return place.adds_another && (beta.real != 0 || beta.imaginary != 0) ? Reason::other_types : Reason::always;
 }
 
 bool is_aligned(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory) % 256 == 0; }

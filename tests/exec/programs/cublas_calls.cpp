@@ -18,6 +18,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -85,6 +86,8 @@ struct Sum {
 double op(double x, cublasOperation_t) { return x; }
 Complex op(const Complex& x, cublasOperation_t trans) { return trans == CUBLAS_OP_C ? std::conj(x) : x; }
 
+std::string text(const Complex& x) { return std::to_string(x.real()) + " " + std::to_string(x.imag()); }
+
 void note(bool is_right, const std::string& what) {
   (is_right ? passed : failed) += 1;
   if (!is_right && failed < 20) std::printf("wrong: %s\n", what.c_str());
@@ -122,8 +125,12 @@ void compare(const std::string& what, cublasOperation_t ta, cublasOperation_t tb
   note(is_right, what);
 }
 
+template <class T>
+using Pairs = std::vector<std::pair<T, T>>;  // alpha, beta
+
 struct Real {
   using T = double;
+  static Pairs<T> factors() { return {{1.0, 0.0}, {-1.5, 1.0}, {2.0, -0.75}}; }
   static constexpr cudaDataType type = CUDA_R_64F;
   static constexpr cublasComputeType_t compute = CUBLAS_COMPUTE_64F;
   static cublasStatus_t gemm(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k, const T* al,
@@ -138,6 +145,10 @@ struct Real {
 
 struct Imaginary {
   using T = Complex;
+  static Pairs<T> factors() {
+    const T i(0, 1), both(0.5, -1.25);
+    return {{1.0, 0.0}, {-1.5, 1.0}, {i, -0.75}, {2.0, i}, {both, 0.0}, {1.0, both}, {both, -i}};
+  }
   using Z = cuDoubleComplex;
   static constexpr cudaDataType type = CUDA_C_64F;
   static constexpr cublasComputeType_t compute = CUBLAS_COMPUTE_64F;
@@ -167,18 +178,17 @@ void gemms(cublasHandle_t handle, const char* name) {
   for (const auto& [m, n, k] : shapes) {
     for (const auto ta : trans) {
       for (const auto tb : trans) {
-        for (const auto& [al, be] : {std::pair{1.0, 0.0}, {-1.5, 1.0}, {2.0, -0.75}}) {
+        for (const auto& [alpha, beta] : Kind::factors()) {
           const int lda = std::max(ta == CUBLAS_OP_N ? m : k, 1) + 3, ldb = std::max(tb == CUBLAS_OP_N ? k : n, 1) + 1,
                     ldc = m + 2;
           const auto a = random<T>(static_cast<std::size_t>(lda) * std::max(ta == CUBLAS_OP_N ? k : m, 1));
           const auto b = random<T>(static_cast<std::size_t>(ldb) * std::max(tb == CUBLAS_OP_N ? n : k, 1));
           auto c = random<T>(static_cast<std::size_t>(ldc) * n);
-          if (be == 0) std::fill(c.begin(), c.end(), noise<T>());
+          if (beta == 0.0) std::fill(c.begin(), c.end(), noise<T>());
           const Device<T> da(a), db(b), dc(c);
-          const T alpha(al), beta(be);
           REQUIRE(Kind::gemm(handle, ta, tb, m, n, k, &alpha, da.data, lda, db.data, ldb, &beta, dc.data, ldc));
           compare<T>(std::string(name) + " gemm " + std::to_string(m) + " " + std::to_string(n) + " " + std::to_string(k) +
-                         " trans " + std::to_string(ta) + std::to_string(tb) + " alpha " + std::to_string(al),
+                         " trans " + std::to_string(ta) + std::to_string(tb) + " alpha " + text(alpha) + " beta " + text(beta),
                      ta, tb, m, n, k, alpha, a.data(), lda, b.data(), ldb, beta, c.data(), ldc, dc.read().data());
         }
       }

@@ -72,6 +72,9 @@ GemmCall check_prepared(GemmCall call, const Prepared* a, const Prepared* b, con
   check_belongs(call, "a", a, call.m, call.k);
   check_belongs(call, "b", b, call.k, call.n);
   if (a != nullptr && b != nullptr) check_alike(*a, *b);
+  if (a != nullptr && b != nullptr && is_imaginary(call.alpha) && call.k > 0) {
+    refuse("alpha: it is imaginary, and both operands are prepared as they are; prepare i times one of them");
+  }
   return call;
 }
 

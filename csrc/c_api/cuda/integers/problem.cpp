@@ -1,11 +1,7 @@
 #include "c_api/cuda/integers/problem.hpp"
 
-#include <map>
-#include <mutex>
 #include <string>
-#include <vector>
 
-#include "arith/multiples.hpp"
 #include "arith/narrow.hpp"
 #include "arith/scale_wide.hpp"
 #include "c_api/checked/status.hpp"
@@ -13,6 +9,7 @@
 #include "c_api/cuda/device/device.hpp"
 #include "c_api/cuda/device/steps.hpp"
 #include "c_api/cuda/integers/trust.hpp"
+#include "c_api/cuda/layout.hpp"
 #include "c_api/product/integer_plan.hpp"
 #include "cuda/integers/combine.hpp"
 #include "cuda/integers/widen.hpp"
@@ -24,42 +21,32 @@ namespace {
 
 using namespace ozfp4::cuda;
 
-constexpr std::int64_t kPlaceAlignment = 256;
-constexpr std::uintptr_t kPointerAlignment = 16;  // the widest loads and stores
-constexpr std::size_t kMostProblems = 256;
 constexpr std::int64_t kWord = 8;
-
-using Key = std::vector<std::int64_t>;
-
-std::int64_t offset_of(const void* data) {
-  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) % kPointerAlignment);
-}
 
 Key key_of(const DeviceIntegers& integers, const Options& options, int device) {
   const IntegerProduct& p = integers.product;
-  return {
-      device,
-      static_cast<std::int64_t>(p.a.type),
-      static_cast<std::int64_t>(p.b.type),
-      static_cast<std::int64_t>(p.c.type),
-      p.a.outer,
-      p.b.outer,
-      p.a.inner,
-      p.a.outer_stride,
-      p.a.inner_stride,
-      p.b.outer_stride,
-      p.b.inner_stride,
-      p.c.row_stride,
-      offset_of(p.a.data),
-      offset_of(p.b.data),
-      offset_of(p.c.data),
-      integers.has_factors(),
-      integers.modulus,
-      options.overflows != nullptr,
-      options.alphabet == nullptr ? 0 : backend_of(*options.alphabet),
-      family_of(options.family),
-      options.has_limit ? options.workspace_limit : 0,
-      static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(options.plan == nullptr ? nullptr : options.plan->plan.get()))};
+  return {device,
+          static_cast<std::int64_t>(p.a.type),
+          static_cast<std::int64_t>(p.b.type),
+          static_cast<std::int64_t>(p.c.type),
+          p.a.outer,
+          p.b.outer,
+          p.a.inner,
+          p.a.outer_stride,
+          p.a.inner_stride,
+          p.b.outer_stride,
+          p.b.inner_stride,
+          p.c.row_stride,
+          offset_of(p.a.data),
+          offset_of(p.b.data),
+          offset_of(p.c.data),
+          integers.has_factors(),
+          integers.modulus,
+          options.overflows != nullptr,
+          options.alphabet == nullptr ? 0 : backend_of(*options.alphabet),
+          family_of(options.family),
+          options.has_limit ? options.workspace_limit : 0,
+          number_of(options.plan == nullptr ? nullptr : options.plan->plan.get())};
 }
 
 bool is_word(ElementType type) { return entry_bytes(type) == kWord; }
@@ -105,14 +92,11 @@ CudaProduct product_at(const DeviceIntegers& integers, const Options& options, c
 IntegerPlaces places_of(const DeviceIntegers& integers) {
   const IntegerProduct& p = integers.product;
   IntegerPlaces places;
-  const auto add = [&](std::int64_t& place, bool is_there, std::int64_t bytes) {
-    place = places.bytes;
-    if (is_there) places.bytes += round_up(bytes, kPlaceAlignment);
-  };
-  add(places.a, !is_word(p.a.type), size_of({p.a.outer, p.a.inner, kWord}));
-  add(places.b, !is_word(p.b.type), size_of({p.b.outer, p.b.inner, kWord}));
-  add(places.product, integers.has_factors(), size_of({p.c.rows, p.c.columns, entry_bytes(p.c.type)}));
-  places.stages = places.bytes;
+  PlaceCount count;
+  count.add(places.a, !is_word(p.a.type), size_of({p.a.outer, p.a.inner, kWord}));
+  count.add(places.b, !is_word(p.b.type), size_of({p.b.outer, p.b.inner, kWord}));
+  count.add(places.product, integers.has_factors(), size_of({p.c.rows, p.c.columns, entry_bytes(p.c.type)}));
+  places.stages = count.bytes;
   return places;
 }
 
@@ -154,41 +138,27 @@ std::shared_ptr<IntegerProblem> lay_out(const DeviceIntegers& integers, const Op
   auto problem = std::make_shared<IntegerProblem>();
   problem->plan = make_cuda_plan(plan, narrow<int>(integers.product.a.inner, "k"), kernel, promise_of(integers, options));
   problem->places = places_of(integers);
-  const std::int64_t limit = options.has_limit ? options.workspace_limit : std::int64_t(1) << 62;
-  if (problem->places.stages >= limit) {
-    refuse(OZFP4_WORKSPACE, "options.workspace_limit: " + std::to_string(limit) + " bytes are too few, copies of integers take " +
-                                std::to_string(problem->places.stages));
-  }
+  const std::int64_t left = left_behind(problem->places.stages, "copies of integers take", options);
   const CudaProduct product = product_at(integers, options, problem->places, nullptr);
-  const std::int64_t left = limit - problem->places.stages;
-  const auto without_planes = make_direct_layout(problem->plan, product, gpu, left, {}, direct);
-  problem->layout = without_planes ? *without_planes : make_layout(problem->plan, product, gpu, left);
-  static const GemmStep anywhere{};  // whether there are steps on the device is all that is looked at
-  check_matmul(problem->plan, problem->layout, product, is_long(problem->plan) ? &anywhere : nullptr, gpu);
+  problem->layout = lay_out_stages(problem->plan, product, gpu, left, direct);
   problem->places.bytes = problem->places.stages + problem->layout.bytes;
   return problem;
 }
 
 std::shared_ptr<const IntegerProblem> find_problem(const DeviceIntegers& integers, const Options& options, cudaStream_t stream) {
   const Device device = current_device();
-  static auto* const kept = new std::map<Key, std::shared_ptr<const IntegerProblem>>;
-  static auto* const lock = new std::mutex;
-  const Key key = key_of(integers, options, device.index);
-  const std::lock_guard<std::mutex> alone(*lock);
-  const auto found = kept->find(key);
-  if (found != kept->end()) return found->second;
-  const Options own = integer_plan_options(options, integers.product);
-  const Chosen chosen = choose(own, 53, integers.product.a.inner, false, device, stream);
-  const auto laid_out = [&](Direct direct) {
-    return lay_out(integers, options, *chosen.plan, chosen.kernel, device.gpu, direct);
-  };
-  std::shared_ptr<IntegerProblem> made = laid_out(may_go_direct(options) ? Direct::where_it_pays : Direct::never);
-  if (made->layout.is_direct && !are_integers_trusted(device, chosen, stream)) made = laid_out(Direct::never);
-  made->steps = steps_on(device, made->plan, stream);
-  if (options.plan != nullptr) made->asked = options.plan->plan;
-  if (kept->size() >= kMostProblems) kept->clear();
-  kept->emplace(key, made);
-  return made;
+  return kept_or_made<IntegerProblem>(key_of(integers, options, device.index), [&] {
+    const Options own = integer_plan_options(options, integers.product);
+    const Chosen chosen = choose(own, 53, integers.product.a.inner, false, device, stream);
+    const auto laid_out = [&](Direct direct) {
+      return lay_out(integers, options, *chosen.plan, chosen.kernel, device.gpu, direct);
+    };
+    std::shared_ptr<IntegerProblem> made = laid_out(may_go_direct(options) ? Direct::where_it_pays : Direct::never);
+    if (made->layout.is_direct && !are_integers_trusted(device, chosen, stream)) made = laid_out(Direct::never);
+    made->steps = steps_on(device, made->plan, stream);
+    if (options.plan != nullptr) made->asked = options.plan->plan;
+    return made;
+  });
 }
 
 void launch(const IntegerProblem& problem, const DeviceIntegers& integers, const Options& options, char* workspace,

@@ -2,6 +2,7 @@
 
 #include "arith/multiples.hpp"
 #include "arith/narrow.hpp"
+#include "c_api/cuda/layout.hpp"
 #include "cuda/layout/size_of.hpp"
 #include "cuda/scale/scale.hpp"
 #include "cuda/stored/store.hpp"
@@ -10,7 +11,7 @@ namespace ozfp4::c_api {
 
 namespace {
 
-constexpr std::int64_t kMostBytes = std::int64_t(1) << 35, kPlaceAlignment = 256;
+constexpr std::int64_t kMostBytes = std::int64_t(1) << 35;
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 
 #include "arith/multiples.hpp"
 #include "arith/narrow.hpp"
+#include "c_api/cuda/layout.hpp"
 #include "cuda/complex/expand.hpp"
 #include "cuda/layout/size_of.hpp"
 #include "cuda/runtime/device_guard.hpp"
@@ -15,8 +16,8 @@ namespace {
 
 using namespace ozfp4::cuda;
 
-constexpr std::int64_t kPlaceAlignment = 256, kLineAlignment = 16;  // the widest loads
-constexpr std::int64_t kMostPitch = INT32_MAX;                      // of cudaMemcpy2D
+constexpr std::int64_t kLineAlignment = 16;     // the widest loads
+constexpr std::int64_t kMostPitch = INT32_MAX;  // of cudaMemcpy2D
 
 // Whether the copy is made of pairs: what a product takes then are the even lines of A, all of B's.
 bool is_expanded(const ToPrepare& own) {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "c_api/checked/prepared/operand.hpp"
 #include "c_api/checked/status.hpp"
@@ -10,7 +11,7 @@
 #include "c_api/cuda/choice.hpp"
 #include "c_api/cuda/device/device.hpp"
 #include "c_api/cuda/entry.hpp"
-#include "c_api/cuda/problem.hpp"
+#include "c_api/cuda/product/enqueue.hpp"
 
 namespace ozfp4::c_api {
 namespace {
@@ -101,33 +102,14 @@ void check_device(const Operands& operands) {
   }
 }
 
-// Lines of A that are multiplied by i are copies of A itself.
-void check_turned(const GemmCall& call, const PreparedSides& sides) {
-  if (call.alpha.imag() == 0 || sides.left == nullptr) return;
-  refuse(OZFP4_UNSUPPORTED, std::string("alpha: it is imaginary, and prepared_") + (is_row_major(call.order) ? "a" : "b") +
-                                " is multiplied as it is; prepare i times the matrix");
-}
-
 void run(const GemmCall& given, const Operands& operands, const void* alpha, const void* beta, const Place& place,
          const ozfp4_options* given_options) {
   const Options read = read_device_options(given_options);
   const GemmCall call = check_prepared(given, operands.a, operands.b, alpha, beta);
   const Options options = options_of_prepared(read, *operands.any());
   const BatchedProduct product = check_device_gemm(call, options);
-  const PreparedSides sides = operands.sides(call.order);
-  check_turned(call, sides);
-  check_aligned("a", call.a.data, call.type.bytes());
-  check_aligned("b", call.b.data, call.type.bytes());
-  check_aligned("c", call.c, call.type.bytes());
-  check_aligned("options.bound", options.bound, sizeof(double));
-  if (!product.is_there()) return enqueue_nothing(options, place);
-  place.check();
-  on_device([&] {
-    check_device(operands);
-    const auto problem = find_problem(product, options, place.stream, sides);
-    place.check_holds(problem->places.bytes, "ozfp4_cuda_workspace_size_prepared");
-    launch(*problem, product, options, place.workspace, place.stream, false, sides);
-  });
+  if (product.is_there()) on_device([&] { check_device(operands); });
+  enqueue(call, product, options, operands.sides(call.order), place, "ozfp4_cuda_workspace_size_prepared");
 }
 
 // At most that of whatever call there is of these operands.
@@ -142,13 +124,13 @@ std::int64_t workspace_bytes(GemmCall call, const Operands& operands, const ozfp
   const PreparedSides sides = operands.sides(call.order);
   place_anywhere(call);
   if (!check_device_gemm(call, options).is_there()) return 0;
-  std::int64_t most = 0;
   on_device([&] { check_device(operands); });
-  for (const BatchedProduct& own : widest(call, options)) {
-    if (own.alpha.imag() != 0 && sides.left != nullptr) continue;
-    on_device([&] { most = std::max(most, find_problem(own, options, nullptr, sides)->places.bytes); });
+  std::vector<BatchedProduct> products = widest(call, options);
+  if (sides.left != nullptr && sides.right != nullptr) {  // which are not multiplied by i
+    products.erase(std::remove_if(products.begin(), products.end(), [](const auto& own) { return is_imaginary(own.alpha); }),
+                   products.end());
   }
-  return most;
+  return most_bytes(products, options, sides);
 }
 
 }  // namespace

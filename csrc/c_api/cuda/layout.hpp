@@ -1,0 +1,66 @@
+// What problems of floating-point numbers and of integers share: what they are kept by, places in a workspace, and the layout of
+// the stages behind these.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "arith/multiples.hpp"
+#include "c_api/checked/options.hpp"
+#include "cuda/matmul.hpp"
+
+namespace ozfp4::c_api {
+
+inline constexpr std::int64_t kPlaceAlignment = 256;
+
+// ---- What is kept ----
+
+using Key = std::vector<std::int64_t>;
+
+inline std::int64_t number_of(const void* address) { return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(address)); }
+
+// What counts of a pointer: the widest loads and stores are of 16 bytes.
+inline std::int64_t offset_of(const void* data) {
+  constexpr std::uintptr_t widest = 16;
+  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) % widest);
+}
+
+// What was made for the key, or is made now by make(), one at a time; all of a kind are forgotten where they become too many.
+template <class Problem, class Make>
+std::shared_ptr<const Problem> kept_or_made(const Key& key, const Make& make) {
+  constexpr std::size_t most = 256;
+  static auto* const kept = new std::map<Key, std::shared_ptr<const Problem>>;
+  static auto* const lock = new std::mutex;
+  const std::lock_guard<std::mutex> alone(*lock);
+  const auto found = kept->find(key);
+  if (found != kept->end()) return found->second;
+  const std::shared_ptr<const Problem> made = make();
+  if (kept->size() >= most) kept->clear();
+  kept->emplace(key, made);
+  return made;
+}
+
+// ---- Places ----
+
+// One behind the other.
+struct PlaceCount {
+  std::int64_t bytes = 0;
+
+  void add(std::int64_t& place, bool is_there, std::int64_t size) {
+    place = bytes;
+    if (is_there) bytes += round_up(size, kPlaceAlignment);
+  }
+};
+
+// What the workspace limit leaves behind so many bytes of `what`. Throws Refusal OZFP4_WORKSPACE where that is nothing.
+std::int64_t left_behind(std::int64_t taken, const char* what, const Options& options);
+
+// The stages of a product in so many bytes, without planes where `direct` allows it. Throws std::length_error where they are too
+// few, std::invalid_argument where a stage would not take the product.
+cuda::CudaLayout lay_out_stages(const cuda::CudaPlan& plan, const cuda::CudaProduct& product, const cuda::Gpu& gpu,
+                                std::int64_t bytes, cuda::Direct direct);
+
+}  // namespace ozfp4::c_api

@@ -1,0 +1,47 @@
+#include "c_api/cuda/product/enqueue.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <stdexcept>
+
+#include "c_api/checked/status.hpp"
+#include "c_api/cuda/product/sum.hpp"
+
+namespace ozfp4::c_api {
+
+void enqueue(const GemmCall& call, const BatchedProduct& product, const Options& options, const PreparedSides& sides,
+             const Place& place, const char* query) {
+  check_aligned("a", call.a.data, call.type.bytes());
+  check_aligned("b", call.b.data, call.type.bytes());
+  check_aligned("c", call.c, call.type.bytes());
+  check_aligned("options.bound", options.bound, sizeof(double));
+  if (!product.is_there()) return enqueue_nothing(options, place);
+  place.check();
+  on_device([&] {
+    const DeviceSum sum = find_sum(product, options, place.stream, sides);
+    place.check_holds(sum.places.bytes, query);
+    launch(sum, product, options, place.workspace, place.stream, sides);
+  });
+}
+
+std::int64_t most_bytes(const std::vector<BatchedProduct>& products, const Options& options, const PreparedSides& sides) {
+  std::int64_t most = -1;
+  std::exception_ptr beyond;  // the first one
+  const auto is_beyond = [&] {
+    if (!beyond) beyond = std::current_exception();
+  };
+  for (const BatchedProduct& own : products) {
+    try {
+      on_device([&] { most = std::max(most, find_sum(own, options, nullptr, sides).places.bytes); });
+    } catch (const std::length_error&) {
+      is_beyond();
+    } catch (const Refusal& refusal) {
+      if (refusal.status() != OZFP4_WORKSPACE) throw;
+      is_beyond();
+    }
+  }
+  if (most < 0) std::rethrow_exception(beyond);
+  return most;
+}
+
+}  // namespace ozfp4::c_api

@@ -1,0 +1,23 @@
+// What the functions that multiply matrices on a device do with a product that is checked, prepared or not.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "c_api/checked/gemm.hpp"
+#include "c_api/checked/options.hpp"
+#include "c_api/cuda/entry.hpp"
+#include "c_api/cuda/prepared/operand.hpp"
+
+namespace ozfp4::c_api {
+
+// Checks the addresses and the workspace, whose size the function `query` says, and enqueues the product. Throws Refusal. Range:
+// check_device_gemm has made `product` of the call.
+void enqueue(const GemmCall& call, const BatchedProduct& product, const Options& options, const PreparedSides& sides,
+             const Place& place, const char* query);
+
+// The workspace of the one that takes most. Those that exceed a workspace limit do not count where another does not: a program
+// may never have their factors. Throws Refusal.
+std::int64_t most_bytes(const std::vector<BatchedProduct>& products, const Options& options, const PreparedSides& sides);
+
+}  // namespace ozfp4::c_api

@@ -1,0 +1,69 @@
+#include "arith/update/part_sum.hpp"
+#include "cuda/complex/pairs.cuh"
+#include "cuda/complex/sum.hpp"
+#include "cuda/launch.hpp"
+
+namespace ozfp4::cuda {
+namespace {
+
+constexpr int kWarps = kPairThreads / 32;
+
+// All lanes of a warp. What an approximate sum leaves open is summed exactly, one lane after the other in the digits of the warp.
+template <class T>
+__device__ __forceinline__ T rounded_sum(const PartSum& of, std::int64_t* digit) {
+  T result = 0;
+  bool is_settled = true;
+  if (of.are_finite) {
+    is_settled = settle_sum<T, true>(of, result);
+  } else {
+    result = special_sum<T>(of);
+  }
+  const unsigned lane = threadIdx.x % 32;
+#pragma unroll 1
+  for (unsigned open = __ballot_sync(0xffffffffu, !is_settled); open != 0; open &= open - 1) {
+    for (unsigned i = lane; i < kExactDigits; i += 32) digit[i] = 0;
+    __syncwarp();
+    if (lane == static_cast<unsigned>(__ffs(static_cast<int>(open))) - 1) result = exact_sum<T>(of, digit);
+    __syncwarp();
+  }
+  return result;
+}
+
+template <class T>
+__global__ void __launch_bounds__(kPairThreads) sum_kernel(const __grid_constant__ ComplexMatrixSum sum) {
+  using Pair = Two<T>;
+  __shared__ std::int64_t digits[kWarps][kExactDigits];
+  std::int64_t* digit = digits[threadIdx.x / 32];
+  const bool has_addend = sum.beta[0] != 0 || sum.beta[1] != 0;
+  for_pairs(sum.matrices * sum.rows, sum.columns, [&](std::int64_t line, std::int64_t column, bool is_inside) {
+    const std::int64_t matrix = line / sum.rows, row = line - matrix * sum.rows;
+    Pair& place = reinterpret_cast<Pair*>(sum.c + matrix * sum.matrix_stride + row * sum.stride)[column];
+    const std::int64_t at = line * sum.columns + column;
+    ComplexSum of;
+    if (is_inside && sum.product != nullptr) {
+      const Pair x = reinterpret_cast<const Pair*>(sum.product)[at];
+      of.add(0, x.re, x.im, sum.alpha[0], sum.alpha[1]);
+    }
+    if (is_inside && sum.rest != nullptr) {
+      const Pair x = reinterpret_cast<const Pair*>(sum.rest)[at];
+      of.add(1, is_finite(x.re) ? x.re : T(0), is_finite(x.im) ? x.im : T(0), sum.alpha[0], sum.alpha[1]);
+    }
+    if (is_inside && has_addend) {
+      const Pair x = place;
+      of.add(2, x.re, x.im, sum.beta[0], sum.beta[1]);
+    }
+    Pair result;
+    result.re = rounded_sum<T>(of.real, digit);
+    result.im = rounded_sum<T>(of.imaginary, digit);
+    if (is_inside) place = result;
+  });
+}
+
+}  // namespace
+
+void launch_sum(const ComplexMatrixSum& sum, cudaStream_t stream) {
+  const LaunchConfig config = config_of_pairs(sum.matrices * sum.rows, sum.columns, "complex factors", stream);
+  launch(sum.part == ElementType::float64 ? sum_kernel<double> : sum_kernel<float>, config, sum);
+}
+
+}  // namespace ozfp4::cuda
