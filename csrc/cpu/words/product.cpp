@@ -24,15 +24,16 @@ constexpr std::int64_t kLimbGrain = 4096, kJoinWork = 64;
 
 // Nanoseconds of one thread, by benchmarks/cpu_small.py --ways, in accuracy="fp64": of one product of entries, of one entry of an
 // operand with what becomes of it, and of what every call takes. On a Zen 4 processor in words with one residue, where vectors
-// have products of 64 bits (AVX-512) and where not; by planes of bytes on an INT8 unit, and by a BLAS. On a Xeon with AMX by
-// eight limbs, in words, and by planes, of which several threads share all but the products less well.
+// have products of 64 bits (AVX-512) and where not; by planes of bytes on an INT8 unit, and by a BLAS. On a Xeon with AMX, at
+// 97194def, by eight limbs, in words, and by planes, of which several threads share all but the products less well: fitted to
+// the times of 14 shapes, each row by what its ways take of each other, as the clock was another one from row to row.
 struct Costs {
   double product, entry, call;
 };
 constexpr Costs kFastWords{0.125, 2.0, 3e3}, kSlowWords{0.30, 2.0, 3e3}, kBytePlanes{0.07, 20.0, 12e3},
     kBlasPlanes{0.28, 9.0, 12e3};
-constexpr Costs kAmxLimbs{0.154, 1.5, 3.2e3}, kAmxWords{0.255, 2.0, 3e3}, kAmxPlanes{0.045, 25.0, 12e3},
-    kSharedAmxPlanes{0.045, 57.0, 12e3};
+constexpr Costs kAmxLimbs{0.039, 1.7, 6e3}, kAmxWords{0.165, 2.7, 7e3}, kAmxPlanes{0.030, 17.0, 8e3},
+    kSharedAmxPlanes{0.030, 37.0, 8e3};
 constexpr double kMostProducts = 0x1p27, kMostLimbProducts = 0x1p30;  // more were not found to be faster
 
 // Then a sum of words takes less than two in FP64.
@@ -78,11 +79,12 @@ WordWays ways_that_pay(std::int64_t m, std::int64_t n, std::int64_t k, const Pro
   const WordShape shape = is_turned(m, n) ? WordShape(n, m, k) : WordShape(m, n, k);
   const LimbShape limbs(m, n, k, kMostLimbs);
   const double inner = static_cast<double>(k), of_words = product(shape.rows, shape.columns, k);
+  const double padded = lines(shape.rows, shape.columns) * inner;  // entries, which limbs are cut from, too
   const double of_limbs = product(limbs.rows, limbs.columns, limbs.tiles) * (kPanelLines * kTileBytes);
   const Costs words = amx_limbs.is_here() ? kAmxWords : multiplies_words_fast() ? kFastWords : kSlowWords;
   const ByteKernel* kernel = serving_byte_kernel();
-  const double in_words = nanoseconds(words, of_words, lines(shape.rows, shape.columns) * inner);
-  const double by_limbs = nanoseconds(kAmxLimbs, of_limbs, lines(m, n) * inner);
+  const double in_words = nanoseconds(words, of_words, padded);
+  const double by_limbs = nanoseconds(kAmxLimbs, of_limbs, padded);
   const auto of_planes = [&](const Costs& planes) { return nanoseconds(planes, product(m, n, k), lines(m, n) * inner); };
   double by_planes = of_planes(kernel == &amx_kernel ? kAmxPlanes : kernel != nullptr ? kBytePlanes : kBlasPlanes);
   // How many threads there are is asked of the system: only where it decides.
