@@ -54,6 +54,13 @@ OZFP4_INLINE __m512i diagonal(const std::int32_t* row, int d) {
   return d < Diagonals ? _mm512_load_si512(row + d * kDiagonalSums) : _mm512_setzero_si512();
 }
 
+// The diagonal above those of the words, of nine limbs.
+template <int Diagonals>
+OZFP4_INLINE void add_last(const std::int32_t* row, Row& own) {
+  static_assert(Diagonals <= 4 * kWords + 1);
+  if (Diagonals > 4 * kWords) own.above = _mm512_add_epi32(own.above, diagonal<Diagonals>(row, 4 * kWords));
+}
+
 // Diagonals one after the other. Range: |D_d| <= 2^30.
 template <int Diagonals>
 OZFP4_INLINE void carry_singly(const std::int32_t* row, Row& own) {
@@ -68,6 +75,7 @@ OZFP4_INLINE void carry_singly(const std::int32_t* row, Row& own) {
     }
     own.word[i] = beside<16>(beside<8>(digit[0], digit[1]), beside<8>(digit[2], digit[3]));
   }
+  add_last<Diagonals>(row, own);
 }
 
 // Two diagonals as one number of 32 bits. Range: pairs_fit.
@@ -86,6 +94,7 @@ OZFP4_INLINE void carry_in_pairs(const std::int32_t* row, Row& own) {
     }
     own.word[i] = beside<16>(digit[0], digit[1]);
   }
+  add_last<Diagonals>(row, own);
 }
 
 // 64-bit lanes as unpacking 32-bit ones leaves them: of 0 to 15 the first half has 0, 1, 4, 5 and so on, the second the others.
@@ -212,7 +221,8 @@ void round_diagonals(const std::int32_t* sums, int limbs, std::int64_t inner, co
   switch (limbs) {
     case 4: return round_any<4>(sums, inner, tile);
     case 7: return round_any<7>(sums, inner, tile);
-    default: return round_any<8>(sums, inner, tile);
+    case 8: return round_any<8>(sums, inner, tile);
+    default: return round_any<9>(sums, inner, tile);
   }
 }
 

@@ -11,7 +11,7 @@ namespace ozfp4 {
 
 // Every sum of diagonals is below 2^kMostLimbBits in magnitude. For these exponents x 2^exponent is 0 or a normal number, and so
 // are the powers of two on the way, 2^(exponent - 63) being the least of them.
-inline constexpr int kMostLimbBits = 137;
+inline constexpr int kMostLimbBits = 153;
 inline constexpr std::int32_t kLeastLimbExponent = -1022 + 63, kMostLimbExponent = 1023 - kMostLimbBits;
 static_assert(2 * kMostLimbCapacity + 12 < kMostLimbBits && kMostLimbInner == 1 << 12);
 

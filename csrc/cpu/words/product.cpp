@@ -93,9 +93,8 @@ WordWays ways_that_pay(std::int64_t m, std::int64_t n, std::int64_t k, const Pro
   }
   WordWays ways;
   ways.words = of_words <= kMostProducts && in_words <= by_planes;
-  // Correctly rounded results of double precision have longer integers than limbs hold, with few exceptions.
-  const bool are_short = promise.accuracy == Accuracy::scaled ? bits <= kMostLimbCapacity
-                                                              : promise.accuracy == Accuracy::fp64 || promise.precision < 53;
+  // Where lines have capacities of their own nearly all are short enough.
+  const bool are_short = promise.accuracy != Accuracy::scaled || bits <= kMostLimbCapacity;
   const bool may_be_limbs = unit != nullptr && are_short && of_limbs <= kMostLimbProducts;
   if (may_be_limbs && by_limbs <= by_planes && by_limbs <= in_words) ways.limbs = unit;
   return ways;

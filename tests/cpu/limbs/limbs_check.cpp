@@ -21,7 +21,7 @@ namespace {
 
 using namespace ozfp4;
 
-constexpr int kCounts[] = {4, 7, 8};
+constexpr int kCounts[] = {4, 7, 8, 9};
 
 std::int64_t integer_below(int bits) {
   const std::int64_t most = std::int64_t(1) << (random_int(0, 3) == 0 ? bits : random_int(1, bits));
@@ -36,6 +36,11 @@ struct Laid {
   int limbs;
 };
 
+// Below 2^bits, or that.
+double some_integer(int bits) {
+  return std::ldexp(static_cast<double>(integer_below(std::min(bits, 62))), random_int(0, std::max(0, bits - 62)));
+}
+
 double some_entry(int bits) {
   switch (random_int(0, 20)) {
     case 0: return std::numeric_limits<double>::quiet_NaN();
@@ -43,19 +48,21 @@ double some_entry(int bits) {
     case 2: return 0x1p-1060 * random_int(-9, 9);
     case 3: return 0.5 + static_cast<double>(integer_below(20));  // ties
     case 4: return -0.0;
-    default: return static_cast<double>(integer_below(bits)) * (random_int(0, 1) == 0 ? 1.0 : 0.37);
+    // Halfway between integers of two parts, which nine limbs have: those of 40 bits and what is above.
+    case 5: return std::ldexp(static_cast<double>(integer_below(std::max(bits - 40, 1))) + 0.5, bits > 62 ? 39 : 0);
+    default: return some_integer(bits) * (random_int(0, 1) == 0 ? 1.0 : 0.37);
   }
 }
 
 // The integer of a line's entry, from its limbs.
-std::int64_t joined(const std::vector<std::int8_t>& panel, const Laid& laid, std::int64_t tiles, std::int64_t line, std::int64_t k) {
-  std::uint64_t sum = 0;
+double joined(const std::vector<std::int8_t>& panel, const Laid& laid, std::int64_t tiles, std::int64_t line, std::int64_t k) {
+  __extension__ __int128 sum = 0;
   for (int i = laid.limbs - 1; i >= 0; --i) {
     const std::int64_t in_tile = laid.is_left ? line * kTileDepth + k % kTileDepth : k % kTileDepth / 4 * 64 + 4 * line + k % 4;
     const std::int8_t limb = panel[static_cast<std::size_t>((i * tiles + k / kTileDepth) * kTileBytes + in_tile)];
-    sum = sum * 256 + static_cast<std::uint64_t>(static_cast<std::int64_t>(limb));
+    sum = sum * 256 + limb;
   }
-  return static_cast<std::int64_t>(sum);
+  return static_cast<double>(sum);  // exact, as it is that of an FP64 number
 }
 
 void check_encode(const Laid& laid) {
@@ -91,7 +98,7 @@ void check_encode(const Laid& laid) {
     for (std::int64_t k = 0; k < tiles * kTileDepth; ++k) {
       const double entry = line < laid.lines && k < laid.inner ? x[at(line, k)] : 0.0;
       const double z = std::isfinite(entry) ? entry * lines.scale[line] : 0.0;
-      is_right = is_right && joined(plain, laid, tiles, line, k) == static_cast<std::int64_t>(std::nearbyint(z));
+      is_right = is_right && joined(plain, laid, tiles, line, k) == std::nearbyint(z);
       count += std::isfinite(entry) && entry != 0 && (std::nearbyint(z) != z || z == 0);
     }
     is_right = is_right && (line >= laid.lines || count == plain_rounded[line]);
@@ -159,7 +166,11 @@ void check_plain_loops(int limbs) {
 // Sums of any size against their definition, in four digits of 2^32 and what is above.
 void check_join(int limbs, std::int32_t most) {
   alignas(64) static std::int32_t sums[kMostSums];
-  for (auto& x : sums) x = random_int(0, 4) == 0 ? (random_int(0, 1) == 0 ? most : -most) : random_int(-most, most);
+  for (auto& x : sums) {
+    // Of nine limbs the uppermost diagonal is that of uppermost limbs.
+    const std::int32_t own = &x - sums < 16 * kDiagonalSums ? most : std::min(most, static_cast<std::int32_t>(kMostLimbInner * 65 * 65));
+    x = random_int(0, 4) == 0 ? (random_int(0, 1) == 0 ? own : -own) : random_int(-own, own);
+  }
   std::vector<double> parts[3];
   const std::int64_t pitch = 37, rows = random_int(1, 16);
   for (auto& x : parts) x.assign(16 * pitch, -7.5);
@@ -180,9 +191,11 @@ void check_join(int limbs, std::int32_t most) {
       __extension__ const __int128 unit = static_cast<__int128>(1) << 96;
       __extension__ const __int128 low = ((lower % unit) + unit) % unit;
       upper += static_cast<std::int64_t>((lower - low) / unit);
-      is_right = is_right && parts[0][at] == static_cast<double>(upper) * 0x1p96 &&
-                 static_cast<__int128>(parts[1][at]) + static_cast<__int128>(parts[2][at]) == low && parts[2][at] < 0x1p52 &&
-                 parts[2][at] >= 0 && std::fmod(parts[1][at], 0x1p52) == 0;
+      // The lowest byte above 2^96 is the middle part's.
+      const std::int64_t byte = upper & 0xFF;
+      is_right = is_right && parts[0][at] == static_cast<double>((upper - byte) / 256) * 0x1p104 &&
+                 static_cast<__int128>(parts[1][at]) + static_cast<__int128>(parts[2][at]) == low + byte * unit &&
+                 parts[2][at] < 0x1p52 && parts[2][at] >= 0 && std::fmod(parts[1][at], 0x1p52) == 0;
     }
   }
   report("joined", is_right, std::to_string(limbs) + " limbs, sums up to " + std::to_string(most));
@@ -269,7 +282,7 @@ void check_round(int limbs, std::int64_t inner, std::int32_t least, std::int32_t
 
 void check_rounding(int limbs) {
   if (!can_round_diagonals()) return;
-  for (const std::int64_t inner : {1, 64, 70, 72, 73, 83, 84, 169, 170, 1000, 4096}) {
+  for (const std::int64_t inner : {1, 63, 64, 70, 72, 73, 83, 84, 169, 170, 1000, 4096}) {
     for (int i = 0; i < 60; ++i) {
       check_round(limbs, inner, -200, 200, i % 4 == 0);
       check_round(limbs, inner, kLeastLimbExponent, kMostLimbExponent, i % 4 == 0);
