@@ -57,4 +57,15 @@ void join_diagonals(const std::int32_t* sums, int limbs, const JoinedTile& tile)
   }
 }
 
+JoinedInteger join_diagonals(const std::int32_t* sums, int limbs) {
+  JoinedInteger x = wide_zero<6>();
+  std::int64_t above = 0;
+  for (int d = 0; d < 4 * 6; ++d) {
+    if (d < diagonals_of(limbs)) above += sums[d * kDiagonalSums];
+    x.word[d / 4] |= static_cast<std::uint32_t>(above & 0xFF) << (8 * (d % 4));
+    above >>= 8;
+  }
+  return x;
+}
+
 }  // namespace ozfp4

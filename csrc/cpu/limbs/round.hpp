@@ -34,4 +34,21 @@ bool can_round_diagonals();
 // default floating-point mode.
 void round_diagonals(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile);
 
+// What is known of the rounding of a tile's lines, from its first row or column on: how many entries are rounded and how many are
+// not 0, as numbers, 2^(c - 1 - shift) and 2^-shift.
+struct LineErrors {
+  const double *rounded, *nonzeros, *half, *power;
+};
+
+// Bits of columns, by row: entries of which the error is 0, and those where not every number within the error, error_bound
+// (arith/accuracy/certificate.hpp), is known to round to the same result.
+struct CertainEntries {
+  std::uint16_t exact[kPanelLines], uncertain[kPanelLines];
+};
+
+// The same results, with the rounding test of accuracy="correct". Range: as above, the errors' counts up to kMostLimbInner, and
+// powers of two that are normal numbers.
+void round_diagonals_certain(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile,
+                             const LineErrors& rows, const LineErrors& columns, CertainEntries& found);
+
 }  // namespace ozfp4

@@ -6,6 +6,7 @@
 #include "arith/multiples.hpp"
 #include "cpu/accuracy/certified_block.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
+#include "cpu/limbs/certain.hpp"
 #include "cpu/limbs/join.hpp"
 #include "cpu/limbs/round.hpp"
 #include "cpu/runtime/threads.hpp"
@@ -210,13 +211,20 @@ void WordProduct::round_limbs(const ResultView& result) const {
   });
 }
 
-// Where results need nothing but to be rounded, as they come, what the lines say of them; nothing where they do. Those of special
-// lines are void.
+// With the rounding test.
+EntryCounts WordProduct::round_limbs_certain(const Target& target, Listed& listed) const {
+  CertainLimbs results(scales_a(), scales_b(), limbs_->limbs, shape_.inner, target, listed);
+  multiply_limbs([&](std::int64_t row, std::int64_t column, const std::int32_t* sums) { results.round(row, column, sums); });
+  return results.counts();
+}
+
+// Where results need nothing but to be rounded, and perhaps tested, as they come, what the lines say of them; nothing where they
+// do. Those of special lines are void.
 std::optional<EntryCounts> WordProduct::counts_of_rounded(const Promise& promise, const Target& target) const {
   const bool is_plain = target.result.type == ElementType::float64 && target.rounding == Rounding::nearest &&
                         !target.update.is_asked && !target.has_bound();
-  if (!is_plain || promise.accuracy == Accuracy::correct || !can_round_diagonals() || !may_round_exponents()) return std::nullopt;
-  if (promise.accuracy == Accuracy::scaled) return EntryCounts{};
+  if (!is_plain || !can_round_diagonals() || !may_round_exponents()) return std::nullopt;
+  if (promise.accuracy != Accuracy::fp64) return EntryCounts{};
   return counted_by_lines({scales_a(), 0}, a_->lines(), {scales_b(), 0}, b_->lines(), shape_.inner, promise.precision);
 }
 
@@ -268,6 +276,7 @@ bool WordProduct::multiply_words() {
 }
 
 EntryCounts WordProduct::finish(const Promise& promise, const Target& target, Listed* listed) const {
+  if (rounded_ && listed != nullptr) return round_limbs_certain(target, *listed);
   if (rounded_) {
     round_limbs(target.result);
     return *rounded_;

@@ -1,6 +1,6 @@
 // Limbs of eight bits: entries to limbs by shuffles against plain loops and against the entries; sums of diagonals by AMX, where
 // it is, and by its walk over modelled tiles against plain loops; these sums joined against the integers that they are, and rounded
-// where they lie against arith/'s rounding of these.
+// and tested where they lie against arith/'s rounding of these and of what lies within the error.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "arith/accuracy/certificate.hpp"
 #include "arith/limbs/signed_bytes.hpp"
+#include "arith/scale_wide.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "check.hpp"
 #include "cpu/bytes/model_tiles.hpp"
@@ -224,8 +226,9 @@ void put_digits(std::int64_t value, int lowest, int limbs, std::int32_t* sums) {
   }
 }
 
-// Of every length: zeros, all digits the largest, single bits, halfway between two results or beside that, any others.
-void put_sums(int limbs, std::int64_t inner, std::int32_t* sums) {
+// Of every length: zeros, all digits the largest, single bits, halfway between two results or beside that, any others. `beside`:
+// how far beside.
+void put_sums(int limbs, std::int64_t inner, std::int64_t beside, std::int32_t* sums) {
   const int diagonals = diagonals_of(limbs), kind = random_int(0, 5), kept = random_int(0, diagonals);
   for (int d = 0; d < diagonals; ++d) sums[d * kDiagonalSums] = 0;
   if (kind <= 1) {
@@ -241,14 +244,57 @@ void put_sums(int limbs, std::int64_t inner, std::int32_t* sums) {
   const int lowest = random_int(0, std::max(0, diagonals - (inner < 1000 ? 8 : 5)));
   if (kind == 2) {  // also where one word ends
     put_digits(sign * (std::int64_t(1) << random_int(0, 60)), lowest, limbs, sums);
-    return put_digits(random_int(-1, 1), 0, limbs, sums);
+    return put_digits(random_int(-1, 1) * beside, 0, limbs, sums);
   }
   if (kind == 3 && random_int(0, 3) == 0) return;
   // 53 bits, the one that ties below them, and perhaps something far below.
   const std::int64_t tie = (std::int64_t(1) << 53) + 2 * random_int(std::int64_t(0), (std::int64_t(1) << 52) - 1) + 1;
   put_digits(sign * tie, lowest, limbs, sums);
   if (kind == 5 && lowest > 0) put_digits(random_int(-1, 1), random_int(0, lowest - 1), limbs, sums);
+  if (kind == 4) put_digits(random_int(-1, 1) * beside, 0, limbs, sums);
 }
+
+// Lines of which some entries are rounded.
+struct RoundedLines {
+  std::vector<LineRecord> records;
+  std::vector<double> numbers[4];
+
+  RoundedLines(const std::vector<std::int32_t>& shifts, std::int64_t inner, int most_capacity) {
+    for (const std::int32_t shift : shifts) {
+      LineRecord own;
+      own.capacity = random_int(2, most_capacity);
+      own.nonzeros = random_int(0, 3) == 0 ? random_int(std::int64_t(0), inner) : inner;
+      own.rounded = static_cast<std::uint64_t>(random_int(0, 3) == 0 ? 0 : random_int(std::int64_t(0), own.nonzeros));
+      records.push_back(own);
+      numbers[0].push_back(static_cast<double>(own.rounded));
+      numbers[1].push_back(static_cast<double>(own.nonzeros));
+      numbers[2].push_back(std::ldexp(1.0, own.capacity - 1 - shift));
+      numbers[3].push_back(std::ldexp(1.0, -shift));
+    }
+  }
+
+  LineErrors errors() const { return {numbers[0].data(), numbers[1].data(), numbers[2].data(), numbers[3].data()}; }
+};
+
+// Whether all numbers within `error` of x round to one.
+bool round_alike(const Sum& x, const Sum& error, std::int32_t exponent) {
+  const auto round = [&](const Sum& value) { return round_wide<double>(value, exponent, Rounding::nearest); };
+  return float_bits(round(wide_sub(x, error))) == float_bits(round(wide_add(x, error)));
+}
+
+// The rounding test vouches for nothing that is not certain, and for all that is by a little more; but for errors of a quarter
+// of the result's last place, or nearly that.
+bool is_tested_right(const Sum& x, const LineRecord& row, const LineRecord& column, std::int32_t exponent, bool is_exact,
+                     bool is_uncertain) {
+  const Sum error = error_bound<6>(row, column);
+  const double bound = round_scaled<double>(error, 0), size = std::fabs(round_scaled<double>(x, 0));
+  if (is_exact || bound == 0.0) return is_exact && bound == 0.0 && !is_uncertain;
+  if (!is_uncertain) return round_alike(x, error, exponent);
+  const Sum more = scaled_wide<6>(std::ceil(bound * (1 + 0x1p-16)) + std::ceil(size * 0x1p-91), 0);
+  return bound >= size * 0x1p-56 || !round_alike(x, more, exponent);
+}
+
+std::int64_t certain = 0, uncertain = 0;
 
 // What lies beside the tile stays as it is, and so do sums of which there are no results.
 void check_round(int limbs, std::int64_t inner, std::int32_t least, std::int32_t most, bool is_turned) {
@@ -264,9 +310,15 @@ void check_round(int limbs, std::int64_t inner, std::int32_t least, std::int32_t
   std::memset(found.data(), kPoison, found.size() * sizeof(double));
   std::vector<double> expected = found;
   const std::int64_t row_step = is_turned ? 1 : pitch, column_step = is_turned ? pitch : 1;
+  const int most_capacity = random_int(0, 3) == 0 ? random_int(2, 70) : random_int(2, 12);
+  const RoundedLines of_rows(row_shift, inner, most_capacity), of_columns(column_shift, inner, most_capacity);
+  const auto error_of = [&](std::int64_t i, std::int64_t j) {
+    return round_scaled<double>(error_bound<6>(of_rows.records[static_cast<std::size_t>(i)], of_columns.records[static_cast<std::size_t>(j)]), 0);
+  };
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < columns; ++j) {
-      put_sums(limbs, inner, sums + 16 * i + j);
+      const double error = std::min(error_of(i, j), 0x1p60);
+      put_sums(limbs, inner, random_int(0, 1) == 0 ? 1 : static_cast<std::int64_t>(error) + random_int(-2, 2), sums + 16 * i + j);
       const std::int32_t exponent = -(row_shift[static_cast<std::size_t>(i)] + column_shift[static_cast<std::size_t>(j)]);
       expected[static_cast<std::size_t>(i * row_step + j * column_step)] =
           round_scaled<double>(integer_of_sums(sums + 16 * i + j, limbs), exponent);
@@ -275,9 +327,28 @@ void check_round(int limbs, std::int64_t inner, std::int32_t least, std::int32_t
   round_diagonals(sums, limbs, inner,
                   {row_shift.data(), column_shift.data(), rows, columns, reinterpret_cast<char*>(found.data()), 8 * row_step,
                    8 * column_step});
-  report("rounded", std::memcmp(found.data(), expected.data(), found.size() * sizeof(double)) == 0,
-         std::to_string(limbs) + " limbs, K = " + std::to_string(inner) + ", exponents from " + std::to_string(least) + " to " +
-             std::to_string(most));
+  const std::string name = std::to_string(limbs) + " limbs, K = " + std::to_string(inner) + ", exponents from " +
+                           std::to_string(least) + " to " + std::to_string(most);
+  report("rounded", std::memcmp(found.data(), expected.data(), found.size() * sizeof(double)) == 0, name);
+  std::memset(found.data(), kPoison, found.size() * sizeof(double));
+  CertainEntries tested;
+  round_diagonals_certain(sums, limbs, inner,
+                          {row_shift.data(), column_shift.data(), rows, columns, reinterpret_cast<char*>(found.data()),
+                           8 * row_step, 8 * column_step},
+                          of_rows.errors(), of_columns.errors(), tested);
+  report("rounded with a test", std::memcmp(found.data(), expected.data(), found.size() * sizeof(double)) == 0, name);
+  bool is_right = true;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      const auto row = static_cast<std::size_t>(i), column = static_cast<std::size_t>(j);
+      const bool is_exact = (tested.exact[i] >> j & 1) != 0, is_uncertain = (tested.uncertain[i] >> j & 1) != 0;
+      certain += !is_exact && !is_uncertain, uncertain += is_uncertain;
+      is_right = is_right && is_tested_right(integer_of_sums(sums + 16 * i + j, limbs), of_rows.records[row], of_columns.records[column],
+                                             -(row_shift[row] + column_shift[column]), is_exact, is_uncertain);
+    }
+    is_right = is_right && tested.uncertain[i] >> columns == 0;
+  }
+  report("tested", is_right, name);
 }
 
 void check_rounding(int limbs) {
@@ -287,6 +358,19 @@ void check_rounding(int limbs) {
       check_round(limbs, inner, -200, 200, i % 4 == 0);
       check_round(limbs, inner, kLeastLimbExponent, kMostLimbExponent, i % 4 == 0);
     }
+  }
+  // Of four limbs few integers are longer than 55 bits more than their error.
+  report("tests say both", certain > (limbs > 4 ? 10000 : 100) && uncertain > 10000, std::to_string(certain) + " and " + std::to_string(uncertain));
+  certain = uncertain = 0;
+}
+
+// One integer by itself, against its definition.
+void check_one(int limbs) {
+  alignas(64) static std::int32_t sums[kMostSums];
+  for (int i = 0; i < 300; ++i) {
+    put_sums(limbs, random_int(1, 4096), 1, sums);
+    const Sum x = integer_of_sums(sums, limbs), found = join_diagonals(sums, limbs);
+    report("one integer", std::equal(x.word, x.word + 6, found.word), std::to_string(limbs) + " limbs");
   }
 }
 
@@ -310,6 +394,7 @@ int main() {
     for (const std::int32_t most : {1, 1000, 1 << 20, 1 << 29}) {
       for (int i = 0; i < 20; ++i) check_join(limbs, most);
     }
+    check_one(limbs);
     check_rounding(limbs);
   }
   return finish();

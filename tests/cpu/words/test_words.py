@@ -247,6 +247,33 @@ def test_correct_results_by_nine_limbs(rounding: str) -> None:
         assert about.kernel.startswith(kernel)
 
 
+@by_limbs
+@pytest.mark.parametrize("threads", [1, 3])
+def test_what_limbs_leave_to_repair(threads: int) -> None:
+    """Half of the results cancel to less than the error of their integers; tiles share words of what is listed."""
+    rng = np.random.default_rng(7)
+    p, q = np.sqrt(rng.random((70, 40))), np.sqrt(rng.random((40, 150)))
+    p[:, ::9], q[::9] = 2.0**-18 * p[:, ::9], 2.0**-18 * q[::9]  # lines of more bits than are kept
+    a = np.hstack([p, p * (1 + 2.0**-52 * rng.integers(-3, 4, p.shape))])
+    sign = np.where(rng.random(150) < 0.5, -1.0, 1.0)
+    b = np.vstack([q, q * sign])
+    a[3, 5], a[40, 60], b[2, 100], b[7, 17] = np.nan, np.inf, -np.inf, np.nan
+    ozfp4.set_num_threads(threads)
+    try:
+        c, about = ozfp4.matmul(a, b, accuracy="correct", report=True)
+        with forced_on_cpu():
+            expected, by_planes = ozfp4.matmul(a, b, accuracy="correct", report=True)
+    finally:
+        ozfp4.set_num_threads(None)
+    assert_same_bits(c, expected)
+    assert_same_bits(c, correct_matmul(a, b))
+    assert about.kernel.startswith("9 limbs")
+    assert about.certified == by_planes.certified
+    assert about.certified is not None
+    assert about.certified.repaired_exactly > 1000
+    assert about.certified.result > 1000
+
+
 @pytest.mark.parametrize("asked", [{"backend": "fp64"}, {"scheme": "I"}, {"family": "paper"}, {"plan": True}])
 def test_what_plans_alone_have_is_made_by_planes(asked: dict[str, Any]) -> None:
     a, b = operands("normal", 5, 6, 7)
