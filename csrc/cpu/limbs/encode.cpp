@@ -47,7 +47,7 @@ void encode_plainly(const LimbLines& lines, int limbs, std::int64_t tiles, std::
 }
 
 #ifdef OZFP4_BYTE_SHUFFLES
-#define OZFP4_SHUFFLING __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512vbmi")))
+#define OZFP4_SHUFFLING __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512vbmi,popcnt")))
 
 bool shuffles_bytes() {
   static const bool found = __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
@@ -55,45 +55,44 @@ bool shuffles_bytes() {
   return found;
 }
 
-// 64 entries in eight registers, modulo 2^64; afterwards register i holds their limbs i, in the same order. Of ninth limbs `last`
-// has those of register i in the bytes i, afterwards in the same order as the others.
+// 64 entries in eight registers, plus halves at every byte and modulo 2^64; afterwards register i holds their limbs i, in the
+// same order. Of ninth limbs `last` has those of register i in the bytes i, afterwards in the same order as the others.
 struct Entries {
   __m512i v[8], last;
 };
 
-OZFP4_SHUFFLING inline __m512i byte_halves() { return _mm512_set1_epi64(static_cast<long long>(kByteHalves)); }
-
-OZFP4_SHUFFLING inline __m512i round_to_words(__m512d x) {
-  return _mm512_cvt_roundpd_epi64(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-}
-
 // Entries to the integers of register i, 0 in the place of NaN and infinities, and which of them are rounded.
 //
-// Those of nine limbs are in two parts, z = 2^40 h + rest with h = round(z 2^-40), |h| <= 2^30: rest is an FP64 number, |rest| <=
-// 2^39, and rounded to even it makes z so, as 2^40 h is even. The ninth limb is what the integer plus halves at every byte, which
-// is 2^40 h + t with 0 < t < 2^64, has above 64 bits: bits 24 and up of h + floor(t 2^-40).
+// Those of nine limbs are in two parts, z = 2^40 h + rest with h = round(z 2^-40), |h| <= 2^30, which an addition of 1.5 * 2^52
+// leaves in the lower bits: rest is an FP64 number, |rest| <= 2^39, and rounded to even it makes z so, as 2^40 h is even. With t,
+// that integer plus the halves, 0 < t < 2^64, the ninth limb is what 2^40 h + t has above 64 bits: bits 24 and up of
+// h + floor(t 2^-40), the fourth byte.
 template <bool Nine>
 OZFP4_SHUFFLING inline __mmask8 to_integers(__m512d x, __m512d scale, int i, Entries& own) {
   constexpr int not_finite = 0x01 | 0x08 | 0x10 | 0x80;  // NaN, quiet or not, and both infinities
   const auto is_finite = static_cast<__mmask8>(~_mm512_fpclass_pd_mask(x, not_finite));
   const __m512d z = _mm512_maskz_mul_pd(is_finite, x, scale);
-  const __mmask8 is_not_zero = _mm512_test_epi64_mask(_mm512_castpd_si512(x), _mm512_set1_epi64(INT64_MAX)) & is_finite;
-  if constexpr (!Nine) {
-    const __m512i v = own.v[i] = round_to_words(z);
-    const __mmask8 is_other = _mm512_cmp_pd_mask(_mm512_cvtepi64_pd(v), z, _CMP_NEQ_OQ);
-    return is_other | (_mm512_testn_epi64_mask(v, v) & is_not_zero);
-  } else {
-    const __m512i h = round_to_words(_mm512_mul_pd(z, _mm512_set1_pd(0x1p-40)));
-    const __m512d rest = _mm512_fnmadd_pd(_mm512_cvtepi64_pd(h), _mm512_set1_pd(0x1p40), z);
-    const __m512i v = round_to_words(rest), t = _mm512_add_epi64(v, byte_halves());
-    own.v[i] = _mm512_add_epi64(_mm512_slli_epi64(h, 40), v);
-    const __m512i above = _mm512_add_epi64(h, _mm512_srli_epi64(t, 40));
-    const __m512i last = _mm512_and_si512(_mm512_slli_epi64(above, 32), _mm512_slli_epi64(_mm512_set1_epi64(0xFF), 56));
-    own.last = i == 0 ? last : _mm512_or_si512(_mm512_srli_epi64(own.last, 8), last);
-    const __mmask8 is_other = _mm512_cmp_pd_mask(_mm512_cvtepi64_pd(v), rest, _CMP_NEQ_OQ);
-    const __m512i any = _mm512_or_si512(h, v);
-    return is_other | (_mm512_testn_epi64_mask(any, any) & is_not_zero);
+  __m512d rest = z;
+  __m512i upper;
+  if constexpr (Nine) {
+    const __m512d magic = _mm512_set1_pd(0x1.8p52), sum = _mm512_fmadd_pd(z, _mm512_set1_pd(0x1p-40), magic);
+    rest = _mm512_fnmadd_pd(_mm512_sub_pd(sum, magic), _mm512_set1_pd(0x1p40), z);
+    upper = _mm512_castpd_si512(sum);  // the lower 32 bits of 1.5 * 2^52 are 0
   }
+  const __m512i v = _mm512_cvt_roundpd_epi64(rest, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  const __m512i t = _mm512_add_epi64(v, _mm512_set1_epi64(static_cast<long long>(kByteHalves)));
+  own.v[i] = t;
+  if constexpr (Nine) {
+    own.v[i] = _mm512_add_epi64(_mm512_slli_epi64(upper, 40), t);
+    const __m512i above = _mm512_add_epi64(upper, _mm512_srli_epi64(t, 40));
+    const __m512i fourth = _mm512_set4_epi32(0x0B0B0B0B, 0x0B0B0B0B, 0x03030303, 0x03030303);
+    const __mmask64 bytes = std::uint64_t(0x0101010101010101) << i;
+    own.last =
+        i == 0 ? _mm512_maskz_shuffle_epi8(bytes, above, fourth) : _mm512_mask_shuffle_epi8(own.last, bytes, above, fourth);
+  }
+  const __mmask8 is_other = _mm512_cmp_pd_mask(_mm512_cvtepi64_pd(v), rest, _CMP_NEQ_OQ);
+  const __mmask8 has_vanished = _mm512_cmp_pd_mask(z, _mm512_setzero_pd(), _CMP_EQ_OQ) & is_finite;
+  return is_other | (_mm512_mask_test_epi64_mask(has_vanished, _mm512_castpd_si512(x), _mm512_set1_epi64(INT64_MAX)));
 }
 
 // Every other register of limbs, from pairs of entries.
@@ -109,14 +108,14 @@ OZFP4_SHUFFLING inline void turn_quarters(const __m512i (&pairs)[4], __m512i* v)
 // Limbs as balanced_bytes gives them; where the integer has fewer than eight, those above are 0.
 template <bool Nine>
 OZFP4_SHUFFLING inline void limbs_of_entries(Entries& own) {
-  const __m512i bias = byte_halves();
+  const __m512i halves = _mm512_set1_epi64(static_cast<long long>(kByteHalves));
   alignas(64) static constexpr std::uint8_t kByLimb[64] = {
       0, 8,  16, 24, 32, 40, 48, 56, 1, 9,  17, 25, 33, 41, 49, 57, 2, 10, 18, 26, 34, 42, 50, 58, 3, 11, 19, 27, 35, 43, 51, 59,
       4, 12, 20, 28, 36, 44, 52, 60, 5, 13, 21, 29, 37, 45, 53, 61, 6, 14, 22, 30, 38, 46, 54, 62, 7, 15, 23, 31, 39, 47, 55, 63};
   const __m512i by_limb = _mm512_load_si512(kByLimb);
   __m512i* v = own.v;
   for (int r = 0; r < 8; ++r) {
-    v[r] = _mm512_permutexvar_epi8(by_limb, _mm512_xor_si512(_mm512_add_epi64(v[r], bias), bias));
+    v[r] = _mm512_permutexvar_epi8(by_limb, _mm512_xor_si512(v[r], halves));
   }
   // Now a register has eight limbs by eight entries: pairs of registers are turned, then their quarters.
   __m512i low[4], high[4];
