@@ -183,7 +183,9 @@ void WordProduct::multiply_limbs(const Use& use) const {
     alignas(64) std::int32_t sums[kMostSums];
     ways_.limbs->begin();
     for (std::int64_t tile = begin; tile < end; ++tile) {
-      const std::int64_t i = tile % shape.rows, j = tile / shape.rows;
+      // There and back, so that a panel of B begins with the panels of A that the last one ended with: of 64 x 64 all of A, B's
+      // panel and the sums are more than a first-level cache.
+      const std::int64_t j = tile / shape.rows, along = tile % shape.rows, i = j % 2 == 0 ? along : shape.rows - 1 - along;
       ways_.limbs->run({panels + i * panel, panels + (shape.rows + j) * panel, sums, shape.tiles, shape.limbs});
       use(i * kPanelLines, j * kPanelLines, sums);
     }
