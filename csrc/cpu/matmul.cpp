@@ -44,7 +44,7 @@ Target turned(const Target& target) {
 void finish_words(const WordProduct& product, const OperandView& a, const OperandView& b, const Target& target,
                   const MatmulOptions& options, bool has_records, MatmulOutcome& outcome) {
   const Scales &scale_a = product.scales_a(), &scale_b = product.scales_b();
-  if (!has_records || product.ends_in_finish()) {
+  if (!has_records || product.lists_none()) {
     outcome.entries.extend(product.finish(options.promise, target, nullptr));
   } else {
     Listed listed(a.outer, b.outer);

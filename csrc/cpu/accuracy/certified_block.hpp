@@ -104,6 +104,19 @@ inline std::optional<EntryCounts> counted_by_lines(const BlockLines& rows, std::
   return counts;
 }
 
+// Whether every number within the error of `value` rounds to the same bits, which it stores. `round` is monotonic.
+template <int Words, class Round, class T>
+bool round_alone(const WideInt<Words>& value, const LineRecord& row, const LineRecord& column, bool is_exact, const Round& round,
+                 T& rounded) {
+  if (is_exact) {
+    rounded = round(value);
+    return true;
+  }
+  const WideInt<Words> error = error_bound<Words>(row, column);
+  rounded = round(wide_sub(value, error));
+  return float_bits(rounded) == float_bits(round(wide_add(value, error)));
+}
+
 // Reconstructs a block from its integers: `Source` is Integers (cpu/stages/integers.hpp) or has the same members.
 template <class T, class Source>
 class CertifiedBlock {
@@ -285,19 +298,6 @@ class CertifiedBlock {
       if (!is_kept) listed |= std::uint64_t(1) << i;
     }
     return listed;
-  }
-
-  // Whether every number within the error of `value` rounds to the same bits, which it stores. `round` is monotonic.
-  template <class Round>
-  static bool round_alone(const WideInt<kWords>& value, const LineRecord& row, const LineRecord& column, bool is_exact,
-                          const Round& round, T& rounded) {
-    if (is_exact) {
-      rounded = round(value);
-      return true;
-    }
-    const WideInt<kWords> error = error_bound<kWords>(row, column);
-    rounded = round(wide_sub(value, error));
-    return float_bits(rounded) == float_bits(round(wide_add(value, error)));
   }
 
   void put_bounds(std::int64_t row, std::int64_t column, int n, const Lanes& lanes, std::uint64_t listed,

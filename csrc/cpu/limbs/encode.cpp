@@ -1,10 +1,12 @@
 #include "cpu/limbs/encode.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "arith/float_fields.hpp"
 #include "arith/limbs/limb_words.hpp"
+#include "arith/scale_wide.hpp"
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(OZFP4_NO_CLONES) && !defined(OZFP4_NO_AVX512_CLONES)
 #if !defined(__clang__)
@@ -19,11 +21,11 @@
 namespace ozfp4 {
 namespace {
 
-std::int64_t integer_of(double x, double scale, std::int64_t& rounded) {
-  if (!(std::fabs(x) < INFINITY)) return 0;
+double integer_of(double x, double scale, std::int64_t& rounded) {
+  if (!(std::fabs(x) < INFINITY)) return 0.0;
   const double z = x * scale, value = std::nearbyint(z);
   rounded += value != z || (value == 0.0 && x != 0.0);  // then the scaled number may have vanished
-  return static_cast<std::int64_t>(value);
+  return value;
 }
 
 // place(limb, tile, line, inner of the tile) is the byte's index.
@@ -34,10 +36,10 @@ void encode_plainly(const LimbLines& lines, int limbs, std::int64_t tiles, std::
     for (std::int64_t k = 0; k < tiles * kTileDepth; ++k) {
       const bool is_entry = line < lines.lines && k < lines.inner;
       const double x = is_entry ? lines.x[line * lines.line_step + k * lines.inner_step] : 0.0;
-      const std::uint64_t word = balanced_bytes(integer_of(x, lines.scale[line], rounded));
+      const WideInt<3> digits = balanced_bytes(scaled_wide<3>(integer_of(x, lines.scale[line], rounded), 0));
       for (int i = 0; i < limbs; ++i) {
         const std::int64_t at = (i * tiles + k / kTileDepth) * kTileBytes + place(line, k % kTileDepth);
-        panel[at] = static_cast<std::int8_t>(word >> (8 * i) & 0xFF);
+        panel[at] = static_cast<std::int8_t>(digits.word[i / 4] >> (8 * (i % 4)) & 0xFF);
       }
     }
     if (lines.rounded != nullptr && line < lines.lines) lines.rounded[line] = rounded;
@@ -45,7 +47,7 @@ void encode_plainly(const LimbLines& lines, int limbs, std::int64_t tiles, std::
 }
 
 #ifdef OZFP4_BYTE_SHUFFLES
-#define OZFP4_SHUFFLING __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512vbmi")))
+#define OZFP4_SHUFFLING __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512vbmi,popcnt")))
 
 bool shuffles_bytes() {
   static const bool found = __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
@@ -53,21 +55,44 @@ bool shuffles_bytes() {
   return found;
 }
 
-// 64 entries in eight registers; afterwards register i holds their limbs i, in the same order.
+// 64 entries in eight registers, plus halves at every byte and modulo 2^64; afterwards register i holds their limbs i, in the
+// same order. Of ninth limbs `last` has those of register i in the bytes i, afterwards in the same order as the others.
 struct Entries {
-  __m512i v[8];
+  __m512i v[8], last;
 };
 
-// 0 in the place of NaN and infinities.
-OZFP4_SHUFFLING inline __m512i to_integers(__m512d x, __m512d scale, __mmask8& rounded) {
+// Entries to the integers of register i, 0 in the place of NaN and infinities, and which of them are rounded.
+//
+// Those of nine limbs are in two parts, z = 2^40 h + rest with h = round(z 2^-40), |h| <= 2^30, which an addition of 1.5 * 2^52
+// leaves in the lower bits: rest is an FP64 number, |rest| <= 2^39, and rounded to even it makes z so, as 2^40 h is even. With t,
+// that integer plus the halves, 0 < t < 2^64, the ninth limb is what 2^40 h + t has above 64 bits: bits 24 and up of
+// h + floor(t 2^-40), the fourth byte.
+template <bool Nine>
+OZFP4_SHUFFLING inline __mmask8 to_integers(__m512d x, __m512d scale, int i, Entries& own) {
   constexpr int not_finite = 0x01 | 0x08 | 0x10 | 0x80;  // NaN, quiet or not, and both infinities
   const auto is_finite = static_cast<__mmask8>(~_mm512_fpclass_pd_mask(x, not_finite));
   const __m512d z = _mm512_maskz_mul_pd(is_finite, x, scale);
-  const __m512i v = _mm512_cvt_roundpd_epi64(z, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  const __mmask8 is_other = _mm512_cmp_pd_mask(_mm512_cvtepi64_pd(v), z, _CMP_NEQ_OQ);
-  const __mmask8 is_not_zero = _mm512_test_epi64_mask(_mm512_castpd_si512(x), _mm512_set1_epi64(INT64_MAX)) & is_finite;
-  rounded = is_other | (_mm512_testn_epi64_mask(v, v) & is_not_zero);
-  return v;
+  __m512d rest = z;
+  __m512i upper;
+  if constexpr (Nine) {
+    const __m512d magic = _mm512_set1_pd(0x1.8p52), sum = _mm512_fmadd_pd(z, _mm512_set1_pd(0x1p-40), magic);
+    rest = _mm512_fnmadd_pd(_mm512_sub_pd(sum, magic), _mm512_set1_pd(0x1p40), z);
+    upper = _mm512_castpd_si512(sum);  // the lower 32 bits of 1.5 * 2^52 are 0
+  }
+  const __m512i v = _mm512_cvt_roundpd_epi64(rest, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  const __m512i t = _mm512_add_epi64(v, _mm512_set1_epi64(static_cast<long long>(kByteHalves)));
+  own.v[i] = t;
+  if constexpr (Nine) {
+    own.v[i] = _mm512_add_epi64(_mm512_slli_epi64(upper, 40), t);
+    const __m512i above = _mm512_add_epi64(upper, _mm512_srli_epi64(t, 40));
+    const __m512i fourth = _mm512_set4_epi32(0x0B0B0B0B, 0x0B0B0B0B, 0x03030303, 0x03030303);
+    const __mmask64 bytes = std::uint64_t(0x0101010101010101) << i;
+    own.last =
+        i == 0 ? _mm512_maskz_shuffle_epi8(bytes, above, fourth) : _mm512_mask_shuffle_epi8(own.last, bytes, above, fourth);
+  }
+  const __mmask8 is_other = _mm512_cmp_pd_mask(_mm512_cvtepi64_pd(v), rest, _CMP_NEQ_OQ);
+  const __mmask8 has_vanished = _mm512_cmp_pd_mask(z, _mm512_setzero_pd(), _CMP_EQ_OQ) & is_finite;
+  return is_other | (_mm512_mask_test_epi64_mask(has_vanished, _mm512_castpd_si512(x), _mm512_set1_epi64(INT64_MAX)));
 }
 
 // Every other register of limbs, from pairs of entries.
@@ -81,15 +106,16 @@ OZFP4_SHUFFLING inline void turn_quarters(const __m512i (&pairs)[4], __m512i* v)
 }
 
 // Limbs as balanced_bytes gives them; where the integer has fewer than eight, those above are 0.
+template <bool Nine>
 OZFP4_SHUFFLING inline void limbs_of_entries(Entries& own) {
-  const __m512i bias = _mm512_set1_epi64(static_cast<long long>(kByteHalves));
+  const __m512i halves = _mm512_set1_epi64(static_cast<long long>(kByteHalves));
   alignas(64) static constexpr std::uint8_t kByLimb[64] = {
       0, 8,  16, 24, 32, 40, 48, 56, 1, 9,  17, 25, 33, 41, 49, 57, 2, 10, 18, 26, 34, 42, 50, 58, 3, 11, 19, 27, 35, 43, 51, 59,
       4, 12, 20, 28, 36, 44, 52, 60, 5, 13, 21, 29, 37, 45, 53, 61, 6, 14, 22, 30, 38, 46, 54, 62, 7, 15, 23, 31, 39, 47, 55, 63};
   const __m512i by_limb = _mm512_load_si512(kByLimb);
   __m512i* v = own.v;
   for (int r = 0; r < 8; ++r) {
-    v[r] = _mm512_permutexvar_epi8(by_limb, _mm512_xor_si512(_mm512_add_epi64(v[r], bias), bias));
+    v[r] = _mm512_permutexvar_epi8(by_limb, _mm512_xor_si512(v[r], halves));
   }
   // Now a register has eight limbs by eight entries: pairs of registers are turned, then their quarters.
   __m512i low[4], high[4];
@@ -99,6 +125,7 @@ OZFP4_SHUFFLING inline void limbs_of_entries(Entries& own) {
   }
   turn_quarters(low, v);
   turn_quarters(high, v + 1);
+  if constexpr (Nine) own.last = _mm512_permutexvar_epi8(by_limb, own.last);
 }
 
 // Which of eight entries from `first` on there are.
@@ -107,7 +134,7 @@ inline __mmask8 first_ones(std::int64_t first, std::int64_t end) {
   return n >= 8 ? 0xFF : n <= 0 ? 0 : static_cast<__mmask8>((1u << n) - 1);
 }
 
-template <bool Counts>
+template <bool Counts, bool Nine>
 OZFP4_SHUFFLING void encode_left(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel) {
   for (std::int64_t line = 0; line < kPanelLines; ++line) {
     const bool is_line = line < lines.lines;
@@ -119,19 +146,19 @@ OZFP4_SHUFFLING void encode_left(const LimbLines& lines, int limbs, std::int64_t
       Entries own;
       for (int r = 0; r < 8; ++r) {
         const std::int64_t k = t * kTileDepth + 8 * r;
-        __mmask8 rounded;
-        own.v[r] = to_integers(_mm512_maskz_loadu_pd(first_ones(k, inner), x + k), scale, rounded);
+        const __mmask8 rounded = to_integers<Nine>(_mm512_maskz_loadu_pd(first_ones(k, inner), x + k), scale, r, own);
         if (Counts) count += __builtin_popcount(rounded);
       }
-      limbs_of_entries(own);
+      limbs_of_entries<Nine>(own);
       std::int8_t* to = panel + t * kTileBytes + line * kTileDepth;
-      for (int i = 0; i < limbs; ++i) _mm512_store_si512(to + i * tiles * kTileBytes, own.v[i]);
+      for (int i = 0; i < std::min(limbs, 8); ++i) _mm512_store_si512(to + i * tiles * kTileBytes, own.v[i]);
+      if constexpr (Nine) _mm512_store_si512(to + 8 * tiles * kTileBytes, own.last);
     }
     if (Counts && is_line) lines.rounded[line] = count;
   }
 }
 
-template <bool Counts>
+template <bool Counts, bool Nine>
 OZFP4_SHUFFLING void encode_right(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel) {
   // Byte 16 k + line to byte 4 line + k.
   alignas(64) static constexpr std::uint8_t kByLine[64] = {0,  16, 32, 48, 1,  17, 33, 49, 2,  18, 34, 50, 3,  19, 35, 51,
@@ -148,20 +175,28 @@ OZFP4_SHUFFLING void encode_right(const LimbLines& lines, int limbs, std::int64_
       const std::int64_t k = 4 * group + r / 2;
       const int half = r % 2;
       const __mmask8 is_entry = k < lines.inner ? is_line[half] : 0;
-      __mmask8 rounded;
-      own.v[r] = to_integers(_mm512_maskz_loadu_pd(is_entry, lines.x + k * lines.inner_step + 8 * half), scale[half], rounded);
+      const double* x = lines.x + k * lines.inner_step + 8 * half;
+      const __mmask8 rounded = to_integers<Nine>(_mm512_maskz_loadu_pd(is_entry, x), scale[half], r, own);
       if (Counts) counts[half] = _mm512_mask_add_epi64(counts[half], rounded, counts[half], one);
     }
-    limbs_of_entries(own);
+    limbs_of_entries<Nine>(own);
     std::int8_t* to = panel + group / 16 * kTileBytes + group % 16 * kTileDepth;
-    for (int i = 0; i < limbs; ++i) {
+    for (int i = 0; i < std::min(limbs, 8); ++i) {
       _mm512_store_si512(to + i * tiles * kTileBytes, _mm512_permutexvar_epi8(by_line, own.v[i]));
     }
+    if constexpr (Nine) _mm512_store_si512(to + 8 * tiles * kTileBytes, _mm512_permutexvar_epi8(by_line, own.last));
   }
   if (Counts) {
     for (int half = 0; half < 2; ++half) _mm512_mask_storeu_epi64(lines.rounded + 8 * half, is_line[half], counts[half]);
   }
 }
+
+// Of the four of each the one that is asked for.
+using Encode = void (*)(const LimbLines&, int, std::int64_t, std::int8_t*);
+constexpr Encode kLeft[2][2] = {{encode_left<false, false>, encode_left<false, true>},
+                                {encode_left<true, false>, encode_left<true, true>}};
+constexpr Encode kRight[2][2] = {{encode_right<false, false>, encode_right<false, true>},
+                                 {encode_right<true, false>, encode_right<true, true>}};
 #endif
 
 }  // namespace
@@ -177,20 +212,14 @@ void encode_right_limbs_plainly(const LimbLines& lines, int limbs, std::int64_t 
 
 void encode_left_limbs(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel) {
 #ifdef OZFP4_BYTE_SHUFFLES
-  if (shuffles_bytes()) {
-    return lines.rounded != nullptr ? encode_left<true>(lines, limbs, tiles, panel)
-                                    : encode_left<false>(lines, limbs, tiles, panel);
-  }
+  if (shuffles_bytes()) return kLeft[lines.rounded != nullptr][limbs > 8](lines, limbs, tiles, panel);
 #endif
   encode_left_limbs_plainly(lines, limbs, tiles, panel);
 }
 
 void encode_right_limbs(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel) {
 #ifdef OZFP4_BYTE_SHUFFLES
-  if (shuffles_bytes()) {
-    return lines.rounded != nullptr ? encode_right<true>(lines, limbs, tiles, panel)
-                                    : encode_right<false>(lines, limbs, tiles, panel);
-  }
+  if (shuffles_bytes()) return kRight[lines.rounded != nullptr][limbs > 8](lines, limbs, tiles, panel);
 #endif
   encode_right_limbs_plainly(lines, limbs, tiles, panel);
 }

@@ -18,8 +18,7 @@ struct LimbLines {
 };
 
 // One panel, whole: of A, whose entries lie side by side along K (inner_step 1), and of B (line_step 1). Integers are
-// round(x scale), ties to even, of what is not finite 0. Range: |x| scale <= 2^kMostLimbCapacity, and 2^(8 limbs - 2) where the
-// limbs are fewer; the default floating-point mode.
+// round(x scale), ties to even, of what is not finite 0. Range: |x| scale <= 2^(8 limbs - 2); the default floating-point mode.
 void encode_left_limbs(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel);
 void encode_right_limbs(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel);
 

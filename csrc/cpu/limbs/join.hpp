@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "arith/wide/wide_int.hpp"
 #include "cpu/limbs/shape.hpp"
 
 namespace ozfp4 {
@@ -16,5 +17,9 @@ struct JoinedTile {
 
 // Range: sums of kDiagonalSums for each diagonal, as multiply leaves them.
 void join_diagonals(const std::int32_t* sums, int limbs, const JoinedTile& tile);
+
+// The integer of one entry, whose sums lie kDiagonalSums apart. Range: sums of at most 2^30.
+using JoinedInteger = WideInt<6>;
+JoinedInteger join_diagonals(const std::int32_t* sums, int limbs);
 
 }  // namespace ozfp4

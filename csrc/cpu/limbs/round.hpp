@@ -11,7 +11,7 @@ namespace ozfp4 {
 
 // Every sum of diagonals is below 2^kMostLimbBits in magnitude. For these exponents x 2^exponent is 0 or a normal number, and so
 // are the powers of two on the way, 2^(exponent - 63) being the least of them.
-inline constexpr int kMostLimbBits = 137;
+inline constexpr int kMostLimbBits = 153;
 inline constexpr std::int32_t kLeastLimbExponent = -1022 + 63, kMostLimbExponent = 1023 - kMostLimbBits;
 static_assert(2 * kMostLimbCapacity + 12 < kMostLimbBits && kMostLimbInner == 1 << 12);
 
@@ -33,5 +33,22 @@ bool can_round_diagonals();
 // to 64 bytes; limbs as limbs_of gives; 1 <= inner <= kMostLimbInner; exponents from kLeastLimbExponent to kMostLimbExponent; the
 // default floating-point mode.
 void round_diagonals(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile);
+
+// What is known of the rounding of a tile's lines, from its first row or column on: how many entries are rounded and how many are
+// not 0, as numbers, 2^(c - 1 - shift) and 2^-shift.
+struct LineErrors {
+  const double *rounded, *nonzeros, *half, *power;
+};
+
+// Bits of columns, by row: entries of which the error is 0, and those where not every number within the error, error_bound
+// (arith/accuracy/certificate.hpp), is known to round to the same result.
+struct CertainEntries {
+  std::uint16_t exact[kPanelLines], uncertain[kPanelLines];
+};
+
+// The same results, with the rounding test of accuracy="correct". Range: as above, the errors' counts up to kMostLimbInner, and
+// powers of two that are normal numbers.
+void round_diagonals_certain(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile,
+                             const LineErrors& rows, const LineErrors& columns, CertainEntries& found);
 
 }  // namespace ozfp4

@@ -3,7 +3,7 @@
 //
 // An integer is v = sum_i l_i 2^(8 i) with signed bytes l_i. A dot product of integers is sum_d D_d 2^(8 d), where the diagonal
 // D_d sums l_i l'_j over i + j = d and over K. Range: |v| <= 2^(8 limbs - 2), so that the uppermost limb is one of eight bits,
-// too; then |D_d| <= limbs K 2^14 <= 2^29.
+// too; then |D_d| <= most_diagonal(limbs, K) < 2^30.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,15 @@
 
 namespace ozfp4 {
 
-inline constexpr int kMostLimbs = 8;
+inline constexpr int kMostLimbs = 9;
 inline constexpr int kMostLimbCapacity = byte_limb_bits(kMostLimbs);
 inline constexpr std::int64_t kMostLimbInner = kMostNearProducts;
-static_assert(kMostLimbs * kMostLimbInner * (1 << 14) <= std::int64_t(1) << 29,
-              "diagonals are INT32, four of them a number of 54 bits");
+static_assert(most_diagonal(kMostLimbs, kMostLimbInner) < std::int64_t(1) << 30,
+              "diagonals are INT32, four of them a number of 55 bits");
 
-// Those that integers of so many bits take: numbers of single precision four, most of double precision seven or eight.
-constexpr int limbs_of(int capacity) { return capacity <= 30 ? 4 : capacity <= 54 ? 7 : 8; }
+// Those that integers of so many bits take: numbers of single precision four, most of double precision seven or eight, and nine
+// where results are correctly rounded.
+constexpr int limbs_of(int capacity) { return capacity <= 30 ? 4 : capacity <= 54 ? 7 : capacity <= 62 ? 8 : 9; }
 
 // Sums of the diagonals of kPanelLines rows by as many columns: [diagonal][row][column].
 inline constexpr std::int64_t kDiagonalSums = kPanelLines * kPanelLines;

@@ -27,7 +27,7 @@ class LimbWalk {
   }
 
  private:
-  // Tiles of K of which all limbs of both panels, 32 KiB, stay in the first-level cache with the sums.
+  // Tiles of K of which all limbs of both panels, 36 KiB, stay in the first-level cache with the sums.
   static constexpr std::int64_t kTogether = 2;
   static constexpr std::int64_t kRowBytes = kPanelLines * static_cast<std::int64_t>(sizeof(std::int32_t));
 
@@ -102,7 +102,8 @@ void limb_walk(const LimbTask& task) {
   switch (task.limbs) {
     case 4: return LimbWalk<Tiles, 4>(task).run();
     case 7: return LimbWalk<Tiles, 7>(task).run();
-    default: return LimbWalk<Tiles, 8>(task).run();
+    case 8: return LimbWalk<Tiles, 8>(task).run();
+    default: return LimbWalk<Tiles, 9>(task).run();
   }
 }
 

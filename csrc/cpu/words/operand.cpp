@@ -280,7 +280,11 @@ void WordOperand<Lines>::cut(std::int64_t begin, std::int64_t end, const ScaleRe
     for (std::int64_t l = 0; l < own.lines; ++l)
       own.scale[l] = exact_power_of_two<double>(lines_->scales.shift[static_cast<std::size_t>(first + l)]);
     std::int64_t rounded[kPanelLines];
-    if (request.accuracy == Accuracy::correct) own.rounded = rounded;
+    if (request.accuracy == Accuracy::correct) {
+      const LineRecord* records = lines_->scales.records.data() + first;
+      const bool are_exact = std::all_of(records, records + own.lines, [](const LineRecord& line) { return line.rounded == 0; });
+      if (!are_exact) own.rounded = rounded;
+    }
     auto* to = reinterpret_cast<std::int8_t*>(planes + panel * shape.panel_bytes());
     (Lines == 1 ? encode_left_limbs : encode_right_limbs)(own, shape.limbs, shape.tiles, to);
     for (std::int64_t l = 0; own.rounded != nullptr && l < own.lines; ++l) count_rounded(first + l, rounded[l]);

@@ -6,6 +6,7 @@
 #include "arith/multiples.hpp"
 #include "cpu/accuracy/certified_block.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
+#include "cpu/limbs/certain.hpp"
 #include "cpu/limbs/join.hpp"
 #include "cpu/limbs/round.hpp"
 #include "cpu/runtime/threads.hpp"
@@ -24,15 +25,16 @@ constexpr std::int64_t kLimbGrain = 4096, kJoinWork = 64;
 
 // Nanoseconds of one thread, by benchmarks/cpu_small.py --ways, in accuracy="fp64": of one product of entries, of one entry of an
 // operand with what becomes of it, and of what every call takes. On a Zen 4 processor in words with one residue, where vectors
-// have products of 64 bits (AVX-512) and where not; by planes of bytes on an INT8 unit, and by a BLAS. On a Xeon with AMX by
-// eight limbs, in words, and by planes, of which several threads share all but the products less well.
+// have products of 64 bits (AVX-512) and where not; by planes of bytes on an INT8 unit, and by a BLAS. On a Xeon with AMX, at
+// 97194def, by eight limbs, in words, and by planes, of which several threads share all but the products less well: fitted to
+// the times of 14 shapes, each row by what its ways take of each other, as the clock was another one from row to row.
 struct Costs {
   double product, entry, call;
 };
 constexpr Costs kFastWords{0.125, 2.0, 3e3}, kSlowWords{0.30, 2.0, 3e3}, kBytePlanes{0.07, 20.0, 12e3},
     kBlasPlanes{0.28, 9.0, 12e3};
-constexpr Costs kAmxLimbs{0.154, 1.5, 3.2e3}, kAmxWords{0.255, 2.0, 3e3}, kAmxPlanes{0.045, 25.0, 12e3},
-    kSharedAmxPlanes{0.045, 57.0, 12e3};
+constexpr Costs kAmxLimbs{0.039, 1.7, 6e3}, kAmxWords{0.165, 2.7, 7e3}, kAmxPlanes{0.030, 17.0, 8e3},
+    kSharedAmxPlanes{0.030, 37.0, 8e3};
 constexpr double kMostProducts = 0x1p27, kMostLimbProducts = 0x1p30;  // more were not found to be faster
 
 // Then a sum of words takes less than two in FP64.
@@ -78,11 +80,12 @@ WordWays ways_that_pay(std::int64_t m, std::int64_t n, std::int64_t k, const Pro
   const WordShape shape = is_turned(m, n) ? WordShape(n, m, k) : WordShape(m, n, k);
   const LimbShape limbs(m, n, k, kMostLimbs);
   const double inner = static_cast<double>(k), of_words = product(shape.rows, shape.columns, k);
+  const double padded = lines(shape.rows, shape.columns) * inner;  // entries, which limbs are cut from, too
   const double of_limbs = product(limbs.rows, limbs.columns, limbs.tiles) * (kPanelLines * kTileBytes);
   const Costs words = amx_limbs.is_here() ? kAmxWords : multiplies_words_fast() ? kFastWords : kSlowWords;
   const ByteKernel* kernel = serving_byte_kernel();
-  const double in_words = nanoseconds(words, of_words, lines(shape.rows, shape.columns) * inner);
-  const double by_limbs = nanoseconds(kAmxLimbs, of_limbs, lines(m, n) * inner);
+  const double in_words = nanoseconds(words, of_words, padded);
+  const double by_limbs = nanoseconds(kAmxLimbs, of_limbs, padded);
   const auto of_planes = [&](const Costs& planes) { return nanoseconds(planes, product(m, n, k), lines(m, n) * inner); };
   double by_planes = of_planes(kernel == &amx_kernel ? kAmxPlanes : kernel != nullptr ? kBytePlanes : kBlasPlanes);
   // How many threads there are is asked of the system: only where it decides.
@@ -91,9 +94,8 @@ WordWays ways_that_pay(std::int64_t m, std::int64_t n, std::int64_t k, const Pro
   }
   WordWays ways;
   ways.words = of_words <= kMostProducts && in_words <= by_planes;
-  // Correctly rounded results of double precision have longer integers than limbs hold, with few exceptions.
-  const bool are_short = promise.accuracy == Accuracy::scaled ? bits <= kMostLimbCapacity
-                                                              : promise.accuracy == Accuracy::fp64 || promise.precision < 53;
+  // Where lines have capacities of their own nearly all are short enough.
+  const bool are_short = promise.accuracy != Accuracy::scaled || bits <= kMostLimbCapacity;
   const bool may_be_limbs = unit != nullptr && are_short && of_limbs <= kMostLimbProducts;
   if (may_be_limbs && by_limbs <= by_planes && by_limbs <= in_words) ways.limbs = unit;
   return ways;
@@ -181,7 +183,9 @@ void WordProduct::multiply_limbs(const Use& use) const {
     alignas(64) std::int32_t sums[kMostSums];
     ways_.limbs->begin();
     for (std::int64_t tile = begin; tile < end; ++tile) {
-      const std::int64_t i = tile % shape.rows, j = tile / shape.rows;
+      // There and back, so that a panel of B begins with the panels of A that the last one ended with: of 64 x 64 all of A, B's
+      // panel and the sums are more than a first-level cache.
+      const std::int64_t j = tile / shape.rows, along = tile % shape.rows, i = j % 2 == 0 ? along : shape.rows - 1 - along;
       ways_.limbs->run({panels + i * panel, panels + (shape.rows + j) * panel, sums, shape.tiles, shape.limbs});
       use(i * kPanelLines, j * kPanelLines, sums);
     }
@@ -209,13 +213,20 @@ void WordProduct::round_limbs(const ResultView& result) const {
   });
 }
 
-// Where results need nothing but to be rounded, as they come, what the lines say of them; nothing where they do. Those of special
-// lines are void.
+// With the rounding test.
+EntryCounts WordProduct::round_limbs_certain(const Target& target, Listed& listed) const {
+  CertainLimbs results(scales_a(), scales_b(), limbs_->limbs, shape_.inner, target, listed);
+  multiply_limbs([&](std::int64_t row, std::int64_t column, const std::int32_t* sums) { results.round(row, column, sums); });
+  return results.counts();
+}
+
+// Where results need nothing but to be rounded, and perhaps tested, as they come, what the lines say of them; nothing where they
+// do. Those of special lines are void.
 std::optional<EntryCounts> WordProduct::counts_of_rounded(const Promise& promise, const Target& target) const {
   const bool is_plain = target.result.type == ElementType::float64 && target.rounding == Rounding::nearest &&
                         !target.update.is_asked && !target.has_bound();
-  if (!is_plain || promise.accuracy == Accuracy::correct || !can_round_diagonals() || !may_round_exponents()) return std::nullopt;
-  if (promise.accuracy == Accuracy::scaled) return EntryCounts{};
+  if (!is_plain || !can_round_diagonals() || !may_round_exponents()) return std::nullopt;
+  if (promise.accuracy != Accuracy::fp64) return EntryCounts{};
   return counted_by_lines({scales_a(), 0}, a_->lines(), {scales_b(), 0}, b_->lines(), shape_.inner, promise.precision);
 }
 
@@ -267,6 +278,7 @@ bool WordProduct::multiply_words() {
 }
 
 EntryCounts WordProduct::finish(const Promise& promise, const Target& target, Listed* listed) const {
+  if (rounded_ && listed != nullptr) return round_limbs_certain(target, *listed);
   if (rounded_) {
     round_limbs(target.result);
     return *rounded_;

@@ -49,8 +49,8 @@ class WordProduct {
   // for finish to write: nothing is written here.
   bool multiply(const Promise& promise, const Target* only);
 
-  // Whether finish multiplies, by limbs, and rounds the results as they come: then it lists none.
-  bool ends_in_finish() const { return rounded_.has_value(); }
+  // Whether finish leaves none to repair, as it rounds scaled integers, or those of which their lines say enough.
+  bool lists_none() const { return rounded_.has_value() && request_.accuracy != Accuracy::correct; }
 
   // The integers, rounded to a target: as cpu_reconstruct, or where `listed` is given, as cpu_reconstruct_certified.
   EntryCounts finish(const Promise& promise, const Target& target, Listed* listed) const;
@@ -73,6 +73,7 @@ class WordProduct {
   void multiply_limbs(const Use& use) const;
   void join_limbs();
   void round_limbs(const ResultView& result) const;
+  EntryCounts round_limbs_certain(const Target& target, Listed& listed) const;
   std::optional<EntryCounts> counts_of_rounded(const Promise& promise, const Target& target) const;
   bool may_round_exponents() const;
   bool multiply_words();
@@ -84,7 +85,7 @@ class WordProduct {
   WordShape shape_;
   Bridging bridging_ = Bridging::none;
   std::optional<LimbShape> limbs_;
-  std::optional<EntryCounts> rounded_;  // those of a target that round_limbs is to write
+  std::optional<EntryCounts> rounded_;  // where finish is to multiply by limbs: of the target, as far as lines say them
   Buffer memory_, limb_memory_;
   char* sums_ = nullptr;
   std::optional<WordOperand<1>> a_;

@@ -149,16 +149,14 @@ def _wrong_in_words(kernel: DeviceKernel) -> Iterator[tuple[str, Failure | None]
 
 
 def _wrong_numbers(kernel: DeviceKernel, short: bool) -> Iterator[tuple[str, Failure | None]]:
-    """Products on the CPU in words, with none, one and two residues, or by four, seven and eight limbs; in all accuracies, of
-    which limbs serve the correct ones of single precision, and as updates."""
+    """Products on the CPU in words, with none, one and two residues, or by four, seven, eight and nine limbs; in all accuracies
+    and as updates."""
     from . import exact_cases
 
     for single in (False,) if short and kernel == NUMBERS else (False, True):
-        bits = (24, 40) if single else (53, 62)
+        bits = (24, 40) if single else (53, 62) if kernel == NUMBERS else (53, 62, 70)
         longest = _core.accuracy_bits(24 if single else 53)
-        asked = [*(("scaled", c) for c in bits), ("fp64", longest)]
-        if single or kernel == NUMBERS:
-            asked.append(("correct", longest))
+        asked = [*(("scaled", c) for c in bits), ("fp64", longest), ("correct", longest)]
         products = exact_cases.number_products(short=short, single=single)
         yield from _wrong_without_planes(kernel, products, "always", asked, single)
 

@@ -1,6 +1,6 @@
 // Limbs of eight bits: entries to limbs by shuffles against plain loops and against the entries; sums of diagonals by AMX, where
 // it is, and by its walk over modelled tiles against plain loops; these sums joined against the integers that they are, and rounded
-// where they lie against arith/'s rounding of these.
+// and tested where they lie against arith/'s rounding of these and of what lies within the error.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "arith/accuracy/certificate.hpp"
 #include "arith/limbs/signed_bytes.hpp"
+#include "arith/scale_wide.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "check.hpp"
 #include "cpu/bytes/model_tiles.hpp"
@@ -21,7 +23,7 @@ namespace {
 
 using namespace ozfp4;
 
-constexpr int kCounts[] = {4, 7, 8};
+constexpr int kCounts[] = {4, 7, 8, 9};
 
 std::int64_t integer_below(int bits) {
   const std::int64_t most = std::int64_t(1) << (random_int(0, 3) == 0 ? bits : random_int(1, bits));
@@ -36,6 +38,11 @@ struct Laid {
   int limbs;
 };
 
+// Below 2^bits, or that.
+double some_integer(int bits) {
+  return std::ldexp(static_cast<double>(integer_below(std::min(bits, 62))), random_int(0, std::max(0, bits - 62)));
+}
+
 double some_entry(int bits) {
   switch (random_int(0, 20)) {
     case 0: return std::numeric_limits<double>::quiet_NaN();
@@ -43,19 +50,21 @@ double some_entry(int bits) {
     case 2: return 0x1p-1060 * random_int(-9, 9);
     case 3: return 0.5 + static_cast<double>(integer_below(20));  // ties
     case 4: return -0.0;
-    default: return static_cast<double>(integer_below(bits)) * (random_int(0, 1) == 0 ? 1.0 : 0.37);
+    // Halfway between integers of two parts, which nine limbs have: those of 40 bits and what is above.
+    case 5: return std::ldexp(static_cast<double>(integer_below(std::max(bits - 40, 1))) + 0.5, bits > 62 ? 39 : 0);
+    default: return some_integer(bits) * (random_int(0, 1) == 0 ? 1.0 : 0.37);
   }
 }
 
 // The integer of a line's entry, from its limbs.
-std::int64_t joined(const std::vector<std::int8_t>& panel, const Laid& laid, std::int64_t tiles, std::int64_t line, std::int64_t k) {
-  std::uint64_t sum = 0;
+double joined(const std::vector<std::int8_t>& panel, const Laid& laid, std::int64_t tiles, std::int64_t line, std::int64_t k) {
+  __extension__ __int128 sum = 0;
   for (int i = laid.limbs - 1; i >= 0; --i) {
     const std::int64_t in_tile = laid.is_left ? line * kTileDepth + k % kTileDepth : k % kTileDepth / 4 * 64 + 4 * line + k % 4;
     const std::int8_t limb = panel[static_cast<std::size_t>((i * tiles + k / kTileDepth) * kTileBytes + in_tile)];
-    sum = sum * 256 + static_cast<std::uint64_t>(static_cast<std::int64_t>(limb));
+    sum = sum * 256 + limb;
   }
-  return static_cast<std::int64_t>(sum);
+  return static_cast<double>(sum);  // exact, as it is that of an FP64 number
 }
 
 void check_encode(const Laid& laid) {
@@ -91,7 +100,7 @@ void check_encode(const Laid& laid) {
     for (std::int64_t k = 0; k < tiles * kTileDepth; ++k) {
       const double entry = line < laid.lines && k < laid.inner ? x[at(line, k)] : 0.0;
       const double z = std::isfinite(entry) ? entry * lines.scale[line] : 0.0;
-      is_right = is_right && joined(plain, laid, tiles, line, k) == static_cast<std::int64_t>(std::nearbyint(z));
+      is_right = is_right && joined(plain, laid, tiles, line, k) == std::nearbyint(z);
       count += std::isfinite(entry) && entry != 0 && (std::nearbyint(z) != z || z == 0);
     }
     is_right = is_right && (line >= laid.lines || count == plain_rounded[line]);
@@ -159,7 +168,11 @@ void check_plain_loops(int limbs) {
 // Sums of any size against their definition, in four digits of 2^32 and what is above.
 void check_join(int limbs, std::int32_t most) {
   alignas(64) static std::int32_t sums[kMostSums];
-  for (auto& x : sums) x = random_int(0, 4) == 0 ? (random_int(0, 1) == 0 ? most : -most) : random_int(-most, most);
+  for (auto& x : sums) {
+    // Of nine limbs the uppermost diagonal is that of uppermost limbs.
+    const std::int32_t own = &x - sums < 16 * kDiagonalSums ? most : std::min(most, static_cast<std::int32_t>(kMostLimbInner * 65 * 65));
+    x = random_int(0, 4) == 0 ? (random_int(0, 1) == 0 ? own : -own) : random_int(-own, own);
+  }
   std::vector<double> parts[3];
   const std::int64_t pitch = 37, rows = random_int(1, 16);
   for (auto& x : parts) x.assign(16 * pitch, -7.5);
@@ -180,9 +193,11 @@ void check_join(int limbs, std::int32_t most) {
       __extension__ const __int128 unit = static_cast<__int128>(1) << 96;
       __extension__ const __int128 low = ((lower % unit) + unit) % unit;
       upper += static_cast<std::int64_t>((lower - low) / unit);
-      is_right = is_right && parts[0][at] == static_cast<double>(upper) * 0x1p96 &&
-                 static_cast<__int128>(parts[1][at]) + static_cast<__int128>(parts[2][at]) == low && parts[2][at] < 0x1p52 &&
-                 parts[2][at] >= 0 && std::fmod(parts[1][at], 0x1p52) == 0;
+      // The lowest byte above 2^96 is the middle part's.
+      const std::int64_t byte = upper & 0xFF;
+      is_right = is_right && parts[0][at] == static_cast<double>((upper - byte) / 256) * 0x1p104 &&
+                 static_cast<__int128>(parts[1][at]) + static_cast<__int128>(parts[2][at]) == low + byte * unit &&
+                 parts[2][at] < 0x1p52 && parts[2][at] >= 0 && std::fmod(parts[1][at], 0x1p52) == 0;
     }
   }
   report("joined", is_right, std::to_string(limbs) + " limbs, sums up to " + std::to_string(most));
@@ -211,8 +226,9 @@ void put_digits(std::int64_t value, int lowest, int limbs, std::int32_t* sums) {
   }
 }
 
-// Of every length: zeros, all digits the largest, single bits, halfway between two results or beside that, any others.
-void put_sums(int limbs, std::int64_t inner, std::int32_t* sums) {
+// Of every length: zeros, all digits the largest, single bits, halfway between two results or beside that, any others. `beside`:
+// how far beside.
+void put_sums(int limbs, std::int64_t inner, std::int64_t beside, std::int32_t* sums) {
   const int diagonals = diagonals_of(limbs), kind = random_int(0, 5), kept = random_int(0, diagonals);
   for (int d = 0; d < diagonals; ++d) sums[d * kDiagonalSums] = 0;
   if (kind <= 1) {
@@ -228,14 +244,57 @@ void put_sums(int limbs, std::int64_t inner, std::int32_t* sums) {
   const int lowest = random_int(0, std::max(0, diagonals - (inner < 1000 ? 8 : 5)));
   if (kind == 2) {  // also where one word ends
     put_digits(sign * (std::int64_t(1) << random_int(0, 60)), lowest, limbs, sums);
-    return put_digits(random_int(-1, 1), 0, limbs, sums);
+    return put_digits(random_int(-1, 1) * beside, 0, limbs, sums);
   }
   if (kind == 3 && random_int(0, 3) == 0) return;
   // 53 bits, the one that ties below them, and perhaps something far below.
   const std::int64_t tie = (std::int64_t(1) << 53) + 2 * random_int(std::int64_t(0), (std::int64_t(1) << 52) - 1) + 1;
   put_digits(sign * tie, lowest, limbs, sums);
   if (kind == 5 && lowest > 0) put_digits(random_int(-1, 1), random_int(0, lowest - 1), limbs, sums);
+  if (kind == 4) put_digits(random_int(-1, 1) * beside, 0, limbs, sums);
 }
+
+// Lines of which some entries are rounded.
+struct RoundedLines {
+  std::vector<LineRecord> records;
+  std::vector<double> numbers[4];
+
+  RoundedLines(const std::vector<std::int32_t>& shifts, std::int64_t inner, int most_capacity) {
+    for (const std::int32_t shift : shifts) {
+      LineRecord own;
+      own.capacity = random_int(2, most_capacity);
+      own.nonzeros = random_int(0, 3) == 0 ? random_int(std::int64_t(0), inner) : inner;
+      own.rounded = static_cast<std::uint64_t>(random_int(0, 3) == 0 ? 0 : random_int(std::int64_t(0), own.nonzeros));
+      records.push_back(own);
+      numbers[0].push_back(static_cast<double>(own.rounded));
+      numbers[1].push_back(static_cast<double>(own.nonzeros));
+      numbers[2].push_back(std::ldexp(1.0, own.capacity - 1 - shift));
+      numbers[3].push_back(std::ldexp(1.0, -shift));
+    }
+  }
+
+  LineErrors errors() const { return {numbers[0].data(), numbers[1].data(), numbers[2].data(), numbers[3].data()}; }
+};
+
+// Whether all numbers within `error` of x round to one.
+bool round_alike(const Sum& x, const Sum& error, std::int32_t exponent) {
+  const auto round = [&](const Sum& value) { return round_wide<double>(value, exponent, Rounding::nearest); };
+  return float_bits(round(wide_sub(x, error))) == float_bits(round(wide_add(x, error)));
+}
+
+// The rounding test vouches for nothing that is not certain, and for all that is by a little more; but for errors of a quarter
+// of the result's last place, or nearly that.
+bool is_tested_right(const Sum& x, const LineRecord& row, const LineRecord& column, std::int32_t exponent, bool is_exact,
+                     bool is_uncertain) {
+  const Sum error = error_bound<6>(row, column);
+  const double bound = round_scaled<double>(error, 0), size = std::fabs(round_scaled<double>(x, 0));
+  if (is_exact || bound == 0.0) return is_exact && bound == 0.0 && !is_uncertain;
+  if (!is_uncertain) return round_alike(x, error, exponent);
+  const Sum more = scaled_wide<6>(std::ceil(bound * (1 + 0x1p-16)) + std::ceil(size * 0x1p-91), 0);
+  return bound >= size * 0x1p-56 || !round_alike(x, more, exponent);
+}
+
+std::int64_t certain = 0, uncertain = 0;
 
 // What lies beside the tile stays as it is, and so do sums of which there are no results.
 void check_round(int limbs, std::int64_t inner, std::int32_t least, std::int32_t most, bool is_turned) {
@@ -251,9 +310,15 @@ void check_round(int limbs, std::int64_t inner, std::int32_t least, std::int32_t
   std::memset(found.data(), kPoison, found.size() * sizeof(double));
   std::vector<double> expected = found;
   const std::int64_t row_step = is_turned ? 1 : pitch, column_step = is_turned ? pitch : 1;
+  const int most_capacity = random_int(0, 3) == 0 ? random_int(2, 70) : random_int(2, 12);
+  const RoundedLines of_rows(row_shift, inner, most_capacity), of_columns(column_shift, inner, most_capacity);
+  const auto error_of = [&](std::int64_t i, std::int64_t j) {
+    return round_scaled<double>(error_bound<6>(of_rows.records[static_cast<std::size_t>(i)], of_columns.records[static_cast<std::size_t>(j)]), 0);
+  };
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < columns; ++j) {
-      put_sums(limbs, inner, sums + 16 * i + j);
+      const double error = std::min(error_of(i, j), 0x1p60);
+      put_sums(limbs, inner, random_int(0, 1) == 0 ? 1 : static_cast<std::int64_t>(error) + random_int(-2, 2), sums + 16 * i + j);
       const std::int32_t exponent = -(row_shift[static_cast<std::size_t>(i)] + column_shift[static_cast<std::size_t>(j)]);
       expected[static_cast<std::size_t>(i * row_step + j * column_step)] =
           round_scaled<double>(integer_of_sums(sums + 16 * i + j, limbs), exponent);
@@ -262,18 +327,50 @@ void check_round(int limbs, std::int64_t inner, std::int32_t least, std::int32_t
   round_diagonals(sums, limbs, inner,
                   {row_shift.data(), column_shift.data(), rows, columns, reinterpret_cast<char*>(found.data()), 8 * row_step,
                    8 * column_step});
-  report("rounded", std::memcmp(found.data(), expected.data(), found.size() * sizeof(double)) == 0,
-         std::to_string(limbs) + " limbs, K = " + std::to_string(inner) + ", exponents from " + std::to_string(least) + " to " +
-             std::to_string(most));
+  const std::string name = std::to_string(limbs) + " limbs, K = " + std::to_string(inner) + ", exponents from " +
+                           std::to_string(least) + " to " + std::to_string(most);
+  report("rounded", std::memcmp(found.data(), expected.data(), found.size() * sizeof(double)) == 0, name);
+  std::memset(found.data(), kPoison, found.size() * sizeof(double));
+  CertainEntries tested;
+  round_diagonals_certain(sums, limbs, inner,
+                          {row_shift.data(), column_shift.data(), rows, columns, reinterpret_cast<char*>(found.data()),
+                           8 * row_step, 8 * column_step},
+                          of_rows.errors(), of_columns.errors(), tested);
+  report("rounded with a test", std::memcmp(found.data(), expected.data(), found.size() * sizeof(double)) == 0, name);
+  bool is_right = true;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      const auto row = static_cast<std::size_t>(i), column = static_cast<std::size_t>(j);
+      const bool is_exact = (tested.exact[i] >> j & 1) != 0, is_uncertain = (tested.uncertain[i] >> j & 1) != 0;
+      certain += !is_exact && !is_uncertain, uncertain += is_uncertain;
+      is_right = is_right && is_tested_right(integer_of_sums(sums + 16 * i + j, limbs), of_rows.records[row], of_columns.records[column],
+                                             -(row_shift[row] + column_shift[column]), is_exact, is_uncertain);
+    }
+    is_right = is_right && tested.uncertain[i] >> columns == 0;
+  }
+  report("tested", is_right, name);
 }
 
 void check_rounding(int limbs) {
   if (!can_round_diagonals()) return;
-  for (const std::int64_t inner : {1, 64, 70, 72, 73, 83, 84, 169, 170, 1000, 4096}) {
+  for (const std::int64_t inner : {1, 63, 64, 70, 72, 73, 83, 84, 169, 170, 1000, 4096}) {
     for (int i = 0; i < 60; ++i) {
       check_round(limbs, inner, -200, 200, i % 4 == 0);
       check_round(limbs, inner, kLeastLimbExponent, kMostLimbExponent, i % 4 == 0);
     }
+  }
+  // Of four limbs few integers are longer than 55 bits more than their error.
+  report("tests say both", certain > (limbs > 4 ? 10000 : 100) && uncertain > 10000, std::to_string(certain) + " and " + std::to_string(uncertain));
+  certain = uncertain = 0;
+}
+
+// One integer by itself, against its definition.
+void check_one(int limbs) {
+  alignas(64) static std::int32_t sums[kMostSums];
+  for (int i = 0; i < 300; ++i) {
+    put_sums(limbs, random_int(1, 4096), 1, sums);
+    const Sum x = integer_of_sums(sums, limbs), found = join_diagonals(sums, limbs);
+    report("one integer", std::equal(x.word, x.word + 6, found.word), std::to_string(limbs) + " limbs");
   }
 }
 
@@ -297,6 +394,7 @@ int main() {
     for (const std::int32_t most : {1, 1000, 1 << 20, 1 << 29}) {
       for (int i = 0; i < 20; ++i) check_join(limbs, most);
     }
+    check_one(limbs);
     check_rounding(limbs);
   }
   return finish();

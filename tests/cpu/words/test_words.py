@@ -162,8 +162,7 @@ def test_specials(way: str) -> None:
             assert_same_bits(c, reference(x, y, accuracy))
             assert (about.special_rows, about.special_columns) == (3, 3)
             assert about.backend == "direct"
-            is_long = dtype == np.float64 and accuracy == "correct"
-            assert ("limbs" in about.kernel) is (way == "limbs" and not is_long)
+            assert ("limbs" in about.kernel) is (way == "limbs")
 
 
 @in_words
@@ -199,7 +198,8 @@ def test_what_the_report_says() -> None:
 def test_what_the_report_says_of_limbs() -> None:
     for dtype, bits, limbs in (
         (np.float64, 2, 4), (np.float64, 30, 4), (np.float64, 31, 7), (np.float64, 53, 7), (np.float64, 54, 7),
-        (np.float64, 55, 8), (np.float64, 62, 8), (np.float64, 63, None), (np.float32, 24, 4),
+        (np.float64, 55, 8), (np.float64, 62, 8), (np.float64, 63, 9), (np.float64, 70, 9), (np.float64, 71, None),
+        (np.float32, 24, 4),
     ):  # fmt: skip
         a, b = operands("normal", 18, 70, 33, dtype=dtype)
         c, about = ozfp4.matmul(a, b, bits=bits, report=True)
@@ -216,7 +216,7 @@ def test_what_the_report_says_of_limbs() -> None:
 @pytest.mark.parametrize("k", [64, 65, 128, 129, 200, 4096, 4097])
 def test_the_largest_limbs(k: int) -> None:
     """Integers of which all limbs are the largest or the least that there are, with sums of one sign and of both."""
-    for bits, limbs in ((30, 4), (53, 7), (62, 8)):
+    for bits, limbs in ((30, 4), (53, 7), (62, 8), (70, 9)):
         entries = [sum(limb * 256**i for i in range(limbs)) for limb in (127, -128, 64, -1)]
         values = [float(x % 2**bits if bits < 54 else x % 2**53) for x in entries] + [float(2**53 - 1), 1.0]
         a = np.resize(np.array([*values, *(-x for x in values[:3])]), (5, k))
@@ -225,6 +225,53 @@ def test_the_largest_limbs(k: int) -> None:
         c, about = ozfp4.matmul(a, b, bits=bits, report=True)
         assert_same_bits(c, exact_matmul(a, b, bits), (bits, k))
         assert (about.backend == "direct") is (k <= 4096)
+
+
+@by_limbs
+@pytest.mark.parametrize("rounding", ["nearest", "down", "up", "zero"])
+def test_correct_results_by_nine_limbs(rounding: str) -> None:
+    """Of integers of 68 and 69 bits, products that cancel and some of which are left to repair among them; and of lines that
+    are longer, which words take."""
+    for kind, (m, k, n) in itertools.product(
+        ("normal", "tiny-results", "specials", "cancelling"), ((5, 64, 33), (18, 130, 20), (2, 4096, 3))
+    ):
+        a, b = operands(kind, m, k, n)
+        c, about = ozfp4.matmul(a, b, accuracy="correct", rounding=rounding, report=True)
+        assert_same_bits(c, correct_matmul(a, b, rounding), (kind, k))
+        assert about.kernel.startswith("9 limbs"), (kind, k)
+    for power, kernel in ((-17, "9 limbs"), (-18, "words")):
+        a, b = operands("uniform", 5, 40, 6)
+        a[0], a[0, 0] = 1.3 * 2.0**power, 1.0  # 53 bits - power
+        c, about = ozfp4.matmul(a, b, accuracy="correct", rounding=rounding, report=True)
+        assert_same_bits(c, correct_matmul(a, b, rounding), kernel)
+        assert about.kernel.startswith(kernel)
+
+
+@by_limbs
+@pytest.mark.parametrize("threads", [1, 3])
+def test_what_limbs_leave_to_repair(threads: int) -> None:
+    """Half of the results cancel to less than the error of their integers; tiles share words of what is listed."""
+    rng = np.random.default_rng(7)
+    p, q = np.sqrt(rng.random((70, 40))), np.sqrt(rng.random((40, 150)))
+    p[:, ::9], q[::9] = 2.0**-18 * p[:, ::9], 2.0**-18 * q[::9]  # lines of more bits than are kept
+    a = np.hstack([p, p * (1 + 2.0**-52 * rng.integers(-3, 4, p.shape))])
+    sign = np.where(rng.random(150) < 0.5, -1.0, 1.0)
+    b = np.vstack([q, q * sign])
+    a[3, 5], a[40, 60], b[2, 100], b[7, 17] = np.nan, np.inf, -np.inf, np.nan
+    ozfp4.set_num_threads(threads)
+    try:
+        c, about = ozfp4.matmul(a, b, accuracy="correct", report=True)
+        with forced_on_cpu():
+            expected, by_planes = ozfp4.matmul(a, b, accuracy="correct", report=True)
+    finally:
+        ozfp4.set_num_threads(None)
+    assert_same_bits(c, expected)
+    assert_same_bits(c, correct_matmul(a, b))
+    assert about.kernel.startswith("9 limbs")
+    assert about.certified == by_planes.certified
+    assert about.certified is not None
+    assert about.certified.repaired_exactly > 1000
+    assert about.certified.result > 1000
 
 
 @pytest.mark.parametrize("asked", [{"backend": "fp64"}, {"scheme": "I"}, {"family": "paper"}, {"plan": True}])
