@@ -233,7 +233,14 @@ def test_arguments_of_prepare(cuda: ctypes.CDLL, name: str, value: Any, text: st
 
 
 def test_prepared_operands_up_to_the_device(cuda: ctypes.CDLL) -> None:
-    assert prepare(cuda, lib.options(bound=256)) == (lib.INVALID, "options.bound: is for products")
+    place = ctypes.cast(256, ctypes.POINTER(ctypes.c_int64))
+    for name, value in (("bound", 256), ("repaired", place), ("most_repaired", 1)):
+        asked = lib.options(**{name: value})
+        assert prepare(cuda, asked) == (lib.INVALID, f"options.{name}: is for products")
+        size = ctypes.c_int64(-1)
+        given = (lib.TYPES["float64"], lib.LEFT, lib.ROW, lib.NONE, 3, 5, ctypes.addressof(asked), ctypes.addressof(size))
+        assert cuda.ozfp4_cuda_prepared_size(*given) == lib.INVALID
+        assert lib.error(cuda) == f"options.{name}: is for products"
     status, error = prepare(cuda, rows=2**31, columns=1, ldx=1)
     assert status == lib.UNSUPPORTED
     assert error.startswith("rows: 2147483648 exceeds 2147479552")
