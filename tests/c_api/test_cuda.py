@@ -238,7 +238,8 @@ def test_prepared_operands_up_to_the_device(cuda: ctypes.CDLL) -> None:
         asked = lib.options(**{name: value})
         assert prepare(cuda, asked) == (lib.INVALID, f"options.{name}: is for products")
         size = ctypes.c_int64(-1)
-        given = (lib.TYPES["float64"], lib.LEFT, lib.ROW, lib.NONE, 3, 5, ctypes.addressof(asked), ctypes.addressof(size))
+        operand = (lib.TYPES["float64"], lib.LEFT, lib.ROW, lib.NONE, 3, 5)
+        given = (*operand, ctypes.addressof(asked), ctypes.addressof(size))
         assert cuda.ozfp4_cuda_prepared_size(*given) == lib.INVALID
         assert lib.error(cuda) == f"options.{name}: is for products"
     status, error = prepare(cuda, rows=2**31, columns=1, ldx=1)
@@ -369,7 +370,8 @@ def test_without_a_device(cuda: ctypes.CDLL) -> None:
     assert call(cuda, "z", alpha=both.ctypes.data, beta=both.ctypes.data)[0] == lib.NO_DEVICE
     assert integers(cuda)[0] == integers(cuda, modulus=7)[0] == prepare(cuda)[0] == lib.NO_DEVICE
     # What is not multiplied is written there all the same; so is what nobody finds of nothing.
-    assert integers(cuda, k=0)[0] == integers(cuda, alpha=0)[0] == integers(cuda, modulus=7, k=0)[0] == lib.NO_DEVICE
+    for changes in ({"k": 0}, {"alpha": 0}, {"modulus": 7, "k": 0}):
+        assert integers(cuda, **changes)[0] == lib.NO_DEVICE
     assert call(cuda, k=0)[0] == call(cuda, alpha=0.0)[0] == lib.NO_DEVICE
     place = ctypes.cast(256, ctypes.POINTER(ctypes.c_int64))
     assert call(cuda, m=0, asked=lib.options(repaired=place))[0] == lib.NO_DEVICE
