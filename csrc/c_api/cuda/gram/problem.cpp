@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kBlocks = 4, kLeastColumns = 1024;
 
 constexpr std::int64_t kSmallWorkspace = std::int64_t(1) << 34;
-constexpr std::size_t kMostGrams = 16;  // each has a problem for every block
+constexpr std::size_t kMostGrams = 32;  // of blocks: each holds about a megabyte of the host
 
 bool is_kept(std::int64_t with, std::int64_t without) { return with <= kSmallWorkspace || with <= without + without / 4; }
 
@@ -55,7 +55,7 @@ GramProblem with_blocks(const MatrixProduct& gram, const std::optional<KeptLines
 
 // The planes of A, where they may be kept for all blocks.
 std::optional<KeptLines> lines_of(const MatrixProduct& gram, const Options& options, const Device& device, cudaStream_t stream) {
-  if (gram.type.is_complex || options.has_limit || gram.n < kLeastGramExtent || !gram.reads()) return std::nullopt;
+  if (gram.type.is_complex || options.has_limit || !gram.reads()) return std::nullopt;
   return KeptLines::of(gram, options, choose(options, gram.type.precision(), gram.k, false, device, stream), device);
 }
 
@@ -69,9 +69,14 @@ GramProblem lay_out_gram(const MatrixProduct& gram, const std::optional<KeptLine
 }
 
 std::shared_ptr<const GramProblem> find_gram(const MatrixProduct& gram, const Options& options, cudaStream_t stream) {
+  if (gram.n < kLeastGramExtent) {
+    const FindBlock find = [&](const BatchedProduct& block, const PreparedSides&) {
+      return find_problem(block, options, stream);
+    };
+    return std::make_shared<GramProblem>(lay_out_gram(gram, std::nullopt, find));
+  }
   check_inner(options, (gram.type.is_complex ? 2 : 1) * gram.k);
   const Device device = current_device();
-  const Key key = key_of({gram}, options, {}, device.index);
   const auto make = [&] {
     const FindBlock find = [&](const BatchedProduct& block, const PreparedSides& sides) {
       return make_problem(block, options, device, stream, sides);
@@ -80,7 +85,7 @@ std::shared_ptr<const GramProblem> find_gram(const MatrixProduct& gram, const Op
     if (options.plan != nullptr) made->asked = options.plan->plan;
     return made;
   };
-  return kept_or_made<GramProblem>(key, make, kMostGrams);
+  return kept_or_made<GramProblem>(key_of({gram}, options, {}, device.index), make, kMostGrams);
 }
 
 void launch(const GramProblem& problem, const MatrixProduct& gram, const Options& options, char* workspace, cudaStream_t stream) {

@@ -41,7 +41,7 @@ using FindBlock = std::function<std::shared_ptr<const DeviceProblem>(const Batch
 // blocks by themselves: in accuracy fp64 those of second products have their planes again beside what is kept.
 GramProblem lay_out_gram(const MatrixProduct& gram, const std::optional<KeptLines>& lines, const FindBlock& find);
 
-// Of the current device; what was found for such a matrix before is found again. Throws as find_problem.
+// Of the current device; blocks that were found for such a matrix before are found again. Throws as find_problem.
 std::shared_ptr<const GramProblem> find_gram(const MatrixProduct& gram, const Options& options, cudaStream_t stream);
 
 // Throws std::runtime_error. Range: a workspace of problem.bytes, aligned to 256.
