@@ -121,7 +121,8 @@ void check_repairs() {
   report("repairs bits", all == whole, difference(all, whole));
   const std::int64_t count = *told;  // of what is multiplied: what lies above the diagonal, and a part of what lies below
   report("repairs told", 2 * count >= of_whole && count < of_whole, std::to_string(count) + " and " + std::to_string(of_whole));
-  report("repairs allowed", gram(count) == whole && *told == count, std::to_string(*told));
+  // No block has all of them.
+  report("repairs allowed", gram(count - 1) == whole && *told == count, std::to_string(*told) + " and " + std::to_string(count));
   gram(1);
   report("repairs left in every block", *told == -count, std::to_string(*told) + " and " + std::to_string(count));
   REQUIRE(cudaFreeHost(told));
