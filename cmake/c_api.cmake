@@ -30,7 +30,8 @@ function(add_c_api target cuda)
       csrc/c_api/cuda/device/steps.cpp
       csrc/c_api/cuda/entry.cpp
       csrc/c_api/cuda/gemm.cpp
-      csrc/c_api/cuda/gram.cpp
+      csrc/c_api/cuda/gram/gram.cpp
+      csrc/c_api/cuda/gram/problem.cpp
       csrc/c_api/cuda/integers/call.cpp
       csrc/c_api/cuda/integers/igemm.cpp
       csrc/c_api/cuda/integers/problem.cpp

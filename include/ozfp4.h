@@ -158,8 +158,8 @@ typedef struct ozfp4_options {
   /* Of ozfp4_cuda_?gemm, its batches, ozfp4_cuda_gemm_prepared and ozfp4_cuda_?gram, where what happened is known once it has
    * run: */
   /* With more entries that nothing certifies none of them is summed anew, and C is undefined; 0: any number is. Counted in each
-   * block of C by itself, where workspace_limit cuts it; a complex entry is two, and four where A B is kept as the sum of two
-   * numbers. */
+   * block of C by itself, where workspace_limit cuts it, or ozfp4_cuda_?gram; a complex entry is two, and four where A B is kept
+   * as the sum of two numbers. */
   int64_t most_repaired;
   /* In memory that the device can write: how many nothing certified, or minus those of the blocks that were left; exact zeros are
    * among them. NULL: nobody asks. */
@@ -351,8 +351,10 @@ OZFP4_API ozfp4_status ozfp4_cuda_cgemm_strided_batched(int order, int transa, i
                                                         int64_t workspace_bytes, void* stream, const ozfp4_options* options);
 
 /* As ozfp4_dgram. Blocks on and above the diagonal are multiplied where n is 6144 or more, else all of C; repaired entries are
- * those of what is multiplied. Of a real A the workspace holds the planes of all lines for all blocks, 32 GiB of them at most,
- * where options.workspace_limit is 0. */
+ * those of what is multiplied, and options.most_repaired counts in each of these blocks by itself, also without a limit of the
+ * workspace. Of a real A the workspace holds the planes of all lines for all blocks where options.workspace_limit is 0, these are
+ * 32 GiB at most, and all of it is 16 GiB at most or at most 1.25 times what it is without them: with OZFP4_ACCURACY_FP64 those
+ * of a block lie beside them, which is multiplied a second time where much is not certified. */
 OZFP4_API ozfp4_status ozfp4_cuda_workspace_size_gram(ozfp4_type type, int order, int trans, int64_t n, int64_t k,
                                                       const ozfp4_options* options, int64_t* bytes);
 OZFP4_API ozfp4_status ozfp4_cuda_dgram(int order, int trans, int64_t n, int64_t k, const double* a, int64_t lda, double* c,

@@ -187,5 +187,5 @@ int main() {
       }
     }
   }
-  return finish();
+  return finish_comparisons();
 }

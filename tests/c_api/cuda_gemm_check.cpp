@@ -244,5 +244,5 @@ int main() {
     for (const int accuracy : {OZFP4_ACCURACY_FP64, OZFP4_ACCURACY_CORRECT}) check_captured(type, accuracy);
   }
   check_limit();
-  return finish();
+  return finish_comparisons();
 }

@@ -2,7 +2,10 @@
 #include <ozfp4.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <string>
+#include <vector>
 
 #include "check.hpp"
 #include "cuda/gpu.hpp"
@@ -74,6 +77,57 @@ void check_case(const Case& own, bool has_specials = false) {
       [&] { return multiply(own, a.data(), lda, c.data(), ldc, nullptr, 0, &options); }, {{c_there, c}});
 }
 
+// The same as the whole product on the device, where most blocks have a second product and much is not certified; and what is
+// told of that, of all blocks together.
+void check_repairs() {
+  constexpr std::int64_t n = 6145, k = 2500, span = 300;
+  std::vector<double> x(static_cast<std::size_t>(n * k));
+  for (double& entry : x) {
+    entry = std::ldexp(static_cast<double>(random_int(-(1 << 30), 1 << 30)) / 3, static_cast<int>(random_int(-span, span)));
+  }
+  Bytes bytes_of_x(x.size() * sizeof(double));
+  std::memcpy(bytes_of_x.data(), x.data(), bytes_of_x.size());
+  const Device a_there(bytes_of_x), c_there(Bytes(static_cast<std::size_t>(n * n) * sizeof(double)));
+  const auto* a = reinterpret_cast<const double*>(a_there.data);
+  auto* c = reinterpret_cast<double*>(c_there.data);
+  std::int64_t* told = nullptr;
+  REQUIRE(cudaMallocHost(reinterpret_cast<void**>(&told), sizeof *told));
+  ozfp4_options options = OZFP4_OPTIONS_INIT;
+  options.repaired = told;
+  std::int64_t gram_bytes = 0, product_bytes = 0;
+  report(
+      "repairs workspace",
+      ozfp4_cuda_workspace_size_gram(OZFP4_FLOAT64, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, n, k, &options, &gram_bytes) == OZFP4_OK &&
+          ozfp4_cuda_workspace_size(OZFP4_FLOAT64, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_TRANS, n, n, k, &options,
+                                    &product_bytes) == OZFP4_OK,
+      ozfp4_last_error());
+  const Workspace workspace(std::max(gram_bytes, product_bytes));
+  const auto found = [&](const char* name, ozfp4_status status) {
+    report(name, status == OZFP4_OK, ozfp4_last_error());
+    return c_there.read(static_cast<std::size_t>(n * n) * sizeof(double));
+  };
+  const auto gram = [&](std::int64_t most) {
+    options.most_repaired = most;
+    return found("repairs gram", ozfp4_cuda_dgram(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, n, k, a, k, c, n, workspace.memory.data,
+                                                  gram_bytes, nullptr, &options));
+  };
+  const Bytes whole =
+      found("repairs product", ozfp4_cuda_dgemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_TRANS, n, n, k, 1.0, a, k, a, k, 0.0, c, n,
+                                                workspace.memory.data, product_bytes, nullptr, &options));
+  const std::int64_t of_whole = *told;
+  report("much is not certified", of_whole > n * n / 100, std::to_string(of_whole));
+  c_there.write(Bytes(whole.size(), static_cast<char>(kPoison)));
+  const Bytes all = gram(0);
+  report("repairs bits", all == whole, difference(all, whole));
+  const std::int64_t count = *told;  // of what is multiplied: what lies above the diagonal, and a part of what lies below
+  report("repairs told", 2 * count >= of_whole && count < of_whole, std::to_string(count) + " and " + std::to_string(of_whole));
+  // No block has all of them.
+  report("repairs allowed", gram(count - 1) == whole && *told == count, std::to_string(*told) + " and " + std::to_string(count));
+  gram(1);
+  report("repairs left in every block", *told == -count, std::to_string(*told) + " and " + std::to_string(count));
+  REQUIRE(cudaFreeHost(told));
+}
+
 }  // namespace
 
 int main() {
@@ -99,5 +153,6 @@ int main() {
       for (const std::int64_t k : {0, 1}) check_case({type, OZFP4_COL_MAJOR, adjoint, n, k, 0, OZFP4_ACCURACY_DEFAULT});
     }
   }
-  return finish();
+  check_repairs();
+  return finish_comparisons();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "c_api/checked/status.hpp"
 #include "c_api/cuda/integers/call.hpp"
 #include "c_api/cuda/integers/problem.hpp"
 #include "c_api/product/integer_plan.hpp"
@@ -108,10 +109,45 @@ void check_one() {
   }
 }
 
+// A plan of the options that has too many bits is refused by that name; the bits that it names are enough.
+void check_plans() {
+  const cuda::Gpu gpu{90, 132, 100 * 1024};
+  std::int64_t count = 0;
+  int served = 0, refused = 0;
+  for (int bits = 66; bits <= 84; ++bits) {
+    for (const bool has_overflows : {false, true}) {
+      PlanRequest request;
+      request.alphabet = Alphabet::int8;
+      request.bits = bits;
+      request.k = 300;
+      const ozfp4_plan own{find_plan(request, false)};
+      Options options;
+      options.accuracy = Accuracy::scaled;
+      options.plan = &own;
+      options.overflows = has_overflows ? &count : nullptr;
+      IntegerCall call = random_call();
+      call.k = 300, call.modulus = 0, call.c.type = ElementType::int64;
+      const std::string name = "a plan of " + std::to_string(bits) + " bits" + (has_overflows ? " with overflows" : "");
+      try {
+        place_anywhere(call);
+        laid_out(check_device_integers(call, options), options, gpu);
+        ++served;
+      } catch (const Refusal& refusal) {
+        ++refused;
+        report(name, std::string(refusal.what()).rfind("options.plan: ", 0) == 0 && bits > 66, refusal.what());
+      } catch (const std::exception& error) {
+        report(name, false, error.what());
+      }
+    }
+  }
+  report("plans of the options", served > 0 && refused > 2, std::to_string(served) + " and " + std::to_string(refused));
+}
+
 }  // namespace
 
 int main() {
   for (int i = 0; i < 300; ++i) check_one();
+  check_plans();
   report("small products need no planes", direct > 0 && staged > 0, std::to_string(direct) + " of " + std::to_string(staged));
   return finish();
 }

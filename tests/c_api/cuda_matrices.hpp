@@ -4,6 +4,7 @@
 #include <ozfp4.h>
 
 #include <complex>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -83,8 +84,9 @@ struct Workspace {
       : bytes(given), memory(Bytes(static_cast<std::size_t>(given), static_cast<char>(kPoison)), kGuard) {
     REQUIRE(cudaMemset(memory.data + bytes, kPoison, kGuard));
   }
-  bool is_guarded() const {
-    return memory.read(kGuard, static_cast<std::size_t>(bytes)) == Bytes(kGuard, static_cast<char>(kPoison));
+  // What lies behind so many bytes of it.
+  bool is_guarded(std::int64_t used) const {
+    return memory.read(kGuard, static_cast<std::size_t>(used)) == Bytes(kGuard, static_cast<char>(kPoison));
   }
 };
 
@@ -107,25 +109,58 @@ inline bool takes_workspace(std::complex<double> alpha, std::complex<double> bet
   return !(has_both(alpha) || has_both(beta)) || (alpha != 0.0 && k > 0);
 }
 
-// Whether a function of a device has the bits of that of the host, noise around them among it, in a workspace as large as
-// `query(&bytes)` says, and leaves all where it is smaller, unless it needs none after all. `on_device(workspace, bytes)` and
-// `on_host()` are of the same case.
+inline std::int64_t comparisons = 0;  // with the host
+
+// Whether the host made its product: it has a BLAS, or needs none.
+inline bool is_compared(ozfp4_status status) {
+  if (status != OZFP4_NO_BLAS) ++comparisons;
+  return status != OZFP4_NO_BLAS;
+}
+
+// As finish(). A check that had nothing of the host to compare with, as there is no BLAS, has failed.
+inline int finish_comparisons() {
+  report("products of the host, which need a BLAS or an INT8 unit", comparisons > 0);
+  return finish();
+}
+
+// The least bytes, which the refusal of `given` names; -1 where it is none. `call(bytes)` leaves everything.
+template <class Call>
+std::int64_t refused_for(std::int64_t given, const Call& call) {
+  if (call(given) != OZFP4_WORKSPACE) return -1;
+  const std::string text = ozfp4_last_error(), said = ": " + std::to_string(given) + " are fewer than ";
+  const std::size_t at = text.find(said);
+  return at == std::string::npos ? -1 : std::atoll(text.c_str() + at + said.size());
+}
+
+// The least bytes that `call(bytes)` takes, as it says where they are too few, which one less are; at most `most`.
+template <class Call>
+std::int64_t least_bytes(const std::string& name, std::int64_t most, const Call& call) {
+  const std::int64_t least = refused_for(255, call);
+  if (!report(name + " too small", least > 255 && least <= most, ozfp4_last_error())) return most;
+  report(name + " a byte less", refused_for(least - 1, call) == least, ozfp4_last_error());
+  return least;
+}
+
+// Whether a function of a device has the bits of that of the host, noise around them among it, in a workspace as large as the
+// function says that it needs, which is at most what `query(&bytes)` says, and leaves all where it is smaller, unless it needs
+// none after all. `on_device(workspace, bytes)` and `on_host()` are of the same case.
 template <class Query, class OnDevice, class OnHost>
 void compare(const std::string& name, const Query& query, const OnDevice& on_device, const OnHost& on_host,
              const std::vector<Written>& results, bool needs_workspace = true) {
   std::int64_t bytes = -1;
   if (!report(name + " workspace", query(&bytes) == OZFP4_OK && bytes >= 0, ozfp4_last_error())) return;
   const Workspace workspace(bytes);
+  std::int64_t least = bytes;
   if (bytes > 0 && needs_workspace) {
-    report(name + " too small", on_device(workspace.memory.data, std::int64_t(255)) == OZFP4_WORKSPACE, ozfp4_last_error());
+    least = least_bytes(name, bytes, [&](std::int64_t given) { return on_device(workspace.memory.data, given); });
     for (const Written& own : results) report(name + " left", own.there.read(own.here.size()) == own.here);
   }
-  report(name + " status", on_device(workspace.memory.data, bytes) == OZFP4_OK, ozfp4_last_error());
+  report(name + " status", on_device(workspace.memory.data, least) == OZFP4_OK, ozfp4_last_error());
   std::vector<Bytes> found;
   for (const Written& own : results) found.push_back(own.there.read(own.here.size()));
-  report(name + " guard", workspace.is_guarded());
+  report(name + " guard", workspace.is_guarded(least));
   const ozfp4_status status = on_host();
-  if (status == OZFP4_NO_BLAS) return;
+  if (!is_compared(status)) return;
   report(name + " on the host", status == OZFP4_OK, ozfp4_last_error());
   for (std::size_t i = 0; i < results.size(); ++i) {
     report(name + (i == 0 ? "" : " result " + std::to_string(i)), found[i] == results[i].here,

@@ -2,9 +2,12 @@
 // the stages the product, in memory and in a workspace that are as large as the queries say, whatever lies where.
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "c_api/checked/gram.hpp"
 #include "c_api/cuda/call.hpp"
+#include "c_api/cuda/gram/problem.hpp"
+#include "c_api/cuda/layout.hpp"
 #include "c_api/cuda/prepared/lines.hpp"
 #include "c_api/cuda/prepared/operand.hpp"
 #include "c_api/cuda/problem.hpp"
@@ -176,8 +179,8 @@ void check_lines() {
     const std::optional<KeptLines> kept = KeptLines::of(gram, options, chosen, device);
     if (!report("lines are kept " + name, kept && kept->bytes() % 256 == 0 && kept->bytes() > n * k)) return;
     for (const ColumnRange& columns : gram_blocks(n, 256)) {
-      const ozfp4_cuda_prepared left = kept->part(0, columns.last, true, workspace),
-                                right = kept->part(columns.first, columns.last, false, workspace);
+      const ozfp4_cuda_prepared left = kept->part(0, columns.last, true, gram.a.data, workspace),
+                                right = kept->part(columns.first, columns.last, false, gram.a.data, workspace);
       const BatchedProduct product{part_of(gram, columns)};
       const auto problem =
           lay_out(product, options, *chosen.plan, chosen.kernel, kGpu, cuda::Direct::never, PreparedSides{&left, &right});
@@ -188,9 +191,81 @@ void check_lines() {
   }
 }
 
+// A Gram matrix of n x k, laid out, and its bytes without lines that are kept.
+struct LaidOutGram {
+  GramProblem problem;
+  std::int64_t plain;
+};
+
+LaidOutGram lay_out_gram(std::int64_t n, std::int64_t k, Accuracy accuracy) {
+  auto* const nowhere = reinterpret_cast<char*>(std::uintptr_t(4096));
+  Options options;
+  options.accuracy = accuracy;
+  const MatrixProduct gram = check_gram({kD, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, n, k, nowhere, k, nowhere, n}, options);
+  const Chosen chosen{plan_for(options, 53, k, false, {{&Alphabet::int8, 1.0}}), cuda::Kernel::mma_copy};
+  const FindBlock find = [&](const BatchedProduct& block, const PreparedSides& sides) {
+    return lay_out(block, options, *chosen.plan, chosen.kernel, kGpu, cuda::Direct::never, sides);
+  };
+  const std::optional<KeptLines> lines = KeptLines::of(gram, options, chosen, {0, kGpu});
+  return {c_api::lay_out_gram(gram, lines, find), c_api::lay_out_gram(gram, std::nullopt, find).bytes};
+}
+
+// Lines are kept where that takes less, or all of it little; second products have their planes beside them.
+void check_grams() {
+  constexpr std::int64_t small = std::int64_t(1) << 34;
+  struct Gram {
+    std::int64_t n, k;
+    Accuracy accuracy;
+    bool is_kept;
+  };
+  constexpr Gram grams[] = {{6144, 512, Accuracy::fp64, true},       {8192, 8192, Accuracy::fp64, true},
+                            {16384, 16384, Accuracy::fp64, true},    {39000, 2500, Accuracy::fp64, true},
+                            {32768, 32768, Accuracy::fp64, false},   {39000, 39000, Accuracy::fp64, false},
+                            {16384, 65536, Accuracy::fp64, false},   {39000, 39000, Accuracy::scaled, true},
+                            {39000, 39000, Accuracy::correct, true}, {60000, 60000, Accuracy::scaled, false}};
+  for (const Gram& own : grams) {
+    const std::string name = "a Gram matrix " + std::to_string(own.n) + " x " + std::to_string(own.k) + " accuracy " +
+                             std::to_string(static_cast<int>(own.accuracy));
+    try {
+      const auto [problem, plain] = lay_out_gram(own.n, own.k, own.accuracy);
+      const std::int64_t bytes = problem.bytes;
+      report(name, problem.kept.has_value() == own.is_kept, std::to_string(bytes) + " and " + std::to_string(plain));
+      report(name + " bytes", own.is_kept ? bytes <= small || bytes <= plain + plain / 4 : bytes == plain,
+             std::to_string(bytes) + " and " + std::to_string(plain));
+      std::int64_t columns = 0;
+      for (const GramBlock& block : problem.blocks) {
+        columns += block.columns.last - block.columns.first;
+        report(name + " block", problem.behind + block.problem->places.bytes <= bytes);
+      }
+      report(name + " columns", columns == own.n && problem.blocks.front().columns.last == own.n);
+    } catch (const std::exception& error) {
+      report(name, false, error.what());
+    }
+  }
+}
+
+// The one is forgotten that nobody has asked for the longest.
+void check_forgetting() {
+  struct Made {
+    std::int64_t number;
+  };
+  std::vector<std::int64_t> made;
+  const auto ask = [&](std::int64_t number) {
+    const auto make = [&] {
+      made.push_back(number);
+      return std::make_shared<const Made>(Made{number});
+    };
+    report("what is kept", kept_or_made<Made>({number}, make, 3)->number == number);
+  };
+  for (const std::int64_t number : {1, 2, 3, 1, 4, 1, 3, 4, 2, 1, 4}) ask(number);
+  report("what is forgotten", made == std::vector<std::int64_t>{1, 2, 3, 4, 2, 1});
+}
+
 }  // namespace
 
 int main() {
+  check_forgetting();
+  check_grams();
   for (int i = 0; i < 300; ++i) check_one();
   for (int i = 0; i < 60; ++i) check_lines();
   return finish();

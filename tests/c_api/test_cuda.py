@@ -233,7 +233,15 @@ def test_arguments_of_prepare(cuda: ctypes.CDLL, name: str, value: Any, text: st
 
 
 def test_prepared_operands_up_to_the_device(cuda: ctypes.CDLL) -> None:
-    assert prepare(cuda, lib.options(bound=256)) == (lib.INVALID, "options.bound: is for products")
+    place = ctypes.cast(256, ctypes.POINTER(ctypes.c_int64))
+    for name, value in (("bound", 256), ("repaired", place), ("most_repaired", 1)):
+        asked = lib.options(**{name: value})
+        assert prepare(cuda, asked) == (lib.INVALID, f"options.{name}: is for products")
+        size = ctypes.c_int64(-1)
+        operand = (lib.TYPES["float64"], lib.LEFT, lib.ROW, lib.NONE, 3, 5)
+        given = (*operand, ctypes.addressof(asked), ctypes.addressof(size))
+        assert cuda.ozfp4_cuda_prepared_size(*given) == lib.INVALID
+        assert lib.error(cuda) == f"options.{name}: is for products"
     status, error = prepare(cuda, rows=2**31, columns=1, ldx=1)
     assert status == lib.UNSUPPORTED
     assert error.startswith("rows: 2147483648 exceeds 2147479552")
@@ -274,9 +282,16 @@ def test_empty_products_of_integers_need_no_device(cuda: ctypes.CDLL) -> None:
     size = ctypes.c_int64(-1)
     types = [lib.TYPES[name] for name in ("int8", "int8", "int32")]
     for extents in ((0, 4, 5), (3, 4, 0)):
+        size.value = -1
         given = (lib.ROW, lib.NONE, lib.NONE, *extents, *types, None, ctypes.addressof(size))
         assert cuda.ozfp4_cuda_workspace_size_igemm(*given) == lib.OK
         assert size.value == 0
+    long = {"m": 0, "k": 2**48, "lda": 2**48}  # no line is longer, and none has a gap
+    assert integers(cuda, c=None, workspace=None, **long)[0] == lib.OK
+    size.value = -1
+    given = (lib.ROW, lib.NONE, lib.NONE, 0, 4, 2**48, *types, None, ctypes.addressof(size))
+    assert cuda.ozfp4_cuda_workspace_size_igemm(*given) == lib.OK, lib.error(cuda)
+    assert size.value == 0
 
 
 @pytest.mark.parametrize(
@@ -336,7 +351,9 @@ def test_where_repairs_are_told(cuda: ctypes.CDLL) -> None:
     status, error = call(cuda, asked=told(260))
     assert (status, error) == (lib.INVALID, "options.repaired: its address is not a multiple of 8")
     # Of an empty product, too: the address is none, if there is a device.
-    assert call(cuda, m=0, c=None, workspace=None, asked=told(256))[0] == lib.DEVICE_ERROR
+    status, error = call(cuda, m=0, c=None, workspace=None, asked=told(256))
+    assert status in (lib.DEVICE_ERROR, lib.NO_DEVICE)
+    assert (status == lib.NO_DEVICE) == error.startswith("cuda: ")
 
 
 def test_without_a_device(cuda: ctypes.CDLL) -> None:
@@ -352,3 +369,10 @@ def test_without_a_device(cuda: ctypes.CDLL) -> None:
     both = np.array([1 + 1j])
     assert call(cuda, "z", alpha=both.ctypes.data, beta=both.ctypes.data)[0] == lib.NO_DEVICE
     assert integers(cuda)[0] == integers(cuda, modulus=7)[0] == prepare(cuda)[0] == lib.NO_DEVICE
+    # What is not multiplied is written there all the same; so is what nobody finds of nothing.
+    for changes in ({"k": 0}, {"alpha": 0}, {"modulus": 7, "k": 0}):
+        assert integers(cuda, **changes)[0] == lib.NO_DEVICE
+    assert call(cuda, k=0)[0] == call(cuda, alpha=0.0)[0] == lib.NO_DEVICE
+    place = ctypes.cast(256, ctypes.POINTER(ctypes.c_int64))
+    assert call(cuda, m=0, asked=lib.options(repaired=place))[0] == lib.NO_DEVICE
+    assert integers(cuda, m=0, asked=lib.options(overflows=place))[0] == lib.NO_DEVICE

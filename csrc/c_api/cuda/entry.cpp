@@ -3,6 +3,7 @@
 #include <string>
 
 #include "c_api/checked/arguments.hpp"
+#include "c_api/cuda/device/device.hpp"
 #include "c_api/cuda/problem.hpp"
 #include "plan/schedule.hpp"
 
@@ -38,7 +39,11 @@ Place place_of(void* workspace, std::int64_t bytes, void* stream) {
 }
 
 void enqueue_nothing(const Options& options, const Place& place) {
-  if (options.repaired != nullptr) on_device([&] { tell_of_none(options, place.stream); });
+  if (options.repaired == nullptr) return;
+  on_device([&] {
+    current_device();
+    tell_of_none(options, place.stream);
+  });
 }
 
 }  // namespace ozfp4::c_api

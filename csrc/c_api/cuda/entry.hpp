@@ -41,7 +41,8 @@ void on_device(const Body& body) {
   }
 }
 
-// Of a product without entries: that none of them is repaired, where somebody asks.
+// Of a product without entries: that none of them is repaired, where somebody asks. Throws Refusal OZFP4_NO_DEVICE then where
+// there is no device.
 void enqueue_nothing(const Options& options, const Place& place);
 
 }  // namespace ozfp4::c_api

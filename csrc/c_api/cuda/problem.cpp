@@ -4,9 +4,7 @@
 
 #include "arith/narrow.hpp"
 #include "c_api/cuda/choice.hpp"
-#include "c_api/cuda/device/device.hpp"
 #include "c_api/cuda/device/steps.hpp"
-#include "c_api/cuda/layout.hpp"
 #include "c_api/product/product.hpp"
 #include "cuda/complex/expand.hpp"
 #include "cuda/complex/turn.hpp"
@@ -19,51 +17,6 @@ namespace {
 using namespace ozfp4::cuda;
 
 bool is_update(const BatchedProduct& p) { return p.beta != 0.0 || (p.alpha != 0.0 && p.k > 0 && p.alpha != 1.0); }
-
-Key key_of(const BatchedProduct& p, const Options& options, const PreparedSides& sides, int device) {
-  Key key{device,
-          static_cast<std::int64_t>(p.type.part),
-          p.type.is_complex,
-          p.m,
-          p.n,
-          p.k,
-          p.count,
-          p.a_step,
-          p.b_step,
-          p.c_step,
-          p.c_stride,
-          offset_of(p.c),
-          p.alpha == 0.0,
-          p.alpha.imag() != 0,
-          p.beta != 0.0,
-          p.beta.imag() != 0,
-          is_update(p),
-          p.bound != nullptr,
-          p.bound_stride,
-          p.bound_step,
-          offset_of(p.bound),
-          static_cast<std::int64_t>(options.accuracy),
-          static_cast<std::int64_t>(options.rounding),
-          static_cast<std::int64_t>(options.scheme),
-          options.alphabet == nullptr ? 0 : backend_of(*options.alphabet),
-          family_of(options.family),
-          options.bits,
-          options.has_limit ? options.workspace_limit : 0,
-          number_of(options.plan == nullptr ? nullptr : options.plan->plan.get())};
-  for (const Operand* x : {&p.a, &p.b}) {
-    for (const std::int64_t own : {static_cast<std::int64_t>(x->row_stride), static_cast<std::int64_t>(x->column_stride),
-                                   static_cast<std::int64_t>(x->is_conjugated), offset_of(x->data)}) {
-      key.push_back(own);
-    }
-  }
-  for (const ozfp4_cuda_prepared* side : {sides.left, sides.right}) {
-    key.push_back(side == nullptr ? 0 : number_of(side->plan.get()));
-    if (side == nullptr) continue;
-    key.insert(key.end(), {static_cast<std::int64_t>(side->kernel), side->stored.lines, side->stored.matrices,
-                           side->view.outer_stride, side->view.inner_stride, offset_of(side->view.data)});
-  }
-  return key;
-}
 
 // What is on the device of an operand: lines along K, as it lies or in its copy. `base` is null where only the layout is asked
 // for.
@@ -194,26 +147,75 @@ std::shared_ptr<DeviceProblem> lay_out(const BatchedProduct& p, const Options& o
   return problem;
 }
 
+Key key_of(const BatchedProduct& p, const Options& options, const PreparedSides& sides, int device) {
+  Key key{device,
+          static_cast<std::int64_t>(p.type.part),
+          p.type.is_complex,
+          p.m,
+          p.n,
+          p.k,
+          p.count,
+          p.a_step,
+          p.b_step,
+          p.c_step,
+          p.c_stride,
+          offset_of(p.c),
+          p.alpha == 0.0,
+          p.alpha.imag() != 0,
+          p.beta != 0.0,
+          p.beta.imag() != 0,
+          is_update(p),
+          p.bound != nullptr,
+          p.bound_stride,
+          p.bound_step,
+          offset_of(p.bound),
+          static_cast<std::int64_t>(options.accuracy),
+          static_cast<std::int64_t>(options.rounding),
+          static_cast<std::int64_t>(options.scheme),
+          options.alphabet == nullptr ? 0 : backend_of(*options.alphabet),
+          family_of(options.family),
+          options.bits,
+          options.has_limit ? options.workspace_limit : 0,
+          number_of(options.plan == nullptr ? nullptr : options.plan->plan.get())};
+  for (const Operand* x : {&p.a, &p.b}) {
+    for (const std::int64_t own : {static_cast<std::int64_t>(x->row_stride), static_cast<std::int64_t>(x->column_stride),
+                                   static_cast<std::int64_t>(x->is_conjugated), offset_of(x->data)}) {
+      key.push_back(own);
+    }
+  }
+  for (const ozfp4_cuda_prepared* side : {sides.left, sides.right}) {
+    key.push_back(side == nullptr ? 0 : number_of(side->plan.get()));
+    if (side == nullptr) continue;
+    key.insert(key.end(), {static_cast<std::int64_t>(side->kernel), side->stored.lines, side->stored.matrices,
+                           side->view.outer_stride, side->view.inner_stride, offset_of(side->view.data)});
+  }
+  return key;
+}
+
+std::shared_ptr<const DeviceProblem> make_problem(const BatchedProduct& product, const Options& options, const Device& device,
+                                                  cudaStream_t stream, const PreparedSides& sides) {
+  const ozfp4_cuda_prepared* prepared = sides.any();
+  const auto [plan, kernel] =
+      prepared != nullptr ? Chosen{prepared->plan, prepared->kernel}
+                          : choose(options, product.type.precision(), inner_of(product), product.type.is_complex, device, stream);
+  const Direct direct = may_be_direct(product, options) && prepared == nullptr ? Direct::where_it_pays : Direct::never;
+  std::shared_ptr<DeviceProblem> made = lay_out(product, options, *plan, kernel, device.gpu, direct, sides);
+  // Kernels that it does not take are not tried: that loads all of them.
+  if (made->layout.is_direct && !is_trusted(device, kernel, *plan, stream, true)) {
+    made = lay_out(product, options, *plan, kernel, device.gpu, Direct::never);
+  }
+  made->steps = steps_on(device, made->plan, stream);
+  if (options.plan != nullptr) made->asked = options.plan->plan;
+  if (prepared != nullptr) made->asked = prepared->plan;
+  return made;
+}
+
 std::shared_ptr<const DeviceProblem> find_problem(const BatchedProduct& product, const Options& options, cudaStream_t stream,
                                                   const PreparedSides& sides) {
   check_inner(options, (product.type.is_complex ? 2 : 1) * product.k);
   const Device device = current_device();
-  return kept_or_made<DeviceProblem>(key_of(product, options, sides, device.index), [&] {
-    const ozfp4_cuda_prepared* prepared = sides.any();
-    const auto [plan, kernel] = prepared != nullptr ? Chosen{prepared->plan, prepared->kernel}
-                                                    : choose(options, product.type.precision(), inner_of(product),
-                                                             product.type.is_complex, device, stream);
-    const Direct direct = may_be_direct(product, options) && prepared == nullptr ? Direct::where_it_pays : Direct::never;
-    std::shared_ptr<DeviceProblem> made = lay_out(product, options, *plan, kernel, device.gpu, direct, sides);
-    // Kernels that it does not take are not tried: that loads all of them.
-    if (made->layout.is_direct && !is_trusted(device, kernel, *plan, stream, true)) {
-      made = lay_out(product, options, *plan, kernel, device.gpu, Direct::never);
-    }
-    made->steps = steps_on(device, made->plan, stream);
-    if (options.plan != nullptr) made->asked = options.plan->plan;
-    if (prepared != nullptr) made->asked = prepared->plan;
-    return made;
-  });
+  return kept_or_made<DeviceProblem>(key_of(product, options, sides, device.index),
+                                     [&] { return make_problem(product, options, device, stream, sides); });
 }
 
 void tell_of_none(const Options& options, cudaStream_t stream) {

@@ -9,6 +9,8 @@
 
 #include "c_api/checked/gemm.hpp"
 #include "c_api/checked/options.hpp"
+#include "c_api/cuda/device/device.hpp"
+#include "c_api/cuda/layout.hpp"
 #include "c_api/cuda/prepared/operand.hpp"
 #include "cuda/matmul.hpp"
 
@@ -43,10 +45,18 @@ std::shared_ptr<DeviceProblem> lay_out(const BatchedProduct& product, const Opti
 // Entries along K of the real product that is multiplied.
 std::int64_t inner_of(const BatchedProduct& product);
 
+// What a problem on a device is kept by.
+Key key_of(const BatchedProduct& product, const Options& options, const PreparedSides& sides, int device);
+
 // Throws Refusal OZFP4_NO_DEVICE where there is none, or no kernel of this build passes its test on it; std::length_error where
 // the workspace limit is too small. `stream`: where it will be launched. Range: as lay_out.
 std::shared_ptr<const DeviceProblem> find_problem(const BatchedProduct& product, const Options& options, cudaStream_t stream,
                                                   const PreparedSides& sides = {});
+
+// The same on this device, which is the current one, made anew. Range: an inner dimension that
+// check_inner has nothing against.
+std::shared_ptr<const DeviceProblem> make_problem(const BatchedProduct& product, const Options& options, const Device& device,
+                                                  cudaStream_t stream, const PreparedSides& sides = {});
 
 // That nothing is repaired, where no kernel tells. Range: the caller asks. Throws as launch.
 void tell_of_none(const Options& options, cudaStream_t stream);

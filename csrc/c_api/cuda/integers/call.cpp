@@ -11,6 +11,17 @@ namespace {
 
 constexpr std::int64_t kAligned = 16;  // entries: a multiple of the widest loads
 
+// Entries of a line of each matrix.
+struct Lines {
+  std::int64_t a, b, c;
+};
+
+Lines lines_of(const IntegerCall& call) {
+  const bool has_rows = is_row_major(call.order);
+  return {has_rows != is_transposed("transa", call.transa) ? call.k : call.m,
+          has_rows != is_transposed("transb", call.transb) ? call.n : call.k, has_rows ? call.n : call.m};
+}
+
 // The same that lies so. `line`: the entries of one.
 GivenIntegers placed(const GivenIntegers& given, std::int64_t line, bool is_aligned) {
   const int offset = is_aligned ? 0 : entry_bytes(given.type);
@@ -30,11 +41,17 @@ DeviceIntegers check_device_integers(const IntegerCall& call, const Options& opt
   return {product, call.alpha, call.beta, call.modulus};
 }
 
+void place_anywhere(IntegerCall& call) {
+  const Lines lines = lines_of(call);
+  for (const auto& [given, line] : {std::make_pair(&call.a, lines.a), {&call.b, lines.b}, {&call.c, lines.c}}) {
+    given->data = reinterpret_cast<const char*>(std::uintptr_t(256));
+    given->leading = std::max<std::int64_t>(line, 1);
+  }
+}
+
 std::vector<DeviceIntegers> widest(IntegerCall call, bool allows_factors, const Options& options) {
-  const bool has_rows = is_row_major(call.order);
-  const std::int64_t line_a = has_rows != is_transposed("transa", call.transa) ? call.k : call.m;
-  const std::int64_t line_b = has_rows != is_transposed("transb", call.transb) ? call.n : call.k;
-  call.c = placed(call.c, has_rows ? call.n : call.m, true);
+  const Lines lines = lines_of(call);
+  call.c = placed(call.c, lines.c, true);
   call.beta = 0;
   std::vector<DeviceIntegers> products;
   for (const std::int64_t alpha : {1, 2}) {
@@ -42,8 +59,8 @@ std::vector<DeviceIntegers> widest(IntegerCall call, bool allows_factors, const 
     call.alpha = alpha;
     for (const bool is_aligned_a : {true, false}) {
       for (const bool is_aligned_b : {true, false}) {
-        call.a = placed(call.a, line_a, is_aligned_a);
-        call.b = placed(call.b, line_b, is_aligned_b);
+        call.a = placed(call.a, lines.a, is_aligned_a);
+        call.b = placed(call.b, lines.b, is_aligned_b);
         products.push_back(check_device_integers(call, options));
       }
     }

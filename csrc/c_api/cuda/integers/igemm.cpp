@@ -29,11 +29,12 @@ void run(const IntegerCall& call, const Place& place, const char* query, const o
 }
 
 // At most that of whatever call there is of these types and extents.
-std::int64_t workspace_bytes(const IntegerCall& call, bool allows_factors, const ozfp4_options* given) {
+std::int64_t workspace_bytes(IntegerCall call, bool allows_factors, const ozfp4_options* given) {
   const Options options = read_device_integer_options(given);
+  place_anywhere(call);
+  if (!check_device_integers(call, options).is_multiplied()) return 0;
   std::int64_t most = 0;
   for (const DeviceIntegers& integers : widest(call, allows_factors, options)) {
-    if (!integers.is_multiplied()) return 0;
     on_device([&] { most = std::max(most, find_problem(integers, options, nullptr)->places.bytes); });
   }
   return most;

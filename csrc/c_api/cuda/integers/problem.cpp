@@ -1,5 +1,6 @@
 #include "c_api/cuda/integers/problem.hpp"
 
+#include <stdexcept>
 #include <string>
 
 #include "arith/narrow.hpp"
@@ -108,13 +109,20 @@ cuda::Promise promise_of(const DeviceIntegers& integers, const Options& options)
   return promise;
 }
 
-void check_plan(const Plan& plan) {
+// Range: with options.plan that one.
+void check_plan(const Plan& plan, const DeviceIntegers& integers, const Options& options) {
   if (plan.scheme != Scheme::two || plan.is_complex) {
     refuse(OZFP4_UNSUPPORTED, "options.plan: integers on a GPU take plans of OZFP4_SCHEME_II and of real products");
   }
   if (plan.bits > kMultipliedBits) {
     refuse(OZFP4_UNSUPPORTED, "options.plan: its bits are " + std::to_string(plan.bits) + "; integers on a GPU take plans of " +
                                   std::to_string(kMultipliedBits) + " at most");
+  }
+  if (options.plan == nullptr) return;  // what is chosen for integers is no longer than they need
+  try {
+    make_integer_plan(plan, static_cast<std::uint64_t>(integers.modulus), options.overflows != nullptr);
+  } catch (const std::logic_error& error) {
+    refuse(OZFP4_UNSUPPORTED, std::string("options.") + error.what());
   }
 }
 
@@ -134,7 +142,7 @@ void combine(const DeviceIntegers& integers, const char* product, cudaStream_t s
 
 std::shared_ptr<IntegerProblem> lay_out(const DeviceIntegers& integers, const Options& options, const Plan& plan, Kernel kernel,
                                         const Gpu& gpu, Direct direct) {
-  check_plan(plan);
+  check_plan(plan, integers, options);
   auto problem = std::make_shared<IntegerProblem>();
   problem->plan = make_cuda_plan(plan, narrow<int>(integers.product.a.inner, "k"), kernel, promise_of(integers, options));
   problem->places = places_of(integers);
@@ -179,6 +187,7 @@ void launch(const IntegerProblem& problem, const DeviceIntegers& integers, const
 }
 
 void launch_nothing(const DeviceIntegers& integers, const Options& options, cudaStream_t stream) {
+  current_device();  // whose absence is told as for what is multiplied
   clear_overflows(options, stream);
   if (integers.product.is_there()) combine(integers, nullptr, stream);
 }

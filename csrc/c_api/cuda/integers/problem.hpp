@@ -50,7 +50,7 @@ std::shared_ptr<const IntegerProblem> find_problem(const DeviceIntegers& integer
 void launch(const IntegerProblem& problem, const DeviceIntegers& integers, const Options& options, char* workspace,
             cudaStream_t stream);
 
-// The same of what is not multiplied: beta C, and no overflow.
+// The same of what is not multiplied: beta C, and no overflow. Throws Refusal OZFP4_NO_DEVICE where there is no device.
 void launch_nothing(const DeviceIntegers& integers, const Options& options, cudaStream_t stream);
 
 }  // namespace ozfp4::c_api

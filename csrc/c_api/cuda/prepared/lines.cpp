@@ -35,23 +35,27 @@ std::optional<KeptLines> KeptLines::of(const MatrixProduct& product, const Optio
   kept.scratch_ = make_stored_layout(kept.plan_, 1, kept.lines_.outer, kept.lines_.inner, false).bytes;
   if (kept.scratch_ > kMostBytes) return std::nullopt;
   kept.bytes_ = kept.scratch_ + round_up(cuda::scale_scratch_bytes(kept.lines_), kPlaceAlignment);
+  kept.lines_.data = nullptr;
   return kept;
 }
 
-void KeptLines::launch(char* workspace, cudaStream_t stream) const {
+void KeptLines::launch(const char* data, char* workspace, cudaStream_t stream) const {
+  cuda::DeviceOperand lines = lines_;
+  lines.data = data;
   cuda::LaunchOptions further;
   further.stream = stream;
-  launch_store(plan_, lines_, workspace, workspace + scratch_, further);
+  launch_store(plan_, lines, workspace, workspace + scratch_, further);
 }
 
-ozfp4_cuda_prepared KeptLines::part(std::int64_t first, std::int64_t last, bool is_left, char* workspace) const {
+ozfp4_cuda_prepared KeptLines::part(std::int64_t first, std::int64_t last, bool is_left, const char* data,
+                                    char* workspace) const {
   ozfp4_cuda_prepared part{};
   static_cast<Prepared&>(part) = about_;
   part.is_left = is_left;
   part.device = device_.index;
   part.kernel = kernel_;
   part.view = lines_;
-  part.view.data += first * lines_.outer_stride;
+  part.view.data = data + first * lines_.outer_stride;
   part.view.outer = static_cast<std::int32_t>(last - first);
   part.stored.memory = workspace;
   part.stored.lines = lines_.outer;
