@@ -158,8 +158,8 @@ typedef struct ozfp4_options {
   /* Of ozfp4_cuda_?gemm, its batches, ozfp4_cuda_gemm_prepared and ozfp4_cuda_?gram, where what happened is known once it has
    * run: */
   /* With more entries that nothing certifies none of them is summed anew, and C is undefined; 0: any number is. Counted in each
-   * block of C by itself, where workspace_limit cuts it, or ozfp4_cuda_?gram; a complex entry is two, and four where A B is kept
-   * as the sum of two numbers. */
+   * block of C by itself, where workspace_limit cuts it, or ozfp4_cuda_?gram; a complex entry is two. Where A B is kept as the
+   * sum of two numbers, each of its two products counts by itself. */
   int64_t most_repaired;
   /* In memory that the device can write: how many nothing certified, or minus those of the blocks that were left; exact zeros are
    * among them. NULL: nobody asks. */

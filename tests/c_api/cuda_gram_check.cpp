@@ -54,7 +54,7 @@ void check_case(const Case& own, bool has_specials = false) {
   const std::int64_t lda = std::max<std::int64_t>(has_rows ? own.k : own.n, 1) + own.gap;
   const std::int64_t ldc = std::max<std::int64_t>(own.n, 1) + own.gap;
   Bytes a = numbers(own.type, lda * ((has_rows ? own.n : own.k) + 1), false);
-  Bytes c = numbers(own.type, ldc * (own.n + 1), false);
+  Bytes c = noise(own.type, ldc * (own.n + 1));
   if (has_specials) {  // an infinity in a line, and NaN from it where it meets a zero or another one
     std::memset(a.data(), 0, own.type.bytes);
     const double infinity = 1e308 * 10;
@@ -145,6 +145,7 @@ int main() {
     check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, 6200, 40, 0, OZFP4_ACCURACY_DEFAULT}, true);
     // Planes are kept for all blocks, of real types and without a limit.
     for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_FP64, OZFP4_ACCURACY_CORRECT}) {
+      if (type.is_complex) continue;
       check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, 6145, 131, 1, accuracy});
       check_case({type, OZFP4_COL_MAJOR, OZFP4_NO_TRANS, 6210, 64, 0, accuracy}, true);
     }
