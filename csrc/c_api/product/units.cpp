@@ -77,11 +77,15 @@ bool pass_words() {
   return is_any;
 }
 
-// Limbs, where there is a unit for them, which is passed over if it is wrong: seven and eight, and by the entries four.
+// Limbs, where there is a unit for them, which is passed over if it is wrong: seven, eight and nine, and by the entries four.
 void try_limbs() {
   if (serving_limb_unit() == nullptr) return;
   for (const ExactCase& own : exact_cases()) {
-    for (const auto& [accuracy, bits] : {std::make_pair(Accuracy::scaled, 53), {Accuracy::scaled, 62}, {Accuracy::fp64, 0}}) {
+    for (const auto& [accuracy, bits] : {std::make_pair(Accuracy::scaled, 53),
+                                         {Accuracy::scaled, 62},
+                                         {Accuracy::scaled, 70},
+                                         {Accuracy::fp64, 0},
+                                         {Accuracy::correct, 0}}) {
       if (verdict_of(own, Alphabet::int8, Way::limbs, accuracy, bits) == Verdict::wrong) return disable_limb_unit(true);
     }
   }

@@ -27,7 +27,7 @@ class LimbWalk {
   }
 
  private:
-  // Tiles of K of which all limbs of both panels, 36 KiB, stay in the first-level cache with the sums.
+  // Tiles of K of which all limbs of both panels stay in a first-level cache of 48 KiB with the sums, up to eight limbs: 47 KiB.
   static constexpr std::int64_t kTogether = 2;
   static constexpr std::int64_t kRowBytes = kPanelLines * static_cast<std::int64_t>(sizeof(std::int32_t));
 
