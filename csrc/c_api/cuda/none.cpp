@@ -1,5 +1,6 @@
 // A build without CUDA: what its functions say.
 #include <cstdint>
+
 #include "c_api/checked/status.hpp"
 
 using namespace ozfp4::c_api;
