@@ -29,8 +29,9 @@ __device__ __forceinline__ T rounded_sum(const PartSum& of, std::int64_t* digit)
   return result;
 }
 
+// One block of a multiprocessor at least: with registers for two the terms of both parts do not fit them.
 template <class T>
-__global__ void __launch_bounds__(kPairThreads) sum_kernel(const __grid_constant__ ComplexMatrixSum sum) {
+__global__ void __launch_bounds__(kPairThreads, 1) sum_kernel(const __grid_constant__ ComplexMatrixSum sum) {
   using Pair = Two<T>;
   __shared__ std::int64_t digits[kWarps][kExactDigits];
   std::int64_t* digit = digits[threadIdx.x / 32];
