@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "arith/multiples.hpp"
 #include "c_api/cuda/choice.hpp"
 #include "c_api/cuda/device/device.hpp"
 #include "c_api/cuda/layout.hpp"
@@ -18,10 +17,8 @@ constexpr std::int64_t kBlocks = 4, kLeastColumns = 1024;
 constexpr std::int64_t kSmallWorkspace = std::int64_t(1) << 34;
 constexpr std::size_t kMostGrams = 32;  // of blocks: each holds about a megabyte of the host
 
-bool is_kept(std::int64_t with, std::int64_t without) { return with <= kSmallWorkspace || with <= without + without / 4; }
-
 std::vector<ColumnRange> blocks_of(std::int64_t n, bool keeps) {
-  const std::int64_t least = keeps ? kLeastColumns : ceil_div(n, kBlocks);
+  const std::int64_t least = keeps ? kLeastColumns : n / kBlocks;
   return gram_blocks(n, n < kLeastGramExtent ? std::max<std::int64_t>(n, 1) : least);
 }
 
@@ -62,10 +59,11 @@ std::optional<KeptLines> lines_of(const MatrixProduct& gram, const Options& opti
 }  // namespace
 
 GramProblem lay_out_gram(const MatrixProduct& gram, const std::optional<KeptLines>& lines, const FindBlock& find) {
-  GramProblem plain = with_blocks(gram, std::nullopt, find);
-  if (!lines) return plain;
+  if (!lines) return with_blocks(gram, std::nullopt, find);
   GramProblem keeping = with_blocks(gram, lines, find);
-  return is_kept(keeping.bytes, plain.bytes) ? keeping : plain;
+  if (keeping.bytes <= kSmallWorkspace) return keeping;
+  GramProblem plain = with_blocks(gram, std::nullopt, find);
+  return keeping.bytes <= plain.bytes + plain.bytes / 4 ? keeping : plain;
 }
 
 std::shared_ptr<const GramProblem> find_gram(const MatrixProduct& gram, const Options& options, cudaStream_t stream) {
