@@ -9,66 +9,92 @@
 
 namespace ozfp4 {
 
-CertainLimbs::Lines::Lines(const Scales& scales) : scales_(scales) {
+CertainLimbs::Lines::Lines(const Scales& scales, const std::int32_t* shift) : scales_(scales), shift_(shift) {
   const std::size_t lines = scales.shift.size();
-  numbers_.resize(4 * lines);
+  numbers_.resize(5 * lines);
+  is_exact_.assign(static_cast<std::size_t>(panels_of(static_cast<std::int64_t>(lines))), true);
   double* to = numbers_.data();
   for (std::size_t i = 0; i < lines; ++i) {
+    if (scales.records[i].rounded != 0) is_exact_[i / kPanelLines] = false;
     const ErrorTerms terms = error_terms(scales.records[i]);
     const double power = exact_power_of_two<double>(-scales.shift[i]);
     to[i] = terms.rounded, to[lines + i] = terms.nonzeros, to[2 * lines + i] = terms.half * power, to[3 * lines + i] = power;
+    to[4 * lines + i] = exact_power_of_two<double>(-shift[i]);
   }
+}
+
+// Bits of `count` lines from `first` on, of which none has NaN or an infinity.
+unsigned CertainLimbs::Lines::finite(std::int64_t first, std::int64_t count) const {
+  unsigned lines = (1u << count) - 1;
+  for (std::int64_t i = 0; scales_.special_lines > 0 && i < count; ++i)
+    lines &= ~(static_cast<unsigned>(scales_.special[static_cast<std::size_t>(first + i)] != kFinite) << i);
+  return lines;
 }
 
 LineErrors CertainLimbs::Lines::from(std::int64_t first) const {
-  return {plane(0) + first, plane(1) + first, plane(2) + first, plane(3) + first};
+  return {plane(0) + first, plane(1) + first, plane(2) + first, plane(3) + first, plane(4) + first};
 }
 
-CertainLimbs::CertainLimbs(const Scales& rows, const Scales& columns, int limbs, std::int64_t inner, const Target& target,
-                           Listed& listed)
-    : rows_(rows), columns_(columns), limbs_(limbs), inner_(inner), target_(target), listed_(listed) {}
+CertainLimbs::CertainLimbs(const Scales& rows, const std::int32_t* row_shift, const Scales& columns,
+                           const std::int32_t* column_shift, int limbs, std::int64_t inner, const Target& target, Listed& listed)
+    : rows_(rows, row_shift), columns_(columns, column_shift), limbs_(limbs), inner_(inner), target_(target), listed_(listed) {}
 
-void CertainLimbs::round(std::int64_t row, std::int64_t column, const std::int32_t* sums) {
+EntryCounts CertainLimbs::counts() const {
+  EntryCounts counts;
+  counts.exact = exact_, counts.result = others_;
+  return counts;
+}
+
+bool CertainLimbs::round(std::int64_t row, std::int64_t column, const std::int32_t* sums, Diagonals diagonals) {
   const ResultView& result = target_.result;
   const std::int64_t rows = std::min(kPanelLines, result.rows - row), columns = std::min(kPanelLines, result.columns - column);
+  char* data = result.data + row * result.row_stride + column * result.column_stride;
+  const RoundedTile tile{rows_.shift(row), columns_.shift(column), rows, columns, data, result.row_stride, result.column_stride};
+  const unsigned finite_rows = rows_.finite(row, rows), finite = columns_.finite(column, columns);
+  if (rows_.is_exact(row) && columns_.is_exact(column)) {
+    if (diagonals == Diagonals::all) {
+      round_diagonals(sums, limbs_, inner_, tile);
+    } else if (!round_upper_diagonals(sums, limbs_, inner_, tile)) {
+      return false;
+    }
+    exact_ += __builtin_popcount(finite_rows) * __builtin_popcount(finite);
+    return true;
+  }
   CertainEntries found;
-  round_diagonals_certain(
-      sums, limbs_, inner_,
-      {rows_.shift(row), columns_.shift(column), rows, columns,
-       result.data + row * result.row_stride + column * result.column_stride, result.row_stride, result.column_stride},
-      rows_.from(row), columns_.from(column), found);
-  unsigned finite = (1u << columns) - 1;
-  for (std::int64_t j = 0; columns_.scales().special_lines > 0 && j < columns; ++j)
-    finite &= ~(static_cast<unsigned>(columns_.is_special(column + j)) << j);
-  EntryCounts counts;
+  const auto round_certain = diagonals == Diagonals::all ? round_diagonals_certain : round_upper_diagonals_certain;
+  round_certain(sums, limbs_, inner_, tile, rows_.from(row), columns_.from(column), found);
+  std::int64_t exact = 0, others = 0;
   std::uint64_t listed[kPanelLines] = {}, any = 0;
   for (std::int64_t i = 0; i < rows; ++i) {
-    if (rows_.is_special(row + i)) continue;
-    const int exact = __builtin_popcount(found.exact[i] & finite);
-    counts.exact += exact;
-    counts.result += __builtin_popcount(finite) - exact;
+    if ((finite_rows >> i & 1) == 0) continue;
+    const unsigned exact_here = found.exact[i] & finite;
+    exact += __builtin_popcount(exact_here), others += __builtin_popcount(finite & ~exact_here);
+    if (diagonals != Diagonals::all && (found.undecided[i] & finite) != 0) return false;
     for (unsigned left = found.uncertain[i] & finite; left != 0; left &= left - 1) {
       const int j = __builtin_ctz(left);
-      if (settle(row + i, column + j, sums + i * kPanelLines + j)) continue;
+      if (diagonals == Diagonals::all && settle(row + i, column + j, sums + i * kPanelLines + j)) continue;
       listed[i] |= std::uint64_t(1) << ((column + j) % kLanes);
-      --counts.result;
+      --others;
     }
     any |= listed[i];
   }
+  exact_ += exact, others_ += others;
+  if (any == 0) return true;
   const std::lock_guard<std::mutex> hold(lock_);
-  counts_.extend(counts);
   // Words that other tiles share.
-  for (std::int64_t i = 0; any != 0 && i < rows; ++i) listed_.word(row + i, column / kLanes) |= listed[i];
+  for (std::int64_t i = 0; i < rows; ++i) listed_.word(row + i, column / kLanes) |= listed[i];
+  return true;
 }
 
 // One result by all numbers within the error of its integer; false where these do not round to the same.
 bool CertainLimbs::settle(std::int64_t row, std::int64_t column, const std::int32_t* sums) const {
-  const std::int32_t exponent = -(*rows_.shift(row) + *columns_.shift(column));
+  const int raised = rows_.raised(row) + columns_.raised(column);
+  const std::int32_t exponent = -(*rows_.shift(row) + *columns_.shift(column)) + raised;
   const auto round = [&](const JoinedInteger& value) { return round_wide<double>(value, exponent, Rounding::nearest); };
   const auto record = [](const Scales& scales, std::int64_t line) { return scales.records[static_cast<std::size_t>(line)]; };
   double rounded = 0.0;
-  if (!round_alone(join_diagonals(sums, limbs_), record(rows_.scales(), row), record(columns_.scales(), column), false, round,
-                   rounded)) {
+  if (!round_alone(join_diagonals(sums, limbs_, raised), record(rows_.scales(), row), record(columns_.scales(), column), false,
+                   round, rounded)) {
     return false;
   }
   put(target_.result, row, column, rounded);

@@ -2,40 +2,50 @@
 // (cpu/accuracy/certified_block.hpp) makes of its integers for accuracy="correct", to nearest.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <vector>
 
 #include "cpu/accuracy/certified.hpp"
 #include "cpu/limbs/round.hpp"
+#include "cpu/limbs/unit.hpp"
 
 namespace ozfp4 {
 
 class CertainLimbs {
  public:
-  // Range: that of round_diagonals; scales with records, whose counts are those of the integers.
-  CertainLimbs(const Scales& rows, const Scales& columns, int limbs, std::int64_t inner, const Target& target, Listed& listed);
+  // Range: that of round_diagonals; scales with records, whose counts are those of the integers; shifts of all lines, as they are
+  // raised.
+  CertainLimbs(const Scales& rows, const std::int32_t* row_shift, const Scales& columns, const std::int32_t* column_shift,
+               int limbs, std::int64_t inner, const Target& target, Listed& listed);
 
-  // The tile of results from an entry on. Threads may be at different ones at once.
-  void round(std::int64_t row, std::int64_t column, const std::int32_t* sums);
+  // The tile of results from an entry on; false where the upper diagonals, if only they are there, do not say all of them.
+  // Threads may be at different ones at once.
+  bool round(std::int64_t row, std::int64_t column, const std::int32_t* sums, Diagonals diagonals);
 
-  const EntryCounts& counts() const { return counts_; }
+  EntryCounts counts() const;
 
  private:
   // What LineErrors has of all lines.
   class Lines {
    public:
-    explicit Lines(const Scales& scales);
+    Lines(const Scales& scales, const std::int32_t* shift);
     const Scales& scales() const { return scales_; }
-    const std::int32_t* shift(std::int64_t first) const { return scales_.shift.data() + first; }
-    bool is_special(std::int64_t line) const { return scales_.special[static_cast<std::size_t>(line)] != kFinite; }
+    const std::int32_t* shift(std::int64_t first) const { return shift_ + first; }
+    int raised(std::int64_t line) const { return shift_[line] - scales_.shift[static_cast<std::size_t>(line)]; }
+    // Whether no entry of the panel from this line on is rounded.
+    bool is_exact(std::int64_t first) const { return is_exact_[static_cast<std::size_t>(first / kPanelLines)] != 0; }
+    unsigned finite(std::int64_t first, std::int64_t count) const;
     LineErrors from(std::int64_t first) const;
 
    private:
     const double* plane(int index) const { return numbers_.data() + static_cast<std::size_t>(index) * scales_.shift.size(); }
 
     const Scales& scales_;
+    const std::int32_t* shift_;
     std::vector<double> numbers_;
+    std::vector<std::uint8_t> is_exact_;
   };
 
   bool settle(std::int64_t row, std::int64_t column, const std::int32_t* sums) const;
@@ -45,7 +55,7 @@ class CertainLimbs {
   std::int64_t inner_;
   const Target& target_;
   Listed& listed_;
-  EntryCounts counts_;
+  std::atomic<std::int64_t> exact_{0}, others_{0};  // entries by their error
   std::mutex lock_;
 };
 

@@ -36,7 +36,7 @@ void encode_plainly(const LimbLines& lines, int limbs, std::int64_t tiles, std::
     for (std::int64_t k = 0; k < tiles * kTileDepth; ++k) {
       const bool is_entry = line < lines.lines && k < lines.inner;
       const double x = is_entry ? lines.x[line * lines.line_step + k * lines.inner_step] : 0.0;
-      const WideInt<3> digits = balanced_bytes(scaled_wide<3>(integer_of(x, lines.scale[line], rounded), 0));
+      const WideInt<3> digits = balanced_bytes(scaled_wide<3>(integer_of(x, lines.scale[line], rounded), lines.raised[line]));
       for (int i = 0; i < limbs; ++i) {
         const std::int64_t at = (i * tiles + k / kTileDepth) * kTileBytes + place(line, k % kTileDepth);
         panel[at] = static_cast<std::int8_t>(digits.word[i / 4] >> (8 * (i % 4)) & 0xFF);
@@ -61,36 +61,52 @@ struct Entries {
   __m512i v[8], last;
 };
 
+// The scales of eight entries and how their integers are raised: of nine limbs the scales raise them, and `magic` rounds to
+// multiples of 2^raised.
+struct LineScales {
+  __m512d scale, magic;
+  __m512i raised;
+};
+template <bool Nine>
+OZFP4_SHUFFLING inline LineScales scales_of(__m512d scale, __m512i raised) {
+  if constexpr (!Nine) return {scale, _mm512_setzero_pd(), raised};
+  const __m512i factor = _mm512_slli_epi64(raised, 52);  // adds to exponents
+  const __m512d magic = _mm512_set1_pd(0x1.8p52);
+  return {_mm512_castsi512_pd(_mm512_add_epi64(_mm512_castpd_si512(scale), factor)),
+          _mm512_castsi512_pd(_mm512_add_epi64(_mm512_castpd_si512(magic), factor)), raised};
+}
+
 // Entries to the integers of register i, 0 in the place of NaN and infinities, and which of them are rounded.
 //
-// Those of nine limbs are in two parts, z = 2^40 h + rest with h = round(z 2^-40), |h| <= 2^30, which an addition of 1.5 * 2^52
-// leaves in the lower bits: rest is an FP64 number, |rest| <= 2^39, and rounded to even it makes z so, as 2^40 h is even. With t,
-// that integer plus the halves, 0 < t < 2^64, the ninth limb is what 2^40 h + t has above 64 bits: bits 24 and up of
-// h + floor(t 2^-40), the fourth byte.
+// Those of nine limbs are in two parts, of the raised number: z = 2^40 h + rest with h = round(z 2^-40), |h| <= 2^30, which an
+// addition of 1.5 * 2^52 leaves in the lower bits: rest is an FP64 number, |rest| <= 2^39, and rounded to even, a multiple of
+// 2^raised, it makes z so, as 2^40 h is an even one. With t, that integer plus the halves, 0 < t < 2^64, the ninth limb is what
+// 2^40 h + t has above 64 bits: bits 24 and up of h + floor(t 2^-40), the fourth byte.
 template <bool Nine>
-OZFP4_SHUFFLING inline __mmask8 to_integers(__m512d x, __m512d scale, int i, Entries& own) {
+OZFP4_SHUFFLING inline __mmask8 to_integers(__m512d x, const LineScales& line, int i, Entries& own) {
   constexpr int not_finite = 0x01 | 0x08 | 0x10 | 0x80;  // NaN, quiet or not, and both infinities
   const auto is_finite = static_cast<__mmask8>(~_mm512_fpclass_pd_mask(x, not_finite));
-  const __m512d z = _mm512_maskz_mul_pd(is_finite, x, scale);
-  __m512d rest = z;
-  __m512i upper;
+  const __m512d z = _mm512_maskz_mul_pd(is_finite, x, line.scale);
+  const __m512i halves = _mm512_set1_epi64(static_cast<long long>(kByteHalves));
+  __mmask8 is_other;
   if constexpr (Nine) {
     const __m512d magic = _mm512_set1_pd(0x1.8p52), sum = _mm512_fmadd_pd(z, _mm512_set1_pd(0x1p-40), magic);
-    rest = _mm512_fnmadd_pd(_mm512_sub_pd(sum, magic), _mm512_set1_pd(0x1p40), z);
-    upper = _mm512_castpd_si512(sum);  // the lower 32 bits of 1.5 * 2^52 are 0
-  }
-  const __m512i v = _mm512_cvt_roundpd_epi64(rest, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  const __m512i t = _mm512_add_epi64(v, _mm512_set1_epi64(static_cast<long long>(kByteHalves)));
-  own.v[i] = t;
-  if constexpr (Nine) {
+    const __m512d rest = _mm512_fnmadd_pd(_mm512_sub_pd(sum, magic), _mm512_set1_pd(0x1p40), z);
+    const __m512i upper = _mm512_castpd_si512(sum);  // the lower 32 bits of 1.5 * 2^52 are 0
+    const __m512d rounded = _mm512_sub_pd(_mm512_add_pd(rest, line.magic), line.magic);
+    is_other = _mm512_cmp_pd_mask(rounded, rest, _CMP_NEQ_OQ);
+    const __m512i t = _mm512_add_epi64(_mm512_cvtpd_epi64(rounded), halves);
     own.v[i] = _mm512_add_epi64(_mm512_slli_epi64(upper, 40), t);
     const __m512i above = _mm512_add_epi64(upper, _mm512_srli_epi64(t, 40));
     const __m512i fourth = _mm512_set4_epi32(0x0B0B0B0B, 0x0B0B0B0B, 0x03030303, 0x03030303);
     const __mmask64 bytes = std::uint64_t(0x0101010101010101) << i;
     own.last =
         i == 0 ? _mm512_maskz_shuffle_epi8(bytes, above, fourth) : _mm512_mask_shuffle_epi8(own.last, bytes, above, fourth);
+  } else {
+    const __m512i v = _mm512_cvt_roundpd_epi64(z, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    is_other = _mm512_cmp_pd_mask(_mm512_cvtepi64_pd(v), z, _CMP_NEQ_OQ);
+    own.v[i] = _mm512_add_epi64(_mm512_sllv_epi64(v, line.raised), halves);
   }
-  const __mmask8 is_other = _mm512_cmp_pd_mask(_mm512_cvtepi64_pd(v), rest, _CMP_NEQ_OQ);
   const __mmask8 has_vanished = _mm512_cmp_pd_mask(z, _mm512_setzero_pd(), _CMP_EQ_OQ) & is_finite;
   return is_other | (_mm512_mask_test_epi64_mask(has_vanished, _mm512_castpd_si512(x), _mm512_set1_epi64(INT64_MAX)));
 }
@@ -140,13 +156,13 @@ OZFP4_SHUFFLING void encode_left(const LimbLines& lines, int limbs, std::int64_t
     const bool is_line = line < lines.lines;
     const double* x = lines.x + (is_line ? line * lines.line_step : 0);
     const std::int64_t inner = is_line ? lines.inner : 0;
-    const __m512d scale = _mm512_set1_pd(lines.scale[line]);
+    const LineScales scales = scales_of<Nine>(_mm512_set1_pd(lines.scale[line]), _mm512_set1_epi64(lines.raised[line]));
     std::int64_t count = 0;
     for (std::int64_t t = 0; t < tiles; ++t) {
       Entries own;
       for (int r = 0; r < 8; ++r) {
         const std::int64_t k = t * kTileDepth + 8 * r;
-        const __mmask8 rounded = to_integers<Nine>(_mm512_maskz_loadu_pd(first_ones(k, inner), x + k), scale, r, own);
+        const __mmask8 rounded = to_integers<Nine>(_mm512_maskz_loadu_pd(first_ones(k, inner), x + k), scales, r, own);
         if (Counts) count += __builtin_popcount(rounded);
       }
       limbs_of_entries<Nine>(own);
@@ -166,7 +182,11 @@ OZFP4_SHUFFLING void encode_right(const LimbLines& lines, int limbs, std::int64_
                                                            8,  24, 40, 56, 9,  25, 41, 57, 10, 26, 42, 58, 11, 27, 43, 59,
                                                            12, 28, 44, 60, 13, 29, 45, 61, 14, 30, 46, 62, 15, 31, 47, 63};
   const __m512i by_line = _mm512_load_si512(kByLine), one = _mm512_set1_epi64(1);
-  const __m512d scale[2] = {_mm512_loadu_pd(lines.scale), _mm512_loadu_pd(lines.scale + 8)};
+  const auto scales_from = [&](int first) OZFP4_SHUFFLING {
+    const __m256i raised = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(lines.raised + first));
+    return scales_of<Nine>(_mm512_loadu_pd(lines.scale + first), _mm512_cvtepi32_epi64(raised));
+  };
+  const LineScales scales[2] = {scales_from(0), scales_from(8)};
   const __mmask8 is_line[2] = {first_ones(0, lines.lines), first_ones(8, lines.lines)};
   __m512i counts[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
   for (std::int64_t group = 0; group < tiles * kTileDepth / 4; ++group) {
@@ -176,7 +196,7 @@ OZFP4_SHUFFLING void encode_right(const LimbLines& lines, int limbs, std::int64_
       const int half = r % 2;
       const __mmask8 is_entry = k < lines.inner ? is_line[half] : 0;
       const double* x = lines.x + k * lines.inner_step + 8 * half;
-      const __mmask8 rounded = to_integers<Nine>(_mm512_maskz_loadu_pd(is_entry, x), scale[half], r, own);
+      const __mmask8 rounded = to_integers<Nine>(_mm512_maskz_loadu_pd(is_entry, x), scales[half], r, own);
       if (Counts) counts[half] = _mm512_mask_add_epi64(counts[half], rounded, counts[half], one);
     }
     limbs_of_entries<Nine>(own);

@@ -13,12 +13,14 @@ struct LimbLines {
   const double* x;
   std::int64_t line_step, inner_step;
   std::int64_t lines, inner;
-  double scale[kPanelLines];  // powers of two, of all lines of the panel
-  std::int64_t* rounded;      // nullptr, or by line how many entries the integers of which are not the scaled entries
+  double scale[kPanelLines];  // powers of two, of all lines of the panel, from 2^-980 to 2^980
+  std::int32_t raised[kPanelLines];
+  std::int64_t* rounded;  // nullptr, or by line how many entries the integers of which are not the scaled entries
 };
 
 // One panel, whole: of A, whose entries lie side by side along K (inner_step 1), and of B (line_step 1). Integers are
-// round(x scale), ties to even, of what is not finite 0. Range: |x| scale <= 2^(8 limbs - 2); the default floating-point mode.
+// round(x scale) 2^raised, ties to even, of what is not finite 0. Range: |x| scale 2^raised <= 2^(8 limbs - 2), raised <=
+// kMostRaised; the default floating-point mode.
 void encode_left_limbs(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel);
 void encode_right_limbs(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel);
 

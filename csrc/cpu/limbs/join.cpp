@@ -1,5 +1,7 @@
 #include "cpu/limbs/join.hpp"
 
+#include <algorithm>
+
 #include "arith/wide/near_sum.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
@@ -41,6 +43,15 @@ inline void join_impl(const std::int32_t* sums, const JoinedTile& tile) {
   }
 }
 
+// Range: 0 < bits < 32.
+JoinedInteger shifted_right(JoinedInteger x, int bits) {
+  for (int i = 0; i < 6; ++i) {
+    const std::uint32_t above = i < 5 ? x.word[i + 1] : wide_is_negative(x) ? ~std::uint32_t(0) : 0;
+    x.word[i] = x.word[i] >> bits | above << (32 - bits);
+  }
+  return x;
+}
+
 OZFP4_VECTORISED void join_4(const std::int32_t* sums, const JoinedTile& tile) { join_impl<4>(sums, tile); }
 OZFP4_VECTORISED void join_7(const std::int32_t* sums, const JoinedTile& tile) { join_impl<7>(sums, tile); }
 OZFP4_VECTORISED void join_8(const std::int32_t* sums, const JoinedTile& tile) { join_impl<8>(sums, tile); }
@@ -57,7 +68,7 @@ void join_diagonals(const std::int32_t* sums, int limbs, const JoinedTile& tile)
   }
 }
 
-JoinedInteger join_diagonals(const std::int32_t* sums, int limbs) {
+JoinedInteger join_diagonals(const std::int32_t* sums, int limbs, int raised) {
   JoinedInteger x = wide_zero<6>();
   std::int64_t above = 0;
   for (int d = 0; d < 4 * 6; ++d) {
@@ -65,6 +76,7 @@ JoinedInteger join_diagonals(const std::int32_t* sums, int limbs) {
     x.word[d / 4] |= static_cast<std::uint32_t>(above & 0xFF) << (8 * (d % 4));
     above >>= 8;
   }
+  for (; raised > 0; raised -= std::min(raised, 31)) x = shifted_right(x, std::min(raised, 31));
   return x;
 }
 

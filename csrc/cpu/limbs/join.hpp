@@ -18,8 +18,9 @@ struct JoinedTile {
 // Range: sums of kDiagonalSums for each diagonal, as multiply leaves them.
 void join_diagonals(const std::int32_t* sums, int limbs, const JoinedTile& tile);
 
-// The integer of one entry, whose sums lie kDiagonalSums apart. Range: sums of at most 2^30.
+// The integer of one entry, whose sums lie kDiagonalSums apart, as it was before it was raised. Range: sums of at most 2^30 of
+// such integers; 0 <= raised < 8 * 16.
 using JoinedInteger = WideInt<6>;
-JoinedInteger join_diagonals(const std::int32_t* sums, int limbs);
+JoinedInteger join_diagonals(const std::int32_t* sums, int limbs, int raised);
 
 }  // namespace ozfp4

@@ -9,8 +9,12 @@
 // there is none of the places where these change, and so no other rounding within an error e of a number for which
 //     e <= 2^62 and |f - 2^63| > e.
 // The integer is off by less than 2^21 where it was shortened, which lost less than one in 2^95, and f by 1.
+//
+// Where only the upper diagonals are there e is what the lower ones come to, or that and the error. In f it is the more the
+// further the integer was shifted: most_of_lower 2^(shift - 10).
 #include "cpu/limbs/round.hpp"
 
+#include <cmath>
 #include <stdexcept>
 
 #include "arith/limbs/signed_bytes.hpp"
@@ -125,32 +129,67 @@ OZFP4_INLINE void shorten(__mmask16 is_long, Row& own, Halves& scale) {
 // The magnitude, less one where the number is negative.
 OZFP4_INLINE __m512i without_sign(__m512i x) { return _mm512_xor_si512(x, _mm512_srai_epi64(x, 63)); }
 
-// Where the upper word only repeats the sign of the lower one the number is that.
-OZFP4_INLINE void lengthen(__m512i& low, __m512i& high, __m512i& scale) {
+// Where the upper word only repeats the sign of the lower one the number is that; and where that is so.
+OZFP4_INLINE __mmask8 lengthen(__m512i& low, __m512i& high, __m512i& scale) {
   const __mmask8 is_short = _mm512_cmpeq_epi64_mask(high, _mm512_srai_epi64(low, 63));
   high = _mm512_mask_mov_epi64(high, is_short, low);
   low = _mm512_mask_mov_epi64(low, is_short, _mm512_setzero_si512());
   scale = _mm512_mask_sub_epi64(scale, is_short, scale, _mm512_set1_epi64(64));
+  return is_short;
 }
 
-// min(|f - 2^63|, 2^62) less what f may be off by, in places of the number that has the last one of `window` at `power`, times
-// 2^54.
-OZFP4_INLINE __m512d distance_of(__m512i window, __m512i rest, __m512d power) {
-  const __m512i sign = _mm512_slli_epi64(_mm512_set1_epi64(1), 63);
-  const __m512i magnitude = _mm512_abs_epi64(_mm512_xor_si512(_mm512_shldi_epi64(window, rest, 54), sign));
-  const __m512i least = _mm512_min_epu64(magnitude, _mm512_set1_epi64(std::int64_t(1) << 62));
-  return _mm512_mul_pd(_mm512_cvtepi64_pd(_mm512_sub_epi64(least, _mm512_set1_epi64(1 << 23))), power);
+// What a number is tested for. Nothing; whether the lower diagonals may matter to it; whether its error, or that and the lower
+// diagonals, may.
+enum class Test { none, lower, error, both };
+constexpr bool is_upper(Test test) { return test == Test::lower || test == Test::both; }
+constexpr bool has_errors(Test test) { return test == Test::error || test == Test::both; }
+
+// f - 2^63, of an f that may be 1 too small.
+OZFP4_INLINE __m512i from_tie(__m512i window, __m512i rest) {
+  return _mm512_xor_si512(_mm512_shldi_epi64(window, rest, 54), _mm512_slli_epi64(_mm512_set1_epi64(1), 63));
 }
 
-// (2^64 high + low) 2^(scale - 64 - kDoubleBias), and where it `Tests` the distance of that. Range: |2^64 high + low| < 2^127, as
+// min(|f - 2^63|, 2^62).
+OZFP4_INLINE __m512i distance_of(__m512i window, __m512i rest) {
+  return _mm512_min_epu64(_mm512_abs_epi64(from_tie(window, rest)), _mm512_set1_epi64(std::int64_t(1) << 62));
+}
+
+// What round_eight finds besides. Of windows and what is below them the same as of f; with errors the distance, less what f may
+// be off by, in places of the number times 2^54.
+struct Distances {
+  __m512d number, power;
+  __m512i window, rest, shift;
+
+  // Whether a tie is within twice what the lower diagonals come to, or nearly that: then that is below 2^62 where none is.
+  // `most`: twice most_of_lower / 1024 + 2, whole ones of f 2^-shift.
+  OZFP4_INLINE __mmask8 is_near(__m512i most) const {
+    const __m512i units = _mm512_srav_epi64(from_tie(window, rest), shift);
+    return _mm512_cmple_epu64_mask(_mm512_add_epi64(units, most), _mm512_add_epi64(most, most));
+  }
+
+  // Whether the tie is within the error whatever the lower diagonals are. `error` may be more by one in 2^19.
+  OZFP4_INLINE __mmask8 is_within(__m512d error, __m512d lower) const {
+    const __m512i least = distance_of(window, rest);
+    const __mmask8 is_known = _mm512_cmplt_epu64_mask(least, _mm512_set1_epi64(std::int64_t(1) << 62));
+    const __m512d most = _mm512_mul_pd(_mm512_cvtepi64_pd(_mm512_add_epi64(least, _mm512_set1_epi64(1 << 24))), power);
+    const __m512d inner = _mm512_fmsub_pd(error, _mm512_set1_pd(1.0 - 0x1p-18), lower);
+    return _mm512_mask_cmp_pd_mask(is_known, most, inner, _CMP_LE_OQ);
+  }
+};
+
+// (2^64 high + low) 2^(scale - 64 - kDoubleBias), and as `test` says the distance of that. Range: |2^64 high + low| < 2^127, as
 // lengthen leaves it; 64 <= scale <= 2046; the result is 0 or a normal number.
-template <bool Tests>
-OZFP4_INLINE __m512d round_eight(__m512i low, __m512i high, __m512i scale, __m512d& distance) {
+template <Test test>
+OZFP4_INLINE __m512d round_eight(__m512i low, __m512i high, __m512i scale, Distances& distance) {
   const __m512i one = _mm512_set1_epi64(1), shift = _mm512_sub_epi64(_mm512_lzcnt_epi64(without_sign(high)), one);
   const __m512i window = _mm512_shldv_epi64(high, low, shift), rest = _mm512_sllv_epi64(low, shift);
   const __m512i odd = _mm512_mask_or_epi64(window, _mm512_test_epi64_mask(rest, rest), window, one);
   const __m512d power = _mm512_castsi512_pd(_mm512_slli_epi64(_mm512_sub_epi64(scale, shift), 52));
-  if constexpr (Tests) distance = distance_of(window, rest, power);
+  if constexpr (has_errors(test)) {
+    const __m512i less = _mm512_sub_epi64(distance_of(window, rest), _mm512_set1_epi64(1 << 23));
+    distance.number = _mm512_mul_pd(_mm512_cvtepi64_pd(less), power);
+  }
+  distance.window = window, distance.rest = rest, distance.shift = shift, distance.power = power;
   return _mm512_mul_pd(_mm512_cvtepi64_pd(odd), power);
 }
 
@@ -182,14 +221,17 @@ class Line {
   __mmask8 left_, right_;
 };
 
-// The errors of results, times 2^54 and what covers all roundings of them and of distances, in the order of Halves.
+// The errors of results, times 2^54 and what covers all roundings of them and of distances, in the order of Halves. `lower`: the
+// integer that lower diagonals, which are not there, come to at most.
 class Errors {
  public:
-  OZFP4_INLINE Errors(const LineErrors& rows, const LineErrors& columns, __mmask16 present) : rows_(rows) {
+  OZFP4_INLINE Errors(const LineErrors& rows, const LineErrors& columns, __mmask16 present, double lower)
+      : rows_(rows), lower_(lower * factor) {
     load(columns.rounded, present, rounded_);
     load(columns.nonzeros, present, nonzeros_);
     load(columns.half, present, half_);
     load(columns.power, present, power_);
+    if (lower > 0.0) load(columns.raised_power, present, raised_power_);
     for (int h = 0; h < kHalves; ++h) {
       rounded_[h] = _mm512_mul_pd(rounded_[h], _mm512_set1_pd(factor));
       nonzeros_[h] = _mm512_mul_pd(nonzeros_[h], _mm512_set1_pd(factor));
@@ -204,6 +246,11 @@ class Errors {
     return _mm512_fmadd_pd(of_column, _mm512_mul_pd(half_[h], _mm512_set1_pd(rows_.power[row])), first);
   }
 
+  // What the lower diagonals come to.
+  OZFP4_INLINE __m512d of_lower(std::int64_t row, int h) const {
+    return _mm512_mul_pd(_mm512_set1_pd(rows_.raised_power[row] * lower_), raised_power_[h]);
+  }
+
  private:
   static constexpr double factor = 0x1p54 * (1.0 + 0x1p-20);
 
@@ -214,8 +261,9 @@ class Errors {
     to[1] = _mm512_permutex2var_pd(left, _mm512_setr_epi64(2, 3, 6, 7, 10, 11, 14, 15), right);
   }
 
-  const LineErrors& rows_;
-  __m512d rounded_[kHalves], nonzeros_[kHalves], half_[kHalves], power_[kHalves];
+  const LineErrors rows_;
+  double lower_;
+  __m512d rounded_[kHalves], nonzeros_[kHalves], half_[kHalves], power_[kHalves], raised_power_[kHalves];
 };
 
 // Bits of both halves, back in order.
@@ -223,26 +271,37 @@ OZFP4_INLINE std::uint16_t in_order(const __mmask8 (&of)[kHalves]) {
   return static_cast<std::uint16_t>(_pdep_u32(of[0], 0x3333) | _pdep_u32(of[1], 0xCCCC));
 }
 
-// `errors` and `found`: only where it `Tests`.
-template <int Limbs, bool Pairs, bool Tests>
-OZFP4_TARGET void round_tile(const std::int32_t* sums, const RoundedTile& tile, const Errors* errors, CertainEntries* found) {
-  constexpr int diagonals = diagonals_of(Limbs);
-  // Of fewer limbs no integer takes more than 128 bits.
-  constexpr bool may_be_long = 2 * byte_limb_bits(Limbs) + 12 >= 127;
+// What is there: diagonals from the first one on, of so many limbs.
+struct Sums {
+  const std::int32_t* at;
+  int limbs;
+  std::int64_t inner;
+};
+
+// Whether all results are certain where only the lower diagonals are asked about. `errors` and `found`: only with errors.
+template <int Diagonals, bool Pairs, Test test>
+OZFP4_TARGET bool round_tile(const Sums& sums, const RoundedTile& tile, const Errors* errors, CertainEntries* found) {
+  // The first diagonal's place; of fewer limbs, and of the upper diagonals, no integer takes more than 128 bits.
+  const int lower = is_upper(test) ? lower_diagonals(sums.limbs) : 0;
+  constexpr bool may_be_long = !is_upper(test) && 2 * byte_limb_bits((Diagonals + 1) / 2) + 12 >= 127;
+  static_assert(8 * (kUpperDiagonals - 1) + 31 < 127);
+  const std::int32_t* from = sums.at + lower * kDiagonalSums;
+  const __m512i most_units = _mm512_set1_epi64(2 * (most_of_lower(sums.limbs, sums.inner) / 1024 + 2));
   // Halves, back in order.
   const __m512i left = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), right = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
   const auto columns = static_cast<__mmask16>((1u << tile.columns) - 1);
   const __m512i shifts = _mm512_maskz_loadu_epi32(columns, tile.column_shift);
-  const Halves of_columns = widen(_mm512_sub_epi32(_mm512_set1_epi32(kDoubleBias + 64), shifts));
+  const Halves of_columns = widen(_mm512_sub_epi32(_mm512_set1_epi32(kDoubleBias + 64 + 8 * lower), shifts));
   const Line line(tile);
   const std::int32_t* row_shift = tile.row_shift;
   char* to = tile.data;
+  unsigned doubts[kHalves] = {};
   for (std::int64_t row = 0, rows = tile.rows, step = tile.row_stride; row < rows; ++row, to += step) {
     Row own;
     if constexpr (Pairs)
-      carry_in_pairs<diagonals>(sums + row * kPanelLines, own);
+      carry_in_pairs<Diagonals>(from + row * kPanelLines, own);
     else
-      carry_singly<diagonals>(sums + row * kPanelLines, own);
+      carry_singly<Diagonals>(from + row * kPanelLines, own);
     const __m512i of_row = _mm512_set1_epi64(row_shift[row]);
     Halves scale{{_mm512_sub_epi64(of_columns.of[0], of_row), _mm512_sub_epi64(of_columns.of[1], of_row)}};
     if constexpr (may_be_long) {
@@ -253,39 +312,56 @@ OZFP4_TARGET void round_tile(const std::int32_t* sums, const RoundedTile& tile, 
     // The upper words of short ones, which are rare or nearly all of them.
     const __m512i upper[] = {without_sign(high.of[0]), without_sign(high.of[1])};
     if (__builtin_expect((_mm512_testn_epi64_mask(upper[0], upper[0]) | _mm512_testn_epi64_mask(upper[1], upper[1])) != 0, 0)) {
-      for (int h = 0; h < kHalves; ++h) lengthen(low.of[h], high.of[h], scale.of[h]);
+      // To these the lower diagonals matter, or nearly.
+      for (int h = 0; h < kHalves; ++h) doubts[h] |= lengthen(low.of[h], high.of[h], scale.of[h]);
     }
-    __m512d distance[kHalves];
-    const __m512d first = round_eight<Tests>(low.of[0], high.of[0], scale.of[0], distance[0]);
-    const __m512d second = round_eight<Tests>(low.of[1], high.of[1], scale.of[1], distance[1]);
-    if constexpr (Tests) {
+    Distances distance[kHalves];
+    const __m512d first = round_eight<test>(low.of[0], high.of[0], scale.of[0], distance[0]);
+    const __m512d second = round_eight<test>(low.of[1], high.of[1], scale.of[1], distance[1]);
+    if constexpr (has_errors(test)) {
       __mmask8 exact[kHalves], uncertain[kHalves];
+      __m512d error[kHalves];
       for (int h = 0; h < kHalves; ++h) {
-        const __m512d error = errors->of(row, h);
-        exact[h] = _mm512_cmp_pd_mask(error, _mm512_setzero_pd(), _CMP_EQ_OQ);
-        uncertain[h] = static_cast<__mmask8>(_mm512_cmp_pd_mask(distance[h], error, _CMP_NGT_UQ) & ~exact[h]);
+        error[h] = errors->of(row, h);
+        exact[h] = _mm512_cmp_pd_mask(error[h], _mm512_setzero_pd(), _CMP_EQ_OQ);
+        const __m512d most = is_upper(test) ? _mm512_add_pd(error[h], errors->of_lower(row, h)) : error[h];
+        uncertain[h] = _mm512_cmp_pd_mask(distance[h].number, most, _CMP_NGT_UQ);
+        if constexpr (!is_upper(test)) uncertain[h] = static_cast<__mmask8>(uncertain[h] & ~exact[h]);
       }
       found->exact[row] = in_order(exact), found->uncertain[row] = in_order(uncertain);
+      if constexpr (is_upper(test)) {
+        found->undecided[row] = found->uncertain[row];
+        if (__builtin_expect((uncertain[0] | uncertain[1]) != 0, 0)) {
+          for (int h = 0; h < kHalves; ++h) {
+            const __mmask8 is_within = distance[h].is_within(error[h], errors->of_lower(row, h));
+            uncertain[h] = static_cast<__mmask8>(uncertain[h] & ~is_within);
+          }
+          found->undecided[row] = in_order(uncertain);
+        }
+      }
+    } else if constexpr (test == Test::lower) {
+      for (int h = 0; h < kHalves; ++h) doubts[h] |= distance[h].is_near(most_units);
     }
     line.store(to, _mm512_permutex2var_pd(first, left, second), _mm512_permutex2var_pd(first, right, second));
   }
+  const __mmask8 all[kHalves] = {static_cast<__mmask8>(doubts[0]), static_cast<__mmask8>(doubts[1])};
+  return !is_upper(test) || (in_order(all) & columns) == 0;
 }
 
-template <int Limbs, bool Tests>
-void round_any(const std::int32_t* sums, std::int64_t inner, const RoundedTile& tile, const Errors* errors,
-               CertainEntries* found) {
-  const auto round = pairs_fit(Limbs, inner) ? round_tile<Limbs, true, Tests> : round_tile<Limbs, false, Tests>;
-  round(sums, tile, errors, found);
+template <int Diagonals, Test test>
+bool round_any(const Sums& sums, const RoundedTile& tile, const Errors* errors, CertainEntries* found) {
+  const bool pairs = pairs_fit(sums.limbs, sums.inner);
+  const auto round = pairs ? round_tile<Diagonals, true, test> : round_tile<Diagonals, false, test>;
+  return round(sums, tile, errors, found);
 }
 
-template <bool Tests>
-void round_limbs(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile, const Errors* errors,
-                 CertainEntries* found) {
-  switch (limbs) {
-    case 4: return round_any<4, Tests>(sums, inner, tile, errors, found);
-    case 7: return round_any<7, Tests>(sums, inner, tile, errors, found);
-    case 8: return round_any<8, Tests>(sums, inner, tile, errors, found);
-    default: return round_any<9, Tests>(sums, inner, tile, errors, found);
+template <Test test>
+void round_all(const Sums& sums, const RoundedTile& tile, const Errors* errors, CertainEntries* found) {
+  switch (sums.limbs) {
+    case 4: round_any<diagonals_of(4), test>(sums, tile, errors, found); return;
+    case 7: round_any<diagonals_of(7), test>(sums, tile, errors, found); return;
+    case 8: round_any<diagonals_of(8), test>(sums, tile, errors, found); return;
+    default: round_any<diagonals_of(9), test>(sums, tile, errors, found); return;
   }
 }
 
@@ -300,13 +376,24 @@ bool can_round_diagonals() {
 }
 
 void round_diagonals(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile) {
-  round_limbs<false>(sums, limbs, inner, tile, nullptr, nullptr);
+  round_all<Test::none>({sums, limbs, inner}, tile, nullptr, nullptr);
+}
+
+bool round_upper_diagonals(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile) {
+  return round_any<kUpperDiagonals, Test::lower>({sums, limbs, inner}, tile, nullptr, nullptr);
 }
 
 OZFP4_TARGET void round_diagonals_certain(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile,
                                           const LineErrors& rows, const LineErrors& columns, CertainEntries& found) {
-  const Errors errors(rows, columns, static_cast<__mmask16>((1u << tile.columns) - 1));
-  round_limbs<true>(sums, limbs, inner, tile, &errors, &found);
+  const Errors errors(rows, columns, static_cast<__mmask16>((1u << tile.columns) - 1), 0.0);
+  round_all<Test::error>({sums, limbs, inner}, tile, &errors, &found);
+}
+
+OZFP4_TARGET void round_upper_diagonals_certain(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile,
+                                                const LineErrors& rows, const LineErrors& columns, CertainEntries& found) {
+  const double lower = std::ldexp(static_cast<double>(most_of_lower(limbs, inner)), 8 * lower_diagonals(limbs));
+  const Errors errors(rows, columns, static_cast<__mmask16>((1u << tile.columns) - 1), lower);
+  round_any<kUpperDiagonals, Test::both>({sums, limbs, inner}, tile, &errors, &found);
 }
 
 }  // namespace ozfp4
@@ -321,9 +408,18 @@ void round_diagonals(const std::int32_t*, int, std::int64_t, const RoundedTile&)
   throw std::logic_error("round_diagonals: this build has no instructions for it");
 }
 
+bool round_upper_diagonals(const std::int32_t*, int, std::int64_t, const RoundedTile&) {
+  throw std::logic_error("round_upper_diagonals: this build has no instructions for it");
+}
+
 void round_diagonals_certain(const std::int32_t*, int, std::int64_t, const RoundedTile&, const LineErrors&, const LineErrors&,
                              CertainEntries&) {
   throw std::logic_error("round_diagonals_certain: this build has no instructions for it");
+}
+
+void round_upper_diagonals_certain(const std::int32_t*, int, std::int64_t, const RoundedTile&, const LineErrors&,
+                                   const LineErrors&, CertainEntries&) {
+  throw std::logic_error("round_upper_diagonals_certain: this build has no instructions for it");
 }
 
 }  // namespace ozfp4

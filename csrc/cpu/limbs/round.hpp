@@ -16,7 +16,7 @@ inline constexpr std::int32_t kLeastLimbExponent = -1022 + 63, kMostLimbExponent
 static_assert(2 * kMostLimbCapacity + 12 < kMostLimbBits && kMostLimbInner == 1 << 12);
 
 // One tile of results, or the part of it that there is: at most kPanelLines rows and columns, strides in bytes. Shifts are those
-// of its rows and columns.
+// of the integers of its rows and columns, as they are raised.
 struct RoundedTile {
   const std::int32_t *row_shift, *column_shift;
   std::int64_t rows, columns;
@@ -34,21 +34,31 @@ bool can_round_diagonals();
 // default floating-point mode.
 void round_diagonals(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile);
 
+// The same from the upper diagonals alone (shape.hpp), where whatever the lower ones are gives the same results; false where they
+// may matter to one: then some entries are another number. Of a sum that is 0 they do. Range: limbs that have lower diagonals.
+bool round_upper_diagonals(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile);
+
 // What is known of the rounding of a tile's lines, from its first row or column on: how many entries are rounded and how many are
-// not 0, as numbers, 2^(c - 1 - shift) and 2^-shift.
+// not 0, as numbers, 2^(c - 1 - shift) and 2^-shift of integers that are not raised, and 2^-shift of those that are.
 struct LineErrors {
-  const double *rounded, *nonzeros, *half, *power;
+  const double *rounded, *nonzeros, *half, *power, *raised_power;
 };
 
 // Bits of columns, by row: entries of which the error is 0, and those where not every number within the error, error_bound
 // (arith/accuracy/certificate.hpp), is known to round to the same result.
 struct CertainEntries {
   std::uint16_t exact[kPanelLines], uncertain[kPanelLines];
+  std::uint16_t undecided[kPanelLines];  // of the uncertain, from upper diagonals: those that may be certain from all
 };
 
-// The same results, with the rounding test of accuracy="correct". Range: as above, the errors' counts up to kMostLimbInner, and
-// powers of two that are normal numbers.
+// Results with the rounding test of accuracy="correct". Range: as above, the errors' counts up to kMostLimbInner, and powers of
+// two that are normal numbers.
 void round_diagonals_certain(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile,
                              const LineErrors& rows, const LineErrors& columns, CertainEntries& found);
+
+// The same from the upper diagonals alone: uncertain, also where the error is 0, is what may round to another number within the
+// error and what the lower ones come to.
+void round_upper_diagonals_certain(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile,
+                                   const LineErrors& rows, const LineErrors& columns, CertainEntries& found);
 
 }  // namespace ozfp4

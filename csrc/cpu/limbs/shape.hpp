@@ -28,6 +28,20 @@ constexpr int limbs_of(int capacity) { return capacity <= 30 ? 4 : capacity <= 5
 inline constexpr std::int64_t kDiagonalSums = kPanelLines * kPanelLines;
 inline constexpr std::int64_t kMostSums = diagonals_of(kMostLimbs) * kDiagonalSums;
 
+// Of eight and more limbs the uppermost diagonals, by which nearly every result is known: those below come to less than one in
+// 2^75 of the largest sum. All of eight and nine limbs take 64 and 81 products of tiles, the uppermost 49 and 53; of seven they
+// would take 43 of 49, which the test whether they are enough outweighs.
+inline constexpr int kUpperDiagonals = 10;
+constexpr int lower_diagonals(int limbs) { return limbs < 8 ? 0 : diagonals_of(limbs) - kUpperDiagonals; }
+
+// What the lower ones come to is less than this, in units of the uppermost ones' least, 2^(8 lower): the uppermost of them sums
+// `lower` products of bytes for each entry, 2^14 at most, of 2^-8 of a unit; with what is below it 256 / 255 of that.
+constexpr std::int64_t most_of_lower(int limbs, std::int64_t inner) { return 65 * lower_diagonals(limbs) * inner; }
+
+// Where the upper diagonals are to serve the integers of a line are multiplied by 2^raised, so that their uppermost limbs are
+// full. By no more than this: what encode takes off entries before it rounds these is then even.
+inline constexpr int kMostRaised = 39;
+
 // Panels of A and of B, each [limb][tile of K] in tiles of cpu/bytes/tile.hpp.
 struct LimbShape {
   std::int64_t rows, columns, tiles;  // panels of A, panels of B, tiles of K

@@ -10,12 +10,13 @@ std::atomic<bool> disabled{false};
 
 // By the definition of a diagonal.
 void run_portable(const LimbTask& task) {
-  std::fill_n(task.sums, diagonals_of(task.limbs) * kDiagonalSums, 0);
+  std::fill(task.sums + task.first() * kDiagonalSums, task.sums + task.end() * kDiagonalSums, 0);
   const auto limb = [&](const std::int8_t* panel, std::int64_t i, std::int64_t t) {
     return panel + (i * task.tiles + t) * kTileBytes;
   };
   for (int i = 0; i < task.limbs; ++i) {
     for (int j = 0; j < task.limbs; ++j) {
+      if (i + j < task.first() || i + j >= task.end()) continue;
       std::int32_t* sums = task.sums + (i + j) * kDiagonalSums;
       for (std::int64_t t = 0; t < task.tiles; ++t) {
         const std::int8_t *a = limb(task.a, i, t), *b = limb(task.b, j, t);

@@ -7,12 +7,20 @@
 
 namespace ozfp4 {
 
-// sums = the diagonals of one panel of A by one of B, whatever was there. Range: limbs as limbs_of gives, 1 <= tiles.
+// Those of lower_diagonals, or all others.
+enum class Diagonals { all, lower, upper };
+
+// sums = those diagonals of one panel of A by one of B, whatever was there; others stay as they are. Range: limbs as limbs_of
+// gives, 1 <= tiles.
 struct LimbTask {
   const std::int8_t *a, *b;
-  std::int32_t* sums;  // aligned to 64 bytes
+  std::int32_t* sums;  // of all diagonals, aligned to 64 bytes
   std::int64_t tiles;
   int limbs;
+  Diagonals diagonals;
+
+  int first() const { return diagonals == Diagonals::upper ? lower_diagonals(limbs) : 0; }
+  int end() const { return diagonals == Diagonals::lower ? lower_diagonals(limbs) : diagonals_of(limbs); }
 };
 
 struct LimbUnit {

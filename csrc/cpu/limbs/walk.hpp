@@ -12,8 +12,8 @@
 namespace ozfp4 {
 
 // Tiles offers load<tile>(address, bytes between rows), store<tile>(address, bytes between rows), zero<tile>() and
-// multiply_signed<sums, left, right>().
-template <class Tiles, int Limbs>
+// multiply_signed<sums, left, right>(). Diagonals from First to End - 1.
+template <class Tiles, int Limbs, int First, int End>
 class LimbWalk {
  public:
   explicit LimbWalk(const LimbTask& task) : task_(task) {}
@@ -22,7 +22,7 @@ class LimbWalk {
     for (std::int64_t first = 0; first < task_.tiles; first += kTogether) {
       end_ = first + kTogether < task_.tiles ? first + kTogether : task_.tiles;
       from_ = first;
-      each_diagonal<0>();
+      each_diagonal<First>();
     }
   }
 
@@ -32,37 +32,42 @@ class LimbWalk {
   static constexpr std::int64_t kRowBytes = kPanelLines * static_cast<std::int64_t>(sizeof(std::int32_t));
 
   static constexpr bool is_limb(int i) { return i >= 0 && i < Limbs; }
-  // The first and the last limb of A in three diagonals.
+  // The first and the last limb of A in three diagonals, or those of them that there are.
   static constexpr int first_of(int d) { return d < Limbs ? 0 : d - Limbs + 1; }
-  static constexpr int last_of(int d) { return d + 2 < Limbs ? d + 2 : Limbs - 1; }
+  static constexpr int last_of(int d) { return std::min(std::min(d + 2, End - 1), Limbs - 1); }
   static constexpr int tile_of_b(int j) { return 3 + j % 3; }
 
   template <int I>
   void load_a(std::int64_t t) {
     if constexpr (is_limb(I)) Tiles::template load<6 + I % 2>(task_.a + (I * task_.tiles + t) * kTileBytes, kTileDepth);
   }
-  template <int J>
+  // The limb of B that makes diagonal D with the limb I of A.
+  template <int D, int I>
   void load_b(std::int64_t t) {
-    if constexpr (is_limb(J)) Tiles::template load<tile_of_b(J)>(task_.b + (J * task_.tiles + t) * kTileBytes, kTileDepth);
+    constexpr int j = D - I;
+    if constexpr (D < End && is_limb(j)) {
+      Tiles::template load<tile_of_b(j)>(task_.b + (j * task_.tiles + t) * kTileBytes, kTileDepth);
+    }
   }
-  template <int I, int J, int Sums>
+  template <int D, int I, int Sums>
   void multiply() {
-    if constexpr (is_limb(J)) Tiles::template multiply_signed<Sums, 6 + I % 2, tile_of_b(J)>();
+    constexpr int j = D + Sums - I;
+    if constexpr (D + Sums < End && is_limb(j)) Tiles::template multiply_signed<Sums, 6 + I % 2, tile_of_b(j)>();
   }
 
   template <int D, int I>
   void step(std::int64_t t) {
     if constexpr (I < last_of(D)) load_a<I + 1>(t);
-    multiply<I, D + 2 - I, 2>();
-    if constexpr (I < last_of(D)) load_b<D - I - 1>(t);
-    multiply<I, D + 1 - I, 1>();
-    multiply<I, D - I, 0>();
+    multiply<D, I, 2>();
+    if constexpr (I < last_of(D)) load_b<D, I + 1>(t);
+    multiply<D, I, 1>();
+    multiply<D, I, 0>();
     if constexpr (I < last_of(D)) step<D, I + 1>(t);
   }
 
   template <int D, int Sums>
   void begin_sums() {
-    if constexpr (D + Sums < diagonals_of(Limbs)) {
+    if constexpr (D + Sums < End) {
       if (from_ == 0)
         Tiles::template zero<Sums>();
       else
@@ -71,7 +76,7 @@ class LimbWalk {
   }
   template <int D, int Sums>
   void end_sums() {
-    if constexpr (D + Sums < diagonals_of(Limbs)) Tiles::template store<Sums>(task_.sums + (D + Sums) * kDiagonalSums, kRowBytes);
+    if constexpr (D + Sums < End) Tiles::template store<Sums>(task_.sums + (D + Sums) * kDiagonalSums, kRowBytes);
   }
 
   template <int D>
@@ -82,28 +87,39 @@ class LimbWalk {
     constexpr int first = first_of(D);
     for (std::int64_t t = from_; t < end_; ++t) {
       load_a<first>(t);
-      load_b<D + 2 - first>(t);
-      load_b<D + 1 - first>(t);
-      load_b<D - first>(t);
+      load_b<D + 2, first>(t);
+      load_b<D + 1, first>(t);
+      load_b<D, first>(t);
       step<D, first>(t);
     }
     end_sums<D, 0>();
     end_sums<D, 1>();
     end_sums<D, 2>();
-    if constexpr (D + 3 < diagonals_of(Limbs)) each_diagonal<D + 3>();
+    if constexpr (D + 3 < End) each_diagonal<D + 3>();
   }
 
   LimbTask task_;
   std::int64_t from_ = 0, end_ = 0;
 };
 
+template <class Tiles, int Limbs>
+void limb_walk_of(const LimbTask& task) {
+  constexpr int lower = lower_diagonals(Limbs), end = diagonals_of(Limbs);
+  if constexpr (lower > 0) {
+    if (task.diagonals == Diagonals::upper) return LimbWalk<Tiles, Limbs, lower, end>(task).run();
+    if (task.diagonals == Diagonals::lower) return LimbWalk<Tiles, Limbs, 0, lower>(task).run();
+  }
+  LimbWalk<Tiles, Limbs, 0, end>(task).run();
+}
+
+// Range: as the task's; of limbs that have no lower diagonals these are not asked for.
 template <class Tiles>
 void limb_walk(const LimbTask& task) {
   switch (task.limbs) {
-    case 4: return LimbWalk<Tiles, 4>(task).run();
-    case 7: return LimbWalk<Tiles, 7>(task).run();
-    case 8: return LimbWalk<Tiles, 8>(task).run();
-    default: return LimbWalk<Tiles, 9>(task).run();
+    case 4: return limb_walk_of<Tiles, 4>(task);
+    case 7: return limb_walk_of<Tiles, 7>(task);
+    case 8: return limb_walk_of<Tiles, 8>(task);
+    default: return limb_walk_of<Tiles, 9>(task);
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "arith/scale_entry.hpp"
 #include "cpu/limbs/encode.hpp"
+#include "cpu/words/eight_lanes.hpp"
 #include "cpu/words/entries.hpp"
 
 namespace ozfp4 {
@@ -142,27 +143,28 @@ template <std::int64_t Lines>
 void WordOperand<Lines>::find_group(std::int64_t group, bool has_facts, PieceFacts* pieces) const {
   const auto [x, line_step, inner_step] = lying(group);
   PieceFacts* own = pieces + group * Lines;
-  const auto find = has_facts ? find_facts : find_largest;
   const std::int64_t lines = lines_of(group);
+  LaneFacts facts[2];
   if constexpr (Lines == 1) {
     if (lines == 0) return;
-    const std::int64_t whole = view_.inner / kEntryLanes;
-    LaneFacts facts;
-    find(x, kEntryLanes, whole, facts);
-    if (view_.inner % kEntryLanes != 0) {
-      double rest[kEntryLanes] = {};
-      std::copy(x + whole * kEntryLanes, x + view_.inner, rest);
-      LaneFacts of_rest;
-      find(rest, kEntryLanes, 1, of_rest);
-      join(facts, of_rest, has_facts);
+    const std::int64_t whole = view_.inner / kEightLanes;
+    find_in_eight(x, kEightLanes, whole, has_facts, facts);
+    join(facts[0], facts[1], has_facts);
+    if (view_.inner % kEightLanes != 0) {
+      double rest[kEightLanes] = {};
+      std::copy(x + whole * kEightLanes, x + view_.inner, rest);
+      LaneFacts of_rest[2];
+      find_in_eight(rest, kEightLanes, 1, has_facts, of_rest);
+      join(facts[0], of_rest[0], has_facts);
+      join(facts[0], of_rest[1], has_facts);
     }
-    settle_line(group, 0, has_facts, facts, 0, kEntryLanes, *own);
+    settle_line(group, 0, has_facts, facts[0], 0, kEntryLanes, *own);
   } else {
-    for (std::int64_t first = 0; first < lines; first += kEntryLanes) {
-      LaneFacts facts;
-      find(x + first, inner_step, view_.inner, facts);
-      for (std::int64_t line = first; line < std::min(first + kEntryLanes, lines); ++line) {
-        settle_line(group, line, has_facts, facts, line - first, 1, own[line]);
+    static_assert(Lines % kEightLanes == 0);
+    for (std::int64_t first = 0; first < lines; first += kEightLanes) {
+      find_in_eight(x + first, inner_step, view_.inner, has_facts, facts);
+      for (std::int64_t i = 0; i < std::min(kEightLanes, lines - first); ++i) {
+        settle_line(group, first + i, has_facts, facts[i / kEntryLanes], i % kEntryLanes, 1, own[first + i]);
       }
     }
   }
@@ -263,6 +265,17 @@ void WordOperand<Lines>::reduce(std::int64_t begin, std::int64_t end, Bridging b
 }
 
 template <std::int64_t Lines>
+void WordOperand<Lines>::raise(int most_bits, const ScaleRequest& request) {
+  const Scales& scales = lines_->scales;
+  std::vector<std::int32_t>& shift = lines_->limb_shift;
+  shift.assign(scales.shift.begin(), scales.shift.end());
+  for (std::size_t i = 0; most_bits > 0 && i < shift.size(); ++i) {
+    const int bits = scales.records.empty() ? request.bits : scales.records[i].capacity;
+    shift[i] += std::min(most_bits - bits, kMostRaised);
+  }
+}
+
+template <std::int64_t Lines>
 void WordOperand<Lines>::cut(std::int64_t begin, std::int64_t end, const ScaleRequest& request, const LimbShape& shape,
                              char* planes) {
   static_assert(Lines == 1 || Lines % kPanelLines == 0);
@@ -275,10 +288,14 @@ void WordOperand<Lines>::cut(std::int64_t begin, std::int64_t end, const ScaleRe
                   std::min(kPanelLines, view_.outer - first),
                   view_.inner,
                   {},
+                  {},
                   nullptr};
     std::fill_n(own.scale, kPanelLines, 1.0);
-    for (std::int64_t l = 0; l < own.lines; ++l)
-      own.scale[l] = exact_power_of_two<double>(lines_->scales.shift[static_cast<std::size_t>(first + l)]);
+    for (std::int64_t l = 0; l < own.lines; ++l) {
+      const std::int32_t shift = lines_->scales.shift[static_cast<std::size_t>(first + l)];
+      own.scale[l] = exact_power_of_two<double>(shift);
+      own.raised[l] = lines_->limb_shift[static_cast<std::size_t>(first + l)] - shift;
+    }
     std::int64_t rounded[kPanelLines];
     if (request.accuracy == Accuracy::correct) {
       const LineRecord* records = lines_->scales.records.data() + first;

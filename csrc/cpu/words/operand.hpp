@@ -53,8 +53,12 @@ class WordOperand {
   void reduce(std::int64_t begin, std::int64_t end, Bridging bridging);
 
   // In place of conversion: panels of kPanelLines lines as limbs, into planes as `shape` says. Range: capacities that its limbs
-  // hold.
+  // hold; after raise.
   void cut(std::int64_t begin, std::int64_t end, const ScaleRequest& request, const LimbShape& shape, char* planes);
+
+  // The shifts of integers that are raised as far as they have no more than so many bits; of those that are not, where that is 0.
+  void raise(int most_bits, const ScaleRequest& request);
+  const std::vector<std::int32_t>& limb_shift() const { return lines_->limb_shift; }
 
   std::int64_t lines() const { return view_.outer; }
   const Scales& scales() const { return lines_->scales; }
@@ -68,6 +72,7 @@ class WordOperand {
   struct OfLines {
     std::vector<PieceFacts> pieces;
     std::vector<double> squares;
+    std::vector<std::int32_t> limb_shift;
     Scales scales;
 
     static constexpr std::size_t most_kept = 4096;  // with all that is known of them a megabyte

@@ -136,8 +136,10 @@ bool WordProduct::multiply(const Promise& promise, const Target* only) {
   }
   limbs_ = limbs_that_serve();
   if (limbs_) {
-    encode_limbs();
+    raise_limbs(only != nullptr && lower_diagonals(limbs_->limbs) > 0);
     if (only != nullptr) rounded_ = counts_of_rounded(promise, *only);
+    if (!rounded_) raise_limbs(false);
+    encode_limbs();
     if (!rounded_) join_limbs();
     return true;
   }
@@ -156,6 +158,12 @@ std::optional<LimbShape> WordProduct::limbs_that_serve() const {
   return shape;
 }
 
+void WordProduct::raise_limbs(bool is_asked) {
+  const int most_bits = is_asked ? byte_limb_bits(limbs_->limbs) : 0;
+  a_->raise(most_bits, request_);
+  b_->raise(most_bits, request_);
+}
+
 // No norm is asked for, and none is found.
 void WordProduct::encode_limbs() {
   const LimbShape& shape = *limbs_;
@@ -171,9 +179,9 @@ void WordProduct::encode_limbs() {
   });
 }
 
-// use(first row, first column, sums) of every tile of results.
+// use(first row, first column, sums, diagonals) of every tile of results: from those diagonals, and where that is false from all.
 template <class Use>
-void WordProduct::multiply_limbs(const Use& use) const {
+void WordProduct::multiply_limbs(Diagonals diagonals, const Use& use) const {
   const LimbShape& shape = *limbs_;
   const StageTimer timer(times_.multiply);
   const auto* panels = reinterpret_cast<const std::int8_t*>(limb_memory_.get());
@@ -186,8 +194,12 @@ void WordProduct::multiply_limbs(const Use& use) const {
       // There and back, so that a panel of B begins with the panels of A that the last one ended with: of 64 x 64 all of A, B's
       // panel and the sums are more than a first-level cache.
       const std::int64_t j = tile / shape.rows, along = tile % shape.rows, i = j % 2 == 0 ? along : shape.rows - 1 - along;
-      ways_.limbs->run({panels + i * panel, panels + (shape.rows + j) * panel, sums, shape.tiles, shape.limbs});
-      use(i * kPanelLines, j * kPanelLines, sums);
+      LimbTask task{panels + i * panel, panels + (shape.rows + j) * panel, sums, shape.tiles, shape.limbs, diagonals};
+      ways_.limbs->run(task);
+      if (use(i * kPanelLines, j * kPanelLines, sums, diagonals)) continue;
+      task.diagonals = Diagonals::lower;
+      ways_.limbs->run(task);
+      use(i * kPanelLines, j * kPanelLines, sums, Diagonals::all);
     }
     ways_.limbs->end();
   });
@@ -196,27 +208,33 @@ void WordProduct::multiply_limbs(const Use& use) const {
 void WordProduct::join_limbs() {
   const std::int64_t pitch = shape_.columns;
   auto* parts = reinterpret_cast<double*>(sums_);
-  multiply_limbs([&](std::int64_t row, std::int64_t column, const std::int32_t* sums) {
+  multiply_limbs(Diagonals::all, [&](std::int64_t row, std::int64_t column, const std::int32_t* sums, Diagonals) {
     double* top = parts + row * pitch + column;
     const std::int64_t rows = std::min(kPanelLines, shape_.rows - row);
     join_diagonals(sums, limbs_->limbs, {top, top + shape_.entries(), top + 2 * shape_.entries(), pitch, rows});
+    return true;
   });
 }
 
 void WordProduct::round_limbs(const ResultView& result) const {
-  const std::int32_t *shift_a = scales_a().shift.data(), *shift_b = scales_b().shift.data();
-  multiply_limbs([&](std::int64_t row, std::int64_t column, const std::int32_t* sums) {
+  const std::int32_t *shift_a = a_->limb_shift().data(), *shift_b = b_->limb_shift().data();
+  multiply_limbs(enough(), [&](std::int64_t row, std::int64_t column, const std::int32_t* sums, Diagonals diagonals) {
     char* to = result.data + row * result.row_stride + column * result.column_stride;
     const std::int64_t rows = std::min(kPanelLines, result.rows - row), columns = std::min(kPanelLines, result.columns - column);
-    round_diagonals(sums, limbs_->limbs, shape_.inner,
-                    {shift_a + row, shift_b + column, rows, columns, to, result.row_stride, result.column_stride});
+    const RoundedTile tile{shift_a + row, shift_b + column, rows, columns, to, result.row_stride, result.column_stride};
+    if (diagonals != Diagonals::all) return round_upper_diagonals(sums, limbs_->limbs, shape_.inner, tile);
+    round_diagonals(sums, limbs_->limbs, shape_.inner, tile);
+    return true;
   });
 }
 
 // With the rounding test.
 EntryCounts WordProduct::round_limbs_certain(const Target& target, Listed& listed) const {
-  CertainLimbs results(scales_a(), scales_b(), limbs_->limbs, shape_.inner, target, listed);
-  multiply_limbs([&](std::int64_t row, std::int64_t column, const std::int32_t* sums) { results.round(row, column, sums); });
+  CertainLimbs results(scales_a(), a_->limb_shift().data(), scales_b(), b_->limb_shift().data(), limbs_->limbs, shape_.inner,
+                       target, listed);
+  multiply_limbs(enough(), [&](std::int64_t row, std::int64_t column, const std::int32_t* sums, Diagonals diagonals) {
+    return results.round(row, column, sums, diagonals);
+  });
   return results.counts();
 }
 
@@ -232,8 +250,8 @@ std::optional<EntryCounts> WordProduct::counts_of_rounded(const Promise& promise
 
 // Of all results.
 bool WordProduct::may_round_exponents() const {
-  const auto [least_a, most_a] = std::minmax_element(scales_a().shift.begin(), scales_a().shift.end());
-  const auto [least_b, most_b] = std::minmax_element(scales_b().shift.begin(), scales_b().shift.end());
+  const auto [least_a, most_a] = std::minmax_element(a_->limb_shift().begin(), a_->limb_shift().end());
+  const auto [least_b, most_b] = std::minmax_element(b_->limb_shift().begin(), b_->limb_shift().end());
   return -(*most_a + *most_b) >= kLeastLimbExponent && -(*least_a + *least_b) <= kMostLimbExponent;
 }
 

@@ -68,9 +68,11 @@ class WordProduct {
   template <class Body>
   void for_groups(const Body& body);
   std::optional<LimbShape> limbs_that_serve() const;
+  void raise_limbs(bool is_asked);
   void encode_limbs();
   template <class Use>
-  void multiply_limbs(const Use& use) const;
+  void multiply_limbs(Diagonals diagonals, const Use& use) const;
+  Diagonals enough() const { return lower_diagonals(limbs_->limbs) > 0 ? Diagonals::upper : Diagonals::all; }
   void join_limbs();
   void round_limbs(const ResultView& result) const;
   EntryCounts round_limbs_certain(const Target& target, Listed& listed) const;

@@ -1,6 +1,6 @@
 // Limbs of eight bits: entries to limbs by shuffles against plain loops and against the entries; sums of diagonals by AMX, where
 // it is, and by its walk over modelled tiles against plain loops; these sums joined against the integers that they are, and rounded
-// and tested where they lie against arith/'s rounding of these and of what lies within the error.
+// and tested where they lie, also without the lower diagonals, against arith/'s rounding of these and of what lies within the error.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -35,7 +35,7 @@ std::int64_t integer_below(int bits) {
 struct Laid {
   bool is_left;
   std::int64_t lines, inner;
-  int limbs;
+  int limbs, raised;
 };
 
 // Below 2^bits, or that.
@@ -68,19 +68,20 @@ double joined(const std::vector<std::int8_t>& panel, const Laid& laid, std::int6
 }
 
 void check_encode(const Laid& laid) {
-  const int bits = 8 * laid.limbs - 2;
+  const int bits = 8 * laid.limbs - 2 - laid.raised;
   const std::int64_t tiles = tiles_of(laid.inner), bytes = laid.limbs * tiles * kTileBytes;
   const std::int64_t pitch = laid.is_left ? laid.inner + 3 : 32;
   std::vector<double> x(static_cast<std::size_t>(laid.is_left ? kPanelLines * pitch : laid.inner * pitch), 1e300);
-  LimbLines lines{x.data(), laid.is_left ? pitch : 1, laid.is_left ? 1 : pitch, laid.lines, laid.inner, {}, nullptr};
+  LimbLines lines{x.data(), laid.is_left ? pitch : 1, laid.is_left ? 1 : pitch, laid.lines, laid.inner, {}, {}, nullptr};
   const auto at = [&](std::int64_t line, std::int64_t k) { return static_cast<std::size_t>(line * lines.line_step + k * lines.inner_step); };
   for (std::int64_t line = 0; line < laid.lines; ++line) {
     const int power = random_int(-3, 3);
     lines.scale[line] = std::ldexp(1.0, power);
+    lines.raised[line] = random_int(0, 2) == 0 ? random_int(0, laid.raised) : laid.raised;
     for (std::int64_t k = 0; k < laid.inner; ++k) x[at(line, k)] = std::ldexp(some_entry(bits), -power);
   }
   const std::string name = std::string(laid.is_left ? "left " : "right ") + std::to_string(laid.lines) + " x " +
-                           std::to_string(laid.inner) + ", " + std::to_string(laid.limbs) + " limbs";
+                           std::to_string(laid.inner) + ", " + std::to_string(laid.limbs) + " limbs, raised by " + std::to_string(laid.raised);
   // Aligned as buffers are.
   alignas(64) static std::int8_t memory[1 << 16];
   std::int64_t rounded[kPanelLines], plain_rounded[kPanelLines];
@@ -100,7 +101,7 @@ void check_encode(const Laid& laid) {
     for (std::int64_t k = 0; k < tiles * kTileDepth; ++k) {
       const double entry = line < laid.lines && k < laid.inner ? x[at(line, k)] : 0.0;
       const double z = std::isfinite(entry) ? entry * lines.scale[line] : 0.0;
-      is_right = is_right && joined(plain, laid, tiles, line, k) == std::nearbyint(z);
+      is_right = is_right && joined(plain, laid, tiles, line, k) == std::ldexp(std::nearbyint(z), lines.raised[line]);
       count += std::isfinite(entry) && entry != 0 && (std::nearbyint(z) != z || z == 0);
     }
     is_right = is_right && (line >= laid.lines || count == plain_rounded[line]);
@@ -121,14 +122,28 @@ void check_diagonals(const LimbUnit& unit, int limbs, std::int64_t tiles, Bytes 
       x = static_cast<std::int8_t>(bytes == Bytes::random ? random_int(-128, 127) : bytes == Bytes::least ? -128 : 127);
   }
   alignas(64) static std::int32_t expected[kMostSums], found[kMostSums];
+  const auto run = [&](const LimbUnit& own, std::int32_t* sums, Diagonals diagonals) {
+    own.begin();
+    own.run({a.data(), b.data(), sums, tiles, limbs, diagonals});
+    own.end();
+  };
+  const std::string name = std::to_string(limbs) + " limbs, " + std::to_string(tiles) + " tiles";
   std::memset(expected, kPoison, sizeof expected);
   std::memset(found, kPoison, sizeof found);
-  portable_limbs.run({a.data(), b.data(), expected, tiles, limbs});
-  unit.begin();
-  unit.run({a.data(), b.data(), found, tiles, limbs});
-  unit.end();
-  report(unit.name, std::equal(expected, expected + kMostSums, found),
-         std::to_string(limbs) + " limbs, " + std::to_string(tiles) + " tiles");
+  run(portable_limbs, expected, Diagonals::all);
+  run(unit, found, Diagonals::all);
+  report(unit.name, std::equal(expected, expected + kMostSums, found), name);
+  const int lower = lower_diagonals(limbs);
+  report("upper diagonals", lower == (limbs < 8 ? 0 : diagonals_of(limbs) - 10), name);
+  if (lower == 0) return;
+  std::memset(found, kPoison, sizeof found);
+  run(unit, found, Diagonals::upper);
+  const std::int32_t* upper = found + lower * kDiagonalSums;
+  const auto* bytes_below = reinterpret_cast<const unsigned char*>(found);
+  report(unit.name, std::equal(upper, const_cast<const std::int32_t*>(found) + kMostSums, expected + lower * kDiagonalSums), "upper, " + name);
+  report(unit.name, std::all_of(bytes_below, reinterpret_cast<const unsigned char*>(upper), [](unsigned char x) { return x == kPoison; }), "below upper, " + name);
+  run(unit, found, Diagonals::lower);
+  report(unit.name, std::equal(expected, expected + kMostSums, found), "upper and lower, " + name);
 }
 
 // The plain loops against integers: the diagonals of one product each, and of many.
@@ -149,7 +164,7 @@ void check_plain_loops(int limbs) {
     }
   }
   alignas(64) static std::int32_t sums[kMostSums];
-  portable_limbs.run({a.data(), b.data(), sums, 1, limbs});
+  portable_limbs.run({a.data(), b.data(), sums, 1, limbs, Diagonals::all});
   double top[256], middle[256], low[256];
   join_diagonals(sums, limbs, {top, middle, low, 16, 16});
   bool is_right = true;
@@ -207,6 +222,11 @@ void check_join(int limbs, std::int32_t most) {
 
 using Sum = WideInt<6>;
 
+Sum times_power_of_two(Sum x, int power) {
+  for (int i = 0; i < power; ++i) x = wide_add(x, x);
+  return x;
+}
+
 Sum integer_of_sums(const std::int32_t* sums, int limbs) {
   Sum x = wide_zero<6>();
   for (int d = diagonals_of(limbs) - 1; d >= 0; --d) {
@@ -254,26 +274,34 @@ void put_sums(int limbs, std::int64_t inner, std::int64_t beside, std::int32_t* 
   if (kind == 4) put_digits(random_int(-1, 1) * beside, 0, limbs, sums);
 }
 
-// Lines of which some entries are rounded.
+// Lines of which some entries are rounded, with the shifts of integers that some of are raised.
 struct RoundedLines {
   std::vector<LineRecord> records;
-  std::vector<double> numbers[4];
+  std::vector<int> raised;
+  std::vector<double> numbers[5];
 
-  RoundedLines(const std::vector<std::int32_t>& shifts, std::int64_t inner, int most_capacity) {
+  RoundedLines(const std::vector<std::int32_t>& shifts, std::int64_t inner, int most_capacity, int least_capacity = 2) {
     for (const std::int32_t shift : shifts) {
       LineRecord own;
-      own.capacity = random_int(2, most_capacity);
+      own.capacity = random_int(least_capacity, most_capacity);
       own.nonzeros = random_int(0, 3) == 0 ? random_int(std::int64_t(0), inner) : inner;
       own.rounded = static_cast<std::uint64_t>(random_int(0, 3) == 0 ? 0 : random_int(std::int64_t(0), own.nonzeros));
       records.push_back(own);
       numbers[0].push_back(static_cast<double>(own.rounded));
       numbers[1].push_back(static_cast<double>(own.nonzeros));
-      numbers[2].push_back(std::ldexp(1.0, own.capacity - 1 - shift));
-      numbers[3].push_back(std::ldexp(1.0, -shift));
+      raised.push_back(random_int(0, 1) == 0 ? 0 : random_int(1, 7));
+      numbers[2].push_back(std::ldexp(1.0, own.capacity - 1 - shift + raised.back()));
+      numbers[3].push_back(std::ldexp(1.0, -shift + raised.back()));
+      numbers[4].push_back(std::ldexp(1.0, -shift));
     }
   }
 
-  LineErrors errors() const { return {numbers[0].data(), numbers[1].data(), numbers[2].data(), numbers[3].data()}; }
+  // Of the raised integer.
+  Sum error(std::size_t row, const RoundedLines& columns, std::size_t column) const {
+    return times_power_of_two(error_bound<6>(records[row], columns.records[column]), raised[row] + columns.raised[column]);
+  }
+
+  LineErrors errors() const { return {numbers[0].data(), numbers[1].data(), numbers[2].data(), numbers[3].data(), numbers[4].data()}; }
 };
 
 // Whether all numbers within `error` of x round to one.
@@ -282,19 +310,16 @@ bool round_alike(const Sum& x, const Sum& error, std::int32_t exponent) {
   return float_bits(round(wide_sub(x, error))) == float_bits(round(wide_add(x, error)));
 }
 
-// The rounding test vouches for nothing that is not certain, and for all that is by a little more; but for errors of a quarter
-// of the result's last place, or nearly that.
-bool is_tested_right(const Sum& x, const LineRecord& row, const LineRecord& column, std::int32_t exponent, bool is_exact,
-                     bool is_uncertain) {
-  const Sum error = error_bound<6>(row, column);
+// The rounding test vouches for nothing that is not certain, and for all that is by a little more, of which errors are `factor`
+// and an integer larger; but for errors of a quarter of the result's last place, or nearly that.
+bool is_tested_right(const Sum& x, const Sum& error, std::int32_t exponent, bool is_uncertain, double factor = 1 + 0x1p-16, double and_more = 0) {
   const double bound = round_scaled<double>(error, 0), size = std::fabs(round_scaled<double>(x, 0));
-  if (is_exact || bound == 0.0) return is_exact && bound == 0.0 && !is_uncertain;
   if (!is_uncertain) return round_alike(x, error, exponent);
-  const Sum more = scaled_wide<6>(std::ceil(bound * (1 + 0x1p-16)) + std::ceil(size * 0x1p-91), 0);
-  return bound >= size * 0x1p-56 || !round_alike(x, more, exponent);
+  const Sum more = scaled_wide<6>(std::ceil(bound * factor) + std::ceil(size * 0x1p-91) + and_more, 0);
+  return bound * factor + and_more >= size * 0x1p-56 || !round_alike(x, more, exponent);
 }
 
-std::int64_t certain = 0, uncertain = 0;
+std::int64_t certain = 0, uncertain = 0, decided = 0, undecided = 0;
 
 // What lies beside the tile stays as it is, and so do sums of which there are no results.
 void check_round(int limbs, std::int64_t inner, std::int32_t least, std::int32_t most, bool is_turned) {
@@ -313,7 +338,8 @@ void check_round(int limbs, std::int64_t inner, std::int32_t least, std::int32_t
   const int most_capacity = random_int(0, 3) == 0 ? random_int(2, 70) : random_int(2, 12);
   const RoundedLines of_rows(row_shift, inner, most_capacity), of_columns(column_shift, inner, most_capacity);
   const auto error_of = [&](std::int64_t i, std::int64_t j) {
-    return round_scaled<double>(error_bound<6>(of_rows.records[static_cast<std::size_t>(i)], of_columns.records[static_cast<std::size_t>(j)]), 0);
+    const Sum error = of_rows.error(static_cast<std::size_t>(i), of_columns, static_cast<std::size_t>(j));
+    return round_scaled<double>(error, 0);
   };
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < columns; ++j) {
@@ -325,8 +351,8 @@ void check_round(int limbs, std::int64_t inner, std::int32_t least, std::int32_t
     }
   }
   round_diagonals(sums, limbs, inner,
-                  {row_shift.data(), column_shift.data(), rows, columns, reinterpret_cast<char*>(found.data()), 8 * row_step,
-                   8 * column_step});
+                  {row_shift.data(), column_shift.data(), rows, columns, reinterpret_cast<char*>(found.data()),
+                   8 * row_step, 8 * column_step});
   const std::string name = std::to_string(limbs) + " limbs, K = " + std::to_string(inner) + ", exponents from " +
                            std::to_string(least) + " to " + std::to_string(most);
   report("rounded", std::memcmp(found.data(), expected.data(), found.size() * sizeof(double)) == 0, name);
@@ -343,16 +369,95 @@ void check_round(int limbs, std::int64_t inner, std::int32_t least, std::int32_t
       const auto row = static_cast<std::size_t>(i), column = static_cast<std::size_t>(j);
       const bool is_exact = (tested.exact[i] >> j & 1) != 0, is_uncertain = (tested.uncertain[i] >> j & 1) != 0;
       certain += !is_exact && !is_uncertain, uncertain += is_uncertain;
-      is_right = is_right && is_tested_right(integer_of_sums(sums + 16 * i + j, limbs), of_rows.records[row], of_columns.records[column],
-                                             -(row_shift[row] + column_shift[column]), is_exact, is_uncertain);
+      const Sum error = of_rows.error(row, of_columns, column);
+      is_right = is_right && is_exact == (error_of(i, j) == 0.0) && !(is_exact && is_uncertain) &&
+                 is_tested_right(integer_of_sums(sums + 16 * i + j, limbs), error, -(row_shift[row] + column_shift[column]),
+                                 is_uncertain);
     }
     is_right = is_right && tested.uncertain[i] >> columns == 0;
   }
   report("tested", is_right, name);
 }
 
+// Results of the upper diagonals, one by one and all of a tile: the lower ones are the most that they can be.
+void check_upper(int limbs, std::int64_t inner) {
+  alignas(64) static std::int32_t sums[kMostSums];
+  std::fill_n(sums, kMostSums, std::int32_t(1) << 29);
+  const int lower = lower_diagonals(limbs), least = -200, most = 200;
+  std::int32_t row_shift[16], column_shift[16];
+  for (auto& x : row_shift) x = random_int(least / 2, most / 2);
+  for (auto& x : column_shift) x = random_int(least / 2, most / 2);
+  // Errors of any size, or larger than what the lower diagonals come to.
+  const int least_capacity = random_int(0, 1) == 0 ? 2 : 62, most_capacity = random_int(least_capacity, 70);
+  const RoundedLines of_rows({row_shift, row_shift + 16}, inner, most_capacity, least_capacity);
+  const RoundedLines of_columns({column_shift, column_shift + 16}, inner, most_capacity, least_capacity);
+  const Sum dropped = times_power_of_two(wide_from<6>(most_of_lower(limbs, inner)), 8 * lower);
+  const bool is_any = random_int(0, 1) == 0;  // or numbers as products have them
+  bool is_right = true, are_certain = true, is_whole_right = true;
+  double found[16][16], whole[16][16];
+  for (int i = 0; i < 16; ++i) {
+    for (int j = 0; j < 16; ++j) {
+      std::int32_t* own = sums + 16 * i + j;
+      if (is_any) {
+        // Halfway, but for something of the size of what is left out.
+        put_sums(limbs, inner, 1, own);
+        const auto largest = static_cast<std::int32_t>(most_diagonal(limbs, inner));
+        std::int32_t& least_one = own[lower * kDiagonalSums];
+        least_one = std::clamp(least_one + random_int(-2, 2) * static_cast<std::int32_t>(most_of_lower(limbs, inner)), -largest, largest);
+      } else {
+        const auto size = static_cast<std::int32_t>(1 + 2000 * std::sqrt(static_cast<double>(inner)));
+        for (int d = lower; d < diagonals_of(limbs); ++d) own[d * kDiagonalSums] = random_int(-size, size);
+      }
+      for (int d = 0; d < lower; ++d) own[d * kDiagonalSums] = static_cast<std::int32_t>(inner * (d + 1) << 14) * (random_int(0, 1) == 0 ? 1 : -1);
+      alignas(64) static std::int32_t upper[kMostSums];
+      for (int d = 0; d < diagonals_of(limbs); ++d) upper[d * kDiagonalSums] = d < lower ? 0 : own[d * kDiagonalSums];
+      const Sum x = integer_of_sums(upper, limbs), below = wide_sub(integer_of_sums(own, limbs), x);
+      is_right = is_right && wide_is_negative(wide_sub(below, dropped)) && !wide_is_negative(wide_add(below, dropped));
+      const std::int32_t exponent = -(row_shift[i] + column_shift[j]);
+      const RoundedTile one{row_shift + i, column_shift + j, 1, 1, reinterpret_cast<char*>(&found[i][j]), 8, 8};
+      const bool is_certain = round_upper_diagonals(upper, limbs, inner, one);
+      ++(is_certain ? certain : uncertain);
+      are_certain = are_certain && is_certain;
+      const double more = std::ldexp(4096.0, 8 * lower);
+      is_right = is_right && is_tested_right(x, dropped, exponent, !is_certain, 2.0, more);
+      is_right = is_right && (!is_certain || found[i][j] == round_scaled<double>(integer_of_sums(own, limbs), exponent));
+      CertainEntries tested;
+      const LineErrors row = of_rows.errors(), column = of_columns.errors();
+      const auto from = [](const LineErrors& lines, int at) {
+        return LineErrors{lines.rounded + at, lines.nonzeros + at, lines.half + at, lines.power + at, lines.raised_power + at};
+      };
+      round_upper_diagonals_certain(upper, limbs, inner, one, from(row, i), from(column, j), tested);
+      const Sum error = of_rows.error(static_cast<std::size_t>(i), of_columns, static_cast<std::size_t>(j));
+      is_right = is_right && ((tested.exact[0] & 1) != 0) == (round_scaled<double>(error, 0) == 0.0) &&
+                 is_tested_right(x, wide_add(error, dropped), exponent, tested.uncertain[0] == 1);
+      // What is decided is so whatever the lower diagonals are; and it is, but for some twice of these.
+      if (tested.uncertain[0] == 1 && tested.undecided[0] == 0) {
+        ++decided;
+        is_right = is_right && !round_alike(wide_sub(x, dropped), error, exponent) && !round_alike(x, error, exponent) &&
+                   !round_alike(wide_add(x, dropped), error, exponent);
+      }
+      is_right = is_right && (tested.undecided[0] & ~tested.uncertain[0]) == 0;
+      undecided += tested.undecided[0];
+    }
+  }
+  const RoundedTile tile{row_shift, column_shift, 16, 16, reinterpret_cast<char*>(whole), sizeof whole[0], 8};
+  is_whole_right = round_upper_diagonals(sums, limbs, inner, tile) == are_certain && std::memcmp(found, whole, sizeof found) == 0;
+  const std::string name = std::to_string(limbs) + " limbs, K = " + std::to_string(inner) + (is_any ? ", any" : ", as products");
+  report("upper diagonals", is_right, name);
+  report("upper diagonals of a tile", is_whole_right, name);
+}
+
 void check_rounding(int limbs) {
   if (!can_round_diagonals()) return;
+  for (const std::int64_t inner : {1, 63, 64, 72, 73, 84, 85, 169, 170, 1000, 4096}) {
+    for (int i = 0; i < 8 && lower_diagonals(limbs) > 0; ++i) check_upper(limbs, inner);
+  }
+  if (lower_diagonals(limbs) > 0) {
+    report("upper diagonals say both", certain > 3000 && uncertain > 3000, std::to_string(certain) + " and " + std::to_string(uncertain));
+    report("and decide", decided > 200 && undecided > 1000, std::to_string(decided) + " and " + std::to_string(undecided));
+    decided = undecided = 0;
+  }
+  certain = uncertain = 0;
   for (const std::int64_t inner : {1, 63, 64, 72, 73, 84, 85, 169, 170, 1000, 4096}) {
     for (int i = 0; i < 60; ++i) {
       check_round(limbs, inner, -200, 200, i % 4 == 0);
@@ -369,8 +474,15 @@ void check_one(int limbs) {
   alignas(64) static std::int32_t sums[kMostSums];
   for (int i = 0; i < 300; ++i) {
     put_sums(limbs, random_int(1, 4096), 1, sums);
-    const Sum x = integer_of_sums(sums, limbs), found = join_diagonals(sums, limbs);
+    const Sum x = integer_of_sums(sums, limbs), found = join_diagonals(sums, limbs, 0);
     report("one integer", std::equal(x.word, x.word + 6, found.word), std::to_string(limbs) + " limbs");
+    // One that was raised.
+    const int raised = random_int(1, std::min(2 * kMostRaised, 8 * (diagonals_of(limbs) - 5)));
+    const std::int64_t value = integer_below(30);
+    for (int d = 0; d < diagonals_of(limbs); ++d) sums[d * kDiagonalSums] = 0;
+    put_digits(value * (std::int64_t(1) << raised % 24), raised / 24 * 3, limbs, sums);
+    const Sum lowered = join_diagonals(sums, limbs, raised), expected = wide_from<6>(value);
+    report("one raised integer", std::equal(lowered.word, lowered.word + 6, expected.word), std::to_string(limbs) + " limbs by " + std::to_string(raised));
   }
 }
 
@@ -380,8 +492,10 @@ int main() {
   for (const int limbs : kCounts) {
     for (const std::int64_t lines : {1, 7, 8, 9, 16}) {
       for (const std::int64_t inner : {1, 3, 8, 63, 64, 65, 200}) {
-        check_encode({true, lines, inner, limbs});
-        check_encode({false, lines, inner, limbs});
+        for (const int raised : {0, random_int(1, 7), std::min(8 * limbs - 24, kMostRaised)}) {
+          check_encode({true, lines, inner, limbs, raised});
+          check_encode({false, lines, inner, limbs, raised});
+        }
       }
     }
     for (const std::int64_t tiles : {1, 2, 3, 5}) {

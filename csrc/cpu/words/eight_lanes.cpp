@@ -1,0 +1,114 @@
+// Two entries of a lane have sums of their own, as each waits for the one before: the least weight takes four cycles an entry.
+#include "cpu/words/eight_lanes.hpp"
+
+#include "arith/float_fields.hpp"
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(OZFP4_NO_CLONES) && !defined(OZFP4_NO_AVX512_CLONES)
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC 11 and 12 warn of their own header's undefined values
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
+#include <immintrin.h>
+
+#define OZFP4_EIGHT_LANES
+#define OZFP4_TARGET __attribute__((target("avx512f,avx512dq,avx512vl")))
+#define OZFP4_INLINE OZFP4_TARGET inline __attribute__((always_inline))
+#endif
+
+namespace ozfp4 {
+namespace {
+
+#ifdef OZFP4_EIGHT_LANES
+static_assert(kEightLanes == 8 && sizeof(LaneFacts::largest) == sizeof(__m256i));
+
+bool has_eight_lanes() {
+  static const bool found = __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
+                            __builtin_cpu_supports("avx512vl") != 0;
+  return found;
+}
+
+constexpr std::int64_t kFractionBits = 52;
+
+OZFP4_INLINE __m512i magnitude_at(const double* x) {
+  return _mm512_and_si512(_mm512_loadu_si512(x), _mm512_set1_epi64(INT64_MAX));
+}
+
+OZFP4_INLINE void store_halves(__m512i all, void* first, void* second) {
+  _mm256_storeu_si256(static_cast<__m256i*>(first), _mm512_castsi512_si256(all));
+  _mm256_storeu_si256(static_cast<__m256i*>(second), _mm512_extracti64x4_epi64(all, 1));
+}
+
+OZFP4_TARGET void find_largest_in_eight(const double* x, std::int64_t step, std::int64_t count, LaneFacts (&facts)[2]) {
+  __m512i even = _mm512_setzero_si512(), odd = even;
+  for (std::int64_t i = 0; i + 1 < count; i += 2, x += 2 * step) {
+    even = _mm512_max_epi64(even, magnitude_at(x));
+    odd = _mm512_max_epi64(odd, magnitude_at(x + step));
+  }
+  if (count % 2 != 0) even = _mm512_max_epi64(even, magnitude_at(x));
+  store_halves(_mm512_max_epi64(even, odd), facts[0].largest, facts[1].largest);
+}
+
+// What is found of some entries of each lane, all of which have a fraction, or nearly all: without its last bit an entry is less
+// by the weight of that.
+struct OfFractions {
+  __m512i largest, fields;
+  __m512d least;
+  __mmask8 has_none;  // the lanes of which some entry has no fraction, powers of two and 0 among them
+
+  OZFP4_INLINE void begin() {
+    largest = fields = _mm512_setzero_si512();
+    least = _mm512_set1_pd(__builtin_inf());
+    has_none = 0;
+  }
+  OZFP4_INLINE void add(const double* x) {
+    const __m512i magnitude = magnitude_at(x);
+    const __m512i rest = _mm512_and_si512(magnitude, _mm512_add_epi64(magnitude, _mm512_set1_epi64(-1)));
+    const __m512d weight = _mm512_sub_pd(_mm512_castsi512_pd(magnitude), _mm512_castsi512_pd(rest));
+    has_none |= _mm512_testn_epi64_mask(magnitude, _mm512_set1_epi64((std::int64_t(1) << kFractionBits) - 1));
+    largest = _mm512_max_epi64(largest, magnitude);
+    fields = _mm512_add_epi64(fields, _mm512_srli_epi64(magnitude, kFractionBits));
+    least = _mm512_min_pd(weight, least);
+  }
+  OZFP4_INLINE void join(const OfFractions& others) {
+    largest = _mm512_max_epi64(largest, others.largest);
+    fields = _mm512_add_epi64(fields, others.fields);
+    least = _mm512_min_pd(least, others.least);
+    has_none |= others.has_none;
+  }
+};
+
+// False where the facts are to be found otherwise.
+OZFP4_TARGET bool find_facts_in_eight(const double* x, std::int64_t step, std::int64_t count, LaneFacts (&facts)[2]) {
+  OfFractions even, odd;
+  even.begin();
+  odd.begin();
+  for (std::int64_t i = 0; i + 1 < count; i += 2, x += 2 * step) {
+    even.add(x);
+    odd.add(x + step);
+  }
+  if (count % 2 != 0) even.add(x);
+  even.join(odd);
+  if (even.has_none != 0) return false;
+  store_halves(even.largest, facts[0].largest, facts[1].largest);
+  store_halves(even.fields, facts[0].fields, facts[1].fields);
+  store_halves(_mm512_castpd_si512(even.least), facts[0].least, facts[1].least);
+  store_halves(_mm512_set1_epi64(count), facts[0].nonzeros, facts[1].nonzeros);
+  return true;
+}
+#endif
+
+}  // namespace
+
+void find_in_eight(const double* x, std::int64_t step, std::int64_t count, bool has_facts, LaneFacts (&facts)[2]) {
+#ifdef OZFP4_EIGHT_LANES
+  if (has_eight_lanes()) {
+    if (!has_facts) return find_largest_in_eight(x, step, count, facts);
+    if (find_facts_in_eight(x, step, count, facts)) return;
+  }
+#endif
+  const auto find = has_facts ? find_facts : find_largest;
+  find(x, step, count, facts[0]);
+  find(x + kEntryLanes, step, count, facts[1]);
+}
+
+}  // namespace ozfp4
