@@ -75,7 +75,8 @@ class Report(Tabular):
         of a small product in words, in FP64 and modulo `moduli_used` numbers of their own, or by limbs of eight bits.
     products : int
         Plane products that ran, or sums of products that stand for them, for each matrix; like `moduli_used` and `bits` of the
-        first product, where a GPU makes a second.
+        first product, where a GPU makes a second. By limbs those of all pairs of limbs, also where results are known without
+        the least of them.
     bits : int
         Capacity of the scaled integers, the plan's; of integers without one the bits of a word.
     exponents : (int, int)
