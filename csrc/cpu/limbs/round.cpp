@@ -59,16 +59,17 @@ OZFP4_INLINE __m512i beside(__m512i low, __m512i high) {
   return _mm512_mask_shuffle_epi8(low, changed, high, bytes_from(Bits == 8 ? 0x00000000 : 0x01000000));
 }
 
-template <int Diagonals>
-OZFP4_INLINE __m512i diagonal(const std::int32_t* row, int d) {
-  return d < Diagonals ? _mm512_load_si512(row + d * kDiagonalSums) : _mm512_setzero_si512();
-}
+OZFP4_INLINE __m512i diagonal(const std::int32_t* row, int d) { return _mm512_load_si512(row + d * kDiagonalSums); }
 
-// The diagonal above those of the words, of nine limbs.
+// What is above the words' diagonals: that of nine limbs. Where there are none of a word either it is what is carried.
 template <int Diagonals>
 OZFP4_INLINE void add_last(const std::int32_t* row, Row& own) {
   static_assert(Diagonals <= 4 * kWords + 1);
-  if (Diagonals > 4 * kWords) own.above = _mm512_add_epi32(own.above, diagonal<Diagonals>(row, 4 * kWords));
+  if (Diagonals > 4 * kWords) own.above = _mm512_add_epi32(own.above, diagonal(row, 4 * kWords));
+}
+OZFP4_INLINE void carry_word(int i, Row& own) {
+  own.word[i] = own.above;
+  own.above = _mm512_srai_epi32(own.above, 31);
 }
 
 // Diagonals one after the other. Range: |D_d| <= 2^30.
@@ -77,10 +78,15 @@ OZFP4_INLINE void carry_singly(const std::int32_t* row, Row& own) {
   own.above = _mm512_setzero_si512();
 #pragma GCC unroll 4
   for (int i = 0; i < kWords; ++i) {
+    if (4 * i >= Diagonals) {
+      carry_word(i, own);
+      continue;
+    }
     __m512i digit[4];
 #pragma GCC unroll 4
     for (int h = 0; h < 4; ++h) {
-      digit[h] = _mm512_add_epi32(own.above, diagonal<Diagonals>(row, 4 * i + h));
+      const int d = 4 * i + h;
+      digit[h] = d < Diagonals ? _mm512_add_epi32(own.above, diagonal(row, d)) : own.above;
       own.above = _mm512_srai_epi32(digit[h], 8);
     }
     own.word[i] = beside<16>(beside<8>(digit[0], digit[1]), beside<8>(digit[2], digit[3]));
@@ -94,12 +100,16 @@ OZFP4_INLINE void carry_in_pairs(const std::int32_t* row, Row& own) {
   own.above = _mm512_setzero_si512();
 #pragma GCC unroll 4
   for (int i = 0; i < kWords; ++i) {
+    if (4 * i >= Diagonals) {
+      carry_word(i, own);
+      continue;
+    }
     __m512i digit[2];
 #pragma GCC unroll 2
     for (int h = 0; h < 2; ++h) {
       const int d = 4 * i + 2 * h;
-      const __m512i upper = times_256(diagonal<Diagonals>(row, d + 1));
-      digit[h] = _mm512_add_epi32(_mm512_add_epi32(own.above, diagonal<Diagonals>(row, d)), upper);
+      digit[h] = d < Diagonals ? _mm512_add_epi32(own.above, diagonal(row, d)) : own.above;
+      if (d + 1 < Diagonals) digit[h] = _mm512_add_epi32(digit[h], times_256(diagonal(row, d + 1)));
       own.above = _mm512_srai_epi32(digit[h], 16);
     }
     own.word[i] = beside<16>(digit[0], digit[1]);
@@ -177,11 +187,11 @@ struct Distances {
   }
 };
 
-// (2^64 high + low) 2^(scale - 64 - kDoubleBias), and as `test` says the distance of that. Range: |2^64 high + low| < 2^127, as
-// lengthen leaves it; 64 <= scale <= 2046; the result is 0 or a normal number.
+// (2^64 high + low) 2^(scale - 64 - kDoubleBias), and as `test` says the distance of that; `leading`: high without_sign. Range:
+// |2^64 high + low| < 2^127, as lengthen leaves it; 64 <= scale <= 2046; the result is 0 or a normal number.
 template <Test test>
-OZFP4_INLINE __m512d round_eight(__m512i low, __m512i high, __m512i scale, Distances& distance) {
-  const __m512i one = _mm512_set1_epi64(1), shift = _mm512_sub_epi64(_mm512_lzcnt_epi64(without_sign(high)), one);
+OZFP4_INLINE __m512d round_eight(__m512i low, __m512i high, __m512i leading, __m512i scale, Distances& distance) {
+  const __m512i one = _mm512_set1_epi64(1), shift = _mm512_sub_epi64(_mm512_lzcnt_epi64(leading), one);
   const __m512i window = _mm512_shldv_epi64(high, low, shift), rest = _mm512_sllv_epi64(low, shift);
   const __m512i odd = _mm512_mask_or_epi64(window, _mm512_test_epi64_mask(rest, rest), window, one);
   const __m512d power = _mm512_castsi512_pd(_mm512_slli_epi64(_mm512_sub_epi64(scale, shift), 52));
@@ -310,14 +320,19 @@ OZFP4_TARGET bool round_tile(const Sums& sums, const RoundedTile& tile, const Er
     }
     Halves low = unpack(own.word[0], own.word[1]), high = unpack(own.word[2], own.word[3]);
     // The upper words of short ones, which are rare or nearly all of them.
-    const __m512i upper[] = {without_sign(high.of[0]), without_sign(high.of[1])};
-    if (__builtin_expect((_mm512_testn_epi64_mask(upper[0], upper[0]) | _mm512_testn_epi64_mask(upper[1], upper[1])) != 0, 0)) {
+    __m512i leading[] = {without_sign(high.of[0]), without_sign(high.of[1])};
+    const __mmask8 is_short[] = {_mm512_testn_epi64_mask(leading[0], leading[0]),
+                                 _mm512_testn_epi64_mask(leading[1], leading[1])};
+    if (__builtin_expect(!_kortestz_mask8_u8(is_short[0], is_short[1]), 0)) {
       // To these the lower diagonals matter, or nearly.
-      for (int h = 0; h < kHalves; ++h) doubts[h] |= lengthen(low.of[h], high.of[h], scale.of[h]);
+      for (int h = 0; h < kHalves; ++h) {
+        doubts[h] |= lengthen(low.of[h], high.of[h], scale.of[h]);
+        leading[h] = without_sign(high.of[h]);
+      }
     }
     Distances distance[kHalves];
-    const __m512d first = round_eight<test>(low.of[0], high.of[0], scale.of[0], distance[0]);
-    const __m512d second = round_eight<test>(low.of[1], high.of[1], scale.of[1], distance[1]);
+    const __m512d first = round_eight<test>(low.of[0], high.of[0], leading[0], scale.of[0], distance[0]);
+    const __m512d second = round_eight<test>(low.of[1], high.of[1], leading[1], scale.of[1], distance[1]);
     if constexpr (has_errors(test)) {
       __mmask8 exact[kHalves], uncertain[kHalves];
       __m512d error[kHalves];
