@@ -4,7 +4,7 @@
 //   ./exec_left; python -m ozfp4 exec -- ./exec_left
 //
 // Microseconds a call of FP32 products, which nobody asked exec for: medians of bursts of 50 calls that the stream takes without
-// waiting.
+// waiting. exec_host.py beside it is without launches, whose times scatter by more than what exec adds.
 #include <cublasLt.h>
 #include <cublas_v2.h>
 #include <cuda_runtime.h>

@@ -126,24 +126,25 @@ Place place_of_stream(const Functions& of, Stream stream, Space space) {
 
 // A product that will be left for its time asks cuBLAS for no more than where its factors are: those on the device are plain
 // here.
-Reason DeviceAttempt::decide(Place* place) const {
+Reason DeviceAttempt::decide(Place* place) {
   Reason found = by_extents(product_);
   if (found == Reason::always) found = by_factors_there(product_, *place);
   if (found != Reason::always) return found;
   if (!has_device()) return Reason::no_device;
-  if (!settings().always) {
-    const Reason known = left_by_time(product_, true, began_);
-    if (known != Reason::always) return known;
-  }
+  const bool by_times = !settings().always;
+  const Reason known = by_times ? known_by_time(product_, true, began_) : Reason::always;
+  if (known != Reason::always && known != Reason::faster) return known;
   if (!complete(place)) return Reason::refused_by_blas;
   if (!place->is_own_version) return Reason::other_version;
-  if (settings().always) return Reason::always;
+  if (!by_times) return Reason::always;
   if (!place->cublas) return Reason::not_measured_on_device;
   if (is_captured(place->stream)) return Reason::captured_untried;
-  // What is measured runs on the default stream.
-  if (known_by_time(product_, true, began_) == Reason::always && is_captured(nullptr)) return Reason::captured_untried;
+  if (known == Reason::faster) return known;
+  if (is_captured(nullptr)) return Reason::captured_untried;  // what is measured runs on the default stream
   const BesideCaptures beside;
-  return by_time(product_, {measure_on_device, place->cublas, true});
+  found = by_time(product_, {measure_on_device, place->cublas, true});
+  began_ = now();
+  return found;
 }
 
 // All matrices of the batch, or none: what one of them is refused for, all are, but for an address.
@@ -176,7 +177,6 @@ Reason DeviceAttempt::foresee(Place* place) {
   began_ = now();
   if (!place->is_host_factor) factors_.stand_in(product_.type, &product_.alpha, &product_.beta);
   reason_ = decide(place);
-  if (reason_ == Reason::slower) began_ = now();  // it may have been measured
   if (!is_caught(reason_)) return reason_;
   trial_ = trial_on_device(product_, real_.caller);
   if (trial_ && has_failed(*trial_, product_)) reason_ = Reason::many_repairs;

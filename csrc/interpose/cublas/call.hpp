@@ -45,7 +45,7 @@ class DeviceAttempt {
   Status status() const { return status_; }
 
  private:
-  Reason decide(Place* place) const;
+  Reason decide(Place* place);
   Reason serve(const Place& place);
 
   const Real& real_;

@@ -52,7 +52,7 @@ Functions find_functions(void* library) {
 // As in symbols/real.cpp, no lock is held while the dynamic linker is asked.
 const Functions& functions_of(void* library) {
   static auto& known = *new std::map<void*, Functions>;
-  static thread_local const Functions* last = nullptr;
+  static thread_local const Functions* last __attribute__((tls_model("initial-exec"))) = nullptr;
   if (last && last->library == library) return *last;
   {
     const ForkLock::Guard hold(lock);

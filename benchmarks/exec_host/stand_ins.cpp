@@ -1,0 +1,101 @@
+// Stands in for a BLAS, libcublas.so.13, libcublasLt.so.13, libcuda.so.1 and a libozfp4 with CUDA: functions that return at once
+// and multiply nothing. What exec measures is faster by ozfp4 from N = 4096 on, and slower below.
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#define EXPORT __attribute__((visibility("default")))
+#define DOES_NOTHING(name) \
+  EXPORT int name() { return 0; }
+
+namespace {
+std::atomic<long> served{0};
+std::int64_t counts[1024];
+
+void spin(int microseconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(microseconds);
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
+bool measures() {
+  static const bool found = [] {
+    const char* mode = std::getenv("OZFP4_EXEC_MODE");
+    return !mode || std::strcmp(mode, "always") != 0;
+  }();
+  return found;
+}
+}  // namespace
+
+extern "C" {
+// ---- BLAS ----
+EXPORT void sgemm_() {}
+EXPORT void dgemm_() {}
+EXPORT void cblas_dgemm() {}
+
+// ---- cuBLAS ----
+EXPORT int cublasCreate_v2(void** handle) { return *handle = new int, 0; }
+EXPORT int cublasGetStream_v2(void*, void** stream) { return *stream = nullptr, 0; }
+EXPORT int cublasGetPointerMode_v2(void*, int* mode) { return *mode = 0; }
+EXPORT int cublasGetVersion_v2(void*, int* version) { return *version = 130101, 0; }
+DOES_NOTHING(cublasSetStream_v2)
+DOES_NOTHING(cublasSgemm_v2)
+DOES_NOTHING(cublasDgemm_v2)
+DOES_NOTHING(cublasSgemm_v2_64)
+// Which exec alone calls here, to measure.
+EXPORT int cublasDgemm_v2_64(void*, int, int, std::int64_t m) { return spin(m >= 4096 ? 100 : 0), 0; }
+DOES_NOTHING(cublasCgemm_v2_64)
+DOES_NOTHING(cublasZgemm_v2_64)
+DOES_NOTHING(cublasDgemmStridedBatched)
+DOES_NOTHING(cublasGemmEx)
+
+// ---- cuBLASLt: descriptors are arrays of 64-bit values by attribute ----
+EXPORT int cublasLtMatmulDescGetAttribute(const std::int64_t* of, int attribute, void* to, std::size_t bytes,
+                                          std::size_t* written) {
+  std::memcpy(to, &of[attribute], bytes);
+  return *written = bytes, 0;
+}
+EXPORT int cublasLtMatrixLayoutGetAttribute(const std::int64_t* of, int attribute, void* to, std::size_t bytes,
+                                            std::size_t* written) {
+  std::memcpy(to, &of[attribute], bytes);
+  return *written = bytes, 0;
+}
+EXPORT std::size_t cublasLtGetVersion() { return 130101; }
+DOES_NOTHING(cublasLtMatmul)
+
+// ---- The driver ----
+EXPORT int cuMemAllocAsync(std::uintptr_t* address, std::size_t bytes, void*) {
+  return *address = reinterpret_cast<std::uintptr_t>(std::aligned_alloc(256, (bytes + 255) / 256 * 256)), 0;
+}
+EXPORT int cuMemFreeAsync(std::uintptr_t address, void*) { return std::free(reinterpret_cast<void*>(address)), 0; }
+EXPORT int cuMemHostAlloc(void** address, std::size_t, unsigned) { return *address = counts, 0; }
+EXPORT int cuStreamIsCapturing(void*, int* status) { return *status = 0; }
+EXPORT int cuStreamGetId(void*, unsigned long long* id) { return *id = 7, 0; }
+EXPORT int cuCtxGetDevice(int* device) { return *device = 0; }
+EXPORT int cuCtxGetId(void*, unsigned long long* id) { return *id = 1, 0; }
+DOES_NOTHING(cuThreadExchangeStreamCaptureMode)
+DOES_NOTHING(cuMemcpy2DAsync_v2)
+DOES_NOTHING(cuMemcpyHtoDAsync_v2)
+DOES_NOTHING(cuMemcpyDtoDAsync_v2)
+DOES_NOTHING(cuStreamSynchronize)
+DOES_NOTHING(cuCtxSynchronize)
+
+// ---- ozfp4 ----
+EXPORT int ozfp4_has_cuda() { return 1; }
+EXPORT const char* ozfp4_last_error() { return ""; }
+EXPORT int ozfp4_cuda_workspace_size(int, int, int, int, std::int64_t, std::int64_t, std::int64_t, const void*,
+                                     std::int64_t* bytes) {
+  return *bytes = 4096, 0;
+}
+EXPORT int ozfp4_cuda_dgemm(int, int, int, std::int64_t m) {
+  if (m == 2048 && measures()) spin(100);
+  return served.fetch_add(1, std::memory_order_relaxed), 0;
+}
+DOES_NOTHING(ozfp4_cuda_sgemm)
+DOES_NOTHING(ozfp4_cuda_cgemm)
+DOES_NOTHING(ozfp4_cuda_zgemm)
+EXPORT long stand_in_served() { return served; }
+}

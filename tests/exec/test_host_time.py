@@ -1,0 +1,135 @@
+"""What a call costs the host that exec leaves: counted, since no clock tells it of a machine that others share, and below its bar
+in the least of many bursts; against libraries that return at once (benchmarks/exec_host)."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import preloaded
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+# Behind it the program calls; what its functions of the C library's names count is what libozfp4_blas asks for.
+COUNTS = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static long clocks, locks, allocations, names, lookups;
+extern void* __libc_malloc(size_t);
+int clock_gettime(clockid_t id, struct timespec* to) { return ++clocks, (int)syscall(SYS_clock_gettime, id, to); }
+void* malloc(size_t bytes) { return ++allocations, __libc_malloc(bytes); }
+char* getenv(const char* name) {
+  static char* (*next)(const char*);
+  if (!next) next = (char* (*)(const char*))dlsym(RTLD_NEXT, "getenv");
+  return ++names, next(name);
+}
+int dladdr(const void* address, Dl_info* info) {
+  static int (*next)(const void*, Dl_info*);
+  if (!next) next = (int (*)(const void*, Dl_info*))dlsym(RTLD_NEXT, "dladdr");
+  return ++lookups, next(address, info);
+}
+int pthread_mutex_lock(pthread_mutex_t* mutex) {
+  static int (*next)(pthread_mutex_t*);
+  if (!next) next = (int (*)(pthread_mutex_t*))dlsym(RTLD_NEXT, "pthread_mutex_lock");
+  return ++locks, next(mutex);
+}
+extern void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*,
+                   const double*, const int*, const double*, double*, const int*, size_t, size_t);
+extern void cblas_dgemm(int, int, int, int, int, int, double, const double*, int, const double*, int, double, double*, int);
+extern int cublasCreate_v2(void**);
+extern int cublasSgemm_v2(void*, int, int, int, int, int, const void*, const void*, int, const void*, int, const void*, void*,
+                          int);
+extern int cublasDgemm_v2(void*, int, int, int, int, int, const void*, const void*, int, const void*, int, const void*, void*,
+                          int);
+extern int cublasLtMatmul(void*, const void*, const void*, const void*, const void*, const void*, const void*, const void*,
+                          const void*, const void*, void*, const void*, const void*, void*, size_t, void*);
+static void* handle;
+static double a[64], c[64], one = 1, zero = 0;
+static const int n = 8;
+static long long description[16] = {70, 1, 0, 0, 0, 0, 2, 1}, layout[16] = {1, 0, 64, 64, 64, 1};
+static void single(void) { cublasSgemm_v2(handle, 0, 0, 64, 64, 64, &one, a, 64, a, 64, &zero, c, 64); }
+static void small(void) { cublasDgemm_v2(handle, 0, 0, 64, 64, 64, &one, a, 64, a, 64, &zero, c, 64); }
+static void slower(void) { cublasDgemm_v2(handle, 0, 0, 2048, 2048, 2048, &one, a, 2048, a, 2048, &zero, c, 2048); }
+static void matmul(void) {
+  cublasLtMatmul(handle, description, &one, a, layout, a, layout, &zero, c, layout, c, layout, 0, 0, 0, 0);
+}
+static void fortran(void) { dgemm_("N", "N", &n, &n, &n, &one, a, &n, a, &n, &zero, c, &n, 1, 1); }
+static void in_c(void) { cblas_dgemm(102, 111, 111, n, n, n, 1, a, n, a, n, 0, c, n); }
+static void count(const char* name, void (*call)(void)) {
+  for (int i = 0; i < 20000; ++i) call();
+  clocks = locks = allocations = names = lookups = 0;
+  for (int i = 0; i < 1000; ++i) call();
+  const long found[] = {clocks, locks, allocations, names, lookups};
+  printf("%s %ld %ld %ld %ld %ld\\n", name, found[0], found[1], found[2], found[3], found[4]);
+}
+int main(void) {
+  if (cublasCreate_v2(&handle) != 0) return 1;
+  count("single", single), count("small", small), count("slower", slower), count("matmul", matmul);
+  count("fortran", fortran), count("in_c", in_c);
+  return 0;
+}
+"""
+
+
+@pytest.fixture
+def stand_ins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    sys.path.insert(0, str(BENCHMARKS))
+    try:
+        import exec_host
+    finally:
+        sys.path.remove(str(BENCHMARKS))
+    if shutil.which("c++") is None and shutil.which("g++") is None:
+        pytest.skip("no C++ compiler")
+    folder = tmp_path / "stand_ins"
+    folder.mkdir()
+    exec_host.build(folder)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(folder))
+    return folder
+
+
+def test_what_a_call_that_is_left_asks_of_the_system(stand_ins: Path, tmp_path: Path) -> None:
+    source, program = tmp_path / "counts.c", tmp_path / "counts"
+    source.write_text(COUNTS)
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    assert compiler is not None
+    library = stand_ins / "libstand_ins.so"
+    subprocess.run(
+        [compiler, "-O1", "-fno-builtin", "-rdynamic", source, library, "-ldl", "-pthread", "-o", program],
+        check=True,
+    )
+    report = tmp_path / "report"
+    done = preloaded.run([program], report=report)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = {name: tuple(map(int, counts)) for name, *counts in map(str.split, done.stdout.splitlines())}
+    # Two readings of a clock each, no lock, no memory, no environment and no question to the dynamic linker.
+    names = ("single", "small", "slower", "matmul", "fortran", "in_c")
+    assert found == dict.fromkeys(names, (2000, 0, 0, 0, 0))
+    (process,) = json.loads(report.read_text())["processes"]
+    assert (process["caught"], process["left"]) == (0, 6 * 21000)
+
+
+def test_the_least_of_many_calls_is_below_its_bar(tmp_path: Path) -> None:
+    out = tmp_path / "times.json"
+    command = [sys.executable, str(BENCHMARKS / "exec_host.py"), "--repeats", "1", "--out", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(out.read_text())["rows"]
+    caught = {
+        mode: {row["call"] for row in rows if row[mode]["caught"]} for mode in ("plain", "exec", "always")
+    }
+    assert caught["plain"] == set()
+    assert caught["exec"] == {"cublasDgemm 4096", "cublasLtMatmul 4096 of FP64"}
+    assert len(caught["always"]) == 8
+    for row in rows:
+        more = row["exec"]["least"] - row["plain"]["least"]
+        assert 0 < more < 500, (row["call"], more)  # nanoseconds
