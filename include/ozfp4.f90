@@ -570,6 +570,28 @@ module ozfp4
       integer(c_int64_t), intent(inout) :: bytes
       integer(c_int) :: ozfp4_cuda_workspace_size
     end function
+    function ozfp4_cuda_workspace_size_gemm(type, order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, &
+        options, bytes) bind(c)
+      import
+      integer(c_int), value :: type
+      integer(c_int), value :: order
+      integer(c_int), value :: transa
+      integer(c_int), value :: transb
+      integer(c_int64_t), value :: m
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: k
+      type(c_ptr), value :: alpha
+      type(c_ptr), value :: a
+      integer(c_int64_t), value :: lda
+      type(c_ptr), value :: b
+      integer(c_int64_t), value :: ldb
+      type(c_ptr), value :: beta
+      type(c_ptr), value :: c
+      integer(c_int64_t), value :: ldc
+      type(ozfp4_options), intent(in), optional :: options
+      integer(c_int64_t), intent(inout) :: bytes
+      integer(c_int) :: ozfp4_cuda_workspace_size_gemm
+    end function
     function ozfp4_cuda_dgemm(order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, workspace, &
         workspace_bytes, stream, options) bind(c)
       import

@@ -86,8 +86,9 @@ DOES_NOTHING(cuCtxSynchronize)
 // ---- ozfp4 ----
 EXPORT int ozfp4_has_cuda() { return 1; }
 EXPORT const char* ozfp4_last_error() { return ""; }
-EXPORT int ozfp4_cuda_workspace_size(int, int, int, int, std::int64_t, std::int64_t, std::int64_t, const void*,
-                                     std::int64_t* bytes) {
+EXPORT int ozfp4_cuda_workspace_size_gemm(int, int, int, int, std::int64_t, std::int64_t, std::int64_t, const void*, const void*,
+                                          std::int64_t, const void*, std::int64_t, const void*, const void*, std::int64_t,
+                                          const void*, std::int64_t* bytes) {
   return *bytes = 4096, 0;
 }
 EXPORT int ozfp4_cuda_dgemm(int, int, int, std::int64_t m) {

@@ -70,6 +70,30 @@ ozfp4_status multiply(const Case& own, const void* a, std::int64_t lda, const vo
 #undef OZFP4_CALL
 }
 
+// What the library says of the very arguments is what it refuses less than, and at most what it says of the extents.
+void check_own_workspace(const std::string& name, const Case& own, const char* a, std::int64_t lda, const char* b,
+                         std::int64_t ldb, char* c, std::int64_t ldc, const ozfp4_options* options) {
+  std::int64_t bytes = -1, most = -1;
+  const auto query = [&](const void* alpha, const void* beta) {
+    return ozfp4_cuda_workspace_size_gemm(own.type.type, own.order, own.transa, own.transb, own.m, own.n, own.k, alpha, a, lda, b,
+                                          ldb, beta, c, ldc, options, &bytes);
+  };
+  const double doubles[] = {own.alpha.real(), own.beta.real()};
+  const float singles[] = {static_cast<float>(doubles[0]), static_cast<float>(doubles[1])};
+  const ozfp4_status status = own.type.type == OZFP4_FLOAT64   ? query(&doubles[0], &doubles[1])
+                              : own.type.type == OZFP4_FLOAT32 ? query(&singles[0], &singles[1])
+                                                               : with_factors(own, query);
+  if (!report(name + " its own workspace", status == OZFP4_OK && bytes >= 0, ozfp4_last_error())) return;
+  const ozfp4_status of_extents =
+      ozfp4_cuda_workspace_size(own.type.type, own.order, own.transa, own.transb, own.m, own.n, own.k, options, &most);
+  report(name + " at most that of its extents", of_extents == OZFP4_OK && bytes <= most, std::to_string(bytes));
+  if (bytes == 0) return;
+  auto* const nowhere = reinterpret_cast<char*>(std::uintptr_t(256));
+  report(name + " a byte less than its own", refused_for(bytes - 1, [&](std::int64_t given) {
+                                               return multiply(own, a, lda, b, ldb, c, ldc, nowhere, given, options);
+                                             }) == bytes);
+}
+
 void check_case(const Case& own, std::int64_t gap) {
   const std::string name = own.text() + " gap " + std::to_string(gap);
   const std::int64_t lda = leading(own, own.transa, own.m, own.k, gap), ldb = leading(own, own.transb, own.k, own.n, gap);
@@ -98,6 +122,7 @@ void check_case(const Case& own, std::int64_t gap) {
     if (own.has_bounds) options.bound = reinterpret_cast<double*>(const_cast<char*>(place));
   };
   at(on_bound.data);
+  check_own_workspace(name, own, on_a.data, lda, on_b.data, ldb, on_c.data, ldc, &options);
   compare(
       name,
       [&](std::int64_t* bytes) {

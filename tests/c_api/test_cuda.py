@@ -69,6 +69,57 @@ def test_arguments(cuda: ctypes.CDLL, name: str, value: Any, text: str) -> None:
     assert error.startswith(text)
 
 
+def own_workspace(
+    cuda: ctypes.CDLL, kind: str = "float64", asked: lib.Options | None = None, **changes: Any
+) -> tuple[int, str, int]:
+    factor = np.array([1.0, 0.5], kind)
+    addresses = {"alpha": factor.ctypes.data, "beta": factor[1:].ctypes.data}
+    given = ARGUMENTS | addresses | changes
+    for name in ("workspace", "workspace_bytes", "stream"):
+        given.pop(name)
+    size = ctypes.c_int64(-1)
+    options = None if asked is None else ctypes.addressof(asked)
+    status = cuda.ozfp4_cuda_workspace_size_gemm(
+        given.pop("type", lib.TYPES[kind]), *given.values(), options, ctypes.addressof(size)
+    )
+    return status, lib.error(cuda), size.value
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("type", 9, "type: 9 is not OZFP4_FLOAT64"),
+        ("order", 0, "order: 0 is neither"),
+        ("transa", 1, "transa: 1 is none of"),
+        ("m", -1, "m: -1 is negative"),
+        ("alpha", None, "alpha: is NULL"),
+        ("beta", None, "beta: is NULL"),
+        ("lda", 4, "lda: 4 is less than 5"),
+        ("a", None, "a: is NULL"),
+        ("b", 260, "b: its address is not a multiple of 8"),
+        ("c", 257, "c: its address is not a multiple of 8"),
+    ],
+)
+def test_arguments_whose_workspace_is_asked_for(cuda: ctypes.CDLL, name: str, value: Any, text: str) -> None:
+    status, error, size = own_workspace(cuda, **{name: value})
+    assert (status, size) == (lib.INVALID, -1)
+    assert error.startswith(text)
+
+
+def test_factors_whose_workspace_is_asked_for(cuda: ctypes.CDLL) -> None:
+    for kind in lib.LETTERS:
+        for name in ("alpha", "beta"):
+            factor = np.array([np.nan], kind)
+            status, error, size = own_workspace(cuda, kind, a=256, b=256, c=256, **{name: factor.ctypes.data})
+            assert (status, size) == (lib.INVALID, -1)
+            assert error == f"{name}: nan is not finite"
+        assert own_workspace(cuda, kind, m=0)[::2] == (lib.OK, 0)
+    long = {"m": 1, "n": 1, "k": 2**31, "lda": 2**31, "ldb": 2**31, "ldc": 1}
+    status, error, size = own_workspace(cuda, **long)
+    assert (status, size) == (lib.UNSUPPORTED, -1)
+    assert error.startswith("k: 2147483648 exceeds 2147479552")
+
+
 def test_what_a_gpu_does_not_do(cuda: ctypes.CDLL) -> None:
     report = lib.new_report()
     status, error = call(cuda, asked=lib.options(report=ctypes.pointer(report)))
@@ -365,7 +416,7 @@ def test_without_a_device(cuda: ctypes.CDLL) -> None:
             pytest.skip("there is a GPU")
         assert (status, size.value) == (lib.NO_DEVICE, -1)
         assert lib.error(cuda).startswith("cuda: ")
-    assert call(cuda)[0] == lib.NO_DEVICE
+    assert call(cuda)[0] == own_workspace(cuda)[0] == lib.NO_DEVICE
     both = np.array([1 + 1j])
     assert call(cuda, "z", alpha=both.ctypes.data, beta=both.ctypes.data)[0] == lib.NO_DEVICE
     assert integers(cuda)[0] == integers(cuda, modulus=7)[0] == prepare(cuda)[0] == lib.NO_DEVICE

@@ -58,7 +58,7 @@ def test_symbols_are_those_of_the_header(library: ctypes.CDLL) -> None:
     assert exported(library) == names
     in_map = re.findall(r"^\s+(ozfp4_\w+);$", (lib.ROOT / "cmake" / "ozfp4.map").read_text(), flags=re.M)
     assert sorted(in_map) == sorted(names)
-    assert len(names) == 62
+    assert len(names) == 63
 
 
 def test_names_carry_the_version(library: ctypes.CDLL) -> None:
@@ -182,5 +182,7 @@ def test_a_build_without_cuda_says_so(library: ctypes.CDLL) -> None:
     if library.ozfp4_has_cuda():
         pytest.skip("this build has CUDA")
     given = (lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, 1.0, None, 1, None, 1, 0.0, None, 1, None, 0, None, None)
-    assert library.ozfp4_cuda_dgemm(*given) == lib.NO_DEVICE
-    assert lib.error(library) == "cuda: this build of libozfp4 has no CUDA (OZFP4_CUDA=ON builds it)"
+    asked = (1, lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, None, None, 1, None, 1, None, None, 1, None, None)
+    for status in (library.ozfp4_cuda_dgemm(*given), library.ozfp4_cuda_workspace_size_gemm(*asked)):
+        assert status == lib.NO_DEVICE
+        assert lib.error(library) == "cuda: this build of libozfp4 has no CUDA (OZFP4_CUDA=ON builds it)"

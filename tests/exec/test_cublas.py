@@ -316,13 +316,15 @@ other.start()
 other.join()
 cuda.fake_capture(1)
 gemm()
+gemm(alpha=5, beta=7)                                     # laid out alike
+gemm(alpha=1), gemm(beta=0), gemm(beta=1)                 # or not, as nobody knows
 assert ours.fake_broken() == 0
 """)  # fmt: skip
     small = "a CUDA graph is captured, and the workspace that the program set is too small"
     assert why(done) == {
         ("cublasDgemm_v2", False, 1, small),
-        ("cublasDgemm_v2", False, 2, "a CUDA graph is captured, in which nothing can be timed or tried"),
-        ("cublasDgemm_v2", True, 2, "always"),
+        ("cublasDgemm_v2", False, 5, "a CUDA graph is captured, in which nothing can be timed or tried"),
+        ("cublasDgemm_v2", True, 3, "always"),
     }
     assert done["said"] == ""
 
@@ -338,6 +340,46 @@ assert cuda.fake_allocated() == before
 for stream in range(100, 300): process.cublasSetStream_v2(handle, P(stream)), gemm()
 assert cuda.fake_allocated() - cuda.fake_released() == 64  # streams whose workspace is kept
 """)
+
+
+def test_a_workspace_is_of_the_call_at_hand(run: Run) -> None:
+    # Of the stand-in: 16 times C more where it is multiplied by i, 64 where a factor has both parts, 1000 where A is not aligned.
+    run("""
+m, n, k = 40, 50, 30
+plain = 256 + m * k + k * n + m * n
+def took(letter, alpha=2, beta=-3):
+    before = cuda.fake_allocated()
+    gemm(letter, m=m, n=n, k=k, alpha=alpha, beta=beta)
+    return cuda.fake_last() * 4 // 5 if cuda.fake_allocated() > before else None
+assert took("Z", beta=0) == plain
+assert [took("Z", alpha=1), took("C"), took("D"), took("Z", alpha=2j)] == [None] * 4   # as much
+assert took("Z", beta=1j) == plain + 16 * m * n
+assert took("C", beta=2j) is None
+assert took("Z", alpha=1 + 1j) == plain + 64 * m * n
+again = [took(letter, x, y) for _ in range(20) for letter in "CZ" for x in (1, 2j, 1 - 1j) for y in (0, 1, 1j, 2 + 1j)]
+assert again == [None] * len(again)
+assert cublas.fake_made() == 0
+""", dtypes=EVERY)  # fmt: skip
+
+
+def test_a_workspace_is_of_the_matrix_that_takes_most(run: Run) -> None:
+    # Of single precision the fourth matrix at the latest lies as one before it; the first is the one that is aligned.
+    done = run("""
+m, n, k, count = 3, 4, 5, 6
+for gap in (0, 1):
+    sa, sb, sc = m * k + gap, k * n, m * n
+    memory = np.zeros(count * (sa + sb + sc) + 64, np.float32)
+    start = -memory.ctypes.data % 256 // 4
+    memory[start:] = rng.integers(-9, 10, len(memory) - start)
+    a, b, c = memory[start:], memory[start + count * sa:], memory[start + count * (sa + sb):]
+    of = lambda x, i, stride, rows, columns: x[i * stride:i * stride + rows * columns].reshape(columns, rows).T
+    right = [mm(of(a, i, sa, m, k), of(b, i, sb, k, n)) for i in range(count)]
+    assert process.cublasSgemmStridedBatched(handle, 0, 0, m, n, k, scalar(1, "S"), address(a), m, ctypes.c_longlong(sa),
+        address(b), k, ctypes.c_longlong(sb), scalar(0, "S"), address(c), m, ctypes.c_longlong(sc), count) == 0
+    assert all((of(c, i, sc, m, n) == right[i]).all() for i in range(count))
+assert ours.fake_served() == 12 and cublas.fake_made() == 0
+""", dtypes=EVERY)  # fmt: skip
+    assert why(done) == {("cublasSgemmStridedBatched", True, 2, "always")}
 
 
 def test_a_workspace_of_another_context_is_not_given_back(run: Run) -> None:
@@ -409,7 +451,7 @@ int ozfp4_has_cuda(void) {  // no: another library is looked for
   return 0;
 }
 #define NAMED(name) void name(void) {}
-NAMED(ozfp4_last_error) NAMED(ozfp4_cuda_workspace_size)
+NAMED(ozfp4_last_error) NAMED(ozfp4_cuda_workspace_size_gemm)
 NAMED(ozfp4_cuda_sgemm) NAMED(ozfp4_cuda_dgemm) NAMED(ozfp4_cuda_cgemm) NAMED(ozfp4_cuda_zgemm)
 """
 MULTIPLIES = """

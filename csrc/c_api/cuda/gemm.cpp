@@ -3,11 +3,12 @@
 #include "c_api/cuda/call.hpp"
 #include "c_api/cuda/entry.hpp"
 #include "c_api/cuda/product/enqueue.hpp"
+#include "c_api/cuda/product/sum.hpp"
 
 namespace ozfp4::c_api {
 namespace {
 
-constexpr const char* kQuery = "ozfp4_cuda_workspace_size";
+constexpr const char* kQuery = "ozfp4_cuda_workspace_size_gemm";
 constexpr const char* kBatchedQuery = "ozfp4_cuda_workspace_size_strided_batched";
 
 void run(const GemmCall& call, const Place& place, const char* query, const ozfp4_options* given) {
@@ -21,6 +22,17 @@ std::int64_t workspace_bytes(GemmCall call, const ozfp4_options* given) {
   place_anywhere(call);
   if (!check_device_gemm(call, options).is_there()) return 0;
   return most_bytes(widest(call, options), options, {});
+}
+
+// That of this call.
+std::int64_t own_workspace_bytes(const GemmCall& call, const ozfp4_options* given) {
+  const Options options = read_device_options(given);
+  const BatchedProduct product = check_device_gemm(call, options);
+  check_addresses(call, options);
+  if (!product.is_there()) return 0;
+  std::int64_t bytes = 0;
+  on_device([&] { bytes = find_sum(product, options, nullptr).places.bytes; });
+  return bytes;
 }
 
 }  // namespace
@@ -61,6 +73,20 @@ ozfp4_status ozfp4_cuda_workspace_size(ozfp4_type type, int order, int transa, i
     check_pointer("bytes", bytes, true);
     *bytes =
         workspace_bytes({float_type("type", type), order, transa, transb, m, n, k, 1.0, 0.0, {}, {}, nullptr, 0, 0, 1}, options);
+  });
+}
+
+ozfp4_status ozfp4_cuda_workspace_size_gemm(ozfp4_type type, int order, int transa, int transb, int64_t m, int64_t n, int64_t k,
+                                            const void* alpha, const void* a, int64_t lda, const void* b, int64_t ldb,
+                                            const void* beta, const void* c, int64_t ldc, const ozfp4_options* options,
+                                            int64_t* bytes) {
+  return guarded([&] {
+    check_pointer("bytes", bytes, true);
+    const EntryType own = float_type("type", type);
+    const std::complex<double> by = check_factor("alpha", alpha, own), of_c = check_factor("beta", beta, own);
+    const GivenMatrix left{a, lda, 0, false}, right{b, ldb, 0, false};
+    *bytes = own_workspace_bytes({own, order, transa, transb, m, n, k, by, of_c, left, right, const_cast<void*>(c), ldc, 0, 1},
+                                 options);
   });
 }
 

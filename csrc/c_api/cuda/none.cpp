@@ -42,6 +42,12 @@ ozfp4_status ozfp4_cuda_workspace_size(ozfp4_type, int, int, int, int64_t, int64
   return refuse_cuda();
 }
 
+ozfp4_status ozfp4_cuda_workspace_size_gemm(ozfp4_type, int, int, int, int64_t, int64_t, int64_t, const void*, const void*,
+                                            int64_t, const void*, int64_t, const void*, const void*, int64_t,
+                                            const ozfp4_options*, int64_t*) {
+  return refuse_cuda();
+}
+
 ozfp4_status ozfp4_cuda_workspace_size_strided_batched(ozfp4_type, int, int, int, int64_t, int64_t, int64_t, int64_t, int64_t,
                                                        int64_t, const ozfp4_options*, int64_t*) {
   return refuse_cuda();

@@ -1,5 +1,6 @@
 #include "interpose/cublas/call.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 
@@ -33,24 +34,53 @@ Reason reason_of(ozfp4_status status) {
   }
 }
 
-// Products that take the same workspace.
-struct Extents {
-  int device = -1, type = 0, order = 0, transpose_a = 0, transpose_b = 0;
-  std::int64_t m = 0, n = 0, k = 0;
-  bool operator==(const Extents& x) const {
+// What ozfp4 lays a product out by. Of addresses that is how they lie to its widest loads, of alpha and beta whether they are 0
+// or 1, and which parts they have.
+struct Likeness {
+  int device = -1, type = 0, order = 0, transpose_a = 0, transpose_b = 0, addresses = 0, factors = 0;
+  std::int64_t m = 0, n = 0, k = 0, lda = 0, ldb = 0, ldc = 0;
+  bool operator==(const Likeness& x) const {
     return device == x.device && type == x.type && order == x.order && transpose_a == x.transpose_a &&
-           transpose_b == x.transpose_b && m == x.m && n == x.n && k == x.k;
+           transpose_b == x.transpose_b && addresses == x.addresses && factors == x.factors && m == x.m && n == x.n && k == x.k &&
+           lda == x.lda && ldb == x.ldb && ldc == x.ldc;
   }
   std::uint64_t hash() const {
     const std::uint64_t x = mix(static_cast<std::uint64_t>(m) + (static_cast<std::uint64_t>(type + 4 * transpose_a) << 48));
-    return mix(mix(x + static_cast<std::uint64_t>(n)) + static_cast<std::uint64_t>(k));
+    const std::uint64_t y = mix(x + static_cast<std::uint64_t>(n) + (static_cast<std::uint64_t>(addresses) << 40));
+    const std::uint64_t z = mix(y + static_cast<std::uint64_t>(k) + (static_cast<std::uint64_t>(factors) << 40));
+    return mix(z + static_cast<std::uint64_t>(lda) + (static_cast<std::uint64_t>(ldb) << 20) +
+               (static_cast<std::uint64_t>(ldc) << 40));
   }
 };
+
+constexpr int widest_load = 16;
+constexpr std::int64_t least_bytes = 256;  // one that takes none is passed an address all the same
+
+int kind_of(Factor x) { return (x.real != 0 ? 1 : 0) + (x.imaginary != 0 ? 2 : 0) + (x.real == 1 && x.imaginary == 0 ? 4 : 0); }
+
+Likeness likeness_of(const Product& p, int device) {
+  const auto offset = [](const void* address) {
+    return static_cast<int>(reinterpret_cast<std::uintptr_t>(address) % widest_load);
+  };
+  const int addresses = offset(p.a) + widest_load * (offset(p.b) + widest_load * offset(p.c));
+  const int factors = kind_of(factor(p.type, p.alpha)) + 8 * kind_of(factor(p.type, p.beta));
+  return {
+      device, static_cast<int>(p.type), p.order, p.transpose_a, p.transpose_b, addresses, factors, p.m, p.n, p.k, p.lda, p.ldb,
+      p.ldc};
+}
+
+// So many matrices of a batch, from the first one, lie otherwise to the widest loads than those before.
+std::int64_t layouts_of(const Product& p) {
+  const auto entry = static_cast<std::int64_t>(size_of(p.type));
+  const bool all_alike = (p.stride_a | p.stride_b | p.stride_c) * entry % widest_load == 0;
+  return all_alike ? 1 : std::min(p.batch, widest_load / entry);
+}
+
 struct Bytes {
   std::atomic<std::int64_t> count;  // 0: not known yet
   void forget() { count = 0; }
 };
-Table<Extents, Bytes, 4096> known_bytes;
+Table<Likeness, Bytes, 16384> known_bytes;
 void forget() { known_bytes.forget(); }
 const bool forgets = (forget_in_children(forget), true);
 
@@ -60,18 +90,30 @@ Reason tell(ozfp4_status status, Stream stream) {
   return reason_of(status);
 }
 
-// Amid a capture it is not asked for: the answer may take trials of kernels, with memory and on a stream that no graph can have.
-Reason bytes_of(const Product& p, const ozfp4_options& options, const Place& place, std::int64_t* bytes) {
+// Of one matrix. Amid a capture it is not asked for: the answer may take trials of kernels, with memory and on a stream that no
+// graph can have.
+Reason bytes_of_matrix(const Product& p, const ozfp4_options& options, const Place& place, std::int64_t* bytes) {
   const int device = current_device();
-  Bytes* kept = known_bytes.at({device, static_cast<int>(p.type), p.order, p.transpose_a, p.transpose_b, p.m, p.n, p.k});
-  if (device < 0) kept = nullptr;
+  Bytes* const kept = device < 0 ? nullptr : known_bytes.at(likeness_of(p, device));
   if (kept) *bytes = kept->count.load(std::memory_order_relaxed);
   if (*bytes > 0) return Reason::always;
   if (is_captured(place.stream)) return place.space.memory ? Reason::captured_untried : Reason::captured;
   const ozfp4_status status = workspace_bytes(p, options, bytes);
   if (status != OZFP4_OK) return tell(status, place.stream);
+  *bytes = std::max(*bytes, least_bytes);
   if (kept) kept->count.store(*bytes, std::memory_order_relaxed);
   return Reason::always;
+}
+
+// Of the matrix that takes most.
+Reason bytes_of(const Product& p, const ozfp4_options& options, const Place& place, std::int64_t* bytes) {
+  Reason found = Reason::always;
+  for (std::int64_t i = 0; i < layouts_of(p) && found == Reason::always; ++i) {
+    std::int64_t own = 0;
+    found = bytes_of_matrix(matrix_of(p, i), options, place, &own);
+    *bytes = std::max(*bytes, own);
+  }
+  return found;
 }
 
 bool has_both_parts(Factor x) { return x.real != 0 && x.imaginary != 0; }

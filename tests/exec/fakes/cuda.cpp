@@ -15,7 +15,7 @@ namespace {
 std::atomic<int> captured{0}, waiting{0};
 std::atomic<bool> is_elsewhere{false}, does_wait{false}, is_broken{false};
 thread_local int mode = 0;
-std::atomic<long> allocated{0}, released{0}, waits{0};
+std::atomic<long> allocated{0}, released{0}, waits{0}, last{0};
 std::atomic<void*> held{nullptr};
 std::atomic<unsigned long long> context{1};
 std::mutex lock;
@@ -37,6 +37,7 @@ int cuThreadExchangeStreamCaptureMode(int* other) { return std::swap(mode, *othe
 int fake_capture(int status) { return captured = status; }
 long fake_allocated() { return allocated; }
 long fake_released() { return released; }
+long fake_last() { return last; }  // bytes of the last allocation
 // Nothing on the stream ends until another one is held; null: none is.
 void fake_hold(void* stream) { held = stream; }
 int fake_waiting() { return waiting; }
@@ -53,7 +54,7 @@ int cuMemAllocAsync(std::uintptr_t* address, std::size_t bytes, void* stream) {
   if (captured || breaks(stream == nullptr)) return 900;
   const char* limit = std::getenv("FAKE_MEMORY");
   if (limit && bytes > static_cast<std::size_t>(std::atol(limit))) return 2;
-  ++allocated;
+  ++allocated, last = static_cast<long>(bytes);
   void* memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256 + 256);
   std::memset(memory, 0xa5, bytes);
   *address = reinterpret_cast<std::uintptr_t>(memory);

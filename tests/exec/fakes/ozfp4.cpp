@@ -22,9 +22,20 @@ bool is_captured() {
   return ask && ask(nullptr, &status) == 0 && status != 0;
 }
 
+template <class T>
+T at(const void* factor) {
+  return *static_cast<const T*>(factor);
+}
+
 int op(int transpose) { return transpose - OZFP4_NO_TRANS; }
 
-std::int64_t bytes_of(std::int64_t m, std::int64_t n, std::int64_t k) { return 256 + m * k + k * n + m * n; }
+// More where C is turned, and where A B is kept for a factor that has both parts; and where A is not aligned.
+template <class T>
+std::int64_t bytes_of(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, T beta, const void* a) {
+  const auto has_both = [](T x) { return std::real(x) != 0 && std::imag(x) != 0; };
+  const std::int64_t times = has_both(alpha) || has_both(beta) ? 64 : std::imag(beta) != 0 ? 16 : 0;
+  return 256 + m * k + k * n + m * n + times * m * n + (reinterpret_cast<std::uintptr_t>(a) % 16 != 0 ? 1000 : 0);
+}
 
 template <class T>
 ozfp4_status run(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, T alpha, const void* a, int64_t lda,
@@ -32,7 +43,7 @@ ozfp4_status run(int order, int transa, int transb, int64_t m, int64_t n, int64_
                  const ozfp4_options* options) {
   const Clock clock("FAKE_EXACT_OURS");
   if (std::getenv("FAKE_REFUSAL")) return OZFP4_UNSUPPORTED;
-  if (reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0 || bytes < bytes_of(m, n, k)) return OZFP4_WORKSPACE;
+  if (reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0 || bytes < bytes_of(m, n, k, alpha, beta, a)) return OZFP4_WORKSPACE;
   if (options->accuracy != OZFP4_ACCURACY_FP64) return OZFP4_INVALID_ARGUMENT;
   std::memset(workspace, 0x5a, static_cast<std::size_t>(bytes));
   const auto *of_a = static_cast<const T*>(a), *of_b = static_cast<const T*>(b);
@@ -64,14 +75,20 @@ OZFP4_API long fake_served() { return served; }
 OZFP4_API long fake_broken() { return broken; }  // captures that a trial of kernels has broken
 int ozfp4_has_cuda(void) { return 1; }
 const char* ozfp4_last_error(void) { return "a refusal of the stand-in"; }
-ozfp4_status ozfp4_cuda_workspace_size(ozfp4_type, int, int, int, int64_t m, int64_t n, int64_t k, const ozfp4_options*,
-                                       int64_t* bytes) {
+ozfp4_status ozfp4_cuda_workspace_size_gemm(ozfp4_type type, int, int, int, int64_t m, int64_t n, int64_t k, const void* alpha,
+                                            const void* a, int64_t, const void*, int64_t, const void* beta, const void*, int64_t,
+                                            const ozfp4_options*, int64_t* bytes) {
   if (is_captured()) return ++broken, OZFP4_DEVICE_ERROR;
   if (void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD)) {  // kernels are tried
     reinterpret_cast<int (*)()>(dlsym(driver, "cuCtxSynchronize"))();
   }
-  *bytes = bytes_of(m, n, k);
-  return OZFP4_OK;
+  const auto of = [&](auto x) { return bytes_of(m, n, k, at<decltype(x)>(alpha), at<decltype(x)>(beta), a); };
+  switch (type) {
+    case OZFP4_FLOAT32: return *bytes = of(float()), OZFP4_OK;
+    case OZFP4_FLOAT64: return *bytes = of(double()), OZFP4_OK;
+    case OZFP4_COMPLEX64: return *bytes = of(std::complex<float>()), OZFP4_OK;
+    default: return *bytes = of(std::complex<double>()), OZFP4_OK;
+  }
 }
 #define GEMM(letter, T, Factor, Entry, value)                                                                              \
   ozfp4_status ozfp4_cuda_##letter##gemm(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, Factor alpha, \

@@ -9,12 +9,16 @@
 
 namespace ozfp4::c_api {
 
-void enqueue(const GemmCall& call, const BatchedProduct& product, const Options& options, const PreparedSides& sides,
-             const Place& place, const char* query) {
+void check_addresses(const GemmCall& call, const Options& options) {
   check_aligned("a", call.a.data, call.type.bytes());
   check_aligned("b", call.b.data, call.type.bytes());
   check_aligned("c", call.c, call.type.bytes());
   check_aligned("options.bound", options.bound, sizeof(double));
+}
+
+void enqueue(const GemmCall& call, const BatchedProduct& product, const Options& options, const PreparedSides& sides,
+             const Place& place, const char* query) {
+  check_addresses(call, options);
   if (!product.is_there()) return enqueue_nothing(options, place);
   place.check();
   on_device([&] {

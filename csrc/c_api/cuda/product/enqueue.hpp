@@ -11,6 +11,9 @@
 
 namespace ozfp4::c_api {
 
+// Throws Refusal for an address that no product takes.
+void check_addresses(const GemmCall& call, const Options& options);
+
 // Checks the addresses and the workspace, whose size the function `query` says, and enqueues the product. Throws Refusal. Range:
 // check_device_gemm has made `product` of the call.
 void enqueue(const GemmCall& call, const BatchedProduct& product, const Options& options, const PreparedSides& sides,

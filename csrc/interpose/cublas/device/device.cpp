@@ -46,7 +46,7 @@ struct Driver {
 struct Library {
   decltype(&ozfp4_has_cuda) has_cuda = nullptr;
   decltype(&ozfp4_last_error) last_error = nullptr;
-  decltype(&ozfp4_cuda_workspace_size) workspace_size = nullptr;
+  decltype(&ozfp4_cuda_workspace_size_gemm) workspace_size = nullptr;
   decltype(&ozfp4_cuda_sgemm) sgemm = nullptr;
   decltype(&ozfp4_cuda_dgemm) dgemm = nullptr;
   decltype(&ozfp4_cuda_cgemm) cgemm = nullptr;
@@ -78,7 +78,7 @@ bool find_driver(Driver& driver) {
 bool open_library(const std::string& file, Library& own) {
   void* library = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);
   return library && find(library, "ozfp4_has_cuda", &own.has_cuda) && find(library, "ozfp4_last_error", &own.last_error) &&
-         find(library, "ozfp4_cuda_workspace_size", &own.workspace_size) && find(library, "ozfp4_cuda_sgemm", &own.sgemm) &&
+         find(library, "ozfp4_cuda_workspace_size_gemm", &own.workspace_size) && find(library, "ozfp4_cuda_sgemm", &own.sgemm) &&
          find(library, "ozfp4_cuda_dgemm", &own.dgemm) && find(library, "ozfp4_cuda_cgemm", &own.cgemm) &&
          find(library, "ozfp4_cuda_zgemm", &own.zgemm) && own.has_cuda() == 1;
 }
@@ -123,8 +123,8 @@ void BesideCaptures::exchange() { found().driver.cuThreadExchangeStreamCaptureMo
 const char* last_error() { return found().library.last_error(); }
 
 ozfp4_status workspace_bytes(const Product& p, const ozfp4_options& options, std::int64_t* bytes) {
-  return found().library.workspace_size(entry_type(p.type), p.order, p.transpose_a, p.transpose_b, p.m, p.n, p.k, &options,
-                                        bytes);
+  return found().library.workspace_size(entry_type(p.type), p.order, p.transpose_a, p.transpose_b, p.m, p.n, p.k, p.alpha, p.a,
+                                        p.lda, p.b, p.ldb, p.beta, p.c, p.ldc, &options, bytes);
 }
 
 ozfp4_status multiply(const Product& p, void* workspace, std::int64_t bytes, Stream stream, const ozfp4_options& options) {

@@ -27,7 +27,7 @@ class BesideCaptures {
   int mode_ = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED, and then what it was before
 };
 
-// Of ozfp4.h. Range: has_device(), and a product of one matrix.
+// Of ozfp4.h: what this very product takes, and the product. Range: has_device(), and a product of one matrix.
 ozfp4_status workspace_bytes(const Product& product, const ozfp4_options& options, std::int64_t* bytes);
 ozfp4_status multiply(const Product& product, void* workspace, std::int64_t bytes, Stream stream, const ozfp4_options& options);
 const char* last_error();
