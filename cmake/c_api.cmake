@@ -36,6 +36,7 @@ function(add_c_api target cuda)
       csrc/c_api/cuda/integers/igemm.cpp
       csrc/c_api/cuda/integers/problem.cpp
       csrc/c_api/cuda/integers/trust.cpp
+      csrc/c_api/cuda/kept/plans.cpp
       csrc/c_api/cuda/layout.cpp
       csrc/c_api/cuda/prepared/lines.cpp
       csrc/c_api/cuda/prepared/operand.cpp

@@ -36,7 +36,7 @@ char* nowhere(ElementType type, std::int64_t entries) {
 std::shared_ptr<IntegerProblem> laid_out(const DeviceIntegers& integers, const Options& options, const cuda::Gpu& gpu) {
   const std::shared_ptr<const Plan> plan =
       plan_for(integer_plan_options(options, integers.product), 53, integers.product.a.inner, false, {{&Alphabet::int8, 1.0}});
-  return lay_out(integers, options, *plan, cuda::Kernel::mma_copy, gpu, cuda::Direct::where_it_pays);
+  return lay_out(integers, options, plan, cuda::Kernel::mma_copy, gpu, cuda::Direct::where_it_pays);
 }
 
 IntegerCall random_call() {

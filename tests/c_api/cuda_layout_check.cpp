@@ -1,9 +1,13 @@
 // What ozfp4_cuda_?gemm makes of its arguments before anything is launched: every product is laid out so that the stages take it,
 // in a workspace that is as large as the query says, whatever pointers, leading dimensions, strides and factors are.
 #include <algorithm>
+#include <set>
 #include <string>
 
+#include "c_api/checked/status.hpp"
 #include "c_api/cuda/call.hpp"
+#include "c_api/cuda/entry.hpp"
+#include "c_api/cuda/kept/plans.hpp"
 #include "c_api/cuda/problem.hpp"
 #include "c_api/cuda/product/sum.hpp"
 #include "check.hpp"
@@ -32,7 +36,7 @@ std::shared_ptr<DeviceProblem> laid_out(const BatchedProduct& product, const Opt
   request.bits = options.accuracy == Accuracy::scaled ? product.type.precision() : accuracy_bits(product.type.precision());
   request.k = inner_of(product);
   const bool is_complex = product.type.is_complex, may_be_direct = !is_complex && product.type.part == ElementType::float64;
-  return lay_out(product, options, *find_plan(request, is_complex), cuda::Kernel::mma_copy, gpu,
+  return lay_out(product, options, find_plan(request, is_complex), cuda::Kernel::mma_copy, gpu,
                  may_be_direct ? cuda::Direct::where_it_pays : cuda::Direct::never);
 }
 
@@ -125,7 +129,7 @@ void check_sum(const GemmCall& own, const BatchedProduct& product, Accuracy accu
   if (!is_kept || !sum.product) return;
   report("what is kept " + text_of(own),
          places.product == 0 && places.rest >= held && places.stages >= places.rest + (has_rest ? held : 0) &&
-             places.bytes >= places.stages + sum.product->places.bytes && sum.product->plan.promise.updates == false);
+             places.bytes >= places.stages + sum.product->places.bytes && sum.product->plan->promise.updates == false);
 }
 
 void check_one(const EntryType& type) {
@@ -196,12 +200,138 @@ void check_copies() {
   }
 }
 
+// Products of one key are laid out alike, wherever their operands lie; and complex ones that are copied have one.
+void check_keys(const EntryType& type) {
+  const cuda::Gpu gpu = random_gpu();
+  int alike = 0;
+  for (int i = 0; i < 20; ++i) {
+    const GemmCall call = varied(random_call(type), true);
+    const auto own = check_device_gemm(call, {});
+    const Key key = key_of(own, {}, {}, 0);
+    const auto laid = laid_out(own, {}, gpu);
+    for (int j = 0; j < 10; ++j) {
+      GemmCall other = j % 2 == 0 ? call : varied(call, true);
+      for (GivenMatrix* given : {&other.a, &other.b}) {
+        given->data = reinterpret_cast<char*>(std::uintptr_t(4096 + random_int(0, 3) * call.type.bytes()));
+      }
+      other.alpha = call.alpha, other.beta = call.beta;
+      other.c = call.c, other.ldc = call.ldc, other.stride_c = call.stride_c;
+      const auto product = check_device_gemm(other, {});
+      if (key_of(product, {}, {}, 0) != key) continue;
+      const auto found = laid_out(product, {}, gpu);
+      ++alike;
+      report("one key " + text_of(other),
+             found->plan == laid->plan && found->places.bytes == laid->places.bytes && found->places.left == laid->places.left &&
+                 found->places.right == laid->places.right && found->places.addend == laid->places.addend &&
+                 found->places.stages == laid->places.stages && found->layout.bytes == laid->layout.bytes &&
+                 found->layout.turns.count == laid->layout.turns.count && found->layout.is_direct == laid->layout.is_direct &&
+                 found->copies_left == laid->copies_left && found->copies_right == laid->copies_right &&
+                 found->copies_addend == laid->copies_addend && found->reads == laid->reads);
+    }
+  }
+  report("keys alike", alike > 0, std::to_string(alike));
+}
+
+// What a query says where a limit is enough for some calls, for none, and where something else is wrong.
+void check_most() {
+  const auto refused = [](const auto& error) { return [&error](int) -> std::int64_t { throw error; }; };
+  const Refusal small(OZFP4_WORKSPACE, "options.workspace_limit: too few"), wrong(OZFP4_UNSUPPORTED, "a");
+  const std::length_error large("workspace_limit = 5 bytes is too small");
+  const std::vector<int> calls{1, 2, 3, 4};
+  report("the most", most_within_limit(calls, [](int own) { return std::int64_t(10 * (own % 4)); }) == 30);
+  report("of those within the limit",
+         most_within_limit(calls, [&](int own) {
+           return own == 3 ? refused(small)(own) : own == 1 ? refused(large)(own) : std::int64_t(own == 2 ? 20 : 0);
+         }) == 20);
+  const auto text_of = [&](const auto& bytes_of) -> std::string {
+    try {
+      most_within_limit(calls, bytes_of);
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+    return "";
+  };
+  report("of none", text_of([&](int own) { return own == 1 ? refused(large)(own) : refused(small)(own); }) == large.what());
+  report("another refusal", text_of([&](int own) { return own == 2 ? refused(wrong)(own) : std::int64_t(1); }) == wrong.what());
+  const std::runtime_error lost("the device is lost");
+  try {
+    most_within_limit(calls, refused(lost));
+    report("an error of the device", false);
+  } catch (const Refusal& refusal) {
+    report("an error of the device", refusal.status() == OZFP4_DEVICE_ERROR && refusal.what() == std::string(lost.what()));
+  }
+}
+
+// One of each kind, made once.
+void check_plans() {
+  PlanRequest request;
+  request.alphabet = Alphabet::int8;
+  request.bits = accuracy_bits(53);
+  request.k = 4096;
+  const std::shared_ptr<const Plan> plan = find_plan(request, false);
+  std::set<const cuda::CudaPlan*> found;
+  const auto ask = [&](const std::shared_ptr<const Plan>& of, std::int64_t k, cuda::Kernel kernel, const cuda::Promise& promise) {
+    const auto made = find_cuda_plan(of, k, kernel, promise);
+    const cuda::Promise& own = made->promise;
+    report("its own plan", made->k == k && made->kernel == kernel && made->bits == of->bits && own.accuracy == promise.accuracy &&
+                               own.rounding == promise.rounding && own.second == promise.second &&
+                               own.precision == promise.precision && own.updates == promise.updates &&
+                               own.is_whole == promise.is_whole && own.modulus == promise.modulus);
+    report("the same again", find_cuda_plan(of, k, kernel, promise) == made);
+    report("no other's", found.insert(made.get()).second);
+  };
+  cuda::Promise fp64, rounded, updated, single, bounded, whole, modulo;
+  fp64.accuracy = updated.accuracy = single.accuracy = bounded.accuracy = Accuracy::fp64;
+  rounded.accuracy = Accuracy::correct;
+  updated.updates = whole.is_whole = modulo.is_whole = true;
+  single.precision = 24, modulo.modulus = 97;
+  bounded.second = cuda::Second::bound;
+  for (const std::int64_t k : {64, 4096}) {
+    for (const cuda::Promise& promise : {cuda::Promise{}, fp64, rounded, updated, single, bounded, whole, modulo}) {
+      ask(plan, k, cuda::Kernel::mma_copy, promise);
+    }
+    rounded.rounding = k == 64 ? Rounding::up : Rounding::down;
+    ask(plan, k, cuda::Kernel::mma_copy, rounded);
+    ask(plan, k, cuda::Kernel::hopper, fp64);
+    rounded.rounding = Rounding::nearest;
+  }
+  request.bits = 120;
+  ask(find_plan(request, false), 64, cuda::Kernel::mma_copy, {});
+}
+
+// Of how many problems a query says the most: one for each that is laid out otherwise.
+void check_problems_of_a_query() {
+  const int expected[] = {10, 10, 9, 12};
+  for (int i = 0; i < 4; ++i) {
+    GemmCall call{};
+    call.type = kTypes[i];
+    call.order = OZFP4_COL_MAJOR;
+    call.transa = call.transb = OZFP4_NO_TRANS;
+    call.m = call.n = call.k = 64;
+    call.batch = 1;
+    place_anywhere(call);
+    std::set<Key> keys;
+    const cuda::Gpu gpu = random_gpu();
+    for (const BatchedProduct& own : widest(call, {})) {
+      lay_out_sum(own, {}, [&](const BatchedProduct& each, const Options& asked) {
+        keys.insert(key_of(each, asked, {}, 0));
+        return laid_out(each, asked, gpu);
+      });
+    }
+    report("problems of a query", static_cast<int>(keys.size()) == expected[i], std::to_string(keys.size()));
+  }
+}
+
 }  // namespace
 
 int main() {
   for (int i = 0; i < 60; ++i) {
     for (const EntryType& type : kTypes) check_one(type);
   }
+  for (const EntryType& type : kTypes) check_keys(type);
+  check_most();
+  check_plans();
+  check_problems_of_a_query();
   check_copies();
   return finish();
 }

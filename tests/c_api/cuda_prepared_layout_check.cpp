@@ -75,7 +75,7 @@ ozfp4_cuda_prepared prepared_side(const Case& own, const Options& options, bool 
   const ToPrepare to = check_prepare(call, options);
   const std::shared_ptr<const Plan> plan =
       plan_for(options, to.type.precision(), to.inner, to.type.is_complex, {{&Alphabet::int8, 1.0}});
-  const PreparedProblem problem = lay_out(to, options.accuracy, *plan, cuda::Kernel::mma_copy, kGpu);
+  const PreparedProblem problem = lay_out(to, options.accuracy, plan, cuda::Kernel::mma_copy, kGpu);
   ozfp4_cuda_prepared made{};
   static_cast<Prepared&>(made) = {to.type, to.is_left, to.is_row_major, rows, columns, plan, options.accuracy};
   made.kernel = cuda::Kernel::mma_copy;
@@ -125,7 +125,7 @@ void check_products(const Case& own, const Options& options, const ozfp4_cuda_pr
     const ozfp4_cuda_prepared *made_a = has_a ? &a : nullptr, *made_b = has_b ? &b : nullptr;
     const PreparedSides sides = own.order == OZFP4_ROW_MAJOR ? PreparedSides{made_a, made_b} : PreparedSides{made_b, made_a};
     const auto laid_out = [&](const BatchedProduct& product) {
-      return lay_out(product, options, *sides.any()->plan, cuda::Kernel::mma_copy, kGpu, cuda::Direct::never, sides)->places;
+      return lay_out(product, options, sides.any()->plan, cuda::Kernel::mma_copy, kGpu, cuda::Direct::never, sides)->places;
     };
     const GemmCall call = call_of(own, has_a, has_b);
     std::int64_t most = 0;
@@ -183,7 +183,7 @@ void check_lines() {
                                 right = kept->part(columns.first, columns.last, false, gram.a.data, workspace);
       const BatchedProduct product{part_of(gram, columns)};
       const auto problem =
-          lay_out(product, options, *chosen.plan, chosen.kernel, kGpu, cuda::Direct::never, PreparedSides{&left, &right});
+          lay_out(product, options, chosen.plan, chosen.kernel, kGpu, cuda::Direct::never, PreparedSides{&left, &right});
       report("a block " + name, problem->places.stages == 0 && problem->places.bytes > 0);
     }
   } catch (const std::exception& error) {
@@ -204,7 +204,7 @@ LaidOutGram lay_out_gram(std::int64_t n, std::int64_t k, Accuracy accuracy) {
   const MatrixProduct gram = check_gram({kD, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, n, k, nowhere, k, nowhere, n}, options);
   const Chosen chosen{plan_for(options, 53, k, false, {{&Alphabet::int8, 1.0}}), cuda::Kernel::mma_copy};
   const FindBlock find = [&](const BatchedProduct& block, const PreparedSides& sides) {
-    return lay_out(block, options, *chosen.plan, chosen.kernel, kGpu, cuda::Direct::never, sides);
+    return lay_out(block, options, chosen.plan, chosen.kernel, kGpu, cuda::Direct::never, sides);
   };
   const std::optional<KeptLines> lines = KeptLines::of(gram, options, chosen, {0, kGpu});
   return {c_api::lay_out_gram(gram, lines, find), c_api::lay_out_gram(gram, std::nullopt, find).bytes};
@@ -244,27 +244,9 @@ void check_grams() {
   }
 }
 
-// The one is forgotten that nobody has asked for the longest.
-void check_forgetting() {
-  struct Made {
-    std::int64_t number;
-  };
-  std::vector<std::int64_t> made;
-  const auto ask = [&](std::int64_t number) {
-    const auto make = [&] {
-      made.push_back(number);
-      return std::make_shared<const Made>(Made{number});
-    };
-    report("what is kept", kept_or_made<Made>({number}, make, 3)->number == number);
-  };
-  for (const std::int64_t number : {1, 2, 3, 1, 4, 1, 3, 4, 2, 1, 4}) ask(number);
-  report("what is forgotten", made == std::vector<std::int64_t>{1, 2, 3, 4, 2, 1});
-}
-
 }  // namespace
 
 int main() {
-  check_forgetting();
   check_grams();
   for (int i = 0; i < 300; ++i) check_one();
   for (int i = 0; i < 60; ++i) check_lines();

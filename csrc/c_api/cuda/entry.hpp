@@ -3,7 +3,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <stdexcept>
 
 #include "c_api/checked/options.hpp"
@@ -39,6 +41,26 @@ void on_device(const Body& body) {
   } catch (const std::runtime_error& error) {
     refuse(OZFP4_DEVICE_ERROR, error.what());
   }
+}
+
+// The most that bytes_of() says of these calls. Those that exceed a workspace limit do not count where another does not: a
+// program may never make them. Throws Refusal, of the first one where all of them exceed it.
+template <class Calls, class BytesOf>
+std::int64_t most_within_limit(const Calls& calls, const BytesOf& bytes_of) {
+  std::int64_t most = -1;
+  std::exception_ptr beyond;
+  for (const auto& own : calls) {
+    try {
+      on_device([&] { most = std::max(most, bytes_of(own)); });
+    } catch (const std::length_error&) {
+      if (!beyond) beyond = std::current_exception();
+    } catch (const Refusal& refusal) {
+      if (refusal.status() != OZFP4_WORKSPACE) throw;
+      if (!beyond) beyond = std::current_exception();
+    }
+  }
+  if (most < 0) std::rethrow_exception(beyond);
+  return most;
 }
 
 // Of a product without entries: that none of them is repaired, where somebody asks. Throws Refusal OZFP4_NO_DEVICE then where

@@ -2,15 +2,11 @@
 // the stages behind these.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <vector>
 
 #include "arith/multiples.hpp"
 #include "c_api/checked/options.hpp"
+#include "c_api/cuda/kept/kept.hpp"
 #include "cuda/matmul.hpp"
 
 namespace ozfp4::c_api {
@@ -19,41 +15,12 @@ inline constexpr std::int64_t kPlaceAlignment = 256;
 
 // ---- What is kept ----
 
-using Key = std::vector<std::int64_t>;
-
 inline std::int64_t number_of(const void* address) { return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(address)); }
 
 // What counts of a pointer: the widest loads and stores are of 16 bytes.
 inline std::int64_t offset_of(const void* data) {
   constexpr std::uintptr_t widest = 16;
   return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) % widest);
-}
-
-// What was made for the key, or is made now by make(), one at a time; of `most` of a kind the one is forgotten that nobody has
-// asked for the longest.
-template <class Problem, class Make>
-std::shared_ptr<const Problem> kept_or_made(const Key& key, const Make& make, std::size_t most = 256) {
-  struct Kept {
-    std::shared_ptr<const Problem> problem;
-    std::uint64_t asked;
-  };
-  static auto* const kept = new std::map<Key, Kept>;
-  static auto* const lock = new std::mutex;
-  static std::uint64_t now = 0;
-  const std::lock_guard<std::mutex> alone(*lock);
-  ++now;
-  const auto found = kept->find(key);
-  if (found != kept->end()) {
-    found->second.asked = now;
-    return found->second.problem;
-  }
-  const std::shared_ptr<const Problem> made = make();
-  if (kept->size() >= most) {
-    kept->erase(std::min_element(kept->begin(), kept->end(),
-                                 [](const auto& x, const auto& y) { return x.second.asked < y.second.asked; }));
-  }
-  kept->emplace(key, Kept{made, now});
-  return made;
 }
 
 // ---- Places ----

@@ -5,6 +5,7 @@
 #include "arith/narrow.hpp"
 #include "c_api/cuda/choice.hpp"
 #include "c_api/cuda/device/steps.hpp"
+#include "c_api/cuda/kept/plans.hpp"
 #include "c_api/product/product.hpp"
 #include "cuda/complex/expand.hpp"
 #include "cuda/complex/turn.hpp"
@@ -112,6 +113,16 @@ cuda::Promise promise_of(const BatchedProduct& p, const Options& options) {
   return promise;
 }
 
+// What is copied before it is multiplied: complex operands as they are expanded, but A where it lies so; i C.
+struct Copies {
+  bool left, right, addend;
+};
+Copies copies_of(const BatchedProduct& p, const PreparedSides& sides) {
+  const bool has_pairs = p.reads() && p.type.is_complex;
+  const bool is_turned = p.a.is_conjugated || p.alpha.imag() != 0 || p.a.column_stride != p.type.bytes();
+  return {has_pairs && sides.left == nullptr && is_turned, has_pairs && sides.right == nullptr, p.beta.imag() != 0};
+}
+
 // Whether a product may be made without planes: nobody asked for what only the stages have. Of other types than real ones of 64
 // bits these kernels are not tried.
 bool may_be_direct(const BatchedProduct& p, const Options& options) {
@@ -126,28 +137,26 @@ std::int64_t inner_of(const BatchedProduct& p) {
   return p.alpha != 0.0 && p.k > 0 ? width * p.k : width;
 }
 
-std::shared_ptr<DeviceProblem> lay_out(const BatchedProduct& p, const Options& options, const Plan& plan, Kernel kernel,
-                                       const Gpu& gpu, Direct direct, const PreparedSides& sides) {
+std::shared_ptr<DeviceProblem> lay_out(const BatchedProduct& p, const Options& options, const std::shared_ptr<const Plan>& plan,
+                                       Kernel kernel, const Gpu& gpu, Direct direct, const PreparedSides& sides) {
   auto problem = std::make_shared<DeviceProblem>();
   problem->reads = p.reads();
-  const bool has_pairs = problem->reads && p.type.is_complex;
-  problem->copies_right = has_pairs && sides.right == nullptr;
-  problem->copies_left =
-      has_pairs && sides.left == nullptr && (p.a.is_conjugated || p.alpha.imag() != 0 || p.a.column_stride != p.type.bytes());
+  const Copies copies = copies_of(p, sides);
+  problem->copies_left = copies.left, problem->copies_right = copies.right, problem->copies_addend = copies.addend;
   problem->turns_right = problem->copies_right && sides.left != nullptr && p.alpha.imag() != 0;
-  problem->copies_addend = p.beta.imag() != 0;
-  problem->plan = make_cuda_plan(plan, narrow<int>(inner_of(p), "k"), kernel, promise_of(p, options));
+  problem->plan = find_cuda_plan(plan, inner_of(p), kernel, promise_of(p, options));
   problem->places = places_of(p, *problem);
   const std::int64_t left = left_behind(problem->places.stages, "copies of complex matrices take", options);
   auto* const nowhere = reinterpret_cast<char*>(std::uintptr_t(kPlaceAlignment));
   CudaProduct product = real_product(p, *problem, sides, nowhere);
-  if (problem->plan.plan.is_complex) product = with_parts(product);
-  problem->layout = lay_out_stages(problem->plan, product, gpu, left, direct);
+  if (problem->plan->plan.is_complex) product = with_parts(product);
+  problem->layout = lay_out_stages(*problem->plan, product, gpu, left, direct);
   problem->places.bytes = problem->places.stages + problem->layout.bytes;
   return problem;
 }
 
 Key key_of(const BatchedProduct& p, const Options& options, const PreparedSides& sides, int device) {
+  const Copies copies = copies_of(p, sides);
   Key key{device,
           static_cast<std::int64_t>(p.type.part),
           p.type.is_complex,
@@ -155,8 +164,6 @@ Key key_of(const BatchedProduct& p, const Options& options, const PreparedSides&
           p.n,
           p.k,
           p.count,
-          p.a_step,
-          p.b_step,
           p.c_step,
           p.c_stride,
           offset_of(p.c),
@@ -177,12 +184,16 @@ Key key_of(const BatchedProduct& p, const Options& options, const PreparedSides&
           options.bits,
           options.has_limit ? options.workspace_limit : 0,
           number_of(options.plan == nullptr ? nullptr : options.plan->plan.get())};
-  for (const Operand* x : {&p.a, &p.b}) {
-    for (const std::int64_t own : {static_cast<std::int64_t>(x->row_stride), static_cast<std::int64_t>(x->column_stride),
-                                   static_cast<std::int64_t>(x->is_conjugated), offset_of(x->data)}) {
-      key.push_back(own);
-    }
-  }
+  // Where an operand lies does not count of one that is copied, nor of one that nobody reads.
+  const auto add = [&](const Operand& x, std::int64_t step, bool is_copied) {
+    const bool counts = p.reads() && !is_copied;
+    key.insert(key.end(), {counts      ? step
+                           : step != 0 ? 1
+                                       : 0,
+                           counts ? x.row_stride : 0, counts ? x.column_stride : 0, counts ? offset_of(x.data) : 0});
+  };
+  add(p.a, p.a_step, copies.left);
+  add(p.b, p.b_step, copies.right);
   for (const ozfp4_cuda_prepared* side : {sides.left, sides.right}) {
     key.push_back(side == nullptr ? 0 : number_of(side->plan.get()));
     if (side == nullptr) continue;
@@ -199,12 +210,12 @@ std::shared_ptr<const DeviceProblem> make_problem(const BatchedProduct& product,
       prepared != nullptr ? Chosen{prepared->plan, prepared->kernel}
                           : choose(options, product.type.precision(), inner_of(product), product.type.is_complex, device, stream);
   const Direct direct = may_be_direct(product, options) && prepared == nullptr ? Direct::where_it_pays : Direct::never;
-  std::shared_ptr<DeviceProblem> made = lay_out(product, options, *plan, kernel, device.gpu, direct, sides);
+  std::shared_ptr<DeviceProblem> made = lay_out(product, options, plan, kernel, device.gpu, direct, sides);
   // Kernels that it does not take are not tried: that loads all of them.
   if (made->layout.is_direct && !is_trusted(device, kernel, *plan, stream, true)) {
-    made = lay_out(product, options, *plan, kernel, device.gpu, Direct::never);
+    made = lay_out(product, options, plan, kernel, device.gpu, Direct::never);
   }
-  made->steps = steps_on(device, made->plan, stream);
+  made->steps = steps_on(device, *made->plan, stream);
   if (options.plan != nullptr) made->asked = options.plan->plan;
   if (prepared != nullptr) made->asked = prepared->plan;
   return made;
@@ -241,18 +252,18 @@ void launch(const DeviceProblem& problem, const BatchedProduct& p, const Options
     launch_turn({p.c, p.type.part, p.count, p.m, p.n, p.c_stride, p.c_step}, workspace + places.addend, stream);
   }
   CudaProduct product = real_product(p, problem, sides, workspace);
-  if (problem.plan.plan.is_complex) product = with_parts(product);
+  if (problem.plan->plan.is_complex) product = with_parts(product);
   LaunchOptions further;
   further.stream = stream;
   if (options.most_repaired != 0) further.repair.most = static_cast<unsigned long long>(options.most_repaired);
-  if (options.repaired != nullptr && !problem.plan.promise.certifies()) {  // no kernel tells
+  if (options.repaired != nullptr && !problem.plan->promise.certifies()) {  // no kernel tells
     if (!adds) tell_of_none(options, stream);
   } else {
     further.repair.told = reinterpret_cast<long long*>(options.repaired);
   }
   for (std::int64_t turn = 0; turn < problem.layout.turns.count; ++turn) {
     further.repair.adds = adds || turn > 0;
-    launch_matmul(problem.plan, problem.layout, turn_at(product, problem.layout.turns, turn), workspace + places.stages,
+    launch_matmul(*problem.plan, problem.layout, turn_at(product, problem.layout.turns, turn), workspace + places.stages,
                   problem.steps, further);
   }
 }

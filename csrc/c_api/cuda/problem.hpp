@@ -24,7 +24,7 @@ struct DevicePlaces {
 
 // Calls of the same extents, strides, alignments and options share it. Immutable.
 struct DeviceProblem {
-  cuda::CudaPlan plan;
+  std::shared_ptr<const cuda::CudaPlan> plan;
   cuda::CudaLayout layout;
   DevicePlaces places;
   const GemmStep* steps = nullptr;    // see steps.hpp
@@ -34,13 +34,16 @@ struct DeviceProblem {
   bool turns_right = false;  // its copy is of i times the operand, as A is prepared
 };
 
+// Of calls that share it the large part, which others have as well.
+inline const void* shared_part(const DeviceProblem& problem) { return problem.plan.get(); }
+
 // All of it but the steps, which needs no device: a product by this plan and kernel on such a GPU, or without planes where
 // `direct` allows it. Throws std::length_error where the workspace limit is too small. Range: what the kernel multiplies; no
 // extent above kLongestExtent; of prepared operands a single product by their plan and kernel, whose alpha is real where
 // both are.
-std::shared_ptr<DeviceProblem> lay_out(const BatchedProduct& product, const Options& options, const Plan& plan,
-                                       cuda::Kernel kernel, const cuda::Gpu& gpu, cuda::Direct direct,
-                                       const PreparedSides& sides = {});
+std::shared_ptr<DeviceProblem> lay_out(const BatchedProduct& product, const Options& options,
+                                       const std::shared_ptr<const Plan>& plan, cuda::Kernel kernel, const cuda::Gpu& gpu,
+                                       cuda::Direct direct, const PreparedSides& sides = {});
 
 // Entries along K of the real product that is multiplied.
 std::int64_t inner_of(const BatchedProduct& product);

@@ -4,18 +4,13 @@
 #include <stdexcept>
 #include <string>
 
+#include "arith/wide/parts.hpp"
 #include "plan/moduli/crt_constants.hpp"
 
 namespace ozfp4 {
 namespace {
 
 using Wide = WideInt<8>;  // of the short form: holds 2^(32 * 6 + 30) and every product of the search for constants
-
-template <int Words>
-WideInt<Words> shift_left(WideInt<Words> x, int bits) {
-  for (int i = 0; i < bits; ++i) x = wide_add(x, x);
-  return x;
-}
 
 template <int Words>
 bool is_less(const WideInt<Words>& x, const WideInt<Words>& y) {  // of nonnegative numbers
@@ -53,7 +48,7 @@ Wide times_256(Wide x, const Wide& y) {
 // 2^(32 words) (1 - 2^-12), the bound of P'.
 Wide product_bound(int words) {
   const Wide one = wide_from<8>(1);
-  return wide_sub(shift_left(one, 32 * words), shift_left(one, 32 * words - 12));
+  return wide_sub(wide_shift_left(one, 32 * words), wide_shift_left(one, 32 * words - 12));
 }
 
 void set_halfwords(std::uint32_t* halfword, const Wide& x, int words) {
@@ -153,18 +148,18 @@ ReconstructPlan make_residue_plan(const Plan& plan, bool certifies, bool is_long
       product = wide_add(product, product);
       ++constants.shift;
     }
-    constants.inverse = divide(shift_left(one, 32 * result.words + 30), product);
+    constants.inverse = divide(wide_shift_left(one, 32 * result.words + 30), product);
     // ceil((2^15 + 3) / (inverse / 2^32)), see arith/wide/column_crt.hpp.
     constants.offset =
         static_cast<std::uint32_t>(((((std::uint64_t(1) << 15) + 3) << 32) + constants.inverse - 1) / constants.inverse);
     set_halfwords(constants.negated, wide_negate(product), result.words);
-    const Wide lowest = wide_negate(shift_left(crt.product.half, constants.shift));
+    const Wide lowest = wide_negate(wide_shift_left(crt.product.half, constants.shift));
     for (int i = 0; i < result.words; ++i) {
       constants.product[i] = product.word[i];
       constants.lowest[i] = lowest.word[i];
     }
     for (int i = 0; i < count; ++i) {
-      const Wide weight = shift_left(crt.weight[static_cast<std::size_t>(i)], constants.shift);
+      const Wide weight = wide_shift_left(crt.weight[static_cast<std::size_t>(i)], constants.shift);
       set_fragment(result, prefix, 0, i, weight);
       set_fragment(result, prefix, 1, i, times_256(weight, product));
     }

@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kBlocks = 4, kLeastColumns = 1024;
 
 constexpr std::int64_t kSmallWorkspace = std::int64_t(1) << 34;
-constexpr std::size_t kMostGrams = 32;  // of blocks: each holds about a megabyte of the host
+constexpr std::size_t kMostGrams = 256;  // of blocks, each of which is a problem
 
 std::vector<ColumnRange> blocks_of(std::int64_t n, bool keeps) {
   const std::int64_t least = keeps ? kLeastColumns : n / kBlocks;

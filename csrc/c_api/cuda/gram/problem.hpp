@@ -34,6 +34,9 @@ struct GramProblem {
   std::shared_ptr<const Plan> asked;  // the plan of the options: what is kept under its address
 };
 
+// As of DeviceProblem: all blocks have one. Range: a result that is there.
+inline const void* shared_part(const GramProblem& problem) { return shared_part(*problem.blocks.front().problem); }
+
 // What is launched for a product, of lines that are kept where there are sides.
 using FindBlock = std::function<std::shared_ptr<const DeviceProblem>(const BatchedProduct& block, const PreparedSides& sides)>;
 

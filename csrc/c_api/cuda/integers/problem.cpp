@@ -10,6 +10,7 @@
 #include "c_api/cuda/device/device.hpp"
 #include "c_api/cuda/device/steps.hpp"
 #include "c_api/cuda/integers/trust.hpp"
+#include "c_api/cuda/kept/plans.hpp"
 #include "c_api/cuda/layout.hpp"
 #include "c_api/product/integer_plan.hpp"
 #include "cuda/integers/combine.hpp"
@@ -140,15 +141,15 @@ void combine(const DeviceIntegers& integers, const char* product, cudaStream_t s
 
 }  // namespace
 
-std::shared_ptr<IntegerProblem> lay_out(const DeviceIntegers& integers, const Options& options, const Plan& plan, Kernel kernel,
-                                        const Gpu& gpu, Direct direct) {
-  check_plan(plan, integers, options);
+std::shared_ptr<IntegerProblem> lay_out(const DeviceIntegers& integers, const Options& options,
+                                        const std::shared_ptr<const Plan>& plan, Kernel kernel, const Gpu& gpu, Direct direct) {
+  check_plan(*plan, integers, options);
   auto problem = std::make_shared<IntegerProblem>();
-  problem->plan = make_cuda_plan(plan, narrow<int>(integers.product.a.inner, "k"), kernel, promise_of(integers, options));
+  problem->plan = find_cuda_plan(plan, integers.product.a.inner, kernel, promise_of(integers, options));
   problem->places = places_of(integers);
   const std::int64_t left = left_behind(problem->places.stages, "copies of integers take", options);
   const CudaProduct product = product_at(integers, options, problem->places, nullptr);
-  problem->layout = lay_out_stages(problem->plan, product, gpu, left, direct);
+  problem->layout = lay_out_stages(*problem->plan, product, gpu, left, direct);
   problem->places.bytes = problem->places.stages + problem->layout.bytes;
   return problem;
 }
@@ -159,11 +160,11 @@ std::shared_ptr<const IntegerProblem> find_problem(const DeviceIntegers& integer
     const Options own = integer_plan_options(options, integers.product);
     const Chosen chosen = choose(own, 53, integers.product.a.inner, false, device, stream);
     const auto laid_out = [&](Direct direct) {
-      return lay_out(integers, options, *chosen.plan, chosen.kernel, device.gpu, direct);
+      return lay_out(integers, options, chosen.plan, chosen.kernel, device.gpu, direct);
     };
     std::shared_ptr<IntegerProblem> made = laid_out(may_go_direct(options) ? Direct::where_it_pays : Direct::never);
     if (made->layout.is_direct && !are_integers_trusted(device, chosen, stream)) made = laid_out(Direct::never);
-    made->steps = steps_on(device, made->plan, stream);
+    made->steps = steps_on(device, *made->plan, stream);
     if (options.plan != nullptr) made->asked = options.plan->plan;
     return made;
   });
@@ -180,7 +181,7 @@ void launch(const IntegerProblem& problem, const DeviceIntegers& integers, const
   further.stream = stream;
   const CudaProduct product = product_at(integers, options, places, workspace);
   for (std::int64_t turn = 0; turn < problem.layout.turns.count; ++turn) {
-    launch_matmul(problem.plan, problem.layout, turn_at(product, problem.layout.turns, turn), workspace + places.stages,
+    launch_matmul(*problem.plan, problem.layout, turn_at(product, problem.layout.turns, turn), workspace + places.stages,
                   problem.steps, further);
   }
   if (integers.has_factors()) combine(integers, product.result.data, stream);

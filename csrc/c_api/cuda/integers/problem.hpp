@@ -29,18 +29,22 @@ struct IntegerPlaces {
 
 // Calls of the same types, extents, strides, alignments and options share it. Immutable.
 struct IntegerProblem {
-  cuda::CudaPlan plan;
+  std::shared_ptr<const cuda::CudaPlan> plan;
   cuda::CudaLayout layout;
   IntegerPlaces places;
   const GemmStep* steps = nullptr;    // see device/steps.hpp
   std::shared_ptr<const Plan> asked;  // the plan of the options: what is kept under its address
 };
 
+// As of DeviceProblem.
+inline const void* shared_part(const IntegerProblem& problem) { return problem.plan.get(); }
+
 // All of it but the steps, which needs no device; without planes where `direct` allows it. Throws Refusal for a plan that no GPU
 // has for integers, and where copies exceed the workspace limit; std::length_error where all of it does. Range: what is
 // multiplied, no extent above kLongestExtent.
-std::shared_ptr<IntegerProblem> lay_out(const DeviceIntegers& integers, const Options& options, const Plan& plan,
-                                        cuda::Kernel kernel, const cuda::Gpu& gpu, cuda::Direct direct);
+std::shared_ptr<IntegerProblem> lay_out(const DeviceIntegers& integers, const Options& options,
+                                        const std::shared_ptr<const Plan>& plan, cuda::Kernel kernel, const cuda::Gpu& gpu,
+                                        cuda::Direct direct);
 
 // Likewise; `stream`: where it will be launched. Throws Refusal OZFP4_NO_DEVICE where there is no device, or no kernel of this
 // build passes its test on it.

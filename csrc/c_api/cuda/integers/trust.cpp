@@ -33,7 +33,7 @@ bool is_exact(const Device& device, const Chosen& chosen, const ExactCase& own) 
   request.alphabet = chosen.plan->alphabet;
   request.bits = integers.product.bits();
   request.k = own.k;
-  const auto problem = lay_out(integers, {}, *find_plan(request, false), chosen.kernel, device.gpu, cuda::Direct::always);
+  const auto problem = lay_out(integers, {}, find_plan(request, false), chosen.kernel, device.gpu, cuda::Direct::always);
   if (!problem->layout.is_direct) return true;
   const DeviceMemory workspace(static_cast<std::size_t>(problem->places.bytes));
   launch(*problem, integers, {}, workspace.get(), nullptr);

@@ -2,6 +2,7 @@
 
 #include "arith/multiples.hpp"
 #include "arith/narrow.hpp"
+#include "c_api/cuda/kept/plans.hpp"
 #include "c_api/cuda/layout.hpp"
 #include "cuda/layout/size_of.hpp"
 #include "cuda/scale/scale.hpp"
@@ -22,8 +23,7 @@ std::optional<KeptLines> KeptLines::of(const MatrixProduct& product, const Optio
   kept.about_ = {product.type, true, true, a.rows, a.columns, chosen.plan, options.accuracy};
   kept.device_ = device;
   kept.kernel_ = chosen.kernel;
-  kept.plan_ = make_cuda_plan(*chosen.plan, narrow<int>(product.k, "k"), chosen.kernel,
-                              kept_promise(options.accuracy, product.type.precision()));
+  kept.plan_ = find_cuda_plan(chosen.plan, product.k, chosen.kernel, kept_promise(options.accuracy, product.type.precision()));
   kept.lines_ = {a.data,
                  product.type.part,
                  narrow<std::int32_t>(a.rows, "n"),
@@ -31,8 +31,8 @@ std::optional<KeptLines> KeptLines::of(const MatrixProduct& product, const Optio
                  a.row_stride,
                  a.column_stride,
                  {}};
-  check_store(kept.plan_, kept.lines_, device.gpu);
-  kept.scratch_ = make_stored_layout(kept.plan_, 1, kept.lines_.outer, kept.lines_.inner, false).bytes;
+  check_store(*kept.plan_, kept.lines_, device.gpu);
+  kept.scratch_ = make_stored_layout(*kept.plan_, 1, kept.lines_.outer, kept.lines_.inner, false).bytes;
   if (kept.scratch_ > kMostBytes) return std::nullopt;
   kept.bytes_ = kept.scratch_ + round_up(cuda::scale_scratch_bytes(kept.lines_), kPlaceAlignment);
   kept.lines_.data = nullptr;
@@ -44,7 +44,7 @@ void KeptLines::launch(const char* data, char* workspace, cudaStream_t stream) c
   lines.data = data;
   cuda::LaunchOptions further;
   further.stream = stream;
-  launch_store(plan_, lines, workspace, workspace + scratch_, further);
+  launch_store(*plan_, lines, workspace, workspace + scratch_, further);
 }
 
 ozfp4_cuda_prepared KeptLines::part(std::int64_t first, std::int64_t last, bool is_left, const char* data,

@@ -38,7 +38,7 @@ class KeptLines {
   Prepared about_;
   Device device_;
   cuda::Kernel kernel_;
-  cuda::CudaPlan plan_;
+  std::shared_ptr<const cuda::CudaPlan> plan_;
   cuda::DeviceOperand lines_;
   std::int64_t scratch_ = 0, bytes_ = 0;  // what is kept lies before
 };

@@ -4,6 +4,7 @@
 
 #include "arith/multiples.hpp"
 #include "arith/narrow.hpp"
+#include "c_api/cuda/kept/plans.hpp"
 #include "c_api/cuda/layout.hpp"
 #include "cuda/complex/expand.hpp"
 #include "cuda/layout/size_of.hpp"
@@ -108,16 +109,18 @@ cuda::Promise kept_promise(Accuracy accuracy, int precision) {
   return promise;
 }
 
-PreparedProblem lay_out(const ToPrepare& own, Accuracy accuracy, const Plan& plan, Kernel kernel, const Gpu& gpu) {
+PreparedProblem lay_out(const ToPrepare& own, Accuracy accuracy, const std::shared_ptr<const Plan>& plan, Kernel kernel,
+                        const Gpu& gpu) {
   PreparedProblem problem;
-  problem.plan = make_cuda_plan(plan, narrow<int>(own.inner, "k"), kernel, kept_promise(accuracy, own.type.precision()));
+  problem.plan = find_cuda_plan(plan, own.inner, kernel, kept_promise(accuracy, own.type.precision()));
   problem.copy = copy_of(own);
-  const DeviceOperand& encoded = problem.encoded = encoded_form(problem.copy, plan, own.is_left);
-  check_store(problem.plan, encoded, gpu);
+  const DeviceOperand& encoded = problem.encoded = encoded_form(problem.copy, *plan, own.is_left);
+  check_store(*problem.plan, encoded, gpu);
   PreparedPlaces& places = problem.places;
   places.stored = round_up(copied_bytes(own), kPlaceAlignment);
-  places.scratch = places.stored +
-                   make_stored_layout(problem.plan, encoded.stack.count(), encoded.outer, encoded.inner, encoded.has_parts).bytes;
+  places.scratch =
+      places.stored +
+      make_stored_layout(*problem.plan, encoded.stack.count(), encoded.outer, encoded.inner, encoded.has_parts).bytes;
   places.bytes = places.scratch + round_up(scale_scratch_bytes(encoded), kPlaceAlignment);
   return problem;
 }
@@ -136,7 +139,7 @@ void launch(const PreparedProblem& problem, const ToPrepare& own, char* memory, 
   encoded.data = memory + problem.places.entries;
   LaunchOptions further;
   further.stream = stream;
-  launch_store(problem.plan, encoded, memory + problem.places.stored, memory + problem.places.scratch, further);
+  launch_store(*problem.plan, encoded, memory + problem.places.stored, memory + problem.places.scratch, further);
 }
 
 }  // namespace ozfp4::c_api

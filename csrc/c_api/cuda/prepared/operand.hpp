@@ -33,7 +33,7 @@ struct PreparedPlaces {
 
 // What is launched for an operand.
 struct PreparedProblem {
-  cuda::CudaPlan plan;
+  std::shared_ptr<const cuda::CudaPlan> plan;
   cuda::DeviceOperand copy;  // of the entries, data null: what a product takes
   cuda::DeviceOperand
       encoded;  // likewise, what scale and encode take: of a plan of complex products the columns of B by their parts
@@ -45,7 +45,8 @@ cuda::Promise kept_promise(Accuracy accuracy, int precision);
 
 // By this plan and kernel; needs no device. Throws std::invalid_argument where a stage would not take it. Range: what
 // check_prepare has nothing against, with entries, and no extent above kLongestExtent.
-PreparedProblem lay_out(const ToPrepare& own, Accuracy accuracy, const Plan& plan, cuda::Kernel kernel, const cuda::Gpu& gpu);
+PreparedProblem lay_out(const ToPrepare& own, Accuracy accuracy, const std::shared_ptr<const Plan>& plan, cuda::Kernel kernel,
+                        const cuda::Gpu& gpu);
 
 // Where such an operand lies in the memory.
 void place(ozfp4_cuda_prepared& made, const PreparedProblem& problem, char* memory);

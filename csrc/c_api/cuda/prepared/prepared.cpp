@@ -48,7 +48,7 @@ std::unique_ptr<ozfp4_cuda_prepared> make(const PrepareCall& call, char* memory,
     made->device = device.index;
     made->kernel = chosen.kernel;
     if (!own.is_there()) return;
-    const PreparedProblem problem = lay_out(own, options.accuracy, *chosen.plan, chosen.kernel, device.gpu);
+    const PreparedProblem problem = lay_out(own, options.accuracy, chosen.plan, chosen.kernel, device.gpu);
     if (bytes < problem.places.bytes) {
       refuse(OZFP4_WORKSPACE, "memory_bytes: " + std::to_string(bytes) + " are fewer than " +
                                   std::to_string(problem.places.bytes) + ", which " + kQuery + " says");
@@ -74,7 +74,7 @@ std::int64_t memory_bytes(PrepareCall call, const ozfp4_options* given) {
     on_device([&] {
       const Device device = current_device();
       const Chosen chosen = choose_for(own, options, device, nullptr);
-      most = std::max(most, lay_out(own, options.accuracy, *chosen.plan, chosen.kernel, device.gpu).places.bytes);
+      most = std::max(most, lay_out(own, options.accuracy, chosen.plan, chosen.kernel, device.gpu).places.bytes);
     });
   }
   return most;

@@ -1,10 +1,5 @@
 #include "c_api/cuda/product/enqueue.hpp"
 
-#include <algorithm>
-#include <exception>
-#include <stdexcept>
-
-#include "c_api/checked/status.hpp"
 #include "c_api/cuda/product/sum.hpp"
 
 namespace ozfp4::c_api {
@@ -29,23 +24,8 @@ void enqueue(const GemmCall& call, const BatchedProduct& product, const Options&
 }
 
 std::int64_t most_bytes(const std::vector<BatchedProduct>& products, const Options& options, const PreparedSides& sides) {
-  std::int64_t most = -1;
-  std::exception_ptr beyond;  // the first one
-  const auto is_beyond = [&] {
-    if (!beyond) beyond = std::current_exception();
-  };
-  for (const BatchedProduct& own : products) {
-    try {
-      on_device([&] { most = std::max(most, find_sum(own, options, nullptr, sides).places.bytes); });
-    } catch (const std::length_error&) {
-      is_beyond();
-    } catch (const Refusal& refusal) {
-      if (refusal.status() != OZFP4_WORKSPACE) throw;
-      is_beyond();
-    }
-  }
-  if (most < 0) std::rethrow_exception(beyond);
-  return most;
+  return most_within_limit(products,
+                           [&](const BatchedProduct& own) { return find_sum(own, options, nullptr, sides).places.bytes; });
 }
 
 }  // namespace ozfp4::c_api

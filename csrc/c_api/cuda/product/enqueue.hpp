@@ -19,8 +19,7 @@ void check_addresses(const GemmCall& call, const Options& options);
 void enqueue(const GemmCall& call, const BatchedProduct& product, const Options& options, const PreparedSides& sides,
              const Place& place, const char* query);
 
-// The workspace of the one that takes most. Those that exceed a workspace limit do not count where another does not: a program
-// may never have their factors. Throws Refusal.
+// The workspace of the one that takes most, as most_within_limit has it.
 std::int64_t most_bytes(const std::vector<BatchedProduct>& products, const Options& options, const PreparedSides& sides);
 
 }  // namespace ozfp4::c_api

@@ -1,0 +1,28 @@
+// csrc/plan/choice.hpp: plans are made once for all who ask for the same, and those go that nobody has asked for the longest.
+#include "check.hpp"
+#include "plan/choice.hpp"
+
+using namespace ozfp4;
+
+namespace {
+
+std::shared_ptr<const Plan> asked(std::int64_t k, bool is_paired = false) {
+  PlanRequest request;
+  request.alphabet = Alphabet::int8;
+  request.k = k;
+  return find_plan(request, is_paired);
+}
+
+}  // namespace
+
+int main() {
+  const std::shared_ptr<const Plan> first = asked(1), second = asked(2), paired = asked(2, true);
+  report("the same again", asked(1) == first && asked(2) == second && asked(2, true) == paired);
+  report("others for others", first != second && second != paired && paired->is_complex && !second->is_complex);
+  for (std::int64_t k = 3; k < 2000; ++k) asked(k);
+  report("beside many", asked(1) == first && asked(2, true) == paired);
+  for (std::int64_t k = 2000; k < 4000; ++k) asked(k);
+  report("one that was asked for lately", asked(1) == first);
+  report("one that was not is made anew", asked(2) != second);
+  return finish();
+}
