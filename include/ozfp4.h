@@ -361,7 +361,9 @@ OZFP4_API ozfp4_status ozfp4_cuda_cgemm_strided_batched(int order, int transa, i
  * those of what is multiplied, and options.most_repaired counts in each of these blocks by itself, also without a limit of the
  * workspace. Of a real A the workspace holds the planes of all lines for all blocks where options.workspace_limit is 0, these are
  * 32 GiB at most, and all of it is 16 GiB at most or at most 1.25 times what it is without them: with OZFP4_ACCURACY_FP64 those
- * of a block lie beside them, which is multiplied a second time where much is not certified. */
+ * of a block lie beside them, which is multiplied a second time where much is not certified. The size is that of whatever A of
+ * these extents takes most; where options.workspace_limit is enough for some of them alone, as they are aligned, it is theirs,
+ * and the others are refused. */
 OZFP4_API ozfp4_status ozfp4_cuda_workspace_size_gram(ozfp4_type type, int order, int trans, int64_t n, int64_t k,
                                                       const ozfp4_options* options, int64_t* bytes);
 OZFP4_API ozfp4_status ozfp4_cuda_dgram(int order, int trans, int64_t n, int64_t k, const double* a, int64_t lda, double* c,

@@ -2,6 +2,7 @@
 #include "c_api/checked/gram.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "arith/multiples.hpp"
 #include "c_api/checked/status.hpp"
@@ -43,17 +44,16 @@ std::int64_t workspace_bytes(GramCall call, const ozfp4_options* given) {
   const std::int64_t least = round_up(std::max<std::int64_t>(has_rows ? call.k : call.n, 1), aligned);
   call.c = reinterpret_cast<char*>(std::uintptr_t(256));
   call.ldc = std::max<std::int64_t>(call.n, 1);
-  std::int64_t most = 0;
+  std::vector<MatrixProduct> grams;
   for (const int offset : {0, call.type.bytes()}) {
     for (const std::int64_t gap : {0, 1}) {
       call.a = reinterpret_cast<const char*>(std::uintptr_t(256 + offset));
       call.lda = least + gap;
-      const MatrixProduct gram = check_device_gram(call, options);
-      if (!gram.is_there()) return 0;
-      on_device([&] { most = std::max(most, find_gram(gram, options, nullptr)->bytes); });
+      grams.push_back(check_device_gram(call, options));
     }
   }
-  return most;
+  if (!grams.front().is_there()) return 0;
+  return most_within_limit(grams, [&](const MatrixProduct& gram) { return find_gram(gram, options, nullptr)->bytes; });
 }
 
 }  // namespace

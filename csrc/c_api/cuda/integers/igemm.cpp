@@ -1,6 +1,4 @@
 // ozfp4_cuda_igemm and its like: products of integers on the current device.
-#include <algorithm>
-
 #include "c_api/checked/integers.hpp"
 #include "c_api/checked/status.hpp"
 #include "c_api/cuda/entry.hpp"
@@ -33,11 +31,9 @@ std::int64_t workspace_bytes(IntegerCall call, bool allows_factors, const ozfp4_
   const Options options = read_device_integer_options(given);
   place_anywhere(call);
   if (!check_device_integers(call, options).is_multiplied()) return 0;
-  std::int64_t most = 0;
-  for (const DeviceIntegers& integers : widest(call, allows_factors, options)) {
-    on_device([&] { most = std::max(most, find_problem(integers, options, nullptr)->places.bytes); });
-  }
-  return most;
+  return most_within_limit(widest(call, allows_factors, options), [&](const DeviceIntegers& integers) {
+    return find_problem(integers, options, nullptr)->places.bytes;
+  });
 }
 
 }  // namespace
