@@ -72,7 +72,7 @@ Likeness likeness_of(const Product& p, int device) {
 // So many matrices of a batch, from the first one, lie otherwise to the widest loads than those before.
 std::int64_t layouts_of(const Product& p) {
   const auto entry = static_cast<std::int64_t>(size_of(p.type));
-  const bool all_alike = (p.stride_a | p.stride_b | p.stride_c) * entry % widest_load == 0;
+  const bool all_alike = ((p.stride_a | p.stride_b | p.stride_c) % widest_load) * entry % widest_load == 0;
   return all_alike ? 1 : std::min(p.batch, widest_load / entry);
 }
 
@@ -80,7 +80,7 @@ struct Bytes {
   std::atomic<std::int64_t> count;  // 0: not known yet
   void forget() { count = 0; }
 };
-Table<Likeness, Bytes, 16384> known_bytes;
+Table<Likeness, Bytes, 8192> known_bytes;
 void forget() { known_bytes.forget(); }
 const bool forgets = (forget_in_children(forget), true);
 

@@ -47,9 +47,9 @@ class Kept {
       return found->second->value;
     }
     std::shared_ptr<const Value> made = make();
+    ++users_[shared_part(*made)];
     entries_.push_front({key, made, shared_part(*made)});
     places_.emplace(&entries_.front().key, entries_.begin());
-    ++users_[entries_.front().part];
     while (entries_.size() > most_ || (users_.size() > most_parts_ && entries_.size() > 1)) forget_last();
     return made;
   }
