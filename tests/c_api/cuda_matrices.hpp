@@ -78,7 +78,11 @@ struct Device {
   }
   Device(const Device&) = delete;
   ~Device() { cudaFree(data); }
-  void write(const Bytes& from) const { REQUIRE(cudaMemcpy(data, from.data(), from.size(), cudaMemcpyHostToDevice)); }
+  // The bytes are there when it returns, for whatever stream: a copy alone returns once it has read them.
+  void write(const Bytes& from) const {
+    REQUIRE(cudaMemcpy(data, from.data(), from.size(), cudaMemcpyHostToDevice));
+    REQUIRE(cudaStreamSynchronize(nullptr));
+  }
   Bytes read(std::size_t bytes, std::size_t first = 0) const {
     Bytes found(bytes);
     REQUIRE(cudaDeviceSynchronize());
@@ -93,6 +97,7 @@ struct Workspace {
   Device memory;
   explicit Workspace(std::int64_t given) : bytes(given), memory(Bytes(), static_cast<std::size_t>(given) + kGuard) {
     REQUIRE(cudaMemset(memory.data, kPoison, static_cast<std::size_t>(given) + kGuard));
+    REQUIRE(cudaStreamSynchronize(nullptr));  // as above
   }
   // What lies behind so many bytes of it.
   bool is_guarded(std::int64_t used) const {
