@@ -65,13 +65,10 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/complex/sum.cu
   csrc/cuda/complex/turn.cu
   csrc/cuda/gram/mirror.cu
-  csrc/cuda/encode/encode.cu
   csrc/cuda/direct/direct.cu
   csrc/cuda/direct/integers.cu
-  csrc/cuda/fused/tile.cu
   csrc/cuda/thin/cut.cpp
   csrc/cuda/thin/thin.cu
-  csrc/cuda/encode/scale_encode.cu
   csrc/cuda/integers/combine.cu
   csrc/cuda/integers/integer_plan.cpp
   csrc/cuda/integers/reconstruct.cu
@@ -83,8 +80,15 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/reconstruct/long/update.cu
   csrc/cuda/repair/repair.cu)
 target_link_libraries(ozfp4_cuda PUBLIC ozfp4_cpu CUDA::cudart_static)
+# What is laid out in one way for 8.0 and in another for 8.6 and 8.9.
+add_library(ozfp4_cuda_shaped OBJECT
+  csrc/cuda/encode/encode.cu
+  csrc/cuda/encode/scale_encode.cu
+  csrc/cuda/fused/tile.cu)
+target_include_directories(ozfp4_cuda_shaped PRIVATE csrc)
+target_sources(ozfp4_cuda PRIVATE $<TARGET_OBJECTS:ozfp4_cuda_shaped>)
 set(hidden POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden)
-set_target_properties(ozfp4_cuda PROPERTIES ${hidden})
+set_target_properties(ozfp4_cuda ozfp4_cuda_shaped PROPERTIES ${hidden})
 set(cuda_warnings -Wall,-Wextra$<$<BOOL:${OZFP4_WERROR}>:,-Werror>)
 # NDEBUG in every build type: an assertion inside the main loop makes ptxas serialise the wgmma instructions.
 set(cuda_options
@@ -94,6 +98,9 @@ if(OZFP4_RACECHECK)
   list(APPEND cuda_options -DOZFP4_RACECHECK)
 endif()
 target_compile_options(ozfp4_cuda PRIVATE ${cuda_options})
+target_compile_options(ozfp4_cuda_shaped PRIVATE ${cuda_options})
+share_front_end(ozfp4_cuda 80)
+share_front_end(ozfp4_cuda_shaped 86)
 
 # The multiply kernels of this build, a line each, for csrc/cuda/multiply/registry.cpp; a kernel without a line is left out.
 set(held_kernels "")
@@ -124,6 +131,7 @@ set(mma_sync csrc/cuda/multiply/mma_sync/kernels)
 add_kernel(hopper "launch_with<hopper::start>" "^90a" csrc/cuda/multiply/hopper/launch.cu)
 # For every architecture: this kernel alone serves whatever the others do not.
 add_kernel_library(mma_copy "launch_with<mma_sync::start_bytes_copy>" "${CMAKE_CUDA_ARCHITECTURES}" ${mma_sync}/bytes_copy.cu)
+share_front_end(kernel_mma_copy 80)
 add_kernel(mma_bulk "launch_with<mma_sync::start_bytes_bulk>" "^(90a|(100|103|120)[af])" ${mma_sync}/bytes_bulk.cu)
 add_kernel(mma_fp4 "launch_with<mma_sync::start_fp4>" "^120[af]" ${mma_sync}/fp4.cu)
 include(cmake/sm100.cmake)

@@ -100,3 +100,27 @@ function(list_held_code result architectures)
   list(REMOVE_DUPLICATES held)
   set(${result} "${held}" PARENT_SCOPE)
 endfunction()
+
+# Of the target's architectures, 8.6 and 8.9 (those after `base`, 80 or 86, where that is one of them) are compiled from its PTX.
+# nvcc's front end, which takes more than half of the time, makes the same PTX for all of them where no source tells one from another
+# by __CUDA_ARCH__, as tests/cmake/test_shared_front_end.py makes sure; then the machine code is the same to the bit.
+function(share_front_end target base)
+  get_target_property(architectures ${target} CUDA_ARCHITECTURES)
+  if(NOT "${base}" IN_LIST architectures AND NOT "${base}-real" IN_LIST architectures)
+    return()
+  endif()
+  foreach(other 86 89)
+    if(other GREATER base AND "${other}-real" IN_LIST architectures)
+      list(REMOVE_ITEM architectures ${other}-real)
+      target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:--generate-code=arch=compute_${base},code=sm_${other}>")
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES "${architectures}")
+endfunction()
+
+# For what is built beside the kernels, and needs to run and no more: one architecture, where the PTX of 80 is wanted anyway.
+function(build_for_one_architecture target)
+  if("80" IN_LIST CMAKE_CUDA_ARCHITECTURES)
+    set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES 80)
+  endif()
+endfunction()
