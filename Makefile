@@ -27,7 +27,7 @@ run: $(VENV)/ready/cli
 	$(VENV)/bin/python -m ozfp4 demo
 
 test: $(VENV)/ready/test
-	$(VENV)/bin/ctest --test-dir $(BUILD) --output-on-failure --no-tests=error
+	$(VENV)/bin/ctest --test-dir $(BUILD) --output-on-failure --no-tests=error --parallel 2
 	$(PYTEST) $(PYTEST_ARGUMENTS)
 
 # For programs in C, C++ and Fortran; CUDA=1: with the kernels for GPUs.
@@ -87,10 +87,15 @@ $(VENV)/ready/build: $(VENV)/bin/python Makefile
 	$(PIP) install --quiet 'scikit-build-core>=0.11' 'pybind11>=2.13' 'setuptools-scm>=10' 'cmake>=3.24' 'ninja>=1.10'
 	@mkdir -p $(@D) && touch $@
 
-# ready/EXTRAS: the package as it is now is installed with these extras.
-$(VENV)/ready/%: $(VENV)/ready/build $(SOURCES)
-	@echo "building and installing ozfp4[$*], a minute or two the first time"
-	$(PIP) install --quiet --no-build-isolation --check-build-dependencies '.[$*]' \
+# The package as it is now, with what only its tests need, and libozfp4.
+$(VENV)/ready/package: $(VENV)/ready/build $(SOURCES)
+	@echo "building and installing ozfp4, a minute or two the first time"
+	$(PIP) install --quiet --no-build-isolation --check-build-dependencies . \
 	  --config-settings=build-dir=$(BUILD) --config-settings=cmake.define.OZFP4_TESTING=ON \
 	  --config-settings=cmake.define.OZFP4_LIBRARY=ON
+	@touch $@
+
+# ready/EXTRAS: what the installed package names as these extras.
+$(VENV)/ready/%: $(VENV)/ready/package
+	$(PIP) install --quiet 'ozfp4[$*]'
 	@touch $@
