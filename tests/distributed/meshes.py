@@ -9,7 +9,8 @@ from ranks import KINDS, Here
 
 PLACED = ("R", "S0", "S1", "P")  # of a matrix along one dimension of a mesh
 MESHES: dict[int, list[tuple[int, ...]]] = {2: [(2,)], 3: [(3,)], 4: [(4,), (2, 2)], 8: [(8,), (2, 4)]}
-MESHED = [(device, size, mesh) for device, size in KINDS for mesh in MESHES[size]]
+# On the CPU four ranks for a mesh of two dimensions alone.
+MESHED = [(device, size, mesh) for device, size in KINDS for mesh in MESHES[size]] + [("cpu", 4, (2, 2))]
 
 
 def mesh_of(here: Here, extents: tuple[int, ...]) -> Any:
