@@ -103,7 +103,7 @@ def test_all_products_of_small_lines_in_fp64(dtype: type) -> None:
 def test_long_lines(dtype: type) -> None:
     """K = 100,000."""
     for kind in ("near-ties", "cancelled", "graded", "sparse"):
-        a, b = hard_operands(kind, 2, 100_000, 2, dtype=dtype)
+        a, b = hard_operands(kind, 1, 100_000, 2, dtype=dtype)
         assert_same_bits(ozfp4.matmul(a, b, accuracy="fp64"), fp64_matmul(a, b)[0], kind)
         for rounding in ("nearest", "up"):
             c = ozfp4.matmul(a, b, accuracy="correct", rounding=rounding)

@@ -48,13 +48,15 @@ def addends(a: np.ndarray, b: np.ndarray, seed: int) -> list[np.ndarray]:
         ]
 
 
-def check(a: np.ndarray, b: np.ndarray, c: np.ndarray, context: object) -> None:
-    for (accuracy, rounding), (alpha, beta) in product(ASKED, FACTORS):
+def check(a: np.ndarray, b: np.ndarray, c: np.ndarray, context: object, step: int = 1) -> None:
+    """`step`: of each product, every so many columns are compared, and with each way and each factors other ones."""
+    for (i, (accuracy, rounding)), (j, (alpha, beta)) in product(enumerate(ASKED), enumerate(FACTORS)):
         out = noise(c.shape, c.dtype)
         found = ozfp4.gemm(alpha, a, b, beta, c, accuracy=accuracy, rounding=rounding, out=out)
         assert found is out
-        expected = gemm_reference(alpha, a, b, beta, c, accuracy, rounding)
-        assert_same_bits(found, expected, (context, accuracy, rounding, alpha, beta))
+        some = slice((i + j) % step, None, step)
+        expected = gemm_reference(alpha, a, b[:, some], beta, c[:, some], accuracy, rounding)
+        assert_same_bits(found[:, some], expected, (context, accuracy, rounding, alpha, beta))
 
 
 @all_dtypes
@@ -78,7 +80,7 @@ def test_hard_values(kind: str, dtype: Any) -> None:
 def test_disjoint_lines(kind: str, dtype: Any) -> None:
     a, b = structured_operands(kind, 8, 40, 70, dtype=dtype)
     for i, c in enumerate(addends(a, b, 3)[1:]):
-        check(a, b, c, (kind, i))
+        check(a, b, c, (kind, i), step=4)  # fractions of 70 columns take long
 
 
 @pytest.mark.parametrize(("scheme", "backend"), PATHS)

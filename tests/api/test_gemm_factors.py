@@ -64,8 +64,8 @@ def test_values_of_every_dtype(mode: tuple[str, str]) -> None:
             continue
         for shapes in SHAPES:
             a, b, c = (draw(rng, shape, t) for shape, t in zip(shapes, types, strict=True))
-            both = [BOTH[i] for i in rng.integers(0, len(BOTH), 2)] if rounding == "nearest" else []
-            for factors in (*(IMAGINARY[i] for i in rng.integers(0, len(IMAGINARY), 2)), *both):
+            some = [IMAGINARY, BOTH] if rounding == "nearest" else [IMAGINARY]
+            for factors in (each[rng.integers(len(each))] for each in some):
                 check(factors, a, b, c, (types, shapes), accuracy=accuracy, rounding=rounding)
 
 

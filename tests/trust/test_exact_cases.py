@@ -110,9 +110,17 @@ def test_products_of_few_lines(single: bool) -> None:
         assert exact_cases.whole_product_named(product.name).a.strides == product.a.strides
 
 
+# Of the rows and the columns of a whole product, after which the first ones come again: 7 rows of 40 scales, 5 columns of 50.
+ROWS, COLUMNS = 280, 50
+
+
 def test_products_of_tiles() -> None:
     for product in exact_cases.tile_products(256):
-        assert_same_bits(exact_matmul(product.a, product.b), product.expected, product.name)
+        a, b, expected = product.a, product.b, product.expected
+        for lines, period in ((a, ROWS), (expected, ROWS), (b.T, COLUMNS), (expected.T, COLUMNS)):
+            assert_same_bits(lines[period:], lines[: len(lines[period:])], product.name)
+        first = np.ascontiguousarray(expected[:ROWS, :COLUMNS])
+        assert_same_bits(exact_matmul(a[:ROWS], b[:, :COLUMNS]), first, product.name)
         assert product.a.shape[1] <= 256
         assert exact_cases.whole_product_named(product.name).a.strides == product.a.strides
 

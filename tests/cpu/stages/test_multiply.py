@@ -114,8 +114,9 @@ def check_worst(plan: Plan, k: int) -> None:
 
     Without the ones the sums would be multiples of large powers of two, exact far beyond the limits.
     """
-    rows = [np.broadcast_to(extreme_planes(plan, which), (k, plan.planes_a)) for which in range(4)]
-    planes = np.array(rows).transpose(2, 0, 1).astype(np.float64 if plan.alphabet == "fp64" else np.int8)
+    rows = np.stack([extreme_planes(plan, which) for which in range(4)], axis=1)
+    rows = rows.astype(np.float64 if plan.alphabet == "fp64" else np.int8)
+    planes = np.repeat(rows[:, :, np.newaxis], k, axis=2)
     planes[:, :, 0] = 1
     columns = np.concatenate([planes[:, :2], planes[:, :1]], axis=1)
     if plan.alphabet == "fp4":  # whose limbs all have negatives
