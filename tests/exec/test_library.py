@@ -310,14 +310,13 @@ for _ in range(COUNT): f(*call)  # until it is measured
 before = resident()
 for _ in range(COUNT): f(*call)
 grown = resident() - before
-assert grown < 2 << 20, grown
+assert grown < 4 << 20, grown
 """
 
 
-@pytest.mark.parametrize("mode", ["fastest", "always"])
-def test_nothing_is_kept(mode: str) -> None:
-    """Of a quarter of a million calls: the least piece of memory of every third would be more than what is allowed."""
-    python(LONG.replace("COUNT", "250_000"), mode=mode)
+@pytest.mark.parametrize(("mode", "count"), [("fastest", 1_000_000), ("always", 1_000_000)])
+def test_nothing_is_kept(mode: str, count: int) -> None:
+    python(LONG.replace("COUNT", str(count)), mode=mode)
 
 
 COUNTING = """
