@@ -34,7 +34,7 @@ test: $(VENV)/ready/test
 PREFIX ?= build/prefix
 library: $(VENV)/ready/build
 	$(VENV)/bin/cmake -S . -B build/library -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(VENV)/bin/ninja) \
-	  -DOZFP4_PYTHON=OFF -DOZFP4_LIBRARY=ON -DOZFP4_CUDA=$(if $(CUDA),ON,OFF)
+	  -DOZFP4_PYTHON=OFF -DOZFP4_LIBRARY=ON -DOZFP4_CUDA=$(if $(CUDA),ON,OFF) $(CMAKE_OPTIONS)
 	$(VENV)/bin/cmake --build build/library --target ozfp4
 	$(VENV)/bin/cmake --install build/library --component library --prefix $(PREFIX)
 
