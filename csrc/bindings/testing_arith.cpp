@@ -352,9 +352,7 @@ void register_arith(py::module_& parent) {
                return static_cast<std::int64_t>(residue_of(split_integer(v), modulus));
              }));
   module.def("large_residue", py::vectorize([](std::int64_t v, std::int64_t m) {
-               const LargeModulus modulus{static_cast<double>(m), 1.0 / static_cast<double>(m),
-                                          static_cast<double>(balanced(std::int64_t(1) << 27, m))};
-               return static_cast<std::int64_t>(balanced_residue_of(v, modulus));
+               return static_cast<std::int64_t>(balanced_residue_of(v, make_large_modulus(m)));
              }));
   module.def("reduce32", py::vectorize([](float x, float m) { return reduce(x, m, 1.0f / m); }));
   module.def("reduce64", py::vectorize([](double x, double m) { return reduce(x, m, 1.0 / m); }));

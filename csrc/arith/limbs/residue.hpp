@@ -75,6 +75,19 @@ OZFP4_HD float balanced_residue_of(const Pieces& v, const SmallModulus& m) {
   return 2.0f * r >= m.modulus ? r - m.modulus : r;
 }
 
+// An integer in two pieces: 2^27 high + low, |low| <= 2^26.
+struct LargePieces {
+  double high, low;
+};
+
+// The integer nearest to x, ties to even. Range: |x| <= 2^53; then |high| <= 2^26. What is added to 1.5 * 2^79 is rounded to a
+// multiple of 2^27, which is even, and is 0 for |x| <= 2^26; so the difference from x is exact, and rounds as x does.
+OZFP4_HD LargePieces large_pieces(double x) {
+  constexpr double magic = 0x1.8p79;
+  const double above = (x + magic) - magic;
+  return {above * 0x1p-27, round_to_integer(x - above)};
+}
+
 // Constants of an odd modulus below 2^23.5. The weight is 2^27 mod m, balanced.
 struct LargeModulus {
   double modulus;
@@ -82,11 +95,17 @@ struct LargeModulus {
   double weight;
 };
 
-// The balanced residue, |r| <= (m - 1) / 2. Range: |v| <= 2^53, m odd, m < 2^23.5: |x| <= 2^26 * 2^22.5 + 2^27 < 2^49.
+constexpr LargeModulus make_large_modulus(std::int64_t m) {
+  const std::int64_t power = (std::int64_t(1) << 27) % m;
+  return {static_cast<double>(m), 1.0 / static_cast<double>(m), static_cast<double>(power > m / 2 ? power - m : power)};
+}
+
+// The balanced residue, |r| <= (m - 1) / 2. Range: of |v| <= 2^53, m odd, m < 2^23.5: |x| <= 2^26 * 2^22.5 + 2^26 < 2^49.
+OZFP4_HD double balanced_residue_of(const LargePieces& v, const LargeModulus& m) {
+  return reduce(v.high * m.weight + v.low, m.modulus, m.inverse);
+}
 OZFP4_HD double balanced_residue_of(std::int64_t v, const LargeModulus& m) {
-  const double high = static_cast<double>(v >> 27);
-  const double low = static_cast<double>(v & ((std::int64_t(1) << 27) - 1));
-  return reduce(high * m.weight + low, m.modulus, m.inverse);
+  return balanced_residue_of(large_pieces(static_cast<double>(v)), m);
 }
 
 }  // namespace ozfp4

@@ -67,11 +67,10 @@ OZFP4_HD ThreePieces three_pieces(const WideInt<5>& value) {
           static_cast<double>(top) * 0x1p104};
 }
 
-// Range: |value| < 2^157.
-OZFP4_HD SumOfPieces sum_of_pieces(const WideInt<5>& value) {
-  const ThreePieces pieces = three_pieces(value);
-  // The middle and high pieces are multiples of 2^52 > low and of 2^104 >= lower. The error of `sum` is 0 or a multiple of the
-  // last place of `lower`, twice its error or more: each addition has the larger number first.
+// Range: the middle and the high piece are 0 or at least as large as all below them, whatever the signs.
+OZFP4_HD SumOfPieces sum_of_pieces(const ThreePieces& pieces) {
+  // The error of `sum` is 0 or a multiple of the last place of `lower`, twice its error or more: each addition has the larger
+  // number first.
   double lower_error, sum_error;
   const double lower = sum_with_error(pieces.middle, pieces.low, lower_error);
   const double sum = sum_with_error(pieces.high, lower, sum_error);
@@ -79,11 +78,20 @@ OZFP4_HD SumOfPieces sum_of_pieces(const WideInt<5>& value) {
   return {sum, rest};
 }
 
+// Range: |value| < 2^157. The middle and high pieces are multiples of 2^52 > low and of 2^104 >= lower.
+OZFP4_HD SumOfPieces sum_of_pieces(const WideInt<5>& value) { return sum_of_pieces(three_pieces(value)); }
+
+// The pieces' sum * 2^exponent, rounded once to nearest even; an exact zero is +0. Range: as sum_of_pieces, sum below 2^157 in
+// magnitude, exponent in [kLeastPieceExponent, kMostPieceExponent].
+OZFP4_HD double round_pieces(const ThreePieces& pieces, std::int32_t exponent) {
+  const SumOfPieces sum = sum_of_pieces(pieces);
+  return (sum.sum + sum.rest) * exact_power_of_two<double>(exponent);
+}
+
 // value * 2^exponent, rounded once to nearest even; an exact zero is +0. Range: |value| < 2^157, exponent in
 // [kLeastPieceExponent, kMostPieceExponent].
 OZFP4_HD double round_pieces(const WideInt<5>& value, std::int32_t exponent) {
-  const SumOfPieces pieces = sum_of_pieces(value);
-  return (pieces.sum + pieces.rest) * exact_power_of_two<double>(exponent);
+  return round_pieces(three_pieces(value), exponent);
 }
 
 }  // namespace ozfp4

@@ -266,13 +266,13 @@ class CertifiedBlock {
     std::int64_t refused[kLanes];
     std::fill_n(refused, n, 1);
     Sums sums;
-    const bool by_bytes = is_short_ && integers_.template tests_bytes<T>();
-    if (!by_bytes) integers_.load(first, n, sums);
+    const bool by_residues = is_short_ && integers_.template tests_residues<T>();
+    if (!by_residues) integers_.load(first, n, sums);
     if (is_short_) {
       const ColumnGroup& group = groups_[static_cast<std::size_t>(column / kLanes)];
       double error[kLanes];
       const std::int64_t exact = find_errors(error_terms(rows_.records[row]), group.terms, n, error);
-      if (by_bytes)
+      if (by_residues)
         integers_.round_certain_at(first, n, lanes.exponent, error, target_.rounding, lanes.value, refused);
       else
         integers_.round_certain(sums, n, lanes.exponent, error, target_.rounding, lanes.value, refused);
@@ -281,7 +281,7 @@ class CertifiedBlock {
         counts.result += n - exact;
         return 0;
       }
-      if (by_bytes) integers_.load(first, n, sums);
+      if (by_residues) integers_.load(first, n, sums);
     }
     std::uint64_t listed = 0;
     for (int i = 0; i < n; ++i) {

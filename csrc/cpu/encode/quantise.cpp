@@ -11,9 +11,6 @@
 namespace ozfp4 {
 namespace {
 
-// Twice as far as shifts of FP64 lines reach.
-constexpr int kMostShift = 2000;
-
 template <class T>
 inline void quantise_by_fields(const T* x, std::int64_t n, int shift, std::int64_t* integers) {
   for (std::int64_t i = 0; i < n; ++i) {
@@ -41,7 +38,7 @@ inline void quantise_by_multiplication(const T* x, std::int64_t n, double first,
 
 template <class T>
 inline void quantise_impl(const T* x, std::int64_t n, int shift, std::int64_t* integers) {
-  if (shift < -kMostShift || shift > kMostShift) return quantise_by_fields(x, n, shift, integers);
+  if (!is_shift_multiplied(shift)) return quantise_by_fields(x, n, shift, integers);
   const ShiftHalves halves = halves_of(shift);
   quantise_by_multiplication(x, n, exact_power_of_two<double>(halves.first), exact_power_of_two<double>(halves.second), integers);
 }

@@ -77,6 +77,16 @@ inline constexpr std::int64_t kTileOuter = 16;
 inline constexpr std::int64_t kTileInner = 512;
 inline constexpr std::int64_t kTilePitch = kTileInner + 8;
 
+// A line along the longer stride lies in a page of its own, where no processor looks ahead.
+inline constexpr std::int64_t kLinesAhead = 24;
+inline void prefetch(const char* address, std::int64_t bytes) {
+#if defined(__GNUC__)
+  for (std::int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(address + at);
+#else
+  (void)address, (void)bytes;
+#endif
+}
+
 // Copies [outer0, outer0 + outers) x [inner0, inner0 + inners) to the lines of `tile`. Range: inners <= kTileInner, or one
 // line. The loop order follows the smaller stride, so that a cache line is read once.
 template <class T>
@@ -92,6 +102,7 @@ void load_tile(const OperandView& view, std::int64_t outer0, std::int64_t outers
   } else {
     for (std::int64_t k = 0; k < inners; ++k) {
       const char* line = origin + k * view.inner_stride;
+      prefetch(k + kLinesAhead < inners ? line + kLinesAhead * view.inner_stride : line, outers * view.outer_stride);
       for (std::int64_t o = 0; o < outers; ++o) tile[o * kTilePitch + k] = load<T>(line + o * view.outer_stride);
     }
   }

@@ -3,7 +3,9 @@
 #pragma once
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && !defined(OZFP4_NO_CLONES)
-#if defined(OZFP4_NO_AVX512_CLONES)  // for tests: the clones that a processor without AVX-512 runs, on one that has it
+#if defined(OZFP4_NO_AVX512_CLONES) && __GNUC__ >= 12  // for tests: the clones that a processor without AVX-512 runs
+#define OZFP4_VECTORISED __attribute__((target_clones("arch=x86-64-v3", "default"), flatten))
+#elif defined(OZFP4_NO_AVX512_CLONES)
 #define OZFP4_VECTORISED __attribute__((target_clones("avx2", "default"), flatten))
 #elif __GNUC__ >= 12
 #define OZFP4_VECTORISED __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), flatten))

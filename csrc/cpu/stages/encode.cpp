@@ -10,6 +10,7 @@
 #include "arith/limbs/residue.hpp"
 #include "cpu/bytes/packed.hpp"
 #include "cpu/encode/byte_residues.hpp"
+#include "cpu/encode/number_line.hpp"
 #include "cpu/encode/pair_planes.hpp"
 #include "cpu/encode/quantise.hpp"
 #include "cpu/encode/residue_planes.hpp"
@@ -23,6 +24,9 @@ namespace {
 
 // Integers of so many bits fit what the loops below sum; longer ones, and those that are cut, are the WideEncoder's.
 constexpr int kNarrowBits = 53;
+
+// Planes of so many bytes do not stay in caches until they are multiplied.
+constexpr std::int64_t kStreamedBytes = 32 << 20;
 
 bool is_narrow(const Plan& plan, int bits) { return bits <= kNarrowBits && plan.cut == 0; }
 
@@ -68,10 +72,6 @@ OZFP4_VECTORISED void odd_limb_line(const LinePieces& in, std::int64_t n, const 
   limb_impl(in, n, limbs, [&m](const Pieces& pieces) { return least_residue_of(pieces, m); });
 }
 
-OZFP4_VECTORISED void large_residue_line(const std::int64_t* v, std::int64_t n, const LargeModulus& m, double* limbs) {
-  for (std::int64_t i = 0; i < n; ++i) limbs[i] = balanced_residue_of(v[i], m);
-}
-
 OZFP4_VECTORISED void limb13_line(std::int64_t* v, std::int64_t n, std::int8_t* limbs) {
   for (std::int64_t i = 0; i < n; ++i) limbs[i] = static_cast<std::int8_t>(take_limb13(v[i]));
 }
@@ -95,23 +95,16 @@ SmallModulus small_modulus(std::int64_t m) {
       static_cast<float>(m), 1.0f / static_cast<float>(m), {balanced_power(13, m), balanced_power(26, m), balanced_power(39, m)}};
 }
 
-LargeModulus large_modulus(std::int64_t m) {
-  return {static_cast<double>(m), 1.0 / static_cast<double>(m), static_cast<double>(balanced_power(27, m))};
-}
-
 // Encodes lines of integers; holds what depends on the plan alone and one line of scratch.
 class LineEncoder {
  public:
   LineEncoder(const Plan& plan, int count) : plan_(plan), count_(count), bytes_(ByteEncoder::of(plan, count, kNarrowBits)) {
     if (!plan.has_moduli() || bytes_) return;
-    for (int g = 0; g < count; ++g) {
-      const std::int64_t m = plan.groups[static_cast<std::size_t>(g)].modulus;
-      if (plan.alphabet.entry == PlaneEntry::fp64) {
-        large_.push_back(large_modulus(m));
-      } else {
-        small_.push_back(small_modulus(m));
-      }
+    if (NumberEncoder::serves(plan)) {
+      numbers_.emplace(plan, count, false);
+      return;
     }
+    for (int g = 0; g < count; ++g) small_.push_back(small_modulus(plan.groups[static_cast<std::size_t>(g)].modulus));
   }
 
   // Planes of one line of n <= kLine integers; `pitch` is the distance between planes. Scheme I consumes v.
@@ -138,11 +131,9 @@ class LineEncoder {
   }
 
   void encode_residues(const std::int64_t* v, std::int64_t n, void* planes, std::int64_t pitch) {
-    if (plan_.alphabet.entry == PlaneEntry::fp64) {
-      for (int g = 0; g < count_; ++g) {
-        large_residue_line(v, n, large_[static_cast<std::size_t>(g)], static_cast<double*>(planes) + g * pitch);
-      }
-      return;
+    if (numbers_) {
+      take_numbers(v, n, line_);
+      return numbers_->encode(line_, n, planes, pitch);
     }
     if (bytes_) {
       split_words(v, n, words_[0], words_[1]);
@@ -170,10 +161,11 @@ class LineEncoder {
   const Plan& plan_;
   int count_;
   std::vector<SmallModulus> small_;
-  std::vector<LargeModulus> large_;
+  std::optional<NumberEncoder> numbers_;
   std::optional<ByteEncoder> bytes_;
   std::uint32_t words_[2][kLine];
   LinePieces pieces_;
+  NumberLine line_;
   std::uint8_t residues_[kLine];
 };
 
@@ -231,7 +223,11 @@ class PlainTarget {
         entry_(plan.alphabet.entry_bytes()),
         width_(plan.width()),
         inners_(block.inners / width_),
-        pitch_(block.outers * inners_) {}
+        pitch_(block.outers * inners_),
+        is_streamed_(!plan.is_complex && planes_used(plan, count) * pitch_ * entry_ > kStreamedBytes) {}
+
+  // Whether planes are better written past the caches.
+  bool is_streamed() const { return is_streamed_; }
 
   // Encodes n integers of a line, the first of which is entry `inner`.
   template <class Encoder, class Integers>
@@ -244,6 +240,7 @@ class PlainTarget {
   LinePlanes lines_;
   char* planes_;
   std::int64_t entry_, width_, inners_, pitch_;
+  bool is_streamed_;
 };
 
 // The same packed: a tile of lines at a time, from planes of its own that stay in the cache.
@@ -261,6 +258,8 @@ class PackedTarget {
   void encode(Encoder& encoder, Integers& integers, std::int64_t n, std::int64_t outer, std::int64_t) {
     lines_.encode(encoder, integers, n, tile_.get() + outer % kTileOuter * kLine, kPlane);
   }
+
+  bool is_streamed() const { return false; }
 
   void end_tile(std::int64_t outer, std::int64_t outers, std::int64_t inner, std::int64_t inners) {
     const bool is_last = inner / width_ + inners / width_ == shape_.inners;
@@ -288,6 +287,10 @@ void quantise(const T* line, std::int64_t n, int shift, std::int64_t* integers) 
   quantise_line(line, n, shift, integers);
 }
 template <class T>
+void quantise(const T* line, std::int64_t n, int shift, NumberLine& integers) {
+  quantise_numbers(line, n, shift, integers);
+}
+template <class T>
 void quantise(const T* line, std::int64_t n, int shift, int words, WideLine& integers) {
   quantise_wide(line, n, shift, words, integers);
 }
@@ -296,36 +299,38 @@ template <class T, class Target>
 void encode_lines(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,
                   Target& target, std::int64_t outer_begin, std::int64_t outer_end) {
   // Floating-point entries are scaled, integers are taken as they are.
-  const auto take = [&](const T* line, std::int64_t n, std::int64_t outer, auto&... to) {
+  const auto take = [&](const T* line, std::int64_t n, std::int64_t outer, auto&&... to) {
     if constexpr (std::is_floating_point_v<T>) {
       quantise(line, n, scales.shift[block.outer0 + outer], to...);
     } else {
       widen_line(line, n, to...);
     }
   };
-  const auto end_tile = [&](auto... where) { target.end_tile(where...); };
-  if (!is_narrow(plan, scales.bits)) {
-    WideEncoder encoder(plan, count);
-    WideLine integers;
-    const int words = encoder.words();
+  // `words`: how many of these integers have, where they are made of such.
+  const auto run = [&](auto& encoder, auto& integers, auto... words) {
     for_lines<T>(
         operand, block, outer_begin, outer_end,
         [&](const T* line, std::int64_t n, std::int64_t outer, std::int64_t inner) {
-          take(line, n, outer, words, integers);
+          take(line, n, outer, words..., integers);
           target.encode(encoder, integers, n, outer, inner);
         },
-        end_tile);
-    return;
+        [&](auto... where) { target.end_tile(where...); });
+  };
+  if (!is_narrow(plan, scales.bits)) {
+    WideEncoder encoder(plan, count);
+    WideLine integers;
+    return run(encoder, integers, encoder.words());
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    if (NumberEncoder::serves(plan)) {
+      const NumberEncoder encoder(plan, count, target.is_streamed());
+      NumberLine integers;
+      return run(encoder, integers);
+    }
   }
   LineEncoder encoder(plan, count);
   std::int64_t integers[kLine];
-  for_lines<T>(
-      operand, block, outer_begin, outer_end,
-      [&](const T* line, std::int64_t n, std::int64_t outer, std::int64_t inner) {
-        take(line, n, outer, integers);
-        target.encode(encoder, integers, n, outer, inner);
-      },
-      end_tile);
+  run(encoder, integers);
 }
 
 // The integers of one line given as words, in the form that an encoder takes.

@@ -8,6 +8,7 @@
 #include "arith/wide/round_wide.hpp"
 #include "cpu/accuracy/round_certain.hpp"
 #include "cpu/accuracy/update_lanes.hpp"
+#include "cpu/crt/number_lanes.hpp"
 #include "cpu/crt/round_bytes.hpp"
 #include "cpu/stages/columns.hpp"
 #include "cpu/stages/multiply.hpp"
@@ -38,6 +39,8 @@ class Integers {
       if (has_columns() && output_type(plan) == OutputType::residue8 && can_round_bytes())
         signed_columns_ = make_signed_columns(constants_);
     }
+    if (has_columns() && output_type(plan) == OutputType::residue32)
+      numbers_ = make_number_crt(constants_, first_moduli(plan, count));
   }
 
   // The number of an entry.
@@ -69,16 +72,16 @@ class Integers {
 
   // Whether round_certain_at serves results of type T.
   template <class T>
-  bool tests_bytes() const {
-    return std::is_same_v<T, double> && signed_columns_.groups > 0;
+  bool tests_residues() const {
+    return std::is_same_v<T, double> && (signed_columns_.groups > 0 || numbers_.count > 0);
   }
-  // As round_certain, of entries that need not be loaded. Range: tests and tests_bytes.
+  // As round_certain, of entries that need not be loaded. Range: tests and tests_residues.
   template <class T>
   void round_certain_at(std::int64_t first, int n, const std::int32_t* exponent, const double* error, Rounding rounding,
                         T* result, std::int64_t* refused) const {
     if constexpr (std::is_same_v<T, double>) {
       LanePairs pairs;
-      pair_by_bytes(first, n, pairs);
+      numbers_.count > 0 ? pair_by_numbers(first, n, pairs) : pair_by_bytes(first, n, pairs);
       ozfp4::round_certain(pairs, signed_columns_.loss, n, exponent, error, rounding, result, refused);
     }
   }
@@ -89,6 +92,7 @@ class Integers {
   void pair(std::int64_t first, int n, LanePairs& lanes) const {
     if constexpr (Words == 5 || Words == 6) {
       if (rounds_bytes()) return pair_by_bytes(first, n, lanes);
+      if (numbers_.count > 0) return pair_by_numbers(first, n, lanes);
       Columns<Words> column;
       columns(first, n, column);
       pair_lanes(column, n, constants_.product, lanes);
@@ -141,11 +145,29 @@ class Integers {
     for (int i = 0; i < n; ++i) lanes.refused[i] = static_cast<std::int64_t>(refused >> i & 1);
   }
 
+  void numbers(std::int64_t first, int n, LaneNumbers& lanes) const {
+    number_lanes(numbers_, static_cast<const std::uint32_t*>(output_) + first, entries_, n, lanes);
+  }
+
+  void pair_by_numbers(std::int64_t first, int n, LanePairs& lanes) const {
+    LaneNumbers own;
+    numbers(first, n, own);
+    pair_lanes(own.high, own.middle, own.low, n, lanes);
+    std::copy_n(own.refused, n, lanes.refused);
+  }
+
   const std::uint8_t* bytes(std::int64_t first) const { return static_cast<const std::uint8_t*>(output_) + first; }
 
   template <class T>
   void round_any(std::int64_t first, int n, const std::int32_t* exponent, T* result) const {
     if (has_columns()) {
+      if constexpr (std::is_same_v<T, double>) {
+        if (numbers_.count > 0) {
+          LaneNumbers lanes;
+          numbers(first, n, lanes);
+          if (round_numbers(lanes, n, exponent, result)) return;
+        }
+      }
       Columns<Words> column;
       columns(first, n, column);
       if constexpr (Words == 5 && sizeof(T) == 8) {
@@ -198,6 +220,7 @@ class Integers {
   std::int64_t columns_, entries_;
   CrtConstants<Words> constants_{};
   SignedColumns signed_columns_;
+  NumberCrt numbers_;
 };
 
 }  // namespace ozfp4

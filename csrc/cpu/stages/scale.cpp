@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "arith/float_fields.hpp"
 #include "arith/scale_entry.hpp"
@@ -16,15 +17,18 @@ namespace {
 // Largest finite magnitude (as bits) of a line, and the largest of all, which tells infinities and NaNs.
 template <class Bits, class T>
 inline void magnitudes_impl(const T* x, std::int64_t n, Bits& finite, Bits& any) {
-  Bits largest_finite = 0, largest = 0;
+  // Vectors below AVX-512 compare only signed numbers of 64 bits, which magnitudes are as well.
+  using Signed = std::make_signed_t<Bits>;
+  constexpr auto infinity = static_cast<Signed>(kInfinityBits<T>);
+  Signed largest_finite = 0, largest = 0;
   for (std::int64_t i = 0; i < n; ++i) {
-    const Bits magnitude = magnitude_bits(x[i]);
-    const Bits kept = magnitude < kInfinityBits<T> ? magnitude : 0;
+    const auto magnitude = static_cast<Signed>(magnitude_bits(x[i]));
+    const Signed kept = magnitude < infinity ? magnitude : 0;
     largest_finite = kept > largest_finite ? kept : largest_finite;
     largest = magnitude > largest ? magnitude : largest;
   }
-  finite = largest_finite;
-  any = largest;
+  finite = static_cast<Bits>(largest_finite);
+  any = static_cast<Bits>(largest);
 }
 
 // Sum of (x * first * second)^2 over the finite entries; the two powers of two together are 2^-e and keep within range.

@@ -108,7 +108,7 @@ class WordSums {
   }
 
   template <class T>
-  bool tests_bytes() const {
+  bool tests_residues() const {
     return false;
   }
   template <class T>

@@ -1,0 +1,42 @@
+// A line of integers of up to 53 bits as FP64 numbers, and its residues modulo numbers of up to 23.5 bits: nothing passes through
+// integers of 64 bits, for which vectors below AVX-512 have neither shifts nor conversions.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "arith/limbs/residue.hpp"
+#include "cpu/encode/wide_line.hpp"
+#include "plan/plan.hpp"
+
+namespace ozfp4 {
+
+// Both pieces of every integer (arith/limbs/residue.hpp).
+struct NumberLine {
+  double high[kLine], low[kLine];
+};
+
+// Integers of n entries at scale 2^shift; 0 for non-finite entries. Range: n <= kLine, |x| 2^shift <= 2^53.
+void quantise_numbers(const double* x, std::int64_t n, int shift, NumberLine& line);
+void quantise_numbers(const float* x, std::int64_t n, int shift, NumberLine& line);
+
+// The integers themselves. Range: n <= kLine, |v| <= 2^53.
+void take_numbers(const std::int64_t* v, std::int64_t n, NumberLine& line);
+
+class NumberEncoder {
+ public:
+  // Of the first `count` moduli. `is_streamed`: planes are written past the caches. Range: scheme II, planes of FP64.
+  NumberEncoder(const Plan& plan, int count, bool is_streamed);
+
+  // Planes of one line of n <= kLine integers; `pitch` is the distance between planes.
+  void encode(const NumberLine& line, std::int64_t n, void* planes, std::int64_t pitch) const;
+
+  // Range: plans that it serves.
+  static bool serves(const Plan& plan) { return plan.has_moduli() && plan.alphabet.entry == PlaneEntry::fp64; }
+
+ private:
+  std::vector<LargeModulus> moduli_;
+  bool is_streamed_;
+};
+
+}  // namespace ozfp4
