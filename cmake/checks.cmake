@@ -47,6 +47,7 @@ set_source_files_properties(tests/cpu/accuracy/update_lanes_check.cpp PROPERTIES
 add_check(cpu/bytes/packed_check.cpp ozfp4_cpu)
 add_check(cpu/limbs/limbs_check.cpp ozfp4_cpu)
 add_check(cpu/products_check.cpp ozfp4_cpu)
+add_check(cpu/squares_check.cpp ozfp4_cpu)
 add_check(cpu/workspace_check.cpp ozfp4_cpu)
 if(TARGET ozfp4_blas)
   add_check(interpose/verify_check.cpp ozfp4_cpu)

@@ -1,5 +1,5 @@
-// Direct CRT of one entry in FP64 numbers, from up to six residues below 2^23.5: what CPUs do four or eight at a time that have no
-// vectors of long products.
+// Direct CRT of one entry in FP64 numbers, from up to six residues below 2^23.5: what CPUs do four or eight at a time that have
+// no vectors of long products.
 //
 // With P and the weights w_i < P of arith/wide/crt.hpp, both cut into N balanced digits of 24 bits, w_i = sum_j w_ij 2^(24 j),
 // |w_ij| <= 2^23, as many as there are residues,

@@ -24,10 +24,10 @@ inline void lanes_impl(const NumberCrt& constants, const std::uint32_t* residues
 }
 
 // A function per count, because GCC clones functions but not templates.
-#define OZFP4_NUMBER_LANES(N)                                                                                                  \
+#define OZFP4_NUMBER_LANES(N)                                                                                                 \
   OZFP4_VECTORISED void number_lanes##N(const NumberCrt& constants, const std::uint32_t* residues, std::int64_t pitch, int n, \
-                                        LaneNumbers& lanes) {                                                                  \
-    lanes_impl<N>(constants, residues, pitch, n, lanes);                                                                       \
+                                        LaneNumbers& lanes) {                                                                 \
+    lanes_impl<N>(constants, residues, pitch, n, lanes);                                                                      \
   }
 OZFP4_NUMBER_LANES(2)
 OZFP4_NUMBER_LANES(3)

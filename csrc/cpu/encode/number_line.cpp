@@ -1,5 +1,7 @@
 #include "cpu/encode/number_line.hpp"
 
+#include <algorithm>
+
 #include "arith/scale_entry.hpp"
 #include "cpu/encode/quantise.hpp"
 #include "cpu/runtime/stream.hpp"
@@ -33,9 +35,26 @@ OZFP4_VECTORISED void split_integers(const std::int64_t* v, std::int64_t n, Numb
   for (std::int64_t i = 0; i < n; ++i) put_pieces(static_cast<double>(v[i]), i, line);
 }
 
-OZFP4_VECTORISED void residue_line(const NumberLine& line, std::int64_t n, const LargeModulus& m, double* limbs) {
+// Returns the sum of the squares, of which each addition rounds.
+OZFP4_VECTORISED double residue_line(const NumberLine& line, std::int64_t n, const LargeModulus& m, double* limbs) {
+  constexpr int lanes = 16;
   const LargeModulus own = m;  // which no limb overwrites
-  for (std::int64_t i = 0; i < n; ++i) limbs[i] = balanced_residue_of(LargePieces{line.high[i], line.low[i]}, own);
+  double squares[lanes] = {};
+  std::int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    for (int l = 0; l < lanes; ++l) {
+      const double limb = balanced_residue_of(LargePieces{line.high[i + l], line.low[i + l]}, own);
+      limbs[i + l] = limb;
+      squares[l] += limb * limb;
+    }
+  }
+  for (; i < n; ++i) {
+    limbs[i] = balanced_residue_of(LargePieces{line.high[i], line.low[i]}, own);
+    squares[0] += limbs[i] * limbs[i];
+  }
+  double sum = 0;
+  for (const double part : squares) sum += part;
+  return sum;
 }
 
 template <class T>
@@ -60,19 +79,15 @@ NumberEncoder::NumberEncoder(const Plan& plan, int count, bool is_streamed) : is
   for (int g = 0; g < count; ++g) moduli_.push_back(make_large_modulus(plan.groups[static_cast<std::size_t>(g)].modulus));
 }
 
-void NumberEncoder::encode(const NumberLine& line, std::int64_t n, void* planes, std::int64_t pitch) const {
+void NumberEncoder::encode(const NumberLine& line, std::int64_t n, void* planes, std::int64_t pitch) {
   auto* to = static_cast<double*>(planes);
+  double limbs[kLine];
   for (const LargeModulus& m : moduli_) {
-    if (is_streamed_) {
-      double limbs[kLine];
-      residue_line(line, n, m, limbs);
-      stream_line(limbs, n, to);
-    } else {
-      residue_line(line, n, m, to);
-    }
+    const double squares = residue_line(line, n, m, is_streamed_ ? limbs : to);
+    if (is_streamed_) stream_line(limbs, n, to);
+    largest_squares_ = std::max(largest_squares_, squares);
     to += pitch;
   }
-  if (is_streamed_) stream_fence();
 }
 
 }  // namespace ozfp4

@@ -11,6 +11,7 @@
 #include "cpu/blas/blas_threads.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
+#include "cpu/stages/encode.hpp"
 #include "cpu/threading/tiles.hpp"
 
 namespace ozfp4 {
@@ -147,6 +148,7 @@ template <class Real>
 struct Operands {
   const MultiplyShape& shape;
   Planes<Real> a, b;
+  double largest_sum;
 };
 
 // acc += A_plane[rows of the tile] B_plane[its columns]^T over [k0, k0 + k).
@@ -174,13 +176,33 @@ void for_tile(const MultiplyShape& shape, const Tile& tile, Real* acc, Stored* o
 template <class Real>
 using Residue = std::conditional_t<sizeof(Real) == 4, std::uint8_t, std::int32_t>;
 
+// Pieces of K between two folds, and what one of k entries adds to the magnitude of a sum at most: by the largest product, or
+// where that makes them shorter than what is known of the sums, by that.
+class Pieces {
+ public:
+  // Of sums that start with up to `start` and may not exceed `limit`.
+  Pieces(const Group& group, std::int64_t inners, std::int64_t start, std::int64_t limit, double largest_sum)
+      : max_product_(group.max_product) {
+    const std::int64_t longest = accumulator_k_max(max_product_, limit, start);
+    // So far below 2^53 an integer is an FP64 number, and so is one more.
+    is_known_ = longest < std::min(inners, kSquaresInner) && largest_sum + 1 <= static_cast<double>(limit - start);
+    if (is_known_) largest_sum_ = static_cast<std::int64_t>(largest_sum) + 1;
+    length_ = is_known_ ? kSquaresInner : even_piece(inners, longest);
+  }
+  std::int64_t length() const { return length_; }
+  std::int64_t bound(std::int64_t k) const { return is_known_ ? largest_sum_ : k * max_product_; }
+
+ private:
+  std::int64_t max_product_, length_, largest_sum_ = 0;
+  bool is_known_;
+};
+
 // One modulus, one tile: Horner's rule over the chain, K cut where the accumulator demands it.
 template <class Real>
 void multiply_chain(const Group& group, const Operands<Real>& operands, const Tile& tile, bool accumulate, Residue<Real>* output,
                     Real* acc) {
   const std::int64_t limit = exact_limit<Real>() - group.modulus;  // reduce() needs |acc| <= limit
-  const std::int64_t piece =
-      even_piece(operands.shape.inners, accumulator_k_max(group.max_product, limit, group.modulus / 2 + 2));
+  const Pieces pieces(group, operands.shape.inners, group.modulus / 2 + 2, limit, operands.largest_sum);
   const Real modulus = static_cast<Real>(group.modulus), inverse = Real(1) / modulus;
   std::int64_t held = 0;  // bound of |acc|
   bool started = false;
@@ -191,12 +213,12 @@ void multiply_chain(const Group& group, const Operands<Real>& operands, const Ti
     held = (group.modulus / 2 + 2) * multiplier;
   };
   for (const Step& step : group.chain) {
-    for (std::int64_t k0 = 0; k0 < operands.shape.inners; k0 += piece) {
-      const std::int64_t k = std::min(piece, operands.shape.inners - k0);
-      if (held + k * group.max_product > limit) fold(1);
+    for (std::int64_t k0 = 0; k0 < operands.shape.inners; k0 += pieces.length()) {
+      const std::int64_t k = std::min(pieces.length(), operands.shape.inners - k0);
+      if (held + pieces.bound(k) > limit) fold(1);
       multiply_piece(operands, step.a_plane, step.b_plane, tile, k0, k, started, acc);
       started = true;
-      held += k * group.max_product;
+      held += pieces.bound(k);
     }
     if (step.multiplier != 0 && &step != &group.chain.back()) fold(step.multiplier);
   }
@@ -255,13 +277,14 @@ Sharing share(const MultiplyShape& shape, std::int64_t accumulators, int groups,
 
 template <class Real>
 void multiply_all(const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a, const void* planes_b,
-                  bool accumulate, void* output, void* scratch, const std::function<void(double)>& progress) {
+                  bool accumulate, void* output, void* scratch, const std::function<void(double)>& progress, double largest_sum) {
   const bool is_decoded = sizeof(Real) == 4;
   const std::int64_t decoded = is_decoded ? most_planes(plan) * shape.inners : 0;
   auto* workspace = static_cast<Real*>(scratch);
   Operands<Real> operands{shape,
                           {planes_a, shape.rows, shape.inners, workspace},
-                          {planes_b, shape.columns, shape.inners, workspace + decoded * shape.rows}};
+                          {planes_b, shape.columns, shape.inners, workspace + decoded * shape.rows},
+                          largest_sum};
   Real* accumulators = workspace + decoded * (shape.rows + shape.columns);
   const int groups = plan.groups_of(count);
   int terms = 0;
@@ -326,11 +349,12 @@ std::int64_t cpu_multiply_scratch(const Plan& plan, const MultiplyShape& shape) 
 }
 
 void cpu_multiply(const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a, const void* planes_b,
-                  bool accumulate, void* output, void* scratch, const std::function<void(double)>& progress) {
+                  bool accumulate, void* output, void* scratch, const std::function<void(double)>& progress, double largest_sum) {
   if (plan.alphabet.entry == PlaneEntry::fp64) {
-    multiply_all<double>(plan, count, shape, planes_a, planes_b, accumulate, output, scratch, progress);
+    multiply_all<double>(plan, count, shape, planes_a, planes_b, accumulate, output, scratch, progress, largest_sum);
   } else {
-    multiply_all<float>(plan, count, shape, planes_a, planes_b, accumulate, output, scratch, progress);
+    multiply_all<float>(plan, count, shape, planes_a, planes_b, accumulate, output, scratch, progress,
+                        std::numeric_limits<double>::infinity());
   }
 }
 

@@ -12,7 +12,8 @@ namespace {
 // Extents of a tile whose product by one thread has nearly the rate of a large one, as OpenBLAS blocks its operands: with the
 // kernels of AVX2 it keeps up to 512 columns, 256 along K, in the second-level cache, where 256 leave room for the rest; those of
 // AVX-512 repack the rows for every few columns. Of DGEMM's rate on 2048 x 2048 x 2048 on an AMD EPYC of the Zen 4 generation,
-// folds included: AVX2 1024 x 256 tiles 97 percent, 512 x 512 95, 512 x 2048 95; AVX-512 512 x 2048 96, 512 x 512 91, 1024 x 256 86.
+// folds included: AVX2 1024 x 256 tiles 97 percent, 512 x 512 95, 512 x 2048 95; AVX-512 512 x 2048 96, 512 x 512 91, 1024 x
+// 256 86.
 struct Sides {
   std::int64_t rows, columns;
 };

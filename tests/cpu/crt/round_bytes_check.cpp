@@ -51,7 +51,8 @@ void check_group(const std::string& name, const std::vector<std::int64_t>& modul
   for (int i = 0; i < n; ++i) {
     const Integer& x = integers[(first + static_cast<std::size_t>(i)) % integers.size()];
     for (std::size_t g = 0; g < moduli.size(); ++g)
-      residues[g * static_cast<std::size_t>(pitch) + static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(residue_of(x, moduli[g]));
+      residues[g * static_cast<std::size_t>(pitch) + static_cast<std::size_t>(i)] =
+          static_cast<std::uint8_t>(residue_of(x, moduli[g]));
     exponent[static_cast<std::size_t>(i)] = random_int(least, most);
     expected[static_cast<std::size_t>(i)] = round_scaled<T>(x, exponent[static_cast<std::size_t>(i)]);
   }
