@@ -60,8 +60,8 @@ OZFP4_HD ThreePieces crt_in_numbers(const double (&residue)[N], const NumberCrt&
     digit[j] -= carry;
     digit[j + 1] += carry * inverse_unit;
   }
-  // Zeros of either sign become +0.
-  return {digit[1] * unit + (digit[0] + 0.0), (digit[3] * unit + digit[2]) * 0x1p48, (digit[5] * unit + digit[4]) * 0x1p96};
+  // A digit that is -0 is +0 with a carry of +0 added to it, and so is the first one with the second.
+  return {digit[1] * unit + digit[0], (digit[3] * unit + digit[2]) * 0x1p48, (digit[5] * unit + digit[4]) * 0x1p96};
 }
 
 // Digit j of a number that is not negative, less than half of the unit or a carry to the next one.

@@ -12,7 +12,7 @@
 #include "arith/limbs/residue.hpp"
 #include "cpu/bytes/packed.hpp"
 #include "cpu/encode/byte_residues.hpp"
-#include "cpu/encode/number_line.hpp"
+#include "cpu/encode/numbers/number_line.hpp"
 #include "cpu/encode/pair_planes.hpp"
 #include "cpu/encode/quantise.hpp"
 #include "cpu/encode/residue_planes.hpp"

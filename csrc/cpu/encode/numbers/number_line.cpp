@@ -1,4 +1,4 @@
-#include "cpu/encode/number_line.hpp"
+#include "cpu/encode/numbers/number_line.hpp"
 
 #include <algorithm>
 
