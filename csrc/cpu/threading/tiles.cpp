@@ -9,11 +9,9 @@
 namespace ozfp4 {
 namespace {
 
-// Extents of a tile whose product by one thread has nearly the rate of a large one, as OpenBLAS blocks its operands: with the
-// kernels of AVX2 it keeps up to 512 columns, 256 along K, in the second-level cache, where 256 leave room for the rest; those of
-// AVX-512 repack the rows for every few columns. Of DGEMM's rate on 2048 x 2048 x 2048 on an AMD EPYC of the Zen 4 generation,
-// folds included: AVX2 1024 x 256 tiles 97 percent, 512 x 512 95, 512 x 2048 95; AVX-512 512 x 2048 96, 512 x 512 91, 1024 x
-// 256 86.
+// Extents of a tile whose product by one thread has nearly the rate of a large one, which depends on OpenBLAS's kernels. Of
+// DGEMM's rate on 2048 x 2048 x 2048 on an AMD EPYC of the Zen 4 generation, folds included: those of AVX2 have 97 percent by
+// 1024 x 256, 94 by 512 x 512, 95 by 512 x 2048; those of AVX-512 86, 90 and 96.
 struct Sides {
   std::int64_t rows, columns;
 };
