@@ -9,7 +9,7 @@ import ozfp4
 
 LENGTHS = (255, 256, 257, 511, 512, 513, 1024, 1025, 1537)  # around pieces of 256 and of 512
 PLAN = ozfp4.plan(4, 4, max(LENGTHS), backend="fp64")
-MODULI = sorted({term.modulus for term in PLAN.terms})
+MODULI = sorted({term.modulus for term in PLAN.terms if term.modulus is not None})
 
 
 def with_residue(residue: np.ndarray, m: int) -> np.ndarray:
