@@ -13,4 +13,10 @@ inline constexpr std::int64_t kEightLanes = 2 * kEntryLanes;
 // lanes and of the others.
 void find_in_eight(const double* x, std::int64_t step, std::int64_t count, bool has_facts, LaneFacts (&facts)[2]);
 
+// Of one line, whose entries are x[i] for i < 8 count: of four lanes, each of which has two of the eight.
+void find_in_row(const double* x, std::int64_t count, bool has_facts, LaneFacts& facts);
+
+// What both say, of lanes of the same lines.
+void join(LaneFacts& facts, const LaneFacts& others, bool has_facts);
+
 }  // namespace ozfp4

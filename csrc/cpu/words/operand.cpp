@@ -24,17 +24,6 @@ bool is_subnormal(T x) {
   return magnitude != 0 && magnitude >> (FloatFormat<T>::precision - 1) == 0;
 }
 
-// Those of both for lanes of the same lines.
-void join(LaneFacts& facts, const LaneFacts& others, bool has_facts) {
-  for (std::int64_t l = 0; l < kEntryLanes; ++l) {
-    facts.largest[l] = std::max(facts.largest[l], others.largest[l]);
-    if (!has_facts) continue;
-    facts.nonzeros[l] += others.nonzeros[l];
-    facts.fields[l] += others.fields[l];
-    facts.least[l] = std::min(facts.least[l], others.least[l]);
-  }
-}
-
 }  // namespace
 
 template <std::int64_t Lines>
@@ -144,23 +133,22 @@ void WordOperand<Lines>::find_group(std::int64_t group, bool has_facts, PieceFac
   const auto [x, line_step, inner_step] = lying(group);
   PieceFacts* own = pieces + group * Lines;
   const std::int64_t lines = lines_of(group);
-  LaneFacts facts[2];
   if constexpr (Lines == 1) {
     if (lines == 0) return;
     const std::int64_t whole = view_.inner / kEightLanes;
-    find_in_eight(x, kEightLanes, whole, has_facts, facts);
-    join(facts[0], facts[1], has_facts);
+    LaneFacts facts;
+    find_in_row(x, whole, has_facts, facts);
     if (view_.inner % kEightLanes != 0) {
       double rest[kEightLanes] = {};
       std::copy(x + whole * kEightLanes, x + view_.inner, rest);
-      LaneFacts of_rest[2];
-      find_in_eight(rest, kEightLanes, 1, has_facts, of_rest);
-      join(facts[0], of_rest[0], has_facts);
-      join(facts[0], of_rest[1], has_facts);
+      LaneFacts of_rest;
+      find_in_row(rest, 1, has_facts, of_rest);
+      join(facts, of_rest, has_facts);
     }
-    settle_line(group, 0, has_facts, facts[0], 0, kEntryLanes, *own);
+    settle_line(group, 0, has_facts, facts, 0, kEntryLanes, *own);
   } else {
     static_assert(Lines % kEightLanes == 0);
+    LaneFacts facts[2];
     for (std::int64_t first = 0; first < lines; first += kEightLanes) {
       find_in_eight(x + first, inner_step, view_.inner, has_facts, facts);
       for (std::int64_t i = 0; i < std::min(kEightLanes, lines - first); ++i) {
@@ -289,6 +277,7 @@ void WordOperand<Lines>::cut(std::int64_t begin, std::int64_t end, const ScaleRe
                   view_.inner,
                   {},
                   {},
+                  lines_->scales.special_lines == 0,
                   nullptr};
     std::fill_n(own.scale, kPanelLines, 1.0);
     for (std::int64_t l = 0; l < own.lines; ++l) {
