@@ -7,6 +7,8 @@
 // tile is loaded three products or more before it is read, and two tiles serve three products.
 #pragma once
 
+#include <algorithm>
+
 #include "cpu/limbs/unit.hpp"
 
 namespace ozfp4 {

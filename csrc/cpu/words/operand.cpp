@@ -259,7 +259,7 @@ void WordOperand<Lines>::raise(int most_bits, const ScaleRequest& request) {
   shift.assign(scales.shift.begin(), scales.shift.end());
   for (std::size_t i = 0; most_bits > 0 && i < shift.size(); ++i) {
     const int bits = scales.records.empty() ? request.bits : scales.records[i].capacity;
-    shift[i] += std::min(most_bits - bits, kMostRaised);
+    shift[i] += std::clamp(most_bits - bits, 0, kMostRaised);  // of special lines, whose results are void, bits may be any
   }
 }
 
