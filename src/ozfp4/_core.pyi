@@ -200,8 +200,12 @@ class RepeatedMatmul:
         rounding: str,
         way: str,
     ) -> None: ...
-    def multiply(self, a: _Array, b: _Array) -> _Array | None:
-        """None where the decision is due again."""
+
+def repeated(
+    made: dict[tuple[Any, ...], RepeatedMatmul], a: _Array, b: _Array, settings: tuple[Any, ...], *since: Any
+) -> tuple[tuple[Any, ...], _Array | None]:
+    """What two products share that differ in their data alone, and the product by what `made` has under that; None where it has
+    nothing, or where the decision is due again."""
 
 class SharedScales:
     """Scales of whole lines of `k` entries from the facts of their pieces, `words`: (places, lines, 6), each as of

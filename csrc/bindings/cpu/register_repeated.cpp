@@ -6,6 +6,7 @@
 
 #include "bindings/prepared/stack.hpp"
 #include "bindings/register.hpp"
+#include "bindings/tensors/python.hpp"
 #include "bindings/views.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/matmul.hpp"
@@ -69,6 +70,33 @@ class RepeatedMatmul {
   MatmulOptions options_;
 };
 
+py::tuple extents_of(const py::array& array) {
+  py::tuple found(array.ndim());
+  for (py::ssize_t axis = 0; axis < array.ndim(); ++axis) {
+    PyTuple_SET_ITEM(found.ptr(), axis, answer_of(PyLong_FromSsize_t(array.shape()[axis])).release().ptr());
+  }
+  return found;
+}
+
+// repeated(made, a, b, settings, *since): what the product of these arrays has in common with those that differ in their data
+// alone, and the product by what `made` has under that; None where it has nothing.
+py::object repeated(PyObject* const* given, Py_ssize_t count) {
+  constexpr Py_ssize_t most = 8;
+  if (count < 4 || count > most || !PyDict_CheckExact(given[0])) throw py::type_error("made, a, b, settings, *since: are needed");
+  for (const int i : {1, 2}) {
+    if (!py::isinstance<py::array>(given[i])) throw py::type_error("a, b: arrays are needed");
+  }
+  const auto a = py::reinterpret_borrow<py::array>(given[1]), b = py::reinterpret_borrow<py::array>(given[2]);
+  py::tuple like(4 + count - 3);
+  const py::object own[] = {extents_of(a), extents_of(b), a.dtype(), b.dtype()};
+  Py_ssize_t at = 0;
+  for (const py::object& each : own) PyTuple_SET_ITEM(like.ptr(), at++, Py_NewRef(each.ptr()));
+  for (Py_ssize_t i = 3; i < count; ++i) PyTuple_SET_ITEM(like.ptr(), at++, Py_NewRef(given[i]));
+  PyObject* const before = found_in(given[0], like);
+  if (before == nullptr) return py::make_tuple(like, py::none());
+  return py::make_tuple(like, py::handle(before).cast<const RepeatedMatmul&>().multiply(a, b));
+}
+
 }  // namespace
 
 void register_repeated(py::module_& module) {
@@ -76,8 +104,8 @@ void register_repeated(py::module_& module) {
       .def(py::init<py::object, const py::array&, const py::array&, py::dtype, std::int64_t, const std::string&,
                     const std::string&, const std::string&>(),
            py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("dtype"), py::arg("workspace_limit"), py::arg("accuracy"),
-           py::arg("rounding"), py::arg("way"))
-      .def("multiply", &RepeatedMatmul::multiply, py::arg("a").noconvert(), py::arg("b").noconvert());
+           py::arg("rounding"), py::arg("way"));
+  module.attr("repeated") = builtin<repeated>("repeated");
 }
 
 }  // namespace ozfp4::bindings

@@ -65,6 +65,29 @@ pybind11::object builtin_of(const pybind11::object& owner, const char* name) {
   return answer_of(PyCFunction_NewEx(&definition, self.ptr(), nullptr));
 }
 
+// The same without an object: `call(arguments, count)`.
+template <pybind11::object (*call)(PyObject* const*, Py_ssize_t)>
+PyObject* fast_call_of_none(PyObject*, PyObject* const* given, Py_ssize_t count) {
+  return returned([&] { return call(given, count); });
+}
+
+template <pybind11::object (*call)(PyObject* const*, Py_ssize_t)>
+pybind11::object builtin(const char* name) {
+  static PyMethodDef definition{name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&fast_call_of_none<call>)),
+                                METH_FASTCALL, nullptr};
+  return answer_of(PyCFunction_NewEx(&definition, nullptr, nullptr));
+}
+
+// What a dictionary has there; null where it has nothing, or where the key is not hashable.
+inline PyObject* found_in(pybind11::handle dictionary, pybind11::handle key) {
+  PyObject* const found = PyDict_GetItemWithError(dictionary.ptr(), key.ptr());
+  if (found == nullptr && PyErr_Occurred() != nullptr) {
+    if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw pybind11::error_already_set();
+    PyErr_Clear();
+  }
+  return found;
+}
+
 // A tuple among the arguments of a builtin function, whose number is told.
 inline pybind11::tuple tuple_at(PyObject* const* given, Py_ssize_t count, Py_ssize_t place, Py_ssize_t number) {
   if (count != number || !PyTuple_Check(given[place])) {

@@ -20,6 +20,7 @@ from .decision import Decision
 
 made: dict[tuple[Any, ...], _core.RepeatedMatmul] = {}  # by likeness
 _MOST_MADE = 512
+_repeated = _core.repeated
 _TAKEN = (np.dtype(np.float64), np.dtype(np.float32))
 
 
@@ -27,14 +28,7 @@ def product(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], settings: tuple[An
     """What two products share that differ in their data alone, and the product if one like it has been made; None
     otherwise, or where the decision is due again. The `settings` have beside each number its type: 2.0 == 2, and True == 1."""
     # The generations because a kernel may be disabled by now, or others be measured as faster.
-    like = (
-        a.shape, b.shape, a.dtype, b.dtype, settings, guard.generation, this_machine.generation, cpu.forced_way,
-    )  # fmt: skip
-    try:
-        before = made.get(like)
-    except TypeError:  # an argument that is not hashable
-        return None, None
-    return like, None if before is None else before.multiply(a, b)
+    return _repeated(made, a, b, settings, guard.generation, this_machine.generation, cpu.forced_way)
 
 
 def enter(like: tuple[Any, ...], request: MatmulRequest, decision: Decision) -> None:
