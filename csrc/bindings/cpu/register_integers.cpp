@@ -96,7 +96,7 @@ py::object direct_matmul(const py::array& a, const py::array& b, py::array out, 
   outcome["word_bits"] = total.word_bits;
   outcome["products"] = out.size() == 0 ? 0 : total.products;
   outcome["may_overflow"] = total.may_overflow;
-  return std::move(outcome);
+  return outcome;
 }
 
 }  // namespace

@@ -93,7 +93,8 @@ void add_moduli(Plan& plan, std::int64_t k) {
   const ModulusSource& source = plan.alphabet.moduli;
   if (!source.complex_sets.empty()) {
     const Table<std::uint16_t>& moduli = source.complex_set_moduli;
-    const plan::RecipeSet& chosen = find_least_set(source.complex_sets, moduli, largest_square(plan.bits, 0), k);
+    const auto largest = largest_square(plan.bits, 0);  // GCC 13 takes what is found for a part of a temporary
+    const plan::RecipeSet& chosen = find_least_set(source.complex_sets, moduli, largest, k);
     for (int i = 0; i < chosen.size; ++i) {
       const std::uint16_t m = moduli.data[chosen.first + i];
       add_modulus(plan, m, &find_recipe(source.recipes, m));

@@ -62,7 +62,8 @@ bool suffices(const Plan& plan, std::int64_t k) {
 
 void add_least_set(Plan& plan, const ModulusSource& source, std::int64_t k) {
   const Table<std::uint16_t>& moduli = source.set_moduli;
-  const plan::RecipeSet& chosen = find_least_set(source.sets, moduli, largest_square(plan.bits, plan.cut), k);
+  const auto largest = largest_square(plan.bits, plan.cut);  // GCC 13 takes what is found for a part of a temporary
+  const plan::RecipeSet& chosen = find_least_set(source.sets, moduli, largest, k);
   for (int i = 0; i < chosen.size; ++i) add_recipe(plan, find_recipe(source.recipes, moduli.data[chosen.first + i]));
 }
 
