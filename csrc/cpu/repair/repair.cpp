@@ -1,6 +1,7 @@
 #include "cpu/repair/repair.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -13,6 +14,8 @@ namespace {
 
 constexpr std::int64_t kColumns = 64;  // of one word of the list
 constexpr std::int64_t kProductGrain = 1 << 16;
+// Entries of a column that are asked for before they are read: each lies in a cache line of its own, and mostly in a page.
+constexpr std::int64_t kAhead = 32;
 
 template <class T>
 DotLine<T> line_of(const OperandView& view, const Scales& scales, std::int64_t outer) {
@@ -35,12 +38,15 @@ class Panel {
     if (first != first_) {
       first_ = first;
       copied_ = 0;
-      entries_.resize(static_cast<std::size_t>(kColumns * view_.inner));
+      if (entries_ == nullptr) entries_.reset(new B[static_cast<std::size_t>(kColumns * view_.inner)]);
     }
-    B* own = entries_.data() + lane * view_.inner;
+    B* own = entries_.get() + lane * view_.inner;
     if ((copied_ >> lane & 1) == 0) {
       const char* address = static_cast<const char*>(line.data);
-      for (std::int64_t k = 0; k < view_.inner; ++k) own[k] = load<B>(address + k * line.stride);
+      for (std::int64_t k = 0; k < view_.inner; ++k) {
+        if (k + kAhead < view_.inner) __builtin_prefetch(address + (k + kAhead) * line.stride);
+        own[k] = load<B>(address + k * line.stride);
+      }
       copied_ |= std::uint64_t(1) << lane;
     }
     line.data = own;
@@ -54,7 +60,7 @@ class Panel {
   bool copies_;
   std::int64_t first_ = -1;
   std::uint64_t copied_ = 0;
-  std::vector<B> entries_;
+  std::unique_ptr<B[]> entries_;  // room for all columns of the word, of which those copied are touched
 };
 
 // One entry of the target, rounded once.
