@@ -52,31 +52,31 @@ OZFP4_HD int fp64_extra(const LineFacts& facts, std::int64_t k) {
   return serves_itself(facts, overlap, kShortExtraBits) ? kShortExtraBits : deep_bits;
 }
 
-// Never more than the span, with which nothing is rounded. A span of p + 4 bits or fewer is kept; but one of p + 1 (random
-// numbers in multiples of 2^-p-1 and smaller units) only where p bits do not serve.
-OZFP4_HD int fp64_capacity(const LineFacts& facts, std::int64_t k, int precision) {
-  const int bits = span(facts), most = precision + fp64_extra(facts, k);
-  if (bits <= precision + 4 && !(bits == precision + 1 && most == precision)) return bits < 2 ? 2 : bits;
-  return bits < most ? bits : most;
+// Of a line of that span where longer ones have `most` bits. Never more than the span, with which nothing is rounded. In fp64 a
+// span of p + 4 bits or fewer is kept; but one of p + 1 (random numbers in multiples of 2^-p-1 and smaller units) only where p
+// bits do not serve.
+OZFP4_HD int capacity_of_span(Accuracy accuracy, int span, int precision, int most) {
+  if (accuracy == Accuracy::scaled) return most;
+  const bool is_kept = accuracy == Accuracy::fp64 && span <= precision + 4 && !(span == precision + 1 && most == precision);
+  const int bits = is_kept || span < most ? span : most;
+  return bits < 2 ? 2 : bits;
 }
 
 // So many bits that the products of few entries are left to repair (docs/accuracy.md). Normally distributed entries have p + 15,
 // where the largest is below 4, and p + 16 below 8: their integers have about the same norm, so that one number of moduli serves
 // both, and the rounding is as small in both. A product that is added to something may cancel: what is left of it has all of its
 // bits where no entry is rounded, so that its lines are exact wherever a plan holds them.
-OZFP4_HD int correct_capacity(const LineFacts& facts, int precision, bool is_update) {
-  const bool is_widest = is_update || is_deep(facts, kVeryDeep);
-  const int extra = is_widest ? kMostExtraBits : is_deep(facts, kDeep) ? 19 : is_deep(facts, 12) ? 16 : 15;
-  const int bits = span(facts), most = precision + extra;
-  return bits < 2 ? 2 : bits < most ? bits : most;
+OZFP4_HD int correct_extra(const LineFacts& facts, bool is_update) {
+  if (is_update || is_deep(facts, kVeryDeep)) return kMostExtraBits;
+  return is_deep(facts, kDeep) ? 19 : is_deep(facts, 12) ? 16 : 15;
 }
 
 // Range: `bits`, the plan's, is c itself where the accuracy is scaled, else at least accuracy_bits.
 OZFP4_HD int line_capacity(Accuracy accuracy, int bits, const LineFacts& facts, std::int64_t k, int precision,
                            bool is_update = false) {
-  return accuracy == Accuracy::scaled ? bits
-         : accuracy == Accuracy::fp64 ? fp64_capacity(facts, k, precision)
-                                      : correct_capacity(facts, precision, is_update);
+  if (accuracy == Accuracy::scaled) return bits;
+  const int extra = accuracy == Accuracy::fp64 ? fp64_extra(facts, k) : correct_extra(facts, is_update);
+  return capacity_of_span(accuracy, span(facts), precision, precision + extra);
 }
 
 }  // namespace ozfp4

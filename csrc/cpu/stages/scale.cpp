@@ -185,8 +185,15 @@ std::int64_t lines_per_thread(const OperandView& operand) {
   return std::max<std::int64_t>(kTileOuter, 20000 / std::max<std::int64_t>(operand.inner, 1));
 }
 
-// As if they were new, in the memory that they have, but for what settle_line finds of each line.
-void clear(Scales& scales, std::size_t lines, const ScaleRequest& request) {
+// What is known of all lines together.
+void summarise(const std::vector<double>& norms, const ScaleRequest& request, Scales& scales) {
+  end_scales(request, scales);
+  for (const double norm : norms) scales.norm_squared = std::max(scales.norm_squared, norm);
+}
+
+}  // namespace
+
+void begin_scales(std::size_t lines, const ScaleRequest& request, Scales& scales) {
   scales.shift.resize(lines);
   scales.special.resize(lines);
   scales.exponent.resize(lines);
@@ -197,28 +204,34 @@ void clear(Scales& scales, std::size_t lines, const ScaleRequest& request) {
   scales.special_lines = 0;
 }
 
-// What is known of all lines together.
-void summarise(const ScaleRequest& request, Scales& scales) {
-  for (std::size_t i = 0; i < scales.shift.size(); ++i) {
-    scales.special_lines += scales.special[i] != kFinite;
-    if (scales.exponent[i] == kNoExponent) continue;
-    scales.exponents.extend({scales.exponent[i], scales.exponent[i]});
-    const int capacity = request.wants_records() ? scales.records[i].capacity : request.bits;
-    scales.capacities.extend({capacity, capacity});
+void settle_scale(const PieceFacts& line, std::int64_t k, const ScaleRequest& request, std::size_t index, Scales& scales) {
+  settle_line(state_of(line), k, request, index, scales);
+}
+
+void end_scales(const ScaleRequest& request, Scales& scales) {
+  const std::size_t lines = scales.shift.size();
+  std::int64_t special_lines = 0;
+  for (std::size_t i = 0; i < lines; ++i) special_lines += scales.special[i] != kFinite;
+  scales.special_lines = special_lines;
+  LineRange exponents, capacities;
+  for (std::size_t i = 0; i < lines; ++i) {
+    const std::int32_t own = scales.exponent[i];
+    exponents.extend({own == kNoExponent ? exponents.least : own, own == kNoExponent ? exponents.largest : own});
   }
+  for (std::size_t i = 0; i < scales.records.size(); ++i) {
+    const bool is_zero = scales.exponent[i] == kNoExponent;
+    const std::int32_t own = scales.records[i].capacity;
+    capacities.extend({is_zero ? capacities.least : own, is_zero ? capacities.largest : own});
+  }
+  if (!request.wants_records() && !exponents.empty()) capacities = {request.bits, request.bits};
+  scales.exponents = exponents;
+  scales.capacities = capacities;
 }
-
-void summarise(const std::vector<double>& norms, const ScaleRequest& request, Scales& scales) {
-  summarise(request, scales);
-  for (const double norm : norms) scales.norm_squared = std::max(scales.norm_squared, norm);
-}
-
-}  // namespace
 
 Scales cpu_scale(const OperandView& operand, const ScaleRequest& request) {
   const auto lines = static_cast<std::size_t>(operand.outer);
   Scales scales;
-  clear(scales, lines, request);
+  begin_scales(lines, request, scales);
   std::vector<double> norms(lines);
   parallel_for_units(operand.outer, kTileOuter, lines_per_thread(operand), [&](std::int64_t begin, std::int64_t end) {
     with_float(operand.type, [&](auto zero) { scale_lines<decltype(zero)>(operand, request, begin, end, scales, norms.data()); });
@@ -235,15 +248,9 @@ std::vector<PieceFacts> cpu_piece_facts(const OperandView& operand) {
   return pieces;
 }
 
-void find_scales(const std::vector<PieceFacts>& lines, std::int64_t k, const ScaleRequest& request, Scales& scales) {
-  clear(scales, lines.size(), request);
-  for (std::size_t i = 0; i < lines.size(); ++i) settle_line(state_of(lines[i]), k, request, i, scales);
-  summarise(request, scales);
-}
-
 Scales scales_of(const std::vector<PieceFacts>& lines, std::int64_t k, const ScaleRequest& request) {
   Scales scales;
-  clear(scales, lines.size(), request);
+  begin_scales(lines.size(), request, scales);
   std::vector<double> norms(lines.size());
   for (std::size_t i = 0; i < lines.size(); ++i) settle_line(state_of(lines[i]), k, request, i, scales, norms[i]);
   summarise(norms, request, scales);

@@ -102,10 +102,11 @@ PieceFacts WordOperand<Lines>::facts_of_line(std::int64_t group, std::int64_t li
   return piece;
 }
 
-// What lanes of one line say together.
+// What lanes of one line say together, and the scale by that.
 template <std::int64_t Lines>
-void WordOperand<Lines>::settle_line(std::int64_t group, std::int64_t line, bool has_facts, const LaneFacts& facts,
-                                     std::int64_t first_lane, std::int64_t lanes, PieceFacts& piece) const {
+void WordOperand<Lines>::settle_line(std::int64_t group, std::int64_t line, const ScaleRequest& request, const LaneFacts& facts,
+                                     std::int64_t first_lane, std::int64_t lanes) {
+  const bool has_facts = request.wants_records();
   std::uint64_t largest = 0;
   std::int64_t nonzeros = 0, fields = 0;
   double least = std::numeric_limits<double>::infinity();
@@ -118,7 +119,16 @@ void WordOperand<Lines>::settle_line(std::int64_t group, std::int64_t line, bool
   }
   constexpr int lowest = kLeastPlainWeight + 1023;  // field
   const auto field = static_cast<std::int32_t>(float_bits(least) >> 52);
-  if (largest >= kInfinityBits<double> || (has_facts && field < lowest)) {
+  const auto index = static_cast<std::size_t>(group * Lines + line);
+  const bool is_special = largest >= kInfinityBits<double> || (has_facts && field < lowest);
+  if (!is_special && largest >> 52 != 0 && (!has_facts || nonzeros == view_.inner)) {
+    const auto exponent = static_cast<std::int32_t>(largest >> 52) - 1023;
+    if (exponent < kLeastWordExponent) is_served_ = false;
+    settle_full(index, request, {exponent, field - 1023, nonzeros, fields - 1023 * nonzeros});
+    return;
+  }
+  PieceFacts piece;
+  if (is_special) {
     piece = facts_of_line(group, line);
   } else {
     piece.facts.exponent = largest == 0 ? kNoExponent : exponent_of_magnitude<double>(largest);
@@ -126,13 +136,33 @@ void WordOperand<Lines>::settle_line(std::int64_t group, std::int64_t line, bool
     piece.facts.nonzeros = nonzeros;
     piece.facts.exponent_sum = fields - 1023 * nonzeros;
   }
+  if (piece.facts.exponent != kNoExponent && piece.facts.exponent < kLeastWordExponent) is_served_ = false;
+  settle_scale(piece, view_.inner, request, index, lines_->scales);
+}
+
+// As settle_scale, of a finite line none of whose entries is 0: nearly all are such, and the questions of others take as long as
+// their entries. Range: of `facts` the exponent alone where no records are wanted.
+template <std::int64_t Lines>
+void WordOperand<Lines>::settle_full(std::size_t index, const ScaleRequest& request, const LineFacts& facts) {
+  Scales& scales = lines_->scales;
+  int capacity = request.bits;
+  if (request.wants_records()) {
+    const std::int64_t own_depth = depth(facts);
+    const int own_span = span(facts);
+    capacity = lines_->full.capacity(own_depth, own_span);
+    scales.facts[index] = facts;
+    scales.records[index] = make_record(facts, capacity);
+  }
+  scales.shift[index] = scale_exponent(capacity, facts.exponent);
+  scales.special[index] = kFinite;
+  scales.exponent[index] = facts.exponent;
 }
 
 template <std::int64_t Lines>
-void WordOperand<Lines>::find_group(std::int64_t group, bool has_facts, PieceFacts* pieces) const {
+void WordOperand<Lines>::find_group(std::int64_t group, const ScaleRequest& request) {
   const auto [x, line_step, inner_step] = lying(group);
-  PieceFacts* own = pieces + group * Lines;
   const std::int64_t lines = lines_of(group);
+  const bool has_facts = request.wants_records();
   if constexpr (Lines == 1) {
     if (lines == 0) return;
     const std::int64_t whole = view_.inner / kEightLanes;
@@ -145,17 +175,23 @@ void WordOperand<Lines>::find_group(std::int64_t group, bool has_facts, PieceFac
       find_in_row(rest, 1, has_facts, of_rest);
       join(facts, of_rest, has_facts);
     }
-    settle_line(group, 0, has_facts, facts, 0, kEntryLanes, *own);
+    settle_line(group, 0, request, facts, 0, kEntryLanes);
   } else {
     static_assert(Lines % kEightLanes == 0);
     LaneFacts facts[2];
     for (std::int64_t first = 0; first < lines; first += kEightLanes) {
       find_in_eight(x + first, inner_step, view_.inner, has_facts, facts);
       for (std::int64_t i = 0; i < std::min(kEightLanes, lines - first); ++i) {
-        settle_line(group, first + i, has_facts, facts[i / kEntryLanes], i % kEntryLanes, 1, own[first + i]);
+        settle_line(group, first + i, request, facts[i / kEntryLanes], i % kEntryLanes, 1);
       }
     }
   }
+}
+
+template <std::int64_t Lines>
+void WordOperand<Lines>::begin_look(const ScaleRequest& request) {
+  begin_scales(static_cast<std::size_t>(view_.outer), request, lines_->scales);
+  if (request.wants_records()) lines_->full.prepare(view_.inner, request);
 }
 
 template <std::int64_t Lines>
@@ -164,7 +200,7 @@ void WordOperand<Lines>::look(std::int64_t begin, std::int64_t end, const ScaleR
     if (!stays(group) && !with_float(view_.type, [&](auto zero) { return copy_group<decltype(zero)>(group); })) {
       is_served_ = false;
     }
-    find_group(group, request.wants_records(), lines_->pieces.data());
+    find_group(group, request);
   }
 }
 
@@ -177,10 +213,7 @@ void WordOperand<Lines>::copy(std::int64_t begin, std::int64_t end) {
 
 template <std::int64_t Lines>
 bool WordOperand<Lines>::end_look(const ScaleRequest& request) {
-  for (const PieceFacts& piece : lines_->pieces) {
-    if (piece.facts.exponent != kNoExponent && piece.facts.exponent < kLeastWordExponent) return false;
-  }
-  if (is_served_) find_scales(lines_->pieces, view_.inner, request, lines_->scales);
+  if (is_served_) end_scales(request, lines_->scales);
   return is_served_;
 }
 

@@ -11,6 +11,7 @@
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/stages/scale.hpp"
 #include "cpu/words/entries.hpp"
+#include "cpu/words/full_lines.hpp"
 #include "cpu/words/shape.hpp"
 
 namespace ozfp4 {
@@ -29,17 +30,17 @@ class WordOperand {
         words_(reinterpret_cast<std::uint64_t*>(planes) + pitch),
         pitch_(pitch),
         copies_all_(copies_all) {
-    lines_->pieces.assign(static_cast<std::size_t>(view.outer), {});
     lines_->squares.resize(static_cast<std::size_t>(view.outer));
   }
 
   // Groups of `Lines` lines. Threads may be at different ones at once; each step is over for all groups before the next begins.
   std::int64_t groups() const { return pitch_ / (Lines * view_.inner); }
 
-  // Copies the entries that are not read where they lie, and looks for the scales. Range: request.bits at most kMostNearCapacity
-  // where the accuracy is scaled.
+  // Copies the entries that are not read where they lie, and finds the scales. Range: request.bits at most kMostNearCapacity
+  // where the accuracy is scaled; the same request for all three.
+  void begin_look(const ScaleRequest& request);
   void look(std::int64_t begin, std::int64_t end, const ScaleRequest& request);
-  // The scales; false where this way does not serve the entries.
+  // False where this way does not serve the entries.
   bool end_look(const ScaleRequest& request);
 
   // Copies what look left where it lies, which conversion needs.
@@ -70,13 +71,13 @@ class WordOperand {
  private:
   // What is found of all lines.
   struct OfLines {
-    std::vector<PieceFacts> pieces;
+    FullLines full;
     std::vector<double> squares;
     std::vector<std::int32_t> limb_shift;
     Scales scales;
 
     static constexpr std::size_t most_kept = 4096;  // with all that is known of them a megabyte
-    bool is_small() const { return pieces.capacity() <= most_kept; }
+    bool is_small() const { return squares.capacity() <= most_kept; }
   };
   // What conversion finds of a line.
   struct Integers {
@@ -98,9 +99,10 @@ class WordOperand {
   template <class T>
   bool copy_group(std::int64_t group);
   PieceFacts facts_of_line(std::int64_t group, std::int64_t line) const;
-  void settle_line(std::int64_t group, std::int64_t line, bool has_facts, const LaneFacts& facts, std::int64_t first_lane,
-                   std::int64_t lanes, PieceFacts& piece) const;
-  void find_group(std::int64_t group, bool has_facts, PieceFacts* pieces) const;
+  void settle_line(std::int64_t group, std::int64_t line, const ScaleRequest& request, const LaneFacts& facts,
+                   std::int64_t first_lane, std::int64_t lanes);
+  void settle_full(std::size_t index, const ScaleRequest& request, const LineFacts& facts);
+  void find_group(std::int64_t group, const ScaleRequest& request);
   void convert_group(std::int64_t group, Integers (&found)[Lines]);
   // Of a line that is not exact.
   void count_rounded(std::int64_t line, std::int64_t rounded);

@@ -24,15 +24,17 @@ constexpr std::int64_t kPlaneBytes = 8;           // an entry
 constexpr std::int64_t kLimbGrain = 4096, kJoinWork = 64;
 
 // Nanoseconds of one thread, by benchmarks/cpu_small.py --ways, in accuracy="fp64": of one product of entries, of one entry of an
-// operand with what becomes of it, and of what every call takes. On a Zen 4 processor in words with one residue, where vectors
-// have products of 64 bits (AVX-512) and where not; by planes of bytes on an INT8 unit, and by a BLAS. On a Xeon with AMX, at
-// 97194def, by eight limbs, in words, and by planes, of which several threads share all but the products less well: fitted to
-// the times of 14 shapes, each row by what its ways take of each other, as the clock was another one from row to row.
+// operand with what becomes of it, and of what every call takes. On a Zen 4 processor, whose vectors have products of 64 bits
+// (AVX-512), in words with one residue, by planes of bytes on an INT8 unit, and by a BLAS. On a Zen 3, whose have not, in words,
+// in the accuracy "correct", too, and by a BLAS in each accuracy, of which five, six and seven products are asked. On a Xeon with
+// AMX, at 97194def, by eight limbs, in words, and by planes, of which several threads share all but the products less well:
+// fitted to the times of 14 shapes, each row by what its ways take of each other, as the clock was another one from row to row.
 struct Costs {
   double product, entry, call;
 };
-constexpr Costs kFastWords{0.125, 2.0, 3e3}, kSlowWords{0.30, 2.0, 3e3}, kBytePlanes{0.07, 20.0, 12e3},
-    kBlasPlanes{0.28, 9.0, 12e3};
+constexpr Costs kFastWords{0.125, 2.0, 3e3}, kBytePlanes{0.07, 20.0, 12e3}, kBlasPlanes{0.28, 9.0, 12e3};
+constexpr Costs kSlowWords{0.48, 3.4, 5e3}, kSlowCorrectWords{0.62, 3.4, 5e3}, kSlowScaledPlanes{0.25, 11.5, 20e3},
+    kSlowPlanes{0.31, 22.0, 20e3}, kSlowCorrectPlanes{0.46, 16.0, 20e3};
 constexpr Costs kAmxLimbs{0.039, 1.7, 6e3}, kAmxWords{0.165, 2.7, 7e3}, kAmxPlanes{0.030, 17.0, 8e3},
     kSharedAmxPlanes{0.030, 37.0, 8e3};
 constexpr double kMostProducts = 0x1p27, kMostLimbProducts = 0x1p30;  // more were not found to be faster
@@ -44,6 +46,18 @@ bool multiplies_words_fast() {
 #else
   return false;
 #endif
+}
+
+// Of words and of planes by a BLAS on this CPU.
+Costs costs_of_words(Accuracy accuracy) {
+  if (amx_limbs.is_here()) return kAmxWords;
+  if (multiplies_words_fast()) return kFastWords;
+  return accuracy == Accuracy::correct ? kSlowCorrectWords : kSlowWords;
+}
+
+Costs costs_of_blas(Accuracy accuracy) {
+  if (multiplies_words_fast()) return kBlasPlanes;
+  return accuracy == Accuracy::scaled ? kSlowScaledPlanes : accuracy == Accuracy::fp64 ? kSlowPlanes : kSlowCorrectPlanes;
 }
 
 }  // namespace
@@ -82,12 +96,13 @@ WordWays ways_that_pay(std::int64_t m, std::int64_t n, std::int64_t k, const Pro
   const double inner = static_cast<double>(k), of_words = product(shape.rows, shape.columns, k);
   const double padded = lines(shape.rows, shape.columns) * inner;  // entries, which limbs are cut from, too
   const double of_limbs = product(limbs.rows, limbs.columns, limbs.tiles) * (kPanelLines * kTileBytes);
-  const Costs words = amx_limbs.is_here() ? kAmxWords : multiplies_words_fast() ? kFastWords : kSlowWords;
   const ByteKernel* kernel = serving_byte_kernel();
-  const double in_words = nanoseconds(words, of_words, padded);
+  const double in_words = nanoseconds(costs_of_words(promise.accuracy), of_words, padded);
   const double by_limbs = nanoseconds(kAmxLimbs, of_limbs, padded);
   const auto of_planes = [&](const Costs& planes) { return nanoseconds(planes, product(m, n, k), lines(m, n) * inner); };
-  double by_planes = of_planes(kernel == &amx_kernel ? kAmxPlanes : kernel != nullptr ? kBytePlanes : kBlasPlanes);
+  double by_planes = of_planes(kernel == &amx_kernel ? kAmxPlanes
+                               : kernel != nullptr   ? kBytePlanes
+                                                     : costs_of_blas(promise.accuracy));
   // How many threads there are is asked of the system: only where it decides.
   if (kernel == &amx_kernel && std::max(in_words, by_limbs) > by_planes && thread_count() > 1) {
     by_planes = of_planes(kSharedAmxPlanes);
@@ -131,6 +146,8 @@ void WordProduct::for_groups(const Body& body) {
 bool WordProduct::multiply(const Promise& promise, const Target* only) {
   {
     const StageTimer timer(times_.scale);
+    a_->begin_look(request_);
+    b_->begin_look(request_);
     for_groups([this](auto& own, std::int64_t begin, std::int64_t end) { own.look(begin, end, request_); });
     if (!a_->end_look(request_) || !b_->end_look(request_)) return false;
   }
