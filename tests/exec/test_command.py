@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,34 @@ def test_the_program_gets_its_arguments_and_gives_its_status() -> None:
     done = exec_("--always", "--", "sh", "-c", 'echo "$0" "$1"; exit 7', "--summary", "b c")
     assert (done.returncode, done.stdout, done.stderr) == (7, "--summary b c\n", "")
     assert exec_("sh", "-c", "kill -9 $$").returncode == -9
+
+
+def test_signals_are_those_of_the_program_alone() -> None:
+    """Python ignores SIGPIPE and SIGXFSZ, and what is ignored outlives exec."""
+    command = f"trap '' INT; exec {sys.executable} -m ozfp4 exec grep SigIgn /proc/self/status"  # as nohup
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=120)
+    mask = int(done.stdout.split()[1], 16)
+    ignored = {each for each in signal.valid_signals() if mask >> (each - 1) & 1}
+    assert signal.SIGINT in ignored
+    assert not ignored & {signal.SIGPIPE, signal.SIGXFSZ}
+
+
+@pytest.mark.parametrize(
+    "locale", [{}, {"LC_CTYPE": "C"}, {"LC_CTYPE": "POSIX", "LANG": "C"}, {"LC_ALL": "C"}]
+)
+def test_the_environment_is_that_of_the_program(locale: dict[str, str]) -> None:
+    """Where the locale is C, Python sets LC_CTYPE."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith((PREFIX, "LC_", "LANG", "LD_PRELOAD"))
+    } | locale
+    command = [sys.executable, "-m", "ozfp4", "exec", "env", "-0"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=kept)
+    found = dict(each.split("=", 1) for each in done.stdout.split("\0") if each)
+    assert found.pop("LD_PRELOAD") == str(LIBRARY)
+    assert found.pop("OZFP4_EXEC_ROOT").isdigit()
+    assert found == kept
 
 
 def test_settings_reach_the_program_and_those_that_it_starts(tmp_path: Path) -> None:
@@ -79,15 +108,18 @@ def test_a_script_without_an_interpreter(tmp_path: Path) -> None:
         ([], 125, "no program is given"),
         (["--"], 125, "no program is given"),
         (["--summary"], 125, "no program is given"),
-        (["--fast", "true"], 125, "unrecognized arguments: --fast"),
+        (["--fast", "true"], 125, "ozfp4 exec: unrecognized arguments: --fast (see ozfp4 exec --help)"),
         (["--min-size", "x", "true"], 125, "argument --min-size: 'x' is not a number"),
         (["--min-size", "-1", "true"], 125, "argument --min-size"),
         (["--verify", "1000001", "true"], 125, "more than 1000000"),
         (["--accuracy", "high", "true"], 125, "invalid choice: 'high'"),
         (["--dtypes", "float64,int8", "true"], 125, "'int8' is not supported"),
         (["--report", "/nowhere/report", "true"], 125, "--report: /nowhere/report cannot be written"),
-        (["--report", "/", "true"], 125, "--report: / cannot be written"),
+        (["--report", "/", "true"], 125, "--report: / cannot be written: Is a directory"),
+        (["--report", "/etc/passwd/report", "true"], 125, "cannot be written: Not a directory"),
+        (["--report", "/dev/zero", "true"], 125, "--report: /dev/zero holds something else than a report"),
         (["no-such-program"], 127, "no-such-program: no such program"),
+        (["--", ""], 127, "ozfp4 exec: '': no such program"),
         (["/nowhere/program"], 127, "/nowhere/program: no such program"),
         (["/"], 126, "/: Permission denied"),
         (["/etc/passwd"], 126, "/etc/passwd: Permission denied"),
@@ -103,7 +135,6 @@ def test_what_is_refused(arguments: list[str], status: int, text: str) -> None:
 
 def test_summary_and_report_of_a_program(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
-    report.write_text("of an earlier run")
     program = "import numpy as np; x = np.arange(30.0).reshape(5, 6); y = x @ x.T.copy(); y @ y"
     done = exec_(
         "--always", "--summary", "--verify", "5", "--report", report, "--", sys.executable, "-c", program
@@ -132,6 +163,61 @@ def test_summary_and_report_of_a_program(tmp_path: Path) -> None:
         "seconds",
         "why",
     }
+
+
+TEXTS = {
+    "notes": "of an earlier run",
+    "no report's end": '{"version": 1, "processes": [\n{}\n]} \n',
+    "no report's beginning": '{"version": 2, "processes": [\n{}\n]}\n',
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_a_file_that_is_no_report_stays_as_it_is(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "notes"
+    file.write_text(text)
+    done = exec_("--report", file, "touch", tmp_path / "touched")
+    assert (done.returncode, done.stdout) == (125, "")
+    assert (
+        done.stderr
+        == f"ozfp4 exec: --report: {file} holds something else than a report, and stays as it is\n"
+    )
+    assert file.read_text() == text
+    assert not (tmp_path / "touched").exists()
+
+
+def test_a_report_is_added_to(tmp_path: Path) -> None:
+    report = tmp_path / "report"
+    report.touch()  # empty, as mktemp leaves it
+    for count in (1, 2, 3):
+        assert exec_("--report", report, "true").returncode == 0
+        assert len(json.loads(report.read_text())["processes"]) == count
+
+
+def test_without_the_program_no_report_is_touched(tmp_path: Path) -> None:
+    report = tmp_path / "report"
+    assert exec_("--report", report, "no-such-program").returncode == 127
+    assert not report.exists()
+    exec_("--report", report, "true")
+    before = report.read_bytes(), report.stat().st_mtime_ns
+    assert exec_("--report", report, "no-such-program").returncode == 127
+    assert (report.read_bytes(), report.stat().st_mtime_ns) == before
+
+
+def test_help_names_the_variables() -> None:
+    found = exec_("--help").stdout
+    assert all(name in found for name in ("OZFP4_EXEC_MODE", "_MIN_SIZE", "_VERIFY", "OZFP4_NUM_THREADS"))
+    assert "goes before its variable" in found
+
+
+def test_as_many_products_are_verified_as_the_help_says(tmp_path: Path) -> None:
+    """N, and N / t of the t-th: N (1 + ln(count / N)) of them, or 0.7 N whenever the count has doubled."""
+    report = tmp_path / "report"
+    program = "import numpy as np; x = np.ones((2, 2))\nfor _ in range(5000): x @ x"
+    exec_("--always", "--verify", "100", "--report", report, sys.executable, "-c", program)
+    (process,) = json.loads(report.read_text())["processes"]
+    assert process["caught"] == 5000
+    assert 400 < process["verified"]["products"] < 590  # 491 on average, with a deviation of 17
 
 
 def test_a_report_that_cannot_be_written_is_one_line() -> None:

@@ -56,6 +56,7 @@ def _parser(modules: dict[str, ModuleType]) -> argparse.ArgumentParser:
             description=text,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
+        subparser.set_defaults(refuse=subparser.error)
         module.add_arguments(subparser)
     return parser
 
@@ -94,8 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options, unknown = parser.parse_known_args(arguments)
     bad_input: int = getattr(options, "bad_input", BAD_INPUT)
     if unknown:
-        parser.set_defaults(bad_input=bad_input)
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+        options.refuse(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         _check_threads()
         status: int = modules[options.command].run(options)

@@ -5,7 +5,10 @@ makes faster, or all with --always, and leaves the others, and everything that i
 would have called. So it is for the programs that this one starts. Statically linked programs cannot be reached.
 
   ozfp4 exec --summary -- python3 solve.py          what was called, what would gain
-  ozfp4 exec --always --verify 20 -- ./solver in    all products exact, 20 of them checked
+  ozfp4 exec --always --verify 20 -- ./solver in    all products exact; the first 20 checked, later ones ever more rarely
+
+Variables say the same, OZFP4_EXEC_MODE (always or fastest), _MIN_SIZE, _ACCURACY, _DTYPES, _SUMMARY (1), _REPORT and _VERIFY; a
+flag goes before its variable. OZFP4_NUM_THREADS is the number of CPUs that ozfp4's own products take, by default all.
 
 The exit status is the program's; 125 for bad input of this command, 126 where the program cannot be run, 127 where there is none.
 """
@@ -16,6 +19,8 @@ import argparse
 import errno
 import os
 import shutil
+import signal
+import stat
 import sys
 from pathlib import Path
 
@@ -26,6 +31,11 @@ LIBRARY = "libozfp4_blas.so"
 PREFIX = "OZFP4_EXEC_"  # of the variables that csrc/interpose/process/settings.cpp reads
 DTYPES = ("float32", "float64", "complex64", "complex128")
 MOST_VERIFIED = 1_000_000
+REPORT_BEGIN, REPORT_END = (
+    b'{"version": 1, "processes": [\n',
+    b"\n]}\n",
+)  # as csrc/interpose/process/summary.cpp has them
+IGNORED_BY_PYTHON = ("SIGPIPE", "SIGXFZ", "SIGXFSZ")  # as subprocess has them
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--always",
         action="store_true",
-        help="make every product; by default those that are faster so, by measured times",
+        help="make every product; by default those that are faster so, by times measured in each process",
     )
     parser.add_argument(
         "--min-size",
@@ -52,13 +62,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--dtypes", metavar="NAMES", type=_dtypes, help=f"of {', '.join(DTYPES)}; default float64,complex128"
     )
     parser.add_argument(
-        "--report", metavar="FILE", type=Path, help="write the summary as JSON, of each process that ended"
+        "--report",
+        metavar="FILE",
+        type=Path,
+        help="add the summary of each process that ended, as JSON, to a file that is new, empty or such a report",
     )
     parser.add_argument(
         "--verify",
         metavar="N",
         type=_verified,
-        help="check entries of N random products against exact integers",
+        help="check entries of each process's first N products against exact integers, and of some 0.7 N more whenever"
+        " their number has doubled: of the t-th with probability N / t",
     )
     parser.add_argument(
         "program", metavar="-- PROGRAM ARGUMENTS", nargs=argparse.REMAINDER, help="what to run"
@@ -78,11 +92,26 @@ def run(options: argparse.Namespace) -> int:
         status, text = NOT_FOUND, "no such program"
     except OSError as error:
         status, text = CANNOT_RUN, error.strerror or str(error)
-    print(f"ozfp4 exec: {program[0]}: {text}", file=sys.stderr)
+    print(f"ozfp4 exec: {program[0] or repr('')}: {text}", file=sys.stderr)
     return status
 
 
 def _become(program: list[str], environment: dict[str, str]) -> None:
+    if not program[0]:
+        raise FileNotFoundError  # as execvp has it; Python's own is a ValueError
+    # They outlive exec. Whether they were ignored before Python came, nobody can tell.
+    changed = [getattr(signal, name) for name in IGNORED_BY_PYTHON if hasattr(signal, name)]
+    ignored = [each for each in changed if signal.getsignal(each) == signal.SIG_IGN]
+    try:
+        for each in ignored:
+            signal.signal(each, signal.SIG_DFL)
+        _execute(program, environment)
+    finally:  # it cannot be run: a line is to be written yet
+        for each in ignored:
+            signal.signal(each, signal.SIG_IGN)
+
+
+def _execute(program: list[str], environment: dict[str, str]) -> None:
     try:
         os.execvpe(program[0], program, environment)
     except OSError as error:
@@ -114,25 +143,68 @@ def _environment(options: argparse.Namespace, library: Path) -> dict[str, str]:
         "ACCURACY": options.accuracy,
         "DTYPES": options.dtypes,
         "SUMMARY": "1" if options.summary else None,
-        "REPORT": None if options.report is None else _emptied(options.report),
+        "REPORT": None if options.report is None else _report(options.report),
         "VERIFY": options.verify,
         "ROOT": os.getpid(),  # the program's as well
     }
-    before = os.environ.get("LD_PRELOAD")
+    own = _own_environment()
+    before = own.get("LD_PRELOAD")
     return {
-        **os.environ,
+        **own,
         **{PREFIX + name: str(value) for name, value in asked.items() if value is not None},
         "LD_PRELOAD": f"{library}:{before}" if before else str(library),
     }
 
 
-def _emptied(report: Path) -> Path:
-    """The file, whatever folder the program goes to, with nothing in it."""
+def _own_environment() -> dict[str, str]:
+    """As this process found it: where nothing names a locale, Python adds LC_CTYPE=C.UTF-8 (PEP 538)."""
+    own = dict(os.environ)
     try:
-        report.write_bytes(b"")
+        found = Path("/proc/self/environ").read_bytes()  # of the start
+    except OSError:  # no /proc
+        return own
+    own.pop("LC_CTYPE", None)
+    for each in found.split(b"\0"):
+        if each.startswith(b"LC_CTYPE="):
+            own["LC_CTYPE"] = os.fsdecode(each.partition(b"=")[2])
+    return own
+
+
+def _report(file: Path) -> str:
+    """Its path, whatever folder the program goes to. InputError unless libozfp4_blas can add to it; nothing is touched."""
+    path = os.path.realpath(file)
+    try:
+        try:
+            is_report = _is_empty_or_report(path)
+        except FileNotFoundError:
+            folder = os.path.dirname(path)
+            os.stat(folder)
+            if not os.access(folder, os.W_OK | os.X_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES)) from None
+            return path
     except OSError as error:
-        raise InputError(f"--report: {report} cannot be written: {error.strerror}") from None
-    return report.resolve()
+        raise InputError(f"--report: {file} cannot be written: {error.strerror}") from None
+    if not is_report:
+        raise InputError(f"--report: {file} holds something else than a report, and stays as it is")
+    return path
+
+
+def _is_empty_or_report(path: str) -> bool:
+    import fcntl  # not everywhere, and `ozfp4` imports all commands
+
+    if not stat.S_ISREG(os.stat(path).st_mode):  # reading a terminal or a pipe would wait
+        if os.path.isdir(path):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        return False
+    with open(path, "r+b", buffering=0) as file:
+        fcntl.flock(file, fcntl.LOCK_SH)  # another process may be adding to it
+        length = file.seek(0, os.SEEK_END)
+        if length == 0:
+            return True
+        file.seek(0)
+        begin = file.read(len(REPORT_BEGIN))
+        file.seek(max(0, length - len(REPORT_END)))
+        return begin == REPORT_BEGIN and file.read() == REPORT_END
 
 
 def _count(text: str) -> int:
