@@ -35,7 +35,8 @@ void run_product(const IntegerProduct& product, const IntegerTarget& target, std
   const IntegerOutcome outcome = cpu_integer_matmul(*plan, product.a, product.b, target, options.workspace_limit, {});
   if (options.raises && outcome.overflows > 0) {
     refuse(OZFP4_OVERFLOW, "options.overflow: " + std::to_string(outcome.overflows) +
-                               (outcome.overflows == 1 ? " entry" : " entries") + " of the product does not fit the type of c");
+                               (outcome.overflows == 1 ? " entry of the product does" : " entries of the product do") +
+                               " not fit the type of c");
   }
   about.moduli_used = outcome.moduli_used;
   about.products = outcome.products;

@@ -49,7 +49,11 @@ WRONG_OPTIONS: list[tuple[dict[str, Any], int, str]] = [
     ({"bits": 1}, lib.INVALID, "options.bits: 1 is outside 2..200"),
     ({"bits": 40, "accuracy": 3}, lib.INVALID, "options.bits: 40 contradicts options.accuracy"),
     ({"workspace_limit": -1}, lib.INVALID, "options.workspace_limit: -1 is not a number of bytes"),
-    ({"workspace_limit": 1}, lib.WORKSPACE, "workspace_limit = 1 bytes is too small"),
+    (
+        {"workspace_limit": 1},
+        lib.WORKSPACE,
+        "options.workspace_limit: 1 bytes is too small: this product needs",
+    ),
     ({"family": 1, "backend": 2}, lib.INVALID, "family: "),
     ({"bound": 1, "ld_bound": 3}, lib.INVALID, "options.ld_bound: 3 is less than 4"),
     ({"most_repaired": -1}, lib.INVALID, "options.most_repaired: -1 is negative"),

@@ -11,6 +11,9 @@ namespace {
 // Of a fixed size: keeping a text must not fail where there is no memory.
 thread_local char kept_text[1024] = "";
 
+// Begins the texts of cpu/blocks.cpp and cuda/layout/blocks.cpp, in Python's words.
+constexpr const char* core_limit = "workspace_limit = ";
+
 ozfp4_status keep(ozfp4_status status, const char* text) noexcept {
   std::snprintf(kept_text, sizeof kept_text, "%s", text);
   return status;
@@ -29,9 +32,10 @@ ozfp4_status status_of_exception() noexcept {
     return keep(error.status(), error.what());
   } catch (const std::bad_alloc&) {
     return keep(OZFP4_OUT_OF_MEMORY, "memory: the system has none for the workspace");
-  } catch (const std::length_error& error) {  // of cpu/blocks.hpp and cuda/layout/blocks.hpp where this begins with the limit
-    const bool is_workspace = std::strncmp(error.what(), "workspace_limit", std::strlen("workspace_limit")) == 0;
-    return keep(is_workspace ? OZFP4_WORKSPACE : OZFP4_UNSUPPORTED, error.what());
+  } catch (const std::length_error& error) {
+    if (std::strncmp(error.what(), core_limit, std::strlen(core_limit)) != 0) return keep(OZFP4_UNSUPPORTED, error.what());
+    std::snprintf(kept_text, sizeof kept_text, "options.workspace_limit: %s", error.what() + std::strlen(core_limit));
+    return OZFP4_WORKSPACE;
   } catch (const std::invalid_argument& error) {
     return keep(OZFP4_INVALID_ARGUMENT, error.what());
   } catch (const std::exception& error) {
