@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -218,6 +219,39 @@ def test_as_many_products_are_verified_as_the_help_says(tmp_path: Path) -> None:
     (process,) = json.loads(report.read_text())["processes"]
     assert process["caught"] == 5000
     assert 400 < process["verified"]["products"] < 590  # 491 on average, with a deviation of 17
+
+
+def program_at(path: bytes, compile_c: Callable[..., Path]) -> bytes:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    os.rename(compile_c("program", "int main(void) { return 0; }"), path)
+    return path
+
+
+def test_a_long_path_leaves_the_summary_whole(compile_c: Callable[..., Path], tmp_path: Path) -> None:
+    folder = tmp_path / ("a" * 250) / ("b" * 250) / ("ä" * 120)
+    program = program_at(os.fsencode(folder / "program"), compile_c)
+    done = exec_("--summary", "--report", tmp_path / "report", os.fsdecode(program))
+    assert done.stderr.endswith("): caught 0 products in 0.000 s, left 0 in 0.000 s\n")
+    assert done.stderr.startswith(f"ozfp4 exec: .../{'ä' * 120}/program (process ")
+    assert json.loads((tmp_path / "report").read_text())["processes"][0]["program"] == os.fsdecode(program)
+
+
+# What Unicode has no text for: a lone byte, a character cut short, one longer than it need be, a surrogate, one beyond the last.
+@pytest.mark.parametrize(
+    "wrong", [b"\xff", b"\xc3", b"\xe2\x82", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80"]
+)
+def test_a_report_is_json_whatever_the_program_is_called(
+    wrong: bytes, compile_c: Callable[..., Path], tmp_path: Path
+) -> None:
+    before, after = 'é€𝄞"\\\x7f', "\n\x01x"
+    name = before.encode() + wrong + after.encode()
+    try:
+        program = program_at(os.fsencode(tmp_path) + b"/" + name, compile_c)
+    except OSError:
+        pytest.skip("a file system whose names are UTF-8")
+    assert exec_("--report", tmp_path / "report", os.fsdecode(program)).returncode == 0
+    (process,) = json.loads((tmp_path / "report").read_bytes().decode("utf-8", "strict"))["processes"]
+    assert process["program"] == f"{tmp_path}/{before}{chr(0xFFFD) * len(wrong)}{after}"
 
 
 def test_a_report_that_cannot_be_written_is_one_line() -> None:

@@ -18,7 +18,8 @@
 namespace ozfp4::interpose {
 namespace {
 
-constexpr std::size_t most_rows = 40;  // for people
+constexpr std::size_t most_rows = 40;   // for people
+constexpr std::size_t most_path = 300;  // of format's 512 bytes; above NAME_MAX
 
 __attribute__((format(printf, 1, 2))) std::string format(const char* pattern, ...) {
   char text[512];
@@ -62,13 +63,44 @@ std::string program() {
   return length < 0 ? "" : std::string(path, static_cast<std::size_t>(length));
 }
 
+// Of a path that is too long for a line its last folders.
+std::string shortened(const std::string& path) {
+  return path.size() <= most_path ? path : "..." + path.substr(path.find('/', path.size() - most_path));
+}
+
+// Bytes of the character that begins here in well-formed UTF-8; 0 where none does.
+std::size_t character_at(const std::string& text, std::size_t from) {
+  const auto byte = [&](std::size_t i) { return from + i < text.size() ? static_cast<unsigned char>(text[from + i]) : 0u; };
+  const unsigned first = byte(0), second = byte(1);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xc2 && first < 0xe0   ? 2
+                             : first >= 0xe0 && first < 0xf0 ? 3
+                             : first >= 0xf0 && first < 0xf5 ? 4
+                                                             : 0;
+  // Longer than need be, surrogates, and what is beyond U+10FFFF.
+  if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0)) return 0;
+  if ((first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90)) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if (byte(i) >> 6 != 2) return 0;
+  }
+  return length;
+}
+
+// Names of files are bytes, JSON is UTF-8: what is none becomes U+FFFD, byte by byte.
 std::string quoted(const std::string& text) {
   std::string found = "\"";
-  for (const char each : text) {
-    if (each == '"' || each == '\\') found += '\\';
-    if (static_cast<unsigned char>(each) < 0x20) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::size_t length = character_at(text, i);
+    const char each = text[i];
+    if (length == 0) {
+      found += "\\ufffd";
+    } else if (length > 1) {
+      found += text.substr(i, length);
+      i += length - 1;
+    } else if (static_cast<unsigned char>(each) < 0x20) {
       found += format("\\u%04x", each);
     } else {
+      if (each == '"' || each == '\\') found += '\\';
       found += each;
     }
   }
@@ -84,7 +116,7 @@ const char* accuracy_name(int accuracy) {
 std::string summary_text(const std::vector<Row>& rows) {
   const Sum caught = sum_of(rows, true), left = sum_of(rows, false);
   std::string text =
-      format("ozfp4 exec: %s (process %d): caught %lld products in %.3f s, left %lld in %.3f s\n", program().c_str(),
+      format("ozfp4 exec: %s (process %d): caught %lld products in %.3f s, left %lld in %.3f s\n", shortened(program()).c_str(),
              static_cast<int>(getpid()), static_cast<long long>(caught.calls), 1e-9 * static_cast<double>(caught.nanoseconds),
              static_cast<long long>(left.calls), 1e-9 * static_cast<double>(left.nanoseconds));
   if (settings().verify > 0) {
