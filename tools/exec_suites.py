@@ -40,6 +40,7 @@ def tests(arguments: list[str], folder: str) -> tuple[list[str], str]:
 def check(package: str, workers: int, folder: str) -> list[str]:
     """Tests of a package that ozfp4 makes fail."""
     report = Path(folder) / "report.json"
+    report.unlink(missing_ok=True)  # of the package before, which would be added to
     path = SAMPLES if package == "torch.linalg" else Path(package)
     python = [
         sys.executable,
