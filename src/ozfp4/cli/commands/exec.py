@@ -8,7 +8,7 @@ would have called. So it is for the programs that this one starts. Statically li
   ozfp4 exec --always --verify 20 -- ./solver in    all products exact; the first 20 checked, later ones ever more rarely
 
 Variables say the same, OZFP4_EXEC_MODE (always or fastest), _MIN_SIZE, _ACCURACY, _DTYPES, _SUMMARY (1), _REPORT and _VERIFY; a
-flag goes before its variable. OZFP4_NUM_THREADS is the number of CPUs that ozfp4's own products take, by default all.
+flag goes before its variable. OZFP4_NUM_THREADS, else OMP_NUM_THREADS, is how many threads ozfp4's products have; else all CPUs.
 
 The exit status is the program's; 125 for bad input of this command, 126 where the program cannot be run, 127 where there is none.
 """
